@@ -1,0 +1,30 @@
+// Package core is the vocabulary of Wardroom and the map of its house.
+//
+// This package owns the domain types, the interfaces through which the sub-packages meet, the closed set
+// of error codes, ids and the clock. It imports the standard library and the ULID codec only, holds no
+// state and does no work. Everything in the control plane imports it; sdk and plugins never do.
+//
+// # The map
+//
+//	config    the configuration file: strict decode, drop-ins, interpolation, validation, schema
+//	store     the durable state: keys, transactions with group commit, indexes, event log, dump
+//	events    the in-process bus: what was committed, to whoever streams it
+//	pattern   definitions: parse, validate, version, aggregate, evaluate output expressions
+//	engine    runs executions and batches: journal, resume, deadlines, limits, retries
+//	agents    connected agents: WebSocket sessions, registry, heartbeats, task hand-out
+//	api       HTTP: the route table, request and answer bodies, OpenAPI, streams
+//	health    named checks and their state
+//	metrics   the Prometheus series
+//
+// # How a request flows
+//
+// api decodes and validates, and calls one service method of this package's interfaces. The service does
+// its work in one Store transaction, which also appends the events that follow from it. After the commit
+// the store publishes the events to the bus; streams, webhooks and metrics read the bus or the log. An
+// execution advances only by what its journal says, so that a restart goes on where the journal ends.
+//
+// # Directions
+//
+// core <- core/* <- appliance. Siblings below core do not import each other: they meet through the
+// interfaces here, and appliance joins them. A test in scripts/house enforces each forbidden edge.
+package core

@@ -1,0 +1,68 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// EventType names what happened. The dotted public types are those of the interface's webhook table.
+type EventType string
+
+// Public event types, delivered to webhooks.
+const (
+	EventExecutionStarted   EventType = "execution.started"
+	EventExecutionCompleted EventType = "execution.completed"
+	EventExecutionFailed    EventType = "execution.failed"
+	EventExecutionCancelled EventType = "execution.cancelled"
+	EventAgentConnected     EventType = "agent.connected"
+	EventAgentDisconnected  EventType = "agent.disconnected"
+	EventAgentUnhealthy     EventType = "agent.unhealthy"
+	EventPatternCreated     EventType = "pattern.created"
+	EventPatternUpdated     EventType = "pattern.updated"
+	EventPatternDeleted     EventType = "pattern.deleted"
+	EventSystemAlert        EventType = "system.alert"
+)
+
+// Journal event types: they belong to one execution, drive its resume and its stream, and stay inside.
+const (
+	EventExecutionQueued EventType = "execution.queued" // stored; not yet at any agent
+	EventTaskAssigned    EventType = "task.assigned"
+	EventTaskCompleted   EventType = "task.completed"
+	EventTaskFailed      EventType = "task.failed"   // an attempt failed; it may be handed out again
+	EventTaskLate        EventType = "task.late"     // a fenced report: recorded, ignored
+	EventTaskProgress    EventType = "task.progress" // live only, never stored
+	EventStepCompleted   EventType = "step.completed"
+)
+
+// Public tells whether the type is delivered outside.
+func (t EventType) Public() bool {
+	switch t {
+	case EventExecutionStarted, EventExecutionCompleted, EventExecutionFailed, EventExecutionCancelled,
+		EventAgentConnected, EventAgentDisconnected, EventAgentUnhealthy,
+		EventPatternCreated, EventPatternUpdated, EventPatternDeleted, EventSystemAlert:
+		return true
+	}
+	return false
+}
+
+// Event is one entry of the append-only event log. Seq is given by the store in the transaction that
+// writes it: it is strictly rising over all subjects and restarts, without gaps in time order.
+type Event struct {
+	Seq     uint64          `json:"seq"`
+	ID      string          `json:"id,omitempty"` // evt_ id of a public event; stable over deliveries
+	Type    EventType       `json:"type"`
+	Time    time.Time       `json:"time"`
+	Subject string          `json:"subject,omitempty"` // id of the execution, agent or batch, or the pattern's name
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// EventStream yields the events of a subject in order.
+type EventStream interface {
+	// Next blocks for the next event. io.EOF after the last event of a finished subject; ctx's error;
+	// INTERNAL_ERROR with Unavailable when the process shuts down or the reader was too slow (it may come
+	// back with the last sequence it saw).
+	Next(ctx context.Context) (Event, error)
+	// Close frees the stream. Safe to call twice.
+	Close()
+}

@@ -1,0 +1,158 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// ExecutionStatus is the state of an execution. It only ever moves forward: pending, running, and one of
+// the three terminal states.
+type ExecutionStatus string
+
+// Execution states.
+const (
+	ExecutionPending   ExecutionStatus = "pending"   // waits for a slot or for agents
+	ExecutionRunning   ExecutionStatus = "running"   // the first task was handed out
+	ExecutionCompleted ExecutionStatus = "completed" // terminal: has a result
+	ExecutionFailed    ExecutionStatus = "failed"    // terminal: has an error
+	ExecutionCancelled ExecutionStatus = "cancelled" // terminal: has cancelledAt
+)
+
+// ExecutionStatuses lists every state, in the order of life.
+var ExecutionStatuses = []ExecutionStatus{
+	ExecutionPending, ExecutionRunning, ExecutionCompleted, ExecutionFailed, ExecutionCancelled,
+}
+
+// Terminal tells whether nothing can happen to the execution any more.
+func (s ExecutionStatus) Terminal() bool {
+	return s == ExecutionCompleted || s == ExecutionFailed || s == ExecutionCancelled
+}
+
+// Priority orders waiting executions. Waiting raises it, so that low never starves.
+type Priority string
+
+// Priorities. The empty value means PriorityNormal.
+const (
+	PriorityLow      Priority = "low"
+	PriorityNormal   Priority = "normal"
+	PriorityHigh     Priority = "high"
+	PriorityCritical Priority = "critical"
+)
+
+// Priorities lists every priority, lowest first.
+var Priorities = []Priority{PriorityLow, PriorityNormal, PriorityHigh, PriorityCritical}
+
+// ExecuteOptions are the options of an execute request.
+type ExecuteOptions struct {
+	TimeoutMs int64          `json:"timeout,omitempty"` // milliseconds; 0: the pattern's or the configured default
+	Priority  Priority       `json:"priority,omitempty"`
+	Metadata  map[string]any `json:"metadata,omitempty"`
+}
+
+// ExecutionError is why an execution failed.
+type ExecutionError struct {
+	Code    Code           `json:"code"`
+	Message string         `json:"message"`
+	Details map[string]any `json:"details,omitempty"`
+}
+
+// AgentResult is what one agent gave to an execution. For a multi-step pattern it is one entry per agent
+// and step.
+type AgentResult struct {
+	ID     string          `json:"id"`               // agent id
+	Step   string          `json:"step,omitempty"`   // step id; empty for a pattern of a single step
+	Status string          `json:"status,omitempty"` // completed, failed, timeout, cancelled
+	Result json.RawMessage `json:"result,omitempty"`
+}
+
+// Execution is one run of one version of a pattern.
+type Execution struct {
+	ID        string            `json:"id"`
+	Pattern   PatternRef        `json:"pattern"`
+	Hash      string            `json:"hash"`           // hash of the definition it runs
+	Pins      map[string]string `json:"pins,omitempty"` // composed patterns: "name@range" to definition hash
+	Status    ExecutionStatus   `json:"status"`
+	Input     json.RawMessage   `json:"input"`
+	Options   ExecuteOptions    `json:"options"`
+	Result    json.RawMessage   `json:"result,omitempty"`
+	Error     *ExecutionError   `json:"error,omitempty"`
+	Agents    []AgentResult     `json:"agents,omitempty"`
+	CreatedBy string            `json:"createdBy,omitempty"`
+
+	CreatedAt   time.Time  `json:"createdAt"`
+	StartedAt   *time.Time `json:"startedAt,omitempty"` // first task handed out
+	CompletedAt *time.Time `json:"completedAt,omitempty"`
+	CancelledAt *time.Time `json:"cancelledAt,omitempty"`
+	Deadline    time.Time  `json:"deadline"`
+
+	CancelReason string `json:"cancelReason,omitempty"`
+	BatchID      string `json:"batchId,omitempty"`
+	BatchIndex   int    `json:"batchIndex,omitempty"`
+	RetryOf      string `json:"retryOf,omitempty"`   // the execution this one repeats
+	RerunFrom    string `json:"rerunFrom,omitempty"` // step id, for a rerun
+}
+
+// Duration returns how long the execution ran, from its first task to its end, or to now while it runs.
+// It is zero before the first task.
+func (e *Execution) Duration(now time.Time) time.Duration {
+	from := e.CreatedAt
+	if e.StartedAt != nil {
+		from = *e.StartedAt
+	} else if !e.Status.Terminal() {
+		return 0
+	}
+	if e.CompletedAt != nil {
+		now = *e.CompletedAt
+	}
+	return now.Sub(from)
+}
+
+// ExecuteRequest asks for one execution.
+type ExecuteRequest struct {
+	Pattern string
+	Version string // "", exact, or a range
+	Input   json.RawMessage
+	Options ExecuteOptions
+	// RequireAgents makes the start fail with NO_AGENTS at once when fewer capable agents are connected
+	// than the first step needs, instead of waiting for them until the deadline.
+	RequireAgents bool
+}
+
+// ExecutionFilter selects executions of a list. Zero values select all.
+type ExecutionFilter struct {
+	Pattern string
+	Status  ExecutionStatus
+	Since   time.Time // inclusive bound on the time of creation
+	Until   time.Time // exclusive bound on the time of creation
+	Page
+}
+
+// ExecutionService runs patterns. Methods are safe for concurrent use. What a method acknowledged
+// survives the death of the process.
+type ExecutionService interface {
+	// Start validates the request, stores the execution durably and returns it; it goes on by itself.
+	// NOT_FOUND (pattern), VALIDATION_ERROR (input, options), NO_AGENTS (see RequireAgents), RATE_LIMITED
+	// (queue full), INTERNAL_ERROR with Unavailable (store read-only, shutting down).
+	Start(ctx context.Context, req ExecuteRequest) (*Execution, error)
+	// Wait returns the execution once it is terminal, or ctx's error. NOT_FOUND for an unknown id.
+	// INTERNAL_ERROR with Unavailable when the process shuts down first; the execution then goes on at
+	// the next start.
+	Wait(ctx context.Context, id string) (*Execution, error)
+	// FindExecution returns one execution. NOT_FOUND for an unknown id.
+	FindExecution(ctx context.Context, id string) (*Execution, error)
+	// FindExecutions lists executions, newest first.
+	FindExecutions(ctx context.Context, filter ExecutionFilter) ([]*Execution, PageInfo, error)
+	// Cancel ends a pending or running execution and returns it with CancelledAt. Cancelling twice
+	// returns the first outcome; CONFLICT if it completed or failed.
+	Cancel(ctx context.Context, id, reason string) (*Execution, error)
+	// Retry starts a new execution with the version, input and options of a terminal one. CONFLICT while
+	// the original is active.
+	Retry(ctx context.Context, id string) (*Execution, error)
+	// Rerun starts a new execution that keeps the finished step results of a terminal one up to fromStep
+	// (a step id, or "" for the first step without a result). VALIDATION_ERROR for an unknown step.
+	Rerun(ctx context.Context, id, fromStep string) (*Execution, error)
+	// Stream returns the events of an execution from the first one after `after` (a sequence; 0: all),
+	// and goes on live until the execution is terminal. NOT_FOUND for an unknown id.
+	Stream(ctx context.Context, id string, after uint64) (EventStream, error)
+}

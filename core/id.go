@@ -1,0 +1,91 @@
+package core
+
+import (
+	"crypto/rand"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Prefixes of the ids, one per kind of resource. An id is a prefix and a ULID, so ids of a kind sort by
+// the time they were made.
+const (
+	PrefixExecution = "exec_"
+	PrefixTask      = "task_"
+	PrefixAgent     = "agent_"
+	PrefixBatch     = "batch_"
+	PrefixEvent     = "evt_"
+	PrefixRequest   = "req_"
+	PrefixMessage   = "msg_"
+)
+
+// IDs makes ids. Implementations are safe for concurrent use, and two ids of one instance never compare
+// out of the order in which they were made.
+type IDs interface {
+	New(prefix string) string
+}
+
+// ulids makes ids from the clock and crypto/rand, strictly rising within a millisecond.
+type ulids struct {
+	clock Clock
+
+	mu      sync.Mutex // guards all below
+	entropy *ulid.MonotonicEntropy
+	last    uint64 // milliseconds of the last id; never goes back, even when the clock does
+}
+
+// NewIDs returns the production id maker.
+func NewIDs(clock Clock) IDs {
+	return &ulids{clock: clock, entropy: ulid.Monotonic(rand.Reader, 0)}
+}
+
+func (u *ulids) New(prefix string) string {
+	now := ulid.Timestamp(u.clock.Now())
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if now < u.last {
+		now = u.last
+	}
+	u.last = now
+	id, err := ulid.New(now, u.entropy)
+	if err != nil { // the monotonic part overflowed: move on to the next millisecond
+		u.last++
+		id = ulid.MustNew(u.last, u.entropy)
+	}
+	return prefix + id.String()
+}
+
+// ValidID tells whether id is prefix followed by a ULID.
+func ValidID(prefix, id string) bool {
+	rest, ok := strings.CutPrefix(id, prefix)
+	if !ok {
+		return false
+	}
+	_, err := ulid.ParseStrict(rest)
+	return err == nil
+}
+
+// IDTime returns the time at which id was made, and false if id is not an id.
+func IDTime(id string) (time.Time, bool) {
+	_, rest, ok := strings.Cut(id, "_")
+	if !ok {
+		return time.Time{}, false
+	}
+	parsed, err := ulid.ParseStrict(rest)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return ulid.Time(parsed.Time()), true
+}
+
+// IDBound returns the smallest id with this prefix that could be made at or after t. Stores use it to
+// turn a time range into a range of keys.
+func IDBound(prefix string, t time.Time) string {
+	var id ulid.ULID
+	if t.After(time.UnixMilli(0)) {
+		_ = id.SetTime(ulid.Timestamp(t))
+	}
+	return prefix + id.String()
+}

@@ -1,0 +1,99 @@
+package core
+
+import (
+	"context"
+	"time"
+)
+
+// Store is the durable state. One process owns it. All methods are safe for concurrent use.
+type Store interface {
+	// Update runs fn in a transaction and returns once its writes are on stable storage; nothing is
+	// written if fn returns an error, which Update returns as it is. Transactions run one after the other,
+	// so fn may check and then write; concurrent ones share an fsync. fn must be quick and free of side
+	// effects, must not call the store except through tx, and may run on another goroutine.
+	// INTERNAL_ERROR with Unavailable when the store is read-only (disk low) or closed.
+	Update(ctx context.Context, fn func(tx Tx) error) error
+
+	ExecutionReader
+	PatternReader
+	BatchReader
+	AgentReader
+	IdempotencyReader
+
+	// Events returns up to limit events of a subject with Seq > after, in order.
+	Events(ctx context.Context, subject string, after uint64, limit int) ([]Event, error)
+	// Log returns up to limit public events of all subjects with Seq > after, in order. Cursors of
+	// consumers that must miss nothing read it.
+	Log(ctx context.Context, after uint64, limit int) ([]Event, error)
+}
+
+// Tx is one transaction. Reads see the transaction's own writes. Values handed to it must not be changed
+// afterwards.
+type Tx interface {
+	// PutExecution inserts or replaces an execution and moves its index entries.
+	PutExecution(e *Execution) error
+	PutPattern(p *Pattern) error
+	// DeletePattern removes one version.
+	DeletePattern(name, version string) error
+	// FindPatternVersions returns all versions of a name, in no order.
+	FindPatternVersions(name string) ([]*Pattern, error)
+	// PutDefinition keeps a definition's source under its hash, for executions that pin it.
+	PutDefinition(hash, source string) error
+	PutBatch(b *Batch) error
+	// PutBatchInput keeps the input of item index.
+	PutBatchInput(batchID string, index int, input []byte) error
+	PutBatchResult(batchID string, r BatchResult) error
+	PutAgent(a *AgentRecord) error
+	DeleteAgent(id string) error
+	// Append writes events to the log and gives them their Seq.
+	Append(events ...Event) error
+	// ClaimIdempotency takes the key for resourceID; a nil claim is a no-op. CONFLICT if it was taken
+	// less than IdempotencyTTL ago.
+	ClaimIdempotency(claim *IdempotencyClaim, resourceID string, now time.Time) error
+	// AnswerIdempotency keeps the first answer beside a claimed key.
+	AnswerIdempotency(rec *IdempotencyRecord) error
+}
+
+// ExecutionReader reads executions.
+type ExecutionReader interface {
+	FindExecution(ctx context.Context, id string) (*Execution, error)
+	FindExecutions(ctx context.Context, filter ExecutionFilter) ([]*Execution, PageInfo, error)
+	// ActiveExecutions returns every execution that is not terminal, oldest first.
+	ActiveExecutions(ctx context.Context) ([]*Execution, error)
+	// CountExecutions returns the number of stored executions per pattern name and status.
+	CountExecutions(ctx context.Context) (map[string]map[ExecutionStatus]int, error)
+}
+
+// PatternReader reads patterns.
+type PatternReader interface {
+	// AllPatterns returns every version of every pattern.
+	AllPatterns(ctx context.Context) ([]*Pattern, error)
+	// FindDefinition returns the source kept under a hash. NOT_FOUND if there is none.
+	FindDefinition(ctx context.Context, hash string) (string, error)
+}
+
+// BatchReader reads batches.
+type BatchReader interface {
+	FindBatch(ctx context.Context, id string) (*Batch, error) // with Results
+	// ActiveBatches returns every batch that is running, oldest first, with Results.
+	ActiveBatches(ctx context.Context) ([]*Batch, error)
+	FindBatchInput(ctx context.Context, batchID string, index int) ([]byte, error)
+}
+
+// AgentReader reads the registry of connected agents.
+type AgentReader interface {
+	AllAgents(ctx context.Context) ([]*AgentRecord, error)
+}
+
+// AgentRecord is an agent as it is stored.
+type AgentRecord struct {
+	Agent
+	ResumeHash string `json:"resumeHash"` // hex SHA-256 of the resume token
+	Resumable  bool   `json:"resumable"`  // the session did not end for good
+}
+
+// IdempotencyReader reads claimed keys.
+type IdempotencyReader interface {
+	// FindIdempotency returns the record of a key claimed less than IdempotencyTTL before now, or nil.
+	FindIdempotency(ctx context.Context, scope, key string, now time.Time) (*IdempotencyRecord, error)
+}

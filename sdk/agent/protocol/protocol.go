@@ -1,0 +1,208 @@
+// Package protocol is the agent wire protocol, wardroom.agent.v1: the frames that connected agents and the
+// control plane exchange over a WebSocket, and their encoding.
+//
+// It owns the shapes and names on the wire, and nothing of behaviour. core/agents speaks it on the server
+// side, sdk/agent on the agent's side; docs/agent-protocol.md explains it to people who write an agent
+// without this library.
+package protocol
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Subprotocol is the WebSocket subprotocol both sides must agree on, and Path is where agents connect.
+const (
+	Subprotocol = "wardroom.agent.v1"
+	Path        = "/api/agents/connect"
+)
+
+// Type names a frame.
+type Type string
+
+// Frames from an agent.
+const (
+	TypeRegister     Type = "register"
+	TypeTaskProgress Type = "task_progress"
+	TypeTaskResult   Type = "task_result"
+	TypeTaskError    Type = "task_error"
+	TypeMessage      Type = "message" // both ways
+	TypeMessageReply Type = "message_reply"
+	TypeHeartbeat    Type = "heartbeat"
+	TypeStatusUpdate Type = "status_update"
+	TypeDisconnect   Type = "disconnect"
+)
+
+// Frames from the control plane.
+const (
+	TypeRegistered    Type = "registered"
+	TypeTask          Type = "task"
+	TypeTaskCancelled Type = "task_cancelled"
+	TypeTaskAck       Type = "task_ack"
+	TypeHeartbeatAck  Type = "heartbeat_ack"
+	TypeConfigUpdate  Type = "config_update"
+	TypeError         Type = "error"
+)
+
+// Envelope is the outer object of every frame. An answer repeats the ID of the frame it answers.
+type Envelope struct {
+	Type      Type            `json:"type"`
+	ID        string          `json:"id,omitempty"`
+	Timestamp time.Time       `json:"timestamp"`
+	Payload   json.RawMessage `json:"payload,omitempty"`
+}
+
+// Register opens a session. The first frame of an agent, within 10 seconds of connecting.
+type Register struct {
+	Name         string         `json:"name"`
+	Capabilities []string       `json:"capabilities"`
+	Region       string         `json:"region,omitempty"`
+	Metadata     map[string]any `json:"metadata,omitempty"` // model, version, free keys
+	Config       RegisterConfig `json:"config"`
+	Resume       *Resume        `json:"resume,omitempty"`
+}
+
+// RegisterConfig is what the agent asks for.
+type RegisterConfig struct {
+	MaxConcurrentTasks int   `json:"maxConcurrentTasks,omitempty"` // default 1
+	TaskTimeout        int64 `json:"taskTimeout,omitempty"`        // milliseconds; 0: the server's default
+}
+
+// Resume takes up an earlier session after a lost connection or a restart of the control plane.
+type Resume struct {
+	AgentID string `json:"agentId"`
+	Token   string `json:"token"`
+	// Tasks lists the ids the agent still works on or holds an unacknowledged answer for. A task that the
+	// server believes to be here and that is not listed is sent again. Absent (nil): all are sent again,
+	// and the agent drops those it knows by taskId.
+	Tasks []string `json:"tasks"`
+}
+
+// Registered answers register.
+type Registered struct {
+	AgentID      string           `json:"agentId"`
+	ResumeToken  string           `json:"resumeToken"`
+	Resumed      bool             `json:"resumed"` // false: a new agent id, whatever was asked
+	Capabilities []string         `json:"capabilities"`
+	Config       RegisteredConfig `json:"config"`
+}
+
+// RegisteredConfig is what the server decided; also the payload of config_update.
+type RegisteredConfig struct {
+	HeartbeatInterval int64 `json:"heartbeatInterval"`         // milliseconds between heartbeats of the agent
+	TaskTimeout       int64 `json:"taskTimeout"`               // milliseconds, default of a task
+	MaxMessageBytes   int64 `json:"maxMessageBytes,omitempty"` // largest frame the server takes
+}
+
+// ConfigUpdate changes the session's config.
+type ConfigUpdate struct {
+	Config RegisteredConfig `json:"config"`
+	Reason string           `json:"reason,omitempty"`
+}
+
+// Task hands out work. An agent that knows taskId already must not work twice.
+type Task struct {
+	TaskID         string          `json:"taskId"`
+	ExecutionID    string          `json:"executionId"`
+	PatternName    string          `json:"patternName"`
+	PatternVersion string          `json:"patternVersion"`
+	Capability     string          `json:"capability,omitempty"`
+	Role           string          `json:"role,omitempty"`
+	Step           string          `json:"step,omitempty"`
+	Input          json.RawMessage `json:"input"`
+	Config         json.RawMessage `json:"config,omitempty"`
+	Timeout        int64           `json:"timeout"` // milliseconds
+	Priority       string          `json:"priority"`
+	Context        json.RawMessage `json:"context,omitempty"`
+	// Attempt is the fencing token: echo it in every report on this task.
+	Attempt int `json:"attempt"`
+}
+
+// TaskProgress reports progress; exactly one of Text and Data is set. It may be dropped under load.
+type TaskProgress struct {
+	TaskID string          `json:"taskId"`
+	Text   string          `json:"text,omitempty"`
+	Data   json.RawMessage `json:"data,omitempty"`
+}
+
+// TaskCompleted is the one status of a task_result.
+const TaskCompleted = "completed"
+
+// TaskResult delivers an answer. The agent keeps it until task_ack.
+type TaskResult struct {
+	TaskID      string          `json:"taskId"`
+	ExecutionID string          `json:"executionId,omitempty"`
+	Status      string          `json:"status,omitempty"` // completed
+	Result      json.RawMessage `json:"result"`           // may carry confidence (0 to 1) in an object
+	Duration    int64           `json:"duration,omitempty"`
+	Metadata    json.RawMessage `json:"metadata,omitempty"`
+	Attempt     int             `json:"attempt,omitempty"`
+}
+
+// TaskError reports that the agent could not do the task. The agent keeps it until task_ack.
+type TaskError struct {
+	TaskID      string      `json:"taskId"`
+	ExecutionID string      `json:"executionId,omitempty"`
+	Error       ErrorDetail `json:"error"`
+	Retryable   bool        `json:"retryable"`
+	Attempt     int         `json:"attempt,omitempty"`
+}
+
+// ErrorDetail is an error as agents tell it.
+type ErrorDetail struct {
+	Code    string         `json:"code"`
+	Message string         `json:"message"`
+	Details map[string]any `json:"details,omitempty"`
+}
+
+// TaskAck tells that the report on a task is durable, or was not needed: the agent may forget the task.
+type TaskAck struct {
+	TaskID string `json:"taskId"`
+}
+
+// TaskCancelled tells the agent to stop working on a task; no report is needed.
+type TaskCancelled struct {
+	TaskID      string `json:"taskId"`
+	ExecutionID string `json:"executionId"`
+	Reason      string `json:"reason"`
+}
+
+// Heartbeat statuses.
+const (
+	StatusHealthy  = "healthy"
+	StatusBusy     = "busy"
+	StatusDraining = "draining" // finishes what it has, takes no more
+)
+
+// Heartbeat keeps the session healthy.
+type Heartbeat struct {
+	Status      string             `json:"status"`
+	ActiveTasks int                `json:"activeTasks"`
+	Metrics     map[string]float64 `json:"metrics,omitempty"`
+}
+
+// HeartbeatAck answers heartbeat.
+type HeartbeatAck struct {
+	ServerTime    time.Time `json:"serverTime"`
+	NextHeartbeat int64     `json:"nextHeartbeat"` // milliseconds from now
+}
+
+// StatusUpdate changes what the agent offers. Absent fields stay as they are.
+type StatusUpdate struct {
+	Status       string   `json:"status,omitempty"`
+	Capabilities []string `json:"capabilities,omitempty"`
+	MaxTasks     *int     `json:"maxTasks,omitempty"`
+	Reason       string   `json:"reason,omitempty"`
+}
+
+// Disconnect ends the session gracefully: tasks are handed to others at once.
+type Disconnect struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// Error tells that a frame was refused. Fatal: the server closes the connection.
+type Error struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Fatal   bool   `json:"fatal"`
+}
