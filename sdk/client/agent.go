@@ -1,0 +1,106 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Agent is a connected agent, or one that was connected within the last 24 hours.
+type Agent struct {
+	Meta
+	ID             string           `json:"id"`
+	Name           string           `json:"name"`
+	Status         string           `json:"status"`            // connected or disconnected
+	Healthy        *bool            `json:"healthy,omitempty"` // nil when the server did not say
+	Capabilities   []string         `json:"capabilities"`
+	Region         string           `json:"region,omitempty"`
+	ConnectedAt    time.Time        `json:"connectedAt"`
+	LastHeartbeat  time.Time        `json:"lastHeartbeat"`
+	DisconnectedAt *time.Time       `json:"disconnectedAt,omitempty"`
+	TasksCompleted int64            `json:"tasksCompleted,omitempty"` // in lists
+	Metadata       map[string]any   `json:"metadata,omitempty"`
+	Statistics     *AgentStatistics `json:"statistics,omitempty"` // of GetAgent
+}
+
+// AgentStatistics counts over the life of an agent's id.
+type AgentStatistics struct {
+	TasksCompleted int64   `json:"tasksCompleted"` // succeeded and failed
+	TasksSucceeded int64   `json:"tasksSucceeded"`
+	TasksFailed    int64   `json:"tasksFailed"`
+	AverageLatency Millis  `json:"averageLatency"`
+	Uptime         float64 `json:"uptime"` // seconds
+}
+
+// AgentList is one page of agents.
+type AgentList struct {
+	Meta
+	PageInfo
+	Agents       []Agent `json:"agents"`
+	Connected    int     `json:"connected"` // of all agents that match
+	Disconnected int     `json:"disconnected"`
+}
+
+// AgentFilter selects agents of a list. Zero values select all.
+type AgentFilter struct {
+	Status       string   // connected or disconnected
+	Capabilities []string // all of them
+	Region       string
+	Page
+}
+
+// AgentDisconnection tells what DisconnectAgent did.
+type AgentDisconnection struct {
+	Meta
+	ID             string     `json:"id"`
+	Disconnected   bool       `json:"disconnected"`
+	DisconnectedAt *time.Time `json:"disconnectedAt"`
+}
+
+// ListAgents returns one page of agents, newest connection first.
+func (c *Client) ListAgents(ctx context.Context, filter AgentFilter) (*AgentList, error) {
+	query := url.Values{}
+	if filter.Status != "" {
+		query.Set("status", filter.Status)
+	}
+	if len(filter.Capabilities) > 0 {
+		query.Set("capabilities", strings.Join(filter.Capabilities, ","))
+	}
+	if filter.Region != "" {
+		query.Set("region", filter.Region)
+	}
+	filter.addTo(query)
+	out := new(AgentList)
+	err := c.do(ctx, request{method: http.MethodGet, path: "/api/agents", query: query}, out)
+	return result(out, err)
+}
+
+// Agents walks all pages of a list.
+func (c *Client) Agents(ctx context.Context, filter AgentFilter) iter.Seq2[Agent, error] {
+	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Agent, PageInfo, error) {
+		filter.Page = page
+		list, err := c.ListAgents(ctx, filter)
+		if err != nil {
+			return nil, PageInfo{}, err
+		}
+		return list.Agents, list.PageInfo, nil
+	})
+}
+
+func agentPath(id string) string { return "/api/agents/" + segment(id) }
+
+// GetAgent returns one agent with its statistics.
+func (c *Client) GetAgent(ctx context.Context, id string) (*Agent, error) {
+	out := new(Agent)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: agentPath(id)}, out))
+}
+
+// DisconnectAgent ends an agent's session gracefully; reason may be empty.
+func (c *Client) DisconnectAgent(ctx context.Context, id, reason string) (*AgentDisconnection, error) {
+	out := new(AgentDisconnection)
+	r := request{method: http.MethodPost, path: agentPath(id) + "/disconnect", body: reasonBody(reason), harmless: true}
+	return result(out, c.do(ctx, r, out))
+}

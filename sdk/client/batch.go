@@ -1,0 +1,84 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+)
+
+// BatchRequest asks for one pattern to be run over many inputs.
+type BatchRequest struct {
+	Pattern     string
+	Version     string            // empty: latest
+	Inputs      []json.RawMessage // one JSON object each; 1000 at most unless the server is configured otherwise
+	Concurrency int               // 1 to 50; 0: the server's default of 5
+	StopOnError bool              // the first failed item cancels the rest
+	Options     ExecuteOptions    // of each item
+	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey.
+	IdempotencyKey string
+}
+
+// BatchResult is the outcome of one item.
+type BatchResult struct {
+	Index       int             `json:"index"`
+	ExecutionID string          `json:"executionId,omitempty"`
+	Status      string          `json:"status"`
+	Result      json.RawMessage `json:"result,omitempty"`
+	Error       *ExecutionError `json:"error,omitempty"`
+}
+
+// Batch is one pattern run over many inputs. Status is running, completed (also with failed items), failed
+// (StopOnError met an error) or cancelled.
+type Batch struct {
+	Meta
+	BatchID   string        `json:"batchId"`
+	Status    string        `json:"status"`
+	Total     int           `json:"total"`
+	Completed int           `json:"completed"`
+	Failed    int           `json:"failed"`
+	StatusURL string        `json:"statusUrl,omitempty"`
+	Results   []BatchResult `json:"results,omitempty"` // of GetBatch, by index; items that began or ended
+}
+
+type batchOptionsBody struct {
+	Concurrency int  `json:"concurrency,omitempty"`
+	StopOnError bool `json:"stopOnError,omitempty"`
+	executeOptionsBody
+}
+
+type batchBody struct {
+	Pattern string            `json:"pattern"`
+	Version string            `json:"version,omitempty"`
+	Inputs  []json.RawMessage `json:"inputs"`
+	Options batchOptionsBody  `json:"options"`
+}
+
+// StartBatch starts a batch and returns it running.
+func (c *Client) StartBatch(ctx context.Context, req BatchRequest) (*Batch, error) {
+	inputs := req.Inputs
+	if inputs == nil {
+		inputs = []json.RawMessage{}
+	}
+	body := batchBody{
+		Pattern: req.Pattern, Version: req.Version, Inputs: inputs,
+		Options: batchOptionsBody{req.Concurrency, req.StopOnError, req.Options.body()},
+	}
+	out := new(Batch)
+	r := request{method: http.MethodPost, path: "/api/batch/execute", body: body, key: req.IdempotencyKey}
+	return result(out, c.do(ctx, r, out))
+}
+
+func batchPath(id string) string { return "/api/batch/" + segment(id) }
+
+// GetBatch returns a batch with its results so far.
+func (c *Client) GetBatch(ctx context.Context, id string) (*Batch, error) {
+	out := new(Batch)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: batchPath(id)}, out))
+}
+
+// CancelBatch cancels the running items and starts no more. CONFLICT if the batch is over.
+func (c *Client) CancelBatch(ctx context.Context, id string) (*Batch, error) {
+	out := new(Batch)
+	r := request{method: http.MethodPost, path: batchPath(id) + "/cancel", harmless: true}
+	return result(out, c.do(ctx, r, out))
+}

@@ -1,0 +1,74 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"strconv"
+)
+
+// Page asks for one page of a list. Cursor, the NextCursor of the page before, costs the same wherever the
+// page lies; Offset is for jumping.
+type Page struct {
+	Limit  int // 1 to 100; 0: the server's default of 20
+	Offset int
+	Cursor string
+}
+
+// PageInfo comes back with each page.
+type PageInfo struct {
+	Total      int    `json:"total"` // true count of all rows that match
+	Limit      int    `json:"limit"`
+	Offset     int    `json:"offset"`
+	HasMore    bool   `json:"hasMore"`
+	NextCursor string `json:"nextCursor,omitempty"` // empty on the last page
+}
+
+func (p Page) addTo(query url.Values) {
+	if p.Limit != 0 {
+		query.Set("limit", strconv.Itoa(p.Limit))
+	}
+	switch {
+	case p.Cursor != "":
+		query.Set("cursor", p.Cursor)
+	case p.Offset != 0:
+		query.Set("offset", strconv.Itoa(p.Offset))
+	}
+}
+
+// maxPageLimit is the largest page the server gives; walking a list uses it.
+const maxPageLimit = 100
+
+// walk yields the rows of all pages from the given one on. It ends after the first error.
+func walk[T any](
+	ctx context.Context, page Page, fetch func(context.Context, Page) ([]T, PageInfo, error),
+) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var zero T
+		next := page
+		if next.Limit == 0 {
+			next.Limit = maxPageLimit
+		}
+		for {
+			rows, info, err := fetch(ctx, next)
+			if err != nil {
+				yield(zero, err)
+				return
+			}
+			for _, row := range rows {
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if !info.HasMore || len(rows) == 0 {
+				return
+			}
+			if info.NextCursor != "" {
+				next.Cursor = info.NextCursor
+			} else {
+				next.Cursor = ""
+				next.Offset += len(rows)
+			}
+		}
+	}
+}

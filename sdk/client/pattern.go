@@ -1,0 +1,192 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// PatternRef names one version of a pattern.
+type PatternRef struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+}
+
+// UnmarshalJSON takes an object, or a bare name as lists have it.
+func (r *PatternRef) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		*r = PatternRef{}
+		return json.Unmarshal(data, &r.Name)
+	}
+	type plain PatternRef
+	return json.Unmarshal(data, (*plain)(r))
+}
+
+// PatternSummary is one row of a list of patterns: the latest version of a name.
+type PatternSummary struct {
+	Name        string    `json:"name"`
+	Version     string    `json:"version"`
+	Description string    `json:"description"`
+	CreatedAt   time.Time `json:"createdAt"`
+	UpdatedAt   time.Time `json:"updatedAt"`
+}
+
+// PatternList is one page of patterns.
+type PatternList struct {
+	Meta
+	PageInfo
+	Patterns []PatternSummary `json:"patterns"`
+}
+
+// Pattern is one version of a pattern.
+type Pattern struct {
+	Meta
+	Name        string          `json:"name"`
+	Version     string          `json:"version"`
+	Description string          `json:"description"`
+	Definition  json.RawMessage `json:"definition"` // the YAML text as a JSON object
+	CreatedAt   time.Time       `json:"createdAt"`
+	UpdatedAt   time.Time       `json:"updatedAt"`
+	CreatedBy   string          `json:"createdBy"`
+}
+
+// PatternInput is a definition to store. Empty fields are taken from the definition.
+type PatternInput struct {
+	Name        string `json:"name,omitempty"`
+	Version     string `json:"version,omitempty"`
+	Description string `json:"description,omitempty"`
+	Definition  string `json:"definition"` // YAML text
+}
+
+// PatternChange tells what CreatePattern or UpdatePattern did.
+type PatternChange struct {
+	Meta
+	Name            string `json:"name"`
+	Version         string `json:"version"`
+	Created         bool   `json:"created"` // a new version was made
+	Updated         bool   `json:"updated"` // the same version was replaced
+	PreviousVersion string `json:"previousVersion,omitempty"`
+}
+
+// PatternDeletion tells what DeletePattern did.
+type PatternDeletion struct {
+	Meta
+	Deleted         bool `json:"deleted"`
+	VersionsRemoved int  `json:"versionsRemoved"`
+}
+
+// PatternVersion is one row of PatternVersions.
+type PatternVersion struct {
+	Version   string    `json:"version"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// PatternVersionList lists the versions of a name, latest first.
+type PatternVersionList struct {
+	Meta
+	Versions []PatternVersion `json:"versions"`
+}
+
+// PatternCheck is what ValidatePattern found.
+type PatternCheck struct {
+	Meta
+	Valid    bool      `json:"valid"`
+	Problems []Problem `json:"problems"`
+}
+
+// PatternFilter selects patterns of a list.
+type PatternFilter struct {
+	Search string // substring of name or description
+	Page
+}
+
+func patternPath(name string) string { return "/api/patterns/" + segment(name) }
+
+// ListPatterns returns one page of the latest version of each pattern, newest first.
+func (c *Client) ListPatterns(ctx context.Context, filter PatternFilter) (*PatternList, error) {
+	query := url.Values{}
+	if filter.Search != "" {
+		query.Set("search", filter.Search)
+	}
+	filter.addTo(query)
+	out := new(PatternList)
+	err := c.do(ctx, request{method: http.MethodGet, path: "/api/patterns", query: query}, out)
+	return result(out, err)
+}
+
+// Patterns walks all pages of a list.
+func (c *Client) Patterns(ctx context.Context, filter PatternFilter) iter.Seq2[PatternSummary, error] {
+	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]PatternSummary, PageInfo, error) {
+		filter.Page = page
+		list, err := c.ListPatterns(ctx, filter)
+		if err != nil {
+			return nil, PageInfo{}, err
+		}
+		return list.Patterns, list.PageInfo, nil
+	})
+}
+
+// GetPattern returns a version of a pattern; version may be empty (latest), exact or a range such as 1.x.
+func (c *Client) GetPattern(ctx context.Context, name, version string) (*Pattern, error) {
+	out := new(Pattern)
+	err := c.do(ctx, request{method: http.MethodGet, path: patternPath(name), query: versionQuery(version)}, out)
+	return result(out, err)
+}
+
+// CreatePattern stores a new pattern or a new version. CONFLICT when that version exists.
+func (c *Client) CreatePattern(ctx context.Context, in PatternInput) (*PatternChange, error) {
+	out := new(PatternChange)
+	err := c.do(ctx, request{method: http.MethodPost, path: "/api/patterns", body: in}, out)
+	return result(out, err)
+}
+
+// UpdatePattern replaces a version or adds one. NOT_FOUND when the name is unknown.
+func (c *Client) UpdatePattern(ctx context.Context, name string, in PatternInput) (*PatternChange, error) {
+	in.Name = "" // the path names it
+	out := new(PatternChange)
+	err := c.do(ctx, request{method: http.MethodPut, path: patternPath(name), body: in}, out)
+	return result(out, err)
+}
+
+// DeletePattern removes one version, or all versions when version is empty.
+func (c *Client) DeletePattern(ctx context.Context, name, version string) (*PatternDeletion, error) {
+	out := new(PatternDeletion)
+	err := c.do(ctx, request{method: http.MethodDelete, path: patternPath(name), query: versionQuery(version)}, out)
+	return result(out, err)
+}
+
+// PatternVersions lists the versions of a pattern, latest first.
+func (c *Client) PatternVersions(ctx context.Context, name string) (*PatternVersionList, error) {
+	out := new(PatternVersionList)
+	err := c.do(ctx, request{method: http.MethodGet, path: patternPath(name) + "/versions"}, out)
+	return result(out, err)
+}
+
+// ValidatePattern checks a definition and stores nothing. A definition with problems is an answer, not an
+// error.
+func (c *Client) ValidatePattern(ctx context.Context, definition string) (*PatternCheck, error) {
+	body := struct {
+		Definition string `json:"definition"`
+	}{definition}
+	out := new(PatternCheck)
+	err := c.do(ctx, request{method: http.MethodPost, path: "/api/patterns/validate", body: body, harmless: true}, out)
+	return result(out, err)
+}
+
+func versionQuery(version string) url.Values {
+	if version == "" {
+		return nil
+	}
+	return url.Values{"version": {version}}
+}
+
+// result drops a half-filled answer when the call failed.
+func result[T any](out *T, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}

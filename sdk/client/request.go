@@ -1,0 +1,173 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Meta comes with each answer.
+type Meta struct {
+	HTTPStatus    int             `json:"-"`
+	RequestID     string          `json:"-"` // names the request in the server's log
+	ServerVersion string          `json:"-"`
+	Replayed      bool            `json:"-"` // the first answer to this Idempotency-Key, sent again
+	Body          json.RawMessage `json:"-"` // the answer as it came, with fields this client does not know
+}
+
+func (m *Meta) setMeta(meta Meta) { *m = meta }
+
+// answer is an answer type, which embeds Meta.
+type answer interface{ setMeta(Meta) }
+
+// NewIdempotencyKey returns a fresh random key for the IdempotencyKey field of a request: the server does
+// the work of a key once in 24 hours, however often the request is sent.
+func NewIdempotencyKey() string { return "wardroom-" + rand.Text() }
+
+// request is one call of the API.
+type request struct {
+	method   string
+	path     string     // escaped, from the root: /api/patterns/a%2Fb
+	query    url.Values // or nil
+	body     any        // marshalled as JSON, or nil for none
+	key      string     // Idempotency-Key, or empty
+	harmless bool       // a second run does no harm, beyond what the method and the key say
+	accept   string     // empty: application/json
+	header   http.Header
+}
+
+func (r request) repeatable() bool {
+	return r.harmless || r.key != "" || r.method == http.MethodGet || r.method == http.MethodPut ||
+		r.method == http.MethodDelete
+}
+
+// segment escapes one path segment. Dots alone would be taken for a walk through the path by proxies.
+func segment(s string) string {
+	if s == "." || s == ".." {
+		return strings.ReplaceAll(s, ".", "%2E")
+	}
+	return url.PathEscape(s)
+}
+
+// do sends r, repeats it as the policy says, and decodes the answer into out (nil: nobody reads it).
+func (c *Client) do(ctx context.Context, r request, out answer) error {
+	body, err := encode(r.body)
+	if err != nil {
+		return err
+	}
+	return c.retry(ctx, r.repeatable(), func() error {
+		resp, err := c.send(ctx, r, body)
+		if err != nil {
+			return err
+		}
+		data, err := c.read(ctx, resp)
+		if err != nil {
+			return err
+		}
+		if resp.StatusCode < 200 || resp.StatusCode > 299 {
+			return newError(resp, data)
+		}
+		return decode(resp, data, out)
+	})
+}
+
+// send sends r once and returns the answer with its body open.
+func (c *Client) send(ctx context.Context, r request, body []byte) (*http.Response, error) {
+	target := c.base.String() + r.path
+	if len(r.query) > 0 {
+		target += "?" + r.query.Encode()
+	}
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, target, reader)
+	if err != nil {
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	for name, values := range r.header {
+		req.Header[name] = values
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	accept := r.accept
+	if accept == "" {
+		accept = "application/json"
+	}
+	req.Header.Set("Accept", accept)
+	req.Header.Set("User-Agent", c.opts.UserAgent)
+	if c.opts.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.opts.Token)
+	}
+	if r.key != "" {
+		req.Header.Set("Idempotency-Key", r.key)
+		// The header also lets net/http repeat the request on a connection that died while idle.
+	}
+	resp, err := c.opts.HTTPClient.Do(req)
+	if err != nil {
+		return nil, c.connectionError(ctx, err)
+	}
+	return resp, nil
+}
+
+// read reads and closes the body.
+func (c *Client) read(ctx context.Context, resp *http.Response) ([]byte, error) {
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, c.opts.MaxResponse+1))
+	if err != nil {
+		return nil, c.connectionError(ctx, err)
+	}
+	if int64(len(data)) > c.opts.MaxResponse {
+		return nil, fmt.Errorf("the answer is larger than %d bytes", c.opts.MaxResponse)
+	}
+	return data, nil
+}
+
+func encode(v any) ([]byte, error) {
+	if v == nil {
+		return nil, nil
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	return data, nil
+}
+
+func decode(resp *http.Response, data []byte, out answer) error {
+	if out == nil {
+		return nil
+	}
+	if len(bytes.TrimSpace(data)) > 0 {
+		if err := json.Unmarshal(data, out); err != nil {
+			return fmt.Errorf("the server's answer to %s %s is not what it should be: %w",
+				resp.Request.Method, resp.Request.URL.Path, err)
+		}
+	}
+	out.setMeta(Meta{
+		HTTPStatus:    resp.StatusCode,
+		RequestID:     resp.Header.Get("X-Request-Id"),
+		ServerVersion: resp.Header.Get("X-Service-Version"),
+		Replayed:      resp.Header.Get("Idempotent-Replayed") == "true",
+		Body:          data,
+	})
+	return nil
+}
+
+// unwrapURLError drops the method and address that net/http puts before each error; ConnectionError names
+// the server already.
+func unwrapURLError(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
