@@ -1,0 +1,82 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+func checkNotEmpty(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New("must not be empty")
+	}
+	return nil
+}
+
+// checkListen wants host:port with a numeric port. The host is not looked up: that is for the listener.
+func checkListen(text string) error {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return fmt.Errorf("%q is not an address such as 127.0.0.1:8080 or [::1]:8080", text)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
+		return fmt.Errorf("%q has no port between 0 and 65535", text)
+	}
+	return nil
+}
+
+func checkBaseURL(text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := parseHTTP(text)
+	if err != nil {
+		return err
+	}
+	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return fmt.Errorf("%q must have neither a query nor a fragment", text)
+	}
+	return nil
+}
+
+// checkOrigin wants exactly what a browser sends in Origin.
+func checkOrigin(text string) error {
+	if text == "*" {
+		return errors.New("every origin may not be allowed: any web page could then drive the server; list them")
+	}
+	u, err := parseHTTP(text)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return fmt.Errorf("%q is more than an origin; write scheme://host[:port]", text)
+	}
+	return nil
+}
+
+func parseHTTP(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return nil, fmt.Errorf("%q is not an address that begins with http:// or https://", text)
+	}
+	if u.User != nil {
+		return nil, errors.New("must not hold a user or a password")
+	}
+	if u.Port() == "" && strings.HasSuffix(u.Host, ":") {
+		return nil, fmt.Errorf("%q has an empty port", text)
+	}
+	return u, nil
+}
+
+// cleanURL drops trailing slashes and puts scheme and host in lower case, the form browsers send.
+func cleanURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return text
+	}
+	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	return strings.TrimRight(u.String(), "/")
+}

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// Config is the whole effective configuration. The comment of each field gives what its type cannot; the
+// text for operators, with bounds and units, is in the table of fields.
+type Config struct {
+	Server  Server
+	Store   Store
+	Plugins Plugins
+	Metrics Metrics
+	Engine  Engine
+	Agents  Agents
+	Streams Streams
+	Log     Log
+
+	files   []string          // what was read, in the order it was applied
+	origins map[string]origin // where each key that is not a default was set last
+}
+
+// Environments of server.environment.
+const (
+	Production  = "production"
+	Development = "development"
+)
+
+// Server is the HTTP listener.
+type Server struct {
+	Listen            string // host:port; port 0 takes a free one
+	Environment       string // Production or Development
+	BaseURL           string // without a trailing slash, or empty
+	CORS              CORS
+	MaxBody           int64 // bytes
+	MaxDefinition     int64 // bytes
+	ShutdownTimeout   time.Duration
+	ReadHeaderTimeout time.Duration
+}
+
+// CORS says which web pages of other origins may call the API.
+type CORS struct {
+	Origins []string // scheme://host[:port], lower case; empty refuses all
+}
+
+// Store is the durable state.
+type Store struct {
+	Path      string // absolute
+	MinFree   int64  // bytes
+	Retention Retention
+}
+
+// Retention is how long finished things are kept.
+type Retention struct {
+	Executions  time.Duration
+	Events      time.Duration
+	Batches     time.Duration
+	Agents      time.Duration
+	Idempotency time.Duration
+}
+
+// Plugins says where plugin binaries are.
+type Plugins struct {
+	Dir string // absolute, or empty for the folder "plugins" beside the binary
+}
+
+// Metrics is the Prometheus endpoint.
+type Metrics struct {
+	Public bool
+}
+
+// Engine bounds the work in hand.
+type Engine struct {
+	MaxActive           int // executions
+	MaxQueued           int // executions
+	MaxActivePerPattern int // executions; 0 is no limit
+	DefaultTimeout      time.Duration
+	MaxTimeout          time.Duration
+	TaskTimeout         time.Duration
+	TaskRetries         int // attempts after the first
+	MaxBatchInputs      int
+	PriorityAging       time.Duration
+}
+
+// Agents is the agent listener. The embedded part may change while the process runs.
+type Agents struct {
+	AgentLimits
+	MaxMessage int64 // bytes
+	SendBuffer int   // frames
+}
+
+// AgentLimits are the intervals and limits that running sessions take over on a reload.
+type AgentLimits struct {
+	HeartbeatInterval time.Duration
+	UnhealthyAfter    int // missed heartbeats
+	DisconnectAfter   int // missed heartbeats
+	ResumeGrace       time.Duration
+	MessagesPerSecond int
+	KeepDisconnected  time.Duration
+	RegisterTimeout   time.Duration
+}
+
+// Streams is what every event stream to a client keeps to.
+type Streams struct {
+	Heartbeat    time.Duration
+	MaxAge       time.Duration
+	WriteTimeout time.Duration
+}
+
+// Log is the process log on stderr.
+type Log struct {
+	Level  string // trace, debug, info, warn or error
+	Format string // auto, text or json
+}
+
+// Files returns the files the configuration was read from, the main one first; none for Default.
+func (c *Config) Files() []string { return append([]string(nil), c.files...) }
+
+// LoopbackOnly tells whether Listen can be reached from this machine only. A host name other than
+// localhost is not resolved, and counts as reachable from elsewhere.
+func (s Server) LoopbackOnly() bool {
+	host, _, err := net.SplitHostPort(s.Listen)
+	if err != nil {
+		return false
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}

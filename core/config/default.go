@@ -1,0 +1,63 @@
+package config
+
+import "time"
+
+const (
+	kib = int64(1) << 10
+	mib = int64(1) << 20
+)
+
+// Default returns a new Config with the default of every key. It is the only place of defaults.
+func Default() *Config {
+	const day = 24 * time.Hour
+	return &Config{
+		Server: Server{
+			Listen:            "127.0.0.1:8080",
+			Environment:       Production,
+			MaxBody:           10 * mib,
+			MaxDefinition:     1 * mib,
+			ShutdownTimeout:   30 * time.Second,
+			ReadHeaderTimeout: 10 * time.Second,
+		},
+		Store: Store{
+			Path:    "/var/lib/wardroom",
+			MinFree: 256 * mib,
+			Retention: Retention{
+				Executions:  30 * day,
+				Events:      30 * day,
+				Batches:     30 * day,
+				Agents:      day,
+				Idempotency: day,
+			},
+		},
+		Engine: Engine{
+			MaxActive:      1024,
+			MaxQueued:      10_000,
+			DefaultTimeout: 300 * time.Second,
+			MaxTimeout:     day,
+			TaskTimeout:    30 * time.Second,
+			TaskRetries:    2,
+			MaxBatchInputs: 1000,
+			PriorityAging:  30 * time.Second,
+		},
+		Agents: Agents{
+			AgentLimits: AgentLimits{
+				HeartbeatInterval: 10 * time.Second,
+				UnhealthyAfter:    2,
+				DisconnectAfter:   3,
+				ResumeGrace:       30 * time.Second,
+				MessagesPerSecond: 100,
+				KeepDisconnected:  day,
+				RegisterTimeout:   10 * time.Second,
+			},
+			MaxMessage: 1 * mib,
+			SendBuffer: 256,
+		},
+		Streams: Streams{
+			Heartbeat:    15 * time.Second,
+			MaxAge:       time.Hour,
+			WriteTimeout: 5 * time.Second,
+		},
+		Log: Log{Level: "info", Format: "auto"},
+	}
+}

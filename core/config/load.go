@@ -1,0 +1,157 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// maxFile bounds one configuration file; a larger one is a mistake such as a log in the wrong place.
+const maxFile = int64(1) << 20
+
+// dropInDir is the directory of drop-ins, beside the main file.
+const dropInDir = "conf.d"
+
+// Options changes how a configuration is read.
+type Options struct {
+	// Lookup finds the environment variables that values refer to; nil is os.LookupEnv.
+	Lookup Lookup
+}
+
+// File is the text of one configuration file.
+type File struct {
+	Name string // for messages; relative paths inside are relative to its directory
+	Data []byte
+}
+
+// Load reads the file and the drop-ins conf.d/*.yaml beside it, in lexical order, each one over what came
+// before: sections merge, values and lists replace. Keys that no file names keep their default.
+//
+// NOT_FOUND when the main file does not exist. VALIDATION_ERROR lists everything that is wrong in all the
+// files at once; see Problems.
+func Load(path string, opts Options) (*Config, error) {
+	files, err := readAll(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(files, opts)
+}
+
+// Parse is Load for text that is already in memory: the first file is the main one.
+func Parse(files []File, opts Options) (*Config, error) {
+	lookup := opts.Lookup
+	if lookup == nil {
+		lookup = os.LookupEnv
+	}
+	c := Default()
+	c.origins = map[string]origin{}
+	order := map[string]int{}
+	var problems []Problem
+	for i, file := range files {
+		order[file.Name] = i
+		abs, err := filepath.Abs(file.Name)
+		if err != nil {
+			return nil, core.Errorf(core.CodeInternal, "the working directory cannot be found").WithCause(err)
+		}
+		d := decoder{config: c, file: file.Name, dir: filepath.Dir(abs), lookup: lookup}
+		d.decode(file.Data)
+		problems = append(problems, d.problems...)
+		c.files = append(c.files, file.Name)
+	}
+	problems = append(problems, c.relations()...)
+	if err := asError(problems, order); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// readAll reads the main file and its drop-ins.
+func readAll(path string) ([]File, error) {
+	main, err := readFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &core.Error{
+			Code:    core.CodeNotFound,
+			Message: fmt.Sprintf("the configuration file %s does not exist", path),
+			Details: map[string]any{"resource": "configuration file", "id": path},
+		}
+	}
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	files := []File{main}
+	dir := filepath.Join(filepath.Dir(path), dropInDir)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, unreadable(dir, err)
+	}
+	names, problems := dropIns(dir, entries)
+	for _, name := range names {
+		file, err := readFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, unreadable(filepath.Join(dir, name), err)
+		}
+		files = append(files, file)
+	}
+	return files, asError(problems, map[string]int{})
+}
+
+// dropIns picks the names to read, in lexical order. Hidden files and the leavings of editors and package
+// managers (.yaml~, .yaml.dpkg-old) are passed over; a .yml is a mistake that would go unnoticed.
+func dropIns(dir string, entries []fs.DirEntry) (names []string, problems []Problem) {
+	for _, entry := range entries {
+		name := entry.Name()
+		switch {
+		case strings.HasPrefix(name, ".") || entry.IsDir():
+		case strings.HasSuffix(name, ".yaml"):
+			names = append(names, name)
+		case strings.HasSuffix(name, ".yml"):
+			problems = append(problems, Problem{
+				File:   filepath.Join(dir, name),
+				Reason: "would be ignored: the name of a drop-in ends in .yaml; rename or remove it",
+			})
+		}
+	}
+	sort.Strings(names)
+	return names, problems
+}
+
+// readFile reads a regular file of bounded size, following symbolic links.
+func readFile(path string) (File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return File{}, err
+	}
+	defer func() { _ = f.Close() }() // only read from
+	info, err := f.Stat()
+	if err != nil {
+		return File{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return File{}, errors.New("is not a regular file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return File{}, err
+	}
+	if int64(len(data)) > maxFile {
+		return File{}, fmt.Errorf("is larger than %s", FormatSize(maxFile))
+	}
+	return File{Name: path, Data: data}, nil
+}
+
+// unreadable makes the error for a file that is there and cannot be used. The reason is for the operator
+// of this machine, so the system's own words are kept.
+func unreadable(path string, err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err
+	}
+	return asError([]Problem{{File: path, Reason: "cannot be read: " + err.Error()}}, map[string]int{})
+}

@@ -1,0 +1,84 @@
+package config
+
+import (
+	"reflect"
+)
+
+// Reloadable is what a running process takes over on SIGHUP. All other keys wait for a restart; see
+// NeedsRestart.
+type Reloadable struct {
+	LogLevel      string
+	CORS          CORS
+	MetricsPublic bool
+	Retention     Retention
+	Engine        Engine
+	Agents        AgentLimits
+	Streams       Streams
+}
+
+// Reloadable returns the part of c that may change while the process runs.
+func (c *Config) Reloadable() Reloadable {
+	return Reloadable{
+		LogLevel:      c.Log.Level,
+		CORS:          CORS{Origins: append([]string(nil), c.Server.CORS.Origins...)},
+		MetricsPublic: c.Metrics.Public,
+		Retention:     c.Store.Retention,
+		Engine:        c.Engine,
+		Agents:        c.Agents.AgentLimits,
+		Streams:       c.Streams,
+	}
+}
+
+// With returns a copy of c that has r in place of its reloadable part: what is in effect after a reload,
+// while the other keys wait for a restart.
+func (c *Config) With(r Reloadable) *Config {
+	next := *c
+	next.Log.Level = r.LogLevel
+	next.Server.CORS = r.CORS
+	next.Metrics.Public = r.MetricsPublic
+	next.Store.Retention = r.Retention
+	next.Engine = r.Engine
+	next.Agents.AgentLimits = r.Agents
+	next.Streams = r.Streams
+	return &next
+}
+
+// Change is one key that differs between two configurations.
+type Change struct {
+	Key      string `json:"key"`
+	Old      string `json:"old"` // as it would be written in the file; never a secret
+	New      string `json:"new"`
+	Reloaded bool   `json:"reloaded"` // takes effect on SIGHUP; else it waits for a restart
+}
+
+// Changes returns the keys whose values differ, in the order of the table.
+func Changes(prev, next *Config) []Change {
+	var changes []Change
+	for _, f := range fields {
+		if !f.equal(prev, next) {
+			changes = append(changes, Change{Key: f.key, Old: f.text(prev), New: f.text(next), Reloaded: f.live})
+		}
+	}
+	return changes
+}
+
+// NeedsRestart returns the dotted keys that differ and that a reload leaves as they are.
+func NeedsRestart(prev, next *Config) []string {
+	var keys []string
+	for _, change := range Changes(prev, next) {
+		if !change.Reloaded {
+			keys = append(keys, change.Key)
+		}
+	}
+	return keys
+}
+
+// equal compares the values of the key; an empty list is equal to none.
+func (f *field) equal(a, b *Config) bool {
+	left, right := f.ref(a), f.ref(b)
+	if list, ok := left.(*[]string); ok && len(*list) == 0 {
+		other, _ := right.(*[]string)
+		return len(*other) == 0
+	}
+	return reflect.DeepEqual(left, right)
+}

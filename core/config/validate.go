@@ -1,0 +1,94 @@
+package config
+
+import (
+	"fmt"
+	"time"
+)
+
+// Validate checks every value and the relations between them. Load and Parse have done so already; it is
+// for a Config that was put together in code. VALIDATION_ERROR lists every problem.
+func (c *Config) Validate() error {
+	var problems []Problem
+	for _, f := range fields {
+		if err := f.valid(c); err != nil {
+			problems = append(problems, Problem{Key: f.key, Reason: err.Error()})
+		}
+	}
+	return asError(append(problems, c.relations()...), map[string]int{})
+}
+
+// valid checks the value that c has for the key.
+func (f *field) valid(c *Config) error {
+	if list, ok := f.ref(c).(*[]string); ok {
+		for _, text := range *list {
+			if err := f.checkText(text); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	scratch := *c // set writes, and c may be shared
+	return f.set(&scratch, "", f.text(c))
+}
+
+// relation is a rule between two keys.
+type relation struct {
+	low, high string // keys
+	strict    bool   // low must be smaller; else it may be equal
+	why       string
+}
+
+var relations = []relation{
+	{low: "server.maxDefinition", high: "server.maxBody", why: "a definition travels in a body"},
+	{low: "engine.defaultTimeout", high: "engine.maxTimeout", why: "the default must be allowed"},
+	{low: "engine.taskTimeout", high: "engine.maxTimeout", why: "a task ends with its execution"},
+	{low: "engine.maxTimeout", high: "store.retention.events", why: "a running execution needs its journal"},
+	{low: "agents.unhealthyAfter", high: "agents.disconnectAfter", strict: true, why: "an agent is unhealthy before it is disconnected"},
+	{low: "agents.keepDisconnected", high: "store.retention.agents", why: "an agent that is listed has a record"},
+	{low: "streams.writeTimeout", high: "streams.heartbeat", why: "a write must end before the next heartbeat"},
+	{low: "streams.heartbeat", high: "streams.maxAge", strict: true, why: "a stream lives longer than one heartbeat"},
+}
+
+// relations reports broken relations, each at the place that was set last, where the operator is at work.
+func (c *Config) relations() []Problem {
+	var problems []Problem
+	for _, r := range relations {
+		low, high := findField(r.low), findField(r.high)
+		a, b := low.number(c), high.number(c)
+		if a < b || (a == b && !r.strict) {
+			continue
+		}
+		word := "at most"
+		if r.strict {
+			word = "less than"
+		}
+		key, reason := r.low, fmt.Sprintf("%s must be %s %s (%s): %s", low.text(c), word, r.high, high.text(c), r.why)
+		at, ok := c.origins[r.low]
+		if other, set := c.origins[r.high]; set && !ok {
+			at, key = other, r.high
+			reason = fmt.Sprintf("%s must be %s %s (%s): %s", high.text(c), opposite(r.strict), r.low, low.text(c), r.why)
+		}
+		problems = append(problems, Problem{File: at.file, Line: at.line, Key: key, Reason: reason})
+	}
+	return problems
+}
+
+func opposite(strict bool) string {
+	if strict {
+		return "more than"
+	}
+	return "at least"
+}
+
+// number is the value of a numeric key.
+func (f *field) number(c *Config) int64 {
+	switch ref := f.ref(c).(type) {
+	case *int:
+		return int64(*ref)
+	case *int64:
+		return *ref
+	case *time.Duration:
+		return int64(*ref)
+	}
+	return 0
+}
