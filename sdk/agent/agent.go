@@ -1,0 +1,270 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
+)
+
+// Agent is one connected agent. Make it with New, serve with Run. Methods are safe for concurrent use.
+type Agent struct {
+	opts   Options
+	target *url.URL
+	ledger *ledger
+
+	started  atomic.Bool
+	draining atomic.Bool
+	maxFrame atomic.Int64  // largest frame the server takes; 0: it did not say
+	stop     chan struct{} // closed to end Run gracefully
+	stopOnce sync.Once
+	done     chan struct{} // closed when Run returned
+	handlers sync.WaitGroup
+
+	mu     sync.Mutex // guards all below
+	offer  offer
+	id     string // of the last session, or ""
+	token  string
+	online *outbox // of the present session, or nil
+}
+
+// offer is what the agent tells of itself, and may change while it runs.
+type offer struct {
+	capabilities []string
+	maxTasks     int
+	status       string // "" means that heartbeats tell it from the load
+	reason       string
+}
+
+// New checks the options and makes an agent. It does not connect.
+func New(opts Options) (*Agent, error) {
+	opts, target, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Agent{
+		opts:   opts,
+		target: target,
+		ledger: newLedger(opts.MaxConcurrentTasks, time.Now),
+		stop:   make(chan struct{}),
+		done:   make(chan struct{}),
+		offer:  offer{capabilities: opts.Capabilities, maxTasks: opts.MaxConcurrentTasks},
+	}, nil
+}
+
+// Run connects and serves until ctx ends or Drain is done, and then returns nil; it reconnects by itself
+// whenever the connection is lost. When it ends it cancels the running handlers, tells the server that the
+// agent is leaving, and returns after every handler has returned. It returns a *ConnectError when the server
+// refuses this agent for good, and ErrAlreadyRun when it is called twice.
+func (a *Agent) Run(ctx context.Context) error {
+	if !a.started.CompareAndSwap(false, true) {
+		return ErrAlreadyRun
+	}
+	defer close(a.done)
+	// Handlers keep ctx's values but end in order: the ledger cancels them when the agent stops.
+	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	err := a.serve(ctx, work)
+	a.ledger.close()
+	cancel(ErrStopped)
+	a.handlers.Wait()
+	if err == nil && a.opts.StateFile != "" {
+		_ = os.Remove(a.opts.StateFile) // the server has forgotten the session
+	}
+	return err
+}
+
+// serve runs one session after the other.
+func (a *Agent) serve(ctx, work context.Context) error {
+	a.restore()
+	pause := backoff{min: a.opts.ReconnectMin, max: a.opts.ReconnectMax}
+	for {
+		s, err := a.connect(ctx)
+		if err == nil {
+			err = s.serve(ctx, work)
+			if s.useful.Load() {
+				pause.reset()
+			}
+		}
+		if a.stopping(ctx) {
+			return nil
+		}
+		var refused *ConnectError
+		if errors.As(err, &refused) {
+			a.opts.Logger.Error("agent refused", "agent", a.ID(), "error", err)
+			return err
+		}
+		d := pause.delay()
+		a.opts.Logger.Warn("agent connection lost", "agent", a.ID(), "error", err, "retryIn", d)
+		wait(ctx, a.stop, d)
+		if a.stopping(ctx) {
+			return nil
+		}
+	}
+}
+
+// stopping tells whether Run is to end.
+func (a *Agent) stopping(ctx context.Context) bool {
+	select {
+	case <-a.stop:
+		return true
+	default:
+		return ctx.Err() != nil
+	}
+}
+
+// restore takes up the session of the state file. A file that cannot be read costs the session, not the agent.
+func (a *Agent) restore() {
+	if a.opts.StateFile == "" {
+		return
+	}
+	s, err := loadState(a.opts.StateFile, a.target.String(), a.opts.Name)
+	if err != nil {
+		a.opts.Logger.Warn("agent state not read, starting a new session", "error", err)
+	}
+	if s != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.id, a.token = s.AgentID, s.Token
+	}
+}
+
+// remember keeps the session's id and token for a resume.
+func (a *Agent) remember(r protocol.Registered) {
+	a.mu.Lock()
+	changed := a.id != r.AgentID || a.token != r.ResumeToken
+	a.id, a.token = r.AgentID, r.ResumeToken
+	a.mu.Unlock()
+	if a.opts.StateFile == "" || !changed {
+		return
+	}
+	s := savedState{Server: a.target.String(), Name: a.opts.Name, AgentID: r.AgentID, Token: r.ResumeToken}
+	if err := s.save(a.opts.StateFile); err != nil {
+		a.opts.Logger.Warn("agent state not saved, a restart cannot resume", "error", err)
+	}
+}
+
+// ID returns the id that the server gave to the agent, or "" before the first registration.
+func (a *Agent) ID() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.id
+}
+
+// Connected tells whether the agent has a session at this moment.
+func (a *Agent) Connected() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.online != nil
+}
+
+// Stats returns the agent's figures at this moment.
+func (a *Agent) Stats() Stats { return a.ledger.stats() }
+
+// Drain lets the agent finish what it has and take no more, then ends Run. It returns nil once Run returned,
+// with every answer acknowledged. When ctx ends before, it ends Run as if its context had ended, waits for it
+// and returns ctx's error.
+func (a *Agent) Drain(ctx context.Context) error {
+	if a.started.CompareAndSwap(false, true) { // never run: there is nothing to wait for
+		close(a.done)
+		return nil
+	}
+	a.draining.Store(true)
+	a.SetStatus(protocol.StatusDraining, "drain")
+	var err error
+	select {
+	case <-a.ledger.drained():
+	case <-a.done:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	a.stopOnce.Do(func() { close(a.stop) })
+	<-a.done
+	return err
+}
+
+// SetStatus tells the server a status (protocol.StatusHealthy, StatusBusy, StatusDraining) and why. It stays,
+// over reconnects too, until it is changed; "" returns to a status that follows the load.
+func (a *Agent) SetStatus(status, reason string) {
+	a.update(func(o *offer) protocol.StatusUpdate {
+		o.status, o.reason = status, reason
+		if status == "" {
+			status = protocol.StatusHealthy
+		}
+		return protocol.StatusUpdate{Status: status, Reason: reason}
+	})
+}
+
+// SetCapabilities replaces what the agent offers.
+func (a *Agent) SetCapabilities(capabilities []string, reason string) {
+	capabilities = append([]string(nil), capabilities...)
+	a.update(func(o *offer) protocol.StatusUpdate {
+		o.capabilities = capabilities
+		return protocol.StatusUpdate{Capabilities: capabilities, Reason: reason}
+	})
+}
+
+// SetMaxConcurrentTasks changes how many handlers run at once; n below 1 counts as 1. Handlers that run are
+// left alone.
+func (a *Agent) SetMaxConcurrentTasks(n int, reason string) {
+	n = max(n, 1)
+	a.ledger.resize(n)
+	a.update(func(o *offer) protocol.StatusUpdate {
+		o.maxTasks = n
+		return protocol.StatusUpdate{MaxTasks: &n, Reason: reason}
+	})
+}
+
+// update changes the offer and tells the server, if there is a session; the next registration tells it anyway.
+func (a *Agent) update(change func(*offer) protocol.StatusUpdate) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	u := change(&a.offer)
+	if a.online != nil {
+		pushFrame(a.online, protocol.TypeStatusUpdate, u)
+	}
+}
+
+// attach makes out the outbox of the present session and tells a status that registering could not.
+func (a *Agent) attach(out *outbox) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.online = out
+	if a.offer.status != "" {
+		pushFrame(out, protocol.TypeStatusUpdate, protocol.StatusUpdate{Status: a.offer.status, Reason: a.offer.reason})
+	}
+}
+
+func (a *Agent) detach() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.online = nil
+}
+
+// progress sends a progress frame of a running task.
+func (a *Agent) progress(t *Task, p protocol.TaskProgress) {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return // ids, text and JSON that was encoded before: cannot fail
+	}
+	a.ledger.progress(t, func(b []byte) []byte {
+		b = appendHead(b, protocol.TypeTaskProgress, "", time.Now())
+		return appendTail(append(b, data...))
+	})
+}
+
+// pushFrame puts a frame that is rarely sent into an outbox.
+func pushFrame(out *outbox, typ protocol.Type, payload any) {
+	data, err := json.Marshal(payload)
+	if err != nil {
+		return // payloads here are made of strings, numbers and checked JSON
+	}
+	out.push(false, func(b []byte) []byte {
+		return appendTail(append(appendHead(b, typ, "", time.Now()), data...))
+	})
+}

@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
+)
+
+// timestampFormat is RFC 3339 with milliseconds, always of the same length.
+const timestampFormat = "2006-01-02T15:04:05.000Z07:00"
+
+// appendHead appends the envelope of a frame up to its payload; appendTail closes it.
+func appendHead(b []byte, typ protocol.Type, id string, now time.Time) []byte {
+	b = append(b, `{"type":"`...)
+	b = append(b, typ...)
+	if id != "" {
+		b = append(b, `","id":`...)
+		b = appendString(b, id)
+		b = append(b, `,"timestamp":"`...)
+	} else {
+		b = append(b, `","timestamp":"`...)
+	}
+	b = now.UTC().AppendFormat(b, timestampFormat)
+	return append(b, `","payload":`...)
+}
+
+func appendTail(b []byte) []byte { return append(b, '}') }
+
+// appendAnswer appends the task_result or task_error frame of an answer. It is the frame an agent sends most,
+// so it is put together by hand.
+func appendAnswer(b []byte, a *answer, frameID string, attempt int, now time.Time) []byte {
+	if a.err != nil {
+		b = appendHead(b, protocol.TypeTaskError, frameID, now)
+		b = append(b, taskErrorPayload(a, attempt)...)
+		return appendTail(b)
+	}
+	b = appendHead(b, protocol.TypeTaskResult, frameID, now)
+	b = append(b, `{"taskId":`...)
+	b = appendString(b, a.taskID)
+	if a.executionID != "" {
+		b = append(b, `,"executionId":`...)
+		b = appendString(b, a.executionID)
+	}
+	b = append(b, `,"status":"`+protocol.TaskCompleted+`","result":`...)
+	b = append(b, a.result...)
+	if ms := a.duration.Milliseconds(); ms > 0 {
+		b = append(b, `,"duration":`...)
+		b = strconv.AppendInt(b, ms, 10)
+	}
+	if attempt > 0 {
+		b = append(b, `,"attempt":`...)
+		b = strconv.AppendInt(b, int64(attempt), 10)
+	}
+	b = append(b, '}')
+	return appendTail(b)
+}
+
+// taskErrorPayload encodes a task error. Details that cannot be encoded are left out rather than the error.
+func taskErrorPayload(a *answer, attempt int) []byte {
+	p := protocol.TaskError{
+		TaskID:      a.taskID,
+		ExecutionID: a.executionID,
+		Error:       protocol.ErrorDetail{Code: a.err.Code, Message: a.err.Message, Details: a.err.Details},
+		Retryable:   a.err.Retryable,
+		Attempt:     attempt,
+	}
+	data, err := json.Marshal(p)
+	if err != nil {
+		p.Error.Details = nil
+		data, _ = json.Marshal(p) // strings and numbers only: cannot fail
+	}
+	return data
+}
+
+// appendString appends s as a JSON string.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			quoted, _ := json.Marshal(s) // a string cannot fail
+			return append(b, quoted...)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}
+
+// frame is any frame of the server, decoded. One struct takes the fields of every payload, so that a frame
+// is decoded in one go though its type may come last.
+type frame struct {
+	Type    protocol.Type `json:"type"`
+	ID      string        `json:"id"`
+	Payload payload       `json:"payload"`
+}
+
+// payload is the union of the payloads a server sends. Config is an object of different kinds in a task and
+// in registered, so it stays raw.
+type payload struct {
+	TaskID         string          `json:"taskId"`
+	ExecutionID    string          `json:"executionId"`
+	PatternName    string          `json:"patternName"`
+	PatternVersion string          `json:"patternVersion"`
+	Capability     string          `json:"capability"`
+	Role           string          `json:"role"`
+	Step           string          `json:"step"`
+	Input          json.RawMessage `json:"input"`
+	Config         json.RawMessage `json:"config"`
+	Timeout        int64           `json:"timeout"`
+	Priority       string          `json:"priority"`
+	Context        json.RawMessage `json:"context"`
+	Attempt        int             `json:"attempt"`
+
+	AgentID      string   `json:"agentId"`
+	ResumeToken  string   `json:"resumeToken"`
+	Resumed      bool     `json:"resumed"`
+	Capabilities []string `json:"capabilities"`
+
+	Reason  string `json:"reason"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Fatal   bool   `json:"fatal"`
+}
+
+// decodeFrame decodes one frame into f. Nothing of data is kept.
+func decodeFrame(data []byte, f *frame) error {
+	*f = frame{}
+	return json.Unmarshal(data, f)
+}
+
+// task returns the payload as a task.
+func (p *payload) task() protocol.Task {
+	return protocol.Task{
+		TaskID: p.TaskID, ExecutionID: p.ExecutionID,
+		PatternName: p.PatternName, PatternVersion: p.PatternVersion,
+		Capability: p.Capability, Role: p.Role, Step: p.Step,
+		Input: p.Input, Config: p.Config, Timeout: p.Timeout,
+		Priority: p.Priority, Context: p.Context, Attempt: p.Attempt,
+	}
+}
+
+// registered returns the payload as the answer to a registration.
+func (p *payload) registered() (protocol.Registered, error) {
+	r := protocol.Registered{
+		AgentID: p.AgentID, ResumeToken: p.ResumeToken, Resumed: p.Resumed, Capabilities: p.Capabilities,
+	}
+	err := p.config(&r.Config)
+	return r, err
+}
+
+// config decodes the session's config.
+func (p *payload) config(c *protocol.RegisteredConfig) error {
+	if len(p.Config) == 0 {
+		return nil
+	}
+	return json.Unmarshal(p.Config, c)
+}

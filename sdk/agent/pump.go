@@ -1,0 +1,143 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
+)
+
+// inlineHold is how long an inline handler may take before its answer is written out at once rather than
+// with those of the tasks that arrived together with it.
+const inlineHold = time.Millisecond
+
+// pump writes out what the outbox holds, sends heartbeats, and ends the session when the agent stops or the
+// server is silent. It returns when the connection is closed.
+func (s *session) pump(ctx context.Context) {
+	interval := defaultHeartbeat
+	if ms := s.registered.Config.HeartbeatInterval; ms > 0 {
+		interval = time.Duration(ms) * time.Millisecond
+	}
+	beat := time.NewTicker(interval)
+	defer beat.Stop()
+	silent := 0
+	for {
+		select {
+		case <-s.dead:
+			return
+		case <-s.out.wake:
+		case d := <-s.interval:
+			beat.Reset(d)
+		case <-beat.C:
+			silent++
+			if s.heard.Swap(false) {
+				silent = 0
+			}
+			if silent >= silentHeartbeats {
+				s.agent.opts.Logger.Warn("agent hears nothing from the server", "agent", s.registered.AgentID)
+				_ = s.ws.Close()
+				return
+			}
+			s.heartbeat()
+		case <-ctx.Done():
+			s.leave()
+			return
+		case <-s.agent.stop:
+			s.leave()
+			return
+		}
+		if err := s.flush(); err != nil {
+			_ = s.ws.Close() // the reader ends with it
+			return
+		}
+	}
+}
+
+// heartbeat tells how the agent is.
+func (s *session) heartbeat() {
+	a := s.agent
+	stats := a.Stats()
+	a.mu.Lock()
+	h := protocol.Heartbeat{Status: a.offer.status, ActiveTasks: stats.Running + stats.Queued}
+	busy := stats.Running >= a.offer.maxTasks
+	a.mu.Unlock()
+	switch {
+	case h.Status != "":
+	case busy:
+		h.Status = protocol.StatusBusy
+	default:
+		h.Status = protocol.StatusHealthy
+	}
+	if a.opts.HeartbeatMetrics != nil {
+		h.Metrics = a.opts.HeartbeatMetrics()
+	}
+	pushFrame(s.out, protocol.TypeHeartbeat, h)
+}
+
+// leave ends the session gracefully: cancelled handlers get some time to come back, then the server is told,
+// so that it gives their tasks to others at once, and the connection is closed in order.
+func (s *session) leave() {
+	a := s.agent
+	a.ledger.close()
+	grace := time.NewTimer(a.opts.ShutdownGrace)
+	defer grace.Stop()
+	select {
+	case <-a.ledger.idle():
+	case <-grace.C:
+	case <-s.dead:
+		return
+	}
+	reason := "stopped"
+	if a.draining.Load() {
+		reason = "drained"
+	}
+	pushFrame(s.out, protocol.TypeDisconnect, protocol.Disconnect{Reason: reason})
+	if s.flush() == nil {
+		bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, reason)
+		_ = s.ws.WriteControl(websocket.CloseMessage, bye, time.Now().Add(closeTimeout))
+		// Closing with input unread would reset the connection and could take the frames above with it.
+		timer := time.NewTimer(closeTimeout)
+		defer timer.Stop()
+		select {
+		case <-s.dead:
+		case <-timer.C:
+		}
+	}
+	_ = s.ws.Close()
+}
+
+// flushAnswers writes out what inline handlers left behind, on the reading goroutine.
+func (s *session) flushAnswers() {
+	if s.out.size() == 0 {
+		return
+	}
+	if err := s.flush(); err != nil {
+		_ = s.ws.Close()
+	}
+}
+
+// flush writes all frames of the outbox to the network, in as few system calls as can be.
+func (s *session) flush() error {
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	buf, ends := s.out.take()
+	if len(ends) == 0 {
+		return nil
+	}
+	defer s.out.done(buf, ends)
+	s.net.cork()
+	begin := 0
+	var err error
+	for _, end := range ends {
+		if err = s.ws.WriteMessage(websocket.TextMessage, buf[begin:end]); err != nil {
+			break
+		}
+		begin = end
+	}
+	if e := s.net.uncork(); err == nil {
+		err = e
+	}
+	return err
+}

@@ -1,0 +1,90 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// frameOverhead is more than what a frame adds to a result.
+const frameOverhead = 1024
+
+// begin runs a task on a goroutine of its own, which goes on with the tasks that wait for its slot.
+func (a *Agent) begin(work context.Context, t *Task) {
+	a.handlers.Go(func() {
+		for t != nil {
+			ctx, cancel := taskContext(work, t)
+			a.ledger.started(t, cancel)
+			ans := a.handle(ctx, t)
+			cancel(nil)
+			t = a.ledger.finish(t, ans, false)
+		}
+	})
+}
+
+// runInline runs a task, and those that wait for its slot, on the reading goroutine.
+func (a *Agent) runInline(work context.Context, t *Task) {
+	for t != nil {
+		t = a.ledger.finish(t, a.handle(work, t), true)
+	}
+}
+
+// taskContext returns the context of a handler. It ends with the task's time, counted from its arrival.
+func taskContext(work context.Context, t *Task) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(work)
+	deadline, limited := t.Deadline()
+	if !limited {
+		return ctx, cancel
+	}
+	ctx, release := context.WithDeadline(ctx, deadline)
+	return ctx, func(cause error) {
+		cancel(cause)
+		release()
+	}
+}
+
+// handle calls the handler and makes an answer of what it returns.
+func (a *Agent) handle(ctx context.Context, t *Task) answer {
+	ans := answer{taskID: t.TaskID, executionID: t.ExecutionID}
+	began := time.Now()
+	value, err := a.call(ctx, t)
+	ans.duration = time.Since(began)
+	if err == nil {
+		ans.result, err = encodeResult(value)
+	}
+	if limit := a.maxFrame.Load(); err == nil && limit > 0 && int64(len(ans.result)+frameOverhead) > limit {
+		err = &Error{Code: CodeResultTooLarge, Message: fmt.Sprintf(
+			"the result has %d bytes, the server takes messages of %d", len(ans.result), limit)}
+	}
+	if err != nil {
+		ans.result, ans.err = nil, asTaskError(err)
+	}
+	return ans
+}
+
+// call calls the handler. A panic becomes an error: it would be the same on another attempt.
+func (a *Agent) call(ctx context.Context, t *Task) (value any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.opts.Logger.Error("agent handler panicked", "task", t.TaskID, "panic", p, "stack", string(debug.Stack()))
+			err = &Error{Code: CodePanic, Message: fmt.Sprintf("the handler panicked: %v", p)}
+		}
+	}()
+	return a.opts.Handler(ctx, t)
+}
+
+// encodeResult encodes what a handler returned. Raw JSON is checked and taken as it is.
+func encodeResult(value any) (json.RawMessage, error) {
+	raw, isRaw := value.(json.RawMessage)
+	if isRaw && json.Valid(raw) {
+		return bytes.Clone(raw), nil // the handler may reuse its buffer
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, &Error{Code: CodeBadResult, Message: "the result is not JSON: " + err.Error(), cause: err}
+	}
+	return data, nil
+}
