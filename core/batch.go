@@ -38,19 +38,21 @@ type BatchRequest struct {
 
 // Batch is one pattern run over many inputs.
 type Batch struct {
-	ID          string         `json:"id"`
-	Pattern     PatternRef     `json:"pattern"`
-	Status      BatchStatus    `json:"status"`
-	Total       int            `json:"total"`
-	Completed   int            `json:"completed"` // items that completed
-	Failed      int            `json:"failed"`    // items that failed or were cancelled
-	Concurrency int            `json:"concurrency"`
-	StopOnError bool           `json:"stopOnError,omitempty"`
-	Options     ExecuteOptions `json:"options"`
-	CreatedBy   string         `json:"createdBy,omitempty"`
-	CreatedAt   time.Time      `json:"createdAt"`
-	CompletedAt *time.Time     `json:"completedAt,omitempty"`
-	Results     []BatchResult  `json:"-"` // filled by FindBatch, by index; only items that began or ended
+	ID          string            `json:"id"`
+	Pattern     PatternRef        `json:"pattern"`
+	Hash        string            `json:"hash"`           // of the definition that every item runs
+	Pins        map[string]string `json:"pins,omitempty"` // as of Execution
+	Status      BatchStatus       `json:"status"`
+	Total       int               `json:"total"`
+	Completed   int               `json:"completed"` // items that completed
+	Failed      int               `json:"failed"`    // items that failed or were cancelled
+	Concurrency int               `json:"concurrency"`
+	StopOnError bool              `json:"stopOnError,omitempty"`
+	Options     ExecuteOptions    `json:"options"`
+	CreatedBy   string            `json:"createdBy,omitempty"`
+	CreatedAt   time.Time         `json:"createdAt"`
+	CompletedAt *time.Time        `json:"completedAt,omitempty"`
+	Results     []BatchResult     `json:"-"` // filled by FindBatch, by index; only items that began or ended
 }
 
 // BatchResult is the outcome of one item.

@@ -1,0 +1,300 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// batchRun is one active batch. Its goroutine starts items within the batch's concurrency and records
+// their ends; item executions live on their own and are resumed on their own.
+type batchRun struct {
+	eng   *Engine
+	batch *core.Batch              // counts and status, as stored last
+	items map[int]core.BatchResult // by index, as stored last
+	next  int                      // first index that may not have begun
+
+	ended      chan core.BatchResult // from the watchers of running items
+	cancelled  chan struct{}
+	cancelOnce sync.Once
+	done       chan struct{} // closed once the terminal state is durable
+	watchers   sync.WaitGroup
+}
+
+func (e *Engine) newBatchRun(b *core.Batch) *batchRun {
+	items := make(map[int]core.BatchResult, len(b.Results))
+	for _, r := range b.Results {
+		items[r.Index] = r
+	}
+	b.Results = nil
+	return &batchRun{
+		eng: e, batch: b, items: items,
+		ended:     make(chan core.BatchResult, b.Concurrency),
+		cancelled: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+func (e *Engine) launchBatch(b *core.Batch) {
+	run := e.newBatchRun(b)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state == stateClosed {
+		return // it is stored; the next start takes it up
+	}
+	e.batches[b.ID] = run
+	e.wg.Add(1)
+	go run.loop()
+}
+
+func (e *Engine) resumeBatch(b *core.Batch) {
+	copied := *b
+	e.launchBatch(&copied)
+}
+
+// loop drives the batch to its end, or leaves it where it is stored when the engine stops.
+func (b *batchRun) loop() {
+	defer b.eng.wg.Done()
+	defer b.watchers.Wait()
+	running := map[int]string{} // index to execution id
+	for index, item := range b.items {
+		if !item.Status.Terminal() {
+			running[index] = item.ExecutionID
+			b.watch(index, item.ExecutionID)
+		}
+	}
+	stop := b.stopped()
+	cancelled := b.cancelled
+	for {
+		var settled []core.BatchResult
+		for !stop && cancelled != nil && len(running) < b.batch.Concurrency {
+			index, ok := b.pick()
+			if !ok {
+				break
+			}
+			id, failed, ok := b.begin(index)
+			if !ok {
+				return
+			}
+			if failed != nil {
+				settled = append(settled, *failed)
+				stop = b.batch.StopOnError
+				continue
+			}
+			running[index] = id
+			b.watch(index, id)
+		}
+		if len(settled) == 0 && len(running) > 0 {
+			select {
+			case item := <-b.ended:
+				settled = b.gather(item)
+			case <-cancelled:
+				cancelled = nil
+				b.cancelItems(running, "the batch was cancelled")
+				continue
+			case <-b.eng.quit:
+				return
+			}
+		}
+		for _, item := range settled {
+			delete(running, item.Index)
+			if item.Status != core.ExecutionCompleted && b.batch.StopOnError && !stop && cancelled != nil {
+				stop = true
+				b.cancelItems(running, "another item of the batch failed")
+			}
+		}
+		over := len(running) == 0 && (stop || cancelled == nil || b.begun())
+		if len(settled) == 0 && !over {
+			continue
+		}
+		if !b.record(settled, over, stop, cancelled == nil) {
+			return
+		}
+		if over {
+			b.finish()
+			return
+		}
+	}
+}
+
+// stopped tells whether a batch that stops on errors had one before a restart.
+func (b *batchRun) stopped() bool {
+	return b.batch.StopOnError && b.batch.Failed > 0
+}
+
+// pick returns the next index that has not begun.
+func (b *batchRun) pick() (int, bool) {
+	for ; b.next < b.batch.Total; b.next++ {
+		if _, begun := b.items[b.next]; !begun {
+			b.next++
+			return b.next - 1, true
+		}
+	}
+	return 0, false
+}
+
+// begun tells whether no item is left to begin.
+func (b *batchRun) begun() bool {
+	for ; b.next < b.batch.Total; b.next++ {
+		if _, begun := b.items[b.next]; !begun {
+			return false
+		}
+	}
+	return true
+}
+
+// begin starts an item's execution; both are stored in one transaction. A refused item comes back as its
+// failed result. ok is false when the engine stops first.
+func (b *batchRun) begin(index int) (id string, failed *core.BatchResult, ok bool) {
+	e := b.eng
+	for {
+		r, err := b.tryBegin(index)
+		if err == nil {
+			b.items[index] = core.BatchResult{Index: index, ExecutionID: r.exec.ID, Status: core.ExecutionRunning}
+			return r.exec.ID, nil, true
+		}
+		cause := core.AsError(err)
+		if cause.Unavailable || cause.Code == core.CodeRateLimited {
+			if !e.accepting() || !e.pause(storeRetry) {
+				return "", nil, false
+			}
+			continue
+		}
+		if cause.Code == core.CodeInternal {
+			e.log.Error("batch item cannot start", "batch", b.batch.ID, "index", index, "error", err)
+		}
+		return "", &core.BatchResult{
+			Index: index, Status: core.ExecutionFailed,
+			Error: &core.ExecutionError{Code: cause.Code, Message: cause.Message, Details: cause.Details},
+		}, true
+	}
+}
+
+func (b *batchRun) tryBegin(index int) (*started, error) {
+	ctx := core.WithPrincipal(b.eng.detached(), core.Principal{Kind: core.PrincipalSystem, ID: b.batch.CreatedBy})
+	input, err := b.eng.store.FindBatchInput(ctx, b.batch.ID, index)
+	if err != nil {
+		return nil, err
+	}
+	req := core.ExecuteRequest{
+		Pattern: b.batch.Pattern.Name, Version: b.batch.Pattern.Version, Input: input, Options: b.batch.Options,
+	}
+	return b.eng.begin(ctx, req, origin{
+		batchID: b.batch.ID, batchIndex: index, unbounded: true,
+		hash: b.batch.Hash, pins: b.batch.Pins, ref: b.batch.Pattern,
+		extra: func(tx core.Tx, id string) error {
+			return tx.PutBatchResult(b.batch.ID, core.BatchResult{Index: index, ExecutionID: id, Status: core.ExecutionRunning})
+		},
+	})
+}
+
+// watch sends the item's end to the loop.
+func (b *batchRun) watch(index int, id string) {
+	b.watchers.Add(1)
+	go func() {
+		defer b.watchers.Done()
+		exec, err := b.eng.Wait(b.eng.detached(), id)
+		if core.ErrorCode(err) == core.CodeNotFound { // retention may take an old item of a batch that slept
+			exec, err = &core.Execution{ID: id, Status: core.ExecutionFailed, Error: &core.ExecutionError{
+				Code: core.CodeInterrupted, Message: "the item's execution is no longer stored",
+			}}, nil
+		}
+		if err != nil {
+			return // the engine stops
+		}
+		item := core.BatchResult{
+			Index: index, ExecutionID: id, Status: exec.Status, Result: exec.Result, Error: exec.Error,
+		}
+		select {
+		case b.ended <- item:
+		case <-b.eng.quit:
+		}
+	}()
+}
+
+// gather takes every end that waits, so that one transaction records them.
+func (b *batchRun) gather(first core.BatchResult) []core.BatchResult {
+	list := []core.BatchResult{first}
+	for {
+		select {
+		case item := <-b.ended:
+			list = append(list, item)
+		default:
+			return list
+		}
+	}
+}
+
+func (b *batchRun) cancelItems(running map[int]string, reason string) {
+	for _, id := range running {
+		r := b.eng.activeRun(id)
+		if r == nil {
+			continue
+		}
+		r.inbox.put(message{kind: msgCancel, reason: reason, reply: make(chan cancelReply, 1)})
+	}
+}
+
+// record stores the ends of items with the new counts, and the batch's own end when over. It returns
+// false when the engine stops first.
+func (b *batchRun) record(settled []core.BatchResult, over, stop, cancelled bool) bool {
+	next := *b.batch
+	for _, item := range settled {
+		b.items[item.Index] = item
+		if item.Status == core.ExecutionCompleted {
+			next.Completed++
+		} else {
+			next.Failed++
+		}
+	}
+	if over {
+		next.Status = core.BatchCompleted
+		switch {
+		case cancelled:
+			next.Status = core.BatchCancelled
+		case stop:
+			next.Status = core.BatchFailed
+		}
+		at := b.eng.clock.Now()
+		next.CompletedAt = &at
+		settled = append(settled, b.rest()...)
+		next.Failed = next.Total - next.Completed
+	}
+	for {
+		err := b.eng.store.Update(context.Background(), func(tx core.Tx) error {
+			for _, item := range settled {
+				if err := tx.PutBatchResult(b.batch.ID, item); err != nil {
+					return err
+				}
+			}
+			copied := next
+			return tx.PutBatch(&copied)
+		})
+		if err == nil {
+			b.batch = &next
+			return true
+		}
+		b.eng.log.Warn("batch waits for the store", "batch", b.batch.ID, "error", err)
+		if !b.eng.pause(storeRetry) {
+			return false
+		}
+	}
+}
+
+// rest lists the items that never began, as cancelled.
+func (b *batchRun) rest() []core.BatchResult {
+	var list []core.BatchResult
+	for index := range b.batch.Total {
+		if _, begun := b.items[index]; !begun {
+			list = append(list, core.BatchResult{Index: index, Status: core.ExecutionCancelled})
+		}
+	}
+	return list
+}
+
+func (b *batchRun) finish() {
+	b.eng.mu.Lock()
+	delete(b.eng.batches, b.batch.ID)
+	b.eng.mu.Unlock()
+	close(b.done)
+}

@@ -1,0 +1,288 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+var (
+	_ core.ExecutionService = (*Engine)(nil)
+	_ core.BatchService     = (*Engine)(nil)
+	_ core.TaskSink         = (*Engine)(nil)
+)
+
+// Store is what the engine needs of the durable state.
+type Store interface {
+	Update(ctx context.Context, fn func(tx core.Tx) error) error
+	FindExecution(ctx context.Context, id string) (*core.Execution, error)
+	FindExecutions(ctx context.Context, filter core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error)
+	ActiveExecutions(ctx context.Context) ([]*core.Execution, error)
+	Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error)
+	core.BatchReader
+}
+
+// Patterns finds what is to be run.
+type Patterns interface {
+	// Resolve picks a version ("", exact, or a range) and returns it with its plan.
+	Resolve(ctx context.Context, name, version string) (*core.Pattern, core.Plan, error)
+	// Plan returns the plan of a definition by hash, also after its pattern was deleted.
+	Plan(ctx context.Context, hash string) (core.Plan, error)
+}
+
+// Streams opens event streams: the stored events of a subject first, then live ones.
+type Streams interface {
+	Stream(ctx context.Context, subject string, after uint64, last func(core.Event) bool) (core.EventStream, error)
+	// Publish hands live-only events to whoever watches; they are never stored.
+	Publish(events []core.Event)
+}
+
+// Observer is told of what metrics count. Methods must be quick and safe for concurrent use.
+type Observer interface {
+	ExecutionStarted(pattern string)
+	ExecutionFinished(pattern string, status core.ExecutionStatus, duration time.Duration)
+}
+
+// Options are what an Engine is made of. All fields but Observer are required.
+type Options struct {
+	Store    Store
+	Patterns Patterns
+	Agents   core.TaskDispatcher
+	Streams  Streams
+	Clock    core.Clock
+	IDs      core.IDs
+	Logger   hclog.Logger
+	Config   Config
+	Observer Observer
+}
+
+// Engine runs executions and batches. Make it with New, start it with Open, end it with Close.
+type Engine struct {
+	store    Store
+	patterns Patterns
+	agents   core.TaskDispatcher
+	streams  Streams
+	clock    core.Clock
+	ids      core.IDs
+	log      hclog.Logger
+	observer Observer
+	config   atomic.Pointer[Config]
+
+	limits  *limits
+	waiters *scheduler
+
+	quit chan struct{}  // closed by Close: every goroutine of the engine ends
+	wg   sync.WaitGroup // counts runs, batches and the scheduler
+
+	mu         sync.Mutex // guards all below
+	state      lifecycle
+	runs       map[string]*run      // active executions by id
+	batches    map[string]*batchRun // active batches by id
+	inputBytes int64                // of all active executions
+	idle       chan struct{}        // closed when the last run ends, while draining
+
+	tasksMu sync.RWMutex
+	tasks   map[string]*run // by task id, of all active runs
+
+	finished      atomic.Int64 // executions that ended since start
+	finishedNanos atomic.Int64 // sum of their durations
+}
+
+type lifecycle uint8
+
+const (
+	stateNew lifecycle = iota
+	stateOpen
+	stateDraining // takes no more work; what runs may finish
+	stateClosed
+)
+
+// New makes an engine. It starts nothing.
+func New(o Options) *Engine {
+	e := &Engine{
+		store: o.Store, patterns: o.Patterns, agents: o.Agents, streams: o.Streams,
+		clock: o.Clock, ids: o.IDs, log: o.Logger.Named("engine"), observer: o.Observer,
+		quit:    make(chan struct{}),
+		runs:    map[string]*run{},
+		batches: map[string]*batchRun{},
+		tasks:   map[string]*run{},
+	}
+	if e.observer == nil {
+		e.observer = noObserver{}
+	}
+	config := o.Config
+	e.config.Store(&config)
+	e.limits = newLimits()
+	e.waiters = newScheduler(e)
+	return e
+}
+
+type noObserver struct{}
+
+func (noObserver) ExecutionStarted(string)                                       {}
+func (noObserver) ExecutionFinished(string, core.ExecutionStatus, time.Duration) {}
+
+// Open resumes every execution and batch that is not terminal, and starts to take work. Call it after
+// the agents' registry is loaded and before agents can connect.
+func (e *Engine) Open(ctx context.Context) error {
+	active, err := e.store.ActiveExecutions(ctx)
+	if err != nil {
+		return fmt.Errorf("read active executions: %w", err)
+	}
+	e.mu.Lock()
+	e.state = stateOpen
+	e.mu.Unlock()
+	e.wg.Add(1)
+	go e.waiters.loop()
+	for _, exec := range active {
+		if err := e.resume(ctx, exec); err != nil {
+			return fmt.Errorf("resume execution %s: %w", exec.ID, err)
+		}
+	}
+	batches, err := e.store.ActiveBatches(ctx)
+	if err != nil {
+		return fmt.Errorf("read active batches: %w", err)
+	}
+	for _, b := range batches {
+		e.resumeBatch(b)
+	}
+	if len(active)+len(batches) > 0 {
+		e.log.Info("resumed", "executions", len(active), "batches", len(batches))
+	}
+	return nil
+}
+
+// ApplyConfig changes the limits of a running engine. Executions that run keep their deadlines.
+func (e *Engine) ApplyConfig(c Config) {
+	e.config.Store(&c)
+	e.waiters.kick()
+}
+
+// Drain refuses new work and waits until nothing is active, or ctx ends. What is still active then is
+// resumed at the next start.
+func (e *Engine) Drain(ctx context.Context) {
+	e.mu.Lock()
+	if e.state == stateOpen {
+		e.state = stateDraining
+	}
+	var idle chan struct{}
+	if len(e.runs) > 0 {
+		idle = make(chan struct{})
+		e.idle = idle
+	}
+	e.mu.Unlock()
+	if idle == nil {
+		return
+	}
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+}
+
+// Close stops every run where its journal stands, and joins all goroutines. Waiters get Unavailable.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	if e.state == stateClosed {
+		e.mu.Unlock()
+		return
+	}
+	e.state = stateClosed
+	e.mu.Unlock()
+	close(e.quit)
+	e.wg.Wait()
+}
+
+func errShuttingDown() error {
+	return core.Unavailable("shutting_down", "the service is shutting down; the work goes on after its restart")
+}
+
+// Stats are figures for health and metrics.
+type Stats struct {
+	Active      int // executions that are not terminal
+	Running     int // of them, those that hold a slot
+	Waiting     int // runs that wait for a slot or for agents
+	Batches     int
+	Finished    int64 // since start
+	AvgDuration time.Duration
+}
+
+// Stats returns present figures.
+func (e *Engine) Stats() Stats {
+	e.mu.Lock()
+	s := Stats{Active: len(e.runs), Batches: len(e.batches)}
+	e.mu.Unlock()
+	s.Running = e.limits.active()
+	s.Waiting = e.waiters.len()
+	s.Finished = e.finished.Load()
+	if s.Finished > 0 {
+		s.AvgDuration = time.Duration(e.finishedNanos.Load() / s.Finished)
+	}
+	return s
+}
+
+// register adds a run to the active ones, within the bounds of the queue. Work that the engine itself
+// stored before (batch items, resumed runs) is admitted always.
+func (e *Engine) register(r *run, bounded bool) error {
+	config := e.config.Load()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state != stateOpen {
+		return errShuttingDown()
+	}
+	if bounded {
+		if waiting := len(e.runs) - e.limits.active(); waiting >= config.MaxQueued {
+			return queueFull(config.MaxQueued, "executions wait already")
+		}
+		if config.MaxQueuedBytes > 0 && e.inputBytes+r.inputBytes > config.MaxQueuedBytes && e.inputBytes > 0 {
+			return queueFull(int(config.MaxQueuedBytes), "bytes of input are in flight already")
+		}
+	}
+	e.runs[r.exec.ID] = r
+	e.inputBytes += r.inputBytes
+	return nil
+}
+
+func queueFull(limit int, what string) error {
+	const retryAfter = 1 // seconds
+	err := core.Errorf(core.CodeRateLimited, "the queue is full: %d %s; try again later", limit, what)
+	err.Details = map[string]any{"limit": limit, "windowSeconds": 0, "retryAfter": retryAfter}
+	return err
+}
+
+// unregister forgets a run. Call it only after its terminal state is durable, or it never was stored.
+func (e *Engine) unregister(r *run) {
+	e.mu.Lock()
+	if _, ok := e.runs[r.exec.ID]; ok {
+		delete(e.runs, r.exec.ID)
+		e.inputBytes -= r.inputBytes
+	}
+	if len(e.runs) == 0 && e.idle != nil {
+		close(e.idle)
+		e.idle = nil
+	}
+	e.mu.Unlock()
+}
+
+func (e *Engine) activeRun(id string) *run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.runs[id]
+}
+
+// launch starts the run's goroutine, unless the engine is closed.
+func (e *Engine) launch(r *run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state == stateClosed {
+		return
+	}
+	e.wg.Add(1)
+	go r.loop()
+}

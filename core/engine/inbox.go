@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"encoding/json"
+	"sync"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// message is one thing that happened to a run. Exactly one of the fields is meant, by kind.
+type message struct {
+	kind   messageKind
+	report core.TaskReport
+	agents []string // reserved for this run
+	slot   bool     // of msgAgents: a slot was granted too
+	agent  string
+	task   string
+	reason string
+	data   json.RawMessage
+	reply  chan<- cancelReply
+}
+
+type messageKind uint8
+
+const (
+	msgReport   messageKind = iota // an agent reported on a task
+	msgProgress                    // an agent reported progress
+	msgLost                        // the agent that holds a task is gone
+	msgAgents                      // the scheduler reserved agents for the run
+	msgTimer                       // the run's timer fired
+	msgCancel                      // a caller cancels
+)
+
+// cancelReply answers msgCancel once the outcome is durable.
+type cancelReply struct {
+	execution *core.Execution
+	err       error
+}
+
+// inbox is an unbounded queue with one reader. It is bounded in effect: a run has few tasks, and the
+// agents package bounds the reports in flight of each session.
+type inbox struct {
+	ready chan struct{} // holds one token while messages wait
+
+	mu       sync.Mutex // guards all below
+	messages []message
+	spare    []message
+	closed   bool
+}
+
+func newInbox() inbox {
+	return inbox{ready: make(chan struct{}, 1)}
+}
+
+// put adds a message and returns false if the reader is gone.
+func (b *inbox) put(m message) bool {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return false
+	}
+	b.messages = append(b.messages, m)
+	first := len(b.messages) == 1
+	b.mu.Unlock()
+	if first {
+		select {
+		case b.ready <- struct{}{}:
+		default:
+		}
+	}
+	return true
+}
+
+// take returns all waiting messages. The slice is valid until the next take.
+func (b *inbox) take() []message {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := b.messages
+	clear(b.spare)
+	b.messages = b.spare[:0]
+	b.spare = out
+	return out
+}
+
+// close refuses further messages and returns those that wait.
+func (b *inbox) close() []message {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	out := b.messages
+	b.messages, b.spare = nil, nil
+	return out
+}

@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// The data of journal events. They are stored: fields are only ever added.
+
+// queuedData is the data of execution.queued.
+type queuedData struct{}
+
+// startedData is the data of execution.started, as the interface's webhook table has it.
+type startedData struct {
+	ExecutionID string          `json:"executionId"`
+	Pattern     core.PatternRef `json:"pattern"`
+	Input       json.RawMessage `json:"input"`
+	Metadata    map[string]any  `json:"metadata"`
+}
+
+// assignment is one task at one agent.
+type assignment struct {
+	TaskID  string `json:"taskId"`
+	AgentID string `json:"agentId"`
+	Attempt int    `json:"attempt"`
+}
+
+// assignedData is the data of task.assigned: tasks of one step handed out together.
+type assignedData struct {
+	Step  string       `json:"step,omitempty"`
+	Round int          `json:"round,omitempty"`
+	Tasks []assignment `json:"tasks"`
+}
+
+// taskData is the data of task.completed, task.failed and task.late.
+type taskData struct {
+	TaskID     string               `json:"taskId"`
+	Step       string               `json:"step,omitempty"`
+	Round      int                  `json:"round,omitempty"`
+	AgentID    string               `json:"agentId"`
+	Attempt    int                  `json:"attempt"`
+	Result     json.RawMessage      `json:"result,omitempty"`
+	DurationMs int64                `json:"durationMs,omitempty"`
+	Error      *core.ExecutionError `json:"error,omitempty"`
+	Retry      bool                 `json:"retry,omitempty"`  // of task.failed: it is handed out again
+	Reason     string               `json:"reason,omitempty"` // of task.late
+}
+
+// stepData is the data of step.completed.
+type stepData struct {
+	Step       string          `json:"step"`
+	Result     json.RawMessage `json:"result"`
+	Confidence float64         `json:"confidence"`
+	Fallback   bool            `json:"fallback,omitempty"`
+}
+
+// endData is the data of the three terminal events; each carries the fields its webhook table row names.
+type endData struct {
+	ExecutionID string               `json:"executionId"`
+	Pattern     core.PatternRef      `json:"pattern"`
+	Result      json.RawMessage      `json:"result,omitempty"`
+	Error       *core.ExecutionError `json:"error,omitempty"`
+	Reason      *string              `json:"reason,omitempty"`
+	Duration    int64                `json:"duration"` // milliseconds
+	Agents      []core.AgentResult   `json:"agents,omitempty"`
+}
+
+// history is what a journal says of one execution.
+type history struct {
+	steps map[string]*stepHistory
+}
+
+// stepHistory is what a journal says of one step. Answers and tasks are those of the newest round.
+type stepHistory struct {
+	round    int
+	answers  []core.Answer
+	tasks    map[string]*taskHistory
+	order    []string // task ids as they were first assigned
+	finished *stepData
+}
+
+type taskHistory struct {
+	agentID  string
+	attempt  int
+	failures int
+	excluded []string
+	done     bool // answered
+	failed   bool // no more attempts
+	waiting  bool // failed, to be handed out again
+	lastErr  *core.ExecutionError
+}
+
+func (h *history) step(path string, round int) *stepHistory {
+	s := h.steps[path]
+	if s == nil || round > s.round {
+		s = &stepHistory{round: round, tasks: map[string]*taskHistory{}}
+		h.steps[path] = s
+	}
+	return s
+}
+
+// replay folds a journal's events, in order, into a history. Types it does not know are skipped: they
+// come from a newer release or do not bear on resuming.
+func replay(events []core.Event) (*history, error) {
+	h := &history{steps: map[string]*stepHistory{}}
+	for _, ev := range events {
+		var err error
+		switch ev.Type {
+		case core.EventTaskAssigned:
+			err = h.assigned(ev.Data)
+		case core.EventTaskCompleted, core.EventTaskFailed:
+			err = h.reported(ev.Type, ev.Data)
+		case core.EventStepCompleted:
+			var d stepData
+			if err = json.Unmarshal(ev.Data, &d); err == nil {
+				round := 0
+				if s := h.steps[d.Step]; s != nil {
+					round = s.round
+				}
+				h.step(d.Step, round).finished = &d
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("journal entry %d (%s): %w", ev.Seq, ev.Type, err)
+		}
+	}
+	return h, nil
+}
+
+func (h *history) assigned(data json.RawMessage) error {
+	var d assignedData
+	if err := json.Unmarshal(data, &d); err != nil {
+		return err
+	}
+	s := h.step(d.Step, d.Round)
+	for _, a := range d.Tasks {
+		t := s.tasks[a.TaskID]
+		if t == nil {
+			t = &taskHistory{}
+			s.tasks[a.TaskID] = t
+			s.order = append(s.order, a.TaskID)
+		}
+		t.agentID, t.attempt, t.waiting = a.AgentID, a.Attempt, false
+	}
+	return nil
+}
+
+func (h *history) reported(kind core.EventType, data json.RawMessage) error {
+	var d taskData
+	if err := json.Unmarshal(data, &d); err != nil {
+		return err
+	}
+	s := h.step(d.Step, d.Round)
+	t := s.tasks[d.TaskID]
+	if t == nil { // kept from another execution by a rerun: the answer came without its assignment
+		t = &taskHistory{agentID: d.AgentID, attempt: d.Attempt}
+		s.tasks[d.TaskID] = t
+		s.order = append(s.order, d.TaskID)
+	}
+	if kind == core.EventTaskCompleted {
+		t.done, t.waiting = true, false
+		s.answers = append(s.answers, core.Answer{AgentID: d.AgentID, Result: d.Result})
+		return nil
+	}
+	t.failures++
+	t.excluded = append(t.excluded, d.AgentID)
+	t.waiting, t.failed, t.lastErr = d.Retry, !d.Retry, d.Error
+	return nil
+}

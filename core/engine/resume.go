@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// journalPage is how many journal entries are read at once.
+const journalPage = 1000
+
+// resume takes up an execution where its journal stands.
+func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
+	plan, err := e.patterns.Plan(ctx, exec.Hash)
+	if err != nil {
+		return e.interrupt(ctx, exec, err)
+	}
+	events, err := e.journal(ctx, exec.ID)
+	if err != nil {
+		return err
+	}
+	hist, err := replay(events)
+	if err != nil {
+		return e.interrupt(ctx, exec, err)
+	}
+	copied := *exec
+	r := e.newRun(&copied, plan)
+	r.hist = hist
+	if exec.Status == core.ExecutionRunning {
+		r.slot = true
+		e.limits.force(exec.Pattern.Name)
+	}
+	if err := e.register(r, false); err != nil {
+		return err
+	}
+	c := r.newChange()
+	if c.now.Before(r.exec.Deadline) {
+		r.advance(c)
+	} else {
+		r.enter(c) // so that the failure names the agents of the step it was at
+		if !c.over {
+			r.timeout(c)
+		}
+	}
+	if !r.commit(c) {
+		return errShuttingDown()
+	}
+	r.apply(c)
+	if !c.over {
+		e.launch(r)
+	}
+	return nil
+}
+
+// interrupt ends an execution that cannot be taken up again.
+func (e *Engine) interrupt(ctx context.Context, exec *core.Execution, cause error) error {
+	e.log.Error("execution cannot be resumed", "execution", exec.ID, "error", cause)
+	copied := *exec
+	r := e.newRun(&copied, nil)
+	c := r.newChange()
+	r.fail(c, core.CodeInterrupted, "the execution could not be resumed after a restart", nil)
+	if err := r.write(ctx, c); err != nil {
+		return err
+	}
+	return nil
+}
+
+// journal reads all events of an execution.
+func (e *Engine) journal(ctx context.Context, id string) ([]core.Event, error) {
+	var all []core.Event
+	var after uint64
+	for {
+		page, err := e.store.Events(ctx, id, after, journalPage)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if len(page) < journalPage {
+			return all, nil
+		}
+		after = page[len(page)-1].Seq
+	}
+}
+
+// restoreFinished moves past a step that the journal has as finished, and tells whether it did.
+func (r *run) restoreFinished(path string) bool {
+	if r.hist == nil {
+		return false
+	}
+	past := r.hist.steps[path]
+	if past == nil || past.finished == nil {
+		return false
+	}
+	outcome := core.Outcome{Result: past.finished.Result, Confidence: past.finished.Confidence}
+	if r.seq.current().Compose == nil && len(past.answers) > 0 {
+		// Variables are a function of the answers; the journaled result stands, it may be a fallback.
+		if folded, err := r.seq.plan.Aggregate(r.seq.index, past.answers); err == nil {
+			outcome.Variables = folded.Variables
+		}
+	}
+	for _, a := range past.answers {
+		r.agents[a.AgentID] = struct{}{}
+		r.results = append(r.results, core.AgentResult{ID: a.AgentID, Step: path, Status: "completed", Result: a.Result})
+	}
+	r.restoreComposed(path)
+	r.seq.finish(outcome)
+	return true
+}
+
+// restoreComposed counts the answers given inside a finished composed step.
+func (r *run) restoreComposed(path string) {
+	if r.seq.current().Compose == nil {
+		return
+	}
+	hash, ok := r.exec.Pins[pinKey(r.seq.current().Compose)]
+	if !ok {
+		return
+	}
+	plan, err := r.eng.patterns.Plan(r.eng.detached(), hash)
+	if err != nil {
+		return
+	}
+	outer := r.seq
+	r.seq = &sequence{plan: plan, prefix: path + "/", parent: outer}
+	for r.seq.index < len(plan.Definition().Steps) {
+		if !r.restoreFinished(r.seq.prefix + r.seq.current().ID) {
+			break
+		}
+	}
+	r.seq = outer
+}
+
+// restoreTasks takes over what the journal says of a step that is not finished.
+func (r *run) restoreTasks(c *change) {
+	if r.hist == nil {
+		return
+	}
+	past := r.hist.steps[r.step.path]
+	r.hist.steps[r.step.path] = nil // a later round starts afresh
+	if past == nil {
+		return
+	}
+	s := r.step
+	s.round, s.answers = past.round, past.answers
+	for _, a := range past.answers {
+		r.agents[a.AgentID] = struct{}{}
+	}
+	var adopt []*task
+	for _, id := range past.order {
+		p := past.tasks[id]
+		t := &task{id: id, agent: p.agentID, attempt: p.attempt, failures: p.failures, excluded: p.excluded}
+		switch {
+		case p.done:
+			t.state = taskDone
+		case p.failed:
+			t.state, t.status, s.lastErr = taskFailed, "failed", p.lastErr
+		case p.waiting:
+			t.state, s.lastErr = taskWaiting, p.lastErr
+		default:
+			t.state, t.sent, t.due = taskOut, c.now, c.now.Add(r.taskTimeout())
+			adopt = append(adopt, t)
+		}
+		s.tasks = append(s.tasks, t)
+		r.rememberTask(id)
+	}
+	s.context = r.taskContext(c.now)
+	for _, t := range adopt {
+		if !r.eng.agents.Adopt(t.agent, r.wire(t)) {
+			r.failTask(c, t, "lost", core.ExecutionError{
+				Code: core.CodeAgentError, Message: "agent " + t.agent + " was gone when the service restarted",
+			}, true)
+		}
+	}
+}

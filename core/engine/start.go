@@ -1,0 +1,238 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// maxComposition is how deep patterns may be composed into each other.
+const maxComposition = 16
+
+// origin says where a new execution comes from, beside the request itself.
+type origin struct {
+	batchID    string
+	batchIndex int
+	retryOf    string
+	rerunFrom  string
+	kept       []core.Event                      // journal entries taken over from the execution that is rerun
+	extra      func(tx core.Tx, id string) error // written with the execution, or nil
+	unbounded  bool                              // the queue's bound does not apply
+	hash       string                            // of a retry: the definition that the original pinned
+	pins       map[string]string
+	ref        core.PatternRef
+}
+
+// Start implements core.ExecutionService.
+func (e *Engine) Start(ctx context.Context, req core.ExecuteRequest) (*core.Execution, error) {
+	r, err := e.begin(ctx, req, origin{})
+	if err != nil {
+		return nil, err
+	}
+	return r.first, nil
+}
+
+// started is a run that was stored, with its record as it was stored first.
+type started struct {
+	*run
+	first *core.Execution
+}
+
+// begin checks a request, stores the execution and sets it going.
+func (e *Engine) begin(ctx context.Context, req core.ExecuteRequest, from origin) (*started, error) {
+	exec, plan, err := e.prepare(ctx, req, from)
+	if err != nil {
+		return nil, err
+	}
+	r := e.newRun(exec, plan)
+	if len(from.kept) > 0 {
+		if r.hist, err = replay(from.kept); err != nil {
+			return nil, err
+		}
+	}
+	if req.RequireAgents {
+		if err := e.requireAgents(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.register(r, !from.unbounded); err != nil {
+		return nil, err
+	}
+	c := r.newChange()
+	for _, ev := range from.kept {
+		ev.Subject, ev.Seq, ev.Time = exec.ID, 0, c.now
+		c.events = append(c.events, ev)
+	}
+	c.put = true
+	claim := core.IdempotencyFrom(ctx)
+	c.extra = func(tx core.Tx) error {
+		if err := tx.ClaimIdempotency(claim, exec.ID, c.now); err != nil || from.extra == nil {
+			return err
+		}
+		return from.extra(tx, exec.ID)
+	}
+	r.advance(c)
+	if exec.Status == core.ExecutionPending {
+		r.event(c, core.EventExecutionQueued, queuedData{})
+	}
+	first := *exec
+	// The work is begun or it is not, whether the caller waits or not.
+	if err := r.write(context.WithoutCancel(ctx), c); err != nil {
+		r.undo(c)
+		return nil, err
+	}
+	r.apply(c)
+	if !c.over {
+		e.launch(r)
+	}
+	return &started{run: r, first: &first}, nil
+}
+
+// undo gives back what a run took that could not be stored.
+func (r *run) undo(c *change) {
+	e := r.eng
+	for _, t := range c.dispatch {
+		e.agents.Release(t.agent, "", "")
+	}
+	if r.slot {
+		e.limits.give(r.exec.Pattern.Name)
+	}
+	e.forgetTasks(r.taskIDs)
+	e.unregister(r)
+	for _, m := range r.inbox.close() {
+		if m.reply != nil {
+			m.reply <- cancelReply{err: core.NotFound("execution", r.exec.ID)}
+		}
+	}
+}
+
+// prepare resolves the pattern, checks options and input, and makes the record.
+func (e *Engine) prepare(ctx context.Context, req core.ExecuteRequest, from origin) (*core.Execution, core.Plan, error) {
+	config := e.config.Load()
+	var plan core.Plan
+	var err error
+	hash, ref, pins := from.hash, from.ref, from.pins
+	if hash != "" {
+		if plan, err = e.patterns.Plan(ctx, hash); err != nil {
+			return nil, nil, err
+		}
+	} else {
+		var pattern *core.Pattern
+		if pattern, plan, err = e.patterns.Resolve(ctx, req.Pattern, req.Version); err != nil {
+			return nil, nil, err
+		}
+		hash, ref = pattern.Hash, core.PatternRef{Name: pattern.Name, Version: pattern.Version}
+		if pins, err = e.pin(ctx, plan, nil, []string{pattern.Name}); err != nil {
+			return nil, nil, err
+		}
+	}
+	timeout, err := checkOptions(req.Options, plan.Definition(), config)
+	if err != nil {
+		return nil, nil, err
+	}
+	input, err := plan.CheckInput(req.Input)
+	if err != nil {
+		return nil, nil, err
+	}
+	now := e.clock.Now()
+	return &core.Execution{
+		ID: e.ids.New(core.PrefixExecution), Pattern: ref, Hash: hash, Pins: pins,
+		Status: core.ExecutionPending, Input: input, Options: req.Options,
+		CreatedBy: core.PrincipalFrom(ctx).ID, CreatedAt: now, Deadline: now.Add(timeout),
+		BatchID: from.batchID, BatchIndex: from.batchIndex, RetryOf: from.retryOf, RerunFrom: from.rerunFrom,
+	}, plan, nil
+}
+
+// checkOptions validates execute options, all problems at once, and returns the execution's time limit.
+func checkOptions(o core.ExecuteOptions, d *core.Definition, config *Config) (time.Duration, error) {
+	var problems []core.Problem
+	timeout := time.Duration(o.TimeoutMs) * time.Millisecond
+	switch {
+	case o.TimeoutMs < 0:
+		problems = append(problems, core.Problem{Path: "options.timeout", Reason: "must be a positive number of milliseconds"})
+	case o.TimeoutMs > config.MaxTimeout.Milliseconds():
+		problems = append(problems, core.Problem{Path: "options.timeout",
+			Reason: fmt.Sprintf("must be at most %d ms", config.MaxTimeout.Milliseconds())})
+	case o.TimeoutMs == 0 && d.Timeout > 0:
+		timeout = min(d.Timeout, config.MaxTimeout)
+	case o.TimeoutMs == 0:
+		timeout = config.DefaultTimeout
+	}
+	if o.Priority != "" && !slices.Contains(core.Priorities, o.Priority) {
+		problems = append(problems, core.Problem{Path: "options.priority",
+			Reason: fmt.Sprintf("must be one of low, normal, high, critical; got %q", o.Priority)})
+	}
+	return timeout, core.InvalidAll("invalid options", problems)
+}
+
+func pinKey(c *core.Composition) string { return c.Name + "@" + c.Range }
+
+// pin fixes the versions of every pattern composed into plan, at any depth.
+func (e *Engine) pin(ctx context.Context, plan core.Plan, pins map[string]string, path []string) (map[string]string, error) {
+	for i := range plan.Definition().Steps {
+		c := plan.Definition().Steps[i].Compose
+		if c == nil {
+			continue
+		}
+		if slices.Contains(path, c.Name) {
+			return nil, core.Invalid("pattern", "patterns compose each other in a circle: %s", strings.Join(append(path, c.Name), " > "))
+		}
+		if len(path) >= maxComposition {
+			return nil, core.Invalid("pattern", "patterns are composed more than %d deep: %s", maxComposition, strings.Join(path, " > "))
+		}
+		pattern, inner, err := e.patterns.Resolve(ctx, c.Name, c.Range)
+		if err != nil {
+			if core.ErrorCode(err) == core.CodeNotFound {
+				return nil, core.Invalid(fmt.Sprintf("steps[%d].pattern", i), "pattern %q, which the step runs, does not exist", pinKey(c))
+			}
+			return nil, err
+		}
+		if pins == nil {
+			pins = map[string]string{}
+		}
+		pins[pinKey(c)] = pattern.Hash
+		if pins, err = e.pin(ctx, inner, pins, append(slices.Clip(path), c.Name)); err != nil {
+			return nil, err
+		}
+	}
+	return pins, nil
+}
+
+// requireAgents refuses an execution whose first step lacks agents now.
+func (e *Engine) requireAgents(ctx context.Context, r *run) error {
+	plan := r.plan
+	for {
+		step := &plan.Definition().Steps[0]
+		if step.Compose == nil {
+			if available := e.agents.CountCapable(step.Need); available < max(step.Min, 1) {
+				return noAgents(step, available)
+			}
+			return nil
+		}
+		inner, err := e.patterns.Plan(ctx, r.exec.Pins[pinKey(step.Compose)])
+		if err != nil {
+			return err
+		}
+		plan = inner
+	}
+}
+
+// detached is the context of work that no caller waits for: it ends with nobody's request.
+func (e *Engine) detached() context.Context { return context.Background() }
+
+// isJSONObject tells whether raw holds an object, leading white space aside.
+func isJSONObject(raw json.RawMessage) bool {
+	for _, b := range raw {
+		switch b {
+		case ' ', '\t', '\r', '\n':
+			continue
+		}
+		return b == '{'
+	}
+	return false
+}

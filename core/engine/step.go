@@ -1,0 +1,299 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// stepRun is one round of the step that is at agents now.
+type stepRun struct {
+	path    string // of the step, for the journal; "" in a pattern of a single step
+	step    *core.Step
+	round   int // rises when validation asks the step again
+	input   json.RawMessage
+	context json.RawMessage
+	answers []core.Answer
+	tasks   []*task
+	lastErr *core.ExecutionError
+}
+
+// task is one agent's share of a step.
+type task struct {
+	id       string
+	agent    string
+	attempt  int
+	state    taskState
+	failures int
+	excluded []string // agents that failed it
+	sent     time.Time
+	due      time.Time
+	status   string // for the report of a failed execution
+}
+
+type taskState uint8
+
+const (
+	taskWaiting taskState = iota // to be handed out
+	taskOut                      // at an agent
+	taskDone                     // answered
+	taskFailed                   // no more attempts
+)
+
+// stepState is what a step has come to.
+type stepState uint8
+
+const (
+	stepRunning stepState = iota
+	stepDone
+	stepFailed
+)
+
+// advance moves the run as far as it can go without news from outside.
+func (r *run) advance(c *change) {
+	for !c.over {
+		if r.step == nil {
+			if !r.enter(c) {
+				return
+			}
+			continue
+		}
+		switch r.state() {
+		case stepDone:
+			r.finishStep(c)
+		case stepFailed:
+			code, message := core.CodeAgentError, "no agent gave an acceptable answer"
+			var details map[string]any
+			if last := r.step.lastErr; last != nil {
+				code, message, details = last.Code, last.Message, last.Details
+			}
+			r.fail(c, code, message, details)
+		case stepRunning:
+			if r.place(c) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// state judges the present step.
+func (r *run) state() stepState {
+	s := r.step
+	out, waiting := 0, 0
+	for _, t := range s.tasks {
+		switch t.state {
+		case taskOut:
+			out++
+		case taskWaiting:
+			waiting++
+		}
+	}
+	n := len(s.answers)
+	least := max(s.step.Min, 1)
+	switch {
+	case n > 0 && s.step.Strategy == core.StepRace && r.acceptable(n):
+		return stepDone
+	case !s.step.WaitForAll && n >= max(s.step.MinResults, least):
+		return stepDone
+	case n+out+waiting < least:
+		return stepFailed
+	case out > 0:
+		return stepRunning
+	case waiting == 0:
+		return stepDone
+	case n >= least && r.eng.agents.CountCapable(r.need(nil)) == 0:
+		return stepDone // what waits has nobody left to go to, and there is enough
+	}
+	return stepRunning
+}
+
+// acceptable tells whether the newest answer alone would end a race.
+func (r *run) acceptable(n int) bool {
+	if r.step.step.MinConfidence == 0 {
+		return true
+	}
+	outcome, err := r.seq.plan.Aggregate(r.seq.index, r.step.answers[n-1:])
+	return err == nil && outcome.Confidence >= r.step.step.MinConfidence
+}
+
+// enter starts the next step, or ends the sequence. It returns false when the change is over.
+func (r *run) enter(c *change) bool {
+	seq := r.seq
+	steps := seq.plan.Definition().Steps
+	if seq.index >= len(steps) {
+		return r.leave(c)
+	}
+	step := &steps[seq.index]
+	path := seq.prefix + step.ID
+	if r.restoreFinished(path) {
+		return true
+	}
+	input, err := seq.plan.StepInput(seq.index, r.scope(c.now))
+	if err != nil {
+		r.failWith(c, err)
+		return false
+	}
+	if step.Compose != nil {
+		return r.compose(c, step, path, input)
+	}
+	r.step = &stepRun{path: path, step: step, input: input}
+	r.step.context = r.taskContext(c.now)
+	r.restoreTasks(c)
+	want := max(step.Max, step.Min, 1)
+	if capable := r.eng.agents.CountCapable(step.Need); capable < want && capable >= max(step.Min, 1) {
+		want = capable
+	}
+	r.addTasks(want)
+	return true
+}
+
+// addTasks makes tasks until the step has want of them.
+func (r *run) addTasks(want int) {
+	for len(r.step.tasks) < want {
+		t := &task{id: r.eng.ids.New(core.PrefixTask)}
+		r.step.tasks = append(r.step.tasks, t)
+		r.rememberTask(t.id)
+	}
+}
+
+func (r *run) rememberTask(id string) {
+	r.taskIDs = append(r.taskIDs, id)
+	r.eng.tasksMu.Lock()
+	r.eng.tasks[id] = r
+	r.eng.tasksMu.Unlock()
+}
+
+func (e *Engine) forgetTasks(ids []string) {
+	e.tasksMu.Lock()
+	for _, id := range ids {
+		delete(e.tasks, id)
+	}
+	e.tasksMu.Unlock()
+}
+
+// compose starts the pattern that the step names, inside this execution.
+func (r *run) compose(c *change, step *core.Step, path string, input json.RawMessage) bool {
+	hash, ok := r.exec.Pins[pinKey(step.Compose)]
+	if !ok {
+		r.fail(c, core.CodeInternal, fmt.Sprintf("step %q: the composed pattern was not pinned", path), nil)
+		return false
+	}
+	plan, err := r.eng.patterns.Plan(r.eng.detached(), hash)
+	if err == nil {
+		input, err = plan.CheckInput(input)
+	}
+	if err != nil {
+		r.failWith(c, fmt.Errorf("step %q: %w", path, err))
+		return false
+	}
+	r.seq = &sequence{plan: plan, prefix: path + "/", input: input, parent: r.seq}
+	return true
+}
+
+// leave ends the innermost sequence: a composed one becomes an outcome of its parent's step, the
+// execution's own completes it.
+func (r *run) leave(c *change) bool {
+	seq := r.seq
+	output, err := seq.plan.Output(r.scope(c.now))
+	if err != nil {
+		r.failWith(c, err)
+		return false
+	}
+	if seq.parent == nil {
+		r.complete(c, output)
+		return false
+	}
+	confidence := 1.0
+	if seq.last != nil {
+		confidence = seq.last.Confidence
+	}
+	r.seq = seq.parent
+	outcome := core.Outcome{Result: output, Confidence: confidence}
+	r.stepEvent(c, r.seq.prefix+r.seq.current().ID, outcome, false)
+	r.seq.finish(outcome)
+	return true
+}
+
+func (s *sequence) current() *core.Step { return &s.plan.Definition().Steps[s.index] }
+
+// finish records the outcome of the sequence's present step and moves on.
+func (s *sequence) finish(outcome core.Outcome) {
+	if s.steps == nil {
+		s.steps = map[string]core.Outcome{}
+	}
+	s.steps[s.current().ID] = outcome
+	s.last = &outcome
+	s.index++
+}
+
+// finishStep folds the answers into the outcome and applies the validation rules.
+func (r *run) finishStep(c *change) {
+	s := r.step
+	outcome, err := r.seq.plan.Aggregate(r.seq.index, s.answers)
+	if err != nil {
+		r.failWith(c, err)
+		return
+	}
+	fallback := false
+	if floor := s.step.MinConfidence; floor > 0 && outcome.Confidence < floor {
+		reason := fmt.Sprintf("confidence %.4g is below the required %.4g", outcome.Confidence, floor)
+		switch {
+		case s.step.OnInvalid == core.OnInvalidRetry && s.round < s.step.MaxRetries:
+			r.again(c)
+			return
+		case s.step.OnInvalid == core.OnInvalidFallback:
+			outcome.Result, fallback = s.step.Fallback, true
+		default:
+			r.fail(c, core.CodeValidation, reason, map[string]any{"field": "validation.minConfidence", "reason": reason})
+			return
+		}
+	}
+	r.recall(c, "the step is finished")
+	r.keepResults()
+	r.stepEvent(c, s.path, outcome, fallback)
+	r.step = nil
+	r.seq.finish(outcome)
+}
+
+// stepEvent journals a finished step. A pattern of a single step has none: its end is in the same change.
+func (r *run) stepEvent(c *change, path string, outcome core.Outcome, fallback bool) {
+	if path == "" && r.seq.parent == nil {
+		return
+	}
+	r.event(c, core.EventStepCompleted, stepData{
+		Step: path, Result: outcome.Result, Confidence: outcome.Confidence, Fallback: fallback,
+	})
+}
+
+// again starts a new round of the step.
+func (r *run) again(c *change) {
+	r.recall(c, "the step is asked again")
+	s := r.step
+	want := len(s.tasks)
+	r.step = &stepRun{path: s.path, step: s.step, round: s.round + 1, input: s.input, context: s.context}
+	r.addTasks(want)
+}
+
+// recall takes back every task that is still out.
+func (r *run) recall(c *change, reason string) {
+	if r.step == nil {
+		return
+	}
+	for _, t := range r.step.tasks {
+		if t.state == taskOut {
+			t.state = taskFailed
+			t.status = "cancelled"
+			c.release = append(c.release, releaseOp{t.agent, t.id, reason})
+		}
+	}
+}
+
+// keepResults adds the present step's answers to the execution's.
+func (r *run) keepResults() {
+	s := r.step
+	for _, a := range s.answers {
+		r.results = append(r.results, core.AgentResult{ID: a.AgentID, Step: s.path, Status: "completed", Result: a.Result})
+	}
+}

@@ -1,0 +1,418 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// TaskReported implements core.TaskSink.
+func (e *Engine) TaskReported(report core.TaskReport) {
+	r := e.runOfTask(report.TaskID)
+	if r == nil || !r.inbox.put(message{kind: msgReport, report: report}) {
+		// Nobody needs it any more: the execution is over or was never ours. The agent may forget it. While
+		// the engine stops, a run that did not end must not lose the answer: it is not settled.
+		if !e.stopping() {
+			report.Settled()
+		}
+	}
+}
+
+// TaskProgressed implements core.TaskSink.
+func (e *Engine) TaskProgressed(agentID, taskID string, data json.RawMessage) {
+	if r := e.runOfTask(taskID); r != nil {
+		r.inbox.put(message{kind: msgProgress, agent: agentID, task: taskID, data: data})
+	}
+}
+
+// AgentLost implements core.TaskSink.
+func (e *Engine) AgentLost(agentID string, taskIDs []string) {
+	for _, id := range taskIDs {
+		if r := e.runOfTask(id); r != nil {
+			r.inbox.put(message{kind: msgLost, agent: agentID, task: id})
+		}
+	}
+}
+
+// CapacityChanged implements core.TaskSink.
+func (e *Engine) CapacityChanged() { e.waiters.kick() }
+
+func (e *Engine) runOfTask(id string) *run {
+	e.tasksMu.RLock()
+	defer e.tasksMu.RUnlock()
+	return e.tasks[id]
+}
+
+func (e *Engine) stopping() bool {
+	select {
+	case <-e.quit:
+		return true
+	default:
+		return false
+	}
+}
+
+// handle folds one message into the change.
+func (r *run) handle(m message, c *change) {
+	switch m.kind {
+	case msgReport:
+		c.settle = append(c.settle, m.report.Settled)
+		r.report(m.report, c)
+	case msgLost:
+		t := r.find(m.task)
+		if t != nil && t.state == taskOut && t.agent == m.agent {
+			r.failTask(c, t, "lost", core.ExecutionError{
+				Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s was lost", t.agent),
+			}, true)
+		}
+	case msgAgents:
+		r.queued = false
+		r.slot = r.slot || m.slot
+		r.useAgents(c, m.agents)
+	case msgTimer:
+		r.overdue(c)
+	case msgProgress:
+		r.progress(m)
+	case msgCancel:
+		r.cancels = append(r.cancels, m.reply)
+		if !c.over {
+			r.cancel(c, m.reason)
+		}
+	}
+}
+
+func (r *run) find(id string) *task {
+	if r.step == nil {
+		return nil
+	}
+	for _, t := range r.step.tasks {
+		if t.id == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// report takes an agent's answer or error, if it still counts.
+func (r *run) report(rep core.TaskReport, c *change) {
+	t := r.find(rep.TaskID)
+	// A task that failed its attempt and waits for the next still takes the old holder's answer: nobody
+	// else works on it, and work that is done is not paid for twice.
+	current := t != nil && t.agent == rep.AgentID && (rep.Attempt == 0 || rep.Attempt == t.attempt)
+	if c.over || !current || t.state == taskDone || t.state == taskFailed || (t.state == taskWaiting && rep.Err != nil) {
+		r.late(rep, t, current, c)
+		return
+	}
+	held := t.state == taskOut
+	if held {
+		c.release = append(c.release, releaseOp{agent: rep.AgentID, task: t.id})
+	}
+	if rep.Err != nil {
+		r.failTask(c, t, "failed", core.ExecutionError{
+			Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s: %s", rep.AgentID, rep.Err.Message),
+			Details: agentErrorDetails(rep),
+		}, rep.Err.Retryable)
+		return
+	}
+	duration := rep.Duration
+	if duration <= 0 && held {
+		duration = c.now.Sub(t.sent)
+	}
+	t.state = taskDone
+	r.agents[rep.AgentID] = struct{}{}
+	s := r.step
+	s.answers = append(s.answers, core.Answer{AgentID: rep.AgentID, Result: rep.Result})
+	r.event(c, core.EventTaskCompleted, taskData{
+		TaskID: t.id, Step: s.path, Round: s.round, AgentID: rep.AgentID, Attempt: t.attempt,
+		Result: rep.Result, DurationMs: duration.Milliseconds(),
+	})
+	if s.step.Strategy == core.StepSequential {
+		s.context = r.taskContext(c.now)
+	}
+}
+
+func agentErrorDetails(rep core.TaskReport) map[string]any {
+	details := map[string]any{"agentId": rep.AgentID}
+	if rep.Err.Code != "" {
+		details["agentCode"] = rep.Err.Code
+	}
+	for k, v := range rep.Err.Details {
+		if _, taken := details[k]; !taken {
+			details[k] = v
+		}
+	}
+	return details
+}
+
+// late journals a report that does not count; a repeated report of a counted answer leaves no trace.
+func (r *run) late(rep core.TaskReport, t *task, current bool, c *change) {
+	if c.over || (current && t.state == taskDone) {
+		return
+	}
+	reason := "the task was handed to another agent"
+	switch {
+	case t == nil:
+		reason = "the step is over"
+	case t.state == taskFailed || t.state == taskWaiting:
+		reason = "the attempt was given up"
+	}
+	r.event(c, core.EventTaskLate, taskData{
+		TaskID: rep.TaskID, AgentID: rep.AgentID, Attempt: rep.Attempt, Reason: reason,
+	})
+}
+
+// failTask ends an attempt of a task that is out; the task goes to another agent if it may.
+func (r *run) failTask(c *change, t *task, status string, cause core.ExecutionError, retryable bool) {
+	t.failures++
+	t.excluded = append(t.excluded, t.agent)
+	t.status = status
+	again := retryable && t.failures <= r.eng.config.Load().TaskRetries
+	t.state = taskFailed
+	if again {
+		t.state = taskWaiting
+	}
+	r.step.lastErr = &cause
+	r.event(c, core.EventTaskFailed, taskData{
+		TaskID: t.id, Step: r.step.path, Round: r.step.round, AgentID: t.agent, Attempt: t.attempt,
+		Error: &cause, Retry: again,
+	})
+}
+
+// overdue ends what ran out of time.
+func (r *run) overdue(c *change) {
+	if c.over {
+		return
+	}
+	if !c.now.Before(r.exec.Deadline) {
+		r.timeout(c)
+		return
+	}
+	if r.step == nil {
+		return
+	}
+	for _, t := range r.step.tasks {
+		if t.state == taskOut && !c.now.Before(t.due) {
+			limit := r.taskTimeout().Milliseconds()
+			c.release = append(c.release, releaseOp{t.agent, t.id, "task timeout"})
+			r.failTask(c, t, "timeout", core.ExecutionError{
+				Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s gave no answer within %d ms", t.agent, limit),
+				Details: map[string]any{"agentId": t.agent, "timeoutMs": limit},
+			}, true)
+		}
+	}
+}
+
+func (r *run) taskTimeout() time.Duration {
+	if d := r.step.step.TaskTimeout; d > 0 {
+		return d
+	}
+	return r.eng.config.Load().TaskTimeout
+}
+
+// need is the step's need without the agents that serve it already, and without more.
+func (r *run) need(more []string) core.TaskNeed {
+	need := r.step.step.Need
+	exclude := make(map[string]bool, len(r.step.tasks)+len(more)+len(need.Exclude))
+	for id := range need.Exclude {
+		exclude[id] = true
+	}
+	for _, t := range r.step.tasks {
+		if t.state == taskOut || t.state == taskDone {
+			exclude[t.agent] = true
+		}
+	}
+	for _, id := range more {
+		exclude[id] = true
+	}
+	if len(exclude) == 0 {
+		exclude = nil
+	}
+	need.Exclude = exclude
+	return need
+}
+
+// waiting returns the tasks that may be handed out now.
+func (r *run) waiting() []*task {
+	var list []*task
+	if r.step == nil {
+		return nil
+	}
+	for _, t := range r.step.tasks {
+		switch {
+		case t.state == taskWaiting:
+			list = append(list, t)
+		case t.state == taskOut && r.step.step.Strategy == core.StepSequential:
+			return nil
+		}
+		if len(list) == 1 && r.step.step.Strategy == core.StepSequential {
+			return list
+		}
+	}
+	return list
+}
+
+// wants says which agents the run lacks, for the scheduler.
+func (r *run) wants() (core.TaskNeed, int) {
+	list := r.waiting()
+	if len(list) == 0 {
+		return core.TaskNeed{}, 0
+	}
+	return r.needOf(list), len(list)
+}
+
+// needOf avoids agents that failed a task before, as long as there are others.
+func (r *run) needOf(list []*task) core.TaskNeed {
+	var failed []string
+	for _, t := range list {
+		failed = append(failed, t.excluded...)
+	}
+	if len(failed) > 0 {
+		if need := r.need(failed); r.eng.agents.CountCapable(need) > 0 {
+			return need
+		}
+	}
+	return r.need(nil)
+}
+
+// place hands waiting tasks to free agents and returns how many it placed. A run without a slot takes
+// one first, and stays in line if there is none or others wait for the same.
+func (r *run) place(c *change) int {
+	list := r.waiting()
+	if len(list) == 0 || r.queued {
+		return 0
+	}
+	need := r.needOf(list)
+	if !r.slot {
+		if r.eng.waiters.blocking(r.exec.Pattern.Name, r.step.step.Need) {
+			return 0
+		}
+		own := r.plan.Definition().MaxActive
+		if r.eng.limits.take(r.exec.Pattern.Name, own, r.eng.config.Load()) != granted {
+			return 0
+		}
+		r.slot = true
+	}
+	agents := r.eng.agents.Reserve(need, len(list))
+	r.assign(c, list, agents)
+	if len(agents) == 0 && r.exec.Status == core.ExecutionPending {
+		r.slot = false
+		r.eng.limits.give(r.exec.Pattern.Name)
+	}
+	return len(agents)
+}
+
+// useAgents hands waiting tasks to agents that the scheduler reserved.
+func (r *run) useAgents(c *change, agents []string) {
+	var list []*task
+	if !c.over {
+		list = r.waiting()
+	}
+	if spare := len(agents) - len(list); spare > 0 {
+		for _, id := range agents[len(list):] {
+			c.release = append(c.release, releaseOp{agent: id})
+		}
+		agents = agents[:len(list)]
+	}
+	r.assign(c, list, agents)
+	if r.slot && r.exec.Status == core.ExecutionPending && !c.over {
+		r.slot = false
+		r.eng.limits.give(r.exec.Pattern.Name)
+	}
+}
+
+// assign journals the hand-out of list[i] to agents[i].
+func (r *run) assign(c *change, list []*task, agents []string) {
+	if len(agents) == 0 {
+		return
+	}
+	if r.exec.Status == core.ExecutionPending {
+		r.start(c)
+	}
+	timeout := r.taskTimeout()
+	data := assignedData{Step: r.step.path, Round: r.step.round, Tasks: make([]assignment, len(agents))}
+	for i, agent := range agents {
+		t := list[i]
+		t.agent, t.state, t.sent, t.due = agent, taskOut, c.now, c.now.Add(timeout)
+		t.attempt++
+		data.Tasks[i] = assignment{TaskID: t.id, AgentID: agent, Attempt: t.attempt}
+		c.dispatch = append(c.dispatch, t)
+	}
+	r.event(c, core.EventTaskAssigned, data)
+}
+
+// wire is the task as agents get it.
+func (r *run) wire(t *task) core.Task {
+	capability := ""
+	if caps := r.step.step.Need.Capabilities; len(caps) > 0 {
+		capability = caps[0]
+	}
+	return core.Task{
+		ID: t.id, ExecutionID: r.exec.ID,
+		PatternName: r.exec.Pattern.Name, PatternVersion: r.exec.Pattern.Version,
+		Step: r.step.path, Capability: capability,
+		Input: r.step.input, Config: r.seq.plan.Definition().Config,
+		Timeout: r.taskTimeout(), Priority: r.exec.Options.Priority,
+		Context: r.step.context, Attempt: t.attempt,
+	}
+}
+
+// taskContext is what a task tells beside its input: metadata, earlier steps, earlier answers of a
+// sequential step. It is nil when there is nothing to tell.
+func (r *run) taskContext(time.Time) json.RawMessage {
+	type earlier struct {
+		Result     json.RawMessage `json:"result"`
+		Confidence float64         `json:"confidence"`
+	}
+	type previous struct {
+		AgentID string          `json:"agentId"`
+		Result  json.RawMessage `json:"result"`
+	}
+	var body struct {
+		Metadata map[string]any     `json:"metadata,omitempty"`
+		Steps    map[string]earlier `json:"steps,omitempty"`
+		Previous []previous         `json:"previous,omitempty"`
+	}
+	body.Metadata = r.exec.Options.Metadata
+	for id, o := range r.seq.steps {
+		if body.Steps == nil {
+			body.Steps = map[string]earlier{}
+		}
+		body.Steps[id] = earlier{o.Result, o.Confidence}
+	}
+	if r.step.step.Strategy == core.StepSequential {
+		for _, a := range r.step.answers {
+			body.Previous = append(body.Previous, previous{a.AgentID, a.Result})
+		}
+	}
+	if body.Metadata == nil && body.Steps == nil && body.Previous == nil {
+		return nil
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		r.eng.log.Error("task context does not marshal", "execution", r.exec.ID, "error", err)
+		return nil
+	}
+	return raw
+}
+
+// progress passes an agent's progress on to those who watch now; it is not stored.
+func (r *run) progress(m message) {
+	t := r.find(m.task)
+	if t == nil || t.state != taskOut || t.agent != m.agent {
+		return
+	}
+	data, err := json.Marshal(struct {
+		AgentID string          `json:"agentId"`
+		TaskID  string          `json:"taskId"`
+		Step    string          `json:"step,omitempty"`
+		Detail  json.RawMessage `json:"progress"`
+	}{m.agent, m.task, r.step.path, m.data})
+	if err != nil {
+		return
+	}
+	r.eng.streams.Publish([]core.Event{{
+		Type: core.EventTaskProgress, Time: r.eng.clock.Now(), Subject: r.exec.ID, Data: data,
+	}})
+}
