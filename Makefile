@@ -1,0 +1,78 @@
+# Every target works on a fresh Debian with Go and make; what else a target needs, it says.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+MODULE   := github.com/wardroom/wardroom
+VERSION  := $(shell git describe --tags --match 'v*' --dirty 2>/dev/null | sed 's/^v//')
+VERSION  := $(or $(VERSION),$(shell cat VERSION))
+LDFLAGS  := -s -w -X $(MODULE)/appliance/cmd.version=$(VERSION)
+GOBUILD  := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
+PLUGINS  := $(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go))
+# Modules nested in the tree, such as a sample plugin: they have tests of their own.
+NESTED   := $(shell find . -mindepth 2 -name go.mod -not -path '*/node_modules/*' -not -path './.cache/*' -printf '%h ')
+
+GOLANGCI_VERSION := 2.6.2
+GOLANGCI := .cache/bin/golangci-lint-$(GOLANGCI_VERSION)
+
+FUZZTIME ?= 5s
+ROUNDS   ?= 200
+BENCH    ?=
+
+.PHONY: help build demo test race lint bench fuzz-short e2e soak clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+build: ## bin/wardroom and bin/plugins/*
+	@mkdir -p bin/plugins
+	$(GOBUILD) -o bin/wardroom ./appliance/cmd/wardroom
+	@for name in $(PLUGINS); do \
+		echo "$(MODULE)/plugins/$$name -> bin/plugins/$$name"; \
+		(cd "plugins/$$name" && $(GOBUILD) -o "$(CURDIR)/bin/plugins/$$name" .); \
+	done
+
+demo: build ## three agents vote on a real corpus, through a kill -9; KEEP=1 leaves it running
+	KEEP="$(KEEP)" bash scripts/demo/run.sh
+
+test: ## every test of every module, the house rules included
+	go test ./...
+	@for dir in $(NESTED); do echo "cd $$dir && go test ./..."; (cd "$$dir" && go test ./...); done
+
+race: ## the same under the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race ./core/... ./sdk/... ./appliance/...
+
+lint: $(GOLANGCI) ## gofmt, go vet and the pinned golangci-lint
+	@unformatted="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go' | while read -r f; do if [ -e "$$f" ]; then echo "$$f"; fi; done))"; \
+	if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	$(GOLANGCI) run ./...
+
+$(GOLANGCI):
+	@mkdir -p .cache/bin
+	@if command -v golangci-lint >/dev/null && golangci-lint version | grep -q 'version $(GOLANGCI_VERSION) '; then \
+		ln -sf "$$(command -v golangci-lint)" $(GOLANGCI); \
+	else \
+		GOBIN="$(CURDIR)/.cache/bin" go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION); \
+		mv .cache/bin/golangci-lint $(GOLANGCI); \
+	fi
+
+bench: ## throughput and latency as a table, beside a baseline of the same run; BENCH passes flags
+	go run ./scripts/bench $(BENCH)
+
+fuzz-short: ## each fuzz target for FUZZTIME (5s)
+	@grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' core sdk appliance plugins scripts \
+		| sed -E 's/^(.*)\/[^/]*:[0-9]+:func (.*)$$/\1 \2/' | sort -u | while read -r dir name; do \
+		echo "fuzz $$dir $$name"; \
+		(cd "$$dir" && go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) . </dev/null); \
+	done
+
+e2e: build ## the real binary from outside: kill, restart, drain, full disk
+	WARDROOM_E2E=1 go test -count=1 -tags e2e ./appliance/e2e/...
+
+soak: ## ROUNDS (200) kills at random moments, then proof that nothing was lost or done twice
+	go run ./scripts/faultrig -rounds $(ROUNDS)
+
+clean: ## remove what the targets made
+	rm -rf bin .cache
