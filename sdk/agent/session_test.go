@@ -1,0 +1,394 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/wardroom/wardroom/sdk/agent"
+	"github.com/wardroom/wardroom/sdk/agent/agenttest"
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
+)
+
+func TestAgent_Cancel(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	g := newGate()
+	a := run(t, srv, g.handle, func(o *agent.Options) { o.MaxConcurrentTasks = 1 })
+	c := accept(t, srv)
+	must(t, c.Task(task("running", 1)))
+	must(t, c.Task(task("queued", 1)))
+	eventually(t, "queued", func() bool { return a.Stats().Queued == 1 })
+	must(t, c.Cancel("queued", "not needed"))
+	eventually(t, "dropped", func() bool { return a.Stats().Queued == 0 })
+	must(t, c.Cancel("unknown", "x"))
+	must(t, c.Cancel("running", "deadline"))
+	var cancelled *agent.CancelledError
+	if err := g.cause(t); !errors.As(err, &cancelled) || cancelled.Reason != "deadline" {
+		t.Errorf("cause %v", err)
+	}
+	// A cancelled task is not reported, and may come again.
+	must(t, c.Task(task("running", 2)))
+	g.release <- "second"
+	if r := nextResult(t, c); r.TaskID != "running" || r.Attempt != 2 {
+		t.Errorf("got %+v", r)
+	}
+	if types := c.Types(); len(types) != 0 {
+		t.Errorf("reported too: %v", types)
+	}
+}
+
+func TestAgent_TaskTimeout(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	run(t, srv, newGate().handle)
+	c := accept(t, srv)
+	short := task("t1", 1)
+	short.Timeout = 1
+	must(t, c.Task(short))
+	if e := nextError(t, c); e.Error.Code != agent.CodeTimeout || !e.Retryable {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestAgent_StopCancelsAndDisconnects(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	g := newGate()
+	a := run(t, srv, g.handle)
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1)))
+	eventually(t, "runs", func() bool { return g.calls.Load() == 1 })
+	a.stop()
+	if err := g.cause(t); !errors.Is(err, agent.ErrStopped) {
+		t.Errorf("cause %v", err)
+	}
+	var d protocol.Disconnect
+	_, err := c.Next(testContext(t), protocol.TypeDisconnect, &d)
+	must(t, err)
+	if d.Reason != "stopped" {
+		t.Errorf("reason %q", d.Reason)
+	}
+	if err := c.Ended(testContext(t)); !websocket.IsCloseError(err, websocket.CloseNormalClosure) {
+		t.Errorf("the connection ended with %v", err)
+	}
+	must(t, a.end())
+	if types := c.Types(); len(types) != 0 {
+		t.Errorf("reported too: %v", types)
+	}
+}
+
+func TestAgent_StopDoesNotWaitForeverForHandlers(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	started, release := make(chan struct{}), make(chan struct{})
+	a := run(t, srv, func(context.Context, *agent.Task) (any, error) {
+		close(started)
+		<-release // deaf to its context
+		return nil, nil
+	}, func(o *agent.Options) { o.ShutdownGrace = time.Millisecond })
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1)))
+	<-started
+	a.stop()
+	_, err := c.Next(testContext(t), protocol.TypeDisconnect, nil)
+	must(t, err) // the server learns of it though the handler hangs
+	close(release)
+	must(t, a.end()) // Run waits for the handler
+}
+
+func TestAgent_StopWhileDisconnected(t *testing.T) {
+	srv := agenttest.NewServer(agenttest.Options{})
+	url := srv.URL
+	srv.Close() // nobody listens there now
+	lost := make(chan struct{}, 1000)
+	a, err := agent.New(agent.Options{
+		URL: url, Name: "n", Capabilities: []string{"c"}, Handler: echo, ReconnectMin: time.Millisecond,
+		DialContext: nil,
+		Logger: slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
+			select {
+			case lost <- struct{}{}:
+			default:
+			}
+			return len(p), nil
+		}), nil)),
+	})
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	result := make(chan error, 1)
+	go func() { result <- a.Run(ctx) }()
+	<-lost
+	cancel()
+	must(t, <-result)
+	if err := a.Run(ctx); !errors.Is(err, agent.ErrAlreadyRun) {
+		t.Errorf("second Run: %v", err)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestAgent_Drain(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	g := newGate()
+	a := run(t, srv, g.handle)
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1)))
+	eventually(t, "runs", func() bool { return g.calls.Load() == 1 })
+
+	drained := make(chan error, 1)
+	go func() { drained <- a.Drain(context.Background()) }()
+	var u protocol.StatusUpdate
+	_, err := c.Next(testContext(t), protocol.TypeStatusUpdate, &u)
+	must(t, err)
+	if u.Status != protocol.StatusDraining {
+		t.Errorf("status %+v", u)
+	}
+	c.Drop() // a drain outlives a lost connection, and tells the new one
+	c = accept(t, srv)
+	_, err = c.Next(testContext(t), protocol.TypeStatusUpdate, &u)
+	must(t, err)
+	g.release <- "done"
+	nextResult(t, c)
+	select {
+	case err := <-drained:
+		t.Fatalf("drained before the acknowledgement: %v", err)
+	default:
+	}
+	must(t, c.Ack("t1"))
+	var d protocol.Disconnect
+	_, err = c.Next(testContext(t), protocol.TypeDisconnect, &d)
+	must(t, err)
+	if d.Reason != "drained" {
+		t.Errorf("reason %q", d.Reason)
+	}
+	must(t, <-drained)
+	must(t, a.end())
+}
+
+func TestAgent_DrainGivesUp(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	g := newGate()
+	a := run(t, srv, g.handle)
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1)))
+	eventually(t, "runs", func() bool { return g.calls.Load() == 1 })
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := a.Drain(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("drain: %v", err)
+	}
+	must(t, a.end())
+	if err := g.cause(t); !errors.Is(err, agent.ErrStopped) {
+		t.Errorf("cause %v", err)
+	}
+}
+
+func TestAgent_DrainBeforeRun(t *testing.T) {
+	a, err := agent.New(agent.Options{URL: "http://127.0.0.1:1", Name: "n", Capabilities: []string{"c"}, Handler: echo})
+	must(t, err)
+	must(t, a.Drain(t.Context()))
+	if err := a.Run(t.Context()); !errors.Is(err, agent.ErrAlreadyRun) {
+		t.Errorf("Run after Drain: %v", err)
+	}
+}
+
+func TestAgent_StatusUpdates(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	a := run(t, srv, echo)
+	c := accept(t, srv)
+	eventually(t, "connected", a.Connected)
+	next := func() protocol.StatusUpdate {
+		var u protocol.StatusUpdate
+		_, err := c.Next(testContext(t), protocol.TypeStatusUpdate, &u)
+		must(t, err)
+		return u
+	}
+	a.SetStatus(protocol.StatusBusy, "loading a model")
+	if u := next(); u.Status != protocol.StatusBusy || u.Reason != "loading a model" {
+		t.Errorf("got %+v", u)
+	}
+	a.SetCapabilities([]string{"testing", "more"}, "plugin")
+	if u := next(); len(u.Capabilities) != 2 || u.Status != "" {
+		t.Errorf("got %+v", u)
+	}
+	a.SetMaxConcurrentTasks(9, "more memory")
+	if u := next(); u.MaxTasks == nil || *u.MaxTasks != 9 {
+		t.Errorf("got %+v", u)
+	}
+	a.SetStatus("", "")
+	if u := next(); u.Status != protocol.StatusHealthy {
+		t.Errorf("got %+v", u)
+	}
+	c.Drop()
+	c = accept(t, srv)
+	if r := c.Register; len(r.Capabilities) != 2 || r.Config.MaxConcurrentTasks != 9 {
+		t.Errorf("registered again as %+v", r)
+	}
+}
+
+func TestAgent_Heartbeats(t *testing.T) {
+	srv := newServer(t, agenttest.Options{Heartbeat: 2 * time.Millisecond})
+	g := newGate()
+	run(t, srv, g.handle, func(o *agent.Options) {
+		o.MaxConcurrentTasks = 1
+		o.HeartbeatMetrics = func() map[string]float64 { return map[string]float64{"load": 0.5} }
+	})
+	c := accept(t, srv)
+	var h protocol.Heartbeat
+	_, err := c.Next(testContext(t), protocol.TypeHeartbeat, &h)
+	must(t, err)
+	if h.Status != protocol.StatusHealthy || h.ActiveTasks != 0 || h.Metrics["load"] != 0.5 {
+		t.Errorf("got %+v", h)
+	}
+	must(t, c.Task(task("t1", 1)))
+	eventually(t, "busy", func() bool {
+		_, err := c.Next(testContext(t), protocol.TypeHeartbeat, &h)
+		return err == nil && h.Status == protocol.StatusBusy && h.ActiveTasks == 1
+	})
+	must(t, c.Send(protocol.TypeConfigUpdate, "", protocol.ConfigUpdate{
+		Config: protocol.RegisteredConfig{HeartbeatInterval: 1}, Reason: "test"}))
+	_, err = c.Next(testContext(t), protocol.TypeHeartbeat, &h)
+	must(t, err)
+	g.release <- 1
+}
+
+// TestAgent_SilentServer plays a server that keeps the connection open and says nothing any more.
+func TestAgent_SilentServer(t *testing.T) {
+	var connects atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		up := websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}}
+		ws, err := up.Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer ws.Close()
+		connects.Add(1)
+		_ = ws.WriteMessage(websocket.TextMessage, []byte(
+			`{"payload":{"agentId":"a1","resumeToken":"x","config":{"heartbeatInterval":1}},"type":"registered"}`))
+		for {
+			if _, _, err := ws.ReadMessage(); err != nil {
+				return
+			}
+		}
+	}))
+	defer srv.Close()
+	a, err := agent.New(agent.Options{URL: srv.URL, Name: "n", Capabilities: []string{"c"}, Handler: echo,
+		ReconnectMin: time.Millisecond, ReconnectMax: time.Millisecond})
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	result := make(chan error, 1)
+	go func() { result <- a.Run(ctx) }()
+	eventually(t, "connects again and again", func() bool { return connects.Load() >= 3 })
+	cancel()
+	must(t, <-result)
+}
+
+func TestAgent_Refused(t *testing.T) {
+	t.Run("Credential", func(t *testing.T) {
+		srv := newServer(t, agenttest.Options{Token: "right"})
+		a := run(t, srv, echo, func(o *agent.Options) { o.Token = "wrong" })
+		var refused *agent.ConnectError
+		if err := a.end(); !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized {
+			t.Errorf("Run: %v", err)
+		}
+		run(t, srv, echo, func(o *agent.Options) { o.Token = "right" })
+		accept(t, srv)
+	})
+	t.Run("Registration", func(t *testing.T) {
+		srv := newServer(t, agenttest.Options{Refuse: func(protocol.Register) *protocol.Error {
+			return &protocol.Error{Code: "FORBIDDEN", Message: "capability testing is not yours", Fatal: true}
+		}})
+		err := run(t, srv, echo).end()
+		if err == nil || !strings.Contains(err.Error(), "FORBIDDEN: capability testing is not yours") {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	t.Run("ForATime", func(t *testing.T) {
+		var asked atomic.Int64
+		srv := newServer(t, agenttest.Options{Refuse: func(protocol.Register) *protocol.Error {
+			if asked.Add(1) < 3 {
+				return &protocol.Error{Code: "INTERNAL_ERROR", Message: "starting", Fatal: true}
+			}
+			return nil
+		}})
+		run(t, srv, echo)
+		accept(t, srv)
+	})
+	t.Run("Replaced", func(t *testing.T) {
+		srv := newServer(t, agenttest.Options{})
+		a := run(t, srv, echo)
+		c := accept(t, srv)
+		must(t, c.Send(protocol.TypeError, "", protocol.Error{Code: "CONFLICT", Message: "resumed elsewhere", Fatal: true}))
+		var refused *agent.ConnectError
+		if err := a.end(); !errors.As(err, &refused) || refused.Code != "CONFLICT" {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	t.Run("WrongSubprotocol", func(t *testing.T) {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			up := websocket.Upgrader{}
+			if ws, err := up.Upgrade(w, r, nil); err == nil {
+				_ = ws.Close()
+			}
+		}))
+		defer srv.Close()
+		a, err := agent.New(agent.Options{URL: srv.URL, Name: "n", Capabilities: []string{"c"}, Handler: echo})
+		must(t, err)
+		if err := a.Run(t.Context()); err == nil || !strings.Contains(err.Error(), protocol.Subprotocol) {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+func TestAgent_OddFrames(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	run(t, srv, echo, func(o *agent.Options) { o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil)) })
+	c := accept(t, srv)
+	for _, text := range []string{
+		``, `null`, `[]`, `{`, `{"type":5}`, `{"type":"from_the_future","payload":{"x":1}}`, `{"type":"task","payload":"x"}`,
+		`{"type":"error","payload":{"code":"VALIDATION_ERROR","message":"odd","fatal":false}}`,
+		`{"type":"config_update","payload":{"config":5}}`, `{"type":"task_ack"}`, "\x00\xff",
+	} {
+		must(t, c.SendText([]byte(text)))
+	}
+	must(t, c.Task(task("t1", 1)))
+	nextResult(t, c)
+}
+
+func TestAgent_PingIsAnswered(t *testing.T) {
+	pong := make(chan string, 1)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		up := websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}}
+		ws, err := up.Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer ws.Close()
+		ws.SetPongHandler(func(s string) error { pong <- s; return nil })
+		_ = ws.WriteMessage(websocket.TextMessage, []byte(`{"type":"registered","payload":{"agentId":"a1","resumeToken":"x"}}`))
+		_ = ws.WriteControl(websocket.PingMessage, []byte("hi"), time.Now().Add(time.Second))
+		for {
+			if _, _, err := ws.ReadMessage(); err != nil {
+				return
+			}
+		}
+	}))
+	defer srv.Close()
+	a, err := agent.New(agent.Options{URL: srv.URL, Name: "n", Capabilities: []string{"c"}, Handler: echo})
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	result := make(chan error, 1)
+	go func() { result <- a.Run(ctx) }()
+	if got := <-pong; got != "hi" {
+		t.Errorf("pong %q", got)
+	}
+	cancel()
+	must(t, <-result)
+}
