@@ -1,0 +1,184 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	stdtime "time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+)
+
+type time = stdtime.Time
+
+// agents is a core.TaskDispatcher whose agents answer only when the test says so, or by a handler.
+type agents struct {
+	mu       sync.Mutex
+	sink     core.TaskSink
+	order    []string
+	slots    map[string]int // free slots by agent
+	inbox    []handed       // tasks handed out and not yet answered
+	released []string       // "agent task cancel"
+	adopted  map[string]bool
+	handled  map[string]int // finished work by task id: what agents really did
+	answer   func(agent string, task core.Task) (string, *core.TaskError)
+	settled  int
+}
+
+type handed struct {
+	agent string
+	task  core.Task
+}
+
+func newAgents() *agents {
+	return &agents{slots: map[string]int{}, adopted: map[string]bool{}, handled: map[string]int{}}
+}
+
+func (a *agents) setSink(sink core.TaskSink) {
+	a.mu.Lock()
+	a.sink = sink
+	a.mu.Unlock()
+}
+
+func (a *agents) add(id string, slots int) {
+	a.mu.Lock()
+	a.order = append(a.order, id)
+	a.slots[id] = slots
+	sink := a.sink
+	a.mu.Unlock()
+	if sink != nil {
+		sink.CapacityChanged()
+	}
+}
+
+func (a *agents) Reserve(need core.TaskNeed, n int) []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var got []string
+	for _, id := range a.order {
+		if len(got) < n && a.slots[id] > 0 && !need.Exclude[id] {
+			a.slots[id]--
+			got = append(got, id)
+		}
+	}
+	return got
+}
+
+func (a *agents) CountCapable(need core.TaskNeed) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := 0
+	for _, id := range a.order {
+		if !need.Exclude[id] {
+			n++
+		}
+	}
+	return n
+}
+
+func (a *agents) Dispatch(agent string, task core.Task) bool {
+	a.mu.Lock()
+	if _, ok := a.slots[agent]; !ok {
+		a.mu.Unlock()
+		return false
+	}
+	a.inbox = append(a.inbox, handed{agent, task})
+	answer := a.answer
+	a.mu.Unlock()
+	if answer != nil {
+		result, failure := answer(agent, task)
+		a.report(agent, task, result, failure)
+	}
+	return true
+}
+
+func (a *agents) Adopt(agent string, task core.Task) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, ok := a.slots[agent]; !ok {
+		return false
+	}
+	a.adopted[task.ID] = true
+	a.inbox = append(a.inbox, handed{agent, task})
+	return true
+}
+
+func (a *agents) Release(agent, task, cancel string) {
+	a.mu.Lock()
+	a.released = append(a.released, fmt.Sprintf("%s %s %s", agent, task, cancel))
+	if _, ok := a.slots[agent]; ok {
+		a.slots[agent]++
+	}
+	a.inbox = slices.DeleteFunc(a.inbox, func(h handed) bool { return h.agent == agent && h.task.ID == task })
+	sink := a.sink
+	a.mu.Unlock()
+	sink.CapacityChanged()
+}
+
+// report sends an answer to the engine.
+func (a *agents) report(agent string, task core.Task, result string, failure *core.TaskError) {
+	a.mu.Lock()
+	if failure == nil {
+		a.handled[task.ID]++
+	}
+	sink := a.sink
+	a.mu.Unlock()
+	sink.TaskReported(core.TaskReport{
+		AgentID: agent, TaskID: task.ID, ExecutionID: task.ExecutionID, Attempt: task.Attempt,
+		Result: json.RawMessage(result), Err: failure,
+		Settled: func() {
+			a.mu.Lock()
+			a.settled++
+			a.mu.Unlock()
+		},
+	})
+}
+
+// lose drops an agent for good.
+func (a *agents) lose(agent string) {
+	a.mu.Lock()
+	delete(a.slots, agent)
+	a.order = slices.DeleteFunc(a.order, func(id string) bool { return id == agent })
+	var tasks []string
+	a.inbox = slices.DeleteFunc(a.inbox, func(h handed) bool {
+		if h.agent == agent {
+			tasks = append(tasks, h.task.ID)
+		}
+		return h.agent == agent
+	})
+	sink := a.sink
+	a.mu.Unlock()
+	sink.AgentLost(agent, tasks)
+}
+
+// held returns the tasks that are out.
+func (a *agents) held() []handed {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.inbox)
+}
+
+// await waits until n tasks are out and returns them.
+func (a *agents) await(tb testing.TB, n int) []handed {
+	tb.Helper()
+	coretest.WaitFor(tb, fmt.Sprintf("%d tasks at agents", n), func() bool { return len(a.held()) == n })
+	return a.held()
+}
+
+func (a *agents) settledCount() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.settled
+}
+
+// echo makes every agent answer at once with its own id.
+func (a *agents) echo() {
+	a.mu.Lock()
+	a.answer = func(agent string, _ core.Task) (string, *core.TaskError) {
+		return fmt.Sprintf(`{"by":%q,"confidence":0.5}`, agent), nil
+	}
+	a.mu.Unlock()
+}

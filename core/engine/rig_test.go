@@ -1,0 +1,382 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"go.uber.org/goleak"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/engine"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// memory is a core store in a map, with the one-after-the-other transactions of the real one. It outlives
+// engines, so a test restarts by opening another engine on it.
+type memory struct {
+	mu         sync.Mutex
+	executions map[string]core.Execution
+	events     map[string][]core.Event
+	batches    map[string]core.Batch
+	inputs     map[string][]byte
+	results    map[string]core.BatchResult
+	claims     map[string]string
+	seq        uint64
+	refuse     error // returned by Update while set
+	commits    int
+	statuses   map[string][]core.ExecutionStatus // every status an execution was stored with, in order
+	onCommit   func(commits int)
+}
+
+func newMemory() *memory {
+	return &memory{
+		executions: map[string]core.Execution{}, events: map[string][]core.Event{},
+		batches: map[string]core.Batch{}, inputs: map[string][]byte{}, results: map[string]core.BatchResult{},
+		claims: map[string]string{}, statuses: map[string][]core.ExecutionStatus{},
+	}
+}
+
+type memoryTx struct {
+	core.Tx
+	m     *memory
+	apply []func()
+}
+
+func (m *memory) setRefuse(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refuse = err
+}
+
+func (m *memory) Update(_ context.Context, fn func(core.Tx) error) error {
+	m.mu.Lock()
+	if m.refuse != nil {
+		defer m.mu.Unlock()
+		return m.refuse
+	}
+	tx := &memoryTx{m: m}
+	if err := fn(tx); err != nil {
+		m.mu.Unlock()
+		return err
+	}
+	for _, apply := range tx.apply {
+		apply()
+	}
+	m.commits++
+	n, hook := m.commits, m.onCommit
+	m.mu.Unlock()
+	if hook != nil {
+		hook(n)
+	}
+	return nil
+}
+
+func (t *memoryTx) PutExecution(e *core.Execution) error {
+	t.apply = append(t.apply, func() {
+		t.m.executions[e.ID] = *e
+		t.m.statuses[e.ID] = append(t.m.statuses[e.ID], e.Status)
+	})
+	return nil
+}
+
+func (t *memoryTx) Append(events ...core.Event) error {
+	t.apply = append(t.apply, func() {
+		for _, ev := range events {
+			t.m.seq++
+			ev.Seq = t.m.seq
+			t.m.events[ev.Subject] = append(t.m.events[ev.Subject], ev)
+		}
+	})
+	return nil
+}
+
+func (t *memoryTx) PutBatch(b *core.Batch) error {
+	t.apply = append(t.apply, func() { t.m.batches[b.ID] = *b })
+	return nil
+}
+
+func (t *memoryTx) PutBatchInput(id string, index int, input []byte) error {
+	t.apply = append(t.apply, func() { t.m.inputs[fmt.Sprint(id, index)] = input })
+	return nil
+}
+
+func (t *memoryTx) PutBatchResult(id string, r core.BatchResult) error {
+	t.apply = append(t.apply, func() { t.m.results[fmt.Sprintf("%s/%06d", id, r.Index)] = r })
+	return nil
+}
+
+func (t *memoryTx) ClaimIdempotency(claim *core.IdempotencyClaim, id string, _ time) error {
+	if claim == nil {
+		return nil
+	}
+	if _, taken := t.m.claims[claim.Key]; taken {
+		return core.Conflict("idempotency key", claim.Key, "", "taken")
+	}
+	t.apply = append(t.apply, func() { t.m.claims[claim.Key] = id })
+	return nil
+}
+
+func (m *memory) FindExecution(_ context.Context, id string) (*core.Execution, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e, ok := m.executions[id]
+	if !ok {
+		return nil, core.NotFound("execution", id)
+	}
+	return &e, nil
+}
+
+func (m *memory) FindExecutions(context.Context, core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
+	return nil, core.PageInfo{}, errors.New("not used")
+}
+
+func (m *memory) ActiveExecutions(context.Context) ([]*core.Execution, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []*core.Execution
+	for _, e := range m.executions {
+		if !e.Status.Terminal() {
+			list = append(list, &e)
+		}
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
+	return list, nil
+}
+
+func (m *memory) Events(_ context.Context, subject string, after uint64, limit int) ([]core.Event, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []core.Event
+	for _, ev := range m.events[subject] {
+		if ev.Seq > after && len(list) < limit {
+			list = append(list, ev)
+		}
+	}
+	return list, nil
+}
+
+func (m *memory) FindBatch(_ context.Context, id string) (*core.Batch, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b, ok := m.batches[id]
+	if !ok {
+		return nil, core.NotFound("batch", id)
+	}
+	b.Results = nil
+	for key, r := range m.results {
+		if strings.HasPrefix(key, id+"/") {
+			b.Results = append(b.Results, r)
+		}
+	}
+	return &b, nil
+}
+
+func (m *memory) ActiveBatches(ctx context.Context) ([]*core.Batch, error) {
+	var list []*core.Batch
+	m.mu.Lock()
+	ids := []string{}
+	for id, b := range m.batches {
+		if !b.Status.Terminal() {
+			ids = append(ids, id)
+		}
+	}
+	m.mu.Unlock()
+	for _, id := range ids {
+		b, err := m.FindBatch(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, b)
+	}
+	return list, nil
+}
+
+func (m *memory) FindBatchInput(_ context.Context, id string, index int) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.inputs[fmt.Sprint(id, index)], nil
+}
+
+// types returns the journal of an execution as a list of event types.
+func (m *memory) types(id string) []core.EventType {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []core.EventType
+	for _, ev := range m.events[id] {
+		list = append(list, ev.Type)
+	}
+	return list
+}
+
+func (m *memory) count(id string, kind core.EventType) int {
+	n := 0
+	for _, t := range m.types(id) {
+		if t == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// plan is a core.Plan over a literal definition. An outcome's result is the list of answers, and its
+// confidence the mean of their `confidence` fields, so that tests see exactly what was folded.
+type plan struct{ def core.Definition }
+
+func (p *plan) Definition() *core.Definition { return &p.def }
+
+func (p *plan) CheckInput(input json.RawMessage) (json.RawMessage, error) {
+	if strings.Contains(string(input), "bad") {
+		return nil, core.Invalid("input.text", "is bad")
+	}
+	return input, nil
+}
+
+func (p *plan) StepInput(_ int, scope core.Scope) (json.RawMessage, error) {
+	if strings.Contains(string(scope.Input), "unresolvable") {
+		return nil, core.Invalid("steps[0].input", "a variable cannot be resolved")
+	}
+	return scope.Input, nil
+}
+
+func (p *plan) Aggregate(_ int, answers []core.Answer) (core.Outcome, error) {
+	var results []json.RawMessage
+	sum := 0.0
+	for _, a := range answers {
+		var body struct {
+			Confidence *float64 `json:"confidence"`
+		}
+		confidence := 1.0
+		if json.Unmarshal(a.Result, &body) == nil && body.Confidence != nil {
+			confidence = *body.Confidence
+		}
+		sum += confidence
+		results = append(results, a.Result)
+	}
+	raw, err := json.Marshal(results)
+	return core.Outcome{Result: raw, Confidence: sum / float64(max(len(answers), 1))}, err
+}
+
+func (p *plan) Output(scope core.Scope) (json.RawMessage, error) {
+	if scope.Last == nil {
+		return json.RawMessage("null"), nil
+	}
+	return scope.Last.Result, nil
+}
+
+// shelf is the engine's Patterns: plans by name.
+type shelf map[string]*plan
+
+func (s shelf) Resolve(_ context.Context, name, _ string) (*core.Pattern, core.Plan, error) {
+	p, ok := s[name]
+	if !ok {
+		return nil, nil, core.NotFound("pattern", name)
+	}
+	return &core.Pattern{Name: name, Version: "1.0.0", Hash: name}, p, nil
+}
+
+func (s shelf) Plan(_ context.Context, hash string) (core.Plan, error) {
+	p, ok := s[hash]
+	if !ok {
+		return nil, core.NotFound("definition", hash)
+	}
+	return p, nil
+}
+
+// noStreams is for tests that watch nothing.
+type noStreams struct{}
+
+func (noStreams) Stream(context.Context, string, uint64, func(core.Event) bool) (core.EventStream, error) {
+	return nil, io.EOF
+}
+func (noStreams) Publish([]core.Event) {}
+
+// rig is an engine over memory and fake agents.
+type rig struct {
+	*engine.Engine
+	tb     testing.TB
+	store  *memory
+	agents *agents
+	clock  *coretest.Clock
+	ids    core.IDs
+	shelf  shelf
+	config engine.Config
+}
+
+func newRig(tb testing.TB) *rig {
+	r := &rig{tb: tb, store: newMemory(), agents: newAgents(), clock: coretest.NewClock(), shelf: shelf{}, config: engine.DefaultConfig()}
+	r.ids = core.NewIDs(r.clock)
+	tb.Cleanup(func() {
+		if r.Engine != nil {
+			r.Close()
+		}
+	})
+	return r
+}
+
+// open starts an engine on the rig's store, as a restart does.
+func (r *rig) open() *rig {
+	r.tb.Helper()
+	r.Engine = engine.New(engine.Options{
+		Store: r.store, Patterns: r.shelf, Agents: r.agents, Streams: noStreams{},
+		Clock: r.clock, IDs: r.ids, Logger: hclog.NewNullLogger(), Config: r.config,
+	})
+	r.agents.setSink(r.Engine)
+	if err := r.Open(r.tb.Context()); err != nil {
+		r.tb.Fatal(err)
+	}
+	return r
+}
+
+func (r *rig) restart() {
+	r.Close()
+	r.open()
+}
+
+// pattern puts a pattern of one step on the shelf.
+func (r *rig) pattern(name string, steps ...core.Step) {
+	for i := range steps {
+		if steps[i].Min == 0 {
+			steps[i].Min = 1
+		}
+		if steps[i].Max == 0 {
+			steps[i].Max = steps[i].Min
+		}
+		if steps[i].Strategy == "" {
+			steps[i].Strategy = core.StepParallel
+		}
+	}
+	r.shelf[name] = &plan{def: core.Definition{Name: name, Steps: steps}}
+}
+
+func (r *rig) start(pattern string) *core.Execution {
+	r.tb.Helper()
+	return r.startWith(core.ExecuteRequest{Pattern: pattern, Input: json.RawMessage(`{"text":"hello"}`)})
+}
+
+func (r *rig) startWith(req core.ExecuteRequest) *core.Execution {
+	r.tb.Helper()
+	exec, err := r.Start(r.tb.Context(), req)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	return exec
+}
+
+func (r *rig) wait(id string) *core.Execution {
+	r.tb.Helper()
+	exec, err := r.Wait(r.tb.Context(), id)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	return exec
+}
