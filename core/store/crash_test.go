@@ -1,0 +1,130 @@
+package store_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store"
+)
+
+// crashWriter is what the test binary does as a child: several goroutines store executions and print
+// each id once its update was acknowledged, until the parent kills the process.
+func crashWriter(dir string) {
+	s, err := store.Open(ctx, store.Options{Path: dir, MinFreeBytes: 1 << 20})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	ids := core.NewIDs(core.SystemClock{})
+	var out sync.Mutex
+	for g := range 8 {
+		go func() {
+			for {
+				e := execution(ids.New(core.PrefixExecution), fmt.Sprintf("p%d", g), core.ExecutionRunning)
+				err := s.Update(ctx, func(tx core.Tx) error {
+					if err := tx.PutExecution(e); err != nil {
+						return err
+					}
+					return tx.Append(
+						core.Event{Type: core.EventExecutionStarted, Subject: e.ID, Time: time.Now()},
+						core.Event{Type: core.EventTaskAssigned, Subject: e.ID, Time: time.Now()})
+				})
+				if err != nil {
+					continue
+				}
+				out.Lock()
+				fmt.Println(e.ID)
+				out.Unlock()
+			}
+		}()
+	}
+	select {}
+}
+
+func TestKill(t *testing.T) {
+	dir := t.TempDir()
+	acknowledged := map[string]bool{}
+	for round := range 3 {
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), "STORE_TEST_CRASH_DIR="+dir)
+		var stderr strings.Builder
+		child.Stderr = &stderr
+		stdout, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(stdout)
+		for n := 0; lines.Scan(); n++ {
+			acknowledged[lines.Text()] = true
+			if n == 300+round*57 {
+				if err := child.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		_ = child.Wait() // it was killed
+		if len(acknowledged) < 300*(round+1) {
+			t.Fatalf("the child wrote little: %s", stderr.String())
+		}
+		checkAfterKill(t, dir, acknowledged)
+	}
+}
+
+// checkAfterKill proves that all acknowledged executions are there whole, and that counters, indexes and
+// sequence numbers agree with the records.
+func checkAfterKill(t *testing.T, dir string, acknowledged map[string]bool) {
+	t.Helper()
+	s, err := store.Open(ctx, store.Options{Path: dir, MinFreeBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	active, err := s.ActiveExecutions(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := map[string]bool{}
+	for _, e := range active {
+		stored[e.ID] = true
+		events, err := s.Events(ctx, e.ID, 0, 0)
+		if err != nil || len(events) != 2 || events[0].Seq+1 != events[1].Seq {
+			t.Fatalf("execution %s has events %v, %v", e.ID, events, err)
+		}
+	}
+	for id := range acknowledged {
+		if !stored[id] {
+			t.Fatalf("acknowledged execution %s is gone", id)
+		}
+	}
+	counts, _ := s.CountExecutions(ctx)
+	sum := 0
+	for _, c := range counts {
+		sum += c[core.ExecutionRunning]
+	}
+	if sum != len(stored) {
+		t.Fatalf("counters say %d executions, there are %d", sum, len(stored))
+	}
+	log, err := s.Log(ctx, 0, 0)
+	if err != nil || len(log) != len(stored) {
+		t.Fatalf("log holds %d events of %d executions, %v", len(log), len(stored), err)
+	}
+	for i := 1; i < len(log); i++ {
+		if log[i].Seq <= log[i-1].Seq {
+			t.Fatalf("log goes from %d to %d", log[i-1].Seq, log[i].Seq)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// definitionHeader is the length of the time in front of a stored definition.
+const definitionHeader = 8
+
+// PutDefinition implements core.Tx. Putting one that is in use writes nothing, so a caller may put it with
+// every execution.
+func (t *tx) PutDefinition(hash, source string) error {
+	if hash == "" {
+		return core.Invalid("hash", "must not be empty")
+	}
+	if d := t.w.s.state.defs[hash]; d.stored && d.refs > 0 && !t.shrinks && !t.w.shrinks {
+		return nil
+	}
+	value := make([]byte, 0, definitionHeader+len(source))
+	value = appendUint64(value, uint64(t.w.s.opts.Clock.Now().UnixMilli()))
+	if err := t.set(t.key(prefixDefinition, hash), append(value, source...)); err != nil {
+		return err
+	}
+	t.refer(refDelta{hash: hash, stored: true})
+	return nil
+}
+
+// FindDefinition implements core.PatternReader.
+func (s *Store) FindDefinition(ctx context.Context, hash string) (string, error) {
+	var source string
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		value, err := get(txn, appendKey(nil, prefixDefinition, hash))
+		if err != nil {
+			return err
+		}
+		if value == nil {
+			return core.NotFound("definition", hash)
+		}
+		if len(value) < definitionHeader {
+			return damaged("definition", hash, errRecord)
+		}
+		source = string(value[definitionHeader:])
+		return nil
+	})
+	return source, err
+}

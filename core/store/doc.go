@@ -1,0 +1,44 @@
+// Package store keeps Wardroom's durable state in Badger and implements core.Store and core.Tx.
+//
+// It owns the key layout, the transactions and their group commit, the indexes and counters behind lists,
+// the event log, retention, schema migrations, and dump and restore. It does not know what a status change
+// means, when an event is due or who may see a record: engine, pattern, agents and api decide that. The
+// appliance opens one Store and hands it to all of them; no other package touches Badger.
+//
+// # Writing
+//
+// Every write goes through one writer goroutine. It takes all closures that wait, runs them one after the
+// other against one Badger transaction, each on a buffer of its own so that a failing closure leaves
+// nothing behind, and commits them together with a single sync. While that sync runs the next closures
+// gather. Because there is one writer, counters, sequence numbers and the set of active executions live in
+// its memory and cost one key per batch.
+//
+// # Key layout, schema version 1
+//
+// esc(s) is the string with 0x00 written as 0x00 0xFF, ended by 0x00 0x01: no name is a prefix of another,
+// and the order of names is the order of keys. be32 and be64 are big-endian numbers. JSON means the JSON
+// form of the core type; the binary values are described in record.go.
+//
+//	x/<execution id>                          execution, JSON; ids sort by time, so this is the unfiltered list
+//	ix/xa/<execution id>                      active executions only: status, pattern, hashes it refers to
+//	ix/xp/esc(pattern)<execution id>          every execution, from its first put on
+//	ix/xs/esc(status)<execution id>           terminal executions
+//	ix/xps/esc(pattern)esc(status)<exec. id>  terminal executions
+//	c/<pattern>                               executions per status, in the order of core.ExecutionStatuses
+//	p/esc(name)<version>                      pattern version, JSON
+//	d/<hash>                                  be64 Unix milliseconds of the put, then the definition's source
+//	dr/<hash>                                 be64 number of executions and pattern versions with that hash
+//	b/<batch id>                              batch, JSON without results
+//	bi/esc(batch id)be32(index)               input of an item, as given
+//	br/esc(batch id)be32(index)               result of an item, JSON
+//	ix/ba/<batch id>                          running batches
+//	a/<agent id>                              agent record, JSON
+//	i/<sha256 of esc(scope)esc(key)>          idempotency record, JSON
+//	ix/i/be64(claimed at, Unix ms)<sha256>    the same by age, for retention
+//	j/esc(subject)be64(seq)                   event, the journal of its subject
+//	o/be64(seq)                               subject of a public event: the log of all subjects
+//	cur/<name>                                be64 sequence up to which a log consumer is done
+//	meta/schema                               be32 schema version
+//	meta/seq                                  be64 last sequence number given
+//	meta/redo                                 a transaction too large for one Badger commit, being applied
+package store

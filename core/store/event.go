@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// maxEventPage bounds one read of events, whatever limit asks for.
+const maxEventPage = 10_000
+
+// Append implements core.Tx. The Seq is written into the elements of events, so that a caller who passes a
+// slice learns it; it holds only if the transaction commits.
+func (t *tx) Append(events ...core.Event) error {
+	for i := range events {
+		e := &events[i]
+		if e.Type == "" {
+			return core.Invalid("type", "an event has a type")
+		}
+		t.seq++
+		e.Seq = t.seq
+		key := t.take(func(b []byte) []byte { return appendJournalKey(b, e.Subject, e.Seq) })
+		value := t.take(func(b []byte) []byte { return appendEvent(b, e) })
+		if err := t.set(key, value); err != nil {
+			return err
+		}
+		if e.Type.Public() {
+			key := t.take(func(b []byte) []byte { return appendLogKey(b, e.Seq) })
+			if err := t.set(key, []byte(e.Subject)); err != nil {
+				return err
+			}
+		}
+		t.events = append(t.events, *e)
+	}
+	return nil
+}
+
+// Events implements core.Store. limit 0 or less means as many as one read may return.
+func (s *Store) Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error) {
+	limit = eventLimit(limit)
+	var events []core.Event
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		prefix := appendEscaped([]byte(prefixJournal), subject)
+		if after+1 == 0 {
+			return nil
+		}
+		seek := appendJournalKey(nil, subject, after+1)
+		return scan(txn, prefix, seek, true, func(key, value []byte) (bool, error) {
+			e, err := decodeEvent(subject, lastUint64(key), value)
+			if err != nil {
+				return false, damaged("event of", subject, err)
+			}
+			events = append(events, e)
+			return len(events) < limit, ctx.Err()
+		})
+	})
+	return events, err
+}
+
+// Log implements core.Store. limit 0 or less means as many as one read may return.
+func (s *Store) Log(ctx context.Context, after uint64, limit int) ([]core.Event, error) {
+	limit = eventLimit(limit)
+	var events []core.Event
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		if after+1 == 0 {
+			return nil
+		}
+		var key []byte
+		return scan(txn, []byte(prefixLog), appendLogKey(nil, after+1), true, func(k, subject []byte) (bool, error) {
+			seq := lastUint64(k)
+			key = appendJournalKey(key[:0], string(subject), seq)
+			value, err := get(txn, key)
+			if err != nil {
+				return false, err
+			}
+			if value == nil {
+				return false, damaged("event of", string(subject), errRecord)
+			}
+			e, err := decodeEvent(string(subject), seq, value)
+			if err != nil {
+				return false, damaged("event of", string(subject), err)
+			}
+			events = append(events, e)
+			return len(events) < limit, ctx.Err()
+		})
+	})
+	return events, err
+}
+
+func eventLimit(limit int) int {
+	if limit <= 0 || limit > maxEventPage {
+		return maxEventPage
+	}
+	return limit
+}
+
+// SetCursor notes durably that the consumer called name is done with the log up to seq. Retention keeps
+// the log from the slowest consumer on.
+func (s *Store) SetCursor(ctx context.Context, name string, seq uint64) error {
+	return s.update(ctx, false, func(t *tx) error {
+		if name == "" {
+			return core.Invalid("name", "must not be empty")
+		}
+		return t.set(t.key(prefixCursor, name), appendUint64(nil, seq))
+	})
+}
+
+// DeleteCursor forgets a consumer, which holds the log back no longer.
+func (s *Store) DeleteCursor(ctx context.Context, name string) error {
+	return s.update(ctx, false, func(t *tx) error {
+		t.delete(t.key(prefixCursor, name))
+		return nil
+	})
+}
+
+// Cursor returns what SetCursor noted; 0 for a consumer that is not known.
+func (s *Store) Cursor(ctx context.Context, name string) (uint64, error) {
+	var seq uint64
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		value, err := get(txn, appendKey(nil, prefixCursor, name))
+		if err != nil || value == nil {
+			return err
+		}
+		seq, err = decodeUint64(value)
+		return err
+	})
+	return seq, err
+}
+
+// slowestCursor returns the least sequence any consumer is done with; ok is false when there are none.
+func slowestCursor(txn *badger.Txn) (seq uint64, ok bool, err error) {
+	var all []uint64
+	err = scan(txn, []byte(prefixCursor), nil, true, func(_, value []byte) (bool, error) {
+		v, err := decodeUint64(value)
+		all = append(all, v)
+		return true, err
+	})
+	if err != nil || len(all) == 0 {
+		return 0, false, err
+	}
+	return slices.Min(all), true, nil
+}

@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// PutExecution implements core.Tx.
+func (t *tx) PutExecution(e *core.Execution) error {
+	if e.ID == "" {
+		return core.Invalid("id", "must not be empty")
+	}
+	if statusIndex(e.Status) < 0 {
+		return core.Invalid("status", "%q is not an execution status", e.Status)
+	}
+	old, err := t.execState(e.ID)
+	if err != nil {
+		return err
+	}
+	state := execState{pattern: e.Pattern.Name, status: e.Status, refs: old.refs}
+	if !sameRefs(old.refs, e) {
+		state.refs = refsOf(e)
+	}
+	if err := t.moveIndexes(e.ID, old, state); err != nil {
+		return err
+	}
+	value, err := json.Marshal(e)
+	if err != nil {
+		return core.Invalid("body", "cannot be stored: %v", err)
+	}
+	return t.set(t.key(prefixExecution, e.ID), value)
+}
+
+// moveIndexes writes what follows from an execution's change of state: index entries, counters and
+// references. A new state that does not exist removes all.
+func (t *tx) moveIndexes(id string, old, state execState) error {
+	if old.equal(state) {
+		return nil
+	}
+	moved := old.pattern != state.pattern || old.exists() != state.exists()
+	if moved && old.exists() {
+		t.delete(t.take(func(b []byte) []byte { return appendPatternIndex(b, old.pattern, id) }))
+	}
+	if moved && state.exists() {
+		if err := t.set(t.take(func(b []byte) []byte { return appendPatternIndex(b, state.pattern, id) }), nil); err != nil {
+			return err
+		}
+	}
+	moved = moved || old.status != state.status
+	if moved && old.status.Terminal() {
+		t.delete(t.take(func(b []byte) []byte { return appendStatusIndex(b, string(old.status), id) }))
+		t.delete(t.take(func(b []byte) []byte { return appendBothIndex(b, old.pattern, string(old.status), id) }))
+	}
+	switch {
+	case state.active():
+		value := t.take(func(b []byte) []byte { return appendActive(b, state) })
+		if err := t.set(t.key(prefixActive, id), value); err != nil {
+			return err
+		}
+	case old.active():
+		t.delete(t.key(prefixActive, id))
+	}
+	if moved && state.status.Terminal() {
+		if err := t.set(t.take(func(b []byte) []byte { return appendStatusIndex(b, string(state.status), id) }), nil); err != nil {
+			return err
+		}
+		key := t.take(func(b []byte) []byte { return appendBothIndex(b, state.pattern, string(state.status), id) })
+		if err := t.set(key, nil); err != nil {
+			return err
+		}
+	}
+	for _, hash := range state.refs {
+		if !slices.Contains(old.refs, hash) {
+			t.refer(refDelta{hash: hash, by: 1})
+		}
+	}
+	for _, hash := range old.refs {
+		if !slices.Contains(state.refs, hash) {
+			t.refer(refDelta{hash: hash, by: -1})
+		}
+	}
+	t.change(execChange{id: id, old: old, new: state})
+	return nil
+}
+
+// execState finds an execution's state as the closure sees it. Memory answers for all but executions that
+// ended, so the usual path reads nothing from disk.
+func (t *tx) execState(id string) (execState, error) {
+	for i := len(t.changes) - 1; i >= 0; i-- {
+		if t.changes[i].id == id {
+			return t.changes[i].new, nil
+		}
+	}
+	if s, ok := t.w.latest[id]; ok {
+		return s, nil
+	}
+	if s, ok := t.w.s.state.active[id]; ok { // only this goroutine changes it
+		return s, nil
+	}
+	if id > t.w.maxID {
+		return execState{}, nil
+	}
+	value, err := get(t.w.txn, t.key(prefixExecution, id))
+	if err != nil || value == nil {
+		return execState{}, err
+	}
+	var e core.Execution
+	if err := decodeJSON("execution", id, value, &e); err != nil {
+		return execState{}, err
+	}
+	return stateOf(&e), nil
+}
+
+func stateOf(e *core.Execution) execState {
+	return execState{pattern: e.Pattern.Name, status: e.Status, refs: refsOf(e)}
+}
+
+// refsOf lists the definitions that an execution needs, sorted, without doubles.
+func refsOf(e *core.Execution) []string {
+	var refs []string
+	if e.Hash != "" {
+		refs = append(refs, e.Hash)
+	}
+	for _, hash := range e.Pins {
+		if hash != "" {
+			refs = append(refs, hash)
+		}
+	}
+	slices.Sort(refs)
+	return slices.Compact(refs)
+}
+
+// sameRefs tells cheaply that an execution without composed patterns refers to what it did before.
+func sameRefs(refs []string, e *core.Execution) bool {
+	return len(e.Pins) == 0 && e.Hash != "" && len(refs) == 1 && refs[0] == e.Hash
+}
+
+// FindExecution implements core.ExecutionReader.
+func (s *Store) FindExecution(ctx context.Context, id string) (*core.Execution, error) {
+	var e *core.Execution
+	err := s.view(ctx, func(txn *badger.Txn) (err error) {
+		e, err = readExecution(txn, id)
+		return err
+	})
+	return e, err
+}
+
+func readExecution(txn *badger.Txn, id string) (*core.Execution, error) {
+	e := new(core.Execution)
+	return e, read(txn, appendKey(nil, prefixExecution, id), "execution", id, e)
+}
+
+// ActiveExecutions implements core.ExecutionReader.
+func (s *Store) ActiveExecutions(ctx context.Context) ([]*core.Execution, error) {
+	var list []*core.Execution
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		list = nil
+		return scan(txn, []byte(prefixActive), nil, false, func(key, _ []byte) (bool, error) {
+			e, err := readExecution(txn, string(key[len(prefixActive):]))
+			if err != nil {
+				return false, err
+			}
+			list = append(list, e)
+			return true, ctx.Err()
+		})
+	})
+	return list, err
+}
+
+// CountExecutions implements core.ExecutionReader. It reads memory only.
+func (s *Store) CountExecutions(ctx context.Context) (map[string]map[core.ExecutionStatus]int, error) {
+	if err := s.alive(ctx); err != nil {
+		return nil, err
+	}
+	s.state.mu.RLock()
+	defer s.state.mu.RUnlock()
+	counts := make(map[string]map[core.ExecutionStatus]int, len(s.state.counts))
+	for pattern, c := range s.state.counts {
+		row := map[core.ExecutionStatus]int{}
+		for i, n := range c {
+			if n > 0 {
+				row[core.ExecutionStatuses[i]] = int(n)
+			}
+		}
+		counts[pattern] = row
+	}
+	return counts, nil
+}

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"os"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// DefaultMinFreeBytes is the disk budget when Options leave it 0.
+const DefaultMinFreeBytes = 256 << 20
+
+// valueLogFile is the size of a value log file, in which values of 1 MiB and more lie.
+const valueLogFile = 64 << 20
+
+// magic marks a directory as ours, so that another program's Badger data is refused instead of read.
+const magic uint16 = 0x5752
+
+// Options configure a store. Only Path is required.
+type Options struct {
+	// Path is the directory of the store. It is made, with mode 0700, if it does not exist.
+	Path string
+	// MinFreeBytes is the free disk space below which writes are refused; 0 means DefaultMinFreeBytes. It
+	// must cover what is written after a batch was accepted: three memtables, their flush and a
+	// compaction. Badger writes through memory maps, so running out of space there kills the process
+	// instead of failing a write. Writes are taken again at 1.25 times the budget.
+	MinFreeBytes uint64
+	// Logger gets Badger's warnings and errors too. nil discards.
+	Logger hclog.Logger
+	// Clock is core.SystemClock when nil.
+	Clock core.Clock
+	// OnCommit is called by the writer after each commit that wrote events, with all of them in order of
+	// Seq, those of the journal included. Calls follow the order of commits and never overlap. It must
+	// not block, must not call Update, and must not keep the slice.
+	OnCommit func(events []core.Event)
+	// DiskFree returns the bytes free for us on the file system of path; nil asks the operating system.
+	DiskFree func(path string) (uint64, error)
+}
+
+func (o *Options) setDefaults() {
+	if o.MinFreeBytes == 0 {
+		o.MinFreeBytes = DefaultMinFreeBytes
+	}
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	if o.Clock == nil {
+		o.Clock = core.SystemClock{}
+	}
+	if o.DiskFree == nil {
+		o.DiskFree = diskFree
+	}
+}
+
+// badgerOptions is the profile for a small machine: about 100 MiB at full load, a few when idle.
+func badgerOptions(path string, logger hclog.Logger) badger.Options {
+	return badger.DefaultOptions(path).
+		WithSyncWrites(true).
+		WithDetectConflicts(false). // there is one writer
+		WithMemTableSize(16 << 20).
+		WithNumMemtables(3).
+		WithBlockCacheSize(32 << 20).
+		WithIndexCacheSize(16 << 20). // 0 would mean unbounded
+		WithValueLogFileSize(valueLogFile).
+		WithNumCompactors(2).
+		WithCompactL0OnClose(true).
+		WithCompression(options.Snappy).
+		WithExternalMagic(magic).
+		WithMetricsEnabled(false).
+		WithLogger(badgerLogger{logger.Named("badger")})
+}
+
+// ensureDir makes the directory, or checks the one that is there.
+func ensureDir(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	return checkOwner(path)
+}

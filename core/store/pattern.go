@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// PutPattern implements core.Tx. It inserts or replaces one version.
+func (t *tx) PutPattern(p *core.Pattern) error {
+	if p.Name == "" || p.Version == "" {
+		return core.Invalid("name", "a pattern has a name and a version")
+	}
+	key := t.take(func(b []byte) []byte { return appendPatternKey(b, p.Name, p.Version) })
+	old, err := t.patternHash(key, p.Name)
+	if err != nil {
+		return err
+	}
+	if old != p.Hash {
+		if p.Hash != "" {
+			t.refer(refDelta{hash: p.Hash, by: 1})
+		}
+		if old != "" {
+			t.refer(refDelta{hash: old, by: -1})
+		}
+	}
+	return t.setJSON(key, p)
+}
+
+// DeletePattern implements core.Tx. NOT_FOUND if there is no such version.
+func (t *tx) DeletePattern(name, version string) error {
+	key := t.take(func(b []byte) []byte { return appendPatternKey(b, name, version) })
+	value, err := t.get(key)
+	if err != nil {
+		return err
+	}
+	if value == nil {
+		return core.NotFound("pattern", name+"@"+version)
+	}
+	old, err := t.patternHash(key, name)
+	if err != nil {
+		return err
+	}
+	if old != "" {
+		t.refer(refDelta{hash: old, by: -1})
+	}
+	t.delete(key)
+	return nil
+}
+
+// patternHash returns the definition hash of the version stored under key; empty if there is none.
+func (t *tx) patternHash(key []byte, name string) (string, error) {
+	value, err := t.get(key)
+	if err != nil || value == nil {
+		return "", err
+	}
+	var p core.Pattern
+	err = decodeJSON("pattern", name, value, &p)
+	return p.Hash, err
+}
+
+// FindPatternVersions implements core.Tx.
+func (t *tx) FindPatternVersions(name string) ([]*core.Pattern, error) {
+	var list []*core.Pattern
+	prefix := appendPatternKey(nil, name, "")
+	err := t.scan(prefix, func(_, value []byte) error {
+		p := new(core.Pattern)
+		if err := decodeJSON("pattern", name, value, p); err != nil {
+			return err
+		}
+		list = append(list, p)
+		return nil
+	})
+	return list, err
+}
+
+// AllPatterns implements core.PatternReader. The order is that of names, then of versions as text.
+func (s *Store) AllPatterns(ctx context.Context) ([]*core.Pattern, error) {
+	var list []*core.Pattern
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		return scan(txn, []byte(prefixPattern), nil, true, func(key, value []byte) (bool, error) {
+			p := new(core.Pattern)
+			if err := decodeJSON("pattern", string(key[len(prefixPattern):]), value, p); err != nil {
+				return false, err
+			}
+			list = append(list, p)
+			return true, ctx.Err()
+		})
+	})
+	return list, err
+}

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// States of a request. Only the writer moves it to taken, only its maker to abandoned.
+const (
+	requestQueued int32 = iota
+	requestTaken
+	requestAbandoned
+)
+
+// request is one closure on its way through the writer.
+type request struct {
+	fn          func(t *tx) error
+	maintenance bool // may run while the store is low on space: it makes room
+	state       atomic.Int32
+	err         error         // set before done
+	done        chan struct{} // holds one
+}
+
+var requests = sync.Pool{New: func() any { return &request{done: make(chan struct{}, 1)} }}
+
+func (r *request) answer(err error) {
+	r.err = err
+	r.done <- struct{}{}
+}
+
+// queue holds the requests that wait for the writer. Its length is bounded by the callers, each of which
+// waits for one answer.
+type queue struct {
+	mu     sync.Mutex // guards waiting and closed
+	items  []*request
+	closed bool
+	wake   chan struct{} // holds one
+}
+
+func (q *queue) push(r *request) bool {
+	q.mu.Lock()
+	if q.closed {
+		q.mu.Unlock()
+		return false
+	}
+	q.items = append(q.items, r)
+	first := len(q.items) == 1
+	q.mu.Unlock()
+	if first {
+		q.signal()
+	}
+	return true
+}
+
+func (q *queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take swaps the waiting requests for spare, an empty slice, and tells whether more can come.
+func (q *queue) take(spare []*request) (items []*request, open bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	items, q.items = q.items, spare
+	return items, !q.closed
+}
+
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.signal()
+}
+
+// Update implements core.Store. A ctx that ends while the closure waits for its turn takes it back; once
+// the closure ran, Update waits for the outcome whatever ctx says.
+func (s *Store) Update(ctx context.Context, fn func(tx core.Tx) error) error {
+	return s.update(ctx, false, func(t *tx) error { return fn(t) })
+}
+
+func (s *Store) update(ctx context.Context, maintenance bool, fn func(t *tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := requests.Get().(*request)
+	r.fn, r.maintenance, r.err = fn, maintenance, nil
+	r.state.Store(requestQueued)
+	if !s.queue.push(r) {
+		requests.Put(r)
+		return errClosed
+	}
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		if r.state.CompareAndSwap(requestQueued, requestAbandoned) {
+			return ctx.Err() // the writer still holds r and will drop it
+		}
+		<-r.done
+	}
+	err := r.err
+	r.fn, r.err = nil, nil
+	requests.Put(r)
+	return err
+}

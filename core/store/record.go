@@ -1,0 +1,157 @@
+package store
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Values that are written on every step of an execution have a binary form; all others are JSON. The
+// first byte of each binary form is its version.
+//
+//	event (j/):      1, uvarint length and type, varint Unix seconds, uvarint nanoseconds,
+//	                 uvarint length and id, then the data up to the end. Seq and subject are in the key.
+//	active (ix/xa/): 1, status as its index in core.ExecutionStatuses, uvarint length and pattern,
+//	                 uvarint number of hashes, each with its uvarint length
+//	counter (c/):    1, one uvarint per status in the order of core.ExecutionStatuses
+const recordVersion = 1
+
+var errRecord = errors.New("record is malformed")
+
+func appendString(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+func cutString(b []byte) (s string, rest []byte, err error) {
+	n, used := binary.Uvarint(b)
+	if used <= 0 || n > uint64(len(b)-used) {
+		return "", nil, errRecord
+	}
+	end := used + int(n)
+	return string(b[used:end]), b[end:], nil
+}
+
+func appendEvent(dst []byte, e *core.Event) []byte {
+	dst = append(dst, recordVersion)
+	dst = appendString(dst, string(e.Type))
+	dst = binary.AppendVarint(dst, e.Time.Unix())
+	dst = binary.AppendUvarint(dst, uint64(e.Time.Nanosecond()))
+	dst = appendString(dst, e.ID)
+	return append(dst, e.Data...)
+}
+
+// decodeEvent reads the value of a j/ key. The data is a copy, so b may be reused.
+func decodeEvent(subject string, seq uint64, b []byte) (core.Event, error) {
+	e := core.Event{Seq: seq, Subject: subject}
+	if len(b) == 0 || b[0] != recordVersion {
+		return e, errRecord
+	}
+	kind, b, err := cutString(b[1:])
+	if err != nil {
+		return e, err
+	}
+	sec, n := binary.Varint(b)
+	if n <= 0 {
+		return e, errRecord
+	}
+	b = b[n:]
+	nsec, n := binary.Uvarint(b)
+	if n <= 0 || nsec >= uint64(time.Second) {
+		return e, errRecord
+	}
+	if e.ID, b, err = cutString(b[n:]); err != nil {
+		return e, err
+	}
+	e.Type = core.EventType(kind)
+	e.Time = time.Unix(sec, int64(nsec)).UTC()
+	if len(b) > 0 {
+		e.Data = slices.Clone(b)
+	}
+	return e, nil
+}
+
+// statusIndex places a status in core.ExecutionStatuses; -1 when it is unknown.
+func statusIndex(s core.ExecutionStatus) int { return slices.Index(core.ExecutionStatuses, s) }
+
+func appendActive(dst []byte, s execState) []byte {
+	dst = append(dst, recordVersion, byte(statusIndex(s.status)))
+	dst = appendString(dst, s.pattern)
+	dst = binary.AppendUvarint(dst, uint64(len(s.refs)))
+	for _, hash := range s.refs {
+		dst = appendString(dst, hash)
+	}
+	return dst
+}
+
+func decodeActive(b []byte) (s execState, err error) {
+	if len(b) < 2 || b[0] != recordVersion || int(b[1]) >= len(core.ExecutionStatuses) {
+		return s, errRecord
+	}
+	s.status = core.ExecutionStatuses[b[1]]
+	if s.pattern, b, err = cutString(b[2:]); err != nil {
+		return s, err
+	}
+	count, n := binary.Uvarint(b)
+	if n <= 0 || count > uint64(len(b)) {
+		return s, errRecord
+	}
+	b = b[n:]
+	for range count {
+		var hash string
+		if hash, b, err = cutString(b); err != nil {
+			return s, err
+		}
+		s.refs = append(s.refs, hash)
+	}
+	return s, nil
+}
+
+func appendCounts(dst []byte, c statusCounts) []byte {
+	dst = append(dst, recordVersion)
+	for _, n := range c {
+		dst = binary.AppendUvarint(dst, uint64(max(n, 0)))
+	}
+	return dst
+}
+
+func decodeCounts(b []byte) (c statusCounts, err error) {
+	if len(b) == 0 || b[0] != recordVersion {
+		return c, errRecord
+	}
+	b = b[1:]
+	for i := range c {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			return c, errRecord
+		}
+		c[i], b = int64(v), b[n:]
+	}
+	return c, nil
+}
+
+func appendUint64(dst []byte, v uint64) []byte { return binary.BigEndian.AppendUint64(dst, v) }
+
+func decodeUint64(b []byte) (uint64, error) {
+	if len(b) < 8 {
+		return 0, errRecord
+	}
+	return binary.BigEndian.Uint64(b), nil
+}
+
+// decodeJSON reads a JSON record; what names the record for the log.
+func decodeJSON(what, id string, b []byte, into any) error {
+	if err := json.Unmarshal(b, into); err != nil {
+		return damaged(what, id, err)
+	}
+	return nil
+}
+
+// damaged is the error for a stored record that cannot be read: never the caller's fault.
+func damaged(what, id string, err error) error {
+	return core.Errorf(core.CodeInternal, "internal error").WithCause(fmt.Errorf("stored %s %q: %w", what, id, err))
+}

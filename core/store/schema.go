@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// baseSchema is the version that a new store begins with before the migrations run.
+const baseSchema = 1
+
+// migration brings a store from schema version to-1 to version to. run may commit as many transactions as
+// it needs; a crash runs it again from its beginning, so it must be able to meet its own half-done work.
+type migration struct {
+	to   uint32
+	what string
+	run  func(ctx context.Context, db *badger.DB) error
+}
+
+// migrations lists every migration in order. Schema 1 is the first, so there is none yet to run.
+var migrations []migration
+
+func schemaVersion(steps []migration) uint32 {
+	if len(steps) == 0 {
+		return baseSchema
+	}
+	return steps[len(steps)-1].to
+}
+
+// migrate brings the store to the newest version, one recorded step at a time. A store of a newer version
+// is refused, because this program does not know what its keys mean.
+func migrate(ctx context.Context, db *badger.DB, steps []migration) error {
+	have, err := readSchema(db)
+	if err != nil {
+		return err
+	}
+	if have == 0 {
+		empty, err := isEmpty(db)
+		if err != nil {
+			return err
+		}
+		if !empty {
+			return fmt.Errorf("the store has data but no schema version")
+		}
+		if err := writeSchema(db, baseSchema); err != nil {
+			return err
+		}
+		have = baseSchema
+	}
+	if want := schemaVersion(steps); have > want {
+		return fmt.Errorf("the store has schema version %d, but this program knows versions up to %d: "+
+			"use the program that wrote it, or a newer one", have, want)
+	}
+	for _, step := range steps {
+		if step.to <= have {
+			continue
+		}
+		if step.to != have+1 {
+			return fmt.Errorf("no migration leads from schema version %d to %d", have, have+1)
+		}
+		if err := step.run(ctx, db); err != nil {
+			return fmt.Errorf("migrate from schema version %d to %d (%s): %w", have, step.to, step.what, err)
+		}
+		if err := writeSchema(db, step.to); err != nil {
+			return err
+		}
+		have = step.to
+	}
+	return nil
+}
+
+// readSchema returns the recorded version; 0 when there is none.
+func readSchema(db *badger.DB) (uint32, error) {
+	txn := db.NewTransaction(false)
+	defer txn.Discard()
+	value, err := get(txn, []byte(keySchema))
+	if err != nil || value == nil {
+		return 0, err
+	}
+	if len(value) != 4 {
+		return 0, fmt.Errorf("%s: %w", keySchema, errRecord)
+	}
+	return binary.BigEndian.Uint32(value), nil
+}
+
+func writeSchema(db *badger.DB, version uint32) error {
+	return commitWrites(db, []write{{[]byte(keySchema), binary.BigEndian.AppendUint32(nil, version)}})
+}
+
+func isEmpty(db *badger.DB) (bool, error) {
+	txn := db.NewTransaction(false)
+	defer txn.Discard()
+	empty := true
+	err := scan(txn, nil, nil, false, func(_, _ []byte) (bool, error) {
+		empty = false
+		return false, nil
+	})
+	return empty, err
+}

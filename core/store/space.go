@@ -1,0 +1,156 @@
+package store
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// monitorEvery is how often free space is looked at while nobody writes.
+const monitorEvery = time.Second
+
+// space decides whether there is room to write. All methods are safe for concurrent use.
+type space struct {
+	min, again uint64 // bytes free below which writes stop, and from which they go on
+
+	mu     sync.Mutex // guards all below
+	free   uint64
+	low    bool
+	failed error // the commit error that waits for a reopen
+}
+
+func newSpace(minFree, total uint64) *space {
+	// A fifth above the budget keeps writes from flapping; on a small disk half of what there is above it.
+	again := minFree + minFree/4
+	if half := minFree + (total-minFree)/2; half < again {
+		again = half
+	}
+	return &space{min: minFree, again: again}
+}
+
+// observe takes a measurement and tells whether the store just became writable or read-only.
+func (s *space) observe(free uint64) (turned bool, low bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = free
+	was := s.low
+	if s.low {
+		s.low = free < s.again
+	} else {
+		s.low = free < s.min
+	}
+	return s.low != was, s.low
+}
+
+func (s *space) fail(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = cause
+}
+
+func (s *space) reopened() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = nil
+}
+
+// reopenDue tells whether a commit failed and there is room to try again.
+func (s *space) reopenDue() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed != nil && !s.low
+}
+
+// admit returns the error for a batch that must not be written now, or nil. Maintenance may use half of
+// the budget, because it is what makes room.
+func (s *space) admit(maintenance bool) error {
+	s.mu.Lock()
+	ok := !s.low || maintenance && s.free >= s.min/2
+	s.mu.Unlock()
+	if ok {
+		return nil
+	}
+	return s.refusal()
+}
+
+func (s *space) refusal() error {
+	_, reason := s.state()
+	return core.Unavailable("store_read_only", "the store is read-only: %s", reason)
+}
+
+func (s *space) state() (readOnly bool, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.failed != nil:
+		return true, "a write failed and is being recovered from"
+	case s.low:
+		return true, fmt.Sprintf("%d MiB free on disk, %d MiB needed", s.free>>20, s.again>>20)
+	}
+	return false, ""
+}
+
+// State tells whether writes are refused now, and why, in words for an operator.
+func (s *Store) State() (readOnly bool, reason string) {
+	s.dbMu.RLock()
+	closed := s.closed
+	s.dbMu.RUnlock()
+	if closed {
+		return true, "the store is closed"
+	}
+	return s.space.state()
+}
+
+// measure looks at the free space. A file system that cannot be asked counts as full.
+func (s *Store) measure() {
+	free, err := s.opts.DiskFree(s.opts.Path)
+	if err != nil {
+		free = 0
+		s.log.Error("free space of the store", "path", s.opts.Path, "error", err)
+	}
+	turned, low := s.space.observe(free)
+	switch {
+	case turned && low:
+		s.log.Error("store is read-only: disk space low", "free", free, "needed", s.space.again)
+	case turned:
+		s.log.Info("disk space is back", "free", free)
+	}
+}
+
+// reserveLogs is called at open and then only by the monitor.
+func (s *Store) reserveLogs() error {
+	if s.reserved == nil {
+		s.reserved = map[string]bool{}
+	}
+	return reserveLogs(s.opts.Path, s.reserved)
+}
+
+// monitor looks at the disk every second: it turns the store read-only and back while nobody writes, and
+// has the writer reopen the database after a failure.
+func (s *Store) monitor() {
+	defer s.wg.Done()
+	tick := make(chan struct{}, 1)
+	for {
+		timer := s.opts.Clock.AfterFunc(monitorEvery, func() {
+			select {
+			case tick <- struct{}{}:
+			default:
+			}
+		})
+		select {
+		case <-s.closing.Done():
+			timer.Stop()
+			return
+		case <-tick:
+		}
+		s.measure()
+		if err := s.reserveLogs(); err != nil {
+			s.log.Warn("reserve space for the write-ahead log", "error", err)
+		}
+		if s.space.reopenDue() {
+			s.queue.signal()
+		}
+	}
+}

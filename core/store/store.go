@@ -1,0 +1,250 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+var (
+	_ core.Store = (*Store)(nil)
+	_ core.Tx    = (*tx)(nil)
+)
+
+// Store implements core.Store. All methods are safe for concurrent use. After Close they return an
+// INTERNAL_ERROR with Unavailable and the reason store_closed.
+type Store struct {
+	opts  Options
+	log   hclog.Logger
+	state *state
+	space *space
+	queue queue
+	stats counters
+
+	// dbMu guards db. Readers hold it for reading while they use db; the writer takes it to swap db after
+	// a failed commit, and Close to end.
+	dbMu   sync.RWMutex
+	db     *badger.DB // nil while it could not be opened again, and after Close
+	closed bool       // guarded by dbMu
+
+	closing   context.Context // cancelled when Close begins
+	cancel    context.CancelFunc
+	wg        sync.WaitGroup // the writer and the space monitor
+	closeOnce sync.Once
+	closeErr  error
+
+	reserved map[string]bool // write-ahead logs with all their blocks; used at open, then by the monitor
+	retainMu sync.Mutex      // one retention or value log collection at a time
+}
+
+// Open opens the store at opts.Path, migrates it to the present schema, and starts its writer and its
+// space monitor; Close ends both. The error is for the operator who starts the process.
+func Open(ctx context.Context, opts Options) (*Store, error) {
+	return open(ctx, opts, migrations)
+}
+
+func open(ctx context.Context, opts Options, steps []migration) (*Store, error) {
+	opts.setDefaults()
+	if opts.Path == "" {
+		return nil, errors.New("store: no path given")
+	}
+	path, err := filepath.Abs(opts.Path)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	opts.Path = path
+	if err := ensureDir(path); err != nil {
+		return nil, fmt.Errorf("store: open %s: %w", path, err)
+	}
+	total, err := diskTotal(path)
+	if err != nil {
+		return nil, fmt.Errorf("store: space of %s: %w", path, err)
+	}
+	if opts.MinFreeBytes >= total {
+		return nil, fmt.Errorf("store: the file system of %s holds %d bytes, but the store is to leave %d bytes free: "+
+			"it could never be written; lower the space to be left free or use a larger disk", path, total, opts.MinFreeBytes)
+	}
+	db, err := openBadger(path, opts.Logger)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{opts: opts, log: opts.Logger, db: db, state: newState(), space: newSpace(opts.MinFreeBytes, total)}
+	w := &writer{s: s}
+	w.tx.w = w
+	err = s.reserveLogs()
+	if err == nil {
+		err = migrate(ctx, db, steps)
+	}
+	if err == nil {
+		err = w.load()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store: open %s: %w", path, errors.Join(err, db.Close()))
+	}
+	s.measure()
+	s.queue.wake = make(chan struct{}, 1)
+	s.closing, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	s.wg.Add(2)
+	go w.run()
+	go s.monitor()
+	return s, nil
+}
+
+// openBadger opens the database and turns the common failures into something an operator can act on.
+func openBadger(path string, logger hclog.Logger) (*badger.DB, error) {
+	db, err := badger.Open(badgerOptions(path, logger))
+	switch {
+	case err == nil:
+		return db, nil
+	case strings.Contains(err.Error(), "Cannot acquire directory lock"):
+		owner := "another process"
+		if pid, readErr := os.ReadFile(filepath.Join(path, "LOCK")); readErr == nil {
+			if id := strings.TrimSpace(string(pid)); id != "" {
+				owner = "process " + id
+			}
+		}
+		return nil, fmt.Errorf("store: %s is in use by %s: a store belongs to one process at a time", path, owner)
+	case strings.Contains(err.Error(), "external magic number doesn't match"):
+		return nil, fmt.Errorf("store: %s holds the data of another program: %w", path, err)
+	}
+	return nil, fmt.Errorf("store: open %s: %w", path, err)
+}
+
+// Close answers the updates that were queued before it, stops the goroutines and closes the files. Safe
+// to call twice.
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() {
+		s.queue.close()
+		s.cancel()
+		s.wg.Wait()
+		s.dbMu.Lock()
+		defer s.dbMu.Unlock()
+		s.closed = true
+		if s.db != nil {
+			s.closeErr = s.db.Close()
+			s.db = nil
+		}
+	})
+	return s.closeErr
+}
+
+var errClosed = core.Unavailable("store_closed", "the store is closed")
+
+// view runs fn in a read transaction over a consistent snapshot.
+func (s *Store) view(ctx context.Context, fn func(txn *badger.Txn) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.dbMu.RLock()
+	defer s.dbMu.RUnlock()
+	if s.closed {
+		return errClosed
+	}
+	if s.db == nil {
+		return core.Unavailable("store_failed", "the store is being reopened after a failure")
+	}
+	txn := s.db.NewTransaction(false)
+	defer txn.Discard()
+	err := fn(txn)
+	var known *core.Error
+	if err == nil || errors.As(err, &known) || ctx.Err() != nil {
+		return err
+	}
+	return core.AsError(fmt.Errorf("store: read: %w", err))
+}
+
+// get returns a copy of a key's value, or nil if the key does not exist.
+func get(txn *badger.Txn, key []byte) ([]byte, error) {
+	item, err := txn.Get(key)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	value, err := item.ValueCopy(nil)
+	if value == nil && err == nil {
+		value = []byte{} // there, and empty
+	}
+	return value, err
+}
+
+// scan calls fn with each key under prefix from seek on, in order, until fn returns false or an error.
+// Key and value are valid during the call only; value is nil unless values is set.
+func scan(txn *badger.Txn, prefix, seek []byte, values bool, fn func(key, value []byte) (bool, error)) error {
+	it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+	defer it.Close()
+	if seek == nil {
+		seek = prefix
+	}
+	for it.Seek(seek); it.ValidForPrefix(prefix); it.Next() {
+		item := it.Item()
+		more, err := false, error(nil)
+		if values {
+			err = item.Value(func(value []byte) error {
+				more, err = fn(item.Key(), value)
+				return err
+			})
+		} else {
+			more, err = fn(item.Key(), nil)
+		}
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// scanBack calls fn with each key under prefix that sorts before end, newest first; nil end means all.
+func scanBack(txn *badger.Txn, prefix, end []byte, fn func(key []byte) (bool, error)) error {
+	it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix, Reverse: true})
+	defer it.Close()
+	seek := end
+	if seek == nil {
+		seek = append(append(make([]byte, 0, len(prefix)+1), prefix...), 0xFF)
+	}
+	for it.Seek(seek); it.ValidForPrefix(prefix); it.Next() {
+		key := it.Item().Key()
+		if end != nil && string(key) >= string(end) {
+			continue
+		}
+		if more, err := fn(key); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// read decodes the JSON record under key; NOT_FOUND with what and id if there is none.
+func read(txn *badger.Txn, key []byte, what, id string, into any) error {
+	item, err := txn.Get(key)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return core.NotFound(what, id)
+	}
+	if err != nil {
+		return err
+	}
+	return item.Value(func(value []byte) error { return decodeJSON(what, id, value, into) })
+}
+
+// alive is the check of methods that read memory only.
+func (s *Store) alive(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.dbMu.RLock()
+	defer s.dbMu.RUnlock()
+	if s.closed {
+		return errClosed
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package store
+
+// prepare hands put the keys that every batch writes once: the counters and references it touches and the
+// sequence number.
+func (w *writer) prepare(put func(write) error) error {
+	for i := range w.changes {
+		c := &w.changes[i]
+		w.tally(c.old, -1)
+		w.tally(c.new, 1)
+	}
+	for pattern, c := range w.counts {
+		wr := write{key: w.buf.take(func(dst []byte) []byte { return appendKey(dst, prefixCounter, pattern) })}
+		if *c != (statusCounts{}) {
+			wr.value = w.buf.take(func(dst []byte) []byte { return appendCounts(dst, *c) })
+		}
+		if err := put(wr); err != nil {
+			return err
+		}
+	}
+	for _, r := range w.refs {
+		d, ok := w.defs[r.hash]
+		if !ok {
+			d = w.s.state.defs[r.hash]
+		}
+		d.refs = max(d.refs+r.by, 0)
+		d.stored = (d.stored || r.stored) && !r.dropped
+		w.defs[r.hash] = d
+	}
+	for hash, d := range w.defs {
+		wr := write{key: w.buf.take(func(dst []byte) []byte { return appendKey(dst, prefixRefs, hash) })}
+		if d.refs > 0 {
+			wr.value = w.buf.take(func(dst []byte) []byte { return appendUint64(dst, uint64(d.refs)) })
+		}
+		if err := put(wr); err != nil {
+			return err
+		}
+	}
+	if w.batchSeq == w.seq {
+		return nil
+	}
+	value := w.buf.take(func(dst []byte) []byte { return appendUint64(dst, w.batchSeq) })
+	return put(write{[]byte(keySeq), value})
+}
+
+// tally counts one execution in the new values of its pattern's counters.
+func (w *writer) tally(e execState, by int64) {
+	if !e.exists() {
+		return
+	}
+	c := w.counts[e.pattern]
+	if c == nil {
+		c = new(statusCounts)
+		// Only this goroutine changes the state, so it may read without the lock.
+		if stored := w.s.state.counts[e.pattern]; stored != nil {
+			*c = *stored
+		}
+		w.counts[e.pattern] = c
+	}
+	c[statusIndex(e.status)] += by
+}
+
+// publish moves the state on by a committed batch.
+func (w *writer) publish() {
+	if len(w.changes) == 0 && len(w.defs) == 0 {
+		return
+	}
+	s := w.s.state
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range w.changes {
+		s.apply(&w.changes[i])
+	}
+	for hash, d := range w.defs {
+		if d.refs == 0 && !d.stored {
+			delete(s.defs, hash)
+		} else {
+			s.defs[hash] = d
+		}
+	}
+}

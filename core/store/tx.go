@@ -1,0 +1,176 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// maxValue is the largest record. Badger's bound is one value log file.
+const maxValue = valueLogFile - 1<<20
+
+// entryOverhead is what Badger adds to a key and value in its bound on a transaction, timestamp included,
+// rounded up.
+const entryOverhead = 32
+
+// write is one pending change of a key; a nil value deletes it.
+type write struct {
+	key, value []byte
+}
+
+// refDelta changes how many records refer to a definition.
+type refDelta struct {
+	hash    string
+	by      int64
+	stored  bool // the definition itself was written
+	dropped bool // the definition itself was deleted
+}
+
+// tx implements core.Tx for one closure: it reads the batch so far and buffers its own writes until the
+// writer adds them to the batch. It is used by the writer goroutine only, one closure after the other.
+type tx struct {
+	w       *writer
+	writes  []write
+	size    int64 // in Badger's terms, with the counters and references it touches
+	count   int64 // of entries, likewise
+	seq     uint64
+	events  []core.Event
+	changes []execChange
+	refs    []refDelta
+	shrinks bool // some of refs are negative
+}
+
+func (t *tx) reset(seq uint64) {
+	clear(t.writes)
+	clear(t.events)
+	clear(t.changes)
+	t.writes, t.events, t.changes, t.refs = t.writes[:0], t.events[:0], t.changes[:0], t.refs[:0]
+	t.size, t.count, t.seq, t.shrinks = 0, 0, seq, false
+}
+
+// get returns the value of key as the closure sees it, or nil if there is none. The value may be shared.
+func (t *tx) get(key []byte) ([]byte, error) {
+	for i := len(t.writes) - 1; i >= 0; i-- {
+		if bytes.Equal(t.writes[i].key, key) {
+			return t.writes[i].value, nil
+		}
+	}
+	return get(t.w.txn, key)
+}
+
+func (t *tx) set(key, value []byte) error {
+	if len(key) > maxKey {
+		return core.Invalid("name", "is too long: the store keeps names of up to about 50,000 bytes")
+	}
+	if value == nil {
+		value = []byte{}
+	}
+	if len(value) > maxValue {
+		return core.Invalid("body", "is too large: one record holds up to %d bytes", maxValue)
+	}
+	t.writes = append(t.writes, write{key, value})
+	t.reserve(entrySize(key, value, t.w.threshold))
+	return nil
+}
+
+func (t *tx) delete(key []byte) {
+	if len(key) > maxKey {
+		return // cannot be there
+	}
+	t.writes = append(t.writes, write{key: key})
+	t.reserve(entrySize(key, nil, t.w.threshold))
+}
+
+// reserve accounts for one entry of the batch.
+func (t *tx) reserve(size int64) {
+	t.size += size
+	t.count++
+}
+
+// change notes that an execution moves on, with the room its counters need.
+func (t *tx) change(c execChange) {
+	t.changes = append(t.changes, c)
+	t.reserve(int64(len(c.new.pattern)+len(c.old.pattern)) + 2*entryOverhead + 64)
+}
+
+// refer notes that one more or one less record refers to a definition.
+func (t *tx) refer(d refDelta) {
+	t.refs = append(t.refs, d)
+	t.shrinks = t.shrinks || d.by < 0
+	t.reserve(int64(len(d.hash)) + entryOverhead + 8)
+}
+
+func (t *tx) setJSON(key []byte, record any) error {
+	value, err := json.Marshal(record)
+	if err != nil {
+		return core.Invalid("body", "cannot be stored: %v", err)
+	}
+	return t.set(key, value)
+}
+
+// scan calls fn with each key under prefix as the closure sees it: first those of the batch that the
+// closure did not touch, then the closure's own.
+func (t *tx) scan(prefix []byte, fn func(key, value []byte) error) error {
+	own := map[string][]byte{}
+	for _, w := range t.writes {
+		if bytes.HasPrefix(w.key, prefix) {
+			own[string(w.key)] = w.value
+		}
+	}
+	err := scan(t.w.txn, prefix, nil, true, func(key, value []byte) (bool, error) {
+		if _, ok := own[string(key)]; ok {
+			return true, nil
+		}
+		return true, fn(key, value)
+	})
+	if err != nil {
+		return err
+	}
+	for key, value := range own {
+		if value == nil {
+			continue
+		}
+		if err := fn([]byte(key), value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run calls the closure and turns a panic into an error of that closure alone.
+func (t *tx) run(fn func(t *tx) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = core.AsError(fmt.Errorf("store: transaction panicked: %v", p))
+			t.w.s.log.Error("transaction panicked", "panic", p, "stack", stack())
+		}
+	}()
+	return fn(t)
+}
+
+// entrySize is what Badger counts for an entry: large values lie in the value log.
+func entrySize(key, value []byte, threshold int64) int64 {
+	if int64(len(value)) >= threshold {
+		return int64(len(key)) + entryOverhead
+	}
+	return int64(len(key)+len(value)) + entryOverhead
+}
+
+// put hands a write to a Badger transaction.
+func put(txn *badger.Txn, w write) error {
+	if w.value == nil {
+		return txn.Delete(w.key)
+	}
+	return txn.SetEntry(badger.NewEntry(w.key, w.value))
+}
+
+// take builds a key or value in the batch's buffer.
+func (t *tx) take(build func(dst []byte) []byte) []byte { return t.w.buf.take(build) }
+
+func (t *tx) key(prefix, id string) []byte {
+	return t.take(func(b []byte) []byte { return appendKey(b, prefix, id) })
+}

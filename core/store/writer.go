@@ -1,0 +1,253 @@
+package store
+
+import (
+	"errors"
+	"runtime/debug"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// maxBatchClosures bounds how many closures share a commit, and with it how long the first one waits.
+const maxBatchClosures = 1024
+
+// writer is the one goroutine that changes the store. Its fields belong to that goroutine.
+type writer struct {
+	s         *Store
+	seq       uint64 // last sequence number committed
+	maxID     string // largest execution id ever put: a larger one is new without a look
+	threshold int64  // values from this size on lie in the value log
+	maxSize   int64  // of one Badger transaction
+	maxCount  int64
+
+	// The open batch.
+	txn      *badger.Txn
+	tx       tx
+	buf      buffer
+	accepted []*request
+	size     int64 // in Badger's terms
+	count    int64 // likewise
+	keys     int   // written by closures
+	batchSeq uint64
+	events   []core.Event
+	changes  []execChange
+	latest   map[string]execState // by id, of changes
+	refs     []refDelta
+	shrinks  bool                     // some of refs are negative
+	counts   map[string]*statusCounts // new values of the counters that the batch touches
+	defs     map[string]definition    // likewise of definitions
+	failed   error                    // set after a failed commit until the reopen
+}
+
+func (w *writer) run() {
+	defer w.s.wg.Done()
+	var items, spare []*request
+	for open := true; open; {
+		<-w.s.queue.wake
+		if w.failed != nil && w.s.space.reopenDue() {
+			w.reopen()
+		}
+		// Closures that came while a batch was applied still join it: the commit is what costs.
+		for {
+			items, open = w.s.queue.take(spare[:0])
+			spare = items // the queue fills the other one meanwhile
+			if len(items) == 0 {
+				break
+			}
+			for _, r := range items {
+				w.handle(r)
+			}
+			clear(items)
+			if len(w.accepted) >= maxBatchClosures {
+				w.commit()
+			}
+		}
+		w.commit()
+	}
+	if w.txn != nil {
+		w.txn.Discard()
+	}
+}
+
+// handle runs one closure and adds its writes to the batch.
+func (w *writer) handle(r *request) {
+	if !r.state.CompareAndSwap(requestQueued, requestTaken) {
+		return
+	}
+	if err := w.refuse(r.maintenance); err != nil {
+		r.answer(err)
+		return
+	}
+	if w.txn == nil {
+		w.begin()
+	}
+	t := &w.tx
+	t.reset(w.batchSeq)
+	if err := t.run(r.fn); err != nil {
+		r.answer(err)
+		return
+	}
+	if w.size+t.size > w.maxSize || w.count+t.count > w.maxCount {
+		w.commit() // what came before; this closure's writes are never split
+		if err := w.refuse(r.maintenance); err != nil {
+			r.answer(err)
+			return
+		}
+		w.begin()
+		if w.size+t.size > w.maxSize || w.count+t.count > w.maxCount {
+			w.commitLarge(r)
+			return
+		}
+	}
+	w.accept(r)
+}
+
+// refuse tells why nothing can be written now, or nil.
+func (w *writer) refuse(maintenance bool) error {
+	if w.failed != nil {
+		return w.s.space.refusal()
+	}
+	if len(w.accepted) > 0 {
+		return nil // the batch was let in as a whole
+	}
+	w.s.measure()
+	return w.s.space.admit(maintenance)
+}
+
+func (w *writer) begin() {
+	w.txn = w.s.db.NewTransaction(true)
+	w.batchSeq = w.seq
+	w.size, w.count = batchOverhead, 1
+}
+
+// batchOverhead is kept of each transaction for the sequence number. Counters and references are part of
+// the size of the closure that touches them.
+const batchOverhead = 4 << 10
+
+// accept adds the closure's writes to the batch.
+func (w *writer) accept(r *request) {
+	t := &w.tx
+	for _, wr := range t.writes {
+		if err := put(w.txn, wr); err != nil {
+			w.fail(err, r)
+			return
+		}
+	}
+	w.size += t.size
+	w.count += t.count
+	w.keys += len(t.writes)
+	w.batchSeq = t.seq
+	w.events = append(w.events, t.events...)
+	w.refs = append(w.refs, t.refs...)
+	w.shrinks = w.shrinks || t.shrinks
+	for _, c := range t.changes {
+		w.latest[c.id] = c.new
+		w.maxID = max(w.maxID, c.id)
+	}
+	w.changes = append(w.changes, t.changes...)
+	w.accepted = append(w.accepted, r)
+}
+
+// commit writes the batch with one sync, answers its closures and tells OnCommit.
+func (w *writer) commit() {
+	if w.txn == nil {
+		return
+	}
+	if w.keys == 0 { // nobody wrote anything
+		w.answer(nil)
+		w.end()
+		return
+	}
+	if err := w.prepare(func(wr write) error { return put(w.txn, wr) }); err != nil {
+		w.fail(err, nil)
+		return
+	}
+	started := time.Now()
+	if err := w.txn.Commit(); err != nil {
+		w.fail(err, nil)
+		return
+	}
+	w.s.stats.committed(len(w.accepted), w.keys, len(w.events), time.Since(started))
+	w.done()
+}
+
+// done makes a committed batch known: to lists, to those who wait, and to OnCommit.
+func (w *writer) done() {
+	w.seq = w.batchSeq
+	w.publish()
+	w.answer(nil)
+	if len(w.events) > 0 && w.s.opts.OnCommit != nil {
+		w.s.opts.OnCommit(w.events)
+	}
+	w.end()
+}
+
+func (w *writer) answer(err error) {
+	for _, r := range w.accepted {
+		r.answer(err)
+	}
+	clear(w.accepted)
+	w.accepted = w.accepted[:0]
+}
+
+// end forgets the batch.
+func (w *writer) end() {
+	w.txn.Discard()
+	w.txn = nil
+	clear(w.events)
+	clear(w.changes)
+	clear(w.latest)
+	clear(w.counts)
+	clear(w.defs)
+	w.keys, w.shrinks = 0, false
+	w.events, w.changes, w.refs = w.events[:0], w.changes[:0], w.refs[:0]
+	w.buf.reset()
+}
+
+// fail answers everyone after a failed commit. What reached the disk is unknown until the database is
+// opened again, so nothing is written before that.
+func (w *writer) fail(cause error, last *request) {
+	w.s.log.Error("commit failed", "error", cause)
+	w.failed = cause
+	w.s.stats.failures.Add(1)
+	w.s.space.fail(cause)
+	err := core.Unavailable("store_write_failed", "the store could not write; nothing was acknowledged").WithCause(cause)
+	w.answer(err)
+	if last != nil {
+		last.answer(err)
+	}
+	w.end()
+}
+
+// reopen closes and opens the database and reads the writer's memory from it, so that memory and disk
+// agree again. On failure the monitor asks again a second later.
+func (w *writer) reopen() {
+	s := w.s
+	s.dbMu.Lock()
+	defer s.dbMu.Unlock()
+	if s.db != nil {
+		if err := s.db.Close(); err != nil {
+			s.log.Warn("close before reopening", "error", err)
+		}
+		s.db = nil
+	}
+	db, err := openBadger(s.opts.Path, s.opts.Logger)
+	if err != nil {
+		s.log.Error("reopen failed", "error", err)
+		return
+	}
+	s.db = db
+	if err := w.load(); err != nil {
+		s.log.Error("reopen failed", "error", err)
+		s.db = nil
+		_ = errors.Join(err, db.Close())
+		return
+	}
+	w.failed = nil
+	s.space.reopened()
+	s.log.Info("store writable again")
+}
+
+func stack() string { return string(debug.Stack()) }
