@@ -1,0 +1,133 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+func (c *cli) agentCommand() *cobra.Command {
+	cmd := group(&cobra.Command{Use: "agent", Aliases: []string{"agents"}, Short: "Look at connected agents"})
+	cmd.AddCommand(c.agentList(), c.agentGet(), c.agentDisconnect())
+	return cmd
+}
+
+func (c *cli) agentList() *cobra.Command {
+	var filter client.AgentFilter
+	var flags pageFlags
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List agents, newest connection first",
+		Args:  wants(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if s := filter.Status; s != "" && s != "connected" && s != "disconnected" {
+				return usagef(cmd, "--status must be connected or disconnected, not %q", s)
+			}
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				filter.Page = flags.page
+				if flags.all {
+					rows, body, err := collect("agents", api.Agents(ctx, filter))
+					if err != nil {
+						return err
+					}
+					return c.show(body, func(s *screen) { agentTable(s, rows) })
+				}
+				list, err := api.ListAgents(ctx, filter)
+				if err != nil {
+					return err
+				}
+				return c.show(list.Body, func(s *screen) {
+					agentTable(s, list.Agents)
+					more(s, list.PageInfo, len(list.Agents))
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&filter.Status, "status", "", "connected or disconnected")
+	cmd.Flags().StringSliceVar(&filter.Capabilities, "capabilities", nil, "only agents with all of these, comma-separated")
+	cmd.Flags().StringVar(&filter.Region, "region", "", "only of this region")
+	flags.register(cmd)
+	return cmd
+}
+
+func agentTable(s *screen, rows []client.Agent) {
+	if len(rows) == 0 {
+		s.line("no agents; docs/agent-protocol.md tells how to connect one")
+		return
+	}
+	var cells [][]cell
+	for _, a := range rows {
+		cells = append(cells, []cell{
+			{text: a.ID}, {text: a.Name}, agentStatus(a), {text: strings.Join(a.Capabilities, ",")},
+			{text: a.Region}, {text: fmt.Sprint(a.TasksCompleted)}, {text: moment(&a.LastHeartbeat)},
+		})
+	}
+	s.table([]string{"AGENT", "NAME", "STATUS", "CAPABILITIES", "REGION", "TASKS", "LAST HEARTBEAT"}, cells)
+}
+
+// agentStatus is the status, or "unhealthy" for a connected agent that misses its heartbeats.
+func agentStatus(a client.Agent) cell {
+	if a.Status == "connected" && a.Healthy != nil && !*a.Healthy {
+		return status("unhealthy")
+	}
+	return status(a.Status)
+}
+
+func (c *cli) agentGet() *cobra.Command {
+	return &cobra.Command{
+		Use:   "get ID",
+		Short: "Show an agent with its statistics",
+		Args:  wants("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				a, err := api.GetAgent(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return c.show(a.Body, func(s *screen) { agentScreen(s, a) })
+			})
+		},
+	}
+}
+
+func agentScreen(s *screen, a *client.Agent) {
+	var model, release string
+	model, _ = a.Metadata["model"].(string)
+	release, _ = a.Metadata["version"].(string)
+	s.fields("agent", a.ID, "name", a.Name, "status", agentStatus(*a),
+		"capabilities", strings.Join(a.Capabilities, ", "), "region", a.Region, "model", model, "version", release,
+		"connected", moment(&a.ConnectedAt), "last heartbeat", moment(&a.LastHeartbeat),
+		"disconnected", moment(a.DisconnectedAt))
+	if st := a.Statistics; st != nil {
+		s.fields("tasks", fmt.Sprintf("%d (%d succeeded, %d failed)", st.TasksCompleted, st.TasksSucceeded, st.TasksFailed),
+			"latency", span(st.AverageLatency.Duration()),
+			"uptime", (time.Duration(st.Uptime) * time.Second).String())
+	}
+}
+
+func (c *cli) agentDisconnect() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "disconnect ID",
+		Short: "End an agent's session; its tasks go to others",
+		Args:  wants("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				gone, err := api.DisconnectAgent(ctx, args[0], reason)
+				if err != nil {
+					return err
+				}
+				return c.show(gone.Body, func(s *screen) {
+					s.line("agent %s disconnected at %s", clean(gone.ID), moment(gone.DisconnectedAt))
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "told to the agent")
+	return cmd
+}

@@ -1,0 +1,118 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/wardroom/wardroom/core/config"
+)
+
+func (c *cli) configCommand() *cobra.Command {
+	cmd := group(&cobra.Command{Use: "config", Short: "Check and show configuration files"})
+	cmd.AddCommand(c.configValidate(), c.configShow(), c.configSchema())
+	return cmd
+}
+
+// configFile adds --config to a command and makes its argument an alternative to it.
+func configFile(cmd *cobra.Command, run func(cmd *cobra.Command, path string) error) *cobra.Command {
+	var path string
+	cmd.Flags().StringVar(&path, "config", "", "configuration file; drop-ins in conf.d beside it are read too")
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 1 || (len(args) == 1 && path != ""):
+			return usagef(cmd, "one file is enough; drop-ins are found beside it")
+		case len(args) == 1:
+			path = args[0]
+		case path == "":
+			return usagef(cmd, "FILE is missing")
+		}
+		return run(cmd, path)
+	}
+	return cmd
+}
+
+func (c *cli) configValidate() *cobra.Command {
+	return configFile(&cobra.Command{
+		Use:   "validate FILE",
+		Short: "Check a configuration file and its drop-ins; every problem is shown at once",
+	}, func(_ *cobra.Command, path string) error {
+		answer := struct {
+			Valid    bool             `json:"valid"`
+			Files    []string         `json:"files"`
+			Problems []config.Problem `json:"problems"`
+		}{Files: []string{}, Problems: []config.Problem{}}
+		cfg, err := config.Load(path, config.Options{})
+		if err != nil && config.Problems(err) == nil {
+			return err
+		}
+		if err == nil {
+			answer.Valid, answer.Files = true, cfg.Files()
+		} else {
+			answer.Problems = config.Problems(err)
+		}
+		body, marshalErr := json.Marshal(answer)
+		if marshalErr != nil {
+			return marshalErr
+		}
+		if c.output != "table" || err == nil {
+			if showErr := c.show(body, func(s *screen) {
+				s.line("valid: %s", clean(strings.Join(answer.Files, ", ")))
+			}); showErr != nil {
+				return showErr
+			}
+		}
+		return err
+	})
+}
+
+func (c *cli) configShow() *cobra.Command {
+	return configFile(&cobra.Command{
+		Use:   "show FILE",
+		Short: "Print the configuration in effect: all keys, defaults included, secrets hidden",
+	}, func(_ *cobra.Command, path string) error {
+		cfg, err := config.Load(path, config.Options{})
+		if err != nil {
+			return err
+		}
+		text, err := config.Show(cfg)
+		if err != nil {
+			return err
+		}
+		if c.output != "json" {
+			_, err = c.deps.Stdout.Write(text)
+			return err
+		}
+		var values any
+		if err := yaml.Unmarshal(text, &values); err != nil {
+			return fmt.Errorf("read the configuration back: %w", err)
+		}
+		body, err := json.Marshal(values)
+		if err != nil {
+			return err
+		}
+		return c.printJSON(body)
+	})
+}
+
+func (c *cli) configSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of the configuration file, for editors",
+		Args:  wants(),
+		RunE: func(*cobra.Command, []string) error {
+			schema, err := config.Schema()
+			if err != nil {
+				return err
+			}
+			if c.output == "yaml" {
+				return c.printYAML(schema)
+			}
+			return c.printJSON(schema) // it has no table
+		},
+	}
+}

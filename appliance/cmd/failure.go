@@ -1,0 +1,150 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+// printError writes an error for a person: code and message, every problem, the request to name in a bug
+// report, and what to type next.
+func (c *cli) printError(err error) {
+	message, problems := describe(err)
+	if message == "" {
+		return
+	}
+	paint := c.painter(c.deps.Stderr)
+	fmt.Fprintf(c.deps.Stderr, "%s %s\n", paint(styleBad, "error:"), clean(message))
+	for _, p := range problems {
+		fmt.Fprintf(c.deps.Stderr, "  %s\n", clean(p))
+	}
+	var api *client.Error
+	if errors.As(err, &api) && api.RequestID != "" {
+		fmt.Fprintf(c.deps.Stderr, "request: %s\n", clean(api.RequestID))
+	}
+	if hint := hintFor(err); hint != "" {
+		fmt.Fprintf(c.deps.Stderr, "hint: %s\n", hint)
+	}
+}
+
+// describe returns the headline of an error and the list below it.
+func describe(err error) (string, []string) {
+	var shown *shownError
+	if errors.As(err, &shown) {
+		return shown.headline, nil
+	}
+	var api *client.Error
+	if errors.As(err, &api) {
+		var lines []string
+		for _, p := range api.Problems() {
+			lines = append(lines, p.String())
+		}
+		message := api.Error()
+		if len(lines) == 1 && strings.Contains(api.Message, api.Problems()[0].Reason) {
+			lines = nil // the message says it already
+		}
+		return message, lines
+	}
+	if problems := config.Problems(err); problems != nil {
+		var lines []string
+		for _, p := range problems {
+			lines = append(lines, p.String())
+		}
+		return fmt.Sprintf("%s: the configuration has %s", core.CodeValidation, count(len(problems), "problem")), lines
+	}
+	var own *core.Error
+	if errors.As(err, &own) {
+		var lines []string
+		if list, ok := own.Details["errors"].([]core.Problem); ok && len(list) > 1 {
+			for _, p := range list {
+				lines = append(lines, p.String())
+			}
+		}
+		return own.Error(), lines
+	}
+	var interrupt *interruption
+	if errors.As(err, &interrupt) {
+		return interrupt.Error(), nil
+	}
+	return err.Error(), nil
+}
+
+// shownError is an error whose details the command has already shown in a better way, for example beside
+// the lines of a file.
+type shownError struct {
+	headline string
+	cause    error
+}
+
+func (e *shownError) Error() string { return e.headline }
+func (e *shownError) Unwrap() error { return e.cause }
+
+// hintFor returns what to type next, or "".
+func hintFor(err error) string {
+	var (
+		usage     *usageError
+		outcome   *outcomeError
+		interrupt *interruption
+		conn      *client.ConnectionError
+		api       *client.Error
+	)
+	switch {
+	case errors.As(err, &interrupt):
+		return interrupt.hint
+	case errors.As(err, &usage):
+		return usage.hint
+	case errors.As(err, &outcome):
+		return outcome.hint
+	case errors.As(err, &conn) && !conn.Sent:
+		return "is the server running? start one with `wardroom dev`, or name it with --server or " + envServer
+	case errors.As(err, &conn):
+		return "look at the server with `wardroom status`"
+	case errors.As(err, &api):
+		return apiHint(api)
+	}
+	return ""
+}
+
+func apiHint(e *client.Error) string {
+	resource, _ := e.Details["resource"].(string)
+	switch e.Code {
+	case client.CodeUnauthorized:
+		return "give a credential with " + envToken + " or --token"
+	case client.CodeForbidden:
+		if scope, ok := e.Details["requiredScope"].(string); ok {
+			return "the credential needs the scope " + clean(scope)
+		}
+	case client.CodeNotFound:
+		switch resource {
+		case "pattern", "execution", "agent":
+			return fmt.Sprintf("list what there is with `wardroom %s list`", resource)
+		}
+	case client.CodeConflict:
+		id, _ := e.Details["id"].(string)
+		switch {
+		case resource == "pattern":
+			return "replace a version with `wardroom pattern put FILE`"
+		case resource == "execution" && id != "":
+			return fmt.Sprintf("look at it with `wardroom execution get %s`", clean(id))
+		}
+	case client.CodeTimeout:
+		if id := e.ExecutionID(); id != "" {
+			return fmt.Sprintf("look at it with `wardroom execution get %s`", clean(id))
+		}
+	case client.CodeNoAgents:
+		return "see who is connected with `wardroom agent list`; with --async an execution waits for agents"
+	case client.CodeRateLimited:
+		if e.RetryAfter > 0 {
+			return fmt.Sprintf("try again in %s", e.RetryAfter)
+		}
+	}
+	if e.Status == http.StatusServiceUnavailable {
+		return "see what is wrong with `wardroom status`"
+	}
+	return ""
+}

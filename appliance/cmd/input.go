@@ -1,0 +1,138 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// maxFile bounds a file read by a command; the server's own bounds are lower.
+const maxFile = 256 << 20
+
+// readFile reads a file, or stdin for "-".
+func (c *cli) readFile(path string) ([]byte, error) {
+	if path == "-" {
+		data, err := io.ReadAll(io.LimitReader(c.deps.Stdin, maxFile+1))
+		if err != nil {
+			return nil, fmt.Errorf("read stdin: %w", err)
+		}
+		return checkSize(data, "stdin")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	if info.Size() > maxFile {
+		return nil, &usageError{message: fmt.Sprintf("%s is larger than %d MiB", path, maxFile>>20)}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	return checkSize(data, path)
+}
+
+func checkSize(data []byte, name string) ([]byte, error) {
+	if len(data) > maxFile {
+		return nil, &usageError{message: fmt.Sprintf("%s is larger than %d MiB", name, maxFile>>20)}
+	}
+	return data, nil
+}
+
+// fileError makes a mistake in naming a file a mistake in usage.
+func fileError(err error) error {
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+		return &usageError{message: err.Error()}
+	}
+	return err
+}
+
+// jsonInput reads the value of --input: JSON text, @file, or - for stdin. It must be an object.
+func (c *cli) jsonInput(value string) (json.RawMessage, error) {
+	data := []byte(value)
+	name := "--input"
+	if path, ok := strings.CutPrefix(value, "@"); ok || value == "-" {
+		if value == "-" {
+			path = "-"
+		}
+		var err error
+		if data, err = c.readFile(path); err != nil {
+			return nil, err
+		}
+		name = path
+		if path == "-" {
+			name = "stdin"
+		}
+	}
+	if err := checkObject(data); err != nil {
+		return nil, &usageError{
+			message: fmt.Sprintf("%s: %s", name, err),
+			hint:    `give a JSON object such as --input '{"text":"hello"}', a file as --input @FILE, or - for stdin`,
+		}
+	}
+	return data, nil
+}
+
+// checkObject tells what keeps data from being one JSON object.
+func checkObject(data []byte) error {
+	var syntax *json.SyntaxError
+	var value any
+	err := json.Unmarshal(data, &value)
+	switch {
+	case len(bytes.TrimSpace(data)) == 0:
+		return errors.New("there is no JSON")
+	case errors.As(err, &syntax):
+		line, column := position(data, int(syntax.Offset))
+		return fmt.Errorf("not JSON: line %d, column %d: %s", line, column, syntax)
+	case err != nil:
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	if _, ok := value.(map[string]any); !ok {
+		return fmt.Errorf("must be a JSON object, not %s", kindOf(value))
+	}
+	return nil
+}
+
+// position turns the offset of a syntax error (just after the bad byte) into a line and a column from 1.
+func position(data []byte, offset int) (line, column int) {
+	before := data[:min(max(offset-1, 0), len(data))]
+	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+func kindOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case float64:
+		return "a number"
+	case string:
+		return "a string"
+	case []any:
+		return "an array"
+	}
+	return "an object"
+}
+
+// metadataFlags turns --metadata k=v pairs into an object.
+func metadataFlags(cmd *cobra.Command, pairs []string) (map[string]any, error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	metadata := make(map[string]any, len(pairs))
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, usagef(cmd, "--metadata wants key=value, not %q", pair)
+		}
+		metadata[key] = value
+	}
+	return metadata, nil
+}

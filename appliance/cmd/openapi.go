@@ -1,0 +1,29 @@
+package cmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+func (c *cli) openapiCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "openapi",
+		Short: "Print the server's OpenAPI document",
+		Args:  wants(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				document, err := api.OpenAPI(ctx)
+				if err != nil {
+					return err
+				}
+				if c.output == "yaml" {
+					return c.printYAML(document)
+				}
+				return c.printJSON(document) // it has no table
+			})
+		},
+	}
+}

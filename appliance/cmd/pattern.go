@@ -1,0 +1,201 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+func (c *cli) patternCommand() *cobra.Command {
+	cmd := group(&cobra.Command{Use: "pattern", Aliases: []string{"patterns"}, Short: "Store and read patterns"})
+	cmd.AddCommand(c.patternList(), c.patternGet(), c.patternPut(), c.patternDelete(), c.patternVersions())
+	return cmd
+}
+
+func (c *cli) patternList() *cobra.Command {
+	var filter client.PatternFilter
+	var flags pageFlags
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the latest version of each pattern",
+		Args:  wants(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				filter.Page = flags.page
+				if flags.all {
+					rows, body, err := collect("patterns", api.Patterns(ctx, filter))
+					if err != nil {
+						return err
+					}
+					return c.show(body, func(s *screen) { patternTable(s, rows) })
+				}
+				list, err := api.ListPatterns(ctx, filter)
+				if err != nil {
+					return err
+				}
+				return c.show(list.Body, func(s *screen) {
+					patternTable(s, list.Patterns)
+					more(s, list.PageInfo, len(list.Patterns))
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&filter.Search, "search", "", "only those whose name or description holds this text")
+	flags.register(cmd)
+	return cmd
+}
+
+func patternTable(s *screen, rows []client.PatternSummary) {
+	if len(rows) == 0 {
+		s.line("no patterns; store one with `wardroom pattern put FILE`")
+		return
+	}
+	var cells [][]cell
+	for _, p := range rows {
+		cells = append(cells, plain(p.Name, p.Version, moment(&p.UpdatedAt), shorten(p.Description, 60)))
+	}
+	s.table([]string{"NAME", "VERSION", "UPDATED", "DESCRIPTION"}, cells)
+}
+
+func (c *cli) patternGet() *cobra.Command {
+	var version string
+	cmd := &cobra.Command{
+		Use:   "get NAME",
+		Short: "Show a pattern with its definition",
+		Args:  wants("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				p, err := api.GetPattern(ctx, args[0], version)
+				if err != nil {
+					return err
+				}
+				return c.show(p.Body, func(s *screen) {
+					s.fields("name", p.Name, "version", p.Version, "description", p.Description,
+						"created", moment(&p.CreatedAt), "updated", moment(&p.UpdatedAt), "by", p.CreatedBy)
+					s.line("definition:")
+					s.line("%s", pretty(p.Definition))
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&version, "version", "", "exact version or a range such as 1.x (default the latest)")
+	return cmd
+}
+
+func (c *cli) patternPut() *cobra.Command {
+	var create bool
+	cmd := &cobra.Command{
+		Use:   "put FILE",
+		Short: "Store a definition: a new pattern, a new version, or the same version again",
+		Long: "Store the definition in FILE (YAML; - reads stdin). A name or version that is new is added; a version\n" +
+			"that exists is replaced, unless --create is given. Executions keep the definition they started with.",
+		Args: wants("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			source, err := c.readFile(args[0])
+			if err != nil {
+				return err
+			}
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				change, err := putPattern(ctx, api, string(source), create)
+				if err != nil {
+					return c.showProblems(args[0], string(source), err)
+				}
+				return c.show(change.Body, func(s *screen) {
+					verb := "replaced"
+					if change.Created {
+						verb = "stored"
+					}
+					s.line("pattern %s %s %s", clean(change.Name), clean(change.Version), verb)
+				})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&create, "create", false, "fail if the version exists")
+	return cmd
+}
+
+// putPattern stores a definition. An update comes first, because it is the call that tells a new version
+// from a replaced one; an unknown name is then created.
+func putPattern(ctx context.Context, api *client.Client, source string, create bool) (*client.PatternChange, error) {
+	var head struct {
+		Name string `yaml:"name"`
+	}
+	// What is wrong with the text is for the server to say, with every problem at once.
+	nameless := yaml.Unmarshal([]byte(source), &head) != nil || head.Name == ""
+	in := client.PatternInput{Definition: source}
+	if !create && !nameless {
+		change, err := api.UpdatePattern(ctx, head.Name, in)
+		if client.CodeOf(err) != client.CodeNotFound {
+			return change, err
+		}
+	}
+	return api.CreatePattern(ctx, in)
+}
+
+func (c *cli) patternDelete() *cobra.Command {
+	var version string
+	cmd := &cobra.Command{
+		Use:   "delete NAME",
+		Short: "Delete a pattern, all versions or one",
+		Args:  wants("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				gone, err := api.DeletePattern(ctx, args[0], version)
+				if err != nil {
+					return err
+				}
+				return c.show(gone.Body, func(s *screen) {
+					s.line("pattern %s: %s deleted", clean(args[0]), count(gone.VersionsRemoved, "version"))
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&version, "version", "", "only this version (default all)")
+	return cmd
+}
+
+func (c *cli) patternVersions() *cobra.Command {
+	return &cobra.Command{
+		Use:   "versions NAME",
+		Short: "List the versions of a pattern, latest first",
+		Args:  wants("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				list, err := api.PatternVersions(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return c.show(list.Body, func(s *screen) {
+					var cells [][]cell
+					for _, v := range list.Versions {
+						cells = append(cells, plain(v.Version, moment(&v.CreatedAt)))
+					}
+					s.table([]string{"VERSION", "CREATED"}, cells)
+				})
+			})
+		},
+	}
+}
+
+// showProblems turns a refused definition into its lines with what is wrong there.
+func (c *cli) showProblems(name, source string, err error) error {
+	var api *client.Error
+	if !errors.As(err, &api) || len(api.Problems()) == 0 {
+		return err
+	}
+	c.printProblems(name, source, api.Problems())
+	return &shownError{headline: fmt.Sprintf("%s: %s in %s", api.Code, count(len(api.Problems()), "problem"), name), cause: err}
+}
+
+// count renders "1 problem", "2 problems".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

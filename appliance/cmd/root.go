@@ -1,0 +1,232 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+// Names and defaults of the settings that all commands share.
+const (
+	defaultServer  = "http://127.0.0.1:8080"
+	defaultTimeout = 30 * time.Second
+	envServer      = "WARDROOM_SERVER"
+	envToken       = "WARDROOM_TOKEN"
+)
+
+// RunOptions are what serve and dev hand to the product.
+type RunOptions struct {
+	ConfigPath string            // of serve; empty in dev
+	Dev        bool              // loopback, no authentication, development environment
+	Listen     string            // of dev: host:port; port 0 takes a free one
+	DataDir    string            // of dev
+	Insecure   bool              // serve may bind other addresses than loopback without security
+	Stderr     io.Writer         // the process log
+	Version    string            // of the binary
+	Ready      func(addr string) // called once the server takes requests, with the bound host:port
+}
+
+// Deps are what the command line needs from outside. The zero value of each field but Run has a default.
+type Deps struct {
+	// Run runs the product until ctx ends, and returns nil after an orderly stop.
+	Run    func(ctx context.Context, opts RunOptions) error
+	Stdin  io.Reader               // nil: os.Stdin
+	Stdout io.Writer               // nil: os.Stdout
+	Stderr io.Writer               // nil: os.Stderr
+	Getenv func(key string) string // nil: os.Getenv
+}
+
+// cli is one run of the command line.
+type cli struct {
+	deps Deps
+
+	// Global flags.
+	server  string
+	token   string
+	output  string
+	noColor bool
+	timeout time.Duration
+}
+
+// New returns the root command. Commands return errors instead of printing them; Execute prints.
+func New(deps Deps) *cobra.Command {
+	root, _ := newRoot(deps)
+	return root
+}
+
+// Execute runs the command line and returns the exit code (see `wardroom help exit-codes`). Cancel ctx for
+// an orderly stop.
+func Execute(ctx context.Context, deps Deps, args []string) int {
+	root, c := newRoot(deps)
+	if args == nil {
+		args = []string{} // cobra reads os.Args for nil
+	}
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = &interruption{cause: err}
+	}
+	c.printError(err)
+	return exitCode(err)
+}
+
+func newRoot(deps Deps) (*cobra.Command, *cli) {
+	if deps.Stdin == nil {
+		deps.Stdin = os.Stdin
+	}
+	if deps.Stdout == nil {
+		deps.Stdout = os.Stdout
+	}
+	if deps.Stderr == nil {
+		deps.Stderr = os.Stderr
+	}
+	if deps.Getenv == nil {
+		deps.Getenv = os.Getenv
+	}
+	c := &cli{deps: deps}
+	root := group(&cobra.Command{
+		Use:   "wardroom",
+		Short: "Orchestrate AI agents",
+		Long: "Wardroom stores patterns, runs them on connected agents and keeps every outcome.\n\n" +
+			"serve and dev run the server; the other commands talk to one over REST.",
+		SilenceErrors:              true,
+		SilenceUsage:               true,
+		SuggestionsMinimumDistance: 2,
+	})
+	root.SetIn(deps.Stdin)
+	root.SetOut(deps.Stdout)
+	root.SetErr(deps.Stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef(cmd, "%s", err)
+	})
+
+	flags := root.PersistentFlags()
+	flags.StringVar(&c.server, "server", "", "address of the server (default "+defaultServer+", or "+envServer+")")
+	flags.StringVar(&c.token, "token", "", "credential; prefer "+envToken+", which other users of the machine cannot see")
+	flags.StringVarP(&c.output, "output", "o", "table", "table, json or yaml")
+	flags.BoolVar(&c.noColor, "no-color", false, "no colours (also NO_COLOR)")
+	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "give up on a request after this long; 0 waits for ever")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return c.checkFlags(cmd) }
+
+	root.AddGroup(
+		&cobra.Group{ID: "run", Title: "Run the server:"},
+		&cobra.Group{ID: "work", Title: "Work with a server:"},
+		&cobra.Group{ID: "offline", Title: "Work with files:"},
+	)
+	add := func(id string, commands ...*cobra.Command) {
+		for _, command := range commands {
+			command.GroupID = id
+			root.AddCommand(command)
+		}
+	}
+	add("run", c.serveCommand(), c.devCommand())
+	add("work", c.patternCommand(), c.runCommand(), c.executionCommand(), c.batchCommand(), c.agentCommand(),
+		c.statusCommand(), c.openapiCommand())
+	add("offline", c.configCommand())
+	root.AddCommand(c.versionCommand(), exitCodesTopic())
+	return root, c
+}
+
+func (c *cli) checkFlags(cmd *cobra.Command) error {
+	switch c.output {
+	case "table", "json", "yaml":
+	default:
+		return usagef(cmd, "--output must be table, json or yaml, not %q", c.output)
+	}
+	if c.timeout < 0 {
+		return usagef(cmd, "--timeout must not be negative")
+	}
+	return nil
+}
+
+// client returns a client of the chosen server.
+func (c *cli) client() (*client.Client, error) {
+	server, token := c.server, c.token
+	if server == "" {
+		server = c.deps.Getenv(envServer)
+	}
+	if server == "" {
+		server = defaultServer
+	}
+	if token == "" {
+		token = c.deps.Getenv(envToken)
+	}
+	api, err := client.New(server, client.Options{Token: token, UserAgent: "wardroom-cli/" + buildInfo().Version})
+	if err != nil {
+		return nil, &usageError{message: err.Error(), hint: "name the server with --server or " + envServer}
+	}
+	return api, nil
+}
+
+// call runs one request against the server, bounded by --timeout.
+func (c *cli) call(cmd *cobra.Command, fn func(ctx context.Context, api *client.Client) error) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	ctx, cancel := c.bounded(cmd.Context())
+	defer cancel()
+	return c.late(ctx, fn(ctx, api))
+}
+
+// bounded returns ctx with --timeout as its deadline.
+func (c *cli) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.timeout == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, c.timeout)
+}
+
+// late says in words that --timeout ended a request.
+func (c *cli) late(ctx context.Context, err error) error {
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &outcomeError{
+			code:    exitTimeout,
+			message: fmt.Sprintf("no answer within %s", c.timeout),
+			hint:    "give the server longer with --timeout",
+		}
+	}
+	return err
+}
+
+// group makes a command that only holds others: alone it prints its help, with an unknown word it says so.
+func group(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		cmd.SuggestionsMinimumDistance = 2
+		message := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			message += "; did you mean " + strings.Join(near, " or ") + "?"
+		}
+		return usagef(cmd, "%s", message)
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return cmd
+}
+
+// wants checks that exactly the named arguments are given.
+func wants(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return usagef(cmd, "%s is missing", names[len(args)])
+		}
+		if len(args) > len(names) {
+			return usagef(cmd, "unexpected argument %q", args[len(names)])
+		}
+		return nil
+	}
+}

@@ -1,0 +1,43 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+func (c *cli) serveCommand() *cobra.Command {
+	var opts RunOptions
+	cmd := &cobra.Command{
+		Use:   "serve --config FILE",
+		Short: "Run the server with a configuration file",
+		Long: "Run the server until SIGTERM or SIGINT. SIGHUP reloads the configuration.\n\n" +
+			"While no security is configured the server binds loopback addresses only; --insecure lifts that,\n" +
+			"and then everyone who reaches the address may do everything.",
+		Args: wants(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if opts.ConfigPath == "" {
+				return usagef(cmd, "--config is missing")
+			}
+			opts.Stderr = c.deps.Stderr
+			opts.Version = buildInfo().Version
+			opts.Ready = func(addr string) { fmt.Fprintf(c.deps.Stdout, "ready: http://%s\n", addr) }
+			return startError(c.deps.Run(cmd.Context(), opts))
+		},
+	}
+	cmd.Flags().StringVar(&opts.ConfigPath, "config", "", "configuration file; drop-ins in conf.d beside it are read too")
+	cmd.Flags().BoolVar(&opts.Insecure, "insecure", false, "allow other addresses than loopback without security")
+	return cmd
+}
+
+// startError marks a refused or missing configuration, so that a service manager does not start it again and again.
+func startError(err error) error {
+	var e *core.Error
+	if errors.As(err, &e) && (e.Code == core.CodeValidation || e.Code == core.CodeNotFound) {
+		return &configError{cause: err}
+	}
+	return err
+}

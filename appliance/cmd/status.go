@@ -1,0 +1,61 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+func (c *cli) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show the server's health, checks and counts",
+		Long:  "Show the server's health, checks and counts. Exits with 7 when it is unhealthy or cannot be reached.",
+		Args:  wants(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				health, err := api.HealthDetailed(ctx)
+				if err != nil {
+					return err
+				}
+				if err := c.show(health.Body, func(s *screen) { healthScreen(s, api.BaseURL(), health) }); err != nil {
+					return err
+				}
+				if health.Status == "unhealthy" {
+					return &outcomeError{code: exitUnavailable, message: "the server is unhealthy"}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func healthScreen(s *screen, address string, h *client.Health) {
+	s.fields("server", address, "status", status(h.Status), "version", h.Version,
+		"uptime", (time.Duration(h.Uptime) * time.Second).String())
+	if p := h.Components; p != nil {
+		s.fields("store", status(p.Database), "shared bus", p.Redis,
+			"agents", fmt.Sprintf("%d connected, %d healthy", p.Agents.Connected, p.Agents.Healthy))
+	}
+	if m := h.Metrics; m != nil {
+		s.fields("executions", fmt.Sprintf("%d in all, %d active", m.ExecutionsTotal, m.ExecutionsActive),
+			"mean time", span(m.AvgExecutionTime.Duration()))
+	}
+	if len(h.Checks) == 0 {
+		return
+	}
+	var rows [][]cell
+	for _, check := range h.Checks {
+		text := check.Message
+		if check.Hint != "" {
+			text += " (" + check.Hint + ")"
+		}
+		rows = append(rows, []cell{{text: check.Name}, status(check.Status), {text: text}})
+	}
+	s.line("")
+	s.table([]string{"CHECK", "STATUS", "MESSAGE"}, rows)
+}
