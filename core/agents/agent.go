@@ -1,0 +1,185 @@
+package agents
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// presence is the state of an agent; see the package comment.
+type presence uint8
+
+const (
+	live presence = iota
+	lost
+	gone
+)
+
+// agent is one entry of the registry. It outlives its connections.
+type agent struct {
+	id          string
+	connectedAt time.Time         // both are set before the agent is shared
+	tokenHash   [sha256.Size]byte // of the resume token
+
+	seen   atomic.Int64 // clock time (ns) of the last frame
+	ailing atomic.Bool  // missed heartbeats; changed under mu
+
+	slots       slots  // guarded by index.mu
+	indexedName string // guarded by index.mu
+
+	saving sync.Mutex // held while the record is written, so that events are stored once and in order
+
+	mu       sync.Mutex // guards all below
+	presence presence
+	session  *session // of a live agent, else nil
+	lostAt   time.Time
+	lostWhy  string
+	leftAt   time.Time // when it was gone
+
+	name         string
+	capabilities []string // sorted; replaced, never changed
+	region       string
+	metadata     map[string]any // replaced, never changed
+	maxTasks     int
+	draining     bool
+
+	tasks  map[string]*held
+	listed map[string]struct{} // tasks the agent said it has, at its latest resume
+	missed []cancelled         // cancels that could not be sent while it was lost
+
+	stats   core.AgentStatistics
+	changed bool         // differs from the stored record
+	events  []core.Event // to be stored with the record
+}
+
+// held is a task that an agent has.
+type held struct {
+	task     core.Task
+	at       time.Time // hand-out
+	reported bool      // the agent answered
+	settled  bool      // the answer is durable
+}
+
+// cancelled is a task that the agent should stop working on.
+type cancelled struct {
+	taskID, executionID, reason string
+}
+
+// maxMissed bounds the cancels kept for a lost agent. Beyond it the agent works in vain.
+const maxMissed = 1024
+
+// profile is the agent's place in the index. a.mu is held.
+func (a *agent) profile() profile {
+	model, _ := a.metadata["model"].(string)
+	return profile{name: a.name, capabilities: a.capabilities, region: a.region, model: model, max: a.maxTasks}
+}
+
+// healthy tells whether the agent answers. a.mu is held.
+func (a *agent) healthy() bool { return a.presence == live && !a.ailing.Load() }
+
+// refresh tells the index what the agent's state means for it, and returns true when the agent can take a
+// task now and could not before. a.mu is held.
+func (a *agent) refresh(x *index) bool {
+	return x.set(a, a.healthy() && !a.draining, a.presence != gone && !a.draining)
+}
+
+// lose makes a live agent lost. a.mu is held.
+func (a *agent) lose(x *index, now time.Time, why string) {
+	a.presence, a.session, a.lostAt, a.lostWhy = lost, nil, now, why
+	a.listed = nil
+	a.refresh(x)
+}
+
+// leave makes an agent gone and returns the tasks it had. a.mu is held; the caller saves the agent and
+// tells the sink.
+func (a *agent) leave(x *index, ids core.IDs, now time.Time, reason string, graceful bool) []string {
+	tasks := make([]string, 0, len(a.tasks))
+	for id := range a.tasks {
+		tasks = append(tasks, id)
+	}
+	a.presence, a.session, a.leftAt = gone, nil, now
+	a.tasks, a.listed, a.missed = nil, nil, nil
+	x.remove(a)
+	a.changed = true
+	a.events = append(a.events, event(ids, core.EventAgentDisconnected, a.id, now, map[string]any{
+		"agentId":           a.id,
+		"name":              a.name,
+		"reason":            reason,
+		"graceful":          graceful,
+		"connectedDuration": now.Sub(a.connectedAt).Milliseconds(),
+	}))
+	return tasks
+}
+
+// snapshot is the agent as callers see it. a.mu is held.
+func (a *agent) snapshot() core.Agent {
+	out := core.Agent{
+		ID:            a.id,
+		Name:          a.name,
+		Status:        core.AgentConnected,
+		Healthy:       a.healthy(),
+		Capabilities:  a.capabilities,
+		Region:        a.region,
+		ConnectedAt:   a.connectedAt,
+		LastHeartbeat: time.Unix(0, a.seen.Load()).UTC(),
+		Metadata:      a.metadata,
+		MaxTasks:      a.maxTasks,
+		ActiveTasks:   len(a.tasks),
+		Statistics:    a.stats,
+	}
+	if a.presence == gone {
+		left := a.leftAt
+		out.Status, out.DisconnectedAt = core.AgentDisconnected, &left
+	}
+	return out
+}
+
+// record is the agent as it is stored. a.mu is held.
+func (a *agent) record() *core.AgentRecord {
+	return &core.AgentRecord{
+		Agent:      a.snapshot(),
+		ResumeHash: hex.EncodeToString(a.tokenHash[:]),
+		Resumable:  a.presence != gone,
+	}
+}
+
+// restore makes an entry from its stored record. A resumable agent is lost from now on.
+func restore(r *core.AgentRecord, now time.Time) *agent {
+	a := &agent{
+		id:           r.ID,
+		connectedAt:  r.ConnectedAt,
+		name:         r.Name,
+		capabilities: r.Capabilities,
+		region:       r.Region,
+		metadata:     r.Metadata,
+		maxTasks:     max(1, r.MaxTasks),
+		stats:        r.Statistics,
+		presence:     gone,
+	}
+	a.slots.pos = -1
+	a.seen.Store(r.LastHeartbeat.UnixNano())
+	hash, err := hex.DecodeString(r.ResumeHash)
+	if n := copy(a.tokenHash[:], hash); err == nil && n == sha256.Size && r.Resumable && r.Status == core.AgentConnected {
+		a.presence, a.lostAt, a.lostWhy = lost, now, "the server restarted and the agent did not come back"
+		return a
+	}
+	a.leftAt = now
+	if r.DisconnectedAt != nil {
+		a.leftAt = *r.DisconnectedAt
+	}
+	return a
+}
+
+// event makes a public event about an agent. data holds plain values, which always encode.
+func event(ids core.IDs, kind core.EventType, agentID string, now time.Time, data map[string]any) core.Event {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		raw = json.RawMessage("{}")
+	}
+	return core.Event{ID: ids.New(core.PrefixEvent), Type: kind, Time: now, Subject: agentID, Data: raw}
+}

@@ -1,0 +1,25 @@
+// Package agents keeps the connected agents: their WebSocket sessions, the registry, heartbeats, the
+// hand-out of tasks and the intake of reports, and statistics.
+//
+// It does not know executions or patterns: which task goes where, retries and outcomes belong to the
+// engine, which calls it through core.TaskDispatcher and is called through core.TaskSink. It does not
+// authenticate: core/api does so before it passes a connection to Service.ServeWS. The appliance creates,
+// opens and closes the Service.
+//
+// # Life of an agent
+//
+// An agent is live (it has a session), lost (its connection broke; it may resume within the grace and
+// keeps its tasks) or gone (disconnected for good; listed for a day). live and lost are both
+// core.AgentConnected to callers.
+//
+// # Cost of an agent
+//
+// An idle session is one goroutine that reads, without timers: one sweep a second looks after heartbeats,
+// deadlines and graces of all. Outgoing frames are appended to one byte buffer per session, and a goroutine
+// that exists only while there are bytes writes whatever has gathered in one system call.
+//
+// # Locks
+//
+// agent.mu first; inside it Service.mu (the registry), index.mu and outbox.mu, which are leaves: none of them
+// is held while another lock is taken. No lock is held while the store or the sink is called.
+package agents

@@ -1,0 +1,170 @@
+package agents
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
+)
+
+// The frames of the hot path are built by appending: a task, its acknowledgement and a heartbeat answer
+// cost no allocation. The tests compare them with encoding/json over the protocol package's types.
+
+// appendHead appends the envelope up to the payload's value; appendTail ends it.
+func appendHead(b []byte, kind protocol.Type, id string, now time.Time) []byte {
+	b = append(b, `{"type":"`...)
+	b = append(b, kind...)
+	if id != "" {
+		b = append(b, `","id":`...)
+		b = appendString(b, id)
+		b = append(b, `,"timestamp":"`...)
+	} else {
+		b = append(b, `","timestamp":"`...)
+	}
+	b = now.UTC().AppendFormat(b, time.RFC3339Nano)
+	return append(b, `","payload":`...)
+}
+
+func appendTail(b []byte) []byte { return append(b, '}') }
+
+// appendTask appends a task frame. Its envelope id is the task's id.
+func appendTask(b []byte, t *core.Task, now time.Time) []byte {
+	b = appendHead(b, protocol.TypeTask, t.ID, now)
+	b = append(b, `{"taskId":`...)
+	b = appendString(b, t.ID)
+	b = append(b, `,"executionId":`...)
+	b = appendString(b, t.ExecutionID)
+	b = append(b, `,"patternName":`...)
+	b = appendString(b, t.PatternName)
+	b = append(b, `,"patternVersion":`...)
+	b = appendString(b, t.PatternVersion)
+	b = appendOptional(b, `,"capability":`, t.Capability)
+	b = appendOptional(b, `,"role":`, t.Role)
+	b = appendOptional(b, `,"step":`, t.Step)
+	b = append(b, `,"input":`...)
+	if len(t.Input) > 0 {
+		b = append(b, t.Input...)
+	} else {
+		b = append(b, "null"...)
+	}
+	if len(t.Config) > 0 {
+		b = append(b, `,"config":`...)
+		b = append(b, t.Config...)
+	}
+	b = append(b, `,"timeout":`...)
+	b = strconv.AppendInt(b, t.Timeout.Milliseconds(), 10)
+	priority := t.Priority
+	if priority == "" {
+		priority = core.PriorityNormal
+	}
+	b = append(b, `,"priority":`...)
+	b = appendString(b, string(priority))
+	if len(t.Context) > 0 {
+		b = append(b, `,"context":`...)
+		b = append(b, t.Context...)
+	}
+	b = append(b, `,"attempt":`...)
+	b = strconv.AppendInt(b, int64(t.Attempt), 10)
+	return appendTail(append(b, '}'))
+}
+
+// appendAck appends a task_ack that answers the report with that envelope id.
+func appendAck(b []byte, id, taskID string, now time.Time) []byte {
+	b = appendHead(b, protocol.TypeTaskAck, id, now)
+	b = append(b, `{"taskId":`...)
+	b = appendString(b, taskID)
+	return appendTail(append(b, '}'))
+}
+
+// appendHeartbeatAck appends a heartbeat_ack.
+func appendHeartbeatAck(b []byte, id string, now time.Time, next time.Duration) []byte {
+	b = appendHead(b, protocol.TypeHeartbeatAck, id, now)
+	b = append(b, `{"serverTime":"`...)
+	b = now.UTC().AppendFormat(b, time.RFC3339Nano)
+	b = append(b, `","nextHeartbeat":`...)
+	b = strconv.AppendInt(b, next.Milliseconds(), 10)
+	return appendTail(append(b, '}'))
+}
+
+// appendCancelled appends a task_cancelled.
+func appendCancelled(b []byte, c cancelled, now time.Time) []byte {
+	b = appendHead(b, protocol.TypeTaskCancelled, "", now)
+	b = append(b, `{"taskId":`...)
+	b = appendString(b, c.taskID)
+	b = append(b, `,"executionId":`...)
+	b = appendString(b, c.executionID)
+	b = append(b, `,"reason":`...)
+	b = appendString(b, c.reason)
+	return appendTail(append(b, '}'))
+}
+
+// appendFrame appends any other frame by encoding/json. payload is one of the protocol's structs of plain
+// fields, which always encode.
+func appendFrame(b []byte, kind protocol.Type, id string, now time.Time, payload any) []byte {
+	b = appendHead(b, kind, id, now)
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		raw = []byte("null")
+	}
+	return appendTail(append(b, raw...))
+}
+
+// appendProgress renders {text} or {data} for the engine.
+func appendProgress(p protocol.TaskProgress) json.RawMessage {
+	if p.Data != nil {
+		b := append(make([]byte, 0, len(p.Data)+9), `{"data":`...)
+		return append(append(b, p.Data...), '}')
+	}
+	b := append(make([]byte, 0, len(p.Text)+11), `{"text":`...)
+	return append(appendString(b, p.Text), '}')
+}
+
+func appendOptional(b []byte, key, value string) []byte {
+	if value == "" {
+		return b
+	}
+	return appendString(append(b, key...), value)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD, as in encoding/json.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				b = append(append(b, s[start:i]...), `\ufffd`...)
+				start = i + 1
+			}
+			i += size
+			continue
+		}
+		b = append(b, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+		}
+		i++
+		start = i
+	}
+	return append(append(b, s[start:]...), '"')
+}

@@ -1,0 +1,93 @@
+package agents
+
+import (
+	"context"
+	"slices"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// FindAgents implements core.AgentService. The cursor is the id of the last agent of the page before.
+func (s *Service) FindAgents(_ context.Context, filter core.AgentFilter) ([]*core.Agent, core.PageInfo, core.AgentCounts, error) {
+	var info core.PageInfo
+	var counts core.AgentCounts
+	limit := filter.Limit
+	if limit == 0 {
+		limit = core.DefaultPageLimit
+	}
+	switch {
+	case limit < 0 || limit > core.MaxPageLimit:
+		return nil, info, counts, core.Invalid("limit", "must be 1 to %d", core.MaxPageLimit)
+	case filter.Offset < 0:
+		return nil, info, counts, core.Invalid("offset", "must not be negative")
+	case filter.Cursor != "" && !core.ValidID(core.PrefixAgent, filter.Cursor):
+		return nil, info, counts, core.Invalid("cursor", "is not a cursor of this list")
+	case filter.Status != "" && filter.Status != core.AgentConnected && filter.Status != core.AgentDisconnected:
+		return nil, info, counts, core.Invalid("status", "must be %s or %s", core.AgentConnected, core.AgentDisconnected)
+	}
+	skip := filter.Offset
+	if filter.Cursor != "" {
+		skip = 0
+	}
+	page := []*core.Agent{}
+	for _, a := range slices.Backward(s.all()) {
+		a.mu.Lock()
+		if !a.matches(filter) {
+			a.mu.Unlock()
+			continue
+		}
+		info.Total++
+		switch {
+		case a.presence == gone:
+			counts.Disconnected++
+		default:
+			counts.Connected++
+			if a.healthy() {
+				counts.Healthy++
+			}
+		}
+		switch {
+		case filter.Cursor != "" && a.id >= filter.Cursor:
+		case skip > 0:
+			skip--
+		case len(page) < limit:
+			snapshot := a.snapshot()
+			page = append(page, &snapshot)
+		default:
+			info.HasMore = true
+		}
+		a.mu.Unlock()
+	}
+	if info.HasMore {
+		info.NextCursor = page[len(page)-1].ID
+	}
+	return page, info, counts, nil
+}
+
+// matches tells whether the agent passes the filter. a.mu is held.
+func (a *agent) matches(f core.AgentFilter) bool {
+	if f.Status != "" && (f.Status == core.AgentDisconnected) != (a.presence == gone) {
+		return false
+	}
+	if f.Region != "" && f.Region != a.region {
+		return false
+	}
+	for _, c := range f.Capabilities {
+		if _, ok := slices.BinarySearch(a.capabilities, c); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// FindAgent implements core.AgentService.
+func (s *Service) FindAgent(_ context.Context, id string) (*core.Agent, error) {
+	a := s.find(id)
+	if a == nil {
+		return nil, core.NotFound("agent", id)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	snapshot := a.snapshot()
+	return &snapshot, nil
+}

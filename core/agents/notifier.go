@@ -1,0 +1,40 @@
+package agents
+
+import "sync"
+
+// notifier tells the sink of new capacity from a goroutine of its own: capacity appears inside calls of the
+// sink's owner (Release), which may hold its locks then. Signals that come while it works are one.
+type notifier struct {
+	signal chan struct{}
+	end    chan struct{}
+	done   sync.WaitGroup
+}
+
+func (n *notifier) start(tell func()) {
+	n.signal = make(chan struct{}, 1)
+	n.end = make(chan struct{})
+	n.done.Add(1)
+	go func() {
+		defer n.done.Done()
+		for {
+			select {
+			case <-n.signal:
+				tell()
+			case <-n.end:
+				return
+			}
+		}
+	}()
+}
+
+func (n *notifier) changed() {
+	select {
+	case n.signal <- struct{}{}:
+	default:
+	}
+}
+
+func (n *notifier) stop() {
+	close(n.end)
+	n.done.Wait()
+}

@@ -1,0 +1,170 @@
+package agents
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
+)
+
+// register handles the first frame of a session.
+func (s *session) register(f *frame, now time.Time) {
+	var payload protocol.Register
+	if err := f.into(&payload); err != nil {
+		s.reject(f.id, err.Error())
+		return
+	}
+	reg, err := checkRegister(&payload)
+	if err != nil {
+		s.reject(f.id, core.AsError(err).Message)
+		return
+	}
+	if reg.resume != nil {
+		// Reports on tasks of before the break are not a flood.
+		s.rate.credit(len(reg.resume.Tasks))
+		if s.svc.resume(s, f.id, &reg, now) {
+			return
+		}
+	}
+	s.svc.join(s, f.id, &reg, now)
+}
+
+// join makes a new agent. It is durable, with its event, before anybody hears of it.
+func (s *Service) join(session *session, frameID []byte, reg *registration, now time.Time) {
+	token, hash := newToken()
+	a := &agent{id: s.ids.New(core.PrefixAgent), connectedAt: now, tokenHash: hash, session: session}
+	a.slots.pos = -1
+	a.seen.Store(now.UnixNano())
+	a.describe(reg)
+	record := a.record()
+	connected := event(s.ids, core.EventAgentConnected, a.id, now, map[string]any{
+		"agentId":      a.id,
+		"name":         a.name,
+		"capabilities": a.capabilities,
+		"region":       a.region,
+		"metadata":     a.metadata,
+	})
+	err := s.store.Update(s.ctx, func(tx core.Tx) error {
+		if err := tx.PutAgent(record); err != nil {
+			return err
+		}
+		return tx.Append(connected)
+	})
+	if err != nil {
+		s.log.Warn("cannot register an agent", "name", reg.name, "error", err)
+		session.sendError(frameID, core.CodeInternal, "the server cannot store anything at present; try again later", true)
+		session.shut(closeTryAgain, "the server cannot store the registration", false)
+		return
+	}
+	a.changed = false
+
+	a.mu.Lock()
+	s.enter(a)
+	session.agent.Store(a)
+	s.index.place(a, a.profile())
+	s.greet(a, frameID, reg, token, false, now)
+	a.refresh(s.index)
+	a.mu.Unlock()
+	s.capacity.changed()
+	s.log.Info("agent connected", "agent", a.id, "name", reg.name, "capabilities", reg.capabilities)
+}
+
+// resume takes up the session of a known agent. It returns false, and changes nothing, when agent id and
+// token do not name one that may be resumed; which of them was wrong is not told.
+func (s *Service) resume(session *session, frameID []byte, reg *registration, now time.Time) bool {
+	a := s.find(reg.resume.AgentID)
+	hash := sha256.Sum256([]byte(reg.resume.Token))
+	if a == nil || subtle.ConstantTimeCompare(hash[:], a.tokenHash[:]) != 1 {
+		return false
+	}
+	a.mu.Lock()
+	if a.presence == gone {
+		a.mu.Unlock()
+		return false
+	}
+	older := a.session
+	a.presence, a.session, a.draining = live, session, false
+	a.ailing.Store(false)
+	a.seen.Store(now.UnixNano())
+	a.describe(reg)
+	a.listed = make(map[string]struct{}, len(reg.resume.Tasks))
+	for _, id := range reg.resume.Tasks {
+		a.listed[id] = struct{}{}
+	}
+	session.agent.Store(a)
+	s.index.place(a, a.profile())
+	s.greet(a, frameID, reg, reg.resume.Token, true, now)
+	s.catchUp(a, reg.resume.Tasks == nil, now)
+	a.refresh(s.index)
+	a.mu.Unlock()
+
+	if older != nil {
+		older.shut(closeResumed, "resumed elsewhere", false)
+	}
+	s.counters.resumes.Add(1)
+	s.capacity.changed()
+	s.log.Info("agent resumed", "agent", a.id, "name", reg.name)
+	return true
+}
+
+// greet sends registered. a.mu is held.
+func (s *Service) greet(a *agent, frameID []byte, reg *registration, token string, resumed bool, now time.Time) {
+	s.sendLocked(a, appendFrame(nil, protocol.TypeRegistered, string(frameID), now, protocol.Registered{
+		AgentID:      a.id,
+		ResumeToken:  token,
+		Resumed:      resumed,
+		Capabilities: a.capabilities,
+		Config:       registeredConfig(s.config.Load(), reg.taskTimeout),
+	}))
+}
+
+// catchUp sends what a resumed agent missed: tasks it does not have, and cancels of tasks it still works on
+// (of all, when it did not say). a.mu is held.
+func (s *Service) catchUp(a *agent, silent bool, now time.Time) {
+	missed := a.missed
+	a.missed = nil
+	if a.session == nil { // greet found the connection broken
+		return
+	}
+	for _, c := range missed {
+		if _, has := a.listed[c.taskID]; has || silent {
+			a.session.out.putBeyond(appendCancelled(nil, c, now))
+		}
+	}
+	for id, h := range a.tasks {
+		if _, has := a.listed[id]; !has && !h.settled {
+			a.session.out.putBeyond(appendTask(nil, &h.task, now))
+		}
+	}
+}
+
+// describe takes over what the agent says about itself. a.mu is held, or a is not shared yet.
+func (a *agent) describe(reg *registration) {
+	a.name, a.capabilities, a.region = reg.name, reg.capabilities, reg.region
+	a.metadata, a.maxTasks = reg.metadata, reg.maxTasks
+	a.changed = true
+}
+
+// registeredConfig is what agents are told of the configuration.
+func registeredConfig(c *Config, taskTimeout time.Duration) protocol.RegisteredConfig {
+	if taskTimeout == 0 {
+		taskTimeout = c.TaskTimeout
+	}
+	return protocol.RegisteredConfig{
+		HeartbeatInterval: c.HeartbeatInterval.Milliseconds(),
+		TaskTimeout:       taskTimeout.Milliseconds(),
+		MaxMessageBytes:   c.MaxMessage,
+	}
+}
+
+// newToken makes a resume token and the hash that is kept of it.
+func newToken() (token string, hash [sha256.Size]byte) {
+	var secret [32]byte
+	_, _ = rand.Read(secret[:]) // never fails: it ends the process rather
+	token = base64.RawURLEncoding.EncodeToString(secret[:])
+	return token, sha256.Sum256([]byte(token))
+}

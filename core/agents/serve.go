@@ -1,0 +1,128 @@
+package agents
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
+)
+
+// writeBuffers serve gorilla's own control frames only; see outbox.
+var writeBuffers sync.Pool
+
+// ServeWS upgrades an authenticated request to a session. It returns as soon as the connection is taken
+// over, so that the HTTP server's goroutine and buffers are freed. Refusals are JSON errors.
+func (s *Service) ServeWS(w http.ResponseWriter, r *http.Request) {
+	if !slices.Contains(websocket.Subprotocols(r), protocol.Subprotocol) {
+		w.Header().Set("Sec-WebSocket-Protocol", protocol.Subprotocol)
+		refuse(w, http.StatusBadRequest, core.Invalid("Sec-WebSocket-Protocol", "must offer %s", protocol.Subprotocol))
+		return
+	}
+	if !sameOrigin(r) {
+		refuse(w, http.StatusForbidden, &core.Error{
+			Code:    core.CodeForbidden,
+			Message: "connections from web pages of other origins are refused",
+			Details: map[string]any{"action": "agents:connect"},
+		})
+		return
+	}
+	if err := s.admit(); err != nil {
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusServiceUnavailable, err)
+		return
+	}
+	upgrader := websocket.Upgrader{
+		Subprotocols:    []string{protocol.Subprotocol},
+		WriteBufferSize: 256,
+		WriteBufferPool: &writeBuffers,
+		CheckOrigin:     func(*http.Request) bool { return true }, // checked above
+		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
+			if status >= http.StatusInternalServerError {
+				s.log.Error("cannot take over an agent's connection", "error", reason)
+				refuse(w, status, core.Errorf(core.CodeInternal, "internal error"))
+				return
+			}
+			refuse(w, status, core.Errorf(core.CodeValidation, "%s", strings.TrimPrefix(reason.Error(), "websocket: ")))
+		},
+	}
+	conn, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		s.readers.Done() // admit's
+		return
+	}
+	s.start(conn)
+}
+
+// admit counts a session in, or says why none can be taken.
+func (s *Service) admit() *core.Error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.open || s.closing {
+		return core.Unavailable("stopping", "the server is stopping")
+	}
+	if len(s.sessions) >= s.config.Load().MaxSessions {
+		return core.Unavailable("sessions", "too many agents are connected")
+	}
+	s.readers.Add(1)
+	return nil
+}
+
+// start runs the session on a goroutine of its own, which Close joins.
+func (s *Service) start(conn *websocket.Conn) {
+	session := &session{svc: s, conn: conn, opened: s.clock.Now(), dead: make(chan struct{})}
+	session.out.conn, session.out.clock, session.out.broken = conn.NetConn(), s.clock, session.kill
+	conn.SetPingHandler(session.pinged)
+	conn.SetCloseHandler(func(int, string) error { return nil }) // run answers it
+	s.mu.Lock()
+	s.sessions[session] = struct{}{}
+	closing := s.closing
+	s.mu.Unlock()
+	if closing { // Close did not see the session
+		session.shut(closeRestart, "the server stops; come back and resume", false)
+	}
+	s.counters.sessions.Add(1)
+	go func() {
+		defer s.readers.Done()
+		session.run()
+		s.counters.sessions.Add(-1)
+		s.mu.Lock()
+		delete(s.sessions, session)
+		s.mu.Unlock()
+	}()
+}
+
+// sameOrigin refuses browsers on pages of other hosts. Agents send no Origin.
+func sameOrigin(r *http.Request) bool {
+	origin := r.Header.Values("Origin")
+	if len(origin) == 0 {
+		return true
+	}
+	u, err := url.Parse(origin[0])
+	return err == nil && len(origin) == 1 && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+}
+
+// refuse answers with the product's error body; the HTTP layer in front adds nothing to a refused upgrade.
+func refuse(w http.ResponseWriter, status int, e *core.Error) {
+	body := struct {
+		Error struct {
+			Code    core.Code      `json:"code"`
+			Message string         `json:"message"`
+			Details map[string]any `json:"details"`
+		} `json:"error"`
+		RequestID string `json:"requestId,omitempty"`
+	}{RequestID: w.Header().Get("X-Request-Id")}
+	body.Error.Code, body.Error.Message, body.Error.Details = e.Code, e.Message, e.Details
+	if body.Error.Details == nil {
+		body.Error.Details = map[string]any{}
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the client is gone then
+}

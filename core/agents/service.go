@@ -1,0 +1,251 @@
+package agents
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
+)
+
+var (
+	_ core.AgentService   = (*Service)(nil)
+	_ core.TaskDispatcher = (*Service)(nil)
+)
+
+// Store is what the service needs of the durable state.
+type Store interface {
+	Update(ctx context.Context, fn func(tx core.Tx) error) error
+	core.AgentReader
+}
+
+// Options are what a Service is made of. Store is required.
+type Options struct {
+	Store  Store
+	Sink   core.TaskSink // or SetSink before Open
+	Clock  core.Clock    // default: the system clock
+	IDs    core.IDs      // default: made from Clock
+	Logger hclog.Logger  // default: none
+	Config Config        // zero fields: defaults
+}
+
+// Service keeps the connected agents. All methods are safe for concurrent use, after Open.
+type Service struct {
+	store  Store
+	sink   core.TaskSink // set before Open
+	clock  core.Clock
+	ids    core.IDs
+	log    hclog.Logger
+	config atomic.Pointer[Config]
+	index  *index
+
+	counters counters
+	ctx      context.Context // of the service's own store calls; ends in Close
+	cancel   context.CancelFunc
+	readers  sync.WaitGroup // one per session
+	capacity notifier
+
+	sweeping sync.Mutex // held during a sweep; guards swept
+	swept    sweepState
+
+	mu       sync.RWMutex // guards all below
+	agents   map[string]*agent
+	ordered  []*agent // by id, so by time of the first connection
+	sessions map[*session]struct{}
+	open     bool
+	closing  bool
+	timer    core.Timer // of the next sweep
+}
+
+// New makes a Service without side effects.
+func New(o Options) *Service {
+	if o.Clock == nil {
+		o.Clock = core.SystemClock{}
+	}
+	if o.IDs == nil {
+		o.IDs = core.NewIDs(o.Clock)
+	}
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	s := &Service{
+		store:    o.Store,
+		sink:     o.Sink,
+		clock:    o.Clock,
+		ids:      o.IDs,
+		log:      o.Logger,
+		index:    newIndex(),
+		agents:   map[string]*agent{},
+		sessions: map[*session]struct{}{},
+	}
+	config := o.Config.withDefaults()
+	s.config.Store(&config)
+	return s
+}
+
+// SetSink sets who takes reports. Call it before Open.
+func (s *Service) SetSink(sink core.TaskSink) { s.sink = sink }
+
+// Open loads the stored agents and starts the sweep. Agents that were connected when the process ended are
+// lost from now on and may resume within the grace.
+func (s *Service) Open(ctx context.Context) error {
+	if err := s.config.Load().Validate(); err != nil {
+		return err
+	}
+	if s.sink == nil {
+		return core.Errorf(core.CodeInternal, "agents: no sink is set")
+	}
+	records, err := s.store.AllAgents(ctx)
+	if err != nil {
+		return err
+	}
+	now := s.clock.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open {
+		return core.Errorf(core.CodeInternal, "agents: opened twice")
+	}
+	s.open = true
+	// The service's own writes (registrations, the sweep) belong to no caller and end with the service.
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	for _, r := range records {
+		a := restore(r, now)
+		s.agents[a.id] = a
+		s.ordered = append(s.ordered, a)
+		if a.presence != gone {
+			s.index.place(a, a.profile()) // not shared yet: no lock
+			a.refresh(s.index)
+		}
+	}
+	slices.SortFunc(s.ordered, func(a, b *agent) int { return strings.Compare(a.id, b.id) })
+	s.capacity.start(s.sink.CapacityChanged)
+	s.swept.saved = now
+	s.timer = s.clock.AfterFunc(sweepInterval, s.sweep)
+	s.log.Info("agent registry opened", "agents", len(records))
+	return nil
+}
+
+// Close ends all sessions with a close frame that invites agents to come back and resume, stores the
+// agents, and returns when all goroutines have ended. When ctx ends first, connections are cut.
+func (s *Service) Close(ctx context.Context) error {
+	s.mu.Lock()
+	if !s.open || s.closing {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closing = true
+	s.timer.Stop()
+	sessions := make([]*session, 0, len(s.sessions))
+	for session := range s.sessions {
+		sessions = append(sessions, session)
+	}
+	s.mu.Unlock()
+
+	for _, session := range sessions {
+		session.shut(closeRestart, "the server stops; come back and resume", false)
+	}
+	ended := make(chan struct{})
+	go func() {
+		s.readers.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		s.cancel()
+		for _, session := range sessions {
+			session.kill()
+		}
+		<-ended
+	}
+
+	s.sweeping.Lock() // a sweep in progress ends first; a later one sees closing
+	defer s.sweeping.Unlock()
+	s.capacity.stop()
+	defer s.cancel()
+	if ctx.Err() != nil { // what is known is stored all the same
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), s.config.Load().CloseTimeout)
+		defer stop()
+	}
+	if err := s.saveAll(ctx); err != nil {
+		return err
+	}
+	s.log.Info("agent registry closed", "sessions", len(sessions))
+	return nil
+}
+
+// ApplyConfig takes over a new configuration; live sessions are told what concerns them. VALIDATION_ERROR
+// changes nothing.
+func (s *Service) ApplyConfig(c Config) error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	c = c.withDefaults()
+	old := s.config.Swap(&c)
+	if old.HeartbeatInterval == c.HeartbeatInterval && old.TaskTimeout == c.TaskTimeout && old.MaxMessage == c.MaxMessage {
+		return nil
+	}
+	now := s.clock.Now()
+	frame := appendFrame(nil, protocol.TypeConfigUpdate, "", now, protocol.ConfigUpdate{
+		Config: registeredConfig(&c, 0), Reason: "the server's configuration changed",
+	})
+	for _, a := range s.all() {
+		a.mu.Lock()
+		if a.session != nil {
+			s.sendLocked(a, frame)
+		}
+		a.mu.Unlock()
+	}
+	return nil
+}
+
+// find returns a registry entry, or nil.
+func (s *Service) find(id string) *agent {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.agents[id]
+}
+
+// all returns the registry by id.
+func (s *Service) all() []*agent {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Clone(s.ordered)
+}
+
+// enter adds an entry to the registry.
+func (s *Service) enter(a *agent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.agents[a.id] = a
+	i := len(s.ordered) // ids rise, so the place is the end or close to it
+	for i > 0 && s.ordered[i-1].id > a.id {
+		i--
+	}
+	s.ordered = slices.Insert(s.ordered, i, a)
+}
+
+// sendLocked sends an encoded frame to a live agent. a.mu is held. When the session ends of it, the agent is
+// lost at once, so that it is given no more tasks.
+func (s *Service) sendLocked(a *agent, payload []byte) bool {
+	if a.session.put(payload) {
+		return true
+	}
+	a.lose(s.index, s.clock.Now(), "the agent read too slowly")
+	return false
+}
+
+// detach makes the agent lost if this is still its session.
+func (s *Service) detach(a *agent, from *session, why string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.session == from {
+		a.lose(s.index, s.clock.Now(), why)
+	}
+}

@@ -1,0 +1,200 @@
+package agents
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// sweepInterval is how often deadlines are looked at; they are kept to within it.
+const sweepInterval = time.Second
+
+// retryInterval is how long a refused write of events waits before it is tried again.
+const retryInterval = 5 * time.Second
+
+// sweepState belongs to the sweep.
+type sweepState struct {
+	saved    time.Time // when changed records were stored last
+	refused  time.Time // when the store refused last
+	urgent   []*agent  // have events to be stored
+	departed []departure
+}
+
+// departure is an agent whose grace ended in this sweep.
+type departure struct {
+	agentID string
+	tasks   []string
+}
+
+// sweep looks after all sessions and agents once, and sets the timer for the next time. It runs on a
+// goroutine of the clock; Close waits for it.
+func (s *Service) sweep() {
+	s.sweeping.Lock()
+	defer s.sweeping.Unlock()
+	now := s.clock.Now()
+	s.mu.RLock()
+	closing := s.closing
+	sessions := make([]*session, 0, len(s.sessions))
+	for session := range s.sessions {
+		sessions = append(sessions, session)
+	}
+	s.mu.RUnlock()
+	if closing {
+		return
+	}
+	c := s.config.Load()
+	for _, session := range sessions {
+		session.check(c, now)
+	}
+	agents := s.all()
+	for _, a := range agents {
+		s.check(a, c, now)
+	}
+	for _, d := range s.swept.departed {
+		s.sink.AgentLost(d.agentID, d.tasks)
+	}
+	clear(s.swept.departed)
+	s.swept.departed = s.swept.departed[:0]
+	s.saveChanged(agents, c, now)
+	s.forget(agents, c, now)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closing {
+		s.timer = s.clock.AfterFunc(sweepInterval, s.sweep)
+	}
+}
+
+// check closes a session that does not register, does not read, or whose reports do not settle.
+func (s *session) check(c *Config, now time.Time) {
+	if s.agent.Load() == nil && now.Sub(s.opened) > c.RegisterTimeout {
+		s.shut(closeTimeout, "no register frame in time", false)
+		return
+	}
+	if since := s.out.since.Load(); since != 0 && now.Sub(time.Unix(0, since)) > c.WriteTimeout {
+		s.shut(closeTryAgain, "the agent reads too slowly", true)
+		return
+	}
+	if !s.unsettled.rotate(now.UnixNano(), c.SettleTimeout.Nanoseconds()) {
+		s.shut(closeTryAgain, "reports could not be stored; come back and send them again", false)
+	}
+}
+
+// check moves one agent along: unhealthy, connection dropped, grace over.
+func (s *Service) check(a *agent, c *Config, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch a.presence {
+	case live:
+		s.checkHeartbeat(a, c, now)
+	case lost:
+		if now.Sub(a.lostAt) < c.ResumeGrace {
+			return
+		}
+		reason := a.lostWhy
+		tasks := a.leave(s.index, s.ids, now, reason, false)
+		s.swept.departed = append(s.swept.departed, departure{agentID: a.id, tasks: tasks})
+		s.log.Info("agent disconnected", "agent", a.id, "reason", reason, "graceful", false, "tasks", len(tasks))
+	}
+	if len(a.events) > 0 {
+		s.swept.urgent = append(s.swept.urgent, a)
+	}
+}
+
+// checkHeartbeat looks at how long a live agent was silent. a.mu is held.
+func (s *Service) checkHeartbeat(a *agent, c *Config, now time.Time) {
+	if a.session.unsettled.waiting.Load() != 0 {
+		// The server does not read from this agent, so its silence means nothing.
+		a.seen.Store(now.UnixNano())
+		return
+	}
+	silence := now.Sub(time.Unix(0, a.seen.Load()))
+	switch {
+	case silence > time.Duration(c.DisconnectAfter)*c.HeartbeatInterval:
+		session := a.session
+		why := fmt.Sprintf("missed %d heartbeats", c.DisconnectAfter)
+		a.lose(s.index, now, why)
+		session.shut(closeTimeout, why, true)
+	case silence > time.Duration(c.UnhealthyAfter)*c.HeartbeatInterval:
+		if a.ailing.Swap(true) {
+			return
+		}
+		a.refresh(s.index)
+		a.changed = true
+		a.events = append(a.events, event(s.ids, core.EventAgentUnhealthy, a.id, now, map[string]any{
+			"agentId":       a.id,
+			"reason":        fmt.Sprintf("missed %d heartbeats", c.UnhealthyAfter),
+			"lastHeartbeat": time.Unix(0, a.seen.Load()).UTC(),
+		}))
+	case a.ailing.Load(): // a frame came in while the sweep decided
+		a.ailing.Store(false)
+		if a.refresh(s.index) {
+			s.capacity.changed()
+		}
+	}
+}
+
+// saveChanged stores events at once and changed statistics now and then.
+func (s *Service) saveChanged(agents []*agent, c *Config, now time.Time) {
+	list := s.swept.urgent
+	if now.Sub(s.swept.saved) >= c.SaveInterval {
+		list = agents
+		s.swept.saved = now
+	}
+	if len(list) > 0 && (s.swept.refused.IsZero() || now.Sub(s.swept.refused) >= retryInterval) {
+		if err := s.save(s.ctx, list, false); err != nil {
+			if s.swept.refused.IsZero() {
+				s.log.Warn("cannot store agents; it is tried again", "error", err)
+			}
+			s.swept.refused = now
+		} else {
+			s.swept.refused = time.Time{}
+		}
+	}
+	clear(s.swept.urgent)
+	s.swept.urgent = s.swept.urgent[:0]
+}
+
+// forget removes agents that are gone for long, and the oldest when there are too many.
+func (s *Service) forget(agents []*agent, c *Config, now time.Time) {
+	var old []*agent
+	disconnected := 0
+	for _, a := range slices.Backward(agents) {
+		a.mu.Lock()
+		if a.presence == gone && !a.changed {
+			disconnected++
+			if now.Sub(a.leftAt) >= c.KeepDisconnected || disconnected > c.MaxDisconnected {
+				old = append(old, a)
+			}
+		}
+		a.mu.Unlock()
+	}
+	for len(old) > 0 {
+		chunk := old[:min(saveChunk, len(old))]
+		old = old[len(chunk):]
+		err := s.store.Update(s.ctx, func(tx core.Tx) error {
+			for _, a := range chunk {
+				if err := tx.DeleteAgent(a.id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil { // the next sweep tries again
+			return
+		}
+		s.remove(chunk)
+	}
+}
+
+// remove takes entries out of the registry.
+func (s *Service) remove(list []*agent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range list {
+		delete(s.agents, a.id)
+	}
+	s.ordered = slices.DeleteFunc(s.ordered, func(a *agent) bool { return s.agents[a.id] == nil })
+}
