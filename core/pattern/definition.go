@@ -1,0 +1,360 @@
+package pattern
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Bounds and defaults of a definition.
+const (
+	maxName            = 128
+	maxVersion         = 64
+	maxDescription     = 4096
+	maxSteps           = 100
+	maxAgents          = 1000
+	maxRetries         = 10
+	maxActive          = 100_000
+	defaultTaskTimeout = 30_000                  // milliseconds
+	maxTaskTimeout     = 24 * 60 * 60 * 1000     // milliseconds
+	maxTimeout         = 7 * 24 * 60 * 60 * 1000 // milliseconds
+)
+
+var (
+	nameRule    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	versionRule = regexp.MustCompile(`^[0-9A-Za-z.+-]{1,64}$`)
+	stepRule    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+	secretRule  = regexp.MustCompile(`^vault:[^#]+#.+$`)
+)
+
+const (
+	nameText    = "must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with a letter or digit"
+	versionText = "must be 1 to 64 letters, digits, dots, dashes or plus signs"
+)
+
+// topKeys are the keys of a flat definition.
+var topKeys = []string{"name", "version", "description", "input", "agents", "aggregation", "output",
+	"execution", "validation", "config", "security", "steps"}
+
+// identity is what a request says of a definition beside its text. Empty fields say nothing.
+type identity struct {
+	name, version, description string
+}
+
+// Parse reads and checks a flat definition. It returns either a plan or every problem that was found, by
+// line. Texts over DefaultMaxDefinition bytes are refused.
+func Parse(source string) (core.Plan, []core.Problem) {
+	plan, found := parse(source, identity{}, DefaultMaxDefinition)
+	if len(found) > 0 {
+		return nil, found
+	}
+	return plan, nil
+}
+
+// parse is Parse for a definition whose name, version and description may be given beside it.
+func parse(source string, given identity, limit int) (*Plan, []core.Problem) {
+	root, found := readYAML(source, limit)
+	if root == nil {
+		return nil, found
+	}
+	p := &problems{list: found}
+	if root.kind != mapNode {
+		p.add("", root.line, "must be a map, is %s", root.kind)
+		return nil, p.sorted()
+	}
+	plan := &Plan{}
+	p.readIdentity(plan, root, given)
+	if chart := orgChart(root); chart != "" {
+		p.add(chart, root.keyLine(chart), "org-chart patterns (structure and workflow) are not supported by this version; a flat pattern has agents or steps")
+		return nil, p.sorted()
+	}
+	s, _ := p.section("", root, topKeys...)
+	s.readBody(plan)
+	if len(p.list) > 0 {
+		return nil, p.sorted()
+	}
+	plan.json = definitionJSON(root)
+	return plan, nil
+}
+
+func orgChart(root *node) string {
+	for _, key := range []string{"structure", "workflow"} {
+		if root.get(key) != nil {
+			return key
+		}
+	}
+	return ""
+}
+
+// readIdentity settles name, version and description between the definition and the request.
+func (p *problems) readIdentity(plan *Plan, root *node, given identity) {
+	s := section{problems: p, node: root}
+	d := &plan.definition
+	d.Name = s.settle("name", given.name, nameRule, nameText, false)
+	d.Version = s.settle("version", given.version, versionRule, versionText, true)
+	if d.Version == latestVersion {
+		s.add("version", root.keyLine("version"), "must not be %q, which stands for the newest version", latestVersion)
+	}
+	d.Description = s.text("description")
+	if given.description != "" {
+		d.Description = given.description
+	}
+	if len(d.Description) > maxDescription {
+		p.add("description", root.keyLine("description"), "is %d bytes long; at most %d are allowed", len(d.Description), maxDescription)
+	}
+}
+
+// settle reads a word that the request may name too. An unquoted number counts as the word it looks like
+// where number is set: version: 1.0.
+func (s section) settle(key, given string, rule *regexp.Regexp, text string, number bool) string {
+	n := s.get(key)
+	if n == nil || n.kind == nullNode {
+		if given == "" {
+			s.add(key, 0, "is missing")
+		} else if !rule.MatchString(given) {
+			s.add(key, 0, "%s", text)
+		}
+		return given
+	}
+	word := n.plain
+	if n.kind != textNode && (n.kind != numberNode || !number) {
+		s.wrong(key, "must be text, is %s", n.kind)
+		return given
+	}
+	if !rule.MatchString(word) {
+		s.wrong(key, "%s", text)
+	}
+	if given != "" && given != word {
+		s.wrong(key, "is %q here and %q in the request", clip(word, maxName), clip(given, maxName))
+	}
+	return word
+}
+
+// readBody reads everything but the identity.
+func (s section) readBody(plan *Plan) {
+	if n := s.get("input"); n != nil {
+		plan.input = s.readFields("input", n)
+	}
+	s.readExecution(plan)
+	s.readConfig(plan)
+	s.readSecurity(plan)
+	if n := s.get("steps"); n != nil {
+		s.readSteps(plan, n)
+	} else {
+		s.readSingle(plan)
+	}
+	s.readOutput(plan)
+}
+
+func (s section) readExecution(plan *Plan) {
+	e, ok := s.section("execution", s.get("execution"), "strategy", "waitForAll", "minResults", "timeout", "maxConcurrent")
+	if !ok {
+		return
+	}
+	plan.definition.Timeout = time.Duration(e.integer("timeout", 0, 1, maxTimeout)) * time.Millisecond
+	plan.definition.MaxActive = e.integer("maxConcurrent", 0, 1, maxActive)
+}
+
+func (s section) readConfig(plan *Plan) {
+	n := s.get("config")
+	if n == nil {
+		return
+	}
+	if n.kind != mapNode {
+		s.wrong("config", "must be a map, is %s", n.kind)
+		return
+	}
+	s.refuseSecrets("config", n)
+	plan.definition.Config = n.appendJSON(nil)
+}
+
+// refuseSecrets reports every reference to a secret: agents would get the reference instead of the secret.
+func (s section) refuseSecrets(path string, n *node) {
+	switch {
+	case n.kind == textNode && secretRule.MatchString(n.text):
+		s.add(path, n.line, "refers to a secret, but no secret provider is configured")
+	case n.kind == listNode:
+		for i, item := range n.items {
+			s.refuseSecrets(fmt.Sprintf("%s[%d]", path, i), item)
+		}
+	case n.kind == mapNode:
+		for _, e := range n.keys {
+			s.refuseSecrets(join(path, e.key), e.value)
+		}
+	}
+}
+
+func (s section) readSecurity(plan *Plan) {
+	a, ok := s.section("security", s.get("security"), "allowedUsers", "allowedRoles")
+	if ok {
+		plan.access = Access{Users: a.words("allowedUsers"), Roles: a.words("allowedRoles")}
+	}
+}
+
+// readSingle reads a definition that is one step.
+func (s section) readSingle(plan *Plan) {
+	if s.get("agents") == nil {
+		s.add("agents", 0, "is missing: it says which agents are needed, for example capabilities: [classification]")
+	}
+	plan.definition.Steps = make([]core.Step, 1)
+	plan.steps = make([]stepPlan, 1)
+	s.readAgents(&plan.definition.Steps[0])
+	s.readStrategy(&plan.definition.Steps[0])
+	s.readValidation(&plan.definition.Steps[0])
+	plan.steps[0].aggregation, plan.steps[0].broken = s.readAggregation()
+}
+
+// readSteps reads a definition of several steps.
+func (s section) readSteps(plan *Plan, n *node) {
+	for _, key := range []string{"agents", "aggregation", "validation"} {
+		if s.get(key) != nil {
+			s.wrong(key, "belongs to a step when there are steps")
+		}
+	}
+	if e := s.get("execution"); e != nil && e.kind == mapNode {
+		for _, key := range []string{"strategy", "waitForAll", "minResults"} {
+			if e.get(key) != nil {
+				s.add("execution."+key, e.keyLine(key), "belongs to a step when there are steps")
+			}
+		}
+	}
+	if n.kind != listNode || len(n.items) == 0 || len(n.items) > maxSteps {
+		s.wrong("steps", "must be a list of 1 to %d steps", maxSteps)
+		return
+	}
+	ids := stepIDs(n)
+	plan.definition.Steps = make([]core.Step, len(n.items))
+	plan.steps = make([]stepPlan, len(n.items))
+	for i, item := range n.items {
+		path := fmt.Sprintf("steps[%d]", i)
+		if item.kind != mapNode {
+			s.add(path, item.line, "must be a map, is %s", item.kind)
+			continue
+		}
+		if slices.Contains(ids[:i], ids[i]) && ids[i] != "" {
+			s.add(join(path, "id"), item.keyLine("id"), "is the id of an earlier step too")
+		}
+		s.readStep(path, item, &plan.definition.Steps[i], &plan.steps[i])
+		if n := item.get("input"); n != nil {
+			scope := &vocabulary{input: plan.declared(), earlier: ids[:i], later: ids[i:],
+				noAggregation: "is not known in a step's input; use $steps.<id>.result"}
+			plan.steps[i].input = compiler{s.problems, scope}.compile(join(path, "input"), n)
+		}
+	}
+}
+
+// stepIDs returns the ids of all steps, empty where there is none.
+func stepIDs(n *node) []string {
+	ids := make([]string, len(n.items))
+	for i, item := range n.items {
+		if item.kind == mapNode {
+			if id := item.get("id"); id != nil && id.kind == textNode {
+				ids[i] = id.text
+			}
+		}
+	}
+	return ids
+}
+
+func (p *problems) readStep(path string, n *node, step *core.Step, plan *stepPlan) {
+	known := []string{"id", "agents", "input", "aggregation", "validation", "execution"}
+	composed := n.get("pattern") != nil
+	if composed {
+		known = []string{"id", "pattern", "input"}
+	} else {
+		known = append(known, "pattern")
+	}
+	s, _ := p.section(path, n, known...)
+	step.ID = s.text("id")
+	switch {
+	case n.get("id") == nil:
+		p.add(path, n.line, "lacks an id")
+	case !stepRule.MatchString(step.ID):
+		s.wrong("id", "must be 1 to 64 letters, digits, dashes or underscores, and begin with a letter")
+	}
+	if composed {
+		step.Compose = s.readComposition()
+		return
+	}
+	if n.get("agents") == nil {
+		p.add(path, n.line, "lacks agents, or the pattern to run")
+	}
+	s.readAgents(step)
+	if e, ok := s.section(s.at("execution"), s.get("execution"), "strategy", "waitForAll", "minResults"); ok {
+		e.readStepExecution(step, s)
+	}
+	s.readValidation(step)
+	plan.aggregation, plan.broken = s.readAggregation()
+}
+
+func (s section) readComposition() *core.Composition {
+	text := s.text("pattern")
+	name, version, ranged := strings.Cut(text, "@")
+	if !nameRule.MatchString(name) {
+		s.wrong("pattern", "must be a pattern's name, or name@range: the name %s", nameText)
+	}
+	if ranged {
+		if err := checkSelector(version); err != nil || version == "" {
+			s.wrong("pattern", "has %q after the @; that must be a version, latest, or a range such as 1.x or ^1.2", clip(version, maxVersion))
+		}
+	}
+	return &core.Composition{Name: name, Range: version}
+}
+
+func (s section) readOutput(plan *Plan) {
+	last := len(plan.steps) - 1
+	if last < 0 {
+		return
+	}
+	n := s.get("output")
+	if n == nil {
+		plan.output = nil
+		return
+	}
+	if n.kind != mapNode && n.kind != textNode {
+		s.wrong("output", "must be a map of expressions or one expression, is %s", n.kind)
+		return
+	}
+	ids := make([]string, 0, len(plan.steps))
+	for _, step := range plan.definition.Steps {
+		if step.ID != "" {
+			ids = append(ids, step.ID)
+		}
+	}
+	scope := &vocabulary{input: plan.declared(), earlier: ids, execution: true}
+	switch g := plan.steps[last].aggregation; {
+	case g != nil:
+		scope.aggregation = g.strategy
+		for _, f := range g.fields {
+			scope.consensus = append(scope.consensus, f.name)
+		}
+	case plan.definition.Steps[last].Compose != nil:
+		scope.noAggregation = "is not known: the last step runs a pattern; use $steps." + plan.definition.Steps[last].ID + ".result"
+	}
+	scope.broken = plan.steps[last].broken || scope.aggregation == "" && scope.noAggregation == ""
+	plan.output = compiler{s.problems, scope}.compile("output", n)
+	if g := plan.steps[last].aggregation; g != nil {
+		g.results = names(plan.output, "results")
+	}
+}
+
+// standIns returns an identity for what a stored text does not say itself, so that it can be compiled
+// without the request that brought it.
+func standIns(source string) identity {
+	root, _ := readYAML(source, len(source))
+	given := identity{}
+	if root == nil || root.kind != mapNode {
+		return given
+	}
+	if n := root.get("name"); n == nil || n.kind == nullNode {
+		given.name = "unnamed"
+	}
+	if n := root.get("version"); n == nil || n.kind == nullNode {
+		given.version = "0"
+	}
+	return given
+}

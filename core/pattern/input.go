@@ -1,0 +1,192 @@
+package pattern
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/pattern/internal/rawjson"
+)
+
+// fieldTypes are the types an input field may have.
+var fieldTypes = []string{"string", "number", "integer", "boolean", "object", "array", "any"}
+
+// Bounds of what a definition may declare.
+const (
+	maxFields      = 1000
+	maxFieldName   = 256
+	maxPatternText = 1000
+	maxLength      = 1 << 30
+)
+
+// readFields reads a map of field declarations.
+func (p *problems) readFields(path string, n *node) *fields {
+	fs := &fields{}
+	if n.kind != mapNode {
+		p.add(path, n.line, "must be a map of field names, is %s", n.kind)
+		return fs
+	}
+	if len(n.keys) > maxFields {
+		p.add(path, n.line, "declares %d fields; at most %d are allowed", len(n.keys), maxFields)
+		return fs
+	}
+	for _, e := range n.keys {
+		at := join(path, e.key)
+		if e.key == "" || len(e.key) > maxFieldName {
+			p.add(at, e.line, "must have a name of 1 to %d bytes", maxFieldName)
+			continue
+		}
+		fs.add(p.readField(at, e.key, e.line, e.value))
+	}
+	return fs
+}
+
+// readField reads the type name or the full declaration of a field.
+func (p *problems) readField(path, name string, line int, n *node) *field {
+	f := &field{name: name, kind: "any", long: -1}
+	f.quotedWithColon = append(rawjson.AppendString(nil, name), ':')
+	if n.kind == textNode {
+		if !slices.Contains(fieldTypes, n.text) {
+			p.add(path, n.line, "must be %s, is %s%s", either(fieldTypes), describe(n), hint(n.text, fieldTypes))
+			return f
+		}
+		f.kind = n.text
+		return f
+	}
+	if n.kind != mapNode {
+		p.add(path, line, "must be a type or a map with the key type, is %s", n.kind)
+		return f
+	}
+	before := len(p.list)
+	s, _ := p.section(path, n, "type", "required", "default", "description", "min", "max", "minLength",
+		"maxLength", "pattern", "enum", "items", "properties")
+	f.kind = s.choice("type", "any", fieldTypes...)
+	f.required = s.boolean("required", false)
+	s.text("description")
+	f.readBounds(s)
+	f.readParts(s)
+	f.readEnum(s)
+	if n := s.get("default"); n != nil && len(p.list) == before {
+		f.missing = n.appendJSON(nil)
+		x := inspection{}
+		f.check(&x, f.missing, func() string { return s.at("default") })
+		for _, problem := range x.problems {
+			p.add(problem.Path, n.line, "%s", problem.Reason)
+		}
+		f.missing = f.fill(nil, f.missing)
+	}
+	return f
+}
+
+// readBounds reads the limits of numbers, strings and arrays.
+func (f *field) readBounds(s section) {
+	f.low, f.high = f.bound(s, "min"), f.bound(s, "max")
+	if f.low != nil && f.high != nil && *f.low > *f.high {
+		s.wrong("max", "is below min")
+	}
+	f.belongs(s, "minLength", "string", "array")
+	f.belongs(s, "maxLength", "string", "array")
+	f.short = s.integer("minLength", 0, 0, maxLength)
+	f.long = s.integer("maxLength", -1, 0, maxLength)
+	if f.long >= 0 && f.short > f.long {
+		s.wrong("maxLength", "is below minLength")
+	}
+	f.belongs(s, "pattern", "string")
+	if text := s.text("pattern"); text != "" {
+		expression, err := regexp.Compile(text)
+		switch {
+		case len(text) > maxPatternText:
+			s.wrong("pattern", "is longer than %d bytes", maxPatternText)
+		case err != nil:
+			s.wrong("pattern", "is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		default:
+			f.pattern = expression
+		}
+	}
+}
+
+// bound returns the number at key, or nil.
+func (f *field) bound(s section, key string) *float64 {
+	if s.get(key) == nil {
+		return nil
+	}
+	f.belongs(s, key, "number", "integer")
+	v := s.number(key, 0, -1e308, 1e308)
+	return &v
+}
+
+// belongs reports a key that has no meaning for the field's type.
+func (f *field) belongs(s section, key string, kinds ...string) {
+	if s.get(key) != nil && f.kind != "any" && !slices.Contains(kinds, f.kind) {
+		s.wrong(key, "has no meaning for the type %s", f.kind)
+	}
+}
+
+// readParts reads what an array or an object holds.
+func (f *field) readParts(s section) {
+	f.belongs(s, "items", "array")
+	if n := s.get("items"); n != nil {
+		f.items = s.readField(s.at("items"), "items", n.line, n)
+	}
+	f.belongs(s, "properties", "object")
+	if n := s.get("properties"); n != nil {
+		f.properties = s.readFields(s.at("properties"), n)
+	}
+}
+
+func (f *field) readEnum(s section) {
+	n := s.get("enum")
+	if n == nil {
+		return
+	}
+	if n.kind != listNode || len(n.items) == 0 || len(n.items) > maxFields {
+		s.wrong("enum", "must be a list of 1 to %d values", maxFields)
+		return
+	}
+	f.enum = make(map[string]bool, len(n.items))
+	words := make([]string, 0, len(n.items))
+	for i, item := range n.items {
+		raw := item.appendJSON(nil)
+		if !f.fits(rawjson.KindOf(raw), raw) {
+			s.add(fmt.Sprintf("%s[%d]", s.at("enum"), i), item.line, "must be %s, is %s", kindName(f.kind), item.kind)
+		}
+		f.enum[string(rawjson.AppendCanonical(nil, raw))] = true
+		words = append(words, string(raw))
+	}
+	f.choices = clip(strings.Join(words, ", "), 200)
+}
+
+// checkInput is Plan.CheckInput. declared is nil if the definition declares no input: then any object
+// will do.
+func checkInput(declared *fields, input json.RawMessage) (json.RawMessage, error) {
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
+	}
+	if err := rawjson.Check(input); err != nil {
+		reason := "is not JSON"
+		var syntax *rawjson.SyntaxError
+		if errors.As(err, &syntax) {
+			reason = fmt.Sprintf("is not acceptable JSON: %s", syntax)
+		}
+		return nil, core.InvalidAll("input", []core.Problem{{Path: "input", Reason: reason}})
+	}
+	if kind := rawjson.KindOf(input); kind != rawjson.Object {
+		return nil, core.InvalidAll("input", []core.Problem{{Path: "input", Reason: "must be an object, is " + kind.String()}})
+	}
+	if declared == nil {
+		return rawjson.Compact(input), nil
+	}
+	var x inspection
+	declared.check(&x, input, func() string { return "input" })
+	if len(x.problems) > 0 {
+		return nil, core.InvalidAll("input", x.problems)
+	}
+	if x.filled {
+		return declared.fill(make([]byte, 0, len(input)+128), input), nil
+	}
+	return rawjson.Compact(input), nil
+}

@@ -1,0 +1,295 @@
+package rawjson
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// MaxDepth is how deep arrays and objects may nest.
+const MaxDepth = 128
+
+// SyntaxError tells where text stops being acceptable JSON.
+type SyntaxError struct {
+	Offset int    // bytes before the fault
+	Reason string // what is wrong, without position
+}
+
+// Error implements error.
+func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Reason, e.Offset) }
+
+// Check returns nil if raw is exactly one JSON value in UTF-8, nested at most MaxDepth deep and with no
+// key twice in an object; else a *SyntaxError for the first fault.
+func Check(raw []byte) error { return check(raw, true) }
+
+// CheckLoose is Check, but an object may repeat a key; readers take the last one.
+func CheckLoose(raw []byte) error { return check(raw, false) }
+
+func check(raw []byte, unique bool) error {
+	c := checker{raw: raw, unique: unique}
+	c.space()
+	if !c.value(0) {
+		return c.err
+	}
+	c.space()
+	if c.pos < len(raw) {
+		c.fail("unexpected text after the value")
+		return c.err
+	}
+	return nil
+}
+
+type checker struct {
+	raw    []byte
+	pos    int
+	unique bool
+	err    *SyntaxError
+}
+
+func (c *checker) fail(format string, args ...any) bool {
+	if c.err == nil {
+		c.err = &SyntaxError{Offset: c.pos, Reason: fmt.Sprintf(format, args...)}
+	}
+	return false
+}
+
+func (c *checker) space() { c.pos = skipSpace(c.raw, c.pos) }
+
+func (c *checker) value(depth int) bool {
+	if c.pos >= len(c.raw) {
+		return c.fail("unexpected end")
+	}
+	switch b := c.raw[c.pos]; {
+	case b == '{':
+		return c.object(depth + 1)
+	case b == '[':
+		return c.array(depth + 1)
+	case b == '"':
+		return c.text()
+	case b == '-' || b >= '0' && b <= '9':
+		return c.number()
+	case b == 't':
+		return c.word("true")
+	case b == 'f':
+		return c.word("false")
+	case b == 'n':
+		return c.word("null")
+	}
+	return c.fail("unexpected character")
+}
+
+func (c *checker) word(word string) bool {
+	if len(c.raw)-c.pos < len(word) || string(c.raw[c.pos:c.pos+len(word)]) != word {
+		return c.fail("unexpected word")
+	}
+	c.pos += len(word)
+	return true
+}
+
+func (c *checker) object(depth int) bool {
+	if depth > MaxDepth {
+		return c.fail("nested more than %d deep", MaxDepth)
+	}
+	var keys keySet
+	c.pos++
+	c.space()
+	if c.at('}') {
+		return true
+	}
+	for {
+		start := c.pos
+		if c.pos >= len(c.raw) || c.raw[c.pos] != '"' {
+			return c.fail("expected a key")
+		}
+		if !c.text() {
+			return false
+		}
+		if c.unique && !keys.add(c.raw[start:c.pos]) {
+			key := string(Unquote(c.raw[start:c.pos]))
+			c.pos = start
+			return c.fail("the key %q appears twice", key)
+		}
+		c.space()
+		if !c.at(':') {
+			return c.fail("expected a colon")
+		}
+		c.space()
+		if !c.value(depth) {
+			return false
+		}
+		c.space()
+		if c.at('}') {
+			return true
+		}
+		if !c.at(',') {
+			return c.fail("expected a comma or a closing brace")
+		}
+		c.space()
+	}
+}
+
+func (c *checker) array(depth int) bool {
+	if depth > MaxDepth {
+		return c.fail("nested more than %d deep", MaxDepth)
+	}
+	c.pos++
+	c.space()
+	if c.at(']') {
+		return true
+	}
+	for {
+		if !c.value(depth) {
+			return false
+		}
+		c.space()
+		if c.at(']') {
+			return true
+		}
+		if !c.at(',') {
+			return c.fail("expected a comma or a closing bracket")
+		}
+		c.space()
+	}
+}
+
+// at steps over b if it is next.
+func (c *checker) at(b byte) bool {
+	if c.pos < len(c.raw) && c.raw[c.pos] == b {
+		c.pos++
+		return true
+	}
+	return false
+}
+
+func (c *checker) text() bool {
+	raw := c.raw
+	for i := c.pos + 1; i < len(raw); {
+		switch b := raw[i]; {
+		case b == '"':
+			c.pos = i + 1
+			return true
+		case b < ' ':
+			c.pos = i
+			return c.fail("control character in a string")
+		case b == '\\':
+			n := escapeLen(raw[i:])
+			if n == 0 {
+				c.pos = i
+				return c.fail("bad escape in a string")
+			}
+			i += n
+		case b < utf8.RuneSelf:
+			i++
+		default:
+			r, n := utf8.DecodeRune(raw[i:])
+			if r == utf8.RuneError && n == 1 {
+				c.pos = i
+				return c.fail("text is not UTF-8")
+			}
+			i += n
+		}
+	}
+	c.pos = len(raw)
+	return c.fail("unexpected end in a string")
+}
+
+// escapeLen returns the length of the escape at the start of raw, or 0 if it is none.
+func escapeLen(raw []byte) int {
+	if len(raw) < 2 {
+		return 0
+	}
+	switch raw[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if _, ok := hex4(raw[2:]); ok {
+			return 6
+		}
+	}
+	return 0
+}
+
+func (c *checker) number() bool {
+	end, ok := numberEnd(c.raw, c.pos)
+	c.pos = end
+	if !ok {
+		return c.fail("bad number")
+	}
+	return true
+}
+
+// numberEnd returns where the number at i ends, and whether it is one.
+func numberEnd(raw []byte, i int) (int, bool) {
+	digits := func() bool {
+		from := i
+		for i < len(raw) && raw[i] >= '0' && raw[i] <= '9' {
+			i++
+		}
+		return i > from
+	}
+	if i < len(raw) && raw[i] == '-' {
+		i++
+	}
+	if i < len(raw) && raw[i] == '0' {
+		i++
+	} else if !digits() {
+		return i, false
+	}
+	if i < len(raw) && raw[i] == '.' {
+		i++
+		if !digits() {
+			return i, false
+		}
+	}
+	if i < len(raw) && (raw[i] == 'e' || raw[i] == 'E') {
+		i++
+		if i < len(raw) && (raw[i] == '+' || raw[i] == '-') {
+			i++
+		}
+		if !digits() {
+			return i, false
+		}
+	}
+	return i, true
+}
+
+// IsNumber tells whether text is exactly one JSON number.
+func IsNumber(text string) bool {
+	end, ok := numberEnd([]byte(text), 0)
+	return ok && end == len(text)
+}
+
+// keySet finds doubles among the keys of one object. Small objects are compared key by key, which needs
+// no memory; beyond that a map takes over, so that a hostile object cannot make the check quadratic.
+type keySet struct {
+	few  [8][]byte
+	n    int
+	many map[string]struct{}
+}
+
+// add returns false if the quoted key is there already.
+func (s *keySet) add(quoted []byte) bool {
+	key := Unquote(quoted)
+	if s.many != nil {
+		if _, ok := s.many[string(key)]; ok {
+			return false
+		}
+		s.many[string(key)] = struct{}{}
+		return true
+	}
+	for _, k := range s.few[:s.n] {
+		if string(k) == string(key) {
+			return false
+		}
+	}
+	if s.n < len(s.few) {
+		s.few[s.n] = key
+		s.n++
+		return true
+	}
+	s.many = make(map[string]struct{}, 4*len(s.few))
+	for _, k := range s.few {
+		s.many[string(k)] = struct{}{}
+	}
+	s.many[string(key)] = struct{}{}
+	return true
+}

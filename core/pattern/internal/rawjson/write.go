@@ -1,0 +1,96 @@
+package rawjson
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// AppendCompact appends raw without the space between its tokens. The tokens are copied as they are.
+func AppendCompact(dst, raw []byte) []byte {
+	for i := 0; i < len(raw); {
+		switch raw[i] {
+		case ' ', '\n', '\t', '\r':
+			i++
+		case '"':
+			end := skipString(raw, i)
+			dst = append(dst, raw[i:end]...)
+			i = end
+		default:
+			dst = append(dst, raw[i])
+			i++
+		}
+	}
+	return dst
+}
+
+// Compact returns raw itself if there is no space between its tokens, else a copy without it.
+func Compact(raw []byte) []byte {
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case ' ', '\n', '\t', '\r':
+			return AppendCompact(append(make([]byte, 0, len(raw)), raw[:i]...), raw[i:])
+		case '"':
+			i = skipString(raw, i) - 1
+		}
+	}
+	return raw
+}
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString appends s as a quoted JSON string. Bytes that are not UTF-8 become U+FFFD. Characters that
+// are harmless in JSON stay as they are: nothing is escaped for the sake of HTML.
+func AppendString[T string | []byte](dst []byte, s T) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		b := s[i]
+		if b < utf8.RuneSelf {
+			if b >= ' ' && b != '"' && b != '\\' {
+				i++
+				continue
+			}
+			dst = append(dst, s[start:i]...)
+			switch b {
+			case '"', '\\':
+				dst = append(dst, '\\', b)
+			case '\n':
+				dst = append(dst, '\\', 'n')
+			case '\r':
+				dst = append(dst, '\\', 'r')
+			case '\t':
+				dst = append(dst, '\\', 't')
+			default:
+				dst = append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&15])
+			}
+			i++
+			start = i
+			continue
+		}
+		end := min(i+utf8.UTFMax, len(s))
+		r, n := utf8.DecodeRuneInString(string(s[i:end]))
+		if r == utf8.RuneError && n == 1 {
+			dst = append(dst, s[start:i]...)
+			dst = utf8.AppendRune(dst, utf8.RuneError)
+			i++
+			start = i
+			continue
+		}
+		i += n
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+// AppendFloat appends the shortest JSON number that reads back as f. Infinities and NaN become null.
+func AppendFloat(dst []byte, f float64) []byte {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return append(dst, "null"...)
+	}
+	format := byte('f')
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(dst, f, format, -1, 64)
+}

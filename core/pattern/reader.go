@@ -1,0 +1,254 @@
+package pattern
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// problems collects what is wrong with a definition.
+type problems struct {
+	list []core.Problem
+}
+
+// maxProblems is where a report stops growing: nobody reads more, and hostile text could ask for millions.
+const maxProblems = 200
+
+func (p *problems) add(path string, line int, format string, args ...any) {
+	if len(p.list) == maxProblems {
+		return
+	}
+	if path == "" {
+		path = whole
+	}
+	p.list = append(p.list, core.Problem{Path: path, Line: line, Reason: fmt.Sprintf(format, args...)})
+}
+
+// sorted returns the problems by line; those without one come first.
+func (p *problems) sorted() []core.Problem {
+	slices.SortStableFunc(p.list, func(a, b core.Problem) int { return a.Line - b.Line })
+	return p.list
+}
+
+var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// join extends a dotted path by a key.
+func join(path, key string) string {
+	if !plainKey.MatchString(key) {
+		return path + "[" + strconv.Quote(clip(key, 64)) + "]"
+	}
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// clip shortens text that is quoted in a message.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "..."
+}
+
+// hint names the known word nearest to word, as the tail of a message; "" if none is near.
+func hint(word string, known []string) string {
+	best, distance := "", 3
+	if len(word) > 64 || len(known) > 100 { // not worth the time
+		return ""
+	}
+	for _, k := range known {
+		d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(k))
+		if d < distance && d < len(k) {
+			best, distance = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// either writes words for people: a, b or c.
+func either(words []string) string {
+	switch n := len(words); n {
+	case 0:
+		return "nothing"
+	case 1:
+		return words[0]
+	default:
+		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
+	}
+}
+
+// section reads a map of a definition key by key. Its getters report wrong values and return the default
+// then, so that reading goes on and finds every problem. A nil node reads as an empty map.
+type section struct {
+	*problems
+	path string
+	node *node
+}
+
+// section opens the map at n and reports keys that are not known. ok is false if n is something else.
+func (p *problems) section(path string, n *node, known ...string) (s section, ok bool) {
+	s = section{problems: p, path: path, node: &node{kind: mapNode}}
+	if n == nil {
+		return s, true
+	}
+	if n.kind != mapNode {
+		p.add(path, n.line, "must be a map, is %s", n.kind)
+		return s, false
+	}
+	s.node = n
+	for _, e := range n.keys {
+		if len(p.list) == maxProblems {
+			break
+		}
+		if !slices.Contains(known, e.key) {
+			p.add(join(path, e.key), e.line, "is not known here%s", hintOrList(e.key, known))
+		}
+	}
+	return s, true
+}
+
+func hintOrList(word string, known []string) string {
+	if h := hint(word, known); h != "" {
+		return h
+	}
+	return "; known are " + clip(strings.Join(known, ", "), 300)
+}
+
+func (s section) at(key string) string { return join(s.path, key) }
+
+func (s section) get(key string) *node { return s.node.get(key) }
+
+func (s section) wrong(key, format string, args ...any) {
+	s.add(s.at(key), s.node.keyLine(key), format, args...)
+}
+
+// text returns the string at key. Numbers are not text here.
+func (s section) text(key string) string {
+	n := s.get(key)
+	if n == nil {
+		return ""
+	}
+	if n.kind != textNode {
+		s.wrong(key, "must be text, is %s", n.kind)
+		return ""
+	}
+	return n.text
+}
+
+// choice returns the word at key, which must be one of the options.
+func (s section) choice(key, missing string, options ...string) string {
+	n := s.get(key)
+	if n == nil {
+		return missing
+	}
+	if n.kind != textNode || !slices.Contains(options, n.text) {
+		near := ""
+		if n.kind == textNode {
+			near = hint(n.text, options)
+		}
+		s.wrong(key, "must be %s, is %s%s", either(options), describe(n), near)
+		return missing
+	}
+	return n.text
+}
+
+// describe shows a value in a message.
+func describe(n *node) string {
+	switch n.kind {
+	case textNode:
+		return strconv.Quote(clip(n.text, 64))
+	case numberNode, boolNode:
+		return clip(n.plain, 64)
+	}
+	return n.kind.String()
+}
+
+// integer returns the whole number at key, which must lie in [low, high].
+func (s section) integer(key string, missing, low, high int) int {
+	n := s.get(key)
+	if n == nil {
+		return missing
+	}
+	i, err := strconv.Atoi(n.text)
+	if n.kind != numberNode || err != nil || i < low || i > high {
+		s.wrong(key, "must be a whole number from %d to %d, is %s", low, high, describe(n))
+		return missing
+	}
+	return i
+}
+
+// number returns the number at key, which must lie in [low, high].
+func (s section) number(key string, missing, low, high float64) float64 {
+	n := s.get(key)
+	if n == nil {
+		return missing
+	}
+	f, err := strconv.ParseFloat(n.text, 64)
+	if n.kind != numberNode || err != nil || f < low || f > high {
+		s.wrong(key, "must be a number from %v to %v, is %s", low, high, describe(n))
+		return missing
+	}
+	return f
+}
+
+// boolean returns the boolean at key.
+func (s section) boolean(key string, missing bool) bool {
+	n := s.get(key)
+	if n == nil {
+		return missing
+	}
+	if n.kind != boolNode {
+		s.wrong(key, "must be true or false, is %s", describe(n))
+		return missing
+	}
+	return n.text == "true"
+}
+
+// maxWord is the length in bytes of the longest capability, name, user or role.
+const maxWord = 128
+
+// maxWords is how many of them a list may have.
+const maxWords = 1000
+
+// words returns the list of distinct non-empty strings at key.
+func (s section) words(key string) []string {
+	n := s.get(key)
+	if n == nil {
+		return nil
+	}
+	if n.kind != listNode {
+		s.wrong(key, "must be a list of texts, is %s", n.kind)
+		return nil
+	}
+	if len(n.items) > maxWords {
+		s.wrong(key, "has %d items; at most %d are allowed", len(n.items), maxWords)
+		return nil
+	}
+	words := make([]string, 0, len(n.items))
+	for i, item := range n.items {
+		at := fmt.Sprintf("%s[%d]", s.at(key), i)
+		switch {
+		case item.kind != textNode:
+			s.add(at, item.line, "must be text, is %s", item.kind)
+		case item.text == "" || len(item.text) > maxWord || strings.ContainsFunc(item.text, isControl):
+			s.add(at, item.line, "must be 1 to %d bytes of text without control characters", maxWord)
+		case slices.Contains(words, item.text):
+			s.add(at, item.line, "%q is listed twice", item.text)
+		default:
+			words = append(words, item.text)
+		}
+	}
+	return words
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }

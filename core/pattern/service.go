@@ -1,0 +1,225 @@
+package pattern
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+var _ core.PatternService = (*Service)(nil)
+
+// Store is what the service needs of the durable state; core.Store has it all.
+type Store interface {
+	Update(ctx context.Context, fn func(tx core.Tx) error) error
+	AllPatterns(ctx context.Context) ([]*core.Pattern, error)
+	FindDefinition(ctx context.Context, hash string) (string, error)
+}
+
+// Defaults of Options.
+const (
+	DefaultMaxDefinition = 1 << 20  // bytes
+	DefaultCacheBytes    = 64 << 20 // bytes
+)
+
+// Options of a Service. The zero value is good.
+type Options struct {
+	MaxDefinition int      // bytes of the longest definition; 0: DefaultMaxDefinition
+	CacheBytes    int      // bytes of source whose compiled form is kept; 0: DefaultCacheBytes
+	IDs           core.IDs // makes event ids; nil: core.NewIDs of the clock
+}
+
+// Service implements core.PatternService, and gives plans to the engine. Reads come from memory: what is
+// known of all versions is loaded by Open, and definitions are compiled once and kept while they are in
+// use. All methods are safe for concurrent use once Open has returned.
+type Service struct {
+	store   Store
+	clock   core.Clock
+	options Options
+
+	catalog catalog
+	cache   *cache
+
+	// writing is held over each change, from its transaction to the catalog's update, so that the catalog
+	// learns of changes in the order in which they were stored.
+	writing sync.Mutex
+}
+
+// NewService returns a service that knows nothing until Open.
+func NewService(store Store, clock core.Clock, options Options) *Service {
+	if options.MaxDefinition == 0 {
+		options.MaxDefinition = DefaultMaxDefinition
+	}
+	if options.CacheBytes == 0 {
+		options.CacheBytes = DefaultCacheBytes
+	}
+	if options.IDs == nil {
+		options.IDs = core.NewIDs(clock)
+	}
+	return &Service{
+		store:   store,
+		clock:   clock,
+		options: options,
+		catalog: catalog{families: make(map[string]*family)},
+		cache:   newCache(options.CacheBytes),
+	}
+}
+
+// Open loads all patterns from the store.
+func (s *Service) Open(ctx context.Context) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	all, err := s.store.AllPatterns(ctx)
+	if err != nil {
+		return err
+	}
+	s.catalog.reset(all)
+	return nil
+}
+
+// FindPatterns implements core.PatternService. The patterns of a list have neither Source nor Definition.
+func (s *Service) FindPatterns(_ context.Context, filter core.PatternFilter) ([]*core.Pattern, core.PageInfo, error) {
+	return s.catalog.page(filter)
+}
+
+// FindPatternVersions implements core.PatternService. The patterns have neither Source nor Definition.
+func (s *Service) FindPatternVersions(_ context.Context, name string) ([]*core.Pattern, error) {
+	f := s.catalog.family(name)
+	if f == nil {
+		return nil, core.NotFound("pattern", name)
+	}
+	return slices.Clone(f.patterns), nil
+}
+
+// FindPattern implements core.PatternService.
+func (s *Service) FindPattern(ctx context.Context, name, version string) (*core.Pattern, error) {
+	c, err := s.resolve(ctx, name, version)
+	if err != nil {
+		return nil, err
+	}
+	return c.pattern, nil
+}
+
+// Resolve returns the version of a pattern that FindPattern finds, with its plan. Name and version of the
+// plan's definition are those of the pattern.
+func (s *Service) Resolve(ctx context.Context, name, version string) (*core.Pattern, core.Plan, error) {
+	c, err := s.resolve(ctx, name, version)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.pattern, c.plan, nil
+}
+
+// Plan returns the plan of a definition by the hash that an execution pinned, also after its pattern was
+// replaced or deleted. Name and version of the plan's definition may be empty: the request that stored it
+// may have named them beside the text. NOT_FOUND for an unknown hash.
+func (s *Service) Plan(ctx context.Context, hash string) (core.Plan, error) {
+	if c := s.cache.get(hash); c != nil {
+		return c.plan, nil
+	}
+	source, err := s.store.FindDefinition(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	standIn := standIns(source)
+	plan, err := s.compileStored(source, standIn)
+	if err != nil {
+		return nil, err
+	}
+	if standIn.name != "" {
+		plan.definition.Name = ""
+	}
+	if standIn.version != "" {
+		plan.definition.Version = ""
+	}
+	s.cache.put(hash, &compiled{plan: plan}, len(source))
+	return plan, nil
+}
+
+// CheckPattern implements core.PatternService.
+func (s *Service) CheckPattern(ctx context.Context, source string) []core.Problem {
+	_, found := s.check(ctx, source, identity{})
+	return found
+}
+
+// check parses a definition and looks at the patterns it composes.
+func (s *Service) check(ctx context.Context, source string, given identity) (*Plan, []core.Problem) {
+	plan, found := parse(source, given, s.options.MaxDefinition)
+	if plan == nil {
+		return nil, found
+	}
+	if found = s.checkComposition(ctx, plan, source); len(found) > 0 {
+		return nil, found
+	}
+	return plan, nil
+}
+
+// resolve finds a version and compiles it unless that was done before.
+func (s *Service) resolve(ctx context.Context, name, version string) (*compiled, error) {
+	f := s.catalog.family(name)
+	if f == nil {
+		return nil, core.NotFound("pattern", name)
+	}
+	light, err := f.find(version)
+	if err != nil {
+		return nil, err
+	}
+	if light == nil {
+		return nil, core.NotFound("pattern", name+"@"+version)
+	}
+	return s.load(ctx, light)
+}
+
+// load returns the compiled form of a version of the catalog.
+func (s *Service) load(ctx context.Context, light *core.Pattern) (*compiled, error) {
+	key := cacheKey(light)
+	if c := s.cache.get(key); c != nil {
+		return c, nil
+	}
+	source, err := s.store.FindDefinition(ctx, light.Hash)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := s.compileStored(source, identity{light.Name, light.Version, light.Description})
+	if err != nil {
+		return nil, err
+	}
+	c := &compiled{full(light, source, plan), plan}
+	s.cache.put(key, c, len(source))
+	return c, nil
+}
+
+// cacheKey tells apart what is stored under a name and version at different times. The time of update is
+// part of it because a description given beside the definition does not show in the hash.
+func cacheKey(p *core.Pattern) string {
+	return p.Hash + " " + p.Name + " " + p.Version + " " + strconv.FormatInt(p.UpdatedAt.UnixNano(), 36)
+}
+
+// full returns a pattern of the catalog with its texts.
+func full(light *core.Pattern, source string, plan *Plan) *core.Pattern {
+	p := *light
+	p.Source, p.Definition = source, plan.json
+	return &p
+}
+
+// compileStored compiles a text that was accepted when it was stored. A later version of Wardroom may be
+// stricter about new texts, but a text it cannot read at all is a fault of ours. The size was checked then,
+// too, perhaps against another bound.
+func (s *Service) compileStored(source string, given identity) (*Plan, error) {
+	plan, found := parse(source, given, len(source))
+	if len(found) > 0 {
+		return nil, core.Errorf(core.CodeInternal, "the stored definition cannot be read").
+			WithCause(core.InvalidAll("definition", found))
+	}
+	return plan, nil
+}
+
+// hashOf is the name of a definition's text: hex SHA-256.
+func hashOf(source string) string {
+	sum := sha256.Sum256([]byte(source))
+	return hex.EncodeToString(sum[:])
+}

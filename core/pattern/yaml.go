@@ -1,0 +1,227 @@
+package pattern
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/pattern/internal/rawjson"
+)
+
+// Bounds of a definition. They stop texts that are small and unfold into something huge.
+const (
+	maxYAMLDepth = 64
+	maxYAMLNodes = 100_000
+	maxYAMLBytes = 4 << 20 // of all scalars, aliases unfolded
+)
+
+// whole is the path of problems that concern the definition as such.
+const whole = "definition"
+
+// readYAML turns source into a tree. The tree is nil if a problem makes it useless.
+func readYAML(source string, limit int) (*node, []core.Problem) {
+	fatal := func(line int, format string, args ...any) (*node, []core.Problem) {
+		return nil, []core.Problem{{Path: whole, Line: line, Reason: fmt.Sprintf(format, args...)}}
+	}
+	if len(source) > limit {
+		return fatal(0, "is %d bytes long; at most %d are allowed", len(source), limit)
+	}
+	if !utf8.ValidString(source) {
+		return fatal(0, "is not UTF-8 text")
+	}
+	decoder := yaml.NewDecoder(strings.NewReader(source))
+	var document, second yaml.Node
+	if err := decoder.Decode(&document); err != nil {
+		if errors.Is(err, io.EOF) {
+			return fatal(0, "is empty")
+		}
+		line, reason := yamlFault(err)
+		return fatal(line, "is not YAML: %s", reason)
+	}
+	if err := decoder.Decode(&second); err == nil {
+		return fatal(second.Line, "holds several documents; only one is allowed")
+	} else if !errors.Is(err, io.EOF) {
+		line, reason := yamlFault(err)
+		return fatal(line, "is not YAML: %s", reason)
+	}
+	if len(document.Content) != 1 {
+		return fatal(0, "is empty")
+	}
+	u := unfolder{}
+	root := u.unfold("", document.Content[0], 1)
+	if u.spent {
+		return fatal(0, "unfolds to more than %d values or %d bytes: it uses too many aliases", maxYAMLNodes, maxYAMLBytes)
+	}
+	return root, u.problems
+}
+
+var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+
+// yamlFault takes the line out of the YAML reader's message.
+func yamlFault(err error) (int, string) {
+	text := err.Error()
+	match := yamlLine.FindStringSubmatch(text)
+	line, _ := strconv.Atoi(match[1])
+	return line, strings.TrimSpace(text[len(match[0]):])
+}
+
+// unfolder copies the YAML reader's graph into a tree and counts what it makes.
+type unfolder struct {
+	problems []core.Problem
+	nodes    int
+	bytes    int
+	spent    bool // a bound was met: nothing more is made
+}
+
+func (u *unfolder) add(path string, line int, format string, args ...any) {
+	if path == "" {
+		path = whole
+	}
+	u.problems = append(u.problems, core.Problem{Path: path, Line: line, Reason: fmt.Sprintf(format, args...)})
+}
+
+func (u *unfolder) unfold(path string, y *yaml.Node, depth int) *node {
+	n := &node{line: y.Line}
+	u.nodes++
+	u.bytes += len(y.Value)
+	if u.nodes > maxYAMLNodes || u.bytes > maxYAMLBytes {
+		u.spent = true
+	}
+	if u.spent {
+		return n
+	}
+	if depth > maxYAMLDepth {
+		u.add(path, y.Line, "is nested more than %d deep", maxYAMLDepth)
+		u.spent = u.spent || len(u.problems) > 100 // an alias inside itself
+		return n
+	}
+	switch y.Kind {
+	case yaml.AliasNode:
+		n = u.unfold(path, y.Alias, depth+1)
+		n.line = y.Line
+	case yaml.MappingNode:
+		n.kind = mapNode
+		u.fill(path, n, y, depth)
+	case yaml.SequenceNode:
+		n.kind = listNode
+		if tag := y.ShortTag(); tag != "!!seq" {
+			u.add(path, y.Line, "the tag %s is not supported", tag)
+		}
+		n.items = make([]*node, 0, len(y.Content))
+		for i, item := range y.Content {
+			n.items = append(n.items, u.unfold(fmt.Sprintf("%s[%d]", path, i), item, depth+1))
+		}
+	default:
+		u.scalar(path, n, y)
+	}
+	return n
+}
+
+// fill reads the entries of a mapping. Keys of `<<` mappings come after the mapping's own and never
+// replace them.
+func (u *unfolder) fill(path string, n *node, y *yaml.Node, depth int) {
+	if tag := y.ShortTag(); tag != "!!map" {
+		u.add(path, y.Line, "the tag %s is not supported", tag)
+	}
+	seen := make(map[string]int, len(y.Content)/2)
+	var merges []*yaml.Node
+	for i := 0; i+1 < len(y.Content) && !u.spent; i += 2 {
+		key, value := y.Content[i], y.Content[i+1]
+		if key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge" {
+			merges = append(merges, value)
+			continue
+		}
+		if key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" {
+			u.add(path, key.Line, "a key must be text: put it in quotes")
+			continue
+		}
+		at := join(path, key.Value)
+		if first, double := seen[key.Value]; double {
+			u.add(at, key.Line, "is there twice; the first is in line %d", first)
+			continue
+		}
+		seen[key.Value] = key.Line
+		u.bytes += len(key.Value)
+		n.keys = append(n.keys, entry{key.Value, key.Line, u.unfold(at, value, depth+1)})
+	}
+	for _, m := range merges {
+		u.merge(path, n, seen, m, depth)
+	}
+}
+
+func (u *unfolder) merge(path string, n *node, seen map[string]int, y *yaml.Node, depth int) {
+	from := u.unfold(path, y, depth+1)
+	sources := []*node{from}
+	if from.kind == listNode {
+		sources = from.items
+	}
+	for _, source := range sources {
+		if source.kind != mapNode {
+			if !u.spent {
+				u.add(path, y.Line, "<< takes a map or a list of maps")
+			}
+			return
+		}
+		for _, e := range source.keys {
+			if _, there := seen[e.key]; !there {
+				seen[e.key] = e.line
+				n.keys = append(n.keys, e)
+			}
+		}
+	}
+}
+
+// scalar reads a single value. Numbers keep their text where JSON writes them the same way.
+func (u *unfolder) scalar(path string, n *node, y *yaml.Node) {
+	n.plain, n.text = y.Value, y.Value
+	switch tag := y.ShortTag(); tag {
+	case "!!null":
+		n.kind = nullNode
+	case "!!bool":
+		var b bool
+		if err := y.Decode(&b); err != nil {
+			u.add(path, y.Line, "is not a boolean")
+		}
+		n.kind, n.text = boolNode, strconv.FormatBool(b)
+	case "!!int", "!!float":
+		n.kind = numberNode
+		n.text = numberText(y)
+		if n.text == "" {
+			n.text = "0"
+			u.add(path, y.Line, "%s is not a number that JSON can hold", y.Value)
+		}
+	case "!!str", "!!timestamp": // a date is just text here
+		n.kind = textNode
+	default:
+		n.kind = textNode
+		u.add(path, y.Line, "the tag %s is not supported", tag)
+	}
+}
+
+// numberText returns a YAML number as JSON text, or "" if JSON has no such number.
+func numberText(y *yaml.Node) string {
+	if rawjson.IsNumber(y.Value) {
+		return y.Value
+	}
+	var i int64
+	if y.Decode(&i) == nil && y.ShortTag() == "!!int" {
+		return strconv.FormatInt(i, 10)
+	}
+	var n uint64
+	if y.Decode(&n) == nil && y.ShortTag() == "!!int" {
+		return strconv.FormatUint(n, 10)
+	}
+	var f float64
+	if y.Decode(&f) != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+		return ""
+	}
+	return string(rawjson.AppendFloat(nil, f))
+}
