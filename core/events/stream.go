@@ -110,16 +110,25 @@ func (s *stream) readPage(ctx context.Context) error {
 	sub := s.subscription()
 	// What was buffered until now and is not stored speaks of a time that the page will have passed.
 	sub.dropLiveOnly()
-	page, err := s.reader.Events(ctx, s.subject, s.after, pageSize)
+	after := s.after
+	if !s.read && after > 0 {
+		after-- // the first read takes in the event the caller saw last: it may have been the last one
+	}
+	page, err := s.reader.Events(ctx, s.subject, after, pageSize)
 	if err != nil {
 		return err
 	}
-	if len(page) == 0 && !s.read && s.after > 0 {
+	live := len(page) < pageSize
+	if len(page) > 0 && page[0].Seq == s.after {
+		s.ended = s.isLast(page[0])
+		page = page[1:]
+	}
+	if len(page) == 0 && !s.read && s.after > 0 && !s.ended {
 		if s.ended, err = s.wasLast(ctx); err != nil {
 			return err
 		}
 	}
-	s.page, s.read, s.live = page, true, len(page) < pageSize
+	s.page, s.read, s.live = page, true, live
 	return nil
 }
 
