@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gorilla/websocket"
+
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
 
@@ -103,6 +105,23 @@ func (e *ConnectError) Error() string {
 // CONFLICT: this session is now held by another connection, and two would drive each other out for ever.
 var permanentCodes = map[string]bool{
 	"VALIDATION_ERROR": true, "UNAUTHORIZED": true, "FORBIDDEN": true, "CONFLICT": true,
+}
+
+// finalCloseCodes are the codes of close frames after which a reconnect is in vain or unwanted. All other ends
+// of a connection, a server that restarts among them, are followed by a reconnect.
+var finalCloseCodes = map[int]string{
+	4400: "VALIDATION_ERROR", // a bad registration, or too many bad frames
+	4403: "FORBIDDEN",        // an operator disconnected the agent
+	4409: "CONFLICT",         // another connection resumed this session
+}
+
+// closeRefusal returns the error that the end of a connection ends Run with, or nil if a reconnect may help.
+func closeRefusal(err error) *ConnectError {
+	var closed *websocket.CloseError
+	if !errors.As(err, &closed) || finalCloseCodes[closed.Code] == "" {
+		return nil
+	}
+	return &ConnectError{Code: finalCloseCodes[closed.Code], Message: closed.Text}
 }
 
 // refusal returns the error that a fatal error frame ends Run with, or nil if a reconnect may help.

@@ -145,6 +145,9 @@ func (s *session) register() error {
 	}
 	for {
 		if err := s.read(); err != nil {
+			if refused := closeRefusal(err); refused != nil {
+				return refused
+			}
 			return fmt.Errorf("register: %w", err)
 		}
 		switch p := &s.frame.Payload; s.frame.Type {
@@ -206,8 +209,8 @@ func (s *session) serve(ctx, work context.Context) error {
 	close(s.dead)
 	_ = s.ws.Close()
 	pump.Wait()
-	if s.fatal != nil {
-		return s.fatal
+	if refused := closeRefusal(err); refused != nil {
+		return refused
 	}
 	return err
 }

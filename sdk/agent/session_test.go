@@ -109,7 +109,6 @@ func TestAgent_StopWhileDisconnected(t *testing.T) {
 	lost := make(chan struct{}, 1000)
 	a, err := agent.New(agent.Options{
 		URL: url, Name: "n", Capabilities: []string{"c"}, Handler: echo, ReconnectMin: time.Millisecond,
-		DialContext: nil,
 		Logger: slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
 			select {
 			case lost <- struct{}{}:
@@ -329,6 +328,23 @@ func TestAgent_Refused(t *testing.T) {
 		var refused *agent.ConnectError
 		if err := a.end(); !errors.As(err, &refused) || refused.Code != "CONFLICT" {
 			t.Errorf("Run: %v", err)
+		}
+	})
+	t.Run("ByAnOperator", func(t *testing.T) {
+		srv := newServer(t, agenttest.Options{})
+		a := run(t, srv, echo)
+		must(t, accept(t, srv).Close(4403, "disconnected by an operator"))
+		var refused *agent.ConnectError
+		if err := a.end(); !errors.As(err, &refused) || refused.Message != "disconnected by an operator" {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	t.Run("NotByARestart", func(t *testing.T) {
+		srv := newServer(t, agenttest.Options{})
+		run(t, srv, echo)
+		must(t, accept(t, srv).Close(websocket.CloseServiceRestart, "the server stops"))
+		if c := accept(t, srv); !c.Registered.Resumed {
+			t.Error("not resumed")
 		}
 	})
 	t.Run("WrongSubprotocol", func(t *testing.T) {

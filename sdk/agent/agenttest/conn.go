@@ -22,6 +22,7 @@ type Conn struct {
 
 	mu      sync.Mutex // guards all below
 	frames  []protocol.Envelope
+	pongs   int
 	ended   bool
 	err     error         // why it ended
 	changed chan struct{} // closed and replaced at each change
@@ -71,6 +72,42 @@ func (c *Conn) Drop() { _ = c.ws.NetConn().Close() }
 // Close closes the connection with a close frame.
 func (c *Conn) Close(code int, text string) error {
 	return c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, text), time.Now().Add(time.Second))
+}
+
+// Sync waits until the agent has read all that was sent before: it sends a ping and waits for its answer.
+func (c *Conn) Sync(ctx context.Context) error {
+	c.mu.Lock()
+	want := c.pongs + 1
+	c.mu.Unlock()
+	if err := c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	for {
+		c.mu.Lock()
+		done, ended, err, changed := c.pongs >= want, c.ended, c.err, c.changed
+		c.mu.Unlock()
+		switch {
+		case done:
+			return nil
+		case ended:
+			return fmt.Errorf("no pong, the connection ended: %w", err)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("no pong: %w", ctx.Err())
+		}
+	}
+}
+
+// pong counts an answered ping. It runs on the reading goroutine.
+func (c *Conn) pong(string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pongs++
+	close(c.changed)
+	c.changed = make(chan struct{})
+	return nil
 }
 
 // Next waits for a frame of a type, takes it out of the record, and decodes its payload into v unless v is

@@ -108,6 +108,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := &Conn{ws: ws, changed: make(chan struct{})}
+	ws.SetPongHandler(c.pong)
 	s.mu.Lock()
 	select {
 	case <-s.closed:

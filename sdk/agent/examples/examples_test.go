@@ -1,0 +1,341 @@
+// Package examples_test runs the example agents of every language against a scripted server and holds them
+// to the same promises. A language whose runtime is missing is skipped, unless WARDROOM_REQUIRE_REAL is 1.
+package examples_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agent/agenttest"
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
+)
+
+// patience bounds every wait; nothing waits for it to pass. Interpreters start slowly on a busy machine.
+const patience = 60 * time.Second
+
+// languages are the examples: build returns the command that runs one, without its flags.
+var languages = []struct {
+	name  string
+	build func(t *testing.T) []string
+	// think is the flag value for half a second.
+	think string
+}{
+	{"go", buildGo, "500ms"},
+	{"python", buildPython, "0.5"},
+	{"typescript", buildTypeScript, "0.5"},
+}
+
+func TestExamples(t *testing.T) {
+	for _, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			command := l.build(t)
+			t.Run("Work", func(t *testing.T) { testWork(t, command) })
+			t.Run("Resume", func(t *testing.T) { testResume(t, append(command, "--think", l.think)) })
+			t.Run("Cancel", func(t *testing.T) { testCancel(t, append(command, "--think", l.think)) })
+			t.Run("Refused", func(t *testing.T) { testRefused(t, command) })
+			t.Run("Heartbeat", func(t *testing.T) { testHeartbeat(t, command) })
+		})
+	}
+}
+
+// testWork holds an agent to its answers, and to keeping them until they are acknowledged.
+func testWork(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{Token: "secret"})
+	p := start(t, srv, command)
+	c := accept(t, srv)
+	if c.Register.Resume != nil || !reflect.DeepEqual(c.Register.Capabilities, []string{"urgency"}) ||
+		c.Register.Config.MaxConcurrentTasks != 4 {
+		t.Errorf("registered as %+v", c.Register)
+	}
+	for _, tt := range []struct{ id, text, want string }{
+		{"low", "Thanks, lovely product.", `{"urgency":"low","confidence":0.6}`},
+		{"normal", "My parcel is lost.", `{"urgency":"normal","confidence":0.7}`},
+		{"high", "URGENT: we cannot log in, outage?", `{"urgency":"high","confidence":0.9}`},
+	} {
+		must(t, c.Task(task(tt.id, 1, tt.text)))
+		r := result(t, c)
+		if r.TaskID != tt.id || r.ExecutionID != "exec-"+tt.id || r.Attempt != 1 || !sameJSON(t, r.Result, tt.want) {
+			t.Errorf("%s: got %+v %s, want %s", tt.id, r, r.Result, tt.want)
+		}
+	}
+	must(t, c.Ack("low"))
+	must(t, c.Ack("normal"))
+	must(t, c.Task(task("empty", 1, "")))
+	var e protocol.TaskError
+	next(t, c, protocol.TypeTaskError, &e)
+	if e.TaskID != "empty" || e.Error.Code != "AGENT_ERROR" || e.Error.Message != "input.text is missing" || e.Retryable {
+		t.Errorf("got %+v", e)
+	}
+	must(t, c.Ack("empty"))
+	must(t, c.Task(task("low", 2, "Thanks, lovely product."))) // acknowledged before: answered from memory
+	if r := result(t, c); r.TaskID != "low" || r.Attempt != 2 {
+		t.Errorf("got %+v", r)
+	}
+	must(t, c.Ack("low"))
+	must(t, c.Task(task("last", 1, "fine"))) // after its answer, the acknowledgements were read
+	result(t, c)
+
+	first := c.Registered
+	c.Drop()
+	c = accept(t, srv)
+	want := &protocol.Resume{AgentID: first.AgentID, Token: first.ResumeToken, Tasks: []string{"high", "last"}}
+	if !reflect.DeepEqual(c.Register.Resume, want) {
+		t.Errorf("resume %+v, want %+v", c.Register.Resume, want)
+	}
+	again := map[string]bool{result(t, c).TaskID: true, result(t, c).TaskID: true}
+	if !again["high"] || !again["last"] {
+		t.Errorf("sent again %v", again)
+	}
+	p.terminate(t)
+	next(t, c, protocol.TypeDisconnect, nil)
+	if err := p.wait(); err != nil {
+		t.Errorf("exit: %v", err)
+	}
+}
+
+// testResume cuts the connection in the middle of a task: with a resume the task goes on, without it ends.
+func testResume(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{Token: "secret"})
+	start(t, srv, command)
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1, "all is lost")))
+	must(t, c.Task(task("t1", 2, "all is lost"))) // the same again while it runs: only the attempt counts
+	c = reconnect(t, srv, c)
+	if c.Register.Resume == nil || !c.Registered.Resumed {
+		t.Fatalf("resume %+v", c.Register.Resume)
+	}
+	if got := c.Register.Resume.Tasks; !reflect.DeepEqual(got, []string{"t1"}) {
+		t.Errorf("resume lists %v", got)
+	}
+	if r := result(t, c); r.TaskID != "t1" || r.Attempt != 2 {
+		t.Errorf("got %+v", r)
+	}
+	must(t, c.Ack("t1"))
+
+	must(t, c.Task(task("t2", 1, "down")))
+	srv.Forget()
+	c = reconnect(t, srv, c)
+	if c.Registered.Resumed {
+		t.Fatal("resumed")
+	}
+	must(t, c.Task(task("t3", 1, "down")))
+	if r := result(t, c); r.TaskID != "t3" {
+		t.Errorf("got a result of %s, which was given to others", r.TaskID)
+	}
+}
+
+// reconnect cuts the connection once the agent has read what was sent, and returns the next one.
+func reconnect(t *testing.T, srv *agenttest.Server, c *agenttest.Conn) *agenttest.Conn {
+	t.Helper()
+	must(t, c.Sync(testContext(t)))
+	c.Drop()
+	return accept(t, srv)
+}
+
+func testCancel(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{Token: "secret"})
+	start(t, srv, command)
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1, "x")))
+	must(t, c.Cancel("t1", "not needed"))
+	must(t, c.Task(task("t2", 1, "x")))
+	if r := result(t, c); r.TaskID != "t2" {
+		t.Errorf("got a result of %s, which was cancelled", r.TaskID)
+	}
+	if types := c.Types(); len(types) != 0 {
+		t.Errorf("reported too: %v", types)
+	}
+}
+
+// testRefused holds an agent to giving up where trying again is in vain.
+func testRefused(t *testing.T, command []string) {
+	t.Run("Credential", func(t *testing.T) {
+		srv := newServer(t, agenttest.Options{Token: "another"})
+		wantExit(t, start(t, srv, command), 1)
+	})
+	t.Run("Registration", func(t *testing.T) {
+		srv := newServer(t, agenttest.Options{Refuse: func(protocol.Register) *protocol.Error {
+			return &protocol.Error{Code: "FORBIDDEN", Message: "not you", Fatal: true}
+		}})
+		wantExit(t, start(t, srv, command), 1)
+	})
+	t.Run("Disconnected", func(t *testing.T) {
+		srv := newServer(t, agenttest.Options{})
+		p := start(t, srv, command)
+		must(t, accept(t, srv).Close(4403, "disconnected by an operator"))
+		wantExit(t, p, 1)
+	})
+}
+
+func testHeartbeat(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{Heartbeat: 20 * time.Millisecond})
+	start(t, srv, command)
+	c := accept(t, srv)
+	for range 3 {
+		var h protocol.Heartbeat
+		next(t, c, protocol.TypeHeartbeat, &h)
+		if h.Status != protocol.StatusHealthy || h.ActiveTasks != 0 {
+			t.Errorf("got %+v", h)
+		}
+	}
+}
+
+func task(id string, attempt int, text string) protocol.Task {
+	input, _ := json.Marshal(map[string]string{"text": text})
+	return protocol.Task{
+		TaskID: id, ExecutionID: "exec-" + id, PatternName: "p", PatternVersion: "1.0.0", Capability: "urgency",
+		Input: input, Timeout: 30000, Priority: "normal", Attempt: attempt,
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sameJSON(t *testing.T, got json.RawMessage, want string) bool {
+	t.Helper()
+	var g, w any
+	must(t, json.Unmarshal(got, &g))
+	must(t, json.Unmarshal([]byte(want), &w))
+	return reflect.DeepEqual(g, w)
+}
+
+func testContext(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func newServer(t *testing.T, opts agenttest.Options) *agenttest.Server {
+	t.Helper()
+	srv := agenttest.NewServer(opts)
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+func accept(t *testing.T, srv *agenttest.Server) *agenttest.Conn {
+	t.Helper()
+	c, err := srv.Accept(testContext(t))
+	must(t, err)
+	return c
+}
+
+func next(t *testing.T, c *agenttest.Conn, typ protocol.Type, v any) {
+	t.Helper()
+	_, err := c.Next(testContext(t), typ, v)
+	must(t, err)
+}
+
+func result(t *testing.T, c *agenttest.Conn) protocol.TaskResult {
+	t.Helper()
+	var r protocol.TaskResult
+	next(t, c, protocol.TypeTaskResult, &r)
+	return r
+}
+
+// process is a running example. Its output is shown when the test fails.
+type process struct {
+	cmd  *exec.Cmd
+	wait func() error
+}
+
+func start(t *testing.T, srv *agenttest.Server, command []string) *process {
+	t.Helper()
+	args := append(command[1:len(command):len(command)], "--server", srv.URL, "--name", "example")
+	cmd := exec.Command(command[0], args...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Env = append(os.Environ(), "WARDROOM_TOKEN=secret", "PYTHONDONTWRITEBYTECODE=1")
+	must(t, cmd.Start())
+	p := &process{cmd: cmd, wait: sync.OnceValue(cmd.Wait)}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may be gone
+		_ = p.wait()
+		if t.Failed() {
+			t.Logf("output of %v:\n%s", cmd.Args, out.Bytes())
+		}
+	})
+	return p
+}
+
+func (p *process) terminate(t *testing.T) {
+	t.Helper()
+	must(t, p.cmd.Process.Signal(syscall.SIGTERM))
+}
+
+func wantExit(t *testing.T, p *process, code int) {
+	t.Helper()
+	timer := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
+	defer timer.Stop()
+	var exit *exec.ExitError
+	if err := p.wait(); !errors.As(err, &exit) || exit.ExitCode() != code {
+		t.Errorf("exit: %v, want code %d", err, code)
+	}
+}
+
+// missing ends a test whose runtime is not there.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("WARDROOM_REQUIRE_REAL") == "1" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+func buildGo(t *testing.T) []string {
+	bin := filepath.Join(t.TempDir(), "agent")
+	if out, err := exec.Command("go", "build", "-o", bin, "./go").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return []string{bin}
+}
+
+func buildPython(t *testing.T) []string {
+	for _, python := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(python, "-c", "import websockets").Run() == nil {
+			return []string{python, filepath.Join("python", "agent.py")}
+		}
+	}
+	missing(t, "no python3 with the websockets package (Debian: apt-get install python3-websockets)")
+	return nil
+}
+
+func buildTypeScript(t *testing.T) []string {
+	for _, tool := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			missing(t, "%s is not installed (Node 20 or later is needed)", tool)
+		}
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"agent.ts", "package.json", "tsconfig.json"} {
+		data, err := os.ReadFile(filepath.Join("typescript", name))
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
+	}
+	install := exec.Command("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts")
+	install.Dir = dir
+	if out, err := install.CombinedOutput(); err != nil {
+		missing(t, "npm install: %v\n%s", err, out)
+	}
+	compile := exec.Command(filepath.Join(dir, "node_modules", ".bin", "tsc"))
+	compile.Dir = dir
+	if out, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("tsc: %v\n%s", err, out)
+	}
+	return []string{"node", filepath.Join(dir, "dist", "agent.js")}
+}
