@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -47,16 +48,13 @@ func (f *field) set(c *Config, tag, plain string) error {
 		}
 		*ref = plain == "true"
 	case *int:
-		n, err := strconv.ParseInt(plain, 10, 64)
-		if (tag != "" && tag != "!!int") || err != nil {
-			return fmt.Errorf("wants a whole number, not %s", describe(tag, plain))
-		}
-		if err := f.checkNumber(n, func(n int64) string { return strconv.FormatInt(n, 10) }); err != nil {
+		n, err := f.parseInt(tag, plain)
+		if err != nil {
 			return err
 		}
-		*ref = int(n)
+		*ref = n
 	case *int64:
-		if tag != "" && tag != "!!int" && tag != "!!str" {
+		if tag != "" && tag != "!!str" && (tag != "!!int" || !decimal.MatchString(plain)) {
 			return fmt.Errorf("wants a size such as 512k, 10MiB or 4096, not %s", describe(tag, plain))
 		}
 		n, err := ParseSize(plain)
@@ -83,6 +81,21 @@ func (f *field) set(c *Config, tag, plain string) error {
 		return fmt.Errorf("wants a list, not %s", describe(tag, plain))
 	}
 	return nil
+}
+
+// decimal is a whole number as everybody reads it. YAML has more notations: 010 is eight there.
+var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+
+func (f *field) parseInt(tag, plain string) (int, error) {
+	// A number that is too large for an integer has the tag of a float.
+	if (tag != "" && tag != "!!int" && tag != "!!float") || !decimal.MatchString(plain) {
+		return 0, fmt.Errorf("wants a whole number in plain digits, not %s", describe(tag, plain))
+	}
+	n, err := strconv.ParseInt(plain, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s is too large", plain)
+	}
+	return int(n), f.checkNumber(n, func(n int64) string { return strconv.FormatInt(n, 10) })
 }
 
 func (f *field) checkText(text string) error {

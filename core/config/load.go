@@ -65,7 +65,7 @@ func Parse(files []File, opts Options) (*Config, error) {
 		problems = append(problems, d.problems...)
 		c.files = append(c.files, file.Name)
 	}
-	problems = append(problems, c.relations()...)
+	problems = append(problems, c.relations(problems)...)
 	if err := asError(problems, order); err != nil {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func (f *field) schema(defaults *Config) *schemaNode {
 	case *time.Duration:
 		node.Default = f.text(defaults)
 		node.Type = "string"
-		node.Pattern = `^([0-9]+d)?([0-9.]+(ns|us|µs|μs|ms|s|m|h))*$|^([0-9]+d)?0$|` + reference
+		node.Pattern = `^[0-9]+d$|^([0-9]+d)?([0-9.]+(ns|us|µs|μs|ms|s|m|h))+$|^([0-9]+d)?0$|` + reference
 	case *[]string:
 		node.Default = append([]string{}, *ref...)
 		node.Type = "array"

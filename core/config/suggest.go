@@ -7,7 +7,7 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// nearest returns the candidate that text is most likely a misspelling of, or "".
+// nearest returns the candidate that text is most likely a misspelling or the beginning of, or "".
 func nearest(text string, candidates []string) string {
 	best, bestDistance := "", maxDistance(text)+1
 	for _, candidate := range candidates {
@@ -16,7 +16,15 @@ func nearest(text string, candidates []string) string {
 			best, bestDistance = candidate, d
 		}
 	}
-	return best
+	if best != "" || len(text) < 3 {
+		return best
+	}
+	for _, candidate := range candidates {
+		if strings.HasPrefix(strings.ToLower(candidate), strings.ToLower(text)) {
+			return candidate
+		}
+	}
+	return ""
 }
 
 // suggestKey returns the advice for an unknown key in a section ("" is the top): the nearest known key of
@@ -50,8 +58,14 @@ func distance(a, b string) int {
 	return levenshtein.ComputeDistance(strings.ToLower(a), strings.ToLower(b))
 }
 
-// maxDistance is how many edits still make a misspelling rather than another word.
-func maxDistance(text string) int { return max(1, min(3, len(text)/3)) }
+// maxDistance is how many edits still make a misspelling rather than another word. Two swapped letters
+// count as two edits.
+func maxDistance(text string) int {
+	if len(text) < 4 {
+		return 1
+	}
+	return max(2, min(3, len(text)/3))
+}
 
 // children returns the names directly below a section, in the order of the table.
 func children(section string) []string {

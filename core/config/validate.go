@@ -14,7 +14,7 @@ func (c *Config) Validate() error {
 			problems = append(problems, Problem{Key: f.key, Reason: err.Error()})
 		}
 	}
-	return asError(append(problems, c.relations()...), map[string]int{})
+	return asError(append(problems, c.relations(problems)...), map[string]int{})
 }
 
 // valid checks the value that c has for the key.
@@ -49,10 +49,18 @@ var relations = []relation{
 	{low: "streams.heartbeat", high: "streams.maxAge", strict: true, why: "a stream lives longer than one heartbeat"},
 }
 
-// relations reports broken relations, each at the place that was set last, where the operator is at work.
-func (c *Config) relations() []Problem {
+// relations reports broken relations, each at a place that a file set, where the operator is at work. Keys
+// that have a problem of their own are left out: c holds another value than the one that was meant.
+func (c *Config) relations(known []Problem) []Problem {
+	wrong := map[string]bool{}
+	for _, p := range known {
+		wrong[p.Key] = true
+	}
 	var problems []Problem
 	for _, r := range relations {
+		if wrong[r.low] || wrong[r.high] {
+			continue
+		}
 		low, high := findField(r.low), findField(r.high)
 		a, b := low.number(c), high.number(c)
 		if a < b || (a == b && !r.strict) {

@@ -1,0 +1,103 @@
+package config_test
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/core/config"
+)
+
+// everyKeyChanged is a configuration in which each key differs from its default.
+func everyKeyChanged(t *testing.T) *config.Config {
+	t.Helper()
+	c, err := config.Load("testdata/every-key.good.yaml", config.Options{Lookup: noEnv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// The packaged file says (reload) beside a key exactly if Reloadable carries it.
+func TestReloadableIsWhatTheFileSays(t *testing.T) {
+	all := config.Changes(config.Default(), everyKeyChanged(t))
+	data, err := os.ReadFile("../../configs/wardroom.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if keys := regexp.MustCompile(`(?m)^ *#[a-zA-Z]+:`).FindAll(data, -1); len(keys) != len(all) {
+		t.Errorf("every-key.good.yaml changes %d keys of %d", len(all), len(keys))
+	}
+	// What remains after the reloadable part of the new one was taken over waits for a restart.
+	merged := config.Default().With(everyKeyChanged(t).Reloadable())
+	var waiting []string
+	for _, change := range config.Changes(merged, everyKeyChanged(t)) {
+		waiting = append(waiting, change.Key)
+	}
+	want := config.NeedsRestart(config.Default(), everyKeyChanged(t))
+	if !reflect.DeepEqual(waiting, want) {
+		t.Errorf("Reloadable leaves %v, NeedsRestart says %v", waiting, want)
+	}
+	for _, change := range all {
+		if marked := strings.Contains(comment(t, string(data), change.Key), "(reload)"); marked != change.Reloaded {
+			t.Errorf("%s: marked (reload) %v, reloaded %v", change.Key, marked, change.Reloaded)
+		}
+	}
+}
+
+// comment returns the lines of the packaged file that describe a key.
+func comment(t *testing.T, file, key string) string {
+	t.Helper()
+	section, name := "", key[strings.LastIndex(key, ".")+1:]
+	if at := strings.LastIndex(key, "."); at >= 0 {
+		section = key[:at]
+		section = section[strings.LastIndex(section, ".")+1:]
+	}
+	_, rest, ok := strings.Cut(file, section+":\n")
+	text, _, found := strings.Cut(rest, "#"+name+": ")
+	if !ok || !found {
+		t.Fatalf("%s is not in the packaged file", key)
+	}
+	lines := strings.Split(strings.TrimRight(text, " \n"), "\n")
+	from := len(lines)
+	for from > 0 && strings.HasPrefix(strings.TrimSpace(lines[from-1]), "# ") {
+		from--
+	}
+	return strings.Join(lines[from:], "\n")
+}
+
+func TestNeedsRestart(t *testing.T) {
+	prev := mustParse(t, "server: {listen: '127.0.0.1:1'}\nlog: {level: info}\n")
+	next := mustParse(t, "server: {listen: '127.0.0.1:2'}\nlog: {level: debug, format: json}\nengine: {maxActive: 5}\n")
+	if got, want := config.NeedsRestart(prev, next), []string{"server.listen", "log.format"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("NeedsRestart = %v, want %v", got, want)
+	}
+	if got := config.NeedsRestart(prev, prev); got != nil {
+		t.Errorf("NeedsRestart of the same = %v", got)
+	}
+	want := []config.Change{
+		{Key: "server.listen", Old: "127.0.0.1:1", New: "127.0.0.1:2"},
+		{Key: "engine.maxActive", Old: "1024", New: "5", Reloaded: true},
+		{Key: "log.level", Old: "info", New: "debug", Reloaded: true},
+		{Key: "log.format", Old: "auto", New: "json"},
+	}
+	if got := config.Changes(prev, next); !reflect.DeepEqual(got, want) {
+		t.Errorf("Changes = %+v", got)
+	}
+}
+
+func TestReloadableIsACopy(t *testing.T) {
+	c := mustParse(t, "server: {cors: {origins: [https://a.example]}}")
+	c.Reloadable().CORS.Origins[0] = "https://changed.example"
+	if got := c.Server.CORS.Origins[0]; got != "https://a.example" {
+		t.Errorf("the configuration changed to %s", got)
+	}
+}
+
+func TestEmptyListIsNoChange(t *testing.T) {
+	if changes := config.Changes(config.Default(), mustParse(t, "server: {cors: {origins: []}}")); len(changes) != 0 {
+		t.Errorf("changes %v", changes)
+	}
+}
