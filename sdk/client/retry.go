@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -90,5 +91,9 @@ func (c *Client) connectionError(ctx context.Context, err error) error {
 	if errors.As(err, &op) && op.Op == "dial" {
 		sent = false
 	}
-	return &ConnectionError{Server: c.BaseURL(), Sent: sent, Err: unwrapURLError(err)}
+	err = unwrapURLError(err)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF // io.EOF is the name of a stream's proper end
+	}
+	return &ConnectionError{Server: c.BaseURL(), Sent: sent, Err: err}
 }

@@ -1,0 +1,140 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+const (
+	unavailable = `{"error":{"code":"INTERNAL_ERROR","message":"shutting down"}}`
+	noAgents    = `{"error":{"code":"NO_AGENTS","message":"none"}}`
+	limited     = `{"error":{"code":"RATE_LIMITED","message":"slow"}}`
+)
+
+// hangUp drops the connection without an answer.
+func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+func TestRetry(t *testing.T) {
+	minute := client.RetryPolicy{MaxElapsed: time.Minute}
+	execute := func(key string) func(context.Context, *client.Client) error {
+		return func(ctx context.Context, c *client.Client) error {
+			_, err := c.Execute(ctx, client.ExecuteRequest{Pattern: "x", IdempotencyKey: key})
+			return err
+		}
+	}
+	get := func(ctx context.Context, c *client.Client) error { _, err := c.GetExecution(ctx, "e"); return err }
+	cancel := func(ctx context.Context, c *client.Client) error {
+		_, err := c.CancelExecution(ctx, "e", "")
+		return err
+	}
+	ok := answer(200, `{}`)
+	for _, tt := range []struct {
+		name     string
+		policy   client.RetryPolicy
+		handlers []http.HandlerFunc
+		call     func(context.Context, *client.Client) error
+		requests int
+		fails    bool
+	}{
+		{"NotAsked", client.RetryPolicy{}, []http.HandlerFunc{answer(503, unavailable), ok}, get, 1, true},
+		{"Read503", minute, []http.HandlerFunc{answer(503, unavailable), answer(503, unavailable), ok}, get, 3, false},
+		{"Read429", minute, []http.HandlerFunc{answer(429, limited), ok}, get, 2, false},
+		{"Read502", minute, []http.HandlerFunc{answer(502, ""), ok}, get, 2, false},
+		{"ReadHangUp", minute, []http.HandlerFunc{hangUp, ok}, get, 2, false},
+		{"Create503", minute, []http.HandlerFunc{answer(503, unavailable), ok}, execute(""), 2, false},
+		{"Create502", minute, []http.HandlerFunc{answer(502, ""), ok}, execute(""), 1, true},
+		{"CreateHangUp", minute, []http.HandlerFunc{hangUp, ok}, execute(""), 1, true},
+		{"KeyedCreateHangUp", minute, []http.HandlerFunc{hangUp, ok}, execute("k"), 2, false},
+		{"CancelHangUp", minute, []http.HandlerFunc{hangUp, ok}, cancel, 2, false},
+		{"NoAgents", minute, []http.HandlerFunc{answer(503, noAgents), ok}, execute("k"), 1, true},
+		{"NotFound", minute, []http.HandlerFunc{answer(404, "{}"), ok}, get, 1, true},
+		{"Internal", minute, []http.HandlerFunc{answer(500, "{}"), ok}, get, 1, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newServer(t, tt.handlers...)
+			// Without kept connections net/http has no reason to repeat anything by itself.
+			opts, _ := noWait(client.Options{Retry: tt.policy, HTTPClient: &http.Client{
+				Transport: &http.Transport{DisableKeepAlives: true},
+			}})
+			err := tt.call(t.Context(), newClient(t, s.URL, opts))
+			if (err != nil) != tt.fails {
+				t.Errorf("err = %v", err)
+			}
+			if got := len(s.seen()); got != tt.requests {
+				t.Errorf("%d requests, want %d", got, tt.requests)
+			}
+		})
+	}
+}
+
+func TestRetryPauses(t *testing.T) {
+	s := newServer(t, answer(503, unavailable))
+	opts, pauses := noWait(client.Options{Retry: client.RetryPolicy{
+		MaxElapsed: 10 * time.Second, Base: 100 * time.Millisecond, Max: time.Second,
+	}})
+	_, err := newClient(t, s.URL, opts).GetExecution(t.Context(), "e")
+	if client.CodeOf(err) != client.CodeInternal {
+		t.Fatalf("err = %v", err)
+	}
+	var total time.Duration
+	for i, p := range pauses() {
+		longest := min(100*time.Millisecond<<min(i, 10), time.Second)
+		if p < longest/2 || p > longest {
+			t.Errorf("pause %d is %s, want %s to %s", i, p, longest/2, longest)
+		}
+		total += p
+	}
+	if total > 10*time.Second || total < 8*time.Second {
+		t.Errorf("tried for %s", total)
+	}
+}
+
+func TestRetryAfterIsRespected(t *testing.T) {
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "20")
+		answer(429, limited)(w, r)
+	}, answer(200, `{}`))
+	opts, pauses := noWait(client.Options{Retry: client.RetryPolicy{MaxElapsed: time.Minute}})
+	if _, err := newClient(t, s.URL, opts).GetExecution(t.Context(), "e"); err != nil {
+		t.Fatal(err)
+	}
+	if got := pauses(); len(got) != 1 || got[0] != 20*time.Second {
+		t.Errorf("pauses = %v", got)
+	}
+}
+
+func TestConnectionRefused(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	opts, pauses := noWait(client.Options{Retry: client.RetryPolicy{MaxElapsed: time.Second}})
+	// A creation without a key is repeated too: it never left.
+	_, err = newClient(t, "http://"+address, opts).Execute(t.Context(), client.ExecuteRequest{Pattern: "x"})
+	var conn *client.ConnectionError
+	if !errors.As(err, &conn) || conn.Sent || len(pauses()) == 0 {
+		t.Errorf("err = %v after %d pauses", err, len(pauses()))
+	}
+}
+
+func TestCallersEndIsNotAConnectionError(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := newServer(t, func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	})
+	_, err := newClient(t, s.URL, client.Options{Retry: client.RetryPolicy{MaxElapsed: time.Hour}}).GetExecution(ctx, "e")
+	if !errors.Is(err, context.Canceled) || client.Unreachable(err) {
+		t.Errorf("err = %v", err)
+	}
+}
