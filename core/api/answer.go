@@ -1,0 +1,108 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// answer is what a handler returns.
+type answer struct {
+	status     int
+	location   string
+	body       any    // encoded as JSON, unless raw is set
+	raw        []byte // the body as it is; aliases nothing that changes
+	typ        string // content type of raw; empty: JSON
+	retryAfter []string
+	replayed   bool
+}
+
+func ok(body any) answer { return answer{status: http.StatusOK, body: body} }
+
+func created(location string, body any) answer {
+	return answer{status: http.StatusCreated, location: location, body: body}
+}
+
+func accepted(location string, body any) answer {
+	return answer{status: http.StatusAccepted, location: location, body: body}
+}
+
+// appender is implemented by the bodies of busy operations, which encode themselves without reflection.
+type appender interface {
+	appendJSON(b []byte) []byte
+}
+
+var buffers = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, 4096)) }}
+
+// maxPooled keeps one large answer from staying in memory for good.
+const maxPooled = 1 << 20
+
+func putBuffer(b *bytes.Buffer) {
+	if b.Cap() <= maxPooled {
+		b.Reset()
+		buffers.Put(b)
+	}
+}
+
+// encode writes a body as JSON.
+func encode(buf *bytes.Buffer, body any) {
+	if a, ok := body.(appender); ok {
+		buf.Write(a.appendJSON(buf.AvailableBuffer()))
+		return
+	}
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(body); err != nil {
+		panic(err) // bodies are our own types; the recovery of serve makes it a 500
+	}
+	buf.Truncate(buf.Len() - 1) // the encoder's newline
+}
+
+func (c *call) respond(a answer) { writeAnswer(c.w, a) }
+
+// writeAnswer sends an answer in one write with its length.
+func writeAnswer(w http.ResponseWriter, a answer) {
+	h := w.Header()
+	if a.location != "" {
+		h["Location"] = []string{a.location}
+	}
+	if a.retryAfter != nil {
+		h["Retry-After"] = a.retryAfter
+	}
+	if a.replayed {
+		h["Idempotent-Replayed"] = replayed
+	}
+	body := a.raw
+	if body == nil && a.body != nil {
+		buf := buffers.Get().(*bytes.Buffer)
+		defer putBuffer(buf)
+		encode(buf, a.body)
+		body = buf.Bytes()
+	}
+	if body == nil {
+		w.WriteHeader(a.status)
+		return
+	}
+	if a.typ != "" {
+		h["Content-Type"] = []string{a.typ}
+	} else {
+		h["Content-Type"] = jsonType
+	}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(a.status)
+	// A failed write means that the client left; there is nobody to tell.
+	_, _ = w.Write(body)
+}
+
+// bytesOf renders the body of an answer into memory of its own.
+func (a answer) bytesOf() []byte {
+	if a.raw != nil || a.body == nil {
+		return a.raw
+	}
+	buf := buffers.Get().(*bytes.Buffer)
+	defer putBuffer(buf)
+	encode(buf, a.body)
+	return bytes.Clone(buf.Bytes())
+}

@@ -1,0 +1,139 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// readBody reads the request's body, checks its size and type, and leaves decoding to the handler. The
+// buffer is not pooled: raw values of it live on in the services.
+func (c *call) readBody() error {
+	spec := c.route.Body
+	if spec == nil {
+		if c.r.ContentLength > 0 && c.route.Method != http.MethodGet && c.route.Method != "" {
+			return core.Invalid("body", "this operation takes no body")
+		}
+		return nil
+	}
+	limit := c.config.MaxBody
+	if spec.Limit == "definition" {
+		// Room for the JSON around a definition and its escapes; the text itself is measured after.
+		limit = min(limit, 2*c.config.MaxDefinition+64<<10)
+	}
+	data, err := c.readAll(limit)
+	if err != nil {
+		return err
+	}
+	if len(data) == 0 {
+		if spec.Optional {
+			return nil
+		}
+		return core.Invalid("body", "is required")
+	}
+	c.body, c.hasBody = data, true
+	return c.checkType(spec)
+}
+
+func tooLarge(what string, limit int64) error {
+	reason := fmt.Sprintf("must be at most %d bytes", limit)
+	return withStatus(http.StatusRequestEntityTooLarge, &core.Error{
+		Code: core.CodeValidation, Message: what + ": " + reason,
+		Details: map[string]any{"field": what, "reason": reason, "limit": limit},
+	})
+}
+
+func (c *call) readAll(limit int64) ([]byte, error) {
+	length := c.r.ContentLength
+	if length > limit {
+		return nil, tooLarge("body", limit)
+	}
+	if length == 0 {
+		return nil, nil
+	}
+	var data []byte
+	var err error
+	// A stated length is believed up to a megabyte: beyond, memory is taken as bytes arrive.
+	if length > 0 && length <= 1<<20 {
+		data = make([]byte, length)
+		_, err = io.ReadFull(c.r.Body, data)
+	} else {
+		data, err = io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
+	}
+	var over *http.MaxBytesError
+	switch {
+	case errors.As(err, &over):
+		return nil, tooLarge("body", limit)
+	case err != nil:
+		return nil, core.Invalid("body", "broke off before its end").WithCause(err)
+	}
+	return data, nil
+}
+
+// checkType accepts what the route takes, in UTF-8.
+func (c *call) checkType(spec *Body) error {
+	given, one := single(c.r.Header, "Content-Type")
+	if given == "application/json" { // nearly every request
+		return nil
+	}
+	accepted := "application/json"
+	if spec.YAML {
+		accepted += " or application/x-yaml"
+	}
+	refuse := func(format string, args ...any) error {
+		reason := fmt.Sprintf(format, args...)
+		return withStatus(http.StatusUnsupportedMediaType, &core.Error{
+			Code: core.CodeValidation, Message: "Content-Type: " + reason,
+			Details: map[string]any{"field": "Content-Type", "reason": reason},
+		})
+	}
+	if given == "" || !one {
+		return refuse("must be given once, as %s", accepted)
+	}
+	media, params, err := mime.ParseMediaType(given)
+	if err != nil {
+		return refuse("is malformed; %s is expected", accepted)
+	}
+	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		return refuse("the charset must be utf-8, not %s", clip(charset))
+	}
+	if media == "application/json" || spec.YAML && isYAML(media) {
+		return nil
+	}
+	return refuse("must be %s, not %s", accepted, clip(media))
+}
+
+func isYAML(media string) bool {
+	return media == "application/x-yaml" || media == "application/yaml" || media == "text/yaml"
+}
+
+// yaml tells whether the body is YAML text; the type was checked before.
+func (c *call) yaml() bool {
+	media, _, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	return isYAML(media)
+}
+
+// decode reads a JSON body; no body leaves into as it is.
+func (c *call) decode(into any) error {
+	if !c.hasBody {
+		return nil
+	}
+	return decodeJSON(c.body, into)
+}
+
+// source reads a YAML body.
+func (c *call) source() (string, error) {
+	if int64(len(c.body)) > c.config.MaxDefinition {
+		return "", tooLarge("definition", c.config.MaxDefinition)
+	}
+	if !utf8.Valid(c.body) {
+		return "", core.Invalid("definition", "must be valid UTF-8")
+	}
+	return string(c.body), nil
+}

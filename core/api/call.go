@@ -1,0 +1,178 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// call is one request on its way through its route. It is pooled: nothing may keep it after serve.
+type call struct {
+	s         *Server
+	route     *boundRoute
+	config    *Config
+	gc        *gin.Context
+	w         gin.ResponseWriter
+	r         *http.Request
+	id        string // request id
+	principal core.Principal
+	ctx       context.Context // the request's, with the principal
+	query     query
+	body      []byte
+	hasBody   bool
+	params    [2]string
+}
+
+var calls = sync.Pool{New: func() any { return new(call) }}
+
+// serve runs one request through its route. It is the one place where a request gets its id, headers,
+// principal and authorization, and where its errors and panics end.
+func (s *Server) serve(gc *gin.Context, route *boundRoute) {
+	began := s.opts.Clock.Now()
+	c := calls.Get().(*call)
+	*c = call{s: s, route: route, config: s.config.Load(), gc: gc, w: gc.Writer, r: gc.Request}
+	defer func() {
+		if p := recover(); p != nil {
+			s.recovered(c, p)
+		}
+		took := s.opts.Clock.Now().Sub(began)
+		if route.Stream != nil {
+			took = -1
+		}
+		route.observe(c.w.Status(), took)
+		*c = call{}
+		calls.Put(c)
+	}()
+	c.identify()
+	if err := c.run(); err != nil {
+		c.fail(err)
+	}
+}
+
+// recovered ends a request whose handler panicked. A stream that has begun is cut, since its reader could
+// not tell a broken answer from a whole one.
+func (s *Server) recovered(c *call, p any) {
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	s.opts.Metrics.Panicked()
+	s.log.Error("request panicked", "request", c.id, "operation", c.route.OperationID, "panic", p,
+		"stack", string(debug.Stack()))
+	if c.w.Written() {
+		panic(http.ErrAbortHandler)
+	}
+	c.respond(errorAnswer(core.Errorf(core.CodeInternal, "internal error"), c.id))
+}
+
+// run does everything up to the answer.
+func (c *call) run() error {
+	if err := c.checkOrigin(); err != nil {
+		return err
+	}
+	if err := c.admit(); err != nil {
+		return err
+	}
+	if err := c.readParams(); err != nil {
+		return err
+	}
+	if err := c.readQuery(); err != nil {
+		return err
+	}
+	if err := c.readBody(); err != nil {
+		return err
+	}
+	if c.route.Stream != nil {
+		return c.route.Stream(c)
+	}
+	if c.route.Creates {
+		if key, err := c.idempotencyKey(); err != nil {
+			return err
+		} else if key != "" {
+			return c.once(key)
+		}
+	}
+	a, err := c.route.Handle(c)
+	if err != nil {
+		return err
+	}
+	c.respond(a)
+	return nil
+}
+
+// admit finds out who calls and whether they may.
+func (c *call) admit() error {
+	c.principal = core.Anonymous
+	o := &c.s.opts
+	open := c.route.Public != nil && c.route.Public(*c.config)
+	if !open && o.Authenticate != nil {
+		p, err := o.Authenticate(c.r)
+		if err != nil {
+			return err
+		}
+		c.principal = p
+	}
+	c.ctx = core.WithPrincipal(c.r.Context(), c.principal)
+	if open || o.Authorize == nil {
+		return nil
+	}
+	access := Access{Action: c.route.Action, Resource: c.route.Resource, Scope: c.route.Scope}
+	if len(c.route.paramNames) > 0 {
+		access.ID, _ = c.unescaped(c.route.paramNames[0])
+	}
+	return o.Authorize(c.ctx, c.principal, access)
+}
+
+// maxName bounds a name or id in a path, in bytes.
+const maxName = 256
+
+// readParams takes the parameters out of the path.
+func (c *call) readParams() error {
+	for i, name := range c.route.paramNames {
+		value, ok := c.unescaped(name)
+		switch {
+		case !ok || !utf8.ValidString(value):
+			return core.Invalid(name, "must be percent-encoded UTF-8")
+		case len(value) > maxName:
+			return core.Invalid(name, "must be at most %d bytes, not %d", maxName, len(value))
+		}
+		for _, r := range value {
+			if r < 0x20 || r == 0x7f {
+				return core.Invalid(name, "must not hold control characters")
+			}
+		}
+		c.params[i] = value
+	}
+	return nil
+}
+
+// unescaped returns a path parameter. The router matched the escaped path only if it differs from the
+// plain one, so it must not be unescaped twice.
+func (c *call) unescaped(name string) (string, bool) {
+	value := c.gc.Param(name)
+	if c.r.URL.RawPath == "" {
+		return value, true
+	}
+	plain, err := url.PathUnescape(value)
+	return plain, err == nil
+}
+
+// param returns a path parameter.
+func (c *call) param(name string) string {
+	for i, have := range c.route.paramNames {
+		if have == name {
+			return c.params[i]
+		}
+	}
+	panic("api: route " + c.route.OperationID + " has no path parameter " + name)
+}
+
+// detached returns a context with the request's values that outlives it: a client that leaves must not
+// undo work that it was about to be given, nor stop an execution.
+func (c *call) detached() context.Context { return context.WithoutCancel(c.ctx) }

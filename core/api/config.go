@@ -1,0 +1,48 @@
+package api
+
+import "time"
+
+// Config is the part of the API that an operator sets. All of it may change while the server runs.
+type Config struct {
+	MaxBody        int64         // bytes of a request body; default 10 MiB
+	MaxDefinition  int64         // bytes of a pattern definition; default 1 MiB
+	MaxBatchInputs int           // items of a batch; default 1000
+	MaxStreams     int           // event streams open at once; default 20000
+	CORSOrigins    []string      // origins of other sites that may call, or "*"; default none
+	Heartbeat      time.Duration // between heartbeat comments of a stream; default 15 s
+	StreamMaxAge   time.Duration // after which a stream ends and its reader comes back; default 1 h
+	WriteTimeout   time.Duration // for one write to a stream; default 5 s
+	MetricsPublic  bool          // metrics and detailed health need no credential
+}
+
+// DefaultConfig returns the defaults.
+func DefaultConfig() Config {
+	return Config{
+		MaxBody:        10 << 20,
+		MaxDefinition:  1 << 20,
+		MaxBatchInputs: 1000,
+		MaxStreams:     20000,
+		Heartbeat:      15 * time.Second,
+		StreamMaxAge:   time.Hour,
+		WriteTimeout:   5 * time.Second,
+	}
+}
+
+// withDefaults fills fields that are zero.
+func (c Config) withDefaults() Config {
+	d := DefaultConfig()
+	fill(&c.MaxBody, d.MaxBody)
+	fill(&c.MaxDefinition, d.MaxDefinition)
+	fill(&c.MaxBatchInputs, d.MaxBatchInputs)
+	fill(&c.MaxStreams, d.MaxStreams)
+	fill(&c.Heartbeat, d.Heartbeat)
+	fill(&c.StreamMaxAge, d.StreamMaxAge)
+	fill(&c.WriteTimeout, d.WriteTimeout)
+	return c
+}
+
+func fill[T int | int64 | time.Duration](field *T, value T) {
+	if *field <= 0 {
+		*field = value
+	}
+}

@@ -1,0 +1,69 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// checkOrigin refuses what a browser sends on behalf of another site, unless the operator listed it. With
+// no authentication on loopback this is what keeps a web page from driving the service.
+func (c *call) checkOrigin() error {
+	origin := c.r.Header.Get("Origin")
+	if origin == "" || sameOrigin(origin, c.r.Host) {
+		return nil
+	}
+	if !allowedOrigin(c.config, origin) {
+		return &core.Error{
+			Code:    core.CodeForbidden,
+			Message: "requests from the origin " + clip(origin) + " are refused; server.cors.origins lists those that are not",
+			Details: map[string]any{"action": c.route.Action},
+		}
+	}
+	h := c.w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers",
+		"Location, Retry-After, X-Request-Id, X-Service-Version, Idempotent-Replayed")
+	h.Add("Vary", "Origin")
+	return nil
+}
+
+// preflight answers a browser that asks whether it may send a request.
+func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h["X-Service-Version"] = s.versionHeader
+	h["X-Content-Type-Options"] = nosniff
+	h["Cache-Control"] = noStore
+	h.Add("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
+	origin := r.Header.Get("Origin")
+	if !sameOrigin(origin, r.Host) && !allowedOrigin(s.config.Load(), origin) {
+		id := s.opts.IDs.New(core.PrefixRequest)
+		h["X-Request-Id"] = []string{id}
+		writeAnswer(w, errorAnswer(&core.Error{
+			Code:    core.CodeForbidden,
+			Message: "requests from the origin " + clip(origin) + " are refused",
+			Details: map[string]any{"action": "preflight"},
+		}, id))
+		return
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+	h.Set("Access-Control-Allow-Headers",
+		"Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id")
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// sameOrigin tells whether an origin is the host that the request was sent to.
+func sameOrigin(origin, host string) bool {
+	_, from, ok := strings.Cut(origin, "://")
+	return ok && strings.EqualFold(from, host)
+}
+
+func allowedOrigin(config *Config, origin string) bool {
+	return slices.ContainsFunc(config.CORSOrigins, func(o string) bool {
+		return o == "*" || strings.EqualFold(o, origin)
+	})
+}

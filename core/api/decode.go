@@ -1,0 +1,199 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// decodeJSON reads a body into the struct that into points to. A body that is no JSON is refused at its
+// first fault; otherwise every problem is reported at once: unknown fields with the nearest known one,
+// wrong types, values out of their bounds, missing required fields. A null is the same as an absent
+// field. Raw values alias data.
+func decodeJSON(data []byte, into any) error {
+	d := decoder{scanner: scanner{data: data}}
+	target := reflect.ValueOf(into).Elem()
+	if k := d.peek(); d.err == nil && k != kindObject {
+		d.problem("body", d.pos, "must be an object, not %s", article(k))
+		d.raw()
+	} else if d.err == nil {
+		d.structure("", target)
+	}
+	d.finish()
+	if d.err != nil {
+		return d.err
+	}
+	return core.InvalidAll("invalid request body", d.problems)
+}
+
+// maxProblems bounds an error answer; the rest is the client's to find in the next try.
+const maxProblems = 50
+
+type decoder struct {
+	scanner
+	problems []core.Problem
+}
+
+func (d *decoder) problem(path string, at int, format string, args ...any) {
+	if len(d.problems) >= maxProblems {
+		return
+	}
+	line, _ := position(d.data, at)
+	d.problems = append(d.problems, core.Problem{Path: path, Line: line, Reason: fmt.Sprintf(format, args...)})
+}
+
+// structure reads an object into a struct.
+func (d *decoder) structure(path string, target reflect.Value) {
+	shape := shapeOf(target.Type())
+	var seen uint64
+	start := d.pos
+	d.object(func(key []byte, at int) {
+		i, ok := shape.byName[string(key)]
+		if !ok {
+			name := clip(string(key))
+			d.problem(join(path, name), at, "unknown field%s", suggest(name, shape.names))
+			d.raw()
+			return
+		}
+		f := &shape.fields[i]
+		if d.peek() == kindNull {
+			d.literal("null")
+			return
+		}
+		if d.err == nil {
+			seen |= 1 << i
+			d.value(join(path, f.name), f, target.Field(f.index))
+		}
+	})
+	if d.err != nil {
+		return
+	}
+	for i := range shape.fields {
+		if f := &shape.fields[i]; f.required && seen&(1<<i) == 0 {
+			d.problem(join(path, f.name), start, "is required")
+		}
+	}
+}
+
+// value reads the value at pos into a field.
+func (d *decoder) value(path string, f *field, target reflect.Value) {
+	at, got := d.pos, d.peek()
+	if d.err != nil {
+		return
+	}
+	if got != f.kind {
+		d.problem(path, at, "must be %s, not %s", article(f.kind), article(got))
+		d.raw()
+		return
+	}
+	switch {
+	case f.raw:
+		target.SetBytes(d.raw())
+	case f.rawList:
+		d.rawList(path, f, target)
+	case f.kind == kindObject && target.Kind() == reflect.Struct:
+		d.structure(path, target)
+	case f.kind == kindObject:
+		if raw := d.raw(); raw != nil {
+			free := map[string]any{}
+			_ = json.Unmarshal(raw, &free) // the scanner found it well-formed
+			target.Set(reflect.ValueOf(free))
+		}
+	case f.kind == kindString:
+		d.text(path, at, f, target)
+	case f.kind == kindBool:
+		target.SetBool(d.data[d.pos] == 't')
+		d.raw()
+	case f.kind == kindNumber:
+		d.integer(path, at, f, target)
+	}
+}
+
+func (d *decoder) rawList(path string, f *field, target reflect.Value) {
+	list := []json.RawMessage{}
+	at := d.pos
+	d.array(func(i int) {
+		from, got := d.pos, d.peek()
+		if d.err != nil {
+			return
+		}
+		if got != kindObject {
+			d.problem(fmt.Sprintf("%s[%d]", path, i), from, "must be an object, not %s", article(got))
+		}
+		list = append(list, d.raw())
+	})
+	if d.err == nil {
+		f.bounds(int64(len(list)), func(format string, args ...any) {
+			d.problem(path, at, format+" items, not %d", append(args, len(list))...)
+		})
+		target.Set(reflect.ValueOf(list))
+	}
+}
+
+func (d *decoder) text(path string, at int, f *field, target reflect.Value) {
+	text := string(d.str())
+	if d.err != nil {
+		return
+	}
+	if len(f.enum) > 0 && !contains(f.enum, text) {
+		d.problem(path, at, "must be one of %s, not %q", strings.Join(f.enum, ", "), clip(text))
+		return
+	}
+	f.bounds(int64(utf8.RuneCountInString(text)), func(format string, args ...any) {
+		d.problem(path, at, format+" characters long", args...)
+	})
+	target.SetString(text)
+}
+
+func (d *decoder) integer(path string, at int, f *field, target reflect.Value) {
+	text := string(d.number())
+	if d.err != nil {
+		return
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		// 1e3 and 2.0 are whole numbers too, as long as they are exact.
+		x, ferr := strconv.ParseFloat(text, 64)
+		if ferr != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+			d.problem(path, at, "must be a whole number, not %s", clip(text))
+			return
+		}
+		n = int64(x)
+	}
+	f.bounds(n, func(format string, args ...any) {
+		d.problem(path, at, format+", not %d", append(args, n)...)
+	})
+	target.SetInt(n)
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func article(k kind) string {
+	switch k {
+	case kindObject, kindArray:
+		return "an " + string(k)
+	case kindNull:
+		return "null"
+	}
+	return "a " + string(k)
+}
+
+func contains(list []string, s string) bool {
+	for _, have := range list {
+		if have == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,261 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+func (s *Server) executionRoutes() []Route {
+	const tag, resource = "executions", "executions"
+	reads := func(r Route) Route {
+		r.Method, r.Tag, r.Resource = http.MethodGet, tag, resource
+		r.Action, r.Scope = "executions.read", "executions:read"
+		return r
+	}
+	writes := func(r Route) Route {
+		r.Method, r.Tag, r.Resource, r.Scope = http.MethodPost, tag, resource, "executions:create"
+		return r
+	}
+	return []Route{
+		writes(Route{
+			Path: "/api/patterns/{name}/execute", OperationID: "executePattern", Action: "executions.create",
+			Summary: "Run a pattern and wait for the outcome, or with async=true return at once.",
+			Description: "A client that leaves does not stop the execution. An execution that fails answers " +
+				"200 with status failed and its error; one that runs over its time answers 408.",
+			Query: []Param{
+				versionParam("Default: the latest."),
+				{Name: "async", Type: ParamBoolean, Default: "false", Doc: "Return at once with 202."},
+			},
+			Body: &Body{JSON: new(executeRequest), Optional: true},
+			Responses: []Response{
+				{Status: 200, Body: outcome{}, Doc: "The execution is over."},
+				{Status: 202, Body: executionAccepted{}, Location: true, Doc: "The execution is stored and goes on."},
+			},
+			Fails: []int{404, 408, 409, 413, 415}, Creates: true, Recover: s.recoverExecute, Handle: s.execute,
+		}),
+		reads(Route{
+			Path: "/api/executions", OperationID: "listExecutions", Summary: "List executions, newest first.",
+			Query: append(pageParams(),
+				Param{Name: "pattern", Type: ParamString, Doc: "Name of the pattern."},
+				Param{Name: "status", Type: ParamString, Enum: executionStatuses(), Doc: "Status."},
+				Param{Name: "since", Type: ParamTime, Doc: "Made at this time or later."},
+				Param{Name: "until", Type: ParamTime, Doc: "Made before this time."}),
+			Responses: []Response{{Status: 200, Body: executionList{}, Doc: "A page of executions."}},
+			Handle:    s.listExecutions,
+		}),
+		reads(Route{
+			Path: "/api/executions/{executionId}", OperationID: "getExecution", Summary: "Get one execution.",
+			Responses: []Response{{Status: 200, Body: executionBody{}, Doc: "The execution."}},
+			Fails:     []int{404}, Handle: s.getExecution,
+		}),
+		writes(Route{
+			Path: "/api/executions/{executionId}/cancel", OperationID: "cancelExecution",
+			Action: "executions.cancel", Summary: "Cancel a pending or running execution.",
+			Body:      &Body{JSON: new(cancelRequest), Optional: true},
+			Responses: []Response{{Status: 200, Body: executionCancelled{}, Doc: "It is cancelled."}},
+			Fails:     []int{404, 409, 413, 415}, Handle: s.cancelExecution,
+		}),
+		writes(Route{
+			Path: "/api/executions/{executionId}/retry", OperationID: "retryExecution",
+			Action: "executions.create", Summary: "Run a finished execution again with the same input.",
+			Body:      &Body{JSON: new(emptyRequest), Optional: true},
+			Responses: []Response{{Status: 202, Body: executionRetried{}, Location: true, Doc: "Stored."}},
+			Fails:     []int{404, 409, 415}, Creates: true, Recover: s.recoverRetry, Handle: s.retryExecution,
+		}),
+		writes(Route{
+			Path: "/api/executions/{executionId}/rerun", OperationID: "rerunExecution",
+			Action:  "executions.create",
+			Summary: "Run a finished execution again from a step, keeping the results before it.",
+			Body:    &Body{JSON: new(rerunRequest), Optional: true},
+			Responses: []Response{
+				{Status: 202, Body: executionRetried{}, Location: true, Doc: "Stored."},
+			},
+			Fails: []int{404, 409, 413, 415}, Creates: true, Recover: s.recoverRetry, Handle: s.rerunExecution,
+		}),
+		reads(Route{
+			Path: "/api/executions/{executionId}/events", OperationID: "listExecutionEvents",
+			Summary: "Read the journal of an execution, oldest first.",
+			Query: []Param{
+				{Name: "since", Type: ParamInteger, Default: "0", Doc: "Only events after this sequence."},
+				{Name: "limit", Type: ParamInteger, Default: "100", Min: 1, Max: core.MaxPageLimit, Doc: "Events at most."},
+			},
+			Responses: []Response{{Status: 200, Body: eventList{}, Doc: "A page of events."}},
+			Fails:     []int{404}, Handle: s.listEvents,
+		}),
+	}
+}
+
+func executionStatuses() []string {
+	list := make([]string, len(core.ExecutionStatuses))
+	for i, s := range core.ExecutionStatuses {
+		list[i] = string(s)
+	}
+	return list
+}
+
+func executionPath(id string) string { return "/api/executions/" + id }
+
+// executeRequest reads the request of execute and execute/stream.
+func (c *call) executeRequest() (core.ExecuteRequest, error) {
+	req := executeRequest{Input: emptyObject}
+	if err := c.decode(&req); err != nil {
+		return core.ExecuteRequest{}, err
+	}
+	return core.ExecuteRequest{
+		Pattern: c.param("name"), Version: c.query.text("version"), Input: req.Input,
+		Options: core.ExecuteOptions{
+			TimeoutMs: req.Options.Timeout, Priority: req.Options.Priority, Metadata: req.Options.Metadata,
+		},
+	}, nil
+}
+
+func (s *Server) execute(c *call) (answer, error) {
+	req, err := c.executeRequest()
+	if err != nil {
+		return answer{}, err
+	}
+	async := c.query.boolean("async")
+	req.RequireAgents = !async
+	e, err := s.opts.Executions.Start(c.detached(), req)
+	if err != nil {
+		return answer{}, err
+	}
+	if async {
+		return executionAcceptedAnswer(e.ID), nil
+	}
+	return s.await(c, e.ID)
+}
+
+// await waits for an execution on behalf of a client. The wait ends when the client leaves; the execution
+// does not.
+func (s *Server) await(c *call, id string) (answer, error) {
+	e, err := s.opts.Executions.Wait(c.ctx, id)
+	if err != nil {
+		return answer{}, withDetail(err, "executionId", id)
+	}
+	if e.Status == core.ExecutionFailed && e.Error != nil && e.Error.Code == core.CodeTimeout {
+		return errorAnswer(&core.Error{
+			Code: core.CodeTimeout, Message: e.Error.Message,
+			Details: map[string]any{"timeoutMs": timeoutOf(e), "executionId": e.ID},
+		}, c.id), nil
+	}
+	return ok(&outcome{e, s.opts.Clock.Now()}), nil
+}
+
+// withDetail names the execution in the details of a passing failure, so that a client can come back to it.
+func withDetail(err error, key, value string) error {
+	e := core.AsError(err)
+	if !e.Unavailable {
+		return err
+	}
+	own := *e
+	own.Details = map[string]any{key: value}
+	for k, v := range e.Details {
+		own.Details[k] = v
+	}
+	return &own
+}
+
+// timeoutOf is the time an execution was given, in milliseconds.
+func timeoutOf(e *core.Execution) int64 {
+	if e.Options.TimeoutMs > 0 {
+		return e.Options.TimeoutMs
+	}
+	return e.Deadline.Sub(e.CreatedAt).Milliseconds()
+}
+
+func executionAcceptedAnswer(id string) answer {
+	path := executionPath(id)
+	return accepted(path, executionAccepted{ExecutionID: id, Status: core.ExecutionPending, StatusURL: path})
+}
+
+func (s *Server) recoverExecute(c *call, id string) (answer, error) {
+	if c.query.boolean("async") {
+		return executionAcceptedAnswer(id), nil
+	}
+	return s.await(c, id)
+}
+
+func (s *Server) getExecution(c *call) (answer, error) {
+	e, err := s.opts.Executions.FindExecution(c.ctx, c.param("executionId"))
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(newExecutionBody(e, s.opts.Clock.Now())), nil
+}
+
+func (s *Server) listExecutions(c *call) (answer, error) {
+	page, err := c.page()
+	if err != nil {
+		return answer{}, err
+	}
+	found, info, err := s.opts.Executions.FindExecutions(c.ctx, core.ExecutionFilter{
+		Pattern: c.query.text("pattern"), Status: core.ExecutionStatus(c.query.text("status")),
+		Since: c.query.time("since"), Until: c.query.time("until"), Page: page,
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(newExecutionList(found, pageOf(page, info), s.opts.Clock.Now())), nil
+}
+
+func (s *Server) cancelExecution(c *call) (answer, error) {
+	var req cancelRequest
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	e, err := s.opts.Executions.Cancel(c.detached(), c.param("executionId"), req.Reason)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(executionCancelled{ExecutionID: e.ID, Status: e.Status, CancelledAt: stamp(e.CancelledAt)}), nil
+}
+
+func (s *Server) retryExecution(c *call) (answer, error) {
+	if err := c.decode(new(emptyRequest)); err != nil {
+		return answer{}, err
+	}
+	e, err := s.opts.Executions.Retry(c.detached(), c.param("executionId"))
+	if err != nil {
+		return answer{}, err
+	}
+	return retriedAnswer(c.param("executionId"), e.ID), nil
+}
+
+func (s *Server) rerunExecution(c *call) (answer, error) {
+	var req rerunRequest
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	e, err := s.opts.Executions.Rerun(c.detached(), c.param("executionId"), req.FromStep)
+	if err != nil {
+		return answer{}, err
+	}
+	return retriedAnswer(c.param("executionId"), e.ID), nil
+}
+
+func retriedAnswer(original, id string) answer {
+	path := executionPath(id)
+	return accepted(path, executionRetried{
+		OriginalExecutionID: original, NewExecutionID: id, Status: core.ExecutionPending, StatusURL: path,
+	})
+}
+
+func (s *Server) recoverRetry(c *call, id string) (answer, error) {
+	return retriedAnswer(c.param("executionId"), id), nil
+}
+
+func (s *Server) listEvents(c *call) (answer, error) {
+	id := c.param("executionId")
+	if _, err := s.opts.Executions.FindExecution(c.ctx, id); err != nil {
+		return answer{}, err
+	}
+	limit := int(c.query.integer("limit"))
+	// One more than asked tells whether there is a next page.
+	found, err := s.opts.Journal.Events(c.ctx, id, uint64(c.query.integer("since")), limit+1)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(newEventList(id, found, limit)), nil
+}

@@ -1,0 +1,241 @@
+package api
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+var emptyObject = json.RawMessage("{}")
+
+// executeRequest runs a pattern.
+type executeRequest struct {
+	Input   json.RawMessage `json:"input" doc:"Checked against the pattern's input. Default: {}." example:"{\"text\":\"hello\"}"`
+	Options executeOptions  `json:"options"`
+}
+
+type executeOptions struct {
+	Timeout  int64          `json:"timeout" check:"min=1" doc:"Milliseconds. Default: the pattern's, else the configured one."`
+	Priority core.Priority  `json:"priority" enum:"low,normal,high,critical" doc:"Default: normal."`
+	Metadata map[string]any `json:"metadata" doc:"Free keys, kept with the execution."`
+}
+
+type cancelRequest struct {
+	Reason string `json:"reason" check:"max=1024"`
+}
+
+type rerunRequest struct {
+	FromStep string `json:"fromStep" check:"max=256" doc:"Id of the first step to run again. Default: the first without a result."`
+}
+
+type emptyRequest struct{}
+
+type executionAccepted struct {
+	ExecutionID string               `json:"executionId"`
+	Status      core.ExecutionStatus `json:"status" enum:"pending"`
+	StatusURL   string               `json:"statusUrl"`
+}
+
+type executionCancelled struct {
+	ExecutionID string               `json:"executionId"`
+	Status      core.ExecutionStatus `json:"status" enum:"cancelled"`
+	CancelledAt *timestamp           `json:"cancelledAt"`
+}
+
+type executionRetried struct {
+	OriginalExecutionID string               `json:"originalExecutionId"`
+	NewExecutionID      string               `json:"newExecutionId"`
+	Status              core.ExecutionStatus `json:"status" enum:"pending"`
+	StatusURL           string               `json:"statusUrl"`
+}
+
+type patternRef struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+type executionError struct {
+	Code    core.Code      `json:"code" enum:"TIMEOUT,NO_AGENTS,AGENT_ERROR,VALIDATION_ERROR,APPROVAL_REJECTED,ESCALATION_FAILED,INTERRUPTED,INTERNAL_ERROR"`
+	Message string         `json:"message"`
+	Details map[string]any `json:"details,omitempty"`
+}
+
+type agentResult struct {
+	ID     string          `json:"id" doc:"Id of the agent."`
+	Step   string          `json:"step,omitempty" doc:"Step of a pattern with several."`
+	Status string          `json:"status,omitempty" doc:"completed, failed, timeout or cancelled."`
+	Result json.RawMessage `json:"result,omitempty" check:"nullable"`
+}
+
+// outcome is the answer to a synchronous execute. It encodes itself: this is the busiest answer.
+type outcome struct {
+	e   *core.Execution
+	now time.Time
+}
+
+// outcomeSchema is what outcome encodes to.
+type outcomeSchema struct {
+	ExecutionID string               `json:"executionId"`
+	Pattern     patternRef           `json:"pattern"`
+	Status      core.ExecutionStatus `json:"status" enum:"completed,failed,cancelled"`
+	Result      json.RawMessage      `json:"result" check:"nullable" doc:"Its shape follows the pattern's output."`
+	Error       *executionError      `json:"error,omitempty" doc:"Why it failed."`
+	Duration    int64                `json:"duration" doc:"Milliseconds."`
+	Agents      []agentResult        `json:"agents"`
+}
+
+func (outcome) schema() any { return outcomeSchema{} }
+
+func (o *outcome) appendJSON(b []byte) []byte {
+	e := o.e
+	b = append(b, `{"executionId":`...)
+	b = appendString(b, e.ID)
+	b = append(b, `,"pattern":{"name":`...)
+	b = appendString(b, e.Pattern.Name)
+	b = append(b, `,"version":`...)
+	b = appendString(b, e.Pattern.Version)
+	b = append(b, `},"status":`...)
+	b = appendString(b, string(e.Status))
+	b = append(b, `,"result":`...)
+	b = append(b, rawOr(e.Result, "null")...)
+	if e.Error != nil {
+		b = append(b, `,"error":`...)
+		b = appendValue(b, newExecutionError(e.Error))
+	}
+	b = append(b, `,"duration":`...)
+	b = strconv.AppendInt(b, milliseconds(e.Duration(o.now)), 10)
+	b = append(b, `,"agents":[`...)
+	for i := range e.Agents {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendAgentResult(b, &e.Agents[i])
+	}
+	return append(b, "]}"...)
+}
+
+func appendAgentResult(b []byte, a *core.AgentResult) []byte {
+	b = append(b, `{"id":`...)
+	b = appendString(b, a.ID)
+	if a.Step != "" {
+		b = append(b, `,"step":`...)
+		b = appendString(b, a.Step)
+	}
+	if a.Status != "" {
+		b = append(b, `,"status":`...)
+		b = appendString(b, a.Status)
+	}
+	if len(a.Result) > 0 {
+		b = append(b, `,"result":`...)
+		b = append(b, a.Result...)
+	}
+	return append(b, '}')
+}
+
+// appendValue appends a rare part of an otherwise hand-encoded body.
+func appendValue(b []byte, v any) []byte {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // our own types; the recovery of serve makes it a 500
+	}
+	return append(b, encoded...)
+}
+
+func newExecutionError(e *core.ExecutionError) *executionError {
+	if e == nil {
+		return nil
+	}
+	return &executionError{Code: e.Code, Message: e.Message, Details: e.Details}
+}
+
+// executionBody is an execution as it is read.
+type executionBody struct {
+	ExecutionID  string               `json:"executionId"`
+	Pattern      patternRef           `json:"pattern"`
+	Status       core.ExecutionStatus `json:"status" enum:"pending,running,completed,failed,cancelled"`
+	Input        json.RawMessage      `json:"input"`
+	Options      *optionsBody         `json:"options,omitempty"`
+	Result       json.RawMessage      `json:"result,omitempty" check:"nullable"`
+	Error        *executionError      `json:"error,omitempty"`
+	CreatedAt    timestamp            `json:"createdAt"`
+	StartedAt    *timestamp           `json:"startedAt,omitempty" doc:"When the first task was handed out."`
+	CompletedAt  *timestamp           `json:"completedAt,omitempty"`
+	CancelledAt  *timestamp           `json:"cancelledAt,omitempty"`
+	CancelReason string               `json:"cancelReason,omitempty"`
+	Deadline     *timestamp           `json:"deadline,omitempty"`
+	Duration     int64                `json:"duration" doc:"Milliseconds since the first task, up to the end."`
+	Agents       []agentResult        `json:"agents"`
+	CreatedBy    string               `json:"createdBy,omitempty"`
+	BatchID      string               `json:"batchId,omitempty"`
+	BatchIndex   *int                 `json:"batchIndex,omitempty"`
+	RetryOf      string               `json:"retryOf,omitempty" doc:"The execution this one repeats."`
+	RerunFrom    string               `json:"rerunFrom,omitempty" doc:"The step a rerun began with."`
+}
+
+type optionsBody struct {
+	Timeout  int64          `json:"timeout,omitempty" doc:"Milliseconds."`
+	Priority core.Priority  `json:"priority,omitempty" enum:"low,normal,high,critical"`
+	Metadata map[string]any `json:"metadata,omitempty"`
+}
+
+func newExecutionBody(e *core.Execution, now time.Time) *executionBody {
+	b := &executionBody{
+		ExecutionID: e.ID, Pattern: patternRef(e.Pattern), Status: e.Status,
+		Input: rawOr(e.Input, "{}"), Result: e.Result, Error: newExecutionError(e.Error),
+		CreatedAt: timestamp(e.CreatedAt), StartedAt: stamp(e.StartedAt),
+		CompletedAt: stamp(e.CompletedAt), CancelledAt: stamp(e.CancelledAt),
+		CancelReason: e.CancelReason, Duration: milliseconds(e.Duration(now)),
+		Agents: make([]agentResult, len(e.Agents)), CreatedBy: e.CreatedBy,
+		BatchID: e.BatchID, RetryOf: e.RetryOf, RerunFrom: e.RerunFrom,
+	}
+	if o := e.Options; o.TimeoutMs != 0 || o.Priority != "" || o.Metadata != nil {
+		b.Options = &optionsBody{Timeout: o.TimeoutMs, Priority: o.Priority, Metadata: o.Metadata}
+	}
+	if !e.Deadline.IsZero() {
+		b.Deadline = stamp(&e.Deadline)
+	}
+	if e.BatchID != "" {
+		b.BatchIndex = &e.BatchIndex
+	}
+	for i, a := range e.Agents {
+		b.Agents[i] = agentResult(a)
+	}
+	return b
+}
+
+type executionList struct {
+	Executions []executionRow `json:"executions"`
+	Total      int            `json:"total"`
+	Limit      int            `json:"limit"`
+	Offset     int            `json:"offset"`
+	HasMore    bool           `json:"hasMore"`
+	NextCursor string         `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last."`
+}
+
+type executionRow struct {
+	ExecutionID string               `json:"executionId"`
+	Pattern     string               `json:"pattern" doc:"Name of the pattern."`
+	Version     string               `json:"version" doc:"Version of the pattern."`
+	Status      core.ExecutionStatus `json:"status" enum:"pending,running,completed,failed,cancelled"`
+	CreatedAt   timestamp            `json:"createdAt"`
+	StartedAt   *timestamp           `json:"startedAt,omitempty"`
+	CompletedAt *timestamp           `json:"completedAt,omitempty"`
+	Duration    int64                `json:"duration" doc:"Milliseconds."`
+}
+
+func newExecutionList(found []*core.Execution, p pageFields, now time.Time) executionList {
+	list := executionList{
+		Executions: make([]executionRow, len(found)),
+		Total:      p.total, Limit: p.limit, Offset: p.offset, HasMore: p.hasMore, NextCursor: p.nextCursor,
+	}
+	for i, e := range found {
+		list.Executions[i] = executionRow{
+			ExecutionID: e.ID, Pattern: e.Pattern.Name, Version: e.Pattern.Version, Status: e.Status,
+			CreatedAt: timestamp(e.CreatedAt), StartedAt: stamp(e.StartedAt),
+			CompletedAt: stamp(e.CompletedAt), Duration: milliseconds(e.Duration(now)),
+		}
+	}
+	return list
+}

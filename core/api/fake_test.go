@@ -1,0 +1,398 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// fakePatterns is a core.PatternService made of functions; a nil one answers with a plain success.
+type fakePatterns struct {
+	findAll  func(core.PatternFilter) ([]*core.Pattern, core.PageInfo, error)
+	find     func(name, version string) (*core.Pattern, error)
+	versions func(name string) ([]*core.Pattern, error)
+	create   func(context.Context, core.PatternInput) (*core.Pattern, error)
+	update   func(name string, in core.PatternInput) (core.PatternUpdate, error)
+	remove   func(name, version string) (int, error)
+	check    func(source string) []core.Problem
+}
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
+
+func somePattern(name, version string) *core.Pattern {
+	return &core.Pattern{
+		Name: name, Version: version, Description: "sorts \"texts\"", CreatedAt: epoch, UpdatedAt: epoch,
+		CreatedBy: "anonymous", Definition: json.RawMessage(`{"agents":{"min":3}}`),
+	}
+}
+
+func (f *fakePatterns) FindPatterns(_ context.Context, filter core.PatternFilter) ([]*core.Pattern, core.PageInfo, error) {
+	if f.findAll != nil {
+		return f.findAll(filter)
+	}
+	return []*core.Pattern{somePattern("a", "1.0.0")}, core.PageInfo{Total: 1}, nil
+}
+
+func (f *fakePatterns) FindPattern(_ context.Context, name, version string) (*core.Pattern, error) {
+	if f.find != nil {
+		return f.find(name, version)
+	}
+	return somePattern(name, "1.0.0"), nil
+}
+
+func (f *fakePatterns) FindPatternVersions(_ context.Context, name string) ([]*core.Pattern, error) {
+	if f.versions != nil {
+		return f.versions(name)
+	}
+	return []*core.Pattern{somePattern(name, "2.0.0"), somePattern(name, "1.0.0")}, nil
+}
+
+func (f *fakePatterns) CreatePattern(ctx context.Context, in core.PatternInput) (*core.Pattern, error) {
+	if f.create != nil {
+		return f.create(ctx, in)
+	}
+	return somePattern("made", "1.0.0"), nil
+}
+
+func (f *fakePatterns) UpdatePattern(_ context.Context, name string, in core.PatternInput) (core.PatternUpdate, error) {
+	if f.update != nil {
+		return f.update(name, in)
+	}
+	return core.PatternUpdate{Pattern: somePattern(name, "1.0.0")}, nil
+}
+
+func (f *fakePatterns) DeletePattern(_ context.Context, name, version string) (int, error) {
+	if f.remove != nil {
+		return f.remove(name, version)
+	}
+	return 2, nil
+}
+
+func (f *fakePatterns) CheckPattern(_ context.Context, source string) []core.Problem {
+	if f.check != nil {
+		return f.check(source)
+	}
+	return nil
+}
+
+// fakeExecutions is a core.ExecutionService made of functions.
+type fakeExecutions struct {
+	start   func(context.Context, core.ExecuteRequest) (*core.Execution, error)
+	wait    func(ctx context.Context, id string) (*core.Execution, error)
+	find    func(id string) (*core.Execution, error)
+	findAll func(core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error)
+	cancel  func(id, reason string) (*core.Execution, error)
+	retry   func(ctx context.Context, id string) (*core.Execution, error)
+	rerun   func(ctx context.Context, id, step string) (*core.Execution, error)
+	stream  func(ctx context.Context, id string, after uint64) (core.EventStream, error)
+}
+
+const (
+	execID  = "exec_01JGFJJZ8N4Q1W0000000000AB"
+	execID2 = "exec_01JGFJJZ8N4Q1W0000000000AC"
+)
+
+// someExecution returns an execution in a state, with the fields that state has.
+func someExecution(id string, status core.ExecutionStatus) *core.Execution {
+	started, ended := epoch.Add(time.Millisecond), epoch.Add(43*time.Millisecond)
+	e := &core.Execution{
+		ID: id, Pattern: core.PatternRef{Name: "classify", Version: "1.0.0"}, Status: status,
+		Input: json.RawMessage(`{"text":"x"}`), CreatedAt: epoch, Deadline: epoch.Add(5 * time.Second),
+		CreatedBy: "anonymous",
+	}
+	if status != core.ExecutionPending {
+		e.StartedAt = &started
+	}
+	if status.Terminal() {
+		e.CompletedAt = &ended
+	}
+	switch status {
+	case core.ExecutionCompleted:
+		e.Result = json.RawMessage(`{"label":"good"}`)
+		e.Agents = []core.AgentResult{{ID: "agent_1", Status: "completed", Result: json.RawMessage(`{"label":"good"}`)}}
+	case core.ExecutionFailed:
+		e.Error = &core.ExecutionError{Code: core.CodeAgentError, Message: "the agent gave up"}
+		e.Agents = []core.AgentResult{{ID: "agent_1", Status: "failed"}}
+	case core.ExecutionCancelled:
+		e.CancelledAt = &ended
+		e.CancelReason = "no longer needed"
+	}
+	return e
+}
+
+func (f *fakeExecutions) Start(ctx context.Context, req core.ExecuteRequest) (*core.Execution, error) {
+	if f.start != nil {
+		return f.start(ctx, req)
+	}
+	return someExecution(execID, core.ExecutionPending), nil
+}
+
+func (f *fakeExecutions) Wait(ctx context.Context, id string) (*core.Execution, error) {
+	if f.wait != nil {
+		return f.wait(ctx, id)
+	}
+	return someExecution(id, core.ExecutionCompleted), nil
+}
+
+func (f *fakeExecutions) FindExecution(_ context.Context, id string) (*core.Execution, error) {
+	if f.find != nil {
+		return f.find(id)
+	}
+	return someExecution(id, core.ExecutionCompleted), nil
+}
+
+func (f *fakeExecutions) FindExecutions(_ context.Context, filter core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
+	if f.findAll != nil {
+		return f.findAll(filter)
+	}
+	list := []*core.Execution{
+		someExecution(execID2, core.ExecutionPending), someExecution(execID, core.ExecutionCompleted),
+	}
+	return list, core.PageInfo{Total: 42, HasMore: true, NextCursor: "abc"}, nil
+}
+
+func (f *fakeExecutions) Cancel(_ context.Context, id, reason string) (*core.Execution, error) {
+	if f.cancel != nil {
+		return f.cancel(id, reason)
+	}
+	return someExecution(id, core.ExecutionCancelled), nil
+}
+
+func (f *fakeExecutions) Retry(ctx context.Context, id string) (*core.Execution, error) {
+	if f.retry != nil {
+		return f.retry(ctx, id)
+	}
+	return someExecution(execID2, core.ExecutionPending), nil
+}
+
+func (f *fakeExecutions) Rerun(ctx context.Context, id, step string) (*core.Execution, error) {
+	if f.rerun != nil {
+		return f.rerun(ctx, id, step)
+	}
+	return someExecution(execID2, core.ExecutionPending), nil
+}
+
+func (f *fakeExecutions) Stream(ctx context.Context, id string, after uint64) (core.EventStream, error) {
+	if f.stream != nil {
+		return f.stream(ctx, id, after)
+	}
+	return &journal{events: completedJournal(id), after: after, over: true}, nil
+}
+
+// completedJournal is what the engine writes for an execution that two agents answered.
+func completedJournal(id string) []core.Event {
+	return []core.Event{
+		{Seq: 10, Type: core.EventExecutionQueued, Subject: id, Data: json.RawMessage(`{}`)},
+		{Seq: 11, Type: core.EventExecutionStarted, Subject: id, Data: json.RawMessage(`{"executionId":"` + id + `","pattern":{"name":"classify","version":"1.0.0"},"input":{},"metadata":{}}`)},
+		{Seq: 12, Type: core.EventTaskAssigned, Subject: id, Data: json.RawMessage(`{"taskId":"task_1","step":"","agentId":"agent_1","attempt":1}`)},
+		{Seq: 15, Type: core.EventTaskCompleted, Subject: id, Data: json.RawMessage(`{"taskId":"task_1","step":"","agentId":"agent_1","attempt":1,"result":{"label":"good"},"durationMs":3}`)},
+		{Seq: 17, Type: core.EventStepCompleted, Subject: id, Data: json.RawMessage(`{"step":"","result":{"label":"good"},"confidence":1}`)},
+		{Seq: 18, Type: core.EventExecutionCompleted, Subject: id, Data: json.RawMessage(`{"executionId":"` + id + `","result":{"label":"good"},"duration":4,"agents":[]}`)},
+	}
+}
+
+// journal is an event stream over a list that tests may make longer.
+type journal struct {
+	mu     sync.Mutex // guards all below
+	events []core.Event
+	after  uint64
+	over   bool
+	fault  error
+	closed bool
+	grown  chan struct{} // closed and replaced when something changes; nil for a list that stays
+}
+
+func newJournal(events ...core.Event) *journal {
+	return &journal{events: events, grown: make(chan struct{})}
+}
+
+func (j *journal) change(f func()) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	f()
+	close(j.grown)
+	j.grown = make(chan struct{})
+}
+
+func (j *journal) Next(ctx context.Context) (core.Event, error) {
+	for {
+		j.mu.Lock()
+		for _, ev := range j.events {
+			if ev.Seq > j.after {
+				j.after = ev.Seq
+				j.mu.Unlock()
+				return ev, nil
+			}
+		}
+		over, fault, grown := j.over, j.fault, j.grown
+		j.mu.Unlock()
+		switch {
+		case fault != nil:
+			return core.Event{}, fault
+		case over:
+			return core.Event{}, io.EOF
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return core.Event{}, ctx.Err()
+		}
+	}
+}
+
+func (j *journal) Close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
+}
+
+// fakeBatches is a core.BatchService made of functions.
+type fakeBatches struct {
+	start  func(context.Context, core.BatchRequest) (*core.Batch, error)
+	find   func(id string) (*core.Batch, error)
+	cancel func(id string) (*core.Batch, error)
+}
+
+const batchID = "batch_01JGFJJZ8N4Q1W0000000000AB"
+
+func someBatch(status core.BatchStatus) *core.Batch {
+	b := &core.Batch{
+		ID: batchID, Pattern: core.PatternRef{Name: "classify", Version: "1.0.0"}, Status: status,
+		Total: 3, Completed: 1, Failed: 1, CreatedAt: epoch,
+		Results: []core.BatchResult{
+			{Index: 0, ExecutionID: execID, Status: core.ExecutionCompleted, Result: json.RawMessage(`{"label":"good"}`)},
+			{Index: 1, Status: core.ExecutionFailed, Error: &core.ExecutionError{Code: core.CodeValidation, Message: "text: is required"}},
+		},
+	}
+	if status.Terminal() {
+		b.CompletedAt = &epoch
+	}
+	return b
+}
+
+func (f *fakeBatches) StartBatch(ctx context.Context, req core.BatchRequest) (*core.Batch, error) {
+	if f.start != nil {
+		return f.start(ctx, req)
+	}
+	return someBatch(core.BatchRunning), nil
+}
+
+func (f *fakeBatches) FindBatch(_ context.Context, id string) (*core.Batch, error) {
+	if f.find != nil {
+		return f.find(id)
+	}
+	return someBatch(core.BatchCompleted), nil
+}
+
+func (f *fakeBatches) CancelBatch(_ context.Context, id string) (*core.Batch, error) {
+	if f.cancel != nil {
+		return f.cancel(id)
+	}
+	return someBatch(core.BatchCancelled), nil
+}
+
+// fakeAgents is a core.AgentService made of functions.
+type fakeAgents struct {
+	findAll    func(core.AgentFilter) ([]*core.Agent, core.PageInfo, core.AgentCounts, error)
+	find       func(id string) (*core.Agent, error)
+	disconnect func(id, reason string) (*core.Agent, error)
+}
+
+func someAgent(id string) *core.Agent {
+	return &core.Agent{
+		ID: id, Name: "lexicon", Status: core.AgentConnected, Healthy: true,
+		Capabilities: []string{"classify"}, Region: "eu", ConnectedAt: epoch.Add(-time.Minute),
+		LastHeartbeat: epoch, Metadata: map[string]any{"model": "m", "version": "1"}, MaxTasks: 2,
+		Statistics: core.AgentStatistics{TasksCompleted: 4, TasksSucceeded: 3, TasksFailed: 1, TotalLatency: 10 * time.Millisecond},
+	}
+}
+
+func (f *fakeAgents) FindAgents(_ context.Context, filter core.AgentFilter) ([]*core.Agent, core.PageInfo, core.AgentCounts, error) {
+	if f.findAll != nil {
+		return f.findAll(filter)
+	}
+	return []*core.Agent{someAgent("agent_1"), {ID: "agent_2", Name: "bare", Status: core.AgentDisconnected}},
+		core.PageInfo{Total: 2}, core.AgentCounts{Connected: 1, Disconnected: 1, Healthy: 1}, nil
+}
+
+func (f *fakeAgents) FindAgent(_ context.Context, id string) (*core.Agent, error) {
+	if f.find != nil {
+		return f.find(id)
+	}
+	return someAgent(id), nil
+}
+
+func (f *fakeAgents) DisconnectAgent(_ context.Context, id, reason string) (*core.Agent, error) {
+	if f.disconnect != nil {
+		return f.disconnect(id, reason)
+	}
+	a := someAgent(id)
+	a.Status, a.DisconnectedAt = core.AgentDisconnected, &epoch
+	return a, nil
+}
+
+// fakeKeys keeps idempotency records in memory, as the store does.
+type fakeKeys struct {
+	mu      sync.Mutex // guards all below
+	records map[[2]string]*core.IdempotencyRecord
+	fail    error // of Update
+}
+
+func (f *fakeKeys) FindIdempotency(_ context.Context, scope, key string, _ time.Time) (*core.IdempotencyRecord, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.records[[2]string{scope, key}], nil
+}
+
+// claim does what a service does in the transaction that creates its resource.
+func (f *fakeKeys) claim(ctx context.Context, resourceID string) {
+	claim := core.IdempotencyFrom(ctx)
+	if claim == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.records == nil {
+		f.records = map[[2]string]*core.IdempotencyRecord{}
+	}
+	f.records[[2]string{claim.Scope, claim.Key}] = &core.IdempotencyRecord{
+		IdempotencyClaim: *claim, ResourceID: resourceID, ClaimedAt: epoch,
+	}
+}
+
+func (f *fakeKeys) Update(_ context.Context, fn func(tx core.Tx) error) error {
+	if f.fail != nil {
+		return f.fail
+	}
+	return fn(keyTx{keys: f})
+}
+
+// keyTx is a transaction that knows idempotency answers only.
+type keyTx struct {
+	core.Tx
+	keys *fakeKeys
+}
+
+func (t keyTx) AnswerIdempotency(rec *core.IdempotencyRecord) error {
+	t.keys.mu.Lock()
+	defer t.keys.mu.Unlock()
+	t.keys.records[[2]string{rec.Scope, rec.Key}] = rec
+	return nil
+}
+
+// fakeJournal is the stored events of executions.
+type fakeJournal struct{ events []core.Event }
+
+func (f *fakeJournal) Events(_ context.Context, _ string, after uint64, limit int) ([]core.Event, error) {
+	var found []core.Event
+	for _, ev := range f.events {
+		if ev.Seq > after && len(found) < limit {
+			found = append(found, ev)
+		}
+	}
+	return found, nil
+}

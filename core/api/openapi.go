@@ -1,0 +1,211 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// object is a JSON object of the document.
+type object = map[string]any
+
+// renderDocument makes the OpenAPI 3.1 document of a route table.
+func renderDocument(routes []Route, version string) []byte {
+	schemas := &schemaSet{defs: object{}}
+	schemas.of(reflect.TypeFor[errorBody](), false)
+	paths := object{}
+	for i := range routes {
+		r := &routes[i]
+		item, _ := paths[r.Path].(object)
+		if item == nil {
+			item = object{}
+			paths[r.Path] = item
+		}
+		item[strings.ToLower(r.Method)] = operation(r, schemas)
+	}
+	doc, err := json.Marshal(object{
+		"openapi":           "3.1.0",
+		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
+		"info": object{
+			"title":       "Wardroom",
+			"version":     version,
+			"description": "Orchestrates AI agents: stores patterns, runs them on connected agents, keeps every outcome.",
+			"license":     object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
+		},
+		"servers":  []any{object{"url": "/"}},
+		"security": []any{object{"bearer": []any{}}, object{}},
+		"paths":    paths,
+		"components": object{
+			"schemas": schemas.defs,
+			"securitySchemes": object{
+				"bearer": object{"type": "http", "scheme": "bearer", "description": "An API key or a JWT."},
+			},
+		},
+	})
+	if err != nil {
+		panic(err) // strings, numbers, maps and lists only
+	}
+	return doc
+}
+
+func operation(r *Route, schemas *schemaSet) object {
+	op := object{
+		"operationId": r.OperationID, "summary": r.Summary, "tags": []any{r.Tag},
+		"parameters": parameters(r), "responses": responses(r, schemas),
+		"x-action": r.Action, "x-resource": r.Resource, "x-scope": r.Scope,
+	}
+	if r.Description != "" {
+		op["description"] = r.Description
+	}
+	if r.Public != nil && r.Public(Config{}) {
+		op["security"] = []any{}
+	}
+	if b := r.Body; b != nil {
+		content := object{"application/json": object{
+			"schema": schemas.of(reflect.TypeOf(b.JSON).Elem(), true),
+		}}
+		if b.YAML {
+			content["application/x-yaml"] = object{"schema": object{"type": "string"}}
+		}
+		op["requestBody"] = object{"required": !b.Optional, "content": content}
+	}
+	return op
+}
+
+func parameters(r *Route) []any {
+	list := []any{}
+	add := func(name, in, doc string, required bool, schema object) {
+		p := object{"name": name, "in": in, "schema": schema}
+		if required {
+			p["required"] = true
+		}
+		if doc != "" {
+			p["description"] = doc
+		}
+		list = append(list, p)
+	}
+	for _, name := range r.params() {
+		add(name, "path", "", true, object{"type": "string", "minLength": 1, "maxLength": maxName})
+	}
+	for i := range r.Query {
+		p := &r.Query[i]
+		add(p.Name, "query", p.Doc, false, p.schema())
+	}
+	if r.Creates {
+		add("Idempotency-Key", "header",
+			"A second request with the same key and body within 24 hours gets the first one's answer.", false,
+			object{"type": "string", "minLength": 1, "maxLength": maxIdempotencyKey})
+	}
+	if r.Resumes {
+		add("Last-Event-ID", "header", "Resume after this event.", false, object{"type": "string"})
+	}
+	add("X-Request-Id", "header", "Names the request in the answer and in the log.", false,
+		object{"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"})
+	return list
+}
+
+func (p *Param) schema() object {
+	s := object{}
+	switch p.Type {
+	case ParamInteger:
+		s["type"], s["minimum"] = "integer", p.Min
+		if p.Max > 0 {
+			s["maximum"] = p.Max
+		}
+		if n, err := strconv.Atoi(p.Default); err == nil {
+			s["default"] = n
+		}
+	case ParamBoolean:
+		s["type"], s["default"] = "boolean", p.Default == "true"
+	case ParamTime:
+		s["type"], s["format"] = "string", "date-time"
+	default:
+		s["type"], s["maxLength"] = "string", maxQueryValue
+		if len(p.Enum) > 0 {
+			s["enum"] = p.Enum
+		}
+	}
+	return s
+}
+
+// everyFails are the errors that any operation may give.
+var everyFails = []int{
+	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,
+	http.StatusInternalServerError, http.StatusServiceUnavailable,
+}
+
+func responses(r *Route, schemas *schemaSet) object {
+	all := object{}
+	headers := object{
+		"X-Request-Id":      object{"schema": object{"type": "string"}},
+		"X-Service-Version": object{"schema": object{"type": "string"}},
+	}
+	for i := range r.Responses {
+		resp := &r.Responses[i]
+		own := object{}
+		for k, v := range headers {
+			own[k] = v
+		}
+		if resp.Location {
+			own["Location"] = object{"schema": object{"type": "string"}}
+		}
+		out := object{"description": resp.Doc, "headers": own}
+		if resp.Body != nil {
+			typ := resp.ContentType
+			if typ == "" {
+				typ = "application/json"
+			}
+			out["content"] = object{typ: object{"schema": schemas.of(reflect.TypeOf(resp.Body), false)}}
+		}
+		all[strconv.Itoa(resp.Status)] = out
+	}
+	for _, status := range slices.Concat(everyFails, r.Fails) {
+		if _, taken := all[strconv.Itoa(status)]; !taken {
+			all[strconv.Itoa(status)] = object{
+				"description": http.StatusText(status), "headers": headers,
+				"content": object{"application/json": object{
+					"schema":  object{"$ref": "#/components/schemas/ErrorBody"},
+					"example": errorExample(status),
+				}},
+			}
+		}
+	}
+	return all
+}
+
+// errorExample shows what an error of this status looks like.
+func errorExample(status int) any {
+	example := func(code core.Code, message string, details object) any {
+		return object{"requestId": "req_01JGFJJZ8N4Q1W0000000000AB",
+			"error": object{"code": code, "message": message, "details": details}}
+	}
+	switch status {
+	case http.StatusNotFound:
+		return example(core.CodeNotFound, `pattern "x" does not exist`, object{"resource": "pattern", "id": "x"})
+	case http.StatusConflict:
+		return example(core.CodeConflict, "the execution is completed",
+			object{"resource": "execution", "id": "exec_01JGFJJZ8N4Q1W0000000000AB", "status": "completed"})
+	case http.StatusRequestTimeout:
+		return example(core.CodeTimeout, "the execution ran over its 1000 ms", object{"timeoutMs": 1000,
+			"executionId": "exec_01JGFJJZ8N4Q1W0000000000AB"})
+	case http.StatusUnauthorized:
+		return example(core.CodeUnauthorized, "a credential is required", object{"reason": "missing"})
+	case http.StatusForbidden:
+		return example(core.CodeForbidden, "not allowed", object{"action": "patterns.create"})
+	case http.StatusTooManyRequests:
+		return example(core.CodeRateLimited, "too many requests",
+			object{"limit": 100, "windowSeconds": 60, "retryAfter": 5})
+	case http.StatusInternalServerError:
+		return example(core.CodeInternal, "internal error", object{})
+	case http.StatusServiceUnavailable:
+		return example(core.CodeNoAgents, "3 agents are needed, 1 is connected",
+			object{"required": 3, "available": 1, "capabilities": []any{"classify"}})
+	}
+	return example(core.CodeValidation, "limit: must be from 1 to 100, not 0",
+		object{"field": "limit", "reason": "must be from 1 to 100, not 0"})
+}

@@ -1,0 +1,46 @@
+package api
+
+import (
+	"strconv"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// pageParams are the query parameters of every list.
+func pageParams() []Param {
+	return []Param{
+		{Name: "limit", Type: ParamInteger, Default: strconv.Itoa(core.DefaultPageLimit), Min: 1,
+			Max: core.MaxPageLimit, Doc: "Rows of the page."},
+		{Name: "offset", Type: ParamInteger, Default: "0", Doc: "Rows to skip. Not together with cursor."},
+		{Name: "cursor", Type: ParamString,
+			Doc: "nextCursor of the page before; costs the same wherever the page lies."},
+	}
+}
+
+// pageFields are the fields every list answers with. They are repeated in each body rather than embedded,
+// so that one look at a body shows all it has.
+type pageFields struct {
+	total, limit, offset int
+	hasMore              bool
+	nextCursor           string
+}
+
+// page reads the parameters of a list.
+func (c *call) page() (core.Page, error) {
+	p := core.Page{
+		Limit:  int(c.query.integer("limit")),
+		Offset: int(c.query.integer("offset")),
+		Cursor: c.query.text("cursor"),
+	}
+	if p.Cursor != "" && c.query.given("offset") {
+		return p, core.Invalid("cursor", "cannot be combined with offset")
+	}
+	return p, nil
+}
+
+func pageOf(p core.Page, info core.PageInfo) pageFields {
+	return pageFields{
+		total: info.Total, limit: p.Limit, offset: p.Offset,
+		hasMore: info.HasMore, nextCursor: info.NextCursor,
+	}
+}

@@ -1,0 +1,222 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+func (s *Server) patternRoutes() []Route {
+	base := Route{Tag: "patterns", Resource: "patterns"}
+	reads := func(r Route) Route {
+		r.Tag, r.Resource, r.Action, r.Scope = base.Tag, base.Resource, "patterns.read", "patterns:read"
+		r.Method = http.MethodGet
+		return r
+	}
+	body := func() *Body { return &Body{JSON: new(patternRequest), YAML: true, Limit: "definition"} }
+	return []Route{
+		reads(Route{
+			Path: "/api/patterns", OperationID: "listPatterns",
+			Summary: "List the latest version of each pattern, newest first.",
+			Query: append(pageParams(), Param{Name: "search", Type: ParamString,
+				Doc: "Text that the name or the description holds, letter case ignored."}),
+			Responses: []Response{{Status: 200, Body: patternList{}, Doc: "A page of patterns."}},
+			Handle:    s.listPatterns,
+		}),
+		reads(Route{
+			Path: "/api/patterns/{name}", OperationID: "getPattern",
+			Summary:   "Get one version of a pattern.",
+			Query:     []Param{versionParam("Default: the latest.")},
+			Responses: []Response{{Status: 200, Body: patternBody{}, Doc: "The pattern."}},
+			Fails:     []int{404}, Handle: s.getPattern,
+		}),
+		reads(Route{
+			Path: "/api/patterns/{name}/versions", OperationID: "listPatternVersions",
+			Summary:   "List all versions of a pattern, latest first.",
+			Responses: []Response{{Status: 200, Body: patternVersions{}, Doc: "All versions."}},
+			Fails:     []int{404}, Handle: s.listPatternVersions,
+		}),
+		{
+			Method: http.MethodPost, Path: "/api/patterns", OperationID: "createPattern",
+			Summary: "Store a new pattern, or a new version of one.", Tag: base.Tag, Resource: base.Resource,
+			Action: "patterns.create", Scope: "patterns:write", Body: body(),
+			Responses: []Response{{Status: 201, Body: patternCreated{}, Location: true, Doc: "Stored."}},
+			Fails:     []int{409, 413, 415}, Creates: true, Recover: s.recoverPattern, Handle: s.createPattern,
+		},
+		{
+			Method: http.MethodPost, Path: "/api/patterns/validate", OperationID: "validatePattern",
+			Summary: "Check a definition without storing it.", Tag: base.Tag, Resource: base.Resource,
+			Action: "patterns.read", Scope: "patterns:read",
+			Body:      &Body{JSON: new(validateRequest), YAML: true, Limit: "definition"},
+			Responses: []Response{{Status: 200, Body: validation{}, Doc: "Every problem of the definition."}},
+			Fails:     []int{413, 415}, Handle: s.validatePattern,
+		},
+		{
+			Method: http.MethodPut, Path: "/api/patterns/{name}", OperationID: "updatePattern",
+			Summary: "Replace a version of a pattern, or add one.", Tag: base.Tag, Resource: base.Resource,
+			Action: "patterns.update", Scope: "patterns:write", Body: body(),
+			Responses: []Response{
+				{Status: 200, Body: patternReplaced{}, Doc: "The version was there and is replaced."},
+				{Status: 201, Body: patternAdded{}, Location: true, Doc: "The version is new."},
+			},
+			Fails: []int{404, 409, 413, 415}, Handle: s.updatePattern,
+		},
+		{
+			Method: http.MethodDelete, Path: "/api/patterns/{name}", OperationID: "deletePattern",
+			Summary: "Delete one version of a pattern, or all.", Tag: base.Tag, Resource: base.Resource,
+			Action: "patterns.delete", Scope: "patterns:delete",
+			Query:     []Param{versionParam("Default: all versions.")},
+			Responses: []Response{{Status: 200, Body: patternDeleted{}, Doc: "Deleted."}},
+			Fails:     []int{404, 409}, Handle: s.deletePattern,
+		},
+	}
+}
+
+func versionParam(doc string) Param {
+	return Param{Name: "version", Type: ParamString, Doc: "Exact version or a range such as 1.x. " + doc}
+}
+
+func (s *Server) listPatterns(c *call) (answer, error) {
+	page, err := c.page()
+	if err != nil {
+		return answer{}, err
+	}
+	found, info, err := s.opts.Patterns.FindPatterns(c.ctx, core.PatternFilter{
+		Search: c.query.text("search"), Page: page,
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(newPatternList(found, pageOf(page, info))), nil
+}
+
+func (s *Server) getPattern(c *call) (answer, error) {
+	p, err := s.opts.Patterns.FindPattern(c.ctx, c.param("name"), c.query.text("version"))
+	if err != nil {
+		return answer{}, err
+	}
+	return ok((*patternBody)(p)), nil
+}
+
+func (s *Server) listPatternVersions(c *call) (answer, error) {
+	found, err := s.opts.Patterns.FindPatternVersions(c.ctx, c.param("name"))
+	if err != nil {
+		return answer{}, err
+	}
+	list := patternVersions{Versions: make([]patternVersion, len(found))}
+	for i, p := range found {
+		list.Versions[i] = patternVersion{p.Version, timestamp(p.CreatedAt)}
+	}
+	return ok(list), nil
+}
+
+// patternInput reads the body of create and update.
+func (c *call) patternInput() (core.PatternInput, error) {
+	if c.yaml() {
+		source, err := c.source()
+		return core.PatternInput{Source: source}, err
+	}
+	var req patternRequest
+	if err := c.decode(&req); err != nil {
+		return core.PatternInput{}, err
+	}
+	if int64(len(req.Definition)) > c.config.MaxDefinition {
+		return core.PatternInput{}, tooLarge("definition", c.config.MaxDefinition)
+	}
+	return core.PatternInput{
+		Name: req.Name, Version: req.Version, Description: req.Description, Source: req.Definition,
+	}, nil
+}
+
+func (s *Server) createPattern(c *call) (answer, error) {
+	in, err := c.patternInput()
+	if err != nil {
+		return answer{}, err
+	}
+	p, err := s.opts.Patterns.CreatePattern(c.detached(), in)
+	if err != nil {
+		return answer{}, err
+	}
+	return patternCreatedAnswer(p), nil
+}
+
+func patternCreatedAnswer(p *core.Pattern) answer {
+	return created(patternPath(p.Name), patternCreated{Name: p.Name, Version: p.Version, Created: true})
+}
+
+func patternPath(name string) string { return "/api/patterns/" + url.PathEscape(name) }
+
+// recoverPattern renders the answer to a creation whose process died: the key holds "name@version".
+func (s *Server) recoverPattern(c *call, resourceID string) (answer, error) {
+	at := strings.LastIndexByte(resourceID, '@')
+	if at < 0 {
+		at = len(resourceID)
+	}
+	p, err := s.opts.Patterns.FindPattern(c.ctx, resourceID[:at], strings.TrimPrefix(resourceID[at:], "@"))
+	if err != nil {
+		return answer{}, err
+	}
+	return patternCreatedAnswer(p), nil
+}
+
+func (s *Server) updatePattern(c *call) (answer, error) {
+	in, err := c.patternInput()
+	if err != nil {
+		return answer{}, err
+	}
+	name := c.param("name")
+	if in.Name != "" && in.Name != name {
+		return answer{}, core.Invalid("name", "must be %q, the name in the path, or absent", name)
+	}
+	u, err := s.opts.Patterns.UpdatePattern(c.detached(), name, in)
+	if err != nil {
+		return answer{}, err
+	}
+	p := u.Pattern
+	if u.Created {
+		return created(patternPath(p.Name), patternAdded{
+			Name: p.Name, Version: p.Version, Created: true, PreviousVersion: u.PreviousVersion,
+		}), nil
+	}
+	return ok(patternReplaced{Name: p.Name, Version: p.Version, Updated: true}), nil
+}
+
+func (s *Server) deletePattern(c *call) (answer, error) {
+	n, err := s.opts.Patterns.DeletePattern(c.detached(), c.param("name"), c.query.text("version"))
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(patternDeleted{Deleted: true, VersionsRemoved: n}), nil
+}
+
+func (s *Server) validatePattern(c *call) (answer, error) {
+	var req validateRequest
+	if c.yaml() {
+		source, err := c.source()
+		if err != nil {
+			return answer{}, err
+		}
+		req.Definition = source
+	} else if err := c.decode(&req); err != nil {
+		return answer{}, err
+	} else if int64(len(req.Definition)) > c.config.MaxDefinition {
+		return answer{}, tooLarge("definition", c.config.MaxDefinition)
+	}
+	problems := s.opts.Patterns.CheckPattern(context.WithoutCancel(c.ctx), req.Definition)
+	if problems == nil {
+		problems = []core.Problem{}
+	}
+	return ok(validation{Valid: len(problems) == 0, Problems: problems}), nil
+}
+
+// rawOr returns raw, or other when raw is empty.
+func rawOr(raw json.RawMessage, other string) []byte {
+	if len(raw) == 0 {
+		return []byte(other)
+	}
+	return raw
+}

@@ -1,0 +1,132 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// patternRequest creates or updates a pattern.
+type patternRequest struct {
+	Name        string `json:"name" check:"max=256" doc:"Default: the name in the definition, which it must equal."`
+	Version     string `json:"version" check:"max=256" doc:"Default: the version in the definition."`
+	Description string `json:"description" check:"max=4096" doc:"Default: the description in the definition."`
+	Definition  string `json:"definition" check:"required,min=1" doc:"The definition as YAML text."`
+}
+
+type validateRequest struct {
+	Definition string `json:"definition" check:"required,min=1" doc:"The definition as YAML text."`
+}
+
+type validation struct {
+	Valid    bool           `json:"valid"`
+	Problems []core.Problem `json:"problems" doc:"Empty when the definition is valid."`
+}
+
+type patternCreated struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Created bool   `json:"created"`
+}
+
+type patternAdded struct {
+	Name            string `json:"name"`
+	Version         string `json:"version"`
+	Created         bool   `json:"created"`
+	PreviousVersion string `json:"previousVersion" doc:"The latest version before."`
+}
+
+type patternReplaced struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Created bool   `json:"created"`
+	Updated bool   `json:"updated"`
+}
+
+type patternDeleted struct {
+	Deleted         bool `json:"deleted"`
+	VersionsRemoved int  `json:"versionsRemoved"`
+}
+
+type patternVersions struct {
+	Versions []patternVersion `json:"versions"`
+}
+
+type patternVersion struct {
+	Version   string    `json:"version"`
+	CreatedAt timestamp `json:"createdAt"`
+}
+
+// patternBody is a pattern as it is read. It shares the memory of the service's value.
+type patternBody core.Pattern
+
+// patternSchema is what patternBody encodes to.
+type patternSchema struct {
+	Name        string          `json:"name" example:"classify"`
+	Version     string          `json:"version" example:"1.0.0"`
+	Description string          `json:"description"`
+	Definition  json.RawMessage `json:"definition" doc:"The definition as an object."`
+	CreatedAt   timestamp       `json:"createdAt"`
+	UpdatedAt   timestamp       `json:"updatedAt"`
+	CreatedBy   string          `json:"createdBy"`
+	ReadOnly    bool            `json:"readOnly,omitempty" doc:"The pattern came with the product."`
+}
+
+func (patternBody) schema() any { return patternSchema{} }
+
+func (p *patternBody) appendJSON(b []byte) []byte {
+	b = append(b, `{"name":`...)
+	b = appendString(b, p.Name)
+	b = append(b, `,"version":`...)
+	b = appendString(b, p.Version)
+	b = append(b, `,"description":`...)
+	b = appendString(b, p.Description)
+	b = append(b, `,"definition":`...)
+	b = append(b, rawOr(p.Definition, "{}")...)
+	b = append(b, `,"createdAt":`...)
+	b = timestamp(p.CreatedAt).append(b)
+	b = append(b, `,"updatedAt":`...)
+	b = timestamp(p.UpdatedAt).append(b)
+	b = append(b, `,"createdBy":`...)
+	b = appendString(b, p.CreatedBy)
+	if p.ReadOnly {
+		b = append(b, `,"readOnly":true`...)
+	}
+	return append(b, '}')
+}
+
+type patternList struct {
+	Patterns   []patternRow `json:"patterns"`
+	Total      int          `json:"total"`
+	Limit      int          `json:"limit"`
+	Offset     int          `json:"offset"`
+	HasMore    bool         `json:"hasMore"`
+	NextCursor string       `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last."`
+}
+
+type patternRow struct {
+	Name        string    `json:"name"`
+	Version     string    `json:"version"`
+	Description string    `json:"description"`
+	CreatedAt   timestamp `json:"createdAt"`
+	UpdatedAt   timestamp `json:"updatedAt"`
+	ReadOnly    bool      `json:"readOnly,omitempty"`
+}
+
+func newPatternList(found []*core.Pattern, p pageFields) patternList {
+	list := patternList{
+		Patterns: make([]patternRow, len(found)),
+		Total:    p.total, Limit: p.limit, Offset: p.offset, HasMore: p.hasMore, NextCursor: p.nextCursor,
+	}
+	for i, f := range found {
+		list.Patterns[i] = patternRow{
+			Name: f.Name, Version: f.Version, Description: f.Description,
+			CreatedAt: timestamp(f.CreatedAt), UpdatedAt: timestamp(f.UpdatedAt), ReadOnly: f.ReadOnly,
+		}
+	}
+	return list
+}
+
+// milliseconds is a duration on the wire.
+func milliseconds(d time.Duration) int64 { return d.Milliseconds() }

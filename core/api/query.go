@@ -1,0 +1,162 @@
+package api
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// query holds the query parameters of a request, checked against its route.
+type query struct {
+	params []Param
+	values []string // by index of params; defaults filled in
+	set    uint64   // bit i: the client gave params[i]
+}
+
+// readQuery parses the query strictly: unknown, repeated and malformed parameters are problems, all
+// reported at once.
+func (c *call) readQuery() error {
+	c.query = query{params: c.route.Query}
+	raw := c.r.URL.RawQuery
+	if raw == "" {
+		return nil
+	}
+	if c.route.OperationID == c.s.unmatched.OperationID || c.route.OperationID == c.s.refused.OperationID {
+		return nil
+	}
+	c.query.values = make([]string, len(c.query.params))
+	var problems []core.Problem
+	bad := func(name, format string, args ...any) {
+		problems = append(problems, core.Problem{Path: clip(name), Reason: fmt.Sprintf(format, args...)})
+	}
+	for pair := range strings.SplitSeq(raw, "&") {
+		if pair == "" {
+			continue
+		}
+		rawName, rawValue, _ := strings.Cut(pair, "=")
+		name, err1 := url.QueryUnescape(rawName)
+		value, err2 := url.QueryUnescape(rawValue)
+		if err1 != nil || err2 != nil {
+			bad(rawName, "must be percent-encoded properly")
+			continue
+		}
+		i := c.query.index(name)
+		switch {
+		case i < 0:
+			bad(name, "unknown query parameter%s", suggest(clip(name), c.query.names()))
+		case c.query.set&(1<<i) != 0:
+			bad(name, "is given twice")
+		default:
+			c.query.set |= 1 << i
+			c.query.values[i] = value
+			if reason := c.query.params[i].check(value); reason != "" {
+				bad(name, "%s", reason)
+			}
+		}
+		if len(problems) >= maxProblems {
+			break
+		}
+	}
+	return core.InvalidAll("invalid query", problems)
+}
+
+// check returns what is wrong with a value, or "".
+func (p *Param) check(value string) string {
+	switch p.Type {
+	case ParamInteger:
+		n, err := strconv.ParseInt(value, 10, 64)
+		switch {
+		case err != nil:
+			return fmt.Sprintf("must be a whole number, not %q", clip(value))
+		case p.Max > 0 && (n < p.Min || n > p.Max):
+			return fmt.Sprintf("must be from %d to %d, not %d", p.Min, p.Max, n)
+		case n < p.Min:
+			return fmt.Sprintf("must be at least %d, not %d", p.Min, n)
+		}
+	case ParamBoolean:
+		if value != "true" && value != "false" {
+			return fmt.Sprintf("must be true or false, not %q", clip(value))
+		}
+	case ParamTime:
+		if _, err := time.Parse(time.RFC3339, value); err != nil {
+			return fmt.Sprintf("must be an RFC 3339 time such as 2026-01-02T15:04:05Z, not %q", clip(value))
+		}
+	case ParamString, ParamList:
+		if len(p.Enum) > 0 && !contains(p.Enum, value) {
+			return fmt.Sprintf("must be one of %s, not %q", strings.Join(p.Enum, ", "), clip(value))
+		}
+		if strings.ContainsRune(value, 0) || strings.ToValidUTF8(value, "") != value {
+			return "must be UTF-8 without NUL"
+		}
+		if len(value) > maxQueryValue {
+			return fmt.Sprintf("must be at most %d bytes", maxQueryValue)
+		}
+	}
+	return ""
+}
+
+// maxQueryValue bounds a text in the query, in bytes.
+const maxQueryValue = 1024
+
+func (q *query) index(name string) int {
+	for i := range q.params {
+		if q.params[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (q *query) names() []string {
+	names := make([]string, len(q.params))
+	for i := range q.params {
+		names[i] = q.params[i].Name
+	}
+	return names
+}
+
+// given tells whether the client sent the parameter.
+func (q *query) given(name string) bool {
+	i := q.index(name)
+	return i >= 0 && q.set&(1<<i) != 0
+}
+
+// text returns a parameter, or its default.
+func (q *query) text(name string) string {
+	i := q.index(name)
+	if i < 0 {
+		panic("api: the route declares no query parameter " + name)
+	}
+	if q.set&(1<<i) != 0 {
+		return q.values[i]
+	}
+	return q.params[i].Default
+}
+
+func (q *query) integer(name string) int64 {
+	n, _ := strconv.ParseInt(q.text(name), 10, 64) // checked by readQuery
+	return n
+}
+
+func (q *query) boolean(name string) bool { return q.text(name) == "true" }
+
+// time returns a parameter, or the zero time.
+func (q *query) time(name string) time.Time {
+	t, _ := time.Parse(time.RFC3339, q.text(name)) // checked by readQuery
+	return t
+}
+
+// list splits a comma-separated parameter.
+func (q *query) list(name string) []string {
+	var items []string
+	for item := range strings.SplitSeq(q.text(name), ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}

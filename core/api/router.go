@@ -1,0 +1,89 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// buildRouter mounts the table.
+func (s *Server) buildRouter(routes []Route) {
+	gin.SetMode(gin.ReleaseMode) // the router's debug mode prints to stdout
+	e := gin.New()
+	e.RedirectTrailingSlash = false
+	e.RedirectFixedPath = false
+	e.HandleMethodNotAllowed = true
+	// Segments are matched as they were escaped, so that %2F in a name does not split it. The router would
+	// take "+" for a space when it unescapes; call.param does it properly.
+	e.UseRawPath = true
+	e.UnescapePathValues = false
+	for i := range routes {
+		b := &boundRoute{
+			Route: routes[i], paramNames: routes[i].params(),
+			observe: s.opts.Metrics.Route(routes[i].OperationID),
+		}
+		s.table = append(s.table, b)
+		e.Handle(b.Method, b.routerPath(), func(gc *gin.Context) { s.serve(gc, b) })
+	}
+	s.unmatched = s.pseudoRoute("unmatched", func(c *call) (answer, error) {
+		return answer{}, core.NotFound("route", clip(c.r.Method+" "+c.r.URL.Path))
+	})
+	s.refused = s.pseudoRoute("refused", func(c *call) (answer, error) {
+		allow := c.w.Header().Get("Allow")
+		return answer{}, &core.Error{
+			Code:    core.CodeValidation,
+			Message: "method " + clip(c.r.Method) + " is not allowed here; allowed are " + allow,
+			Details: map[string]any{"field": "method", "reason": "must be one of " + allow},
+		}
+	})
+	e.NoRoute(func(gc *gin.Context) { s.serve(gc, s.unmatched) })
+	e.NoMethod(func(gc *gin.Context) { s.serve(gc, s.refused) })
+	s.engine = e
+}
+
+// pseudoRoute is what a request without a route runs through.
+func (s *Server) pseudoRoute(name string, handle func(c *call) (answer, error)) *boundRoute {
+	return &boundRoute{
+		Route:   Route{OperationID: name, Public: always, Handle: handle},
+		observe: s.opts.Metrics.Route(name),
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodOptions:
+		if r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != "" {
+			s.preflight(w, r)
+			return
+		}
+	case http.MethodHead:
+		// Answered as a GET whose body net/http leaves out, since it goes by its own request's method.
+		get := r.WithContext(r.Context())
+		get.Method = http.MethodGet
+		w.Header()[headHeader] = nil
+		r = get
+	}
+	s.engine.ServeHTTP(w, r)
+}
+
+// headHeader marks the answer to a HEAD request; a nil value is never sent.
+const headHeader = "X-Wardroom-Head"
+
+// isHead tells whether the client sent HEAD: there is nobody to read a stream.
+func isHead(h http.Header) bool {
+	_, ok := h[headHeader]
+	return ok
+}
+
+// Operations lists method and path of every route, for tests that compare the table with its uses.
+func (s *Server) Operations() []string {
+	var list []string
+	for _, b := range s.table {
+		list = append(list, strings.ToUpper(b.Method)+" "+b.Path)
+	}
+	return list
+}

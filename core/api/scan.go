@@ -1,0 +1,311 @@
+package api
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// MaxDepth is how deep objects and arrays of a request body may nest.
+const MaxDepth = 64
+
+// kind is the type of a JSON value as its first byte tells.
+type kind string
+
+const (
+	kindObject  kind = "object"
+	kindArray   kind = "array"
+	kindString  kind = "string"
+	kindNumber  kind = "number"
+	kindBool    kind = "boolean"
+	kindNull    kind = "null"
+	kindUnknown kind = ""
+)
+
+// scanner reads JSON strictly: RFC 8259 syntax in valid UTF-8, no key twice in an object, bounded depth.
+// The first fault stops it; err holds it. A body is read once: values that stay raw are checked and sliced
+// out of data, not copied.
+type scanner struct {
+	data  []byte
+	pos   int
+	depth int
+	err   *core.Error
+}
+
+// fail records the first syntax fault.
+func (s *scanner) fail(at int, format string, args ...any) {
+	if s.err != nil {
+		return
+	}
+	line, column := position(s.data, at)
+	reason := fmt.Sprintf(format, args...)
+	s.err = &core.Error{
+		Code:    core.CodeValidation,
+		Message: fmt.Sprintf("body is not valid JSON: line %d, column %d: %s", line, column, reason),
+		Details: map[string]any{
+			"field": "body", "reason": reason, "line": line, "column": column,
+			"errors": []core.Problem{{Path: "body", Line: line, Reason: reason}},
+		},
+	}
+}
+
+// position turns an offset into a 1-based line and column (in characters).
+func position(data []byte, at int) (line, column int) {
+	line, start := 1, 0
+	at = min(at, len(data))
+	for i, b := range data[:at] {
+		if b == '\n' {
+			line++
+			start = i + 1
+		}
+	}
+	return line, utf8.RuneCount(data[start:at]) + 1
+}
+
+func (s *scanner) space() {
+	for s.pos < len(s.data) {
+		switch s.data[s.pos] {
+		case ' ', '\t', '\n', '\r':
+			s.pos++
+		default:
+			return
+		}
+	}
+}
+
+// peek tells the kind of the value at pos, after white space. It fails at the end and on garbage.
+func (s *scanner) peek() kind {
+	s.space()
+	if s.pos >= len(s.data) {
+		s.fail(s.pos, "unexpected end")
+		return kindUnknown
+	}
+	switch c := s.data[s.pos]; {
+	case c == '{':
+		return kindObject
+	case c == '[':
+		return kindArray
+	case c == '"':
+		return kindString
+	case c == 't' || c == 'f':
+		return kindBool
+	case c == 'n':
+		return kindNull
+	case c == '-' || c >= '0' && c <= '9':
+		return kindNumber
+	}
+	r, _ := utf8.DecodeRune(s.data[s.pos:])
+	s.fail(s.pos, "unexpected character %q, a value is expected", r)
+	return kindUnknown
+}
+
+// raw checks the value at pos and returns its bytes, which alias data.
+func (s *scanner) raw() []byte {
+	k := s.peek()
+	start := s.pos
+	switch k {
+	case kindObject:
+		s.object(func([]byte, int) { s.raw() })
+	case kindArray:
+		s.array(func(int) { s.raw() })
+	case kindString:
+		s.str()
+	case kindNumber:
+		s.number()
+	case kindBool:
+		if s.data[s.pos] == 't' {
+			s.literal("true")
+		} else {
+			s.literal("false")
+		}
+	case kindNull:
+		s.literal("null")
+	}
+	if s.err != nil {
+		return nil
+	}
+	return s.data[start:s.pos:s.pos]
+}
+
+func (s *scanner) literal(want string) {
+	if len(s.data)-s.pos < len(want) || string(s.data[s.pos:s.pos+len(want)]) != want {
+		s.fail(s.pos, "unknown literal, %s is expected", want)
+		return
+	}
+	s.pos += len(want)
+}
+
+// number consumes a number and returns its text.
+func (s *scanner) number() []byte {
+	start := s.pos
+	digits := func() bool {
+		from := s.pos
+		for s.pos < len(s.data) && s.data[s.pos] >= '0' && s.data[s.pos] <= '9' {
+			s.pos++
+		}
+		return s.pos > from
+	}
+	at := func(set string) bool {
+		if s.pos < len(s.data) {
+			for i := range len(set) {
+				if s.data[s.pos] == set[i] {
+					s.pos++
+					return true
+				}
+			}
+		}
+		return false
+	}
+	at("-")
+	zero := s.pos < len(s.data) && s.data[s.pos] == '0'
+	first := s.pos
+	ok := digits() && (!zero || s.pos == first+1)
+	if ok && at(".") {
+		ok = digits()
+	}
+	if ok && at("eE") {
+		at("+-")
+		ok = digits()
+	}
+	if !ok {
+		s.fail(start, "malformed number")
+		return nil
+	}
+	return s.data[start:s.pos]
+}
+
+// object consumes an object. member is called with pos at each value and must consume it; key is decoded
+// and valid until the next call, keyAt its offset.
+func (s *scanner) object(member func(key []byte, keyAt int)) {
+	s.enter()
+	var keys keySet
+	s.pos++
+	s.space()
+	if s.pos < len(s.data) && s.data[s.pos] == '}' {
+		s.pos++
+		s.depth--
+		return
+	}
+	for s.err == nil {
+		s.space()
+		at := s.pos
+		if s.pos >= len(s.data) || s.data[s.pos] != '"' {
+			s.fail(s.pos, "a key in double quotes is expected")
+			return
+		}
+		key := s.str()
+		if s.err != nil {
+			return
+		}
+		if !keys.add(key) {
+			s.fail(at, "the key %q appears twice in one object", clip(string(key)))
+			return
+		}
+		s.space()
+		if s.pos >= len(s.data) || s.data[s.pos] != ':' {
+			s.fail(s.pos, "a colon is expected after the key %q", clip(string(key)))
+			return
+		}
+		s.pos++
+		member(key, at)
+		if s.err != nil || s.end('}') {
+			return
+		}
+	}
+}
+
+// array consumes an array; element is called with pos at each value and must consume it.
+func (s *scanner) array(element func(i int)) {
+	s.enter()
+	s.pos++
+	s.space()
+	if s.pos < len(s.data) && s.data[s.pos] == ']' {
+		s.pos++
+		s.depth--
+		return
+	}
+	for i := 0; s.err == nil; i++ {
+		element(i)
+		if s.err != nil || s.end(']') {
+			return
+		}
+	}
+}
+
+// end consumes a comma and returns false, or consumes the closing bracket and returns true.
+func (s *scanner) end(closing byte) bool {
+	s.space()
+	if s.pos < len(s.data) {
+		switch s.data[s.pos] {
+		case ',':
+			s.pos++
+			return false
+		case closing:
+			s.pos++
+			s.depth--
+			return true
+		}
+	}
+	s.fail(s.pos, "a comma or %q is expected", closing)
+	return true
+}
+
+func (s *scanner) enter() {
+	if s.depth++; s.depth > MaxDepth {
+		s.fail(s.pos, "nested deeper than %d levels", MaxDepth)
+	}
+}
+
+// finish fails when anything but white space follows the value.
+func (s *scanner) finish() {
+	if s.space(); s.err == nil && s.pos < len(s.data) {
+		s.fail(s.pos, "unexpected data after the value")
+	}
+}
+
+// keySet finds doubles: by comparison while there are few keys, by a map beyond.
+type keySet struct {
+	few  [8]string
+	n    int
+	many map[string]struct{}
+}
+
+func (k *keySet) add(key []byte) bool {
+	if k.many != nil {
+		if _, ok := k.many[string(key)]; ok {
+			return false
+		}
+		k.many[string(key)] = struct{}{}
+		return true
+	}
+	for _, have := range k.few[:k.n] {
+		if have == string(key) {
+			return false
+		}
+	}
+	if k.n < len(k.few) {
+		k.few[k.n] = string(key)
+		k.n++
+		return true
+	}
+	k.many = make(map[string]struct{}, 4*len(k.few))
+	for _, have := range k.few {
+		k.many[have] = struct{}{}
+	}
+	k.many[string(key)] = struct{}{}
+	return true
+}
+
+// clip shortens text of a client for an error message.
+func clip(s string) string {
+	const most = 64
+	if len(s) <= most {
+		return s
+	}
+	end := most
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "..."
+}

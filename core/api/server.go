@@ -1,0 +1,186 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/hashicorp/go-hclog"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Idempotency keeps the claimed keys. core.Store is one.
+type Idempotency interface {
+	core.IdempotencyReader
+	Update(ctx context.Context, fn func(tx core.Tx) error) error
+}
+
+// Journal reads the stored events of an execution. core.Store is one.
+type Journal interface {
+	Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error)
+}
+
+// Health tells how the process is. *health.Registry is one.
+type Health interface {
+	// Inspect hands each check's state to visit, which may be nil, and returns the verdict (healthy,
+	// degraded, unhealthy), the phase (starting, ready, stopping), and whether the process is live and
+	// ready for traffic.
+	Inspect(
+		ctx context.Context,
+		visit func(name, severity, status, message, hint string, since time.Time),
+	) (verdict, phase string, live, ready bool)
+}
+
+// Metrics is told of requests and streams. *metrics.HTTP is one.
+type Metrics interface {
+	// Route returns the observer of one operation; a negative time means that only the count matters.
+	Route(operation string) func(status int, took time.Duration)
+	StreamOpened()
+	StreamClosed()
+	StreamDropped(reason string)
+	Panicked()
+}
+
+// Totals sums up the executions for the detailed health. *metrics.Executions is one.
+type Totals interface {
+	// Totals returns the executions ever stored, those not over, and the mean duration of those over.
+	Totals() (total, active int64, mean time.Duration)
+}
+
+// Access is what authorization is asked with.
+type Access struct {
+	Action   string // for example executions.create
+	Resource string // for example executions
+	Scope    string // for example executions:create
+	ID       string // of the resource in the path; empty on collections
+}
+
+// Options are what a Server is made of.
+type Options struct {
+	Patterns    core.PatternService
+	Executions  core.ExecutionService
+	Batches     core.BatchService
+	Agents      core.AgentService
+	AgentSocket http.Handler // of GET /api/agents/connect; it upgrades the connection
+	Idempotency Idempotency
+	Journal     Journal
+
+	Health   Health              // nil: always healthy and ready
+	Metrics  Metrics             // nil: nothing is counted
+	Totals   Totals              // nil: zeros
+	Gatherer prometheus.Gatherer // nil: no series
+
+	// Authenticate tells who sends a request; nil: everyone is core.Anonymous. Authorize decides whether
+	// they may; nil: everyone may. Both return UNAUTHORIZED or FORBIDDEN errors.
+	Authenticate func(r *http.Request) (core.Principal, error)
+	Authorize    func(ctx context.Context, p core.Principal, a Access) error
+
+	Clock   core.Clock
+	IDs     core.IDs
+	Logger  hclog.Logger
+	Version string
+	Config  Config // zero fields take their defaults
+}
+
+// Server serves the API. It starts nothing by itself; it is safe for concurrent use.
+type Server struct {
+	opts    Options
+	log     hclog.Logger
+	config  atomic.Pointer[Config]
+	started time.Time
+	engine  *gin.Engine
+	table   []*boundRoute
+
+	versionHeader []string
+	document      []byte // the OpenAPI document
+	metricsText   http.Handler
+	flights       flights
+	streams       *streamSet
+	frames        frameCache
+	unmatched     *boundRoute
+	refused       *boundRoute
+}
+
+// boundRoute is a route on its way through this server.
+type boundRoute struct {
+	Route
+	paramNames []string
+	observe    func(status int, took time.Duration)
+}
+
+// New makes a server. It panics when a service is missing or the route table is unsound: both are
+// mistakes in the program, not in its input.
+func New(o Options) *Server {
+	if o.Patterns == nil || o.Executions == nil || o.Batches == nil || o.Agents == nil ||
+		o.Idempotency == nil || o.Journal == nil || o.Clock == nil || o.IDs == nil {
+		panic("api: New needs all services, the idempotency keys, the journal, the clock and the ids")
+	}
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	if o.Health == nil {
+		o.Health = alwaysHealthy{}
+	}
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
+	}
+	if o.Gatherer == nil {
+		o.Gatherer = prometheus.NewRegistry()
+	}
+	s := &Server{
+		opts: o, log: o.Logger.Named("api"), started: o.Clock.Now(),
+		versionHeader: []string{o.Version},
+		metricsText:   metricsHandler(o.Gatherer),
+	}
+	s.ApplyConfig(o.Config)
+	s.streams = newStreamSet(s)
+	routes := s.routes()
+	if err := checkRoutes(routes); err != nil {
+		panic("api: " + err.Error())
+	}
+	s.document = renderDocument(routes, o.Version)
+	s.buildRouter(routes)
+	return s
+}
+
+// ApplyConfig replaces the configuration; requests under way keep the one they began with, but for
+// streams, which take up a new heartbeat and age at their next heartbeat.
+func (s *Server) ApplyConfig(c Config) {
+	c = c.withDefaults()
+	s.config.Store(&c)
+}
+
+// Handler returns the handler to be mounted at the root of a listener.
+func (s *Server) Handler() http.Handler { return s }
+
+// Drain refuses new streams and ends those that are open: each reader gets a last comment and a clean end,
+// and comes back elsewhere or later. It does not wait; Close does.
+func (s *Server) Drain() { s.streams.drain() }
+
+// Close drains and waits until the last stream has ended, which takes Config.WriteTimeout at most.
+func (s *Server) Close() {
+	s.Drain()
+	s.streams.wait()
+}
+
+// noMetrics counts nothing.
+type noMetrics struct{}
+
+func (noMetrics) Route(string) func(int, time.Duration) { return func(int, time.Duration) {} }
+func (noMetrics) StreamOpened()                         {}
+func (noMetrics) StreamClosed()                         {}
+func (noMetrics) StreamDropped(string)                  {}
+func (noMetrics) Panicked()                             {}
+
+// alwaysHealthy is the health of a process without checks.
+type alwaysHealthy struct{}
+
+func (alwaysHealthy) Inspect(
+	context.Context, func(name, severity, status, message, hint string, since time.Time),
+) (verdict, phase string, live, ready bool) {
+	return "healthy", "ready", true, true
+}

@@ -1,0 +1,274 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+func (s *Server) streamRoutes() []Route {
+	const tag, resource = "executions", "executions"
+	last := Param{Name: "lastEventId", Type: ParamInteger, Default: "0",
+		Doc: "Resume after this event id; the header Last-Event-ID wins."}
+	events := Response{Status: 200, Body: "", ContentType: "text/event-stream",
+		Doc: "Events started, agent_result, step_completed, agent_progress, then completed, failed or cancelled."}
+	return []Route{
+		{
+			Method: http.MethodPost, Path: "/api/patterns/{name}/execute/stream", OperationID: "streamPattern",
+			Summary: "Run a pattern and follow it as server-sent events.", Tag: tag, Resource: resource,
+			Action: "executions.create", Scope: "executions:create",
+			Query: []Param{versionParam("Default: the latest."), last},
+			Body:  &Body{JSON: new(executeRequest), Optional: true}, Responses: []Response{events},
+			Fails: []int{404, 409, 413, 415}, Creates: true, Resumes: true, Stream: s.streamPattern,
+		},
+		{
+			Method: http.MethodGet, Path: "/api/executions/{executionId}/stream", OperationID: "streamExecution",
+			Summary: "Follow an execution, running or finished, as server-sent events.", Tag: tag,
+			Resource: resource, Action: "executions.read", Scope: "executions:read",
+			Query: []Param{last},
+			Responses: []Response{events,
+				{Status: 204, Doc: "The execution is over and nothing happened after the given event."}},
+			Fails: []int{404}, Resumes: true, Stream: s.streamExecution,
+		},
+	}
+}
+
+// lastEventID is where a reader goes on.
+func (c *call) lastEventID() (uint64, error) {
+	header, one := single(c.r.Header, "Last-Event-Id")
+	if header == "" && one {
+		return uint64(c.query.integer("lastEventId")), nil
+	}
+	after, err := strconv.ParseUint(header, 10, 64)
+	if err != nil || !one {
+		return 0, core.Invalid("Last-Event-ID", "must be the id of an event of this stream")
+	}
+	return after, nil
+}
+
+// streamPattern starts an execution and streams it. With a known Idempotency-Key it attaches to the
+// execution of the first request.
+func (s *Server) streamPattern(c *call) error {
+	after, err := c.lastEventID()
+	if err != nil {
+		return err
+	}
+	key, err := c.idempotencyKey()
+	if err != nil {
+		return err
+	}
+	id, err := s.startStreamed(c, key)
+	if err != nil {
+		return err
+	}
+	return s.follow(c, id, after)
+}
+
+// startStreamed returns the id of a new execution, or of the one that the key made.
+func (s *Server) startStreamed(c *call, key string) (string, error) {
+	req, err := c.executeRequest()
+	if err != nil {
+		return "", err
+	}
+	if s.streams.draining() {
+		return "", core.Unavailable("stopping", "the service is stopping")
+	}
+	if key != "" {
+		claim := c.claim(key)
+		release, err := s.flights.enter(c.ctx, claim)
+		if err != nil {
+			return "", err
+		}
+		defer release()
+		rec, err := c.claimed(claim)
+		if err != nil {
+			return "", err
+		}
+		if rec != nil {
+			c.w.Header()["Idempotent-Replayed"] = replayed
+			return rec.ResourceID, nil
+		}
+		c.ctx = core.WithIdempotency(c.ctx, claim)
+	}
+	req.RequireAgents = true // before the first byte, while the answer can still be an error
+	e, err := s.opts.Executions.Start(c.detached(), req)
+	if err != nil {
+		return "", err
+	}
+	return e.ID, nil
+}
+
+func (s *Server) streamExecution(c *call) error {
+	after, err := c.lastEventID()
+	if err != nil {
+		return err
+	}
+	id := c.param("executionId")
+	if isHead(c.w.Header()) {
+		if _, err := s.opts.Executions.FindExecution(c.ctx, id); err != nil {
+			return err
+		}
+		streamHeaders(c.w.Header())
+		c.w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	return s.follow(c, id, after)
+}
+
+// follow streams an execution from the event after `after`.
+func (s *Server) follow(c *call, id string, after uint64) error {
+	r, err := s.streams.enter(c.config)
+	if err != nil {
+		return err
+	}
+	defer r.leave()
+	stream, err := s.opts.Executions.Stream(c.ctx, id, after)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	if after > 0 {
+		over, err := s.exhausted(c, id, stream)
+		if err != nil {
+			return err
+		}
+		if over {
+			// Tells a browser's EventSource to stop coming back.
+			c.w.WriteHeader(http.StatusNoContent)
+			c.w.WriteHeaderNow()
+			return nil
+		}
+		// What was looked at is read again: the journal keeps it.
+		stream.Close()
+		if stream, err = s.opts.Executions.Stream(c.ctx, id, after); err != nil {
+			return err
+		}
+		defer stream.Close()
+	}
+	w := newFrameWriter(c)
+	defer w.close()
+	w.begin(c.id)
+	s.pump(c, r, stream, w)
+	return nil
+}
+
+// exhausted tells whether a resumed stream has nothing left: its execution is over, and so are its events.
+func (s *Server) exhausted(c *call, id string, stream core.EventStream) (bool, error) {
+	e, err := s.opts.Executions.FindExecution(c.ctx, id)
+	if err != nil || !e.Status.Terminal() {
+		return false, err
+	}
+	_, err = stream.Next(c.ctx)
+	if errors.Is(err, io.EOF) {
+		return true, nil
+	}
+	return false, err
+}
+
+// pump writes events until the stream, the reader or the server ends.
+func (s *Server) pump(c *call, r *reader, stream core.EventStream, w *frameWriter) {
+	ctx := r.arm(c.ctx)
+	for {
+		ev, err := stream.Next(ctx)
+		if err == nil {
+			if frame := s.frames.frame(ev); frame != nil && !w.write(frame) {
+				s.opts.Metrics.StreamDropped("write")
+				return
+			}
+			continue
+		}
+		switch cause := context.Cause(ctx); {
+		case errors.Is(err, io.EOF) || c.ctx.Err() != nil:
+			return
+		case cause == nil:
+			// The subject's own end: shutting down, or the reader was too slow.
+			if !core.AsError(err).Unavailable {
+				s.log.Error("stream broke off", "request", c.id, "error", err)
+			}
+			s.opts.Metrics.StreamDropped("source")
+			w.write(commentEnd)
+			return
+		case errors.Is(cause, errDrained):
+			s.opts.Metrics.StreamDropped("shutdown")
+			w.write(commentEnd)
+			return
+		}
+		if !s.opts.Clock.Now().Before(r.until) {
+			s.opts.Metrics.StreamDropped("age")
+			w.write(commentEnd)
+			return
+		}
+		if !w.write(commentHeartbeat) {
+			s.opts.Metrics.StreamDropped("write")
+			return
+		}
+		ctx = r.arm(c.ctx)
+	}
+}
+
+// Comments of a stream.
+var (
+	commentHeartbeat = []byte(": heartbeat\n\n")
+	commentEnd       = []byte(": the server ends this stream; reconnect with Last-Event-ID\n\n")
+)
+
+// streamHeaders are those of every event stream.
+func streamHeaders(h http.Header) {
+	h["Content-Type"] = []string{"text/event-stream"}
+	h["Cache-Control"] = []string{"no-cache"}
+	h["Connection"] = []string{"keep-alive"}
+	h["X-Accel-Buffering"] = []string{"no"}
+}
+
+// frameWriter writes frames to one reader, each with its own deadline: a reader that stopped reading must
+// not hold its goroutine, and the server's own deadline for a whole answer must not end a stream.
+type frameWriter struct {
+	c       *call
+	w       http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+}
+
+func newFrameWriter(c *call) *frameWriter {
+	// Below the router's writer, whose Flush takes for granted that the next one can flush; the controller
+	// looks through every wrapper.
+	var w http.ResponseWriter = c.w
+	if u, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {
+		w = u.Unwrap()
+	}
+	return &frameWriter{c: c, w: w, control: http.NewResponseController(w), timeout: c.config.WriteTimeout}
+}
+
+// begin sends the headers and the reconnect delay, which differs by request so that readers who lost the
+// server together do not come back together.
+func (f *frameWriter) begin(requestID string) {
+	streamHeaders(f.c.w.Header())
+	f.c.w.WriteHeader(http.StatusOK)
+	f.deadline()
+	f.c.w.WriteHeaderNow()
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(requestID))
+	retry := 1000 + h.Sum32()%4000
+	f.write([]byte("retry: " + strconv.FormatUint(uint64(retry), 10) + "\n\n"))
+}
+
+// write sends one frame and returns false when the reader is gone or too slow.
+func (f *frameWriter) write(frame []byte) bool {
+	f.deadline()
+	if _, err := f.w.Write(frame); err != nil {
+		return false
+	}
+	return f.control.Flush() == nil
+}
+
+// deadline bounds the next write in real time: the network knows no other.
+func (f *frameWriter) deadline() { _ = f.control.SetWriteDeadline(time.Now().Add(f.timeout)) }
+
+// close leaves the connection usable for the next request.
+func (f *frameWriter) close() { _ = f.control.SetWriteDeadline(time.Time{}) }

@@ -1,0 +1,93 @@
+package metrics
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Statuses that service_executions_total counts.
+var terminal = [...]core.ExecutionStatus{
+	core.ExecutionCompleted, core.ExecutionFailed, core.ExecutionCancelled,
+}
+
+// Executions counts executions as they end, and keeps the totals that the detailed health shows.
+type Executions struct {
+	byPattern *bound[*patternSeries]
+
+	total    atomic.Int64 // ever started, those before this process included once Seed was called
+	active   atomic.Int64
+	finished atomic.Int64 // ended in this process
+	spent    atomic.Int64 // nanoseconds, sum over finished
+}
+
+// patternSeries are the resolved series of one pattern: no label look-up when an execution ends.
+type patternSeries struct {
+	ended    [len(terminal)]prometheus.Counter
+	duration prometheus.Observer
+}
+
+// NewExecutions makes service_executions_total, service_execution_duration_seconds and
+// service_executions_active.
+func NewExecutions(reg prometheus.Registerer) *Executions {
+	total := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "service_executions_total",
+		Help: "Executions that ended, by pattern and final status.",
+	}, []string{"pattern", "status"})
+	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "service_execution_duration_seconds",
+		Help:    "Time from an execution's first task to its end, by pattern.",
+		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
+	}, []string{"pattern"})
+	e := &Executions{}
+	e.byPattern = newBound(MaxLabelValues, func(pattern string) *patternSeries {
+		s := &patternSeries{duration: duration.WithLabelValues(pattern)}
+		for i, status := range terminal {
+			s.ended[i] = total.WithLabelValues(pattern, string(status))
+		}
+		return s
+	})
+	reg.MustRegister(total, duration, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "service_executions_active",
+		Help: "Executions that are pending or running.",
+	}, func() float64 { return float64(e.active.Load()) }))
+	return e
+}
+
+// Seed adds what an earlier process left: executions ever stored, and those of them that are not over.
+func (e *Executions) Seed(stored, active int64) {
+	e.total.Add(stored)
+	e.active.Add(active)
+}
+
+// ExecutionStarted counts a new execution.
+func (e *Executions) ExecutionStarted(string) {
+	e.total.Add(1)
+	e.active.Add(1)
+}
+
+// ExecutionFinished counts an execution that became terminal.
+func (e *Executions) ExecutionFinished(pattern string, status core.ExecutionStatus, took time.Duration) {
+	e.active.Add(-1)
+	e.finished.Add(1)
+	e.spent.Add(int64(took))
+	series := e.byPattern.get(pattern)
+	for i, s := range terminal {
+		if s == status {
+			series.ended[i].Inc()
+		}
+	}
+	series.duration.Observe(took.Seconds())
+}
+
+// Totals returns the number of executions ever stored, of those not over, and the mean duration of those
+// that ended in this process.
+func (e *Executions) Totals() (total, active int64, mean time.Duration) {
+	if n := e.finished.Load(); n > 0 {
+		mean = time.Duration(e.spent.Load() / n)
+	}
+	return e.total.Load(), e.active.Load(), mean
+}

@@ -1,0 +1,37 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Metrics is every component's series on one registerer. Values are safe for concurrent use.
+type Metrics struct {
+	Executions *Executions
+	Engine     *Engine
+	Agents     *Agents
+	HTTP       *HTTP
+	Store      *Store
+	Config     *Config
+}
+
+// New makes and registers all series. It panics when reg has one of them already.
+func New(reg prometheus.Registerer, build Build) *Metrics {
+	registerBuild(reg, build)
+	return &Metrics{
+		Executions: NewExecutions(reg),
+		Engine:     NewEngine(reg),
+		Agents:     NewAgents(reg),
+		HTTP:       NewHTTP(reg),
+		Store:      NewStore(reg),
+		Config:     NewConfig(reg),
+	}
+}
+
+// RegisterProcess adds the series of the Go runtime and of the process (CPU, memory, open files).
+func RegisterProcess(reg prometheus.Registerer) {
+	reg.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+}
