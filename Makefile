@@ -49,14 +49,16 @@ lint: $(GOLANGCI) ## gofmt, go vet and the pinned golangci-lint
 	go vet ./...
 	$(GOLANGCI) run ./...
 
+# The pinned version is taken from the machine if it is there, and built otherwise (some minutes, once).
 $(GOLANGCI):
 	@mkdir -p .cache/bin
-	@if command -v golangci-lint >/dev/null && golangci-lint version | grep -q 'version $(GOLANGCI_VERSION) '; then \
-		ln -sf "$$(command -v golangci-lint)" $(GOLANGCI); \
-	else \
-		GOBIN="$(CURDIR)/.cache/bin" go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION); \
-		mv .cache/bin/golangci-lint $(GOLANGCI); \
-	fi
+	@for found in "$$(command -v golangci-lint || true)" "$$(go env GOPATH)/bin/golangci-lint"; do \
+		if [ -x "$$found" ] && "$$found" version | grep -qE 'version v?$(subst .,\.,$(GOLANGCI_VERSION)) '; then \
+			ln -sf "$$found" $(GOLANGCI); exit 0; \
+		fi; \
+	done; \
+	GOBIN="$(CURDIR)/.cache/bin" go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION); \
+	mv .cache/bin/golangci-lint $(GOLANGCI)
 
 bench: ## throughput and latency as a table, beside a baseline of the same run; BENCH passes flags
 	go run ./scripts/bench $(BENCH)
