@@ -80,11 +80,11 @@ func executionTable(s *screen, rows []client.Execution) {
 	var cells [][]cell
 	for _, e := range rows {
 		cells = append(cells, []cell{
-			{text: e.ExecutionID}, {text: e.Pattern.Name}, status(e.Status),
+			{text: e.ExecutionID}, {text: e.Pattern.Name}, {text: e.Version}, status(e.Status),
 			{text: moment(e.StartedAt)}, {text: span(e.Duration.Duration())},
 		})
 	}
-	s.table([]string{"EXECUTION", "PATTERN", "STATUS", "STARTED", "DURATION"}, cells)
+	s.table([]string{"EXECUTION", "PATTERN", "VERSION", "STATUS", "STARTED", "DURATION"}, cells)
 }
 
 func (c *cli) executionGet() *cobra.Command {
@@ -122,7 +122,7 @@ func (c *cli) executionWatch() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.follow(cmd.Context(), stream)
+			return c.follow(cmd.Context(), api, stream)
 		},
 	}
 	cmd.Flags().StringVar(&after, "after", "", "id of the last event already seen")

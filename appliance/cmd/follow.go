@@ -11,7 +11,7 @@ import (
 
 // follow shows the events of an execution until it is over, and makes its outcome the command's. A signal
 // ends the watching only.
-func (c *cli) follow(ctx context.Context, stream *client.Stream) error {
+func (c *cli) follow(ctx context.Context, api *client.Client, stream *client.Stream) error {
 	defer stream.Close()
 	paint := c.painter(c.deps.Stdout)
 	for event, err := range stream.Events() {
@@ -36,7 +36,12 @@ func (c *cli) follow(ctx context.Context, stream *client.Stream) error {
 			return executionOutcome(id, event.Type, data.Error)
 		}
 	}
-	return errStreamOver
+	// The execution was over, and its last event seen, before this stream began.
+	exec, err := api.GetExecution(ctx, stream.ExecutionID())
+	if err != nil {
+		return err
+	}
+	return executionOutcome(exec.ExecutionID, exec.Status, exec.Error)
 }
 
 func followHint(id string) string {

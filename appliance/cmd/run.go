@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -152,7 +151,7 @@ func (c *cli) runStream(cmd *cobra.Command, req client.ExecuteRequest) error {
 	if err != nil {
 		return err
 	}
-	return c.follow(cmd.Context(), stream)
+	return c.follow(cmd.Context(), api, stream)
 }
 
 // executionScreen shows one execution.
@@ -222,6 +221,3 @@ func executionOutcome(id, state string, reason *client.ExecutionError) error {
 	}
 	return out
 }
-
-// errStreamOver is for a stream that ended without its last event, which the client never lets through.
-var errStreamOver = errors.New("the stream ended without an outcome")

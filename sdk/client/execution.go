@@ -78,6 +78,7 @@ type Execution struct {
 	Meta
 	ExecutionID  string          `json:"executionId"`
 	Pattern      PatternRef      `json:"pattern"`
+	Version      string          `json:"version,omitempty"` // of the pattern; in lists, where Pattern is a name only
 	Status       string          `json:"status"`
 	Input        json.RawMessage `json:"input,omitempty"`
 	Result       json.RawMessage `json:"result,omitempty"`

@@ -93,7 +93,7 @@ func (c *Client) ExecuteStream(ctx context.Context, req ExecuteRequest) (*Stream
 }
 
 // WatchExecution streams the events of an execution, running or finished. after is the id of the last
-// event already seen, or empty for all.
+// event already seen, or empty for all. When that was the last one of all, the stream is empty.
 func (c *Client) WatchExecution(ctx context.Context, id, after string) (*Stream, error) {
 	return c.stream(ctx, watchRequest(id), id, after)
 }
@@ -136,8 +136,8 @@ func (s *Stream) Next() (Event, error) {
 		if s.reader == nil {
 			if err := s.resume(); err != nil {
 				s.finish(err)
-				break
 			}
+			continue
 		}
 		event, err := s.reader.Next()
 		if err != nil {
@@ -207,6 +207,12 @@ func (s *Stream) connect() error {
 	if err != nil {
 		cancel()
 		return err
+	}
+	if resp.StatusCode == http.StatusNoContent { // over, and nothing happened after the given event
+		cancel()
+		_ = resp.Body.Close()
+		s.finish(io.EOF)
+		return nil
 	}
 	if err := checkStream(resp); err != nil {
 		data, _ := s.c.read(ctx, resp)

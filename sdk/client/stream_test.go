@@ -150,6 +150,18 @@ func TestWatchAfter(t *testing.T) {
 	}
 }
 
+// TestWatchNothingLeft covers the answer to a reader that has seen the last event already.
+func TestWatchNothingLeft(t *testing.T) {
+	s := newServer(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	stream, err := newClient(t, s.URL, client.Options{}).WatchExecution(t.Context(), "exec_1", "31")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names, err := drain(stream); err != nil || names != "" {
+		t.Errorf("events = %q, err = %v", names, err)
+	}
+}
+
 func TestStreamGivesUp(t *testing.T) {
 	s := newServer(t, cut(started), answer(503, unavailable))
 	opts, pauses := noWait(client.Options{StreamRetry: client.RetryPolicy{MaxElapsed: 10 * time.Second}})
