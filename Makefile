@@ -60,7 +60,7 @@ $(GOLANGCI):
 	GOBIN="$(CURDIR)/.cache/bin" go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION); \
 	mv .cache/bin/golangci-lint $(GOLANGCI)
 
-bench: ## throughput and latency as a table, beside a baseline of the same run; BENCH passes flags
+bench: build ## throughput and latency as a table, beside a baseline of the same run; BENCH passes flags
 	go run ./scripts/bench $(BENCH)
 
 fuzz-short: ## each fuzz target for FUZZTIME (5s)
@@ -73,7 +73,7 @@ fuzz-short: ## each fuzz target for FUZZTIME (5s)
 e2e: build ## the real binary from outside: kill, restart, drain, full disk
 	WARDROOM_E2E=1 go test -count=1 -tags e2e ./appliance/e2e/...
 
-soak: ## ROUNDS (200) kills at random moments, then proof that nothing was lost or done twice
+soak: build ## ROUNDS (200) kills at random moments, then proof that nothing was lost or done twice
 	go run ./scripts/faultrig -rounds $(ROUNDS)
 
 clean: ## remove what the targets made

@@ -37,15 +37,26 @@ type File struct {
 // NOT_FOUND when the main file does not exist. VALIDATION_ERROR lists everything that is wrong in all the
 // files at once; see Problems.
 func Load(path string, opts Options) (*Config, error) {
-	files, err := readAll(path)
-	if err != nil {
-		return nil, err
+	main, err := readFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &core.Error{
+			Code:    core.CodeNotFound,
+			Message: fmt.Sprintf("the configuration file %s does not exist", path),
+			Details: map[string]any{"resource": "configuration file", "id": path},
+		}
 	}
-	return Parse(files, opts)
+	if err != nil {
+		return nil, asError([]Problem{unreadable(path, err)}, nil)
+	}
+	files, problems := readDropIns(filepath.Join(filepath.Dir(path), dropInDir))
+	return parse(append([]File{main}, files...), opts, problems)
 }
 
 // Parse is Load for text that is already in memory: the first file is the main one.
-func Parse(files []File, opts Options) (*Config, error) {
+func Parse(files []File, opts Options) (*Config, error) { return parse(files, opts, nil) }
+
+// parse applies the files one after the other; problems were found while they were read.
+func parse(files []File, opts Options, problems []Problem) (*Config, error) {
 	lookup := opts.Lookup
 	if lookup == nil {
 		lookup = os.LookupEnv
@@ -53,7 +64,6 @@ func Parse(files []File, opts Options) (*Config, error) {
 	c := Default()
 	c.origins = map[string]origin{}
 	order := map[string]int{}
-	var problems []Problem
 	for i, file := range files {
 		order[file.Name] = i
 		abs, err := filepath.Abs(file.Name)
@@ -65,6 +75,11 @@ func Parse(files []File, opts Options) (*Config, error) {
 		problems = append(problems, d.problems...)
 		c.files = append(c.files, file.Name)
 	}
+	for i, p := range problems { // files that could not be read come last
+		if _, ok := order[p.File]; !ok {
+			order[p.File] = len(files) + i
+		}
+	}
 	problems = append(problems, c.relations(problems)...)
 	if err := asError(problems, order); err != nil {
 		return nil, err
@@ -72,34 +87,26 @@ func Parse(files []File, opts Options) (*Config, error) {
 	return c, nil
 }
 
-// readAll reads the main file and its drop-ins.
-func readAll(path string) ([]File, error) {
-	main, err := readFile(path)
+// readDropIns reads the drop-ins of a directory, if there is one, and reports those it cannot read.
+func readDropIns(dir string) (files []File, problems []Problem) {
+	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &core.Error{
-			Code:    core.CodeNotFound,
-			Message: fmt.Sprintf("the configuration file %s does not exist", path),
-			Details: map[string]any{"resource": "configuration file", "id": path},
-		}
+		return nil, nil
 	}
 	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	files := []File{main}
-	dir := filepath.Join(filepath.Dir(path), dropInDir)
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, unreadable(dir, err)
+		return nil, []Problem{unreadable(dir, err)}
 	}
 	names, problems := dropIns(dir, entries)
 	for _, name := range names {
-		file, err := readFile(filepath.Join(dir, name))
+		path := filepath.Join(dir, name)
+		file, err := readFile(path)
 		if err != nil {
-			return nil, unreadable(filepath.Join(dir, name), err)
+			problems = append(problems, unreadable(path, err))
+			continue
 		}
 		files = append(files, file)
 	}
-	return files, asError(problems, map[string]int{})
+	return files, problems
 }
 
 // dropIns picks the names to read, in lexical order. Hidden files and the leavings of editors and package
@@ -146,12 +153,12 @@ func readFile(path string) (File, error) {
 	return File{Name: path, Data: data}, nil
 }
 
-// unreadable makes the error for a file that is there and cannot be used. The reason is for the operator
-// of this machine, so the system's own words are kept.
-func unreadable(path string, err error) error {
+// unreadable reports a file that is there and cannot be used. The reason is for the operator of this
+// machine, so the system's own words are kept.
+func unreadable(path string, err error) Problem {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
 		err = pathErr.Err
 	}
-	return asError([]Problem{{File: path, Reason: "cannot be read: " + err.Error()}}, map[string]int{})
+	return Problem{File: path, Reason: "cannot be read: " + err.Error()}
 }

@@ -14,7 +14,7 @@ func (c *Config) Validate() error {
 			problems = append(problems, Problem{Key: f.key, Reason: err.Error()})
 		}
 	}
-	return asError(append(problems, c.relations(problems)...), map[string]int{})
+	return asError(append(problems, c.relations(problems)...), nil)
 }
 
 // valid checks the value that c has for the key.
@@ -50,10 +50,14 @@ var relations = []relation{
 }
 
 // relations reports broken relations, each at a place that a file set, where the operator is at work. Keys
-// that have a problem of their own are left out: c holds another value than the one that was meant.
+// that have a problem of their own are left out, and all of them when a whole file could not be read: c holds
+// other values than those that were meant.
 func (c *Config) relations(known []Problem) []Problem {
 	wrong := map[string]bool{}
 	for _, p := range known {
+		if p.Key == "" {
+			return nil
+		}
 		wrong[p.Key] = true
 	}
 	var problems []Problem
