@@ -45,8 +45,17 @@ type Streams interface {
 
 // Observer is told of what metrics count. Methods must be quick and safe for concurrent use.
 type Observer interface {
+	// ExecutionStarted tells of a new execution, once it is stored.
 	ExecutionStarted(pattern string)
 	ExecutionFinished(pattern string, status core.ExecutionStatus, duration time.Duration)
+	// QueueWaited tells how long an execution was pending.
+	QueueWaited(d time.Duration)
+	// QueueRefused tells of an execution that found the queue full.
+	QueueRefused()
+	// TaskEnded tells of an attempt: completed, failed, timeout, lost or late, and how long it was out.
+	TaskEnded(outcome string, took time.Duration)
+	// Resumed tells how many executions were taken up after a restart.
+	Resumed(n int)
 }
 
 // Options are what an Engine is made of. All fields but Observer are required.
@@ -126,6 +135,10 @@ func New(o Options) *Engine {
 type noObserver struct{}
 
 func (noObserver) ExecutionStarted(string)                                       {}
+func (noObserver) QueueWaited(time.Duration)                                     {}
+func (noObserver) QueueRefused()                                                 {}
+func (noObserver) TaskEnded(string, time.Duration)                               {}
+func (noObserver) Resumed(int)                                                   {}
 func (noObserver) ExecutionFinished(string, core.ExecutionStatus, time.Duration) {}
 
 // Open resumes every execution and batch that is not terminal, and starts to take work. Call it after
@@ -152,6 +165,7 @@ func (e *Engine) Open(ctx context.Context) error {
 	for _, b := range batches {
 		e.resumeBatch(b)
 	}
+	e.observer.Resumed(len(active))
 	if len(active)+len(batches) > 0 {
 		e.log.Info("resumed", "executions", len(active), "batches", len(batches))
 	}

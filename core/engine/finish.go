@@ -126,5 +126,5 @@ func (r *run) start(c *change) {
 	r.event(c, core.EventExecutionStarted, startedData{
 		ExecutionID: r.exec.ID, Pattern: r.exec.Pattern, Input: r.exec.Input, Metadata: metadata,
 	})
-	r.eng.observer.ExecutionStarted(r.exec.Pattern.Name)
+	r.eng.observer.QueueWaited(at.Sub(r.exec.CreatedAt))
 }

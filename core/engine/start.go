@@ -61,6 +61,9 @@ func (e *Engine) begin(ctx context.Context, req core.ExecuteRequest, from origin
 		}
 	}
 	if err := e.register(r, !from.unbounded); err != nil {
+		if core.ErrorCode(err) == core.CodeRateLimited {
+			e.observer.QueueRefused()
+		}
 		return nil, err
 	}
 	c := r.newChange()
@@ -86,6 +89,7 @@ func (e *Engine) begin(ctx context.Context, req core.ExecuteRequest, from origin
 		r.undo(c)
 		return nil, err
 	}
+	e.observer.ExecutionStarted(exec.Pattern.Name)
 	r.apply(c)
 	if !c.over {
 		e.launch(r)

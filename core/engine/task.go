@@ -121,6 +121,7 @@ func (r *run) report(rep core.TaskReport, c *change) {
 		duration = c.now.Sub(t.sent)
 	}
 	t.state = taskDone
+	r.eng.observer.TaskEnded("completed", c.now.Sub(t.sent))
 	r.agents[rep.AgentID] = struct{}{}
 	s := r.step
 	s.answers = append(s.answers, core.Answer{AgentID: rep.AgentID, Result: rep.Result})
@@ -158,6 +159,7 @@ func (r *run) late(rep core.TaskReport, t *task, current bool, c *change) {
 	case t.state == taskFailed || t.state == taskWaiting:
 		reason = "the attempt was given up"
 	}
+	r.eng.observer.TaskEnded("late", rep.Duration)
 	r.event(c, core.EventTaskLate, taskData{
 		TaskID: rep.TaskID, AgentID: rep.AgentID, Attempt: rep.Attempt, Reason: reason,
 	})
@@ -174,6 +176,7 @@ func (r *run) failTask(c *change, t *task, status string, cause core.ExecutionEr
 		t.state = taskWaiting
 	}
 	r.step.lastErr = &cause
+	r.eng.observer.TaskEnded(status, c.now.Sub(t.sent))
 	r.event(c, core.EventTaskFailed, taskData{
 		TaskID: t.id, Step: r.step.path, Round: r.step.round, AgentID: t.agent, Attempt: t.attempt,
 		Error: &cause, Retry: again,

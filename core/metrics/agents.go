@@ -1,47 +1,79 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"sync/atomic"
 
-// Agents counts connected agents and their traffic.
-type Agents struct {
-	byRegion *bound[prometheus.Gauge]
-	frames   *prometheus.CounterVec
-	refused  *bound[prometheus.Counter]
-	in, out  prometheus.Counter
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// AgentFigures are what the agents' registry counts by itself; a scrape reads them.
+type AgentFigures struct {
+	Connected  map[string]int // agents with status connected, by region
+	FramesIn   int64
+	FramesOut  int64
+	Refused    map[string]int64 // sessions and frames refused, by one short word
+	Resumes    int64
+	SessionsUp int64
 }
 
-// NewAgents makes service_agents_connected and the series of the agent protocol.
+// Agents shows the registry's figures. They are read when Prometheus asks, so that a frame costs nothing
+// here.
+type Agents struct {
+	source    atomic.Pointer[func() AgentFigures]
+	connected *prometheus.Desc
+	frames    *prometheus.Desc
+	refused   *prometheus.Desc
+	resumes   *prometheus.Desc
+	sessions  *prometheus.Desc
+}
+
+// NewAgents makes service_agents_connected and the series of the agent protocol; they appear once Watch
+// was called.
 func NewAgents(reg prometheus.Registerer) *Agents {
-	connected := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "service_agents_connected", Help: "Agents with a session, by region.",
-	}, []string{"region"})
-	frames := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "service_agent_frames_total", Help: "Frames of the agent protocol, by direction.",
-	}, []string{"direction"})
-	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "service_agent_refused_total", Help: "Sessions and frames of agents that were refused, by reason.",
-	}, []string{"reason"})
-	reg.MustRegister(connected, frames, refused)
-	return &Agents{
-		byRegion: newBound(MaxLabelValues, func(r string) prometheus.Gauge { return connected.WithLabelValues(r) }),
-		refused:  newBound(32, func(r string) prometheus.Counter { return refused.WithLabelValues(r) }),
-		frames:   frames,
-		in:       frames.WithLabelValues("in"),
-		out:      frames.WithLabelValues("out"),
+	a := &Agents{
+		connected: prometheus.NewDesc("service_agents_connected", "Agents that are connected, by region.", []string{"region"}, nil),
+		frames:    prometheus.NewDesc("service_agent_frames_total", "Frames of the agent protocol, by direction.", []string{"direction"}, nil),
+		refused:   prometheus.NewDesc("service_agent_refused_total", "Sessions and frames of agents that were refused, by reason.", []string{"reason"}, nil),
+		resumes:   prometheus.NewDesc("service_agent_resumes_total", "Sessions that agents took up again.", nil, nil),
+		sessions:  prometheus.NewDesc("service_agent_sessions", "Open connections of agents.", nil, nil),
+	}
+	reg.MustRegister(a)
+	return a
+}
+
+// Watch sets where the figures come from.
+func (a *Agents) Watch(source func() AgentFigures) { a.source.Store(&source) }
+
+// Describe implements prometheus.Collector.
+func (a *Agents) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{a.connected, a.frames, a.refused, a.resumes, a.sessions} {
+		ch <- d
 	}
 }
 
-// AgentConnected counts an agent in.
-func (a *Agents) AgentConnected(region string) { a.byRegion.get(region).Inc() }
-
-// AgentDisconnected counts an agent out; region is the one it connected with.
-func (a *Agents) AgentDisconnected(region string) { a.byRegion.get(region).Dec() }
-
-// FrameReceived counts a frame from an agent.
-func (a *Agents) FrameReceived() { a.in.Inc() }
-
-// FrameSent counts a frame to an agent.
-func (a *Agents) FrameSent() { a.out.Inc() }
-
-// AgentRefused counts a refused session or frame; reason is one short word from a small set.
-func (a *Agents) AgentRefused(reason string) { a.refused.get(reason).Inc() }
+// Collect implements prometheus.Collector. Regions over MaxLabelValues share the label other.
+func (a *Agents) Collect(ch chan<- prometheus.Metric) {
+	source := a.source.Load()
+	if source == nil {
+		return
+	}
+	f := (*source)()
+	other, shown := 0, 0
+	for region, n := range f.Connected {
+		if shown++; shown > MaxLabelValues {
+			other += n
+			continue
+		}
+		ch <- prometheus.MustNewConstMetric(a.connected, prometheus.GaugeValue, float64(n), region)
+	}
+	if other > 0 {
+		ch <- prometheus.MustNewConstMetric(a.connected, prometheus.GaugeValue, float64(other), "other")
+	}
+	ch <- prometheus.MustNewConstMetric(a.frames, prometheus.CounterValue, float64(f.FramesIn), "in")
+	ch <- prometheus.MustNewConstMetric(a.frames, prometheus.CounterValue, float64(f.FramesOut), "out")
+	for reason, n := range f.Refused {
+		ch <- prometheus.MustNewConstMetric(a.refused, prometheus.CounterValue, float64(n), reason)
+	}
+	ch <- prometheus.MustNewConstMetric(a.resumes, prometheus.CounterValue, float64(f.Resumes))
+	ch <- prometheus.MustNewConstMetric(a.sessions, prometheus.GaugeValue, float64(f.SessionsUp))
+}

@@ -1,74 +1,80 @@
 package metrics
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Store measures the durable state.
-type Store struct {
-	commit   prometheus.Observer
-	group    prometheus.Observer
-	failures prometheus.Counter
-	size     prometheus.Gauge
-	free     prometheus.Gauge
-	readOnly prometheus.Gauge
-	trimmed  prometheus.Counter
+// StoreFigures are what the store counts by itself; a scrape reads them.
+type StoreFigures struct {
+	Commits    int64         // synced batches
+	Updates    int64         // transactions that shared them
+	CommitTime time.Duration // sum over Commits
+	Failures   int64
+	Size       int64 // bytes on disk
+	Free       int64 // bytes left on the file system
+	ReadOnly   bool
 }
 
-// NewStore makes the store's series.
+// Store shows the store's figures, read when Prometheus asks.
+type Store struct {
+	source atomic.Pointer[func() StoreFigures]
+	series []storeSeries
+}
+
+type storeSeries struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(StoreFigures) float64
+}
+
+// NewStore makes the store's series; they appear once Watch was called.
 func NewStore(reg prometheus.Registerer) *Store {
-	commit := prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "service_store_commit_seconds", Help: "Time of one commit to stable storage.",
-		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1, 5},
-	})
-	group := prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "service_store_commit_transactions", Help: "Transactions that shared one commit.",
-		Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512},
-	})
-	s := &Store{
-		commit: commit, group: group,
-		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "service_store_failures_total", Help: "Commits that failed.",
-		}),
-		size: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "service_store_size_bytes", Help: "Bytes the store takes on disk.",
-		}),
-		free: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "service_store_free_bytes", Help: "Bytes free on the store's file system.",
-		}),
-		readOnly: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "service_store_read_only", Help: "1 while the store refuses writes, else 0.",
-		}),
-		trimmed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "service_store_trimmed_total", Help: "Records that retention removed.",
-		}),
+	s := &Store{}
+	add := func(name, help string, kind prometheus.ValueType, value func(StoreFigures) float64) {
+		s.series = append(s.series, storeSeries{prometheus.NewDesc(name, help, nil, nil), kind, value})
 	}
-	reg.MustRegister(commit, group, s.failures, s.size, s.free, s.readOnly, s.trimmed)
+	add("service_store_commits_total", "Commits to stable storage.", prometheus.CounterValue,
+		func(f StoreFigures) float64 { return float64(f.Commits) })
+	add("service_store_transactions_total", "Transactions; several share a commit under load.", prometheus.CounterValue,
+		func(f StoreFigures) float64 { return float64(f.Updates) })
+	add("service_store_commit_seconds_total", "Time spent in commits.", prometheus.CounterValue,
+		func(f StoreFigures) float64 { return f.CommitTime.Seconds() })
+	add("service_store_failures_total", "Commits that failed.", prometheus.CounterValue,
+		func(f StoreFigures) float64 { return float64(f.Failures) })
+	add("service_store_size_bytes", "Bytes the store takes on disk.", prometheus.GaugeValue,
+		func(f StoreFigures) float64 { return float64(f.Size) })
+	add("service_store_free_bytes", "Bytes free on the store's file system.", prometheus.GaugeValue,
+		func(f StoreFigures) float64 { return float64(f.Free) })
+	add("service_store_read_only", "1 while the store refuses writes, else 0.", prometheus.GaugeValue,
+		func(f StoreFigures) float64 { return gauge(f.ReadOnly) })
+	reg.MustRegister(s)
 	return s
 }
 
-// Committed reports one commit: how long it took and how many transactions shared it.
-func (s *Store) Committed(took time.Duration, transactions int) {
-	s.commit.Observe(took.Seconds())
-	s.group.Observe(float64(transactions))
+// Watch sets where the figures come from.
+func (s *Store) Watch(source func() StoreFigures) { s.source.Store(&source) }
+
+// Describe implements prometheus.Collector.
+func (s *Store) Describe(ch chan<- *prometheus.Desc) {
+	for _, series := range s.series {
+		ch <- series.desc
+	}
 }
 
-// CommitFailed counts a commit that failed.
-func (s *Store) CommitFailed() { s.failures.Inc() }
-
-// Space reports the bytes taken by the store and left on its file system.
-func (s *Store) Space(used, free int64) {
-	s.size.Set(float64(used))
-	s.free.Set(float64(free))
+// Collect implements prometheus.Collector.
+func (s *Store) Collect(ch chan<- prometheus.Metric) {
+	source := s.source.Load()
+	if source == nil {
+		return
+	}
+	f := (*source)()
+	for _, series := range s.series {
+		ch <- prometheus.MustNewConstMetric(series.desc, series.kind, series.value(f))
+	}
 }
-
-// ReadOnly reports whether the store refuses writes.
-func (s *Store) ReadOnly(on bool) { s.readOnly.Set(gauge(on)) }
-
-// Trimmed counts records that retention removed.
-func (s *Store) Trimmed(records int) { s.trimmed.Add(float64(records)) }
 
 func gauge(on bool) float64 {
 	if on {

@@ -1,0 +1,269 @@
+package appliance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/agents"
+	"github.com/wardroom/wardroom/core/api"
+	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/core/engine"
+	"github.com/wardroom/wardroom/core/events"
+	"github.com/wardroom/wardroom/core/health"
+	"github.com/wardroom/wardroom/core/metrics"
+	"github.com/wardroom/wardroom/core/pattern"
+	"github.com/wardroom/wardroom/core/store"
+)
+
+// Options say what to run.
+type Options struct {
+	ConfigPath string            // of serve; empty in dev
+	Dev        bool              // loopback, no authentication, development environment
+	Listen     string            // of dev
+	DataDir    string            // of dev
+	Insecure   bool              // serve may bind other addresses than loopback without security
+	Stderr     io.Writer         // the process log; nil discards it
+	Version    string            // of the binary
+	Ready      func(addr string) // called once requests are taken, with the bound host:port; or nil
+}
+
+// App is one running appliance. Make it with New, start it with Open, end it with Close.
+type App struct {
+	opts     Options
+	log      hclog.Logger
+	clock    core.Clock
+	ids      core.IDs
+	registry *prometheus.Registry
+	metrics  *metrics.Metrics
+
+	store    *store.Store
+	bus      *events.Bus
+	patterns *pattern.Service
+	agents   *agents.Service
+	engine   *engine.Engine
+	health   *health.Registry
+	api      *api.Server
+	listener net.Listener
+	server   *http.Server
+
+	work   context.Context // of the background loops
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // the HTTP server, maintenance
+
+	reloading sync.Mutex                    // one reload at a time
+	config    atomic.Pointer[config.Config] // in effect
+}
+
+// New reads the configuration and makes the parts. It opens nothing.
+func New(opts Options) (*App, error) {
+	if opts.Stderr == nil {
+		opts.Stderr = io.Discard
+	}
+	c, err := load(opts)
+	if err != nil {
+		return nil, err
+	}
+	if !opts.Insecure && !c.Server.LoopbackOnly() {
+		return nil, core.Invalid("server.listen",
+			"no security is configured, so %s must be a loopback address; --insecure lifts this", c.Server.Listen)
+	}
+	a := &App{
+		opts: opts, clock: core.SystemClock{}, registry: prometheus.NewRegistry(),
+		log: newLogger(c.Log, opts.Stderr),
+	}
+	a.config.Store(c)
+	a.ids = core.NewIDs(a.clock)
+	a.metrics = metrics.New(a.registry, metrics.Build{Version: opts.Version})
+	metrics.RegisterProcess(a.registry)
+	a.work, a.cancel = context.WithCancel(context.Background())
+	return a, nil
+}
+
+// load makes the configuration of the mode: the file's in serve, defaults around two options in dev.
+func load(opts Options) (*config.Config, error) {
+	if !opts.Dev {
+		return config.Load(opts.ConfigPath, config.Options{})
+	}
+	c := config.Default()
+	c.Server.Listen = opts.Listen
+	c.Server.Environment = config.Development
+	c.Metrics.Public = true
+	c.Store.Path = filepath.Join(opts.DataDir, "store")
+	return c, nil
+}
+
+// Open starts all parts, each after what it needs, and returns when requests are taken.
+func (a *App) Open(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			a.Close()
+		}
+	}()
+	c := a.config.Load()
+	a.bus = events.New(events.Options{})
+	a.store, err = store.Open(ctx, store.Options{
+		Path: c.Store.Path, MinFreeBytes: uint64(c.Store.MinFree), Clock: a.clock,
+		Logger: a.log.Named("store"), OnCommit: a.bus.Publish,
+	})
+	if err != nil {
+		return fmt.Errorf("open the store: %w", err)
+	}
+	a.patterns = pattern.NewService(a.store, a.clock, pattern.Options{MaxDefinition: int(c.Server.MaxDefinition), IDs: a.ids})
+	if err = a.patterns.Open(ctx); err != nil {
+		return fmt.Errorf("load the patterns: %w", err)
+	}
+	a.agents = agents.New(agents.Options{
+		Store: a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("agents"), Config: agentsConfig(c),
+	})
+	a.engine = engine.New(engine.Options{
+		Store: a.store, Patterns: a.patterns, Agents: a.agents, Streams: events.NewStreams(a.bus, a.store),
+		Clock: a.clock, IDs: a.ids, Logger: a.log, Config: engineConfig(c), Observer: observer{a.metrics.Executions, a.metrics.Engine},
+	})
+	a.agents.SetSink(a.engine)
+	if err = a.agents.Open(ctx); err != nil {
+		return fmt.Errorf("load the agents: %w", err)
+	}
+	if err = a.seedTotals(ctx); err != nil {
+		return fmt.Errorf("count the executions: %w", err)
+	}
+	if err = a.engine.Open(ctx); err != nil {
+		return fmt.Errorf("resume the executions: %w", err)
+	}
+	a.metrics.Agents.Watch(a.agentFigures)
+	a.metrics.Store.Watch(a.storeFigures)
+	a.health = health.New(a.clock)
+	a.registerChecks()
+	a.api = api.New(api.Options{
+		Patterns: a.patterns, Executions: a.engine, Batches: a.engine, Agents: a.agents,
+		AgentSocket: http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store,
+		Health: a.health, Metrics: a.metrics.HTTP, Totals: a.metrics.Executions, Gatherer: a.gatherer(),
+		Clock: a.clock, IDs: a.ids, Logger: a.log, Version: a.opts.Version, Config: apiConfig(c),
+	})
+	return a.listen(ctx)
+}
+
+// listen binds the address and serves it.
+func (a *App) listen(ctx context.Context) error {
+	c := a.config.Load().Server
+	var err error
+	if a.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen); err != nil {
+		return core.Errorf(core.CodeConflict, "cannot listen on %s: is another process there?", c.Listen).WithCause(err)
+	}
+	a.server = &http.Server{
+		Handler: a.api.Handler(), ReadHeaderTimeout: c.ReadHeaderTimeout,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: a.log.Named("http").StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+	}
+	a.wg.Add(2)
+	go func() {
+		defer a.wg.Done()
+		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+			a.log.Error("the listener ended", "error", err)
+		}
+	}()
+	go func() {
+		defer a.wg.Done()
+		_ = a.store.RunMaintenance(a.work, a.retention) // ends with the work only
+	}()
+	a.health.SetPhase(health.PhaseReady)
+	a.log.Info("ready", "version", a.opts.Version, "address", a.Addr(), "store", a.config.Load().Store.Path)
+	notify(notifyReady, "STATUS=ready on "+a.Addr())
+	if a.opts.Ready != nil {
+		a.opts.Ready(a.Addr())
+	}
+	return nil
+}
+
+// Addr returns the bound host:port, once open.
+func (a *App) Addr() string { return a.listener.Addr().String() }
+
+// Run is New, Open, and Close once ctx ends; SIGHUP reloads meanwhile. It returns nil after an orderly
+// stop, VALIDATION_ERROR for a refused configuration.
+func Run(ctx context.Context, opts Options) error {
+	a, err := New(opts)
+	if err != nil {
+		return err
+	}
+	hangups, stop := hangups()
+	defer stop()
+	if err := a.Open(ctx); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-hangups:
+			if err := a.Reload(); err != nil {
+				a.log.Error("the configuration was not reloaded; the old one stays in effect", "error", err)
+			}
+		case <-ctx.Done():
+			a.Close()
+			return nil
+		}
+	}
+}
+
+// drainShare is the part of the shutdown time in which running executions may come to their end.
+const drainShare = 4
+
+// Close stops all parts in the reverse order of Open and joins their goroutines. What runs stands in its
+// journal and goes on at the next start. Safe to call twice, and after a failed Open.
+func (a *App) Close() {
+	notify(notifyStopping)
+	limit := a.config.Load().Server.ShutdownTimeout
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if a.health != nil {
+		a.health.SetPhase(health.PhaseStopping)
+	}
+	if a.engine != nil {
+		drain, done := context.WithTimeout(ctx, limit/drainShare)
+		a.engine.Drain(drain)
+		done()
+	}
+	if a.api != nil {
+		a.api.Drain() // streams end cleanly before their source does
+	}
+	if a.engine != nil {
+		a.engine.Close() // those who wait for an execution get their answer
+	}
+	if a.server != nil {
+		if err := a.server.Shutdown(ctx); err != nil {
+			_ = a.server.Close() // the time is over: cut what is left
+		}
+	}
+	if a.agents != nil {
+		if err := a.agents.Close(ctx); err != nil {
+			a.log.Warn("the agents' statistics were not stored", "error", err)
+		}
+	}
+	a.cancel()
+	a.wg.Wait()
+	if a.api != nil {
+		a.api.Close()
+	}
+	if a.health != nil {
+		a.health.Close()
+	}
+	if a.bus != nil {
+		a.bus.Close()
+	}
+	if a.store != nil {
+		if err := a.store.Close(); err != nil {
+			a.log.Error("the store did not close cleanly", "error", err)
+		}
+		a.store = nil
+		a.log.Info("stopped")
+	}
+}

@@ -1,0 +1,28 @@
+// Command wardroom is the appliance and its command line in one binary.
+//
+// It owns the process only: its signals, its exit code, and which product the command tree runs. The
+// commands are in the package above, the product in package appliance.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/wardroom/wardroom/appliance"
+	"github.com/wardroom/wardroom/appliance/cmd"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal asks for an orderly end. The second one finds the default again and kills.
+	context.AfterFunc(ctx, stop)
+	code := cmd.Execute(ctx, cmd.Deps{
+		Run: func(ctx context.Context, opts cmd.RunOptions) error {
+			return appliance.Run(ctx, appliance.Options(opts))
+		},
+	}, os.Args[1:])
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,26 @@
+package appliance
+
+import (
+	"io"
+	"os"
+
+	"github.com/hashicorp/go-hclog"
+	"golang.org/x/term"
+
+	"github.com/wardroom/wardroom/core/config"
+)
+
+// newLogger makes the process log: text for people and journald, JSON when asked for. Under journald,
+// which stamps lines itself, the time is left out.
+func newLogger(c config.Log, out io.Writer) hclog.Logger {
+	_, journald := os.LookupEnv("JOURNAL_STREAM")
+	color := hclog.ColorOff
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		color = hclog.AutoColor
+	}
+	return hclog.New(&hclog.LoggerOptions{
+		Name: "wardroom", Level: hclog.LevelFromString(c.Level), Output: out,
+		JSONFormat: c.Format == "json", DisableTime: journald && c.Format != "json",
+		Color: color, TimeFormat: "2006-01-02T15:04:05.000Z07:00",
+	})
+}

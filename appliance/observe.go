@@ -1,0 +1,107 @@
+package appliance
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/engine"
+	"github.com/wardroom/wardroom/core/health"
+	"github.com/wardroom/wardroom/core/metrics"
+)
+
+// observer is what the engine tells of its work.
+type observer struct {
+	*metrics.Executions
+	*metrics.Engine
+}
+
+var _ engine.Observer = observer{}
+
+// seedTotals lets the totals go on where the process before left them.
+func (a *App) seedTotals(ctx context.Context) error {
+	counts, err := a.store.CountExecutions(ctx)
+	if err != nil {
+		return err
+	}
+	var stored, active int64
+	for _, statuses := range counts {
+		for status, n := range statuses {
+			stored += int64(n)
+			if !status.Terminal() {
+				active += int64(n)
+			}
+		}
+	}
+	a.metrics.Executions.Seed(stored, active)
+	return nil
+}
+
+// gatherer reads the queue's length at each scrape, before the series are gathered.
+func (a *App) gatherer() prometheus.Gatherer {
+	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		a.metrics.Engine.QueueLength(a.engine.Stats().Waiting)
+		return a.registry.Gather()
+	})
+}
+
+// storeFigures is what metrics show of the store.
+func (a *App) storeFigures() metrics.StoreFigures {
+	s := a.store.Stats()
+	readOnly, _ := a.store.State()
+	return metrics.StoreFigures{
+		Commits: s.Commits, Updates: s.Updates, CommitTime: s.CommitTime, Failures: s.Failures,
+		Size: s.LSMBytes + s.ValueBytes, Free: int64(s.FreeBytes), ReadOnly: readOnly,
+	}
+}
+
+// agentFigures is what metrics show of the agents' registry.
+func (a *App) agentFigures() metrics.AgentFigures {
+	s := a.agents.Stats()
+	return metrics.AgentFigures{
+		Connected: s.Connected, FramesIn: s.FramesRead, FramesOut: s.FramesSent, Resumes: s.Resumes, SessionsUp: s.Sessions,
+		Refused: map[string]int64{"bad_frame": s.BadFrames, "rate": s.RateLimited, "overflow": s.Overflows},
+	}
+}
+
+// registerChecks names what health watches.
+func (a *App) registerChecks() {
+	a.health.Register(health.Check{Name: "store", Severity: health.Required, Run: a.checkStore})
+	a.health.Register(health.Check{Name: "agents", Severity: health.Degraded, Run: a.checkAgents})
+	a.health.Register(health.Check{Name: "queue", Severity: health.Degraded, Run: a.checkQueue})
+}
+
+func (a *App) checkStore(ctx context.Context) health.Result {
+	if readOnly, reason := a.store.State(); readOnly {
+		return health.Failed("writes are refused: "+reason,
+			"free disk space on the store's file system, or add some; writes are taken again by themselves")
+	}
+	if _, err := a.store.FindExecution(ctx, core.PrefixExecution); core.ErrorCode(err) != core.CodeNotFound {
+		return health.Failed("the store does not answer reads", "look into the log; restart the service if it lasts")
+	}
+	return health.OK()
+}
+
+func (a *App) checkAgents(ctx context.Context) health.Result {
+	_, _, counts, err := a.agents.FindAgents(ctx, core.AgentFilter{Page: core.Page{Limit: 1}})
+	if err != nil {
+		return health.Failed("the agents cannot be listed", "look into the log")
+	}
+	if sick := counts.Connected - counts.Healthy; sick > 0 {
+		return health.Impaired(fmt.Sprintf("%d of %d connected agents miss heartbeats", sick, counts.Connected),
+			"`wardroom agent list` shows which")
+	}
+	return health.OK()
+}
+
+func (a *App) checkQueue(context.Context) health.Result {
+	limit := a.config.Load().Engine.MaxQueued
+	if waiting := a.engine.Stats().Waiting; waiting*10 >= limit*9 {
+		return health.Impaired(fmt.Sprintf("%d executions wait; at %d new ones are refused", waiting, limit),
+			"connect more agents, or raise engine.maxActive and engine.maxQueued")
+	}
+	return health.OK()
+}

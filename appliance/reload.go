@@ -1,0 +1,80 @@
+package appliance
+
+import (
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/config"
+)
+
+// hangups delivers SIGHUP until stop is called.
+func hangups() (<-chan os.Signal, func()) {
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, syscall.SIGHUP)
+	return ch, func() { signal.Stop(ch) }
+}
+
+// reloader applies one part's share of a configuration.
+type reloader struct {
+	name  string
+	apply func(c *config.Config) error
+}
+
+func (a *App) reloaders() []reloader {
+	return []reloader{
+		{"log", func(c *config.Config) error { a.log.SetLevel(hclog.LevelFromString(c.Log.Level)); return nil }},
+		{"agents", func(c *config.Config) error { return a.agents.ApplyConfig(agentsConfig(c)) }},
+		{"engine", func(c *config.Config) error { a.engine.ApplyConfig(engineConfig(c)); return nil }},
+		{"api", func(c *config.Config) error { a.api.ApplyConfig(apiConfig(c)); return nil }},
+	}
+}
+
+// Reload reads the configuration again and applies what may change while the process runs: all of it, or
+// nothing. Keys that wait for a restart are named in the log. A bad file changes nothing.
+func (a *App) Reload() (err error) {
+	a.reloading.Lock()
+	defer a.reloading.Unlock()
+	notifyReloading()
+	defer func() {
+		a.metrics.Config.Reloaded(err == nil, a.clock.Now())
+		status := "STATUS=ready on " + a.Addr()
+		if err != nil {
+			status = "STATUS=the last reload failed, the old configuration is in effect; ready on " + a.Addr()
+		}
+		notify(notifyReady, status)
+	}()
+	if a.opts.Dev {
+		return core.Errorf(core.CodeConflict, "the development server has no configuration file to reload")
+	}
+	loaded, err := load(a.opts)
+	if err != nil {
+		return err
+	}
+	old := a.config.Load()
+	next := old.With(loaded.Reloadable())
+	for i, r := range a.reloaders() {
+		if err := r.apply(next); err != nil {
+			for _, done := range a.reloaders()[:i] {
+				if back := done.apply(old); back != nil {
+					a.log.Error("the old configuration could not be put back", "part", done.name, "error", back)
+				}
+			}
+			return err
+		}
+	}
+	a.config.Store(next) // retention reads it from here at its next run
+	var changed []string
+	for _, change := range config.Changes(old, next) {
+		changed = append(changed, change.Key)
+	}
+	a.log.Info("configuration reloaded", "changed", strings.Join(changed, ","))
+	if waiting := config.NeedsRestart(old, loaded); len(waiting) > 0 {
+		a.log.Warn("some keys wait for a restart", "keys", strings.Join(waiting, ","))
+	}
+	return nil
+}

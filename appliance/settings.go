@@ -1,0 +1,49 @@
+package appliance
+
+import (
+	"github.com/wardroom/wardroom/core/agents"
+	"github.com/wardroom/wardroom/core/api"
+	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/core/engine"
+	"github.com/wardroom/wardroom/core/store"
+)
+
+// Each function picks what one part needs of the configuration.
+
+func engineConfig(c *config.Config) engine.Config {
+	return engine.Config{
+		MaxActive: c.Engine.MaxActive, MaxActivePerPattern: c.Engine.MaxActivePerPattern,
+		MaxQueued: c.Engine.MaxQueued, MaxQueuedBytes: engine.DefaultConfig().MaxQueuedBytes,
+		DefaultTimeout: c.Engine.DefaultTimeout, MaxTimeout: c.Engine.MaxTimeout,
+		TaskTimeout: c.Engine.TaskTimeout, TaskRetries: c.Engine.TaskRetries,
+		MaxBatchInputs: c.Engine.MaxBatchInputs, PriorityAging: c.Engine.PriorityAging,
+	}
+}
+
+func agentsConfig(c *config.Config) agents.Config {
+	return agents.Config{
+		HeartbeatInterval: c.Agents.HeartbeatInterval,
+		UnhealthyAfter:    c.Agents.UnhealthyAfter,
+		DisconnectAfter:   c.Agents.DisconnectAfter,
+		ResumeGrace:       c.Agents.ResumeGrace,
+		RegisterTimeout:   c.Agents.RegisterTimeout,
+		KeepDisconnected:  c.Agents.KeepDisconnected,
+		MessagesPerSecond: c.Agents.MessagesPerSecond,
+		MaxMessage:        c.Agents.MaxMessage,
+		MaxSendBytes:      int(c.Agents.SendBuffer),
+		TaskTimeout:       c.Engine.TaskTimeout,
+	}
+}
+
+func apiConfig(c *config.Config) api.Config {
+	return api.Config{
+		MaxBody: c.Server.MaxBody, MaxDefinition: c.Server.MaxDefinition, MaxBatchInputs: c.Engine.MaxBatchInputs,
+		CORSOrigins: c.Server.CORS.Origins, Heartbeat: c.Streams.Heartbeat, StreamMaxAge: c.Streams.MaxAge,
+		WriteTimeout: c.Streams.WriteTimeout, MetricsPublic: c.Metrics.Public,
+	}
+}
+
+// retention is the policy of the configuration in effect.
+func (a *App) retention() store.Policy {
+	return store.Policy(a.config.Load().Store.Retention)
+}
