@@ -93,6 +93,8 @@ func (s *stream) Next(ctx context.Context) (core.Event, error) {
 			return e, nil
 		case e.Seq > s.after:
 			return s.hand(e), nil
+		case s.isLast(e):
+			s.ended = true // the caller began behind the end that was to come
 		}
 	}
 }

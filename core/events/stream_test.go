@@ -107,6 +107,22 @@ func TestStreamAfter(t *testing.T) {
 	}
 }
 
+// A made-up sequence from the future must not leave the caller waiting for ever.
+func TestStreamAfterFuture(t *testing.T) {
+	bus, store := events.New(events.Options{}), &memory{}
+	store.append(event("one", 1))
+	s := mustStream(t, events.NewStreams(bus, store), "one", 99, isDone)
+	done := make(chan error)
+	go func() {
+		_, err := s.Next(ctx)
+		done <- err
+	}()
+	bus.Publish([]core.Event{event("one", 2), last("one", 3)})
+	if err := <-done; !errors.Is(err, io.EOF) {
+		t.Fatalf("got %v, want the end", err)
+	}
+}
+
 func TestStreamPages(t *testing.T) {
 	bus, store := events.New(events.Options{}), &memory{}
 	const total = 256*3 + 5

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/hashicorp/go-hclog"
+)
+
+// Restore makes a store at dir from a dump. dir must be empty or not exist. The store is built beside it
+// and takes the name only once the dump proved whole and everything is on disk, so a failure or a crash
+// leaves nothing at dir. An older schema is migrated at the next Open; a newer one is refused.
+func Restore(ctx context.Context, r io.Reader, dir string, progress func(records uint64)) (Summary, error) {
+	var sum Summary
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return sum, fmt.Errorf("store: restore: %w", err)
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return sum, fmt.Errorf("store: restore: %s is not empty: restore into a new directory and then switch to it", dir)
+	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return sum, fmt.Errorf("store: restore: %w", err)
+	}
+	parent := filepath.Dir(dir)
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return sum, fmt.Errorf("store: restore: %w", err)
+	}
+	temp, err := os.MkdirTemp(parent, filepath.Base(dir)+".restore-")
+	if err != nil {
+		return sum, fmt.Errorf("store: restore: %w", err)
+	}
+	sum, err = restoreInto(ctx, r, temp, progress)
+	if err == nil {
+		err = takePlace(temp, dir)
+	}
+	if err != nil {
+		return sum, fmt.Errorf("store: restore: %w", errors.Join(err, os.RemoveAll(temp)))
+	}
+	return sum, nil
+}
+
+func restoreInto(ctx context.Context, r io.Reader, dir string, progress func(uint64)) (Summary, error) {
+	// Nothing counts before the last rename, so syncing each commit would only cost time: closing the
+	// database syncs its files.
+	db, err := badger.Open(badgerOptions(dir, hclog.NewNullLogger()).WithSyncWrites(false))
+	if err != nil {
+		return Summary{}, err
+	}
+	load := db.NewWriteBatch()
+	sum, err := decodeDump(r, progress, func(key, value []byte) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return load.Set(slices.Clone(key), slices.Clone(value))
+	})
+	if err != nil {
+		load.Cancel()
+	} else {
+		err = load.Flush()
+	}
+	if err == nil {
+		err = checkRestored(db, sum)
+	}
+	return sum, errors.Join(err, db.Close())
+}
+
+// checkRestored refuses a dump whose records could not be a store of ours.
+func checkRestored(db *badger.DB, sum Summary) error {
+	have, err := readSchema(db)
+	switch known := schemaVersion(migrations); {
+	case err != nil:
+		return err
+	case have != sum.Schema || have == 0:
+		return fmt.Errorf("%w: its header says schema version %d, its records say %d", ErrDump, sum.Schema, have)
+	case have > known:
+		return fmt.Errorf("the dump has schema version %d, but this program knows versions up to %d", have, known)
+	}
+	return nil
+}
+
+// takePlace gives the finished directory its name and makes the name durable.
+func takePlace(temp, dir string) error {
+	if err := syncFiles(temp); err != nil {
+		return err
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(temp, dir); err != nil {
+		return err
+	}
+	return syncPath(filepath.Dir(dir))
+}
+
+// syncFiles syncs the files of a directory and the directory itself.
+func syncFiles(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if err := syncPath(filepath.Join(dir, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return syncPath(dir)
+}
+
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
