@@ -89,7 +89,7 @@ type Engine struct {
 type Agents struct {
 	AgentLimits
 	MaxMessage int64 // bytes
-	SendBuffer int   // frames
+	SendBuffer int64 // bytes
 }
 
 // AgentLimits are the intervals and limits that running sessions take over on a reload.

@@ -31,7 +31,7 @@ func Default() *Config {
 			},
 		},
 		Engine: Engine{
-			MaxActive:      1024,
+			MaxActive:      1000,
 			MaxQueued:      10_000,
 			DefaultTimeout: 300 * time.Second,
 			MaxTimeout:     day,
@@ -51,7 +51,7 @@ func Default() *Config {
 				RegisterTimeout:   10 * time.Second,
 			},
 			MaxMessage: 1 * mib,
-			SendBuffer: 256,
+			SendBuffer: 4 * mib,
 		},
 		Streams: Streams{
 			Heartbeat:    15 * time.Second,

@@ -132,7 +132,8 @@ var fields = []*field{
 		doc: "Missed heartbeats after which the connection of an agent is closed.",
 	},
 	{
-		key: "agents.resumeGrace", ref: func(c *Config) any { return &c.Agents.ResumeGrace }, max: int64(24 * time.Hour), live: true,
+		key: "agents.resumeGrace", ref: func(c *Config) any { return &c.Agents.ResumeGrace },
+		min: int64(100 * time.Millisecond), max: int64(24 * time.Hour), live: true,
 		doc: "How long an agent whose connection was lost keeps its tasks before they go to others.",
 	},
 	{
@@ -140,7 +141,7 @@ var fields = []*field{
 		doc: "Messages that one agent may send per second over time.",
 	},
 	{
-		key: "agents.keepDisconnected", ref: func(c *Config) any { return &c.Agents.KeepDisconnected }, live: true,
+		key: "agents.keepDisconnected", ref: func(c *Config) any { return &c.Agents.KeepDisconnected }, min: int64(time.Second), live: true,
 		doc: "How long a disconnected agent stays listed.",
 	},
 	{
@@ -153,8 +154,8 @@ var fields = []*field{
 		doc: "Largest message taken from an agent.",
 	},
 	{
-		key: "agents.sendBuffer", ref: func(c *Config) any { return &c.Agents.SendBuffer }, min: 1, max: 65_536,
-		doc: "Messages that wait for one slow agent before its connection is closed.",
+		key: "agents.sendBuffer", ref: func(c *Config) any { return &c.Agents.SendBuffer }, min: 64 * kib, max: 1024 * mib,
+		doc: "Bytes that wait for one slow agent before its connection is closed.",
 	},
 
 	{
@@ -180,7 +181,7 @@ var fields = []*field{
 	{
 		key: "log.format", ref: func(c *Config) any { return &c.Log.Format },
 		enum: []string{"auto", "text", "json"},
-		doc:  "Form of the log on stderr. auto: text on a terminal and under the journal, else json.",
+		doc:  "Form of the log on stderr: text for people, json for machines. auto is text.",
 	},
 }
 

@@ -79,7 +79,7 @@ func TestNeedsRestart(t *testing.T) {
 	}
 	want := []config.Change{
 		{Key: "server.listen", Old: "127.0.0.1:1", New: "127.0.0.1:2"},
-		{Key: "engine.maxActive", Old: "1024", New: "5", Reloaded: true},
+		{Key: "engine.maxActive", Old: "1000", New: "5", Reloaded: true},
 		{Key: "log.level", Old: "info", New: "debug", Reloaded: true},
 		{Key: "log.format", Old: "auto", New: "json"},
 	}
