@@ -99,15 +99,17 @@ func agentScreen(s *screen, a *client.Agent) {
 	var model, release string
 	model, _ = a.Metadata["model"].(string)
 	release, _ = a.Metadata["version"].(string)
-	s.fields("agent", a.ID, "name", a.Name, "status", agentStatus(*a),
+	rows := []any{"agent", a.ID, "name", a.Name, "status", agentStatus(*a),
 		"capabilities", strings.Join(a.Capabilities, ", "), "region", a.Region, "model", model, "version", release,
 		"connected", moment(&a.ConnectedAt), "last heartbeat", moment(&a.LastHeartbeat),
-		"disconnected", moment(a.DisconnectedAt))
+		"disconnected", moment(a.DisconnectedAt)}
 	if st := a.Statistics; st != nil {
-		s.fields("tasks", fmt.Sprintf("%d (%d succeeded, %d failed)", st.TasksCompleted, st.TasksSucceeded, st.TasksFailed),
-			"latency", span(st.AverageLatency.Duration()),
+		rows = append(rows,
+			"tasks", fmt.Sprintf("%d (%d succeeded, %d failed)", st.TasksCompleted, st.TasksSucceeded, st.TasksFailed),
+			"mean latency", span(st.AverageLatency.Duration()),
 			"uptime", (time.Duration(st.Uptime) * time.Second).String())
 	}
+	s.fields(rows...)
 }
 
 func (c *cli) agentDisconnect() *cobra.Command {

@@ -43,16 +43,14 @@ func (c *cli) runDev(cmd *cobra.Command, opts RunOptions) (err error) {
 	if opts.DataDir, err = filepath.Abs(opts.DataDir); err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}
-	opts.Stderr = c.deps.Stderr
-	opts.Version = buildInfo().Version
 	opts.Ready = func(addr string) {
 		s := &screen{paint: c.painter(c.deps.Stdout)}
-		s.line("wardroom %s, development server", opts.Version)
+		s.line("wardroom %s, development server", buildInfo().Version)
 		s.fields("  address", "http://"+addr, "  data", opts.DataDir+" ("+kept+")", "  security", "no authentication")
 		s.line("ready: http://%s", addr)
 		_, _ = s.WriteTo(c.deps.Stdout) // a closed stdout is no reason to end the server
 	}
-	return startError(c.deps.Run(cmd.Context(), opts))
+	return c.start(cmd.Context(), opts)
 }
 
 // checkLoopback refuses addresses that others could reach: dev has no authentication.

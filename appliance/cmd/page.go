@@ -20,8 +20,8 @@ func (p *pageFlags) register(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&p.page.Offset, "offset", 0, "rows to skip")
 	cmd.Flags().StringVar(&p.page.Cursor, "cursor", "", "nextCursor of the page before")
 	cmd.Flags().BoolVar(&p.all, "all", false, "all rows, page by page")
-	cmd.MarkFlagsMutuallyExclusive("all", "limit")
-	cmd.MarkFlagsMutuallyExclusive("offset", "cursor")
+	exclusive(cmd, "all", "limit")
+	exclusive(cmd, "offset", "cursor")
 }
 
 // more writes how to see the rest of a list.

@@ -147,7 +147,25 @@ func (c *cli) checkFlags(cmd *cobra.Command) error {
 	if c.timeout < 0 {
 		return usagef(cmd, "--timeout must not be negative")
 	}
+	for _, pair := range strings.Fields(cmd.Annotations[annotationExclusive]) {
+		a, b, _ := strings.Cut(pair, "|")
+		if cmd.Flags().Changed(a) && cmd.Flags().Changed(b) {
+			return usagef(cmd, "--%s and --%s exclude each other", a, b)
+		}
+	}
 	return nil
+}
+
+// annotationExclusive holds the pairs of flags that exclude each other.
+const annotationExclusive = "wardroom.exclusive"
+
+// exclusive declares that two flags exclude each other. Cobra's own way ends in an error that cannot be
+// told from one of the command's work.
+func exclusive(cmd *cobra.Command, a, b string) {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[annotationExclusive] += " " + a + "|" + b
 }
 
 // client returns a client of the chosen server.

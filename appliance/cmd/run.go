@@ -59,7 +59,7 @@ func (c *cli) runCommand() *cobra.Command {
 	f.StringArrayVar(&flags.metadata, "metadata", nil, "key=value kept with the execution; may be repeated")
 	f.StringVar(&flags.key, "idempotency-key", "", "the same key gives the same execution for 24 hours")
 	f.DurationVar(&flags.wait, "wait", defaultWait, "how long to bear a server that went away meanwhile")
-	cmd.MarkFlagsMutuallyExclusive("async", "stream")
+	exclusive(cmd, "async", "stream")
 	return cmd
 }
 

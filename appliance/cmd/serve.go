@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -22,15 +23,24 @@ func (c *cli) serveCommand() *cobra.Command {
 			if opts.ConfigPath == "" {
 				return usagef(cmd, "--config is missing")
 			}
-			opts.Stderr = c.deps.Stderr
-			opts.Version = buildInfo().Version
 			opts.Ready = func(addr string) { fmt.Fprintf(c.deps.Stdout, "ready: http://%s\n", addr) }
-			return startError(c.deps.Run(cmd.Context(), opts))
+			return c.start(cmd.Context(), opts)
 		},
 	}
 	cmd.Flags().StringVar(&opts.ConfigPath, "config", "", "configuration file; drop-ins in conf.d beside it are read too")
 	cmd.Flags().BoolVar(&opts.Insecure, "insecure", false, "allow other addresses than loopback without security")
 	return cmd
+}
+
+// start runs the product. A signal while it still starts is an orderly end like a later one.
+func (c *cli) start(ctx context.Context, opts RunOptions) error {
+	opts.Stderr = c.deps.Stderr
+	opts.Version = buildInfo().Version
+	err := c.deps.Run(ctx, opts)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return startError(err)
 }
 
 // startError marks a refused or missing configuration, so that a service manager does not start it again and again.

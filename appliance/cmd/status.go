@@ -35,27 +35,28 @@ func (c *cli) statusCommand() *cobra.Command {
 }
 
 func healthScreen(s *screen, address string, h *client.Health) {
-	s.fields("server", address, "status", status(h.Status), "version", h.Version,
-		"uptime", (time.Duration(h.Uptime) * time.Second).String())
+	rows := []any{"server", address, "status", status(h.Status), "version", h.Version,
+		"uptime", (time.Duration(h.Uptime) * time.Second).String()}
 	if p := h.Components; p != nil {
-		s.fields("store", status(p.Database), "shared bus", p.Redis,
+		rows = append(rows, "store", status(p.Database), "shared bus", p.Redis,
 			"agents", fmt.Sprintf("%d connected, %d healthy", p.Agents.Connected, p.Agents.Healthy))
 	}
 	if m := h.Metrics; m != nil {
-		s.fields("executions", fmt.Sprintf("%d in all, %d active", m.ExecutionsTotal, m.ExecutionsActive),
+		rows = append(rows, "executions", fmt.Sprintf("%d in all, %d active", m.ExecutionsTotal, m.ExecutionsActive),
 			"mean time", span(m.AvgExecutionTime.Duration()))
 	}
+	s.fields(rows...)
 	if len(h.Checks) == 0 {
 		return
 	}
-	var rows [][]cell
+	var cells [][]cell
 	for _, check := range h.Checks {
 		text := check.Message
 		if check.Hint != "" {
 			text += " (" + check.Hint + ")"
 		}
-		rows = append(rows, []cell{{text: check.Name}, status(check.Status), {text: text}})
+		cells = append(cells, []cell{{text: check.Name}, status(check.Status), {text: text}})
 	}
 	s.line("")
-	s.table([]string{"CHECK", "STATUS", "MESSAGE"}, rows)
+	s.table([]string{"CHECK", "STATUS", "MESSAGE"}, cells)
 }

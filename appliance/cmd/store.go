@@ -31,7 +31,7 @@ type storeFlags struct{ dataDir, config string }
 func (f *storeFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "the folder in store.path, or the --data-dir of dev")
 	cmd.Flags().StringVar(&f.config, "config", "", "configuration file whose store.path is meant")
-	cmd.MarkFlagsMutuallyExclusive("data-dir", "config")
+	exclusive(cmd, "data-dir", "config")
 }
 
 // path returns the named folder.
