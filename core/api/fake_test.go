@@ -380,7 +380,13 @@ type keyTx struct {
 func (t keyTx) AnswerIdempotency(rec *core.IdempotencyRecord) error {
 	t.keys.mu.Lock()
 	defer t.keys.mu.Unlock()
-	t.keys.records[[2]string{rec.Scope, rec.Key}] = rec
+	old := t.keys.records[[2]string{rec.Scope, rec.Key}]
+	if old == nil {
+		return core.NotFound("idempotency key", rec.Key)
+	}
+	own := *old
+	own.Status, own.Headers, own.Body = rec.Status, rec.Headers, rec.Body
+	t.keys.records[[2]string{rec.Scope, rec.Key}] = &own
 	return nil
 }
 

@@ -111,17 +111,11 @@ func (c *call) replay(rec *core.IdempotencyRecord) error {
 // failure of the request: the answer can be rendered from the resource.
 func (c *call) remember(claim *core.IdempotencyClaim, a answer) answer {
 	a.raw = a.bytesOf()
-	ctx := c.detached()
-	store := c.s.opts.Idempotency
-	rec, err := store.FindIdempotency(ctx, claim.Scope, claim.Key, c.s.opts.Clock.Now())
-	if err == nil && rec != nil {
-		own := *rec
-		own.Status, own.Body = a.status, a.raw
-		if a.location != "" {
-			own.Headers = map[string]string{"Location": a.location}
-		}
-		err = store.Update(ctx, func(tx core.Tx) error { return tx.AnswerIdempotency(&own) })
+	rec := &core.IdempotencyRecord{IdempotencyClaim: *claim, Status: a.status, Body: a.raw}
+	if a.location != "" {
+		rec.Headers = map[string]string{"Location": a.location}
 	}
+	err := c.s.opts.Idempotency.Update(c.detached(), func(tx core.Tx) error { return tx.AnswerIdempotency(rec) })
 	if err != nil {
 		c.s.log.Warn("answer to an idempotency key not kept", "request", c.id, "error", err)
 	}

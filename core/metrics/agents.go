@@ -1,6 +1,9 @@
 package metrics
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -58,16 +61,8 @@ func (a *Agents) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	f := (*source)()
-	other, shown := 0, 0
-	for region, n := range f.Connected {
-		if shown++; shown > MaxLabelValues {
-			other += n
-			continue
-		}
+	for region, n := range shownRegions(f.Connected) {
 		ch <- prometheus.MustNewConstMetric(a.connected, prometheus.GaugeValue, float64(n), region)
-	}
-	if other > 0 {
-		ch <- prometheus.MustNewConstMetric(a.connected, prometheus.GaugeValue, float64(other), "other")
 	}
 	ch <- prometheus.MustNewConstMetric(a.frames, prometheus.CounterValue, float64(f.FramesIn), "in")
 	ch <- prometheus.MustNewConstMetric(a.frames, prometheus.CounterValue, float64(f.FramesOut), "out")
@@ -76,4 +71,18 @@ func (a *Agents) Collect(ch chan<- prometheus.Metric) {
 	}
 	ch <- prometheus.MustNewConstMetric(a.resumes, prometheus.CounterValue, float64(f.Resumes))
 	ch <- prometheus.MustNewConstMetric(a.sessions, prometheus.GaugeValue, float64(f.SessionsUp))
+}
+
+// shownRegions bounds the label values: the first MaxLabelValues regions by name, and Other for the rest.
+// Agents choose their region, so it may also be text that is no label.
+func shownRegions(connected map[string]int) map[string]int {
+	shown := make(map[string]int, min(len(connected), MaxLabelValues+1))
+	for i, region := range slices.Sorted(maps.Keys(connected)) {
+		label := strings.ToValidUTF8(region, "\uFFFD")
+		if i >= MaxLabelValues {
+			label = Other
+		}
+		shown[label] += connected[region]
+	}
+	return shown
 }

@@ -74,7 +74,7 @@ func (d *Document) operation(method, path string) map[string]any {
 // Check compares an answer with the document. An answer on a path that is not in the document, or to a
 // method that is not, must be an error.
 func (d *Document) Check(method, path string, status int, media string, body []byte) error {
-	template := d.match(path)
+	template := d.match(method, path)
 	op := d.operation(method, template)
 	if op == nil {
 		if status != http.StatusNotFound && status != http.StatusMethodNotAllowed && status < 500 {
@@ -148,16 +148,13 @@ func (d *Document) compile(location string) (*jsonschema.Schema, error) {
 	return s, err
 }
 
-// match finds the template of a path; one without parameters wins.
-func (d *Document) match(path string) string {
-	if _, ok := d.paths[path]; ok {
-		return path
-	}
+// match finds the template of a path that has the method; one with fewer parameters wins.
+func (d *Document) match(method, path string) string {
 	parts := strings.Split(path, "/")
 	best := ""
 	for template := range d.paths {
 		want := strings.Split(template, "/")
-		if len(want) != len(parts) {
+		if len(want) != len(parts) || d.operation(method, template) == nil {
 			continue
 		}
 		fits := true
