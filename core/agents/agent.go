@@ -46,6 +46,7 @@ type agent struct {
 	region       string
 	metadata     map[string]any // replaced, never changed
 	maxTasks     int
+	taskTimeout  time.Duration // as the agent asked; 0: the server's default
 	draining     bool
 
 	tasks  map[string]*held

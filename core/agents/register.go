@@ -66,8 +66,8 @@ func (s *Service) join(session *session, frameID []byte, reg *registration, now 
 	s.enter(a)
 	session.agent.Store(a)
 	s.index.place(a, a.profile())
-	s.greet(a, frameID, reg, token, false, now)
-	a.refresh(s.index)
+	a.refresh(s.index) // a task that is dispatched now waits for a.mu, so registered is the first frame
+	s.greet(a, frameID, token, false, now)
 	a.mu.Unlock()
 	s.capacity.changed()
 	s.log.Info("agent connected", "agent", a.id, "name", reg.name, "capabilities", reg.capabilities)
@@ -97,9 +97,9 @@ func (s *Service) resume(session *session, frameID []byte, reg *registration, no
 	}
 	session.agent.Store(a)
 	s.index.place(a, a.profile())
-	s.greet(a, frameID, reg, reg.resume.Token, true, now)
-	s.catchUp(a, reg.resume.Tasks == nil, now)
 	a.refresh(s.index)
+	s.greet(a, frameID, reg.resume.Token, true, now)
+	s.catchUp(a, reg.resume.Tasks == nil, now)
 	a.mu.Unlock()
 
 	if older != nil {
@@ -112,13 +112,13 @@ func (s *Service) resume(session *session, frameID []byte, reg *registration, no
 }
 
 // greet sends registered. a.mu is held.
-func (s *Service) greet(a *agent, frameID []byte, reg *registration, token string, resumed bool, now time.Time) {
+func (s *Service) greet(a *agent, frameID []byte, token string, resumed bool, now time.Time) {
 	s.sendLocked(a, appendFrame(nil, protocol.TypeRegistered, string(frameID), now, protocol.Registered{
 		AgentID:      a.id,
 		ResumeToken:  token,
 		Resumed:      resumed,
 		Capabilities: a.capabilities,
-		Config:       registeredConfig(s.config.Load(), reg.taskTimeout),
+		Config:       registeredConfig(s.config.Load(), a.taskTimeout),
 	}))
 }
 
@@ -145,7 +145,7 @@ func (s *Service) catchUp(a *agent, silent bool, now time.Time) {
 // describe takes over what the agent says about itself. a.mu is held, or a is not shared yet.
 func (a *agent) describe(reg *registration) {
 	a.name, a.capabilities, a.region = reg.name, reg.capabilities, reg.region
-	a.metadata, a.maxTasks = reg.metadata, reg.maxTasks
+	a.metadata, a.maxTasks, a.taskTimeout = reg.metadata, reg.maxTasks, reg.taskTimeout
 	a.changed = true
 }
 

@@ -54,24 +54,34 @@ func (s *Service) ServeWS(w http.ResponseWriter, r *http.Request) {
 	}
 	conn, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		s.readers.Done() // admit's
+		s.dismiss()
 		return
 	}
 	s.start(conn)
 }
 
-// admit counts a session in, or says why none can be taken.
+// admit counts a session in, or says why none can be taken. It counts before the upgrade, so that many
+// upgrades at once stay within the limit.
 func (s *Service) admit() *core.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.open || s.closing {
 		return core.Unavailable("stopping", "the server is stopping")
 	}
-	if len(s.sessions) >= s.config.Load().MaxSessions {
+	if s.admitted >= s.config.Load().MaxSessions {
 		return core.Unavailable("sessions", "too many agents are connected")
 	}
+	s.admitted++
 	s.readers.Add(1)
 	return nil
+}
+
+// dismiss undoes admit.
+func (s *Service) dismiss() {
+	s.mu.Lock()
+	s.admitted--
+	s.mu.Unlock()
+	s.readers.Done()
 }
 
 // start runs the session on a goroutine of its own, which Close joins.
@@ -89,7 +99,7 @@ func (s *Service) start(conn *websocket.Conn) {
 	}
 	s.counters.sessions.Add(1)
 	go func() {
-		defer s.readers.Done()
+		defer s.dismiss()
 		session.run()
 		s.counters.sessions.Add(-1)
 		s.mu.Lock()

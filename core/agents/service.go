@@ -57,6 +57,7 @@ type Service struct {
 	agents   map[string]*agent
 	ordered  []*agent // by id, so by time of the first connection
 	sessions map[*session]struct{}
+	admitted int // sessions, and upgrades in progress
 	open     bool
 	closing  bool
 	timer    core.Timer // of the next sweep
@@ -140,6 +141,7 @@ func (s *Service) Close(ctx context.Context) error {
 	}
 	s.closing = true
 	s.timer.Stop()
+	defer context.AfterFunc(ctx, s.cancel)() // a store call of the service does not outlast ctx
 	sessions := make([]*session, 0, len(s.sessions))
 	for session := range s.sessions {
 		sessions = append(sessions, session)
@@ -157,7 +159,6 @@ func (s *Service) Close(ctx context.Context) error {
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		s.cancel()
 		for _, session := range sessions {
 			session.kill()
 		}
@@ -192,13 +193,12 @@ func (s *Service) ApplyConfig(c Config) error {
 		return nil
 	}
 	now := s.clock.Now()
-	frame := appendFrame(nil, protocol.TypeConfigUpdate, "", now, protocol.ConfigUpdate{
-		Config: registeredConfig(&c, 0), Reason: "the server's configuration changed",
-	})
 	for _, a := range s.all() {
 		a.mu.Lock()
 		if a.session != nil {
-			s.sendLocked(a, frame)
+			s.sendLocked(a, appendFrame(nil, protocol.TypeConfigUpdate, "", now, protocol.ConfigUpdate{
+				Config: registeredConfig(&c, a.taskTimeout), Reason: "the server's configuration changed",
+			}))
 		}
 		a.mu.Unlock()
 	}
@@ -237,15 +237,15 @@ func (s *Service) sendLocked(a *agent, payload []byte) bool {
 	if a.session.put(payload) {
 		return true
 	}
-	a.lose(s.index, s.clock.Now(), "the agent read too slowly")
+	a.lose(s.index, s.clock.Now(), a.session.reason())
 	return false
 }
 
 // detach makes the agent lost if this is still its session.
-func (s *Service) detach(a *agent, from *session, why string) {
+func (s *Service) detach(a *agent, from *session) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.session == from {
-		a.lose(s.index, s.clock.Now(), why)
+		a.lose(s.index, s.clock.Now(), from.reason())
 	}
 }

@@ -20,8 +20,9 @@ type session struct {
 	conn   *websocket.Conn
 	out    outbox
 	opened time.Time
-	dead   chan struct{} // closed when the connection is to end
-	killed atomic.Bool   // dead is closed
+	dead   chan struct{}          // closed when the connection is to end
+	killed atomic.Bool            // dead is closed
+	why    atomic.Pointer[string] // why the server ends the session, if it does; set once
 
 	agent atomic.Pointer[agent] // nil until registered; set by the reader
 
@@ -67,6 +68,7 @@ func (s *session) sendError(id []byte, code core.Code, message string, fatal boo
 // shut starts the closing handshake: frames that wait are sent (unless drop), then the close frame, and the
 // connection ends when the agent closes its side or the close timeout is over.
 func (s *session) shut(code int, reason string, drop bool) {
+	s.why.CompareAndSwap(nil, &reason)
 	s.out.shut(code, reason, drop, s.svc.config.Load().CloseTimeout)
 	s.release()
 }
@@ -87,7 +89,6 @@ func (s *session) kill() {
 
 // run reads until the connection ends.
 func (s *session) run() {
-	why := "connection lost"
 	for !s.killed.Load() {
 		buf, err := s.read()
 		if s.killed.Load() {
@@ -100,14 +101,12 @@ func (s *session) run() {
 		case errors.Is(err, errBinary):
 			s.reject(nil, "frames are JSON objects in text messages; this was a binary message")
 		default:
-			if s.ended(err) {
-				why = "the agent closed the connection without a disconnect frame"
-			}
+			s.ended(err)
 		}
 		s.gate()
 	}
 	if a := s.agent.Load(); a != nil {
-		s.svc.detach(a, s, why)
+		s.svc.detach(a, s)
 	}
 	// The close frame must not be overtaken by a reset, which a close with unread bytes would cause: read
 	// on until the agent closes its side, or until the deadline that shut set.
@@ -158,18 +157,23 @@ func (s *session) read() (*[]byte, error) {
 	}
 }
 
-// ended closes the session after a read error, and tells whether the agent closed it.
-func (s *session) ended(err error) bool {
+// ended closes the session after a read error.
+func (s *session) ended(err error) {
 	var closed *websocket.CloseError
 	switch {
 	case errors.Is(err, errTooBig):
 		s.shut(closeTooBig, "a message is larger than the server takes", false)
 	case errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure:
-		s.shut(closeNormal, "", false)
-		return true
-	default:
-		s.out.fail()
-		s.release()
+		s.shut(closeNormal, "the agent closed the connection without a disconnect frame", false)
+	default: // broken, or not WebSocket any more: nobody reads what waits to be sent
+		s.kill()
 	}
-	return false
+}
+
+// reason is why the session ended, for events and lists.
+func (s *session) reason() string {
+	if why := s.why.Load(); why != nil {
+		return *why
+	}
+	return "connection lost"
 }

@@ -22,6 +22,11 @@ type sweepState struct {
 	departed []departure
 }
 
+// holdsOff tells whether the store refused lately, so that it is not asked every second.
+func (s *sweepState) holdsOff(now time.Time) bool {
+	return !s.refused.IsZero() && now.Sub(s.refused) < retryInterval
+}
+
 // departure is an agent whose grace ended in this sweep.
 type departure struct {
 	agentID string
@@ -143,7 +148,7 @@ func (s *Service) saveChanged(agents []*agent, c *Config, now time.Time) {
 		list = agents
 		s.swept.saved = now
 	}
-	if len(list) > 0 && (s.swept.refused.IsZero() || now.Sub(s.swept.refused) >= retryInterval) {
+	if len(list) > 0 && !s.swept.holdsOff(now) {
 		if err := s.save(s.ctx, list, false); err != nil {
 			if s.swept.refused.IsZero() {
 				s.log.Warn("cannot store agents; it is tried again", "error", err)
@@ -159,6 +164,9 @@ func (s *Service) saveChanged(agents []*agent, c *Config, now time.Time) {
 
 // forget removes agents that are gone for long, and the oldest when there are too many.
 func (s *Service) forget(agents []*agent, c *Config, now time.Time) {
+	if s.swept.holdsOff(now) {
+		return
+	}
 	var old []*agent
 	disconnected := 0
 	for _, a := range slices.Backward(agents) {
@@ -182,7 +190,8 @@ func (s *Service) forget(agents []*agent, c *Config, now time.Time) {
 			}
 			return nil
 		})
-		if err != nil { // the next sweep tries again
+		if err != nil { // a later sweep tries again
+			s.swept.refused = now
 			return
 		}
 		s.remove(chunk)
