@@ -20,10 +20,13 @@ type change struct {
 
 // CreatePattern implements core.PatternService.
 func (s *Service) CreatePattern(ctx context.Context, in core.PatternInput) (*core.Pattern, error) {
+	plan, err := s.accept(in)
+	if err != nil {
+		return nil, err
+	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	plan, err := s.accept(ctx, in)
-	if err != nil {
+	if err := s.acceptComposition(ctx, plan, in.Source); err != nil {
 		return nil, err
 	}
 	made := s.newPattern(ctx, plan, in.Source)
@@ -46,8 +49,6 @@ func (s *Service) CreatePattern(ctx context.Context, in core.PatternInput) (*cor
 // UpdatePattern implements core.PatternService. A replaced version keeps its creator and time of creation;
 // executions that run go on with the definition they began with.
 func (s *Service) UpdatePattern(ctx context.Context, name string, in core.PatternInput) (core.PatternUpdate, error) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
 	if s.catalog.family(name) == nil {
 		return core.PatternUpdate{}, core.NotFound("pattern", name)
 	}
@@ -57,8 +58,13 @@ func (s *Service) UpdatePattern(ctx context.Context, name string, in core.Patter
 	if in.Name != name {
 		return core.PatternUpdate{}, core.Invalid("name", "is %q in the body and %q in the path", clip(in.Name, maxName), name)
 	}
-	plan, err := s.accept(ctx, in)
+	plan, err := s.accept(in)
 	if err != nil {
+		return core.PatternUpdate{}, err
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.acceptComposition(ctx, plan, in.Source); err != nil {
 		return core.PatternUpdate{}, err
 	}
 	update := core.PatternUpdate{Pattern: s.newPattern(ctx, plan, in.Source)}
@@ -138,13 +144,19 @@ func (s *Service) DeletePattern(ctx context.Context, name, version string) (int,
 	return removed, nil
 }
 
-// accept checks what a caller sent.
-func (s *Service) accept(ctx context.Context, in core.PatternInput) (*Plan, error) {
-	plan, found := s.check(ctx, in.Source, identity{in.Name, in.Version, in.Description})
+// accept checks what a caller sent, by itself.
+func (s *Service) accept(in core.PatternInput) (*Plan, error) {
+	plan, found := parse(in.Source, identity{in.Name, in.Version, in.Description}, s.options.MaxDefinition)
 	if len(found) > 0 {
 		return nil, core.InvalidAll("definition", found)
 	}
 	return plan, nil
+}
+
+// acceptComposition checks it against the other patterns. The caller holds writing, so that two patterns
+// cannot come to run each other at the same moment.
+func (s *Service) acceptComposition(ctx context.Context, plan *Plan, source string) error {
+	return core.InvalidAll("definition", s.checkComposition(ctx, plan, source))
 }
 
 func (s *Service) newPattern(ctx context.Context, plan *Plan, source string) *core.Pattern {
@@ -157,10 +169,12 @@ func (s *Service) newPattern(ctx context.Context, plan *Plan, source string) *co
 	}
 }
 
-// transact runs one change of a name's versions in a transaction and returns the versions after it.
+// transact runs one change of a name's versions in a transaction and returns the versions after it. A
+// caller who leaves does not stop it: the transaction could commit all the same, and the catalog would not
+// know.
 func (s *Service) transact(ctx context.Context, name string, fn func(*change, []*core.Pattern) error) ([]*core.Pattern, error) {
 	c := &change{service: s, ctx: ctx, now: s.clock.Now().UTC()}
-	err := s.store.Update(ctx, func(tx core.Tx) error {
+	err := s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		c.tx, c.after = tx, nil
 		stored, err := tx.FindPatternVersions(name)
 		if err != nil && core.ErrorCode(err) != core.CodeNotFound {

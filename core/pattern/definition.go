@@ -302,6 +302,9 @@ func (s section) readComposition() *core.Composition {
 			s.wrong("pattern", "has %q after the @; that must be a version, latest, or a range such as 1.x or ^1.2", clip(version, maxVersion))
 		}
 	}
+	if version == latestVersion {
+		version = ""
+	}
 	return &core.Composition{Name: name, Range: version}
 }
 
@@ -339,6 +342,7 @@ func (s section) readOutput(plan *Plan) {
 	plan.output = compiler{s.problems, scope}.compile("output", n)
 	if g := plan.steps[last].aggregation; g != nil {
 		g.results = names(plan.output, "results")
+		plan.namesAggregation = names(plan.output, g.strategy.variable(), "results")
 	}
 }
 

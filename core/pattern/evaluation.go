@@ -12,9 +12,6 @@ import (
 type evaluation struct {
 	scope    core.Scope
 	problems []core.Problem
-	// fellBack is set when an expression named the aggregation of an outcome that has none, because it
-	// is a fallback.
-	fellBack bool
 }
 
 // run evaluates x; what names it in the error of unresolved variables.
@@ -38,10 +35,6 @@ func (e *evaluation) resolve(r *reference) ([]byte, bool) {
 	}
 	last := e.scope.Last
 	if last == nil {
-		return nil, false
-	}
-	if last.Variables == nil {
-		e.fellBack = true
 		return nil, false
 	}
 	raw, ok := rawVariable(last.Variables[r.root])

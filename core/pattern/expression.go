@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
@@ -105,6 +106,21 @@ func (a array) append(dst []byte, e *evaluation) []byte {
 		dst = item.append(dst, e)
 	}
 	return append(dst, ']')
+}
+
+// names tells whether the expression refers to one of the variables.
+func names(x expression, variables ...string) bool {
+	switch x := x.(type) {
+	case *reference:
+		return slices.Contains(variables, x.root)
+	case template:
+		return slices.ContainsFunc(x, func(p templatePart) bool { return p.ref != nil && names(p.ref, variables...) })
+	case object:
+		return slices.ContainsFunc(x, func(m member) bool { return names(m.value, variables...) })
+	case array:
+		return slices.ContainsFunc(x, func(item expression) bool { return names(item, variables...) })
+	}
+	return false
 }
 
 // compiler turns the values of a definition into expressions, and reports what can never be resolved.

@@ -16,8 +16,10 @@ type Plan struct {
 	input      *fields // nil: any object is taken
 	steps      []stepPlan
 	output     expression // nil: the default of the last step's aggregation
-	access     Access
-	json       json.RawMessage
+	// namesAggregation is set when output refers to a variable of the last step's aggregation.
+	namesAggregation bool
+	access           Access
+	json             json.RawMessage
 }
 
 // stepPlan is what a step needs beside its core.Step.
@@ -80,25 +82,38 @@ func (p *Plan) Aggregate(step int, answers []core.Answer) (core.Outcome, error) 
 	return o, nil
 }
 
-// Output implements core.Plan. An outcome without Variables is a fallback, not an aggregation: where the
-// output names the aggregation, the result is then the fallback value itself.
+// Output implements core.Plan. Where the output names the aggregation of a last step that fell back, there
+// is no aggregation to name, and the result is the fallback value itself.
 func (p *Plan) Output(scope core.Scope) (json.RawMessage, error) {
+	fallback := p.fellBack(scope.Last)
 	if p.output == nil {
+		if fallback {
+			return resultOf(scope.Last), nil
+		}
 		return p.defaultOutput(scope.Last), nil
 	}
-	e := evaluation{scope: scope}
-	result, err := e.run("output", p.output)
-	if e.fellBack {
+	if fallback && p.namesAggregation {
 		return resultOf(scope.Last), nil
 	}
-	return result, err
+	e := evaluation{scope: scope}
+	return e.run("output", p.output)
+}
+
+// fellBack tells whether the last outcome is a fallback value: it came from no aggregation, or from one
+// that broke the step's rule.
+func (p *Plan) fellBack(last *core.Outcome) bool {
+	if last == nil {
+		return false
+	}
+	step := &p.definition.Steps[len(p.definition.Steps)-1]
+	return last.Variables == nil || step.OnInvalid == core.OnInvalidFallback && last.Confidence < step.MinConfidence
 }
 
 // defaultOutput is the result of a definition without an output section.
 func (p *Plan) defaultOutput(last *core.Outcome) json.RawMessage {
 	result := resultOf(last)
 	g := p.steps[len(p.steps)-1].aggregation
-	if last == nil || last.Variables == nil || g == nil || g.strategy != voting && g.strategy != consensus {
+	if last == nil || g == nil || g.strategy != voting && g.strategy != consensus {
 		return result
 	}
 	dst := append(make([]byte, 0, len(result)+48), `{"result":`...)
@@ -122,33 +137,6 @@ func (p *Plan) declared() []string {
 		return []string{}
 	}
 	return p.input.names
-}
-
-// names tells whether the expression refers to the variable.
-func names(x expression, variable string) bool {
-	switch x := x.(type) {
-	case *reference:
-		return x.root == variable
-	case template:
-		for _, part := range x {
-			if part.ref != nil && part.ref.root == variable {
-				return true
-			}
-		}
-	case object:
-		for _, m := range x {
-			if names(m.value, variable) {
-				return true
-			}
-		}
-	case array:
-		for _, item := range x {
-			if names(item, variable) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // definitionJSON writes a definition for readers. Fields declared by their type alone are written out, and

@@ -65,6 +65,9 @@ func hint(word string, known []string) string {
 	}
 	for _, k := range known {
 		d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(k))
+		if len(word) >= 3 && strings.HasPrefix(k, word[:3]) {
+			d-- // vote is nearer to voting than the count of letters says
+		}
 		if d < distance && d < len(k) {
 			best, distance = k, d
 		}
@@ -195,7 +198,7 @@ func (s section) number(key string, missing, low, high float64) float64 {
 	}
 	f, err := strconv.ParseFloat(n.text, 64)
 	if n.kind != numberNode || err != nil || f < low || f > high {
-		s.wrong(key, "must be a number from %v to %v, is %s", low, high, describe(n))
+		s.wrong(key, "must be a number from %s to %s, is %s", formatNumber(low), formatNumber(high), describe(n))
 		return missing
 	}
 	return f

@@ -142,20 +142,11 @@ func (s *Service) Plan(ctx context.Context, hash string) (core.Plan, error) {
 
 // CheckPattern implements core.PatternService.
 func (s *Service) CheckPattern(ctx context.Context, source string) []core.Problem {
-	_, found := s.check(ctx, source, identity{})
-	return found
-}
-
-// check parses a definition and looks at the patterns it composes.
-func (s *Service) check(ctx context.Context, source string, given identity) (*Plan, []core.Problem) {
-	plan, found := parse(source, given, s.options.MaxDefinition)
+	plan, found := parse(source, identity{}, s.options.MaxDefinition)
 	if plan == nil {
-		return nil, found
+		return found
 	}
-	if found = s.checkComposition(ctx, plan, source); len(found) > 0 {
-		return nil, found
-	}
-	return plan, nil
+	return s.checkComposition(ctx, plan, source)
 }
 
 // resolve finds a version and compiles it unless that was done before.

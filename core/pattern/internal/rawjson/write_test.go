@@ -1,0 +1,81 @@
+package rawjson_test
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/wardroom/wardroom/core/pattern/internal/rawjson"
+)
+
+func TestEqual(t *testing.T) {
+	for _, tc := range []struct {
+		a, b string
+		want bool
+	}{
+		{`1`, `1.0`, true},
+		{`1200`, `1.2e3`, true},
+		{`-0`, `0.000`, true},
+		{`0.1`, `1e-1`, true},
+		{`0.1`, `0.10000000000000001`, false},
+		{`9007199254740993`, `9007199254740992`, false},
+		{`1e400`, `10e399`, true},
+		{`1e400`, `1e401`, false},
+		{`1`, `-1`, false},
+		{`1`, `"1"`, false},
+		{`"é"`, `"\u00e9"`, true},
+		{`{"a":1,"b":[2,3]}`, `{ "b" : [2.0, 3], "a":1 }`, true},
+		{`{"b":1,"a":0,"b":2}`, `{"a":0,"b":2}`, true},
+		{`[1,2]`, `[2,1]`, false},
+		{`null`, `false`, false},
+	} {
+		if got := rawjson.Equal([]byte(tc.a), []byte(tc.b)); got != tc.want {
+			t.Errorf("Equal(%s, %s) = %v", tc.a, tc.b, got)
+		}
+	}
+}
+
+func TestIsInteger(t *testing.T) {
+	for text, want := range map[string]bool{"3": true, "3.0": true, "30e-1": true, "-2": true, "0": true, "1e30": true, "0.5": false, "3e-1": false, "1.25e1": false} {
+		if got := rawjson.IsInteger([]byte(text)); got != want {
+			t.Errorf("IsInteger(%s) = %v", text, got)
+		}
+	}
+}
+
+func TestCompact(t *testing.T) {
+	plain := []byte(`{"a":"x y","b":[1,2]}`)
+	if got := rawjson.Compact(plain); &got[0] != &plain[0] {
+		t.Error("compact text was copied")
+	}
+	if got := string(rawjson.Compact([]byte(" { \"a\" : \"x \\\" y\",\n\"b\":[ 1,\t2 ] } "))); got != `{"a":"x \" y","b":[1,2]}` {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestAppendFloat(t *testing.T) {
+	for _, f := range []float64{0, 1, -1, 0.1, 2.0 / 3, 1e-7, 123456789, 1e21, 5e-324, math.MaxFloat64} {
+		got := rawjson.AppendFloat(nil, f)
+		var back float64
+		if err := json.Unmarshal(got, &back); err != nil || back != f {
+			t.Errorf("AppendFloat(%v) = %s", f, got)
+		}
+	}
+	if got := string(rawjson.AppendFloat(nil, math.Inf(1))); got != "null" {
+		t.Errorf("infinity is %s", got)
+	}
+}
+
+func TestAppendString(t *testing.T) {
+	if got, want := string(rawjson.AppendString(nil, "a<b>&\x01\xff\u2028\"\\\n\t\r")), "\"a<b>&\\u0001\ufffd\u2028\\\"\\\\\\n\\t\\r\""; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestIsNumber(t *testing.T) {
+	for text, want := range map[string]bool{"1": true, "-1.5e-3": true, "": false, "01": false, "0x1": false, "1 ": false, ".5": false, "+1": false} {
+		if got := rawjson.IsNumber(text); got != want {
+			t.Errorf("IsNumber(%q) = %v", text, got)
+		}
+	}
+}

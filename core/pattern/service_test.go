@@ -1,0 +1,343 @@
+package pattern_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/pattern"
+)
+
+// fixture is a service over a store in memory.
+type fixture struct {
+	*pattern.Service
+	t     testing.TB
+	store *memory
+	clock *coretest.Clock
+}
+
+func newFixture(t testing.TB, options pattern.Options) *fixture {
+	t.Helper()
+	f := &fixture{t: t, store: newMemory(), clock: coretest.NewClock()}
+	f.Service = pattern.NewService(f.store, f.clock, options)
+	if err := f.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// source returns a small definition.
+func source(name, version string) string {
+	return fmt.Sprintf("name: %s\nversion: %q\nagents: {capabilities: [c]}\n", name, version)
+}
+
+// create stores a version, a second after the one before.
+func (f *fixture) create(name, version string) *core.Pattern {
+	f.t.Helper()
+	f.clock.Advance(time.Second)
+	p, err := f.CreatePattern(ann(f.t), core.PatternInput{Source: source(name, version)})
+	if err != nil {
+		f.t.Fatalf("create %s@%s: %v", name, version, err)
+	}
+	return p
+}
+
+func ann(t testing.TB) context.Context {
+	return core.WithPrincipal(t.Context(), core.Principal{Kind: "user", ID: "ann"})
+}
+
+func wantCode(t testing.TB, err error, code core.Code) *core.Error {
+	t.Helper()
+	if core.ErrorCode(err) != code {
+		t.Fatalf("error is %v, want %s", err, code)
+	}
+	return core.AsError(err)
+}
+
+func (f *fixture) wantEvent(kind core.EventType, subject, data string) {
+	f.t.Helper()
+	events := f.store.events()
+	if len(events) == 0 {
+		f.t.Fatal("no event")
+	}
+	last := events[len(events)-1]
+	if last.Type != kind || last.Subject != subject || string(last.Data) != data || !core.ValidID(core.PrefixEvent, last.ID) || !last.Time.Equal(f.clock.Now()) {
+		f.t.Errorf("event is %s %s %s %s", last.Type, last.ID, last.Subject, last.Data)
+	}
+}
+
+func TestCreatePattern(t *testing.T) {
+	f := newFixture(t, pattern.Options{})
+	made := f.create("a", "1.0.0")
+	f.wantEvent(core.EventPatternCreated, "a", `{"createdBy":"ann","name":"a","version":"1.0.0"}`)
+	if made.CreatedBy != "ann" || made.Hash == "" || !made.CreatedAt.Equal(f.clock.Now()) || string(made.Definition) != `{"agents":{"capabilities":["c"],"min":1}}` {
+		t.Errorf("made %+v, definition %s", made, made.Definition)
+	}
+	found, err := f.FindPattern(t.Context(), "a", "")
+	if err != nil || found.Source != made.Source || string(found.Definition) != string(made.Definition) {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	if f.store.reads != 0 {
+		t.Errorf("the store was read %d times", f.store.reads)
+	}
+
+	_, err = f.CreatePattern(ann(t), core.PatternInput{Source: source("a", "1.0.0")})
+	if e := wantCode(t, err, core.CodeConflict); e.Details["resource"] != "pattern" || e.Details["id"] != "a@1.0.0" {
+		t.Errorf("details %v", e.Details)
+	}
+	_, err = f.CreatePattern(ann(t), core.PatternInput{Source: "name: a\nfoo: 1\n"})
+	if e := wantCode(t, err, core.CodeValidation); len(e.Details["errors"].([]core.Problem)) != 3 {
+		t.Errorf("details %v", e.Details)
+	}
+	if n := len(f.store.events()); n != 1 {
+		t.Errorf("%d events, want 1", n)
+	}
+}
+
+func TestCreatePatternIdentityBesideTheText(t *testing.T) {
+	f := newFixture(t, pattern.Options{})
+	text := "agents: {capabilities: [c]}\n"
+	for _, name := range []string{"one", "two"} {
+		p, err := f.CreatePattern(ann(t), core.PatternInput{Name: name, Version: "1.0.0", Description: "said beside", Source: text})
+		if err != nil || p.Name != name || p.Description != "said beside" {
+			t.Fatalf("made %+v, %v", p, err)
+		}
+	}
+	reopened := pattern.NewService(f.store, f.clock, pattern.Options{})
+	if err := reopened.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"one", "two"} {
+		p, plan, err := reopened.Resolve(t.Context(), name, "1.x")
+		if err != nil || p.Description != "said beside" || plan.Definition().Name != name || plan.Definition().Version != "1.0.0" {
+			t.Fatalf("resolved %+v, %v", p, err)
+		}
+		pinned, err := reopened.Plan(t.Context(), p.Hash)
+		if err != nil || pinned.Definition().Name != "" || len(pinned.Definition().Steps) != 1 {
+			t.Fatalf("pinned %+v, %v", pinned, err)
+		}
+	}
+	_, err := f.CreatePattern(ann(t), core.PatternInput{Name: "three", Version: "2", Source: source("other", "1")})
+	e := wantCode(t, err, core.CodeValidation)
+	if got := fmt.Sprint(e.Details["errors"]); got != `[line 1: name: is "other" here and "three" in the request line 2: version: is "1" here and "2" in the request]` {
+		t.Errorf("errors %s", got)
+	}
+}
+
+func TestUpdatePattern(t *testing.T) {
+	f := newFixture(t, pattern.Options{})
+	first := f.create("a", "1.0.0")
+	f.clock.Advance(time.Hour)
+	bob := core.WithPrincipal(t.Context(), core.Principal{ID: "bob"})
+
+	changed := source("a", "1.0.0") + "description: changed\n"
+	up, err := f.UpdatePattern(bob, "a", core.PatternInput{Source: changed})
+	if err != nil || up.Created || up.PreviousVersion != "1.0.0" {
+		t.Fatalf("update %+v, %v", up, err)
+	}
+	if p := up.Pattern; p.CreatedBy != "ann" || !p.CreatedAt.Equal(first.CreatedAt) || !p.UpdatedAt.Equal(f.clock.Now()) || p.Description != "changed" {
+		t.Errorf("pattern %+v", p)
+	}
+	f.wantEvent(core.EventPatternUpdated, "a", `{"name":"a","previousVersion":"1.0.0","updatedBy":"bob","version":"1.0.0"}`)
+	if p, err := f.FindPattern(t.Context(), "a", ""); err != nil || p.Source != changed {
+		t.Errorf("found %+v, %v", p, err)
+	}
+	if plan, err := f.Plan(t.Context(), first.Hash); err != nil || plan.Definition().Description != "" {
+		t.Errorf("the pinned definition: %+v, %v", plan, err)
+	}
+
+	up, err = f.UpdatePattern(bob, "a", core.PatternInput{Version: "1.1.0", Source: "agents: {min: 2}"})
+	if err != nil || !up.Created || up.PreviousVersion != "1.0.0" || up.Pattern.CreatedBy != "bob" {
+		t.Fatalf("update %+v, %v", up, err)
+	}
+	f.wantEvent(core.EventPatternUpdated, "a", `{"name":"a","previousVersion":"1.0.0","updatedBy":"bob","version":"1.1.0"}`)
+
+	_, err = f.UpdatePattern(bob, "nope", core.PatternInput{Source: source("nope", "1")})
+	wantCode(t, err, core.CodeNotFound)
+	_, err = f.UpdatePattern(bob, "a", core.PatternInput{Name: "b", Source: source("b", "1")})
+	if e := wantCode(t, err, core.CodeValidation); e.Details["field"] != "name" {
+		t.Errorf("details %v", e.Details)
+	}
+	_, err = f.UpdatePattern(bob, "a", core.PatternInput{Source: source("b", "1")})
+	wantCode(t, err, core.CodeValidation)
+}
+
+func TestDeletePattern(t *testing.T) {
+	f := newFixture(t, pattern.Options{})
+	f.create("a", "1.0.0")
+	second := f.create("a", "1.1.0")
+	f.create("a", "2.0.0")
+	_, err := f.DeletePattern(ann(t), "a", "1.x")
+	wantCode(t, err, core.CodeNotFound)
+	if n, err := f.DeletePattern(ann(t), "a", "2.0.0"); n != 1 || err != nil {
+		t.Errorf("removed %d, %v", n, err)
+	}
+	f.wantEvent(core.EventPatternDeleted, "a", `{"deletedBy":"ann","name":"a"}`)
+	if p, err := f.FindPattern(t.Context(), "a", "latest"); err != nil || p.Version != "1.1.0" {
+		t.Errorf("latest is %+v, %v", p, err)
+	}
+	if n, err := f.DeletePattern(ann(t), "a", ""); n != 2 || err != nil {
+		t.Errorf("removed %d, %v", n, err)
+	}
+	_, err = f.FindPattern(t.Context(), "a", "")
+	wantCode(t, err, core.CodeNotFound)
+	_, err = f.DeletePattern(ann(t), "a", "")
+	wantCode(t, err, core.CodeNotFound)
+	if _, err := f.Plan(t.Context(), second.Hash); err != nil {
+		t.Errorf("an execution lost its definition: %v", err)
+	}
+}
+
+func TestShippedPatternIsReadOnly(t *testing.T) {
+	f := newFixture(t, pattern.Options{})
+	p := f.create("a", "1.0.0")
+	shipped := *p
+	shipped.ReadOnly = true
+	if err := f.store.Update(t.Context(), func(tx core.Tx) error { return tx.PutPattern(&shipped) }); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.DeletePattern(ann(t), "a", "")
+	wantCode(t, err, core.CodeConflict)
+	_, err = f.UpdatePattern(ann(t), "a", core.PatternInput{Source: source("a", "1.0.0")})
+	wantCode(t, err, core.CodeConflict)
+	if _, err = f.UpdatePattern(ann(t), "a", core.PatternInput{Source: source("a", "1.0.1")}); err != nil {
+		t.Errorf("a version of one's own: %v", err)
+	}
+}
+
+func TestFailedTransactionChangesNothing(t *testing.T) {
+	f := newFixture(t, pattern.Options{})
+	f.store.fail = errDisk
+	if _, err := f.CreatePattern(ann(t), core.PatternInput{Source: source("a", "1")}); err == nil {
+		t.Fatal("no error")
+	}
+	_, err := f.FindPattern(t.Context(), "a", "")
+	wantCode(t, err, core.CodeNotFound)
+	f.create("a", "1")
+	f.store.fail = errDisk
+	if _, err := f.DeletePattern(ann(t), "a", ""); err == nil {
+		t.Fatal("no error")
+	}
+	if _, err := f.FindPattern(t.Context(), "a", "1"); err != nil {
+		t.Errorf("the pattern went although the store refused: %v", err)
+	}
+}
+
+func TestIdempotencyIsClaimedWithTheWrite(t *testing.T) {
+	f := newFixture(t, pattern.Options{})
+	ctx := core.WithIdempotency(ann(t), &core.IdempotencyClaim{Key: "k"})
+	if _, err := f.CreatePattern(ctx, core.PatternInput{Source: source("a", "1")}); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.store.state.claims["k"]; got != "a@1" {
+		t.Errorf("claimed for %q", got)
+	}
+	_, err := f.CreatePattern(ctx, core.PatternInput{Source: source("b", "1")})
+	wantCode(t, err, core.CodeConflict)
+	_, err = f.FindPattern(t.Context(), "b", "")
+	wantCode(t, err, core.CodeNotFound)
+}
+
+func TestComposition(t *testing.T) {
+	f := newFixture(t, pattern.Options{})
+	compose := func(name string, inner ...string) error {
+		text := "name: " + name + "\nversion: 1.0.0\nsteps:\n"
+		for i, in := range inner {
+			text += fmt.Sprintf("  - {id: s%d, pattern: %q}\n", i, in)
+		}
+		_, err := f.CreatePattern(ann(t), core.PatternInput{Source: text})
+		return err
+	}
+	wantReason := func(err error, want string) {
+		t.Helper()
+		e := wantCode(t, err, core.CodeValidation)
+		if got := fmt.Sprint(e.Details["errors"]); !strings.Contains(got, want) {
+			t.Errorf("errors %s, want %s", got, want)
+		}
+	}
+	wantReason(compose("self", "self@1.x"), "line 4: steps[0].pattern: leads back to this pattern: self -> self")
+	if err := compose("a", "b@1.x", "unknown"); err != nil {
+		t.Fatal(err)
+	}
+	if err := compose("b", "c"); err != nil {
+		t.Fatal(err)
+	}
+	wantReason(compose("c", "leaf", "a"), "line 5: steps[1].pattern: leads back to this pattern: c -> a -> b -> c")
+	if problems := f.CheckPattern(t.Context(), "name: c\nversion: 2.0.0\nsteps: [{id: x, pattern: a}]"); len(problems) != 1 {
+		t.Errorf("problems %v", problems)
+	}
+	for i := range 8 {
+		if err := compose(fmt.Sprintf("n%d", i+1), fmt.Sprintf("n%d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantReason(compose("n9", "n8"), "runs more than 8 patterns one inside the other")
+}
+
+func TestCacheIsBounded(t *testing.T) {
+	f := newFixture(t, pattern.Options{CacheBytes: 3000})
+	for i := range 10 {
+		f.create(fmt.Sprintf("p%d", i), "1")
+	}
+	for range 2 {
+		for i := range 10 {
+			p, plan, err := f.Resolve(t.Context(), fmt.Sprintf("p%d", i), "")
+			if err != nil || p.Source == "" || len(p.Definition) == 0 || plan.Definition().Name != p.Name {
+				t.Fatalf("resolved %+v, %v", p, err)
+			}
+		}
+	}
+	if f.store.reads != 20 {
+		t.Errorf("the store was read %d times, want 20", f.store.reads)
+	}
+	if _, _, err := f.Resolve(t.Context(), "p9", ""); err != nil || f.store.reads != 20 {
+		t.Errorf("the last one used was not kept: %d reads, %v", f.store.reads, err)
+	}
+}
+
+func TestPlanUnknownHash(t *testing.T) {
+	f := newFixture(t, pattern.Options{})
+	_, err := f.Plan(t.Context(), strings.Repeat("0", 64))
+	wantCode(t, err, core.CodeNotFound)
+}
+
+func TestConcurrentUse(t *testing.T) {
+	f := newFixture(t, pattern.Options{})
+	f.create("p", "1.0.0")
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for n := range 20 {
+				if i < 2 {
+					_, err := f.CreatePattern(ann(t), core.PatternInput{Source: source("p", fmt.Sprintf("1.%d.%d", i+1, n))})
+					if err != nil {
+						t.Error(err)
+					}
+					continue
+				}
+				p, plan, err := f.Resolve(t.Context(), "p", "^1.0")
+				if err != nil || plan.Definition().Version != p.Version {
+					t.Error(p, err)
+				}
+				if _, _, err := f.FindPatterns(t.Context(), core.PatternFilter{Search: "P"}); err != nil {
+					t.Error(err)
+				}
+				if input, err := plan.CheckInput(json.RawMessage(`{"a":1}`)); err != nil || string(input) != `{"a":1}` {
+					t.Error(string(input), err)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	if versions, err := f.FindPatternVersions(t.Context(), "p"); err != nil || len(versions) != 41 || versions[0].Version != "1.2.19" {
+		t.Errorf("%d versions, %v", len(versions), err)
+	}
+}
