@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -17,6 +18,9 @@ func (t *tx) PutExecution(e *core.Execution) error {
 	}
 	if statusIndex(e.Status) < 0 {
 		return core.Invalid("status", "%q is not an execution status", e.Status)
+	}
+	if !utf8.ValidString(e.Pattern.Name) {
+		return core.Invalid("pattern", "is not valid UTF-8")
 	}
 	old, err := t.execState(e.ID)
 	if err != nil {

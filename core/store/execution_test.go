@@ -47,6 +47,7 @@ func TestExecutionInvalid(t *testing.T) {
 		"ErrIDRequired":    execution("", "vote", core.ExecutionPending),
 		"ErrStatusUnknown": execution(idAt(start, 1), "vote", "paused"),
 		"ErrNameTooLong":   execution(idAt(start, 1), string(make([]byte, 70_000)), core.ExecutionPending),
+		"ErrNameUTF8":      execution(idAt(start, 1), "vote\xff", core.ExecutionPending),
 		"ErrNotJSON": func() *core.Execution {
 			e := execution(idAt(start, 1), "vote", core.ExecutionPending)
 			e.Input = []byte("{")

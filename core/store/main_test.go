@@ -99,3 +99,6 @@ func putExecution(tb testing.TB, s *store.Store, e *core.Execution) {
 	tb.Helper()
 	mustUpdate(tb, s, func(tx core.Tx) error { return tx.PutExecution(e) })
 }
+
+// fixedClock makes stored times the same on every run.
+func fixedClock() core.Clock { return coretest.NewClock() }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"unicode/utf8"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -12,6 +13,9 @@ import (
 func (t *tx) PutPattern(p *core.Pattern) error {
 	if p.Name == "" || p.Version == "" {
 		return core.Invalid("name", "a pattern has a name and a version")
+	}
+	if !utf8.ValidString(p.Name) || !utf8.ValidString(p.Version) {
+		return core.Invalid("name", "is not valid UTF-8") // the record is JSON, which could not hold it
 	}
 	key := t.take(func(b []byte) []byte { return appendPatternKey(b, p.Name, p.Version) })
 	old, err := t.patternHash(key, p.Name)

@@ -19,6 +19,7 @@ type space struct {
 	free   uint64
 	low    bool
 	failed error // the commit error that waits for a reopen
+	asked  bool  // the reopen is due
 }
 
 func newSpace(minFree, total uint64) *space {
@@ -56,11 +57,22 @@ func (s *space) reopened() {
 	s.failed = nil
 }
 
-// reopenDue tells whether a commit failed and there is room to try again.
+// askReopen has the writer try again if a commit failed and there is room. Only the monitor asks, so that
+// a broken device is tried once a second and not with every request.
+func (s *space) askReopen() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = s.failed != nil && !s.low
+	return s.asked
+}
+
+// reopenDue tells whether the monitor asked, once per asking.
 func (s *space) reopenDue() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.failed != nil && !s.low
+	due := s.asked
+	s.asked = false
+	return due
 }
 
 // admit returns the error for a batch that must not be written now, or nil. Maintenance may use half of
@@ -149,7 +161,7 @@ func (s *Store) monitor() {
 		if err := s.reserveLogs(); err != nil {
 			s.log.Warn("reserve space for the write-ahead log", "error", err)
 		}
-		if s.space.reopenDue() {
+		if s.space.askReopen() {
 			s.queue.signal()
 		}
 	}

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"bytes"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// The bytes of keys and binary values are on customers' disks: this golden file changes only together
+// with the schema version.
+func TestGoldenKeys(t *testing.T) {
+	hash := idempotencyHash("scope", "key")
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	event := core.Event{Type: core.EventTaskCompleted, ID: "evt_1", Time: at, Data: []byte(`{"a":1}`)}
+	active := execState{pattern: "vote", status: core.ExecutionRunning, refs: []string{"h1", "h2"}}
+	var b strings.Builder
+	for _, row := range []struct {
+		name  string
+		bytes []byte
+	}{
+		{"execution", appendKey(nil, prefixExecution, "exec_1")},
+		{"active", appendKey(nil, prefixActive, "exec_1")},
+		{"by pattern", appendPatternIndex(nil, "a\x00b/c", "exec_1")},
+		{"by status", appendStatusIndex(nil, "failed", "exec_1")},
+		{"by both", appendBothIndex(nil, "vote", "failed", "exec_1")},
+		{"counter", appendKey(nil, prefixCounter, "vote")},
+		{"pattern", appendPatternKey(nil, "vote", "1.0.0")},
+		{"definition", appendKey(nil, prefixDefinition, "h1")},
+		{"references", appendKey(nil, prefixRefs, "h1")},
+		{"batch", appendKey(nil, prefixBatch, "batch_1")},
+		{"batch input", appendItem(nil, prefixBatchInput, "batch_1", 258)},
+		{"batch result", appendItem(nil, prefixBatchResult, "batch_1", 258)},
+		{"active batch", appendKey(nil, prefixBatchActive, "batch_1")},
+		{"agent", appendKey(nil, prefixAgent, "agent_1")},
+		{"idempotency", appendIdempotencyKey(nil, hash)},
+		{"idempotency by time", appendIdempotencyIndex(nil, 258, hash)},
+		{"journal", appendJournalKey(nil, "exec_1", 258)},
+		{"log", appendLogKey(nil, 258)},
+		{"cursor", appendKey(nil, prefixCursor, "webhooks")},
+		{"schema", []byte(keySchema)},
+		{"sequence", []byte(keySeq)},
+		{"redo", []byte(keyRedo)},
+		{"value of event", appendEvent(nil, &event)},
+		{"value of active", appendActive(nil, active)},
+		{"value of counter", appendCounts(nil, statusCounts{1, 2, 300, 4, 5})},
+		{"value of redo", encodeRedo([]write{{[]byte("k"), []byte("v")}, {[]byte("gone"), nil}})},
+	} {
+		fmt.Fprintf(&b, "%-20s %s\n", row.name, hex.EncodeToString(row.bytes))
+	}
+	const path = "testdata/keys.golden"
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(want) {
+		t.Fatalf("keys differ from %s:\n%s", path, b.String())
+	}
+}
+
+func FuzzEscaped(f *testing.F) {
+	for _, s := range []string{"", "vote", "a/b", "a\x00b", "\x00", "\x00\x01", "\x00\xFF", "\xFF\xFF", "naïve", strings.Repeat("n", 10_000)} {
+		f.Add(s, s+"x")
+		f.Add(s, "\x00"+s)
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		ka, kb := appendEscaped(nil, a), appendEscaped(nil, b)
+		got, rest, ok := cutEscaped(append(bytes.Clone(ka), b...))
+		if !ok || got != a || string(rest) != b {
+			t.Fatalf("%q + %q came back as %q, %q, %v", a, b, got, rest, ok)
+		}
+		if c, d := strings.Compare(a, b), bytes.Compare(ka, kb); c != d {
+			t.Fatalf("%q and %q compare %d, their keys %d", a, b, c, d)
+		}
+		if a != b && (bytes.HasPrefix(ka, kb) || bytes.HasPrefix(kb, ka)) {
+			t.Fatalf("one key of %q and %q is a prefix of the other", a, b)
+		}
+		if s, _, ok := cutEscaped([]byte(a)); ok && !bytes.HasPrefix([]byte(a), appendEscaped(nil, s)) {
+			t.Fatalf("%q was read as %q, which is written otherwise", a, s)
+		}
+	})
+}
+
+// Indexes of different patterns never mix, whatever the names.
+func FuzzIndexKeys(f *testing.F) {
+	f.Add("vote", "vote2", "exec_1", uint64(1), uint32(2))
+	f.Add("a", "a\x00", "exec_1", uint64(1)<<63, uint32(0))
+	f.Add("", "\x00\x01", "", uint64(0), ^uint32(0))
+	f.Fuzz(func(t *testing.T, a, b, id string, seq uint64, index uint32) {
+		if a != b {
+			for _, pair := range [][2][]byte{
+				{appendPatternIndex(nil, a, id), appendPatternIndex(nil, b, "")},
+				{appendBothIndex(nil, a, "failed", id), appendBothIndex(nil, b, "failed", "")},
+				{appendPatternKey(nil, a, id), appendPatternKey(nil, b, "")},
+				{appendJournalKey(nil, a, seq), appendEscaped([]byte(prefixJournal), b)},
+				{appendItem(nil, prefixBatchInput, a, index), appendEscaped([]byte(prefixBatchInput), b)},
+			} {
+				if bytes.HasPrefix(pair[0], pair[1]) {
+					t.Fatalf("key %q of %q lies under %q of %q", pair[0], a, pair[1], b)
+				}
+			}
+		}
+		if got := lastUint64(appendJournalKey(nil, a, seq)); got != seq {
+			t.Fatalf("sequence %d came back as %d", seq, got)
+		}
+		if bytes.Compare(appendLogKey(nil, seq), appendLogKey(nil, seq+1)) >= 0 && seq+1 != 0 {
+			t.Fatalf("the log's order breaks at %d", seq)
+		}
+	})
+}

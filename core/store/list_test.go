@@ -1,0 +1,168 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store"
+)
+
+// model is the naive list: all executions, filtered and sorted on each call.
+type model map[string]*core.Execution
+
+func (m model) list(f core.ExecutionFilter) []string {
+	var ids []string
+	for id, e := range m {
+		if (f.Pattern == "" || e.Pattern.Name == f.Pattern) && (f.Status == "" || e.Status == f.Status) &&
+			(f.Since.IsZero() || !e.CreatedAt.Before(f.Since)) && (f.Until.IsZero() || e.CreatedAt.Before(f.Until)) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	slices.Reverse(ids)
+	return ids
+}
+
+// Names that would collide if keys were put together carelessly.
+var hostileNames = []string{"vote", "vote2", "a/b", "a", "a\x00", "a\x00\x01b", "\uffff", "ünï", "completed", strings.Repeat("n", 10_000)}
+
+// Random puts, changes of status and retention, then every list must equal the model's, by pages of any
+// size, by cursor and by offset.
+func TestListsEqualModel(t *testing.T) {
+	s := mustOpen(t, store.Options{})
+	m := model{}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for i := range 600 {
+		id := idAt(start.Add(time.Duration(rnd.IntN(2000))*time.Millisecond), i+1)
+		if i > 20 && rnd.IntN(2) == 0 { // an old one moves on
+			ids := m.list(core.ExecutionFilter{})
+			id = ids[rnd.IntN(len(ids))]
+		}
+		pattern := hostileNames[rnd.IntN(len(hostileNames))]
+		if old := m[id]; old != nil {
+			pattern = old.Pattern.Name
+		}
+		m[id] = execution(id, pattern, core.ExecutionStatuses[rnd.IntN(5)])
+		putExecution(t, s, m[id])
+	}
+	times := []time.Time{{}, start, start.Add(700 * time.Millisecond), start.Add(1500 * time.Millisecond), start.Add(time.Hour)}
+	for _, pattern := range append([]string{"", "unknown"}, hostileNames...) {
+		for _, status := range append([]core.ExecutionStatus{""}, core.ExecutionStatuses...) {
+			for _, since := range times {
+				f := core.ExecutionFilter{Pattern: pattern, Status: status, Since: since, Until: times[rnd.IntN(len(times))]}
+				compareLists(t, s, m, f, 1+rnd.IntN(40))
+			}
+		}
+	}
+}
+
+func compareLists(t *testing.T, s *store.Store, m model, f core.ExecutionFilter, limit int) {
+	t.Helper()
+	want := m.list(f)
+	for _, byCursor := range []bool{true, false} {
+		f.Page = core.Page{Limit: limit}
+		var got []string
+		for {
+			list, info, err := s.FindExecutions(ctx, f)
+			if err != nil {
+				t.Fatalf("%+v: %v", f, err)
+			}
+			for _, e := range list {
+				got = append(got, e.ID)
+			}
+			if info.Total != len(want) {
+				t.Fatalf("%.60q: total %d, want %d", fmt.Sprintf("%+v", f), info.Total, len(want))
+			}
+			if info.HasMore != (len(got) < len(want)) || info.HasMore != (info.NextCursor != "") {
+				t.Fatalf("%+v: after %d of %d rows: %+v", f, len(got), len(want), info)
+			}
+			if !info.HasMore {
+				break
+			}
+			if byCursor {
+				f.Cursor = info.NextCursor
+			} else {
+				f.Offset += len(list)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%+v: got %d rows %v, want %d rows %v", f, len(got), got, len(want), want)
+		}
+	}
+}
+
+func TestListErrors(t *testing.T) {
+	s := mustOpen(t, store.Options{})
+	fill(t, s, 30)
+	_, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Pattern: "p1", Page: core.Page{Limit: 2}})
+	if err != nil || info.NextCursor == "" {
+		t.Fatal(info, err)
+	}
+	for name, test := range map[string]struct {
+		filter core.ExecutionFilter
+		field  string
+	}{
+		"ErrStatus":       {core.ExecutionFilter{Status: "paused"}, "status"},
+		"ErrLimit":        {core.ExecutionFilter{Page: core.Page{Limit: 101}}, "limit"},
+		"ErrLimitLow":     {core.ExecutionFilter{Page: core.Page{Limit: -1}}, "limit"},
+		"ErrOffset":       {core.ExecutionFilter{Page: core.Page{Offset: -1}}, "offset"},
+		"ErrCursor":       {core.ExecutionFilter{Page: core.Page{Cursor: "what?"}}, "cursor"},
+		"ErrCursorShort":  {core.ExecutionFilter{Page: core.Page{Cursor: "AAAA"}}, "cursor"},
+		"ErrCursorFilter": {core.ExecutionFilter{Pattern: "p2", Page: core.Page{Cursor: info.NextCursor}}, "cursor"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := s.FindExecutions(ctx, test.filter)
+			wantCode(t, err, core.CodeValidation)
+			if got := core.AsError(err).Details["field"]; got != test.field {
+				t.Fatalf("field %v, want %s", got, test.field)
+			}
+		})
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, _, err := s.FindExecutions(cancelled, core.ExecutionFilter{}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// A cursor stays good while rows are added and removed around it.
+func TestCursorIsStable(t *testing.T) {
+	s := mustOpen(t, store.Options{})
+	fill(t, s, 40)
+	first, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Page: core.Page{Limit: 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	putExecution(t, s, execution(idAt(start.Add(time.Hour), 1), "p1", core.ExecutionPending))
+	second, _, err := s.FindExecutions(ctx, core.ExecutionFilter{Page: core.Page{Limit: 10, Cursor: info.NextCursor}})
+	if err != nil || len(second) != 10 || second[0].ID >= first[9].ID {
+		t.Fatalf("second page begins with %s after %s, %v", second[0].ID, first[9].ID, err)
+	}
+}
+
+func FuzzCursor(f *testing.F) {
+	s := mustOpen(f, store.Options{})
+	fill(f, s, 5)
+	_, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Page: core.Page{Limit: 1}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(info.NextCursor)
+	f.Add("AAAAAAAAAAAAAAAA")
+	f.Fuzz(func(t *testing.T, cursor string) {
+		if cursor == "" {
+			return
+		}
+		_, _, err := s.FindExecutions(ctx, core.ExecutionFilter{Page: core.Page{Cursor: cursor}})
+		if err != nil && core.ErrorCode(err) != core.CodeValidation {
+			t.Fatalf("cursor %q: %v", cursor, err)
+		}
+	})
+}

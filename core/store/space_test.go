@@ -1,0 +1,85 @@
+package store_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store"
+)
+
+// disk is a file system whose free space a test sets.
+type disk struct {
+	free   atomic.Uint64
+	broken atomic.Bool
+}
+
+func (d *disk) Free(string) (uint64, error) {
+	if d.broken.Load() {
+		return 0, errors.New("input/output error")
+	}
+	return d.free.Load(), nil
+}
+
+func TestReadOnly(t *testing.T) {
+	const budget = 1 << 20
+	var d disk
+	d.free.Store(10 * budget)
+	clock := coretest.NewClock()
+	s := mustOpen(t, store.Options{MinFreeBytes: budget, DiskFree: d.Free, Clock: clock})
+	mustUpdate(t, s, appendEvent("one"))
+
+	d.free.Store(budget - 1)
+	wantReason(t, s.Update(ctx, appendEvent("one")), "store_read_only") // at once, not a second later
+	if readOnly, reason := s.State(); !readOnly || reason == "" {
+		t.Fatalf("state: %v %q", readOnly, reason)
+	}
+	if events, err := s.Events(ctx, "one", 0, 0); err != nil || len(events) != 1 {
+		t.Fatalf("reads must go on: %v, %v", events, err)
+	}
+	if _, err := s.Retain(ctx, store.Policy{Executions: time.Hour, Events: time.Nanosecond}); err != nil {
+		t.Fatalf("retention makes room, so it must go on: %v", err)
+	}
+
+	d.free.Store(budget + budget/8) // above the budget, but not by enough
+	wantReason(t, s.Update(ctx, appendEvent("one")), "store_read_only")
+
+	d.free.Store(budget * 2)
+	coretest.WaitFor(t, "the monitor's timer", func() bool { return clock.Pending() > 0 })
+	coretest.WaitFor(t, "the store to be writable, though nobody writes", func() bool {
+		clock.Advance(time.Second)
+		readOnly, _ := s.State()
+		return !readOnly
+	})
+	mustUpdate(t, s, appendEvent("one"))
+
+	d.broken.Store(true) // what cannot be measured counts as full
+	wantReason(t, s.Update(ctx, appendEvent("one")), "store_read_only")
+	d.broken.Store(false)
+	mustUpdate(t, s, appendEvent("one"))
+
+	d.free.Store(budget / 4)
+	_, err := s.Retain(ctx, store.Policy{Events: time.Nanosecond})
+	if events, _ := s.Log(ctx, 0, 0); len(events) > 0 && err == nil {
+		t.Fatal("not even retention may write below half of the budget")
+	}
+}
+
+// Without a writer the monitor turns the store read-only, so that health says it before a request fails.
+func TestMonitorSeesLowSpace(t *testing.T) {
+	var d disk
+	d.free.Store(10 << 20)
+	clock := coretest.NewClock()
+	s := mustOpen(t, store.Options{MinFreeBytes: 1 << 20, DiskFree: d.Free, Clock: clock})
+	d.free.Store(1)
+	coretest.WaitFor(t, "the store to be read-only", func() bool {
+		clock.Advance(time.Second)
+		readOnly, _ := s.State()
+		return readOnly
+	})
+	if got := s.Stats().FreeBytes; got != 1 {
+		t.Fatalf("free bytes: %d", got)
+	}
+}
