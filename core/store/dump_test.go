@@ -142,7 +142,7 @@ func TestGoldenDump(t *testing.T) {
 	s := mustOpen(t, store.Options{Clock: fixedClock()})
 	everything(t, s)
 	if *updateDump {
-		if err := os.WriteFile(path, mustDump(t, s), 0o600); err != nil {
+		if err := os.WriteFile(path, mustDump(t, s), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

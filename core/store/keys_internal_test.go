@@ -58,7 +58,7 @@ func TestGoldenKeys(t *testing.T) {
 	}
 	const path = "testdata/keys.golden"
 	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil { // read by everyone who builds
 			t.Fatal(err)
 		}
 	}
