@@ -1,0 +1,39 @@
+package pattern_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestDocumentedDefinitions: what the reference shows is accepted, and every key and variable is explained.
+func TestDocumentedDefinitions(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/patterns.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(raw)
+	blocks := strings.Split(text, "```yaml\n")[1:]
+	if len(blocks) < 3 {
+		t.Fatalf("%d definitions", len(blocks))
+	}
+	for _, block := range blocks {
+		source, _, ok := strings.Cut(block, "```")
+		if !ok {
+			t.Fatal("a block does not end")
+		}
+		mustParse(t, source)
+	}
+	for _, word := range []string{
+		"name", "version", "description", "input", "agents", "aggregation", "output", "execution", "validation",
+		"config", "security", "steps", "capabilities", "min", "max", "taskTimeout", "prefer", "strategy", "method",
+		"field", "fields", "threshold", "minVotes", "weights", "waitForAll", "minResults", "timeout", "maxConcurrent",
+		"minConfidence", "onFailure", "maxRetries", "fallback", "allowedUsers", "allowedRoles", "properties", "items",
+		"$vote", "$consensus", "$merged", "$first", "$best", "$results", "$input",
+		"voting", "majority", "plurality", "unanimous", "weighted", "consensus", "merge", "deep", "shallow", "concat", "union",
+	} {
+		if !strings.Contains(text, "`"+word+"`") && !strings.Contains(text, "### "+word) {
+			t.Errorf("%s is not explained", word)
+		}
+	}
+}
