@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 )
 
 // bayes is a multinomial naive Bayes classifier over stems and pairs of neighbouring stems.
@@ -48,12 +49,29 @@ func newBayes(examples []Example) *bayes {
 	return b
 }
 
+// common are stems that every kind of message is full of. Alone they say nothing; in a pair they may.
+var common = func() map[string]bool {
+	set := make(map[string]bool)
+	for w := range strings.FieldsSeq(`a an the this that these those it its i im ive id we our us you your he she they them his
+		her my me and or but so if then than as of in on at to for from by with about into over is are was were be been
+		am has have had do does did will would can could should may not no nor only just very too more most some any
+		all every each other one two three few there here when where what who which how why now still yet again up out`) {
+		set[stem(w)] = true
+	}
+	return set
+}()
+
 // features are the distinct stems and pairs of a text: whether a word is there says more than how often.
 func features(text string) []string {
 	words := tokens(text)
-	all := slices.Clone(words)
-	for i := 1; i < len(words); i++ {
-		all = append(all, words[i-1]+" "+words[i])
+	var all []string
+	for i, w := range words {
+		if !common[w] {
+			all = append(all, w)
+		}
+		if i > 0 && !(common[words[i-1]] && common[w]) {
+			all = append(all, words[i-1]+" "+w)
+		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

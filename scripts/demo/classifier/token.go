@@ -31,5 +31,8 @@ func stem(w string) string {
 			return strings.TrimSuffix(base, "e") + rule.instead
 		}
 	}
-	return strings.TrimSuffix(w, "e")
+	if len(w) > 3 {
+		return strings.TrimSuffix(w, "e")
+	}
+	return w
 }

@@ -1,0 +1,59 @@
+// Command agent is one of the demo's agents: it reads support messages and says what they are about.
+//
+// It owns the wiring of a classifier to the agent library and a log of the tasks it worked on, which the demo
+// reads to prove that nothing was done twice. The demo starts three of them, each with another method.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	var o options
+	flag.StringVar(&o.server, "server", "http://127.0.0.1:8080", "base `URL` of the server")
+	flag.StringVar(&o.name, "name", "", "name in the list of agents (default the method)")
+	flag.StringVar(&o.method, "method", "lexicon", "lexicon, rules or bayes")
+	flag.StringVar(&o.capability, "capability", "support-triage", "capability to offer")
+	flag.IntVar(&o.tasks, "tasks", 16, "tasks at once")
+	flag.DurationVar(&o.think, "think", 0, "how long each task takes at least, as a model behind a network would")
+	tasklog := flag.String("tasklog", "", "`file` that gets a line when a task begins and when it is finished")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o, *tasklog); err != nil {
+		fmt.Fprintln(os.Stderr, "agent:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	server, name, method, capability string
+	tasks                            int
+	think                            time.Duration
+}
+
+func run(ctx context.Context, o options, tasklog string) error {
+	tasks := slog.New(slog.DiscardHandler)
+	if tasklog != "" {
+		// Each line is one write to a file that is only ever appended to: a kill loses none that was written.
+		f, err := os.OpenFile(tasklog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		tasks = slog.New(slog.NewJSONHandler(f, nil))
+	}
+	a, err := newAgent(o, slog.New(slog.NewTextHandler(os.Stderr, nil)), tasks)
+	if err != nil {
+		return err
+	}
+	return a.Run(ctx)
+}

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# The demo: three agents vote on a real corpus, through a kill -9 of the server. `make demo` calls it.
+# KEEP=1 leaves server and agents running at the end. Exits non-zero, and says where the logs are, on failure.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+if [ ! -x bin/wardroom ]; then
+	make build
+fi
+dir=$(mktemp -d "${TMPDIR:-/tmp}/wardroom-demo.XXXXXX")
+go build -o "$dir/demo" ./scripts/demo
+go build -o "$dir/agent" ./scripts/demo/agent
+flags=(-wardroom "$PWD/bin/wardroom" -agent "$dir/agent" -dir "$dir")
+if [ "${KEEP:-}" = 1 ]; then
+	flags+=(-keep)
+fi
+exec "$dir/demo" "${flags[@]}"
