@@ -137,6 +137,8 @@ func (c *call) readParams() error {
 	for i, name := range c.route.paramNames {
 		value, ok := c.unescaped(name)
 		switch {
+		case value == "": // the router takes an empty segment for a parameter
+			return routeNotFound(c)
 		case !ok || !utf8.ValidString(value):
 			return core.Invalid(name, "must be percent-encoded UTF-8")
 		case len(value) > maxName:

@@ -29,19 +29,23 @@ func (s *Server) buildRouter(routes []Route) {
 		e.Handle(b.Method, b.routerPath(), func(gc *gin.Context) { s.serve(gc, b) })
 	}
 	s.unmatched = s.pseudoRoute("unmatched", func(c *call) (answer, error) {
-		return answer{}, core.NotFound("route", clip(c.r.Method+" "+c.r.URL.Path))
+		return answer{}, routeNotFound(c)
 	})
 	s.refused = s.pseudoRoute("refused", func(c *call) (answer, error) {
 		allow := c.w.Header().Get("Allow")
-		return answer{}, &core.Error{
+		return answer{}, withStatus(http.StatusMethodNotAllowed, &core.Error{
 			Code:    core.CodeValidation,
 			Message: "method " + clip(c.r.Method) + " is not allowed here; allowed are " + allow,
 			Details: map[string]any{"field": "method", "reason": "must be one of " + allow},
-		}
+		})
 	})
 	e.NoRoute(func(gc *gin.Context) { s.serve(gc, s.unmatched) })
 	e.NoMethod(func(gc *gin.Context) { s.serve(gc, s.refused) })
 	s.engine = e
+}
+
+func routeNotFound(c *call) error {
+	return core.NotFound("route", clip(c.r.Method+" "+strings.ToValidUTF8(c.r.URL.Path, "\uFFFD")))
 }
 
 // pseudoRoute is what a request without a route runs through.
