@@ -50,7 +50,7 @@ func (s *Service) CreatePattern(ctx context.Context, in core.PatternInput) (*cor
 // executions that run go on with the definition they began with.
 func (s *Service) UpdatePattern(ctx context.Context, name string, in core.PatternInput) (core.PatternUpdate, error) {
 	if s.catalog.family(name) == nil {
-		return core.PatternUpdate{}, core.NotFound("pattern", name)
+		return core.PatternUpdate{}, unknown(name, "")
 	}
 	if in.Name == "" {
 		in.Name = name
@@ -81,7 +81,7 @@ func (s *Service) UpdatePattern(ctx context.Context, name string, in core.Patter
 func (c *change) update(update *core.PatternUpdate, stored []*core.Pattern) error {
 	made := update.Pattern
 	if len(stored) == 0 {
-		return core.NotFound("pattern", made.Name)
+		return unknown(made.Name, "")
 	}
 	latest := newFamily(stored).patterns[0].Version
 	previous := made.Version
@@ -117,10 +117,10 @@ func (s *Service) DeletePattern(ctx context.Context, name, version string) (int,
 			}
 		}
 		if len(stored) == 0 {
-			return core.NotFound("pattern", name)
+			return unknown(name, "")
 		}
 		if len(gone) == 0 {
-			return core.NotFound("pattern", name+"@"+version)
+			return unknown(name, version)
 		}
 		c.after = stored
 		for _, p := range gone {

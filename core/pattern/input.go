@@ -96,16 +96,15 @@ func (f *field) readBounds(s section) {
 		s.wrong("maxLength", "is below minLength")
 	}
 	f.belongs(s, "pattern", "string")
-	if text := s.text("pattern"); text != "" {
+	text := s.text("pattern")
+	if len(text) > maxPatternText {
+		s.wrong("pattern", "is longer than %d bytes", maxPatternText)
+	} else if text != "" {
 		expression, err := regexp.Compile(text)
-		switch {
-		case len(text) > maxPatternText:
-			s.wrong("pattern", "is longer than %d bytes", maxPatternText)
-		case err != nil:
+		if err != nil {
 			s.wrong("pattern", "is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-		default:
-			f.pattern = expression
 		}
+		f.pattern = expression
 	}
 }
 

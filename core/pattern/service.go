@@ -90,7 +90,7 @@ func (s *Service) FindPatterns(_ context.Context, filter core.PatternFilter) ([]
 func (s *Service) FindPatternVersions(_ context.Context, name string) ([]*core.Pattern, error) {
 	f := s.catalog.family(name)
 	if f == nil {
-		return nil, core.NotFound("pattern", name)
+		return nil, unknown(name, "")
 	}
 	return slices.Clone(f.patterns), nil
 }
@@ -153,14 +153,14 @@ func (s *Service) CheckPattern(ctx context.Context, source string) []core.Proble
 func (s *Service) resolve(ctx context.Context, name, version string) (*compiled, error) {
 	f := s.catalog.family(name)
 	if f == nil {
-		return nil, core.NotFound("pattern", name)
+		return nil, unknown(name, "")
 	}
 	light, err := f.find(version)
 	if err != nil {
 		return nil, err
 	}
 	if light == nil {
-		return nil, core.NotFound("pattern", name+"@"+version)
+		return nil, unknown(name, version)
 	}
 	return s.load(ctx, light)
 }
@@ -213,4 +213,14 @@ func (s *Service) compileStored(source string, given identity) (*Plan, error) {
 func hashOf(source string) string {
 	sum := sha256.Sum256([]byte(source))
 	return hex.EncodeToString(sum[:])
+}
+
+// unknown is the error for a name, or a version of one, that is not stored. Callers may ask for names of
+// any length.
+func unknown(name, version string) error {
+	id := clip(name, 2*maxName)
+	if version != "" {
+		id += "@" + clip(version, maxSelector)
+	}
+	return core.NotFound("pattern", id)
 }

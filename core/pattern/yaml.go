@@ -60,7 +60,7 @@ func readYAML(source string, limit int) (*node, []core.Problem) {
 	if u.spent {
 		return fatal(0, "unfolds to more than %d values or %d bytes: it uses too many aliases", maxYAMLNodes, maxYAMLBytes)
 	}
-	return root, u.problems
+	return root, u.list
 }
 
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
@@ -75,17 +75,10 @@ func yamlFault(err error) (int, string) {
 
 // unfolder copies the YAML reader's graph into a tree and counts what it makes.
 type unfolder struct {
-	problems []core.Problem
-	nodes    int
-	bytes    int
-	spent    bool // a bound was met: nothing more is made
-}
-
-func (u *unfolder) add(path string, line int, format string, args ...any) {
-	if path == "" {
-		path = whole
-	}
-	u.problems = append(u.problems, core.Problem{Path: path, Line: line, Reason: fmt.Sprintf(format, args...)})
+	problems
+	nodes int
+	bytes int
+	spent bool // a bound was met: nothing more is made
 }
 
 func (u *unfolder) unfold(path string, y *yaml.Node, depth int) *node {
@@ -100,7 +93,7 @@ func (u *unfolder) unfold(path string, y *yaml.Node, depth int) *node {
 	}
 	if depth > maxYAMLDepth {
 		u.add(path, y.Line, "is nested more than %d deep", maxYAMLDepth)
-		u.spent = u.spent || len(u.problems) > 100 // an alias inside itself
+		u.spent = u.spent || len(u.list) > 100 // an alias inside itself
 		return n
 	}
 	switch y.Kind {

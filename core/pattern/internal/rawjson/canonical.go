@@ -133,5 +133,5 @@ func appendNumber(dst, raw []byte) []byte {
 func IsInteger(raw []byte) bool {
 	var buf [48]byte
 	canonical := appendNumber(buf[:0], raw)
-	return !bytes.Contains(canonical, []byte("e-"))
+	return !bytes.Contains(canonical, []byte("e-")) && !bytes.Contains(canonical, []byte("E-"))
 }

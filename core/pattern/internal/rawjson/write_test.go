@@ -36,7 +36,7 @@ func TestEqual(t *testing.T) {
 }
 
 func TestIsInteger(t *testing.T) {
-	for text, want := range map[string]bool{"3": true, "3.0": true, "30e-1": true, "-2": true, "0": true, "1e30": true, "0.5": false, "3e-1": false, "1.25e1": false} {
+	for text, want := range map[string]bool{"3": true, "3.0": true, "30e-1": true, "-2": true, "0": true, "1e30": true, "0.5": false, "3e-1": false, "1.25e1": false, "1E-1": false, "1E-99999999999999": false, "1e99999999999999": true} {
 		if got := rawjson.IsInteger([]byte(text)); got != want {
 			t.Errorf("IsInteger(%s) = %v", text, got)
 		}
