@@ -337,11 +337,6 @@ func (r *rig) open() *rig {
 	return r
 }
 
-func (r *rig) restart() {
-	r.Close()
-	r.open()
-}
-
 // pattern puts a pattern of one step on the shelf.
 func (r *rig) pattern(name string, steps ...core.Step) {
 	for i := range steps {

@@ -107,7 +107,6 @@ type change struct {
 	extra func(tx core.Tx) error
 
 	dispatch []*task
-	lost     []*task // tasks whose agent is gone, found while the change was built
 	release  []releaseOp
 	settle   []func()
 }

@@ -17,6 +17,10 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "agents" {
 		os.Exit(agentsMain(os.Args[2:]))
 	}
+	os.Exit(benchMain())
+}
+
+func benchMain() int {
 	binary := flag.String("binary", "bin/wardroom", "the binary to measure")
 	only := flag.String("only", "", "comma-separated parts: "+strings.Join(partNames(), ", ")+"; empty: all")
 	quick := flag.Bool("quick", false, "short runs and 100,000 rows in place of 1,000,000: to see that it works, not to quote")
@@ -26,6 +30,7 @@ func main() {
 	defer stop()
 	if err := run(ctx, *binary, *only, *quick, *asJSON); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }

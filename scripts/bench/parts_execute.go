@@ -86,7 +86,7 @@ func (b *bench) asyncStart(ctx context.Context) error {
 	}
 	defer func() { _ = s.stop() }()
 	// No agents: what is measured is the acknowledgement, and the queue is bounded, so it is emptied by time.
-	if err := s.call(ctx, http.MethodPost, "/api/patterns", "application/x-yaml", echoPattern, nil); err != nil {
+	if err := s.storePattern(ctx); err != nil {
 		return err
 	}
 	body := `{"input":{"text":"hello"},"options":{"timeout":1000}}`

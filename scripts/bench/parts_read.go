@@ -21,7 +21,7 @@ func (b *bench) readPattern(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = s.stop() }()
-	if err := s.call(ctx, http.MethodPost, "/api/patterns", "application/x-yaml", echoPattern, nil); err != nil {
+	if err := s.storePattern(ctx); err != nil {
 		return err
 	}
 	const path = "/api/patterns/bench-echo"
@@ -79,7 +79,7 @@ func (b *bench) streamFanOut(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = s.stop() }()
-	if err := s.call(ctx, http.MethodPost, "/api/patterns", "application/x-yaml", echoPattern, nil); err != nil {
+	if err := s.storePattern(ctx); err != nil {
 		return err
 	}
 	var started struct {
@@ -111,13 +111,11 @@ func (b *bench) streamFanOut(ctx context.Context) error {
 	}
 	open.Wait()
 	begun := time.Now()
-	self, err := b.withAgents(ctx, &server{process: s.process, host: s.host})
-	if err != nil && !strings.Contains(err.Error(), "CONFLICT") {
+	agents, err := b.echoAgents(ctx, s)
+	if err != nil {
 		return err
 	}
-	if self != nil {
-		defer func() { _ = self.stop() }()
-	}
+	defer func() { _ = agents.stop() }()
 	wg.Wait()
 	b.add("stream", "of 1,000 streams, those that got every event", float64(whole), "%.0f", viewers, false, "")
 	b.add("stream", "agents started to last stream ended", last.Sub(begun).Seconds()*1000, "%.0f ms", 0, true, "")

@@ -139,9 +139,18 @@ const echoBody = `{"input":{"text":"The quick brown fox jumps over the lazy dog.
 
 // withAgents stores the echo pattern and starts the agents' process.
 func (b *bench) withAgents(ctx context.Context, s *server) (*process, error) {
-	if err := s.call(ctx, http.MethodPost, "/api/patterns", "application/x-yaml", echoPattern, nil); err != nil {
+	if err := s.storePattern(ctx); err != nil {
 		return nil, err
 	}
+	return b.echoAgents(ctx, s)
+}
+
+func (s *server) storePattern(ctx context.Context) error {
+	return s.call(ctx, http.MethodPost, "/api/patterns", "application/x-yaml", echoPattern, nil)
+}
+
+// echoAgents starts three agents in a process of their own.
+func (b *bench) echoAgents(ctx context.Context, s *server) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
