@@ -29,22 +29,15 @@ func (c *cli) agentList() *cobra.Command {
 				return usagef(cmd, "--status must be connected or disconnected, not %q", s)
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				filter.Page = flags.page
-				if flags.all {
-					rows, body, err := collect("agents", api.Agents(ctx, filter))
+				read := func(ctx context.Context, page client.Page) (client.Meta, client.PageInfo, error) {
+					filter.Page = page
+					list, err := api.ListAgents(ctx, filter)
 					if err != nil {
-						return err
+						return client.Meta{}, client.PageInfo{}, err
 					}
-					return c.show(body, func(s *screen) { agentTable(s, rows) })
+					return list.Meta, list.PageInfo, nil
 				}
-				list, err := api.ListAgents(ctx, filter)
-				if err != nil {
-					return err
-				}
-				return c.show(list.Body, func(s *screen) {
-					agentTable(s, list.Agents)
-					more(s, list.PageInfo, len(list.Agents))
-				})
+				return showList(ctx, c, flags, "agents", read, agentTable)
 			})
 		},
 	}

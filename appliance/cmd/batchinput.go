@@ -197,7 +197,7 @@ func (c column) value(text string) (any, error) {
 		return value, nil
 	case "number":
 		var number json.Number
-		if err := json.Unmarshal([]byte(text), &number); err != nil || text[0] == '"' {
+		if err := json.Unmarshal([]byte(text), &number); err != nil || number == "" || text[0] == '"' {
 			return nil, fmt.Errorf("%q is not a number", text)
 		}
 		return number, nil

@@ -39,7 +39,15 @@ func (c *cli) executionList() *cobra.Command {
 				return err
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				return c.listExecutions(ctx, api, filter, flags)
+				read := func(ctx context.Context, page client.Page) (client.Meta, client.PageInfo, error) {
+					filter.Page = page
+					list, err := api.ListExecutions(ctx, filter)
+					if err != nil {
+						return client.Meta{}, client.PageInfo{}, err
+					}
+					return list.Meta, list.PageInfo, nil
+				}
+				return showList(ctx, c, flags, "executions", read, executionTable)
 			})
 		},
 	}
@@ -49,27 +57,6 @@ func (c *cli) executionList() *cobra.Command {
 	cmd.Flags().StringVar(&until, "until", "", "made before this time (RFC 3339), or this long ago")
 	flags.register(cmd)
 	return cmd
-}
-
-func (c *cli) listExecutions(
-	ctx context.Context, api *client.Client, filter client.ExecutionFilter, flags pageFlags,
-) error {
-	filter.Page = flags.page
-	if flags.all {
-		rows, body, err := collect("executions", api.Executions(ctx, filter))
-		if err != nil {
-			return err
-		}
-		return c.show(body, func(s *screen) { executionTable(s, rows) })
-	}
-	list, err := api.ListExecutions(ctx, filter)
-	if err != nil {
-		return err
-	}
-	return c.show(list.Body, func(s *screen) {
-		executionTable(s, list.Executions)
-		more(s, list.PageInfo, len(list.Executions))
-	})
 }
 
 func executionTable(s *screen, rows []client.Execution) {

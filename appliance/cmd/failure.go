@@ -44,11 +44,10 @@ func describe(err error) (string, []string) {
 		for _, p := range api.Problems() {
 			lines = append(lines, p.String())
 		}
-		message := api.Error()
 		if len(lines) == 1 && strings.Contains(api.Message, api.Problems()[0].Reason) {
 			lines = nil // the message says it already
 		}
-		return message, lines
+		return err.Error(), lines
 	}
 	if problems := config.Problems(err); problems != nil {
 		var lines []string
@@ -65,7 +64,7 @@ func describe(err error) (string, []string) {
 				lines = append(lines, p.String())
 			}
 		}
-		return own.Error(), lines
+		return err.Error(), lines
 	}
 	var interrupt *interruption
 	if errors.As(err, &interrupt) {

@@ -47,8 +47,9 @@ func checkSize(data []byte, name string) ([]byte, error) {
 
 // fileError makes a mistake in naming a file a mistake in usage.
 func fileError(err error) error {
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-		return &usageError{message: err.Error()}
+	var path *os.PathError
+	if errors.As(err, &path) && (errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission)) {
+		return &usageError{message: path.Path + ": " + path.Err.Error()}
 	}
 	return err
 }

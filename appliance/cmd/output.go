@@ -78,7 +78,7 @@ func (c *cli) show(body json.RawMessage, table func(t *screen)) error {
 // printJSON prints the document indented; values and the order of keys stay as they are.
 func (c *cli) printJSON(body json.RawMessage) error {
 	var out bytes.Buffer
-	if err := json.Indent(&out, body, "", "  "); err != nil {
+	if err := json.Indent(&out, bytes.TrimSpace(body), "", "  "); err != nil {
 		return fmt.Errorf("the server's answer is not JSON: %w", err)
 	}
 	out.WriteByte('\n')

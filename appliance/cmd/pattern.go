@@ -26,22 +26,15 @@ func (c *cli) patternList() *cobra.Command {
 		Args:  wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				filter.Page = flags.page
-				if flags.all {
-					rows, body, err := collect("patterns", api.Patterns(ctx, filter))
+				read := func(ctx context.Context, page client.Page) (client.Meta, client.PageInfo, error) {
+					filter.Page = page
+					list, err := api.ListPatterns(ctx, filter)
 					if err != nil {
-						return err
+						return client.Meta{}, client.PageInfo{}, err
 					}
-					return c.show(body, func(s *screen) { patternTable(s, rows) })
+					return list.Meta, list.PageInfo, nil
 				}
-				list, err := api.ListPatterns(ctx, filter)
-				if err != nil {
-					return err
-				}
-				return c.show(list.Body, func(s *screen) {
-					patternTable(s, list.Patterns)
-					more(s, list.PageInfo, len(list.Patterns))
-				})
+				return showList(ctx, c, flags, "patterns", read, patternTable)
 			})
 		},
 	}

@@ -74,7 +74,8 @@ func Execute(ctx context.Context, deps Deps, args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	var known *interruption
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) && !errors.As(err, &known) {
 		err = &interruption{cause: err}
 	}
 	c.printError(err)

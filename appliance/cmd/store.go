@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -101,7 +102,7 @@ func (c *cli) storeDump() *cobra.Command {
 func (c *cli) dump(ctx context.Context, dir, file string) (sum store.Summary, err error) {
 	s, err := store.Open(ctx, store.Options{Path: dir})
 	if err != nil {
-		return sum, err
+		return sum, inUse(err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if file == "-" {
@@ -112,6 +113,14 @@ func (c *cli) dump(ctx context.Context, dir, file string) (sum store.Summary, er
 		return err
 	})
 	return sum, err
+}
+
+// inUse makes a store that another process holds a conflict.
+func inUse(err error) error {
+	if strings.Contains(err.Error(), " is in use by ") {
+		return &outcomeError{code: exitConflict, message: err.Error(), hint: "stop the server first"}
+	}
+	return err
 }
 
 // writeWhole makes a file that is either whole and on disk, or not there.
@@ -173,6 +182,13 @@ func (c *cli) storeRestore() *cobra.Command {
 			dir, err := flags.path(cmd)
 			if err != nil {
 				return err
+			}
+			if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+				return &outcomeError{
+					code:    exitConflict,
+					message: dir + " is not empty",
+					hint:    "restore into a new folder, then let store.path name it",
+				}
 			}
 			in, err := c.openFile(args[0])
 			if err != nil {

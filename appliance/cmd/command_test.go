@@ -1,0 +1,384 @@
+package cmd_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/wardroom/wardroom/appliance/cmd"
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store"
+)
+
+// output is a buffer that a test may read while the command writes.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// execution of the command line in this process.
+type run struct {
+	code           int
+	stdout, stderr output
+	done           chan struct{}
+}
+
+// start begins a command line against a server; wait for done before reading code.
+func start(ctx context.Context, server string, deps cmd.Deps, args ...string) *run {
+	r := &run{done: make(chan struct{})}
+	deps.Stdout, deps.Stderr = &r.stdout, &r.stderr
+	if deps.Stdin == nil {
+		deps.Stdin = strings.NewReader("")
+	}
+	deps.Getenv = func(key string) string {
+		if key == "WARDROOM_SERVER" {
+			return server
+		}
+		return ""
+	}
+	go func() {
+		defer close(r.done)
+		r.code = cmd.Execute(ctx, deps, args)
+	}()
+	return r
+}
+
+func execute(t *testing.T, server string, args ...string) *run {
+	t.Helper()
+	r := start(t.Context(), server, cmd.Deps{}, args...)
+	<-r.done
+	return r
+}
+
+func (r *run) expect(t *testing.T, code int, stderr ...string) {
+	t.Helper()
+	<-r.done
+	if r.code != code {
+		t.Errorf("exit code %d, want %d\nstdout: %s\nstderr: %s", r.code, code, &r.stdout, &r.stderr)
+	}
+	for _, want := range stderr {
+		if !strings.Contains(r.stderr.String(), want) {
+			t.Errorf("stderr has no %q:\n%s", want, &r.stderr)
+		}
+	}
+}
+
+// flush sends what was written, so that a client sees it while the handler goes on.
+func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
+
+func serve(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(handler)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func TestInterruptedStream(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "id: 1\nevent: started\ndata: {\"executionId\":\"exec_7\",\"status\":\"running\"}\n\n")
+		flush(w)
+		<-r.Context().Done()
+	})
+	for _, args := range [][]string{{"run", "x", "--stream"}, {"execution", "watch", "exec_7"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		r := start(ctx, url, cmd.Deps{}, args...)
+		coretest.WaitFor(t, "the first event", func() bool { return strings.Contains(r.stdout.String(), "started") })
+		cancel()
+		r.expect(t, 130, "error: interrupted", "wardroom execution watch exec_7", "wardroom execution cancel exec_7")
+	}
+}
+
+func TestInterruptedWait(t *testing.T) {
+	asked := make(chan string, 1)
+	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		asked <- r.Header.Get("Idempotency-Key")
+		_, _ = io.Copy(io.Discard, r.Body) // so that the server notices that the client left
+		<-r.Context().Done()
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	r := start(ctx, url, cmd.Deps{}, "run", "x")
+	key := <-asked
+	cancel()
+	r.expect(t, 130, "the execution goes on", "--idempotency-key "+key)
+}
+
+func TestInterruptedBatch(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"batchId":"batch_7","status":"running","total":9,"completed":3,"failed":1}`)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	r := start(ctx, url, cmd.Deps{Stdin: strings.NewReader(`[{}]`)}, "batch", "run", "-", "--pattern", "x")
+	coretest.WaitFor(t, "progress", func() bool { return strings.Contains(r.stderr.String(), "4 of 9 done, 1 failed") })
+	cancel()
+	r.expect(t, 130, "wardroom batch watch batch_7", "wardroom batch cancel batch_7")
+}
+
+// TestBatchOutlivesRestart has the server go away in each way it can, at the start and in the middle.
+func TestBatchOutlivesRestart(t *testing.T) {
+	var mu sync.Mutex
+	keys := map[string]bool{}
+	answers := []string{"hang up", "503", "started", "running", "hang up", "503", "502", "running", "completed"}
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		answer := answers[0]
+		if len(answers) > 1 {
+			answers = answers[1:]
+		}
+		if r.Method == http.MethodPost {
+			keys[r.Header.Get("Idempotency-Key")] = true
+		}
+		mu.Unlock()
+		switch answer {
+		case "hang up":
+			panic(http.ErrAbortHandler)
+		case "503":
+			w.WriteHeader(503)
+			_, _ = io.WriteString(w, `{"error":{"code":"INTERNAL_ERROR","message":"the service is stopping"}}`)
+		case "502":
+			w.WriteHeader(502)
+		case "started":
+			_, _ = io.WriteString(w, `{"batchId":"b","status":"running","total":4}`)
+		default:
+			_, _ = io.WriteString(w, `{"batchId":"b","status":"`+answer+`","total":4,"completed":4}`)
+		}
+	})
+	r := start(t.Context(), url, cmd.Deps{Stdin: strings.NewReader(`[{}]`)}, "batch", "run", "-", "--pattern", "x")
+	r.expect(t, 0, "the server is away", "the server is back")
+	if len(keys) != 1 || keys[""] {
+		t.Errorf("the start was sent with the keys %v, want one", keys)
+	}
+}
+
+func TestBatchGivesUpOnServer(t *testing.T) {
+	var started atomic.Bool
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		if started.CompareAndSwap(false, true) {
+			_, _ = io.WriteString(w, `{"batchId":"b","status":"running","total":4}`)
+			return
+		}
+		w.WriteHeader(503)
+	})
+	r := start(t.Context(), url, cmd.Deps{Stdin: strings.NewReader(`[{}]`)},
+		"batch", "run", "-", "--pattern", "x", "--wait", "250ms")
+	r.expect(t, 7, "waiting up to 250ms", "gave up after 250ms")
+}
+
+// TestRunOutlivesRestart repeats a synchronous run with the same key.
+func TestRunOutlivesRestart(t *testing.T) {
+	var mu sync.Mutex
+	var keys []string
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		keys = append(keys, r.Header.Get("Idempotency-Key"))
+		n := len(keys)
+		mu.Unlock()
+		if n < 3 {
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = io.WriteString(w, `{"executionId":"e","status":"completed","result":1}`)
+	})
+	r := execute(t, url, "run", "x")
+	r.expect(t, 0, "the server is back")
+	if len(keys) < 3 || keys[0] == "" || keys[0] != keys[len(keys)-1] {
+		t.Errorf("keys = %q", keys)
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	url := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	execute(t, url, "status", "--timeout", "50ms").expect(t, 6, "no answer within 50ms", "--timeout")
+}
+
+func TestToken(t *testing.T) {
+	var got atomic.Value
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got.Store(r.Header.Get("Authorization") + " " + r.UserAgent())
+		_, _ = io.WriteString(w, `{}`)
+	})
+	execute(t, url, "pattern", "list", "--token", "wr_x").expect(t, 0)
+	if text, _ := got.Load().(string); !strings.HasPrefix(text, "Bearer wr_x wardroom-cli/") {
+		t.Errorf("sent %q", text)
+	}
+}
+
+func TestUnhealthy(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(503)
+		_, _ = io.WriteString(w, `{"status":"unhealthy","version":"1"}`)
+	})
+	r := execute(t, url, "status")
+	r.expect(t, 7, "the server is unhealthy")
+	if !strings.Contains(r.stdout.String(), "status:   unhealthy") {
+		t.Errorf("stdout = %s", &r.stdout)
+	}
+}
+
+// TestServe checks what the product is asked to do, and what its end means.
+func TestServe(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		args []string
+		err  error
+		code int
+		want cmd.RunOptions
+	}{
+		{"Serve", []string{"serve", "--config", "f.yaml"}, nil, 0, cmd.RunOptions{ConfigPath: "f.yaml"}},
+		{"Insecure", []string{"serve", "--config", "f.yaml", "--insecure"}, nil, 0, cmd.RunOptions{ConfigPath: "f.yaml", Insecure: true}},
+		{"Dev", []string{"dev", "--listen", "localhost:0", "--data-dir", "/d"}, nil, 0,
+			cmd.RunOptions{Dev: true, Listen: "localhost:0", DataDir: "/d"}},
+		{"BadConfig", []string{"serve", "--config", "f.yaml"}, core.Invalid("a", "b"), 78, cmd.RunOptions{ConfigPath: "f.yaml"}},
+		{"NoConfig", []string{"serve", "--config", "f.yaml"}, core.NotFound("file", "f.yaml"), 78, cmd.RunOptions{ConfigPath: "f.yaml"}},
+		{"Failure", []string{"serve", "--config", "f.yaml"}, errors.New("disk on fire"), 1, cmd.RunOptions{ConfigPath: "f.yaml"}},
+		{"Unavailable", []string{"serve", "--config", "f.yaml"}, core.Unavailable("x", "y"), 7, cmd.RunOptions{ConfigPath: "f.yaml"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got cmd.RunOptions
+			r := start(t.Context(), "", cmd.Deps{Run: func(_ context.Context, opts cmd.RunOptions) error {
+				got = opts
+				return tt.err
+			}}, tt.args...)
+			r.expect(t, tt.code)
+			if got.Version == "" || got.Stderr == nil || got.Ready == nil {
+				t.Errorf("options = %+v", got)
+			}
+			got.Version, got.Stderr, got.Ready = "", nil, nil
+			if got.ConfigPath != tt.want.ConfigPath || got.Dev != tt.want.Dev || got.Listen != tt.want.Listen ||
+				got.DataDir != tt.want.DataDir || got.Insecure != tt.want.Insecure {
+				t.Errorf("options = %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestServeStoppedWhileStarting makes an early signal the same orderly end as a late one.
+func TestServeStoppedWhileStarting(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := start(ctx, "", cmd.Deps{Run: func(ctx context.Context, _ cmd.RunOptions) error { return ctx.Err() }},
+		"serve", "--config", "f.yaml")
+	r.expect(t, 0)
+}
+
+func TestDevTemporaryData(t *testing.T) {
+	var dir string
+	r := start(t.Context(), "", cmd.Deps{Run: func(_ context.Context, opts cmd.RunOptions) error {
+		dir = opts.DataDir
+		return os.WriteFile(filepath.Join(dir, "file"), nil, 0o600)
+	}}, "dev")
+	r.expect(t, 0)
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there: %v", dir, err)
+	}
+}
+
+func TestStore(t *testing.T) {
+	dir := t.TempDir()
+	data, dump, restored := filepath.Join(dir, "data"), filepath.Join(dir, "dump"), filepath.Join(dir, "restored")
+	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(data, "store"), MinFreeBytes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	execute(t, "", "store", "dump", dump, "--data-dir", data).expect(t, 4, "in use", "stop the server first")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := execute(t, "", "store", "dump", dump, "--data-dir", data)
+	r.expect(t, 0)
+	if !strings.Contains(r.stdout.String(), "sha256:") {
+		t.Errorf("stdout = %s", &r.stdout)
+	}
+	execute(t, "", "store", "dump", dump, "--data-dir", data).expect(t, 2, "exists", "--force")
+	execute(t, "", "store", "dump", dump, "--data-dir", data, "--force").expect(t, 0)
+	execute(t, "", "store", "verify", dump, "-o", "json").expect(t, 0)
+	execute(t, "", "store", "restore", dump, "--data-dir", restored).expect(t, 0)
+	execute(t, "", "store", "restore", dump, "--data-dir", restored).expect(t, 4, "is not empty")
+	execute(t, "", "store", "dump", filepath.Join(dir, "again"), "--data-dir", restored).expect(t, 0)
+
+	whole, err := os.ReadFile(dump)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := os.ReadFile(filepath.Join(dir, "again")); err != nil || !bytes.Equal(whole, again) {
+		t.Errorf("the restored store dumps differently (%v)", err)
+	}
+	piped := start(t.Context(), "", cmd.Deps{}, "store", "dump", "-", "--data-dir", data)
+	piped.expect(t, 0)
+	if piped.stdout.String() != string(whole) {
+		t.Error("stdout holds something else than the dump")
+	}
+	if err := os.WriteFile(dump, whole[:len(whole)-1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, "", "store", "verify", dump).expect(t, 2, "not a whole dump")
+	execute(t, "", "store", "restore", dump, "--data-dir", filepath.Join(dir, "other")).expect(t, 2, "not a whole dump")
+	execute(t, "", "store", "dump", dump, "--data-dir", filepath.Join(dir, "nosuch")).expect(t, 2, "holds no store")
+	execute(t, "", "store", "dump", "x").expect(t, 2, "--data-dir or --config is missing")
+	execute(t, "", "store", "verify", filepath.Join(dir, "nosuch")).expect(t, 2, "no such file")
+	left, err := filepath.Glob(filepath.Join(dir, "*.part-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// TestStoreByConfig finds the folder in the configuration.
+func TestStoreByConfig(t *testing.T) {
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "here"), MinFreeBytes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "wardroom.yaml")
+	if err := os.WriteFile(file, []byte("store:\n  path: here\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, "", "store", "dump", filepath.Join(dir, "dump"), "--config", file).expect(t, 0)
+}
+
+// TestCommandsListed holds docs/cli.md to the tree: each command and each of its own flags is in it.
+func TestCommandsListed(t *testing.T) {
+	text, err := os.ReadFile("../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, missing := range cmd.Undocumented(string(text)) {
+		t.Errorf("docs/cli.md does not tell of %s", missing)
+	}
+}
+
+// TestHostileNames keeps control characters of others away from the terminal.
+func TestHostileNames(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"executions":[{"executionId":"e","pattern":"p\u001b[2J\u202e","status":"failed","duration":1}]}`)
+	})
+	r := execute(t, url, "execution", "list")
+	r.expect(t, 0)
+	if out := r.stdout.String(); strings.ContainsAny(out, "\x1b\u202e") {
+		t.Errorf("control characters reach the terminal: %q", out)
+	}
+}

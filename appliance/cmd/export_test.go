@@ -1,0 +1,44 @@
+package cmd
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// What the external tests reach.
+var (
+	BatchInputs = batchInputs
+	ExitCode    = exitCode
+	YAMLNode    = yamlNode
+	Clean       = clean
+	Span        = span
+)
+
+// Undocumented returns the commands and flags that text does not mention.
+func Undocumented(text string) (missing []string) {
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		if cmd.Name() == "help" || strings.HasPrefix(cmd.CommandPath(), "wardroom completion ") {
+			return
+		}
+		_, section, found := strings.Cut(text, "\n### `"+cmd.CommandPath())
+		if !found && cmd.HasParent() {
+			missing = append(missing, "`"+cmd.CommandPath()+"`")
+		}
+		section, _, _ = strings.Cut(section, "\n#")
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name != "help" && !strings.Contains(section, "--"+f.Name) {
+				missing = append(missing, cmd.CommandPath()+" --"+f.Name)
+			}
+		})
+		for _, child := range cmd.Commands() {
+			walk(child)
+		}
+	}
+	root := New(Deps{})
+	root.InitDefaultCompletionCmd() // it is added by the first run otherwise
+	walk(root)
+	return missing
+}
