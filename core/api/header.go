@@ -12,9 +12,7 @@ var (
 	noStore     = []string{"no-store"}
 	jsonType    = []string{"application/json; charset=utf-8"}
 	replayed    = []string{"true"}
-	frameDeny   = []string{"DENY"}
 	cspNone     = []string{"default-src 'none'; frame-ancestors 'none'"}
-	noReferrer  = []string{"no-referrer"}
 	retryAfter5 = []string{"5"}
 )
 
@@ -34,9 +32,7 @@ func (c *call) identify() {
 	}
 	h["X-Service-Version"] = c.s.versionHeader
 	h["X-Content-Type-Options"] = nosniff
-	h["X-Frame-Options"] = frameDeny
 	h["Content-Security-Policy"] = cspNone
-	h["Referrer-Policy"] = noReferrer
 	h["Cache-Control"] = noStore
 }
 

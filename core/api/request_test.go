@@ -106,7 +106,7 @@ func TestHeaders(t *testing.T) {
 	p := r.do("GET", "/api/patterns", "")
 	for name, want := range map[string]string{
 		"X-Service-Version": "1.2.3", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
-		"Content-Type": "application/json; charset=utf-8", "X-Frame-Options": "DENY",
+		"Content-Type": "application/json; charset=utf-8", "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 	} {
 		if got := p.header.Get(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)

@@ -46,7 +46,9 @@ func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 		Patterns: r.patterns, Executions: r.executions, Batches: r.batches, Agents: r.agents,
 		Idempotency: r.keys, Journal: r.journal, Gatherer: prometheus.NewRegistry(),
 		AgentSocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			http.Error(w, "upgrade required", http.StatusUpgradeRequired)
+			w.Header().Set("Content-Type", "application/json; charset=utf-8")
+			w.WriteHeader(http.StatusUpgradeRequired)
+			_, _ = io.WriteString(w, `{"error":{"code":"VALIDATION_ERROR","message":"upgrade","details":{}},"requestId":"r"}`)
 		}),
 		Clock: r.clock, IDs: core.NewIDs(r.clock), Version: "1.2.3",
 		Logger: hclog.New(&hclog.LoggerOptions{Output: r.log, Level: hclog.Debug}),

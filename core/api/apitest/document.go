@@ -90,8 +90,6 @@ func (d *Document) Check(method, path string, status int, media string, body []b
 	switch {
 	case len(content) == 0 && media == "" && len(body) == 0:
 		return nil
-	case len(content) == 0 && status == http.StatusUpgradeRequired:
-		return nil
 	case child(content, media) == nil:
 		return fmt.Errorf("the document has no content type %q here", media)
 	case media != "application/json":

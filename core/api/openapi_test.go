@@ -1,0 +1,272 @@
+package api_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/api"
+	"github.com/wardroom/wardroom/core/api/apitest"
+)
+
+// document fetches the served document.
+func document(tb testing.TB, r *rig) map[string]any {
+	tb.Helper()
+	p := r.do("GET", "/api/openapi.json", "")
+	p.wants(tb, 200, "")
+	return p.json
+}
+
+// The interface's own list of operations: none is missing and none is there by accident.
+func TestOperations(t *testing.T) {
+	want := []string{
+		"DELETE /api/patterns/{name}",
+		"GET /api/agents",
+		"GET /api/agents/connect",
+		"GET /api/agents/{agentId}",
+		"GET /api/batch/{batchId}",
+		"GET /api/executions",
+		"GET /api/executions/{executionId}",
+		"GET /api/executions/{executionId}/events",
+		"GET /api/executions/{executionId}/stream",
+		"GET /api/health",
+		"GET /api/health/live",
+		"GET /api/health/ready",
+		"GET /api/metrics",
+		"GET /api/openapi.json",
+		"GET /api/patterns",
+		"GET /api/patterns/{name}",
+		"GET /api/patterns/{name}/versions",
+		"POST /api/agents/{agentId}/disconnect",
+		"POST /api/batch/execute",
+		"POST /api/batch/{batchId}/cancel",
+		"POST /api/executions/{executionId}/cancel",
+		"POST /api/executions/{executionId}/rerun",
+		"POST /api/executions/{executionId}/retry",
+		"POST /api/patterns",
+		"POST /api/patterns/validate",
+		"POST /api/patterns/{name}/execute",
+		"POST /api/patterns/{name}/execute/stream",
+		"PUT /api/patterns/{name}",
+	}
+	r := newRig(t)
+	table := r.server.Operations()
+	slices.Sort(table)
+	if !slices.Equal(table, want) {
+		t.Errorf("table\n%s\nwant\n%s", strings.Join(table, "\n"), strings.Join(want, "\n"))
+	}
+
+	text, _ := json.Marshal(document(t, r))
+	doc, err := apitest.Parse(strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := doc.Operations()
+	slices.Sort(documented)
+	if !slices.Equal(documented, table) {
+		t.Errorf("document\n%s\ntable\n%s", strings.Join(documented, "\n"), strings.Join(table, "\n"))
+	}
+
+	// The router has each of them: an operation that is not mounted answers 404 for its route, or 405.
+	for _, op := range table {
+		method, path, _ := strings.Cut(op, " ")
+		path = strings.NewReplacer("{", "", "}", "").Replace(path)
+		p := r.do(method, path, "")
+		if p.status == 405 || p.at("error", "details", "resource") == "route" {
+			t.Errorf("%s is not mounted: %d %s", op, p.status, p.text)
+		}
+	}
+}
+
+// Every operation says what authorization is asked with, what it takes and what may go wrong.
+func TestDocument(t *testing.T) {
+	doc := document(t, newRig(t))
+	if doc["openapi"] != "3.1.0" || doc["info"].(map[string]any)["version"] != "1.2.3" {
+		t.Errorf("head of the document: %v %v", doc["openapi"], doc["info"])
+	}
+	ids := map[string]bool{}
+	for path, item := range doc["paths"].(map[string]any) {
+		for method, v := range item.(map[string]any) {
+			op := v.(map[string]any)
+			for _, key := range []string{"operationId", "summary", "x-action", "x-resource", "x-scope"} {
+				if s, _ := op[key].(string); s == "" {
+					t.Errorf("%s %s has no %s", method, path, key)
+				}
+			}
+			if ids[op["operationId"].(string)] {
+				t.Errorf("operation id %s is used twice", op["operationId"])
+			}
+			ids[op["operationId"].(string)] = true
+			for _, status := range []string{"400", "401", "403", "429", "500", "503"} {
+				if op["responses"].(map[string]any)[status] == nil {
+					t.Errorf("%s %s does not document %s", method, path, status)
+				}
+			}
+			inPath := 0
+			for _, p := range op["parameters"].([]any) {
+				if p.(map[string]any)["in"] == "path" {
+					inPath++
+				}
+			}
+			if inPath != strings.Count(path, "{") {
+				t.Errorf("%s %s documents %d path parameters", method, path, inPath)
+			}
+		}
+	}
+	schemas := doc["components"].(map[string]any)["schemas"].(map[string]any)
+	for name, s := range schemas {
+		if s.(map[string]any)["additionalProperties"] != false {
+			t.Errorf("schema %s lets unknown fields pass", name)
+		}
+	}
+}
+
+// Error examples of the document are themselves error answers.
+func TestErrorExamples(t *testing.T) {
+	doc := document(t, newRig(t))
+	text, _ := json.Marshal(doc)
+	parsed, err := apitest.Parse(strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for path, item := range doc["paths"].(map[string]any) {
+		for method, op := range item.(map[string]any) {
+			for status, v := range op.(map[string]any)["responses"].(map[string]any) {
+				content, _ := v.(map[string]any)["content"].(map[string]any)
+				js, _ := content["application/json"].(map[string]any)
+				if js == nil || js["example"] == nil {
+					continue
+				}
+				n++
+				example, _ := json.Marshal(js["example"])
+				code := map[string]int{}
+				_ = json.Unmarshal([]byte(`{"s":`+status+`}`), &code)
+				if err := parsed.Check(strings.ToUpper(method), path, code["s"], "application/json", example); err != nil {
+					t.Errorf("%s %s %s: %v", method, path, status, err)
+				}
+			}
+		}
+	}
+	if n < 100 {
+		t.Errorf("only %d examples were found", n)
+	}
+}
+
+func TestRouteDeclarations(t *testing.T) {
+	handle := api.Route{
+		Method: "POST", Path: "/x", OperationID: "x", Summary: "s", Tag: "t",
+		Action: "a.b", Resource: "a", Scope: "a:b", Responses: []api.Response{{Status: 200, Doc: "d"}},
+		Stream: nil,
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*api.Route)
+		want   string
+	}{
+		{"no action", func(r *api.Route) { r.Action = "" }, "has no action"},
+		{"no scope", func(r *api.Route) { r.Scope = "" }, "has no scope"},
+		{"no resource", func(r *api.Route) { r.Resource = "" }, "has no resource"},
+		{"no handler", func(*api.Route) {}, "needs either a handler or a stream"},
+		{"no response", func(r *api.Route) { r.Responses = nil }, "declares no response"},
+		{"no summary", func(r *api.Route) { r.Summary = "" }, "has no summary"},
+		{"creating GET", func(r *api.Route) { r.Method, r.Creates = "GET", true }, "only a POST creates"},
+		{"untyped body", func(r *api.Route) { r.Body = &api.Body{} }, "declares a body without its type"},
+		{"relative path", func(r *api.Route) { r.Path = "x" }, "has no method or path"},
+		{"no id", func(r *api.Route) { r.OperationID = "" }, "has no operation id"},
+	} {
+		route := handle
+		c.change(&route)
+		if err := api.CheckRoutes([]api.Route{route}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if err := api.CheckRoutes([]api.Route{handle, handle}); err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("a double route: %v", err)
+	}
+}
+
+// The wrapper does find what is wrong.
+func TestApitestFinds(t *testing.T) {
+	r := newRig(t)
+	for _, c := range []struct{ name, method, path, answer, want string }{
+		{"an unknown field", "GET", "/api/patterns", `{"patterns":[],"total":0,"limit":1,"offset":0,"hasMore":false,"extra":1}`, "extra"},
+		{"a missing field", "GET", "/api/patterns", `{"patterns":[],"total":0,"limit":1,"offset":0}`, "hasMore"},
+		{"a wrong type", "GET", "/api/patterns", `{"patterns":{},"total":0,"limit":1,"offset":0,"hasMore":false}`, "array"},
+		{"a bad time", "GET", "/api/patterns/a/versions", `{"versions":[{"version":"1","createdAt":"yesterday"}]}`, "createdAt"},
+		{"no JSON", "GET", "/api/patterns", `{`, "no JSON"},
+		{"an unknown operation", "GET", "/api/none", `{}`, "no such operation"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fake := &recordingT{TB: t}
+			rt := apitest.Wrap(fake, answering(r, c.path, c.answer), "http://x")
+			req := httptest.NewRequest(c.method, "http://x"+c.path, nil)
+			resp, err := rt.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if !strings.Contains(fake.text, c.want) {
+				t.Errorf("reported %q, want %q", fake.text, c.want)
+			}
+		})
+	}
+}
+
+// recordingT keeps the first error of a test in place of failing it.
+type recordingT struct {
+	testing.TB
+	text string
+}
+
+func (r *recordingT) Helper() {}
+
+func (r *recordingT) Errorf(_ string, args ...any) {
+	for _, a := range args {
+		if err, ok := a.(error); ok {
+			r.text += err.Error()
+		}
+	}
+}
+
+// answering is a transport to the rig's server that answers one path by itself.
+func answering(r *rig, path, body string) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		w := httptest.NewRecorder()
+		if req.URL.Path != path {
+			r.server.ServeHTTP(w, req)
+			return w.Result(), nil
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Service-Version", "1")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		_, _ = io.WriteString(w, body)
+		return w.Result(), nil
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Undocumented statuses are found too.
+func TestApitestStatus(t *testing.T) {
+	r := newRig(t)
+	text, _ := json.Marshal(document(t, r))
+	doc, err := apitest.Parse(strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := []byte(`{"error":{"code":"` + string(core.CodeConflict) + `","message":"m","details":{}},"requestId":"r"}`)
+	if err := doc.Check("GET", "/api/patterns", 409, "application/json", body); err == nil {
+		t.Error("a status that the document lacks passes")
+	}
+	if err := doc.Check("POST", "/api/patterns", 409, "application/json", body); err != nil {
+		t.Error(err)
+	}
+}
