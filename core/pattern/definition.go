@@ -239,6 +239,9 @@ func (s section) readSteps(plan *Plan, n *node) {
 			s.add(join(path, "id"), item.keyLine("id"), "is the id of an earlier step too")
 		}
 		s.readStep(path, item, &plan.definition.Steps[i], &plan.steps[i])
+		if c := plan.definition.Steps[i].Compose; c != nil && c.Name == plan.definition.Name {
+			s.add(join(path, "pattern"), item.keyLine("pattern"), "leads back to this pattern: %s -> %s", c.Name, c.Name)
+		}
 		if n := item.get("input"); n != nil {
 			scope := &vocabulary{input: plan.declared(), earlier: ids[:i], later: ids[i:],
 				noAggregation: "is not known in a step's input; use $steps.<id>.result"}
