@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 		crashWriter(dir)
 		return
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
+	goleak.VerifyTestMain(m)
 }
 
 var ctx = context.Background()

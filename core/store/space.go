@@ -131,12 +131,31 @@ func (s *Store) measure() {
 	}
 }
 
-// reserveLogs is called at open and then only by the monitor.
-func (s *Store) reserveLogs() error {
+// openFree is the space below which the store is not opened at all: replaying the write-ahead log writes
+// tables through memory maps, and a full disk would kill the process there without a word.
+const openFree = 64 << 20
+
+func checkRoom(opts Options) error {
+	free, err := opts.DiskFree(opts.Path)
+	if err != nil {
+		return fmt.Errorf("store: space of %s: %w", opts.Path, err)
+	}
+	if need := min(openFree, opts.MinFreeBytes); free < need {
+		return fmt.Errorf("store: open %s: %d MiB free on disk, %d MiB needed even to read: free some space and start again",
+			opts.Path, free>>20, need>>20)
+	}
+	return nil
+}
+
+// tryReserve is called at open and then only by the monitor. Without reserved blocks the budget of free
+// space still protects writes, so a failure is no reason to stop.
+func (s *Store) tryReserve() {
 	if s.reserved == nil {
 		s.reserved = map[string]bool{}
 	}
-	return reserveLogs(s.opts.Path, s.reserved)
+	if err := reserveLogs(s.opts.Path, s.reserved); err != nil {
+		s.log.Warn("reserve space for the write-ahead log", "error", err)
+	}
 }
 
 // monitor looks at the disk every second: it turns the store read-only and back while nobody writes, and
@@ -158,9 +177,7 @@ func (s *Store) monitor() {
 		case <-tick:
 		}
 		s.measure()
-		if err := s.reserveLogs(); err != nil {
-			s.log.Warn("reserve space for the write-ahead log", "error", err)
-		}
+		s.tryReserve()
 		if s.space.askReopen() {
 			s.queue.signal()
 		}

@@ -2,7 +2,11 @@ package store_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -81,5 +85,38 @@ func TestMonitorSeesLowSpace(t *testing.T) {
 	})
 	if got := s.Stats().FreeBytes; got != 1 {
 		t.Fatalf("free bytes: %d", got)
+	}
+}
+
+func TestOpenOnFullDisk(t *testing.T) {
+	var d disk
+	d.free.Store(1 << 19)
+	_, err := store.Open(ctx, store.Options{Path: t.TempDir(), MinFreeBytes: 1 << 20, DiskFree: d.Free})
+	if err == nil || !strings.Contains(err.Error(), "free on disk") {
+		t.Fatalf("got %v", err)
+	}
+	d.broken.Store(true)
+	if _, err := store.Open(ctx, store.Options{Path: t.TempDir(), MinFreeBytes: 1 << 20, DiskFree: d.Free}); err == nil {
+		t.Fatal("it opened though the space is unknown")
+	}
+}
+
+// The write-ahead log has its blocks before anything is written into it.
+func TestLogIsReserved(t *testing.T) {
+	dir := t.TempDir()
+	s := mustOpen(t, store.Options{Path: dir})
+	mustUpdate(t, s, appendEvent("one"))
+	logs, err := filepath.Glob(filepath.Join(dir, "*.mem"))
+	if err != nil || len(logs) == 0 {
+		t.Fatal(logs, err)
+	}
+	for _, path := range logs {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Blocks*512 < info.Size() {
+			t.Fatalf("%s has %d bytes, but blocks for %d", path, info.Size(), st.Blocks*512)
+		}
 	}
 }

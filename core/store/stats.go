@@ -56,7 +56,10 @@ func (s *Store) Stats() Stats {
 	s.dbMu.RLock()
 	defer s.dbMu.RUnlock()
 	if s.db != nil {
-		st.LSMBytes, st.ValueBytes = s.db.Size()
+		_, st.ValueBytes = s.db.Size() // as of the last minute
+		for _, level := range s.db.Levels() {
+			st.LSMBytes += level.Size
+		}
 	}
 	return st
 }

@@ -73,6 +73,9 @@ func open(ctx context.Context, opts Options, steps []migration) (*Store, error) 
 		return nil, fmt.Errorf("store: the file system of %s holds %d bytes, but the store is to leave %d bytes free: "+
 			"it could never be written; lower the space to be left free or use a larger disk", path, total, opts.MinFreeBytes)
 	}
+	if err := checkRoom(opts); err != nil {
+		return nil, err
+	}
 	db, err := openBadger(path, opts.Logger)
 	if err != nil {
 		return nil, err
@@ -80,11 +83,8 @@ func open(ctx context.Context, opts Options, steps []migration) (*Store, error) 
 	s := &Store{opts: opts, log: opts.Logger, db: db, state: newState(), space: newSpace(opts.MinFreeBytes, total)}
 	w := &writer{s: s}
 	w.tx.w = w
-	err = s.reserveLogs()
-	if err == nil {
-		err = migrate(ctx, db, steps)
-	}
-	if err == nil {
+	s.tryReserve()
+	if err = migrate(ctx, db, steps); err == nil {
 		err = w.load()
 	}
 	if err != nil {

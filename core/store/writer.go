@@ -26,6 +26,7 @@ type writer struct {
 	txn      *badger.Txn
 	tx       tx
 	buf      buffer
+	entries  slab
 	accepted []*request
 	size     int64 // in Badger's terms
 	count    int64 // likewise
@@ -130,7 +131,7 @@ const batchOverhead = 4 << 10
 func (w *writer) accept(r *request) {
 	t := &w.tx
 	for _, wr := range t.writes {
-		if err := put(w.txn, wr); err != nil {
+		if err := w.put(wr); err != nil {
 			w.fail(err, r)
 			return
 		}
@@ -160,7 +161,7 @@ func (w *writer) commit() {
 		w.end()
 		return
 	}
-	if err := w.prepare(func(wr write) error { return put(w.txn, wr) }); err != nil {
+	if err := w.prepare(w.put); err != nil {
 		w.fail(err, nil)
 		return
 	}
@@ -204,6 +205,15 @@ func (w *writer) end() {
 	w.keys, w.shrinks = 0, false
 	w.events, w.changes, w.refs = w.events[:0], w.changes[:0], w.refs[:0]
 	w.buf.reset()
+	w.entries.reset()
+}
+
+// put hands a write to the batch.
+func (w *writer) put(wr write) error {
+	if wr.value == nil {
+		return w.txn.Delete(wr.key)
+	}
+	return w.txn.SetEntry(w.entries.take(wr.key, wr.value))
 }
 
 // fail answers everyone after a failed commit. What reached the disk is unknown until the database is
