@@ -123,12 +123,6 @@ type payload struct {
 	Fatal   bool   `json:"fatal"`
 }
 
-// decodeFrame decodes one frame into f. Nothing of data is kept.
-func decodeFrame(data []byte, f *frame) error {
-	*f = frame{}
-	return json.Unmarshal(data, f)
-}
-
 // task returns the payload as a task.
 func (p *payload) task() protocol.Task {
 	return protocol.Task{

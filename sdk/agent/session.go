@@ -47,9 +47,11 @@ type session struct {
 
 	writeMu sync.Mutex // one writer at a time: pump, or the reader before it waits for input
 
-	fatal *ConnectError // the reader's, read after it ended
-	frame frame         // the reader's, reused
-	buf   []byte        // the reader's, reused
+	// The rest is the reading goroutine's.
+	fatal   *ConnectError // why to give up, or nil
+	decoder decoder
+	frame   frame  // the frame at hand
+	buf     []byte // reused for each frame
 }
 
 // connect dials, registers and returns the session. A *ConnectError means that trying again is in vain.
@@ -231,7 +233,7 @@ func (s *session) read() error {
 		if kind != websocket.TextMessage {
 			continue
 		}
-		if err := decodeFrame(s.buf, &s.frame); err != nil {
+		if err := s.decoder.decode(s.buf, &s.frame); err != nil {
 			s.agent.opts.Logger.Warn("agent got a frame it cannot read", "agent", s.registered.AgentID, "error", err)
 			continue
 		}

@@ -1,0 +1,168 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
+)
+
+// decoder decodes frames. Tasks and acknowledgements, which are nearly all of them, take a path of one pass and
+// few allocations; encoding/json decides on everything else, and both agree on every frame. Not safe for
+// concurrent use.
+type decoder struct {
+	seen [6]string // the last values of fields that hardly change from task to task
+}
+
+// Fields with an entry in decoder.seen.
+const (
+	seenPattern = iota
+	seenVersion
+	seenCapability
+	seenRole
+	seenStep
+	seenPriority
+)
+
+// decode decodes one frame into f. Nothing of data is kept.
+func (d *decoder) decode(data []byte, f *frame) error {
+	if d.scan(data, f) {
+		return nil
+	}
+	*f = frame{}
+	return json.Unmarshal(data, f)
+}
+
+// scan decodes a task or an acknowledgement in its usual form, and returns false for anything else.
+func (d *decoder) scan(data []byte, f *frame) bool {
+	*f = frame{}
+	s := scanner{data: data}
+	var given [4]bool // against a key that comes twice: encoding/json has rules for it
+	return s.fields(func(key []byte) bool {
+		var text []byte
+		ok, field := false, 0
+		switch string(key) {
+		case "type":
+			text, ok = s.plain()
+			switch string(text) {
+			case string(protocol.TypeTask):
+				f.Type = protocol.TypeTask
+			case string(protocol.TypeTaskAck):
+				f.Type = protocol.TypeTaskAck
+			default:
+				return false
+			}
+		case "id":
+			field = 1
+			text, ok = s.plain()
+			f.ID = string(text)
+		case "timestamp":
+			field = 2
+			_, ok = s.raw()
+		case "payload":
+			field = 3
+			ok = d.payload(&s, &f.Payload)
+		}
+		ok = ok && !given[field]
+		given[field] = true
+		return ok
+	}) && given[0] && s.atEnd()
+}
+
+// payload decodes the payload of a task, of which that of an acknowledgement is a part.
+func (d *decoder) payload(s *scanner, p *payload) bool {
+	var given [13]bool
+	return s.fields(func(key []byte) bool {
+		ok, field := false, 0
+		switch string(key) {
+		case "taskId":
+			field, ok = 0, s.fresh(&p.TaskID)
+		case "executionId":
+			field, ok = 1, s.fresh(&p.ExecutionID)
+		case "patternName":
+			field, ok = 2, d.known(s, seenPattern, &p.PatternName)
+		case "patternVersion":
+			field, ok = 3, d.known(s, seenVersion, &p.PatternVersion)
+		case "capability":
+			field, ok = 4, d.known(s, seenCapability, &p.Capability)
+		case "role":
+			field, ok = 5, d.known(s, seenRole, &p.Role)
+		case "step":
+			field, ok = 6, d.known(s, seenStep, &p.Step)
+		case "priority":
+			field, ok = 7, d.known(s, seenPriority, &p.Priority)
+		case "input":
+			field, ok = 8, s.cloned(&p.Input)
+		case "config":
+			field, ok = 9, s.cloned(&p.Config)
+		case "context":
+			field, ok = 10, s.cloned(&p.Context)
+		case "timeout":
+			field = 11
+			p.Timeout, ok = s.integer()
+		case "attempt":
+			field = 12
+			var n int64
+			n, ok = s.integer()
+			p.Attempt = int(n)
+		}
+		ok = ok && !given[field]
+		given[field] = true
+		return ok
+	})
+}
+
+// fields reads an object. each is called with every key, and reads the value.
+func (s *scanner) fields(each func(key []byte) bool) bool {
+	if !s.accept('{') {
+		return false
+	}
+	if s.accept('}') {
+		return true
+	}
+	for {
+		key, ok := s.plain()
+		if !ok || !s.accept(':') || !each(key) {
+			return false
+		}
+		if s.accept('}') {
+			return true
+		}
+		if !s.accept(',') {
+			return false
+		}
+	}
+}
+
+// atEnd tells whether nothing but white space is left.
+func (s *scanner) atEnd() bool {
+	s.space()
+	return s.pos == len(s.data)
+}
+
+// fresh reads a string.
+func (s *scanner) fresh(to *string) bool {
+	text, ok := s.plain()
+	*to = string(text)
+	return ok
+}
+
+// known reads a string that is most likely the same as in the task before.
+func (d *decoder) known(s *scanner, field int, to *string) bool {
+	text, ok := s.plain()
+	if string(text) != d.seen[field] {
+		d.seen[field] = string(text)
+	}
+	*to = d.seen[field]
+	return ok
+}
+
+// cloned reads any value but null, which encoding/json has rules for.
+func (s *scanner) cloned(to *json.RawMessage) bool {
+	raw, ok := s.raw()
+	if !ok || raw[0] == 'n' {
+		return false
+	}
+	*to = bytes.Clone(raw)
+	return true
+}

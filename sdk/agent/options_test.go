@@ -1,0 +1,127 @@
+package agent_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agent"
+	"github.com/wardroom/wardroom/sdk/agent/agenttest"
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
+)
+
+func TestNew_BadOptions(t *testing.T) {
+	_, err := agent.New(agent.Options{})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"url is empty", "name is empty", "capabilities are empty", "handler is nil"} {
+		if !strings.Contains(err.Error(), want) { // all at once
+			t.Errorf("no %q in %q", want, err)
+		}
+	}
+	good := agent.Options{URL: "http://h", Name: "n", Capabilities: []string{"c"}, Handler: echo}
+	for want, change := range map[string]func(*agent.Options){
+		"scheme must be":                      func(o *agent.Options) { o.URL = "ftp://h" },
+		"has no host":                         func(o *agent.Options) { o.URL = "http://" },
+		"url: parse":                          func(o *agent.Options) { o.URL = "http://h:port" },
+		"capabilities[1] is empty":            func(o *agent.Options) { o.Capabilities = []string{"c", " "} },
+		"max concurrent tasks is -1":          func(o *agent.Options) { o.MaxConcurrentTasks = -1 },
+		"max frame bytes is -1":               func(o *agent.Options) { o.MaxFrameBytes = -1 },
+		"shutdown grace is negative":          func(o *agent.Options) { o.ShutdownGrace = -1 },
+		"reconnect maximum 1s is below the m": func(o *agent.Options) { o.ReconnectMin, o.ReconnectMax = time.Minute, time.Second },
+	} {
+		opts := good
+		change(&opts)
+		if _, err := agent.New(opts); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if _, err := agent.New(good); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAgent_URLs checks which address an agent connects to, by the dial and the request that come of it.
+func TestAgent_URLs(t *testing.T) {
+	for base, want := range map[string]string{
+		"http://one.test:81":                      "one.test:81 " + protocol.Path,
+		"ws://two.test":                           "two.test:80 " + protocol.Path,
+		"http://three.test/sub/":                  "three.test:80 /sub" + protocol.Path,
+		"http://four.test" + protocol.Path + "#x": "four.test:80 " + protocol.Path,
+	} {
+		var got atomic.Value
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			got.CompareAndSwap(nil, r.URL.Path)
+			w.WriteHeader(http.StatusForbidden)
+		}))
+		var dialed atomic.Value
+		a, err := agent.New(agent.Options{
+			URL: base, Name: "n", Capabilities: []string{"c"}, Handler: echo,
+			DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				dialed.Store(addr)
+				return (&net.Dialer{}).DialContext(ctx, network, srv.Listener.Addr().String())
+			},
+		})
+		must(t, err)
+		var refused *agent.ConnectError
+		if err := a.Run(testContext(t)); !errors.As(err, &refused) || refused.Status != http.StatusForbidden {
+			t.Errorf("%s: Run: %v", base, err)
+		}
+		srv.Close()
+		if s := dialed.Load().(string) + " " + got.Load().(string); s != want {
+			t.Errorf("%s: connects to %s, want %s", base, s, want)
+		}
+	}
+}
+
+// TestAgent_TLS connects through a TLS proxy: the coalesced writes carry whole records.
+func TestAgent_TLS(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	target, err := url.Parse(srv.URL)
+	must(t, err)
+	proxy := httptest.NewTLSServer(httputil.NewSingleHostReverseProxy(target))
+	t.Cleanup(proxy.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(proxy.Certificate())
+	for _, inline := range []bool{true, false} {
+		a := run(t, srv, echo, func(o *agent.Options) {
+			o.URL, o.TLS, o.Inline = proxy.URL, &tls.Config{RootCAs: roots}, inline
+		})
+		c := accept(t, srv)
+		for _, id := range []string{"t1", "t2", "t3"} {
+			must(t, c.Task(task(id, 1)))
+		}
+		for range 3 {
+			nextResult(t, c)
+		}
+		a.stop()
+		_, err := c.Next(testContext(t), protocol.TypeDisconnect, nil)
+		must(t, err)
+		must(t, a.end())
+	}
+}
+
+func TestAgent_FrameTooLarge(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	run(t, srv, echo, func(o *agent.Options) { o.MaxFrameBytes = 2000 })
+	c := accept(t, srv)
+	large := task("t1", 1)
+	large.Input = []byte(`"` + strings.Repeat("x", 4000) + `"`)
+	must(t, c.Task(large))
+	if c = accept(t, srv); !c.Registered.Resumed { // such a connection is given up, not the agent
+		t.Error("not resumed")
+	}
+	must(t, c.Task(task("t2", 1)))
+	nextResult(t, c)
+}
