@@ -68,7 +68,7 @@ func hint(word string, known []string) string {
 		if len(word) >= 3 && strings.HasPrefix(k, word[:3]) {
 			d-- // vote is nearer to voting than the count of letters says
 		}
-		if d < distance && d < len(k) {
+		if d < distance && d < min(len(word), len(k)) {
 			best, distance = k, d
 		}
 	}

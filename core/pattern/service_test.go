@@ -229,6 +229,62 @@ func TestFailedTransactionChangesNothing(t *testing.T) {
 	}
 }
 
+// TestEveryWriteMayFail: whichever call of a transaction fails, the change did not happen, for the store
+// and for readers alike.
+func TestEveryWriteMayFail(t *testing.T) {
+	changes := map[string]func(f *fixture) error{
+		"create": func(f *fixture) error {
+			_, err := f.CreatePattern(ann(t), core.PatternInput{Source: source("a", "2.0.0")})
+			return err
+		},
+		"update": func(f *fixture) error {
+			_, err := f.UpdatePattern(ann(t), "a", core.PatternInput{Source: source("a", "1.0.0") + "description: new"})
+			return err
+		},
+		"delete": func(f *fixture) error {
+			_, err := f.DeletePattern(ann(t), "a", "")
+			return err
+		},
+	}
+	for name, apply := range changes {
+		f := newFixture(t, pattern.Options{})
+		f.create("a", "1.0.0")
+		failures := 0
+		for f.store.trip = 1; ; f.store.trip++ {
+			err := apply(f)
+			if err == nil {
+				break
+			}
+			failures++
+			wantCode(t, err, core.CodeInternal)
+			if strings.Contains(core.AsError(err).Message, "disk") {
+				t.Errorf("%s: the cause is shown: %v", name, err)
+			}
+			p, err := f.FindPattern(t.Context(), "a", "")
+			if err != nil || p.Version != "1.0.0" || p.Description != "" || len(f.store.events()) != 1 {
+				t.Fatalf("%s, call %d: found %+v, %v", name, f.store.trip, p, err)
+			}
+		}
+		if failures < 3 {
+			t.Errorf("%s: %d calls could fail", name, failures)
+		}
+	}
+}
+
+func TestDamagedStore(t *testing.T) {
+	f := newFixture(t, pattern.Options{CacheBytes: 1})
+	p := f.create("a", "1.0.0")
+	f.create("b", "1.0.0") // takes a's place in the cache
+	f.store.state.definitions[p.Hash] = "name: [broken"
+	_, err := f.FindPattern(t.Context(), "a", "")
+	wantCode(t, err, core.CodeInternal)
+	_, err = f.Plan(t.Context(), p.Hash)
+	wantCode(t, err, core.CodeInternal)
+	delete(f.store.state.definitions, p.Hash)
+	_, _, err = f.Resolve(t.Context(), "a", "")
+	wantCode(t, err, core.CodeNotFound)
+}
+
 func TestIdempotencyIsClaimedWithTheWrite(t *testing.T) {
 	f := newFixture(t, pattern.Options{})
 	ctx := core.WithIdempotency(ann(t), &core.IdempotencyClaim{Key: "k"})

@@ -16,6 +16,7 @@ type memory struct {
 	state memoryState
 	reads int   // FindDefinition calls
 	fail  error // what Update returns, once, after running its function
+	trip  int   // the write of a transaction that fails, counted from 1; 0: none
 }
 
 type memoryState struct {
@@ -36,7 +37,7 @@ func newMemory() *memory {
 func (m *memory) Update(_ context.Context, fn func(core.Tx) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	tx := &memoryTx{state: memoryState{
+	tx := &memoryTx{trip: m.trip, state: memoryState{
 		patterns:    map[string]map[string]*core.Pattern{},
 		definitions: maps.Clone(m.state.definitions),
 		claims:      maps.Clone(m.state.claims),
@@ -89,9 +90,22 @@ func (m *memory) events() []core.Event {
 type memoryTx struct {
 	core.Tx
 	state memoryState
+	trip  int
+}
+
+// write counts a call, and fails if it is the one to trip over.
+func (t *memoryTx) write() error {
+	t.trip--
+	if t.trip == 0 {
+		return errDisk
+	}
+	return nil
 }
 
 func (t *memoryTx) PutPattern(p *core.Pattern) error {
+	if err := t.write(); err != nil {
+		return err
+	}
 	if t.state.patterns[p.Name] == nil {
 		t.state.patterns[p.Name] = map[string]*core.Pattern{}
 	}
@@ -102,11 +116,17 @@ func (t *memoryTx) PutPattern(p *core.Pattern) error {
 }
 
 func (t *memoryTx) DeletePattern(name, version string) error {
+	if err := t.write(); err != nil {
+		return err
+	}
 	delete(t.state.patterns[name], version)
 	return nil
 }
 
 func (t *memoryTx) FindPatternVersions(name string) ([]*core.Pattern, error) {
+	if err := t.write(); err != nil {
+		return nil, err
+	}
 	var all []*core.Pattern
 	for _, p := range t.state.patterns[name] {
 		all = append(all, p)
@@ -115,16 +135,25 @@ func (t *memoryTx) FindPatternVersions(name string) ([]*core.Pattern, error) {
 }
 
 func (t *memoryTx) PutDefinition(hash, source string) error {
+	if err := t.write(); err != nil {
+		return err
+	}
 	t.state.definitions[hash] = source
 	return nil
 }
 
 func (t *memoryTx) Append(events ...core.Event) error {
+	if err := t.write(); err != nil {
+		return err
+	}
 	t.state.events = append(t.state.events, events...)
 	return nil
 }
 
 func (t *memoryTx) ClaimIdempotency(claim *core.IdempotencyClaim, resourceID string, _ time.Time) error {
+	if err := t.write(); err != nil {
+		return err
+	}
 	if claim == nil {
 		return nil
 	}

@@ -1,0 +1,96 @@
+package pattern
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// These tests look inside: what they check cannot be seen through the exported names.
+
+func TestPathRoundTrip(t *testing.T) {
+	for _, text := range []string{"a", "a.b-c_1", "a[0][12].b", `a["x y"]`, `a["q\"\\"].z`, `a[""]`} {
+		p, err := parsePath(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := p.String(); got != text {
+			t.Errorf("%s comes back as %s", text, got)
+		}
+	}
+	if p, err := parsePath(`a["b"].c`); err != nil || p.String() != "a.b.c" {
+		t.Errorf("a plain key keeps its quotes: %s, %v", p, err)
+	}
+	for _, bad := range []string{"", ".", "a.", ".a", "a..b", "a[", "a[]", "a[-1]", "a[+1]", "a[x]", "a[1", `a["`, `a["b`, `a["b"`, "a b", "a[9999999]", "é", "[0]"} {
+		if p, err := parsePath(bad); err == nil {
+			t.Errorf("%q is read as %v", bad, p)
+		}
+	}
+}
+
+func TestCacheDropsTheLeastRecentlyUsed(t *testing.T) {
+	c := newCache(3 * (overhead + 100))
+	put := func(key string) { c.put(key, &compiled{}, 100) }
+	has := func(key string) bool { _, ok := c.byKey[key]; return ok }
+	put("a")
+	put("b")
+	put("c")
+	c.get("a")
+	put("d")
+	if !has("a") || has("b") || !has("c") || !has("d") {
+		t.Errorf("kept %v", c.byKey)
+	}
+	put("d") // again: counted once
+	if c.size != 3*(overhead+100) || c.order.Len() != 3 {
+		t.Errorf("size %d of %d entries", c.size, c.order.Len())
+	}
+	c.put("huge", &compiled{}, 1<<20)
+	if !has("huge") || c.order.Len() != 1 {
+		t.Errorf("%d entries beside the newest", c.order.Len()-1)
+	}
+}
+
+func TestFamilyRemembersFewRanges(t *testing.T) {
+	f := newFamily([]*core.Pattern{{Name: "p", Version: "1.0.0"}})
+	for i := range 3 * maxResolved {
+		if p, err := f.find(fmt.Sprintf(">=0.%d", i)); err != nil || p == nil {
+			t.Fatal(p, err)
+		}
+	}
+	if len(f.resolved) != maxResolved {
+		t.Errorf("%d ranges are kept", len(f.resolved))
+	}
+}
+
+func TestHint(t *testing.T) {
+	known := []string{"capabilities", "min", "max", "taskTimeout", "voting"}
+	for word, want := range map[string]string{
+		"capabilites": "capabilities", "tasktimeout": "taskTimeout", "mn": "min", "vote": "voting", "zzz": "", "x": "", "": "",
+	} {
+		if want != "" {
+			want = fmt.Sprintf("; did you mean %q?", want)
+		}
+		if got := hint(word, known); got != want {
+			t.Errorf("hint(%q) is %q", word, got)
+		}
+	}
+}
+
+func TestEither(t *testing.T) {
+	for want, words := range map[string][]string{"nothing": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
+		if got := either(words); got != want {
+			t.Errorf("either(%v) is %q", words, got)
+		}
+	}
+}
+
+func TestClip(t *testing.T) {
+	if got := clip("aéb", 2); got != "a..." {
+		t.Errorf("a cut character is shown: %q", got)
+	}
+	if got := clip("abc", 3); got != "abc" {
+		t.Errorf("got %q", got)
+	}
+}
