@@ -67,7 +67,7 @@ func TestFamilyRemembersFewRanges(t *testing.T) {
 func TestHint(t *testing.T) {
 	known := []string{"capabilities", "min", "max", "taskTimeout", "voting"}
 	for word, want := range map[string]string{
-		"capabilites": "capabilities", "tasktimeout": "taskTimeout", "mn": "min", "vote": "voting", "zzz": "", "x": "", "": "",
+		"capabilitys": "capabilities", "tasktimeout": "taskTimeout", "mn": "min", "vote": "voting", "zzz": "", "x": "", "": "",
 	} {
 		if want != "" {
 			want = fmt.Sprintf("; did you mean %q?", want)
