@@ -26,13 +26,18 @@ func main() {
 	flag.BoolVar(&o.keep, "keep", false, "leave server and agents running")
 	flag.Parse()
 
-	// After the first signal the demo stops what it started; a second one ends it at once.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute)
-	defer cancel()
-	if err := newDemo(o, os.Stdout).run(ctx); err != nil {
+	if err := run(o); err != nil {
 		fmt.Fprintf(os.Stderr, "\ndemo failed: %v\nlogs and data: %s\n", err, o.dir)
 		os.Exit(1)
 	}
+}
+
+// run plays the demo. After the first signal it stops what it started; a second one ends it at once.
+func run(o options) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute)
+	defer cancel()
+	return newDemo(o, os.Stdout).run(ctx)
 }

@@ -47,7 +47,10 @@ func (p *process) pid() int { return p.cmd.Process.Pid }
 func (p *process) running() error {
 	select {
 	case <-p.done:
-		return fmt.Errorf("%s has ended (%v), see %s", p.name, p.err, p.log.Name())
+		if p.err == nil {
+			return fmt.Errorf("%s has ended, see %s", p.name, p.log.Name())
+		}
+		return fmt.Errorf("%s has ended: %w, see %s", p.name, p.err, p.log.Name())
 	default:
 		return nil
 	}

@@ -26,9 +26,7 @@ func main() {
 	tasklog := flag.String("tasklog", "", "`file` that gets a line when a task begins and when it is finished")
 	flag.Parse()
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, o, *tasklog); err != nil {
+	if err := run(o, *tasklog); err != nil {
 		fmt.Fprintln(os.Stderr, "agent:", err)
 		os.Exit(1)
 	}
@@ -40,7 +38,9 @@ type options struct {
 	think                            time.Duration
 }
 
-func run(ctx context.Context, o options, tasklog string) error {
+func run(o options, tasklog string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	tasks := slog.New(slog.DiscardHandler)
 	if tasklog != "" {
 		// Each line is one write to a file that is only ever appended to: a kill loses none that was written.

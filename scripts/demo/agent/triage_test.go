@@ -69,7 +69,7 @@ func TestAgent(t *testing.T) {
 }
 
 func TestAgent_BadMethod(t *testing.T) {
-	if err := run(t.Context(), options{method: "oracle"}, ""); err == nil {
+	if err := run(options{method: "oracle"}, ""); err == nil {
 		t.Error("it ran")
 	}
 }

@@ -114,7 +114,7 @@ func (c *Conn) pong(string) error {
 // nil. Frames of other types stay.
 func (c *Conn) Next(ctx context.Context, typ protocol.Type, v any) (protocol.Envelope, error) {
 	for {
-		f, found, ended, changed := c.take(typ)
+		f, found, changed, ended := c.take(typ)
 		if found {
 			if v == nil {
 				return f, nil
@@ -132,7 +132,9 @@ func (c *Conn) Next(ctx context.Context, typ protocol.Type, v any) (protocol.Env
 	}
 }
 
-func (c *Conn) take(typ protocol.Type) (f protocol.Envelope, found bool, ended error, changed chan struct{}) {
+// take takes the first frame of a type. Without one it returns what is closed at the next change, or why there
+// will be none.
+func (c *Conn) take(typ protocol.Type) (f protocol.Envelope, found bool, changed chan struct{}, ended error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, f := range c.frames {
@@ -142,9 +144,9 @@ func (c *Conn) take(typ protocol.Type) (f protocol.Envelope, found bool, ended e
 		}
 	}
 	if c.ended {
-		return f, false, c.err, nil
+		return f, false, nil, c.err
 	}
-	return f, false, nil, c.changed
+	return f, false, c.changed, nil
 }
 
 // Types lists the types of the frames that Next has not taken, heartbeats left out, in the order of arrival.

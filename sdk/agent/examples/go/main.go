@@ -26,15 +26,15 @@ func main() {
 	think := flag.Duration("think", 0, "how long to pretend to think about each task")
 	flag.Parse()
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *server, *name, *state, *think); err != nil {
+	if err := run(*server, *name, *state, *think); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, server, name, state string, think time.Duration) error {
+func run(server, name, state string, think time.Duration) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	a, err := agent.New(agent.Options{
 		URL:                server,
 		Token:              os.Getenv("WARDROOM_TOKEN"),
