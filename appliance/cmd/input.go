@@ -90,7 +90,7 @@ func checkObject(data []byte) error {
 		return errors.New("there is no JSON")
 	case errors.As(err, &syntax):
 		line, column := position(data, int(syntax.Offset))
-		return fmt.Errorf("not JSON: line %d, column %d: %s", line, column, syntax)
+		return fmt.Errorf("not JSON: line %d, column %d: %w", line, column, syntax)
 	case err != nil:
 		return fmt.Errorf("not JSON: %w", err)
 	}
