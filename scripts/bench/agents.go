@@ -23,15 +23,16 @@ func agentsMain(args []string) int {
 	flags := flag.NewFlagSet("agents", flag.ExitOnError)
 	server := flags.String("server", "", "address of the core")
 	n := flags.Int("n", 3, "agents")
+	slots := flags.Int("slots", 1024, "tasks that each agent takes at once")
 	idle := flags.Bool("idle", false, "connect and send heartbeats only")
 	_ = flags.Parse(args) // ExitOnError
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	play := echoAgents
+	play := func() error { return echoAgents(ctx, *server, *n, *slots) }
 	if *idle {
-		play = idleAgents
+		play = func() error { return idleAgents(ctx, *server, *n) }
 	}
-	if err := play(ctx, *server, *n); err != nil && ctx.Err() == nil {
+	if err := play(); err != nil && ctx.Err() == nil {
 		fmt.Fprintln(os.Stderr, "agents:", err)
 		return 1
 	}
@@ -39,14 +40,14 @@ func agentsMain(args []string) int {
 }
 
 // echoAgents answer every task at once.
-func echoAgents(ctx context.Context, server string, n int) error {
+func echoAgents(ctx context.Context, server string, n, slots int) error {
 	var wg sync.WaitGroup
 	registered := make(chan struct{}, n)
 	failed := make(chan error, n)
 	for i := range n {
 		a, err := agent.New(agent.Options{
 			URL: server, Name: fmt.Sprintf("echo-%d", i), Capabilities: []string{"echo"},
-			MaxConcurrentTasks: 1024, Inline: true,
+			MaxConcurrentTasks: slots, Inline: true,
 			Handler: func(context.Context, *agent.Task) (any, error) {
 				return map[string]any{"label": "pangram", "confidence": 0.9}, nil
 			},
