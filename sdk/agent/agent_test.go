@@ -262,6 +262,23 @@ func TestAgent_Progress(t *testing.T) {
 	}
 }
 
+// TestAgent_ProgressIsBounded: an agent that reports every step must not be thrown out for flooding.
+func TestAgent_ProgressIsBounded(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	run(t, srv, func(_ context.Context, task *agent.Task) (any, error) {
+		for range 2000 {
+			task.Progress("step")
+		}
+		return 1, nil
+	})
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1)))
+	nextResult(t, c)
+	if n := len(c.Types()); n == 0 || n > 400 { // 40 in each second the loop took
+		t.Errorf("%d progress frames", n)
+	}
+}
+
 func TestAgent_MaxConcurrentTasks(t *testing.T) {
 	srv := newServer(t, agenttest.Options{})
 	var mu sync.Mutex

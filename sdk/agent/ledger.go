@@ -14,6 +14,10 @@ const (
 	queueExtra  = 64
 )
 
+// progressPerSecond bounds the progress frames of an agent, well below what a server takes from one (100 frames a
+// second by default, beyond which it ends the session).
+const progressPerSecond = 40
+
 // ledger knows every task of this agent from its arrival to its acknowledgement, and the answers of those
 // settled last. It decides what runs, and puts answers into the outbox of the present session. Outliving the
 // sessions, it is what makes a reconnect harmless. Safe for concurrent use.
@@ -30,6 +34,9 @@ type ledger struct {
 	recent  recentAnswers
 	closed  bool // the agent stops: nothing new is taken
 	waiters []waiter
+
+	progressAt   int64 // the second in which progress was sent last
+	progressSent int   // frames in that second
 }
 
 // waiter waits for a condition on the ledger.
@@ -213,13 +220,21 @@ func (l *ledger) detach() {
 	l.out = nil
 }
 
-// progress sends a progress frame unless the task is over, there is no session, or much waits already.
+// progress sends a progress frame unless the task is over, there is no session, much waits already, or the
+// agent has sent too many of late.
 func (l *ledger) progress(t *Task, encode func(b []byte) []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.out == nil || t.entry.dropped || t.entry.state != stateRunning || l.out.size() > corkBytes {
 		return
 	}
+	if second := l.now().Unix(); second != l.progressAt {
+		l.progressAt, l.progressSent = second, 0
+	}
+	if l.progressSent >= progressPerSecond {
+		return
+	}
+	l.progressSent++
 	l.out.push(false, encode)
 }
 
