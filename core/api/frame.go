@@ -52,7 +52,7 @@ func encodeFrame(ev core.Event) []byte {
 		b = appendRaw(b, "result", d.Result)
 		b = appendRaw(b, "confidence", d.Confidence)
 	case core.EventTaskProgress:
-		if len(ev.Data) == 0 || ev.Data[0] != '{' {
+		if !json.Valid(ev.Data) { // passed on as it is, unlike the rest
 			return nil
 		}
 		return frameOf("agent_progress", 0, ev.Data)

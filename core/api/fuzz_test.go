@@ -99,6 +99,7 @@ func FuzzFrame(f *testing.F) {
 		f.Add(string(ev.Type), string(ev.Data), ev.Seq)
 	}
 	f.Add("task.progress", "{\"text\":\"a\"\n}", uint64(0))
+	f.Add("task.progress", "{", uint64(0))
 	f.Add("task.completed", "{\"result\":{\n\"a\":1\r\n}}", uint64(1))
 	f.Add("execution.failed", `{"error":{"code":"X","message":"data: \n\n event: x"}}`, uint64(1))
 	f.Add("execution.cancelled", `no json`, uint64(1))

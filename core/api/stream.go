@@ -199,6 +199,7 @@ func (s *Server) pump(c *call, r *reader, stream core.EventStream, w *frameWrite
 			w.write(commentEnd)
 			return
 		}
+		r.take()
 		if !s.opts.Clock.Now().Before(r.until) {
 			s.opts.Metrics.StreamDropped("age")
 			w.write(commentEnd)

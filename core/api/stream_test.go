@@ -276,10 +276,12 @@ func TestStreamResumeRunning(t *testing.T) {
 }
 
 func TestStreamHeartbeat(t *testing.T) {
-	r := newRig(t)
+	gauge := &openStreams{}
+	r := newRig(t, func(o *api.Options) { o.Metrics = gauge })
 	j := newJournal()
 	r.stream(j)
 	first, second := r.openStream(streamPath), r.openStream(streamPath)
+	coretest.WaitFor(t, "both streams", func() bool { return gauge.get() == 2 })
 	coretest.WaitFor(t, "the one timer", func() bool { return r.clock.Pending() == 1 })
 	for range 3 {
 		r.clock.Advance(15 * time.Second)

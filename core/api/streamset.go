@@ -36,11 +36,13 @@ type streamSet struct {
 
 // reader is one open stream.
 type reader struct {
-	set     *streamSet
-	slot    int
-	until   time.Time // when it ends for its age
-	mu      sync.Mutex
-	release context.CancelCauseFunc // ends the wait under way; guarded by mu
+	set   *streamSet
+	slot  int
+	until time.Time // when it ends for its age
+
+	mu      sync.Mutex              // guards all below
+	release context.CancelCauseFunc // ends the wait under way; nil before the first
+	due     bool                    // a heartbeat that the reader did not see yet
 }
 
 func newStreamSet(s *Server) *streamSet {
@@ -144,6 +146,9 @@ func (r *reader) arm(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
 	r.mu.Lock()
 	r.release = cancel
+	if r.due { // it came between two waits
+		cancel(errHeartbeat)
+	}
 	r.mu.Unlock()
 	// drain sets its flag before it interrupts: whoever misses the interruption sees the flag.
 	if r.set.drained.Load() {
@@ -152,10 +157,18 @@ func (r *reader) arm(parent context.Context) context.Context {
 	return ctx
 }
 
-// interrupt ends the wait under way.
+// take notes that the reader saw the heartbeat that was due.
+func (r *reader) take() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.due = false
+}
+
+// interrupt ends the wait under way, or the next one.
 func (r *reader) interrupt(cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.due = true
 	if r.release != nil {
 		r.release(cause)
 	}
