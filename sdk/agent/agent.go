@@ -26,6 +26,7 @@ type Agent struct {
 	stopOnce sync.Once
 	done     chan struct{} // closed when Run returned
 	handlers sync.WaitGroup
+	endWork  context.CancelCauseFunc // ends the context of all handlers; set by Run before the first session
 
 	mu     sync.Mutex // guards all below
 	offer  offer
@@ -67,16 +68,22 @@ func (a *Agent) Run(ctx context.Context) error {
 		return ErrAlreadyRun
 	}
 	defer close(a.done)
-	// Handlers keep ctx's values but end in order: the ledger cancels them when the agent stops.
-	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	// Handlers keep ctx's values but end in order: after the ledger has stopped to take tasks.
+	var work context.Context
+	work, a.endWork = context.WithCancelCause(context.WithoutCancel(ctx))
 	err := a.serve(ctx, work)
-	a.ledger.close()
-	cancel(ErrStopped)
+	a.halt()
 	a.handlers.Wait()
 	if err == nil && a.opts.StateFile != "" {
 		_ = os.Remove(a.opts.StateFile) // the server has forgotten the session
 	}
 	return err
+}
+
+// halt takes no more tasks and cancels the handlers. It may be called twice.
+func (a *Agent) halt() {
+	a.ledger.close()
+	a.endWork(ErrStopped)
 }
 
 // serve runs one session after the other.

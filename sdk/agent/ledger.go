@@ -261,7 +261,7 @@ func (l *ledger) resize(slots int) {
 	l.slots = slots
 }
 
-// close takes nothing new and cancels what runs, with ErrStopped.
+// close takes nothing new. Cancelling what runs is up to the agent.
 func (l *ledger) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -270,11 +270,6 @@ func (l *ledger) close() {
 		delete(l.tasks, t.TaskID)
 	}
 	l.queue = nil
-	for _, t := range l.tasks {
-		if t.entry.cancel != nil {
-			t.entry.cancel(ErrStopped)
-		}
-	}
 	l.notify()
 }
 

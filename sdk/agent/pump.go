@@ -80,7 +80,7 @@ func (s *session) heartbeat() {
 // so that it gives their tasks to others at once, and the connection is closed in order.
 func (s *session) leave() {
 	a := s.agent
-	a.ledger.close()
+	a.halt()
 	grace := time.NewTimer(a.opts.ShutdownGrace)
 	defer grace.Stop()
 	select {

@@ -84,6 +84,20 @@ func TestAgent_StopCancelsAndDisconnects(t *testing.T) {
 	}
 }
 
+func TestAgent_StopCancelsInlineHandler(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	g := newGate()
+	a := run(t, srv, g.handle, func(o *agent.Options) { o.Inline = true })
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1)))
+	eventually(t, "runs", func() bool { return g.calls.Load() == 1 })
+	a.stop()
+	if err := g.cause(t); !errors.Is(err, agent.ErrStopped) {
+		t.Errorf("cause %v", err)
+	}
+	must(t, a.end())
+}
+
 func TestAgent_StopDoesNotWaitForeverForHandlers(t *testing.T) {
 	srv := newServer(t, agenttest.Options{})
 	started, release := make(chan struct{}), make(chan struct{})
