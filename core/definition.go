@@ -63,6 +63,7 @@ type Composition struct {
 // Answer is one agent's durable result for a step.
 type Answer struct {
 	AgentID string
+	Name    string // of the agent, as it registered; weights go by it
 	Result  json.RawMessage
 }
 

@@ -41,6 +41,7 @@ type AgentPreference struct {
 // TaskReport is what an agent says about a task.
 type TaskReport struct {
 	AgentID     string
+	AgentName   string
 	TaskID      string
 	ExecutionID string
 	Attempt     int             // 0 when the agent did not echo it: any attempt of this agent

@@ -23,7 +23,7 @@ func (s *session) reported(a *agent, f *frame, now time.Time) {
 		}
 		return
 	}
-	report := core.TaskReport{AgentID: a.id, Attempt: r.attempt, Err: failure, Duration: milliseconds(r.duration)}
+	report := core.TaskReport{AgentID: a.id, AgentName: a.name, Attempt: r.attempt, Err: failure, Duration: milliseconds(r.duration)}
 	h, first := a.answered(&r, failure == nil, now)
 	if h != nil {
 		report.TaskID, report.ExecutionID = h.task.ID, h.task.ExecutionID

@@ -19,7 +19,8 @@ type agents struct {
 	mu       sync.Mutex
 	sink     core.TaskSink
 	order    []string
-	slots    map[string]int // free slots by agent
+	slots    map[string]int      // free slots by agent
+	offers   map[string][]string // capabilities by agent; one that is not here can do everything
 	inbox    []handed       // tasks handed out and not yet answered
 	released []string       // "agent task cancel"
 	adopted  map[string]bool
@@ -34,13 +35,39 @@ type handed struct {
 }
 
 func newAgents() *agents {
-	return &agents{slots: map[string]int{}, adopted: map[string]bool{}, handled: map[string]int{}}
+	return &agents{slots: map[string]int{}, offers: map[string][]string{}, adopted: map[string]bool{}, handled: map[string]int{}}
 }
 
 func (a *agents) setSink(sink core.TaskSink) {
 	a.mu.Lock()
 	a.sink = sink
 	a.mu.Unlock()
+}
+
+// offer adds an agent that has only the given capability.
+func (a *agents) offer(id string, slots int, capability string) {
+	a.mu.Lock()
+	a.offers[id] = []string{capability}
+	a.mu.Unlock()
+	a.add(id, slots)
+}
+
+// fits tells whether an agent may be taken. The caller holds mu.
+func (a *agents) fits(id string, need core.TaskNeed) bool {
+	offered, limited := a.offers[id]
+	for _, capability := range need.Capabilities {
+		if limited && !slices.Contains(offered, capability) {
+			return false
+		}
+	}
+	return !need.Exclude[id]
+}
+
+// free returns how many slots an agent has free.
+func (a *agents) free(id string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.slots[id]
 }
 
 func (a *agents) add(id string, slots int) {
@@ -59,7 +86,7 @@ func (a *agents) Reserve(need core.TaskNeed, n int) []string {
 	defer a.mu.Unlock()
 	var got []string
 	for _, id := range a.order {
-		if len(got) < n && a.slots[id] > 0 && !need.Exclude[id] {
+		if len(got) < n && a.slots[id] > 0 && a.fits(id, need) {
 			a.slots[id]--
 			got = append(got, id)
 		}
@@ -72,7 +99,7 @@ func (a *agents) CountCapable(need core.TaskNeed) int {
 	defer a.mu.Unlock()
 	n := 0
 	for _, id := range a.order {
-		if !need.Exclude[id] {
+		if a.fits(id, need) {
 			n++
 		}
 	}

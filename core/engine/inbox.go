@@ -13,6 +13,7 @@ type message struct {
 	report core.TaskReport
 	agents []string // reserved for this run
 	slot   bool     // of msgAgents: a slot was granted too
+	ticket uint64   // of msgAgents: the request it answers
 	agent  string
 	task   string
 	reason string

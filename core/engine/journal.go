@@ -40,6 +40,7 @@ type taskData struct {
 	Step       string               `json:"step,omitempty"`
 	Round      int                  `json:"round,omitempty"`
 	AgentID    string               `json:"agentId"`
+	AgentName  string               `json:"agentName,omitempty"`
 	Attempt    int                  `json:"attempt"`
 	Result     json.RawMessage      `json:"result,omitempty"`
 	DurationMs int64                `json:"durationMs,omitempty"`
@@ -161,7 +162,7 @@ func (h *history) reported(kind core.EventType, data json.RawMessage) error {
 	}
 	if kind == core.EventTaskCompleted {
 		t.done, t.waiting = true, false
-		s.answers = append(s.answers, core.Answer{AgentID: d.AgentID, Result: d.Result})
+		s.answers = append(s.answers, core.Answer{AgentID: d.AgentID, Name: d.AgentName, Result: d.Result})
 		return nil
 	}
 	t.failures++

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -26,6 +27,7 @@ type run struct {
 	results    []core.AgentResult  // of finished steps
 	slot       bool                // counts against the limits
 	queued     bool                // stands in line at the scheduler
+	asked      request             // what it stands in line for
 	level      int                 // of priority
 	timer      core.Timer
 	timerAt    time.Time
@@ -222,6 +224,17 @@ func (r *run) apply(c *change) {
 	r.arm(c.now)
 }
 
+// request is what a run stands in line for. A grant answers the request of one ticket; one that comes when
+// the run asks for something else, or for nothing, is given back: it may be of agents that the step has
+// already, or that fit another step.
+type request struct {
+	ticket  uint64
+	step    *stepRun
+	count   int
+	slot    bool
+	exclude map[string]bool
+}
+
 // line stands in line at the scheduler while tasks wait for agents.
 func (r *run) line() {
 	need, count := r.wants()
@@ -232,9 +245,15 @@ func (r *run) line() {
 		}
 		return
 	}
-	r.queued = true
+	asked := request{r.asked.ticket, r.step, count, !r.slot, need.Exclude}
+	if r.queued && asked.step == r.asked.step && asked.count == r.asked.count && asked.slot == r.asked.slot &&
+		maps.Equal(asked.exclude, r.asked.exclude) {
+		return // it stands there for the same, or its grant is in the inbox
+	}
+	asked.ticket++
+	r.queued, r.asked = true, asked
 	r.eng.waiters.add(&waiter{
-		run: r, need: need, count: count, needsSlot: !r.slot,
+		run: r, ticket: asked.ticket, need: need, count: count, needsSlot: asked.slot,
 		own: r.plan.Definition().MaxActive, since: r.exec.CreatedAt, level: r.level,
 	})
 }

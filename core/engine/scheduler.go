@@ -24,6 +24,7 @@ type scheduler struct {
 // waiter is one run's request for agents.
 type waiter struct {
 	run       *run
+	ticket    uint64 // of the run's request
 	need      core.TaskNeed
 	count     int
 	needsSlot bool
@@ -81,7 +82,7 @@ func (s *scheduler) add(w *waiter) {
 	s.kick()
 }
 
-// remove takes a run out of line; what it was granted already is in its inbox.
+// remove takes a run out of line; what it was granted already is in its inbox, and will be given back.
 func (s *scheduler) remove(r *run) {
 	s.mu.Lock()
 	s.drop(r)
@@ -157,9 +158,9 @@ func (s *scheduler) pass() {
 			blocked[b] = true
 			continue
 		}
-		r, slot := w.run, w.needsSlot
+		r, slot, ticket := w.run, w.needsSlot, w.ticket
 		s.drop(r)
-		if !r.inbox.put(message{kind: msgAgents, agents: agents, slot: slot}) {
+		if !r.inbox.put(message{kind: msgAgents, agents: agents, slot: slot, ticket: ticket}) {
 			s.eng.giveBack(r, agents, slot)
 		}
 	}

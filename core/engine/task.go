@@ -68,6 +68,10 @@ func (r *run) handle(m message, c *change) {
 			}, true)
 		}
 	case msgAgents:
+		if !r.queued || m.ticket != r.asked.ticket {
+			r.eng.giveBack(r, m.agents, m.slot)
+			return
+		}
 		r.queued = false
 		r.slot = r.slot || m.slot
 		r.useAgents(c, m.agents)
@@ -124,9 +128,9 @@ func (r *run) report(rep core.TaskReport, c *change) {
 	r.eng.observer.TaskEnded("completed", c.now.Sub(t.sent))
 	r.agents[rep.AgentID] = struct{}{}
 	s := r.step
-	s.answers = append(s.answers, core.Answer{AgentID: rep.AgentID, Result: rep.Result})
+	s.answers = append(s.answers, core.Answer{AgentID: rep.AgentID, Name: rep.AgentName, Result: rep.Result})
 	r.event(c, core.EventTaskCompleted, taskData{
-		TaskID: t.id, Step: s.path, Round: s.round, AgentID: rep.AgentID, Attempt: t.attempt,
+		TaskID: t.id, Step: s.path, Round: s.round, AgentID: rep.AgentID, AgentName: rep.AgentName, Attempt: t.attempt,
 		Result: rep.Result, DurationMs: duration.Milliseconds(),
 	})
 	if s.step.Strategy == core.StepSequential {

@@ -53,7 +53,7 @@ type aggregation struct {
 	fields    []votedField
 	threshold float64            // least share of the winner; 0: none set
 	minVotes  int                // least number of votes cast
-	weights   map[string]float64 // by agent id, * for the others; nil: the vote's confidence
+	weights   map[string]float64 // by agent name or id, * for the others; nil: the vote's confidence
 	results   bool               // expressions name $results
 }
 

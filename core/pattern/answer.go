@@ -14,6 +14,7 @@ import (
 // answer is one agent's result, made ready: compact, in UTF-8, with each key once.
 type answer struct {
 	agentID    string
+	name       string // of the agent
 	raw        []byte
 	confidence float64 // 0 to 1
 }
@@ -29,7 +30,7 @@ func prepare(answers []core.Answer) ([]answer, error) {
 		if err != nil {
 			return nil, core.Errorf(core.CodeAgentError, "the answer of agent %s is not JSON: %v", a.AgentID, err)
 		}
-		ready[i] = answer{agentID: a.AgentID, raw: raw, confidence: confidenceOf(raw)}
+		ready[i] = answer{agentID: a.AgentID, name: a.Name, raw: raw, confidence: confidenceOf(raw)}
 	}
 	return ready, nil
 }

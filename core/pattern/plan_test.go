@@ -24,7 +24,7 @@ func mustParse(tb testing.TB, source string) core.Plan {
 func answersOf(texts ...string) []core.Answer {
 	answers := make([]core.Answer, len(texts))
 	for i, text := range texts {
-		answers[i] = core.Answer{AgentID: "agent_" + string(rune('0'+i)), Result: json.RawMessage(text)}
+		answers[i] = core.Answer{AgentID: "agent_" + string(rune('0'+i)), Name: "name-" + string(rune('0'+i)), Result: json.RawMessage(text)}
 	}
 	return answers
 }
@@ -74,6 +74,8 @@ func TestOutput(t *testing.T) {
 		{"weighted by confidence", "aggregation: {strategy: voting, method: weighted}",
 			[]string{`{"x":"a","confidence":0.2}`, `{"x":"a","confidence":0.2}`, `{"x":"b","confidence":0.6}`}, `{"result":"b","confidence":0.36}`},
 		{"weighted by agent", "aggregation: {strategy: voting, method: weighted, weights: {agent_0: 3, '*': 1}}",
+			[]string{`"a"`, `"b"`, `"b"`}, `{"result":"a","confidence":0.6}`},
+		{"weighted by name", "aggregation: {strategy: voting, method: weighted, weights: {name-0: 3}}",
 			[]string{`"a"`, `"b"`, `"b"`}, `{"result":"a","confidence":0.6}`},
 		{"vote on a field", "aggregation: {strategy: voting, field: 'out.tags[0]'}",
 			[]string{`{"out":{"tags":["x","y"]},"n":1}`, `{"out":{"tags":["x"]},"n":2}`, `{"n":3}`}, `{"result":"x","confidence":0.666666666667}`},

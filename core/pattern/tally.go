@@ -87,6 +87,9 @@ func (g *aggregation) weightOf(a answer) float64 {
 	if w, ok := g.weights[a.agentID]; ok {
 		return w
 	}
+	if w, ok := g.weights[a.name]; ok {
+		return w
+	}
 	if w, ok := g.weights["*"]; ok {
 		return w
 	}
