@@ -68,7 +68,7 @@ func executionTable(s *screen, rows []client.Execution) {
 	for _, e := range rows {
 		cells = append(cells, []cell{
 			{text: e.ExecutionID}, {text: e.Pattern.Name}, {text: e.Version}, status(e.Status),
-			{text: moment(e.StartedAt)}, {text: span(e.Duration.Duration())},
+			{text: moment(e.StartedAt)}, {text: elapsed(e.Status, e.Duration)},
 		})
 	}
 	s.table([]string{"EXECUTION", "PATTERN", "VERSION", "STATUS", "STARTED", "DURATION"}, cells)

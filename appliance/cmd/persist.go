@@ -36,6 +36,9 @@ func (c *cli) outlast(ctx context.Context, wait time.Duration, err error, try fu
 	if wait <= 0 {
 		return err
 	}
+	if isTerminal(c.deps.Stderr) {
+		fmt.Fprintln(c.deps.Stderr) // below a progress bar
+	}
 	fmt.Fprintf(c.deps.Stderr, "the server is away (%s); waiting up to %s for it\n", clean(err.Error()), wait)
 	deadline := time.Now().Add(wait)
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {

@@ -166,7 +166,7 @@ func executionScreen(s *screen, e *client.Execution) {
 	}
 	s.fields("execution", e.ExecutionID, "pattern", pattern, "status", status(e.Status), "error", reason,
 		"started", moment(e.StartedAt), "completed", moment(e.CompletedAt), "cancelled", moment(e.CancelledAt),
-		"duration", span(e.Duration.Duration()), "batch", e.BatchID)
+		"duration", elapsed(e.Status, e.Duration), "batch", e.BatchID)
 	if len(e.Input) > 0 {
 		s.line("input:    %s", compact(e.Input, 200))
 	}
@@ -178,6 +178,15 @@ func executionScreen(s *screen, e *client.Execution) {
 		s.line("")
 		agentResultTable(s, e.Agents)
 	}
+}
+
+// elapsed renders how long an execution ran: nothing before it started, and a bound for one that was over
+// within the unit the API counts in.
+func elapsed(state string, d client.Millis) string {
+	if d == 0 && client.Terminal(state) {
+		return "under 1 ms"
+	}
+	return span(d.Duration())
 }
 
 func agentResultTable(s *screen, results []client.AgentResult) {

@@ -26,6 +26,9 @@ type Options struct {
 	// StreamRetry says how long a Stream tries to come back after its connection was lost. Zero
 	// MaxElapsed means two minutes; a negative one gives up at once.
 	StreamRetry RetryPolicy
+	// StreamIdle is the silence after which a stream's connection is taken for dead and made anew. 0: a
+	// minute, four of the server's heartbeats.
+	StreamIdle time.Duration
 	// MaxResponse bounds an answer's body in bytes. 0: DefaultMaxResponse.
 	MaxResponse int64
 	// Sleep waits for d or the end of ctx, whose error it returns. Nil: a timer. Tests set it.
@@ -75,6 +78,9 @@ func New(baseURL string, opts Options) (*Client, error) {
 	}
 	if opts.StreamRetry.MaxElapsed == 0 {
 		opts.StreamRetry.MaxElapsed = 2 * time.Minute
+	}
+	if opts.StreamIdle <= 0 {
+		opts.StreamIdle = time.Minute
 	}
 	if opts.Sleep == nil {
 		opts.Sleep = sleep

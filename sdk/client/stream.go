@@ -52,9 +52,6 @@ func (e Event) Decode() (EventData, error) {
 	return d, nil
 }
 
-// streamIdle is the silence after which a connection is taken for dead. The server sends a comment every 15 s.
-const streamIdle = time.Minute
-
 // lived is how long a connection must have held to count as good, so that the next loss starts a new count.
 const lived = 10 * time.Second
 
@@ -222,8 +219,8 @@ func (s *Stream) connect() error {
 		}
 		return err
 	}
-	watched := &watchedBody{body: resp.Body, cancel: cancel}
-	watched.timer = time.AfterFunc(streamIdle, cancel)
+	idle := s.c.opts.StreamIdle
+	watched := &watchedBody{body: resp.Body, idle: idle, cancel: cancel, timer: time.AfterFunc(idle, cancel)}
 	s.conn, s.reader, s.since = watched, NewEventReader(watched, 0), s.c.opts.Now()
 	if id := resp.Header.Get("X-Execution-Id"); s.id == "" && id != "" {
 		s.id = id
@@ -309,9 +306,10 @@ func (s *Stream) finish(err error) {
 	s.err = err
 }
 
-// watchedBody ends a connection on which nothing came for streamIdle.
+// watchedBody ends a connection on which nothing came for idle.
 type watchedBody struct {
 	body   io.ReadCloser
+	idle   time.Duration
 	timer  *time.Timer
 	cancel context.CancelFunc
 }
@@ -319,7 +317,7 @@ type watchedBody struct {
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.body.Read(p)
 	if n > 0 {
-		b.timer.Reset(streamIdle)
+		b.timer.Reset(b.idle)
 	}
 	return n, err
 }

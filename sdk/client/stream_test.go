@@ -162,6 +162,23 @@ func TestWatchNothingLeft(t *testing.T) {
 	}
 }
 
+// TestStreamSilence makes a connection anew that is open and dead.
+func TestStreamSilence(t *testing.T) {
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		events(started)(w, r)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}, events(completed))
+	opts, _ := noWait(client.Options{StreamIdle: 50 * time.Millisecond})
+	stream, err := newClient(t, s.URL, opts).WatchExecution(t.Context(), "exec_1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names, err := drain(stream); err != nil || names != "started:1 completed:31" || stream.Resumed() != 1 {
+		t.Errorf("events = %s, err = %v, resumed %d", names, err, stream.Resumed())
+	}
+}
+
 func TestStreamGivesUp(t *testing.T) {
 	s := newServer(t, cut(started), answer(503, unavailable))
 	opts, pauses := noWait(client.Options{StreamRetry: client.RetryPolicy{MaxElapsed: 10 * time.Second}})
