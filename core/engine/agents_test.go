@@ -21,8 +21,8 @@ type agents struct {
 	order    []string
 	slots    map[string]int      // free slots by agent
 	offers   map[string][]string // capabilities by agent; one that is not here can do everything
-	inbox    []handed       // tasks handed out and not yet answered
-	released []string       // "agent task cancel"
+	inbox    []handed            // tasks handed out and not yet answered
+	released []string            // "agent task cancel"
 	adopted  map[string]bool
 	handled  map[string]int // finished work by task id: what agents really did
 	answer   func(agent string, task core.Task) (string, *core.TaskError)

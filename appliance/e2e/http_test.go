@@ -1,0 +1,79 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// answer is an HTTP answer, read whole.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (a answer) String() string { return fmt.Sprintf("%d %.600s", a.status, a.body) }
+
+// failure is the error body.
+type failure struct {
+	Error struct {
+		Code    string
+		Message string
+		Details map[string]any
+	}
+	RequestID string
+}
+
+// do sends one request over the checked transport.
+func (s *server) do(method, path, contentType string, body io.Reader, header ...string) answer {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := s.http.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, text}
+}
+
+func (s *server) post(path, body string, header ...string) answer {
+	s.t.Helper()
+	return s.do(http.MethodPost, path, "application/json", bytes.NewReader([]byte(body)), header...)
+}
+
+func (s *server) read(path string, header ...string) answer {
+	s.t.Helper()
+	return s.do(http.MethodGet, path, "", nil, header...)
+}
+
+// failed decodes an error answer; it must be whole.
+func (s *server) failed(a answer, status int, code string) failure {
+	s.t.Helper()
+	var f failure
+	if err := json.Unmarshal(a.body, &f); err != nil {
+		s.t.Fatalf("no JSON: %v in %s", err, a)
+	}
+	if a.status != status || f.Error.Code != code || f.Error.Message == "" || f.Error.Details == nil || f.RequestID == "" {
+		s.t.Fatalf("answer %s; want %d %s", a, status, code)
+	}
+	if f.RequestID != a.header.Get("X-Request-Id") {
+		s.t.Fatalf("requestId %s in the body, %s in the header", f.RequestID, a.header.Get("X-Request-Id"))
+	}
+	return f
+}
