@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
@@ -94,7 +95,7 @@ func (a *Agent) serve(ctx, work context.Context) error {
 		s, err := a.connect(ctx)
 		if err == nil {
 			err = s.serve(ctx, work)
-			if s.useful.Load() {
+			if s.useful.Load() && !flooded(err) {
 				pause.reset()
 			}
 		}
@@ -107,6 +108,9 @@ func (a *Agent) serve(ctx, work context.Context) error {
 			return err
 		}
 		d := pause.delay()
+		if flooded(err) {
+			d = a.opts.ReconnectMax
+		}
 		a.opts.Logger.Warn("agent connection lost", "agent", a.ID(), "error", err, "retryIn", d)
 		wait(ctx, a.stop, d)
 		if a.stopping(ctx) {
@@ -256,8 +260,9 @@ func (a *Agent) detach() {
 // progress sends a progress frame of a running task.
 func (a *Agent) progress(t *Task, p protocol.TaskProgress) {
 	data, err := json.Marshal(p)
-	if err != nil {
-		return // ids, text and JSON that was encoded before: cannot fail
+	// Ids, text and JSON that was encoded before: encoding cannot fail. What the server cannot take is dropped.
+	if err != nil || !a.fits(len(data)) || !utf8.Valid(data) {
+		return
 	}
 	a.ledger.progress(t, func(b []byte) []byte {
 		b = appendHead(b, protocol.TypeTaskProgress, "", time.Now())

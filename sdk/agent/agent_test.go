@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -197,8 +198,15 @@ func TestAgent_Errors(t *testing.T) {
 			return make(chan int), nil
 		case "brokenRaw":
 			return json.RawMessage(`{"a":`), nil
+		case "notUTF8":
+			return json.RawMessage("\"\xff\""), nil
 		case "large":
 			return make([]byte, 8000), nil
+		case "largeError":
+			task.Progress(strings.Repeat("x", 8000)) // dropped
+			return nil, agent.Retryable(errors.New(strings.Repeat("é", 4000)))
+		case "largeDetails":
+			return nil, &agent.Error{Code: "X", Message: "y", Details: map[string]any{"k": strings.Repeat("x", 8000)}}
 		}
 		var in struct{ Text int }
 		return nil, task.Bind(&in)
@@ -215,7 +223,10 @@ func TestAgent_Errors(t *testing.T) {
 		{"panic", agent.CodePanic, "the handler panicked: boom", false},
 		{"unencodable", agent.CodeBadResult, "the result is not JSON: json: unsupported type: chan int", false},
 		{"brokenRaw", agent.CodeBadResult, "", false},
+		{"notUTF8", agent.CodeBadResult, "the result is not valid UTF-8", false},
 		{"large", agent.CodeResultTooLarge, "", false},
+		{"largeError", agent.CodeAgentError, strings.Repeat("é", 512) + "...", true},
+		{"largeDetails", "X", "y", false},
 		{"bind", agent.CodeAgentError, "", false},
 	} {
 		t.Run(tt.id, func(t *testing.T) {
@@ -229,6 +240,9 @@ func TestAgent_Errors(t *testing.T) {
 			}
 			must(t, c.Ack(tt.id))
 		})
+	}
+	if types := c.Types(); len(types) != 0 {
+		t.Errorf("sent too: %v", types)
 	}
 }
 

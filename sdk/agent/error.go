@@ -115,6 +115,10 @@ var finalCloseCodes = map[int]string{
 	4409: "CONFLICT",         // another connection resumed this session
 }
 
+// flooded tells whether the server ended the connection for too many frames: it wants to be left alone for a
+// while.
+func flooded(err error) bool { return websocket.IsCloseError(err, 4429) }
+
 // closeRefusal returns the error that the end of a connection ends Run with, or nil if a reconnect may help.
 func closeRefusal(err error) *ConnectError {
 	var closed *websocket.CloseError

@@ -353,6 +353,14 @@ func TestAgent_Refused(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 	})
+	t.Run("ForFlooding", func(t *testing.T) {
+		srv := newServer(t, agenttest.Options{})
+		run(t, srv, echo)
+		must(t, accept(t, srv).Close(4429, "too many frames"))
+		if c := accept(t, srv); !c.Registered.Resumed { // after a pause
+			t.Error("not resumed")
+		}
+	})
 	t.Run("NotByARestart", func(t *testing.T) {
 		srv := newServer(t, agenttest.Options{})
 		run(t, srv, echo)

@@ -38,7 +38,8 @@ func (t *Task) BindConfig(v any) error {
 }
 
 // Progress reports progress in words. It never blocks; it is dropped while there is no connection, when much
-// is waiting to be sent, when the agent reports more than 40 times a second, and when the task is over.
+// is waiting to be sent, when the agent reports more than 40 times a second, when it is larger than a frame may
+// be, and when the task is over.
 func (t *Task) Progress(text string) {
 	t.agent.progress(t, protocol.TaskProgress{TaskID: t.TaskID, Text: text})
 }

@@ -6,11 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // frameOverhead is more than what a frame adds to a result.
 const frameOverhead = 1024
+
+// maxErrorText is how many bytes are left of a text of an error that is too large to be sent.
+const maxErrorText = 1024
 
 // begin runs a task on a goroutine of its own, which goes on with the tasks that wait for its slot.
 func (a *Agent) begin(work context.Context, t *Task) {
@@ -55,14 +60,36 @@ func (a *Agent) handle(ctx context.Context, t *Task) answer {
 	if err == nil {
 		ans.result, err = encodeResult(value)
 	}
-	if limit := a.maxFrame.Load(); err == nil && limit > 0 && int64(len(ans.result)+frameOverhead) > limit {
+	if err == nil && !a.fits(len(ans.result)) {
 		err = &Error{Code: CodeResultTooLarge, Message: fmt.Sprintf(
-			"the result has %d bytes, the server takes messages of %d", len(ans.result), limit)}
+			"the result has %d bytes, the server takes messages of %d", len(ans.result), a.maxFrame.Load())}
 	}
 	if err != nil {
-		ans.result, ans.err = nil, asTaskError(err)
+		ans.result, ans.err = nil, a.shortened(asTaskError(err))
 	}
 	return ans
+}
+
+// fits tells whether n bytes of JSON fit into a frame. A larger one would end the connection, be sent again by
+// the next, and so on for ever.
+func (a *Agent) fits(n int) bool {
+	limit := a.maxFrame.Load()
+	return limit <= 0 || int64(n+frameOverhead) <= limit
+}
+
+// shortened cuts a task error to what fits into a frame: the details go first.
+func (a *Agent) shortened(e *Error) *Error {
+	if a.fits(len(taskErrorPayload(&answer{err: e}, 0))) {
+		return e
+	}
+	short := Error{Code: e.Code, Message: e.Message, Retryable: e.Retryable, cause: e.cause}
+	if len(short.Code) > maxErrorText {
+		short.Code = CodeAgentError
+	}
+	if len(short.Message) > maxErrorText {
+		short.Message = strings.ToValidUTF8(short.Message[:maxErrorText], "") + "..."
+	}
+	return &short
 }
 
 // call calls the handler. A panic becomes an error: it would be the same on another attempt.
@@ -78,13 +105,17 @@ func (a *Agent) call(ctx context.Context, t *Task) (value any, err error) {
 
 // encodeResult encodes what a handler returned. Raw JSON is checked and taken as it is.
 func encodeResult(value any) (json.RawMessage, error) {
-	raw, isRaw := value.(json.RawMessage)
-	if isRaw && json.Valid(raw) {
-		return bytes.Clone(raw), nil // the handler may reuse its buffer
+	var data []byte
+	if raw, isRaw := value.(json.RawMessage); isRaw && json.Valid(raw) {
+		data = bytes.Clone(raw) // the handler may reuse its buffer
+	} else {
+		var err error
+		if data, err = json.Marshal(value); err != nil {
+			return nil, &Error{Code: CodeBadResult, Message: "the result is not JSON: " + err.Error(), cause: err}
+		}
 	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		return nil, &Error{Code: CodeBadResult, Message: "the result is not JSON: " + err.Error(), cause: err}
+	if !utf8.Valid(data) { // encoding/json lets it through in raw values; a server cannot take it
+		return nil, &Error{Code: CodeBadResult, Message: "the result is not valid UTF-8"}
 	}
 	return data, nil
 }
