@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// readyLimit is how long a core may take from its start to ready, on a busy machine.
+const readyLimit = 30 * time.Second
+
+// server is the product under test: one process at a time, on one port and one data folder.
+type server struct {
+	binary, config, data, log string
+	port                      int
+	process                   *process
+	readyTimes                []time.Duration
+	kills                     int
+}
+
+// newServer writes the configuration. The times an agent may be away are short, so that the loss of one is
+// part of every run; tasks may be handed out often, so that no execution fails because of the faults.
+func newServer(binary, dir string, random *rand.Rand) (*server, error) {
+	port, err := freePort(random)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{
+		binary: binary, port: port,
+		config: filepath.Join(dir, "wardroom.yaml"), data: filepath.Join(dir, "data"), log: filepath.Join(dir, "core.log"),
+	}
+	text := fmt.Sprintf(`server: {listen: "127.0.0.1:%d"}
+store: {path: %q, minFree: 64MiB}
+engine: {taskRetries: 20}
+agents: {heartbeatInterval: 1s, resumeGrace: 2s}
+`, port, s.data)
+	return s, os.WriteFile(s.config, []byte(text), 0o600)
+}
+
+// freePort returns a port below those the system gives to outgoing connections: while the core is away, a
+// client that dials its port from that same port would otherwise connect to itself and hold it.
+func freePort(random *rand.Rand) (int, error) {
+	for range 100 {
+		port := 20000 + random.IntN(10000)
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			return port, listener.Close()
+		}
+	}
+	return 0, fmt.Errorf("no free port between 20000 and 30000 in 100 tries")
+}
+
+func (s *server) url() string { return fmt.Sprintf("http://127.0.0.1:%d", s.port) }
+
+// start starts the core; ready waits for it.
+func (s *server) start() error {
+	p, err := launch(s.log, s.binary, "serve", "--config", s.config)
+	s.process = p
+	return err
+}
+
+// ready waits until the core is ready. A core that ends, or takes too long, broke a promise.
+func (s *server) ready(ctx context.Context) error {
+	timer := time.NewTimer(readyLimit)
+	defer timer.Stop()
+	select {
+	case took := <-s.process.ready:
+		s.readyTimes = append(s.readyTimes, took)
+		return nil
+	case <-s.process.done:
+		return fmt.Errorf("the core ended (%v) instead of getting ready, see %s", s.process.err, s.log)
+	case <-timer.C:
+		return fmt.Errorf("the core was not ready after %s, see %s", readyLimit, s.log)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// kill ends the core with kill -9.
+func (s *server) kill() error {
+	if s.process.ended() {
+		return fmt.Errorf("the core ended by itself (%v), see %s", s.process.err, s.log)
+	}
+	s.process.kill()
+	s.kills++
+	return nil
+}

@@ -1,0 +1,48 @@
+// Command faultrig proves that kill -9 of the product loses nothing and repeats nothing. Each round puts load
+// on the real binary, kills it (and agents) at random moments, starts it again on the same data, and then
+// compares what clients were told and what agents recorded with what the store says. It owns the faults, the
+// load and the gathering of evidence; package proof judges it. .ci/run and `make soak` call it.
+//
+//	go run ./scripts/faultrig -rounds 20
+//
+// It prints the seed of its random moments; -seed repeats them. Processes are not in step with a seed, so a
+// failure that needs the very same interleaving may take some rounds to come again. On a failure it exits
+// with 1 and keeps its folder: the data, the logs of every process and the records of the agents.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == agentCommand {
+		os.Exit(agentMain(os.Args[2:]))
+	}
+	var o options
+	flag.IntVar(&o.rounds, "rounds", 20, "rounds of load, kill, restart and proof")
+	flag.Uint64Var(&o.seed, "seed", 0, "seed of the random moments; 0: a new one, which is printed")
+	flag.StringVar(&o.binary, "binary", "", "the wardroom binary; empty: built from the module in the working directory")
+	flag.BoolVar(&o.keep, "keep", false, "keep the folder with data, logs and records when all is well too")
+	flag.BoolVar(&o.verbose, "v", false, "say what happens inside each round")
+	flag.Parse()
+	if o.rounds < 1 || flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "faultrig: -rounds must be at least 1, and there are no arguments")
+		os.Exit(2)
+	}
+	if o.seed == 0 {
+		o.seed = uint64(time.Now().UnixNano())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o, os.Stdout); err != nil {
+		stop()
+		fmt.Fprintln(os.Stderr, "faultrig:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	rounds        int
+	seed          uint64
+	binary        string
+	keep, verbose bool
+}
+
+// errBroken says that a promise was broken; the report says which.
+var errBroken = errors.New("a promise of the product is broken, see above")
+
+// rig is one run: a core and its agents over all rounds, on one data folder.
+type rig struct {
+	options
+	out    io.Writer
+	dir    string
+	name   string // of the run, in nonces
+	random *rand.Rand
+	server *server
+	crew   *crew
+	caller *caller
+
+	resends []resend // some of earlier rounds
+	ids     []string // executions of earlier rounds, and how they read
+	bodies  map[string][sha256.Size]byte
+}
+
+// run makes a rig, runs its rounds and reports.
+func run(ctx context.Context, o options, out io.Writer) (err error) {
+	dir, err := os.MkdirTemp("", "faultrig-")
+	if err != nil {
+		return err
+	}
+	r := &rig{
+		options: o, out: out, dir: dir, name: strconv.FormatInt(time.Now().Unix(), 36),
+		random: rand.New(rand.NewPCG(o.seed, 0)), bodies: map[string][sha256.Size]byte{},
+	}
+	fmt.Fprintf(out, "faultrig: %d rounds, seed %d\n", o.rounds, o.seed)
+	defer func() {
+		if err == nil && !o.keep {
+			err = os.RemoveAll(dir)
+			return
+		}
+		fmt.Fprintf(out, "data, logs and records: %s\n", dir)
+	}()
+	if r.binary, err = r.build(ctx); err != nil {
+		return err
+	}
+	defer r.end()
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
+	sum := &summary{began: time.Now()}
+	for number := 1; number <= o.rounds; number++ {
+		result, err := r.round(ctx, number)
+		if err != nil {
+			return err
+		}
+		sum.add(result)
+		result.print(out)
+		if result.broken() {
+			result.explain(out, dir)
+			return errBroken
+		}
+	}
+	if err := r.close(ctx); err != nil {
+		return err
+	}
+	sum.print(out, r.server)
+	return nil
+}
+
+func (r *rig) say(format string, args ...any) {
+	if r.verbose {
+		fmt.Fprintf(r.out, "  "+format+"\n", args...)
+	}
+}
+
+// build returns the binary to test.
+func (r *rig) build(ctx context.Context) (string, error) {
+	if r.binary != "" {
+		return filepath.Abs(r.binary)
+	}
+	binary := filepath.Join(r.dir, "wardroom")
+	r.say("building %s", binary)
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/wardroom/wardroom/appliance/cmd/wardroom")
+	if text, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the product: %w\n%s", err, text)
+	}
+	return binary, nil
+}
+
+// begin starts the core and the agents, and stores the patterns.
+func (r *rig) begin(ctx context.Context) (err error) {
+	if r.server, err = newServer(r.binary, r.dir, r.random); err != nil {
+		return err
+	}
+	r.caller = newCaller(r.server.url())
+	r.crew = newCrew(r.dir, r.server.url())
+	if err := r.server.start(); err != nil {
+		return err
+	}
+	if err := r.server.ready(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, quietLimit)
+	defer cancel()
+	for _, w := range workloads {
+		body := fmt.Appendf(nil, `{"definition":%s}`, quote(w.source))
+		reply, err := r.caller.call(ctx, http.MethodPost, "/api/patterns", "", body)
+		if err != nil {
+			return err
+		}
+		if reply.status != http.StatusCreated {
+			return &unexpectedError{"POST /api/patterns " + w.name, reply}
+		}
+	}
+	return r.crew.start(ctx)
+}
+
+// close ends the run in order: everything still reads as it did, the core ends well on SIGTERM, and what it
+// leaves can be dumped and verified.
+func (r *rig) close(ctx context.Context) error {
+	if problems := r.unchanged(ctx, 400); len(problems) > 0 {
+		return errors.Join(problems...)
+	}
+	if err := r.server.process.stop(readyLimit); err != nil {
+		return fmt.Errorf("the core did not end well on SIGTERM: %w, see %s", err, r.server.log)
+	}
+	dump := filepath.Join(r.dir, "dump")
+	for _, args := range [][]string{
+		{"store", "dump", dump, "--data-dir", r.server.data},
+		{"store", "verify", dump},
+	} {
+		if text, err := exec.CommandContext(ctx, r.binary, args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("wardroom %v: %w\n%s", args, err, text)
+		}
+	}
+	return nil
+}
+
+// end kills what still runs.
+func (r *rig) end() {
+	if r.crew != nil {
+		r.crew.kill()
+	}
+	if r.server != nil && r.server.process != nil {
+		r.server.process.kill()
+	}
+}
+
+// unchanged reads some executions of earlier rounds, which must read as they did.
+func (r *rig) unchanged(ctx context.Context, n int) []error {
+	col := &collector{caller: r.caller}
+	each(sample(r.random, r.ids, n), func(id string) {
+		reply, err := r.caller.call(ctx, http.MethodGet, "/api/executions/"+id, "", nil)
+		if err != nil {
+			col.problem(err)
+			return
+		}
+		if sha256.Sum256(reply.body) != r.bodies[id] {
+			col.problem(fmt.Errorf("backwards: %s, over in an earlier round, now reads as %d %.300s", id, reply.status, reply.body))
+		}
+	})
+	return col.problems
+}
+
+// sample draws up to n items.
+func sample[T any](random *rand.Rand, items []T, n int) []T {
+	if len(items) <= n {
+		return items
+	}
+	drawn := make([]T, n)
+	for i, at := range random.Perm(len(items))[:n] {
+		drawn[i] = items[at]
+	}
+	return drawn
+}
