@@ -56,7 +56,7 @@ type stream struct {
 
 	after  uint64       // sequence of the last event handed out, or what the caller began with
 	page   []core.Event // stored events, not yet handed out
-	read   bool         // the first read of the store was made
+	handed bool         // an event was handed out; until then after is only what the caller claims
 	live   bool         // nothing stored is left that the subscription does not have
 	ended  bool         // the last event was handed out
 	mu     sync.Mutex   // guards sub and closed
@@ -101,7 +101,7 @@ func (s *stream) Next(ctx context.Context) (core.Event, error) {
 
 // hand notes that e goes to the caller.
 func (s *stream) hand(e core.Event) core.Event {
-	s.after = e.Seq
+	s.after, s.handed = e.Seq, true
 	s.ended = s.isLast(e)
 	return e
 }
@@ -113,8 +113,8 @@ func (s *stream) readPage(ctx context.Context) error {
 	// What was buffered until now and is not stored speaks of a time that the page will have passed.
 	sub.dropLiveOnly()
 	after := s.after
-	if !s.read && after > 0 {
-		after-- // the first read takes in the event the caller saw last: it may have been the last one
+	if !s.handed && after > 0 {
+		after-- // takes in the event that the caller says it saw: it may have been the last one
 	}
 	page, err := s.reader.Events(ctx, s.subject, after, pageSize)
 	if err != nil {
@@ -125,12 +125,12 @@ func (s *stream) readPage(ctx context.Context) error {
 		s.ended = s.isLast(page[0])
 		page = page[1:]
 	}
-	if len(page) == 0 && !s.read && s.after > 0 && !s.ended {
+	if len(page) == 0 && !s.handed && s.after > 0 && !s.ended {
 		if s.ended, err = s.wasLast(ctx); err != nil {
 			return err
 		}
 	}
-	s.page, s.read, s.live = page, true, live
+	s.page, s.live = page, live
 	return nil
 }
 
@@ -144,6 +144,9 @@ func (s *stream) wasLast(ctx context.Context) (bool, error) {
 			return false, err
 		}
 		for _, e := range page {
+			if e.Seq > s.after { // committed since the page was found empty
+				return false, nil
+			}
 			if s.isLast(e) {
 				return true, nil
 			}

@@ -123,6 +123,22 @@ func TestStreamAfterFuture(t *testing.T) {
 	}
 }
 
+// The same when the reader is dropped before the end that lies at its made-up sequence comes by.
+func TestStreamAfterFutureSlow(t *testing.T) {
+	bus, store := events.New(events.Options{MaxEvents: 1}), &memory{}
+	s := mustStream(t, events.NewStreams(bus, store), "one", 3, isDone)
+	cancelled, cancel := context.WithCancel(ctx)
+	store.onRead = cancel // the store is read, then Next waits for what comes live
+	if _, err := s.Next(cancelled); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	for _, e := range []core.Event{event("one", 1), event("one", 2), last("one", 3)} {
+		store.append(e)
+		bus.Publish([]core.Event{e})
+	}
+	wantEOF(t, s)
+}
+
 func TestStreamPages(t *testing.T) {
 	bus, store := events.New(events.Options{}), &memory{}
 	const total = 256*3 + 5
