@@ -239,8 +239,12 @@ func TestDisconnectWhileStoreIsFull(t *testing.T) {
 func TestRegisterTimeout(t *testing.T) {
 	r := newRig(t, agents.Config{})
 	p := r.dial()
+	coretest.WaitFor(t, "the session", func() bool { return r.svc.Stats().Sessions == 1 })
 	advance(r.clock, 10*time.Second)
-	advance(r.clock, 2*time.Second)
+	if r.svc.Stats().Sessions != 1 {
+		t.Fatal("closed too early")
+	}
+	advance(r.clock, time.Second)
 	p.expectClose(4408)
 }
 

@@ -120,12 +120,6 @@ func (o *outbox) fail() {
 	o.closing = true
 }
 
-func (o *outbox) isClosing() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.closing
-}
-
 // append frames a message and sees to it that it is flushed. o.mu is held.
 func (o *outbox) append(opcode int, payload []byte) {
 	if o.buf == nil {

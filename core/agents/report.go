@@ -23,8 +23,8 @@ func (s *session) reported(a *agent, f *frame, now time.Time) {
 		}
 		return
 	}
-	report := core.TaskReport{AgentID: a.id, AgentName: a.name, Attempt: r.attempt, Err: failure, Duration: milliseconds(r.duration)}
-	h, first := a.answered(&r, failure == nil, now)
+	h, first, name := a.answered(&r, failure == nil, now)
+	report := core.TaskReport{AgentID: a.id, AgentName: name, Attempt: r.attempt, Err: failure, Duration: milliseconds(r.duration)}
 	if h != nil {
 		report.TaskID, report.ExecutionID = h.task.ID, h.task.ExecutionID
 	} else {
@@ -91,17 +91,17 @@ func (r *report) check() error {
 	return nil
 }
 
-// answered notes a report on a task this agent holds and counts it once. It returns nil when the agent does
-// not hold the task, or another attempt of it.
-func (a *agent) answered(r *report, success bool, now time.Time) (h *held, first bool) {
+// answered notes a report on a task this agent holds and counts it once. h is nil when the agent does not
+// hold the task, or another attempt of it. name is the agent's name now: a resume may change it.
+func (a *agent) answered(r *report, success bool, now time.Time) (h *held, first bool, name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	h = a.tasks[string(r.taskID)]
 	if h == nil || (r.attempt != 0 && r.attempt != h.task.Attempt) {
-		return nil, false
+		return nil, false, a.name
 	}
 	if h.reported {
-		return h, false
+		return h, false, a.name
 	}
 	h.reported = true
 	a.stats.TasksCompleted++
@@ -112,7 +112,7 @@ func (a *agent) answered(r *report, success bool, now time.Time) (h *held, first
 	}
 	a.stats.TotalLatency += max(0, now.Sub(h.at))
 	a.changed = true
-	return h, true
+	return h, true, a.name
 }
 
 // receipt acknowledges one report.

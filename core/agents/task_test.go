@@ -42,7 +42,7 @@ func TestTaskRoundTrip(t *testing.T) {
 	coretest.WaitFor(t, "the report", func() bool { return len(r.sink.all()) == 1 })
 	p.quiet() // no acknowledgement before it is settled
 	report := r.sink.all()[0]
-	if report.AgentID != reg.AgentID || report.TaskID != "task_1" || report.ExecutionID != "exec_task_1" || report.Attempt != 1 ||
+	if report.AgentID != reg.AgentID || report.AgentName != "one" || report.TaskID != "task_1" || report.ExecutionID != "exec_task_1" || report.Attempt != 1 ||
 		string(report.Result) != `{"label":"a","confidence":0.5}` || report.Err != nil || report.Duration != 12*time.Millisecond {
 		t.Fatalf("report: %+v", report)
 	}
