@@ -101,6 +101,9 @@ func open(ctx context.Context, opts Options, steps []migration) (*Store, error) 
 
 // openBadger opens the database and turns the common failures into something an operator can act on.
 func openBadger(path string, logger hclog.Logger) (*badger.DB, error) {
+	if err := removeLeftovers(path, logger); err != nil {
+		return nil, err
+	}
 	db, err := badger.Open(badgerOptions(path, logger))
 	switch {
 	case err == nil:
