@@ -87,6 +87,7 @@ func New(opts Options) (*App, error) {
 	a.ids = core.NewIDs(a.clock)
 	a.metrics = metrics.New(a.registry, metrics.Build{Version: opts.Version})
 	metrics.RegisterProcess(a.registry)
+	a.metrics.Config.Reloaded(true, a.clock.Now()) // the first load counts as one
 	a.work, a.cancel = context.WithCancel(context.Background())
 	return a, nil
 }
