@@ -34,7 +34,7 @@ func (s *Server) agentRoutes() []Route {
 			Action: "agents.disconnect", Scope: "agents:manage",
 			Body:      &Body{JSON: new(cancelRequest), Optional: true},
 			Responses: []Response{{Status: 200, Body: agentDisconnected{}, Doc: "It is disconnected."}},
-			Fails:     []int{404, 413, 415}, Handle: s.disconnectAgent,
+			Fails:     []int{404}, Handle: s.disconnectAgent,
 		},
 	}
 	if s.opts.AgentSocket == nil {

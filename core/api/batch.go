@@ -15,7 +15,7 @@ func (s *Server) batchRoutes() []Route {
 			Summary: "Run one pattern over many inputs.", Tag: tag, Resource: resource,
 			Action: "executions.create", Scope: "executions:create", Body: &Body{JSON: new(batchRequest)},
 			Responses: []Response{{Status: 202, Body: batchBody{}, Location: true, Doc: "Stored with all its inputs."}},
-			Fails:     []int{404, 409, 413, 415}, Creates: true, Recover: s.recoverBatch, Handle: s.executeBatch,
+			Fails:     []int{404, 409}, Creates: true, Recover: s.recoverBatch, Handle: s.executeBatch,
 		},
 		{
 			Method: http.MethodGet, Path: "/api/batch/{batchId}", OperationID: "getBatch",
@@ -30,7 +30,7 @@ func (s *Server) batchRoutes() []Route {
 			Tag:     tag, Resource: resource, Action: "executions.cancel", Scope: "executions:create",
 			Body:      &Body{JSON: new(emptyRequest), Optional: true},
 			Responses: []Response{{Status: 200, Body: batchBody{}, Doc: "It is cancelled."}},
-			Fails:     []int{404, 409, 415}, Handle: s.cancelBatch,
+			Fails:     []int{404, 409}, Handle: s.cancelBatch,
 		},
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
@@ -57,6 +59,10 @@ func (c *call) readAll(limit int64) ([]byte, error) {
 	if length == 0 {
 		return nil, nil
 	}
+	// A client that sends a byte a minute must not hold a request for ever. The deadline goes by real time,
+	// as the network does.
+	control := http.NewResponseController(c.w)
+	_ = control.SetReadDeadline(time.Now().Add(c.config.BodyTimeout))
 	var data []byte
 	var err error
 	// A stated length is believed up to a megabyte: beyond, memory is taken as bytes arrive.
@@ -66,10 +72,21 @@ func (c *call) readAll(limit int64) ([]byte, error) {
 	} else {
 		data, err = io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
 	}
+	if err == nil {
+		// Taken back, since the server reads on to notice a client that leaves. After a failure it stays: it
+		// is what ends the server's own try to read the rest.
+		_ = control.SetReadDeadline(time.Time{})
+	}
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
 		return nil, tooLarge("body", limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.w.Header()["Connection"] = []string{"close"}
+		return nil, &core.Error{
+			Code: core.CodeTimeout, Message: "the request body did not arrive in time",
+			Details: map[string]any{"timeoutMs": c.config.BodyTimeout.Milliseconds()},
+		}
 	case err != nil:
 		return nil, core.Invalid("body", "broke off before its end").WithCause(err)
 	}
@@ -79,6 +96,9 @@ func (c *call) readAll(limit int64) ([]byte, error) {
 // checkType accepts what the route takes, in UTF-8.
 func (c *call) checkType(spec *Body) error {
 	given, one := single(c.r.Header, "Content-Type")
+	if coding := c.r.Header["Content-Encoding"]; coding != nil {
+		return unsupported("Content-Encoding", "must be absent, not "+clip(strings.Join(coding, ", ")))
+	}
 	if given == "application/json" { // nearly every request
 		return nil
 	}
@@ -87,11 +107,7 @@ func (c *call) checkType(spec *Body) error {
 		accepted += " or application/x-yaml"
 	}
 	refuse := func(format string, args ...any) error {
-		reason := fmt.Sprintf(format, args...)
-		return withStatus(http.StatusUnsupportedMediaType, &core.Error{
-			Code: core.CodeValidation, Message: "Content-Type: " + reason,
-			Details: map[string]any{"field": "Content-Type", "reason": reason},
-		})
+		return unsupported("Content-Type", fmt.Sprintf(format, args...))
 	}
 	if given == "" || !one {
 		return refuse("must be given once, as %s", accepted)
@@ -107,6 +123,13 @@ func (c *call) checkType(spec *Body) error {
 		return nil
 	}
 	return refuse("must be %s, not %s", accepted, clip(media))
+}
+
+func unsupported(header, reason string) error {
+	return withStatus(http.StatusUnsupportedMediaType, &core.Error{
+		Code: core.CodeValidation, Message: header + ": " + reason,
+		Details: map[string]any{"field": header, "reason": reason},
+	})
 }
 
 func isYAML(media string) bool {

@@ -5,6 +5,7 @@ import "time"
 // Config is the part of the API that an operator sets. All of it may change while the server runs.
 type Config struct {
 	MaxBody        int64         // bytes of a request body; default 10 MiB
+	BodyTimeout    time.Duration // for a request body to arrive; default 60 s
 	MaxDefinition  int64         // bytes of a pattern definition; default 1 MiB
 	MaxBatchInputs int           // items of a batch; default 1000
 	MaxStreams     int           // event streams open at once; default 20000
@@ -19,6 +20,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		MaxBody:        10 << 20,
+		BodyTimeout:    time.Minute,
 		MaxDefinition:  1 << 20,
 		MaxBatchInputs: 1000,
 		MaxStreams:     20000,
@@ -32,6 +34,7 @@ func DefaultConfig() Config {
 func (c Config) withDefaults() Config {
 	d := DefaultConfig()
 	fill(&c.MaxBody, d.MaxBody)
+	fill(&c.BodyTimeout, d.BodyTimeout)
 	fill(&c.MaxDefinition, d.MaxDefinition)
 	fill(&c.MaxBatchInputs, d.MaxBatchInputs)
 	fill(&c.MaxStreams, d.MaxStreams)

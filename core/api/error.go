@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -97,7 +98,7 @@ func (c *call) fail(err error) {
 		c.s.log.Error("answer broke off", "request", c.id, "operation", c.route.OperationID, "error", err)
 		panic(http.ErrAbortHandler)
 	}
-	if c.r.Context().Err() != nil {
+	if c.r.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		c.s.log.Debug("client left", "request", c.id, "operation", c.route.OperationID)
 		c.w.WriteHeader(statusClientLeft)
 		return

@@ -32,7 +32,7 @@ func (s *Server) executionRoutes() []Route {
 				{Status: 200, Body: outcome{}, Doc: "The execution is over."},
 				{Status: 202, Body: executionAccepted{}, Location: true, Doc: "The execution is stored and goes on."},
 			},
-			Fails: []int{404, 408, 409, 413, 415}, Creates: true, Recover: s.recoverExecute, Handle: s.execute,
+			Fails: []int{404, 409}, Creates: true, Recover: s.recoverExecute, Handle: s.execute,
 		}),
 		reads(Route{
 			Path: "/api/executions", OperationID: "listExecutions", Summary: "List executions, newest first.",
@@ -54,14 +54,14 @@ func (s *Server) executionRoutes() []Route {
 			Action: "executions.cancel", Summary: "Cancel a pending or running execution.",
 			Body:      &Body{JSON: new(cancelRequest), Optional: true},
 			Responses: []Response{{Status: 200, Body: executionCancelled{}, Doc: "It is cancelled."}},
-			Fails:     []int{404, 409, 413, 415}, Handle: s.cancelExecution,
+			Fails:     []int{404, 409}, Handle: s.cancelExecution,
 		}),
 		writes(Route{
 			Path: "/api/executions/{executionId}/retry", OperationID: "retryExecution",
 			Action: "executions.create", Summary: "Run a finished execution again with the same input.",
 			Body:      &Body{JSON: new(emptyRequest), Optional: true},
 			Responses: []Response{{Status: 202, Body: executionRetried{}, Location: true, Doc: "Stored."}},
-			Fails:     []int{404, 409, 415}, Creates: true, Recover: s.recoverRetry, Handle: s.retryExecution,
+			Fails:     []int{404, 409}, Creates: true, Recover: s.recoverRetry, Handle: s.retryExecution,
 		}),
 		writes(Route{
 			Path: "/api/executions/{executionId}/rerun", OperationID: "rerunExecution",
@@ -71,7 +71,7 @@ func (s *Server) executionRoutes() []Route {
 			Responses: []Response{
 				{Status: 202, Body: executionRetried{}, Location: true, Doc: "Stored."},
 			},
-			Fails: []int{404, 409, 413, 415}, Creates: true, Recover: s.recoverRetry, Handle: s.rerunExecution,
+			Fails: []int{404, 409}, Creates: true, Recover: s.recoverRetry, Handle: s.rerunExecution,
 		}),
 		reads(Route{
 			Path: "/api/executions/{executionId}/events", OperationID: "listExecutionEvents",

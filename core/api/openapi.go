@@ -164,7 +164,12 @@ func responses(r *Route, schemas *schemaSet) object {
 		}
 		all[strconv.Itoa(resp.Status)] = out
 	}
-	for _, status := range slices.Concat(everyFails, r.Fails) {
+	fails := slices.Concat(everyFails, r.Fails)
+	if r.Body != nil { // it may arrive too slowly, be too large, or be something else
+		fails = append(fails, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
+			http.StatusUnsupportedMediaType)
+	}
+	for _, status := range fails {
 		if _, taken := all[strconv.Itoa(status)]; !taken {
 			all[strconv.Itoa(status)] = object{
 				"description": http.StatusText(status), "headers": headers,

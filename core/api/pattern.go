@@ -45,7 +45,7 @@ func (s *Server) patternRoutes() []Route {
 			Summary: "Store a new pattern, or a new version of one.", Tag: base.Tag, Resource: base.Resource,
 			Action: "patterns.create", Scope: "patterns:write", Body: body(),
 			Responses: []Response{{Status: 201, Body: patternCreated{}, Location: true, Doc: "Stored."}},
-			Fails:     []int{409, 413, 415}, Creates: true, Recover: s.recoverPattern, Handle: s.createPattern,
+			Fails:     []int{409}, Creates: true, Recover: s.recoverPattern, Handle: s.createPattern,
 		},
 		{
 			Method: http.MethodPost, Path: "/api/patterns/validate", OperationID: "validatePattern",
@@ -53,7 +53,7 @@ func (s *Server) patternRoutes() []Route {
 			Action: "patterns.read", Scope: "patterns:read",
 			Body:      &Body{JSON: new(validateRequest), YAML: true, Limit: "definition"},
 			Responses: []Response{{Status: 200, Body: validation{}, Doc: "Every problem of the definition."}},
-			Fails:     []int{413, 415}, Handle: s.validatePattern,
+			Fails:     []int{413}, Handle: s.validatePattern,
 		},
 		{
 			Method: http.MethodPut, Path: "/api/patterns/{name}", OperationID: "updatePattern",
@@ -63,7 +63,7 @@ func (s *Server) patternRoutes() []Route {
 				{Status: 200, Body: patternReplaced{}, Doc: "The version was there and is replaced."},
 				{Status: 201, Body: patternAdded{}, Location: true, Doc: "The version is new."},
 			},
-			Fails: []int{404, 409, 413, 415}, Handle: s.updatePattern,
+			Fails: []int{404, 409}, Handle: s.updatePattern,
 		},
 		{
 			Method: http.MethodDelete, Path: "/api/patterns/{name}", OperationID: "deletePattern",

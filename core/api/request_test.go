@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/api"
@@ -184,6 +187,45 @@ func TestBodyLimit(t *testing.T) {
 	// The limit is live.
 	r.server.ApplyConfig(api.Config{MaxBody: 10})
 	r.do("POST", "/api/patterns/a/execute", `{"input":{"a":1}}`).wants(t, 413, core.CodeValidation)
+}
+
+func TestContentEncoding(t *testing.T) {
+	r := newRig(t)
+	p := r.do("POST", "/api/patterns/a/execute", "{}", "Content-Encoding: gzip")
+	p.wants(t, 415, core.CodeValidation)
+	if p.at("error", "details", "field") != "Content-Encoding" {
+		t.Errorf("details %v", p.at("error", "details"))
+	}
+}
+
+// A body that does not arrive is given up, and so is its connection.
+func TestSlowBody(t *testing.T) {
+	r := newRig(t, func(o *api.Options) { o.Config.BodyTimeout = 30 * time.Millisecond })
+	conn, err := net.Dial("tcp", strings.TrimPrefix(r.http.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "POST /api/patterns/a/execute HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{")
+	answer, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"HTTP/1.1 408 ", `"code":"TIMEOUT"`, `"timeoutMs":30`} {
+		if !strings.Contains(string(answer), want) {
+			t.Errorf("%q is not in\n%s", want, answer)
+		}
+	}
+	// A body that is there in time leaves no deadline behind for the work after it.
+	r.executions.wait = func(ctx context.Context, id string) (*core.Execution, error) {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+			return someExecution(id, core.ExecutionCompleted), nil
+		}
+	}
+	r.do("POST", "/api/patterns/a/execute", "{}").wants(t, 200, "")
 }
 
 func TestUnexpectedBody(t *testing.T) {

@@ -25,7 +25,7 @@ func (s *Server) streamRoutes() []Route {
 			Action: "executions.create", Scope: "executions:create",
 			Query: []Param{versionParam("Default: the latest."), last},
 			Body:  &Body{JSON: new(executeRequest), Optional: true}, Responses: []Response{events},
-			Fails: []int{404, 409, 413, 415}, Creates: true, Resumes: true, Stream: s.streamPattern,
+			Fails: []int{404, 409}, Creates: true, Resumes: true, Stream: s.streamPattern,
 		},
 		{
 			Method: http.MethodGet, Path: "/api/executions/{executionId}/stream", OperationID: "streamExecution",

@@ -16,8 +16,9 @@ var (
 	errDrained   = errors.New("server is draining")
 )
 
-// wheelSlots spreads the heartbeats of all streams over the heartbeat interval: each tick of the one timer
-// wakes the streams of one slot, so that twenty thousand readers are not written to in the same instant.
+// wheelSlots divides the heartbeat interval: each tick of the one timer wakes the streams of one slot,
+// which are those that opened at about the same time. So the first heartbeat comes after an interval like
+// the others, and twenty thousand readers are not written to in the same instant.
 const wheelSlots = 16
 
 // streamSet knows the open streams. One timer wakes them for heartbeats; it runs only while there are any.
@@ -29,7 +30,6 @@ type streamSet struct {
 	mu    sync.Mutex // guards all below
 	slots [wheelSlots]map[*reader]struct{}
 	count int
-	next  int        // slot the next stream joins
 	tick  int        // slot the next tick wakes
 	timer core.Timer // nil while no stream is open
 }
@@ -66,8 +66,9 @@ func (set *streamSet) enter(config *Config) (*reader, error) {
 			Details: map[string]any{"limit": config.MaxStreams, "windowSeconds": 0, "retryAfter": 5},
 		}
 	}
-	r := &reader{set: set, slot: set.next, until: set.s.opts.Clock.Now().Add(config.StreamMaxAge)}
-	set.next = (set.next + 1) % wheelSlots
+	// The slot woken last is the one whose turn comes a whole interval from now.
+	slot := (set.tick + wheelSlots - 1) % wheelSlots
+	r := &reader{set: set, slot: slot, until: set.s.opts.Clock.Now().Add(config.StreamMaxAge)}
 	set.slots[r.slot][r] = struct{}{}
 	set.count++
 	set.done.Add(1)
