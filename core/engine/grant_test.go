@@ -100,3 +100,40 @@ func TestGrantOfAnEarlierStep(t *testing.T) {
 	}
 	r.wait(exec.ID)
 }
+
+// A run that avoids an agent which failed its task takes it after all when the last other one leaves.
+func TestAvoidedAgentIsTheLastOne(t *testing.T) {
+	r := newRig(t).open()
+	r.pattern("p", core.Step{})
+	r.agents.add("a", 1)
+	exec := r.start("p")
+	first := r.agents.await(t, 1)[0]
+	r.agents.add("b", 0) // busy: the run waits for it
+	r.agents.report("a", first.task, "", &core.TaskError{Message: "broken", Retryable: true})
+	coretest.WaitFor(t, "the run to stand in line", func() bool { return r.Stats().Waiting == 1 })
+	r.agents.lose("b")
+	again := r.agents.await(t, 1)[0]
+	if again.agent != "a" || again.task.Attempt != 2 {
+		t.Fatalf("the task is at %s, attempt %d", again.agent, again.task.Attempt)
+	}
+	r.agents.report("a", again.task, `1`, nil)
+	if got := r.wait(exec.ID); got.Status != core.ExecutionCompleted {
+		t.Errorf("got %s", got.Status)
+	}
+}
+
+// A step with enough answers does not wait for an agent that left before it had room.
+func TestOptionalTaskWithoutAgents(t *testing.T) {
+	r := newRig(t).open()
+	r.pattern("p", core.Step{Min: 1, Max: 2, WaitForAll: true})
+	r.agents.add("a", 1)
+	r.agents.add("b", 0) // busy
+	exec := r.start("p")
+	first := r.agents.await(t, 1)[0]
+	r.agents.report("a", first.task, `1`, nil)
+	coretest.WaitFor(t, "the answer to be durable", func() bool { return r.agents.settledCount() == 1 })
+	r.agents.lose("b")
+	if got := r.wait(exec.ID); got.Status != core.ExecutionCompleted || len(got.Agents) != 1 {
+		t.Errorf("got %s with %d answers", got.Status, len(got.Agents))
+	}
+}

@@ -28,6 +28,7 @@ type run struct {
 	slot       bool                // counts against the limits
 	queued     bool                // stands in line at the scheduler
 	asked      request             // what it stands in line for
+	nobody     map[string]bool     // the exclusions with which nobody fitted at the last look, or nil
 	level      int                 // of priority
 	timer      core.Timer
 	timerAt    time.Time
@@ -250,10 +251,11 @@ func (r *run) line() {
 		maps.Equal(asked.exclude, r.asked.exclude) {
 		return // it stands there for the same, or its grant is in the inbox
 	}
+	told := r.nobody != nil && maps.Equal(need.Exclude, r.nobody)
 	asked.ticket++
 	r.queued, r.asked = true, asked
 	r.eng.waiters.add(&waiter{
-		run: r, ticket: asked.ticket, need: need, count: count, needsSlot: asked.slot,
+		run: r, ticket: asked.ticket, need: need, count: count, needsSlot: asked.slot, told: told,
 		own: r.plan.Definition().MaxActive, since: r.exec.CreatedAt, level: r.level,
 	})
 }

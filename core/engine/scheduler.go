@@ -32,6 +32,7 @@ type waiter struct {
 	since     time.Time
 	level     int
 	key       string
+	told      bool // its run knows that nobody fits, busy or not
 	gone      bool // removed; skipped when it comes to the head
 }
 
@@ -155,7 +156,9 @@ func (s *scheduler) pass() {
 			if w.needsSlot {
 				s.eng.limits.give(w.run.exec.Pattern.Name)
 			}
-			blocked[b] = true
+			if !s.tell(w) {
+				blocked[b] = true
+			}
 			continue
 		}
 		r, slot, ticket := w.run, w.needsSlot, w.ticket
@@ -164,6 +167,25 @@ func (s *scheduler) pass() {
 			s.eng.giveBack(r, agents, slot)
 		}
 	}
+}
+
+// tell sends a run back to think when the last agent that fits its narrowed need has left: it may go on
+// without, or take an agent that it avoided. It returns false when the waiter stays. The caller holds mu.
+func (s *scheduler) tell(w *waiter) bool {
+	if len(w.need.Exclude) == 0 {
+		return false
+	}
+	if s.eng.agents.CountCapable(w.need) > 0 {
+		w.told = false
+		return false
+	}
+	if w.told {
+		return false
+	}
+	r, ticket := w.run, w.ticket
+	s.drop(r)
+	r.inbox.put(message{kind: msgAgents, ticket: ticket})
+	return true
 }
 
 // best returns the waiter with the highest priority, age counted in. The caller holds mu.

@@ -71,7 +71,8 @@ func (r *run) advance(c *change) {
 			}
 			r.fail(c, code, message, details)
 		case stepRunning:
-			if r.place(c) == 0 {
+			// That nobody fits may have come up since the state was judged.
+			if r.place(c) == 0 && (r.nobody == nil || r.state() == stepRunning) {
 				return
 			}
 		}

@@ -34,6 +34,7 @@ func (e *Engine) AgentLost(agentID string, taskIDs []string) {
 			r.inbox.put(message{kind: msgLost, agent: agentID, task: id})
 		}
 	}
+	e.waiters.kick() // those who waited for this agent may have nobody left to wait for
 }
 
 // CapacityChanged implements core.TaskSink.
@@ -302,6 +303,10 @@ func (r *run) place(c *change) int {
 		r.slot = true
 	}
 	agents := r.eng.agents.Reserve(need, len(list))
+	r.nobody = nil
+	if len(agents) == 0 && len(need.Exclude) > 0 && r.eng.agents.CountCapable(need) == 0 {
+		r.nobody = need.Exclude
+	}
 	r.assign(c, list, agents)
 	if len(agents) == 0 && r.exec.Status == core.ExecutionPending {
 		r.slot = false
