@@ -163,7 +163,7 @@ func (a *App) listen(ctx context.Context) error {
 		return core.Errorf(core.CodeConflict, "cannot listen on %s: is another process there?", c.Listen).WithCause(err)
 	}
 	a.server = &http.Server{
-		Handler: a.api.Handler(), ReadHeaderTimeout: c.ReadHeaderTimeout,
+		Handler: closeAfterChunks(a.api.Handler()), ReadHeaderTimeout: c.ReadHeaderTimeout,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: a.log.Named("http").StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
