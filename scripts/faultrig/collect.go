@@ -181,11 +181,9 @@ func sendAgain(ctx context.Context, c *caller, t *told, requests []resend) error
 	each(requests, func(q resend) {
 		r, err := c.call(ctx, http.MethodPost, q.path, q.key, q.body)
 		if err == nil {
-			var id string
-			if id, err = q.id(r); err == nil {
-				p := q.promise
-				p.ID = id
-				t.promise(p, nil)
+			var s started
+			if s, err = readStarted(r, q.want); err == nil {
+				t.promise(s.fill(q.promise, q.want), nil)
 			}
 		}
 		if err != nil {

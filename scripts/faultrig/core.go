@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 )
 
@@ -19,7 +21,7 @@ type server struct {
 	port                      int
 	process                   *process
 	readyTimes                []time.Duration
-	kills                     int
+	kills, drains             int
 }
 
 // newServer writes the configuration. The times an agent may be away are short, so that the loss of one is
@@ -33,7 +35,7 @@ func newServer(binary, dir string, random *rand.Rand) (*server, error) {
 		binary: binary, port: port,
 		config: filepath.Join(dir, "wardroom.yaml"), data: filepath.Join(dir, "data"), log: filepath.Join(dir, "core.log"),
 	}
-	text := fmt.Sprintf(`server: {listen: "127.0.0.1:%d"}
+	text := fmt.Sprintf(`server: {listen: "127.0.0.1:%d", shutdownTimeout: 2s}
 store: {path: %q, minFree: 64MiB}
 engine: {taskRetries: 20}
 agents: {heartbeatInterval: 1s, resumeGrace: 2s}
@@ -72,9 +74,9 @@ func (s *server) ready(ctx context.Context) error {
 		s.readyTimes = append(s.readyTimes, took)
 		return nil
 	case <-s.process.done:
-		return fmt.Errorf("the core ended (%v) instead of getting ready, see %s", s.process.err, s.log)
+		return fmt.Errorf("the core ended (%v) instead of getting ready\n%s", s.process.err, s.tail())
 	case <-timer.C:
-		return fmt.Errorf("the core was not ready after %s, see %s", readyLimit, s.log)
+		return fmt.Errorf("the core was not ready after %s\n%s", readyLimit, s.tail())
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -83,9 +85,47 @@ func (s *server) ready(ctx context.Context) error {
 // kill ends the core with kill -9.
 func (s *server) kill() error {
 	if s.process.ended() {
-		return fmt.Errorf("the core ended by itself (%v), see %s", s.process.err, s.log)
+		return fmt.Errorf("the core ended by itself (%v)\n%s", s.process.err, s.tail())
 	}
 	s.process.kill()
 	s.kills++
 	return nil
+}
+
+// drain tells the core to end, and kills it when it takes longer than patience. A core that ends in time must
+// end well.
+func (s *server) drain(ctx context.Context, patience time.Duration) error {
+	if s.process.ended() {
+		return s.kill() // says how
+	}
+	_ = s.process.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-s.process.done:
+		s.drains++
+		if s.process.err != nil {
+			return fmt.Errorf("the core did not end well on SIGTERM: %w\n%s", s.process.err, s.tail())
+		}
+		return nil
+	case <-timer.C:
+		s.process.kill()
+		s.kills++
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// tailLines is how much of the core's log an error shows.
+const tailLines = 15
+
+// tail returns the end of the core's log.
+func (s *server) tail() string {
+	text, err := os.ReadFile(s.log)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	return strings.Join(lines[max(len(lines)-tailLines, 0):], "\n")
 }

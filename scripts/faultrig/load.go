@@ -125,8 +125,8 @@ func (s started) id() string {
 	return s.BatchID
 }
 
-// readID returns the id that an answer with the status names.
-func readID(r reply, want int) (started, error) {
+// readStarted reads an answer that must have the status and name an id.
+func readStarted(r reply, want int) (started, error) {
 	var s started
 	if r.status != want {
 		return s, &unexpectedError{"a start", r}
@@ -149,22 +149,26 @@ func (c *client) start(ctx context.Context, path, key string, body []byte, want 
 	if err != nil {
 		return s, false, err
 	}
-	if s, err = readID(r, want); err != nil {
+	if s, err = readStarted(r, want); err != nil {
 		return s, false, err
 	}
-	p.ID, p.Key = s.id(), key
-	if p.Kind == proof.PromiseExecution && want == http.StatusOK {
-		p.Status, p.Result = s.Status, s.Result
-	}
+	p.Key = key
+	p = s.fill(p, want)
 	var again *resend
 	if key != "" {
-		again = &resend{path: path, key: key, body: body, id: func(r reply) (string, error) {
-			s, err := readID(r, want)
-			return s.id(), err
-		}}
+		again = &resend{path: path, key: key, body: body, want: want}
 	}
 	c.told.promise(p, again)
 	return s, true, nil
+}
+
+// fill takes what the answer says into a promise.
+func (s started) fill(p proof.Promise, status int) proof.Promise {
+	p.ID = s.id()
+	if p.Kind == proof.PromiseExecution && status == http.StatusOK {
+		p.Status, p.Result = s.Status, s.Result
+	}
+	return p
 }
 
 // sync runs a pattern and waits for the outcome.

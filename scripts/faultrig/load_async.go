@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -68,7 +69,7 @@ func (c *client) watch(ctx context.Context, id string, cancelAt int) error {
 			return nil
 		}
 		if !pause(ctx, time.Duration(5+c.random.IntN(25))*time.Millisecond) {
-			return ctx.Err()
+			return fmt.Errorf("execution %s was still %s when the round's time was over", id, e.Status)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func (c *client) watchBatch(ctx context.Context, id string, cancelAt int) error 
 			}
 		}
 		if !pause(ctx, time.Duration(10+c.random.IntN(40))*time.Millisecond) {
-			return ctx.Err()
+			return fmt.Errorf("batch %s was still %s when the round's time was over", id, b.Status)
 		}
 	}
 }

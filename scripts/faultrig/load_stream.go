@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -45,7 +46,7 @@ func (c *client) follow(ctx context.Context, s *proof.Stream, j *job) error {
 			return &unexpectedError{"the stream of " + s.ExecutionID, r}
 		}
 		if !pause(ctx, 20*time.Millisecond) {
-			return ctx.Err()
+			return fmt.Errorf("the stream of %q had not ended when the round's time was over", s.ExecutionID)
 		}
 	}
 }
@@ -70,7 +71,7 @@ func (c *client) connect(ctx context.Context, s *proof.Stream, j *job) (r reply,
 	}
 	res, err := c.caller.http.Do(req)
 	if err != nil {
-		return r, ctx.Err() // the core is away, or the time is over
+		return r, nil // the core is away, or the time is over
 	}
 	defer res.Body.Close()
 	r.status = res.StatusCode
@@ -84,7 +85,7 @@ func (c *client) connect(ctx context.Context, s *proof.Stream, j *job) (r reply,
 	for !s.Ended {
 		event, err := events.Next()
 		if err != nil {
-			return r, ctx.Err()
+			return r, nil // cut off: by a kill, an orderly end, or the end of the round's time
 		}
 		if err := c.note(s, event, j); err != nil {
 			return r, err

@@ -174,7 +174,7 @@ func (s *summary) print(out io.Writer, core *server) {
 	fmt.Fprintln(out)
 	for _, row := range []struct{ name, value string }{
 		{"rounds", fmt.Sprintf("%d in %s", s.rounds, time.Since(s.began).Round(time.Second))},
-		{"kill -9", fmt.Sprintf("%d of the core, %d of agents", core.kills, s.crashes)},
+		{"kill -9", fmt.Sprintf("%d of the core, %d of agents; %d orderly ends of the core", core.kills, s.crashes, core.drains)},
 		{"start to ready", fmt.Sprintf("p50 %d ms, longest %d ms, %d starts", times[len(times)/2].Milliseconds(), times[len(times)-1].Milliseconds(), len(times))},
 		{"executions", fmt.Sprintf("%d, with %d tasks handed out", s.executions, s.tasks)},
 		{"acknowledged", fmt.Sprintf("%d (%d with keys; %d batches, %d cancels, %d retries)", s.promises, s.keyed, s.batches, s.cancels, s.retries)},

@@ -16,6 +16,7 @@ const (
 	killWithin   = 1800 * time.Millisecond // the first kill comes at a random moment of this long
 	recovery     = 60 * time.Millisecond   // further kills come this soon after a start, while it recovers,
 	againWithin  = 500 * time.Millisecond  // or this soon, under load again
+	drainWithin  = 300 * time.Millisecond  // a kill comes this soon after SIGTERM, while it drains
 	downWithin   = 200 * time.Millisecond  // how long the core stays away
 	loadAfter    = 400 * time.Millisecond  // the load goes on after the last restart
 	quietLimit   = 30 * time.Second        // for clients and executions to come to their ends
@@ -30,6 +31,7 @@ type faults struct {
 	agent  int             // index of the agent that is killed, or -1
 	delay  time.Duration   // of the agent's kill, after the load began
 	fresh  bool            // the killed agent comes back as a new one
+	drain  time.Duration   // SIGTERM first, and kill -9 after this; 0: kill -9 at once
 	second int             // agent killed together with the first kill of the core, or -1
 }
 
@@ -48,11 +50,24 @@ func drawFaults(random *rand.Rand, agents int) faults {
 	if random.IntN(100) < 25 {
 		f.second = random.IntN(agents)
 	}
+	switch n := random.IntN(100); {
+	case n < 20:
+		f.drain = 1 + within(drainWithin)
+	case n < 30:
+		f.drain = readyLimit // long enough to end well
+	}
 	return f
 }
 
 func (f faults) String() string {
 	text := fmt.Sprintf("kill +%d ms", f.kill.Milliseconds())
+	switch f.drain {
+	case 0:
+	case readyLimit:
+		text = fmt.Sprintf("SIGTERM +%d ms", f.kill.Milliseconds())
+	default:
+		text = fmt.Sprintf("SIGTERM +%d ms, kill +%d ms", f.kill.Milliseconds(), f.drain.Milliseconds())
+	}
 	for _, d := range f.again {
 		text += fmt.Sprintf(", again +%d ms", d.Milliseconds())
 	}
@@ -119,7 +134,11 @@ func (r *rig) strikeCore(ctx context.Context, f faults, began time.Time) error {
 	if !pause(ctx, f.kill-time.Since(began)) {
 		return ctx.Err()
 	}
-	if err := r.server.kill(); err != nil {
+	end := r.server.kill
+	if f.drain > 0 {
+		end = func() error { return r.server.drain(ctx, f.drain) }
+	}
+	if err := end(); err != nil {
 		return err
 	}
 	if f.second >= 0 && f.second != f.agent {

@@ -22,7 +22,7 @@ type told struct {
 type resend struct {
 	path, key string
 	body      []byte
-	id        func(reply) (string, error)
+	want      int // status
 	promise   proof.Promise
 }
 
