@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,24 +18,51 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-const mib = 1 << 20
-
-// smallDisk mounts a file system of that many bytes for the rest of the test.
-func smallDisk(t *testing.T, size int64) string {
-	t.Helper()
-	dir := t.TempDir()
-	if os.Geteuid() != 0 {
-		requireReal(t, "a small file system needs root to mount it")
-	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=700", size)); err != nil {
-		requireReal(t, "a small file system cannot be mounted here: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
+// disks are the kinds of small file system the tests run on.
+var disks = map[string]func(t *testing.T, dir string){
+	"tmpfs": func(t *testing.T, dir string) {
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=700", diskSize)); err != nil {
+			requireReal(t, "tmpfs cannot be mounted here: %v", err)
 		}
-	})
-	return dir
+	},
+	"ext4": func(t *testing.T, dir string) {
+		image := filepath.Join(t.TempDir(), "image")
+		if err := os.WriteFile(image, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(image, diskSize); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range [][]string{{"mkfs.ext4", "-q", "-F", "-m", "0", image}, {"mount", "-o", "loop", image, dir}} {
+			if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+				requireReal(t, "ext4 in a file cannot be mounted here: %v: %v %s", command, err, out)
+			}
+		}
+	},
+}
+
+const (
+	mib      = 1 << 20
+	diskSize = 400 * mib
+)
+
+// onSmallDisks runs a test on each kind of small file system; what is mounted is gone after it.
+func onSmallDisks(t *testing.T, test func(t *testing.T, disk string)) {
+	for kind, mount := range disks {
+		t.Run(kind, func(t *testing.T) {
+			if os.Geteuid() != 0 {
+				requireReal(t, "a small file system needs root to mount it")
+			}
+			dir := t.TempDir()
+			mount(t, dir)
+			t.Cleanup(func() {
+				if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+					t.Error(err)
+				}
+			})
+			test(t, dir)
+		})
+	}
 }
 
 // fill writes a file until so many bytes are free; 0 takes every last one.
@@ -84,8 +112,9 @@ func onDisk(t *testing.T, disk string) *server {
 }
 
 // A full disk stops writes with a clear answer, harms nothing that runs, and is over by itself.
-func TestDiskFull(t *testing.T) {
-	disk := smallDisk(t, 400*mib)
+func TestDiskFull(t *testing.T) { onSmallDisks(t, diskFull) }
+
+func diskFull(t *testing.T, disk string) {
 	s := onDisk(t, disk)
 	hold := newGate()
 	t.Cleanup(hold.release)
@@ -162,8 +191,9 @@ func TestDiskFull(t *testing.T) {
 
 // Another process takes every last byte while the server is under load. What was accepted is there in the
 // end, also when the process is killed in that state and cannot start again before space is back.
-func TestDiskFullToTheLastByte(t *testing.T) {
-	disk := smallDisk(t, 400*mib)
+func TestDiskFullToTheLastByte(t *testing.T) { onSmallDisks(t, diskFullToTheLastByte) }
+
+func diskFullToTheLastByte(t *testing.T, disk string) {
 	s := onDisk(t, disk)
 	f := s.join(3, "vote", voter)
 	s.put(vote, "vote", "vote")
