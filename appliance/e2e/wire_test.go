@@ -142,3 +142,7 @@ func (w *wire) acked(taskID string) {
 		w.expect(protocol.TypeTaskAck, &p)
 	}
 }
+
+func resumeOf(reg protocol.Registered) *protocol.Resume {
+	return &protocol.Resume{AgentID: reg.AgentID, Token: reg.ResumeToken}
+}
