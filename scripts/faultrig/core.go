@@ -74,7 +74,7 @@ func (s *server) ready(ctx context.Context) error {
 		s.readyTimes = append(s.readyTimes, took)
 		return nil
 	case <-s.process.done:
-		return fmt.Errorf("the core ended (%v) instead of getting ready\n%s", s.process.err, s.tail())
+		return fmt.Errorf("the core ended (%s) instead of getting ready\n%s", s.process.outcome(), s.tail())
 	case <-timer.C:
 		return fmt.Errorf("the core was not ready after %s\n%s", readyLimit, s.tail())
 	case <-ctx.Done():
@@ -85,7 +85,7 @@ func (s *server) ready(ctx context.Context) error {
 // kill ends the core with kill -9.
 func (s *server) kill() error {
 	if s.process.ended() {
-		return fmt.Errorf("the core ended by itself (%v)\n%s", s.process.err, s.tail())
+		return fmt.Errorf("the core ended by itself (%s)\n%s", s.process.outcome(), s.tail())
 	}
 	s.process.kill()
 	s.kills++

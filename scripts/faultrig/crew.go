@@ -55,7 +55,7 @@ func (m *member) start() error {
 // crash kills an agent and starts it again, with its session or as a new agent.
 func (m *member) crash(fresh bool) error {
 	if m.process.ended() {
-		return fmt.Errorf("agent %s ended by itself (%v), see %s", m.name, m.process.err, m.log)
+		return fmt.Errorf("agent %s ended by itself (%s), see %s", m.name, m.process.outcome(), m.log)
 	}
 	m.process.kill()
 	if fresh {
@@ -79,7 +79,7 @@ func (c *crew) start(ctx context.Context) error {
 		select {
 		case <-m.process.ready:
 		case <-m.process.done:
-			return fmt.Errorf("agent %s ended (%v), see %s", m.name, m.process.err, m.log)
+			return fmt.Errorf("agent %s ended (%s), see %s", m.name, m.process.outcome(), m.log)
 		case <-timer.C:
 			return fmt.Errorf("agent %s was not registered after %s, see %s", m.name, readyLimit, m.log)
 		case <-ctx.Done():
@@ -93,7 +93,7 @@ func (c *crew) start(ctx context.Context) error {
 func (c *crew) alive() error {
 	for _, m := range c.members {
 		if m.process.ended() {
-			return fmt.Errorf("agent %s ended by itself (%v), see %s", m.name, m.process.err, m.log)
+			return fmt.Errorf("agent %s ended by itself (%s), see %s", m.name, m.process.outcome(), m.log)
 		}
 	}
 	return nil

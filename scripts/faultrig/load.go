@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -143,7 +144,7 @@ func readStarted(r reply, want int) (started, error) {
 // start sends a request that creates work. ok is false when the core died over one without a key.
 func (c *client) start(ctx context.Context, path, key string, body []byte, want int, p proof.Promise) (s started, ok bool, err error) {
 	r, err := c.caller.call(ctx, http.MethodPost, path, key, body)
-	if err == errLost {
+	if errors.Is(err, errLost) {
 		return s, false, nil
 	}
 	if err != nil {

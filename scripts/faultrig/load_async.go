@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -82,7 +83,7 @@ func (c *client) cancel(ctx context.Context, id string) error {
 	for {
 		r, err := c.caller.call(ctx, http.MethodPost, path, "", []byte(`{"reason":"the rig cancels"}`))
 		switch {
-		case err == errLost:
+		case errors.Is(err, errLost):
 			continue
 		case err != nil:
 			return err
@@ -125,7 +126,7 @@ func (c *client) create(ctx context.Context, name string, body []byte) error {
 	for {
 		r, err := c.caller.call(ctx, http.MethodPost, "/api/patterns", "", body)
 		switch {
-		case err == errLost:
+		case errors.Is(err, errLost):
 			lost = true
 			continue
 		case err != nil:

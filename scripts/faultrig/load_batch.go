@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -76,7 +77,7 @@ func (c *client) cancelBatch(ctx context.Context, id string) error {
 	for {
 		r, err := c.caller.call(ctx, http.MethodPost, path, "", nil)
 		switch {
-		case err == errLost:
+		case errors.Is(err, errLost):
 			continue
 		case err != nil:
 			return err

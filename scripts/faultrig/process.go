@@ -67,6 +67,14 @@ func (p *process) ended() bool {
 	}
 }
 
+// outcome says how the child ended, once it has.
+func (p *process) outcome() string {
+	if p.err != nil {
+		return p.err.Error()
+	}
+	return "exit status 0"
+}
+
 // kill ends the child as a crash does, and waits for its end.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // it may have ended
