@@ -240,3 +240,40 @@ func detach(raw json.RawMessage) json.RawMessage {
 	}
 	return bytes.Clone(raw)
 }
+
+// scanStatus is the fast path for the status of a heartbeat. It returns false for anything unusual.
+func scanStatus(payload []byte) (status string, ok bool) {
+	s := scanner{data: payload}
+	if !s.accept('{') {
+		return "", false
+	}
+	seen := false
+	for {
+		key, ok := s.plain()
+		if !ok || !s.accept(':') {
+			return "", false
+		}
+		switch {
+		case string(key) == "status":
+			raw, ok := s.plain()
+			if !ok || seen {
+				return "", false
+			}
+			status, seen = string(raw), true
+		case bytes.EqualFold(key, []byte("status")):
+			return "", false
+		default:
+			if _, ok := s.value(); !ok {
+				return "", false
+			}
+		}
+		if s.accept('}') {
+			break
+		}
+		if !s.accept(',') {
+			return "", false
+		}
+	}
+	s.space()
+	return status, seen && s.pos == len(s.data)
+}

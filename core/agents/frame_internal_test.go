@@ -222,3 +222,27 @@ func BenchmarkAppendTask(b *testing.B) {
 		buf = appendTask(buf[:0], &task, now)
 	}
 }
+
+func FuzzStatus(f *testing.F) {
+	for _, seed := range []string{
+		`{"status":"healthy","activeTasks":0}`, `{"activeTasks":3,"status":"busy","metrics":{"cpu":0.5}}`, `{}`, `{"Status":"x"}`,
+		`{"status":"a","status":"b"}`, `{"status":3}`, `{"status":"a"} x`, `null`, ``, `{"status":"a",}`, `{"status":"\u0061"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		fast, ok := scanStatus(payload)
+		if !ok || !utf8.Valid(payload) {
+			return
+		}
+		var slow struct {
+			Status string `json:"status"`
+		}
+		if err := json.Unmarshal(payload, &slow); err != nil {
+			t.Fatalf("the fast path took what encoding/json refuses: %v", err)
+		}
+		if fast != slow.Status {
+			t.Fatalf("status %q, want %q", fast, slow.Status)
+		}
+	})
+}

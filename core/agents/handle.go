@@ -113,18 +113,22 @@ func (s *session) pinged(payload string) error {
 }
 
 func (s *session) heartbeat(a *agent, f *frame, now time.Time) error {
-	var p struct {
-		Status string `json:"status"`
+	status, ok := scanStatus(f.payload)
+	if !ok {
+		var p struct {
+			Status string `json:"status"`
+		}
+		if err := f.into(&p); err != nil {
+			return err
+		}
+		status = p.Status
 	}
-	if err := f.into(&p); err != nil {
+	if err := checkStatus(status); err != nil {
 		return err
 	}
-	if err := checkStatus(p.Status); err != nil {
-		return err
-	}
-	s.svc.drain(a, s, p.Status)
+	s.svc.drain(a, s, status)
 	id, next := string(f.id), s.svc.config.Load().HeartbeatInterval
-	s.send(func(b []byte) []byte { return appendHeartbeatAck(b, id, now, next) })
+	s.answer(func(b []byte) []byte { return appendHeartbeatAck(b, id, now, next) })
 	return nil
 }
 

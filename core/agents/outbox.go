@@ -69,6 +69,24 @@ func (o *outbox) put(payload []byte, limit int) (sent, full bool) {
 	return true, false
 }
 
+// putAndWrite is put for the reader of the session, which has nothing else to do: it writes by itself
+// unless the flush goroutine is at it. Waking a goroutine for a single small frame costs more than the
+// frame. An agent that does not read holds up its own reader only, until the sweep ends the write.
+func (o *outbox) putAndWrite(payload []byte, limit int) (sent, full bool) {
+	o.mu.Lock()
+	idle := !o.writing && !o.closing
+	if idle {
+		o.writing = true // so that append leaves the writing to us
+		o.flushers.Add(1)
+	}
+	o.mu.Unlock()
+	sent, full = o.put(payload, limit)
+	if idle {
+		o.flush()
+	}
+	return sent, full
+}
+
 // putBeyond queues one text message that does not count against the limit: what is sent again on a resume
 // was within it before, and refusing it would only make the agent resume again.
 func (o *outbox) putBeyond(payload []byte) bool {

@@ -43,9 +43,21 @@ func (s *session) send(build func([]byte) []byte) bool {
 	return ok
 }
 
+// answer is send for the reader: see outbox.putAndWrite.
+func (s *session) answer(build func([]byte) []byte) bool {
+	b := getBuffer()
+	*b = build((*b)[:0])
+	sent, full := s.out.putAndWrite(*b, s.svc.config.Load().MaxSendBytes)
+	putBuffer(b)
+	return s.queued(sent, full)
+}
+
 // put queues an encoded frame; see send.
 func (s *session) put(payload []byte) bool {
-	sent, full := s.out.put(payload, s.svc.config.Load().MaxSendBytes)
+	return s.queued(s.out.put(payload, s.svc.config.Load().MaxSendBytes))
+}
+
+func (s *session) queued(sent, full bool) bool {
 	switch {
 	case sent:
 		s.svc.counters.framesSent.Add(1)
