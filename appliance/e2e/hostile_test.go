@@ -219,6 +219,12 @@ func TestSmuggling(t *testing.T) {
 			t.Errorf("%s: %s", name, a)
 		}
 	}
+	s.put(single, "none", "none")
+	over := s.async("none", nil, client.ExecuteOptions{Timeout: time.Millisecond})
+	s.settled(over)
+	if a := s.raw("GET /api/executions/" + over + "/stream HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden); a.status != 200 {
+		t.Errorf("a stream: %s", a)
+	}
 	if a := s.raw("GET /api/health HTTP/1.1\r\nHost: h\r\nX-Large: " + strings.Repeat("x", 80<<10) + "\r\n\r\n"); a.status != 431 {
 		t.Errorf("a large header: %s", a)
 	}

@@ -219,11 +219,13 @@ var (
 	commentEnd       = []byte(": the server ends this stream; reconnect with Last-Event-ID\n\n")
 )
 
-// streamHeaders are those of every event stream.
+// streamHeaders are those of every event stream. A connection that is to end with the answer stays so.
 func streamHeaders(h http.Header) {
 	h["Content-Type"] = []string{"text/event-stream"}
 	h["Cache-Control"] = []string{"no-cache"}
-	h["Connection"] = []string{"keep-alive"}
+	if _, decided := h["Connection"]; !decided {
+		h["Connection"] = []string{"keep-alive"}
+	}
 	h["X-Accel-Buffering"] = []string{"no"}
 }
 

@@ -94,7 +94,6 @@ type Engine struct {
 	runs       map[string]*run      // active executions by id
 	batches    map[string]*batchRun // active batches by id
 	inputBytes int64                // of all active executions
-	idle       chan struct{}        // closed when the last run ends, while draining
 
 	tasksMu sync.RWMutex
 	tasks   map[string]*run // by task id, of all active runs
@@ -178,24 +177,16 @@ func (e *Engine) ApplyConfig(c Config) {
 	e.waiters.kick()
 }
 
-// Drain refuses new work and waits until nothing is active, or ctx ends. What is still active then is
-// resumed at the next start.
+// Drain refuses new work and lets no execution begin any more. It waits until those that run are over, or ctx
+// ends. What is not over then, or has not begun, is resumed at the next start.
 func (e *Engine) Drain(ctx context.Context) {
 	e.mu.Lock()
 	if e.state == stateOpen {
 		e.state = stateDraining
 	}
-	var idle chan struct{}
-	if len(e.runs) > 0 {
-		idle = make(chan struct{})
-		e.idle = idle
-	}
 	e.mu.Unlock()
-	if idle == nil {
-		return
-	}
 	select {
-	case <-idle:
+	case <-e.limits.drain():
 	case <-ctx.Done():
 	}
 }
@@ -276,10 +267,6 @@ func (e *Engine) unregister(r *run) {
 	if _, ok := e.runs[r.exec.ID]; ok {
 		delete(e.runs, r.exec.ID)
 		e.inputBytes -= r.inputBytes
-	}
-	if len(e.runs) == 0 && e.idle != nil {
-		close(e.idle)
-		e.idle = nil
 	}
 	e.mu.Unlock()
 }

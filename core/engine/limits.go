@@ -7,6 +7,7 @@ type limits struct {
 	mu         sync.Mutex // guards all below
 	total      int
 	perPattern map[string]int
+	idle       chan struct{} // not nil while draining; closed once no slot is held
 }
 
 func newLimits() *limits {
@@ -18,7 +19,7 @@ type refusal uint8
 
 const (
 	granted       refusal = iota
-	fullInAll             // MaxActive is reached
+	fullInAll             // MaxActive is reached, or no more slots are given out
 	fullOfPattern         // the pattern's own limit, or MaxActivePerPattern, is reached
 )
 
@@ -26,7 +27,7 @@ const (
 func (l *limits) take(pattern string, own int, c *Config) refusal {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c.MaxActive > 0 && l.total >= c.MaxActive {
+	if l.idle != nil || c.MaxActive > 0 && l.total >= c.MaxActive {
 		return fullInAll
 	}
 	bound := c.MaxActivePerPattern
@@ -58,6 +59,30 @@ func (l *limits) give(pattern string) {
 	l.total--
 	if l.perPattern[pattern]--; l.perPattern[pattern] == 0 {
 		delete(l.perPattern, pattern)
+	}
+	l.settle()
+}
+
+// drain gives out no more slots, and returns a channel that is closed once none is held.
+func (l *limits) drain() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.idle == nil {
+		l.idle = make(chan struct{})
+		l.settle()
+	}
+	return l.idle
+}
+
+// settle tells that the last slot was given back. The caller holds mu.
+func (l *limits) settle() {
+	if l.idle == nil || l.total > 0 {
+		return
+	}
+	select {
+	case <-l.idle:
+	default:
+		close(l.idle)
 	}
 }
 
