@@ -34,43 +34,55 @@ func (c *client) asyncOf(ctx context.Context, j job) error {
 	if c.chance(30) {
 		cancelAt = c.random.IntN(4)
 	}
-	if err := c.watch(ctx, s.id(), cancelAt); err != nil || !c.chance(20) {
+	status, err := c.watch(ctx, s.id(), cancelAt)
+	if err != nil || !c.chance(25) {
 		return err
 	}
-	again, ok, err := c.start(ctx, "/api/executions/"+s.id()+"/retry", c.nonce(), nil, http.StatusAccepted,
-		proof.Promise{Kind: proof.PromiseRetry, Input: j.input, RetryOf: s.id()})
+	return c.again(ctx, j, s.id(), status)
+}
+
+// again runs a finished execution once more: all of it, or one that completed from its last step.
+func (c *client) again(ctx context.Context, j job, id, status string) error {
+	verb, body := "/retry", []byte(nil)
+	if j.pattern == stepsPattern && status == "completed" && c.chance(50) {
+		verb, body = "/rerun", []byte(`{"fromStep":"sign"}`)
+	}
+	s, ok, err := c.start(ctx, "/api/executions/"+id+verb, c.nonce(), body, http.StatusAccepted,
+		proof.Promise{Kind: proof.PromiseRetry, Input: j.input, RetryOf: id})
 	if err != nil || !ok {
 		return err
 	}
-	return c.watch(ctx, again.id(), -1)
+	_, err = c.watch(ctx, s.id(), -1)
+	return err
 }
 
-// watch reads an execution until it is over, and cancels it at the given look (-1: never).
-func (c *client) watch(ctx context.Context, id string, cancelAt int) error {
+// watch reads an execution until it is over, and cancels it at the given look (-1: never). It returns how the
+// execution ended.
+func (c *client) watch(ctx context.Context, id string, cancelAt int) (status string, err error) {
 	for look := 0; ; look++ {
 		if look == cancelAt {
 			if err := c.cancel(ctx, id); err != nil {
-				return err
+				return "", err
 			}
 		}
 		var e proof.Execution
 		path := "/api/executions/" + id
 		r, found, err := c.caller.get(ctx, path, &e)
 		if err != nil {
-			return err
+			return "", err
 		}
 		if !found {
-			return &unexpectedError{"GET " + path + " of an acknowledged execution", r}
+			return "", &unexpectedError{"GET " + path + " of an acknowledged execution", r}
 		}
 		c.told.saw(proof.Sighting{
 			ID: id, Sent: r.sent, Got: r.got, Status: e.Status,
 			CompletedAt: e.CompletedAt, CancelledAt: e.CancelledAt, Result: e.Result,
 		})
 		if over(e.Status) {
-			return nil
+			return e.Status, nil
 		}
 		if !pause(ctx, time.Duration(5+c.random.IntN(25))*time.Millisecond) {
-			return fmt.Errorf("execution %s was still %s when the round's time was over", id, e.Status)
+			return "", fmt.Errorf("execution %s was still %s when the round's time was over", id, e.Status)
 		}
 	}
 }

@@ -113,14 +113,13 @@ func TestStartKeepsWhatItWasTold(t *testing.T) {
 }
 
 func TestWatchAndCancel(t *testing.T) {
-	const path = "/api/executions/exec_1"
 	caller, served := scripted(t,
 		status(200, `{"executionId":"exec_1","status":"pending"}`), die,
 		status(200, `{"executionId":"exec_1","status":"cancelled","cancelledAt":"T"}`),
 		status(200, `{"executionId":"exec_1","status":"cancelled","cancelledAt":"T","completedAt":"T"}`))
 	c := clientOf(caller)
-	if err := c.watch(t.Context(), "exec_1", 1); err != nil || served.Load() != 4 {
-		t.Fatalf("watch %s: %v after %d requests", path, err, served.Load())
+	if status, err := c.watch(t.Context(), "exec_1", 1); err != nil || status != "cancelled" || served.Load() != 4 {
+		t.Fatalf("watched until %s, %v, after %d requests", status, err, served.Load())
 	}
 	if p := c.told.promises; len(p) != 1 || p[0].Kind != proof.PromiseCancel || p[0].CancelledAt != "T" {
 		t.Fatalf("promises %+v", p)
@@ -129,7 +128,7 @@ func TestWatchAndCancel(t *testing.T) {
 		t.Fatalf("sightings %+v", s)
 	}
 	caller, _ = scripted(t, status(404, `{}`))
-	if err := clientOf(caller).watch(t.Context(), "exec_1", -1); err == nil || !strings.Contains(err.Error(), "acknowledged") {
+	if _, err := clientOf(caller).watch(t.Context(), "exec_1", -1); err == nil || !strings.Contains(err.Error(), "acknowledged") {
 		t.Fatalf("an acknowledged execution that is not there: %v", err)
 	}
 	caller, _ = scripted(t, status(409, `{}`))

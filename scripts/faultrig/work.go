@@ -50,6 +50,9 @@ input:
   flaky: {type: boolean, required: true}
 `
 
+// stepsPattern has several steps; an execution of it can be run again from the last one, "sign".
+const stepsPattern = "rig-steps"
+
 // workloads are the patterns that every run begins with.
 var workloads = []workload{
 	{
@@ -72,7 +75,7 @@ output: {digest: $first.digest}
 		expect: func(in taskInput) any { return map[string]any{"digest": digest(in.raw())} },
 	},
 	{
-		name: "rig-steps", flaky: true,
+		name: stepsPattern, flaky: true,
 		source: "name: rig-steps\nversion: 1.0.0" + declaredInput + `
 steps:
   - id: draft
