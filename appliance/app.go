@@ -150,7 +150,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Patterns: a.patterns, Executions: a.engine, Batches: a.engine, Agents: a.agents,
 		AgentSocket: http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store,
 		Health: a.health, Metrics: a.metrics.HTTP, Totals: a.metrics.Executions, Gatherer: a.gatherer(),
-		Clock: a.clock, IDs: a.ids, Logger: a.log, Version: a.opts.Version, Config: apiConfig(c),
+		Clock: a.clock, IDs: a.ids, Logger: a.log, Version: a.opts.Version, BaseURL: c.Server.BaseURL, Config: apiConfig(c),
 	})
 	return a.listen(ctx)
 }
@@ -179,6 +179,10 @@ func (a *App) listen(ctx context.Context) error {
 		_ = a.store.RunMaintenance(a.work, a.retention) // ends with the work only
 	}()
 	a.health.SetPhase(health.PhaseReady)
+	a.metrics.Config.Reloaded(true, a.clock.Now())
+	if dir := a.config.Load().Plugins.Dir; dir != "" {
+		a.log.Warn("plugins.dir is set, and this release runs no plugins", "dir", dir)
+	}
 	a.log.Info("ready", "version", a.opts.Version, "address", a.Addr(), "store", a.config.Load().Store.Path)
 	notify(notifyReady, "STATUS=ready on "+a.Addr())
 	if a.opts.Ready != nil {

@@ -9,10 +9,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/store"
 )
@@ -117,8 +117,8 @@ func (c *cli) dump(ctx context.Context, dir, file string) (sum store.Summary, er
 
 // inUse makes a store that another process holds a conflict.
 func inUse(err error) error {
-	if strings.Contains(err.Error(), " is in use by ") {
-		return &outcomeError{code: exitConflict, message: err.Error(), hint: "stop the server first"}
+	if e := core.AsError(err); e.Code == core.CodeConflict {
+		return &outcomeError{code: exitConflict, message: e.Message, hint: "stop the server first"}
 	}
 	return err
 }

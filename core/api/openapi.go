@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"reflect"
@@ -15,7 +16,7 @@ import (
 type object = map[string]any
 
 // renderDocument makes the OpenAPI 3.1 document of a route table.
-func renderDocument(routes []Route, version string) []byte {
+func renderDocument(routes []Route, version, baseURL string) []byte {
 	schemas := &schemaSet{defs: object{}}
 	schemas.of(reflect.TypeFor[errorBody](), false)
 	paths := object{}
@@ -37,7 +38,7 @@ func renderDocument(routes []Route, version string) []byte {
 			"description": "Orchestrates AI agents: stores patterns, runs them on connected agents, keeps every outcome.",
 			"license":     object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		},
-		"servers":  []any{object{"url": "/"}},
+		"servers":  []any{object{"url": cmp.Or(baseURL, "/")}},
 		"security": []any{object{"bearer": []any{}}, object{}},
 		"paths":    paths,
 		"components": object{

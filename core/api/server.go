@@ -83,6 +83,7 @@ type Options struct {
 	IDs     core.IDs
 	Logger  hclog.Logger
 	Version string
+	BaseURL string // where clients reach the service, for the OpenAPI document; empty: wherever they asked
 	Config  Config // zero fields take their defaults
 }
 
@@ -142,7 +143,7 @@ func New(o Options) *Server {
 	if err := checkRoutes(routes); err != nil {
 		panic("api: " + err.Error())
 	}
-	s.document = renderDocument(routes, o.Version)
+	s.document = renderDocument(routes, o.Version, o.BaseURL)
 	s.buildRouter(routes)
 	return s
 }

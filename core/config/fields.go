@@ -16,7 +16,7 @@ var fields = []*field{
 	},
 	{
 		key: "server.baseUrl", ref: func(c *Config) any { return &c.Server.BaseURL }, check: checkBaseURL, clean: cleanURL,
-		doc: "Address under which clients reach this server, when it stands behind a proxy; used in links. Empty: links are paths.",
+		doc: "Address under which clients reach this server, when it stands behind a proxy; named in the OpenAPI document. Empty: the address that a client used.",
 	},
 	{
 		key: "server.maxBody", ref: func(c *Config) any { return &c.Server.MaxBody }, min: 64 * kib, max: 1024 * mib,
@@ -73,7 +73,7 @@ var fields = []*field{
 
 	{
 		key: "plugins.dir", ref: func(c *Config) any { return &c.Plugins.Dir }, path: true,
-		doc: "Directory of the plugin binaries. Empty: the directory plugins beside the wardroom binary.",
+		doc: "Directory of the plugin binaries. Empty: the directory plugins beside the wardroom binary. This release runs no plugins yet and says so at the start if the key is set.",
 	},
 
 	{

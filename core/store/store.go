@@ -115,7 +115,7 @@ func openBadger(path string, logger hclog.Logger) (*badger.DB, error) {
 				owner = "process " + id
 			}
 		}
-		return nil, fmt.Errorf("store: %s is in use by %s: a store belongs to one process at a time", path, owner)
+		return nil, core.Conflict("store", path, "", "store: %s is in use by %s: a store belongs to one process at a time", path, owner)
 	case strings.Contains(err.Error(), "external magic number doesn't match"):
 		return nil, fmt.Errorf("store: %s holds the data of another program: %w", path, err)
 	}
