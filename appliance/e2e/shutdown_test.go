@@ -108,6 +108,54 @@ func TestTerminateLetsFinish(t *testing.T) {
 	}
 }
 
+// What waits in the queue does not hold up a stop: it is there at the next start, and whoever waits for it
+// or watches it is told.
+func TestTerminateWithAQueue(t *testing.T) {
+	s := serve(t, "server.shutdownTimeout: 2m\nengine.maxActive: 1")
+	hold := newGate()
+	t.Cleanup(hold.release)
+	f := s.join(1, "slow", func(ctx context.Context, n int, task *agent.Task) (any, error) {
+		return map[string]any{"answer": 42}, hold.wait(ctx)
+	})
+	s.put(single, "slow", "slow")
+	first := s.async("slow", nil)
+	eventually(t, "the task to be at the agent", func() bool { return f.handled.Load() == 1 })
+	waiting := make(chan answer, 1)
+	go func() { waiting <- s.post("/api/patterns/slow/execute", `{}`) }()
+	var queued string
+	eventually(t, "the second to be stored", func() bool {
+		list, err := s.api.ListExecutions(t.Context(), client.ExecutionFilter{Status: client.StatusPending})
+		if err != nil || list.Total != 1 {
+			return false
+		}
+		queued = list.Executions[0].ExecutionID
+		return true
+	})
+	viewer := s.open(t, queued, "")
+	s.signal(syscall.SIGTERM)
+	eventually(t, "the drain to begin", func() bool { return s.read("/api/health/ready").status == 503 })
+	begin := time.Now()
+	hold.release()
+	if code := s.wait(); code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, s.log)
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("the end took %s after the last one that ran", took)
+	}
+	if events, err := viewer.all(); !errors.Is(err, io.EOF) || len(events) > 0 {
+		t.Errorf("the stream of the one in the queue: %v, %v", events, err)
+	}
+	if told := s.failed(<-waiting, http.StatusServiceUnavailable, client.CodeInternal); told.Error.Details["executionId"] != queued {
+		t.Errorf("the client that waits: %+v", told)
+	}
+	s.start()
+	for _, id := range []string{first, queued} {
+		if e := s.settled(id); e.Status != client.StatusCompleted {
+			t.Errorf("%s is %s", id, e.Status)
+		}
+	}
+}
+
 // A second signal ends the process at once, and costs nothing that was accepted.
 func TestSecondSignalKills(t *testing.T) {
 	s := serve(t, "server.shutdownTimeout: 2m")

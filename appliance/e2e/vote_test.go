@@ -173,9 +173,3 @@ type event struct {
 }
 
 func (e event) String() string { return fmt.Sprintf("%d %s %s", e.Sequence, e.Type, e.Data) }
-
-// reach waits until an execution has a status.
-func (s *server) reach(id, status string) {
-	s.t.Helper()
-	eventually(s.t, id+" to be "+status, func() bool { return s.get(id).Status == status })
-}
