@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"context"
 	"net/http"
 	"net/url"
@@ -59,7 +60,7 @@ func (s *Server) serve(gc *gin.Context, route *boundRoute) {
 // recovered ends a request whose handler panicked. A stream that has begun is cut, since its reader could
 // not tell a broken answer from a whole one.
 func (s *Server) recovered(c *call, p any) {
-	if p == http.ErrAbortHandler {
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
 	}
 	s.opts.Metrics.Panicked()

@@ -49,6 +49,12 @@ func rss(pid int) float64 {
 	return float64(kib(field(fmt.Sprintf("/proc/%d/status", pid), "VmRSS"))) / 1024
 }
 
+// anonymous returns the resident memory of a process without mapped files, in MiB: pages of the store's
+// files are the system's cache, and go when somebody needs the room.
+func anonymous(pid int) float64 {
+	return float64(kib(field(fmt.Sprintf("/proc/%d/status", pid), "RssAnon"))) / 1024
+}
+
 // cpuTime returns the CPU time, user and system, that a process has used.
 func cpuTime(pid int) time.Duration {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

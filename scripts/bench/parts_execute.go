@@ -85,11 +85,11 @@ func (b *bench) asyncStart(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = s.stop() }()
-	// No agents: what is measured is the acknowledgement, and the queue is bounded, so it is emptied by time.
+	// No agents: what is measured is the acknowledgement. The queue is bounded, so it is emptied by time.
 	if err := s.storePattern(ctx); err != nil {
 		return err
 	}
-	body := `{"input":{"text":"hello"},"options":{"timeout":1000}}`
+	body := `{"input":{"text":"hello"},"options":{"timeout":250}}`
 	req := request{http.MethodPost, "/api/patterns/bench-echo/execute?async=true", []byte(body), http.StatusAccepted}
 	if _, err := fire(ctx, s.host, 8, b.span(time.Second), req); err != nil {
 		return err

@@ -94,7 +94,8 @@ func (b *bench) manyRows(ctx context.Context) error {
 			limit = 1000
 		}
 		b.add("rows", "cold start to ready, "+label, float64(ready.Milliseconds()), "%.0f ms", limit, true, "")
-		b.add("rows", "RSS after that, "+label, rss(s.pid()), "%.0f MiB", 0, true, "")
+		b.add("rows", "memory after that, "+label, anonymous(s.pid()), "%.0f MiB", 0, true,
+			fmt.Sprintf("%.0f MiB with mapped files", rss(s.pid())))
 		if err := s.stop(); err != nil {
 			return err
 		}
