@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
@@ -13,34 +12,22 @@ import (
 // The frames of the hot path are built by appending: a task, its acknowledgement and a heartbeat answer
 // cost no allocation. The tests compare them with encoding/json over the protocol package's types.
 
-// appendHead appends the envelope up to the payload's value; appendTail ends it.
+// appendHead appends the envelope up to the payload's value; protocol.AppendTail ends it.
 func appendHead(b []byte, kind protocol.Type, id string, now time.Time) []byte {
-	b = append(b, `{"type":"`...)
-	b = append(b, kind...)
-	if id != "" {
-		b = append(b, `","id":`...)
-		b = appendString(b, id)
-		b = append(b, `,"timestamp":"`...)
-	} else {
-		b = append(b, `","timestamp":"`...)
-	}
-	b = now.UTC().AppendFormat(b, time.RFC3339Nano)
-	return append(b, `","payload":`...)
+	return protocol.AppendHead(b, kind, id, now, time.RFC3339Nano)
 }
-
-func appendTail(b []byte) []byte { return append(b, '}') }
 
 // appendTask appends a task frame. Its envelope id is the task's id.
 func appendTask(b []byte, t *core.Task, now time.Time) []byte {
 	b = appendHead(b, protocol.TypeTask, t.ID, now)
 	b = append(b, `{"taskId":`...)
-	b = appendString(b, t.ID)
+	b = protocol.AppendString(b, t.ID)
 	b = append(b, `,"executionId":`...)
-	b = appendString(b, t.ExecutionID)
+	b = protocol.AppendString(b, t.ExecutionID)
 	b = append(b, `,"patternName":`...)
-	b = appendString(b, t.PatternName)
+	b = protocol.AppendString(b, t.PatternName)
 	b = append(b, `,"patternVersion":`...)
-	b = appendString(b, t.PatternVersion)
+	b = protocol.AppendString(b, t.PatternVersion)
 	b = appendOptional(b, `,"capability":`, t.Capability)
 	b = appendOptional(b, `,"role":`, t.Role)
 	b = appendOptional(b, `,"step":`, t.Step)
@@ -61,22 +48,22 @@ func appendTask(b []byte, t *core.Task, now time.Time) []byte {
 		priority = core.PriorityNormal
 	}
 	b = append(b, `,"priority":`...)
-	b = appendString(b, string(priority))
+	b = protocol.AppendString(b, string(priority))
 	if len(t.Context) > 0 {
 		b = append(b, `,"context":`...)
 		b = append(b, t.Context...)
 	}
 	b = append(b, `,"attempt":`...)
 	b = strconv.AppendInt(b, int64(t.Attempt), 10)
-	return appendTail(append(b, '}'))
+	return protocol.AppendTail(append(b, '}'))
 }
 
 // appendAck appends a task_ack that answers the report with that envelope id.
 func appendAck(b []byte, id, taskID string, now time.Time) []byte {
 	b = appendHead(b, protocol.TypeTaskAck, id, now)
 	b = append(b, `{"taskId":`...)
-	b = appendString(b, taskID)
-	return appendTail(append(b, '}'))
+	b = protocol.AppendString(b, taskID)
+	return protocol.AppendTail(append(b, '}'))
 }
 
 // appendHeartbeatAck appends a heartbeat_ack.
@@ -86,19 +73,19 @@ func appendHeartbeatAck(b []byte, id string, now time.Time, next time.Duration) 
 	b = now.UTC().AppendFormat(b, time.RFC3339Nano)
 	b = append(b, `","nextHeartbeat":`...)
 	b = strconv.AppendInt(b, next.Milliseconds(), 10)
-	return appendTail(append(b, '}'))
+	return protocol.AppendTail(append(b, '}'))
 }
 
 // appendCancelled appends a task_cancelled.
 func appendCancelled(b []byte, c cancelled, now time.Time) []byte {
 	b = appendHead(b, protocol.TypeTaskCancelled, "", now)
 	b = append(b, `{"taskId":`...)
-	b = appendString(b, c.taskID)
+	b = protocol.AppendString(b, c.taskID)
 	b = append(b, `,"executionId":`...)
-	b = appendString(b, c.executionID)
+	b = protocol.AppendString(b, c.executionID)
 	b = append(b, `,"reason":`...)
-	b = appendString(b, c.reason)
-	return appendTail(append(b, '}'))
+	b = protocol.AppendString(b, c.reason)
+	return protocol.AppendTail(append(b, '}'))
 }
 
 // appendFrame appends any other frame by encoding/json. payload is one of the protocol's structs of plain
@@ -109,7 +96,7 @@ func appendFrame(b []byte, kind protocol.Type, id string, now time.Time, payload
 	if err != nil {
 		raw = []byte("null")
 	}
-	return appendTail(append(b, raw...))
+	return protocol.AppendTail(append(b, raw...))
 }
 
 // appendProgress renders {text} or {data} for the engine.
@@ -119,52 +106,12 @@ func appendProgress(p protocol.TaskProgress) json.RawMessage {
 		return append(append(b, p.Data...), '}')
 	}
 	b := append(make([]byte, 0, len(p.Text)+11), `{"text":`...)
-	return append(appendString(b, p.Text), '}')
+	return append(protocol.AppendString(b, p.Text), '}')
 }
 
 func appendOptional(b []byte, key, value string) []byte {
 	if value == "" {
 		return b
 	}
-	return appendString(append(b, key...), value)
-}
-
-const hexDigits = "0123456789abcdef"
-
-// appendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD, as in encoding/json.
-func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				b = append(append(b, s[start:i]...), `\ufffd`...)
-				start = i + 1
-			}
-			i += size
-			continue
-		}
-		b = append(b, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\r':
-			b = append(b, '\\', 'r')
-		case '\t':
-			b = append(b, '\\', 't')
-		default:
-			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
-		}
-		i++
-		start = i
-	}
-	return append(append(b, s[start:]...), '"')
+	return protocol.AppendString(append(b, key...), value)
 }

@@ -73,112 +73,74 @@ func parseFrame(data []byte) (frame, error) {
 
 // scanFrame is the fast path. It returns false for anything unusual.
 func scanFrame(data []byte) (f frame, ok bool) {
-	s := scanner{data: data}
-	if !s.accept('{') {
-		return frame{}, false
-	}
-	var seenType, seenID, seenTime, seenPayload bool
-	for {
-		key, ok := s.plain()
-		if !ok || !s.accept(':') {
-			return frame{}, false
-		}
+	s := protocol.NewScanner(data)
+	var seen [4]bool // against a key that comes twice: encoding/json has rules for it
+	ok = s.Fields(func(key []byte) bool {
+		ok, field := false, 0
 		switch string(key) {
 		case "type":
-			raw, ok := s.plain()
-			known, isKnown := knownTypes[string(raw)]
-			if !ok || !isKnown || seenType {
-				return frame{}, false
+			var raw []byte
+			if raw, ok = s.Plain(); ok {
+				f.kind, ok = knownTypes[string(raw)]
 			}
-			f.kind, seenType = known, true
 		case "id":
-			if f.id, ok = s.plain(); !ok || seenID {
-				return frame{}, false
-			}
-			seenID = true
+			field = 1
+			f.id, ok = s.Plain()
 		case "timestamp":
-			if _, ok := s.value(); !ok || seenTime {
-				return frame{}, false
-			}
-			seenTime = true
+			field = 2
+			_, ok = s.Value()
 		case "payload":
-			if seenPayload {
-				return frame{}, false
-			}
-			seenPayload = true
+			field = 3
 			if f.kind == protocol.TypeTaskResult {
-				if f.report, ok = scanReport(&s); !ok {
-					return frame{}, false
-				}
+				f.report, ok = scanReport(&s)
 				f.fast = true
-			} else if f.payload, ok = s.value(); !ok {
-				return frame{}, false
+			} else {
+				f.payload, ok = s.Value()
 			}
-		default:
-			return frame{}, false
 		}
-		if s.accept('}') {
-			break
-		}
-		if !s.accept(',') {
-			return frame{}, false
-		}
-	}
-	s.space()
-	return f, seenType && s.pos == len(data)
+		ok = ok && !seen[field]
+		seen[field] = true
+		return ok
+	})
+	return f, ok && seen[0] && s.AtEnd()
 }
 
 // scanReport reads the payload of a task_result.
-func scanReport(s *scanner) (r report, ok bool) {
-	if !s.accept('{') {
-		return report{}, false
-	}
+func scanReport(s *protocol.Scanner) (r report, ok bool) {
 	var seen [7]bool
-	for {
-		key, ok := s.plain()
-		if !ok || !s.accept(':') {
-			return report{}, false
-		}
-		field := 0
+	ok = s.Fields(func(key []byte) bool {
+		ok, field := false, 0
 		switch string(key) {
 		case "taskId":
-			r.taskID, ok = s.plain()
+			r.taskID, ok = s.Plain()
 		case "executionId":
 			field = 1
-			r.executionID, ok = s.plain()
+			r.executionID, ok = s.Plain()
 		case "status":
 			field = 2
-			r.status, ok = s.plain()
+			r.status, ok = s.Plain()
 		case "result":
 			field = 3
-			r.result, ok = s.value()
+			r.result, ok = s.Value()
 		case "duration":
 			field = 4
 			var ms int64
-			ms, ok = s.count()
+			ms, ok = s.Whole()
 			r.duration = float64(ms)
 		case "metadata":
 			field = 5
-			_, ok = s.value()
+			_, ok = s.Value()
 		case "attempt":
 			field = 6
 			var n int64
-			n, ok = s.count()
+			n, ok = s.Whole()
 			r.attempt = int(n)
-		default:
-			return report{}, false
 		}
-		if !ok || seen[field] {
-			return report{}, false
-		}
+		ok = ok && !seen[field]
 		seen[field] = true
-		if s.accept('}') {
-			return r, true
-		}
-		if !s.accept(',') {
-			return report{}, false
-		}
-	}
+		return ok
+	})
+	return r, ok
 }
 
 // result returns the payload of a task_result, whichever path decoded the frame.
@@ -243,37 +205,20 @@ func detach(raw json.RawMessage) json.RawMessage {
 
 // scanStatus is the fast path for the status of a heartbeat. It returns false for anything unusual.
 func scanStatus(payload []byte) (status string, ok bool) {
-	s := scanner{data: payload}
-	if !s.accept('{') {
-		return "", false
-	}
+	s := protocol.NewScanner(payload)
 	seen := false
-	for {
-		key, ok := s.plain()
-		if !ok || !s.accept(':') {
-			return "", false
-		}
-		switch {
-		case string(key) == "status":
-			raw, ok := s.plain()
-			if !ok || seen {
-				return "", false
-			}
+	ok = s.Fields(func(key []byte) bool {
+		if string(key) == "status" {
+			raw, ok := s.Plain()
+			ok = ok && !seen
 			status, seen = string(raw), true
-		case bytes.EqualFold(key, []byte("status")):
-			return "", false
-		default:
-			if _, ok := s.value(); !ok {
-				return "", false
-			}
+			return ok
 		}
-		if s.accept('}') {
-			break
+		if bytes.EqualFold(key, []byte("status")) {
+			return false
 		}
-		if !s.accept(',') {
-			return "", false
-		}
-	}
-	s.space()
-	return status, seen && s.pos == len(s.data)
+		_, ok := s.Value()
+		return ok
+	})
+	return status, ok && seen && s.AtEnd()
 }

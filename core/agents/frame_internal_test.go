@@ -170,21 +170,6 @@ func TestEncodersMatchTheProtocol(t *testing.T) {
 	}
 }
 
-func FuzzAppendString(f *testing.F) {
-	f.Add("plain")
-	f.Add("a\"\\\n\x00\xff\u2028")
-	f.Fuzz(func(t *testing.T, s string) {
-		var got, want string
-		raw, _ := json.Marshal(s)
-		if err := json.Unmarshal(raw, &want); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(appendString(nil, s), &got); err != nil || got != want {
-			t.Fatalf("%q became %q: %v", s, got, err)
-		}
-	})
-}
-
 func BenchmarkDecodeResult(b *testing.B) {
 	data := []byte(frameSeeds[0])
 	b.ReportAllocs()
@@ -206,6 +191,20 @@ func BenchmarkDecodeResultSlow(b *testing.B) {
 		}
 		if _, err := f.result(); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDecodeHeartbeat(b *testing.B) {
+	data := []byte(frameSeeds[13])
+	b.ReportAllocs()
+	for b.Loop() {
+		f, err := decodeFrame(data)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, ok := scanStatus(f.payload); !ok {
+			b.Fatal("the fast path refuses a heartbeat")
 		}
 	}
 }

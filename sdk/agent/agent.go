@@ -266,7 +266,7 @@ func (a *Agent) progress(t *Task, p protocol.TaskProgress) {
 	}
 	a.ledger.progress(t, func(b []byte) []byte {
 		b = appendHead(b, protocol.TypeTaskProgress, "", time.Now())
-		return appendTail(append(b, data...))
+		return protocol.AppendTail(append(b, data...))
 	})
 }
 
@@ -277,6 +277,6 @@ func pushFrame(out *outbox, typ protocol.Type, payload any) {
 		return // payloads here are made of strings, numbers and checked JSON
 	}
 	out.push(false, func(b []byte) []byte {
-		return appendTail(append(appendHead(b, typ, "", time.Now()), data...))
+		return protocol.AppendTail(append(appendHead(b, typ, "", time.Now()), data...))
 	})
 }

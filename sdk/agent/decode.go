@@ -36,14 +36,14 @@ func (d *decoder) decode(data []byte, f *frame) error {
 // scan decodes a task or an acknowledgement in its usual form, and returns false for anything else.
 func (d *decoder) scan(data []byte, f *frame) bool {
 	*f = frame{}
-	s := scanner{data: data}
+	s := protocol.NewScanner(data)
 	var given [4]bool // against a key that comes twice: encoding/json has rules for it
-	return s.fields(func(key []byte) bool {
+	return s.Fields(func(key []byte) bool {
 		var text []byte
 		ok, field := false, 0
 		switch string(key) {
 		case "type":
-			text, ok = s.plain()
+			text, ok = s.Plain()
 			switch string(text) {
 			case string(protocol.TypeTask):
 				f.Type = protocol.TypeTask
@@ -54,11 +54,11 @@ func (d *decoder) scan(data []byte, f *frame) bool {
 			}
 		case "id":
 			field = 1
-			text, ok = s.plain()
+			text, ok = s.Plain()
 			f.ID = string(text)
 		case "timestamp":
 			field = 2
-			_, ok = s.raw()
+			_, ok = s.Value()
 		case "payload":
 			field = 3
 			ok = d.payload(&s, &f.Payload)
@@ -66,19 +66,19 @@ func (d *decoder) scan(data []byte, f *frame) bool {
 		ok = ok && !given[field]
 		given[field] = true
 		return ok
-	}) && given[0] && s.atEnd()
+	}) && given[0] && s.AtEnd()
 }
 
 // payload decodes the payload of a task, of which that of an acknowledgement is a part.
-func (d *decoder) payload(s *scanner, p *payload) bool {
+func (d *decoder) payload(s *protocol.Scanner, p *payload) bool {
 	var given [13]bool
-	return s.fields(func(key []byte) bool {
+	return s.Fields(func(key []byte) bool {
 		ok, field := false, 0
 		switch string(key) {
 		case "taskId":
-			field, ok = 0, s.fresh(&p.TaskID)
+			field, ok = 0, fresh(s, &p.TaskID)
 		case "executionId":
-			field, ok = 1, s.fresh(&p.ExecutionID)
+			field, ok = 1, fresh(s, &p.ExecutionID)
 		case "patternName":
 			field, ok = 2, d.known(s, seenPattern, &p.PatternName)
 		case "patternVersion":
@@ -92,18 +92,18 @@ func (d *decoder) payload(s *scanner, p *payload) bool {
 		case "priority":
 			field, ok = 7, d.known(s, seenPriority, &p.Priority)
 		case "input":
-			field, ok = 8, s.cloned(&p.Input)
+			field, ok = 8, cloned(s, &p.Input)
 		case "config":
-			field, ok = 9, s.cloned(&p.Config)
+			field, ok = 9, cloned(s, &p.Config)
 		case "context":
-			field, ok = 10, s.cloned(&p.Context)
+			field, ok = 10, cloned(s, &p.Context)
 		case "timeout":
 			field = 11
-			p.Timeout, ok = s.integer()
+			p.Timeout, ok = s.Whole()
 		case "attempt":
 			field = 12
 			var n int64
-			n, ok = s.integer()
+			n, ok = s.Whole()
 			p.Attempt = int(n)
 		}
 		ok = ok && !given[field]
@@ -112,44 +112,16 @@ func (d *decoder) payload(s *scanner, p *payload) bool {
 	})
 }
 
-// fields reads an object. each is called with every key, and reads the value.
-func (s *scanner) fields(each func(key []byte) bool) bool {
-	if !s.accept('{') {
-		return false
-	}
-	if s.accept('}') {
-		return true
-	}
-	for {
-		key, ok := s.plain()
-		if !ok || !s.accept(':') || !each(key) {
-			return false
-		}
-		if s.accept('}') {
-			return true
-		}
-		if !s.accept(',') {
-			return false
-		}
-	}
-}
-
-// atEnd tells whether nothing but white space is left.
-func (s *scanner) atEnd() bool {
-	s.space()
-	return s.pos == len(s.data)
-}
-
 // fresh reads a string.
-func (s *scanner) fresh(to *string) bool {
-	text, ok := s.plain()
+func fresh(s *protocol.Scanner, to *string) bool {
+	text, ok := s.Plain()
 	*to = string(text)
 	return ok
 }
 
 // known reads a string that is most likely the same as in the task before.
-func (d *decoder) known(s *scanner, field int, to *string) bool {
-	text, ok := s.plain()
+func (d *decoder) known(s *protocol.Scanner, field int, to *string) bool {
+	text, ok := s.Plain()
 	if string(text) != d.seen[field] {
 		d.seen[field] = string(text)
 	}
@@ -158,8 +130,8 @@ func (d *decoder) known(s *scanner, field int, to *string) bool {
 }
 
 // cloned reads any value but null, which encoding/json has rules for.
-func (s *scanner) cloned(to *json.RawMessage) bool {
-	raw, ok := s.raw()
+func cloned(s *protocol.Scanner, to *json.RawMessage) bool {
+	raw, ok := s.Value()
 	if !ok || raw[0] == 'n' {
 		return false
 	}

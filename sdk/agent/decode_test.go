@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 // seeds are frames of every kind, and frames at the border of what the quick path takes.
@@ -17,6 +18,7 @@ var seeds = []string{
 	` { "type" : "task_ack" , "payload" : { "taskId" : "t1" } } `,
 	`{"type":"task_ack","payload":{"taskId":"t\u0031"}}`,
 	`{"type":"task_ack","payload":{"taskId":"é"}}`,
+	"{\"type\":\"task_ack\",\"payload\":{\"taskId\":\"\xff\"}}",
 	`{"type":"task_ack","payload":{"TASKID":"t1"}}`,
 	`{"type":"task_ack","payload":{"taskId":"t1","taskId":"t2"}}`,
 	`{"type":"task","payload":{"taskId":"t1"},"payload":{"executionId":"e1"}}`,
@@ -35,6 +37,7 @@ var seeds = []string{
 		`"config":{"heartbeatInterval":10000,"taskTimeout":30000,"maxMessageBytes":1048576}}}`,
 	`{"type":"error","payload":{"code":"FORBIDDEN","message":"no","fatal":true}}`,
 	`{"type":"task","payload":{"input":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}`,
+	`{"type":"task","payload":{"input":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}}`,
 }
 
 // decodeSlow is what the quick path must agree with.
@@ -45,7 +48,7 @@ func decodeSlow(data []byte) (frame, error) {
 }
 
 func TestDecode_QuickPath(t *testing.T) {
-	for i, quick := range []bool{true, true, true, false, false, false, false, false, false, false} {
+	for i, quick := range []bool{true, true, true, false, true, false, false, false, false, false, false} {
 		var d decoder
 		var f frame
 		if got := d.scan([]byte(seeds[i]), &f); got != quick {
@@ -76,22 +79,29 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzString checks that hand-made JSON strings are those of encoding/json.
-func FuzzString(f *testing.F) {
-	for _, s := range []string{"", "plain", `quo"te`, `back\slash`, "new\nline", "é\u2028", "\xff", "<b>&"} {
-		f.Add(s)
+func BenchmarkDecodeTask(b *testing.B) {
+	data := []byte(seeds[0])
+	var d decoder
+	var f frame
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := d.decode(data, &f); err != nil {
+			b.Fatal(err)
+		}
 	}
-	f.Fuzz(func(t *testing.T, s string) {
-		var got, want string
-		wantJSON, _ := json.Marshal(s)
-		if err := json.Unmarshal(appendString(nil, s), &got); err != nil {
-			t.Fatalf("not JSON: %v", err)
-		}
-		_ = json.Unmarshal(wantJSON, &want)
-		if got != want {
-			t.Fatalf("got %q, want %q", got, want)
-		}
-	})
+}
+
+func BenchmarkAppendAnswer(b *testing.B) {
+	a := &answer{
+		taskID: "task_01J00000000000000000000000", executionID: "exec_01J00000000000000000000000",
+		result: json.RawMessage(`{"label":"a","confidence":0.5}`), duration: time.Second,
+	}
+	now := time.Now()
+	var buf []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		buf = appendAnswer(buf[:0], a, "f1", 1, now)
+	}
 }
 
 func TestRecentAnswers(t *testing.T) {

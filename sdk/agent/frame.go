@@ -11,22 +11,10 @@ import (
 // timestampFormat is RFC 3339 with milliseconds, always of the same length.
 const timestampFormat = "2006-01-02T15:04:05.000Z07:00"
 
-// appendHead appends the envelope of a frame up to its payload; appendTail closes it.
+// appendHead appends the envelope of a frame up to its payload; protocol.AppendTail closes it.
 func appendHead(b []byte, typ protocol.Type, id string, now time.Time) []byte {
-	b = append(b, `{"type":"`...)
-	b = append(b, typ...)
-	if id != "" {
-		b = append(b, `","id":`...)
-		b = appendString(b, id)
-		b = append(b, `,"timestamp":"`...)
-	} else {
-		b = append(b, `","timestamp":"`...)
-	}
-	b = now.UTC().AppendFormat(b, timestampFormat)
-	return append(b, `","payload":`...)
+	return protocol.AppendHead(b, typ, id, now, timestampFormat)
 }
-
-func appendTail(b []byte) []byte { return append(b, '}') }
 
 // appendAnswer appends the task_result or task_error frame of an answer. It is the frame an agent sends most,
 // so it is put together by hand.
@@ -34,14 +22,14 @@ func appendAnswer(b []byte, a *answer, frameID string, attempt int, now time.Tim
 	if a.err != nil {
 		b = appendHead(b, protocol.TypeTaskError, frameID, now)
 		b = append(b, taskErrorPayload(a, attempt)...)
-		return appendTail(b)
+		return protocol.AppendTail(b)
 	}
 	b = appendHead(b, protocol.TypeTaskResult, frameID, now)
 	b = append(b, `{"taskId":`...)
-	b = appendString(b, a.taskID)
+	b = protocol.AppendString(b, a.taskID)
 	if a.executionID != "" {
 		b = append(b, `,"executionId":`...)
-		b = appendString(b, a.executionID)
+		b = protocol.AppendString(b, a.executionID)
 	}
 	b = append(b, `,"status":"`+protocol.TaskCompleted+`","result":`...)
 	b = append(b, a.result...)
@@ -54,7 +42,7 @@ func appendAnswer(b []byte, a *answer, frameID string, attempt int, now time.Tim
 		b = strconv.AppendInt(b, int64(attempt), 10)
 	}
 	b = append(b, '}')
-	return appendTail(b)
+	return protocol.AppendTail(b)
 }
 
 // taskErrorPayload encodes a task error. Details that cannot be encoded are left out rather than the error.
@@ -72,19 +60,6 @@ func taskErrorPayload(a *answer, attempt int) []byte {
 		data, _ = json.Marshal(p) // strings and numbers only: cannot fail
 	}
 	return data
-}
-
-// appendString appends s as a JSON string.
-func appendString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			quoted, _ := json.Marshal(s) // a string cannot fail
-			return append(b, quoted...)
-		}
-	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
 }
 
 // frame is any frame of the server, decoded. One struct takes the fields of every payload, so that a frame

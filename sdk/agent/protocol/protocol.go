@@ -4,6 +4,9 @@
 // It owns the shapes and names on the wire, and nothing of behaviour. core/agents speaks it on the server
 // side, sdk/agent on the agent's side; docs/agent-protocol.md explains it to people who write an agent
 // without this library.
+//
+// encoding/json reads and writes all of it. For the frames that pass most, and must cost next to nothing,
+// Scanner and the Append functions are what both ends put their own fast paths together from.
 package protocol
 
 import (
