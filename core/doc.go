@@ -15,6 +15,7 @@
 //	api       HTTP: the route table, request and answer bodies, OpenAPI, streams
 //	health    named checks and their state
 //	metrics   the Prometheus series
+//	internal  leaves that several of these share: JSON text
 //
 // # How a request flows
 //

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // decodeJSON reads a body into the struct that into points to. A body that is no JSON is refused at its
@@ -19,8 +20,8 @@ import (
 func decodeJSON(data []byte, into any) error {
 	d := decoder{scanner: scanner{data: data}}
 	target := reflect.ValueOf(into).Elem()
-	if k := d.peek(); d.err == nil && k != kindObject {
-		d.problem("body", d.pos, "must be an object, not %s", article(k))
+	if k := d.peek(); d.err == nil && k != rawjson.Object {
+		d.problem("body", d.pos, "must be an object, not %s", k)
 		d.raw()
 	} else if d.err == nil {
 		d.structure("", target)
@@ -62,7 +63,7 @@ func (d *decoder) structure(path string, target reflect.Value) {
 			return
 		}
 		f := &shape.fields[i]
-		if d.peek() == kindNull {
+		if d.peek() == rawjson.Null {
 			d.literal("null")
 			return
 		}
@@ -88,7 +89,7 @@ func (d *decoder) value(path string, f *field, target reflect.Value) {
 		return
 	}
 	if got != f.kind {
-		d.problem(path, at, "must be %s, not %s", article(f.kind), article(got))
+		d.problem(path, at, "must be %s, not %s", f.kind, got)
 		d.raw()
 		return
 	}
@@ -97,20 +98,20 @@ func (d *decoder) value(path string, f *field, target reflect.Value) {
 		target.SetBytes(d.raw())
 	case f.rawList:
 		d.rawList(path, f, target)
-	case f.kind == kindObject && target.Kind() == reflect.Struct:
+	case f.kind == rawjson.Object && target.Kind() == reflect.Struct:
 		d.structure(path, target)
-	case f.kind == kindObject:
+	case f.kind == rawjson.Object:
 		if raw := d.raw(); raw != nil {
 			free := map[string]any{}
 			_ = json.Unmarshal(raw, &free) // the scanner found it well-formed
 			target.Set(reflect.ValueOf(free))
 		}
-	case f.kind == kindString:
+	case f.kind == rawjson.String:
 		d.text(path, at, f, target)
-	case f.kind == kindBool:
+	case f.kind == rawjson.Bool:
 		target.SetBool(d.data[d.pos] == 't')
 		d.raw()
-	case f.kind == kindNumber:
+	case f.kind == rawjson.Number:
 		d.integer(path, at, f, target)
 	}
 }
@@ -123,8 +124,8 @@ func (d *decoder) rawList(path string, f *field, target reflect.Value) {
 		if d.err != nil {
 			return
 		}
-		if got != kindObject {
-			d.problem(fmt.Sprintf("%s[%d]", path, i), from, "must be an object, not %s", article(got))
+		if got != rawjson.Object {
+			d.problem(fmt.Sprintf("%s[%d]", path, i), from, "must be an object, not %s", got)
 		}
 		list = append(list, d.raw())
 	})
@@ -177,16 +178,6 @@ func join(path, name string) string {
 		return name
 	}
 	return path + "." + name
-}
-
-func article(k kind) string {
-	switch k {
-	case kindObject, kindArray:
-		return "an " + string(k)
-	case kindNull:
-		return "null"
-	}
-	return "a " + string(k)
 }
 
 func contains(list []string, s string) bool {

@@ -138,18 +138,6 @@ func TestProblemsAreBounded(t *testing.T) {
 	}
 }
 
-func TestAppendString(t *testing.T) {
-	for _, s := range []string{"", "plain", "q\"b\\", "\x00\x1f\n\r\t\b", "é漢🙂", "bad\xffutf8\xc3", "<&>\u2028", "\x7f"} {
-		var got string
-		if err := json.Unmarshal(api.AppendString(nil, s), &got); err != nil {
-			t.Errorf("%q: %v", s, err)
-		}
-		if want := strings.ToValidUTF8(s, "\uFFFD"); got != want && strings.Count(got, "\uFFFD") < strings.Count(want, "\uFFFD") {
-			t.Errorf("%q came back as %q", s, got)
-		}
-	}
-}
-
 // FuzzScan: what the scanner takes, the standard library takes too, and the other way round but for what
 // the scanner refuses on purpose: doubles, depth, bad UTF-8.
 func FuzzScan(f *testing.F) {

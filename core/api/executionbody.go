@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 var emptyObject = json.RawMessage("{}")
@@ -91,13 +92,13 @@ func (outcome) schema() any { return outcomeSchema{} }
 func (o *outcome) appendJSON(b []byte) []byte {
 	e := o.e
 	b = append(b, `{"executionId":`...)
-	b = appendString(b, e.ID)
+	b = rawjson.AppendString(b, e.ID)
 	b = append(b, `,"pattern":{"name":`...)
-	b = appendString(b, e.Pattern.Name)
+	b = rawjson.AppendString(b, e.Pattern.Name)
 	b = append(b, `,"version":`...)
-	b = appendString(b, e.Pattern.Version)
+	b = rawjson.AppendString(b, e.Pattern.Version)
 	b = append(b, `},"status":`...)
-	b = appendString(b, string(e.Status))
+	b = rawjson.AppendString(b, string(e.Status))
 	b = append(b, `,"result":`...)
 	b = append(b, rawOr(e.Result, "null")...)
 	if e.Error != nil {
@@ -118,14 +119,14 @@ func (o *outcome) appendJSON(b []byte) []byte {
 
 func appendAgentResult(b []byte, a *core.AgentResult) []byte {
 	b = append(b, `{"id":`...)
-	b = appendString(b, a.ID)
+	b = rawjson.AppendString(b, a.ID)
 	if a.Step != "" {
 		b = append(b, `,"step":`...)
-		b = appendString(b, a.Step)
+		b = rawjson.AppendString(b, a.Step)
 	}
 	if a.Status != "" {
 		b = append(b, `,"status":`...)
-		b = appendString(b, a.Status)
+		b = rawjson.AppendString(b, a.Status)
 	}
 	if len(a.Result) > 0 {
 		b = append(b, `,"result":`...)

@@ -8,9 +8,8 @@ import (
 
 // What tests of the package's own parsers and encoders need.
 var (
-	AppendString = appendString
-	EncodeFrame  = encodeFrame
-	CheckRoutes  = checkRoutes
+	EncodeFrame = encodeFrame
+	CheckRoutes = checkRoutes
 )
 
 // Decoded is a body with a field of every kind.

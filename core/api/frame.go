@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // eventData is what the journal's events carry that streams show.
@@ -36,10 +37,10 @@ func encodeFrame(ev core.Event) []byte {
 	case core.EventTaskCompleted:
 		name = "agent_result"
 		b = append(b, `{"agentId":`...)
-		b = appendString(b, d.AgentID)
+		b = rawjson.AppendString(b, d.AgentID)
 		if d.Step != "" {
 			b = append(b, `,"step":`...)
-			b = appendString(b, d.Step)
+			b = rawjson.AppendString(b, d.Step)
 		}
 		b = appendRaw(b, "result", d.Result)
 	case core.EventStepCompleted:
@@ -48,7 +49,7 @@ func encodeFrame(ev core.Event) []byte {
 		}
 		name = "step_completed"
 		b = append(b, `{"step":`...)
-		b = appendString(b, d.Step)
+		b = rawjson.AppendString(b, d.Step)
 		b = appendRaw(b, "result", d.Result)
 		b = appendRaw(b, "confidence", d.Confidence)
 	case core.EventTaskProgress:
@@ -65,7 +66,7 @@ func encodeFrame(ev core.Event) []byte {
 	case core.EventExecutionCancelled:
 		name, b = "cancelled", appendStatus(b, ev.Subject, core.ExecutionCancelled)
 		b = append(b, `,"reason":`...)
-		b = appendString(b, d.Reason)
+		b = rawjson.AppendString(b, d.Reason)
 	default:
 		return nil
 	}
@@ -78,9 +79,9 @@ func encodeFrame(ev core.Event) []byte {
 
 func appendStatus(b []byte, id string, status core.ExecutionStatus) []byte {
 	b = append(b, `{"executionId":`...)
-	b = appendString(b, id)
+	b = rawjson.AppendString(b, id)
 	b = append(b, `,"status":`...)
-	return appendString(b, string(status))
+	return rawjson.AppendString(b, string(status))
 }
 
 func appendRaw(b []byte, key string, raw json.RawMessage) []byte {

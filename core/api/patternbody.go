@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // patternRequest creates or updates a pattern.
@@ -77,11 +78,11 @@ func (patternBody) schema() any { return patternSchema{} }
 
 func (p *patternBody) appendJSON(b []byte) []byte {
 	b = append(b, `{"name":`...)
-	b = appendString(b, p.Name)
+	b = rawjson.AppendString(b, p.Name)
 	b = append(b, `,"version":`...)
-	b = appendString(b, p.Version)
+	b = rawjson.AppendString(b, p.Version)
 	b = append(b, `,"description":`...)
-	b = appendString(b, p.Description)
+	b = rawjson.AppendString(b, p.Description)
 	b = append(b, `,"definition":`...)
 	b = append(b, rawOr(p.Definition, "{}")...)
 	b = append(b, `,"createdAt":`...)
@@ -89,7 +90,7 @@ func (p *patternBody) appendJSON(b []byte) []byte {
 	b = append(b, `,"updatedAt":`...)
 	b = timestamp(p.UpdatedAt).append(b)
 	b = append(b, `,"createdBy":`...)
-	b = appendString(b, p.CreatedBy)
+	b = rawjson.AppendString(b, p.CreatedBy)
 	if p.ReadOnly {
 		b = append(b, `,"readOnly":true`...)
 	}

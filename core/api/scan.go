@@ -5,23 +5,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // MaxDepth is how deep objects and arrays of a request body may nest.
 const MaxDepth = 64
-
-// kind is the type of a JSON value as its first byte tells.
-type kind string
-
-const (
-	kindObject  kind = "object"
-	kindArray   kind = "array"
-	kindString  kind = "string"
-	kindNumber  kind = "number"
-	kindBool    kind = "boolean"
-	kindNull    kind = "null"
-	kindUnknown kind = ""
-)
 
 // scanner reads JSON strictly: RFC 8259 syntax in valid UTF-8, no key twice in an object, bounded depth.
 // The first fault stops it; err holds it. A body is read once: values that stay raw are checked and sliced
@@ -63,41 +51,21 @@ func position(data []byte, at int) (line, column int) {
 	return line, utf8.RuneCount(data[start:at]) + 1
 }
 
-func (s *scanner) space() {
-	for s.pos < len(s.data) {
-		switch s.data[s.pos] {
-		case ' ', '\t', '\n', '\r':
-			s.pos++
-		default:
-			return
-		}
-	}
-}
+func (s *scanner) space() { s.pos = rawjson.SkipSpace(s.data, s.pos) }
 
 // peek tells the kind of the value at pos, after white space. It fails at the end and on garbage.
-func (s *scanner) peek() kind {
+func (s *scanner) peek() rawjson.Kind {
 	s.space()
 	if s.pos >= len(s.data) {
 		s.fail(s.pos, "unexpected end")
-		return kindUnknown
+		return rawjson.Invalid
 	}
-	switch c := s.data[s.pos]; {
-	case c == '{':
-		return kindObject
-	case c == '[':
-		return kindArray
-	case c == '"':
-		return kindString
-	case c == 't' || c == 'f':
-		return kindBool
-	case c == 'n':
-		return kindNull
-	case c == '-' || c >= '0' && c <= '9':
-		return kindNumber
+	k := rawjson.KindOf(s.data[s.pos:])
+	if k == rawjson.Invalid {
+		r, _ := utf8.DecodeRune(s.data[s.pos:])
+		s.fail(s.pos, "unexpected character %q, a value is expected", r)
 	}
-	r, _ := utf8.DecodeRune(s.data[s.pos:])
-	s.fail(s.pos, "unexpected character %q, a value is expected", r)
-	return kindUnknown
+	return k
 }
 
 // raw checks the value at pos and returns its bytes, which alias data.
@@ -105,21 +73,21 @@ func (s *scanner) raw() []byte {
 	k := s.peek()
 	start := s.pos
 	switch k {
-	case kindObject:
+	case rawjson.Object:
 		s.object(func([]byte, int) { s.raw() })
-	case kindArray:
+	case rawjson.Array:
 		s.array(func(int) { s.raw() })
-	case kindString:
+	case rawjson.String:
 		s.str()
-	case kindNumber:
+	case rawjson.Number:
 		s.number()
-	case kindBool:
+	case rawjson.Bool:
 		if s.data[s.pos] == 't' {
 			s.literal("true")
 		} else {
 			s.literal("false")
 		}
-	case kindNull:
+	case rawjson.Null:
 		s.literal("null")
 	}
 	if s.err != nil {
@@ -139,47 +107,20 @@ func (s *scanner) literal(want string) {
 // number consumes a number and returns its text.
 func (s *scanner) number() []byte {
 	start := s.pos
-	digits := func() bool {
-		from := s.pos
-		for s.pos < len(s.data) && s.data[s.pos] >= '0' && s.data[s.pos] <= '9' {
-			s.pos++
-		}
-		return s.pos > from
-	}
-	at := func(set string) bool {
-		if s.pos < len(s.data) {
-			for i := range len(set) {
-				if s.data[s.pos] == set[i] {
-					s.pos++
-					return true
-				}
-			}
-		}
-		return false
-	}
-	at("-")
-	zero := s.pos < len(s.data) && s.data[s.pos] == '0'
-	first := s.pos
-	ok := digits() && (!zero || s.pos == first+1)
-	if ok && at(".") {
-		ok = digits()
-	}
-	if ok && at("eE") {
-		at("+-")
-		ok = digits()
-	}
-	if !ok {
+	end, ok := rawjson.NumberEnd(s.data, start)
+	if !ok || end < len(s.data) && s.data[end] >= '0' && s.data[end] <= '9' { // a digit after a leading zero
 		s.fail(start, "malformed number")
 		return nil
 	}
-	return s.data[start:s.pos]
+	s.pos = end
+	return s.data[start:end]
 }
 
 // object consumes an object. member is called with pos at each value and must consume it; key is decoded
-// and valid until the next call, keyAt its offset.
+// and stays as it is while data does, keyAt its offset.
 func (s *scanner) object(member func(key []byte, keyAt int)) {
 	s.enter()
-	var keys keySet
+	var keys rawjson.KeySet
 	s.pos++
 	s.space()
 	if s.pos < len(s.data) && s.data[s.pos] == '}' {
@@ -198,7 +139,7 @@ func (s *scanner) object(member func(key []byte, keyAt int)) {
 		if s.err != nil {
 			return
 		}
-		if !keys.add(key) {
+		if !keys.Add(key) {
 			s.fail(at, "the key %q appears twice in one object", clip(string(key)))
 			return
 		}
@@ -262,39 +203,6 @@ func (s *scanner) finish() {
 	if s.space(); s.err == nil && s.pos < len(s.data) {
 		s.fail(s.pos, "unexpected data after the value")
 	}
-}
-
-// keySet finds doubles: by comparison while there are few keys, by a map beyond.
-type keySet struct {
-	few  [8]string
-	n    int
-	many map[string]struct{}
-}
-
-func (k *keySet) add(key []byte) bool {
-	if k.many != nil {
-		if _, ok := k.many[string(key)]; ok {
-			return false
-		}
-		k.many[string(key)] = struct{}{}
-		return true
-	}
-	for _, have := range k.few[:k.n] {
-		if have == string(key) {
-			return false
-		}
-	}
-	if k.n < len(k.few) {
-		k.few[k.n] = string(key)
-		k.n++
-		return true
-	}
-	k.many = make(map[string]struct{}, 4*len(k.few))
-	for _, have := range k.few {
-		k.many[have] = struct{}{}
-	}
-	k.many[string(key)] = struct{}{}
-	return true
 }
 
 // clip shortens text of a client for an error message.

@@ -1,8 +1,9 @@
 package api
 
 import (
-	"encoding/json"
 	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // str consumes a string and returns its decoded bytes. They alias data when there is no escape.
@@ -34,30 +35,18 @@ func (s *scanner) str() []byte {
 
 // escape consumes one escape sequence.
 func (s *scanner) escape() bool {
-	at := s.pos
-	s.pos++
-	if s.pos < len(s.data) {
-		switch s.data[s.pos] {
-		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-			s.pos++
-			return true
-		case 'u':
-			s.pos++
-			for i := 0; i < 4; i, s.pos = i+1, s.pos+1 {
-				if s.pos >= len(s.data) || !isHex(s.data[s.pos]) {
-					s.fail(at, "\\u needs four hexadecimal digits")
-					return false
-				}
-			}
-			return true
-		}
+	rest := s.data[s.pos:]
+	n := rawjson.EscapeLen(rest)
+	switch {
+	case n > 0:
+		s.pos += n
+		return true
+	case len(rest) > 1 && rest[1] == 'u':
+		s.fail(s.pos, "\\u needs four hexadecimal digits")
+	default:
+		s.fail(s.pos, "unknown escape sequence")
 	}
-	s.fail(at, "unknown escape sequence")
 	return false
-}
-
-func isHex(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
 func (s *scanner) decoded(start int, escaped, plain bool) []byte {
@@ -69,10 +58,5 @@ func (s *scanner) decoded(start int, escaped, plain bool) []byte {
 	if !escaped {
 		return text
 	}
-	var out string
-	if err := json.Unmarshal(s.data[start:s.pos], &out); err != nil {
-		s.fail(start, "malformed string")
-		return nil
-	}
-	return []byte(out)
+	return rawjson.Unquote(s.data[start:s.pos])
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // schemaSet collects the JSON Schemas of body types.
@@ -85,9 +87,9 @@ func (s *schemaSet) property(f *field, request bool) object {
 	}
 	low, high := "minimum", "maximum"
 	switch f.kind {
-	case kindString:
+	case rawjson.String:
 		low, high = "minLength", "maxLength"
-	case kindArray:
+	case rawjson.Array:
 		low, high = "minItems", "maxItems"
 	}
 	if f.min != nil {

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/agnivade/levenshtein"
+
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // shape is what the decoder and the OpenAPI document know of a body struct. It comes from its tags:
@@ -27,9 +29,9 @@ type field struct {
 	name     string
 	index    int
 	typ      reflect.Type
-	kind     kind // of the JSON value
-	raw      bool // json.RawMessage that must be an object
-	rawList  bool // []json.RawMessage of objects
+	kind     rawjson.Kind // of the JSON value
+	raw      bool         // json.RawMessage that must be an object
+	rawList  bool         // []json.RawMessage of objects
 	required bool
 	optional bool // omitempty: may be absent from an answer
 	nullable bool // may be null in an answer
@@ -117,28 +119,28 @@ func number(t reflect.Type, text string) *int64 {
 }
 
 // kindOf is the JSON kind that a Go type is read from.
-func kindOf(t reflect.Type) kind {
+func kindOf(t reflect.Type) rawjson.Kind {
 	switch {
 	case t == rawType:
-		return kindObject
+		return rawjson.Object
 	case t == timestampType:
-		return kindString
+		return rawjson.String
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return kindString
+		return rawjson.String
 	case reflect.Bool:
-		return kindBool
+		return rawjson.Bool
 	case reflect.Int, reflect.Int64, reflect.Uint64, reflect.Float64:
-		return kindNumber
+		return rawjson.Number
 	case reflect.Slice:
-		return kindArray
+		return rawjson.Array
 	case reflect.Struct, reflect.Map:
-		return kindObject
+		return rawjson.Object
 	case reflect.Pointer:
 		return kindOf(t.Elem())
 	}
-	return kindUnknown
+	return rawjson.Invalid
 }
 
 // suggest names the candidate nearest to a misspelt name, as the tail of an error message.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/pattern/internal/rawjson"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // strategy is a way to make one outcome of several answers.

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/pattern/internal/rawjson"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // answer is one agent's result, made ready: compact, in UTF-8, with each key once.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/pattern/internal/rawjson"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // evaluation is one evaluation of expressions against the state of an execution.

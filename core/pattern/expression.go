@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/pattern/internal/rawjson"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // expression makes a JSON value from an execution's variables. It is compiled once and evaluated often.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/pattern/internal/rawjson"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // field is what a definition says of one value of an input.

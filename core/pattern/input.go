@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/pattern/internal/rawjson"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // fieldTypes are the types an input field may have.

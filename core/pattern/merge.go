@@ -3,7 +3,7 @@ package pattern
 import (
 	"encoding/json"
 
-	"github.com/wardroom/wardroom/core/pattern/internal/rawjson"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // mergeAnswers folds answers into one value, in their order: the later one wins where both say something

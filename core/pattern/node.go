@@ -1,7 +1,7 @@
 package pattern
 
 import (
-	"github.com/wardroom/wardroom/core/pattern/internal/rawjson"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // nodeKind is the type of a value in a definition.

@@ -3,7 +3,7 @@ package pattern
 import (
 	"bytes"
 
-	"github.com/wardroom/wardroom/core/pattern/internal/rawjson"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // tally is the count of a vote.

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/pattern/internal/rawjson"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // Bounds of a definition. They stop texts that are small and unfold into something huge.

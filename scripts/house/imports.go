@@ -16,6 +16,9 @@ type edge struct {
 	why    string
 }
 
+// leaves is where packages are that siblings below core may share.
+const leaves = "core/internal"
+
 // edges lists every forbidden direction with its reason. What no rule names is allowed.
 var edges = []edge{
 	{
@@ -36,9 +39,17 @@ var edges = []edge{
 		from: within("core"), to: within("core"),
 		except: func(importer, imported string, test bool) bool {
 			return imported == "core" || area(importer) == area(imported) || importer == "core" ||
+				Within(imported, leaves) || Within(importer, leaves) || // leaves have a rule of their own
 				imported == "core/coretest" && (test || testSupport(importer))
 		},
 		why: "siblings below core do not import each other: they meet through interfaces in the core root or at the consumer, and appliance joins them",
+	},
+	{
+		from: within(leaves), to: within("core"),
+		except: func(importer, imported string, test bool) bool {
+			return imported == "core" || test && (imported == importer || imported == "core/coretest")
+		},
+		why: "a package of core/internal is a leaf: siblings below core share it, so it imports nothing of core but the root's vocabulary",
 	},
 	{
 		from: within("core"), to: within("sdk"),

@@ -26,7 +26,7 @@ func (k Kind) String() string { return kindNames[k] }
 
 // KindOf returns the kind of raw by its first character.
 func KindOf(raw []byte) Kind {
-	i := skipSpace(raw, 0)
+	i := SkipSpace(raw, 0)
 	if i >= len(raw) {
 		return Invalid
 	}
@@ -59,7 +59,7 @@ type Iter struct {
 
 // Walk returns an iterator over an object or array; over anything else it is empty.
 func Walk(raw []byte) Iter {
-	i := skipSpace(raw, 0)
+	i := SkipSpace(raw, 0)
 	if i >= len(raw) || raw[i] != '{' && raw[i] != '[' {
 		return Iter{}
 	}
@@ -69,9 +69,9 @@ func Walk(raw []byte) Iter {
 // Next moves to the next entry and tells whether there is one.
 func (it *Iter) Next() bool {
 	raw := it.raw
-	i := skipSpace(raw, it.pos)
+	i := SkipSpace(raw, it.pos)
 	if i < len(raw) && raw[i] == ',' {
-		i = skipSpace(raw, i+1)
+		i = SkipSpace(raw, i+1)
 	}
 	if i >= len(raw) || raw[i] == '}' || raw[i] == ']' {
 		return false
@@ -79,11 +79,11 @@ func (it *Iter) Next() bool {
 	if it.obj {
 		end := skipString(raw, i)
 		it.Key = raw[i:end]
-		i = skipSpace(raw, end)
+		i = SkipSpace(raw, end)
 		if i >= len(raw) {
 			return false
 		}
-		i = skipSpace(raw, i+1) // the colon
+		i = SkipSpace(raw, i+1) // the colon
 	}
 	end := skipValue(raw, i)
 	if end <= i { // not JSON: stop rather than stand still
@@ -198,6 +198,22 @@ func unicodeEscape(in []byte) (rune, int) {
 	return utf8.RuneError, 6
 }
 
+// EscapeLen returns the length of the escape at the start of raw, or 0 if it is none.
+func EscapeLen(raw []byte) int {
+	if len(raw) < 2 {
+		return 0
+	}
+	switch raw[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if _, ok := hex4(raw[2:]); ok {
+			return 6
+		}
+	}
+	return 0
+}
+
 func hex4(in []byte) (rune, bool) {
 	if len(in) < 4 {
 		return 0, false
@@ -219,7 +235,8 @@ func hex4(in []byte) (rune, bool) {
 	return r, true
 }
 
-func skipSpace(raw []byte, i int) int {
+// SkipSpace returns where the white space that starts at i ends.
+func SkipSpace(raw []byte, i int) int {
 	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\n' || raw[i] == '\t' || raw[i] == '\r') {
 		i++
 	}

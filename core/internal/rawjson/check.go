@@ -52,7 +52,7 @@ func (c *checker) fail(format string, args ...any) bool {
 	return false
 }
 
-func (c *checker) space() { c.pos = skipSpace(c.raw, c.pos) }
+func (c *checker) space() { c.pos = SkipSpace(c.raw, c.pos) }
 
 func (c *checker) value(depth int) bool {
 	if c.pos >= len(c.raw) {
@@ -89,7 +89,7 @@ func (c *checker) object(depth int) bool {
 	if depth > MaxDepth {
 		return c.fail("nested more than %d deep", MaxDepth)
 	}
-	var keys keySet
+	var keys KeySet
 	c.pos++
 	c.space()
 	if c.at('}') {
@@ -103,7 +103,7 @@ func (c *checker) object(depth int) bool {
 		if !c.text() {
 			return false
 		}
-		if c.unique && !keys.add(c.raw[start:c.pos]) {
+		if c.unique && !keys.Add(Unquote(c.raw[start:c.pos])) {
 			key := string(Unquote(c.raw[start:c.pos]))
 			c.pos = start
 			return c.fail("the key %q appears twice", key)
@@ -171,7 +171,7 @@ func (c *checker) text() bool {
 			c.pos = i
 			return c.fail("control character in a string")
 		case b == '\\':
-			n := escapeLen(raw[i:])
+			n := EscapeLen(raw[i:])
 			if n == 0 {
 				c.pos = i
 				return c.fail("bad escape in a string")
@@ -192,104 +192,11 @@ func (c *checker) text() bool {
 	return c.fail("unexpected end in a string")
 }
 
-// escapeLen returns the length of the escape at the start of raw, or 0 if it is none.
-func escapeLen(raw []byte) int {
-	if len(raw) < 2 {
-		return 0
-	}
-	switch raw[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return 2
-	case 'u':
-		if _, ok := hex4(raw[2:]); ok {
-			return 6
-		}
-	}
-	return 0
-}
-
 func (c *checker) number() bool {
-	end, ok := numberEnd(c.raw, c.pos)
+	end, ok := NumberEnd(c.raw, c.pos)
 	c.pos = end
 	if !ok {
 		return c.fail("bad number")
 	}
-	return true
-}
-
-// numberEnd returns where the number at i ends, and whether it is one.
-func numberEnd(raw []byte, i int) (int, bool) {
-	digits := func() bool {
-		from := i
-		for i < len(raw) && raw[i] >= '0' && raw[i] <= '9' {
-			i++
-		}
-		return i > from
-	}
-	if i < len(raw) && raw[i] == '-' {
-		i++
-	}
-	if i < len(raw) && raw[i] == '0' {
-		i++
-	} else if !digits() {
-		return i, false
-	}
-	if i < len(raw) && raw[i] == '.' {
-		i++
-		if !digits() {
-			return i, false
-		}
-	}
-	if i < len(raw) && (raw[i] == 'e' || raw[i] == 'E') {
-		i++
-		if i < len(raw) && (raw[i] == '+' || raw[i] == '-') {
-			i++
-		}
-		if !digits() {
-			return i, false
-		}
-	}
-	return i, true
-}
-
-// IsNumber tells whether text is exactly one JSON number.
-func IsNumber(text string) bool {
-	end, ok := numberEnd([]byte(text), 0)
-	return ok && end == len(text)
-}
-
-// keySet finds doubles among the keys of one object. Small objects are compared key by key, which needs
-// no memory; beyond that a map takes over, so that a hostile object cannot make the check quadratic.
-type keySet struct {
-	few  [8][]byte
-	n    int
-	many map[string]struct{}
-}
-
-// add returns false if the quoted key is there already.
-func (s *keySet) add(quoted []byte) bool {
-	key := Unquote(quoted)
-	if s.many != nil {
-		if _, ok := s.many[string(key)]; ok {
-			return false
-		}
-		s.many[string(key)] = struct{}{}
-		return true
-	}
-	for _, k := range s.few[:s.n] {
-		if string(k) == string(key) {
-			return false
-		}
-	}
-	if s.n < len(s.few) {
-		s.few[s.n] = key
-		s.n++
-		return true
-	}
-	s.many = make(map[string]struct{}, 4*len(s.few))
-	for _, k := range s.few {
-		s.many[string(k)] = struct{}{}
-	}
-	s.many[string(key)] = struct{}{}
 	return true
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wardroom/wardroom/core/pattern/internal/rawjson"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 func TestCheck(t *testing.T) {

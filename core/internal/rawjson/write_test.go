@@ -3,9 +3,10 @@ package rawjson_test
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
-	"github.com/wardroom/wardroom/core/pattern/internal/rawjson"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 func TestEqual(t *testing.T) {
@@ -69,6 +70,19 @@ func TestAppendFloat(t *testing.T) {
 func TestAppendString(t *testing.T) {
 	if got, want := string(rawjson.AppendString(nil, "a<b>&\x01\xff\u2028\"\\\n\t\r")), "\"a<b>&\\u0001\ufffd\u2028\\\"\\\\\\n\\t\\r\""; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// What is written reads back with the standard library; each byte that is no UTF-8 as U+FFFD.
+func TestAppendStringReadsBack(t *testing.T) {
+	for _, s := range []string{"", "plain", "q\"b\\", "\x00\x1f\n\r\t\b", "é漢🙂", "bad\xffutf8\xc3", "<&>\u2028", "\x7f"} {
+		var got string
+		if err := json.Unmarshal(rawjson.AppendString(nil, s), &got); err != nil {
+			t.Errorf("%q: %v", s, err)
+		}
+		if want := strings.ToValidUTF8(s, "\uFFFD"); got != want && strings.Count(got, "\uFFFD") < strings.Count(want, "\uFFFD") {
+			t.Errorf("%q came back as %q", s, got)
+		}
 	}
 }
 
