@@ -13,7 +13,7 @@ import (
 func engineConfig(c *config.Config) engine.Config {
 	return engine.Config{
 		MaxActive: c.Engine.MaxActive, MaxActivePerPattern: c.Engine.MaxActivePerPattern,
-		MaxQueued: c.Engine.MaxQueued, MaxQueuedBytes: engine.DefaultConfig().MaxQueuedBytes,
+		MaxQueued: c.Engine.MaxQueued, MaxQueuedBytes: c.Engine.MaxQueuedBytes,
 		DefaultTimeout: c.Engine.DefaultTimeout, MaxTimeout: c.Engine.MaxTimeout,
 		TaskTimeout: c.Engine.TaskTimeout, TaskRetries: c.Engine.TaskRetries,
 		MaxBatchInputs: c.Engine.MaxBatchInputs, PriorityAging: c.Engine.PriorityAging,
@@ -30,6 +30,7 @@ func agentsConfig(c *config.Config) agents.Config {
 		KeepDisconnected:  c.Agents.KeepDisconnected,
 		MessagesPerSecond: c.Agents.MessagesPerSecond,
 		MaxMessage:        c.Agents.MaxMessage,
+		MaxSessions:       c.Agents.MaxSessions,
 		MaxSendBytes:      int(c.Agents.SendBuffer),
 		TaskTimeout:       c.Engine.TaskTimeout,
 	}
@@ -38,7 +39,7 @@ func agentsConfig(c *config.Config) agents.Config {
 func apiConfig(c *config.Config) api.Config {
 	return api.Config{
 		MaxBody: c.Server.MaxBody, MaxDefinition: c.Server.MaxDefinition, MaxBatchInputs: c.Engine.MaxBatchInputs,
-		CORSOrigins: c.Server.CORS.Origins, Heartbeat: c.Streams.Heartbeat, StreamMaxAge: c.Streams.MaxAge,
+		CORSOrigins: c.Server.CORS.Origins, MaxStreams: c.Streams.MaxOpen, BodyTimeout: c.Server.BodyTimeout, Heartbeat: c.Streams.Heartbeat, StreamMaxAge: c.Streams.MaxAge,
 		WriteTimeout: c.Streams.WriteTimeout, MetricsPublic: c.Metrics.Public,
 	}
 }

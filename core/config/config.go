@@ -39,6 +39,7 @@ type Server struct {
 	MaxDefinition     int64 // bytes
 	ShutdownTimeout   time.Duration
 	ReadHeaderTimeout time.Duration
+	BodyTimeout       time.Duration
 }
 
 // CORS says which web pages of other origins may call the API.
@@ -74,9 +75,10 @@ type Metrics struct {
 
 // Engine bounds the work in hand.
 type Engine struct {
-	MaxActive           int // executions
-	MaxQueued           int // executions
-	MaxActivePerPattern int // executions; 0 is no limit
+	MaxActive           int   // executions
+	MaxQueued           int   // executions
+	MaxQueuedBytes      int64 // bytes of input
+	MaxActivePerPattern int   // executions; 0 is no limit
 	DefaultTimeout      time.Duration
 	MaxTimeout          time.Duration
 	TaskTimeout         time.Duration
@@ -88,8 +90,9 @@ type Engine struct {
 // Agents is the agent listener. The embedded part may change while the process runs.
 type Agents struct {
 	AgentLimits
-	MaxMessage int64 // bytes
-	SendBuffer int64 // bytes
+	MaxSessions int
+	MaxMessage  int64 // bytes
+	SendBuffer  int64 // bytes
 }
 
 // AgentLimits are the intervals and limits that running sessions take over on a reload.
@@ -105,6 +108,7 @@ type AgentLimits struct {
 
 // Streams is what every event stream to a client keeps to.
 type Streams struct {
+	MaxOpen      int
 	Heartbeat    time.Duration
 	MaxAge       time.Duration
 	WriteTimeout time.Duration

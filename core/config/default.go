@@ -18,6 +18,7 @@ func Default() *Config {
 			MaxDefinition:     1 * mib,
 			ShutdownTimeout:   30 * time.Second,
 			ReadHeaderTimeout: 10 * time.Second,
+			BodyTimeout:       time.Minute,
 		},
 		Store: Store{
 			Path:    "/var/lib/wardroom",
@@ -33,6 +34,7 @@ func Default() *Config {
 		Engine: Engine{
 			MaxActive:      1000,
 			MaxQueued:      10_000,
+			MaxQueuedBytes: 512 * mib,
 			DefaultTimeout: 300 * time.Second,
 			MaxTimeout:     day,
 			TaskTimeout:    30 * time.Second,
@@ -50,10 +52,12 @@ func Default() *Config {
 				KeepDisconnected:  day,
 				RegisterTimeout:   10 * time.Second,
 			},
-			MaxMessage: 1 * mib,
-			SendBuffer: 4 * mib,
+			MaxSessions: 20_000,
+			MaxMessage:  1 * mib,
+			SendBuffer:  4 * mib,
 		},
 		Streams: Streams{
+			MaxOpen:      20_000,
 			Heartbeat:    15 * time.Second,
 			MaxAge:       time.Hour,
 			WriteTimeout: 5 * time.Second,

@@ -37,6 +37,11 @@ var fields = []*field{
 		doc: "How long a client may take to send the header of a request.",
 	},
 	{
+		key: "server.bodyTimeout", ref: func(c *Config) any { return &c.Server.BodyTimeout },
+		min: int64(time.Second), max: int64(time.Hour),
+		doc: "How long a client may take to send the body of a request.",
+	},
+	{
 		key: "server.cors.origins", ref: func(c *Config) any { return &c.Server.CORS.Origins }, check: checkOrigin, clean: cleanURL,
 		live: true,
 		doc:  "Origins (scheme://host[:port]) whose web pages may call the API. Empty refuses every cross-origin request.",
@@ -88,6 +93,10 @@ var fields = []*field{
 	{
 		key: "engine.maxQueued", ref: func(c *Config) any { return &c.Engine.MaxQueued }, min: 1, max: 10_000_000, live: true,
 		doc: "Executions that wait. Beyond that, new ones are refused with 429.",
+	},
+	{
+		key: "engine.maxQueuedBytes", ref: func(c *Config) any { return &c.Engine.MaxQueuedBytes }, min: 16 * mib, live: true,
+		doc: "Bytes of input that executions which are not over hold in memory. Beyond that, new ones are refused with 429.",
 	},
 	{
 		key: "engine.maxActivePerPattern", ref: func(c *Config) any { return &c.Engine.MaxActivePerPattern }, max: 1_000_000, live: true,
@@ -150,6 +159,10 @@ var fields = []*field{
 		doc: "How long a new connection may take to register.",
 	},
 	{
+		key: "agents.maxSessions", ref: func(c *Config) any { return &c.Agents.MaxSessions }, min: 1, max: 1_000_000,
+		doc: "Connections of agents open at once. Beyond that, new ones are refused with 503.",
+	},
+	{
 		key: "agents.maxMessage", ref: func(c *Config) any { return &c.Agents.MaxMessage }, min: 4 * kib, max: 64 * mib,
 		doc: "Largest message taken from an agent.",
 	},
@@ -158,6 +171,10 @@ var fields = []*field{
 		doc: "Bytes that wait for one slow agent before its connection is closed.",
 	},
 
+	{
+		key: "streams.maxOpen", ref: func(c *Config) any { return &c.Streams.MaxOpen }, min: 1, max: 1_000_000, live: true,
+		doc: "Streams open at once. Beyond that, new ones are refused with 429.",
+	},
 	{
 		key: "streams.heartbeat", ref: func(c *Config) any { return &c.Streams.Heartbeat },
 		min: int64(time.Second), max: int64(10 * time.Minute), live: true,
