@@ -123,6 +123,9 @@ func TestDeadline(t *testing.T) {
 		if got.Error == nil || got.Error.Code != core.CodeTimeout || !strings.Contains(got.Error.Message, "1500 ms") {
 			t.Errorf("got %+v, want TIMEOUT naming 1500 ms", got.Error)
 		}
+		if len(got.Agents) != 1 || got.Agents[0].ID != "a" || got.Agents[0].Status != "timeout" {
+			t.Errorf("agents %+v, want a with status timeout", got.Agents)
+		}
 		coretest.WaitFor(t, "the task to be cancelled at the agent", func() bool { return len(r.agents.held()) == 0 })
 	})
 }

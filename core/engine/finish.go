@@ -53,6 +53,7 @@ func (r *run) timeout(c *change) {
 			return
 		}
 	}
+	r.recallAs(c, "the execution timed out", "timeout")
 	details := map[string]any{"timeoutMs": limit, "executionId": r.exec.ID}
 	r.fail(c, core.CodeTimeout, fmt.Sprintf("the execution timed out after %d ms", limit), details)
 }

@@ -278,14 +278,18 @@ func (r *run) again(c *change) {
 }
 
 // recall takes back every task that is still out.
-func (r *run) recall(c *change, reason string) {
+func (r *run) recall(c *change, reason string) { r.recallAs(c, reason, "cancelled") }
+
+// recallAs takes back every task that is still out; status is what its agent is listed with.
+func (r *run) recallAs(c *change, reason, status string) {
 	if r.step == nil {
 		return
 	}
 	for _, t := range r.step.tasks {
 		if t.state == taskOut {
 			t.state = taskFailed
-			t.status = "cancelled"
+			t.status = status
+			r.eng.observer.TaskEnded(status, c.now.Sub(t.sent))
 			c.release = append(c.release, releaseOp{t.agent, t.id, reason})
 		}
 	}
