@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -71,6 +72,9 @@ func errorAnswer(err error, requestID string) answer {
 	case code == core.CodeRateLimited || code == core.CodeNoAgents:
 		a.retryAfter = retryAfter(details)
 	}
+	if code == core.CodeValidation {
+		details = withProblems(details)
+	}
 	if details == nil {
 		details = map[string]any{}
 	}
@@ -80,6 +84,22 @@ func errorAnswer(err error, requestID string) answer {
 		RequestID: requestID,
 	}
 	return a
+}
+
+// withProblems completes the details of a VALIDATION_ERROR: whoever reads errors finds every problem there,
+// a lone one too.
+func withProblems(details map[string]any) map[string]any {
+	if _, ok := details["errors"]; ok {
+		return details
+	}
+	field, _ := details["field"].(string)
+	reason, _ := details["reason"].(string)
+	if field == "" && reason == "" {
+		return details
+	}
+	whole := maps.Clone(details) // the error may be shared
+	whole["errors"] = []core.Problem{{Path: field, Reason: reason}}
+	return whole
 }
 
 // retryAfter is the header that goes with details {retryAfter} in seconds.

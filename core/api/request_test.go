@@ -96,6 +96,9 @@ func TestUnmatched(t *testing.T) {
 	r.do("POST", "/api/patterns//execute", "{}").wants(t, 404, core.CodeNotFound)
 	p := r.do("PATCH", "/api/patterns/a", "{}")
 	p.wants(t, 405, core.CodeValidation)
+	if p.at("error", "details", "field") != "method" || p.at("error", "details", "errors") == nil {
+		t.Errorf("details %v lack field or errors", p.at("error", "details"))
+	}
 	allow := p.header.Get("Allow")
 	for _, m := range []string{"GET", "PUT", "DELETE"} {
 		if !strings.Contains(allow, m) {
