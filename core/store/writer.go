@@ -97,6 +97,12 @@ func (w *writer) handle(r *request) {
 			return
 		}
 		w.begin()
+		// The commit took back the buffer in which the closure's keys and values were built: run it again.
+		t.reset(w.batchSeq)
+		if err := t.run(r.fn); err != nil {
+			r.answer(err)
+			return
+		}
 		if w.size+t.size > w.maxSize || w.count+t.count > w.maxCount {
 			w.commitLarge(r)
 			return
