@@ -41,12 +41,16 @@ func (s *Service) join(session *session, frameID []byte, reg *registration, now 
 	a.seen.Store(now.UnixNano())
 	a.describe(reg)
 	record := a.record()
+	metadata := a.metadata
+	if metadata == nil {
+		metadata = map[string]any{} // the field is an object, always
+	}
 	connected := event(s.ids, core.EventAgentConnected, a.id, now, map[string]any{
 		"agentId":      a.id,
 		"name":         a.name,
 		"capabilities": a.capabilities,
 		"region":       a.region,
-		"metadata":     a.metadata,
+		"metadata":     metadata,
 	})
 	err := s.store.Update(s.ctx, func(tx core.Tx) error {
 		if err := tx.PutAgent(record); err != nil {

@@ -40,6 +40,11 @@ func TestRegistrationIsDurableFirst(t *testing.T) {
 		len(data[0]["capabilities"].([]any)) != 2 || data[0]["metadata"].(map[string]any)["model"] != "m" {
 		t.Fatalf("event: %v", data)
 	}
+	r.dial().register(protocol.Register{Name: "bare", Capabilities: []string{"echo"}})
+	data = r.store.eventData(t, core.EventAgentConnected)
+	if metadata, ok := data[1]["metadata"].(map[string]any); !ok || len(metadata) != 0 {
+		t.Fatalf("metadata of an agent that gave none: %v, want an empty object", data[1]["metadata"])
+	}
 }
 
 func TestStatisticsAreStored(t *testing.T) {
