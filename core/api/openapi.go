@@ -212,6 +212,8 @@ func errorExample(status int) any {
 		return example(core.CodeNoAgents, "3 agents are needed, 1 is connected",
 			object{"required": 3, "available": 1, "capabilities": []any{"classify"}})
 	}
-	return example(core.CodeValidation, "limit: must be from 1 to 100, not 0",
-		object{"field": "limit", "reason": "must be from 1 to 100, not 0"})
+	const reason = "must be from 1 to 100, not 0"
+	return example(core.CodeValidation, "invalid query: limit: "+reason, object{
+		"field": "limit", "reason": reason, "errors": []any{object{"path": "limit", "reason": reason}},
+	})
 }
