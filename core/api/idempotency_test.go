@@ -207,6 +207,12 @@ func TestIdempotentStream(t *testing.T) {
 	if strings.Contains(tail.text, "agent_result") || !strings.Contains(tail.text, "event: completed") {
 		t.Errorf("resumed: %s", tail.text)
 	}
+	if end := r.do("POST", path, "{}", "Idempotency-Key: k", "Last-Event-ID: 18"); end.status != 204 {
+		t.Errorf("after the last event: %d %s", end.status, end.text)
+	}
+	if fresh := r.do("POST", path, "{}", "Last-Event-ID: 15"); !strings.Contains(fresh.text, "agent_result") {
+		t.Errorf("a new execution is streamed from its beginning, whatever was seen of others: %s", fresh.text)
+	}
 	r.do("POST", path, `{"input":{}}`, "Idempotency-Key: k").wants(t, 409, core.CodeConflict)
 	coretest.WaitFor(t, "the key to be free", func() bool {
 		return r.do("POST", path, "{}", "Idempotency-Key: k").status == 200

@@ -18,22 +18,22 @@ func (s *Server) streamRoutes() []Route {
 		Doc: "Resume after this event id; the header Last-Event-ID wins."}
 	events := Response{Status: 200, Body: "", ContentType: "text/event-stream",
 		Doc: "Events started, agent_result, step_completed, agent_progress, then completed, failed or cancelled."}
+	nothingMore := Response{Status: http.StatusNoContent,
+		Doc: "The execution is over and nothing happened after the given event."}
 	return []Route{
 		{
 			Method: http.MethodPost, Path: "/api/patterns/{name}/execute/stream", OperationID: "streamPattern",
 			Summary: "Run a pattern and follow it as server-sent events.", Tag: tag, Resource: resource,
 			Action: "executions.create", Scope: "executions:create",
 			Query: []Param{versionParam("Default: the latest."), last},
-			Body:  &Body{JSON: new(executeRequest), Optional: true}, Responses: []Response{events},
+			Body:  &Body{JSON: new(executeRequest), Optional: true}, Responses: []Response{events, nothingMore},
 			Fails: []int{404, 409}, Creates: true, Resumes: true, Stream: s.streamPattern,
 		},
 		{
 			Method: http.MethodGet, Path: "/api/executions/{executionId}/stream", OperationID: "streamExecution",
 			Summary: "Follow an execution, running or finished, as server-sent events.", Tag: tag,
 			Resource: resource, Action: "executions.read", Scope: "executions:read",
-			Query: []Param{last},
-			Responses: []Response{events,
-				{Status: 204, Doc: "The execution is over and nothing happened after the given event."}},
+			Query: []Param{last}, Responses: []Response{events, nothingMore},
 			Fails: []int{404}, Resumes: true, Stream: s.streamExecution,
 		},
 	}
@@ -63,45 +63,48 @@ func (s *Server) streamPattern(c *call) error {
 	if err != nil {
 		return err
 	}
-	id, err := s.startStreamed(c, key)
+	id, known, err := s.startStreamed(c, key)
 	if err != nil {
 		return err
+	}
+	if !known {
+		after = 0 // of a new execution nobody has seen anything, whatever stream the header is from
 	}
 	return s.follow(c, id, after)
 }
 
-// startStreamed returns the id of a new execution, or of the one that the key made.
-func (s *Server) startStreamed(c *call, key string) (string, error) {
+// startStreamed returns the id of a new execution, or of the one that the key made, which is known.
+func (s *Server) startStreamed(c *call, key string) (id string, known bool, err error) {
 	req, err := c.executeRequest()
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if s.streams.draining() {
-		return "", core.Unavailable("stopping", "the service is stopping")
+		return "", false, core.Unavailable("stopping", "the service is stopping")
 	}
 	if key != "" {
 		claim := c.claim(key)
 		release, err := s.flights.enter(c.ctx, claim)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		defer release()
 		rec, err := c.claimed(claim)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		if rec != nil {
 			c.w.Header()["Idempotent-Replayed"] = replayed
-			return rec.ResourceID, nil
+			return rec.ResourceID, true, nil
 		}
 		c.ctx = core.WithIdempotency(c.ctx, claim)
 	}
 	req.RequireAgents = true // before the first byte, while the answer can still be an error
 	e, err := s.opts.Executions.Start(c.detached(), req)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	return e.ID, nil
+	return e.ID, false, nil
 }
 
 func (s *Server) streamExecution(c *call) error {
