@@ -176,7 +176,8 @@ func (s *Service) drain(a *agent, from *session, status string) {
 	opened := false
 	if draining := status == protocol.StatusDraining; a.session == from && a.draining != draining {
 		a.draining = draining
-		opened = a.refresh(s.index)
+		// Those who wait for this agent alone must hear that it takes no more.
+		opened = a.refresh(s.index) || draining
 	}
 	a.mu.Unlock()
 	if opened {

@@ -105,8 +105,11 @@ func TestDrainingGetsNoTasks(t *testing.T) {
 		func(status string) { p.send(protocol.TypeHeartbeat, "", protocol.Heartbeat{Status: status}) },
 		func(status string) { p.send(protocol.TypeStatusUpdate, "", protocol.StatusUpdate{Status: status}) },
 	} {
+		asked := r.sink.capacities()
 		send(protocol.StatusDraining)
 		coretest.WaitFor(t, "draining", func() bool { return capable() == 0 })
+		// Who waits for this agent alone has nobody left to wait for.
+		coretest.WaitFor(t, "the sink to hear of draining", func() bool { return r.sink.capacities() > asked })
 		if got := r.svc.Reserve(need("echo"), 1); len(got) != 0 {
 			t.Fatalf("reserved %v", got)
 		}

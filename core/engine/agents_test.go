@@ -124,12 +124,18 @@ func (a *agents) Dispatch(agent string, task core.Task) bool {
 
 func (a *agents) Adopt(agent string, task core.Task) bool {
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	if _, ok := a.slots[agent]; !ok {
+		a.mu.Unlock()
 		return false
 	}
 	a.adopted[task.ID] = true
 	a.inbox = append(a.inbox, handed{agent, task})
+	answer := a.answer
+	a.mu.Unlock()
+	if answer != nil {
+		result, failure := answer(agent, task)
+		a.report(agent, task, result, failure)
+	}
 	return true
 }
 

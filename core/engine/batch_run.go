@@ -12,7 +12,7 @@ import (
 type batchRun struct {
 	eng   *Engine
 	batch *core.Batch              // counts and status, as stored last
-	items map[int]core.BatchResult // by index, as stored last
+	items map[int]core.BatchResult // by index, as stored last, without what they came to
 	next  int                      // first index that may not have begun
 
 	ended      chan core.BatchResult // from the watchers of running items
@@ -25,7 +25,7 @@ type batchRun struct {
 func (e *Engine) newBatchRun(b *core.Batch) *batchRun {
 	items := make(map[int]core.BatchResult, len(b.Results))
 	for _, r := range b.Results {
-		items[r.Index] = r
+		items[r.Index] = brief(r)
 	}
 	b.Results = nil
 	return &batchRun{
@@ -33,6 +33,11 @@ func (e *Engine) newBatchRun(b *core.Batch) *batchRun {
 		ended:     make(chan core.BatchResult, b.Concurrency),
 		cancelled: make(chan struct{}), done: make(chan struct{}),
 	}
+}
+
+// brief is what the run of a batch keeps of an item: results may be large, and are stored.
+func brief(item core.BatchResult) core.BatchResult {
+	return core.BatchResult{Index: item.Index, ExecutionID: item.ExecutionID, Status: item.Status}
 }
 
 func (e *Engine) launchBatch(b *core.Batch) {
@@ -52,6 +57,9 @@ func (e *Engine) resumeBatch(b *core.Batch) {
 	e.launchBatch(&copied)
 }
 
+// stopReason is why a batch that stops on errors cancels its items.
+const stopReason = "another item of the batch failed"
+
 // loop drives the batch to its end, or leaves it where it is stored when the engine stops.
 func (b *batchRun) loop() {
 	defer b.eng.wg.Done()
@@ -64,6 +72,9 @@ func (b *batchRun) loop() {
 		}
 	}
 	stop := b.stopped()
+	if stop {
+		b.cancelItems(running, stopReason)
+	}
 	cancelled := b.cancelled
 	for {
 		var settled []core.BatchResult
@@ -78,7 +89,9 @@ func (b *batchRun) loop() {
 			}
 			if failed != nil {
 				settled = append(settled, *failed)
-				stop = b.batch.StopOnError
+				if stop = b.batch.StopOnError; stop {
+					b.cancelItems(running, stopReason)
+				}
 				continue
 			}
 			running[index] = id
@@ -100,7 +113,7 @@ func (b *batchRun) loop() {
 			delete(running, item.Index)
 			if item.Status != core.ExecutionCompleted && b.batch.StopOnError && !stop && cancelled != nil {
 				stop = true
-				b.cancelItems(running, "another item of the batch failed")
+				b.cancelItems(running, stopReason)
 			}
 		}
 		over := len(running) == 0 && (stop || cancelled == nil || b.begun())
@@ -240,7 +253,7 @@ func (b *batchRun) cancelItems(running map[int]string, reason string) {
 func (b *batchRun) record(settled []core.BatchResult, over, stop, cancelled bool) bool {
 	next := *b.batch
 	for _, item := range settled {
-		b.items[item.Index] = item
+		b.items[item.Index] = brief(item)
 		if item.Status == core.ExecutionCompleted {
 			next.Completed++
 		} else {

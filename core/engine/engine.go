@@ -277,13 +277,17 @@ func (e *Engine) activeRun(id string) *run {
 	return e.runs[id]
 }
 
-// launch starts the run's goroutine, unless the engine is closed.
-func (e *Engine) launch(r *run) {
+// launch starts the run's goroutine, which finishes the change at hand first, if any. When the engine is
+// closed it leaves the run where its journal stands, so that nobody waits for a goroutine that never comes.
+func (e *Engine) launch(r *run, begun *change) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.state == stateClosed {
-		return
+	closed := e.state == stateClosed
+	if !closed {
+		e.wg.Add(1)
+		go r.loop(begun)
 	}
-	e.wg.Add(1)
-	go r.loop()
+	e.mu.Unlock()
+	if closed {
+		r.abandon()
+	}
 }

@@ -127,5 +127,5 @@ func (r *run) start(c *change) {
 	r.event(c, core.EventExecutionStarted, startedData{
 		ExecutionID: r.exec.ID, Pattern: r.exec.Pattern, Input: r.exec.Input, Metadata: metadata,
 	})
-	r.eng.observer.QueueWaited(at.Sub(r.exec.CreatedAt))
+	c.begun = true
 }

@@ -38,6 +38,10 @@ type cancelReply struct {
 	err       error
 }
 
+// maxProgress is how many messages may wait when progress is still taken in. Nothing else bounds it while
+// the store refuses writes, and it is for those who watch now.
+const maxProgress = 64
+
 // inbox is an unbounded queue with one reader. It is bounded in effect: a run has few tasks, and the
 // agents package bounds the reports in flight of each session.
 type inbox struct {
@@ -59,6 +63,10 @@ func (b *inbox) put(m message) bool {
 	if b.closed {
 		b.mu.Unlock()
 		return false
+	}
+	if m.kind == msgProgress && len(b.messages) >= maxProgress {
+		b.mu.Unlock()
+		return true
 	}
 	b.messages = append(b.messages, m)
 	first := len(b.messages) == 1

@@ -78,6 +78,7 @@ type stepHistory struct {
 	round    int
 	answers  []core.Answer
 	tasks    map[string]*taskHistory
+	agents   []string // that answered, in earlier rounds too
 	order    []string // task ids as they were first assigned
 	finished *stepData
 }
@@ -96,7 +97,11 @@ type taskHistory struct {
 func (h *history) step(path string, round int) *stepHistory {
 	s := h.steps[path]
 	if s == nil || round > s.round {
-		s = &stepHistory{round: round, tasks: map[string]*taskHistory{}}
+		var agents []string
+		if s != nil {
+			agents = s.agents
+		}
+		s = &stepHistory{round: round, tasks: map[string]*taskHistory{}, agents: agents}
 		h.steps[path] = s
 	}
 	return s
@@ -162,6 +167,7 @@ func (h *history) reported(kind core.EventType, data json.RawMessage) error {
 	}
 	if kind == core.EventTaskCompleted {
 		t.done, t.waiting = true, false
+		s.agents = append(s.agents, d.AgentID)
 		s.answers = append(s.answers, core.Answer{AgentID: d.AgentID, Name: d.AgentName, Result: d.Result})
 		return nil
 	}

@@ -13,7 +13,7 @@ const journalPage = 1000
 func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 	plan, err := e.patterns.Plan(ctx, exec.Hash)
 	if err != nil {
-		return e.interrupt(ctx, exec, err)
+		return e.interrupt(exec, err)
 	}
 	events, err := e.journal(ctx, exec.ID)
 	if err != nil {
@@ -21,7 +21,7 @@ func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 	}
 	hist, err := replay(events)
 	if err != nil {
-		return e.interrupt(ctx, exec, err)
+		return e.interrupt(exec, err)
 	}
 	copied := *exec
 	r := e.newRun(&copied, plan)
@@ -37,31 +37,28 @@ func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 	if c.now.Before(r.exec.Deadline) {
 		r.advance(c)
 	} else {
-		r.enter(c) // so that the failure names the agents of the step it was at
+		for !c.over && r.step == nil { // so that the failure names the agents of the step it was at
+			r.enter(c)
+		}
 		if !c.over {
 			r.timeout(c)
 		}
 	}
-	if !r.commit(c) {
-		return errShuttingDown()
-	}
-	r.apply(c)
-	if !c.over {
-		e.launch(r)
-	}
+	e.launch(r, c) // a store that refuses must not keep the engine from opening
 	return nil
 }
 
 // interrupt ends an execution that cannot be taken up again.
-func (e *Engine) interrupt(ctx context.Context, exec *core.Execution, cause error) error {
+func (e *Engine) interrupt(exec *core.Execution, cause error) error {
 	e.log.Error("execution cannot be resumed", "execution", exec.ID, "error", cause)
 	copied := *exec
 	r := e.newRun(&copied, nil)
-	c := r.newChange()
-	r.fail(c, core.CodeInterrupted, "the execution could not be resumed after a restart", nil)
-	if err := r.write(ctx, c); err != nil {
+	if err := e.register(r, false); err != nil {
 		return err
 	}
+	c := r.newChange()
+	r.fail(c, core.CodeInterrupted, "the execution could not be resumed after a restart", nil)
+	e.launch(r, c)
 	return nil
 }
 
@@ -94,17 +91,24 @@ func (r *run) restoreFinished(path string) bool {
 	outcome := core.Outcome{Result: past.finished.Result, Confidence: past.finished.Confidence}
 	if r.seq.current().Compose == nil && len(past.answers) > 0 {
 		// Variables are a function of the answers; the journaled result stands, it may be a fallback.
-		if folded, err := r.seq.plan.Aggregate(r.seq.index, past.answers); err == nil {
+		if folded, err := r.fold(r.seq.current(), past.answers); err == nil {
 			outcome.Variables = folded.Variables
 		}
 	}
+	r.countAgents(past)
 	for _, a := range past.answers {
-		r.agents[a.AgentID] = struct{}{}
 		r.results = append(r.results, core.AgentResult{ID: a.AgentID, Step: path, Status: "completed", Result: a.Result})
 	}
 	r.restoreComposed(path)
 	r.seq.finish(outcome)
 	return true
+}
+
+// countAgents notes who answered a step, in any round.
+func (r *run) countAgents(past *stepHistory) {
+	for _, id := range past.agents {
+		r.agents[id] = struct{}{}
+	}
 }
 
 // restoreComposed counts the answers given inside a finished composed step.
@@ -142,9 +146,7 @@ func (r *run) restoreTasks(c *change) {
 	}
 	s := r.step
 	s.round, s.answers = past.round, past.answers
-	for _, a := range past.answers {
-		r.agents[a.AgentID] = struct{}{}
-	}
+	r.countAgents(past)
 	var adopt []*task
 	for _, id := range past.order {
 		p := past.tasks[id]

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -33,9 +35,14 @@ type memory struct {
 	claims     map[string]string
 	seq        uint64
 	refuse     error // returned by Update while set
+	refuseAt   int   // the commit from which on refuse is errReadOnly; 0: none
+	refused    int
+	refusedAt  int // commits when it was refused last
 	commits    int
 	statuses   map[string][]core.ExecutionStatus // every status an execution was stored with, in order
 	onCommit   func(commits int)
+	before     func() error               // called by Update, if set; its error refuses
+	unstorable func(*core.Execution) bool // executions that are refused for good, if set
 }
 
 func newMemory() *memory {
@@ -44,6 +51,25 @@ func newMemory() *memory {
 		batches: map[string]core.Batch{}, inputs: map[string][]byte{}, results: map[string]core.BatchResult{},
 		claims: map[string]string{}, statuses: map[string][]core.ExecutionStatus{},
 	}
+}
+
+var errReadOnly = core.Unavailable("read_only", "the store takes no writes")
+
+// upTo returns a copy of the store as a crash would leave it: of the execution's events only the first n.
+func (m *memory) upTo(id string, n int) *memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := newMemory()
+	maps.Copy(c.executions, m.executions)
+	for subject, events := range m.events {
+		c.events[subject] = slices.Clone(events)
+	}
+	c.events[id] = c.events[id][:n]
+	maps.Copy(c.batches, m.batches)
+	maps.Copy(c.inputs, m.inputs)
+	maps.Copy(c.results, m.results)
+	c.seq = m.seq
+	return c
 }
 
 type memoryTx struct {
@@ -59,9 +85,19 @@ func (m *memory) setRefuse(err error) {
 }
 
 func (m *memory) Update(_ context.Context, fn func(core.Tx) error) error {
+	if before := m.before; before != nil {
+		if err := before(); err != nil {
+			return err
+		}
+	}
 	m.mu.Lock()
+	if m.refuse == nil && m.refuseAt > 0 && m.commits+1 == m.refuseAt {
+		m.refuse, m.refuseAt = errReadOnly, 0
+	}
 	if m.refuse != nil {
 		defer m.mu.Unlock()
+		m.refused++
+		m.refusedAt = m.commits
 		return m.refuse
 	}
 	tx := &memoryTx{m: m}
@@ -82,6 +118,9 @@ func (m *memory) Update(_ context.Context, fn func(core.Tx) error) error {
 }
 
 func (t *memoryTx) PutExecution(e *core.Execution) error {
+	if t.m.unstorable != nil && t.m.unstorable(e) {
+		return errUnstorable
+	}
 	t.apply = append(t.apply, func() {
 		t.m.executions[e.ID] = *e
 		t.m.statuses[e.ID] = append(t.m.statuses[e.ID], e.Status)

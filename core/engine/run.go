@@ -59,9 +59,13 @@ func (e *Engine) newRun(exec *core.Execution, plan core.Plan) *run {
 	}
 }
 
-// loop works off the inbox until the execution is terminal or the engine stops.
-func (r *run) loop() {
+// loop finishes the change at hand, if any, and works off the inbox until the execution is terminal or the
+// engine stops.
+func (r *run) loop(begun *change) {
 	defer r.eng.wg.Done()
+	if begun != nil && !r.finish(begun) {
+		return
+	}
 	for {
 		select {
 		case <-r.inbox.ready:
@@ -70,19 +74,33 @@ func (r *run) loop() {
 			return
 		}
 		c := r.newChange()
+		timer := false
 		for _, m := range r.inbox.take() {
+			if m.kind == msgTimer {
+				timer = true // what waited while the store did came in time
+				continue
+			}
 			r.handle(m, c)
 		}
-		r.advance(c)
-		if !r.commit(c) {
-			r.abandon()
-			return
+		if timer {
+			r.overdue(c)
 		}
-		r.apply(c)
-		if c.over {
+		r.advance(c)
+		if !r.finish(c) {
 			return
 		}
 	}
+}
+
+// finish stores a change and acts on it. It returns false when nothing follows: the execution is over, or
+// the engine stops.
+func (r *run) finish(c *change) bool {
+	if !r.commit(c) {
+		r.abandon()
+		return false
+	}
+	r.apply(c)
+	return !c.over
 }
 
 // abandon leaves the run where its journal stands; the next start goes on from there.
@@ -106,6 +124,7 @@ type change struct {
 	events []core.Event
 	put    bool // the execution's record changed
 	over   bool // the execution is terminal
+	begun  bool // its first task is handed out
 	// extra is written in the same transaction, or nil.
 	extra func(tx core.Tx) error
 
@@ -146,8 +165,10 @@ func (r *run) commit(c *change) bool {
 			if c.over && r.exec.Error != nil && r.exec.Error.Code == core.CodeInternal {
 				return false // not even the plain failure can be stored: leave it to the next start
 			}
+			r.recall(c, "the execution failed")
 			c.events, c.extra = nil, nil
 			r.results, r.step = nil, nil
+			r.exec.Result, r.exec.CancelledAt, r.exec.CancelReason = nil, nil, ""
 			c.over = false
 			r.fail(c, core.CodeInternal, "the outcome could not be stored", nil)
 			continue
@@ -203,6 +224,9 @@ func (r *run) write(ctx context.Context, c *change) error {
 
 // apply acts on a durable change: acknowledge, release, hand out, and end.
 func (r *run) apply(c *change) {
+	if c.begun {
+		r.eng.observer.QueueWaited(r.exec.StartedAt.Sub(r.exec.CreatedAt))
+	}
 	for _, settled := range c.settle {
 		settled()
 	}
@@ -213,16 +237,18 @@ func (r *run) apply(c *change) {
 		r.end()
 		return
 	}
+	now := r.eng.clock.Now() // the store may have taken its time, which is not the agents'
 	for _, t := range c.dispatch {
 		if t.state != taskOut {
 			continue
 		}
+		t.sent, t.due = now, now.Add(r.taskTimeout())
 		if !r.eng.agents.Dispatch(t.agent, r.wire(t)) {
 			r.inbox.put(message{kind: msgLost, agent: t.agent, task: t.id})
 		}
 	}
 	r.line()
-	r.arm(c.now)
+	r.arm(now)
 }
 
 // request is what a run stands in line for. A grant answers the request of one ticket; one that comes when

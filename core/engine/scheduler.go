@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"container/heap"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,8 +39,16 @@ type waiter struct {
 }
 
 type bucket struct {
-	queues [4][]*waiter // by priority level
+	queues [4]queue // by priority level
 	live   int
+	// blocked is set within a pass: nobody of the bucket can be served.
+	blocked bool
+}
+
+// queue holds waiters by age, oldest first.
+type queue struct {
+	list []*waiter
+	gone int // of list
 }
 
 func newScheduler(e *Engine) *scheduler {
@@ -76,7 +86,7 @@ func (s *scheduler) add(w *waiter) {
 		b = &bucket{}
 		s.buckets[w.key] = b
 	}
-	b.queues[w.level] = append(b.queues[w.level], w)
+	b.queues[w.level].insert(w)
 	b.live++
 	s.byRun[w.run] = w
 	s.mu.Unlock()
@@ -102,7 +112,42 @@ func (s *scheduler) drop(r *run) {
 	b := s.buckets[w.key]
 	if b.live--; b.live == 0 {
 		delete(s.buckets, w.key)
+		return
 	}
+	b.queues[w.level].forget()
+}
+
+// insert adds a waiter. One that waits for something new is older than some that are there, and so are
+// those of a restart.
+func (q *queue) insert(w *waiter) {
+	q.list = append(q.list, w)
+	for i := len(q.list) - 1; i > 0 && w.since.Before(q.list[i-1].since); i-- {
+		q.list[i], q.list[i-1] = q.list[i-1], w
+	}
+}
+
+// forget counts a waiter that is gone. One that waits for very long must not keep all that came and went
+// behind it.
+func (q *queue) forget() {
+	const some = 64
+	if q.gone++; q.gone < some || 2*q.gone < len(q.list) {
+		return
+	}
+	q.list = slices.DeleteFunc(q.list, func(w *waiter) bool { return w.gone })
+	q.gone = 0
+}
+
+// head returns the first live waiter, or nil.
+func (q *queue) head() *waiter {
+	for len(q.list) > 0 && q.list[0].gone {
+		q.list[0] = nil
+		q.list = q.list[1:]
+		q.gone--
+	}
+	if len(q.list) == 0 {
+		return nil
+	}
+	return q.list[0]
 }
 
 // blocking tells whether a run that wants its first slot would overtake one that waits for the same.
@@ -128,45 +173,65 @@ func (s *scheduler) loop() {
 	}
 }
 
-// pass serves waiters until nobody can be served.
+// pass serves waiters until nobody can be served. Candidates are the heads of all queues, in a heap by
+// priority with age counted in: each is looked at once, and the one behind it when it was served.
 func (s *scheduler) pass() {
 	config := s.eng.config.Load()
 	now := s.eng.clock.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	blocked := map[*bucket]bool{}
+	line := s.candidates(now, config.PriorityAging)
 	full := false
-	for {
-		w, b := s.best(now, config.PriorityAging, blocked, full)
-		if w == nil {
-			return
-		}
-		if w.needsSlot {
-			switch s.eng.limits.take(w.run.exec.Pattern.Name, w.own, config) {
-			case fullInAll:
-				full = true
-				continue
-			case fullOfPattern:
-				blocked[b] = true
+	for len(line) > 0 {
+		b, w := line[0].bucket, line[0].waiter
+		if !b.blocked && !(full && w.needsSlot) && s.serve(w, b, config, &full) {
+			if next := b.queues[w.level].head(); next != nil {
+				line[0] = newCandidate(b, next, now, config.PriorityAging)
+				heap.Fix(&line, 0)
 				continue
 			}
 		}
-		agents := s.eng.agents.Reserve(w.need, w.count)
-		if len(agents) == 0 {
-			if w.needsSlot {
-				s.eng.limits.give(w.run.exec.Pattern.Name)
-			}
-			if !s.tell(w) {
-				blocked[b] = true
-			}
-			continue
-		}
-		r, slot, ticket := w.run, w.needsSlot, w.ticket
-		s.drop(r)
-		if !r.inbox.put(message{kind: msgAgents, agents: agents, slot: slot, ticket: ticket}) {
-			s.eng.giveBack(r, agents, slot)
+		last := len(line) - 1
+		line[0] = line[last]
+		if line = line[:last]; last > 0 {
+			heap.Fix(&line, 0)
 		}
 	}
+	for _, b := range s.buckets {
+		b.blocked = false
+	}
+}
+
+// serve gives a waiter what it waits for and takes it out of line, or returns false. The caller holds mu.
+func (s *scheduler) serve(w *waiter, b *bucket, config *Config, full *bool) bool {
+	r := w.run
+	if w.needsSlot {
+		switch s.eng.limits.take(r.exec.Pattern.Name, w.own, config) {
+		case fullInAll:
+			*full = true
+			return false
+		case fullOfPattern:
+			b.blocked = true
+			return false
+		}
+	}
+	agents := s.eng.agents.Reserve(w.need, w.count)
+	if len(agents) == 0 {
+		if w.needsSlot {
+			s.eng.limits.give(r.exec.Pattern.Name)
+		}
+		if s.tell(w) {
+			return true
+		}
+		b.blocked = true
+		return false
+	}
+	slot, ticket := w.needsSlot, w.ticket
+	s.drop(r)
+	if !r.inbox.put(message{kind: msgAgents, agents: agents, slot: slot, ticket: ticket}) {
+		s.eng.giveBack(r, agents, slot)
+	}
+	return true
 }
 
 // tell sends a run back to think when the last agent that fits its narrowed need has left: it may go on
@@ -188,41 +253,18 @@ func (s *scheduler) tell(w *waiter) bool {
 	return true
 }
 
-// best returns the waiter with the highest priority, age counted in. The caller holds mu.
-func (s *scheduler) best(now time.Time, aging time.Duration, blocked map[*bucket]bool, full bool) (*waiter, *bucket) {
-	var best *waiter
-	var from *bucket
-	var bestScore time.Duration
+// candidates returns the heads of all queues as a heap. The caller holds mu.
+func (s *scheduler) candidates(now time.Time, aging time.Duration) candidates {
+	line := make(candidates, 0, len(s.buckets))
 	for _, b := range s.buckets {
-		if blocked[b] {
-			continue
-		}
 		for level := range b.queues {
-			w := b.head(level)
-			if w == nil || (full && w.needsSlot) {
-				continue
-			}
-			score := time.Duration(level)*aging + now.Sub(w.since)
-			if best == nil || score > bestScore || (score == bestScore && w.run.exec.ID < best.run.exec.ID) {
-				best, from, bestScore = w, b, score
+			if w := b.queues[level].head(); w != nil {
+				line = append(line, newCandidate(b, w, now, aging))
 			}
 		}
 	}
-	return best, from
-}
-
-// head returns the first live waiter of a queue.
-func (b *bucket) head(level int) *waiter {
-	q := b.queues[level]
-	for len(q) > 0 && q[0].gone {
-		q[0] = nil
-		q = q[1:]
-	}
-	b.queues[level] = q
-	if len(q) == 0 {
-		return nil
-	}
-	return q[0]
+	heap.Init(&line)
+	return line
 }
 
 // giveBack returns what a run was granted and cannot use.

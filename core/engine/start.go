@@ -92,7 +92,7 @@ func (e *Engine) begin(ctx context.Context, req core.ExecuteRequest, from origin
 	e.observer.ExecutionStarted(exec.Pattern.Name)
 	r.apply(c)
 	if !c.over {
-		e.launch(r)
+		e.launch(r, nil)
 	}
 	return &started{run: r, first: &first}, nil
 }
@@ -108,6 +108,7 @@ func (r *run) undo(c *change) {
 	}
 	e.forgetTasks(r.taskIDs)
 	e.unregister(r)
+	e.waiters.kick() // others may have found full what was taken for a moment
 	for _, m := range r.inbox.close() {
 		if m.reply != nil {
 			m.reply <- cancelReply{err: core.NotFound("execution", r.exec.ID)}

@@ -94,9 +94,9 @@ func (r *run) state() stepState {
 	n := len(s.answers)
 	least := max(s.step.Min, 1)
 	switch {
-	case n > 0 && s.step.Strategy == core.StepRace && r.acceptable(n):
+	case r.won():
 		return stepDone
-	case !s.step.WaitForAll && n >= max(s.step.MinResults, least):
+	case !s.step.WaitForAll && s.step.Strategy != core.StepRace && n >= max(s.step.MinResults, least):
 		return stepDone
 	case n+out+waiting < least:
 		return stepFailed
@@ -110,13 +110,30 @@ func (r *run) state() stepState {
 	return stepRunning
 }
 
-// acceptable tells whether the newest answer alone would end a race.
-func (r *run) acceptable(n int) bool {
-	if r.step.step.MinConfidence == 0 {
+// won tells whether the present step is a race that has its answer.
+func (r *run) won() bool {
+	return r.step != nil && r.wins(r.step.step, r.step.answers)
+}
+
+// wins tells whether the newest of answers alone ends a race of the innermost pattern's present step.
+func (r *run) wins(step *core.Step, answers []core.Answer) bool {
+	n := len(answers)
+	if step.Strategy != core.StepRace || n == 0 {
+		return false
+	}
+	if step.MinConfidence == 0 {
 		return true
 	}
-	outcome, err := r.seq.plan.Aggregate(r.seq.index, r.step.answers[n-1:])
-	return err == nil && outcome.Confidence >= r.step.step.MinConfidence
+	outcome, err := r.seq.plan.Aggregate(r.seq.index, answers[n-1:])
+	return err == nil && outcome.Confidence >= step.MinConfidence
+}
+
+// fold aggregates answers of the innermost pattern's present step. A race that was won is its winner's.
+func (r *run) fold(step *core.Step, answers []core.Answer) (core.Outcome, error) {
+	if r.wins(step, answers) {
+		answers = answers[len(answers)-1:]
+	}
+	return r.seq.plan.Aggregate(r.seq.index, answers)
 }
 
 // enter starts the next step, or ends the sequence. It returns false when the change is over.
@@ -232,7 +249,7 @@ func (s *sequence) finish(outcome core.Outcome) {
 // finishStep folds the answers into the outcome and applies the validation rules.
 func (r *run) finishStep(c *change) {
 	s := r.step
-	outcome, err := r.seq.plan.Aggregate(r.seq.index, s.answers)
+	outcome, err := r.fold(s.step, s.answers)
 	if err != nil {
 		r.failWith(c, err)
 		return

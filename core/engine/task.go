@@ -76,8 +76,6 @@ func (r *run) handle(m message, c *change) {
 		r.queued = false
 		r.slot = r.slot || m.slot
 		r.useAgents(c, m.agents)
-	case msgTimer:
-		r.overdue(c)
 	case msgProgress:
 		r.progress(m)
 	case msgCancel:
@@ -106,7 +104,8 @@ func (r *run) report(rep core.TaskReport, c *change) {
 	// A task that failed its attempt and waits for the next still takes the old holder's answer: nobody
 	// else works on it, and work that is done is not paid for twice.
 	current := t != nil && t.agent == rep.AgentID && (rep.Attempt == 0 || rep.Attempt == t.attempt)
-	if c.over || !current || t.state == taskDone || t.state == taskFailed || (t.state == taskWaiting && rep.Err != nil) {
+	won := r.won() // in this very turn: what came behind the answer that ends a race does not count
+	if c.over || won || !current || t.state == taskDone || t.state == taskFailed || (t.state == taskWaiting && rep.Err != nil) {
 		r.late(rep, t, current, c)
 		return
 	}
@@ -159,7 +158,7 @@ func (r *run) late(rep core.TaskReport, t *task, current bool, c *change) {
 	}
 	reason := "the task was handed to another agent"
 	switch {
-	case t == nil:
+	case t == nil || r.won():
 		reason = "the step is over"
 	case t.state == taskFailed || t.state == taskWaiting:
 		reason = "the attempt was given up"

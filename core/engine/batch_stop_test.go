@@ -1,0 +1,132 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	stdtime "time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+)
+
+func (r *rig) batch(n, concurrency int, stop bool, bad int) *core.Batch {
+	r.tb.Helper()
+	req := core.BatchRequest{Pattern: "p", Concurrency: concurrency, StopOnError: stop}
+	for i := range n {
+		text := fmt.Sprint("item ", i)
+		if i == bad {
+			text = "bad"
+		}
+		req.Inputs = append(req.Inputs, json.RawMessage(fmt.Sprintf(`{"text":%q}`, text)))
+	}
+	b, err := r.StartBatch(r.tb.Context(), req)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	return b
+}
+
+func (r *rig) batchEnd(id string, pass stdtime.Duration) *core.Batch {
+	r.tb.Helper()
+	var b *core.Batch
+	coretest.WaitFor(r.tb, "the batch to end", func() bool {
+		r.passTime(pass)
+		b, _ = r.FindBatch(r.tb.Context(), id)
+		return b != nil && b.Status.Terminal()
+	})
+	return b
+}
+
+// A batch that stops on errors cancels what runs, whether the item failed at work or was refused at once,
+// and also when the service restarts in between.
+func TestBatchStopsWhatRuns(t *testing.T) {
+	t.Run("at a refused item", func(t *testing.T) {
+		r := newRig(t)
+		r.agents.add("a", 9)
+		r.pattern("p", core.Step{})
+		r.open()
+		b := r.batchEnd(r.batch(9, 5, true, 2).ID, 0) // no agent ever answers
+		if b.Status != core.BatchFailed || b.Failed != 9 || b.Completed != 0 || b.Results[0].Status != core.ExecutionCancelled {
+			t.Errorf("got %s %d/%d, first item %+v", b.Status, b.Completed, b.Failed, b.Results[0])
+		}
+	})
+	t.Run("after a restart", func(t *testing.T) {
+		r := newRig(t)
+		r.agents.add("a", 9)
+		r.pattern("p", core.Step{})
+		r.open()
+		id := r.batch(6, 3, true, -1).ID
+		held := r.agents.await(t, 3)
+		r.Close()
+		// The crash came when the first failure was stored and nothing was cancelled yet.
+		stored := r.store.batches[id]
+		stored.Failed = 1
+		r.store.batches[id] = stored
+		first := r.store.results[id+"/000000"]
+		first.Status = core.ExecutionFailed
+		r.store.results[id+"/000000"] = first
+		e := r.store.executions[first.ExecutionID]
+		e.Status = core.ExecutionFailed
+		r.store.executions[first.ExecutionID] = e
+		r.open()
+		b := r.batchEnd(id, 0)
+		if b.Status != core.BatchFailed || b.Failed != 6 || b.Results[1].Status != core.ExecutionCancelled {
+			t.Errorf("got %s %d/%d, second item %+v, %d tasks", b.Status, b.Completed, b.Failed, b.Results[1], len(held))
+		}
+	})
+}
+
+// TestBatchEveryCommit restarts the service after every commit of a batch, and lets the store refuse at
+// every commit, and checks that each item is counted once and has one execution.
+func TestBatchEveryCommit(t *testing.T) {
+	check := func(t *testing.T, r *rig, b *core.Batch, what string) {
+		t.Helper()
+		if b.Status != core.BatchCompleted || b.Completed != 5 || b.Failed != 1 || len(b.Results) != 6 {
+			t.Errorf("%s: %s, %d completed, %d failed, %d results", what, b.Status, b.Completed, b.Failed, len(b.Results))
+		}
+		if n := len(r.store.executions); n != 5 {
+			t.Errorf("%s: %d executions for 5 good items", what, n)
+		}
+	}
+	fresh := func(t *testing.T) *rig {
+		r := newRig(t)
+		r.agents.add("a", 2)
+		r.agents.echo()
+		r.pattern("p", core.Step{ID: "one"}, core.Step{ID: "two"})
+		return r
+	}
+	r := fresh(t).open()
+	var crashes []*memory
+	var id string
+	r.store.onCommit = func(int) {
+		r.store.mu.Lock()
+		for id = range r.store.batches {
+		}
+		over := r.store.batches[id].Status.Terminal()
+		r.store.mu.Unlock()
+		if id != "" && !over {
+			left := r.store.upTo("", 0)
+			r.store.mu.Lock()
+			crashes = append(crashes, left)
+			r.store.mu.Unlock()
+		}
+	}
+	started := r.batch(6, 2, false, 3)
+	check(t, r, r.batchEnd(started.ID, 0), "undisturbed")
+	r.Close()
+	commits := r.store.commits
+	for i, left := range crashes {
+		again := fresh(t)
+		again.store = left
+		again.open()
+		check(t, again, again.batchEnd(started.ID, 0), fmt.Sprint("crash ", i))
+		again.Close()
+	}
+	for n := 3; n <= commits; n++ {
+		again := fresh(t).open()
+		again.store.refuseAt = n
+		check(t, again, again.batchEnd(again.batch(6, 2, false, 3).ID, stdtime.Second), fmt.Sprint("refusal ", n))
+		again.Close()
+	}
+}
