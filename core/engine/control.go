@@ -139,7 +139,9 @@ func (e *Engine) Rerun(ctx context.Context, id, fromStep string) (*core.Executio
 	if err != nil {
 		return nil, err
 	}
-	kept, err := keepEvents(events, keep, fromStep == "")
+	// Answers of an unfinished step are worth keeping, unless they are all there and were not good enough.
+	partial := fromStep == "" && (old.Error == nil || old.Error.Code != core.CodeValidation)
+	kept, err := keepEvents(events, keep, partial)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,62 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// TestRerunFromEveryStep runs every life again from each of its steps, and again from there: the outcome is
+// the same, and nobody works on a step that is kept.
+func TestRerunFromEveryStep(t *testing.T) {
+	for _, life := range lives {
+		t.Run(life.name, func(t *testing.T) {
+			r := lifeRig(t, nil)
+			r.auto()
+			r.open()
+			want := r.wait(r.start(life.name).ID)
+			if want.Status != core.ExecutionCompleted || len(life.steps) < 2 {
+				t.Skip("has no steps to run again from")
+			}
+			from := want
+			for i := len(life.steps) - 1; i >= 0; i-- {
+				again, err := r.Rerun(t.Context(), from.ID, life.steps[i].ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := r.wait(again.ID)
+				if x, y := outcome(got), outcome(want); x != y {
+					t.Errorf("rerun from %q: got  %s\nwant %s", life.steps[i].ID, x, y)
+				}
+				steps := r.store.count(again.ID, core.EventStepCompleted)
+				if n := r.store.count(want.ID, core.EventStepCompleted); steps != n {
+					t.Errorf("rerun from %q: %d steps in the journal, want %d", life.steps[i].ID, steps, n)
+				}
+				from = got
+			}
+		})
+	}
+}
+
+// A rerun of an execution whose answers were not good enough asks the agents anew.
+func TestRerunAfterInvalidAnswers(t *testing.T) {
+	r := newRig(t)
+	r.agents.add("a", 2)
+	r.agents.echo() // with little confidence
+	r.pattern("p", core.Step{ID: "one"}, core.Step{ID: "two", MinConfidence: 0.8})
+	r.open()
+	failed := r.wait(r.start("p").ID)
+	if failed.Error == nil || failed.Error.Code != core.CodeValidation {
+		t.Fatalf("got %s, %v", failed.Status, failed.Error)
+	}
+	r.agents.mu.Lock()
+	r.agents.answer = func(string, core.Task) (string, *core.TaskError) { return `{"confidence":0.9}`, nil }
+	r.agents.mu.Unlock()
+	again, err := r.Rerun(t.Context(), failed.ID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.wait(again.ID); got.Status != core.ExecutionCompleted || r.store.count(got.ID, core.EventTaskAssigned) != 1 {
+		t.Errorf("got %s, %v with the journal %v", got.Status, got.Error, r.store.types(got.ID))
+	}
+}
