@@ -62,7 +62,7 @@ type ExecutionError struct {
 type AgentResult struct {
 	ID     string          `json:"id"`               // agent id
 	Step   string          `json:"step,omitempty"`   // step id; empty for a pattern of a single step
-	Status string          `json:"status,omitempty"` // completed, failed, timeout, cancelled
+	Status string          `json:"status,omitempty"` // completed, failed, timeout, lost (its agent left), cancelled
 	Result json.RawMessage `json:"result,omitempty"`
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -45,6 +46,7 @@ type taskData struct {
 	Result     json.RawMessage      `json:"result,omitempty"`
 	DurationMs int64                `json:"durationMs,omitempty"`
 	Error      *core.ExecutionError `json:"error,omitempty"`
+	Status     string               `json:"status,omitempty"` // of task.failed: failed, timeout, lost
 	Retry      bool                 `json:"retry,omitempty"`  // of task.failed: it is handed out again
 	Reason     string               `json:"reason,omitempty"` // of task.late
 }
@@ -88,9 +90,10 @@ type taskHistory struct {
 	attempt  int
 	failures int
 	excluded []string
-	done     bool // answered
-	failed   bool // no more attempts
-	waiting  bool // failed, to be handed out again
+	done     bool   // answered
+	failed   bool   // no more attempts
+	status   string // of the last attempt that failed
+	waiting  bool   // failed, to be handed out again
 	lastErr  *core.ExecutionError
 }
 
@@ -173,6 +176,7 @@ func (h *history) reported(kind core.EventType, data json.RawMessage) error {
 	}
 	t.failures++
 	t.excluded = append(t.excluded, d.AgentID)
+	t.status = cmp.Or(d.Status, "failed")
 	t.waiting, t.failed, t.lastErr = d.Retry, !d.Retry, d.Error
 	return nil
 }

@@ -109,3 +109,56 @@ func TestRandomRestarts(t *testing.T) {
 		})
 	}
 }
+
+// The one step of a composed pattern without steps has a name, and a failure that is taken up again says
+// how its tasks ended as it would have said undisturbed.
+func TestComposedPathAndResumedStatus(t *testing.T) {
+	r := newRig(t)
+	r.agents.add("a", 1)
+	r.agents.add("b", 1)
+	r.config.TaskRetries = 0
+	r.open()
+	r.pattern("inner", core.Step{Min: 2, WaitForAll: true})
+	r.pattern("outer", core.Step{ID: "one", Compose: &core.Composition{Name: "inner"}})
+	exec := r.start("outer")
+	held := r.agents.await(t, 2)
+	if held[0].task.Step != "one/main" {
+		t.Errorf("the step is called %q", held[0].task.Step)
+	}
+	r.agents.report(held[0].agent, held[0].task, `1`, nil)
+	coretest.WaitFor(t, "the answer to be durable", func() bool { return r.agents.settledCount() == 1 })
+	r.clock.Advance(r.config.TaskTimeout)
+	got := r.wait(exec.ID)
+	if got.Status != core.ExecutionFailed || got.Agents[1].Status != "timeout" {
+		t.Errorf("got %s, agents %+v", got.Status, got.Agents)
+	}
+
+	// The same with a restart between the timeout and the end.
+	r.pattern("three", core.Step{Min: 2, Max: 3, WaitForAll: true})
+	r.agents.add("c", 1)
+	second := r.start("three")
+	late := r.agents.await(t, 3)
+	r.agents.report(late[0].agent, late[0].task, `1`, nil)
+	coretest.WaitFor(t, "the answer to be durable", func() bool { return r.agents.settledCount() == 2 })
+	r.clock.Advance(r.config.TaskTimeout / 2)
+	r.Close()
+	r.agents.mu.Lock()
+	r.agents.inbox = nil
+	r.agents.mu.Unlock()
+	r.agents.lose(late[1].agent)
+	r.open() // late[1] is lost, late[2] is adopted and times out
+	r.agents.await(t, 1)
+	coretest.WaitFor(t, "the loss to be durable", func() bool { return r.store.count(second.ID, core.EventTaskFailed) == 1 })
+	r.restart()
+	r.agents.await(t, 1)
+	coretest.WaitFor(t, "the run's timer", func() bool { return r.clock.Pending() == 1 })
+	r.clock.Advance(2 * r.config.TaskTimeout)
+	got = r.wait(second.ID)
+	statuses := map[string]string{}
+	for _, a := range got.Agents {
+		statuses[a.ID] = a.Status
+	}
+	if statuses[late[1].agent] != "lost" || statuses[late[2].agent] != "timeout" {
+		t.Errorf("got %s, agents %v", got.Status, statuses)
+	}
+}

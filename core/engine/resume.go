@@ -127,7 +127,7 @@ func (r *run) restoreComposed(path string) {
 	outer := r.seq
 	r.seq = &sequence{plan: plan, prefix: path + "/", parent: outer}
 	for r.seq.index < len(plan.Definition().Steps) {
-		if !r.restoreFinished(r.seq.prefix + r.seq.current().ID) {
+		if !r.restoreFinished(r.seq.path()) {
 			break
 		}
 	}
@@ -155,7 +155,7 @@ func (r *run) restoreTasks(c *change) {
 		case p.done:
 			t.state = taskDone
 		case p.failed:
-			t.state, t.status, s.lastErr = taskFailed, "failed", p.lastErr
+			t.state, t.status, s.lastErr = taskFailed, p.status, p.lastErr
 		case p.waiting:
 			t.state, s.lastErr = taskWaiting, p.lastErr
 		default:

@@ -376,6 +376,15 @@ func (r *rig) open() *rig {
 	return r
 }
 
+// restart closes the engine and opens another one; the tasks at agents are those that it adopts.
+func (r *rig) restart() {
+	r.Close()
+	r.agents.mu.Lock()
+	r.agents.inbox = nil
+	r.agents.mu.Unlock()
+	r.open()
+}
+
 // pattern puts a pattern of one step on the shelf.
 func (r *rig) pattern(name string, steps ...core.Step) {
 	for i := range steps {

@@ -144,7 +144,7 @@ func (r *run) enter(c *change) bool {
 		return r.leave(c)
 	}
 	step := &steps[seq.index]
-	path := seq.prefix + step.ID
+	path := seq.path()
 	if r.restoreFinished(path) {
 		return true
 	}
@@ -229,12 +229,22 @@ func (r *run) leave(c *change) bool {
 	}
 	r.seq = seq.parent
 	outcome := core.Outcome{Result: output, Confidence: confidence}
-	r.stepEvent(c, r.seq.prefix+r.seq.current().ID, outcome, false)
+	r.stepEvent(c, r.seq.path(), outcome, false)
 	r.seq.finish(outcome)
 	return true
 }
 
 func (s *sequence) current() *core.Step { return &s.plan.Definition().Steps[s.index] }
+
+// path is the journal's name of the present step. The one step of a composed pattern without steps has no
+// id of its own and is called main.
+func (s *sequence) path() string {
+	id := s.current().ID
+	if id == "" && s.prefix != "" {
+		id = "main"
+	}
+	return s.prefix + id
+}
 
 // finish records the outcome of the sequence's present step and moves on.
 func (s *sequence) finish(outcome core.Outcome) {

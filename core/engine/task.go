@@ -183,7 +183,7 @@ func (r *run) failTask(c *change, t *task, status string, cause core.ExecutionEr
 	r.eng.observer.TaskEnded(status, c.now.Sub(t.sent))
 	r.event(c, core.EventTaskFailed, taskData{
 		TaskID: t.id, Step: r.step.path, Round: r.step.round, AgentID: t.agent, Attempt: t.attempt,
-		Error: &cause, Retry: again,
+		Error: &cause, Status: status, Retry: again,
 	})
 }
 
