@@ -66,6 +66,12 @@ func badgerOptions(path string, logger hclog.Logger) badger.Options {
 		WithIndexCacheSize(16 << 20). // 0 would mean unbounded
 		WithValueLogFileSize(valueLogFile).
 		WithNumCompactors(2).
+		// Every flushed table spans all prefixes, so each compaction of level 0 rewrites the whole base level.
+		// More tables at a time into a larger base level means fewer of those, and they are what raises the
+		// latency of requests on a machine with few cores.
+		WithNumLevelZeroTables(8).
+		WithNumLevelZeroTablesStall(20).
+		WithBaseLevelSize(64<<20).
 		WithCompactL0OnClose(true).
 		WithCompression(options.Snappy).
 		WithExternalMagic(magic).
