@@ -71,7 +71,7 @@ func badgerOptions(path string, logger hclog.Logger) badger.Options {
 		// latency of requests on a machine with few cores.
 		WithNumLevelZeroTables(8).
 		WithNumLevelZeroTablesStall(20).
-		WithBaseLevelSize(64<<20).
+		WithBaseLevelSize(64 << 20).
 		WithCompactL0OnClose(true).
 		WithCompression(options.Snappy).
 		WithExternalMagic(magic).
