@@ -78,20 +78,8 @@ type agentRow struct {
 }
 
 type agentDetail struct {
-	ID             string           `json:"id"`
-	Name           string           `json:"name"`
-	Status         core.AgentStatus `json:"status" enum:"connected,disconnected"`
-	Healthy        bool             `json:"healthy" doc:"false after two missed heartbeats, and while the connection is lost."`
-	Capabilities   []string         `json:"capabilities"`
-	Region         string           `json:"region"`
-	ConnectedAt    timestamp        `json:"connectedAt"`
-	LastHeartbeat  timestamp        `json:"lastHeartbeat"`
-	DisconnectedAt *timestamp       `json:"disconnectedAt,omitempty"`
-	TasksCompleted int64            `json:"tasksCompleted" doc:"Succeeded and failed."`
-	ActiveTasks    int              `json:"activeTasks"`
-	MaxTasks       int              `json:"maxTasks" doc:"Tasks it takes at once."`
-	Metadata       map[string]any   `json:"metadata" doc:"model, version and free keys."`
-	Statistics     agentStatistics  `json:"statistics"`
+	agentRow
+	Statistics agentStatistics `json:"statistics"`
 }
 
 type agentStatistics struct {
@@ -153,17 +141,13 @@ func (s *Server) getAgent(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	row, until := newAgentRow(a), s.opts.Clock.Now()
+	until := s.opts.Clock.Now()
 	if a.DisconnectedAt != nil {
 		until = *a.DisconnectedAt
 	}
 	st := a.Statistics
 	return ok(agentDetail{
-		ID: row.ID, Name: row.Name, Status: row.Status, Healthy: row.Healthy,
-		Capabilities: row.Capabilities, Region: row.Region,
-		ConnectedAt: row.ConnectedAt, LastHeartbeat: row.LastHeartbeat, DisconnectedAt: row.DisconnectedAt,
-		TasksCompleted: row.TasksCompleted, ActiveTasks: row.ActiveTasks, MaxTasks: row.MaxTasks,
-		Metadata: row.Metadata,
+		agentRow: newAgentRow(a),
 		Statistics: agentStatistics{
 			TasksCompleted: st.TasksCompleted, TasksSucceeded: st.TasksSucceeded, TasksFailed: st.TasksFailed,
 			AverageLatency: float64(st.AverageLatency()) / float64(time.Millisecond),

@@ -69,7 +69,7 @@ func (d *decoder) structure(path string, target reflect.Value) {
 		}
 		if d.err == nil {
 			seen |= 1 << i
-			d.value(join(path, f.name), f, target.Field(f.index))
+			d.value(join(path, f.name), f, target.FieldByIndex(f.index))
 		}
 	})
 	if d.err != nil {

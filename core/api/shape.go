@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,7 +28,7 @@ type shape struct {
 
 type field struct {
 	name     string
-	index    int
+	index    []int // as reflect.Value.FieldByIndex takes it
 	typ      reflect.Type
 	kind     rawjson.Kind // of the JSON value
 	raw      bool         // json.RawMessage that must be an object
@@ -63,7 +64,7 @@ func shapeOf(t reflect.Type) *shape {
 		return s.(*shape)
 	}
 	s := &shape{byName: map[string]int{}}
-	s.collect(t)
+	s.collect(t, nil)
 	if len(s.fields) > 64 {
 		panic(fmt.Sprintf("api: %s has more fields than the decoder can tell apart", t))
 	}
@@ -71,16 +72,22 @@ func shapeOf(t reflect.Type) *shape {
 	return stored.(*shape)
 }
 
-func (s *shape) collect(t reflect.Type) {
+// collect adds the fields of t, and those of structs embedded in it as encoding/json does. at is where t
+// lies in the outermost struct.
+func (s *shape) collect(t reflect.Type, at []int) {
 	for i := range t.NumField() {
-		sf := t.Field(i)
+		sf, index := t.Field(i), append(slices.Clip(at), i)
+		if sf.Anonymous {
+			s.collect(sf.Type, index)
+			continue
+		}
 		tag, ok := sf.Tag.Lookup("json")
 		if !ok || tag == "-" {
 			continue
 		}
 		name, opts, _ := strings.Cut(tag, ",")
 		f := field{
-			name: name, index: i, typ: sf.Type,
+			name: name, index: index, typ: sf.Type,
 			raw: sf.Type == rawType, rawList: sf.Type == rawListType,
 			optional: strings.Contains(opts, "omitempty"),
 			doc:      sf.Tag.Get("doc"), example: sf.Tag.Get("example"),
