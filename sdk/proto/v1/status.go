@@ -1,0 +1,142 @@
+package pluginv1
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// The codes that this package itself gives to failures that carry no ErrorDetail.
+const (
+	CodeCanceled      = "CANCELED"
+	CodeTimeout       = "TIMEOUT"
+	CodeUnavailable   = "UNAVAILABLE"
+	CodeUnimplemented = "UNIMPLEMENTED"
+	CodeForbidden     = "FORBIDDEN"
+	CodeTooLarge      = "RESOURCE_LIMIT"
+	CodeInternal      = "INTERNAL"
+)
+
+// statusOf is the one table from our codes to gRPC's; what is not in it is Internal. gRPC's code is for
+// proxies, metrics and people with other clients: ours is in the detail.
+var statusOf = map[string]codes.Code{
+	"INVALID_SPEC":        codes.InvalidArgument,
+	"INVALID_ARGUMENT":    codes.InvalidArgument,
+	"INVALID_CONFIG":      codes.InvalidArgument,
+	"INVALID_HANDLE":      codes.InvalidArgument,
+	"INVALID_REF":         codes.InvalidArgument,
+	"UNKNOWN_TYPE":        codes.InvalidArgument,
+	"WORKDIR_NOT_ALLOWED": codes.PermissionDenied,
+	"FORBIDDEN":           codes.PermissionDenied,
+	"CLI_NOT_FOUND":       codes.FailedPrecondition,
+	"AUTH_REQUIRED":       codes.FailedPrecondition,
+	"IMAGE_NOT_FOUND":     codes.FailedPrecondition,
+	"NOT_RUNNING":         codes.FailedPrecondition,
+	"BLOCKED":             codes.FailedPrecondition,
+	"NO_PROMPT":           codes.FailedPrecondition,
+	"NOT_CONFIGURED":      codes.FailedPrecondition,
+	"NOT_FOUND":           codes.NotFound,
+	"ALREADY_EXISTS":      codes.AlreadyExists,
+	"RESOURCE_LIMIT":      codes.ResourceExhausted,
+	"LAGGED":              codes.DataLoss,
+	"NOT_DELIVERED":       codes.Aborted,
+	"DELIVERY_UNKNOWN":    codes.Unknown,
+	"TIMEOUT":             codes.DeadlineExceeded,
+	"CANCELED":            codes.Canceled,
+	"NETWORK_ERROR":       codes.Unavailable,
+	"SOCKET_ERROR":        codes.Unavailable,
+	"UNAVAILABLE":         codes.Unavailable,
+	"UNIMPLEMENTED":       codes.Unimplemented,
+}
+
+// Status returns the detail as the error of a gRPC call. Text that is not UTF-8 is made so, for a status that
+// cannot be encoded would lose all of it.
+func (d *ErrorDetail) Status() error {
+	clean := &ErrorDetail{
+		Code: Text(d.Code), Message: Text(d.Message), Field: Text(d.Field), Hint: Text(d.Hint), Retryable: d.Retryable,
+	}
+	code, ok := statusOf[clean.Code]
+	if !ok {
+		code = codes.Internal
+	}
+	st, err := status.New(code, clean.Message).WithDetails(clean)
+	if err != nil { // an ErrorDetail always encodes
+		return status.Error(code, clean.Message)
+	}
+	return st.Err()
+}
+
+// Detail returns what a failed call says: the detail that the other side sent, or what the bare status stands
+// for. The text of a bare status is of libraries, so it is not passed on. It returns nil for nil.
+func Detail(err error) *ErrorDetail {
+	if err == nil {
+		return nil
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &ErrorDetail{Code: CodeCanceled, Message: "the call was cancelled"}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &ErrorDetail{Code: CodeTimeout, Message: "the plugin did not answer in time", Retryable: true}
+	}
+	st, ok := status.FromError(err)
+	if !ok {
+		return &ErrorDetail{Code: CodeInternal, Message: "internal error of the plugin"}
+	}
+	for _, detail := range st.Details() {
+		if d, ok := detail.(*ErrorDetail); ok && d.Code != "" {
+			return d
+		}
+	}
+	switch st.Code() {
+	case codes.OK:
+		return nil
+	case codes.Canceled:
+		return &ErrorDetail{Code: CodeCanceled, Message: "the call was cancelled"}
+	case codes.DeadlineExceeded:
+		return &ErrorDetail{Code: CodeTimeout, Message: "the plugin did not answer in time", Retryable: true}
+	case codes.Unavailable:
+		return &ErrorDetail{Code: CodeUnavailable, Message: "the plugin is not reachable", Retryable: true}
+	case codes.Unimplemented:
+		return &ErrorDetail{Code: CodeUnimplemented, Message: "the plugin does not do this"}
+	case codes.Unauthenticated, codes.PermissionDenied:
+		return &ErrorDetail{Code: CodeForbidden, Message: "the plugin refused the call"}
+	case codes.ResourceExhausted:
+		return &ErrorDetail{Code: CodeTooLarge, Message: "the message is larger than plugins take"}
+	default:
+		return &ErrorDetail{Code: CodeInternal, Message: "internal error of the plugin"}
+	}
+}
+
+// Context returns the context error that a failed call stands for, or nil: what errors.Is is asked about. A
+// TIMEOUT that the other side decided on is not one.
+func Context(err error) error {
+	switch st, _ := status.FromError(err); {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return context.DeadlineExceeded
+	case len(st.Details()) > 0:
+		return nil
+	case st.Code() == codes.Canceled:
+		return context.Canceled
+	case st.Code() == codes.DeadlineExceeded:
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// ContextStatus returns the bare status of a handler that its context ended, or nil for any other error.
+func ContextStatus(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return status.FromContextError(err).Err()
+	}
+	return nil
+}
+
+// Text returns s as valid UTF-8: protobuf refuses a whole message for one bad byte in a string.
+func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -1,0 +1,79 @@
+package pluginv1_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	pluginv1 "github.com/wardroom/wardroom/sdk/proto/v1"
+)
+
+func TestStatusRoundTrip(t *testing.T) {
+	for code, want := range map[string]codes.Code{
+		"INVALID_SPEC": codes.InvalidArgument, "NOT_FOUND": codes.NotFound, "RESOURCE_LIMIT": codes.ResourceExhausted,
+		"UNAVAILABLE": codes.Unavailable, "TIMEOUT": codes.DeadlineExceeded, "INTERNAL": codes.Internal, "OF_THE_FUTURE": codes.Internal,
+	} {
+		detail := &pluginv1.ErrorDetail{Code: code, Message: "m", Field: "f", Hint: "h", Retryable: true}
+		err := detail.Status()
+		if got := status.Code(err); got != want {
+			t.Errorf("%s: status %s, want %s", code, got, want)
+		}
+		if got := pluginv1.Detail(fmt.Errorf("wrapped: %w", err)); !proto.Equal(got, detail) {
+			t.Errorf("%s: came back as %v", code, got)
+		}
+	}
+}
+
+func TestStatusIsUTF8(t *testing.T) {
+	got := pluginv1.Detail((&pluginv1.ErrorDetail{Code: "INTERNAL", Message: "a\xffb"}).Status())
+	if got.Message != "a\uFFFDb" {
+		t.Errorf("message %q", got.Message)
+	}
+}
+
+func TestDetailOfBareErrors(t *testing.T) {
+	for _, tt := range []struct {
+		err   error
+		code  string
+		retry bool
+		cause error
+	}{
+		{status.Error(codes.Canceled, "x"), "CANCELED", false, context.Canceled},
+		{context.Canceled, "CANCELED", false, context.Canceled},
+		{status.Error(codes.DeadlineExceeded, "x"), "TIMEOUT", true, context.DeadlineExceeded},
+		{context.DeadlineExceeded, "TIMEOUT", true, context.DeadlineExceeded},
+		{status.Error(codes.Unavailable, "dial unix /x"), "UNAVAILABLE", true, nil},
+		{status.Error(codes.Unimplemented, "x"), "UNIMPLEMENTED", false, nil},
+		{status.Error(codes.PermissionDenied, "x"), "FORBIDDEN", false, nil},
+		{status.Error(codes.ResourceExhausted, "x"), "RESOURCE_LIMIT", false, nil},
+		{status.Error(codes.Unknown, "secret"), "INTERNAL", false, nil},
+		{errors.New("secret"), "INTERNAL", false, nil},
+	} {
+		d := pluginv1.Detail(tt.err)
+		if d.Code != tt.code || d.Retryable != tt.retry || d.Message == "" || d.Message == "secret" {
+			t.Errorf("%v became %v", tt.err, d)
+		}
+		if got := pluginv1.Context(tt.err); !errors.Is(got, tt.cause) {
+			t.Errorf("%v has the cause %v", tt.err, got)
+		}
+	}
+	if pluginv1.Detail(nil) != nil || pluginv1.Context(nil) != nil || pluginv1.Detail(status.Error(codes.OK, "")) != nil {
+		t.Error("success has a detail")
+	}
+	// A TIMEOUT that the plugin itself decided on is not the end of the caller's context.
+	late := (&pluginv1.ErrorDetail{Code: "TIMEOUT", Message: "the turn did not end"}).Status()
+	if cause := pluginv1.Context(late); cause != nil {
+		t.Errorf("it has the cause %v", cause)
+	}
+	if got := status.Code(pluginv1.ContextStatus(context.Canceled)); got != codes.Canceled {
+		t.Errorf("a cancelled handler has the status %s", got)
+	}
+	if err := pluginv1.ContextStatus(errors.New("other")); err != nil {
+		t.Errorf("another error became %v", err)
+	}
+}
