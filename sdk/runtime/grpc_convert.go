@@ -1,0 +1,148 @@
+package runtime
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pluginv1 "github.com/wardroom/wardroom/sdk/proto/v1"
+)
+
+// text makes a string fit for a message: one byte that is not UTF-8 would cost the whole of it.
+func text(s string) string { return pluginv1.Text(s) }
+
+func texts(in []string) []string {
+	out := in
+	for i, s := range in {
+		clean := text(s)
+		if clean == s {
+			continue
+		}
+		if &out[0] == &in[0] {
+			out = append([]string(nil), in...)
+		}
+		out[i] = clean
+	}
+	return out
+}
+
+func textMap(in map[string]string) map[string]string {
+	if len(in) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(in))
+	for k, v := range in {
+		out[text(k)] = text(v)
+	}
+	return out
+}
+
+// stamp leaves the zero time out.
+func stamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
+
+func unstamp(t *timestamppb.Timestamp) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.AsTime()
+}
+
+func duration(d time.Duration) *durationpb.Duration {
+	if d == 0 {
+		return nil
+	}
+	return durationpb.New(d)
+}
+
+// number fits an int into the wire's; negative ones are not on it.
+func number(n int) uint32 {
+	switch {
+	case n < 0:
+		return 0
+	case n > math.MaxInt32:
+		return math.MaxInt32
+	}
+	return uint32(n)
+}
+
+// object goes through JSON, because values of Go that JSON knows are more than those that a Struct takes. What
+// JSON does not know is left out: it is a tool's input, shown to people.
+func object(m map[string]any) *structpb.Struct {
+	if m == nil {
+		return nil
+	}
+	raw, err := json.Marshal(m)
+	if err != nil {
+		return nil
+	}
+	out := &structpb.Struct{}
+	if err := out.UnmarshalJSON(raw); err != nil {
+		return nil
+	}
+	return out
+}
+
+func unobject(s *structpb.Struct) map[string]any {
+	if s == nil {
+		return nil
+	}
+	return s.AsMap()
+}
+
+func exitToProto(e *Exit) *pluginv1.Exit {
+	if e == nil {
+		return nil
+	}
+	return &pluginv1.Exit{Code: int32(e.Code), Reason: text(e.Reason)}
+}
+
+func exitFromProto(e *pluginv1.Exit) *Exit {
+	if e == nil {
+		return nil
+	}
+	return &Exit{Code: int(e.Code), Reason: e.Reason}
+}
+
+func handleToProto(h Handle) *pluginv1.Handle {
+	if h.IsZero() {
+		return nil
+	}
+	return &pluginv1.Handle{Id: text(h.ID), Data: h.Data}
+}
+
+func handleFromProto(h *pluginv1.Handle) Handle {
+	return Handle{ID: h.GetId(), Data: h.GetData()}
+}
+
+func promptToProto(p *Prompt) *pluginv1.Prompt {
+	if p == nil {
+		return nil
+	}
+	out := &pluginv1.Prompt{
+		Id: text(p.ID), Kind: text(p.Kind), Text: text(p.Text), Tool: text(p.Tool), Input: object(p.Input), Url: text(p.URL),
+	}
+	for _, o := range p.Options {
+		out.Options = append(out.Options, &pluginv1.Option{Id: text(o.ID), Label: text(o.Label)})
+	}
+	return out
+}
+
+func promptFromProto(p *pluginv1.Prompt) *Prompt {
+	if p == nil {
+		return nil
+	}
+	out := &Prompt{ID: p.Id, Kind: p.Kind, Text: p.Text, Tool: p.Tool, Input: unobject(p.Input), URL: p.Url}
+	for _, o := range p.Options {
+		out.Options = append(out.Options, Option{ID: o.GetId(), Label: o.GetLabel()})
+	}
+	return out
+}

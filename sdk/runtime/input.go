@@ -1,0 +1,166 @@
+package runtime
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Duration is a time.Duration that JSON writes as milliseconds.
+type Duration time.Duration
+
+// Input is what Send gives: exactly one of Message, Raw and Keys.
+type Input struct {
+	Message string   `json:"message,omitempty"` // typed and submitted when the agent is idle
+	Raw     string   `json:"raw,omitempty"`     // bytes to the terminal, now
+	Keys    []string `json:"keys,omitempty"`    // key names, now: see the list in sdk/agentcli/term
+	// ExpectResponse makes a message wait for the end of its turn.
+	ExpectResponse bool `json:"expectResponse,omitempty"`
+	// Timeout bounds the wait for the agent to take the message and, with ExpectResponse, the turn. 0: 120 s.
+	Timeout time.Duration `json:"-"`
+	// ID, if given, makes a repeated call with the same id return the first result.
+	ID string `json:"id,omitempty"`
+}
+
+// SendResult is the outcome of Send.
+type SendResult struct {
+	Sent     bool      `json:"sent"`
+	Response *Response `json:"response,omitempty"` // with ExpectResponse
+}
+
+// Response is the answer of a turn.
+type Response struct {
+	Text       string `json:"text"`
+	Turn       int    `json:"turn"` // from 1
+	DurationMs int64  `json:"durationMs"`
+}
+
+// Answer answers a prompt: one of its options by Choice, or Text for a question that takes free text.
+type Answer struct {
+	PromptID string `json:"promptId,omitempty"` // empty: whatever prompt is open
+	Choice   string `json:"choice,omitempty"`   // id of an option; allow and deny for approvals
+	Text     string `json:"text,omitempty"`     // of a question; with deny: the reason told to the agent
+}
+
+// StopOptions say how to stop.
+type StopOptions struct {
+	Grace time.Duration // to end by itself; 0: 5 s
+	Force bool          // kill at once
+}
+
+// ListFilter selects agents. Empty values select all.
+type ListFilter struct {
+	Installation string
+	Labels       map[string]string
+}
+
+// AttachOptions open a terminal.
+type AttachOptions struct {
+	ReadOnly bool
+	// From resumes at the byte offset that a viewer saw last; nil begins with a repaint of the screen.
+	From *uint64
+	// Tail is how many lines of scrollback come before the first screen; 0 none.
+	Tail int
+	Cols int // size this viewer would like; 0: no wish
+	Rows int
+}
+
+// Frame is one piece of a terminal's life.
+type Frame struct {
+	// Data is output: cut only at the border of UTF-8 characters, and not necessarily valid UTF-8.
+	Data []byte
+	// Offset is that of the byte after Data in the agent's whole output. A repaint stands for everything up to it.
+	Offset  uint64
+	Repaint bool   // Data redraws the whole screen
+	Lost    uint64 // bytes before Data that this viewer cannot have any more
+	Cols    int    // the terminal's real size, in the first frame and when it changed; else 0
+	Rows    int
+	Exit    *Exit // the agent ended; the last frame
+}
+
+// Exit is how a process ended.
+type Exit struct {
+	Code   int    `json:"code"` // 128+n after signal n
+	Reason string `json:"reason,omitempty"`
+}
+
+// LogOptions select log lines.
+type LogOptions struct {
+	Tail   int       // only so many last lines; 0 all that is kept
+	Since  time.Time // exclusive; zero: all
+	Follow bool
+}
+
+// Streams of log lines.
+const (
+	StreamTerminal = "terminal" // lines that left the screen, as plain text
+	StreamInput    = "input"    // messages that were sent
+	StreamOutput   = "output"   // what the agent answered
+	StreamEvent    = "event"    // what happened
+)
+
+// LogLine is one line.
+type LogLine struct {
+	Timestamp time.Time `json:"timestamp"`
+	Stream    string    `json:"stream"`
+	Line      string    `json:"line"`
+}
+
+// Metrics measure a running agent, everything that it started included.
+type Metrics struct {
+	CPUPercent       float64 `json:"cpuPercent"` // of one core, since the last call or the start
+	MemoryBytes      int64   `json:"memoryBytes"`
+	MemoryLimitBytes int64   `json:"memoryLimitBytes,omitempty"` // 0: none
+	UptimeSeconds    float64 `json:"uptimeSeconds"`
+	MessagesSent     int64   `json:"messagesSent"`
+	LastResponseMs   int64   `json:"lastResponseMs"`
+}
+
+// Capabilities tell what a runtime can do.
+type Capabilities struct {
+	Name      string   `json:"name"`  // local, docker, kubernetes or a third party's
+	Types     []string `json:"types"` // agent types that it knows by itself
+	Attach    bool     `json:"attach"`
+	Resize    bool     `json:"resize"`
+	Recover   bool     `json:"recover"` // agents outlive the runtime's process
+	Limits    bool     `json:"limits"`
+	Images    bool     `json:"images"`
+	MaxAgents int      `json:"maxAgents"` // 0: no limit
+}
+
+// Recovered is what became of a handle.
+type Recovered struct {
+	Handle Handle `json:"handle"`
+	Agent  *Agent `json:"agent,omitempty"` // running, or stopped while nobody looked
+	Error  *Error `json:"error,omitempty"` // NOT_FOUND: gone without a trace; INVALID_HANDLE
+}
+
+// PruneOptions say what to remove.
+type PruneOptions struct {
+	Installation string
+	Keep         []string // agent ids
+	Grace        time.Duration
+	DryRun       bool
+}
+
+// PruneReport tells what was, or would be, removed.
+type PruneReport struct {
+	Removed []string `json:"removed"`
+	Stopped []string `json:"stopped"` // orphans that were running
+	Left    []string `json:"left"`    // orphans younger than the grace time
+}
+
+// MarshalJSON writes milliseconds.
+func (d Duration) MarshalJSON() ([]byte, error) {
+	return strconv.AppendInt(nil, time.Duration(d).Milliseconds(), 10), nil
+}
+
+// UnmarshalJSON reads milliseconds.
+func (d *Duration) UnmarshalJSON(b []byte) error {
+	ms, err := strconv.ParseInt(string(b), 10, 64)
+	if err != nil || ms < 0 || ms > int64(24*time.Hour/time.Millisecond)*365 {
+		return fmt.Errorf("%s is not a number of milliseconds", b)
+	}
+	*d = Duration(time.Duration(ms) * time.Millisecond)
+	return nil
+}
