@@ -1,0 +1,235 @@
+package secret
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pluginv1 "github.com/wardroom/wardroom/sdk/proto/v1"
+)
+
+// Serve registers p as the SecretProvider service of a gRPC server. It closes nothing of p.
+func Serve(s grpc.ServiceRegistrar, p Provider) {
+	pluginv1.RegisterSecretProviderServer(s, &server{provider: p})
+}
+
+type server struct {
+	pluginv1.UnimplementedSecretProviderServer
+	provider Provider
+}
+
+func (s *server) Resolve(ctx context.Context, r *pluginv1.ResolveRequest) (*pluginv1.ResolveResponse, error) {
+	results, err := s.provider.Resolve(ctx, refsFromProto(r.Refs), Caller{
+		Component: r.Caller.GetComponent(), Pattern: r.Caller.GetPattern(),
+		ExecutionID: r.Caller.GetExecutionId(), RequestID: r.Caller.GetRequestId(),
+	})
+	if err != nil {
+		return nil, ToStatus(err)
+	}
+	out := &pluginv1.ResolveResponse{Results: make([]*pluginv1.SecretResult, len(results))}
+	for i, res := range results {
+		m := &pluginv1.SecretResult{Ref: refToProto(res.Ref)}
+		if res.Error != nil {
+			m.Error = errorToProto(res.Error)
+		} else {
+			m.Value, m.Version, m.NotAfter = res.Value.data, pluginv1.Text(res.Value.version), stamp(res.Value.notAfter)
+		}
+		out.Results[i] = m
+	}
+	return out, nil
+}
+
+func (s *server) Watch(r *pluginv1.WatchRequest, stream pluginv1.SecretProvider_WatchServer) error {
+	watcher, ok := s.provider.(Watcher)
+	if !ok {
+		return ToStatus(Errorf(CodeUnimplemented, "this provider does not tell of changes"))
+	}
+	ctx := stream.Context()
+	changes, err := watcher.Watch(ctx, refsFromProto(r.Refs))
+	if err != nil {
+		return ToStatus(err)
+	}
+	// Next has no context: the end of the client closes what it waits on.
+	stop := context.AfterFunc(ctx, func() { _ = changes.Close() })
+	defer func() {
+		stop()
+		_ = changes.Close()
+	}()
+	if err := stream.SendHeader(nil); err != nil {
+		return err
+	}
+	for {
+		refs, err := changes.Next()
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return ToStatus(ctx.Err())
+		case errors.Is(err, io.EOF):
+			return nil
+		default:
+			return ToStatus(err)
+		}
+		if err := stream.Send(&pluginv1.WatchResponse{Changed: refsToProto(refs)}); err != nil {
+			return err
+		}
+	}
+}
+
+// Client is a Provider, and a Watcher, behind a gRPC connection.
+type Client struct{ rpc pluginv1.SecretProviderClient }
+
+var (
+	_ Provider = (*Client)(nil)
+	_ Watcher  = (*Client)(nil)
+)
+
+// NewClient returns the provider that a connection leads to. It does not own the connection.
+func NewClient(conn grpc.ClientConnInterface) *Client {
+	return &Client{rpc: pluginv1.NewSecretProviderClient(conn)}
+}
+
+// Resolve implements Provider.
+func (c *Client) Resolve(ctx context.Context, refs []Ref, caller Caller) ([]Result, error) {
+	r, err := c.rpc.Resolve(ctx, &pluginv1.ResolveRequest{Refs: refsToProto(refs), Caller: &pluginv1.SecretCaller{
+		Component: pluginv1.Text(caller.Component), Pattern: pluginv1.Text(caller.Pattern),
+		ExecutionId: pluginv1.Text(caller.ExecutionID), RequestId: pluginv1.Text(caller.RequestID),
+	}})
+	if err != nil {
+		return nil, FromStatus(err)
+	}
+	if len(r.Results) != len(refs) {
+		return nil, Errorf(CodeInternal, "the provider answered %d references with %d results", len(refs), len(r.Results))
+	}
+	out := make([]Result, len(refs))
+	for i, m := range r.Results {
+		out[i] = Result{Ref: refs[i], Error: errorFromProto(m.GetError())}
+		if out[i].Error == nil {
+			data := m.GetValue()
+			if data == nil { // an empty secret is a secret
+				data = []byte{}
+			}
+			out[i].Value = NewValue(data, m.GetVersion(), unstamp(m.GetNotAfter()))
+		}
+	}
+	return out, nil
+}
+
+// Watch implements Watcher; UNIMPLEMENTED if the provider does not.
+func (c *Client) Watch(ctx context.Context, refs []Ref) (ChangeStream, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	stream, err := c.rpc.Watch(ctx, &pluginv1.WatchRequest{Refs: refsToProto(refs)})
+	if err == nil {
+		err = pluginv1.Opened(stream)
+	}
+	if err != nil {
+		cancel()
+		return nil, FromStatus(err)
+	}
+	return &changes{stream: stream, cancel: cancel}, nil
+}
+
+// changes is the client's end of a watch.
+type changes struct {
+	stream grpc.ServerStreamingClient[pluginv1.WatchResponse]
+	cancel context.CancelFunc
+	closed atomic.Bool
+}
+
+func (c *changes) Next() ([]Ref, error) {
+	m, err := c.stream.Recv()
+	if err != nil {
+		c.cancel()
+		if c.closed.Load() || errors.Is(err, io.EOF) {
+			return nil, io.EOF
+		}
+		return nil, FromStatus(err)
+	}
+	return refsFromProto(m.Changed), nil
+}
+
+func (c *changes) Close() error {
+	c.closed.Store(true)
+	c.cancel()
+	return nil
+}
+
+// ToStatus turns the error of a Provider into that of a gRPC call. The text of a foreign error stays behind.
+func ToStatus(err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if !errors.As(err, &e) {
+		if bare := pluginv1.ContextStatus(err); bare != nil {
+			return bare
+		}
+	}
+	return errorToProto(AsError(err)).Status()
+}
+
+// FromStatus turns the error of a gRPC call into that of a Provider.
+func FromStatus(err error) error {
+	if err == nil {
+		return nil
+	}
+	if own := (*Error)(nil); errors.As(err, &own) {
+		return err
+	}
+	e := errorFromProto(pluginv1.Detail(err))
+	if cause := pluginv1.Context(err); cause != nil {
+		return errors.Join(e, cause)
+	}
+	return e
+}
+
+func errorToProto(e *Error) *pluginv1.ErrorDetail {
+	return &pluginv1.ErrorDetail{
+		Code: pluginv1.Text(string(e.Code)), Message: pluginv1.Text(e.Message), Hint: pluginv1.Text(e.Hint), Retryable: e.Retry,
+	}
+}
+
+func errorFromProto(d *pluginv1.ErrorDetail) *Error {
+	if d == nil {
+		return nil
+	}
+	return &Error{Code: Code(d.Code), Message: d.Message, Hint: d.Hint, Retry: d.Retryable}
+}
+
+func refToProto(r Ref) *pluginv1.SecretRef {
+	return &pluginv1.SecretRef{Path: pluginv1.Text(r.Path), Key: pluginv1.Text(r.Key)}
+}
+
+func refsToProto(refs []Ref) []*pluginv1.SecretRef {
+	out := make([]*pluginv1.SecretRef, len(refs))
+	for i, r := range refs {
+		out[i] = refToProto(r)
+	}
+	return out
+}
+
+func refsFromProto(refs []*pluginv1.SecretRef) []Ref {
+	out := make([]Ref, len(refs))
+	for i, r := range refs {
+		out[i] = Ref{Path: r.GetPath(), Key: r.GetKey()}
+	}
+	return out
+}
+
+func stamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
+
+func unstamp(t *timestamppb.Timestamp) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.AsTime()
+}
