@@ -4,5 +4,18 @@
 //	agent/protocol  the frames that agents and the control plane exchange
 //	client          a client of the REST API
 //
+// For plugins, from the outside in:
+//
+//	plugin          the process of a plugin: serve it, and speak to it
+//	proto/v1        what is on the wire
+//	runtime         the contract of agent runtimes, and its gRPC form
+//	agentcli        a runtime made from a Launcher: sessions, screen, queue of messages, events, recovery
+//	agentcli/...    claude, codex and gemini; term is the terminal emulator
+//	holder          a process that holds one agent's terminal, and its client
+//	terminal        a terminal over a WebSocket
+//	runtimeserver   a runtime over HTTP; runtimeclient is a runtime that speaks to one
+//	secret, audit   the contracts of the other kinds of plugins
+//	conformance     what each contract means, check by check; plugintest runs real plugins
+//
 // It holds no code of its own.
 package sdk

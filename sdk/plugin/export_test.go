@@ -1,0 +1,29 @@
+package plugin
+
+import (
+	"context"
+	"io"
+)
+
+// Run is Main of a plugin that is started by hand.
+func Run(ctx context.Context, def Definition, args []string, port string, stdout, stderr io.Writer) int {
+	return run(ctx, def, args, port, stdout, stderr)
+}
+
+// IsHandshake tells whether a printed line goes to the host.
+func IsHandshake(line []byte) bool { return handshakeLine.Match(line) }
+
+// ShortLine is what the host gets of a record of the log.
+func ShortLine(w io.Writer, record []byte) (int, error) { return lineWriter{w}.Write(record) }
+
+// MaxLine is the longest record of the log.
+const MaxLine = maxLine
+
+// CheckConfig checks a configuration against a schema.
+func CheckConfig(raw, config []byte) ([]Problem, error) {
+	s, err := compile(raw)
+	if err != nil {
+		return nil, err
+	}
+	return s.check(config), nil
+}

@@ -1,0 +1,105 @@
+package plugin_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/sdk/plugin"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+func TestHostServices(t *testing.T) {
+	host := newFakeHost()
+	c := mustStart(t, "plain")
+	c.SetHostServices(host)
+	ctx := testContext(t)
+	if _, err := c.Configure(ctx, json.RawMessage(`{"greeting":"hello","secret":"vault:db#password"}`), 1); err != nil {
+		t.Fatal(err)
+	}
+	rt := c.Runtime()
+
+	t.Run("Dirs", func(t *testing.T) {
+		a, err := rt.Inspect(ctx, "dirs")
+		if err != nil || a.Labels["name"] != "child" || a.Labels["run"] == "" || a.Labels["state"] == "" || a.Labels["kv"] != "true" || a.Labels["future"] != "false" {
+			t.Errorf("%v, %v", a.Labels, err)
+		}
+	})
+	t.Run("Secret", func(t *testing.T) {
+		a, err := rt.Inspect(ctx, "secret")
+		if err != nil || a.Labels["secret"] != "hunter2" || a.Labels["version"] != "7" {
+			t.Fatalf("%v, %v", a.Labels, err)
+		}
+		eventually(t, "the record of the secret", func() bool { return strings.Contains(c.log.String(), "got a secret") })
+		if text := c.log.String(); strings.Contains(text, "hunter2") || !strings.Contains(text, "[redacted]") {
+			t.Errorf("the log holds the secret:\n%s", text)
+		}
+	})
+	t.Run("KV", func(t *testing.T) {
+		a, err := rt.Inspect(ctx, "kv")
+		if err != nil || a.Labels["value"] != "one" || a.Labels["keys"] != "a/1" || a.Labels["after"] != "false" {
+			t.Errorf("%v, %v", a.Labels, err)
+		}
+	})
+	t.Run("Report", func(t *testing.T) {
+		if _, err := rt.Inspect(ctx, "report"); err != nil {
+			t.Fatal(err)
+		}
+		if len(host.logged) != 1 || host.logged[0] != "warn reported b\uFFFD" {
+			t.Errorf("logged %q", host.logged)
+		}
+	})
+	t.Run("SecretForbidden", func(t *testing.T) {
+		if _, err := c.Configure(ctx, json.RawMessage(`{"greeting":"hello","secret":"vault:other"}`), 2); err != nil {
+			t.Fatal(err)
+		}
+		_, err := rt.Inspect(ctx, "secret")
+		if runtime.ErrorCode(err) != runtime.CodeForbidden {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// A first Configure that fails must not keep the second from the host's services.
+func TestHostServicesAfterFailure(t *testing.T) {
+	c := mustStart(t, "plain")
+	c.SetHostServices(newFakeHost())
+	ctx := testContext(t)
+	if _, err := c.Configure(ctx, json.RawMessage(`{"greeting":7}`), 1); err == nil {
+		t.Fatal("a wrong configuration was taken")
+	}
+	if _, err := c.Configure(ctx, json.RawMessage(`{"greeting":"hello"}`), 2); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := c.Runtime().Inspect(ctx, "kv"); err != nil || a.Labels["value"] != "one" {
+		t.Errorf("%v, %v", a.Labels, err)
+	}
+}
+
+func TestWithoutHostServices(t *testing.T) {
+	c := mustStart(t, "plain")
+	ctx := testContext(t)
+	if _, err := c.Configure(ctx, json.RawMessage(`{"greeting":"hello"}`), 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Runtime().Inspect(ctx, "secret"); runtime.ErrorCode(err) != runtime.CodeUnimplemented {
+		t.Errorf("got %v", err)
+	}
+	if _, err := c.Runtime().Inspect(ctx, "kv"); err == nil {
+		t.Error("KV without a host worked")
+	}
+}
+
+func TestConfigureAfterClose(t *testing.T) {
+	c := configured(t, "plain")
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Configure(testContext(t), nil, 2)
+	if e := plugin.AsError(err); e == nil || e.Code != plugin.CodeUnavailable {
+		t.Errorf("got %v", err)
+	}
+}
