@@ -1,0 +1,91 @@
+package keeper
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/wardroom/wardroom/sdk/holder/proc"
+	"github.com/wardroom/wardroom/sdk/holder/wire"
+)
+
+// oomScore makes the kernel take agents before anything else of the machine's services.
+const oomScore = "500"
+
+// failed makes the message for what did not work.
+func failed(step string, err error) *wire.Failed {
+	f := &wire.Failed{Step: step, Text: err.Error()}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		f.Errno = uint32(errno)
+	}
+	return f
+}
+
+// start opens the terminal and starts the command in it, as the leader of a session of its own.
+func start(l *wire.Launch) (*terminal, proc.ID, *wire.Failed) {
+	term, slave, err := openTerminal(l.Cols, l.Rows)
+	if err != nil {
+		return nil, proc.ID{}, failed("terminal", err)
+	}
+	defer func() { _ = unix.Close(slave) }()
+
+	attr := &syscall.ProcAttr{
+		Dir:   l.Dir,
+		Env:   l.Env,
+		Files: []uintptr{uintptr(slave), uintptr(slave), uintptr(slave)},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0},
+	}
+	if l.Cgroup != "" {
+		fd, err := unix.Open(l.Cgroup, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			term.close()
+			return nil, proc.ID{}, failed("cgroup", &os.PathError{Op: "open", Path: l.Cgroup, Err: err})
+		}
+		defer func() { _ = unix.Close(fd) }()
+		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
+	}
+	back, err := join(l.Joins, l.Homes)
+	if err != nil {
+		term.close()
+		return nil, proc.ID{}, failed("cgroup", err)
+	}
+	pid, err := syscall.ForkExec(l.Path, append([]string{l.Path}, l.Args...), attr)
+	back()
+	if err != nil {
+		term.close()
+		return nil, proc.ID{}, failed("command", err)
+	}
+	// Raising the score is always allowed, and if it fails nothing else does.
+	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte(oomScore), 0)
+	// The child cannot be reaped before the reaper runs, so its entry is there, as a zombie at least.
+	info, err := proc.Stat(pid)
+	if err != nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		term.close()
+		return nil, proc.ID{}, failed("command", err)
+	}
+	return term, info.ID, nil
+}
+
+// join moves this process into cgroups of the older hierarchies, where a child can only be born beside its
+// parent; back moves it to where it was.
+func join(dirs, homes []string) (back func(), err error) {
+	var undo []string
+	back = func() {
+		for _, home := range undo {
+			_ = os.WriteFile(home+"/cgroup.procs", []byte("0"), 0)
+		}
+	}
+	for i, dir := range dirs {
+		if err := os.WriteFile(dir+"/cgroup.procs", []byte("0"), 0); err != nil {
+			back()
+			return nil, err
+		}
+		undo = append(undo, homes[i])
+	}
+	return back, nil
+}

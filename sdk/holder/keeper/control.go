@@ -1,0 +1,183 @@
+package keeper
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/wardroom/wardroom/sdk/holder/wire"
+)
+
+// acceptRest is the pause after the system had no room for a connection.
+const acceptRest = 100 * time.Millisecond
+
+// control is the connection of the client.
+type control struct {
+	conn   *sock
+	frames *wire.Reader
+	number uint64
+
+	mu sync.Mutex // one message at a time
+}
+
+// send writes one message; a client that takes nothing for writeTime is dropped.
+func (c *control) send(m wire.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.conn.SetWriteDeadline(time.Now().Add(writeTime))
+	if err := wire.Write(c.conn, m); err != nil {
+		_ = c.conn.Close()
+	}
+}
+
+func (c *control) done(id uint32, code wire.Code) { c.fail(id, code, "") }
+
+func (c *control) fail(id uint32, code wire.Code, text string) {
+	c.send(wire.Done{ID: id, Code: code, Text: text})
+}
+
+// client is who controls now, or nil.
+func (k *Keeper) client() *control {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.control
+}
+
+// tell sends a message to the client, if there is one.
+func (k *Keeper) tell(m wire.Message) {
+	if c := k.client(); c != nil {
+		c.send(m)
+	}
+}
+
+// accept serves connections until the listener is closed.
+func (k *Keeper) accept() {
+	for {
+		conn, err := k.listener.accept()
+		if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM) {
+			time.Sleep(acceptRest)
+			continue
+		}
+		if err != nil {
+			return
+		}
+		k.mu.Lock()
+		if k.closing {
+			k.mu.Unlock()
+			_ = conn.Close()
+			return
+		}
+		k.conns[conn] = struct{}{}
+		k.mu.Unlock()
+		k.wg.Go(func() {
+			k.serve(conn)
+			_ = conn.Close()
+			k.mu.Lock()
+			delete(k.conns, conn)
+			k.mu.Unlock()
+		})
+	}
+}
+
+// serve reads the first frame, which says what the connection is for.
+func (k *Keeper) serve(conn *sock) {
+	if !sameUser(conn) {
+		return
+	}
+	frames := wire.NewReader(conn)
+	_ = conn.SetReadDeadline(time.Now().Add(helloTime))
+	kind, body, err := frames.Next()
+	if err != nil || kind != wire.KindHello {
+		return
+	}
+	hello, err := wire.ParseHello(body)
+	if err != nil {
+		return
+	}
+	version := wire.Negotiate(hello.Min, hello.Max)
+	switch {
+	case version == 0:
+		refuse(conn, wire.CodeVersion, "this holder speaks version 1 of the protocol")
+		return
+	case hello.Role != wire.RoleHook && hello.Nonce != k.launch.Nonce:
+		refuse(conn, wire.CodeNonce, "this holder holds another life")
+		return
+	}
+	_ = conn.SetReadDeadline(time.Time{})
+	switch hello.Role {
+	case wire.RoleControl:
+		k.serveControl(conn, frames, version)
+	case wire.RoleOutput:
+		k.serveOutput(conn, hello)
+	case wire.RoleHook:
+		k.serveHook(conn, frames)
+	}
+}
+
+// sameUser tells whether the other side runs as this user, or as root.
+func sameUser(conn *sock) bool {
+	uid, err := conn.peer()
+	return err == nil && (uid == 0 || int(uid) == unix.Getuid())
+}
+
+// serveControl makes conn the client, in place of the one before, and serves its requests.
+func (k *Keeper) serveControl(conn *sock, frames *wire.Reader, version uint16) {
+	c := &control{conn: conn, frames: frames}
+	c.mu.Lock() // nothing is sent before the welcome
+	k.mu.Lock()
+	k.clients++
+	c.number = k.clients
+	earlier, output := k.control, k.output
+	k.control = c
+	welcome := wire.Welcome{
+		Version: version, Client: c.number, HolderPID: uint32(unix.Getpid()), PID: uint32(k.command.PID), Start: k.command.Start,
+		StartedAt: k.started, Cols: k.cols, Rows: k.rows,
+	}
+	k.mu.Unlock()
+	if earlier != nil {
+		refuse(earlier.conn, wire.CodeSuperseded, "another client took over")
+		_ = earlier.conn.Close()
+		k.input.forget(earlier)
+	}
+	if output != nil {
+		k.end(output)
+	}
+	welcome.Tail, welcome.Head = k.ring.span()
+	select {
+	case <-k.exited:
+		welcome.Ended = true
+	default:
+	}
+	err := k.write(conn, welcome)
+	c.mu.Unlock()
+	if err == nil {
+		if welcome.Ended {
+			c.send(k.exit)
+		}
+		k.hooks.tellAll(c)
+		k.requests(c)
+	}
+
+	k.input.forget(c)
+	k.mu.Lock()
+	if k.control == c {
+		k.control = nil
+	}
+	k.mu.Unlock()
+}
+
+// requests serves one request after the other until the connection ends or breaks the protocol.
+func (k *Keeper) requests(c *control) {
+	for {
+		kind, body, err := c.frames.Next()
+		if err != nil {
+			return
+		}
+		if err := k.request(c, kind, body); err != nil {
+			refuse(c.conn, wire.CodeBadFrame, err.Error())
+			return
+		}
+	}
+}
