@@ -1,0 +1,61 @@
+package terminal
+
+import (
+	"time"
+	"unicode/utf8"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// CloseUnknownAgent is the close code for an agent that does not exist.
+const CloseUnknownAgent = 4404
+
+// maxReason is what a close message holds, in bytes.
+const maxReason = 123
+
+// CloseCode returns the close code for an error of a runtime.
+func CloseCode(err error) int { return 4000 + runtime.ErrorCode(err).HTTPStatus() }
+
+// Refuse closes a connection because of an error of the runtime, and waits for nothing. It sends the error
+// itself first where the protocol has room for it.
+func Refuse(conn *websocket.Conn, err error) {
+	defer func() { _ = conn.Close() }()
+	e := runtime.AsError(err)
+	if conn.Subprotocol() == Subprotocol {
+		if conn.SetWriteDeadline(time.Now().Add(closeGrace)) != nil ||
+			conn.WriteMessage(websocket.TextMessage, control{Type: controlError, Error: e}.encode()) != nil {
+			return
+		}
+	}
+	if SendClose(conn, CloseCode(e), e.Message) != nil {
+		return
+	}
+	// Reading until the client's answer keeps the close message from being lost with the connection.
+	conn.SetReadLimit(maxInput)
+	if conn.SetReadDeadline(time.Now().Add(closeGrace)) != nil {
+		return
+	}
+	for {
+		if _, _, err := conn.NextReader(); err != nil {
+			return
+		}
+	}
+}
+
+// SendClose sends a close message; a reason that is too long for one is cut. It waits no longer than two seconds.
+func SendClose(conn *websocket.Conn, code int, reason string) error {
+	return conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, cut(reason, maxReason)), time.Now().Add(closeGrace))
+}
+
+// cut shortens text to at most n bytes, at the border of a character.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}

@@ -1,0 +1,88 @@
+package terminal
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// Subprotocols.
+const (
+	Subprotocol      = "wardroom.terminal.v1"
+	PlainSubprotocol = "wardroom.terminal.plain" // the protocol without a subprotocol, for clients that must name one
+)
+
+// tokenPrefix marks an entry of Sec-WebSocket-Protocol that is a credential: browsers cannot send headers.
+const tokenPrefix = "bearer."
+
+// Token returns the credential that a WebSocket request carries in its list of subprotocols as bearer.TOKEN,
+// or nothing. A browser must then offer a real subprotocol as well, which the server can choose.
+func Token(r *http.Request) string {
+	for _, protocol := range websocket.Subprotocols(r) {
+		if token, ok := strings.CutPrefix(protocol, tokenPrefix); ok {
+			return token
+		}
+	}
+	return ""
+}
+
+// Handler serves the terminals of one runtime, or of one agent. Its caller has checked the request's
+// credential. Handler is a value without state.
+type Handler struct {
+	// Open attaches the viewer. The terminal must end when ctx does.
+	Open func(ctx context.Context, opts runtime.AttachOptions) (runtime.Terminal, error)
+	// Refuse answers a request that is not one for a WebSocket, or that CheckOrigin or ParseQuery refuses.
+	Refuse func(w http.ResponseWriter, r *http.Request, status int, err *runtime.Error)
+	// CheckOrigin tells whether a request may come from the page it comes from. Nil: only from the same origin.
+	CheckOrigin func(r *http.Request) bool
+	ReadOnly    bool // whatever the viewer asks for
+	Limits      Limits
+}
+
+// Handle upgrades the request, attaches the viewer and serves it until either side ends or the request's
+// context does. The error tells why it ended, for a log; the client has got its answer.
+func (h Handler) Handle(w http.ResponseWriter, r *http.Request) error {
+	opts, err := ParseQuery(r.URL.Query())
+	if err != nil {
+		h.Refuse(w, r, http.StatusBadRequest, runtime.AsError(err))
+		return err
+	}
+	opts.ReadOnly = opts.ReadOnly || h.ReadOnly
+	conn, err := Upgrade(w, r, h.CheckOrigin, h.Refuse, Subprotocol, PlainSubprotocol)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	term, err := h.Open(ctx, opts)
+	if err != nil {
+		Refuse(conn, err)
+		return err
+	}
+	return Serve(ctx, conn, term, h.Limits)
+}
+
+// Upgrade turns a request into a WebSocket with the buffers that terminals want, and without compression,
+// which costs more than it saves here. refuse answers a request that cannot be upgraded.
+func Upgrade(w http.ResponseWriter, r *http.Request, checkOrigin func(*http.Request) bool,
+	refuse func(http.ResponseWriter, *http.Request, int, *runtime.Error), protocols ...string,
+) (*websocket.Conn, error) {
+	upgrader := websocket.Upgrader{
+		ReadBufferSize:  4 << 10,
+		WriteBufferSize: 4 << 10, // larger messages are written from where they are
+		Subprotocols:    protocols,
+		CheckOrigin:     checkOrigin,
+		Error: func(w http.ResponseWriter, r *http.Request, status int, reason error) {
+			code := runtime.CodeInvalidArgument
+			if status == http.StatusForbidden {
+				code = runtime.CodeForbidden
+			}
+			refuse(w, r, status, runtime.Errorf(code, "%s", strings.TrimPrefix(reason.Error(), "websocket: ")))
+		},
+	}
+	return upgrader.Upgrade(w, r, nil)
+}

@@ -1,0 +1,229 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+const (
+	maxSize    = 1000    // columns or rows
+	maxInput   = 1 << 20 // bytes of one message of a client
+	closeGrace = 2 * time.Second
+)
+
+// Limits bound a viewer. Zero values are the defaults.
+type Limits struct {
+	Ping  time.Duration // between pings; 0: 20 s. A viewer that was silent for three of them is cut
+	Write time.Duration // for the network to take what is queued; 0: 30 s
+}
+
+func (l Limits) ping() time.Duration {
+	if l.Ping <= 0 {
+		return 20 * time.Second
+	}
+	return l.Ping
+}
+
+func (l Limits) write() time.Duration {
+	if l.Write <= 0 {
+		return 30 * time.Second
+	}
+	return l.Write
+}
+
+// session is one viewer's connection.
+type session struct {
+	conn   *websocket.Conn
+	term   runtime.Terminal
+	limits Limits
+	queue  *queue
+
+	exit *runtime.Exit // set by receive before it ends
+}
+
+// Serve joins a terminal to a connection that Upgrade made, and returns when either ended or ctx did. It closes
+// both. The error tells why it ended, for a log: nil when the agent ended or the viewer left in good order.
+func Serve(ctx context.Context, conn *websocket.Conn, term runtime.Terminal, limits Limits) error {
+	s := &session{conn: conn, term: term, limits: limits, queue: newQueue(conn.Subprotocol() == Subprotocol)}
+	// A write that is stuck may not outlive ctx by long; the deadline of the write itself is up to 30 s away.
+	stop := context.AfterFunc(ctx, func() { _ = conn.NetConn().SetWriteDeadline(time.Now().Add(closeGrace)) })
+	defer stop()
+	inner, cancel := context.WithCancel(ctx)
+
+	var wg sync.WaitGroup
+	received, left := make(chan error, 1), make(chan error, 1)
+	wg.Add(2)
+	go func() { defer wg.Done(); received <- s.receive(inner) }()
+	go func() { defer wg.Done(); left <- s.input() }()
+
+	err := s.write(ctx, received, left)
+	cancel()
+	_ = term.Close()
+	_ = conn.Close()
+	wg.Wait()
+	if b := s.queue.take(); b != nil {
+		b.release()
+	}
+	return err
+}
+
+// receive reads the terminal until it ends.
+func (s *session) receive(ctx context.Context) error {
+	for {
+		frame, err := s.term.Recv()
+		if err != nil {
+			return err
+		}
+		if frame.Exit != nil {
+			s.exit = frame.Exit
+		}
+		if err := s.queue.put(ctx, &frame); err != nil {
+			return err
+		}
+	}
+}
+
+// input reads the connection until it ends. It returns nil when the viewer closed it.
+func (s *session) input() error {
+	silence := 3 * s.limits.ping()
+	s.conn.SetReadLimit(maxInput)
+	s.conn.SetPongHandler(func(string) error { return s.conn.SetReadDeadline(time.Now().Add(silence)) })
+	for {
+		if err := s.conn.SetReadDeadline(time.Now().Add(silence)); err != nil {
+			return err
+		}
+		kind, data, err := s.conn.ReadMessage()
+		if err != nil {
+			if websocket.IsCloseError(err, websocket.CloseNormalClosure, websocket.CloseGoingAway, websocket.CloseNoStatusReceived) {
+				return nil
+			}
+			return err
+		}
+		if err := s.take(kind, data); err != nil {
+			s.queue.complain(err)
+		}
+	}
+}
+
+// take acts on one message of the client.
+func (s *session) take(kind int, data []byte) error {
+	if kind == websocket.TextMessage {
+		if cols, rows, ok := parseResize(data); ok {
+			return s.term.Resize(cols, rows)
+		}
+		if s.queue.rich {
+			return invalid("type", `a text message must be {"type":"resize","cols":N,"rows":N}; keyboard data goes into binary messages`)
+		}
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	return s.term.Input(data)
+}
+
+// write writes what is queued until there is no more, and says goodbye.
+func (s *session) write(ctx context.Context, received, left <-chan error) error {
+	if s.queue.rich {
+		if err := s.message(websocket.TextMessage, control{Type: controlAttached}.encode()); err != nil {
+			return err
+		}
+	}
+	ping := time.NewTicker(s.limits.ping())
+	defer ping.Stop()
+	for {
+		select {
+		case <-s.queue.ready:
+			if err := s.flush(); err != nil {
+				return err
+			}
+		case <-ping.C:
+			if err := s.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(s.limits.write())); err != nil {
+				return fmt.Errorf("pinging the viewer: %w", err)
+			}
+		case err := <-left:
+			return err
+		case <-ctx.Done():
+			s.goodbye(websocket.CloseGoingAway, "the server goes down", left)
+			return context.Cause(ctx)
+		case err := <-received:
+			if ctx.Err() != nil {
+				s.goodbye(websocket.CloseGoingAway, "the server goes down", left)
+				return context.Cause(ctx)
+			}
+			if flushErr := s.flush(); flushErr != nil {
+				return flushErr
+			}
+			return s.ended(err, left)
+		}
+	}
+}
+
+// ended closes the connection after the terminal ended with err.
+func (s *session) ended(err error, left <-chan error) error {
+	if errors.Is(err, io.EOF) {
+		s.goodbye(websocket.CloseNormalClosure, exitReason(s.exit), left)
+		return nil
+	}
+	if s.queue.rich {
+		_ = s.message(websocket.TextMessage, control{Type: controlError, Error: runtime.AsError(err)}.encode())
+	}
+	s.goodbye(CloseCode(err), runtime.AsError(err).Message, left)
+	return err
+}
+
+func exitReason(exit *runtime.Exit) string {
+	switch {
+	case exit == nil:
+		return "agent stopped"
+	case exit.Reason == "":
+		return fmt.Sprintf("agent stopped: exit code %d", exit.Code)
+	default:
+		return fmt.Sprintf("agent stopped: %s, exit code %d", exit.Reason, exit.Code)
+	}
+}
+
+func (s *session) flush() error {
+	b := s.queue.take()
+	if b == nil {
+		return nil
+	}
+	defer b.release()
+	for _, p := range b.parts {
+		if err := s.message(p.kind, b.buf[p.start:p.end]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) message(kind int, data []byte) error {
+	if err := s.conn.SetWriteDeadline(time.Now().Add(s.limits.write())); err != nil {
+		return err
+	}
+	if err := s.conn.WriteMessage(kind, data); err != nil {
+		return fmt.Errorf("writing to the viewer: %w", err)
+	}
+	return nil
+}
+
+// goodbye sends a close message and waits a little for the answer: closing at once may throw away what the
+// viewer has not read yet.
+func (s *session) goodbye(code int, reason string, left <-chan error) {
+	if SendClose(s.conn, code, reason) != nil {
+		return
+	}
+	timer := time.NewTimer(closeGrace)
+	defer timer.Stop()
+	select {
+	case <-left:
+	case <-timer.C:
+	}
+}
