@@ -1,0 +1,301 @@
+package agentcli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/durable"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// adoptAtOnce is how many agents are looked for at the same time.
+const adoptAtOnce = 32
+
+// load reads the records of all agents, and finds those again that ran.
+func (r *Runtime) load(ctx context.Context, root string) error {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return err
+	}
+	slots := make(chan struct{}, adoptAtOnce)
+	var group sync.WaitGroup
+	for _, entry := range entries {
+		if !entry.IsDir() || !validID.MatchString(entry.Name()) {
+			continue
+		}
+		dir := filepath.Join(root, entry.Name())
+		sweep(dir)
+		rec, err := loadRecord(dir)
+		if err != nil {
+			// It stays as it is: another version of this program may know it.
+			r.o.Logger.Error("an agent's record is left alone", "agent", entry.Name(), "error", err)
+			continue
+		}
+		a := newAgentEntry(root, entry.Name(), rec)
+		r.agents[a.id] = a
+		slots <- struct{}{}
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			defer func() { <-slots }()
+			if err := r.adopt(ctx, a); err != nil && !errors.Is(err, ErrGone) {
+				r.o.Logger.Error("an agent cannot be taken over", "agent", a.id, "error", err)
+			}
+		}()
+	}
+	group.Wait()
+	return nil
+}
+
+// sweep removes what interrupted writes left.
+func sweep(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		if durable.Swept(entry.Name()) {
+			_ = os.Remove(filepath.Join(dir, entry.Name()))
+		}
+	}
+}
+
+// adopt makes a session of the process that an earlier runtime process started. When it is gone for good the
+// agent is stopped; another failure leaves the record as it is, for the next try.
+func (r *Runtime) adopt(ctx context.Context, a *agent) error {
+	a.mu.Lock()
+	rec := a.rec
+	a.mu.Unlock()
+	unrecorded := false
+	if !rec.running() {
+		if rec.Agent.Status == runtime.StatusStopped {
+			return nil
+		}
+		// It was about to start, and may have.
+		if rec.Process = r.latest(ctx, a, &rec); len(rec.Process) == 0 {
+			r.buried(a, &rec)
+			return nil
+		}
+		unrecorded = true
+	}
+	proc, err := r.o.Launcher.Find(ctx, rec.Process)
+	if errors.Is(err, ErrGone) {
+		r.buried(a, &rec)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	adapter, err := r.adapter(&rec.Spec)
+	if err != nil {
+		return errors.Join(err, proc.Close())
+	}
+	if unrecorded {
+		rec.Process = proc.Handle()
+		if err := a.update(func(stored *record) { stored.Process = rec.Process }); err != nil {
+			return errors.Join(err, proc.Close())
+		}
+	}
+	room, err := r.o.Launcher.Prepare(ctx, &rec.Spec)
+	if err != nil {
+		r.o.Logger.Warn("the room of an agent that runs is not as it was", "agent", a.id, "error", err)
+		room = Room{Home: rec.Room.Home, Workdir: rec.Room.Workdir, Temp: rec.Room.Temp, Hook: rec.Room.Hook}
+	}
+	s := newSession(r, a, rec.Spec, &rec, proc)
+	s.driver = adapter.NewDriver(rec.Plan, room, host{s})
+	s.restore(ctx)
+	if unrecorded {
+		s.emit(runtime.Event{Type: runtime.EventStarted, Source: runtime.SourceHost})
+	}
+	r.mu.Lock()
+	r.running++
+	r.mu.Unlock()
+	r.launchSession(a, s)
+	return nil
+}
+
+// latest returns the handle of a command whose start an earlier process did not live to record, or nothing.
+func (r *Runtime) latest(ctx context.Context, a *agent, rec *record) []byte {
+	launcher, ok := r.o.Launcher.(Rediscoverer)
+	if !ok || rec.Life == 0 {
+		return nil
+	}
+	handle, err := launcher.Latest(ctx, a.id, rec.Started)
+	if err != nil {
+		if !errors.Is(err, ErrGone) {
+			r.o.Logger.Error("whether an agent was started cannot be found out", "agent", a.id, "error", err)
+		}
+		return nil
+	}
+	return handle
+}
+
+// adoptMissing tries again to find agents that could not be reached.
+func (r *Runtime) adoptMissing(ctx context.Context) {
+	for _, a := range r.all() {
+		if a.session() != nil || !a.running() || a.acquire(ctx) != nil {
+			continue
+		}
+		if a.session() == nil && a.running() {
+			if err := r.adopt(ctx, a); err != nil && ctx.Err() == nil {
+				r.o.Logger.Warn("an agent cannot be reached", "agent", a.id, "error", err)
+			}
+		}
+		a.release()
+	}
+}
+
+// restore brings a session to where an earlier process left it.
+func (s *session) restore(ctx context.Context) {
+	offset, noted, screen := s.loadNote(ctx)
+	if screen != nil {
+		if err := s.display.restore(screen, offset); err != nil {
+			s.logger.Warn("the screen of the agent is drawn anew", "error", err)
+		} else {
+			cols, rows := s.display.size()
+			s.sizes.set(cols, rows)
+			s.refill(ctx, offset)
+		}
+	}
+	state := loadState(s.a.dir, s.life)
+	if state == nil {
+		state = noted
+	}
+	if state != nil {
+		s.resume(state)
+	}
+	info := s.proc.Info()
+	s.agent.PID, s.agent.ContainerID, s.agent.PodName = info.PID, info.ContainerID, info.PodName
+	s.publish()
+	s.check.offset = offset
+	s.draft.left = true // who knows what was typed
+	s.behind = true
+	s.display.mute(true)
+	s.after(replayRest, func() { s.unmute(time.Now().Add(replayMost)) })
+	s.after(pauseAfter, s.pause)
+	if s.agent.Status == runtime.StatusStarting {
+		s.waitReady(s.plan.ReadyTimeout)
+	}
+	if s.turn != nil {
+		s.watchStuck()
+	}
+}
+
+// buried stores that an agent ended while nobody looked.
+func (r *Runtime) buried(a *agent, rec *record) {
+	last := rec.Agent
+	if state := loadState(a.dir, rec.Life); state != nil {
+		last = state.Agent
+	}
+	last.Status, last.Reason, last.Prompt, last.LoginURL = runtime.StatusStopped, runtime.ReasonLost, nil, ""
+	now := r.o.Now().UTC()
+	offset := rec.Base
+	if at, _ := loadScreen(a.dir, rec.Life); at > offset {
+		offset = at
+	}
+	e := &runtime.Event{
+		AgentID: a.id, Type: runtime.EventStopped, Time: now, Source: runtime.SourceExit, Reason: runtime.ReasonLost, Agent: last,
+	}
+	e.Agent.Handle = runtime.Handle{ID: a.id}
+	if err := r.events.Append(e, 0); err != nil {
+		r.o.Logger.Error("an event is not stored", "agent", a.id, "event", string(e.Type), "error", err)
+	}
+	last.Seq = e.Seq
+	if err := a.log.Write(runtime.LogLine{Timestamp: now, Stream: runtime.StreamEvent, Line: describe(e)}); err != nil {
+		r.o.Logger.Warn("a line of the log is lost", "agent", a.id, "error", err)
+	}
+	a.log.Rest()
+	a.stopped(last, nil, offset, now, r.o.Logger)
+}
+
+// Recover implements runtime.Runtime.
+func (r *Runtime) Recover(ctx context.Context, handles []runtime.Handle) ([]runtime.Recovered, error) {
+	leave, err := r.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	out := make([]runtime.Recovered, len(handles))
+	slots := make(chan struct{}, adoptAtOnce)
+	var group sync.WaitGroup
+	for i, h := range handles {
+		slots <- struct{}{}
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			defer func() { <-slots }()
+			out[i].Handle = runtime.Handle{ID: h.ID, Data: h.Data}
+			agent, err := r.recover(ctx, h)
+			if err != nil {
+				out[i].Error = runtime.AsError(err)
+				return
+			}
+			out[i].Agent, out[i].Handle = &agent, agent.Handle
+		}()
+	}
+	group.Wait()
+	return out, nil
+}
+
+// recover finds one agent.
+func (r *Runtime) recover(ctx context.Context, h runtime.Handle) (runtime.Agent, error) {
+	if !validID.MatchString(h.ID) {
+		return runtime.Agent{}, runtime.Errorf(runtime.CodeInvalidHandle, "%q is not the id of an agent", h.ID)
+	}
+	a, err := r.claim(ctx, h.ID)
+	if err != nil {
+		return runtime.Agent{}, err
+	}
+	defer a.release()
+	a.mu.Lock()
+	known, running := a.rec.Life > 0, a.rec.running()
+	a.mu.Unlock()
+	if known && (!running || a.session() != nil) {
+		return a.view(), nil
+	}
+	if !known {
+		if err := r.unpack(ctx, a, h); err != nil {
+			r.mu.Lock()
+			delete(r.agents, a.id)
+			r.mu.Unlock()
+			a.mu.Lock()
+			a.gone = true
+			a.mu.Unlock()
+			return runtime.Agent{}, err
+		}
+	}
+	if a.session() == nil {
+		if err := r.adopt(ctx, a); err != nil {
+			return runtime.Agent{}, errUnreachable(h.ID)
+		}
+	}
+	return a.view(), nil
+}
+
+// unpack makes a record of a handle when StateDir knows nothing. NOT_FOUND when the process is gone.
+func (r *Runtime) unpack(ctx context.Context, a *agent, h runtime.Handle) error {
+	if len(h.Data) == 0 {
+		return runtime.NotFound(h.ID)
+	}
+	rec, err := openHandle(h)
+	if err != nil {
+		return err
+	}
+	proc, err := r.o.Launcher.Find(ctx, rec.Process)
+	if errors.Is(err, ErrGone) {
+		return runtime.NotFound(h.ID)
+	}
+	if err != nil {
+		return launchError(r, h.ID, "find", err)
+	}
+	_ = proc.Close()
+	rec.Cols, rec.Rows = firstSize(&rec.Spec)
+	if err := os.MkdirAll(a.dir, 0o700); err != nil {
+		return launchError(r, h.ID, "store", err)
+	}
+	return a.update(func(stored *record) { *stored = *rec })
+}

@@ -1,0 +1,132 @@
+package claude_test
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/claude"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// secret must not be in a plan, which is stored.
+const secret = "sk-secret-0123456789-abcdefghijklmnop"
+
+func room() agentcli.Room {
+	return agentcli.Room{
+		Home: "/home/a", Workdir: "/work/it's", Env: []string{"PATH=/bin"}, Hook: []string{"/opt/hook it", "sock"},
+		LookPath: func(name string) (string, error) {
+			if strings.Contains(name, "/") {
+				return "", fs.ErrNotExist
+			}
+			return "/usr/bin/" + name, nil
+		},
+		ReadFile: func(string) ([]byte, error) { return nil, fs.ErrNotExist },
+	}
+}
+
+func plan(t *testing.T, spec runtime.Spec, life agentcli.Life) agentcli.Plan {
+	t.Helper()
+	p, err := claude.New().Plan(&spec, room(), life)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// has tells whether an argument, or two that follow one another, are in a plan.
+func has(p agentcli.Plan, words string) bool {
+	return strings.Contains(" "+strings.Join(p.Args, " ")+" ", " "+words+" ")
+}
+
+func TestPlanErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		spec  runtime.Spec
+		room  func(*agentcli.Room)
+		code  runtime.Code
+		field string
+	}{
+		{"Approval", runtime.Spec{Approval: "yolo"}, nil, runtime.CodeInvalidSpec, "approval"},
+		{"Missing", runtime.Spec{}, func(r *agentcli.Room) {
+			r.LookPath = func(string) (string, error) { return "", fs.ErrNotExist }
+		}, runtime.CodeCLINotFound, ""},
+		{"Gateway", runtime.Spec{Env: map[string]string{baseURL: "http://gateway"}}, nil, runtime.CodeAuthRequired, "env"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := room()
+			if tt.room != nil {
+				tt.room(&r)
+			}
+			_, err := claude.New().Plan(&tt.spec, r, agentcli.Life{})
+			e := runtime.AsError(err)
+			if e == nil || e.Code != tt.code || e.Field != tt.field || e.Code != runtime.CodeInvalidSpec && e.Hint == "" {
+				t.Errorf("error %+v", e)
+			}
+		})
+	}
+}
+
+const baseURL = "ANTHROPIC_BASE_URL"
+
+func TestPlan(t *testing.T) {
+	p := plan(t, runtime.Spec{Env: map[string]string{"ANTHROPIC_API_KEY": secret}}, agentcli.Life{SessionID: "uuid"})
+	if p.Path != "/usr/bin/claude" || p.SessionID != "uuid" || !has(p, "--session-id uuid") || !has(p, "--permission-mode default") {
+		t.Errorf("plan %+v", p)
+	}
+	if !strings.Contains(strings.Join(p.Args, " "), `'/opt/hook it' sock PermissionRequest`) {
+		t.Errorf("no hook in %q", p.Args)
+	}
+	if strings.Contains(strings.Join(p.Args, " "), secret) {
+		t.Error("the key is in the arguments")
+	}
+	if len(p.Files) != 1 || p.Files[0].Path != "/home/a/.claude/.claude.json" || p.Files[0].Mode != 0o600 {
+		t.Fatalf("files %+v", p.Files)
+	}
+	state := string(p.Files[0].Data)
+	if !strings.Contains(state, `"/work/it's"`) || !strings.Contains(state, `"`+secret[len(secret)-20:]+`"`) || strings.Contains(state, secret) {
+		t.Errorf("state %s", state)
+	}
+}
+
+func TestPlanPresets(t *testing.T) {
+	for approval, mode := range map[string]string{
+		"": "default", "standard": "default", "readonly": "dontAsk", "permissive": "acceptEdits", "autonomous": "bypassPermissions",
+	} {
+		p := plan(t, runtime.Spec{Approval: approval}, agentcli.Life{})
+		if !has(p, "--permission-mode "+mode) {
+			t.Errorf("%q: %q", approval, p.Args)
+		}
+		if denied := strings.Contains(strings.Join(p.Args, " "), "NotebookEdit"); denied != (approval == "readonly") {
+			t.Errorf("%q: writing tools denied: %v", approval, denied)
+		}
+	}
+}
+
+func TestPlanResume(t *testing.T) {
+	life := agentcli.Life{Resume: "old", SessionID: "new"}
+	r := room()
+	for transcript, want := range map[string]string{
+		`{"type":"user"}`: "--resume old", `{"type":"mode"}`: "--session-id new", "": "--session-id new",
+	} {
+		r.ReadFile = func(name string) ([]byte, error) {
+			if name == "/home/a/.claude/projects/-work-it-s/old.jsonl" && transcript != "" {
+				return []byte(transcript), nil
+			}
+			return nil, fs.ErrNotExist
+		}
+		p, err := claude.New().Plan(&runtime.Spec{}, r, life)
+		if err != nil || !has(p, want) {
+			t.Errorf("%q: %q, %v", transcript, p.Args, err)
+		}
+	}
+}
+
+func TestPlanNeedsHooks(t *testing.T) {
+	r := room()
+	r.Hook = nil
+	if _, err := claude.New().Plan(&runtime.Spec{}, r, agentcli.Life{}); runtime.ErrorCode(err) != runtime.CodeUnimplemented {
+		t.Errorf("error %v", err)
+	}
+}

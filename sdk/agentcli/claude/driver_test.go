@@ -1,0 +1,360 @@
+package claude_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/claude"
+	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+const (
+	idle = "✳ Claude Code"
+	busy = "⠂ Claude Code"
+)
+
+// rig is a driver with a host that records.
+type rig struct {
+	t *testing.T
+	*drivertest.FakeHost
+	driver agentcli.Driver
+	shown  *runtime.Prompt
+}
+
+func newRig(t *testing.T) *rig {
+	r := &rig{t: t, FakeHost: &drivertest.FakeHost{}}
+	r.driver = claude.New().NewDriver(agentcli.Plan{}, agentcli.Room{}, r.FakeHost)
+	return r
+}
+
+// readyRig is one whose claude is ready.
+func readyRig(t *testing.T) *rig {
+	r := newRig(t)
+	r.Screen = []string{"────────", "❯ ", "────────", "  ? for shortcuts"}
+	r.title(idle)
+	r.hook("SessionStart", map[string]any{"session_id": "s-1"})
+	r.Pass(time.Second)
+	r.want("session[s-1] idle")
+	return r
+}
+
+func (r *rig) title(s string) { r.driver.OSC(0, []byte(s)) }
+
+func (r *rig) hook(name string, payload map[string]any) *drivertest.FakeCall {
+	r.t.Helper()
+	c := drivertest.Call(r.t, name, payload)
+	r.driver.Hook(c.Call)
+	for _, s := range r.Signals {
+		if s.Kind == agentcli.SignalBlocked {
+			r.shown = s.Prompt
+		}
+	}
+	if name != "PermissionRequest" && !c.Answered {
+		r.t.Errorf("the hook %s is not answered at once", name)
+	}
+	return c
+}
+
+func (r *rig) want(kinds string) {
+	r.t.Helper()
+	if got := r.Kinds(); got != kinds {
+		r.t.Errorf("signals are\n %s, want\n %s", got, kinds)
+	}
+}
+
+func bash(command string) map[string]any {
+	return map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": command}, "tool_use_id": "id " + command}
+}
+
+func TestTurn(t *testing.T) {
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "hello"})
+	r.title(busy)
+	r.hook("Stop", map[string]any{"last_assistant_message": "hi"})
+	r.title("⠐ A title at last") // the spinner's last breath
+	r.title(idle)
+	r.Pass(time.Second)
+	r.want("took[hello] turn_end[hi]")
+}
+
+func TestMessageIsRecognised(t *testing.T) {
+	r := readyRig(t)
+	for _, m := range []string{"/help", "!ls", "plain", "a\ttab"} {
+		keys := drivertest.Keystrokes(r.driver.Submit(m))
+		if strings.Contains(keys, "~/") || strings.Contains(keys, "~!") || !strings.HasSuffix(keys, " \x1b[201~\r") {
+			t.Errorf("%q is typed as %q", m, keys)
+		}
+		r.hook("UserPromptSubmit", map[string]any{"prompt": " " + strings.ReplaceAll(m, "\t", "    ")})
+		r.hook("Stop", map[string]any{})
+		r.want("took[" + m + "] turn_end")
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+	r.title(busy)
+	r.title(idle)
+	r.Pass(100 * time.Millisecond)
+	r.want("took[go] turn_end!") // at once
+
+	// With a tool that may still ask, ✳ is not believed at once.
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+	r.title(busy)
+	r.hook("PreToolUse", bash("ls"))
+	r.title(idle)
+	r.want("took[go] tool")
+	r.Pass(2 * time.Second)
+	r.want("turn_end!")
+}
+
+func TestApprovalOverAPI(t *testing.T) {
+	for _, order := range []string{"title first", "title last"} {
+		t.Run(order, func(t *testing.T) {
+			r := readyRig(t)
+			r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+			r.title(busy)
+			r.hook("PreToolUse", bash("rm x"))
+			if order == "title first" {
+				r.title(idle)
+			}
+			call := r.hook("PermissionRequest", bash("rm x"))
+			r.want("took[go] tool blocked[Bash: rm x]")
+			if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: "maybe"}); runtime.ErrorCode(err) != runtime.CodeInvalidArgument {
+				t.Errorf("a wrong choice: %v", err)
+			}
+			if call.Answered {
+				t.Fatal("a wrong choice answered the hook")
+			}
+			if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceAllow}); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(call.Answer, `"behavior":"allow"`) {
+				t.Errorf("the hook got %s", call.Answer)
+			}
+			if order == "title last" {
+				r.title(idle)
+			}
+			r.Pass(300 * time.Millisecond)
+			r.title(busy)
+			r.hook("PostToolUse", bash("rm x"))
+			r.hook("Stop", map[string]any{"last_assistant_message": "done"})
+			r.want("unblocked[allow] tool_done turn_end[done]")
+			if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceAllow}); runtime.ErrorCode(err) != runtime.CodeNoPrompt {
+				t.Errorf("a second answer: %v", err)
+			}
+		})
+	}
+}
+
+func TestApprovalByKey(t *testing.T) {
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+	r.title(busy)
+	r.hook("PreToolUse", bash("rm x"))
+	call := r.hook("PermissionRequest", bash("rm x"))
+	r.title("⠐ still the spinner")
+	r.want("took[go] tool blocked[Bash: rm x]")
+	r.title(idle)
+	r.title(busy)
+	r.want("unblocked")
+	if !call.Answered || call.Answer != "" {
+		t.Errorf("the forgotten hook got %q, answered %v", call.Answer, call.Answered)
+	}
+
+	// Escape is told by the end of the hook alone.
+	r.hook("PreToolUse", bash("rm y"))
+	call = r.hook("PermissionRequest", bash("rm y"))
+	r.title(idle)
+	r.want("tool blocked[Bash: rm y]")
+	call.Leave()
+	r.Pass(time.Second)
+	r.want("unblocked[deny] turn_end!")
+}
+
+func TestSeveralRequests(t *testing.T) {
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+	r.title(busy)
+	r.hook("PreToolUse", bash("a"))
+	r.hook("PreToolUse", bash("b"))
+	r.hook("PermissionRequest", bash("a"))
+	r.hook("PermissionRequest", bash("b"))
+	r.title(idle)
+	r.want("took[go] tool tool blocked[Bash: a]")
+	r.hook("PostToolUse", bash("a"))
+	r.want("unblocked[allow] blocked[Bash: b] tool_done")
+	if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceDeny}); err != nil {
+		t.Fatal(err)
+	}
+	r.hook("Stop", map[string]any{})
+	r.want("unblocked[deny] turn_end")
+}
+
+func TestQuestions(t *testing.T) {
+	ask := map[string]any{"tool_name": "AskUserQuestion", "tool_input": map[string]any{"questions": []any{
+		map[string]any{"question": "Colour?", "options": []any{map[string]any{"label": "red"}, map[string]any{"label": "blue"}}, "multiSelect": true},
+		map[string]any{"question": "Size?", "options": []any{map[string]any{"label": "big"}}},
+	}}}
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+	call := r.hook("PermissionRequest", ask)
+	r.want("took[go] blocked[1. Colour? (red / blue)\n2. Size? (big)]")
+	for _, wrong := range []runtime.Answer{{Choice: "1"}, {Text: "red"}, {Text: "red\n \nx"}, {}} {
+		if _, err := r.driver.Answer(r.shown, wrong); runtime.ErrorCode(err) != runtime.CodeInvalidArgument {
+			t.Errorf("%+v: %v", wrong, err)
+		}
+	}
+	if _, err := r.driver.Answer(r.shown, runtime.Answer{Text: "1, blue\nrather small"}); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		HookSpecificOutput struct {
+			Decision struct {
+				UpdatedInput struct {
+					Questions []any
+					Answers   map[string]string
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(call.Answer), &got); err != nil {
+		t.Fatal(err)
+	}
+	in := got.HookSpecificOutput.Decision.UpdatedInput
+	if len(in.Questions) != 2 || in.Answers["Colour?"] != "red, blue" || in.Answers["Size?"] != "rather small" {
+		t.Errorf("the hook got %s", call.Answer)
+	}
+}
+
+func TestStopNotUnderstood(t *testing.T) {
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+	r.hook("Stop", map[string]any{"last_assistant_message": []int{1}, "session_id": "s-1"})
+	r.want("took[go] turn_end")
+}
+
+func TestFailure(t *testing.T) {
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+	r.hook("StopFailure", map[string]any{"error": "authentication_failed", "last_assistant_message": "401"})
+	r.want("took[go] turn_end[401] login[401]")
+
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+	r.title(busy)
+	r.title(idle)
+	r.Pass(30 * time.Millisecond)
+	r.hook("StopFailure", map[string]any{"error": "unknown", "last_assistant_message": "500"})
+	r.Pass(time.Second)
+	r.want("took[go] turn_end[500]")
+}
+
+func TestLogin(t *testing.T) {
+	r := newRig(t)
+	r.Screen = []string{"────────", "❯ ", "────────", "  ? for shortcuts    Not logged in · Run /login"}
+	r.title(idle)
+	r.hook("SessionStart", map[string]any{"session_id": "s-1"})
+	r.Pass(100 * time.Millisecond)
+	r.want("session[s-1] login")
+	if keys := r.Keystrokes(); keys != "/login\r" {
+		t.Errorf("typed %q", keys)
+	}
+	r.driver.Screen([]string{"────────", "❯ /login", "────────", "  /login   Sign in"}, 0, 0)
+	r.driver.Screen([]string{"Select login method:", "❯ 1. Claude account"}, 0, 0)
+	if keys := r.Keystrokes(); keys != "\r" {
+		t.Errorf("typed %q", keys)
+	}
+	r.driver.Screen([]string{
+		"Browser didn't open? Use the url below to sign in",
+		"https://claude.com/cai/oauth/authorize?code=true&client_i",
+		"d=abc&scope=x",
+		"",
+		"Paste code here if prompted >",
+	}, 0, 0)
+	r.want("login[https://claude.com/cai/oauth/authorize?code=true&client_id=abc&scope=x]")
+	r.driver.Screen([]string{"Login successful. Press Enter to continue"}, 0, 0)
+	if keys := r.Keystrokes(); keys != "\r" {
+		t.Errorf("typed %q", keys)
+	}
+	r.driver.Screen([]string{"────────", "❯ ", "────────", "  ? for shortcuts"}, 0, 0)
+	r.want("idle")
+}
+
+func TestSaved(t *testing.T) {
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+	r.title(busy)
+	r.hook("PreToolUse", bash("rm x"))
+	r.hook("PermissionRequest", bash("rm x"))
+	r.title(idle)
+	prompt := r.shown
+
+	// The hook comes again, and is not a second prompt.
+	back := newRig(t)
+	back.driver.Load(r.driver.Save())
+	call := back.hook("PermissionRequest", bash("rm x"))
+	back.want("")
+	if _, err := back.driver.Answer(prompt, runtime.Answer{Choice: runtime.ChoiceAllow}); err != nil || !call.Answered {
+		t.Errorf("%v, answered %v", err, call.Answered)
+	}
+	back.want("unblocked[allow]")
+
+	// The hook is lost: keys answer.
+	lost := newRig(t)
+	lost.driver.Load(r.driver.Save())
+	steps, err := lost.driver.Answer(prompt, runtime.Answer{Choice: runtime.ChoiceDeny})
+	if err != nil || drivertest.Keystrokes(steps) != "\x1b" {
+		t.Errorf("%v, typed %q", err, drivertest.Keystrokes(steps))
+	}
+	for _, broken := range []string{"", "null", "{", `{"tools":3}`} {
+		newRig(t).driver.Load([]byte(broken))
+	}
+}
+
+func FuzzHook(f *testing.F) {
+	f.Add("PermissionRequest", []byte(`{"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"a","options":[{"label":"b"}]}]}}`))
+	f.Add("PreToolUse", []byte(`{"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"1"}`))
+	f.Add("Stop", []byte(`{"last_assistant_message":7}`))
+	f.Fuzz(func(_ *testing.T, name string, payload []byte) {
+		h := &drivertest.FakeHost{}
+		d := claude.New().NewDriver(agentcli.Plan{}, agentcli.Room{}, h)
+		d.Hook(agentcli.NewHookCall(name, payload, nil, func([]byte) {}))
+		d.OSC(0, payload)
+		h.Pass(2 * time.Second)
+		for _, s := range h.Signals {
+			if s.Kind == agentcli.SignalBlocked {
+				_, _ = d.Answer(s.Prompt, runtime.Answer{Text: string(payload)})
+			}
+		}
+		d.Load(d.Save())
+	})
+}
+
+func TestLineIsClearedOnlyOfADraft(t *testing.T) {
+	r := readyRig(t)
+	if keys := drivertest.Keystrokes(r.driver.Submit("hello")); keys != "\x1b[200~hello \x1b[201~\r" {
+		t.Errorf("typed %q", keys)
+	}
+	r.Draft = true
+	if keys := drivertest.Keystrokes(r.driver.Submit("hello")); !strings.HasPrefix(keys, "\x05\x15") {
+		t.Errorf("typed %q", keys)
+	}
+}
+
+func TestLineIsClearedOfTheLastMessage(t *testing.T) {
+	r := readyRig(t)
+	r.driver.Submit("count this\nand that")
+	for screen, cleared := range map[string]bool{
+		"❯ ": false, "❯ Try \"edit main.go\"": false, "❯ count this": true, "❯ count th": true, "❯ count this and more": true,
+	} {
+		r.Screen = []string{"❯ count this", "────────", screen, "────────", "  ? for shortcuts"}
+		keys := drivertest.Keystrokes(r.driver.Submit("count this\nand that"))
+		if got := strings.HasPrefix(keys, "\x05"); got != cleared {
+			t.Errorf("with %q on the screen it typed %q", screen, keys)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package claude_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/claude"
+	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
+)
+
+func modelEnv(url string) map[string]string {
+	return map[string]string{"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-ant-no-key-is-checked-here"}
+}
+
+func suite() drivertest.Suite {
+	return drivertest.Suite{
+		New: claude.New, Env: modelEnv, KeyAllow: "1", DenyContinues: true,
+		LoginURL: "https://claude.com/",
+		Tool:     func(file string) string { return "USE_TOOL[touch " + file + "] please" },
+		Changed:  func(m string) string { return strings.ReplaceAll(m, "\t", "    ") },
+	}
+}
+
+func TestReal(t *testing.T) { suite().Run(t) }
+
+func TestRealRuntime(t *testing.T) { suite().RunRuntime(t) }
+
+func TestRealStates(t *testing.T) { suite().RunStates(t) }
+
+func TestRealLatency(t *testing.T) { suite().RunLatency(t, 20, 300*time.Millisecond) }

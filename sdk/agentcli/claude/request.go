@@ -1,0 +1,264 @@
+package claude
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// questionTool is the tool with which claude asks its user.
+const questionTool = "AskUserQuestion"
+
+// request is one open PermissionRequest. claude shows the dialogs of several one after the other.
+type request struct {
+	Prompt      *runtime.Prompt   `json:"prompt"`
+	Suggestions []json.RawMessage `json:"suggestions,omitempty"`
+}
+
+func (r *request) is(tool string, input map[string]any) bool {
+	// The input of an answered question has grown by the answers.
+	return r.Prompt.Tool == tool && (tool == questionTool || reflect.DeepEqual(r.Prompt.Input, input))
+}
+
+func (d *driver) find(tool string, input map[string]any) int {
+	for i := range d.state.Requests {
+		if d.state.Requests[i].is(tool, input) {
+			return i
+		}
+	}
+	return -1
+}
+
+// request takes a PermissionRequest, which stays open until it is answered.
+func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
+	for i := range d.state.Requests {
+		r := &d.state.Requests[i]
+		if d.held[r.Prompt.ID] == nil && r.is(p.Tool, p.Input) {
+			d.held[r.Prompt.ID] = call // the same call, seen again after the runtime came back
+			d.watch()
+			return
+		}
+	}
+	d.stopEnd()
+	if !d.state.Turn {
+		d.begin()
+		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceHook})
+	}
+	for id, t := range d.state.Tools {
+		if t.Name == p.Tool && !t.Asked && reflect.DeepEqual(t.Input, p.Input) {
+			t.Asked = true
+			d.state.Tools[id] = t
+			break
+		}
+	}
+	d.state.Asked++
+	id := fmt.Sprintf("p%d", d.state.Asked)
+	r := request{Suggestions: p.Suggestions}
+	if p.Tool == questionTool {
+		r.Prompt = dialog.QuestionPrompt(id, p.Tool, p.Input)
+	} else {
+		r.Prompt = dialog.ApprovalPrompt(id, p.Tool, p.Input, len(p.Suggestions) > 0)
+	}
+	d.held[id] = call
+	d.state.Requests = append(d.state.Requests, r)
+	if len(d.state.Requests) == 1 {
+		d.show()
+	}
+	d.watch()
+}
+
+// show tells of the first request.
+func (d *driver) show() {
+	d.host.Signal(agentcli.Signal{
+		Kind: agentcli.SignalBlocked, Source: runtime.SourceHook, Prompt: d.state.Requests[0].Prompt,
+	})
+}
+
+// resolve takes request i away, which was answered. claude does not end a hook whose dialog was answered by a
+// key, so it is answered here.
+func (d *driver) resolve(i int, choice string) {
+	r := d.state.Requests[i]
+	d.forget(i)
+	if i > 0 {
+		return // it was never told
+	}
+	d.host.Signal(agentcli.Signal{
+		Kind: agentcli.SignalUnblocked, Source: runtime.SourceHook, Prompt: r.Prompt, Choice: choice,
+	})
+	if len(d.state.Requests) > 0 {
+		d.show()
+	}
+}
+
+func (d *driver) forget(i int) {
+	id := d.state.Requests[i].Prompt.ID
+	d.state.Requests = append(d.state.Requests[:i:i], d.state.Requests[i+1:]...)
+	if call := d.held[id]; call != nil {
+		call.Answer(nil)
+	}
+	delete(d.held, id)
+	delete(d.refused, id)
+}
+
+// dropRequests takes away what is open when a turn ends without it.
+func (d *driver) dropRequests() {
+	if len(d.state.Requests) == 0 {
+		return
+	}
+	first := d.state.Requests[0].Prompt
+	for len(d.state.Requests) > 0 {
+		d.forget(0)
+	}
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: runtime.SourceHook, Prompt: first})
+}
+
+// watch looks whether claude ended an open request by itself: that is how it tells of a refusal by a key.
+func (d *driver) watch() {
+	if d.watching || len(d.held) == 0 {
+		return
+	}
+	d.watching = true
+	d.host.After(watchEvery, func() {
+		d.watching = false
+		d.look()
+		d.watch()
+	})
+}
+
+func (d *driver) look() {
+	for i := 0; i < len(d.state.Requests); i++ {
+		id := d.state.Requests[i].Prompt.ID
+		call := d.held[id]
+		if call == nil {
+			continue
+		}
+		select {
+		case <-call.Done:
+		default:
+			continue
+		}
+		d.refused[id]++
+		if d.refused[id] <= int(refuseGrace/watchEvery) {
+			continue
+		}
+		// A refusal by a key ends the turn and with it every other request.
+		first := d.state.Requests[0].Prompt
+		for len(d.state.Requests) > 0 {
+			d.forget(0)
+		}
+		d.host.Signal(agentcli.Signal{
+			Kind: agentcli.SignalUnblocked, Source: runtime.SourceHook, Prompt: first, Choice: runtime.ChoiceDeny,
+		})
+		if d.title != titleBusy {
+			d.end(agentcli.Signal{Source: runtime.SourceHook, Interrupted: true})
+		}
+		return
+	}
+}
+
+// Answer resolves the request through its hook, or by keys when the hook was lost with an earlier process.
+func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step, error) {
+	at := -1
+	for i := range d.state.Requests {
+		if d.state.Requests[i].Prompt.ID == prompt.ID {
+			at = i
+		}
+	}
+	if at < 0 {
+		return nil, runtime.Errorf(runtime.CodeNoPrompt, "the prompt was answered already")
+	}
+	r := d.state.Requests[at]
+	if r.Prompt.Kind == runtime.PromptQuestion {
+		return d.answerQuestion(at, r, answer)
+	}
+	choice, err := dialog.Choice(r.Prompt, answer)
+	if err != nil {
+		return nil, err
+	}
+	call := d.held[r.Prompt.ID]
+	if call == nil {
+		key := map[string]string{runtime.ChoiceAllow: "1", dialog.ChoiceAlways: "2", runtime.ChoiceDeny: composer.Escape}[choice]
+		return []agentcli.Step{{Write: []byte(key)}}, nil
+	}
+	decision := map[string]any{"behavior": "allow"}
+	switch choice {
+	case dialog.ChoiceAlways:
+		decision["updatedPermissions"] = r.Suggestions
+	case runtime.ChoiceDeny:
+		reason := answer.Text
+		if reason == "" {
+			reason = "The user refused this."
+		}
+		decision = map[string]any{"behavior": "deny", "message": reason}
+		d.dropTool(r.Prompt)
+	}
+	d.decide(at, call, decision, choice)
+	return nil, nil
+}
+
+func (d *driver) answerQuestion(at int, r request, answer runtime.Answer) ([]agentcli.Step, error) {
+	qs := dialog.Questions(r.Prompt.Input)
+	replies, err := dialog.Replies(qs, answer)
+	if err != nil {
+		return nil, err
+	}
+	call := d.held[r.Prompt.ID]
+	if call == nil {
+		if len(qs) != 1 || len(replies[0].Options) != 1 || qs[0].Multi {
+			return nil, runtime.Errorf(runtime.CodeInvalidArgument, "only a single choice can be given now; answer in the agent's terminal")
+		}
+		return []agentcli.Step{{Write: []byte(fmt.Sprint(replies[0].Options[0] + 1))}}, nil
+	}
+	answers := map[string]string{}
+	for i, q := range qs {
+		if len(replies[i].Options) == 0 {
+			answers[q.Text] = replies[i].Text
+			continue
+		}
+		labels := make([]string, len(replies[i].Options))
+		for j, o := range replies[i].Options {
+			labels[j] = q.Options[o]
+		}
+		answers[q.Text] = strings.Join(labels, ", ")
+	}
+	input := map[string]any{}
+	for k, v := range r.Prompt.Input {
+		input[k] = v
+	}
+	input["answers"] = answers
+	choice := answer.Choice
+	if choice == "" {
+		choice = answer.Text
+	}
+	d.decide(at, call, map[string]any{"behavior": "allow", "updatedInput": input}, choice)
+	return nil, nil
+}
+
+func (d *driver) decide(at int, call *agentcli.HookCall, decision map[string]any, choice string) {
+	body, err := json.Marshal(map[string]any{"hookSpecificOutput": map[string]any{
+		"hookEventName": "PermissionRequest", "decision": decision,
+	}})
+	if err != nil {
+		body = nil // the dialog stays, and keys answer it
+	}
+	call.Answer(body)
+	d.early = d.title == titleBusy
+	d.resolve(at, choice)
+}
+
+// dropTool forgets a tool that was refused: no other hook tells of it.
+func (d *driver) dropTool(p *runtime.Prompt) {
+	for id, t := range d.state.Tools {
+		if t.Asked && t.Name == p.Tool && reflect.DeepEqual(t.Input, p.Input) {
+			delete(d.state.Tools, id)
+			return
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package codex_test
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/codex"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// secret must not be in a plan, which is stored.
+const secret = "sk-secret-0123456789-abcdefghijklmnop"
+
+func room() agentcli.Room {
+	return agentcli.Room{
+		Home: "/home/a", Workdir: "/work/it's", Env: []string{"PATH=/bin"}, Hook: []string{"/opt/hook it", "sock"},
+		LookPath: func(name string) (string, error) {
+			if strings.Contains(name, "/") {
+				return "", fs.ErrNotExist
+			}
+			return "/usr/bin/" + name, nil
+		},
+		ReadFile: func(string) ([]byte, error) { return nil, fs.ErrNotExist },
+	}
+}
+
+func plan(t *testing.T, spec runtime.Spec, life agentcli.Life) agentcli.Plan {
+	t.Helper()
+	p, err := codex.New().Plan(&spec, room(), life)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// has tells whether an argument, or two that follow one another, are in a plan.
+func has(p agentcli.Plan, words string) bool {
+	return strings.Contains(" "+strings.Join(p.Args, " ")+" ", " "+words+" ")
+}
+
+func TestPlanErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		spec  runtime.Spec
+		room  func(*agentcli.Room)
+		code  runtime.Code
+		field string
+	}{
+		{"Approval", runtime.Spec{Approval: "yolo"}, nil, runtime.CodeInvalidSpec, "approval"},
+		{"Missing", runtime.Spec{}, func(r *agentcli.Room) {
+			r.LookPath = func(string) (string, error) { return "", fs.ErrNotExist }
+		}, runtime.CodeCLINotFound, ""},
+		{"Gateway", runtime.Spec{Env: map[string]string{baseURL: "http://gateway"}}, nil, runtime.CodeAuthRequired, "env"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := room()
+			if tt.room != nil {
+				tt.room(&r)
+			}
+			_, err := codex.New().Plan(&tt.spec, r, agentcli.Life{})
+			e := runtime.AsError(err)
+			if e == nil || e.Code != tt.code || e.Field != tt.field || e.Code != runtime.CodeInvalidSpec && e.Hint == "" {
+				t.Errorf("error %+v", e)
+			}
+		})
+	}
+}
+
+const baseURL = "OPENAI_BASE_URL"
+
+func TestPlan(t *testing.T) {
+	p := plan(t, runtime.Spec{Env: map[string]string{
+		"OPENAI_BASE_URL": `http://gateway/"v1"`, "OPENAI_API_KEY": secret, "OPENAI_MODEL": "m",
+	}}, agentcli.Life{SessionID: "uuid"})
+	args := strings.Join(p.Args, "\n")
+	for _, want := range []string{
+		`projects={"/work/it's"={trust_level="trusted"}}`, `base_url="http://gateway/\"v1\""`, `env_key="OPENAI_API_KEY"`,
+		`model="m"`, "features.daemon_auto_start=false", "--dangerously-bypass-hook-trust",
+		`hooks.Stop=[{hooks=[{type="command",command="'/opt/hook it' sock Stop",timeout=86400}]}]`,
+	} {
+		if !strings.Contains(args, want) {
+			t.Errorf("%s is missing in\n%s", want, args)
+		}
+	}
+	if strings.Contains(args, secret) || len(p.Files) > 0 || p.SessionID != "" {
+		t.Errorf("plan %+v", p)
+	}
+}
+
+func TestPlanOwnProvider(t *testing.T) {
+	if p := plan(t, runtime.Spec{}, agentcli.Life{}); strings.Contains(strings.Join(p.Args, " "), "model_provider") {
+		t.Errorf("arguments %q", p.Args)
+	}
+}
+
+func TestPlanKeyAlone(t *testing.T) {
+	p := plan(t, runtime.Spec{Env: map[string]string{"OPENAI_API_KEY": secret}}, agentcli.Life{})
+	if args := strings.Join(p.Args, " "); !strings.Contains(args, `base_url="https://api.openai.com/v1"`) || strings.Contains(args, secret) {
+		t.Errorf("arguments %q", p.Args)
+	}
+}
+
+func TestPlanPresets(t *testing.T) {
+	for approval, want := range map[string][2]string{
+		"": {"workspace-write", "on-request"}, "standard": {"workspace-write", "on-request"}, "readonly": {"read-only", "never"},
+		"permissive": {"workspace-write", "never"}, "autonomous": {"danger-full-access", "never"},
+	} {
+		p := plan(t, runtime.Spec{Approval: approval}, agentcli.Life{})
+		if !has(p, `sandbox_mode="`+want[0]+`"`) || !has(p, `approval_policy="`+want[1]+`"`) {
+			t.Errorf("%q: %q", approval, p.Args)
+		}
+	}
+}
+
+func TestPlanResume(t *testing.T) {
+	p := plan(t, runtime.Spec{}, agentcli.Life{Resume: "old", SessionID: "new"})
+	if p.Args[0] != "resume" || p.Args[1] != "old" || p.SessionID != "old" {
+		t.Errorf("plan %+v", p)
+	}
+}
+
+func TestPlanFindsNative(t *testing.T) {
+	const native = "/usr/lib/node_modules/@openai/codex/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
+	r := room()
+	r.LookPath = func(name string) (string, error) {
+		if name == native {
+			return name, nil
+		}
+		if name == "codex" {
+			return "/usr/bin/codex", nil
+		}
+		return "", fs.ErrNotExist
+	}
+	if p, err := codex.New().Plan(&runtime.Spec{}, r, agentcli.Life{}); err != nil || p.Path != native {
+		t.Errorf("path %s, %v", p.Path, err)
+	}
+}

@@ -1,0 +1,69 @@
+package codex
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// Answer presses the keys of a dialog once it stands.
+func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step, error) {
+	p := d.state.Prompt
+	if p == nil || p.ID != prompt.ID {
+		return nil, runtime.Errorf(runtime.CodeNoPrompt, "the prompt was answered already")
+	}
+	steps, choice, err := d.keys(p, answer)
+	if err != nil {
+		return nil, err
+	}
+	return d.answering.Give(choice, steps, d.state.Standing, func() bool {
+		return d.state.Prompt != nil && d.state.Prompt.ID == p.ID
+	})
+}
+
+// keys returns what an answer is in keys.
+func (d *driver) keys(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step, string, error) {
+	if p.Kind != runtime.PromptQuestion {
+		choice, err := dialog.Choice(p, answer)
+		if err != nil {
+			return nil, "", err
+		}
+		if choice == runtime.ChoiceAllow {
+			return []agentcli.Step{{Write: []byte("1")}}, choice, nil
+		}
+		steps := []agentcli.Step{{Write: []byte(composer.Escape), Wait: 500 * time.Millisecond}}
+		if reason := strings.TrimSpace(answer.Text); reason != "" {
+			return append(steps, d.submit(reason, true)...), choice, nil
+		}
+		return steps, choice, nil
+	}
+	qs := dialog.Questions(p.Input)
+	replies, err := dialog.Replies(qs, answer)
+	if err != nil {
+		return nil, "", err
+	}
+	var steps []agentcli.Step
+	for i, r := range replies {
+		if len(r.Options) > 0 {
+			steps = append(steps, agentcli.Step{Write: []byte(strconv.Itoa(r.Options[0] + 1)), Wait: 100 * time.Millisecond})
+			continue
+		}
+		// The last entry, "None of the above", takes a note.
+		steps = append(steps,
+			agentcli.Step{Write: []byte(strings.Repeat(composer.Down, len(qs[i].Options))), Wait: 100 * time.Millisecond},
+			agentcli.Step{Write: []byte(composer.Tab), Wait: 100 * time.Millisecond},
+			agentcli.Step{Write: composer.Paste(r.Text), Wait: 150 * time.Millisecond},
+			agentcli.Step{Write: []byte(composer.Enter), Wait: 100 * time.Millisecond},
+		)
+	}
+	choice := answer.Choice
+	if choice == "" {
+		choice = answer.Text
+	}
+	return steps, choice, nil
+}

@@ -1,0 +1,38 @@
+// Package codex is the adapter of the codex CLI, made and measured with version 0.169.0.
+//
+// It owns how codex is started and what its signals, hooks and start-up screens mean. It does not own the
+// terminal, the queue of messages or the events: a session of sdk/agentcli calls it. Runtime plugins put New()
+// into agentcli.Options.
+//
+// # Where the state comes from
+//
+// codex tells its state by OSC 7501 within milliseconds: idle, working, blocked with its kind, done, error. At the
+// start it says idle, working, idle within 50 ms and loses what is typed meanwhile, so idle counts once it has
+// held. Hooks add what that lacks: the message as it was taken, tools, the answer's text, the session. A turn
+// ends by done and not by the Stop hook just before it: until then a new message would steer the running turn.
+//
+// The PermissionRequest hook runs before the dialog and is answered at once, only to learn what is asked; the
+// prompt is reported when codex says blocked. The dialog is drawn about a second after the last key that
+// somebody pressed, and keys that come earlier land in the composer: an answer waits for the title that says the
+// dialog stands, and is pressed again if nothing follows. A refusal interrupts the turn; its reason follows as a
+// message.
+//
+// # Configuration
+//
+// Everything is given on the command line, so that $CODEX_HOME/config.toml stays the operator's. Hooks are our
+// own, and trusted by --dangerously-bypass-hook-trust, which is about asking for that only. The background daemon
+// is off: it would copy itself into the home and outlive the agent. OPENAI_API_KEY makes a model provider of its
+// own, of the Responses API, at OPENAI_BASE_URL or the public address; OPENAI_MODEL names the model.
+//
+// # Approval presets
+//
+//	readonly    sandbox read-only, approvals never: what writes fails without asking
+//	standard    sandbox workspace-write, approvals on-request: asks to leave the sandbox
+//	permissive  sandbox workspace-write with the network, approvals never: the sandbox is the limit
+//	autonomous  no sandbox, approvals never
+//
+// # Messages
+//
+// A message is pasted, with a space in front of / and ! that keeps it from being a command, and one at the end
+// that closes the completion of file names; codex cuts both off.
+package codex

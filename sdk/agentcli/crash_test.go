@@ -1,0 +1,108 @@
+package agentcli_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// crash leaves the runtime as a SIGKILL would: another one works on a copy of its files.
+func (g *rig) crash(change ...func(dir string)) *rig {
+	g.t.Helper()
+	o := g.o
+	o.StateDir = g.t.TempDir()
+	if err := os.CopyFS(o.StateDir, os.DirFS(g.o.StateDir)); err != nil {
+		g.t.Fatal(err)
+	}
+	for _, fn := range change {
+		fn(o.StateDir)
+	}
+	g.l.mu.Lock()
+	for _, p := range g.l.procs {
+		p.mu.Lock()
+		if p.note != nil && p.dropBefore > 0 { // as a holder's ring does
+			p.out, p.dropped = p.out[p.dropBefore-p.dropped:], p.dropBefore
+		}
+		p.mu.Unlock()
+	}
+	g.l.mu.Unlock()
+	return reopen(g.t, g.l, o)
+}
+
+func TestCrashKeepsScreenAndScrollback(t *testing.T) {
+	g, _ := ready(t, &fakeCLI{}, nil)
+	p := g.l.process()
+	p.print("\x1b[31m" + strings.Repeat("a line of the past\r\n", 500) + "\x1b[1mthe last line")
+	wait(t, "a checkpoint", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.dropBefore = p.noteAt
+		return p.noteAt == uint64(len(p.out))
+	})
+	g.ask("a", "hello")
+	p.print("after the checkpoint")
+	next := g.crash()
+	v := next.attach("a", runtime.AttachOptions{Tail: 1000})
+	v.until("all of it", func(_ runtime.Frame, text string) bool {
+		return strings.Count(text, "a line of the past") >= 490 && strings.Contains(text, "the last line") && strings.Contains(text, "after the checkpoint")
+	})
+	a := next.status("a", runtime.StatusReady)
+	if a.Turn != 1 {
+		t.Errorf("agent %+v", a)
+	}
+	if got := types(next.events("a")); got != "started ready busy turn_complete ready" {
+		t.Errorf("events %s", got)
+	}
+}
+
+// TestCrashWhileTyping cuts the delivery: nobody knows, and nothing is typed twice.
+func TestCrashWhileTyping(t *testing.T) {
+	c := &fakeCLI{ignore: 1}
+	g, f := ready(t, c, nil)
+	f.confirm = true
+	done := make(chan error, 1)
+	go func() {
+		_, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello", ID: "i1"})
+		done <- err
+	}()
+	p := g.l.process()
+	wait(t, "the typing", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return strings.Contains(string(p.written), "hello")
+	})
+	next := g.crash()
+	next.status("a", runtime.StatusReady)
+	_, err := next.Send(t.Context(), "a", runtime.Input{Message: "hello", ID: "i1"})
+	wantCode(t, err, runtime.CodeDeliveryUnknown)
+	<-done
+	if got := c.messages(); len(got) != 1 {
+		t.Errorf("messages %q", got)
+	}
+}
+
+func TestLauncherOutOfReach(t *testing.T) {
+	g, _ := ready(t, &fakeCLI{}, nil)
+	g.close()
+	away := &awayLauncher{launcher: g.l}
+	o := g.o
+	o.Launcher = away
+	g = reopen(t, g.l, o)
+	wantCode(t, g.Stop(t.Context(), "a", runtime.StopOptions{}), runtime.CodeUnavailable)
+	_, err := g.Spawn(t.Context(), runtime.Spec{ID: "a", Type: "fake"})
+	wantCode(t, err, runtime.CodeUnavailable)
+	_, err = g.Restart(t.Context(), "a")
+	wantCode(t, err, runtime.CodeUnavailable)
+	away.back.Store(true)
+	got, err := g.Recover(t.Context(), []runtime.Handle{{ID: "a"}})
+	if err != nil || got[0].Agent == nil {
+		t.Fatalf("recover: %+v, %v", got, err)
+	}
+	if got := g.ask("a", "hello").Text; got != "ANSWER[hello]" {
+		t.Errorf("answer %q", got)
+	}
+	var _ agentcli.Launcher = away
+}

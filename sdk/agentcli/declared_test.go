@@ -1,0 +1,91 @@
+package agentcli_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// TestWithoutAPattern drives programs that print no prompt: quiet tells that they wait.
+func TestWithoutAPattern(t *testing.T) {
+	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
+		idle := runtime.Duration(200 * time.Millisecond)
+		o.Types["cat"] = runtime.DeclaredType{Command: "cat", Idle: idle}
+		o.Types["upper"] = runtime.DeclaredType{
+			Command: "bash", Idle: idle,
+			Args: []string{"-c", `stty -echo; while read -r line; do echo "${line^^}"; sleep 0.05; echo "-- $TONE"; done`},
+		}
+	})
+	g.spawn(runtime.Spec{ID: "c", Type: "cat"})
+	g.status("c", runtime.StatusReady)
+	if got := g.ask("c", "hello world").Text; got != "hello world" {
+		t.Errorf("answer %q", got)
+	}
+	g.spawn(runtime.Spec{ID: "u", Type: "upper", Env: map[string]string{"TONE": "loud"}})
+	g.status("u", runtime.StatusReady)
+	for _, text := range []string{"one", "two"} {
+		if got := g.ask("u", text).Text; got != strings.ToUpper(text)+"\n-- loud" {
+			t.Errorf("answer %q", got)
+		}
+	}
+	// The end-of-input key ends both.
+	for _, id := range []string{"c", "u"} {
+		if err := g.Stop(t.Context(), id, runtime.StopOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if a := g.status(id, runtime.StatusStopped); a.Reason != runtime.ReasonStopped || *a.ExitCode != 0 {
+			t.Errorf("agent %+v", a)
+		}
+	}
+}
+
+func TestDeclaredInTheSpec(t *testing.T) {
+	g := open(t, newLauncher(t, nil), nil)
+	g.spawn(runtime.Spec{ID: "p", Type: "mine", Declared: &runtime.DeclaredType{
+		Command: "bash", Args: []string{"--norc", "--noprofile"}, Env: map[string]string{"PS1": "> "}, Ready: runtime.ReadyRule{Pattern: `^> ?$`},
+	}})
+	g.status("p", runtime.StatusReady)
+	// A turn lasts as long as the command runs, however quiet that is.
+	res := g.ask("p", "sleep 0.5; echo slept")
+	if res.Text != "slept" || res.DurationMs < 400 {
+		t.Errorf("answer %+v", res)
+	}
+	if got := g.ask("p", "clear; echo after").Text; !strings.Contains(got, "after") {
+		t.Errorf("answer %q", got)
+	}
+	// What a person left on the line does not get into a message.
+	v := g.attach("p", runtime.AttachOptions{})
+	if err := v.Input([]byte("rubbish")); err != nil {
+		t.Fatal(err)
+	}
+	v.untilText("rubbish")
+	if got := g.ask("p", "echo clean").Text; got != "clean" {
+		t.Errorf("answer %q", got)
+	}
+	// Not even when it takes several lines, of which only the first is there after it was cleared.
+	if err := v.Input([]byte(strings.Repeat("long ", 60) + "end")); err != nil {
+		t.Fatal(err)
+	}
+	v.untilText("long end")
+	if got := g.ask("p", "echo as clean; : "+strings.Repeat("wide ", 40)).Text; got != "as clean" {
+		t.Errorf("answer %q", got)
+	}
+	g = g.again()
+	if got := g.ask("p", "echo back").Text; got != "back" {
+		t.Errorf("answer %q", got)
+	}
+}
+
+func TestSilentProgram(t *testing.T) {
+	t.Parallel()
+	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
+		o.Types["mute"] = runtime.DeclaredType{Command: "bash", Args: []string{"-c", "stty -echo; cat > /dev/null"}}
+	})
+	g.spawn(runtime.Spec{ID: "m", Type: "mute"})
+	g.status("m", runtime.StatusReady)
+	_, err := g.Send(t.Context(), "m", runtime.Input{Message: "hello"})
+	wantCode(t, err, runtime.CodeDeliveryUnknown)
+}

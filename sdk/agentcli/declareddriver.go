@@ -1,0 +1,311 @@
+package agentcli
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/term"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+const (
+	defaultIdle = 2 * time.Second        // of a declared type without an idle time
+	firstQuiet  = 300 * time.Millisecond // a quiet moment, for a type without a pattern
+	unproven    = 5                      // a pattern that no turn ended with yet is given up after so many idle times
+	typingGap   = 30 * time.Millisecond  // between a text and Enter
+	draftLines  = 20                     // a draft on the input line takes at most so many lines
+	echoLines   = 200                    // the echo of a message takes at most so many lines
+)
+
+// declaredDriver reads the terminal of a command that tells nothing by itself. It waits for input when the
+// last line matches the pattern and the output paused; without a pattern, when it was quiet for a while. A
+// message was taken when anything was printed after Enter: its echo's line break at least. The answer is what
+// was printed since, without the echo and the prompt.
+type declaredDriver struct {
+	h       terminalHost
+	pattern *regexp.Regexp
+	idle    time.Duration
+	asked   bool // the operator gave the idle time: it holds beside a pattern
+	exit    string
+
+	text   string // of the message that is being typed or answered
+	from   uint64 // line that the message was typed on
+	above  uint64 // it may be so many lines higher
+	typed  bool   // Enter was typed
+	before uint64 // offset of the output before it
+	saved  declaredState
+	cancel func() // ends the wait for quiet
+}
+
+// declaredState is what survives the process.
+type declaredState struct {
+	Ready  bool   `json:"ready"`
+	Busy   bool   `json:"busy"`
+	Proven bool   `json:"proven"` // a turn ended with the pattern
+	Text   string `json:"text,omitempty"`
+	From   uint64 `json:"from,omitempty"`
+	Above  uint64 `json:"above,omitempty"` // the message may begin so many lines above From
+}
+
+var (
+	_ Driver        = (*declaredDriver)(nil)
+	_ submitWatcher = (*declaredDriver)(nil)
+	_ outputWatcher = (*declaredDriver)(nil)
+	_ turnResumer   = (*declaredDriver)(nil)
+)
+
+// OSC implements Driver: a declared type tells nothing this way.
+func (d *declaredDriver) OSC(int, []byte) {}
+
+// Hook implements Driver: nobody told the command about hooks.
+func (d *declaredDriver) Hook(call *HookCall) { call.Answer(nil) }
+
+// Screen implements Driver.
+func (d *declaredDriver) Screen(rows []string, _, _ int) bool {
+	d.look(rows)
+	return true
+}
+
+// look decides whether the command waits for input.
+func (d *declaredDriver) look(rows []string) {
+	if d.saved.Ready && !d.saved.Busy {
+		return
+	}
+	if d.h.Quiet() >= pauseAfter && d.prompted(d.below(rows)) {
+		d.waits(true)
+		return
+	}
+	wait := d.quietTime()
+	if wait == 0 {
+		return
+	}
+	if quiet := d.h.Quiet(); quiet < wait {
+		d.lookAgain(wait - quiet)
+		return
+	}
+	d.waits(false)
+}
+
+// below returns the rows that a prompt may stand on: while a message is answered, those below its echo.
+func (d *declaredDriver) below(rows []string) []string {
+	if !d.saved.Busy {
+		return rows
+	}
+	lines, first := d.h.Text(d.saved.From - min(d.saved.From, d.saved.Above))
+	at := min(int(d.saved.From-min(d.saved.From, first)), len(lines))
+	for i := at; i >= 0; i-- {
+		if rest, ok := afterEcho(lines[i:], d.saved.Text); ok {
+			return rest
+		}
+	}
+	if at < len(lines) {
+		return lines[at:]
+	}
+	return rows // the screen was cleared
+}
+
+// quietTime is after how much quiet the command is taken to wait; 0: it takes the pattern.
+func (d *declaredDriver) quietTime() time.Duration {
+	switch {
+	case !d.saved.Ready && d.pattern == nil:
+		return firstQuiet
+	case !d.saved.Ready:
+		return 0
+	case d.pattern == nil || d.asked:
+		return d.idle
+	case !d.saved.Proven:
+		return unproven * d.idle
+	default:
+		return 0
+	}
+}
+
+func (d *declaredDriver) lookAgain(after time.Duration) {
+	if d.cancel != nil {
+		d.cancel()
+	}
+	d.cancel = d.h.After(after, func() {
+		d.cancel = nil
+		d.look(d.h.Rows())
+	})
+}
+
+// prompted tells whether the last line with text is a prompt.
+func (d *declaredDriver) prompted(rows []string) bool {
+	if d.pattern == nil {
+		return false
+	}
+	line, ok := lastText(rows)
+	// The screen knows no blanks at the end of a line, and prompts end with one.
+	return ok && (d.pattern.MatchString(line) || d.pattern.MatchString(line+" "))
+}
+
+func lastText(rows []string) (string, bool) {
+	for i := len(rows) - 1; i >= 0; i-- {
+		if rows[i] != "" {
+			return rows[i], true
+		}
+	}
+	return "", false
+}
+
+// waits tells that the command waits for input.
+func (d *declaredDriver) waits(prompted bool) {
+	if d.cancel != nil {
+		d.cancel()
+		d.cancel = nil
+	}
+	if !d.saved.Busy {
+		d.saved.Ready = true
+		d.h.Signal(Signal{Kind: SignalIdle, Source: runtime.SourceScreen})
+		return
+	}
+	text := d.said(prompted)
+	d.saved.Busy = false
+	d.saved.Proven = d.saved.Proven || prompted
+	d.saved.Text, d.saved.From, d.saved.Above = "", 0, 0
+	d.h.Signal(Signal{Kind: SignalTurnEnd, Source: runtime.SourceScreen, Text: text})
+}
+
+// said is what was printed since the message.
+func (d *declaredDriver) said(prompted bool) string {
+	lines := d.below(d.h.Rows())
+	if prompted && len(lines) > 0 {
+		lines = lines[:len(lines)-1]
+	}
+	for len(lines) > 0 && lines[0] == "" {
+		lines = lines[1:]
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n ")
+}
+
+// afterEcho drops the lines at the top that show the message itself, if they do. A terminal wraps it, and a
+// prompt or continuation marks stand between its lines, so they are compared by their characters alone.
+func afterEcho(lines []string, text string) (rest []string, ok bool) {
+	want := bare(text)
+	if len(lines) == 0 || want == "" {
+		return nil, false
+	}
+	left, ok := afterPrompt(bare(lines[0]), want)
+	if !ok {
+		return nil, false
+	}
+	for i, line := range lines[:min(len(lines), echoLines)] {
+		if i > 0 {
+			for _, c := range bare(line) {
+				if first, size := utf8.DecodeRuneInString(left); left != "" && first == c {
+					left = left[size:]
+				}
+			}
+		}
+		if left == "" {
+			return lines[i+1:], true
+		}
+	}
+	return nil, false
+}
+
+// bare is a text without white space.
+func bare(s string) string { return strings.Join(strings.Fields(s), "") }
+
+// afterPrompt finds the beginning of a text at the end of a line that begins with a prompt, and returns what
+// is left of the text.
+func afterPrompt(line, text string) (left string, ok bool) {
+	if strings.Contains(line, text) {
+		return "", true
+	}
+	for at := range line {
+		if strings.HasPrefix(text, line[at:]) {
+			return text[len(line)-at:], true
+		}
+	}
+	return text, false
+}
+
+// Submit implements Driver.
+func (d *declaredDriver) Submit(text string) []Step {
+	d.text, d.typed = text, false
+	d.from, _ = d.h.Cursor()
+	d.above = 0
+	typed := []byte(text)
+	if d.h.BracketedPaste() {
+		typed = term.Paste(text)
+	}
+	steps := []Step{{Write: typed, Wait: typingGap}, {Write: []byte("\r")}}
+	if d.pattern != nil && d.saved.Proven && !d.prompted(d.h.Rows()) {
+		// Something stands on the line: the key that clears it is the same everywhere.
+		// What stood there may have taken more lines than one, and the message then begins on the first.
+		steps = append([]Step{{Write: []byte{0x15}, Wait: typingGap}}, steps...)
+		d.above = draftLines
+	}
+	return steps
+}
+
+// submitted implements submitWatcher.
+func (d *declaredDriver) submitted(before uint64) {
+	d.typed, d.before = true, before
+	d.output(d.h.Offset())
+}
+
+// output implements outputWatcher: what comes after Enter confirms the message.
+func (d *declaredDriver) output(offset uint64) {
+	if d.typed && offset > d.before {
+		d.typed = false
+		d.saved.Busy, d.saved.Text, d.saved.From, d.saved.Above = true, d.text, d.from, d.above
+		d.h.Signal(Signal{Kind: SignalTook, Source: runtime.SourceHost, Text: d.text})
+	}
+	if d.saved.Busy && d.cancel == nil {
+		if wait := d.quietTime(); wait > 0 {
+			d.lookAgain(wait)
+		}
+	}
+}
+
+// resumeTurn implements turnResumer. Where the message of a turn stands that it does not know is lost: its answer
+// is what comes from now on.
+func (d *declaredDriver) resumeTurn(running bool) {
+	switch {
+	case running && !d.saved.Busy:
+		d.saved.Ready, d.saved.Busy, d.saved.Text, d.saved.Above = true, true, "", 0
+		d.saved.From, _ = d.h.Cursor()
+	case !running && d.saved.Busy:
+		d.saved.Busy, d.saved.Text, d.saved.From, d.saved.Above = false, "", 0, 0
+	}
+}
+
+// Confirm implements Driver: a second Enter might run something twice.
+func (d *declaredDriver) Confirm() []Step { return nil }
+
+// Answer implements Driver: a declared type has no prompts of its own.
+func (d *declaredDriver) Answer(*runtime.Prompt, runtime.Answer) ([]Step, error) {
+	return nil, runtime.Errorf(runtime.CodeNoPrompt, "agents of a declared type have no prompts")
+}
+
+// Exit implements Driver.
+func (d *declaredDriver) Exit() []Step {
+	if d.exit == "" {
+		return []Step{{Write: []byte{0x04}}}
+	}
+	return []Step{{Write: []byte(d.exit), Wait: typingGap}, {Write: []byte("\r")}}
+}
+
+// Save implements Driver.
+func (d *declaredDriver) Save() []byte {
+	data, err := json.Marshal(d.saved)
+	if err != nil {
+		return nil // unreachable
+	}
+	return data
+}
+
+// Load implements Driver.
+func (d *declaredDriver) Load(state []byte) {
+	var s declaredState
+	if json.Unmarshal(state, &s) != nil {
+		return
+	}
+	d.saved = s
+}

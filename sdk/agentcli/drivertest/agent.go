@@ -1,0 +1,514 @@
+package drivertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/term"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// Seen is one signal, with the time at which the driver gave it.
+type Seen struct {
+	agentcli.Signal
+	At time.Time
+}
+
+// Agent is a running CLI with its driver. It keeps the one rule that drivers rely on: all their methods are
+// called from one goroutine.
+type Agent struct {
+	tb       testing.TB
+	launcher *Launcher
+	adapter  agentcli.Adapter
+	spec     runtime.Spec
+	Room     agentcli.Room
+	Plan     agentcli.Plan
+	proc     agentcli.Process
+	driver   agentcli.Driver
+
+	work  chan func() // of the loop; the sender gives up when stop is closed
+	stop  chan struct{}
+	group sync.WaitGroup
+	once  sync.Once
+
+	// Confirmed counts messages that Send had to confirm.
+	Confirmed int
+
+	// The loop owns these.
+	screen   *term.Screen
+	watching bool
+	pause    *time.Timer
+
+	drafted atomic.Bool // Keys was called since the last message
+
+	mu   sync.Mutex // guards all below
+	seen []Seen
+	next int           // first signal that Wait did not pass
+	more chan struct{} // closed and replaced when a signal comes
+	prom *runtime.Prompt
+}
+
+// Start starts an agent in a fresh room with a fresh session id.
+func Start(tb testing.TB, adapter agentcli.Adapter, env map[string]string) *Agent {
+	tb.Helper()
+	return start1(tb, adapter, runtime.Spec{Env: env}, agentcli.Life{SessionID: "6f1de5f8-3c52-4a3e-9d0a-0d3d4a4b5c6d"})
+}
+
+// StartSpec is Start with more of a spec: its id, type and size are set here.
+func StartSpec(tb testing.TB, adapter agentcli.Adapter, spec runtime.Spec) *Agent {
+	tb.Helper()
+	return start1(tb, adapter, spec, agentcli.Life{SessionID: "6f1de5f8-3c52-4a3e-9d0a-0d3d4a4b5c6d"})
+}
+
+func start1(tb testing.TB, adapter agentcli.Adapter, spec runtime.Spec, life agentcli.Life) *Agent {
+	tb.Helper()
+	a := &Agent{
+		tb: tb, adapter: adapter, spec: spec,
+		launcher: &Launcher{Dir: rooms(tb), Path: map[string]string{adapter.Type(): CLI(tb, adapter.Type())}},
+	}
+	a.spec.ID, a.spec.Type = "agent", adapter.Type()
+	a.launch(life)
+	tb.Cleanup(func() {
+		a.Close()
+		_ = a.launcher.Remove(context.Background(), a.spec.ID)
+	})
+	return a
+}
+
+// rooms returns a folder outside the temporary directory: codex warns of a home there.
+func rooms(tb testing.TB) string {
+	tb.Helper()
+	base, err := os.UserCacheDir()
+	if err != nil {
+		base = os.TempDir()
+	}
+	base = filepath.Join(base, "wardroom-drivertest")
+	if err := os.MkdirAll(base, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(base, "room")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// launch starts one life.
+func (a *Agent) launch(life agentcli.Life) {
+	a.tb.Helper()
+	ctx := context.Background()
+	room, err := a.launcher.Prepare(ctx, &a.spec)
+	if err != nil {
+		a.tb.Fatal(err)
+	}
+	plan, err := a.adapter.Plan(&a.spec, room, life)
+	if err != nil {
+		a.tb.Fatal(err)
+	}
+	cmd := agentcli.Command{
+		Spec: &a.spec, Room: room, Path: plan.Path, Args: plan.Args, Files: plan.Files, Cols: 120, Rows: 40,
+		Env: environment(room.Env, plan.Env, a.spec.Env),
+	}
+	a.Room, a.Plan = room, plan
+	a.work, a.stop, a.more = make(chan func()), make(chan struct{}), make(chan struct{})
+	a.once, a.seen, a.next, a.prom, a.watching = sync.Once{}, nil, 0, nil, true
+	a.screen = term.New(term.Options{Cols: 120, Rows: 40, OnOSC: func(o term.OSC) {
+		a.driver.OSC(o.Code, append([]byte(nil), o.Data...))
+	}})
+	a.driver = a.adapter.NewDriver(plan, room, (*host)(a))
+	if a.proc, err = a.launcher.Launch(ctx, cmd); err != nil {
+		a.tb.Fatal(err)
+	}
+	a.group.Add(3)
+	go a.loop()
+	go a.read()
+	go a.listen()
+}
+
+// environment joins the layers as the contract says: later ones win.
+func environment(base []string, layers ...map[string]string) []string {
+	env := append([]string(nil), base...)
+	for _, layer := range layers {
+		for k, v := range layer {
+			env = append(env, k+"="+v)
+		}
+	}
+	return env
+}
+
+func (a *Agent) loop() {
+	defer a.group.Done()
+	for {
+		select {
+		case fn := <-a.work:
+			fn()
+		case <-a.stop:
+			return
+		}
+	}
+}
+
+// post runs fn on the loop, and waits for it; false if the loop has ended.
+func (a *Agent) post(fn func()) bool {
+	done := make(chan struct{})
+	select {
+	case a.work <- func() { fn(); close(done) }:
+		<-done
+		return true
+	case <-a.stop:
+		return false
+	}
+}
+
+func (a *Agent) read() {
+	defer a.group.Done()
+	out, err := a.proc.Output(context.Background(), 0)
+	if err != nil {
+		return
+	}
+	defer out.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := out.Read(buf)
+		if err != nil || !a.post(func() { a.output(buf[:n]) }) {
+			return
+		}
+	}
+}
+
+func (a *Agent) output(p []byte) {
+	if reply := a.screen.Write(p); len(reply) > 0 {
+		_ = a.proc.Write(context.Background(), reply)
+	}
+	if a.pause != nil {
+		a.pause.Stop()
+	}
+	if a.watching {
+		a.pause = time.AfterFunc(50*time.Millisecond, func() {
+			a.post(func() {
+				row, col := a.screen.Cursor()
+				a.watching = a.watching && a.driver.Screen(a.screen.Text(), row, col)
+			})
+		})
+	}
+}
+
+func (a *Agent) listen() {
+	defer a.group.Done()
+	for {
+		select {
+		case call, ok := <-a.proc.(agentcli.HookSource).Hooks():
+			if !ok || !a.post(func() { a.driver.Hook(call) }) {
+				return
+			}
+		case <-a.stop:
+			return
+		}
+	}
+}
+
+// Close ends the CLI and everything of the agent.
+func (a *Agent) Close() {
+	a.once.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		_ = a.proc.Kill(ctx)
+		close(a.stop)
+		_ = a.proc.Close()
+		a.group.Wait()
+	})
+}
+
+// Again kills the CLI and starts it once more in the same room, resuming the session.
+func (a *Agent) Again(session string) {
+	a.tb.Helper()
+	a.Close()
+	a.launch(agentcli.Life{Resume: session})
+}
+
+// For makes failures those of tb: of a subtest.
+func (a *Agent) For(tb testing.TB) { a.tb = tb }
+
+// WaitFile waits until a file in the agent's home holds words.
+func (a *Agent) WaitFile(words string) {
+	a.tb.Helper()
+	limit := time.Now().Add(60 * time.Second)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		found := false
+		_ = filepath.WalkDir(a.Room.Home, func(name string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".jsonl") {
+				return nil
+			}
+			if b, err := os.ReadFile(name); err == nil && strings.Contains(string(b), words) {
+				found = true
+			}
+			return nil
+		})
+		if found {
+			return
+		}
+		if time.Now().After(limit) {
+			a.tb.Fatalf("%q does not come into a file of the agent", words)
+		}
+		<-tick.C
+	}
+}
+
+// Type types steps, with their pauses.
+func (a *Agent) Type(steps []agentcli.Step) {
+	for _, s := range steps {
+		_ = a.proc.Write(context.Background(), s.Write)
+		select {
+		case <-time.After(s.Wait):
+		case <-a.stop:
+			return
+		}
+	}
+}
+
+// Keys types bytes.
+func (a *Agent) Keys(keys string) {
+	a.drafted.Store(true)
+	a.Type([]agentcli.Step{{Write: []byte(keys)}})
+}
+
+// Send submits a message, confirms it once if it is not taken within a second, and waits until it is.
+func (a *Agent) Send(message string) Seen {
+	a.tb.Helper()
+	before := a.Count(agentcli.SignalTook)
+	a.Submit(message)
+	limit := time.NewTimer(time.Second)
+	defer limit.Stop()
+	for a.Count(agentcli.SignalTook) == before {
+		a.mu.Lock()
+		more := a.more
+		a.mu.Unlock()
+		select {
+		case <-more:
+			continue
+		case <-limit.C:
+			a.Confirmed++
+			a.Confirm()
+		}
+		break
+	}
+	return a.Wait(agentcli.SignalTook)
+}
+
+// Submit types a message without waiting for more.
+func (a *Agent) Submit(message string) {
+	var steps []agentcli.Step
+	a.post(func() { steps = a.driver.Submit(message) })
+	a.Type(steps)
+}
+
+// Confirm types what is to be typed when a message was not taken.
+func (a *Agent) Confirm() {
+	var steps []agentcli.Step
+	a.post(func() { steps = a.driver.Confirm() })
+	a.Type(steps)
+}
+
+// Exit types what ends the CLI, and returns its exit.
+func (a *Agent) Exit() runtime.Exit {
+	a.tb.Helper()
+	var steps []agentcli.Step
+	a.post(func() { steps = a.driver.Exit() })
+	a.Type(steps)
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	exit, err := a.proc.Wait(ctx)
+	if err != nil {
+		a.tb.Fatalf("it does not exit: %v\n%s", err, a.Screen())
+	}
+	return exit
+}
+
+// Answer answers the open prompt.
+func (a *Agent) Answer(answer runtime.Answer) error {
+	a.mu.Lock()
+	prompt := a.prom
+	a.mu.Unlock()
+	if prompt == nil {
+		return runtime.Errorf(runtime.CodeNoPrompt, "no prompt is open")
+	}
+	var steps []agentcli.Step
+	var err error
+	a.post(func() { steps, err = a.driver.Answer(prompt, answer) })
+	a.Type(steps)
+	return err
+}
+
+// MustAnswer is Answer for tests that want it to succeed.
+func (a *Agent) MustAnswer(answer runtime.Answer) {
+	a.tb.Helper()
+	if err := a.Answer(answer); err != nil {
+		a.tb.Fatal(err)
+	}
+}
+
+// Reload makes a new driver from what the present one saved, as a new runtime process would.
+func (a *Agent) Reload() {
+	a.post(func() {
+		saved := a.driver.Save()
+		a.driver = a.adapter.NewDriver(a.Plan, a.Room, (*host)(a))
+		a.driver.Load(saved)
+	})
+}
+
+// Wait returns the next signal of one of the kinds, after the last one that it returned.
+func (a *Agent) Wait(kinds ...agentcli.SignalKind) Seen {
+	a.tb.Helper()
+	limit := time.NewTimer(30 * time.Second)
+	defer limit.Stop()
+	for {
+		a.mu.Lock()
+		for a.next < len(a.seen) {
+			s := a.seen[a.next]
+			a.next++
+			for _, k := range kinds {
+				if s.Kind == k {
+					a.mu.Unlock()
+					return s
+				}
+			}
+		}
+		more := a.more
+		a.mu.Unlock()
+		select {
+		case <-more:
+		case <-limit.C:
+			a.tb.Fatalf("no signal %v; there were\n%s\nthe screen is\n%s", kinds, a.History(), a.Screen())
+		}
+	}
+}
+
+// Turn waits for the end of a turn and its text.
+func (a *Agent) Turn() Seen {
+	a.tb.Helper()
+	s := a.Wait(agentcli.SignalTurnEnd)
+	if s.TextFollows {
+		answer := a.Wait(agentcli.SignalAnswer)
+		s.Text, s.Interrupted = answer.Text, s.Interrupted || answer.Interrupted
+	}
+	return s
+}
+
+// Count counts signals of a kind.
+func (a *Agent) Count(kind agentcli.SignalKind) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := 0
+	for _, s := range a.seen {
+		if s.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// WaitScreen waits until the screen holds words.
+func (a *Agent) WaitScreen(words string) {
+	a.tb.Helper()
+	limit := time.Now().Add(20 * time.Second)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !strings.Contains(a.Screen(), words) {
+		if time.Now().After(limit) {
+			a.tb.Fatalf("%q does not come on the screen:\n%s", words, a.Screen())
+		}
+		<-tick.C
+	}
+}
+
+// Screen returns the visible screen.
+func (a *Agent) Screen() string {
+	var rows []string
+	a.post(func() { rows = a.screen.Text() })
+	return strings.Join(rows, "\n")
+}
+
+// History describes all signals, for messages of failed tests.
+func (a *Agent) History() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var b strings.Builder
+	for _, s := range a.seen {
+		fmt.Fprintf(&b, "%s %-10s %-6s text=%.80q choice=%q url=%.60q interrupted=%v\n",
+			s.At.Format("15:04:05.000"), s.Kind, s.Source, s.Text, s.Choice, s.URL, s.Interrupted)
+	}
+	return b.String()
+}
+
+// host is what the driver sees of an Agent.
+type host Agent
+
+func (h *host) Signal(s agentcli.Signal) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch s.Kind {
+	case agentcli.SignalBlocked:
+		h.prom = s.Prompt
+	case agentcli.SignalUnblocked, agentcli.SignalTurnEnd:
+		h.prom = nil
+	}
+	h.seen = append(h.seen, Seen{Signal: s, At: time.Now()})
+	close(h.more)
+	h.more = make(chan struct{})
+}
+
+func (h *host) After(d time.Duration, fn func()) (cancel func()) {
+	a, cancelled := (*Agent)(h), false
+	t := time.AfterFunc(d, func() {
+		a.post(func() {
+			if !cancelled {
+				fn()
+			}
+		})
+	})
+	return func() {
+		cancelled = true
+		t.Stop()
+	}
+}
+
+func (h *host) Rows() []string       { return h.screen.Text() }
+func (h *host) BracketedPaste() bool { return h.screen.BracketedPaste() }
+func (h *host) Drafted() bool        { return h.drafted.Swap(false) }
+func (h *host) Now() time.Time       { return time.Now() }
+
+func (h *host) Do(fn func(), done func()) {
+	a := (*Agent)(h)
+	a.group.Add(1)
+	go func() {
+		defer a.group.Done()
+		fn()
+		a.post(done)
+	}()
+}
+
+// Type implements agentcli.Typist.
+func (h *host) Type(steps []agentcli.Step) {
+	a := (*Agent)(h)
+	a.group.Add(1)
+	go func() {
+		defer a.group.Done()
+		a.Type(steps)
+	}()
+}
+
+var _ agentcli.Typist = (*host)(nil)

@@ -1,0 +1,98 @@
+package drivertest
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Model is a running fake model.
+type Model struct{ URL string }
+
+// StartModel builds and runs the repository's fake model until the test ends. Its answers, and the directives
+// within a message that change them, are described at scripts/fakemodel.
+func StartModel(tb testing.TB) *Model {
+	tb.Helper()
+	root := moduleRoot(tb)
+	bin := filepath.Join(tb.TempDir(), "fakemodel")
+	build := exec.Command("go", "build", "-o", bin, "./scripts/fakemodel/cmd")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		tb.Fatalf("the fake model does not build: %v\n%s", err, out)
+	}
+	cmd := exec.Command(bin, "-listen", "127.0.0.1:0", "-stdin")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		stdin.Close()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		tb.Fatalf("the fake model does not start: %v", err)
+	}
+	words := strings.Fields(line)
+	if len(words) < 4 {
+		tb.Fatalf("the fake model says %q", line)
+	}
+	return &Model{URL: words[3]}
+}
+
+// Answered returns when the last answer of the conversation was about to be complete: what the CLI knows, it knows
+// after that. Side calls, for titles and the like, do not count.
+func (m *Model) Answered(tb testing.TB) time.Time {
+	tb.Helper()
+	client := http.Client{Timeout: 5 * time.Second}
+	defer client.CloseIdleConnections()
+	resp, err := client.Get(m.URL + "/_fake/requests")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var list []struct {
+		LastNs int64
+		Kind   string
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&list); err != nil {
+		tb.Fatal(err)
+	}
+	var last int64
+	for _, r := range list {
+		if r.Kind == "text" || r.Kind == "tool" || r.Kind == "ask" {
+			last = max(last, r.LastNs)
+		}
+	}
+	return time.Unix(0, last)
+}
+
+func moduleRoot(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			tb.Fatal("no go.mod above the test")
+		}
+		dir = filepath.Dir(dir)
+	}
+}

@@ -1,0 +1,35 @@
+package gemini_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
+	"github.com/wardroom/wardroom/sdk/agentcli/gemini"
+)
+
+func modelEnv(url string) map[string]string {
+	return map[string]string{"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "no-key-is-checked"}
+}
+
+func suite() drivertest.Suite {
+	return drivertest.Suite{
+		New: gemini.New, Env: modelEnv, KeyAllow: "1",
+		Tool: func(file string) string { return "USE_TOOL[touch " + file + "] please" },
+		Changed: func(m string) string {
+			if strings.Contains(m, "@READ") {
+				return "--- End of content ---" // gemini attaches the file, and the model answers to its end
+			}
+			return strings.ReplaceAll(m, "\u200d", "") // it is the fake model that drops these
+		},
+	}
+}
+
+func TestReal(t *testing.T) { suite().Run(t) }
+
+func TestRealRuntime(t *testing.T) { suite().RunRuntime(t) }
+
+func TestRealStates(t *testing.T) { suite().RunStates(t) }
+
+func TestRealLatency(t *testing.T) { suite().RunLatency(t, 20, 300*time.Millisecond) }

@@ -1,0 +1,89 @@
+package agentcli
+
+import "time"
+
+// submitWatcher is a Driver that is told when a message was typed: before is the offset of the output just
+// before its last key.
+type submitWatcher interface{ submitted(before uint64) }
+
+// turnResumer is a Driver that only remembers whether a turn runs, and is told so after a restart: a crash may have
+// come between the event of a turn and the driver's state.
+type turnResumer interface{ resumeTurn(running bool) }
+
+// outputWatcher is a Driver that is told, now and then, how far the output is.
+type outputWatcher interface{ output(offset uint64) }
+
+// terminalHost is what the driver of a declared type needs beyond Host: it has nothing but the terminal.
+type terminalHost interface {
+	Host
+	// Cursor is the line of the cursor, counted from the first line of all scrollback, and its column.
+	Cursor() (line uint64, col int)
+	// Text returns the lines from a line on, down to the last row of the screen with text, and the number of
+	// the first one that is left.
+	Text(from uint64) (lines []string, first uint64)
+	// Offset is that of the output.
+	Offset() uint64
+	// Quiet is how long no output came.
+	Quiet() time.Duration
+}
+
+// host is the session as its driver sees it.
+type host struct{ s *session }
+
+var _ terminalHost = host{}
+
+func (h host) Signal(sig Signal) { h.s.signal(sig) }
+
+func (h host) After(d time.Duration, fn func()) (cancel func()) {
+	return h.s.after(d, func() {
+		fn()
+		h.s.dirty = true
+	})
+}
+
+func (h host) Rows() []string {
+	rows, _, _ := h.s.display.text()
+	return rows
+}
+
+func (h host) BracketedPaste() bool {
+	paste, _ := h.s.display.modes()
+	return paste
+}
+
+func (h host) Now() time.Time { return h.s.o.Now() }
+
+func (h host) Do(fn, done func()) { h.s.do(fn, done) }
+
+func (h host) Offset() uint64 { return h.s.display.offset() }
+
+func (h host) Quiet() time.Duration { return h.s.display.quiet() }
+
+func (h host) Cursor() (line uint64, col int) {
+	d := h.s.display
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	row, col := d.screen.Cursor()
+	return d.scrolled() + uint64(row), col
+}
+
+func (h host) Text(from uint64) (lines []string, first uint64) {
+	d := h.s.display
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	above := d.scrolled()
+	first = min(from, above)
+	if from < above {
+		lines, first, _ = d.screen.Lines(from)
+	}
+	rows := d.screen.Text()
+	for len(rows) > 0 && rows[len(rows)-1] == "" {
+		rows = rows[:len(rows)-1]
+	}
+	lines = append(lines, rows...)
+	if from > first {
+		lines = lines[min(from-first, uint64(len(lines))):]
+		first = from
+	}
+	return lines, first
+}

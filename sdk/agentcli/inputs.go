@@ -1,0 +1,188 @@
+package agentcli
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/durable"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+const (
+	maxInputs     = 256       // ids that are remembered
+	maxInputsFile = 4 << 20   // bytes, from which on the file is written anew
+	maxKeptText   = 256 << 10 // of a response that is remembered
+	maxKeptTexts  = 2 << 20   // of all of them; the oldest go first. Below maxInputsFile, so that writing anew helps
+)
+
+// Outcomes of an input with an id.
+const (
+	inputTyping  = "typing"  // it is being typed; after a crash nobody knows
+	inputSent    = "sent"    // the agent took it
+	inputTurn    = "turn"    // its turn ended
+	inputUnknown = "unknown" // it may have been taken
+	inputFree    = "free"    // it was not taken: the id may be used again
+)
+
+// inputRecord is what is remembered of an input.
+type inputRecord struct {
+	ID       string            `json:"id"`
+	Sum      string            `json:"sum"` // of the text
+	State    string            `json:"state"`
+	Response *runtime.Response `json:"response,omitempty"`
+}
+
+// inputs remembers which inputs were given to an agent, so that a repeat of one does not type it twice, also
+// across the end of the process. Only the session's goroutine uses it.
+type inputs struct {
+	path  string
+	known map[string]*inputRecord
+	order []string // ids, oldest first
+	size  int      // of the file
+	texts int      // bytes of the responses in known
+	torn  bool     // the file ends within a line
+}
+
+// loadInputs reads what is remembered. What was being typed when an earlier process ended is uncertain.
+func loadInputs(dir string) *inputs {
+	in := &inputs{path: filepath.Join(dir, inputsFile), known: map[string]*inputRecord{}}
+	data, err := durable.ReadFile(in.path, 4*maxInputsFile)
+	if err != nil {
+		return in
+	}
+	in.size, in.torn = len(data), len(data) > 0 && data[len(data)-1] != '\n'
+	for line := range bytes.Lines(data) {
+		var r inputRecord
+		if json.Unmarshal(line, &r) == nil && r.ID != "" {
+			in.keep(r)
+		}
+	}
+	for _, r := range in.known {
+		if r.State == inputTyping {
+			r.State = inputUnknown
+		}
+	}
+	return in
+}
+
+func textSum(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:12])
+}
+
+// find returns what is remembered of an id, or nil.
+func (in *inputs) find(id string) *inputRecord {
+	if id == "" {
+		return nil
+	}
+	return in.known[id]
+}
+
+func (in *inputs) keep(r inputRecord) {
+	in.drop(r.ID)
+	if r.State == inputFree {
+		delete(in.known, r.ID)
+		in.order = slices.DeleteFunc(in.order, func(id string) bool { return id == r.ID })
+		return
+	}
+	if _, ok := in.known[r.ID]; !ok {
+		in.order = append(in.order, r.ID)
+	}
+	in.known[r.ID] = &r
+	if r.Response != nil {
+		in.texts += len(r.Response.Text)
+	}
+	for len(in.order) > maxInputs {
+		in.drop(in.order[0])
+		delete(in.known, in.order[0])
+		in.order = in.order[1:]
+	}
+	for i := 0; in.texts > maxKeptTexts && i < len(in.order); i++ {
+		in.drop(in.order[i])
+	}
+}
+
+// drop forgets the response of an input, if there is one.
+func (in *inputs) drop(id string) {
+	if r := in.known[id]; r != nil && r.Response != nil {
+		in.texts -= len(r.Response.Text)
+		r.Response = nil
+	}
+}
+
+// note remembers how far a message came. Without an id there is nothing to remember.
+func (in *inputs) note(m *message, state string, response *runtime.Response) error {
+	if m.id == "" {
+		return nil
+	}
+	return in.put(inputRecord{ID: m.id, Sum: textSum(m.text), State: state, Response: response})
+}
+
+// free lets the id of a message that was not recorded be used again; nothing on the disk knows it.
+func (in *inputs) free(m *message) {
+	if m.id != "" {
+		in.keep(inputRecord{ID: m.id, State: inputFree})
+	}
+}
+
+// put remembers one input.
+func (in *inputs) put(r inputRecord) error {
+	if r.Response != nil && len(r.Response.Text) > maxKeptText {
+		r.Response = nil
+	}
+	in.keep(r)
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if in.size > maxInputsFile {
+		return in.rewrite()
+	}
+	file, err := os.OpenFile(in.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	data = append(data, '\n')
+	if in.torn { // what comes behind half a line would be lost with it
+		data = append([]byte{'\n'}, data...)
+	}
+	n, err := file.Write(data)
+	in.size += n
+	if n > 0 {
+		in.torn = n < len(data)
+	}
+	return errors.Join(err, file.Close())
+}
+
+func (in *inputs) rewrite() error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	for _, id := range in.order {
+		if r := in.known[id]; r != nil {
+			if err := enc.Encode(r); err != nil {
+				return err
+			}
+		}
+	}
+	if err := durable.WriteFile(in.path, b.Bytes(), false); err != nil {
+		return err
+	}
+	in.size, in.torn = b.Len(), false
+	return nil
+}
+
+// forget drops everything: a new agent uses the directory.
+func (in *inputs) forget() error {
+	in.known, in.order, in.size, in.texts, in.torn = map[string]*inputRecord{}, nil, 0, 0, false
+	if err := os.Remove(in.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

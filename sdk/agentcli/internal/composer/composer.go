@@ -1,0 +1,83 @@
+// Package composer types into the input line of a terminal program that understands bracketed paste.
+//
+// It owns the bytes: what clears a line, and how a text is pasted so that nothing in it is taken as a key. It does
+// not own when they are typed (the session does), nor how a program marks its commands (its adapter does). The
+// adapters of sdk/agentcli call it.
+package composer
+
+import (
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+)
+
+// Keys that more than one program takes.
+const (
+	Enter     = "\r"
+	Escape    = "\x1b"
+	Tab       = "\t"
+	Backspace = "\x7f"
+	CtrlC     = "\x03"
+	Down      = "\x1b[B"
+	LineEnd   = "\x05"
+	KillLine  = "\x15" // from the line's begin to the cursor
+)
+
+const (
+	pasteBegin = "\x1b[200~"
+	pasteEnd   = "\x1b[201~"
+)
+
+// ClearLines is how many lines of an abandoned draft Clear removes.
+const ClearLines = 24
+
+// clearGap is between two keys of Clear: a program that is slow to read takes several control characters at once
+// for text.
+const clearGap = 20 * time.Millisecond
+
+// Clear returns the keys that empty a composer in which somebody left a draft of up to ClearLines lines. Between
+// two presses of KillLine a joint takes away the line break; programs that join by KillLine itself need none. Then
+// comes last, if it is not empty.
+func Clear(joint, last string) []agentcli.Step {
+	keys := []string{LineEnd}
+	for range ClearLines {
+		keys = append(keys, KillLine, joint)
+	}
+	var steps []agentcli.Step
+	for _, key := range append(keys, last) {
+		if key != "" {
+			steps = append(steps, agentcli.Step{Write: []byte(key), Wait: clearGap})
+		}
+	}
+	return steps
+}
+
+// Drafted tells whether there may be a draft to clear. A host that cannot tell has one.
+func Drafted(host agentcli.Host) bool {
+	d, ok := host.(agentcli.Drafts)
+	return !ok || d.Drafted()
+}
+
+// Paste returns text as a bracketed paste. Control characters other than line breaks and tabs are left out, so
+// that the text can neither end the paste nor press a key; each kind of line break becomes a line feed.
+func Paste(text string) []byte {
+	return []byte(pasteBegin + Plain(text) + pasteEnd)
+}
+
+// Plain returns text as Paste would let it through.
+func Plain(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r', r == '\u2028', r == '\u2029':
+			return '\n'
+		case r == '\n', r == '\t':
+			return r
+		case unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,61 @@
+// Package screen reads start-up screens: whether words stand on them, and the address of a login.
+//
+// It owns only reading. Which words matter, and when the screen may be believed, the adapters of sdk/agentcli,
+// which call it, decide: after the start nothing is read from it.
+package screen
+
+import "strings"
+
+// Has tells whether a row holds words.
+func Has(rows []string, words string) bool {
+	for _, row := range rows {
+		if strings.Contains(row, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// URL returns the first address that begins with prefix. A program that wraps an address breaks it where the
+// row is full; rows are joined as long as they hold nothing but more of it.
+func URL(rows []string, prefix string) string {
+	width := 0
+	for _, row := range rows {
+		width = max(width, len([]rune(strings.TrimRight(row, " "))))
+	}
+	for i, row := range rows {
+		at := strings.Index(row, prefix)
+		if at < 0 {
+			continue
+		}
+		url, rest := word(row[at:])
+		for j := i + 1; rest == "" && j < len(rows) && full(rows[j-1], width); j++ {
+			var more string
+			more, rest = word(strings.TrimLeft(rows[j], " "))
+			if more == "" || rest != "" || !isURL(more) {
+				break
+			}
+			url += more
+		}
+		return url
+	}
+	return ""
+}
+
+// full tells whether a row reaches (nearly: borders and margins) as far as the widest.
+func full(row string, width int) bool { return len([]rune(strings.TrimRight(row, " "))) >= width-2 }
+
+func word(s string) (first, rest string) {
+	s = strings.TrimRight(s, " │┃|")
+	first, rest, _ = strings.Cut(s, " ")
+	return first, strings.TrimSpace(rest)
+}
+
+func isURL(s string) bool {
+	for _, r := range s {
+		if r <= ' ' || r > '~' || strings.ContainsRune(`"<>\^{|}`+"`", r) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,159 @@
+package agentcli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// ErrGone is what a Launcher and a Process return for a process that is not there any more, and about whose
+// end nothing is known.
+var ErrGone = errors.New("the process is gone")
+
+// Launcher starts commands with a terminal somewhere: on this machine, in a container, in a pod. It is all
+// that a runtime author writes. Methods may be called concurrently; errors are *runtime.Error or ErrGone.
+type Launcher interface {
+	// Prepare makes the room of an agent: its directories, and what the agent will find there. It is called
+	// before each Launch, and keeps what an earlier life of the same id left in Home. It is also called for an
+	// agent that runs and was found again, and then changes nothing that the agent uses.
+	Prepare(ctx context.Context, spec *runtime.Spec) (Room, error)
+	// Launch starts the command. It returns once the process runs.
+	Launch(ctx context.Context, cmd Command) (Process, error)
+	// Find returns the process of a handle that an earlier runtime process got from Process.Handle. ErrGone if
+	// it is not there; a process that ended meanwhile, and whose exit is known, is found.
+	Find(ctx context.Context, handle []byte) (Process, error)
+	// Remove removes the room of an agent whose process has ended. Removing what is not there is no error.
+	Remove(ctx context.Context, id string) error
+}
+
+// Rediscoverer is a Launcher that knows by itself what it started last for an agent. A runtime process that ends
+// between the start of a command and the record of its handle would leave a command running that nobody knows.
+type Rediscoverer interface {
+	// Latest returns the handle of what was started for the agent at or after since. ErrGone if nothing was.
+	Latest(ctx context.Context, id string, since time.Time) (handle []byte, err error)
+}
+
+// Room is where an agent lives, in the paths that the agent itself sees. They are real paths, without symlinks.
+type Room struct {
+	Home    string   // its own, private: configuration, sessions, caches
+	Workdir string   // where it works
+	Temp    string   // its own temporary files
+	Env     []string // NAME=value: what every command gets, before what the adapter and the spec add
+	// Hook is a command, as arguments, that hands its standard input to the runtime and prints the answer, with
+	// the hook's name as its last argument. Empty where hooks cannot reach the runtime.
+	Hook []string
+	// LookPath finds a command where the agent will run. CLI_NOT_FOUND.
+	LookPath func(name string) (string, error)
+	// ReadFile reads a file of the agent. It returns an error that satisfies errors.Is(err, os.ErrNotExist) for
+	// a missing one. Nil where the files cannot be reached.
+	ReadFile func(path string) ([]byte, error)
+}
+
+// Command is what Launch starts.
+type Command struct {
+	Spec  *runtime.Spec // as the caller gave it
+	Room  Room          // as Prepare made it
+	Path  string        // absolute
+	Args  []string      // without the command itself
+	Env   []string      // complete: nothing is inherited
+	Files []File        // to be written before the start
+	Cols  int           // size of the terminal
+	Rows  int
+}
+
+// File is a file that an adapter wants in the agent's home or work directory.
+type File struct {
+	Path string // absolute, inside Room.Home or Room.Workdir
+	Data []byte
+	Mode os.FileMode // permissions; secrets are 0600
+	Keep bool        // an existing file stays as it is
+}
+
+// Process is a running command with its terminal. Methods may be called concurrently. Closing it lets go of the
+// process and leaves it running.
+type Process interface {
+	// Handle is what Find needs; at most 4 KiB, versioned, without secrets.
+	Handle() []byte
+	Info() ProcessInfo
+	// Output reads what the command writes, from a byte offset of its whole output on. It begins later than
+	// from if the bytes are not kept any more. One reader at a time: a new one ends the earlier.
+	Output(ctx context.Context, from uint64) (Output, error)
+	// Write types bytes. It may block while the command does not read; ctx bounds that.
+	Write(ctx context.Context, p []byte) error
+	Resize(ctx context.Context, cols, rows int) error
+	// Interrupt sends SIGTERM to the command.
+	Interrupt(ctx context.Context) error
+	// Kill ends the command and everything it started, and returns when nothing of it is left.
+	Kill(ctx context.Context) error
+	// Wait returns how the command ended, after its last output was readable. ErrGone if nobody knows. Any other
+	// error means that it runs, as far as is known, and cannot be reached: it is looked for again.
+	Wait(ctx context.Context) (runtime.Exit, error)
+	Close() error
+}
+
+// ProcessInfo identifies a process for people.
+type ProcessInfo struct {
+	PID         int
+	ContainerID string
+	PodName     string
+	StartedAt   time.Time
+}
+
+// Output is a command's output. Read blocks; io.EOF comes after the last byte of an ended command.
+type Output interface {
+	io.ReadCloser
+	// Offset is that of the next byte that Read returns.
+	Offset() uint64
+}
+
+// Checkpointer is a Process that keeps a note for a later runtime process: what the screen was at an offset.
+type Checkpointer interface {
+	// SaveCheckpoint replaces the note; at most 4 MiB. It survives the runtime's process, not the agent.
+	SaveCheckpoint(ctx context.Context, offset uint64, note []byte) error
+	// LoadCheckpoint returns the last note, or none.
+	LoadCheckpoint(ctx context.Context) (offset uint64, note []byte, err error)
+}
+
+// HookSource is a Process whose room has a Hook command. Calls that come while no runtime process is there wait.
+type HookSource interface {
+	// Hooks yields the calls until the process is closed. One consumer.
+	Hooks() <-chan *HookCall
+}
+
+// Meter is a Process that can be measured, with everything it started.
+type Meter interface {
+	Usage(ctx context.Context) (Usage, error)
+}
+
+// Usage is what a process has used.
+type Usage struct {
+	CPU              time.Duration // user and system, since its start
+	MemoryBytes      int64         // resident now
+	MemoryLimitBytes int64         // 0: none
+	PIDs             int
+	OutOfMemory      bool // its limit was met at least once
+}
+
+// HookCall is one call of a hook by a CLI, which waits for the answer.
+type HookCall struct {
+	Name    string // last argument of the hook command
+	Payload []byte // its standard input
+	// Done is closed when the CLI does not wait any more.
+	Done <-chan struct{}
+
+	once   sync.Once
+	answer func(body []byte)
+}
+
+// NewHookCall makes a call; answer is called at most once.
+func NewHookCall(name string, payload []byte, done <-chan struct{}, answer func(body []byte)) *HookCall {
+	return &HookCall{Name: name, Payload: payload, Done: done, answer: answer}
+}
+
+// Answer ends the call with what the hook prints; nil prints nothing. Only the first answer counts.
+func (c *HookCall) Answer(body []byte) { c.once.Do(func() { c.answer(body) }) }

@@ -1,0 +1,162 @@
+package agentcli
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+const (
+	maxQueue       = 64      // messages of one agent that wait
+	maxMessage     = 1 << 20 // bytes
+	defaultTimeout = 120 * time.Second
+	maxTimeout     = 24 * time.Hour
+)
+
+// stage is how far a message came.
+type stage int
+
+const (
+	stageQueued stage = iota
+	stageTyping       // handed to the typist
+	stageTyped        // its last key was typed
+	stageTook         // the agent took it
+	stageDone         // its caller has an answer
+)
+
+// message is one message on its way. The session's goroutine owns it, until done is closed; then result and
+// err are for everybody.
+type message struct {
+	id     string // of the caller, for a repeat; may be empty
+	text   string
+	expect bool // the caller waits for the turn
+	code   bool // it answers a login: typed as it is
+	stage  stage
+	job    *typing
+
+	begun    time.Time
+	strokes  uint64     // typist.typedBy when its typing began
+	first    *message   // the one that this is a repeat of
+	repeats  []*message // of this one
+	tried    bool       // Confirm was typed already
+	muddled  bool       // something happened that makes the outcome uncertain
+	stop     func()     // cancels the wait for the confirmation
+	answered bool       // done is closed
+
+	done   chan struct{}
+	result runtime.SendResult
+	err    error
+}
+
+func newMessage(in runtime.Input) *message {
+	return &message{id: in.ID, text: in.Message, expect: in.ExpectResponse, done: make(chan struct{})}
+}
+
+// finish answers the caller, once.
+func (m *message) finish(result runtime.SendResult, err error) {
+	if m.answered {
+		return
+	}
+	m.answered = true
+	m.result, m.err = result, err
+	close(m.done)
+	for _, r := range m.repeats {
+		r.finish(result, err)
+	}
+}
+
+// fail answers the caller with an error.
+func (m *message) fail(err error) { m.finish(runtime.SendResult{}, err) }
+
+// checkInput tells what is wrong with an input, and returns its timeout.
+func checkInput(in *runtime.Input) (time.Duration, error) {
+	given := 0
+	for _, has := range []bool{in.Message != "", in.Raw != "", len(in.Keys) > 0} {
+		if has {
+			given++
+		}
+	}
+	bad := func(field, format string, args ...any) (time.Duration, error) {
+		e := runtime.Errorf(runtime.CodeInvalidArgument, format, args...)
+		e.Field = field
+		return 0, e
+	}
+	switch {
+	case given == 0:
+		return bad("message", "an input has one of message, raw and keys; this one has none, or an empty one")
+	case given > 1:
+		return bad("message", "an input has exactly one of message, raw and keys; this one has %d", given)
+	case len(in.Message) > maxMessage || len(in.Raw) > maxMessage:
+		return bad("message", "an input has at most %d bytes", maxMessage)
+	case len(in.Keys) > 1000:
+		return bad("keys", "an input has at most 1000 keys")
+	case in.Message != "" && strings.TrimSpace(in.Message) == "":
+		return bad("message", "a message is not only white space")
+	case !utf8.ValidString(in.Message):
+		return bad("message", "a message is valid UTF-8")
+	case in.ExpectResponse && in.Message == "":
+		return bad("expectResponse", "only a message has a response; raw and keys have none")
+	case in.Timeout < 0 || in.Timeout > maxTimeout:
+		return bad("timeout", "a timeout is between 0 and %s", maxTimeout)
+	case len(in.ID) > 256:
+		return bad("id", "an id has at most 256 bytes")
+	}
+	if in.Timeout == 0 {
+		return defaultTimeout, nil
+	}
+	return in.Timeout, nil
+}
+
+// sameText tells whether a CLI's report of a message is about this one. CLIs trim and join white space.
+func sameText(a, b string) bool { return squeeze(a) == squeeze(b) }
+
+func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Errors of messages.
+
+func errNotRunning(id string) error {
+	return runtime.Errorf(runtime.CodeNotRunning, "agent %q is not running", id)
+}
+
+func errUnknown(why string) error {
+	e := runtime.Errorf(runtime.CodeDeliveryUnknown, "the message was typed, and %s before the agent confirmed it", why)
+	e.Hint = "look at the terminal or the log before sending it again"
+	return e
+}
+
+func errNotDelivered() error {
+	return &runtime.Error{
+		Code: runtime.CodeNotDelivered, Message: "the agent did not take the message", Retry: true,
+		Hint: "sending it again is safe; the terminal shows what the agent waits for",
+	}
+}
+
+func errWaited() error {
+	return &runtime.Error{
+		Code: runtime.CodeTimeout, Message: "the agent did not become idle in time; nothing was typed", Retry: true,
+		Hint: "sending it again is safe",
+	}
+}
+
+func errTurnLong() error {
+	return runtime.Errorf(runtime.CodeTimeout, "the agent took the message, and its turn did not end in time")
+}
+
+func errAuth(url string) error {
+	e := runtime.Errorf(runtime.CodeAuthRequired, "the agent needs a login")
+	e.Hint = "log in at its terminal"
+	if url != "" {
+		e.Hint = "log in at " + url
+	}
+	return e
+}
+
+func errBlocked(p *runtime.Prompt) error {
+	e := runtime.Errorf(runtime.CodeBlocked, "the agent waits for an answer first")
+	if p != nil {
+		e.Hint = "answer its prompt " + p.ID
+	}
+	return e
+}

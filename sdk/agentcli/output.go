@@ -1,0 +1,169 @@
+package agentcli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+const (
+	pauseAfter  = 30 * time.Millisecond  // the output pauses when nothing came for so long
+	screenEvery = 250 * time.Millisecond // without a pause, the driver sees the screen so often
+	logEvery    = 250 * time.Millisecond // terminal lines are logged so often
+	logMost     = 500                    // terminal lines that are logged at a time
+)
+
+// output handles that output came.
+func (s *session) output() {
+	s.outputNoted.Store(false)
+	if s.over {
+		return
+	}
+	s.outputAt = time.Now()
+	if w, ok := s.driver.(outputWatcher); ok {
+		w.output(s.display.offset())
+	}
+	if s.pauseTimer == nil {
+		s.pauseTimer = s.after(pauseAfter, s.pause)
+	}
+	if s.watching && !s.lastScreen.IsZero() && time.Since(s.lastScreen) >= screenEvery {
+		s.showScreen()
+	}
+	s.check.moved(s)
+	if time.Since(s.lastLogged) >= logEvery {
+		s.logLines()
+	}
+}
+
+// pause handles that no output came for a while.
+func (s *session) pause() {
+	s.pauseTimer = nil
+	if rest := pauseAfter - s.display.quiet(); rest > 0 {
+		s.pauseTimer = s.after(rest, s.pause)
+		return
+	}
+	if s.watching {
+		s.showScreen()
+	}
+	s.logLines()
+}
+
+// showScreen lets the driver look at the screen.
+func (s *session) showScreen() {
+	s.lastScreen = time.Now()
+	rows, row, col := s.display.text()
+	s.watching = s.driver.Screen(rows, row, col)
+	s.dirty = true
+}
+
+// commands gives the driver what the agent told through its terminal.
+func (s *session) commands(oscs []osc) {
+	if s.over {
+		return
+	}
+	for _, o := range oscs {
+		if o.end <= s.doneTo {
+			continue // an earlier process did it
+		}
+		s.doneTo = o.end
+		// What an earlier process told of is told to the driver again, and to nobody else.
+		s.replays = o.end <= s.toldTo
+		s.driver.OSC(o.code, o.data)
+		s.replays = false
+	}
+	s.dirty = true
+}
+
+// logLines writes the lines that left the screen to the log.
+func (s *session) logLines() {
+	s.lastLogged = time.Now()
+	lines, first, next := s.display.lines(s.loggedTo)
+	if next == s.loggedTo && len(lines) == 0 {
+		return
+	}
+	skipped := first - min(s.loggedTo, first)
+	if len(lines) > logMost {
+		skipped += uint64(len(lines) - logMost)
+		lines = lines[len(lines)-logMost:]
+	}
+	s.loggedTo = next
+	s.dirty = true
+	out := make([]runtime.LogLine, 0, len(lines)+1)
+	now := s.o.Now().UTC()
+	if skipped > 0 {
+		out = append(out, runtime.LogLine{Timestamp: now, Stream: runtime.StreamEvent, Line: fmt.Sprintf("%d lines of the terminal are left out", skipped)})
+	}
+	for _, line := range lines {
+		out = append(out, runtime.LogLine{Timestamp: now, Stream: runtime.StreamTerminal, Line: s.redact.text(line)})
+	}
+	s.write(out...)
+}
+
+// record writes a text to the log, line by line. It holds no secret any more.
+func (s *session) record(stream, text string) {
+	now := s.o.Now().UTC()
+	var out []runtime.LogLine
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		out = append(out, runtime.LogLine{Timestamp: now, Stream: stream, Line: line})
+	}
+	s.write(out...)
+}
+
+// note writes what happened to the log.
+func (s *session) note(text string) { s.record(runtime.StreamEvent, s.redact.text(text)) }
+
+func (s *session) write(lines ...runtime.LogLine) {
+	if err := s.log.Write(lines...); err != nil {
+		s.logger.Warn("lines of the log are lost", "lines", len(lines), "error", err)
+	}
+}
+
+// emit tells what happened to the agent as it is now.
+func (s *session) emit(e runtime.Event) {
+	e.AgentID, e.Time = s.a.id, s.o.Now().UTC()
+	s.dirty = true
+	s.publish()
+	e.Agent = s.agent
+	e.Agent.LastActivityAt = s.activity(s.agent.LastActivityAt)
+	e.Agent.Handle = runtime.Handle{ID: s.a.id}
+	if e.Type == runtime.EventStarted {
+		e.Agent.Handle = s.a.handle()
+	}
+	if err := s.events.Append(&e, s.doneTo); err != nil {
+		s.logger.Error("an event is not stored", "event", string(e.Type), "error", err)
+	}
+	s.seq, s.agent.Seq = e.Seq, e.Seq
+	s.publish()
+	s.note(describe(&e))
+}
+
+// describe is an event as a line of the log.
+func describe(e *runtime.Event) string {
+	parts := []string{string(e.Type)}
+	add := func(text string) {
+		if text != "" {
+			parts = append(parts, text)
+		}
+	}
+	switch {
+	case e.Prompt != nil:
+		add(e.Prompt.ID)
+		add(e.Prompt.Tool)
+		add(e.Answered)
+	case e.Tool != nil:
+		add(e.Tool.Name)
+	case e.Turn > 0:
+		add(fmt.Sprintf("turn %d", e.Turn))
+	}
+	add(e.LoginURL)
+	add(e.Reason)
+	if e.Exit != nil {
+		add(fmt.Sprintf("exit code %d", e.Exit.Code))
+	}
+	if e.Interrupted {
+		add("interrupted")
+	}
+	return strings.Join(parts, " ")
+}

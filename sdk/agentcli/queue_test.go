@@ -1,0 +1,331 @@
+package agentcli_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// ready spawns one fake agent and waits for it.
+func ready(t testing.TB, c *fakeCLI, change func(*agentcli.Options)) (*rig, *fakeType) {
+	t.Helper()
+	g, f := fake(t, c, change)
+	g.spawn(runtime.Spec{ID: "a", Type: "fake"})
+	g.status("a", runtime.StatusReady)
+	return g, f
+}
+
+func TestMessageIsSentOnceConfirmed(t *testing.T) {
+	c := &fakeCLI{}
+	g, _ := ready(t, c, nil)
+	res, err := g.Send(t.Context(), "a", runtime.Input{Message: "one\ntwo"})
+	if err != nil || !res.Sent || res.Response != nil {
+		t.Fatalf("send: %+v, %v", res, err)
+	}
+	if got := g.ask("a", "three"); got.Text != "ANSWER[three]" || got.Turn != 2 {
+		t.Errorf("answer %+v", got)
+	}
+	if got := c.messages(); !slices.Equal(got, []string{"one\ntwo", "three"}) {
+		t.Errorf("messages %q", got)
+	}
+	log := g.logs("a", runtime.LogOptions{})
+	for _, want := range []string{"input one\ninput two\n", "output ANSWER[three]\n", "event turn_complete turn 2"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("log without %q:\n%s", want, log)
+		}
+	}
+	m, err := g.Metrics(t.Context(), "a")
+	if err != nil || m.MessagesSent != 2 || m.MemoryBytes != 1<<20 || m.CPUPercent <= 0 {
+		t.Errorf("metrics %+v, %v", m, err)
+	}
+}
+
+func TestLostEnterIsRepeated(t *testing.T) {
+	c := &fakeCLI{ignore: 1}
+	g, f := ready(t, c, nil)
+	f.confirm = true
+	if got := g.ask("a", "hello").Text; got != "ANSWER[hello]" {
+		t.Errorf("answer %q", got)
+	}
+	if got := c.messages(); len(got) != 1 {
+		t.Errorf("messages %q", got)
+	}
+}
+
+func TestNotDelivered(t *testing.T) {
+	t.Parallel()
+	c := &fakeCLI{ignore: 2}
+	g, f := ready(t, c, nil)
+	f.confirm = true
+	res, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello", ID: "i1"})
+	if code(err) != runtime.CodeNotDelivered || res.Sent {
+		t.Fatalf("send: %+v, %v", res, err)
+	}
+	// Sending again is safe, with the same id too.
+	if res, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello", ID: "i1"}); err != nil || !res.Sent {
+		t.Fatalf("send: %+v, %v", res, err)
+	}
+	if got := c.messages(); !slices.Equal(got, []string{"hello"}) {
+		t.Errorf("messages %q", got)
+	}
+	if got := types(g.events("a")); !strings.Contains(got, "ready error busy") {
+		t.Errorf("events %s", got)
+	}
+}
+
+func TestUncertainDelivery(t *testing.T) {
+	t.Parallel()
+	c := &fakeCLI{ignore: 1}
+	g, _ := ready(t, c, nil) // the driver cannot confirm
+	_, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello", ID: "i1"})
+	wantCode(t, err, runtime.CodeDeliveryUnknown)
+	_, err = g.Send(t.Context(), "a", runtime.Input{Message: "hello", ID: "i1"})
+	wantCode(t, err, runtime.CodeDeliveryUnknown)
+}
+
+func TestMessagesWaitWhileBusy(t *testing.T) {
+	c := &fakeCLI{}
+	release := make(chan struct{})
+	c.turn = func(p *process, msg string) {
+		p.signal(agentcli.Signal{Kind: took, Text: msg})
+		<-release
+		p.signal(agentcli.Signal{Kind: turnEnd, Text: "ANSWER[" + msg + "]"})
+	}
+	g, _ := ready(t, c, nil)
+	if _, err := g.Send(t.Context(), "a", runtime.Input{Message: "first"}); err != nil {
+		t.Fatal(err)
+	}
+	g.status("a", runtime.StatusBusy)
+	_, err := g.Send(t.Context(), "a", runtime.Input{Message: "late", Timeout: 20 * time.Millisecond})
+	wantCode(t, err, runtime.CodeTimeout)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = g.Send(ctx, "a", runtime.Input{Message: "gone"})
+	wantCode(t, err, runtime.CodeTimeout)
+	done := make(chan error, 1)
+	go func() {
+		_, err := g.Send(t.Context(), "a", runtime.Input{Message: "second"})
+		done <- err
+	}()
+	close(release)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got := c.messages(); !slices.Equal(got, []string{"first", "second"}) {
+		t.Errorf("messages %q", got)
+	}
+}
+
+func TestLongTurn(t *testing.T) {
+	c := &fakeCLI{turn: func(p *process, msg string) { p.signal(agentcli.Signal{Kind: took, Text: msg}) }}
+	g, _ := ready(t, c, nil)
+	res, err := g.Send(t.Context(), "a", runtime.Input{Message: "m", ExpectResponse: true, Timeout: 300 * time.Millisecond})
+	if code(err) != runtime.CodeTimeout || !res.Sent {
+		t.Errorf("send: %+v, %v", res, err)
+	}
+}
+
+func TestBlockedAndAnswer(t *testing.T) {
+	c := &fakeCLI{}
+	c.turn = func(p *process, msg string) {
+		if strings.HasPrefix(msg, "answer ") {
+			p.signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Choice: strings.Fields(msg)[2]})
+			p.signal(agentcli.Signal{Kind: turnEnd, Text: "done"})
+			return
+		}
+		p.signal(agentcli.Signal{Kind: took, Text: msg})
+		p.signal(agentcli.Signal{Kind: blocked, Prompt: approval("p1")})
+	}
+	g, _ := ready(t, c, nil)
+	wantCode(t, g.Answer(t.Context(), "a", runtime.Answer{Choice: "allow"}), runtime.CodeNoPrompt)
+	answer := make(chan *runtime.Response, 1)
+	go func() {
+		res, _ := g.Send(t.Context(), "a", runtime.Input{Message: "run", ExpectResponse: true})
+		answer <- res.Response
+	}()
+	g.status("a", runtime.StatusBlocked)
+	_, err := g.Send(t.Context(), "a", runtime.Input{Message: "other"})
+	wantCode(t, err, runtime.CodeBlocked)
+	wantCode(t, g.Answer(t.Context(), "a", runtime.Answer{PromptID: "p0", Choice: "allow"}), runtime.CodeNoPrompt)
+	unknown := g.Answer(t.Context(), "a", runtime.Answer{Choice: "maybe"})
+	wantCode(t, unknown, runtime.CodeInvalidArgument)
+	if hint := runtime.AsError(unknown).Hint; strings.Count(hint, `"allow"`) != 1 || strings.Count(hint, `"deny"`) != 1 || !strings.Contains(hint, `"always"`) {
+		t.Errorf("the hint is %s", hint)
+	}
+	wantCode(t, g.Answer(t.Context(), "a", runtime.Answer{}), runtime.CodeInvalidArgument)
+	if err := g.Answer(t.Context(), "a", runtime.Answer{PromptID: "p1", Choice: "always"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-answer; got == nil || got.Text != "done" || got.Turn != 1 {
+		t.Errorf("answer %+v", got)
+	}
+}
+
+func TestLogin(t *testing.T) {
+	c := &fakeCLI{silent: true}
+	c.turn = func(p *process, msg string) {
+		p.print("code taken\r\n")
+		p.kind(idle)
+	}
+	g, _ := fake(t, c, nil)
+	g.spawn(runtime.Spec{ID: "a", Type: "fake"})
+	p := g.l.process()
+	p.signal(agentcli.Signal{Kind: agentcli.SignalLogin})
+	a := g.status("a", runtime.StatusError)
+	if a.Reason != runtime.ReasonLoginRequired {
+		t.Errorf("agent %+v", a)
+	}
+	_, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello"})
+	wantCode(t, err, runtime.CodeAuthRequired)
+	p.signal(agentcli.Signal{Kind: agentcli.SignalLogin, URL: "https://login.example/x"})
+	wait(t, "url", func() bool { return g.status("a", runtime.StatusError).LoginURL != "" })
+	if res, err := g.Send(t.Context(), "a", runtime.Input{Message: "code-123"}); err != nil || !res.Sent {
+		t.Errorf("send: %+v, %v", res, err)
+	}
+	g.status("a", runtime.StatusReady)
+	if got := c.messages(); !slices.Equal(got, []string{"code-123"}) {
+		t.Errorf("messages %q", got)
+	}
+	if got := types(g.events("a")); got != "started login_required login_required ready" {
+		t.Errorf("events %s", got)
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	g, _ := ready(t, &fakeCLI{}, nil)
+	for name, in := range map[string]runtime.Input{
+		"None": {}, "Two": {Message: "a", Raw: "b"}, "Blank": {Message: " \n"}, "NotUTF8": {Message: "\xff"}, "Keys": {Keys: []string{"NOPE"}},
+		"ExpectRaw": {Raw: "x", ExpectResponse: true}, "Timeout": {Message: "x", Timeout: -1}, "Large": {Message: strings.Repeat("x", 2<<20)},
+	} {
+		if _, err := g.Send(t.Context(), "a", in); code(err) != runtime.CodeInvalidArgument {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := g.Send(t.Context(), "a", runtime.Input{Keys: []string{"ENTER", "NOPE"}})
+	if e := runtime.AsError(err); e.Field != "keys[1]" || !strings.HasPrefix(e.Message, `"NOPE" is not a key`) {
+		t.Errorf("the error names %s: %s", e.Field, e.Message)
+	}
+	_, err = g.Send(t.Context(), "nobody", runtime.Input{Message: "x"})
+	wantCode(t, err, runtime.CodeNotFound)
+	if res, err := g.Send(t.Context(), "a", runtime.Input{Keys: []string{"h", "i", "ENTER"}}); err != nil || !res.Sent {
+		t.Errorf("keys: %v", err)
+	}
+	wait(t, "answer", func() bool { return g.status("a", runtime.StatusReady).Turn == 1 })
+}
+
+func TestRepeatedID(t *testing.T) {
+	c := &fakeCLI{}
+	g, _ := ready(t, c, nil)
+	in := runtime.Input{Message: "hello", ID: "i1", ExpectResponse: true}
+	var group sync.WaitGroup
+	for range 5 {
+		group.Go(func() {
+			if res, err := g.Send(t.Context(), "a", in); err != nil || res.Response == nil || res.Response.Text != "ANSWER[hello]" {
+				t.Errorf("send: %+v, %v", res, err)
+			}
+		})
+	}
+	group.Wait()
+	_, err := g.Send(t.Context(), "a", runtime.Input{Message: "other", ID: "i1"})
+	wantCode(t, err, runtime.CodeInvalidArgument)
+	g = g.again()
+	g.status("a", runtime.StatusReady)
+	if res, err := g.Send(t.Context(), "a", in); err != nil || res.Response == nil || res.Response.Text != "ANSWER[hello]" {
+		t.Errorf("after a restart: %+v, %v", res, err)
+	}
+	if got := c.messages(); len(got) != 1 {
+		t.Errorf("messages %q", got)
+	}
+}
+
+func TestFullQueue(t *testing.T) {
+	c := &fakeCLI{silent: true}
+	g, _ := fake(t, c, nil)
+	g.spawn(runtime.Spec{ID: "a", Type: "fake"})
+	var group sync.WaitGroup
+	results := make(chan error, 100)
+	for i := range 70 {
+		group.Go(func() {
+			_, err := g.Send(t.Context(), "a", runtime.Input{Message: fmt.Sprint(i), Timeout: 2 * time.Second})
+			results <- err
+		})
+	}
+	group.Wait()
+	close(results)
+	count := map[runtime.Code]int{}
+	for err := range results {
+		count[code(err)]++
+	}
+	if count[runtime.CodeResourceLimit] != 6 || count[runtime.CodeTimeout] != 64 {
+		t.Errorf("results %v", count)
+	}
+	if got := c.messages(); len(got) != 0 {
+		t.Errorf("messages %q", got)
+	}
+}
+
+// TestEveryMessageOnce has many senders, a person who types and leaves text behind, and windows that change
+// their size: each message arrives whole, once, and in order of its sender.
+func TestEveryMessageOnce(t *testing.T) {
+	const senders, each = 8, 12
+	c := &fakeCLI{}
+	g, f := ready(t, c, func(o *agentcli.Options) { o.HumanHold = 5 * time.Millisecond })
+	f.confirm = true
+	v := g.attach("a", runtime.AttachOptions{Cols: 100, Rows: 30})
+	var readers, noise, group sync.WaitGroup
+	readers.Go(func() { v.drain() })
+	stop := make(chan struct{})
+	noise.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Duration(rand.IntN(30)) * time.Millisecond):
+			}
+			_ = v.Input([]byte("xyz"[:1+rand.IntN(3)]))
+			_ = v.Resize(50+rand.IntN(100), 20+rand.IntN(40))
+		}
+	})
+	for s := range senders {
+		group.Go(func() {
+			for i := range each {
+				text := fmt.Sprintf("sender %d message %d", s, i)
+				expect := i%3 == 0
+				res, err := g.Send(t.Context(), "a", runtime.Input{Message: text, ExpectResponse: expect})
+				if err != nil || !res.Sent || expect && res.Response.Text != "ANSWER["+text+"]" {
+					t.Errorf("%s: %+v, %v", text, res, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	close(stop)
+	noise.Wait()
+	_ = v.Close()
+	readers.Wait()
+	next := map[int]int{}
+	for _, m := range c.messages() {
+		var s, i int
+		if n, _ := fmt.Sscanf(m, "sender %d message %d", &s, &i); n != 2 || m != fmt.Sprintf("sender %d message %d", s, i) {
+			t.Errorf("message %q", m)
+			continue
+		}
+		if next[s] != i {
+			t.Errorf("sender %d: message %d came when %d was due", s, i, next[s])
+		}
+		next[s] = i + 1
+	}
+	for s := range senders {
+		if next[s] != each {
+			t.Errorf("sender %d: %d messages", s, next[s])
+		}
+	}
+}

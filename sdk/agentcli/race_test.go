@@ -1,0 +1,323 @@
+package agentcli_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// TestSnapshotsTellTheirSeq lets a caller order what it was told: an agent as it was looked at, and its events.
+func TestSnapshotsTellTheirSeq(t *testing.T) {
+	g, _ := ready(t, &fakeCLI{}, nil)
+	g.ask("a", "hello")
+	newest := func(g *rig) uint64 {
+		t.Helper()
+		var last uint64
+		for _, e := range g.events("a") {
+			if e.Agent.Seq != e.Seq {
+				t.Errorf("event %d carries an agent of %d", e.Seq, e.Agent.Seq)
+			}
+			last = e.Seq
+		}
+		return last
+	}
+	check := func(g *rig, when string) {
+		t.Helper()
+		wait(t, "an agent of its newest event "+when, func() bool {
+			a, err := g.Inspect(t.Context(), "a")
+			return err == nil && a.Seq != 0 && a.Seq == newest(g)
+		})
+	}
+	check(g, "while it runs")
+	g = g.again()
+	check(g, "after a restart of the runtime")
+	if err := g.Stop(t.Context(), "a", runtime.StopOptions{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	check(g, "after its end")
+	g = g.again()
+	check(g, "after its end and another restart")
+}
+
+// TestStopWhileItStarts stops an agent whose command is about to be launched.
+func TestStopWhileItStarts(t *testing.T) {
+	c := &fakeCLI{}
+	g, _ := fake(t, c, nil)
+	asked, release := make(chan struct{}), make(chan struct{})
+	g.l.prepare = func(*runtime.Spec) error {
+		close(asked)
+		<-release
+		return nil
+	}
+	started := make(chan error, 1)
+	go func() {
+		_, err := g.Spawn(t.Context(), runtime.Spec{ID: "a", Type: "fake"})
+		started <- err
+	}()
+	<-asked
+	if a, err := g.Inspect(t.Context(), "a"); code(err) != runtime.CodeNotFound {
+		t.Errorf("an agent that does not run yet: %+v, %v", a, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	wantCode(t, g.Stop(ctx, "a", runtime.StopOptions{}), runtime.CodeTimeout)
+	stopped := make(chan error, 1)
+	go func() { stopped <- g.Stop(t.Context(), "a", runtime.StopOptions{}) }()
+	close(release)
+	if err := <-started; err != nil {
+		t.Error(err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	g.status("a", runtime.StatusStopped)
+}
+
+// TestAttachOfWhoHasLeft attaches for callers that leave at once.
+func TestAttachOfWhoHasLeft(t *testing.T) {
+	g, _ := ready(t, &fakeCLI{}, nil)
+	for range 100 {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		term, err := g.Attach(ctx, "a", runtime.AttachOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for err == nil {
+			_, err = term.Recv()
+		}
+		_ = term.Close()
+	}
+}
+
+// TestTypedOverTheAPI sends keys that begin a turn, and a message right behind them: the message is not typed
+// into that turn.
+func TestTypedOverTheAPI(t *testing.T) {
+	c := &fakeCLI{}
+	release := make(chan struct{})
+	var early bool
+	c.turn = func(p *process, msg string) {
+		if msg == "by hand" {
+			<-release // it takes a while until it shows
+			early = len(p.typed) > 0
+		}
+		answered(p, msg)
+	}
+	g, _ := ready(t, c, func(o *agentcli.Options) { o.HumanHold = 300 * time.Millisecond })
+	if _, err := g.Send(t.Context(), "a", runtime.Input{Raw: "by hand\r"}); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := g.Send(t.Context(), "a", runtime.Input{Message: "the message", ExpectResponse: true})
+		done <- err
+	}()
+	time.AfterFunc(100*time.Millisecond, func() { close(release) })
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got := c.messages(); !slices.Equal(got, []string{"by hand", "the message"}) || early {
+		t.Errorf("messages %q; typed into the other turn: %t", got, early)
+	}
+}
+
+// TestTakenBehindAnotherTurn is a CLI that begins a turn of its own just when a message was submitted, and takes
+// the message after it: it is not said that the message was not taken.
+func TestTakenBehindAnotherTurn(t *testing.T) {
+	c := &fakeCLI{}
+	release := make(chan struct{})
+	c.turn = func(p *process, msg string) {
+		p.signal(agentcli.Signal{Kind: took, Text: "of its own"})
+		<-release
+		p.signal(agentcli.Signal{Kind: turnEnd, Text: "done"})
+		answered(p, msg)
+	}
+	g, f := ready(t, c, nil)
+	f.confirm = true
+	done := make(chan error, 1)
+	go func() {
+		_, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello", ID: "i1"})
+		done <- err
+	}()
+	time.AfterFunc(1500*time.Millisecond, func() { close(release) }) // after Enter would have been repeated
+	if err := <-done; err != nil {
+		t.Errorf("the message was taken, and the answer is %v", err)
+	}
+	if got := c.messages(); !slices.Equal(got, []string{"hello"}) {
+		t.Errorf("messages %q", got)
+	}
+	wait(t, "the message", func() bool { return strings.Contains(g.logs("a", runtime.LogOptions{}), "ANSWER[hello]") })
+}
+
+// TestLargeEvents bounds what one event holds, whatever a tool is given.
+func TestLargeEvents(t *testing.T) {
+	c := &fakeCLI{}
+	big := strings.Repeat("x", 3<<20)
+	c.turn = func(p *process, msg string) {
+		send := func(s agentcli.Signal) {
+			s.Source = runtime.SourceHook
+			p.hook(s)
+		}
+		input := map[string]any{"content": big, "path": "a.txt", "list": []any{big, big}}
+		send(agentcli.Signal{Kind: took, Text: msg})
+		send(agentcli.Signal{Kind: agentcli.SignalTool, Tool: &runtime.ToolCall{Name: "Write", Input: input}})
+		send(agentcli.Signal{Kind: agentcli.SignalBlocked, Prompt: &runtime.Prompt{ID: "p1", Kind: runtime.PromptApproval, Text: big, Input: input}})
+		send(agentcli.Signal{Kind: agentcli.SignalUnblocked})
+		send(agentcli.Signal{Kind: agentcli.SignalText, Text: big})
+		send(agentcli.Signal{Kind: turnEnd, Text: big})
+	}
+	g, _ := ready(t, c, nil)
+	if got := g.ask("a", "write"); len(got.Text) != len(big) {
+		t.Errorf("the answer has %d bytes, want all %d", len(got.Text), len(big))
+	}
+	for _, e := range g.events("a") {
+		if n := jsonSize(t, e); n > 512<<10 {
+			t.Errorf("an event %s of %d bytes", e.Type, n)
+		}
+		if e.Type == runtime.EventToolRunning && e.Tool.Input["path"] != "a.txt" {
+			t.Errorf("tool %.200v", e.Tool)
+		}
+	}
+}
+
+func jsonSize(t testing.TB, v any) int {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(data)
+}
+
+// hook calls a hook with a signal and waits for the answer.
+func (p *process) hook(s agentcli.Signal) {
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	done := make(chan struct{})
+	p.hooks <- agentcli.NewHookCall("signal", data, nil, func([]byte) { close(done) })
+	select {
+	case <-done:
+	case <-p.killed:
+	}
+}
+
+// TestCrashBetweenEventAndState loses the state that is written after an event: nothing is told twice.
+func TestCrashBetweenEventAndState(t *testing.T) {
+	for name, turn := range map[string]func(*process, string){
+		"after a turn": nil,
+		"within a turn": func(p *process, msg string) {
+			p.signal(agentcli.Signal{Kind: took, Text: msg})
+			p.signal(agentcli.Signal{Kind: agentcli.SignalTool, Tool: &runtime.ToolCall{Name: "Bash"}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, _ := ready(t, &fakeCLI{turn: turn}, nil)
+			state := filepath.Join(g.o.StateDir, "agents", "a", "state.json")
+			var before []byte
+			wait(t, "the state", func() bool {
+				var err error
+				before, err = os.ReadFile(state)
+				return err == nil && strings.Contains(string(before), `"ready"`)
+			})
+			if _, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello"}); err != nil {
+				t.Fatal(err)
+			}
+			want := "started ready busy turn_complete ready"
+			if turn != nil {
+				want = "started ready busy tool_running"
+			}
+			wait(t, "the events", func() bool { return types(g.events("a")) == want })
+			wait(t, "a new state", func() bool {
+				now, err := os.ReadFile(state)
+				return err == nil && string(now) != string(before)
+			})
+			p := g.l.process()
+			next := g.crash(func(dir string) {
+				p.mu.Lock()
+				p.note = nil // the last checkpoint is older than the event
+				p.mu.Unlock()
+				if err := os.WriteFile(filepath.Join(dir, "agents", "a", "state.json"), before, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			})
+			p.print("more")
+			next.attach("a", runtime.AttachOptions{}).untilText("more")
+			a, err := next.Inspect(t.Context(), "a")
+			if got := types(next.events("a")); err != nil || got != want {
+				t.Errorf("events %s, want %s", got, want)
+			}
+			if turn != nil && a.Status != runtime.StatusBusy {
+				t.Errorf("agent %+v", a)
+			}
+		})
+	}
+}
+
+// TestCrashBeforeTheText loses the runtime after a turn ended and before its text came: the turn is told, once.
+func TestCrashBeforeTheText(t *testing.T) {
+	for _, name := range []string{"killed", "closed"} {
+		t.Run(name, func(t *testing.T) {
+			c := &fakeCLI{turn: func(p *process, msg string) {
+				p.signal(agentcli.Signal{Kind: took, Text: msg})
+				p.signal(agentcli.Signal{Kind: turnEnd, TextFollows: true})
+			}}
+			g, _ := ready(t, c, nil)
+			if _, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello", ID: "i1"}); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, "the end of the turn", func() bool { return types(g.events("a")) == "started ready busy ready" })
+			wait(t, "its state", func() bool {
+				data, err := os.ReadFile(filepath.Join(g.o.StateDir, "agents", "a", "state.json"))
+				return err == nil && strings.Contains(string(data), `"turn":1`)
+			})
+			if name == "killed" {
+				g = g.crash()
+			} else {
+				g = g.again()
+			}
+			const want = "started ready busy ready turn_complete"
+			wait(t, "the event of the turn", func() bool { return types(g.events("a")) == want })
+			g = g.again()
+			if got := types(g.events("a")); got != want {
+				t.Errorf("events %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// TestStoppedAgentsHoldNoFiles bounds what agents that have stopped cost, of which there may be thousands.
+func TestStoppedAgentsHoldNoFiles(t *testing.T) {
+	g, _ := fake(t, &fakeCLI{}, nil)
+	files := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip("this system does not tell which files are open")
+		}
+		return len(list)
+	}
+	before := files()
+	for i := range 50 {
+		id := fmt.Sprint("a", i)
+		g.spawn(runtime.Spec{ID: id, Type: "fake"})
+		if err := g.Stop(t.Context(), id, runtime.StopOptions{Force: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := files(); after > before+5 {
+		t.Errorf("%d files are open, %d more than before", after, after-before)
+	}
+	if log := g.logs("a0", runtime.LogOptions{}); !strings.Contains(log, "event stopped") {
+		t.Errorf("log %q", log)
+	}
+}

@@ -1,0 +1,184 @@
+package agentcli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/durable"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// Files of an agent, in its directory below StateDir/agents. All are readable by the owner only.
+const (
+	recordFile = "record.json" // what the agent is: durable
+	envFile    = "env.json"    // values of the spec's environment, for Restart: durable
+	stateFile  = "state.json"  // where it was: survives the process, not the machine
+	inputsFile = "inputs.jsonl"
+	screenFile = "screen" // its last screen
+)
+
+const (
+	recordVersion = 1
+	maxRecord     = 16 << 20
+)
+
+// record is what is stored of an agent. It holds no secret.
+type record struct {
+	Version int           `json:"version"`
+	Spec    runtime.Spec  `json:"spec"` // Env is stored apart
+	Plan    Plan          `json:"plan"`
+	Partial bool          `json:"partial,omitempty"` // found by its handle: the environment is not known
+	Room    roomRecord    `json:"room"`
+	Life    int           `json:"life"`              // how often it was started
+	Base    uint64        `json:"base"`              // offset of the first byte of this life
+	Process []byte        `json:"process,omitempty"` // handle of the launcher; empty: it never ran, or ended
+	Started time.Time     `json:"started,omitzero"`  // of this life
+	Cols    int           `json:"cols,omitempty"`
+	Rows    int           `json:"rows,omitempty"`
+	Agent   runtime.Agent `json:"agent"` // when the record was written
+	Exit    *runtime.Exit `json:"exit,omitempty"`
+	Stopped time.Time     `json:"stopped,omitzero"`
+}
+
+// roomRecord is the part of a Room that can be stored.
+type roomRecord struct {
+	Home    string   `json:"home,omitempty"`
+	Workdir string   `json:"workdir,omitempty"`
+	Temp    string   `json:"temp,omitempty"`
+	Hook    []string `json:"hook,omitempty"`
+}
+
+func (r *record) running() bool { return len(r.Process) > 0 }
+
+// save writes the record, durably.
+func (r *record) save(dir string) error {
+	public := *r
+	public.Spec = withoutEnv(r.Spec)
+	data, err := json.Marshal(public)
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(filepath.Join(dir, recordFile), data, true)
+}
+
+// loadRecord reads what is stored of an agent, and its environment.
+func loadRecord(dir string) (*record, error) {
+	data, err := durable.ReadFile(filepath.Join(dir, recordFile), maxRecord)
+	if err != nil {
+		return nil, err
+	}
+	var r record
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, recordFile), err)
+	}
+	if r.Version != recordVersion {
+		return nil, fmt.Errorf("%s has version %d, and this program knows %d", filepath.Join(dir, recordFile), r.Version, recordVersion)
+	}
+	if !validID.MatchString(r.Spec.ID) || r.Spec.ID != filepath.Base(dir) {
+		return nil, fmt.Errorf("%s is the record of agent %q", filepath.Join(dir, recordFile), r.Spec.ID)
+	}
+	data, err = durable.ReadFile(filepath.Join(dir, envFile), maxRecord)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &r, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &r.Spec.Env)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read", filepath.Join(dir, envFile)) // its text may hold a secret
+	}
+	return &r, nil
+}
+
+// saveEnv writes the values of the environment, durably.
+func saveEnv(dir string, env map[string]string) error {
+	path := filepath.Join(dir, envFile)
+	if len(env) == 0 {
+		err := os.Remove(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	data, err := json.Marshal(env)
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(path, data, true)
+}
+
+// withoutEnv returns a spec that may be stored and shown.
+func withoutEnv(spec runtime.Spec) runtime.Spec {
+	spec.Env = nil
+	return spec
+}
+
+// withoutSecrets returns a spec that may leave the machine's state directory.
+func withoutSecrets(spec runtime.Spec) runtime.Spec {
+	spec.Env = nil
+	if spec.Declared != nil {
+		declared := *spec.Declared
+		declared.Env = nil
+		spec.Declared = &declared
+	}
+	return spec
+}
+
+// handleData is what a runtime.Handle carries: enough to find the agent again when StateDir is lost.
+type handleData struct {
+	Version int          `json:"v"`
+	Spec    runtime.Spec `json:"spec"` // without secrets
+	Plan    Plan         `json:"plan"`
+	Process []byte       `json:"process"`
+	Base    uint64       `json:"base,omitempty"`
+	Life    int          `json:"life"`
+	Created time.Time    `json:"created"`
+	Started time.Time    `json:"started"`
+}
+
+// handle returns what a later process needs to find the agent.
+func (r *record) handle() runtime.Handle {
+	plan := r.Plan
+	plan.Env = nil
+	data, err := json.Marshal(handleData{
+		Version: recordVersion, Spec: withoutSecrets(r.Spec), Plan: plan, Process: r.Process, Base: r.Base, Life: r.Life,
+		Created: r.Agent.CreatedAt, Started: r.Started,
+	})
+	if err != nil {
+		return runtime.Handle{ID: r.Spec.ID} // unreachable: all of it came from JSON
+	}
+	return runtime.Handle{ID: r.Spec.ID, Data: data}
+}
+
+// openHandle reads a handle. INVALID_HANDLE.
+func openHandle(h runtime.Handle) (*record, error) {
+	var d handleData
+	if err := json.Unmarshal(h.Data, &d); err != nil {
+		return nil, runtime.Errorf(runtime.CodeInvalidHandle, "the handle of agent %q cannot be read", h.ID)
+	}
+	if d.Version != recordVersion {
+		return nil, runtime.Errorf(runtime.CodeInvalidHandle, "the handle of agent %q has version %d, and this runtime knows %d", h.ID, d.Version, recordVersion)
+	}
+	if d.Spec.ID != h.ID || !validID.MatchString(h.ID) || len(d.Process) == 0 || d.Life < 1 {
+		return nil, runtime.Errorf(runtime.CodeInvalidHandle, "the handle of agent %q is not one of this runtime", h.ID)
+	}
+	r := &record{
+		Version: recordVersion, Spec: withoutSecrets(d.Spec), Partial: true, Plan: d.Plan, Process: d.Process, Base: d.Base, Life: d.Life, Started: d.Started,
+		Cols: d.Spec.Cols, Rows: d.Spec.Rows,
+	}
+	r.Agent = newAgent(&r.Spec, d.Created)
+	return r, nil
+}
+
+// newAgent is an agent before anything happened.
+func newAgent(spec *runtime.Spec, created time.Time) runtime.Agent {
+	return runtime.Agent{
+		ID: spec.ID, Name: spec.Name, Type: spec.Type, Status: runtime.StatusStarting, Capabilities: spec.Capabilities,
+		Labels: spec.Labels, Workdir: spec.Workdir, CreatedAt: created,
+	}
+}

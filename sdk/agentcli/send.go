@@ -1,0 +1,186 @@
+package agentcli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/term"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// Send implements runtime.Runtime.
+func (r *Runtime) Send(ctx context.Context, id string, in runtime.Input) (runtime.SendResult, error) {
+	timeout, err := checkInput(&in)
+	if err != nil {
+		return runtime.SendResult{}, err
+	}
+	a, err := r.get(id)
+	if err != nil {
+		return runtime.SendResult{}, err
+	}
+	s := a.session()
+	if s == nil {
+		return runtime.SendResult{}, errNotRunning(id)
+	}
+	if in.Message != "" {
+		return s.sendMessage(ctx, in, timeout)
+	}
+	p := []byte(in.Raw)
+	if len(in.Keys) > 0 {
+		_, appCursor := s.display.modes()
+		if p, err = term.EncodeKeys(in.Keys, appCursor); err != nil {
+			return runtime.SendResult{}, keysError(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	s.typist.touched()
+	if err := s.typeNow(ctx, []Step{{Write: p}}); err != nil {
+		return runtime.SendResult{}, err
+	}
+	return runtime.SendResult{Sent: true}, nil
+}
+
+func keysError(err error) error {
+	e := runtime.Errorf(runtime.CodeInvalidArgument, "%s", err.Error())
+	e.Field = "keys"
+	var unknown *term.KeyError
+	if errors.As(err, &unknown) {
+		e.Field = fmt.Sprintf("keys[%d]", unknown.Index)
+		e.Message = strings.TrimPrefix(e.Message, e.Field+": ")
+	}
+	return e
+}
+
+// sendMessage queues a message and waits for its outcome.
+func (s *session) sendMessage(ctx context.Context, in runtime.Input, timeout time.Duration) (runtime.SendResult, error) {
+	m := newMessage(in)
+	if !s.mail.post(func() { s.enqueue(m) }) {
+		return runtime.SendResult{}, errNotRunning(s.a.id)
+	}
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-m.done:
+		return m.result, m.err
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	// The loop knows how far it came. If it has ended, it has answered.
+	s.mail.post(func() { s.abandon(m) })
+	<-m.done
+	return m.result, m.err
+}
+
+// typeNow types past the queue, and returns when the terminal took it.
+func (s *session) typeNow(ctx context.Context, steps []Step) error {
+	done := make(chan error, 1)
+	job := &typing{steps: steps, done: func(err error, _ uint64) { done <- err }}
+	if !s.typist.put(job) {
+		return errNotRunning(s.a.id)
+	}
+	select {
+	case err := <-done:
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, errNotTyped), errors.Is(err, ErrGone), s.ctx.Err() != nil:
+			return errNotRunning(s.a.id)
+		case errors.Is(err, context.DeadlineExceeded):
+			return &runtime.Error{Code: runtime.CodeTimeout, Message: "the agent does not read what is typed"}
+		default:
+			s.logger.Warn("typing failed", "error", err)
+			return runtime.Errorf(runtime.CodeInternal, "the terminal did not take it")
+		}
+	case <-ctx.Done():
+		if s.typist.take(job) {
+			return &runtime.Error{Code: runtime.CodeTimeout, Message: "the terminal was busy; nothing was typed", Retry: true}
+		}
+		return errUnknown("the time was over")
+	}
+}
+
+// Answer implements runtime.Runtime.
+func (r *Runtime) Answer(ctx context.Context, id string, answer runtime.Answer) error {
+	a, err := r.get(id)
+	if err != nil {
+		return err
+	}
+	s := a.session()
+	if s == nil {
+		return errNotRunning(id)
+	}
+	type plan struct {
+		steps []Step
+		err   error
+	}
+	asked := make(chan plan, 1)
+	if !s.mail.post(func() {
+		steps, err := s.answerPrompt(answer)
+		asked <- plan{steps, err}
+	}) {
+		return errNotRunning(id)
+	}
+	select {
+	case p := <-asked:
+		if p.err != nil || len(p.steps) == 0 {
+			return p.err
+		}
+		return s.typeNow(ctx, p.steps)
+	case <-ctx.Done():
+		return errUnknown("the time was over")
+	}
+}
+
+// answerPrompt asks the driver how to answer the open prompt.
+func (s *session) answerPrompt(answer runtime.Answer) ([]Step, error) {
+	if s.over {
+		return nil, errNotRunning(s.a.id)
+	}
+	p := s.agent.Prompt
+	if p == nil {
+		return nil, runtime.Errorf(runtime.CodeNoPrompt, "agent %q does not wait for an answer", s.a.id)
+	}
+	if answer.PromptID != "" && answer.PromptID != p.ID {
+		return nil, runtime.Errorf(runtime.CodeNoPrompt, "agent %q waits for an answer to prompt %q, not to %q", s.a.id, p.ID, answer.PromptID)
+	}
+	if answer.Choice == "" && answer.Text == "" {
+		e := runtime.Errorf(runtime.CodeInvalidArgument, "an answer has a choice or a text")
+		e.Field = "choice"
+		return nil, e
+	}
+	if err := checkChoice(p, answer.Choice); err != nil {
+		return nil, err
+	}
+	s.dirty = true
+	s.note("answer " + p.ID + " " + answer.Choice)
+	return s.driver.Answer(p, answer)
+}
+
+func checkChoice(p *runtime.Prompt, choice string) error {
+	if choice == "" || p.Kind == runtime.PromptApproval && (choice == runtime.ChoiceAllow || choice == runtime.ChoiceDeny) {
+		return nil
+	}
+	var known []string
+	for _, o := range p.Options {
+		if o.ID == choice {
+			return nil
+		}
+		known = append(known, o.ID)
+	}
+	e := runtime.Errorf(runtime.CodeInvalidArgument, "the prompt has no choice %q", choice)
+	e.Field = "choice"
+	if p.Kind == runtime.PromptApproval {
+		for _, always := range []string{runtime.ChoiceDeny, runtime.ChoiceAllow} {
+			if !slices.Contains(known, always) {
+				known = append([]string{always}, known...)
+			}
+		}
+	}
+	e.Hint = "it has " + quoteAll(known)
+	return e
+}

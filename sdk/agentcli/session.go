@@ -1,0 +1,314 @@
+package agentcli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/agentlog"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/journal"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// session drives one life of an agent. Its loop goroutine owns the state machine, the queue of messages and
+// the driver; a reader feeds the display, a typist types, a waiter waits for the end. Everything that other
+// goroutines want of the state machine they post into the mailbox.
+type session struct {
+	o       *Options
+	a       *agent
+	spec    runtime.Spec // with its environment
+	plan    Plan
+	life    int
+	base    uint64 // offset of the first byte of this life
+	proc    Process
+	driver  Driver
+	display *display
+	typist  *typist
+	sizes   *sizes
+	mail    *mailbox
+	events  *journal.Journal
+	log     *agentlog.Log
+	redact  redactor
+	logger  hclog.Logger
+
+	ctx    context.Context // of the goroutines; its end lets go of the agent
+	cancel context.CancelFunc
+	group  sync.WaitGroup // of all goroutines but the loop
+	public atomic.Pointer[runtime.Agent]
+	freed  func() // called before ended is closed: another agent may run
+	// missing is called after freed when the agent runs, as far as is known, and has to be looked for.
+	missing func()
+	ended   chan struct{} // closed when nothing of the session runs any more
+
+	outputNoted atomic.Bool   // a note about output is in the mailbox
+	opened      atomic.Int64  // when the output was opened, in nanoseconds; 0: not yet
+	caughtUp    chan struct{} // closed when the reader saw the last byte
+	stopping    atomic.Int32  // why the process is about to end: a stopCause
+	gauge       gauge
+
+	// The loop owns what follows.
+	agent    runtime.Agent
+	started  time.Time
+	ready    bool // it was ready once in this life
+	over     bool
+	behind   bool // the output since an earlier runtime process is being read: the screen is an old one
+	away     bool // over, because the process is out of reach
+	turn     *turn
+	held     *heldTurn
+	trust    int // of the best source that began a turn
+	queue    []*message
+	cur      *message // being typed, or typed and not confirmed
+	draft    draft
+	inputs   *inputs
+	repeats  map[string]*message // unanswered messages with an id
+	sent     int64
+	lastMs   int64
+	lastEnd  time.Time // when the last turn ended
+	urls     []string  // logins that were told
+	doneTo   uint64    // commands of the output before it were given to the driver
+	toldTo   uint64    // what followed from commands before it is in the events
+	replays  bool      // the driver is given such a command
+	loggedTo uint64    // scrollback lines before it are in the log
+	seq      uint64    // newest event
+	dirty    bool      // the state is to be stored
+	watching bool      // the driver wants to see the screen
+
+	readyTimer func()
+	stuckTimer func()
+	pumpTimer  func()
+	pauseTimer func()
+	lastScreen time.Time // when the driver saw the screen
+	lastLogged time.Time
+	outputAt   time.Time // when the loop heard of output last
+	stuck      bool      // told in this turn
+	tool       bool      // a tool runs
+	check      checkpoint
+	exitCause  *runtime.Exit
+}
+
+// newSession makes the session of a process; it runs nothing yet.
+func newSession(r *Runtime, a *agent, spec runtime.Spec, rec *record, proc Process) *session {
+	ctx, cancel := context.WithCancel(r.ctx)
+	s := &session{
+		o: &r.o, a: a, spec: spec, plan: rec.Plan, life: rec.Life, base: rec.Base, proc: proc, mail: newMailbox(), events: r.events,
+		log: a.log, redact: newRedactor(spec.Env), logger: r.o.Logger.With("agent", a.id, "type", spec.Type),
+		ctx: ctx, cancel: cancel, ended: make(chan struct{}), caughtUp: make(chan struct{}),
+		agent: rec.Agent, started: rec.Started, inputs: loadInputs(a.dir), repeats: map[string]*message{}, watching: true,
+		doneTo: rec.Base,
+	}
+	s.display = newDisplay(s.o, rec.Cols, rec.Rows, rec.Base)
+	s.typist = newTypist(proc.Write, s.display.offset, time.Now, s.o.HumanHold)
+	s.sizes = newSizes(s.o.ResizePolicy, rec.Cols, rec.Rows, s.resize)
+	s.publish()
+	return s
+}
+
+// run is the session's loop. It returns when the process has ended, or the runtime lets go of it, and every
+// goroutine of the session is joined.
+func (s *session) run() {
+	s.spawn(s.read)
+	s.spawn(func() { s.typist.run(s.ctx) })
+	s.spawn(s.await)
+	var hooks <-chan *HookCall
+	if source, ok := s.proc.(HookSource); ok {
+		hooks = source.Hooks()
+	}
+	for !s.over {
+		select {
+		case <-s.mail.wake:
+			for _, fn := range s.mail.take() {
+				fn()
+				s.pump()
+			}
+		case call, ok := <-hooks:
+			if !ok {
+				hooks = nil
+				continue
+			}
+			s.alive()
+			s.driver.Hook(call)
+			s.dirty = true
+			s.pump()
+		case <-s.ctx.Done():
+			s.letGo()
+		}
+		s.store()
+	}
+	s.cancel()
+	s.sizes.close()
+	for _, fn := range s.mail.close() {
+		fn() // each of them sees that the session is over, and answers whoever waits
+	}
+	s.dismiss()
+	s.group.Wait()
+	_ = s.proc.Close()
+	s.log.Rest()
+	s.freed()
+	if s.away {
+		s.a.unreachable(s)
+		s.missing()
+	}
+	close(s.ended)
+}
+
+// spawn runs fn on a goroutine that the session joins.
+func (s *session) spawn(fn func()) {
+	s.group.Add(1)
+	go func() {
+		defer s.group.Done()
+		fn()
+	}()
+}
+
+// after posts fn to the loop later.
+func (s *session) after(d time.Duration, fn func()) (cancel func()) {
+	var off atomic.Bool
+	timer := time.AfterFunc(d, func() {
+		s.mail.post(func() {
+			if !off.Load() && !s.over {
+				fn()
+			}
+		})
+	})
+	return func() {
+		off.Store(true)
+		timer.Stop()
+	}
+}
+
+// do runs fn on a goroutine of the session, and then done on the loop.
+func (s *session) do(fn, done func()) {
+	s.spawn(func() {
+		fn()
+		s.mail.post(func() {
+			if !s.over && done != nil {
+				done()
+			}
+		})
+	})
+}
+
+// await waits for the end of the process, and cleans up behind it.
+func (s *session) await() {
+	exit, err := s.proc.Wait(s.ctx)
+	if s.ctx.Err() != nil {
+		return
+	}
+	if err != nil && !errors.Is(err, ErrGone) {
+		s.mail.post(func() { s.outOfReach(err) })
+		return
+	}
+	select { // the last words of the process come before its end
+	case <-s.caughtUp:
+	case <-time.After(drainTimeout):
+	case <-s.ctx.Done():
+		return
+	}
+	out := false
+	ctx, cancel := context.WithTimeout(s.ctx, cleanTimeout)
+	defer cancel()
+	if m, ok := s.proc.(Meter); ok {
+		if usage, err := m.Usage(ctx); err == nil {
+			out = usage.OutOfMemory
+		}
+	}
+	if err := s.proc.Kill(ctx); err != nil && s.ctx.Err() == nil {
+		s.logger.Debug("cleaning up behind the process failed", "error", err)
+	}
+	s.mail.post(func() { s.exited(exit, err, out) })
+}
+
+const (
+	drainTimeout = 3 * time.Second  // for the last output of a process that ended
+	cleanTimeout = 20 * time.Second // for killing what it left
+)
+
+// publish makes the agent visible as it is now.
+func (s *session) publish() {
+	v := s.agent
+	s.public.Store(&v)
+}
+
+// activity is when the agent last did something.
+func (s *session) activity(t time.Time) time.Time {
+	if seen := s.display.seen.Load(); seen > 0 {
+		if at := time.Unix(0, seen); at.After(t) {
+			return at.UTC()
+		}
+	}
+	return t
+}
+
+// alive tells that the agent shows a sign of life.
+func (s *session) alive() { s.agent.LastActivityAt = s.o.Now().UTC() }
+
+// store writes where the session is, if that changed.
+func (s *session) store() {
+	if !s.dirty || s.over {
+		return
+	}
+	s.dirty = false
+	s.publish()
+	state := s.state()
+	if err := state.save(s.a.dir); err != nil {
+		s.logger.Warn("the state of the agent cannot be stored", "error", err)
+	}
+}
+
+// state is where the session is.
+func (s *session) state() *lifeState {
+	state := &lifeState{
+		Version: recordVersion, Life: s.life, Offset: s.doneTo, Agent: s.agent, Seq: s.seq, Ready: s.ready, Trust: s.trust,
+		LoggedTo: s.loggedTo, URLs: s.urls, Sent: s.sent, LastMs: s.lastMs,
+	}
+	if saved := s.driver.Save(); json.Valid(saved) {
+		state.Driver = saved
+	}
+	if s.turn != nil {
+		state.TurnStarted, state.TurnInput = s.turn.started, s.turn.input
+	}
+	if h := s.held; h != nil {
+		state.Held = &heldState{Event: h.event, Input: h.input, Text: h.text}
+	}
+	return state
+}
+
+// resume takes over where an earlier process was.
+func (s *session) resume(state *lifeState) {
+	s.agent = state.Agent
+	s.doneTo = max(state.Offset, s.base)
+	s.ready, s.trust, s.loggedTo, s.urls = state.Ready, state.Trust, state.LoggedTo, state.URLs
+	s.sent, s.lastMs, s.seq = state.Sent, state.LastMs, state.Seq
+	if !state.TurnStarted.IsZero() {
+		s.turn = &turn{started: state.TurnStarted, input: state.TurnInput, source: runtime.SourceHost}
+	}
+	// An event is written before the state is: what a crash cut off between the two is taken from the event.
+	if e, told := s.events.Last(s.a.id); e != nil && e.Seq > s.seq && e.Agent.CreatedAt.Equal(s.agent.CreatedAt) {
+		s.seq, s.agent.Seq, s.toldTo = e.Seq, e.Seq, told
+		s.agent.Status, s.agent.Reason, s.agent.Turn = e.Agent.Status, e.Agent.Reason, e.Agent.Turn
+		s.agent.Prompt, s.agent.LoginURL = e.Agent.Prompt, e.Agent.LoginURL
+		if s.agent.Status != runtime.StatusBusy && s.agent.Status != runtime.StatusBlocked {
+			s.turn = nil
+		} else if s.turn == nil {
+			s.turn = &turn{started: e.Time, source: runtime.SourceHost}
+		}
+		if e.Type == runtime.EventTurnComplete && state.Held == nil && s.agent.Status == runtime.StatusReady {
+			s.emit(runtime.Event{Type: runtime.EventReady, Source: e.Source}) // what was cut off follows it
+		}
+	} else if h := state.Held; h != nil {
+		s.held = &heldTurn{event: h.Event, input: h.Input, text: h.Text}
+		s.held.cancel = s.after(idleWait, func() { s.release("", h.Event.Source) })
+	}
+	if len(state.Driver) > 0 {
+		s.driver.Load(state.Driver)
+	}
+	if d, ok := s.driver.(turnResumer); ok {
+		d.resumeTurn(s.turn != nil)
+	}
+	s.publish()
+}
