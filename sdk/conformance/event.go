@@ -1,0 +1,141 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+var eventChecks = []check[*suite]{
+	{"events/order", "events come in order of Seq: started, ready, ..., stopped", false, eventsOrder},
+	{"events/resume", "a reader that comes back with After gets exactly what it missed", false, eventsResume},
+	{"events/live", "Live skips what happened before", false, eventsLive},
+}
+
+// eventsUntil reads events of an agent until one of a type.
+func (s *suite) eventsUntil(ctx context.Context, opts runtime.EventOptions, last runtime.EventType) ([]runtime.Event, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := s.rt().Events(ctx, opts)
+	if err != nil {
+		return nil, fmt.Errorf("Events: %w", err)
+	}
+	defer func() { _ = stream.Close() }()
+	var events []runtime.Event
+	seq := opts.After
+	for {
+		event, err := stream.Next()
+		if err != nil {
+			return events, fmt.Errorf("Next before an event %q: %w", last, err)
+		}
+		if event.Seq <= seq {
+			return events, fmt.Errorf("event %d came after event %d", event.Seq, seq)
+		}
+		if opts.AgentID != "" && event.AgentID != opts.AgentID {
+			return events, fmt.Errorf("an event of agent %s came among those of agent %s", event.AgentID, opts.AgentID)
+		}
+		if event.Agent.ID != event.AgentID || event.Time.IsZero() || event.Source == "" {
+			return events, fmt.Errorf("the event %+v lacks its agent, time or source", event)
+		}
+		seq = event.Seq
+		events = append(events, event)
+		if event.Type == last {
+			return events, nil
+		}
+	}
+}
+
+// lived returns the events of an agent that started, ran a line and stopped.
+func (s *suite) lived(ctx context.Context) ([]runtime.Event, error) {
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.ask(ctx, agent.ID, "echo lived"); err != nil {
+		return nil, err
+	}
+	if err := s.rt().Stop(ctx, agent.ID, runtime.StopOptions{}); err != nil {
+		return nil, fmt.Errorf("Stop: %w", err)
+	}
+	return s.eventsUntil(ctx, runtime.EventOptions{AgentID: agent.ID}, runtime.EventStopped)
+}
+
+func eventsOrder(ctx context.Context, s *suite) error {
+	events, err := s.lived(ctx)
+	if err != nil {
+		return err
+	}
+	want := []runtime.EventType{runtime.EventStarted, runtime.EventReady, runtime.EventTurnComplete, runtime.EventStopped}
+	for _, event := range events {
+		if len(want) > 0 && event.Type == want[0] {
+			want = want[1:]
+		}
+		if event.Type == runtime.EventTurnComplete && event.Turn != 1 {
+			return fmt.Errorf("the first turn has number %d", event.Turn)
+		}
+		if event.Type == runtime.EventStopped && (event.Reason == "" || event.Agent.Status != runtime.StatusStopped) {
+			return fmt.Errorf("the event %+v does not tell why the agent stopped, or not that it did", event)
+		}
+	}
+	if len(want) > 0 {
+		return fmt.Errorf("no event %q in its place among %v", want[0], eventTypes(events))
+	}
+	return nil
+}
+
+func eventTypes(events []runtime.Event) []runtime.EventType {
+	list := make([]runtime.EventType, 0, len(events))
+	for _, event := range events {
+		list = append(list, event.Type)
+	}
+	return list
+}
+
+func eventsResume(ctx context.Context, s *suite) error {
+	events, err := s.lived(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range events[:len(events)-1] {
+		rest, err := s.eventsUntil(ctx, runtime.EventOptions{AgentID: events[i].AgentID, After: events[i].Seq}, runtime.EventStopped)
+		if err != nil {
+			return err
+		}
+		if len(rest) != len(events)-i-1 || rest[0].Seq != events[i+1].Seq {
+			return fmt.Errorf("after event %d of %d, %d events followed, the first with seq %d instead of %d", i+1, len(events), len(rest), rest[0].Seq, events[i+1].Seq)
+		}
+	}
+	return nil
+}
+
+func eventsLive(ctx context.Context, s *suite) error {
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.drop(ctx, agent.ID)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := s.rt().Events(ctx, runtime.EventOptions{AgentID: agent.ID, Live: true})
+	if err != nil {
+		return fmt.Errorf("Events: %w", err)
+	}
+	defer func() { _ = stream.Close() }()
+	if err := s.rt().Stop(ctx, agent.ID, runtime.StopOptions{Force: true}); err != nil {
+		return fmt.Errorf("Stop: %w", err)
+	}
+	for {
+		event, err := stream.Next()
+		if err != nil {
+			return fmt.Errorf("Next: %w", err)
+		}
+		switch event.Type {
+		case runtime.EventStarted, runtime.EventReady:
+			return fmt.Errorf("a live stream begins with %q, which happened before", event.Type)
+		case runtime.EventStopped:
+			return nil
+		default:
+		}
+	}
+}

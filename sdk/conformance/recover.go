@@ -1,0 +1,139 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+var recoverChecks = []check[*suite]{
+	{"recover/known", "recovering an agent that is known returns it, and results are in the order of the handles", false, recoverKnown},
+	{"recover/bad", "a handle of nobody is NOT_FOUND or INVALID_HANDLE, and does not fail the others", true, recoverBad},
+	{"recover/crash", "after the runtime was killed its agents run on, and are found with terminal and events", false, recoverCrash},
+}
+
+func recoverKnown(ctx context.Context, s *suite) error {
+	var handles []runtime.Handle
+	for range 2 {
+		agent, err := s.agent(ctx)
+		if err != nil {
+			return err
+		}
+		defer s.drop(ctx, agent.ID) //nolint:gocritic // two of them
+		handles = append(handles, agent.Handle)
+	}
+	handles[0], handles[1] = handles[1], handles[0]
+	results, err := s.rt().Recover(ctx, handles)
+	if err != nil {
+		return fmt.Errorf("Recover: %w", err)
+	}
+	if len(results) != len(handles) {
+		return fmt.Errorf("Recover of %d handles has %d results", len(handles), len(results))
+	}
+	for i, result := range results {
+		if result.Error != nil || result.Agent == nil || result.Agent.ID != handles[i].ID {
+			return fmt.Errorf("result %d of Recover is %+v and should be agent %s", i, result, handles[i].ID)
+		}
+	}
+	return nil
+}
+
+func recoverBad(ctx context.Context, s *suite) error {
+	bad := []runtime.Handle{{ID: "nobody"}, {ID: "nobody-else", Data: []byte("\x00not a handle")}}
+	results, err := s.rt().Recover(ctx, bad)
+	if err != nil {
+		return fmt.Errorf("Recover: %w", err)
+	}
+	if len(results) != len(bad) {
+		return fmt.Errorf("Recover of %d handles has %d results", len(bad), len(results))
+	}
+	for i, result := range results {
+		if result.Error == nil {
+			return fmt.Errorf("Recover of a handle of nobody found %+v", result.Agent)
+		}
+		if err := wantCode("Recover of a handle of nobody", result.Error, runtime.CodeNotFound, runtime.CodeInvalidHandle); err != nil {
+			return err
+		}
+		if result.Handle.ID != bad[i].ID {
+			return fmt.Errorf("result %d of Recover is about %q instead of %q", i, result.Handle.ID, bad[i].ID)
+		}
+	}
+	return nil
+}
+
+func recoverCrash(ctx context.Context, s *suite) error {
+	capabilities, err := s.rt().Capabilities(ctx)
+	if err != nil {
+		return fmt.Errorf("Capabilities: %w", err)
+	}
+	if s.restart == nil || !capabilities.Recover {
+		return skip("the runtime does not outlive its process, or the caller cannot kill it")
+	}
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { s.drop(ctx, agent.ID) }()
+	v, err := s.view(ctx, agent.ID, runtime.AttachOptions{})
+	if err != nil {
+		return err
+	}
+	if err := run(ctx, v, "kept=before; echo told-$((1))", "told-1\r"); err != nil {
+		v.close()
+		return err
+	}
+	if _, err := s.await(ctx, agent.ID, runtime.StatusReady); err != nil {
+		v.close()
+		return err
+	}
+	from := v.at()
+	v.close()
+	past, err := s.eventsUntil(ctx, runtime.EventOptions{AgentID: agent.ID}, runtime.EventReady)
+	if err != nil {
+		return err
+	}
+
+	fresh, err := s.restart(ctx)
+	if err != nil {
+		return fmt.Errorf("killing the runtime and starting it again: %w", err)
+	}
+	s.mu.Lock()
+	s.runtime = fresh
+	s.mu.Unlock()
+
+	results, err := s.rt().Recover(ctx, []runtime.Handle{agent.Handle})
+	if err != nil {
+		return fmt.Errorf("Recover: %w", err)
+	}
+	if len(results) != 1 || results[0].Agent == nil || results[0].Agent.ID != agent.ID {
+		return fmt.Errorf("Recover of an agent that runs on returned %+v", results)
+	}
+	if found := results[0].Agent; found.PID != agent.PID || found.Status == runtime.StatusStopped {
+		return fmt.Errorf("the agent was process %d, and is %d and %s (%s)", agent.PID, found.PID, found.Status, found.Reason)
+	}
+	return s.afterCrash(ctx, agent.ID, from, past[len(past)-1].Seq)
+}
+
+// afterCrash checks that an agent which was found again goes on where it was.
+func (s *suite) afterCrash(ctx context.Context, id string, from, seq uint64) error {
+	back, err := s.view(ctx, id, runtime.AttachOptions{From: &from})
+	if err != nil {
+		return err
+	}
+	defer back.close()
+	if err := run(ctx, back, "echo again-$((2))", "again-2\r"); err != nil {
+		return err
+	}
+	if text, start := back.output(); back.repaint > 0 || start != from {
+		return fmt.Errorf("the viewer came back at offset %d, which is kept, and got %d repaints and output from %d on: %q", from, back.repaint, start, text)
+	}
+	if _, err := s.await(ctx, id, runtime.StatusReady); err != nil {
+		return err
+	}
+	if err := s.rt().Stop(ctx, id, runtime.StopOptions{}); err != nil {
+		return fmt.Errorf("Stop: %w", err)
+	}
+	_, err = s.eventsUntil(ctx, runtime.EventOptions{AgentID: id, After: seq}, runtime.EventStopped)
+	return err
+}

@@ -1,0 +1,32 @@
+package conformance_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/wardroom/wardroom/sdk/conformance"
+	"github.com/wardroom/wardroom/sdk/conformance/memory"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func shell(id string) runtime.Spec { return runtime.Spec{ID: id, Type: memory.Type} }
+
+// The reference passes its own suite.
+func TestMemoryRuntime(t *testing.T) {
+	world := memory.NewWorld()
+	defer world.Close()
+	rt := world.Runtime()
+	conformance.Runtime(t.Context(), t, conformance.RuntimeOptions{
+		Runtime: rt, Spec: shell, Timeout: 20 * time.Second,
+		Kill: func(context.Context) (runtime.Runtime, error) {
+			rt.Kill()
+			rt = world.Runtime()
+			return rt, nil
+		},
+	})
+}

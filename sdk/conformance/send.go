@@ -1,0 +1,196 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+var sendChecks = []check[*suite]{
+	{"send/invalid", "input that is empty, double or unknown is INVALID_ARGUMENT", false, sendInvalid},
+	{"send/response", "a message with ExpectResponse returns the text of its own turn", false, sendResponse},
+	{"send/once", "messages of many callers are delivered one at a time, each exactly once, in each caller's order", false, sendOnce},
+	{"send/repeat", "a repeat with the same id returns the first result and delivers nothing", false, sendRepeat},
+	{"send/raw-keys", "raw input and keys reach the terminal", false, sendRawKeys},
+	{"answer/no-prompt", "answering an agent that asks nothing is NO_PROMPT", false, answerNoPrompt},
+	{"metrics/running", "metrics of a running agent count its messages", false, metricsRunning},
+}
+
+func sendInvalid(ctx context.Context, s *suite) error {
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.drop(ctx, agent.ID)
+	for name, in := range map[string]runtime.Input{
+		"nothing":         {},
+		"message and raw": {Message: "echo x", Raw: "x"},
+		"an unknown key":  {Keys: []string{"NO_SUCH_KEY"}},
+	} {
+		_, err := s.rt().Send(ctx, agent.ID, in)
+		if err := wantCode("Send of "+name, err, runtime.CodeInvalidArgument); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sendResponse(ctx context.Context, s *suite) error {
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.drop(ctx, agent.ID)
+	for n := range 2 {
+		text, err := s.ask(ctx, agent.ID, fmt.Sprintf("echo answer-$((40+%d))", n))
+		if err != nil {
+			return err
+		}
+		if want := fmt.Sprintf("answer-%d", 40+n); strings.TrimSpace(text) != want {
+			return fmt.Errorf("the response is %q and should be %q", text, want)
+		}
+	}
+	return nil
+}
+
+func sendOnce(ctx context.Context, s *suite) error {
+	const callers, each = 3, 4
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.drop(ctx, agent.ID)
+	var wg sync.WaitGroup
+	failed := make([]error, callers)
+	for caller := range callers {
+		wg.Go(func() {
+			for n := range each {
+				text, err := s.ask(ctx, agent.ID, onceLine(caller, n))
+				if want := fmt.Sprintf("got-%d-%d", caller, n); err == nil && strings.TrimSpace(text) != want {
+					err = fmt.Errorf("the response to %q is %q", onceLine(caller, n), text)
+				}
+				if err != nil {
+					failed[caller] = err
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range failed {
+		if err != nil {
+			return err
+		}
+	}
+	lines, err := s.log(ctx, agent.ID, runtime.LogOptions{}, runtime.StreamInput)
+	if err != nil {
+		return err
+	}
+	next := make([]int, callers)
+	for _, line := range lines {
+		var caller, n int
+		if _, err := fmt.Sscanf(line, "echo got-%d-$((0+%d))", &caller, &n); err != nil || caller < 0 || caller >= callers {
+			return fmt.Errorf("the log has an input that nobody sent: %q", line)
+		}
+		if n != next[caller] {
+			return fmt.Errorf("message %d of caller %d was delivered when message %d was due", n, caller, next[caller])
+		}
+		next[caller]++
+	}
+	for caller, n := range next {
+		if n != each {
+			return fmt.Errorf("%d of %d messages of caller %d are in the log", n, each, caller)
+		}
+	}
+	return nil
+}
+
+func onceLine(caller, n int) string { return fmt.Sprintf("echo got-%d-$((0+%d))", caller, n) }
+
+func sendRepeat(ctx context.Context, s *suite) error {
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.drop(ctx, agent.ID)
+	in := runtime.Input{Message: "echo repeated", ExpectResponse: true, ID: "repeat-1"}
+	first, err := s.rt().Send(ctx, agent.ID, in)
+	if err != nil {
+		return fmt.Errorf("Send: %w", err)
+	}
+	second, err := s.rt().Send(ctx, agent.ID, in)
+	if err != nil {
+		return fmt.Errorf("Send again: %w", err)
+	}
+	if first.Response == nil || second.Response == nil || *first.Response != *second.Response {
+		return fmt.Errorf("the repeat returned %+v after %+v", second.Response, first.Response)
+	}
+	lines, err := s.log(ctx, agent.ID, runtime.LogOptions{}, runtime.StreamInput)
+	if err != nil {
+		return err
+	}
+	if len(lines) != 1 {
+		return fmt.Errorf("the message was delivered %d times: %q", len(lines), lines)
+	}
+	return nil
+}
+
+func sendRawKeys(ctx context.Context, s *suite) error {
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.drop(ctx, agent.ID)
+	v, err := s.view(ctx, agent.ID, runtime.AttachOptions{})
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	for _, in := range []runtime.Input{{Raw: "echo raw-$((40+1))\r"}, {Raw: "echo key-$((40+2))"}, {Keys: []string{"ENTER"}}} {
+		result, err := s.rt().Send(ctx, agent.ID, in)
+		if err != nil {
+			return fmt.Errorf("Send(%+v): %w", in, err)
+		}
+		if !result.Sent {
+			return fmt.Errorf("Send(%+v) says that nothing was sent", in)
+		}
+	}
+	for _, want := range []string{"raw-41", "key-42"} {
+		if err := v.until(ctx, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func answerNoPrompt(ctx context.Context, s *suite) error {
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.drop(ctx, agent.ID)
+	return wantCode("Answer", s.rt().Answer(ctx, agent.ID, runtime.Answer{Choice: runtime.ChoiceAllow}), runtime.CodeNoPrompt)
+}
+
+func metricsRunning(ctx context.Context, s *suite) error {
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.drop(ctx, agent.ID)
+	if _, err := s.ask(ctx, agent.ID, "echo counted"); err != nil {
+		return err
+	}
+	metrics, err := s.rt().Metrics(ctx, agent.ID)
+	if err != nil {
+		return fmt.Errorf("Metrics: %w", err)
+	}
+	if metrics.MessagesSent != 1 || metrics.UptimeSeconds <= 0 || metrics.UptimeSeconds > time.Hour.Seconds() || metrics.MemoryBytes < 0 || metrics.CPUPercent < 0 {
+		return fmt.Errorf("after one message the metrics are %+v", metrics)
+	}
+	return nil
+}

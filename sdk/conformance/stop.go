@@ -1,0 +1,155 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+var stopChecks = []check[*suite]{
+	{"stop/idempotent", "stopping ends an agent, and stopping it again is no error", false, stopIdempotent},
+	{"stop/exit", "an agent that ends by itself is stopped, with its exit code", false, stopExit},
+	{"restart/same-id", "Restart starts an agent again under its id, running or stopped", false, restartSameID},
+	{"prune/selects", "Prune removes stopped agents of the installation that are not to be kept, and with DryRun none", false, pruneSelects},
+}
+
+func stopIdempotent(ctx context.Context, s *suite) error {
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		if err := s.rt().Stop(ctx, agent.ID, runtime.StopOptions{}); err != nil {
+			return fmt.Errorf("Stop: %w", err)
+		}
+	}
+	stopped, err := s.rt().Inspect(ctx, agent.ID)
+	if err != nil {
+		return fmt.Errorf("Inspect of a stopped agent: %w", err)
+	}
+	if stopped.Status != runtime.StatusStopped || stopped.Reason == "" {
+		return fmt.Errorf("after Stop the agent is %q with reason %q", stopped.Status, stopped.Reason)
+	}
+	_, err = s.rt().Send(ctx, agent.ID, runtime.Input{Message: "echo x"})
+	if err := wantCode("Send to a stopped agent", err, runtime.CodeNotRunning); err != nil {
+		return err
+	}
+	if err := wantCode("Answer to a stopped agent", s.rt().Answer(ctx, agent.ID, runtime.Answer{Choice: runtime.ChoiceAllow}), runtime.CodeNotRunning, runtime.CodeNoPrompt); err != nil {
+		return err
+	}
+	_, err = s.rt().Metrics(ctx, agent.ID)
+	if err := wantCode("Metrics of a stopped agent", err, runtime.CodeNotRunning); err != nil {
+		return err
+	}
+	return stoppedTerminal(ctx, s, agent.ID)
+}
+
+// stoppedTerminal checks that the terminal of a stopped agent ends.
+func stoppedTerminal(ctx context.Context, s *suite, id string) error {
+	terminal, err := s.rt().Attach(ctx, id, runtime.AttachOptions{})
+	if err != nil {
+		return fmt.Errorf("Attach to a stopped agent: %w", err)
+	}
+	defer func() { _ = terminal.Close() }()
+	for exited := false; ; {
+		frame, err := terminal.Recv()
+		switch {
+		case errors.Is(err, io.EOF) && exited:
+			return nil
+		case err != nil:
+			return fmt.Errorf("the terminal of a stopped agent ended with %w; a frame with its exit seen: %v", err, exited)
+		case exited:
+			return fmt.Errorf("a frame came after the one with the exit")
+		}
+		exited = frame.Exit != nil
+	}
+}
+
+func stopExit(ctx context.Context, s *suite) error {
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.drop(ctx, agent.ID)
+	if _, err := s.rt().Send(ctx, agent.ID, runtime.Input{Raw: "exit 3\r"}); err != nil {
+		return fmt.Errorf("Send of raw input: %w", err)
+	}
+	stopped, err := s.await(ctx, agent.ID, runtime.StatusStopped)
+	if err != nil {
+		return err
+	}
+	if stopped.ExitCode == nil || *stopped.ExitCode != 3 {
+		return fmt.Errorf("the exit code is not 3: %v", stopped.ExitCode)
+	}
+	return nil
+}
+
+func restartSameID(ctx context.Context, s *suite) error {
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.drop(ctx, agent.ID)
+	for _, state := range []string{"a running", "a stopped"} {
+		restarted, err := s.rt().Restart(ctx, agent.ID)
+		if err != nil {
+			return fmt.Errorf("Restart of %s agent: %w", state, err)
+		}
+		if restarted.ID != agent.ID {
+			return fmt.Errorf("Restart of %s agent returned agent %q", state, restarted.ID)
+		}
+		if _, err := s.await(ctx, agent.ID, runtime.StatusReady); err != nil {
+			return err
+		}
+		if err := s.rt().Stop(ctx, agent.ID, runtime.StopOptions{}); err != nil {
+			return fmt.Errorf("Stop: %w", err)
+		}
+	}
+	return nil
+}
+
+func pruneSelects(ctx context.Context, s *suite) error {
+	var ids []string
+	for range 3 {
+		agent, err := s.agent(ctx)
+		if err != nil {
+			return err
+		}
+		defer s.drop(ctx, agent.ID) //nolint:gocritic // three of them
+		ids = append(ids, agent.ID)
+	}
+	removed, kept, running := ids[0], ids[1], ids[2]
+	for _, id := range []string{removed, kept} {
+		if err := s.rt().Stop(ctx, id, runtime.StopOptions{Force: true}); err != nil {
+			return fmt.Errorf("Stop: %w", err)
+		}
+	}
+	opts := runtime.PruneOptions{Installation: s.installation, Keep: []string{kept}, Grace: 24 * 3600e9, DryRun: true}
+	for _, dry := range []bool{true, false} {
+		opts.DryRun = dry
+		report, err := s.rt().Prune(ctx, opts)
+		if err != nil {
+			return fmt.Errorf("Prune: %w", err)
+		}
+		if !slices.Contains(report.Removed, removed) || slices.Contains(report.Removed, kept) || slices.Contains(report.Removed, running) {
+			return fmt.Errorf("Prune(%+v) reports as removed %v", opts, report.Removed)
+		}
+		if !slices.Contains(report.Left, running) || len(report.Stopped) > 0 {
+			return fmt.Errorf("Prune(%+v) reports a young orphan not as left: %+v", opts, report)
+		}
+		_, err = s.rt().Inspect(ctx, removed)
+		if gone := runtime.ErrorCode(err) == runtime.CodeNotFound; gone == dry {
+			return fmt.Errorf("after Prune with DryRun %v the agent is gone: %v", dry, gone)
+		}
+	}
+	for _, id := range []string{kept, running} {
+		if _, err := s.rt().Inspect(ctx, id); err != nil {
+			return fmt.Errorf("Prune removed agent %s that it should leave: %w", id, err)
+		}
+	}
+	return nil
+}
