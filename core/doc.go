@@ -12,6 +12,8 @@
 //	pattern   definitions: parse, validate, version, aggregate, evaluate output expressions
 //	engine    runs executions and batches: journal, resume, deadlines, limits, retries
 //	agents    connected agents: WebSocket sessions, registry, heartbeats, task hand-out
+//	runtimes  managed agents: choice of a runtime, records, recovery, terminals
+//	pluginhost  plugins: verify, launch, watch, restart, call
 //	api       HTTP: the route table, request and answer bodies, OpenAPI, streams
 //	health    named checks and their state
 //	metrics   the Prometheus series

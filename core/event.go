@@ -35,6 +35,23 @@ const (
 	EventStepCompleted   EventType = "step.completed"
 )
 
+// Event types of managed agents, as their runtime tells them. They belong to one agent and stay inside.
+const (
+	EventManagedStarted      EventType = "managed_agent.started"
+	EventManagedReady        EventType = "managed_agent.ready"
+	EventManagedBusy         EventType = "managed_agent.busy"
+	EventManagedBlocked      EventType = "managed_agent.blocked"
+	EventManagedQuestion     EventType = "managed_agent.question"
+	EventManagedUnblocked    EventType = "managed_agent.unblocked"
+	EventManagedLogin        EventType = "managed_agent.login_required"
+	EventManagedTool         EventType = "managed_agent.tool_running"
+	EventManagedTurnComplete EventType = "managed_agent.turn_complete"
+	EventManagedMessage      EventType = "managed_agent.message"
+	EventManagedStuck        EventType = "managed_agent.stuck"
+	EventManagedError        EventType = "managed_agent.error"
+	EventManagedStopped      EventType = "managed_agent.stopped"
+)
+
 // Public tells whether the type is delivered outside.
 func (t EventType) Public() bool {
 	switch t {

@@ -19,6 +19,8 @@ const (
 	PrefixEvent     = "evt_"
 	PrefixRequest   = "req_"
 	PrefixMessage   = "msg_"
+	PrefixManaged   = "magent_"
+	PrefixInstall   = "inst_"
 )
 
 // IDs makes ids. Implementations are safe for concurrent use, and two ids of one instance never compare

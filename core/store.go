@@ -18,6 +18,7 @@ type Store interface {
 	PatternReader
 	BatchReader
 	AgentReader
+	ManagedAgentReader
 	IdempotencyReader
 
 	// Events returns up to limit events of a subject with Seq > after, in order.
@@ -45,6 +46,10 @@ type Tx interface {
 	PutBatchResult(batchID string, r BatchResult) error
 	PutAgent(a *AgentRecord) error
 	DeleteAgent(id string) error
+	PutManagedAgent(a *ManagedAgentRecord) error
+	DeleteManagedAgent(id string) error
+	// PutRuntimePosition notes how far the events of a runtime are stored, beside what followed from them.
+	PutRuntimePosition(p RuntimePosition) error
 	// Append writes events to the log and gives them their Seq.
 	Append(events ...Event) error
 	// ClaimIdempotency takes the key for resourceID; a nil claim is a no-op. CONFLICT if it was taken

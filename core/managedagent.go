@@ -1,0 +1,215 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"time"
+)
+
+// ManagedAgentStatus is where a managed agent is in its life.
+type ManagedAgentStatus string
+
+// Managed agent states.
+const (
+	ManagedStarting ManagedAgentStatus = "starting"
+	ManagedReady    ManagedAgentStatus = "ready"
+	ManagedBusy     ManagedAgentStatus = "busy"
+	ManagedError    ManagedAgentStatus = "error"
+	ManagedStopped  ManagedAgentStatus = "stopped"
+)
+
+// Reasons that stand in StatusReason beside those of the runtime (login_required, exited, lost, ...).
+const (
+	ReasonBlocked     = "blocked"     // busy: it waits for an answer, see Prompt
+	ReasonUnreachable = "unreachable" // its runtime is not there; the status is the last one known
+)
+
+// ManagedAgent is a command-line agent that a runtime spawned. Values are snapshots.
+type ManagedAgent struct {
+	ID             string             `json:"id"`
+	Name           string             `json:"name"`
+	Type           string             `json:"type"`
+	Status         ManagedAgentStatus `json:"status"`
+	StatusReason   string             `json:"statusReason,omitempty"`
+	Runtime        string             `json:"runtime"`
+	Capabilities   []string           `json:"capabilities"`
+	Workdir        string             `json:"workdir,omitempty"`
+	PID            int                `json:"pid,omitempty"`
+	ContainerID    string             `json:"containerId,omitempty"`
+	PodName        string             `json:"podName,omitempty"`
+	ExitCode       *int               `json:"exitCode,omitempty"`
+	SessionID      string             `json:"sessionId,omitempty"`
+	Prompt         json.RawMessage    `json:"prompt,omitempty"` // {id, kind, text, tool?, input?, options, url?} while blocked
+	LoginURL       string             `json:"loginUrl,omitempty"`
+	Turn           int                `json:"turn,omitempty"`
+	CreatedAt      time.Time          `json:"createdAt"`
+	LastActivityAt time.Time          `json:"lastActivityAt"`
+	StoppedAt      *time.Time         `json:"stoppedAt,omitempty"` // its process ended, or it was never started
+}
+
+// Gone tells whether the agent's process has ended for good, unless it is restarted.
+func (a *ManagedAgent) Gone() bool { return a.StoppedAt != nil }
+
+// ManagedAgentRecord is a managed agent as it is stored.
+type ManagedAgentRecord struct {
+	ManagedAgent
+	Handle json.RawMessage `json:"handle,omitempty"` // of the runtime; finds the agent again
+	// Spec is what was asked for, without the environment: its values are secret, and the runtime keeps them.
+	Spec ManagedAgentSpec `json:"spec"`
+	// Wanted is false once a stop was asked for: an agent that is found running then is stopped.
+	Wanted bool `json:"wanted"`
+	// SnapshotSeq is the position in the runtime's events that the record speaks of: what was said before it
+	// changes nothing any more.
+	SnapshotSeq uint64 `json:"snapshotSeq,omitempty"`
+}
+
+// RuntimePosition is how far the events of a runtime are stored.
+type RuntimePosition struct {
+	Runtime string `json:"runtime"`
+	Seq     uint64 `json:"seq"`
+}
+
+// ManagedAgentSpec is what a caller asks for.
+type ManagedAgentSpec struct {
+	Name         string            `json:"name"`
+	Type         string            `json:"type"`
+	Capabilities []string          `json:"capabilities,omitempty"`
+	Workdir      string            `json:"workdir,omitempty"`
+	Env          map[string]string `json:"-"`
+	Runtime      string            `json:"runtime,omitempty"`        // empty: the first healthy one by priority
+	Approval     string            `json:"approvalPreset,omitempty"` // readonly, standard, permissive, autonomous
+	Resume       string            `json:"resume,omitempty"`         // session id
+	Image        string            `json:"image,omitempty"`
+	Network      string            `json:"network,omitempty"`
+	MemoryBytes  int64             `json:"memoryBytes,omitempty"`
+	CPU          float64           `json:"cpu,omitempty"`
+	Labels       map[string]string `json:"labels,omitempty"`
+}
+
+// ManagedAgentFilter selects managed agents of a list. Zero values select all.
+type ManagedAgentFilter struct {
+	Status  ManagedAgentStatus
+	Type    string
+	Runtime string
+	Page
+}
+
+// ManagedAgentInput is one of a message, raw bytes or key names.
+type ManagedAgentInput struct {
+	Message        string
+	Raw            string
+	Keys           []string
+	ExpectResponse bool
+	Timeout        time.Duration // 0: the default
+	Key            string        // idempotency of the call: a repeat with the same key returns the first result
+}
+
+// ManagedAgentReply is the outcome of a send.
+type ManagedAgentReply struct {
+	Sent     bool                  `json:"sent"`
+	Response *ManagedAgentResponse `json:"response,omitempty"`
+}
+
+// ManagedAgentResponse is what the agent answered.
+type ManagedAgentResponse struct {
+	Text       string `json:"text"`
+	Turn       int    `json:"turn"`
+	DurationMs int64  `json:"durationMs"`
+}
+
+// ManagedAgentAnswer answers the prompt of a blocked agent.
+type ManagedAgentAnswer struct {
+	PromptID string // empty: the open one
+	Choice   string // id of an option; allow or deny for an approval
+	Text     string
+}
+
+// ManagedAgentStop says how to stop.
+type ManagedAgentStop struct {
+	Grace time.Duration // 0: the default of the runtime
+	Force bool
+}
+
+// LogOptions select lines of an agent's log.
+type LogOptions struct {
+	Tail   int // 0: all that is kept
+	Since  time.Time
+	Follow bool
+}
+
+// LogLine is one line of an agent's log.
+type LogLine struct {
+	Timestamp time.Time `json:"timestamp"`
+	Stream    string    `json:"stream"` // terminal, input, output, event
+	Line      string    `json:"line"`
+}
+
+// LogStream yields lines; Next returns io.EOF at the end.
+type LogStream interface {
+	Next() (LogLine, error)
+	io.Closer
+}
+
+// ManagedAgentMetrics measure a running agent.
+type ManagedAgentMetrics struct {
+	CPUPercent       float64 `json:"cpuPercent"`
+	MemoryBytes      int64   `json:"memoryBytes"`
+	MemoryLimitBytes int64   `json:"memoryLimitBytes"`
+	UptimeSeconds    float64 `json:"uptimeSeconds"`
+	MessagesSent     int64   `json:"messagesSent"`
+	LastResponseMs   int64   `json:"lastResponseMs"`
+}
+
+// RuntimeInfo is one configured runtime.
+type RuntimeInfo struct {
+	Name      string   `json:"name"`
+	Priority  int      `json:"priority"` // lower is tried first
+	Ready     bool     `json:"ready"`
+	Reason    string   `json:"reason,omitempty"` // why it is not ready
+	Types     []string `json:"types"`
+	Agents    int      `json:"agents"` // running
+	MaxAgents int      `json:"maxAgents"`
+}
+
+// ManagedAgentService spawns agents through runtimes and keeps their records. Methods are safe for concurrent
+// use. A failure of a runtime is an error whose Details hold runtimeCode, with the HTTP status of the code.
+type ManagedAgentService interface {
+	// FindManagedAgents lists agents, newest first; stopped ones stay listed for a time.
+	FindManagedAgents(ctx context.Context, filter ManagedAgentFilter) ([]*ManagedAgent, PageInfo, error)
+	// FindManagedAgent returns one agent. NOT_FOUND.
+	FindManagedAgent(ctx context.Context, id string) (*ManagedAgent, error)
+	// SpawnManagedAgent starts an agent and returns its record once its process runs. VALIDATION_ERROR for an
+	// unknown type, runtime or a bad field; INTERNAL_ERROR with Unavailable when no runtime is ready.
+	SpawnManagedAgent(ctx context.Context, spec ManagedAgentSpec) (*ManagedAgent, error)
+	// SendManagedAgent gives input to an agent. Sent is only said when the agent took it. NOT_FOUND; CONFLICT
+	// when it is stopped or blocked; TIMEOUT.
+	SendManagedAgent(ctx context.Context, id string, in ManagedAgentInput) (ManagedAgentReply, error)
+	// AnswerManagedAgent answers the open prompt and returns the agent. CONFLICT when there is none.
+	AnswerManagedAgent(ctx context.Context, id string, answer ManagedAgentAnswer) (*ManagedAgent, error)
+	// RestartManagedAgent starts a stopped or running agent again under its id, with its session.
+	RestartManagedAgent(ctx context.Context, id string) (*ManagedAgent, error)
+	// StopManagedAgent ends an agent; stopping a stopped one is no error. NOT_FOUND.
+	StopManagedAgent(ctx context.Context, id string, opts ManagedAgentStop) error
+	// ManagedAgentLogs reads the log. NOT_FOUND.
+	ManagedAgentLogs(ctx context.Context, id string, opts LogOptions) (LogStream, error)
+	// ManagedAgentMetrics measures a running agent. NOT_FOUND, CONFLICT when it is stopped.
+	ManagedAgentMetrics(ctx context.Context, id string) (ManagedAgentMetrics, error)
+	// ManagedAgentEvents streams the agent's stored events after a sequence, and then live ones. NOT_FOUND.
+	ManagedAgentEvents(ctx context.Context, id string, after uint64) (EventStream, error)
+	// ServeTerminal upgrades the request to the terminal of an agent, and returns when it ended. An error means
+	// that nothing was answered: the request is no WebSocket, or its query is wrong. Later failures close the
+	// socket with a code: 4404 for an unknown agent.
+	ServeTerminal(w http.ResponseWriter, r *http.Request, id string, readOnly bool) error
+	// Runtimes lists the configured runtimes in the order in which they are tried.
+	Runtimes(ctx context.Context) []RuntimeInfo
+}
+
+// ManagedAgentReader reads stored managed agents.
+type ManagedAgentReader interface {
+	// AllManagedAgents returns every record, oldest first.
+	AllManagedAgents(ctx context.Context) ([]*ManagedAgentRecord, error)
+	// RuntimePositions returns how far the events of each runtime are stored.
+	RuntimePositions(ctx context.Context) (map[string]uint64, error)
+}
