@@ -33,6 +33,8 @@
 //	br/esc(batch id)be32(index)               result of an item, JSON
 //	ix/ba/<batch id>                          running batches
 //	a/<agent id>                              agent record, JSON
+//	ma/<managed agent id>                     managed agent record, JSON
+//	rt/<runtime>                              be64 sequence up to which the runtime's events are stored
 //	i/<sha256 of esc(scope)esc(key)>          idempotency record, JSON
 //	ix/i/be64(claimed at, Unix ms)<sha256>    the same by age, for retention
 //	j/esc(subject)be64(seq)                   event, the journal of its subject
@@ -40,5 +42,6 @@
 //	cur/<name>                                be64 sequence up to which a log consumer is done
 //	meta/schema                               be32 schema version
 //	meta/seq                                  be64 last sequence number given
+//	meta/installation                         id of the installation whose state this is
 //	meta/redo                                 a transaction too large for one Badger commit, being applied
 package store

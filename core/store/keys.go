@@ -22,6 +22,8 @@ const (
 	prefixBatchResult = "br/"
 	prefixBatchActive = "ix/ba/"
 	prefixAgent       = "a/"
+	prefixManaged     = "ma/"
+	prefixRuntime     = "rt/"
 	prefixIdempotency = "i/"
 	prefixIdemByTime  = "ix/i/"
 	prefixJournal     = "j/"
@@ -31,6 +33,7 @@ const (
 	keySchema = "meta/schema"
 	keySeq    = "meta/seq"
 	keyRedo   = "meta/redo"
+	keySelf   = "meta/installation"
 )
 
 // maxKey is the longest key that is written. Badger's own bound is 65,000 bytes.

@@ -41,6 +41,8 @@ func TestGoldenKeys(t *testing.T) {
 		{"batch result", appendItem(nil, prefixBatchResult, "batch_1", 258)},
 		{"active batch", appendKey(nil, prefixBatchActive, "batch_1")},
 		{"agent", appendKey(nil, prefixAgent, "agent_1")},
+		{"managed agent", appendKey(nil, prefixManaged, "magent_1")},
+		{"runtime", appendKey(nil, prefixRuntime, "local")},
 		{"idempotency", appendIdempotencyKey(nil, hash)},
 		{"idempotency by time", appendIdempotencyIndex(nil, 258, hash)},
 		{"journal", appendJournalKey(nil, "exec_1", 258)},

@@ -1,0 +1,21 @@
+package store
+
+import "context"
+
+// Installation returns the id of the installation whose state this is, made by fresh at the first call. It
+// travels with dumps: whoever restores one takes over what belongs to the installation.
+func (s *Store) Installation(ctx context.Context, fresh func() string) (string, error) {
+	var id string
+	err := s.update(ctx, false, func(t *tx) error {
+		value, err := t.get([]byte(keySelf))
+		if err != nil {
+			return err
+		}
+		if id = string(value); id != "" {
+			return nil
+		}
+		id = fresh()
+		return t.set([]byte(keySelf), []byte(id))
+	})
+	return id, err
+}
