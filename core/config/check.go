@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -79,4 +80,28 @@ func cleanURL(text string) string {
 	}
 	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	return strings.TrimRight(u.String(), "/")
+}
+
+var sha256Digits = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+
+func checkSHA256(text string) error {
+	if text != "" && !sha256Digits.MatchString(text) {
+		return errors.New("is not the SHA-256 of a file: 64 hexadecimal digits, as sha256sum prints them")
+	}
+	return nil
+}
+
+func checkPattern(text string) error {
+	if _, err := regexp.Compile(text); err != nil {
+		return fmt.Errorf("is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+	return nil
+}
+
+// checkEntry wants the name of an entry, or nothing.
+func checkEntry(text string) error {
+	if text != "" && !entryName.MatchString(text) {
+		return fmt.Errorf("%q is not a name; use lower-case letters, digits, - and _, a letter first", text)
+	}
+	return nil
 }

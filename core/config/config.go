@@ -10,14 +10,16 @@ import (
 // Config is the whole effective configuration. The comment of each field gives what its type cannot; the
 // text for operators, with bounds and units, is in the table of fields.
 type Config struct {
-	Server  Server
-	Store   Store
-	Plugins Plugins
-	Metrics Metrics
-	Engine  Engine
-	Agents  Agents
-	Streams Streams
-	Log     Log
+	Server     Server
+	Store      Store
+	Plugins    Plugins
+	Runtimes   map[string]*Runtime   // by the name that requests use
+	AgentTypes map[string]*AgentType // by the name that requests use
+	Metrics    Metrics
+	Engine     Engine
+	Agents     Agents
+	Streams    Streams
+	Log        Log
 
 	files   []string          // what was read, in the order it was applied
 	origins map[string]origin // where each key that is not a default was set last
@@ -61,11 +63,6 @@ type Retention struct {
 	Batches     time.Duration
 	Agents      time.Duration
 	Idempotency time.Duration
-}
-
-// Plugins says where plugin binaries are.
-type Plugins struct {
-	Dir string // absolute, or empty for the folder "plugins" beside the binary
 }
 
 // Metrics is the Prometheus endpoint.

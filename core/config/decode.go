@@ -42,7 +42,7 @@ func (d *decoder) decode(data []byte) {
 		return
 	}
 	if len(document.Content) == 1 {
-		d.section("", document.Content[0])
+		d.section("", "", document.Content[0])
 	}
 	var second yaml.Node
 	switch err := parser.Decode(&second); {
@@ -64,8 +64,9 @@ func (d *decoder) add(line int, key, format string, args ...any) {
 	d.problems = append(d.problems, Problem{File: d.file, Line: line, Key: key, Reason: fmt.Sprintf(format, args...)})
 }
 
-// section decodes the mapping of a section; key is "" at the top.
-func (d *decoder) section(key string, node *yaml.Node) {
+// section decodes the mapping of a section; key is "" at the top. The pattern is the key as the table has it,
+// with a * for the name of an entry.
+func (d *decoder) section(key, pattern string, node *yaml.Node) {
 	if !d.plain(key, node) {
 		return
 	}
@@ -80,6 +81,11 @@ func (d *decoder) section(key string, node *yaml.Node) {
 		d.add(node.Line, key, "%s, not %s", what, describeNode(node))
 		return
 	}
+	d.pairs(key, node, func(name, value *yaml.Node) { d.entry(key, pattern, name, value) })
+}
+
+// pairs visits the keys of a mapping, those that are no plain names or come twice left out.
+func (d *decoder) pairs(key string, node *yaml.Node, visit func(name, value *yaml.Node)) {
 	seen := map[string]int{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		name, value := node.Content[i], node.Content[i+1]
@@ -93,22 +99,62 @@ func (d *decoder) section(key string, node *yaml.Node) {
 			continue
 		}
 		seen[name.Value] = name.Line
-		d.entry(key, name, value)
+		visit(name, value)
 	}
 }
 
 // entry decodes one key of a section.
-func (d *decoder) entry(section string, name, value *yaml.Node) {
-	key := join(section, name.Value)
-	if f := findField(key); f != nil {
+func (d *decoder) entry(section, pattern string, name, value *yaml.Node) {
+	key, match := join(section, name.Value), join(pattern, name.Value)
+	if f := findField(match); f != nil {
+		if f.in != nil {
+			f = f.bind(entryOf(section, pattern))
+		}
 		d.value(f, name.Line, value)
 		return
 	}
-	if _, ok := sectionDocs[key]; ok {
-		d.section(key, value)
+	if _, ok := sectionDocs[match]; ok {
+		d.section(key, match, value)
 		return
 	}
-	d.add(name.Line, join(section, shorten(name.Value)), "unknown key; %s", suggestKey(section, name.Value))
+	if l := findCollection(pattern); l != nil {
+		d.member(l, name, value)
+		return
+	}
+	d.add(name.Line, join(section, shorten(name.Value)), "unknown key; %s", suggestKey(section, pattern, name.Value))
+}
+
+// member decodes an entry under a name that the operator chose.
+func (d *decoder) member(l *collection, name, value *yaml.Node) {
+	key := join(l.section, shorten(name.Value))
+	if err := l.check(name.Value); err != nil {
+		d.add(name.Line, key, "%s", err)
+		return
+	}
+	if value.Kind != yaml.MappingNode && value.ShortTag() != "!!null" && value.Kind != yaml.AliasNode {
+		reason := fmt.Sprintf("is %s and wants keys below it, not %s", l.what, describeNode(value))
+		if near := nearest(name.Value, children(l.section)); near != "" {
+			reason += "; did you mean " + join(l.section, near) + "?"
+		}
+		d.add(name.Line, key, "%s", reason)
+		return
+	}
+	l.add(d.config, name.Value)
+	if _, known := d.config.origins[key]; !known {
+		d.config.origins[key] = origin{d.file, name.Line}
+	}
+	d.section(key, l.entryPattern(), value)
+}
+
+// entryOf returns the name of the entry that a section belongs to.
+func entryOf(section, pattern string) string {
+	parts := strings.Split(section, ".")
+	for i, part := range strings.Split(pattern, ".") {
+		if part == anyName {
+			return parts[i]
+		}
+	}
+	return ""
 }
 
 // value decodes what stands behind a key of the table.
@@ -119,8 +165,26 @@ func (d *decoder) value(f *field, line int, node *yaml.Node) {
 	if node.Line > 0 {
 		line = node.Line
 	}
-	if list, ok := f.ref(d.config).(*[]string); ok && node.Kind == yaml.SequenceNode {
-		d.list(f, list, line, node)
+	switch ref := f.ref(d.config).(type) {
+	case *[]string:
+		if node.Kind == yaml.SequenceNode {
+			d.list(f, ref, line, node)
+			return
+		}
+	case *Block:
+		d.block(f, ref, line, node)
+		return
+	case *Env:
+		d.env(f, ref, line, node)
+		return
+	case *Secret:
+		secret, err := d.secret(node)
+		if err != nil {
+			d.add(line, f.key, "%s", err)
+			return
+		}
+		*ref = secret
+		d.config.origins[f.key] = origin{d.file, line}
 		return
 	}
 	if node.Kind != yaml.ScalarNode {

@@ -10,11 +10,12 @@ import (
 )
 
 // field describes one key. The pointer that ref returns carries the key's type: *string, *bool, *int,
-// *int64 (a size in bytes), *time.Duration or *[]string.
+// *int64 (a size in bytes), *time.Duration, *[]string, *Secret, *Env or *Block.
 type field struct {
-	key string // dotted
+	key string // dotted; a part * stands for the name of an entry
 	doc string // for operators, in the schema and the packaged file
 	ref func(*Config) any
+	in  func(c *Config, name string) any // instead of ref, for a key with a *
 
 	min, max int64               // inclusive bounds: a count, bytes or nanoseconds; max 0 is no bound
 	enum     []string            // allowed texts
@@ -83,6 +84,14 @@ func (f *field) set(c *Config, tag, plain string) error {
 	return nil
 }
 
+// zero returns a pointer to a value of the key's type.
+func (f *field) zero() any {
+	if f.in != nil {
+		return f.in(&Config{}, "")
+	}
+	return f.ref(&Config{})
+}
+
 // decimal is a whole number as everybody reads it. YAML has more notations: 010 is eight there.
 var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
@@ -105,8 +114,8 @@ func (f *field) checkText(text string) error {
 				return nil
 			}
 		}
-		reason := fmt.Sprintf("%q is not one of %s", text, strings.Join(f.enum, ", "))
-		if near := nearest(text, f.enum); near != "" {
+		reason := fmt.Sprintf("%q is not one of %s", text, strings.Join(f.words(), ", "))
+		if near := nearest(text, f.words()); near != "" {
 			reason += fmt.Sprintf("; did you mean %s?", near)
 		}
 		return fmt.Errorf("%s", reason)
@@ -149,6 +158,19 @@ func (f *field) text(c *Config) string {
 		return FormatDuration(*ref)
 	case *[]string:
 		return strings.Join(*ref, ", ")
+	case *Secret:
+		if ref.IsZero() {
+			return ""
+		}
+		return redacted
+	case *Env:
+		vars := make([]string, 0, len(*ref))
+		for _, name := range ref.Names() {
+			vars = append(vars, name+"="+redacted)
+		}
+		return strings.Join(vars, " ")
+	case *Block:
+		return ref.String()
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/wardroom/wardroom/core/config"
@@ -20,6 +21,8 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Add([]byte("a: &a [*a]"), []byte("? ? ? :"))
+	f.Add([]byte("plugins: {a: {config: {b: [1, -0.0, 1e3, ~, {c: '${HOST}', d: ${PORT}}]}, env: {A: ${TRICKY}}}}"), []byte("plugins: {a: {config: {b: {c: 1}}}}"))
+	f.Add([]byte("runtimes: {r: {url: 'http://h', token: 1}}"), []byte("agentTypes: {x: {command: c, ready: {pattern: '.*'}}}"))
 	f.Add([]byte("server: {listen: \"${HOST}\\0\"}"), []byte("store: {path: '$$${A:-}$'}"))
 	f.Fuzz(func(t *testing.T, main, dropIn []byte) {
 		files := []config.File{{Name: "/etc/w/wardroom.yaml", Data: main}, {Name: "/etc/w/conf.d/x.yaml", Data: dropIn}}
@@ -47,8 +50,10 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what Show printed is refused: %v\n%s", err, shown)
 		}
-		if changes := config.Changes(c, again); len(changes) > 0 {
-			t.Fatalf("what Show printed reads as something else: %+v\n%s", changes, shown)
+		for _, change := range config.Changes(c, again) {
+			if !strings.Contains(change.Old, "***") { // a secret comes back as ***
+				t.Fatalf("what Show printed reads as something else: %+v\n%s", change, shown)
+			}
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -52,9 +53,26 @@ func resolve(body string, lookup Lookup) (string, error) {
 	case hasDefault && value == "":
 		return fallback, nil
 	case !ok:
-		return "", fmt.Errorf("the environment variable %s is not set; set it or write ${%s:-default}", name, name)
+		return "", &unsetError{name}
 	}
 	return value, nil
+}
+
+// unsetError is a reference to a variable that is not there.
+type unsetError struct{ name string }
+
+func (e *unsetError) Error() string {
+	return fmt.Sprintf("the environment variable %s is not set; set it or write ${%s:-default}", e.name, e.name)
+}
+
+// interpolateSecret is interpolate for a value that an error must not quote.
+func interpolateSecret(text string, lookup Lookup) (string, error) {
+	out, err := interpolate(text, lookup)
+	var unset *unsetError
+	if err != nil && !errors.As(err, &unset) {
+		return "", errors.New("holds a malformed reference; write ${NAME} or ${NAME:-default}, and $${ for a literal ${")
+	}
+	return out, err
 }
 
 func validName(name string) bool {

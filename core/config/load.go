@@ -81,6 +81,7 @@ func parse(files []File, opts Options, problems []Problem) (*Config, error) {
 		}
 	}
 	problems = append(problems, c.relations(problems)...)
+	problems = append(problems, c.entryRules(problems)...)
 	if err := asError(problems, order); err != nil {
 		return nil, err
 	}

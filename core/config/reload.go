@@ -51,15 +51,30 @@ type Change struct {
 	Reloaded bool   `json:"reloaded"` // takes effect on SIGHUP; else it waits for a restart
 }
 
-// Changes returns the keys whose values differ, in the order of the table.
+// Changes returns the keys whose values differ: entries that came or went, then keys in the order of the table.
 func Changes(prev, next *Config) []Change {
 	var changes []Change
-	for _, f := range fields {
+	for _, l := range collections {
+		for _, name := range l.union(prev, next) {
+			was, is := l.has(prev, name), l.has(next, name)
+			if was != is {
+				changes = append(changes, Change{Key: join(l.section, name), Old: presence(was), New: presence(is)})
+			}
+		}
+	}
+	for _, f := range fieldsOf(prev, next) {
 		if !f.equal(prev, next) {
 			changes = append(changes, Change{Key: f.key, Old: f.text(prev), New: f.text(next), Reloaded: f.live})
 		}
 	}
 	return changes
+}
+
+func presence(there bool) string {
+	if there {
+		return "declared"
+	}
+	return "absent"
 }
 
 // NeedsRestart returns the dotted keys that differ and that a reload leaves as they are.
@@ -76,9 +91,17 @@ func NeedsRestart(prev, next *Config) []string {
 // equal compares the values of the key; an empty list is equal to none.
 func (f *field) equal(a, b *Config) bool {
 	left, right := f.ref(a), f.ref(b)
-	if list, ok := left.(*[]string); ok && len(*list) == 0 {
-		other, _ := right.(*[]string)
-		return len(*other) == 0
+	switch left := left.(type) {
+	case *[]string:
+		if len(*left) == 0 {
+			return len(*right.(*[]string)) == 0
+		}
+	case *Secret:
+		return left.Equal(*right.(*Secret))
+	case *Env:
+		return left.equal(*right.(*Env))
+	case *Block:
+		return left.equal(*right.(*Block))
 	}
 	return reflect.DeepEqual(left, right)
 }

@@ -2,6 +2,8 @@ package config
 
 import (
 	"encoding/json"
+	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -28,9 +30,11 @@ type schemaNode struct {
 	Minimum     *int64         `json:"minimum,omitempty"`
 	Maximum     *int64         `json:"maximum,omitempty"`
 	AnyOf       []*schemaNode  `json:"anyOf,omitempty"`
+	Not         *schemaNode    `json:"not,omitempty"`
 	Items       *schemaNode    `json:"items,omitempty"`
-	Properties  *orderedSchema `json:"properties,omitempty"`
-	Additional  *bool          `json:"additionalProperties,omitempty"`
+	Properties  *orderedSchema `json:"properties,omitzero"`
+	Names       *schemaNode    `json:"propertyNames,omitempty"`
+	Additional  any            `json:"additionalProperties,omitempty"` // false, or the schema of an entry
 }
 
 // orderedSchema keeps properties in the order of the table instead of the alphabet.
@@ -90,19 +94,47 @@ func section(sections map[string]*schemaNode, key string) *schemaNode {
 		return node
 	}
 	node := sectionSchema(sectionDocs[key])
-	section(sections, parentOf(key)).Properties.add(key[strings.LastIndex(key, ".")+1:], node)
+	parent, name := section(sections, parentOf(key)), key[strings.LastIndex(key, ".")+1:]
+	if name == anyName {
+		parent.Names = &schemaNode{Pattern: "^" + entryNamePattern + "$"}
+		if fixed := unlikeEntries(parent); len(fixed) > 0 {
+			parent.Names = &schemaNode{AnyOf: []*schemaNode{parent.Names, {Enum: fixed}}}
+		}
+		if reserved := sortedReserved(findCollection(parentOf(key)), parent); len(reserved) > 0 {
+			parent.Names.Not = &schemaNode{Enum: reserved}
+		}
+		parent.Additional = node
+	} else {
+		parent.Properties.add(name, node)
+	}
 	sections[key] = node
 	return node
 }
 
+// unlikeEntries returns the keys of a section that no entry could be called.
+func unlikeEntries(section *schemaNode) []string {
+	return slices.DeleteFunc(slices.Clone(section.Properties.names), entryName.MatchString)
+}
+
+// sortedReserved returns the names that an entry may not have and that are no keys of the section either.
+func sortedReserved(l *collection, section *schemaNode) []string {
+	var names []string
+	for name := range l.reserved {
+		if _, isKey := section.Properties.nodes[name]; !isKey {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
 // sectionSchema makes a closed object; a section whose keys are all commented out is null.
 func sectionSchema(doc string) *schemaNode {
-	closed := false
 	return &schemaNode{
 		Description: doc,
 		Type:        []string{"object", "null"},
 		Properties:  &orderedSchema{nodes: map[string]*schemaNode{}},
-		Additional:  &closed,
+		Additional:  false,
 	}
 }
 
@@ -110,6 +142,9 @@ func sectionSchema(doc string) *schemaNode {
 func (f *field) schema(defaults *Config) *schemaNode {
 	node := &schemaNode{Description: f.help()}
 	referring := &schemaNode{Type: "string", Pattern: reference}
+	if f.in != nil {
+		f = f.bind(anyName) // no entry has this name, so the defaults are those of a new one
+	}
 	switch ref := f.ref(defaults).(type) {
 	case *string:
 		node.Type = "string"
@@ -136,6 +171,14 @@ func (f *field) schema(defaults *Config) *schemaNode {
 		node.Default = append([]string{}, *ref...)
 		node.Type = "array"
 		node.Items = &schemaNode{Type: "string"}
+	case *Secret:
+		node.Type = []string{"string", "number", "boolean"}
+	case *Env:
+		node.Type = []string{"object", "null"}
+		node.Names = &schemaNode{Pattern: `^[A-Za-z_][A-Za-z0-9_]*$`}
+		node.Additional = &schemaNode{Type: []string{"string", "number", "boolean"}}
+	case *Block:
+		node.Type = []string{"object", "null"}
 	}
 	return node
 }

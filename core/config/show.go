@@ -15,7 +15,7 @@ import (
 func Show(c *Config) ([]byte, error) {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	sections := map[string]*yaml.Node{"": root}
-	for _, f := range fields {
+	for _, f := range fieldsOf(c) {
 		parent := sectionNode(sections, parentOf(f.key))
 		parent.Content = append(parent.Content, textNode(f.name()), f.node(c))
 	}
@@ -56,6 +56,19 @@ func (f *field) node(c *Config) *yaml.Node {
 		return list
 	case *time.Duration:
 		return textNode(FormatDuration(*ref))
+	case *Secret:
+		return textNode(f.text(c))
+	case *Env:
+		node := &yaml.Node{Kind: yaml.MappingNode}
+		if len(*ref) == 0 {
+			node.Style = yaml.FlowStyle // {}
+		}
+		for _, name := range ref.Names() {
+			node.Content = append(node.Content, textNode(name), textNode(redacted))
+		}
+		return node
+	case *Block:
+		return ref.node()
 	case *int64:
 		// Plain, so that a size in whole bytes reads as a number and one with a unit as text.
 		return &yaml.Node{Kind: yaml.ScalarNode, Value: FormatSize(*ref)}

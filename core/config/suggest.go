@@ -27,16 +27,17 @@ func nearest(text string, candidates []string) string {
 	return ""
 }
 
-// suggestKey returns the advice for an unknown key in a section ("" is the top): the nearest known key of
-// the section, else the same or a near name elsewhere, else the names that are known here.
-func suggestKey(section, name string) string {
-	here := children(section)
+// suggestKey returns the advice for an unknown key in a section ("" is the top), which the table knows by its
+// pattern: the nearest known key of the section, else the same or a near name elsewhere, else the names that
+// are known here.
+func suggestKey(section, pattern, name string) string {
+	here := children(pattern)
 	if near := nearest(name, here); near != "" && strings.EqualFold(near, name) {
 		return "did you mean " + join(section, near) + "?"
 	}
 	for _, key := range allKeys() { // the right name in the wrong section
 		if strings.EqualFold(key[strings.LastIndex(key, ".")+1:], name) {
-			return "did you mean " + key + "?"
+			return "did you mean " + strings.ReplaceAll(key, anyName, "<name>") + "?"
 		}
 	}
 	if near := nearest(name, here); near != "" {
@@ -80,7 +81,7 @@ func children(section string) []string {
 			continue
 		}
 		name, _, _ := strings.Cut(rest, ".")
-		if !seen[name] {
+		if !seen[name] && name != anyName {
 			seen[name] = true
 			names = append(names, name)
 		}

@@ -26,13 +26,27 @@ func Template() []byte {
 	section := ""
 	for _, f := range fields {
 		section = openSections(&b, section, parentOf(f.key))
-		indent := strings.Repeat("  ", strings.Count(f.key, "."))
+		if f.in != nil {
+			f = f.bind(anyName) // no entry has this name, so the defaults are those of a new one
+		}
+		indent := margin(f.key)
 		for _, line := range wrap(f.help(), 100-len(indent)) {
 			fmt.Fprintf(&b, "%s# %s\n", indent, line)
 		}
 		fmt.Fprintf(&b, "%s#%s: %s\n", indent, f.name(), f.sample(defaults))
 	}
 	return []byte(b.String())
+}
+
+// margin is what stands before a line that belongs to a key. Below the name of an entry, which is commented
+// out itself, it begins with a # of its own.
+func margin(key string) string {
+	before, below, isEntry := strings.Cut(key, anyName)
+	indent := strings.Repeat("  ", strings.Count(before, "."))
+	if !isEntry || below == "" {
+		return indent
+	}
+	return indent + "#" + strings.Repeat("  ", strings.Count(below, "."))
 }
 
 // openSections writes the headings that lead from one section to the next and returns the latter.
@@ -43,16 +57,19 @@ func openSections(b *strings.Builder, from, to string) string {
 	if parent := parentOf(to); parent != "" && from != parent && !strings.HasPrefix(from, parent+".") {
 		openSections(b, from, parent)
 	}
-	indent := strings.Repeat("  ", strings.Count(to, "."))
-	fmt.Fprintf(b, "\n%s# %s\n%s%s:\n", indent, sectionDocs[to], indent, to[strings.LastIndex(to, ".")+1:])
+	name := to[strings.LastIndex(to, ".")+1:]
+	if name == anyName {
+		name = "#<name>"
+	}
+	fmt.Fprintf(b, "\n%s# %s\n%s%s:\n", margin(to), sectionDocs[to], margin(to), name)
 	return to
 }
 
 // help is the description with allowed texts, bounds, and whether a reload takes it over.
 func (f *field) help() string {
 	text := f.doc
-	if len(f.enum) > 0 {
-		text += " One of " + strings.Join(f.enum, ", ") + "."
+	if words := f.words(); len(words) > 0 {
+		text += " One of " + strings.Join(words, ", ") + "."
 	}
 	if low, high := f.bounds(); high != "" {
 		text += fmt.Sprintf(" From %s to %s.", low, high)
@@ -65,10 +82,21 @@ func (f *field) help() string {
 	return text
 }
 
+// words are the texts that the key takes, but for the empty one.
+func (f *field) words() []string {
+	var words []string
+	for _, word := range f.enum {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
 // bounds renders the bounds of a numeric key; empty where there is none.
 func (f *field) bounds() (low, high string) {
 	format := func(n int64) string { return fmt.Sprint(n) }
-	switch f.ref(&Config{}).(type) {
+	switch f.zero().(type) {
 	case *time.Duration:
 		format = func(n int64) string { return FormatDuration(time.Duration(n)) }
 	case *int64:
@@ -93,6 +121,10 @@ func (f *field) sample(defaults *Config) string {
 		return *ref
 	case *[]string:
 		return "[" + strings.Join(*ref, ", ") + "]"
+	case *Secret:
+		return `""`
+	case *Env, *Block:
+		return "{}"
 	}
 	return f.text(defaults)
 }

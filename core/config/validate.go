@@ -9,26 +9,43 @@ import (
 // for a Config that was put together in code. VALIDATION_ERROR lists every problem.
 func (c *Config) Validate() error {
 	var problems []Problem
-	for _, f := range fields {
+	for _, l := range collections {
+		for _, name := range l.names(c) {
+			if err := l.check(name); err != nil {
+				problems = append(problems, Problem{Key: join(l.section, name), Reason: err.Error()})
+			}
+		}
+	}
+	for _, f := range fieldsOf(c) {
 		if err := f.valid(c); err != nil {
 			problems = append(problems, Problem{Key: f.key, Reason: err.Error()})
 		}
 	}
-	return asError(append(problems, c.relations(problems)...), nil)
+	problems = append(problems, c.relations(problems)...)
+	return asError(append(problems, c.entryRules(problems)...), nil)
 }
 
 // valid checks the value that c has for the key.
 func (f *field) valid(c *Config) error {
-	if list, ok := f.ref(c).(*[]string); ok {
-		for _, text := range *list {
+	switch ref := f.ref(c).(type) {
+	case *[]string:
+		for _, text := range *ref {
 			if err := f.checkText(text); err != nil {
 				return err
 			}
 		}
 		return nil
+	case *Env:
+		for _, name := range ref.Names() {
+			if err := checkEnvName(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	case *Secret, *Block:
+		return nil
 	}
-	scratch := *c // set writes, and c may be shared
-	return f.set(&scratch, "", f.text(c))
+	return f.set(c.clone(), "", f.text(c)) // set writes, and c may be shared
 }
 
 // relation is a rule between two keys.

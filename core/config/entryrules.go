@@ -1,0 +1,90 @@
+package config
+
+import "fmt"
+
+// entryRules reports entries that are incomplete or contradict each other. As in relations, nothing is said
+// when a whole file could not be read, and nothing about an entry that has a problem of its own.
+func (c *Config) entryRules(known []Problem) []Problem {
+	r := &ruling{config: c, wrong: map[string]bool{}}
+	for _, p := range known {
+		if p.Key == "" {
+			return nil
+		}
+		r.wrong[p.Key] = true
+	}
+	for _, name := range sortedKeys(c.Plugins.Entries) {
+		r.plugin(name, c.Plugins.Entries[name])
+	}
+	users := map[string]string{} // runtime by plugin
+	for _, name := range sortedKeys(c.Runtimes) {
+		r.runtime(name, c.Runtimes[name], users)
+	}
+	for _, name := range sortedKeys(c.AgentTypes) {
+		if c.AgentTypes[name].Command == "" {
+			r.refuse("agentTypes."+name, "command", "is missing: name the program that this agent type runs")
+		}
+	}
+	return r.problems
+}
+
+// ruling collects what the rules find.
+type ruling struct {
+	config   *Config
+	wrong    map[string]bool // keys that have a problem already
+	problems []Problem
+}
+
+// refuse reports a problem with a key of an entry, at the place that set the key or else the entry.
+func (r *ruling) refuse(entry, name, format string, args ...any) {
+	key := join(entry, name)
+	if r.wrong[key] {
+		return
+	}
+	at, ok := r.config.origins[key]
+	if !ok {
+		at = r.config.origins[entry]
+	}
+	r.problems = append(r.problems, Problem{File: at.file, Line: at.line, Key: key, Reason: fmt.Sprintf(format, args...)})
+}
+
+func (r *ruling) plugin(name string, p *Plugin) {
+	if p.Required && !p.Enabled {
+		r.refuse("plugins."+name, "required", "contradicts enabled: false; a plugin that is required must run")
+	}
+}
+
+func (r *ruling) runtime(name string, rt *Runtime, users map[string]string) {
+	entry := "runtimes." + name
+	switch {
+	case rt.Plugin == "" && rt.URL == "":
+		if !r.wrong[entry+".url"] {
+			r.refuse(entry, "plugin", "is missing: name a plugin, or give the url of a runtime server")
+		}
+		return
+	case rt.Plugin != "" && rt.URL != "":
+		r.refuse(entry, "url", "is given beside plugin; a runtime is one or the other")
+		return
+	case rt.URL != "":
+		if !rt.Config.IsZero() {
+			r.refuse(entry, "config", "is for a plugin; the server at url has a configuration of its own")
+		}
+		return
+	}
+	if !rt.Token.IsZero() {
+		r.refuse(entry, "token", "is for a server at url; a plugin needs none")
+	}
+	if other, ok := users[rt.Plugin]; ok {
+		r.refuse(entry, "plugin", "is the plugin of runtimes.%s already; to run it twice, declare a second entry in plugins with its path", other)
+	}
+	users[rt.Plugin] = name
+	p := r.config.Plugins.Entries[rt.Plugin]
+	switch {
+	case p == nil:
+	case p.Kind != "" && p.Kind != KindRuntime:
+		r.refuse(entry, "plugin", "plugins.%s is of kind %s, and a runtime wants a plugin of kind %s", rt.Plugin, p.Kind, KindRuntime)
+	case rt.Required && !p.Enabled:
+		r.refuse(entry, "required", "contradicts plugins.%s.enabled: false", rt.Plugin)
+	case !rt.Config.IsZero() && !p.Config.IsZero():
+		r.refuse(entry, "config", "is given in plugins.%s.config as well; keep one of them", rt.Plugin)
+	}
+}
