@@ -13,6 +13,7 @@ type Metrics struct {
 	HTTP       *HTTP
 	Store      *Store
 	Config     *Config
+	Plugins    *Plugins
 }
 
 // New makes and registers all series. It panics when reg has one of them already.
@@ -25,6 +26,7 @@ func New(reg prometheus.Registerer, build Build) *Metrics {
 		HTTP:       NewHTTP(reg),
 		Store:      NewStore(reg),
 		Config:     NewConfig(reg),
+		Plugins:    NewPlugins(reg),
 	}
 }
 

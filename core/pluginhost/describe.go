@@ -1,0 +1,79 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// describeTime is how long a plugin may take to print its version.
+const describeTime = 10 * time.Second
+
+// versionLine is what a plugin of the SDK prints for -version.
+var versionLine = regexp.MustCompile(`^(\S+) (\S+) \((runtime|secret|audit) plugin, protocol ([0-9]{1,3})\)$`)
+
+// DescribeDir makes the manifest of a directory that was just built: it runs each executable file with -version,
+// and leaves out those that are no plugins, which it names in skipped. It is for the one who builds plugins,
+// never for files from elsewhere.
+func DescribeDir(ctx context.Context, dir string) (m *Manifest, skipped []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, core.Invalid("directory", "%s cannot be read: %s", dir, lastError(err))
+	}
+	m = &Manifest{Format: manifestMajor}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 || strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		e, err := describe(ctx, filepath.Join(dir, entry.Name()))
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if err != nil {
+			skipped = append(skipped, entry.Name()+": "+err.Error())
+			continue
+		}
+		m.Plugins = append(m.Plugins, e)
+	}
+	if _, err := ParseManifest(m.Encode()); err != nil {
+		return nil, nil, err
+	}
+	return m, skipped, nil
+}
+
+// describe makes the entry of one binary.
+func describe(ctx context.Context, path string) (ManifestEntry, error) {
+	ctx, cancel := context.WithTimeout(ctx, describeTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "-version")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // PORT, or a host's variables, would make it serve
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	match := versionLine.FindStringSubmatch(strings.TrimSpace(shortenTo(string(out), 1000)))
+	if err != nil || match == nil {
+		return ManifestEntry{}, errors.New("it is no plugin: it does not answer to -version as one")
+	}
+	sum, err := FileSHA256(path)
+	if err != nil {
+		return ManifestEntry{}, err
+	}
+	protocol, err := strconv.Atoi(match[4])
+	if err != nil {
+		return ManifestEntry{}, err
+	}
+	return ManifestEntry{Name: filepath.Base(path), Kind: match[3], Version: match[2], SHA256: sum, Protocol: protocol}, nil
+}
+
+// WriteManifest writes m as the manifest of the plugins that come with a directory.
+func WriteManifest(dir string, m *Manifest) error {
+	return writeAtomic(filepath.Join(dir, ManifestFile), m.Encode(), 0o644)
+}

@@ -1,0 +1,32 @@
+package pluginhost
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// A plugin has a directory of its own in each of the host's. Its key-value store is apart from them: the host
+// alone writes there.
+
+// stateDir makes and returns the directory for what a plugin keeps.
+func (h *Host) stateDir(plugin string) (string, error) {
+	return private(filepath.Join(h.opts.StateDir, "data", plugin))
+}
+
+// runDir makes and returns the directory for a plugin's own sockets.
+func (h *Host) runDir(plugin string) (string, error) {
+	return private(filepath.Join(h.opts.RunDir, "run", plugin))
+}
+
+// kvFile is where the key-value store of a plugin is.
+func (h *Host) kvFile(plugin string) string {
+	return filepath.Join(h.opts.StateDir, "kv", plugin+".json")
+}
+
+// private makes a directory for this user alone.
+func private(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	return dir, os.Chmod(dir, 0o700)
+}

@@ -1,0 +1,120 @@
+package pluginhost
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// passed are the variables of the host that every plugin gets. Everything else of the host's environment,
+// which holds the host's own secrets, stays where it is.
+var passed = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE",
+	"LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "XDG_RUNTIME_DIR",
+}
+
+// reservedEnv begins the names that belong to the protocol between host and plugin.
+var reservedEnv = []string{"PLUGIN_", "WARDROOM_PLUGIN"}
+
+// checkEnv refuses variables that would change the protocol between host and plugin.
+func checkEnv(plugin string, vars map[string]string) error {
+	for name, value := range vars {
+		for _, prefix := range reservedEnv {
+			if strings.HasPrefix(name, prefix) {
+				return core.Invalid("plugins."+plugin+".env."+name, "is set by the host; names that begin with %s may not be used", prefix)
+			}
+		}
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
+			return core.Invalid("plugins."+plugin+".env", "holds a name or a value that no environment can hold")
+		}
+	}
+	return nil
+}
+
+// environ builds the environment of a plugin: what is passed on, what its settings say, and what the host
+// tells it, each over the one before.
+func environ(lookup func(string) (string, bool), own, host map[string]string) []string {
+	vars := map[string]string{}
+	for _, name := range passed {
+		if value, ok := lookup(name); ok {
+			vars[name] = value
+		}
+	}
+	for _, layer := range []map[string]string{own, host} {
+		for name, value := range layer {
+			vars[name] = value
+		}
+	}
+	list := make([]string, 0, len(vars))
+	for name, value := range vars {
+		list = append(list, name+"="+value)
+	}
+	sort.Strings(list)
+	return list
+}
+
+// longestSocketDir keeps the path of a socket in the directory below the 108 bytes that a socket address has:
+// go-plugin adds "/plugin-dir" and "/plugin" with up to ten digits each.
+const longestSocketDir = 108 - 1 - len("/plugin-dir0123456789/plugin0123456789")
+
+// socketDir makes the directory of the plugins' sockets, for this user alone.
+func socketDir(runDir string) (string, error) {
+	dir := runDir + "/plugins"
+	if len(dir) > longestSocketDir {
+		return "", core.Invalid("run directory", "%s is too long: a socket in it would be beyond the system's 108 bytes; use one of at most %d bytes",
+			runDir, longestSocketDir-len("/plugins"))
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", core.Errorf(core.CodeInternal, "the directory %s of the plugins' sockets cannot be made", dir).WithCause(err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return "", core.Errorf(core.CodeInternal, "the directory %s of the plugins' sockets cannot be closed to others", dir).WithCause(err)
+	}
+	return dir, sweepSockets(dir)
+}
+
+// sweepSockets removes what a host that was killed has left behind.
+func sweepSockets(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return core.Errorf(core.CodeInternal, "the directory %s of the plugins' sockets cannot be read", dir).WithCause(err)
+	}
+	for _, entry := range entries {
+		if entry.IsDir() && strings.HasPrefix(entry.Name(), "plugin-dir") {
+			if err := os.RemoveAll(dir + "/" + entry.Name()); err != nil {
+				return core.Errorf(core.CodeInternal, "a left-over socket in %s cannot be removed", dir).WithCause(err)
+			}
+		}
+	}
+	return nil
+}
+
+// redactor replaces the secrets of a plugin in what it says: it may put them into an error or its log.
+func redactor(secrets []string) func(string) string {
+	const shortest = 6 // a shorter one is no secret, and would blot out half of a text
+	list := make([]string, 0, len(secrets))
+	for _, s := range secrets {
+		if len(s) >= shortest {
+			list = append(list, s)
+		}
+	}
+	if len(list) == 0 {
+		return func(s string) string { return s }
+	}
+	// The longest first, so that one that is part of another leaves nothing of it.
+	slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, s := range slices.Compact(list) {
+		pairs = append(pairs, s, "***")
+		if quoted := strings.Trim(fmt.Sprintf("%q", s), `"`); quoted != s {
+			pairs = append(pairs, quoted, "***")
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace
+}

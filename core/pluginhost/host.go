@@ -1,0 +1,215 @@
+package pluginhost
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Host runs the plugins. Make it with New, then Open and Close it once each. All other methods are safe for
+// concurrent use between the two.
+type Host struct {
+	opts    Options
+	log     hclog.Logger
+	level   *levelBox
+	sockets string // directory of the sockets, once open
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // supervisors
+
+	mu       sync.Mutex // guards all below
+	children map[string]*child
+	choices  *choices
+	hooks    map[string][]func()
+	open     bool
+	closed   bool
+}
+
+var _ core.PluginService = (*Host)(nil)
+
+// New makes a host. It refuses options that cannot work with a VALIDATION_ERROR, and starts nothing.
+func New(o Options) (*Host, error) {
+	if o.Clock == nil || o.Logger == nil || !filepath.IsAbs(o.Dir) || !filepath.IsAbs(o.RunDir) || !filepath.IsAbs(o.StateDir) {
+		return nil, core.Errorf(core.CodeInternal, "the plugin host needs a clock, a logger, and absolute directories")
+	}
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
+	}
+	if o.Lookup == nil {
+		o.Lookup = os.LookupEnv
+	}
+	if o.Policy == (Policy{}) {
+		o.Policy = DefaultPolicy()
+	}
+	o.Limits = o.Limits.withDefaults()
+	h := &Host{
+		opts: o, log: o.Logger.Named("plugins"), level: newLevelBox(o.Logger),
+		children: map[string]*child{}, hooks: map[string][]func(){},
+	}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	for _, spec := range o.Plugins {
+		if !pluginName.MatchString(spec.Name) {
+			return nil, core.Invalid("plugins."+shorten(spec.Name), "is not a name for a plugin")
+		}
+		if spec.Path != "" && !filepath.IsAbs(spec.Path) {
+			return nil, core.Invalid("plugins."+spec.Name+".path", "must be absolute")
+		}
+		if err := checkEnv(spec.Name, spec.Env); err != nil {
+			return nil, err
+		}
+		if h.children[spec.Name] != nil {
+			return nil, core.Invalid("plugins."+spec.Name, "is declared twice")
+		}
+		h.children[spec.Name] = newChild(h, spec, true)
+	}
+	return h, nil
+}
+
+// Open starts every enabled plugin and waits until each runs or has failed once, for Limits.Settle at most; it
+// waits longer for those that are required. It fails when one of them does not get ready: the error names the
+// plugin, the reason and what to do. A Host that failed to open is closed.
+func (h *Host) Open(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			h.Close()
+		}
+	}()
+	dir, err := socketDir(h.opts.RunDir)
+	if err != nil {
+		return err
+	}
+	kept, err := readChoices(h.opts.StateDir)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	h.sockets, h.choices, h.open = dir, kept, true
+	var children []*child
+	for _, c := range h.children {
+		if said, ok := kept.Plugins[c.spec.Name]; ok {
+			c.enabled = said.Enabled
+		}
+		children = append(children, c)
+	}
+	for name, said := range kept.Plugins { // enabled by hand, and in no configuration
+		if said.Enabled && h.children[name] == nil && pluginName.MatchString(name) {
+			c := newChild(h, Spec{Name: name, Enabled: true}, false)
+			h.children[name] = c
+			children = append(children, c)
+		}
+	}
+	for _, c := range children {
+		h.supervise(c)
+	}
+	h.mu.Unlock()
+	return h.awaitStart(ctx, children)
+}
+
+// supervise begins to run a child. Called with mu held.
+func (h *Host) supervise(c *child) {
+	if h.opts.Check != nil {
+		h.opts.Check(HealthCheck{Name: "plugin:" + c.spec.Name, Required: c.spec.Required, Run: c.health})
+	}
+	c.mu.Lock()
+	if c.enabled {
+		c.status.State = core.PluginVerifying // whoever waits for an outcome must not take this for one
+	}
+	c.mu.Unlock()
+	h.wg.Add(1)
+	go func() {
+		defer h.wg.Done()
+		c.run(h.ctx)
+	}()
+}
+
+// awaitStart waits for the first outcome of each child.
+func (h *Host) awaitStart(ctx context.Context, children []*child) error {
+	settle, cancel := context.WithTimeout(ctx, h.opts.Limits.Settle)
+	defer cancel()
+	ready, done := context.WithTimeout(ctx, h.opts.Limits.Ready)
+	defer done()
+	var problems []string
+	for _, c := range children {
+		if !c.spec.Required {
+			continue
+		}
+		// A plugin that is put right by waiting, such as one whose first process died, gets its time; one whose
+		// file is wrong does not.
+		p := c.await(ready, func(p *core.Plugin, definite bool) bool {
+			return p.State == core.PluginReady || p.State == core.PluginDisabled || p.State == core.PluginQuarantined ||
+				p.State == core.PluginFailed && definite
+		})
+		if p.State != core.PluginReady {
+			reason := p.Reason
+			if reason == "" {
+				reason = "it is still " + string(p.State) + " after " + h.opts.Limits.Ready.String()
+			}
+			problems = append(problems, fmt.Sprintf("the required plugin %s is not ready: %s (%s)", c.spec.Name, reason, p.Hint))
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if len(problems) > 0 {
+		return core.Unavailable("plugins", "%s", strings.Join(problems, "; "))
+	}
+	for _, c := range children {
+		c.await(settle, func(p *core.Plugin, _ bool) bool { return settled(p.State) })
+	}
+	return ctx.Err()
+}
+
+// Close ends all plugins, each in its orderly way first, and joins everything. Safe to call twice.
+func (h *Host) Close() {
+	h.cancel()
+	h.wg.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	for _, c := range h.children {
+		c.ring.close()
+	}
+}
+
+// child returns a plugin that is supervised, or nil.
+func (h *Host) child(name string) *child {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.children[name]
+}
+
+// SetLogLevel tells plugins, those that run and those that start later, from which level on to log.
+func (h *Host) SetLogLevel(level hclog.Level) {
+	h.level.set(level)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range h.children {
+		if i := c.instance(); i != nil {
+			h.wg.Add(1)
+			go func() {
+				defer h.wg.Done()
+				ctx, cancel := context.WithTimeout(h.ctx, h.opts.Limits.Answer)
+				defer cancel()
+				if err := i.conn.SetLogLevel(ctx, level); err != nil {
+					h.log.Debug("a plugin did not take its log level", "plugin", c.spec.Name, "error", err)
+				}
+			}()
+		}
+	}
+}
+
+// after returns a channel that is closed once d has passed, and a function that gives up on it.
+func after(clock core.Clock, d time.Duration) (<-chan struct{}, func()) {
+	done := make(chan struct{})
+	timer := clock.AfterFunc(d, func() { close(done) })
+	return done, func() { timer.Stop() }
+}

@@ -1,0 +1,73 @@
+package pluginhost
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/sdk/plugin"
+	"github.com/wardroom/wardroom/sdk/secret"
+)
+
+// services is what the host does for one plugin.
+type services struct {
+	*kv
+	child *child
+	refs  map[string]bool // texts in its settings: what it may ask for
+}
+
+var _ plugin.HostServices = (*services)(nil)
+
+// services makes the host's services for the child.
+func (c *child) services() *services {
+	s := &services{kv: newKV(c.host.kvFile(c.spec.Name)), child: c, refs: map[string]bool{}}
+	var settings any
+	if len(c.spec.Config) > 0 && json.Unmarshal(c.spec.Config, &settings) == nil {
+		collectTexts(settings, s.refs)
+	}
+	return s
+}
+
+// collectTexts adds every text of a JSON value.
+func collectTexts(value any, into map[string]bool) {
+	switch value := value.(type) {
+	case string:
+		into[value] = true
+	case []any:
+		for _, item := range value {
+			collectTexts(item, into)
+		}
+	case map[string]any:
+		for _, item := range value {
+			collectTexts(item, into)
+		}
+	}
+}
+
+// Secret implements plugin.HostServices.
+func (s *services) Secret(ctx context.Context, ref string) (secret.Value, error) {
+	if !s.refs[ref] {
+		return secret.Value{}, &secret.Error{
+			Code: secret.CodeForbidden, Message: "the reference does not stand in the settings of this plugin",
+			Hint: "a plugin may look up what its own settings name, and nothing else",
+		}
+	}
+	if s.child.host.opts.Secrets == nil {
+		return secret.Value{}, &secret.Error{
+			Code: secret.CodeNotConfigured, Message: "no secret provider is configured",
+		}
+	}
+	return s.child.host.opts.Secrets(ctx, s.child.spec.Name, ref)
+}
+
+// Log implements plugin.HostServices.
+func (s *services) Log(_ context.Context, level hclog.Level, message string, fields map[string]string) error {
+	args := make([]any, 0, 2*len(fields))
+	for _, name := range sortedNames(fields) {
+		args = append(args, shorten(name), shortenTo(fields[name], ringLine))
+	}
+	s.child.log.own("").Log(level, shortenTo(strings.TrimSpace(message), ringLine), args...)
+	return nil
+}

@@ -1,0 +1,143 @@
+package pluginhost
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"strings"
+	"sync/atomic"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// pluginLogger is what go-plugin logs to. What the plugin itself says comes through a logger that go-plugin
+// names after the binary: that goes to the process log and to the ring. What go-plugin says about its own
+// work is for debugging only: the supervisor tells what matters.
+type pluginLogger struct {
+	hclog.Logger // the process log, named after the plugin
+	clock        core.Clock
+	ring         *ring
+	redact       func(string) string
+	binary       string // name under which go-plugin passes on what the plugin says
+	plugin       bool   // lines are the plugin's
+	prefix       string // before each of them
+	level        *atomic.Int32
+	with         []any
+}
+
+var _ hclog.Logger = (*pluginLogger)(nil)
+
+// Named implements hclog.Logger. The name of the binary adds nothing, and tells whose lines come.
+func (l *pluginLogger) Named(name string) hclog.Logger {
+	if name != l.binary {
+		return l
+	}
+	return l.own("")
+}
+
+// own returns the logger of the plugin's lines.
+func (l *pluginLogger) own(prefix string) *pluginLogger {
+	next := *l
+	next.plugin, next.prefix = true, l.prefix+prefix
+	return &next
+}
+
+// ResetNamed implements hclog.Logger.
+func (l *pluginLogger) ResetNamed(name string) hclog.Logger { return l.Named(name) }
+
+// With implements hclog.Logger.
+func (l *pluginLogger) With(args ...any) hclog.Logger {
+	next := *l
+	next.with = append(append([]any{}, l.with...), args...)
+	return &next
+}
+
+// GetLevel implements hclog.Logger: lines below it are not even parsed.
+func (l *pluginLogger) GetLevel() hclog.Level { return hclog.Level(l.level.Load()) }
+
+// Log implements hclog.Logger.
+func (l *pluginLogger) Log(level hclog.Level, msg string, args ...any) {
+	if !l.plugin {
+		l.Logger.Debug(l.redact(msg), l.clean(args)...)
+		return
+	}
+	args = append(append([]any{}, l.with...), args...)
+	msg, args = l.prefix+l.redact(msg), l.clean(args)
+	l.ring.add(core.PluginLogLine{Time: l.clock.Now(), Level: levelWord(level), Message: msg + pairs(args)})
+	l.Logger.Log(level, msg, args...)
+}
+
+// Trace implements hclog.Logger.
+func (l *pluginLogger) Trace(msg string, args ...any) { l.Log(hclog.Trace, msg, args...) }
+
+// Debug implements hclog.Logger.
+func (l *pluginLogger) Debug(msg string, args ...any) { l.Log(hclog.Debug, msg, args...) }
+
+// Info implements hclog.Logger.
+func (l *pluginLogger) Info(msg string, args ...any) { l.Log(hclog.Info, msg, args...) }
+
+// Warn implements hclog.Logger.
+func (l *pluginLogger) Warn(msg string, args ...any) { l.Log(hclog.Warn, msg, args...) }
+
+// Error implements hclog.Logger.
+func (l *pluginLogger) Error(msg string, args ...any) { l.Log(hclog.Error, msg, args...) }
+
+// StandardLogger implements hclog.Logger.
+func (l *pluginLogger) StandardLogger(*hclog.StandardLoggerOptions) *log.Logger {
+	return log.New(l.StandardWriter(nil), "", 0)
+}
+
+// StandardWriter implements hclog.Logger.
+func (l *pluginLogger) StandardWriter(*hclog.StandardLoggerOptions) io.Writer { return lineWriter{l} }
+
+// lineWriter logs what is written to it.
+type lineWriter struct{ to *pluginLogger }
+
+func (w lineWriter) Write(b []byte) (int, error) {
+	w.to.Log(hclog.Info, strings.TrimRight(string(b), "\n"))
+	return len(b), nil
+}
+
+// clean drops the plugin's own time stamp, which the record gets anyway, and redacts texts.
+func (l *pluginLogger) clean(args []any) []any {
+	out := make([]any, 0, len(args))
+	for i := 0; i+1 < len(args); i += 2 {
+		if args[i] == "timestamp" {
+			continue
+		}
+		value := args[i+1]
+		switch v := value.(type) {
+		case string:
+			value = l.redact(v)
+		case error:
+			value = l.redact(v.Error())
+		case bool, int, int64, float64:
+		default:
+			value = l.redact(fmt.Sprint(v))
+		}
+		out = append(out, args[i], value)
+	}
+	return out
+}
+
+// pairs renders keys and values behind a message.
+func pairs(args []any) string {
+	var b strings.Builder
+	for i := 0; i+1 < len(args); i += 2 {
+		text := fmt.Sprint(args[i+1])
+		if strings.ContainsAny(text, " \t\n\"=") {
+			text = fmt.Sprintf("%q", text)
+		}
+		fmt.Fprintf(&b, " %v=%s", args[i], text)
+	}
+	return b.String()
+}
+
+func levelWord(level hclog.Level) string {
+	if level < hclog.Trace || level > hclog.Error {
+		return "debug"
+	}
+	return level.String()
+}

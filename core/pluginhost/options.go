@@ -1,0 +1,110 @@
+package pluginhost
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/secret"
+)
+
+// Spec is what the configuration says about a plugin.
+type Spec struct {
+	Name     string // what it is called here
+	Kind     string // that it must be; empty: what its manifest says
+	Path     string // absolute; empty: the file Name in Options.Dir
+	SHA256   string // that its binary must have; empty: what its manifest says
+	Required bool
+	Enabled  bool
+	Config   json.RawMessage   // its settings, a JSON object; empty: {}
+	Env      map[string]string // for its environment; values are secret
+	Secrets  []string          // values in Config that are secret: they are blotted out of what it says
+}
+
+// Options are what a Host is made of.
+type Options struct {
+	Dir      string // of the plugins' binaries and manifests, absolute
+	RunDir   string // for sockets; emptied by a reboot, absolute and short
+	StateDir string // for what outlives a restart, absolute
+	// Dev runs binaries without a checksum and from directories that others may write to.
+	Dev     bool
+	Plugins []Spec
+
+	Clock   core.Clock
+	Logger  hclog.Logger
+	Metrics Metrics                     // nil: nothing is counted
+	Lookup  func(string) (string, bool) // finds variables of the host's environment; nil: os.LookupEnv
+	Check   func(HealthCheck)           // told of each plugin that is supervised, once; nil: nobody asks
+	Secrets SecretLookup                // resolves references for plugins; nil: none can be
+	Policy  Policy                      // zero: DefaultPolicy
+	Limits  Limits                      // zero fields: DefaultLimits
+}
+
+// SecretLookup resolves a reference that stands in the settings of a plugin.
+type SecretLookup func(ctx context.Context, plugin, ref string) (secret.Value, error)
+
+// Metrics counts what plugins do. *metrics.Plugins is one. Methods are safe for concurrent use.
+type Metrics interface {
+	// State tells that a plugin is in a state from now on.
+	State(plugin, kind, state string)
+	// Restarted tells that a plugin was started again after it had run.
+	Restarted(plugin string)
+	// Called tells of a call that ended; code is "ok" or that of the error.
+	Called(plugin, method, code string, took time.Duration)
+}
+
+// HealthCheck is how one plugin is seen by whoever watches the whole.
+type HealthCheck struct {
+	Name     string // plugin:NAME
+	Required bool
+	// Run tells the status (ok, degraded or failed), and for people what is wrong and what to do. It asks
+	// nobody and returns at once.
+	Run func() (status, message, hint string)
+}
+
+// Limits bound how long parts of a plugin's life may take, in real time.
+type Limits struct {
+	Start     time.Duration // from the start of the process to its handshake
+	Configure time.Duration // of each call that brings it up: Info, Validate, Configure
+	Ping      time.Duration // between two looks whether it is alive
+	Answer    time.Duration // for its answer to one
+	Pings     int           // unanswered ones after which it counts as hung
+	Stop      time.Duration // for an orderly end
+	Ready     time.Duration // for a required plugin when the Host opens
+	Settle    time.Duration // for any other: then the Host opens without it
+}
+
+// DefaultLimits returns the limits that are in force unless others are set.
+func DefaultLimits() Limits {
+	return Limits{
+		Start: 10 * time.Second, Configure: 30 * time.Second,
+		Ping: 10 * time.Second, Answer: 5 * time.Second, Pings: 3,
+		Stop: 5 * time.Second, Ready: 30 * time.Second, Settle: 5 * time.Second,
+	}
+}
+
+func (l Limits) withDefaults() Limits {
+	d := DefaultLimits()
+	for _, f := range []struct{ field, value *time.Duration }{
+		{&l.Start, &d.Start}, {&l.Configure, &d.Configure}, {&l.Ping, &d.Ping}, {&l.Answer, &d.Answer},
+		{&l.Stop, &d.Stop}, {&l.Ready, &d.Ready}, {&l.Settle, &d.Settle},
+	} {
+		if *f.field <= 0 {
+			*f.field = *f.value
+		}
+	}
+	if l.Pings <= 0 {
+		l.Pings = d.Pings
+	}
+	return l
+}
+
+// noMetrics counts nothing.
+type noMetrics struct{}
+
+func (noMetrics) State(string, string, string)                 {}
+func (noMetrics) Restarted(string)                             {}
+func (noMetrics) Called(string, string, string, time.Duration) {}

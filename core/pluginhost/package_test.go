@@ -1,0 +1,261 @@
+package pluginhost_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/pluginhost"
+)
+
+// member is one entry of an archive.
+type member struct {
+	name string
+	data string
+	kind byte // zero: a plain file
+}
+
+func archive(tb testing.TB, members ...member) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	zipped := gzip.NewWriter(&out)
+	w := tar.NewWriter(zipped)
+	for _, m := range members {
+		h := &tar.Header{Name: m.name, Mode: 0o755, Size: int64(len(m.data)), Typeflag: tar.TypeReg}
+		if m.kind != 0 {
+			h.Typeflag, h.Size, h.Linkname, m.data = m.kind, 0, "/etc/passwd", ""
+		}
+		if err := w.WriteHeader(h); err != nil {
+			tb.Fatal(err)
+		}
+		if _, err := w.Write([]byte(m.data)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	if err := zipped.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+const binaryText = "#!/bin/sh\n"
+
+func manifestOf(name, data string) string {
+	sum := sha256.Sum256([]byte(data))
+	return fmt.Sprintf(`{"format":1,"plugins":[{"name":%q,"kind":"runtime","version":"1.0.0","sha256":%q,"protocol":1}]}`, name, hex.EncodeToString(sum[:]))
+}
+
+func file(tb testing.TB, name string, data []byte) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+func TestInstallArchive(t *testing.T) {
+	dir := t.TempDir()
+	path := file(t, "pen.tar.gz", archive(t, member{name: "./", kind: tar.TypeDir}, member{name: "./manifest.json", data: manifestOf("runtime-pen", binaryText)},
+		member{name: "runtime-pen", data: binaryText}))
+	p, err := pluginhost.ReadPackage(path, dir, pluginhost.About{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if p.Entry.Name != "runtime-pen" || !p.Vouched || p.Size != int64(len(binaryText)) {
+		t.Errorf("package %+v", p)
+	}
+	if _, replaces, err := p.Replaces(); replaces || err != nil {
+		t.Errorf("replaces %v, %v", replaces, err)
+	}
+	if err := p.Install(); err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	info, err := os.Stat(filepath.Join(dir, "runtime-pen"))
+	if err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("binary %v, %v", info, err)
+	}
+	m, err := pluginhost.ReadManifest(dir)
+	if err != nil || len(m.Plugins) != 1 || m.Plugins[0] != p.Entry {
+		t.Errorf("manifest %+v, %v", m, err)
+	}
+	entries, _ := os.ReadDir(dir)
+	if len(entries) != 2 {
+		t.Errorf("the directory holds %v", entries)
+	}
+
+	again, err := pluginhost.ReadPackage(path, dir, pluginhost.About{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if was, replaces, err := again.Replaces(); !replaces || err != nil || was.Version != "1.0.0" {
+		t.Errorf("replaces %v %+v, %v", replaces, was, err)
+	}
+}
+
+func TestInstallRefuses(t *testing.T) {
+	good := member{name: "manifest.json", data: manifestOf("runtime-pen", binaryText)}
+	binary := member{name: "runtime-pen", data: binaryText}
+	for _, tt := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"Traversal", archive(t, good, member{name: "../runtime-pen", data: binaryText}), "must lie at the top"},
+		{"Absolute", archive(t, good, member{name: "/usr/bin/runtime-pen", data: binaryText}), "must lie at the top"},
+		{"Folder", archive(t, good, member{name: "bin/runtime-pen", data: binaryText}), "must lie at the top"},
+		{"Dots", archive(t, good, member{name: "..", data: binaryText}), "must lie at the top"},
+		{"Backslash", archive(t, good, member{name: `..\runtime-pen`, data: binaryText}), "must lie at the top"},
+		{"Symlink", archive(t, good, member{name: "runtime-pen", kind: tar.TypeSymlink}), "not a plain file"},
+		{"HardLink", archive(t, good, member{name: "runtime-pen", kind: tar.TypeLink}), "not a plain file"},
+		{"Device", archive(t, good, member{name: "runtime-pen", kind: tar.TypeChar}), "not a plain file"},
+		{"Directory", archive(t, good, member{name: "runtime-pen/", kind: tar.TypeDir}), "not a plain file"},
+		{"HiddenName", archive(t, good, member{name: ".bashrc", data: binaryText}), "not the name of a plugin"},
+		{"TwoBinaries", archive(t, good, binary, member{name: "other", data: "x"}), "more than manifest.json and one binary"},
+		{"TwoManifests", archive(t, good, good, binary), "more than manifest.json and one binary"},
+		{"NoManifest", archive(t, binary), "must hold manifest.json"},
+		{"NoBinary", archive(t, good), "must hold manifest.json"},
+		{"Empty", archive(t), "must hold manifest.json"},
+		{"OtherName", archive(t, good, member{name: "runtime-quill", data: binaryText}), "does not name exactly the one plugin runtime-quill"},
+		{"OtherSum", archive(t, good, member{name: "runtime-pen", data: "changed"}), "its manifest says"},
+		{"EmptyBinary", archive(t, good, member{name: "runtime-pen"}), "is empty"},
+		{"BadManifest", archive(t, member{name: "manifest.json", data: `{"format":1,"plugins":[{"name":"a b"}]}`}, binary), "the manifest is not valid"},
+		{"NotTar", gzipped(t, "text"), "is a damaged archive"},
+		{"NotGzip", []byte{0x1f, 0x8b, 0, 0}, "is not a .tar.gz archive"},
+		{"CutOff", archive(t, good, binary)[:150], ""},
+		{"Text", []byte("hello"), "is neither a .tar.gz archive nor a Go program"},
+		{"Nothing", nil, "is empty"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			p, err := pluginhost.ReadPackage(file(t, "runtime-pen", tt.data), dir, pluginhost.About{})
+			if p != nil || core.ErrorCode(err) != core.CodeValidation {
+				t.Fatalf("package %v, %v", p, err)
+			}
+			contains(t, core.AsError(err).Message, tt.want)
+			if left, _ := os.ReadDir(dir); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+func gzipped(tb testing.TB, text string) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write([]byte(text))
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// What belongs to the package of Wardroom, or to nobody that is known, is not replaced.
+func TestInstallDoesNotReplace(t *testing.T) {
+	data := archive(t, member{name: "manifest.json", data: manifestOf("runtime-pen", binaryText)}, member{name: "runtime-pen", data: binaryText})
+	for name, prepare := range map[string]func(dir string) error{
+		"Shipped": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, pluginhost.ManifestFile), []byte(manifestOf("runtime-pen", "x")), 0o644)
+		},
+		"Unknown": func(dir string) error { return os.WriteFile(filepath.Join(dir, "runtime-pen"), []byte("mine"), 0o644) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := prepare(dir); err != nil {
+				t.Fatal(err)
+			}
+			p, err := pluginhost.ReadPackage(file(t, "p.tar.gz", data), dir, pluginhost.About{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Install(); core.ErrorCode(err) != core.CodeConflict {
+				t.Errorf("install: %v", err)
+			}
+			p.Close()
+			if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+				t.Errorf("the directory holds %v", entries)
+			}
+		})
+	}
+}
+
+// A plugin that was installed from a file runs.
+func TestInstalledRuns(t *testing.T) {
+	r := newRig(t).open()
+	p, err := pluginhost.ReadPackage(builds.v1, r.dir, pluginhost.About{Name: "runtime-quill"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if p.Entry.Kind != "runtime" || p.Entry.Version == "" || p.Vouched {
+		t.Errorf("package %+v", p.Entry)
+	}
+	if err := p.Install(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.EnablePlugin(t.Context(), "runtime-quill")
+	if err != nil || got.State != core.PluginReady {
+		t.Errorf("enable: %+v, %v", got, err)
+	}
+}
+
+func TestDescribeDir(t *testing.T) {
+	r := newRig(t, pen(""))
+	r.install("secrets-pen", builds.v2, "", "")
+	m, skipped, err := pluginhost.DescribeDir(t.Context(), r.dir)
+	if err != nil || len(m.Plugins) != 2 || len(skipped) != 0 {
+		t.Fatalf("manifest %+v, skipped %v, %v", m, skipped, err)
+	}
+	if e := m.Plugins[1]; e.Name != "secrets-pen" || e.Version != "2.0.0" || e.Protocol != 1 || len(e.SHA256) != 64 {
+		t.Errorf("entry %+v", e)
+	}
+	if err := pluginhost.WriteManifest(r.dir, m); err != nil {
+		t.Fatal(err)
+	}
+	again, err := pluginhost.ReadManifest(r.dir)
+	if err != nil || len(again.Plugins) != 2 {
+		t.Errorf("read back %+v, %v", again, err)
+	}
+}
+
+func FuzzPackage(f *testing.F) {
+	f.Add(archive(f, member{name: "manifest.json", data: manifestOf("runtime-pen", binaryText)}, member{name: "runtime-pen", data: binaryText}))
+	f.Add(archive(f, member{name: "../x", data: "y"}))
+	f.Add([]byte("\x1f\x8b"))
+	f.Add([]byte("text"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dir := t.TempDir()
+		path := filepath.Join(t.TempDir(), "runtime-pen")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := pluginhost.ReadPackage(path, dir, pluginhost.About{})
+		if (p == nil) != (err != nil) {
+			t.Fatalf("%v with %v", p, err)
+		}
+		if p != nil {
+			if strings.ContainsAny(p.Entry.Name, "/.\\") {
+				t.Fatalf("name %q", p.Entry.Name)
+			}
+			p.Close()
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Fatalf("left behind: %v", left)
+		}
+	})
+}

@@ -1,0 +1,216 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/sdk/plugin"
+)
+
+func TestBackoff(t *testing.T) {
+	b := newBreaker(DefaultPolicy())
+	b.random = func() float64 { return 0.5 } // no jitter
+	now := coretest.NewClock().Now()
+	var waits []time.Duration
+	for range 9 {
+		wait, quarantine := b.fail(now, false)
+		if quarantine {
+			t.Fatal("a wrong file put it into quarantine")
+		}
+		waits = append(waits, wait)
+	}
+	const ms = time.Millisecond
+	want := []time.Duration{50 * ms, 200 * ms, 800 * ms, 3200 * ms, 12800 * ms, 51200 * ms, time.Minute, time.Minute, time.Minute}
+	if !reflect.DeepEqual(waits, want) {
+		t.Errorf("waits %v, want %v", waits, want)
+	}
+	for _, r := range []struct {
+		random float64
+		want   time.Duration
+	}{{0, 40 * ms}, {1, 60 * ms}} {
+		b.reset()
+		b.random = func() float64 { return r.random }
+		if wait, _ := b.fail(now, false); wait.Round(ms) != r.want {
+			t.Errorf("with random %v: %s, want %s", r.random, wait, r.want)
+		}
+	}
+}
+
+func TestQuarantineWindow(t *testing.T) {
+	p := DefaultPolicy()
+	b := newBreaker(p)
+	now := coretest.NewClock().Now()
+	for i := range 100 { // one crash now and then is no loop
+		if _, quarantine := b.fail(now.Add(time.Duration(i)*p.Window/4), true); quarantine {
+			t.Fatalf("quarantine after %d crashes far apart", i)
+		}
+	}
+	b.reset()
+	for i := 1; ; i++ {
+		if _, quarantine := b.fail(now, true); quarantine != (i == p.Quarantine) {
+			t.Fatalf("crash %d: quarantine %v", i, quarantine)
+		} else if quarantine {
+			break
+		}
+	}
+}
+
+func TestRing(t *testing.T) {
+	r := newRing()
+	for i := range ringLines + 10 {
+		r.add(core.PluginLogLine{Message: fmt.Sprint(i)})
+	}
+	lines, next := r.tail(2)
+	if len(lines) != 2 || lines[1].Message != fmt.Sprint(ringLines+9) || next != ringLines+10 {
+		t.Errorf("tail %v, next %d", lines, next)
+	}
+	lines, lost, _, _, _ := r.from(3)
+	if len(lines) != ringLines || lost != 7 || lines[0].Message != "10" {
+		t.Errorf("%d lines, %d lost, first %v", len(lines), lost, lines[0])
+	}
+	r.add(core.PluginLogLine{Message: strings.Repeat("x", 2*ringLine)})
+	lines, _ = r.tail(1)
+	if len(lines[0].Message) > ringLine+10 || !strings.HasSuffix(lines[0].Message, "[cut]") {
+		t.Errorf("a long line has %d bytes", len(lines[0].Message))
+	}
+}
+
+// A visitor that is too slow is told what it missed.
+func TestRingFollowLost(t *testing.T) {
+	r := newRing()
+	r.add(core.PluginLogLine{Message: "first"})
+	stop := errors.New("enough")
+	var got []string
+	err := r.follow(context.Background(), 0, func(line core.PluginLogLine, lost int) error {
+		got = append(got, fmt.Sprintf("%s %d", line.Message, lost))
+		if len(got) == 1 {
+			for i := range ringLines + 5 {
+				r.add(core.PluginLogLine{Message: fmt.Sprint(i)})
+			}
+			return nil
+		}
+		return stop
+	})
+	if !errors.Is(err, stop) || !reflect.DeepEqual(got, []string{"first 0", "5 5"}) {
+		t.Errorf("visited %v, %v", got, err)
+	}
+}
+
+func TestRedactor(t *testing.T) {
+	redact := redactor([]string{"short", "hunter22", "hunter22-long", "two\nlines", ""})
+	for text, want := range map[string]string{
+		"nothing":                    "nothing",
+		"short":                      "short",
+		"a hunter22 b":               "a *** b",
+		"hunter22-long":              "***",
+		`quoted "two\nlines"`:        `quoted "***"`,
+		"plain two\nlines":           "plain ***",
+		"hunter22hunter22 hunter2 2": "****** hunter2 2",
+	} {
+		if got := redact(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestEnviron(t *testing.T) {
+	host := map[string]string{"PATH": "/bin", "SECRET": "x", "HTTP_PROXY": "p", "HOME": "/root"}
+	lookup := func(name string) (string, bool) { v, ok := host[name]; return v, ok }
+	got := environ(lookup, map[string]string{"PATH": "/opt", "OWN": "1"}, map[string]string{"WARDROOM_PLUGIN_NAME": "pen"})
+	want := []string{"HOME=/root", "HTTP_PROXY=p", "OWN=1", "PATH=/opt", "WARDROOM_PLUGIN_NAME=pen"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("environment %v, want %v", got, want)
+	}
+}
+
+func TestKV(t *testing.T) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "kv", "pen.json")
+	k := newKV(path)
+	if _, found, err := k.Get(ctx, "a"); found || err != nil {
+		t.Errorf("get of nothing: %v, %v", found, err)
+	}
+	for _, key := range []string{"b", "a", "c"} {
+		if err := k.Put(ctx, key, []byte("value of "+key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := k.Delete(ctx, "c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Delete(ctx, "never there"); err != nil {
+		t.Fatal(err)
+	}
+	again := newKV(path)
+	value, found, err := again.Get(ctx, "b")
+	if string(value) != "value of b" || !found || err != nil {
+		t.Errorf("read back: %q, %v, %v", value, found, err)
+	}
+	if keys, err := again.List(ctx, ""); err != nil || !reflect.DeepEqual(keys, []string{"a", "b"}) {
+		t.Errorf("keys %v, %v", keys, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("file %v, %v", info, err)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := newKV(path).Get(ctx, "a"); plugin.AsError(err).Code != plugin.CodeInternal {
+		t.Errorf("of a damaged file: %v", err)
+	}
+}
+
+func TestKVIsBounded(t *testing.T) {
+	k := newKV(filepath.Join(t.TempDir(), "pen.json"))
+	k.values = map[string][]byte{"full": make([]byte, kvBytes-10)}
+	k.bytes = kvBytes - 6
+	if err := k.Put(t.Context(), "key", []byte("1234")); plugin.AsError(err).Code != plugin.CodeTooLarge {
+		t.Errorf("beyond its bytes: %v", err)
+	}
+	if err := k.Put(t.Context(), "full", []byte("1")); err != nil {
+		t.Errorf("a smaller value: %v", err)
+	}
+	for i := range kvKeys - 1 {
+		k.values[fmt.Sprint(i)] = nil
+	}
+	if err := k.Put(t.Context(), "one more", nil); plugin.AsError(err).Code != plugin.CodeTooLarge {
+		t.Errorf("beyond its keys: %v", err)
+	}
+}
+
+func TestPluginLogger(t *testing.T) {
+	var out strings.Builder
+	r := newRing()
+	l := &pluginLogger{
+		Logger: hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info, DisableTime: true}), clock: coretest.NewClock(),
+		binary: "binary", ring: r, redact: redactor([]string{"hunter22"}), level: &newLevelBox(hclog.NewNullLogger()).value,
+	}
+	l.Error("go-plugin's own affairs", "err", errors.New("x"))
+	l.Named("stdio").Error("more of its affairs")
+	own := l.Named("binary").With("part", "nib")
+	own.Warn("leaks hunter22", "timestamp", "2026", "err", errors.New("bad hunter22"), "n", 5, "list", []string{"hunter22"})
+	own.StandardLogger(nil).Println("printed hunter22")
+	own.Trace("t")
+	lines, _ := r.tail(0)
+	var got []string
+	for _, line := range lines {
+		got = append(got, line.Level+" "+line.Message)
+	}
+	want := []string{`warn leaks *** part=nib err="bad ***" n=5 list=[***]`, `info printed *** part=nib`, `trace t part=nib`}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("lines %q\nwant  %q", got, want)
+	}
+	if text := out.String(); strings.Contains(text, "hunter22") || strings.Contains(text, "affairs") || !strings.Contains(text, "[WARN]  leaks ***") {
+		t.Errorf("log %s", text)
+	}
+}

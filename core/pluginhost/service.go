@@ -1,0 +1,167 @@
+package pluginhost
+
+import (
+	"context"
+	"sort"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// FindPlugins implements core.PluginService.
+func (h *Host) FindPlugins(context.Context) ([]*core.Plugin, error) {
+	known := map[string]*core.Plugin{}
+	h.mu.Lock()
+	for name, c := range h.children {
+		known[name], _ = c.snapshot()
+	}
+	h.mu.Unlock()
+	for _, p := range h.installed() {
+		if known[p.Name] == nil {
+			known[p.Name] = p
+		}
+	}
+	list := make([]*core.Plugin, 0, len(known))
+	for _, p := range known {
+		list = append(list, p)
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
+	return list, nil
+}
+
+// installed returns the plugins that the manifests of the directory name. A manifest that cannot be read keeps
+// none of the configured plugins from being seen, and is told of with theirs.
+func (h *Host) installed() []*core.Plugin {
+	m, err := ReadManifest(h.opts.Dir)
+	if err != nil {
+		h.log.Warn("the manifest of the plugins cannot be used", "dir", h.opts.Dir, "error", err)
+		return nil
+	}
+	list := make([]*core.Plugin, 0, len(m.Plugins))
+	for _, e := range m.Plugins {
+		list = append(list, &core.Plugin{
+			Name: e.Name, Kind: e.Kind, Version: e.Version, SHA256: e.SHA256, Path: h.path(Spec{Name: e.Name}),
+			State: core.PluginDisabled, Reason: "it is installed, and nothing in the configuration uses it",
+			Hint: "start it with wardroom plugin enable " + e.Name,
+		})
+	}
+	return list
+}
+
+// find returns a plugin under supervision, or one that is only installed.
+func (h *Host) find(name string) (*child, *core.Plugin, error) {
+	if c := h.child(name); c != nil {
+		return c, nil, nil
+	}
+	for _, p := range h.installed() {
+		if p.Name == name {
+			return nil, p, nil
+		}
+	}
+	return nil, nil, core.NotFound("plugin", shorten(name))
+}
+
+// FindPlugin implements core.PluginService.
+func (h *Host) FindPlugin(_ context.Context, name string) (*core.PluginDetail, error) {
+	c, installed, err := h.find(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case c == nil:
+		return &core.PluginDetail{Plugin: *installed}, nil
+	}
+	return c.detail(), nil
+}
+
+// EnablePlugin implements core.PluginService.
+func (h *Host) EnablePlugin(ctx context.Context, name string) (*core.Plugin, error) {
+	if _, _, err := h.find(name); err != nil {
+		return nil, err
+	}
+	c, err := h.choose(name, true)
+	if err != nil {
+		return nil, err
+	}
+	want := true
+	return c.poke(ctx, &want), nil
+}
+
+// DisablePlugin implements core.PluginService.
+func (h *Host) DisablePlugin(ctx context.Context, name string) (*core.Plugin, error) {
+	c, installed, err := h.find(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case c == nil:
+		return installed, nil
+	case c.spec.Required:
+		return nil, core.Conflict("plugin", name, "", "the plugin %s is required by the configuration; set required to false first", name)
+	}
+	if c, err = h.choose(name, false); err != nil {
+		return nil, err
+	}
+	want := false
+	return c.poke(ctx, &want), nil
+}
+
+// choose records what an operator said, and returns the child, which is made for a plugin that was only
+// installed.
+func (h *Host) choose(name string, enabled bool) (*child, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.open || h.closed || h.ctx.Err() != nil {
+		return nil, core.Unavailable("stopping", "the service is not running")
+	}
+	next := &choices{Format: h.choices.Format, Plugins: map[string]choice{}}
+	for other, said := range h.choices.Plugins {
+		next.Plugins[other] = said
+	}
+	next.Plugins[name] = choice{Enabled: enabled, At: h.opts.Clock.Now().UTC().Truncate(time.Second)}
+	if err := next.write(h.opts.StateDir); err != nil {
+		return nil, core.Errorf(core.CodeInternal, "the choice cannot be recorded, so nothing was changed").WithCause(err)
+	}
+	h.choices = next
+	c := h.children[name]
+	if c == nil {
+		c = newChild(h, Spec{Name: name}, false)
+		h.children[name] = c
+		h.supervise(c)
+	}
+	return c, nil
+}
+
+// RestartPlugin implements core.PluginService.
+func (h *Host) RestartPlugin(ctx context.Context, name string) (*core.Plugin, error) {
+	c, _, err := h.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if c != nil {
+		if p, _ := c.snapshot(); p.Enabled {
+			return c.poke(ctx, nil), nil
+		}
+	}
+	return nil, core.Conflict("plugin", name, string(core.PluginDisabled), "the plugin %s is disabled; enable it instead", name)
+}
+
+// PluginLogs implements core.PluginService.
+func (h *Host) PluginLogs(_ context.Context, name string, tail int) ([]core.PluginLogLine, error) {
+	c, _, err := h.find(name)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	lines, _ := c.ring.tail(tail)
+	return lines, nil
+}
+
+// FollowPluginLogs implements core.PluginService.
+func (h *Host) FollowPluginLogs(ctx context.Context, name string, tail int, visit func(core.PluginLogLine, int) error) error {
+	c, _, err := h.find(name)
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		return core.Conflict("plugin", name, string(core.PluginDisabled), "the plugin %s does not run and has no log; enable it first", name)
+	}
+	return c.ring.follow(ctx, tail, visit)
+}

@@ -1,0 +1,173 @@
+package pluginhost
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// run is the child's life: rounds of starting, watching, stopping and waiting, until ctx ends. A round ends
+// early when somebody pokes the child.
+func (c *child) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		attempt, cancel := context.WithCancel(ctx)
+		c.begin(cancel)
+		c.round(attempt)
+		cancel()
+	}
+	c.mu.Lock()
+	c.ended = true
+	close(c.changed)
+	c.changed = make(chan struct{})
+	c.mu.Unlock()
+	c.hooks.Wait()
+	c.set(core.PluginDisabled, func(p *core.Plugin) { p.Reason = "the service is stopping" })
+}
+
+// begin opens a round.
+func (c *child) begin(interrupt func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.interrupt = interrupt
+	c.rounds++
+	c.definite = false
+	if c.reset {
+		c.reset = false
+		c.breaker.reset()
+		c.status.Failures = 0
+	}
+	if settled(c.status.State) && c.enabled {
+		// Whoever waits for the outcome of this round must not take that of the last one for it.
+		c.status.State, c.status.Since = core.PluginVerifying, c.host.opts.Clock.Now()
+		c.status.Reason, c.status.Hint, c.status.NextAttempt = "", "", time.Time{}
+	}
+}
+
+// round brings the plugin up once and stays with it until it fails or the round is interrupted.
+func (c *child) round(ctx context.Context) {
+	if p, _ := c.snapshot(); !p.Enabled {
+		c.set(core.PluginDisabled, func(p *core.Plugin) {
+			p.Reason, p.Hint = "it is not enabled", "start it with wardroom plugin enable "+p.Name
+			if !c.declared {
+				p.Reason = "it is installed, and nothing in the configuration uses it"
+			}
+		})
+		<-ctx.Done()
+		return
+	}
+	i, failed := c.start(ctx)
+	if failed == nil {
+		failed = c.serve(ctx, i)
+		c.stop(i, failed == nil)
+	}
+	if failed == nil || ctx.Err() != nil {
+		return
+	}
+	c.rest(ctx, failed)
+}
+
+// serve watches a ready instance. It returns nil when the round is interrupted.
+func (c *child) serve(ctx context.Context, i *instance) *failure {
+	limits, clock := c.host.opts.Limits, c.host.opts.Clock
+	well, stopWell := after(clock, c.host.opts.Policy.Healthy)
+	defer func() { stopWell() }()
+	missed := 0
+	for {
+		tick, stopTick := after(clock, limits.Ping)
+		select {
+		case <-i.proc.done:
+			stopTick()
+			return crashed("its process ended: %s", exitText(i.proc.err))
+		case <-ctx.Done():
+			stopTick()
+			return nil
+		case <-well:
+			stopTick()
+			well = nil
+			c.breaker.reset()
+			c.mu.Lock()
+			c.status.Failures = 0
+			c.mu.Unlock()
+			continue
+		case <-tick:
+		}
+		if i.ping(ctx, limits.Answer) {
+			missed = 0
+			c.examine(ctx, i)
+			continue
+		}
+		if missed++; missed >= limits.Pings && ctx.Err() == nil {
+			select {
+			case <-i.proc.done:
+			default:
+				return crashed("it hangs: %d pings in a row got no answer within %s each", missed, limits.Answer)
+			}
+		}
+	}
+}
+
+// examine asks a live plugin how it is.
+func (c *child) examine(ctx context.Context, i *instance) {
+	ctx, cancel := context.WithTimeout(ctx, c.host.opts.Limits.Answer)
+	defer cancel()
+	said, err := i.conn.Health(ctx)
+	if err != nil {
+		return // it answers pings; if it is in trouble, those will tell
+	}
+	checks := make([]core.PluginCheck, 0, len(said.Checks))
+	for _, check := range said.Checks {
+		checks = append(checks, core.PluginCheck{
+			Name: shorten(check.Name), Status: healthWord(check.Status), Text: c.redact(shortenTo(check.Text, 1000)),
+		})
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.status.Health
+	c.status.Health, c.status.HealthReason, c.checks = healthWord(said.Status), c.redact(shortenTo(said.Reason, 1000)), checks
+	if was != c.status.Health && (was != "" || c.status.Health != "ok") {
+		c.log.Logger.Info("plugin changed its health", "health", c.status.Health, "reason", c.status.HealthReason)
+	}
+}
+
+// healthWord keeps what a plugin says within the words that there are.
+func healthWord(word string) string {
+	switch word {
+	case "degraded", "failed":
+		return word
+	}
+	return "ok"
+}
+
+// rest waits after a failure: for the backoff, or in quarantine for an operator.
+func (c *child) rest(ctx context.Context, failed *failure) {
+	now := c.host.opts.Clock.Now()
+	wait, quarantine := c.breaker.fail(now, failed.crash)
+	hint := strings.ReplaceAll(failed.hint, "NAME", c.spec.Name)
+	if failed.cause != nil {
+		c.log.Logger.Debug("cause of the failure", "error", c.redact(failed.cause.Error()))
+	}
+	c.mu.Lock()
+	c.definite = !failed.crash
+	c.mu.Unlock()
+	if quarantine {
+		c.set(core.PluginQuarantined, func(p *core.Plugin) {
+			p.Failures = c.breaker.failures()
+			p.Reason = failed.reason
+			p.Hint = "it failed too often and is left alone; " + hint + ", then run wardroom plugin restart " + c.spec.Name
+		})
+		<-ctx.Done()
+		return
+	}
+	due, stop := after(c.host.opts.Clock, wait) // before anybody can see the state and move the clock
+	defer stop()
+	c.set(core.PluginFailed, func(p *core.Plugin) {
+		p.Failures = c.breaker.failures()
+		p.Reason, p.Hint, p.NextAttempt = failed.reason, hint, now.Add(wait)
+	})
+	select {
+	case <-due:
+	case <-ctx.Done():
+	}
+}
