@@ -1,0 +1,138 @@
+package runtimes
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// Bounds of a spec.
+const (
+	maxName         = 200
+	maxEnv          = 200
+	maxEnvValue     = 128 << 10
+	maxCapabilities = 100
+)
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// presets are the values of approvalPreset.
+var presets = []string{"readonly", "standard", "permissive", "autonomous"}
+
+// checkSpec finds everything that is wrong with a spec before any runtime is asked.
+func checkSpec(spec core.ManagedAgentSpec) error {
+	var problems []core.Problem
+	bad := func(path, format string, args ...any) {
+		problems = append(problems, core.Problem{Path: path, Reason: fmt.Sprintf(format, args...)})
+	}
+	if spec.Type == "" {
+		bad("type", "is missing: name the kind of agent, for example claude")
+	}
+	if len(spec.Name) > maxName {
+		bad("name", "is longer than %d bytes", maxName)
+	}
+	if len(spec.Capabilities) > maxCapabilities {
+		bad("capabilities", "are more than %d", maxCapabilities)
+	}
+	if spec.Approval != "" && !slices.Contains(presets, spec.Approval) {
+		bad("approvalPreset", "must be one of %s, not %q", strings.Join(presets, ", "), spec.Approval)
+	}
+	if len(spec.Env) > maxEnv {
+		bad("env", "has more than %d variables", maxEnv)
+	}
+	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
+		switch {
+		case !envName.MatchString(name):
+			bad("env", "%q is not a name of an environment variable: letters, digits and _", name)
+		case len(spec.Env[name]) > maxEnvValue:
+			bad("env."+name, "is longer than %d bytes", maxEnvValue)
+		case strings.ContainsRune(spec.Env[name], 0):
+			bad("env."+name, "contains a zero byte")
+		}
+	}
+	if spec.MemoryBytes < 0 {
+		bad("memory", "must not be negative")
+	}
+	if spec.CPU < 0 {
+		bad("cpu", "must not be negative")
+	}
+	return core.InvalidAll("managed agent", problems)
+}
+
+// candidates returns the runtimes to try, in order: the one that the spec names, else the ready ones by
+// priority that know the type.
+func (s *Service) candidates(spec core.ManagedAgentSpec) ([]*source, error) {
+	if len(s.sources) == 0 {
+		return nil, core.Unavailable("no_runtime", "no runtime is configured: see runtimes in the configuration")
+	}
+	if spec.Runtime != "" {
+		src := s.source(spec.Runtime)
+		if src == nil {
+			return nil, core.Invalid("runtime", "%q is not configured; there is %s", spec.Runtime, strings.Join(s.names(), ", "))
+		}
+		if ready, reason := src.ready(); !ready {
+			return nil, core.Unavailable("runtime_unavailable", "the runtime %s is not ready: %s", src.Name, reason)
+		}
+		if !s.knows(src, spec.Type) {
+			return nil, s.unknownType(spec.Type, []*source{src})
+		}
+		return []*source{src}, nil
+	}
+	var ready, able []*source
+	var reasons []string
+	for _, src := range s.sources {
+		ok, reason := src.ready()
+		if !ok {
+			reasons = append(reasons, src.Name+": "+reason)
+			continue
+		}
+		ready = append(ready, src)
+		if s.knows(src, spec.Type) {
+			able = append(able, src)
+		}
+	}
+	switch {
+	case len(ready) == 0:
+		return nil, core.Unavailable("runtime_unavailable", "no runtime is ready: %s", strings.Join(reasons, "; "))
+	case len(able) == 0 && len(reasons) > 0:
+		return nil, core.Unavailable("runtime_unavailable",
+			"no runtime that is ready knows the type %q; not ready: %s", spec.Type, strings.Join(reasons, "; "))
+	case len(able) == 0:
+		return nil, s.unknownType(spec.Type, ready)
+	}
+	return able, nil
+}
+
+// knows tells whether a runtime can start agents of a type: declared types go with the spec.
+func (s *Service) knows(src *source, kind string) bool {
+	if _, declared := s.opts.Types[kind]; declared {
+		return true
+	}
+	return slices.Contains(src.capabilities().Types, kind)
+}
+
+func (s *Service) unknownType(kind string, among []*source) error {
+	known := slices.Collect(maps.Keys(s.opts.Types))
+	for _, src := range among {
+		known = append(known, src.capabilities().Types...)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	err := core.Invalid("type", "%q is not an agent type; there is %s, and agentTypes in the configuration declares more",
+		kind, strings.Join(known, ", "))
+	err.Details["runtimeCode"] = string(runtime.CodeUnknownType)
+	return err
+}
+
+func (s *Service) names() []string {
+	var names []string
+	for _, src := range s.sources {
+		names = append(names, src.Name)
+	}
+	return names
+}

@@ -1,0 +1,186 @@
+package runtimes
+
+import (
+	"context"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// follow keeps in touch with one runtime until the service closes: it recovers its agents, and stores its events.
+func (s *Service) follow(src *source) {
+	retry := defaultRetry
+	for s.ctx.Err() == nil {
+		worked, err := s.attend(src)
+		if s.ctx.Err() != nil {
+			return
+		}
+		if worked {
+			retry = defaultRetry
+		}
+		reason := runtime.AsError(err).Message
+		if src.State != nil {
+			if ready, why := src.State(); !ready {
+				reason = why
+			}
+		}
+		src.set(false, reason)
+		s.log.Debug("runtime is not reachable", "runtime", src.Name, "error", err)
+		s.pause(src, retry)
+		retry = min(2*retry, maxRetry)
+	}
+}
+
+// pause waits until it is worth trying again.
+func (s *Service) pause(src *source, d time.Duration) {
+	due := make(chan struct{})
+	timer := s.opts.Clock.AfterFunc(d, func() { close(due) })
+	defer timer.Stop()
+	select {
+	case <-s.ctx.Done():
+	case <-due:
+	case <-src.Changed:
+	}
+}
+
+// attend connects to the runtime and follows it until that fails. worked tells whether it got as far as events.
+func (s *Service) attend(src *source) (worked bool, err error) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	caps, err := src.Runtime.Capabilities(ctx)
+	if err != nil {
+		return false, err
+	}
+	src.mu.Lock()
+	src.caps = caps
+	src.mu.Unlock()
+	if err := s.recover(ctx, src); err != nil {
+		return false, err
+	}
+	stream, err := src.Runtime.Events(ctx, runtime.EventOptions{After: src.position})
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = stream.Close() }()
+	src.set(true, "")
+	s.log.Info("runtime is ready", "runtime", src.Name)
+	events := make(chan runtime.Event, applyBatch)
+	failed := make(chan error, 1)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			e, err := stream.Next()
+			if err != nil {
+				failed <- err
+				return
+			}
+			select {
+			case events <- e:
+			case <-ctx.Done():
+				failed <- ctx.Err()
+				return
+			}
+		}
+	}()
+	err = s.consume(ctx, src, events, failed)
+	cancel()
+	_ = stream.Close()
+	<-done
+	return true, err
+}
+
+// consume stores events as they come, as many at once as are there.
+func (s *Service) consume(ctx context.Context, src *source, events <-chan runtime.Event, failed <-chan error) error {
+	batch := make([]runtime.Event, 0, applyBatch)
+	for {
+		batch = batch[:0]
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case e := <-events:
+			batch = append(batch, e)
+		case err := <-failed:
+			// What came before the failure is stored first.
+			for {
+				select {
+				case e := <-events:
+					batch = append(batch, e)
+					continue
+				default:
+				}
+				break
+			}
+			if len(batch) > 0 {
+				if applyErr := s.apply(ctx, src, batch); applyErr != nil {
+					return applyErr
+				}
+			}
+			return err
+		}
+		for len(batch) < applyBatch {
+			select {
+			case e := <-events:
+				batch = append(batch, e)
+				continue
+			default:
+			}
+			break
+		}
+		if err := s.apply(ctx, src, batch); err != nil {
+			return err
+		}
+	}
+}
+
+// apply stores events, what follows from them for their agents, and the position behind them, in one
+// transaction. Events of agents that we do not know move the position and nothing else.
+func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	now := s.opts.Clock.Now()
+	changed := make(map[string]*core.ManagedAgentRecord)
+	var events []core.Event
+	for i := range batch {
+		e := &batch[i]
+		next := changed[e.AgentID]
+		if next == nil {
+			old, err := s.record(e.AgentID)
+			if err != nil || old.Runtime != src.Name {
+				continue
+			}
+			clone := *old
+			next = &clone
+		}
+		if e.Agent.Seq == 0 {
+			e.Agent.Seq = e.Seq
+		}
+		take(next, &e.Agent, now)
+		said, _ := status(&e.Agent, next.Wanted)
+		if event, ok := stored(e, said); ok {
+			events = append(events, event)
+		}
+		changed[e.AgentID] = next
+	}
+	position := batch[len(batch)-1].Seq
+	err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
+		for _, r := range changed {
+			if err := tx.PutManagedAgent(r); err != nil {
+				return err
+			}
+		}
+		if err := tx.PutRuntimePosition(core.RuntimePosition{Runtime: src.Name, Seq: position}); err != nil {
+			return err
+		}
+		return tx.Append(events...)
+	})
+	if err != nil {
+		return err
+	}
+	src.position = position
+	for _, r := range changed {
+		s.put(r)
+	}
+	return nil
+}

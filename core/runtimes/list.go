@@ -1,0 +1,106 @@
+package runtimes
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// FindManagedAgents implements core.ManagedAgentService. The cursor is the id of the last row.
+func (s *Service) FindManagedAgents(_ context.Context, filter core.ManagedAgentFilter) ([]*core.ManagedAgent, core.PageInfo, error) {
+	limit := filter.Limit
+	switch {
+	case limit < 0 || limit > core.MaxPageLimit:
+		return nil, core.PageInfo{}, core.Invalid("limit", "must be between 1 and %d", core.MaxPageLimit)
+	case filter.Offset < 0:
+		return nil, core.PageInfo{}, core.Invalid("offset", "must not be negative")
+	case filter.Cursor != "" && !core.ValidID(core.PrefixManaged, filter.Cursor):
+		return nil, core.PageInfo{}, core.Invalid("cursor", "is not one that a list returned")
+	case limit == 0:
+		limit = core.DefaultPageLimit
+	}
+	var all []*core.ManagedAgentRecord
+	s.mu.RLock()
+	for _, id := range s.ordered {
+		all = append(all, s.agents[id])
+	}
+	s.mu.RUnlock()
+	all = slices.DeleteFunc(all, func(r *core.ManagedAgentRecord) bool {
+		return filter.Status != "" && r.Status != filter.Status || filter.Type != "" && r.Type != filter.Type ||
+			filter.Runtime != "" && r.Runtime != filter.Runtime
+	})
+	slices.SortFunc(all, func(a, b *core.ManagedAgentRecord) int { return strings.Compare(b.ID, a.ID) })
+	info := core.PageInfo{Total: len(all)}
+	from := min(filter.Offset, len(all))
+	if filter.Cursor != "" {
+		from = len(all)
+		if i := slices.IndexFunc(all, func(r *core.ManagedAgentRecord) bool { return r.ID < filter.Cursor }); i >= 0 {
+			from = i
+		}
+	}
+	page := all[from:min(from+limit, len(all))]
+	info.HasMore = from+len(page) < len(all)
+	if info.HasMore && len(page) > 0 {
+		info.NextCursor = page[len(page)-1].ID
+	}
+	rows := make([]*core.ManagedAgent, 0, len(page))
+	for _, r := range page {
+		rows = append(rows, s.view(r))
+	}
+	return rows, info, nil
+}
+
+// FindManagedAgent implements core.ManagedAgentService.
+func (s *Service) FindManagedAgent(_ context.Context, id string) (*core.ManagedAgent, error) {
+	r, err := s.record(id)
+	if err != nil {
+		return nil, err
+	}
+	return s.view(r), nil
+}
+
+// view is what callers see of a record: an agent whose runtime is not there keeps its last status and says so.
+func (s *Service) view(r *core.ManagedAgentRecord) *core.ManagedAgent {
+	a := r.ManagedAgent
+	if !r.Gone() {
+		if src := s.source(r.Runtime); src == nil {
+			a.StatusReason = core.ReasonUnreachable
+		} else if ready, _ := src.ready(); !ready || s.isAway(r.ID) {
+			a.StatusReason = core.ReasonUnreachable
+		}
+	}
+	return &a
+}
+
+// Runtimes implements core.ManagedAgentService.
+func (s *Service) Runtimes(context.Context) []core.RuntimeInfo {
+	running := make(map[string]int)
+	s.mu.RLock()
+	for _, r := range s.agents {
+		if !r.Gone() {
+			running[r.Runtime]++
+		}
+	}
+	s.mu.RUnlock()
+	infos := make([]core.RuntimeInfo, 0, len(s.sources))
+	for _, src := range s.sources {
+		caps := src.capabilities()
+		info := core.RuntimeInfo{
+			Name: src.Name, Priority: src.Priority, Types: slices.Clone(caps.Types), Agents: running[src.Name], MaxAgents: caps.MaxAgents,
+		}
+		for kind := range s.opts.Types {
+			if !slices.Contains(info.Types, kind) {
+				info.Types = append(info.Types, kind)
+			}
+		}
+		slices.Sort(info.Types)
+		if info.Types == nil {
+			info.Types = []string{}
+		}
+		info.Ready, info.Reason = src.ready()
+		infos = append(infos, info)
+	}
+	return infos
+}

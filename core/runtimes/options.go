@@ -1,0 +1,67 @@
+package runtimes
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// Priorities of the runtimes of the product, when the configuration gives none.
+const (
+	PriorityLocal     = 10
+	PriorityDocker    = 20
+	PriorityCluster   = 30
+	PriorityElse      = 40
+	defaultRetry      = 250 * time.Millisecond
+	maxRetry          = 10 * time.Second
+	defaultTimeout    = 120 * time.Second
+	spawnTimeout      = 90 * time.Second
+	defaultKeep       = 24 * time.Hour
+	defaultGrace      = 10 * time.Minute
+	sweepInterval     = time.Minute
+	unsureTime        = 6 * time.Minute // above what a runtime may take for a start
+	maxEventText      = 256 << 10
+	applyBatch        = 64
+	defaultStopGrace  = 5 * time.Second
+	stopAnswerReserve = 10 * time.Second
+)
+
+// Source is one configured runtime.
+type Source struct {
+	Name     string
+	Priority int // lower is tried first
+	Runtime  runtime.Runtime
+	// State tells whether the runtime is there, and if not why. Nil: it is as far as its calls succeed.
+	State func() (ready bool, reason string)
+	// Changed, if not nil, receives when State may have changed, so that recovery does not wait for a retry.
+	Changed <-chan struct{}
+}
+
+// Store is what the service needs of the durable state.
+type Store interface {
+	Update(ctx context.Context, fn func(tx core.Tx) error) error
+	core.ManagedAgentReader
+}
+
+// Streams opens streams of an agent's events.
+type Streams interface {
+	Stream(ctx context.Context, subject string, after uint64, isLast func(core.Event) bool) (core.EventStream, error)
+}
+
+// Options are what a Service is made of. Store and Streams are required.
+type Options struct {
+	Store        Store
+	Streams      Streams
+	Clock        core.Clock
+	IDs          core.IDs
+	Logger       hclog.Logger
+	Installation string // id of this appliance: agents of others are left alone
+	Sources      []Source
+	Types        map[string]runtime.DeclaredType // declared agent types
+	KeepStopped  time.Duration                   // how long stopped agents stay listed; 0: 24 h
+	OrphanGrace  time.Duration                   // how long agents that nobody knows may run; 0: 10 min
+}

@@ -1,0 +1,97 @@
+package runtimes
+
+import (
+	"context"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// recover finds the agents of a runtime again, after a start of ours or of the runtime. An agent that the runtime
+// has no trace of is lost; one that should have stopped meanwhile is stopped.
+func (s *Service) recover(ctx context.Context, src *source) error {
+	var handles []runtime.Handle
+	s.mu.RLock()
+	for _, id := range s.ordered {
+		r := s.agents[id]
+		if r.Runtime == src.Name && !r.Gone() && s.pending[id] == nil {
+			handles = append(handles, handle(r))
+		}
+	}
+	s.mu.RUnlock()
+	if len(handles) == 0 {
+		return nil
+	}
+	found, err := src.Runtime.Recover(ctx, handles)
+	if err != nil {
+		return err
+	}
+	for i, f := range found {
+		if i >= len(handles) {
+			break
+		}
+		if err := s.recovered(ctx, src, handles[i].ID, f); err != nil {
+			return err
+		}
+	}
+	s.log.Info("agents were looked for", "runtime", src.Name, "agents", len(handles))
+	return nil
+}
+
+// recovered stores what became of one agent.
+func (s *Service) recovered(ctx context.Context, src *source, id string, f runtime.Recovered) error {
+	if f.Error != nil && f.Error.Code != runtime.CodeNotFound && f.Error.Code != runtime.CodeInvalidHandle {
+		// The others, and the runtime, are not to suffer for it.
+		s.log.Warn("an agent could not be recovered yet", "agent", id, "error", f.Error)
+		s.setAway(id, true)
+		return nil
+	}
+	s.setAway(id, false)
+	now := s.opts.Clock.Now()
+	r, err := s.change(ctx, id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+		if f.Agent != nil {
+			// The events of what it did meanwhile follow in the stream; the record knows it already. A runtime that
+			// lost its state counts from 1 again, so what was seen before does not count any more.
+			r.SnapshotSeq = f.Agent.Seq
+			take(r, f.Agent, now)
+			return nil, true
+		}
+		lose(r, runtime.ReasonLost, now)
+		return []core.Event{{
+			Type: core.EventManagedStopped, Time: now, Subject: id,
+			Data: encode(eventData{AgentID: id, Status: r.Status, Source: runtime.SourceHost, Reason: r.StatusReason, OccurredAt: now}),
+		}}, true
+	})
+	if err != nil || r.Gone() || r.Wanted {
+		return err
+	}
+	// A stop was under way when we or the runtime went down.
+	s.wg.Add(1) // within a goroutine that Close waits for
+	go func() {
+		defer s.wg.Done()
+		err := src.Runtime.Stop(s.ctx, id, runtime.StopOptions{})
+		if err != nil && runtime.ErrorCode(err) != runtime.CodeNotFound && s.ctx.Err() == nil {
+			s.log.Warn("an agent could not be stopped yet", "agent", id, "error", err)
+			s.setAway(id, true)
+		}
+	}()
+	return nil
+}
+
+// setAway notes whether an agent is out of reach of its runtime.
+func (s *Service) setAway(id string, away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if away {
+		s.away[id] = true
+		return
+	}
+	delete(s.away, id)
+}
+
+// isAway tells whether an agent is out of reach of its runtime.
+func (s *Service) isAway(id string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.away[id]
+}

@@ -1,0 +1,152 @@
+package runtimes
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// maxInput bounds one input, in bytes.
+const maxInput = 1 << 20
+
+// SendManagedAgent implements core.ManagedAgentService.
+func (s *Service) SendManagedAgent(ctx context.Context, id string, in core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+	if err := checkInput(in); err != nil {
+		return core.ManagedAgentReply{}, err
+	}
+	r, rt, err := s.runtimeOf(id)
+	if err != nil {
+		return core.ManagedAgentReply{}, err
+	}
+	if r.Gone() {
+		return core.ManagedAgentReply{}, gone(r)
+	}
+	timeout := in.Timeout
+	if timeout <= 0 {
+		timeout = defaultTimeout
+	}
+	// The runtime keeps the time; ours is behind it so that its answer, which knows more, comes first.
+	ctx, cancel := context.WithTimeout(ctx, timeout+stopAnswerReserve)
+	defer cancel()
+	if s.draining.Err() != nil {
+		return core.ManagedAgentReply{}, core.Unavailable("shutting_down", "the service is shutting down")
+	}
+	defer context.AfterFunc(s.draining, cancel)()
+	began := s.opts.Clock.Now()
+	result, err := rt.Send(ctx, id, runtime.Input{
+		Message: in.Message, Raw: in.Raw, Keys: in.Keys, ExpectResponse: in.ExpectResponse, Timeout: timeout, ID: in.Key,
+	})
+	if err != nil {
+		if s.draining.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
+			return core.ManagedAgentReply{}, drained(r, in)
+		}
+		late := s.opts.Clock.Now().Sub(began) >= timeout
+		return core.ManagedAgentReply{}, timedOut(err, translate(err, r), timeout, late)
+	}
+	reply := core.ManagedAgentReply{Sent: result.Sent}
+	if result.Response != nil {
+		reply.Response = &core.ManagedAgentResponse{
+			Text: result.Response.Text, Turn: result.Response.Turn, DurationMs: result.Response.DurationMs,
+		}
+	}
+	return reply, nil
+}
+
+// drained is the error of a send that was cut off because the service ends. Whether a message was taken by then
+// is not known, and its sender may have to know before it is sent again.
+func drained(r *core.ManagedAgentRecord, in core.ManagedAgentInput) error {
+	if in.Message == "" {
+		return core.Unavailable("shutting_down", "the service is shutting down")
+	}
+	e := runtime.Errorf(runtime.CodeDeliveryUnknown, "the service is shutting down, and the message may have been taken")
+	e.Hint = "look at the agent before sending it again, or send it again with the same Idempotency-Key"
+	return translate(e, r)
+}
+
+// timedOut makes a TIMEOUT of the error of a send whose time was over, also when it is not known whether the
+// agent took the message: that is left to details.runtimeCode.
+func timedOut(err, translated error, timeout time.Duration, late bool) error {
+	code := runtime.CodeTimeout
+	if late && runtime.ErrorCode(err) == runtime.CodeDeliveryUnknown {
+		code = runtime.CodeDeliveryUnknown
+	} else if core.ErrorCode(translated) != core.CodeTimeout {
+		return translated
+	}
+	e := *core.AsError(translated)
+	details := map[string]any{"timeoutMs": timeout.Milliseconds(), "runtimeCode": string(code)}
+	if hint, ok := e.Details["hint"]; ok {
+		details["hint"] = hint
+	}
+	e.Code, e.Details = core.CodeTimeout, details
+	return &e
+}
+
+// checkInput finds what is wrong with an input; key names are the runtime's to check.
+func checkInput(in core.ManagedAgentInput) error {
+	given := 0
+	for _, there := range []bool{in.Message != "", in.Raw != "", len(in.Keys) > 0} {
+		if there {
+			given++
+		}
+	}
+	switch {
+	case given == 0:
+		return core.Invalid("message", "is missing: give exactly one of message, raw and keys")
+	case given > 1:
+		return core.Invalid("message", "give exactly one of message, raw and keys")
+	case in.ExpectResponse && in.Message == "":
+		return core.Invalid("expectResponse", "goes with a message only")
+	case len(in.Message) > maxInput || len(in.Raw) > maxInput:
+		return core.Invalid("message", "is longer than %d bytes", maxInput)
+	case len(in.Keys) > 1000:
+		return core.Invalid("keys", "are more than 1000")
+	case in.Timeout < 0 || in.Timeout > 24*time.Hour:
+		return core.Invalid("timeout", "must be between 1 and %d ms", (24 * time.Hour).Milliseconds())
+	}
+	return nil
+}
+
+// AnswerManagedAgent implements core.ManagedAgentService.
+func (s *Service) AnswerManagedAgent(ctx context.Context, id string, answer core.ManagedAgentAnswer) (*core.ManagedAgent, error) {
+	if answer.Choice == "" && answer.Text == "" {
+		return nil, core.Invalid("choice", "is missing: give the id of an option, or text")
+	}
+	r, rt, err := s.runtimeOf(id)
+	if err != nil {
+		return nil, err
+	}
+	if r.Gone() {
+		return nil, gone(r)
+	}
+	err = rt.Answer(ctx, id, runtime.Answer{PromptID: answer.PromptID, Choice: answer.Choice, Text: answer.Text})
+	if err != nil {
+		return nil, translate(err, r)
+	}
+	return s.refresh(ctx, id, rt)
+}
+
+// refresh stores how the agent is now, so that the caller sees what its call did.
+func (s *Service) refresh(ctx context.Context, id string, rt runtime.Runtime) (*core.ManagedAgent, error) {
+	a, err := rt.Inspect(ctx, id)
+	if err != nil {
+		return s.FindManagedAgent(ctx, id)
+	}
+	r, err := s.change(ctx, id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+		take(r, &a, s.opts.Clock.Now())
+		return nil, true
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.view(r), nil
+}
+
+// gone is the error of calls that need a running agent.
+func gone(r *core.ManagedAgentRecord) error {
+	err := core.Conflict("managed agent", r.ID, string(r.Status), "the agent has stopped (%s)", r.StatusReason)
+	err.Details["runtimeCode"] = string(runtime.CodeNotRunning)
+	return err
+}

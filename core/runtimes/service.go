@@ -1,0 +1,250 @@
+package runtimes
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+var _ core.ManagedAgentService = (*Service)(nil)
+
+// Service implements core.ManagedAgentService. Make it with New, start it with Open, end it with Close: agents
+// live on.
+type Service struct {
+	opts    Options
+	log     hclog.Logger
+	sources []*source // by priority
+
+	ctx    context.Context // of the followers and terminals; ends in Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // followers, the sweep, terminals
+
+	draining context.Context // of sends; ends in Drain
+	drain    context.CancelFunc
+
+	// writing is held over each change, its transaction included, so that changes of one record never cross.
+	writing sync.Mutex
+
+	mu      sync.RWMutex                        // guards all below
+	agents  map[string]*core.ManagedAgentRecord // values are replaced, never changed
+	ordered []string                            // ids, oldest first
+	// pending are agents whose spawn has not been answered: recovery leaves them alone. Closed when it has been.
+	pending map[string]chan struct{}
+	// restarting counts the restarts under way: such an agent is not forgotten, however long ago it stopped.
+	restarting map[string]int
+	// away are agents that their runtime could not reach, or not stop, when it was asked last; the sweep asks again.
+	away map[string]bool
+}
+
+// source is a configured runtime and how it is.
+type source struct {
+	Source
+
+	mu        sync.Mutex // guards all below
+	connected bool       // its events are being followed
+	reason    string     // why not
+	caps      runtime.Capabilities
+	position  uint64 // Seq up to which its events are stored; set before Run, then by its follower only
+}
+
+// New makes a service. It starts nothing.
+func New(o Options) *Service {
+	if o.Clock == nil {
+		o.Clock = core.SystemClock{}
+	}
+	if o.IDs == nil {
+		o.IDs = core.NewIDs(o.Clock)
+	}
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	if o.KeepStopped <= 0 {
+		o.KeepStopped = defaultKeep
+	}
+	if o.OrphanGrace <= 0 {
+		o.OrphanGrace = defaultGrace
+	}
+	s := &Service{
+		opts: o, log: o.Logger, agents: make(map[string]*core.ManagedAgentRecord), pending: make(map[string]chan struct{}),
+		restarting: make(map[string]int), away: make(map[string]bool),
+	}
+	for _, src := range o.Sources {
+		s.sources = append(s.sources, &source{Source: src, reason: "not connected yet"})
+	}
+	slices.SortStableFunc(s.sources, func(a, b *source) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), strings.Compare(a.Name, b.Name))
+	})
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.draining, s.drain = context.WithCancel(s.ctx)
+	return s
+}
+
+// Open loads the records and begins to follow the runtimes. Agents whose runtime is not there show as
+// unreachable until it is.
+func (s *Service) Open(ctx context.Context) error {
+	records, err := s.opts.Store.AllManagedAgents(ctx)
+	if err != nil {
+		return err
+	}
+	positions, err := s.opts.Store.RuntimePositions(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	for _, r := range records {
+		s.agents[r.ID] = r
+		s.ordered = append(s.ordered, r.ID)
+	}
+	s.mu.Unlock()
+	for _, src := range s.sources {
+		src.position = positions[src.Name]
+		s.wg.Add(1)
+		go func() {
+			defer s.wg.Done()
+			s.follow(src)
+		}()
+	}
+	s.wg.Add(1)
+	go func() {
+		defer s.wg.Done()
+		s.sweepOften()
+	}()
+	return nil
+}
+
+// Drain refuses further sends and answers those that wait: a turn may take longer than the service has. What an
+// agent was not given yet it is not given any more; its work goes on. Safe to call twice.
+func (s *Service) Drain() { s.drain() }
+
+// Close stops following and closes terminals. It ends no agent. Safe to call twice.
+func (s *Service) Close() {
+	s.mu.Lock()
+	s.cancel()
+	s.mu.Unlock()
+	s.wg.Wait()
+}
+
+// record returns the stored record of an agent.
+func (s *Service) record(id string) (*core.ManagedAgentRecord, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	r, ok := s.agents[id]
+	if !ok {
+		return nil, core.NotFound("managed agent", id)
+	}
+	return r, nil
+}
+
+// put makes a stored record the present one.
+func (s *Service) put(r *core.ManagedAgentRecord) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.agents[r.ID]; !ok {
+		s.ordered = append(s.ordered, r.ID)
+	}
+	s.agents[r.ID] = r
+}
+
+// forget removes a record that is not stored any more.
+func (s *Service) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.agents, id)
+	delete(s.away, id)
+	if i := slices.Index(s.ordered, id); i >= 0 {
+		s.ordered = slices.Delete(s.ordered, i, i+1)
+	}
+}
+
+// change stores a changed copy of a record, with events, and makes it the present one. change gets the copy and
+// returns whether there is anything to store.
+func (s *Service) change(ctx context.Context, id string, change func(r *core.ManagedAgentRecord) ([]core.Event, bool)) (*core.ManagedAgentRecord, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	old, err := s.record(id)
+	if err != nil {
+		return nil, err
+	}
+	next := *old
+	events, changed := change(&next)
+	if !changed {
+		return old, nil
+	}
+	err = s.opts.Store.Update(ctx, func(tx core.Tx) error {
+		if err := tx.PutManagedAgent(&next); err != nil {
+			return err
+		}
+		return tx.Append(events...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.put(&next)
+	return &next, nil
+}
+
+// source returns a configured runtime, or nil.
+func (s *Service) source(name string) *source {
+	for _, src := range s.sources {
+		if src.Name == name {
+			return src
+		}
+	}
+	return nil
+}
+
+// runtimeOf returns the record of an agent and its runtime.
+func (s *Service) runtimeOf(id string) (*core.ManagedAgentRecord, runtime.Runtime, error) {
+	r, err := s.record(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	src := s.source(r.Runtime)
+	if src == nil {
+		return nil, nil, core.Unavailable("runtime_unavailable",
+			"the runtime %q of this agent is not configured any more", r.Runtime)
+	}
+	return r, src.Runtime, nil
+}
+
+// ready tells whether the runtime can be used, and why not.
+func (src *source) ready() (bool, string) {
+	if src.State != nil {
+		if ready, reason := src.State(); !ready {
+			return false, reason
+		}
+	}
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	return src.connected, src.reason
+}
+
+func (src *source) capabilities() runtime.Capabilities {
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	return src.caps
+}
+
+func (src *source) set(connected bool, reason string) {
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	src.connected, src.reason = connected, reason
+}
+
+// handle decodes what is stored of a runtime's handle.
+func handle(r *core.ManagedAgentRecord) runtime.Handle {
+	h := runtime.Handle{ID: r.ID}
+	if len(r.Handle) > 0 {
+		_ = json.Unmarshal(r.Handle, &h) // what cannot be read is looked for by its id
+	}
+	h.ID = r.ID
+	return h
+}

@@ -1,0 +1,194 @@
+package runtimes
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// SpawnManagedAgent implements core.ManagedAgentService. The record is stored before the runtime is asked, so
+// that a crash in between leaves an agent that recovery finds, and never one that nobody knows.
+func (s *Service) SpawnManagedAgent(ctx context.Context, spec core.ManagedAgentSpec) (*core.ManagedAgent, error) {
+	if err := checkSpec(spec); err != nil {
+		return nil, err
+	}
+	candidates, err := s.candidates(spec)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.begin(ctx, spec, candidates[0].Name)
+	if err != nil {
+		return nil, err
+	}
+	defer s.settled(r.ID)
+	// A caller that leaves does not leave half an agent behind.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), spawnTimeout)
+	defer cancel()
+	var failure error
+	for _, src := range candidates {
+		if r, err = s.move(ctx, r.ID, src.Name); err != nil {
+			return nil, err
+		}
+		agent, err := src.Runtime.Spawn(ctx, s.specFor(r, spec))
+		if err == nil {
+			return s.started(ctx, src, r.ID, &agent)
+		}
+		failure = translate(err, r)
+		if unsure(err) {
+			// It may run: the record stays, and recovery finds out, unless the runtime can tell right now.
+			if runtime.ErrorCode(err) != runtime.CodeInternal || !s.absent(ctx, src, r.ID) {
+				return nil, failure
+			}
+			break
+		}
+		if runtime.ErrorCode(err) != runtime.CodeResourceLimit {
+			break
+		}
+	}
+	if err := s.discard(ctx, r.ID); err != nil {
+		s.log.Error("the record of an agent that did not start was not removed", "agent", r.ID, "error", err)
+	}
+	return nil, failure
+}
+
+// unsure tells whether an agent may run, or may yet start, although its spawn failed.
+func unsure(err error) bool {
+	switch runtime.ErrorCode(err) {
+	case runtime.CodeUnavailable, runtime.CodeInternal, runtime.CodeTimeout, runtime.CodeCanceled:
+		return true
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// absent asks a runtime that failed inside, and goes on, whether it has the agent all the same.
+func (s *Service) absent(ctx context.Context, src *source, id string) bool {
+	a, err := src.Runtime.Inspect(ctx, id)
+	if err != nil {
+		return runtime.ErrorCode(err) == runtime.CodeNotFound
+	}
+	if _, err := s.started(ctx, src, id, &a); err != nil {
+		s.log.Error("an agent that runs is not stored", "agent", id, "error", err)
+	}
+	return false
+}
+
+// begin stores the record of an agent to be, with the claim of the request's idempotency key.
+func (s *Service) begin(ctx context.Context, spec core.ManagedAgentSpec, on string) (*core.ManagedAgentRecord, error) {
+	now := s.opts.Clock.Now()
+	r := &core.ManagedAgentRecord{
+		ManagedAgent: core.ManagedAgent{
+			ID: s.opts.IDs.New(core.PrefixManaged), Name: spec.Name, Type: spec.Type, Status: core.ManagedStarting,
+			Runtime: on, Capabilities: slices.Clone(spec.Capabilities), Workdir: spec.Workdir,
+			CreatedAt: now, LastActivityAt: now,
+		},
+		Spec: spec, Wanted: true,
+	}
+	if r.Name == "" {
+		r.Name = spec.Type
+	}
+	if r.Capabilities == nil {
+		r.Capabilities = []string{}
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
+		if err := tx.ClaimIdempotency(core.IdempotencyFrom(ctx), r.ID, now); err != nil {
+			return err
+		}
+		return tx.PutManagedAgent(r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.pending[r.ID] = make(chan struct{})
+	s.mu.Unlock()
+	s.put(r)
+	return r, nil
+}
+
+// settled ends the time in which recovery leaves the agent alone.
+func (s *Service) settled(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.pending[id])
+	delete(s.pending, id)
+}
+
+// answered waits until the spawn of an agent has been answered; false if there is none to wait for.
+func (s *Service) answered(ctx context.Context, id string) (bool, error) {
+	s.mu.RLock()
+	done := s.pending[id]
+	s.mu.RUnlock()
+	if done == nil {
+		return false, nil
+	}
+	select {
+	case <-done:
+		return true, nil
+	case <-ctx.Done():
+		return true, runtime.Errorf(runtime.CodeTimeout, "the agent is still being started; it is stopped as soon as it is")
+	}
+}
+
+// move notes which runtime is tried.
+func (s *Service) move(ctx context.Context, id, on string) (*core.ManagedAgentRecord, error) {
+	return s.change(ctx, id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+		changed := r.Runtime != on
+		r.Runtime = on
+		return nil, changed
+	})
+}
+
+// started stores what the runtime answered, unless its events told more already. An agent that was stopped before
+// the runtime knew it is stopped now.
+func (s *Service) started(ctx context.Context, src *source, id string, a *runtime.Agent) (*core.ManagedAgent, error) {
+	r, err := s.change(ctx, id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+		r.Handle = encode(a.Handle)
+		if r.PID == 0 && r.ContainerID == "" && r.PodName == "" && r.StoppedAt == nil {
+			take(r, a, s.opts.Clock.Now())
+		}
+		return nil, true
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !r.Wanted && !r.Gone() {
+		if r, err = s.end(ctx, src.Runtime, r, runtime.StopOptions{Grace: defaultStopGrace}); err != nil {
+			return nil, err
+		}
+	}
+	return s.view(r), nil
+}
+
+// discard removes the record of an agent that did not start.
+func (s *Service) discard(ctx context.Context, id string) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.remove(ctx, id)
+}
+
+// remove removes a record. The caller holds writing.
+func (s *Service) remove(ctx context.Context, id string) error {
+	if err := s.opts.Store.Update(ctx, func(tx core.Tx) error { return tx.DeleteManagedAgent(id) }); err != nil {
+		return err
+	}
+	s.forget(id)
+	return nil
+}
+
+// specFor makes the runtime's spec.
+func (s *Service) specFor(r *core.ManagedAgentRecord, spec core.ManagedAgentSpec) runtime.Spec {
+	out := runtime.Spec{
+		ID: r.ID, Name: r.Name, Type: spec.Type, Installation: s.opts.Installation, Capabilities: spec.Capabilities,
+		Labels: spec.Labels, Workdir: spec.Workdir, Env: spec.Env, Approval: spec.Approval, Resume: spec.Resume,
+		Limits: runtime.Limits{MemoryBytes: spec.MemoryBytes, CPU: spec.CPU}, Image: spec.Image, Network: spec.Network,
+	}
+	if declared, ok := s.opts.Types[spec.Type]; ok {
+		out.Declared = &declared
+	}
+	return out
+}

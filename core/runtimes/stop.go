@@ -1,0 +1,116 @@
+package runtimes
+
+import (
+	"context"
+	"math"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// StopManagedAgent implements core.ManagedAgentService. That the agent is not wanted any more is stored first:
+// a stop that a crash interrupts is finished by recovery.
+func (s *Service) StopManagedAgent(ctx context.Context, id string, opts core.ManagedAgentStop) error {
+	r, rt, err := s.runtimeOf(id)
+	if err != nil {
+		return err
+	}
+	if r.Gone() {
+		return nil
+	}
+	// Once begun, a stop goes on without its caller.
+	grace := opts.Grace
+	if grace <= 0 {
+		grace = defaultStopGrace
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+stopAnswerReserve)
+	defer cancel()
+	if r, err = s.want(ctx, id, false); err != nil {
+		return err
+	}
+	// Its spawn may still be on the way to the runtime, which would find nothing to stop. Who waits for the answer
+	// of that finds that the agent is not wanted any more.
+	if starting, err := s.answered(ctx, id); err != nil {
+		return translate(err, r)
+	} else if starting {
+		if r, err = s.record(id); err != nil || r.Gone() {
+			return nil //nolint:nilerr // it did not start, or was stopped then
+		}
+	}
+	_, err = s.end(ctx, rt, r, runtime.StopOptions{Grace: grace, Force: opts.Force})
+	return err
+}
+
+// end stops an agent that is not wanted any more, and stores how that went.
+func (s *Service) end(ctx context.Context, rt runtime.Runtime, r *core.ManagedAgentRecord, opts runtime.StopOptions) (*core.ManagedAgentRecord, error) {
+	err := rt.Stop(ctx, r.ID, opts)
+	if err != nil && runtime.ErrorCode(err) != runtime.CodeNotFound {
+		return nil, translate(err, r)
+	}
+	a, inspectErr := rt.Inspect(ctx, r.ID)
+	now := s.opts.Clock.Now()
+	return s.change(ctx, r.ID, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+		switch {
+		case r.Gone():
+			return nil, false // its event was faster
+		case inspectErr == nil:
+			take(r, &a, now)
+		default:
+			lose(r, runtime.ReasonStopped, now)
+		}
+		return nil, true
+	})
+}
+
+// want stores whether the agent is to run.
+func (s *Service) want(ctx context.Context, id string, wanted bool) (*core.ManagedAgentRecord, error) {
+	return s.change(ctx, id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+		changed := r.Wanted != wanted
+		r.Wanted = wanted
+		return nil, changed
+	})
+}
+
+// RestartManagedAgent implements core.ManagedAgentService.
+func (s *Service) RestartManagedAgent(ctx context.Context, id string) (*core.ManagedAgent, error) {
+	_, rt, err := s.runtimeOf(id)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), spawnTimeout)
+	defer cancel()
+	defer s.restart(id)()
+	r, err := s.want(ctx, id, true)
+	if err != nil {
+		return nil, err
+	}
+	a, err := rt.Restart(ctx, id)
+	if err != nil {
+		return nil, translate(err, r)
+	}
+	r, err = s.change(ctx, id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+		if r.SnapshotSeq == math.MaxUint64 {
+			r.SnapshotSeq = 0 // it was lost, and is not any more
+		}
+		take(r, &a, s.opts.Clock.Now())
+		return nil, true
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.view(r), nil
+}
+
+// restart notes that a restart is under way, until done is called.
+func (s *Service) restart(id string) (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.restarting[id]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.restarting[id]--; s.restarting[id] == 0 {
+			delete(s.restarting, id)
+		}
+	}
+}

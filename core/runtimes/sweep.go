@@ -1,0 +1,120 @@
+package runtimes
+
+import (
+	"context"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// sweepOften removes what is not kept any more, every now and then.
+func (s *Service) sweepOften() {
+	for {
+		due := make(chan struct{})
+		timer := s.opts.Clock.AfterFunc(sweepInterval, func() { close(due) })
+		select {
+		case <-s.ctx.Done():
+			timer.Stop()
+			return
+		case <-due:
+		}
+		if err := s.Sweep(s.ctx); err != nil && s.ctx.Err() == nil {
+			s.log.Warn("old agents were not removed", "error", err)
+		}
+	}
+}
+
+// Sweep removes the records of agents that stopped long ago, and has each runtime that is ready remove what is
+// left of agents that we do not know: their rooms, and orphans that run longer than the grace time.
+func (s *Service) Sweep(ctx context.Context) error {
+	now := s.opts.Clock.Now()
+	before := now.Add(-s.opts.KeepStopped)
+	keep := make(map[string][]string)
+	var old, unsure []string
+	s.mu.RLock()
+	for _, id := range s.ordered {
+		r := s.agents[id]
+		if s.forgettable(r, before) {
+			old = append(old, id)
+			continue
+		}
+		if s.away[id] || r.Status == core.ManagedStarting && r.PID == 0 && r.ContainerID == "" && r.PodName == "" &&
+			s.pending[id] == nil && now.Sub(r.CreatedAt) > unsureTime {
+			unsure = append(unsure, id)
+		}
+		keep[r.Runtime] = append(keep[r.Runtime], id)
+	}
+	s.mu.RUnlock()
+	for _, id := range old {
+		if err := s.forgetOld(ctx, id, before); err != nil {
+			return err
+		}
+	}
+	if err := s.settleUnsure(ctx, unsure); err != nil {
+		return err
+	}
+	for _, src := range s.sources {
+		if ready, _ := src.ready(); !ready {
+			continue
+		}
+		report, err := src.Runtime.Prune(ctx, runtime.PruneOptions{
+			Installation: s.opts.Installation, Keep: keep[src.Name], Grace: s.opts.OrphanGrace,
+		})
+		if err != nil {
+			if runtime.ErrorCode(err) == runtime.CodeUnimplemented {
+				continue
+			}
+			return core.AsError(translate(err, nil))
+		}
+		if len(report.Stopped) > 0 {
+			s.log.Warn("agents that nobody knows were stopped", "runtime", src.Name, "agents", report.Stopped)
+		}
+	}
+	return nil
+}
+
+// forgettable tells whether the record of an agent is not kept any more. The caller holds mu.
+func (s *Service) forgettable(r *core.ManagedAgentRecord, before time.Time) bool {
+	return r.StoppedAt != nil && r.StoppedAt.Before(before) && s.pending[r.ID] == nil && s.restarting[r.ID] == 0
+}
+
+// forgetOld removes the record of an agent, unless it was started again meanwhile.
+func (s *Service) forgetOld(ctx context.Context, id string, before time.Time) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.RLock()
+	r, ok := s.agents[id]
+	ok = ok && s.forgettable(r, before)
+	s.mu.RUnlock()
+	if !ok {
+		return nil
+	}
+	return s.remove(ctx, id)
+}
+
+// settleUnsure finds out about agents that could not be reached, and about those whose spawn failed in a way that
+// left open whether they run, and of which nothing was heard since.
+func (s *Service) settleUnsure(ctx context.Context, ids []string) error {
+	for _, id := range ids {
+		r, err := s.record(id)
+		if err != nil {
+			continue // it was removed meanwhile
+		}
+		src := s.source(r.Runtime)
+		if src == nil {
+			continue
+		}
+		if ready, _ := src.ready(); !ready {
+			continue // recovery comes with the runtime
+		}
+		found, err := src.Runtime.Recover(ctx, []runtime.Handle{handle(r)})
+		if err != nil || len(found) != 1 {
+			continue // the next sweep tries again
+		}
+		if err := s.recovered(ctx, src, id, found[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
