@@ -98,6 +98,10 @@ func (d *decoder) value(path string, f *field, target reflect.Value) {
 		target.SetBytes(d.raw())
 	case f.rawList:
 		d.rawList(path, f, target)
+	case f.typ == textListType:
+		d.textList(path, at, f, target)
+	case f.typ == textMapType:
+		d.textMap(path, target)
 	case f.kind == rawjson.Object && target.Kind() == reflect.Struct:
 		d.structure(path, target)
 	case f.kind == rawjson.Object:
@@ -111,6 +115,8 @@ func (d *decoder) value(path string, f *field, target reflect.Value) {
 	case f.kind == rawjson.Bool:
 		target.SetBool(d.data[d.pos] == 't')
 		d.raw()
+	case target.Kind() == reflect.Float64:
+		d.float(path, at, target)
 	case f.kind == rawjson.Number:
 		d.integer(path, at, f, target)
 	}

@@ -16,14 +16,16 @@ import (
 
 func TestDecode(t *testing.T) {
 	got, err := api.Decode([]byte(` { "text" : "h\u00e9\n" , "choice":"low","count":1.0e1,"flag":true,
-		"raw":{"a":[1,2.5e-3,"x"]},"list":[{},{"b":null}],"free":{"k":{"n":1}},"nested":{"inner":""}} `))
+		"raw":{"a":[1,2.5e-3,"x"]},"list":[{},{"b":null}],"free":{"k":{"n":1}},"nested":{"inner":""},
+		"words":["a","\u00e9"],"names":{"k":"v","l":""},"ratio":-2.5e-1} `))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := api.Decoded{
 		Text: "hé\n", Choice: "low", Count: 10, Flag: true, Raw: json.RawMessage(`{"a":[1,2.5e-3,"x"]}`),
-		List: []json.RawMessage{json.RawMessage(`{}`), json.RawMessage(`{"b":null}`)},
-		Free: map[string]any{"k": map[string]any{"n": 1.0}},
+		List:  []json.RawMessage{json.RawMessage(`{}`), json.RawMessage(`{"b":null}`)},
+		Free:  map[string]any{"k": map[string]any{"n": 1.0}},
+		Words: []string{"a", "é"}, Names: map[string]string{"k": "v", "l": ""}, Ratio: -0.25,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -54,11 +56,20 @@ func TestDecodeProblems(t *testing.T) {
 		}},
 		{`{"text":"a","cuont":1,"other":[{"deep":[]}],"nested":{"inner":"a","iner":2}}`, []string{
 			"line 1: cuont: unknown field; did you mean count?",
-			"line 1: other: unknown field; known are text, choice, count, flag, raw, list, free, nested",
+			"line 1: other: unknown field; known are text, choice, count, flag, raw, list, free, nested, words, names, ratio",
 			"line 1: nested.iner: unknown field; did you mean inner?",
 		}},
 		{`{"text":"a","list":[{},1,{}]}`, []string{
 			"line 1: list[1]: must be an object, not a number", "line 1: list: must be at most 2 items, not 3",
+		}},
+		{`{"text":"a","words":["a",1,null],"names":{"k":1,"l":"x","m":{}},"ratio":1e999}`, []string{
+			"line 1: words[1]: must be a string, not a number", "line 1: words[2]: must be a string, not null",
+			"line 1: names.k: must be a string, not a number", "line 1: names.m: must be a string, not an object",
+			"line 1: ratio: must be a number that a computer can hold, not 1e999",
+		}},
+		{`{"text":"a","words":["a","b","c"],"names":[],"ratio":"1"}`, []string{
+			"line 1: words: must be at most 2 items, not 3", "line 1: names: must be an object, not an array",
+			"line 1: ratio: must be a number, not a string",
 		}},
 		{`{"text":"a","count":1.5}`, []string{"line 1: count: must be a whole number, not 1.5"}},
 		{`{"text":"a","count":99999999999999999999}`, []string{"line 1: count: must be a whole number, not 99999999999999999999"}},

@@ -23,6 +23,19 @@ var statuses = map[core.Code]int{
 	core.CodeNoAgents:     http.StatusServiceUnavailable,
 }
 
+// runtimeStatuses are the statuses of failures that a runtime tells by details.runtimeCode. Their messages are
+// written for callers, so they are shown although the code may be INTERNAL_ERROR.
+var runtimeStatuses = map[string]int{
+	"CLI_NOT_FOUND":   http.StatusUnprocessableEntity,
+	"IMAGE_NOT_FOUND": http.StatusUnprocessableEntity,
+	"AUTH_REQUIRED":   http.StatusConflict,
+	"SPAWN_FAILED":    http.StatusInternalServerError,
+	"NETWORK_ERROR":   http.StatusBadGateway,
+	"RESOURCE_LIMIT":  http.StatusServiceUnavailable,
+	"SOCKET_ERROR":    http.StatusServiceUnavailable,
+	"UNIMPLEMENTED":   http.StatusInternalServerError,
+}
+
 // statusError is an error whose status differs from that of its code.
 type statusError struct {
 	status int
@@ -61,14 +74,21 @@ func errorAnswer(err error, requestID string) answer {
 	if errors.As(err, &own) {
 		status = own.status
 	}
+	runtimeCode, _ := e.Details["runtimeCode"].(string)
+	runtimeStatus, ofRuntime := runtimeStatuses[runtimeCode]
+	if ofRuntime {
+		status = runtimeStatus
+	}
 	a := answer{}
 	message, details := e.Message, e.Details
 	switch {
 	case e.Unavailable:
 		status = http.StatusServiceUnavailable
 		a.retryAfter = retryAfter5
-	case code == core.CodeInternal:
+	case code == core.CodeInternal && !ofRuntime:
 		message, details = "internal error", nil
+	case status == http.StatusServiceUnavailable && ofRuntime:
+		a.retryAfter = retryAfter5
 	case code == core.CodeRateLimited || code == core.CodeNoAgents:
 		a.retryAfter = retryAfter(details)
 	}

@@ -10,6 +10,7 @@ import (
 var (
 	EncodeFrame = encodeFrame
 	CheckRoutes = checkRoutes
+	ParseMemory = parseMemory
 )
 
 // Decoded is a body with a field of every kind.
@@ -24,6 +25,9 @@ type Decoded struct {
 	Nested struct {
 		Inner string `json:"inner" check:"required"`
 	} `json:"nested"`
+	Words []string          `json:"words" check:"max=2"`
+	Names map[string]string `json:"names"`
+	Ratio float64           `json:"ratio"`
 }
 
 // Decode reads a body into a Decoded.

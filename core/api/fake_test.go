@@ -377,6 +377,11 @@ type keyTx struct {
 	keys *fakeKeys
 }
 
+func (t keyTx) ClaimIdempotency(claim *core.IdempotencyClaim, resourceID string, _ time.Time) error {
+	t.keys.claim(core.WithIdempotency(context.Background(), claim), resourceID)
+	return nil
+}
+
 func (t keyTx) AnswerIdempotency(rec *core.IdempotencyRecord) error {
 	t.keys.mu.Lock()
 	defer t.keys.mu.Unlock()

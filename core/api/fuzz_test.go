@@ -17,7 +17,7 @@ import (
 func bare() *api.Server {
 	clock := core.SystemClock{}
 	return api.New(api.Options{
-		Patterns: &fakePatterns{}, Executions: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{},
+		Patterns: &fakePatterns{}, Executions: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{}, ManagedAgents: &fakeManaged{},
 		Idempotency: &fakeKeys{}, Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3",
 	})
 }
@@ -73,9 +73,11 @@ func FuzzBody(f *testing.F) {
 		"/api/patterns", "/api/patterns/validate", "/api/patterns/a/execute", "/api/patterns/a/execute/stream",
 		"/api/batch/execute", "/api/executions/x/cancel", "/api/executions/x/retry", "/api/executions/x/rerun",
 		"/api/agents/x/disconnect", "/api/batch/x/cancel",
+		"/api/managed-agents", "/api/managed-agents/x/send", "/api/managed-agents/x/answer", "/api/managed-agents/x/restart",
 	}
 	for i := range paths {
 		f.Add(uint8(i), "application/json", `{"input":{"a":1},"options":{"timeout":1}}`, "key")
+		f.Add(uint8(i), "application/json", `{"type":"x","env":{"a":"b"},"memory":"1m","cpu":0.1,"keys":["a"],"timeout":1}`, "")
 		f.Add(uint8(i), "text/yaml", "name: x", "")
 	}
 	f.Add(uint8(4), "application/json", `{"pattern":"p","inputs":[{}],"options":{"concurrency":3}}`, "k")

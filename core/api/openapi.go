@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -161,7 +162,13 @@ func responses(r *Route, schemas *schemaSet) object {
 			if typ == "" {
 				typ = "application/json"
 			}
-			out["content"] = object{typ: object{"schema": schemas.of(reflect.TypeOf(resp.Body), false)}}
+			content := object{typ: object{"schema": schemas.of(reflect.TypeOf(resp.Body), false)}}
+			// Answers of one status may differ in their type.
+			if before, ok := all[strconv.Itoa(resp.Status)].(object); ok {
+				out["description"] = before["description"].(string) + " " + resp.Doc
+				maps.Copy(content, before["content"].(object))
+			}
+			out["content"] = content
 		}
 		all[strconv.Itoa(resp.Status)] = out
 	}
@@ -193,6 +200,13 @@ func errorExample(status int) any {
 	switch status {
 	case http.StatusNotFound:
 		return example(core.CodeNotFound, `pattern "x" does not exist`, object{"resource": "pattern", "id": "x"})
+	case http.StatusUnprocessableEntity:
+		return example(core.CodeValidation, "type: the command claude is not installed",
+			object{"field": "type", "reason": "the command claude is not installed", "runtimeCode": "CLI_NOT_FOUND",
+				"errors": []any{object{"path": "type", "reason": "the command claude is not installed"}}})
+	case http.StatusBadGateway:
+		return example(core.CodeInternal, "the network wardroom-agents cannot be reached",
+			object{"reason": "runtime", "runtimeCode": "NETWORK_ERROR"})
 	case http.StatusConflict:
 		return example(core.CodeConflict, "the execution is completed",
 			object{"resource": "execution", "id": "exec_01JGFJJZ8N4Q1W0000000000AB", "status": "completed"})

@@ -148,6 +148,7 @@ func (s *Server) routes() []Route {
 	var table []Route
 	for _, part := range [][]Route{
 		s.patternRoutes(), s.executionRoutes(), s.streamRoutes(), s.batchRoutes(), s.agentRoutes(),
+		s.managedAgentRoutes(), s.pluginRoutes(),
 		s.healthRoutes(), s.metaRoutes(),
 	} {
 		table = append(table, part...)

@@ -25,6 +25,8 @@ func (s *schemaSet) of(t reflect.Type, request bool) object {
 	case timestampType:
 		return object{"type": "string", "format": "date-time",
 			"pattern": `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`}
+	case textMapType:
+		return object{"type": "object", "additionalProperties": object{"type": "string"}}
 	case rawType:
 		if request {
 			return object{"type": "object"}

@@ -61,10 +61,14 @@ type Access struct {
 
 // Options are what a Server is made of.
 type Options struct {
-	Patterns    core.PatternService
-	Executions  core.ExecutionService
-	Batches     core.BatchService
-	Agents      core.AgentService
+	Patterns   core.PatternService
+	Executions core.ExecutionService
+	Batches    core.BatchService
+	Agents     core.AgentService
+	// ManagedAgents spawns agents on runtimes; nil: there are no operations of managed agents.
+	ManagedAgents core.ManagedAgentService
+	// Plugins runs plugins; nil: there are no operations of plugins.
+	Plugins     core.PluginService
 	AgentSocket http.Handler // of GET /api/agents/connect; it upgrades the connection
 	Idempotency Idempotency
 	Journal     Journal

@@ -45,6 +45,12 @@ func (c *call) lastEventID() (uint64, error) {
 	if header == "" && one {
 		return uint64(c.query.integer("lastEventId")), nil
 	}
+	return c.lastEventHeader()
+}
+
+// lastEventHeader reads the header Last-Event-ID.
+func (c *call) lastEventHeader() (uint64, error) {
+	header, one := single(c.r.Header, "Last-Event-Id")
 	after, err := strconv.ParseUint(header, 10, 64)
 	if err != nil || !one {
 		return 0, core.Invalid("Last-Event-ID", "must be the id of an event of this stream")
@@ -157,7 +163,7 @@ func (s *Server) follow(c *call, id string, after uint64) error {
 	w := newFrameWriter(c)
 	defer w.close()
 	w.begin(c.id)
-	s.pump(c, r, stream, w)
+	s.pump(c, r, stream, w, s.frames.frame)
 	return nil
 }
 
@@ -174,13 +180,16 @@ func (s *Server) exhausted(c *call, id string, stream core.EventStream) (bool, e
 	return false, err
 }
 
-// pump writes events until the stream, the reader or the server ends.
-func (s *Server) pump(c *call, r *reader, stream core.EventStream, w *frameWriter) {
+// pump writes events until the stream, the reader or the server ends. render makes the frame of an event; nil
+// is an event that is not shown.
+func (s *Server) pump(
+	c *call, r *reader, stream core.EventStream, w *frameWriter, render func(core.Event) []byte,
+) {
 	ctx := r.arm(c.ctx)
 	for {
 		ev, err := stream.Next(ctx)
 		if err == nil {
-			if frame := s.frames.frame(ev); frame != nil && !w.write(frame) {
+			if frame := render(ev); frame != nil && !w.write(frame) {
 				s.opts.Metrics.StreamDropped("write")
 				return
 			}

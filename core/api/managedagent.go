@@ -1,0 +1,220 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// managedAgentRoutes are there when the service has runtimes at all.
+func (s *Server) managedAgentRoutes() []Route {
+	if s.opts.ManagedAgents == nil {
+		return nil
+	}
+	const tag, resource, one = "managed agents", "agents", "/api/managed-agents/{agentId}"
+	reads := func(r Route) Route {
+		r.Method, r.Tag, r.Resource = http.MethodGet, tag, resource
+		r.Action, r.Scope = "agents.read", "agents:read"
+		return r
+	}
+	acts := func(r Route) Route {
+		r.Tag, r.Resource, r.Scope = tag, resource, "agents:manage"
+		return r
+	}
+	agent := []Response{{Status: 200, Body: managedAgentBody{}, Doc: "The agent."}}
+	return []Route{
+		acts(Route{
+			Method: http.MethodPost, Path: "/api/managed-agents", OperationID: "spawnManagedAgent",
+			Action: "agents.spawn", Summary: "Start a command-line agent on a runtime.",
+			Description: "Without runtime, the ready runtimes are tried in the order of their priority. The answer " +
+				"comes once the process runs; the agent takes messages when its status is ready. Values of env are " +
+				"never stored by the service, logged or answered.",
+			Body:      &Body{JSON: new(spawnRequest)},
+			Responses: []Response{{Status: 201, Body: managedAgentBody{}, Location: true, Doc: "It runs."}},
+			Fails:     []int{409, 422, 502}, Creates: true, Recover: s.recoverSpawn, Handle: s.spawnManagedAgent,
+		}),
+		reads(Route{
+			Path: "/api/managed-agents", OperationID: "listManagedAgents",
+			Summary: "List managed agents, newest first; stopped ones stay listed for a time.",
+			Query: append(pageParams(),
+				Param{Name: "status", Type: ParamString, Enum: managedStatuses, Doc: "Status."},
+				Param{Name: "type", Type: ParamString, Doc: "Agent type."},
+				Param{Name: "runtime", Type: ParamString, Doc: "Name of the runtime."}),
+			Responses: []Response{{Status: 200, Body: managedAgentList{}, Doc: "A page of agents."}},
+			Handle:    s.listManagedAgents,
+		}),
+		reads(Route{
+			Path: one, OperationID: "getManagedAgent", Summary: "Get one managed agent.",
+			Responses: agent, Fails: []int{404}, Handle: s.getManagedAgent,
+		}),
+		acts(Route{
+			Method: http.MethodDelete, Path: one, OperationID: "stopManagedAgent", Action: "agents.stop",
+			Summary: "Stop a managed agent. Stopping a stopped one is no error.",
+			Query: []Param{
+				{Name: "force", Type: ParamBoolean, Default: "false", Doc: "Kill it at once."},
+				{Name: "timeout", Type: ParamInteger, Min: 1, Max: maxStopGrace.Milliseconds(),
+					Doc: "Milliseconds it has to end by itself. Default: the runtime's."},
+			},
+			Responses: []Response{{Status: http.StatusNoContent, Doc: "It has stopped."}},
+			Fails:     []int{404, 408, 409}, Handle: s.stopManagedAgent,
+		}),
+		acts(Route{
+			Method: http.MethodPost, Path: one + "/restart", OperationID: "restartManagedAgent",
+			Action:  "agents.restart",
+			Summary: "Start a stopped or running agent again under its id, with its session.",
+			Body:    &Body{JSON: new(emptyRequest), Optional: true}, Responses: agent,
+			Fails: []int{404, 409, 422, 502}, Handle: s.restartManagedAgent,
+		}),
+		acts(Route{
+			Method: http.MethodPost, Path: one + "/send", OperationID: "sendManagedAgent", Action: "agents.send",
+			Summary: "Give an agent exactly one of a message, raw terminal input, or keys.",
+			Description: "A message waits until the agent takes it; sent says that it did. With expectResponse " +
+				"the answer comes with the end of the turn. raw and keys go to the terminal at once. Key names " +
+				"are those of docs/managed-agents.md: ENTER, ESC, TAB, UP, CTRL_C and so on.",
+			Body:      &Body{JSON: new(sendRequest)},
+			Responses: []Response{{Status: 200, Body: sendAnswer{}, Doc: "The agent took it."}},
+			Fails:     []int{404, 409, 502}, Creates: true, Recover: s.recoverSend, Handle: s.sendManagedAgent,
+		}),
+		acts(Route{
+			Method: http.MethodPost, Path: one + "/answer", OperationID: "answerManagedAgent",
+			Action: "agents.answer", Summary: "Answer the prompt of a blocked agent: an approval or a question.",
+			Body: &Body{JSON: new(answerRequest)}, Responses: agent,
+			Fails: []int{404, 409, 502}, Handle: s.answerManagedAgent,
+		}),
+		reads(Route{
+			Path: one + "/logs", OperationID: "getManagedAgentLogs",
+			Summary: "Read an agent's log, or follow it as server-sent events.",
+			Query: []Param{
+				{Name: "tail", Type: ParamInteger, Min: 1, Max: maxLogTail,
+					Doc: "Only so many last lines. Default: 1000, or with since as many as there may be."},
+				{Name: "since", Type: ParamTime, Doc: "Only lines after this time."},
+				{Name: "follow", Type: ParamBoolean, Default: "false",
+					Doc: "Events log, one for each line, and end when the log has ended."},
+			},
+			Responses: []Response{
+				{Status: 200, Body: logList{}, Doc: "Lines, oldest first."},
+				{Status: 200, Body: "", ContentType: "text/event-stream", Doc: "With follow=true: events."},
+				{Status: http.StatusNoContent, Doc: "With follow=true: the log has ended after the given event."},
+			},
+			Fails: []int{404, 502}, Resumes: true, Stream: s.managedAgentLogs,
+		}),
+		reads(Route{
+			Path: one + "/metrics", OperationID: "getManagedAgentMetrics", Summary: "Measure a running agent.",
+			Responses: []Response{{Status: 200, Body: core.ManagedAgentMetrics{}, Doc: "What it uses now."}},
+			Fails:     []int{404, 409, 502}, Handle: s.managedAgentMetrics,
+		}),
+		reads(Route{
+			Path: one + "/events", OperationID: "listManagedAgentEvents",
+			Summary: "Read what happened to an agent, or follow it as server-sent events.",
+			Description: "With Accept: text/event-stream the stored events after since (or Last-Event-ID), then " +
+				"those that happen; the name of an event is its type, its data a row of the list. The stream has " +
+				"no end of its own, since an agent can be restarted.",
+			Query: []Param{
+				{Name: "since", Type: ParamInteger, Default: "0", Doc: "Only events after this sequence."},
+				{Name: "limit", Type: ParamInteger, Default: "100", Min: 1, Max: core.MaxPageLimit,
+					Doc: "Events at most; of the list only."},
+			},
+			Responses: []Response{
+				{Status: 200, Body: managedEventList{}, Doc: "A page of events, oldest first."},
+				{Status: 200, Body: "", ContentType: "text/event-stream", Doc: "Events as they happen."},
+			},
+			Fails: []int{404}, Resumes: true, Stream: s.managedAgentEvents,
+		}),
+		reads(Route{
+			Path: one + "/terminal", OperationID: "attachManagedAgent",
+			Summary: "Attach to the terminal of an agent.",
+			Description: "A WebSocket, with the subprotocol wardroom.terminal.v1 or without one: see " +
+				"docs/managed-agents.md. A caller without the scope agents:manage gets it read-only. An unknown " +
+				"agent closes the socket with 4404.",
+			Query: []Param{
+				{Name: "readonly", Type: ParamBoolean, Default: "false", Doc: "Give up typing."},
+				{Name: "offset", Type: ParamInteger, Doc: "Go on after this many bytes of output."},
+				{Name: "tail", Type: ParamInteger, Max: 100_000, Doc: "Lines of scrollback before the first screen."},
+				{Name: "cols", Type: ParamInteger, Max: 1000, Doc: "Columns that this viewer would like."},
+				{Name: "rows", Type: ParamInteger, Max: 1000, Doc: "Rows that this viewer would like."},
+			},
+			Responses: []Response{{Status: 101, Doc: "The connection is a WebSocket now."}},
+			Stream:    s.managedAgentTerminal,
+		}),
+		reads(Route{
+			Path: "/api/runtimes", OperationID: "listRuntimes",
+			Summary:   "List the configured runtimes, in the order in which they are tried.",
+			Responses: []Response{{Status: 200, Body: runtimeList{}, Doc: "All runtimes."}},
+			Handle:    s.listRuntimes,
+		}),
+	}
+}
+
+// maxStopGrace is the longest time that a stop gives an agent to end by itself.
+const maxStopGrace = 10 * time.Minute
+
+func managedAgentPath(id string) string { return "/api/managed-agents/" + id }
+
+func (s *Server) listManagedAgents(c *call) (answer, error) {
+	page, err := c.page()
+	if err != nil {
+		return answer{}, err
+	}
+	found, info, err := s.opts.ManagedAgents.FindManagedAgents(c.ctx, core.ManagedAgentFilter{
+		Status: core.ManagedAgentStatus(c.query.text("status")),
+		Type:   c.query.text("type"), Runtime: c.query.text("runtime"), Page: page,
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	list := managedAgentList{
+		Agents: make([]managedAgentBody, len(found)), Total: info.Total,
+		Limit: page.Limit, Offset: page.Offset, HasMore: info.HasMore, NextCursor: info.NextCursor,
+	}
+	for i, a := range found {
+		list.Agents[i] = newManagedAgentBody(a)
+	}
+	return ok(list), nil
+}
+
+func (s *Server) getManagedAgent(c *call) (answer, error) {
+	return managedAgentAnswer(s.opts.ManagedAgents.FindManagedAgent(c.ctx, c.param("agentId")))
+}
+
+// managedAgentAnswer renders what a service method returned.
+func managedAgentAnswer(a *core.ManagedAgent, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(newManagedAgentBody(a)), nil
+}
+
+func (s *Server) restartManagedAgent(c *call) (answer, error) {
+	if err := c.decode(new(emptyRequest)); err != nil {
+		return answer{}, err
+	}
+	return managedAgentAnswer(s.opts.ManagedAgents.RestartManagedAgent(c.detached(), c.param("agentId")))
+}
+
+func (s *Server) stopManagedAgent(c *call) (answer, error) {
+	how := core.ManagedAgentStop{Force: c.query.boolean("force")}
+	if c.query.given("timeout") {
+		how.Grace = time.Duration(c.query.integer("timeout")) * time.Millisecond
+	}
+	if err := s.opts.ManagedAgents.StopManagedAgent(c.detached(), c.param("agentId"), how); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusNoContent}, nil
+}
+
+func (s *Server) managedAgentMetrics(c *call) (answer, error) {
+	m, err := s.opts.ManagedAgents.ManagedAgentMetrics(c.ctx, c.param("agentId"))
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(m), nil
+}
+
+func (s *Server) listRuntimes(c *call) (answer, error) {
+	list := runtimeList{Runtimes: s.opts.ManagedAgents.Runtimes(c.ctx)}
+	if list.Runtimes == nil {
+		list.Runtimes = []core.RuntimeInfo{}
+	}
+	return ok(list), nil
+}

@@ -1,0 +1,85 @@
+package api
+
+import (
+	"bytes"
+	"mime"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// wantsStream tells whether the client asks for server-sent events.
+func (c *call) wantsStream() bool {
+	for _, value := range c.r.Header["Accept"] {
+		for part := range strings.SplitSeq(value, ",") {
+			media, params, err := mime.ParseMediaType(part)
+			if err == nil && media == "text/event-stream" && params["q"] != "0" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// managedAgentEvents answers with a page of events, or follows them.
+func (s *Server) managedAgentEvents(c *call) error {
+	if !c.wantsStream() {
+		return s.listManagedEvents(c)
+	}
+	after := uint64(c.query.integer("since"))
+	if _, given := c.r.Header["Last-Event-Id"]; given {
+		last, err := c.lastEventHeader()
+		if err != nil {
+			return err
+		}
+		after = last
+	}
+	if isHead(c.w.Header()) {
+		return s.headOfStream(c)
+	}
+	r, err := s.streams.enter(c.config)
+	if err != nil {
+		return err
+	}
+	defer r.leave()
+	events, err := s.opts.ManagedAgents.ManagedAgentEvents(c.ctx, c.param("agentId"), after)
+	if err != nil {
+		return err
+	}
+	defer events.Close()
+	w := newFrameWriter(c)
+	defer w.close()
+	w.begin(c.id)
+	s.pump(c, r, events, w, managedEventFrame)
+	return nil
+}
+
+func (s *Server) listManagedEvents(c *call) error {
+	id := c.param("agentId")
+	if _, err := s.opts.ManagedAgents.FindManagedAgent(c.ctx, id); err != nil {
+		return err
+	}
+	since, limit := uint64(c.query.integer("since")), int(c.query.integer("limit"))
+	// One more than asked tells whether there is a next page.
+	found, err := s.opts.Journal.Events(c.ctx, id, since, limit+1)
+	if err != nil {
+		return err
+	}
+	list := managedEventList{Limit: limit, HasMore: len(found) > limit, NextSince: since}
+	found = found[:min(limit, len(found))]
+	list.Events = make([]managedEventRow, len(found))
+	for i, ev := range found {
+		list.Events[i] = newManagedEventRow(ev)
+		list.NextSince = ev.Seq
+	}
+	c.respond(ok(list))
+	return nil
+}
+
+// managedEventFrame renders an event of an agent.
+func managedEventFrame(ev core.Event) []byte {
+	buf := buffers.Get().(*bytes.Buffer)
+	defer putBuffer(buf)
+	encode(buf, newManagedEventRow(ev))
+	return frameOf(string(ev.Type), ev.Seq, buf.Bytes())
+}

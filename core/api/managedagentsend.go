@@ -1,0 +1,96 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// input reads and translates the body of a send.
+func (c *call) input() (core.ManagedAgentInput, error) {
+	var req sendRequest
+	if err := c.decode(&req); err != nil {
+		return core.ManagedAgentInput{}, err
+	}
+	// The service says so, too, but a key must not be claimed for what cannot be sent.
+	given := 0
+	for _, there := range []bool{req.Message != "", req.Raw != "", len(req.Keys) > 0} {
+		if there {
+			given++
+		}
+	}
+	if given != 1 {
+		return core.ManagedAgentInput{}, core.Invalid("message", "give exactly one of message, raw and keys")
+	}
+	return core.ManagedAgentInput{
+		Message: req.Message, Raw: req.Raw, Keys: req.Keys, ExpectResponse: req.ExpectResponse,
+		Timeout: time.Duration(req.Timeout) * time.Millisecond,
+	}, nil
+}
+
+// sendManagedAgent gives input to an agent. With an Idempotency-Key the claim is stored before the agent gets
+// anything: whatever happens after, a repeat reaches the runtime with the same id, and the runtime knows whether
+// it has delivered it.
+func (s *Server) sendManagedAgent(c *call) (answer, error) {
+	in, err := c.input()
+	if err != nil {
+		return answer{}, err
+	}
+	id := c.param("agentId")
+	if claim := core.IdempotencyFrom(c.ctx); claim != nil {
+		if _, err := s.opts.ManagedAgents.FindManagedAgent(c.ctx, id); err != nil {
+			return answer{}, err
+		}
+		err := s.opts.Idempotency.Update(c.detached(), func(tx core.Tx) error {
+			return tx.ClaimIdempotency(claim, id, s.opts.Clock.Now())
+		})
+		if err != nil {
+			return answer{}, err
+		}
+		in.Key = inputKey(claim)
+	}
+	return s.send(c, id, in)
+}
+
+// recoverSend repeats a send whose first answer was never given.
+func (s *Server) recoverSend(c *call, id string) (answer, error) {
+	in, err := c.input()
+	if err != nil {
+		return answer{}, err
+	}
+	key, err := c.idempotencyKey()
+	if err != nil {
+		return answer{}, err
+	}
+	in.Key = inputKey(c.claim(key))
+	return s.send(c, id, in)
+}
+
+// inputKey names an input at its runtime: keys of different callers must not meet there.
+func inputKey(claim *core.IdempotencyClaim) string {
+	sum := sha256.Sum256([]byte(claim.Scope + "\n" + claim.Key))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (s *Server) send(c *call, id string, in core.ManagedAgentInput) (answer, error) {
+	ctx := c.detached()
+	if in.ExpectResponse {
+		ctx = c.ctx // nobody waits for the turn of a client that left
+	}
+	reply, err := s.opts.ManagedAgents.SendManagedAgent(ctx, id, in)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(sendAnswer(reply)), nil
+}
+
+func (s *Server) answerManagedAgent(c *call) (answer, error) {
+	var req answerRequest
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	return managedAgentAnswer(s.opts.ManagedAgents.AnswerManagedAgent(c.detached(), c.param("agentId"),
+		core.ManagedAgentAnswer{PromptID: req.PromptID, Choice: req.Choice, Text: req.Text}))
+}

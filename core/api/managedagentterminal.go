@@ -1,0 +1,30 @@
+package api
+
+import (
+	"github.com/wardroom/wardroom/core"
+)
+
+// managedAgentTerminal hands the connection to the service, which upgrades it. Who may only read gets a
+// terminal that takes no input.
+func (s *Server) managedAgentTerminal(c *call) error {
+	if s.streams.draining() {
+		return core.Unavailable("stopping", "the service is stopping")
+	}
+	id := c.param("agentId")
+	readOnly := c.query.boolean("readonly")
+	if !readOnly && s.opts.Authorize != nil {
+		err := s.opts.Authorize(c.ctx, c.principal, Access{
+			Action: "agents.input", Resource: c.route.Resource, Scope: "agents:manage", ID: id,
+		})
+		if err != nil && core.ErrorCode(err) != core.CodeForbidden {
+			return err
+		}
+		readOnly = err != nil
+	}
+	r := c.r.WithContext(c.ctx)
+	// Its origin was checked by the rule of the whole API; the terminal's own rule does not know the
+	// configured origins.
+	r.Header = r.Header.Clone()
+	r.Header.Del("Origin")
+	return s.opts.ManagedAgents.ServeTerminal(c.w, r, id, readOnly)
+}

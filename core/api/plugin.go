@@ -1,0 +1,233 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// pluginRoutes are there when the service runs plugins at all.
+func (s *Server) pluginRoutes() []Route {
+	if s.opts.Plugins == nil {
+		return nil
+	}
+	const tag, resource, one = "plugins", "plugins", "/api/admin/plugins/{name}"
+	reads := func(r Route) Route {
+		r.Method, r.Tag, r.Resource, r.Action, r.Scope = http.MethodGet, tag, resource, "plugins.read", "admin"
+		return r
+	}
+	acts := func(r Route) Route {
+		r.Method, r.Tag, r.Resource, r.Scope = http.MethodPost, tag, resource, "admin"
+		r.Body = &Body{JSON: new(emptyRequest), Optional: true}
+		return r
+	}
+	plugin := []Response{{Status: 200, Body: pluginBody{}, Doc: "The plugin as it is then: ready, failed, quarantined or disabled."}}
+	return []Route{
+		reads(Route{
+			Path: "/api/admin/plugins", OperationID: "listPlugins",
+			Summary:   "List the plugins that are configured or installed, by name.",
+			Responses: []Response{{Status: 200, Body: pluginList{}, Doc: "All plugins."}},
+			Handle:    s.listPlugins,
+		}),
+		reads(Route{
+			Path: one, OperationID: "getPlugin", Summary: "Get one plugin with the schema of its settings.",
+			Responses: []Response{{Status: 200, Body: pluginDetail{}, Doc: "The plugin."}},
+			Fails:     []int{404}, Handle: s.getPlugin,
+		}),
+		acts(Route{
+			Path: one + "/verify", OperationID: "verifyPlugin", Action: "plugins.verify",
+			Summary:     "Check the files, the handshake, the identity and the settings of a plugin.",
+			Description: "A second instance is started for it and ended again; what runs is left alone.",
+			Responses:   []Response{{Status: 200, Body: pluginReport{}, Doc: "What was found; ok tells the outcome."}},
+			Fails:       []int{404}, Handle: s.verifyPlugin,
+		}),
+		acts(Route{
+			Path: one + "/enable", OperationID: "enablePlugin", Action: "plugins.enable",
+			Summary:   "Run a plugin, now and after restarts; one in quarantine is started again.",
+			Responses: plugin, Fails: []int{404}, Handle: s.changePlugin(core.PluginService.EnablePlugin),
+		}),
+		acts(Route{
+			Path: one + "/disable", OperationID: "disablePlugin", Action: "plugins.disable",
+			Summary:   "Stop a plugin, now and after restarts. One that is required cannot be disabled.",
+			Responses: plugin, Fails: []int{404, 409}, Handle: s.changePlugin(core.PluginService.DisablePlugin),
+		}),
+		acts(Route{
+			Path: one + "/restart", OperationID: "restartPlugin", Action: "plugins.restart",
+			Summary:   "Start a plugin anew and forget its failures.",
+			Responses: plugin, Fails: []int{404, 409}, Handle: s.changePlugin(core.PluginService.RestartPlugin),
+		}),
+		reads(Route{
+			Path: one + "/logs", OperationID: "getPluginLogs",
+			Summary: "Read the last lines of a plugin's log, or follow them as server-sent events.",
+			Query: []Param{
+				{Name: "tail", Type: ParamInteger, Default: "200", Min: 1, Max: maxPluginTail, Doc: "Only so many last lines."},
+				{Name: "follow", Type: ParamBoolean, Default: "false",
+					Doc: "Events log, one for each line, until the service ends. Lines that a slow reader missed are told of by lost."},
+			},
+			Responses: []Response{
+				{Status: 200, Body: pluginLogList{}, Doc: "Lines, oldest first."},
+				{Status: 200, Body: "", ContentType: "text/event-stream", Doc: "With follow=true: events."},
+			},
+			Fails: []int{404, 409}, Stream: s.pluginLogs,
+		}),
+	}
+}
+
+// maxPluginTail is more than is kept.
+const maxPluginTail = 10_000
+
+func (s *Server) listPlugins(c *call) (answer, error) {
+	found, err := s.opts.Plugins.FindPlugins(c.ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	list := pluginList{Plugins: make([]pluginBody, len(found)), Total: len(found)}
+	for i, p := range found {
+		list.Plugins[i] = newPluginBody(p)
+	}
+	return ok(list), nil
+}
+
+func (s *Server) getPlugin(c *call) (answer, error) {
+	p, err := s.opts.Plugins.FindPlugin(c.ctx, c.param("name"))
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(newPluginDetail(p)), nil
+}
+
+func (s *Server) verifyPlugin(c *call) (answer, error) {
+	if err := c.decode(new(emptyRequest)); err != nil {
+		return answer{}, err
+	}
+	r, err := s.opts.Plugins.VerifyPlugin(c.ctx, c.param("name"))
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(pluginReport{Name: r.Name, OK: r.OK, Checks: newPluginChecks(r.Checks)}), nil
+}
+
+// changePlugin makes the handler of an operation that answers with the plugin. What was asked for happens even
+// if the client does not wait for it.
+func (s *Server) changePlugin(
+	change func(core.PluginService, context.Context, string) (*core.Plugin, error),
+) func(c *call) (answer, error) {
+	return func(c *call) (answer, error) {
+		if err := c.decode(new(emptyRequest)); err != nil {
+			return answer{}, err
+		}
+		p, err := change(s.opts.Plugins, c.ctx, c.param("name"))
+		if err != nil {
+			return answer{}, err
+		}
+		return ok(newPluginBody(p)), nil
+	}
+}
+
+// pluginLogs answers with lines, or follows them.
+func (s *Server) pluginLogs(c *call) error {
+	name, tail := c.param("name"), int(c.query.integer("tail"))
+	lines, err := s.opts.Plugins.PluginLogs(c.ctx, name, tail)
+	if err != nil {
+		return err
+	}
+	if !c.query.boolean("follow") {
+		list := pluginLogList{Logs: make([]pluginLogRow, len(lines)), Tail: tail}
+		for i, line := range lines {
+			list.Logs[i] = newPluginLogRow(line, 0)
+		}
+		c.respond(ok(list))
+		return nil
+	}
+	if isHead(c.w.Header()) {
+		streamHeaders(c.w.Header())
+		c.w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	r, err := s.streams.enter(c.config)
+	if err != nil {
+		return err
+	}
+	defer r.leave()
+	ctx, cancel := context.WithCancel(c.ctx)
+	events := followPlugin(ctx, s.opts.Plugins, name, tail)
+	defer func() {
+		cancel()
+		<-events.done
+	}()
+	if err := events.refused(); err != nil {
+		return err
+	}
+	w := newFrameWriter(c)
+	defer w.close()
+	w.begin(c.id)
+	s.pump(c, r, events, w, func(ev core.Event) []byte { return frameOf("log", 0, ev.Data) })
+	return nil
+}
+
+// pluginEvents makes events of a plugin's log lines, so that they can be waited for together with heartbeats.
+type pluginEvents struct {
+	ctx  context.Context
+	next chan core.Event
+	done chan struct{} // closed when the reading goroutine is gone; err is set then
+	err  error
+
+	once  sync.Once
+	begun chan struct{} // closed with the first line
+}
+
+func followPlugin(ctx context.Context, plugins core.PluginService, name string, tail int) *pluginEvents {
+	e := &pluginEvents{ctx: ctx, next: make(chan core.Event), done: make(chan struct{}), begun: make(chan struct{})}
+	go func() {
+		defer close(e.done)
+		e.err = plugins.FollowPluginLogs(ctx, name, tail, e.line)
+	}()
+	return e
+}
+
+// line hands on one line.
+func (e *pluginEvents) line(line core.PluginLogLine, lost int) error {
+	e.once.Do(func() { close(e.begun) })
+	data, err := json.Marshal(newPluginLogRow(line, lost))
+	if err != nil {
+		return err
+	}
+	select {
+	case e.next <- core.Event{Time: line.Time, Data: data}:
+		return nil
+	case <-e.ctx.Done():
+		return e.ctx.Err()
+	}
+}
+
+// refused returns the error of a log that cannot be followed, as long as the answer can still be an error.
+func (e *pluginEvents) refused() error {
+	timer := time.NewTimer(resumeWait)
+	defer timer.Stop()
+	select {
+	case <-e.begun:
+	case <-timer.C:
+	case <-e.done:
+		return e.err
+	}
+	return nil
+}
+
+// Next implements core.EventStream.
+func (e *pluginEvents) Next(ctx context.Context) (core.Event, error) {
+	select {
+	case ev := <-e.next:
+		return ev, nil
+	case <-e.done:
+		return core.Event{}, endOf(e.err)
+	case <-ctx.Done():
+		return core.Event{}, ctx.Err()
+	}
+}
+
+// Close implements core.EventStream; the handler ends the reading.
+func (e *pluginEvents) Close() {}
