@@ -1,0 +1,206 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// ManagedAgent is a command-line agent that a runtime runs.
+type ManagedAgent struct {
+	Meta
+	ID             string         `json:"id"`
+	Name           string         `json:"name"`
+	Type           string         `json:"type"`
+	Status         string         `json:"status"`                 // starting, ready, busy, error, stopped
+	StatusReason   string         `json:"statusReason,omitempty"` // blocked, login_required, unreachable, exited, ...
+	Runtime        string         `json:"runtime"`
+	Capabilities   []string       `json:"capabilities"`
+	Workdir        string         `json:"workdir,omitempty"`
+	PID            int            `json:"pid,omitempty"`
+	ContainerID    string         `json:"containerId,omitempty"`
+	PodName        string         `json:"podName,omitempty"`
+	ExitCode       *int           `json:"exitCode,omitempty"`
+	SessionID      string         `json:"sessionId,omitempty"`
+	Prompt         *ManagedPrompt `json:"prompt,omitempty"` // while it is blocked
+	LoginURL       string         `json:"loginUrl,omitempty"`
+	Turn           int            `json:"turn,omitempty"`
+	CreatedAt      time.Time      `json:"createdAt"`
+	LastActivityAt time.Time      `json:"lastActivityAt"`
+	StoppedAt      *time.Time     `json:"stoppedAt,omitempty"`
+}
+
+// States of a managed agent.
+const (
+	ManagedStarting = "starting"
+	ManagedReady    = "ready"
+	ManagedBusy     = "busy"
+	ManagedError    = "error"
+	ManagedStopped  = "stopped"
+)
+
+// ManagedPrompt is what a blocked agent asks.
+type ManagedPrompt struct {
+	ID      string          `json:"id"`
+	Kind    string          `json:"kind"` // approval, question and so on
+	Text    string          `json:"text"`
+	Tool    string          `json:"tool,omitempty"`
+	Input   json.RawMessage `json:"input,omitempty"` // of the tool
+	Options []PromptOption  `json:"options,omitempty"`
+	URL     string          `json:"url,omitempty"`
+}
+
+// PromptOption is one way to answer.
+type PromptOption struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+}
+
+// ManagedAgentSpec asks for a managed agent. Only Type is needed.
+type ManagedAgentSpec struct {
+	Name           string            `json:"name,omitempty"`
+	Type           string            `json:"type"` // claude, codex, gemini, or one of the server's configuration
+	Capabilities   []string          `json:"capabilities,omitempty"`
+	Workdir        string            `json:"workdir,omitempty"`
+	Env            map[string]string `json:"env,omitempty"` // secret: the server neither keeps nor shows it
+	Runtime        string            `json:"runtime,omitempty"`
+	ApprovalPreset string            `json:"approvalPreset,omitempty"` // readonly, standard, permissive, autonomous
+	Resume         string            `json:"resume,omitempty"`         // SessionID of an earlier agent
+	Image          string            `json:"image,omitempty"`
+	Network        string            `json:"network,omitempty"`
+	Memory         string            `json:"memory,omitempty"` // such as 512m
+	CPU            float64           `json:"cpu,omitempty"`    // cores
+	Labels         map[string]string `json:"labels,omitempty"`
+	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey.
+	IdempotencyKey string `json:"-"`
+}
+
+// ManagedAgentList is one page of managed agents.
+type ManagedAgentList struct {
+	Meta
+	PageInfo
+	Agents []ManagedAgent `json:"agents"`
+}
+
+// ManagedAgentFilter selects managed agents of a list. Zero values select all.
+type ManagedAgentFilter struct {
+	Status  string
+	Type    string
+	Runtime string
+	Page
+}
+
+// ManagedAgentMetrics measure a running agent.
+type ManagedAgentMetrics struct {
+	Meta
+	CPUPercent       float64 `json:"cpuPercent"` // of one core
+	MemoryBytes      int64   `json:"memoryBytes"`
+	MemoryLimitBytes int64   `json:"memoryLimitBytes"`
+	UptimeSeconds    float64 `json:"uptimeSeconds"`
+	MessagesSent     int64   `json:"messagesSent"`
+	LastResponseMs   int64   `json:"lastResponseMs"`
+}
+
+// Runtime is one configured runtime of the server.
+type Runtime struct {
+	Name      string   `json:"name"`
+	Priority  int      `json:"priority"` // lower is tried first
+	Ready     bool     `json:"ready"`
+	Reason    string   `json:"reason,omitempty"` // why it is not ready
+	Types     []string `json:"types"`
+	Agents    int      `json:"agents"`
+	MaxAgents int      `json:"maxAgents"` // 0: no limit
+}
+
+// RuntimeList is the configured runtimes, in the order in which they are tried.
+type RuntimeList struct {
+	Meta
+	Runtimes []Runtime `json:"runtimes"`
+}
+
+const managedPath = "/api/managed-agents"
+
+func managedAgentPath(id string) string { return managedPath + "/" + segment(id) }
+
+// SpawnManagedAgent starts an agent and returns it once its process runs.
+func (c *Client) SpawnManagedAgent(ctx context.Context, spec ManagedAgentSpec) (*ManagedAgent, error) {
+	out := new(ManagedAgent)
+	r := request{method: http.MethodPost, path: managedPath, body: spec, key: spec.IdempotencyKey}
+	return result(out, c.do(ctx, r, out))
+}
+
+// ListManagedAgents returns one page of managed agents, newest first.
+func (c *Client) ListManagedAgents(ctx context.Context, filter ManagedAgentFilter) (*ManagedAgentList, error) {
+	query := url.Values{}
+	for name, value := range map[string]string{"status": filter.Status, "type": filter.Type, "runtime": filter.Runtime} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	filter.addTo(query)
+	out := new(ManagedAgentList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: managedPath, query: query}, out))
+}
+
+// ManagedAgents walks all pages of a list.
+func (c *Client) ManagedAgents(ctx context.Context, filter ManagedAgentFilter) iter.Seq2[ManagedAgent, error] {
+	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]ManagedAgent, PageInfo, error) {
+		filter.Page = page
+		list, err := c.ListManagedAgents(ctx, filter)
+		if err != nil {
+			return nil, PageInfo{}, err
+		}
+		return list.Agents, list.PageInfo, nil
+	})
+}
+
+// GetManagedAgent returns one managed agent.
+func (c *Client) GetManagedAgent(ctx context.Context, id string) (*ManagedAgent, error) {
+	out := new(ManagedAgent)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: managedAgentPath(id)}, out))
+}
+
+// StopManagedAgent ends an agent: force kills it at once, grace is the time that it has to end by itself (0:
+// the runtime's default). Stopping a stopped agent is no error.
+func (c *Client) StopManagedAgent(ctx context.Context, id string, force bool, grace time.Duration) error {
+	query := url.Values{}
+	if force {
+		query.Set("force", "true")
+	}
+	if grace > 0 {
+		query.Set("timeout", strconv.FormatInt(max(1, grace.Milliseconds()), 10))
+	}
+	return c.do(ctx, request{method: http.MethodDelete, path: managedAgentPath(id), query: query}, nil)
+}
+
+// RestartManagedAgent starts an agent again under its id, with its session.
+func (c *Client) RestartManagedAgent(ctx context.Context, id string) (*ManagedAgent, error) {
+	out := new(ManagedAgent)
+	return result(out, c.do(ctx, request{method: http.MethodPost, path: managedAgentPath(id) + "/restart"}, out))
+}
+
+// ManagedAgentMetrics measures a running agent. CONFLICT when it is stopped.
+func (c *Client) ManagedAgentMetrics(ctx context.Context, id string) (*ManagedAgentMetrics, error) {
+	out := new(ManagedAgentMetrics)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: managedAgentPath(id) + "/metrics"}, out))
+}
+
+// ListRuntimes returns the configured runtimes.
+func (c *Client) ListRuntimes(ctx context.Context) (*RuntimeList, error) {
+	out := new(RuntimeList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/runtimes"}, out))
+}
+
+// TerminalRequest returns the address of an agent's terminal, a WebSocket that terminal.Dial of sdk/terminal
+// speaks to, and the headers that the request needs.
+func (c *Client) TerminalRequest(id string) (address string, header http.Header) {
+	header = http.Header{"User-Agent": {c.opts.UserAgent}}
+	if c.opts.Token != "" {
+		header.Set("Authorization", "Bearer "+c.opts.Token)
+	}
+	return c.base.String() + managedAgentPath(id) + "/terminal", header
+}

@@ -1,0 +1,73 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// ManagedAgentEvent is something that happened to a managed agent. Streams carry it as the data of an Event
+// whose type is Type.
+type ManagedAgentEvent struct {
+	AgentID   string          `json:"agentId"`
+	Sequence  uint64          `json:"sequence"`
+	Type      string          `json:"type"` // managed_agent.ready and so on
+	Timestamp time.Time       `json:"timestamp"`
+	Data      json.RawMessage `json:"data"`
+}
+
+// ManagedEventData is what the data of events may hold; which fields are there depends on the type.
+type ManagedEventData struct {
+	Status      string         `json:"status"` // the one that the event led to
+	Prompt      *ManagedPrompt `json:"prompt"`
+	Answered    string         `json:"answered"`
+	Text        string         `json:"text"`
+	Turn        int            `json:"turn"`
+	DurationMs  Millis         `json:"durationMs"`
+	Interrupted bool           `json:"interrupted"`
+	LoginURL    string         `json:"loginUrl"`
+	Reason      string         `json:"reason"`
+	ExitCode    *int           `json:"exitCode"`
+	Tool        *struct {
+		Name  string          `json:"name"`
+		Input json.RawMessage `json:"input"`
+	} `json:"tool"`
+}
+
+// Decode reads the data of the event.
+func (e *ManagedAgentEvent) Decode() (ManagedEventData, error) {
+	var d ManagedEventData
+	err := json.Unmarshal(e.Data, &d)
+	return d, err
+}
+
+// ManagedAgentEventList is one page of events, oldest first.
+type ManagedAgentEventList struct {
+	Meta
+	Events    []ManagedAgentEvent `json:"events"`
+	HasMore   bool                `json:"hasMore"`
+	NextSince uint64              `json:"nextSince"` // since of the next page
+}
+
+// ListManagedAgentEvents returns stored events of an agent after a sequence; limit 0 is the server's default.
+func (c *Client) ListManagedAgentEvents(ctx context.Context, id string, since uint64, limit int) (*ManagedAgentEventList, error) {
+	query := url.Values{}
+	if since > 0 {
+		query.Set("since", strconv.FormatUint(since, 10))
+	}
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	out := new(ManagedAgentEventList)
+	r := request{method: http.MethodGet, path: managedAgentPath(id) + "/events", query: query}
+	return result(out, c.do(ctx, r, out))
+}
+
+// WatchManagedAgent streams the events of an agent, the stored ones after the given id first, and then those
+// that happen. It has no end of its own. The data of each event is a ManagedAgentEvent.
+func (c *Client) WatchManagedAgent(ctx context.Context, id, after string) (*Stream, error) {
+	return c.stream(ctx, request{method: http.MethodGet, path: managedAgentPath(id) + "/events"}, "", after)
+}

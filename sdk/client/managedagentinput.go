@@ -1,0 +1,63 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// ManagedAgentInput is exactly one of a message, raw terminal input and keys.
+type ManagedAgentInput struct {
+	Message        string        // submitted when the agent is idle
+	Raw            string        // typed as it is
+	Keys           []string      // names of keys, such as ENTER, ESC, CTRL_C
+	ExpectResponse bool          // of a message: wait for the end of the turn
+	Timeout        time.Duration // whole milliseconds; 0: the server's 120 s
+	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey.
+	IdempotencyKey string
+}
+
+// ManagedAgentReply is the outcome of a send.
+type ManagedAgentReply struct {
+	Meta
+	Sent     bool `json:"sent"`
+	Response *struct {
+		Text       string `json:"text"`
+		Turn       int    `json:"turn"`
+		DurationMs Millis `json:"durationMs"`
+	} `json:"response,omitempty"` // with ExpectResponse
+}
+
+// ManagedAgentAnswer answers the prompt of a blocked agent.
+type ManagedAgentAnswer struct {
+	PromptID string `json:"promptId,omitempty"` // empty: the one that is open
+	Choice   string `json:"choice,omitempty"`   // id of an option; allow or deny for an approval
+	Text     string `json:"text,omitempty"`
+}
+
+type sendBody struct {
+	Message        string   `json:"message,omitempty"`
+	Raw            string   `json:"raw,omitempty"`
+	Keys           []string `json:"keys,omitempty"`
+	ExpectResponse bool     `json:"expectResponse,omitempty"`
+	Timeout        int64    `json:"timeout,omitempty"`
+}
+
+// SendManagedAgent gives input to an agent and returns once the agent took it, or with ExpectResponse once it
+// answered. CONFLICT when the agent is stopped or blocked; TIMEOUT.
+func (c *Client) SendManagedAgent(ctx context.Context, id string, in ManagedAgentInput) (*ManagedAgentReply, error) {
+	body := sendBody{
+		Message: in.Message, Raw: in.Raw, Keys: in.Keys, ExpectResponse: in.ExpectResponse,
+		Timeout: in.Timeout.Milliseconds(),
+	}
+	out := new(ManagedAgentReply)
+	r := request{method: http.MethodPost, path: managedAgentPath(id) + "/send", body: body, key: in.IdempotencyKey}
+	return result(out, c.do(ctx, r, out))
+}
+
+// AnswerManagedAgent answers the open prompt and returns the agent. CONFLICT when there is none.
+func (c *Client) AnswerManagedAgent(ctx context.Context, id string, answer ManagedAgentAnswer) (*ManagedAgent, error) {
+	out := new(ManagedAgent)
+	r := request{method: http.MethodPost, path: managedAgentPath(id) + "/answer", body: answer}
+	return result(out, c.do(ctx, r, out))
+}

@@ -1,0 +1,183 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Plugin is a plugin that is configured or installed at the server.
+type Plugin struct {
+	Meta
+	Name         string     `json:"name"`
+	Kind         string     `json:"kind,omitempty"` // runtime, secret or audit
+	Version      string     `json:"version,omitempty"`
+	State        string     `json:"state"` // disabled, verifying, starting, configuring, ready, failed or quarantined
+	Since        time.Time  `json:"since"`
+	Reason       string     `json:"reason,omitempty"`
+	Hint         string     `json:"hint,omitempty"`
+	NextAttempt  *time.Time `json:"nextAttempt,omitempty"`
+	Required     bool       `json:"required"`
+	Enabled      bool       `json:"enabled"`
+	Configured   bool       `json:"configured"`
+	Path         string     `json:"path"`
+	SHA256       string     `json:"sha256,omitempty"`
+	PID          int        `json:"pid,omitempty"`
+	StartedAt    *time.Time `json:"startedAt,omitempty"`
+	Protocol     int        `json:"protocol,omitempty"`
+	Features     []string   `json:"features,omitempty"`
+	Restarts     int        `json:"restarts"`
+	Failures     int        `json:"failures"`
+	Health       string     `json:"health,omitempty"` // ok, degraded or failed
+	HealthReason string     `json:"healthReason,omitempty"`
+
+	Schema   json.RawMessage   `json:"schema,omitempty"`   // of GetPlugin: JSON Schema of its settings
+	Examples []json.RawMessage `json:"examples,omitempty"` // of GetPlugin: settings that are valid
+	Checks   []PluginCheck     `json:"checks,omitempty"`   // of GetPlugin: of its health
+}
+
+// PluginList is all plugins.
+type PluginList struct {
+	Meta
+	Plugins []Plugin `json:"plugins"`
+	Total   int      `json:"total"`
+}
+
+// PluginCheck is one finding about a plugin.
+type PluginCheck struct {
+	Name   string `json:"name"`
+	Status string `json:"status"` // ok, warning, degraded, failed or skipped
+	Text   string `json:"text"`
+}
+
+// PluginReport is the outcome of VerifyPlugin.
+type PluginReport struct {
+	Meta
+	Name   string        `json:"name"`
+	OK     bool          `json:"ok"`
+	Checks []PluginCheck `json:"checks"`
+}
+
+// PluginLogLine is one line of a plugin's log.
+type PluginLogLine struct {
+	Timestamp time.Time `json:"timestamp"`
+	Level     string    `json:"level"`
+	Message   string    `json:"message"`
+	Lost      int       `json:"lost,omitempty"` // lines before it that a slow follower missed
+}
+
+// PluginLogList is lines, oldest first.
+type PluginLogList struct {
+	Meta
+	Logs []PluginLogLine `json:"logs"`
+}
+
+const pluginsPath = "/api/admin/plugins"
+
+func pluginPath(name string) string { return pluginsPath + "/" + segment(name) }
+
+// ListPlugins returns all plugins by name.
+func (c *Client) ListPlugins(ctx context.Context) (*PluginList, error) {
+	out := new(PluginList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: pluginsPath}, out))
+}
+
+// GetPlugin returns one plugin with the schema of its settings.
+func (c *Client) GetPlugin(ctx context.Context, name string) (*Plugin, error) {
+	out := new(Plugin)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: pluginPath(name)}, out))
+}
+
+// VerifyPlugin has the server check a plugin's files, handshake, identity and settings.
+func (c *Client) VerifyPlugin(ctx context.Context, name string) (*PluginReport, error) {
+	out := new(PluginReport)
+	r := request{method: http.MethodPost, path: pluginPath(name) + "/verify", harmless: true}
+	return result(out, c.do(ctx, r, out))
+}
+
+// EnablePlugin has a plugin run, now and after restarts, and returns it once it runs or has failed.
+func (c *Client) EnablePlugin(ctx context.Context, name string) (*Plugin, error) {
+	return c.changePlugin(ctx, name, "enable", true)
+}
+
+// DisablePlugin stops a plugin, now and after restarts.
+func (c *Client) DisablePlugin(ctx context.Context, name string) (*Plugin, error) {
+	return c.changePlugin(ctx, name, "disable", true)
+}
+
+// RestartPlugin starts a plugin anew and forgets its failures. It is not repeated by itself.
+func (c *Client) RestartPlugin(ctx context.Context, name string) (*Plugin, error) {
+	return c.changePlugin(ctx, name, "restart", false)
+}
+
+func (c *Client) changePlugin(ctx context.Context, name, what string, harmless bool) (*Plugin, error) {
+	out := new(Plugin)
+	r := request{method: http.MethodPost, path: pluginPath(name) + "/" + what, harmless: harmless}
+	return result(out, c.do(ctx, r, out))
+}
+
+func pluginTail(tail int) url.Values {
+	query := url.Values{}
+	if tail > 0 {
+		query.Set("tail", strconv.Itoa(tail))
+	}
+	return query
+}
+
+// PluginLogs returns the last lines of a plugin's log; tail 0 is the server's default.
+func (c *Client) PluginLogs(ctx context.Context, name string, tail int) (*PluginLogList, error) {
+	out := new(PluginLogList)
+	r := request{method: http.MethodGet, path: pluginPath(name) + "/logs", query: pluginTail(tail)}
+	return result(out, c.do(ctx, r, out))
+}
+
+// FollowPluginLogs yields the last lines of a plugin's log and then each new one, until the server ends it, ctx
+// ends or the loop is left. It does not come back after a lost connection: lines have no ids to go on from.
+func (c *Client) FollowPluginLogs(ctx context.Context, name string, tail int) iter.Seq2[PluginLogLine, error] {
+	return func(yield func(PluginLogLine, error) bool) {
+		query := pluginTail(tail)
+		query.Set("follow", "true")
+		r := request{method: http.MethodGet, path: pluginPath(name) + "/logs", query: query, accept: "text/event-stream"}
+		resp, err := c.send(ctx, r, nil)
+		if err != nil {
+			yield(PluginLogLine{}, err)
+			return
+		}
+		if resp.StatusCode != http.StatusOK {
+			data, err := c.read(ctx, resp)
+			if err == nil {
+				err = newError(resp, data)
+			}
+			yield(PluginLogLine{}, err)
+			return
+		}
+		defer resp.Body.Close()
+		events := NewEventReader(resp.Body, 0)
+		for {
+			event, err := events.Next()
+			var line PluginLogLine
+			switch {
+			case errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				err = c.connectionError(ctx, err)
+			case event.Type != "log":
+				continue
+			default:
+				if err = json.Unmarshal(event.Data, &line); err != nil {
+					err = fmt.Errorf("data of a log event: %w", err)
+				}
+			}
+			if !yield(line, err) || err != nil {
+				return
+			}
+		}
+	}
+}
