@@ -1,0 +1,110 @@
+package local
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/plugin"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+//go:embed schema.json
+var schema []byte
+
+// Config is the configuration of the plugin; schema.json says what each field means.
+type Config struct {
+	StateDir     string                          `json:"stateDir"`
+	RunDir       string                          `json:"runDir"`
+	Holder       string                          `json:"holder"`
+	MaxAgents    int                             `json:"maxAgents"`
+	Workdirs     []string                        `json:"workdirs"`
+	Env          map[string]string               `json:"env"`
+	Credentials  map[string]string               `json:"credentials"`
+	Limits       runtime.Limits                  `json:"limits"`
+	Cgroups      string                          `json:"cgroups"`
+	Scrollback   int                             `json:"scrollback"`
+	RingBytes    int                             `json:"ringBytes"`
+	ResizePolicy string                          `json:"resizePolicy"`
+	StuckAfter   string                          `json:"stuckAfter"`
+	Types        map[string]runtime.DeclaredType `json:"types"`
+}
+
+// decode reads a configuration that satisfies the schema, and fills in the directories that the caller gives.
+func decode(data []byte, stateDir, runDir string) (Config, error) {
+	c := Config{}
+	if err := json.Unmarshal(data, &c); err != nil {
+		return c, runtime.Errorf(runtime.CodeInvalidArgument, "the configuration cannot be read: %v", err)
+	}
+	if c.StateDir == "" {
+		c.StateDir = stateDir
+	}
+	if c.RunDir == "" {
+		c.RunDir = runDir
+	}
+	if c.RunDir == "" && c.StateDir != "" {
+		c.RunDir = filepath.Join(c.StateDir, "run")
+	}
+	if c.Holder == "" {
+		own, err := os.Executable()
+		if err != nil {
+			return c, runtime.Errorf(runtime.CodeInvalidArgument, "holder is not given, and the plugin's own path is not known: %v", err)
+		}
+		c.Holder = filepath.Join(filepath.Dir(own), "holder")
+	}
+	if c.StateDir == "" {
+		return c, &runtime.Error{Code: runtime.CodeInvalidArgument, Field: "stateDir", Message: "is not given, and the host names no directory either"}
+	}
+	return c, nil
+}
+
+// stuckAfter is the duration, or 0 for the default.
+func (c *Config) stuckAfter() time.Duration {
+	d, err := time.ParseDuration(c.StuckAfter)
+	if err != nil {
+		return 0 // empty: problems has refused anything else
+	}
+	return d
+}
+
+// problems finds what the schema cannot say. A directory that is missing now is a warning: it may come.
+func (c *Config) problems() []plugin.Problem {
+	var list []plugin.Problem
+	add := func(path, severity, format string, args ...any) {
+		list = append(list, plugin.Problem{Path: path, Severity: severity, Text: fmt.Sprintf(format, args...)})
+	}
+	if c.StuckAfter != "" {
+		if d, err := time.ParseDuration(c.StuckAfter); err != nil || d <= 0 {
+			add("/stuckAfter", plugin.SeverityError, "is no duration above zero, such as 10m")
+		}
+	}
+	if e := runtime.AsError(checkNames("env", c.Env)); e != nil {
+		add("/env", plugin.SeverityError, "%s: %s", e.Field, e.Message)
+	}
+	for i, root := range c.Workdirs {
+		if filepath.Clean(root) != root {
+			add(fmt.Sprintf("/workdirs/%d", i), plugin.SeverityError, "is not a clean absolute path")
+		} else if info, err := os.Stat(root); err != nil || !info.IsDir() {
+			add(fmt.Sprintf("/workdirs/%d", i), plugin.SeverityWarning, "is no directory at the moment")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Credentials)) {
+		if info, err := os.Stat(c.Credentials[name]); err != nil || !info.IsDir() {
+			add("/credentials/"+name, plugin.SeverityError, "is no directory that can be read")
+		}
+	}
+	if info, err := os.Stat(c.Holder); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+		add("/holder", plugin.SeverityError, "%s is no executable file; install it beside the plugin or name it", c.Holder)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Types)) {
+		if e := runtime.AsError(checkNames("env", c.Types[name].Env)); e != nil {
+			add("/types/"+name+"/env", plugin.SeverityError, "%s: %s", e.Field, e.Message)
+		}
+	}
+	return list
+}

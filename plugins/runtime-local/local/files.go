@@ -1,0 +1,119 @@
+package local
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// writeFiles writes what an adapter wants in the room, all inside home and work directory. The agent may have put
+// symlinks there in an earlier life, so none is followed.
+func writeFiles(room agentcli.Room, files []agentcli.File) error {
+	for _, file := range files {
+		root, rest, ok := inside(agentcli.Room{Home: room.Home, Workdir: room.Workdir}, file.Path)
+		if !ok {
+			return runtime.Errorf(runtime.CodeSpawnFailed, "the file %s is outside of the agent's room", file.Path)
+		}
+		if err := writeInside(root, rest, file); err != nil {
+			return runtime.Errorf(runtime.CodeSpawnFailed, "write %s: %v", file.Path, err)
+		}
+	}
+	return nil
+}
+
+// noLinks makes openat2 fail rather than follow a symlink or leave the directory.
+const noLinks = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+
+// writeInside replaces the file rest below root at once, or keeps it.
+func writeInside(root, rest string, file agentcli.File) error {
+	dir, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(dir) }()
+	parent, name := path.Split(rest)
+	if parent = strings.TrimSuffix(parent, "/"); parent != "" {
+		next, err := makePath(dir, parent)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = unix.Close(next) }()
+		dir = next
+	}
+	var stat unix.Stat_t
+	err = unix.Fstatat(dir, name, &stat, unix.AT_SYMLINK_NOFOLLOW)
+	switch {
+	case err == nil && stat.Mode&unix.S_IFMT == unix.S_IFDIR:
+		return errors.New("a directory is in its place")
+	case err == nil && file.Keep && stat.Mode&unix.S_IFMT == unix.S_IFREG:
+		return nil
+	case err != nil && !errors.Is(err, unix.ENOENT):
+		return err
+	}
+	return replace(dir, name, file)
+}
+
+// makePath opens the directory at a path below dir, making what is missing of it, 0700.
+func makePath(dir int, rest string) (int, error) {
+	at, err := unix.Dup(dir)
+	if err != nil {
+		return 0, err
+	}
+	for part := range strings.SplitSeq(rest, "/") {
+		if err := unix.Mkdirat(at, part, 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
+			_ = unix.Close(at)
+			return 0, fmt.Errorf("%s: %w", part, err)
+		}
+		next, err := unix.Openat2(at, part, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: noLinks})
+		_ = unix.Close(at)
+		if err != nil {
+			if errors.Is(err, unix.ELOOP) {
+				return 0, fmt.Errorf("%s is a symlink, which is not followed", part)
+			}
+			return 0, fmt.Errorf("%s: %w", part, err)
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// replace writes beside the file and renames, which also takes the place of a symlink instead of following it.
+func replace(dir int, name string, file agentcli.File) error {
+	var random [6]byte
+	_, _ = rand.Read(random[:]) // never fails
+	temp := "." + name + "." + hex.EncodeToString(random[:])
+	mode := file.Mode.Perm()
+	if mode == 0 {
+		mode = 0o600
+	}
+	fd, err := unix.Openat2(dir, temp, &unix.OpenHow{
+		Flags: unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_CLOEXEC, Mode: uint64(mode), Resolve: noLinks,
+	})
+	if err != nil {
+		return err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	_, err = f.Write(file.Data)
+	if err == nil {
+		err = f.Chmod(mode) // whatever the umask is
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = unix.Renameat(dir, temp, dir, name)
+	}
+	if err != nil {
+		_ = unix.Unlinkat(dir, temp, 0)
+	}
+	return err
+}

@@ -1,0 +1,352 @@
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/holder"
+	"github.com/wardroom/wardroom/sdk/holder/proc"
+	"github.com/wardroom/wardroom/sdk/holder/wire"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// Options make a Launcher. StateDir, RunDir and Holder are needed, as absolute paths.
+type Options struct {
+	StateDir    string            // rooms are below it; must outlive the process
+	RunDir      string            // sockets; may be emptied by a reboot
+	Holder      string            // the binary of plugins/holder
+	Workdirs    []string          // roots that work directories have to be in; empty: any but the system's
+	Env         map[string]string // for every agent, on top of the allow-list
+	Credentials map[string]string // by agent type: a directory whose files each new agent gets
+	Limits      runtime.Limits    // of agents that ask for none
+	RingBytes   int               // 0: 256 KiB
+	Linger      time.Duration     // how long the holder of an ended agent waits for a client; 0: 5 min
+	Environ     []string          // the environment to allow from; nil: this process's own
+	Cgroup      bool              // use cgroups where they are writable
+	Logger      hclog.Logger
+}
+
+// Launcher is an agentcli.Launcher for this machine. One process at a time uses a StateDir.
+type Launcher struct {
+	opts    Options
+	bootID  string
+	cgroups cgroups
+	log     hclog.Logger
+
+	mu       sync.Mutex
+	holdings map[int]*holder.Holding // children of this process, by pid, to be reaped
+	busy     map[string]bool         // ids that are being launched or removed
+}
+
+var (
+	_ agentcli.Launcher     = (*Launcher)(nil)
+	_ agentcli.Rediscoverer = (*Launcher)(nil)
+)
+
+// New makes a launcher. Open makes it usable.
+func New(opts Options) *Launcher {
+	if opts.Logger == nil {
+		opts.Logger = hclog.NewNullLogger()
+	}
+	if opts.Environ == nil {
+		opts.Environ = os.Environ()
+	}
+	return &Launcher{opts: opts, log: opts.Logger, holdings: make(map[int]*holder.Holding), busy: make(map[string]bool)}
+}
+
+// Open makes the directories, looks for cgroups, and removes what crashes left: processes of agents whose holder
+// is dead, and sockets that nobody listens on.
+func (l *Launcher) Open(ctx context.Context) error {
+	for _, dir := range []struct{ field, path string }{{"stateDir", l.opts.StateDir}, {"runDir", l.opts.RunDir}, {"holder", l.opts.Holder}} {
+		if !filepath.IsAbs(dir.path) {
+			return &runtime.Error{Code: runtime.CodeInvalidArgument, Field: dir.field, Message: fmt.Sprintf("%q is not an absolute path", dir.path)}
+		}
+	}
+	if info, err := os.Stat(l.opts.Holder); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
+		return &runtime.Error{
+			Code: runtime.CodeInvalidArgument, Field: "holder", Message: fmt.Sprintf("%s is not an executable file", l.opts.Holder),
+			Hint: "install the binary \"holder\" beside the plugin, or name it in the configuration",
+		}
+	}
+	if len(l.socket("x")) > maxSocket {
+		// A socket's path is short by the kernel's rule, and a run directory may be deep.
+		sum := sha256.Sum256([]byte(l.opts.RunDir))
+		l.opts.RunDir = filepath.Join(os.TempDir(), "wardroom-"+strconv.Itoa(os.Getuid())+"-"+hex.EncodeToString(sum[:6]))
+	}
+	for _, dir := range []string{l.opts.StateDir, l.rooms(), l.opts.RunDir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("make a directory of the runtime: %w", err)
+		}
+	}
+	if err := private(l.opts.RunDir); err != nil {
+		return err
+	}
+	// Rooms are given out as real paths, so the state directory is one.
+	real, err := filepath.EvalSymlinks(l.opts.StateDir)
+	if err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	l.opts.StateDir = real
+	boot, err := proc.BootID()
+	if err != nil {
+		return fmt.Errorf("boot id: %w", err)
+	}
+	l.bootID = boot
+	if l.opts.Cgroup {
+		l.cgroups = findCgroups("wardroom-" + strings.TrimSuffix(filepath.Base(l.socket("")), ".sock"))
+	}
+	return l.sweep(ctx)
+}
+
+// private refuses a run directory in which somebody else could have put, or could put, sockets.
+func private(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return fmt.Errorf("run directory: %w", err)
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || !ok || int(stat.Uid) != os.Getuid() {
+		return &runtime.Error{
+			Code: runtime.CodeInvalidArgument, Field: "runDir", Message: dir + " is not a directory of this user",
+			Hint: "remove it, or name another one",
+		}
+	}
+	return os.Chmod(dir, 0o700)
+}
+
+// Enforces tells which limits agents are held to, for the runtime's capabilities.
+func (l *Launcher) Enforces() (memory, cpu, pids bool) { return l.cgroups.enforces() }
+
+// claim keeps two calls from working on one id at once.
+func (l *Launcher) claim(id string) (release func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy[id] {
+		return nil, &runtime.Error{Code: runtime.CodeAlreadyExists, Message: "agent " + id + " is being started or removed", Retry: true}
+	}
+	l.busy[id] = true
+	return func() {
+		l.mu.Lock()
+		delete(l.busy, id)
+		l.mu.Unlock()
+	}, nil
+}
+
+// Launch starts the command in a holder of its own. What an earlier life of the same id left is ended first.
+func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.Process, error) {
+	if err := checkID(cmd.Spec.ID); err != nil {
+		return nil, err
+	}
+	release, err := l.claim(cmd.Spec.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	l.reap()
+	if err := l.endEarlier(ctx, cmd.Spec.ID); err != nil {
+		return nil, err
+	}
+	if err := writeFiles(cmd.Room, cmd.Files); err != nil {
+		return nil, err
+	}
+	group, err := l.cgroups.make(cmd.Spec.ID, l.limits(cmd.Spec))
+	if err != nil {
+		return nil, err
+	}
+	h := handle{
+		Version: handleVersion, ID: cmd.Spec.ID, Nonce: holder.NewNonce(), Boot: l.bootID, Socket: l.socket(cmd.Spec.ID),
+		StartedAt: time.Now(), Groups: group.dirs(),
+	}
+	// The nonce is on disk before anything carries it, so that the sweeper knows it whatever happens next.
+	if err := l.save(h); err != nil {
+		group.remove()
+		return nil, runtime.Errorf(runtime.CodeSpawnFailed, "record the agent: %v", err)
+	}
+	holding, err := l.start(ctx, cmd, h, group)
+	if err != nil {
+		// A holder that was given up may have got as far as to start the command, which may ignore that its
+		// terminal is gone. What does not end stays on record for the sweeper.
+		if l.clear(h) {
+			_ = os.Remove(l.record(h.ID))
+		}
+		group.remove()
+		return nil, err
+	}
+	h.Holder, h.Command = holding.Holder, holding.Command
+	if err := l.save(h); err == nil {
+		var p *process
+		if p, err = l.connect(ctx, h); err == nil {
+			return p, nil
+		}
+	}
+	l.clear(h)
+	if known := (*runtime.Error)(nil); errors.As(err, &known) {
+		return nil, known
+	}
+	return nil, runtime.Errorf(runtime.CodeSpawnFailed, "the holder was started and cannot be reached: %v", err)
+}
+
+func (l *Launcher) start(ctx context.Context, cmd agentcli.Command, h handle, group cgroup) (*holder.Holding, error) {
+	log, err := os.OpenFile(filepath.Join(l.room(h.ID), "holder.log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, runtime.Errorf(runtime.CodeSpawnFailed, "the agent's room: %v", err)
+	}
+	defer func() { _ = log.Close() }()
+	holding, err := holder.Start(ctx, l.opts.Holder, wire.Launch{
+		Socket: h.Socket, Nonce: h.Nonce, ExitFile: l.exitFile(h.ID), Path: cmd.Path, Args: cmd.Args,
+		Env: marked(cmd.Env, h), Dir: cmd.Room.Workdir, Cols: uint16(cmd.Cols), Rows: uint16(cmd.Rows),
+		RingBytes: uint32(l.opts.RingBytes), Linger: l.opts.Linger, Cgroup: group.unified, Joins: group.joins, Homes: group.homes,
+	}, log)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	l.holdings[holding.Holder.PID] = holding
+	l.mu.Unlock()
+	return holding, nil
+}
+
+// connect makes the Process of a handle. agentcli.ErrGone.
+func (l *Launcher) connect(ctx context.Context, h handle) (*process, error) {
+	client, err := holder.Connect(ctx, holder.Options{
+		Nonce: h.Nonce,
+		Dial: func(ctx context.Context) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", h.Socket)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if h.Holder.PID == 0 {
+		// The runtime ended before it could note them.
+		welcome := client.Welcome()
+		h.Command = proc.ID{PID: int(welcome.PID), Start: welcome.Start}
+		if info, err := proc.Stat(int(welcome.HolderPID)); err == nil {
+			h.Holder = info.ID
+		}
+	}
+	return &process{Client: client, launcher: l, handle: h}, nil
+}
+
+// Latest implements agentcli.Rediscoverer.
+func (l *Launcher) Latest(_ context.Context, id string, since time.Time) ([]byte, error) {
+	if err := checkID(id); err != nil {
+		return nil, err
+	}
+	h, err := l.load(id)
+	if err != nil || h.StartedAt.Before(since) {
+		return nil, agentcli.ErrGone
+	}
+	return h.encode(), nil
+}
+
+// Find returns the process of a handle, running or ended with a known exit. agentcli.ErrGone; what a dead holder
+// left running is ended then.
+func (l *Launcher) Find(ctx context.Context, data []byte) (agentcli.Process, error) {
+	h, err := parseHandle(data)
+	if err != nil {
+		return nil, err
+	}
+	if h.Boot != l.bootID {
+		return l.findEnded(h)
+	}
+	p, err := l.connect(ctx, h)
+	if err == nil {
+		return p, nil
+	}
+	if !errors.Is(err, agentcli.ErrGone) {
+		return nil, err
+	}
+	if proc.Alive(h.Holder) && l.socketOf(h) {
+		return nil, runtime.Errorf(runtime.CodeUnavailable, "the holder of agent %s does not answer", h.ID)
+	}
+	l.clear(h)
+	return l.findEnded(h)
+}
+
+// findEnded returns the process of a life that left its exit.
+func (l *Launcher) findEnded(h handle) (agentcli.Process, error) {
+	exit, err := l.readExit(h)
+	if err != nil {
+		return nil, agentcli.ErrGone
+	}
+	return &ended{handle: h, exit: exit}, nil
+}
+
+func (l *Launcher) readExit(h handle) (wire.Exited, error) {
+	data, err := os.ReadFile(l.exitFile(h.ID))
+	if err != nil {
+		return wire.Exited{}, err
+	}
+	exit, err := wire.ParseExitFile(data)
+	if err == nil && exit.Nonce != h.Nonce {
+		err = fs.ErrNotExist
+	}
+	return exit, err
+}
+
+// Remove removes the room of an agent, and ends what is left of it.
+func (l *Launcher) Remove(ctx context.Context, id string) error {
+	if err := checkID(id); err != nil {
+		return err
+	}
+	release, err := l.claim(id)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := l.endEarlier(ctx, id); err != nil {
+		return err
+	}
+	l.reap()
+	if err := os.RemoveAll(l.room(id)); err != nil {
+		return runtime.Errorf(runtime.CodeInternal, "remove the room of agent %s: %v", id, err)
+	}
+	return nil
+}
+
+// reap waits for the holders of this process that have ended.
+func (l *Launcher) reap() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for pid, h := range l.holdings {
+		if h.Reap(false) {
+			delete(l.holdings, pid)
+		}
+	}
+}
+
+// Close lets go; agents go on.
+func (l *Launcher) Close() {
+	l.reap()
+	l.cgroups.close()
+}
+
+// adopt takes over the children of a launcher that is closed.
+func (l *Launcher) adopt(from *Launcher) {
+	from.mu.Lock()
+	holdings := from.holdings
+	from.holdings = map[int]*holder.Holding{}
+	from.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for pid, h := range holdings {
+		l.holdings[pid] = h
+	}
+}

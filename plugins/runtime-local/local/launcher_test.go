@@ -1,0 +1,61 @@
+package local_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/wardroom/wardroom/plugins/runtime-local/local"
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/launchertest"
+)
+
+// holderBinary is built once for all tests.
+var holderBinary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "holder")
+	if err != nil {
+		panic(err)
+	}
+	holderBinary = filepath.Join(dir, "holder")
+	build := exec.Command("go", "build", "-o", holderBinary, "github.com/wardroom/wardroom/plugins/holder")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			_, _ = os.Stderr.WriteString(err.Error() + "\n")
+			code = 1
+		}
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// open makes a launcher over a directory; agents outlive it.
+func open(t testing.TB, dir string, change func(*local.Options)) *local.Launcher {
+	t.Helper()
+	opts := local.Options{StateDir: filepath.Join(dir, "state"), RunDir: filepath.Join(dir, "run"), Holder: holderBinary}
+	if change != nil {
+		change(&opts)
+	}
+	l := local.New(opts)
+	if err := l.Open(t.Context()); err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+func TestLauncherContract(t *testing.T) {
+	launchertest.Run(t, launchertest.Options{
+		Survives: true,
+		New:      func(t *testing.T, dir string) agentcli.Launcher { return open(t, dir, nil) },
+	})
+}
