@@ -24,7 +24,10 @@ import (
 	"github.com/wardroom/wardroom/core/health"
 	"github.com/wardroom/wardroom/core/metrics"
 	"github.com/wardroom/wardroom/core/pattern"
+	"github.com/wardroom/wardroom/core/pluginhost"
+	"github.com/wardroom/wardroom/core/runtimes"
 	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/sdk/runtimeclient"
 )
 
 // Options say what to run.
@@ -33,6 +36,7 @@ type Options struct {
 	Dev        bool              // loopback, no authentication, development environment
 	Listen     string            // of dev
 	DataDir    string            // of dev
+	Temporary  bool              // DataDir is removed at the end: the agents end as well
 	Insecure   bool              // serve may bind other addresses than loopback without security
 	Stderr     io.Writer         // the process log; nil discards it
 	Version    string            // of the binary
@@ -50,9 +54,13 @@ type App struct {
 
 	store    *store.Store
 	bus      *events.Bus
+	streams  *events.Streams
 	patterns *pattern.Service
 	agents   *agents.Service
 	engine   *engine.Engine
+	plugins  *pluginhost.Host
+	runtimes *runtimes.Service
+	clients  []*runtimeclient.Client // of runtimes that are reached by URL
 	health   *health.Registry
 	api      *api.Server
 	listener net.Listener
@@ -102,6 +110,8 @@ func load(opts Options) (*config.Config, error) {
 	c.Server.Environment = config.Development
 	c.Metrics.Public = true
 	c.Store.Path = filepath.Join(opts.DataDir, "store")
+	c.Plugins.StateDir = filepath.Join(opts.DataDir, "plugins")
+	devRuntimes(c)
 	return c, nil
 }
 
@@ -113,6 +123,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		}
 	}()
 	c := a.config.Load()
+	a.health = health.New(a.clock)
 	a.bus = events.New(events.Options{})
 	a.store, err = store.Open(ctx, store.Options{
 		Path: c.Store.Path, MinFreeBytes: uint64(c.Store.MinFree), Clock: a.clock,
@@ -121,6 +132,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
+	a.streams = events.NewStreams(a.bus, a.store)
 	a.patterns = pattern.NewService(a.store, a.clock, pattern.Options{MaxDefinition: int(c.Server.MaxDefinition), IDs: a.ids})
 	if err = a.patterns.Open(ctx); err != nil {
 		return fmt.Errorf("load the patterns: %w", err)
@@ -129,7 +141,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Store: a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("agents"), Config: agentsConfig(c),
 	})
 	a.engine = engine.New(engine.Options{
-		Store: a.store, Patterns: a.patterns, Agents: a.agents, Streams: events.NewStreams(a.bus, a.store),
+		Store: a.store, Patterns: a.patterns, Agents: a.agents, Streams: a.streams,
 		Clock: a.clock, IDs: a.ids, Logger: a.log, Config: engineConfig(c), Observer: observer{a.metrics.Executions, a.metrics.Engine},
 	})
 	a.agents.SetSink(a.engine)
@@ -144,10 +156,16 @@ func (a *App) Open(ctx context.Context) (err error) {
 	}
 	a.metrics.Agents.Watch(a.agentFigures)
 	a.metrics.Store.Watch(a.storeFigures)
-	a.health = health.New(a.clock)
 	a.registerChecks()
+	if err = a.openPlugins(ctx); err != nil {
+		return fmt.Errorf("start the plugins: %w", err)
+	}
+	if err = a.openRuntimes(ctx); err != nil {
+		return fmt.Errorf("open the runtimes: %w", err)
+	}
 	a.api = api.New(api.Options{
 		Patterns: a.patterns, Executions: a.engine, Batches: a.engine, Agents: a.agents,
+		ManagedAgents: a.runtimes, Plugins: a.plugins,
 		AgentSocket: http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store,
 		Health: a.health, Metrics: a.metrics.HTTP, Totals: a.metrics.Executions, Gatherer: a.gatherer(),
 		Clock: a.clock, IDs: a.ids, Logger: a.log, Version: a.opts.Version, BaseURL: c.Server.BaseURL, Config: apiConfig(c),
@@ -180,9 +198,6 @@ func (a *App) listen(ctx context.Context) error {
 	}()
 	a.health.SetPhase(health.PhaseReady)
 	a.metrics.Config.Reloaded(true, a.clock.Now())
-	if dir := a.config.Load().Plugins.Dir; dir != "" {
-		a.log.Warn("plugins.dir is set, and this release runs no plugins", "dir", dir)
-	}
 	a.log.Info("ready", "version", a.opts.Version, "address", a.Addr(), "store", a.config.Load().Store.Path)
 	notify(notifyReady, "STATUS=ready on "+a.Addr())
 	if a.opts.Ready != nil {
@@ -243,10 +258,26 @@ func (a *App) Close() {
 	if a.engine != nil {
 		a.engine.Close() // those who wait for an execution get their answer
 	}
+	if a.runtimes != nil {
+		a.runtimes.Drain() // those who wait for an agent get theirs; the agents live on
+	}
 	if a.server != nil {
 		if err := a.server.Shutdown(ctx); err != nil {
 			_ = a.server.Close() // the time is over: cut what is left
 		}
+	}
+	if a.runtimes != nil {
+		if a.opts.Temporary {
+			a.endAgents()
+		}
+		a.runtimes.Close() // agents live on; their terminals end here
+	}
+	for _, client := range a.clients {
+		client.CloseIdle()
+	}
+	if a.plugins != nil {
+		a.plugins.Close()
+		a.tidyRunDir()
 	}
 	if a.agents != nil {
 		if err := a.agents.Close(ctx); err != nil {

@@ -40,12 +40,13 @@ func (a *App) seedTotals(ctx context.Context) error {
 	return nil
 }
 
-// gatherer reads the queue's length at each scrape, before the series are gathered.
+// gatherer reads the queue's length at each scrape, before the series are gathered, and adds those of plugins.
 func (a *App) gatherer() prometheus.Gatherer {
-	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+	own := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		a.metrics.Engine.QueueLength(a.engine.Stats().Waiting)
 		return a.registry.Gather()
 	})
+	return prometheus.Gatherers{own, a.plugins}
 }
 
 // storeFigures is what metrics show of the store.

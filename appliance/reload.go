@@ -27,7 +27,12 @@ type reloader struct {
 
 func (a *App) reloaders() []reloader {
 	return []reloader{
-		{"log", func(c *config.Config) error { a.log.SetLevel(hclog.LevelFromString(c.Log.Level)); return nil }},
+		{"log", func(c *config.Config) error {
+			level := hclog.LevelFromString(c.Log.Level)
+			a.log.SetLevel(level)
+			a.plugins.SetLogLevel(level)
+			return nil
+		}},
 		{"agents", func(c *config.Config) error { return a.agents.ApplyConfig(agentsConfig(c)) }},
 		{"engine", func(c *config.Config) error { a.engine.ApplyConfig(engineConfig(c)); return nil }},
 		{"api", func(c *config.Config) error { a.api.ApplyConfig(apiConfig(c)); return nil }},

@@ -12,19 +12,30 @@ import (
 )
 
 func (c *cli) agentCommand() *cobra.Command {
-	cmd := group(&cobra.Command{Use: "agent", Aliases: []string{"agents"}, Short: "Look at connected agents"})
-	cmd.AddCommand(c.agentList(), c.agentGet(), c.agentDisconnect())
+	cmd := group(&cobra.Command{Use: "agent", Aliases: []string{"agents"}, Short: "Look at connected agents, and run managed ones"})
+	cmd.AddCommand(c.agentList(), c.agentGet(), c.agentDisconnect(),
+		c.agentSpawn(), c.agentSend(), c.agentKeys(), c.agentAnswer(), c.agentAttach(), c.agentLogs(), c.agentEvents(),
+		c.agentRestart(), c.agentStop())
 	return cmd
 }
 
 func (c *cli) agentList() *cobra.Command {
 	var filter client.AgentFilter
+	var managed client.ManagedAgentFilter
 	var flags pageFlags
+	var ofRuntimes bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List agents, newest connection first",
+		Short: "List connected agents, newest connection first, or with --managed those that runtimes run",
 		Args:  wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if ofRuntimes {
+				managed.Status = filter.Status
+				return c.managedList(cmd, managed, flags)
+			}
+			if managed.Type != "" || managed.Runtime != "" {
+				return usagef(cmd, "--type and --runtime go with --managed")
+			}
 			if s := filter.Status; s != "" && s != "connected" && s != "disconnected" {
 				return usagef(cmd, "--status must be connected or disconnected, not %q", s)
 			}
@@ -41,10 +52,15 @@ func (c *cli) agentList() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&filter.Status, "status", "", "connected or disconnected")
+	cmd.Flags().StringVar(&filter.Status, "status", "", "connected or disconnected; with --managed starting, ready, busy, error or stopped")
 	cmd.Flags().StringSliceVar(&filter.Capabilities, "capabilities", nil, "only agents with all of these, comma-separated")
 	cmd.Flags().StringVar(&filter.Region, "region", "", "only of this region")
+	cmd.Flags().BoolVar(&ofRuntimes, "managed", false, "the agents that runtimes run, newest first")
+	cmd.Flags().StringVar(&managed.Type, "type", "", "with --managed: only of this type")
+	cmd.Flags().StringVar(&managed.Runtime, "runtime", "", "with --managed: only of this runtime")
 	flags.register(cmd)
+	exclusive(cmd, "managed", "capabilities")
+	exclusive(cmd, "managed", "region")
 	return cmd
 }
 
@@ -74,10 +90,17 @@ func agentStatus(a client.Agent) cell {
 func (c *cli) agentGet() *cobra.Command {
 	return &cobra.Command{
 		Use:   "get ID",
-		Short: "Show an agent with its statistics",
+		Short: "Show a connected agent with its statistics, or a managed one",
 		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				if strings.HasPrefix(args[0], managedPrefix) {
+					a, err := api.GetManagedAgent(ctx, args[0])
+					if err != nil {
+						return err
+					}
+					return c.showManaged(a)
+				}
 				a, err := api.GetAgent(ctx, args[0])
 				if err != nil {
 					return err

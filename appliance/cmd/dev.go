@@ -38,7 +38,7 @@ func (c *cli) runDev(cmd *cobra.Command, opts RunOptions) (err error) {
 			return fmt.Errorf("make a temporary data folder: %w", err)
 		}
 		defer os.RemoveAll(dir)
-		opts.DataDir, kept = dir, "temporary, removed at the end"
+		opts.DataDir, opts.Temporary, kept = dir, true, "temporary, removed at the end together with its agents"
 	}
 	if opts.DataDir, err = filepath.Abs(opts.DataDir); err != nil {
 		return fmt.Errorf("data folder: %w", err)

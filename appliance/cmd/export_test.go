@@ -16,6 +16,23 @@ var (
 	Span        = span
 )
 
+// Detach feeds pieces of typing to a matcher of the named keys.
+func Detach(names string, pieces ...[]byte) (passed string, detached bool, err error) {
+	keys, err := parseKeys(names)
+	if err != nil {
+		return "", false, err
+	}
+	m := detachMatcher{keys: keys}
+	for _, piece := range pieces {
+		pass, left := m.feed(piece)
+		passed += string(pass)
+		if left {
+			return passed, true, nil
+		}
+	}
+	return passed, false, nil
+}
+
 // Undocumented returns the commands and flags that text does not mention.
 func Undocumented(text string) (missing []string) {
 	var walk func(cmd *cobra.Command)

@@ -120,14 +120,18 @@ func apiHint(e *client.Error) string {
 		}
 	case client.CodeNotFound:
 		switch resource {
-		case "pattern", "execution", "agent":
+		case "pattern", "execution", "agent", "plugin":
 			return fmt.Sprintf("list what there is with `wardroom %s list`", resource)
+		case "managed agent":
+			return "list what there is with `wardroom agent list --managed`"
 		}
 	case client.CodeConflict:
 		id, _ := e.Details["id"].(string)
 		switch {
 		case resource == "pattern":
 			return "replace a version with `wardroom pattern put FILE`"
+		case resource == "managed agent" && id != "":
+			return managedHint(e, clean(id))
 		case resource == "execution" && id != "":
 			return fmt.Sprintf("look at it with `wardroom execution get %s`", clean(id))
 		}
@@ -146,4 +150,15 @@ func apiHint(e *client.Error) string {
 		return "see what is wrong with `wardroom status`"
 	}
 	return ""
+}
+
+// managedHint tells what to do about a managed agent that cannot do what it was asked for.
+func managedHint(e *client.Error, id string) string {
+	switch e.Details["runtimeCode"] {
+	case "BLOCKED":
+		return fmt.Sprintf("see what it asks with `wardroom agent get %s`, answer with `wardroom agent answer %s`", id, id)
+	case "NOT_RUNNING":
+		return fmt.Sprintf("start it again with `wardroom agent restart %s`", id)
+	}
+	return fmt.Sprintf("look at it with `wardroom agent get %s`", id)
 }

@@ -69,6 +69,8 @@ func newFake() *fake {
 	handle("POST /api/agents/{id}/disconnect", func(w http.ResponseWriter, r *http.Request, _ string) {
 		say(w, 200, fmt.Sprintf(`{"id":%q,"disconnected":true,"disconnectedAt":"2026-01-02T03:04:05.000Z"}`, r.PathValue("id")))
 	})
+	f.managed(handle)
+	f.plugins(handle)
 	handle("GET /api/health", f.health)
 	handle("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request, _ string) {
 		say(w, 200, `{"openapi":"3.1.0","info":{"title":"Wardroom","version":"1.2.3"},"paths":{}}`)

@@ -28,6 +28,7 @@ type RunOptions struct {
 	Dev        bool              // loopback, no authentication, development environment
 	Listen     string            // of dev: host:port; port 0 takes a free one
 	DataDir    string            // of dev
+	Temporary  bool              // of dev: DataDir is removed at the end
 	Insecure   bool              // serve may bind other addresses than loopback without security
 	Stderr     io.Writer         // the process log
 	Version    string            // of the binary
@@ -132,8 +133,8 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 		}
 	}
 	add("run", c.serveCommand(), c.devCommand())
-	add("work", c.patternCommand(), c.runCommand(), c.executionCommand(), c.batchCommand(), c.agentCommand(),
-		c.statusCommand(), c.openapiCommand())
+	add("work", c.patternCommand(), c.runCommand(), c.executionCommand(), c.batchCommand(), c.agentCommand(), c.runtimeCommand(),
+		c.pluginCommand(), c.statusCommand(), c.openapiCommand())
 	add("offline", c.configCommand(), c.storeCommand())
 	root.AddCommand(c.versionCommand(), exitCodesTopic())
 	return root, c

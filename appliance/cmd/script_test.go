@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -38,7 +40,9 @@ func (l leaks) Run() int {
 
 // wardroom is the program of the scripts: the command tree over a product that does not do much.
 func wardroom() {
-	os.Exit(cmd.Execute(context.Background(), cmd.Deps{Run: standIn}, os.Args[1:]))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // as the program's main
+	defer stop()
+	os.Exit(cmd.Execute(ctx, cmd.Deps{Run: standIn}, os.Args[1:]))
 }
 
 // standIn takes the place of the product: it reports ready and ends, or refuses its configuration.

@@ -24,6 +24,7 @@ type server struct {
 	t    *testing.T
 	dir  string
 	args []string
+	bin  string // empty: the binary under test, where it lies
 	addr string // host:port; taken at the first start
 	url  string
 
@@ -115,7 +116,11 @@ func (s *server) start() {
 	if args[0] == "dev" {
 		args = append(append([]string(nil), args...), listen)
 	}
-	s.cmd = exec.Command(binary, args...)
+	bin := s.bin
+	if bin == "" {
+		bin = binary
+	}
+	s.cmd = exec.Command(bin, args...)
 	s.cmd.Env = append(os.Environ(), "E2E_LISTEN="+listen, "GOTRACEBACK=all")
 	s.log = &buffer{}
 	s.cmd.Stderr = s.log

@@ -1,0 +1,179 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+// managedPrefix begins the id of each managed agent: commands that take both kinds tell them apart by it.
+const managedPrefix = "magent_"
+
+var managedStatuses = []string{
+	client.ManagedStarting, client.ManagedReady, client.ManagedBusy, client.ManagedError, client.ManagedStopped,
+}
+
+// managedList prints a page of managed agents.
+func (c *cli) managedList(cmd *cobra.Command, filter client.ManagedAgentFilter, flags pageFlags) error {
+	if s := filter.Status; s != "" && !contains(managedStatuses, s) {
+		return usagef(cmd, "--status of managed agents must be %s, not %q", strings.Join(managedStatuses, ", "), s)
+	}
+	return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+		read := func(ctx context.Context, page client.Page) (client.Meta, client.PageInfo, error) {
+			filter.Page = page
+			list, err := api.ListManagedAgents(ctx, filter)
+			if err != nil {
+				return client.Meta{}, client.PageInfo{}, err
+			}
+			return list.Meta, list.PageInfo, nil
+		}
+		return showList(ctx, c, flags, "agents", read, managedTable)
+	})
+}
+
+func contains(list []string, text string) bool {
+	for _, have := range list {
+		if have == text {
+			return true
+		}
+	}
+	return false
+}
+
+func managedTable(s *screen, rows []client.ManagedAgent) {
+	if len(rows) == 0 {
+		s.line("no managed agents; `wardroom agent spawn TYPE` starts one")
+		return
+	}
+	var cells [][]cell
+	for _, a := range rows {
+		cells = append(cells, []cell{
+			{text: a.ID}, {text: a.Name}, {text: a.Type}, managedStatus(&a), {text: a.Runtime},
+			{text: fmt.Sprint(a.Turn)}, {text: moment(&a.LastActivityAt)},
+		})
+	}
+	s.table([]string{"AGENT", "NAME", "TYPE", "STATUS", "RUNTIME", "TURNS", "LAST ACTIVITY"}, cells)
+}
+
+// managedStatus is the status with its reason.
+func managedStatus(a *client.ManagedAgent) cell {
+	style := stylePlain
+	switch a.Status {
+	case client.ManagedReady:
+		style = styleGood
+	case client.ManagedStarting, client.ManagedBusy:
+		style = styleBusy
+	case client.ManagedError:
+		style = styleBad
+	case client.ManagedStopped:
+		style = styleFaint
+	}
+	text := a.Status
+	if a.StatusReason != "" {
+		text += " (" + a.StatusReason + ")"
+	}
+	return cell{text, style}
+}
+
+func (c *cli) showManaged(a *client.ManagedAgent) error {
+	return c.show(a.Body, func(s *screen) { managedScreen(s, a) })
+}
+
+func managedScreen(s *screen, a *client.ManagedAgent) {
+	var pid, exit, turns string
+	if a.PID != 0 {
+		pid = fmt.Sprint(a.PID)
+	}
+	if a.ExitCode != nil {
+		exit = fmt.Sprint(*a.ExitCode)
+	}
+	if a.Turn != 0 {
+		turns = fmt.Sprint(a.Turn)
+	}
+	s.fields("agent", a.ID, "name", a.Name, "type", a.Type, "status", managedStatus(a), "login at", a.LoginURL,
+		"runtime", a.Runtime, "capabilities", strings.Join(a.Capabilities, ", "), "workdir", a.Workdir, "pid", pid,
+		"container", a.ContainerID, "pod", a.PodName, "session", a.SessionID, "turns", turns, "exit code", exit,
+		"created", moment(&a.CreatedAt), "last activity", moment(&a.LastActivityAt), "stopped", moment(a.StoppedAt))
+	if a.Prompt != nil {
+		promptScreen(s, a.ID, a.Prompt)
+	}
+}
+
+// promptScreen shows what a blocked agent asks, and how to answer.
+func promptScreen(s *screen, id string, p *client.ManagedPrompt) {
+	s.line("")
+	s.line("%s:", clean(p.Kind))
+	for line := range strings.Lines(p.Text) {
+		s.line("  %s", clean(strings.TrimRight(line, "\n")))
+	}
+	if p.Tool != "" {
+		s.line("  %s %s", clean(p.Tool), compact(p.Input, 200))
+	}
+	if p.URL != "" {
+		s.line("  %s", clean(p.URL))
+	}
+	var options [][]cell
+	for _, o := range p.Options {
+		options = append(options, []cell{{text: ""}, {text: o.ID}, {text: o.Label}})
+	}
+	s.table(nil, options)
+	choice := "OPTION"
+	if len(p.Options) == 0 {
+		choice = "--text TEXT"
+	}
+	s.line("answer with `wardroom agent answer %s %s`", clean(id), choice)
+}
+
+func (c *cli) agentStop() *cobra.Command {
+	var force bool
+	var grace time.Duration
+	cmd := &cobra.Command{
+		Use:   "stop ID",
+		Short: "Stop a managed agent",
+		Args:  wants("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if grace < 0 || (grace > 0 && grace < time.Millisecond) {
+				return usagef(cmd, "--grace must be at least 1ms")
+			}
+			if c.timeout > 0 && grace > 0 {
+				c.timeout += grace // the answer comes when the agent has ended
+			}
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				if err := api.StopManagedAgent(ctx, args[0], force, grace); err != nil {
+					return err
+				}
+				a, err := api.GetManagedAgent(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return c.show(a.Body, func(s *screen) { s.line("agent %s has stopped", clean(a.ID)) })
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "kill it at once")
+	cmd.Flags().DurationVar(&grace, "grace", 0, "how long it has to end by itself (default the runtime's)")
+	exclusive(cmd, "force", "grace")
+	return cmd
+}
+
+func (c *cli) agentRestart() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restart ID",
+		Short: "Start a managed agent again under its id, with its session",
+		Args:  wants("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				a, err := api.RestartManagedAgent(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return c.showManaged(a)
+			})
+		},
+	}
+}

@@ -1,0 +1,144 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+func (c *cli) agentEvents() *cobra.Command {
+	var follow bool
+	var after uint64
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "events ID",
+		Short: "Show what happened to a managed agent",
+		Args:  wants("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if limit < 0 || limit > allLimit {
+				return usagef(cmd, "--limit must be from 1 to %d", allLimit)
+			}
+			if follow {
+				return c.followEvents(cmd, args[0], after)
+			}
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				list, err := api.ListManagedAgentEvents(ctx, args[0], after, limit)
+				if err != nil {
+					return err
+				}
+				return c.show(list.Body, func(s *screen) {
+					for i := range list.Events {
+						s.line("%s", managedEventText(&list.Events[i], s.paint))
+					}
+					if list.HasMore {
+						s.line("there is more; go on with --after %d", list.NextSince)
+					}
+				})
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&follow, "follow", "f", false, "go on with what happens")
+	f.Uint64Var(&after, "after", 0, "only events after this sequence")
+	f.IntVar(&limit, "limit", 0, "events at most, 1 to 100 (default 100)")
+	exclusive(cmd, "follow", "limit")
+	return cmd
+}
+
+func (c *cli) followEvents(cmd *cobra.Command, id string, after uint64) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	last := ""
+	if after > 0 {
+		last = strconv.FormatUint(after, 10)
+	}
+	ctx := cmd.Context()
+	stream, err := api.WatchManagedAgent(ctx, id, last)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	paint := c.painter(c.deps.Stdout)
+	for {
+		event, err := stream.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && ctx.Err() != nil:
+			return &interruption{cause: err}
+		case err != nil:
+			return err
+		}
+		if c.output != "table" {
+			err = c.printEventDocument(event)
+		} else {
+			err = c.printManagedEvent(event, paint)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (c *cli) printManagedEvent(event client.Event, paint func(style, string) string) error {
+	var e client.ManagedAgentEvent
+	if err := json.Unmarshal(event.Data, &e); err != nil {
+		return fmt.Errorf("data of a %s event: %w", clean(event.Type), err)
+	}
+	_, err := fmt.Fprintln(c.deps.Stdout, managedEventText(&e, paint))
+	return err
+}
+
+// managedEventText is what a person wants to know of an event.
+func managedEventText(e *client.ManagedAgentEvent, paint func(style, string) string) string {
+	name := strings.TrimPrefix(e.Type, "managed_agent.")
+	how := stylePlain
+	switch name {
+	case "ready", "turn_complete":
+		how = styleGood
+	case "error", "stuck":
+		how = styleBad
+	case "blocked", "question", "login_required":
+		how = styleBusy
+	}
+	text := compact(e.Data, 160)
+	if d, err := e.Decode(); err == nil {
+		text = shorten(clean(managedEventDetail(d)), 160)
+	}
+	return strings.TrimRight(fmt.Sprintf("%6d %s %s %s", e.Sequence, e.Timestamp.Local().Format("15:04:05.000"),
+		paint(how, fmt.Sprintf("%-14s", clean(name))), text), " ")
+}
+
+func managedEventDetail(d client.ManagedEventData) string {
+	var parts []string
+	add := func(text string) {
+		if text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if d.Tool != nil {
+		add(d.Tool.Name + " " + compact(d.Tool.Input, 120))
+	}
+	if d.Prompt != nil {
+		add(d.Prompt.Text)
+	}
+	add(d.Answered)
+	add(d.Text)
+	add(d.LoginURL)
+	add(d.Reason)
+	if d.ExitCode != nil {
+		add(fmt.Sprintf("exit code %d", *d.ExitCode))
+	}
+	return strings.Join(parts, "  ")
+}

@@ -1,0 +1,173 @@
+package cmd
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/core/pluginhost"
+)
+
+// installAnswer is what plugin install prints for scripts.
+type installAnswer struct {
+	pluginhost.ManifestEntry
+	Directory string `json:"directory"`
+	Replaced  string `json:"replaced,omitempty"` // the version that was there
+}
+
+func (c *cli) pluginInstall() *cobra.Command {
+	var dir, configPath, sum string
+	var about pluginhost.About
+	var yes, unsafe bool
+	cmd := &cobra.Command{
+		Use:   "install FILE",
+		Short: "Install a plugin from a binary, or from a .tar.gz with manifest.json and the binary",
+		Long: "Install shows what the file is and asks before it puts it in place. Nothing of the file is run. A server\n" +
+			"that runs finds the plugin at once; start it with `wardroom plugin enable NAME`, or name it in the\n" +
+			"configuration. An installed plugin is replaced, and goes on with its old binary until it is restarted.",
+		Args: wants("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			target, err := pluginDir(dir, configPath)
+			if err != nil {
+				return err
+			}
+			if !unsafe {
+				if err := pluginhost.CheckDir(target); err != nil {
+					return err
+				}
+			}
+			p, err := pluginhost.ReadPackage(args[0], target, about)
+			if err != nil {
+				return err
+			}
+			defer p.Close()
+			if sum != "" && !strings.EqualFold(sum, p.Entry.SHA256) {
+				return core.Invalid("sha256", "of the binary is %s, not the one that was expected", p.Entry.SHA256)
+			}
+			was, replaces, err := p.Replaces()
+			if err != nil {
+				return err
+			}
+			if !yes {
+				if err := c.confirmInstall(p, was, replaces, target); err != nil {
+					return err
+				}
+			}
+			if err := p.Install(); err != nil {
+				return err
+			}
+			body, err := json.Marshal(installAnswer{p.Entry, target, was.Version})
+			if err != nil {
+				return err
+			}
+			return c.show(body, func(s *screen) {
+				s.line("installed %s %s in %s", p.Entry.Name, p.Entry.Version, clean(target))
+				if replaces {
+					s.line("it takes effect with `wardroom plugin restart %s`", p.Entry.Name)
+				} else {
+					s.line("start it with `wardroom plugin enable %s`", p.Entry.Name)
+				}
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&dir, "dir", "", "directory of the plugins (default: plugins.dir of --config, else plugins beside wardroom)")
+	flags.StringVar(&configPath, "config", "", "configuration file that says where plugins are")
+	flags.StringVar(&sum, "sha256", "", "refuse a binary with another checksum")
+	flags.StringVar(&about.Name, "name", "", "name of a bare binary (default: that of the file)")
+	flags.StringVar(&about.Kind, "kind", "", "kind of a bare binary: runtime, secret or audit (default: told by its name)")
+	flags.StringVar(&about.Version, "plugin-version", "", "version of a bare binary (default: what its build recorded)")
+	flags.BoolVar(&yes, "yes", false, "do not ask")
+	flags.BoolVar(&unsafe, "unsafe-dir", false, "install into a directory that others may change; serve refuses such plugins")
+	exclusive(cmd, "dir", "config")
+	return cmd
+}
+
+// pluginDir finds the directory of the plugins.
+func pluginDir(dir, configPath string) (string, error) {
+	if configPath != "" {
+		cfg, err := config.Load(configPath, config.Options{})
+		if err != nil {
+			return "", err
+		}
+		dir = cfg.Plugins.Dir
+	}
+	if dir == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return "", fmt.Errorf("find the directory of wardroom: %w", err)
+		}
+		dir = filepath.Join(filepath.Dir(self), "plugins")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("directory of the plugins: %w", err)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", core.Invalid("dir", "%s is not a directory; name that of the plugins with --dir or --config", dir)
+	}
+	return dir, nil
+}
+
+// confirmInstall shows what is about to be installed and asks.
+func (c *cli) confirmInstall(p *pluginhost.Package, was pluginhost.ManifestEntry, replaces bool, dir string) error {
+	s := &screen{paint: c.painter(c.deps.Stderr)}
+	origin := "computed now; nobody vouches for it"
+	if p.Vouched {
+		origin = "as its manifest says"
+	}
+	before := ""
+	if replaces {
+		before = was.Version + " (" + was.Kind + ")"
+	}
+	s.fields("plugin", p.Entry.Name, "kind", p.Entry.Kind, "version", p.Entry.Version, "sha256", p.Entry.SHA256+" ("+origin+")",
+		"size", config.FormatSize(p.Size), "into", dir, "replaces", before)
+	s.line("It will run with the rights of the service. Install it? [y/N]")
+	if _, err := s.WriteTo(c.deps.Stderr); err != nil {
+		return err
+	}
+	line, _ := bufio.NewReader(c.deps.Stdin).ReadString('\n')
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	return &outcomeError{code: exitFailed, message: "nothing was installed", hint: "--yes installs without asking"}
+}
+
+func (c *cli) pluginManifest() *cobra.Command {
+	return &cobra.Command{
+		Use:   "manifest DIR",
+		Short: "Write the manifest of a directory of plugins that were just built",
+		Long: "manifest runs each program in DIR with -version and writes manifest.json with name, kind, version and\n" +
+			"checksum of those that are plugins. It is for whoever builds plugins, not for files from elsewhere.",
+		Args: wants("DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m, skipped, err := pluginhost.DescribeDir(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := pluginhost.WriteManifest(args[0], m); err != nil {
+				return fmt.Errorf("write the manifest: %w", err)
+			}
+			for _, name := range skipped {
+				if _, err := fmt.Fprintf(c.deps.Stderr, "left out %s\n", clean(name)); err != nil {
+					return err
+				}
+			}
+			return c.show(m.Encode(), func(s *screen) {
+				var cells [][]cell
+				for _, e := range m.Plugins {
+					cells = append(cells, plain(e.Name, e.Kind, e.Version, e.SHA256[:16]+"..."))
+				}
+				s.table([]string{"PLUGIN", "KIND", "VERSION", "SHA256"}, cells)
+			})
+		},
+	}
+}

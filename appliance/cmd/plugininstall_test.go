@@ -1,0 +1,131 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/appliance/cmd"
+	"github.com/wardroom/wardroom/core/pluginhost"
+)
+
+// program copies this test's own binary, which is as good a Go program as any.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// answering runs a command with its standard input.
+func answering(t *testing.T, input string, args ...string) *run {
+	t.Helper()
+	r := start(t.Context(), "", cmd.Deps{Stdin: strings.NewReader(input)}, args...)
+	<-r.done
+	return r
+}
+
+func TestPluginInstall(t *testing.T) {
+	file, dir := program(t, "runtime-pen"), t.TempDir()
+	r := answering(t, "no\n", "plugin", "install", file, "--dir", dir)
+	r.expect(t, 1)
+	for _, want := range []string{"plugin:   runtime-pen", "kind:     runtime", "nobody vouches for it", "into:     " + dir, "Install it?", "nothing was installed"} {
+		if !strings.Contains(r.stderr.String(), want) {
+			t.Errorf("stderr %q lacks %q", r.stderr.String(), want)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+
+	r = answering(t, "y\n", "plugin", "install", file, "--dir", dir, "--plugin-version", "1.0.0")
+	r.expect(t, 0)
+	if !strings.Contains(r.stdout.String(), "installed runtime-pen 1.0.0 in "+dir) || !strings.Contains(r.stdout.String(), "plugin enable runtime-pen") {
+		t.Errorf("stdout %q", r.stdout.String())
+	}
+	m, err := pluginhost.ReadManifest(dir)
+	if err != nil || len(m.Plugins) != 1 {
+		t.Fatalf("manifest %+v, %v", m, err)
+	}
+
+	r = execute(t, "", "plugin", "install", file, "--dir", dir, "--plugin-version", "1.1.0", "--yes", "-o", "json")
+	r.expect(t, 0)
+	var answer map[string]any
+	if err := json.Unmarshal([]byte(r.stdout.String()), &answer); err != nil {
+		t.Fatal(err)
+	}
+	if answer["name"] != "runtime-pen" || answer["version"] != "1.1.0" || answer["replaced"] != "1.0.0" || answer["sha256"] != m.Plugins[0].SHA256 {
+		t.Errorf("answer %v", answer)
+	}
+}
+
+func TestPluginInstallRefuses(t *testing.T) {
+	file, dir := program(t, "pen"), t.TempDir()
+	writable := filepath.Join(t.TempDir(), "plugins")
+	if err := os.Mkdir(writable, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(writable, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(t.TempDir(), "w.yaml")
+	if err := os.WriteFile(config, []byte("plugins: {dir: "+dir+"}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"UnknownKind", []string{file, "--dir", dir}, 2, "kind: cannot be told from the name"},
+		{"WrongSum", []string{file, "--dir", dir, "--kind", "runtime", "--sha256", strings.Repeat("0", 64)}, 2, "not the one that was expected"},
+		{"BadName", []string{file, "--dir", dir, "--kind", "runtime", "--name", "../pen"}, 2, "is not a name"},
+		{"NoFile", []string{file + "x", "--dir", dir}, 2, "no such file or directory"},
+		{"WritableDir", []string{file, "--dir", writable, "--kind", "runtime"}, 5, "is writable by everyone"},
+		{"DirAndConfig", []string{file, "--dir", dir, "--config", config}, 2, "exclude each other"},
+		{"BadConfig", []string{file, "--config", config + "x"}, 3, "does not exist"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := execute(t, "", append([]string{"plugin", "install", "--yes"}, tt.args...)...)
+			r.expect(t, tt.code)
+			if !strings.Contains(r.stderr.String(), tt.want) {
+				t.Errorf("stderr %q lacks %q", r.stderr.String(), tt.want)
+			}
+		})
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	execute(t, "", "plugin", "install", "--yes", file, "--config", config, "--kind", "runtime").expect(t, 0)
+	execute(t, "", "plugin", "install", "--yes", file, "--dir", writable, "--kind", "runtime", "--unsafe-dir").expect(t, 0)
+}
+
+func TestPluginManifest(t *testing.T) {
+	dir := t.TempDir()
+	script := "#!/bin/sh\necho \"runtime-pen 1.2.3 (runtime plugin, protocol 1)\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "runtime-pen"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "holder"), []byte("#!/bin/sh\nexit 2\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := execute(t, "", "plugin", "manifest", dir)
+	r.expect(t, 0)
+	if !strings.Contains(r.stdout.String(), "runtime-pen  runtime  1.2.3") || !strings.Contains(r.stderr.String(), "left out holder: it is no plugin") {
+		t.Errorf("stdout %q, stderr %q", r.stdout.String(), r.stderr.String())
+	}
+	m, err := pluginhost.ReadManifest(dir)
+	if err != nil || len(m.Plugins) != 1 || m.Plugins[0].Version != "1.2.3" {
+		t.Errorf("manifest %+v, %v", m, err)
+	}
+	execute(t, "", "plugin", "manifest", filepath.Join(dir, "none")).expect(t, 2)
+}

@@ -1,0 +1,77 @@
+package appliance
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/wardroom/wardroom/core/config"
+)
+
+// maxRunDir is how long the path of the run directory may be: the sockets in it have paths of at most 108 bytes.
+const maxRunDir = 48
+
+// stateDir is the directory of what plugins keep. By default it lies within that of the store and not beside
+// it, because two servers that have their stores side by side must not see each other's agents.
+func stateDir(c *config.Config) string {
+	if c.Plugins.StateDir != "" {
+		return c.Plugins.StateDir
+	}
+	return filepath.Join(c.Store.Path, "plugins")
+}
+
+// runDir returns the directory of sockets: the one that the service manager made, else one in the state
+// directory, or, when that path is too long for sockets, a private one among the temporary files whose name
+// follows from it, so that the next process finds what this one left running.
+func runDir(stateDir string) (string, error) {
+	if dir := os.Getenv("RUNTIME_DIRECTORY"); filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	dir := filepath.Join(stateDir, "run")
+	if len(dir) > maxRunDir {
+		sum := sha256.Sum256([]byte(stateDir))
+		dir = filepath.Join(os.TempDir(), fmt.Sprintf("wardroom-%d-%s", os.Getuid(), hex.EncodeToString(sum[:6])))
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the run directory: %w", err)
+	}
+	return dir, private(dir)
+}
+
+// tidyRunDir removes what is empty of a run directory among the temporary files. The sockets of agents that go
+// on keep it.
+func (a *App) tidyRunDir() {
+	dir, err := runDir(stateDir(a.config.Load()))
+	if err != nil || filepath.Dir(dir) != filepath.Clean(os.TempDir()) {
+		return
+	}
+	var dirs []string
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return nil
+	})
+	for _, path := range slices.Backward(dirs) {
+		_ = os.Remove(path) // it stays unless it is empty
+	}
+}
+
+// pluginDir returns the directory of the plugin binaries.
+func pluginDir(configured string) (string, error) {
+	if configured != "" {
+		return configured, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the plugins beside the binary: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	return filepath.Join(filepath.Dir(self), "plugins"), nil
+}

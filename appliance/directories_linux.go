@@ -1,0 +1,20 @@
+package appliance
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// private refuses a directory that somebody else made or can write to: what listens there is spoken to.
+func private(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.IsDir() || int(owner.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("the run directory %s must be a directory of this user with mode 0700", dir)
+	}
+	return nil
+}

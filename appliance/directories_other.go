@@ -1,0 +1,20 @@
+//go:build !linux
+
+package appliance
+
+import (
+	"fmt"
+	"os"
+)
+
+// private refuses a directory that others can write to.
+func private(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("the run directory %s must be a directory with mode 0700", dir)
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package appliance
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/core/health"
+	"github.com/wardroom/wardroom/core/pluginhost"
+)
+
+// localPlugin is the plugin that the development server uses when it lies beside the binary.
+const localPlugin = "runtime-local"
+
+// openPlugins starts the plugins that the configuration names.
+func (a *App) openPlugins(ctx context.Context) error {
+	c := a.config.Load()
+	dir, err := pluginDir(c.Plugins.Dir)
+	if err != nil {
+		return err
+	}
+	state := stateDir(c)
+	run, err := runDir(state)
+	if err != nil {
+		return err
+	}
+	a.plugins, err = pluginhost.New(pluginhost.Options{
+		Dir: dir, RunDir: run, StateDir: state, Dev: a.opts.Dev,
+		Plugins: pluginSpecs(c), Clock: a.clock, Logger: a.log, Metrics: a.metrics.Plugins, Check: a.watchPlugin,
+	})
+	if err != nil {
+		return err
+	}
+	return a.plugins.Open(ctx)
+}
+
+// watchPlugin registers a plugin with the health of the whole.
+func (a *App) watchPlugin(c pluginhost.HealthCheck) {
+	severity := health.Degraded
+	if c.Required {
+		severity = health.Required
+	}
+	a.health.Register(health.Check{Name: c.Name, Severity: severity, Run: func(context.Context) health.Result {
+		switch status, message, hint := c.Run(); status {
+		case "ok":
+			return health.OK()
+		case "degraded":
+			return health.Impaired(message, hint)
+		default:
+			return health.Failed(message, hint)
+		}
+	}})
+}
+
+// pluginSpecs lists the plugins of the configuration: those that have an entry, and those that a runtime is.
+func pluginSpecs(c *config.Config) []pluginhost.Spec {
+	specs := make(map[string]pluginhost.Spec)
+	for name, p := range c.Plugins.Entries {
+		specs[name] = pluginhost.Spec{
+			Name: name, Kind: p.Kind, Path: p.Path, SHA256: p.SHA256, Required: p.Required, Enabled: p.Enabled,
+			Config: p.Config.JSON(), Env: p.Env.Reveal(), Secrets: p.Config.Secrets(),
+		}
+	}
+	for _, r := range c.Runtimes {
+		if r.Plugin == "" {
+			continue
+		}
+		spec, ok := specs[r.Plugin]
+		if !ok {
+			spec = pluginhost.Spec{Name: r.Plugin, Enabled: true}
+		}
+		spec.Kind = config.KindRuntime
+		spec.Required = spec.Required || r.Required
+		if !r.Config.IsZero() {
+			spec.Config, spec.Secrets = r.Config.JSON(), r.Config.Secrets()
+		}
+		if len(spec.Config) == 0 {
+			spec.Config = json.RawMessage("{}")
+		}
+		specs[r.Plugin] = spec
+	}
+	var list []pluginhost.Spec
+	for _, name := range slices.Sorted(maps.Keys(specs)) {
+		list = append(list, specs[name])
+	}
+	return list
+}
+
+// devRuntimes gives the development server the local runtime, if its plugin is there, and a shell as an agent
+// type, so that managed agents can be tried without any coding tool.
+func devRuntimes(c *config.Config) {
+	dir, err := pluginDir(c.Plugins.Dir)
+	if err != nil {
+		return
+	}
+	if info, err := os.Stat(filepath.Join(dir, localPlugin)); err == nil && info.Mode().IsRegular() {
+		c.Runtimes = map[string]*config.Runtime{"local": {Plugin: localPlugin, Priority: 10}}
+		c.AgentTypes = map[string]*config.AgentType{"bash": {
+			Command: "bash", Args: []string{"--norc", "--noprofile"}, Env: config.Env{"PS1": config.NewSecret("bash$ "), "HISTFILE": config.NewSecret("/dev/null")},
+			Ready: config.Ready{Pattern: `^bash\$ $`, Timeout: time.Minute}, Exit: "exit",
+		}}
+	}
+}

@@ -1,0 +1,135 @@
+package appliance
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/core/health"
+	"github.com/wardroom/wardroom/core/runtimes"
+	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/runtimeclient"
+)
+
+// openRuntimes joins the runtimes of the configuration, plugins and servers alike, to the managed agents.
+func (a *App) openRuntimes(ctx context.Context) error {
+	installation, err := a.store.Installation(ctx, func() string { return a.ids.New(core.PrefixInstall) })
+	if err != nil {
+		return fmt.Errorf("read the id of the installation: %w", err)
+	}
+	c := a.config.Load()
+	var sources []runtimes.Source
+	for _, name := range slices.Sorted(maps.Keys(c.Runtimes)) {
+		source, err := a.source(ctx, name, c.Runtimes[name])
+		if err != nil {
+			return err
+		}
+		sources = append(sources, source)
+	}
+	a.runtimes = runtimes.New(runtimes.Options{
+		Store: a.store, Streams: a.streams, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("runtimes"),
+		Installation: installation, Sources: sources, Types: declaredTypes(c), KeepStopped: c.Store.Retention.Agents,
+	})
+	return a.runtimes.Open(ctx)
+}
+
+// source makes one runtime of the configuration usable.
+func (a *App) source(ctx context.Context, name string, r *config.Runtime) (runtimes.Source, error) {
+	source := runtimes.Source{Name: name, Priority: r.Priority}
+	if r.Plugin != "" {
+		changed := make(chan struct{}, 1)
+		a.plugins.OnReady(r.Plugin, func(runtime.Runtime) {
+			select {
+			case changed <- struct{}{}:
+			default: // it will look anyway
+			}
+		})
+		source.Runtime, source.Changed = a.plugins.Runtime(r.Plugin), changed
+		source.State = func() (bool, string) {
+			p, err := a.plugins.FindPlugin(context.Background(), r.Plugin)
+			if err != nil {
+				return false, core.AsError(err).Message
+			}
+			reason := p.Reason
+			if reason != "" && p.Hint != "" {
+				reason += "; " + p.Hint
+			}
+			return p.State == core.PluginReady, reason
+		}
+		return source, nil
+	}
+	client, err := runtimeclient.New(runtimeclient.Options{URL: r.URL, Token: r.Token.Reveal()})
+	if err != nil {
+		return source, core.Invalid("runtimes."+name+".url", "%s", err)
+	}
+	a.clients = append(a.clients, client)
+	if r.Required {
+		if _, err := client.Capabilities(ctx); err != nil {
+			return source, core.Errorf(core.CodeInternal,
+				"the runtime %s is required and does not answer at %s: start its server, or set runtimes.%s.required to false",
+				name, r.URL, name).WithCause(err)
+		}
+	}
+	source.Runtime = client
+	severity := health.Degraded
+	if r.Required {
+		severity = health.Required
+	}
+	a.health.Register(health.Check{Name: "runtime:" + name, Severity: severity, Run: func(ctx context.Context) health.Result {
+		return a.checkRuntime(ctx, name)
+	}})
+	return source, nil
+}
+
+func (a *App) checkRuntime(ctx context.Context, name string) health.Result {
+	for _, info := range a.runtimes.Runtimes(ctx) {
+		if info.Name == name && !info.Ready {
+			return health.Failed("the runtime does not answer: "+info.Reason, "start its server, or correct runtimes."+name+".url")
+		}
+	}
+	return health.OK()
+}
+
+// endTimeout bounds the end of all agents of a temporary server.
+const endTimeout = 10 * time.Second
+
+// endAgents stops every agent: what they live in is about to be removed, and nobody would find them again.
+func (a *App) endAgents() {
+	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+	defer cancel()
+	var stops errgroup.Group
+	stops.SetLimit(32)
+	filter := core.ManagedAgentFilter{Page: core.Page{Limit: core.MaxPageLimit}}
+	for more := true; more && ctx.Err() == nil; {
+		page, info, err := a.runtimes.FindManagedAgents(ctx, filter)
+		if err != nil {
+			a.log.Warn("the agents were not ended", "error", err)
+			break
+		}
+		for _, agent := range page {
+			stops.Go(func() error { return a.runtimes.StopManagedAgent(ctx, agent.ID, core.ManagedAgentStop{Force: true}) })
+		}
+		filter.Cursor, more = info.NextCursor, info.HasMore
+	}
+	if err := stops.Wait(); err != nil {
+		a.log.Warn("an agent was not ended", "error", err)
+	}
+}
+
+// declaredTypes are the agent types of the configuration in the terms of runtimes.
+func declaredTypes(c *config.Config) map[string]runtime.DeclaredType {
+	types := make(map[string]runtime.DeclaredType, len(c.AgentTypes))
+	for name, t := range c.AgentTypes {
+		types[name] = runtime.DeclaredType{
+			Command: t.Command, Args: t.Args, Env: t.Env.Reveal(), Idle: runtime.Duration(t.Idle), Exit: t.Exit,
+			Ready: runtime.ReadyRule{Pattern: t.Ready.Pattern, Timeout: runtime.Duration(t.Ready.Timeout)},
+		}
+	}
+	return types
+}
