@@ -14,8 +14,13 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "agents" {
-		os.Exit(agentsMain(os.Args[2:]))
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "agents":
+			os.Exit(agentsMain(os.Args[2:]))
+		case "loop":
+			os.Exit(loopMain(os.Args[2:]))
+		}
 	}
 	os.Exit(benchMain())
 }

@@ -28,6 +28,11 @@ func parts() []part {
 		{"stream", (*bench).streamFanOut},
 		{"idle", (*bench).idleAgents},
 		{"rows", (*bench).manyRows},
+		{"terminal", (*bench).terminals},
+		{"echo", (*bench).echo},
+		{"signals", (*bench).signals},
+		{"messages", (*bench).messages},
+		{"sessions", (*bench).sessions},
 	}
 }
 
@@ -45,6 +50,7 @@ type bench struct {
 	quick  bool
 	dir    string // for data, removed at the end
 	rows   []row
+	text   *flood // nil until it was needed
 	// Baselines of this run; zero until measured.
 
 	commitPerSecond float64 // synced one-key transactions of a bare store, one writer

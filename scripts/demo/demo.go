@@ -48,6 +48,10 @@ type demo struct {
 	agents  []*process
 	step    int
 	extra   int // executions besides the batch
+
+	tools   []tool   // that are installed
+	absent  []string // names of those that are not
+	managed []*managed
 }
 
 func newDemo(o options, out io.Writer) *demo { return &demo{opts: o, out: out} }
@@ -83,11 +87,15 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.prove(ctx, o); err != nil {
 		return err
 	}
+	if err := d.drive(ctx); err != nil {
+		return err
+	}
 	d.say("")
 	if d.opts.keep {
 		d.farewell()
 	}
-	d.say("demo: ok, %d messages decided by three agents through a kill -9 of the server", len(o.rows))
+	d.say("demo: ok, %d messages decided by three agents, and %d command-line agents driven, each through a kill -9 of the server",
+		len(o.rows), len(d.managed))
 	return nil
 }
 
@@ -114,6 +122,9 @@ func (d *demo) prepare() error {
 			return err
 		}
 	}
+	if d.tools, err = d.installed(); err != nil {
+		return err
+	}
 	if d.address, err = freeAddress(); err != nil {
 		return err
 	}
@@ -129,7 +140,7 @@ func (d *demo) up(ctx context.Context) error {
 	}
 	d.title("Start three agents, each with a method of its own")
 	for _, method := range classifier.Methods {
-		p, err := startProcess("agent "+method, d.path("agent-"+method+".log"), d.opts.agent,
+		p, err := startProcess("agent "+method, d.path("agent-"+method+".log"), nil, d.opts.agent,
 			"-server", "http://"+d.address, "-name", method, "-method", method, "-capability", "support-triage",
 			"-think", d.opts.think.String(), "-tasklog", d.path("tasks-"+method+".jsonl"))
 		if err != nil {
@@ -163,7 +174,9 @@ func (d *demo) single(ctx context.Context) error {
 
 // startServer starts the server and waits until it takes traffic.
 func (d *demo) startServer(ctx context.Context) error {
-	p, err := startProcess("server", d.path("server.log"), d.opts.wardroom,
+	// What it starts is found on its PATH.
+	path := "PATH=" + d.path("bin") + string(os.PathListSeparator) + os.Getenv("PATH")
+	p, err := startProcess("server", d.path("server.log"), []string{path}, d.opts.wardroom,
 		"dev", "--listen", d.address, "--data-dir", d.path("data"))
 	if err != nil {
 		return err

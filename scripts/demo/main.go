@@ -1,6 +1,8 @@
 // Command demo shows the whole product on real input: it starts the server and three agents, stores a pattern,
 // runs it synchronously, as a stream and as a batch over a corpus of support messages, kills the server in the
 // middle of the batch, starts it again, and proves that every message was decided and none was worked on twice.
+// Then the server starts the coding command lines that are installed, on a model endpoint of the demo's own: each
+// answers, and asks for leave over one more kill -9.
 //
 // It owns the order of events and the checks. The server, its command line and the agents are the real
 // programs, started as processes. `make demo` calls it through run.sh.

@@ -19,14 +19,15 @@ type process struct {
 }
 
 // startProcess starts a program. It is in a process group of its own, so that a Ctrl-C at the terminal reaches
-// the demo only, which then ends its children in order, or leaves them running.
-func startProcess(name, logPath, binary string, args ...string) (*process, error) {
+// the demo only, which then ends its children in order, or leaves them running. env is beside the demo's own.
+func startProcess(name, logPath string, env []string, binary string, args ...string) (*process, error) {
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(binary, args...)
 	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		_ = log.Close()

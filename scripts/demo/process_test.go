@@ -14,7 +14,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func startShell(t *testing.T, script string) *process {
 	t.Helper()
-	p, err := startProcess("shell", filepath.Join(t.TempDir(), "log"), "/bin/sh", "-c", script)
+	p, err := startProcess("shell", filepath.Join(t.TempDir(), "log"), nil, "/bin/sh", "-c", script)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestProcess_Kill(t *testing.T) {
 }
 
 func TestProcess_NoBinary(t *testing.T) {
-	if _, err := startProcess("x", filepath.Join(t.TempDir(), "log"), "/nonexistent/binary"); err == nil {
+	if _, err := startProcess("x", filepath.Join(t.TempDir(), "log"), nil, "/nonexistent/binary"); err == nil {
 		t.Error("it started")
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -26,7 +27,8 @@ type server struct {
 
 // newServer writes the configuration. The times an agent may be away are short, so that the loss of one is
 // part of every run; tasks may be handed out often, so that no execution fails because of the faults.
-func newServer(binary, dir string, random *rand.Rand) (*server, error) {
+// extra is more of it.
+func newServer(binary, dir, extra string, random *rand.Rand) (*server, error) {
 	port, err := freePort(random)
 	if err != nil {
 		return nil, err
@@ -39,8 +41,23 @@ func newServer(binary, dir string, random *rand.Rand) (*server, error) {
 store: {path: %q, minFree: 64MiB}
 engine: {taskRetries: 20}
 agents: {heartbeatInterval: 1s, resumeGrace: 2s}
-`, port, s.data)
+%s`, port, s.data, extra)
 	return s, os.WriteFile(s.config, []byte(text), 0o600)
+}
+
+// runtimePlugin is the runtime of the managed agents.
+const runtimePlugin = "runtime-local"
+
+// shellConfig is the configuration of a runtime, and of an agent type that answers every message.
+func shellConfig(plugins string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(plugins, runtimePlugin))
+	if err != nil {
+		return "", fmt.Errorf("%w; -shells 0 does without managed agents", err)
+	}
+	return fmt.Sprintf(`plugins: {dir: %q, %s: {kind: runtime, sha256: "%x"}}
+runtimes: {local: {plugin: %s}}
+agentTypes: {shell: {command: bash, args: [--norc, --noprofile], env: {PS1: "ready> ", HISTFILE: /dev/null}, ready: {pattern: "^ready> $"}, exit: exit}}
+`, plugins, runtimePlugin, sha256.Sum256(data), runtimePlugin), nil
 }
 
 // freePort returns a port below those the system gives to outgoing connections: while the core is away, a

@@ -138,6 +138,14 @@ type summary struct {
 	batches, cancels, retries  int
 	streams, resumed, crashes  int
 	keyed, promises, sightings int
+	plugins                    int // kills of the runtime's plugin
+	messages, unknown          int // to managed agents
+}
+
+func (s *summary) addShells(r shellResult) {
+	s.rounds++
+	s.plugins += r.plugins
+	s.messages, s.unknown = r.counts[fateSent], r.counts[fateUnknown]
 }
 
 func (s *summary) add(r roundResult) {
@@ -174,12 +182,13 @@ func (s *summary) print(out io.Writer, core *server) {
 	fmt.Fprintln(out)
 	for _, row := range []struct{ name, value string }{
 		{"rounds", fmt.Sprintf("%d in %s", s.rounds, time.Since(s.began).Round(time.Second))},
-		{"kill -9", fmt.Sprintf("%d of the core, %d of agents; %d orderly ends of the core", core.kills, s.crashes, core.drains)},
+		{"kill -9", fmt.Sprintf("%d of the core, %d of agents, %d of the runtime's plugin; %d orderly ends of the core", core.kills, s.crashes, s.plugins, core.drains)},
 		{"start to ready", fmt.Sprintf("p50 %d ms, longest %d ms, %d starts", times[len(times)/2].Milliseconds(), times[len(times)-1].Milliseconds(), len(times))},
 		{"executions", fmt.Sprintf("%d, with %d tasks handed out", s.executions, s.tasks)},
 		{"acknowledged", fmt.Sprintf("%d (%d with keys; %d batches, %d cancels, %d retries)", s.promises, s.keyed, s.batches, s.cancels, s.retries)},
 		{"streams", fmt.Sprintf("%d, %d of them resumed over a kill", s.streams, s.resumed)},
 		{"states seen", fmt.Sprint(s.sightings)},
+		{"managed agents", fmt.Sprintf("%d messages acknowledged, each delivered once; %d of unknown fate", s.messages, s.unknown)},
 		{"store", "dumped and verified after the end"},
 		{"broken promises", "none"},
 	} {

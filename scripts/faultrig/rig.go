@@ -18,6 +18,7 @@ import (
 // options are the flags.
 type options struct {
 	rounds        int
+	shells        int
 	seed          uint64
 	binary        string
 	keep, verbose bool
@@ -36,6 +37,7 @@ type rig struct {
 	server *server
 	crew   *crew
 	caller *caller
+	shells *shells // managed agents, or nil
 
 	resends []resend // some of earlier rounds
 	ids     []string // executions of earlier rounds, and how they read
@@ -69,6 +71,19 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	sum := &summary{began: time.Now()}
 	for number := 1; number <= o.rounds; number++ {
+		if r.shells != nil && number%shellEvery == 0 {
+			result, err := r.shellRound(ctx, number)
+			if err != nil {
+				return err
+			}
+			sum.addShells(result)
+			result.print(out)
+			if len(result.problems) > 0 {
+				result.explain(out, dir)
+				return errBroken
+			}
+			continue
+		}
 		result, err := r.round(ctx, number)
 		if err != nil {
 			return err
@@ -99,17 +114,29 @@ func (r *rig) build(ctx context.Context) (string, error) {
 		return filepath.Abs(r.binary)
 	}
 	binary := filepath.Join(r.dir, "wardroom")
-	r.say("building %s", binary)
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/wardroom/wardroom/appliance/cmd/wardroom")
-	if text, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the product: %w\n%s", err, text)
+	for path, command := range map[string]string{
+		binary: "appliance/cmd/wardroom",
+		filepath.Join(r.dir, "plugins", runtimePlugin): "plugins/" + runtimePlugin,
+		filepath.Join(r.dir, "plugins", "holder"):      "plugins/holder",
+	} {
+		r.say("building %s", path)
+		build := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/wardroom/wardroom/"+command)
+		if text, err := build.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("build the product: %w\n%s", err, text)
+		}
 	}
 	return binary, nil
 }
 
 // begin starts the core and the agents, and stores the patterns.
 func (r *rig) begin(ctx context.Context) (err error) {
-	if r.server, err = newServer(r.binary, r.dir, r.random); err != nil {
+	extra := ""
+	if r.options.shells > 0 {
+		if extra, err = shellConfig(filepath.Join(filepath.Dir(r.binary), "plugins")); err != nil {
+			return err
+		}
+	}
+	if r.server, err = newServer(r.binary, r.dir, extra, r.random); err != nil {
 		return err
 	}
 	r.caller = newCaller(r.server.url())
@@ -132,6 +159,12 @@ func (r *rig) begin(ctx context.Context) (err error) {
 			return &unexpectedError{"POST /api/patterns " + w.name, reply}
 		}
 	}
+	if r.options.shells > 0 {
+		r.shells = &shells{caller: r.caller, plugins: filepath.Join(filepath.Dir(r.binary), "plugins")}
+		if err := r.shells.start(ctx, r.options.shells, r.name); err != nil {
+			return err
+		}
+	}
 	return r.crew.start(ctx)
 }
 
@@ -140,6 +173,13 @@ func (r *rig) begin(ctx context.Context) (err error) {
 func (r *rig) close(ctx context.Context) error {
 	if problems := r.unchanged(ctx, 400); len(problems) > 0 {
 		return errors.Join(problems...)
+	}
+	if r.shells != nil {
+		bounded, done := context.WithTimeout(ctx, settleLimit)
+		defer done()
+		if err := r.shells.stop(bounded); err != nil {
+			return err
+		}
 	}
 	if err := r.server.process.stop(readyLimit); err != nil {
 		return fmt.Errorf("the core did not end well on SIGTERM: %w, see %s", err, r.server.log)
@@ -163,6 +203,9 @@ func (r *rig) end() {
 	}
 	if r.server != nil && r.server.process != nil {
 		r.server.process.kill()
+	}
+	if r.shells != nil {
+		r.shells.kill()
 	}
 }
 

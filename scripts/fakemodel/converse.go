@@ -1,0 +1,85 @@
+package fakemodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// converse answers a prompt in the way of its API.
+func (x *exchange) converse(d dialect) {
+	x.entry.API = d.api
+	user, results := d.read(x.body.node)
+	x.turn = turn{user, results, ParseDirectives(user)}
+	schema, side := d.side(x.body.node)
+	if side {
+		x.step = step{kindSide, compact(instance(schema, "", 0))}
+	} else {
+		x.step = x.turn.next(d.offers(x.body.node))
+	}
+	if x.turn.directives.Fail != 0 {
+		x.step = step{kind: kindFail}
+	}
+	x.entry.User, x.entry.Results, x.entry.Kind = user, len(results), string(x.step.kind)
+	x.begin()
+	defer x.end()
+	x.server.dump(x.entry.Seq, d.api, x.body.node)
+	if !side && !x.keepBack() {
+		return
+	}
+	if x.step.kind == kindFail {
+		x.fail(failure(x.turn.directives.Fail))
+		return
+	}
+	d.write(x)
+}
+
+// keepBack waits as HOLD and HANG ask. It tells whether there is still somebody to answer.
+func (x *exchange) keepBack() bool {
+	d := x.turn.directives
+	if d.Hold != nil {
+		ctx, cancel := context.WithTimeoutCause(x.request.Context(), x.server.options.MaxHold, errHeldTooLong)
+		defer cancel()
+		x.err = x.server.gate.pass(ctx, *d.Hold)
+		if x.err != nil && errors.Is(context.Cause(ctx), errHeldTooLong) {
+			x.err = nil
+			x.fail(&refusal{http.StatusGatewayTimeout, "timeout_error",
+				fmt.Sprintf("fakemodel: HOLD[%s] was not released within %s", truncate(*d.Hold, 100), x.server.options.MaxHold)})
+			return false
+		}
+	}
+	x.pause(d.Hang)
+	return x.err == nil
+}
+
+var errHeldTooLong = errors.New("held too long")
+
+// failure is the error that FAIL asks for.
+func failure(status int) error {
+	kind := "api_error"
+	switch status {
+	case http.StatusUnauthorized:
+		kind = "authentication_error"
+	case http.StatusForbidden:
+		kind = "permission_error"
+	case http.StatusTooManyRequests:
+		kind = "rate_limit_error"
+	case 529: // Anthropic's own
+		kind = "overloaded_error"
+	}
+	return &refusal{status, kind, fmt.Sprintf("fakemodel: FAIL[%d] asked for", status)}
+}
+
+// googleStatus is the name that Gemini gives to an HTTP status.
+func googleStatus(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return "UNAUTHENTICATED"
+	case http.StatusForbidden:
+		return "PERMISSION_DENIED"
+	case http.StatusTooManyRequests:
+		return "RESOURCE_EXHAUSTED"
+	}
+	return "INTERNAL"
+}

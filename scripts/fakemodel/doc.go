@@ -1,0 +1,32 @@
+// Package fakemodel is a model endpoint for tests: one loopback server that speaks the wire protocols of the
+// claude, codex and gemini command lines, and answers every prompt the same way each time. With it the real
+// programs run without an account and without a network.
+//
+// It speaks the Anthropic Messages API, the OpenAI Responses and Chat Completions APIs, and the Gemini
+// generateContent API, each as a stream and as plain JSON, with what the programs ask besides: token counts,
+// model lists, titles and routing decisions in the shape of a JSON schema.
+//
+// An answer is ANSWER[<last user text>], unless the last user text holds directives:
+//
+//	SAY[text]      answers exactly text
+//	USE_TOOL       calls the program's own shell tool with `echo hi`; when the result is there, the answer is
+//	               followed by TOOL_RESULT[<result>]
+//	USE_TOOL[cmd]  the same with cmd
+//	USE_TOOLS[n]   n shell calls, one after the other (echo hi-1 .. hi-n, at most 50), then the answer
+//	ESCALATE       with USE_TOOL, codex only: asks to run outside the sandbox, so that codex asks for approval
+//	ASK[question]  calls the program's own tool to ask the user, with the options alpha and beta
+//	SLOW[s]        streams the answer word by word over s seconds (at most 120), about 4 words a second
+//	LONG[n]        adds n numbered lines to the answer (at most 20000)
+//	THINK          a thinking block before the answer, where the API has one
+//	FAIL[code]     an HTTP error with that status (400 to 599)
+//	HANG[s]        no byte for s seconds (at most 120), then the answer
+//	HOLD[name]     no byte until somebody releases name; released names stay open until Reset
+//
+// A directive within the value of another is plain text, so SAY can name directives. FAIL fails the side
+// questions (titles, routing) of a turn too, as a refusing provider does; SLOW, HANG and HOLD concern the
+// answer only, and side questions are answered at once.
+//
+// It owns no knowledge of how the programs are configured or started, and it checks no credentials. Tests and
+// tools below scripts and the end-to-end tests import it; others run scripts/fakemodel/cmd and read the URL
+// from its first line.
+package fakemodel

@@ -1,0 +1,158 @@
+package fakemodel
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// kind is what the next answer is.
+type kind string
+
+const (
+	kindText kind = "text" // the answer of the turn
+	kindTool kind = "tool" // a call of the shell tool
+	kindAsk  kind = "ask"  // a call of the tool that asks the user
+	kindSide kind = "side" // an answer in the shape of a schema, beside the conversation
+	kindFail kind = "fail" // an error that was asked for
+)
+
+// turn is where a conversation stands.
+type turn struct {
+	user       string   // the last text of the user, without what the program adds
+	results    []string // of the tools called since then
+	directives Directives
+}
+
+// step is what the model does next: a command for kindTool, a question for kindAsk, otherwise a text.
+type step struct {
+	kind kind
+	text string
+}
+
+// next decides the step. A tool that the program does not offer is not called; the answer comes instead.
+func (t turn) next(shell, ask bool) step {
+	d := t.directives
+	switch {
+	case d.Ask != nil && len(t.results) == 0:
+		if ask {
+			return step{kindAsk, *d.Ask}
+		}
+	case d.Tools != nil:
+		if shell && len(t.results) < *d.Tools {
+			return step{kindTool, fmt.Sprintf("echo hi-%d", len(t.results)+1)}
+		}
+	case d.UseTool && len(t.results) == 0:
+		if shell {
+			return step{kindTool, d.Command}
+		}
+	}
+	return step{kindText, t.answer()}
+}
+
+// maxResult is how much of a tool's result an answer repeats, in characters.
+const maxResult = 400
+
+func (t turn) answer() string {
+	d := t.directives
+	var b strings.Builder
+	if d.Say != nil {
+		b.WriteString(*d.Say)
+	} else {
+		b.WriteString("ANSWER[" + t.user + "]")
+	}
+	if d.Slow != nil {
+		for i := 1; i <= int(d.Slow.Seconds()*4); i++ {
+			fmt.Fprintf(&b, " slow%d", i)
+		}
+	}
+	if n := len(t.results); n > 0 {
+		result := []rune(strings.TrimSpace(t.results[n-1]))
+		b.WriteString(" TOOL_RESULT[" + string(result[:min(len(result), maxResult)]) + "]")
+	}
+	if d.Lines > 0 {
+		b.WriteString("\n")
+		for i := 1; i <= d.Lines; i++ {
+			fmt.Fprintf(&b, "line %05d of the long answer", i)
+			if i < d.Lines {
+				b.WriteString("\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// piece is a part of a streamed text, and the pause after it.
+type piece struct {
+	text  string
+	pause time.Duration
+}
+
+// Streamed texts come in about this many pieces, none shorter than the least, in characters.
+const (
+	manyPieces = 64
+	leastPiece = 24
+)
+
+// pieces cuts a text for a stream: into words over the time of SLOW, otherwise into about equal parts.
+func pieces(text string, slow *time.Duration, delay time.Duration) []piece {
+	if slow != nil {
+		parts := words(text)
+		out := make([]piece, len(parts))
+		for i, part := range parts {
+			out[i] = piece{part, *slow / time.Duration(len(parts))}
+		}
+		return out
+	}
+	runes := []rune(text)
+	size := max(leastPiece, len(runes)/manyPieces)
+	out := make([]piece, 0, len(runes)/size+1)
+	for len(runes) > size {
+		out = append(out, piece{string(runes[:size]), delay})
+		runes = runes[size:]
+	}
+	return append(out, piece{string(runes), delay})
+}
+
+// words cuts behind each run of spaces; there is at least one part, and joined they are the text.
+func words(text string) []string {
+	var parts []string
+	start, space := 0, false
+	for i, r := range text {
+		if unicode.IsSpace(r) {
+			space = true
+		} else if space {
+			parts = append(parts, text[start:i])
+			start, space = i, false
+		}
+	}
+	return append(parts, text[start:])
+}
+
+// added are the blocks that the programs put beside the words of the user.
+var added = func() []*regexp.Regexp {
+	names := []string{
+		"system-reminder", "environment_context", "user_instructions", "session_context", "permissions instructions",
+		"recommended_plugins", "skills_instructions", "local-command-caveat", "ide_context", "turn_aborted", "hook_context",
+	}
+	blocks := make([]*regexp.Regexp, len(names))
+	for i, name := range names {
+		blocks[i] = regexp.MustCompile(`(?s)<` + name + `\b[^>]*>.*?</` + name + `>`)
+	}
+	return blocks
+}()
+
+// clean is a text without the blocks that the program added.
+func clean(text string) string {
+	if strings.Contains(text, "</") {
+		for _, block := range added {
+			text = block.ReplaceAllString(text, "")
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+// tokens estimates tokens from bytes, for the usage that the programs show.
+func tokens(bytes int) int { return max(1, bytes/4) }

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+)
+
+// shellEvery is how often a round is one of managed agents.
+const shellEvery = 4
+
+// settleLimit bounds how long managed agents may take to be there again.
+const settleLimit = 30 * time.Second
+
+// strike is one fault of a round of managed agents.
+type strike struct {
+	after  time.Duration // since the strike before it was over
+	core   bool
+	plugin bool
+	down   time.Duration // how long the core stays away
+}
+
+// drawStrikes draws the faults of a round. The core dies at least once.
+func drawStrikes(random *rand.Rand) []strike {
+	within := func(most time.Duration) time.Duration { return time.Duration(random.Int64N(int64(most))) }
+	list := make([]strike, 2+random.IntN(3))
+	for i := range list {
+		list[i] = strike{after: within(killWithin / 2), down: within(downWithin)}
+		switch n := random.IntN(100); {
+		case n < 40 || i == 0:
+			list[i].core = true
+		case n < 75:
+			list[i].plugin = true
+		default:
+			list[i].core, list[i].plugin = true, true
+		}
+	}
+	return list
+}
+
+// shellResult is what a round of managed agents came to.
+type shellResult struct {
+	number        int
+	strikes       []strike
+	counts        map[fate]int // of all rounds so far
+	plugins       int          // kills of the plugin
+	adopted, took time.Duration
+	problems      []error
+}
+
+// shellRound sends messages to the managed agents while core and plugin die, and proves that each agent is
+// still the one it was and that no message is lost or doubled.
+func (r *rig) shellRound(ctx context.Context, number int) (shellResult, error) {
+	result := shellResult{number: number, strikes: drawStrikes(r.random)}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, killWithin+4*readyLimit+settleLimit)
+	defer cancel()
+	stop := make(chan struct{})
+	finish := r.shells.load(ctx, stop)
+	err := r.strikeShells(ctx, &result)
+	if err == nil && !pause(ctx, loadAfter) {
+		err = ctx.Err()
+	}
+	close(stop)
+	if err != nil {
+		cancel() // the senders would wait for a core that is gone
+	}
+	result.problems = finish()
+	if err != nil {
+		return result, err
+	}
+	settled := time.Now()
+	bounded, done := context.WithTimeout(ctx, settleLimit)
+	defer done()
+	if err := r.shells.settle(bounded); err != nil {
+		result.problems = append(result.problems, err)
+	}
+	result.adopted = time.Since(settled)
+	counts, problems := r.shells.prove()
+	result.counts = counts
+	result.problems = append(result.problems, problems...)
+	if err := r.shells.orphans(); err != nil {
+		result.problems = append(result.problems, err)
+	}
+	result.took = time.Since(began)
+	return result, nil
+}
+
+// strikeShells lets the faults of a round happen, and returns once the core is up for good.
+func (r *rig) strikeShells(ctx context.Context, result *shellResult) error {
+	for _, s := range result.strikes {
+		if !pause(ctx, s.after) {
+			return ctx.Err()
+		}
+		if s.plugin {
+			killed, err := r.shells.killPlugin()
+			if err != nil {
+				return err
+			}
+			if killed {
+				result.plugins++
+			}
+		}
+		if !s.core {
+			continue
+		}
+		if err := r.server.kill(); err != nil {
+			return err
+		}
+		if !pause(ctx, s.down) {
+			return ctx.Err()
+		}
+		if err := r.server.start(); err != nil {
+			return err
+		}
+		if err := r.server.ready(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// print prints the round's line.
+func (r shellResult) print(out io.Writer) {
+	verdict := "ok"
+	if len(r.problems) > 0 {
+		verdict = fmt.Sprintf("BROKEN (%d)", len(r.problems))
+	}
+	text := ""
+	for _, s := range r.strikes {
+		what := "core"
+		switch {
+		case s.plugin && s.core:
+			what = "plugin and core"
+		case s.plugin:
+			what = "plugin"
+		}
+		text += fmt.Sprintf(", %s +%d ms", what, s.after.Milliseconds())
+	}
+	fmt.Fprintf(out, "round %3d  %-10s %5.1fs  managed agents: %d messages acknowledged so far, %d of unknown fate  kill%s\n",
+		r.number, verdict, r.took.Seconds(), r.counts[fateSent], r.counts[fateUnknown], text[1:])
+}
+
+// explain prints everything that broke.
+func (r shellResult) explain(out io.Writer, dir string) {
+	fmt.Fprintf(out, "\nround %d broke promises:\n", r.number)
+	for _, err := range r.problems {
+		fmt.Fprintf(out, "  %v\n", err)
+	}
+	fmt.Fprintf(out, "\nthe core's log: %s/core.log; the agents: %s/data/plugins\n", dir, dir)
+}
