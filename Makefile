@@ -7,9 +7,10 @@ SHELL := /bin/bash
 MODULE   := github.com/wardroom/wardroom
 VERSION  := $(shell git describe --tags --match 'v*' --dirty 2>/dev/null | sed 's/^v//')
 VERSION  := $(or $(VERSION),$(shell cat VERSION))
-LDFLAGS  := -s -w -X $(MODULE)/appliance/cmd.version=$(VERSION)
+LDFLAGS  := -s -w -X $(MODULE)/appliance/cmd.version=$(VERSION) -X main.version=$(VERSION)
 GOBUILD  := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
-PLUGINS  := $(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go))
+# The example is for authors to copy; the product does not ship it.
+PLUGINS  := $(filter-out example,$(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go)))
 # Modules nested in the tree, such as a sample plugin: they have tests of their own.
 NESTED   := $(shell find . -mindepth 2 -name go.mod -not -path '*/node_modules/*' -not -path './.cache/*' -printf '%h ')
 
@@ -20,20 +21,21 @@ FUZZTIME ?= 5s
 ROUNDS   ?= 200
 BENCH    ?=
 
-.PHONY: help build demo test race lint bench fuzz-short e2e soak clean
+.PHONY: help build demo test race lint bench clis fuzz-short e2e soak clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
-build: ## bin/wardroom and bin/plugins/*
-	@mkdir -p bin/plugins
+build: ## bin/wardroom and bin/plugins/* with their manifest
+	@rm -rf bin/plugins && mkdir -p bin/plugins
 	$(GOBUILD) -o bin/wardroom ./appliance/cmd/wardroom
 	@for name in $(PLUGINS); do \
 		echo "$(MODULE)/plugins/$$name -> bin/plugins/$$name"; \
 		(cd "plugins/$$name" && $(GOBUILD) -o "$(CURDIR)/bin/plugins/$$name" .); \
 	done
+	bin/wardroom plugin manifest bin/plugins
 
-demo: build ## three agents vote on a real corpus, through a kill -9; KEEP=1 leaves it running
+demo: build ## agents vote on a real corpus, coding tools are driven, through a kill -9; KEEP=1 leaves it running
 	KEEP="$(KEEP)" bash scripts/demo/run.sh
 
 test: ## every test of every module, the house rules included
@@ -41,7 +43,7 @@ test: ## every test of every module, the house rules included
 	@for dir in $(NESTED); do echo "cd $$dir && go test ./..."; (cd "$$dir" && go test ./...); done
 
 race: ## the same under the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race ./core/... ./sdk/... ./appliance/...
+	CGO_ENABLED=1 go test -race ./core/... ./sdk/... ./plugins/... ./appliance/...
 
 lint: $(GOLANGCI) ## gofmt, go vet and the pinned golangci-lint
 	@unformatted="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go' | while read -r f; do if [ -e "$$f" ]; then echo "$$f"; fi; done))"; \
@@ -62,6 +64,9 @@ $(GOLANGCI):
 
 bench: build ## throughput and latency as a table, beside a baseline of the same run; BENCH passes flags
 	go run ./scripts/bench $(BENCH)
+
+clis: ## the pinned claude, codex and gemini in .cache/clis (needs node 20 and npm)
+	bash scripts/clis/install.sh .cache/clis
 
 fuzz-short: ## each fuzz target for FUZZTIME (5s)
 	@grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' core sdk appliance plugins scripts \
