@@ -17,6 +17,7 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/launchertest"
+	"github.com/wardroom/wardroom/sdk/holder/proc"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -151,15 +152,17 @@ func (p *process) Interrupt(context.Context) error { return p.cmd.Process.Signal
 
 // Kill finds the whole tree by the home that its processes were given.
 func (p *process) Kill(ctx context.Context) error {
-	home := "HOME=" + filepath.Dir(p.cmd.Dir) + "/" + p.id
-	for left := true; left; {
-		left = false
-		environs, _ := filepath.Glob("/proc/[0-9]*/environ")
-		for _, path := range environs {
-			if env, err := os.ReadFile(path); err == nil && contains(env, home) {
-				left = true
-				_ = syscall.Kill(pidOf(path), syscall.SIGKILL)
-			}
+	home := filepath.Dir(p.cmd.Dir) + "/" + p.id
+	for {
+		marked, err := proc.Marked("HOME")
+		if err != nil {
+			return err
+		}
+		if len(marked[home]) == 0 {
+			break
+		}
+		for _, id := range marked[home] {
+			_ = proc.Signal(id, syscall.SIGKILL)
 		}
 	}
 	select {

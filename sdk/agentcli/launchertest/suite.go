@@ -88,7 +88,9 @@ func (s *suite) launchIn(t *testing.T, l agentcli.Launcher, dir, script string) 
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), Patience)
 		defer cancel()
-		_ = a.Kill(ctx)
+		if err := a.Kill(ctx); err != nil {
+			t.Errorf("Kill: %v", err)
+		}
 		_ = a.Close()
 		if err := l.Remove(ctx, a.id); err != nil {
 			t.Errorf("Remove: %v", err)

@@ -29,6 +29,7 @@ type Info struct {
 	CPU         time.Duration // its own, user and system
 	ReapedCPU   time.Duration // of its children that were waited for
 	MemoryPages int64         // resident
+	Kernel      bool          // a thread of the kernel
 }
 
 // ErrGone is returned for a process that is not there any more.
@@ -77,6 +78,7 @@ func ParseStat(b []byte) (Info, error) {
 	info.ReapedCPU = time.Duration(number(16)+number(17)) * Tick
 	info.Start = uint64(number(22))
 	info.MemoryPages = number(24)
+	info.Kernel = number(9)&0x00200000 != 0 // PF_KTHREAD of the kernel's sched.h
 	return info, bad
 }
 

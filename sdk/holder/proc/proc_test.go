@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -92,6 +93,34 @@ func TestMarked(t *testing.T) {
 		}
 		if time.Now().After(until) {
 			t.Fatalf("%+v is not among %+v", id, found)
+		}
+	}
+}
+
+// A process that does nothing but exec is found at every look.
+func TestMarkedInExec(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "again")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec \"$0\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(script)
+	cmd.Env = []string{"WARDROOM_TEST_MARK=exec"}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	for found := 0; found < 100; {
+		marked, err := proc.Marked("WARDROOM_TEST_MARK")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(marked["exec"]) == 1 {
+			found++
+		} else if found > 0 {
+			t.Fatalf("it was missed after %d looks", found)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // All returns every process that can be read now.
@@ -112,7 +113,7 @@ func Marked(name string) (map[string][]ID, error) {
 		if info.State == 'Z' || info.PID == os.Getpid() {
 			continue
 		}
-		env, err := os.ReadFile("/proc/" + strconv.Itoa(info.PID) + "/environ")
+		env, err := environ(info)
 		if err != nil {
 			continue
 		}
@@ -121,6 +122,31 @@ func Marked(name string) (map[string][]ID, error) {
 		}
 	}
 	return found, nil
+}
+
+// A process in the middle of an exec is asked again: so often where it has arguments, for so long where it has none.
+const (
+	execTries = 20
+	execTime  = 100 * time.Millisecond
+)
+
+// environ reads the environment of a process at its start. In the middle of an exec the kernel shows none, neither
+// of the old program nor of the new one, and for a part of that time no arguments either: a process that is asked
+// then would seem to carry no mark, and live on where all that do are ended. Threads of the kernel never have an
+// environment.
+func environ(info Info) ([]byte, error) {
+	dir := "/proc/" + strconv.Itoa(info.PID)
+	wait := time.Millisecond
+	for tries := 0; ; tries++ {
+		env, err := os.ReadFile(dir + "/environ")
+		if err != nil || len(env) > 0 || info.Kernel || tries == execTries || wait > execTime/2 {
+			return env, err
+		}
+		if args, err := os.ReadFile(dir + "/cmdline"); err == nil && len(args) == 0 {
+			time.Sleep(wait)
+			wait *= 2
+		}
+	}
 }
 
 // lookup finds a variable in the bytes of /proc/PID/environ.
