@@ -121,7 +121,7 @@ func TestGenerated(t *testing.T) {
 	protoc, err := exec.LookPath("protoc")
 	if err != nil {
 		if os.Getenv("WARDROOM_REQUIRE_REAL") == "1" {
-			t.Fatal("protoc is not installed")
+			t.Fatal("protoc is not installed: apt-get install protobuf-compiler libprotobuf-dev")
 		}
 		t.Skip("protoc is not installed")
 	}
