@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Definition is a flat pattern as it was parsed and checked. Values are immutable and shared.
+// Definition is a pattern as it was parsed and checked. Values are immutable and shared.
 type Definition struct {
 	Name        string
 	Version     string
 	Description string
-	Steps       []Step          // at least one, in the order they run
+	Steps       []Step          // of a flat pattern: at least one, in the order they run; an org chart has none
 	Timeout     time.Duration   // of an execution; 0: the configured default
 	MaxActive   int             // executions of this pattern that run at once; 0: the configured default
 	Config      json.RawMessage // object handed to each task, or nil
@@ -89,6 +89,9 @@ type Scope struct {
 // Plan is a definition that can be run. Methods are pure, and safe for concurrent use.
 type Plan interface {
 	Definition() *Definition
+	// OrgChart returns the org chart, or nil for a flat pattern. StepInput, Aggregate and Output are for flat
+	// patterns only.
+	OrgChart() ChartPlan
 	// CheckInput validates an execution's input and returns it with defaults filled in. VALIDATION_ERROR
 	// with every problem.
 	CheckInput(input json.RawMessage) (json.RawMessage, error)

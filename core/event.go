@@ -35,6 +35,20 @@ const (
 	EventStepCompleted   EventType = "step.completed"
 )
 
+// Journal event types of org charts. They belong to one execution; docs/patterns.md names those that its stream
+// shows.
+const (
+	EventStepStarted      EventType = "step.started"
+	EventRoleBound        EventType = "role.bound"    // an agent serves a role from now on
+	EventRoleReleased     EventType = "role.released" // it does no more
+	EventMessageSent      EventType = "message.sent"  // an agent asked or told another role
+	EventMessageEscalated EventType = "message.escalated"
+	EventMessageReplied   EventType = "message.replied"
+	EventQuestionAsked    EventType = "question.asked" // to people
+	EventQuestionAnswered EventType = "question.answered"
+	EventQuestionExpired  EventType = "question.expired"
+)
+
 // Event types of managed agents, as their runtime tells them. They belong to one agent and stay inside.
 const (
 	EventManagedStarted      EventType = "managed_agent.started"

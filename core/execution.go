@@ -86,11 +86,27 @@ type Execution struct {
 	CancelledAt *time.Time `json:"cancelledAt,omitempty"`
 	Deadline    time.Time  `json:"deadline"`
 
-	CancelReason string `json:"cancelReason,omitempty"`
-	BatchID      string `json:"batchId,omitempty"`
-	BatchIndex   int    `json:"batchIndex,omitempty"`
-	RetryOf      string `json:"retryOf,omitempty"`   // the execution this one repeats
-	RerunFrom    string `json:"rerunFrom,omitempty"` // step id, for a rerun
+	CancelReason string          `json:"cancelReason,omitempty"`
+	BatchID      string          `json:"batchId,omitempty"`
+	BatchIndex   int             `json:"batchIndex,omitempty"`
+	RetryOf      string          `json:"retryOf,omitempty"`   // the execution this one repeats
+	Workflow     *WorkflowReport `json:"workflow,omitempty"`  // of an org chart, once it is over
+	RerunFrom    string          `json:"rerunFrom,omitempty"` // step id, for a rerun
+}
+
+// WorkflowReport is what an execution of an org chart tells of its steps.
+type WorkflowReport struct {
+	Steps         []StepReport `json:"steps"`             // at the top level, those that were begun
+	StepsExecuted int          `json:"stepsExecuted"`     // at the top level, finished
+	AgentsUsed    int          `json:"agentsUsed"`        // distinct
+	Partial       bool         `json:"partial,omitempty"` // it was ended with what it had: return_best_effort
+}
+
+// StepReport is one step at the top level of a workflow.
+type StepReport struct {
+	Step       int      `json:"step"` // from 0
+	Type       StepKind `json:"type"`
+	DurationMs int64    `json:"durationMs"`
 }
 
 // Duration returns how long the execution ran, from its first task to its end, or to now while it runs.
@@ -152,6 +168,8 @@ type ExecutionService interface {
 	// Rerun starts a new execution that keeps the finished step results of a terminal one up to fromStep
 	// (a step id, or "" for the first step without a result). VALIDATION_ERROR for an unknown step.
 	Rerun(ctx context.Context, id, fromStep string) (*Execution, error)
+	// Timeline tells what happened in an execution, so far. NOT_FOUND for an unknown id.
+	Timeline(ctx context.Context, id string) (*Timeline, error)
 	// Stream returns the events of an execution from the first one after `after` (a sequence; 0: all),
 	// and goes on live until the execution is terminal. NOT_FOUND for an unknown id.
 	Stream(ctx context.Context, id string, after uint64) (EventStream, error)

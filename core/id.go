@@ -19,6 +19,7 @@ const (
 	PrefixEvent     = "evt_"
 	PrefixRequest   = "req_"
 	PrefixMessage   = "msg_"
+	PrefixQuestion  = "q_"
 	PrefixManaged   = "magent_"
 	PrefixInstall   = "inst_"
 )

@@ -19,6 +19,7 @@ type Store interface {
 	BatchReader
 	AgentReader
 	ManagedAgentReader
+	QuestionReader
 	IdempotencyReader
 
 	// Events returns up to limit events of a subject with Seq > after, in order.
@@ -48,6 +49,8 @@ type Tx interface {
 	DeleteAgent(id string) error
 	PutManagedAgent(a *ManagedAgentRecord) error
 	DeleteManagedAgent(id string) error
+	// PutQuestion inserts or replaces a question. It goes when its execution does.
+	PutQuestion(q *Question) error
 	// PutRuntimePosition notes how far the events of a runtime are stored, beside what followed from them.
 	PutRuntimePosition(p RuntimePosition) error
 	// Append writes events to the log and gives them their Seq.

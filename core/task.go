@@ -72,6 +72,16 @@ type TaskDispatcher interface {
 	// CountCapable counts the agents that fit the need, whether busy or not. An agent whose connection is
 	// lost counts until its grace ends.
 	CountCapable(need TaskNeed) int
+	// Hold takes one slot of this very agent, which served a role before a restart, for tasks to come. It is
+	// given the grace of a lost connection to resume; then TaskSink.AgentLost is called. It returns false when
+	// no such agent is known. The slot may be beyond what the agent offers now.
+	Hold(agentID string) bool
+	TaskCarrier
+}
+
+// TaskCarrier brings tasks and messages to agents that the engine holds a slot of. The connected agents and
+// those spawned for roles have one each. Methods never block on the network and are safe for concurrent use.
+type TaskCarrier interface {
 	// Dispatch sends the task to an agent with a reserved slot. When the agent's connection is lost it is
 	// sent after a resume. It returns false when the agent is gone for good: the slot is gone with it.
 	Dispatch(agentID string, task Task) bool
@@ -81,8 +91,61 @@ type TaskDispatcher interface {
 	// is known.
 	Adopt(agentID string, task Task) bool
 	// Release gives back the slot of a task that was reported or is given up. With a non-empty cancel the
-	// agent is told to stop work, with that reason.
+	// agent is told to stop work, with that reason. An unknown or empty taskID gives back a reserved slot that
+	// holds no task.
 	Release(agentID, taskID, cancel string)
+	// Keep ends a task like Release, but its slot stays reserved for the next.
+	Keep(agentID, taskID, cancel string)
+	// Ask sends a message that another role or a person wrote. An agent drops a MessageID that it knows. When
+	// the connection is lost it is sent after a resume. False when the agent is gone for good.
+	Ask(agentID string, m AgentMessage) bool
+	// Reply sends the answer to a message of the agent, like Ask. An agent drops a MessageID that it knows.
+	Reply(agentID string, r AgentReply) bool
+}
+
+// AgentMessage is a message to an agent.
+type AgentMessage struct {
+	MessageID   string // msg_ id
+	ExecutionID string
+	TaskID      string // of the asker
+	From        string // role of the asker, or user
+	MessageType string
+	Topic       string
+	Content     json.RawMessage
+	WantsReply  bool
+}
+
+// AgentReply is the answer to a message of an agent.
+type AgentReply struct {
+	MessageID string // msg_ id
+	AskID     string // the agent's own id of its message: the envelope's id of a frame, the id of a prompt
+	TaskID    string
+	From      string // role that answered, or user
+	Content   json.RawMessage
+}
+
+// TaskMessage is what an agent says to another role while it works on a task.
+type TaskMessage struct {
+	AgentID     string
+	TaskID      string
+	AskID       string // the agent's own id of the message; a repeat with the same one is the same message
+	Kind        QuestionKind
+	MessageType string // question, escalation, task, feedback, or another word
+	Topic       string
+	To          string // role; "" as the chart routes it
+	Content     json.RawMessage
+	Options     []QuestionOption // of a spawned agent's prompt
+	URL         string           // of a login
+	// Refuse is called at most once, when the message goes nowhere, with the reason; it is told to the agent.
+	Refuse func(err *Error)
+}
+
+// MessageReply is an agent's answer to an AgentMessage.
+type MessageReply struct {
+	AgentID   string
+	MessageID string
+	Content   json.RawMessage
+	Refuse    func(err *Error) // as in TaskMessage
 }
 
 // TaskSink is what the agents package needs of the engine. Methods do not block.
@@ -92,8 +155,15 @@ type TaskSink interface {
 	// TaskProgressed hands over progress; data is the agent's JSON {text} or {data}.
 	TaskProgressed(agentID, taskID string, data json.RawMessage)
 	// AgentLost tells that an agent is gone for good (disconnected, or grace over); its tasks are to be
-	// reassigned.
+	// reassigned. It is called for every such agent, with or without tasks.
 	AgentLost(agentID string, taskIDs []string)
+	// MessageReceived hands over a message of an agent. From a spawned agent it may be a prompt.
+	MessageReceived(m TaskMessage)
+	// MessageReplied hands over an agent's answer to a message.
+	MessageReplied(r MessageReply)
+	// MessageWithdrawn tells that an agent needs no answer to its message any more, as when its prompt was
+	// answered in the terminal.
+	MessageWithdrawn(agentID, taskID, askID string)
 	// CapacityChanged tells that an agent joined, or has a free slot it did not have.
 	CapacityChanged()
 }

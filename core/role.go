@@ -1,0 +1,40 @@
+package core
+
+// RoleSpec is an agent to be spawned for a role.
+type RoleSpec struct {
+	ExecutionID  string
+	Role         string   // key in the chart
+	Instance     int      // of the role, from 0; with ExecutionID and Role the name of the agent for ever
+	Types        []string // the preferred one first
+	Runtime      string   // "" the first healthy one
+	Approval     string   // preset; "" the default
+	Capabilities []string
+}
+
+// RoleSpawner is what the engine needs of agents that are spawned for roles. Methods never block on the runtime
+// and are safe for concurrent use. Answers come through RoleSink.
+type RoleSpawner interface {
+	// CanSpawn tells whether a runtime is ready that offers one of the types, or why not.
+	CanSpawn(types []string, runtime string) (ok bool, reason string)
+	// Spawn starts an agent; RoleSink.RoleSpawned follows, once. An agent that was spawned for the same
+	// execution, role and instance before and still runs is taken over: a crash between its start and the
+	// journal's note leaves none behind. Types that a ready runtime does not offer are passed over. A failed
+	// type is not tried again with the next one when the failure is the request's.
+	Spawn(spec RoleSpec)
+	// Hold takes up an agent that served a role before a restart. It returns false when it is gone.
+	Hold(agentID string) bool
+	// Stop ends an agent for good.
+	Stop(agentID, reason string)
+	// StopExecution ends every agent of an execution that is over, those included that are being spawned.
+	StopExecution(executionID, reason string)
+	// Sweep ends agents of executions that active does not know, once, after a restart.
+	Sweep(active func(executionID string) bool)
+	TaskCarrier
+}
+
+// RoleSink is what RoleSpawner needs of the engine. Methods do not block.
+type RoleSink interface {
+	// RoleSpawned tells that the agent is ready for tasks, or that there will be none: err says why.
+	RoleSpawned(spec RoleSpec, agentID, agentType string, err error)
+	TaskSink
+}
