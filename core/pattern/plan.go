@@ -38,6 +38,9 @@ type Access struct {
 // Definition implements core.Plan.
 func (p *Plan) Definition() *core.Definition { return &p.definition }
 
+// OrgChart implements core.Plan.
+func (p *Plan) OrgChart() core.ChartPlan { return nil }
+
 // Access returns the definition's security section.
 func (p *Plan) Access() Access { return p.access }
 
