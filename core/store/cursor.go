@@ -29,9 +29,10 @@ func encodeCursor(last string, filter uint64) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, last...))
 }
 
-func decodeCursor(cursor string, filter uint64) (last string, err error) {
+// decodeCursor returns the id of the last row. prefix is that of the ids in the list.
+func decodeCursor(cursor, prefix string, filter uint64) (last string, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || len(b) <= 8 || !core.ValidID(core.PrefixExecution, string(b[8:])) {
+	if err != nil || len(b) <= 8 || !core.ValidID(prefix, string(b[8:])) {
 		return "", core.Invalid("cursor", "is not one that a list returned")
 	}
 	if binary.BigEndian.Uint64(b) != filter {

@@ -35,6 +35,10 @@
 //	a/<agent id>                              agent record, JSON
 //	ma/<managed agent id>                     managed agent record, JSON
 //	rt/<runtime>                              be64 sequence up to which the runtime's events are stored
+//	q/<question id>                           question, JSON; ids sort by time
+//	ix/qx/esc(execution id)<question id>      every question, by its execution
+//	ix/qs/esc(status)<question id>            every question, by its status
+//	ix/qxs/esc(exec. id)esc(status)<q. id>    every question, by both
 //	i/<sha256 of esc(scope)esc(key)>          idempotency record, JSON
 //	ix/i/be64(claimed at, Unix ms)<sha256>    the same by age, for retention
 //	j/esc(subject)be64(seq)                   event, the journal of its subject

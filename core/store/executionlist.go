@@ -25,7 +25,7 @@ func (s *Store) FindExecutions(ctx context.Context, filter core.ExecutionFilter)
 	lo, hi := idRange(filter)
 	end, skip := hi, filter.Offset
 	if filter.Cursor != "" {
-		last, err := decodeCursor(filter.Cursor, filterHash(filter))
+		last, err := decodeCursor(filter.Cursor, core.PrefixExecution, filterHash(filter))
 		if err != nil {
 			return nil, info, err
 		}

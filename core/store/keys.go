@@ -24,11 +24,16 @@ const (
 	prefixAgent       = "a/"
 	prefixManaged     = "ma/"
 	prefixRuntime     = "rt/"
+	prefixQuestion    = "q/"
 	prefixIdempotency = "i/"
 	prefixIdemByTime  = "ix/i/"
 	prefixJournal     = "j/"
 	prefixLog         = "o/"
 	prefixCursor      = "cur/"
+
+	prefixQuestionByExecution = "ix/qx/"
+	prefixQuestionByStatus    = "ix/qs/"
+	prefixQuestionByBoth      = "ix/qxs/"
 
 	keySchema = "meta/schema"
 	keySeq    = "meta/seq"

@@ -23,7 +23,7 @@ const definitionGrace = time.Hour
 
 // Policy says how long records are kept after they came to rest. Zero keeps them for ever.
 type Policy struct {
-	Executions  time.Duration // after completion, with their journal
+	Executions  time.Duration // after completion, with their journal and questions
 	Events      time.Duration // of the public log, and of the journals of subjects other than executions
 	Batches     time.Duration // after completion, with inputs and results
 	Agents      time.Duration // after they disconnected for good
@@ -99,7 +99,11 @@ func (s *Store) retainExecutions(ctx context.Context, before time.Time) (int, er
 		if !e.Status.Terminal() || ended != nil && !ended.Before(before) {
 			return nil, true, nil
 		}
-		r := &retired{id: id}
+		keys, err := questionKeys(txn, id)
+		if err != nil {
+			return nil, false, err
+		}
+		r := &retired{id: id, keys: keys}
 		return r, true, scan(txn, appendEscaped([]byte(prefixJournal), id), nil, false, func(key, _ []byte) (bool, error) {
 			// An event that the log still holds goes with the log.
 			held, err := get(txn, appendLogKey(nil, lastUint64(key)))
