@@ -89,6 +89,8 @@ type fakeExecutions struct {
 	retry   func(ctx context.Context, id string) (*core.Execution, error)
 	rerun   func(ctx context.Context, id, step string) (*core.Execution, error)
 	stream  func(ctx context.Context, id string, after uint64) (core.EventStream, error)
+
+	timeline func(id string) (*core.Timeline, error)
 }
 
 const (
@@ -174,6 +176,16 @@ func (f *fakeExecutions) Rerun(ctx context.Context, id, step string) (*core.Exec
 		return f.rerun(ctx, id, step)
 	}
 	return someExecution(execID2, core.ExecutionPending), nil
+}
+
+func (f *fakeExecutions) Timeline(_ context.Context, id string) (*core.Timeline, error) {
+	if f.timeline != nil {
+		return f.timeline(id)
+	}
+	return &core.Timeline{
+		ExecutionID: id, Pattern: core.PatternRef{Name: "classify", Version: "1.0.0"},
+		Status: core.ExecutionCompleted, LastSeq: 18,
+	}, nil
 }
 
 func (f *fakeExecutions) Stream(ctx context.Context, id string, after uint64) (core.EventStream, error) {

@@ -68,7 +68,9 @@ type Options struct {
 	// ManagedAgents spawns agents on runtimes; nil: there are no operations of managed agents.
 	ManagedAgents core.ManagedAgentService
 	// Plugins runs plugins; nil: there are no operations of plugins.
-	Plugins     core.PluginService
+	Plugins core.PluginService
+	// Questions lists and answers what executions ask people; nil: there are no operations of questions.
+	Questions   core.QuestionService
 	AgentSocket http.Handler // of GET /api/agents/connect; it upgrades the connection
 	Idempotency Idempotency
 	Journal     Journal
