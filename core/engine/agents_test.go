@@ -27,6 +27,18 @@ type agents struct {
 	handled  map[string]int // finished work by task id: what agents really did
 	answer   func(agent string, task core.Task) (string, *core.TaskError)
 	settled  int
+	asked    []asked   // messages sent to agents, in order
+	replies  []replied // replies sent to agents, in order
+}
+
+type asked struct {
+	agent   string
+	message core.AgentMessage
+}
+
+type replied struct {
+	agent string
+	reply core.AgentReply
 }
 
 type handed struct {
@@ -149,6 +161,47 @@ func (a *agents) Release(agent, task, cancel string) {
 	sink := a.sink
 	a.mu.Unlock()
 	sink.CapacityChanged()
+}
+
+// Keep implements core.TaskCarrier.
+func (a *agents) Keep(agent, task, cancel string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.released = append(a.released, fmt.Sprintf("%s %s %s", agent, task, cancel))
+	a.inbox = slices.DeleteFunc(a.inbox, func(h handed) bool { return h.agent == agent && h.task.ID == task })
+}
+
+// Hold implements core.TaskDispatcher.
+func (a *agents) Hold(agent string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, ok := a.slots[agent]; !ok {
+		return false
+	}
+	a.slots[agent]--
+	return true
+}
+
+// Ask implements core.TaskCarrier.
+func (a *agents) Ask(agent string, m core.AgentMessage) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, ok := a.slots[agent]; !ok {
+		return false
+	}
+	a.asked = append(a.asked, asked{agent, m})
+	return true
+}
+
+// Reply implements core.TaskCarrier.
+func (a *agents) Reply(agent string, m core.AgentReply) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, ok := a.slots[agent]; !ok {
+		return false
+	}
+	a.replies = append(a.replies, replied{agent, m})
+	return true
 }
 
 // report sends an answer to the engine.

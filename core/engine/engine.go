@@ -16,6 +16,7 @@ var (
 	_ core.ExecutionService = (*Engine)(nil)
 	_ core.BatchService     = (*Engine)(nil)
 	_ core.TaskSink         = (*Engine)(nil)
+	_ core.RoleSink         = (*Engine)(nil)
 )
 
 // Store is what the engine needs of the durable state.
@@ -26,6 +27,7 @@ type Store interface {
 	ActiveExecutions(ctx context.Context) ([]*core.Execution, error)
 	Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error)
 	core.BatchReader
+	core.QuestionReader
 }
 
 // Patterns finds what is to be run.
@@ -58,11 +60,12 @@ type Observer interface {
 	Resumed(n int)
 }
 
-// Options are what an Engine is made of. All fields but Observer are required.
+// Options are what an Engine is made of. All fields but Roles and Observer are required.
 type Options struct {
 	Store    Store
 	Patterns Patterns
 	Agents   core.TaskDispatcher
+	Roles    core.RoleSpawner // nil: agents are not spawned
 	Streams  Streams
 	Clock    core.Clock
 	IDs      core.IDs
@@ -76,6 +79,7 @@ type Engine struct {
 	store    Store
 	patterns Patterns
 	agents   core.TaskDispatcher
+	roles    core.RoleSpawner // or nil
 	streams  Streams
 	clock    core.Clock
 	ids      core.IDs
@@ -114,7 +118,7 @@ const (
 // New makes an engine. It starts nothing.
 func New(o Options) *Engine {
 	e := &Engine{
-		store: o.Store, patterns: o.Patterns, agents: o.Agents, streams: o.Streams,
+		store: o.Store, patterns: o.Patterns, agents: o.Agents, roles: o.Roles, streams: o.Streams,
 		clock: o.Clock, ids: o.IDs, log: o.Logger.Named("engine"), observer: o.Observer,
 		quit:    make(chan struct{}),
 		runs:    map[string]*run{},

@@ -33,6 +33,7 @@ type memory struct {
 	inputs     map[string][]byte
 	results    map[string]core.BatchResult
 	claims     map[string]string
+	questions  map[string]core.Question
 	seq        uint64
 	refuse     error // returned by Update while set
 	refuseAt   int   // the commit from which on refuse is errReadOnly; 0: none
@@ -49,7 +50,7 @@ func newMemory() *memory {
 	return &memory{
 		executions: map[string]core.Execution{}, events: map[string][]core.Event{},
 		batches: map[string]core.Batch{}, inputs: map[string][]byte{}, results: map[string]core.BatchResult{},
-		claims: map[string]string{}, statuses: map[string][]core.ExecutionStatus{},
+		claims: map[string]string{}, questions: map[string]core.Question{}, statuses: map[string][]core.ExecutionStatus{},
 	}
 }
 
@@ -68,6 +69,7 @@ func (m *memory) upTo(id string, n int) *memory {
 	maps.Copy(c.batches, m.batches)
 	maps.Copy(c.inputs, m.inputs)
 	maps.Copy(c.results, m.results)
+	maps.Copy(c.questions, m.questions)
 	c.seq = m.seq
 	return c
 }
@@ -240,6 +242,35 @@ func (m *memory) ActiveBatches(ctx context.Context) ([]*core.Batch, error) {
 	return list, nil
 }
 
+func (m *memory) FindQuestions(_ context.Context, filter core.QuestionFilter) ([]*core.Question, core.PageInfo, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []*core.Question
+	for _, q := range m.questions {
+		if (filter.ExecutionID == "" || q.ExecutionID == filter.ExecutionID) && (filter.Status == "" || q.Status == filter.Status) {
+			list = append(list, &q)
+		}
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].ID > list[j].ID })
+	return list, core.PageInfo{Total: len(list)}, nil
+}
+
+func (m *memory) FindQuestion(_ context.Context, id string) (*core.Question, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	q, ok := m.questions[id]
+	if !ok {
+		return nil, core.NotFound("question", id)
+	}
+	return &q, nil
+}
+
+func (t *memoryTx) PutQuestion(q *core.Question) error {
+	copied := *q
+	t.apply = append(t.apply, func() { t.m.questions[copied.ID] = copied })
+	return nil
+}
+
 func (m *memory) FindBatchInput(_ context.Context, id string, index int) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -272,6 +303,8 @@ func (m *memory) count(id string, kind core.EventType) int {
 type plan struct{ def core.Definition }
 
 func (p *plan) Definition() *core.Definition { return &p.def }
+
+func (p *plan) OrgChart() core.ChartPlan { return nil }
 
 func (p *plan) CheckInput(input json.RawMessage) (json.RawMessage, error) {
 	if strings.Contains(string(input), "bad") {
