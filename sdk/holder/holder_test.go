@@ -160,12 +160,17 @@ func TestTakeover(t *testing.T) {
 
 // TestStall drops a reader that takes nothing, so that the command goes on; the ring then overwrites.
 func TestStall(t *testing.T) {
-	h := hold(t, `stty raw; head -c 3000000 /dev/zero; echo done > $HOME/done; exec sleep 60`, func(l *wire.Launch) {
-		l.Stall = 200 * time.Millisecond
-		l.RingBytes = 64 << 10
-	})
+	h := hold(t, `stty raw -echo; printf go; head -c 1 >/dev/null; head -c 3000000 /dev/zero; echo done > $HOME/done; exec sleep 60`,
+		func(l *wire.Launch) {
+			l.Stall = 200 * time.Millisecond
+			l.RingBytes = 64 << 10
+		})
 	c := h.connect()
 	out := open(t, c, 0)
+	until(t, out, "go")
+	if err := c.Write(t.Context(), []byte("x")); err != nil {
+		t.Fatal(err)
+	}
 	eventually(t, "the end of the command's output", func() bool {
 		_, err := os.Stat(filepath.Join(filepath.Dir(h.launch.Socket), "done"))
 		return err == nil
@@ -175,8 +180,8 @@ func TestStall(t *testing.T) {
 		t.Errorf("the stalled output ended with %v, want UNAVAILABLE", err)
 	}
 	again := open(t, c, out.Offset())
-	if lost := again.Offset() - out.Offset(); again.Offset() != 3000000-64<<10 || lost == 0 {
-		t.Errorf("the output goes on at %d, want %d", again.Offset(), 3000000-64<<10)
+	if lost := again.Offset() - out.Offset(); again.Offset() != 2+3000000-64<<10 || lost == 0 {
+		t.Errorf("the output goes on at %d, want %d", again.Offset(), 2+3000000-64<<10)
 	}
 }
 
@@ -204,6 +209,9 @@ func TestUnattended(t *testing.T) {
 		t.Errorf("%d bytes of output, want %d", head, want.Len())
 	}
 	_ = c.Close()
+	if _, err := os.Lstat(h.launch.Socket); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket after Close: %v, want none", err)
+	}
 	if !h.holding.Reap(true) || proc.Alive(h.holding.Holder) {
 		t.Error("the holder lives on after its client fetched the exit")
 	}

@@ -266,9 +266,13 @@ func TestOtherBoot(t *testing.T) {
 func TestHugeOutput(t *testing.T) {
 	const size = 100_000_000
 	l := open(t, t.TempDir(), nil)
-	p, _ := start(t, l, "huge", fmt.Sprintf(`stty raw; head -c %d /dev/zero; exit 2`, size))
-	out, err := p.Output(t.Context(), 0)
+	p, _ := start(t, l, "huge", fmt.Sprintf(`stty raw -echo; printf go; head -c 1 >/dev/null; head -c %d /dev/zero; exit 2`, size))
+	begin := readUntil(t, p, 0, "go").Offset()
+	out, err := p.Output(t.Context(), begin) // the other one has little time
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Write(t.Context(), []byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	n, err := io.CopyBuffer(io.Discard, struct{ io.Reader }{out}, make([]byte, 64<<10))

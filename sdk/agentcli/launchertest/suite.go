@@ -255,10 +255,17 @@ func (s *suite) secondReader(t *testing.T) {
 	}
 }
 
+// largeOutput proves that a reader gets every byte. The command waits for it: what is written before somebody reads
+// is kept only as far as there is room.
 func (s *suite) largeOutput(t *testing.T) {
 	const size = 8 << 20
-	a := s.launch(t, fmt.Sprintf(`stty raw; yes 0123456789abcde | head -c %d; echo; exit 3`, size))
+	a := s.launch(t, fmt.Sprintf(`stty raw -echo; printf go; head -c 1 >/dev/null; yes 0123456789abcde | head -c %d; echo; exit 3`, size))
 	out := a.open(0)
+	a.until(out, "go")
+	start := out.Offset()
+	if err := a.Write(a.ctx(), []byte("x")); err != nil {
+		t.Fatalf("Write: %v", err)
+	}
 	line := []byte("0123456789abcde\n")
 	var total int
 	buf := make([]byte, 64<<10)
@@ -279,6 +286,9 @@ func (s *suite) largeOutput(t *testing.T) {
 	}
 	if total != size+1 {
 		t.Errorf("%d bytes, want %d", total, size+1)
+	}
+	if got, want := out.Offset()-start, uint64(total); got != want {
+		t.Errorf("the offset went on by %d for %d bytes", got, want)
 	}
 	if exit := a.wait(); exit.Code != 3 {
 		t.Errorf("exit code %d, want 3", exit.Code)
