@@ -115,7 +115,7 @@ func (c *Client) LoadCheckpoint(ctx context.Context) (uint64, []byte, error) {
 	return r.note.Offset, r.note.Data, nil
 }
 
-// Close lets go of the holder. One whose command has ended ends too.
+// Close lets go of the holder. One whose command has ended ends too; its socket is gone when Close returns.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	first, out := !c.closed, c.out

@@ -81,6 +81,7 @@ func (k *Keeper) plain(c *control, m wire.Plain) {
 	case wire.KindRelease:
 		select {
 		case <-k.exited:
+			k.listener.close() // before the answer, so that who has it finds no socket any more
 			c.done(m.ID, wire.CodeOK)
 			k.release.Do(func() { close(k.released) })
 		default:

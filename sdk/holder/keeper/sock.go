@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -110,6 +111,7 @@ type listener struct {
 	*sock
 	path string
 	ino  uint64
+	once sync.Once // of close: once it is closed, a later holder's socket may have the number
 }
 
 // listen makes the socket. One that a dead holder left is replaced; one that somebody listens on is not.
@@ -169,9 +171,11 @@ func (l *listener) accept() (*sock, error) {
 
 // close stops listening, and removes the socket unless a later holder has put its own there.
 func (l *listener) close() {
-	var stat unix.Stat_t
-	if unix.Lstat(l.path, &stat) == nil && stat.Ino == l.ino {
-		_ = os.Remove(l.path)
-	}
-	_ = l.Close()
+	l.once.Do(func() {
+		var stat unix.Stat_t
+		if unix.Lstat(l.path, &stat) == nil && stat.Ino == l.ino {
+			_ = os.Remove(l.path)
+		}
+		_ = l.Close()
+	})
 }
