@@ -92,6 +92,7 @@ type Execution struct {
 	RetryOf      string          `json:"retryOf,omitempty"`   // the execution this one repeats
 	Workflow     *WorkflowReport `json:"workflow,omitempty"`  // of an org chart, once it is over
 	RerunFrom    string          `json:"rerunFrom,omitempty"` // step id, for a rerun
+	Chart        bool            `json:"chart,omitempty"`     // it runs an org chart; set from its start
 }
 
 // WorkflowReport is what an execution of an org chart tells of its steps.

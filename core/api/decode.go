@@ -88,7 +88,7 @@ func (d *decoder) value(path string, f *field, target reflect.Value) {
 	if d.err != nil {
 		return
 	}
-	if got != f.kind {
+	if got != f.kind && !f.any {
 		d.problem(path, at, "must be %s, not %s", f.kind, got)
 		d.raw()
 		return

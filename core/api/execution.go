@@ -74,6 +74,12 @@ func (s *Server) executionRoutes() []Route {
 			Fails: []int{404, 409}, Creates: true, Recover: s.recoverRetry, Handle: s.rerunExecution,
 		}),
 		reads(Route{
+			Path: "/api/executions/{executionId}/timeline", OperationID: "getExecutionTimeline",
+			Summary:   "Tell what happened in an execution so far: steps, tasks, roles, messages, escalations, questions.",
+			Responses: []Response{{Status: 200, Body: timelineBody{}, Doc: "The timeline."}},
+			Fails:     []int{404}, Handle: s.getTimeline,
+		}),
+		reads(Route{
 			Path: "/api/executions/{executionId}/events", OperationID: "listExecutionEvents",
 			Summary: "Read the journal of an execution, oldest first.",
 			Query: []Param{
@@ -140,7 +146,11 @@ func (s *Server) await(c *call, id string) (answer, error) {
 			Details: map[string]any{"timeoutMs": timeoutOf(e), "executionId": e.ID},
 		}, c.id), nil
 	}
-	return ok(&outcome{e, s.opts.Clock.Now()}), nil
+	report, err := s.workflow(c.ctx, e)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(&outcome{e, report, s.opts.Clock.Now()}), nil
 }
 
 // withDetail names the execution in the details of a passing failure, so that a client can come back to it.
@@ -182,7 +192,11 @@ func (s *Server) getExecution(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(newExecutionBody(e, s.opts.Clock.Now())), nil
+	report, err := s.workflow(c.ctx, e)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(newExecutionBody(e, s.opts.Clock.Now()).withWorkflow(report)), nil
 }
 
 func (s *Server) listExecutions(c *call) (answer, error) {

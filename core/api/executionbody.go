@@ -72,8 +72,9 @@ type agentResult struct {
 
 // outcome is the answer to a synchronous execute. It encodes itself: this is the busiest answer.
 type outcome struct {
-	e   *core.Execution
-	now time.Time
+	e        *core.Execution
+	workflow *core.WorkflowReport // of an org chart, else nil
+	now      time.Time
 }
 
 // outcomeSchema is what outcome encodes to.
@@ -85,6 +86,11 @@ type outcomeSchema struct {
 	Error       *executionError      `json:"error,omitempty" doc:"Why it failed."`
 	Duration    int64                `json:"duration" doc:"Milliseconds."`
 	Agents      []agentResult        `json:"agents"`
+	PatternName string               `json:"patternName,omitempty" doc:"Of an org chart, like output, metrics, steps and partial."`
+	Output      json.RawMessage      `json:"output,omitempty" check:"nullable" doc:"The same as result."`
+	Metrics     *chartMetrics        `json:"metrics,omitempty"`
+	Steps       *[]chartStep         `json:"steps,omitempty" doc:"At the top level, those that were begun."`
+	Partial     bool                 `json:"partial,omitempty" doc:"It was ended with what it had, because nobody answered a message."`
 }
 
 func (outcome) schema() any { return outcomeSchema{} }
@@ -106,7 +112,11 @@ func (o *outcome) appendJSON(b []byte) []byte {
 		b = appendValue(b, newExecutionError(e.Error))
 	}
 	b = append(b, `,"duration":`...)
-	b = strconv.AppendInt(b, milliseconds(e.Duration(o.now)), 10)
+	duration := milliseconds(e.Duration(o.now))
+	b = strconv.AppendInt(b, duration, 10)
+	if o.workflow != nil {
+		b = appendWorkflow(b, e, o.workflow, duration)
+	}
 	b = append(b, `,"agents":[`...)
 	for i := range e.Agents {
 		if i > 0 {
@@ -173,6 +183,11 @@ type executionBody struct {
 	BatchIndex   *int                 `json:"batchIndex,omitempty"`
 	RetryOf      string               `json:"retryOf,omitempty" doc:"The execution this one repeats."`
 	RerunFrom    string               `json:"rerunFrom,omitempty" doc:"The step a rerun began with."`
+	PatternName  string               `json:"patternName,omitempty" doc:"Of an org chart, like output, metrics, steps and partial."`
+	Output       json.RawMessage      `json:"output,omitempty" check:"nullable" doc:"The same as result."`
+	Metrics      *chartMetrics        `json:"metrics,omitempty"`
+	Steps        *[]chartStep         `json:"steps,omitempty" doc:"At the top level, those that were begun."`
+	Partial      bool                 `json:"partial,omitempty" doc:"It was ended with what it had, because nobody answered a message."`
 }
 
 type optionsBody struct {

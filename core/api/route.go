@@ -147,7 +147,7 @@ func metricsPublic(c Config) bool { return c.MetricsPublic }
 func (s *Server) routes() []Route {
 	var table []Route
 	for _, part := range [][]Route{
-		s.patternRoutes(), s.executionRoutes(), s.streamRoutes(), s.batchRoutes(), s.agentRoutes(),
+		s.patternRoutes(), s.executionRoutes(), s.streamRoutes(), s.questionRoutes(), s.batchRoutes(), s.agentRoutes(),
 		s.managedAgentRoutes(), s.pluginRoutes(),
 		s.healthRoutes(), s.metaRoutes(),
 	} {

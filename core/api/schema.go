@@ -81,6 +81,9 @@ func (s *schemaSet) structure(t reflect.Type, request bool) object {
 
 func (s *schemaSet) property(f *field, request bool) object {
 	p := s.of(f.typ, request)
+	if f.any && request {
+		p["type"] = []any{"object", "array", "string", "number", "boolean"}
+	}
 	if f.nullable && p["type"] != nil {
 		p["type"] = []any{p["type"], "null"}
 	}

@@ -18,6 +18,7 @@ import (
 //
 //	json:"name,omitempty"            the wire name; omitempty: not always in an answer
 //	check:"required,min=1,max=50"    bounds: of a number, of the characters of a string, of the items of a list
+//	check:"any"                      a json.RawMessage that may be any value but null, not just an object
 //	enum:"low,normal"                the values a string may have
 //	doc:"..." example:"..."          for the document
 type shape struct {
@@ -31,7 +32,8 @@ type field struct {
 	index    []int // as reflect.Value.FieldByIndex takes it
 	typ      reflect.Type
 	kind     rawjson.Kind // of the JSON value
-	raw      bool         // json.RawMessage that must be an object
+	raw      bool         // json.RawMessage that must be an object, unless any
+	any      bool         // of raw: whatever but null, which is the same as absent
 	rawList  bool         // []json.RawMessage of objects
 	required bool
 	optional bool // omitempty: may be absent from an answer
@@ -103,6 +105,8 @@ func (s *shape) collect(t reflect.Type, at []int) {
 				f.required = true
 			case "nullable":
 				f.nullable = true
+			case "any":
+				f.any = true
 			case "min":
 				f.min = number(t, value)
 			case "max":

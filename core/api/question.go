@@ -1,0 +1,113 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// questionRoutes are there when executions may ask people at all.
+func (s *Server) questionRoutes() []Route {
+	if s.opts.Questions == nil {
+		return nil
+	}
+	const tag, ofExecution = "questions", "/api/executions/{executionId}/questions"
+	reads := func(r Route) Route {
+		r.Method, r.Tag, r.Resource = http.MethodGet, tag, "executions"
+		r.Action, r.Scope = "executions.read", "executions:read"
+		return r
+	}
+	page := []Response{{Status: 200, Body: questionList{}, Doc: "A page of questions."}}
+	one := []Response{{Status: 200, Body: questionBody{}, Doc: "The question."}}
+	query := append(pageParams(), Param{Name: "status", Type: ParamString, Enum: questionStatuses(), Doc: "Status."})
+	return []Route{
+		reads(Route{
+			Path: "/api/questions", OperationID: "listQuestions",
+			Summary: "List what executions ask people, newest first.",
+			Query:   query, Responses: page, Handle: s.listQuestions,
+		}),
+		reads(Route{
+			Path: "/api/questions/{questionId}", OperationID: "findQuestion",
+			Summary:   "Get one question, whatever execution asks it.",
+			Responses: one, Fails: []int{404}, Handle: s.getQuestion,
+		}),
+		reads(Route{
+			Path: ofExecution, OperationID: "listExecutionQuestions",
+			Summary: "List what one execution asks people, newest first.",
+			Query:   query, Responses: page, Fails: []int{404}, Handle: s.listExecutionQuestions,
+		}),
+		reads(Route{
+			Path: ofExecution + "/{questionId}", OperationID: "getExecutionQuestion",
+			Summary:   "Get one question of an execution.",
+			Responses: one, Fails: []int{404}, Handle: s.getExecutionQuestion,
+		}),
+		{
+			Method: http.MethodPost, Path: ofExecution + "/{questionId}/answer", OperationID: "answerQuestion",
+			Tag: tag, Resource: "executions", Action: "executions.answer", Scope: "executions:create",
+			Summary: "Answer a question. The execution that waits for it goes on.",
+			Description: "The first answer counts; another one is a 409, as is one that comes after the question " +
+				"expired or was withdrawn. With options, the answer is the id of one.",
+			Body: &Body{JSON: new(answerQuestionRequest)}, Responses: one,
+			Fails: []int{404, 409}, Handle: s.answerQuestion,
+		},
+	}
+}
+
+func questionStatuses() []string {
+	list := make([]string, len(core.QuestionStatuses))
+	for i, s := range core.QuestionStatuses {
+		list[i] = string(s)
+	}
+	return list
+}
+
+func (s *Server) listQuestions(c *call) (answer, error) { return s.questions(c, "") }
+
+func (s *Server) listExecutionQuestions(c *call) (answer, error) {
+	return s.questions(c, c.param("executionId"))
+}
+
+// questions lists those of an execution, or of all.
+func (s *Server) questions(c *call, executionID string) (answer, error) {
+	page, err := c.page()
+	if err != nil {
+		return answer{}, err
+	}
+	found, info, err := s.opts.Questions.FindQuestions(c.ctx, core.QuestionFilter{
+		ExecutionID: executionID, Status: core.QuestionStatus(c.query.text("status")), Page: page,
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(newQuestionList(found, pageOf(page, info))), nil
+}
+
+func (s *Server) getQuestion(c *call) (answer, error) {
+	return questionAnswer(s.opts.Questions.FindQuestion(c.ctx, c.param("questionId")))
+}
+
+func (s *Server) getExecutionQuestion(c *call) (answer, error) {
+	q, err := s.opts.Questions.FindQuestion(c.ctx, c.param("questionId"))
+	if err == nil && q.ExecutionID != c.param("executionId") {
+		err = core.NotFound("question", c.param("questionId"))
+	}
+	return questionAnswer(q, err)
+}
+
+func (s *Server) answerQuestion(c *call) (answer, error) {
+	var req answerQuestionRequest
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	// An answer that was taken counts, whether or not its giver waits to hear of it.
+	return questionAnswer(s.opts.Questions.AnswerQuestion(
+		c.detached(), c.param("executionId"), c.param("questionId"), req.Answer))
+}
+
+// questionAnswer renders what a service method returned.
+func questionAnswer(q *core.Question, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(newQuestionBody(q)), nil
+}
