@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"regexp"
@@ -62,6 +63,27 @@ func checkSpec(spec core.ManagedAgentSpec) error {
 		bad("cpu", "must not be negative")
 	}
 	return core.InvalidAll("managed agent", problems)
+}
+
+// awaitFirst waits, right after the start of the service, until it is known of the runtimes that the spec may go to
+// whether they are there: a spawn that comes a moment too early is no reason to refuse it, or to give it to a runtime
+// of a lower priority. A runtime that was tried once is not waited for.
+func (s *Service) awaitFirst(ctx context.Context, spec core.ManagedAgentSpec) {
+	for _, src := range s.sources {
+		if spec.Runtime != "" && spec.Runtime != src.Name {
+			continue
+		}
+		select {
+		case <-src.tried:
+		case <-ctx.Done():
+			return
+		case <-s.draining.Done():
+			return
+		}
+		if ready, _ := src.ready(); ready && s.knows(src, spec.Type) {
+			return
+		}
+	}
 }
 
 // candidates returns the runtimes to try, in order: the one that the spec names, else the ready ones by

@@ -21,11 +21,13 @@ type fake struct {
 	spawn  func(runtime.Spec) error
 	// waiting, if there is one, is told of each send, which then waits for its caller to leave.
 	waiting chan struct{}
-	send    func(id string, in runtime.Input) (runtime.SendResult, error)
-	types   []string
-	stops   []string
-	stuck   string // id of an agent that cannot be reached
-	pruned  []runtime.PruneOptions
+	// slow, if there is one, holds up Capabilities until it is closed.
+	slow   chan struct{}
+	send   func(id string, in runtime.Input) (runtime.SendResult, error)
+	types  []string
+	stops  []string
+	stuck  string // id of an agent that cannot be reached
+	pruned []runtime.PruneOptions
 }
 
 func newFake(types ...string) *fake {
@@ -69,7 +71,14 @@ func (f *fake) check() error {
 	return nil
 }
 
-func (f *fake) Capabilities(context.Context) (runtime.Capabilities, error) {
+func (f *fake) Capabilities(ctx context.Context) (runtime.Capabilities, error) {
+	if f.slow != nil {
+		select {
+		case <-f.slow:
+		case <-ctx.Done():
+			return runtime.Capabilities{}, ctx.Err()
+		}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return runtime.Capabilities{Name: "fake", Types: f.types, MaxAgents: 3}, f.check()

@@ -10,6 +10,8 @@ import (
 
 // follow keeps in touch with one runtime until the service closes: it recovers its agents, and stores its events.
 func (s *Service) follow(src *source) {
+	grace := s.opts.Clock.AfterFunc(firstGrace, src.settle)
+	defer grace.Stop()
 	retry := defaultRetry
 	for s.ctx.Err() == nil {
 		worked, err := s.attend(src)
@@ -26,6 +28,7 @@ func (s *Service) follow(src *source) {
 			}
 		}
 		src.set(false, reason)
+		src.settle()
 		s.log.Debug("runtime is not reachable", "runtime", src.Name, "error", err)
 		s.pause(src, retry)
 		retry = min(2*retry, maxRetry)
@@ -64,6 +67,7 @@ func (s *Service) attend(src *source) (worked bool, err error) {
 	}
 	defer func() { _ = stream.Close() }()
 	src.set(true, "")
+	src.settle()
 	s.log.Info("runtime is ready", "runtime", src.Name)
 	events := make(chan runtime.Event, applyBatch)
 	failed := make(chan error, 1)

@@ -20,6 +20,7 @@ const (
 	maxRetry          = 10 * time.Second
 	defaultTimeout    = 120 * time.Second
 	spawnTimeout      = 90 * time.Second
+	firstGrace        = 10 * time.Second // for the first attempt to reach a runtime, before spawns go on without it
 	defaultKeep       = 24 * time.Hour
 	defaultGrace      = 10 * time.Minute
 	sweepInterval     = time.Minute

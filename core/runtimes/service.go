@@ -27,7 +27,7 @@ type Service struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // followers, the sweep, terminals
 
-	draining context.Context // of sends; ends in Drain
+	draining context.Context // of sends, and of spawns that wait for a runtime; ends in Drain
 	drain    context.CancelFunc
 
 	// writing is held over each change, its transaction included, so that changes of one record never cross.
@@ -47,6 +47,8 @@ type Service struct {
 // source is a configured runtime and how it is.
 type source struct {
 	Source
+	tried chan struct{} // closed when the first attempt to reach it is over, or takes longer than firstGrace
+	once  sync.Once     // of closing tried
 
 	mu        sync.Mutex // guards all below
 	connected bool       // its events are being followed
@@ -77,7 +79,7 @@ func New(o Options) *Service {
 		restarting: make(map[string]int), away: make(map[string]bool),
 	}
 	for _, src := range o.Sources {
-		s.sources = append(s.sources, &source{Source: src, reason: "not connected yet"})
+		s.sources = append(s.sources, &source{Source: src, tried: make(chan struct{}), reason: "not connected yet"})
 	}
 	slices.SortStableFunc(s.sources, func(a, b *source) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), strings.Compare(a.Name, b.Name))
@@ -226,6 +228,9 @@ func (src *source) ready() (bool, string) {
 	defer src.mu.Unlock()
 	return src.connected, src.reason
 }
+
+// settle ends the wait for the first attempt to reach the runtime.
+func (src *source) settle() { src.once.Do(func() { close(src.tried) }) }
 
 func (src *source) capabilities() runtime.Capabilities {
 	src.mu.Lock()

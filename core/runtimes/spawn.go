@@ -15,6 +15,7 @@ func (s *Service) SpawnManagedAgent(ctx context.Context, spec core.ManagedAgentS
 	if err := checkSpec(spec); err != nil {
 		return nil, err
 	}
+	s.awaitFirst(ctx, spec)
 	candidates, err := s.candidates(spec)
 	if err != nil {
 		return nil, err
