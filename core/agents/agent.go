@@ -52,6 +52,7 @@ type agent struct {
 	tasks  map[string]*held
 	listed map[string]struct{} // tasks the agent said it has, at its latest resume
 	missed []cancelled         // cancels that could not be sent while it was lost
+	mail   mail                // messages and replies that may have to be sent again
 
 	stats   core.AgentStatistics
 	changed bool         // differs from the stored record
@@ -104,7 +105,7 @@ func (a *agent) leave(x *index, ids core.IDs, now time.Time, reason string, grac
 		tasks = append(tasks, id)
 	}
 	a.presence, a.session, a.leftAt = gone, nil, now
-	a.tasks, a.listed, a.missed = nil, nil, nil
+	a.tasks, a.listed, a.missed, a.mail = nil, nil, nil, mail{}
 	x.remove(a)
 	a.changed = true
 	a.events = append(a.events, event(ids, core.EventAgentDisconnected, a.id, now, map[string]any{

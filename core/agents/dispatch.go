@@ -56,6 +56,37 @@ func (s *Service) Adopt(agentID string, task core.Task) bool {
 	return true
 }
 
+// Hold implements core.TaskDispatcher. It may come before or after the agent's resume.
+func (s *Service) Hold(agentID string) bool {
+	a := s.find(agentID)
+	if a == nil {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.presence == gone {
+		return false
+	}
+	s.index.reserveThis(a)
+	return true
+}
+
+// Keep implements core.TaskCarrier. A task that the agent does not hold changes nothing.
+func (s *Service) Keep(agentID, taskID, cancel string) {
+	a := s.find(agentID)
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	h := a.tasks[taskID]
+	if h == nil {
+		return
+	}
+	s.end(a, h, cancel)
+	s.index.keep(a, len(a.tasks))
+}
+
 // Release implements core.TaskDispatcher. A task that the agent does not hold is taken for a reservation
 // that was never used.
 func (s *Service) Release(agentID, taskID, cancel string) {
@@ -73,20 +104,33 @@ func (s *Service) Release(agentID, taskID, cancel string) {
 
 // release does Release with a.mu held, and returns true when the agent has a free slot that it had not.
 func (s *Service) release(a *agent, taskID, cancel string) bool {
-	h := a.tasks[taskID]
-	if h == nil {
-		return s.index.unreserve(a)
+	opened := false
+	if h := a.tasks[taskID]; h != nil {
+		s.end(a, h, cancel)
+		opened = s.index.hold(a, len(a.tasks))
+	} else {
+		opened = s.index.unreserve(a)
 	}
-	delete(a.tasks, taskID)
-	if cancel != "" && !h.settled {
-		c := cancelled{taskID: taskID, executionID: h.task.ExecutionID, reason: cancel}
-		if a.session == nil || !s.sendLocked(a, appendCancelled(nil, c, s.clock.Now())) {
-			if len(a.missed) < maxMissed {
-				a.missed = append(a.missed, c)
-			}
-		}
+	if len(a.mail.letters) > 0 && s.index.idle(a) {
+		a.mail = mail{} // it serves no role any more
 	}
-	return s.index.hold(a, len(a.tasks))
+	return opened
+}
+
+// end forgets a task, its slot apart, and tells the agent of a cancel. a.mu is held.
+func (s *Service) end(a *agent, h *held, cancel string) {
+	delete(a.tasks, h.task.ID)
+	a.mail.taskEnded(h.task.ID)
+	if cancel == "" || h.settled {
+		return
+	}
+	c := cancelled{taskID: h.task.ID, executionID: h.task.ExecutionID, reason: cancel}
+	if a.session != nil && s.sendLocked(a, appendCancelled(nil, c, s.clock.Now())) {
+		return
+	}
+	if len(a.missed) < maxMissed {
+		a.missed = append(a.missed, c)
+	}
 }
 
 // hold notes that the agent has the task. a.mu is held.

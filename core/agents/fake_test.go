@@ -133,6 +133,8 @@ type sink struct {
 	progress []string
 	lost     map[string][]string
 	capacity int
+	messages []core.TaskMessage
+	replies  []core.MessageReply
 }
 
 func newSink() *sink { return &sink{settle: true, lost: map[string][]string{}} }
@@ -164,6 +166,34 @@ func (s *sink) AgentLost(agentID string, tasks []string) {
 	}
 	slices.Sort(tasks)
 	s.lost[agentID] = tasks
+}
+
+func (s *sink) MessageReceived(m core.TaskMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.messages = append(s.messages, m)
+}
+
+func (s *sink) MessageReplied(r core.MessageReply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replies = append(s.replies, r)
+}
+
+func (s *sink) MessageWithdrawn(agentID, taskID, askID string) {
+	panic("connected agents withdraw nothing: " + agentID + " " + taskID + " " + askID)
+}
+
+func (s *sink) said() []core.TaskMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.messages)
+}
+
+func (s *sink) replied() []core.MessageReply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.replies)
 }
 
 func (s *sink) CapacityChanged() {

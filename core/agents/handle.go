@@ -63,7 +63,11 @@ func (s *session) control(a *agent, f *frame, now time.Time) error {
 		return nil
 	case protocol.TypeRegister:
 		return fmt.Errorf("this connection is registered already")
-	case protocol.TypeMessage, protocol.TypeMessageReply, "thread_event", "thread_status":
+	case protocol.TypeMessage:
+		return s.said(a, f, now)
+	case protocol.TypeMessageReply:
+		return s.replied(a, f)
+	case "thread_event", "thread_status":
 		s.sendError(f.id, core.CodeValidation, string(f.kind)+" is not supported by this server", false)
 		return nil
 	}

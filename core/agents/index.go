@@ -199,6 +199,31 @@ func (x *index) hold(a *agent, tasks int) bool {
 	return !before && a.slots.pos >= 0
 }
 
+// keep sets the number of held tasks after one ended, and reserves its slot in the same step, so that no
+// reservation comes in between.
+func (x *index) keep(a *agent, tasks int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	a.slots.tasks = tasks
+	a.slots.reserved++
+	x.settle(a)
+}
+
+// reserveThis takes a slot of this very agent, beyond what it offers if need be.
+func (x *index) reserveThis(a *agent) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.take(a)
+	x.settle(a)
+}
+
+// idle tells whether the agent holds no task and no slot of it is reserved.
+func (x *index) idle(a *agent) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return a.slots.busy() == 0
+}
+
 // unreserve gives back one reserved slot, and returns as hold does.
 func (x *index) unreserve(a *agent) bool {
 	x.mu.Lock()

@@ -126,8 +126,9 @@ func (s *Service) greet(a *agent, frameID []byte, token string, resumed bool, no
 	}))
 }
 
-// catchUp sends what a resumed agent missed: tasks it does not have, and cancels of tasks it still works on
-// (of all, when it did not say). a.mu is held.
+// catchUp sends what a resumed agent missed: cancels of tasks it still works on (of all, when it did not say),
+// tasks it does not have, messages that it did not answer, and replies that were never sent. One that was sent
+// and got lost is sent again when the agent asks again. a.mu is held.
 func (s *Service) catchUp(a *agent, silent bool, now time.Time) {
 	missed := a.missed
 	a.missed = nil
@@ -142,6 +143,11 @@ func (s *Service) catchUp(a *agent, silent bool, now time.Time) {
 	for id, h := range a.tasks {
 		if _, has := a.listed[id]; !has && !h.settled {
 			a.session.out.putBeyond(appendTask(nil, &h.task, now))
+		}
+	}
+	for _, l := range a.mail.letters {
+		if l.message != nil || !l.sent {
+			l.sent = a.session.out.putBeyond(l.append(nil, now))
 		}
 	}
 }
@@ -162,6 +168,7 @@ func registeredConfig(c *Config, taskTimeout time.Duration) protocol.RegisteredC
 		HeartbeatInterval: c.HeartbeatInterval.Milliseconds(),
 		TaskTimeout:       taskTimeout.Milliseconds(),
 		MaxMessageBytes:   c.MaxMessage,
+		MessagesPerSecond: c.MessagesPerSecond,
 	}
 }
 

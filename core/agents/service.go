@@ -189,7 +189,7 @@ func (s *Service) ApplyConfig(c Config) error {
 	}
 	c = c.withDefaults()
 	old := s.config.Swap(&c)
-	if old.HeartbeatInterval == c.HeartbeatInterval && old.TaskTimeout == c.TaskTimeout && old.MaxMessage == c.MaxMessage {
+	if registeredConfig(old, 0) == registeredConfig(&c, 0) {
 		return nil
 	}
 	now := s.clock.Now()

@@ -53,6 +53,9 @@ func (k *keeper) AgentLost(_ string, tasks []string) {
 
 func (k *keeper) TaskProgressed(string, string, json.RawMessage) {}
 func (k *keeper) CapacityChanged()                               {}
+func (k *keeper) MessageReceived(core.TaskMessage)               {}
+func (k *keeper) MessageReplied(core.MessageReply)               {}
+func (k *keeper) MessageWithdrawn(string, string, string)        {}
 
 func (k *keeper) left() int {
 	k.mu.Lock()

@@ -29,8 +29,8 @@ const (
 	TypeTaskProgress Type = "task_progress"
 	TypeTaskResult   Type = "task_result"
 	TypeTaskError    Type = "task_error"
-	TypeMessage      Type = "message" // both ways
-	TypeMessageReply Type = "message_reply"
+	TypeMessage      Type = "message"       // both ways
+	TypeMessageReply Type = "message_reply" // both ways
 	TypeHeartbeat    Type = "heartbeat"
 	TypeStatusUpdate Type = "status_update"
 	TypeDisconnect   Type = "disconnect"
@@ -95,6 +95,9 @@ type RegisteredConfig struct {
 	HeartbeatInterval int64 `json:"heartbeatInterval"`         // milliseconds between heartbeats of the agent
 	TaskTimeout       int64 `json:"taskTimeout"`               // milliseconds, default of a task
 	MaxMessageBytes   int64 `json:"maxMessageBytes,omitempty"` // largest frame the server takes
+	// MessagesPerSecond is how many frames the server takes of the agent, sustained; first reports on tasks are
+	// free.
+	MessagesPerSecond int `json:"messagesPerSecond,omitempty"`
 }
 
 // ConfigUpdate changes the session's config.
@@ -168,6 +171,39 @@ type TaskCancelled struct {
 	TaskID      string `json:"taskId"`
 	ExecutionID string `json:"executionId"`
 	Reason      string `json:"reason"`
+}
+
+// Message is what an agent says to another role while it works on a task. The envelope's id is required and names
+// the message for ever: the same id again is the same message.
+type Message struct {
+	TaskID      string          `json:"taskId"`
+	MessageType string          `json:"messageType"` // question, escalation, task, feedback, or another word
+	Topic       string          `json:"topic,omitempty"`
+	To          string          `json:"to,omitempty"` // a role; absent: as the org chart routes it
+	Content     json.RawMessage `json:"content"`
+}
+
+// MessageDelivery is a message frame of the server: what another role, or a person, says to the agent. An agent
+// that knows MessageID already must not work twice, but answers again.
+type MessageDelivery struct {
+	MessageID   string          `json:"messageId"`
+	ExecutionID string          `json:"executionId"`
+	TaskID      string          `json:"taskId"` // the asker's
+	From        string          `json:"from"`   // the asker's role, or user
+	MessageType string          `json:"messageType"`
+	Topic       string          `json:"topic,omitempty"`
+	Content     json.RawMessage `json:"content"`
+	WantsReply  bool            `json:"wantsReply"`
+}
+
+// MessageReply answers a message. To an agent that asked it comes with the envelope id of its message, and with
+// TaskID and From. An agent that was asked sends MessageID and Content; without Content it only tells that a
+// message that wants no reply has arrived.
+type MessageReply struct {
+	MessageID string          `json:"messageId"`
+	TaskID    string          `json:"taskId,omitempty"` // the asker's
+	From      string          `json:"from,omitempty"`   // the role that answered, or user
+	Content   json.RawMessage `json:"content,omitempty"`
 }
 
 // Heartbeat statuses.
