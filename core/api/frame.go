@@ -20,6 +20,8 @@ type eventData struct {
 	Error      json.RawMessage `json:"error"`
 	Reason     string          `json:"reason"`
 	Duration   json.Number     `json:"duration"`
+	Kind       string          `json:"kind"` // of a step of an org chart
+	Partial    bool            `json:"partial"`
 }
 
 // encodeFrame renders an event as the bytes of an SSE frame, or nil when streams do not show it. An event
@@ -52,6 +54,9 @@ func encodeFrame(ev core.Event) []byte {
 		b = rawjson.AppendString(b, d.Step)
 		b = appendRaw(b, "result", d.Result)
 		b = appendRaw(b, "confidence", d.Confidence)
+		if d.Kind != "" { // of an org chart
+			b = appendFields(b, ev.Data, stepEndFields)
+		}
 	case core.EventTaskProgress:
 		if !json.Valid(ev.Data) { // passed on as it is, unlike the rest
 			return nil
@@ -60,6 +65,9 @@ func encodeFrame(ev core.Event) []byte {
 	case core.EventExecutionCompleted:
 		name, b = "completed", appendStatus(b, ev.Subject, core.ExecutionCompleted)
 		b = appendRaw(b, "result", d.Result)
+		if d.Partial {
+			b = append(b, `,"partial":true`...)
+		}
 	case core.EventExecutionFailed:
 		name, b = "failed", appendStatus(b, ev.Subject, core.ExecutionFailed)
 		b = appendRaw(b, "error", d.Error)
@@ -68,7 +76,7 @@ func encodeFrame(ev core.Event) []byte {
 		b = append(b, `,"reason":`...)
 		b = rawjson.AppendString(b, d.Reason)
 	default:
-		return nil
+		return encodeChartFrame(ev)
 	}
 	if d.Duration != "" && name != "started" && name != "step_completed" {
 		b = append(b, `,"duration":`...)

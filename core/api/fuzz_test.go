@@ -17,7 +17,7 @@ import (
 func bare() *api.Server {
 	clock := core.SystemClock{}
 	return api.New(api.Options{
-		Patterns: &fakePatterns{}, Executions: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{}, ManagedAgents: &fakeManaged{},
+		Patterns: &fakePatterns{}, Executions: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{}, ManagedAgents: &fakeManaged{}, Questions: &fakeQuestions{},
 		Idempotency: &fakeKeys{}, Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3",
 	})
 }
@@ -74,11 +74,13 @@ func FuzzBody(f *testing.F) {
 		"/api/batch/execute", "/api/executions/x/cancel", "/api/executions/x/retry", "/api/executions/x/rerun",
 		"/api/agents/x/disconnect", "/api/batch/x/cancel",
 		"/api/managed-agents", "/api/managed-agents/x/send", "/api/managed-agents/x/answer", "/api/managed-agents/x/restart",
+		"/api/executions/x/questions/q/answer",
 	}
 	for i := range paths {
 		f.Add(uint8(i), "application/json", `{"input":{"a":1},"options":{"timeout":1}}`, "key")
 		f.Add(uint8(i), "application/json", `{"type":"x","env":{"a":"b"},"memory":"1m","cpu":0.1,"keys":["a"],"timeout":1}`, "")
 		f.Add(uint8(i), "text/yaml", "name: x", "")
+		f.Add(uint8(i), "application/json", `{"answer":[null,{}]}`, "")
 	}
 	f.Add(uint8(4), "application/json", `{"pattern":"p","inputs":[{}],"options":{"concurrency":3}}`, "k")
 	f.Add(uint8(0), "application/json;charset=", `{"definition":"x"}`, "\x00")
@@ -98,6 +100,9 @@ func FuzzBody(f *testing.F) {
 // FuzzFrame: whatever the journal holds, a frame is one event whose data is one line of JSON.
 func FuzzFrame(f *testing.F) {
 	for _, ev := range completedJournal("x") {
+		f.Add(string(ev.Type), string(ev.Data), ev.Seq)
+	}
+	for _, ev := range chartJournal() {
 		f.Add(string(ev.Type), string(ev.Data), ev.Seq)
 	}
 	f.Add("task.progress", "{\"text\":\"a\"\n}", uint64(0))
