@@ -1,4 +1,5 @@
-// Package client is a Go client of Wardroom's REST API: patterns, executions, batches, agents, health.
+// Package client is a Go client of Wardroom's REST API: patterns, executions, questions, batches, agents,
+// health.
 //
 // It owns the shapes of the API's answers as a caller sees them, typed errors, retries, walking of long
 // lists and event streams that resume by themselves. It does not hold any state of the server, and it does

@@ -92,6 +92,27 @@ type Execution struct {
 	StatusURL    string          `json:"statusUrl,omitempty"`
 	BatchID      string          `json:"batchId,omitempty"`
 	CancelReason string          `json:"cancelReason,omitempty"`
+
+	// Of an org chart only; Output is the same as Result.
+	PatternName string           `json:"patternName,omitempty"`
+	Output      json.RawMessage  `json:"output,omitempty"`
+	Metrics     *WorkflowMetrics `json:"metrics,omitempty"`
+	Steps       []WorkflowStep   `json:"steps,omitempty"`   // at the top level, those that were begun
+	Partial     bool             `json:"partial,omitempty"` // it was ended with what it had
+}
+
+// WorkflowMetrics is what an execution of an org chart took.
+type WorkflowMetrics struct {
+	Duration      Millis `json:"durationMs"`
+	StepsExecuted int    `json:"stepsExecuted"` // at the top level, finished
+	AgentsUsed    int    `json:"agentsUsed"`    // distinct
+}
+
+// WorkflowStep is a step at the top level of an org chart.
+type WorkflowStep struct {
+	Step     int    `json:"step"` // from 0
+	Type     string `json:"type"` // assign, parallel, sequential, review, approve, aggregate, condition
+	Duration Millis `json:"durationMs"`
 }
 
 // ExecutionList is one page of executions, newest first.

@@ -24,6 +24,19 @@ const (
 	EventCancelled     = "cancelled"
 )
 
+// Types of the events that streams of org charts have beyond those.
+const (
+	EventStepStarted      = "step_started"
+	EventRoleBound        = "role_bound"    // an agent serves a role from now on
+	EventRoleReleased     = "role_released" // it does no more
+	EventMessageSent      = "message_sent"  // an agent asked or told another role
+	EventMessageEscalated = "message_escalated"
+	EventMessageReplied   = "message_replied"
+	EventQuestionAsked    = "question_asked" // its data is a Question
+	EventQuestionAnswered = "question_answered"
+	EventQuestionExpired  = "question_expired"
+)
+
 // Last tells whether the event ends its execution's stream.
 func (e Event) Last() bool {
 	return e.Type == EventCompleted || e.Type == EventFailed || e.Type == EventCancelled
@@ -41,6 +54,36 @@ type EventData struct {
 	Reason      string          `json:"reason"`
 	Text        string          `json:"text"`
 	Data        json.RawMessage `json:"data"`
+
+	// Of org charts.
+	Type        string          `json:"type"` // kind of the step
+	Name        string          `json:"name"`
+	Round       int             `json:"round"`  // from 1 when the step is run again
+	Branch      string          `json:"branch"` // that a condition took
+	Partial     bool            `json:"partial"`
+	Role        string          `json:"role"`
+	AgentName   string          `json:"agentName"`
+	AgentType   string          `json:"agentType"`
+	Managed     bool            `json:"managed"` // the agent was spawned for the role
+	MessageID   string          `json:"messageId"`
+	MessageType string          `json:"messageType"`
+	Topic       string          `json:"topic"`
+	From        string          `json:"from"` // role that replied, or user
+	To          string          `json:"to"`   // role that is asked
+	Depth       int             `json:"depth"`
+	Content     json.RawMessage `json:"content"`
+	QuestionID  string          `json:"questionId"`
+	Answer      json.RawMessage `json:"answer"`
+	AnsweredBy  string          `json:"answeredBy"`
+}
+
+// Question reads the data of an event EventQuestionAsked.
+func (e Event) Question() (*Question, error) {
+	q := new(Question)
+	if err := json.Unmarshal(e.Data, q); err != nil {
+		return nil, fmt.Errorf("data of a %s event: %w", e.Type, err)
+	}
+	return q, nil
 }
 
 // Decode reads the data of an event of an execution's stream.

@@ -1,0 +1,120 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// States of a question. All but QuestionOpen are final.
+const (
+	QuestionOpen      = "open"
+	QuestionAnswered  = "answered"
+	QuestionExpired   = "expired"
+	QuestionCancelled = "cancelled" // the execution ended, or the asker needs no answer any more
+)
+
+// Kinds of questions.
+const (
+	QuestionMessage  = "message"  // an agent's message that no role answered
+	QuestionApproval = "approval" // a spawned agent asks leave to use a tool
+	QuestionDialog   = "question" // a spawned agent asks something in its terminal
+	QuestionLogin    = "login"    // a spawned agent needs a login, at URL
+)
+
+// Question is what an execution asks people.
+type Question struct {
+	Meta
+	ID          string           `json:"id"`
+	ExecutionID string           `json:"executionId"`
+	Kind        string           `json:"kind"`
+	Status      string           `json:"status"`
+	Step        string           `json:"step,omitempty"` // path of the step that asks
+	Role        string           `json:"role"`           // that asks
+	AgentID     string           `json:"agentId"`
+	TaskID      string           `json:"taskId,omitempty"`
+	MessageID   string           `json:"messageId,omitempty"`
+	MessageType string           `json:"messageType,omitempty"`
+	Topic       string           `json:"topic,omitempty"`
+	Depth       int              `json:"depth"` // managers who were asked before
+	Text        string           `json:"text"`
+	Content     json.RawMessage  `json:"content,omitempty"` // of the message, as it was sent
+	Options     []QuestionOption `json:"options,omitempty"` // answers to choose from, by id
+	URL         string           `json:"url,omitempty"`
+	PromptID    string           `json:"promptId,omitempty"`
+	Answer      json.RawMessage  `json:"answer,omitempty"`
+	AnsweredBy  string           `json:"answeredBy,omitempty"`
+	CreatedAt   time.Time        `json:"createdAt"`
+	ExpiresAt   time.Time        `json:"expiresAt"` // the execution fails then
+	ClosedAt    *time.Time       `json:"closedAt,omitempty"`
+}
+
+// QuestionOption is one answer to choose.
+type QuestionOption struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+}
+
+// QuestionList is one page of questions, newest first.
+type QuestionList struct {
+	Meta
+	PageInfo
+	Questions []Question `json:"questions"`
+}
+
+// QuestionFilter selects questions of a list. Zero values select all.
+type QuestionFilter struct {
+	ExecutionID string
+	Status      string
+	Page
+}
+
+// ListQuestions returns one page of questions, newest first. NOT_FOUND for an unknown execution.
+func (c *Client) ListQuestions(ctx context.Context, filter QuestionFilter) (*QuestionList, error) {
+	query := url.Values{}
+	if filter.Status != "" {
+		query.Set("status", filter.Status)
+	}
+	filter.addTo(query)
+	path := "/api/questions"
+	if filter.ExecutionID != "" {
+		path = executionPath(filter.ExecutionID) + "/questions"
+	}
+	out := new(QuestionList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: path, query: query}, out))
+}
+
+// Questions walks all pages of a list.
+func (c *Client) Questions(ctx context.Context, filter QuestionFilter) iter.Seq2[Question, error] {
+	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Question, PageInfo, error) {
+		filter.Page = page
+		list, err := c.ListQuestions(ctx, filter)
+		if err != nil {
+			return nil, PageInfo{}, err
+		}
+		return list.Questions, list.PageInfo, nil
+	})
+}
+
+// GetQuestion returns one question, whatever execution asks it.
+func (c *Client) GetQuestion(ctx context.Context, id string) (*Question, error) {
+	out := new(Question)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/questions/" + segment(id)}, out))
+}
+
+// AnswerQuestion gives the answer, any JSON value but null, and returns the question; its execution goes on. With
+// options the answer is the id of one, as a string. The first answer counts: CONFLICT when the question is not
+// open any more, also on a repeat after a lost answer of the server, so read the question then.
+func (c *Client) AnswerQuestion(
+	ctx context.Context, executionID, id string, answer json.RawMessage,
+) (*Question, error) {
+	body := struct {
+		Answer json.RawMessage `json:"answer"`
+	}{answer}
+	out := new(Question)
+	r := request{method: http.MethodPost, path: executionPath(executionID) + "/questions/" + segment(id) + "/answer", body: body}
+	return result(out, c.do(ctx, r, out))
+}
