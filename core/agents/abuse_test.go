@@ -133,7 +133,19 @@ func TestGarbageIsAnswered(t *testing.T) {
 		{`{"type":"heartbeat","payload":{"status":"asleep"}}`, "status: must be healthy, busy or draining"},
 		{`{"type":"heartbeat","payload":7}`, "must not be a JSON number"},
 		{`{"type":"register","payload":{"name":"x"}}`, "registered already"},
-		{`{"type":"message","payload":{}}`, "not supported by this server"},
+		{`{"type":"message","payload":{}}`, "id: is missing"},
+		{`{"type":"message","id":7,"payload":{}}`, "not an envelope"},
+		{`{"type":"message","id":"a\u0007","payload":{}}`, "id: must be 1 to 128 printable bytes"},
+		{`{"type":"message","id":"` + strings.Repeat("x", 129) + `","payload":{}}`, "id: must be"},
+		{`{"type":"message","id":"a","payload":{"messageType":"question","content":1}}`, "taskId: is missing"},
+		{`{"type":"message","id":"a","payload":{"taskId":"` + strings.Repeat("x", 129) + `"}}`, "taskId: must be an id"},
+		{`{"type":"message","id":"a","payload":{"taskId":"task_1","content":1}}`, "messageType: must be 1 to 128"},
+		{`{"type":"message","id":"a","payload":{"taskId":"task_1","messageType":"` + strings.Repeat("x", 129) + `"}}`, "messageType:"},
+		{`{"type":"message","id":"a","payload":{"taskId":"task_1","messageType":"question","topic":"\n","content":1}}`, "topic:"},
+		{`{"type":"message","id":"a","payload":{"taskId":"task_1","messageType":"question","to":["x"],"content":1}}`, "to: must not be"},
+		{`{"type":"message","id":"a","payload":{"taskId":"task_1","messageType":"question"}}`, "content: is missing"},
+		{`{"type":"message_reply","payload":{"content":1}}`, "messageId: must be the id"},
+		{`{"type":"message_reply","payload":{"messageId":"` + strings.Repeat("x", 129) + `","content":1}}`, "messageId:"},
 		{`{"type":"thread_event","payload":{}}`, "not supported by this server"},
 		{"{\"type\":\"\xff\"}", "not valid UTF-8"},
 	} {
@@ -151,7 +163,7 @@ func TestGarbageIsAnswered(t *testing.T) {
 		t.Fatalf("error: %+v", e)
 	}
 	p.quiet()
-	if len(r.sink.all()) != 0 {
+	if len(r.sink.all()) != 0 || len(r.sink.said()) != 0 || len(r.sink.replied()) != 0 {
 		t.Fatal("garbage reached the engine")
 	}
 

@@ -37,6 +37,13 @@ var frameSeeds = []string{
 	`{"type":"heartbeat","payload":1.}`, `{"type":"heartbeat","payload":1e}`, `{"type":"heartbeat","payload":"\x"}`,
 	"{\"type\":\"heartbeat\",\"payload\":\"\x01\"}", `{"type":"heartbeat","payload":tru}`,
 	`{"type":"task_result","payload":{"taskId":"t","result":1,"duration":12345678901234567890}}`,
+	`{"type":"message","id":"ask-1","timestamp":"2026-01-02T03:04:05Z","payload":{"taskId":"task_1","messageType":"question","topic":"design","to":"cto","content":{"text":"why?"}}}`,
+	`{"type":"message","id":"a","payload":{"taskId":"t","messageType":"x","content":null}}`,
+	`{"type":"message","id":"\u0000","payload":{"taskId":"t","messageType":"","content":[` + "\"\xc3\xa4\"" + `]}}`,
+	`{"type":"message","payload":{"taskId":1}}`,
+	`{"type":"message_reply","id":"m","payload":{"messageId":"msg_1","content":"because"}}`,
+	`{"type":"message_reply","payload":{"messageId":"msg_1"}}`,
+	`{"type":"message_reply","payload":{"messageId":"msg_1","content":null,"from":3}}`,
 }
 
 // FuzzFrame holds the fast path to what encoding/json says: whatever it takes, encoding/json takes too and
@@ -99,6 +106,22 @@ func checkDecoded(t *testing.T, f *frame) {
 		if f.into(&p) == nil {
 			if reg, err := checkRegister(&p); err == nil && (reg.maxTasks < 1 || len(reg.capabilities) == 0) {
 				t.Fatalf("took %+v", reg)
+			}
+		}
+	case protocol.TypeMessage:
+		var p protocol.Message
+		if f.into(&p) == nil && checkMessage(string(f.id), &p) == nil {
+			l := letter{message: &core.AgentMessage{MessageID: string(f.id), Topic: p.Topic, Content: p.Content}}
+			if !json.Valid(l.append(nil, time.Now())) || !json.Valid(p.Content) {
+				t.Fatalf("message %+v is passed on as %s", p, l.append(nil, time.Now()))
+			}
+		}
+	case protocol.TypeMessageReply:
+		var p protocol.MessageReply
+		if f.into(&p) == nil {
+			l := letter{reply: &core.AgentReply{MessageID: p.MessageID, Content: p.Content}}
+			if b := l.append(nil, time.Now()); !json.Valid(b) || !bytes.Contains(b, []byte(`"content":`)) {
+				t.Fatalf("reply %+v is passed on as %s", p, b)
 			}
 		}
 	case protocol.TypeTaskProgress:
