@@ -164,7 +164,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		return fmt.Errorf("open the runtimes: %w", err)
 	}
 	a.api = api.New(api.Options{
-		Patterns: a.patterns, Executions: a.engine, Batches: a.engine, Agents: a.agents,
+		Patterns: a.patterns, Executions: a.engine, Questions: a.engine, Batches: a.engine, Agents: a.agents,
 		ManagedAgents: a.runtimes, Plugins: a.plugins,
 		AgentSocket: http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store,
 		Health: a.health, Metrics: a.metrics.HTTP, Totals: a.metrics.Executions, Gatherer: a.gatherer(),
