@@ -2,6 +2,10 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -12,5 +16,342 @@ func (e *Engine) Timeline(ctx context.Context, id string) (*core.Timeline, error
 	if err != nil {
 		return nil, err
 	}
-	return &core.Timeline{ExecutionID: id, Pattern: exec.Pattern, Status: exec.Status}, nil
+	fold := newTimelineFold()
+	for more := true; more; {
+		page, err := e.store.Events(ctx, id, fold.lastSeq, journalPage)
+		if err != nil {
+			return nil, err
+		}
+		if err := fold.add(page); err != nil {
+			return nil, fmt.Errorf("timeline of %s: %w", id, err)
+		}
+		more = len(page) == journalPage
+	}
+	if fold.over && !exec.Status.Terminal() { // it ended while the journal was read
+		if exec, err = e.store.FindExecution(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	now := e.clock.Now()
+	return &core.Timeline{
+		ExecutionID: id, Pattern: exec.Pattern, Status: exec.Status,
+		StartedAt: exec.StartedAt, CompletedAt: exec.CompletedAt, DurationMs: exec.Duration(now).Milliseconds(),
+		Entries: fold.result(now), LastSeq: fold.lastSeq,
+	}, nil
+}
+
+// States of timeline entries that more than one kind has.
+const (
+	entryRunning   = "running"
+	entryCompleted = "completed"
+	entryFailed    = "failed"
+	entryTimeout   = "timeout"
+	entryLost      = "lost"
+	entryCancelled = "cancelled"
+	entryAnswered  = "answered"
+)
+
+// timelineFold makes a timeline of a journal's events in their order. It is pure: like events make like
+// timelines. Flat patterns have no step.started, so a step of theirs begins with its first task.
+type timelineFold struct {
+	entries []core.TimelineEntry
+	lastSeq uint64
+	over    bool // the terminal event was folded
+
+	steps       map[string]int   // index of the newest entry, by path
+	tasks       map[string]int   // by task id
+	inStep      map[string][]int // tasks that run, by path
+	roles       map[[2]string]int
+	messages    map[string]int
+	escalations map[string]int // by message id
+	questions   map[string]int
+}
+
+func newTimelineFold() *timelineFold {
+	return &timelineFold{
+		steps: map[string]int{}, tasks: map[string]int{}, inStep: map[string][]int{}, roles: map[[2]string]int{},
+		messages: map[string]int{}, escalations: map[string]int{}, questions: map[string]int{},
+	}
+}
+
+// timelineData is what a timeline needs of the data of any event. Results and inputs, which may be large, are
+// passed over.
+type timelineData struct {
+	Step        string               `json:"step"`
+	Type        string               `json:"type"`
+	Kind        string               `json:"kind"`
+	Name        string               `json:"name"`
+	Role        string               `json:"role"`
+	Round       int                  `json:"round"`
+	Branch      string               `json:"branch"`
+	Tasks       []assignment         `json:"tasks"`
+	TaskID      string               `json:"taskId"`
+	AgentID     string               `json:"agentId"`
+	AgentName   string               `json:"agentName"`
+	AgentType   string               `json:"agentType"`
+	Attempt     int                  `json:"attempt"`
+	Status      string               `json:"status"`
+	Reason      string               `json:"reason"`
+	Error       *core.ExecutionError `json:"error"`
+	MessageID   string               `json:"messageId"`
+	MessageType string               `json:"messageType"`
+	Topic       string               `json:"topic"`
+	To          string               `json:"to"`
+	ToAgentID   string               `json:"toAgentId"`
+	Depth       int                  `json:"depth"`
+	WantsReply  bool                 `json:"wantsReply"`
+	Question    *core.Question       `json:"question"`
+	QuestionID  string               `json:"questionId"`
+}
+
+// add folds events in. Types it does not know are passed over.
+func (f *timelineFold) add(events []core.Event) error {
+	for i := range events {
+		ev := &events[i]
+		f.lastSeq = ev.Seq
+		fold := f.folder(ev.Type)
+		if fold == nil {
+			continue
+		}
+		var d timelineData
+		if err := json.Unmarshal(ev.Data, &d); err != nil {
+			return fmt.Errorf("journal entry %d (%s): %w", ev.Seq, ev.Type, err)
+		}
+		fold(ev, &d)
+	}
+	return nil
+}
+
+// folder returns what folds events of a type, or nil for one that a timeline does not tell of.
+func (f *timelineFold) folder(kind core.EventType) func(*core.Event, *timelineData) {
+	switch kind {
+	case core.EventStepStarted:
+		return f.stepStarted
+	case core.EventStepCompleted:
+		return f.stepCompleted
+	case core.EventTaskAssigned:
+		return f.taskAssigned
+	case core.EventTaskCompleted, core.EventTaskFailed:
+		return f.taskEnded
+	case core.EventRoleBound:
+		return f.roleBound
+	case core.EventRoleReleased:
+		return f.roleReleased
+	case core.EventMessageSent:
+		return f.messageSent
+	case core.EventMessageEscalated:
+		return f.messageEscalated
+	case core.EventMessageReplied, eventMessageClosed:
+		return f.messageEnded
+	case core.EventQuestionAsked:
+		return f.questionAsked
+	case core.EventQuestionAnswered, core.EventQuestionExpired:
+		return f.questionEnded
+	case core.EventExecutionCompleted, core.EventExecutionFailed, core.EventExecutionCancelled:
+		return f.executionEnded
+	}
+	return nil
+}
+
+// begin adds an entry that runs and returns its index.
+func (f *timelineFold) begin(at time.Time, entry core.TimelineEntry) int {
+	entry.StartedAt = at
+	if entry.Status == "" {
+		entry.Status = entryRunning
+	}
+	f.entries = append(f.entries, entry)
+	return len(f.entries) - 1
+}
+
+// end closes an entry that runs. detail, if not empty, takes the place of what it had.
+func (f *timelineFold) end(index int, at time.Time, status, detail string) {
+	entry := &f.entries[index]
+	if entry.EndedAt != nil {
+		return
+	}
+	entry.EndedAt, entry.Status = &at, status
+	if detail != "" {
+		entry.Detail = detail
+	}
+}
+
+// around names the step that a path lies in; "" at the top. Steps of a chart are numbered like 2.0, those of
+// composed flat patterns are named like outer/inner.
+func around(path string) string {
+	separator := byte('/')
+	if numbered(path) {
+		separator = '.'
+	}
+	if i := strings.LastIndexByte(path, separator); i > 0 {
+		return path[:i]
+	}
+	return ""
+}
+
+// numbered tells whether a path is one of a chart. The id of a step of a flat pattern begins with a letter.
+func numbered(path string) bool { return strings.Trim(path, "0123456789.") == "" }
+
+func (f *timelineFold) stepStarted(ev *core.Event, d *timelineData) {
+	if i, ok := f.steps[d.Step]; ok {
+		f.end(i, ev.Time, entryFailed, "")
+	}
+	f.steps[d.Step] = f.begin(ev.Time, core.TimelineEntry{
+		Kind: core.TimelineStep, ID: d.Step, Step: around(d.Step), Type: d.Type, Name: d.Name, Role: d.Role,
+		Attempt: timesRun(d.Round),
+	})
+}
+
+// timesRun is how often a step was run by its round: from 2, and 0 for the first time, which is not worth a word.
+func timesRun(round int) int {
+	if round == 0 {
+		return 0
+	}
+	return round + 1
+}
+
+// openStep makes sure that a step of a flat pattern, and those around it, began.
+func (f *timelineFold) openStep(path string, round int, at time.Time) {
+	if path == "" {
+		return
+	}
+	f.openStep(around(path), 0, at)
+	i, ok := f.steps[path]
+	if ok && (round == 0 || f.entries[i].Attempt == round+1 || numbered(path)) {
+		return
+	}
+	if ok { // asked again, because its outcome broke a rule
+		f.endTasks(path, at, entryCancelled)
+		f.end(i, at, entryFailed, "")
+	}
+	f.steps[path] = f.begin(at, core.TimelineEntry{
+		Kind: core.TimelineStep, ID: path, Step: around(path), Attempt: timesRun(round),
+	})
+}
+
+func (f *timelineFold) stepCompleted(ev *core.Event, d *timelineData) {
+	f.openStep(d.Step, 0, ev.Time)
+	f.endTasks(d.Step, ev.Time, entryCancelled)
+	if i, ok := f.steps[d.Step]; ok {
+		status := entryCompleted
+		if d.Status != "" {
+			status = d.Status
+		}
+		if f.entries[i].Type == "" {
+			f.entries[i].Type = d.Kind
+		}
+		f.end(i, ev.Time, status, d.Branch)
+	}
+}
+
+func (f *timelineFold) taskAssigned(ev *core.Event, d *timelineData) {
+	f.openStep(d.Step, d.Round, ev.Time)
+	for _, a := range d.Tasks {
+		if i, ok := f.tasks[a.TaskID]; ok {
+			f.end(i, ev.Time, entryFailed, "")
+		}
+		i := f.begin(ev.Time, core.TimelineEntry{
+			Kind: core.TimelineTask, ID: a.TaskID, Step: d.Step, Role: f.roleOf(d), AgentID: a.AgentID, Attempt: a.Attempt,
+		})
+		f.tasks[a.TaskID] = i
+		f.inStep[d.Step] = append(f.inStep[d.Step], i)
+	}
+}
+
+func (f *timelineFold) roleOf(d *timelineData) string {
+	if d.Role != "" {
+		return d.Role
+	}
+	if i, ok := f.steps[d.Step]; ok {
+		return f.entries[i].Role
+	}
+	return ""
+}
+
+func (f *timelineFold) taskEnded(ev *core.Event, d *timelineData) {
+	i, ok := f.tasks[d.TaskID]
+	if !ok || f.entries[i].EndedAt != nil && ev.Type == core.EventTaskCompleted && f.entries[i].Status == entryCompleted {
+		// A rerun keeps answers without their assignments.
+		f.openStep(d.Step, d.Round, ev.Time)
+		i = f.begin(ev.Time, core.TimelineEntry{
+			Kind: core.TimelineTask, ID: d.TaskID, Step: d.Step, Role: f.roleOf(d), AgentID: d.AgentID, Attempt: d.Attempt,
+		})
+		f.tasks[d.TaskID] = i
+	}
+	if f.entries[i].Name == "" {
+		f.entries[i].Name = d.AgentName
+	}
+	status, detail := entryCompleted, ""
+	if ev.Type == core.EventTaskFailed {
+		status = entryFailed
+		if d.Status != "" {
+			status = d.Status
+		}
+		if d.Error != nil {
+			detail = d.Error.Message
+		}
+	} else if f.entries[i].EndedAt != nil { // the answer of an attempt that had been given up counts after all
+		f.entries[i].EndedAt, f.entries[i].Detail = nil, ""
+	}
+	f.end(i, ev.Time, status, detail)
+}
+
+// endTasks closes the tasks of a step that still run.
+func (f *timelineFold) endTasks(path string, at time.Time, status string) {
+	for _, i := range f.inStep[path] {
+		f.end(i, at, status, "")
+	}
+	delete(f.inStep, path)
+}
+
+func (f *timelineFold) roleBound(ev *core.Event, d *timelineData) {
+	f.roles[[2]string{d.Role, d.AgentID}] = f.begin(ev.Time, core.TimelineEntry{
+		Kind: core.TimelineRole, ID: d.AgentID, Type: d.AgentType, Name: d.AgentName, Role: d.Role, AgentID: d.AgentID,
+	})
+}
+
+func (f *timelineFold) roleReleased(ev *core.Event, d *timelineData) {
+	if i, ok := f.roles[[2]string{d.Role, d.AgentID}]; ok {
+		status := entryCompleted
+		if d.Reason == entryLost {
+			status = entryLost
+		}
+		f.end(i, ev.Time, status, d.Reason)
+	}
+}
+
+func (f *timelineFold) executionEnded(ev *core.Event, d *timelineData) {
+	f.over = true
+	work, step := entryCancelled, entryCancelled
+	if d.Error != nil {
+		step = entryFailed
+		if d.Error.Code == core.CodeTimeout {
+			work, step = entryTimeout, entryTimeout
+		}
+	}
+	for i := range f.entries {
+		switch f.entries[i].Kind {
+		case core.TimelineStep:
+			f.end(i, ev.Time, step, "")
+		case core.TimelineTask:
+			f.end(i, ev.Time, work, "")
+		case core.TimelineRole:
+			f.end(i, ev.Time, entryCompleted, "")
+		case core.TimelineMessage, core.TimelineEscalation, core.TimelineQuestion:
+			f.end(i, ev.Time, entryCancelled, "")
+		}
+	}
+}
+
+// result returns the entries, with durations of what still runs up to now.
+func (f *timelineFold) result(now time.Time) []core.TimelineEntry {
+	list := make([]core.TimelineEntry, len(f.entries))
+	for i, entry := range f.entries {
+		until := now
+		if entry.EndedAt != nil {
+			until = *entry.EndedAt
+		}
+		entry.DurationMs = max(until.Sub(entry.StartedAt), 0).Milliseconds()
+		list[i] = entry
+	}
+	return list
 }

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"encoding/json"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// eventMessageClosed tells that an open message needs no answer any more: its asker withdrew it, or is gone, or
+// its task is over. A question of it is cancelled with it.
+const eventMessageClosed core.EventType = "message.closed"
+
+// sentData is the data of message.sent. To and ToAgentID are empty while nobody was found to ask; what follows
+// then is message.escalated or question.asked, or the end of the execution.
+type sentData struct {
+	MessageID   string                `json:"messageId"`
+	AskID       string                `json:"askId"`
+	TaskID      string                `json:"taskId"`
+	Step        string                `json:"step"`
+	Role        string                `json:"role"` // of the asker
+	AgentID     string                `json:"agentId"`
+	Kind        core.QuestionKind     `json:"kind"`
+	MessageType string                `json:"messageType"`
+	Topic       string                `json:"topic,omitempty"`
+	Content     json.RawMessage       `json:"content"`
+	Options     []core.QuestionOption `json:"options,omitempty"`
+	URL         string                `json:"url,omitempty"`
+	Wish        string                `json:"wish,omitempty"` // role that the asker named
+	To          string                `json:"to,omitempty"`   // role that is asked
+	ToAgentID   string                `json:"toAgentId,omitempty"`
+	Depth       int                   `json:"depth"`
+	Reason      string                `json:"reason"`
+	WantsReply  bool                  `json:"wantsReply"`
+}
+
+// escalatedData is the data of message.escalated. Depth stays when another agent of the same role is asked.
+type escalatedData struct {
+	MessageID string `json:"messageId"`
+	To        string `json:"to,omitempty"`
+	ToAgentID string `json:"toAgentId,omitempty"`
+	Depth     int    `json:"depth"`
+	Reason    string `json:"reason"`
+}
+
+// repliedData is the data of message.replied: the answer as the asker gets it.
+type repliedData struct {
+	MessageID string          `json:"messageId"`
+	From      string          `json:"from"` // role, or user
+	AgentID   string          `json:"agentId,omitempty"`
+	Content   json.RawMessage `json:"content"`
+}
+
+// messageClosedData is the data of message.closed.
+type messageClosedData struct {
+	MessageID  string `json:"messageId"`
+	QuestionID string `json:"questionId,omitempty"`
+	Reason     string `json:"reason"`
+}
+
+// askedData is the data of question.asked.
+type askedData struct {
+	Question core.Question `json:"question"`
+}
+
+// answeredData is the data of question.answered.
+type answeredData struct {
+	QuestionID string          `json:"questionId"`
+	MessageID  string          `json:"messageId"`
+	Answer     json.RawMessage `json:"answer"`
+	By         string          `json:"by"`
+}
+
+// expiredData is the data of question.expired.
+type expiredData struct {
+	QuestionID string `json:"questionId"`
+}
+
+// alertData is the data of system.alert.
+type alertData struct {
+	Severity string            `json:"severity"`
+	Message  string            `json:"message"`
+	Details  map[string]string `json:"details"`
+}

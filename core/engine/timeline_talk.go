@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"time"
+	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// timelineText is how much of a question's text its entry shows, in bytes.
+const timelineText = 200
+
+func (f *timelineFold) messageSent(ev *core.Event, d *timelineData) {
+	i := f.begin(ev.Time, core.TimelineEntry{
+		Kind: core.TimelineMessage, ID: d.MessageID, Step: d.Step, Type: d.MessageType, Role: d.Role, To: d.To,
+		AgentID: d.AgentID, Detail: d.Topic,
+	})
+	f.messages[d.MessageID] = i
+	if !d.WantsReply {
+		f.end(i, ev.Time, entryCompleted, "")
+	}
+}
+
+func (f *timelineFold) messageEscalated(ev *core.Event, d *timelineData) {
+	f.endEscalation(d.MessageID, ev.Time, entryTimeout)
+	entry := core.TimelineEntry{
+		Kind: core.TimelineEscalation, ID: d.MessageID, To: d.To, AgentID: d.ToAgentID, Attempt: d.Depth, Detail: d.Reason,
+	}
+	if i, ok := f.messages[d.MessageID]; ok {
+		entry.Step, entry.Type, entry.Role = f.entries[i].Step, f.entries[i].Type, f.entries[i].Role
+	}
+	f.escalations[d.MessageID] = f.begin(ev.Time, entry)
+}
+
+func (f *timelineFold) endEscalation(messageID string, at time.Time, status string) {
+	if i, ok := f.escalations[messageID]; ok {
+		f.end(i, at, status, "")
+	}
+}
+
+func (f *timelineFold) messageEnded(ev *core.Event, d *timelineData) {
+	status := entryAnswered
+	if ev.Type == eventMessageClosed {
+		status = entryCancelled
+	}
+	f.endEscalation(d.MessageID, ev.Time, status)
+	if i, ok := f.messages[d.MessageID]; ok {
+		f.end(i, ev.Time, status, "")
+	}
+	if i, ok := f.questions[d.QuestionID]; ok {
+		f.end(i, ev.Time, status, "")
+	}
+}
+
+func (f *timelineFold) questionAsked(ev *core.Event, d *timelineData) {
+	q := d.Question
+	if q == nil {
+		return
+	}
+	kind := q.MessageType
+	if kind == "" {
+		kind = string(q.Kind)
+	}
+	f.questions[q.ID] = f.begin(ev.Time, core.TimelineEntry{
+		Kind: core.TimelineQuestion, ID: q.ID, Step: q.Step, Type: kind, Role: q.Role, AgentID: q.AgentID,
+		Status: string(core.QuestionOpen), Detail: cutText(q.Text, timelineText),
+	})
+}
+
+func (f *timelineFold) questionEnded(ev *core.Event, d *timelineData) {
+	status := string(core.QuestionAnswered)
+	if ev.Type == core.EventQuestionExpired {
+		status = string(core.QuestionExpired)
+	}
+	if i, ok := f.questions[d.QuestionID]; ok {
+		f.end(i, ev.Time, status, "")
+	}
+}
+
+// cutText cuts a text to at most n bytes, between characters.
+func cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}

@@ -1,0 +1,82 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	stdtime "time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// A timeline of an execution that runs ends at now, and one of an execution that is over at its end.
+func TestTimeline(t *testing.T) {
+	r := newRig(t).open()
+	r.pattern("p", core.Step{ID: "draft"}, core.Step{ID: "edit"})
+	r.agents.add("a", 1)
+	if _, err := r.Timeline(t.Context(), "exec_none"); core.ErrorCode(err) != core.CodeNotFound {
+		t.Errorf("got %v for an unknown execution, want NOT_FOUND", err)
+	}
+	exec := r.start("p")
+	first := r.agents.await(t, 1)[0]
+	r.clock.Advance(3 * stdtime.Second)
+	got, err := r.Timeline(t.Context(), exec.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Status != core.ExecutionRunning || got.DurationMs != 3000 || len(got.Entries) != 2 || got.LastSeq == 0 ||
+		got.Pattern.Name != "p" || got.ExecutionID != exec.ID || got.StartedAt == nil || got.CompletedAt != nil {
+		t.Fatalf("got %+v", got)
+	}
+	step, task := got.Entries[0], got.Entries[1]
+	if step.Kind != core.TimelineStep || step.ID != "draft" || step.Status != "running" || step.DurationMs != 3000 || step.EndedAt != nil {
+		t.Errorf("the step is %+v", step)
+	}
+	if task.Kind != core.TimelineTask || task.ID != first.task.ID || task.Step != "draft" || task.AgentID != "a" || task.Attempt != 1 {
+		t.Errorf("the task is %+v", task)
+	}
+	r.agents.report("a", first.task, `1`, nil)
+	second := r.agents.await(t, 1)[0]
+	r.clock.Advance(2 * stdtime.Second)
+	r.agents.report("a", second.task, `2`, nil)
+	r.wait(exec.ID)
+	r.clock.Advance(stdtime.Hour)
+	over, err := r.Timeline(t.Context(), exec.ID)
+	if err != nil || over.Status != core.ExecutionCompleted || over.DurationMs != 5000 || len(over.Entries) != 4 || over.LastSeq <= got.LastSeq {
+		t.Fatalf("got %+v, %v", over, err)
+	}
+	for i, want := range []string{"step draft completed 3000", "task draft completed 3000", "step edit completed 2000", "task edit completed 2000"} {
+		e := over.Entries[i]
+		where := e.Step
+		if e.Kind == core.TimelineStep {
+			where = e.ID
+		}
+		if line := fmt.Sprintf("%s %s %s %d", e.Kind, where, e.Status, e.DurationMs); line != want {
+			t.Errorf("entry %d is %s, want %s", i, line, want)
+		}
+	}
+	if _, err := json.Marshal(over); err != nil {
+		t.Error(err)
+	}
+}
+
+// A journal of more than one page is read to its end.
+func TestTimelineOfManyTasks(t *testing.T) {
+	r := newRig(t).open()
+	const n = 1200
+	r.pattern("p", core.Step{Min: n})
+	for i := range n {
+		r.agents.add(fmt.Sprint("a", i), 1)
+	}
+	r.agents.echo()
+	exec := r.wait(r.start("p").ID)
+	got, err := r.Timeline(t.Context(), exec.ID)
+	if err != nil || len(got.Entries) != n {
+		t.Fatalf("%d entries, %v, want %d", len(got.Entries), err, n)
+	}
+	for _, e := range got.Entries {
+		if e.Status != "completed" {
+			t.Fatalf("got %+v", e)
+		}
+	}
+}
