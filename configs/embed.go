@@ -1,8 +1,9 @@
-// Package configs holds the files that ship with Wardroom: the packaged configuration, its JSON Schema and
-// examples. The binary embeds what it prints or needs at run time, so that it works without its package.
+// Package configs holds the files that ship with Wardroom: the packaged configuration, its JSON Schema, the
+// built-in patterns and examples. The binary embeds what it prints or needs at run time, so that it works
+// without its package.
 //
 // It holds no logic and imports nothing; core/config makes the first two files and its tests keep them in
-// step. The appliance's config commands read them.
+// step. The appliance's config commands read them, and the appliance gives the patterns to core/pattern.
 package configs
 
 import _ "embed"
@@ -16,3 +17,15 @@ var Template []byte
 //
 //go:embed wardroom.schema.json
 var Schema []byte
+
+var (
+	//go:embed patterns/startup-team.yaml
+	startupTeam string
+	//go:embed patterns/enterprise-review.yaml
+	enterpriseReview string
+	//go:embed patterns/pair-programming.yaml
+	pairProgramming string
+)
+
+// Patterns returns the definitions of the built-in patterns.
+func Patterns() []string { return []string{startupTeam, enterpriseReview, pairProgramming} }

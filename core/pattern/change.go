@@ -146,7 +146,7 @@ func (s *Service) DeletePattern(ctx context.Context, name, version string) (int,
 
 // accept checks what a caller sent, by itself.
 func (s *Service) accept(in core.PatternInput) (*Plan, error) {
-	plan, found := parse(in.Source, identity{in.Name, in.Version, in.Description}, s.options.MaxDefinition)
+	plan, found := parse(in.Source, identity{in.Name, in.Version, in.Description}, s.rules())
 	if len(found) > 0 {
 		return nil, core.InvalidAll("definition", found)
 	}

@@ -45,10 +45,17 @@ type identity struct {
 	name, version, description string
 }
 
-// Parse reads and checks a flat definition. It returns either a plan or every problem that was found, by
-// line. Texts over DefaultMaxDefinition bytes are refused.
+// rules are what a definition is held to beside the language itself.
+type rules struct {
+	limit      int      // bytes of the longest text
+	agentTypes []string // that roles may name; nil: any
+}
+
+// Parse reads and checks a definition, flat or an org chart. It returns either a plan or every problem that
+// was found, by line. Texts over DefaultMaxDefinition bytes are refused. Agent types are not checked: which
+// there are is the operator's choice.
 func Parse(source string) (core.Plan, []core.Problem) {
-	plan, found := parse(source, identity{}, DefaultMaxDefinition)
+	plan, found := parse(source, identity{}, rules{limit: DefaultMaxDefinition})
 	if len(found) > 0 {
 		return nil, found
 	}
@@ -56,8 +63,8 @@ func Parse(source string) (core.Plan, []core.Problem) {
 }
 
 // parse is Parse for a definition whose name, version and description may be given beside it.
-func parse(source string, given identity, limit int) (*Plan, []core.Problem) {
-	root, found := readYAML(source, limit)
+func parse(source string, given identity, r rules) (*Plan, []core.Problem) {
+	root, found := readYAML(source, r.limit)
 	if root == nil {
 		return nil, found
 	}
@@ -68,12 +75,12 @@ func parse(source string, given identity, limit int) (*Plan, []core.Problem) {
 	}
 	plan := &Plan{}
 	p.readIdentity(plan, root, given)
-	if chart := orgChart(root); chart != "" {
-		p.add(chart, root.keyLine(chart), "org-chart patterns (structure and workflow) are not supported by this version; a flat pattern has agents or steps")
-		return nil, p.sorted()
+	if isChart(root) {
+		p.readChart(plan, root, r)
+	} else {
+		s, _ := p.section("", root, topKeys...)
+		s.readBody(plan)
 	}
-	s, _ := p.section("", root, topKeys...)
-	s.readBody(plan)
 	if len(p.list) > 0 {
 		return nil, p.sorted()
 	}
@@ -81,14 +88,8 @@ func parse(source string, given identity, limit int) (*Plan, []core.Problem) {
 	return plan, nil
 }
 
-func orgChart(root *node) string {
-	for _, key := range []string{"structure", "workflow"} {
-		if root.get(key) != nil {
-			return key
-		}
-	}
-	return ""
-}
+// isChart tells an org chart from a flat definition.
+func isChart(root *node) bool { return root.get("structure") != nil || root.get("workflow") != nil }
 
 // readIdentity settles name, version and description between the definition and the request.
 func (p *problems) readIdentity(plan *Plan, root *node, given identity) {

@@ -11,6 +11,7 @@ import (
 // evaluation is one evaluation of expressions against the state of an execution.
 type evaluation struct {
 	scope    core.Scope
+	chart    *core.ChartScope // of an org chart, instead of scope
 	problems []core.Problem
 }
 
@@ -25,6 +26,9 @@ func (e *evaluation) run(what string, x expression) (json.RawMessage, error) {
 
 // resolve returns the JSON a reference stands for.
 func (e *evaluation) resolve(r *reference) ([]byte, bool) {
+	if e.chart != nil {
+		return r.inChart(e.chart)
+	}
 	switch r.root {
 	case "input":
 		return r.path.lookup(e.scope.Input)

@@ -26,9 +26,16 @@ type reference struct {
 	root string
 	path path
 	at   string // where it stands in the definition, for messages
+
+	// In org charts, which write ${root.path}:
+	line int    // in the definition; 0 in flat patterns
+	step string // path of the step whose result it is, or ""
 }
 
 func (r *reference) String() string {
+	if r.line > 0 {
+		return "${" + append(path{{key: r.root, index: -1}}, r.path...).String() + "}"
+	}
 	if len(r.path) == 0 {
 		return "$" + r.root
 	}
@@ -42,7 +49,7 @@ func (r *reference) String() string {
 func (r *reference) append(dst []byte, e *evaluation) []byte {
 	value, ok := e.resolve(r)
 	if !ok {
-		e.problems = append(e.problems, core.Problem{Path: r.at, Reason: r.String() + " has no value"})
+		e.problems = append(e.problems, core.Problem{Path: r.at, Line: r.line, Reason: r.String() + " has no value" + e.why(r)})
 		return append(dst, "null"...)
 	}
 	return rawjson.AppendCompact(dst, value)
@@ -58,7 +65,11 @@ type templatePart struct {
 
 func (t template) append(dst []byte, e *evaluation) []byte {
 	var buf [128]byte
-	text := buf[:0]
+	return rawjson.AppendString(dst, t.appendText(buf[:0], e))
+}
+
+// appendText appends the text as it is, not as JSON.
+func (t template) appendText(text []byte, e *evaluation) []byte {
 	for _, part := range t {
 		if part.ref == nil {
 			text = append(text, part.text...)
@@ -71,7 +82,7 @@ func (t template) append(dst []byte, e *evaluation) []byte {
 		}
 		text = append(text, value...)
 	}
-	return rawjson.AppendString(dst, text)
+	return text
 }
 
 // object is a map of expressions; keys are quoted JSON with their colon.
@@ -223,14 +234,16 @@ func parseText(text string) (template, error) {
 
 // closingBrace finds the end of ${...}; braces in quoted keys do not count.
 func closingBrace(rest string) int {
-	quoted := false
+	quote := byte(0)
 	for i := 2; i < len(rest); i++ {
-		switch {
-		case quoted && rest[i] == '\\':
+		switch b := rest[i]; {
+		case quote != 0 && b == '\\':
 			i++
-		case rest[i] == '"':
-			quoted = !quoted
-		case rest[i] == '}' && !quoted:
+		case b == quote:
+			quote = 0
+		case quote == 0 && (b == '"' || b == '\''):
+			quote = b
+		case b == '}' && quote == 0:
 			return i
 		}
 	}

@@ -27,6 +27,7 @@ type node struct {
 	line  int
 	text  string  // of a scalar: the string, the number as JSON text, true or false
 	plain string  // of a scalar: the characters as they were written
+	block bool    // of text: it begins in the line after line, and keeps its lines
 	keys  []entry // of a map, in the order written
 	items []*node // of a list
 }

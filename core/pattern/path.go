@@ -92,16 +92,16 @@ func name(rest string) (segment, string, error) {
 	return segment{key: rest[:n], index: -1}, rest[n:], nil
 }
 
-// bracket reads [0] or ["key"]; in the key \ makes the next character literal.
+// bracket reads [0], ["key"] or ['key']; in the key \ makes the next character literal.
 func bracket(rest string) (segment, string, error) {
-	if len(rest) > 1 && rest[1] == '"' {
+	if len(rest) > 1 && (rest[1] == '"' || rest[1] == '\'') {
 		var key strings.Builder
 		for i := 2; i < len(rest); i++ {
 			switch {
 			case rest[i] == '\\' && i+1 < len(rest):
 				i++
 				key.WriteByte(rest[i])
-			case rest[i] == '"':
+			case rest[i] == rest[1]:
 				if !strings.HasPrefix(rest[i+1:], "]") {
 					return segment{}, "", errors.New("lacks a ]")
 				}
@@ -110,7 +110,7 @@ func bracket(rest string) (segment, string, error) {
 				key.WriteByte(rest[i])
 			}
 		}
-		return segment{}, "", errors.New(`lacks a closing "`)
+		return segment{}, "", errors.New("lacks a closing " + rest[1:2])
 	}
 	end := strings.IndexByte(rest, ']')
 	if end < 0 {

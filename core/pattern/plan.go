@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
@@ -13,7 +14,8 @@ var _ core.Plan = (*Plan)(nil)
 // concurrent use.
 type Plan struct {
 	definition core.Definition
-	input      *fields // nil: any object is taken
+	input      *fields    // nil: any object is taken
+	chart      *chartPlan // nil for a flat pattern, which has what follows
 	steps      []stepPlan
 	output     expression // nil: the default of the last step's aggregation
 	// namesAggregation is set when output refers to a variable of the last step's aggregation.
@@ -39,7 +41,12 @@ type Access struct {
 func (p *Plan) Definition() *core.Definition { return &p.definition }
 
 // OrgChart implements core.Plan.
-func (p *Plan) OrgChart() core.ChartPlan { return nil }
+func (p *Plan) OrgChart() core.ChartPlan {
+	if p.chart == nil {
+		return nil
+	}
+	return p.chart
+}
 
 // Access returns the definition's security section.
 func (p *Plan) Access() Access { return p.access }
@@ -88,6 +95,9 @@ func (p *Plan) Aggregate(step int, answers []core.Answer) (core.Outcome, error) 
 // Output implements core.Plan. Where the output names the aggregation of a last step that fell back, there
 // is no aggregation to name, and the result is the fallback value itself.
 func (p *Plan) Output(scope core.Scope) (json.RawMessage, error) {
+	if p.chart != nil {
+		return nil, core.Errorf(core.CodeInternal, "an org chart has its output from its own plan")
+	}
 	fallback := p.fellBack(scope.Last)
 	if p.output == nil {
 		if fallback {
@@ -154,10 +164,23 @@ func definitionJSON(root *node) json.RawMessage {
 			e.value = fieldsShown(e.value)
 		case "agents":
 			e.value = agentsShown(e.value)
+		case "workflow":
+			e.value = workflowShown(e.value)
 		}
 		shown.keys = append(shown.keys, e)
 	}
 	return shown.appendJSON(nil)
+}
+
+// workflowShown writes out the fields that a workflow declares by their type alone.
+func workflowShown(n *node) *node {
+	shown := &node{kind: mapNode, keys: slices.Clone(n.keys)}
+	for i := range shown.keys {
+		if shown.keys[i].key == "input" {
+			shown.keys[i].value = fieldsShown(shown.keys[i].value)
+		}
+	}
+	return shown
 }
 
 func fieldsShown(n *node) *node {

@@ -31,6 +31,8 @@ type Options struct {
 	MaxDefinition int      // bytes of the longest definition; 0: DefaultMaxDefinition
 	CacheBytes    int      // bytes of source whose compiled form is kept; 0: DefaultCacheBytes
 	IDs           core.IDs // makes event ids; nil: core.NewIDs of the clock
+	AgentTypes    []string // that roles of new definitions may name; nil: any
+	BuiltIns      []string // definitions that are shipped with the product, as YAML text
 }
 
 // Service implements core.PatternService, and gives plans to the engine. Reads come from memory: what is
@@ -142,7 +144,7 @@ func (s *Service) Plan(ctx context.Context, hash string) (core.Plan, error) {
 
 // CheckPattern implements core.PatternService.
 func (s *Service) CheckPattern(ctx context.Context, source string) []core.Problem {
-	plan, found := parse(source, identity{}, s.options.MaxDefinition)
+	plan, found := parse(source, identity{}, s.rules())
 	if plan == nil {
 		return found
 	}
@@ -197,11 +199,16 @@ func full(light *core.Pattern, source string, plan *Plan) *core.Pattern {
 	return &p
 }
 
+// rules are those for texts that are new.
+func (s *Service) rules() rules {
+	return rules{limit: s.options.MaxDefinition, agentTypes: s.options.AgentTypes}
+}
+
 // compileStored compiles a text that was accepted when it was stored. A later version of Wardroom may be
 // stricter about new texts, but a text it cannot read at all is a fault of ours. The size was checked then,
 // too, perhaps against another bound.
 func (s *Service) compileStored(source string, given identity) (*Plan, error) {
-	plan, found := parse(source, given, len(source))
+	plan, found := parse(source, given, rules{limit: len(source)})
 	if len(found) > 0 {
 		return nil, core.Errorf(core.CodeInternal, "the stored definition cannot be read").
 			WithCause(core.InvalidAll("definition", found))

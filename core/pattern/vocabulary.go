@@ -27,6 +27,10 @@ var members = map[string]map[string]bool{
 	"consensus": {"result": false, "confidence": true, "agreement": true},
 	"execution": {"agentCount": true, "duration": true},
 	"step":      {"result": false, "confidence": true},
+	"context":   {"executionId": true, "patternName": true, "patternVersion": true, "startedAt": true},
+	"review": {
+		"approved": true, "verdict": true, "confidence": true, "feedback": true, "reviewer": true, "agentId": true,
+	},
 }
 
 // roots are all variables, in the order of the documentation.

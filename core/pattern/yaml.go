@@ -19,8 +19,10 @@ import (
 // Bounds of a definition. They stop texts that are small and unfold into something huge.
 const (
 	maxYAMLDepth = 64
-	maxYAMLNodes = 100_000
+	maxYAMLNodes = 250_000
 	maxYAMLBytes = 4 << 20 // of all scalars, aliases unfolded
+	// maxWorkflowDepth is the bound below the key workflow, where a step takes two levels: its list and itself.
+	maxWorkflowDepth = 2*maxNesting + maxYAMLDepth
 )
 
 // whole is the path of problems that concern the definition as such.
@@ -55,8 +57,8 @@ func readYAML(source string, limit int) (*node, []core.Problem) {
 	if len(document.Content) != 1 {
 		return fatal(0, "is empty")
 	}
-	u := unfolder{}
-	root := u.unfold("", document.Content[0], 1)
+	u := unfolder{limit: maxYAMLDepth}
+	root := u.unfold(nil, document.Content[0], 1)
 	if u.spent {
 		return fatal(0, "unfolds to more than %d values or %d bytes: it uses too many aliases", maxYAMLNodes, maxYAMLBytes)
 	}
@@ -76,12 +78,45 @@ func yamlFault(err error) (int, string) {
 // unfolder copies the YAML reader's graph into a tree and counts what it makes.
 type unfolder struct {
 	problems
+	limit int // of depth, where it stands now
 	nodes int
 	bytes int
 	spent bool // a bound was met: nothing more is made
 }
 
-func (u *unfolder) unfold(path string, y *yaml.Node, depth int) *node {
+// trail is where the unfolder stands: a path that is written out only for a problem.
+type trail struct {
+	up    *trail
+	key   string
+	index int // -1 for a key
+}
+
+func (t *trail) String() string {
+	if t == nil {
+		return ""
+	}
+	var all []*trail
+	for ; t != nil; t = t.up {
+		all = append(all, t)
+	}
+	path := ""
+	for i := len(all) - 1; i >= 0; i-- {
+		if t = all[i]; t.index >= 0 {
+			path += "[" + strconv.Itoa(t.index) + "]"
+		} else {
+			path = join(path, t.key)
+		}
+	}
+	return path
+}
+
+func (u *unfolder) report(at *trail, line int, format string, args ...any) {
+	if len(u.list) < maxProblems {
+		u.add(at.String(), line, format, args...)
+	}
+}
+
+func (u *unfolder) unfold(at *trail, y *yaml.Node, depth int) *node {
 	n := &node{line: y.Line}
 	u.nodes++
 	u.bytes += len(y.Value)
@@ -91,40 +126,49 @@ func (u *unfolder) unfold(path string, y *yaml.Node, depth int) *node {
 	if u.spent {
 		return n
 	}
-	if depth > maxYAMLDepth {
-		u.add(path, y.Line, "is nested more than %d deep", maxYAMLDepth)
-		u.spent = u.spent || len(u.list) > 100 // an alias inside itself
+	if depth > u.limit {
+		u.tooDeep(at, y.Line)
 		return n
 	}
 	switch y.Kind {
 	case yaml.AliasNode:
-		n = u.unfold(path, y.Alias, depth+1)
+		n = u.unfold(at, y.Alias, depth+1)
 		n.line = y.Line
 	case yaml.MappingNode:
 		n.kind = mapNode
-		u.fill(path, n, y, depth)
+		u.fill(at, n, y, depth)
 	case yaml.SequenceNode:
 		n.kind = listNode
 		if tag := y.ShortTag(); tag != "!!seq" {
-			u.add(path, y.Line, "the tag %s is not supported", tag)
+			u.report(at, y.Line, "the tag %s is not supported", tag)
 		}
 		n.items = make([]*node, 0, len(y.Content))
 		for i, item := range y.Content {
-			n.items = append(n.items, u.unfold(fmt.Sprintf("%s[%d]", path, i), item, depth+1))
+			n.items = append(n.items, u.unfold(&trail{up: at, index: i}, item, depth+1))
 		}
 	default:
-		u.scalar(path, n, y)
+		u.scalar(at, n, y)
 	}
 	return n
 }
 
+func (u *unfolder) tooDeep(at *trail, line int) {
+	if u.limit == maxWorkflowDepth {
+		u.report(at, line, "is nested too deep: steps may be nested at most %d deep", maxNesting)
+	} else {
+		u.report(at, line, "is nested more than %d deep", u.limit)
+	}
+	u.spent = u.spent || len(u.list) > 100 // an alias inside itself
+}
+
 // fill reads the entries of a mapping. Keys of `<<` mappings come after the mapping's own and never
 // replace them.
-func (u *unfolder) fill(path string, n *node, y *yaml.Node, depth int) {
+func (u *unfolder) fill(at *trail, n *node, y *yaml.Node, depth int) {
 	if tag := y.ShortTag(); tag != "!!map" {
-		u.add(path, y.Line, "the tag %s is not supported", tag)
+		u.report(at, y.Line, "the tag %s is not supported", tag)
 	}
 	seen := make(map[string]int, len(y.Content)/2)
+	n.keys = make([]entry, 0, len(y.Content)/2)
 	var merges []*yaml.Node
 	for i := 0; i+1 < len(y.Content) && !u.spent; i += 2 {
 		key, value := y.Content[i], y.Content[i+1]
@@ -133,25 +177,31 @@ func (u *unfolder) fill(path string, n *node, y *yaml.Node, depth int) {
 			continue
 		}
 		if key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" {
-			u.add(path, key.Line, "a key must be text: put it in quotes")
+			u.report(at, key.Line, "a key must be text: put it in quotes")
 			continue
 		}
-		at := join(path, key.Value)
+		here := &trail{up: at, key: key.Value, index: -1}
 		if first, double := seen[key.Value]; double {
-			u.add(at, key.Line, "is there twice; the first is in line %d", first)
+			u.report(here, key.Line, "is there twice; the first is in line %d", first)
 			continue
 		}
 		seen[key.Value] = key.Line
 		u.bytes += len(key.Value)
-		n.keys = append(n.keys, entry{key.Value, key.Line, u.unfold(at, value, depth+1)})
+		if depth == 1 && key.Value == "workflow" {
+			u.limit = maxWorkflowDepth
+		}
+		n.keys = append(n.keys, entry{key.Value, key.Line, u.unfold(here, value, depth+1)})
+		if depth == 1 {
+			u.limit = maxYAMLDepth
+		}
 	}
 	for _, m := range merges {
-		u.merge(path, n, seen, m, depth)
+		u.merge(at, n, seen, m, depth)
 	}
 }
 
-func (u *unfolder) merge(path string, n *node, seen map[string]int, y *yaml.Node, depth int) {
-	from := u.unfold(path, y, depth+1)
+func (u *unfolder) merge(at *trail, n *node, seen map[string]int, y *yaml.Node, depth int) {
+	from := u.unfold(at, y, depth+1)
 	sources := []*node{from}
 	if from.kind == listNode {
 		sources = from.items
@@ -159,7 +209,7 @@ func (u *unfolder) merge(path string, n *node, seen map[string]int, y *yaml.Node
 	for _, source := range sources {
 		if source.kind != mapNode {
 			if !u.spent {
-				u.add(path, y.Line, "<< takes a map or a list of maps")
+				u.report(at, y.Line, "<< takes a map or a list of maps")
 			}
 			return
 		}
@@ -173,15 +223,16 @@ func (u *unfolder) merge(path string, n *node, seen map[string]int, y *yaml.Node
 }
 
 // scalar reads a single value. Numbers keep their text where JSON writes them the same way.
-func (u *unfolder) scalar(path string, n *node, y *yaml.Node) {
+func (u *unfolder) scalar(at *trail, n *node, y *yaml.Node) {
 	n.plain, n.text = y.Value, y.Value
+	n.block = y.Style&yaml.LiteralStyle != 0
 	switch tag := y.ShortTag(); tag {
 	case "!!null":
 		n.kind = nullNode
 	case "!!bool":
 		var b bool
 		if err := y.Decode(&b); err != nil {
-			u.add(path, y.Line, "is not a boolean")
+			u.report(at, y.Line, "is not a boolean")
 		}
 		n.kind, n.text = boolNode, strconv.FormatBool(b)
 	case "!!int", "!!float":
@@ -189,13 +240,13 @@ func (u *unfolder) scalar(path string, n *node, y *yaml.Node) {
 		n.text = numberText(y)
 		if n.text == "" {
 			n.text = "0"
-			u.add(path, y.Line, "%s is not a number that JSON can hold", y.Value)
+			u.report(at, y.Line, "%s is not a number that JSON can hold", y.Value)
 		}
 	case "!!str", "!!timestamp": // a date is just text here
 		n.kind = textNode
 	default:
 		n.kind = textNode
-		u.add(path, y.Line, "the tag %s is not supported", tag)
+		u.report(at, y.Line, "the tag %s is not supported", tag)
 	}
 }
 
