@@ -19,6 +19,8 @@ type Agent struct {
 	opts   Options
 	target *url.URL
 	ledger *ledger
+	inbox  *inbox
+	asked  messageIDs
 
 	started  atomic.Bool
 	draining atomic.Bool
@@ -54,6 +56,8 @@ func New(opts Options) (*Agent, error) {
 		opts:   opts,
 		target: target,
 		ledger: newLedger(opts.MaxConcurrentTasks, time.Now),
+		inbox:  newInbox(opts.MaxConcurrentMessages),
+		asked:  newMessageIDs(),
 		stop:   make(chan struct{}),
 		done:   make(chan struct{}),
 		offer:  offer{capabilities: opts.Capabilities, maxTasks: opts.MaxConcurrentTasks},
@@ -84,6 +88,7 @@ func (a *Agent) Run(ctx context.Context) error {
 // halt takes no more tasks and cancels the handlers. It may be called twice.
 func (a *Agent) halt() {
 	a.ledger.close()
+	a.inbox.close()
 	a.endWork(ErrStopped)
 }
 

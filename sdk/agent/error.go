@@ -28,6 +28,23 @@ var (
 	ErrStopped = errors.New("agent: stopped")
 )
 
+// Errors of Task.Ask and Task.Tell, besides MessageError and the causes above.
+var (
+	// ErrTaskOver: the handler has returned.
+	ErrTaskOver = errors.New("agent: the task is over")
+	// ErrInline: an inline handler holds up the very connection the reply would come over.
+	ErrInline = errors.New("agent: an inline handler cannot wait for a reply")
+)
+
+// MessageError tells that a message of a handler goes nowhere: the server refused it, or it cannot be sent at all.
+type MessageError struct {
+	Code    string // such as VALIDATION_ERROR, NOT_FOUND or RATE_LIMITED
+	Message string
+}
+
+// Error implements error.
+func (e *MessageError) Error() string { return "agent: message refused: " + e.Code + ": " + e.Message }
+
 // ErrAlreadyRun is returned by a second Run: an Agent runs once.
 var ErrAlreadyRun = errors.New("agent: Run was called before")
 

@@ -92,6 +92,13 @@ type payload struct {
 	Resumed      bool     `json:"resumed"`
 	Capabilities []string `json:"capabilities"`
 
+	MessageID   string          `json:"messageId"`
+	From        string          `json:"from"`
+	MessageType string          `json:"messageType"`
+	Topic       string          `json:"topic"`
+	Content     json.RawMessage `json:"content"`
+	WantsReply  bool            `json:"wantsReply"`
+
 	Reason  string `json:"reason"`
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -106,6 +113,14 @@ func (p *payload) task() protocol.Task {
 		Capability: p.Capability, Role: p.Role, Step: p.Step,
 		Input: p.Input, Config: p.Config, Timeout: p.Timeout,
 		Priority: p.Priority, Context: p.Context, Attempt: p.Attempt,
+	}
+}
+
+// delivery returns the payload as a message of another role.
+func (p *payload) delivery() protocol.MessageDelivery {
+	return protocol.MessageDelivery{
+		MessageID: p.MessageID, ExecutionID: p.ExecutionID, TaskID: p.TaskID, From: p.From,
+		MessageType: p.MessageType, Topic: p.Topic, Content: p.Content, WantsReply: p.WantsReply,
 	}
 }
 

@@ -14,9 +14,13 @@ const (
 	queueExtra  = 64
 )
 
-// progressPerSecond bounds the progress frames of an agent, well below what a server takes from one (100 frames a
-// second by default, beyond which it ends the session).
-const progressPerSecond = 40
+// framesPerSecond bounds the progress frames of an agent, and again the messages: together well below what a server
+// takes from one (100 frames a second by default, beyond which it ends the session). A server that takes fewer
+// says so; each bound is then rateShare of it.
+const (
+	framesPerSecond = 40
+	rateShare       = 0.4
+)
 
 // ledger knows every task of this agent from its arrival to its acknowledgement, and the answers of those
 // settled last. It decides what runs, and puts answers into the outbox of the present session. Outliving the
@@ -35,8 +39,14 @@ type ledger struct {
 	closed  bool // the agent stops: nothing new is taken
 	waiters []waiter
 
+	perSecond    int   // frames of progress, and of messages
 	progressAt   int64 // the second in which progress was sent last
 	progressSent int   // frames in that second
+
+	attached  time.Time // when the present session began
+	questions map[string]*question
+	told      []telling // sent lately, oldest first
+	pace      pace      // of messages
 }
 
 // waiter waits for a condition on the ledger.
@@ -46,7 +56,9 @@ type waiter struct {
 }
 
 func newLedger(slots int, now func() time.Time) *ledger {
-	return &ledger{now: now, slots: slots, tasks: make(map[string]*Task)}
+	return &ledger{
+		now: now, slots: slots, tasks: make(map[string]*Task), perSecond: framesPerSecond, questions: make(map[string]*question),
+	}
 }
 
 // admit takes a task that arrived and returns it if it is to be run now. A task that is known is not run
@@ -112,6 +124,7 @@ func (l *ledger) finish(t *Task, a answer, quiet bool) (next *Task) {
 	defer l.mu.Unlock()
 	e := &t.entry
 	e.cancel = nil
+	l.endQuestions(t, ErrTaskOver)
 	// While the agent stops, an error is most likely the cancel itself, and the task goes to others anyway.
 	if l.closed && a.err != nil && !e.dropped {
 		e.dropped = true
@@ -181,6 +194,7 @@ func (l *ledger) cancel(taskID, reason string) {
 func (l *ledger) drop(t *Task, cause error) {
 	delete(l.tasks, t.TaskID)
 	t.entry.dropped = true
+	l.endQuestions(t, cause)
 	if t.entry.state == stateQueued {
 		for i, q := range l.queue {
 			if q == t {
@@ -194,13 +208,16 @@ func (l *ledger) drop(t *Task, cause error) {
 	}
 }
 
-// attach makes out the outbox of a new session and sends all answers that were not acknowledged. When the
-// session was not resumed, tasks without an answer are dropped: the server has given them to others. It
-// settles the answers by itself, whoever has the task by now.
+// attach makes out the outbox of a new session and sends all answers that were not acknowledged, what was told
+// lately, and questions without a reply. When the session was not resumed, tasks without an answer are dropped:
+// the server has given them to others. It settles the answers by itself, whoever has the task by now.
 func (l *ledger) attach(out *outbox, resumed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.out = out
+	l.out, l.attached = out, l.now()
+	if resumed {
+		l.tellAgain() // before the answers: messages are taken from tasks that go on only
+	}
 	for _, id := range l.ids() {
 		t := l.tasks[id]
 		switch {
@@ -210,7 +227,20 @@ func (l *ledger) attach(out *outbox, resumed bool) {
 			l.drop(t, ErrReassigned)
 		}
 	}
+	for _, q := range l.questions {
+		q.send(0)
+	}
 	l.notify()
+}
+
+// limit takes over how many frames a second the server takes; 0: it did not say.
+func (l *ledger) limit(perSecond int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.perSecond = framesPerSecond
+	if perSecond > 0 {
+		l.perSecond = min(framesPerSecond, max(1, int(rateShare*float64(perSecond))))
+	}
 }
 
 // detach ends the session of out.
@@ -231,7 +261,7 @@ func (l *ledger) progress(t *Task, encode func(b []byte) []byte) {
 	if second := l.now().Unix(); second != l.progressAt {
 		l.progressAt, l.progressSent = second, 0
 	}
-	if l.progressSent >= progressPerSecond {
+	if l.progressSent >= l.perSecond {
 		return
 	}
 	l.progressSent++
@@ -266,6 +296,9 @@ func (l *ledger) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
+	for _, q := range l.questions {
+		l.endQuestion(q, outcome{err: ErrStopped})
+	}
 	for _, t := range l.queue {
 		delete(l.tasks, t.TaskID)
 	}

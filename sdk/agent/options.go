@@ -21,6 +21,8 @@ const (
 	DefaultReconnectMax  = 5 * time.Second
 	DefaultShutdownGrace = 5 * time.Second
 	DefaultMaxFrameBytes = 16 << 20
+
+	DefaultMaxConcurrentMessages = 4
 )
 
 // Handler works on one task. It returns what becomes the task's result, encoded as JSON: usually an object,
@@ -29,6 +31,13 @@ const (
 // agent stops; what a handler returns after a cancel is dropped. Handlers run concurrently, up to
 // Options.MaxConcurrentTasks at once.
 type Handler func(ctx context.Context, task *Task) (any, error)
+
+// MessageHandler answers one message of another role, or of a person. What it returns becomes the reply, encoded as
+// JSON; it is dropped when the message wants none. After an error there is no reply, and the server asks the next
+// role once its time is over. ctx ends when the agent stops, or lost its session for good. Handlers run
+// concurrently, up to Options.MaxConcurrentMessages at once; a message that comes again is not handled again but
+// answered from memory.
+type MessageHandler func(ctx context.Context, m *Incoming) (any, error)
 
 // Options configure an Agent. URL, Name, Capabilities and Handler are required.
 type Options struct {
@@ -56,6 +65,12 @@ type Options struct {
 	// millisecond and never block: it is the cheapest way, but a task cannot be cancelled while it runs,
 	// has no deadline of its own, and a slow handler holds up everything else, heartbeats excepted.
 	Inline bool
+
+	// OnMessage answers messages of other roles of an org chart. nil: messages that want a reply get none, and
+	// the server asks the next role once its time is over.
+	OnMessage MessageHandler
+	// MaxConcurrentMessages is how many calls of OnMessage run at once, besides the handlers of tasks. Default 4.
+	MaxConcurrentMessages int
 
 	// StateFile, when set, keeps the session's id and token, so that this agent, started anew after a crash,
 	// resumes its session and gets its tasks again. It holds a credential and is written with mode 0600. A
@@ -130,11 +145,17 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	if o.MaxConcurrentTasks < 0 {
 		problems = append(problems, fmt.Errorf("max concurrent tasks is %d, must not be negative", o.MaxConcurrentTasks))
 	}
+	if o.MaxConcurrentMessages < 0 {
+		problems = append(problems, fmt.Errorf("max concurrent messages is %d, must not be negative", o.MaxConcurrentMessages))
+	}
 	if o.MaxFrameBytes < 0 {
 		problems = append(problems, fmt.Errorf("max frame bytes is %d, must not be negative", o.MaxFrameBytes))
 	}
 	if o.MaxConcurrentTasks == 0 {
 		o.MaxConcurrentTasks = 1
+	}
+	if o.MaxConcurrentMessages == 0 {
+		o.MaxConcurrentMessages = DefaultMaxConcurrentMessages
 	}
 	if o.MaxFrameBytes == 0 {
 		o.MaxFrameBytes = DefaultMaxFrameBytes

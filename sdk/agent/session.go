@@ -195,11 +195,15 @@ func (s *session) serve(ctx, work context.Context) error {
 	a, r := s.agent, s.registered
 	a.remember(r)
 	a.maxFrame.Store(r.Config.MaxMessageBytes)
+	a.ledger.limit(r.Config.MessagesPerSecond)
 	a.opts.Logger.Info("agent registered", "agent", r.AgentID, "resumed", r.Resumed)
 	if a.opts.OnRegistered != nil {
 		a.opts.OnRegistered(r)
 	}
 	s.net.beforeRead = s.flushAnswers
+	if !r.Resumed {
+		a.inbox.reset() // the messages were for an agent that is gone
+	}
 	a.ledger.attach(s.out, r.Resumed)
 	a.attach(s.out)
 
@@ -298,6 +302,10 @@ func (s *session) act(work context.Context) {
 		a.ledger.acknowledge(p.TaskID)
 	case protocol.TypeTaskCancelled:
 		a.ledger.cancel(p.TaskID, p.Reason)
+	case protocol.TypeMessage:
+		a.take(work, p.delivery())
+	case protocol.TypeMessageReply:
+		a.ledger.replied(s.frame.ID, Reply{MessageID: p.MessageID, From: p.From, Content: p.Content})
 	case protocol.TypeConfigUpdate:
 		var c protocol.RegisteredConfig
 		if err := p.config(&c); err != nil {
@@ -307,6 +315,9 @@ func (s *session) act(work context.Context) {
 		s.reconfigure(c)
 	case protocol.TypeError:
 		e := protocol.Error{Code: p.Code, Message: p.Message, Fatal: p.Fatal}
+		if !e.Fatal && a.ledger.refused(s.frame.ID, e) {
+			return
+		}
 		a.opts.Logger.Warn("agent got an error from the server", "agent", s.registered.AgentID,
 			"code", e.Code, "message", e.Message, "fatal", e.Fatal)
 		s.fatal = refusal(e)
@@ -319,6 +330,9 @@ func (s *session) act(work context.Context) {
 func (s *session) reconfigure(c protocol.RegisteredConfig) {
 	if c.MaxMessageBytes > 0 {
 		s.agent.maxFrame.Store(c.MaxMessageBytes)
+	}
+	if c.MessagesPerSecond > 0 {
+		s.agent.ledger.limit(c.MessagesPerSecond)
 	}
 	if c.HeartbeatInterval <= 0 {
 		return

@@ -81,6 +81,8 @@ type entry struct {
 	dropped bool   // cancelled or reassigned: whatever the handler returns is not sent
 	cancel  context.CancelCauseFunc
 	answer  answer
+
+	questions int // that wait for a reply
 }
 
 // answer is what a handler's work came to.
