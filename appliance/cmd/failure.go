@@ -120,6 +120,8 @@ func apiHint(e *client.Error) string {
 		}
 	case client.CodeNotFound:
 		switch resource {
+		case "question":
+			return "list what is open with `wardroom question list`"
 		case "pattern", "execution", "agent", "plugin":
 			return fmt.Sprintf("list what there is with `wardroom %s list`", resource)
 		case "managed agent":
@@ -132,6 +134,8 @@ func apiHint(e *client.Error) string {
 			return "replace a version with `wardroom pattern put FILE`"
 		case resource == "managed agent" && id != "":
 			return managedHint(e, clean(id))
+		case resource == "question" && id != "":
+			return fmt.Sprintf("see what became of it with `wardroom question show %s`", clean(id))
 		case resource == "execution" && id != "":
 			return fmt.Sprintf("look at it with `wardroom execution get %s`", clean(id))
 		}

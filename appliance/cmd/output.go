@@ -49,13 +49,13 @@ func (c *cli) painter(w io.Writer) func(style, string) string {
 // statusStyle gives the colour of a status word of any resource.
 func statusStyle(status string) style {
 	switch status {
-	case "completed", "connected", "healthy", "ok":
+	case "completed", "connected", "healthy", "ok", "answered":
 		return styleGood
-	case "failed", "unhealthy", "cancelled", "timeout":
+	case "failed", "unhealthy", "cancelled", "timeout", "lost", "expired":
 		return styleBad
-	case "pending", "running", "degraded":
+	case "pending", "running", "degraded", "open":
 		return styleBusy
-	case "disconnected":
+	case "disconnected", "skipped":
 		return styleFaint
 	}
 	return stylePlain

@@ -133,7 +133,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 		}
 	}
 	add("run", c.serveCommand(), c.devCommand())
-	add("work", c.patternCommand(), c.runCommand(), c.executionCommand(), c.batchCommand(), c.agentCommand(), c.runtimeCommand(),
+	add("work", c.patternCommand(), c.runCommand(), c.executionCommand(), c.questionCommand(), c.batchCommand(), c.agentCommand(), c.runtimeCommand(),
 		c.pluginCommand(), c.statusCommand(), c.openapiCommand())
 	add("offline", c.configCommand(), c.storeCommand())
 	root.AddCommand(c.versionCommand(), exitCodesTopic())
