@@ -20,7 +20,7 @@ type change struct {
 
 // CreatePattern implements core.PatternService.
 func (s *Service) CreatePattern(ctx context.Context, in core.PatternInput) (*core.Pattern, error) {
-	plan, err := s.accept(in)
+	plan, err := s.accept(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +31,9 @@ func (s *Service) CreatePattern(ctx context.Context, in core.PatternInput) (*cor
 	}
 	made := s.newPattern(ctx, plan, in.Source)
 	after, err := s.transact(ctx, made.Name, func(c *change, stored []*core.Pattern) error {
+		if err := readOnly(stored); err != nil {
+			return err
+		}
 		if find(stored, made.Version) != nil {
 			return core.Conflict("pattern", made.Name+"@"+made.Version, "", "pattern %q has a version %s already", made.Name, made.Version)
 		}
@@ -58,7 +61,7 @@ func (s *Service) UpdatePattern(ctx context.Context, name string, in core.Patter
 	if in.Name != name {
 		return core.PatternUpdate{}, core.Invalid("name", "is %q in the body and %q in the path", clip(in.Name, maxName), name)
 	}
-	plan, err := s.accept(in)
+	plan, err := s.accept(ctx, in)
 	if err != nil {
 		return core.PatternUpdate{}, err
 	}
@@ -83,12 +86,12 @@ func (c *change) update(update *core.PatternUpdate, stored []*core.Pattern) erro
 	if len(stored) == 0 {
 		return unknown(made.Name, "")
 	}
+	if err := readOnly(stored); err != nil {
+		return err
+	}
 	latest := newFamily(stored).patterns[0].Version
 	previous := made.Version
 	if old := find(stored, made.Version); old != nil {
-		if old.ReadOnly {
-			return readOnly(old)
-		}
 		made.CreatedAt, made.CreatedBy = old.CreatedAt, old.CreatedBy
 	} else {
 		previous = latest
@@ -109,6 +112,9 @@ func (s *Service) DeletePattern(ctx context.Context, name, version string) (int,
 	defer s.writing.Unlock()
 	removed := 0
 	after, err := s.transact(ctx, name, func(c *change, stored []*core.Pattern) error {
+		if err := readOnly(stored); err != nil {
+			return err
+		}
 		gone := stored
 		if version != "" {
 			gone = nil
@@ -124,9 +130,6 @@ func (s *Service) DeletePattern(ctx context.Context, name, version string) (int,
 		}
 		c.after = stored
 		for _, p := range gone {
-			if p.ReadOnly {
-				return readOnly(p)
-			}
 			if err := c.tx.DeletePattern(name, p.Version); err != nil {
 				return err
 			}
@@ -145,8 +148,8 @@ func (s *Service) DeletePattern(ctx context.Context, name, version string) (int,
 }
 
 // accept checks what a caller sent, by itself.
-func (s *Service) accept(in core.PatternInput) (*Plan, error) {
-	plan, found := parse(in.Source, identity{in.Name, in.Version, in.Description}, s.rules())
+func (s *Service) accept(ctx context.Context, in core.PatternInput) (*Plan, error) {
+	plan, found := parse(in.Source, identity{in.Name, in.Version, in.Description}, s.rules(ctx))
 	if len(found) > 0 {
 		return nil, core.InvalidAll("definition", found)
 	}
@@ -214,10 +217,6 @@ func (c *change) announce(name string, event core.EventType, data map[string]str
 func (s *Service) stored(p *core.Pattern, plan *Plan, after []*core.Pattern) {
 	s.catalog.replace(p.Name, after)
 	s.cache.put(cacheKey(p), &compiled{p, plan}, len(p.Source))
-}
-
-func readOnly(p *core.Pattern) error {
-	return core.Conflict("pattern", p.Name+"@"+p.Version, "read-only", "pattern %q version %s is shipped with the product and cannot be changed", p.Name, p.Version)
 }
 
 func find(patterns []*core.Pattern, version string) *core.Pattern {

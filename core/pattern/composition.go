@@ -69,6 +69,10 @@ func (w *compositionWalk) visit(ctx context.Context, c *core.Composition, above 
 	if err != nil {
 		return // not stored, or not readable now
 	}
+	if inner.plan.chart != nil {
+		w.reason = fmt.Sprintf("runs %s, which is an org chart; only flat patterns can be steps of a pattern", c.Name)
+		return
+	}
 	for _, step := range inner.plan.definition.Steps {
 		if step.Compose != nil && w.reason == "" {
 			w.visit(ctx, step.Compose, chain)

@@ -31,8 +31,10 @@ type Options struct {
 	MaxDefinition int      // bytes of the longest definition; 0: DefaultMaxDefinition
 	CacheBytes    int      // bytes of source whose compiled form is kept; 0: DefaultCacheBytes
 	IDs           core.IDs // makes event ids; nil: core.NewIDs of the clock
-	AgentTypes    []string // that roles of new definitions may name; nil: any
 	BuiltIns      []string // definitions that are shipped with the product, as YAML text
+	// AgentTypes returns those that roles of new definitions may name; nil: any. It is called by every
+	// create, update and check, and must be quick.
+	AgentTypes func(ctx context.Context) []string
 }
 
 // Service implements core.PatternService, and gives plans to the engine. Reads come from memory: what is
@@ -71,7 +73,7 @@ func NewService(store Store, clock core.Clock, options Options) *Service {
 	}
 }
 
-// Open loads all patterns from the store.
+// Open loads all patterns from the store, and stores the built-in ones that are new or were changed.
 func (s *Service) Open(ctx context.Context) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -80,7 +82,7 @@ func (s *Service) Open(ctx context.Context) error {
 		return err
 	}
 	s.catalog.reset(all)
-	return nil
+	return s.install(ctx)
 }
 
 // FindPatterns implements core.PatternService. The patterns of a list have neither Source nor Definition.
@@ -144,7 +146,7 @@ func (s *Service) Plan(ctx context.Context, hash string) (core.Plan, error) {
 
 // CheckPattern implements core.PatternService.
 func (s *Service) CheckPattern(ctx context.Context, source string) []core.Problem {
-	plan, found := parse(source, identity{}, s.rules())
+	plan, found := parse(source, identity{}, s.rules(ctx))
 	if plan == nil {
 		return found
 	}
@@ -200,8 +202,12 @@ func full(light *core.Pattern, source string, plan *Plan) *core.Pattern {
 }
 
 // rules are those for texts that are new.
-func (s *Service) rules() rules {
-	return rules{limit: s.options.MaxDefinition, agentTypes: s.options.AgentTypes}
+func (s *Service) rules(ctx context.Context) rules {
+	r := rules{limit: s.options.MaxDefinition}
+	if s.options.AgentTypes != nil {
+		r.agentTypes = s.options.AgentTypes(ctx)
+	}
+	return r
 }
 
 // compileStored compiles a text that was accepted when it was stored. A later version of Wardroom may be

@@ -206,9 +206,10 @@ func TestShippedPatternIsReadOnly(t *testing.T) {
 	wantCode(t, err, core.CodeConflict)
 	_, err = f.UpdatePattern(ann(t), "a", core.PatternInput{Source: source("a", "1.0.0")})
 	wantCode(t, err, core.CodeConflict)
-	if _, err = f.UpdatePattern(ann(t), "a", core.PatternInput{Source: source("a", "1.0.1")}); err != nil {
-		t.Errorf("a version of one's own: %v", err)
-	}
+	_, err = f.UpdatePattern(ann(t), "a", core.PatternInput{Source: source("a", "1.0.1")})
+	wantCode(t, err, core.CodeConflict)
+	_, err = f.CreatePattern(ann(t), core.PatternInput{Source: source("a", "1.0.1")})
+	wantCode(t, err, core.CodeConflict)
 }
 
 func TestFailedTransactionChangesNothing(t *testing.T) {
