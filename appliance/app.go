@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/wardroom/wardroom/configs"
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/agents"
 	"github.com/wardroom/wardroom/core/api"
@@ -133,7 +134,9 @@ func (a *App) Open(ctx context.Context) (err error) {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	a.streams = events.NewStreams(a.bus, a.store)
-	a.patterns = pattern.NewService(a.store, a.clock, pattern.Options{MaxDefinition: int(c.Server.MaxDefinition), IDs: a.ids})
+	a.patterns = pattern.NewService(a.store, a.clock, pattern.Options{
+		MaxDefinition: int(c.Server.MaxDefinition), IDs: a.ids, BuiltIns: configs.Patterns(), AgentTypes: a.agentTypes,
+	})
 	if err = a.patterns.Open(ctx); err != nil {
 		return fmt.Errorf("load the patterns: %w", err)
 	}
