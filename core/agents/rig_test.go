@@ -36,12 +36,21 @@ func newRig(tb testing.TB, config agents.Config) *rig {
 // openRig starts a service on what the store holds, as after a restart.
 func openRig(tb testing.TB, config agents.Config, store *memory, clock *coretest.Clock) *rig {
 	tb.Helper()
-	r := &rig{tb: tb, store: store, sink: newSink(), clock: clock}
+	s := newSink()
+	r := startRig(tb, config, store, clock, s)
+	r.sink = s
+	return r
+}
+
+// startRig is openRig with any sink; it leaves rig.sink to the caller.
+func startRig(tb testing.TB, config agents.Config, store *memory, clock *coretest.Clock, sink core.TaskSink) *rig {
+	tb.Helper()
+	r := &rig{tb: tb, store: store, clock: clock}
 	if config.CloseTimeout == 0 {
 		config.CloseTimeout = 500 * time.Millisecond
 	}
 	r.svc = agents.New(agents.Options{Store: store, Clock: clock, IDs: core.NewIDs(clock), Config: config})
-	r.svc.SetSink(r.sink)
+	r.svc.SetSink(sink)
 	if err := r.svc.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}

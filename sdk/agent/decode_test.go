@@ -35,6 +35,10 @@ var seeds = []string{
 	`{"type":"task"}x`, `{"type":"task",}`, `{"type":"task"`, `{"type":null}`, `{}`, ``, `null`, `[]`,
 	`{"type":"registered","id":"1","payload":{"agentId":"a","resumeToken":"t","resumed":true,"capabilities":["c"],` +
 		`"config":{"heartbeatInterval":10000,"taskTimeout":30000,"maxMessageBytes":1048576}}}`,
+	`{"type":"message","id":"msg_1","timestamp":"2026-01-01T00:00:00Z","payload":{"messageId":"msg_1","executionId":"e1","taskId":"t1",` +
+		`"from":"cto","messageType":"question","topic":"x","content":{"text":"why?"},"wantsReply":true}}`,
+	`{"type":"message_reply","id":"ask-1","payload":{"messageId":"msg_1","taskId":"t1","from":"user","content":null}}`,
+	`{"type":"message","payload":{"messageId":7,"content":`, `{"type":"message","payload":{"wantsReply":"yes"}}`,
 	`{"type":"error","payload":{"code":"FORBIDDEN","message":"no","fatal":true}}`,
 	`{"type":"task","payload":{"input":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}`,
 	`{"type":"task","payload":{"input":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}}`,

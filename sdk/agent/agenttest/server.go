@@ -21,6 +21,8 @@ type Options struct {
 	Heartbeat time.Duration
 	// MaxMessageBytes is told to agents; 0 tells nothing.
 	MaxMessageBytes int64
+	// MessagesPerSecond is told to agents; 0 tells nothing.
+	MessagesPerSecond int
 	// Token, when set, must be the bearer credential of every connect; others get 401.
 	Token string
 	// Refuse, when set, sees each registration and may return an error frame to send instead of an answer.
@@ -178,6 +180,7 @@ func (s *Server) answer(r protocol.Register) protocol.Registered {
 			HeartbeatInterval: s.opts.Heartbeat.Milliseconds(),
 			TaskTimeout:       30000,
 			MaxMessageBytes:   s.opts.MaxMessageBytes,
+			MessagesPerSecond: s.opts.MessagesPerSecond,
 		},
 	}
 	if r.Resume != nil && r.Resume.Token != "" && s.tokens[r.Resume.AgentID] == r.Resume.Token {
