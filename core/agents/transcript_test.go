@@ -42,7 +42,7 @@ func TestDocumentedTranscript(t *testing.T) {
 			t.Fatalf("unreadable line %q", line)
 		}
 	}
-	if s.frames < 19 {
+	if s.frames < 25 {
 		t.Fatalf("%d frames: the transcript was cut", s.frames)
 	}
 }
@@ -87,6 +87,13 @@ func (s *scene) fromAgent(line string) {
 			defer s.r.sink.mu.Unlock()
 			return len(s.r.sink.progress) > 0
 		})
+	case protocol.TypeMessage:
+		coretest.WaitFor(s.t, "the message", func() bool {
+			said := s.r.sink.said()
+			return len(said) > 0 && said[len(said)-1].AskID == e.ID
+		})
+	case protocol.TypeMessageReply:
+		coretest.WaitFor(s.t, "the reply", func() bool { return len(s.r.sink.replied()) > 0 })
 	}
 }
 
@@ -104,6 +111,8 @@ func (s *scene) fromServer(line string) {
 		var c protocol.TaskCancelled
 		s.payload(want, &c)
 		s.r.svc.Release(s.real[s.id], c.TaskID, c.Reason)
+	case protocol.TypeMessage, protocol.TypeMessageReply, protocol.TypeError:
+		s.say(want)
 	}
 	got := s.p.expect(want.Type, nil)
 	if want.Type == protocol.TypeRegistered {
@@ -123,6 +132,34 @@ func (s *scene) fromServer(line string) {
 	if json.Unmarshal(got.Payload, &a) != nil || json.Unmarshal([]byte(text), &b) != nil || !reflect.DeepEqual(a, b) ||
 		got.ID != want.ID || !got.Timestamp.Equal(want.Timestamp) {
 		s.t.Fatalf("the server sent %+v %s\nthe document says %s", got, got.Payload, line)
+	}
+}
+
+// say does what makes the server send a message, a reply, or the refusal of a message.
+func (s *scene) say(want protocol.Envelope) {
+	s.t.Helper()
+	switch want.Type {
+	case protocol.TypeMessage:
+		var m protocol.MessageDelivery
+		s.payload(want, &m)
+		s.r.svc.Ask(s.real[s.id], core.AgentMessage{
+			MessageID: m.MessageID, ExecutionID: m.ExecutionID, TaskID: m.TaskID, From: m.From, MessageType: m.MessageType,
+			Topic: m.Topic, Content: m.Content, WantsReply: m.WantsReply,
+		})
+	case protocol.TypeMessageReply:
+		var r protocol.MessageReply
+		s.payload(want, &r)
+		s.r.svc.Reply(s.real[s.id], core.AgentReply{
+			MessageID: r.MessageID, AskID: want.ID, TaskID: r.TaskID, From: r.From, Content: r.Content,
+		})
+	case protocol.TypeError:
+		for _, m := range s.r.sink.said() {
+			if m.AskID == want.ID {
+				var e protocol.Error
+				s.payload(want, &e)
+				m.Refuse(core.Errorf(core.Code(e.Code), "%s", e.Message))
+			}
+		}
 	}
 }
 
