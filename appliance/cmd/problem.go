@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rivo/uniseg"
+
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -11,6 +13,7 @@ import (
 //
 //	triage.yaml:4: agents.min: must be at least 1
 //	    4 |   min: 0
+//	      |   ^^^
 func (c *cli) printProblems(name, source string, problems []client.Problem) {
 	paint := c.painter(c.deps.Stderr)
 	lines := strings.Split(source, "\n")
@@ -26,6 +29,10 @@ func (c *cli) printProblems(name, source string, problems []client.Problem) {
 		if p.Line > 0 && p.Line <= len(lines) {
 			excerpt := shorten(clean(strings.TrimRight(lines[p.Line-1], "\r")), 120)
 			fmt.Fprintf(c.deps.Stderr, "%s\n", paint(styleFaint, fmt.Sprintf("%5d | %s", p.Line, excerpt)))
+			if begin, end, ok := markOf(excerpt, p); ok {
+				mark := strings.Repeat(" ", uniseg.StringWidth(excerpt[:begin])) + strings.Repeat("^", uniseg.StringWidth(excerpt[begin:end]))
+				fmt.Fprintf(c.deps.Stderr, "%s\n", paint(styleFaint, "      | "+mark))
+			}
 		}
 	}
 }
