@@ -26,6 +26,7 @@ import (
 	"github.com/wardroom/wardroom/core/metrics"
 	"github.com/wardroom/wardroom/core/pattern"
 	"github.com/wardroom/wardroom/core/pluginhost"
+	"github.com/wardroom/wardroom/core/roles"
 	"github.com/wardroom/wardroom/core/runtimes"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/runtimeclient"
@@ -61,6 +62,7 @@ type App struct {
 	engine   *engine.Engine
 	plugins  *pluginhost.Host
 	runtimes *runtimes.Service
+	roles    *roles.Service
 	clients  []*runtimeclient.Client // of runtimes that are reached by URL
 	health   *health.Registry
 	api      *api.Server
@@ -143,16 +145,27 @@ func (a *App) Open(ctx context.Context) (err error) {
 	a.agents = agents.New(agents.Options{
 		Store: a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("agents"), Config: agentsConfig(c),
 	})
+	if err = a.openPlugins(ctx); err != nil {
+		return fmt.Errorf("start the plugins: %w", err)
+	}
+	if err = a.openRuntimes(ctx); err != nil {
+		return fmt.Errorf("open the runtimes: %w", err)
+	}
+	a.roles = a.newRoles()
 	a.engine = engine.New(engine.Options{
-		Store: a.store, Patterns: a.patterns, Agents: a.agents, Streams: a.streams,
+		Store: a.store, Patterns: a.patterns, Agents: a.agents, Roles: a.roles, Streams: a.streams,
 		Clock: a.clock, IDs: a.ids, Logger: a.log, Config: engineConfig(c), Observer: observer{a.metrics.Executions, a.metrics.Engine},
 	})
 	a.agents.SetSink(a.engine)
+	a.roles.SetSink(a.engine)
 	if err = a.agents.Open(ctx); err != nil {
 		return fmt.Errorf("load the agents: %w", err)
 	}
 	if err = a.seedTotals(ctx); err != nil {
 		return fmt.Errorf("count the executions: %w", err)
+	}
+	if err = a.roles.Open(ctx); err != nil {
+		return fmt.Errorf("load the agents of roles: %w", err)
 	}
 	if err = a.engine.Open(ctx); err != nil {
 		return fmt.Errorf("resume the executions: %w", err)
@@ -160,12 +173,6 @@ func (a *App) Open(ctx context.Context) (err error) {
 	a.metrics.Agents.Watch(a.agentFigures)
 	a.metrics.Store.Watch(a.storeFigures)
 	a.registerChecks()
-	if err = a.openPlugins(ctx); err != nil {
-		return fmt.Errorf("start the plugins: %w", err)
-	}
-	if err = a.openRuntimes(ctx); err != nil {
-		return fmt.Errorf("open the runtimes: %w", err)
-	}
 	a.api = api.New(api.Options{
 		Patterns: a.patterns, Executions: a.engine, Questions: a.engine, Batches: a.engine, Agents: a.agents,
 		ManagedAgents: a.runtimes, Plugins: a.plugins,
@@ -260,6 +267,9 @@ func (a *App) Close() {
 	}
 	if a.engine != nil {
 		a.engine.Close() // those who wait for an execution get their answer
+	}
+	if a.roles != nil {
+		a.roles.Close() // its agents go on with what they do
 	}
 	if a.runtimes != nil {
 		a.runtimes.Drain() // those who wait for an agent get theirs; the agents live on

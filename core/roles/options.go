@@ -1,0 +1,62 @@
+package roles
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Labels of the agents that are spawned for roles. They are stored with the agents, and tell after a crash whose
+// they are.
+const (
+	LabelExecution = "wardroom.execution"
+	LabelRole      = "wardroom.role"
+	LabelInstance  = "wardroom.instance"
+)
+
+// Times and bounds.
+const (
+	defaultReadyWait = 3 * time.Minute
+	defaultLoginWait = time.Minute
+	firstRetry       = 250 * time.Millisecond
+	maxRetry         = 15 * time.Second
+	lookInterval     = time.Second      // between looks at the runtimes and at what is not settled
+	unsettledTime    = 30 * time.Second // after which a report that was not settled is made again
+	turnLimit        = 24 * time.Hour   // of one wait for a turn; a longer turn is waited for again
+	foldWait         = 10 * time.Second // for the events of a turn that was answered
+	settleTime       = 5 * time.Second  // for a turn to begin whose message may have been taken
+	interruptEvery   = 3 * time.Second
+	maxInterrupts    = 6
+	maxResends       = 3
+	maxFailures      = 5   // in a row, of calls that fail inside the runtime
+	maxAsks          = 256 // that wait for one agent
+	maxKnown         = 512 // ids of messages that are remembered per agent
+	spawnsAtOnce     = 4   // tools take much of a machine while they start
+	stopsAtOnce      = 16
+)
+
+// Store is what the service reads of the durable state.
+type Store interface {
+	// AllManagedAgents returns every record, oldest first.
+	AllManagedAgents(ctx context.Context) ([]*core.ManagedAgentRecord, error)
+	// Events returns stored events of a subject after a sequence, oldest first.
+	Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error)
+}
+
+// Options are what a Service is made of. Agents and Store are required.
+type Options struct {
+	Agents core.ManagedAgentService
+	Store  Store
+	Clock  core.Clock
+	Logger hclog.Logger
+	// Changed, if not nil, is called when a runtime became ready, or is so no more, so that who waits for agents
+	// looks again. It must not block.
+	Changed func()
+	// ReadyWait is how long a spawned agent may take until it takes messages; 0: 3 min.
+	ReadyWait time.Duration
+	// LoginWait is how long a spawned agent that wants a login before its first task is waited for; 0: 1 min.
+	LoginWait time.Duration
+}

@@ -1,0 +1,193 @@
+package roles
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Message types and the topic of what agents ask on their own.
+const (
+	typeQuestion  = "question"
+	typeApproval  = "approval"
+	typeLogin     = "login"
+	topicApproval = "tool_approval"
+)
+
+// Words that an agent is told when nobody can answer it.
+const (
+	noLeave  = "Nobody can give leave now. Go on without it."
+	noAnswer = "Nobody can answer now. Go on with your best judgement."
+)
+
+// askID is the id of what the agent waits for: its prompt, or a login; "" for neither.
+func (st *state) askID() string {
+	switch {
+	case st.prompt != nil:
+		return st.prompt.ID
+	case st.login:
+		return "login-" + strconv.FormatUint(st.loginSeq, 10)
+	}
+	return ""
+}
+
+// surface tells the sink what the agent asks while it works on a task, once, and what it asks no more. What it asks
+// while it answers another role is declined: that turn has no task that could wait.
+func (s *Service) surface(a *agent) {
+	s.mu.Lock()
+	j := a.current
+	if j == nil || a.over || !a.state.read {
+		s.mu.Unlock()
+		return
+	}
+	ask := a.state.askID()
+	var withdrawn []string
+	for id, answered := range j.told {
+		if id != ask {
+			delete(j.told, id)
+			if !answered {
+				withdrawn = append(withdrawn, id)
+			}
+		}
+	}
+	_, told := j.told[ask]
+	if fresh := ask != "" && !told; fresh {
+		j.told[ask] = false
+	} else {
+		ask = ""
+	}
+	p := a.state.prompt
+	m := message(&a.state)
+	s.mu.Unlock()
+	if j.task == nil {
+		if ask != "" && p != nil {
+			s.decline(a, p, "")
+		}
+		return
+	}
+	for _, id := range withdrawn {
+		s.sink.MessageWithdrawn(a.id, j.task.ID, id)
+	}
+	if ask == "" {
+		return
+	}
+	m.AgentID, m.TaskID, m.AskID = a.id, j.task.ID, ask
+	m.Refuse = func(err *core.Error) {
+		s.log.Info("what an agent asked goes nowhere", "agent", a.id, "ask", ask, "error", err)
+		if p != nil {
+			s.decline(a, p, err.Message)
+		}
+	}
+	s.sink.MessageReceived(m)
+}
+
+// message is what the agent waits for as a message.
+func message(st *state) core.TaskMessage {
+	p := st.prompt
+	if p == nil {
+		text := "The agent needs a login."
+		if st.loginURL != "" {
+			text += " Open the address, and answer with the code that it shows; or log in at the agent's terminal."
+		}
+		content, _ := json.Marshal(map[string]string{"kind": typeLogin, "text": text, "url": st.loginURL}) // texts always encode
+		return core.TaskMessage{Kind: core.QuestionLogin, MessageType: typeLogin, Content: content, URL: st.loginURL}
+	}
+	m := core.TaskMessage{Kind: core.QuestionDialog, MessageType: typeQuestion, Content: p.raw, Options: p.Options, URL: p.URL}
+	if p.Kind == kindApproval {
+		m.Kind, m.MessageType, m.Topic = core.QuestionApproval, typeApproval, topicApproval
+	}
+	return m
+}
+
+// Reply implements core.TaskCarrier. The agent drops an answer to what it does not ask any more.
+func (s *Service) Reply(agentID string, r core.AgentReply) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.find(agentID)
+	if a == nil {
+		return false
+	}
+	if j := a.task; j != nil {
+		if _, told := j.told[r.AskID]; told {
+			j.told[r.AskID] = true
+		}
+	}
+	s.startLocked(func() { s.reply(a, r) })
+	return true
+}
+
+func (s *Service) reply(a *agent, r core.AgentReply) {
+	if s.await(a.ctx, a, 0, func() bool { return a.state.read }) != nil {
+		return
+	}
+	s.mu.Lock()
+	st := a.state
+	s.mu.Unlock()
+	switch {
+	case st.askID() != r.AskID:
+		s.log.Debug("an agent does not ask any more what was answered", "agent", a.id, "ask", r.AskID)
+	case st.prompt == nil:
+		s.login(a, text(r.Content))
+	default:
+		s.answer(a, answers(st.prompt, r.Content))
+	}
+}
+
+// login types the code that a login asks for.
+func (s *Service) login(a *agent, code string) {
+	var retry backoff
+	for code != "" {
+		_, err := s.agents.SendManagedAgent(a.ctx, a.id, core.ManagedAgentInput{Message: code})
+		if err == nil {
+			return
+		}
+		if !passing(err) || !s.pause(a.ctx, retry.next()) {
+			s.log.Warn("a login was not answered", "agent", a.id, "error", err)
+			return
+		}
+	}
+}
+
+// decline answers a prompt that nobody answers, so that the agent goes on.
+func (s *Service) decline(a *agent, p *prompt, why string) {
+	answer := core.ManagedAgentAnswer{PromptID: p.ID, Text: noAnswer}
+	if p.Kind == kindApproval {
+		answer.Choice, answer.Text = choiceDeny, noLeave
+	}
+	if why != "" {
+		answer.Text += " (" + clip(why, 500) + ")"
+	}
+	s.start(func() { s.answer(a, []core.ManagedAgentAnswer{answer}) })
+}
+
+// answer gives the first of the answers that the agent takes. It tries as long as the prompt is open.
+func (s *Service) answer(a *agent, list []core.ManagedAgentAnswer) {
+	var retry backoff
+	for len(list) > 0 {
+		_, err := s.agents.AnswerManagedAgent(a.ctx, a.id, list[0])
+		code := runtimeCode(err)
+		switch {
+		case err == nil, code == codeNoPrompt, noAgent(err), a.ctx.Err() != nil:
+			return
+		case core.ErrorCode(err) == core.CodeValidation:
+			s.log.Warn("an answer was not taken by the agent", "agent", a.id, "prompt", list[0].PromptID, "error", err)
+			list = list[1:]
+			continue
+		}
+		s.log.Debug("a prompt is not answered yet", "agent", a.id, "error", err)
+		if !s.pause(a.ctx, retry.next()) {
+			return
+		}
+	}
+	s.log.Warn("a prompt stays unanswered: the agent took no answer", "agent", a.id)
+	s.interruptBlocked(a)
+}
+
+// interruptBlocked ends a turn that waits for an answer that it does not take.
+func (s *Service) interruptBlocked(a *agent) {
+	_, err := s.agents.SendManagedAgent(a.ctx, a.id, core.ManagedAgentInput{Keys: interruptKeys(a.kind)})
+	if err != nil && a.ctx.Err() == nil {
+		s.log.Warn("a turn was not interrupted", "agent", a.id, "error", err)
+	}
+}

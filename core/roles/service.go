@@ -1,0 +1,174 @@
+package roles
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+var _ core.RoleSpawner = (*Service)(nil)
+
+// Service implements core.RoleSpawner. Make it with New, give it its sink, start it with Open before the engine
+// opens, end it with Close: the agents live on.
+type Service struct {
+	opts   Options
+	log    hclog.Logger
+	agents core.ManagedAgentService
+	sink   core.RoleSink // set once before Open
+
+	ctx    context.Context // of all work; ends in Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	spawns chan struct{} // holds one value for each spawn under way
+	stops  chan struct{} // as spawns, of stops
+
+	mu     sync.Mutex // guards all below, and the fields of agents, jobs and births that say so
+	closed bool
+	crew   map[string]*agent            // that serve roles
+	births map[instance]*birth          // spawns under way
+	left   map[instance]map[string]bool // ids of agents of an earlier life that nobody took up yet
+	ending map[string]bool              // ids of agents that are being stopped
+	ready  string                       // how the runtimes were at the last look
+}
+
+// instance is who an agent is to be: one instance of a role of an execution.
+type instance struct {
+	execution, role string
+	number          int
+}
+
+func instanceOf(spec core.RoleSpec) instance {
+	return instance{spec.ExecutionID, spec.Role, spec.Instance}
+}
+
+// New makes a service. It starts nothing.
+func New(o Options) *Service {
+	if o.Clock == nil {
+		o.Clock = core.SystemClock{}
+	}
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	if o.ReadyWait <= 0 {
+		o.ReadyWait = defaultReadyWait
+	}
+	if o.LoginWait <= 0 {
+		o.LoginWait = defaultLoginWait
+	}
+	s := &Service{
+		opts: o, log: o.Logger, agents: o.Agents,
+		spawns: make(chan struct{}, spawnsAtOnce), stops: make(chan struct{}, stopsAtOnce),
+		crew: make(map[string]*agent), births: make(map[instance]*birth),
+		left: make(map[instance]map[string]bool), ending: make(map[string]bool),
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// SetSink says who is told. It is called once, before Open.
+func (s *Service) SetSink(sink core.RoleSink) { s.sink = sink }
+
+// Open finds the agents that an earlier life spawned, and begins to look at the runtimes.
+func (s *Service) Open(ctx context.Context) error {
+	records, err := s.opts.Store.AllManagedAgents(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	for _, r := range records {
+		if who, ok := labelled(r); ok && r.Wanted && !r.Gone() {
+			s.leave(who, r.ID)
+		}
+	}
+	s.ready = s.readiness()
+	s.mu.Unlock()
+	s.start(s.lookOften)
+	return nil
+}
+
+// Close ends all work and joins it. What agents do goes on without us. Safe to call twice.
+func (s *Service) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel()
+	s.wg.Wait()
+}
+
+// start runs fn on a goroutine that Close waits for; not at all once Close has begun.
+func (s *Service) start(fn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.startLocked(fn)
+}
+
+// startLocked is start for a caller that holds mu.
+func (s *Service) startLocked(fn func()) {
+	if s.closed {
+		return
+	}
+	s.wg.Add(1)
+	go func() {
+		defer s.wg.Done()
+		fn()
+	}()
+}
+
+// leave notes an agent that nobody took up. The caller holds mu.
+func (s *Service) leave(who instance, id string) {
+	if s.left[who] == nil {
+		s.left[who] = make(map[string]bool)
+	}
+	s.left[who][id] = true
+}
+
+// CanSpawn implements core.RoleSpawner.
+func (s *Service) CanSpawn(types []string, runtime string) (ok bool, reason string) {
+	if len(types) == 0 {
+		return false, "the role names no agentType"
+	}
+	infos := s.agents.Runtimes(s.ctx)
+	for _, kind := range types {
+		if offers(infos, kind, runtime) {
+			return true, ""
+		}
+	}
+	return false, missing(infos, types, runtime)
+}
+
+// offers tells whether a runtime that is ready offers a type.
+func offers(infos []core.RuntimeInfo, kind, runtime string) bool {
+	for i := range infos {
+		if (runtime == "" || infos[i].Name == runtime) && infos[i].Ready && slices.Contains(infos[i].Types, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// missing tells why none of the types can be spawned.
+func missing(infos []core.RuntimeInfo, types []string, runtime string) string {
+	var names, away []string
+	for _, info := range infos {
+		names = append(names, info.Name)
+		if (runtime == "" || info.Name == runtime) && !info.Ready {
+			away = append(away, info.Name+": "+info.Reason)
+		}
+	}
+	wanted := strings.Join(types, " or ")
+	switch {
+	case len(infos) == 0:
+		return "no runtime is configured: see runtimes in the configuration"
+	case runtime != "" && !slices.Contains(names, runtime):
+		return fmt.Sprintf("the runtime %q is not configured; there is %s", runtime, strings.Join(names, ", "))
+	case len(away) > 0:
+		return fmt.Sprintf("no runtime that is ready offers %s; not ready: %s", wanted, strings.Join(away, "; "))
+	}
+	return fmt.Sprintf("no runtime offers %s", wanted)
+}

@@ -1,0 +1,97 @@
+package roles
+
+import (
+	"encoding/json"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// state is what an agent's events tell of it.
+type state struct {
+	seq         uint64 // of the last event
+	read        bool   // the stored events were read
+	status      core.ManagedAgentStatus
+	reason      string
+	gone        bool
+	prompt      *prompt // that it waits for an answer to, or nil
+	login       bool    // it cannot go on without one
+	loginURL    string
+	loginSeq    uint64 // of the event that told of it
+	turn        int    // the last one that ended
+	text        string // of its answer
+	interrupted bool
+	began       int // turns that began, in this life of ours
+}
+
+// prompt is what an agent asks. AskID of its messages is id.
+type prompt struct {
+	ID      string                `json:"id"`
+	Kind    string                `json:"kind"` // approval or question
+	Text    string                `json:"text"`
+	Options []core.QuestionOption `json:"options"`
+	URL     string                `json:"url"`
+
+	raw json.RawMessage // all of it
+}
+
+const kindApproval = "approval"
+
+// happening is the data of a managed agent's event, as far as it matters here.
+type happening struct {
+	Status      core.ManagedAgentStatus `json:"status"`
+	Prompt      json.RawMessage         `json:"prompt"`
+	Tool        json.RawMessage         `json:"tool"`
+	Text        string                  `json:"text"`
+	Turn        int                     `json:"turn"`
+	Interrupted bool                    `json:"interrupted"`
+	LoginURL    string                  `json:"loginUrl"`
+	Reason      string                  `json:"reason"`
+}
+
+// fold takes one event into the state and returns what it said.
+func (st *state) fold(e core.Event) happening {
+	var h happening
+	_ = json.Unmarshal(e.Data, &h) // what cannot be read says nothing
+	if e.Seq > st.seq {
+		st.seq = e.Seq
+	}
+	if h.Status != "" {
+		st.status = h.Status
+	}
+	if h.Reason != "" {
+		st.reason = h.Reason
+	}
+	switch e.Type {
+	case core.EventManagedStarted:
+		st.gone, st.prompt, st.login = false, nil, false
+	case core.EventManagedReady:
+		st.prompt, st.login, st.loginURL, st.reason = nil, false, "", ""
+	case core.EventManagedBusy:
+		st.login, st.loginURL, st.reason = false, "", ""
+		st.began++
+	case core.EventManagedBlocked, core.EventManagedQuestion:
+		st.prompt = readPrompt(h.Prompt)
+	case core.EventManagedUnblocked:
+		st.prompt = nil
+	case core.EventManagedLogin:
+		st.prompt, st.login, st.loginURL, st.loginSeq = nil, true, h.LoginURL, e.Seq
+	case core.EventManagedTurnComplete:
+		st.turn, st.text, st.interrupted = h.Turn, h.Text, h.Interrupted
+	case core.EventManagedStopped:
+		st.gone, st.prompt, st.login = true, nil, false
+	}
+	return h
+}
+
+// readPrompt decodes a prompt; nil if there is none.
+func readPrompt(raw json.RawMessage) *prompt {
+	var p prompt
+	if json.Unmarshal(raw, &p) != nil || p.ID == "" {
+		return nil
+	}
+	p.raw = raw
+	return &p
+}
+
+// idle tells whether the agent waits for a message.
+func (st *state) idle() bool { return st.read && !st.gone && st.status == core.ManagedReady }

@@ -1,0 +1,212 @@
+package roles
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// exchange is the state of one turn while it is had.
+type exchange struct {
+	a        *agent
+	text     string
+	key      string
+	resends  int // with another key
+	refused  int // times that it was not taken
+	failures int // in a row
+	retry    backoff
+	base     int // turns that had ended before
+	began    int // turns that had begun before
+}
+
+// turn has one turn with an agent: it sends text, and returns the answer. A turn that the agent has had already, or
+// has now, under the same key is waited for. It waits as long as ctx does.
+func (s *Service) turn(ctx context.Context, a *agent, text, key string) (string, error) {
+	x := &exchange{a: a, text: text, key: key}
+	s.mu.Lock()
+	x.base, x.began = a.state.turn, a.state.began
+	s.mu.Unlock()
+	for {
+		reply, err := s.agents.SendManagedAgent(ctx, a.id, core.ManagedAgentInput{
+			Message: x.text, ExpectResponse: true, Timeout: turnLimit, Key: x.sendKey(),
+		})
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		var answer string
+		switch {
+		case err == nil && reply.Response != nil:
+			answer, err = s.answered(ctx, a, reply.Response)
+		case err == nil: // it was taken before, and the runtime does not keep the answer
+			answer, err = s.lastAnswer(ctx, a)
+		default:
+			err = s.failed(ctx, x, err)
+			if err == nil {
+				continue
+			}
+			if errors.Is(err, errTaken) {
+				answer, err = s.lastAnswer(ctx, a)
+			}
+		}
+		if errors.Is(err, errInterrupted) && s.loginOpen(a) {
+			// The turn ended because the credential did. The work is still to be done.
+			x.resends++
+			if err := s.await(ctx, a, 0, func() bool { return !a.state.login }); err != nil {
+				return "", err
+			}
+			continue
+		}
+		return answer, err
+	}
+}
+
+// sendKey is the key of the next send: another one only once it is known that the first came to nothing.
+func (x *exchange) sendKey() string {
+	if x.resends == 0 {
+		return x.key
+	}
+	return x.key + "." + strconv.Itoa(x.resends+1)
+}
+
+// errTaken is that the agent has, or had, the turn all the same.
+var errTaken = errors.New("the message was taken")
+
+// failed decides what follows from a send that failed: nil to send again, errTaken when the turn is there, or the
+// error that ends it.
+func (s *Service) failed(ctx context.Context, x *exchange, err error) error {
+	code := runtimeCode(err)
+	if code != codeInternal {
+		x.failures = 0
+	}
+	switch {
+	case noAgent(err):
+		return s.expectEnd(ctx, x)
+	case code == codeBlocked:
+		// What it asks is told to the sink, and the message follows the answer.
+		return s.retryOnce(ctx, x, func() bool { return x.a.state.read && x.a.state.prompt == nil && x.a.state.status != core.ManagedBusy })
+	case code == codeAuthRequired:
+		return s.retryOnce(ctx, x, func() bool { return !x.a.state.login })
+	case code == codeTimeout && core.ErrorCode(err) == core.CodeTimeout:
+		return s.pauseThen(ctx, x) // a long turn: the same key finds it again
+	case code == codeNotDelivered:
+		if x.refused++; x.refused > maxResends {
+			return errUntaken
+		}
+		return s.pauseThen(ctx, x)
+	case code == codeDeliveryUnknown:
+		return s.settle(ctx, x)
+	case passing(err):
+		return s.pauseThen(ctx, x)
+	case code == codeInvalidArgument && fieldOf(err) == "id":
+		return errTaken // the same key with another text: an earlier life put it in other words
+	case code == codeInternal:
+		if x.failures++; x.failures > maxFailures {
+			return err
+		}
+		return s.pauseThen(ctx, x)
+	}
+	return err
+}
+
+func fieldOf(err error) string {
+	field, _ := core.AsError(err).Details["field"].(string)
+	return field
+}
+
+// pauseThen waits a little before the next send.
+func (s *Service) pauseThen(ctx context.Context, x *exchange) error {
+	if !s.pause(ctx, x.retry.next()) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// retryOnce waits until cond holds, and a little, since a refusal may be newer than the events that we know.
+func (s *Service) retryOnce(ctx context.Context, x *exchange, cond func() bool) error {
+	if err := s.pauseThen(ctx, x); err != nil {
+		return err
+	}
+	return s.await(ctx, x.a, 0, cond)
+}
+
+// expectEnd waits for the event that the agent ended: whoever follows it ends ctx with it. Without one, the agent
+// was started again meanwhile, and the send is worth another try.
+func (s *Service) expectEnd(ctx context.Context, x *exchange) error {
+	if found, err := s.agents.FindManagedAgent(ctx, x.a.id); err != nil || found.Gone() {
+		s.lost(x.a)
+		return errGone
+	}
+	return s.pauseThen(ctx, x)
+}
+
+// settle finds out about a message of which it is not known whether it was taken: if a turn begins soon, or began
+// since, it was. Otherwise it is sent again, with another key.
+func (s *Service) settle(ctx context.Context, x *exchange) error {
+	taken := func() bool {
+		st := &x.a.state
+		return st.turn > x.base || st.began > x.began || st.status == core.ManagedBusy
+	}
+	err := s.await(ctx, x.a, wait(settleTime), taken)
+	switch {
+	case err == nil:
+		return errTaken
+	case !errors.Is(err, errLate):
+		return err
+	}
+	if x.resends++; x.resends > maxResends {
+		return errUntaken
+	}
+	return nil
+}
+
+func (s *Service) loginOpen(a *agent) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return a.state.login
+}
+
+// answered takes the answer of a turn once its events are known: what it asked and did comes before its result.
+func (s *Service) answered(ctx context.Context, a *agent, r *core.ManagedAgentResponse) (string, error) {
+	err := s.await(ctx, a, wait(foldWait), func() bool { return a.state.turn >= r.Turn })
+	if err != nil && !errors.Is(err, errLate) {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a.state.turn == r.Turn && a.state.interrupted {
+		return "", errInterrupted
+	}
+	return r.Text, nil
+}
+
+// lastAnswer waits until the agent is idle and returns the answer of its last turn, as its events tell it.
+func (s *Service) lastAnswer(ctx context.Context, a *agent) (string, error) {
+	for {
+		if err := s.await(ctx, a, 0, a.state.idle); err != nil {
+			return "", err
+		}
+		// The text of a turn may come after the agent is ready, and the record may be behind the events.
+		if !s.pause(ctx, time.Second) {
+			return "", ctx.Err()
+		}
+		found, err := s.agents.FindManagedAgent(ctx, a.id)
+		if err != nil {
+			return "", err
+		}
+		s.mu.Lock()
+		st := a.state
+		s.mu.Unlock()
+		switch {
+		case !st.idle() || st.turn < found.Turn:
+			continue
+		case st.turn == 0:
+			return "", errUntaken
+		case st.interrupted:
+			return "", errInterrupted
+		}
+		return st.text, nil
+	}
+}
