@@ -1,11 +1,11 @@
 package agentcli_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/launchertest"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -13,10 +13,7 @@ import (
 func (g *rig) crash(change ...func(dir string)) *rig {
 	g.t.Helper()
 	o := g.o
-	o.StateDir = g.t.TempDir()
-	if err := os.CopyFS(o.StateDir, os.DirFS(g.o.StateDir)); err != nil {
-		g.t.Fatal(err)
-	}
+	o.StateDir = launchertest.Crashed(g.t, g.o.StateDir)
 	for _, fn := range change {
 		fn(o.StateDir)
 	}

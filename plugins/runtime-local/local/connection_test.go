@@ -14,6 +14,7 @@ import (
 
 	"github.com/wardroom/wardroom/plugins/runtime-local/local"
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/launchertest"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -147,7 +148,7 @@ func (l late) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.Proces
 // TestKilledAfterTheStart is the death of the runtime between the start of a command and its record: the next
 // runtime knows the agent, which runs.
 func TestKilledAfterTheStart(t *testing.T) {
-	dir, copied := t.TempDir(), t.TempDir()
+	dir := t.TempDir()
 	first := late{open(t, dir, nil), make(chan struct{})}
 	r := shells(t, dir, first)
 	go func() { _, _ = r.Spawn(t.Context(), runtime.Spec{ID: "a", Type: "shell"}) }()
@@ -157,7 +158,8 @@ func TestKilledAfterTheStart(t *testing.T) {
 		t.Fatal("nothing is started")
 	}
 	// What a SIGKILL would leave is what is on the disk now.
-	if err := os.CopyFS(filepath.Join(copied, "sessions"), os.DirFS(filepath.Join(dir, "sessions"))); err != nil {
+	copied := t.TempDir()
+	if err := os.Rename(launchertest.Crashed(t, filepath.Join(dir, "sessions")), filepath.Join(copied, "sessions")); err != nil {
 		t.Fatal(err)
 	}
 	next := shells(t, copied, open(t, dir, nil))
