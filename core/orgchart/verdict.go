@@ -1,6 +1,9 @@
 package orgchart
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Words of a verdict.
 const (
@@ -16,8 +19,91 @@ type Verdict struct {
 	Feedback   string  // may be empty
 }
 
-// ReadVerdict reads the verdict in an agent's result; false when there is none, or more than one.
-func ReadVerdict(result json.RawMessage) (Verdict, bool) { return Verdict{}, false }
+// Approved tells whether the work may go on.
+func (v Verdict) Approved() bool { return v.Verdict == Approve }
 
-// VerdictRequest is the text that asks an agent for a verdict.
-func VerdictRequest() string { return "" }
+// ReadVerdict reads the verdict in an agent's result, however it is written: an object, text with an object in it, a
+// line "Verdict: approve", or plain words. It returns false when there is no verdict, when there are several that
+// contradict each other, and when an approval is tied to a condition: a gate opens for a clear yes only.
+func ReadVerdict(result json.RawMessage) (Verdict, bool) {
+	r := readValue(result, 0)
+	word := r.signals.verdict()
+	if word == "" {
+		return Verdict{}, false
+	}
+	v := Verdict{Verdict: word, Confidence: 1, Feedback: strings.TrimSpace(r.feedback)}
+	if r.confident {
+		v.Confidence = r.confidence
+	}
+	return v, true
+}
+
+// VerdictRequest is the text that asks an agent for a verdict in the form that ReadVerdict reads best.
+func VerdictRequest() string {
+	return "Judge the subject and answer with one JSON object, and nothing else: " +
+		`{"verdict": "...", "confidence": 0.0, "feedback": "..."}. ` +
+		`verdict is exactly one of "approve" (it is good as it is), "revise" (it must be changed first) and "reject" ` +
+		"(it must not go on). confidence is a number from 0 to 1 that says how sure you are. feedback says in plain words " +
+		"why, and what to do differently; it is handed to whoever does the work again."
+}
+
+// signals is what an answer says, as far as it was read. Several may be set.
+type signals uint8
+
+const (
+	saysApprove signals = 1 << iota
+	saysRevise
+	saysReject
+	saysNot     // not approved, which may be either of the two before
+	saysUnclear // something that is meant as a verdict and cannot be told
+)
+
+// refusal is every signal against.
+const refusal = saysRevise | saysReject | saysNot
+
+// verdict is the word that the signals come to, or "".
+func (s signals) verdict() string {
+	switch {
+	case s == saysApprove:
+		return Approve
+	case s&saysApprove != 0:
+		return ""
+	case s&saysReject != 0:
+		return Reject
+	case s&saysRevise != 0:
+		return Revise
+	case s&saysNot != 0:
+		return Reject
+	}
+	return ""
+}
+
+// against tells whether one says yes and the other no.
+func (s signals) against(other signals) bool {
+	return s&saysApprove != 0 && other&refusal != 0 || s&refusal != 0 && other&saysApprove != 0
+}
+
+// reading is what was read from one place of an answer.
+type reading struct {
+	signals    signals
+	confidence float64
+	confident  bool
+	feedback   string
+}
+
+// join adds what another place says: signals of both, and the rest where this one has none.
+func (r reading) join(other reading) reading {
+	r.signals |= other.signals
+	return r.fill(other)
+}
+
+// fill takes confidence and feedback over where there is none.
+func (r reading) fill(other reading) reading {
+	if !r.confident {
+		r.confidence, r.confident = other.confidence, other.confident
+	}
+	if r.feedback == "" {
+		r.feedback = other.feedback
+	}
+	return r
+}
