@@ -68,6 +68,10 @@ func (s *session) said(a *agent, f *frame, now time.Time) error {
 			AgentID: a.id, TaskID: p.TaskID, AskID: id, Kind: core.QuestionMessage,
 			MessageType: p.MessageType, Topic: p.Topic, To: p.To, Content: p.Content,
 			Refuse: once(func(err *core.Error) {
+				if err.Code == core.CodeNotFound || err.Code == core.CodeRateLimited {
+					s.svc.tell(a, id, err) // the same message may fare better later: nothing is kept
+					return
+				}
 				s.svc.post(a.id, &letter{refusal: &refusal{taskID: p.TaskID, askID: id, code: err.Code, reason: err.Message}})
 			}),
 		})
@@ -101,15 +105,18 @@ func (s *session) replied(a *agent, f *frame) error {
 	id := string(f.id)
 	s.svc.sink.MessageReplied(core.MessageReply{
 		AgentID: a.id, MessageID: p.MessageID, Content: p.Content,
-		Refuse: once(func(err *core.Error) {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			if a.session != nil {
-				a.session.sendError([]byte(id), err.Code, err.Message, false)
-			}
-		}),
+		Refuse: once(func(err *core.Error) { s.svc.tell(a, id, err) }),
 	})
 	return nil
+}
+
+// tell sends an error frame for the frame with that id on the agent's present session, if it has one.
+func (s *Service) tell(a *agent, frameID string, err *core.Error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.session != nil {
+		a.session.sendError([]byte(frameID), err.Code, err.Message, false)
+	}
 }
 
 // once lets the first call of refuse pass.

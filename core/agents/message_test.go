@@ -113,9 +113,24 @@ func TestMessageRefused(t *testing.T) {
 	coretest.WaitFor(t, "the second message", func() bool { return len(r.sink.said()) == 2 })
 	p.cut()
 	r.waitLost(reg.AgentID)
-	r.sink.said()[1].Refuse(core.Errorf(core.CodeRateLimited, "too many questions"))
+	r.sink.said()[1].Refuse(core.Errorf(core.CodeConflict, "the execution is over"))
 	p, _ = r.resume(reg, []string{"task_1"}, "echo")
-	p.expectError("ask-2", core.CodeRateLimited, "too many questions")
+	p.expectError("ask-2", core.CodeConflict, "the execution is over")
+	p.quiet()
+
+	// What passes is not kept: the engine decides on the repeat.
+	for i, code := range []core.Code{core.CodeRateLimited, core.CodeNotFound, core.CodeNotFound} {
+		p.send(protocol.TypeMessage, "ask-3", question("why?"))
+		coretest.WaitFor(t, "the message", func() bool { return len(r.sink.said()) == 3+i })
+		r.sink.said()[2+i].Refuse(core.Errorf(code, "not now"))
+		p.expectError("ask-3", code, "not now")
+	}
+	p.send(protocol.TypeMessage, "ask-3", question("why?"))
+	coretest.WaitFor(t, "the message", func() bool { return len(r.sink.said()) == 6 })
+	p.cut()
+	r.waitLost(reg.AgentID)
+	r.sink.said()[5].Refuse(core.Errorf(core.CodeNotFound, "not now")) // told to nobody
+	p, _ = r.resume(reg, []string{"task_1"}, "echo")
 	p.quiet()
 }
 

@@ -29,10 +29,12 @@ var languages = []struct {
 	build func(t *testing.T) []string
 	// think is the flag value for half a second.
 	think string
+	// asks tells that the example shows how to ask.
+	asks bool
 }{
-	{"go", buildGo, "500ms"},
-	{"python", buildPython, "0.5"},
-	{"typescript", buildTypeScript, "0.5"},
+	{"go", buildGo, "500ms", true},
+	{"python", buildPython, "0.5", true},
+	{"typescript", buildTypeScript, "0.5", false},
 }
 
 func TestExamples(t *testing.T) {
@@ -44,6 +46,10 @@ func TestExamples(t *testing.T) {
 			t.Run("Resume", func(t *testing.T) { testResume(t, append(command, "--think", l.think)) })
 			t.Run("Cancel", func(t *testing.T) { testCancel(t, append(command, "--think", l.think)) })
 			t.Run("Refused", func(t *testing.T) { testRefused(t, command) })
+			t.Run("Answer", func(t *testing.T) { testAnswer(t, command) })
+			if l.asks {
+				t.Run("Ask", func(t *testing.T) { testAsk(t, append(command, "--ask")) })
+			}
 			t.Run("Heartbeat", func(t *testing.T) { testHeartbeat(t, command) })
 		})
 	}
@@ -176,6 +182,73 @@ func testRefused(t *testing.T, command []string) {
 		must(t, accept(t, srv).Close(4403, "disconnected by an operator"))
 		wantExit(t, p, 1)
 	})
+}
+
+// testAnswer holds an agent to answering messages of other roles, and again those that come again.
+func testAnswer(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	message := protocol.MessageDelivery{
+		MessageID: "msg_1", ExecutionID: "e1", TaskID: "t9", From: "developer", MessageType: "question",
+		Content: json.RawMessage(`{"text":"My parcel is lost."}`), WantsReply: true,
+	}
+	var r protocol.MessageReply
+	for range 2 {
+		must(t, c.Send(protocol.TypeMessage, "msg_1", message))
+		if next(t, c, protocol.TypeMessageReply, &r); r.MessageID != "msg_1" || !sameJSON(t, r.Content, `{"urgency":"normal","confidence":0.7}`) {
+			t.Errorf("reply %+v %s", r, r.Content)
+		}
+		must(t, c.Sync(testContext(t)))
+		c.Drop()
+		c = accept(t, srv)
+	}
+	odd := message
+	odd.MessageID, odd.Content = "msg_2", json.RawMessage(`7`) // no reply
+	must(t, c.Send(protocol.TypeMessage, "msg_2", odd))
+	note := message
+	note.MessageID, note.WantsReply = "msg_3", false
+	must(t, c.Send(protocol.TypeMessage, "msg_3", note))
+	r = protocol.MessageReply{}
+	if next(t, c, protocol.TypeMessageReply, &r); r.MessageID != "msg_3" || r.Content != nil {
+		t.Errorf("reply %+v %s", r, r.Content)
+	}
+}
+
+// testAsk cuts the connection while a question is open: it is asked again, and its reply is used.
+func testAsk(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1, "Thanks, lovely product.")))
+	var m protocol.Message
+	first, err := c.Next(testContext(t), protocol.TypeMessage, &m)
+	must(t, err)
+	if first.ID == "" || m.TaskID != "t1" || m.MessageType != "question" || m.Topic != "urgency" ||
+		!sameJSON(t, m.Content, `{"text":"Thanks, lovely product."}`) {
+		t.Errorf("asked %+v %s", first, first.Payload)
+	}
+	c = reconnect(t, srv, c)
+	again, err := c.Next(testContext(t), protocol.TypeMessage, nil)
+	must(t, err)
+	if again.ID != first.ID {
+		t.Errorf("asked again as %s, first as %s", again.ID, first.ID)
+	}
+	reply := protocol.MessageReply{MessageID: "msg_1", TaskID: "t1", From: "cto", Content: json.RawMessage(`{"urgency":"high"}`)}
+	must(t, c.Send(protocol.TypeMessageReply, "ask-of-another", reply))
+	must(t, c.Send(protocol.TypeMessageReply, first.ID, reply))
+	must(t, c.Send(protocol.TypeMessageReply, first.ID, reply))
+	if r := result(t, c); !sameJSON(t, r.Result, `{"urgency":"high","confidence":0.8,"toldBy":"cto"}`) {
+		t.Errorf("result %s", r.Result)
+	}
+
+	must(t, c.Task(task("t2", 1, "Thanks.")))
+	second, err := c.Next(testContext(t), protocol.TypeMessage, nil)
+	must(t, err)
+	must(t, c.Send(protocol.TypeError, second.ID, protocol.Error{Code: "VALIDATION_ERROR", Message: "nobody is asked about urgency"}))
+	if r := result(t, c); !sameJSON(t, r.Result, `{"urgency":"low","confidence":0.6}`) {
+		t.Errorf("result %s", r.Result)
+	}
 }
 
 func testHeartbeat(t *testing.T, command []string) {

@@ -24,15 +24,16 @@ func main() {
 	name := flag.String("name", "urgency-go", "name in the list of agents")
 	state := flag.String("state", "", "`file` that keeps the session, so that a restart resumes it")
 	think := flag.Duration("think", 0, "how long to pretend to think about each task")
+	ask := flag.Bool("ask", false, "ask another role when no word tells how urgent it is")
 	flag.Parse()
 
-	if err := run(*server, *name, *state, *think); err != nil {
+	if err := run(*server, *name, *state, *think, *ask); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(server, name, state string, think time.Duration) error {
+func run(server, name, state string, think time.Duration, ask bool) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	a, err := agent.New(agent.Options{
@@ -56,6 +57,17 @@ func run(server, name, state string, think time.Duration) error {
 			case <-ctx.Done(): // cancelled, or out of time
 				return nil, context.Cause(ctx)
 			}
+			v := urgency(in.Text)
+			if ask && v.Urgency == "low" {
+				return secondOpinion(ctx, task, in.Text, v)
+			}
+			return v, nil
+		},
+		OnMessage: func(_ context.Context, m *agent.Incoming) (any, error) { // another role asks
+			var in struct{ Text string }
+			if err := m.Bind(&in); err != nil {
+				return nil, err
+			}
 			return urgency(in.Text), nil
 		},
 	})
@@ -65,9 +77,27 @@ func run(server, name, state string, think time.Duration) error {
 	return a.Run(ctx)
 }
 
+// secondOpinion asks another role of the org chart, and keeps to the first opinion when there is nobody to ask.
+func secondOpinion(ctx context.Context, task *agent.Task, text string, first verdict) (verdict, error) {
+	reply, err := task.Ask(ctx, agent.Message{Topic: "urgency", Content: map[string]string{"text": text}})
+	var refused *agent.MessageError
+	if errors.As(err, &refused) {
+		return first, nil
+	}
+	if err != nil {
+		return verdict{}, err
+	}
+	var in struct{ Urgency string }
+	if err := reply.Bind(&in); err != nil {
+		return verdict{}, err
+	}
+	return verdict{Urgency: in.Urgency, Confidence: 0.8, ToldBy: reply.From}, nil
+}
+
 type verdict struct {
 	Urgency    string  `json:"urgency"`
 	Confidence float64 `json:"confidence"`
+	ToldBy     string  `json:"toldBy,omitempty"`
 }
 
 // urgency counts the words that people use when it burns.
@@ -81,9 +111,9 @@ func urgency(text string) verdict {
 	}
 	switch hits {
 	case 0:
-		return verdict{"low", 0.6}
+		return verdict{Urgency: "low", Confidence: 0.6}
 	case 1:
-		return verdict{"normal", 0.7}
+		return verdict{Urgency: "normal", Confidence: 0.7}
 	}
-	return verdict{"high", 0.9}
+	return verdict{Urgency: "high", Confidence: 0.9}
 }

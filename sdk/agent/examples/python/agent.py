@@ -3,7 +3,8 @@
 
 Needs Python 3.9 and the websockets package, version 10 or later. What the protocol asks of an agent is all
 here: register, heartbeats, reconnect and resume, answers kept until they are acknowledged, no task worked
-on twice, cancel, and a graceful end on SIGTERM.
+on twice, cancel, and a graceful end on SIGTERM. As a role of an org chart it answers the messages of other
+roles, and with --ask it asks another role when it cannot tell.
 """
 import argparse
 import asyncio
@@ -37,14 +38,18 @@ def urgency(text):
     return {"urgency": "high", "confidence": 0.9}
 
 
+class MessageRefused(Exception):
+    """A message to another role goes nowhere."""
+
+
 class Refused(Exception):
     """The server does not want this agent; trying again does not help."""
 
 
 class Agent:
-    def __init__(self, server, name, capabilities, handler, token="", slots=4):
+    def __init__(self, server, name, capabilities, handler, on_message, token="", slots=4):
         self.url = re.sub("^http", "ws", server.rstrip("/")) + PATH
-        self.name, self.capabilities, self.handler = name, capabilities, handler
+        self.name, self.capabilities, self.handler, self.on_message = name, capabilities, handler, on_message
         self.headers = {"Authorization": "Bearer " + token} if token else {}
         self.slots = asyncio.Semaphore(slots)
         self.slot_count = slots
@@ -54,6 +59,11 @@ class Agent:
         self.attempts = {}  # taskId -> highest attempt seen; the answer echoes it
         self.answers = {}  # taskId -> (type, payload), until the server acknowledges it
         self.recent = collections.OrderedDict()  # the same, acknowledged: in case a task comes once more
+        self.questions = {}  # envelope id -> (payload, future of the reply), until it is there
+        self.ask_prefix = f"ask-{random.SystemRandom().getrandbits(64):016x}-"  # ids are never used again
+        self.asked = 0
+        self.considering = {}  # messageId -> asyncio.Task that answers the message
+        self.replies = collections.OrderedDict()  # messageId -> the reply, in case the message comes once more
         self.stopping = asyncio.Event()
 
     async def run(self):
@@ -105,12 +115,16 @@ class Agent:
             if not payload["resumed"]:  # the tasks were given to others; answers are still worth sending
                 for task_id in list(self.running):
                     self.drop(task_id)
+                for considering in self.considering.values():
+                    considering.cancel()
             interval = payload.get("config", {}).get("heartbeatInterval", 10000) / 1000
             self.ws = ws
             heart = asyncio.ensure_future(self.beat(ws, interval))
             try:
                 for task_id in list(self.answers):
                     await self.deliver(task_id)
+                for ask_id, (question, _) in list(self.questions.items()):
+                    await self.send(ws, "message", question, ask_id)
                 async for text in ws:
                     await self.act(json.loads(text))
             except websockets.ConnectionClosed:
@@ -134,8 +148,66 @@ class Agent:
                     self.recent.popitem(last=False)
         elif kind == "task_cancelled":
             self.drop(payload["taskId"])
+        elif kind == "message":
+            await self.asked_by(payload)
+        elif kind == "message_reply" and frame.get("id") in self.questions:
+            self.settle(frame["id"], payload)
+        elif kind == "error" and frame.get("id") in self.questions:
+            self.settle(frame["id"], MessageRefused(f"{payload.get('code')}: {payload.get('message')}"))
         elif kind == "error":
             self.refused(frame)
+
+    async def ask(self, task, content, topic="", kind="question"):
+        """Ask another role, as the org chart routes it, and return its reply: {messageId, from, content}."""
+        self.asked += 1
+        ask_id, reply = self.ask_prefix + str(self.asked), asyncio.get_running_loop().create_future()
+        question = {"taskId": task["taskId"], "messageType": kind, "topic": topic, "content": content}
+        self.questions[ask_id] = (question, reply)  # each new session sends it again, until there is a reply
+        try:
+            if self.ws:
+                with contextlib.suppress(websockets.ConnectionClosed):
+                    await self.send(self.ws, "message", question, ask_id)
+            return await reply
+        finally:
+            self.questions.pop(ask_id, None)
+
+    def settle(self, ask_id, reply):
+        """End a question with its reply or its refusal."""
+        future = self.questions.pop(ask_id)[1]
+        if future.done():
+            return
+        if isinstance(reply, Exception):
+            future.set_exception(reply)
+        else:
+            future.set_result(reply)
+
+    async def asked_by(self, message):
+        """Answer a message of another role, once; one that comes again is answered from memory."""
+        message_id = message["messageId"]
+        if message_id in self.replies:
+            await self.reply(message_id)
+        elif message_id not in self.considering:
+            self.considering[message_id] = asyncio.ensure_future(self.consider(message))
+
+    async def consider(self, message):
+        message_id = message["messageId"]
+        try:
+            reply = {"messageId": message_id}
+            if message.get("wantsReply"):
+                reply["content"] = await self.on_message(message)
+            self.replies[message_id] = reply  # without content it only says that the message has arrived
+            while len(self.replies) > 1000:
+                self.replies.popitem(last=False)
+            await self.reply(message_id)
+        except Exception as error:  # no reply: when its time is over, the server asks somebody else
+            print("no reply to a message:", error or type(error).__name__, file=sys.stderr)
+        finally:
+            self.considering.pop(message_id, None)
+
+    async def reply(self, message_id):
+        if self.ws:
+            with contextlib.suppress(websockets.ConnectionClosed):  # the message will come again
+                await self.send(self.ws, "message_reply", self.replies[message_id])
 
     async def take(self, task, frame_id):
         """Start a task, unless it is known: a server that was restarted may send it again."""
@@ -185,7 +257,7 @@ class Agent:
                 await self.send(ws, "heartbeat", {"status": status, "activeTasks": len(self.running)})
 
     async def leave(self):
-        for work in self.running.values():
+        for work in [*self.running.values(), *self.considering.values()]:
             work.cancel()
         if self.ws:
             with contextlib.suppress(websockets.ConnectionClosed):
@@ -211,16 +283,27 @@ async def main():
     options.add_argument("--server", default="http://127.0.0.1:8080")
     options.add_argument("--name", default="urgency-python")
     options.add_argument("--think", type=float, default=0, help="seconds to pretend to think about each task")
+    options.add_argument("--ask", action="store_true", help="ask another role when no word tells how urgent it is")
     options = options.parse_args()
+
+    async def on_message(message):
+        return urgency(message["content"]["text"])
 
     async def handler(task):
         text = task["input"].get("text")
         if not text:
             raise ValueError("input.text is missing")
         await asyncio.sleep(options.think)
-        return urgency(text)
+        verdict = urgency(text)
+        if options.ask and verdict["urgency"] == "low":
+            try:
+                reply = await agent.ask(task, {"text": text}, topic="urgency")
+                return {"urgency": reply["content"]["urgency"], "confidence": 0.8, "toldBy": reply["from"]}
+            except MessageRefused as refusal:
+                print("nobody to ask:", refusal, file=sys.stderr)
+        return verdict
 
-    agent = Agent(options.server, options.name, ["urgency"], handler, os.environ.get("WARDROOM_TOKEN", ""))
+    agent = Agent(options.server, options.name, ["urgency"], handler, on_message, os.environ.get("WARDROOM_TOKEN", ""))
     for sign in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(sign, agent.stopping.set)
     await agent.run()

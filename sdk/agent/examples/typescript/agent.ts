@@ -1,8 +1,8 @@
 // A Wardroom agent in TypeScript: it tells how urgent a message is.
 //
 // Needs Node 20 and the ws package. What the protocol asks of an agent is all here: register, heartbeats,
-// reconnect and resume, answers kept until they are acknowledged, no task worked on twice, cancel, and a
-// graceful end on SIGTERM.
+// reconnect and resume, answers kept until they are acknowledged, no task worked on twice, cancel, answers to the
+// messages of other roles, and a graceful end on SIGTERM. The Python example shows how to ask, too.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -30,6 +30,19 @@ interface Work {
   abort: AbortController;
 }
 
+/** What another role of an org chart asks or tells. */
+interface Message {
+  messageId: string;
+  from: string;
+  content: any;
+  wantsReply: boolean;
+}
+
+interface Reply {
+  messageId: string;
+  content?: unknown; // absent: it only says that the message has arrived
+}
+
 type Handler = (task: Task, signal: AbortSignal) => Promise<unknown>;
 
 /** The server does not want this agent; trying again does not help. */
@@ -42,11 +55,14 @@ class Agent {
   private running = new Map<string, Work>();
   private answers = new Map<string, Answer>(); // until the server acknowledges them
   private recent = new Map<string, Answer>(); // the same, acknowledged: in case a task comes once more
+  private considering = new Set<string>(); // ids of messages
+  private replies = new Map<string, Reply>(); // by message id, in case a message comes once more
   private stopping = new AbortController();
 
   constructor(
     private server: string, private name: string, private capabilities: string[],
-    private handler: Handler, private token = "", private slots = 4,
+    private handler: Handler, private onMessage: (message: Message) => Promise<unknown>,
+    private token = "", private slots = 4,
   ) {}
 
   async run(): Promise<void> {
@@ -148,6 +164,8 @@ class Agent {
       this.answers.delete(p.taskId);
       this.running.get(p.taskId)?.abort.abort();
       this.running.delete(p.taskId);
+    } else if (type === "message") {
+      void this.consider(p);
     } else if (type === "error") {
       console.error("error from the server:", p.code, p.message);
       if (p.fatal && FINAL_ERRORS.has(p.code)) throw new Refused(`${p.code}: ${p.message}`);
@@ -190,6 +208,27 @@ class Agent {
     if (this.ws) this.send(this.ws, answer.type, answer.payload, id);
   }
 
+  /** Answers a message of another role, once; one that comes again is answered from memory. */
+  private async consider(message: Message): Promise<void> {
+    const id = message.messageId;
+    if (this.considering.has(id)) return;
+    let reply = this.replies.get(id);
+    if (!reply) {
+      this.considering.add(id);
+      try {
+        reply = { messageId: id, ...(message.wantsReply && { content: await this.onMessage(message) }) };
+      } catch (error) { // no reply: when its time is over, the server asks somebody else
+        console.error("no reply to a message:", (error as Error).message);
+        return;
+      } finally {
+        this.considering.delete(id);
+      }
+      this.replies.set(id, reply);
+      if (this.replies.size > 1000) this.replies.delete(this.replies.keys().next().value!);
+    }
+    if (this.ws) this.send(this.ws, "message_reply", reply); // else the message will come again
+  }
+
   private beat(ws: WebSocket): void {
     if (++this.silent > 3) { // it answers heartbeats, so it is gone
       ws.terminate();
@@ -228,6 +267,9 @@ const agent = new Agent(options.server!, options.name!, ["urgency"], async (task
   if (typeof text !== "string" || text === "") throw new Error("input.text is missing");
   await sleep(Number(options.think) * 1000, undefined, { signal });
   return urgency(text);
+}, async (message) => { // another role asks
+  if (typeof message.content?.text !== "string") throw new Error("content.text is missing");
+  return urgency(message.content.text);
 }, process.env.WARDROOM_TOKEN);
 for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => agent.stop());
 
