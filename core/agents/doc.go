@@ -1,5 +1,5 @@
 // Package agents keeps the connected agents: their WebSocket sessions, the registry, heartbeats, the
-// hand-out of tasks and the intake of reports, and statistics.
+// hand-out of tasks and the intake of reports, messages between agents and the engine, and statistics.
 //
 // It does not know executions or patterns: which task goes where, retries and outcomes belong to the
 // engine, which calls it through core.TaskDispatcher and is called through core.TaskSink. It does not
@@ -11,6 +11,13 @@
 // An agent is live (it has a session), lost (its connection broke; it may resume within the grace and
 // keeps its tasks) or gone (disconnected for good; listed for a day). live and lost are both
 // core.AgentConnected to callers.
+//
+// # Slots and mail
+//
+// The index counts the slots of an agent that are reserved and those that hold a task. Keep turns the one kind
+// into the other in one step, and Hold takes a reserved slot of a given agent. What the engine says to an agent is
+// kept as its mail as long as it may have to be sent again: a message until it is answered, a reply until the
+// agent's task ends, and all of it until the agent has no slot in use, within bounds.
 //
 // # Cost of an agent
 //

@@ -88,6 +88,48 @@ func appendCancelled(b []byte, c cancelled, now time.Time) []byte {
 	return protocol.AppendTail(append(b, '}'))
 }
 
+// appendMessage appends a message frame. Its envelope id is the message's id. The content goes out as it came in:
+// encoding/json would make up to six bytes of one.
+func appendMessage(b []byte, m *core.AgentMessage, now time.Time) []byte {
+	b = appendHead(b, protocol.TypeMessage, m.MessageID, now)
+	b = append(b, `{"messageId":`...)
+	b = protocol.AppendString(b, m.MessageID)
+	b = append(b, `,"executionId":`...)
+	b = protocol.AppendString(b, m.ExecutionID)
+	b = append(b, `,"taskId":`...)
+	b = protocol.AppendString(b, m.TaskID)
+	b = append(b, `,"from":`...)
+	b = protocol.AppendString(b, m.From)
+	b = append(b, `,"messageType":`...)
+	b = protocol.AppendString(b, m.MessageType)
+	b = appendOptional(b, `,"topic":`, m.Topic)
+	b = appendContent(b, m.Content)
+	b = append(b, `,"wantsReply":`...)
+	b = strconv.AppendBool(b, m.WantsReply)
+	return protocol.AppendTail(append(b, '}'))
+}
+
+// appendReply appends a message_reply to the agent that asked. Its envelope id is that of the agent's message.
+func appendReply(b []byte, r *core.AgentReply, now time.Time) []byte {
+	b = appendHead(b, protocol.TypeMessageReply, r.AskID, now)
+	b = append(b, `{"messageId":`...)
+	b = protocol.AppendString(b, r.MessageID)
+	b = append(b, `,"taskId":`...)
+	b = protocol.AppendString(b, r.TaskID)
+	b = append(b, `,"from":`...)
+	b = protocol.AppendString(b, r.From)
+	b = appendContent(b, r.Content)
+	return protocol.AppendTail(append(b, '}'))
+}
+
+func appendContent(b []byte, content json.RawMessage) []byte {
+	b = append(b, `,"content":`...)
+	if len(content) == 0 {
+		return append(b, "null"...)
+	}
+	return append(b, content...)
+}
+
 // appendFrame appends any other frame by encoding/json. payload is one of the protocol's structs of plain
 // fields, which always encode.
 func appendFrame(b []byte, kind protocol.Type, id string, now time.Time, payload any) []byte {

@@ -168,6 +168,23 @@ func TestEncodersMatchTheProtocol(t *testing.T) {
 			protocol.HeartbeatAck{ServerTime: now.UTC(), NextHeartbeat: 10000}},
 		"task_cancelled": {appendCancelled(nil, cancelled{"t", "e", odd}, now), protocol.TypeTaskCancelled, "",
 			protocol.TaskCancelled{TaskID: "t", ExecutionID: "e", Reason: odd}},
+		"message": {appendMessage(nil, &core.AgentMessage{
+			MessageID: "msg_1", ExecutionID: "e", TaskID: "t", From: odd, MessageType: odd, Topic: odd,
+			Content: json.RawMessage(`{"a":"<>"}`), WantsReply: true,
+		}, now), protocol.TypeMessage, "msg_1", protocol.MessageDelivery{
+			MessageID: "msg_1", ExecutionID: "e", TaskID: "t", From: odd, MessageType: odd, Topic: odd,
+			Content: json.RawMessage(`{"a":"<>"}`), WantsReply: true,
+		}},
+		"bare message": {appendMessage(nil, &core.AgentMessage{}, now), protocol.TypeMessage, "", protocol.MessageDelivery{}},
+		"message_reply": {appendReply(nil, &core.AgentReply{
+			MessageID: "msg_1", AskID: odd, TaskID: "t", From: odd, Content: json.RawMessage(`[1]`),
+		}, now), protocol.TypeMessageReply, odd, protocol.MessageReply{
+			MessageID: "msg_1", TaskID: "t", From: odd, Content: json.RawMessage(`[1]`),
+		}},
+		"message_reply without content": {appendReply(nil, &core.AgentReply{MessageID: "m", TaskID: "t", From: "f"}, now),
+			protocol.TypeMessageReply, "", protocol.MessageReply{
+				MessageID: "m", TaskID: "t", From: "f", Content: json.RawMessage(`null`),
+			}},
 		"error": {appendFrame(nil, protocol.TypeError, "", now, protocol.Error{Code: "X"}), protocol.TypeError, "", protocol.Error{Code: "X"}},
 	} {
 		t.Run(name, func(t *testing.T) {

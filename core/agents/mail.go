@@ -72,20 +72,9 @@ func (l *letter) answersTo(taskID, askID string) bool {
 func (l *letter) append(b []byte, now time.Time) []byte {
 	switch {
 	case l.message != nil:
-		m := l.message
-		return appendFrame(b, protocol.TypeMessage, m.MessageID, now, protocol.MessageDelivery{
-			MessageID: m.MessageID, ExecutionID: m.ExecutionID, TaskID: m.TaskID, From: m.From,
-			MessageType: m.MessageType, Topic: m.Topic, Content: m.Content, WantsReply: m.WantsReply,
-		})
+		return appendMessage(b, l.message, now)
 	case l.reply != nil:
-		r := l.reply
-		content := r.Content
-		if len(content) == 0 {
-			content = []byte("null") // the field is always there
-		}
-		return appendFrame(b, protocol.TypeMessageReply, r.AskID, now, protocol.MessageReply{
-			MessageID: r.MessageID, TaskID: r.TaskID, From: r.From, Content: content,
-		})
+		return appendReply(b, l.reply, now)
 	}
 	return appendFrame(b, protocol.TypeError, l.refusal.askID, now,
 		protocol.Error{Code: string(l.refusal.code), Message: l.refusal.reason})

@@ -183,7 +183,7 @@ func (a *Agent) Connected() bool {
 func (a *Agent) Stats() Stats { return a.ledger.stats() }
 
 // Drain lets the agent finish what it has and take no more, then ends Run. It returns nil once Run returned,
-// with every answer acknowledged. When ctx ends before, it ends Run as if its context had ended, waits for it
+// with every answer acknowledged; calls of OnMessage are cancelled then. When ctx ends before, it ends Run as if its context had ended, waits for it
 // and returns ctx's error.
 func (a *Agent) Drain(ctx context.Context) error {
 	if a.started.CompareAndSwap(false, true) { // never run: there is nothing to wait for

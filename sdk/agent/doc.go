@@ -21,6 +21,9 @@
 //	if err != nil { ... }
 //	err = a.Run(ctx)
 //
+// An agent that serves a role of an org chart asks other roles with Task.Ask, tells them something with Task.Tell,
+// and answers what they ask with Options.OnMessage.
+//
 // # What is promised
 //
 // An answer is sent again after every reconnect until the server says that it is durable. A task that comes

@@ -12,9 +12,12 @@ import (
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
 
-// maxWaitingMessages bounds the messages that wait for a handler. Others are dropped; the server sends them again
-// after a reconnect, or asks somebody else once their time is over.
-const maxWaitingMessages = 1024
+// Bounds of the messages that wait for a handler. Others are dropped; the server sends them again after a
+// reconnect, or asks somebody else once their time is over.
+const (
+	maxWaitingMessages = 1024
+	maxWaitingBytes    = 32 << 20
+)
 
 // Incoming is a message of another role, or of a person. The fields are those of the wire; a handler must not
 // change them.
@@ -47,6 +50,7 @@ type inbox struct {
 	mu       sync.Mutex         // guards all below, and each letter
 	known    map[string]*letter // by message id: waiting or at work
 	queue    []*letter          // waiting, oldest first
+	bytes    int                // of the content that waits
 	running  int
 	answered recentAnswers // by message id
 	closed   bool
@@ -65,7 +69,7 @@ func (b *inbox) admit(m protocol.MessageDelivery) (now *letter, full bool) {
 		l.repeated = true
 		return nil, false
 	}
-	if len(b.queue) >= maxWaitingMessages {
+	if len(b.queue) >= maxWaitingMessages || b.bytes > maxWaitingBytes {
 		return nil, true
 	}
 	l := &letter{incoming: Incoming{m}, answer: b.answered.find(m.MessageID)}
@@ -74,7 +78,7 @@ func (b *inbox) admit(m protocol.MessageDelivery) (now *letter, full bool) {
 		b.running++
 		return l, false
 	}
-	b.queue = append(b.queue, l)
+	b.enqueue(l)
 	return nil, false
 }
 
@@ -111,7 +115,7 @@ func (b *inbox) next(l *letter) *letter {
 		if l.repeated && l.answer != nil && !b.closed {
 			again := &letter{incoming: l.incoming, answer: l.answer}
 			b.known[l.incoming.MessageID] = again
-			b.queue = append(b.queue, again)
+			b.enqueue(again)
 		}
 	}
 	if len(b.queue) == 0 {
@@ -121,7 +125,14 @@ func (b *inbox) next(l *letter) *letter {
 	first := b.queue[0]
 	b.queue[0] = nil
 	b.queue = b.queue[1:]
+	b.bytes -= len(first.incoming.Content)
 	return first
+}
+
+// enqueue has a letter wait. Called with mu held.
+func (b *inbox) enqueue(l *letter) {
+	b.queue = append(b.queue, l)
+	b.bytes += len(l.incoming.Content)
 }
 
 // reset drops all messages: they were for an agent that the server has forgotten.
@@ -135,14 +146,14 @@ func (b *inbox) reset() {
 		}
 	}
 	clear(b.known)
-	b.queue = nil
+	b.queue, b.bytes = nil, 0
 }
 
 // close takes nothing new. Cancelling what runs is up to the agent.
 func (b *inbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.closed, b.queue = true, nil
+	b.closed, b.queue, b.bytes = true, nil, 0
 }
 
 // take takes a message that arrived. It is called by the reading goroutine.

@@ -447,6 +447,35 @@ func TestOnMessage_Concurrency(t *testing.T) {
 	}
 }
 
+// What waits is bounded; the rest is dropped, and comes again when the server sends it again.
+func TestOnMessage_Flood(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	release := make(chan struct{})
+	var calls atomic.Int64
+	run(t, srv, echo, func(o *agent.Options) {
+		o.MaxConcurrentMessages = 1
+		o.OnMessage = func(ctx context.Context, _ *agent.Incoming) (any, error) {
+			calls.Add(1)
+			select {
+			case <-release:
+				return nil, errors.New("no reply") // replies would be sent at their pace
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+	})
+	c := accept(t, srv)
+	const most = 1 + 1024
+	for i := range most + 100 {
+		deliver(t, c, delivery(fmt.Sprint("msg_", i), true))
+	}
+	must(t, c.Sync(testContext(t)))
+	close(release)
+	eventually(t, "all that waited were handled", func() bool { return calls.Load() == most })
+	deliver(t, c, delivery(fmt.Sprint("msg_", most+1), true))
+	eventually(t, "room for another", func() bool { return calls.Load() == most+1 })
+}
+
 // A message whose handler outlives the connection is answered on the next; with another session it is dropped.
 func TestOnMessage_AcrossReconnects(t *testing.T) {
 	srv := newServer(t, agenttest.Options{})
