@@ -59,9 +59,11 @@ func TestParseGood(t *testing.T) {
 			if !ok {
 				t.Fatalf("plan is a %T", plan)
 			}
-			shown, err := json.MarshalIndent(map[string]any{
-				"parsed": full.Definition(), "shown": full.JSON(), "access": full.Access(),
-			}, "", "  ")
+			parts := map[string]any{"parsed": full.Definition(), "shown": full.JSON(), "access": full.Access()}
+			if plan.OrgChart() != nil {
+				parts["chart"] = plan.OrgChart().Chart()
+			}
+			shown, err := json.MarshalIndent(parts, "", "  ")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,6 +127,10 @@ func FuzzParse(f *testing.F) {
 // exercise runs every method of a plan on some answers; results must be JSON whatever the definition.
 func exercise(t *testing.T, plan core.Plan) {
 	t.Helper()
+	if plan.OrgChart() != nil {
+		exerciseChart(t, plan)
+		return
+	}
 	steps := plan.Definition().Steps
 	if len(steps) == 0 {
 		t.Fatal("no steps")

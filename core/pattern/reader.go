@@ -20,12 +20,18 @@ type problems struct {
 // maxProblems is where a report stops growing: nobody reads more, and hostile text could ask for millions.
 const maxProblems = 200
 
+// maxPath is the length in bytes from which paths are cut in the middle.
+const maxPath = 300
+
 func (p *problems) add(path string, line int, format string, args ...any) {
 	if len(p.list) == maxProblems {
 		return
 	}
 	if path == "" {
 		path = whole
+	}
+	if len(path) > maxPath { // of steps nested deep; its end says most
+		path = path[:maxPath/3] + "..." + strings.ToValidUTF8(path[len(path)-2*maxPath/3:], "")
 	}
 	p.list = append(p.list, core.Problem{Path: path, Line: line, Reason: fmt.Sprintf(format, args...)})
 }

@@ -72,7 +72,16 @@ func yamlFault(err error) (int, string) {
 	text := err.Error()
 	match := yamlLine.FindStringSubmatch(text)
 	line, _ := strconv.Atoi(match[1])
-	return line, strings.TrimSpace(text[len(match[0]):])
+	reason := strings.TrimSpace(text[len(match[0]):])
+	switch {
+	case strings.HasPrefix(reason, "exceeded max depth"):
+		reason = fmt.Sprintf("it is nested too deep; steps may be nested at most %d deep, other values %d", maxNesting, maxYAMLDepth)
+	case strings.HasSuffix(reason, "did not find expected alphabetic or numeric character"):
+		reason += "; a text that begins with * or & needs quotes"
+	case strings.HasPrefix(reason, "did not find expected ',' or"):
+		reason += "; inside { } and [ ] a text with ${...} needs quotes"
+	}
+	return line, reason
 }
 
 // unfolder copies the YAML reader's graph into a tree and counts what it makes.
@@ -82,6 +91,7 @@ type unfolder struct {
 	nodes int
 	bytes int
 	spent bool // a bound was met: nothing more is made
+	deep  bool // the bound of depth below workflow was met
 }
 
 // trail is where the unfolder stands: a path that is written out only for a problem.
@@ -153,10 +163,12 @@ func (u *unfolder) unfold(at *trail, y *yaml.Node, depth int) *node {
 }
 
 func (u *unfolder) tooDeep(at *trail, line int) {
-	if u.limit == maxWorkflowDepth {
-		u.report(at, line, "is nested too deep: steps may be nested at most %d deep", maxNesting)
-	} else {
+	switch {
+	case u.limit != maxWorkflowDepth:
 		u.report(at, line, "is nested more than %d deep", u.limit)
+	case !u.deep: // once: each of the values down there is too deep
+		u.deep = true
+		u.report(at, line, "is nested too deep: steps may be nested at most %d deep", maxNesting)
 	}
 	u.spent = u.spent || len(u.list) > 100 // an alias inside itself
 }
