@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,7 @@ func (c *cli) executionCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "execution", Aliases: []string{"executions", "exec"}, Short: "Read, watch and steer executions",
 	})
-	cmd.AddCommand(c.executionList(), c.executionGet(), c.executionWatch(), c.executionCancel(),
+	cmd.AddCommand(c.executionList(), c.executionGet(), c.executionTimeline(), c.executionWatch(), c.executionCancel(),
 		c.executionRetry(), c.executionRerun())
 	return cmd
 }
@@ -93,10 +94,12 @@ func (c *cli) executionGet() *cobra.Command {
 
 func (c *cli) executionWatch() *cobra.Command {
 	var after string
+	var lines bool
 	cmd := &cobra.Command{
 		Use:   "watch ID",
-		Short: "Show the events of an execution until it is over",
-		Long: "Show the events of an execution from its start until it is over, across restarts of the server. The\n" +
+		Short: "Show an execution until it is over",
+		Long: "Show an execution until it is over, across restarts of the server: on a terminal as a tree of its steps,\n" +
+			"tasks, messages and questions that is drawn in place, anywhere else (or with --lines) event by event. The\n" +
 			"exit code is that of the execution. Ctrl-C ends the watching only. With -o json each event is one line.",
 		Args: wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -105,6 +108,9 @@ func (c *cli) executionWatch() *cobra.Command {
 				return err
 			}
 			defer api.Close()
+			if out, ok := c.deps.Stdout.(*os.File); ok && c.drawsInPlace(out) && !lines && after == "" {
+				return c.watchTree(cmd.Context(), api, args[0], out)
+			}
 			stream, err := api.WatchExecution(cmd.Context(), args[0], after)
 			if err != nil {
 				return err
@@ -112,7 +118,8 @@ func (c *cli) executionWatch() *cobra.Command {
 			return c.follow(cmd.Context(), api, stream)
 		},
 	}
-	cmd.Flags().StringVar(&after, "after", "", "id of the last event already seen")
+	cmd.Flags().StringVar(&after, "after", "", "id of the last event already seen; shows events, not the tree")
+	cmd.Flags().BoolVar(&lines, "lines", false, "event by event on a terminal too")
 	return cmd
 }
 

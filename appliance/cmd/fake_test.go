@@ -72,6 +72,7 @@ func newFake() *fake {
 	f.managed(handle)
 	f.plugins(handle)
 	f.questions(handle)
+	f.timelines(handle)
 	handle("GET /api/health", f.health)
 	handle("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request, _ string) {
 		say(w, 200, `{"openapi":"3.1.0","info":{"title":"Wardroom","version":"1.2.3"},"paths":{}}`)
@@ -245,6 +246,8 @@ func (f *fake) stream(w http.ResponseWriter, r *http.Request, _ string) {
 		"id: 7\nevent: step_completed\ndata: {\"step\":\"vote\",\"result\":\"billing\",\"confidence\":0.5}\n\n"
 	end := "id: 9\nevent: completed\ndata: {\"executionId\":\"exec_1\",\"status\":\"completed\",\"result\":{\"category\":\"billing\"}}\n\n"
 	switch {
+	case r.PathValue("id") == "exec_chart":
+		events, end = chartEvents, ""
 	case name == "broken" || r.PathValue("id") == "exec_broken":
 		end = "id: 9\nevent: failed\ndata: {\"executionId\":\"exec_1\",\"status\":\"failed\",\"error\":{\"code\":\"TIMEOUT\",\"message\":\"took longer than 50 ms\"}}\n\n"
 	case r.PathValue("id") == "exec_cancelled":
@@ -266,6 +269,11 @@ func (f *fake) executions(w http.ResponseWriter, r *http.Request, _ string) {
 func (f *fake) execution(w http.ResponseWriter, r *http.Request, _ string) {
 	if r.PathValue("id") == "exec_none" {
 		missing(w, "execution", "exec_none")
+		return
+	}
+	if r.PathValue("id") == "exec_chart" {
+		say(w, 200, `{"executionId":"exec_chart","pattern":{"name":"startup-team","version":"1.0.0"},"status":"completed","result":1,"duration":1500,`+
+			`"patternName":"startup-team","output":1,"metrics":{"durationMs":1500,"stepsExecuted":3,"agentsUsed":1},"partial":true}`)
 		return
 	}
 	say(w, 200, `{"executionId":"exec_1","pattern":{"name":"triage","version":"1.1.0"},"status":"completed","input":{"text":"my invoice"},`+

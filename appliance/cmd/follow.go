@@ -58,7 +58,7 @@ func (c *cli) printEvent(event client.Event, data client.EventData, paint func(s
 	if c.output != "table" {
 		return c.printEventDocument(event)
 	}
-	name := paint(eventStyle(event.Type), fmt.Sprintf("%-14s", clean(event.Type)))
+	name := paint(eventStyle(event.Type), fmt.Sprintf("%-17s", clean(event.Type)))
 	_, err := fmt.Fprintf(c.deps.Stdout, "%s %s\n", name, eventText(event, data))
 	return err
 }
@@ -93,46 +93,12 @@ func eventStyle(kind string) style {
 		return styleGood
 	case client.EventFailed, client.EventCancelled:
 		return styleBad
-	case client.EventAgentProgress:
+	case client.EventQuestionExpired:
+		return styleBad
+	case client.EventQuestionAsked, client.EventMessageEscalated:
+		return styleBusy
+	case client.EventAgentProgress, client.EventRoleBound, client.EventRoleReleased:
 		return styleFaint
 	}
 	return stylePlain
-}
-
-// eventText is what a person wants to know of an event.
-func eventText(event client.Event, d client.EventData) string {
-	switch event.Type {
-	case client.EventStarted:
-		return clean(d.ExecutionID)
-	case client.EventAgentResult:
-		return clean(withStep(d.AgentID, d.Step)) + "  " + compact(d.Result, 160)
-	case client.EventAgentProgress:
-		text := shorten(clean(d.Text), 160)
-		if text == "" {
-			text = compact(d.Data, 160)
-		}
-		return clean(withStep(d.AgentID, d.Step)) + "  " + text
-	case client.EventStepCompleted:
-		text := clean(d.Step) + "  " + compact(d.Result, 160)
-		if d.Confidence != nil {
-			text += fmt.Sprintf("  confidence %.2f", *d.Confidence)
-		}
-		return text
-	case client.EventCompleted:
-		return compact(d.Result, 0)
-	case client.EventFailed:
-		if d.Error != nil {
-			return clean(d.Error.Code + ": " + d.Error.Message)
-		}
-	case client.EventCancelled:
-		return clean(d.Reason)
-	}
-	return compact(event.Data, 160)
-}
-
-func withStep(agent, step string) string {
-	if step == "" {
-		return agent
-	}
-	return agent + " (" + step + ")"
 }

@@ -166,7 +166,7 @@ func executionScreen(s *screen, e *client.Execution) {
 	}
 	s.fields("execution", e.ExecutionID, "pattern", pattern, "status", status(e.Status), "error", reason,
 		"started", moment(e.StartedAt), "completed", moment(e.CompletedAt), "cancelled", moment(e.CancelledAt),
-		"duration", elapsed(e.Status, e.Duration), "batch", e.BatchID)
+		"duration", elapsed(e.Status, e.Duration), "batch", e.BatchID, "workflow", workflowText(e))
 	if len(e.Input) > 0 {
 		s.line("input:    %s", compact(e.Input, 200))
 	}
@@ -178,6 +178,18 @@ func executionScreen(s *screen, e *client.Execution) {
 		s.line("")
 		agentResultTable(s, e.Agents)
 	}
+}
+
+// workflowText sums up the workflow of an org chart; empty for other patterns.
+func workflowText(e *client.Execution) string {
+	if e.Metrics == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%s done by %s", count(e.Metrics.StepsExecuted, "step"), count(e.Metrics.AgentsUsed, "agent"))
+	if e.Partial {
+		text += ", partial: ended with what it had"
+	}
+	return text
 }
 
 // elapsed renders how long an execution ran: nothing before it started, and a bound for one that was over

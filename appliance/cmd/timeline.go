@@ -1,0 +1,84 @@
+package cmd
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+func (c *cli) executionTimeline() *cobra.Command {
+	return &cobra.Command{
+		Use:   "timeline ID",
+		Short: "Show what happened in an execution as a tree",
+		Long: "Show the steps of an execution with their tasks, messages and questions, how long each took and who did\n" +
+			"it. On a terminal that is wide enough a bar shows when. `execution watch` shows the same as it happens.",
+		Args: wants("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				tree, err := readTimeline(ctx, api, args[0])
+				if err != nil {
+					return err
+				}
+				return c.show(tree.timeline.Body, func(s *screen) {
+					how := c.timelineStyle()
+					how.paint = s.paint
+					s.line("%s", tree.headline(s.paint, 0))
+					for _, line := range tree.draw(&how, tree.lines(&how), 0) {
+						s.line("%s", line)
+					}
+				})
+			})
+		},
+	}
+}
+
+// readTimeline reads a timeline, and what is asked of people in it.
+func readTimeline(ctx context.Context, api *client.Client, id string) (*timelineTree, error) {
+	t, err := api.GetTimeline(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var asked []client.Question
+	if asks(t) {
+		filter := client.QuestionFilter{ExecutionID: id, Status: client.QuestionOpen, Page: client.Page{Limit: allLimit}}
+		// Without them the tree still says how to answer, only not with which options.
+		if list, err := api.ListQuestions(ctx, filter); err == nil {
+			asked = list.Questions
+		}
+	}
+	return newTimelineTree(t, asked), nil
+}
+
+// timelineStyle fits drawings to where they are shown. Without a terminal COLUMNS gives the width.
+func (c *cli) timelineStyle() timelineStyle {
+	s := timelineStyle{paint: c.painter(c.deps.Stdout), unicode: c.unicode(), spin: -1}
+	if f, ok := c.deps.Stdout.(*os.File); ok && isTerminal(f) {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			s.width = width
+		}
+	} else if width, err := strconv.Atoi(c.deps.Getenv("COLUMNS")); err == nil && width > 0 {
+		s.width = width
+	}
+	return s
+}
+
+// drawsInPlace tells whether a drawing can be made over the one before.
+func (c *cli) drawsInPlace(out *os.File) bool {
+	return c.output == "table" && isTerminal(out) && c.deps.Getenv("TERM") != "dumb"
+}
+
+// unicode tells whether the locale shows more than ASCII.
+func (c *cli) unicode() bool {
+	for _, key := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := strings.ToLower(c.deps.Getenv(key)); value != "" {
+			return strings.Contains(value, "utf-8") || strings.Contains(value, "utf8")
+		}
+	}
+	return false
+}

@@ -1,0 +1,306 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+// How often a live tree is drawn and read anew. Reading takes at most a fifth of the time, however long it takes.
+const (
+	drawEvery     = 100 * time.Millisecond
+	readAtMost    = 150 * time.Millisecond // between two readings
+	readAtLeast   = 10 * time.Second       // for what no event tells of
+	readShare     = 5
+	defaultHeight = 24
+)
+
+// timelineWatch shows an execution on a terminal as a tree that is drawn in place.
+type timelineWatch struct {
+	c   *cli
+	api *client.Client
+	id  string
+	out *os.File
+
+	events   chan client.Event
+	dirty    chan struct{} // buffered: something happened since the last reading began
+	readings chan timelineReading
+	failed   chan error // why the stream ended; nil at its proper end
+
+	tree     *timelineTree
+	readAt   time.Time
+	away     string            // why the last reading failed, while it did
+	progress map[string]string // by agent: what it said last of its work
+	last     client.Event      // that ended the execution
+
+	style         timelineStyle
+	width, height int // of the terminal
+	lines         []timelineLine
+	drawn         int // lines of the terminal that the drawing takes
+}
+
+// timelineReading is what one reading of the timeline came to.
+type timelineReading struct {
+	tree *timelineTree
+	at   time.Time
+	err  error
+}
+
+// watchTree follows an execution on a terminal until it is over, and makes its outcome the command's.
+func (c *cli) watchTree(ctx context.Context, api *client.Client, id string, out *os.File) error {
+	bounded, cancel := c.bounded(ctx)
+	tree, err := readTimeline(bounded, api, id)
+	err = c.late(bounded, err)
+	cancel()
+	if err != nil {
+		return err
+	}
+	w := &timelineWatch{
+		c: c, api: api, id: id, out: out, tree: tree, readAt: time.Now(), progress: map[string]string{},
+		events: make(chan client.Event), dirty: make(chan struct{}, 1), readings: make(chan timelineReading),
+		failed: make(chan error, 1), style: c.timelineStyle(),
+	}
+	return w.run(ctx)
+}
+
+func (w *timelineWatch) run(ctx context.Context) error {
+	if !client.Terminal(w.tree.timeline.Status) {
+		if err := w.live(ctx); err != nil {
+			w.draw(false)
+			if ctx.Err() != nil {
+				return &interruption{cause: err, hint: followHint(w.id)}
+			}
+			return err
+		}
+		if tree, err := readTimeline(ctx, w.api, w.id); err == nil {
+			w.tree, w.readAt, w.lines = tree, time.Now(), nil
+		}
+	}
+	w.draw(false)
+	return w.outcome(ctx)
+}
+
+// live draws until the stream of events ends.
+func (w *timelineWatch) live(parent context.Context) error {
+	ctx, cancel := context.WithCancel(parent)
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	defer cancel()
+	stream, err := w.api.WatchExecution(ctx, w.id, strconv.FormatUint(w.tree.timeline.LastSequence, 10))
+	if err != nil {
+		return err
+	}
+	workers.Go(func() { w.listen(ctx, stream) })
+	workers.Go(func() { w.read(ctx) })
+	if _, err := io.WriteString(w.out, hideCursor); err != nil {
+		return err
+	}
+	defer func() { _, _ = io.WriteString(w.out, showCursor) }()
+	ticks := time.NewTicker(drawEvery)
+	defer ticks.Stop()
+	w.draw(true)
+	for {
+		select {
+		case event := <-w.events:
+			w.happened(event)
+		case r := <-w.readings:
+			w.took(r)
+		case err := <-w.failed:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticks.C:
+			w.style.spin++
+			w.draw(true)
+		}
+	}
+}
+
+// Sequences for a drawing in place.
+const (
+	hideCursor = "\x1b[?25l"
+	showCursor = "\x1b[?25h"
+	clearLine  = "\x1b[K"
+	clearBelow = "\x1b[J"
+)
+
+// listen hands on the events.
+func (w *timelineWatch) listen(ctx context.Context, stream *client.Stream) {
+	for event, err := range stream.Events() {
+		if err != nil {
+			w.failed <- err
+			return
+		}
+		select {
+		case w.events <- event:
+		case <-ctx.Done():
+			w.failed <- ctx.Err()
+			return
+		}
+	}
+	w.failed <- nil
+}
+
+// read reads the timeline whenever something happened.
+func (w *timelineWatch) read(ctx context.Context) {
+	pause := time.NewTimer(readAtLeast)
+	defer pause.Stop()
+	for {
+		select {
+		case <-w.dirty:
+		case <-pause.C:
+		case <-ctx.Done():
+			return
+		}
+		began := time.Now()
+		bounded, cancel := w.c.bounded(ctx)
+		tree, err := readTimeline(bounded, w.api, w.id)
+		cancel()
+		select {
+		case w.readings <- timelineReading{tree, time.Now(), err}:
+		case <-ctx.Done():
+			return
+		}
+		pause.Reset(max(readShare*time.Since(began), readAtMost))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return
+		}
+		pause.Reset(readAtLeast)
+	}
+}
+
+// happened takes in an event.
+func (w *timelineWatch) happened(event client.Event) {
+	if event.Type == client.EventAgentProgress {
+		if data, err := event.Decode(); err == nil && data.AgentID != "" {
+			w.progress[data.AgentID], w.lines = clean(data.Text), nil
+		}
+		return
+	}
+	if event.Last() {
+		w.last = event
+	}
+	select {
+	case w.dirty <- struct{}{}:
+	default: // it is to be read anyway
+	}
+}
+
+// took takes in a reading. One that failed leaves what is shown: the stream tells when it is in vain to go on.
+func (w *timelineWatch) took(r timelineReading) {
+	if r.err != nil {
+		w.away = "the server does not answer: " + clean(r.err.Error())
+		return
+	}
+	w.tree, w.readAt, w.away, w.lines = r.tree, r.at, "", nil
+}
+
+// draw puts the tree where the last drawing is. What is live fits the terminal; the last drawing shows more, since
+// it may scroll away.
+func (w *timelineWatch) draw(live bool) {
+	width, height, err := term.GetSize(int(w.out.Fd()))
+	if err != nil || width <= 0 || height <= 0 {
+		width, height = wideTerminal-1, defaultHeight
+	}
+	var b strings.Builder
+	if width != w.width || height != w.height {
+		if w.drawn > 0 && (width < w.width || height < w.height) {
+			// Lines of the last drawing are broken, or above the terminal now: there is no way back to its first.
+			b.WriteString(clearScreen)
+			w.drawn = 0
+		}
+		w.width, w.height, w.lines = width, height, nil
+		// The last column stays free: terminals differ in where the cursor is after it.
+		w.style.width, w.style.widest = max(width-1, 1), 0
+	}
+	if !live {
+		w.style.spin, w.lines = -1, nil
+	}
+	late := time.Since(w.readAt)
+	text := []string{w.fitLine(w.tree.headline(func(_ style, text string) string { return text }, late), w.tree.headline(w.style.paint, late))}
+	if w.away != "" && live {
+		text = append(text, w.style.paint(styleBad, fitColumns(w.away, w.style.width, w.style.unicode)))
+	}
+	if w.lines == nil {
+		room := height - len(text) - 1
+		if !live {
+			room = max(room, finalRows)
+		}
+		w.lines = w.tree.fit(&w.style, max(room, 1))
+		w.say()
+	}
+	text = append(text, w.tree.draw(&w.style, w.lines, late)...)
+	if !live && len(w.lines) < len(w.tree.rows) {
+		text = append(text, fitColumns("all of it: wardroom execution timeline "+clean(w.id), w.style.width, w.style.unicode))
+	}
+	if w.drawn > 0 {
+		fmt.Fprintf(&b, "\r\x1b[%dA", w.drawn)
+	}
+	for _, line := range text {
+		b.WriteString(line + clearLine + "\n")
+	}
+	b.WriteString(clearBelow)
+	w.drawn = len(text)
+	_, _ = io.WriteString(w.out, b.String()) // a terminal that is gone ends the command by a signal
+}
+
+// finalRows is how many rows the last drawing has at most, on a terminal that is lower.
+const finalRows = 200
+
+// fitLine returns painted unless plain, its text without colours, is too long for the terminal.
+func (w *timelineWatch) fitLine(plain, painted string) string {
+	if cut := fitColumns(plain, w.style.width, w.style.unicode); cut != plain {
+		return cut
+	}
+	return painted
+}
+
+// say puts what agents said last beside what they do.
+func (w *timelineWatch) say() {
+	for i := range w.lines {
+		n := w.lines[i].node
+		if n == nil || !n.runs() {
+			continue
+		}
+		e := n.entry
+		if n.task != nil {
+			e = n.task
+		}
+		if e.Kind == client.TimelineTask && w.progress[e.AgentID] != "" {
+			w.lines[i].row = append(w.lines[i].row, piece{styleFaint, "  " + shorten(w.progress[e.AgentID], 80)})
+		}
+	}
+}
+
+// outcome prints the result and makes the command's exit code.
+func (w *timelineWatch) outcome(ctx context.Context) error {
+	state, result, reason := "", json.RawMessage(nil), (*client.ExecutionError)(nil)
+	if data, err := w.last.Decode(); w.last.Type != "" && err == nil {
+		state, result, reason = w.last.Type, data.Result, data.Error
+	} else {
+		// It was over, and its last event seen, before this stream began.
+		exec, err := w.api.GetExecution(ctx, w.id)
+		if err != nil {
+			return err
+		}
+		state, result, reason = exec.Status, exec.Result, exec.Error
+	}
+	if len(result) > 0 && string(result) != "null" {
+		if _, err := fmt.Fprintf(w.out, "result: %s\n", compact(result, 0)); err != nil {
+			return err
+		}
+	}
+	return executionOutcome(w.id, state, reason)
+}
