@@ -25,6 +25,7 @@ func taskText(t *core.Task) string {
 		Step      string          `json:"step"`
 		Subject   json.RawMessage `json:"subject"`
 		Feedback  json.RawMessage `json:"feedback"`
+		Previous  json.RawMessage `json:"previousAnswer"`
 		Results   json.RawMessage `json:"results"`
 		Truncated bool            `json:"resultsTruncated"`
 	}
@@ -37,6 +38,7 @@ func taskText(t *core.Task) string {
 	b.WriteString(strings.TrimSpace(*in.Task))
 	section(&b, "What it is about", in.Subject, maxSubject)
 	section(&b, "Feedback on the work so far", in.Feedback, maxSubject)
+	section(&b, "Your answer before", in.Previous, maxSubject)
 	results(&b, in.Results, in.Truncated)
 	if t.Role != "" {
 		fmt.Fprintf(&b, "\n\nYour role is %s.", t.Role)

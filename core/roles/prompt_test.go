@@ -1,0 +1,213 @@
+package roles_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+)
+
+func approval(id string) map[string]any {
+	return map[string]any{"prompt": map[string]any{
+		"id": id, "kind": "approval", "text": "Run it?", "tool": "Bash", "input": map[string]any{"command": "make"},
+		"options": []map[string]any{{"id": "1", "label": "Yes"}, {"id": "2", "label": "Yes, always"}, {"id": "3", "label": "No"}},
+	}}
+}
+
+func dialog(id string) map[string]any {
+	return map[string]any{"prompt": map[string]any{
+		"id": id, "kind": "question", "text": "Which one?",
+		"options": []map[string]any{{"id": "1", "label": "The red one"}, {"id": "2", "label": "The blue one"}},
+	}}
+}
+
+// asking is a rig whose agent is in the middle of a task.
+func asking(t *testing.T) (r *rig, id string, end chan string) {
+	t.Helper()
+	r = newRig(t)
+	id, end = r.spawn(0), make(chan string)
+	r.fake.send = func(ctx context.Context, id string, in core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+		if !in.ExpectResponse {
+			return core.ManagedAgentReply{Sent: true}, nil
+		}
+		return r.fake.begun(ctx, id, end)
+	}
+	r.roles.Dispatch(id, task("task_1"))
+	r.sends(id, 1)
+	return r, id, end
+}
+
+func TestPrompts(t *testing.T) {
+	r, id, end := asking(t)
+	r.fake.tell(id, core.EventManagedBlocked, approval("p-1"))
+	r.wait("the approval", func() bool { return len(r.messages) == 1 })
+	m := r.messages[0]
+	var content struct{ Text, Tool string }
+	if err := json.Unmarshal(m.Content, &content); err != nil || m.Kind != core.QuestionApproval || m.AskID != "p-1" || m.TaskID != "task_1" ||
+		m.AgentID != id || m.Topic != "tool_approval" || content.Tool != "Bash" || len(m.Options) != 3 || m.Options[2].Label != "No" {
+		t.Errorf("asked %+v, content %s", m, m.Content)
+	}
+	r.roles.Reply(id, core.AgentReply{AskID: "p-1", TaskID: "task_1", Content: json.RawMessage(`"allow"`)})
+	coretest.WaitFor(t, "the answer", func() bool { return len(r.fake.given()) == 1 })
+	r.fake.tell(id, core.EventManagedQuestion, dialog("p-2"))
+	r.wait("the question", func() bool { return len(r.messages) == 2 })
+	if m := r.messages[1]; m.Kind != core.QuestionDialog || m.MessageType != "question" || m.AskID != "p-2" {
+		t.Errorf("asked %+v", m)
+	}
+	r.fake.tell(id, core.EventManagedUnblocked, nil) // in its terminal
+	r.wait("the withdrawal", func() bool { return len(r.withdrawn) == 1 })
+	r.roles.Reply(id, core.AgentReply{AskID: "p-2", Content: json.RawMessage(`"too late"`)})
+	end <- "done"
+	r.wait("the report", func() bool { return len(r.reports) == 1 })
+	want := []core.ManagedAgentAnswer{{PromptID: "p-1", Choice: "allow"}}
+	if got := r.fake.given(); !slices.Equal(got, want) || !slices.Equal(r.withdrawn, []string{"p-2"}) {
+		t.Errorf("answered %+v, withdrawn %v", got, r.withdrawn)
+	}
+}
+
+// What is asked before a restart is asked after it, with the same id.
+func TestPromptAfterRestart(t *testing.T) {
+	r, id, end := asking(t)
+	r.fake.tell(id, core.EventManagedBlocked, approval("p-1"))
+	r.fake.tell(id, core.EventManagedUnblocked, nil)
+	r.fake.tell(id, core.EventManagedBlocked, approval("p-2"))
+	r.wait("the approvals", func() bool { return len(r.messages) == 2 })
+	r.again()
+	r.roles.Hold(id)
+	r.roles.Adopt(id, task("task_1"))
+	r.wait("the approval", func() bool { return len(r.messages) == 1 })
+	if r.messages[0].AskID != "p-2" {
+		t.Errorf("asked %+v", r.messages[0])
+	}
+	r.fake.answer = func(a core.ManagedAgentAnswer) error {
+		if len(r.fake.given()) == 1 {
+			return failure(core.CodeInternal, "UNAVAILABLE", true)
+		}
+		return nil
+	}
+	r.roles.Reply(id, core.AgentReply{AskID: "p-2", Content: json.RawMessage(`"No"`)})
+	r.pass("the answer", func() bool { return len(r.fake.given()) == 2 })
+	if got := r.fake.given()[1]; got.Choice != "3" || got.PromptID != "p-2" {
+		t.Errorf("answered %+v", got)
+	}
+	end <- "done"
+	r.wait("the report", func() bool { return len(r.reports) == 1 })
+}
+
+// A message that goes nowhere is declined, so that the agent goes on.
+func TestPromptRefused(t *testing.T) {
+	r, id, _ := asking(t)
+	r.fake.tell(id, core.EventManagedBlocked, approval("p-1"))
+	r.wait("the approval", func() bool { return len(r.messages) == 1 })
+	r.messages[0].Refuse(core.Errorf(core.CodeRateLimited, "too many messages"))
+	coretest.WaitFor(t, "the answer", func() bool { return len(r.fake.given()) == 1 })
+	if got := r.fake.given()[0]; got.Choice != "deny" || !strings.Contains(got.Text, "too many messages") {
+		t.Errorf("answered %+v", got)
+	}
+}
+
+// An answer that the agent does not take is followed by its text, and then by the key that ends the turn.
+func TestPromptTakesNoAnswer(t *testing.T) {
+	r, id, _ := asking(t)
+	r.fake.do(func() {
+		r.fake.answer = func(core.ManagedAgentAnswer) error { return failure(core.CodeValidation, "INVALID_ARGUMENT", false) }
+	})
+	r.fake.tell(id, core.EventManagedQuestion, dialog("p-1"))
+	r.wait("the question", func() bool { return len(r.messages) == 1 })
+	r.roles.Reply(id, core.AgentReply{AskID: "p-1", Content: json.RawMessage(`"the blue one"`)})
+	coretest.WaitFor(t, "the key", func() bool {
+		return slices.ContainsFunc(r.fake.sentTo(id), func(in core.ManagedAgentInput) bool { return slices.Equal(in.Keys, []string{"ESC"}) })
+	})
+	want := []core.ManagedAgentAnswer{{PromptID: "p-1", Choice: "2"}, {PromptID: "p-1", Text: "the blue one"}}
+	if got := r.fake.given(); !slices.Equal(got, want) {
+		t.Errorf("answered %+v", got)
+	}
+}
+
+func TestLogin(t *testing.T) {
+	r, id, end := asking(t)
+	r.fake.tell(id, core.EventManagedLogin, map[string]any{"loginUrl": "https://login.example/x"})
+	r.wait("the login", func() bool { return len(r.messages) == 1 })
+	m := r.messages[0]
+	if m.Kind != core.QuestionLogin || m.URL != "https://login.example/x" || m.AskID == "" {
+		t.Errorf("asked %+v", m)
+	}
+	r.roles.Reply(id, core.AgentReply{AskID: m.AskID, Content: json.RawMessage(`"code-4711"`)})
+	coretest.WaitFor(t, "the code", func() bool {
+		return slices.ContainsFunc(r.fake.sentTo(id), func(in core.ManagedAgentInput) bool { return in.Message == "code-4711" && !in.ExpectResponse })
+	})
+	r.fake.tell(id, core.EventManagedReady, nil)
+	end <- "done"
+	r.wait("the report", func() bool { return len(r.reports) == 1 })
+}
+
+// A turn that a refused credential ended is had again after the login.
+func TestLoginEndsTurn(t *testing.T) {
+	r := newRig(t)
+	id := r.spawn(0)
+	r.fake.send = func(_ context.Context, id string, in core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+		if in.Key != "task_1.1" {
+			return r.fake.turn(id, "done"), nil
+		}
+		r.fake.tell(id, core.EventManagedBusy, nil)
+		r.fake.do(func() {
+			r.fake.told(id, core.EventManagedTurnComplete, map[string]any{"turn": 1, "interrupted": true})
+			r.fake.told(id, core.EventManagedLogin, map[string]any{"loginUrl": "https://login.example/x"})
+		})
+		return core.ManagedAgentReply{Sent: true, Response: &core.ManagedAgentResponse{Turn: 1}}, nil
+	}
+	r.roles.Dispatch(id, task("task_1"))
+	r.wait("the login", func() bool { return len(r.messages) == 1 })
+	r.fake.tell(id, core.EventManagedReady, nil)
+	r.wait("the report", func() bool { return len(r.reports) == 1 })
+	if report := r.reports[0]; report.Err != nil || string(report.Result) != `"done"` {
+		t.Errorf("reported %+v", report)
+	}
+}
+
+func TestAsk(t *testing.T) {
+	r, id, end := asking(t)
+	m := core.AgentMessage{MessageID: "msg_1", From: "tester", MessageType: "question", Topic: "api", Content: json.RawMessage(`"Which port?"`), WantsReply: true}
+	if !r.roles.Ask(id, m) || !r.roles.Ask(id, m) {
+		t.Fatal("an agent that serves refuses a message")
+	}
+	tell := m
+	tell.MessageID, tell.MessageType, tell.WantsReply, tell.Content = "msg_2", "feedback", false, json.RawMessage(`{"good": true}`)
+	r.roles.Ask(id, tell)
+	end <- "done"
+	r.wait("the report", func() bool { return len(r.reports) == 1 })
+	in := r.sends(id, 2)[1]
+	if in.Key != "msg_1" || !strings.Contains(in.Message, "The role tester asks you about api") || !strings.Contains(in.Message, "Which port?") {
+		t.Errorf("sent %+v", in)
+	}
+	// An approval in such a turn has no task that could wait for it.
+	r.fake.tell(id, core.EventManagedBlocked, approval("p-1"))
+	coretest.WaitFor(t, "the answer", func() bool { return len(r.fake.given()) == 1 })
+	if got := r.fake.given()[0]; got.Choice != "deny" || len(r.messages) != 0 {
+		t.Errorf("answered %+v, messages %+v", got, r.messages)
+	}
+	end <- "8080"
+	r.wait("the reply", func() bool { return len(r.replies) == 1 })
+	if got := r.replies[0]; got.MessageID != "msg_1" || got.AgentID != id || string(got.Content) != `"8080"` {
+		t.Errorf("replied %+v", got)
+	}
+	in = r.sends(id, 3)[2]
+	if !strings.Contains(in.Message, "tells you") || !strings.Contains(in.Message, "```json") {
+		t.Errorf("sent %+v", in)
+	}
+	end <- "noted"
+	r.roles.Dispatch(id, task("task_2"))
+	r.sends(id, 4)
+	end <- "done"
+	r.wait("the report", func() bool { return len(r.reports) == 2 })
+	if len(r.replies) != 1 {
+		t.Errorf("replies %+v", r.replies)
+	}
+	if r.roles.Ask("magent_none", m) || r.roles.Reply("magent_none", core.AgentReply{}) {
+		t.Error("an agent that is not there takes a message")
+	}
+}

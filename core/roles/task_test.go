@@ -1,0 +1,281 @@
+package roles_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+)
+
+func TestTask(t *testing.T) {
+	r := newRig(t)
+	id := r.spawn(0)
+	r.fake.send = func(_ context.Context, id string, in core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+		return r.fake.turn(id, "Answer to "+in.Message[:9]), nil
+	}
+	for i, name := range []string{"task_1", "task_2"} {
+		if !r.roles.Dispatch(id, task(name)) {
+			t.Fatal("an agent that serves refuses a task")
+		}
+		r.wait("the report", func() bool { return len(r.reports) == i+1 })
+		report := r.reports[i]
+		if report.Err != nil || string(report.Result) != `"Answer to Do `+name+`"` || report.AgentID != id || report.AgentName != "coder-0" ||
+			report.TaskID != name || report.ExecutionID != "exec_1" || report.Attempt != 1 {
+			t.Fatalf("reported %+v, result %s", report, report.Result)
+		}
+		r.roles.Keep(id, name, "")
+	}
+	in := r.fake.sentTo(id)
+	if len(in) != 2 || in[0].Key != "task_1.1" || !in[0].ExpectResponse || !strings.HasPrefix(in[0].Message, "Do task_1") ||
+		!strings.Contains(in[0].Message, "Your role is coder.") {
+		t.Errorf("sent %+v", in)
+	}
+	if r.roles.Dispatch("magent_none", task("task_3")) || r.roles.Adopt("magent_none", task("task_3")) {
+		t.Error("an agent that is not there takes a task")
+	}
+}
+
+// What the runtime says of a send decides how the task goes on.
+func TestTaskFailures(t *testing.T) {
+	type outcome struct {
+		code      string // of the error, "" for a result
+		retryable bool
+		sends     int
+		keys      int
+	}
+	fails := func(err error, times int) func(f *fake, n int, id string) (core.ManagedAgentReply, error) {
+		return func(f *fake, n int, id string) (core.ManagedAgentReply, error) {
+			if n <= times {
+				return core.ManagedAgentReply{}, err
+			}
+			return f.turn(id, "done"), nil
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		send func(f *fake, n int, id string) (core.ManagedAgentReply, error)
+		want outcome
+	}{
+		{"Away", fails(failure(core.CodeInternal, "UNAVAILABLE", true), 3), outcome{"", false, 4, 1}},
+		{"Broken", fails(failure(core.CodeInternal, "INTERNAL", false), 100), outcome{"INTERNAL_ERROR", true, 6, 1}},
+		{"NotDelivered", fails(failure(core.CodeConflict, "NOT_DELIVERED", false), 2), outcome{"", false, 3, 1}},
+		{"NeverDelivered", fails(failure(core.CodeConflict, "NOT_DELIVERED", false), 100), outcome{"AGENT_ERROR", true, 4, 1}},
+		{"Unsure", fails(failure(core.CodeConflict, "DELIVERY_UNKNOWN", false), 1), outcome{"", false, 2, 2}},
+		{"AlwaysUnsure", fails(failure(core.CodeConflict, "DELIVERY_UNKNOWN", false), 100), outcome{"AGENT_ERROR", true, 4, 4}},
+		{"Long", fails(failure(core.CodeTimeout, "TIMEOUT", false), 2), outcome{"", false, 3, 1}},
+		{"Refused", fails(failure(core.CodeValidation, "INVALID_ARGUMENT", false), 100), outcome{"VALIDATION_ERROR", false, 1, 1}},
+		{"Blocked", fails(failure(core.CodeConflict, "BLOCKED", false), 1), outcome{"", false, 2, 1}},
+		{
+			"UnsureAndTaken",
+			func(f *fake, _ int, id string) (core.ManagedAgentReply, error) {
+				f.turn(id, "done")
+				return core.ManagedAgentReply{}, failure(core.CodeConflict, "DELIVERY_UNKNOWN", false)
+			},
+			outcome{"", false, 1, 1},
+		},
+		{
+			"AnsweredBefore",
+			func(f *fake, _ int, id string) (core.ManagedAgentReply, error) {
+				f.turn(id, "done")
+				return core.ManagedAgentReply{Sent: true}, nil
+			},
+			outcome{"", false, 1, 1},
+		},
+		{
+			"OtherWords",
+			func(f *fake, _ int, id string) (core.ManagedAgentReply, error) {
+				f.turn(id, "done")
+				err := failure(core.CodeValidation, "INVALID_ARGUMENT", false)
+				core.AsError(err).Details["field"] = "id"
+				return core.ManagedAgentReply{}, err
+			},
+			outcome{"", false, 1, 1},
+		},
+		{
+			"Interrupted",
+			func(f *fake, _ int, id string) (core.ManagedAgentReply, error) {
+				f.tell(id, core.EventManagedTurnComplete, map[string]any{"turn": 1, "interrupted": true})
+				f.tell(id, core.EventManagedReady, nil)
+				return core.ManagedAgentReply{Sent: true, Response: &core.ManagedAgentResponse{Turn: 1}}, nil
+			},
+			outcome{"AGENT_ERROR", true, 1, 1},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t)
+			id := r.spawn(0)
+			n := 0
+			r.fake.send = func(_ context.Context, id string, _ core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+				n++ // of one goroutine
+				return tt.send(r.fake, n, id)
+			}
+			r.roles.Dispatch(id, task("task_1"))
+			r.pass("the report", func() bool { return len(r.reports) == 1 })
+			report := r.reports[0]
+			var keys []string
+			for _, in := range r.fake.sentTo(id) {
+				if !slices.Contains(keys, in.Key) {
+					keys = append(keys, in.Key)
+				}
+			}
+			got := outcome{sends: len(r.fake.sentTo(id)), keys: len(keys)}
+			if report.Err != nil {
+				got.code, got.retryable = report.Err.Code, report.Err.Retryable
+			} else if string(report.Result) != `"done"` {
+				t.Errorf("result %s", report.Result)
+			}
+			if got != tt.want {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestTaskLost(t *testing.T) {
+	r := newRig(t)
+	id, idle := r.spawn(0), r.spawn(1)
+	r.fake.send = func(ctx context.Context, id string, _ core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+		return r.fake.begun(ctx, id, nil)
+	}
+	r.roles.Dispatch(id, task("task_1"))
+	r.sends(id, 1)
+	r.fake.tell(id, core.EventManagedStopped, map[string]any{"reason": "exited"})
+	r.wait("the loss", func() bool { return len(r.lost) == 1 })
+	if l := r.lost[0]; l.id != id || !slices.Equal(l.tasks, []string{"task_1"}) {
+		t.Errorf("lost %+v", l)
+	}
+	if r.roles.Dispatch(id, task("task_2")) {
+		t.Error("an agent that is gone takes a task")
+	}
+	// An end that no event tells of is seen by the record.
+	r.fake.do(func() {
+		now := r.clock.Now()
+		r.fake.record(idle).StoppedAt = &now
+	})
+	r.pass("the loss", func() bool { return len(r.lost) == 2 })
+	if l := r.lost[1]; l.id != idle || len(l.tasks) != 0 || len(r.reports) != 0 {
+		t.Errorf("lost %+v, reports %+v", l, r.reports)
+	}
+}
+
+func TestTaskCancelled(t *testing.T) {
+	r := newRig(t)
+	id := r.spawn(0)
+	end := make(chan string)
+	r.fake.send = func(ctx context.Context, id string, in core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+		switch {
+		case len(in.Keys) > 0:
+			if slices.ContainsFunc(r.fake.sentTo(id)[:2], func(in core.ManagedAgentInput) bool { return len(in.Keys) > 0 }) &&
+				len(r.fake.sentTo(id)) == 3 { // the first press is lost
+				r.fake.tell(id, core.EventManagedTurnComplete, map[string]any{"turn": 1, "interrupted": true})
+				r.fake.tell(id, core.EventManagedReady, nil)
+			}
+			return core.ManagedAgentReply{Sent: true}, nil
+		case strings.HasPrefix(in.Message, "Do task_1"):
+			return r.fake.begun(ctx, id, end)
+		}
+		return r.fake.turn(id, "done"), nil
+	}
+	r.roles.Dispatch(id, task("task_1"))
+	r.sends(id, 1)
+	r.roles.Release(id, "task_none", "not mine")
+	r.roles.Keep(id, "task_1", "the execution was cancelled")
+	if !r.roles.Dispatch(id, task("task_2")) {
+		t.Fatal("the agent refuses the next task")
+	}
+	r.pass("the report", func() bool { return len(r.reports) == 1 })
+	if report := r.reports[0]; report.TaskID != "task_2" || report.Err != nil {
+		t.Errorf("reported %+v", report)
+	}
+	in := r.fake.sentTo(id)
+	if len(in) != 4 || !slices.Equal(in[1].Keys, []string{"ESC"}) || !slices.Equal(in[2].Keys, []string{"ESC"}) {
+		t.Errorf("sent %+v", in)
+	}
+}
+
+// After a restart the task is sent with the same key and text; the agent knows it.
+func TestAdopt(t *testing.T) {
+	r := newRig(t)
+	id := r.spawn(0)
+	end := make(chan string)
+	r.fake.send = func(ctx context.Context, id string, _ core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+		return r.fake.begun(ctx, id, end)
+	}
+	r.roles.Dispatch(id, task("task_1"))
+	first := r.sends(id, 1)[0]
+	r.again()
+	if !r.roles.Hold(id) || !r.roles.Adopt(id, task("task_1")) || !r.roles.Adopt(id, task("task_1")) {
+		t.Fatal("the agent is not found again")
+	}
+	second := r.sends(id, 2)[1]
+	if first.Key != second.Key || first.Message != second.Message {
+		t.Errorf("sent %+v, then %+v", first, second)
+	}
+	end <- "done"
+	r.wait("the report", func() bool { return len(r.reports) == 1 })
+	if report := r.reports[0]; string(report.Result) != `"done"` || report.TaskID != "task_1" {
+		t.Errorf("reported %+v", report)
+	}
+	r.fake.tell(id, core.EventManagedStopped, nil)
+	r.again()
+	if r.roles.Hold(id) {
+		t.Error("an agent that is gone is held")
+	}
+}
+
+// A report that could not be stored is made again.
+func TestReportAgain(t *testing.T) {
+	r := newRig(t)
+	id := r.spawn(0)
+	r.unsettled = true
+	r.roles.Dispatch(id, task("task_1"))
+	r.wait("the report", func() bool { return len(r.reports) == 1 })
+	r.step *= 20
+	r.pass("a second report", func() bool { return len(r.reports) == 2 })
+	r.reports[1].Settled()
+	r.reports[1].Settled()
+	for range 100 {
+		r.clock.Advance(r.step)
+	}
+	if len(r.reports) != 2 {
+		t.Errorf("%d reports", len(r.reports))
+	}
+}
+
+func TestProgress(t *testing.T) {
+	r := newRig(t)
+	id := r.spawn(0)
+	end := make(chan string)
+	r.fake.send = func(ctx context.Context, id string, _ core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+		return r.fake.begun(ctx, id, end)
+	}
+	tell := func(kind core.EventType, data map[string]any) { r.fake.tell(id, kind, data) }
+	tell(core.EventManagedMessage, map[string]any{"text": "without a task"})
+	r.roles.Dispatch(id, task("task_1"))
+	r.sends(id, 1)
+	tell(core.EventManagedMessage, map[string]any{"text": strings.Repeat("ä", 4000)})
+	r.wait("progress", func() bool { return len(r.progress) == 1 })
+	for range 1000 {
+		tell(core.EventManagedMessage, map[string]any{"text": "at the same time"})
+	}
+	coretest.WaitFor(t, "the flood to pass", func() bool {
+		r.clock.Advance(300e6)
+		tell(core.EventManagedTool, map[string]any{"tool": map[string]any{"name": "Bash", "input": map[string]any{"command": "make"}}})
+		found := false
+		r.sink.do(func() { found = slices.Contains(r.progress, `{"data":{"input":{"command":"make"},"tool":"Bash"}}`) })
+		return found
+	})
+	end <- "done"
+	r.wait("the report", func() bool { return len(r.reports) == 1 })
+	var first struct{ Text string }
+	if err := json.Unmarshal([]byte(r.progress[0]), &first); err != nil || len(first.Text) != 4096 {
+		t.Errorf("progress %.100s: %v, %d bytes", r.progress[0], err, len(first.Text))
+	}
+	if len(r.progress) > 200 {
+		t.Errorf("%d progresses of one flood", len(r.progress))
+	}
+}
