@@ -14,6 +14,8 @@ type Config struct {
 	TaskRetries         int           // how often a task may be handed out again
 	MaxBatchInputs      int
 	PriorityAging       time.Duration // waiting this long counts as one priority level
+	RoleBinding         RoleBinding   // which agents serve the roles of org charts; "" is BindAuto
+	QuestionTimeout     time.Duration // how long people have to answer a question
 }
 
 // DefaultConfig returns the limits that decisions of the product settle.
@@ -28,5 +30,8 @@ func DefaultConfig() Config {
 		TaskRetries:    2,
 		MaxBatchInputs: 1000,
 		PriorityAging:  30 * time.Second,
+		RoleBinding:    BindAuto,
+
+		QuestionTimeout: 7 * 24 * time.Hour,
 	}
 }

@@ -99,8 +99,11 @@ type Engine struct {
 	batches    map[string]*batchRun // active batches by id
 	inputBytes int64                // of all active executions
 
-	tasksMu sync.RWMutex
-	tasks   map[string]*run // by task id, of all active runs
+	tasksMu sync.RWMutex            // guards tasks and serving
+	tasks   map[string]*run         // by task id, of all active runs
+	serving map[string]map[*run]int // by agent: the org charts whose roles it serves, and how often
+
+	letters sync.Map // *chartRun by message id, of messages whose task is out
 
 	finished      atomic.Int64 // executions that ended since start
 	finishedNanos atomic.Int64 // sum of their durations
@@ -124,6 +127,7 @@ func New(o Options) *Engine {
 		runs:    map[string]*run{},
 		batches: map[string]*batchRun{},
 		tasks:   map[string]*run{},
+		serving: map[string]map[*run]int{},
 	}
 	if e.observer == nil {
 		e.observer = noObserver{}
@@ -156,6 +160,13 @@ func (e *Engine) Open(ctx context.Context) error {
 	e.mu.Unlock()
 	e.wg.Add(1)
 	go e.waiters.loop()
+	if e.roles != nil {
+		known := make(map[string]bool, len(active))
+		for _, exec := range active {
+			known[exec.ID] = true
+		}
+		e.roles.Sweep(func(id string) bool { return known[id] })
+	}
 	for _, exec := range active {
 		if err := e.resume(ctx, exec); err != nil {
 			return fmt.Errorf("resume execution %s: %w", exec.ID, err)
@@ -178,7 +189,7 @@ func (e *Engine) Open(ctx context.Context) error {
 // ApplyConfig changes the limits of a running engine. Executions that run keep their deadlines.
 func (e *Engine) ApplyConfig(c Config) {
 	e.config.Store(&c)
-	e.waiters.kick()
+	e.waiters.afresh()
 }
 
 // Drain refuses new work and lets no execution begin any more. It waits until those that run are over, or ctx

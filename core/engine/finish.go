@@ -23,8 +23,8 @@ func (r *run) complete(c *change, output json.RawMessage) {
 
 // fail ends the execution with an error.
 func (r *run) fail(c *change, code core.Code, message string, details map[string]any) {
-	r.recall(c, "the execution failed")
-	r.keepAll()
+	r.body.recall(c, "the execution failed", statusCancelled)
+	r.body.keepAll()
 	r.close(c, core.ExecutionFailed)
 	r.exec.Error = &core.ExecutionError{Code: code, Message: message, Details: details}
 	r.exec.Agents = r.results
@@ -42,8 +42,8 @@ func (r *run) failWith(c *change, err error) {
 	r.fail(c, e.Code, e.Message, e.Details)
 }
 
-// timeout ends the execution at its deadline.
-func (r *run) timeout(c *change) {
+// timeout implements body.
+func (r *flat) timeout(c *change) {
 	limit := r.exec.Deadline.Sub(r.exec.CreatedAt).Milliseconds()
 	if r.exec.Status == core.ExecutionPending && r.step != nil {
 		need := r.step.step.Need
@@ -53,7 +53,12 @@ func (r *run) timeout(c *change) {
 			return
 		}
 	}
-	r.recallAs(c, "the execution timed out", "timeout")
+	r.failLate(c, limit)
+}
+
+// failLate ends the execution because its time, in milliseconds, is over.
+func (r *run) failLate(c *change, limit int64) {
+	r.body.recall(c, "the execution timed out", statusTimeout)
 	details := map[string]any{"timeoutMs": limit, "executionId": r.exec.ID}
 	r.fail(c, core.CodeTimeout, fmt.Sprintf("the execution timed out after %d ms", limit), details)
 }
@@ -73,8 +78,8 @@ func noAgents(step *core.Step, available int) *core.Error {
 
 // cancel ends the execution on request.
 func (r *run) cancel(c *change, reason string) {
-	r.recall(c, "the execution was cancelled")
-	r.keepAll()
+	r.body.recall(c, "the execution was cancelled", statusCancelled)
+	r.body.keepAll()
 	r.close(c, core.ExecutionCancelled)
 	at := c.now
 	r.exec.CancelledAt, r.exec.CancelReason = &at, reason
@@ -89,6 +94,7 @@ func (r *run) close(c *change, status core.ExecutionStatus) {
 	at := c.now
 	r.exec.Status, r.exec.CompletedAt = status, &at
 	c.put, c.over = true, true
+	r.body.closing(c)
 }
 
 func (r *run) endData() endData {
@@ -98,8 +104,8 @@ func (r *run) endData() endData {
 	}
 }
 
-// keepAll adds what the agents of the present step came to, answers or not.
-func (r *run) keepAll() {
+// keepAll implements body.
+func (r *flat) keepAll() {
 	if r.step == nil {
 		return
 	}

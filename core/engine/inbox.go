@@ -19,6 +19,10 @@ type message struct {
 	reason string
 	data   json.RawMessage
 	reply  chan<- cancelReply
+
+	grants  []roleGrant // of msgAgents to an org chart: by what it stood in line for; agents has all of them
+	spawned *spawnReport
+	mail    mailMessage
 }
 
 type messageKind uint8
@@ -30,6 +34,8 @@ const (
 	msgAgents                      // the scheduler reserved agents for the run
 	msgTimer                       // the run's timer fired
 	msgCancel                      // a caller cancels
+	msgSpawned                     // an agent was spawned for a role, or not
+	msgMail                        // a message between roles, or an answer to a question; mail says what
 )
 
 // cancelReply answers msgCancel once the outcome is durable.

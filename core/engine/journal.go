@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -32,6 +33,7 @@ type assignment struct {
 type assignedData struct {
 	Step  string       `json:"step,omitempty"`
 	Round int          `json:"round,omitempty"`
+	Role  string       `json:"role,omitempty"` // of an org chart
 	Tasks []assignment `json:"tasks"`
 }
 
@@ -57,6 +59,40 @@ type stepData struct {
 	Result     json.RawMessage `json:"result"`
 	Confidence float64         `json:"confidence"`
 	Fallback   bool            `json:"fallback,omitempty"`
+
+	// Of org charts. The result of a step made of steps is null when it is long: its steps have it.
+	Kind      core.StepKind `json:"kind,omitempty"`
+	Round     int           `json:"round,omitempty"`
+	Branch    string        `json:"branch,omitempty"` // of a condition: then, else
+	StartedAt *time.Time    `json:"startedAt,omitempty"`
+}
+
+// stepStartedData is the data of step.started.
+type stepStartedData struct {
+	Step   string        `json:"step"`
+	Type   core.StepKind `json:"type"`
+	Name   string        `json:"name,omitempty"`
+	Role   string        `json:"role,omitempty"`
+	Round  int           `json:"round,omitempty"`
+	Branch string        `json:"branch,omitempty"` // of a condition: the branch that is taken
+}
+
+// roleBoundData is the data of role.bound.
+type roleBoundData struct {
+	Role      string `json:"role"`
+	Instance  int    `json:"instance"`
+	AgentID   string `json:"agentId"`
+	AgentName string `json:"agentName,omitempty"`
+	AgentType string `json:"agentType,omitempty"`
+	Managed   bool   `json:"managed"`
+}
+
+// roleReleasedData is the data of role.released.
+type roleReleasedData struct {
+	AgentID  string `json:"agentId"`
+	Role     string `json:"role"`
+	Instance int    `json:"instance"`
+	Reason   string `json:"reason"`
 }
 
 // endData is the data of the three terminal events; each carries the fields its webhook table row names.

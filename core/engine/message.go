@@ -1,20 +1,278 @@
 package engine
 
-import "github.com/wardroom/wardroom/core"
+import (
+	"encoding/json"
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Bounds of what agents say to each other.
+const (
+	maxMailContent = 256 << 10 // bytes of a message, a reply or an answer
+	maxMailWord    = 128       // bytes of a message type, a topic or the name of a role
+	maxMailOpen    = 100       // messages of one task that wait for a reply
+	maxMailTask    = 1000      // messages of one task in all
+	maxMailPending = 32 << 20  // bytes that wait for one execution, while its store is slow
+	mailOverhead   = 512       // bytes that a message counts beside its content
+)
+
+// mailMessage is what a message of kind msgMail carries in the inbox.
+type mailMessage struct{ item mailItem }
+
+// mailItem is one thing that happened to the messages of an execution.
+type mailItem interface {
+	handle(r *chartRun, c *change)
+	refuse(r *run) // the execution is over
+	abandon()      // the engine stops
+}
+
+// refuse answers one that came after the end of its execution.
+func (m *mailMessage) refuse(r *run) { m.item.refuse(r) }
+
+// abandon answers one that came while the engine stops.
+func (m *mailMessage) abandon() { m.item.abandon() }
+
+// handleMail takes messages of the inbox that are not the run's own: those of messages and questions.
+func (r *chartRun) handleMail(m message, c *change) { m.mail.item.handle(r, c) }
 
 // MessageReceived implements core.TaskSink.
 func (e *Engine) MessageReceived(m core.TaskMessage) {
-	if m.Refuse != nil {
-		m.Refuse(core.Errorf(core.CodeNotFound, "task %s is not out", m.TaskID))
+	if m.Refuse == nil {
+		m.Refuse = func(*core.Error) {}
 	}
+	r := e.runOfTask(m.TaskID)
+	if r == nil {
+		m.Refuse(taskNotOut(m.TaskID))
+		return
+	}
+	chart, ok := r.body.(*chartRun)
+	if !ok {
+		m.Refuse(core.Invalid("taskId", "belongs to a flat pattern; only org charts route messages"))
+		return
+	}
+	completeMessage(&m)
+	if err := checkMessage(&m); err != nil {
+		m.Refuse(err)
+		return
+	}
+	size := int64(len(m.Content)) + mailOverhead
+	if chart.mail.pending.Add(size) > maxMailPending {
+		chart.mail.pending.Add(-size)
+		m.Refuse(mailLimit(maxMailPending, "bytes of messages wait for the execution already; send it again later"))
+		return
+	}
+	if !r.inbox.put(message{kind: msgMail, mail: mailMessage{&received{m, size}}}) && !e.stopping() {
+		m.Refuse(taskNotOut(m.TaskID))
+	}
+}
+
+func taskNotOut(id string) *core.Error {
+	return core.NotFound("task", id)
+}
+
+func mailLimit(limit int, what string) *core.Error {
+	err := core.Errorf(core.CodeRateLimited, "%d %s", limit, what)
+	err.Details = map[string]any{"limit": limit, "windowSeconds": 0, "retryAfter": 0}
+	return err
+}
+
+// completeMessage names what a spawned agent's prompt is when the prompt does not say.
+func completeMessage(m *core.TaskMessage) {
+	switch m.Kind {
+	case core.QuestionDialog:
+		if m.MessageType == "" {
+			m.MessageType = "question"
+		}
+	case core.QuestionApproval:
+		if m.MessageType == "" {
+			m.MessageType = string(core.QuestionApproval)
+		}
+		if m.Topic == "" {
+			m.Topic = topicApproval
+		}
+	case core.QuestionLogin:
+		if m.MessageType == "" {
+			m.MessageType = string(core.QuestionLogin)
+		}
+	default:
+		m.Kind = core.QuestionMessage
+	}
+}
+
+// checkMessage judges a message by itself.
+func checkMessage(m *core.TaskMessage) *core.Error {
+	switch {
+	case m.AskID == "" || len(m.AskID) > 2*maxMailWord:
+		return core.Invalid("id", "must be 1 to %d bytes that name the message for ever", 2*maxMailWord)
+	case m.MessageType == "":
+		return core.Invalid("messageType", "is missing; send question, escalation, task, feedback or another word")
+	case !isWord(m.MessageType):
+		return core.Invalid("messageType", "must be a word of at most %d bytes", maxMailWord)
+	case !isWord(m.Topic):
+		return core.Invalid("topic", "must be a word of at most %d bytes", maxMailWord)
+	case !isWord(m.To):
+		return core.Invalid("to", "must be the key of a role, at most %d bytes", maxMailWord)
+	}
+	return checkContent("content", m.Content)
+}
+
+// isWord tells whether s is printable and not too long; the empty text is.
+func isWord(s string) bool {
+	if len(s) > maxMailWord || !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkContent judges the JSON of a message, a reply or an answer.
+func checkContent(field string, content json.RawMessage) *core.Error {
+	switch {
+	case len(content) == 0:
+		return core.Invalid(field, "is missing; send any JSON value")
+	case len(content) > maxMailContent:
+		return core.Invalid(field, "is %d bytes long; at most %d are taken", len(content), maxMailContent)
+	case !json.Valid(content):
+		return core.Invalid(field, "must be JSON")
+	}
+	return nil
 }
 
 // MessageReplied implements core.TaskSink.
-func (e *Engine) MessageReplied(r core.MessageReply) {
-	if r.Refuse != nil {
-		r.Refuse(core.Errorf(core.CodeNotFound, "message %s is not open", r.MessageID))
+func (e *Engine) MessageReplied(m core.MessageReply) {
+	if m.Refuse == nil {
+		m.Refuse = func(*core.Error) {}
 	}
+	if err := checkContent("content", m.Content); err != nil {
+		m.Refuse(err)
+		return
+	}
+	found, ok := e.letters.Load(m.MessageID)
+	if !ok {
+		m.Refuse(core.NotFound("message", m.MessageID))
+		return
+	}
+	r := found.(*chartRun)
+	size := int64(len(m.Content)) + mailOverhead
+	if r.mail.pending.Add(size) > maxMailPending {
+		r.mail.pending.Add(-size)
+		m.Refuse(mailLimit(maxMailPending, "bytes of messages wait for the execution already; send it again later"))
+		return
+	}
+	r.inbox.put(message{kind: msgMail, mail: mailMessage{&replied{m, size}}})
 }
 
 // MessageWithdrawn implements core.TaskSink.
-func (e *Engine) MessageWithdrawn(agentID, taskID, askID string) {}
+func (e *Engine) MessageWithdrawn(agentID, taskID, askID string) {
+	r := e.runOfTask(taskID)
+	if r == nil {
+		return
+	}
+	if _, ok := r.body.(*chartRun); ok {
+		r.inbox.put(message{kind: msgMail, mail: mailMessage{&withdrawn{agentID, askKey{taskID, askID}}}})
+	}
+}
+
+// received is a message of an agent.
+type received struct {
+	core.TaskMessage
+	size int64
+}
+
+func (m *received) refuse(*run) { m.Refuse(taskNotOut(m.TaskID)) }
+
+// abandon says nothing: the agent sends it again after the restart.
+func (m *received) abandon() {}
+
+func (m *received) handle(r *chartRun, c *change) {
+	r.mail.pending.Add(-m.size)
+	task := r.outAt(m.TaskID, m.AgentID)
+	if c.over || task == nil {
+		m.Refuse(taskNotOut(m.TaskID))
+		return
+	}
+	if old := r.mail.byAsk[askKey{m.TaskID, m.AskID}]; old != nil {
+		if old.reply != nil {
+			r.replyAgain(c, old)
+		}
+		return
+	}
+	of := r.mail.tasks[m.TaskID]
+	switch {
+	case of == nil:
+	case len(of.letters) >= maxMailTask:
+		m.Refuse(mailLimit(maxMailTask, "messages were sent for this task; no more are taken"))
+		return
+	case of.open >= maxMailOpen:
+		m.Refuse(mailLimit(maxMailOpen, "messages of this task wait for a reply; wait for one of them"))
+		return
+	}
+	l := &letter{sentData: sentData{
+		MessageID: r.eng.ids.New(core.PrefixMessage), AskID: m.AskID, TaskID: m.TaskID, Step: task.step.Path,
+		Role: task.role.role.Key, AgentID: m.AgentID, Kind: m.Kind, MessageType: m.MessageType, Topic: m.Topic,
+		Content: m.Content, Options: m.Options, URL: m.URL, Wish: m.To, WantsReply: wantsReply(m.Kind, m.MessageType),
+	}}
+	r.file(l)
+	if l.open() {
+		task.pause(c.now)
+	}
+	r.send1(c, l)
+}
+
+// replied is the answer of an agent to a message.
+type replied struct {
+	core.MessageReply
+	size int64
+}
+
+func (m *replied) refuse(*run) { m.Refuse(core.NotFound("message", m.MessageID)) }
+
+// abandon says nothing: the agent is asked again after the restart.
+func (m *replied) abandon() {}
+
+// handle takes the first answer of any agent that was asked. A later one is worth no word.
+func (m *replied) handle(r *chartRun, c *change) {
+	r.mail.pending.Add(-m.size)
+	l := r.mail.letters[m.MessageID]
+	role, ok := "", false
+	if l != nil {
+		role, ok = l.askedOf(m.AgentID)
+	}
+	if c.over || !ok {
+		m.Refuse(core.NotFound("message", m.MessageID))
+		return
+	}
+	if !l.open() {
+		return
+	}
+	content, ok := l.answerOf(m.Content)
+	if !ok {
+		if l.asking != nil && l.asking.agent == m.AgentID {
+			r.climb(c, l, fmt.Sprintf("the answer of %s names none of the options", role))
+		}
+		return
+	}
+	r.reply(c, l, role, m.AgentID, content)
+}
+
+// withdrawn tells that a message needs no answer any more.
+type withdrawn struct {
+	agent string
+	key   askKey
+}
+
+func (m *withdrawn) refuse(*run) {}
+func (m *withdrawn) abandon()    {}
+
+func (m *withdrawn) handle(r *chartRun, c *change) {
+	if l := r.mail.byAsk[m.key]; !c.over && l != nil && l.AgentID == m.agent && l.open() {
+		r.closeLetter(c, l, "its asker needs no answer any more")
+	}
+}

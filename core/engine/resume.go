@@ -19,13 +19,11 @@ func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 	if err != nil {
 		return err
 	}
-	hist, err := replay(events)
-	if err != nil {
-		return e.interrupt(exec, err)
-	}
 	copied := *exec
 	r := e.newRun(&copied, plan)
-	r.hist = hist
+	if err := r.body.restore(events); err != nil {
+		return e.interrupt(exec, err)
+	}
 	if exec.Status == core.ExecutionRunning {
 		r.slot = true
 		e.limits.force(exec.Pattern.Name)
@@ -34,16 +32,7 @@ func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 		return err
 	}
 	c := r.newChange()
-	if c.now.Before(r.exec.Deadline) {
-		r.advance(c)
-	} else {
-		for !c.over && r.step == nil { // so that the failure names the agents of the step it was at
-			r.enter(c)
-		}
-		if !c.over {
-			r.timeout(c)
-		}
-	}
+	r.body.resume(c)
 	e.launch(r, c) // a store that refuses must not keep the engine from opening
 	return nil
 }
@@ -80,7 +69,7 @@ func (e *Engine) journal(ctx context.Context, id string) ([]core.Event, error) {
 }
 
 // restoreFinished moves past a step that the journal has as finished, and tells whether it did.
-func (r *run) restoreFinished(path string) bool {
+func (r *flat) restoreFinished(path string) bool {
 	if r.hist == nil {
 		return false
 	}
@@ -97,7 +86,7 @@ func (r *run) restoreFinished(path string) bool {
 	}
 	r.countAgents(past)
 	for _, a := range past.answers {
-		r.results = append(r.results, core.AgentResult{ID: a.AgentID, Step: path, Status: "completed", Result: a.Result})
+		r.results = append(r.results, core.AgentResult{ID: a.AgentID, Step: path, Status: statusCompleted, Result: a.Result})
 	}
 	r.restoreComposed(path)
 	r.seq.finish(outcome)
@@ -105,14 +94,14 @@ func (r *run) restoreFinished(path string) bool {
 }
 
 // countAgents notes who answered a step, in any round.
-func (r *run) countAgents(past *stepHistory) {
+func (r *flat) countAgents(past *stepHistory) {
 	for _, id := range past.agents {
 		r.agents[id] = struct{}{}
 	}
 }
 
 // restoreComposed counts the answers given inside a finished composed step.
-func (r *run) restoreComposed(path string) {
+func (r *flat) restoreComposed(path string) {
 	if r.seq.current().Compose == nil {
 		return
 	}
@@ -135,7 +124,7 @@ func (r *run) restoreComposed(path string) {
 }
 
 // restoreTasks takes over what the journal says of a step that is not finished.
-func (r *run) restoreTasks(c *change) {
+func (r *flat) restoreTasks(c *change) {
 	if r.hist == nil {
 		return
 	}

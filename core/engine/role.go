@@ -1,10 +1,264 @@
 package engine
 
-import "github.com/wardroom/wardroom/core"
+import (
+	"fmt"
+	"slices"
 
-// RoleSpawned implements core.RoleSink.
-func (e *Engine) RoleSpawned(spec core.RoleSpec, agentID, agentType string, err error) {}
+	"github.com/wardroom/wardroom/core"
+)
 
-// RolesChanged tells that a runtime became ready, or is so no more: executions that wait for agents to be spawned
-// look again.
-func (e *Engine) RolesChanged() { e.waiters.kick() }
+// roleRun is a role of an org chart in one execution.
+type roleRun struct {
+	role      *core.Role
+	need      core.TaskNeed
+	instances []*instance // bound, in the order of binding
+	queue     []*leaf     // steps that wait for an instance, the next one first
+	spawning  map[int]bool
+	used      map[int]bool // numbers of agents that were spawned
+	failures  int          // of spawns in a row
+	callers   int          // messages that wait for an agent of the role
+}
+
+// instance is one agent, or one slot of it, that serves a role.
+type instance struct {
+	role    *roleRun
+	number  int
+	agent   string
+	kind    string // agent type of a spawned one
+	managed bool
+	gone    bool // lost, or given back
+	leaf    *leaf
+	asked   int // messages that it was asked and did not answer; it is not given back meanwhile
+}
+
+func newRoleRun(role *core.Role) *roleRun {
+	return &roleRun{role: role, need: core.TaskNeed{Capabilities: role.Capabilities}}
+}
+
+// least and most are how many instances the role has. most is 0 when there is no bound.
+func (r *roleRun) least() int {
+	if r.role.Singleton {
+		return 1
+	}
+	return r.role.Min
+}
+
+func (r *roleRun) most() int {
+	if r.role.Singleton {
+		return 1
+	}
+	return r.role.Max
+}
+
+// missing is how many instances are to be waited for.
+func (r *roleRun) missing() int {
+	have := len(r.instances) + len(r.spawning)
+	least := r.least()
+	if len(r.queue) > 0 || r.callers > 0 {
+		least = max(least, 1)
+	}
+	return max(least-have, 0)
+}
+
+// idle returns an instance without a task whose agent is not in avoid, or nil; the preferred agent first.
+func (r *roleRun) idle(avoid []string, prefer string) *instance {
+	var found *instance
+	for _, inst := range r.instances {
+		if inst.leaf != nil || inst.gone || slices.Contains(avoid, inst.agent) {
+			continue
+		}
+		if prefer == "" || inst.agent == prefer {
+			return inst
+		}
+		if found == nil {
+			found = inst
+		}
+	}
+	return found
+}
+
+// freeNumber returns the lowest number that an agent of the role may have.
+func (r *roleRun) freeNumber(managed bool) int {
+	for n := 0; ; n++ {
+		taken := r.spawning[n] || managed && r.used[n] ||
+			slices.ContainsFunc(r.instances, func(i *instance) bool { return i.number == n })
+		if !taken {
+			return n
+		}
+	}
+}
+
+// bindInstance journals that an agent serves a role.
+func (r *chartRun) bindInstance(c *change, role *roleRun, inst *instance) {
+	inst.role = role
+	role.instances = append(role.instances, inst)
+	if inst.managed {
+		role.use(inst.number)
+	}
+	r.eng.bindAgent(inst.agent, r.run)
+	r.event(c, core.EventRoleBound, roleBoundData{
+		Role: role.role.Key, Instance: inst.number, AgentID: inst.agent, AgentType: inst.kind, Managed: inst.managed,
+	})
+}
+
+func (r *roleRun) use(number int) {
+	if r.used == nil {
+		r.used = map[int]bool{}
+	}
+	r.used[number] = true
+}
+
+// unbind journals that an agent serves a role no more. give says that its slot is to be given back.
+func (r *chartRun) unbind(c *change, inst *instance, reason string, give bool) {
+	inst.gone = true
+	role := inst.role
+	role.failures = 0
+	role.instances = slices.DeleteFunc(role.instances, func(i *instance) bool { return i == inst })
+	r.eng.unbindAgent(inst.agent, r.run)
+	r.event(c, core.EventRoleReleased, roleReleasedData{
+		AgentID: inst.agent, Role: role.role.Key, Instance: inst.number, Reason: reason,
+	})
+	if give {
+		c.release = append(c.release, releaseOp{agent: inst.agent, managed: inst.managed})
+	}
+}
+
+// freeInstance ends what an instance does; it serves its role on.
+func (r *chartRun) freeInstance(c *change, l *leaf, cancel string) {
+	inst := l.instance
+	if inst == nil {
+		return
+	}
+	inst.leaf, l.instance = nil, nil
+	if !inst.gone {
+		c.release = append(c.release, releaseOp{agent: inst.agent, task: l.id, cancel: cancel, keep: true, managed: inst.managed})
+	}
+}
+
+// lost implements body.
+func (r *chartRun) lost(agent, task string, c *change) {
+	if task != "" {
+		if l := r.leaves[task]; l == nil || l.state != taskOut || l.agent != agent {
+			return
+		}
+	}
+	for _, role := range r.roles {
+		for _, inst := range slices.Clone(role.instances) {
+			if inst.agent != agent || inst.gone {
+				continue
+			}
+			l := inst.leaf
+			r.unbind(c, inst, "the agent was lost", false)
+			r.instanceOver(c, inst)
+			if l == nil || c.over {
+				continue
+			}
+			inst.leaf, l.instance = nil, nil
+			r.failTask(c, l, statusLost, core.ExecutionError{
+				Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s was lost", agent),
+			}, true)
+		}
+	}
+}
+
+// place hands waiting steps to idle instances, and binds more where all are busy.
+func (r *chartRun) place(c *change) {
+	for _, role := range r.roles {
+		if len(role.queue) > 0 {
+			r.serve(c, role)
+		}
+		if len(role.queue) > 0 && r.grow(c, role) {
+			r.serve(c, role)
+		}
+		if len(role.queue) > 0 {
+			r.settleFor(c, role)
+		}
+		if c.over {
+			return
+		}
+		r.shrink(c, role)
+	}
+}
+
+// serve hands steps to idle instances of agents that did not fail them before.
+func (r *chartRun) serve(c *change, role *roleRun) {
+	idle := make([]*instance, 0, len(role.instances))
+	for _, inst := range role.instances {
+		if inst.leaf == nil && !inst.gone {
+			idle = append(idle, inst)
+		}
+	}
+	queue := role.queue
+	role.queue = nil
+	for i, l := range queue {
+		if len(idle) == 0 || c.over {
+			role.queue = append(role.queue, queue[i:]...)
+			return
+		}
+		at := -1
+		for k, inst := range idle {
+			if slices.Contains(l.excluded, inst.agent) {
+				continue
+			}
+			if at < 0 || inst.agent == l.prefer {
+				at = k
+			}
+			if l.prefer == "" || inst.agent == l.prefer {
+				break
+			}
+		}
+		if at < 0 {
+			role.queue = append(role.queue, l)
+			continue
+		}
+		r.hand(c, l, idle[at])
+		if at == 0 {
+			idle = idle[1:]
+		} else {
+			idle = slices.Delete(idle, at, at+1)
+		}
+	}
+}
+
+// hand assigns a step to an instance, if its task can be made.
+func (r *chartRun) hand(c *change, l *leaf, inst *instance) {
+	l.instance = inst
+	if _, err := r.wire(l); err != nil {
+		l.instance = nil
+		r.failWith(c, err)
+		return
+	}
+	r.assign(c, l, inst)
+}
+
+// settleFor hands steps to agents that failed them before, when there is nobody else.
+func (r *chartRun) settleFor(c *change, role *roleRun) {
+	for i := 0; i < len(role.queue) && !c.over; {
+		l := role.queue[i]
+		others := slices.ContainsFunc(role.instances, func(inst *instance) bool { return !slices.Contains(l.excluded, inst.agent) })
+		inst := role.idle(nil, "")
+		if inst == nil {
+			return
+		}
+		if len(l.excluded) == 0 || others || len(role.spawning) > 0 {
+			i++
+			continue
+		}
+		inst = r.replace(c, role, inst, l.excluded)
+		role.queue = slices.Delete(role.queue, i, i+1)
+		r.hand(c, l, inst)
+	}
+}
+
+// shrink gives back slots of connected agents beyond what the role needs when nothing waits for them.
+func (r *chartRun) shrink(c *change, role *roleRun) {
+	if len(role.queue) > 0 {
+		return
+	}
+	keep := max(role.least(), 1)
+	for i := len(role.instances) - 1; i >= 0 && len(role.instances) > keep; i-- {
+		if inst := role.instances[i]; inst.leaf == nil && !inst.managed && inst.asked == 0 {
+			r.unbind(c, inst, "nothing waits for it", true)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -20,43 +19,35 @@ type run struct {
 	done  chan struct{}   // closed once the terminal state is durable
 	final *core.Execution // set before done is closed, immutable
 
-	seq        *sequence           // the innermost pattern that runs
-	step       *stepRun            // the step at agents now, or nil
-	hist       *history            // of a resumed run: what its journal says
+	body       body                // what it runs
 	agents     map[string]struct{} // distinct agents that answered
 	results    []core.AgentResult  // of finished steps
 	slot       bool                // counts against the limits
 	queued     bool                // stands in line at the scheduler
-	asked      request             // what it stands in line for
-	nobody     map[string]bool     // the exclusions with which nobody fitted at the last look, or nil
+	ticket     uint64              // of the request that it stands in line for
 	level      int                 // of priority
 	timer      core.Timer
 	timerAt    time.Time
-	taskIDs    []string // registered at the engine
 	cancels    []chan<- cancelReply
 	inputBytes int64
 }
 
-// sequence is one pattern being run: the execution's own, or one composed into it.
-type sequence struct {
-	plan   core.Plan
-	prefix string // of step paths: "" or "a/"
-	input  json.RawMessage
-	steps  map[string]core.Outcome
-	last   *core.Outcome
-	index  int // of the step that runs
-	parent *sequence
-}
-
 func (e *Engine) newRun(exec *core.Execution, plan core.Plan) *run {
-	return &run{
+	r := &run{
 		eng: e, exec: exec, plan: plan,
 		inbox: newInbox(), done: make(chan struct{}),
-		seq:        &sequence{plan: plan, input: exec.Input},
 		agents:     map[string]struct{}{},
 		level:      priorityLevel(exec.Options.Priority),
 		inputBytes: int64(len(exec.Input)),
 	}
+	if plan != nil {
+		if chart := plan.OrgChart(); chart != nil {
+			r.body = newChartRun(r, chart)
+			return r
+		}
+	}
+	r.body = newFlat(r)
+	return r
 }
 
 // loop finishes the change at hand, if any, and works off the inbox until the execution is terminal or the
@@ -85,7 +76,7 @@ func (r *run) loop(begun *change) {
 		if timer {
 			r.overdue(c)
 		}
-		r.advance(c)
+		r.body.advance(c)
 		if !r.finish(c) {
 			return
 		}
@@ -115,6 +106,9 @@ func (r *run) abandon() {
 		if m.reply != nil {
 			m.reply <- cancelReply{err: errShuttingDown()}
 		}
+		if m.kind == msgMail {
+			m.mail.abandon()
+		}
 	}
 }
 
@@ -127,13 +121,24 @@ type change struct {
 	begun  bool // its first task is handed out
 	// extra is written in the same transaction, or nil.
 	extra func(tx core.Tx) error
+	// questions are stored in the same transaction.
+	questions []*core.Question
 
 	dispatch []*task
 	release  []releaseOp
 	settle   []func()
+	after    []func() // called once the change is durable, after the tasks went out
+	spawn    []core.RoleSpec
+	forget   []string // ids of tasks that are over
+	leaves   []*leaf  // steps of an org chart that go out
 }
 
-type releaseOp struct{ agent, task, cancel string }
+// releaseOp ends what an agent holds for the run.
+type releaseOp struct {
+	agent, task, cancel string
+	keep                bool // the slot stays the run's
+	managed             bool // the agent was spawned for a role
+}
 
 func (r *run) newChange() *change { return &change{now: r.eng.clock.Now()} }
 
@@ -155,7 +160,7 @@ func (r *run) event(c *change, kind core.EventType, data any) {
 // stops (false): nobody was told anything yet, so waiting loses nothing.
 func (r *run) commit(c *change) bool {
 	warned := false
-	for len(c.events) > 0 || c.put || c.extra != nil {
+	for len(c.events) > 0 || c.put || c.extra != nil || len(c.questions) > 0 {
 		err := r.write(context.Background(), c)
 		if err == nil {
 			break
@@ -165,9 +170,10 @@ func (r *run) commit(c *change) bool {
 			if c.over && r.exec.Error != nil && r.exec.Error.Code == core.CodeInternal {
 				return false // not even the plain failure can be stored: leave it to the next start
 			}
-			r.recall(c, "the execution failed")
-			c.events, c.extra = nil, nil
-			r.results, r.step = nil, nil
+			r.body.recall(c, "the execution failed", statusCancelled)
+			c.events, c.extra, c.questions = nil, nil, nil
+			r.results = nil
+			r.body.drop()
 			r.exec.Result, r.exec.CancelledAt, r.exec.CancelReason = nil, nil, ""
 			c.over = false
 			r.fail(c, core.CodeInternal, "the outcome could not be stored", nil)
@@ -218,6 +224,11 @@ func (r *run) write(ctx context.Context, c *change) error {
 				return err
 			}
 		}
+		for _, q := range c.questions {
+			if err := tx.PutQuestion(q); err != nil {
+				return err
+			}
+		}
 		return tx.Append(c.events...)
 	})
 }
@@ -230,60 +241,48 @@ func (r *run) apply(c *change) {
 	for _, settled := range c.settle {
 		settled()
 	}
+	if len(c.forget) > 0 {
+		r.eng.forgetTasks(c.forget)
+	}
 	for _, op := range c.release {
-		r.eng.agents.Release(op.agent, op.task, op.cancel)
+		r.eng.release(op)
 	}
 	if c.over {
 		r.end()
+		r.act(c)
 		return
 	}
 	now := r.eng.clock.Now() // the store may have taken its time, which is not the agents'
-	for _, t := range c.dispatch {
-		if t.state != taskOut {
-			continue
-		}
-		t.sent, t.due = now, now.Add(r.taskTimeout())
-		if !r.eng.agents.Dispatch(t.agent, r.wire(t)) {
-			r.inbox.put(message{kind: msgLost, agent: t.agent, task: t.id})
-		}
+	r.body.send(c, now)
+	for _, spec := range c.spawn {
+		r.eng.roles.Spawn(spec)
 	}
-	r.line()
+	r.act(c)
+	r.body.line()
 	r.arm(now)
 }
 
-// request is what a run stands in line for. A grant answers the request of one ticket; one that comes when
-// the run asks for something else, or for nothing, is given back: it may be of agents that the step has
-// already, or that fit another step.
-type request struct {
-	ticket  uint64
-	step    *stepRun
-	count   int
-	slot    bool
-	exclude map[string]bool
+// act calls what waited for the change to be durable.
+func (r *run) act(c *change) {
+	for _, after := range c.after {
+		after()
+	}
 }
 
-// line stands in line at the scheduler while tasks wait for agents.
-func (r *run) line() {
-	need, count := r.wants()
-	if count == 0 {
-		if r.queued {
-			r.eng.waiters.remove(r)
-			r.queued = false
-		}
+// carrier brings tasks to connected agents, or to those that were spawned for roles.
+func (e *Engine) carrier(managed bool) core.TaskCarrier {
+	if managed {
+		return e.roles
+	}
+	return e.agents
+}
+
+func (e *Engine) release(op releaseOp) {
+	if op.keep {
+		e.carrier(op.managed).Keep(op.agent, op.task, op.cancel)
 		return
 	}
-	asked := request{r.asked.ticket, r.step, count, !r.slot, need.Exclude}
-	if r.queued && asked.step == r.asked.step && asked.count == r.asked.count && asked.slot == r.asked.slot &&
-		maps.Equal(asked.exclude, r.asked.exclude) {
-		return // it stands there for the same, or its grant is in the inbox
-	}
-	told := r.nobody != nil && maps.Equal(need.Exclude, r.nobody)
-	asked.ticket++
-	r.queued, r.asked = true, asked
-	r.eng.waiters.add(&waiter{
-		run: r, ticket: asked.ticket, need: need, count: count, needsSlot: asked.slot, told: told,
-		own: r.plan.Definition().MaxActive, since: r.exec.CreatedAt, level: r.level,
-	})
+	e.carrier(op.managed).Release(op.agent, op.task, op.cancel)
 }
 
 // end publishes the outcome and forgets the run. The terminal state is durable.
@@ -297,7 +296,7 @@ func (r *run) end() {
 	final := *r.exec
 	r.final = &final
 	e := r.eng
-	e.forgetTasks(r.taskIDs)
+	r.body.ended()
 	e.unregister(r)
 	close(r.done)
 	for _, reply := range r.cancels {
@@ -309,7 +308,7 @@ func (r *run) end() {
 	if r.slot {
 		e.limits.give(r.exec.Pattern.Name)
 		if e.waiters.len() > 0 {
-			e.waiters.kick()
+			e.waiters.afresh()
 		}
 	}
 	duration := final.Duration(e.clock.Now())
@@ -327,33 +326,47 @@ func (r *run) refuse(m message) {
 		r.eng.giveBack(r, m.agents, m.slot)
 	case msgCancel:
 		m.reply <- r.cancelOutcome()
+	case msgMail:
+		m.mail.refuse(r)
 	}
 }
 
-// arm sets the run's one timer to the next instant that matters: the deadline or a task's.
+// arm sets the run's one timer to the next instant that matters: the deadline or one of its body's.
 func (r *run) arm(now time.Time) {
 	next := r.exec.Deadline
-	if r.step != nil {
-		for _, t := range r.step.tasks {
-			if t.state == taskOut && t.due.Before(next) {
-				next = t.due
-			}
-		}
+	if r.body.frozen() {
+		next = time.Time{}
 	}
-	if r.timer != nil && !r.timerAt.After(next) && r.timerAt.After(now) {
+	next = sooner(next, r.body.nextDue())
+	if r.timer != nil && !next.IsZero() && !r.timerAt.After(next) && r.timerAt.After(now) {
 		return // it fires early enough, and arms itself anew
 	}
 	if r.timer != nil {
 		r.timer.Stop()
+		r.timer = nil
+	}
+	if next.IsZero() {
+		return
 	}
 	r.timerAt = next
 	r.timer = r.eng.clock.AfterFunc(max(next.Sub(now), 0), func() { r.inbox.put(message{kind: msgTimer}) })
 }
 
-// scope is what expressions of the innermost pattern may refer to.
-func (r *run) scope(now time.Time) core.Scope {
-	return core.Scope{
-		Input: r.seq.input, Steps: r.seq.steps, Last: r.seq.last,
-		AgentCount: len(r.agents), Duration: r.exec.Duration(now),
+// sooner returns the earlier of two instants, of which zero is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// overdue ends what ran out of time.
+func (r *run) overdue(c *change) {
+	switch {
+	case c.over:
+	case !r.body.frozen() && !c.now.Before(r.exec.Deadline):
+		r.body.timeout(c)
+	default:
+		r.body.overdue(c)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -18,9 +19,12 @@ type scheduler struct {
 	eng  *Engine
 	wake chan struct{}
 
+	fresh atomic.Bool // rests are over: capacity is surely new
+
 	mu      sync.Mutex // guards all below
 	buckets map[string]*bucket
 	byRun   map[*run]*waiter
+	alarm   core.Timer // ends the next rest, or nil
 }
 
 // waiter is one run's request for agents.
@@ -35,7 +39,10 @@ type waiter struct {
 	level     int
 	key       string
 	told      bool // its run knows that nobody fits, busy or not
-	gone      bool // removed; skipped when it comes to the head
+
+	roles []roleWant // of an org chart: what it lacks, instead of need and count
+	all   bool       // all of roles or nothing
+	gone  bool       // removed; skipped when it comes to the head
 }
 
 type bucket struct {
@@ -43,7 +50,17 @@ type bucket struct {
 	live   int
 	// blocked is set within a pass: nobody of the bucket can be served.
 	blocked bool
+	// An org chart takes all of its roles or nothing. Slots that it took and gave back look like new capacity,
+	// so it is not tried again before rest is over, unless capacity is surely new.
+	rest      time.Duration
+	restUntil time.Time
 }
+
+// Rests of a bucket whose attempts are in vain.
+const (
+	shortRest = 10 * time.Millisecond
+	longRest  = 320 * time.Millisecond
+)
 
 // queue holds waiters by age, oldest first.
 type queue struct {
@@ -66,6 +83,12 @@ func (s *scheduler) kick() {
 	}
 }
 
+// afresh asks for a pass that passes over nobody.
+func (s *scheduler) afresh() {
+	s.fresh.Store(true)
+	s.kick()
+}
+
 func (s *scheduler) len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,9 +98,11 @@ func (s *scheduler) len() int {
 // add puts a run in line, in place of what it waited for before, and asks for a pass: capacity may have
 // come between the run's own look and now.
 func (s *scheduler) add(w *waiter) {
-	w.key = w.run.exec.Pattern.Name + "\x00" + strings.Join(w.need.Capabilities, "\x00")
-	if !w.needsSlot || len(w.need.Exclude) > 0 {
-		w.key += "\x00\x00" + w.run.exec.ID
+	if w.key == "" {
+		w.key = w.run.exec.Pattern.Name + "\x00" + strings.Join(w.need.Capabilities, "\x00")
+		if !w.needsSlot || len(w.need.Exclude) > 0 {
+			w.key += "\x00\x00" + w.run.exec.ID
+		}
 	}
 	s.mu.Lock()
 	s.drop(w.run)
@@ -112,6 +137,10 @@ func (s *scheduler) drop(r *run) {
 	b := s.buckets[w.key]
 	if b.live--; b.live == 0 {
 		delete(s.buckets, w.key)
+		if len(s.buckets) == 0 && s.alarm != nil {
+			s.alarm.Stop()
+			s.alarm = nil
+		}
 		return
 	}
 	b.queues[w.level].forget()
@@ -161,6 +190,14 @@ func (s *scheduler) blocking(pattern string, need core.TaskNeed) bool {
 	return waits
 }
 
+// stands tells whether anybody stands in line with this key.
+func (s *scheduler) stands(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, waits := s.buckets[key]
+	return waits
+}
+
 func (s *scheduler) loop() {
 	defer s.eng.wg.Done()
 	for {
@@ -168,6 +205,11 @@ func (s *scheduler) loop() {
 		case <-s.wake:
 			s.pass()
 		case <-s.eng.quit:
+			s.mu.Lock()
+			if s.alarm != nil {
+				s.alarm.Stop()
+			}
+			s.mu.Unlock()
 			return
 		}
 	}
@@ -180,11 +222,16 @@ func (s *scheduler) pass() {
 	now := s.eng.clock.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.fresh.Swap(false) {
+		for _, b := range s.buckets {
+			b.rest, b.restUntil = 0, time.Time{}
+		}
+	}
 	line := s.candidates(now, config.PriorityAging)
 	full := false
 	for len(line) > 0 {
 		b, w := line[0].bucket, line[0].waiter
-		if !b.blocked && !(full && w.needsSlot) && s.serve(w, b, config, &full) {
+		if !b.blocked && !now.Before(b.restUntil) && !(full && w.needsSlot) && s.serve(w, b, config, &full) {
 			if next := b.queues[w.level].head(); next != nil {
 				line[0] = newCandidate(b, next, now, config.PriorityAging)
 				heap.Fix(&line, 0)
@@ -197,8 +244,19 @@ func (s *scheduler) pass() {
 			heap.Fix(&line, 0)
 		}
 	}
+	var wake time.Time
 	for _, b := range s.buckets {
 		b.blocked = false
+		if now.Before(b.restUntil) {
+			wake = sooner(wake, b.restUntil)
+		}
+	}
+	if s.alarm != nil {
+		s.alarm.Stop()
+		s.alarm = nil
+	}
+	if !wake.IsZero() {
+		s.alarm = s.eng.clock.AfterFunc(wake.Sub(now), s.kick)
 	}
 }
 
@@ -215,6 +273,9 @@ func (s *scheduler) serve(w *waiter, b *bucket, config *Config, full *bool) bool
 			return false
 		}
 	}
+	if w.roles != nil || w.all {
+		return s.serveRoles(w, b)
+	}
 	agents := s.eng.agents.Reserve(w.need, w.count)
 	if len(agents) == 0 {
 		if w.needsSlot {
@@ -230,6 +291,34 @@ func (s *scheduler) serve(w *waiter, b *bucket, config *Config, full *bool) bool
 	s.drop(r)
 	if !r.inbox.put(message{kind: msgAgents, agents: agents, slot: slot, ticket: ticket}) {
 		s.eng.giveBack(r, agents, slot)
+	}
+	return true
+}
+
+// serveRoles gives an org chart the agents of its roles. Its slot, if it needs one, is taken. The caller holds mu.
+func (s *scheduler) serveRoles(w *waiter, b *bucket) bool {
+	r := w.run
+	grants, noise := s.eng.bindRoles(w.roles, w.all)
+	if grants == nil {
+		if w.needsSlot {
+			s.eng.limits.give(r.exec.Pattern.Name)
+		}
+		if noise {
+			b.rest = min(max(2*b.rest, shortRest), longRest)
+			b.restUntil = s.eng.clock.Now().Add(b.rest)
+		}
+		b.blocked = true
+		return false
+	}
+	b.rest = 0
+	var agents []string
+	for _, g := range grants {
+		agents = append(agents, g.agents...)
+	}
+	m := message{kind: msgAgents, agents: agents, grants: grants, slot: w.needsSlot, ticket: w.ticket}
+	s.drop(r)
+	if !r.inbox.put(m) {
+		s.eng.giveBack(r, agents, m.slot)
 	}
 	return true
 }

@@ -51,12 +51,12 @@ func (e *Engine) begin(ctx context.Context, req core.ExecuteRequest, from origin
 	}
 	r := e.newRun(exec, plan)
 	if len(from.kept) > 0 {
-		if r.hist, err = replay(from.kept); err != nil {
+		if err = r.body.restore(from.kept); err != nil {
 			return nil, err
 		}
 	}
 	if req.RequireAgents {
-		if err := e.requireAgents(ctx, r); err != nil {
+		if err := r.body.requireAgents(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -79,7 +79,7 @@ func (e *Engine) begin(ctx context.Context, req core.ExecuteRequest, from origin
 		}
 		return from.extra(tx, exec.ID)
 	}
-	r.advance(c)
+	r.body.advance(c)
 	if exec.Status == core.ExecutionPending {
 		r.event(c, core.EventExecutionQueued, queuedData{})
 	}
@@ -100,13 +100,10 @@ func (e *Engine) begin(ctx context.Context, req core.ExecuteRequest, from origin
 // undo gives back what a run took that could not be stored.
 func (r *run) undo(c *change) {
 	e := r.eng
-	for _, t := range c.dispatch {
-		e.agents.Release(t.agent, "", "")
-	}
+	r.body.undo(c)
 	if r.slot {
 		e.limits.give(r.exec.Pattern.Name)
 	}
-	e.forgetTasks(r.taskIDs)
 	e.unregister(r)
 	e.waiters.kick() // others may have found full what was taken for a moment
 	for _, m := range r.inbox.close() {
@@ -208,8 +205,9 @@ func (e *Engine) pin(ctx context.Context, plan core.Plan, pins map[string]string
 	return pins, nil
 }
 
-// requireAgents refuses an execution whose first step lacks agents now.
-func (e *Engine) requireAgents(ctx context.Context, r *run) error {
+// requireAgents implements body: the first step counts.
+func (r *flat) requireAgents(ctx context.Context) error {
+	e := r.eng
 	plan := r.plan
 	for {
 		step := &plan.Definition().Steps[0]

@@ -52,7 +52,7 @@ const (
 )
 
 // advance moves the run as far as it can go without news from outside.
-func (r *run) advance(c *change) {
+func (r *flat) advance(c *change) {
 	for !c.over {
 		if r.step == nil {
 			if !r.enter(c) {
@@ -80,7 +80,7 @@ func (r *run) advance(c *change) {
 }
 
 // state judges the present step.
-func (r *run) state() stepState {
+func (r *flat) state() stepState {
 	s := r.step
 	out, waiting := 0, 0
 	for _, t := range s.tasks {
@@ -111,12 +111,12 @@ func (r *run) state() stepState {
 }
 
 // won tells whether the present step is a race that has its answer.
-func (r *run) won() bool {
+func (r *flat) won() bool {
 	return r.step != nil && r.wins(r.step.step, r.step.answers)
 }
 
 // wins tells whether the newest of answers alone ends a race of the innermost pattern's present step.
-func (r *run) wins(step *core.Step, answers []core.Answer) bool {
+func (r *flat) wins(step *core.Step, answers []core.Answer) bool {
 	n := len(answers)
 	if step.Strategy != core.StepRace || n == 0 {
 		return false
@@ -129,7 +129,7 @@ func (r *run) wins(step *core.Step, answers []core.Answer) bool {
 }
 
 // fold aggregates answers of the innermost pattern's present step. A race that was won is its winner's.
-func (r *run) fold(step *core.Step, answers []core.Answer) (core.Outcome, error) {
+func (r *flat) fold(step *core.Step, answers []core.Answer) (core.Outcome, error) {
 	if r.wins(step, answers) {
 		answers = answers[len(answers)-1:]
 	}
@@ -137,7 +137,7 @@ func (r *run) fold(step *core.Step, answers []core.Answer) (core.Outcome, error)
 }
 
 // enter starts the next step, or ends the sequence. It returns false when the change is over.
-func (r *run) enter(c *change) bool {
+func (r *flat) enter(c *change) bool {
 	seq := r.seq
 	steps := seq.plan.Definition().Steps
 	if seq.index >= len(steps) {
@@ -168,7 +168,7 @@ func (r *run) enter(c *change) bool {
 }
 
 // addTasks makes tasks until the step has want of them.
-func (r *run) addTasks(want int) {
+func (r *flat) addTasks(want int) {
 	for len(r.step.tasks) < want {
 		t := &task{id: r.eng.ids.New(core.PrefixTask)}
 		r.step.tasks = append(r.step.tasks, t)
@@ -176,11 +176,15 @@ func (r *run) addTasks(want int) {
 	}
 }
 
-func (r *run) rememberTask(id string) {
+func (r *flat) rememberTask(id string) {
 	r.taskIDs = append(r.taskIDs, id)
-	r.eng.tasksMu.Lock()
-	r.eng.tasks[id] = r
-	r.eng.tasksMu.Unlock()
+	r.eng.rememberTask(id, r.run)
+}
+
+func (e *Engine) rememberTask(id string, r *run) {
+	e.tasksMu.Lock()
+	e.tasks[id] = r
+	e.tasksMu.Unlock()
 }
 
 func (e *Engine) forgetTasks(ids []string) {
@@ -192,7 +196,7 @@ func (e *Engine) forgetTasks(ids []string) {
 }
 
 // compose starts the pattern that the step names, inside this execution.
-func (r *run) compose(c *change, step *core.Step, path string, input json.RawMessage) bool {
+func (r *flat) compose(c *change, step *core.Step, path string, input json.RawMessage) bool {
 	hash, ok := r.exec.Pins[pinKey(step.Compose)]
 	if !ok {
 		r.fail(c, core.CodeInternal, fmt.Sprintf("step %q: the composed pattern was not pinned", path), nil)
@@ -212,7 +216,7 @@ func (r *run) compose(c *change, step *core.Step, path string, input json.RawMes
 
 // leave ends the innermost sequence: a composed one becomes an outcome of its parent's step, the
 // execution's own completes it.
-func (r *run) leave(c *change) bool {
+func (r *flat) leave(c *change) bool {
 	seq := r.seq
 	output, err := seq.plan.Output(r.scope(c.now))
 	if err != nil {
@@ -257,7 +261,7 @@ func (s *sequence) finish(outcome core.Outcome) {
 }
 
 // finishStep folds the answers into the outcome and applies the validation rules.
-func (r *run) finishStep(c *change) {
+func (r *flat) finishStep(c *change) {
 	s := r.step
 	outcome, err := r.fold(s.step, s.answers)
 	if err != nil {
@@ -278,7 +282,7 @@ func (r *run) finishStep(c *change) {
 			return
 		}
 	}
-	r.recall(c, "the step is finished")
+	r.recall(c, "the step is finished", statusCancelled)
 	r.keepResults()
 	r.stepEvent(c, s.path, outcome, fallback)
 	r.step = nil
@@ -286,7 +290,7 @@ func (r *run) finishStep(c *change) {
 }
 
 // stepEvent journals a finished step. A pattern of a single step has none: its end is in the same change.
-func (r *run) stepEvent(c *change, path string, outcome core.Outcome, fallback bool) {
+func (r *flat) stepEvent(c *change, path string, outcome core.Outcome, fallback bool) {
 	if path == "" && r.seq.parent == nil {
 		return
 	}
@@ -296,19 +300,16 @@ func (r *run) stepEvent(c *change, path string, outcome core.Outcome, fallback b
 }
 
 // again starts a new round of the step.
-func (r *run) again(c *change) {
-	r.recall(c, "the step is asked again")
+func (r *flat) again(c *change) {
+	r.recall(c, "the step is asked again", statusCancelled)
 	s := r.step
 	want := len(s.tasks)
 	r.step = &stepRun{path: s.path, step: s.step, round: s.round + 1, input: s.input, context: s.context}
 	r.addTasks(want)
 }
 
-// recall takes back every task that is still out.
-func (r *run) recall(c *change, reason string) { r.recallAs(c, reason, "cancelled") }
-
-// recallAs takes back every task that is still out; status is what its agent is listed with.
-func (r *run) recallAs(c *change, reason, status string) {
+// recall implements body.
+func (r *flat) recall(c *change, reason, status string) {
 	if r.step == nil {
 		return
 	}
@@ -317,15 +318,15 @@ func (r *run) recallAs(c *change, reason, status string) {
 			t.state = taskFailed
 			t.status = status
 			r.eng.observer.TaskEnded(status, c.now.Sub(t.sent))
-			c.release = append(c.release, releaseOp{t.agent, t.id, reason})
+			c.release = append(c.release, releaseOp{agent: t.agent, task: t.id, cancel: reason})
 		}
 	}
 }
 
 // keepResults adds the present step's answers to the execution's.
-func (r *run) keepResults() {
+func (r *flat) keepResults() {
 	s := r.step
 	for _, a := range s.answers {
-		r.results = append(r.results, core.AgentResult{ID: a.AgentID, Step: s.path, Status: "completed", Result: a.Result})
+		r.results = append(r.results, core.AgentResult{ID: a.AgentID, Step: s.path, Status: statusCompleted, Result: a.Result})
 	}
 }

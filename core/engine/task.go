@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -29,12 +30,16 @@ func (e *Engine) TaskProgressed(agentID, taskID string, data json.RawMessage) {
 
 // AgentLost implements core.TaskSink.
 func (e *Engine) AgentLost(agentID string, taskIDs []string) {
+	served := e.servedBy(agentID)
 	for _, id := range taskIDs {
-		if r := e.runOfTask(id); r != nil {
+		if r := e.runOfTask(id); r != nil && !slices.Contains(served, r) {
 			r.inbox.put(message{kind: msgLost, agent: agentID, task: id})
 		}
 	}
-	e.waiters.kick() // those who waited for this agent may have nobody left to wait for
+	for _, r := range served { // with all that it does for them
+		r.inbox.put(message{kind: msgLost, agent: agentID})
+	}
+	e.waiters.afresh() // those who waited for this agent may have nobody left to wait for
 }
 
 // CapacityChanged implements core.TaskSink.
@@ -60,22 +65,17 @@ func (r *run) handle(m message, c *change) {
 	switch m.kind {
 	case msgReport:
 		c.settle = append(c.settle, m.report.Settled)
-		r.report(m.report, c)
+		r.body.report(m.report, c)
 	case msgLost:
-		t := r.find(m.task)
-		if t != nil && t.state == taskOut && t.agent == m.agent {
-			r.failTask(c, t, "lost", core.ExecutionError{
-				Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s was lost", t.agent),
-			}, true)
-		}
+		r.body.lost(m.agent, m.task, c)
 	case msgAgents:
-		if !r.queued || m.ticket != r.asked.ticket {
+		if !r.queued || m.ticket != r.ticket {
 			r.eng.giveBack(r, m.agents, m.slot)
 			return
 		}
 		r.queued = false
 		r.slot = r.slot || m.slot
-		r.useAgents(c, m.agents)
+		r.body.grant(m, c)
 	case msgProgress:
 		r.progress(m)
 	case msgCancel:
@@ -83,10 +83,12 @@ func (r *run) handle(m message, c *change) {
 		if !c.over {
 			r.cancel(c, m.reason)
 		}
+	default:
+		r.body.other(m, c)
 	}
 }
 
-func (r *run) find(id string) *task {
+func (r *flat) find(id string) *task {
 	if r.step == nil {
 		return nil
 	}
@@ -99,7 +101,7 @@ func (r *run) find(id string) *task {
 }
 
 // report takes an agent's answer or error, if it still counts.
-func (r *run) report(rep core.TaskReport, c *change) {
+func (r *flat) report(rep core.TaskReport, c *change) {
 	t := r.find(rep.TaskID)
 	// A task that failed its attempt and waits for the next still takes the old holder's answer: nobody
 	// else works on it, and work that is done is not paid for twice.
@@ -152,7 +154,7 @@ func agentErrorDetails(rep core.TaskReport) map[string]any {
 }
 
 // late journals a report that does not count; a repeated report of a counted answer leaves no trace.
-func (r *run) late(rep core.TaskReport, t *task, current bool, c *change) {
+func (r *flat) late(rep core.TaskReport, t *task, current bool, c *change) {
 	if c.over || (current && t.state == taskDone) {
 		return
 	}
@@ -170,7 +172,7 @@ func (r *run) late(rep core.TaskReport, t *task, current bool, c *change) {
 }
 
 // failTask ends an attempt of a task that is out; the task goes to another agent if it may.
-func (r *run) failTask(c *change, t *task, status string, cause core.ExecutionError, retryable bool) {
+func (r *flat) failTask(c *change, t *task, status string, cause core.ExecutionError, retryable bool) {
 	t.failures++
 	t.excluded = append(t.excluded, t.agent)
 	t.status = status
@@ -187,22 +189,15 @@ func (r *run) failTask(c *change, t *task, status string, cause core.ExecutionEr
 	})
 }
 
-// overdue ends what ran out of time.
-func (r *run) overdue(c *change) {
-	if c.over {
-		return
-	}
-	if !c.now.Before(r.exec.Deadline) {
-		r.timeout(c)
-		return
-	}
+// overdue implements body.
+func (r *flat) overdue(c *change) {
 	if r.step == nil {
 		return
 	}
 	for _, t := range r.step.tasks {
 		if t.state == taskOut && !c.now.Before(t.due) {
 			limit := r.taskTimeout().Milliseconds()
-			c.release = append(c.release, releaseOp{t.agent, t.id, "task timeout"})
+			c.release = append(c.release, releaseOp{agent: t.agent, task: t.id, cancel: "task timeout"})
 			r.failTask(c, t, "timeout", core.ExecutionError{
 				Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s gave no answer within %d ms", t.agent, limit),
 				Details: map[string]any{"agentId": t.agent, "timeoutMs": limit},
@@ -211,7 +206,7 @@ func (r *run) overdue(c *change) {
 	}
 }
 
-func (r *run) taskTimeout() time.Duration {
+func (r *flat) taskTimeout() time.Duration {
 	if d := r.step.step.TaskTimeout; d > 0 {
 		return d
 	}
@@ -219,7 +214,7 @@ func (r *run) taskTimeout() time.Duration {
 }
 
 // need is the step's need without the agents that serve it already, and without more.
-func (r *run) need(more []string) core.TaskNeed {
+func (r *flat) need(more []string) core.TaskNeed {
 	need := r.step.step.Need
 	exclude := make(map[string]bool, len(r.step.tasks)+len(more)+len(need.Exclude))
 	for id := range need.Exclude {
@@ -241,7 +236,7 @@ func (r *run) need(more []string) core.TaskNeed {
 }
 
 // waiting returns the tasks that may be handed out now.
-func (r *run) waiting() []*task {
+func (r *flat) waiting() []*task {
 	var list []*task
 	if r.step == nil {
 		return nil
@@ -261,7 +256,7 @@ func (r *run) waiting() []*task {
 }
 
 // wants says which agents the run lacks, for the scheduler.
-func (r *run) wants() (core.TaskNeed, int) {
+func (r *flat) wants() (core.TaskNeed, int) {
 	list := r.waiting()
 	if len(list) == 0 {
 		return core.TaskNeed{}, 0
@@ -270,7 +265,7 @@ func (r *run) wants() (core.TaskNeed, int) {
 }
 
 // needOf avoids agents that failed a task before, as long as there are others.
-func (r *run) needOf(list []*task) core.TaskNeed {
+func (r *flat) needOf(list []*task) core.TaskNeed {
 	var failed []string
 	for _, t := range list {
 		failed = append(failed, t.excluded...)
@@ -285,7 +280,7 @@ func (r *run) needOf(list []*task) core.TaskNeed {
 
 // place hands waiting tasks to free agents and returns how many it placed. A run without a slot takes
 // one first, and stays in line if there is none or others wait for the same.
-func (r *run) place(c *change) int {
+func (r *flat) place(c *change) int {
 	list := r.waiting()
 	if len(list) == 0 || r.queued {
 		return 0
@@ -315,7 +310,7 @@ func (r *run) place(c *change) int {
 }
 
 // useAgents hands waiting tasks to agents that the scheduler reserved.
-func (r *run) useAgents(c *change, agents []string) {
+func (r *flat) useAgents(c *change, agents []string) {
 	var list []*task
 	if !c.over {
 		list = r.waiting()
@@ -334,7 +329,7 @@ func (r *run) useAgents(c *change, agents []string) {
 }
 
 // assign journals the hand-out of list[i] to agents[i].
-func (r *run) assign(c *change, list []*task, agents []string) {
+func (r *flat) assign(c *change, list []*task, agents []string) {
 	if len(agents) == 0 {
 		return
 	}
@@ -354,7 +349,7 @@ func (r *run) assign(c *change, list []*task, agents []string) {
 }
 
 // wire is the task as agents get it.
-func (r *run) wire(t *task) core.Task {
+func (r *flat) wire(t *task) core.Task {
 	capability := ""
 	if caps := r.step.step.Need.Capabilities; len(caps) > 0 {
 		capability = caps[0]
@@ -371,7 +366,7 @@ func (r *run) wire(t *task) core.Task {
 
 // taskContext is what a task tells beside its input: metadata, earlier steps, earlier answers of a
 // sequential step. It is nil when there is nothing to tell.
-func (r *run) taskContext(time.Time) json.RawMessage {
+func (r *flat) taskContext(time.Time) json.RawMessage {
 	type earlier struct {
 		Result     json.RawMessage `json:"result"`
 		Confidence float64         `json:"confidence"`
@@ -410,8 +405,8 @@ func (r *run) taskContext(time.Time) json.RawMessage {
 
 // progress passes an agent's progress on to those who watch now; it is not stored.
 func (r *run) progress(m message) {
-	t := r.find(m.task)
-	if t == nil || t.state != taskOut || t.agent != m.agent {
+	step, ok := r.body.stepOf(m.agent, m.task)
+	if !ok {
 		return
 	}
 	data, err := json.Marshal(struct {
@@ -419,7 +414,7 @@ func (r *run) progress(m message) {
 		TaskID  string          `json:"taskId"`
 		Step    string          `json:"step,omitempty"`
 		Detail  json.RawMessage `json:"progress"`
-	}{m.agent, m.task, r.step.path, m.data})
+	}{m.agent, m.task, step, m.data})
 	if err != nil {
 		return
 	}

@@ -1,0 +1,401 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// RoleBinding says which agents serve roles.
+type RoleBinding string
+
+// Bindings of roles. A role marked managed is always served by spawned agents.
+const (
+	BindAuto      RoleBinding = "auto"      // connected agents; spawned ones where too few are connected
+	BindConnected RoleBinding = "connected" // connected agents only
+	BindManaged   RoleBinding = "managed"   // spawned agents, for every role that names agent types
+)
+
+// roleWant is what an execution lacks for a role.
+type roleWant struct {
+	role  *core.Role
+	need  core.TaskNeed
+	count int
+	spawn int // of count, those that may be spawned
+}
+
+// roleGrant is what it gets: slots of connected agents, and leave to spawn others.
+type roleGrant struct {
+	agents []string
+	spawn  int
+}
+
+// spawnable tells whether agents may be spawned for a role now, and whether only such agents may serve it.
+func (e *Engine) spawnable(role *core.Role) (can, only bool, reason string) {
+	binding := e.config.Load().RoleBinding
+	only = role.Managed || binding == BindManaged && len(role.AgentTypes) > 0
+	switch {
+	case !only && (binding == BindConnected || len(role.AgentTypes) == 0):
+		return false, false, ""
+	case e.roles == nil:
+		return false, only, "no runtime is configured"
+	}
+	can, reason = e.roles.CanSpawn(role.AgentTypes, role.Runtime)
+	return can, only, reason
+}
+
+// bindRoles reserves connected agents and grants spawns. With all it grants everything or nothing; grants is nil when
+// nothing is granted. noise tells that slots were taken and given back for nothing.
+func (e *Engine) bindRoles(wants []roleWant, all bool) (grants []roleGrant, noise bool) {
+	got := make([]roleGrant, len(wants))
+	short := false
+	var order []int // of those that take connected agents, the scarcest first
+	capable := make([]int, len(wants))
+	spawn := make([]bool, len(wants))
+	for i := range wants {
+		w := &wants[i]
+		can, only, _ := e.spawnable(w.role)
+		switch {
+		case only && !can:
+			short = true
+		case only:
+			got[i].spawn = min(w.count, w.spawn)
+		default:
+			spawn[i] = can
+			if capable[i] = e.agents.CountCapable(w.need); capable[i] > 0 {
+				order = append(order, i)
+			} else if can {
+				got[i].spawn = min(w.count, w.spawn)
+			} else {
+				short = true
+			}
+		}
+	}
+	if short && all {
+		return nil, false
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(capable[a]-wants[a].count, capable[b]-wants[b].count) })
+	for _, i := range order {
+		w := &wants[i]
+		got[i].agents = e.reserveSlots(w.need, w.count)
+		for len(got[i].agents) < w.count && e.exchange(wants, got, i, map[string]bool{}) {
+			continue
+		}
+		lacking := w.count - len(got[i].agents)
+		if lacking > 0 && spawn[i] && capable[i] < w.count {
+			got[i].spawn = min(lacking, w.spawn)
+			lacking -= got[i].spawn
+		}
+		if lacking > 0 && all {
+			for _, g := range got {
+				for _, agent := range g.agents {
+					e.agents.Release(agent, "", "")
+					noise = true
+				}
+			}
+			return nil, noise
+		}
+	}
+	for _, g := range got {
+		if len(g.agents) > 0 || g.spawn > 0 {
+			return got, false
+		}
+	}
+	if all && len(wants) == 0 {
+		return got, false
+	}
+	return nil, false
+}
+
+// reserveSlots takes slots, of as many agents as there are first, then further ones of the same agents.
+func (e *Engine) reserveSlots(need core.TaskNeed, count int) []string {
+	got := e.agents.Reserve(need, count)
+	for len(got) > 0 && len(got) < count {
+		more := e.agents.Reserve(need, count-len(got))
+		if len(more) == 0 {
+			break
+		}
+		got = append(got, more...)
+	}
+	return got
+}
+
+// exchange finds one more slot for wants[i]: a slot of another role that fits it, when that role finds another for
+// itself. Roles whose capabilities overlap would otherwise wait for each other's agents for ever.
+func (e *Engine) exchange(wants []roleWant, got []roleGrant, i int, seen map[string]bool) bool {
+	for j := range got {
+		if j == i {
+			continue
+		}
+		for k, agent := range got[j].agents {
+			if seen[agent] || !e.fits(wants[i].need, agent) {
+				continue
+			}
+			seen[agent] = true
+			other := e.agents.Reserve(wants[j].need, 1)
+			if len(other) == 0 && e.exchange(wants, got, j, seen) {
+				last := len(got[j].agents) - 1
+				other, got[j].agents = got[j].agents[last:], got[j].agents[:last]
+			}
+			if len(other) > 0 {
+				replacement := other[0]
+				got[j].agents[k] = replacement
+				got[i].agents = append(got[i].agents, agent)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fits tells whether an agent has what the need asks for.
+func (e *Engine) fits(need core.TaskNeed, agent string) bool {
+	without := need
+	without.Exclude = map[string]bool{agent: true}
+	for id := range need.Exclude {
+		without.Exclude[id] = true
+	}
+	return e.agents.CountCapable(need) > e.agents.CountCapable(without)
+}
+
+// missing lists what the roles lack.
+func (r *chartRun) missing() []roleWant {
+	var wants []roleWant
+	for _, role := range r.roles {
+		if n := role.missing(); n > 0 {
+			spawn := n
+			if role.failures > r.eng.config.Load().TaskRetries {
+				spawn = 0
+			}
+			wants = append(wants, roleWant{role: role.role, need: role.need, count: n, spawn: spawn})
+		}
+	}
+	return wants
+}
+
+// bind sees to it that every role has its instances before the first step, all or nothing. It returns false while
+// some lack.
+func (r *chartRun) bind(c *change) bool {
+	if r.bound {
+		return true
+	}
+	if wants := r.missing(); (len(wants) > 0 || !r.slot) && !r.queued {
+		r.tryBind(c, wants)
+	}
+	if !r.slot {
+		return false
+	}
+	for _, role := range r.roles {
+		if len(role.instances) < role.least() {
+			return false
+		}
+	}
+	r.bound = true
+	return true
+}
+
+// tryBind takes a slot and all roles now, if it can without overtaking others that wait for the same.
+func (r *chartRun) tryBind(c *change, wants []roleWant) {
+	held := r.slot
+	if !held {
+		if r.eng.waiters.stands(r.bindKey()) {
+			return
+		}
+		if r.eng.limits.take(r.exec.Pattern.Name, r.plan.Definition().MaxActive, r.eng.config.Load()) != granted {
+			return
+		}
+		r.slot = true
+	}
+	grants, _ := r.eng.bindRoles(wants, true)
+	if grants == nil {
+		if !held {
+			r.slot = false
+			r.eng.limits.give(r.exec.Pattern.Name)
+		}
+		return
+	}
+	r.takeGrants(c, wants, grants)
+}
+
+// bindKey is what executions of one pattern that wait for their roles have in common.
+func (r *chartRun) bindKey() string { return r.exec.Pattern.Name + "\x00\x00" + r.exec.Hash }
+
+func (r *chartRun) takeGrants(c *change, wants []roleWant, grants []roleGrant) {
+	for i, g := range grants {
+		role := r.role(wants[i].role.Key)
+		for _, agent := range g.agents {
+			r.bindInstance(c, role, &instance{number: role.freeNumber(false), agent: agent})
+		}
+		for range g.spawn {
+			r.spawnOne(c, role)
+		}
+	}
+}
+
+// spawnOne asks for one more agent, once the change is durable.
+func (r *chartRun) spawnOne(c *change, role *roleRun) {
+	number := role.freeNumber(true)
+	if role.spawning == nil {
+		role.spawning = map[int]bool{}
+	}
+	role.spawning[number] = true
+	r.spawned = true
+	c.spawn = append(c.spawn, core.RoleSpec{
+		ExecutionID: r.exec.ID, Role: role.role.Key, Instance: number, Types: role.role.AgentTypes,
+		Runtime: role.role.Runtime, Approval: role.role.Approval, Capabilities: role.role.Capabilities,
+	})
+}
+
+// grow binds more instances of a role whose instances are all busy, up to its bound. It returns true when some
+// can be used at once.
+func (r *chartRun) grow(c *change, role *roleRun) bool {
+	have := len(role.instances) + len(role.spawning)
+	count := len(role.queue) - len(role.spawning)
+	if most := role.most(); most > 0 {
+		count = min(count, most-have)
+	}
+	if count <= 0 || have == 0 {
+		return false // a role without any waits in line
+	}
+	most := role.most()
+	if most == 0 {
+		most = max(role.least(), 1)
+	}
+	need := role.need
+	if exclude := role.failed(); len(exclude) > 0 {
+		need.Exclude = exclude
+	}
+	wants := []roleWant{{role: role.role, need: need, count: count, spawn: max(min(count, most-have), 0)}}
+	grants, _ := r.eng.bindRoles(wants, false)
+	if grants == nil {
+		return false
+	}
+	before := len(role.instances)
+	r.takeGrants(c, wants, grants)
+	return len(role.instances) > before
+}
+
+// failed returns the agents that failed every step that waits.
+func (r *roleRun) failed() map[string]bool {
+	var out map[string]bool
+	for i, l := range r.queue {
+		if len(l.excluded) == 0 {
+			return nil
+		}
+		if i == 0 {
+			out = make(map[string]bool, len(l.excluded))
+			for _, id := range l.excluded {
+				out[id] = true
+			}
+			continue
+		}
+		for id := range out {
+			if !slices.Contains(l.excluded, id) {
+				delete(out, id)
+			}
+		}
+	}
+	return out
+}
+
+// replace exchanges an idle instance for one of an agent that is not in avoid, if there is one.
+func (r *chartRun) replace(c *change, role *roleRun, inst *instance, avoid []string) *instance {
+	if _, only, _ := r.eng.spawnable(role.role); inst.managed || only {
+		return inst
+	}
+	need := role.need
+	need.Exclude = make(map[string]bool, len(avoid))
+	for _, id := range avoid {
+		need.Exclude[id] = true
+	}
+	got := r.eng.agents.Reserve(need, 1)
+	if len(got) == 0 {
+		return inst
+	}
+	r.unbind(c, inst, "its task goes to another agent", true)
+	other := &instance{number: role.freeNumber(false), agent: got[0]}
+	r.bindInstance(c, role, other)
+	return other
+}
+
+// line implements body.
+func (r *chartRun) line() {
+	wants := r.missing()
+	if len(wants) == 0 && r.slot {
+		if r.queued {
+			r.eng.waiters.remove(r.run)
+			r.queued = false
+		}
+		return
+	}
+	if r.queued && slices.EqualFunc(wants, r.wants, func(a, b roleWant) bool { return a.role == b.role && a.count == b.count }) {
+		return
+	}
+	r.ticket++
+	r.queued, r.wants = true, wants
+	key := r.bindKey()
+	if r.slot {
+		key += "\x00" + r.exec.ID
+	}
+	r.eng.waiters.add(&waiter{
+		run: r.run, ticket: r.ticket, key: key, roles: wants, all: !r.bound, needsSlot: !r.slot,
+		own: r.plan.Definition().MaxActive, since: r.exec.CreatedAt, level: r.level,
+	})
+}
+
+// grant implements body.
+func (r *chartRun) grant(m message, c *change) {
+	if c.over {
+		for _, id := range m.agents {
+			c.release = append(c.release, releaseOp{agent: id})
+		}
+		return
+	}
+	r.takeGrants(c, r.wants, m.grants)
+}
+
+// requireAgents implements body.
+func (r *chartRun) requireAgents(context.Context) error {
+	for _, role := range r.roles {
+		required := role.least()
+		if required == 0 {
+			continue
+		}
+		can, only, reason := r.eng.spawnable(role.role)
+		if can {
+			continue
+		}
+		available := 0
+		if !only {
+			if available = r.eng.agents.CountCapable(role.need); available >= required {
+				continue
+			}
+			slots := r.eng.reserveSlots(role.need, required) // one agent may serve several times
+			for _, id := range slots {
+				r.eng.agents.Release(id, "", "")
+			}
+			if len(slots) == required {
+				continue
+			}
+		}
+		return noRoleAgents(role.role, required, available, reason)
+	}
+	return nil
+}
+
+func noRoleAgents(role *core.Role, required, available int, reason string) *core.Error {
+	capabilities := role.Capabilities
+	if capabilities == nil {
+		capabilities = []string{}
+	}
+	text := fmt.Sprintf("role %q needs %d agents with the capabilities %v and %d are connected", role.Key, required, capabilities, available)
+	if reason != "" {
+		text += "; none can be spawned: " + reason
+	}
+	err := core.Errorf(core.CodeNoAgents, "%s", text)
+	err.Details = map[string]any{"required": required, "available": available, "capabilities": capabilities, "role": role.Key}
+	return err
+}

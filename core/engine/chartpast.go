@@ -1,0 +1,313 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/orgchart"
+)
+
+// chartPast is what the journal says of roles and tasks that were at work.
+type chartPast struct {
+	instances []*instance // bound and not released, in order
+	roles     map[*instance]string
+	steps     map[string]*leafPast // that were begun at agents and are not finished, by path
+}
+
+// leafPast is the last round of a step at an agent.
+type leafPast struct {
+	round int
+	tasks []*taskPast // one, or a second that asks for a verdict once more
+}
+
+type taskPast struct {
+	id, agent string
+	attempt   int
+	failures  int
+	excluded  []string
+	status    string
+	cause     *core.ExecutionError
+	waiting   bool
+	failed    bool
+	answer    json.RawMessage // not nil once it is there
+}
+
+// out tells whether the task was at its agent.
+func (t *taskPast) out() bool { return t.answer == nil && !t.waiting && !t.failed }
+
+// restore implements body.
+func (r *chartRun) restore(events []core.Event) error {
+	r.past = &chartPast{
+		roles: map[*instance]string{}, steps: map[string]*leafPast{},
+	}
+	for _, ev := range events {
+		if err := r.replay(ev); err != nil {
+			return fmt.Errorf("journal entry %d (%s): %w", ev.Seq, ev.Type, err)
+		}
+	}
+	return nil
+}
+
+// replay takes in one event.
+func (r *chartRun) replay(ev core.Event) error {
+	p := r.past
+	switch ev.Type {
+	case core.EventStepStarted:
+		var d stepStartedData
+		if err := json.Unmarshal(ev.Data, &d); err != nil {
+			return err
+		}
+		r.flow.RestoreStart(d.Step, d.Round)
+		r.startStep(d.Step, d.Type, d.Round, ev.Time)
+	case core.EventStepCompleted:
+		var d stepData
+		if err := json.Unmarshal(ev.Data, &d); err != nil {
+			return err
+		}
+		return r.replayStep(d, ev)
+	case core.EventTaskAssigned:
+		var d assignedData
+		if err := json.Unmarshal(ev.Data, &d); err != nil {
+			return err
+		}
+		for _, a := range d.Tasks {
+			t := p.task(d.Step, d.Round, a.TaskID)
+			t.agent, t.attempt, t.waiting = a.AgentID, a.Attempt, false
+		}
+	case core.EventTaskCompleted, core.EventTaskFailed:
+		var d taskData
+		if err := json.Unmarshal(ev.Data, &d); err != nil {
+			return err
+		}
+		r.replayTask(ev.Type, d)
+	case core.EventRoleBound:
+		var d roleBoundData
+		if err := json.Unmarshal(ev.Data, &d); err != nil {
+			return err
+		}
+		inst := &instance{number: d.Instance, agent: d.AgentID, kind: d.AgentType, managed: d.Managed}
+		p.instances = append(p.instances, inst)
+		p.roles[inst] = d.Role
+		if role := r.role(d.Role); role != nil && d.Managed {
+			role.use(d.Instance)
+			r.spawned = true
+		}
+	case core.EventRoleReleased:
+		var d roleReleasedData
+		if err := json.Unmarshal(ev.Data, &d); err != nil {
+			return err
+		}
+		p.release(d)
+	}
+	return r.replayMail(ev)
+}
+
+// replayStep takes in a finished step.
+func (r *chartRun) replayStep(d stepData, ev core.Event) error {
+	if b, ok := r.begun[d.Step]; !ok || b.round != d.Round {
+		at := ev.Time
+		if d.StartedAt != nil {
+			at = *d.StartedAt
+		}
+		r.startStep(d.Step, d.Kind, d.Round, at)
+	}
+	r.flow.Restore(d.Step, d.Round, d.Result, d.Branch)
+	r.endStep(d.Step, d.Result, ev.Time)
+	delete(r.past.steps, d.Step)
+	if d.Kind == core.KindApprove {
+		var v verdictResult
+		if err := json.Unmarshal(d.Result, &v); err != nil {
+			return err
+		}
+		if step := stepAt(r.chart.Chart().Steps, d.Step); step != nil && !v.Approved && step.OnReject == core.OnRejectRetry {
+			r.flow.Again(d.Step, feedbackOf(v))
+		}
+	}
+	return nil
+}
+
+// stepAt finds a step by its path.
+func stepAt(steps []*core.ChartStep, path string) *core.ChartStep {
+	var at *core.ChartStep
+	for part := range strings.SplitSeq(path, ".") {
+		i, err := strconv.Atoi(part)
+		if err != nil || i < 0 || i >= len(steps) || steps[i] == nil {
+			return nil
+		}
+		at = steps[i]
+		steps = at.Steps
+	}
+	return at
+}
+
+// replayTask takes in the end of an attempt.
+func (r *chartRun) replayTask(kind core.EventType, d taskData) {
+	t := r.past.task(d.Step, d.Round, d.TaskID)
+	if kind == core.EventTaskCompleted {
+		t.agent, t.attempt, t.waiting = d.AgentID, d.Attempt, false
+		t.answer = d.Result
+		if len(t.answer) == 0 {
+			t.answer = json.RawMessage("null")
+		}
+		r.agents[d.AgentID] = struct{}{}
+		r.results = append(r.results, core.AgentResult{ID: d.AgentID, Step: d.Step, Status: statusCompleted, Result: d.Result})
+		return
+	}
+	t.failures++
+	t.excluded = append(t.excluded, d.AgentID)
+	t.status = d.Status
+	t.waiting, t.failed, t.cause = d.Retry, !d.Retry, d.Error
+}
+
+// task finds a task of a step, of its last round only.
+func (p *chartPast) task(path string, round int, id string) *taskPast {
+	s := p.steps[path]
+	if s == nil || round > s.round {
+		s = &leafPast{round: round}
+		p.steps[path] = s
+	}
+	for _, t := range s.tasks {
+		if t.id == id {
+			return t
+		}
+	}
+	t := &taskPast{id: id}
+	if round == s.round {
+		s.tasks = append(s.tasks, t)
+	}
+	return t
+}
+
+func (p *chartPast) release(d roleReleasedData) {
+	for i, inst := range p.instances {
+		if inst.agent == d.AgentID && inst.number == d.Instance && p.roles[inst] == d.Role {
+			p.instances = append(p.instances[:i], p.instances[i+1:]...)
+			delete(p.roles, inst)
+			return
+		}
+	}
+}
+
+// resume implements body.
+func (r *chartRun) resume(c *change) {
+	r.holdRoles(c)
+	r.advance(c)
+	if !c.over && !r.frozen() && !c.now.Before(r.exec.Deadline) {
+		r.timeout(c)
+	}
+}
+
+// holdRoles takes up the agents that served roles before a restart.
+func (r *chartRun) holdRoles(c *change) {
+	out := map[string]int{} // tasks that were out, by agent: adopting one takes the slot that it has
+	for _, s := range r.past.steps {
+		for _, t := range s.tasks {
+			if t.out() {
+				out[t.agent]++
+			}
+		}
+	}
+	for _, inst := range r.past.instances {
+		role := r.role(r.past.roles[inst])
+		if role == nil {
+			continue
+		}
+		inst.role = role
+		role.instances = append(role.instances, inst)
+		r.eng.bindAgent(inst.agent, r.run)
+		held := true
+		switch {
+		case inst.managed:
+			held = r.eng.roles != nil && r.eng.roles.Hold(inst.agent)
+		case out[inst.agent] > 0:
+			out[inst.agent]--
+		default:
+			held = r.eng.agents.Hold(inst.agent)
+		}
+		if !held {
+			r.unbind(c, inst, "the agent was gone when the service restarted", false)
+		}
+	}
+	r.bound = r.exec.Status == core.ExecutionRunning
+}
+
+// takeUp goes on with the steps that the journal has as begun: tasks at agents are adopted, answers that are there
+// count, and what was in line is in line again.
+func (r *chartRun) takeUp(c *change) {
+	past := r.past
+	r.past = nil
+	for _, open := range r.flow.Open() {
+		if c.over {
+			return
+		}
+		if r.byPath[open.Step.Path] != nil {
+			continue
+		}
+		if s := past.steps[open.Step.Path]; s != nil && s.round == open.Round && len(s.tasks) > 0 {
+			r.takeUpStep(c, open, s.tasks)
+		} else {
+			r.begin(open)
+		}
+	}
+	if !c.over {
+		r.resumeMail(c)
+	}
+}
+
+// takeUpStep goes on with the last task of a step; one before it gave an answer that could not be read.
+func (r *chartRun) takeUpStep(c *change, open orgchart.Leaf, tasks []*taskPast) {
+	t := tasks[len(tasks)-1]
+	l := &leaf{step: open.Step, round: open.Round, feedback: open.Feedback, role: r.role(open.Step.Role)}
+	l.id, l.agent, l.attempt, l.failures, l.excluded, l.status = t.id, t.agent, t.attempt, t.failures, t.excluded, t.status
+	if len(tasks) > 1 {
+		l.previous, l.prefer = tasks[0].answer, tasks[0].agent
+	}
+	r.leaves[l.id], r.byPath[l.step.Path] = l, l
+	r.eng.rememberTask(l.id, r.run)
+	switch {
+	case t.answer != nil:
+		r.results = slices.DeleteFunc(r.results, func(a core.AgentResult) bool { return a.Step == l.step.Path && a.ID == t.agent })
+		r.answered(c, l, t.agent, t.answer)
+	case t.failed:
+		l.state = taskFailed
+		cause := core.ExecutionError{Code: core.CodeAgentError, Message: "no agent did the task"}
+		if t.cause != nil {
+			cause = *t.cause
+		}
+		r.fail(c, cause.Code, cause.Message, cause.Details)
+	case t.waiting:
+		l.role.queue = append(l.role.queue, l)
+	default:
+		r.adopt(c, l)
+	}
+}
+
+// adopt tells the agent of a task that was out that it still is.
+func (r *chartRun) adopt(c *change, l *leaf) {
+	for _, inst := range l.role.instances {
+		if inst.agent != l.agent || inst.leaf != nil {
+			continue
+		}
+		l.instance, l.state, inst.leaf = inst, taskOut, l
+		r.clock(l, c.now)
+		wire, err := r.wire(l)
+		if err != nil {
+			r.failWith(c, err)
+			return
+		}
+		if r.eng.carrier(inst.managed).Adopt(l.agent, wire) {
+			return
+		}
+		l.instance, inst.leaf = nil, nil
+		r.unbind(c, inst, "the agent was gone when the service restarted", false)
+		r.instanceOver(c, inst)
+		break
+	}
+	r.failTask(c, l, statusLost, core.ExecutionError{
+		Code: core.CodeAgentError, Message: "agent " + l.agent + " was gone when the service restarted",
+	}, true)
+}

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// flat is the body of a flat pattern: one step after the other, each at several agents.
+type flat struct {
+	*run
+	seq     *sequence       // the innermost pattern that runs
+	step    *stepRun        // the step at agents now, or nil
+	hist    *history        // of a resumed run: what its journal says
+	asked   request         // what it stands in line for
+	nobody  map[string]bool // the exclusions with which nobody fitted at the last look, or nil
+	taskIDs []string        // registered at the engine
+}
+
+func newFlat(r *run) *flat {
+	return &flat{run: r, seq: &sequence{plan: r.plan, input: r.exec.Input}}
+}
+
+// sequence is one pattern being run: the execution's own, or one composed into it.
+type sequence struct {
+	plan   core.Plan
+	prefix string // of step paths: "" or "a/"
+	input  json.RawMessage
+	steps  map[string]core.Outcome
+	last   *core.Outcome
+	index  int // of the step that runs
+	parent *sequence
+}
+
+// restore implements body.
+func (r *flat) restore(events []core.Event) error {
+	hist, err := replay(events)
+	r.hist = hist
+	return err
+}
+
+// resume implements body.
+func (r *flat) resume(c *change) {
+	if c.now.Before(r.exec.Deadline) {
+		r.advance(c)
+		return
+	}
+	for !c.over && r.step == nil { // so that the failure names the agents of the step it was at
+		r.enter(c)
+	}
+	if !c.over {
+		r.timeout(c)
+	}
+}
+
+// lost implements body.
+func (r *flat) lost(agent, task string, c *change) {
+	t := r.find(task)
+	if t != nil && t.state == taskOut && t.agent == agent {
+		r.failTask(c, t, statusLost, core.ExecutionError{
+			Code: core.CodeAgentError, Message: "agent " + t.agent + " was lost",
+		}, true)
+	}
+}
+
+// grant implements body.
+func (r *flat) grant(m message, c *change) { r.useAgents(c, m.agents) }
+
+// other implements body. Flat patterns route no messages and have no roles.
+func (r *flat) other(message, *change) {}
+
+// stepOf implements body.
+func (r *flat) stepOf(agent, task string) (string, bool) {
+	t := r.find(task)
+	if t == nil || t.state != taskOut || t.agent != agent {
+		return "", false
+	}
+	return r.step.path, true
+}
+
+// frozen implements body: the deadline of a flat pattern passes always.
+func (r *flat) frozen() bool { return false }
+
+// drop implements body.
+func (r *flat) drop() { r.step = nil }
+
+// closing implements body: nothing goes with the end.
+func (r *flat) closing(*change) {}
+
+// ended implements body.
+func (r *flat) ended() { r.eng.forgetTasks(r.taskIDs) }
+
+// undo implements body.
+func (r *flat) undo(c *change) {
+	for _, t := range c.dispatch {
+		r.eng.agents.Release(t.agent, "", "")
+	}
+	r.eng.forgetTasks(r.taskIDs)
+}
+
+// send implements body.
+func (r *flat) send(c *change, now time.Time) {
+	for _, t := range c.dispatch {
+		if t.state != taskOut {
+			continue
+		}
+		t.sent, t.due = now, now.Add(r.taskTimeout())
+		if !r.eng.agents.Dispatch(t.agent, r.wire(t)) {
+			r.inbox.put(message{kind: msgLost, agent: t.agent, task: t.id})
+		}
+	}
+}
+
+// nextDue implements body.
+func (r *flat) nextDue() time.Time {
+	var next time.Time
+	if r.step != nil {
+		for _, t := range r.step.tasks {
+			if t.state == taskOut {
+				next = sooner(next, t.due)
+			}
+		}
+	}
+	return next
+}
+
+// request is what a run stands in line for. A grant answers the request of one ticket; one that comes when
+// the run asks for something else, or for nothing, is given back: it may be of agents that the step has
+// already, or that fit another step.
+type request struct {
+	step    *stepRun
+	count   int
+	slot    bool
+	exclude map[string]bool
+}
+
+// line stands in line at the scheduler while tasks wait for agents.
+func (r *flat) line() {
+	need, count := r.wants()
+	if count == 0 {
+		if r.queued {
+			r.eng.waiters.remove(r.run)
+			r.queued = false
+		}
+		return
+	}
+	asked := request{r.step, count, !r.slot, need.Exclude}
+	if r.queued && asked.step == r.asked.step && asked.count == r.asked.count && asked.slot == r.asked.slot &&
+		maps.Equal(asked.exclude, r.asked.exclude) {
+		return // it stands there for the same, or its grant is in the inbox
+	}
+	told := r.nobody != nil && maps.Equal(need.Exclude, r.nobody)
+	r.ticket++
+	r.queued, r.asked = true, asked
+	r.eng.waiters.add(&waiter{
+		run: r.run, ticket: r.ticket, need: need, count: count, needsSlot: asked.slot, told: told,
+		own: r.plan.Definition().MaxActive, since: r.exec.CreatedAt, level: r.level,
+	})
+}
+
+// scope is what expressions of the innermost pattern may refer to.
+func (r *flat) scope(now time.Time) core.Scope {
+	return core.Scope{
+		Input: r.seq.input, Steps: r.seq.steps, Last: r.seq.last,
+		AgentCount: len(r.agents), Duration: r.exec.Duration(now),
+	}
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// spawnReport is what became of an agent that was to be spawned for a role.
+type spawnReport struct {
+	spec  core.RoleSpec
+	agent string
+	kind  string
+	err   error
+}
+
+// RoleSpawned implements core.RoleSink.
+func (e *Engine) RoleSpawned(spec core.RoleSpec, agentID, agentType string, err error) {
+	m := message{kind: msgSpawned, spawned: &spawnReport{spec, agentID, agentType, err}}
+	if r := e.activeRun(spec.ExecutionID); r != nil && r.inbox.put(m) {
+		return
+	}
+	if agentID != "" && !e.stopping() {
+		e.roles.Stop(agentID, "the execution is over")
+	}
+}
+
+// RolesChanged tells that a runtime became ready, or is so no more: executions that wait for agents to be spawned
+// look again.
+func (e *Engine) RolesChanged() { e.waiters.afresh() }
+
+// roleSpawned takes the news of a spawned agent.
+func (r *chartRun) roleSpawned(s *spawnReport, c *change) {
+	role := r.role(s.spec.Role)
+	if c.over || role == nil {
+		return // all of the execution's agents are stopped at its end
+	}
+	if !role.spawning[s.spec.Instance] {
+		if s.agent != "" && !r.serves(s.agent) {
+			c.after = append(c.after, func() { r.eng.roles.Stop(s.agent, "the role has its agents") })
+		}
+		return
+	}
+	delete(role.spawning, s.spec.Instance)
+	if s.err == nil {
+		role.failures = 0
+		r.bindInstance(c, role, &instance{number: s.spec.Instance, agent: s.agent, kind: s.kind, managed: true})
+		return
+	}
+	err := core.AsError(s.err)
+	role.failures++
+	r.eng.log.Warn("an agent could not be spawned", "execution", r.exec.ID, "role", s.spec.Role, "error", s.err)
+	switch {
+	case role.failures <= r.eng.config.Load().TaskRetries && role.missing() > 0:
+		r.spawnOne(c, role)
+	case len(role.instances) > 0 || role.missing() == 0:
+		// It goes on with those that it has.
+	case role.least() == 0 && len(role.queue) == 0:
+		r.giveUpCalls(c, role, err.Message)
+	default:
+		details := map[string]any{"role": s.spec.Role}
+		maps.Copy(details, err.Details)
+		r.fail(c, core.CodeAgentError, fmt.Sprintf("no agent could be spawned for role %q: %s", s.spec.Role, err.Message), details)
+	}
+}
+
+// serves tells whether an agent is an instance of any role.
+func (r *chartRun) serves(agent string) bool {
+	for _, role := range r.roles {
+		for _, inst := range role.instances {
+			if inst.agent == agent {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// bindAgent and unbindAgent note which runs an agent serves, so that they learn when it is gone.
+func (e *Engine) bindAgent(agent string, r *run) {
+	e.tasksMu.Lock()
+	runs := e.serving[agent]
+	if runs == nil {
+		runs = map[*run]int{}
+		e.serving[agent] = runs
+	}
+	runs[r]++
+	e.tasksMu.Unlock()
+}
+
+func (e *Engine) unbindAgent(agent string, r *run) {
+	e.tasksMu.Lock()
+	defer e.tasksMu.Unlock()
+	runs := e.serving[agent]
+	if runs[r]--; runs[r] <= 0 {
+		delete(runs, r)
+	}
+	if len(runs) == 0 {
+		delete(e.serving, agent)
+	}
+}
+
+// servedBy returns the runs that an agent serves.
+func (e *Engine) servedBy(agent string) []*run {
+	e.tasksMu.RLock()
+	defer e.tasksMu.RUnlock()
+	list := make([]*run, 0, len(e.serving[agent]))
+	for r := range e.serving[agent] {
+		list = append(list, r)
+	}
+	return list
+}
