@@ -254,7 +254,6 @@ func TestProgress(t *testing.T) {
 		return r.fake.begun(ctx, id, end)
 	}
 	tell := func(kind core.EventType, data map[string]any) { r.fake.tell(id, kind, data) }
-	tell(core.EventManagedMessage, map[string]any{"text": "without a task"})
 	r.roles.Dispatch(id, task("task_1"))
 	r.sends(id, 1)
 	tell(core.EventManagedMessage, map[string]any{"text": strings.Repeat("ä", 4000)})
