@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/wardroom/wardroom/sdk/client"
 )
 
 // What the external tests reach.
@@ -58,4 +60,14 @@ func Undocumented(text string) (missing []string) {
 	root.InitDefaultCompletionCmd() // it is added by the first run otherwise
 	walk(root)
 	return missing
+}
+
+// DrawTimeline draws a timeline as a live tree of so many lines (0: all of it) would be.
+func DrawTimeline(t *client.Timeline, width, height int, unicode bool) []string {
+	s := timelineStyle{paint: func(_ style, text string) string { return text }, width: width, unicode: unicode, spin: -1}
+	tree := newTimelineTree(t, nil)
+	if height == 0 {
+		return tree.draw(&s, tree.lines(&s), 0)
+	}
+	return tree.draw(&s, tree.fit(&s, height), 0)
 }

@@ -169,7 +169,10 @@ func (s *timelineStyle) gap(b *strings.Builder, l *timelineLine) {
 		guide = guides.Replace(guide)
 	}
 	text := fmt.Sprintf("%s%s %d more", guide, pick(s.unicode, "⋮", ":"), l.hidden)
-	if l.busy > 0 {
+	switch {
+	case l.busy == l.hidden:
+		text += ", all running"
+	case l.busy > 0:
 		text += fmt.Sprintf(", %d of them running", l.busy)
 	}
 	if s.width > 0 {
