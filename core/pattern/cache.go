@@ -16,7 +16,7 @@ type compiled struct {
 // cache keeps compiled definitions, the least recently used going first when their sources together
 // exceed its bound. Definitions are few and small as a rule; the bound is for the day when they are not.
 type cache struct {
-	limit int // bytes of source text
+	limit int // bytes, as Plan.weight counts them
 
 	mu     sync.Mutex // guards all below
 	size   int

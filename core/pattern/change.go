@@ -216,7 +216,7 @@ func (c *change) announce(name string, event core.EventType, data map[string]str
 // stored makes a committed version known to readers.
 func (s *Service) stored(p *core.Pattern, plan *Plan, after []*core.Pattern) {
 	s.catalog.replace(p.Name, after)
-	s.cache.put(cacheKey(p), &compiled{p, plan}, len(p.Source))
+	s.cache.put(cacheKey(p), &compiled{p, plan}, plan.weight(p.Source))
 }
 
 func find(patterns []*core.Pattern, version string) *core.Pattern {

@@ -62,6 +62,7 @@ func (p *problems) readChart(plan *Plan, root *node, r rules) {
 	c.readStructure(structure)
 	c.readWorkflow(workflow)
 	c.bindRoles(structure)
+	plan.chart.count = c.steps
 }
 
 // part opens structure or workflow, of which a definition has both.

@@ -15,6 +15,7 @@ type chartPlan struct {
 	chart  *core.Chart
 	steps  map[string]*stepExpressions // by path; steps that have none are not there
 	output expression                  // nil: the last step's result
+	count  int                         // of all steps
 }
 
 // Chart implements core.ChartPlan.

@@ -141,6 +141,17 @@ func resultOf(o *core.Outcome) json.RawMessage {
 	return o.Result
 }
 
+// stepWeight is about what a step of an org chart takes beside its source text, in bytes.
+const stepWeight = 600
+
+// weight is about what the plan of a source text takes in memory, in bytes, the text included.
+func (p *Plan) weight(source string) int {
+	if p.chart == nil {
+		return len(source)
+	}
+	return len(source) + stepWeight*p.chart.count
+}
+
 // declared returns the names of the input's fields, or nil if any are taken.
 func (p *Plan) declared() []string {
 	if p.input == nil {

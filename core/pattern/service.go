@@ -29,7 +29,7 @@ const (
 // Options of a Service. The zero value is good.
 type Options struct {
 	MaxDefinition int      // bytes of the longest definition; 0: DefaultMaxDefinition
-	CacheBytes    int      // bytes of source whose compiled form is kept; 0: DefaultCacheBytes
+	CacheBytes    int      // bytes of definitions whose compiled form is kept; 0: DefaultCacheBytes
 	IDs           core.IDs // makes event ids; nil: core.NewIDs of the clock
 	BuiltIns      []string // definitions that are shipped with the product, as YAML text
 	// AgentTypes returns those that roles of new definitions may name; nil: any. It is called by every
@@ -140,7 +140,7 @@ func (s *Service) Plan(ctx context.Context, hash string) (core.Plan, error) {
 	if standIn.version != "" {
 		plan.definition.Version = ""
 	}
-	s.cache.put(hash, &compiled{plan: plan}, len(source))
+	s.cache.put(hash, &compiled{plan: plan}, plan.weight(source))
 	return plan, nil
 }
 
@@ -184,7 +184,7 @@ func (s *Service) load(ctx context.Context, light *core.Pattern) (*compiled, err
 		return nil, err
 	}
 	c := &compiled{full(light, source, plan), plan}
-	s.cache.put(key, c, len(source))
+	s.cache.put(key, c, plan.weight(source))
 	return c, nil
 }
 
