@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -270,7 +269,6 @@ func (r *chartRun) takeUpStep(c *change, open orgchart.Leaf, tasks []*taskPast) 
 	r.eng.rememberTask(l.id, r.run)
 	switch {
 	case t.answer != nil:
-		r.results = slices.DeleteFunc(r.results, func(a core.AgentResult) bool { return a.Step == l.step.Path && a.ID == t.agent })
 		r.answered(c, l, t.agent, t.answer)
 	case t.failed:
 		l.state = taskFailed

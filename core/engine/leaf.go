@@ -166,6 +166,8 @@ func (r *chartRun) report(rep core.TaskReport, c *change) {
 		l.role.queue = slices.DeleteFunc(l.role.queue, func(q *leaf) bool { return q == l })
 	}
 	r.taskOver(c, l)
+	r.agents[rep.AgentID] = struct{}{}
+	r.results = append(r.results, core.AgentResult{ID: rep.AgentID, Step: l.step.Path, Status: statusCompleted, Result: rep.Result})
 	r.answered(c, l, rep.AgentID, rep.Result)
 }
 
@@ -180,8 +182,6 @@ func lateReason(current bool) string {
 func (r *chartRun) answered(c *change, l *leaf, agent string, result json.RawMessage) {
 	l.state = taskDone
 	r.leave(c, l)
-	r.agents[agent] = struct{}{}
-	r.results = append(r.results, core.AgentResult{ID: agent, Step: l.step.Path, Status: statusCompleted, Result: result})
 	if l.step.Kind == core.KindAssign {
 		r.flow.Finish(l.step.Path, result)
 		return
