@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/wardroom/wardroom/core"
 )
 
 // TestDocumentedDefinitions: what the reference shows is accepted, and every key and variable is explained.
@@ -24,14 +26,30 @@ func TestDocumentedDefinitions(t *testing.T) {
 		}
 		mustParse(t, source)
 	}
-	for _, word := range []string{
+	words := []string{
 		"name", "version", "description", "input", "agents", "aggregation", "output", "execution", "validation",
 		"config", "security", "steps", "capabilities", "min", "max", "taskTimeout", "prefer", "strategy", "method",
 		"field", "fields", "threshold", "minVotes", "weights", "waitForAll", "minResults", "timeout", "maxConcurrent",
 		"minConfidence", "onFailure", "maxRetries", "fallback", "allowedUsers", "allowedRoles", "properties", "items",
 		"$vote", "$consensus", "$merged", "$first", "$best", "$results", "$input",
-		"voting", "majority", "plurality", "unanimous", "weighted", "consensus", "merge", "deep", "shallow", "concat", "union",
-	} {
+		"structure", "workflow", "roles", "routing", "escalation", "id", "reportsTo", "agentType", "managed", "singleton",
+		"minInstances", "maxInstances", "approvalPreset", "runtime", "from", "to", "topics", "messageTypes", "defaultBehavior",
+		"topicRoutes", "timeoutMs", "maxDepth", "onMaxDepth", "type", "task", "role", "reviewer", "approver", "subject", "onReject",
+		"check", "then", "else", "voting", "majority", "plurality", "unanimous", "weighted", "consensus", "merge", "deep", "shallow", "concat", "union",
+	}
+	for _, kind := range core.StepKinds {
+		words = append(words, string(kind))
+	}
+	for _, behavior := range core.Behaviors {
+		words = append(words, string(behavior))
+	}
+	for _, method := range core.Methods {
+		words = append(words, string(method))
+	}
+	for name := range shipped(t) {
+		words = append(words, name)
+	}
+	for _, word := range words {
 		if !strings.Contains(text, "`"+word+"`") && !strings.Contains(text, "### "+word) {
 			t.Errorf("%s is not explained", word)
 		}
