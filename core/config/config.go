@@ -31,6 +31,13 @@ const (
 	Development = "development"
 )
 
+// Values of engine.roleBinding.
+const (
+	BindAuto      = "auto"
+	BindConnected = "connected"
+	BindManaged   = "managed"
+)
+
 // Server is the HTTP listener.
 type Server struct {
 	Listen            string // host:port; port 0 takes a free one
@@ -82,6 +89,7 @@ type Engine struct {
 	TaskRetries         int // attempts after the first
 	MaxBatchInputs      int
 	PriorityAging       time.Duration
+	RoleBinding         string // BindAuto, BindConnected or BindManaged
 }
 
 // Agents is the agent listener. The embedded part may change while the process runs.

@@ -41,6 +41,7 @@ func Default() *Config {
 			TaskRetries:    2,
 			MaxBatchInputs: 1000,
 			PriorityAging:  30 * time.Second,
+			RoleBinding:    BindAuto,
 		},
 		Agents: Agents{
 			AgentLimits: AgentLimits{

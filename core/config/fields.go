@@ -219,6 +219,12 @@ var fields = []*field{
 		key: "engine.priorityAging", ref: func(c *Config) any { return &c.Engine.PriorityAging }, min: int64(time.Second), live: true,
 		doc: "Waiting time after which a queued execution rises by one priority, so that none starves.",
 	},
+	{
+		key: "engine.roleBinding", ref: func(c *Config) any { return &c.Engine.RoleBinding }, live: true,
+		enum: []string{BindAuto, BindConnected, BindManaged},
+		doc: "Which agents serve roles of org charts that are not marked managed: connected ones, those that a runtime spawns for roles that name agent types, " +
+			"or (auto) spawned ones only where too few are connected.",
+	},
 
 	{
 		key: "agents.heartbeatInterval", ref: func(c *Config) any { return &c.Agents.HeartbeatInterval },
