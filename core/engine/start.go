@@ -147,6 +147,7 @@ func (e *Engine) prepare(ctx context.Context, req core.ExecuteRequest, from orig
 		Status: core.ExecutionPending, Input: input, Options: req.Options,
 		CreatedBy: core.PrincipalFrom(ctx).ID, CreatedAt: now, Deadline: now.Add(timeout),
 		BatchID: from.batchID, BatchIndex: from.batchIndex, RetryOf: from.retryOf, RerunFrom: from.rerunFrom,
+		Chart: plan.OrgChart() != nil,
 	}, plan, nil
 }
 
