@@ -65,6 +65,8 @@ func chartEventText(event client.Event, d client.EventData) (text string, known 
 		return words(d.MessageID+arrow(" -> ", d.To), d.Reason), true
 	case client.EventMessageReplied:
 		return words(d.MessageID, d.From, compact(d.Content, 120)), true
+	case client.EventMessageClosed:
+		return words(d.MessageID, d.QuestionID, d.Reason), true
 	case client.EventQuestionAsked:
 		q, err := event.Question()
 		if err != nil {

@@ -162,8 +162,9 @@ func chartJournal() []core.Event {
 		event(26, core.EventQuestionAnswered, `{"questionId":"q_1","messageId":"msg_1","answer":{"x":1},"by":"mira"}`),
 		event(27, core.EventQuestionExpired, `{"questionId":"q_1"}`),
 		event(28, core.EventStepCompleted, `{"step":"0","result":[1],"confidence":1,"kind":"condition","round":1,"branch":"then","startedAt":"x"}`),
-		event(29, core.EventRoleReleased, `{"agentId":"agent_1","role":"lead","reason":"completed"}`),
-		event(30, core.EventExecutionCompleted, `{"result":1,"duration":12,"partial":true}`),
+		event(29, "message.closed", `{"messageId":"msg_1","questionId":"q_1","reason":"its task is over","askId":"a"}`),
+		event(30, core.EventRoleReleased, `{"agentId":"agent_1","role":"lead","reason":"completed"}`),
+		event(31, core.EventExecutionCompleted, `{"result":1,"duration":12,"partial":true}`),
 	}
 }
 
@@ -178,8 +179,9 @@ func TestChartFrames(t *testing.T) {
 		"event: question_answered\nid: 26\ndata: {\"questionId\":\"q_1\",\"messageId\":\"msg_1\",\"answer\":{\"x\":1},\"answeredBy\":\"mira\"}\n\n",
 		"event: question_expired\nid: 27\ndata: {\"questionId\":\"q_1\"}\n\n",
 		"event: step_completed\nid: 28\ndata: {\"step\":\"0\",\"result\":[1],\"confidence\":1,\"type\":\"condition\",\"round\":1,\"branch\":\"then\"}\n\n",
-		"event: role_released\nid: 29\ndata: {\"role\":\"lead\",\"agentId\":\"agent_1\",\"reason\":\"completed\"}\n\n",
-		"event: completed\nid: 30\ndata: {\"executionId\":\"" + execID + "\",\"status\":\"completed\",\"result\":1,\"partial\":true,\"duration\":12}\n\n",
+		"event: message_closed\nid: 29\ndata: {\"messageId\":\"msg_1\",\"questionId\":\"q_1\",\"reason\":\"its task is over\"}\n\n",
+		"event: role_released\nid: 30\ndata: {\"role\":\"lead\",\"agentId\":\"agent_1\",\"reason\":\"completed\"}\n\n",
+		"event: completed\nid: 31\ndata: {\"executionId\":\"" + execID + "\",\"status\":\"completed\",\"result\":1,\"partial\":true,\"duration\":12}\n\n",
 	}
 	r := newRig(t)
 	asked := r.do("GET", "/api/questions/"+questionID, "").text
@@ -206,7 +208,7 @@ func TestChartStreamResumes(t *testing.T) {
 	j.over = true
 	r.stream(j)
 	for after, want := range map[string]string{
-		"": "20 21 22 23 24 25 26 27 28 29 30", "22": "23 24 25 26 27 28 29 30", "29": "30",
+		"": "20 21 22 23 24 25 26 27 28 29 30 31", "22": "23 24 25 26 27 28 29 30 31", "30": "31",
 	} {
 		var headers []string
 		if after != "" {

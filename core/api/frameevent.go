@@ -25,15 +25,21 @@ func sameNames(names ...string) []chartField {
 	return fields
 }
 
+// eventMessageClosed tells that a message needs no answer any more; a question of it is cancelled. The engine
+// journals it.
+const eventMessageClosed core.EventType = "message.closed"
+
 var chartFrames = map[core.EventType]chartFrame{
-	core.EventStepStarted: {"step_started", sameNames("step", "type", "name", "role", "round")},
+	core.EventStepStarted: {"step_started", sameNames("step", "type", "name", "role", "round", "branch")},
 	core.EventRoleBound: {"role_bound",
 		sameNames("role", "instance", "agentId", "agentName", "agentType", "managed")},
 	core.EventRoleReleased: {"role_released", sameNames("role", "agentId", "reason")},
 	core.EventMessageSent: {"message_sent", sameNames("messageId", "taskId", "step", "role", "agentId", "kind",
 		"messageType", "topic", "to", "toAgentId", "depth", "reason", "wantsReply", "content")},
 	core.EventMessageEscalated: {"message_escalated", sameNames("messageId", "to", "toAgentId", "depth", "reason")},
-	core.EventMessageReplied:   {"message_replied", sameNames("messageId", "from", "agentId", "content")},
+	core.EventMessageReplied: {"message_replied",
+		sameNames("messageId", "from", "agentId", "content", "questionId")},
+	eventMessageClosed: {"message_closed", sameNames("messageId", "questionId", "reason")},
 	core.EventQuestionAnswered: {"question_answered", []chartField{
 		{"questionId", "questionId"}, {"messageId", "messageId"}, {"answer", "answer"}, {"by", "answeredBy"},
 	}},

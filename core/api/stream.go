@@ -19,7 +19,7 @@ func (s *Server) streamRoutes() []Route {
 	events := Response{Status: 200, Body: "", ContentType: "text/event-stream",
 		Doc: "Events started, agent_result, step_completed, agent_progress, then completed, failed or cancelled. " +
 			"Of an org chart also step_started, role_bound, role_released, message_sent, message_escalated, " +
-			"message_replied, question_asked, question_answered and question_expired."}
+			"message_replied, message_closed, question_asked, question_answered and question_expired."}
 	nothingMore := Response{Status: http.StatusNoContent,
 		Doc: "The execution is over and nothing happened after the given event."}
 	return []Route{

@@ -32,6 +32,7 @@ const (
 	EventMessageSent      = "message_sent"  // an agent asked or told another role
 	EventMessageEscalated = "message_escalated"
 	EventMessageReplied   = "message_replied"
+	EventMessageClosed    = "message_closed" // it needs no answer any more; a question of it is cancelled
 	EventQuestionAsked    = "question_asked" // its data is a Question
 	EventQuestionAnswered = "question_answered"
 	EventQuestionExpired  = "question_expired"
