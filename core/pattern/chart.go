@@ -14,13 +14,12 @@ const (
 	maxRules        = 1000
 	maxChartSteps   = 20_000
 	maxNesting      = 200 // steps one inside the other
-	maxTask         = 256 << 10
 	maxDepth        = 100
 	defaultDepth    = 5
 	defaultReply    = 30_000        // milliseconds
 	chartTimeout    = 2 * time.Hour // of an execution
 	approveRetries  = 2
-	maxVariableName = 64
+	maxVariableName = 64 // bytes of a name that a message shows
 )
 
 // chartKeys are the keys of an org chart.

@@ -116,10 +116,10 @@ func TestHostileCharts(t *testing.T) {
 		"unknown keys":        {chart("  steps:\n    - type: assign\n" + repeat(60_000, "      k%d: 1\n")), false},
 		"references":          {chart("  steps:\n" + repeat(9_000, "    - {type: assign, role: worker, task: '${step_%d_result}', output: o%[1]d}\n")), false},
 		"bad outputs":         {chart("  steps:\n" + repeat(9_000, "    - {type: assign, role: worker, task: '${nope%d}', output: o%[1]d}\n")), false},
-		"many variables":      {chart("  steps: [{type: assign, role: worker, task: '" + strings.Repeat("${input.a}", 25_000) + "'}]\n"), true},
-		"escapes":             {chart("  steps: [{type: assign, role: worker, task: '" + strings.Repeat("$${", 80_000) + "'}]\n"), true},
-		"open braces":         {chart("  steps: [{type: assign, role: worker, task: '" + strings.Repeat("${", 100_000) + "'}]\n"), false},
-		"long task":           {chart("  steps: [{type: assign, role: worker, task: '" + strings.Repeat("x", 300_000) + "'}]\n"), false},
+		"many variables":      {chart("  steps: [{type: assign, role: worker, task: '" + strings.Repeat("${input.a}", 100_000) + "'}]\n"), true},
+		"escapes":             {chart("  steps: [{type: assign, role: worker, task: '" + strings.Repeat("$${", 300_000) + "'}]\n"), true},
+		"open braces":         {chart("  steps: [{type: assign, role: worker, task: '" + strings.Repeat("${", 500_000) + "'}]\n"), false},
+		"long task":           {chart("  steps: [{type: assign, role: worker, task: '" + strings.Repeat("x", 1_000_000) + "'}]\n"), true},
 		"long check":          {chart("  steps: [{type: condition, check: '" + strings.Repeat("true && ", 100_000) + "true', then: " + assign + "}]\n"), false},
 		"many terms":          {chart("  steps: [{type: condition, check: '" + strings.Repeat("true&&", 2_000) + "true', then: " + assign + "}]\n"), false},
 		"parentheses":         {chart("  steps: [{type: condition, check: '" + strings.Repeat("(", 10_000) + "', then: " + assign + "}]\n"), false},
@@ -147,5 +147,17 @@ func TestHostileCharts(t *testing.T) {
 				t.Errorf("problems %.400v", problems)
 			}
 		})
+	}
+}
+
+// TestChartOfFullSize: the bound of a definition's length is the only one that a long text meets.
+func TestChartOfFullSize(t *testing.T) {
+	source := chart("  steps:\n" + repeat(15_000, "    - {type: assign, role: worker, task: 'do ${input.a} %d'}\n"))
+	source += "# " + strings.Repeat("x", pattern.DefaultMaxDefinition-len(source)-3) + "\n"
+	if c := mustChart(t, source).Chart(); len(c.Steps) != 15_000 || len(source) != pattern.DefaultMaxDefinition {
+		t.Errorf("%d steps of %d bytes", len(c.Steps), len(source))
+	}
+	if _, problems := pattern.Parse(source + "#"); len(problems) != 1 || !strings.Contains(problems[0].Reason, "at most 1048576 are allowed") {
+		t.Errorf("problems %.300v", problems)
 	}
 }

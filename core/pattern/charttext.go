@@ -79,9 +79,6 @@ func (c *chartCompiler) task(d *draft) template {
 	case strings.TrimSpace(text) == "":
 		d.in.wrong("task", "must not be empty: it is what the agent is asked to do")
 		return nil
-	case len(text) > maxTask:
-		d.in.wrong("task", "is %d bytes long; at most %d are allowed", len(text), maxTask)
-		return nil
 	}
 	return c.template(d.in.at("task"), "task", n)
 }

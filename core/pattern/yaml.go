@@ -78,6 +78,10 @@ func yamlFault(err error) (int, string) {
 		reason = fmt.Sprintf("it is nested too deep; steps may be nested at most %d deep, other values %d", maxNesting, maxYAMLDepth)
 	case strings.HasSuffix(reason, "did not find expected alphabetic or numeric character"):
 		reason += "; a text that begins with * or & needs quotes"
+	case strings.HasPrefix(reason, "did not find expected key"):
+		reason += "; a text that only begins with a quote needs quotes around the whole of it"
+	case strings.HasPrefix(reason, "mapping values are not allowed"):
+		reason += "; a text with a colon and a space in it needs quotes"
 	case strings.HasPrefix(reason, "did not find expected ',' or"):
 		reason += "; inside { } and [ ] a text with ${...} needs quotes"
 	}
@@ -258,7 +262,11 @@ func (u *unfolder) scalar(at *trail, n *node, y *yaml.Node) {
 		n.kind = textNode
 	default:
 		n.kind = textNode
-		u.report(at, y.Line, "the tag %s is not supported", tag)
+		advice := ""
+		if !strings.HasPrefix(tag, "!!") {
+			advice = "; a text that begins with ! needs quotes"
+		}
+		u.report(at, y.Line, "the tag %s is not supported%s", clip(tag, 64), advice)
 	}
 }
 
