@@ -115,9 +115,9 @@ func instances(r *core.Role) string {
 	switch {
 	case r.Singleton:
 		return "singleton"
-	case r.Max == 0:
+	case r.Max == 0 && !r.Managed:
 		return strconv.Itoa(r.Min) + "+"
-	case r.Max == r.Min:
+	case r.Max <= r.Min: // without a maximum no more are spawned than the minimum
 		return strconv.Itoa(r.Min)
 	}
 	return fmt.Sprintf("%d-%d", r.Min, r.Max)
@@ -299,8 +299,12 @@ func (e *Escalation) sentence() string {
 // details are the facts of a role in short.
 func (r *Role) details() []string {
 	var all []string
-	if r.Instances != "1" {
+	switch r.Instances {
+	case "", "1":
+	case "singleton":
 		all = append(all, r.Instances)
+	default:
+		all = append(all, r.Instances+" agents")
 	}
 	if r.Managed {
 		all = append(all, "managed")

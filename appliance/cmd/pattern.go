@@ -13,7 +13,8 @@ import (
 
 func (c *cli) patternCommand() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "pattern", Aliases: []string{"patterns"}, Short: "Store and read patterns"})
-	cmd.AddCommand(c.patternList(), c.patternGet(), c.patternPut(), c.patternValidate(), c.patternDelete(), c.patternVersions())
+	cmd.AddCommand(c.patternList(), c.patternGet(), c.patternGraph(), c.patternPut(), c.patternValidate(), c.patternDelete(),
+		c.patternVersions())
 	return cmd
 }
 
