@@ -300,11 +300,14 @@ func (m *memory) count(id string, kind core.EventType) int {
 
 // plan is a core.Plan over a literal definition. An outcome's result is the list of answers, and its
 // confidence the mean of their `confidence` fields, so that tests see exactly what was folded.
-type plan struct{ def core.Definition }
+type plan struct {
+	def   core.Definition
+	chart core.ChartPlan // of an org chart, else nil
+}
 
 func (p *plan) Definition() *core.Definition { return &p.def }
 
-func (p *plan) OrgChart() core.ChartPlan { return nil }
+func (p *plan) OrgChart() core.ChartPlan { return p.chart }
 
 func (p *plan) CheckInput(input json.RawMessage) (json.RawMessage, error) {
 	if strings.Contains(string(input), "bad") {

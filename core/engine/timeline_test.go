@@ -7,6 +7,7 @@ import (
 	stdtime "time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
 )
 
 // A timeline of an execution that runs ends at now, and one of an execution that is over at its end.
@@ -36,7 +37,11 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("the task is %+v", task)
 	}
 	r.agents.report("a", first.task, `1`, nil)
-	second := r.agents.await(t, 1)[0]
+	coretest.WaitFor(t, "the second task", func() bool {
+		held := r.agents.held()
+		return len(held) == 1 && held[0].task.ID != first.task.ID
+	})
+	second := r.agents.held()[0]
 	r.clock.Advance(2 * stdtime.Second)
 	r.agents.report("a", second.task, `2`, nil)
 	r.wait(exec.ID)
