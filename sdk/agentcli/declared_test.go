@@ -89,3 +89,18 @@ func TestSilentProgram(t *testing.T) {
 	_, err := g.Send(t.Context(), "m", runtime.Input{Message: "hello"})
 	wantCode(t, err, runtime.CodeDeliveryUnknown)
 }
+
+// TestSlowProgram shows no sign of a message for longer than one that can be submitted again is given.
+func TestSlowProgram(t *testing.T) {
+	t.Parallel()
+	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
+		o.Types["slow"] = runtime.DeclaredType{
+			Command: "bash", Idle: runtime.Duration(200 * time.Millisecond), Args: []string{"-c", `stty -echo; while read -r line; do sleep 2; echo "${line^^}"; done`},
+		}
+	})
+	g.spawn(runtime.Spec{ID: "s", Type: "slow"})
+	g.status("s", runtime.StatusReady)
+	if got := g.ask("s", "hello").Text; got != "HELLO" {
+		t.Errorf("answer %q", got)
+	}
+}

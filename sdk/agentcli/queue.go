@@ -10,7 +10,7 @@ import (
 
 const (
 	confirmFirst = time.Second     // for the agent to take a message
-	confirmAgain = 5 * time.Second // ... after it was submitted once more: a busy machine is slow
+	confirmAgain = 5 * time.Second // ... after it was submitted once more, or cannot be: a busy machine is slow
 	codeGap      = 150 * time.Millisecond
 )
 
@@ -254,8 +254,10 @@ func (s *session) unconfirmed(m *message) {
 			if s.typist.put(m.job) {
 				return
 			}
-		} else {
-			m.muddled = true // a type that cannot tell
+		} else { // a type that cannot tell: nothing can be done but to wait for a machine that is busy
+			m.muddled = true
+			m.stop = s.after(confirmAgain, func() { s.unconfirmed(m) })
+			return
 		}
 	}
 	if m.muddled {

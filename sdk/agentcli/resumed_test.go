@@ -24,10 +24,17 @@ func TestCrashAfterTheBusyEvent(t *testing.T) {
 		return state
 	}
 	before := stored("ready")
-	if _, err := g.Send(t.Context(), "b", runtime.Input{Message: "read line; echo got $line"}); err != nil {
+	if _, err := g.Send(t.Context(), "b", runtime.Input{Message: `echo as''ks; read line; echo got $line`}); err != nil {
 		t.Fatal(err)
 	}
 	stored("busy")
+	// What is typed while the shell hands the terminal over may be lost to both.
+	p := g.l.process()
+	wait(t, "the question", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return strings.Contains(string(p.out), "asks")
+	})
 	next := g.crash(func(dir string) {
 		if err := os.WriteFile(filepath.Join(dir, name), before, 0o600); err != nil {
 			t.Error(err)
