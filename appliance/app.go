@@ -130,7 +130,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 	a.bus = events.New(events.Options{})
 	a.store, err = store.Open(ctx, store.Options{
 		Path: c.Store.Path, MinFreeBytes: uint64(c.Store.MinFree), Clock: a.clock,
-		Logger: a.log.Named("store"), OnCommit: a.bus.Publish,
+		Logger: a.log.Named("store"), OnCommit: a.committed,
 	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)

@@ -40,10 +40,22 @@ func (a *App) seedTotals(ctx context.Context) error {
 	return nil
 }
 
-// gatherer reads the queue's length at each scrape, before the series are gathered, and adds those of plugins.
+// committed hands on what the store has written.
+func (a *App) committed(events []core.Event) {
+	a.metrics.Questions.Committed(events)
+	a.bus.Publish(events)
+}
+
+// gatherer reads the queue's length and the open questions at each scrape, before the series are gathered, and adds
+// those of plugins.
 func (a *App) gatherer() prometheus.Gatherer {
 	own := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		a.metrics.Engine.QueueLength(a.engine.Stats().Waiting)
+		open := core.QuestionFilter{Status: core.QuestionOpen, Page: core.Page{Limit: 1}}
+		// A store that does not answer is told by its own series; the figure stays as it was.
+		if _, info, err := a.store.FindQuestions(context.Background(), open); err == nil {
+			a.metrics.Questions.Open(info.Total)
+		}
 		return a.registry.Gather()
 	})
 	return prometheus.Gatherers{own, a.plugins}

@@ -14,6 +14,7 @@ type Metrics struct {
 	Store      *Store
 	Config     *Config
 	Plugins    *Plugins
+	Questions  *Questions
 }
 
 // New makes and registers all series. It panics when reg has one of them already.
@@ -27,6 +28,7 @@ func New(reg prometheus.Registerer, build Build) *Metrics {
 		Store:      NewStore(reg),
 		Config:     NewConfig(reg),
 		Plugins:    NewPlugins(reg),
+		Questions:  NewQuestions(reg),
 	}
 }
 

@@ -255,3 +255,21 @@ func TestConcurrentUse(t *testing.T) {
 		t.Errorf("total %d, active %d", total, active)
 	}
 }
+
+func TestQuestions(t *testing.T) {
+	m, reg := newMetrics()
+	m.Questions.Committed([]core.Event{
+		{Type: core.EventQuestionAsked}, {Type: core.EventQuestionAsked}, {Type: core.EventQuestionAnswered},
+		{Type: core.EventMessageSent}, {Type: core.EventMessageEscalated}, {Type: core.EventTaskCompleted},
+	})
+	m.Questions.Open(1)
+	expect(t, reg, map[string]float64{
+		"service_questions_open{}":                1,
+		"service_questions_total{event=asked}":    2,
+		"service_questions_total{event=answered}": 1,
+		"service_questions_total{event=expired}":  0,
+		"service_messages_total{event=sent}":      1,
+		"service_messages_total{event=escalated}": 1,
+		"service_messages_total{event=replied}":   0,
+	})
+}
