@@ -48,6 +48,8 @@ type repliedData struct {
 	From      string          `json:"from"` // role, or user
 	AgentID   string          `json:"agentId,omitempty"`
 	Content   json.RawMessage `json:"content"`
+	// QuestionID is a question to people that is cancelled, because a role answered after all.
+	QuestionID string `json:"questionId,omitempty"`
 }
 
 // messageClosedData is the data of message.closed.

@@ -47,8 +47,8 @@ func (f *timelineFold) messageEnded(ev *core.Event, d *timelineData) {
 	if i, ok := f.messages[d.MessageID]; ok {
 		f.end(i, ev.Time, status, "")
 	}
-	if i, ok := f.questions[d.QuestionID]; ok {
-		f.end(i, ev.Time, status, "")
+	if i, ok := f.questions[d.QuestionID]; ok { // nobody needs people to answer it any more
+		f.end(i, ev.Time, entryCancelled, "")
 	}
 }
 

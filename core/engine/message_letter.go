@@ -1,0 +1,252 @@
+package engine
+
+import (
+	"encoding/json"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// maxMailKept is up to how many bytes of replies are kept for each task, for messages that are sent again. Others
+// are read from the journal.
+const maxMailKept = 1 << 20
+
+// mail is what a run of an org chart knows of messages between roles and of questions to people.
+type mail struct {
+	pending atomic.Int64 // bytes that wait in the inbox
+
+	letters   map[string]*letter   // of tasks that are out, by message id
+	byAsk     map[askKey]*letter   // the same, by what the agent calls them
+	tasks     map[string]*taskMail // by task
+	list      []*letter            // those that wait for a reply, the oldest first
+	questions map[string]*letter   // those that people are asked, by question id
+	callers   int                  // letters that wait for an agent to be bound
+
+	touched []*core.Question // put in the change at hand
+	by      *change          // that change
+}
+
+// askKey is what an agent calls a message, within a task.
+type askKey struct{ task, ask string }
+
+// taskMail is what was sent for one task.
+type taskMail struct {
+	letters []*letter
+	open    int
+	kept    int // bytes of replies
+}
+
+// letter is one message, from its arrival until its task is over.
+type letter struct {
+	sentData
+	since  time.Time // when the one who is asked now was asked
+	asked  []askedRole
+	asking *instance // that is asked now
+	caller *roleRun  // that it waits for an agent of
+
+	question *core.Question  // that people are asked now
+	answer   json.RawMessage // of people, read in the journal, while the reply is not journaled
+	surfaced bool            // it left the roles
+	expired  bool            // its question did, read in the journal
+	reply    *repliedData
+	closed   bool
+}
+
+// askedRole is an agent that was asked.
+type askedRole struct{ role, agent string }
+
+// open tells whether it waits for a reply.
+func (l *letter) open() bool { return l.WantsReply && l.reply == nil && !l.closed }
+
+// askedOf returns the role in which an agent was asked.
+func (l *letter) askedOf(agent string) (string, bool) {
+	for _, a := range slices.Backward(l.asked) {
+		if a.agent == agent {
+			return a.role, true
+		}
+	}
+	return "", false
+}
+
+// outAt returns a task that is out at that agent, or nil.
+func (r *chartRun) outAt(task, agent string) *leaf {
+	l := r.leaves[task]
+	if l == nil || l.state != taskOut || l.agent != agent {
+		return nil
+	}
+	return l
+}
+
+// file keeps a letter.
+func (r *chartRun) file(l *letter) {
+	m := &r.mail
+	if m.letters == nil {
+		m.letters, m.byAsk, m.tasks = map[string]*letter{}, map[askKey]*letter{}, map[string]*taskMail{}
+		m.questions = map[string]*letter{}
+	}
+	m.letters[l.MessageID] = l
+	m.byAsk[askKey{l.TaskID, l.AskID}] = l
+	of := m.tasks[l.TaskID]
+	if of == nil {
+		of = &taskMail{}
+		m.tasks[l.TaskID] = of
+	}
+	of.letters = append(of.letters, l)
+	if l.open() {
+		of.open++
+		m.list = append(m.list, l)
+	}
+	r.eng.letters.Store(l.MessageID, r)
+}
+
+// unlist takes a letter, which was open, from those that wait for a reply.
+func (r *chartRun) unlist(l *letter, now time.Time) {
+	r.stopAsking(l)
+	m := &r.mail
+	m.list = slices.DeleteFunc(m.list, func(other *letter) bool { return other == l })
+	if of := m.tasks[l.TaskID]; of != nil {
+		of.open--
+	}
+	if task := r.outAt(l.TaskID, l.AgentID); task != nil {
+		task.unpause(now)
+	}
+}
+
+// stopAsking notes that nobody is waited for.
+func (r *chartRun) stopAsking(l *letter) {
+	if l.asking != nil {
+		l.asking.asked--
+		l.asking = nil
+	}
+	if l.caller != nil {
+		l.caller.callers--
+		r.mail.callers--
+		l.caller = nil
+	}
+}
+
+// reply ends a letter with its answer, which goes to the asker.
+func (r *chartRun) reply(c *change, l *letter, from, agent string, content json.RawMessage) {
+	data := &repliedData{MessageID: l.MessageID, From: from, AgentID: agent, Content: content}
+	if l.question != nil {
+		data.QuestionID = l.question.ID
+		r.closeQuestion(c, l, core.QuestionCancelled)
+	}
+	r.event(c, core.EventMessageReplied, data)
+	r.unlist(l, c.now)
+	l.reply, l.Content = data, nil
+	if task := r.outAt(l.TaskID, l.AgentID); task != nil {
+		r.carryReply(c, l, task.instance.managed, content)
+	}
+	if of := r.mail.tasks[l.TaskID]; of != nil {
+		if of.kept += len(content); of.kept > maxMailKept {
+			of.kept -= len(content)
+			l.reply = &repliedData{MessageID: l.MessageID, From: from}
+		}
+	}
+}
+
+// carryReply gives the answer to the asker, once the change is durable.
+func (r *chartRun) carryReply(c *change, l *letter, managed bool, content json.RawMessage) {
+	answer := core.AgentReply{MessageID: l.MessageID, AskID: l.AskID, TaskID: l.TaskID, From: l.reply.From, Content: content}
+	carrier, agent := r.eng.carrier(managed), l.AgentID
+	// An asker that is gone is reported as lost.
+	c.after = append(c.after, func() { carrier.Reply(agent, answer) })
+}
+
+// replyAgain gives the answer to an asker that asks again.
+func (r *chartRun) replyAgain(c *change, l *letter) {
+	task := r.outAt(l.TaskID, l.AgentID)
+	if task == nil {
+		return
+	}
+	content := l.reply.Content
+	if content == nil {
+		if content = r.journaledReply(l.MessageID); content == nil {
+			return
+		}
+	}
+	r.carryReply(c, l, task.instance.managed, content)
+}
+
+// journaledReply reads the content of a reply, or returns nil.
+func (r *chartRun) journaledReply(messageID string) json.RawMessage {
+	events, err := r.eng.journal(r.eng.detached(), r.exec.ID)
+	if err != nil {
+		r.eng.log.Warn("a reply cannot be read", "execution", r.exec.ID, "message", messageID, "error", err)
+		return nil
+	}
+	for _, ev := range slices.Backward(events) {
+		var d repliedData
+		if ev.Type == core.EventMessageReplied && json.Unmarshal(ev.Data, &d) == nil && d.MessageID == messageID {
+			return d.Content
+		}
+	}
+	return nil
+}
+
+// closeLetter ends an open letter without an answer, and its question with it.
+func (r *chartRun) closeLetter(c *change, l *letter, reason string) {
+	data := messageClosedData{MessageID: l.MessageID, Reason: reason}
+	if l.question != nil {
+		data.QuestionID = l.question.ID
+		r.closeQuestion(c, l, core.QuestionCancelled)
+	}
+	r.event(c, eventMessageClosed, data)
+	r.unlist(l, c.now)
+	l.closed, l.Content = true, nil
+}
+
+// taskOver is told of each attempt at a task that is over, whatever its end: what it asked is closed.
+func (r *chartRun) taskOver(c *change, over *leaf) {
+	of := r.mail.tasks[over.id]
+	if of == nil {
+		return
+	}
+	for _, l := range of.letters {
+		if l.open() {
+			r.closeLetter(c, l, "the task is over")
+		}
+		r.forget(l)
+	}
+	delete(r.mail.tasks, over.id)
+}
+
+// forget drops a letter that is not open.
+func (r *chartRun) forget(l *letter) {
+	delete(r.mail.letters, l.MessageID)
+	delete(r.mail.byAsk, askKey{l.TaskID, l.AskID})
+	r.eng.letters.Delete(l.MessageID)
+}
+
+// endMail is told of the end of the execution, whatever it is, before its event: open questions are cancelled.
+func (r *chartRun) endMail(c *change) {
+	m := &r.mail
+	if m.by == c && len(c.questions) == 0 {
+		// The store refused the change for good, and with it what became of questions: they were open before.
+		for _, q := range m.touched {
+			if q.Status != core.QuestionOpen {
+				at := c.now
+				q.Status, q.Answer, q.AnsweredBy, q.ClosedAt = core.QuestionCancelled, nil, "", &at
+				copied := *q
+				c.questions = append(c.questions, &copied)
+			}
+		}
+	}
+	for _, l := range m.list {
+		if l.question != nil && l.question.Status == core.QuestionOpen {
+			at := c.now
+			l.question.Status, l.question.ClosedAt = core.QuestionCancelled, &at
+			r.putQuestion(c, l.question)
+		}
+	}
+	if len(m.letters) > 0 {
+		c.after = append(c.after, func() {
+			for id := range m.letters {
+				r.eng.letters.Delete(id)
+			}
+		})
+	}
+}
