@@ -135,13 +135,17 @@ func (e *Engine) Rerun(ctx context.Context, id, fromStep string) (*core.Executio
 	if err != nil {
 		return nil, err
 	}
-	keep, err := stepsBefore(plan.Definition(), events, fromStep)
-	if err != nil {
-		return nil, err
-	}
 	// Answers of an unfinished step are worth keeping, unless they are all there and were not good enough.
-	partial := fromStep == "" && (old.Error == nil || old.Error.Code != core.CodeValidation)
-	kept, err := keepEvents(events, keep, partial)
+	partial := fromStep == "" && (old.Error == nil || old.Error.Code != core.CodeValidation && old.Error.Code != core.CodeApprovalRejected)
+	var kept []core.Event
+	if chart := plan.OrgChart(); chart != nil {
+		kept, err = keepOfChart(chart.Chart(), events, fromStep, partial)
+	} else {
+		var keep map[string]bool
+		if keep, err = stepsBefore(plan.Definition(), events, fromStep); err == nil {
+			kept, err = keepEvents(events, keep, partial)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -385,6 +385,7 @@ type rig struct {
 	ids    core.IDs
 	shelf  shelf
 	config engine.Config
+	roles  *spawner // or nil
 }
 
 func newRig(tb testing.TB) *rig {
@@ -401,11 +402,19 @@ func newRig(tb testing.TB) *rig {
 // open starts an engine on the rig's store, as a restart does.
 func (r *rig) open() *rig {
 	r.tb.Helper()
-	r.Engine = engine.New(engine.Options{
+	options := engine.Options{
 		Store: r.store, Patterns: r.shelf, Agents: r.agents, Streams: noStreams{},
 		Clock: r.clock, IDs: r.ids, Logger: hclog.NewNullLogger(), Config: r.config,
-	})
+	}
+	if r.roles != nil {
+		options.Roles = r.roles
+	}
+	r.Engine = engine.New(options)
 	r.agents.setSink(r.Engine)
+	if r.roles != nil {
+		r.roles.sink = r.Engine
+		r.roles.agents.setSink(r.Engine)
+	}
 	if err := r.Open(r.tb.Context()); err != nil {
 		r.tb.Fatal(err)
 	}
