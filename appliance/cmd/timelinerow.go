@@ -41,7 +41,7 @@ var (
 
 // mark is the sign before a row that says how things stand.
 func (s *timelineStyle) mark(e *client.TimelineEntry) piece {
-	how := statusStyle(e.Status)
+	how := entryStyle(e.Status)
 	signs := map[style][2]string{styleGood: {"✓", "+"}, styleBad: {"✗", "x"}, styleFaint: {"–", "-"}, stylePlain: {"·", "."}}
 	sign, known := signs[how]
 	switch {
@@ -57,6 +57,14 @@ func (s *timelineStyle) mark(e *client.TimelineEntry) piece {
 		sign = [2]string{"·", "."}
 	}
 	return piece{how, pick(s.unicode, sign[0], sign[1])}
+}
+
+// entryStyle is the colour of an entry's status. What was cancelled did nothing wrong.
+func entryStyle(status string) style {
+	if status == client.StatusCancelled {
+		return styleFaint
+	}
+	return statusStyle(status)
 }
 
 func pick(unicode bool, yes, no string) string {
@@ -115,7 +123,14 @@ func (s *timelineStyle) left(tree *timelineTree, n *timelineNode) []piece {
 		}
 	case client.TimelineRole:
 		add(stylePlain, e.Role)
-		add(styleFaint, tree.agent(e)+by(e))
+		agent := tree.agents[e.AgentID]
+		if agent == "" {
+			agent = e.AgentID
+		}
+		add(styleFaint, agent+by(e))
+		if entryStyle(e.Status) == styleGood {
+			detail = "" // that the execution is over
+		}
 	case client.TimelineMessage:
 		add(stylePlain, e.Role+arrow(to, e.To))
 		add(stylePlain, e.Type)
@@ -127,7 +142,7 @@ func (s *timelineStyle) left(tree *timelineTree, n *timelineNode) []piece {
 		add(stylePlain, e.Kind+" "+e.ID)
 	}
 	add(styleFaint, again)
-	if how := statusStyle(e.Status); how != styleGood && e.Status != client.StatusRunning && e.Status != client.QuestionOpen {
+	if how := entryStyle(e.Status); how != styleGood && e.Status != client.StatusRunning && e.Status != client.QuestionOpen {
 		add(how, e.Status)
 	}
 	add(styleFaint, detail)
@@ -257,7 +272,7 @@ func (s *timelineStyle) bar(b *strings.Builder, tree *timelineTree, e *client.Ti
 	case client.TimelineQuestion:
 		sign = pick(s.unicode, "░", "?")
 	}
-	how := statusStyle(e.Status)
+	how := entryStyle(e.Status)
 	if e.Kind == client.TimelineRole {
 		how = styleFaint
 	}

@@ -155,12 +155,16 @@ func (n *timelineNode) fold() {
 // runs tells whether what the row tells of goes on.
 func (n *timelineNode) runs() bool { return n.entry != nil && n.entry.EndedAt == nil }
 
-// agent names an agent: by its name where it is known.
+// agent names an agent: by its name where it is known, else by the ends of its id. The roles have the whole id.
 func (tree *timelineTree) agent(e *client.TimelineEntry) string {
 	if name := tree.agents[e.AgentID]; name != "" {
 		return name
 	}
-	return e.AgentID
+	kind, id, ok := strings.Cut(e.AgentID, "_")
+	if !ok || len(id) < 20 {
+		return e.AgentID
+	}
+	return kind + "_.." + id[len(id)-6:]
 }
 
 // headline tells of the whole execution. late is how long ago the timeline was read.
