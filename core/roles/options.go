@@ -21,6 +21,7 @@ const (
 const (
 	defaultReadyWait = 3 * time.Minute
 	defaultLoginWait = time.Minute
+	spareLoginWait   = 10 * time.Second // when another type may do
 	firstRetry       = 250 * time.Millisecond
 	maxRetry         = 15 * time.Second
 	lookInterval     = time.Second      // between looks at the runtimes and at what is not settled

@@ -34,10 +34,7 @@ func (s *Service) Spawn(spec core.RoleSpec) {
 
 // bear brings an agent to its first prompt, and tells the sink how that went.
 func (s *Service) bear(ctx context.Context, b *birth, spec core.RoleSpec) {
-	a, err := s.begin(ctx, spec)
-	if err == nil {
-		err = s.awaitReady(ctx, a)
-	}
+	a, err := s.bring(ctx, spec)
 	s.mu.Lock()
 	delete(s.births, instanceOf(spec))
 	off := b.called
@@ -66,8 +63,36 @@ func (s *Service) bear(ctx context.Context, b *birth, spec core.RoleSpec) {
 	s.sink.RoleSpawned(spec, "", "", err)
 }
 
-// begin takes over the agent of an earlier life, or starts one. An agent that it returns is followed, also beside
-// an error.
+// bring brings an agent to its first prompt. When one wants a login that nobody gives it, the role's next type may
+// have one. An agent that it returns is followed, also beside an error.
+func (s *Service) bring(ctx context.Context, spec core.RoleSpec) (*agent, error) {
+	var failure error
+	for {
+		a, err := s.begin(ctx, spec)
+		if err != nil {
+			if failure != nil {
+				err = failure
+			}
+			return a, err
+		}
+		rest := spec.Types[slices.Index(spec.Types, a.kind)+1:]
+		spare := slices.ContainsFunc(rest, func(kind string) bool { return offers(s.agents.Runtimes(ctx), kind, spec.Runtime) })
+		if err = s.awaitReady(ctx, a, spare); runtimeCode(err) != codeAuthRequired || !spare {
+			if err != nil && failure != nil {
+				err = failure
+			}
+			return a, err
+		}
+		s.log.Info("an agent wants a login; the role's next type is tried", "type", a.kind, "role", spec.Role)
+		if failure == nil {
+			failure = err
+		}
+		spec.Types = rest
+		s.end(a.id, "it wants a login")
+	}
+}
+
+// begin takes over the agent of an earlier life, or starts one.
 func (s *Service) begin(ctx context.Context, spec core.RoleSpec) (*agent, error) {
 	if a := s.takeOver(spec); a != nil {
 		return a, nil
@@ -167,27 +192,27 @@ func (s *Service) adoptNew(made *core.ManagedAgent, spec core.RoleSpec) *agent {
 	return s.take(made.ID, made.Name, made.Type, instanceOf(spec))
 }
 
-// awaitReady waits until an agent takes messages. One that wants a login is given some time for it: a person may
-// be there, and a task that could ask for it is not.
-func (s *Service) awaitReady(ctx context.Context, a *agent) error {
+// awaitReady waits until an agent takes messages. One that wants a login is given some time for it, less when there
+// is a spare type: a person may be there, and a task that could ask for it is not.
+func (s *Service) awaitReady(ctx context.Context, a *agent, spare bool) error {
 	ready := func() bool {
 		return a.over || a.state.gone || a.state.read && (a.state.status == core.ManagedReady || a.state.status == core.ManagedBusy)
 	}
 	limit, login := wait(s.opts.ReadyWait), false
 	err := s.await(ctx, a, limit, func() bool { login = a.state.login; return ready() || login })
 	if err == nil && login {
-		err = s.await(ctx, a, wait(s.opts.LoginWait), ready)
+		limit = wait(s.opts.LoginWait)
+		if spare {
+			limit = min(limit, wait(spareLoginWait))
+		}
+		err = s.await(ctx, a, limit, ready)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case errors.Is(err, errLate) && a.state.login:
-		at := ""
-		if a.state.loginURL != "" {
-			at = " at " + a.state.loginURL
-		}
 		return notReady(a.kind, codeAuthRequired,
-			"it wants a login%s; give the runtime a key or a login for agents of this type (see credentials in its settings)", at)
+			"it wants a login: give its runtime a key or a login for agents of this type (env or credentials in its settings)")
 	case errors.Is(err, errLate):
 		return notReady(a.kind, codeSpawnFailed, "it did not get ready in %s%s", s.opts.ReadyWait, because(a.state.reason))
 	case err != nil:

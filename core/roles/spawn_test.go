@@ -93,7 +93,7 @@ func TestSpawnNotReady(t *testing.T) {
 	}{
 		{"Ends", core.EventManagedStopped, map[string]any{"reason": "exited_at_start: no such model"}, 0, "SPAWN_FAILED", "no such model"},
 		{"Late", core.EventManagedError, map[string]any{"reason": "not_ready"}, 3 * time.Minute, "SPAWN_FAILED", "not_ready"},
-		{"Login", core.EventManagedLogin, map[string]any{"loginUrl": "https://login.example/x"}, time.Minute, "AUTH_REQUIRED", "https://login.example/x"},
+		{"Login", core.EventManagedLogin, map[string]any{"loginUrl": "https://login.example/x"}, time.Minute, "AUTH_REQUIRED", "wants a login"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t)
@@ -126,6 +126,21 @@ func TestSpawnLogin(t *testing.T) {
 	r.wait("the answer", func() bool { return len(r.born) == 1 })
 	if r.born[0].err != nil || len(r.messages) != 0 {
 		t.Errorf("got %+v, messages %+v", r.born[0], r.messages)
+	}
+}
+
+// An agent without a login makes room for one of the role's next type.
+func TestSpawnSpareType(t *testing.T) {
+	r := newRig(t)
+	r.roles.Spawn(spec(0, "codex", "aider", "claude"))
+	first := r.starting()
+	r.fake.tell(first, core.EventManagedLogin, map[string]any{"loginUrl": "https://login.example/x"})
+	r.step = time.Second
+	r.pass("the next type", func() bool { return len(r.fake.spawned()) == 2 })
+	r.fake.tell(r.starting(), core.EventManagedReady, nil)
+	r.wait("the answer", func() bool { return len(r.born) == 1 })
+	if b := r.born[0]; b.err != nil || b.kind != "claude" || !slices.Contains(r.fake.stops(), first) || len(r.born[0].spec.Types) != 3 {
+		t.Errorf("got %+v, stopped %v", b, r.fake.stops())
 	}
 }
 
