@@ -17,7 +17,7 @@ func engineConfig(c *config.Config) engine.Config {
 		DefaultTimeout: c.Engine.DefaultTimeout, MaxTimeout: c.Engine.MaxTimeout,
 		TaskTimeout: c.Engine.TaskTimeout, TaskRetries: c.Engine.TaskRetries,
 		MaxBatchInputs: c.Engine.MaxBatchInputs, PriorityAging: c.Engine.PriorityAging,
-		RoleBinding: engine.RoleBinding(c.Engine.RoleBinding),
+		RoleBinding: engine.RoleBinding(c.Engine.RoleBinding), QuestionTimeout: c.Engine.QuestionTimeout,
 	}
 }
 

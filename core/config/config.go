@@ -90,6 +90,7 @@ type Engine struct {
 	MaxBatchInputs      int
 	PriorityAging       time.Duration
 	RoleBinding         string // BindAuto, BindConnected or BindManaged
+	QuestionTimeout     time.Duration
 }
 
 // Agents is the agent listener. The embedded part may change while the process runs.

@@ -42,6 +42,8 @@ func Default() *Config {
 			MaxBatchInputs: 1000,
 			PriorityAging:  30 * time.Second,
 			RoleBinding:    BindAuto,
+
+			QuestionTimeout: 7 * 24 * time.Hour,
 		},
 		Agents: Agents{
 			AgentLimits: AgentLimits{

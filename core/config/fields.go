@@ -225,6 +225,11 @@ var fields = []*field{
 		doc: "Which agents serve roles of org charts that are not marked managed: connected ones, those that a runtime spawns for roles that name agent types, " +
 			"or (auto) spawned ones only where too few are connected.",
 	},
+	{
+		key: "engine.questionTimeout", ref: func(c *Config) any { return &c.Engine.QuestionTimeout },
+		min: int64(time.Second), max: int64(365 * 24 * time.Hour), live: true,
+		doc: "How long people have to answer a question of an org chart. The execution waits for it; one that nobody answers fails it.",
+	},
 
 	{
 		key: "agents.heartbeatInterval", ref: func(c *Config) any { return &c.Agents.HeartbeatInterval },
