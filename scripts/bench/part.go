@@ -33,6 +33,7 @@ func parts() []part {
 		{"signals", (*bench).signals},
 		{"messages", (*bench).messages},
 		{"sessions", (*bench).sessions},
+		{"workflow", (*bench).workflows},
 	}
 }
 

@@ -70,6 +70,16 @@ func (p *process) stop() error {
 	return p.cmd.Wait()
 }
 
+// kill ends the child with SIGKILL and waits for it.
+func (p *process) kill() error {
+	defer p.log.Close()
+	if err := p.cmd.Process.Kill(); err != nil {
+		return err
+	}
+	_ = p.cmd.Wait() // says that it was killed
+	return nil
+}
+
 // server is a core under measurement.
 type server struct {
 	*process
@@ -87,7 +97,12 @@ func (b *bench) serve(ctx context.Context, name string) (*server, error) {
 		}
 		data = fresh
 	}
-	p, err := launch(ctx, filepath.Join(b.dir, "server.log"), b.binary, "dev", "--listen", "127.0.0.1:0", "--data-dir", data)
+	return b.serveAt(ctx, data, "127.0.0.1:0")
+}
+
+// serveAt starts the core on a data directory at an address.
+func (b *bench) serveAt(ctx context.Context, data, listen string) (*server, error) {
+	p, err := launch(ctx, filepath.Join(b.dir, "server.log"), b.binary, "dev", "--listen", listen, "--data-dir", data)
 	if err != nil {
 		return nil, err
 	}

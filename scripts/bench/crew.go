@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agent"
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
+)
+
+// taken is a task that came to an agent.
+type taken struct {
+	execution, role, step string // step is its path in the workflow
+	at                    time.Time
+}
+
+// crew is agents of this process that serve the roles of org charts. It notes what comes to them, so the figures need
+// not trust what the core says of itself.
+type crew struct {
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu   sync.Mutex // guards all below
+	seen []taken    // in order
+	held int        // tasks at agents that are not answered
+	gate chan struct{}
+	errs []error
+}
+
+// crewOptions say what agents there are. They all have the capability that is the crew's name.
+type crewOptions struct {
+	name   string
+	agents int
+	slots  int  // of each
+	hold   bool // tasks are answered only once release is called, and otherwise at once
+	answer any
+}
+
+// muster connects a crew and waits until all are registered.
+func muster(ctx context.Context, server string, o crewOptions) (*crew, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &crew{cancel: cancel, gate: make(chan struct{})}
+	registered := make(chan struct{}, o.agents)
+	failed := make(chan error, o.agents)
+	for i := range o.agents {
+		a, err := agent.New(agent.Options{
+			URL: server, Name: fmt.Sprintf("%s-%d", o.name, i), Capabilities: []string{o.name},
+			MaxConcurrentTasks: o.slots, Inline: !o.hold, ReconnectMax: crewReconnect,
+			Handler: func(ctx context.Context, t *agent.Task) (any, error) {
+				gate := c.arrive(t, o.hold)
+				if o.hold {
+					defer c.depart()
+					select {
+					case <-gate:
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+				}
+				return o.answer, nil
+			},
+			OnRegistered: func(protocol.Registered) {
+				select {
+				case registered <- struct{}{}:
+				default: // it came back
+				}
+			},
+		})
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		c.wg.Add(1)
+		go func() {
+			defer c.wg.Done()
+			if err := a.Run(ctx); err != nil {
+				c.fail(err)
+				failed <- err
+			}
+		}()
+	}
+	for range o.agents {
+		select {
+		case <-registered:
+		case err := <-failed:
+			cancel()
+			return nil, err
+		case <-ctx.Done():
+			cancel()
+			return nil, ctx.Err()
+		}
+	}
+	return c, nil
+}
+
+// crewReconnect is how often the agents look for a core that is gone, at most.
+const crewReconnect = 100 * time.Millisecond
+
+// dismiss ends the agents and waits for them. It returns why any of them ended before.
+func (c *crew) dismiss() error {
+	c.cancel()
+	c.wg.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return errors.Join(c.errs...)
+}
+
+func (c *crew) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.errs = append(c.errs, err)
+}
+
+func (c *crew) arrive(t *agent.Task, hold bool) <-chan struct{} {
+	at := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = append(c.seen, taken{t.ExecutionID, t.Role, t.Step, at})
+	if hold {
+		c.held++
+	}
+	return c.gate
+}
+
+func (c *crew) depart() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held--
+}
+
+// release answers the tasks that are held; those that come later are held anew.
+func (c *crew) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.gate)
+	c.gate = make(chan struct{})
+}
+
+// atAgents is how many tasks are held.
+func (c *crew) atAgents() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.held
+}
+
+// count is how many tasks came since the last take.
+func (c *crew) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.seen)
+}
+
+// take returns what came since it was last called.
+func (c *crew) take() []taken {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seen := c.seen
+	c.seen = nil
+	return seen
+}
+
+// firstAfter returns when the first task of a step behind the one with a number came, of a workflow without nesting.
+// Zero: none came yet.
+func (c *crew) firstAfter(step int) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, a := range c.seen {
+		if a.number() > step {
+			return a.at
+		}
+	}
+	return time.Time{}
+}
+
+// number is the number of a step at the top level, or -1.
+func (a taken) number() int {
+	n, err := strconv.Atoi(a.step)
+	if err != nil {
+		return -1
+	}
+	return n
+}
