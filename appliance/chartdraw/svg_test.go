@@ -3,6 +3,7 @@ package chartdraw_test
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -19,7 +20,7 @@ func elements(t testing.TB, svg []byte) (count map[string]int, text string) {
 	dec := xml.NewDecoder(bytes.NewReader(svg))
 	for {
 		token, err := dec.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return count, words.String()
 		}
 		if err != nil {

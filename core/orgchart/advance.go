@@ -26,9 +26,10 @@ func (f *Flow) Advance() ([]Effect, error) {
 		if t.node.round != t.round {
 			continue // it is run again before it was told of
 		}
-		if t.node.state == finished {
+		switch t.node.state {
+		case finished:
 			f.report(t.node)
-		} else if t.node.state == idle {
+		case idle:
 			f.stack = append(f.stack, t.node)
 		}
 		err = f.run()

@@ -1,6 +1,7 @@
 package orgchart_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"runtime"
 	"strconv"
@@ -119,12 +120,7 @@ func TestFlowMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	before = heap()
-	large := make([]byte, size)
-	for i := range large {
-		large[i] = '1'
-	}
-	f.Finish(f.Open()[0].Step.Path, large)
-	large = nil
+	f.Finish(f.Open()[0].Step.Path, bytes.Repeat([]byte("1"), size))
 	if _, err := f.Advance(); err != nil {
 		t.Fatal(err)
 	}

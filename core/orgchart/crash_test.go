@@ -303,8 +303,8 @@ func FuzzFlowRestore(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed int64, data []byte) {
 		r := rand.New(rand.NewSource(seed))
 		budget := 15
-		j := journal{plan: planOf(randomSteps(r, 3, &budget)...), seed: fmt.Sprint(seed)}
-		flow := newFlow(j.plan)
+		plan := planOf(randomSteps(r, 3, &budget)...)
+		flow := newFlow(plan)
 		for i := 0; i+3 < len(data); i += 4 {
 			path := fmt.Sprintf("%d.%d.%d", data[i]%4, data[i+1]%4, data[i+1]/4%4)
 			path = path[:1+2*int(data[i+2]%3)]
@@ -336,7 +336,7 @@ func FuzzFlowRestore(f *testing.F) {
 		if !flow.Done() {
 			t.Fatal("neither done nor open")
 		}
-		for i := range j.plan.chart.Steps {
+		for i := range plan.chart.Steps {
 			if got, ok := flow.Result(fmt.Sprint(i)); !ok || !json.Valid(got) {
 				t.Fatalf("result %d: %s, %v", i, got, ok)
 			}

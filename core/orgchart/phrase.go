@@ -97,7 +97,7 @@ func appendSentence(list []sentence, text string, asked bool) []sentence {
 }
 
 var contractions = strings.NewReplacer("cannot", "can not", "can't", "can not", "won't", "will not", "shan't", "shall not",
-	"n't", " not", "w/o", "without", "i'm", "i am", "we're", "we are", "i'd", "i would", "we'd", "we would", "i'll", "i will", "we'll", "we will",
+	"n't", " not", "w/o", "without", "anything but", "not", "i'm", "i am", "we're", "we are", "i'd", "i would", "we'd", "we would", "i'll", "i will", "we'll", "we will",
 	"it's", "it is", "i've", "i have", "we've", "we have", " - ", " , ", " -- ", " , ", "...", " , ")
 
 // normalize renders a text as lower-case words, with " , " between clauses.
@@ -146,24 +146,28 @@ const (
 
 var (
 	// looseYes and the like find the words anywhere: in values that are verdicts.
-	looseYes    = regexp.MustCompile(`\b(?:` + yesVerbs + `|approves|accepts|approval|looks? good|ship it|good to (?:go|merge)|ready to (?:merge|ship)|sign(?:ed)? off)\b`)
+	looseYes    = regexp.MustCompile(`\b(?:` + yesVerbs + `|approves|accepts|` + yesPhrases + `|looks? good|ship it|good to (?:go|merge)|ready to (?:merge|ship)|sign(?:ed)? off)\b`)
 	looseRevise = regexp.MustCompile(`\b(?:revise|revision|revisions|rework|redo|resubmit|incomplete|` + revisePhrases + `)\b`)
-	looseNo     = regexp.MustCompile(`\b(?:` + noVerbs + `|rejects|rejection|denial|block|blocked|failed|unacceptable|` + rejectPhrases + `)\b`)
+	looseNo     = regexp.MustCompile(`\b(?:` + noVerbs + `|rejects|rejection|denial|block|blocked|failed|` + rejectPhrases + `)\b`)
 
 	// firmYes and the like find them only where they speak of the verdict and not of the subject: at the beginning,
 	// after I and we, said of the work, or as a fixed phrase. The verdict is the first group that is not empty.
-	firmYes = firm(yesVerbs, `looks? (?:all )?good to me|good to (?:go|merge)|ready to (?:merge|ship)|ship it|approval granted|approval given|lgtm|`+
-		`(?:signed|signing|sign) off`)
+	firmYes = firm(yesVerbs, `looks? (?:all )?good to me|good to (?:go|merge)|ready to (?:merge|ship)|ship it|lgtm|`+
+		`(?:signed|signing|sign) off|`+yesPhrases)
 	firmNo     = firm(noVerbs, rejectPhrases+`|approval (?:is )?(?:denied|withheld|refused)`)
 	firmRevise = firm(`revise|rework`, revisePhrases)
 
-	negation    = regexp.MustCompile(`\b(?:not|never|neither|nor|unable|refuse|refuses|refusing|decline to|non|hardly|nobody|avoid|against|hesitate)\b`)
+	negation    = regexp.MustCompile(`\b(?:not|never|neither|nor|unable|refuse|refuses|refusing|decline to|non|hardly|nobody|avoid|against|hesitate|far from)\b`)
 	softNo      = regexp.MustCompile(`\b(?:no|none|nothing|without)\b`)
 	conjunction = regexp.MustCompile(`\b(?:and|so|therefore|thus|hence|because)\b`)
 	openNot     = regexp.MustCompile(`\b(?:not|never) ,`)
-	notAfter    = regexp.MustCompile(`^(?: ,)? (?:not|never|false|denied|withheld|refused|pending)\b|^(?: ,)? no$`)
-	maybe       = regexp.MustCompile(`\b(?:would|could|might|may|please|whether|almost|nearly|partially|partly|conditional|conditionally|before)\b`)
-	condition   = regexp.MustCompile(`\b(?:if|once|unless|until|provided|assuming|pending|subject to|contingent|conditional|conditionally|conditions?)\b`)
+	notAfter    = regexp.MustCompile(`^(?: ,)? (?:not|never|false|denied|withheld|refused|pending|none|nothing|neither|nobody|\d+)\b|^(?: ,)? no$|` +
+		`^ (?:by|on|changes|items|files|list|date)\b`)
+	maybe = regexp.MustCompile(`\b(?:would|could|might|may|please|whether|almost|nearly|partially|partly|conditional|conditionally|before|pre|` +
+		`(?:needs?|has|have|must|should|waiting|yet|still)(?: to)? be|to be)\b`)
+	condition = regexp.MustCompile(`\b(?:if|once|unless|until|provided|assuming|pending|subject to|contingent|conditional|conditionally|conditions?|` +
+		`with (?:\w+ )?(?:reservations?|caveats?)|tentative|tentatively|provisional|provisionally|preliminary|preliminarily|in principle|` +
+		`only (?:after|when|with))\b`)
 	conditional = regexp.MustCompile(`(?:^|, )(?:but |and |only |as long as |except )*(?:if|once|unless|until|provided|assuming|pending|subject to|as long as|contingent|except)\b`)
 	fixAfter    = regexp.MustCompile(`\b(?:after|when)(?: \w+){0,3} (?:fix\w*|chang\w+|revis\w+|address\w*|resolv\w+|correct\w*|updat\w+)\b`)
 	turn        = regexp.MustCompile(`\b(?:but|however|except|although|though)\b`)
@@ -179,7 +183,8 @@ const (
 		`(?:changes?|revisions?|modifications?|fixes)(?: are| is| were)? (?:requested|required|needed|necessary)|` +
 		`not (?:yet )?ready|(?:send|sending|sent)(?: \w+)? back|(?:with|after|minor|major) (?:minor |major )?(?:changes|revisions|modifications|corrections)|` +
 		`(?:must|should|has to|have to|needs to) be (?:fixed|revised|reworked|corrected|changed|addressed)`
-	rejectPhrases = `do not (?:merge|ship)|not acceptable|unacceptable|thumbs down`
+	rejectPhrases = `do not (?:merge|ship)|not acceptable|unacceptable|thumbs down|recommend(?:s|ed|ing)? (?:rejecting|rejection|against)`
+	yesPhrases    = `approval (?:is )?(?:granted|given)|(?:grant|give)(?: my| full)? approval|recommend(?:s|ed|ing)? (?:approval|approving|accepting|merging)`
 )
 
 func firm(verbs, phrases string) *regexp.Regexp {
@@ -273,13 +278,13 @@ func approval(text string, begin, end int) signals {
 	if openNot.MatchString(prefix) {
 		return saysNot
 	}
-	if at := negation.FindStringIndex(clause); at != nil {
+	if at := negation.FindStringIndex(clause); len(at) > 0 {
 		if conjunction.MatchString(clause[at[1]:]) {
 			return saysUnclear // "I did not find problems and approve"
 		}
 		return saysNot
 	}
-	if at := softNo.FindStringIndex(clause); at != nil && !conjunction.MatchString(clause[at[1]:]) {
+	if at := softNo.FindStringIndex(clause); len(at) > 0 && !conjunction.MatchString(clause[at[1]:]) {
 		return saysNot
 	}
 	whole := text[from:]

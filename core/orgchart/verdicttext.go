@@ -147,7 +147,7 @@ func readLabels(text string) (found reading, remarks string) {
 			found.feedback = strings.TrimSpace(strings.Trim(strings.TrimSpace(m[2]), `"'*_|`))
 			continue
 		}
-		if loc := confidenceLine.FindStringIndex(line); loc != nil && loc[1]-loc[0] > len(trimmed)-8 {
+		if loc := confidenceLine.FindStringIndex(line); len(loc) > 0 && loc[1]-loc[0] > len(trimmed)-8 {
 			inRemarks = false
 			continue
 		}
@@ -217,10 +217,8 @@ func readWords(text string) reading {
 	}
 	first := list[0]
 	s := phraseSignals(first, false)
-	if lead, _, found := strings.Cut(first.text, " , "); found && s == 0 {
+	if lead, _, _ := strings.Cut(first.text, " , "); s == 0 && !first.asked {
 		s = exact[lead]
-	} else if s == 0 {
-		s = exact[first.text]
 	}
 	for _, next := range list[1:] {
 		s |= phraseSignals(next, true)
