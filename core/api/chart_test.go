@@ -86,7 +86,7 @@ func TestGetChart(t *testing.T) {
 	if got := fmt.Sprint(p.at("steps")); got != want {
 		t.Errorf("running: steps %s, want %s", got, want)
 	}
-	if p.at("metrics", "stepsExecuted") != 1.0 || p.at("metrics", "agentsUsed") != 2.0 {
+	if p.at("metrics", "stepsExecuted") != 1.0 || p.at("metrics", "agentsUsed") != 1.0 {
 		t.Errorf("running: %s", p.text)
 	}
 }
@@ -170,17 +170,17 @@ func chartJournal() []core.Event {
 
 func TestChartFrames(t *testing.T) {
 	want := []string{
-		"event: role_bound\nid: 20\ndata: {\"role\":\"lead\",\"instance\":1,\"agentId\":\"agent_1\",\"agentName\":\"lex\",\"agentType\":\"claude\",\"managed\":true}\n\n",
-		"event: step_started\nid: 21\ndata: {\"step\":\"0\",\"type\":\"parallel\",\"name\":\"build\",\"round\":1}\n\n",
-		"event: message_sent\nid: 22\ndata: {\"messageId\":\"msg_1\",\"taskId\":\"task_1\",\"step\":\"0\",\"role\":\"lead\",\"agentId\":\"agent_1\",\"kind\":\"message\",\"messageType\":\"question\",\"topic\":\"t\",\"to\":\"cto\",\"depth\":0,\"reason\":\"rule 1\",\"wantsReply\":true,\"content\":{\"q\":1}}\n\n",
-		"event: message_escalated\nid: 23\ndata: {\"messageId\":\"msg_1\",\"to\":\"ceo\",\"toAgentId\":\"agent_2\",\"depth\":1,\"reason\":\"nobody answered\"}\n\n",
-		"event: message_replied\nid: 24\ndata: {\"messageId\":\"msg_1\",\"from\":\"ceo\",\"agentId\":\"agent_2\",\"content\":\"yes\"}\n\n",
+		"event: role_bound\nid: 20\ndata: {\"executionId\":\"" + execID + "\",\"role\":\"lead\",\"instance\":1,\"agentId\":\"agent_1\",\"agentName\":\"lex\",\"agentType\":\"claude\",\"managed\":true}\n\n",
+		"event: step_started\nid: 21\ndata: {\"executionId\":\"" + execID + "\",\"step\":\"0\",\"type\":\"parallel\",\"name\":\"build\",\"round\":1}\n\n",
+		"event: message_sent\nid: 22\ndata: {\"executionId\":\"" + execID + "\",\"messageId\":\"msg_1\",\"taskId\":\"task_1\",\"step\":\"0\",\"role\":\"lead\",\"agentId\":\"agent_1\",\"kind\":\"message\",\"messageType\":\"question\",\"topic\":\"t\",\"to\":\"cto\",\"depth\":0,\"reason\":\"rule 1\",\"wantsReply\":true,\"content\":{\"q\":1}}\n\n",
+		"event: message_escalated\nid: 23\ndata: {\"executionId\":\"" + execID + "\",\"messageId\":\"msg_1\",\"to\":\"ceo\",\"toAgentId\":\"agent_2\",\"depth\":1,\"reason\":\"nobody answered\"}\n\n",
+		"event: message_replied\nid: 24\ndata: {\"executionId\":\"" + execID + "\",\"messageId\":\"msg_1\",\"from\":\"ceo\",\"agentId\":\"agent_2\",\"content\":\"yes\"}\n\n",
 		"", // below
-		"event: question_answered\nid: 26\ndata: {\"questionId\":\"q_1\",\"messageId\":\"msg_1\",\"answer\":{\"x\":1},\"answeredBy\":\"mira\"}\n\n",
-		"event: question_expired\nid: 27\ndata: {\"questionId\":\"q_1\"}\n\n",
+		"event: question_answered\nid: 26\ndata: {\"executionId\":\"" + execID + "\",\"questionId\":\"q_1\",\"messageId\":\"msg_1\",\"answer\":{\"x\":1},\"answeredBy\":\"mira\"}\n\n",
+		"event: question_expired\nid: 27\ndata: {\"executionId\":\"" + execID + "\",\"questionId\":\"q_1\"}\n\n",
 		"event: step_completed\nid: 28\ndata: {\"step\":\"0\",\"result\":[1],\"confidence\":1,\"type\":\"condition\",\"round\":1,\"branch\":\"then\"}\n\n",
-		"event: message_closed\nid: 29\ndata: {\"messageId\":\"msg_1\",\"questionId\":\"q_1\",\"reason\":\"its task is over\"}\n\n",
-		"event: role_released\nid: 30\ndata: {\"role\":\"lead\",\"agentId\":\"agent_1\",\"reason\":\"completed\"}\n\n",
+		"event: message_closed\nid: 29\ndata: {\"executionId\":\"" + execID + "\",\"messageId\":\"msg_1\",\"questionId\":\"q_1\",\"reason\":\"its task is over\"}\n\n",
+		"event: role_released\nid: 30\ndata: {\"executionId\":\"" + execID + "\",\"role\":\"lead\",\"agentId\":\"agent_1\",\"reason\":\"completed\"}\n\n",
 		"event: completed\nid: 31\ndata: {\"executionId\":\"" + execID + "\",\"status\":\"completed\",\"result\":1,\"partial\":true,\"duration\":12}\n\n",
 	}
 	r := newRig(t)
@@ -193,7 +193,7 @@ func TestChartFrames(t *testing.T) {
 	}
 	// Data that says nothing is shown as nothing known.
 	for _, data := range []string{``, `null`, `[]`, `{`, `{}`} {
-		if got, want := string(api.EncodeFrame(event(1, core.EventQuestionExpired, data))), "event: question_expired\nid: 1\ndata: {}\n\n"; got != want {
+		if got, want := string(api.EncodeFrame(event(1, core.EventQuestionExpired, data))), "event: question_expired\nid: 1\ndata: {\"executionId\":\"" + execID + "\"}\n\n"; got != want {
 			t.Errorf("data %q: %q", data, got)
 		}
 		if got := api.EncodeFrame(event(1, core.EventQuestionAsked, data)); got != nil {

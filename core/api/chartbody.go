@@ -46,7 +46,7 @@ func reportOf(t *core.Timeline) *core.WorkflowReport {
 	finished := map[string]bool{}
 	for i := range t.Entries {
 		switch e := &t.Entries[i]; {
-		case e.Kind == core.TimelineTask && e.AgentID != "":
+		case e.Kind == core.TimelineTask && e.Status == string(core.ExecutionCompleted):
 			agents[e.AgentID] = true
 		case e.Kind == core.TimelineStep && e.Step == "":
 			number, err := strconv.Atoi(e.ID)

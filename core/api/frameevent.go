@@ -58,11 +58,8 @@ func encodeChartFrame(ev core.Event) []byte {
 	if !ok {
 		return nil
 	}
-	b := appendFields(make([]byte, 0, 64+len(ev.Data)), ev.Data, shown.fields)
-	if len(b) == 0 {
-		b = append(b, ',') // becomes the brace of an empty object
-	}
-	b[0] = '{'
+	b := append(make([]byte, 0, 96+len(ev.Data)), `{"executionId":`...)
+	b = appendFields(rawjson.AppendString(b, ev.Subject), ev.Data, shown.fields)
 	return frameOf(shown.name, ev.Seq, append(b, '}'))
 }
 
