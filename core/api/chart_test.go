@@ -193,7 +193,7 @@ func TestChartFrames(t *testing.T) {
 	}
 	// Data that says nothing is shown as nothing known.
 	for _, data := range []string{``, `null`, `[]`, `{`, `{}`} {
-		if got, want := string(api.EncodeFrame(event(1, core.EventQuestionExpired, data))), "event: question_expired\nid: 1\ndata: {\"executionId\":\"" + execID + "\"}\n\n"; got != want {
+		if got, want := string(api.EncodeFrame(event(1, core.EventQuestionExpired, data))), "event: question_expired\nid: 1\ndata: {\"executionId\":\""+execID+"\"}\n\n"; got != want {
 			t.Errorf("data %q: %q", data, got)
 		}
 		if got := api.EncodeFrame(event(1, core.EventQuestionAsked, data)); got != nil {
