@@ -72,7 +72,8 @@ func namedOption(o core.QuestionOption, text string) bool {
 	id, label := strings.ToLower(o.ID), strings.ToLower(strings.Trim(o.Label, " ."))
 	for _, lead := range []string{"option ", "choice ", "answer ", "number ", "#", "no. "} {
 		if rest, ok := strings.CutPrefix(text, lead); ok {
-			return rest == id || namedOption(o, rest)
+			text = rest
+			break
 		}
 	}
 	rest, ok := strings.CutPrefix(text, id)
@@ -80,7 +81,7 @@ func namedOption(o core.QuestionOption, text string) bool {
 		return false
 	}
 	trimmed := strings.TrimLeft(rest, " .:)-")
-	return trimmed != rest && (trimmed == "" || trimmed == label)
+	return trimmed == "" || trimmed != rest && trimmed == label
 }
 
 // answerText returns the text of an answer: a string, a number, yes or no, or that in an object's usual places.
