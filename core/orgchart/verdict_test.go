@@ -114,6 +114,18 @@ func TestReadVerdict(t *testing.T) {
 		{text("Verdict: approve if the tests pass"), none, 0, ""},
 		{text("Verdict: not approved. The tests fail."), "reject", 0, "The tests fail."},
 
+		// Whole reviews.
+		{text("## Review\n\n**Summary**: The work is solid.\n\n### Strengths\n- Clean\n\n### Issues\n1. A test is missing\n\n### Verdict\n✅ **Approved** with minor suggestions.\n\nConfidence: 8/10"), "approve", 0.8, "*"},
+		{text("After reviewing the code, I believe this is ready to merge. The tests pass, edge cases are handled."), "approve", 0, "*"},
+		{text("I've completed my review.\n\n**Overall assessment: Approve**\n\nAll acceptance criteria are met."), "approve", 0, "*"},
+		{text("Overall: LGTM 👍\n\n- naming is clear\n- bad input is rejected early"), "approve", 0, "*"},
+		{text("The work needs some changes before it can be approved:\n- close the file\n- test the error path"), "revise", 0, "*"},
+		{text("Decision: **APPROVE** (confidence: 0.92)\n\nReasoning: it is minimal and tested."), "approve", 0.92, "it is minimal and tested."},
+		{text("My verdict: revise.\n\nThe main reason: the cache is never emptied."), "revise", 0, "*"},
+		{text("verdict=approve confidence=0.9"), "approve", 0.9, ""},
+		{text("I reviewed the three files.\n\nThe handler does not check the length; it accepts anything.\n\nRequest changes."), "revise", 0, "*"},
+		{text("1. Correctness: good\n2. Tests: missing\n\n**Final decision:** Rejected ❌ until there are tests"), "reject", 0, "*"},
+
 		// Plain words.
 		{text("LGTM"), "approve", 0, ""},
 		{text("LGTM!"), "approve", 0, ""},
