@@ -47,7 +47,14 @@ type talk struct {
 // newTalk makes the rig; shape may change the chart before it starts.
 func newTalk(tb testing.TB, shape func(*core.Chart)) *talk {
 	tb.Helper()
+	return newTalkOn(tb, newMemory(), shape)
+}
+
+// newTalkOn is newTalk on what another one left.
+func newTalkOn(tb testing.TB, store *memory, shape func(*core.Chart)) *talk {
+	tb.Helper()
 	r := newRig(tb)
+	r.store = store
 	chart := core.Chart{
 		Roles: []core.Role{
 			{Key: "dev", Capabilities: []string{"dev"}, Min: 1, Max: 1, ReportsTo: "lead"},
