@@ -2,7 +2,6 @@ package cmd_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -98,6 +97,6 @@ func (f *fake) timelines(handle func(string, func(http.ResponseWriter, *http.Req
 		if err != nil {
 			panic(err)
 		}
-		say(w, 200, fmt.Sprintf("%s", body))
+		say(w, 200, string(body))
 	})
 }

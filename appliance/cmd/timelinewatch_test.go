@@ -24,7 +24,6 @@ type stage struct {
 	*httptest.Server
 	mu       sync.Mutex // guards all below
 	timeline *client.Timeline
-	readings int
 	after    []string // Last-Event-ID of each stream
 	events   chan string
 	hang     chan struct{} // closed at the end of the test
@@ -45,7 +44,6 @@ func (s *stage) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/timeline"):
 		s.mu.Lock()
-		s.readings++
 		body, err := json.Marshal(s.timeline)
 		s.mu.Unlock()
 		if err != nil {
