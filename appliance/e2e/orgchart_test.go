@@ -285,10 +285,35 @@ workflow:
 	s.dismissed(ids)
 }
 
+// What one agent asks, another role answers, and nobody else is asked.
+func TestOrgChartTalk(t *testing.T) {
+	s := staffed(t)
+	id := s.begin("crew", "name: crew"+crewDefinition+`  escalation: {timeoutMs: 120000}
+workflow:
+  steps:
+    - {type: assign, role: tester, task: "ASK[which SAY[beta] one?] please"}
+`, `{}`)
+	e := s.over(id, "completed")
+	if !strings.Contains(string(e.Output), "TOOL_RESULT") || !strings.Contains(string(e.Output), "beta") {
+		t.Errorf("output %s", e.Output)
+	}
+	list, err := s.api.ListQuestions(t.Context(), client.QuestionFilter{ExecutionID: id})
+	if err != nil || len(list.Questions) != 0 {
+		t.Errorf("people were asked %+v, %v", list, err)
+	}
+	line, err := s.api.GetTimeline(t.Context(), id)
+	if err != nil || !slices.ContainsFunc(line.Entries, func(e client.TimelineEntry) bool {
+		return e.Kind == client.TimelineMessage && e.Role == "tester" && e.To == "lead"
+	}) {
+		t.Errorf("the timeline has no message: %+v, %v", line, err)
+	}
+	s.dismissed(nil)
+}
+
 // A cancel ends what the agents do, and the agents.
 func TestOrgChartCancelled(t *testing.T) {
 	s := staffed(t)
-	id := s.begin("crew", "name: crew"+crewDefinition+`
+	id := s.begin("crew", "name: crew"+crewDefinition+`  escalation: {timeoutMs: 500}
 workflow:
   steps:
     - type: parallel
