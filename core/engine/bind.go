@@ -242,6 +242,7 @@ func (r *chartRun) spawnOne(c *change, role *roleRun) {
 		role.spawning = map[int]bool{}
 	}
 	role.spawning[number] = true
+	role.take(number)
 	r.spawned = true
 	c.spawn = append(c.spawn, core.RoleSpec{
 		ExecutionID: r.exec.ID, Role: role.role.Key, Instance: number, Types: role.role.AgentTypes,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,6 +33,7 @@ type chartRun struct {
 	spawned bool // agents were spawned for it, or may have been before a restart
 
 	leaves  map[string]*leaf // steps at agents that are not over, by task id
+	out     map[*leaf]struct{}
 	byPath  map[string]*leaf // the same by path of the step
 	begun   map[string]beginning
 	steps   []core.StepReport // at the top level, begun
@@ -58,7 +60,7 @@ func newChartRun(r *run, chart core.ChartPlan) *chartRun {
 		flow: orgchart.NewFlow(chart, r.exec.Input, core.ChartContext{
 			ExecutionID: r.exec.ID, PatternName: r.exec.Pattern.Name, PatternVersion: r.exec.Pattern.Version, StartedAt: started,
 		}),
-		leaves: map[string]*leaf{}, byPath: map[string]*leaf{}, begun: map[string]beginning{},
+		leaves: map[string]*leaf{}, out: map[*leaf]struct{}{}, byPath: map[string]*leaf{}, begun: map[string]beginning{},
 	}
 	def := chart.Chart()
 	c.roles = make([]*roleRun, len(def.Roles))
@@ -225,10 +227,10 @@ func number(digits string) (int, bool) {
 
 // closing implements body: the report of the steps, and the end of every role.
 func (r *chartRun) closing(c *change) {
-	report := &core.WorkflowReport{Steps: r.steps, StepsExecuted: r.done, AgentsUsed: len(r.agents), Partial: r.partial}
-	for i := r.done; i < len(r.steps); i++ {
-		if b, ok := r.begun[fmt.Sprint(r.steps[i].Step)]; ok {
-			r.steps[i].DurationMs += c.now.Sub(b.at).Milliseconds()
+	report := &core.WorkflowReport{Steps: slices.Clone(r.steps), StepsExecuted: r.done, AgentsUsed: len(r.agents), Partial: r.partial}
+	for i := range report.Steps {
+		if b, ok := r.begun[strconv.Itoa(i)]; ok {
+			report.Steps[i].DurationMs += c.now.Sub(b.at).Milliseconds()
 		}
 	}
 	if report.Steps == nil {
@@ -270,6 +272,7 @@ func (r *chartRun) undo(c *change) {
 			}
 		}
 	}
+	r.eng.forgetTasks(c.forget)
 	for _, op := range c.release {
 		if !op.keep {
 			r.eng.release(op)
@@ -315,7 +318,7 @@ func (r *chartRun) frozen() bool { return r.frozenBy > 0 && r.exec.Options.Timeo
 // nextDue implements body.
 func (r *chartRun) nextDue() time.Time {
 	next := r.mailDue()
-	for _, l := range r.leaves {
+	for l := range r.out {
 		if l.state == taskOut {
 			next = sooner(next, l.due)
 		}

@@ -217,6 +217,7 @@ func (r *chartRun) holdRoles(c *change) {
 		}
 		inst.role = role
 		role.instances = append(role.instances, inst)
+		role.take(inst.number)
 		r.eng.bindAgent(inst.agent, r.run)
 		held := true
 		switch {
@@ -291,6 +292,7 @@ func (r *chartRun) adopt(c *change, l *leaf) {
 			continue
 		}
 		l.instance, l.state, inst.leaf = inst, taskOut, l
+		r.out[l] = struct{}{}
 		r.clock(l, c.now)
 		wire, err := r.wire(l)
 		if err != nil {
@@ -301,6 +303,7 @@ func (r *chartRun) adopt(c *change, l *leaf) {
 			return
 		}
 		l.instance, inst.leaf = nil, nil
+		delete(r.out, l)
 		r.unbind(c, inst, "the agent was gone when the service restarted", false)
 		r.instanceOver(c, inst)
 		break

@@ -162,3 +162,12 @@ func (r *rig) autoChart() {
 	r.agents.answer = func(_ string, task core.Task) (string, *core.TaskError) { return r.chartSay(task) }
 	r.agents.mu.Unlock()
 }
+
+// rawText is JSON as it stands.
+type rawText = json.RawMessage
+
+func mustUnmarshal(data []byte, v any) {
+	if err := json.Unmarshal(data, v); err != nil {
+		panic(err)
+	}
+}

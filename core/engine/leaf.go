@@ -44,6 +44,7 @@ func (r *chartRun) enlist(l *leaf) {
 // leave forgets a task that is over.
 func (r *chartRun) leave(c *change, l *leaf) {
 	delete(r.leaves, l.id)
+	delete(r.out, l)
 	delete(r.byPath, l.step.Path)
 	c.forget = append(c.forget, l.id)
 }
@@ -56,6 +57,7 @@ func (r *chartRun) assign(c *change, l *leaf, inst *instance) {
 	l.instance, l.agent, l.state = inst, inst.agent, taskOut
 	l.attempt++
 	inst.leaf, l.unsent = l, true
+	r.out[l] = struct{}{}
 	r.clock(l, c.now)
 	r.event(c, core.EventTaskAssigned, assignedData{
 		Step: l.step.Path, Round: l.round, Role: l.role.role.Key,
@@ -196,6 +198,7 @@ func (r *chartRun) failTask(c *change, l *leaf, status string, cause core.Execut
 		l.excluded = append(l.excluded, l.agent)
 	}
 	l.status = status
+	delete(r.out, l)
 	again := retryable && l.failures <= r.eng.config.Load().TaskRetries
 	l.state = taskFailed
 	if again {
@@ -218,7 +221,7 @@ func (r *chartRun) failTask(c *change, l *leaf, status string, cause core.Execut
 
 // overdue implements body.
 func (r *chartRun) overdue(c *change) {
-	for _, l := range r.leaves {
+	for l := range r.out {
 		if c.over || l.state != taskOut || l.due.IsZero() || c.now.Before(l.due) {
 			continue
 		}

@@ -47,6 +47,9 @@ func (e *Engine) interrupt(exec *core.Execution, cause error) error {
 	}
 	c := r.newChange()
 	r.fail(c, core.CodeInterrupted, "the execution could not be resumed after a restart", nil)
+	if e.roles != nil {
+		c.after = append(c.after, func() { e.roles.StopExecution(exec.ID, "the execution is over") })
+	}
 	e.launch(r, c)
 	return nil
 }

@@ -14,6 +14,8 @@ type roleRun struct {
 	instances []*instance // bound, in the order of binding
 	queue     []*leaf     // steps that wait for an instance, the next one first
 	spawning  map[int]bool
+	taken     map[int]bool // numbers of instances, and of those that are being spawned
+	lowest    int          // below it every number is taken
 	used      map[int]bool // numbers of agents that were spawned
 	failures  int          // of spawns in a row
 	callers   int          // messages that wait for an agent of the role
@@ -77,21 +79,36 @@ func (r *roleRun) idle(avoid []string, prefer string) *instance {
 	return found
 }
 
-// freeNumber returns the lowest number that an agent of the role may have.
+// freeNumber returns the lowest number that an agent of the role may have. One that was spawned keeps its number for
+// ever: another spawned one never gets it.
 func (r *roleRun) freeNumber(managed bool) int {
-	for n := 0; ; n++ {
-		taken := r.spawning[n] || managed && r.used[n] ||
-			slices.ContainsFunc(r.instances, func(i *instance) bool { return i.number == n })
-		if !taken {
-			return n
-		}
+	for r.taken[r.lowest] {
+		r.lowest++
 	}
+	n := r.lowest
+	for r.taken[n] || managed && r.used[n] {
+		n++
+	}
+	return n
+}
+
+func (r *roleRun) take(number int) {
+	if r.taken == nil {
+		r.taken = map[int]bool{}
+	}
+	r.taken[number] = true
+}
+
+func (r *roleRun) give(number int) {
+	delete(r.taken, number)
+	r.lowest = min(r.lowest, number)
 }
 
 // bindInstance journals that an agent serves a role.
 func (r *chartRun) bindInstance(c *change, role *roleRun, inst *instance) {
 	inst.role = role
 	role.instances = append(role.instances, inst)
+	role.take(inst.number)
 	if inst.managed {
 		role.use(inst.number)
 	}
@@ -114,6 +131,7 @@ func (r *chartRun) unbind(c *change, inst *instance, reason string, give bool) {
 	role := inst.role
 	role.failures = 0
 	role.instances = slices.DeleteFunc(role.instances, func(i *instance) bool { return i == inst })
+	role.give(inst.number)
 	r.eng.unbindAgent(inst.agent, r.run)
 	r.event(c, core.EventRoleReleased, roleReleasedData{
 		AgentID: inst.agent, Role: role.role.Key, Instance: inst.number, Reason: reason,
@@ -137,6 +155,9 @@ func (r *chartRun) freeInstance(c *change, l *leaf, cancel string) {
 
 // lost implements body.
 func (r *chartRun) lost(agent, task string, c *change) {
+	if c.over {
+		return
+	}
 	if task != "" {
 		if l := r.leaves[task]; l == nil || l.state != taskOut || l.agent != agent {
 			return
@@ -147,10 +168,13 @@ func (r *chartRun) lost(agent, task string, c *change) {
 			if inst.agent != agent || inst.gone {
 				continue
 			}
+			if c.over {
+				return
+			}
 			l := inst.leaf
 			r.unbind(c, inst, "the agent was lost", false)
 			r.instanceOver(c, inst)
-			if l == nil || c.over {
+			if l == nil {
 				continue
 			}
 			inst.leaf, l.instance = nil, nil
@@ -182,19 +206,16 @@ func (r *chartRun) place(c *change) {
 
 // serve hands steps to idle instances of agents that did not fail them before.
 func (r *chartRun) serve(c *change, role *roleRun) {
-	idle := make([]*instance, 0, len(role.instances))
+	var idle []*instance
 	for _, inst := range role.instances {
 		if inst.leaf == nil && !inst.gone {
 			idle = append(idle, inst)
 		}
 	}
-	queue := role.queue
-	role.queue = nil
-	for i, l := range queue {
-		if len(idle) == 0 || c.over {
-			role.queue = append(role.queue, queue[i:]...)
-			return
-		}
+	queue, next := role.queue, 0
+	var passed []*leaf
+	for ; next < len(queue) && len(idle) > 0 && !c.over; next++ {
+		l := queue[next]
 		at := -1
 		for k, inst := range idle {
 			if slices.Contains(l.excluded, inst.agent) {
@@ -208,7 +229,7 @@ func (r *chartRun) serve(c *change, role *roleRun) {
 			}
 		}
 		if at < 0 {
-			role.queue = append(role.queue, l)
+			passed = append(passed, l)
 			continue
 		}
 		r.hand(c, l, idle[at])
@@ -217,6 +238,10 @@ func (r *chartRun) serve(c *change, role *roleRun) {
 		} else {
 			idle = slices.Delete(idle, at, at+1)
 		}
+	}
+	role.queue = queue[next:]
+	if len(passed) > 0 {
+		role.queue = append(passed, role.queue...)
 	}
 }
 

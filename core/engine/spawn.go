@@ -43,6 +43,7 @@ func (r *chartRun) roleSpawned(s *spawnReport, c *change) {
 		return
 	}
 	delete(role.spawning, s.spec.Instance)
+	role.give(s.spec.Instance)
 	if s.err == nil {
 		role.failures = 0
 		r.bindInstance(c, role, &instance{number: s.spec.Instance, agent: s.agent, kind: s.kind, managed: true})
