@@ -9,8 +9,8 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// answerOf is an answer as the asker takes it: the id of an option where there are any. It returns false when the
-// answer does not name exactly one.
+// answerOf is an answer as the asker takes it: where there are options the id of one, with the reason if one was
+// given as {choice, reason}. It returns false when the answer does not name exactly one.
 func (l *letter) answerOf(content json.RawMessage) (json.RawMessage, bool) {
 	if len(l.Options) == 0 {
 		return content, true
@@ -19,8 +19,29 @@ func (l *letter) answerOf(content json.RawMessage) (json.RawMessage, bool) {
 	if !ok {
 		return nil, false
 	}
-	raw, err := json.Marshal(id)
+	var said struct {
+		Reason string `json:"reason"`
+	}
+	var answer any = id
+	if json.Unmarshal(content, &said) == nil && said.Reason != "" {
+		answer = map[string]string{"choice": id, "reason": said.Reason}
+	}
+	raw, err := json.Marshal(answer)
 	return raw, err == nil
+}
+
+// answerOfPeople is answerOf, and lets people answer a dialog in words of their own, as {text}.
+func (l *letter) answerOfPeople(content json.RawMessage) (json.RawMessage, bool) {
+	if raw, ok := l.answerOf(content); ok {
+		return raw, true
+	}
+	var own struct {
+		Text string `json:"text"`
+	}
+	if l.Kind == core.QuestionDialog && json.Unmarshal(content, &own) == nil && strings.TrimSpace(own.Text) != "" {
+		return content, true
+	}
+	return nil, false
 }
 
 func listOptions(options []core.QuestionOption) string {

@@ -81,6 +81,30 @@ func TestAnswerOfLetterWithoutOptions(t *testing.T) {
 	}
 }
 
+func TestAnswerOfLetterWithOptions(t *testing.T) {
+	options := []core.QuestionOption{{ID: "allow", Label: "Allow"}, {ID: "deny", Label: "Deny"}}
+	for _, test := range []struct {
+		kind             core.QuestionKind
+		content          string
+		ofRole, ofPeople string
+	}{
+		{core.QuestionApproval, `"no"`, `"deny"`, `"deny"`},
+		{core.QuestionApproval, `{"choice":"deny","reason":"use staging"}`, `{"choice":"deny","reason":"use staging"}`, `{"choice":"deny","reason":"use staging"}`},
+		{core.QuestionApproval, `{"text":"use staging"}`, "", ""},
+		{core.QuestionDialog, `{"text":"use staging"}`, "", `{"text":"use staging"}`},
+		{core.QuestionDialog, `{"text":" "}`, "", ""},
+		{core.QuestionDialog, `"use staging"`, "", ""},
+	} {
+		l := &letter{sentData: sentData{Kind: test.kind, Options: options}}
+		if got, _ := l.answerOf(json.RawMessage(test.content)); string(got) != test.ofRole {
+			t.Errorf("%s %s of a role is %s, want %s", test.kind, test.content, got, test.ofRole)
+		}
+		if got, _ := l.answerOfPeople(json.RawMessage(test.content)); string(got) != test.ofPeople {
+			t.Errorf("%s %s of people is %s, want %s", test.kind, test.content, got, test.ofPeople)
+		}
+	}
+}
+
 func TestQuestionText(t *testing.T) {
 	for content, want := range map[string]string{
 		`"plain"`: "plain", `{"text":"a","question":"b"}`: "a", `{"question":"b"}`: "b", `{"text":" ","message":"c"}`: "c",

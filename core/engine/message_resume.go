@@ -171,7 +171,7 @@ func (r *chartRun) resumeLetter(c *change, l *letter) {
 	case l.expired:
 		r.failEscalation(c, l, "people did not answer in time")
 	case l.answer != nil:
-		if content, ok := l.answerOf(l.answer); ok {
+		if content, ok := l.answerOfPeople(l.answer); ok {
 			r.reply(c, l, fromPeople, "", content)
 		}
 	case l.question != nil:

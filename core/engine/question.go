@@ -117,9 +117,13 @@ func (a *peopleAnswer) handle(r *chartRun, c *change) {
 		c.after = append(c.after, func() { a.done <- answerOutcome{err: errNotOpen} })
 		return
 	}
-	content, ok := l.answerOf(a.answer)
+	content, ok := l.answerOfPeople(a.answer)
 	if !ok {
-		a.done <- answerOutcome{err: core.Invalid("answer", "must name one of the options: %s", listOptions(l.Options))}
+		reason := "must name one of the options: " + listOptions(l.Options)
+		if l.Kind == core.QuestionDialog {
+			reason += `; or be {"text": ...}`
+		}
+		a.done <- answerOutcome{err: core.Invalid("answer", "%s", reason)}
 		return
 	}
 	q := l.question
