@@ -173,7 +173,7 @@ func (s *session) restore(ctx context.Context) {
 	s.publish()
 	s.check.offset = offset
 	s.draft.left = true // who knows what was typed
-	s.behind = true
+	s.behind, s.display.history = true, time.Now().Add(historyMost)
 	s.display.mute(true)
 	s.after(replayRest, func() { s.unmute(time.Now().Add(replayMost)) })
 	s.after(pauseAfter, s.pause)

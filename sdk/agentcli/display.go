@@ -16,6 +16,7 @@ type display struct {
 	ringSize   int
 	behind     uint64 // bytes that a viewer may be behind
 	scrollback int
+	history    time.Time // until then output of an earlier runtime process is read again; set before anybody attaches
 
 	mu     sync.Mutex // guards the screen and what follows; taken before ring.mu if both are
 	screen *term.Screen

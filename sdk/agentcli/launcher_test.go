@@ -154,6 +154,8 @@ type process struct {
 	deaf       bool // writes block
 	written    []byte
 	dropBefore uint64        // what a crash finds dropped
+	slowFrom   uint64        // output from here on is read only once slow is closed
+	slow       chan struct{} // or nil
 	taken      uint64        // how far the output was read
 	reads      chan struct{} // has an element when it was; capacity 1
 
@@ -381,6 +383,13 @@ func (o *output) Read(b []byte) (int, error) {
 		o.h.mu.Lock()
 		rest := o.h.out[o.at-o.h.dropped:]
 		more, ended := o.h.more, o.h.ended
+		if o.h.slow != nil {
+			select {
+			case <-o.h.slow:
+			default:
+				rest, more, ended = rest[:min(uint64(len(rest)), o.h.slowFrom-min(o.h.slowFrom, o.at))], o.h.slow, false
+			}
+		}
 		n := copy(b, rest)
 		o.h.mu.Unlock()
 		if n > 0 {

@@ -12,6 +12,8 @@ const (
 	readRetry  = 200 * time.Millisecond
 	replayRest = 20 * time.Millisecond // history has been read when no output comes for so long
 	replayMost = time.Second           // ... or after so long
+	// A viewer that was farther than what was read so far waits so long for the rest.
+	historyMost = 3 * time.Second
 )
 
 // read feeds the display with the output, until that ends or ctx does.

@@ -62,3 +62,31 @@ func TestCrashWithALargerPast(t *testing.T) {
 		return len(text) == 256<<10
 	})
 }
+
+// TestCrashAndAViewerAhead comes back to where the viewer was before that was read again.
+func TestCrashAndAViewerAhead(t *testing.T) {
+	g, _ := ready(t, &fakeCLI{}, nil)
+	p := g.l.process()
+	checkpointed(t, p)
+	p.mu.Lock()
+	p.slowFrom, p.slow = uint64(len(p.out)), make(chan struct{})
+	p.mu.Unlock()
+	p.print("what the viewer has seen")
+	p.mu.Lock()
+	from := uint64(len(p.out))
+	p.mu.Unlock()
+
+	next := g.crash()
+	v := next.attach("a", runtime.AttachOptions{From: &from})
+	close(p.slow)
+	p.print("and what it has not")
+	f := v.until("the rest", func(f runtime.Frame, text string) bool {
+		if f.Repaint || f.Lost > 0 || f.Offset < from {
+			t.Fatalf("frame at %d: repaint %t, lost %d; the viewer was at %d", f.Offset, f.Repaint, f.Lost, from)
+		}
+		return strings.Contains(text, "and what it has not")
+	})
+	if got := v.text.String(); got != "and what it has not" || f.Offset != from+uint64(len(got)) {
+		t.Errorf("it showed %q up to %d", got, f.Offset)
+	}
+}

@@ -127,8 +127,12 @@ func (v *viewer) begin() runtime.Frame {
 	v.shown = time.Now()
 	v.cols, v.rows = v.d.size()
 	if v.from != nil {
+		v.awaitHistory()
 		v.d.ringMu.Lock()
 		within := *v.from >= v.d.ring.Start() && *v.from <= v.d.ring.End()
+		if within {
+			v.next = *v.from
+		}
 		v.d.ringMu.Unlock()
 		if within {
 			v.off = *v.from
@@ -141,6 +145,29 @@ func (v *viewer) begin() runtime.Frame {
 	}
 	frame.Cols, frame.Rows = v.cols, v.rows
 	return frame
+}
+
+// awaitHistory waits, for a moment after an earlier runtime process ended, until the output is read again up to where
+// the viewer was: the runtime is behind, and not the viewer ahead.
+func (v *viewer) awaitHistory() {
+	for {
+		v.d.ringMu.Lock()
+		ahead := *v.from > v.d.ring.End() && !v.d.over
+		v.d.ringMu.Unlock()
+		rest := time.Until(v.d.history)
+		if !ahead || rest <= 0 {
+			return
+		}
+		timer := time.NewTimer(rest)
+		select {
+		case <-v.wake:
+		case <-timer.C:
+		case <-v.closed:
+			timer.Stop()
+			return
+		}
+		timer.Stop()
+	}
 }
 
 // redraw returns the whole screen, and lets the viewer go on behind it.
