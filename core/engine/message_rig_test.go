@@ -50,8 +50,8 @@ func newTalk(tb testing.TB, shape func(*core.Chart)) *talk {
 	return newTalkOn(tb, newMemory(), shape)
 }
 
-// newTalkOn is newTalk on what another one left.
-func newTalkOn(tb testing.TB, store *memory, shape func(*core.Chart)) *talk {
+// newTalkOn is newTalk on what another one left; prepare is called before the engine opens.
+func newTalkOn(tb testing.TB, store *memory, shape func(*core.Chart), prepare ...func(*rig)) *talk {
 	tb.Helper()
 	r := newRig(tb)
 	r.store = store
@@ -74,12 +74,18 @@ func newTalkOn(tb testing.TB, store *memory, shape func(*core.Chart)) *talk {
 	r.shelf["chart"] = &plan{def: core.Definition{Name: "chart", Timeout: 2 * stdtime.Hour}, chart: p}
 	for _, role := range chart.Roles {
 		for i := range role.Min {
+			if role.Managed {
+				break
+			}
 			name := role.Key
 			if i > 0 {
 				name = fmt.Sprint(role.Key, i+1)
 			}
 			r.agents.offer(name, 1, role.Key)
 		}
+	}
+	for _, fn := range prepare {
+		fn(r)
 	}
 	r.open()
 	return &talk{rig: r, chart: &p.chart}
