@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/json"
 	"strconv"
-	"strings"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/orgchart"
@@ -24,8 +23,7 @@ type leafInput struct {
 	Subject  json.RawMessage `json:"subject,omitempty"`
 	Feedback json.RawMessage `json:"feedback,omitempty"`
 	Previous json.RawMessage `json:"previousAnswer,omitempty"`
-	Results  json.RawMessage `json:"results,omitempty"`
-	Cut      bool            `json:"resultsTruncated,omitempty"`
+	// "results" and "resultsTruncated" follow, see appendEarlier.
 }
 
 // wire is the task as its agent gets it. VALIDATION_ERROR when a variable has no value.
@@ -45,11 +43,11 @@ func (r *chartRun) wire(l *leaf) (core.Task, error) {
 	if err != nil {
 		return core.Task{}, err
 	}
-	in.Results, in.Cut = r.earlier(topOf(l.step.Path))
 	raw, err := json.Marshal(&in)
 	if err != nil {
 		return core.Task{}, err
 	}
+	raw = append(r.appendEarlier(raw[:len(raw)-1], topOf(l.step.Path)), '}')
 	capability := ""
 	if caps := l.role.role.Capabilities; len(caps) > 0 {
 		capability = caps[0]
@@ -76,35 +74,34 @@ func verdictTask(l *leaf) string {
 	return text + "\n\n" + orgchart.VerdictRequest()
 }
 
-// earlier returns the results of the newest finished steps at the top level before one, newest first, and whether
-// there are more.
-func (r *chartRun) earlier(before int) (json.RawMessage, bool) {
-	var out strings.Builder
-	for i, taken := before-1, 0; i >= 0; i-- {
+// appendEarlier appends members to an object: the results of the newest finished steps at the top level before one,
+// newest first, and whether there are more. Results were checked when they came, so encoding/json need not read up to
+// 32 KiB of them again for every task.
+func (r *chartRun) appendEarlier(object []byte, before int) []byte {
+	begin, taken, cut := len(object), 0, false
+	for i := before - 1; i >= 0; i-- {
 		path := strconv.Itoa(i)
 		result, ok := r.flow.Result(path)
 		if !ok {
 			continue
 		}
-		if taken == maxEarlierSteps || out.Len()+len(path)+len(result) > maxEarlierBytes {
-			return closeObject(&out), true
+		if cut = taken == maxEarlierSteps || len(object)-begin+len(path)+len(result) > maxEarlierBytes; cut {
+			break
 		}
 		if taken++; taken == 1 {
-			out.WriteByte('{')
+			object = append(object, `,"results":{"`...)
 		} else {
-			out.WriteByte(',')
+			object = append(object, `,"`...)
 		}
-		out.WriteString(strconv.Quote(path))
-		out.WriteByte(':')
-		out.Write(result)
+		object = append(object, path...)
+		object = append(object, `":`...)
+		object = append(object, result...)
 	}
-	return closeObject(&out), false
-}
-
-func closeObject(out *strings.Builder) json.RawMessage {
-	if out.Len() == 0 {
-		return nil
+	if taken > 0 {
+		object = append(object, '}')
 	}
-	out.WriteByte('}')
-	return json.RawMessage(out.String())
+	if cut {
+		object = append(object, `,"resultsTruncated":true`...)
+	}
+	return object
 }

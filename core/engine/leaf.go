@@ -21,6 +21,7 @@ type leaf struct {
 	previous json.RawMessage // the answer that could not be read as a verdict: it is asked for once more
 	prefer   string          // agent that is to do it, if it can
 	unsent   bool            // assigned in the change at hand
+	made     *core.Task      // what goes out then, or nil
 
 	// waits counts messages of the task that wait for a reply. Its clock stands still meanwhile, with left on it.
 	waits int
@@ -104,16 +105,17 @@ func (r *chartRun) taskTimeout(l *leaf) time.Duration {
 // send implements body.
 func (r *chartRun) send(c *change, now time.Time) {
 	for _, l := range c.leaves {
-		l.unsent = false
+		if !l.unsent {
+			continue // assigned twice in this change
+		}
+		wire := l.made
+		l.unsent, l.made = false, nil
 		if l.state != taskOut {
 			continue
 		}
 		r.clock(l, now)
-		wire, err := r.wire(l)
-		if err != nil { // it was judged when the task was assigned
-			r.eng.log.Error("task cannot be made", "execution", r.exec.ID, "step", l.step.Path, "error", err)
-		}
-		if !r.eng.carrier(l.instance.managed).Dispatch(l.agent, wire) {
+		wire.Attempt = l.attempt
+		if !r.eng.carrier(l.instance.managed).Dispatch(l.agent, *wire) {
 			r.inbox.put(message{kind: msgLost, agent: l.agent, task: l.id})
 		}
 	}

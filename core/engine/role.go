@@ -248,11 +248,13 @@ func (r *chartRun) serve(c *change, role *roleRun) {
 // hand assigns a step to an instance, if its task can be made.
 func (r *chartRun) hand(c *change, l *leaf, inst *instance) {
 	l.instance = inst
-	if _, err := r.wire(l); err != nil {
+	made, err := r.wire(l)
+	if err != nil {
 		l.instance = nil
 		r.failWith(c, err)
 		return
 	}
+	l.made = &made
 	r.assign(c, l, inst)
 }
 
