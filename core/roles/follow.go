@@ -63,6 +63,11 @@ func (s *Service) readStored(a *agent) bool {
 			break
 		}
 	}
+	if st.seq == 0 { // events are not kept for ever, and an agent may wait for an answer for days
+		if found, err := s.agents.FindManagedAgent(a.ctx, a.id); err == nil {
+			st.fromRecord(found)
+		}
+	}
 	st.read, st.began = true, 0
 	s.mu.Lock()
 	a.state = st

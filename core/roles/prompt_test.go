@@ -98,6 +98,25 @@ func TestPromptAfterRestart(t *testing.T) {
 	r.wait("the report", func() bool { return len(r.reports) == 1 })
 }
 
+// The events of an agent that asks for long are not kept: its record still tells what it asks.
+func TestPromptWithoutEvents(t *testing.T) {
+	r, id, _ := asking(t)
+	r.fake.tell(id, core.EventManagedBlocked, approval("p-1"))
+	r.wait("the approval", func() bool { return len(r.messages) == 1 })
+	prompt, err := json.Marshal(approval("p-1")["prompt"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.fake.do(func() { r.fake.events[id], r.fake.record(id).Prompt = nil, prompt })
+	r.again()
+	r.roles.Hold(id)
+	r.roles.Adopt(id, task("task_1"))
+	r.wait("the approval", func() bool { return len(r.messages) == 1 })
+	if m := r.messages[0]; m.AskID != "p-1" || m.Kind != core.QuestionApproval {
+		t.Errorf("asked %+v", m)
+	}
+}
+
 // A message that goes nowhere is declined, so that the agent goes on.
 func TestPromptRefused(t *testing.T) {
 	r, id, _ := asking(t)

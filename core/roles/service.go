@@ -130,9 +130,6 @@ func (s *Service) leave(who instance, id string) {
 
 // CanSpawn implements core.RoleSpawner.
 func (s *Service) CanSpawn(types []string, runtime string) (ok bool, reason string) {
-	if len(types) == 0 {
-		return false, "the role names no agentType"
-	}
 	infos := s.agents.Runtimes(s.ctx)
 	for _, kind := range types {
 		if offers(infos, kind, runtime) {
@@ -163,6 +160,8 @@ func missing(infos []core.RuntimeInfo, types []string, runtime string) string {
 	}
 	wanted := strings.Join(types, " or ")
 	switch {
+	case len(types) == 0:
+		return "the role names no agentType"
 	case len(infos) == 0:
 		return "no runtime is configured: see runtimes in the configuration"
 	case runtime != "" && !slices.Contains(names, runtime):

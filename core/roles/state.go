@@ -83,6 +83,13 @@ func (st *state) fold(e core.Event) happening {
 	return h
 }
 
+// fromRecord takes the state from an agent's record.
+func (st *state) fromRecord(a *core.ManagedAgent) {
+	st.status, st.reason, st.turn, st.gone = a.Status, a.StatusReason, a.Turn, a.Gone()
+	st.prompt = readPrompt(a.Prompt)
+	st.login, st.loginURL = a.LoginURL != "" && !st.gone, a.LoginURL
+}
+
 // readPrompt decodes a prompt; nil if there is none.
 func readPrompt(raw json.RawMessage) *prompt {
 	var p prompt
