@@ -285,6 +285,50 @@ workflow:
 	s.dismissed(ids)
 }
 
+// The death of the plugin costs nothing; the death of an agent costs its task one more attempt, at another agent.
+func TestOrgChartOverLosses(t *testing.T) {
+	s := staffed(t)
+	id := s.begin("crew", "name: crew"+crewDefinition+`
+workflow:
+  steps:
+    - {type: assign, role: lead, task: "HOLD[first] SAY[led] first-words"}
+    - {type: assign, role: coder, task: "HOLD[second] SAY[coded] second-words"}
+`, `{}`)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := s.model.AwaitHeld(ctx, "first"); err != nil {
+		t.Fatal(err)
+	}
+	s.killRuntime()
+	if _, err := s.model.Release("first"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.model.AwaitHeld(ctx, "second"); err != nil {
+		t.Fatal(err)
+	}
+	var coder client.ManagedAgent
+	for _, a := range s.serving(t.Context()) {
+		if strings.HasPrefix(a.Name, "coder-") {
+			coder = a
+		}
+	}
+	killed(t, coder.PID)
+	if _, err := s.model.Release("second"); err != nil {
+		t.Fatal(err)
+	}
+	e := s.over(id, "completed")
+	if string(e.Output) != `"coded"` {
+		t.Errorf("output %s", e.Output)
+	}
+	if n := s.prompts("first-words"); n != 1 {
+		t.Errorf("the first step was answered %d times", n)
+	}
+	if last := e.Agents[len(e.Agents)-1]; last.ID == coder.ID {
+		t.Errorf("the agent that was killed did the step: %+v", last)
+	}
+	s.dismissed([]string{coder.ID})
+}
+
 // What one agent asks, another role answers, and nobody else is asked.
 func TestOrgChartTalk(t *testing.T) {
 	s := staffed(t)
