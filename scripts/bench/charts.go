@@ -23,9 +23,9 @@ func chainChart(name string, n int) string {
 	return b.String()
 }
 
-// fanChart has one parallel step with n assigns whose answers are held.
-func fanChart(name string, n int) string {
-	b := chartHead(name, "worker: {capabilities: [%s]}", crewHold)
+// fanChart has one parallel step with n assigns to agents of a crew.
+func fanChart(name, crew string, n int) string {
+	b := chartHead(name, "worker: {capabilities: [%s]}", crew)
 	b.WriteString("    - type: parallel\n      steps:\n")
 	for i := range n {
 		fmt.Fprintf(b, "        - {type: assign, role: worker, task: do %d, timeout: 600000}\n", i)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -175,9 +176,9 @@ func (c *crew) firstAfter(step int) time.Time {
 	return time.Time{}
 }
 
-// number is the number of a step at the top level, or -1.
+// number is the number of a step among those around it, or -1.
 func (a taken) number() int {
-	n, err := strconv.Atoi(a.step)
+	n, err := strconv.Atoi(a.step[strings.LastIndexByte(a.step, '.')+1:])
 	if err != nil {
 		return -1
 	}

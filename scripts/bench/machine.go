@@ -49,6 +49,11 @@ func rss(pid int) float64 {
 	return float64(kib(field(fmt.Sprintf("/proc/%d/status", pid), "VmRSS"))) / 1024
 }
 
+// peak returns the most resident memory that a process ever had, in MiB.
+func peak(pid int) float64 {
+	return float64(kib(field(fmt.Sprintf("/proc/%d/status", pid), "VmHWM"))) / 1024
+}
+
 // anonymous returns the resident memory of a process without mapped files, in MiB: pages of the store's
 // files are the system's cache, and go when somebody needs the room.
 func anonymous(pid int) float64 {

@@ -22,7 +22,7 @@ func (b *bench) workflows(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	work, err := muster(ctx, s.ready, crewOptions{name: crewWork, agents: 3, slots: 512, answer: workAnswer})
+	work, err := muster(ctx, s.ready, crewOptions{name: crewWork, agents: workAgents, slots: workSlots, answer: workAnswer})
 	if err != nil {
 		return err
 	}
@@ -33,6 +33,9 @@ func (b *bench) workflows(ctx context.Context) error {
 	if err := b.fanOut(ctx, s, client); err != nil {
 		return fmt.Errorf("fan-out: %w", err)
 	}
+	if err := b.wide(ctx, s, client, work); err != nil {
+		return fmt.Errorf("wide step: %w", err)
+	}
 	if err := b.teams(ctx); err != nil {
 		return fmt.Errorf("in flight: %w", err)
 	}
@@ -41,6 +44,12 @@ func (b *bench) workflows(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Agents of the core that steps are measured on.
+const (
+	workAgents = 3
+	workSlots  = 128
+)
 
 // workAnswer is what agents answer; it reads as a verdict too.
 var workAnswer = map[string]any{"approved": true, "verdict": "approve", "confidence": 0.9, "text": strings.Repeat("done. ", 8)}
@@ -134,7 +143,7 @@ func (b *bench) fanOut(ctx context.Context, s *server, client *api.Client) error
 		return err
 	}
 	defer func() { _ = hold.dismiss() }()
-	if err := s.storeChart(ctx, fanChart("bench-fan", width)); err != nil {
+	if err := s.storeChart(ctx, fanChart("bench-fan", crewHold, width)); err != nil {
 		return err
 	}
 	least := width
@@ -172,6 +181,30 @@ func (b *bench) fanOut(ctx context.Context, s *server, client *api.Client) error
 	b.add("workflow", name+": at agents at once", float64(least), "%.0f", width, false, fmt.Sprintf("the least of %d executions", runs))
 	b.add("workflow", name+": all at agents after the start, p50", out.sorted().quantile(.5), "%.1f ms", 0, true, "")
 	b.add("workflow", name+": over after the answers, p50", whole.sorted().quantile(.5), "%.1f ms", 0, true, "")
+	return nil
+}
+
+// wide runs a parallel step that has many more steps than there are slots.
+func (b *bench) wide(ctx context.Context, s *server, client *api.Client, work *crew) error {
+	width := 10_000
+	if b.quick {
+		width = 2000
+	}
+	if err := s.storeChart(ctx, fanChart("bench-wide", crewWork, width)); err != nil {
+		return err
+	}
+	work.take()
+	before, start := cpuTime(s.pid()), time.Now()
+	if err := completed(client.Execute(ctx, api.ExecuteRequest{Pattern: "bench-wide"})); err != nil {
+		return err
+	}
+	cpu, took := cpuTime(s.pid())-before, time.Since(start)
+	if seen := work.take(); odd(seen, width) != 0 {
+		return fmt.Errorf("%d tasks came to the agents for %d steps", len(seen), width)
+	}
+	name := fmt.Sprintf("parallel step of %d assigns, %d slots", width, workAgents*workSlots)
+	b.add("workflow", name+": completed", took.Seconds(), "%.1f s", 0, true, "")
+	b.add("workflow", name+", CPU of the core a step", perStep(cpu, width), "%.3f ms", 0.300, true, "")
 	return nil
 }
 
@@ -223,8 +256,8 @@ func (b *bench) teams(ctx context.Context) error {
 	}
 	took := time.Since(start)
 	name := fmt.Sprintf("%d executions in flight, %d tasks at agents", n, tasks)
-	b.add("workflow", name+": memory of the core", rss(s.pid()), "%.0f MiB", 300, true,
-		fmt.Sprintf("%.0f MiB without mapped files; %.0f MiB before; %.1f s to get there", anonymous(s.pid()), before, took.Seconds()))
+	b.add("workflow", name+": RSS of the core, peak", peak(s.pid()), "%.0f MiB", 300, true,
+		fmt.Sprintf("%.0f MiB before; %.0f MiB then, %.0f without mapped files; %.1f s to get there", before, rss(s.pid()), anonymous(s.pid()), took.Seconds()))
 	start = time.Now()
 	hold.release()
 	err = until(ctx, 2*time.Minute, "all executions are over", func() (bool, error) {
