@@ -224,8 +224,15 @@ workflow:
 	s.dismissed(agents)
 }
 
-// A kill of the core in the middle of a step: the agents go on, and what was done is not done again.
+// The end of the core in the middle of a step, by force or in good order: the agents go on, and what was done is not
+// done again.
 func TestOrgChartOverKill(t *testing.T) {
+	t.Run("Kill", func(t *testing.T) { orgChartOver(t, (*server).kill) })
+	t.Run("Stop", func(t *testing.T) { orgChartOver(t, (*server).stop) })
+}
+
+func orgChartOver(t *testing.T, end func(*server)) {
+	t.Helper()
 	s := staffed(t)
 	id := s.begin("crew", "name: crew"+crewDefinition+`
 workflow:
@@ -250,7 +257,7 @@ workflow:
 	if len(agents) != 3 {
 		t.Fatalf("%d agents serve", len(agents))
 	}
-	s.kill()
+	end(s.server)
 	s.start()
 	for _, door := range []string{"second", "third"} {
 		if _, err := s.model.Release(door); err != nil {
