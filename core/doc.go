@@ -10,9 +10,11 @@
 //	store     the durable state: keys, transactions with group commit, indexes, event log, dump
 //	events    the in-process bus: what was committed, to whoever streams it
 //	pattern   definitions: parse, validate, version, aggregate, evaluate output expressions
+//	orgchart  workflows of org charts: order, numbering, variables, verdicts, routing of messages
 //	engine    runs executions and batches: journal, resume, deadlines, limits, retries
 //	agents    connected agents: WebSocket sessions, registry, heartbeats, task hand-out
 //	runtimes  managed agents: choice of a runtime, records, recovery, terminals
+//	roles     agents that are spawned for the roles of org charts: their tasks, turns and prompts
 //	pluginhost  plugins: verify, launch, watch, restart, call
 //	api       HTTP: the route table, request and answer bodies, OpenAPI, streams
 //	health    named checks and their state

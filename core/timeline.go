@@ -37,7 +37,7 @@ type TimelineEntry struct {
 	Type       string       `json:"type,omitempty"` // kind of the step, or message type
 	Name       string       `json:"name,omitempty"` // of the step
 	Role       string       `json:"role,omitempty"` // that does the task, or sends the message
-	To         string       `json:"to,omitempty"`   // role that gets the message
+	To         string       `json:"to,omitempty"`   // role that gets the message, or user
 	AgentID    string       `json:"agentId,omitempty"`
 	Attempt    int          `json:"attempt,omitempty"` // of a task from 1, of a step that is run again from 2, depth of an escalation
 	Status     string       `json:"status"`            // running, completed, failed, timeout, lost, cancelled, skipped, open, answered, expired

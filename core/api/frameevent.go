@@ -25,10 +25,6 @@ func sameNames(names ...string) []chartField {
 	return fields
 }
 
-// eventMessageClosed tells that a message needs no answer any more; a question of it is cancelled. The engine
-// journals it.
-const eventMessageClosed core.EventType = "message.closed"
-
 var chartFrames = map[core.EventType]chartFrame{
 	core.EventStepStarted: {"step_started", sameNames("step", "type", "name", "role", "round", "branch")},
 	core.EventRoleBound: {"role_bound",
@@ -39,7 +35,7 @@ var chartFrames = map[core.EventType]chartFrame{
 	core.EventMessageEscalated: {"message_escalated", sameNames("messageId", "to", "toAgentId", "depth", "reason")},
 	core.EventMessageReplied: {"message_replied",
 		sameNames("messageId", "from", "agentId", "content", "questionId")},
-	eventMessageClosed: {"message_closed", sameNames("messageId", "questionId", "reason")},
+	core.EventMessageClosed: {"message_closed", sameNames("messageId", "questionId", "reason")},
 	core.EventQuestionAnswered: {"question_answered", []chartField{
 		{"questionId", "questionId"}, {"messageId", "messageId"}, {"answer", "answer"}, {"by", "answeredBy"},
 	}},

@@ -37,7 +37,7 @@ type timelineEntry struct {
 	Type      string            `json:"type,omitempty" doc:"Kind of the step, or type of the message."`
 	Name      string            `json:"name,omitempty" doc:"Of the step."`
 	Role      string            `json:"role,omitempty" doc:"That does the task, or sends the message."`
-	To        string            `json:"to,omitempty" doc:"Role that gets the message."`
+	To        string            `json:"to,omitempty" doc:"Role that gets the message, or user."`
 	AgentID   string            `json:"agentId,omitempty"`
 	Attempt   int               `json:"attempt,omitempty" doc:"Of a task from 1, of a step that is run again from 2; depth of an escalation."`
 	Status    string            `json:"status" doc:"running, completed, failed, timeout, lost, cancelled, skipped, open, answered or expired."`

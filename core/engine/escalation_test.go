@@ -113,6 +113,16 @@ func TestBestEffort(t *testing.T) {
 	if exec.Status != core.ExecutionCompleted || string(exec.Result) != `"first"` || exec.Workflow == nil || !exec.Workflow.Partial {
 		t.Fatalf("the execution is %s with %s: %+v", exec.Status, exec.Result, exec.Workflow)
 	}
+	k.waitEvents(core.EventExecutionCompleted, 1)
+	events, err := k.store.Events(t.Context(), k.exec.ID, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ev := range events {
+		if ev.Type == core.EventExecutionCompleted && !strings.Contains(string(ev.Data), `"partial":true`) {
+			t.Errorf("streams are told %s", ev.Data)
+		}
+	}
 }
 
 // A role without agents that none can serve is passed over at once.

@@ -14,6 +14,7 @@ func (r *run) complete(c *change, output json.RawMessage) {
 	r.exec.Agents = r.results
 	data := r.endData()
 	data.Result = output
+	data.Partial = r.exec.Workflow != nil && r.exec.Workflow.Partial
 	data.Agents = make([]core.AgentResult, len(r.results))
 	for i, a := range r.results {
 		data.Agents[i] = core.AgentResult{ID: a.ID, Step: a.Step, Result: a.Result}

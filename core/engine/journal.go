@@ -104,6 +104,7 @@ type endData struct {
 	Reason      *string              `json:"reason,omitempty"`
 	Duration    int64                `json:"duration"` // milliseconds
 	Agents      []core.AgentResult   `json:"agents,omitempty"`
+	Partial     bool                 `json:"partial,omitempty"` // of an org chart: ended with what it had
 }
 
 // history is what a journal says of one execution.

@@ -6,10 +6,6 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// eventMessageClosed tells that an open message needs no answer any more: its asker withdrew it, or is gone, or
-// its task is over. A question of it is cancelled with it.
-const eventMessageClosed core.EventType = "message.closed"
-
 // sentData is the data of message.sent. To and ToAgentID are empty while nobody was found to ask; what follows
 // then is message.escalated or question.asked, or the end of the execution.
 type sentData struct {
@@ -52,7 +48,8 @@ type repliedData struct {
 	QuestionID string `json:"questionId,omitempty"`
 }
 
-// messageClosedData is the data of message.closed.
+// messageClosedData is the data of message.closed: the asker withdrew the message, or is gone, or its task is over.
+// A question of it is cancelled with it.
 type messageClosedData struct {
 	MessageID  string `json:"messageId"`
 	QuestionID string `json:"questionId,omitempty"`

@@ -194,7 +194,7 @@ func (r *chartRun) closeLetter(c *change, l *letter, reason string) {
 		data.QuestionID = l.question.ID
 		r.closeQuestion(c, l, core.QuestionCancelled)
 	}
-	r.event(c, eventMessageClosed, data)
+	r.event(c, core.EventMessageClosed, data)
 	r.unlist(l, c.now)
 	l.closed, l.Content = true, nil
 }

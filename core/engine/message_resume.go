@@ -29,7 +29,7 @@ func (r *chartRun) replayMail(ev core.Event) error {
 			r.replayClosed(l)
 			l.reply = d
 		})
-	case eventMessageClosed:
+	case core.EventMessageClosed:
 		var d messageClosedData
 		return r.replayLetter(ev, &d, func() string { return d.MessageID }, func(l *letter) {
 			r.replayClosed(l)

@@ -141,7 +141,7 @@ func (a *peopleAnswer) handle(r *chartRun, c *change) {
 	})
 }
 
-// fromPeople is who answered, when no role did.
+// fromPeople is who is asked and who answered, when no role did.
 const fromPeople = "user"
 
 // maxQuestionText bounds the text of a question, in bytes; its content is whole.

@@ -141,7 +141,7 @@ func (f *timelineFold) folder(kind core.EventType) func(*core.Event, *timelineDa
 		return f.messageSent
 	case core.EventMessageEscalated:
 		return f.messageEscalated
-	case core.EventMessageReplied, eventMessageClosed:
+	case core.EventMessageReplied, core.EventMessageClosed:
 		return f.messageEnded
 	case core.EventQuestionAsked:
 		return f.questionAsked

@@ -150,9 +150,9 @@ task t1 timeout 1..2 in=0 role=dev agent=a1 #1
 		}, `message m1 answered 0..7 in=0 type=question role=dev to=lead agent=a1 (db)
 message m2 completed 1..1 in=0 type=feedback role=dev to=lead agent=a1
 escalation m1 timeout 2..3 in=0 type=question role=dev to=cto agent=a3 #1 (no reply within 30000 ms)
-escalation m1 answered 3..7 in=0 type=question role=dev #2 (nobody is above)
+escalation m1 answered 3..7 in=0 type=question role=dev to=user #2 (nobody is above)
 question q1 answered 4..6 in=0 type=question role=dev agent=a1 (which?)
-message m3 cancelled 8..10 in=0 type=question role=dev agent=a1
+message m3 cancelled 8..10 in=0 type=question role=dev to=user agent=a1
 question q2 cancelled 9..10 type=approval role=dev
 question q3 expired 11..12 type=login role=dev
 `},

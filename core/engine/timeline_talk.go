@@ -40,7 +40,7 @@ func (f *timelineFold) endEscalation(messageID string, at time.Time, status stri
 
 func (f *timelineFold) messageEnded(ev *core.Event, d *timelineData) {
 	status := entryAnswered
-	if ev.Type == eventMessageClosed {
+	if ev.Type == core.EventMessageClosed {
 		status = entryCancelled
 	}
 	f.endEscalation(d.MessageID, ev.Time, status)
@@ -57,6 +57,7 @@ func (f *timelineFold) questionAsked(ev *core.Event, d *timelineData) {
 	if q == nil {
 		return
 	}
+	f.toPeople(q.MessageID)
 	kind := q.MessageType
 	if kind == "" {
 		kind = string(q.Kind)
@@ -65,6 +66,17 @@ func (f *timelineFold) questionAsked(ev *core.Event, d *timelineData) {
 		Kind: core.TimelineQuestion, ID: q.ID, Step: q.Step, Type: kind, Role: q.Role, AgentID: q.AgentID,
 		Status: string(core.QuestionOpen), Detail: cutText(q.Text, timelineText),
 	})
+}
+
+// toPeople says of a message, or of its last escalation, that people got it.
+func (f *timelineFold) toPeople(messageID string) {
+	i, ok := f.escalations[messageID]
+	if !ok {
+		i, ok = f.messages[messageID]
+	}
+	if ok && f.entries[i].To == "" {
+		f.entries[i].To = fromPeople
+	}
 }
 
 func (f *timelineFold) questionEnded(ev *core.Event, d *timelineData) {

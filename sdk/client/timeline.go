@@ -38,7 +38,7 @@ type TimelineEntry struct {
 	Type      string     `json:"type,omitempty"` // kind of the step, or type of the message
 	Name      string     `json:"name,omitempty"`
 	Role      string     `json:"role,omitempty"` // that does the task, or sends the message
-	To        string     `json:"to,omitempty"`   // role that gets the message
+	To        string     `json:"to,omitempty"`   // role that gets the message, or user
 	AgentID   string     `json:"agentId,omitempty"`
 	Attempt   int        `json:"attempt,omitempty"` // of a task from 1, of a step run again from 2; depth of an escalation
 	Status    string     `json:"status"`            // running, completed, failed, open, answered and so on
