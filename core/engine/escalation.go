@@ -34,8 +34,8 @@ func (r *chartRun) route(l *letter) orgchart.Target {
 	return orgchart.Route(chart, m)
 }
 
-// send1 sends a letter for the first time.
-func (r *chartRun) send1(c *change, l *letter) {
+// sendFirst sends a letter for the first time.
+func (r *chartRun) sendFirst(c *change, l *letter) {
 	target := r.route(l)
 	l.Reason = target.Reason
 	var inst *instance

@@ -223,7 +223,7 @@ func (m *received) handle(r *chartRun, c *change) {
 	if l.open() {
 		task.pause(c.now)
 	}
-	r.send1(c, l)
+	r.sendFirst(c, l)
 }
 
 // replied is the answer of an agent to a message.

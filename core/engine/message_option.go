@@ -138,9 +138,12 @@ func answerText(content json.RawMessage, depth int) (string, bool) {
 
 // Words that give and refuse leave, and those that make an answer more than either.
 var (
-	wordsOfYes = wordSet("yes y yep yeah ok okay sure allow allowed approve approved accept accepted agree agreed proceed true confirm confirmed granted")
-	wordsOfNo  = wordSet("no n nope deny denied reject rejected refuse refused decline declined disallow cancel abort stop false disagree forbid forbidden not don't dont cannot can't never won't")
-	wordsOfIf  = wordSet("but if unless except only until when after before first maybe perhaps depends instead always also unsure later wait whether or either neither")
+	wordsOfYes = wordSet("yes y yep yeah ok okay sure allow allowed approve approved accept accepted agree agreed " +
+		"proceed true confirm confirmed granted")
+	wordsOfNo = wordSet("no n nope deny denied reject rejected refuse refused decline declined disallow cancel " +
+		"abort stop false disagree forbid forbidden not don't dont cannot can't never won't")
+	wordsOfIf = wordSet("but if unless except only until when after before first maybe perhaps depends instead " +
+		"always also unsure later wait whether or either neither")
 )
 
 func wordSet(words string) map[string]bool {

@@ -3,10 +3,13 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	stdtime "time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
 )
 
 func TestMessageToManagerAndBack(t *testing.T) {
@@ -136,6 +139,70 @@ func TestMessageFlood(t *testing.T) {
 	k.finish()
 }
 
+// While the store refuses writes what waits is bounded by its size, and those beyond are told.
+func TestMessagesWaitBounded(t *testing.T) {
+	k := newTalk(t, func(c *core.Chart) { c.Steps[0].Timeout = stdtime.Hour }).begin()
+	k.store.setRefuse(errReadOnly)
+	content := json.RawMessage(`"` + strings.Repeat("x", 250<<10) + `"`)
+	refused, sent := 0, 0
+	var last *refusals
+	for ; refused == 0 && sent < 200; sent++ {
+		last = k.say(core.TaskMessage{AskID: fmt.Sprint("q", sent), MessageType: "feedback", Content: content})
+		refused = len(last.got)
+	}
+	if refused == 0 {
+		t.Fatalf("%d messages were taken in while the store refuses", sent)
+	}
+	last.want(core.CodeRateLimited, "bytes of messages wait")
+	k.store.setRefuse(nil)
+	coretest.WaitFor(t, "what waited to be journaled", func() bool {
+		k.clock.Advance(20 * stdtime.Millisecond)
+		return k.store.count(k.exec.ID, core.EventMessageSent) == sent-1
+	})
+	k.finish()
+}
+
+// Many tasks ask at once: each gets its own answer.
+func TestManyAskers(t *testing.T) {
+	const n = 60
+	k := newTalk(t, func(c *core.Chart) {
+		c.Roles[0].Min, c.Roles[0].Max = n, n
+		all := &core.ChartStep{Path: "0", Kind: core.KindParallel}
+		for i := range n {
+			all.Steps = append(all.Steps, &core.ChartStep{Path: fmt.Sprint("0.", i), Kind: core.KindAssign, Role: "dev"})
+		}
+		c.Steps = []*core.ChartStep{all}
+	})
+	k.exec = k.start("chart")
+	held := k.agents.await(t, n)
+	for _, h := range held {
+		for i := range 3 {
+			k.say(core.TaskMessage{AgentID: h.agent, TaskID: h.task.ID, AskID: fmt.Sprint(i), Content: json.RawMessage(fmt.Sprintf("%q", h.task.ID))})
+		}
+	}
+	k.askedOf(3 * n)
+	k.agents.mu.Lock()
+	asks := slices.Clone(k.agents.asked)
+	k.agents.mu.Unlock()
+	for _, a := range asks {
+		k.answer("lead", a.message.MessageID, string(a.message.Content))
+	}
+	k.answeredWith(3 * n)
+	k.agents.mu.Lock()
+	for _, r := range k.agents.replies {
+		if string(r.reply.Content) != fmt.Sprintf("%q", r.reply.TaskID) {
+			t.Errorf("task %s got the answer %s", r.reply.TaskID, r.reply.Content)
+		}
+	}
+	k.agents.mu.Unlock()
+	for _, h := range held {
+		k.agents.report(h.agent, h.task, `1`, nil)
+	}
+	if exec := k.wait(k.exec.ID); exec.Status != core.ExecutionCompleted {
+		t.Errorf("the execution is %s: %+v", exec.Status, exec.Error)
+	}
+}
+
 // Feedback is delivered once: nobody waits for an answer, and nothing climbs.
 func TestFeedback(t *testing.T) {
 	k := newTalk(t, nil).begin()
@@ -145,7 +212,7 @@ func TestFeedback(t *testing.T) {
 		t.Fatalf("told %+v", got)
 	}
 	f := k.answer("lead", got.message.MessageID, `"thanks"`)
-	k.clock.Advance(25 * 1e9)
+	k.clock.Advance(25 * stdtime.Second)
 	k.sync()
 	if n := k.store.count(k.exec.ID, core.EventMessageEscalated) + k.store.count(k.exec.ID, core.EventMessageReplied); n != 0 || len(f.got) != 0 {
 		t.Errorf("feedback had %d consequences, %d refusals", n, len(f.got))
@@ -155,23 +222,23 @@ func TestFeedback(t *testing.T) {
 
 // The clock of a task stands still while a message of it waits, and goes on after.
 func TestTaskClockWaitsForReply(t *testing.T) {
-	k := newTalk(t, func(c *core.Chart) { c.Escalation.Timeout = 1e12 }).begin()
-	k.clock.Advance(20e9)
+	k := newTalk(t, func(c *core.Chart) { c.Escalation.Timeout = 1000 * stdtime.Second }).begin()
+	k.clock.Advance(20 * stdtime.Second)
 	k.say(core.TaskMessage{AskID: "a1"})
 	m := k.askedOf(1).message
-	k.clock.Advance(500e9)
+	k.clock.Advance(500 * stdtime.Second)
 	k.sync()
 	if n := k.store.count(k.exec.ID, core.EventTaskFailed); n != 0 {
 		t.Fatal("the task ran out of time while it waited")
 	}
 	k.answer("lead", m.MessageID, `1`)
 	k.answeredWith(1)
-	k.clock.Advance(9e9)
+	k.clock.Advance(9 * stdtime.Second)
 	k.sync()
 	if n := k.store.count(k.exec.ID, core.EventTaskFailed); n != 0 {
 		t.Fatal("the task lost time while it waited")
 	}
-	k.clock.Advance(2e9)
+	k.clock.Advance(2 * stdtime.Second)
 	k.waitEvents(core.EventTaskFailed, 1)
 }
 
