@@ -225,7 +225,7 @@ func TestTimelineOfTalk(t *testing.T) {
 			list = append(list, fmt.Sprintf("%s %s>%s %s %d", e.Kind, e.Role, e.To, e.Status, e.DurationMs))
 		}
 	}
-	want := []string{"message dev>lead answered 60000", "escalation dev>cto timeout 30000", "escalation dev> answered 0", "question dev> answered 0"}
+	want := []string{"message dev>lead answered 60000", "escalation dev>cto timeout 30000", "escalation dev>user answered 0", "question dev> answered 0"}
 	if fmt.Sprint(list) != fmt.Sprint(want) {
 		t.Errorf("got  %q\nwant %q", list, want)
 	}
