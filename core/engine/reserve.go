@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// RoleBinding says which agents serve roles.
+type RoleBinding string
+
+// Bindings of roles. A role marked managed is always served by spawned agents.
+const (
+	BindAuto      RoleBinding = "auto"      // connected agents; spawned ones where too few are connected
+	BindConnected RoleBinding = "connected" // connected agents only
+	BindManaged   RoleBinding = "managed"   // spawned agents, for every role that names agent types
+)
+
+// roleWant is what an execution lacks for a role.
+type roleWant struct {
+	role  *core.Role
+	need  core.TaskNeed
+	count int
+	spawn int // of count, those that may be spawned
+}
+
+// roleGrant is what it gets: slots of connected agents, and leave to spawn others.
+type roleGrant struct {
+	agents []string
+	spawn  int
+}
+
+// spawnable tells whether agents may be spawned for a role now, and whether only such agents may serve it.
+func (e *Engine) spawnable(role *core.Role) (can, only bool, reason string) {
+	binding := e.config.Load().RoleBinding
+	only = role.Managed || binding == BindManaged && len(role.AgentTypes) > 0
+	switch {
+	case !only && (binding == BindConnected || len(role.AgentTypes) == 0):
+		return false, false, ""
+	case e.roles == nil:
+		return false, only, "no runtime is configured"
+	}
+	can, reason = e.roles.CanSpawn(role.AgentTypes, role.Runtime)
+	return can, only, reason
+}
+
+// bindRoles reserves connected agents and grants spawns. With all it grants everything or nothing; grants is nil when
+// nothing is granted. noise tells that slots were taken and given back for nothing.
+func (e *Engine) bindRoles(wants []roleWant, all bool) (grants []roleGrant, noise bool) {
+	got := make([]roleGrant, len(wants))
+	short := false
+	var order []int // of those that take connected agents, the scarcest first
+	capable := make([]int, len(wants))
+	spawn := make([]bool, len(wants))
+	for i := range wants {
+		w := &wants[i]
+		can, only, _ := e.spawnable(w.role)
+		switch {
+		case only && !can:
+			short = true
+		case only:
+			got[i].spawn = min(w.count, w.spawn)
+		default:
+			spawn[i] = can
+			if capable[i] = e.agents.CountCapable(w.need); capable[i] > 0 {
+				order = append(order, i)
+			} else if can {
+				got[i].spawn = min(w.count, w.spawn)
+			} else {
+				short = true
+			}
+		}
+	}
+	if short && all {
+		return nil, false
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(capable[a]-wants[a].count, capable[b]-wants[b].count) })
+	for _, i := range order {
+		w := &wants[i]
+		got[i].agents = e.reserveSlots(w.need, w.count)
+		for len(got[i].agents) < w.count && e.exchange(wants, got, i, map[string]bool{}) {
+			continue
+		}
+		lacking := w.count - len(got[i].agents)
+		if lacking > 0 && spawn[i] && capable[i] < w.count {
+			got[i].spawn = min(lacking, w.spawn)
+			lacking -= got[i].spawn
+		}
+		if lacking > 0 && all {
+			for _, g := range got {
+				for _, agent := range g.agents {
+					e.agents.Release(agent, "", "")
+					noise = true
+				}
+			}
+			return nil, noise
+		}
+	}
+	for _, g := range got {
+		if len(g.agents) > 0 || g.spawn > 0 {
+			return got, false
+		}
+	}
+	if all && len(wants) == 0 {
+		return got, false
+	}
+	return nil, false
+}
+
+// reserveSlots takes slots, of as many agents as there are first, then further ones of the same agents.
+func (e *Engine) reserveSlots(need core.TaskNeed, count int) []string {
+	got := e.agents.Reserve(need, count)
+	for len(got) > 0 && len(got) < count {
+		more := e.agents.Reserve(need, count-len(got))
+		if len(more) == 0 {
+			break
+		}
+		got = append(got, more...)
+	}
+	return got
+}
+
+// exchange finds one more slot for wants[i]: a slot of another role that fits it, when that role finds another for
+// itself. Roles whose capabilities overlap would otherwise wait for each other's agents for ever.
+func (e *Engine) exchange(wants []roleWant, got []roleGrant, i int, seen map[string]bool) bool {
+	for j := range got {
+		if j == i {
+			continue
+		}
+		for k, agent := range got[j].agents {
+			if seen[agent] || !e.fits(wants[i].need, agent) {
+				continue
+			}
+			seen[agent] = true
+			other := e.agents.Reserve(wants[j].need, 1)
+			if len(other) == 0 && e.exchange(wants, got, j, seen) {
+				last := len(got[j].agents) - 1
+				other, got[j].agents = got[j].agents[last:], got[j].agents[:last]
+			}
+			if len(other) > 0 {
+				replacement := other[0]
+				got[j].agents[k] = replacement
+				got[i].agents = append(got[i].agents, agent)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fits tells whether an agent has what the need asks for.
+func (e *Engine) fits(need core.TaskNeed, agent string) bool {
+	without := need
+	without.Exclude = map[string]bool{agent: true}
+	for id := range need.Exclude {
+		without.Exclude[id] = true
+	}
+	return e.agents.CountCapable(need) > e.agents.CountCapable(without)
+}
