@@ -73,6 +73,7 @@ func TestSpawnManagedAgentInvalid(t *testing.T) {
 		{"CPUHuge", `{"type":"claude","cpu":1e999}`, "cpu"},
 		{"CPUText", `{"type":"claude","cpu":"1"}`, "cpu"},
 		{"Label", `{"type":"claude","labels":{"":"x"}}`, "labels."},
+		{"Label of the service", `{"type":"claude","labels":{"wardroom.role":"x"}}`, "labels.wardroom.role"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := r.do("POST", "/api/managed-agents", c.body)

@@ -23,7 +23,7 @@ type spawnRequest struct {
 	Network        string            `json:"network" check:"max=256" doc:"Of a runtime with networks."`
 	Memory         string            `json:"memory" check:"max=32" doc:"Bytes, or with a unit k, m or g (powers of 1024)." example:"512m"`
 	CPU            float64           `json:"cpu" doc:"Cores." example:"0.5"`
-	Labels         map[string]string `json:"labels" doc:"Free keys, kept with the agent."`
+	Labels         map[string]string `json:"labels" doc:"Free keys, kept with the agent; names that begin with wardroom. are reserved."`
 }
 
 // Bounds of a spec.
@@ -33,6 +33,7 @@ const (
 	maxEnvBytes  = 1 << 20
 	maxLabels    = 64
 	maxLabelText = 256
+	ownLabels    = "wardroom." // by these the service finds the agents of an execution
 )
 
 // spec checks what the decoder could not, and makes the service's spec. Values of env stay out of every error.
@@ -62,6 +63,8 @@ func (r *spawnRequest) spec() (core.ManagedAgentSpec, error) {
 	for name, value := range r.Labels {
 		if name == "" || len(name) > maxLabelText || len(value) > maxLabelText {
 			bad("labels."+clip(name), "name and value must be at most "+strconv.Itoa(maxLabelText)+" bytes, the name not empty")
+		} else if strings.HasPrefix(name, ownLabels) {
+			bad("labels."+clip(name), "names that begin with "+ownLabels+" are the service's own; choose another")
 		}
 	}
 	if len(r.Labels) > maxLabels {
