@@ -33,7 +33,7 @@ const (
 type options struct {
 	wardroom, agent, dir string
 	concurrency          int
-	think                time.Duration
+	think, teamThink     time.Duration
 	keep                 bool
 }
 
@@ -52,6 +52,7 @@ type demo struct {
 	tools   []tool   // that are installed
 	absent  []string // names of those that are not
 	managed []*managed
+	charts  []*chart
 }
 
 func newDemo(o options, out io.Writer) *demo { return &demo{opts: o, out: out} }
@@ -87,6 +88,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.prove(ctx, o); err != nil {
 		return err
 	}
+	if err := d.teams(ctx); err != nil {
+		return err
+	}
 	if err := d.drive(ctx); err != nil {
 		return err
 	}
@@ -94,8 +98,8 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if d.opts.keep {
 		d.farewell()
 	}
-	d.say("demo: ok, %d messages decided by three agents, and %d command-line agents driven, each through a kill -9 of the server",
-		len(o.rows), len(d.managed))
+	d.say("demo: ok, %d messages decided by three agents, %d org charts run by a team, and %d command-line agents driven, "+
+		"each through a kill -9 of the server", len(o.rows), len(d.charts), len(d.managed))
 	return nil
 }
 
@@ -195,7 +199,7 @@ func (d *demo) startServer(ctx context.Context) error {
 // waitAgents waits until all agents are connected.
 func (d *demo) waitAgents(ctx context.Context) error {
 	from := time.Now()
-	err := d.until(ctx, "three agents are connected", func(ctx context.Context) (bool, error) {
+	err := d.until(ctx, "all agents are connected", func(ctx context.Context) (bool, error) {
 		for _, p := range d.agents {
 			if err := p.running(); err != nil {
 				return false, err
@@ -205,7 +209,7 @@ func (d *demo) waitAgents(ctx context.Context) error {
 		return err == nil && list.Connected == len(d.agents), nil
 	})
 	if err == nil {
-		d.say("three agents connected after %d ms", time.Since(from).Milliseconds())
+		d.say("%d agents connected after %d ms", len(d.agents), time.Since(from).Milliseconds())
 	}
 	return err
 }

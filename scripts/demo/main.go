@@ -1,8 +1,9 @@
 // Command demo shows the whole product on real input: it starts the server and three agents, stores a pattern,
 // runs it synchronously, as a stream and as a batch over a corpus of support messages, kills the server in the
 // middle of the batch, starts it again, and proves that every message was decided and none was worked on twice.
-// Then the server starts the coding command lines that are installed, on a model endpoint of the demo's own: each
-// answers, and asks for leave over one more kill -9.
+// Then teams of agents run the built-in org charts, through another kill -9 while a person is asked. At last the
+// server starts the coding command lines that are installed, on a model endpoint of the demo's own: each answers,
+// and asks for leave over one more kill -9.
 //
 // It owns the order of events and the checks. The server, its command line and the agents are the real
 // programs, started as processes. `make demo` calls it through run.sh.
@@ -25,6 +26,7 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "", "`folder` for data and logs; removed at the end of a good run")
 	flag.IntVar(&o.concurrency, "concurrency", 10, "items of the batch at once")
 	flag.DurationVar(&o.think, "think", 120*time.Millisecond, "time an agent takes for a message")
+	flag.DurationVar(&o.teamThink, "team-think", 300*time.Millisecond, "time an agent of a team takes for each piece of a task")
 	flag.BoolVar(&o.keep, "keep", false, "leave server and agents running")
 	flag.Parse()
 

@@ -21,6 +21,7 @@ type entry struct {
 	Kind      string    `json:"msg"` // registered, began or finished
 	Task      string    `json:"task"`
 	Execution string    `json:"execution"`
+	Step      string    `json:"step"` // of an org chart
 	Resumed   bool      `json:"resumed"`
 
 	method string
@@ -127,6 +128,11 @@ func (d *demo) prove(ctx context.Context, o *outcome) error {
 	d.say("tasks begun               %d, %d of them not finished", l.began, l.unfinished)
 	d.say("sessions of the agents    %d, %d of them resumed", l.sessions, l.resumed)
 	d.say("finished tasks done again %d", l.again)
+	return l.verdict()
+}
+
+// verdict is an error that tells the contradictions, if there are any.
+func (l *ledger) verdict() error {
 	if len(l.problems) == 0 {
 		return nil
 	}

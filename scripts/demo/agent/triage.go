@@ -20,7 +20,7 @@ func newAgent(o options, log, tasks *slog.Logger) (*agent.Agent, error) {
 	return agent.New(agent.Options{
 		URL:                o.server,
 		Name:               cmp.Or(o.name, o.method),
-		Capabilities:       []string{o.capability},
+		Capabilities:       o.capabilities(),
 		Metadata:           map[string]any{"model": o.method, "version": "1.0.0"},
 		MaxConcurrentTasks: o.tasks,
 		Logger:             log,
