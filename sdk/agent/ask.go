@@ -69,7 +69,9 @@ func (l *ledger) ask(q *question) error {
 		return err
 	}
 	l.questions[q.id] = q
-	q.task.entry.questions++
+	if q.task.entry.questions++; q.task.entry.questions == 1 {
+		q.task.entry.clock.pause()
+	}
 	q.send(0)
 	return nil
 }
@@ -172,7 +174,9 @@ func (l *ledger) endQuestion(q *question, out outcome) {
 func (l *ledger) remove(q *question) {
 	if l.questions[q.id] == q {
 		delete(l.questions, q.id)
-		q.task.entry.questions--
+		if q.task.entry.questions--; q.task.entry.questions == 0 {
+			q.task.entry.clock.resume()
+		}
 	}
 }
 

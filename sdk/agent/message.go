@@ -42,8 +42,8 @@ func (r *Reply) Bind(v any) error {
 	return nil
 }
 
-// Ask sends a message to another role and waits for the reply: seconds from an agent, days from a person, so mind
-// the task's time. It outlives lost connections. It returns ctx's cause when ctx ends, the cause of the task's end
+// Ask sends a message to another role and waits for the reply: seconds from an agent, days from a person. The task's
+// time stands still meanwhile. It outlives lost connections. It returns ctx's cause when ctx ends, the cause of the task's end
 // (a *CancelledError, ErrReassigned, ErrStopped or ErrTaskOver) when the task ends first, and a *MessageError when
 // the message goes nowhere. Messages of one agent are sent at most 40 a second, or slower as the server tells.
 func (t *Task) Ask(ctx context.Context, m Message) (*Reply, error) {

@@ -55,13 +55,9 @@ func (t *Task) ProgressData(v any) error {
 	return nil
 }
 
-// Deadline returns when the task's time is over, counted from its arrival, and false if it has no limit.
-func (t *Task) Deadline() (time.Time, bool) {
-	if t.Timeout <= 0 {
-		return time.Time{}, false
-	}
-	return t.entry.arrived.Add(time.Duration(t.Timeout) * time.Millisecond), true
-}
+// Deadline returns when the task's time is over, counted from its arrival without the time in which it waited for
+// replies, and false if it has no limit. A handler's context ends then.
+func (t *Task) Deadline() (time.Time, bool) { return t.entry.clock.deadline() }
 
 // entryState is where a task stands on this side.
 type entryState uint8
@@ -72,9 +68,9 @@ const (
 	stateAnswered                   // its answer waits for the acknowledgement
 )
 
-// entry is the ledger's record of a task. Guarded by ledger.mu, but for arrived, which is set once.
+// entry is the ledger's record of a task. Guarded by ledger.mu, but for clock, which is set once.
 type entry struct {
-	arrived time.Time
+	clock   *taskClock // from the task's arrival
 	state   entryState
 	frameID string // id of the task frame, repeated by the answer
 	attempt int    // the highest attempt seen: the fencing token of the answer

@@ -21,7 +21,7 @@ const maxErrorText = 1024
 func (a *Agent) begin(work context.Context, t *Task) {
 	a.handlers.Go(func() {
 		for t != nil {
-			ctx, cancel := taskContext(work, t)
+			ctx, cancel := t.entry.clock.begin(work)
 			a.ledger.started(t, cancel)
 			ans := a.handle(ctx, t)
 			cancel(nil)
@@ -34,20 +34,6 @@ func (a *Agent) begin(work context.Context, t *Task) {
 func (a *Agent) runInline(work context.Context, t *Task) {
 	for t != nil {
 		t = a.ledger.finish(t, a.handle(work, t), true)
-	}
-}
-
-// taskContext returns the context of a handler. It ends with the task's time, counted from its arrival.
-func taskContext(work context.Context, t *Task) (context.Context, context.CancelCauseFunc) {
-	ctx, cancel := context.WithCancelCause(work)
-	deadline, limited := t.Deadline()
-	if !limited {
-		return ctx, cancel
-	}
-	ctx, release := context.WithDeadline(ctx, deadline)
-	return ctx, func(cause error) {
-		cancel(cause)
-		release()
 	}
 }
 
