@@ -11,7 +11,7 @@ func TestMarkOf(t *testing.T) {
 		{"  min: 0", "agents.min", "must be at least 1", "min"},
 		{"  minimum: 0, min: 1", "agents.min", "must be at least 1", "min"},
 		{`  "min": 0`, "agents.min", "must be at least 1", "min"},
-		{"role: enginer", "workflow.steps[0].role", `names the role "enginer"; did you mean "engineer"?`, "enginer"},
+		{"role: enginee", "workflow.steps[0].role", `names the role "enginee"; did you mean "engineer"?`, "enginee"},
 		{"task: do ${input.x}", "workflow.steps[0].task", "${input.x} names a field", "${input.x}"},
 		{"check: input.x == 1", "workflow.steps[0].check", "${input.x} names a field", "input.x"},
 		{"steps: []", "workflow.steps[0]", "lacks a type", "steps"},

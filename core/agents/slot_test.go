@@ -117,7 +117,7 @@ func TestKeepAgainstReserve(t *testing.T) {
 
 func TestHold(t *testing.T) {
 	r := newRig(t, agents.Config{})
-	p, one := r.register("one", 1, "echo")
+	_, one := r.register("one", 1, "echo")
 	_, two := r.register("two", 1, "echo")
 	left, three := r.register("three", 1, "echo")
 	left.send(protocol.TypeDisconnect, "", protocol.Disconnect{})
