@@ -195,6 +195,10 @@ func (e *Engine) pin(ctx context.Context, plan core.Plan, pins map[string]string
 			}
 			return nil, err
 		}
+		if inner.OrgChart() != nil {
+			return nil, core.Invalid(fmt.Sprintf("steps[%d].pattern", i),
+				"pattern %q, which the step runs, is an org chart; only flat patterns can be steps of a pattern", pinKey(c))
+		}
 		if pins == nil {
 			pins = map[string]string{}
 		}
