@@ -112,7 +112,7 @@ func (r *chartRun) ask(c *change, l *letter, inst *instance) {
 	}
 	carrier, agent := r.eng.carrier(inst.managed), inst.agent
 	c.after = append(c.after, func() {
-		if !carrier.Ask(agent, m) && m.WantsReply {
+		if !c.over && !carrier.Ask(agent, m) && m.WantsReply {
 			r.inbox.put(message{kind: msgMail, mail: mailMessage{&unreached{m.MessageID, agent}}})
 		}
 	})

@@ -208,7 +208,7 @@ func (m *received) handle(r *chartRun, c *change) {
 	switch {
 	case of == nil:
 	case len(of.letters) >= maxMailTask:
-		m.Refuse(mailLimit(maxMailTask, "messages were sent for this task; no more are taken"))
+		m.Refuse(core.Invalid("taskId", "%d messages were sent for this task; no more are taken", maxMailTask))
 		return
 	case of.open >= maxMailOpen:
 		m.Refuse(mailLimit(maxMailOpen, "messages of this task wait for a reply; wait for one of them"))

@@ -152,8 +152,11 @@ func (r *chartRun) reply(c *change, l *letter, from, agent string, content json.
 func (r *chartRun) carryReply(c *change, l *letter, managed bool, content json.RawMessage) {
 	answer := core.AgentReply{MessageID: l.MessageID, AskID: l.AskID, TaskID: l.TaskID, From: l.reply.From, Content: content}
 	carrier, agent := r.eng.carrier(managed), l.AgentID
-	// An asker that is gone is reported as lost.
-	c.after = append(c.after, func() { carrier.Reply(agent, answer) })
+	c.after = append(c.after, func() {
+		if _, out := r.stepOf(agent, answer.TaskID); out && !c.over {
+			carrier.Reply(agent, answer) // an asker that is gone is reported as lost
+		}
+	})
 }
 
 // replyAgain gives the answer to an asker that asks again.

@@ -135,7 +135,7 @@ func TestMessageFlood(t *testing.T) {
 		k.say(core.TaskMessage{AskID: fmt.Sprint("f", i), MessageType: "feedback"})
 	}
 	k.waitEvents(core.EventMessageSent, 1000)
-	k.say(core.TaskMessage{AskID: "more", MessageType: "feedback"}).want(core.CodeRateLimited, "1000 messages")
+	k.say(core.TaskMessage{AskID: "more", MessageType: "feedback"}).want(core.CodeValidation, "1000 messages")
 	k.finish()
 }
 

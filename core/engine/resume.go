@@ -9,11 +9,14 @@ import (
 // journalPage is how many journal entries are read at once.
 const journalPage = 1000
 
+// questionPage is how many questions are read at once.
+const questionPage = 100
+
 // resume takes up an execution where its journal stands.
 func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 	plan, err := e.patterns.Plan(ctx, exec.Hash)
 	if err != nil {
-		return e.interrupt(exec, err)
+		return e.interrupt(ctx, exec, err)
 	}
 	events, err := e.journal(ctx, exec.ID)
 	if err != nil {
@@ -22,7 +25,7 @@ func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 	copied := *exec
 	r := e.newRun(&copied, plan)
 	if err := r.body.restore(events); err != nil {
-		return e.interrupt(exec, err)
+		return e.interrupt(ctx, exec, err)
 	}
 	if exec.Status == core.ExecutionRunning {
 		r.slot = true
@@ -38,7 +41,7 @@ func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 }
 
 // interrupt ends an execution that cannot be taken up again.
-func (e *Engine) interrupt(exec *core.Execution, cause error) error {
+func (e *Engine) interrupt(ctx context.Context, exec *core.Execution, cause error) error {
 	e.log.Error("execution cannot be resumed", "execution", exec.ID, "error", cause)
 	copied := *exec
 	r := e.newRun(&copied, nil)
@@ -46,12 +49,35 @@ func (e *Engine) interrupt(exec *core.Execution, cause error) error {
 		return err
 	}
 	c := r.newChange()
+	if err := e.cancelQuestions(ctx, exec.ID, c); err != nil {
+		return err
+	}
 	r.fail(c, core.CodeInterrupted, "the execution could not be resumed after a restart", nil)
 	if e.roles != nil {
 		c.after = append(c.after, func() { e.roles.StopExecution(exec.ID, "the execution is over") })
 	}
 	e.launch(r, c)
 	return nil
+}
+
+// cancelQuestions cancels what an execution that cannot be taken up asks people.
+func (e *Engine) cancelQuestions(ctx context.Context, id string, c *change) error {
+	filter := core.QuestionFilter{ExecutionID: id, Status: core.QuestionOpen, Page: core.Page{Limit: questionPage}}
+	for {
+		page, info, err := e.store.FindQuestions(ctx, filter)
+		if err != nil {
+			return err
+		}
+		for _, q := range page {
+			at := c.now
+			q.Status, q.ClosedAt = core.QuestionCancelled, &at
+			c.questions = append(c.questions, q)
+		}
+		if !info.HasMore {
+			return nil
+		}
+		filter.Cursor = info.NextCursor
+	}
 }
 
 // journal reads all events of an execution.
