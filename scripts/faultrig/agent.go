@@ -57,7 +57,7 @@ func work(ctx context.Context, server, name string, capabilities []string, recor
 	registered := make(chan struct{}, 1)
 	a, err := agent.New(agent.Options{
 		URL: server, Name: name, Capabilities: capabilities, MaxConcurrentTasks: 16,
-		Handler: w.handle, StateFile: state,
+		Handler: w.handle, OnMessage: w.hear, MaxConcurrentMessages: 16, StateFile: state,
 		ReconnectMin: 10 * time.Millisecond, ReconnectMax: 100 * time.Millisecond,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		OnRegistered: func(protocol.Registered) {
@@ -127,8 +127,8 @@ func (w *worker) add(kind proof.EntryKind, taskID, executionID string, attempt i
 
 // handle works on a task as its input asks: for some time, and with an error at the first attempt if it is to.
 func (w *worker) handle(ctx context.Context, task *agent.Task) (any, error) {
-	var in taskInput
-	if err := task.Bind(&in); err != nil {
+	in, kind, err := readTask(task.Input)
+	if err != nil {
 		return nil, err
 	}
 	if in.Delay%3 == 0 {
@@ -145,7 +145,14 @@ func (w *worker) handle(ctx context.Context, task *agent.Task) (any, error) {
 		w.add(proof.EntryAnswer, task.TaskID, task.ExecutionID, task.Attempt, nil)
 		return nil, agent.Retryable(errors.New("not at the first attempt"))
 	}
+	text, err := in.ask(ctx, task)
+	if err != nil {
+		return nil, err
+	}
 	result := answer(task.Input, w.name)
+	if kind != "" {
+		result = chartAnswer(kind, text)
+	}
 	w.add(proof.EntryAnswer, task.TaskID, task.ExecutionID, task.Attempt, result)
 	return result, nil
 }

@@ -84,7 +84,8 @@ type job struct {
 
 // job draws an execution. Most have a key; one without is never sent again.
 func (c *client) job() (job, error) {
-	w := workloads[c.random.IntN(len(workloads))]
+	all := allWorkloads()
+	w := all[c.random.IntN(len(all))]
 	return c.jobOf(w.name, w.flaky && c.chance(20))
 }
 

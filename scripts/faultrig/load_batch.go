@@ -14,7 +14,8 @@ import (
 // batch runs a batch and watches it; some it cancels, and some have an item that the pattern refuses.
 func (c *client) batch(ctx context.Context) error {
 	nonce := c.nonce()
-	pattern := workloads[c.random.IntN(len(workloads))].name
+	all := allWorkloads()
+	pattern := all[c.random.IntN(len(all))].name
 	inputs := make([]json.RawMessage, 5+c.random.IntN(15))
 	for i := range inputs {
 		inputs[i] = taskInput{Text: fmt.Sprintf("%s[%d]", nonce, i), Delay: c.random.IntN(20)}.raw()

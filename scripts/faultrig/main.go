@@ -1,6 +1,7 @@
 // Command faultrig proves that kill -9 of the product loses nothing and repeats nothing. Each round puts load
 // on the real binary, kills it (and agents) at random moments, starts it again on the same data, and then
-// compares what clients were told and what agents recorded with what the store says. In every fourth round it
+// compares what clients were told and what agents recorded with what the store says. Some of the load are org charts,
+// whose agents ask each other, and people who answer over the API. In every fourth round it
 // kills core and runtime plugin under managed agents, which must live on and get each message once. It owns the faults, the
 // load and the gathering of evidence; package proof judges it. .ci/run and `make soak` call it.
 //

@@ -19,6 +19,8 @@ type roundResult struct {
 	findings []proof.Finding
 	problems []error // what broke beside the findings
 	took     time.Duration
+
+	questions, refused int // answered by people, and second answers to them
 }
 
 func (r roundResult) broken() bool { return len(r.findings)+len(r.problems) > 0 }
@@ -140,6 +142,8 @@ type summary struct {
 	keyed, promises, sightings int
 	plugins                    int // kills of the runtime's plugin
 	messages, unknown          int // to managed agents
+	charts, replies            int // org charts, and messages in them
+	questions, refused         int
 }
 
 func (s *summary) addShells(r shellResult) {
@@ -163,9 +167,14 @@ func (s *summary) add(r roundResult) {
 	if r.faults.second >= 0 && r.faults.second != r.faults.agent {
 		s.crashes++
 	}
+	s.questions += r.questions
+	s.refused += r.refused
 	if r.evidence == nil {
 		return
 	}
+	charts, replies := talk(r.evidence)
+	s.charts += charts
+	s.replies += replies
 	s.promises += len(r.evidence.Promises)
 	s.sightings += len(r.evidence.Sightings)
 	for _, p := range r.evidence.Promises {
@@ -188,6 +197,8 @@ func (s *summary) print(out io.Writer, core *server) {
 		{"acknowledged", fmt.Sprintf("%d (%d with keys; %d batches, %d cancels, %d retries)", s.promises, s.keyed, s.batches, s.cancels, s.retries)},
 		{"streams", fmt.Sprintf("%d, %d of them resumed over a kill", s.streams, s.resumed)},
 		{"states seen", fmt.Sprint(s.sightings)},
+		{"org charts", fmt.Sprintf("%d, with %d messages replied to; people answered %d questions, and %d second answers were refused",
+			s.charts, s.replies, s.questions, s.refused)},
 		{"managed agents", fmt.Sprintf("%d messages acknowledged, each delivered once; %d of unknown fate", s.messages, s.unknown)},
 		{"store", "dumped and verified after the end"},
 		{"broken promises", "none"},

@@ -149,7 +149,7 @@ func (r *rig) begin(ctx context.Context) (err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, quietLimit)
 	defer cancel()
-	for _, w := range workloads {
+	for _, w := range allWorkloads() {
 		body := fmt.Appendf(nil, `{"definition":%s}`, quote(w.source))
 		reply, err := r.caller.call(ctx, http.MethodPost, "/api/patterns", "", body)
 		if err != nil {

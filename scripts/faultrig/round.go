@@ -91,6 +91,8 @@ func (r *rig) round(ctx context.Context, number int) (roundResult, error) {
 	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, killWithin+3*readyLimit+quietLimit)
 	defer cancel()
+	crowd := summon(ctx, r.caller)
+	defer crowd.finish()
 	load := begin(bounded, r.caller, fmt.Sprintf("%s-%d", r.name, number), r.random)
 	err := r.strike(ctx, f, began)
 	if err == nil && !pause(ctx, loadAfter) {
@@ -111,6 +113,9 @@ func (r *rig) round(ctx context.Context, number int) (roundResult, error) {
 	if err := r.quiet(ctx); err != nil {
 		result.problems = append(result.problems, err)
 	}
+	crowd.finish()
+	result.questions, result.refused = len(crowd.answered), crowd.refused
+	result.problems = append(result.problems, crowd.prove(ctx)...)
 	err = r.prove(ctx, began, load.told, &result)
 	result.took = time.Since(began)
 	return result, err

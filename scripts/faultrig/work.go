@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/wardroom/wardroom/scripts/faultrig/proof"
 )
@@ -53,7 +54,12 @@ input:
 // stepsPattern has several steps; an execution of it can be run again from the last one, "sign".
 const stepsPattern = "rig-steps"
 
-// workloads are the patterns that every run begins with.
+// allWorkloads are the patterns that every run begins with.
+func allWorkloads() []workload {
+	return append(slices.Clip(workloads), workload{name: chartPattern, source: chartSource, flaky: true, expect: expectChart})
+}
+
+// workloads are those that are flat.
 var workloads = []workload{
 	{
 		name: "rig-vote", flaky: true,
@@ -143,7 +149,7 @@ func expect(pattern string, input json.RawMessage) json.RawMessage {
 		return nil
 	}
 	result := any(map[string]any{"digest": digest(in.raw())})
-	for _, w := range workloads {
+	for _, w := range allWorkloads() {
 		if w.name == pattern {
 			result = w.expect(in)
 		}

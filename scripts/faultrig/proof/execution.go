@@ -29,6 +29,7 @@ func (p *prover) completed(e *Execution, j *journal) {
 	if j.started == 0 {
 		p.report(RuleJournal, e.ID, "completed and never started")
 	}
+	p.silent(e.ID, &j.talk)
 	type given struct{ agent, step, result string }
 	answers := map[given]int{}
 	for _, d := range j.counted {

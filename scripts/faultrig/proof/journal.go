@@ -19,6 +19,7 @@ var ends = map[string]string{eventCompleted: "completed", eventFailed: "failed",
 
 // eventData is the union of the data of those events.
 type eventData struct {
+	talkData
 	TaskID  string          `json:"taskId"`
 	AgentID string          `json:"agentId"`
 	Attempt int             `json:"attempt"`
@@ -44,11 +45,13 @@ type journal struct {
 	end     string   // type of the terminal event
 	shown   []Frame  // the events that streams show
 	order   []string // tasks in the order in which their answers counted
+	talk    talk
 }
 
 // readJournal folds the events of an execution, and reports what cannot follow what.
 func (p *prover) readJournal(id string) *journal {
-	j := &journal{counted: map[string]eventData{}, late: map[holder]bool{}, steps: map[string]bool{}}
+	j := &journal{counted: map[string]eventData{}, late: map[holder]bool{}, steps: map[string]bool{},
+		talk: talk{waiting: map[string]bool{}, questions: map[string]bool{}}}
 	var last uint64
 	attempts := map[string]int{}
 	for _, ev := range p.Journals[id] {
@@ -63,6 +66,10 @@ func (p *prover) readJournal(id string) *journal {
 		if err := json.Unmarshal(ev.Data, &d); err != nil {
 			p.report(RuleJournal, id, "event %d (%s): %v", ev.Sequence, ev.Type, err)
 			continue
+		}
+		if name := chartFrames[ev.Type]; name != "" {
+			j.show(ev, name)
+			p.said(id, ev, d.talkData, &j.talk)
 		}
 		switch ev.Type {
 		case eventStarted:

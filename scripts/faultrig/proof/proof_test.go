@@ -27,7 +27,7 @@ type forgery struct {
 }
 
 func TestEveryForgeryIsFound(t *testing.T) {
-	for _, list := range [][]forgery{promises, states, journals, tasks, streams, batches} {
+	for _, list := range [][]forgery{promises, states, journals, talks, tasks, streams, batches} {
 		for _, f := range list {
 			t.Run(f.name, func(t *testing.T) {
 				e := forge()
