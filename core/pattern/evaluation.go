@@ -13,7 +13,14 @@ type evaluation struct {
 	scope    core.Scope
 	chart    *core.ChartScope // of an org chart, instead of scope
 	problems []core.Problem
+	taken    int // bytes of the values that were written
 }
+
+// Bounds of one evaluation. A short text may name a long value many times.
+const (
+	maxTaken      = 32 << 20 // bytes of values
+	maxUnresolved = 100      // variables without a value that are told of
+)
 
 // run evaluates x; what names it in the error of unresolved variables.
 func (e *evaluation) run(what string, x expression) (json.RawMessage, error) {

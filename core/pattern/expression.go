@@ -47,9 +47,19 @@ func (r *reference) String() string {
 }
 
 func (r *reference) append(dst []byte, e *evaluation) []byte {
+	if e.taken > maxTaken {
+		return append(dst, "null"...) // said already
+	}
 	value, ok := e.resolve(r)
 	if !ok {
-		e.problems = append(e.problems, core.Problem{Path: r.at, Line: r.line, Reason: r.String() + " has no value" + e.why(r)})
+		if len(e.problems) < maxUnresolved {
+			e.problems = append(e.problems, core.Problem{Path: r.at, Line: r.line, Reason: r.String() + " has no value" + e.why(r)})
+		}
+		return append(dst, "null"...)
+	}
+	if e.taken += len(value); e.taken > maxTaken {
+		e.problems = append(e.problems, core.Problem{Path: r.at, Line: r.line,
+			Reason: fmt.Sprintf("the values up to %s come to more than %d bytes", r, maxTaken)})
 		return append(dst, "null"...)
 	}
 	return rawjson.AppendCompact(dst, value)

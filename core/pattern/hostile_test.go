@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/pattern"
 )
 
@@ -54,5 +55,22 @@ func TestHostileDefinitions(t *testing.T) {
 				t.Errorf("%d problems", len(problems))
 			}
 		})
+	}
+}
+
+// A short text may name a long value many times: what it comes to is bounded, and so is what is told of it.
+func TestValuesAreBounded(t *testing.T) {
+	c := mustChart(t, chart(someSteps+"    - {type: assign, role: worker, task: \""+strings.Repeat("${input.long}", 50_000)+"\"}\n"))
+	steps := c.Chart().Steps
+	long := `{"long":"` + strings.Repeat("x", 1<<20) + `"}`
+	_, err := c.Task(steps[len(steps)-1], scopeOf(long, results))
+	wantValidation(t, err)
+	if !strings.Contains(err.Error(), "more than 33554432 bytes") || len(err.Error()) > 500 {
+		t.Errorf("got %.500s", err)
+	}
+	_, err = c.Task(steps[len(steps)-1], scopeOf(`{}`, results))
+	wantValidation(t, err)
+	if listed, ok := core.AsError(err).Details["errors"].([]core.Problem); !ok || len(listed) != 100 {
+		t.Errorf("%d problems are told of", len(listed))
 	}
 }
