@@ -276,7 +276,10 @@ func (f *fake) Runtimes(context.Context) []core.RuntimeInfo {
 	return slices.Clone(f.runtimes)
 }
 
-func (f *fake) AllManagedAgents(context.Context) ([]*core.ManagedAgentRecord, error) {
+func (f *fake) AllManagedAgents(ctx context.Context) ([]*core.ManagedAgentRecord, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var list []*core.ManagedAgentRecord

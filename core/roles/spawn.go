@@ -120,8 +120,8 @@ func (s *Service) begin(ctx context.Context, spec core.RoleSpec) (*agent, error)
 			return s.adoptNew(made, spec), nil
 		}
 		// A failure that leaves open whether the agent runs leaves its record: it may yet come.
-		if passing(err) || slices.Contains([]string{codeInternal, codeTimeout}, runtimeCode(err)) {
-			if a := s.recorded(ctx, spec); a != nil {
+		if passing(err) || ctx.Err() != nil || slices.Contains([]string{codeInternal, codeTimeout}, runtimeCode(err)) {
+			if a := s.recorded(spec); a != nil {
 				return a, nil
 			}
 		}
@@ -167,9 +167,10 @@ func (s *Service) takeOver(spec core.RoleSpec) *agent {
 	return taken
 }
 
-// recorded looks in the store for an agent whose start was not answered.
-func (s *Service) recorded(ctx context.Context, spec core.RoleSpec) *agent {
-	records, err := s.opts.Store.AllManagedAgents(ctx)
+// recorded looks in the store for an agent whose start was not answered, also when it is not needed any more: it is
+// to be ended then.
+func (s *Service) recorded(spec core.RoleSpec) *agent {
+	records, err := s.opts.Store.AllManagedAgents(s.ctx)
 	if err != nil {
 		s.log.Warn("the agents cannot be read", "error", err)
 		return nil

@@ -260,3 +260,21 @@ func TestSweep(t *testing.T) {
 		t.Errorf("stopped %v, want %s", got, dead)
 	}
 }
+
+// An agent whose start nobody answered is ended with its execution, which may end before the start fails.
+func TestStopWhileAStartIsUnanswered(t *testing.T) {
+	r := newRig(t)
+	asked, answer := make(chan struct{}), make(chan struct{})
+	r.fake.spawn = func(s core.ManagedAgentSpec) error {
+		r.fake.add(s)
+		close(asked)
+		<-answer
+		return failure(core.CodeInternal, "UNAVAILABLE", true)
+	}
+	r.roles.Spawn(spec(0))
+	<-asked
+	r.roles.StopExecution("exec_1", "the execution is over")
+	close(answer)
+	r.wait("the answer", func() bool { return len(r.born) == 1 })
+	coretest.WaitFor(t, "the end of the agent", func() bool { return slices.Contains(r.fake.stops(), "magent_1") })
+}
