@@ -49,7 +49,7 @@ func (d *demo) teams(ctx context.Context) error {
 	if err := d.recruit(ctx); err != nil {
 		return err
 	}
-	if err := d.begin(ctx, gated); err != nil {
+	if err := d.begin(ctx, gated, teamTask); err != nil {
 		return err
 	}
 	before, err := d.openQuestion(ctx, d.charts[0].id)
@@ -57,7 +57,7 @@ func (d *demo) teams(ctx context.Context) error {
 		return err
 	}
 	for _, pattern := range []string{pair, split} {
-		if err := d.begin(ctx, pattern); err != nil {
+		if err := d.begin(ctx, pattern, teamTask); err != nil {
 			return err
 		}
 	}
@@ -97,8 +97,8 @@ func (d *demo) recruit(ctx context.Context) error {
 }
 
 // begin starts an execution of a pattern.
-func (d *demo) begin(ctx context.Context, pattern string) error {
-	if err := d.wardroom(ctx, "run", pattern, "--async", "--input", teamTask); err != nil {
+func (d *demo) begin(ctx context.Context, pattern, input string) error {
+	if err := d.wardroom(ctx, "run", pattern, "--async", "--input", input); err != nil {
 		return err
 	}
 	list, err := d.api.ListExecutions(ctx, client.ExecutionFilter{Pattern: pattern, Page: client.Page{Limit: 1}})

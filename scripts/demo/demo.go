@@ -53,6 +53,8 @@ type demo struct {
 	absent  []string // names of those that are not
 	managed []*managed
 	charts  []*chart
+	hired   int      // agents that were spawned for an org chart
+	serve   []string // arguments of a server with a configuration of its own; nil: a development server
 }
 
 func newDemo(o options, out io.Writer) *demo { return &demo{opts: o, out: out} }
@@ -94,12 +96,15 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.drive(ctx); err != nil {
 		return err
 	}
+	if err := d.hire(ctx); err != nil {
+		return err
+	}
 	d.say("")
 	if d.opts.keep {
 		d.farewell()
 	}
-	d.say("demo: ok, %d messages decided by three agents, %d org charts run by a team, and %d command-line agents driven, "+
-		"each through a kill -9 of the server", len(o.rows), len(d.charts), len(d.managed))
+	d.say("demo: ok, %d messages decided by three agents, %d org charts run by a team and %d command-line agents driven, each "+
+		"through a kill -9 of the server; %d agents spawned for an org chart", len(o.rows), len(d.charts), len(d.managed), d.hired)
 	return nil
 }
 
@@ -180,8 +185,11 @@ func (d *demo) single(ctx context.Context) error {
 func (d *demo) startServer(ctx context.Context) error {
 	// What it starts is found on its PATH.
 	path := "PATH=" + d.path("bin") + string(os.PathListSeparator) + os.Getenv("PATH")
-	p, err := startProcess("server", d.path("server.log"), []string{path}, d.opts.wardroom,
-		"dev", "--listen", d.address, "--data-dir", d.path("data"))
+	args := d.serve
+	if args == nil {
+		args = []string{"dev", "--listen", d.address, "--data-dir", d.path("data")}
+	}
+	p, err := startProcess("server", d.path("server.log"), []string{path}, d.opts.wardroom, args...)
 	if err != nil {
 		return err
 	}
@@ -214,9 +222,14 @@ func (d *demo) waitAgents(ctx context.Context) error {
 	return err
 }
 
-// until polls a condition. An error of the condition ends it.
+// until polls a condition for as long as a start may take. An error of the condition ends it.
 func (d *demo) until(ctx context.Context, what string, holds func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	return d.within(ctx, startLimit, what, holds)
+}
+
+// within is until with another limit.
+func (d *demo) within(ctx context.Context, limit time.Duration, what string, holds func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -3,7 +3,7 @@
 // middle of the batch, starts it again, and proves that every message was decided and none was worked on twice.
 // Then teams of agents run the built-in org charts, through another kill -9 while a person is asked. At last the
 // server starts the coding command lines that are installed, on a model endpoint of the demo's own: each answers,
-// and asks for leave over one more kill -9.
+// and asks for leave over one more kill -9, and then a team of them is spawned for an org chart.
 //
 // It owns the order of events and the checks. The server, its command line and the agents are the real
 // programs, started as processes. `make demo` calls it through run.sh.
