@@ -241,7 +241,7 @@ func (r *chartRun) closing(c *change) {
 	for _, role := range r.roles {
 		for _, inst := range role.instances {
 			r.event(c, core.EventRoleReleased, roleReleasedData{AgentID: inst.agent, Role: role.role.Key, Instance: inst.number, Reason: "the execution is over"})
-			if !inst.managed && !inst.gone {
+			if !inst.managed && !inst.gone && !inst.unheld {
 				inst.gone = true
 				c.release = append(c.release, releaseOp{agent: inst.agent})
 			}
@@ -307,7 +307,7 @@ func (r *chartRun) freeze(since time.Time) {
 // thaw lets the deadline go on; it is moved by the time that it stood still.
 func (r *chartRun) thaw(c *change) {
 	if r.frozenBy--; r.frozenBy == 0 && r.exec.Options.TimeoutMs == 0 {
-		r.exec.Deadline = r.exec.Deadline.Add(c.now.Sub(r.frozenAt))
+		r.exec.Deadline = r.exec.Deadline.Add(max(c.now.Sub(r.frozenAt), 0))
 		c.put = true
 	}
 }

@@ -14,6 +14,12 @@ const (
 	maxEarlierSteps = 64
 )
 
+// Bounds of a task, in bytes: agents refuse longer frames, and a spawned agent has its text typed into a terminal.
+const (
+	maxTaskBytes = 8 << 20
+	maxTaskText  = 256 << 10
+)
+
 // leafInput is the input of a task of an org chart.
 type leafInput struct {
 	Task     string          `json:"task"`
@@ -43,9 +49,15 @@ func (r *chartRun) wire(l *leaf) (core.Task, error) {
 	if err != nil {
 		return core.Task{}, err
 	}
+	if managed := l.instance != nil && l.instance.managed; managed && len(in.Task) > maxTaskText {
+		return core.Task{}, core.Invalid("task", "of step %s is %d bytes long; a spawned agent takes at most %d", in.Step, len(in.Task), maxTaskText)
+	}
 	raw, err := json.Marshal(&in)
 	if err != nil {
 		return core.Task{}, err
+	}
+	if len(raw) > maxTaskBytes {
+		return core.Task{}, core.Invalid("task", "of step %s is %d bytes long with what it is about; agents take at most %d", in.Step, len(raw), maxTaskBytes)
 	}
 	raw = append(r.appendEarlier(raw[:len(raw)-1], topOf(l.step.Path)), '}')
 	capability := ""

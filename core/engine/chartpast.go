@@ -115,7 +115,13 @@ func (r *chartRun) replayStep(d stepData, ev core.Event) error {
 		r.startStep(d.Step, d.Kind, d.Round, at)
 	}
 	r.flow.Restore(d.Step, d.Round, d.Result, d.Branch)
-	r.endStep(d.Step, d.Result, ev.Time)
+	result := d.Result
+	if _, top := topLevel(d.Step); top && d.Kind.Composite() {
+		if whole, ok := r.flow.Result(d.Step); ok {
+			result = whole // the journal leaves out long ones
+		}
+	}
+	r.endStep(d.Step, result, ev.Time)
 	delete(r.past.steps, d.Step)
 	if d.Kind == core.KindApprove {
 		var v verdictResult
@@ -193,6 +199,7 @@ func (p *chartPast) release(d roleReleasedData) {
 
 // resume implements body.
 func (r *chartRun) resume(c *change) {
+	r.spawned = true // it may have asked for agents that it never heard of
 	r.holdRoles(c)
 	r.advance(c)
 	if !c.over && !r.frozen() && !c.now.Before(r.exec.Deadline) {
@@ -225,6 +232,7 @@ func (r *chartRun) holdRoles(c *change) {
 			held = r.eng.roles != nil && r.eng.roles.Hold(inst.agent)
 		case out[inst.agent] > 0:
 			out[inst.agent]--
+			inst.unheld = true
 		default:
 			held = r.eng.agents.Hold(inst.agent)
 		}
@@ -254,6 +262,7 @@ func (r *chartRun) takeUp(c *change) {
 		}
 	}
 	if !c.over {
+		r.holdRest()
 		r.resumeMail(c)
 	}
 }
@@ -300,15 +309,44 @@ func (r *chartRun) adopt(c *change, l *leaf) {
 			return
 		}
 		if r.eng.carrier(inst.managed).Adopt(l.agent, wire) {
+			r.adopted(l.agent)
 			return
 		}
 		l.instance, inst.leaf = nil, nil
 		delete(r.out, l)
 		r.unbind(c, inst, "the agent was gone when the service restarted", false)
 		r.instanceOver(c, inst)
+		// It may serve other roles.
+		r.inbox.put(message{kind: msgLost, agent: l.agent})
 		break
 	}
 	r.failTask(c, l, statusLost, core.ExecutionError{
 		Code: core.CodeAgentError, Message: "agent " + l.agent + " was gone when the service restarted",
 	}, true)
+}
+
+// holdRest takes slots for instances whose tasks were not adopted after all.
+func (r *chartRun) holdRest() {
+	for _, role := range r.roles {
+		for _, inst := range role.instances {
+			if !inst.unheld {
+				continue
+			}
+			if inst.unheld = false; !r.eng.agents.Hold(inst.agent) {
+				r.inbox.put(message{kind: msgLost, agent: inst.agent})
+			}
+		}
+	}
+}
+
+// adopted notes that a slot of the agent is taken for one of its instances that had none yet.
+func (r *chartRun) adopted(agent string) {
+	for _, role := range r.roles {
+		for _, inst := range role.instances {
+			if inst.agent == agent && inst.unheld {
+				inst.unheld = false
+				return
+			}
+		}
+	}
 }

@@ -29,6 +29,7 @@ type instance struct {
 	kind    string // agent type of a spawned one
 	managed bool
 	gone    bool // lost, or given back
+	unheld  bool // after a restart, until a task that was out is adopted: no slot is taken yet
 	leaf    *leaf
 	asked   int // messages that it was asked and did not answer; it is not given back meanwhile
 }
@@ -174,7 +175,7 @@ func (r *chartRun) lost(agent, task string, c *change) {
 			l := inst.leaf
 			r.unbind(c, inst, "the agent was lost", false)
 			r.instanceOver(c, inst)
-			if l == nil {
+			if l == nil || c.over { // the end took back what it did
 				continue
 			}
 			inst.leaf, l.instance = nil, nil
