@@ -193,3 +193,21 @@ func TestNoMessagesAfterTheEnd(t *testing.T) {
 		t.Errorf("agents were asked %+v", k.agents.asked)
 	}
 }
+
+// The error of a refused approval is bounded, however much the agent says.
+func TestLongRefusal(t *testing.T) {
+	r := newRig(t)
+	r.agents.add("a", 2)
+	r.agents.answer = func(_ string, task core.Task) (string, *core.TaskError) {
+		return `{"verdict":"reject","feedback":"` + strings.Repeat("no ", 100_000) + `"}`, nil
+	}
+	r.chart("gate", crew("a", "b"), assign("a"), approve("b", core.OnRejectFail, 0))
+	r.open()
+	e := r.wait(r.start("gate").ID)
+	if e.Error == nil || e.Error.Code != core.CodeApprovalRejected || !strings.Contains(e.Error.Message, ": no no") {
+		t.Fatalf("got %s, %.200v", e.Status, e.Error)
+	}
+	if raw, err := json.Marshal(e.Error); err != nil || len(raw) > 10_000 {
+		t.Errorf("the error is %d bytes long, %v", len(raw), err)
+	}
+}

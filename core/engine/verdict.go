@@ -59,14 +59,18 @@ func (r *chartRun) judge(c *change, l *leaf, agent string, answer json.RawMessag
 	}
 }
 
+// maxRejectText is how much of the feedback the error has, in bytes; the answer to the task has it all.
+const maxRejectText = 4000
+
 // reject ends the execution because work was not approved.
 func (r *chartRun) reject(c *change, step *core.ChartStep, v verdictResult) {
 	message := fmt.Sprintf("role %q did not approve step %s", v.Reviewer, step.Path)
 	if v.Feedback != "" {
-		message += ": " + v.Feedback
+		message += ": " + cutText(v.Feedback, maxRejectText)
 	}
 	r.fail(c, core.CodeApprovalRejected, message, map[string]any{
-		"step": step.Path, "role": v.Reviewer, "verdict": v.Verdict, "feedback": v.Feedback, "agentId": v.AgentID,
+		"step": step.Path, "role": v.Reviewer, "verdict": v.Verdict, "feedback": cutText(v.Feedback, maxRejectText),
+		"agentId": v.AgentID,
 	})
 }
 
