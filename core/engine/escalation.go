@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -253,7 +254,11 @@ func (r *chartRun) behave(c *change, l *letter, target orgchart.Target) {
 	l.surfaced = true
 	switch target.Behavior {
 	case core.BehaviorFail:
-		r.failEscalation(c, l, "nobody answered")
+		what := "nobody answered"
+		if l.To == "" {
+			what = "no role is to answer (" + target.Reason + ")"
+		}
+		r.failEscalation(c, l, what)
 	case core.BehaviorBestEffort:
 		r.bestEffort(c)
 	default:
@@ -267,8 +272,12 @@ func (r *chartRun) failEscalation(c *change, l *letter, what string) {
 	if l.Topic != "" {
 		about = fmt.Sprintf(" on topic %q", l.Topic)
 	}
-	text := fmt.Sprintf("%s a message of type %q%s that role %q sent in step %s; it climbed %d times",
-		what, l.MessageType, about, l.Role, l.Step, l.Depth)
+	way := ""
+	if l.Depth > 0 {
+		way = "; managers it climbed to: " + strconv.Itoa(l.Depth)
+	}
+	text := fmt.Sprintf("%s a message of type %q%s that role %q sent in step %s%s",
+		what, l.MessageType, about, l.Role, l.Step, way)
 	r.fail(c, core.CodeEscalationFailed, text, map[string]any{
 		"role": l.Role, "step": l.Step, "messageId": l.MessageID, "messageType": l.MessageType, "topic": l.Topic, "depth": l.Depth,
 	})

@@ -95,6 +95,9 @@ func TestEscalationFails(t *testing.T) {
 				!strings.Contains(exec.Error.Message, `"dev"`) || !strings.Contains(exec.Error.Message, `"db"`) || exec.Error.Details["role"] != "dev" {
 				t.Fatalf("the execution is %s: %+v", exec.Status, exec.Error)
 			}
+			if asked := strings.HasPrefix(exec.Error.Message, "nobody answered"); asked != (name == "OnMaxDepth") {
+				t.Errorf("the message is %q", exec.Error.Message)
+			}
 			k.agents.await(t, 0)
 		})
 	}

@@ -51,6 +51,9 @@ const (
 	entryAnswered  = "answered"
 )
 
+// reasonLost is the reason of role.released when the agent is gone.
+const reasonLost = "the agent was lost"
+
 // timelineFold makes a timeline of a journal's events in their order. It is pure: like events make like
 // timelines. Flat patterns have no step.started, so a step of theirs begins with its first task.
 type timelineFold struct {
@@ -312,7 +315,7 @@ func (f *timelineFold) roleBound(ev *core.Event, d *timelineData) {
 func (f *timelineFold) roleReleased(ev *core.Event, d *timelineData) {
 	if i, ok := f.roles[[2]string{d.Role, d.AgentID}]; ok {
 		status := entryCompleted
-		if d.Reason == entryLost {
+		if d.Reason == reasonLost {
 			status = entryLost
 		}
 		f.end(i, ev.Time, status, d.Reason)

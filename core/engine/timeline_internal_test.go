@@ -116,9 +116,9 @@ task t1 completed 0..0 in=a agent=a1 #1
 			`step.started {"step":"1","type":"condition"}`,
 			`step.completed {"step":"1","result":null,"kind":"condition","branch":"then"}`,
 			`step.started {"step":"0.0","type":"assign","role":"dev","round":1}`,
-			`role.released {"role":"dev","agentId":"a1","reason":"lost"}`,
+			`role.released {"role":"dev","agentId":"a1","reason":"the agent was lost"}`,
 			`execution.failed {"error":{"code":"AGENT_ERROR","message":"no"}}`,
-		}, `role a1 lost 0..11 name=ann role=dev agent=a1 (lost)
+		}, `role a1 lost 0..11 name=ann role=dev agent=a1 (the agent was lost)
 role m1 completed 1..12 type=claude role=lead agent=m1
 step 0 completed 2..7 type=parallel
 step 0.0 completed 3..6 in=0 type=assign name=build role=dev

@@ -78,7 +78,7 @@ func Climb(chart *core.Chart, current string, depth int) Target {
 // ClimbFor is Climb for the message of a role: the way up leads past that role, since it cannot answer itself.
 func ClimbFor(chart *core.Chart, asker, current string, depth int) Target {
 	if depth >= chart.Escalation.MaxDepth {
-		return Target{Behavior: onMaxDepth(chart), Reason: fmt.Sprintf("no answer after %d climbs", depth)}
+		return Target{Behavior: onMaxDepth(chart), Reason: fmt.Sprintf("maxDepth is %d", chart.Escalation.MaxDepth)}
 	}
 	manager := managerOf(chart, current)
 	if manager != "" && manager == asker {

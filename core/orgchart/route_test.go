@@ -101,7 +101,7 @@ func TestClimb(t *testing.T) {
 	}{
 		{"to the manager", "", "engineer", 0, orgchart.Target{Role: "lead", Reason: "manager of engineer"}},
 		{"to the next", "engineer", "lead", 1, orgchart.Target{Role: "architect", Reason: "manager of lead"}},
-		{"the depth is used up", "", "engineer", 2, orgchart.Target{Behavior: core.BehaviorFail, Reason: "no answer after 2 climbs"}},
+		{"the depth is used up", "", "engineer", 2, orgchart.Target{Behavior: core.BehaviorFail, Reason: "maxDepth is 2"}},
 		{"the top", "engineer", "architect", 1, orgchart.Target{Behavior: core.BehaviorFail, Reason: "nobody is above architect"}},
 		{"past the role that asks", "lead", "qa", 0, orgchart.Target{Role: "architect", Reason: "manager of qa"}},
 		{"past the role that asks at the top", "architect", "lead", 0, orgchart.Target{Behavior: core.BehaviorFail, Reason: "nobody is above lead"}},
