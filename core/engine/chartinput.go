@@ -16,7 +16,7 @@ const (
 
 // Bounds of a task, in bytes: agents refuse longer frames, and a spawned agent has its text typed into a terminal.
 const (
-	maxTaskBytes = 8 << 20
+	maxTaskBytes = 4 << 20
 	maxTaskText  = 256 << 10
 )
 
