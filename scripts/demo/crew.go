@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/wardroom/wardroom/configs"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -26,46 +27,60 @@ var members = []member{
 // teamTask is what all teams are to do.
 const teamTask = `{"task":"a command that counts the lines and words of a text and tells its longest line"}`
 
+// namelessTask leaves open what only the customer knows.
+const namelessTask = `{"task":"a command that counts words; the customer names it"}`
+
 // The org charts. The last step of gated asks a person, over the kill; at that time split has finished a half of its
-// parallel step.
+// parallel step. hasty is pair with less patience: a question that the navigator does not answer climbs to people.
 const (
 	gated = "enterprise-review"
 	split = "startup-team"
 	pair  = "pair-programming"
+	hasty = "hasty-pair"
 )
+
+// answers are what people say, by the org chart that asks.
+var answers = map[string]string{gated: "yes, our texts are short", hasty: "call it tally"}
 
 // chart is an execution of a built-in org chart.
 type chart struct {
 	pattern, id string
-	finished    map[string]bool // steps that were finished before the kill
+	question    *client.Question // to people, or nil
+	finished    map[string]bool  // steps that were finished before the kill
 	exec        *client.Execution
 	timeline    *client.Timeline // after the end
 }
 
-// teams runs the built-in org charts on agents that go by rules, through a kill -9 while one waits for a person, one
-// is in the middle of parallel work and one goes back and forth between two agents.
+// teams runs the built-in org charts on agents that go by rules, through a kill -9 while some wait for people, one is in
+// the middle of parallel work and one goes back and forth between two agents.
 func (d *demo) teams(ctx context.Context) error {
 	d.title("Teams: the built-in org charts, on five agents that go by rules instead of a model")
 	if err := d.recruit(ctx); err != nil {
 		return err
 	}
+	if err := d.hurry(ctx); err != nil {
+		return err
+	}
 	if err := d.begin(ctx, gated, teamTask); err != nil {
 		return err
 	}
-	before, err := d.openQuestion(ctx, d.charts[0].id)
-	if err != nil {
+	if err := d.begin(ctx, hasty, namelessTask); err != nil {
 		return err
+	}
+	for _, c := range d.charts {
+		if err := d.openQuestion(ctx, c); err != nil {
+			return err
+		}
 	}
 	for _, pattern := range []string{pair, split} {
 		if err := d.begin(ctx, pattern, teamTask); err != nil {
 			return err
 		}
 	}
-	question, err := d.interrupt(ctx, before)
-	if err != nil {
+	if err := d.interrupt(ctx); err != nil {
 		return err
 	}
-	if err := d.answer(ctx, question); err != nil {
+	if err := d.answer(ctx); err != nil {
 		return err
 	}
 	for _, c := range d.charts {
@@ -76,10 +91,25 @@ func (d *demo) teams(ctx context.Context) error {
 	d.say("")
 	d.printCharts()
 	d.say("")
-	if err := d.wardroom(ctx, "execution", "timeline", d.charts[0].id); err != nil {
+	if err := d.wardroom(ctx, "execution", "timeline", d.charts[1].id); err != nil { // of hasty: there is most to see
 		return err
 	}
 	return d.proveTeams()
+}
+
+// hurry stores a built-in org chart under another name, with a second of patience instead of two minutes.
+func (d *demo) hurry(ctx context.Context) error {
+	for _, source := range configs.Patterns() {
+		if !strings.HasPrefix(source, "name: "+pair+"\n") {
+			continue
+		}
+		changed := strings.NewReplacer("name: "+pair, "name: "+hasty, "timeoutMs: 120000", "timeoutMs: 1000").Replace(source)
+		if err := os.WriteFile(d.path(hasty+".yaml"), []byte(changed), 0o644); err != nil {
+			return err
+		}
+		return d.wardroom(ctx, "pattern", "put", d.path(hasty+".yaml"))
+	}
+	return fmt.Errorf("%s is not built in", pair)
 }
 
 // recruit starts the agents.
@@ -112,9 +142,9 @@ func (d *demo) begin(ctx context.Context, pattern, input string) error {
 	return nil
 }
 
-// interrupt waits until one half of the parallel work is finished, kills the server and starts it again. It returns
-// the question that was open before, as it is after.
-func (d *demo) interrupt(ctx context.Context, before *client.Question) (*client.Question, error) {
+// interrupt waits until one half of the parallel work is finished, kills the server and starts it again. What was
+// asked before must be asked after.
+func (d *demo) interrupt(ctx context.Context) error {
 	done := 0
 	err := d.until(ctx, "a half of the parallel work is finished", func(ctx context.Context) (bool, error) {
 		done = 0
@@ -132,53 +162,63 @@ func (d *demo) interrupt(ctx context.Context, before *client.Question) (*client.
 		return true, nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	pid := d.server.pid()
 	if err := d.server.kill(); err != nil {
-		return nil, err
+		return err
 	}
-	d.say("\n-- kill -9 %d: %d tasks done, others at work, and a person is asked", pid, done)
+	d.say("\n-- kill -9 %d: %d tasks done, others at work, and people are asked", pid, done)
 	if err := d.startServer(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if err := d.waitAgents(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	after, err := d.openQuestion(ctx, d.charts[0].id)
-	if err != nil {
-		return nil, err
+	for _, c := range d.charts {
+		before := c.question
+		if before == nil {
+			continue
+		}
+		if err := d.openQuestion(ctx, c); err != nil {
+			return err
+		}
+		if c.question.ID != before.ID {
+			return fmt.Errorf("question %s was open before the kill, and %s is after it", before.ID, c.question.ID)
+		}
 	}
-	if after.ID != before.ID {
-		return nil, fmt.Errorf("question %s was open before the kill, and %s is after it", before.ID, after.ID)
-	}
-	return after, nil
+	return nil
 }
 
-// openQuestion waits for a question to people.
-func (d *demo) openQuestion(ctx context.Context, id string) (q *client.Question, err error) {
-	err = d.until(ctx, "a person is asked", func(ctx context.Context) (bool, error) {
-		list, err := d.api.ListQuestions(ctx, client.QuestionFilter{ExecutionID: id, Status: client.QuestionOpen})
+// openQuestion waits for a question of an execution to people.
+func (d *demo) openQuestion(ctx context.Context, c *chart) error {
+	return d.until(ctx, c.pattern+" asks people", func(ctx context.Context) (bool, error) {
+		list, err := d.api.ListQuestions(ctx, client.QuestionFilter{ExecutionID: c.id, Status: client.QuestionOpen})
 		if err != nil || len(list.Questions) == 0 {
 			return false, err
 		}
-		q = &list.Questions[0]
+		c.question = &list.Questions[0]
 		return true, nil
 	})
-	return q, err
 }
 
-// answer answers a question as a person does, and checks that a second answer is too late.
-func (d *demo) answer(ctx context.Context, q *client.Question) error {
+// answer answers the questions as a person does, and checks that a second answer is too late.
+func (d *demo) answer(ctx context.Context) error {
 	if err := d.wardroom(ctx, "question", "list"); err != nil {
 		return err
 	}
-	if err := d.wardroom(ctx, "question", "answer", q.ID, "yes, our texts are short"); err != nil {
-		return err
-	}
-	_, err := d.api.AnswerQuestion(ctx, q.ExecutionID, q.ID, json.RawMessage(`"no"`))
-	if refused := new(client.Error); !errors.As(err, &refused) || refused.Code != "CONFLICT" {
-		return fmt.Errorf("a second answer to question %s: got %w, want CONFLICT", q.ID, err)
+	for _, c := range d.charts {
+		q := c.question
+		if q == nil {
+			continue
+		}
+		if err := d.wardroom(ctx, "question", "answer", q.ID, answers[c.pattern]); err != nil {
+			return err
+		}
+		_, err := d.api.AnswerQuestion(ctx, q.ExecutionID, q.ID, json.RawMessage(`"no"`))
+		if refused := new(client.Error); !errors.As(err, &refused) || refused.Code != "CONFLICT" {
+			return fmt.Errorf("a second answer to question %s: got %v, want CONFLICT", q.ID, err)
+		}
 	}
 	return nil
 }

@@ -159,6 +159,21 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
+// What no rule knows is asked, and no colleague answers it.
+func TestNameOfTheCustomer(t *testing.T) {
+	var asked []string
+	report := must(t, assign("The work:\n\ncount words; the customer names it\n\nDo it."), func(_, question string) (string, error) {
+		asked = append(asked, question)
+		return "tally", nil
+	})
+	if len(asked) != 1 || !strings.Contains(report, "The answer: tally") {
+		t.Fatalf("asked %q:\n%s", asked, report)
+	}
+	if _, err := team.Answer(asked[0]); err == nil {
+		t.Error("a colleague knows the name")
+	}
+}
+
 func TestReviewOfBrokenCode(t *testing.T) {
 	v := verdict(t, "review", map[string]string{"task": "count words", "work": "```go\npackage p\nfunc Words( {\n```"}, nil)
 	if v.Verdict != "revise" || !strings.Contains(v.Feedback, "does not compile") {
