@@ -76,6 +76,8 @@ type TaskDispatcher interface {
 	// given the grace of a lost connection to resume; then TaskSink.AgentLost is called. It returns false when
 	// no such agent is known. The slot may be beyond what the agent offers now.
 	Hold(agentID string) bool
+	// AgentName returns the name under which the agent registered, or "" for one that is not known.
+	AgentName(agentID string) string
 	TaskCarrier
 }
 

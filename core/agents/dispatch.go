@@ -71,6 +71,17 @@ func (s *Service) Hold(agentID string) bool {
 	return true
 }
 
+// AgentName implements core.TaskDispatcher.
+func (s *Service) AgentName(agentID string) string {
+	a := s.find(agentID)
+	if a == nil {
+		return ""
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.name
+}
+
 // Keep implements core.TaskCarrier. A task that the agent does not hold changes nothing.
 func (s *Service) Keep(agentID, taskID, cancel string) {
 	a := s.find(agentID)

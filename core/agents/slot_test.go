@@ -128,6 +128,9 @@ func TestHold(t *testing.T) {
 	if !r.svc.Hold(one.AgentID) || !r.svc.Hold(two.AgentID) {
 		t.Fatal("agents in their grace cannot be held")
 	}
+	if name := r.svc.AgentName(two.AgentID); name != "two" || r.svc.AgentName("agent_x") != "" {
+		t.Fatalf("the name of an agent is %q", name)
+	}
 	if r.svc.Hold(three.AgentID) || r.svc.Hold("agent_x") {
 		t.Fatal("held an agent that is gone, or unknown")
 	}

@@ -172,6 +172,8 @@ func (a *agents) Keep(agent, task, cancel string) {
 }
 
 // Hold implements core.TaskDispatcher.
+func (a *agents) AgentName(agent string) string { return agent }
+
 func (a *agents) Hold(agent string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,7 +14,7 @@ func (r *chartRun) missing() []roleWant {
 	for _, role := range r.roles {
 		if n := role.missing(); n > 0 {
 			spawn := n
-			if role.failures > r.eng.config.Load().TaskRetries {
+			if role.failures > r.eng.config.Load().TaskRetries || !role.spawnAt.IsZero() {
 				spawn = 0
 			}
 			wants = append(wants, roleWant{role: role.role, need: role.need, count: n, spawn: spawn})
@@ -116,7 +116,11 @@ func (r *chartRun) grow(c *change, role *roleRun) bool {
 	if exclude := role.failed(); len(exclude) > 0 {
 		need.Exclude = exclude
 	}
-	wants := []roleWant{{role: role.role, need: need, count: count, spawn: max(min(count, most-have), 0)}}
+	spawn := max(min(count, most-have), 0)
+	if !role.spawnAt.IsZero() {
+		spawn = 0
+	}
+	wants := []roleWant{{role: role.role, need: need, count: count, spawn: spawn}}
 	grants, _ := r.eng.bindRoles(wants, false)
 	if grants == nil {
 		return false
@@ -179,7 +183,9 @@ func (r *chartRun) line() {
 		}
 		return
 	}
-	if r.queued && slices.EqualFunc(wants, r.wants, func(a, b roleWant) bool { return a.role == b.role && a.count == b.count }) {
+	if r.queued && slices.EqualFunc(wants, r.wants, func(a, b roleWant) bool {
+		return a.role == b.role && a.count == b.count && a.spawn == b.spawn
+	}) {
 		return
 	}
 	r.ticket++

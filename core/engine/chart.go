@@ -29,8 +29,7 @@ type chartRun struct {
 	roles   []*roleRun // in the order of the chart
 	bound   bool       // every role had its Min instances once
 	wants   []roleWant // what it stands in line for
-	lack    *core.Error
-	spawned bool // agents were spawned for it, or may have been before a restart
+	spawned bool       // agents were spawned for it, or may have been before a restart
 
 	leaves  map[string]*leaf // steps at agents that are not over, by task id
 	out     map[*leaf]struct{}
@@ -317,7 +316,7 @@ func (r *chartRun) frozen() bool { return r.frozenBy > 0 && r.exec.Options.Timeo
 
 // nextDue implements body.
 func (r *chartRun) nextDue() time.Time {
-	next := r.mailDue()
+	next := sooner(r.mailDue(), r.spawnDue())
 	for l := range r.out {
 		if l.state == taskOut {
 			next = sooner(next, l.due)

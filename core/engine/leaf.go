@@ -234,6 +234,7 @@ func (r *chartRun) overdue(c *change) {
 			Details: map[string]any{"agentId": l.agent, "timeoutMs": limit},
 		}, true)
 	}
+	r.spawnOverdue(c.now)
 	if !c.over {
 		r.mailOverdue(c)
 	}

@@ -57,7 +57,7 @@ func (e *Engine) bindRoles(wants []roleWant, all bool) (grants []roleGrant, nois
 		w := &wants[i]
 		can, only, _ := e.spawnable(w.role)
 		switch {
-		case only && !can:
+		case only && (!can || w.spawn < w.count && all):
 			short = true
 		case only:
 			got[i].spawn = min(w.count, w.spawn)

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -18,6 +19,7 @@ type roleRun struct {
 	lowest    int          // below it every number is taken
 	used      map[int]bool // numbers of agents that were spawned
 	failures  int          // of spawns in a row
+	spawnAt   time.Time    // before then no agent is spawned for it; zero: no such wait
 	callers   int          // messages that wait for an agent of the role
 }
 
@@ -114,8 +116,12 @@ func (r *chartRun) bindInstance(c *change, role *roleRun, inst *instance) {
 		role.use(inst.number)
 	}
 	r.eng.bindAgent(inst.agent, r.run)
+	name := ""
+	if !inst.managed {
+		name = r.eng.agents.AgentName(inst.agent)
+	}
 	r.event(c, core.EventRoleBound, roleBoundData{
-		Role: role.role.Key, Instance: inst.number, AgentID: inst.agent, AgentType: inst.kind, Managed: inst.managed,
+		Role: role.role.Key, Instance: inst.number, AgentID: inst.agent, AgentName: name, AgentType: inst.kind, Managed: inst.managed,
 	})
 }
 
@@ -173,7 +179,7 @@ func (r *chartRun) lost(agent, task string, c *change) {
 				return
 			}
 			l := inst.leaf
-			r.unbind(c, inst, "the agent was lost", false)
+			r.unbind(c, inst, reasonLost, false)
 			r.instanceOver(c, inst)
 			if l == nil || c.over { // the end took back what it did
 				continue

@@ -396,6 +396,36 @@ func TestRolesNotSpawned(t *testing.T) {
 	}
 }
 
+// What is wrong with the request fails it at once; a runtime without room is asked again after a pause.
+func TestRolesNotSpawnedNow(t *testing.T) {
+	r := newRig(t)
+	s := r.spawns()
+	r.open()
+	r.chart("p", []core.Role{{Key: "a", Min: 1, Managed: true, AgentTypes: []string{"claude"}}}, assign("a"))
+	exec := r.start("p")
+	coretest.WaitFor(t, "a spawn", func() bool { return len(s.specs()) == 1 })
+	s.fail(s.specs()[0], core.Errorf(core.CodeConflict, "claude needs a login"))
+	if got := r.wait(exec.ID); got.Error == nil || !strings.Contains(got.Error.Message, "claude needs a login") || len(s.specs()) != 1 {
+		t.Errorf("got %s %+v after %d spawns", got.Status, got.Error, len(s.specs()))
+	}
+
+	exec = r.start("p")
+	for i := range 5 { // more often than attempts that count
+		coretest.WaitFor(t, "a spawn", func() bool { return len(s.specs()) == i+2 })
+		full := core.Errorf(core.CodeInternal, "the runtime is full")
+		full.Unavailable = true
+		s.fail(s.specs()[i+1], full)
+		coretest.WaitFor(t, "the next spawn", func() bool {
+			r.clock.Advance(stdtime.Second)
+			return len(s.specs()) > i+2
+		})
+	}
+	s.ready(s.specs()[len(s.specs())-1])
+	if got := r.finishAll(exec.ID); got.Status != core.ExecutionCompleted {
+		t.Errorf("got %+v", got.Error)
+	}
+}
+
 // A spawned agent that is gone is replaced, one from before a restart is taken up again.
 func TestSpawnedLostAndResumed(t *testing.T) {
 	r := newRig(t)

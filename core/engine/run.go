@@ -296,6 +296,9 @@ func (r *run) end() {
 	final := *r.exec
 	r.final = &final
 	e := r.eng
+	duration := final.Duration(e.clock.Now())
+	e.finished.Add(1) // before anybody can see that it is over
+	e.finishedNanos.Add(int64(duration))
 	r.body.ended()
 	e.unregister(r)
 	close(r.done)
@@ -311,9 +314,6 @@ func (r *run) end() {
 			e.waiters.afresh()
 		}
 	}
-	duration := final.Duration(e.clock.Now())
-	e.finished.Add(1)
-	e.finishedNanos.Add(int64(duration))
 	e.observer.ExecutionFinished(final.Pattern.Name, final.Status, duration)
 }
 

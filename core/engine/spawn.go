@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -50,19 +51,52 @@ func (r *chartRun) roleSpawned(s *spawnReport, c *change) {
 		return
 	}
 	err := core.AsError(s.err)
-	role.failures++
 	r.eng.log.Warn("an agent could not be spawned", "execution", r.exec.ID, "role", s.spec.Role, "error", s.err)
+	if err.Unavailable {
+		role.spawnAt = c.now.Add(spawnRest) // no fault of the request: a runtime is full, or away
+	} else {
+		role.failures++
+	}
 	switch {
-	case role.failures <= r.eng.config.Load().TaskRetries && role.missing() > 0:
+	case err.Unavailable && role.missing() > 0:
+		// It waits, for as long as the execution may.
+	case role.failures <= r.eng.config.Load().TaskRetries && role.missing() > 0 && !lasting(err):
 		r.spawnOne(c, role)
-	case len(role.instances) > 0 || role.missing() == 0:
-		// It goes on with those that it has.
+	case r.bound && len(role.instances) > 0 || role.missing() == 0:
+		// It goes on with those that it has; before the first step all are needed.
 	case role.least() == 0 && len(role.queue) == 0:
 		r.giveUpCalls(c, role, err.Message)
 	default:
 		details := map[string]any{"role": s.spec.Role}
 		maps.Copy(details, err.Details)
 		r.fail(c, core.CodeAgentError, fmt.Sprintf("no agent could be spawned for role %q: %s", s.spec.Role, err.Message), details)
+	}
+}
+
+// spawnRest is how long a role waits after a runtime had no room for its agent.
+const spawnRest = 10 * time.Second
+
+// lasting tells whether a spawn that failed so would fail again: what it asks for is wrong, its program is missing
+// or it lacks a login.
+func lasting(err *core.Error) bool {
+	return err.Code == core.CodeValidation || err.Code == core.CodeConflict || err.Code == core.CodeForbidden
+}
+
+// spawnDue returns the next instant at which a role may ask for an agent again; zero: none waits for that.
+func (r *chartRun) spawnDue() time.Time {
+	var next time.Time
+	for _, role := range r.roles {
+		next = sooner(next, role.spawnAt)
+	}
+	return next
+}
+
+// spawnOverdue lets roles that waited ask again.
+func (r *chartRun) spawnOverdue(now time.Time) {
+	for _, role := range r.roles {
+		if !role.spawnAt.IsZero() && !now.Before(role.spawnAt) {
+			role.spawnAt = time.Time{}
+		}
 	}
 }
 
