@@ -216,8 +216,11 @@ func (d *demo) answer(ctx context.Context) error {
 			return err
 		}
 		_, err := d.api.AnswerQuestion(ctx, q.ExecutionID, q.ID, json.RawMessage(`"no"`))
+		if err == nil {
+			return fmt.Errorf("question %s took a second answer", q.ID)
+		}
 		if refused := new(client.Error); !errors.As(err, &refused) || refused.Code != "CONFLICT" {
-			return fmt.Errorf("a second answer to question %s: got %v, want CONFLICT", q.ID, err)
+			return fmt.Errorf("a second answer to question %s: %w", q.ID, err)
 		}
 	}
 	return nil

@@ -63,8 +63,8 @@ func Pace(in Input) int {
 	return max(1, len(b.wanted))
 }
 
-// Answers what a colleague asks, by what the question speaks of. An error means that no rule covers it, so that
-// the question has to go on to somebody else.
+// Answer answers what a colleague asks, by what the question speaks of. An error means that no rule covers it, so
+// that the question has to go on to somebody else.
 func Answer(question string) (string, error) {
 	switch {
 	case strings.Contains(question, lastLine):
