@@ -211,3 +211,18 @@ func TestLongRefusal(t *testing.T) {
 		t.Errorf("the error is %d bytes long, %v", len(raw), err)
 	}
 }
+
+// An execution that cannot have all its agents fails when that is known, not at its deadline.
+func TestOneOfTwoCannotBeSpawned(t *testing.T) {
+	r := newRig(t)
+	s := r.spawns()
+	r.open()
+	r.chart("p", []core.Role{{Key: "a", Min: 2, Managed: true, AgentTypes: []string{"claude"}}}, assign("a"))
+	id := r.start("p").ID
+	coretest.WaitFor(t, "two spawns", func() bool { return len(s.specs()) == 2 })
+	s.ready(s.specs()[0])
+	s.fail(s.specs()[1], core.Errorf(core.CodeConflict, "claude needs a login"))
+	if e := r.wait(id); e.Error == nil || !strings.Contains(e.Error.Message, "claude needs a login") {
+		t.Errorf("got %s, %+v", e.Status, e.Error)
+	}
+}

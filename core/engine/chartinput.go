@@ -50,14 +50,16 @@ func (r *chartRun) wire(l *leaf) (core.Task, error) {
 		return core.Task{}, err
 	}
 	if managed := l.instance != nil && l.instance.managed; managed && len(in.Task) > maxTaskText {
-		return core.Task{}, core.Invalid("task", "of step %s is %d bytes long; a spawned agent takes at most %d", in.Step, len(in.Task), maxTaskText)
+		return core.Task{}, core.Invalid("task", "of step %s is %d bytes long; a spawned agent takes at most %d",
+			in.Step, len(in.Task), maxTaskText)
 	}
 	raw, err := json.Marshal(&in)
 	if err != nil {
 		return core.Task{}, err
 	}
 	if len(raw) > maxTaskBytes {
-		return core.Task{}, core.Invalid("task", "of step %s is %d bytes long with what it is about; agents take at most %d", in.Step, len(raw), maxTaskBytes)
+		return core.Task{}, core.Invalid("task", "of step %s is %d bytes long with what it is about; agents take at most %d",
+			in.Step, len(raw), maxTaskBytes)
 	}
 	raw = append(r.appendEarlier(raw[:len(raw)-1], topOf(l.step.Path)), '}')
 	capability := ""
