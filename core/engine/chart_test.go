@@ -166,6 +166,9 @@ func TestChartSteps(t *testing.T) {
 			if n := r.store.count(got.ID, core.EventExecutionStarted); n != 1 {
 				t.Errorf("started %d times", n)
 			}
+			if types := r.store.types(got.ID); types[0] != core.EventExecutionStarted {
+				t.Errorf("streams do not begin with started: %v", types)
+			}
 			if b, l := r.store.count(got.ID, core.EventRoleBound), r.store.count(got.ID, core.EventRoleReleased); b == 0 || b != l {
 				t.Errorf("%d instances bound and %d released", b, l)
 			}

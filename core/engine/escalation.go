@@ -256,7 +256,7 @@ func (r *chartRun) behave(c *change, l *letter, target orgchart.Target) {
 	case core.BehaviorFail:
 		what := "nobody answered"
 		if l.To == "" {
-			what = "no role is to answer (" + target.Reason + ")"
+			what = "no role is to answer"
 		}
 		r.failEscalation(c, l, what)
 	case core.BehaviorBestEffort:
@@ -273,7 +273,10 @@ func (r *chartRun) failEscalation(c *change, l *letter, what string) {
 		about = fmt.Sprintf(" on topic %q", l.Topic)
 	}
 	way := ""
-	if l.Depth > 0 {
+	switch {
+	case l.To == "":
+		way = " (" + l.Reason + ")"
+	case l.Depth > 0:
 		way = "; managers it climbed to: " + strconv.Itoa(l.Depth)
 	}
 	text := fmt.Sprintf("%s a message of type %q%s that role %q sent in step %s%s",

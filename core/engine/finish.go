@@ -122,7 +122,8 @@ func (r *flat) keepAll() {
 	}
 }
 
-// start marks the execution running: its first task is handed out in this change.
+// start marks the execution running: its first task is handed out in this change. The event goes before all others
+// of the change, since streams begin with it.
 func (r *run) start(c *change) {
 	at := c.now
 	r.exec.Status, r.exec.StartedAt = core.ExecutionRunning, &at
@@ -134,5 +135,9 @@ func (r *run) start(c *change) {
 	r.event(c, core.EventExecutionStarted, startedData{
 		ExecutionID: r.exec.ID, Pattern: r.exec.Pattern, Input: r.exec.Input, Metadata: metadata,
 	})
+	last := len(c.events) - 1
+	started := c.events[last]
+	copy(c.events[1:], c.events[:last])
+	c.events[0] = started
 	c.begun = true
 }
