@@ -85,6 +85,9 @@ func InvalidAll(what string, problems []Problem) error {
 	}
 	first := problems[0]
 	message := fmt.Sprintf("%s: %s: %s", what, first.Path, first.Reason)
+	if first.Path == what {
+		message = fmt.Sprintf("%s: %s", what, first.Reason)
+	}
 	if more := len(problems) - 1; more > 0 {
 		message += fmt.Sprintf(" (and %d more)", more)
 	}

@@ -36,7 +36,7 @@ func (c *cli) questionAnswer() *cobra.Command {
 				}
 			}
 			if ways != 1 {
-				return usagef(cmd, "give the answer once: as TEXT, with --choice or with --json")
+				return usagef(cmd, "give one answer: as TEXT, with --choice or with --json")
 			}
 			var answer json.RawMessage
 			var err error

@@ -53,11 +53,10 @@ type beginning struct {
 }
 
 func newChartRun(r *run, chart core.ChartPlan) *chartRun {
-	started := r.exec.CreatedAt
 	c := &chartRun{
 		run: r, chart: chart,
 		flow: orgchart.NewFlow(chart, r.exec.Input, core.ChartContext{
-			ExecutionID: r.exec.ID, PatternName: r.exec.Pattern.Name, PatternVersion: r.exec.Pattern.Version, StartedAt: started,
+			ExecutionID: r.exec.ID, PatternName: r.exec.Pattern.Name, PatternVersion: r.exec.Pattern.Version,
 		}),
 		leaves: map[string]*leaf{}, out: map[*leaf]struct{}{}, byPath: map[string]*leaf{}, begun: map[string]beginning{},
 	}
@@ -88,6 +87,11 @@ func (r *chartRun) role(key string) *roleRun {
 func (r *chartRun) advance(c *change) {
 	if c.over || !r.bind(c) {
 		return
+	}
+	if r.exec.StartedAt == nil {
+		r.flow.StartedAt(c.now) // the first task is handed out in this change, unless its role lacks agents
+	} else {
+		r.flow.StartedAt(*r.exec.StartedAt)
 	}
 	for !c.over {
 		effects, err := r.flow.Advance()

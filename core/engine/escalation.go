@@ -281,9 +281,13 @@ func (r *chartRun) failEscalation(c *change, l *letter, what string) {
 	}
 	text := fmt.Sprintf("%s a message of type %q%s that role %q sent in step %s%s",
 		what, l.MessageType, about, l.Role, l.Step, way)
-	r.fail(c, core.CodeEscalationFailed, text, map[string]any{
-		"role": l.Role, "step": l.Step, "messageId": l.MessageID, "messageType": l.MessageType, "topic": l.Topic, "depth": l.Depth,
-	})
+	details := map[string]any{
+		"role": l.Role, "step": l.Step, "messageId": l.MessageID, "messageType": l.MessageType, "depth": l.Depth,
+	}
+	if l.Topic != "" {
+		details["topic"] = l.Topic
+	}
+	r.fail(c, core.CodeEscalationFailed, text, details)
 }
 
 // mailDue is the next instant at which mailOverdue has something to do; zero: none.

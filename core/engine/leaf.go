@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -216,9 +217,12 @@ func (r *chartRun) failTask(c *change, l *leaf, status string, cause core.Execut
 		l.role.queue = slices.Insert(l.role.queue, 0, l)
 		return
 	}
-	if !c.over {
-		r.fail(c, cause.Code, cause.Message, cause.Details)
+	if c.over {
+		return
 	}
+	details := map[string]any{"step": l.step.Path, "role": l.role.role.Key}
+	maps.Copy(details, cause.Details)
+	r.fail(c, cause.Code, fmt.Sprintf("step %s (%s by role %q): %s", l.step.Path, l.step.Kind, l.role.role.Key, cause.Message), details)
 }
 
 // overdue implements body.

@@ -67,9 +67,13 @@ func (r *chartRun) roleSpawned(s *spawnReport, c *change) {
 	case role.least() == 0 && len(role.queue) == 0:
 		r.giveUpCalls(c, role, err.Message)
 	default:
-		details := map[string]any{"role": s.spec.Role}
+		details := map[string]any{"role": s.spec.Role, "agentTypes": s.spec.Types}
 		maps.Copy(details, err.Details)
-		r.fail(c, core.CodeAgentError, fmt.Sprintf("no agent could be spawned for role %q: %s", s.spec.Role, err.Message), details)
+		text := fmt.Sprintf("no agent could be spawned for role %q, of the types %v: %s", s.spec.Role, s.spec.Types, err.Message)
+		if _, only, _ := r.eng.spawnable(role.role); !only {
+			text += fmt.Sprintf("; or connect an agent with the capabilities %v", role.role.Capabilities)
+		}
+		r.fail(c, core.CodeAgentError, text, details)
 	}
 }
 

@@ -2,6 +2,7 @@ package orgchart
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -75,6 +76,9 @@ func NewFlow(plan core.ChartPlan, input json.RawMessage, ctx core.ChartContext) 
 	f.scope = core.ChartScope{Input: input, Context: ctx, Result: f.Result, Named: f.byName}
 	return f
 }
+
+// StartedAt says when the execution began, which is known after the flow was made only: expressions see it from now on.
+func (f *Flow) StartedAt(at time.Time) { f.scope.Context.StartedAt = at }
 
 // Finish tells that an open step at an agent has its result; an empty one reads as null. It returns false, and
 // changes nothing, when the step is not open: a late or repeated result. The next Advance returns the effect.

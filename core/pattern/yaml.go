@@ -46,13 +46,13 @@ func readYAML(source string, limit int) (*node, []core.Problem) {
 			return fatal(0, "is empty")
 		}
 		line, reason := yamlFault(err)
-		return fatal(line, "is not YAML: %s", reason)
+		return fatal(line, "%s", reason)
 	}
 	if err := decoder.Decode(&second); err == nil {
 		return fatal(second.Line, "holds several documents; only one is allowed")
 	} else if !errors.Is(err, io.EOF) {
 		line, reason := yamlFault(err)
-		return fatal(line, "is not YAML: %s", reason)
+		return fatal(line, "%s", reason)
 	}
 	if len(document.Content) != 1 {
 		return fatal(0, "is empty")
@@ -75,7 +75,7 @@ func yamlFault(err error) (int, string) {
 	reason := strings.TrimSpace(text[len(match[0]):])
 	switch {
 	case strings.HasPrefix(reason, "exceeded max depth"):
-		reason = fmt.Sprintf("it is nested too deep; steps may be nested at most %d deep, other values %d", maxNesting, maxYAMLDepth)
+		return line, fmt.Sprintf("is nested too deep; steps may be nested at most %d deep, other values %d", maxNesting, maxYAMLDepth)
 	case strings.HasSuffix(reason, "did not find expected alphabetic or numeric character"):
 		reason += "; a text that begins with * or & needs quotes"
 	case strings.HasPrefix(reason, "did not find expected key"):
@@ -85,7 +85,7 @@ func yamlFault(err error) (int, string) {
 	case strings.HasPrefix(reason, "did not find expected ',' or"):
 		reason += "; inside { } and [ ] a text with ${...} needs quotes"
 	}
-	return line, reason
+	return line, "is not YAML: " + reason
 }
 
 // unfolder copies the YAML reader's graph into a tree and counts what it makes.
