@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +19,7 @@ func TestLogs(t *testing.T) {
 	lines := []runtime.LogLine{
 		{Timestamp: noon, Stream: runtime.StreamTerminal, Line: "a"}, {Stream: runtime.StreamOutput, Line: "b\xff"},
 	}
-	f := &fake{lines: newList(io.EOF, lines...)}
+	f := &fake{lines: newList(io.EOF, slices.Clone(lines)...)} // the stream reads on while the test goes on
 	rt, ctx := dial(t, f), testContext(t)
 	opts := runtime.LogOptions{Tail: 5, Since: noon, Follow: true}
 	stream, err := rt.Logs(ctx, "a", opts)
