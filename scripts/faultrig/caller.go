@@ -96,6 +96,19 @@ func errorCode(body []byte) string {
 	return envelope.Error.Code
 }
 
+// accepted tells whether an answer that the core shuts down names the execution that waits for its restart: the
+// request was taken, and sent again it would make another one.
+func accepted(body []byte) bool {
+	var envelope struct {
+		Error struct {
+			Details struct {
+				ExecutionID string `json:"executionId"`
+			} `json:"details"`
+		} `json:"error"`
+	}
+	return json.Unmarshal(body, &envelope) == nil && envelope.Error.Details.ExecutionID != ""
+}
+
 // call sends a request until the core gives an answer that is not about its being away or busy. Without a
 // key, and when it is not safe to send it twice, it returns errLost once nobody knows.
 func (c *caller) call(ctx context.Context, method, path, key string, body []byte) (reply, error) {
@@ -106,6 +119,8 @@ func (c *caller) call(ctx context.Context, method, path, key string, body []byte
 		case err != nil && ctx.Err() != nil:
 			return r, fmt.Errorf("%s %s: no answer in time: %w", method, path, ctx.Err())
 		case err != nil && lost && !safe:
+			return r, errLost
+		case err == nil && r.status == http.StatusServiceUnavailable && !safe && accepted(r.body):
 			return r, errLost
 		case err == nil && r.status != http.StatusServiceUnavailable && r.status != http.StatusTooManyRequests:
 			return r, nil
