@@ -14,6 +14,7 @@ const maxFrame = 64 << 10
 type output struct {
 	mu      sync.Mutex // guards all below
 	data    []byte     // at most twice ringBytes
+	part    []byte     // the beginning of a character, whose rest was not written yet
 	end     uint64     // offset after data
 	cols    int
 	rows    int
@@ -32,6 +33,14 @@ func (o *output) wake() {
 func (o *output) write(p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	p = append(o.part, p...) // a command's output comes in pieces of any length, frames are of whole characters
+	whole := wholeChars(p)
+	o.part = bytes.Clone(p[whole:])
+	o.add(p[:whole])
+}
+
+// add keeps output and wakes viewers. The caller holds mu.
+func (o *output) add(p []byte) {
 	o.data = append(o.data, p...)
 	o.end += uint64(len(p))
 	if len(o.data) > 2*ringBytes {
@@ -62,6 +71,8 @@ func (o *output) resize(cols, rows int) {
 func (o *output) finish(exit *runtime.Exit) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.add(o.part)
+	o.part = nil
 	o.exit = exit
 	o.wake()
 }
@@ -118,6 +129,19 @@ func (o *output) next(v *viewer) (runtime.Frame, bool, <-chan struct{}) {
 	}
 	frame.Offset = v.offset
 	return frame, true, nil
+}
+
+// wholeChars returns how many bytes of p come before a character that p ends within, or all of them.
+func wholeChars(p []byte) int {
+	for i := len(p) - 1; i >= 0 && i > len(p)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(p[i]) {
+			if utf8.FullRune(p[i:]) {
+				break
+			}
+			return i
+		}
+	}
+	return len(p)
 }
 
 // cutAt returns where to cut p, at most at n and at the border of a character.
