@@ -213,7 +213,7 @@ func readWords(text string) reading {
 	}
 	list := sentences(text)
 	if len(list) == 0 {
-		return reading{} // a placeholder
+		return reading{} // a template that nobody filled in
 	}
 	first := list[0]
 	s := phraseSignals(first, false)
