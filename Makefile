@@ -72,7 +72,7 @@ fuzz-short: ## each fuzz target for FUZZTIME (5s)
 	@grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' core sdk appliance plugins scripts \
 		| sed -E 's/^(.*)\/[^/]*:[0-9]+:func (.*)$$/\1 \2/' | sort -u | while read -r dir name; do \
 		echo "fuzz $$dir $$name"; \
-		(cd "$$dir" && go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x . </dev/null); \
+		bash scripts/fuzz/run.sh "$$dir" "$$name" $(FUZZTIME) </dev/null || exit 1; \
 	done
 
 e2e: build ## the real binary from outside: kill, restart, drain, full disk
