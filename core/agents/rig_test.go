@@ -127,6 +127,14 @@ func (p *peer) cut() {
 
 func (p *peer) send(kind protocol.Type, id string, payload any) {
 	p.tb.Helper()
+	if err := p.trySend(kind, id, payload); err != nil {
+		p.tb.Fatalf("write: %v", err)
+	}
+}
+
+// trySend is send for a peer whose connection may have ended.
+func (p *peer) trySend(kind protocol.Type, id string, payload any) error {
+	p.tb.Helper()
 	raw, err := json.Marshal(payload)
 	if err != nil {
 		p.tb.Fatal(err)
@@ -135,7 +143,7 @@ func (p *peer) send(kind protocol.Type, id string, payload any) {
 	if err != nil {
 		p.tb.Fatal(err)
 	}
-	p.raw(string(frame))
+	return p.conn.WriteMessage(websocket.TextMessage, frame)
 }
 
 func (p *peer) raw(text string) {
