@@ -15,6 +15,9 @@
 //	agents    connected agents: WebSocket sessions, registry, heartbeats, task hand-out
 //	runtimes  managed agents: choice of a runtime, records, recovery, terminals
 //	roles     agents that are spawned for the roles of org charts: their tasks, turns and prompts
+//	threads   managed threads: preparation, supervision, inputs, outcome; roles of org charts are threads too
+//	workspace directories of threads: mirrors, worktrees, jail, finish actions, time to live
+//	memory    decisions and experiences: ranking, full text, the memory file
 //	pluginhost  plugins: verify, launch, watch, restart, call
 //	api       HTTP: the route table, request and answer bodies, OpenAPI, streams
 //	health    named checks and their state

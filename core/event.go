@@ -67,6 +67,31 @@ const (
 	EventManagedStopped      EventType = "managed_agent.stopped"
 )
 
+// Event types of managed threads. The first ten are the persisted kinds of the interface; the others are stored as
+// well, so that a stream can be resumed without loss. They belong to one thread, and to the group ThreadGroup of its
+// execution.
+const (
+	EventThreadStarted        EventType = "thread_started"         // {managedAgentId?, agentId?, runtime, agentType, workspace?, restart?}
+	EventThreadReady          EventType = "thread_ready"           // {}
+	EventThreadBlocked        EventType = "thread_blocked"         // {prompt {id, kind, text, options, url?}, autoAnswered, answer?}
+	EventThreadToolRunning    EventType = "thread_tool_running"    // {tool, input}
+	EventThreadTurnComplete   EventType = "thread_turn_complete"   // {output, turn, durationMs, interrupted?}
+	EventThreadIdle           EventType = "thread_idle"            // {idleMs}
+	EventThreadSummaryUpdated EventType = "thread_summary_updated" // {summary, turns}
+	EventThreadCompleted      EventType = "thread_completed"       // {completion}
+	EventThreadFailed         EventType = "thread_failed"          // {error {code, message}, completion}
+	EventThreadStopped        EventType = "thread_stopped"         // {reason, completion}
+
+	EventThreadOutput EventType = "thread_output" // {text, turn}: what the agent said
+	EventThreadStatus EventType = "thread_status" // {status, reason?}: preparing, starting, running, stuck, unblocked, login, host_away
+)
+
+// PersistedThreadEvents lists the kinds of thread events that the interface names.
+var PersistedThreadEvents = []EventType{
+	EventThreadStarted, EventThreadReady, EventThreadBlocked, EventThreadToolRunning, EventThreadTurnComplete,
+	EventThreadIdle, EventThreadSummaryUpdated, EventThreadCompleted, EventThreadFailed, EventThreadStopped,
+}
+
 // Public tells whether the type is delivered outside.
 func (t EventType) Public() bool {
 	switch t {
@@ -87,6 +112,9 @@ type Event struct {
 	Time    time.Time       `json:"time"`
 	Subject string          `json:"subject,omitempty"` // id of the execution, agent or batch, or the pattern's name
 	Data    json.RawMessage `json:"data,omitempty"`
+	// Group is a second name under which the event is found and streamed, with the same Seq; "" for none. A name is
+	// a subject or a group, never both. It is not part of a stored event that is read by its subject.
+	Group string `json:"-"`
 }
 
 // EventStream yields the events of a subject in order.

@@ -93,6 +93,7 @@ type Execution struct {
 	Workflow     *WorkflowReport `json:"workflow,omitempty"`  // of an org chart, once it is over
 	RerunFrom    string          `json:"rerunFrom,omitempty"` // step id, for a rerun
 	Chart        bool            `json:"chart,omitempty"`     // it runs an org chart; set from its start
+	AdHoc        bool            `json:"adHoc,omitempty"`     // it runs no pattern: it lives as long as its threads
 }
 
 // WorkflowReport is what an execution of an org chart tells of its steps.
@@ -135,6 +136,9 @@ type ExecuteRequest struct {
 	// than the first step needs, instead of waiting for them until the deadline.
 	RequireAgents bool
 }
+
+// AdHocPattern is the pattern that stands in ad-hoc executions. It is not stored, and cannot be run.
+var AdHocPattern = PatternRef{Name: "managed-thread", Version: "0.0.0"}
 
 // ExecutionFilter selects executions of a list. Zero values select all.
 type ExecutionFilter struct {

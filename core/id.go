@@ -22,6 +22,11 @@ const (
 	PrefixQuestion  = "q_"
 	PrefixManaged   = "magent_"
 	PrefixInstall   = "inst_"
+	PrefixThread    = "thread_"
+	PrefixInput     = "in_"
+	PrefixWorkspace = "ws_"
+	PrefixDecision  = "dec_"
+	PrefixMemory    = "exp_" // of experiences
 )
 
 // IDs makes ids. Implementations are safe for concurrent use, and two ids of one instance never compare

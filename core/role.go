@@ -1,5 +1,7 @@
 package core
 
+import "context"
+
 // RoleSpec is an agent to be spawned for a role.
 type RoleSpec struct {
 	ExecutionID  string
@@ -9,6 +11,8 @@ type RoleSpec struct {
 	Runtime      string   // "" the first healthy one
 	Approval     string   // preset; "" the default
 	Capabilities []string
+	Objective    string         // of the thread that the agent is: what the execution is about
+	Workspace    *WorkspaceSpec // nil: an empty directory
 }
 
 // RoleSpawner is what the engine needs of agents that are spawned for roles. Methods never block on the runtime
@@ -37,4 +41,16 @@ type RoleSink interface {
 	// RoleSpawned tells that the agent is ready for tasks, or that there will be none: err says why.
 	RoleSpawned(spec RoleSpec, agentID, agentType string, err error)
 	TaskSink
+}
+
+// RoleThreads makes the agents of roles threads of their execution. Methods are safe for concurrent use.
+type RoleThreads interface {
+	// SpawnRole prepares the workspace of an agent for a role, and starts it as agent says, with Workdir, Env and
+	// labels completed. Its thread follows it from then on. A repeat for the same execution, role and instance goes
+	// on with the thread of the first call. Errors are those of ManagedAgentService.SpawnManagedAgent and
+	// WorkspaceService.ReserveWorkspace.
+	SpawnRole(ctx context.Context, spec RoleSpec, agent ManagedAgentSpec) (*ManagedAgent, error)
+	// EndRole tells that an agent serves its role no longer and is about to be stopped; it does not block. An
+	// unknown one is no error.
+	EndRole(agentID, reason string)
 }

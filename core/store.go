@@ -20,10 +20,15 @@ type Store interface {
 	AgentReader
 	ManagedAgentReader
 	QuestionReader
+	ThreadReader
+	WorkspaceReader
+	MemoryReader
 	IdempotencyReader
 
-	// Events returns up to limit events of a subject with Seq > after, in order.
+	// Events returns up to limit events of a subject or a group with Seq > after, in order.
 	Events(ctx context.Context, subject string, after uint64, limit int) ([]Event, error)
+	// LastSeq returns the sequence of the newest committed event, of any subject.
+	LastSeq() uint64
 	// Log returns up to limit public events of all subjects with Seq > after, in order. Cursors of
 	// consumers that must miss nothing read it.
 	Log(ctx context.Context, after uint64, limit int) ([]Event, error)
@@ -51,6 +56,31 @@ type Tx interface {
 	DeleteManagedAgent(id string) error
 	// PutQuestion inserts or replaces a question. It goes when its execution does.
 	PutQuestion(q *Question) error
+	// PutThread inserts or replaces a thread and moves its index entries. It goes when its execution does, with
+	// its inputs and events.
+	PutThread(t *ThreadRecord) error
+	// FindThread returns a thread as this transaction sees it. NOT_FOUND.
+	FindThread(id string) (*ThreadRecord, error)
+	// FindExecution returns an execution as this transaction sees it. NOT_FOUND.
+	FindExecution(id string) (*Execution, error)
+	// CountActiveThreads counts the threads that are not terminal; of one execution, or of all with "".
+	CountActiveThreads(executionID string) (int, error)
+	// PutInput keeps an input under its thread and Number.
+	PutInput(in *QueuedInput) error
+	// DeleteInputs forgets the inputs of a thread up to and including a Number.
+	DeleteInputs(threadID string, upTo uint64) error
+	PutWorkspace(w *Workspace) error
+	// FindWorkspace returns a workspace as this transaction sees it. NOT_FOUND.
+	FindWorkspace(id string) (*Workspace, error)
+	DeleteWorkspace(id string) error
+	// PutDecision inserts or replaces a decision. It goes when its execution does.
+	PutDecision(d *Decision) error
+	// SameDecision returns the decision of an execution with a fingerprint, or nil.
+	SameDecision(executionID, fingerprint string) (*Decision, error)
+	PutExperience(e *Experience) error
+	// SameExperience returns the experience with a fingerprint, or nil.
+	SameExperience(fingerprint string) (*Experience, error)
+	DeleteExperience(id string) error
 	// PutRuntimePosition notes how far the events of a runtime are stored, beside what followed from them.
 	PutRuntimePosition(p RuntimePosition) error
 	// Append writes events to the log and gives them their Seq.

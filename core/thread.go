@@ -1,0 +1,368 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// ThreadStatus is where a managed thread is in its life.
+type ThreadStatus string
+
+// States of a thread. The last three are terminal.
+const (
+	ThreadPending   ThreadStatus = "pending"   // stored; nothing was begun
+	ThreadPreparing ThreadStatus = "preparing" // its workspace is being made
+	ThreadStarting  ThreadStatus = "starting"  // its agent is being started, or started again
+	ThreadReady     ThreadStatus = "ready"     // the agent waits for input
+	ThreadRunning   ThreadStatus = "running"   // a turn runs, or the end is being worked out
+	ThreadBlocked   ThreadStatus = "blocked"   // the agent waits for an answer, see Prompt, or for a login
+	ThreadIdle      ThreadStatus = "idle"      // nothing happened for policy.idleTimeoutMs
+	ThreadCompleted ThreadStatus = "completed" // terminal: has a Completion
+	ThreadFailed    ThreadStatus = "failed"    // terminal: has an Error, and a Completion
+	ThreadStopped   ThreadStatus = "stopped"   // terminal: somebody or a timer ended it
+)
+
+// ThreadStatuses lists every state, in the order of life.
+var ThreadStatuses = []ThreadStatus{
+	ThreadPending, ThreadPreparing, ThreadStarting, ThreadReady, ThreadRunning, ThreadBlocked, ThreadIdle,
+	ThreadCompleted, ThreadFailed, ThreadStopped,
+}
+
+// Terminal tells whether nothing can happen to the thread any more.
+func (s ThreadStatus) Terminal() bool {
+	return s == ThreadCompleted || s == ThreadFailed || s == ThreadStopped
+}
+
+// Reasons that stand in StatusReason, beside those of the runtime.
+const (
+	ThreadReasonIdle       = "idle"       // stopped: three times idleTimeoutMs passed
+	ThreadReasonStuck      = "stuck"      // running: the turn shows no sign of life
+	ThreadReasonFinishing  = "finishing"  // running: the outcome is being worked out
+	ThreadReasonLogin      = "login"      // blocked: see LoginURL
+	ThreadReasonRestarting = "restarting" // starting: the agent was lost and comes back with its session
+	ThreadReasonHostAway   = "host_away"  // the connected agent that hosts it is not connected at the moment
+	ThreadReasonRequested  = "requested"  // stopped by a call
+	ThreadReasonExecution  = "execution"  // stopped: its execution is over
+	ThreadReasonTimeout    = "timeout"    // failed: policy.timeoutMs passed
+	ThreadReasonCrashed    = "crashed"    // failed: the agent ended by itself
+	ThreadReasonLost       = "lost"       // failed: the agent is gone and could not be brought back
+)
+
+// RuntimeConnected is the name that stands for the runtime of threads that a connected agent hosts.
+const RuntimeConnected = "connected"
+
+// NewExecution as the execution of a thread asks for an ad-hoc execution that lives as long as its threads.
+const NewExecution = "new"
+
+// Thread is a supervised, long-lived piece of work of one agent. Values are snapshots.
+type Thread struct {
+	ID             string         `json:"id"`
+	ExecutionID    string         `json:"executionId"`
+	Name           string         `json:"name"`
+	AgentType      string         `json:"agentType"`
+	Role           string         `json:"role,omitempty"`
+	Objective      string         `json:"objective,omitempty"`
+	Status         ThreadStatus   `json:"status"`
+	StatusReason   string         `json:"statusReason,omitempty"`
+	Runtime        string         `json:"runtime,omitempty"`        // known from its start on; RuntimeConnected for a remote one
+	ManagedAgentID string         `json:"managedAgentId,omitempty"` // of a runtime
+	AgentID        string         `json:"agentId,omitempty"`        // connected agent that hosts it
+	SessionID      string         `json:"sessionId,omitempty"`      // of the agent, to go on after a loss
+	Workspace      *Workspace     `json:"workspace,omitempty"`
+	Preparation    Preparation    `json:"preparation"`
+	Policy         ThreadPolicy   `json:"policy"`
+	Metadata       map[string]any `json:"metadata,omitempty"`
+	Summary        string         `json:"summary"`
+	Completion     *Completion    `json:"completion,omitempty"`
+	Error          *ThreadError   `json:"error,omitempty"`
+	// Prompt is what a blocked agent waits for: {id, kind, text, tool?, input?, options, url?}.
+	Prompt         json.RawMessage `json:"prompt,omitempty"`
+	LoginURL       string          `json:"loginUrl,omitempty"`
+	TurnCount      int             `json:"turnCount"`
+	EventCount     int             `json:"eventCount"`   // of the persisted kinds
+	QueuedInputs   int             `json:"queuedInputs"` // messages that the agent did not take yet
+	Restarts       int             `json:"restarts"`
+	CreatedBy      string          `json:"createdBy,omitempty"`
+	CreatedAt      time.Time       `json:"createdAt"`
+	UpdatedAt      time.Time       `json:"updatedAt"`
+	LastActivityAt time.Time       `json:"lastActivityAt"`
+	StartedAt      *time.Time      `json:"startedAt,omitempty"` // its agent ran for the first time
+	EndedAt        *time.Time      `json:"endedAt,omitempty"`
+}
+
+// ThreadError is why a thread failed.
+type ThreadError struct {
+	Code    Code   `json:"code"`
+	Message string `json:"message"`
+}
+
+// ThreadRecord is a thread as it is stored. What stands beside the thread is for its supervisor only.
+type ThreadRecord struct {
+	Thread
+	// Kind tells who gives the agent its work: "" the inputs of the thread, ThreadKindRole the engine.
+	Kind string `json:"kind,omitempty"`
+	// SealedEnv is the environment that was asked for, encrypted; it goes once the agent was started.
+	SealedEnv []byte `json:"sealedEnv,omitempty"`
+	// AgentSeq is the sequence of the last event of the agent that the record speaks of.
+	AgentSeq uint64 `json:"agentSeq,omitempty"`
+	// InputSeq is the number of the last input that was taken, and SentSeq of the last one the agent took.
+	InputSeq uint64 `json:"inputSeq,omitempty"`
+	SentSeq  uint64 `json:"sentSeq,omitempty"`
+	// Begun tells that the start of the agent was asked for: after a crash it may run already.
+	Begun bool `json:"begun,omitempty"`
+	// Ending is the end that was decided on and is being worked out.
+	Ending *ThreadEnding `json:"ending,omitempty"`
+	// SummaryTurn is the turn of the last summary; LastText what the agent said last.
+	SummaryTurn int    `json:"summaryTurn,omitempty"`
+	LastText    string `json:"lastText,omitempty"`
+	// IdleSince is when the thread became idle.
+	IdleSince *time.Time `json:"idleSince,omitempty"`
+	// Report is what the agent reported of its outcome, so far.
+	Report *AgentOutcome `json:"report,omitempty"`
+}
+
+// ThreadKindRole is the kind of a thread whose agent serves a role of an org chart.
+const ThreadKindRole = "role"
+
+// ThreadEnding is how a thread is to end.
+type ThreadEnding struct {
+	Status  ThreadStatus    `json:"status"`
+	State   CompletionState `json:"state"`
+	Reason  string          `json:"reason,omitempty"`
+	Summary string          `json:"summary,omitempty"`
+	Error   *ThreadError    `json:"error,omitempty"`
+	Force   bool            `json:"force,omitempty"`
+	GraceMs int64           `json:"graceMs,omitempty"`
+	// Finished tells that the finish actions were done and Artifacts and Changes hold what came of them.
+	Finished  bool              `json:"finished,omitempty"`
+	Artifacts []Artifact        `json:"artifacts,omitempty"`
+	Changes   *WorkspaceChanges `json:"changes,omitempty"`
+}
+
+// Preparation is what an agent starts with.
+type Preparation struct {
+	Workspace    *WorkspaceSpec    `json:"workspace,omitempty"` // nil: an empty directory
+	ContextFiles []ContextFile     `json:"contextFiles,omitempty"`
+	Approval     string            `json:"approvalPreset"` // readonly, standard, permissive, autonomous
+	Env          map[string]string `json:"-"`              // values are secret
+	EnvNames     []string          `json:"envNames,omitempty"`
+}
+
+// ContextFile is a file that is written into the workspace before the agent starts.
+type ContextFile struct {
+	Path    string `json:"path"` // relative to the workspace, with slashes
+	Content string `json:"content"`
+}
+
+// ThreadPolicy is how a thread is supervised. Durations are milliseconds; 0 is the configured default.
+type ThreadPolicy struct {
+	IdleTimeoutMs       int64            `json:"idleTimeoutMs,omitempty"`       // without activity: idle; three times that: stopped
+	SummarizeAfterTurns int              `json:"summarizeAfterTurns,omitempty"` // a summary each so many turns; 0: only at the end
+	CompleteAfterTurns  int              `json:"completeAfterTurns,omitempty"`  // completed after so many turns; 0: when the agent says so
+	TimeoutMs           int64            `json:"timeoutMs,omitempty"`           // of the whole life
+	MaxRestarts         *int             `json:"maxRestarts,omitempty"`         // of a lost agent
+	Finish              *ThreadFinish    `json:"finish,omitempty"`
+	AutoAnswer          []AutoAnswerRule `json:"autoAnswer,omitempty"`
+}
+
+// ThreadFinish is what is done with a workspace when its thread completes.
+type ThreadFinish struct {
+	Commit  bool   `json:"commit,omitempty"`  // what is not committed
+	Message string `json:"message,omitempty"` // of that commit; "" the objective
+	Push    bool   `json:"push,omitempty"`    // to the remote
+	Branch  string `json:"branch,omitempty"`  // there; "" the work branch's own name
+}
+
+// AutoAnswerRule answers prompts without people. The first rule that fits counts.
+type AutoAnswerRule struct {
+	Preset string `json:"preset,omitempty"` // approvalPreset that it holds for; "" all
+	Kind   string `json:"kind,omitempty"`   // of the prompt: approval, question, ...; "" all
+	Tool   string `json:"tool,omitempty"`   // glob on the tool's name; "" all
+	Match  string `json:"match,omitempty"`  // regular expression (RE2) on the prompt's text and the tool's input; "" all
+	Answer string `json:"answer"`           // allow, deny, or the id of an option
+}
+
+// AgentOutcome is what an agent reports of its own work in the structured block of a message.
+type AgentOutcome struct {
+	State     CompletionState `json:"state,omitempty"` // "": it goes on
+	Summary   string          `json:"summary,omitempty"`
+	Tests     *TestReport     `json:"tests,omitempty"`
+	Artifacts []Artifact      `json:"artifacts,omitempty"`
+	Decisions []string        `json:"decisions,omitempty"` // findings that the other threads should know
+}
+
+// TestReport is what tests an agent says it ran.
+type TestReport struct {
+	Run     int    `json:"run"`
+	Passed  int    `json:"passed"`
+	Failed  int    `json:"failed"`
+	Command string `json:"command,omitempty"`
+}
+
+// CompletionState says how good an outcome is.
+type CompletionState string
+
+// Completion states.
+const (
+	CompletionComplete CompletionState = "complete"
+	CompletionPartial  CompletionState = "partial"
+	CompletionFailed   CompletionState = "failed"
+)
+
+// CompletionStates lists every completion state, the best first.
+var CompletionStates = []CompletionState{CompletionComplete, CompletionPartial, CompletionFailed}
+
+// Completion is the outcome of a thread.
+type Completion struct {
+	State     CompletionState   `json:"state"`
+	Summary   string            `json:"summary"`
+	Artifacts []Artifact        `json:"artifacts"`
+	Changes   *WorkspaceChanges `json:"changes,omitempty"` // of its repository
+	Tests     *TestReport       `json:"tests,omitempty"`
+}
+
+// ArtifactType says what an artifact is.
+type ArtifactType string
+
+// Artifact types.
+const (
+	ArtifactCommit ArtifactType = "commit" // value: the hash
+	ArtifactFile   ArtifactType = "file"   // value: the path in the repository
+	ArtifactURL    ArtifactType = "url"    // value: the address; of a push: repository#branch
+	ArtifactReport ArtifactType = "report" // value: a text
+)
+
+// Artifact is one thing that a thread made.
+type Artifact struct {
+	Type  ArtifactType `json:"type"`
+	Value string       `json:"value"`
+}
+
+// ThreadSpec is what a caller asks for.
+type ThreadSpec struct {
+	ExecutionID string // or NewExecution
+	Name        string // "": from role and objective
+	AgentType   string // may be empty for prepare
+	Role        string
+	Objective   string // the first message to the agent
+	Preparation Preparation
+	Policy      ThreadPolicy
+	Metadata    map[string]any
+	Runtime     string // "": the first healthy one; RuntimeConnected: a connected agent
+	AgentID     string // of a connected agent that is to host it; "": any that offers the type
+	Provision   bool   // of prepare: check the workspace out
+}
+
+// ThreadPlan is what prepare answers: all that a spawn with the same spec would begin with.
+type ThreadPlan struct {
+	ExecutionID string          `json:"executionId"`
+	Name        string          `json:"name"`
+	AgentType   string          `json:"agentType,omitempty"`
+	Objective   string          `json:"objective"`
+	Role        string          `json:"role"`
+	Preparation Preparation     `json:"preparation"`
+	Policy      ThreadPolicy    `json:"policy"`
+	Metadata    json.RawMessage `json:"metadata"` // the caller's keys and memoryContext
+}
+
+// ThreadInput is one of a message, raw bytes or key names.
+type ThreadInput struct {
+	Message string
+	Raw     string
+	Keys    []string
+}
+
+// QueuedInput is a message that a thread has durably and its agent may not have yet.
+type QueuedInput struct {
+	ID        string    `json:"id"` // in_ id; a repeat of it is the same message
+	ThreadID  string    `json:"threadId"`
+	Number    uint64    `json:"number"` // of the thread, from 1
+	Message   string    `json:"message"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// ThreadReceipt is the answer to a send.
+type ThreadReceipt struct {
+	ThreadID string `json:"threadId"`
+	InputID  string `json:"inputId,omitempty"` // of a message
+	Sent     bool   `json:"sent"`              // the agent took it; a message that waits in the queue is false
+	Queued   int    `json:"queued"`            // messages that wait, this one included
+}
+
+// ThreadAnswer answers the prompt of a blocked thread, or gives the code of a login.
+type ThreadAnswer struct {
+	PromptID string // "": the open one
+	Choice   string // id of an option; allow or deny for an approval
+	Text     string
+}
+
+// ThreadStop says how to stop.
+type ThreadStop struct {
+	Grace time.Duration // 0: the default of the runtime
+	Force bool
+}
+
+// ThreadClose ends a thread by hand with an outcome; its finish actions are done.
+type ThreadClose struct {
+	State   CompletionState // "": complete
+	Summary string          // "": what the agent said last
+}
+
+// ThreadFilter selects threads of a list. Zero values select all.
+type ThreadFilter struct {
+	ExecutionID string
+	Status      ThreadStatus
+	Role        string
+	AgentType   string
+	Page
+}
+
+// ThreadGroup is the group of events (Event.Group) of all threads of an execution.
+func ThreadGroup(executionID string) string { return "threads:" + executionID }
+
+// ThreadService runs managed threads. Methods are safe for concurrent use. What a method acknowledged survives the
+// death of the process.
+type ThreadService interface {
+	// PrepareThread builds what a spawn would begin with and reserves its workspace. VALIDATION_ERROR, NOT_FOUND
+	// (execution).
+	PrepareThread(ctx context.Context, spec ThreadSpec) (*ThreadPlan, error)
+	// SpawnThread stores a thread durably and returns it; it goes on by itself. VALIDATION_ERROR, NOT_FOUND
+	// (execution, prepared workspace), CONFLICT (workspace in use, execution cancelled), RATE_LIMITED (too many
+	// threads), INTERNAL_ERROR with Unavailable when nothing offers the agent type now.
+	SpawnThread(ctx context.Context, spec ThreadSpec) (*Thread, error)
+	// FindThreads lists threads, newest first. NOT_FOUND when the filter names an unknown execution.
+	FindThreads(ctx context.Context, filter ThreadFilter) ([]*Thread, PageInfo, error)
+	// FindThread returns one thread. NOT_FOUND.
+	FindThread(ctx context.Context, id string) (*Thread, error)
+	// SendThread gives input. A message is taken durably, in the order of the calls, and given to the agent when its
+	// turn comes; raw bytes and keys go to its terminal at once. NOT_FOUND; CONFLICT for a terminal thread, or raw
+	// bytes and keys while no agent runs; RATE_LIMITED when too much waits.
+	SendThread(ctx context.Context, id string, in ThreadInput) (ThreadReceipt, error)
+	// AnswerThread answers the open prompt and returns the thread. NOT_FOUND; CONFLICT when there is none;
+	// VALIDATION_ERROR for a choice that it does not offer.
+	AnswerThread(ctx context.Context, id string, answer ThreadAnswer) (*Thread, error)
+	// CloseThread ends a thread with an outcome and returns it once that is durable; the agent ends behind it.
+	// NOT_FOUND; CONFLICT for a terminal one.
+	CloseThread(ctx context.Context, id string, in ThreadClose) (*Thread, error)
+	// StopThread ends a thread, and returns once its agent is gone or its time is over; stopping a terminal one is
+	// no error. NOT_FOUND.
+	StopThread(ctx context.Context, id string, opts ThreadStop) error
+	// FollowThreads streams the events of all threads of an execution after a sequence, stored ones first; with
+	// live set only those that are yet to come. NOT_FOUND for an unknown execution.
+	FollowThreads(ctx context.Context, executionID string, after uint64, live bool) (EventStream, error)
+	// CancelAdHoc cancels an ad-hoc execution with all its threads, as ExecutionService.Cancel does others.
+	CancelAdHoc(ctx context.Context, executionID, reason string) (*Execution, error)
+}
+
+// ThreadReader reads stored threads.
+type ThreadReader interface {
+	// FindThreads lists threads, newest first.
+	FindThreads(ctx context.Context, filter ThreadFilter) ([]*ThreadRecord, PageInfo, error)
+	// FindThread returns one thread. NOT_FOUND.
+	FindThread(ctx context.Context, id string) (*ThreadRecord, error)
+	// ActiveThreads returns every thread that is not terminal, oldest first.
+	ActiveThreads(ctx context.Context) ([]*ThreadRecord, error)
+	// QueuedInputs returns up to limit inputs of a thread with a Number > after, in order.
+	QueuedInputs(ctx context.Context, threadID string, after uint64, limit int) ([]*QueuedInput, error)
+}

@@ -1,0 +1,165 @@
+package core
+
+import (
+	"context"
+	"time"
+)
+
+// WorkspaceStatus is where a workspace is in its life.
+type WorkspaceStatus string
+
+// States of a workspace.
+const (
+	WorkspaceReserved WorkspaceStatus = "reserved" // id and path; nothing on disk
+	WorkspaceReady    WorkspaceStatus = "ready"    // checked out
+	WorkspaceReleased WorkspaceStatus = "released" // its thread is over; it stays until ExpiresAt
+	WorkspaceRemoved  WorkspaceStatus = "removed"  // its directory is gone; the record goes later
+)
+
+// WorkspaceStatuses lists every state, in the order of life.
+var WorkspaceStatuses = []WorkspaceStatus{WorkspaceReserved, WorkspaceReady, WorkspaceReleased, WorkspaceRemoved}
+
+// WorkspaceSpec is the workspace of a preparation: what is asked for, and, in an answer, what it became.
+type WorkspaceSpec struct {
+	WorkspaceID string `json:"workspaceId,omitempty"` // in a request: one that prepare reserved
+	Path        string `json:"path,omitempty"`        // absolute; in a request only beside WorkspaceID, and ignored
+	Repo        string `json:"repo,omitempty"`        // git URL or configured shorthand; "": an empty directory
+	Branch      string `json:"branch,omitempty"`      // to start from; "": the repository's default
+	WorkBranch  string `json:"workBranch,omitempty"`  // of the thread; "": wardroom/<execution>/<role>-<slug>
+	BaseCommit  string `json:"baseCommit,omitempty"`  // in an answer: what Branch was
+	Depth       int    `json:"depth,omitempty"`       // commits of history; 0: all
+	Filter      string `json:"filter,omitempty"`      // partial clone: blob:none, tree:0 or blob:limit=SIZE; "": all
+	Submodules  bool   `json:"submodules,omitempty"`
+}
+
+// Workspace is a directory that a thread works in. Values are snapshots.
+type Workspace struct {
+	ID          string          `json:"workspaceId"`
+	ThreadID    string          `json:"threadId,omitempty"`
+	ExecutionID string          `json:"executionId"`
+	Status      WorkspaceStatus `json:"status"`
+	Path        string          `json:"path"`           // absolute
+	Repo        string          `json:"repo,omitempty"` // as it was asked for, without credentials
+	URL         string          `json:"url,omitempty"`  // what Repo stands for, without credentials
+	Branch      string          `json:"branch,omitempty"`
+	WorkBranch  string          `json:"workBranch,omitempty"`
+	BaseCommit  string          `json:"baseCommit,omitempty"`
+	Depth       int             `json:"depth,omitempty"`
+	Filter      string          `json:"filter,omitempty"`
+	Submodules  bool            `json:"submodules,omitempty"`
+	SizeBytes   int64           `json:"sizeBytes,omitempty"` // at the last look
+	Warnings    []string        `json:"warnings,omitempty"`  // of the checkout: LFS pointers, names that differ by case, submodules left out
+	Kept        string          `json:"kept,omitempty"`      // why it was not removed after ExpiresAt: unpushed commits, changes
+	CreatedAt   time.Time       `json:"createdAt"`
+	ExpiresAt   *time.Time      `json:"expiresAt,omitempty"` // once released, or while it is only reserved
+	RemovedAt   *time.Time      `json:"removedAt,omitempty"`
+}
+
+// WorkspaceRequest asks for a workspace.
+type WorkspaceRequest struct {
+	ExecutionID string
+	ThreadID    string // "": of a preparation
+	Role        string
+	Name        string // of the thread; for the branch
+	Spec        WorkspaceSpec
+}
+
+// WorkspaceChanges is what happened in a workspace since its base commit.
+type WorkspaceChanges struct {
+	Commits     []WorkspaceCommit `json:"commits"` // oldest first, at most 100
+	CommitCount int               `json:"commitCount"`
+	Files       []WorkspaceFile   `json:"files"` // at most 500, committed and not
+	FileCount   int               `json:"fileCount"`
+	Insertions  int               `json:"insertions"`
+	Deletions   int               `json:"deletions"`
+	Uncommitted int               `json:"uncommitted"` // files
+	Unpushed    int               `json:"unpushed"`    // commits that the remote does not have
+}
+
+// WorkspaceCommit is one commit.
+type WorkspaceCommit struct {
+	Hash    string    `json:"hash"`
+	Subject string    `json:"subject"`
+	Author  string    `json:"author"`
+	Time    time.Time `json:"time"`
+}
+
+// WorkspaceFile is one changed file.
+type WorkspaceFile struct {
+	Path       string `json:"path"`
+	Status     string `json:"status"` // added, modified, deleted, renamed, untracked
+	Insertions int    `json:"insertions"`
+	Deletions  int    `json:"deletions"`
+}
+
+// WorkspaceFilter selects workspaces of a list. Zero values select all.
+type WorkspaceFilter struct {
+	Status      WorkspaceStatus
+	ExecutionID string
+	Page
+}
+
+// WorkspacePrune says what to remove.
+type WorkspacePrune struct {
+	IDs     []string // these, expired or not; empty: all that are expired
+	Force   bool     // only with IDs: also where work is unpushed or uncommitted
+	DryRun  bool     // only tell
+	Mirrors bool     // also mirrors that no workspace uses
+}
+
+// WorkspacePruned is what became of one workspace or mirror.
+type WorkspacePruned struct {
+	ID         string `json:"id"` // of the workspace, or URL of the mirror
+	Removed    bool   `json:"removed"`
+	Reason     string `json:"reason,omitempty"` // why it was kept
+	FreedBytes int64  `json:"freedBytes"`
+}
+
+// WorkspaceService makes and keeps workspaces. Methods are safe for concurrent use.
+type WorkspaceService interface {
+	// ReserveWorkspace resolves repository and branch for real, and stores id, path and branch of a workspace;
+	// nothing is checked out. VALIDATION_ERROR (field preparation.workspace.repo or .branch) when either does not
+	// exist, is not allowed or refuses the credentials; RATE_LIMITED beyond the quota; INTERNAL_ERROR with
+	// Unavailable when the remote does not answer.
+	ReserveWorkspace(ctx context.Context, req WorkspaceRequest) (*Workspace, error)
+	// AdoptWorkspace gives a reserved or ready workspace of a preparation to a thread, within the caller's
+	// transaction. NOT_FOUND; CONFLICT when it belongs to another thread, or another repository or branch was asked
+	// for.
+	AdoptWorkspace(tx Tx, id, threadID, executionID string) (*Workspace, error)
+	// ProvisionWorkspace checks a reserved workspace out; a ready one is returned as it is. What fails leaves
+	// nothing behind but the reservation. INTERNAL_ERROR when the disk is full, with the reason for people.
+	ProvisionWorkspace(ctx context.Context, id string) (*Workspace, error)
+	// WriteContext writes files below a ready workspace. Those below .wardroom/ are excluded from git there. No
+	// symbolic link is followed. VALIDATION_ERROR for a path that leaves it, or is below .git.
+	WriteContext(ctx context.Context, id string, files []ContextFile) error
+	// CheckContext tells what WriteContext would refuse, before there is a workspace.
+	CheckContext(files []ContextFile) error
+	// InspectWorkspace tells what happened in a workspace; nil for one without a repository.
+	InspectWorkspace(ctx context.Context, id string) (*WorkspaceChanges, error)
+	// FinishWorkspace does the finish actions and returns what came of them. Doing it again does what is left.
+	FinishWorkspace(ctx context.Context, id string, finish ThreadFinish, message string) ([]Artifact, error)
+	// CheckFinish tells whether the finish actions are allowed for a repository. FORBIDDEN, VALIDATION_ERROR.
+	CheckFinish(spec *WorkspaceSpec, finish *ThreadFinish) error
+	// ReleaseWorkspace tells, within the caller's transaction, that the thread is over: the time to live begins.
+	ReleaseWorkspace(tx Tx, id string) error
+	// FindWorkspaces lists workspaces, newest first.
+	FindWorkspaces(ctx context.Context, filter WorkspaceFilter) ([]*Workspace, PageInfo, error)
+	// FindWorkspace returns one. NOT_FOUND.
+	FindWorkspace(ctx context.Context, id string) (*Workspace, error)
+	// PruneWorkspaces removes what is expired, or named. Unpushed or uncommitted work is never removed without
+	// Force; the workspace of a thread that runs never.
+	PruneWorkspaces(ctx context.Context, prune WorkspacePrune) ([]WorkspacePruned, error)
+	// GitEnv returns the environment that an agent's own git needs in a workspace: the identity of commits.
+	// It holds no secret.
+	GitEnv(id string) map[string]string
+}
+
+// WorkspaceReader reads stored workspaces.
+type WorkspaceReader interface {
+	// FindWorkspaces lists workspaces, newest first.
+	FindWorkspaces(ctx context.Context, filter WorkspaceFilter) ([]*Workspace, PageInfo, error)
+	// FindWorkspace returns one. NOT_FOUND.
+	FindWorkspace(ctx context.Context, id string) (*Workspace, error)
+	// AllWorkspaces returns every workspace, oldest first.
+	AllWorkspaces(ctx context.Context) ([]*Workspace, error)
+}
