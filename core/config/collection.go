@@ -19,6 +19,7 @@ type collection struct {
 	names    func(*Config) []string
 	add      func(c *Config, name string) // makes an entry with its defaults, unless it is there
 	own      func(*Config)                // gives c maps and entries of its own
+	live     bool                         // entries may come and go on a reload
 }
 
 var collections = []*collection{
@@ -43,6 +44,12 @@ var collections = []*collection{
 		names: func(c *Config) []string { return sortedKeys(c.AgentTypes) },
 		add:   func(c *Config, name string) { addEntry(&c.AgentTypes, name, newAgentType) },
 		own:   func(c *Config) { c.AgentTypes = copyEntries(c.AgentTypes) },
+	},
+	{
+		section: "threads.repositories", what: "a repository", live: true,
+		names: func(c *Config) []string { return sortedKeys(c.Threads.Repositories) },
+		add:   func(c *Config, name string) { addEntry(&c.Threads.Repositories, name, newRepository) },
+		own:   func(c *Config) { c.Threads.Repositories = copyEntries(c.Threads.Repositories) },
 	},
 }
 

@@ -17,6 +17,7 @@ type Config struct {
 	AgentTypes map[string]*AgentType // by the name that requests use
 	Metrics    Metrics
 	Engine     Engine
+	Threads    Threads
 	Agents     Agents
 	Streams    Streams
 	Log        Log

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/wardroom/wardroom/core"
 )
 
 // origin is the place in a file where a key was set.
@@ -176,6 +178,9 @@ func (d *decoder) value(f *field, line int, node *yaml.Node) {
 		return
 	case *Env:
 		d.env(f, ref, line, node)
+		return
+	case *[]core.AutoAnswerRule:
+		d.rules(f, ref, line, node)
 		return
 	case *Secret:
 		secret, err := d.secret(node)

@@ -45,6 +45,25 @@ func Default() *Config {
 
 			QuestionTimeout: 7 * 24 * time.Hour,
 		},
+		Threads: Threads{
+			MaxThreads:      100,
+			MaxQueuedInputs: 20_000,
+			IdleTimeout:     time.Hour,
+			MaxRestarts:     3,
+			SpawnsAtOnce:    4,
+			Workspaces: Workspaces{
+				TTL:             7 * day,
+				ReserveTTL:      time.Hour,
+				MaxCount:        500,
+				MaxBytes:        10 * 1024 * mib,
+				MaxTotalBytes:   100 * 1024 * mib,
+				FetchTimeout:    5 * time.Minute,
+				CheckoutTimeout: 10 * time.Minute,
+				Identity:        Identity{Name: "Wardroom", Email: "wardroom@localhost"},
+			},
+			Finish: Finish{Commit: true, Branches: []string{"wardroom/*"}},
+			Memory: Memory{MaxDecisions: 5, MaxExperiences: 4, MaxContext: 16 * kib, Keep: 365 * day, MaxCount: 100_000},
+		},
 		Agents: Agents{
 			AgentLimits: AgentLimits{
 				HeartbeatInterval: 10 * time.Second,

@@ -1,6 +1,9 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // entryRules reports entries that are incomplete or contradict each other. As in relations, nothing is said
 // when a whole file could not be read, and nothing about an entry that has a problem of its own.
@@ -23,6 +26,9 @@ func (c *Config) entryRules(known []Problem) []Problem {
 		if c.AgentTypes[name].Command == "" {
 			r.refuse("agentTypes."+name, "command", "is missing: name the program that this agent type runs")
 		}
+	}
+	for _, name := range sortedKeys(c.Threads.Repositories) {
+		r.repository("threads.repositories."+name, c.Threads.Repositories[name])
 	}
 	return r.problems
 }
@@ -50,6 +56,18 @@ func (r *ruling) refuse(entry, name, format string, args ...any) {
 func (r *ruling) plugin(name string, p *Plugin) {
 	if p.Required && !p.Enabled {
 		r.refuse("plugins."+name, "required", "contradicts enabled: false; a plugin that is required must run")
+	}
+}
+
+func (r *ruling) repository(entry string, repo *Repository) {
+	secret := !repo.Password.IsZero()
+	switch {
+	case repo.URL == "":
+		r.refuse(entry, "url", "is missing: give the git URL that this name stands for")
+	case secret && repo.PasswordFile != "":
+		r.refuse(entry, "passwordFile", "is given beside password; keep one of them")
+	case (secret || repo.PasswordFile != "" || repo.Username != "") && !strings.HasPrefix(repo.URL, "https://") && !strings.HasPrefix(repo.URL, "http://"):
+		r.refuse(entry, "url", "takes no user and password: those are for https URLs; ssh uses the keys of the service's agent")
 	}
 }
 

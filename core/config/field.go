@@ -7,10 +7,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/wardroom/wardroom/core"
 )
 
 // field describes one key. The pointer that ref returns carries the key's type: *string, *bool, *int,
-// *int64 (a size in bytes), *time.Duration, *[]string, *Secret, *Env or *Block.
+// *int64 (a size in bytes), *time.Duration, *[]string, *Secret, *Env, *Block or *[]core.AutoAnswerRule.
 type field struct {
 	key string // dotted; a part * stands for the name of an entry
 	doc string // for operators, in the schema and the packaged file
@@ -78,7 +80,7 @@ func (f *field) set(c *Config, tag, plain string) error {
 			return err
 		}
 		*ref = d
-	case *[]string:
+	case *[]string, *[]core.AutoAnswerRule:
 		return fmt.Errorf("wants a list, not %s", describe(tag, plain))
 	}
 	return nil
@@ -171,6 +173,8 @@ func (f *field) text(c *Config) string {
 		return strings.Join(vars, " ")
 	case *Block:
 		return ref.String()
+	case *[]core.AutoAnswerRule:
+		return rulesText(*ref)
 	}
 	return ""
 }

@@ -2,6 +2,8 @@ package config
 
 import (
 	"reflect"
+
+	"github.com/wardroom/wardroom/core"
 )
 
 // Reloadable is what a running process takes over on SIGHUP. All other keys wait for a restart; see
@@ -12,6 +14,7 @@ type Reloadable struct {
 	MetricsPublic bool
 	Retention     Retention
 	Engine        Engine
+	Threads       Threads // but for Root, which stays as it is
 	Agents        AgentLimits
 	Streams       Streams
 }
@@ -24,6 +27,7 @@ func (c *Config) Reloadable() Reloadable {
 		MetricsPublic: c.Metrics.Public,
 		Retention:     c.Store.Retention,
 		Engine:        c.Engine,
+		Threads:       c.clone().Threads,
 		Agents:        c.Agents.AgentLimits,
 		Streams:       c.Streams,
 	}
@@ -38,6 +42,8 @@ func (c *Config) With(r Reloadable) *Config {
 	next.Metrics.Public = r.MetricsPublic
 	next.Store.Retention = r.Retention
 	next.Engine = r.Engine
+	next.Threads = r.Threads
+	next.Threads.Root = c.Threads.Root
 	next.Agents.AgentLimits = r.Agents
 	next.Streams = r.Streams
 	return &next
@@ -58,7 +64,7 @@ func Changes(prev, next *Config) []Change {
 		for _, name := range l.union(prev, next) {
 			was, is := l.has(prev, name), l.has(next, name)
 			if was != is {
-				changes = append(changes, Change{Key: join(l.section, name), Old: presence(was), New: presence(is)})
+				changes = append(changes, Change{Key: join(l.section, name), Old: presence(was), New: presence(is), Reloaded: l.live})
 			}
 		}
 	}
@@ -95,6 +101,10 @@ func (f *field) equal(a, b *Config) bool {
 	case *[]string:
 		if len(*left) == 0 {
 			return len(*right.(*[]string)) == 0
+		}
+	case *[]core.AutoAnswerRule:
+		if len(*left) == 0 {
+			return len(*right.(*[]core.AutoAnswerRule)) == 0
 		}
 	case *Secret:
 		return left.Equal(*right.(*Secret))

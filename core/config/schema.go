@@ -32,6 +32,7 @@ type schemaNode struct {
 	AnyOf       []*schemaNode  `json:"anyOf,omitempty"`
 	Not         *schemaNode    `json:"not,omitempty"`
 	Items       *schemaNode    `json:"items,omitempty"`
+	Required    []string       `json:"required,omitempty"`
 	Properties  *orderedSchema `json:"properties,omitzero"`
 	Names       *schemaNode    `json:"propertyNames,omitempty"`
 	Additional  any            `json:"additionalProperties,omitempty"` // false, or the schema of an entry
@@ -171,6 +172,10 @@ func (f *field) schema(defaults *Config) *schemaNode {
 		node.Default = append([]string{}, *ref...)
 		node.Type = "array"
 		node.Items = &schemaNode{Type: "string"}
+	case *[]core.AutoAnswerRule:
+		node.Default = []string{}
+		node.Type = "array"
+		node.Items = rulesSchema()
 	case *Secret:
 		node.Type = []string{"string", "number", "boolean"}
 	case *Env:

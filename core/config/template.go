@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/wardroom/wardroom/core"
 )
 
 const templateHead = `# Configuration of Wardroom.
@@ -121,6 +123,8 @@ func (f *field) sample(defaults *Config) string {
 		return *ref
 	case *[]string:
 		return "[" + strings.Join(*ref, ", ") + "]"
+	case *[]core.AutoAnswerRule:
+		return "[]"
 	case *Secret:
 		return `""`
 	case *Env, *Block:

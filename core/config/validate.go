@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"time"
+
+	"github.com/wardroom/wardroom/core"
 )
 
 // Validate checks every value and the relations between them. Load and Parse have done so already; it is
@@ -42,6 +44,13 @@ func (f *field) valid(c *Config) error {
 			}
 		}
 		return nil
+	case *[]core.AutoAnswerRule:
+		for i, rule := range *ref {
+			if name, err := checkRule(rule); err != nil {
+				return fmt.Errorf("rule %d, %s: %w", i, name, err)
+			}
+		}
+		return nil
 	case *Secret, *Block:
 		return nil
 	}
@@ -60,6 +69,8 @@ var relations = []relation{
 	{low: "engine.defaultTimeout", high: "engine.maxTimeout", why: "the default must be allowed"},
 	{low: "engine.taskTimeout", high: "engine.maxTimeout", why: "a task ends with its execution"},
 	{low: "engine.maxTimeout", high: "store.retention.events", why: "a running execution needs its journal"},
+	{low: "threads.workspaces.reserveTtl", high: "threads.workspaces.ttl", why: "a preparation is not kept longer than a thread's work"},
+	{low: "threads.workspaces.maxBytes", high: "threads.workspaces.maxTotalBytes", why: "one workspace counts among all"},
 	{low: "agents.unhealthyAfter", high: "agents.disconnectAfter", strict: true, why: "an agent is unhealthy before it is disconnected"},
 	{low: "agents.keepDisconnected", high: "store.retention.agents", why: "an agent that is listed has a record"},
 	{low: "streams.writeTimeout", high: "streams.heartbeat", why: "a write must end before the next heartbeat"},
