@@ -170,6 +170,9 @@ type ChartPlan interface {
 	Task(step *ChartStep, scope ChartScope) (string, error)
 	// Subject evaluates what a review or approve step judges.
 	Subject(step *ChartStep, scope ChartScope) (json.RawMessage, error)
+	// Workspace evaluates where the spawned agents of a role work; nil for a role that says nothing of it. Of scope it
+	// takes the input, and the context without StartedAt: agents are there before the first step.
+	Workspace(role string, scope ChartScope) (*WorkspaceSpec, error)
 	// Check evaluates the condition of a condition step.
 	Check(step *ChartStep, scope ChartScope) (bool, error)
 	// Aggregate folds the list that an aggregate step works on: what `from` evaluates to, or else the result of

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // missing lists what the roles lack.
@@ -74,6 +76,10 @@ func (r *chartRun) takeGrants(c *change, wants []roleWant, grants []roleGrant) {
 	for i, g := range grants {
 		role := r.role(wants[i].role.Key)
 		for _, agent := range g.agents {
+			if c.over { // a role before it had no workspace
+				c.release = append(c.release, releaseOp{agent: agent})
+				continue
+			}
 			r.bindInstance(c, role, &instance{number: role.freeNumber(false), agent: agent})
 		}
 		for range g.spawn {
@@ -82,8 +88,17 @@ func (r *chartRun) takeGrants(c *change, wants []roleWant, grants []roleGrant) {
 	}
 }
 
-// spawnOne asks for one more agent, once the change is durable.
+// spawnOne asks for one more agent, once the change is durable. What it is to work in is evaluated now; an
+// execution whose input says nothing of that fails.
 func (r *chartRun) spawnOne(c *change, role *roleRun) {
+	if c.over {
+		return
+	}
+	workspace, err := r.chart.Workspace(role.role.Key, r.flow.Scope())
+	if err != nil {
+		r.failWith(c, err)
+		return
+	}
 	number := role.freeNumber(true)
 	if role.spawning == nil {
 		role.spawning = map[int]bool{}
@@ -94,7 +109,27 @@ func (r *chartRun) spawnOne(c *change, role *roleRun) {
 	c.spawn = append(c.spawn, core.RoleSpec{
 		ExecutionID: r.exec.ID, Role: role.role.Key, Instance: number, Types: role.role.AgentTypes,
 		Runtime: role.role.Runtime, Approval: role.role.Approval, Capabilities: role.role.Capabilities,
+		Objective: r.objective(), Workspace: workspace,
 	})
+}
+
+// maxObjective bounds the objective of a role's thread, in bytes.
+const maxObjective = 4 << 10
+
+// objective is what the execution is about, for those who look at the threads of its roles.
+func (r *chartRun) objective() string {
+	if r.about == "" {
+		r.about = objectiveOf(r.exec.Input)
+	}
+	return r.about
+}
+
+// objectiveOf is the task of an input, or else all of it.
+func objectiveOf(input json.RawMessage) string {
+	if raw, ok := rawjson.Field(input, "task"); ok && rawjson.KindOf(raw) == rawjson.String {
+		return cutText(string(rawjson.Unquote(raw)), maxObjective)
+	}
+	return cutText(string(rawjson.AppendCompact(nil, input)), maxObjective)
 }
 
 // grow binds more instances of a role whose instances are all busy, up to its bound. It returns true when some

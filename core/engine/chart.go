@@ -40,6 +40,7 @@ type chartRun struct {
 	latest  json.RawMessage   // result of the step at the top level that finished last
 	partial bool
 	context json.RawMessage // for tasks
+	about   string          // objective of the threads of its roles, once one was spawned
 
 	frozenBy int       // questions to people that stop the deadline
 	frozenAt time.Time // since when

@@ -12,7 +12,8 @@ import (
 
 // chartPlan is a core.ChartPlan without expressions: a task says its path and the round of what came before it, a
 // subject is the result of the step before, a condition is true when the step's name is "yes", an aggregate counts
-// the list before it, and the output is the result of the last step.
+// the list before it, and the output is the result of the last step. The role "placed" works in the repository that
+// the input names.
 type chartPlan struct{ chart core.Chart }
 
 // chart puts an org chart on the shelf.
@@ -93,6 +94,17 @@ func (p *chartPlan) Task(step *core.ChartStep, _ core.ChartScope) (string, error
 
 func (p *chartPlan) Subject(step *core.ChartStep, scope core.ChartScope) (json.RawMessage, error) {
 	return p.before(step, scope), nil
+}
+
+func (p *chartPlan) Workspace(role string, scope core.ChartScope) (*core.WorkspaceSpec, error) {
+	if role != "placed" {
+		return nil, nil
+	}
+	var in struct{ Repo string }
+	if json.Unmarshal(scope.Input, &in) != nil || in.Repo == "" {
+		return nil, core.Invalid("role placed, workspace.repo", "${input.repo} has no value")
+	}
+	return &core.WorkspaceSpec{Repo: in.Repo, Branch: "main"}, nil
 }
 
 func (p *chartPlan) Check(step *core.ChartStep, _ core.ChartScope) (bool, error) {

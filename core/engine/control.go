@@ -30,6 +30,9 @@ func (e *Engine) Wait(ctx context.Context, id string) (*core.Execution, error) {
 	if err != nil {
 		return nil, err
 	}
+	if exec.AdHoc {
+		return e.awaitAdHoc(ctx, exec)
+	}
 	if !exec.Status.Terminal() {
 		return nil, errShuttingDown() // only while the engine is not open is a run stored but not active
 	}
@@ -71,6 +74,9 @@ func (e *Engine) Cancel(ctx context.Context, id, reason string) (*core.Execution
 	if err != nil {
 		return nil, err
 	}
+	if exec.AdHoc && !exec.Status.Terminal() {
+		return e.cancelAdHoc(ctx, exec, reason)
+	}
 	return cancelled(exec)
 }
 
@@ -96,6 +102,10 @@ func (e *Engine) terminal(ctx context.Context, id, verb string) (*core.Execution
 	exec, err := e.store.FindExecution(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if exec.AdHoc {
+		return nil, core.Conflict("execution", id, string(exec.Status),
+			"execution %s cannot be %s: an ad-hoc execution runs no pattern; spawn its threads anew", id, verb)
 	}
 	if !exec.Status.Terminal() {
 		return nil, core.Conflict("execution", id, string(exec.Status),

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,8 +27,15 @@ type Store interface {
 	FindExecutions(ctx context.Context, filter core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error)
 	ActiveExecutions(ctx context.Context) ([]*core.Execution, error)
 	Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error)
+	FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*core.ThreadRecord, core.PageInfo, error)
 	core.BatchReader
 	core.QuestionReader
+}
+
+// AdHoc ends executions that run no pattern but live as long as their threads. It is core.ThreadService.
+type AdHoc interface {
+	// CancelAdHoc cancels an ad-hoc execution with all its threads.
+	CancelAdHoc(ctx context.Context, executionID, reason string) (*core.Execution, error)
 }
 
 // Patterns finds what is to be run.
@@ -60,12 +68,13 @@ type Observer interface {
 	Resumed(n int)
 }
 
-// Options are what an Engine is made of. All fields but Roles and Observer are required.
+// Options are what an Engine is made of. All fields but Roles, AdHoc and Observer are required.
 type Options struct {
 	Store    Store
 	Patterns Patterns
 	Agents   core.TaskDispatcher
 	Roles    core.RoleSpawner // nil: agents are not spawned
+	AdHoc    AdHoc            // nil: ad-hoc executions cannot be cancelled
 	Streams  Streams
 	Clock    core.Clock
 	IDs      core.IDs
@@ -80,6 +89,7 @@ type Engine struct {
 	patterns Patterns
 	agents   core.TaskDispatcher
 	roles    core.RoleSpawner // or nil
+	adHoc    AdHoc            // or nil
 	streams  Streams
 	clock    core.Clock
 	ids      core.IDs
@@ -121,7 +131,7 @@ const (
 // New makes an engine. It starts nothing.
 func New(o Options) *Engine {
 	e := &Engine{
-		store: o.Store, patterns: o.Patterns, agents: o.Agents, roles: o.Roles, streams: o.Streams,
+		store: o.Store, patterns: o.Patterns, agents: o.Agents, roles: o.Roles, adHoc: o.AdHoc, streams: o.Streams,
 		clock: o.Clock, ids: o.IDs, log: o.Logger.Named("engine"), observer: o.Observer,
 		quit:    make(chan struct{}),
 		runs:    map[string]*run{},
@@ -148,13 +158,14 @@ func (noObserver) TaskEnded(string, time.Duration)                              
 func (noObserver) Resumed(int)                                                   {}
 func (noObserver) ExecutionFinished(string, core.ExecutionStatus, time.Duration) {}
 
-// Open resumes every execution and batch that is not terminal, and starts to take work. Call it after
+// Open resumes every execution and batch that is not terminal and runs a pattern, and starts to take work. Call it after
 // the agents' registry is loaded and before agents can connect.
 func (e *Engine) Open(ctx context.Context) error {
 	active, err := e.store.ActiveExecutions(ctx)
 	if err != nil {
 		return fmt.Errorf("read active executions: %w", err)
 	}
+	active = slices.DeleteFunc(active, func(exec *core.Execution) bool { return exec.AdHoc })
 	e.mu.Lock()
 	e.state = stateOpen
 	e.mu.Unlock()

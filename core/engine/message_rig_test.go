@@ -25,6 +25,8 @@ func (p *talkPlan) Subject(*core.ChartStep, core.ChartScope) (json.RawMessage, e
 	return json.RawMessage(`"the work"`), nil
 }
 
+func (p *talkPlan) Workspace(string, core.ChartScope) (*core.WorkspaceSpec, error) { return nil, nil }
+
 func (p *talkPlan) Check(*core.ChartStep, core.ChartScope) (bool, error) { return true, nil }
 
 func (p *talkPlan) Aggregate(*core.ChartStep, core.ChartScope) (json.RawMessage, float64, error) {

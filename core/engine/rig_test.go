@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -34,6 +35,7 @@ type memory struct {
 	results    map[string]core.BatchResult
 	claims     map[string]string
 	questions  map[string]core.Question
+	threads    []core.ThreadRecord // oldest first
 	seq        uint64
 	refuse     error // returned by Update while set
 	refuseAt   int   // the commit from which on refuse is errReadOnly; 0: none
@@ -255,6 +257,23 @@ func (m *memory) FindQuestions(_ context.Context, filter core.QuestionFilter) ([
 	return list, core.PageInfo{Total: len(list)}, nil
 }
 
+func (m *memory) FindThreads(_ context.Context, filter core.ThreadFilter) ([]*core.ThreadRecord, core.PageInfo, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []*core.ThreadRecord
+	for _, t := range slices.Backward(m.threads) {
+		if t.ExecutionID == filter.ExecutionID {
+			list = append(list, &t)
+		}
+	}
+	total, offset := len(list), 0
+	if filter.Cursor != "" {
+		offset, _ = strconv.Atoi(filter.Cursor)
+	}
+	end := min(offset+filter.Limit, total)
+	return list[offset:end], core.PageInfo{Total: total, HasMore: end < total, NextCursor: strconv.Itoa(end)}, nil
+}
+
 func (m *memory) FindQuestion(_ context.Context, id string) (*core.Question, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -386,6 +405,9 @@ type rig struct {
 	shelf  shelf
 	config engine.Config
 	roles  *spawner // or nil
+
+	streams engine.Streams // noStreams if nil
+	adHoc   engine.AdHoc   // or nil
 }
 
 func newRig(tb testing.TB) *rig {
@@ -404,10 +426,13 @@ func (r *rig) open() *rig {
 	r.tb.Helper()
 	options := engine.Options{
 		Store: r.store, Patterns: r.shelf, Agents: r.agents, Streams: noStreams{},
-		Clock: r.clock, IDs: r.ids, Logger: hclog.NewNullLogger(), Config: r.config,
+		Clock: r.clock, IDs: r.ids, Logger: hclog.NewNullLogger(), Config: r.config, AdHoc: r.adHoc,
 	}
 	if r.roles != nil {
 		options.Roles = r.roles
+	}
+	if r.streams != nil {
+		options.Streams = r.streams
 	}
 	r.Engine = engine.New(options)
 	r.agents.setSink(r.Engine)

@@ -52,13 +52,14 @@ func (r *chartRun) roleSpawned(s *spawnReport, c *change) {
 	}
 	err := core.AsError(s.err)
 	r.eng.log.Warn("an agent could not be spawned", "execution", r.exec.ID, "role", s.spec.Role, "error", s.err)
-	if err.Unavailable {
-		role.spawnAt = c.now.Add(spawnRest) // no fault of the request: a runtime is full, or away
+	waits := err.Unavailable || err.Code == core.CodeRateLimited
+	if waits {
+		role.spawnAt = c.now.Add(spawnRest) // no fault of the request: a runtime is full or away, or workspaces are
 	} else {
 		role.failures++
 	}
 	switch {
-	case err.Unavailable && role.missing() > 0:
+	case waits && role.missing() > 0:
 		// It waits, for as long as the execution may.
 	case role.failures <= r.eng.config.Load().TaskRetries && role.missing() > 0 && !lasting(err):
 		r.spawnOne(c, role)

@@ -33,6 +33,9 @@ func (e *Engine) Timeline(ctx context.Context, id string) (*core.Timeline, error
 		}
 	}
 	now := e.clock.Now()
+	if err := e.eachThread(ctx, id, fold.thread); err != nil {
+		return nil, err
+	}
 	return &core.Timeline{
 		ExecutionID: id, Pattern: exec.Pattern, Status: exec.Status,
 		StartedAt: exec.StartedAt, CompletedAt: exec.CompletedAt, DurationMs: exec.Duration(now).Milliseconds(),

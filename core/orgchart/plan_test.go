@@ -42,6 +42,8 @@ func (p *fakePlan) Subject(*core.ChartStep, core.ChartScope) (json.RawMessage, e
 	return nil, nil
 }
 
+func (p *fakePlan) Workspace(string, core.ChartScope) (*core.WorkspaceSpec, error) { return nil, nil }
+
 func (p *fakePlan) Check(step *core.ChartStep, scope core.ChartScope) (bool, error) {
 	p.asked = append(p.asked, step.Path)
 	if err := p.fails[step.Path]; err != nil {

@@ -42,6 +42,7 @@ type chartReader struct {
 	full     bool            // a bound was met: no more steps are read
 	drafts   []*draft        // at the top level
 	outputs  map[string]*core.ChartStep
+	places   []workplaceDraft // of roles, in their order
 }
 
 // readChart reads a definition that is an org chart.
@@ -55,12 +56,13 @@ func (p *problems) readChart(plan *Plan, root *node, r rules) {
 	c.readLimits(s)
 	s.readConfig(plan)
 	s.readSecurity(plan)
-	plan.chart = &chartPlan{chart: c.chart, steps: map[string]*stepExpressions{}}
+	plan.chart = &chartPlan{chart: c.chart, steps: map[string]*stepExpressions{}, places: map[string]*workplace{}}
 	structure, workflow := c.part(s, "structure", "name", "roles", "routing", "escalation"),
 		c.part(s, "workflow", "name", "input", "steps", "output")
 	c.readStructure(structure)
 	c.readWorkflow(workflow)
 	c.bindRoles(structure)
+	c.compileWorkplaces()
 	plan.chart.count = c.steps
 }
 

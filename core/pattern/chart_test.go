@@ -84,6 +84,10 @@ func exerciseChart(t *testing.T, plan core.Plan) {
 			}
 		}
 	})
+	for i := range c.Roles {
+		_, err := chart.Workspace(c.Roles[i].Key, scope)
+		wantValidation(t, err)
+	}
 	out, err := chart.Output(scope)
 	if wantValidation(t, err); err == nil && !json.Valid(out) {
 		t.Fatalf("output %s", out)

@@ -14,6 +14,7 @@ var _ core.ChartPlan = (*chartPlan)(nil)
 type chartPlan struct {
 	chart  *core.Chart
 	steps  map[string]*stepExpressions // by path; steps that have none are not there
+	places map[string]*workplace       // by key of the role; roles that have none are not there
 	output expression                  // nil: the last step's result
 	count  int                         // of all steps
 }
@@ -79,20 +80,27 @@ func (p *chartPlan) Check(step *core.ChartStep, scope core.ChartScope) (bool, er
 
 // failure is the error of an evaluation with problems: it names the step, and the line of each.
 func (e *evaluation) failure(step *core.ChartStep) error {
+	place := ""
+	if step != nil {
+		place = "step " + step.Path + ", "
+	}
+	return e.failureAt("workflow", place)
+}
+
+// failureAt is failure in another part of the definition. place is put before the path of each problem.
+func (e *evaluation) failureAt(part, place string) error {
 	if len(e.problems) == 0 {
 		return nil
 	}
 	found := make([]core.Problem, len(e.problems))
 	for i, problem := range e.problems {
-		if step != nil {
-			problem.Path = "step " + step.Path + ", " + problem.Path
-		}
+		problem.Path = place + problem.Path
 		if problem.Line > 0 {
 			problem.Reason += " (line " + string(rawjson.AppendFloat(nil, float64(problem.Line))) + " of the definition)"
 		}
 		found[i] = problem
 	}
-	return core.InvalidAll("workflow", found)
+	return core.InvalidAll(part, found)
 }
 
 // Aggregate implements core.ChartPlan. The confidence of consensus and majority is the share of the winner

@@ -59,7 +59,7 @@ func (c *chartReader) readRole(at string, e entry) (core.Role, string) {
 		n = &node{kind: mapNode, line: e.line}
 	}
 	s, ok := c.section(at, n, "id", "name", "agentType", "capabilities", "singleton", "minInstances", "maxInstances",
-		"reportsTo", "managed", "approvalPreset", "runtime")
+		"reportsTo", "managed", "approvalPreset", "runtime", "workspace")
 	if !ok {
 		return role, broken
 	}
@@ -77,6 +77,7 @@ func (c *chartReader) readRole(at string, e entry) (core.Role, string) {
 	}
 	role.Approval = s.choice("approvalPreset", "", approvalPresets...)
 	role.Runtime = s.word("runtime")
+	c.readWorkplace(s, &role)
 	readInstances(s, &role)
 	parent := s.word("reportsTo")
 	switch r := s.get("reportsTo"); {

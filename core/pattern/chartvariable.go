@@ -16,6 +16,7 @@ type chartVocabulary struct {
 	steps   []*core.ChartStep
 	outputs map[string]*core.ChartStep
 	own     []int // numbers of the step that the expression belongs to; nil for the output of the workflow
+	early   bool  // what is said is needed before the first step: there are only input and context
 }
 
 // stepOf returns the path of the step that a variable such as step_1_0_result names: "1.0".
@@ -49,7 +50,13 @@ func (v *chartVocabulary) check(r *reference) string {
 	case "input":
 		return (&vocabulary{input: v.input}).checkInput(r)
 	case "context":
+		if v.early && len(r.path) > 0 && r.path[0].key == "startedAt" {
+			return "has no value before the first step"
+		}
 		return checkMembers("context", r.path)
+	}
+	if v.early {
+		return "has no value before the first step: only input and context have"
 	}
 	if step := v.outputs[r.root]; step != nil {
 		if _, reason := v.find(numbers(step.Path)); reason != "" {
