@@ -15,6 +15,7 @@ type Metrics struct {
 	Config     *Config
 	Plugins    *Plugins
 	Questions  *Questions
+	Threads    *Threads
 }
 
 // New makes and registers all series. It panics when reg has one of them already.
@@ -29,6 +30,7 @@ func New(reg prometheus.Registerer, build Build) *Metrics {
 		Config:     NewConfig(reg),
 		Plugins:    NewPlugins(reg),
 		Questions:  NewQuestions(reg),
+		Threads:    NewThreads(reg),
 	}
 }
 
