@@ -27,6 +27,15 @@ func (t *tx) Append(events ...core.Event) error {
 		if err := t.set(key, value); err != nil {
 			return err
 		}
+		if e.Group != "" {
+			if e.Group == e.Subject {
+				return core.Invalid("group", "is the subject: a name is one or the other")
+			}
+			key := t.take(func(b []byte) []byte { return appendJournalKey(b, e.Group, e.Seq) })
+			if err := t.set(key, t.take(func(b []byte) []byte { return appendReference(b, e.Subject) })); err != nil {
+				return err
+			}
+		}
 		if e.Type.Public() {
 			key := t.take(func(b []byte) []byte { return appendLogKey(b, e.Seq) })
 			if err := t.set(key, []byte(e.Subject)); err != nil {
@@ -38,7 +47,9 @@ func (t *tx) Append(events ...core.Event) error {
 	return nil
 }
 
-// Events implements core.Store. limit 0 or less means as many as one read may return.
+// Events implements core.Store. limit 0 or less means as many as one read may return. Subjects and groups share
+// their keys, so that neither costs a look for the other: what lies under a group leads to the event. An event that
+// went with its subject is left out.
 func (s *Store) Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error) {
 	limit = eventLimit(limit)
 	var events []core.Event
@@ -49,7 +60,17 @@ func (s *Store) Events(ctx context.Context, subject string, after uint64, limit 
 		}
 		seek := appendJournalKey(nil, subject, after+1)
 		return scan(txn, prefix, seek, true, func(key, value []byte) (bool, error) {
-			e, err := decodeEvent(subject, lastUint64(key), value)
+			var e core.Event
+			var err error
+			if name, ok := decodeReference(value); ok {
+				if value, err = get(txn, appendJournalKey(nil, name, lastUint64(key))); err != nil || value == nil {
+					return err == nil, err
+				}
+				e, err = decodeEvent(name, lastUint64(key), value)
+				e.Group = subject
+			} else {
+				e, err = decodeEvent(subject, lastUint64(key), value)
+			}
 			if err != nil {
 				return false, damaged("event of", subject, err)
 			}
@@ -59,6 +80,9 @@ func (s *Store) Events(ctx context.Context, subject string, after uint64, limit 
 	})
 	return events, err
 }
+
+// LastSeq implements core.Store.
+func (s *Store) LastSeq() uint64 { return s.seq.Load() }
 
 // Log implements core.Store. limit 0 or less means as many as one read may return.
 func (s *Store) Log(ctx context.Context, after uint64, limit int) ([]core.Event, error) {

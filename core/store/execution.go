@@ -144,6 +144,12 @@ func sameRefs(refs []string, e *core.Execution) bool {
 	return len(e.Pins) == 0 && e.Hash != "" && len(refs) == 1 && refs[0] == e.Hash
 }
 
+// FindExecution implements core.Tx.
+func (t *tx) FindExecution(id string) (*core.Execution, error) {
+	e := new(core.Execution)
+	return e, t.read(t.key(prefixExecution, id), "execution", id, e)
+}
+
 // FindExecution implements core.ExecutionReader.
 func (s *Store) FindExecution(ctx context.Context, id string) (*core.Execution, error) {
 	var e *core.Execution

@@ -44,6 +44,7 @@ func (w *writer) load() error {
 		return err
 	}
 	w.s.state.replace(fresh)
+	w.s.seq.Store(w.seq)
 	return nil
 }
 

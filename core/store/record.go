@@ -19,7 +19,12 @@ import (
 //	active (ix/xa/): 1, status as its index in core.ExecutionStatuses, uvarint length and pattern,
 //	                 uvarint number of hashes, each with its uvarint length
 //	counter (c/):    1, one uvarint per status in the order of core.ExecutionStatuses
+//	thread state (ts/): 1, status as its index in core.ThreadStatuses, then execution, role and agent type, each
+//	                 with its uvarint length
 const recordVersion = 1
+
+// referenceVersion begins the value of a j/ key whose name is a group: the subject follows, up to the end.
+const referenceVersion = 2
 
 var errRecord = errors.New("record is malformed")
 
@@ -73,6 +78,41 @@ func decodeEvent(subject string, seq uint64, b []byte) (core.Event, error) {
 		e.Data = slices.Clone(b)
 	}
 	return e, nil
+}
+
+// appendReference makes the value that leads from a group to the event in the journal of its subject.
+func appendReference(dst []byte, subject string) []byte {
+	return append(append(dst, referenceVersion), subject...)
+}
+
+// decodeReference returns the subject; ok is false for a value that is an event.
+func decodeReference(b []byte) (subject string, ok bool) {
+	if len(b) == 0 || b[0] != referenceVersion {
+		return "", false
+	}
+	return string(b[1:]), true
+}
+
+func appendThreadState(dst []byte, s threadState) []byte {
+	dst = append(dst, recordVersion, byte(slices.Index(core.ThreadStatuses, s.status)))
+	for _, name := range []string{s.executionID, s.role, s.agentType} {
+		dst = appendString(dst, name)
+	}
+	return dst
+}
+
+func decodeThreadState(b []byte) (s threadState, err error) {
+	if len(b) < 2 || b[0] != recordVersion || int(b[1]) >= len(core.ThreadStatuses) {
+		return s, errRecord
+	}
+	s.status = core.ThreadStatuses[b[1]]
+	b = b[2:]
+	for _, name := range []*string{&s.executionID, &s.role, &s.agentType} {
+		if *name, b, err = cutString(b); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
 }
 
 // statusIndex places a status in core.ExecutionStatuses; -1 when it is unknown.

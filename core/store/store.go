@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/hashicorp/go-hclog"
@@ -29,6 +30,7 @@ type Store struct {
 	space *space
 	queue queue
 	stats counters
+	seq   atomic.Uint64 // last sequence number committed, for readers
 
 	// dbMu guards db. Readers hold it for reading while they use db; the writer takes it to swap db after
 	// a failed commit, and Close to end.

@@ -183,6 +183,7 @@ func (w *writer) commit() {
 // done makes a committed batch known: to lists, to those who wait, and to OnCommit.
 func (w *writer) done() {
 	w.seq = w.batchSeq
+	w.s.seq.Store(w.seq)
 	w.publish()
 	w.answer(nil)
 	if len(w.events) > 0 && w.s.opts.OnCommit != nil {

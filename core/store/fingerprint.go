@@ -1,0 +1,26 @@
+package store
+
+import "bytes"
+
+// A fingerprint leads to the record that said the same before. When two records have one, it leads to the one that
+// was put last.
+
+// fingerprint makes key lead to the record id instead of old. Either key may be nil: there is none.
+func (t *tx) fingerprint(id string, old, key []byte) error {
+	if bytes.Equal(old, key) {
+		return nil
+	}
+	if old != nil {
+		owner, err := t.get(old)
+		if err != nil {
+			return err
+		}
+		if string(owner) == id {
+			t.delete(old)
+		}
+	}
+	if key == nil {
+		return nil
+	}
+	return t.set(key, []byte(id))
+}

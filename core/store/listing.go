@@ -1,0 +1,233 @@
+package store
+
+import (
+	"context"
+	"hash/fnv"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// A kind of record that lists select by some of its properties has an index and a count for every combination of
+// them, so that each list walks just the rows that match, newest first, and knows its total from one key. That is
+// many keys for a record, and right for records that are put now and then: a property that changes often is kept
+// out (see threadFacets). Counts are ordinary keys of the transaction that changes them, so they are right whenever
+// the rows are.
+
+// facet is one property of a record, or what a list wants it to be. A record without a value is in no list that
+// selects by the property.
+type facet struct {
+	letter byte // of the property, in the names of indexes
+	value  string
+}
+
+// appendList makes the key prefix of the list that those facets select whose bits are in mask.
+func appendList(dst []byte, prefix, kind string, facets []facet, mask int) []byte {
+	dst = append(append(dst, prefix...), kind...)
+	for i, f := range facets {
+		if mask&(1<<i) != 0 {
+			dst = append(dst, f.letter)
+		}
+	}
+	dst = append(dst, '/')
+	for i, f := range facets {
+		if mask&(1<<i) != 0 {
+			dst = appendEscaped(dst, f.value)
+		}
+	}
+	return dst
+}
+
+// listed tells whether a record with these facets is in the list of mask. No facets at all mean no record.
+func listed(facets []facet, mask int) bool {
+	for i, f := range facets {
+		if mask&(1<<i) != 0 && f.value == "" {
+			return false
+		}
+	}
+	return facets != nil
+}
+
+func sameList(a, b []facet, mask int) bool {
+	for i := range a {
+		if mask&(1<<i) != 0 && a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// selected returns the mask of the facets with a value.
+func selected(facets []facet) (mask int) {
+	for i, f := range facets {
+		if f.value != "" {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}
+
+// relist moves a record from the lists of its old facets to those of its new ones. nil stands for a record that
+// does not exist.
+func (t *tx) relist(kind, id string, old, fresh []facet) error {
+	for mask := range 1 << max(len(old), len(fresh)) {
+		was, is := listed(old, mask), listed(fresh, mask)
+		if was && is && sameList(old, fresh, mask) {
+			continue
+		}
+		if was {
+			t.delete(t.take(func(b []byte) []byte { return append(appendList(b, prefixIndex, kind, old, mask), id...) }))
+			if err := t.countRow(kind, old, mask, -1); err != nil {
+				return err
+			}
+		}
+		if is {
+			key := t.take(func(b []byte) []byte { return append(appendList(b, prefixIndex, kind, fresh, mask), id...) })
+			if err := t.set(key, nil); err != nil {
+				return err
+			}
+			if err := t.countRow(kind, fresh, mask, 1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// countRow changes the count of a list.
+func (t *tx) countRow(kind string, facets []facet, mask int, by int64) error {
+	key := t.take(func(b []byte) []byte { return appendList(b, prefixRowCount, kind, facets, mask) })
+	n, err := t.number(key)
+	if err != nil {
+		return err
+	}
+	if by < 0 && n <= 1 {
+		t.delete(key)
+		return nil
+	}
+	return t.set(key, t.take(func(b []byte) []byte { return appendUint64(b, uint64(int64(n)+by)) }))
+}
+
+// number reads a be64 value as the closure sees it; 0 if there is none.
+func (t *tx) number(key []byte) (uint64, error) {
+	value, err := t.get(key)
+	if err != nil || value == nil {
+		return 0, err
+	}
+	return decodeUint64(value)
+}
+
+// number reads a be64 value; 0 if there is none.
+func number(txn *badger.Txn, key []byte) (uint64, error) {
+	value, err := get(txn, key)
+	if err != nil || value == nil {
+		return 0, err
+	}
+	return decodeUint64(value)
+}
+
+// listQuery selects rows of a kind.
+type listQuery struct {
+	kind     string
+	facets   []facet
+	idPrefix string // of the ids, for cursors
+	page     core.Page
+	// fits, if not nil, narrows the list further. It is asked about every row of the list for a total, so the list
+	// must be short. also is then what it looks for, to tell cursors apart.
+	fits func(txn *badger.Txn, id string) (bool, error)
+	also []facet
+}
+
+// hash stands for the filter in a cursor.
+func (q *listQuery) hash() uint64 {
+	b := appendList(nil, prefixIndex, q.kind, q.facets, selected(q.facets))
+	b = appendList(b, prefixIndex, q.kind, q.also, selected(q.also))
+	h := fnv.New64a()
+	_, _ = h.Write(b) // never fails
+	return h.Sum64()
+}
+
+// findRows returns a page of a list, newest first.
+func findRows[T any](ctx context.Context, s *Store, q listQuery, read func(txn *badger.Txn, id string) (*T, error)) ([]*T, core.PageInfo, error) {
+	var info core.PageInfo
+	limit, err := pageLimit(q.page)
+	if err != nil {
+		return nil, info, err
+	}
+	hash := q.hash()
+	last, skip := "", q.page.Offset
+	if q.page.Cursor != "" {
+		if last, err = decodeCursor(q.page.Cursor, q.idPrefix, hash); err != nil {
+			return nil, info, err
+		}
+		skip = 0
+	}
+	rows := make([]*T, 0, limit)
+	err = s.view(ctx, func(txn *badger.Txn) error {
+		ids, total, err := q.ids(ctx, txn, last, skip, limit+1)
+		if err != nil {
+			return err
+		}
+		info.Total, info.HasMore = total, len(ids) > limit
+		for _, id := range ids[:min(len(ids), limit)] {
+			row, err := read(txn, id)
+			if err != nil {
+				return err
+			}
+			rows, last = append(rows, row), id
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, core.PageInfo{}, err
+	}
+	if info.HasMore {
+		info.NextCursor = encodeCursor(last, hash)
+	}
+	return rows, info, nil
+}
+
+// ids returns up to limit ids of the list, newest first, below the id last if that is not empty, without the first
+// skip of them, and the number of ids in the whole list.
+func (q *listQuery) ids(ctx context.Context, txn *badger.Txn, last string, skip, limit int) (ids []string, total int, err error) {
+	mask := selected(q.facets)
+	prefix := appendList(nil, prefixIndex, q.kind, q.facets, mask)
+	if q.fits == nil {
+		n, err := number(txn, appendList(nil, prefixRowCount, q.kind, q.facets, mask))
+		if err != nil {
+			return nil, 0, err
+		}
+		var end []byte
+		if last != "" {
+			end = append(slices.Clone(prefix), last...)
+		}
+		err = scanBack(txn, prefix, end, func(key []byte) (bool, error) {
+			if skip > 0 {
+				skip--
+			} else {
+				ids = append(ids, string(key[len(prefix):]))
+			}
+			return len(ids) < limit, ctx.Err()
+		})
+		return ids, int(n), err
+	}
+	err = scanBack(txn, prefix, nil, func(key []byte) (bool, error) {
+		id := string(key[len(prefix):])
+		ok, err := q.fits(txn, id)
+		if err != nil || !ok {
+			return err == nil, err
+		}
+		total++
+		switch {
+		case last != "" && id >= last:
+		case skip > 0:
+			skip--
+		case len(ids) < limit:
+			ids = append(ids, id)
+		}
+		return true, ctx.Err()
+	})
+	return ids, total, err
+}

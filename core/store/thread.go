@@ -1,0 +1,196 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// threadState is what PutThread must know of the thread before, to move its index entries without a look at the
+// whole record. The zero value means that there is none.
+type threadState struct {
+	status                       core.ThreadStatus
+	executionID, role, agentType string
+}
+
+func threadStateOf(r *core.ThreadRecord) threadState {
+	return threadState{status: r.Status, executionID: r.ExecutionID, role: r.Role, agentType: r.AgentType}
+}
+
+func (s threadState) exists() bool { return s.status != "" }
+
+// facets are the lists that the thread is in. The status is part of them only once it does not change any more:
+// lists of a status of active threads look at the states of all active threads.
+func (s threadState) facets() []facet {
+	if !s.exists() {
+		return nil
+	}
+	status := s.status
+	if !status.Terminal() {
+		status = ""
+	}
+	return threadFacets(core.ThreadFilter{ExecutionID: s.executionID, Status: status, Role: s.role, AgentType: s.agentType})
+}
+
+// activeFacets are the lists of active threads that the thread is in.
+func (s threadState) activeFacets() []facet {
+	if !s.exists() || s.status.Terminal() {
+		return nil
+	}
+	return activeFacets(s.executionID)
+}
+
+func threadFacets(f core.ThreadFilter) []facet {
+	return []facet{{'x', f.ExecutionID}, {'s', string(f.Status)}, {'r', f.Role}, {'t', f.AgentType}}
+}
+
+func activeFacets(executionID string) []facet { return []facet{{'x', executionID}} }
+
+// PutThread implements core.Tx. A thread never changes its execution.
+func (t *tx) PutThread(r *core.ThreadRecord) error {
+	switch {
+	case r.ID == "":
+		return core.Invalid("id", "must not be empty")
+	case r.ExecutionID == "":
+		return core.Invalid("executionId", "must not be empty")
+	case !slices.Contains(core.ThreadStatuses, r.Status):
+		return core.Invalid("status", "%q is not a status of a thread", r.Status)
+	case !utf8.ValidString(r.Role):
+		return core.Invalid("role", "is not valid UTF-8")
+	case !utf8.ValidString(r.AgentType):
+		return core.Invalid("agentType", "is not valid UTF-8")
+	}
+	old, err := t.threadState(r.ID)
+	if err != nil {
+		return err
+	}
+	if old.exists() && old.executionID != r.ExecutionID {
+		return core.Invalid("executionId", "is not the one that the thread was stored with")
+	}
+	if err := t.setJSON(t.key(prefixThread, r.ID), r); err != nil {
+		return err
+	}
+	return t.moveThread(r.ID, old, threadStateOf(r))
+}
+
+// moveThread writes what follows from a thread's change of state. A new state that does not exist removes all.
+func (t *tx) moveThread(id string, old, fresh threadState) error {
+	if old == fresh {
+		return nil
+	}
+	key := t.key(prefixThreadState, id)
+	if !fresh.exists() {
+		t.delete(key)
+	} else if err := t.set(key, t.take(func(b []byte) []byte { return appendThreadState(b, fresh) })); err != nil {
+		return err
+	}
+	if err := t.relist(kindThread, id, old.facets(), fresh.facets()); err != nil {
+		return err
+	}
+	return t.relist(kindActiveThread, id, old.activeFacets(), fresh.activeFacets())
+}
+
+// dropThread removes the record of a thread that is over, and its index entries.
+func (t *tx) dropThread(id string) error {
+	old, err := t.threadState(id)
+	if err != nil || !old.status.Terminal() {
+		return err
+	}
+	if err := t.moveThread(id, old, threadState{}); err != nil {
+		return err
+	}
+	t.delete(t.key(prefixThread, id))
+	return nil
+}
+
+func (t *tx) threadState(id string) (threadState, error) {
+	value, err := t.get(t.key(prefixThreadState, id))
+	if err != nil || value == nil {
+		return threadState{}, err
+	}
+	return readThreadState(id, value)
+}
+
+func readThreadState(id string, value []byte) (threadState, error) {
+	s, err := decodeThreadState(value)
+	if err != nil {
+		return s, damaged("state of thread", id, err)
+	}
+	return s, nil
+}
+
+// FindThread implements core.Tx.
+func (t *tx) FindThread(id string) (*core.ThreadRecord, error) {
+	r := new(core.ThreadRecord)
+	return r, t.read(t.key(prefixThread, id), "thread", id, r)
+}
+
+// CountActiveThreads implements core.Tx.
+func (t *tx) CountActiveThreads(executionID string) (int, error) {
+	n, err := t.number(t.take(func(b []byte) []byte { return appendActiveThreads(b, executionID) }))
+	return int(n), err
+}
+
+// appendActiveThreads makes the key of the number of active threads; of all executions with "".
+func appendActiveThreads(dst []byte, executionID string) []byte {
+	facets := activeFacets(executionID)
+	return appendList(dst, prefixRowCount, kindActiveThread, facets, selected(facets))
+}
+
+// FindThread implements core.ThreadReader.
+func (s *Store) FindThread(ctx context.Context, id string) (*core.ThreadRecord, error) {
+	var r *core.ThreadRecord
+	err := s.view(ctx, func(txn *badger.Txn) (err error) {
+		r, err = readThread(txn, id)
+		return err
+	})
+	return r, err
+}
+
+func readThread(txn *badger.Txn, id string) (*core.ThreadRecord, error) {
+	r := new(core.ThreadRecord)
+	return r, read(txn, appendKey(nil, prefixThread, id), "thread", id, r)
+}
+
+// FindThreads implements core.ThreadReader. A list of a status of active threads looks at the states of all active
+// threads, or of those of the execution; every other one walks an index of just the rows that match.
+func (s *Store) FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*core.ThreadRecord, core.PageInfo, error) {
+	if filter.Status != "" && !slices.Contains(core.ThreadStatuses, filter.Status) {
+		return nil, core.PageInfo{}, core.Invalid("status", "%q is not a status of a thread", filter.Status)
+	}
+	q := listQuery{kind: kindThread, facets: threadFacets(filter), idPrefix: core.PrefixThread, page: filter.Page}
+	if filter.Status != "" && !filter.Status.Terminal() {
+		q.kind, q.facets, q.also = kindActiveThread, activeFacets(filter.ExecutionID), q.facets
+		q.fits = func(txn *badger.Txn, id string) (bool, error) {
+			value, err := get(txn, appendKey(nil, prefixThreadState, id))
+			if err != nil || value == nil {
+				return false, err
+			}
+			state, err := readThreadState(id, value)
+			return state.status == filter.Status && (filter.Role == "" || state.role == filter.Role) &&
+				(filter.AgentType == "" || state.agentType == filter.AgentType), err
+		}
+	}
+	return findRows(ctx, s, q, readThread)
+}
+
+// ActiveThreads implements core.ThreadReader.
+func (s *Store) ActiveThreads(ctx context.Context) ([]*core.ThreadRecord, error) {
+	var list []*core.ThreadRecord
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		prefix := appendList(nil, prefixIndex, kindActiveThread, activeFacets(""), 0)
+		return scan(txn, prefix, nil, false, func(key, _ []byte) (bool, error) {
+			r, err := readThread(txn, string(key[len(prefix):]))
+			if err != nil {
+				return false, err
+			}
+			list = append(list, r)
+			return true, ctx.Err()
+		})
+	})
+	return list, err
+}
