@@ -18,3 +18,6 @@ func private(dir string) error {
 	}
 	return nil
 }
+
+// noFollow keeps an open from following a symbolic link.
+const noFollow = syscall.O_NOFOLLOW

@@ -18,3 +18,6 @@ func private(dir string) error {
 	}
 	return nil
 }
+
+// noFollow has no meaning here.
+const noFollow = 0

@@ -1,0 +1,83 @@
+package appliance
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// sealKeyFile holds the key that the environment of threads is stored under until their agents have it. It is not
+// in dumps: a thread whose agent was not started by then fails after a restore.
+const sealKeyFile = "threads.key"
+
+// sealKey reads the key in a directory, and makes one at the first start. CONFLICT when others may read it, or it is
+// no key.
+func sealKey(dir string) (key [32]byte, err error) {
+	path := filepath.Join(dir, sealKeyFile)
+	key, err = readSealKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if err := writeSealKey(path); err != nil {
+		return key, fmt.Errorf("make the key of threads: %w", err)
+	}
+	return readSealKey(path)
+}
+
+func readSealKey(path string) (key [32]byte, err error) {
+	// The file that is looked at is the one that is read, whatever happens to the path meanwhile.
+	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return key, fmt.Errorf("open the key of threads: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return key, fmt.Errorf("look at the key of threads: %w", err)
+	}
+	if mode := info.Mode(); !mode.IsRegular() || mode.Perm()&0o077 != 0 {
+		return key, core.Errorf(core.CodeConflict, "%s may be read by others; make it a file of mode 0600, or remove it to get a new key", path)
+	}
+	if info.Size() != int64(len(key)) {
+		return key, core.Errorf(core.CodeConflict, "%s is no key of %d bytes; remove it to get a new one", path, len(key))
+	}
+	if _, err := io.ReadFull(f, key[:]); err != nil {
+		return key, fmt.Errorf("read the key of threads: %w", err)
+	}
+	return key, nil
+}
+
+// writeSealKey makes a key that is there wholly or not at all.
+func writeSealKey(path string) (err error) {
+	key := make([]byte, 32)
+	if _, err := rand.Read(key); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), sealKeyFile+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(key)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
