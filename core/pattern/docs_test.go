@@ -33,7 +33,7 @@ func TestDocumentedDefinitions(t *testing.T) {
 		"minConfidence", "onFailure", "maxRetries", "fallback", "allowedUsers", "allowedRoles", "properties", "items",
 		"$vote", "$consensus", "$merged", "$first", "$best", "$results", "$input",
 		"structure", "workflow", "roles", "routing", "escalation", "id", "reportsTo", "agentType", "managed", "singleton",
-		"minInstances", "maxInstances", "approvalPreset", "runtime", "from", "to", "topics", "messageTypes", "defaultBehavior",
+		"minInstances", "maxInstances", "approvalPreset", "runtime", "workspace", "repo", "branch", "depth", "filter", "submodules", "from", "to", "topics", "messageTypes", "defaultBehavior",
 		"topicRoutes", "timeoutMs", "maxDepth", "onMaxDepth", "type", "task", "role", "reviewer", "approver", "subject", "onReject",
 		"check", "then", "else", "voting", "majority", "plurality", "unanimous", "weighted", "consensus", "merge", "deep", "shallow", "concat", "union",
 	}

@@ -129,7 +129,7 @@ func (s *Service) lost(a *agent) {
 		s.sink.AgentLost(a.id, tasks)
 	}
 	// A person who starts it again would have an agent that nobody ends.
-	s.end(a.id, "its role has another agent")
+	s.end(a.id, "it is gone, and its role has another agent")
 }
 
 // letGo ends the service of an agent. The caller holds mu.

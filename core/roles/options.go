@@ -51,8 +51,11 @@ type Store interface {
 type Options struct {
 	Agents core.ManagedAgentService
 	Store  Store
-	Clock  core.Clock
-	Logger hclog.Logger
+	// Threads, if not nil, makes each agent a thread of its execution, with a workspace. It is to be open before the
+	// service, and must not call it.
+	Threads core.RoleThreads
+	Clock   core.Clock
+	Logger  hclog.Logger
 	// Changed, if not nil, is called when a runtime became ready, or is so no more, so that who waits for agents
 	// looks again. It must not block.
 	Changed func()

@@ -15,10 +15,11 @@ import (
 
 // rig is a service on fake agents, with a sink that remembers.
 type rig struct {
-	t     *testing.T
-	fake  *fake
-	clock *coretest.Clock
-	step  time.Duration // of pass
+	t        *testing.T
+	fake     *fake
+	*threads // or nil
+	clock    *coretest.Clock
+	step     time.Duration // of pass
 	*sink
 	roles *roles.Service
 }
@@ -101,10 +102,14 @@ func (r *rig) open() {
 	r.t.Helper()
 	told := &sink{}
 	r.sink = told
-	r.roles = roles.New(roles.Options{
+	options := roles.Options{
 		Agents: r.fake, Store: r.fake, Clock: r.clock,
 		Changed: func() { told.do(func() { told.changes++ }) },
-	})
+	}
+	if r.threads != nil {
+		options.Threads = r.threads
+	}
+	r.roles = roles.New(options)
 	r.roles.SetSink(told)
 	if err := r.roles.Open(r.t.Context()); err != nil {
 		r.t.Fatal(err)

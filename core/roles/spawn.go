@@ -112,7 +112,7 @@ func (s *Service) begin(ctx context.Context, spec core.RoleSpec) (*agent, error)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		made, err := s.agents.SpawnManagedAgent(ctx, core.ManagedAgentSpec{
+		made, err := s.launch(ctx, spec, core.ManagedAgentSpec{
 			Name: agentName(spec), Type: kind, Capabilities: spec.Capabilities, Runtime: spec.Runtime,
 			Approval: spec.Approval, Labels: labels(spec),
 		})
@@ -137,6 +137,14 @@ func (s *Service) begin(ctx context.Context, spec core.RoleSpec) (*agent, error)
 		return nil, failure
 	}
 	return nil, core.Unavailable("runtime_unavailable", "the role %s: %s", spec.Role, missing(infos, spec.Types, spec.Runtime))
+}
+
+// launch starts an agent, as a thread of its execution where there are threads.
+func (s *Service) launch(ctx context.Context, spec core.RoleSpec, agent core.ManagedAgentSpec) (*core.ManagedAgent, error) {
+	if s.opts.Threads == nil {
+		return s.agents.SpawnManagedAgent(ctx, agent)
+	}
+	return s.opts.Threads.SpawnRole(ctx, spec, agent)
 }
 
 // takeOver returns the agent that serves the instance already, or did in an earlier life, or nil. Of several, which

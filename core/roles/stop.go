@@ -86,8 +86,11 @@ func (s *Service) endLocked(id, reason string) {
 }
 
 // stopAgent tries until the agent is gone. The first try already stores that it is not wanted, so that a restart
-// finds and ends it as well.
+// finds and ends it as well. Its thread is told before, while it can still be seen how the agent was.
 func (s *Service) stopAgent(id, reason string) {
+	if s.opts.Threads != nil {
+		s.opts.Threads.EndRole(id, reason)
+	}
 	defer func() {
 		s.mu.Lock()
 		delete(s.ending, id)
