@@ -1,6 +1,11 @@
 package store
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/core"
+)
 
 // A fingerprint leads to the record that said the same before. When two records have one, it leads to the one that
 // was put last.
@@ -21,6 +26,9 @@ func (t *tx) fingerprint(id string, old, key []byte) error {
 	}
 	if key == nil {
 		return nil
+	}
+	if !utf8.Valid(key) { // JSON would not give it back
+		return core.Invalid("fingerprint", "is not valid UTF-8")
 	}
 	return t.set(key, []byte(id))
 }

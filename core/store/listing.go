@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/fnv"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -84,6 +85,11 @@ func (t *tx) relist(kind, id string, old, fresh []facet) error {
 			}
 		}
 		if is {
+			for i, f := range fresh {
+				if mask == 1<<i && !utf8.ValidString(f.value) { // JSON would not give it back
+					return core.Invalid("body", "holds %q, which is not valid UTF-8", f.value)
+				}
+			}
 			key := t.take(func(b []byte) []byte { return append(appendList(b, prefixIndex, kind, fresh, mask), id...) })
 			if err := t.set(key, nil); err != nil {
 				return err

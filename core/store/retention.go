@@ -23,7 +23,7 @@ const definitionGrace = time.Hour
 
 // Policy says how long records are kept after they came to rest. Zero keeps them for ever.
 type Policy struct {
-	Executions  time.Duration // after completion, with their journal and questions
+	Executions  time.Duration // after completion, with their journal, questions, threads and decisions
 	Events      time.Duration // of the public log, and of the journals of subjects other than executions
 	Batches     time.Duration // after completion, with inputs and results
 	Agents      time.Duration // after they disconnected for good
@@ -79,9 +79,13 @@ func idempotencyAge(age time.Duration) time.Duration {
 type retired struct {
 	id   string
 	keys [][]byte // beside those that follow from its state
+	// first, if not nil, removes what is too much for one transaction, ahead of it.
+	first func(ctx context.Context) error
+	// held, if not nil, tells in the transaction that the record must stay after all.
+	held func(t *tx) (bool, error)
 }
 
-// retainExecutions walks the executions from the oldest on.
+// retainExecutions walks the executions from the oldest on. One with an active thread stays.
 func (s *Store) retainExecutions(ctx context.Context, before time.Time) (int, error) {
 	end := core.IDBound(core.PrefixExecution, before)
 	return s.retainEach(ctx, prefixExecution, func(txn *badger.Txn, id string, value []byte) (*retired, bool, error) {
@@ -99,11 +103,23 @@ func (s *Store) retainExecutions(ctx context.Context, before time.Time) (int, er
 		if !e.Status.Terminal() || ended != nil && !ended.Before(before) {
 			return nil, true, nil
 		}
+		if n, err := countActiveThreads(txn, id); err != nil || n > 0 {
+			return nil, true, err
+		}
 		keys, err := questionKeys(txn, id)
 		if err != nil {
 			return nil, false, err
 		}
-		r := &retired{id: id, keys: keys}
+		r := &retired{id: id, keys: keys, held: func(t *tx) (bool, error) {
+			return hasThreads(id, t.number) // one came meanwhile: the next run sees to it
+		}}
+		has, err := hasThreads(id, func(key []byte) (uint64, error) { return number(txn, key) })
+		if err != nil {
+			return nil, false, err
+		}
+		if has {
+			r.first = func(ctx context.Context) error { return s.removeThreads(ctx, id) }
+		}
 		return r, true, scan(txn, appendEscaped([]byte(prefixJournal), id), nil, false, func(key, _ []byte) (bool, error) {
 			// An event that the log still holds goes with the log.
 			held, err := get(txn, appendLogKey(nil, lastUint64(key)))
@@ -154,8 +170,8 @@ func (s *Store) retainEach(ctx context.Context, prefix string,
 			return removed, err
 		}
 		for len(chunk) > 0 {
-			n, err := s.removeSome(ctx, chunk, remove)
-			removed += n
+			n, gone, err := s.removeSome(ctx, chunk, remove)
+			removed += gone
 			if err != nil {
 				return removed, err
 			}
@@ -165,23 +181,39 @@ func (s *Store) retainEach(ctx context.Context, prefix string,
 	return removed, nil
 }
 
-// removeSome removes as many whole records as one transaction takes, at least one. A record with more
-// keys than that loses them first, in transactions of their own.
-func (s *Store) removeSome(ctx context.Context, chunk []*retired, remove func(t *tx, r *retired) error) (int, error) {
+// removeSome removes as many whole records as one transaction takes, and tells how many it looked at, at least one,
+// and how many are gone. A record with more keys than that loses them first, in transactions of their own.
+func (s *Store) removeSome(ctx context.Context, chunk []*retired, remove func(t *tx, r *retired) error) (n, gone int, err error) {
+	if first := chunk[0].first; first != nil {
+		if err := first(ctx); err != nil {
+			return 0, 0, err
+		}
+		chunk[0].first = nil
+	}
 	for len(chunk[0].keys) > retainKeys {
 		some := chunk[0].keys[:retainKeys]
 		if err := s.deleteKeys(ctx, some); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		chunk[0].keys = chunk[0].keys[retainKeys:]
 	}
-	n, keys := 0, 0
-	for n < len(chunk) && (n == 0 || keys+len(chunk[n].keys) <= retainKeys) {
+	keys := 0
+	for n < len(chunk) && chunk[n].first == nil && (n == 0 || keys+len(chunk[n].keys) <= retainKeys) {
 		keys += len(chunk[n].keys)
 		n++
 	}
-	err := s.update(ctx, true, func(t *tx) error {
+	kept := 0
+	err = s.update(ctx, true, func(t *tx) error {
+		kept = 0
 		for _, r := range chunk[:n] {
+			if r.held != nil {
+				if held, err := r.held(t); err != nil {
+					return err
+				} else if held {
+					kept++
+					continue
+				}
+			}
 			for _, key := range r.keys {
 				t.delete(key)
 			}
@@ -192,9 +224,9 @@ func (s *Store) removeSome(ctx context.Context, chunk []*retired, remove func(t 
 		return nil
 	})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return n, nil
+	return n, n - kept, nil
 }
 
 func (s *Store) deleteKeys(ctx context.Context, keys [][]byte) error {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -59,10 +58,6 @@ func (t *tx) PutThread(r *core.ThreadRecord) error {
 		return core.Invalid("executionId", "must not be empty")
 	case !slices.Contains(core.ThreadStatuses, r.Status):
 		return core.Invalid("status", "%q is not a status of a thread", r.Status)
-	case !utf8.ValidString(r.Role):
-		return core.Invalid("role", "is not valid UTF-8")
-	case !utf8.ValidString(r.AgentType):
-		return core.Invalid("agentType", "is not valid UTF-8")
 	}
 	old, err := t.threadState(r.ID)
 	if err != nil {

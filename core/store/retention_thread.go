@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// retainRows is how many threads or decisions one transaction of retention removes: each is in many lists.
+const retainRows = 25
+
+// countActiveThreads counts the active threads of an execution.
+func countActiveThreads(txn *badger.Txn, executionID string) (uint64, error) {
+	return number(txn, appendActiveThreads(nil, executionID))
+}
+
+// threadLists are the lists of what an execution holds of managed threads, by kind.
+func threadLists(executionID string) map[string][]facet {
+	return map[string][]facet{
+		kindThread:   threadFacets(core.ThreadFilter{ExecutionID: executionID}),
+		kindDecision: decisionFacets(&core.Decision{ExecutionID: executionID}),
+	}
+}
+
+// hasThreads tells whether an execution has threads or decisions. count reads the number of rows of a list.
+func hasThreads(executionID string, count func(key []byte) (uint64, error)) (bool, error) {
+	for kind, facets := range threadLists(executionID) {
+		if n, err := count(appendList(nil, prefixRowCount, kind, facets, selected(facets))); err != nil || n > 0 {
+			return n > 0, err
+		}
+	}
+	return false, nil
+}
+
+// removeThreads removes the threads of an execution that is about to go, with their inputs and events, and its
+// decisions. It stops once a thread is active: one may come to an execution that is over, at any time before its
+// record is gone. What a record leads to goes ahead of it, so that a run that was stopped finds it again.
+func (s *Store) removeThreads(ctx context.Context, executionID string) error {
+	if err := s.removePrefix(ctx, appendEscaped([]byte(prefixJournal), core.ThreadGroup(executionID))); err != nil {
+		return err
+	}
+	lists := threadLists(executionID)
+	err := s.removeRows(ctx, executionID, kindThread, lists[kindThread], func(id string) error {
+		if err := s.removePrefix(ctx, appendEscaped([]byte(prefixJournal), id)); err != nil {
+			return err
+		}
+		return s.removePrefix(ctx, appendInputs(nil, id))
+	}, (*tx).dropThread)
+	if err != nil {
+		return err
+	}
+	return s.removeRows(ctx, executionID, kindDecision, lists[kindDecision], nil, (*tx).dropDecision)
+}
+
+// removeRows removes the rows of a list, the oldest first, as long as the execution has no active thread. before,
+// which may be nil, is called with each id ahead of the transaction that drops it.
+func (s *Store) removeRows(ctx context.Context, executionID, kind string, facets []facet,
+	before func(id string) error, drop func(t *tx, id string) error,
+) error {
+	prefix := appendList(nil, prefixIndex, kind, facets, selected(facets))
+	for from := prefix; from != nil; {
+		var ids []string
+		err := s.view(ctx, func(txn *badger.Txn) error {
+			seek := from
+			from = nil
+			if n, err := countActiveThreads(txn, executionID); err != nil || n > 0 {
+				return err
+			}
+			return scan(txn, prefix, seek, false, func(key, _ []byte) (bool, error) {
+				if len(ids) == retainRows {
+					from = slices.Clone(key)
+					return false, nil
+				}
+				ids = append(ids, string(key[len(prefix):]))
+				return true, ctx.Err()
+			})
+		})
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if before != nil {
+				if err := before(id); err != nil {
+					return err
+				}
+			}
+		}
+		err = s.update(ctx, true, func(t *tx) error {
+			for _, id := range ids {
+				if err := drop(t, id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removePrefix deletes every key under prefix, a part at a time.
+func (s *Store) removePrefix(ctx context.Context, prefix []byte) error {
+	for from := prefix; from != nil; {
+		var keys [][]byte
+		err := s.view(ctx, func(txn *badger.Txn) error {
+			seek := from
+			from = nil
+			return scan(txn, prefix, seek, false, func(key, _ []byte) (bool, error) {
+				if len(keys) == retainKeys {
+					from = slices.Clone(key)
+					return false, nil
+				}
+				keys = append(keys, slices.Clone(key))
+				return true, ctx.Err()
+			})
+		})
+		if err != nil {
+			return err
+		}
+		if len(keys) == 0 {
+			return nil
+		}
+		if err := s.deleteKeys(ctx, keys); err != nil {
+			return err
+		}
+	}
+	return nil
+}
