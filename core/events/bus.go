@@ -14,7 +14,7 @@ const (
 	DefaultMaxBytes  = 1 << 20
 )
 
-// shards is the number of parts of the subject table; a power of two.
+// shards is the number of parts of the table of names; a power of two.
 const shards = 64
 
 // Options configure a bus. The zero value is fine.
@@ -34,7 +34,7 @@ type Bus struct {
 	dropped atomic.Int64
 }
 
-// shard holds the subscribers of some subjects.
+// shard holds the subscribers of some names, which are subjects or groups.
 type shard struct {
 	count atomic.Int64 // of subscribers; lets Publish pass by without the lock
 	mu    sync.RWMutex // guards subs
@@ -53,14 +53,19 @@ func New(opts Options) *Bus {
 	return &Bus{opts: opts, seed: maphash.MakeSeed()}
 }
 
-// Publish hands events to the subscribers of their subjects, in order. It does not block and keeps neither
-// the slice nor, where nobody listens, the events. Calls for one subject must not overlap if their order
-// matters.
+// Publish hands events to the subscribers of their subjects and groups, in order. It does not block and keeps
+// neither the slice nor, where nobody listens, the events. Calls for one subject or group must not overlap if their
+// order matters.
 func (b *Bus) Publish(events []core.Event) {
 	for i := range events {
 		e := &events[i]
 		if sh := b.shard(e.Subject); sh.count.Load() > 0 {
 			sh.publish(e.Subject, e)
+		}
+		if e.Group != "" {
+			if sh := b.shard(e.Group); sh.count.Load() > 0 {
+				sh.publish(e.Group, e)
+			}
 		}
 		if b.all.count.Load() > 0 {
 			b.all.publish("", e)
@@ -68,10 +73,10 @@ func (b *Bus) Publish(events []core.Event) {
 	}
 }
 
-func (sh *shard) publish(subject string, e *core.Event) {
+func (sh *shard) publish(name string, e *core.Event) {
 	sh.mu.RLock()
 	defer sh.mu.RUnlock()
-	for sub := range sh.subs[subject] {
+	for sub := range sh.subs[name] {
 		sub.put(e)
 	}
 }
@@ -82,7 +87,7 @@ type SubscribeOptions struct {
 	MaxBytes  int // of Data, plus a fixed cost per event
 }
 
-// Subscribe returns a subscription to the events of subject from now on; "" means all subjects. After
+// Subscribe returns a subscription to the events of a subject or a group from now on; "" means all subjects. After
 // Close of the bus it returns a subscription that has ended with shutting_down.
 func (b *Bus) Subscribe(subject string, opts SubscribeOptions) *Subscription {
 	if opts.MaxEvents <= 0 {

@@ -5,6 +5,9 @@
 // Publish, and api and engine read streams. Live-only events such as task progress have no sequence number
 // and come straight from their maker.
 //
+// An event is published under its subject and, if it has one, its group. Stream ends with a last event; Follow and Live
+// go on for ever.
+//
 // A publisher never waits. A subscriber that falls behind by more than its buffer is dropped as a whole,
 // never single events, and reads what it missed from the store.
 package events

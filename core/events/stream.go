@@ -14,10 +14,11 @@ const pageSize = 256
 
 // Reader reads stored events; core.Store is one.
 type Reader interface {
-	Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error)
+	Events(ctx context.Context, name string, after uint64, limit int) ([]core.Event, error)
+	LastSeq() uint64
 }
 
-// Streams opens streams that join the stored events of a subject with the live ones. All methods are safe
+// Streams opens streams that join the stored events of a subject or a group with the live ones. All methods are safe
 // for concurrent use.
 type Streams struct {
 	bus    *Bus
@@ -41,18 +42,42 @@ func (s *Streams) Stream(ctx context.Context, subject string, after uint64, isLa
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return &stream{
-		bus: s.bus, reader: s.reader, subject: subject, after: after, isLast: isLast,
-		sub: s.bus.Subscribe(subject, SubscribeOptions{}),
-	}, nil
+	return s.open(subject, after, isLast), nil
 }
 
-// stream implements core.EventStream. Its fields belong to the caller of Next, but for sub and closed.
+// Follow is Stream for a subject or a group whose events never end.
+func (s *Streams) Follow(ctx context.Context, name string, after uint64) (core.EventStream, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.open(name, after, nil), nil
+}
+
+// Live is Follow from the present on: it yields what is committed after the call, and live-only events.
+func (s *Streams) Live(ctx context.Context, name string) (core.EventStream, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	stream := s.open(name, 0, nil)
+	// The subscription is older than the position, so it has whatever is committed behind it, and the store need not
+	// be read.
+	stream.after, stream.live = s.reader.LastSeq(), true
+	return stream, nil
+}
+
+func (s *Streams) open(name string, after uint64, isLast func(core.Event) bool) *stream {
+	return &stream{
+		bus: s.bus, reader: s.reader, name: name, after: after, isLast: isLast,
+		sub: s.bus.Subscribe(name, SubscribeOptions{}),
+	}
+}
+
+// stream implements core.EventStream. Its fields belong to the caller of Next and Poll, but for sub and closed.
 type stream struct {
-	bus     *Bus
-	reader  Reader
-	subject string
-	isLast  func(core.Event) bool
+	bus    *Bus
+	reader Reader
+	name   string                // subject or group
+	isLast func(core.Event) bool // nil: there is no last event
 
 	after  uint64       // sequence of the last event handed out, or what the caller began with
 	page   []core.Event // stored events, not yet handed out
@@ -71,9 +96,7 @@ func (s *stream) Next(ctx context.Context) (core.Event, error) {
 			return core.Event{}, io.EOF
 		}
 		if len(s.page) > 0 {
-			e := s.page[0]
-			s.page = s.page[1:]
-			return s.hand(e), nil
+			return s.turn(), nil
 		}
 		if !s.live {
 			if err := s.readPage(ctx); err != nil {
@@ -93,18 +116,53 @@ func (s *stream) Next(ctx context.Context) (core.Event, error) {
 			return e, nil
 		case e.Seq > s.after:
 			return s.hand(e), nil
-		case s.isLast(e):
+		case s.ends(e):
 			s.ended = true // the caller began behind the end that was to come
 		}
 	}
 }
 
+// Poll returns the next event if it is in memory already. Whoever writes several events at once asks it after Next;
+// false says nothing about the stream's end, which Next tells.
+func (s *stream) Poll() (core.Event, bool) {
+	for !s.ended {
+		if len(s.page) > 0 {
+			return s.turn(), true
+		}
+		if !s.live {
+			break
+		}
+		e, ok, err := s.subscription().poll()
+		switch {
+		case !ok || err != nil: // Next meets the same error again
+			return core.Event{}, false
+		case e.Seq == 0:
+			return e, true
+		case e.Seq > s.after:
+			return s.hand(e), true
+		case s.ends(e):
+			s.ended = true
+		}
+	}
+	return core.Event{}, false
+}
+
+// turn hands out the first event of the page.
+func (s *stream) turn() core.Event {
+	e := s.page[0]
+	s.page = s.page[1:]
+	return s.hand(e)
+}
+
 // hand notes that e goes to the caller.
 func (s *stream) hand(e core.Event) core.Event {
 	s.after, s.handed = e.Seq, true
-	s.ended = s.isLast(e)
+	s.ended = s.ends(e)
 	return e
 }
+
+// ends tells whether e is the last event.
+func (s *stream) ends(e core.Event) bool { return s.isLast != nil && s.isLast(e) }
 
 // readPage reads on in the store. The subscription is older than the read, so once a page is not full the
 // subscription has whatever comes later.
@@ -113,19 +171,19 @@ func (s *stream) readPage(ctx context.Context) error {
 	// What was buffered until now and is not stored speaks of a time that the page will have passed.
 	sub.dropLiveOnly()
 	after := s.after
-	if !s.handed && after > 0 {
+	if s.isLast != nil && !s.handed && after > 0 {
 		after-- // takes in the event that the caller says it saw: it may have been the last one
 	}
-	page, err := s.reader.Events(ctx, s.subject, after, pageSize)
+	page, err := s.reader.Events(ctx, s.name, after, pageSize)
 	if err != nil {
 		return err
 	}
 	live := len(page) < pageSize
 	if len(page) > 0 && page[0].Seq == s.after {
-		s.ended = s.isLast(page[0])
+		s.ended = s.ends(page[0])
 		page = page[1:]
 	}
-	if len(page) == 0 && !s.handed && s.after > 0 && !s.ended {
+	if s.isLast != nil && len(page) == 0 && !s.handed && s.after > 0 && !s.ended {
 		if s.ended, err = s.wasLast(ctx); err != nil {
 			return err
 		}
@@ -139,7 +197,7 @@ func (s *stream) readPage(ctx context.Context) error {
 func (s *stream) wasLast(ctx context.Context) (bool, error) {
 	var at uint64
 	for {
-		page, err := s.reader.Events(ctx, s.subject, at, pageSize)
+		page, err := s.reader.Events(ctx, s.name, at, pageSize)
 		if err != nil {
 			return false, err
 		}
@@ -147,7 +205,7 @@ func (s *stream) wasLast(ctx context.Context) (bool, error) {
 			if e.Seq > s.after { // committed since the page was found empty
 				return false, nil
 			}
-			if s.isLast(e) {
+			if s.ends(e) {
 				return true, nil
 			}
 			at = e.Seq
@@ -166,7 +224,7 @@ func (s *stream) resubscribe() error {
 		return errDone
 	}
 	s.sub.Close()
-	s.sub = s.bus.Subscribe(s.subject, SubscribeOptions{})
+	s.sub = s.bus.Subscribe(s.name, SubscribeOptions{})
 	s.live = false
 	return nil
 }

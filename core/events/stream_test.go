@@ -35,11 +35,20 @@ func (m *memory) Events(_ context.Context, subject string, after uint64, limit i
 	defer m.mu.Unlock()
 	var page []core.Event
 	for _, e := range m.events {
-		if e.Subject == subject && e.Seq > after && len(page) < limit {
+		if (e.Subject == subject || e.Group == subject) && e.Seq > after && len(page) < limit {
 			page = append(page, e)
 		}
 	}
 	return page, m.err
+}
+
+func (m *memory) LastSeq() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.events) == 0 {
+		return 0
+	}
+	return m.events[len(m.events)-1].Seq
 }
 
 func never(core.Event) bool { return false }

@@ -32,7 +32,11 @@ type Subscription struct {
 	ended error // why no more events come; nil while they do
 
 	batch []core.Event // taken from queue, not yet handed out; owned by the reader
+	spare []core.Event // array of the batch before, for the next queue; owned by the reader
 }
+
+// maxSpare is the largest array that is kept for the next queue: one burst must not cost memory for ever.
+const maxSpare = 64
 
 // put adds an event, or drops the subscriber when there is no room. It is called with the shard locked,
 // so a dropped subscriber stays in the table until its reader closes it.
@@ -93,12 +97,17 @@ func (s *Subscription) Next(ctx context.Context) (core.Event, error) {
 func (s *Subscription) poll() (e core.Event, ok bool, err error) {
 	if len(s.batch) == 0 {
 		s.mu.Lock()
-		s.batch, s.queue = s.queue, nil
-		s.bytes = 0
 		ended := s.ended
+		if len(s.queue) > 0 {
+			s.batch, s.queue, s.spare = s.queue, s.spare, nil
+		}
+		s.bytes = 0
 		s.mu.Unlock()
 		if len(s.batch) == 0 {
 			return e, false, ended
+		}
+		if cap(s.batch) <= maxSpare {
+			s.spare = s.batch[:0]
 		}
 	}
 	e = s.batch[0]
