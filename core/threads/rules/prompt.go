@@ -1,0 +1,117 @@
+package rules
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Kinds of prompts.
+const (
+	KindApproval = "approval" // may a tool run?
+	KindQuestion = "question" // the agent asks something
+	KindLogin    = "login"    // somebody has to sign in
+)
+
+// Answers that any approval takes. They are ids of options as well.
+const (
+	Allow = "allow"
+	Deny  = "deny"
+)
+
+// Option is one answer that a prompt offers.
+type Option struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+}
+
+// Prompt is what a blocked agent waits for.
+type Prompt struct {
+	ID      string         `json:"id"`
+	Kind    string         `json:"kind"`
+	Text    string         `json:"text"`
+	Tool    string         `json:"tool,omitempty"`
+	Input   map[string]any `json:"input,omitempty"`
+	Options []Option       `json:"options,omitempty"`
+}
+
+// ReadPrompt reads a prompt as events carry it.
+func ReadPrompt(raw json.RawMessage) (Prompt, error) {
+	var p Prompt
+	err := json.Unmarshal(raw, &p)
+	return p, err
+}
+
+// takes tells whether an answer is one that the prompt offers. An approval without options is one of agents that
+// offer none: it takes yes and no.
+func (p Prompt) takes(answer string) bool {
+	if len(p.Options) == 0 {
+		return p.Kind == KindApproval && (answer == Allow || answer == Deny)
+	}
+	return slices.ContainsFunc(p.Options, func(o Option) bool { return o.ID == answer })
+}
+
+// subjectKeys are the parts of a tool's input that the text of a prompt shows, the first one that is there.
+var subjectKeys = []string{"command", "file_path", "path", "url", "query", "pattern", "plan", "title"}
+
+// subject is the part of the input that the text shows, whole; "" when there is none of its own.
+func (p Prompt) subject() string {
+	for _, key := range subjectKeys {
+		switch v := p.Input[key].(type) {
+		case string:
+			if v != "" {
+				return v
+			}
+		case []any:
+			if words, ok := words(v); ok && len(words) > 0 {
+				return strings.Join(words, " ")
+			}
+		}
+	}
+	return ""
+}
+
+// words returns a list of strings, and false if there is something else in it.
+func words(list []any) ([]string, bool) {
+	out := make([]string, len(list))
+	for i, item := range list {
+		s, ok := item.(string)
+		if !ok {
+			return nil, false
+		}
+		out[i] = s
+	}
+	return out, true
+}
+
+// shown is what people judge a prompt by.
+func (p Prompt) shown() []string {
+	list := []string{p.Text}
+	if s := p.subject(); s != "" {
+		return append(list, s)
+	}
+	return append(list, leaves(p.Input, nil, 0)...)
+}
+
+// maxDepth is how deep an input is looked at.
+const maxDepth = 16
+
+// leaves appends every string within v.
+func leaves(v any, list []string, depth int) []string {
+	if depth > maxDepth {
+		return list
+	}
+	switch v := v.(type) {
+	case string:
+		list = append(list, v)
+	case []any:
+		for _, item := range v {
+			list = leaves(item, list, depth+1)
+		}
+	case map[string]any:
+		for _, item := range v {
+			list = leaves(item, list, depth+1)
+		}
+	}
+	return list
+}

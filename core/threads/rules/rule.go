@@ -1,0 +1,155 @@
+package rules
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Bounds of rules.
+const (
+	MaxRules  = 100
+	MaxTool   = 200  // bytes of a pattern for tools
+	MaxMatch  = 2000 // bytes of an expression
+	MaxAnswer = 200  // bytes
+)
+
+// Presets are the names of the approval presets.
+var Presets = []string{Readonly, Standard, Permissive, Autonomous}
+
+// The approval presets.
+const (
+	Readonly   = "readonly"
+	Standard   = "standard"
+	Permissive = "permissive"
+	Autonomous = "autonomous"
+)
+
+// Rules are compiled rules. They do not change, and are safe for concurrent use. The zero value has none.
+type Rules struct {
+	list []rule
+}
+
+type rule struct {
+	core.AutoAnswerRule
+	tool  *regexp.Regexp // nil: every tool
+	match *regexp.Regexp // nil: everything
+}
+
+// Compile checks rules and makes them usable. Path is where they stand in the request or the file, for example
+// policy.autoAnswer; the problems name their fields below it. With problems there are no rules.
+func Compile(list []core.AutoAnswerRule, path string) (*Rules, []core.Problem) {
+	var problems []core.Problem
+	if len(list) > MaxRules {
+		return nil, []core.Problem{{Path: path, Reason: fmt.Sprintf("has %d rules; at most %d are allowed", len(list), MaxRules)}}
+	}
+	r := &Rules{}
+	for i, in := range list {
+		compiled, found := compile(in)
+		for _, p := range found {
+			problems = append(problems, core.Problem{Path: fmt.Sprintf("%s[%d].%s", path, i, p.Path), Reason: p.Reason})
+		}
+		r.list = append(r.list, compiled)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return r, nil
+}
+
+func compile(in core.AutoAnswerRule) (rule, []core.Problem) {
+	var problems []core.Problem
+	bad := func(field, format string, args ...any) {
+		problems = append(problems, core.Problem{Path: field, Reason: fmt.Sprintf(format, args...)})
+	}
+	out := rule{AutoAnswerRule: in}
+	if in.Preset != "" && !slices.Contains(Presets, in.Preset) {
+		bad("preset", "%q is not a preset; use one of %s, or leave it out for all", in.Preset, strings.Join(Presets, ", "))
+	}
+	switch in.Kind {
+	case "", KindApproval, KindQuestion:
+	case KindLogin:
+		bad("kind", "a login cannot be answered by a rule; use approval or question, or leave it out")
+	default:
+		bad("kind", "%q is not a kind of prompt that can be answered; use approval or question, or leave it out", in.Kind)
+	}
+	if in.Tool != "" {
+		if len(in.Tool) > MaxTool {
+			bad("tool", "is longer than %d bytes; use a shorter pattern, * stands for any characters", MaxTool)
+		} else {
+			out.tool = glob(in.Tool)
+		}
+	}
+	if in.Match != "" {
+		if len(in.Match) > MaxMatch {
+			bad("match", "is longer than %d bytes; use several rules", MaxMatch)
+		} else if compiled, err := regexp.Compile(in.Match); err != nil {
+			bad("match", "is not a regular expression (RE2): %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		} else {
+			out.match = compiled
+		}
+	}
+	switch {
+	case strings.TrimSpace(in.Answer) == "":
+		bad("answer", "is missing; use allow, deny, or the id of an option")
+	case len(in.Answer) > MaxAnswer:
+		bad("answer", "is longer than %d bytes; use allow, deny, or the id of an option", MaxAnswer)
+	}
+	return out, problems
+}
+
+// glob compiles a pattern for names: * stands for any characters, ? for one.
+func glob(pattern string) *regexp.Regexp {
+	quoted := regexp.QuoteMeta(pattern)
+	quoted = strings.ReplaceAll(strings.ReplaceAll(quoted, `\*`, ".*"), `\?`, ".")
+	return regexp.MustCompile("(?s)^" + quoted + "$")
+}
+
+// fits tells whether the rule is about a prompt. A denial looks at everything that the tool would get; every other
+// answer only at what people are shown, because an agent chooses the rest as it likes.
+func (r *rule) fits(preset string, p Prompt) bool {
+	if r.Preset != "" && r.Preset != preset || r.Kind != "" && r.Kind != p.Kind {
+		return false
+	}
+	if r.tool != nil && !r.tool.MatchString(p.Tool) {
+		return false
+	}
+	if r.match == nil {
+		return true
+	}
+	texts := p.shown()
+	if r.Answer == Deny {
+		texts = append(texts, leaves(p.Input, nil, 0)...)
+	}
+	return slices.ContainsFunc(texts, r.match.MatchString)
+}
+
+// Decide returns the answer to a prompt, and false when people are to answer. Rules count before what the preset
+// answers by itself, and the first that fits counts: when the prompt does not offer its answer, people are asked.
+// Preset "" is standard. Workspace is the absolute path that the agent works in; "" when it is not known.
+func (r *Rules) Decide(preset, workspace string, p Prompt) (answer string, ok bool) {
+	if preset == "" {
+		preset = Standard
+	}
+	if p.Kind == KindLogin {
+		return "", false
+	}
+	if r != nil {
+		for i := range r.list {
+			if rule := &r.list[i]; rule.fits(preset, p) {
+				return accept(p, rule.Answer)
+			}
+		}
+	}
+	return accept(p, byPreset(preset, workspace, p))
+}
+
+func accept(p Prompt, answer string) (string, bool) {
+	if answer == "" || !p.takes(answer) {
+		return "", false
+	}
+	return answer, true
+}
