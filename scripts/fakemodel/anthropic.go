@@ -95,7 +95,7 @@ func writeAnthropic(x *exchange) {
 	}
 	blocks := anthropicBlocks(x)
 	stop := "end_turn"
-	if x.step.kind == kindTool || x.step.kind == kindAsk {
+	if x.step.kind == kindTool || x.step.kind == kindRead || x.step.kind == kindAsk {
 		stop = "tool_use"
 	}
 	usage := anthropicUsage(x, x.outputTokens())
@@ -126,17 +126,23 @@ func anthropicUsage(x *exchange, output int) object {
 }
 
 func anthropicBlocks(x *exchange) []object {
+	names := anthropicTools(x.body.node)
+	call := func(name string, input object) []object {
+		return []object{{"type": "tool_use", "id": x.id("toolu_", x.step.text), "name": name, "input": input}}
+	}
+	shell := func(command string) []object {
+		return call(pick(names, shellNames), object{"command": command, "description": "fake tool call"})
+	}
 	switch x.step.kind {
 	case kindTool:
-		return []object{{
-			"type": "tool_use", "id": x.id("toolu_", x.step.text), "name": pick(anthropicTools(x.body.node), shellNames),
-			"input": object{"command": x.step.text, "description": "fake tool call"},
-		}}
+		return shell(x.step.text)
+	case kindRead:
+		if names["Read"] {
+			return call("Read", object{"file_path": x.step.text})
+		}
+		return shell(catCommand(x.step.text))
 	case kindAsk:
-		return []object{{
-			"type": "tool_use", "id": x.id("toolu_", x.step.text), "name": "AskUserQuestion",
-			"input": question(x.step.text, object{"multiSelect": false}),
-		}}
+		return call("AskUserQuestion", question(x.step.text, object{"multiSelect": false}))
 	}
 	text := object{"type": "text", "text": x.step.text}
 	if x.thinks() {

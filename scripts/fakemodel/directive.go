@@ -23,6 +23,9 @@ type Directives struct {
 	UseTool  bool           // call the shell tool once
 	Command  string         // of that call; never empty when UseTool is set
 	Tools    *int           // number of shell calls one after the other, 0 to 50
+	Read     *string        // read this file with the program's own tool, before any shell call
+	Quote    *string        // quote the lines of tool results that hold this
+	Report   *string        // end the answer with this as the structured block of a thread's report
 	Escalate bool           // ask to run outside the sandbox
 	Slow     *time.Duration // stream the answer over this time
 	Lines    int            // numbered lines that follow the answer
@@ -35,7 +38,7 @@ type Directives struct {
 // valued are the names that may carry a value in brackets.
 var valued = map[string]bool{
 	"SAY": true, "ASK": true, "USE_TOOL": true, "USE_TOOLS": true, "SLOW": true, "LONG": true, "FAIL": true,
-	"HANG": true, "HOLD": true,
+	"HANG": true, "HOLD": true, "READ": true, "QUOTE": true, "REPORT": true,
 }
 
 // bare finds the directives without a value, as whole words.
@@ -51,6 +54,7 @@ func ParseDirectives(text string) Directives {
 		word[name] = true
 	}
 	d.Say, d.Ask, d.Hold = value(values, "SAY"), value(values, "ASK"), value(values, "HOLD")
+	d.Read, d.Quote, d.Report = value(values, "READ"), value(values, "QUOTE"), value(values, "REPORT")
 	command := value(values, "USE_TOOL")
 	d.UseTool = command != nil || word["USE_TOOL"]
 	d.Escalate, d.Think = word["ESCALATE"], word["THINK"]

@@ -35,6 +35,8 @@ func TestParseDirectives(t *testing.T) {
 		{"tools without a number", "USE_TOOLS[x]", D{Tools: ptr(0)}},
 		{"escalated tool", "USE_TOOL[touch x] ESCALATE.", D{UseTool: true, Command: "touch x", Escalate: true}},
 		{"ask", "ASK[which?]", D{Ask: ptr("which?")}},
+		{"read", "READ[a b.md] then QUOTE[words]", D{Read: ptr("a b.md"), Quote: ptr("words")}},
+		{"report", `REPORT[{"artifacts": []}]`, D{Report: ptr(`{"artifacts": []}`)}},
 		{"slow", "SLOW[2.5]", D{Slow: ptr(2500 * time.Millisecond)}},
 		{"too slow", "SLOW[1e9]", D{Slow: ptr(2 * time.Minute)}},
 		{"slower than nothing", "SLOW[-1]", D{Slow: ptr(time.Duration(0))}},
@@ -82,13 +84,15 @@ func FuzzParseDirectives(f *testing.F) {
 	for _, seed := range []string{
 		"", "hello", "SAY[hello]", "SAY[a [b] c]", "SAY[hello SAY[x]", "USE_TOOL[echo hi] ESCALATE", "USE_TOOLS[3]",
 		"ASK[which?]SLOW[1.5]LONG[10]THINK", "FAIL[401]HANG[2]HOLD[x]", "]][[SAY[]", "SLOW[NaN] HANG[-Inf] FAIL[0x1p9]",
-		"SAY[\xff\x00]", "SAY[SAY[SAY[a]]]",
+		"SAY[\xff\x00]", "SAY[SAY[SAY[a]]]", `READ[a]QUOTE[b]REPORT[{"c":[]}]`,
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		d := fakemodel.ParseDirectives(text)
-		for what, value := range map[string]*string{"SAY": d.Say, "ASK": d.Ask, "HOLD": d.Hold} {
+		for what, value := range map[string]*string{
+			"SAY": d.Say, "ASK": d.Ask, "HOLD": d.Hold, "READ": d.Read, "QUOTE": d.Quote, "REPORT": d.Report,
+		} {
 			if value != nil && !strings.Contains(text, what+"["+*value+"]") {
 				t.Errorf("%s means %q, which %q does not say", what, *value, text)
 			}

@@ -13,6 +13,12 @@
 //	               followed by TOOL_RESULT[<result>]
 //	USE_TOOL[cmd]  the same with cmd
 //	USE_TOOLS[n]   n shell calls, one after the other (echo hi-1 .. hi-n, at most 50), then the answer
+//	READ[path]     reads a file with the program's own tool for that, or its shell; when the result is there, USE_TOOL
+//	               and then the answer follow as above
+//	QUOTE[words]   the answer quotes the lines of tool results that hold words, QUOTED[line | line], instead of
+//	               the result
+//	REPORT[json]   the answer ends with the structured block in which an agent of a thread reports: a fence
+//	               marked wardroom around json
 //	ESCALATE       with USE_TOOL, codex only: asks to run outside the sandbox, so that codex asks for approval
 //	ASK[question]  calls the program's own tool to ask the user, with the options alpha and beta
 //	SLOW[s]        streams the answer word by word over s seconds (at most 120), about 4 words a second

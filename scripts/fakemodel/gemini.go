@@ -144,11 +144,18 @@ func geminiParts(x *exchange) []object {
 	call := func(name string, args object) []object {
 		return []object{{"functionCall": object{"name": name, "args": args}}}
 	}
+	names := geminiTools(x.body.node)
+	shell := func(command string) []object {
+		return call(pick(names, geminiShells), object{"command": command, "description": "fake tool call"})
+	}
 	switch x.step.kind {
 	case kindTool:
-		return call(pick(geminiTools(x.body.node), geminiShells), object{
-			"command": x.step.text, "description": "fake tool call",
-		})
+		return shell(x.step.text)
+	case kindRead:
+		if names["read_file"] {
+			return call("read_file", object{"file_path": x.step.text})
+		}
+		return shell(catCommand(x.step.text))
 	case kindAsk:
 		return call("ask_user", question(x.step.text, object{"type": "choice"}))
 	}

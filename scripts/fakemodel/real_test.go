@@ -145,6 +145,22 @@ func TestRealCLIs(t *testing.T) {
 					t.Errorf("answer %q, want the second tool's result and 300 lines", got)
 				}
 			})
+			t.Run("report on a file", func(t *testing.T) {
+				server := start(t, fakemodel.Options{})
+				run := cli.prepared(t, server, binary, `READ[.notes/notes.md] USE_TOOL[echo two] QUOTE[remember] SAY[read] REPORT[{"state": "complete"}]`)
+				// What git does not see is read like any other file.
+				write(t, filepath.Join(run.cmd.Dir, ".git", "HEAD"), "ref: refs/heads/main\n")
+				write(t, filepath.Join(run.cmd.Dir, ".git", "info", "exclude"), "/.notes/\n")
+				write(t, filepath.Join(run.cmd.Dir, ".notes", "notes.md"), "forget this\nremember that\n")
+				run.begin()
+				got := run.wait()
+				if !strings.HasPrefix(got, "read QUOTED[") || !strings.Contains(got, "remember that]") || strings.Contains(got, "forget") ||
+					!strings.HasSuffix(strings.TrimSpace(got), "```wardroom\n{\"state\": \"complete\"}\n```") {
+					t.Errorf("answer %q", got)
+				}
+				answered(t, server, cli.api, "read")
+				answered(t, server, cli.api, "tool")
+			})
 			t.Run("held", func(t *testing.T) {
 				server := start(t, fakemodel.Options{})
 				run := cli.run(t, server, binary, "HOLD[door] knock")
@@ -207,6 +223,14 @@ type running struct {
 
 func (c realCLI) run(t *testing.T, server *fakemodel.Server, binary, prompt string) *running {
 	t.Helper()
+	r := c.prepared(t, server, binary, prompt)
+	r.begin()
+	return r
+}
+
+// prepared is run before the start: its working directory is there.
+func (c realCLI) prepared(t *testing.T, server *fakemodel.Server, binary, prompt string) *running {
+	t.Helper()
 	home, workdir := realDir(t), realDir(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
@@ -216,10 +240,14 @@ func (c realCLI) run(t *testing.T, server *fakemodel.Server, binary, prompt stri
 		c.prepare(t, home, workdir, server.URL())...)
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
 	r.cmd.WaitDelay = 5 * time.Second
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
 	return r
+}
+
+func (r *running) begin() {
+	r.t.Helper()
+	if err := r.cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // wait waits for the end of the program and returns its answer.

@@ -55,8 +55,12 @@ func writeResponses(x *exchange) {
 
 func responsesItems(x *exchange) []object {
 	switch x.step.kind {
-	case kindTool:
-		if call, ok := shellCall(x, responsesTools(x.body.node)); ok {
+	case kindTool, kindRead:
+		command := x.step.text
+		if x.step.kind == kindRead {
+			command = catCommand(command)
+		}
+		if call, ok := shellCall(x, responsesTools(x.body.node), command); ok {
 			return []object{call}
 		}
 	case kindAsk:

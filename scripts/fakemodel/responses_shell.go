@@ -4,10 +4,9 @@ import "maps"
 
 // shellCall is the call of a shell tool, in the one of codex's forms that this model was offered; ok is false
 // without such a tool.
-func shellCall(x *exchange, tools map[string]responsesTool) (call object, ok bool) {
-	command := x.step.text
+func shellCall(x *exchange, tools map[string]responsesTool, command string) (call object, ok bool) {
 	args := object{"cmd": command}
-	if x.turn.directives.Escalate {
+	if x.turn.directives.Escalate && x.step.kind == kindTool {
 		maps.Copy(args, object{
 			"sandbox_permissions": "require_escalated",
 			"justification":       "fakemodel asks to run outside the sandbox",

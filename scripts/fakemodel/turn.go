@@ -14,6 +14,7 @@ type kind string
 const (
 	kindText kind = "text" // the answer of the turn
 	kindTool kind = "tool" // a call of the shell tool
+	kindRead kind = "read" // a call of the tool that reads a file, or of the shell where there is none
 	kindAsk  kind = "ask"  // a call of the tool that asks the user
 	kindSide kind = "side" // an answer in the shape of a schema, beside the conversation
 	kindFail kind = "fail" // an error that was asked for
@@ -26,7 +27,7 @@ type turn struct {
 	directives Directives
 }
 
-// step is what the model does next: a command for kindTool, a question for kindAsk, otherwise a text.
+// step is what the model does next: a command for kindTool, a path for kindRead, a question for kindAsk, otherwise a text.
 type step struct {
 	kind kind
 	text string
@@ -44,12 +45,24 @@ func (t turn) next(shell, ask bool) step {
 		if shell && len(t.results) < *d.Tools {
 			return step{kindTool, fmt.Sprintf("echo hi-%d", len(t.results)+1)}
 		}
-	case d.UseTool && len(t.results) == 0:
-		if shell {
-			return step{kindTool, d.Command}
+	case shell:
+		if calls := d.calls(); len(t.results) < len(calls) {
+			return calls[len(t.results)]
 		}
 	}
 	return step{kindText, t.answer()}
+}
+
+// calls are what READ and USE_TOOL ask for, in order.
+func (d *Directives) calls() []step {
+	var calls []step
+	if d.Read != nil {
+		calls = append(calls, step{kindRead, *d.Read})
+	}
+	if d.UseTool {
+		calls = append(calls, step{kindTool, d.Command})
+	}
+	return calls
 }
 
 // maxResult is how much of a tool's result an answer repeats, in characters.
@@ -68,9 +81,12 @@ func (t turn) answer() string {
 			fmt.Fprintf(&b, " slow%d", i)
 		}
 	}
-	if n := len(t.results); n > 0 {
+	if n := len(t.results); n > 0 && d.Quote == nil {
 		result := []rune(strings.TrimSpace(t.results[n-1]))
 		b.WriteString(" TOOL_RESULT[" + string(result[:min(len(result), maxResult)]) + "]")
+	}
+	if d.Quote != nil {
+		b.WriteString(" QUOTED[" + t.quote(*d.Quote) + "]")
 	}
 	if d.Lines > 0 {
 		b.WriteString("\n")
@@ -81,8 +97,30 @@ func (t turn) answer() string {
 			}
 		}
 	}
+	if d.Report != nil {
+		b.WriteString("\n\n```wardroom\n" + *d.Report + "\n```")
+	}
 	return b.String()
 }
+
+// maxQuoted is how many lines of results an answer quotes.
+const maxQuoted = 20
+
+// quote finds the lines of the results that hold words.
+func (t turn) quote(words string) string {
+	var lines []string
+	for _, result := range t.results {
+		for line := range strings.Lines(result) {
+			if line = strings.TrimSpace(line); strings.Contains(line, words) && len(lines) < maxQuoted {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return strings.Join(lines, " | ")
+}
+
+// catCommand reads a file with a shell.
+func catCommand(path string) string { return "cat '" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
 
 // piece is a part of a streamed text, and the pause after it.
 type piece struct {
