@@ -410,6 +410,13 @@ func (t keyTx) AnswerIdempotency(rec *core.IdempotencyRecord) error {
 // fakeJournal is the stored events of executions.
 type fakeJournal struct{ events []core.Event }
 
+func (f *fakeJournal) LastSeq() uint64 {
+	if len(f.events) == 0 {
+		return 0
+	}
+	return f.events[len(f.events)-1].Seq
+}
+
 func (f *fakeJournal) Events(_ context.Context, _ string, after uint64, limit int) ([]core.Event, error) {
 	var found []core.Event
 	for _, ev := range f.events {

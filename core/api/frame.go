@@ -121,8 +121,8 @@ func frameOf(name string, seq uint64, data []byte) []byte {
 	return append(b, "\n\n"...)
 }
 
-// frameCache keeps the frames of the newest events, so that an event with a thousand readers is encoded
-// once. It is a ring by sequence, which is unique over all executions; a collision only costs an encoding.
+// frameCache keeps the frames of the newest events of one kind of stream, so that an event with a thousand readers is
+// encoded once. It is a ring by sequence, which is unique over all subjects; a collision only costs an encoding.
 // The zero value is ready; it is safe for concurrent use.
 type frameCache struct {
 	ring [frameRing]atomic.Pointer[cachedFrame]
@@ -139,18 +139,22 @@ type cachedFrame struct {
 	bytes []byte // nil: streams do not show the event
 }
 
-// frame returns the frame of an event. The bytes are shared: nobody may change them.
-func (f *frameCache) frame(ev core.Event) []byte {
-	if ev.Seq == 0 || ev.Type == core.EventTaskProgress {
-		return encodeFrame(ev)
+// frame returns the frame of an event, by encode when it is not there yet. The bytes are shared: nobody may change
+// them. encode must give the same frame to every reader.
+func (f *frameCache) frame(ev core.Event, encode func(core.Event) []byte) []byte {
+	if ev.Seq == 0 {
+		return encode(ev)
 	}
 	slot := &f.ring[ev.Seq%frameRing]
 	if have := slot.Load(); have != nil && have.seq == ev.Seq {
 		return have.bytes
 	}
-	b := encodeFrame(ev)
+	b := encode(ev)
 	if len(b) <= maxCachedFrame {
 		slot.Store(&cachedFrame{ev.Seq, b})
 	}
 	return b
 }
+
+// executionFrame returns the frame that streams of executions show of an event.
+func (s *Server) executionFrame(ev core.Event) []byte { return s.frames.frame(ev, encodeFrame) }

@@ -50,7 +50,7 @@ func (s *Server) managedAgentEvents(c *call) error {
 	w := newFrameWriter(c)
 	defer w.close()
 	w.begin(c.id)
-	s.pump(c, r, events, w, managedEventFrame)
+	s.pump(c, r, events, w, func(ev core.Event) []byte { return s.agentFrames.frame(ev, managedEventFrame) })
 	return nil
 }
 

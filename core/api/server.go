@@ -19,9 +19,11 @@ type Idempotency interface {
 	Update(ctx context.Context, fn func(tx core.Tx) error) error
 }
 
-// Journal reads the stored events of an execution. core.Store is one.
+// Journal reads the stored events of a subject or a group. core.Store is one.
 type Journal interface {
 	Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error)
+	// LastSeq returns the sequence of the newest committed event of all.
+	LastSeq() uint64
 }
 
 // Health tells how the process is. *health.Registry is one.
@@ -70,7 +72,12 @@ type Options struct {
 	// Plugins runs plugins; nil: there are no operations of plugins.
 	Plugins core.PluginService
 	// Questions lists and answers what executions ask people; nil: there are no operations of questions.
-	Questions   core.QuestionService
+	Questions core.QuestionService
+	// Threads, Memory and Workspaces are managed threads, what they know, and where they work; nil: there are no
+	// operations of them.
+	Threads     core.ThreadService
+	Memory      core.MemoryService
+	Workspaces  core.WorkspaceService
 	AgentSocket http.Handler // of GET /api/agents/connect; it upgrades the connection
 	Idempotency Idempotency
 	Journal     Journal
@@ -107,7 +114,9 @@ type Server struct {
 	metricsText   http.Handler
 	flights       flights
 	streams       *streamSet
-	frames        frameCache
+	frames        frameCache // of executions
+	agentFrames   frameCache // of managed agents
+	threadFrames  frameCache
 	unmatched     *boundRoute
 	refused       *boundRoute
 }

@@ -3,11 +3,9 @@ package api
 import (
 	"context"
 	"errors"
-	"hash/fnv"
 	"io"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -165,7 +163,7 @@ func (s *Server) follow(c *call, id string, after uint64) error {
 	w := newFrameWriter(c)
 	defer w.close()
 	w.begin(c.id)
-	s.pump(c, r, stream, w, s.frames.frame)
+	s.pump(c, r, stream, w, s.executionFrame)
 	return nil
 }
 
@@ -182,16 +180,20 @@ func (s *Server) exhausted(c *call, id string, stream core.EventStream) (bool, e
 	return false, err
 }
 
+// poller is implemented by streams that know what they have in memory: Poll returns the next event without waiting.
+type poller interface{ Poll() (core.Event, bool) }
+
 // pump writes events until the stream, the reader or the server ends. render makes the frame of an event; nil
 // is an event that is not shown.
 func (s *Server) pump(
 	c *call, r *reader, stream core.EventStream, w *frameWriter, render func(core.Event) []byte,
 ) {
 	ctx := r.arm(c.ctx)
+	waiting, _ := stream.(poller)
 	for {
 		ev, err := stream.Next(ctx)
 		if err == nil {
-			if frame := render(ev); frame != nil && !w.write(frame) {
+			if !w.writeEvents(ev, waiting, render) {
 				s.opts.Metrics.StreamDropped("write")
 				return
 			}
@@ -226,66 +228,3 @@ func (s *Server) pump(
 		ctx = r.arm(c.ctx)
 	}
 }
-
-// Comments of a stream.
-var (
-	commentHeartbeat = []byte(": heartbeat\n\n")
-	commentEnd       = []byte(": the server ends this stream; reconnect with Last-Event-ID\n\n")
-)
-
-// streamHeaders are those of every event stream. A connection that is to end with the answer stays so.
-func streamHeaders(h http.Header) {
-	h["Content-Type"] = []string{"text/event-stream"}
-	h["Cache-Control"] = []string{"no-cache"}
-	if _, decided := h["Connection"]; !decided {
-		h["Connection"] = []string{"keep-alive"}
-	}
-	h["X-Accel-Buffering"] = []string{"no"}
-}
-
-// frameWriter writes frames to one reader, each with its own deadline: a reader that stopped reading must
-// not hold its goroutine, and the server's own deadline for a whole answer must not end a stream.
-type frameWriter struct {
-	c       *call
-	w       http.ResponseWriter
-	control *http.ResponseController
-	timeout time.Duration
-}
-
-func newFrameWriter(c *call) *frameWriter {
-	// Below the router's writer, whose Flush takes for granted that the next one can flush; the controller
-	// looks through every wrapper.
-	var w http.ResponseWriter = c.w
-	if u, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {
-		w = u.Unwrap()
-	}
-	return &frameWriter{c: c, w: w, control: http.NewResponseController(w), timeout: c.config.WriteTimeout}
-}
-
-// begin sends the headers and the reconnect delay, which differs by request so that readers who lost the
-// server together do not come back together.
-func (f *frameWriter) begin(requestID string) {
-	streamHeaders(f.c.w.Header())
-	f.c.w.WriteHeader(http.StatusOK)
-	f.deadline()
-	f.c.w.WriteHeaderNow()
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(requestID))
-	retry := 1000 + h.Sum32()%4000
-	f.write([]byte("retry: " + strconv.FormatUint(uint64(retry), 10) + "\n\n"))
-}
-
-// write sends one frame and returns false when the reader is gone or too slow.
-func (f *frameWriter) write(frame []byte) bool {
-	f.deadline()
-	if _, err := f.w.Write(frame); err != nil {
-		return false
-	}
-	return f.control.Flush() == nil
-}
-
-// deadline bounds the next write in real time: the network knows no other.
-func (f *frameWriter) deadline() { _ = f.control.SetWriteDeadline(time.Now().Add(f.timeout)) }
-
-// close leaves the connection usable for the next request.
-func (f *frameWriter) close() { _ = f.control.SetWriteDeadline(time.Time{}) }

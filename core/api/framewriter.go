@@ -1,0 +1,120 @@
+package api
+
+import (
+	"bytes"
+	"hash/fnv"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Comments of a stream.
+var (
+	commentHeartbeat = []byte(": heartbeat\n\n")
+	commentEnd       = []byte(": the server ends this stream; reconnect with Last-Event-ID\n\n")
+)
+
+// streamHeaders are those of every event stream. A connection that is to end with the answer stays so.
+func streamHeaders(h http.Header) {
+	h["Content-Type"] = []string{"text/event-stream"}
+	h["Cache-Control"] = []string{"no-cache"}
+	if _, decided := h["Connection"]; !decided {
+		h["Connection"] = []string{"keep-alive"}
+	}
+	h["X-Accel-Buffering"] = []string{"no"}
+}
+
+// frameWriter writes frames to one reader, each with its own deadline: a reader that stopped reading must
+// not hold its goroutine, and the server's own deadline for a whole answer must not end a stream.
+type frameWriter struct {
+	c       *call
+	w       http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+	renewed time.Time // when the deadline was set last
+}
+
+func newFrameWriter(c *call) *frameWriter {
+	// Below the router's writer, whose Flush takes for granted that the next one can flush; the controller
+	// looks through every wrapper.
+	var w http.ResponseWriter = c.w
+	if u, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {
+		w = u.Unwrap()
+	}
+	return &frameWriter{c: c, w: w, control: http.NewResponseController(w), timeout: c.config.WriteTimeout}
+}
+
+// begin sends the headers and the reconnect delay.
+func (f *frameWriter) begin(requestID string) {
+	f.headers()
+	f.write(append(appendRetry(nil, requestID), '\n'))
+}
+
+// headers sends the headers; they leave with the first frame.
+func (f *frameWriter) headers() {
+	streamHeaders(f.c.w.Header())
+	f.c.w.WriteHeader(http.StatusOK)
+	f.deadline()
+	f.c.w.WriteHeaderNow()
+}
+
+// appendRetry appends the field with the reconnect delay, which differs by request so that readers who lost the
+// server together do not come back together.
+func appendRetry(b []byte, requestID string) []byte {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(requestID))
+	b = strconv.AppendUint(append(b, "retry: "...), uint64(1000+h.Sum32()%4000), 10)
+	return append(b, '\n')
+}
+
+// maxWrite is about how many bytes of frames are written together.
+const maxWrite = 64 << 10
+
+// writeEvents writes the frame of an event and of those that wait behind it, in one write: a reader that is behind
+// catches up at the price of few system calls. It returns false when the reader is gone or too slow.
+func (f *frameWriter) writeEvents(ev core.Event, waiting poller, render func(core.Event) []byte) bool {
+	frame := render(ev)
+	more := false
+	if waiting != nil {
+		ev, more = waiting.Poll()
+	}
+	if !more {
+		return frame == nil || f.write(frame)
+	}
+	buf := buffers.Get().(*bytes.Buffer)
+	defer putBuffer(buf)
+	buf.Write(frame)
+	for more {
+		buf.Write(render(ev))
+		if buf.Len() >= maxWrite {
+			break
+		}
+		ev, more = waiting.Poll()
+	}
+	return buf.Len() == 0 || f.write(buf.Bytes())
+}
+
+// write sends frames and returns false when the reader is gone or too slow.
+func (f *frameWriter) write(frames []byte) bool {
+	f.deadline()
+	if _, err := f.w.Write(frames); err != nil {
+		return false
+	}
+	return f.control.Flush() == nil
+}
+
+// deadline bounds the next write in real time: the network knows no other. Setting it costs more than a small write,
+// so it is renewed once in a while only, and a write has up to that much less.
+func (f *frameWriter) deadline() {
+	now := time.Now()
+	if now.Sub(f.renewed) < min(time.Second, f.timeout/4) {
+		return
+	}
+	f.renewed = now
+	_ = f.control.SetWriteDeadline(now.Add(f.timeout))
+}
+
+// close leaves the connection usable for the next request.
+func (f *frameWriter) close() { _ = f.control.SetWriteDeadline(time.Time{}) }
