@@ -148,9 +148,7 @@ func TestRealCLIs(t *testing.T) {
 			t.Run("report on a file", func(t *testing.T) {
 				server := start(t, fakemodel.Options{})
 				run := cli.prepared(t, server, binary, `READ[.notes/notes.md] USE_TOOL[echo two] QUOTE[remember] SAY[read] REPORT[{"state": "complete"}]`)
-				// What git does not see is read like any other file.
-				write(t, filepath.Join(run.cmd.Dir, ".git", "HEAD"), "ref: refs/heads/main\n")
-				write(t, filepath.Join(run.cmd.Dir, ".git", "info", "exclude"), "/.notes/\n")
+				worktree(t, run.cmd.Dir) // in which git does not see the file
 				write(t, filepath.Join(run.cmd.Dir, ".notes", "notes.md"), "forget this\nremember that\n")
 				run.begin()
 				got := run.wait()
@@ -267,6 +265,24 @@ func realDir(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// worktree makes an empty folder a working tree of a repository that excludes .notes.
+func worktree(t *testing.T, dir string) {
+	t.Helper()
+	repository := realDir(t)
+	for _, args := range [][]string{
+		{"init", "-q"},
+		{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "first"},
+		{"worktree", "add", "-q", "-b", "work", dir},
+	} {
+		cmd := exec.Command("git", append([]string{"-C", repository}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	write(t, filepath.Join(repository, ".git", "info", "exclude"), "/.notes/\n")
 }
 
 func jsonLines(t *testing.T, output []byte) [][]byte {
