@@ -37,6 +37,7 @@ const (
 
 	prefixThread          = "th/"
 	prefixThreadState     = "ts/"
+	prefixThreadFiles     = "tf/"
 	prefixThreadInput     = "ti/"
 	prefixWorkspace       = "w/"
 	prefixDecision        = "dc/"

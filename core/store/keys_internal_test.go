@@ -22,6 +22,11 @@ func TestGoldenKeys(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	event := core.Event{Type: core.EventTaskCompleted, ID: "evt_1", Time: at, Data: []byte(`{"a":1}`)}
 	active := execState{pattern: "vote", status: core.ExecutionRunning, refs: []string{"h1", "h2"}}
+	state := threadState{core.ThreadFailed, "exec_1", "driver", "claude", sumFiles([]core.ContextFile{{Path: "a", Content: "b"}})}
+	facets := state.facets()
+	workspace := &core.Workspace{ExecutionID: "exec_1", Status: core.WorkspaceReady}
+	decision := &core.Decision{ExecutionID: "exec_1", ThreadID: "thread_1", Category: "finding"}
+	experience := &core.Experience{ExecutionID: "exec_1", Repo: "a/b", Role: "driver", Outcome: core.ExperiencePartial}
 	var b strings.Builder
 	for _, row := range []struct {
 		name  string
@@ -47,6 +52,23 @@ func TestGoldenKeys(t *testing.T) {
 		{"question by exec", appendQuestionIndex(nil, "exec_1", "", "q_1")},
 		{"question by status", appendQuestionIndex(nil, "", core.QuestionOpen, "q_1")},
 		{"question by both", appendQuestionIndex(nil, "exec_1", core.QuestionOpen, "q_1")},
+		{"thread", appendKey(nil, prefixThread, "thread_1")},
+		{"thread state", appendKey(nil, prefixThreadState, "thread_1")},
+		{"context files", appendKey(nil, prefixThreadFiles, "thread_1")},
+		{"input", appendInput(nil, "thread_1", 258)},
+		{"inputs forgotten", appendInputs(nil, "thread_1")},
+		{"workspace", appendKey(nil, prefixWorkspace, "ws_1")},
+		{"decision", appendKey(nil, prefixDecision, "dec_1")},
+		{"decision print", appendDecisionPrint(nil, "exec_1", "f1")},
+		{"experience", appendKey(nil, prefixExperience, "exp_1")},
+		{"experience print", appendKey(nil, prefixExperiencePrint, "f1")},
+		{"threads", appendList(nil, prefixIndex, kindThread, facets, 0)},
+		{"threads by all", append(appendList(nil, prefixIndex, kindThread, facets, 15), "thread_1"...)},
+		{"thread count", appendList(nil, prefixRowCount, kindThread, facets, 5)},
+		{"active threads", appendList(nil, prefixIndex, kindActiveThread, activeFacets("exec_1"), 1)},
+		{"workspaces", appendList(nil, prefixIndex, kindWorkspace, workspaceFacets(workspace), 3)},
+		{"decisions", appendList(nil, prefixIndex, kindDecision, decisionFacets(decision), 7)},
+		{"experiences", appendList(nil, prefixIndex, kindExperience, experienceFacets(experience), 15)},
 		{"idempotency", appendIdempotencyKey(nil, hash)},
 		{"idempotency by time", appendIdempotencyIndex(nil, 258, hash)},
 		{"journal", appendJournalKey(nil, "exec_1", 258)},
@@ -56,6 +78,8 @@ func TestGoldenKeys(t *testing.T) {
 		{"sequence", []byte(keySeq)},
 		{"redo", []byte(keyRedo)},
 		{"value of event", appendEvent(nil, &event)},
+		{"value of reference", appendReference(nil, "thread_1")},
+		{"value of thread", appendThreadState(nil, state)},
 		{"value of active", appendActive(nil, active)},
 		{"value of counter", appendCounts(nil, statusCounts{1, 2, 300, 4, 5})},
 		{"value of redo", encodeRedo([]write{{[]byte("k"), []byte("v")}, {[]byte("gone"), nil}})},
@@ -112,6 +136,8 @@ func FuzzIndexKeys(f *testing.F) {
 				{appendBothIndex(nil, a, "failed", id), appendBothIndex(nil, b, "failed", "")},
 				{appendPatternKey(nil, a, id), appendPatternKey(nil, b, "")},
 				{appendJournalKey(nil, a, seq), appendEscaped([]byte(prefixJournal), b)},
+				{appendInput(nil, a, seq), appendInputs(nil, b)},
+				{appendDecisionPrint(nil, a, id), appendDecisionPrint(nil, b, "")},
 				{appendItem(nil, prefixBatchInput, a, index), appendEscaped([]byte(prefixBatchInput), b)},
 			} {
 				if bytes.HasPrefix(pair[0], pair[1]) {
@@ -119,11 +145,66 @@ func FuzzIndexKeys(f *testing.F) {
 				}
 			}
 		}
+		fuzzLists(t, []string{a, b, id}, int(index%64))
 		if got := lastUint64(appendJournalKey(nil, a, seq)); got != seq {
 			t.Fatalf("sequence %d came back as %d", seq, got)
 		}
 		if bytes.Compare(appendLogKey(nil, seq), appendLogKey(nil, seq+1)) >= 0 && seq+1 != 0 {
 			t.Fatalf("the log's order breaks at %d", seq)
+		}
+	})
+}
+
+// Two lists are the same, or nothing of one lies under the other, whatever the names and whichever properties select.
+func fuzzLists(t *testing.T, names []string, pick int) {
+	t.Helper()
+	a := threadState{core.ThreadFailed, names[0], names[1], names[2], 0}.facets()
+	b := threadState{core.ThreadFailed, names[1], names[0], names[2], 0}.facets()
+	for mask := range 1 << len(a) {
+		other := pick % (1 << len(b))
+		key := append(appendList(nil, prefixIndex, kindThread, a, mask), names[2]...)
+		under := bytes.HasPrefix(key, appendList(nil, prefixIndex, kindThread, b, other))
+		if same := mask == other && sameList(a, b, mask); under != same {
+			t.Fatalf("key %q of list %d of %q lies under list %d of %q: %v, want %v", key, mask, a, other, b, under, same)
+		}
+	}
+}
+
+func FuzzThreadState(f *testing.F) {
+	f.Add(appendThreadState(nil, threadState{core.ThreadFailed, "exec_1", "driver", "claude", 1 << 60}))
+	f.Add([]byte{1, 0, 0, 0, 0, 0})
+	f.Add([]byte{1, 200, 255, 255})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := decodeThreadState(b)
+		if err != nil {
+			return
+		}
+		if again, err := decodeThreadState(appendThreadState(nil, s)); err != nil || again != s {
+			t.Fatalf("%+v came back as %+v, %v", s, again, err)
+		}
+	})
+}
+
+// Context files that differ have another sum, and one that is never 0, which stands for none.
+func FuzzSumFiles(f *testing.F) {
+	f.Add("a", "b", "ab", "")
+	f.Add("", "", "", "x")
+	f.Add("p", strings.Repeat("x", 5000), "p", strings.Repeat("x", 4999)+"y")
+	f.Fuzz(func(t *testing.T, path, content, path2, content2 string) {
+		one, two := core.ContextFile{Path: path, Content: content}, core.ContextFile{Path: path2, Content: content2}
+		sums := map[uint64]bool{}
+		for _, files := range [][]core.ContextFile{{one}, {one, one}, {one, two}} {
+			sum := sumFiles(files)
+			if one == two && len(files) == 2 {
+				continue
+			}
+			if sum == 0 || sums[sum] {
+				t.Fatalf("sum of %q is %d, as of other files", files, sum)
+			}
+			sums[sum] = true
+		}
+		if (sumFiles([]core.ContextFile{one}) == sumFiles([]core.ContextFile{two})) != (one == two) {
+			t.Fatalf("%q and %q have the same sum", one, two)
 		}
 	})
 }

@@ -20,7 +20,7 @@ import (
 //	                 uvarint number of hashes, each with its uvarint length
 //	counter (c/):    1, one uvarint per status in the order of core.ExecutionStatuses
 //	thread state (ts/): 1, status as its index in core.ThreadStatuses, then execution, role and agent type, each
-//	                 with its uvarint length
+//	                 with its uvarint length, then uvarint sum of the context files (see contextfile.go)
 const recordVersion = 1
 
 // referenceVersion begins the value of a j/ key whose name is a group: the subject follows, up to the end.
@@ -98,7 +98,7 @@ func appendThreadState(dst []byte, s threadState) []byte {
 	for _, name := range []string{s.executionID, s.role, s.agentType} {
 		dst = appendString(dst, name)
 	}
-	return dst
+	return binary.AppendUvarint(dst, s.files)
 }
 
 func decodeThreadState(b []byte) (s threadState, err error) {
@@ -111,6 +111,10 @@ func decodeThreadState(b []byte) (s threadState, err error) {
 		if *name, b, err = cutString(b); err != nil {
 			return s, err
 		}
+	}
+	var n int
+	if s.files, n = binary.Uvarint(b); n <= 0 {
+		return s, errRecord
 	}
 	return s, nil
 }

@@ -14,10 +14,14 @@ import (
 type threadState struct {
 	status                       core.ThreadStatus
 	executionID, role, agentType string
+	files                        uint64 // sum of the context files, which are stored apart; 0 for none
 }
 
 func threadStateOf(r *core.ThreadRecord) threadState {
-	return threadState{status: r.Status, executionID: r.ExecutionID, role: r.Role, agentType: r.AgentType}
+	return threadState{
+		status: r.Status, executionID: r.ExecutionID, role: r.Role, agentType: r.AgentType,
+		files: sumFiles(r.Preparation.ContextFiles),
+	}
 }
 
 func (s threadState) exists() bool { return s.status != "" }
@@ -49,7 +53,8 @@ func threadFacets(f core.ThreadFilter) []facet {
 
 func activeFacets(executionID string) []facet { return []facet{{'x', executionID}} }
 
-// PutThread implements core.Tx. A thread never changes its execution.
+// PutThread implements core.Tx. A thread never changes its execution. It is put with every event of its agent, so what
+// is large and stays as it is, the context files, is not part of the record.
 func (t *tx) PutThread(r *core.ThreadRecord) error {
 	switch {
 	case r.ID == "":
@@ -66,10 +71,16 @@ func (t *tx) PutThread(r *core.ThreadRecord) error {
 	if old.exists() && old.executionID != r.ExecutionID {
 		return core.Invalid("executionId", "is not the one that the thread was stored with")
 	}
-	if err := t.setJSON(t.key(prefixThread, r.ID), r); err != nil {
+	fresh := threadStateOf(r)
+	if err := t.putFiles(r, old.files, fresh.files); err != nil {
 		return err
 	}
-	return t.moveThread(r.ID, old, threadStateOf(r))
+	rest := *r
+	rest.Preparation.ContextFiles = nil
+	if err := t.setJSON(t.key(prefixThread, r.ID), &rest); err != nil {
+		return err
+	}
+	return t.moveThread(r.ID, old, fresh)
 }
 
 // moveThread writes what follows from a thread's change of state. A new state that does not exist removes all.
@@ -99,6 +110,7 @@ func (t *tx) dropThread(id string) error {
 		return err
 	}
 	t.delete(t.key(prefixThread, id))
+	t.delete(t.key(prefixThreadFiles, id))
 	return nil
 }
 
@@ -121,7 +133,14 @@ func readThreadState(id string, value []byte) (threadState, error) {
 // FindThread implements core.Tx.
 func (t *tx) FindThread(id string) (*core.ThreadRecord, error) {
 	r := new(core.ThreadRecord)
-	return r, t.read(t.key(prefixThread, id), "thread", id, r)
+	if err := t.read(t.key(prefixThread, id), "thread", id, r); err != nil {
+		return nil, err
+	}
+	files, err := t.get(t.key(prefixThreadFiles, id))
+	if err != nil {
+		return nil, err
+	}
+	return r, takeFiles(r, files)
 }
 
 // CountActiveThreads implements core.Tx.
@@ -148,7 +167,14 @@ func (s *Store) FindThread(ctx context.Context, id string) (*core.ThreadRecord, 
 
 func readThread(txn *badger.Txn, id string) (*core.ThreadRecord, error) {
 	r := new(core.ThreadRecord)
-	return r, read(txn, appendKey(nil, prefixThread, id), "thread", id, r)
+	if err := read(txn, appendKey(nil, prefixThread, id), "thread", id, r); err != nil {
+		return nil, err
+	}
+	files, err := get(txn, appendKey(nil, prefixThreadFiles, id))
+	if err != nil {
+		return nil, err
+	}
+	return r, takeFiles(r, files)
 }
 
 // FindThreads implements core.ThreadReader. A list of a status of active threads looks at the states of all active
