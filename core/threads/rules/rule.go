@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -77,9 +78,12 @@ func compile(in core.AutoAnswerRule) (rule, []core.Problem) {
 		bad("kind", "%q is not a kind of prompt that can be answered; use approval or question, or leave it out", in.Kind)
 	}
 	if in.Tool != "" {
-		if len(in.Tool) > MaxTool {
+		switch {
+		case len(in.Tool) > MaxTool:
 			bad("tool", "is longer than %d bytes; use a shorter pattern, * stands for any characters", MaxTool)
-		} else {
+		case !utf8.ValidString(in.Tool):
+			bad("tool", "is not text in UTF-8; use the name of a tool, * stands for any characters")
+		default:
 			out.tool = glob(in.Tool)
 		}
 	}

@@ -214,6 +214,7 @@ func TestCompileProblems(t *testing.T) {
 		{Preset: "lax", Kind: "login", Tool: strings.Repeat("x", 201), Match: "a(", Answer: " "},
 		{Kind: "survey", Match: strings.Repeat("x", 2001), Answer: strings.Repeat("x", 201)},
 		{Match: `(?=x)`, Answer: "deny"},
+		{Tool: "\xcc", Answer: "deny"},
 	}, "policy.autoAnswer")
 	want := []string{
 		`policy.autoAnswer[1].preset: "lax" is not a preset; use one of readonly, standard, permissive, autonomous, or leave it out for all`,
@@ -225,6 +226,7 @@ func TestCompileProblems(t *testing.T) {
 		`policy.autoAnswer[2].match: is longer than 2000 bytes; use several rules`,
 		`policy.autoAnswer[2].answer: is longer than 200 bytes; use allow, deny, or the id of an option`,
 		"policy.autoAnswer[3].match: is not a regular expression (RE2): invalid or unsupported Perl syntax: `(?=`",
+		`policy.autoAnswer[4].tool: is not text in UTF-8; use the name of a tool, * stands for any characters`,
 	}
 	var got []string
 	for _, p := range problems {
