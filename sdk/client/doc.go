@@ -1,5 +1,5 @@
-// Package client is a Go client of Wardroom's REST API: patterns, executions, questions, batches, agents,
-// health.
+// Package client is a Go client of Wardroom's REST API: patterns, executions, questions, batches, agents, managed
+// threads with their workspaces and memory, health.
 //
 // It owns the shapes of the API's answers as a caller sees them, typed errors, retries, walking of long
 // lists and event streams that resume by themselves. It does not hold any state of the server, and it does

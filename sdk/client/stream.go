@@ -99,7 +99,7 @@ func (e Event) Decode() (EventData, error) {
 // lived is how long a connection must have held to count as good, so that the next loss starts a new count.
 const lived = 10 * time.Second
 
-// Stream is the events of one execution, in order, each once. It comes back by itself after a lost
+// Stream is the events of one execution, managed agent or set of threads, in order, each once. It comes back by itself after a lost
 // connection or a restart of the server, for as long as Options.StreamRetry allows. It is not safe for
 // concurrent use, except Close.
 type Stream struct {
@@ -221,10 +221,13 @@ func (s *Stream) Events() iter.Seq2[Event, error] {
 	}
 }
 
-// seen tells whether the event was handed out before: ids are rising numbers.
+// seen tells whether the event was handed out before: ids are rising numbers, unless a gap says where they go on.
 func (s *Stream) seen(event Event) bool {
-	if event.ID == "" || s.last == "" {
+	if event.ID == "" || s.last == "" || event.Type == EventGap {
 		return false
+	}
+	if event.Type == EventConnected {
+		return s.resumed > 0
 	}
 	id, err1 := strconv.ParseUint(event.ID, 10, 64)
 	last, err2 := strconv.ParseUint(s.last, 10, 64)

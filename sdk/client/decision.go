@@ -1,0 +1,86 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Decision is something that all threads of an execution should know.
+type Decision struct {
+	Meta
+	ID          string          `json:"id"`
+	ExecutionID string          `json:"executionId"`
+	ThreadID    string          `json:"threadId,omitempty"`
+	Category    string          `json:"category"`
+	Summary     string          `json:"summary"`
+	Details     json.RawMessage `json:"details,omitempty"`
+	CreatedBy   string          `json:"createdBy"` // system, or who wrote it
+	CreatedAt   time.Time       `json:"createdAt"`
+	UpdatedAt   *time.Time      `json:"updatedAt,omitempty"` // the same was found again
+	Count       int             `json:"count"`               // how often it was found
+}
+
+// NewDecision is a decision that is written by hand.
+type NewDecision struct {
+	Category string          `json:"category"`
+	Summary  string          `json:"summary"`
+	Details  json.RawMessage `json:"details,omitempty"` // a JSON object
+	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey.
+	IdempotencyKey string `json:"-"`
+}
+
+// DecisionList is one page of decisions, newest first.
+type DecisionList struct {
+	Meta
+	PageInfo
+	Decisions []Decision `json:"decisions"`
+}
+
+// DecisionFilter selects decisions of one thread, or of one execution. Without a category it selects all.
+type DecisionFilter struct {
+	ThreadID    string // either this
+	ExecutionID string // or this
+	Category    string
+	Page
+}
+
+func (f DecisionFilter) path() string {
+	if f.ThreadID != "" {
+		return threadPath(f.ThreadID) + "/shared-decisions"
+	}
+	return threadsPath + "/executions/" + segment(f.ExecutionID) + "/shared-decisions"
+}
+
+// ListDecisions returns one page of decisions, newest first.
+func (c *Client) ListDecisions(ctx context.Context, filter DecisionFilter) (*DecisionList, error) {
+	query := url.Values{}
+	if filter.Category != "" {
+		query.Set("category", filter.Category)
+	}
+	filter.addTo(query)
+	out := new(DecisionList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: filter.path(), query: query}, out))
+}
+
+// Decisions walks all pages of a list.
+func (c *Client) Decisions(ctx context.Context, filter DecisionFilter) iter.Seq2[Decision, error] {
+	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Decision, PageInfo, error) {
+		filter.Page = page
+		list, err := c.ListDecisions(ctx, filter)
+		if err != nil {
+			return nil, PageInfo{}, err
+		}
+		return list.Decisions, list.PageInfo, nil
+	})
+}
+
+// AddDecision writes a decision of a thread and returns it, or the one that said the same before.
+func (c *Client) AddDecision(ctx context.Context, threadID string, d NewDecision) (*Decision, error) {
+	out := new(Decision)
+	r := request{method: http.MethodPost, path: threadPath(threadID) + "/shared-decisions", body: d, key: d.IdempotencyKey}
+	return result(out, c.do(ctx, r, out))
+}

@@ -1,0 +1,228 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// States of a thread. The last three are final.
+const (
+	ThreadPending   = "pending"
+	ThreadPreparing = "preparing" // its workspace is being made
+	ThreadStarting  = "starting"  // its agent is being started, or started again
+	ThreadReady     = "ready"     // the agent waits for input
+	ThreadRunning   = "running"
+	ThreadBlocked   = "blocked" // it waits for an answer, see Prompt, or for a login
+	ThreadIdle      = "idle"    // nothing happened for the idle timeout
+	ThreadCompleted = "completed"
+	ThreadFailed    = "failed"
+	ThreadStopped   = "stopped"
+)
+
+// NewExecution as the execution of a thread asks for one of its own, which lives as long as its threads.
+const NewExecution = "new"
+
+// Thread is a supervised, long-lived piece of work of one agent.
+type Thread struct {
+	Meta
+	ID             string            `json:"id"`
+	ExecutionID    string            `json:"executionId"`
+	Name           string            `json:"name"`
+	AgentType      string            `json:"agentType"`
+	Role           string            `json:"role"`
+	Objective      string            `json:"objective"`
+	Status         string            `json:"status"`
+	StatusReason   string            `json:"statusReason,omitempty"`
+	Runtime        string            `json:"runtime"`           // empty until it starts
+	ManagedAgentID string            `json:"managedAgentId"`    // empty until it starts, and of a remote one
+	AgentID        string            `json:"agentId,omitempty"` // connected agent that hosts it
+	SessionID      string            `json:"sessionId,omitempty"`
+	Workspace      *Workspace        `json:"workspace"`
+	Preparation    ThreadPreparation `json:"preparation"`
+	Policy         ThreadPolicy      `json:"policy"`
+	Metadata       map[string]any    `json:"metadata"`
+	Summary        string            `json:"summary"`
+	Completion     *ThreadCompletion `json:"completion,omitempty"`
+	Error          *ThreadError      `json:"error,omitempty"`
+	Prompt         *ManagedPrompt    `json:"prompt,omitempty"` // while it is blocked
+	LoginURL       string            `json:"loginUrl,omitempty"`
+	TurnCount      int               `json:"turnCount"`
+	EventCount     int               `json:"eventCount"`
+	QueuedInputs   int               `json:"queuedInputs"` // messages that the agent did not take yet
+	Restarts       int               `json:"restarts"`
+	CreatedBy      string            `json:"createdBy,omitempty"`
+	CreatedAt      time.Time         `json:"createdAt"`
+	UpdatedAt      time.Time         `json:"updatedAt"`
+	LastActivityAt time.Time         `json:"lastActivityAt"`
+	StartedAt      *time.Time        `json:"startedAt,omitempty"`
+	EndedAt        *time.Time        `json:"endedAt,omitempty"`
+}
+
+// Over tells whether nothing can happen to the thread any more.
+func (t *Thread) Over() bool {
+	return t.Status == ThreadCompleted || t.Status == ThreadFailed || t.Status == ThreadStopped
+}
+
+// ThreadPreparation is what an agent starts with.
+type ThreadPreparation struct {
+	Workspace      *WorkspaceSpec    `json:"workspace,omitempty"` // nil: an empty directory
+	ContextFiles   []ContextFile     `json:"contextFiles,omitempty"`
+	ApprovalPreset string            `json:"approvalPreset,omitempty"` // readonly, standard, permissive, autonomous
+	Env            map[string]string `json:"env,omitempty"`            // of a request; secret
+	EnvNames       []string          `json:"envNames,omitempty"`       // of an answer
+}
+
+// ContextFile is a file that is written into the workspace before the agent starts. In a list of threads the content
+// is left out.
+type ContextFile struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+	Bytes   int    `json:"-"` // of an answer: size of the content
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *ContextFile) UnmarshalJSON(data []byte) error {
+	var in struct {
+		Path    string `json:"path"`
+		Content string `json:"content"`
+		Bytes   *int   `json:"bytes"`
+	}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	*f = ContextFile{Path: in.Path, Content: in.Content, Bytes: len(in.Content)}
+	if in.Bytes != nil {
+		f.Bytes = *in.Bytes
+	}
+	return nil
+}
+
+// ThreadPolicy is how a thread is supervised. Durations are milliseconds; 0 is the server's default.
+type ThreadPolicy struct {
+	IdleTimeoutMs       int64            `json:"idleTimeoutMs,omitempty"`
+	SummarizeAfterTurns int              `json:"summarizeAfterTurns,omitempty"`
+	CompleteAfterTurns  int              `json:"completeAfterTurns,omitempty"`
+	TimeoutMs           int64            `json:"timeoutMs,omitempty"`
+	MaxRestarts         *int             `json:"maxRestarts,omitempty"`
+	Finish              *ThreadFinish    `json:"finish,omitempty"`
+	AutoAnswer          []AutoAnswerRule `json:"autoAnswer,omitempty"`
+}
+
+// ThreadFinish is what is done with a workspace when its thread completes.
+type ThreadFinish struct {
+	Commit  bool   `json:"commit,omitempty"`
+	Message string `json:"message,omitempty"` // of the commit; empty: the objective
+	Push    bool   `json:"push,omitempty"`
+	Branch  string `json:"branch,omitempty"` // at the remote; empty: the work branch's own name
+}
+
+// AutoAnswerRule answers prompts without people. Empty fields fit everything.
+type AutoAnswerRule struct {
+	Preset string `json:"preset,omitempty"`
+	Kind   string `json:"kind,omitempty"`
+	Tool   string `json:"tool,omitempty"`  // glob
+	Match  string `json:"match,omitempty"` // regular expression
+	Answer string `json:"answer"`          // allow, deny, or the id of an option
+}
+
+// ThreadCompletion is the outcome of a thread.
+type ThreadCompletion struct {
+	State     string            `json:"state"` // complete, partial, failed
+	Summary   string            `json:"summary"`
+	Artifacts []Artifact        `json:"artifacts"`
+	Changes   *WorkspaceChanges `json:"changes,omitempty"`
+	Tests     *TestReport       `json:"tests,omitempty"`
+}
+
+// ThreadError is why a thread failed.
+type ThreadError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Artifact is one thing that a thread made.
+type Artifact struct {
+	Type  string `json:"type"` // commit, file, url, report
+	Value string `json:"value"`
+}
+
+// TestReport is what tests an agent says it ran.
+type TestReport struct {
+	Run     int    `json:"run"`
+	Passed  int    `json:"passed"`
+	Failed  int    `json:"failed"`
+	Command string `json:"command,omitempty"`
+}
+
+// ThreadList is one page of threads, newest first.
+type ThreadList struct {
+	Meta
+	PageInfo
+	Threads []Thread `json:"threads"`
+}
+
+// ThreadFilter selects threads of a list. Zero values select all.
+type ThreadFilter struct {
+	ExecutionID string
+	Status      string
+	Role        string
+	AgentType   string
+	Page
+}
+
+const threadsPath = "/api/managed-threads"
+
+func threadPath(id string) string { return threadsPath + "/" + segment(id) }
+
+// ListThreads returns one page of threads, newest first. NOT_FOUND for an unknown execution.
+func (c *Client) ListThreads(ctx context.Context, filter ThreadFilter) (*ThreadList, error) {
+	query := url.Values{}
+	for name, value := range map[string]string{"status": filter.Status, "role": filter.Role, "agentType": filter.AgentType} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	filter.addTo(query)
+	path := threadsPath
+	if filter.ExecutionID != "" {
+		path += "/executions/" + segment(filter.ExecutionID)
+	}
+	out := new(ThreadList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: path, query: query}, out))
+}
+
+// Threads walks all pages of a list.
+func (c *Client) Threads(ctx context.Context, filter ThreadFilter) iter.Seq2[Thread, error] {
+	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Thread, PageInfo, error) {
+		filter.Page = page
+		list, err := c.ListThreads(ctx, filter)
+		if err != nil {
+			return nil, PageInfo{}, err
+		}
+		return list.Threads, list.PageInfo, nil
+	})
+}
+
+// GetThread returns one thread.
+func (c *Client) GetThread(ctx context.Context, id string) (*Thread, error) {
+	out := new(Thread)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: threadPath(id)}, out))
+}
+
+// StopThread ends a thread: force kills its agent at once, grace is the time that it has to end by itself (0: the
+// runtime's default). Stopping a thread that is over is no error.
+func (c *Client) StopThread(ctx context.Context, id string, force bool, grace time.Duration) error {
+	query := url.Values{}
+	if force {
+		query.Set("force", "true")
+	}
+	if grace > 0 {
+		query.Set("timeout", strconv.FormatInt(max(1, grace.Milliseconds()), 10))
+	}
+	return c.do(ctx, request{method: http.MethodDelete, path: threadPath(id), query: query}, nil)
+}

@@ -1,0 +1,59 @@
+package client
+
+import (
+	"context"
+	"net/http"
+)
+
+// ThreadInput is exactly one of a message, raw terminal input and keys.
+type ThreadInput struct {
+	Message string   `json:"message,omitempty"` // stored, and given to the agent when its turn comes
+	Raw     string   `json:"raw,omitempty"`     // typed at once, as it is
+	Keys    []string `json:"keys,omitempty"`    // names of keys, such as ENTER, ESC, CTRL_C
+	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey.
+	IdempotencyKey string `json:"-"`
+}
+
+// ThreadReceipt tells what became of an input.
+type ThreadReceipt struct {
+	Meta
+	ThreadID string `json:"threadId"`
+	InputID  string `json:"inputId,omitempty"` // of a message
+	Sent     bool   `json:"sent"`              // the agent took it; a message that waits is false
+	Queued   int    `json:"queued"`            // messages that wait, this one included
+}
+
+// ThreadAnswer answers what a blocked thread asks.
+type ThreadAnswer struct {
+	PromptID string `json:"promptId,omitempty"` // empty: the one that is open
+	Choice   string `json:"choice,omitempty"`   // id of an option; allow or deny for an approval
+	Text     string `json:"text,omitempty"`
+}
+
+// ThreadClose ends a thread by hand.
+type ThreadClose struct {
+	State   string `json:"state,omitempty"`   // complete, partial, failed; empty: complete
+	Summary string `json:"summary,omitempty"` // empty: what the agent said last
+}
+
+// SendThread gives input to a thread. CONFLICT when it is over; RATE_LIMITED when too much waits.
+func (c *Client) SendThread(ctx context.Context, id string, in ThreadInput) (*ThreadReceipt, error) {
+	out := new(ThreadReceipt)
+	r := request{method: http.MethodPost, path: threadPath(id) + "/send", body: in, key: in.IdempotencyKey}
+	return result(out, c.do(ctx, r, out))
+}
+
+// AnswerThread answers the open prompt, or gives the code of a login, and returns the thread. CONFLICT when nothing is
+// asked.
+func (c *Client) AnswerThread(ctx context.Context, id string, answer ThreadAnswer) (*Thread, error) {
+	out := new(Thread)
+	r := request{method: http.MethodPost, path: threadPath(id) + "/answer", body: answer}
+	return result(out, c.do(ctx, r, out))
+}
+
+// CompleteThread ends a thread with an outcome, with its finish actions. CONFLICT when it is over.
+func (c *Client) CompleteThread(ctx context.Context, id string, in ThreadClose) (*Thread, error) {
+	out := new(Thread)
+	r := request{method: http.MethodPost, path: threadPath(id) + "/complete", body: in}
+	return result(out, c.do(ctx, r, out))
+}

@@ -1,0 +1,69 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+)
+
+// ThreadSpec asks for a thread. ExecutionID (or NewExecution), AgentType and Objective are what most need.
+type ThreadSpec struct {
+	ExecutionID string            `json:"executionId"`
+	Name        string            `json:"name,omitempty"`
+	AgentType   string            `json:"agentType,omitempty"` // of a spawn: needed
+	Role        string            `json:"role,omitempty"`
+	Objective   string            `json:"objective,omitempty"` // the first message to the agent
+	Preparation ThreadPreparation `json:"preparation"`
+	Policy      ThreadPolicy      `json:"policy"`
+	Metadata    map[string]any    `json:"metadata,omitempty"`
+	Runtime     string            `json:"runtime,omitempty"`
+	AgentID     string            `json:"agentId,omitempty"`   // connected agent that is to host it
+	Provision   bool              `json:"provision,omitempty"` // of a preparation only: check the workspace out
+	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey.
+	IdempotencyKey string `json:"-"`
+}
+
+// ThreadPlan is what a spawn would begin with. It can be sent as a ThreadSpec.
+type ThreadPlan struct {
+	Meta
+	ExecutionID string            `json:"executionId"`
+	Name        string            `json:"name"`
+	AgentType   string            `json:"agentType,omitempty"`
+	Objective   string            `json:"objective"`
+	Role        string            `json:"role"`
+	Preparation ThreadPreparation `json:"preparation"`
+	Policy      ThreadPolicy      `json:"policy"`
+	Metadata    json.RawMessage   `json:"metadata"` // the caller's keys and memoryContext
+}
+
+// MemoryContext counts what a preparation found in the memory.
+type MemoryContext struct {
+	SharedDecisionCount     int    `json:"sharedDecisionCount"`
+	EpisodicExperienceCount int    `json:"episodicExperienceCount"`
+	Repo                    string `json:"repo"`
+	Role                    string `json:"role"`
+	Objective               string `json:"objective"`
+}
+
+// MemoryContext reads metadata.memoryContext of the plan.
+func (p *ThreadPlan) MemoryContext() (MemoryContext, error) {
+	var m struct {
+		MemoryContext MemoryContext `json:"memoryContext"`
+	}
+	err := json.Unmarshal(p.Metadata, &m)
+	return m.MemoryContext, err
+}
+
+// PrepareThread builds what a spawn of the spec would begin with, and reserves its workspace.
+func (c *Client) PrepareThread(ctx context.Context, spec ThreadSpec) (*ThreadPlan, error) {
+	out := new(ThreadPlan)
+	return result(out, c.do(ctx, request{method: http.MethodPost, path: threadsPath + "/prepare", body: spec}, out))
+}
+
+// SpawnThread starts a thread and returns it once it is stored; it goes on by itself.
+func (c *Client) SpawnThread(ctx context.Context, spec ThreadSpec) (*Thread, error) {
+	spec.Provision = false
+	out := new(Thread)
+	r := request{method: http.MethodPost, path: threadsPath, body: spec, key: spec.IdempotencyKey}
+	return result(out, c.do(ctx, r, out))
+}

@@ -1,0 +1,177 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Types of the events of threads.
+const (
+	EventThreadStarted        = "thread_started"
+	EventThreadReady          = "thread_ready" // in a stream: EventThreadStatus, like the other three marked with *
+	EventThreadBlocked        = "thread_blocked"
+	EventThreadToolRunning    = "thread_tool_running"
+	EventThreadTurnComplete   = "thread_turn_complete"
+	EventThreadIdle           = "thread_idle"            // *
+	EventThreadSummaryUpdated = "thread_summary_updated" // *
+	EventThreadCompleted      = "thread_completed"
+	EventThreadFailed         = "thread_failed"
+	EventThreadStopped        = "thread_stopped" // *
+	EventThreadOutput         = "thread_output"  // what the agent said
+	EventThreadStatus         = "thread_status"
+)
+
+// Types of the events of a thread stream that are not about a thread.
+const (
+	EventConnected = "connected" // the first one
+	EventGap       = "gap"       // events are missing: see StreamGap
+)
+
+// ThreadEvent is a stored event of a thread.
+type ThreadEvent struct {
+	ID          string          `json:"id"`
+	ThreadID    string          `json:"threadId"`
+	ExecutionID string          `json:"executionId"`
+	Sequence    uint64          `json:"sequence"`
+	Type        string          `json:"type"`
+	Timestamp   time.Time       `json:"timestamp"`
+	Data        json.RawMessage `json:"data"`
+}
+
+// ThreadEventList is one page of events, oldest first.
+type ThreadEventList struct {
+	Meta
+	Events    []ThreadEvent `json:"events"`
+	Limit     int           `json:"limit"`
+	HasMore   bool          `json:"hasMore"`
+	NextSince uint64        `json:"nextSince"` // since of the next page
+}
+
+// ThreadEventFilter selects events of a thread. Zero values select the persisted kinds from the beginning.
+type ThreadEventFilter struct {
+	Since uint64   // only events after this sequence
+	Types []string // empty: all but EventThreadOutput and EventThreadStatus
+	Limit int      // 0: the server's default
+}
+
+// ThreadEventData is what the data of events may hold; which fields are there depends on the type.
+type ThreadEventData struct {
+	Status         string            `json:"status"`
+	Reason         string            `json:"reason"`
+	Text           string            `json:"text"`
+	Turn           int               `json:"turn"`
+	Output         string            `json:"output"`
+	DurationMs     Millis            `json:"durationMs"`
+	Interrupted    bool              `json:"interrupted"`
+	Prompt         *ManagedPrompt    `json:"prompt"`
+	AutoAnswered   bool              `json:"autoAnswered"`
+	Answer         string            `json:"answer"`
+	Tool           string            `json:"tool"`
+	Input          json.RawMessage   `json:"input"`
+	IdleMs         Millis            `json:"idleMs"`
+	Summary        string            `json:"summary"`
+	Turns          int               `json:"turns"`
+	Completion     *ThreadCompletion `json:"completion"`
+	Error          *ThreadError      `json:"error"`
+	ManagedAgentID string            `json:"managedAgentId"`
+	AgentID        string            `json:"agentId"`
+	Runtime        string            `json:"runtime"`
+	AgentType      string            `json:"agentType"`
+	Restart        int               `json:"restart"`
+}
+
+// Decode reads the data of the event.
+func (e *ThreadEvent) Decode() (ThreadEventData, error) { return decodeThreadData(e.Type, e.Data) }
+
+func decodeThreadData(kind string, data []byte) (ThreadEventData, error) {
+	var d ThreadEventData
+	if err := json.Unmarshal(data, &d); err != nil {
+		return ThreadEventData{}, fmt.Errorf("data of a %s event: %w", kind, err)
+	}
+	return d, nil
+}
+
+// ThreadStreamEvent is the data of an event of a thread stream.
+type ThreadStreamEvent struct {
+	ExecutionID string            `json:"executionId"`
+	ThreadID    string            `json:"threadId"`
+	Type        string            `json:"type"` // gateway_thread_output and so on
+	Data        ThreadGatewayData `json:"data"`
+	Timestamp   time.Time         `json:"timestamp"`
+}
+
+// ThreadGatewayData is what a thread's host told.
+type ThreadGatewayData struct {
+	ThreadID    string `json:"thread_id"`
+	EventType   string `json:"event_type"`
+	DataJSON    string `json:"data_json"` // JSON; see Decode
+	TimestampMs int64  `json:"timestamp_ms"`
+	Sequence    uint64 `json:"sequence"`
+}
+
+// Decode reads what the event says. Of a thread that became ready, idle or stopped, or has a new summary, Status is
+// ready, idle, stopped or summary_updated.
+func (e *ThreadStreamEvent) Decode() (ThreadEventData, error) {
+	return decodeThreadData(e.Type, []byte(e.Data.DataJSON))
+}
+
+// StreamGap tells that a stream cannot be taken up where it was left: events behind From, up to To, are gone. What
+// follows is whole; read the threads anew.
+type StreamGap struct {
+	From   uint64 `json:"from"`
+	To     uint64 `json:"to"`
+	Reason string `json:"reason"` // trimmed, or future: the position is not of this server's history
+}
+
+// Thread reads the data of a thread_* event of a thread stream.
+func (e Event) Thread() (*ThreadStreamEvent, error) {
+	out := new(ThreadStreamEvent)
+	if err := json.Unmarshal(e.Data, out); err != nil {
+		return nil, fmt.Errorf("data of a %s event: %w", e.Type, err)
+	}
+	return out, nil
+}
+
+// Gap reads the data of an EventGap.
+func (e Event) Gap() (*StreamGap, error) {
+	out := new(StreamGap)
+	if err := json.Unmarshal(e.Data, out); err != nil {
+		return nil, fmt.Errorf("data of a %s event: %w", e.Type, err)
+	}
+	return out, nil
+}
+
+// ListThreadEvents returns stored events of a thread, oldest first.
+func (c *Client) ListThreadEvents(ctx context.Context, id string, filter ThreadEventFilter) (*ThreadEventList, error) {
+	query := url.Values{}
+	if filter.Since > 0 {
+		query.Set("since", strconv.FormatUint(filter.Since, 10))
+	}
+	if filter.Limit > 0 {
+		query.Set("limit", strconv.Itoa(filter.Limit))
+	}
+	if len(filter.Types) > 0 {
+		query.Set("type", strings.Join(filter.Types, ","))
+	}
+	out := new(ThreadEventList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: threadPath(id) + "/events", query: query}, out))
+}
+
+// WatchThreads streams what happens to the threads of an execution, or to those named only. after is the id of the
+// last event already seen ("0": from the beginning), or empty for what happens from now on. The first event is an
+// EventConnected, the others hold a ThreadStreamEvent (see Event.Thread), but for an EventGap. The stream has no end of
+// its own; it comes back by itself and misses nothing that the server still has.
+func (c *Client) WatchThreads(ctx context.Context, executionID string, threadIDs []string, after string) (*Stream, error) {
+	query := url.Values{}
+	if len(threadIDs) > 0 {
+		query.Set("threadIds", strings.Join(threadIDs, ","))
+	}
+	r := request{method: http.MethodGet, path: executionPath(executionID) + "/threads/stream", query: query}
+	return c.stream(ctx, r, "", after)
+}
