@@ -23,8 +23,9 @@ const (
 // agent is one entry of the registry. It outlives its connections.
 type agent struct {
 	id          string
-	connectedAt time.Time         // both are set before the agent is shared
+	connectedAt time.Time         // this and the next two are set before the agent is shared
 	tokenHash   [sha256.Size]byte // of the resume token
+	courier     *courier
 
 	seen   atomic.Int64 // clock time (ns) of the last frame
 	ailing atomic.Bool  // missed heartbeats; changed under mu
@@ -53,6 +54,8 @@ type agent struct {
 	listed map[string]struct{} // tasks the agent said it has, at its latest resume
 	missed []cancelled         // cancels that could not be sent while it was lost
 	mail   mail                // messages and replies that may have to be sent again
+
+	threads book // threads that it hosts
 
 	stats   core.AgentStatistics
 	changed bool         // differs from the stored record
@@ -95,6 +98,9 @@ func (a *agent) lose(x *index, now time.Time, why string) {
 	a.presence, a.session, a.lostAt, a.lostWhy = lost, nil, now, why
 	a.listed = nil
 	a.refresh(x)
+	if a.hosts() {
+		a.courier.post(notice{kind: hostAway, agent: a})
+	}
 }
 
 // leave makes an agent gone and returns the tasks it had. a.mu is held; the caller saves the agent and
@@ -105,8 +111,9 @@ func (a *agent) leave(x *index, ids core.IDs, now time.Time, reason string, grac
 		tasks = append(tasks, id)
 	}
 	a.presence, a.session, a.leftAt = gone, nil, now
-	a.tasks, a.listed, a.missed, a.mail = nil, nil, nil, mail{}
+	a.tasks, a.listed, a.missed, a.mail, a.threads = nil, nil, nil, mail{}, book{}
 	x.remove(a)
+	a.courier.post(notice{kind: hostGone, agent: a}) // one that was lost before a restart may have hosted threads
 	a.changed = true
 	a.events = append(a.events, event(ids, core.EventAgentDisconnected, a.id, now, map[string]any{
 		"agentId":           a.id,

@@ -76,6 +76,22 @@ func appendHeartbeatAck(b []byte, id string, now time.Time, next time.Duration) 
 	return protocol.AppendTail(append(b, '}'))
 }
 
+// appendThreadAck appends a thread_ack.
+func appendThreadAck(b []byte, threadID string, sequence uint64, now time.Time) []byte {
+	b = appendHead(b, protocol.TypeThreadAck, "", now)
+	b = append(b, `{"threadId":`...)
+	b = protocol.AppendString(b, threadID)
+	b = append(b, `,"sequence":`...)
+	b = strconv.AppendUint(b, sequence, 10)
+	return protocol.AppendTail(append(b, '}'))
+}
+
+// appendOrder appends the frame of an order to a host.
+func appendOrder(o *order, now time.Time) []byte {
+	b := appendHead(make([]byte, 0, len(o.payload)+256), o.kind, o.id, now)
+	return protocol.AppendTail(append(b, o.payload...))
+}
+
 // appendCancelled appends a task_cancelled.
 func appendCancelled(b []byte, c cancelled, now time.Time) []byte {
 	b = appendHead(b, protocol.TypeTaskCancelled, "", now)

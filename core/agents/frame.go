@@ -41,6 +41,8 @@ var knownTypes = map[string]protocol.Type{
 	string(protocol.TypeHeartbeat):    protocol.TypeHeartbeat,
 	string(protocol.TypeStatusUpdate): protocol.TypeStatusUpdate,
 	string(protocol.TypeDisconnect):   protocol.TypeDisconnect,
+	string(protocol.TypeThreadEvent):  protocol.TypeThreadEvent,
+	string(protocol.TypeThreadStatus): protocol.TypeThreadStatus,
 }
 
 // decodeFrame reads the envelope. The error's text is meant for the agent.

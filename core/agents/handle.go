@@ -67,9 +67,10 @@ func (s *session) control(a *agent, f *frame, now time.Time) error {
 		return s.said(a, f, now)
 	case protocol.TypeMessageReply:
 		return s.replied(a, f)
-	case "thread_event", "thread_status":
-		s.sendError(f.id, core.CodeValidation, string(f.kind)+" is not supported by this server", false)
-		return nil
+	case protocol.TypeThreadEvent:
+		return s.threadEvent(a, f, now)
+	case protocol.TypeThreadStatus:
+		return s.threadStatus(a, f)
 	}
 	return fmt.Errorf("unknown frame type %.64q", string(f.kind))
 }
@@ -182,6 +183,7 @@ func (s *Service) drain(a *agent, from *session, status string) {
 		a.draining = draining
 		// Those who wait for this agent alone must hear that it takes no more.
 		opened = a.refresh(s.index) || draining
+		s.roomChanged(a)
 	}
 	a.mu.Unlock()
 	if opened {
@@ -216,6 +218,7 @@ func (s *Service) recovered(a *agent) {
 	opened := false
 	if a.presence == live && a.ailing.CompareAndSwap(true, false) {
 		opened = a.refresh(s.index)
+		s.roomChanged(a)
 	}
 	a.mu.Unlock()
 	if opened {

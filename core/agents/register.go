@@ -36,7 +36,7 @@ func (s *session) register(f *frame, now time.Time) {
 // join makes a new agent. It is durable, with its event, before anybody hears of it.
 func (s *Service) join(session *session, frameID []byte, reg *registration, now time.Time) {
 	token, hash := newToken()
-	a := &agent{id: s.ids.New(core.PrefixAgent), connectedAt: now, tokenHash: hash, session: session}
+	a := &agent{id: s.ids.New(core.PrefixAgent), connectedAt: now, tokenHash: hash, session: session, courier: &s.courier}
 	a.slots.pos = -1
 	a.seen.Store(now.UnixNano())
 	a.describe(reg)
@@ -72,6 +72,7 @@ func (s *Service) join(session *session, frameID []byte, reg *registration, now 
 	s.index.place(a, a.profile())
 	a.refresh(s.index) // a task that is dispatched now waits for a.mu, so registered is the first frame
 	s.greet(a, frameID, token, false, now)
+	s.offered(a, reg)
 	a.mu.Unlock()
 	s.capacity.changed()
 	s.log.Info("agent connected", "agent", a.id, "name", reg.name, "capabilities", reg.capabilities)
@@ -104,6 +105,7 @@ func (s *Service) resume(session *session, frameID []byte, reg *registration, no
 	a.refresh(s.index)
 	s.greet(a, frameID, reg.resume.Token, true, now)
 	s.catchUp(a, reg.resume.Tasks == nil, now)
+	s.offered(a, reg)
 	a.mu.Unlock()
 
 	if older != nil {

@@ -32,7 +32,8 @@ type registration struct {
 	region       string
 	metadata     map[string]any
 	maxTasks     int
-	taskTimeout  time.Duration // 0: the server's default
+	taskTimeout  time.Duration         // 0: the server's default
+	threads      *protocol.ThreadOffer // nil: none
 	resume       *protocol.Resume
 }
 
@@ -75,13 +76,41 @@ func checkRegister(p *protocol.Register) (registration, error) {
 	if p.Resume != nil && len(p.Resume.Tasks) > maxTasksLimit {
 		bad("resume.tasks", "must be at most %d ids", maxTasksLimit)
 	}
+	threads := checkOffer(p, bad)
 	if err := core.InvalidAll("register", problems); err != nil {
 		return registration{}, err
 	}
 	return registration{
 		name: p.Name, capabilities: capabilities, region: p.Region, metadata: p.Metadata, maxTasks: tasks,
-		taskTimeout: time.Duration(p.Config.TaskTimeout) * time.Millisecond, resume: p.Resume,
+		taskTimeout: time.Duration(p.Config.TaskTimeout) * time.Millisecond, threads: threads, resume: p.Resume,
 	}, nil
+}
+
+// checkOffer checks what a registration says of threads.
+func checkOffer(p *protocol.Register, bad func(path, format string, args ...any)) *protocol.ThreadOffer {
+	if p.Resume != nil {
+		if len(p.Resume.Threads) > maxTasksLimit {
+			bad("resume.threads", "must be at most %d ids", maxTasksLimit)
+		}
+		for i, id := range p.Resume.Threads {
+			if checkThreadID(id) != nil {
+				bad(fmt.Sprintf("resume.threads[%d]", i), "must be the id of a thread")
+				break
+			}
+		}
+	}
+	offer := p.Config.Threads
+	if offer == nil {
+		return nil
+	}
+	if offer.Max < 1 || offer.Max > maxTasksLimit {
+		bad("config.threads.max", "must be 1 to %d", maxTasksLimit)
+	}
+	types, reason := checkCapabilities(offer.Types)
+	if reason != "" {
+		bad("config.threads.types", "%s", reason)
+	}
+	return &protocol.ThreadOffer{Max: offer.Max, Types: types}
 }
 
 // checkCapabilities returns the capabilities sorted and without doubles, or what is wrong.

@@ -45,12 +45,21 @@ func openRig(tb testing.TB, config agents.Config, store *memory, clock *coretest
 // startRig is openRig with any sink; it leaves rig.sink to the caller.
 func startRig(tb testing.TB, config agents.Config, store *memory, clock *coretest.Clock, sink core.TaskSink) *rig {
 	tb.Helper()
+	return startRigWith(tb, config, store, clock, sink, nil)
+}
+
+// startRigWith is startRig with a sink of threads, if it is not nil.
+func startRigWith(
+	tb testing.TB, config agents.Config, store *memory, clock *coretest.Clock, sink core.TaskSink, threads core.ThreadHostSink,
+) *rig {
+	tb.Helper()
 	r := &rig{tb: tb, store: store, clock: clock}
 	if config.CloseTimeout == 0 {
 		config.CloseTimeout = 500 * time.Millisecond
 	}
 	r.svc = agents.New(agents.Options{Store: store, Clock: clock, IDs: core.NewIDs(clock), Config: config})
 	r.svc.SetSink(sink)
+	r.svc.SetThreadSink(threads)
 	if err := r.svc.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}

@@ -44,6 +44,8 @@ type Service struct {
 	config atomic.Pointer[Config]
 	index  *index
 
+	threads  core.ThreadHostSink // nil: agents host none; set before Open
+	courier  courier
 	counters counters
 	ctx      context.Context // of the service's own store calls; ends in Close
 	cancel   context.CancelFunc
@@ -116,6 +118,7 @@ func (s *Service) Open(ctx context.Context) error {
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for _, r := range records {
 		a := restore(r, now)
+		a.courier = &s.courier
 		s.agents[a.id] = a
 		s.ordered = append(s.ordered, a)
 		if a.presence != gone {
@@ -125,6 +128,7 @@ func (s *Service) Open(ctx context.Context) error {
 	}
 	slices.SortFunc(s.ordered, func(a, b *agent) int { return strings.Compare(a.id, b.id) })
 	s.capacity.start(s.sink.CapacityChanged)
+	s.courier.start(s.threads)
 	s.swept.saved = now
 	s.timer = s.clock.AfterFunc(sweepInterval, s.sweep)
 	s.log.Info("agent registry opened", "agents", len(records))
@@ -148,6 +152,7 @@ func (s *Service) Close(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 
+	s.courier.stop() // that all hosts are away is no news then
 	for _, session := range sessions {
 		session.shut(closeRestart, "the server stops; come back and resume", false)
 	}

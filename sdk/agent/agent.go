@@ -16,11 +16,12 @@ import (
 
 // Agent is one connected agent. Make it with New, serve with Run. Methods are safe for concurrent use.
 type Agent struct {
-	opts   Options
-	target *url.URL
-	ledger *ledger
-	inbox  *inbox
-	asked  messageIDs
+	opts    Options
+	target  *url.URL
+	ledger  *ledger
+	inbox   *inbox
+	threads *threads // nil: it hosts none
+	asked   messageIDs
 
 	started  atomic.Bool
 	draining atomic.Bool
@@ -52,7 +53,7 @@ func New(opts Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{
+	a := &Agent{
 		opts:   opts,
 		target: target,
 		ledger: newLedger(opts.MaxConcurrentTasks, time.Now),
@@ -61,7 +62,11 @@ func New(opts Options) (*Agent, error) {
 		stop:   make(chan struct{}),
 		done:   make(chan struct{}),
 		offer:  offer{capabilities: opts.Capabilities, maxTasks: opts.MaxConcurrentTasks},
-	}, nil
+	}
+	if opts.Threads != nil {
+		a.threads = newThreads(a, *opts.Threads)
+	}
+	return a, nil
 }
 
 // Run connects and serves until ctx ends or Drain is done, and then returns nil; it reconnects by itself
@@ -76,10 +81,14 @@ func (a *Agent) Run(ctx context.Context) error {
 	// Handlers keep ctx's values but end in order: after the ledger has stopped to take tasks.
 	var work context.Context
 	work, a.endWork = context.WithCancelCause(context.WithoutCancel(ctx))
-	err := a.serve(ctx, work)
+	err := a.threads.start(ctx)
+	if err == nil {
+		err = a.serve(ctx, work)
+	}
 	a.halt()
+	<-a.threads.stopped()
 	a.handlers.Wait()
-	if err == nil && a.opts.StateFile != "" {
+	if err == nil && a.opts.StateFile != "" && !a.threads.stays() {
 		_ = os.Remove(a.opts.StateFile) // the server has forgotten the session
 	}
 	return err
@@ -89,6 +98,7 @@ func (a *Agent) Run(ctx context.Context) error {
 func (a *Agent) halt() {
 	a.ledger.close()
 	a.inbox.close()
+	a.threads.close()
 	a.endWork(ErrStopped)
 }
 

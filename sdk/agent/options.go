@@ -58,7 +58,7 @@ type Options struct {
 	MaxConcurrentTasks int
 	// TaskTimeout is the time this agent asks for per task where the pattern says nothing. 0: the server's.
 	TaskTimeout time.Duration
-	// Handler works on the tasks.
+	// Handler works on the tasks. An agent that hosts threads needs none, and no capabilities: it takes no tasks then.
 	Handler Handler
 	// Inline runs the handler on the goroutine that reads the connection, one task after the other, and sends
 	// the answers of all tasks that arrived together in one write. For handlers that compute for well under a
@@ -71,6 +71,9 @@ type Options struct {
 	OnMessage MessageHandler
 	// MaxConcurrentMessages is how many calls of OnMessage run at once, besides the handlers of tasks. Default 4.
 	MaxConcurrentMessages int
+
+	// Threads, when set, offers to host threads.
+	Threads *ThreadOptions
 
 	// StateFile, when set, keeps the session's id and token, so that this agent, started anew after a crash,
 	// resumes its session and gets its tasks again. It holds a credential and is written with mode 0600. A
@@ -110,6 +113,20 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	}
 	if strings.TrimSpace(o.Name) == "" {
 		problems = append(problems, errors.New("name is empty"))
+	}
+	if o.Threads != nil {
+		threads := *o.Threads
+		threads.Types = append([]string(nil), threads.Types...)
+		o.Threads = &threads
+		if err := threads.check(o.StateFile); err != nil {
+			problems = append(problems, err)
+		}
+		if o.Handler == nil {
+			o.Handler = refuseTasks
+		}
+		if len(o.Capabilities) == 0 {
+			o.Capabilities = []string{ThreadsCapability}
+		}
 	}
 	if len(o.Capabilities) == 0 {
 		problems = append(problems, errors.New("capabilities are empty: no pattern could ever choose this agent"))
@@ -160,6 +177,9 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	if o.MaxFrameBytes == 0 {
 		o.MaxFrameBytes = DefaultMaxFrameBytes
 	}
+	if o.Threads != nil {
+		o.MaxFrameBytes = max(o.MaxFrameBytes, protocol.MaxServerFrame)
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -168,6 +188,14 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 		return o, nil, fmt.Errorf("agent: bad options: %w", errors.Join(problems...))
 	}
 	return o, target, nil
+}
+
+// ThreadsCapability is the capability of an agent that hosts threads and names none: the server wants one at least.
+const ThreadsCapability = "threads"
+
+// refuseTasks is the handler of an agent that takes no tasks.
+func refuseTasks(context.Context, *Task) (any, error) {
+	return nil, Retryable(errors.New("this agent hosts threads and takes no tasks"))
 }
 
 // connectURL turns a server's base address into the address agents connect to.

@@ -83,17 +83,29 @@ func (s *session) leave() {
 	a.halt()
 	grace := time.NewTimer(a.opts.ShutdownGrace)
 	defer grace.Stop()
-	select {
-	case <-a.ledger.idle():
-	case <-grace.C:
-	case <-s.dead:
-		return
+	idle, stopped := a.ledger.idle(), a.threads.stopped()
+	for idle != nil || stopped != nil {
+		select {
+		case <-idle:
+			idle = nil
+		case <-stopped:
+			stopped = nil
+		case <-grace.C:
+			idle, stopped = nil, nil
+		case <-s.dead:
+			return
+		}
 	}
+	a.threads.flush(s.out)
 	reason := "stopped"
 	if a.draining.Load() {
 		reason = "drained"
 	}
-	pushFrame(s.out, protocol.TypeDisconnect, protocol.Disconnect{Reason: reason})
+	if a.threads.stays() {
+		reason = "the agent is started anew" // no good-bye: the server holds its threads for a resume
+	} else {
+		pushFrame(s.out, protocol.TypeDisconnect, protocol.Disconnect{Reason: reason})
+	}
 	if s.flush() == nil {
 		bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, reason)
 		_ = s.ws.WriteControl(websocket.CloseMessage, bye, time.Now().Add(closeTimeout))

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -184,8 +185,11 @@ func (a *Agent) registration() protocol.Register {
 			TaskTimeout:        a.opts.TaskTimeout.Milliseconds(),
 		},
 	}
+	if t := a.opts.Threads; t != nil {
+		r.Config.Threads = &protocol.ThreadOffer{Max: t.Max, Types: t.Types}
+	}
 	if a.id != "" {
-		r.Resume = &protocol.Resume{AgentID: a.id, Token: a.token, Tasks: a.ledger.unsettled()}
+		r.Resume = &protocol.Resume{AgentID: a.id, Token: a.token, Tasks: a.ledger.unsettled(), Threads: a.threads.list()}
 	}
 	return r
 }
@@ -205,13 +209,18 @@ func (s *session) serve(ctx, work context.Context) error {
 		a.inbox.reset() // the messages were for an agent that is gone
 	}
 	a.ledger.attach(s.out, r.Resumed)
+	a.threads.attach(s.out, r.Resumed)
 	a.attach(s.out)
 
 	var pump sync.WaitGroup
 	pump.Go(func() { s.pump(ctx) })
+	if a.threads != nil {
+		pump.Go(func() { a.threads.send(s) })
+	}
 	err := s.receive(work)
 	a.detach()
 	a.ledger.detach()
+	a.threads.detach()
 	close(s.dead)
 	_ = s.ws.Close()
 	pump.Wait()
@@ -306,6 +315,10 @@ func (s *session) act(work context.Context) {
 		a.take(work, p.delivery())
 	case protocol.TypeMessageReply:
 		a.ledger.replied(s.frame.ID, Reply{MessageID: p.MessageID, From: p.From, Content: p.Content})
+	case protocol.TypeThreadSpawn, protocol.TypeThreadInput, protocol.TypeThreadStop, protocol.TypeThreadAck:
+		if a.threads != nil {
+			s.actThread()
+		}
 	case protocol.TypeConfigUpdate:
 		var c protocol.RegisteredConfig
 		if err := p.config(&c); err != nil {
@@ -315,6 +328,9 @@ func (s *session) act(work context.Context) {
 		s.reconfigure(c)
 	case protocol.TypeError:
 		e := protocol.Error{Code: p.Code, Message: p.Message, Fatal: p.Fatal}
+		if !e.Fatal && a.threads.refused(s.frame.ID, e) {
+			return
+		}
 		if !e.Fatal && a.ledger.refused(s.frame.ID, e) {
 			return
 		}
@@ -324,6 +340,37 @@ func (s *session) act(work context.Context) {
 	}
 	// Anything else, heartbeat_ack among it, has done its work by arriving; new kinds of frames are ignored
 	// so that a newer server can be served.
+}
+
+// actThread acts on a frame about a thread. These are decoded a second time, as what they are.
+func (s *session) actThread() {
+	var f struct {
+		Spawn protocol.ThreadSpawn
+		Input protocol.ThreadInput
+		Stop  protocol.ThreadStop
+		Ack   protocol.ThreadAck
+	}
+	payload := map[protocol.Type]any{
+		protocol.TypeThreadSpawn: &f.Spawn, protocol.TypeThreadInput: &f.Input,
+		protocol.TypeThreadStop: &f.Stop, protocol.TypeThreadAck: &f.Ack,
+	}[s.frame.Type]
+	envelope := struct {
+		Payload any `json:"payload"`
+	}{payload}
+	if err := json.Unmarshal(s.buf, &envelope); err != nil {
+		s.agent.opts.Logger.Warn("agent got a frame it cannot read", "agent", s.registered.AgentID, "error", err)
+		return
+	}
+	switch th := s.agent.threads; s.frame.Type {
+	case protocol.TypeThreadSpawn:
+		th.spawn(f.Spawn)
+	case protocol.TypeThreadInput:
+		th.input(f.Input)
+	case protocol.TypeThreadStop:
+		th.stop(f.Stop)
+	case protocol.TypeThreadAck:
+		th.acknowledge(f.Ack.ThreadID, f.Ack.Sequence)
+	}
 }
 
 // reconfigure takes over a changed config of the session.

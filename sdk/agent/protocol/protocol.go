@@ -69,6 +69,8 @@ type Register struct {
 type RegisterConfig struct {
 	MaxConcurrentTasks int   `json:"maxConcurrentTasks,omitempty"` // default 1
 	TaskTimeout        int64 `json:"taskTimeout,omitempty"`        // milliseconds; 0: the server's default
+	// Threads offers to host managed threads. Absent: the agent hosts none.
+	Threads *ThreadOffer `json:"threads,omitempty"`
 }
 
 // Resume takes up an earlier session after a lost connection or a restart of the control plane.
@@ -79,6 +81,9 @@ type Resume struct {
 	// server believes to be here and that is not listed is sent again. Absent (nil): all are sent again,
 	// and the agent drops those it knows by taskId.
 	Tasks []string `json:"tasks"`
+	// Threads lists the ids of the threads that the agent hosts, and of those with events that were not
+	// acknowledged. Absent: none.
+	Threads []string `json:"threads,omitempty"`
 }
 
 // Registered answers register.

@@ -1,0 +1,115 @@
+package agents
+
+import (
+	"sync"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// noticeKind says what the threads are told.
+type noticeKind uint8
+
+const (
+	hostAway noticeKind = iota
+	hostBack
+	hostGone
+	hostsChanged
+	hostSaid
+)
+
+// notice is something that the threads are to hear of a host.
+type notice struct {
+	kind  noticeKind
+	agent *agent
+	event *core.RemoteThreadEvent // of hostSaid
+}
+
+// courier tells the threads of hosts, in order, from a goroutine of its own: what there is to tell comes up while
+// locks are held, some of them those of the threads. A nil courier, and one that was not started, drop everything.
+type courier struct {
+	sink core.ThreadHostSink
+	done sync.WaitGroup
+
+	mu     sync.Mutex // guards all below; a leaf
+	queue  []notice
+	signal chan struct{} // capacity 1; nil while it does not run
+}
+
+func (c *courier) start(sink core.ThreadHostSink) {
+	if sink == nil {
+		return
+	}
+	c.sink = sink
+	signal := make(chan struct{}, 1)
+	c.mu.Lock()
+	c.signal = signal
+	c.mu.Unlock()
+	c.done.Go(func() {
+		for range signal {
+			for _, n := range c.take() {
+				c.tell(n)
+			}
+		}
+	})
+}
+
+// post queues a notice.
+func (c *courier) post(n notice) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.signal == nil {
+		return
+	}
+	if last := len(c.queue) - 1; n.kind == hostsChanged && last >= 0 && c.queue[last].kind == hostsChanged {
+		return
+	}
+	c.queue = append(c.queue, n)
+	select {
+	case c.signal <- struct{}{}:
+	default:
+	}
+}
+
+func (c *courier) take() []notice {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := c.queue
+	c.queue = nil
+	return list
+}
+
+// tell tells one thing, without locks.
+func (c *courier) tell(n notice) {
+	switch n.kind {
+	case hostAway:
+		c.sink.HostAway(n.agent.id)
+	case hostBack:
+		// What was spawned since the agent came back counts too: its host has it, or gets it.
+		n.agent.mu.Lock()
+		ids, there := n.agent.threads.ids(), n.agent.presence == live
+		n.agent.mu.Unlock()
+		if there { // else HostAway or HostGone follows
+			c.sink.HostBack(n.agent.id, ids)
+		}
+	case hostGone:
+		c.sink.HostGone(n.agent.id)
+	case hostsChanged:
+		c.sink.HostsChanged()
+	case hostSaid:
+		c.sink.RemoteThreadEvented(*n.event)
+	}
+}
+
+// stop drops what waits and returns when nothing is told any more. It may be called twice.
+func (c *courier) stop() {
+	c.mu.Lock()
+	if c.signal != nil {
+		close(c.signal)
+		c.signal, c.queue = nil, nil
+	}
+	c.mu.Unlock()
+	c.done.Wait()
+}
