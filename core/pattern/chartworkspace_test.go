@@ -1,6 +1,8 @@
 package pattern_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -92,4 +94,30 @@ func TestWorkspaceUnresolved(t *testing.T) {
 			t.Errorf("%s of %s is %+v, %v, want %q", tt.workspace, tt.input, spec, err, tt.says)
 		}
 	}
+}
+
+func FuzzWorkspace(f *testing.F) {
+	for _, seed := range [][3]string{
+		{"web", "main", `{"repo":"x"}`}, {"${input.repo}", "$input.n", `{"repo":"x","n":5}`}, {"input.repo", "${context.executionId}", `{}`},
+		{"git@h:${input.repo}.git", "$${", `{"repo":{"a":[1]}}`}, {"$", "${", "{}"}, {"$input", "context", "{}"},
+	} {
+		f.Add(seed[0], seed[1], seed[2])
+	}
+	f.Fuzz(func(t *testing.T, repo, branch, input string) {
+		plan, problems := pattern.Parse(strings.Replace(placed(fmt.Sprintf("{repo: %q, branch: %q}", repo, branch)), "input: {", "input: {x: {type: string}, ", 1))
+		if plan == nil {
+			if len(problems) == 0 {
+				t.Fatal("neither plan nor problems")
+			}
+			return
+		}
+		if !json.Valid([]byte(input)) || !strings.HasPrefix(input, "{") {
+			return
+		}
+		spec, err := plan.OrgChart().Workspace("worker", scopeOf(input, nil))
+		wantValidation(t, err)
+		if (spec == nil) == (err == nil) || spec != nil && (spec.Repo == "" || len(spec.Repo) > 2048 || strings.ContainsAny(spec.Repo+spec.Branch, "\n\x00")) {
+			t.Fatalf("workspace %+v, %v", spec, err)
+		}
+	})
 }
