@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -23,6 +24,11 @@ func (s *Service) CreatePattern(ctx context.Context, in core.PatternInput) (*cor
 	plan, err := s.accept(ctx, in)
 	if err != nil {
 		return nil, err
+	}
+	if plan.definition.Name == core.AdHocPattern.Name {
+		return nil, core.InvalidAll("definition", []core.Problem{{
+			Path: "name", Reason: strconv.Quote(core.AdHocPattern.Name) + " stands for executions that run no pattern; choose another name",
+		}})
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()

@@ -95,6 +95,10 @@ func TestCreatePattern(t *testing.T) {
 	if e := wantCode(t, err, core.CodeValidation); len(e.Details["errors"].([]core.Problem)) != 3 {
 		t.Errorf("details %v", e.Details)
 	}
+	_, err = f.CreatePattern(ann(t), core.PatternInput{Source: source(core.AdHocPattern.Name, "1.0.0")})
+	if e := wantCode(t, err, core.CodeValidation); e.Details["field"] != "name" {
+		t.Errorf("a pattern with the name of ad-hoc executions: details %v", e.Details)
+	}
 	if n := len(f.store.events()); n != 1 {
 		t.Errorf("%d events, want 1", n)
 	}
