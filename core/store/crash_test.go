@@ -32,7 +32,11 @@ func crashWriter(dir string) {
 					if err := tx.PutExecution(e); err != nil {
 						return err
 					}
+					if err := tx.PutThread(thread(threadOf(e.ID), e.ID, core.ThreadReady)); err != nil {
+						return err
+					}
 					return tx.Append(
+						threadEvent(threadOf(e.ID), e.ID, core.EventThreadReady),
 						core.Event{Type: core.EventExecutionStarted, Subject: e.ID, Time: time.Now()},
 						core.Event{Type: core.EventTaskAssigned, Subject: e.ID, Time: time.Now()})
 				})
@@ -46,6 +50,11 @@ func crashWriter(dir string) {
 		}()
 	}
 	select {}
+}
+
+// threadOf is the id of the thread of an execution.
+func threadOf(executionID string) string {
+	return core.PrefixThread + executionID[len(core.PrefixExecution):]
 }
 
 func TestKill(t *testing.T) {
@@ -104,6 +113,9 @@ func checkAfterKill(t *testing.T, dir string, acknowledged map[string]bool) {
 		if err != nil || len(events) != 2 || events[0].Seq+1 != events[1].Seq {
 			t.Fatalf("execution %s has events %v, %v", e.ID, events, err)
 		}
+		if group, err := s.Events(ctx, core.ThreadGroup(e.ID), 0, 0); err != nil || len(group) != 1 || group[0].Subject != threadOf(e.ID) {
+			t.Fatalf("the threads of execution %s have events %v, %v", e.ID, group, err)
+		}
 	}
 	for id := range acknowledged {
 		if !stored[id] {
@@ -117,6 +129,11 @@ func checkAfterKill(t *testing.T, dir string, acknowledged map[string]bool) {
 	}
 	if sum != len(stored) {
 		t.Fatalf("counters say %d executions, there are %d", sum, len(stored))
+	}
+	for _, f := range []core.ThreadFilter{{}, {Status: core.ThreadReady}, {Role: "driver", AgentType: "claude"}} {
+		if _, info, err := s.FindThreads(ctx, f); err != nil || info.Total != sum {
+			t.Fatalf("%+v: the list holds %d threads, %v, want %d", f, info.Total, err, sum)
+		}
 	}
 	log, err := s.Log(ctx, 0, 0)
 	if err != nil || len(log) != len(stored) {

@@ -39,13 +39,30 @@
 //	ix/qx/esc(execution id)<question id>      every question, by its execution
 //	ix/qs/esc(status)<question id>            every question, by its status
 //	ix/qxs/esc(exec. id)esc(status)<q. id>    every question, by both
+//	th/<thread id>                            thread record without its context files, JSON; ids sort by time
+//	tf/<thread id>                            context files of a thread, JSON
+//	ts/<thread id>                            what lists need of a thread: status, execution, role, agent type
+//	ti/esc(thread id)                         be64 number up to which inputs of a thread were forgotten
+//	ti/esc(thread id)be64(number)             input of a thread, JSON
+//	w/<workspace id>                          workspace, JSON
+//	dc/<decision id>                          decision, JSON
+//	df/esc(execution id)<fingerprint>         id of the decision with that fingerprint
+//	e/<experience id>                         experience, JSON
+//	ef/<fingerprint>                          id of the experience with that fingerprint
+//	ix/<kind><letters>/esc(value)...<id>      list of a kind by the properties that the letters name; see below
+//	n/<kind><letters>/esc(value)...           be64 number of rows of that list
 //	i/<sha256 of esc(scope)esc(key)>          idempotency record, JSON
 //	ix/i/be64(claimed at, Unix ms)<sha256>    the same by age, for retention
 //	j/esc(subject)be64(seq)                   event, the journal of its subject
+//	j/esc(group)be64(seq)                     subject of an event that has a group, under the same sequence
 //	o/be64(seq)                               subject of a public event: the log of all subjects
 //	cur/<name>                                be64 sequence up to which a log consumer is done
 //	meta/schema                               be32 schema version
 //	meta/seq                                  be64 last sequence number given
 //	meta/installation                         id of the installation whose state this is
 //	meta/redo                                 a transaction too large for one Badger commit, being applied
+//
+// Kinds of lists and their letters, in this order: t threads (x execution, s terminal status, r role, t agent type),
+// ta active threads (x), w workspaces (x, s status), d decisions (x, t thread, c category) and e experiences (x, g
+// repository, r role, o outcome). A record is in the list of every combination of properties that it has a value for.
 package store
