@@ -87,8 +87,8 @@ func (s *staff) preparation(body map[string]any) (memory string, known memoryCon
 func wholeThread(t *testing.T, s *staff, tool tool, repo string) *threadRecord {
 	t.Helper()
 	body := threadBody(tool, repo, "Make the widget. SAY[on it] "+
-		tool.escalate("echo made > widget.txt && git add widget.txt && git commit -q -m made-in-a-thread"))
-	body["policy"] = map[string]any{"summarizeAfterTurns": 1}
+		tool.escalate("echo made > widget.txt && git add widget.txt && git commit -q -m made-in-a-thread && echo more > left.txt"))
+	body["policy"] = map[string]any{"summarizeAfterTurns": 1, "finish": map[string]any{"commit": true}}
 	if _, known := s.preparation(body); known != (memoryContext{}) {
 		t.Errorf("before the first thread there is %+v", known)
 	}
@@ -103,7 +103,7 @@ func wholeThread(t *testing.T, s *staff, tool tool, repo string) *threadRecord {
 	if branch := git(t, place, "branch", "--show-current"); branch != r.Workspace.WorkBranch || !strings.HasPrefix(branch, "wardroom/") {
 		t.Errorf("it works on %q, said %q", branch, r.Workspace.WorkBranch)
 	}
-	if left := git(t, place, "status", "--porcelain"); left != "" || !exists(filepath.Join(place, memoryFile)) {
+	if left := git(t, place, "status", "--porcelain"); left != "?? left.txt" || !exists(filepath.Join(place, memoryFile)) {
 		t.Errorf("git sees %q; the memory is there: %t", left, exists(filepath.Join(place, memoryFile)))
 	}
 
@@ -111,8 +111,11 @@ func wholeThread(t *testing.T, s *staff, tool tool, repo string) *threadRecord {
 	r = s.threadIs(r.ID, "completed")
 	c := r.Completion
 	if c == nil || c.State != "complete" || c.Summary != "The widget is made of tin." || c.Tests == nil || c.Tests.Passed != 3 ||
-		c.Changes == nil || c.Changes.CommitCount != 1 {
+		c.Changes == nil || c.Changes.CommitCount != 2 || c.Changes.Uncommitted != 0 {
 		t.Fatalf("it came to %s", r.body)
+	}
+	if left := git(t, place, "status", "--porcelain"); left != "" {
+		t.Errorf("after the last commit git sees %q", left)
 	}
 	head := git(t, place, "rev-parse", "HEAD")
 	if !slices.ContainsFunc(c.Artifacts, func(a threadArtifact) bool { return a == (threadArtifact{"commit", head}) }) {
