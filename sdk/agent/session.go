@@ -200,6 +200,7 @@ func (s *session) serve(ctx, work context.Context) error {
 	a.remember(r)
 	a.maxFrame.Store(r.Config.MaxMessageBytes)
 	a.ledger.limit(r.Config.MessagesPerSecond)
+	a.threads.limit(r.Config.MessagesPerSecond)
 	a.opts.Logger.Info("agent registered", "agent", r.AgentID, "resumed", r.Resumed)
 	if a.opts.OnRegistered != nil {
 		a.opts.OnRegistered(r)
@@ -380,6 +381,7 @@ func (s *session) reconfigure(c protocol.RegisteredConfig) {
 	}
 	if c.MessagesPerSecond > 0 {
 		s.agent.ledger.limit(c.MessagesPerSecond)
+		s.agent.threads.limit(c.MessagesPerSecond)
 	}
 	if c.HeartbeatInterval <= 0 {
 		return

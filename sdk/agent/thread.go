@@ -106,7 +106,7 @@ type ThreadEvent struct {
 	SessionID string
 	// InputTaken is the id of a message that the agent took.
 	InputTaken string
-	// Mark is kept with the event and given to Adopt: a place in the host's own log.
+	// Mark is kept with the event and given to Adopt: a place in the host's own log. "" is that of the event before.
 	Mark string
 }
 

@@ -159,11 +159,6 @@ func (th *threads) input(p protocol.ThreadInput) {
 		}
 		return
 	}
-	for _, ev := range e.unacked {
-		if ev.input == p.InputID { // of an earlier process
-			return
-		}
-	}
 	number := laneOthers
 	if p.Message != "" {
 		number = laneMessages
@@ -176,14 +171,20 @@ func (th *threads) input(p protocol.ThreadInput) {
 		return
 	}
 	in := &input{ThreadInput: p}
-	e.inputs[p.InputID] = in
-	e.order = append(e.order, p.InputID)
+	t.remember(in)
+	e.lanes[number].queue = append(e.lanes[number].queue, in)
+	th.advance(t, number)
+}
+
+// remember makes an input known. Called with threads.mu held.
+func (t *Thread) remember(in *input) {
+	e := &t.entry
+	e.inputs[in.InputID] = in
+	e.order = append(e.order, in.InputID)
 	if len(e.order) > maxThreadInputs {
 		delete(e.inputs, e.order[0])
 		e.order = e.order[1:]
 	}
-	e.lanes[number].queue = append(e.lanes[number].queue, in)
-	th.advance(t, number)
 }
 
 // advance starts a lane that has something to do. Called with mu held.

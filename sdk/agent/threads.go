@@ -67,6 +67,8 @@ type threads struct {
 	room   chan struct{} // closed and replaced when there is room again
 	wake   chan struct{} // capacity 1: there is something to send
 	pause  time.Time     // nothing is sent before
+	pace   pace          // of events
+	rate   int           // events a second
 	out    *outbox       // of the present session, or nil
 	ended  ring          // sequences of threads that were forgotten
 	closed bool
@@ -75,6 +77,7 @@ type threads struct {
 func newThreads(a *Agent, opts ThreadOptions) *threads {
 	return &threads{
 		opts: opts, agent: a, byID: map[string]*Thread{}, room: make(chan struct{}), wake: make(chan struct{}, 1),
+		rate: framesPerSecond,
 	}
 }
 
@@ -103,6 +106,9 @@ func (th *threads) start(ctx context.Context) error {
 		for _, e := range s.unacked {
 			th.count++
 			th.bytes += len(e.payload)
+			if e.input != "" {
+				t.remember(&input{ThreadInput: protocol.ThreadInput{ThreadID: s.Spec.ThreadID, InputID: e.input}})
+			}
 		}
 		th.mu.Unlock()
 		if s.over {
@@ -211,12 +217,15 @@ func (th *threads) tell(ctx context.Context, t *Thread, e ThreadEvent) error {
 	if err != nil {
 		return err
 	}
-	ev := &told{seq: seq, payload: payload, mark: e.Mark, input: e.InputTaken}
 	th.mu.Lock()
 	defer th.mu.Unlock()
 	if t.entry.over {
 		return ErrThreadOver
 	}
+	if e.Mark == "" {
+		e.Mark = t.entry.mark
+	}
+	ev := &told{seq: seq, payload: payload, mark: e.Mark, input: e.InputTaken}
 	t.entry.last, t.entry.mark = seq, e.Mark
 	t.entry.unacked = append(t.entry.unacked, ev)
 	th.count++

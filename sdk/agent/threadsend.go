@@ -15,7 +15,7 @@ const (
 	maxGaps        = 50 // of one thread, without an event that was taken: something is wrong then
 )
 
-// send sends what threads told, at the pace of messages, until the session ends.
+// send sends what threads told, at a pace that the server takes, until the session ends.
 func (th *threads) send(s *session) {
 	for {
 		pause, waits := th.waiting(s.out)
@@ -28,7 +28,7 @@ func (th *threads) send(s *session) {
 				return
 			}
 		case pause == 0:
-			pause = th.agent.ledger.turn()
+			pause = th.turn()
 		}
 		if pause > 0 {
 			timer := time.NewTimer(pause)
@@ -56,6 +56,26 @@ func (th *threads) waiting(out *outbox) (pause time.Duration, waits bool) {
 		}
 	}
 	return 0, false
+}
+
+// turn reserves a place in the row of events and returns the time until it comes.
+func (th *threads) turn() time.Duration {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	return th.pace.turn(th.agent.ledger.now(), th.rate)
+}
+
+// limit takes over how many frames a second the server takes; 0: it did not say.
+func (th *threads) limit(perSecond int) {
+	if th == nil {
+		return
+	}
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	th.rate = framesPerSecond
+	if perSecond > 0 {
+		th.rate = max(1, int(rateShare*float64(perSecond)))
+	}
 }
 
 // sendOne sends one event of the thread whose turn it is.
