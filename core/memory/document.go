@@ -1,0 +1,68 @@
+package memory
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Bounds of what is searched of one experience, in bytes.
+const (
+	maxObjectiveText = 16 << 10
+	maxSummaryText   = 8 << 10
+	maxDetailsText   = 8 << 10
+)
+
+// document is what the index gets of an experience.
+func document(e *core.Experience) map[string]any {
+	return map[string]any{
+		"objective": clip(e.Objective, maxObjectiveText), "summary": clip(e.Summary, maxSummaryText),
+		"about": e.Role + " " + e.Repo, "details": detailsText(e.Details),
+		"repo": e.Repo, "role": e.Role, "outcome": string(e.Outcome), "execution": e.ExecutionID,
+	}
+}
+
+// detailsText is the text within the details of an experience.
+func detailsText(raw json.RawMessage) string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return ""
+	}
+	var b strings.Builder
+	collect(v, &b)
+	return clip(b.String(), maxDetailsText)
+}
+
+func collect(v any, b *strings.Builder) {
+	if b.Len() > maxDetailsText {
+		return
+	}
+	switch v := v.(type) {
+	case string:
+		b.WriteString(v)
+		b.WriteByte(' ')
+	case []any:
+		for _, item := range v {
+			collect(item, b)
+		}
+	case map[string]any:
+		keys := make([]string, 0, len(v))
+		for key := range v {
+			keys = append(keys, key)
+		}
+		slices.Sort(keys)
+		for _, key := range keys {
+			collect(v[key], b)
+		}
+	}
+}
+
+// clip shortens s to at most limit bytes of whole characters.
+func clip(s string, limit int) string {
+	if len(s) > limit {
+		s = s[:limit]
+	}
+	return strings.ToValidUTF8(s, "")
+}
