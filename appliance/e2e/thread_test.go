@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,9 +20,9 @@ func TestThreadOfRealCLIs(t *testing.T) {
 	for _, tool := range tools {
 		t.Run(tool.name, func(t *testing.T) {
 			s := staffed(t)
-			_, repo := repository(t)
-			first := wholeThread(t, s, tool, repo)
-			nextThread(t, s, tool, repo, first)
+			repo := repository(t)
+			wholeThread(t, s, tool, repo)
+			nextThread(t, s, tool, repo)
 		})
 	}
 }
@@ -37,65 +36,47 @@ func (tool tool) escalate(command string) string {
 	return words
 }
 
-// threadBody asks for a thread in a repository.
-func threadBody(tool tool, repo, objective string) map[string]any {
-	return map[string]any{
-		"executionId": "new", "agentType": tool.name, "role": "maker", "objective": objective,
-		"preparation": map[string]any{"workspace": map[string]any{"repo": repo, "branch": "main"}},
+// threadSpec asks for a thread in a repository.
+func threadSpec(tool tool, repo, objective string) client.ThreadSpec {
+	return client.ThreadSpec{
+		ExecutionID: client.NewExecution, AgentType: tool.name, Role: "maker", Objective: objective,
+		Preparation: client.ThreadPreparation{Workspace: &client.WorkspaceSpec{Repo: repo, Branch: "main"}},
 	}
 }
 
-// memoryContext is what prepare says of the memory.
-type memoryContext struct {
-	SharedDecisionCount     int `json:"sharedDecisionCount"`
-	EpisodicExperienceCount int `json:"episodicExperienceCount"`
-}
-
-// preparation asks what a spawn would begin with, and returns the memory file.
-func (s *staff) preparation(body map[string]any) (memory string, known memoryContext) {
+// prepared asks what a spawn would begin with, and returns the memory file.
+func (s *staff) prepared(spec client.ThreadSpec) (memory string, known client.MemoryContext) {
 	s.t.Helper()
-	var plan struct {
-		Preparation struct {
-			Workspace struct {
-				WorkspaceID string `json:"workspaceId"`
-				Path        string `json:"path"`
-			} `json:"workspace"`
-			ContextFiles []struct {
-				Path    string `json:"path"`
-				Content string `json:"content"`
-			} `json:"contextFiles"`
-		} `json:"preparation"`
-		Metadata struct {
-			MemoryContext memoryContext `json:"memoryContext"`
-		} `json:"metadata"`
+	plan, err := s.api.PrepareThread(s.t.Context(), spec)
+	if err != nil {
+		s.t.Fatal(err)
 	}
-	s.got(s.post(threadsPath+"/prepare", sent(s.t, body)), http.StatusOK, &plan)
-	if w := plan.Preparation.Workspace; w.WorkspaceID == "" || !filepath.IsAbs(w.Path) || exists(w.Path) {
-		s.t.Errorf("prepared the workspace %+v; it is there: %t", w, exists(w.Path))
+	if w := plan.Preparation.Workspace; w == nil || w.WorkspaceID == "" || !filepath.IsAbs(w.Path) || exists(w.Path) {
+		s.t.Errorf("prepared the workspace %+v", w)
 	}
 	for _, file := range plan.Preparation.ContextFiles {
 		if file.Path == memoryFile {
 			memory = file.Content
 		}
 	}
-	if memory == "" {
-		s.t.Fatalf("prepared without a memory file: %+v", plan)
+	known, err = plan.MemoryContext()
+	if err != nil || memory == "" || known.Role != spec.Role || known.Objective != spec.Objective {
+		s.t.Fatalf("prepared %s, %v", plan.Body, err)
 	}
-	return memory, plan.Metadata.MemoryContext
+	return memory, known
 }
 
-func wholeThread(t *testing.T, s *staff, tool tool, repo string) *threadRecord {
+func wholeThread(t *testing.T, s *staff, tool tool, repo string) {
 	t.Helper()
-	body := threadBody(tool, repo, "Make the widget. SAY[on it] "+
-		tool.escalate("echo made > widget.txt && git add widget.txt && git commit -q -m made-in-a-thread && echo more > left.txt"))
-	body["policy"] = map[string]any{"summarizeAfterTurns": 1, "finish": map[string]any{"commit": true}}
-	if _, known := s.preparation(body); known != (memoryContext{}) {
+	spec := threadSpec(tool, repo, "Make the widget. SAY[on it] "+tool.escalate(
+		"echo made > widget.txt && git add widget.txt && git commit -q -m made-in-a-thread && echo more > left.txt"))
+	spec.Policy = client.ThreadPolicy{SummarizeAfterTurns: 1, Finish: &client.ThreadFinish{Commit: true}}
+	if _, known := s.prepared(spec); known.SharedDecisionCount+known.EpisodicExperienceCount != 0 {
 		t.Errorf("before the first thread there is %+v", known)
 	}
-	r := s.spawnThread(body)
-	stream := s.openThreads(r.ExecutionID)
+	r := s.spawnThread(spec)
 	s.allow(r.ID, "made-in-a-thread")
-	r = s.awaitThread(r.ID, "the end of the turn", func(r *threadRecord) bool { return r.TurnCount == 1 && r.Summary != "" })
+	r = s.awaitThread(r.ID, "the end of the turn", func(r *client.Thread) bool { return r.TurnCount == 1 && r.Summary != "" })
 	place := r.Workspace.Path
 	if log := git(t, place, "log", "--format=%s", r.Workspace.BaseCommit+".."); log != "made-in-a-thread" {
 		t.Errorf("the agent's commits: %q", log)
@@ -108,25 +89,25 @@ func wholeThread(t *testing.T, s *staff, tool tool, repo string) *threadRecord {
 	}
 
 	s.tellThread(r.ID, `SAY[all of it is done] REPORT[{"state":"complete","summary":"The widget is made of tin.","tests":{"run":3,"passed":3}}]`)
-	r = s.threadIs(r.ID, "completed")
+	r = s.threadIs(r.ID, client.ThreadCompleted)
 	c := r.Completion
 	if c == nil || c.State != "complete" || c.Summary != "The widget is made of tin." || c.Tests == nil || c.Tests.Passed != 3 ||
 		c.Changes == nil || c.Changes.CommitCount != 2 || c.Changes.Uncommitted != 0 {
-		t.Fatalf("it came to %s", r.body)
+		t.Fatalf("it came to %s", r.Body)
 	}
 	if left := git(t, place, "status", "--porcelain"); left != "" {
 		t.Errorf("after the last commit git sees %q", left)
 	}
-	head := git(t, place, "rev-parse", "HEAD")
-	if !slices.ContainsFunc(c.Artifacts, func(a threadArtifact) bool { return a == (threadArtifact{"commit", head}) }) {
+	if head := git(t, place, "rev-parse", "HEAD"); !slices.Contains(c.Artifacts, client.Artifact{Type: "commit", Value: head}) {
 		t.Errorf("artifacts %+v lack the commit %s", c.Artifacts, head)
 	}
 	events := s.threadEvents(r.ID)
-	inOrder(t, events, "started", "ready", "blocked", "turn_complete", "summary_updated", "turn_complete", "completed")
-	if n := kindsOf(events); n["started"] != 1 || n["turn_complete"] != 2 || n["completed"] != 1 {
+	inOrder(t, events, client.EventThreadStarted, client.EventThreadReady, client.EventThreadBlocked, client.EventThreadTurnComplete,
+		client.EventThreadSummaryUpdated, client.EventThreadTurnComplete, client.EventThreadCompleted)
+	if n := countEvents(events); n[client.EventThreadStarted] != 1 || n[client.EventThreadTurnComplete] != 2 || n[client.EventThreadCompleted] != 1 {
 		t.Errorf("events %v", n)
 	}
-	streamed(t, stream, r)
+	streamed(t, s, r)
 	s.nobodyLeft(r.ManagedAgentID)
 	s.over(r.ExecutionID, "completed")
 
@@ -134,61 +115,64 @@ func wholeThread(t *testing.T, s *staff, tool tool, repo string) *threadRecord {
 	if len(known) != 1 || known[0].ThreadID != r.ID || known[0].Outcome != "successful" || known[0].Role != "maker" || known[0].Repo != repo {
 		t.Errorf("known of widgets: %+v", known)
 	}
-	if a := s.post(threadsPath+"/"+r.ID+"/send", `{"message":"more"}`); a.status != http.StatusConflict {
-		t.Errorf("a message to a thread that is over: %s", a)
+	if _, err := s.api.SendThread(t.Context(), r.ID, client.ThreadInput{Message: "more"}); client.CodeOf(err) != client.CodeConflict {
+		t.Errorf("a message to a thread that is over: %v", err)
 	}
-	return r
 }
 
 // streamed wants the whole life of a thread on the stream of its execution.
-func streamed(t *testing.T, v *viewer, r *threadRecord) {
+func streamed(t *testing.T, s *staff, r *client.Thread) {
 	t.Helper()
-	var names []string
-	for len(names) == 0 || names[len(names)-1] != "thread_completed" {
-		ev, err := v.Next()
+	stream, err := s.api.WatchThreads(t.Context(), r.ExecutionID, nil, "0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	var kinds []string
+	for len(kinds) == 0 || kinds[len(kinds)-1] != client.EventThreadCompleted {
+		ev, err := stream.Next()
 		if err != nil {
-			t.Fatalf("the stream ended after %v: %v", names, err)
+			t.Fatalf("the stream ended after %v: %v", kinds, err)
 		}
-		names = append(names, ev.Type)
-		var data struct {
-			ExecutionID string `json:"executionId"`
-			ThreadID    string `json:"threadId"`
+		kinds = append(kinds, ev.Type)
+		if ev.Type == client.EventConnected {
+			continue
 		}
-		if err := json.Unmarshal(ev.Data, &data); err != nil || data.ExecutionID != r.ExecutionID || data.ThreadID != r.ID && ev.Type != "connected" {
+		e, err := ev.Thread()
+		if err != nil || e.ExecutionID != r.ExecutionID || e.ThreadID != r.ID || e.Data.ThreadID != r.ID || fmt.Sprint(e.Data.Sequence) != ev.ID {
 			t.Errorf("event %s %s, %v", ev.Type, ev.Data, err)
 		}
 	}
-	if names[0] != "connected" {
-		t.Errorf("the stream begins with %s", names[0])
-	}
-	for _, want := range []string{"thread_started", "thread_blocked", "thread_output", "thread_turn_complete"} {
-		if !slices.Contains(names, want) {
-			t.Errorf("the stream has no %s: %v", want, names)
+	for _, want := range []string{
+		client.EventThreadStarted, client.EventThreadBlocked, client.EventThreadOutput, client.EventThreadTurnComplete, client.EventThreadStatus,
+	} {
+		if kinds[0] != client.EventConnected || !slices.Contains(kinds, want) {
+			t.Errorf("the stream has no %s: %v", want, kinds)
 		}
 	}
 }
 
-func nextThread(t *testing.T, s *staff, tool tool, repo string, first *threadRecord) {
+func nextThread(t *testing.T, s *staff, tool tool, repo string) {
 	t.Helper()
-	body := threadBody(tool, repo, "Paint the widget. READ["+memoryFile+"] QUOTE[made of tin] SAY[I know] "+
+	spec := threadSpec(tool, repo, "Paint the widget. READ["+memoryFile+"] QUOTE[made of tin] SAY[I know] "+
 		`REPORT[{"state":"partial","summary":"The paint is missing."}]`)
-	memory, known := s.preparation(body)
+	memory, known := s.prepared(spec)
 	if known.EpisodicExperienceCount != 1 || !strings.Contains(memory, "The widget is made of tin.") {
 		t.Errorf("the memory of the next thread has %+v:\n%s", known, memory)
 	}
-	r := s.spawnThread(body)
-	if r.ExecutionID == first.ExecutionID {
-		t.Errorf("both threads are of %s", r.ExecutionID)
-	}
-	r = s.threadIs(r.ID, "completed")
-	if r.Completion == nil || r.Completion.State != "partial" {
-		t.Errorf("it came to %s", r.body)
+	r := s.threadIs(s.spawnThread(spec).ID, client.ThreadCompleted)
+	if r.Completion == nil || r.Completion.State != "partial" || r.Completion.Summary != "The paint is missing." {
+		t.Errorf("it came to %s", r.Body)
 	}
 	said := ""
 	for _, e := range s.threadEvents(r.ID) {
-		said += string(e.Data)
+		d, err := e.Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		said += d.Output
 	}
-	if !strings.Contains(said, "QUOTED[") || !strings.Contains(said, "The widget is made of tin.") {
+	if !strings.Contains(said, "I know QUOTED[") || !strings.Contains(said, "The widget is made of tin.") {
 		t.Errorf("the agent read its memory, and said %s", said)
 	}
 	if n := s.prompts("Paint the widget."); n != 1 {
@@ -200,83 +184,79 @@ func nextThread(t *testing.T, s *staff, tool tool, repo string, first *threadRec
 // said is said once, and the end is what it would have been.
 func TestThreadOverKills(t *testing.T) {
 	s := staffed(t)
-	_, repo := repository(t)
-	core := func() {
-		s.kill()
-		s.start()
-		s.runtimeReady()
+	repo := repository(t)
+	defer func() { s.t = t }()
+	i := 0
+	for _, state := range []string{client.ThreadStarting, client.ThreadRunning, client.ThreadBlocked} {
+		for _, victim := range []string{"core", "plugin"} {
+			i++
+			t.Run(state+"/"+victim, func(t *testing.T) {
+				s.t = t
+				threadOver(s, repo, state, fmt.Sprintf("strike-%d", i), func() {
+					if victim == "core" {
+						s.kill()
+						s.start()
+					} else {
+						s.killRuntime()
+					}
+					s.runtimeReady()
+				})
+			})
+		}
 	}
-	plugin := func() {
-		s.killRuntime()
-		s.runtimeReady()
-	}
-	for i, tt := range []struct {
-		state  string
-		victim string
-		strike func()
-	}{
-		{"starting", "core", core}, {"starting", "plugin", plugin},
-		{"running", "core", core}, {"running", "plugin", plugin},
-		{"blocked", "core", core}, {"blocked", "plugin", plugin},
-	} {
-		t.Run(tt.state+" "+tt.victim, func(t *testing.T) {
-			s.t = t
-			threadOver(s, tools[0], repo, tt.state, fmt.Sprintf("strike-%d", i), tt.strike)
-		})
-	}
-	s.t = t
 }
 
-func threadOver(s *staff, tool tool, repo, state, words string, strike func()) {
-	t := s.t
+func threadOver(s *staff, repo, state, words string, strike func()) {
+	s.t.Helper()
+	t, tool := s.t, tools[0]
 	objective := words + ` SAY[done] REPORT[{"state":"complete","summary":"` + words + ` was survived"}] `
 	switch state {
-	case "running":
+	case client.ThreadRunning:
 		objective += "HOLD[" + words + "]"
-	case "blocked":
+	case client.ThreadBlocked:
 		objective += tool.escalate("touch " + words)
 	}
-	r := s.spawnThread(threadBody(tool, repo, objective))
-	switch state {
-	case "starting":
-		s.awaitThread(r.ID, "the start", func(r *threadRecord) bool { return r.Status != "pending" && r.Status != "preparing" })
-	case "running":
-		s.threadIs(r.ID, "running")
+	r := s.spawnThread(threadSpec(tool, repo, objective))
+	before := s.awaitThread(r.ID, "status "+state, func(r *client.Thread) bool {
+		if state == client.ThreadStarting { // which may be short
+			return r.Status != client.ThreadPending && r.Status != client.ThreadPreparing
+		}
+		return r.Status == state
+	})
+	if state == client.ThreadRunning {
 		if err := s.model.AwaitHeld(t.Context(), words); err != nil {
 			t.Fatal(err)
 		}
-	case "blocked":
-		s.threadIs(r.ID, "blocked")
 	}
-	before := s.thread(r.ID)
 	strike()
 	switch state {
-	case "running":
+	case client.ThreadRunning:
 		if _, err := s.model.Release(words); err != nil {
 			t.Fatal(err)
 		}
-	case "blocked":
-		now := s.threadIs(r.ID, "blocked")
+	case client.ThreadBlocked:
+		now := s.threadIs(r.ID, client.ThreadBlocked)
 		if now.Prompt == nil || before.Prompt == nil || now.Prompt.ID != before.Prompt.ID {
-			t.Errorf("asks %s, asked %s", now.body, before.body)
+			t.Errorf("asks %s, asked %s", now.Body, before.Body)
 		}
 		s.allow(r.ID, words)
 	}
-	r = s.threadIs(r.ID, "completed")
-	if r.Completion == nil || r.Completion.Summary != words+" was survived" || r.Restarts != 0 && state != "starting" {
-		t.Errorf("it came to %s", r.body)
+	r = s.threadIs(r.ID, client.ThreadCompleted)
+	if r.Completion == nil || r.Completion.Summary != words+" was survived" || r.Restarts != 0 {
+		t.Errorf("it came to %s", r.Body)
 	}
 	if before.ManagedAgentID != "" && r.ManagedAgentID != before.ManagedAgentID {
 		t.Errorf("its agent is %s, was %s", r.ManagedAgentID, before.ManagedAgentID)
 	}
-	n := kindsOf(s.threadEvents(r.ID))
-	if n["completed"] != 1 || n["failed"]+n["stopped"] != 0 || n["turn_complete"] != 1 || state == "blocked" && n["blocked"] != 1 {
+	n := countEvents(s.threadEvents(r.ID))
+	if n[client.EventThreadStarted] != 1 || n[client.EventThreadCompleted] != 1 || n[client.EventThreadFailed]+n[client.EventThreadStopped] != 0 ||
+		n[client.EventThreadTurnComplete] != 1 || state == client.ThreadBlocked && n[client.EventThreadBlocked] != 1 {
 		t.Errorf("events %v", n)
 	}
 	if n := s.prompts(words); n != 1 {
 		t.Errorf("the objective was answered %d times", n)
 	}
-	if state == "blocked" && !exists(filepath.Join(r.Workspace.Path, words)) {
+	if state == client.ThreadBlocked && !exists(filepath.Join(r.Workspace.Path, words)) {
 		t.Error("what was allowed was not done")
 	}
 	s.dismissed([]string{r.ManagedAgentID})
@@ -286,27 +266,25 @@ func threadOver(s *staff, tool tool, repo, state, words string, strike func()) {
 // An agent that is lost comes back with its session; one that ends by itself with an error fails its thread.
 func TestThreadOverLoss(t *testing.T) {
 	s := staffed(t)
-	_, repo := repository(t)
-	tool := tools[0]
-	r := s.spawnThread(threadBody(tool, repo, "SAY[first words]"))
-	r = s.awaitThread(r.ID, "the first turn", func(r *threadRecord) bool { return r.TurnCount == 1 && r.SessionID != "" })
-	a := s.agent(r.ManagedAgentID)
-	killed(t, parent(t, a.PID))
-	now := s.awaitThread(r.ID, "its return", func(r *threadRecord) bool { return r.Restarts == 1 && r.Status == "ready" })
+	repo, tool := repository(t), tools[0]
+	r := s.spawnThread(threadSpec(tool, repo, "SAY[first words]"))
+	r = s.awaitThread(r.ID, "the first turn", func(r *client.Thread) bool { return r.TurnCount == 1 && r.SessionID != "" })
+	killed(t, parent(t, s.agent(r.ManagedAgentID).PID))
+	now := s.awaitThread(r.ID, "its return", func(r *client.Thread) bool { return r.Restarts == 1 && r.Status == client.ThreadReady })
 	if now.SessionID != r.SessionID {
-		t.Errorf("it came back as %s", now.body)
+		t.Errorf("it came back as %s", now.Body)
 	}
 	s.tellThread(r.ID, `SAY[and last] REPORT[{"state":"complete","summary":"it came back"}]`)
-	s.threadIs(r.ID, "completed")
+	s.threadIs(r.ID, client.ThreadCompleted)
 
-	r = s.spawnThread(threadBody(tool, repo, "SAY[words before a crash]"))
-	r = s.awaitThread(r.ID, "the first turn", func(r *threadRecord) bool { return r.TurnCount == 1 })
+	r = s.spawnThread(threadSpec(tool, repo, "SAY[words before a crash]"))
+	r = s.awaitThread(r.ID, "the first turn", func(r *client.Thread) bool { return r.TurnCount == 1 })
 	killed(t, s.agent(r.ManagedAgentID).PID)
-	slowly(t, "the end", func() bool { return s.thread(r.ID).over() })
-	if now := s.thread(r.ID); now.Status != "failed" || now.StatusReason != "crashed" || now.Completion == nil || now.Completion.State != "failed" {
-		t.Errorf("it crashed and is %s", now.body)
+	now = s.awaitThread(r.ID, "its end", (*client.Thread).Over)
+	if now.Status != client.ThreadFailed || now.StatusReason != "crashed" || now.Completion == nil || now.Completion.State != "failed" {
+		t.Errorf("it crashed and is %s", now.Body)
 	}
-	if known := s.experiences("words before a crash"); len(known) != 1 || known[0].Outcome != "failed" {
+	if known := s.experiences("words before a crash"); len(known) == 0 || known[0].ThreadID != r.ID || known[0].Outcome != "failed" {
 		t.Errorf("known of the crash: %+v", known)
 	}
 	s.over(r.ExecutionID, "failed")
@@ -315,7 +293,11 @@ func TestThreadOverLoss(t *testing.T) {
 // A role of an org chart is a thread of the execution, in the repository that the input names.
 func TestThreadOfRole(t *testing.T) {
 	s := staffed(t)
-	_, repo := repository(t)
+	repo := repository(t)
+	input, err := json.Marshal(map[string]string{"task": "fix the widget", "repo": repo})
+	if err != nil {
+		t.Fatal(err)
+	}
 	id := s.begin("placed", `
 name: placed
 structure:
@@ -326,23 +308,24 @@ workflow:
   steps:
     - {type: assign, role: coder, task: "SAY[coded] USE_TOOL[touch made-with-leave] please"}
     - {type: assign, role: lead, task: "SAY[led]"}
-`, sent(t, map[string]string{"task": "fix the widget", "repo": repo}))
+`, string(input))
 	q := s.open(id, 1)[0]
-	var list struct {
-		Threads []threadRecord `json:"threads"`
+	list, err := s.api.ListThreads(t.Context(), client.ThreadFilter{ExecutionID: id})
+	if err != nil {
+		t.Fatal(err)
 	}
-	s.got(s.read(threadsPath+"/executions/"+id), http.StatusOK, &list)
-	byRole := map[string]threadRecord{}
+	byRole := map[string]client.Thread{}
 	for _, r := range list.Threads {
 		byRole[r.Role] = r
 	}
 	coder := byRole["coder"]
-	if len(list.Threads) != 2 || coder.ManagedAgentID != q.AgentID || coder.Objective != "fix the widget" || coder.Status != "blocked" {
-		t.Errorf("threads %+v", list.Threads)
+	if len(byRole) != 2 || coder.ManagedAgentID != q.AgentID || coder.Objective != "fix the widget" || coder.Workspace == nil {
+		t.Fatalf("threads %s", list.Body)
 	}
+	s.threadIs(coder.ID, client.ThreadBlocked)
 	a := s.agent(q.AgentID)
-	if coder.Workspace == nil || a.Workdir != coder.Workspace.Path {
-		t.Fatalf("the coder works in %s, its thread in %+v", a.Workdir, coder.Workspace)
+	if a.Workdir != coder.Workspace.Path {
+		t.Errorf("the coder works in %s, its thread in %s", a.Workdir, coder.Workspace.Path)
 	}
 	if text, err := os.ReadFile(filepath.Join(a.Workdir, "README.md")); err != nil || string(text) != "# Widgets\n" {
 		t.Errorf("the repository is not there: %q, %v", text, err)
@@ -352,14 +335,16 @@ workflow:
 	}
 	s.over(id, "completed")
 	for role, r := range byRole {
-		if r := s.awaitThread(r.ID, "its end", (*threadRecord).over); r.Status != "completed" {
-			t.Errorf("the thread of %s: %s", role, r.body)
+		if now := s.awaitThread(r.ID, "its end", (*client.Thread).Over); now.Status != client.ThreadCompleted {
+			t.Errorf("the thread of %s: %s", role, now.Body)
 		}
 	}
 	var line struct {
 		Entries []struct{ Kind, Role, ThreadID string }
 	}
-	s.got(s.read("/api/executions/"+id+"/timeline"), http.StatusOK, &line)
+	if err := json.Unmarshal(s.read("/api/executions/"+id+"/timeline").body, &line); err != nil {
+		t.Fatal(err)
+	}
 	for _, e := range line.Entries {
 		if want := byRole[e.Role].ID; e.Kind == client.TimelineRole && e.ThreadID != want {
 			t.Errorf("the timeline has the thread %q for %s, want %s", e.ThreadID, e.Role, want)

@@ -2,114 +2,21 @@ package e2e_test
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// threadRecord is a thread as the API tells of it.
-type threadRecord struct {
-	ID             string `json:"id"`
-	ExecutionID    string `json:"executionId"`
-	AgentType      string `json:"agentType"`
-	Role           string `json:"role"`
-	Objective      string `json:"objective"`
-	Status         string `json:"status"`
-	StatusReason   string `json:"statusReason"`
-	ManagedAgentID string `json:"managedAgentId"`
-	SessionID      string `json:"sessionId"`
-	Summary        string `json:"summary"`
-	TurnCount      int    `json:"turnCount"`
-	Restarts       int    `json:"restarts"`
-	Workspace      *struct {
-		WorkspaceID string `json:"workspaceId"`
-		Path        string `json:"path"`
-		WorkBranch  string `json:"workBranch"`
-		BaseCommit  string `json:"baseCommit"`
-	} `json:"workspace"`
-	Prompt *struct {
-		ID      string                  `json:"id"`
-		Kind    string                  `json:"kind"`
-		Text    string                  `json:"text"`
-		Input   json.RawMessage         `json:"input"`
-		Options []client.QuestionOption `json:"options"`
-	} `json:"prompt"`
-	Completion *struct {
-		State     string           `json:"state"`
-		Summary   string           `json:"summary"`
-		Artifacts []threadArtifact `json:"artifacts"`
-		Changes   *struct {
-			CommitCount int `json:"commitCount"`
-			Uncommitted int `json:"uncommitted"`
-		} `json:"changes"`
-		Tests *struct {
-			Run    int `json:"run"`
-			Passed int `json:"passed"`
-		} `json:"tests"`
-	} `json:"completion"`
-
-	body []byte
-}
-
-// threadArtifact is something that a thread made.
-type threadArtifact struct {
-	Type  string `json:"type"`
-	Value string `json:"value"`
-}
-
-// over tells whether nothing can happen to the thread any more.
-func (r *threadRecord) over() bool {
-	return slices.Contains([]string{"completed", "failed", "stopped"}, r.Status)
-}
-
-// threadEvent is a persisted event of a thread.
-type threadEvent struct {
-	Sequence uint64          `json:"sequence"`
-	Type     string          `json:"type"`
-	Data     json.RawMessage `json:"data"`
-}
-
-const threadsPath = "/api/managed-threads"
-
-// got decodes an answer that must have a status.
-func (s *server) got(a answer, status int, into any) {
+// spawnThread spawns a thread, and tells of it when the test fails.
+func (s *staff) spawnThread(spec client.ThreadSpec) *client.Thread {
 	s.t.Helper()
-	if a.status != status {
-		s.t.Fatalf("answer %s; want %d", a, status)
-	}
-	if err := json.Unmarshal(a.body, into); err != nil {
-		s.t.Fatalf("no JSON: %v in %s", err, a)
-	}
-}
-
-// sent is v as the body of a request.
-func sent(t testing.TB, v any) string {
-	t.Helper()
-	raw, err := json.Marshal(v)
+	r, err := s.api.SpawnThread(s.t.Context(), spec)
 	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
-}
-
-// spawnThread spawns a thread and tells of it when the test fails.
-func (s *staff) spawnThread(body map[string]any) *threadRecord {
-	s.t.Helper()
-	r := &threadRecord{}
-	a := s.post(threadsPath, sent(s.t, body))
-	s.got(a, http.StatusCreated, r)
-	r.body = a.body
-	if r.ID == "" || r.ExecutionID == "" || a.header.Get("Location") != threadsPath+"/"+r.ID {
-		s.t.Fatalf("spawned %s, at %q", a, a.header.Get("Location"))
+		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() {
 		if s.t.Failed() {
@@ -123,111 +30,105 @@ func (s *staff) spawnThread(body map[string]any) *threadRecord {
 func (s *staff) explainThread(id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	for _, path := range []string{"", "/events"} {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+threadsPath+"/"+id+path, nil)
-		if err != nil {
-			return
+	if r, err := s.api.GetThread(ctx, id); err == nil {
+		s.t.Logf("the thread: %s", r.Body)
+	}
+	if list, err := s.api.ListThreadEvents(ctx, id, client.ThreadEventFilter{Limit: 100}); err == nil {
+		for _, e := range list.Events {
+			s.t.Logf("%6d %-24s %.300s", e.Sequence, e.Type, e.Data)
 		}
-		resp, err := s.http.Do(req)
-		if err != nil {
-			s.t.Logf("%s of the thread %s: %v", path, id, err)
-			continue
-		}
-		var body json.RawMessage
-		_ = json.NewDecoder(resp.Body).Decode(&body) // what cannot be read is not shown
-		resp.Body.Close()
-		s.t.Logf("%s of the thread %s: %.4000s", path, id, body)
+	}
+	for _, a := range s.serving(ctx) {
+		s.t.Logf("the agent: %s %s %s %s", a.ID, a.Name, a.Status, a.StatusReason)
 	}
 	s.t.Logf("the log:\n%s", tail(s.log.String(), 60))
 }
 
 // thread returns a thread as it is now.
-func (s *staff) thread(id string) *threadRecord {
+func (s *staff) thread(id string) *client.Thread {
 	s.t.Helper()
-	r := &threadRecord{}
-	a := s.read(threadsPath + "/" + id)
-	s.got(a, http.StatusOK, r)
-	r.body = a.body
+	r, err := s.api.GetThread(s.t.Context(), id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	return r
 }
 
 // awaitThread waits until cond holds of a thread, which must not end before.
-func (s *staff) awaitThread(id, what string, cond func(*threadRecord) bool) *threadRecord {
+func (s *staff) awaitThread(id, what string, cond func(*client.Thread) bool) *client.Thread {
 	s.t.Helper()
-	var r *threadRecord
+	var r *client.Thread
 	slowly(s.t, what+" of the thread "+id, func() bool {
 		r = s.thread(id)
-		if !cond(r) && r.over() {
-			s.t.Fatalf("the thread is over before %s: %s", what, r.body)
+		ok := cond(r)
+		if !ok && r.Over() {
+			s.t.Fatalf("the thread is over before %s: %s", what, r.Body)
 		}
-		return cond(r)
+		return ok
 	})
 	return r
 }
 
 // threadIs waits for a status.
-func (s *staff) threadIs(id, status string) *threadRecord {
+func (s *staff) threadIs(id, status string) *client.Thread {
 	s.t.Helper()
-	return s.awaitThread(id, "status "+status, func(r *threadRecord) bool { return r.Status == status })
+	return s.awaitThread(id, "status "+status, func(r *client.Thread) bool { return r.Status == status })
 }
 
 // allow answers the prompt of a blocked thread, which must be for leave to do something with words in it.
 func (s *staff) allow(id, words string) {
 	s.t.Helper()
-	r := s.threadIs(id, "blocked")
+	r := s.threadIs(id, client.ThreadBlocked)
 	if r.Prompt == nil || r.Prompt.Kind != "approval" || len(r.Prompt.Options) < 2 ||
 		!strings.Contains(r.Prompt.Text+string(r.Prompt.Input), words) {
-		s.t.Fatalf("the thread asks %s", r.body)
+		s.t.Fatalf("the thread asks %s", r.Body)
 	}
-	a := s.post(threadsPath+"/"+id+"/answer", sent(s.t, map[string]any{"promptId": r.Prompt.ID, "choice": "allow"}))
-	if a.status != http.StatusOK {
-		s.t.Fatalf("the answer was refused: %s", a)
+	answer := client.ThreadAnswer{PromptID: r.Prompt.ID, Choice: "allow"}
+	if _, err := s.api.AnswerThread(s.t.Context(), id, answer); err != nil {
+		s.t.Fatalf("the answer was refused: %v", err)
 	}
 }
 
 // tellThread sends a message.
 func (s *staff) tellThread(id, message string) {
 	s.t.Helper()
-	if a := s.post(threadsPath+"/"+id+"/send", sent(s.t, map[string]any{"message": message})); a.status != http.StatusOK {
-		s.t.Fatalf("the message was refused: %s", a)
+	if _, err := s.api.SendThread(s.t.Context(), id, client.ThreadInput{Message: message}); err != nil {
+		s.t.Fatalf("the message was refused: %v", err)
 	}
 }
 
 // threadEvents returns the persisted events of a thread, page by page.
-func (s *staff) threadEvents(id string) []threadEvent {
+func (s *staff) threadEvents(id string) []client.ThreadEvent {
 	s.t.Helper()
-	var all []threadEvent
+	var all []client.ThreadEvent
 	for since, more := uint64(0), true; more; {
-		var page struct {
-			Events    []threadEvent `json:"events"`
-			HasMore   bool          `json:"hasMore"`
-			NextSince uint64        `json:"nextSince"`
+		list, err := s.api.ListThreadEvents(s.t.Context(), id, client.ThreadEventFilter{Since: since, Limit: 7})
+		if err != nil {
+			s.t.Fatal(err)
 		}
-		s.got(s.read(fmt.Sprintf("%s/%s/events?limit=7&since=%d", threadsPath, id, since)), http.StatusOK, &page)
-		all = append(all, page.Events...)
-		since, more = page.NextSince, page.HasMore
+		all = append(all, list.Events...)
+		since, more = list.NextSince, list.HasMore
 	}
 	return all
 }
 
-// kindsOf counts the events by type.
-func kindsOf(events []threadEvent) map[string]int {
+// countEvents counts events by type.
+func countEvents(events []client.ThreadEvent) map[string]int {
 	count := map[string]int{}
 	for _, e := range events {
-		count[strings.TrimPrefix(e.Type, "thread_")]++
+		count[e.Type]++
 	}
 	return count
 }
 
 // inOrder wants that the types come in this order, whatever lies between.
-func inOrder(t *testing.T, events []threadEvent, types ...string) {
+func inOrder(t *testing.T, events []client.ThreadEvent, types ...string) {
 	t.Helper()
 	var all []string
 	next := 0
 	for _, e := range events {
-		kind := strings.TrimPrefix(e.Type, "thread_")
-		all = append(all, kind)
-		if next < len(types) && kind == types[next] {
+		all = append(all, e.Type)
+		if next < len(types) && e.Type == types[next] {
 			next++
 		}
 	}
@@ -237,30 +138,26 @@ func inOrder(t *testing.T, events []threadEvent, types ...string) {
 }
 
 // experiences asks for what is known of some words.
-func (s *staff) experiences(words string) (list []struct {
-	ThreadID string `json:"threadId"`
-	Role     string `json:"role"`
-	Repo     string `json:"repo"`
-	Summary  string `json:"summary"`
-	Outcome  string `json:"outcome"`
-}) {
+func (s *staff) experiences(words string) []client.Experience {
 	s.t.Helper()
-	body := struct{ Experiences any }{&list}
-	s.got(s.read(threadsPath+"/experiences?q="+url.QueryEscape(words)), http.StatusOK, &body)
-	return list
+	list, err := s.api.ListExperiences(s.t.Context(), client.ExperienceFilter{Query: words})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return list.Experiences
 }
 
 // repository makes a git repository with a commit, and returns its address.
-func repository(t *testing.T) (dir, address string) {
+func repository(t *testing.T) string {
 	t.Helper()
-	dir = shortDir(t)
+	dir := shortDir(t)
 	git(t, dir, "init", "-q", "-b", "main")
 	if err := os.WriteFile(filepath.Join(dir, "README.md"), []byte("# Widgets\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	git(t, dir, "add", "README.md")
 	git(t, dir, "-c", "user.name=Ann", "-c", "user.email=ann@example.com", "commit", "-q", "-m", "the beginning")
-	return dir, "file://" + dir
+	return "file://" + dir
 }
 
 // git runs git in a folder and returns what it prints.
@@ -273,25 +170,4 @@ func git(t *testing.T, dir string, args ...string) string {
 		t.Fatalf("git %v in %s: %v\n%s", args, dir, err, out)
 	}
 	return strings.TrimSpace(string(out))
-}
-
-// openThreads attaches to the thread stream of an execution, from its beginning.
-func (s *staff) openThreads(execution string) *viewer {
-	s.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/executions/"+execution+"/threads/stream", nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.Header.Set("Accept", "text/event-stream")
-	req.Header.Set("Last-Event-ID", "0")
-	resp, err := s.http.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { cancel(); resp.Body.Close() })
-	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		s.t.Fatalf("the stream: %d %v", resp.StatusCode, resp.Header)
-	}
-	return &viewer{EventReader: client.NewEventReader(resp.Body, 0), resp: resp}
 }
