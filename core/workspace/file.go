@@ -1,0 +1,94 @@
+package workspace
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// writeAtomic replaces a file so that a reader, and a machine that loses power, sees the old one or the new one.
+func writeAtomic(path string, data []byte, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // what remains of the failure
+	}
+	return err
+}
+
+// holds tells whether path is a regular file with exactly this content.
+func holds(path string, want []byte) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(want)) {
+		return false
+	}
+	have, err := os.ReadFile(path)
+	return err == nil && bytes.Equal(have, want)
+}
+
+// keep makes path hold want, and tells whether it did not.
+func keep(path string, want []byte, mode os.FileMode) (changed bool, err error) {
+	if holds(path, want) {
+		return false, nil
+	}
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		if err := os.RemoveAll(path); err != nil {
+			return false, err
+		}
+	}
+	return true, writeAtomic(path, want, mode)
+}
+
+// removeTree removes a directory with what is in it, directories without permission to write included: caches of
+// build tools are often made read-only.
+func removeTree(path string) error {
+	err := os.RemoveAll(path)
+	if err == nil || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_ = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(p, 0o700) // what fails shows below
+		}
+		if err != nil && d == nil {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
+}
+
+// diskUse is what a directory takes on disk, in bytes. What cannot be read counts nothing.
+func diskUse(path string) int64 {
+	var sum int64
+	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // files come and go while they are counted
+		}
+		if info, err := d.Info(); err == nil && !info.IsDir() {
+			sum += blocks(info.Size())
+		}
+		return nil
+	})
+	return sum
+}
+
+// blocks rounds a size up to the blocks it takes.
+func blocks(size int64) int64 { return (size + 4095) &^ 4095 }

@@ -1,0 +1,206 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Bounds of what is told of changes.
+const (
+	maxCommits   = 100
+	maxFiles     = 500
+	maxCounted   = 1 << 20 // bytes of an untracked file of which lines are counted
+	maxUntracked = 2000    // untracked files of which lines are counted
+)
+
+// contextDir is where context files are; they are never part of the work.
+const contextDir = ".wardroom"
+
+// notContext leaves the context files out of what git looks at.
+var notContext = []string{"--", ".", ":(exclude,top)" + contextDir}
+
+// InspectWorkspace implements core.WorkspaceService.
+func (s *Service) InspectWorkspace(ctx context.Context, id string) (*core.WorkspaceChanges, error) {
+	unlock, err := s.locks.lock(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	w, err := s.checkedOut(ctx, id)
+	if err != nil || w.Repo == "" {
+		return nil, err
+	}
+	changes, err := s.inspect(ctx, w)
+	return changes, explain(err, nil, "")
+}
+
+// checkedOut returns a workspace that has a directory.
+func (s *Service) checkedOut(ctx context.Context, id string) (*core.Workspace, error) {
+	w, err := s.FindWorkspace(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if w.Status != core.WorkspaceReady && w.Status != core.WorkspaceReleased {
+		return nil, core.Conflict("workspace", id, string(w.Status), "workspace %q is %s; it has no files", id, w.Status)
+	}
+	return w, nil
+}
+
+// inspect tells what happened. The caller holds the lock of the workspace.
+func (s *Service) inspect(ctx context.Context, w *core.Workspace) (*core.WorkspaceChanges, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config().CheckoutTimeout)
+	defer cancel()
+	t := s.treeOf(w)
+	if err := t.secure(); err != nil {
+		return nil, err
+	}
+	rem := s.lazyRemote(w)
+	changes := &core.WorkspaceChanges{Commits: []core.WorkspaceCommit{}, Files: []core.WorkspaceFile{}}
+	out, err := t.git(ctx, nil, "log", "-z", "--reverse", "--max-count="+strconv.Itoa(maxCommits), "--no-color", "--no-show-signature",
+		"--format=%H%x1f%an%x1f%ct%x1f%s", t.base+"..HEAD", "--")
+	if err != nil {
+		return nil, err
+	}
+	changes.Commits = append(changes.Commits, parseLog(out)...)
+	if changes.CommitCount, err = t.count(ctx, t.base+"..HEAD"); err != nil {
+		return nil, err
+	}
+	// Renames of a partial clone would fetch what they compare.
+	renames := "--find-renames"
+	if w.Filter != "" {
+		renames = "--no-renames"
+	}
+	args := []string{"diff", "--raw", "--numstat", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", renames, t.base}
+	if out, err = t.git(ctx, rem, append(args, notContext...)...); err != nil {
+		return nil, err
+	}
+	files := parseDiff(out)
+	untracked, err := t.untracked(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range untracked {
+		file := core.WorkspaceFile{Path: strings.ToValidUTF8(name, "\ufffd"), Status: "untracked"}
+		if i < maxUntracked {
+			file.Insertions = countLines(filepath.Join(t.dir, filepath.FromSlash(name)))
+		}
+		files = append(files, file)
+	}
+	for _, file := range files {
+		changes.Insertions += file.Insertions
+		changes.Deletions += file.Deletions
+	}
+	changes.FileCount = len(files)
+	changes.Files = append(changes.Files, files[:min(len(files), maxFiles)]...)
+	changes.Uncommitted, changes.Unpushed, err = t.open(ctx, untracked)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range s.submodules(w.ID) {
+		uncommitted, unpushed, err := part.look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		changes.Uncommitted += uncommitted
+		changes.Unpushed += unpushed
+	}
+	return changes, nil
+}
+
+// lazyRemote is whom git may ask for what a partial clone lacks; nil for others.
+func (s *Service) lazyRemote(w *core.Workspace) *remote {
+	if w.Filter == "" {
+		return nil
+	}
+	rem, err := s.remoteOf(w)
+	if err != nil {
+		return nil // not allowed any more: what is here has to do
+	}
+	return rem
+}
+
+// look tells how many files of a submodule are not committed, and how many of its commits the remote does not have. A
+// submodule that is gone has none.
+func (t *tree) look(ctx context.Context) (uncommitted, unpushed int, err error) {
+	if _, err := os.Lstat(t.dir); errors.Is(err, os.ErrNotExist) {
+		return 0, 0, nil
+	}
+	if err := t.secure(); err != nil {
+		return 0, 0, err
+	}
+	untracked, err := t.untracked(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	return t.open(ctx, untracked)
+}
+
+// open counts files that are not committed and commits that the remote does not have, as far as our copy knows: those
+// of HEAD, and those of the work branch if the agent went elsewhere.
+func (t *tree) open(ctx context.Context, untracked []string) (uncommitted, unpushed int, err error) {
+	args := append([]string{"diff", "--name-only", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty", "HEAD"}, notContext...)
+	out, err := t.git(ctx, nil, args...)
+	if err != nil {
+		return 0, 0, err
+	}
+	uncommitted = bytes.Count(out, []byte{0}) + len(untracked)
+	heads := []string{"HEAD"}
+	if t.work != "" {
+		ref := "refs/heads/" + t.work
+		if _, err := t.git(ctx, nil, "rev-parse", "--verify", "--quiet", ref); err == nil {
+			heads = append(heads, ref)
+		} else if failureOf(err) != failOther || ctx.Err() != nil {
+			return 0, 0, err
+		}
+	}
+	unpushed, err = t.count(ctx, append(heads, "--not", t.base, "--remotes")...)
+	return uncommitted, unpushed, err
+}
+
+func (t *tree) count(ctx context.Context, revisions ...string) (int, error) {
+	out, err := t.git(ctx, nil, append(append([]string{"rev-list", "--count"}, revisions...), "--")...)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(out)))
+}
+
+// untracked lists the files that git does not know and that are not ignored. Directories with a repository of their own
+// are one entry, with a slash at the end.
+func (t *tree) untracked(ctx context.Context) ([]string, error) {
+	out, err := t.git(ctx, nil, append([]string{"ls-files", "--others", "--exclude-standard", "-z"}, notContext...)...)
+	if err != nil {
+		return nil, err
+	}
+	return splitNul(out), nil
+}
+
+func splitNul(out []byte) []string {
+	var names []string
+	for name := range strings.SplitSeq(string(out), "\x00") {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// countLines counts the lines of a text file; of a binary, large or odd one none, as git's numstat does of binaries.
+func countLines(path string) int {
+	text, err := readRegular(path, maxCounted+1)
+	if err != nil || len(text) > maxCounted || strings.IndexByte(text[:min(len(text), 8000)], 0) >= 0 {
+		return 0
+	}
+	lines := strings.Count(text, "\n")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		lines++
+	}
+	return lines
+}

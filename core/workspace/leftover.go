@@ -1,0 +1,130 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// clearWorkspace removes all that a workspace has on disk but its branch: the tree, unfinished ones of it, its note, and
+// what git keeps of it in any mirror. What is not there is no error.
+func (s *Service) clearWorkspace(w *core.Workspace) error {
+	var problems []error
+	trees, _ := filepath.Glob(s.treePath(w.ID) + ".*") // the pattern is well formed
+	for _, tree := range append(trees, s.treePath(w.ID)) {
+		problems = append(problems, s.removeAside(tree))
+	}
+	admins, _ := filepath.Glob(filepath.Join(s.opts.Root, "mirrors", "*", "worktrees", w.ID+"*")) // as above
+	for _, admin := range admins {
+		problems = append(problems, removeTree(admin))
+	}
+	if err := os.Remove(s.notePath(w.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}
+
+// removeAside renames a tree before it removes it, so that a crash leaves no half of one under its name.
+func (s *Service) removeAside(tree string) error {
+	if _, err := os.Lstat(tree); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	aside := filepath.Join(filepath.Dir(tree), s.attempt(".gone-"))
+	if err := os.Rename(tree, aside); err != nil {
+		return err
+	}
+	return removeTree(aside)
+}
+
+// clearLeftovers removes what a crash left half made or half removed. A git that outlived the crash may still write
+// there; what it writes goes at the next start.
+func (s *Service) clearLeftovers() {
+	for _, pattern := range []string{"trees/.gone-*", "trees/*.new-*", "mirrors/*.new-*", "mirrors/*/worktrees/*.new-*"} {
+		found, _ := filepath.Glob(filepath.Join(s.opts.Root, pattern)) // the pattern is well formed
+		for _, path := range found {
+			if err := removeTree(path); err != nil {
+				s.log.Warn("what a crash left over could not be removed", "path", path, "error", err)
+			}
+		}
+	}
+}
+
+// pruneMirrors removes the mirrors that no workspace uses. One with commits that the remote does not have is used.
+func (s *Service) pruneMirrors(ctx context.Context, dryRun bool) ([]core.WorkspacePruned, error) {
+	notes, err := filepath.Glob(filepath.Join(s.opts.Root, "mirrors", "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var results []core.WorkspacePruned
+	for _, path := range notes {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it went meanwhile
+		}
+		var note mirrorNote
+		if json.Unmarshal(text, &note) != nil {
+			continue
+		}
+		m := s.mirrorOf(note)
+		if m.key != strings.TrimSuffix(filepath.Base(path), ".json") {
+			continue // not what we wrote
+		}
+		result, err := s.pruneMirror(ctx, m, dryRun)
+		if err != nil {
+			return results, err
+		}
+		results = append(results, result)
+	}
+	return results, nil
+}
+
+func (s *Service) pruneMirror(ctx context.Context, m *mirror, dryRun bool) (core.WorkspacePruned, error) {
+	kept := func(reason string) core.WorkspacePruned { return core.WorkspacePruned{ID: m.URL, Reason: reason} }
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return core.WorkspacePruned{}, err
+	}
+	defer unlock()
+	all, err := s.opts.Store.AllWorkspaces(ctx)
+	if err != nil {
+		return core.WorkspacePruned{}, err
+	}
+	for _, w := range all {
+		if w.Status != core.WorkspaceRemoved && w.Repo != "" && s.mirrorOfWorkspace(w).key == m.key {
+			return kept("workspaces use it"), nil
+		}
+	}
+	if m.inUse() {
+		return kept("workspaces use it"), nil
+	}
+	if m.exists() {
+		if err := m.secure(); err != nil {
+			return core.WorkspacePruned{}, err
+		}
+		out, err := m.git(ctx, nil, "rev-list", "--count", "--branches", "--not", "--remotes", "--")
+		if err != nil && ctx.Err() != nil {
+			return core.WorkspacePruned{}, ctx.Err()
+		}
+		if err == nil && strings.TrimSpace(string(out)) != "0" {
+			return kept("it holds commits that are not pushed"), nil
+		}
+	}
+	result := core.WorkspacePruned{ID: m.URL, Removed: true, FreedBytes: diskUse(m.dir)}
+	if dryRun {
+		return result, nil
+	}
+	aside := filepath.Join(filepath.Dir(m.dir), m.key+s.attempt(".new-"))
+	if err := os.Rename(m.dir, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return core.WorkspacePruned{}, err
+	}
+	if err := os.Remove(m.dir + ".json"); err != nil {
+		return core.WorkspacePruned{}, err
+	}
+	return result, removeTree(aside)
+}

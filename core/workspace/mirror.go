@@ -1,0 +1,353 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// mirror is the local bare copy of a repository, which all its workspaces share. Branches of the remote are under
+// refs/remotes/origin; refs/heads holds the work branches.
+type mirror struct {
+	mirrorNote
+	s   *Service
+	key string
+	dir string
+}
+
+// mirrorNote is what is noted beside a mirror.
+type mirrorNote struct {
+	URL    string `json:"url"`
+	Depth  int    `json:"depth,omitempty"`
+	Filter string `json:"filter,omitempty"`
+}
+
+func (s *Service) mirrorOf(note mirrorNote) *mirror {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s", note.URL, note.Depth, note.Filter))
+	key := hex.EncodeToString(sum[:12])
+	return &mirror{mirrorNote: note, s: s, key: key, dir: filepath.Join(s.opts.Root, "mirrors", key)}
+}
+
+func (s *Service) mirrorOfWorkspace(w *core.Workspace) *mirror {
+	return s.mirrorOf(mirrorNote{URL: w.URL, Depth: w.Depth, Filter: w.Filter})
+}
+
+// git runs git in the mirror.
+func (m *mirror) git(ctx context.Context, rem *remote, args ...string) ([]byte, error) {
+	return m.s.git(ctx, call{args: args, gitDir: m.dir, remote: rem})
+}
+
+// config is the configuration of the mirror, byte for byte. Nothing is ever collected or pruned by git itself: agents'
+// git would do it while others work, and objects that only an index or a detached HEAD knows would be at risk.
+func (m *mirror) config() []byte {
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace
+	var b strings.Builder
+	version := 0
+	if m.Filter != "" {
+		version = 1
+	}
+	fmt.Fprintf(&b, "[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = true\n\tlogallrefupdates = true\n\thooksPath = /dev/null\n", version)
+	if m.Filter != "" {
+		b.WriteString("[extensions]\n\tpartialClone = origin\n")
+	}
+	b.WriteString("[gc]\n\tauto = 0\n\tpruneExpire = never\n\tworktreePruneExpire = never\n\treflogExpire = never\n\treflogExpireUnreachable = never\n")
+	b.WriteString("[maintenance]\n\tauto = false\n[push]\n\tdefault = current\n")
+	fmt.Fprintf(&b, "[remote \"origin\"]\n\turl = \"%s\"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n", quote(m.URL))
+	if m.Filter != "" {
+		fmt.Fprintf(&b, "\tpromisor = true\n\tpartialclonefilter = \"%s\"\n", quote(m.Filter))
+	}
+	return []byte(b.String())
+}
+
+// exclude keeps the context files out of every worktree's status: git reads info/exclude of the common directory.
+const exclude = "/.wardroom/\n"
+
+// secure makes sure that nothing in the mirror leads git astray: its configuration is what we wrote, and what we never
+// write is not there. It mends what was damaged as well.
+func (m *mirror) secure() error {
+	for _, dir := range []string{"info", "objects/info", "objects/pack", "refs/heads", "refs/tags", "worktrees"} {
+		path := filepath.Join(m.dir, dir)
+		if info, err := os.Lstat(path); err == nil && info.IsDir() {
+			continue
+		}
+		_ = os.Remove(path) // a file or a link in its place
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			return err
+		}
+	}
+	for name, want := range map[string][]byte{
+		"HEAD": []byte("ref: refs/heads/main\n"), "config": m.config(), "info/exclude": []byte(exclude),
+	} {
+		changed, err := keep(filepath.Join(m.dir, name), want, 0o644)
+		if err != nil {
+			return err
+		}
+		if changed {
+			m.s.log.Warn("a file of a mirror was changed by somebody; it was put back", "mirror", m.URL, "file", name)
+		}
+	}
+	for _, name := range []string{"info/attributes", "info/grafts", "commondir", "config.worktree", "objects/info/alternates"} {
+		path := filepath.Join(m.dir, name)
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		m.s.log.Warn("a file of a mirror was added by somebody; it was removed", "mirror", m.URL, "file", name)
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create writes an empty mirror by hand: git init would copy templates.
+func (m *mirror) create() error {
+	for _, dir := range []string{"info", "objects/info", "objects/pack", "refs/heads", "refs/tags", "worktrees"} {
+		if err := os.MkdirAll(filepath.Join(m.dir, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	for name, content := range map[string]string{
+		"HEAD": "ref: refs/heads/main\n", "config": string(m.config()), "info/exclude": exclude,
+	} {
+		if err := writeAtomic(filepath.Join(m.dir, name), []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *mirror) exists() bool {
+	info, err := os.Lstat(m.dir)
+	return err == nil && info.IsDir()
+}
+
+// has tells whether the mirror holds a commit.
+func (m *mirror) has(ctx context.Context, hash string) (bool, error) {
+	_, err := m.git(ctx, nil, "cat-file", "-e", hash+"^{commit}")
+	var g *gitError
+	if errors.As(err, &g) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// want is a commit that a mirror should have, and the ref that it was found under; "" for a commit by its hash.
+type want struct {
+	hash string
+	ref  string
+}
+
+// ensure makes the mirror hold a commit. A warm one costs one look; else it is fetched, by one caller at a time. The
+// errors are those of git.
+func (m *mirror) ensure(ctx context.Context, rem *remote, w want) error {
+	if m.exists() {
+		if err := m.secure(); err != nil {
+			return err
+		}
+		if ok, err := m.has(ctx, w.hash); ok || err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.s.config().FetchTimeout)
+	defer cancel()
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if !m.exists() {
+		return m.clone(ctx, rem, w)
+	}
+	if err := m.secure(); err != nil {
+		return err
+	}
+	if ok, err := m.has(ctx, w.hash); ok || err != nil {
+		return err // somebody fetched it while we waited
+	}
+	err = m.fetch(ctx, rem, w, false)
+	switch failureOf(err) {
+	case failLocked:
+		if m.removeStaleLocks() > 0 {
+			err = m.fetch(ctx, rem, w, false)
+		}
+	case failBroken:
+		err = m.repair(ctx, rem, w)
+	}
+	return err
+}
+
+// mend fetches all objects again, for a mirror in which something is missing.
+func (m *mirror) mend(ctx context.Context, rem *remote, w want) error {
+	ctx, cancel := context.WithTimeout(ctx, m.s.config().FetchTimeout)
+	defer cancel()
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return m.repair(ctx, rem, w)
+}
+
+// repair fetches everything anew into the damaged mirror, because worktrees may hang on it; one that nobody uses is
+// made again if that does not help. The caller holds the lock.
+func (m *mirror) repair(ctx context.Context, rem *remote, w want) error {
+	m.s.log.Warn("a mirror is damaged and is fetched again", "mirror", m.URL)
+	if err := m.secure(); err != nil {
+		return err
+	}
+	err := m.fetch(ctx, rem, w, true)
+	if err == nil || failureOf(err) != failBroken || m.inUse() {
+		return err
+	}
+	if err := removeTree(m.dir); err != nil {
+		return err
+	}
+	return m.clone(ctx, rem, w)
+}
+
+// clone makes the mirror under another name and moves it into place once it is complete: a crash leaves no half one.
+func (m *mirror) clone(ctx context.Context, rem *remote, w want) error {
+	fresh := *m
+	fresh.dir = m.dir + m.s.attempt(".new-")
+	defer func() { _ = removeTree(fresh.dir) }() // what a failure left; after success it is not there
+	if err := fresh.create(); err != nil {
+		return err
+	}
+	if err := fresh.fetch(ctx, rem, w, false); err != nil {
+		return err
+	}
+	note, err := json.Marshal(m.mirrorNote)
+	if err != nil {
+		return err
+	}
+	if err := writeAtomic(m.dir+".json", note, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(fresh.dir, m.dir)
+}
+
+// fetch gets all branches, of a shallow mirror only the wanted one, and makes sure that the wanted commit came.
+func (m *mirror) fetch(ctx context.Context, rem *remote, w want, again bool) error {
+	args := []string{"fetch", "--quiet", "--force", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"}
+	if m.Filter != "" {
+		args = append(args, "--filter="+m.Filter)
+	}
+	if again {
+		args = append(args, "--refetch")
+	}
+	one := w.hash
+	if w.ref != "" {
+		one = "+" + w.ref + ":" + tracking(w.ref)
+	}
+	if m.Depth > 0 {
+		_, err := m.git(ctx, rem, append(args, fmt.Sprintf("--depth=%d", m.Depth), "--no-tags", "--", "origin", one)...)
+		if err != nil {
+			return err
+		}
+	} else if _, err := m.git(ctx, rem, append(args, "--prune", "--", "origin", "+refs/heads/*:refs/remotes/origin/*")...); err != nil {
+		return err
+	}
+	for _, spec := range []string{one, w.hash} {
+		if ok, err := m.has(ctx, w.hash); ok || err != nil {
+			return err
+		}
+		if _, err := m.git(ctx, rem, append(args, "--no-tags", "--", "origin", spec)...); err != nil {
+			return err
+		}
+	}
+	ok, err := m.has(ctx, w.hash)
+	if !ok && err == nil {
+		err = &gitError{op: "fetch", kind: failBranch, tail: "the commit " + w.hash + " did not come", err: errors.New("commit missing")}
+	}
+	return err
+}
+
+// tracking is the local ref of one of the remote.
+func tracking(ref string) string {
+	if branch, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
+		return "refs/remotes/origin/" + branch
+	}
+	return ref
+}
+
+// lock takes the mirror for a fetch: among our goroutines, and among processes.
+func (m *mirror) lock(ctx context.Context) (func(), error) {
+	unlock, err := m.s.locks.lock(ctx, "mirror "+m.key)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(m.dir+".lock", os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = f.Close(); unlock() }, nil // closing frees the lock
+		}
+		retry := time.NewTimer(100 * time.Millisecond) // real time: another process has it
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			retry.Stop()
+			_ = f.Close() // nothing was written
+			unlock()
+			return nil, ctx.Err()
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			_ = f.Close() // nothing was written
+			unlock()
+			return nil, err
+		}
+	}
+}
+
+// staleLock is the age from which a lock file on refs is one that a killed git left: git holds them for milliseconds.
+const staleLock = 30 * time.Second
+
+// removeStaleLocks removes lock files that a killed git left and returns how many. The caller holds the lock.
+func (m *mirror) removeStaleLocks() int {
+	removed := 0
+	stale := func(path string, info fs.FileInfo) {
+		// The files carry the real time, whatever our clock says.
+		if strings.HasSuffix(path, ".lock") && time.Since(info.ModTime()) > staleLock && os.Remove(path) == nil {
+			removed++
+		}
+	}
+	for _, name := range []string{"packed-refs.lock", "shallow.lock"} {
+		if info, err := os.Lstat(filepath.Join(m.dir, name)); err == nil {
+			stale(filepath.Join(m.dir, name), info)
+		}
+	}
+	_ = filepath.WalkDir(filepath.Join(m.dir, "refs"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil //nolint:nilerr // refs come and go while we look
+		}
+		if info, err := d.Info(); err == nil {
+			stale(path, info)
+		}
+		return nil
+	})
+	return removed
+}
+
+// inUse tells whether worktrees hang on the mirror.
+func (m *mirror) inUse() bool {
+	entries, err := os.ReadDir(filepath.Join(m.dir, "worktrees"))
+	return err == nil && len(entries) > 0
+}
+
+// attempt is a name that nothing has yet.
+func (s *Service) attempt(prefix string) string { return s.opts.IDs.New(prefix) }

@@ -1,0 +1,105 @@
+package workspace
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Store is what the service needs of the durable state.
+type Store interface {
+	Update(ctx context.Context, fn func(tx core.Tx) error) error
+	core.WorkspaceReader
+	// FindThread returns one thread. NOT_FOUND.
+	FindThread(ctx context.Context, id string) (*core.ThreadRecord, error)
+}
+
+// Options are what a Service is made of. Store and Root are required.
+type Options struct {
+	Store  Store
+	Clock  core.Clock
+	IDs    core.IDs
+	Logger hclog.Logger
+	Root   string // absolute directory, which no other process uses
+	Git    string // path of git; "": the one in PATH
+	Config Config
+}
+
+// Config is what may change while the service runs. Zero values are the defaults.
+type Config struct {
+	Repositories map[string]Repository // by the name that requests use
+	// AllowedURLs are globs of the URLs that requests may name beside Repositories. A * in the part before the path stops at
+	// a slash, one in the path does not. Empty: every https, ssh and file URL. http needs a glob that says so.
+	AllowedURLs     []string
+	MaxWorkspaces   int           // that are not removed; 0: 500
+	MaxBytes        int64         // of one checkout; 0: no bound
+	MaxTotalBytes   int64         // of all workspaces; 0: no bound
+	TTL             time.Duration // after the end of the thread; 0: 72 h
+	ReserveTTL      time.Duration // of a workspace without a thread; 0: 1 h
+	FetchTimeout    time.Duration // 0: 10 min
+	CheckoutTimeout time.Duration // 0: 5 min
+	Identity        Identity      // author of commits
+	AllowCommit     bool
+	AllowPush       bool
+	PushBranches    []string // globs of branches that may be pushed to; a * does not stop at a slash
+}
+
+// Repository is a git repository under a short name.
+type Repository struct {
+	URL        string
+	Branch     string        // to start from when a request names none; "": the repository's default
+	Username   string        // for http and https
+	Password   func() string // password or token; nil: none. It is called for each connection and must be quick.
+	SSHKeyFile string        // private key for ssh; "": those of the ssh agent and of the user
+}
+
+// Identity is who commits are by.
+type Identity struct {
+	Name  string
+	Email string
+}
+
+const (
+	defaultWorkspaces      = 500
+	defaultTTL             = 72 * time.Hour
+	defaultReserveTTL      = time.Hour
+	defaultFetchTimeout    = 10 * time.Minute
+	defaultCheckoutTimeout = 5 * time.Minute
+
+	sweepInterval = 5 * time.Minute
+	keepAgain     = 24 * time.Hour     // until a workspace with unpushed work is looked at again
+	keepRecord    = 7 * 24 * time.Hour // of a removed workspace
+)
+
+// checkouts is how many checkouts run at the same time: each uses all processors for a while.
+func checkouts() int { return max(2, runtime.NumCPU()) }
+
+// filled returns the configuration with its defaults.
+func (c Config) filled() Config {
+	if c.MaxWorkspaces <= 0 {
+		c.MaxWorkspaces = defaultWorkspaces
+	}
+	if c.TTL <= 0 {
+		c.TTL = defaultTTL
+	}
+	if c.ReserveTTL <= 0 {
+		c.ReserveTTL = defaultReserveTTL
+	}
+	if c.FetchTimeout <= 0 {
+		c.FetchTimeout = defaultFetchTimeout
+	}
+	if c.CheckoutTimeout <= 0 {
+		c.CheckoutTimeout = defaultCheckoutTimeout
+	}
+	if c.Identity.Name == "" {
+		c.Identity.Name = "Wardroom"
+	}
+	if c.Identity.Email == "" {
+		c.Identity.Email = "wardroom@localhost"
+	}
+	return c
+}

@@ -1,0 +1,196 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+var _ core.WorkspaceService = (*Service)(nil)
+
+// Service implements core.WorkspaceService. Make it with New, start it with Open, end it with Close.
+type Service struct {
+	opts  Options
+	log   hclog.Logger
+	locks *locks        // by workspace id, and by mirror key
+	slots chan struct{} // of checkouts
+
+	ctx    context.Context // of the sweep and of every call of git; ends in Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // the sweep
+
+	gitErr error // why git cannot be used; set in Open
+
+	reserving sync.Mutex // held from the count of workspaces to the transaction that adds one
+
+	mu    sync.RWMutex // guards all below
+	cfg   Config
+	trees map[string]*treeSummary // by mirror key and commit; at most maxSummaries
+}
+
+// New makes a service. It touches nothing.
+func New(o Options) *Service {
+	if o.Clock == nil {
+		o.Clock = core.SystemClock{}
+	}
+	if o.IDs == nil {
+		o.IDs = core.NewIDs(o.Clock)
+	}
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	s := &Service{
+		opts: o, log: o.Logger, locks: newLocks(), slots: make(chan struct{}, checkouts()),
+		cfg: o.Config.filled(), trees: make(map[string]*treeSummary),
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Open makes the directories, removes what a crash left over and begins to remove what is expired. Without a usable
+// git it succeeds as well: only workspaces with a repository are refused then.
+func (s *Service) Open(ctx context.Context) error {
+	if !filepath.IsAbs(s.opts.Root) {
+		return fmt.Errorf("the directory of workspaces %q is not an absolute path", s.opts.Root)
+	}
+	for _, dir := range []string{"", "mirrors", "trees", "notes"} {
+		if err := os.MkdirAll(filepath.Join(s.opts.Root, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	// The real path: git stores it, and compares it.
+	root, err := filepath.EvalSymlinks(s.opts.Root)
+	if err != nil {
+		return err
+	}
+	s.opts.Root = root
+	if err := s.preparePrivate(); err != nil {
+		return err
+	}
+	if s.gitErr = s.findGit(ctx); s.gitErr != nil {
+		s.log.Warn("workspaces with a repository are refused: git cannot be used", "error", s.gitErr)
+	}
+	s.clearLeftovers()
+	s.wg.Add(1)
+	go func() {
+		defer s.wg.Done()
+		s.sweepOften()
+	}()
+	return nil
+}
+
+// Close ends the sweep and every git that runs. Workspaces stay. Safe to call twice.
+func (s *Service) Close() {
+	s.cancel()
+	s.wg.Wait()
+}
+
+// ApplyConfig replaces the configuration. What runs goes on with the old one.
+func (s *Service) ApplyConfig(c Config) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cfg = c.filled()
+}
+
+func (s *Service) config() Config {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.cfg
+}
+
+// minGit is the oldest git that has all we use: fetch --refetch came with 2.36.
+var minGit = [2]int{2, 36}
+
+func (s *Service) findGit(ctx context.Context) error {
+	if s.opts.Git == "" {
+		path, err := exec.LookPath("git")
+		if err != nil {
+			return errors.New("there is no git in PATH; install git 2.36 or newer")
+		}
+		s.opts.Git = path
+	}
+	out, err := s.git(ctx, call{args: []string{"version"}})
+	if err != nil {
+		return err
+	}
+	version, ok := gitVersion(string(out))
+	if !ok {
+		return fmt.Errorf("%s does not tell its version", s.opts.Git)
+	}
+	if version[0] < minGit[0] || version[0] == minGit[0] && version[1] < minGit[1] {
+		return fmt.Errorf("git %d.%d is too old; install git %d.%d or newer", version[0], version[1], minGit[0], minGit[1])
+	}
+	return nil
+}
+
+// gitVersion reads "git version 2.39.5 (extra)".
+func gitVersion(text string) ([2]int, bool) {
+	fields := strings.Fields(text)
+	if len(fields) < 3 {
+		return [2]int{}, false
+	}
+	parts := strings.SplitN(fields[2], ".", 3)
+	if len(parts) < 2 {
+		return [2]int{}, false
+	}
+	major, err1 := strconv.Atoi(parts[0])
+	minor, err2 := strconv.Atoi(parts[1])
+	return [2]int{major, minor}, err1 == nil && err2 == nil
+}
+
+// FindWorkspaces implements core.WorkspaceService.
+func (s *Service) FindWorkspaces(ctx context.Context, filter core.WorkspaceFilter) ([]*core.Workspace, core.PageInfo, error) {
+	return s.opts.Store.FindWorkspaces(ctx, filter)
+}
+
+// FindWorkspace implements core.WorkspaceService.
+func (s *Service) FindWorkspace(ctx context.Context, id string) (*core.Workspace, error) {
+	if !core.ValidID(core.PrefixWorkspace, id) {
+		return nil, core.NotFound("workspace", id)
+	}
+	return s.opts.Store.FindWorkspace(ctx, id)
+}
+
+// GitEnv implements core.WorkspaceService. The identity is the same in all workspaces.
+func (s *Service) GitEnv(string) map[string]string {
+	who := s.config().Identity
+	return map[string]string{
+		"GIT_AUTHOR_NAME": who.Name, "GIT_AUTHOR_EMAIL": who.Email,
+		"GIT_COMMITTER_NAME": who.Name, "GIT_COMMITTER_EMAIL": who.Email,
+		"GIT_TERMINAL_PROMPT": "0", // nobody sits at a terminal to answer
+	}
+}
+
+func (s *Service) treePath(id string) string { return filepath.Join(s.opts.Root, "trees", id) }
+func (s *Service) notePath(id string) string { return filepath.Join(s.opts.Root, "notes", id+".json") }
+
+// change stores a changed copy of a workspace as the transaction sees it.
+func (s *Service) change(ctx context.Context, id string, change func(w *core.Workspace) error) (*core.Workspace, error) {
+	var stored *core.Workspace
+	err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
+		old, err := tx.FindWorkspace(id)
+		if err != nil {
+			return err
+		}
+		next := *old
+		if err := change(&next); err != nil {
+			return err
+		}
+		stored = &next
+		return tx.PutWorkspace(stored)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return stored, nil
+}
