@@ -1,0 +1,80 @@
+package threads
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// place is where the agent of a thread is to run.
+type place struct {
+	runtime string // that was asked for, or RuntimeConnected
+	host    string // id of the connected agent that hosts the thread, or ""
+}
+
+// place finds who can run an agent of a type now: a runtime before a connected agent, unless one was asked for.
+func (s *Service) place(ctx context.Context, spec *core.ThreadSpec) (place, error) {
+	if spec.AgentID != "" && spec.Runtime != "" && spec.Runtime != core.RuntimeConnected {
+		return place{}, core.Invalid("agentId", "a connected agent is no part of the runtime %q; give one of the two", spec.Runtime)
+	}
+	infos := s.opts.ManagedAgents.Runtimes(ctx)
+	if spec.AgentID == "" && spec.Runtime != core.RuntimeConnected {
+		names := make([]string, 0, len(infos))
+		for i := range infos {
+			names = append(names, infos[i].Name)
+			if (spec.Runtime == "" || infos[i].Name == spec.Runtime) && infos[i].Ready && slices.Contains(infos[i].Types, spec.AgentType) {
+				return place{runtime: spec.Runtime}, nil
+			}
+		}
+		if spec.Runtime != "" && !slices.Contains(names, spec.Runtime) {
+			return place{}, core.Invalid("runtime", "%q is not configured; there is %s", spec.Runtime, listed(append(names, core.RuntimeConnected)))
+		}
+	}
+	var hosts []core.RemoteHost
+	if s.opts.Hosts != nil && (spec.Runtime == "" || spec.Runtime == core.RuntimeConnected) {
+		hosts = s.opts.Hosts.Hosts()
+	}
+	for _, h := range hosts {
+		if (spec.AgentID == "" || h.AgentID == spec.AgentID) && slices.Contains(h.Types, spec.AgentType) &&
+			(h.MaxThreads <= 0 || h.Threads < h.MaxThreads) {
+			return place{runtime: core.RuntimeConnected, host: h.AgentID}, nil
+		}
+	}
+	return place{}, core.Unavailable("runtime_unavailable", "nothing runs agents of the type %q now: %s",
+		spec.AgentType, missing(infos, hosts, spec))
+}
+
+func listed(names []string) string { return strings.Join(names, ", ") }
+
+// missing tells what there is instead.
+func missing(infos []core.RuntimeInfo, hosts []core.RemoteHost, spec *core.ThreadSpec) string {
+	var there []string
+	for _, info := range infos {
+		switch {
+		case spec.AgentID != "" || spec.Runtime != "" && spec.Runtime != info.Name:
+		case !info.Ready:
+			there = append(there, fmt.Sprintf("the runtime %s is not ready (%s)", info.Name, info.Reason))
+		default:
+			there = append(there, fmt.Sprintf("the runtime %s offers %s", info.Name, listed(info.Types)))
+		}
+	}
+	for _, h := range hosts {
+		switch {
+		case spec.AgentID != "" && spec.AgentID != h.AgentID:
+		case !slices.Contains(h.Types, spec.AgentType):
+			there = append(there, fmt.Sprintf("the connected agent %s (%s) offers %s", h.Name, h.AgentID, listed(h.Types)))
+		default:
+			there = append(there, fmt.Sprintf("the connected agent %s (%s) hosts %d threads already", h.Name, h.AgentID, h.Threads))
+		}
+	}
+	switch {
+	case len(there) == 0 && spec.AgentID != "":
+		return fmt.Sprintf("the agent %s is not connected, or hosts no threads", spec.AgentID)
+	case len(there) == 0:
+		return "no runtime is configured, and no connected agent hosts threads"
+	}
+	return strings.Join(there, "; ")
+}

@@ -1,0 +1,169 @@
+package threads
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/threads/report"
+)
+
+// outcome is what the transaction of an end tells besides.
+type outcome struct {
+	keep bool // the thread is still to be known as one of its ad-hoc execution
+	over bool // the ad-hoc execution is over
+}
+
+// conclude makes the thread terminal, with everything that follows from that.
+func (c *change) conclude(out *outcome) error {
+	r := c.rec
+	if r.Ending == nil || r.Status.Terminal() {
+		return errUnchanged
+	}
+	e := *r.Ending
+	at := c.now
+	r.Status, r.StatusReason, r.EndedAt = e.Status, e.Reason, &at
+	r.Error = e.Error
+	r.Completion = c.completion(&e)
+	r.Summary = r.Completion.Summary
+	switch e.Status {
+	case core.ThreadCompleted:
+		r.StatusReason = ""
+		c.event(core.EventThreadCompleted, completedData{Completion: r.Completion})
+	case core.ThreadFailed:
+		if r.Error == nil {
+			r.Error = &core.ThreadError{Code: core.CodeAgentError, Message: "the thread failed"}
+		}
+		c.event(core.EventThreadFailed, failedData{Error: r.Error, Completion: r.Completion})
+	default:
+		c.event(core.EventThreadStopped, stoppedData{Reason: e.Reason, Completion: r.Completion})
+	}
+	if e.Status != core.ThreadStopped || r.TurnCount > 0 {
+		c.note(core.DecisionCompletionOutcome, r.Name+" ("+string(e.Status)+", "+string(e.State)+"): "+r.Completion.Summary, nil)
+		c.experience = c.lesson()
+	}
+	id, upTo, ws := r.ID, r.InputSeq, r.Workspace
+	r.SentSeq = r.InputSeq
+	c.freed = c.t.waiting
+	r.Ending, r.Report, r.LastText, r.Prompt, r.LoginURL, r.SealedEnv, r.IdleSince = nil, nil, "", nil, "", nil, nil
+	c.extra = append(c.extra, func(tx core.Tx) error {
+		if upTo > 0 {
+			if err := tx.DeleteInputs(id, upTo); err != nil {
+				return err
+			}
+		}
+		if ws != nil {
+			if err := c.t.s.opts.Workspaces.ReleaseWorkspace(tx, ws.ID); err != nil && core.ErrorCode(err) != core.CodeNotFound {
+				return err
+			}
+		}
+		return nil
+	})
+	// The thread is terminal, and its events are told, before its execution may end with it.
+	c.last = func(tx core.Tx) (err error) {
+		*out, err = c.t.s.endAdHoc(tx, r.ExecutionID, at)
+		return err
+	}
+	return nil
+}
+
+// summaryOf is the summary of an end: the one that was given, the agent's, or one that is taken from what it said.
+func (c *change) summaryOf(e *core.ThreadEnding) string {
+	r := c.rec
+	switch {
+	case e.Summary != "":
+		return clip(e.Summary, maxSummary)
+	case r.Report != nil && r.Report.Summary != "":
+		return clip(r.Report.Summary, maxSummary)
+	}
+	said := c.said
+	if len(said) == 0 || r.LastText != "" && said[len(said)-1] != r.LastText {
+		said = append(slices.Clone(said), r.LastText)
+	}
+	if text := report.Summarize(said); text != "" {
+		return clip(text, maxSummary)
+	}
+	if r.Summary != "" {
+		return r.Summary
+	}
+	if e.Error != nil {
+		return clip(e.Error.Message, maxSummary)
+	}
+	return "The agent said nothing."
+}
+
+// completion is the outcome of the thread.
+func (c *change) completion(e *core.ThreadEnding) *core.Completion {
+	done := &core.Completion{State: e.State, Summary: c.summaryOf(e), Artifacts: slices.Clone(e.Artifacts), Changes: e.Changes}
+	if report := c.rec.Report; report != nil {
+		done.Tests = report.Tests
+		for _, a := range report.Artifacts {
+			if !slices.Contains(done.Artifacts, a) {
+				done.Artifacts = append(done.Artifacts, a)
+			}
+		}
+	}
+	if e.Changes != nil {
+		for _, commit := range e.Changes.Commits {
+			a := core.Artifact{Type: core.ArtifactCommit, Value: commit.Hash}
+			if !slices.Contains(done.Artifacts, a) {
+				done.Artifacts = append(done.Artifacts, a)
+			}
+		}
+	}
+	if done.Artifacts == nil {
+		done.Artifacts = []core.Artifact{}
+	}
+	return done
+}
+
+// lessonData is what an experience tells in detail.
+type lessonData struct {
+	Changes    *core.WorkspaceChanges `json:"changes,omitempty"`
+	Tests      *core.TestReport       `json:"tests,omitempty"`
+	Artifacts  []core.Artifact        `json:"artifacts,omitempty"`
+	Error      *core.ThreadError      `json:"error,omitempty"`
+	Turns      int                    `json:"turns"`
+	DurationMs int64                  `json:"durationMs"`
+	AgentType  string                 `json:"agentType"`
+}
+
+// Bounds of what an experience tells of a repository.
+const (
+	lessonCommits = 20
+	lessonFiles   = 50
+)
+
+// lesson is the experience that the thread leaves.
+func (c *change) lesson() *core.Experience {
+	r := c.rec
+	outcome := core.ExperiencePartial
+	switch {
+	case r.Status == core.ThreadFailed || r.Completion.State == core.CompletionFailed:
+		outcome = core.ExperienceFailed
+	case r.Status == core.ThreadCompleted && r.Completion.State == core.CompletionComplete:
+		outcome = core.ExperienceSuccessful
+	}
+	data := lessonData{
+		Tests: r.Completion.Tests, Artifacts: r.Completion.Artifacts, Error: r.Error, Turns: r.TurnCount,
+		DurationMs: r.EndedAt.Sub(r.CreatedAt).Milliseconds(), AgentType: r.AgentType,
+	}
+	if r.Completion.Changes != nil {
+		changes := *r.Completion.Changes
+		changes.Commits = changes.Commits[:min(len(changes.Commits), lessonCommits)]
+		changes.Files = changes.Files[:min(len(changes.Files), lessonFiles)]
+		data.Changes = &changes
+	}
+	details, err := json.Marshal(data)
+	if err != nil {
+		details = nil // plain data always encodes
+	}
+	repo := workspaceSpec(&r.Preparation).Repo
+	if r.Workspace != nil {
+		repo = r.Workspace.Repo
+	}
+	return &core.Experience{
+		ExecutionID: r.ExecutionID, ThreadID: r.ID, Role: r.Role, Repo: repo, Objective: r.Objective,
+		Summary: r.Completion.Summary, Outcome: outcome, Details: details, CreatedAt: c.now, Count: 1,
+	}
+}

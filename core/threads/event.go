@@ -1,0 +1,127 @@
+package threads
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// The data of thread events. They are stored: fields are only ever added.
+
+type startedData struct {
+	ManagedAgentID string          `json:"managedAgentId,omitempty"`
+	AgentID        string          `json:"agentId,omitempty"`
+	Runtime        string          `json:"runtime"`
+	AgentType      string          `json:"agentType"`
+	Workspace      *core.Workspace `json:"workspace,omitempty"`
+	Restart        int             `json:"restart,omitempty"`
+}
+
+type readyData struct{}
+
+type blockedData struct {
+	Prompt       json.RawMessage `json:"prompt"`
+	AutoAnswered bool            `json:"autoAnswered"`
+	Answer       string          `json:"answer,omitempty"`
+}
+
+type toolData struct {
+	Tool  string         `json:"tool"`
+	Input map[string]any `json:"input"`
+}
+
+type turnData struct {
+	Output      string `json:"output"`
+	Turn        int    `json:"turn"`
+	DurationMs  int64  `json:"durationMs"`
+	Interrupted bool   `json:"interrupted,omitempty"`
+	Truncated   bool   `json:"truncated,omitempty"`
+}
+
+type outputData struct {
+	Text      string `json:"text"`
+	Turn      int    `json:"turn"`
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
+type idleData struct {
+	IdleMs int64 `json:"idleMs"`
+}
+
+type summaryData struct {
+	Summary string `json:"summary"`
+	Turns   int    `json:"turns"`
+}
+
+type completedData struct {
+	Completion *core.Completion `json:"completion"`
+}
+
+type failedData struct {
+	Error      *core.ThreadError `json:"error"`
+	Completion *core.Completion  `json:"completion"`
+}
+
+type stoppedData struct {
+	Reason     string           `json:"reason"`
+	Completion *core.Completion `json:"completion"`
+}
+
+type statusData struct {
+	Status string `json:"status"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Words of thread_status beside the states and reasons of threads.
+const (
+	statusUnblocked = "unblocked"
+	statusHostBack  = "host_back"
+	statusRefused   = "input_refused"
+)
+
+// maxSummary bounds summaries, in bytes.
+const maxSummary = 4000
+
+// promptView is a prompt as far as it matters here.
+type promptView struct {
+	ID      string                `json:"id"`
+	Kind    string                `json:"kind"`
+	Text    string                `json:"text"`
+	Options []core.QuestionOption `json:"options"`
+	URL     string                `json:"url,omitempty"`
+}
+
+// Kinds of prompts.
+const (
+	promptApproval = "approval"
+	promptQuestion = "question"
+	promptLogin    = "login"
+)
+
+func readPrompt(raw json.RawMessage) (p promptView, ok bool) {
+	ok = len(raw) > 0 && json.Unmarshal(raw, &p) == nil
+	return p, ok
+}
+
+func (p promptView) encode() json.RawMessage {
+	if p.Options == nil {
+		p.Options = []core.QuestionOption{}
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return json.RawMessage("{}") // plain data always encodes
+	}
+	return raw
+}
+
+// clip cuts text to at most so many bytes, between characters.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}

@@ -1,0 +1,153 @@
+package threads
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// watch follows one execution as long as it has threads that are not over: they end when it is cancelled, and those
+// of roles show the questions of its org chart.
+type watch struct {
+	threads int
+	cancel  context.CancelFunc
+}
+
+// watchLocked begins to follow the execution of a thread. The caller holds mu.
+func (s *Service) watchLocked(r *core.ThreadRecord) {
+	if w := s.watches[r.ExecutionID]; w != nil {
+		w.threads++
+		return
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.watches[r.ExecutionID] = &watch{threads: 1, cancel: cancel}
+	execution := r.ExecutionID
+	s.startLocked(func() {
+		defer cancel()
+		defer s.guard("following an execution", execution)
+		s.follow(ctx, execution)
+	})
+}
+
+// unwatchLocked ends that with the last thread. The caller holds mu.
+func (s *Service) unwatchLocked(r *core.ThreadRecord) {
+	w := s.watches[r.ExecutionID]
+	if w == nil {
+		return
+	}
+	if w.threads--; w.threads == 0 {
+		delete(s.watches, r.ExecutionID)
+		w.cancel()
+	}
+}
+
+// follow follows an execution until ctx ends.
+func (s *Service) follow(ctx context.Context, execution string) {
+	var retry backoff
+	for ctx.Err() == nil {
+		at := s.opts.Store.LastSeq()
+		err := s.catchUp(ctx, execution)
+		if err == nil {
+			err = s.consume(ctx, execution, at, &retry)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		s.log.Debug("an execution cannot be followed yet", "execution", execution, "error", err)
+		if !s.pause(ctx, retry.next()) {
+			return
+		}
+	}
+}
+
+// catchUp does what follows from the state of an execution.
+func (s *Service) catchUp(ctx context.Context, execution string) error {
+	e, err := s.opts.Store.FindExecution(ctx, execution)
+	if err != nil {
+		return err
+	}
+	if e.Status == core.ExecutionCancelled {
+		s.stopAll(execution)
+		return nil
+	}
+	if e.Status.Terminal() {
+		s.endRoles(execution)
+		return nil
+	}
+	if !e.Chart {
+		return nil
+	}
+	return s.catchUpQuestions(ctx, execution)
+}
+
+// consume does what follows from the events of an execution.
+func (s *Service) consume(ctx context.Context, execution string, at uint64, retry *backoff) error {
+	stream, err := s.opts.Streams.Follow(ctx, execution, at)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	for {
+		e, err := stream.Next(ctx)
+		if err != nil {
+			return err
+		}
+		*retry = 0
+		switch e.Type {
+		case core.EventExecutionCancelled:
+			s.stopAll(execution)
+		case core.EventExecutionCompleted, core.EventExecutionFailed:
+			s.endRoles(execution)
+		case core.EventQuestionAsked:
+			var data struct {
+				Question core.Question `json:"question"`
+			}
+			if json.Unmarshal(e.Data, &data) == nil {
+				s.asked(ctx, &data.Question)
+			}
+		case core.EventQuestionAnswered, core.EventQuestionExpired, core.EventMessageClosed:
+			var data struct {
+				QuestionID string `json:"questionId"`
+			}
+			if json.Unmarshal(e.Data, &data) == nil && data.QuestionID != "" {
+				s.questionClosed(ctx, execution, data.QuestionID)
+			}
+		}
+	}
+}
+
+// of returns the threads of an execution that are not over.
+func (s *Service) of(execution string) []*thread {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*thread
+	for _, t := range s.live {
+		if t.execution == execution {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// stopAll decides that all threads of an execution stop, because it was cancelled.
+func (s *Service) stopAll(execution string) {
+	for _, t := range s.of(execution) {
+		s.start(func() {
+			t.catchUp(t.work)
+			t.must(t.work, func(c *change) error {
+				c.end(core.ThreadEnding{Status: core.ThreadStopped, State: core.CompletionPartial, Reason: core.ThreadReasonExecution})
+				return nil
+			})
+		})
+	}
+}
+
+// endRoles ends the threads of the roles of an execution that is over.
+func (s *Service) endRoles(execution string) {
+	for _, t := range s.of(execution) {
+		if t.record().Kind == core.ThreadKindRole {
+			s.start(func() { t.endRole() })
+		}
+	}
+}

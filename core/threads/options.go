@@ -1,0 +1,137 @@
+package threads
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Labels of the agents of threads. They are stored with the agents, and tell after a crash whose they are.
+const (
+	LabelThread    = "wardroom.thread"
+	LabelExecution = "wardroom.execution"
+)
+
+// Times and bounds.
+const (
+	firstRetry    = 250 * time.Millisecond
+	maxRetry      = 15 * time.Second
+	lookInterval  = 5 * time.Second        // between looks at an agent whose end no event told
+	settleTime    = 5 * time.Second        // for a turn to begin whose message may have been taken
+	answerWait    = 500 * time.Millisecond // for an answer to show
+	sendLimit     = 10 * time.Minute       // of one wait for an agent to take a message
+	stopReserve   = 30 * time.Second       // beyond the grace, until who stops a thread is answered
+	hostStopTime  = 30 * time.Second       // for a host to tell that a thread ended
+	idleFactor    = 3                      // times idleTimeoutMs: stopped
+	maxTries      = 5                      // of a step of preparation, finish or restart that fails in passing
+	stopsAtOnce   = 16
+	eventBatch    = 64 // events of an agent that are applied together
+	inputPage     = 64
+	readPage      = 100
+	maxText       = 64 << 10 // of what is kept of the last words of an agent
+	maxObjective  = 256 << 10
+	maxMessage    = 1 << 20
+	maxName       = 128
+	maxRole       = 128
+	maxEnv        = 512
+	maxEnvBytes   = 1 << 20
+	maxMetadata   = 64 << 10
+	maxKeys       = 1000
+	maxPolicyTime = 365 * 24 * time.Hour
+	maxTurns      = 1_000_000
+	maxRestarts   = 100
+)
+
+// Streams follow stored events as they are committed; core/events has them.
+type Streams interface {
+	// Follow returns the events of a subject or a group with a sequence above after, stored ones first. It does not
+	// end by itself.
+	Follow(ctx context.Context, name string, after uint64) (core.EventStream, error)
+}
+
+// Observer is told of what metrics count. Methods must be quick and safe for concurrent use.
+type Observer interface {
+	// ThreadSpawned tells that a thread was stored.
+	ThreadSpawned(agentType string)
+	// ThreadEnded tells that one became terminal; state is that of its completion.
+	ThreadEnded(status core.ThreadStatus, state core.CompletionState, life time.Duration)
+	// ThreadRestarted tells that a lost agent came back.
+	ThreadRestarted()
+	// TurnEnded tells that an agent ended a turn.
+	TurnEnded(took time.Duration)
+	// PromptBlocked tells that an agent waits for an answer; auto when a rule gives it.
+	PromptBlocked(auto bool)
+}
+
+type noObserver struct{}
+
+func (noObserver) ThreadSpawned(string)                                               {}
+func (noObserver) ThreadEnded(core.ThreadStatus, core.CompletionState, time.Duration) {}
+func (noObserver) ThreadRestarted()                                                   {}
+func (noObserver) TurnEnded(time.Duration)                                            {}
+func (noObserver) PromptBlocked(bool)                                                 {}
+
+// Config is how threads are supervised. It may change while they run: what a thread was spawned with stays.
+type Config struct {
+	// MaxThreads bounds the threads that are not over, those of roles left out. 0: 100.
+	MaxThreads int
+	// MaxQueued and MaxQueuedBytes bound the messages of one thread that its agent did not take. 0: 20000, 64 MiB.
+	MaxQueued      int
+	MaxQueuedBytes int64
+	// IdleTimeout is policy.idleTimeoutMs of threads that do not say; 0: 1 h.
+	IdleTimeout time.Duration
+	// Timeout is policy.timeoutMs of threads that do not say; 0: none.
+	Timeout time.Duration
+	// MaxRestarts is policy.maxRestarts of threads that do not say. Negative: none.
+	MaxRestarts int
+	// SummarizeAfterTurns is that of threads that do not say; 0: only at the end.
+	SummarizeAfterTurns int
+	// SpawnsAtOnce bounds the agents that are started at the same time; 0: 4.
+	SpawnsAtOnce int
+	// AutoAnswer are rules behind those of a thread's own policy.
+	AutoAnswer []core.AutoAnswerRule
+}
+
+// DefaultMaxRestarts is how often a lost agent is brought back when nobody says.
+const DefaultMaxRestarts = 3
+
+func (c Config) withDefaults() *Config {
+	if c.MaxThreads <= 0 {
+		c.MaxThreads = 100
+	}
+	if c.MaxQueued <= 0 {
+		c.MaxQueued = 20_000
+	}
+	if c.MaxQueuedBytes <= 0 {
+		c.MaxQueuedBytes = 64 << 20
+	}
+	if c.IdleTimeout <= 0 {
+		c.IdleTimeout = time.Hour
+	}
+	if c.SpawnsAtOnce <= 0 {
+		c.SpawnsAtOnce = 4
+	}
+	c.MaxRestarts = max(0, c.MaxRestarts)
+	return &c
+}
+
+// Options are what a Service is made of. All but Hosts, Clock, IDs, Logger and Observer are required.
+type Options struct {
+	Store         core.Store
+	Streams       Streams
+	ManagedAgents core.ManagedAgentService
+	Hosts         core.ThreadHosts // nil: no connected agent hosts threads
+	Workspaces    core.WorkspaceService
+	Memory        core.MemoryService
+	Clock         core.Clock
+	IDs           core.IDs
+	Logger        hclog.Logger
+	Config        Config
+	// SealKey encrypts the environment that a thread was asked for until its agent was started. It is secret, and
+	// the same over restarts.
+	SealKey  [32]byte
+	Observer Observer
+}

@@ -1,0 +1,361 @@
+package threads
+
+import (
+	"context"
+	"slices"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// mailbox is what the host of a thread told, and was not looked at yet. The thread's mu guards it.
+type mailbox struct {
+	events []core.RemoteThreadEvent
+	away   bool // the host is not connected
+	back   bool // it was away, or we were, and is here: what it may not have is sent again
+	gone   bool // it is gone for good
+	holds  bool // of back: it says that it hosts the thread
+}
+
+// RemoteThreadEvented implements core.ThreadHostSink.
+func (s *Service) RemoteThreadEvented(e core.RemoteThreadEvent) {
+	t := s.find(e.ThreadID)
+	if t == nil || t.record().AgentID != e.AgentID {
+		settle(e) // the thread is over, or another's: nobody waits for it
+		return
+	}
+	t.mu.Lock()
+	t.remote.events = append(t.remote.events, e)
+	t.remote.away = false
+	t.mu.Unlock()
+	t.touch()
+}
+
+func settle(e core.RemoteThreadEvent) {
+	if e.Settled != nil {
+		e.Settled()
+	}
+}
+
+// HostAway implements core.ThreadHostSink.
+func (s *Service) HostAway(agentID string) {
+	s.hosted(agentID, func(_ string, m *mailbox) { m.away, m.back = true, false })
+}
+
+// HostBack implements core.ThreadHostSink. Threads of it that are over here are ended there.
+func (s *Service) HostBack(agentID string, threadIDs []string) {
+	s.hosted(agentID, func(id string, m *mailbox) {
+		m.away, m.back, m.gone, m.holds = false, true, false, slices.Contains(threadIDs, id)
+	})
+	for _, id := range threadIDs {
+		if s.find(id) == nil && s.opts.Hosts != nil {
+			s.start(func() {
+				if r, err := s.opts.Store.FindThread(s.ctx, id); core.ErrorCode(err) == core.CodeNotFound || err == nil && r.Status.Terminal() {
+					s.opts.Hosts.StopThread(agentID, id, "the thread is over", true)
+				}
+			})
+		}
+	}
+}
+
+// HostGone implements core.ThreadHostSink.
+func (s *Service) HostGone(agentID string) {
+	s.hosted(agentID, func(_ string, m *mailbox) { m.gone, m.back = true, false })
+}
+
+// HostsChanged implements core.ThreadHostSink. Nothing waits for a host: a thread has one from its spawn on.
+func (s *Service) HostsChanged() {}
+
+func (s *Service) hosted(agentID string, fn func(thread string, m *mailbox)) {
+	s.mu.Lock()
+	var list []*thread
+	for _, t := range s.live {
+		if r := t.record(); r.AgentID == agentID && r.Runtime == core.RuntimeConnected {
+			list = append(list, t)
+		}
+	}
+	s.mu.Unlock()
+	for _, t := range list {
+		t.mu.Lock()
+		fn(t.id, &t.remote)
+		t.mu.Unlock()
+		t.touch()
+	}
+}
+
+// runRemote takes a thread that a connected agent hosts through its life, until its end was decided on or the
+// service closes.
+func (t *thread) runRemote() {
+	ctx, cancel := context.WithCancel(t.work)
+	defer cancel()
+	answers := make(chan struct{})
+	go func() {
+		defer close(answers)
+		t.answerPrompts(ctx)
+	}()
+	defer func() { cancel(); <-answers }()
+	h := &hosting{t: t}
+	for ctx.Err() == nil && t.record().Ending == nil {
+		if !h.step(ctx) {
+			return
+		}
+		due, stop := t.s.after(min(t.nextTimer(), lookInterval))
+		select {
+		case <-ctx.Done():
+		case <-t.wake:
+		case <-due:
+		}
+		stop()
+		t.checkTimers(ctx)
+	}
+}
+
+// hosting is a thread at its host, in this life of ours.
+type hosting struct {
+	t     *thread
+	asked bool              // the host was asked for the thread
+	out   *core.QueuedInput // that was handed over and not taken yet
+	away  bool              // that was told
+}
+
+// step does what is to be done now. It returns false when ctx ended.
+func (h *hosting) step(ctx context.Context) bool {
+	t := h.t
+	t.mu.Lock()
+	m := t.remote
+	t.remote.events, t.remote.back = nil, false
+	t.mu.Unlock()
+	for _, e := range m.events {
+		if !h.apply(ctx, e) {
+			return false // the host tells the others again
+		}
+	}
+	if t.record().Ending != nil {
+		return true
+	}
+	if m.gone {
+		return t.must(ctx, func(c *change) error {
+			c.fail(core.ThreadReasonLost, &core.ThreadError{Code: core.CodeAgentError, Message: "the agent that hosts the thread is gone"})
+			return nil
+		})
+	}
+	if m.away != h.away && !h.tell(ctx, m.away) {
+		return false
+	}
+	if m.back {
+		h.out = nil // is handed over again: the host drops what it knows
+		if !m.holds {
+			h.asked = false
+			if t.record().StartedAt != nil && t.record().Status != core.ThreadStarting && !t.lose(ctx) {
+				return false
+			}
+		}
+	}
+	return h.work(ctx)
+}
+
+// tell notes that the host went away or came back.
+func (h *hosting) tell(ctx context.Context, away bool) bool {
+	ok := h.t.must(ctx, func(c *change) error {
+		switch {
+		case c.rec.Ending != nil:
+			return errUnchanged
+		case away:
+			c.rec.StatusReason = core.ThreadReasonHostAway
+			c.event(core.EventThreadStatus, statusData{Status: core.ThreadReasonHostAway})
+		case c.rec.StatusReason == core.ThreadReasonHostAway:
+			c.rec.StatusReason = ""
+			c.event(core.EventThreadStatus, statusData{Status: statusHostBack})
+		default:
+			return errUnchanged
+		}
+		return nil
+	})
+	h.away = away
+	return ok
+}
+
+// lose notes that the host does not know the thread any more.
+func (t *thread) lose(ctx context.Context) bool {
+	return t.must(ctx, func(c *change) error {
+		if c.rec.Ending != nil {
+			return errUnchanged
+		}
+		c.lost("")
+		return nil
+	})
+}
+
+// work asks the host for the thread, and hands over the next message.
+func (h *hosting) work(ctx context.Context) bool {
+	t := h.t
+	r := t.record()
+	if r.Ending != nil {
+		return true
+	}
+	switch r.Status {
+	case core.ThreadPending, core.ThreadPreparing:
+		return h.prepare(ctx)
+	case core.ThreadStarting:
+		if !h.asked {
+			return h.ask(ctx)
+		}
+		return true
+	}
+	if h.out != nil && h.out.Number > r.SentSeq || !feedable(r) {
+		return true
+	}
+	page, err := t.s.opts.Store.QueuedInputs(ctx, t.id, r.SentSeq, 1)
+	if err != nil || len(page) == 0 {
+		return ctx.Err() == nil // the next look tries again
+	}
+	h.out = page[0]
+	if !t.s.opts.Hosts.InputThread(r.AgentID, core.RemoteInput{ThreadID: t.id, InputID: h.out.ID, Message: h.out.Message}) {
+		t.mu.Lock()
+		t.remote.gone = true
+		t.mu.Unlock()
+		t.touch()
+	}
+	return true
+}
+
+// prepare gathers what the thread should know; its workspace is the host's matter.
+func (h *hosting) prepare(ctx context.Context) bool {
+	h.t.prepare(ctx)
+	h.t.touch()
+	return ctx.Err() == nil
+}
+
+// ask asks the host for the thread.
+func (h *hosting) ask(ctx context.Context) bool {
+	t := h.t
+	r := t.record()
+	env, err := t.s.openEnv(t.id, r.SealedEnv)
+	var memory *core.MemoryContext
+	if err == nil {
+		memory, err = t.s.recall(ctx, r, nil)
+	}
+	if err != nil {
+		if passing(err) {
+			return ctx.Err() == nil // the next look tries again
+		}
+		return t.must(ctx, func(c *change) error {
+			c.fail("", threadError(err))
+			return nil
+		})
+	}
+	h.asked = true
+	ok := t.s.opts.Hosts.SpawnThread(r.AgentID, core.RemoteThread{
+		ThreadID: t.id, ExecutionID: r.ExecutionID, Name: r.Name, AgentType: r.AgentType, Role: r.Role, Objective: r.Objective,
+		Workspace: r.Preparation.Workspace, ContextFiles: contextFiles(r, memory), Approval: r.Preparation.Approval, Env: env,
+		SessionID: r.SessionID,
+	})
+	if !ok {
+		t.mu.Lock()
+		t.remote.gone = true
+		t.mu.Unlock()
+		t.touch()
+	}
+	return true
+}
+
+// apply applies an event of the host, once.
+func (h *hosting) apply(ctx context.Context, e core.RemoteThreadEvent) bool {
+	t := h.t
+	ok := t.must(ctx, func(c *change) error {
+		r := c.rec
+		if r.Ending != nil || e.Seq <= r.AgentSeq {
+			return errUnchanged
+		}
+		r.AgentSeq = e.Seq
+		if e.SessionID != "" {
+			r.SessionID = e.SessionID
+		}
+		if h.out == nil && e.InputTaken != "" { // taken in an earlier life of ours
+			if page, err := t.s.opts.Store.QueuedInputs(ctx, t.id, r.SentSeq, 1); err == nil && len(page) > 0 {
+				h.out = page[0]
+			}
+		}
+		if h.out != nil && e.InputTaken == h.out.ID {
+			_ = c.sent(h.out, "") // it may be counted already
+		}
+		if e.Type == core.EventManagedStarted && r.Status == core.ThreadStarting {
+			c.hosted()
+		}
+		if e.Type != "" {
+			c.apply(e.Type, &e.Signal)
+		}
+		return nil
+	})
+	if !ok {
+		return false
+	}
+	if r := t.record(); r.Status == core.ThreadStarting && r.StatusReason == core.ThreadReasonRestarting {
+		h.asked = false
+	}
+	settle(e)
+	return true
+}
+
+// hosted notes that the host runs the agent of the thread, for the first time or again.
+func (c *change) hosted() {
+	r := c.rec
+	again := r.StatusReason == core.ThreadReasonRestarting
+	if again {
+		r.Restarts++
+		r.StatusReason = ""
+		c.note(core.DecisionFailureRecovery, "The agent of thread "+r.Name+" was lost and went on with its session.",
+			map[string]any{"restart": r.Restarts, "agentId": r.AgentID})
+		c.after = append(c.after, c.t.s.observer.ThreadRestarted)
+	}
+	r.SealedEnv = nil
+	if r.StartedAt == nil {
+		at := c.now
+		r.StartedAt = &at
+	} else if !again {
+		return
+	}
+	c.event(core.EventThreadStarted, startedData{AgentID: r.AgentID, Runtime: r.Runtime, AgentType: r.AgentType, Restart: r.Restarts})
+}
+
+// endRemote ends the thread at its host. It returns false when ctx ended.
+func (t *thread) endRemote(ctx context.Context) bool {
+	r := t.record()
+	hosts := t.s.opts.Hosts
+	if !r.Begun || hosts == nil {
+		return true
+	}
+	defer hosts.ForgetThread(r.AgentID, t.id)
+	due, stop := t.s.after(hostStopTime)
+	defer stop()
+	force := r.Ending.Force
+	if !hosts.StopThread(r.AgentID, t.id, r.Ending.Reason, force) {
+		return ctx.Err() == nil
+	}
+	for {
+		t.mu.Lock()
+		changed := t.changed
+		events, gone, back := t.remote.events, t.remote.gone, t.remote.back
+		t.remote.events, t.remote.back = nil, false
+		t.mu.Unlock()
+		for _, e := range events {
+			settle(e)
+			gone = gone || e.Type == core.EventManagedStopped
+		}
+		if gone {
+			return true
+		}
+		if now := t.record().Ending.Force; back || now && !force {
+			force = now
+			if !hosts.StopThread(r.AgentID, t.id, r.Ending.Reason, force) {
+				return true
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-due: // a host that comes back later is told again, see HostBack
+			return true
+		case <-changed:
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package threads
+
+import (
+	"github.com/wardroom/wardroom/core"
+)
+
+// lost decides what follows from an agent that is gone without an end of its own: it comes back with its session, or
+// the thread fails.
+func (c *change) lost(reason string) {
+	r := c.rec
+	most := 0
+	if r.Policy.MaxRestarts != nil {
+		most = *r.Policy.MaxRestarts
+	}
+	if r.Kind == core.ThreadKindRole || r.Restarts >= most {
+		c.fail(core.ThreadReasonLost, &core.ThreadError{Code: core.CodeAgentError, Message: lostMessage(reason)})
+		return
+	}
+	r.Status, r.StatusReason = core.ThreadStarting, core.ThreadReasonRestarting
+	r.Prompt, r.LoginURL, r.IdleSince = nil, "", nil
+	c.event(core.EventThreadStatus, statusData{Status: core.ThreadReasonRestarting, Reason: reason})
+}
+
+func lostMessage(reason string) string {
+	if reason == "" || reason == core.ThreadReasonLost {
+		return "the agent was lost, and was not brought back"
+	}
+	return "the agent was lost (" + clip(reason, 500) + "), and was not brought back"
+}
+
+// restart brings a lost agent back with its session.
+func (t *thread) restart() {
+	ctx := t.work
+	var retry backoff
+	for tries := 1; ; {
+		a, err := t.revive()
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			t.must(ctx, func(c *change) error {
+				c.rec.Restarts++
+				c.rec.StatusReason = ""
+				c.started(a)
+				c.note(core.DecisionFailureRecovery, "The agent of thread "+c.rec.Name+" was lost and went on with its session.",
+					map[string]any{"restart": c.rec.Restarts, "managedAgentId": a.ID})
+				return nil
+			})
+			t.s.observer.ThreadRestarted()
+			return
+		}
+		if !passing(err) {
+			if tries >= maxTries || core.ErrorCode(err) == core.CodeNotFound {
+				t.must(ctx, func(c *change) error {
+					c.fail(core.ThreadReasonLost, &core.ThreadError{
+						Code: core.CodeAgentError, Message: lostMessage(core.AsError(err).Message),
+					})
+					return nil
+				})
+				return
+			}
+			tries++
+		}
+		t.log.Info("a lost agent cannot be brought back yet", "error", err)
+		if !t.s.pause(ctx, retry.next()) {
+			return
+		}
+	}
+}
+
+// revive starts the agent again, unless that was done just before a crash of ours.
+func (t *thread) revive() (*core.ManagedAgent, error) {
+	if err := t.s.takeStart(t.work); err != nil {
+		return nil, err
+	}
+	defer t.s.giveStart()
+	id := t.record().ManagedAgentID
+	a, err := t.s.opts.ManagedAgents.FindManagedAgent(t.work, id)
+	if err != nil || !a.Gone() {
+		return a, err
+	}
+	return t.s.opts.ManagedAgents.RestartManagedAgent(t.work, id)
+}

@@ -1,0 +1,236 @@
+package threads
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// instanceKey is the key of the metadata of a role's thread that holds its instance.
+const instanceKey = "instance"
+
+// seatOf tells which instance of which role a thread is.
+func seatOf(r *core.ThreadRecord) (seat, bool) {
+	if r.Kind != core.ThreadKindRole {
+		return seat{}, false
+	}
+	at := seat{execution: r.ExecutionID, role: r.Role}
+	switch n := r.Metadata[instanceKey].(type) {
+	case int:
+		at.number = n
+	case float64:
+		at.number = int(n)
+	default:
+		return seat{}, false
+	}
+	return at, true
+}
+
+// SpawnRole implements core.RoleThreads.
+func (s *Service) SpawnRole(ctx context.Context, spec core.RoleSpec, agent core.ManagedAgentSpec) (*core.ManagedAgent, error) {
+	at := seat{execution: spec.ExecutionID, role: spec.Role, number: spec.Instance}
+	release, err := s.sit(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	s.mu.Lock()
+	t := s.roles[at]
+	s.mu.Unlock()
+	if t == nil || t.record().Ending != nil {
+		if t, err = s.newRole(ctx, at, spec, agent); err != nil {
+			return nil, err
+		}
+	}
+	return t.spawnRole(ctx, agent)
+}
+
+// sit waits until no other call spawns the agent of the same seat.
+func (s *Service) sit(ctx context.Context, at seat) (release func(), err error) {
+	for {
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			return nil, errShuttingDown()
+		}
+		taken := s.seats[at]
+		if taken == nil {
+			mine := make(chan struct{})
+			s.seats[at] = mine
+			s.mu.Unlock()
+			return func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				delete(s.seats, at)
+				close(mine)
+			}, nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-taken:
+		}
+	}
+}
+
+// newRole stores the thread of a role.
+func (s *Service) newRole(ctx context.Context, at seat, spec core.RoleSpec, agent core.ManagedAgentSpec) (*thread, error) {
+	now := s.clock.Now()
+	r := &core.ThreadRecord{Kind: core.ThreadKindRole, Thread: core.Thread{
+		ID: s.opts.IDs.New(core.PrefixThread), ExecutionID: at.execution, Name: at.role + "-" + strconv.Itoa(at.number),
+		AgentType: agent.Type, Role: at.role, Objective: spec.Objective, Status: core.ThreadPending, Runtime: spec.Runtime,
+		Preparation: core.Preparation{Workspace: spec.Workspace, Approval: spec.Approval},
+		Metadata:    map[string]any{instanceKey: at.number}, CreatedBy: core.System.ID,
+		CreatedAt: now, UpdatedAt: now, LastActivityAt: now,
+	}}
+	if r.Preparation.Approval == "" {
+		r.Preparation.Approval = defaultApproval
+	}
+	ws, err := s.reserve(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	s.joinAdHoc(r.ExecutionID, r.ID)
+	err = s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
+		if r.Workspace, err = s.opts.Workspaces.AdoptWorkspace(tx, ws.ID, r.ID, r.ExecutionID); err != nil {
+			return err
+		}
+		return tx.PutThread(r)
+	})
+	if err != nil {
+		s.leaveAdHoc(r.ExecutionID, r.ID)
+		return nil, err
+	}
+	t := s.newThread(r)
+	s.mu.Lock()
+	s.roles[at] = t
+	s.mu.Unlock()
+	s.observer.ThreadSpawned(r.AgentType)
+	s.launch(t)
+	return t, nil
+}
+
+// spawnRole prepares the workspace and starts the agent, unless that was done.
+func (t *thread) spawnRole(ctx context.Context, agent core.ManagedAgentSpec) (*core.ManagedAgent, error) {
+	r := t.record()
+	if r.ManagedAgentID != "" {
+		return t.s.opts.ManagedAgents.FindManagedAgent(ctx, r.ManagedAgentID)
+	}
+	if r.Status == core.ThreadPending || r.Status == core.ThreadPreparing {
+		if err := t.furnishRole(ctx); err != nil {
+			return nil, err
+		}
+	}
+	a, err := t.labelled(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if a == nil {
+		t.s.complete(&agent, t.record())
+		if a, err = t.s.opts.ManagedAgents.SpawnManagedAgent(ctx, agent); err != nil {
+			return nil, err
+		}
+	}
+	kind := agent.Type
+	if a.Type != "" {
+		kind = a.Type
+	}
+	err = t.change(ctx, func(c *change) error {
+		if c.rec.Ending != nil || c.rec.Status.Terminal() {
+			return over(c.rec)
+		}
+		c.rec.AgentType = kind
+		c.started(a)
+		return nil
+	})
+	if err != nil {
+		return nil, err // its label tells whose the agent is
+	}
+	return a, nil
+}
+
+func (t *thread) furnishRole(ctx context.Context) error {
+	err := t.change(ctx, func(c *change) error {
+		if c.rec.Status != core.ThreadPending {
+			return errUnchanged
+		}
+		c.rec.Status = core.ThreadPreparing
+		c.event(core.EventThreadStatus, statusData{Status: string(core.ThreadPreparing)})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	ws, memory, err := t.furnish(ctx)
+	if err != nil {
+		return err
+	}
+	return t.change(ctx, func(c *change) error {
+		if c.rec.Ending != nil {
+			return over(c.rec)
+		}
+		c.prepared(ws, memory)
+		return nil
+	})
+}
+
+// awaitRole waits until the thread of a role has its agent: SpawnRole sees to that.
+func (t *thread) awaitRole() {
+	if r := t.record(); r.Begun {
+		// An earlier life of ours may have started it.
+		if a, err := t.labelled(t.work); err == nil && a != nil && !a.Gone() {
+			t.must(t.work, func(c *change) error {
+				if c.rec.ManagedAgentID != "" {
+					return errUnchanged
+				}
+				c.started(a)
+				return nil
+			})
+			return
+		}
+	}
+	t.await(t.work, nil, func(r *core.ThreadRecord) bool { return r.ManagedAgentID != "" || r.Ending != nil })
+}
+
+// EndRole implements core.RoleThreads.
+func (s *Service) EndRole(agentID, _ string) {
+	s.mu.Lock()
+	t := s.crew[agentID]
+	if t != nil && t.record().Kind == core.ThreadKindRole {
+		s.startLocked(func() { t.endRole() })
+	}
+	s.mu.Unlock()
+}
+
+// endRole decides how the thread of a role ends: as its execution did, or completed when that goes on without it.
+func (t *thread) endRole() {
+	var e *core.Execution
+	var retry backoff
+	for {
+		var err error
+		if e, err = t.s.opts.Store.FindExecution(t.work, t.execution); err == nil || core.ErrorCode(err) == core.CodeNotFound {
+			break
+		}
+		if !t.s.pause(t.work, retry.next()) {
+			return
+		}
+	}
+	t.catchUp(t.work)
+	t.must(t.work, func(c *change) error {
+		ending := core.ThreadEnding{Status: core.ThreadCompleted, State: core.CompletionComplete}
+		switch {
+		case e == nil, e.Status == core.ExecutionCancelled, !e.Status.Terminal() && c.rec.TurnCount == 0:
+			ending = core.ThreadEnding{Status: core.ThreadStopped, State: core.CompletionPartial, Reason: core.ThreadReasonExecution}
+		case e.Status == core.ExecutionFailed:
+			ending = core.ThreadEnding{Status: core.ThreadFailed, State: core.CompletionFailed, Reason: core.ThreadReasonExecution}
+			ending.Error = &core.ThreadError{Code: core.CodeAgentError, Message: "the execution failed"}
+			if e.Error != nil {
+				ending.Error = &core.ThreadError{Code: e.Error.Code, Message: "the execution failed: " + clip(e.Error.Message, maxSummary)}
+			}
+		}
+		c.end(ending)
+		return nil
+	})
+}

@@ -1,0 +1,233 @@
+package threads
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// arrival is a message that is about to be stored.
+type arrival struct {
+	input *core.QueuedInput
+	claim *core.IdempotencyClaim
+	done  chan struct{} // closed once it is stored, or not
+	count int           // that wait, this one included
+	err   error
+}
+
+// SendThread implements core.ThreadService.
+func (s *Service) SendThread(ctx context.Context, id string, in core.ThreadInput) (core.ThreadReceipt, error) {
+	if err := checkInput(in); err != nil {
+		return core.ThreadReceipt{}, err
+	}
+	t, err := s.active(ctx, id)
+	if err != nil {
+		return core.ThreadReceipt{}, err
+	}
+	if in.Message != "" && t.record().Kind != core.ThreadKindRole {
+		return t.enqueue(ctx, in.Message)
+	}
+	return t.sendNow(ctx, in)
+}
+
+// active returns a thread that is not over. NOT_FOUND; CONFLICT for one that is.
+func (s *Service) active(ctx context.Context, id string) (*thread, error) {
+	if t := s.find(id); t != nil {
+		if r := t.record(); r.Ending != nil || r.Status.Terminal() {
+			return nil, over(r)
+		}
+		return t, nil
+	}
+	r, err := s.opts.Store.FindThread(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if r.Status.Terminal() {
+		return nil, over(r)
+	}
+	if t := s.find(id); t != nil { // it was just stored
+		return t, nil
+	}
+	return nil, core.Unavailable("starting", "the thread is not supervised yet; try again")
+}
+
+// checkInput finds what is wrong with an input; names of keys are the runtime's to check.
+func checkInput(in core.ThreadInput) error {
+	given := 0
+	for _, there := range []bool{in.Message != "", in.Raw != "", len(in.Keys) > 0} {
+		if there {
+			given++
+		}
+	}
+	switch {
+	case given == 0:
+		return core.Invalid("message", "is missing: give exactly one of message, raw and keys")
+	case given > 1:
+		return core.Invalid("message", "give exactly one of message, raw and keys")
+	case len(in.Message) > maxMessage:
+		return core.Invalid("message", "must be at most %d bytes", maxMessage)
+	case in.Message != "" && strings.TrimSpace(in.Message) == "":
+		return core.Invalid("message", "must not be white space only")
+	case !utf8.ValidString(in.Message):
+		return core.Invalid("message", "must be valid UTF-8")
+	case len(in.Raw) > maxMessage:
+		return core.Invalid("raw", "must be at most %d bytes", maxMessage)
+	case len(in.Keys) > maxKeys:
+		return core.Invalid("keys", "must be at most %d", maxKeys)
+	}
+	return nil
+}
+
+// enqueue stores a message behind those that wait. Messages that arrive while others are being stored share the next
+// transaction, in the order of the calls.
+func (t *thread) enqueue(ctx context.Context, message string) (core.ThreadReceipt, error) {
+	a := &arrival{
+		input: &core.QueuedInput{ID: t.s.opts.IDs.New(core.PrefixInput), ThreadID: t.id, Message: message, CreatedAt: t.s.clock.Now()},
+		claim: core.IdempotencyFrom(ctx), done: make(chan struct{}),
+	}
+	t.mu.Lock()
+	t.arriving = append(t.arriving, a)
+	t.mu.Unlock()
+	t.admit(ctx)
+	<-a.done
+	if a.err != nil {
+		return core.ThreadReceipt{}, a.err
+	}
+	return core.ThreadReceipt{ThreadID: t.id, InputID: a.input.ID, Queued: a.count}, nil
+}
+
+// admit stores all messages that arrived. Whoever comes later finds them stored, or stores them.
+func (t *thread) admit(ctx context.Context) {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	t.mu.Lock()
+	list := t.arriving
+	t.arriving = nil
+	t.mu.Unlock()
+	if len(list) == 0 {
+		return
+	}
+	err := t.admitAll(ctx, list)
+	if core.ErrorCode(err) == core.CodeConflict && len(list) > 1 { // one of them may be at fault, for its idempotency key
+		for _, a := range list {
+			if a.err == nil {
+				a.err = t.admitAll(ctx, []*arrival{a})
+			}
+		}
+		err = nil
+	}
+	for _, a := range list {
+		if a.err == nil {
+			a.err = err
+		}
+		close(a.done)
+	}
+	t.touch()
+}
+
+// admitAll stores messages in one transaction. Those that there is no room for get their error; the others share
+// what is returned. The caller holds writing.
+func (t *thread) admitAll(ctx context.Context, list []*arrival) error {
+	config := t.s.config.Load()
+	var taken []*arrival
+	_, err := t.store(ctx, func(c *change) error {
+		r := c.rec
+		if r.Ending != nil || r.Status.Terminal() {
+			return over(r)
+		}
+		bytes := t.waiting
+		for _, a := range list {
+			if a.err != nil {
+				continue
+			}
+			count := int(r.InputSeq - r.SentSeq) //nolint:gosec // bounded right here
+			size := int64(len(a.input.Message))
+			if count >= config.MaxQueued || bytes+size > config.MaxQueuedBytes {
+				a.err = full(count, config)
+				continue
+			}
+			r.InputSeq++
+			bytes += size
+			a.input.Number, a.count = r.InputSeq, count+1
+			taken = append(taken, a)
+		}
+		if len(taken) == 0 {
+			return errUnchanged
+		}
+		c.freed = t.waiting - bytes
+		r.LastActivityAt = c.now
+		if r.Status == core.ThreadIdle {
+			r.Status, r.IdleSince = core.ThreadReady, nil
+			c.event(core.EventThreadStatus, statusData{Status: string(core.ThreadReady)})
+		}
+		c.extra = append(c.extra, func(tx core.Tx) error {
+			for _, a := range taken {
+				if err := tx.ClaimIdempotency(a.claim, a.input.ID, c.now); err != nil {
+					return err
+				}
+				if err := tx.PutInput(a.input); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		return nil
+	})
+	return err
+}
+
+func full(count int, config *Config) error {
+	e := core.Errorf(core.CodeRateLimited, "%d messages wait for the agent; at most %d messages or %d bytes may "+
+		"(threads.maxQueuedInputs): send again when it has taken some", count, config.MaxQueued, config.MaxQueuedBytes)
+	e.Details = map[string]any{"limit": config.MaxQueued}
+	return e
+}
+
+// sendNow gives the agent what does not wait in the queue: raw bytes and keys, and messages to the agents of roles,
+// whose turns are the engine's.
+func (t *thread) sendNow(ctx context.Context, in core.ThreadInput) (core.ThreadReceipt, error) {
+	r := t.record()
+	receipt := core.ThreadReceipt{ThreadID: t.id, Sent: true, Queued: r.QueuedInputs}
+	if r.StartedAt == nil || r.Status == core.ThreadStarting && r.StatusReason == core.ThreadReasonRestarting {
+		return core.ThreadReceipt{}, core.Conflict("thread", t.id, string(r.Status), "no agent of the thread runs now")
+	}
+	if t.isRemote() {
+		ok := t.s.opts.Hosts.InputThread(r.AgentID, core.RemoteInput{
+			ThreadID: t.id, InputID: t.s.opts.IDs.New(core.PrefixInput), Raw: in.Raw, Keys: in.Keys,
+		})
+		if !ok {
+			return core.ThreadReceipt{}, core.Conflict("thread", t.id, string(r.Status), "the agent that hosts the thread is gone")
+		}
+		return receipt, nil
+	}
+	key := ""
+	if in.Message != "" {
+		key = t.s.opts.IDs.New(core.PrefixInput)
+		receipt.InputID = key
+	}
+	_, err := t.s.opts.ManagedAgents.SendManagedAgent(ctx, r.ManagedAgentID, core.ManagedAgentInput{
+		Message: in.Message, Raw: in.Raw, Keys: in.Keys, Key: key,
+	})
+	if err != nil {
+		return core.ThreadReceipt{}, ofThread(err, r)
+	}
+	return receipt, nil
+}
+
+// ofThread makes an error about an agent one about its thread.
+func ofThread(err error, r *core.ThreadRecord) error {
+	e := core.AsError(err)
+	switch e.Code {
+	case core.CodeNotFound:
+		return core.Conflict("thread", r.ID, string(r.Status), "the agent of the thread is gone").WithCause(err)
+	case core.CodeConflict:
+		c := core.Conflict("thread", r.ID, string(r.Status), "%s", e.Message)
+		if code := runtimeCode(err); code != "" {
+			c.Details["runtimeCode"] = code
+		}
+		return c.WithCause(err)
+	}
+	return err
+}

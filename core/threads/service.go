@@ -1,0 +1,203 @@
+package threads
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+var (
+	_ core.ThreadService  = (*Service)(nil)
+	_ core.RoleThreads    = (*Service)(nil)
+	_ core.ThreadHostSink = (*Service)(nil)
+)
+
+// Service implements core.ThreadService, core.RoleThreads and core.ThreadHostSink. Make it with New, start it with
+// Open after the managed agents and before those who use it, end it with Close: the agents live on.
+type Service struct {
+	opts     Options
+	log      hclog.Logger
+	clock    core.Clock
+	config   atomic.Pointer[Config]
+	seal     cipher.AEAD
+	observer Observer
+
+	ctx    context.Context // of all work; ends in Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	stops  chan struct{} // holds one value for each stop of an agent under way
+
+	questions core.QuestionService // or nil; set once before Open
+
+	mu        sync.Mutex // guards all below
+	closed    bool
+	live      map[string]*thread     // that are not over, by id
+	roles     map[seat]*thread       // that serve roles
+	seats     map[seat]chan struct{} // calls of SpawnRole under way; closed when one is over
+	crew      map[string]*thread     // by the id of their managed agent
+	watches   map[string]*watch      // executions that are followed
+	members   map[string][]string    // ids of the threads of ad-hoc executions that are not over
+	spawned   int                    // threads that count for MaxThreads
+	starting  int                    // agents that are being started
+	startFree chan struct{}          // closed and replaced when starting went down
+}
+
+// seat is who an agent of a role is: one instance of a role of an execution.
+type seat struct {
+	execution, role string
+	number          int
+}
+
+// New makes a service. It starts nothing.
+func New(o Options) *Service {
+	if o.Clock == nil {
+		o.Clock = core.SystemClock{}
+	}
+	if o.IDs == nil {
+		o.IDs = core.NewIDs(o.Clock)
+	}
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	if o.Observer == nil {
+		o.Observer = noObserver{}
+	}
+	s := &Service{
+		opts: o, log: o.Logger, clock: o.Clock, observer: o.Observer, seal: newSeal(o.SealKey),
+		stops: make(chan struct{}, stopsAtOnce), live: make(map[string]*thread), roles: make(map[seat]*thread),
+		seats: make(map[seat]chan struct{}), crew: make(map[string]*thread), watches: make(map[string]*watch),
+		members: make(map[string][]string), startFree: make(chan struct{}),
+	}
+	s.config.Store(o.Config.withDefaults())
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+func newSeal(key [32]byte) cipher.AEAD {
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		panic(err) // 32 bytes are a key
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(err) // AES has blocks of 16 bytes
+	}
+	return aead
+}
+
+// SetQuestions says who answers the questions that org charts surface. It is called once, before Open.
+func (s *Service) SetQuestions(q core.QuestionService) { s.questions = q }
+
+// ApplyConfig changes how threads are supervised from now on.
+func (s *Service) ApplyConfig(c Config) {
+	s.config.Store(c.withDefaults())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.freeStart()
+}
+
+// Close ends all supervision and joins it. What agents do goes on without us, and is found at the next Open. Safe to
+// call twice.
+func (s *Service) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel()
+	s.wg.Wait()
+}
+
+// start runs fn on a goroutine that Close waits for; not at all once Close has begun.
+func (s *Service) start(fn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.startLocked(fn)
+}
+
+// startLocked is start for a caller that holds mu.
+func (s *Service) startLocked(fn func()) {
+	if s.closed {
+		return
+	}
+	s.wg.Add(1)
+	go func() {
+		defer s.wg.Done()
+		fn()
+	}()
+}
+
+// guard keeps a panic in the supervision of one thread from the others.
+func (s *Service) guard(what, id string) {
+	if r := recover(); r != nil {
+		s.log.Error(what+" failed", "thread", id, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+	}
+}
+
+// find returns a thread that is not over, or nil.
+func (s *Service) find(id string) *thread {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.live[id]
+}
+
+// takeStart waits for leave to start an agent. Its owner calls giveStart.
+func (s *Service) takeStart(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		free := s.startFree
+		if s.starting < s.config.Load().SpawnsAtOnce {
+			s.starting++
+			s.mu.Unlock()
+			return nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-free:
+		}
+	}
+}
+
+func (s *Service) giveStart() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.starting--
+	s.freeStart()
+}
+
+// freeStart wakes who waits for leave to start an agent. The caller holds mu.
+func (s *Service) freeStart() {
+	close(s.startFree)
+	s.startFree = make(chan struct{})
+}
+
+// Stats are numbers of the moment, for metrics.
+type Stats struct {
+	ByStatus map[core.ThreadStatus]int // threads that are not over
+	Queued   int                       // messages that wait for their agents
+}
+
+// Stats counts the threads that are not over.
+func (s *Service) Stats() Stats {
+	st := Stats{ByStatus: make(map[core.ThreadStatus]int)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.live {
+		r := t.record()
+		st.ByStatus[r.Status]++
+		st.Queued += r.QueuedInputs
+	}
+	return st
+}
+
+func errShuttingDown() error {
+	return core.Unavailable("shutting_down", "the service is shutting down")
+}

@@ -1,0 +1,242 @@
+package threads
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/threads/report"
+)
+
+// Reasons of runtimes for the end of an agent, and for its errors.
+const (
+	reasonExited    = "exited"
+	reasonStopped   = "stopped"
+	reasonKilled    = "killed"
+	reasonUntaken   = "message_not_taken"
+	reasonLoginWord = "login_required"
+)
+
+// readSignal decodes the data of an agent's event. What cannot be read says nothing.
+func readSignal(data json.RawMessage) *core.AgentSignal {
+	sig := &core.AgentSignal{}
+	_ = json.Unmarshal(data, sig)
+	return sig
+}
+
+// apply makes of the record what an event of the agent says, with the events of the thread that follow. Events of
+// managed agents and those that hosts tell are the same here.
+func (c *change) apply(kind core.EventType, sig *core.AgentSignal) {
+	r := c.rec
+	if r.StatusReason == core.ThreadReasonStuck && kind != core.EventManagedStuck {
+		r.StatusReason = ""
+	}
+	if kind != core.EventManagedReady || r.Status != core.ThreadIdle {
+		r.LastActivityAt = c.now
+	}
+	switch kind {
+	case core.EventManagedStarted:
+		c.onStarted()
+	case core.EventManagedReady:
+		c.onReady()
+	case core.EventManagedBusy:
+		c.onBusy()
+	case core.EventManagedBlocked, core.EventManagedQuestion:
+		c.onBlocked(sig)
+	case core.EventManagedUnblocked:
+		if p, ok := readPrompt(r.Prompt); ok && !isQuestion(p.ID) {
+			c.unblock()
+		}
+	case core.EventManagedLogin:
+		c.onLogin(sig)
+	case core.EventManagedTool:
+		if sig.Tool != nil {
+			input := sig.Tool.Input
+			if input == nil {
+				input = map[string]any{}
+			}
+			c.event(core.EventThreadToolRunning, toolData{Tool: sig.Tool.Name, Input: input})
+		}
+	case core.EventManagedMessage:
+		c.onMessage(sig)
+	case core.EventManagedTurnComplete:
+		c.onTurn(sig)
+	case core.EventManagedStuck:
+		r.StatusReason = core.ThreadReasonStuck
+		c.event(core.EventThreadStatus, statusData{Status: core.ThreadReasonStuck})
+	case core.EventManagedError:
+		c.onError(sig)
+	case core.EventManagedStopped:
+		c.ended(sig.Reason, sig.ExitCode, false)
+	}
+}
+
+// onStarted handles that the agent's process runs. After its first start, that is somebody's doing.
+func (c *change) onStarted() {
+	r := c.rec
+	r.Prompt, r.LoginURL = nil, ""
+	if r.Status != core.ThreadStarting {
+		r.Status, r.StatusReason, r.IdleSince = core.ThreadStarting, "", nil
+		c.event(core.EventThreadStatus, statusData{Status: string(core.ThreadStarting)})
+	}
+}
+
+func (c *change) onReady() {
+	r := c.rec
+	if r.Status == core.ThreadReady || r.Status == core.ThreadIdle {
+		return
+	}
+	if p, ok := readPrompt(r.Prompt); ok && isQuestion(p.ID) {
+		return // people are asked, and the agent waits with everybody
+	}
+	r.Status, r.StatusReason, r.Prompt, r.LoginURL = core.ThreadReady, "", nil, ""
+	c.event(core.EventThreadReady, readyData{})
+	c.complete()
+}
+
+func (c *change) onBusy() {
+	r := c.rec
+	r.LastText = ""
+	if r.Report != nil && r.Report.State != "" {
+		again := *r.Report
+		again.State = ""
+		r.Report = &again
+	}
+	t := c.t
+	c.after = append(c.after, func() {
+		t.mu.Lock()
+		t.busySeen++
+		t.mu.Unlock()
+	})
+	if p, ok := readPrompt(r.Prompt); ok && isQuestion(p.ID) {
+		return
+	}
+	if r.Status == core.ThreadRunning {
+		return
+	}
+	r.Status, r.StatusReason, r.Prompt, r.LoginURL, r.IdleSince = core.ThreadRunning, "", nil, "", nil
+	c.event(core.EventThreadStatus, statusData{Status: string(core.ThreadRunning)})
+}
+
+func (c *change) onBlocked(sig *core.AgentSignal) {
+	r := c.rec
+	if len(sig.Prompt) == 0 {
+		return
+	}
+	r.Status, r.StatusReason, r.Prompt, r.IdleSince = core.ThreadBlocked, "", sig.Prompt, nil
+	answer, auto := c.t.decide(r)
+	c.event(core.EventThreadBlocked, blockedData{Prompt: sig.Prompt, AutoAnswered: auto, Answer: answer})
+	c.after = append(c.after, func() { c.t.s.observer.PromptBlocked(auto) })
+}
+
+// unblock ends the open prompt; the turn goes on.
+func (c *change) unblock() {
+	r := c.rec
+	r.Prompt = nil
+	if r.Status == core.ThreadBlocked {
+		r.Status, r.StatusReason, r.LoginURL = core.ThreadRunning, "", ""
+	}
+	c.event(core.EventThreadStatus, statusData{Status: statusUnblocked})
+}
+
+func (c *change) onLogin(sig *core.AgentSignal) {
+	r := c.rec
+	text := "The agent needs a login."
+	if sig.LoginURL != "" {
+		text = "The agent needs a login: open " + sig.LoginURL + " and follow what it says."
+	}
+	r.LoginURL, r.IdleSince = sig.LoginURL, nil
+	r.Status, r.StatusReason = core.ThreadBlocked, core.ThreadReasonLogin
+	r.Prompt = promptView{ID: promptLogin, Kind: promptLogin, Text: text, URL: sig.LoginURL}.encode()
+	c.event(core.EventThreadBlocked, blockedData{Prompt: r.Prompt})
+	c.after = append(c.after, func() { c.t.s.observer.PromptBlocked(false) })
+}
+
+func (c *change) onMessage(sig *core.AgentSignal) {
+	if sig.Text == "" {
+		return
+	}
+	c.rec.LastText = clip(sig.Text, maxText)
+	c.event(core.EventThreadOutput, outputData{Text: sig.Text, Turn: c.rec.TurnCount + 1, Truncated: sig.Truncated})
+	c.report(sig.Text)
+}
+
+// report takes in what the agent reports of its outcome.
+func (c *change) report(text string) {
+	said, ok := report.Read(text)
+	if !ok {
+		return
+	}
+	if old := c.rec.Report; old != nil {
+		if said.Summary == "" {
+			said.Summary = old.Summary
+		}
+		if said.Tests == nil {
+			said.Tests = old.Tests
+		}
+		if len(said.Artifacts) == 0 {
+			said.Artifacts = old.Artifacts
+		}
+	}
+	for _, finding := range said.Decisions {
+		c.note(core.DecisionFinding, finding, nil)
+	}
+	c.rec.Report = &said
+}
+
+func (c *change) onError(sig *core.AgentSignal) {
+	word, _, _ := strings.Cut(sig.Reason, ":")
+	if sig.Status != core.ManagedError || word == reasonUntaken || word == reasonLoginWord || c.rec.Kind == core.ThreadKindRole {
+		return
+	}
+	message := "the agent cannot go on: " + clip(sig.Reason, 500)
+	if sig.Text != "" {
+		message += ": " + clip(sig.Text, 2000)
+	}
+	c.fail(core.ThreadReasonCrashed, &core.ThreadError{Code: core.CodeAgentError, Message: message})
+}
+
+// ended decides what follows from the end of the agent. sure is false for an end that may be the first half of a
+// restart by hand.
+func (c *change) ended(reason string, exit *int, sure bool) {
+	word, _, _ := strings.Cut(reason, ":")
+	r := c.rec
+	if r.Kind == core.ThreadKindRole && (word == reasonStopped || word == reasonKilled) {
+		return // its execution, or a person, ended it: see endRole
+	}
+	switch {
+	case word == core.ThreadReasonLost || word == "" && exit == nil:
+		c.lost(reason)
+	case word == reasonStopped || word == reasonKilled:
+		if sure {
+			c.end(core.ThreadEnding{Status: core.ThreadStopped, State: core.CompletionPartial, Reason: core.ThreadReasonRequested})
+		}
+	case word == reasonExited && exit != nil && *exit == 0 && r.Report != nil && r.Report.State != "":
+		c.end(core.ThreadEnding{Status: core.ThreadCompleted, State: r.Report.State})
+	case word == reasonExited && exit != nil && *exit == 0 && r.Status != core.ThreadStarting:
+		c.end(core.ThreadEnding{Status: core.ThreadStopped, State: core.CompletionPartial, Reason: reasonExited})
+	default:
+		message := "the agent ended by itself"
+		if reason != "" {
+			message += ": " + clip(reason, 2000)
+		}
+		c.fail(core.ThreadReasonCrashed, &core.ThreadError{Code: core.CodeAgentError, Message: message})
+	}
+}
+
+// nextTimer is how long it is until something is due by the clock.
+func (t *thread) nextTimer() time.Duration {
+	r := t.record()
+	limit := time.Duration(r.Policy.IdleTimeoutMs) * time.Millisecond
+	if limit <= 0 || r.Kind == core.ThreadKindRole || r.InputSeq > r.SentSeq {
+		return maxPolicyTime
+	}
+	switch r.Status {
+	case core.ThreadReady:
+		return t.untilAt(r.LastActivityAt.Add(limit))
+	case core.ThreadIdle:
+		return t.untilAt(r.LastActivityAt.Add(idleFactor * limit))
+	}
+	return maxPolicyTime
+}

@@ -1,0 +1,277 @@
+package threads
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// memoryContextKey is the key of a thread's metadata that is ours: what its memory was made of.
+const memoryContextKey = "memoryContext"
+
+// SpawnThread implements core.ThreadService. The record, with the execution if it is a new one, and the first message
+// are stored in one transaction; everything else follows from them.
+func (s *Service) SpawnThread(ctx context.Context, spec core.ThreadSpec) (*core.Thread, error) {
+	spec, err := s.check(spec, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkExecution(ctx, spec.ExecutionID); err != nil {
+		return nil, err
+	}
+	where, err := s.place(ctx, &spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.takeRoom(); err != nil {
+		return nil, err
+	}
+	t, err := s.spawn(ctx, spec, where)
+	if err != nil {
+		s.mu.Lock()
+		s.spawned--
+		s.mu.Unlock()
+		return nil, err
+	}
+	s.observer.ThreadSpawned(spec.AgentType)
+	first := view(t.record())
+	s.launch(t)
+	return first, nil
+}
+
+// takeRoom counts a thread to be, if there is room for one.
+func (s *Service) takeRoom() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errShuttingDown()
+	}
+	if most := s.config.Load().MaxThreads; s.spawned >= most {
+		e := core.Errorf(core.CodeRateLimited, "%d threads are active, which is the limit (threads.maxThreads); "+
+			"wait until one ends, or stop one", s.spawned)
+		e.Details = map[string]any{"limit": most}
+		return e
+	}
+	s.spawned++
+	return nil
+}
+
+// checkExecution tells whether threads can be added to an execution.
+func (s *Service) checkExecution(ctx context.Context, id string) error {
+	if id == core.NewExecution {
+		return nil
+	}
+	e, err := s.opts.Store.FindExecution(ctx, id)
+	if err != nil {
+		return err
+	}
+	return takesThreads(e)
+}
+
+func takesThreads(e *core.Execution) error {
+	if e.Status == core.ExecutionCancelled || e.AdHoc && e.Status.Terminal() {
+		return core.Conflict("execution", e.ID, string(e.Status),
+			"the execution is %s; spawn the thread in another one, or with executionId \"new\"", e.Status)
+	}
+	return nil
+}
+
+// spawn stores a thread.
+func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place) (*thread, error) {
+	now := s.clock.Now()
+	r := &core.ThreadRecord{Thread: core.Thread{
+		ID: s.opts.IDs.New(core.PrefixThread), ExecutionID: spec.ExecutionID, Name: spec.Name, AgentType: spec.AgentType,
+		Role: spec.Role, Objective: spec.Objective, Status: core.ThreadPending, Runtime: where.runtime, AgentID: where.host,
+		Preparation: spec.Preparation, Policy: spec.Policy, Metadata: withoutMemory(spec.Metadata),
+		CreatedBy: core.PrincipalFrom(ctx).ID, CreatedAt: now, UpdatedAt: now, LastActivityAt: now,
+	}}
+	var err error
+	if r.SealedEnv, err = s.sealEnv(r.ID, spec.Preparation.Env); err != nil {
+		return nil, err
+	}
+	r.Preparation.Env = nil
+	fresh := spec.ExecutionID == core.NewExecution
+	var exec *core.Execution
+	if fresh {
+		exec = newAdHoc(s.opts.IDs.New(core.PrefixExecution), r.CreatedBy, now)
+		r.ExecutionID = exec.ID
+	}
+	if where.host == "" {
+		if r.Workspace, err = s.reserve(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	var first *core.QueuedInput
+	if message := firstMessage(r); message != "" {
+		r.InputSeq, r.QueuedInputs = 1, 1
+		first = &core.QueuedInput{ID: s.opts.IDs.New(core.PrefixInput), ThreadID: r.ID, Number: 1, Message: message, CreatedAt: now}
+	}
+	s.joinAdHoc(r.ExecutionID, r.ID)
+	err = s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
+		if err := tx.ClaimIdempotency(core.IdempotencyFrom(ctx), r.ID, now); err != nil {
+			return err
+		}
+		if err := s.putExecution(tx, r.ExecutionID, exec, now); err != nil {
+			return err
+		}
+		if r.Workspace != nil {
+			ws, err := s.opts.Workspaces.AdoptWorkspace(tx, r.Workspace.ID, r.ID, r.ExecutionID)
+			if err != nil {
+				return err
+			}
+			r.Workspace = ws
+		}
+		if first != nil {
+			if err := tx.PutInput(first); err != nil {
+				return err
+			}
+		}
+		return tx.PutThread(r)
+	})
+	if err != nil {
+		s.leaveAdHoc(r.ExecutionID, r.ID)
+		return nil, err
+	}
+	t := s.newThread(r)
+	if first != nil {
+		t.waiting = int64(len(first.Message))
+	}
+	return t, nil
+}
+
+// putExecution stores a new ad-hoc execution, or checks that a thread can still be added to one.
+func (s *Service) putExecution(tx core.Tx, id string, fresh *core.Execution, now time.Time) error {
+	if fresh == nil {
+		e, err := tx.FindExecution(id)
+		if err != nil {
+			return err
+		}
+		return takesThreads(e)
+	}
+	if err := tx.PutExecution(fresh); err != nil {
+		return err
+	}
+	return tx.Append(s.executionEvent(core.EventExecutionStarted, fresh, now))
+}
+
+// reserve finds the workspace of a thread: the one that was prepared, or a new one.
+func (s *Service) reserve(ctx context.Context, r *core.ThreadRecord) (*core.Workspace, error) {
+	spec := workspaceSpec(&r.Preparation)
+	if spec.WorkspaceID == "" {
+		return s.opts.Workspaces.ReserveWorkspace(ctx, core.WorkspaceRequest{
+			ExecutionID: r.ExecutionID, ThreadID: r.ID, Role: r.Role, Name: r.Name, Spec: spec,
+		})
+	}
+	ws, err := s.opts.Workspaces.FindWorkspace(ctx, spec.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Repo != "" && spec.Repo != ws.Repo && spec.Repo != ws.URL || spec.Branch != "" && spec.Branch != ws.Branch {
+		return nil, core.Conflict("workspace", ws.ID, string(ws.Status),
+			"the workspace was prepared for repository %q and branch %q; leave both out, or prepare another one", ws.Repo, ws.Branch)
+	}
+	return ws, nil
+}
+
+// withoutMemory is the caller's metadata without what prepare added.
+func withoutMemory(metadata map[string]any) map[string]any {
+	if _, ok := metadata[memoryContextKey]; !ok {
+		return metadata
+	}
+	own := make(map[string]any, len(metadata))
+	for key, value := range metadata {
+		if key != memoryContextKey {
+			own[key] = value
+		}
+	}
+	return own
+}
+
+// told are the agent types that understand a hint in plain words. Others take each line as it is.
+var told = map[string]bool{"claude": true, "codex": true, "gemini": true}
+
+// firstMessage is what an agent is told first; "" without an objective.
+func firstMessage(r *core.ThreadRecord) string {
+	if r.Objective == "" || !told[r.AgentType] {
+		return r.Objective
+	}
+	return r.Objective + "\n\n(Before you begin, read " + core.ThreadMemoryPath +
+		": it tells what is known already, and how to report the outcome at the end.)"
+}
+
+// PrepareThread implements core.ThreadService.
+func (s *Service) PrepareThread(ctx context.Context, spec core.ThreadSpec) (*core.ThreadPlan, error) {
+	spec, err := s.check(spec, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkExecution(ctx, spec.ExecutionID); err != nil {
+		return nil, err
+	}
+	draft := &core.ThreadRecord{Thread: core.Thread{
+		ExecutionID: spec.ExecutionID, Name: spec.Name, Role: spec.Role, Objective: spec.Objective, Preparation: spec.Preparation,
+	}}
+	ws, err := s.reserve(ctx, draft)
+	if err != nil {
+		return nil, err
+	}
+	memory, err := s.recall(ctx, draft, ws)
+	if err != nil {
+		return nil, err
+	}
+	files := append(spec.Preparation.ContextFiles[:len(spec.Preparation.ContextFiles):len(spec.Preparation.ContextFiles)], memory.File)
+	if spec.Provision {
+		if ws, err = s.opts.Workspaces.ProvisionWorkspace(ctx, ws.ID); err != nil {
+			return nil, err
+		}
+		if err := s.opts.Workspaces.WriteContext(ctx, ws.ID, files); err != nil {
+			return nil, err
+		}
+	}
+	metadata := make(map[string]any, len(spec.Metadata)+1)
+	for key, value := range spec.Metadata {
+		metadata[key] = value
+	}
+	metadata[memoryContextKey] = summaryOf(memory)
+	raw, err := json.Marshal(metadata)
+	if err != nil {
+		return nil, core.Invalid("metadata", "must be plain JSON")
+	}
+	plan := &core.ThreadPlan{
+		ExecutionID: spec.ExecutionID, Name: spec.Name, AgentType: spec.AgentType, Objective: spec.Objective, Role: spec.Role,
+		Preparation: spec.Preparation, Policy: spec.Policy, Metadata: raw,
+	}
+	plan.Preparation.Env, plan.Preparation.ContextFiles = nil, files
+	plan.Preparation.Workspace = &core.WorkspaceSpec{
+		WorkspaceID: ws.ID, Path: ws.Path, Repo: ws.Repo, Branch: ws.Branch, WorkBranch: ws.WorkBranch, BaseCommit: ws.BaseCommit,
+		Depth: ws.Depth, Filter: ws.Filter, Submodules: ws.Submodules,
+	}
+	return plan, nil
+}
+
+// recall asks what a thread should know. ws may be nil.
+func (s *Service) recall(ctx context.Context, r *core.ThreadRecord, ws *core.Workspace) (*core.MemoryContext, error) {
+	q := core.MemoryQuery{ExecutionID: r.ExecutionID, Repo: workspaceSpec(&r.Preparation).Repo, Role: r.Role, Objective: r.Objective}
+	if ws != nil {
+		q.Repo = ws.Repo
+	}
+	return s.opts.Memory.Recall(ctx, q)
+}
+
+// memorySummary is what callers are told of a memory.
+type memorySummary struct {
+	SharedDecisionCount     int    `json:"sharedDecisionCount"`
+	EpisodicExperienceCount int    `json:"episodicExperienceCount"`
+	Repo                    string `json:"repo"`
+	Role                    string `json:"role"`
+	Objective               string `json:"objective"`
+}
+
+func summaryOf(m *core.MemoryContext) memorySummary {
+	return memorySummary{
+		SharedDecisionCount: len(m.Decisions), EpisodicExperienceCount: len(m.Experiences),
+		Repo: m.Repo, Role: m.Role, Objective: m.Objective,
+	}
+}

@@ -1,0 +1,134 @@
+package threads
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// begin starts the agent of a thread, or takes up the one that an earlier life of ours started. It returns once the
+// thread has an agent, or its end was decided on.
+func (t *thread) begin() {
+	ctx := t.work
+	var retry backoff
+	for tries := 1; ; {
+		a, err := t.bear(ctx)
+		if err == nil {
+			t.must(ctx, func(c *change) error {
+				c.started(a)
+				return nil
+			})
+			return
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if !passing(err) {
+			if !unsure(err) || tries >= maxTries {
+				t.log.Warn("the agent of a thread cannot be started", "error", err)
+				t.must(ctx, func(c *change) error {
+					c.fail("", threadError(err))
+					return nil
+				})
+				return
+			}
+			tries++
+		}
+		t.log.Info("the agent of a thread cannot be started yet", "error", err)
+		if !t.s.pause(ctx, retry.next()) {
+			return
+		}
+	}
+}
+
+// bear returns the agent of the thread, which it starts if there is none.
+func (t *thread) bear(ctx context.Context) (*core.ManagedAgent, error) {
+	if a, err := t.labelled(ctx); err != nil || a != nil {
+		return a, err
+	}
+	r := t.record()
+	env, err := t.s.openEnv(t.id, r.SealedEnv)
+	if err != nil {
+		return nil, err
+	}
+	spec := core.ManagedAgentSpec{
+		Name: clip(r.Name, maxName), Type: r.AgentType, Runtime: r.Runtime, Approval: r.Preparation.Approval, Env: env,
+		Resume: r.SessionID,
+	}
+	t.s.complete(&spec, r)
+	if err := t.s.takeStart(ctx); err != nil {
+		return nil, err
+	}
+	defer t.s.giveStart()
+	return t.s.opts.ManagedAgents.SpawnManagedAgent(ctx, spec)
+}
+
+// complete gives the spec of an agent what it needs to be a thread's.
+func (s *Service) complete(spec *core.ManagedAgentSpec, r *core.ThreadRecord) {
+	if r.Workspace != nil {
+		spec.Workdir = r.Workspace.Path
+		env := s.opts.Workspaces.GitEnv(r.Workspace.ID)
+		if env == nil {
+			env = make(map[string]string)
+		}
+		maps.Copy(env, spec.Env)
+		spec.Env = env
+	}
+	labels := maps.Clone(spec.Labels)
+	if labels == nil {
+		labels = make(map[string]string, 2)
+	}
+	labels[LabelThread], labels[LabelExecution] = r.ID, r.ExecutionID
+	spec.Labels = labels
+}
+
+// labelled looks for the newest agent that was started for the thread. It returns nil when there is none, or only ones
+// that never ran. One of which it is not known yet whether it runs is an error that passes: its runtime tells.
+func (t *thread) labelled(ctx context.Context) (*core.ManagedAgent, error) {
+	records, err := t.s.opts.Store.AllManagedAgents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range slices.Backward(records) {
+		if r.Spec.Labels[LabelThread] != t.id {
+			continue
+		}
+		ran := r.PID != 0 || r.ContainerID != "" || r.PodName != ""
+		switch {
+		case ran, r.Status != core.ManagedStarting && !r.Gone():
+			return &r.ManagedAgent, nil
+		case !r.Gone():
+			return nil, core.Unavailable("starting", "the runtime %s did not tell yet whether the agent was started", r.Runtime)
+		case r.StatusReason != core.ThreadReasonLost:
+			return &r.ManagedAgent, nil // it ended before it could be told; its events tell why
+		}
+	}
+	return nil, nil
+}
+
+// started notes that the thread has an agent.
+func (c *change) started(a *core.ManagedAgent) {
+	r := c.rec
+	r.ManagedAgentID, r.Runtime, r.SealedEnv = a.ID, a.Runtime, nil
+	if a.SessionID != "" {
+		r.SessionID = a.SessionID
+	}
+	if r.StartedAt == nil {
+		at := c.now
+		r.StartedAt = &at
+	}
+	r.LastActivityAt = c.now
+	c.event(core.EventThreadStarted, startedData{
+		ManagedAgentID: a.ID, Runtime: a.Runtime, AgentType: r.AgentType, Workspace: r.Workspace, Restart: r.Restarts,
+	})
+	t := c.t
+	c.after = append(c.after, func() {
+		t.s.mu.Lock()
+		defer t.s.mu.Unlock()
+		if t.s.live[t.id] == t {
+			t.s.crew[a.ID] = t
+		}
+	})
+}
