@@ -71,3 +71,6 @@ func DrawTimeline(t *client.Timeline, width, height int, unicode bool) []string 
 	}
 	return tree.draw(&s, tree.fit(&s, height), 0)
 }
+
+// WrapColumns breaks a text into lines.
+func WrapColumns(text string, columns int) []string { return wrapColumns(text, columns) }

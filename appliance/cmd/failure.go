@@ -122,7 +122,7 @@ func apiHint(e *client.Error) string {
 		switch resource {
 		case "question":
 			return "list what is open with `wardroom question list`"
-		case "pattern", "execution", "agent", "plugin":
+		case "pattern", "execution", "agent", "plugin", "thread", "workspace":
 			return fmt.Sprintf("list what there is with `wardroom %s list`", resource)
 		case "managed agent":
 			return "list what there is with `wardroom agent list --managed`"
@@ -134,6 +134,10 @@ func apiHint(e *client.Error) string {
 			return "replace a version with `wardroom pattern put FILE`"
 		case resource == "managed agent" && id != "":
 			return managedHint(e, clean(id))
+		case resource == "thread" && id != "":
+			return fmt.Sprintf("look at it with `wardroom thread get %s`", clean(id))
+		case resource == "workspace" && id != "":
+			return fmt.Sprintf("look at it with `wardroom workspace get %s`", clean(id))
 		case resource == "question" && id != "":
 			return fmt.Sprintf("see what became of it with `wardroom question show %s`", clean(id))
 		case resource == "execution" && id != "":

@@ -54,10 +54,10 @@ func fileError(err error) error {
 	return err
 }
 
-// jsonInput reads the value of --input: JSON text, @file, or - for stdin. It must be an object.
-func (c *cli) jsonInput(value string) (json.RawMessage, error) {
+// objectFlag reads the value of a flag: JSON text, @file, or - for stdin. It must be an object.
+func (c *cli) objectFlag(flag, value string) (json.RawMessage, error) {
 	data := []byte(value)
-	name := "--input"
+	name := flag
 	if path, ok := strings.CutPrefix(value, "@"); ok || value == "-" {
 		if value == "-" {
 			path = "-"
@@ -74,7 +74,7 @@ func (c *cli) jsonInput(value string) (json.RawMessage, error) {
 	if err := checkObject(data); err != nil {
 		return nil, &usageError{
 			message: fmt.Sprintf("%s: %s", name, err),
-			hint:    `give a JSON object such as --input '{"text":"hello"}', a file as --input @FILE, or - for stdin`,
+			hint:    fmt.Sprintf(`give a JSON object such as %s '{"text":"hello"}', a file as %s @FILE, or - for stdin`, flag, flag),
 		}
 	}
 	return data, nil

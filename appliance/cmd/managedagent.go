@@ -100,12 +100,12 @@ func managedScreen(s *screen, a *client.ManagedAgent) {
 		"container", a.ContainerID, "pod", a.PodName, "session", a.SessionID, "turns", turns, "exit code", exit,
 		"created", moment(&a.CreatedAt), "last activity", moment(&a.LastActivityAt), "stopped", moment(a.StoppedAt))
 	if a.Prompt != nil {
-		promptScreen(s, a.ID, a.Prompt)
+		promptScreen(s, "agent", a.ID, a.Prompt)
 	}
 }
 
-// promptScreen shows what a blocked agent asks, and how to answer.
-func promptScreen(s *screen, id string, p *client.ManagedPrompt) {
+// promptScreen shows what a blocked agent asks, and how to answer: noun is agent or thread.
+func promptScreen(s *screen, noun, id string, p *client.ManagedPrompt) {
 	s.line("")
 	s.line("%s:", clean(p.Kind))
 	for line := range strings.Lines(p.Text) {
@@ -126,7 +126,7 @@ func promptScreen(s *screen, id string, p *client.ManagedPrompt) {
 	if len(p.Options) == 0 {
 		choice = "--text TEXT"
 	}
-	s.line("answer with `wardroom agent answer %s %s`", clean(id), choice)
+	s.line("answer with `wardroom %s answer %s %s`", noun, clean(id), choice)
 }
 
 func (c *cli) agentStop() *cobra.Command {

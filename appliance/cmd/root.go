@@ -133,8 +133,8 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 		}
 	}
 	add("run", c.serveCommand(), c.devCommand())
-	add("work", c.patternCommand(), c.runCommand(), c.executionCommand(), c.questionCommand(), c.batchCommand(), c.agentCommand(), c.runtimeCommand(),
-		c.pluginCommand(), c.statusCommand(), c.openapiCommand())
+	add("work", c.patternCommand(), c.runCommand(), c.executionCommand(), c.questionCommand(), c.batchCommand(), c.threadCommand(), c.workspaceCommand(),
+		c.agentCommand(), c.runtimeCommand(), c.pluginCommand(), c.statusCommand(), c.openapiCommand())
 	add("offline", c.configCommand(), c.storeCommand())
 	root.AddCommand(c.versionCommand(), exitCodesTopic())
 	return root, c

@@ -69,7 +69,7 @@ func (c *cli) executeRequest(cmd *cobra.Command, name string, flags runFlags) (c
 	if err != nil {
 		return client.ExecuteRequest{}, err
 	}
-	input, err := c.jsonInput(flags.input)
+	input, err := c.objectFlag("--input", flags.input)
 	if err != nil {
 		return client.ExecuteRequest{}, err
 	}

@@ -108,3 +108,15 @@ func span(d time.Duration) string {
 	}
 	return d.Round(time.Second).String()
 }
+
+// bytesText renders a number of bytes with three digits that matter; empty for none.
+func bytesText(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	size, units := float64(n), []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	for size >= 1000 && len(units) > 1 {
+		size, units = size/1024, units[1:]
+	}
+	return fmt.Sprintf("%.3g %s", size, units[0])
+}

@@ -1,0 +1,147 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+func (c *cli) threadEvents() *cobra.Command {
+	var filter client.ThreadEventFilter
+	cmd := &cobra.Command{
+		Use:   "events ID",
+		Short: "Show what happened to a thread",
+		Args:  wants("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if filter.Limit < 0 || filter.Limit > allLimit {
+				return usagef(cmd, "--limit must be from 1 to %d", allLimit)
+			}
+			for i, kind := range filter.Types {
+				if !strings.HasPrefix(kind, threadKindPrefix) {
+					filter.Types[i] = threadKindPrefix + kind
+				}
+			}
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				list, err := api.ListThreadEvents(ctx, args[0], filter)
+				if err != nil {
+					return err
+				}
+				return c.show(list.Body, func(s *screen) {
+					for i := range list.Events {
+						e := &list.Events[i]
+						how, text := threadEventText(e.Type, e.Data)
+						s.line("%s", strings.TrimRight(fmt.Sprintf("%6d %s %s %s", e.Sequence, e.Timestamp.Local().Format("15:04:05.000"),
+							s.paint(how, fmt.Sprintf("%-15s", threadKind(e.Type))), shorten(clean(text), 160)), " "))
+					}
+					if list.HasMore {
+						s.line("there is more; go on with --after %d", list.NextSince)
+					}
+				})
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.Uint64Var(&filter.Since, "after", 0, "only events after this sequence")
+	f.StringSliceVar(&filter.Types, "type", nil, "only these kinds, comma-separated, such as blocked,turn_complete,output (default all but output and status)")
+	f.IntVar(&filter.Limit, "limit", 0, "events at most, 1 to 100 (default 100)")
+	return cmd
+}
+
+// threadKindPrefix begins the type of each event of a thread.
+const threadKindPrefix = "thread_"
+
+func threadKind(kind string) string { return clean(strings.TrimPrefix(kind, threadKindPrefix)) }
+
+// threadEventText is what a person wants to know of an event, and its colour. The text may have several lines.
+func threadEventText(kind string, data json.RawMessage) (style, string) {
+	d, err := (&client.ThreadEvent{Type: kind, Data: data}).Decode()
+	if err != nil {
+		return stylePlain, compact(data, 160)
+	}
+	switch kind {
+	case client.EventThreadStarted:
+		again := ""
+		if d.Restart > 0 {
+			again = fmt.Sprintf("start %d", d.Restart+1)
+		}
+		return styleBusy, spaced(d.AgentType, d.Runtime, d.ManagedAgentID, d.AgentID, again)
+	case client.EventThreadReady:
+		return styleGood, ""
+	case client.EventThreadBlocked:
+		text := ""
+		if d.Prompt != nil {
+			text = spaced(d.Prompt.Text, d.Prompt.Tool, compact(d.Prompt.Input, 120), d.Prompt.URL)
+		}
+		if d.AutoAnswered {
+			text += "\nanswered by a rule: " + d.Answer
+		}
+		return styleBusy, text
+	case client.EventThreadToolRunning:
+		return styleFaint, spaced(d.Tool, compact(d.Input, 120))
+	case client.EventThreadTurnComplete:
+		took, cut := "", ""
+		if d.DurationMs > 0 {
+			took = "after " + span(time.Duration(d.DurationMs)*time.Millisecond)
+		}
+		if d.Interrupted {
+			cut = "interrupted"
+		}
+		return styleGood, spaced(fmt.Sprintf("turn %d", d.Turn), took, cut)
+	case client.EventThreadIdle:
+		return styleFaint, "for " + (time.Duration(d.IdleMs) * time.Millisecond).String()
+	case client.EventThreadSummaryUpdated:
+		return stylePlain, d.Summary
+	case client.EventThreadOutput:
+		return stylePlain, d.Text
+	case client.EventThreadStatus:
+		return threadStyle(d.Status, d.Reason), spaced(d.Status, d.Reason)
+	case client.EventThreadCompleted, client.EventThreadFailed, client.EventThreadStopped:
+		return endText(kind, d)
+	}
+	return stylePlain, compact(data, 160)
+}
+
+// endText tells how a thread ended.
+func endText(kind string, d client.ThreadEventData) (style, string) {
+	how := styleGood
+	switch kind {
+	case client.EventThreadFailed:
+		how = styleBad
+	case client.EventThreadStopped:
+		how = styleFaint
+	}
+	text := d.Reason
+	if d.Error != nil {
+		text = d.Error.Code + ": " + d.Error.Message
+	}
+	if done := d.Completion; done != nil {
+		if kind == client.EventThreadCompleted {
+			how = completionStyle(done.State)
+		}
+		text = spaced(text, done.State)
+		if done.Changes != nil {
+			text = spaced(text, changesText(done.Changes))
+		}
+		if done.Summary != "" {
+			text += "\n" + done.Summary
+		}
+	}
+	return how, text
+}
+
+// spaced joins what there is of texts; they may hold line breaks, and are not cleaned.
+func spaced(texts ...string) string {
+	var have []string
+	for _, text := range texts {
+		if text = strings.TrimSpace(text); text != "" {
+			have = append(have, text)
+		}
+	}
+	return strings.Join(have, "  ")
+}
