@@ -11,9 +11,13 @@ import (
 )
 
 // A queue of inputs is emptied from its front, and what is deleted there stays in the way of every walk that begins
-// at the front until a compaction. So the number up to which inputs were forgotten is kept, and walks begin there.
+// at the front until a compaction. So the number up to which inputs were forgotten is kept: walks begin behind it, and
+// of a long queue that is forgotten at once a part may stay below it until its thread is removed.
 
-// PutInput implements core.Tx.
+// maxForget is how many inputs one call of DeleteInputs removes.
+const maxForget = 1000
+
+// PutInput implements core.Tx. A number up to which inputs were forgotten is not taken again.
 func (t *tx) PutInput(in *core.QueuedInput) error {
 	switch {
 	case in.ThreadID == "":
@@ -21,15 +25,12 @@ func (t *tx) PutInput(in *core.QueuedInput) error {
 	case in.Number == 0:
 		return core.Invalid("number", "must be 1 or more")
 	}
-	front := t.take(func(b []byte) []byte { return appendInputs(b, in.ThreadID) })
-	forgotten, err := t.number(front)
+	forgotten, err := t.number(t.take(func(b []byte) []byte { return appendInputs(b, in.ThreadID) }))
 	if err != nil {
 		return err
 	}
 	if in.Number <= forgotten {
-		if err := t.set(front, t.take(func(b []byte) []byte { return appendUint64(b, in.Number-1) })); err != nil {
-			return err
-		}
+		return core.Invalid("number", "%d was forgotten, with all inputs up to %d", in.Number, forgotten)
 	}
 	return t.setJSON(t.take(func(b []byte) []byte { return appendInput(b, in.ThreadID, in.Number) }), in)
 }
@@ -43,37 +44,35 @@ func (t *tx) DeleteInputs(threadID string, upTo uint64) error {
 	}
 	if upTo == forgotten+1 {
 		t.delete(t.take(func(b []byte) []byte { return appendInput(b, threadID, upTo) }))
-	} else if upTo, err = t.deleteInputs(threadID, forgotten, upTo); err != nil || upTo <= forgotten {
+	} else if err := t.deleteInputs(threadID, forgotten+1, upTo); err != nil {
 		return err
 	}
 	return t.set(front, t.take(func(b []byte) []byte { return appendUint64(b, upTo) }))
 }
 
-// deleteInputs deletes the inputs in (after, upTo] and returns the last number among them.
-func (t *tx) deleteInputs(threadID string, after, upTo uint64) (uint64, error) {
+// deleteInputs deletes the inputs from first to last, or as many of them as one call removes.
+func (t *tx) deleteInputs(threadID string, first, last uint64) error {
 	prefix := appendInputs(nil, threadID)
 	var keys [][]byte
-	err := scan(t.w.txn, prefix, appendInput(nil, threadID, after+1), false, func(key, _ []byte) (bool, error) {
-		if lastUint64(key) > upTo {
+	err := scan(t.w.txn, prefix, appendInput(nil, threadID, first), false, func(key, _ []byte) (bool, error) {
+		if lastUint64(key) > last {
 			return false, nil
 		}
 		keys = append(keys, slices.Clone(key))
-		return true, nil
+		return len(keys) < maxForget, nil
 	})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for _, w := range t.writes {
-		if w.value != nil && len(w.key) == len(prefix)+8 && bytes.HasPrefix(w.key, prefix) && lastUint64(w.key) <= upTo {
+		if w.value != nil && len(w.key) == len(prefix)+8 && bytes.HasPrefix(w.key, prefix) && lastUint64(w.key) <= last {
 			keys = append(keys, w.key)
 		}
 	}
-	last := after
 	for _, key := range keys {
 		t.delete(key)
-		last = max(last, lastUint64(key))
 	}
-	return last, nil
+	return nil
 }
 
 // QueuedInputs implements core.ThreadReader. limit 0 or less means as many as one read may return.
