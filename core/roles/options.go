@@ -52,7 +52,7 @@ type Options struct {
 	Agents core.ManagedAgentService
 	Store  Store
 	// Threads, if not nil, makes each agent a thread of its execution, with a workspace. It is to be open before the
-	// service, and must not call it.
+	// service, must not call it, and is called while the service holds its lock.
 	Threads core.RoleThreads
 	Clock   core.Clock
 	Logger  hclog.Logger

@@ -73,7 +73,8 @@ func (s *Service) end(id, reason string) {
 	s.endLocked(id, reason)
 }
 
-// endLocked is end for a caller that holds mu.
+// endLocked is end for a caller that holds mu. The agent's thread is told at once: while it can still be seen how the
+// agent was, and before another agent takes its place.
 func (s *Service) endLocked(id, reason string) {
 	if a := s.crew[id]; a != nil {
 		s.letGo(a)
@@ -82,15 +83,15 @@ func (s *Service) endLocked(id, reason string) {
 		return
 	}
 	s.ending[id] = true
+	if s.opts.Threads != nil {
+		s.opts.Threads.EndRole(id, reason)
+	}
 	s.startLocked(func() { s.stopAgent(id, reason) })
 }
 
 // stopAgent tries until the agent is gone. The first try already stores that it is not wanted, so that a restart
-// finds and ends it as well. Its thread is told before, while it can still be seen how the agent was.
+// finds and ends it as well.
 func (s *Service) stopAgent(id, reason string) {
-	if s.opts.Threads != nil {
-		s.opts.Threads.EndRole(id, reason)
-	}
 	defer func() {
 		s.mu.Lock()
 		delete(s.ending, id)
