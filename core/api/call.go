@@ -130,6 +130,18 @@ func (c *call) admit() error {
 	return o.Authorize(c.ctx, c.principal, access)
 }
 
+// mayAlso asks whether the caller may do what only some requests of the route ask for.
+func (c *call) mayAlso(action, scope string) error {
+	if c.s.opts.Authorize == nil {
+		return nil
+	}
+	access := Access{Action: action, Resource: c.route.Resource, Scope: scope}
+	if len(c.route.paramNames) > 0 {
+		access.ID = c.params[0]
+	}
+	return c.s.opts.Authorize(c.ctx, c.principal, access)
+}
+
 // maxName bounds a name or id in a path, in bytes.
 const maxName = 256
 

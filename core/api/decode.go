@@ -93,6 +93,10 @@ func (d *decoder) value(path string, f *field, target reflect.Value) {
 		d.raw()
 		return
 	}
+	if target.Kind() == reflect.Pointer {
+		target.Set(reflect.New(target.Type().Elem()))
+		target = target.Elem()
+	}
 	switch {
 	case f.raw:
 		target.SetBytes(d.raw())
@@ -102,6 +106,8 @@ func (d *decoder) value(path string, f *field, target reflect.Value) {
 		d.textList(path, at, f, target)
 	case f.typ == textMapType:
 		d.textMap(path, target)
+	case f.kind == rawjson.Array:
+		d.structList(path, at, f, target)
 	case f.kind == rawjson.Object && target.Kind() == reflect.Struct:
 		d.structure(path, target)
 	case f.kind == rawjson.Object:

@@ -30,6 +30,31 @@ func (d *decoder) textList(path string, at int, f *field, target reflect.Value) 
 	}
 }
 
+// structList reads a list of objects into a slice of structs.
+func (d *decoder) structList(path string, at int, f *field, target reflect.Value) {
+	list := reflect.MakeSlice(target.Type(), 0, 0)
+	d.array(func(i int) {
+		here, from, got := fmt.Sprintf("%s[%d]", path, i), d.pos, d.peek()
+		if d.err != nil {
+			return
+		}
+		if got != rawjson.Object {
+			d.problem(here, from, "must be %s, not %s", rawjson.Object, got)
+			d.raw()
+			return
+		}
+		item := reflect.New(target.Type().Elem()).Elem()
+		d.structure(here, item)
+		list = reflect.Append(list, item)
+	})
+	if d.err == nil {
+		f.bounds(int64(list.Len()), func(format string, args ...any) {
+			d.problem(path, at, format+" items, not %d", append(args, list.Len())...)
+		})
+		target.Set(list)
+	}
+}
+
 // textMap reads an object of strings. Its values may be secret and stay out of the problems.
 func (d *decoder) textMap(path string, target reflect.Value) {
 	texts := map[string]string{}

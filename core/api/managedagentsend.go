@@ -15,19 +15,27 @@ func (c *call) input() (core.ManagedAgentInput, error) {
 		return core.ManagedAgentInput{}, err
 	}
 	// The service says so, too, but a key must not be claimed for what cannot be sent.
-	given := 0
-	for _, there := range []bool{req.Message != "", req.Raw != "", len(req.Keys) > 0} {
-		if there {
-			given++
-		}
-	}
-	if given != 1 {
-		return core.ManagedAgentInput{}, core.Invalid("message", "give exactly one of message, raw and keys")
+	if err := exactlyOne(req.Message, req.Raw, req.Keys); err != nil {
+		return core.ManagedAgentInput{}, err
 	}
 	return core.ManagedAgentInput{
 		Message: req.Message, Raw: req.Raw, Keys: req.Keys, ExpectResponse: req.ExpectResponse,
 		Timeout: time.Duration(req.Timeout) * time.Millisecond,
 	}, nil
+}
+
+// exactlyOne checks that an input is one of the three that there are.
+func exactlyOne(message, raw string, keys []string) error {
+	given := 0
+	for _, there := range []bool{message != "", raw != "", len(keys) > 0} {
+		if there {
+			given++
+		}
+	}
+	if given != 1 {
+		return core.Invalid("message", "give exactly one of message, raw and keys")
+	}
+	return nil
 }
 
 // sendManagedAgent gives input to an agent. With an Idempotency-Key the claim is stored before the agent gets

@@ -47,19 +47,7 @@ func (r *spawnRequest) spec() (core.ManagedAgentSpec, error) {
 	if r.CPU < 0 || r.CPU > maxCPU {
 		bad("cpu", "must be from 0 to "+strconv.Itoa(maxCPU)+" cores")
 	}
-	size := 0
-	for name, value := range r.Env {
-		size += len(name) + len(value)
-		switch {
-		case name == "" || strings.ContainsAny(name, "=\x00"):
-			bad("env", "the name "+strconv.Quote(clip(name))+" must not be empty or hold = or NUL")
-		case strings.ContainsRune(value, 0):
-			bad("env."+clip(name), "must not hold NUL")
-		}
-	}
-	if len(r.Env) > maxEnv || size > maxEnvBytes {
-		bad("env", "must be at most "+strconv.Itoa(maxEnv)+" variables and 1 MiB")
-	}
+	checkEnv("env", r.Env, bad)
 	for name, value := range r.Labels {
 		if name == "" || len(name) > maxLabelText || len(value) > maxLabelText {
 			bad("labels."+clip(name), "name and value must be at most "+strconv.Itoa(maxLabelText)+" bytes, the name not empty")
@@ -83,6 +71,23 @@ func (r *spawnRequest) spec() (core.ManagedAgentSpec, error) {
 		Runtime: r.Runtime, Approval: r.ApprovalPreset, Resume: r.Resume, Image: r.Image, Network: r.Network,
 		MemoryBytes: memory, CPU: r.CPU, Labels: r.Labels,
 	}, nil
+}
+
+// checkEnv reports what cannot be an environment. Its values stay out of the reasons.
+func checkEnv(path string, env map[string]string, bad func(path, reason string)) {
+	size := 0
+	for name, value := range env {
+		size += len(name) + len(value)
+		switch {
+		case name == "" || strings.ContainsAny(name, "=\x00"):
+			bad(path, "the name "+strconv.Quote(clip(name))+" must not be empty or hold = or NUL")
+		case strings.ContainsRune(value, 0):
+			bad(join(path, clip(name)), "must not hold NUL")
+		}
+	}
+	if len(env) > maxEnv || size > maxEnvBytes {
+		bad(path, "must be at most "+strconv.Itoa(maxEnv)+" variables and 1 MiB")
+	}
 }
 
 // parseMemory reads "512m" as bytes; the empty text is no limit. reason tells what is wrong.

@@ -127,7 +127,7 @@ func (p *Param) schema() object {
 	case ParamTime:
 		s["type"], s["format"] = "string", "date-time"
 	default:
-		s["type"], s["maxLength"] = "string", maxQueryValue
+		s["type"], s["maxLength"] = "string", p.maxLength()
 		if len(p.Enum) > 0 {
 			s["enum"] = p.Enum
 		}

@@ -92,15 +92,25 @@ func (p *Param) check(value string) string {
 		if strings.ContainsRune(value, 0) || strings.ToValidUTF8(value, "") != value {
 			return "must be UTF-8 without NUL"
 		}
-		if len(value) > maxQueryValue {
-			return fmt.Sprintf("must be at most %d bytes", maxQueryValue)
+		if most := p.maxLength(); len(value) > most {
+			return fmt.Sprintf("must be at most %d bytes", most)
 		}
 	}
 	return ""
 }
 
-// maxQueryValue bounds a text in the query, in bytes.
-const maxQueryValue = 1024
+// maxQueryValue and maxQueryList bound a text and a list in the query, in bytes.
+const (
+	maxQueryValue = 1024
+	maxQueryList  = 8192
+)
+
+func (p *Param) maxLength() int {
+	if p.Type == ParamList {
+		return maxQueryList
+	}
+	return maxQueryValue
+}
 
 func (q *query) index(name string) int {
 	for i := range q.params {

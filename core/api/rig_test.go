@@ -29,6 +29,9 @@ type rig struct {
 	managed    *fakeManaged
 	plugins    *fakePlugins
 	questions  *fakeQuestions
+	threads    *fakeThreads
+	memory     *fakeMemory
+	workspaces *fakeWorkspaces
 	keys       *fakeKeys
 	journal    *fakeJournal
 	clock      *coretest.Clock
@@ -42,13 +45,15 @@ func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 	tb.Helper()
 	r := &rig{
 		tb: tb, patterns: &fakePatterns{}, executions: &fakeExecutions{}, batches: &fakeBatches{},
-		agents: &fakeAgents{}, managed: &fakeManaged{}, plugins: &fakePlugins{}, questions: &fakeQuestions{}, keys: &fakeKeys{}, journal: &fakeJournal{events: completedJournal(execID)},
+		agents: &fakeAgents{}, managed: &fakeManaged{}, plugins: &fakePlugins{}, questions: &fakeQuestions{},
+		threads: &fakeThreads{}, memory: &fakeMemory{}, workspaces: &fakeWorkspaces{}, keys: &fakeKeys{}, journal: &fakeJournal{events: completedJournal(execID)},
 		clock: coretest.NewClock(), log: &bytes.Buffer{},
 	}
 	o := api.Options{
 		Patterns: r.patterns, Executions: r.executions, Batches: r.batches, Agents: r.agents,
 		Idempotency: r.keys, Journal: r.journal, Gatherer: prometheus.NewRegistry(),
 		ManagedAgents: r.managed, Plugins: r.plugins, Questions: r.questions,
+		Threads: r.threads, Memory: r.memory, Workspaces: r.workspaces,
 		AgentSocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			w.WriteHeader(http.StatusUpgradeRequired)

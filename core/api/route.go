@@ -148,7 +148,8 @@ func (s *Server) routes() []Route {
 	var table []Route
 	for _, part := range [][]Route{
 		s.patternRoutes(), s.executionRoutes(), s.streamRoutes(), s.questionRoutes(), s.batchRoutes(), s.agentRoutes(),
-		s.managedAgentRoutes(), s.pluginRoutes(),
+		s.managedAgentRoutes(), s.threadRoutes(), s.decisionRoutes(), s.experienceRoutes(), s.workspaceRoutes(),
+		s.pluginRoutes(),
 		s.healthRoutes(), s.metaRoutes(),
 	} {
 		table = append(table, part...)

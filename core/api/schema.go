@@ -84,8 +84,11 @@ func (s *schemaSet) property(f *field, request bool) object {
 	if f.any && request {
 		p["type"] = []any{"object", "array", "string", "number", "boolean"}
 	}
-	if f.nullable && p["type"] != nil {
+	switch {
+	case f.nullable && p["type"] != nil:
 		p["type"] = []any{p["type"], "null"}
+	case f.nullable && p["$ref"] != nil:
+		p = object{"anyOf": []any{p, object{"type": "null"}}}
 	}
 	if len(f.enum) > 0 {
 		p["enum"] = f.enum

@@ -1,0 +1,157 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// decisionRoutes are there when the service has threads with a memory.
+func (s *Server) decisionRoutes() []Route {
+	if s.opts.Threads == nil || s.opts.Memory == nil {
+		return nil
+	}
+	const tag, ofThread = "memory", threadsPath + "/{threadId}/shared-decisions"
+	list := func(r Route) Route {
+		r.Method, r.Tag, r.Scope, r.Fails = http.MethodGet, tag, "executions:read", []int{404}
+		r.Query = append(pageParams(), Param{Name: "category", Type: ParamString, Doc: "Category."})
+		r.Responses = []Response{{Status: 200, Body: decisionList{}, Doc: "A page of decisions."}}
+		return r
+	}
+	return []Route{
+		list(Route{
+			Path: ofThread, OperationID: "listThreadDecisions", Resource: "threads", Action: "threads.read",
+			Summary: "List the shared decisions of one thread, newest first.", Handle: s.listThreadDecisions,
+		}),
+		{
+			Method: http.MethodPost, Path: ofThread, OperationID: "addThreadDecision", Tag: tag, Resource: "threads",
+			Action: "threads.decide", Scope: "executions:create",
+			Summary:     "Record a shared decision. All threads of the execution that begin later are told of it.",
+			Description: "What says the same as an earlier decision of the execution is counted there, and that one is answered.",
+			Body:        &Body{JSON: new(addDecisionRequest)},
+			Responses:   []Response{{Status: 201, Body: decisionBody{}, Location: true, Doc: "It is stored."}},
+			Fails:       []int{404, 409}, Creates: true, Recover: s.recoverDecision, Handle: s.addDecision,
+		},
+		list(Route{
+			Path: threadsPath + "/executions/{executionId}/shared-decisions", OperationID: "listExecutionDecisions",
+			Resource: "executions", Action: "executions.read",
+			Summary: "List the shared decisions of one execution, newest first.", Handle: s.listExecutionDecisions,
+		}),
+	}
+}
+
+// addDecisionRequest is a decision that is written by hand.
+type addDecisionRequest struct {
+	Category string          `json:"category" check:"required,min=1,max=64" doc:"a-z, 0-9, _ and -." example:"architecture"`
+	Summary  string          `json:"summary" check:"required,min=1,max=4000" example:"Timestamps are stored in UTC"`
+	Details  json.RawMessage `json:"details" doc:"Any object."`
+}
+
+// decisionBody is a shared decision on the wire.
+type decisionBody struct {
+	ID          string          `json:"id"`
+	ExecutionID string          `json:"executionId"`
+	ThreadID    string          `json:"threadId,omitempty"`
+	Category    string          `json:"category" doc:"Of the system: thread_summary, completion_outcome, failure_recovery and finding."`
+	Summary     string          `json:"summary"`
+	Details     json.RawMessage `json:"details,omitempty"`
+	CreatedBy   string          `json:"createdBy" doc:"system, or who wrote it."`
+	CreatedAt   timestamp       `json:"createdAt"`
+	UpdatedAt   *timestamp      `json:"updatedAt,omitempty" doc:"When the same was found again."`
+	Count       int             `json:"count" doc:"How often it was found."`
+}
+
+func newDecisionBody(d *core.Decision) decisionBody {
+	return decisionBody{
+		ID: d.ID, ExecutionID: d.ExecutionID, ThreadID: d.ThreadID, Category: d.Category, Summary: d.Summary,
+		Details: d.Details, CreatedBy: d.CreatedBy, CreatedAt: timestamp(d.CreatedAt), UpdatedAt: stamp(d.UpdatedAt),
+		Count: d.Count,
+	}
+}
+
+type decisionList struct {
+	Decisions  []decisionBody `json:"decisions"`
+	Total      int            `json:"total"`
+	Limit      int            `json:"limit"`
+	Offset     int            `json:"offset"`
+	HasMore    bool           `json:"hasMore"`
+	NextCursor string         `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last."`
+}
+
+func (s *Server) listThreadDecisions(c *call) (answer, error) {
+	return s.decisions(c, core.DecisionFilter{ThreadID: c.param("threadId")})
+}
+
+func (s *Server) listExecutionDecisions(c *call) (answer, error) {
+	return s.decisions(c, core.DecisionFilter{ExecutionID: c.param("executionId")})
+}
+
+func (s *Server) decisions(c *call, filter core.DecisionFilter) (answer, error) {
+	page, err := c.page()
+	if err != nil {
+		return answer{}, err
+	}
+	filter.Category, filter.Page = c.query.text("category"), page
+	found, info, err := s.opts.Memory.FindDecisions(c.ctx, filter)
+	if err != nil {
+		return answer{}, err
+	}
+	list := decisionList{
+		Decisions: make([]decisionBody, len(found)), Total: info.Total,
+		Limit: page.Limit, Offset: page.Offset, HasMore: info.HasMore, NextCursor: info.NextCursor,
+	}
+	for i, d := range found {
+		list.Decisions[i] = newDecisionBody(d)
+	}
+	return ok(list), nil
+}
+
+func (s *Server) addDecision(c *call) (answer, error) {
+	var req addDecisionRequest
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	t, err := s.opts.Threads.FindThread(c.ctx, c.param("threadId"))
+	if err != nil {
+		return answer{}, err
+	}
+	d, err := s.opts.Memory.AddDecision(c.detached(), core.Decision{
+		ExecutionID: t.ExecutionID, ThreadID: t.ID, Category: req.Category, Summary: req.Summary, Details: req.Details,
+		CreatedBy: c.principal.ID,
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	return decisionCreated(t.ID, d), nil
+}
+
+// decisionCreated answers with a decision. It is found in the list of its thread's: the fragment names it there.
+func decisionCreated(threadID string, d *core.Decision) answer {
+	return created(threadPath(threadID)+"/shared-decisions#"+d.ID, newDecisionBody(d))
+}
+
+// recoverDecision answers a repeated request whose first answer was never given.
+func (s *Server) recoverDecision(c *call, id string) (answer, error) {
+	t, err := s.opts.Threads.FindThread(c.ctx, c.param("threadId"))
+	if err != nil {
+		return answer{}, err
+	}
+	// One that said the same before belongs to another thread perhaps, but always to the execution.
+	filter := core.DecisionFilter{ExecutionID: t.ExecutionID, Page: core.Page{Limit: core.MaxPageLimit}}
+	for {
+		found, info, err := s.opts.Memory.FindDecisions(c.ctx, filter)
+		if err != nil {
+			return answer{}, err
+		}
+		for _, d := range found {
+			if d.ID == id {
+				return decisionCreated(t.ID, d), nil
+			}
+		}
+		if info.NextCursor == "" {
+			return answer{}, core.Conflict("decision", id, "", "the decision that this Idempotency-Key was for is gone; use a new key")
+		}
+		filter.Cursor = info.NextCursor
+	}
+}

@@ -1,0 +1,56 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+const decisionID = "dec_01JGFJJZ8N4Q1W0000000000AB"
+
+// fakeMemory is a core.MemoryService made of functions; what the API does not call stays unset.
+type fakeMemory struct {
+	core.MemoryService
+	add         func(ctx context.Context, d core.Decision) (*core.Decision, error)
+	decisions   func(core.DecisionFilter) ([]*core.Decision, core.PageInfo, error)
+	experiences func(core.ExperienceFilter) ([]*core.Experience, core.PageInfo, error)
+}
+
+func someDecision(id string) *core.Decision {
+	later := epoch.Add(time.Hour)
+	return &core.Decision{
+		ID: id, ExecutionID: execID, ThreadID: threadID, Category: "architecture", Summary: "UTC everywhere",
+		Details: json.RawMessage(`{"why":["zones"]}`), CreatedBy: "mira", CreatedAt: epoch, UpdatedAt: &later, Count: 2,
+		Fingerprint: "internal",
+	}
+}
+
+func (f *fakeMemory) AddDecision(ctx context.Context, d core.Decision) (*core.Decision, error) {
+	if f.add != nil {
+		return f.add(ctx, d)
+	}
+	d.ID, d.CreatedAt, d.Count = decisionID, epoch, 1
+	return &d, nil
+}
+
+func (f *fakeMemory) FindDecisions(_ context.Context, filter core.DecisionFilter) ([]*core.Decision, core.PageInfo, error) {
+	if f.decisions != nil {
+		return f.decisions(filter)
+	}
+	return []*core.Decision{someDecision(decisionID), {ID: "dec_2", ExecutionID: execID, Category: "finding", CreatedBy: "system", Count: 1}},
+		core.PageInfo{Total: 2}, nil
+}
+
+func (f *fakeMemory) FindExperiences(_ context.Context, filter core.ExperienceFilter) ([]*core.Experience, core.PageInfo, error) {
+	if f.experiences != nil {
+		return f.experiences(filter)
+	}
+	return []*core.Experience{
+		{ID: "exp_1", ExecutionID: execID, ThreadID: threadID, Role: "implementer", Repo: "app", Objective: "o", Summary: "s",
+			Outcome: core.ExperienceSuccessful, Details: json.RawMessage(`{"turns":3}`), CreatedAt: epoch, UpdatedAt: &epoch,
+			Count: 2, Fingerprint: "internal", Score: 0.75},
+		{ID: "exp_2", ExecutionID: execID, Outcome: core.ExperienceFailed, CreatedAt: epoch, Count: 1},
+	}, core.PageInfo{Total: 3, HasMore: true, NextCursor: "c"}, nil
+}

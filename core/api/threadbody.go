@@ -1,0 +1,159 @@
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// threadBody is a managed thread on the wire.
+type threadBody struct {
+	ID             string                `json:"id"`
+	ExecutionID    string                `json:"executionId"`
+	Name           string                `json:"name"`
+	AgentType      string                `json:"agentType" example:"claude"`
+	Role           string                `json:"role"`
+	Objective      string                `json:"objective"`
+	Status         core.ThreadStatus     `json:"status" enum:"pending,preparing,starting,ready,running,blocked,idle,completed,failed,stopped" doc:"The last three are final."`
+	StatusReason   string                `json:"statusReason,omitempty" doc:"For example idle, stuck, finishing, login, restarting, host_away, requested, execution, timeout, crashed or lost."`
+	Runtime        *string               `json:"runtime" check:"nullable" doc:"null until its agent starts; connected for one that a connected agent hosts."`
+	ManagedAgentID *string               `json:"managedAgentId" check:"nullable" doc:"null until its agent starts."`
+	AgentID        string                `json:"agentId,omitempty" doc:"Connected agent that hosts it."`
+	SessionID      string                `json:"sessionId,omitempty" doc:"Of the command-line tool."`
+	Workspace      *workspaceBody        `json:"workspace" check:"nullable" doc:"null until it is reserved, and of a thread that a connected agent hosts."`
+	Preparation    threadPreparationBody `json:"preparation"`
+	Policy         core.ThreadPolicy     `json:"policy"`
+	Metadata       map[string]any        `json:"metadata"`
+	Summary        string                `json:"summary"`
+	Completion     *completionBody       `json:"completion,omitempty" doc:"Once it is over."`
+	Error          *threadErrorBody      `json:"error,omitempty" doc:"Why it failed."`
+	Prompt         json.RawMessage       `json:"prompt,omitempty" doc:"While it is blocked: {id, kind, text, tool?, input?, options, url?}."`
+	LoginURL       string                `json:"loginUrl,omitempty"`
+	TurnCount      int                   `json:"turnCount"`
+	EventCount     int                   `json:"eventCount" doc:"Of the persisted kinds."`
+	QueuedInputs   int                   `json:"queuedInputs" doc:"Messages that its agent did not take yet."`
+	Restarts       int                   `json:"restarts" doc:"Of its agent, after it was lost."`
+	CreatedBy      string                `json:"createdBy,omitempty"`
+	CreatedAt      timestamp             `json:"createdAt"`
+	UpdatedAt      timestamp             `json:"updatedAt"`
+	LastActivityAt timestamp             `json:"lastActivityAt"`
+	StartedAt      *timestamp            `json:"startedAt,omitempty" doc:"When its agent ran for the first time."`
+	EndedAt        *timestamp            `json:"endedAt,omitempty"`
+}
+
+type threadErrorBody struct {
+	Code    core.Code `json:"code"`
+	Message string    `json:"message"`
+}
+
+// threadPreparationBody is what an agent started with. It never holds values of the environment.
+type threadPreparationBody struct {
+	Workspace      *core.WorkspaceSpec `json:"workspace,omitempty" doc:"As it was asked for."`
+	ContextFiles   []threadFileBody    `json:"contextFiles"`
+	ApprovalPreset string              `json:"approvalPreset"`
+	EnvNames       []string            `json:"envNames" doc:"Names of the variables that were given; their values are secret."`
+}
+
+type threadFileBody struct {
+	Path    string  `json:"path"`
+	Bytes   int     `json:"bytes"`
+	Content *string `json:"content,omitempty" doc:"Left out of lists."`
+}
+
+// completionBody is the outcome of a thread.
+type completionBody struct {
+	State     core.CompletionState  `json:"state" enum:"complete,partial,failed"`
+	Summary   string                `json:"summary"`
+	Artifacts []artifactBody        `json:"artifacts"`
+	Changes   *workspaceChangesBody `json:"changes,omitempty" doc:"Of its repository."`
+	Tests     *core.TestReport      `json:"tests,omitempty" doc:"What the agent says it ran."`
+}
+
+type artifactBody struct {
+	Type  core.ArtifactType `json:"type" enum:"commit,file,url,report"`
+	Value string            `json:"value" doc:"Hash, path in the repository, address (repository#branch of a push), or text."`
+}
+
+func newThreadBody(t *core.Thread) threadBody {
+	body := threadBody{
+		ID: t.ID, ExecutionID: t.ExecutionID, Name: t.Name, AgentType: t.AgentType, Role: t.Role, Objective: t.Objective,
+		Status: t.Status, StatusReason: t.StatusReason, Runtime: textOrNull(t.Runtime),
+		ManagedAgentID: textOrNull(t.ManagedAgentID), AgentID: t.AgentID, SessionID: t.SessionID,
+		Preparation: newThreadPreparationBody(&t.Preparation), Policy: t.Policy, Metadata: t.Metadata,
+		Summary: t.Summary, Completion: newCompletionBody(t.Completion), Prompt: t.Prompt, LoginURL: t.LoginURL,
+		TurnCount: t.TurnCount, EventCount: t.EventCount, QueuedInputs: t.QueuedInputs, Restarts: t.Restarts,
+		CreatedBy: t.CreatedBy, CreatedAt: timestamp(t.CreatedAt), UpdatedAt: timestamp(t.UpdatedAt),
+		LastActivityAt: timestamp(t.LastActivityAt), StartedAt: stamp(t.StartedAt), EndedAt: stamp(t.EndedAt),
+	}
+	if t.Workspace != nil {
+		w := newWorkspaceBody(t.Workspace)
+		body.Workspace = &w
+	}
+	if t.Error != nil {
+		body.Error = &threadErrorBody{Code: t.Error.Code, Message: t.Error.Message}
+	}
+	if body.Metadata == nil {
+		body.Metadata = map[string]any{}
+	}
+	return body
+}
+
+func textOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func newThreadPreparationBody(p *core.Preparation) threadPreparationBody {
+	body := threadPreparationBody{
+		Workspace: p.Workspace, ContextFiles: make([]threadFileBody, len(p.ContextFiles)),
+		ApprovalPreset: p.Approval, EnvNames: p.EnvNames,
+	}
+	for i := range p.ContextFiles {
+		f := &p.ContextFiles[i]
+		body.ContextFiles[i] = threadFileBody{Path: f.Path, Bytes: len(f.Content), Content: &f.Content}
+	}
+	if body.EnvNames == nil {
+		body.EnvNames = []string{}
+	}
+	return body
+}
+
+func newCompletionBody(done *core.Completion) *completionBody {
+	if done == nil {
+		return nil
+	}
+	body := &completionBody{
+		State: done.State, Summary: done.Summary, Artifacts: make([]artifactBody, len(done.Artifacts)),
+		Changes: newWorkspaceChangesBody(done.Changes), Tests: done.Tests,
+	}
+	for i, a := range done.Artifacts {
+		body.Artifacts[i] = artifactBody(a)
+	}
+	return body
+}
+
+type threadList struct {
+	Threads    []threadBody `json:"threads"`
+	Total      int          `json:"total"`
+	Limit      int          `json:"limit"`
+	Offset     int          `json:"offset"`
+	HasMore    bool         `json:"hasMore"`
+	NextCursor string       `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last."`
+}
+
+func newThreadList(found []*core.Thread, p pageFields) threadList {
+	list := threadList{
+		Threads: make([]threadBody, len(found)),
+		Total:   p.total, Limit: p.limit, Offset: p.offset, HasMore: p.hasMore, NextCursor: p.nextCursor,
+	}
+	for i, t := range found {
+		list.Threads[i] = newThreadBody(t)
+		files := list.Threads[i].Preparation.ContextFiles
+		for j := range files {
+			files[j].Content = nil // a page would be as large as all their files
+		}
+	}
+	return list
+}

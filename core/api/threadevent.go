@@ -1,0 +1,113 @@
+package api
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// threadEventList is a page of a thread's journal.
+type threadEventList struct {
+	Events    []threadEventRow `json:"events"`
+	Limit     int              `json:"limit"`
+	HasMore   bool             `json:"hasMore" doc:"There may be more; a page can end before its limit where many events of other types lie between."`
+	NextSince uint64           `json:"nextSince" doc:"since of the next page."`
+}
+
+type threadEventRow struct {
+	ID          string          `json:"id"`
+	ThreadID    string          `json:"threadId"`
+	ExecutionID string          `json:"executionId"`
+	Sequence    uint64          `json:"sequence" doc:"Rises over all threads; the id of the event in streams."`
+	Type        core.EventType  `json:"type" example:"thread_turn_complete"`
+	Timestamp   timestamp       `json:"timestamp"`
+	Data        json.RawMessage `json:"data" doc:"Depends on the type: see docs/threads.md."`
+}
+
+// threadEventID is the id of an event: its own, or one that is always the same for it and sorts as it does.
+func threadEventID(ev *core.Event) string {
+	if ev.ID != "" {
+		return ev.ID
+	}
+	var id ulid.ULID
+	_ = id.SetTime(uint64(max(0, ev.Time.UnixMilli()))) // fails in the year 10889
+	binary.BigEndian.PutUint64(id[8:], ev.Seq)
+	return core.PrefixEvent + id.String()
+}
+
+// scanPage and maxScan bound one answer's way through the journal, in events.
+const (
+	scanPage = 500
+	maxScan  = 50_000
+)
+
+func (s *Server) listThreadEvents(c *call) (answer, error) {
+	types, err := c.threadEventTypes()
+	if err != nil {
+		return answer{}, err
+	}
+	t, err := s.opts.Threads.FindThread(c.ctx, c.param("threadId"))
+	if err != nil {
+		return answer{}, err
+	}
+	limit := int(c.query.integer("limit"))
+	list := threadEventList{
+		Events: make([]threadEventRow, 0, limit), Limit: limit, NextSince: uint64(c.query.integer("since")),
+	}
+	for scanned, size := 0, limit+1; ; size = scanPage {
+		page, err := s.opts.Journal.Events(c.ctx, t.ID, list.NextSince, size)
+		if err != nil {
+			return answer{}, err
+		}
+		for i := range page {
+			ev := &page[i]
+			if slices.Contains(types, ev.Type) {
+				if len(list.Events) == limit {
+					list.HasMore = true
+					return ok(list), nil
+				}
+				list.Events = append(list.Events, threadEventRow{
+					ID: threadEventID(ev), ThreadID: t.ID, ExecutionID: t.ExecutionID, Sequence: ev.Seq, Type: ev.Type,
+					Timestamp: timestamp(ev.Time), Data: rawOr(ev.Data, "{}"),
+				})
+			}
+			list.NextSince = ev.Seq
+		}
+		scanned += len(page)
+		if len(page) < size {
+			return ok(list), nil
+		}
+		if scanned >= maxScan {
+			list.HasMore = true
+			return ok(list), nil
+		}
+	}
+}
+
+// threadEventTypes reads the filter by type.
+func (c *call) threadEventTypes() ([]core.EventType, error) {
+	if !c.query.given("type") {
+		return core.PersistedThreadEvents, nil
+	}
+	known := append(slices.Clone(core.PersistedThreadEvents), core.EventThreadOutput, core.EventThreadStatus)
+	var types []core.EventType
+	for _, name := range c.query.list("type") {
+		if !slices.Contains(known, core.EventType(name)) {
+			names := make([]string, len(known))
+			for i, k := range known {
+				names[i] = string(k)
+			}
+			return nil, core.Invalid("type", "must be of %s, not %q", strings.Join(names, ", "), clip(name))
+		}
+		types = append(types, core.EventType(name))
+	}
+	if types == nil {
+		return nil, core.Invalid("type", "must name at least one type of event")
+	}
+	return types, nil
+}
