@@ -132,7 +132,7 @@ func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	if err != nil {
 		return err
 	}
-	specs := []string{".", ":(exclude,top)" + contextDir}
+	specs := []string{"."}
 	for _, name := range untracked {
 		if strings.HasSuffix(name, "/") { // a repository of its own: it would become a submodule that nobody can fetch
 			specs = append(specs, ":(exclude,top,literal)"+strings.TrimSuffix(name, "/"))
@@ -145,7 +145,8 @@ func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	if _, err := s.git(ctx, add); err != nil {
 		return err
 	}
-	// An agent may have added context files by force.
+	// Context files are excluded, but an agent may have added them by force, or changed what is ignored. git add itself
+	// would complain about a pathspec that leaves out what is ignored anyway.
 	if _, err := t.git(ctx, nil, "reset", "--quiet", "--", contextDir); err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	if err != nil {
 		return err
 	}
-	head, err := t.git(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}", "HEAD^{tree}")
+	head, err := t.git(ctx, nil, "rev-parse", "HEAD^{commit}", "HEAD^{tree}")
 	if err != nil {
 		return err
 	}

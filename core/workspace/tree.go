@@ -46,7 +46,27 @@ func (t *tree) secure() error {
 			return fmt.Errorf("%s is not a directory any more", dir)
 		}
 	}
+	// git finds refs by commondir, whatever its environment says.
+	for name, want := range t.pointers(t.dir) {
+		changed, err := keep(filepath.Join(t.admin, name), []byte(want), 0o644)
+		if err != nil {
+			return err
+		}
+		if changed {
+			t.m.s.log.Warn("a file of a worktree was changed by somebody; it was put back", "worktree", t.dir, "file", name)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(t.admin, "config.worktree")); err != nil {
+		return err
+	}
 	return t.m.secure()
+}
+
+// pointers are the files of the admin directory that never change, for a tree at place.
+func (t *tree) pointers(place string) map[string]string {
+	return map[string]string{
+		"commondir": "../..\n", "gitdir": filepath.Join(place, ".git") + "\n", "locked": "a workspace of wardroom\n",
+	}
 }
 
 // add writes by hand what git worktree add would (gitrepository-layout(5)): HEAD, commondir, gitdir and locked, which
@@ -55,9 +75,9 @@ func (t *tree) add(head, place string) error {
 	if err := os.Mkdir(t.admin, 0o755); err != nil {
 		return err
 	}
-	for name, content := range map[string]string{
-		"HEAD": head + "\n", "commondir": "../..\n", "gitdir": filepath.Join(place, ".git") + "\n", "locked": "a workspace of wardroom\n",
-	} {
+	files := t.pointers(place)
+	files["HEAD"] = head + "\n"
+	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(t.admin, name), []byte(content), 0o644); err != nil {
 			return err
 		}
