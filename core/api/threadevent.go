@@ -1,12 +1,9 @@
 package api
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"slices"
 	"strings"
-
-	"github.com/oklog/ulid/v2"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -29,15 +26,18 @@ type threadEventRow struct {
 	Data        json.RawMessage `json:"data" doc:"Depends on the type: see docs/threads.md."`
 }
 
-// threadEventID is the id of an event: its own, or one that is always the same for it and sorts as it does.
+// threadEventID is the id of an event: its own, or one of its time and sequence, which is always the same for it and
+// sorts as it does.
 func threadEventID(ev *core.Event) string {
 	if ev.ID != "" {
 		return ev.ID
 	}
-	var id ulid.ULID
-	_ = id.SetTime(uint64(max(0, ev.Time.UnixMilli()))) // fails in the year 10889
-	binary.BigEndian.PutUint64(id[8:], ev.Seq)
-	return core.PrefixEvent + id.String()
+	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	id := []byte(core.IDBound(core.PrefixEvent, ev.Time))
+	for i, seq := len(id)-1, ev.Seq; seq > 0; i, seq = i-1, seq>>5 {
+		id[i] = digits[seq&31]
+	}
+	return string(id)
 }
 
 // scanPage and maxScan bound one answer's way through the journal, in events.

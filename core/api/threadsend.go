@@ -1,13 +1,6 @@
 package api
 
-import (
-	"errors"
-	"fmt"
-	"strings"
-
-	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/sdk/agentcli/term"
-)
+import "github.com/wardroom/wardroom/core"
 
 // sendThreadRequest is the input for a thread.
 type sendThreadRequest struct {
@@ -45,12 +38,6 @@ func (c *call) threadInput() (core.ThreadInput, error) {
 	}
 	if err := exactlyOne(req.Message, req.Raw, req.Keys); err != nil {
 		return core.ThreadInput{}, err
-	}
-	// A runtime checks the names as well, but the host of a remote thread would tell nobody.
-	var unknown *term.KeyError
-	if _, err := term.EncodeKeys(req.Keys, false); errors.As(err, &unknown) {
-		return core.ThreadInput{}, core.Invalid(fmt.Sprintf("keys[%d]", unknown.Index), "%q %s; known are %s",
-			clip(unknown.Name), unknown.Reason, strings.Join(term.KeyNames(), ", "))
 	}
 	return core.ThreadInput{Message: req.Message, Raw: req.Raw, Keys: req.Keys}, nil
 }
