@@ -149,10 +149,13 @@ func (s *Service) endLocked(a *agent, h *hosted, reason, text string, tell func(
 	if reason == reasonStopped {
 		status = core.ManagedStopped
 	}
+	if text != "" {
+		reason += ": " + text
+	}
 	tell(a, core.RemoteThreadEvent{
 		AgentID: a.id, ThreadID: h.id, Seq: h.last + 1, Type: core.EventManagedStopped, Time: now,
 		Signal: core.AgentSignal{
-			AgentID: h.id, Status: status, Source: "host", Reason: reason, Text: text, OccurredAt: now,
+			AgentID: h.id, Status: status, Source: "host", Reason: reason, OccurredAt: now,
 		},
 		Settled: func() { s.departed(a, h) },
 	})

@@ -286,8 +286,8 @@ func TestThreadRefusals(t *testing.T) {
 		status protocol.ThreadStatus
 		want   string
 	}{
-		"Refused": {protocol.ThreadStatus{Status: protocol.ThreadRefused, Code: "UNKNOWN_TYPE", Message: "no claude"}, "1 stopped UNKNOWN_TYPE: no clauderefused"},
-		"Unknown": {protocol.ThreadStatus{Status: protocol.ThreadUnknown}, "1 stopped the host does not know the threadlost"},
+		"Refused": {protocol.ThreadStatus{Status: protocol.ThreadRefused, Code: "UNKNOWN_TYPE", Message: "no claude"}, "1 stopped refused: UNKNOWN_TYPE: no claude"},
+		"Unknown": {protocol.ThreadStatus{Status: protocol.ThreadUnknown}, "1 stopped lost: the host does not know the thread"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, threads := newThreadRig(t)

@@ -1,0 +1,249 @@
+package edge
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agent"
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// Labels that agents of an Edge carry at the runtime.
+const (
+	LabelEdge      = "wardroom.edge" // Options.Name
+	LabelThread    = "wardroom.thread"
+	LabelExecution = "wardroom.execution"
+)
+
+// Defaults of Options.
+const (
+	DefaultMax          = 4
+	DefaultCloneTimeout = 10 * time.Minute
+)
+
+// Options make an Edge. URL, Name, Runtime and Root are required.
+type Options struct {
+	// URL is the base address of the server.
+	URL string
+	// Token is sent as the bearer credential, when not empty.
+	Token string
+	// Name is what people see in the list of agents, and what tells the agents of this Edge at the runtime from others.
+	Name string
+	// Region is free text, shown in the list of agents.
+	Region string
+	// TLS configures https and wss. nil: the system's roots.
+	TLS *tls.Config
+
+	// Runtime runs the agents, for example that of package runtimeclient. Its agents must work on the file system
+	// that Root is on.
+	Runtime runtime.Runtime
+	// Types are the agent types that are offered. Empty: all that the runtime knows.
+	Types []string
+	// Max is how many threads run at once. 0: 4.
+	Max int
+
+	// Root is a directory for the state and the threads' directories, made with mode 0700 if it is missing.
+	Root string
+	// Git is the program that clones repositories. "": git.
+	Git string
+	// CloneTimeout bounds a clone. 0: 10 minutes.
+	CloneTimeout time.Duration
+	// AllowFile lets repositories be local paths (file://), which any caller of the server could name then.
+	AllowFile bool
+
+	// Logger gets what is worth a line. nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// Edge hosts threads. Make it with New, serve with Run.
+type Edge struct {
+	opts Options
+	work sync.WaitGroup // of followers
+
+	mu   sync.Mutex      // guards all below
+	runs map[string]*run // by thread id
+	ctx  context.Context // of Run
+	host *agent.Agent    // once Run has made it
+	once sync.Once       // of the look for agents that nobody knows
+}
+
+// New checks the options. It touches nothing.
+func New(opts Options) (*Edge, error) {
+	var problems []error
+	if opts.Name == "" {
+		problems = append(problems, errors.New("name is empty"))
+	}
+	if opts.Runtime == nil {
+		problems = append(problems, errors.New("runtime is nil"))
+	}
+	if !filepath.IsAbs(opts.Root) {
+		problems = append(problems, fmt.Errorf("root %q is not an absolute path", opts.Root))
+	}
+	if opts.Max < 0 {
+		problems = append(problems, fmt.Errorf("max is %d, must not be negative", opts.Max))
+	}
+	if opts.CloneTimeout < 0 {
+		problems = append(problems, fmt.Errorf("clone timeout %s is negative", opts.CloneTimeout))
+	}
+	if opts.Max == 0 {
+		opts.Max = DefaultMax
+	}
+	if opts.CloneTimeout == 0 {
+		opts.CloneTimeout = DefaultCloneTimeout
+	}
+	if opts.Git == "" {
+		opts.Git = "git"
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	e := &Edge{opts: opts, runs: map[string]*run{}}
+	// The types may be known only by the runtime; whatever else is wrong is found now.
+	types := opts.Types
+	if len(types) == 0 {
+		types = []string{"any"}
+	}
+	if _, err := agent.New(e.agentOptions(types)); err != nil {
+		problems = append(problems, err)
+	}
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("edge: bad options: %w", errors.Join(problems...))
+	}
+	return e, nil
+}
+
+// Run serves until ctx ends, and then returns nil; the threads go on without it. It returns an *agent.ConnectError
+// when the server refuses this agent for good. Call it once.
+func (e *Edge) Run(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Join(e.opts.Root, "threads"), 0o700); err != nil {
+		return fmt.Errorf("edge: %w", err)
+	}
+	types := e.opts.Types
+	if len(types) == 0 {
+		if types = e.typesOfRuntime(ctx); len(types) == 0 {
+			return nil // ctx ended
+		}
+	}
+	a, err := agent.New(e.agentOptions(types))
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	e.ctx, e.host = ctx, a
+	e.mu.Unlock()
+	err = a.Run(ctx)
+	e.work.Wait()
+	return err
+}
+
+func (e *Edge) agentOptions(types []string) agent.Options {
+	return agent.Options{
+		URL: e.opts.URL, Token: e.opts.Token, Name: e.opts.Name, Region: e.opts.Region, TLS: e.opts.TLS, Logger: e.opts.Logger,
+		StateFile:    filepath.Join(e.opts.Root, "session.json"),
+		OnRegistered: e.registered,
+		Threads: &agent.ThreadOptions{
+			Max: e.opts.Max, Types: types, Host: (*host)(e), StateDir: filepath.Join(e.opts.Root, "state"),
+		},
+	}
+}
+
+// ID returns the id that the server gave to the agent, or "".
+func (e *Edge) ID() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.host == nil {
+		return ""
+	}
+	return e.host.ID()
+}
+
+// typesOfRuntime asks the runtime for its agent types, until it answers with some or ctx ends.
+func (e *Edge) typesOfRuntime(ctx context.Context) []string {
+	var pause retry
+	for {
+		caps, err := e.opts.Runtime.Capabilities(ctx)
+		if err == nil && len(caps.Types) > 0 {
+			return caps.Types
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		e.opts.Logger.Warn("edge: the runtime tells no agent types; it is asked again", "error", err)
+		if !pause.wait(ctx) {
+			return nil
+		}
+	}
+}
+
+// registered has agents of an earlier session stopped: a server that begins anew knows nothing of them.
+func (e *Edge) registered(r protocol.Registered) {
+	if r.Resumed {
+		e.once.Do(func() {})
+		return
+	}
+	e.once.Do(func() {
+		e.mu.Lock()
+		ctx := e.ctx
+		e.mu.Unlock()
+		e.work.Go(func() { e.stopOrphans(ctx) })
+	})
+}
+
+// stopOrphans stops agents of this Edge that belong to no thread.
+func (e *Edge) stopOrphans(ctx context.Context) {
+	list, err := e.opts.Runtime.List(ctx, runtime.ListFilter{Labels: map[string]string{LabelEdge: e.opts.Name}})
+	if err != nil {
+		e.opts.Logger.Warn("edge: cannot look for agents of earlier threads", "error", err)
+		return
+	}
+	for _, a := range list {
+		if a.Status == runtime.StatusStopped || e.known(a.ID) {
+			continue
+		}
+		e.opts.Logger.Info("edge: stopping an agent of an earlier thread", "runtimeAgent", a.ID, "thread", a.Labels[LabelThread])
+		if err := e.opts.Runtime.Stop(ctx, a.ID, runtime.StopOptions{}); err != nil {
+			e.opts.Logger.Warn("edge: cannot stop an agent of an earlier thread", "runtimeAgent", a.ID, "error", err)
+		}
+	}
+}
+
+// known tells whether an agent of the runtime belongs to a thread.
+func (e *Edge) known(agentID string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.runs {
+		if r.agentID == agentID {
+			return true
+		}
+	}
+	return false
+}
+
+// retry is a wait that doubles from try to try.
+type retry struct{ next time.Duration }
+
+const (
+	retryMin = 100 * time.Millisecond
+	retryMax = 10 * time.Second
+)
+
+// wait waits, and returns false when ctx ended first.
+func (r *retry) wait(ctx context.Context) bool {
+	r.next = min(max(2*r.next, retryMin), retryMax)
+	timer := time.NewTimer(r.next)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,290 @@
+package edge
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agent"
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// How long the beginning of a turn and the word of Send that a message was taken wait for each other. They come at
+// about the same time, over different ways.
+const takenWait = 3 * time.Second
+
+// kinds are the runtime's types of events. The protocol has the same.
+var kinds = map[runtime.EventType]string{
+	runtime.EventStarted:       protocol.ThreadStarted,
+	runtime.EventReady:         protocol.ThreadReady,
+	runtime.EventBusy:          protocol.ThreadBusy,
+	runtime.EventBlocked:       protocol.ThreadBlocked,
+	runtime.EventQuestion:      protocol.ThreadQuestion,
+	runtime.EventUnblocked:     protocol.ThreadUnblocked,
+	runtime.EventLoginRequired: protocol.ThreadLoginRequired,
+	runtime.EventToolRunning:   protocol.ThreadToolRunning,
+	runtime.EventTurnComplete:  protocol.ThreadTurnComplete,
+	runtime.EventMessage:       protocol.ThreadMessage,
+	runtime.EventStuck:         protocol.ThreadStuck,
+	runtime.EventError:         protocol.ThreadError,
+	runtime.EventStopped:       protocol.ThreadStopped,
+}
+
+// run is a thread with its agent at the runtime.
+type run struct {
+	edge    *Edge
+	thread  *agent.Thread
+	agentID string
+
+	mu    sync.Mutex // guards all below
+	seen  uint64     // sequence of the runtime's last event that was told
+	last  string     // type of that event
+	taken taking
+}
+
+// taking is a message on its way to the agent: the event that tells that it was taken is the first of its turn.
+type taking struct {
+	id    string        // "": there is none
+	sent  chan struct{} // closed when Send has returned
+	ok    bool          // it returned well, and no event told so yet
+	told  chan struct{} // closed when an event told so
+	begun bool          // a turn began that was told without it
+}
+
+// follow tells the server what an agent does, until its thread is over.
+func (e *Edge) follow(t *agent.Thread, agentID string, after uint64) {
+	r := &run{edge: e, thread: t, agentID: agentID, seen: after}
+	e.mu.Lock()
+	e.runs[t.Spec.ThreadID] = r
+	e.mu.Unlock()
+	e.work.Go(func() {
+		r.watch(t.Context())
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.runs[t.Spec.ThreadID] == r {
+			delete(e.runs, t.Spec.ThreadID)
+		}
+	})
+}
+
+// watch reads the events of the agent, again and again.
+func (r *run) watch(ctx context.Context) {
+	var pause retry
+	for ctx.Err() == nil {
+		a, err := r.edge.opts.Runtime.Inspect(ctx, r.agentID)
+		switch {
+		case runtime.ErrorCode(err) == runtime.CodeNotFound:
+			r.tell(ctx, agent.ThreadEvent{Type: protocol.ThreadStopped, Data: protocol.ThreadData{
+				Status: "error", Source: runtime.SourceHost, Reason: runtime.ReasonLost,
+			}})
+			return
+		case err == nil && a.Status == runtime.StatusStopped && a.Seq <= r.place():
+			// Its end was told by an event that is not kept any more, or was told to an earlier process and lost.
+			r.event(ctx, &runtime.Event{
+				Seq: a.Seq, AgentID: a.ID, Type: runtime.EventStopped, Time: a.LastActivityAt, Source: runtime.SourceHost,
+				Agent: a, Reason: a.Reason,
+			})
+			return
+		case err == nil:
+			if r.read(ctx) {
+				pause = retry{}
+			}
+		}
+		if !pause.wait(ctx) {
+			return
+		}
+	}
+}
+
+func (r *run) place() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.seen
+}
+
+// read reads one stream of events to its end, and returns whether there were any.
+func (r *run) read(ctx context.Context) (any bool) {
+	stream, err := r.edge.opts.Runtime.Events(ctx, runtime.EventOptions{AgentID: r.agentID, After: r.place()})
+	if err != nil {
+		return false
+	}
+	defer func() { _ = stream.Close() }() // nothing is lost with it
+	for {
+		ev, err := stream.Next()
+		if err != nil {
+			return any
+		}
+		if ev.Seq <= r.place() || ev.AgentID != r.agentID {
+			continue
+		}
+		any = true
+		if !r.event(ctx, &ev) {
+			return any
+		}
+	}
+}
+
+// event tells one event of the runtime, and returns false when nothing more is to be told.
+func (r *run) event(ctx context.Context, ev *runtime.Event) bool {
+	kind, ok := kinds[ev.Type]
+	if !ok { // of a newer runtime
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.seen = ev.Seq
+		return true
+	}
+	out := agent.ThreadEvent{
+		Type: kind, Mark: makeMark(r.agentID, ev.Seq), SessionID: ev.Agent.SessionID,
+		Data: protocol.ThreadData{
+			Status: status(ev), Source: ev.Source, Prompt: prompt(ev.Prompt), Answered: ev.Answered, Text: ev.Text, Turn: ev.Turn,
+			DurationMs: ev.DurationMs, Interrupted: ev.Interrupted, LoginURL: ev.LoginURL, Reason: ev.Reason, OccurredAt: ev.Time,
+		},
+	}
+	if ev.Tool != nil {
+		out.Data.Tool = &protocol.ThreadTool{Name: ev.Tool.Name, Input: ev.Tool.Input}
+	}
+	if ev.Exit != nil {
+		out.Data.ExitCode = &ev.Exit.Code
+	} else if ev.Type == runtime.EventStopped {
+		out.Data.ExitCode = ev.Agent.ExitCode
+	}
+	if ev.Type == runtime.EventBusy {
+		r.meet(ctx)
+	}
+	r.mu.Lock()
+	r.seen = ev.Seq
+	r.mu.Unlock()
+	return r.tell(ctx, out) && ev.Type != runtime.EventStopped
+}
+
+// tell tells an event, with the message that was taken if there is one to tell of.
+func (r *run) tell(ctx context.Context, e agent.ThreadEvent) bool {
+	r.mu.Lock()
+	r.last = e.Type
+	switch {
+	case r.taken.ok:
+		e.InputTaken = r.taken.id
+		r.taken.ok = false
+		close(r.taken.told)
+	case e.Type == protocol.ThreadBusy && r.taken.id != "":
+		r.taken.begun = true
+	}
+	r.mu.Unlock()
+	return r.thread.Tell(ctx, e) == nil // else the thread is over, or the process ends
+}
+
+// sending notes that a message is given to the agent.
+func (r *run) sending(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken = taking{id: id, sent: make(chan struct{}), told: make(chan struct{})}
+}
+
+// notSent notes that the message was not taken.
+func (r *run) notSent() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.taken.sent)
+	r.taken = taking{}
+}
+
+// meet waits, at the beginning of a turn, for the word that a message was taken, if one is on its way.
+func (r *run) meet(ctx context.Context) {
+	r.mu.Lock()
+	waits, sent := r.taken.id != "", r.taken.sent
+	r.mu.Unlock()
+	if !waits {
+		return
+	}
+	timer := time.NewTimer(takenWait)
+	defer timer.Stop()
+	select {
+	case <-sent:
+	case <-timer.C: // somebody else began this turn
+	case <-ctx.Done():
+	}
+}
+
+// sent notes that the agent took the message, and returns once an event told so.
+func (r *run) sent(ctx context.Context, id string) error {
+	r.mu.Lock()
+	r.taken.ok = true
+	close(r.taken.sent)
+	told, begun := r.taken.told, r.taken.begun
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.taken.id == id {
+			r.taken = taking{}
+		}
+	}()
+	limit := takenWait
+	if begun { // its turn was told already, and may be over
+		limit = 0
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-told:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+	}
+	r.mu.Lock()
+	if !r.taken.ok { // told meanwhile
+		r.mu.Unlock()
+		return nil
+	}
+	switch r.last {
+	case protocol.ThreadBlocked, protocol.ThreadQuestion, protocol.ThreadLoginRequired:
+		r.mu.Unlock() // any event of ours would end the prompt for the server: the answer brings the next one
+		select {
+		case <-told:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	r.taken.ok = false
+	e := agent.ThreadEvent{Type: protocol.ThreadBusy, InputTaken: id}
+	if begun && r.last == protocol.ThreadReady { // nothing is to come any more: say again that it is ready
+		e.Type = protocol.ThreadReady
+	}
+	r.mu.Unlock()
+	return r.thread.Tell(ctx, e)
+}
+
+// status is the agent's state as the protocol has it: one that ended in any other way than by Stop or with code 0 is
+// in error.
+func status(ev *runtime.Event) string {
+	if ev.Type != runtime.EventStopped {
+		return string(ev.Agent.Status)
+	}
+	reason, _, _ := strings.Cut(ev.Reason, ":")
+	code := ev.Agent.ExitCode
+	if ev.Exit != nil {
+		code = &ev.Exit.Code
+	}
+	switch {
+	case reason == runtime.ReasonStopped, reason == runtime.ReasonKilled:
+		return "stopped"
+	case reason == runtime.ReasonExited && code != nil && *code == 0:
+		return "stopped"
+	}
+	return "error"
+}
+
+func prompt(p *runtime.Prompt) *protocol.ThreadPrompt {
+	if p == nil {
+		return nil
+	}
+	out := &protocol.ThreadPrompt{ID: p.ID, Kind: p.Kind, Text: p.Text, Tool: p.Tool, Input: p.Input, URL: p.URL}
+	for _, o := range p.Options {
+		out.Options = append(out.Options, protocol.ThreadOption{ID: o.ID, Label: o.Label})
+	}
+	return out
+}
