@@ -66,6 +66,8 @@ func (r *ruling) repository(entry string, repo *Repository) {
 		r.refuse(entry, "url", "is missing: give the git URL that this name stands for")
 	case secret && repo.PasswordFile != "":
 		r.refuse(entry, "passwordFile", "is given beside password; keep one of them")
+	case repo.SSHKeyFile != "" && strings.Contains(repo.URL, "://") && !strings.HasPrefix(repo.URL, "ssh://"):
+		r.refuse(entry, "sshKeyFile", "is for an ssh URL")
 	case (secret || repo.PasswordFile != "" || repo.Username != "") && !strings.HasPrefix(repo.URL, "https://") && !strings.HasPrefix(repo.URL, "http://"):
 		r.refuse(entry, "url", "takes no user and password: those are for https URLs; ssh uses the keys of the service's agent")
 	}

@@ -49,6 +49,7 @@ type Repository struct {
 	Username     string
 	Password     Secret
 	PasswordFile string // absolute; instead of Password
+	SSHKeyFile   string // absolute; for ssh
 }
 
 // Finish is what threads may do with their workspaces at their end.

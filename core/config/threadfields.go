@@ -12,7 +12,7 @@ var threadFields = []*field{
 	{
 		key: "threads.root", ref: func(c *Config) any { return &c.Threads.Root }, path: true,
 		doc: "Directory of workspaces and of mirrors of repositories. Empty: the directory workspaces in store.path. No two servers may share it, and dumps do not hold it. " +
-			"A runtime whose workdirs are limited must allow it.",
+			"A runtime whose workdirs are limited must list it.",
 	},
 	{
 		key: "threads.maxThreads", ref: func(c *Config) any { return &c.Threads.MaxThreads }, min: 1, max: 100_000, live: true,
@@ -114,6 +114,10 @@ var threadFields = []*field{
 	{
 		key: "threads.repositories.*.passwordFile", in: func(c *Config, n string) any { return &repositoryOf(c, n).PasswordFile }, path: true, live: true,
 		doc: "File that holds it, instead of password. It is read at the start and at a reload, and only its owner may read it.",
+	},
+	{
+		key: "threads.repositories.*.sshKeyFile", in: func(c *Config, n string) any { return &repositoryOf(c, n).SSHKeyFile }, path: true, live: true,
+		doc: "Private key for an ssh URL. Empty: those of the ssh agent and of the service's user.",
 	},
 
 	{

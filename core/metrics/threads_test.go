@@ -1,8 +1,8 @@
 package metrics_test
 
 import (
-	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/metrics"
@@ -13,32 +13,36 @@ func TestThreads(t *testing.T) {
 	m.Threads.Watch(func() metrics.ThreadFigures {
 		return metrics.ThreadFigures{
 			Active: map[core.ThreadStatus]int{core.ThreadRunning: 3, core.ThreadBlocked: 1}, QueuedInputs: 7,
-			Workspaces: map[core.WorkspaceStatus]int{core.WorkspaceReady: 4}, WorkspaceBytes: 4096,
-			Fetches: 5, FetchFailures: 2, Experiences: 12,
+			Workspaces: map[core.WorkspaceStatus]int{core.WorkspaceReady: 4}, WorkspaceBytes: 4096, Experiences: 12,
 		}
 	})
-	m.Threads.Committed([]core.Event{
-		{Type: core.EventThreadTurnComplete}, {Type: core.EventThreadTurnComplete}, {Type: core.EventThreadReady},
-		{Type: core.EventThreadCompleted, Data: json.RawMessage(`{"completion":{"state":"partial"}}`)},
-		{Type: core.EventThreadFailed, Data: json.RawMessage(`{"completion":{"state":"failed"}}`)},
-		{Type: core.EventThreadStopped, Data: json.RawMessage(`{"reason":"requested"}`)},
-		{Type: core.EventThreadStopped, Data: json.RawMessage(`nonsense`)},
-	})
+	m.Threads.ThreadSpawned("claude")
+	m.Threads.TurnEnded(time.Second)
+	m.Threads.TurnEnded(time.Minute)
+	m.Threads.ThreadRestarted()
+	m.Threads.PromptBlocked(true)
+	m.Threads.PromptBlocked(false)
+	m.Threads.ThreadEnded(core.ThreadCompleted, core.CompletionPartial, time.Hour)
+	m.Threads.ThreadEnded(core.ThreadFailed, core.CompletionFailed, time.Second)
+	m.Threads.ThreadEnded(core.ThreadStopped, "", time.Minute)
 	expect(t, reg, map[string]float64{
 		"service_threads_active{status=running}":                         3,
 		"service_threads_active{status=blocked}":                         1,
 		"service_threads_active{status=pending}":                         0,
 		"service_thread_inputs_queued{}":                                 7,
-		"service_thread_turns_total{}":                                   2,
+		"service_threads_spawned_total{type=claude}":                     1,
+		"service_thread_turn_duration_seconds{}":                         2,
+		"service_thread_restarts_total{}":                                1,
+		"service_thread_prompts_total{answer=rule}":                      1,
+		"service_thread_prompts_total{answer=people}":                    1,
 		"service_threads_ended_total{outcome=partial,status=completed}":  1,
 		"service_threads_ended_total{outcome=complete,status=completed}": 0,
 		"service_threads_ended_total{outcome=failed,status=failed}":      1,
-		"service_threads_ended_total{outcome=,status=stopped}":           2,
+		"service_threads_ended_total{outcome=,status=stopped}":           1,
+		"service_thread_duration_seconds{status=completed}":              1,
 		"service_workspaces{status=ready}":                               4,
 		"service_workspaces{status=reserved}":                            0,
 		"service_workspace_bytes{}":                                      4096,
-		"service_mirror_fetches_total{result=ok}":                        3,
-		"service_mirror_fetches_total{result=failed}":                    2,
 		"service_memory_experiences{}":                                   12,
 	})
 }
