@@ -1,0 +1,131 @@
+package threads_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// fullLife scripts an agent that is asked twice, is lost once, and completes.
+func fullLife(a *scripted, text string) {
+	switch {
+	case strings.HasPrefix(text, "Fix the parser"):
+		a.busy()
+		a.ask("p-1", "approval", "Bash", "Run make?")
+	case text == "answer p-1 allow":
+		a.say("It was built.")
+		a.end("It was built.")
+	case text == "second":
+		a.busy()
+		a.ask("p-2", "question", "", "Which one?")
+	case text == "answer p-2 deny":
+		a.end("None.")
+		a.lose()
+	case text == "third":
+		a.busy()
+		a.end(block("complete", "The parser is fixed"))
+	}
+}
+
+func lifeSpec() core.ThreadSpec {
+	s := spec()
+	s.Preparation.Env = map[string]string{"TOKEN": "secret-value"}
+	s.Preparation.Workspace = &core.WorkspaceSpec{Repo: "app"}
+	s.Policy.SummarizeAfterTurns = 2
+	s.Policy.Finish = &core.ThreadFinish{Commit: true}
+	s.Policy.AutoAnswer = []core.AutoAnswerRule{{Tool: "Bash", Answer: "allow"}}
+	return s
+}
+
+// live does once what people do in that life. It returns what stands in the way of more; nil once the thread is over.
+func (r *rig) live() error {
+	r.store.mu.Lock()
+	id := r.store.claims["spawn"]
+	r.store.mu.Unlock()
+	if id == "" {
+		ctx := core.WithIdempotency(r.ctx, &core.IdempotencyClaim{Key: "spawn"})
+		_, err := r.SpawnThread(ctx, lifeSpec())
+		return errors.Join(err, errMore)
+	}
+	for _, text := range []string{"second", "third"} {
+		r.store.mu.Lock()
+		_, sent := r.store.claims[text]
+		r.store.mu.Unlock()
+		if !sent {
+			_, err := r.SendThread(core.WithIdempotency(r.ctx, &core.IdempotencyClaim{Key: text}), id, core.ThreadInput{Message: text})
+			return errors.Join(err, errMore)
+		}
+	}
+	rec := r.record(id)
+	if rec.Status.Terminal() {
+		return nil
+	}
+	if rec.Status == core.ThreadBlocked && strings.Contains(string(rec.Prompt), "p-2") {
+		_, err := r.AnswerThread(r.ctx, id, core.ThreadAnswer{PromptID: "p-2", Choice: "deny"})
+		return errors.Join(err, errMore)
+	}
+	return errMore
+}
+
+var errMore = errors.New("there is more to do")
+
+// lifeOf lives a life whose store fails after so many writes, once; -1: never. It returns how many there were.
+func lifeOf(t *testing.T, crashAfter int) (events []string, end string, writes int) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.script = fullLife
+	if crashAfter >= 0 {
+		r.store.failAfter(crashAfter)
+	}
+	r.open()
+	deadline := time.Now().Add(30 * time.Second)
+	crashed := crashAfter < 0
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for r.live() != nil {
+		if time.Now().After(deadline) {
+			r.store.mu.Lock()
+			id := r.store.claims["spawn"]
+			r.store.mu.Unlock()
+			t.Fatalf("crash after %d writes: the thread does not end: %q, %+v", crashAfter, r.kinds(id), r.record(id))
+		}
+		if !crashed {
+			select {
+			case <-r.store.failed:
+				crashed = true
+				r.Close()
+				r.store.heal()
+				r.open()
+			default:
+			}
+		}
+		<-tick.C
+	}
+	rec := r.record(r.store.claims["spawn"])
+	end = fmt.Sprint(rec.Status, rec.StatusReason, rec.TurnCount, rec.EventCount, rec.Restarts, rec.InputSeq, rec.SentSeq,
+		*rec.Completion, rec.Error, rec.SealedEnv, rec.Ending, r.agents.order[1:], len(r.agents.records), r.agents.revived,
+		r.agents.running(), len(r.store.inputs[rec.ID]), len(r.store.lessons), r.store.executions[rec.ExecutionID].Status)
+	return r.kinds(rec.ID), strings.NewReplacer(fmt.Sprintf("%p", rec.Completion.Tests), "", fmt.Sprintf("%p", rec.Completion.Changes), "").Replace(end), r.store.writes
+}
+
+// TestCrashes kills the service after each of its transactions: the life goes on as if nothing had happened.
+func TestCrashes(t *testing.T) {
+	events, end, writes := lifeOf(t, -1)
+	t.Logf("%d writes, %q, %s", writes, events, end)
+	for n := range writes {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			gotEvents, gotEnd, _ := lifeOf(t, n)
+			if !slices.Equal(gotEvents, events) {
+				t.Errorf("events\n got %q\nwant %q", gotEvents, events)
+			}
+			if gotEnd != end {
+				t.Errorf("end\n got %s\nwant %s", gotEnd, end)
+			}
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package threads_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// block is a report of an agent.
+func block(state, summary string) string {
+	return "I am done.\n\n```wardroom\n{\"state\": \"" + state + "\", \"summary\": \"" + summary +
+		"\", \"decisions\": [\"The parser is generated\"], \"tests\": {\"run\": 3, \"passed\": 3, \"failed\": 0}}\n```\n"
+}
+
+func field(e core.Event, name string) string {
+	var data map[string]any
+	if json.Unmarshal(e.Data, &data) != nil {
+		return ""
+	}
+	text, _ := data[name].(string)
+	return text
+}
+
+func TestLife(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.script = func(a *scripted, text string) {
+		switch {
+		case strings.HasPrefix(text, "Fix the parser"):
+			a.busy()
+			a.say("Looking.")
+			a.tell(core.EventManagedTool, core.AgentSignal{Tool: &core.AgentTool{Name: "Read", Input: map[string]any{"path": "x"}}})
+			a.ask("p-1", "approval", "Bash", "Run make?")
+		case text == "answer p-1 allow":
+			a.end("It was built.")
+		case text == "go on":
+			a.busy()
+			a.say(block("complete", "The parser is fixed"))
+			a.end(block("complete", "The parser is fixed"))
+		}
+	}
+	r.open()
+	s := spec()
+	s.Preparation.Env = map[string]string{"TOKEN": "secret-value"}
+	s.Preparation.Workspace = &core.WorkspaceSpec{Repo: "app"}
+	s.Policy.SummarizeAfterTurns = 1
+	s.Policy.Finish = &core.ThreadFinish{Commit: true}
+	th := r.spawn(s)
+	if th.Status != core.ThreadPending || th.Name != "coder-fix-the-parser" || th.QueuedInputs != 1 {
+		t.Errorf("spawned %+v", th)
+	}
+	r.untilStatus(th.ID, core.ThreadBlocked)
+	raw, _ := json.Marshal(r.record(th.ID))
+	if strings.Contains(string(raw), "secret-value") {
+		t.Error("the environment is stored")
+	}
+	if got := r.agents.specs[0]; got.Env["TOKEN"] != "secret-value" || got.Env["GIT_AUTHOR_NAME"] == "" || got.Labels["wardroom.thread"] != th.ID {
+		t.Errorf("the agent's spec is %+v", got)
+	}
+	if _, err := r.AnswerThread(r.ctx, th.ID, core.ThreadAnswer{Choice: "maybe"}); core.ErrorCode(err) != core.CodeValidation {
+		t.Errorf("a choice that is not there: %v", err)
+	}
+	if got, err := r.AnswerThread(r.ctx, th.ID, core.ThreadAnswer{Choice: "allow"}); err != nil || got.Prompt != nil {
+		t.Errorf("answer: %+v, %v", got, err)
+	}
+	r.untilStatus(th.ID, core.ThreadReady)
+	if receipt, err := r.SendThread(r.ctx, th.ID, core.ThreadInput{Message: "go on"}); err != nil || receipt.Queued != 1 || receipt.InputID == "" {
+		t.Errorf("send: %+v, %v", receipt, err)
+	}
+	rec := r.untilStatus(th.ID, core.ThreadCompleted)
+	r.wantKinds(th.ID, "thread_status preparing", "thread_status starting", "thread_started", "thread_ready", "thread_status running",
+		"thread_output", "thread_tool_running", "thread_blocked", "thread_status unblocked", "thread_output", "thread_turn_complete",
+		"thread_summary_updated", "thread_ready", "thread_status running", "thread_output", "thread_turn_complete",
+		"thread_summary_updated", "thread_ready", "thread_status finishing", "thread_completed")
+	c := rec.Completion
+	if c.State != core.CompletionComplete || c.Summary != "The parser is fixed" || c.Tests == nil || c.Changes == nil ||
+		!slices.Contains(c.Artifacts, core.Artifact{Type: core.ArtifactCommit, Value: "abc"}) || len(c.Artifacts) != 1 {
+		t.Errorf("completion %+v", c)
+	}
+	if rec.EventCount != 11 || rec.TurnCount != 2 || rec.QueuedInputs != 0 || rec.Ending != nil || rec.SealedEnv != nil {
+		t.Errorf("record %+v", rec)
+	}
+	if len(r.store.lessons) != 1 || r.store.lessons[0].Outcome != core.ExperienceSuccessful || r.store.lessons[0].Repo != "app" {
+		t.Errorf("experiences %+v", r.store.lessons)
+	}
+	var categories []string
+	for _, d := range r.store.decisions {
+		categories = append(categories, d.Category)
+	}
+	if want := []string{"thread_summary", "finding", "thread_summary", "completion_outcome"}; !slices.Equal(categories, want) {
+		t.Errorf("decisions %q, want %q", categories, want)
+	}
+	e := r.store.executions[th.ExecutionID]
+	if e.Status != core.ExecutionCompleted || !strings.Contains(string(e.Result), `"state":"complete"`) {
+		t.Errorf("execution %+v %s", e, e.Result)
+	}
+	if r.agents.running() != 0 || r.store.workspaces[rec.Workspace.ID].Status != core.WorkspaceReleased || r.spaces.finished != 1 {
+		t.Error("something was left behind")
+	}
+	if files := r.spaces.files[rec.Workspace.ID]; len(files) != 1 || files[0].Path != core.ThreadMemoryPath {
+		t.Errorf("files %+v", files)
+	}
+	if _, err := r.SendThread(r.ctx, th.ID, core.ThreadInput{Message: "more"}); core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("sending to a terminal thread: %v", err)
+	}
+}
