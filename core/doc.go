@@ -18,6 +18,7 @@
 //	threads   managed threads: preparation, supervision, inputs, outcome; roles of org charts are threads too
 //	workspace directories of threads: mirrors, worktrees, jail, finish actions, time to live
 //	memory    decisions and experiences: ranking, full text, the memory file
+//	webhook   signed callbacks: endpoints, the dispatcher of the event log, attempts and retries
 //	pluginhost  plugins: verify, launch, watch, restart, call
 //	api       HTTP: the route table, request and answer bodies, OpenAPI, streams
 //	health    named checks and their state

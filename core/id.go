@@ -22,6 +22,8 @@ const (
 	PrefixQuestion  = "q_"
 	PrefixManaged   = "magent_"
 	PrefixInstall   = "inst_"
+	PrefixWebhook   = "wh_"
+	PrefixDelivery  = "dlv_"
 	PrefixThread    = "thread_"
 	PrefixInput     = "in_"
 	PrefixWorkspace = "ws_"

@@ -23,6 +23,7 @@ type Store interface {
 	ThreadReader
 	WorkspaceReader
 	MemoryReader
+	WebhookReader
 	IdempotencyReader
 
 	// Events returns up to limit events of a subject or a group with Seq > after, in order.
@@ -81,6 +82,19 @@ type Tx interface {
 	// SameExperience returns the experience with a fingerprint, or nil.
 	SameExperience(fingerprint string) (*Experience, error)
 	DeleteExperience(id string) error
+	// PutWebhook inserts or replaces an endpoint.
+	PutWebhook(w *WebhookRecord) error
+	// FindWebhook returns an endpoint as this transaction sees it. NOT_FOUND.
+	FindWebhook(id string) (*WebhookRecord, error)
+	// DeleteWebhook removes an endpoint. Its deliveries can be found no longer; they go behind it.
+	DeleteWebhook(id string) error
+	// PutDelivery inserts or replaces a delivery and moves its index entries. One whose endpoint is gone is
+	// refused with NOT_FOUND.
+	PutDelivery(d *Delivery) error
+	// FindDelivery returns a delivery as this transaction sees it. NOT_FOUND.
+	FindDelivery(id string) (*Delivery, error)
+	// SetCursor notes that a consumer is done with the log up to seq, beside what followed from it.
+	SetCursor(name string, seq uint64) error
 	// PutRuntimePosition notes how far the events of a runtime are stored, beside what followed from them.
 	PutRuntimePosition(p RuntimePosition) error
 	// Append writes events to the log and gives them their Seq.

@@ -1,0 +1,185 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// AllEvents as the event type of a webhook subscribes to every public one.
+const AllEvents EventType = "*"
+
+// PublicEvents lists the event types that webhooks deliver, in the order of the interface.
+var PublicEvents = []EventType{
+	EventExecutionStarted, EventExecutionCompleted, EventExecutionFailed, EventExecutionCancelled,
+	EventAgentConnected, EventAgentDisconnected, EventAgentUnhealthy,
+	EventPatternCreated, EventPatternUpdated, EventPatternDeleted, EventSystemAlert,
+}
+
+// Webhook is an endpoint that events are delivered to. Values are snapshots.
+type Webhook struct {
+	ID             string            `json:"id"`
+	URL            string            `json:"url"`
+	Events         []EventType       `json:"events"`
+	Secret         string            `json:"-"` // only in the answer that made it
+	Headers        map[string]string `json:"headers,omitempty"`
+	Enabled        bool              `json:"enabled"`
+	DisabledReason string            `json:"disabledReason,omitempty"` // why Wardroom disabled it
+	DisabledAt     *time.Time        `json:"disabledAt,omitempty"`
+	Retries        int               `json:"retries"` // attempts after the first, 0 to 4
+	TimeoutMs      int64             `json:"timeout"` // of one attempt
+	Filters        WebhookFilters    `json:"filters"`
+	Ordered        bool              `json:"ordered,omitempty"`           // of one execution the next event waits for the one before
+	ClientCert     string            `json:"clientCertificate,omitempty"` // PEM; the key is kept sealed
+	CA             string            `json:"ca,omitempty"`                // PEM; "": the system's
+	Declared       bool              `json:"declared,omitempty"`          // in the configuration: read-only over the API
+	RotatesAt      *time.Time        `json:"secretRotatesAt,omitempty"`   // until then the former secret signs as well
+	CreatedBy      string            `json:"createdBy,omitempty"`
+	CreatedAt      time.Time         `json:"createdAt"`
+	UpdatedAt      time.Time         `json:"updatedAt"`
+	Statistics     WebhookStatistics `json:"statistics"`
+}
+
+// WebhookFilters restrict the events of an endpoint. Empty ones restrict nothing.
+type WebhookFilters struct {
+	Pattern  []string          `json:"pattern,omitempty"`  // names; for every event that names a pattern
+	Metadata map[string]string `json:"metadata,omitempty"` // of the execution; all must be equal
+}
+
+// WebhookStatistics count deliveries that came to their end.
+type WebhookStatistics struct {
+	Total          int64   `json:"deliveriesTotal"`
+	Succeeded      int64   `json:"deliveriesSucceeded"`
+	Failed         int64   `json:"deliveriesFailed"`
+	Pending        int64   `json:"deliveriesPending"`
+	AverageLatency float64 `json:"averageLatency"` // ms, of the attempts that succeeded
+}
+
+// WebhookRecord is a webhook as it is stored.
+type WebhookRecord struct {
+	Webhook
+	// Sealed holds the secrets, encrypted: the newest first, then those that still sign.
+	Sealed    []byte `json:"sealed"`
+	SealedKey []byte `json:"sealedKey,omitempty"` // of the client certificate
+	// FailingSince is when the present run of nothing but failures began.
+	FailingSince *time.Time `json:"failingSince,omitempty"`
+	LatencySumMs float64    `json:"latencySumMs,omitempty"`
+}
+
+// WebhookSpec is what a caller gives to create a webhook. Nil pointers are defaults.
+type WebhookSpec struct {
+	URL        string
+	Events     []EventType
+	Secret     string // "": one is made
+	Headers    map[string]string
+	Enabled    *bool
+	Retries    *int
+	TimeoutMs  *int64
+	Filters    WebhookFilters
+	Ordered    bool
+	ClientCert string
+	ClientKey  string
+	CA         string
+}
+
+// WebhookPatch changes a webhook. Nil fields stay.
+type WebhookPatch struct {
+	URL        *string
+	Events     *[]EventType
+	Secret     *string        // "": one is made; the former one signs as well for Overlap
+	Overlap    *time.Duration // 0: the former secret ends at once; nil: the configured one
+	Headers    *map[string]string
+	Enabled    *bool
+	Retries    *int
+	TimeoutMs  *int64
+	Filters    *WebhookFilters
+	Ordered    *bool
+	ClientCert *string
+	ClientKey  *string
+	CA         *string
+}
+
+// DeliveryStatus is where a delivery is in its life.
+type DeliveryStatus string
+
+// States of a delivery. The last three are terminal, but a failed one may be retried by hand.
+const (
+	DeliveryPending   DeliveryStatus = "pending" // waits for its first or next attempt
+	DeliverySucceeded DeliveryStatus = "succeeded"
+	DeliveryFailed    DeliveryStatus = "failed"    // no attempt is left
+	DeliveryCancelled DeliveryStatus = "cancelled" // the endpoint was deleted
+)
+
+// DeliveryStatuses lists every state.
+var DeliveryStatuses = []DeliveryStatus{DeliveryPending, DeliverySucceeded, DeliveryFailed, DeliveryCancelled}
+
+// Delivery is one event on its way to one endpoint. Values are snapshots.
+type Delivery struct {
+	ID           string          `json:"id"`
+	WebhookID    string          `json:"webhookId"`
+	EventID      string          `json:"eventId"`
+	Event        EventType       `json:"event"`
+	Seq          uint64          `json:"seq"`               // of the event in the log
+	Subject      string          `json:"subject,omitempty"` // of the event
+	Status       DeliveryStatus  `json:"status"`
+	StatusCode   int             `json:"statusCode,omitempty"` // of the last answer
+	Attempts     int             `json:"attempts"`
+	Manual       int             `json:"manual,omitempty"` // retries by hand
+	Test         bool            `json:"test,omitempty"`
+	CreatedAt    time.Time       `json:"createdAt"`
+	FirstAt      *time.Time      `json:"firstAt,omitempty"`   // of the first attempt
+	Timestamp    *time.Time      `json:"timestamp,omitempty"` // of the last attempt
+	NextAt       *time.Time      `json:"nextAt,omitempty"`    // of the next attempt, while pending
+	DurationMs   int64           `json:"duration"`            // of the last attempt
+	LastError    string          `json:"lastError,omitempty"`
+	ResponseBody string          `json:"responseBody,omitempty"` // the beginning of the last answer
+	Body         json.RawMessage `json:"-"`                      // only of one whose event is not in the log: a test
+}
+
+// DeliveryFilter selects deliveries of a list. Zero values select all.
+type DeliveryFilter struct {
+	WebhookID string
+	Status    DeliveryStatus
+	Event     EventType
+	Page
+}
+
+// WebhookService keeps endpoints and delivers events to them. Methods are safe for concurrent use.
+type WebhookService interface {
+	// FindWebhooks lists endpoints, newest first, without their secrets.
+	FindWebhooks(ctx context.Context, page Page) ([]*Webhook, PageInfo, error)
+	// FindWebhook returns one, with statistics. NOT_FOUND.
+	FindWebhook(ctx context.Context, id string) (*Webhook, error)
+	// CreateWebhook stores an endpoint and returns it with its secret, this once. It gets the events that are
+	// written from then on. VALIDATION_ERROR.
+	CreateWebhook(ctx context.Context, spec WebhookSpec) (*Webhook, error)
+	// UpdateWebhook changes an endpoint; with a new secret it returns that, this once. Enabling one that was
+	// disabled makes what waits due. NOT_FOUND; CONFLICT for a declared one; VALIDATION_ERROR.
+	UpdateWebhook(ctx context.Context, id string, patch WebhookPatch) (*Webhook, error)
+	// DeleteWebhook removes an endpoint; what waits for it is cancelled. NOT_FOUND; CONFLICT for a declared one.
+	DeleteWebhook(ctx context.Context, id string) error
+	// TestWebhook makes one signed attempt with a made-up event of a type, and returns what came of it. A disabled
+	// endpoint is tested as well. NOT_FOUND, VALIDATION_ERROR.
+	TestWebhook(ctx context.Context, id string, event EventType) (*Delivery, error)
+	// FindDeliveries lists deliveries of an endpoint, newest first. NOT_FOUND (endpoint).
+	FindDeliveries(ctx context.Context, filter DeliveryFilter) ([]*Delivery, PageInfo, error)
+	// RetryDelivery makes a delivery due now, with its attempts anew. NOT_FOUND; CONFLICT if it succeeded, or waits.
+	RetryDelivery(ctx context.Context, webhookID, id string) (*Delivery, error)
+}
+
+// WebhookReader reads stored webhooks and deliveries.
+type WebhookReader interface {
+	// AllWebhooks returns every endpoint, oldest first.
+	AllWebhooks(ctx context.Context) ([]*WebhookRecord, error)
+	// FindDelivery returns one delivery. NOT_FOUND.
+	FindDelivery(ctx context.Context, id string) (*Delivery, error)
+	// FindDeliveries lists deliveries, newest first.
+	FindDeliveries(ctx context.Context, filter DeliveryFilter) ([]*Delivery, PageInfo, error)
+	// DueDeliveries returns up to limit pending deliveries of an endpoint in order of NextAt and ID, after the given
+	// place ("", zero time: from the first on), whether due or not.
+	DueDeliveries(ctx context.Context, webhookID string, afterTime time.Time, afterID string, limit int) ([]*Delivery, error)
+	// FindEvent returns the public event with a sequence, as the log has it. NOT_FOUND once it was trimmed.
+	FindEvent(ctx context.Context, seq uint64) (Event, error)
+	// Cursor returns how far a consumer is done with the log; 0 for one that is not known.
+	Cursor(ctx context.Context, name string) (uint64, error)
+}
