@@ -187,35 +187,6 @@ func (m *mirror) ensure(ctx context.Context, rem *remote, w want) error {
 	return err
 }
 
-// mend fetches all objects again, for a mirror in which something is missing.
-func (m *mirror) mend(ctx context.Context, rem *remote, w want) error {
-	ctx, cancel := context.WithTimeout(ctx, m.s.config().FetchTimeout)
-	defer cancel()
-	unlock, err := m.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return m.repair(ctx, rem, w)
-}
-
-// repair fetches everything anew into the damaged mirror, because worktrees may hang on it; one that nobody uses is
-// made again if that does not help. The caller holds the lock.
-func (m *mirror) repair(ctx context.Context, rem *remote, w want) error {
-	m.s.log.Warn("a mirror is damaged and is fetched again", "mirror", m.URL)
-	if err := m.secure(); err != nil {
-		return err
-	}
-	err := m.fetch(ctx, rem, w, true)
-	if err == nil || failureOf(err) != failBroken || m.inUse() {
-		return err
-	}
-	if err := removeTree(m.dir); err != nil {
-		return err
-	}
-	return m.clone(ctx, rem, w)
-}
-
 // clone makes the mirror under another name and moves it into place once it is complete: a crash leaves no half one.
 func (m *mirror) clone(ctx context.Context, rem *remote, w want) error {
 	fresh := *m
@@ -312,35 +283,6 @@ func (m *mirror) lock(ctx context.Context) (func(), error) {
 			return nil, err
 		}
 	}
-}
-
-// staleLock is the age from which a lock file on refs is one that a killed git left: git holds them for milliseconds.
-const staleLock = 30 * time.Second
-
-// removeStaleLocks removes lock files that a killed git left and returns how many. The caller holds the lock.
-func (m *mirror) removeStaleLocks() int {
-	removed := 0
-	stale := func(path string, info fs.FileInfo) {
-		// The files carry the real time, whatever our clock says.
-		if strings.HasSuffix(path, ".lock") && time.Since(info.ModTime()) > staleLock && os.Remove(path) == nil {
-			removed++
-		}
-	}
-	for _, name := range []string{"packed-refs.lock", "shallow.lock"} {
-		if info, err := os.Lstat(filepath.Join(m.dir, name)); err == nil {
-			stale(filepath.Join(m.dir, name), info)
-		}
-	}
-	_ = filepath.WalkDir(filepath.Join(m.dir, "refs"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return nil //nolint:nilerr // refs come and go while we look
-		}
-		if info, err := d.Info(); err == nil {
-			stale(path, info)
-		}
-		return nil
-	})
-	return removed
 }
 
 // inUse tells whether worktrees hang on the mirror.

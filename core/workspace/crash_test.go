@@ -1,0 +1,243 @@
+package workspace_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/workspace"
+)
+
+// slowGit is a git that stops before it does its work in a call with a word among its arguments, until it is killed.
+// It leaves a mark when it has arrived there.
+func slowGit(t *testing.T, word string) (path, mark string) {
+	t.Helper()
+	dir := t.TempDir()
+	path, mark = filepath.Join(dir, "git"), filepath.Join(dir, "mark")
+	text := "#!/bin/sh\nfor a in \"$@\"; do if [ \"$a\" = " + word + " ] && [ ! -e " + mark + " ]; then\n" +
+		"  mkdir -p \"$GIT_DIR/objects/pack\"; echo half > \"$GIT_DIR/objects/pack/tmp_pack_x\"\n" +
+		"  [ -n \"$GIT_WORK_TREE\" ] && echo half > \"$GIT_WORK_TREE/half\"\n" +
+		"  echo $$ > " + mark + ".new; mv " + mark + ".new " + mark + "; sleep 1000\nfi; done\nexec git \"$@\"\n"
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path, mark
+}
+
+// A checkout that is cut off leaves nothing, and is done again from a clean directory; so is a clone.
+func TestCutOff(t *testing.T) {
+	for _, word := range []string{"fetch", "read-tree", "update-ref"} {
+		t.Run(word, func(t *testing.T) {
+			src := newSource(t)
+			git, mark := slowGit(t, word)
+			r := newRig(t, func(o *workspace.Options) { o.Git = git })
+			w := r.reserve("x", src.spec())
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() {
+				_, err := r.ProvisionWorkspace(ctx, w.ID)
+				done <- err
+			}()
+			coretest.WaitFor(t, "git to arrive at "+word, func() bool { return exists(mark) })
+			cancel()
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Fatalf("the provision ended with %v", err)
+			}
+			if exists(w.Path) || r.find(w.ID).Status != core.WorkspaceReserved {
+				t.Error("a half checkout is left")
+			}
+			made, err := r.ProvisionWorkspace(t.Context(), w.ID)
+			if err != nil || made.WorkBranch != w.WorkBranch || exists(filepath.Join(made.Path, "half")) {
+				t.Fatalf("again: %+v, %v", made, err)
+			}
+			if got := r.agentGit(made, "status", "--porcelain"); got != "" {
+				t.Errorf("status %q", got)
+			}
+		})
+	}
+}
+
+// What a process left that was killed at any point between two steps is cleared up, and the work done again.
+func TestKilled(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	r.provision("warm", src.spec())
+	mirror := r.mirror()
+	for name, leave := range map[string]func(w *core.Workspace){
+		"in a clone": func(*core.Workspace) {
+			write(t, mirror+".new-01ABC/config", "[core")
+			write(t, mirror+".new-01ABC/objects/pack/tmp_pack_x", "half")
+		},
+		"in a checkout": func(w *core.Workspace) {
+			write(t, filepath.Join(r.root, "trees", w.ID+".new-01ABC", "half"), "x")
+			write(t, filepath.Join(mirror, "worktrees", w.ID+".new-01ABC", "HEAD"), "ref: refs/heads/"+w.WorkBranch+"\n")
+			write(t, filepath.Join(mirror, "worktrees", w.ID+".new-01ABC", "index.lock"), "x")
+		},
+		"after the branch": func(w *core.Workspace) {
+			runGit(t, mirror, nil, "branch", w.WorkBranch, w.BaseCommit)
+		},
+		"between the renames": func(w *core.Workspace) {
+			runGit(t, mirror, nil, "branch", w.WorkBranch, w.BaseCommit)
+			write(t, filepath.Join(r.root, "trees", w.ID+".new-01ABC", "half"), "x")
+			write(t, filepath.Join(mirror, "worktrees", w.ID, "HEAD"), "ref: refs/heads/"+w.WorkBranch+"\n")
+		},
+		"before it was stored": func(w *core.Workspace) {
+			r.store.setFail(true)
+			_, err := r.ProvisionWorkspace(t.Context(), w.ID)
+			r.store.setFail(false)
+			if !errors.Is(err, errDisk) {
+				t.Fatalf("provision: %v", err)
+			}
+			runGit(t, mirror, nil, "worktree", "add", "-q", w.Path, w.WorkBranch)
+		},
+		"in a removal": func(*core.Workspace) {
+			write(t, filepath.Join(r.root, "trees/.gone-01ABC/half"), "x")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := r.reserve(name, src.spec())
+			leave(w)
+			r.restart()
+			made, err := r.ProvisionWorkspace(t.Context(), w.ID)
+			if err != nil || made.WorkBranch != w.WorkBranch {
+				t.Fatalf("%+v, %v", made, err)
+			}
+			if got := r.agentGit(made, "status", "--porcelain=1", "--branch"); got != "## "+w.WorkBranch+"\n" {
+				t.Errorf("status %q", got)
+			}
+			for _, pattern := range []string{"trees/.gone-*", "trees/*.new-*", "mirrors/*.new-*", "mirrors/*/worktrees/*.new-*"} {
+				if left, _ := filepath.Glob(filepath.Join(r.root, pattern)); len(left) != 0 {
+					t.Errorf("left: %v", left)
+				}
+			}
+		})
+	}
+}
+
+// A mirror in which something is missing is mended, with the work of others in it.
+func TestBrokenMirror(t *testing.T) {
+	for name, damage := range map[string]func(t *testing.T, mirror string){
+		"packs gone": func(t *testing.T, mirror string) {
+			if err := os.RemoveAll(filepath.Join(mirror, "objects/pack")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"pack cut off": func(t *testing.T, mirror string) {
+			packs, _ := filepath.Glob(filepath.Join(mirror, "objects/pack/*.pack"))
+			for _, pack := range packs {
+				_ = os.Chmod(pack, 0o600)
+				if err := os.Truncate(pack, 40); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+		"HEAD and config gone": func(_ *testing.T, mirror string) {
+			_ = os.Remove(filepath.Join(mirror, "HEAD"))
+			_ = os.Remove(filepath.Join(mirror, "config"))
+		},
+		"refs gone": func(t *testing.T, mirror string) {
+			if err := errors.Join(os.RemoveAll(filepath.Join(mirror, "refs/remotes")), os.RemoveAll(filepath.Join(mirror, "packed-refs"))); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"empty": func(t *testing.T, mirror string) {
+			if err := errors.Join(os.RemoveAll(mirror), os.Mkdir(mirror, 0o755)); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		for _, inUse := range []bool{false, true} {
+			t.Run(name+map[bool]string{false: "", true: ", in use"}[inUse], func(t *testing.T) {
+				src := newSource(t)
+				r := newRig(t)
+				w := r.provision("x", src.spec())
+				if !inUse {
+					if _, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{w.ID}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				damage(t, r.mirror())
+				other := r.provision("y", src.spec())
+				if got := r.agentGit(other, "status", "--porcelain"); got != "" {
+					t.Errorf("status %q", got)
+				}
+				if inUse && name != "empty" {
+					write(t, filepath.Join(w.Path, "work.txt"), "x\n")
+					if changes, err := r.InspectWorkspace(t.Context(), w.ID); err != nil || changes.Uncommitted != 1 {
+						t.Errorf("the old one: %+v, %v", changes, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Locks that a killed git left do not block for ever.
+func TestStaleLocks(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	old := time.Now().Add(-time.Hour)
+	for _, path := range []string{
+		filepath.Join(r.mirror(), "refs/remotes/origin/main.lock"), filepath.Join(r.mirror(), "packed-refs.lock"),
+		filepath.Join(r.mirror(), "worktrees", w.ID, "index.lock"),
+	} {
+		write(t, path, "")
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src.write("new.txt", "x")
+	src.commit("new")
+	r.provision("y", src.spec())
+	write(t, filepath.Join(w.Path, "work.txt"), "x\n")
+	if _, err := r.FinishWorkspace(t.Context(), w.ID, core.ThreadFinish{Commit: true}, "m"); err != nil {
+		t.Error(err)
+	}
+}
+
+// Two callers at once make one workspace.
+func TestProvisionTwiceAtOnce(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	w := r.reserve("x", src.spec())
+	errs := make(chan error, 4)
+	for range cap(errs) {
+		go func() {
+			_, err := r.ProvisionWorkspace(t.Context(), w.ID)
+			errs <- err
+		}()
+	}
+	for range cap(errs) {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if list := r.agentGit(w, "worktree", "list"); strings.Count(list, "\n") != 2 { // the mirror counts as one
+		t.Errorf("worktrees:\n%s", list)
+	}
+}
+
+// A service that closes ends the git that runs.
+func TestCloseEndsGit(t *testing.T) {
+	src := newSource(t)
+	git, mark := slowGit(t, "fetch")
+	r := newRig(t, func(o *workspace.Options) { o.Git = git })
+	w := r.reserve("x", src.spec())
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.ProvisionWorkspace(t.Context(), w.ID)
+		done <- err
+	}()
+	coretest.WaitFor(t, "git to fetch", func() bool { return exists(mark) })
+	r.Service.Close()
+	if err := <-done; err == nil {
+		t.Error("the provision went on")
+	}
+}

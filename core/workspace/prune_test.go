@@ -1,0 +1,238 @@
+package workspace_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+)
+
+func (r *rig) sweep() {
+	r.t.Helper()
+	if err := r.Sweep(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	reserved := r.reserve("reserved", src.spec())
+	prepared := r.provision("prepared", src.spec())
+	running := r.provision("running", src.spec())
+	r.adopt(running.ID, "thread_1")
+	clean := r.provision("clean", src.spec())
+	r.adopt(clean.ID, "thread_2")
+	r.store.putThread("thread_2", core.ThreadCompleted)
+	r.release(clean.ID)
+	empty := r.provision("empty", core.WorkspaceSpec{})
+	write(t, filepath.Join(empty.Path, "x"), "x")
+
+	r.clock.Advance(2 * time.Hour) // beyond that of reservations; the loop of the service may sweep as well
+	r.sweep()
+	for _, w := range []*core.Workspace{reserved, prepared, empty} {
+		if got := r.find(w.ID); got.Status != core.WorkspaceRemoved || got.RemovedAt == nil || exists(w.Path) {
+			t.Errorf("%s is %s, its directory exists: %v", w.WorkBranch, got.Status, exists(w.Path))
+		}
+	}
+	for _, w := range []*core.Workspace{running, clean} {
+		if got := r.find(w.ID); got.Status == core.WorkspaceRemoved || !exists(w.Path) {
+			t.Errorf("%s is %s", w.WorkBranch, got.Status)
+		}
+	}
+	r.clock.Advance(100 * time.Hour)
+	r.sweep()
+	if got := r.find(clean.ID); got.Status != core.WorkspaceRemoved || exists(clean.Path) {
+		t.Errorf("the clean one is %s", got.Status)
+	}
+	if got := r.find(running.ID); got.Status != core.WorkspaceReady || !exists(running.Path) {
+		t.Errorf("that of a running thread is %s", got.Status)
+	}
+	mirror := r.mirror()
+	if refs := runGit(t, mirror, nil, "for-each-ref", "--format=%(refname)", "refs/heads"); refs != "refs/heads/"+running.WorkBranch+"\n" {
+		t.Errorf("branches that are left: %q", refs)
+	}
+	if entries, _ := os.ReadDir(filepath.Join(mirror, "worktrees")); len(entries) != 1 {
+		t.Errorf("worktrees that are left: %v", entries)
+	}
+	r.clock.Advance(8 * 24 * time.Hour)
+	r.sweep()
+	if _, err := r.FindWorkspace(t.Context(), clean.ID); core.ErrorCode(err) != core.CodeNotFound {
+		t.Errorf("the record of a removed workspace stays: %v", err)
+	}
+}
+
+func TestUnpushedWorkIsKept(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	finished := func(name string, work func(w *core.Workspace)) *core.Workspace {
+		w := r.provision(name, src.spec())
+		r.adopt(w.ID, "thread_"+name)
+		work(w)
+		r.release(w.ID)
+		return w
+	}
+	committed := finished("committed", func(w *core.Workspace) {
+		r.agentGit(w, "commit", "-q", "--allow-empty", "-m", "work of "+w.ID)
+	})
+	elsewhere := finished("elsewhere", func(w *core.Workspace) {
+		r.agentGit(w, "commit", "-q", "--allow-empty", "-m", "work of "+w.ID)
+		r.agentGit(w, "checkout", "-q", "--detach", w.BaseCommit)
+	})
+	changed := finished("changed", func(w *core.Workspace) { write(t, filepath.Join(w.Path, "README.md"), "x") })
+	untracked := finished("untracked", func(w *core.Workspace) { write(t, filepath.Join(w.Path, "new"), "x") })
+	broken := finished("broken", func(w *core.Workspace) {
+		write(t, filepath.Join(w.Path, "new"), "x")
+		if err := os.Remove(filepath.Join(r.mirror(), "worktrees", w.ID, "HEAD")); err != nil {
+			t.Fatal(err)
+		}
+	})
+	pushed := finished("pushed", func(w *core.Workspace) {
+		r.agentGit(w, "commit", "-q", "--allow-empty", "-m", "work of "+w.ID)
+		r.agentGit(w, "push", "-q", "origin", "HEAD")
+	})
+	context := finished("context", func(w *core.Workspace) {
+		if err := r.WriteContext(t.Context(), w.ID, []core.ContextFile{{Path: ".wardroom/m.md", Content: "m"}}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	r.clock.Advance(100 * time.Hour)
+	r.sweep()
+	for w, reason := range map[*core.Workspace]string{
+		committed: "1 commits", elsewhere: "1 commits", changed: "1 files", untracked: "1 files", broken: "cannot be told",
+	} {
+		got := r.find(w.ID)
+		if got.Status != core.WorkspaceReleased || !strings.Contains(got.Kept, reason) || !exists(w.Path) {
+			t.Errorf("%s is %s, kept for %q", w.WorkBranch, got.Status, got.Kept)
+		}
+		if got.ExpiresAt == nil || got.ExpiresAt.Sub(r.clock.Now()) > 24*time.Hour || !got.ExpiresAt.After(r.clock.Now()) {
+			t.Errorf("%s is looked at again at %v", w.WorkBranch, got.ExpiresAt)
+		}
+	}
+	for _, w := range []*core.Workspace{pushed, context} {
+		if got := r.find(w.ID); got.Status != core.WorkspaceRemoved {
+			t.Errorf("%s is %s, kept for %q", w.WorkBranch, got.Status, got.Kept)
+		}
+	}
+	// Naming it is not enough, force is.
+	for force, removed := range map[bool]bool{false: false, true: true} {
+		got, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{committed.ID}, Force: force})
+		if err != nil || len(got) != 1 {
+			t.Fatal(got, err)
+		}
+		if !force && (got[0].Removed || got[0].Reason == "") || force && !got[0].Removed && got[0].Reason != "it was removed already" {
+			t.Errorf("force %v: %+v, want removed %v", force, got[0], removed)
+		}
+	}
+	// Pushed meanwhile, the next look removes it.
+	r.agentGit(elsewhere, "push", "-q", "origin", elsewhere.WorkBranch)
+	r.clock.Advance(25 * time.Hour)
+	r.sweep()
+	if got := r.find(elsewhere.ID); got.Status != core.WorkspaceRemoved {
+		t.Errorf("after the push it is %s, kept for %q", got.Status, got.Kept)
+	}
+}
+
+func TestPrune(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	r.adopt(w.ID, "thread_1")
+	got, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{w.ID}, Force: true})
+	if err != nil || got[0].Removed || !strings.Contains(got[0].Reason, "thread_1 runs") {
+		t.Fatalf("that of a running thread: %+v, %v", got, err)
+	}
+	if got, err = r.PruneWorkspaces(t.Context(), core.WorkspacePrune{}); err != nil || len(got) != 0 {
+		t.Errorf("nothing is expired: %+v, %v", got, err)
+	}
+	_, err = r.PruneWorkspaces(t.Context(), core.WorkspacePrune{Force: true})
+	wantError(t, err, core.CodeValidation, "ids")
+	_, err = r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{"ws_x"}})
+	wantError(t, err, core.CodeNotFound)
+	r.store.putThread("thread_1", core.ThreadStopped)
+	r.release(w.ID)
+	for _, dry := range []bool{true, false} {
+		got, err = r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{w.ID}, DryRun: dry, Mirrors: true})
+		if err != nil || len(got) != 2 || !got[0].Removed || got[0].FreedBytes == 0 {
+			t.Fatalf("dry run %v: %+v, %v", dry, got, err)
+		}
+		if exists(w.Path) != dry || got[1].Removed == dry || got[1].ID != src.url() {
+			t.Errorf("dry run %v: %+v; the directory exists: %v", dry, got, exists(w.Path))
+		}
+	}
+	if len(r.mirrors()) != 0 {
+		t.Errorf("mirrors that are left: %v", r.mirrors())
+	}
+	r.provision("again", src.spec())
+}
+
+// Build tools make caches that cannot be written.
+func TestPruneReadOnlyFiles(t *testing.T) {
+	r := newRig(t)
+	w := r.provision("x", core.WorkspaceSpec{})
+	write(t, filepath.Join(w.Path, "cache/a/b"), "x")
+	for _, dir := range []string{"cache/a", "cache"} {
+		if err := os.Chmod(filepath.Join(w.Path, dir), 0o500); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{w.ID}})
+	if err != nil || !got[0].Removed || exists(w.Path) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(r.root, "trees", ".gone-*")); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestOrphansAreReleased(t *testing.T) {
+	r := newRig(t)
+	w := r.provision("x", core.WorkspaceSpec{})
+	r.adopt(w.ID, "thread_1")
+	r.store.putThread("thread_1", core.ThreadFailed) // and nobody released it
+	r.sweep()
+	if got := r.find(w.ID); got.Status != core.WorkspaceReleased || got.ExpiresAt == nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestSweepRunsByItself(t *testing.T) {
+	r := newRig(t)
+	w := r.provision("x", core.WorkspaceSpec{})
+	coretest.WaitFor(t, "the loop to begin", func() bool { return r.clock.Pending() > 0 })
+	r.clock.Advance(2 * time.Hour)
+	coretest.WaitFor(t, "the workspace to be removed", func() bool { return !exists(w.Path) })
+}
+
+func TestAdopt(t *testing.T) {
+	r := newRig(t)
+	w := r.reserve("x", core.WorkspaceSpec{})
+	if w.ExpiresAt == nil {
+		t.Error("a reservation without a thread does not expire")
+	}
+	r.adopt(w.ID, "thread_1")
+	r.adopt(w.ID, "thread_1") // once more is the same
+	got := r.find(w.ID)
+	if got.ThreadID != "thread_1" || got.ExpiresAt != nil {
+		t.Errorf("%+v", got)
+	}
+	adopt := func(id, thread string) error {
+		return r.store.Update(t.Context(), func(tx core.Tx) error {
+			_, err := r.AdoptWorkspace(tx, id, thread, "exec_1")
+			return err
+		})
+	}
+	wantError(t, adopt(w.ID, "thread_2"), core.CodeConflict, "another thread")
+	wantError(t, adopt("ws_01", "thread_2"), core.CodeNotFound)
+	r.release(w.ID) // it was never made: nothing is to be kept
+	if got := r.find(w.ID); got.Status != core.WorkspaceRemoved {
+		t.Errorf("%+v", got)
+	}
+	wantError(t, adopt(w.ID, "thread_1"), core.CodeConflict, "prepare again")
+	_, err := r.ProvisionWorkspace(t.Context(), w.ID)
+	wantError(t, err, core.CodeConflict, "removed")
+}

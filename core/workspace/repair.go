@@ -1,0 +1,104 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// mend fetches all objects again, for a mirror in which something is missing.
+func (m *mirror) mend(ctx context.Context, rem *remote, w want) error {
+	ctx, cancel := context.WithTimeout(ctx, m.s.config().FetchTimeout)
+	defer cancel()
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return m.repair(ctx, rem, w)
+}
+
+// repair fetches everything anew into the damaged mirror, because worktrees may hang on it; one that nobody uses is
+// made again if that does not help. The caller holds the lock.
+func (m *mirror) repair(ctx context.Context, rem *remote, w want) error {
+	m.s.log.Warn("a mirror is damaged and is fetched again", "mirror", m.URL)
+	if err := m.secure(); err != nil {
+		return err
+	}
+	if err := m.setDamagedAside(ctx); err != nil {
+		return err
+	}
+	err := m.fetch(ctx, rem, w, true)
+	if err == nil || failureOf(err) != failBroken || m.inUse() {
+		return err
+	}
+	if err := removeTree(m.dir); err != nil {
+		return err
+	}
+	return m.clone(ctx, rem, w)
+}
+
+// setDamagedAside moves packs that do not hold what they should out of git's sight: a pack that is fetched again has the
+// same name, and git would keep the old one.
+func (m *mirror) setDamagedAside(ctx context.Context) error {
+	indexes, err := filepath.Glob(filepath.Join(m.dir, "objects", "pack", "pack-*.idx"))
+	if err != nil {
+		return err
+	}
+	for _, index := range indexes {
+		_, err := m.git(ctx, nil, "verify-pack", "--", index)
+		var g *gitError
+		if err == nil {
+			continue
+		} else if !errors.As(err, &g) {
+			return err
+		}
+		aside := filepath.Join(m.dir, "damaged")
+		if err := os.MkdirAll(aside, 0o755); err != nil {
+			return err
+		}
+		files, err := filepath.Glob(strings.TrimSuffix(index, ".idx") + ".*")
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			if err := os.Rename(file, filepath.Join(aside, filepath.Base(file))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// staleLock is the age from which a lock file on refs is one that a killed git left: git holds them for milliseconds.
+const staleLock = 30 * time.Second
+
+// removeStaleLocks removes lock files that a killed git left and returns how many. The caller holds the lock.
+func (m *mirror) removeStaleLocks() int {
+	removed := 0
+	stale := func(path string, info fs.FileInfo) {
+		// The files carry the real time, whatever our clock says.
+		if strings.HasSuffix(path, ".lock") && time.Since(info.ModTime()) > staleLock && os.Remove(path) == nil {
+			removed++
+		}
+	}
+	for _, name := range []string{"packed-refs.lock", "shallow.lock"} {
+		if info, err := os.Lstat(filepath.Join(m.dir, name)); err == nil {
+			stale(filepath.Join(m.dir, name), info)
+		}
+	}
+	_ = filepath.WalkDir(filepath.Join(m.dir, "refs"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil //nolint:nilerr // refs come and go while we look
+		}
+		if info, err := d.Info(); err == nil {
+			stale(path, info)
+		}
+		return nil
+	})
+	return removed
+}
