@@ -28,7 +28,10 @@ func TestDocumentedTranscript(t *testing.T) {
 	if !ok || !closed {
 		t.Fatal("the document has no transcript")
 	}
-	s := &scene{t: t, r: newRig(t, agents.Config{}), real: map[string]string{}}
+	sink := newSink()
+	r := startRigWith(t, agents.Config{}, newMemory(), coretest.NewClock(), sink, newThreadSink())
+	r.sink = sink
+	s := &scene{t: t, r: r, real: map[string]string{}}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		switch who, what, _ := strings.Cut(line, " "); who {
@@ -42,7 +45,7 @@ func TestDocumentedTranscript(t *testing.T) {
 			t.Fatalf("unreadable line %q", line)
 		}
 	}
-	if s.frames < 25 {
+	if s.frames < 45 {
 		t.Fatalf("%d frames: the transcript was cut", s.frames)
 	}
 }
@@ -60,7 +63,7 @@ type scene struct {
 
 func (s *scene) happen(what string) {
 	switch {
-	case what == "the agent connects":
+	case what == "the agent connects", strings.HasPrefix(what, "another agent connects"):
 		s.p = s.r.dial()
 	case strings.HasPrefix(what, "the connection breaks"):
 		s.p.cut()
@@ -113,6 +116,8 @@ func (s *scene) fromServer(line string) {
 		s.r.svc.Release(s.real[s.id], c.TaskID, c.Reason)
 	case protocol.TypeMessage, protocol.TypeMessageReply, protocol.TypeError:
 		s.say(want)
+	case protocol.TypeThreadSpawn, protocol.TypeThreadInput, protocol.TypeThreadStop:
+		s.order(want)
 	}
 	got := s.p.expect(want.Type, nil)
 	if want.Type == protocol.TypeRegistered {
@@ -160,6 +165,36 @@ func (s *scene) say(want protocol.Envelope) {
 				m.Refuse(core.Errorf(core.Code(e.Code), "%s", e.Message))
 			}
 		}
+	}
+}
+
+// order does what makes the server ask a host for something. What comes again is the same to the server.
+func (s *scene) order(want protocol.Envelope) {
+	s.t.Helper()
+	host := s.real[s.id]
+	switch want.Type {
+	case protocol.TypeThreadSpawn:
+		var p protocol.ThreadSpawn
+		s.payload(want, &p)
+		w := p.Workspace
+		s.r.svc.SpawnThread(host, core.RemoteThread{
+			ThreadID: p.ThreadID, ExecutionID: p.ExecutionID, Name: p.Name, AgentType: p.AgentType, Role: p.Role,
+			Objective: p.Objective, Workspace: &core.WorkspaceSpec{Repo: w.Repo, Branch: w.Branch, WorkBranch: w.WorkBranch},
+			ContextFiles: []core.ContextFile{{Path: p.ContextFiles[0].Path, Content: p.ContextFiles[0].Content}},
+			Approval:     p.ApprovalPreset,
+		})
+	case protocol.TypeThreadInput:
+		var p protocol.ThreadInput
+		s.payload(want, &p)
+		in := core.RemoteInput{ThreadID: p.ThreadID, InputID: p.InputID, Message: p.Message}
+		if p.Answer != nil {
+			in.PromptID, in.Choice = p.Answer.PromptID, p.Answer.Choice
+		}
+		s.r.svc.InputThread(host, in)
+	case protocol.TypeThreadStop:
+		var p protocol.ThreadStop
+		s.payload(want, &p)
+		s.r.svc.StopThread(host, p.ThreadID, p.Reason, p.Force)
 	}
 }
 
