@@ -246,7 +246,9 @@ func (f *fakeSpaces) ReleaseWorkspace(tx core.Tx, id string) error {
 	return tx.PutWorkspace(&w)
 }
 
-func (f *fakeSpaces) GitEnv(string) map[string]string { return map[string]string{"GIT_AUTHOR_NAME": "wardroom"} }
+func (f *fakeSpaces) GitEnv(string) map[string]string {
+	return map[string]string{"GIT_AUTHOR_NAME": "wardroom"}
+}
 
 // fakeMemory keeps what it gets.
 type fakeMemory struct {
@@ -331,4 +333,16 @@ func (f *fakeHosts) ForgetThread(_, threadID string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.forgot = append(f.forgot, threadID)
+}
+
+// blockUntil is a step of preparation that takes until gate is closed, or its caller leaves.
+func blockUntil(gate <-chan struct{}) func(context.Context) error {
+	return func(ctx context.Context) error {
+		select {
+		case <-gate:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }

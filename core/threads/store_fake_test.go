@@ -175,7 +175,9 @@ func (s *memStore) FindQuestions(_ context.Context, f core.QuestionFilter) ([]*c
 	return list, core.PageInfo{Total: len(list)}, nil
 }
 
-func (s *memStore) AllManagedAgents(context.Context) ([]*core.ManagedAgentRecord, error) { return s.agents(), nil }
+func (s *memStore) AllManagedAgents(context.Context) ([]*core.ManagedAgentRecord, error) {
+	return s.agents(), nil
+}
 
 func (s *memStore) LastSeq() uint64 {
 	s.mu.Lock()
