@@ -23,12 +23,15 @@ import (
 	"github.com/wardroom/wardroom/core/engine"
 	"github.com/wardroom/wardroom/core/events"
 	"github.com/wardroom/wardroom/core/health"
+	"github.com/wardroom/wardroom/core/memory"
 	"github.com/wardroom/wardroom/core/metrics"
 	"github.com/wardroom/wardroom/core/pattern"
 	"github.com/wardroom/wardroom/core/pluginhost"
 	"github.com/wardroom/wardroom/core/roles"
 	"github.com/wardroom/wardroom/core/runtimes"
 	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/core/threads"
+	"github.com/wardroom/wardroom/core/workspace"
 	"github.com/wardroom/wardroom/sdk/runtimeclient"
 )
 
@@ -63,6 +66,11 @@ type App struct {
 	plugins  *pluginhost.Host
 	runtimes *runtimes.Service
 	roles    *roles.Service
+
+	workspaces *workspace.Service
+	memory     *memory.Service
+	threads    *threads.Service
+
 	clients  []*runtimeclient.Client // of runtimes that are reached by URL
 	health   *health.Registry
 	api      *api.Server
@@ -114,6 +122,7 @@ func load(opts Options) (*config.Config, error) {
 	c.Metrics.Public = true
 	c.Store.Path = filepath.Join(opts.DataDir, "store")
 	c.Plugins.StateDir = filepath.Join(opts.DataDir, "plugins")
+	c.Threads.Root = filepath.Join(opts.DataDir, "workspaces")
 	devRuntimes(c)
 	return c, nil
 }
@@ -151,18 +160,25 @@ func (a *App) Open(ctx context.Context) (err error) {
 	if err = a.openRuntimes(ctx); err != nil {
 		return fmt.Errorf("open the runtimes: %w", err)
 	}
+	if err = a.newThreads(ctx); err != nil {
+		return err
+	}
 	a.roles = a.newRoles()
 	a.engine = engine.New(engine.Options{
-		Store: a.store, Patterns: a.patterns, Agents: a.agents, Roles: a.roles, Streams: a.streams,
+		Store: a.store, Patterns: a.patterns, Agents: a.agents, Roles: a.roles, AdHoc: a.threads, Streams: a.streams,
 		Clock: a.clock, IDs: a.ids, Logger: a.log, Config: engineConfig(c), Observer: observer{a.metrics.Executions, a.metrics.Engine},
 	})
 	a.agents.SetSink(a.engine)
 	a.roles.SetSink(a.engine)
+	a.threads.SetQuestions(a.engine)
 	if err = a.agents.Open(ctx); err != nil {
 		return fmt.Errorf("load the agents: %w", err)
 	}
 	if err = a.seedTotals(ctx); err != nil {
 		return fmt.Errorf("count the executions: %w", err)
+	}
+	if err = a.threads.Open(ctx); err != nil {
+		return fmt.Errorf("take up the threads: %w", err)
 	}
 	if err = a.roles.Open(ctx); err != nil {
 		return fmt.Errorf("load the agents of roles: %w", err)
@@ -172,10 +188,11 @@ func (a *App) Open(ctx context.Context) (err error) {
 	}
 	a.metrics.Agents.Watch(a.agentFigures)
 	a.metrics.Store.Watch(a.storeFigures)
+	a.metrics.Threads.Watch(a.threadFigures)
 	a.registerChecks()
 	a.api = api.New(api.Options{
 		Patterns: a.patterns, Executions: a.engine, Questions: a.engine, Batches: a.engine, Agents: a.agents,
-		ManagedAgents: a.runtimes, Plugins: a.plugins,
+		ManagedAgents: a.runtimes, Plugins: a.plugins, Threads: a.threads, Memory: a.memory, Workspaces: a.workspaces,
 		AgentSocket: http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store,
 		Health: a.health, Metrics: a.metrics.HTTP, Totals: a.metrics.Executions, Gatherer: a.gatherer(),
 		Clock: a.clock, IDs: a.ids, Logger: a.log, Version: a.opts.Version, BaseURL: c.Server.BaseURL, Config: apiConfig(c),
@@ -271,6 +288,15 @@ func (a *App) Close() {
 	if a.roles != nil {
 		a.roles.Close() // its agents go on with what they do
 	}
+	if a.threads != nil {
+		if a.opts.Temporary && a.store != nil {
+			a.endThreads()
+		}
+		a.threads.Close() // their agents go on with what they do
+	}
+	if a.workspaces != nil {
+		a.workspaces.Close() // no git outlives us
+	}
 	if a.runtimes != nil {
 		a.runtimes.Drain() // those who wait for an agent get theirs; the agents live on
 	}
@@ -295,6 +321,11 @@ func (a *App) Close() {
 	if a.agents != nil {
 		if err := a.agents.Close(ctx); err != nil {
 			a.log.Warn("the agents' statistics were not stored", "error", err)
+		}
+	}
+	if a.memory != nil {
+		if err := a.memory.Close(); err != nil {
+			a.log.Warn("the index of the memory did not close cleanly; it is made anew if it must be", "error", err)
 		}
 	}
 	a.cancel()

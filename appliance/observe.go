@@ -84,6 +84,7 @@ func (a *App) agentFigures() metrics.AgentFigures {
 func (a *App) registerChecks() {
 	a.health.Register(health.Check{Name: "store", Severity: health.Required, Run: a.checkStore})
 	a.health.Register(health.Check{Name: "agents", Severity: health.Degraded, Run: a.checkAgents})
+	a.health.Register(health.Check{Name: "git", Severity: health.Degraded, Run: a.checkGit})
 	a.health.Register(health.Check{Name: "queue", Severity: health.Degraded, Run: a.checkQueue})
 }
 

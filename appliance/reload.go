@@ -35,6 +35,15 @@ func (a *App) reloaders() []reloader {
 		}},
 		{"agents", func(c *config.Config) error { return a.agents.ApplyConfig(agentsConfig(c)) }},
 		{"engine", func(c *config.Config) error { a.engine.ApplyConfig(engineConfig(c)); return nil }},
+		{"workspaces", func(c *config.Config) error {
+			places, err := workspaceConfig(c)
+			if err == nil {
+				a.workspaces.ApplyConfig(places)
+			}
+			return err
+		}},
+		{"memory", func(c *config.Config) error { a.memory.ApplyConfig(memoryConfig(c)); return nil }},
+		{"threads", func(c *config.Config) error { a.threads.ApplyConfig(threadsConfig(c)); return nil }},
 		{"api", func(c *config.Config) error { a.api.ApplyConfig(apiConfig(c)); return nil }},
 	}
 }

@@ -20,7 +20,10 @@ import (
 	"github.com/wardroom/wardroom/sdk/agent"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The search library starts workers with the process, which live as long as it does.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
+}
 
 // console is one command line at work: what it wrote so far.
 type console struct {

@@ -1,0 +1,129 @@
+package appliance
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/core/health"
+	"github.com/wardroom/wardroom/core/memory"
+	"github.com/wardroom/wardroom/core/metrics"
+	"github.com/wardroom/wardroom/core/threads"
+	"github.com/wardroom/wardroom/core/threads/report"
+	"github.com/wardroom/wardroom/core/workspace"
+)
+
+var _ threads.Observer = (*metrics.Threads)(nil)
+
+// workspaceRoot is the directory of workspaces. By default it lies within that of the store, as the state of plugins
+// does.
+func workspaceRoot(c *config.Config) string {
+	if c.Threads.Root != "" {
+		return c.Threads.Root
+	}
+	return filepath.Join(c.Store.Path, "workspaces")
+}
+
+// newThreads makes what threads consist of, and opens what they need: the threads themselves open after the agents.
+func (a *App) newThreads(ctx context.Context) error {
+	c := a.config.Load()
+	places, err := workspaceConfig(c)
+	if err != nil {
+		return err
+	}
+	root, err := filepath.Abs(workspaceRoot(c))
+	if err != nil {
+		return fmt.Errorf("find the directory of workspaces: %w", err)
+	}
+	a.workspaces = workspace.New(workspace.Options{
+		Store: a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("workspaces"), Root: root, Config: places,
+	})
+	if err := a.workspaces.Open(ctx); err != nil {
+		return fmt.Errorf("open the workspaces: %w", err)
+	}
+	a.memory = memory.New(memory.Options{
+		Store: a.store, Path: filepath.Join(c.Store.Path, "memory-index"), Clock: a.clock, IDs: a.ids, Logger: a.log,
+		Config: memoryConfig(c), Instructions: report.Instructions(),
+	})
+	if err := a.memory.Open(ctx); err != nil {
+		return fmt.Errorf("open the memory: %w", err)
+	}
+	key, err := sealKey(c.Store.Path)
+	if err != nil {
+		return err
+	}
+	a.threads = threads.New(threads.Options{
+		Store: a.store, Streams: a.streams, ManagedAgents: a.runtimes, Hosts: a.agents, Workspaces: a.workspaces, Memory: a.memory,
+		Clock: a.clock, IDs: a.ids, Logger: a.log.Named("threads"), Config: threadsConfig(c), SealKey: key, Observer: a.metrics.Threads,
+	})
+	a.agents.SetThreadSink(a.threads)
+	return nil
+}
+
+// threadFigures is what metrics show of threads, workspaces and memory.
+func (a *App) threadFigures() metrics.ThreadFigures {
+	s := a.threads.Stats()
+	f := metrics.ThreadFigures{Active: s.ByStatus, QueuedInputs: s.Queued, Workspaces: map[core.WorkspaceStatus]int{}}
+	// A store that does not answer is told by its own series; the figures are zero meanwhile.
+	if list, err := a.store.AllWorkspaces(context.Background()); err == nil {
+		for _, w := range list {
+			f.Workspaces[w.Status]++
+			if w.Status != core.WorkspaceRemoved {
+				f.WorkspaceBytes += w.SizeBytes
+			}
+		}
+	}
+	if _, info, err := a.store.FindExperiences(context.Background(), core.ExperienceFilter{Page: core.Page{Limit: 1}}); err == nil {
+		f.Experiences = info.Total
+	}
+	return f
+}
+
+// checkGit tells of a machine without git.
+func (a *App) checkGit(context.Context) health.Result {
+	if _, err := exec.LookPath("git"); err != nil {
+		return health.Impaired("git is not installed: threads with a repository are refused, those without one work",
+			"install git 2.36 or newer and restart the service")
+	}
+	return health.OK()
+}
+
+// endThreads ends the threads of a temporary server, those included that connected agents host.
+func (a *App) endThreads() {
+	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+	defer cancel()
+	active, err := a.store.ActiveThreads(ctx)
+	if err != nil {
+		a.log.Warn("the threads were not ended", "error", err)
+		return
+	}
+	var stops errgroup.Group
+	stops.SetLimit(32)
+	for _, t := range active {
+		stops.Go(func() error { return a.threads.StopThread(ctx, t.ID, core.ThreadStop{Force: true, Grace: time.Second}) })
+	}
+	if err := stops.Wait(); err != nil {
+		a.log.Warn("a thread was not ended", "error", err)
+	}
+}
+
+func threadsConfig(c *config.Config) threads.Config {
+	return threads.Config{
+		MaxThreads: c.Threads.MaxThreads, MaxQueued: c.Threads.MaxQueuedInputs, IdleTimeout: c.Threads.IdleTimeout,
+		Timeout: c.Threads.Timeout, MaxRestarts: c.Threads.MaxRestarts, SummarizeAfterTurns: c.Threads.SummarizeAfterTurns,
+		SpawnsAtOnce: c.Threads.SpawnsAtOnce, AutoAnswer: c.Threads.AutoAnswer,
+	}
+}
+
+func memoryConfig(c *config.Config) memory.Config {
+	m := c.Threads.Memory
+	return memory.Config{
+		MaxDecisions: m.MaxDecisions, MaxExperiences: m.MaxExperiences, MaxContextBytes: int(m.MaxContext), MaxAge: m.Keep, MaxCount: m.MaxCount,
+	}
+}
