@@ -35,6 +35,8 @@ var signs = []struct {
 }{
 	{"no space left on device", failDisk},
 	{"disk quota exceeded", failDisk},
+	{"unable to write file", failDisk}, // of a checkout; git does not say why, and there is hardly another reason
+	{"unable to write new index file", failDisk},
 	{"detected dubious ownership", failOwner},
 	{"host key verification failed", failAuth},
 	{"permission denied (", failAuth},
