@@ -8,9 +8,10 @@ import (
 
 // What tests of the package's own parsers and encoders need.
 var (
-	EncodeFrame = encodeFrame
-	CheckRoutes = checkRoutes
-	ParseMemory = parseMemory
+	EncodeFrame       = encodeFrame
+	EncodeThreadFrame = encodeThreadFrame
+	CheckRoutes       = checkRoutes
+	ParseMemory       = parseMemory
 )
 
 // Decoded is a body with a field of every kind.
