@@ -19,6 +19,13 @@
 // kept as its mail as long as it may have to be sent again: a message until it is answered, a reply until the
 // agent's task ends, and all of it until the agent has no slot in use, within bounds.
 //
+// # Hosted threads
+//
+// An agent that offers it hosts managed threads. What is asked of a host (spawn, input, stop) is kept in memory until
+// the host confirms it, and sent again after a resume; after a restart of the server whoever asked asks again. Events
+// of a thread are handed to core.ThreadHostSink in order, by the goroutine that reads from the host, and acknowledged
+// once they are durable; a gap is refused. A courier tells of hosts that come and go, in order.
+//
 // # Cost of an agent
 //
 // An idle session is one goroutine that reads, without timers: one sweep a second looks after heartbeats,
@@ -27,6 +34,6 @@
 //
 // # Locks
 //
-// agent.mu first; inside it Service.mu (the registry), index.mu and outbox.mu, which are leaves: none of them
-// is held while another lock is taken. No lock is held while the store or the sink is called.
+// agent.mu first; inside it Service.mu (the registry), index.mu, outbox.mu and courier.mu, which are leaves: none of them
+// is held while another lock is taken. No lock is held while the store or a sink is called.
 package agents

@@ -24,6 +24,8 @@
 // An agent that serves a role of an org chart asks other roles with Task.Ask, tells them something with Task.Tell,
 // and answers what they ask with Options.OnMessage.
 //
+// An agent can also host managed threads, see ThreadOptions; package edge hosts them with an agent runtime.
+//
 // # What is promised
 //
 // An answer is sent again after every reconnect until the server says that it is durable. A task that comes

@@ -1,0 +1,222 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
+)
+
+// journalled makes a thread with a journal, without an agent around it.
+func journalled(t *testing.T, dir string) *Thread {
+	t.Helper()
+	th := &Thread{Spec: protocol.ThreadSpawn{
+		ThreadID: "thread_1", AgentType: "claude", Env: map[string]string{"KEY": "secret"},
+		ContextFiles: []protocol.ThreadFile{{Path: "x", Content: "secret"}},
+	}}
+	th.entry.journal = newThreadJournal(dir, th)
+	return th
+}
+
+// say notes an event as threads.tell does.
+func say(t *testing.T, th *Thread, kind string, size int) {
+	t.Helper()
+	e := &th.entry
+	e.last++
+	e.mark = fmt.Sprint("mark ", e.last)
+	e.over = kind == protocol.ThreadStopped
+	payload, err := encodeThreadEvent(&protocol.ThreadEvent{
+		ThreadID: th.Spec.ThreadID, Sequence: e.last, Type: kind,
+		Data: protocol.ThreadData{Text: string(bytes.Repeat([]byte("x"), size))},
+	}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev := &told{seq: e.last, payload: payload, mark: e.mark}
+	e.unacked = append(e.unacked, ev)
+	if err := e.journal.told(th, ev); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestThreadJournal(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	th := journalled(t, dir)
+	path := th.entry.journal.path
+	raw, err := os.ReadFile(path)
+	if err != nil || bytes.Contains(raw, []byte("secret")) {
+		t.Fatalf("the journal holds %s, %v", raw, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("mode %v, %v", info.Mode(), err)
+	}
+	say(t, th, protocol.ThreadStarted, 0)
+	if readJournal(raw) != nil {
+		t.Fatal("a thread that was never hosted is read")
+	}
+	if err := th.entry.journal.hosted(); err != nil {
+		t.Fatal(err)
+	}
+	// Far more than a journal may hold, most of it acknowledged.
+	for range 100 {
+		say(t, th, protocol.ThreadMessage, 50<<10)
+		e := &th.entry
+		e.journal.acked(e.last - 1)
+		e.unacked = e.unacked[len(e.unacked)-1:]
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() > 2*maxJournal {
+		t.Fatalf("the journal has %d bytes, %v", info.Size(), err)
+	}
+	say(t, th, protocol.ThreadStopped, 0)
+	th.entry.journal.close()
+
+	saved, err := loadThreads(dir)
+	if err != nil || len(saved) != 1 {
+		t.Fatalf("loaded %d threads, %v", len(saved), err)
+	}
+	s := saved[0]
+	if s.last != 102 || s.mark != "mark 102" || !s.over || len(s.unacked) != 2 || s.unacked[1].seq != 102 || s.Spec.AgentType != "claude" {
+		t.Fatalf("loaded %+v with %d events", s, len(s.unacked))
+	}
+
+	// Its end was acknowledged, which only the file has to hear of.
+	s.journal.acked(102)
+	s.journal.close()
+	if saved, err := loadThreads(dir); err != nil || len(saved) != 0 {
+		t.Fatalf("a thread that is over is loaded: %v", err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Fatalf("its journal is left: %v", err)
+	}
+}
+
+// A journal may end anywhere: what was written whole counts.
+func TestThreadJournalIsCutAnywhere(t *testing.T) {
+	dir := t.TempDir()
+	th := journalled(t, dir)
+	if err := th.entry.journal.hosted(); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		say(t, th, protocol.ThreadMessage, 10)
+	}
+	th.entry.journal.acked(2)
+	th.entry.journal.close()
+	raw, err := os.ReadFile(th.entry.journal.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := uint64(0)
+	for n := range len(raw) + 1 {
+		s := readJournal(raw[:n])
+		if s == nil {
+			if last > 0 {
+				t.Fatalf("nothing is read of %d bytes, and something of less", n)
+			}
+			continue
+		}
+		if s.last < last || s.last > 4 {
+			t.Fatalf("of %d bytes the last event is %d, after %d", n, s.last, last)
+		}
+		last = s.last
+	}
+	if s := readJournal(raw); s.last != 4 || len(s.unacked) != 2 || s.unacked[0].seq != 3 {
+		t.Fatalf("read %+v", s)
+	}
+}
+
+func TestThreadStateIsNotWritable(t *testing.T) {
+	blocked := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	th := journalled(t, blocked)
+	if err := th.entry.journal.hosted(); err == nil {
+		t.Fatal("a thread whose state cannot be kept is hosted")
+	}
+	if _, err := loadThreads(blocked); err == nil {
+		t.Fatal("a file is no directory")
+	}
+	if saved, err := loadThreads(filepath.Join(blocked+"x", "y")); err != nil || saved != nil {
+		t.Fatalf("a directory that is missing: %v, %v", saved, err)
+	}
+}
+
+// FuzzReadJournal checks that no journal is read wrongly: events are in order, and after the acknowledged ones.
+func FuzzReadJournal(f *testing.F) {
+	f.Add([]byte(`{"thread":{"spec":{"threadId":"thread_1","agentType":"a"}}}` + "\n" + `{"hosted":true}` + "\n" +
+		`{"told":{"seq":1,"frame":{},"mark":"m"}}` + "\n" + `{"acked":1}` + "\n"))
+	f.Add([]byte(`{"told":{"seq":1}}` + "\n"))
+	f.Add([]byte("{}\nnull\n[]\n"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		s := readJournal(raw)
+		if s == nil {
+			return
+		}
+		for _, ev := range s.unacked {
+			if ev.seq == 0 || ev.seq > s.last || !json.Valid(ev.payload) {
+				t.Fatalf("event %+v of a journal up to %d", ev, s.last)
+			}
+		}
+	})
+}
+
+// FuzzEncodeThreadEvent checks that an event fits, or is refused, and keeps its place.
+func FuzzEncodeThreadEvent(f *testing.F) {
+	f.Add("text", "reason", "tool", uint16(2000))
+	f.Add("\xff\x00é", "", "", uint16(0))
+	f.Fuzz(func(t *testing.T, text, reason, tool string, limit uint16) {
+		e := &protocol.ThreadEvent{
+			ThreadID: "thread_1", Sequence: 7, Type: protocol.ThreadBlocked,
+			Data: protocol.ThreadData{
+				Text: text, Reason: reason, Tool: &protocol.ThreadTool{Name: "t", Input: map[string]any{"x": tool}},
+				Prompt: &protocol.ThreadPrompt{ID: "p", Text: text, Input: map[string]any{"x": tool}},
+			},
+		}
+		bound := int(limit) + 3*eventOverhead
+		raw, err := encodeThreadEvent(e, int64(bound))
+		if err != nil {
+			return
+		}
+		var back protocol.ThreadEvent
+		if len(raw) > bound || json.Unmarshal(raw, &back) != nil || back.Sequence != 7 || back.Data.Prompt.ID != "p" {
+			t.Fatalf("%d bytes of %d: %s", len(raw), bound, raw)
+		}
+	})
+}
+
+func TestRingForgets(t *testing.T) {
+	var r ring
+	for i := range maxEnded + 10 {
+		r.add(fmt.Sprint(i), uint64(i))
+	}
+	r.add("20", 99)
+	if len(r.seqs) != maxEnded || r.seqs["5"] != 0 || r.seqs["20"] != 99 || len(r.order) != maxEnded {
+		t.Fatalf("%d sequences, %d ids", len(r.seqs), len(r.order))
+	}
+}
+
+func TestPaceOfThreads(t *testing.T) {
+	th := newThreads(&Agent{ledger: newLedger(1, func() time.Time { return time.Unix(1000, 0) })}, ThreadOptions{})
+	for _, c := range []struct{ server, want int }{{0, framesPerSecond}, {100, 40}, {1000, 400}, {1, 1}} {
+		th.limit(c.server)
+		if th.rate != c.want {
+			t.Errorf("a server that takes %d frames gets %d events", c.server, th.rate)
+		}
+	}
+	th.limit(10) // 4 a second: these come at once, the next after a quarter of a second
+	for range 4 {
+		if d := th.turn(); d != 0 {
+			t.Fatalf("an event of the first second waits %s", d)
+		}
+	}
+	if d := th.turn(); d != 250*time.Millisecond {
+		t.Fatalf("the next waits %s", d)
+	}
+}
