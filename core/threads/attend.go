@@ -174,6 +174,10 @@ func (l *looker) look(ctx context.Context) {
 		return
 	}
 	l.gone = false
+	if t.record().Kind == core.ThreadKindRole && err == nil && stoppedByHand(a.StatusReason) {
+		t.endRole() // a crash kept us from being told
+		return
+	}
 	t.must(ctx, func(c *change) error {
 		if c.rec.Ending != nil {
 			return errUnchanged

@@ -147,7 +147,7 @@ func (s *Service) stopAll(execution string) {
 func (s *Service) endRoles(execution string) {
 	for _, t := range s.of(execution) {
 		if t.record().Kind == core.ThreadKindRole {
-			s.start(func() { t.endRole() })
+			s.start(t.endRole)
 		}
 	}
 }

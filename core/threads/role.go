@@ -38,12 +38,40 @@ func (s *Service) SpawnRole(ctx context.Context, spec core.RoleSpec, agent core.
 	s.mu.Lock()
 	t := s.roles[at]
 	s.mu.Unlock()
-	if t == nil || t.record().Ending != nil {
+	if t != nil && t.spent(ctx) {
+		s.vacate(t)
+		s.start(t.endRole)
+		t = nil
+	}
+	if t == nil {
 		if t, err = s.newRole(ctx, at, spec, agent); err != nil {
 			return nil, err
 		}
 	}
 	return t.spawnRole(ctx, agent)
+}
+
+// spent tells whether the thread of a role has no agent any more.
+func (t *thread) spent(ctx context.Context) bool {
+	r := t.record()
+	if r.Ending != nil || r.ManagedAgentID == "" {
+		return r.Ending != nil
+	}
+	a, err := t.s.opts.ManagedAgents.FindManagedAgent(ctx, r.ManagedAgentID)
+	return core.ErrorCode(err) == core.CodeNotFound || err == nil && a.Gone()
+}
+
+// vacate makes room for another thread of the same seat.
+func (s *Service) vacate(t *thread) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vacateLocked(t)
+}
+
+func (s *Service) vacateLocked(t *thread) {
+	if at, ok := seatOf(t.record()); ok && s.roles[at] == t {
+		delete(s.roles, at)
+	}
 }
 
 // sit waits until no other call spawns the agent of the same seat.
@@ -199,7 +227,8 @@ func (s *Service) EndRole(agentID, _ string) {
 	s.mu.Lock()
 	t := s.crew[agentID]
 	if t != nil && t.record().Kind == core.ThreadKindRole {
-		s.startLocked(func() { t.endRole() })
+		s.vacateLocked(t)
+		s.startLocked(t.endRole)
 	}
 	s.mu.Unlock()
 }

@@ -206,6 +206,14 @@ func (t *thread) sendNow(ctx context.Context, in core.ThreadInput) (core.ThreadR
 	if in.Message != "" {
 		key = t.s.opts.IDs.New(core.PrefixInput)
 		receipt.InputID = key
+		if claim := core.IdempotencyFrom(ctx); claim != nil {
+			err := t.s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
+				return tx.ClaimIdempotency(claim, key, t.s.clock.Now())
+			})
+			if err != nil {
+				return core.ThreadReceipt{}, err
+			}
+		}
 	}
 	_, err := t.s.opts.ManagedAgents.SendManagedAgent(ctx, r.ManagedAgentID, core.ManagedAgentInput{
 		Message: in.Message, Raw: in.Raw, Keys: in.Keys, Key: key,

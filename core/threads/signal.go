@@ -202,13 +202,13 @@ func (c *change) onError(sig *core.AgentSignal) {
 func (c *change) ended(reason string, exit *int, sure bool) {
 	word, _, _ := strings.Cut(reason, ":")
 	r := c.rec
-	if r.Kind == core.ThreadKindRole && (word == reasonStopped || word == reasonKilled) {
+	if r.Kind == core.ThreadKindRole && stoppedByHand(reason) {
 		return // its execution, or a person, ended it: see endRole
 	}
 	switch {
 	case word == core.ThreadReasonLost || word == "" && exit == nil:
 		c.lost(reason)
-	case word == reasonStopped || word == reasonKilled:
+	case stoppedByHand(reason):
 		if sure {
 			c.end(core.ThreadEnding{Status: core.ThreadStopped, State: core.CompletionPartial, Reason: core.ThreadReasonRequested})
 		}
@@ -223,6 +223,12 @@ func (c *change) ended(reason string, exit *int, sure bool) {
 		}
 		c.fail(core.ThreadReasonCrashed, &core.ThreadError{Code: core.CodeAgentError, Message: message})
 	}
+}
+
+// stoppedByHand tells whether an agent ended because somebody stopped it.
+func stoppedByHand(reason string) bool {
+	word, _, _ := strings.Cut(reason, ":")
+	return word == reasonStopped || word == reasonKilled
 }
 
 // nextTimer is how long it is until something is due by the clock.

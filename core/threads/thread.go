@@ -127,9 +127,7 @@ func (s *Service) retire(t *thread) {
 		}
 	}
 	delete(s.crew, r.ManagedAgentID)
-	if at, ok := seatOf(r); ok && s.roles[at] == t {
-		delete(s.roles, at)
-	}
+	s.vacateLocked(t)
 	s.unwatchLocked(r)
 	s.mu.Unlock()
 	t.mu.Lock()

@@ -1,0 +1,164 @@
+package threads_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+)
+
+func TestAgentEnds(t *testing.T) {
+	for _, tt := range []struct {
+		name, reason string
+		code         int
+		report       string
+		status       core.ThreadStatus
+		because      string
+		outcome      core.ExperienceOutcome
+	}{
+		{"by itself", "exited", 0, "", core.ThreadStopped, "exited", core.ExperiencePartial},
+		{"by itself, with a report", "exited", 0, block("partial", "Half of it"), core.ThreadCompleted, "", core.ExperiencePartial},
+		{"with a code", "exited", 3, "", core.ThreadFailed, core.ThreadReasonCrashed, core.ExperienceFailed},
+		{"out of memory", "out_of_memory", 137, "", core.ThreadFailed, core.ThreadReasonCrashed, core.ExperienceFailed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, core.SystemClock{})
+			r.agents.script = func(a *scripted, _ string) {
+				a.busy()
+				a.tell(core.EventManagedTurnComplete, core.AgentSignal{Text: "Something. " + tt.report})
+				a.exit(tt.reason, tt.code)
+			}
+			r.open()
+			id := r.spawn(spec()).ID
+			rec := r.untilStatus(id, tt.status)
+			if rec.StatusReason != tt.because || (rec.Error != nil) != (tt.status == core.ThreadFailed) || rec.Completion == nil {
+				t.Errorf("%q %+v %+v", rec.StatusReason, rec.Error, rec.Completion)
+			}
+			if len(r.store.lessons) != 1 || r.store.lessons[0].Outcome != tt.outcome {
+				t.Errorf("experiences %+v", r.store.lessons)
+			}
+			want := core.ExecutionCompleted
+			if tt.status == core.ThreadFailed {
+				want = core.ExecutionFailed
+			}
+			if got := r.store.executions[rec.ExecutionID]; got.Status != want {
+				t.Errorf("execution %+v", got)
+			}
+		})
+	}
+}
+
+func TestLostTooOften(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.script = func(a *scripted, text string) {
+		a.busy()
+		a.lose()
+	}
+	r.open()
+	s := spec()
+	n := 2
+	s.Policy.MaxRestarts = &n
+	id := r.spawn(s).ID
+	rec := r.untilStatus(id, core.ThreadFailed)
+	if rec.StatusReason != core.ThreadReasonLost || rec.Restarts != 2 {
+		t.Errorf("%q after %d restarts", rec.StatusReason, rec.Restarts)
+	}
+	// Lost within a turn, it is told to go on.
+	if got := r.agents.messages(); len(got) != 3 || !strings.Contains(got[1], "Go on") {
+		t.Errorf("messages %q", got)
+	}
+	recoveries := 0
+	for _, d := range r.store.decisions {
+		if d.Category == core.DecisionFailureRecovery {
+			recoveries++
+		}
+	}
+	if recoveries != 2 {
+		t.Errorf("%d decisions tell of a recovery", recoveries)
+	}
+}
+
+func TestStoppedByHand(t *testing.T) {
+	clock := coretest.NewClock()
+	r := newRig(t, clock).open()
+	id := r.readied(spec())
+	// A restart by hand stops the agent first: the thread goes on.
+	r.agents.do("", func(a *scripted) {
+		a.tell(core.EventManagedStopped, core.AgentSignal{Reason: "stopped"})
+		a.tell(core.EventManagedStarted, core.AgentSignal{})
+		a.tell(core.EventManagedReady, core.AgentSignal{})
+	})
+	r.until(id, "the agent to be back", func(rec *core.ThreadRecord) bool {
+		kinds := r.kinds(id)
+		return kinds[len(kinds)-2] == "thread_status starting" && kinds[len(kinds)-1] == "thread_ready"
+	})
+	r.agents.do("", func(a *scripted) {
+		a.tell(core.EventManagedStopped, core.AgentSignal{Reason: "killed"})
+		a.r.StatusReason = "killed"
+	})
+	rec := r.advanceUntil(clock, id, core.ThreadStopped, 1e9)
+	if rec.StatusReason != core.ThreadReasonRequested {
+		t.Errorf("reason %q", rec.StatusReason)
+	}
+}
+
+func TestStartFails(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.spawn = func(core.ManagedAgentSpec) error {
+		return &core.Error{Code: core.CodeValidation, Message: "type: claude is not installed", Details: map[string]any{"runtimeCode": "CLI_NOT_FOUND"}}
+	}
+	r.open()
+	rec := r.untilStatus(r.spawn(spec()).ID, core.ThreadFailed)
+	if rec.Error.Code != core.CodeValidation || !strings.Contains(rec.Error.Message, "not installed") || len(r.store.lessons) != 1 {
+		t.Errorf("%+v", rec.Error)
+	}
+}
+
+func TestLogin(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.send = func(in core.ManagedAgentInput) error {
+		if in.Message == "code-1" {
+			a := &scripted{f: r.agents, r: r.agents.records[0]}
+			a.r.LoginURL = ""
+			a.tell(core.EventManagedReady, core.AgentSignal{})
+			return nil
+		}
+		if r.agents.records[0].LoginURL != "" {
+			return runtimeError(core.CodeConflict, "AUTH_REQUIRED")
+		}
+		return nil
+	}
+	r.agents.spawn = func(core.ManagedAgentSpec) error { return nil }
+	r.agents.script = func(a *scripted, text string) {
+		if text == "code-1" {
+			return
+		}
+		a.busy()
+		a.end("done")
+	}
+	r.open()
+	s := spec()
+	s.Objective = ""
+	id := r.spawn(s).ID
+	r.untilStatus(id, core.ThreadReady)
+	r.agents.do("", func(a *scripted) {
+		a.r.LoginURL = "https://login.example"
+		a.tell(core.EventManagedLogin, core.AgentSignal{LoginURL: a.r.LoginURL})
+	})
+	rec := r.untilStatus(id, core.ThreadBlocked)
+	if rec.StatusReason != core.ThreadReasonLogin || rec.LoginURL == "" || !strings.Contains(string(rec.Prompt), `"kind":"login"`) {
+		t.Errorf("%q %q %s", rec.StatusReason, rec.LoginURL, rec.Prompt)
+	}
+	if _, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: "work"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.AnswerThread(r.ctx, id, core.ThreadAnswer{Choice: "allow"}); core.ErrorCode(err) != core.CodeValidation {
+		t.Errorf("a choice for a login: %v", err)
+	}
+	if _, err := r.AnswerThread(r.ctx, id, core.ThreadAnswer{Text: "code-1"}); err != nil {
+		t.Fatal(err)
+	}
+	r.until(id, "the work", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 1 && rec.LoginURL == "" })
+}

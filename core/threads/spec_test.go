@@ -1,0 +1,142 @@
+package threads_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+func TestSpecProblems(t *testing.T) {
+	r := newRig(t, core.SystemClock{}).open()
+	for _, tt := range []struct {
+		name  string
+		field string
+		code  core.Code
+		with  func(s *core.ThreadSpec)
+	}{
+		{"no execution", "executionId", core.CodeValidation, func(s *core.ThreadSpec) { s.ExecutionID = "" }},
+		{"unknown execution", "", core.CodeNotFound, func(s *core.ThreadSpec) { s.ExecutionID = "exec_nobody" }},
+		{"no type", "agentType", core.CodeValidation, func(s *core.ThreadSpec) { s.AgentType = "" }},
+		{"unknown type", "", core.CodeInternal, func(s *core.ThreadSpec) { s.AgentType = "cobol" }},
+		{"unknown runtime", "runtime", core.CodeValidation, func(s *core.ThreadSpec) { s.Runtime = "moon" }},
+		{"no host", "", core.CodeInternal, func(s *core.ThreadSpec) { s.Runtime = core.RuntimeConnected }},
+		{"host and runtime", "agentId", core.CodeValidation, func(s *core.ThreadSpec) { s.Runtime, s.AgentID = "local", "agent_x" }},
+		{"long name", "name", core.CodeValidation, func(s *core.ThreadSpec) { s.Name = strings.Repeat("x", 200) }},
+		{"role with a line", "role", core.CodeValidation, func(s *core.ThreadSpec) { s.Role = "a\nb" }},
+		{"huge objective", "objective", core.CodeValidation, func(s *core.ThreadSpec) { s.Objective = strings.Repeat("x", 300<<10) }},
+		{"preset", "preparation.approvalPreset", core.CodeValidation, func(s *core.ThreadSpec) { s.Preparation.Approval = "wild" }},
+		{"env", "preparation.env", core.CodeValidation, func(s *core.ThreadSpec) { s.Preparation.Env = map[string]string{"A=B": "hidden-value"} }},
+		{"env value", "preparation.env.A", core.CodeValidation, func(s *core.ThreadSpec) {
+			s.Preparation.Env = map[string]string{"A": "hidden-value\x00"}
+		}},
+		{"context file", "preparation.contextFiles[0].path", core.CodeValidation, func(s *core.ThreadSpec) {
+			s.Preparation.ContextFiles = []core.ContextFile{{Path: "../out"}}
+		}},
+		{"our file", "preparation.contextFiles[0].path", core.CodeValidation, func(s *core.ThreadSpec) {
+			s.Preparation.ContextFiles = []core.ContextFile{{Path: core.ThreadMemoryPath}}
+		}},
+		{"idle", "policy.idleTimeoutMs", core.CodeValidation, func(s *core.ThreadSpec) { s.Policy.IdleTimeoutMs = -1 }},
+		{"restarts", "policy.maxRestarts", core.CodeValidation, func(s *core.ThreadSpec) { n := 1000; s.Policy.MaxRestarts = &n }},
+		{"rule", "policy.autoAnswer[0].match", core.CodeValidation, func(s *core.ThreadSpec) {
+			s.Policy.AutoAnswer = []core.AutoAnswerRule{{Match: "(", Answer: "allow"}}
+		}},
+		{"finish", "policy.finish", core.CodeValidation, func(s *core.ThreadSpec) { s.Policy.Finish = &core.ThreadFinish{Push: true} }},
+		{"metadata", "metadata", core.CodeValidation, func(s *core.ThreadSpec) {
+			s.Metadata = map[string]any{"x": strings.Repeat("x", 100<<10)}
+		}},
+		{"workspace", "", core.CodeNotFound, func(s *core.ThreadSpec) { s.Preparation.Workspace = &core.WorkspaceSpec{WorkspaceID: "ws_nobody"} }},
+	} {
+		s := spec()
+		tt.with(&s)
+		_, err := r.SpawnThread(r.ctx, s)
+		e := core.AsError(err)
+		if err == nil || e.Code != tt.code || tt.code == core.CodeInternal && !e.Unavailable {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if got, _ := e.Details["field"].(string); got != tt.field {
+			t.Errorf("%s: field %q, want %q", tt.name, got, tt.field)
+		}
+		if strings.Contains(err.Error(), "hidden-value") {
+			t.Errorf("%s tells a secret: %v", tt.name, err)
+		}
+	}
+	s := spec()
+	s.Role, s.Preparation.Approval, s.Policy.TimeoutMs = "a\nb", "wild", -1
+	_, err := r.SpawnThread(r.ctx, s)
+	if list, _ := core.AsError(err).Details["errors"].([]core.Problem); len(list) != 3 {
+		t.Errorf("problems %v", list)
+	}
+	if n := len(r.store.threads); n != 0 {
+		t.Errorf("%d threads were stored", n)
+	}
+}
+
+func TestPrepareThenSpawn(t *testing.T) {
+	r := newRig(t, core.SystemClock{}).open()
+	s := spec()
+	s.AgentType, s.Metadata = "", map[string]any{"team": "core"}
+	s.Preparation.Workspace = &core.WorkspaceSpec{Repo: "app", Branch: "main"}
+	s.Preparation.ContextFiles = []core.ContextFile{{Path: "notes.md", Content: "x"}}
+	plan, err := r.PrepareThread(r.ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws := plan.Preparation.Workspace
+	if ws.WorkspaceID == "" || ws.Path == "" || ws.Repo != "app" || len(plan.Preparation.ContextFiles) != 2 {
+		t.Errorf("plan %+v", plan)
+	}
+	var metadata struct {
+		Team    string `json:"team"`
+		Context struct {
+			Decisions int    `json:"sharedDecisionCount"`
+			Repo      string `json:"repo"`
+			Objective string `json:"objective"`
+		} `json:"memoryContext"`
+	}
+	if err := json.Unmarshal(plan.Metadata, &metadata); err != nil || metadata.Team != "core" || metadata.Context.Decisions != 1 ||
+		metadata.Context.Repo != "app" || metadata.Context.Objective != "Fix the parser" {
+		t.Errorf("metadata %s", plan.Metadata)
+	}
+	if len(r.store.threads) != 0 || len(r.agents.records) != 0 || len(r.spaces.files) != 0 {
+		t.Error("preparing did more than that")
+	}
+	// What prepare answers can be spawned as it is.
+	again := core.ThreadSpec{
+		ExecutionID: plan.ExecutionID, Name: plan.Name, AgentType: "claude", Role: plan.Role, Objective: plan.Objective,
+		Preparation: plan.Preparation, Policy: plan.Policy, Metadata: map[string]any{"team": "core", "memoryContext": map[string]any{}},
+	}
+	id := r.readied(again)
+	rec := r.record(id)
+	if rec.Workspace.ID != ws.WorkspaceID || len(rec.Preparation.ContextFiles) != 1 || len(r.spaces.files[ws.WorkspaceID]) != 2 {
+		t.Errorf("record %+v", rec)
+	}
+	if _, err := r.SpawnThread(r.ctx, again); core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("the workspace is taken twice: %v", err)
+	}
+	s.Provision = true
+	if plan, err = r.PrepareThread(r.ctx, s); err != nil || len(r.spaces.files[plan.Preparation.Workspace.WorkspaceID]) != 2 {
+		t.Errorf("provisioned %+v, %v", plan, err)
+	}
+}
+
+func TestTooManyThreads(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.config.MaxThreads = 2
+	r.open()
+	first := r.readied(spec())
+	r.readied(spec())
+	if _, err := r.SpawnThread(r.ctx, spec()); core.ErrorCode(err) != core.CodeRateLimited {
+		t.Errorf("one too many: %v", err)
+	}
+	r.reopen()
+	if _, err := r.SpawnThread(r.ctx, spec()); core.ErrorCode(err) != core.CodeRateLimited {
+		t.Errorf("one too many after a restart: %v", err)
+	}
+	if err := r.StopThread(r.ctx, first, core.ThreadStop{}); err != nil {
+		t.Fatal(err)
+	}
+	r.spawn(spec())
+}
