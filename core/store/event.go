@@ -124,12 +124,15 @@ func eventLimit(limit int) int {
 // SetCursor notes durably that the consumer called name is done with the log up to seq. Retention keeps
 // the log from the slowest consumer on.
 func (s *Store) SetCursor(ctx context.Context, name string, seq uint64) error {
-	return s.update(ctx, false, func(t *tx) error {
-		if name == "" {
-			return core.Invalid("name", "must not be empty")
-		}
-		return t.set(t.key(prefixCursor, name), appendUint64(nil, seq))
-	})
+	return s.update(ctx, false, func(t *tx) error { return t.SetCursor(name, seq) })
+}
+
+// SetCursor implements core.Tx.
+func (t *tx) SetCursor(name string, seq uint64) error {
+	if name == "" {
+		return core.Invalid("name", "must not be empty")
+	}
+	return t.set(t.key(prefixCursor, name), t.take(func(b []byte) []byte { return appendUint64(b, seq) }))
 }
 
 // DeleteCursor forgets a consumer, which holds the log back no longer.

@@ -44,6 +44,12 @@ const (
 	prefixDecisionPrint   = "df/"
 	prefixExperience      = "e/"
 	prefixExperiencePrint = "ef/"
+	prefixWebhook         = "wh/"
+	prefixWebhookNumber   = "wn/"
+	prefixDelivery        = "v/"
+	prefixDeliveries      = "ix/vl/"
+	prefixDue             = "ix/vd/"
+	prefixDeliveryCount   = "vc/"
 	prefixIndex           = "ix/"
 	prefixRowCount        = "n/"
 	kindThread            = "t"
@@ -56,6 +62,8 @@ const (
 	keySeq    = "meta/seq"
 	keyRedo   = "meta/redo"
 	keySelf   = "meta/installation"
+
+	keyWebhooks = "meta/webhooks"
 )
 
 // maxKey is the longest key that is written. Badger's own bound is 65,000 bytes.

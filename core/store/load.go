@@ -16,6 +16,7 @@ func (w *writer) load() error {
 		w.latest = map[string]execState{}
 		w.counts = map[string]*statusCounts{}
 		w.defs = map[string]definition{}
+		w.tallies = map[uint32]*deliveryCounts{}
 	}
 	if err := finishLarge(db, w.maxSize, w.maxCount); err != nil {
 		return err

@@ -32,6 +32,7 @@ func (w *writer) commitLarge(r *request) {
 	w.events = append(w.events, t.events...)
 	w.changes = append(w.changes, t.changes...)
 	w.refs = append(w.refs, t.refs...)
+	w.addTallies(t.tallies)
 	started := time.Now()
 	if err := w.redo(t.writes); err != nil {
 		w.fail(err, nil)

@@ -35,6 +35,9 @@ func (w *writer) prepare(put func(write) error) error {
 			return err
 		}
 	}
+	if err := w.countDeliveries(put); err != nil {
+		return err
+	}
 	if w.batchSeq == w.seq {
 		return nil
 	}

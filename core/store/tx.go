@@ -41,7 +41,9 @@ type tx struct {
 	events  []core.Event
 	changes []execChange
 	refs    []refDelta
-	shrinks bool // some of refs are negative
+	shrinks bool                       // some of refs are negative
+	tallies map[uint32]*deliveryCounts // what the closure changes of the counts of deliveries, by number of the webhook
+	index   writeIndex                 // of writes, once there are many
 }
 
 func (t *tx) reset(seq uint64) {
@@ -50,14 +52,14 @@ func (t *tx) reset(seq uint64) {
 	clear(t.changes)
 	t.writes, t.events, t.changes, t.refs = t.writes[:0], t.events[:0], t.changes[:0], t.refs[:0]
 	t.size, t.count, t.seq, t.shrinks = 0, 0, seq, false
+	clear(t.tallies)
+	t.index.reset()
 }
 
 // get returns the value of key as the closure sees it, or nil if there is none. The value may be shared.
 func (t *tx) get(key []byte) ([]byte, error) {
-	for i := len(t.writes) - 1; i >= 0; i-- {
-		if bytes.Equal(t.writes[i].key, key) {
-			return t.writes[i].value, nil
-		}
+	if i := t.index.find(t.writes, key); i >= 0 {
+		return t.writes[i].value, nil
 	}
 	return get(t.w.txn, key)
 }

@@ -36,10 +36,11 @@ type writer struct {
 	changes  []execChange
 	latest   map[string]execState // by id, of changes
 	refs     []refDelta
-	shrinks  bool                     // some of refs are negative
-	counts   map[string]*statusCounts // new values of the counters that the batch touches
-	defs     map[string]definition    // likewise of definitions
-	failed   error                    // set after a failed commit until the reopen
+	shrinks  bool                       // some of refs are negative
+	counts   map[string]*statusCounts   // new values of the counters that the batch touches
+	defs     map[string]definition      // likewise of definitions
+	tallies  map[uint32]*deliveryCounts // changes of the counts of deliveries, by number of the webhook
+	failed   error                      // set after a failed commit until the reopen
 }
 
 func (w *writer) run() {
@@ -154,6 +155,7 @@ func (w *writer) accept(r *request) {
 		w.maxID = max(w.maxID, c.id)
 	}
 	w.changes = append(w.changes, t.changes...)
+	w.addTallies(t.tallies)
 	w.accepted = append(w.accepted, r)
 }
 
@@ -209,6 +211,7 @@ func (w *writer) end() {
 	clear(w.latest)
 	clear(w.counts)
 	clear(w.defs)
+	clear(w.tallies)
 	w.keys, w.shrinks = 0, false
 	w.events, w.changes, w.refs = w.events[:0], w.changes[:0], w.refs[:0]
 	w.buf.reset()

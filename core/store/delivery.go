@@ -1,0 +1,240 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// PutDelivery implements core.Tx. A delivery never changes its endpoint, event or test mark. A pending one has a
+// NextAt; one that succeeded or was cancelled is not made pending again (CONFLICT), because its event may be gone.
+func (t *tx) PutDelivery(d *core.Delivery) error {
+	switch {
+	case d.ID == "":
+		return core.Invalid("id", "must not be empty")
+	case d.WebhookID == "":
+		return core.Invalid("webhookId", "must not be empty")
+	case !slices.Contains(core.DeliveryStatuses, d.Status):
+		return core.Invalid("status", "%q is not a status of a delivery", d.Status)
+	case !slices.Contains(deliveryEvents, d.Event):
+		return core.Invalid("event", "%q is not a public event", d.Event)
+	case d.Status == core.DeliveryPending && d.NextAt == nil:
+		return core.Invalid("nextAt", "must be given for a delivery that waits for an attempt")
+	}
+	number, err := t.webhookNumber(d.WebhookID)
+	if err != nil {
+		return err
+	}
+	if number == 0 {
+		return core.NotFound("webhook", d.WebhookID)
+	}
+	key := t.key(prefixDelivery, d.ID)
+	stored, err := t.get(key)
+	if err != nil {
+		return err
+	}
+	var old deliveryPlace
+	if stored != nil {
+		was, n, err := decodeDelivery(d.ID, stored)
+		if err != nil {
+			return err
+		}
+		if err := sameDelivery(was, n, d, number); err != nil {
+			return err
+		}
+		old = placeOf(n, was)
+	}
+	fresh := placeOf(number, d)
+	if err := t.set(key, t.take(func(b []byte) []byte { return appendDelivery(b, fresh, d) })); err != nil {
+		return err
+	}
+	return t.moveDelivery(d.ID, old, fresh)
+}
+
+// sameDelivery refuses what a delivery that is stored must not become.
+func sameDelivery(was *core.Delivery, n uint32, d *core.Delivery, number uint32) error {
+	switch {
+	case n != number:
+		return core.Conflict("delivery", d.ID, "", "delivery %s is another endpoint's", d.ID)
+	case was.Event != d.Event || was.Seq != d.Seq:
+		return core.Invalid("event", "is not the one that the delivery was stored with")
+	case d.Status == core.DeliveryPending && (was.Status == core.DeliverySucceeded || was.Status == core.DeliveryCancelled):
+		return core.Conflict("delivery", d.ID, string(was.Status), "delivery %s is %s and cannot be made again", d.ID, was.Status)
+	}
+	return nil
+}
+
+// moveDelivery moves the index entries of a delivery. A place that does not exist has none.
+func (t *tx) moveDelivery(id string, old, fresh deliveryPlace) error {
+	if old == fresh {
+		return nil
+	}
+	oldDue, freshDue := old.exists && old.status == pendingStatus, fresh.exists && fresh.status == pendingStatus
+	if oldDue && (!freshDue || old.next != fresh.next) {
+		t.delete(t.take(func(b []byte) []byte { return append(appendDue(b, old.number, old.next), id...) }))
+	}
+	if freshDue && (!oldDue || old.next != fresh.next) {
+		key := t.take(func(b []byte) []byte { return append(appendDue(b, fresh.number, fresh.next), id...) })
+		if err := t.set(key, nil); err != nil {
+			return err
+		}
+	}
+	moved := old.exists != fresh.exists || old.status != fresh.status || old.event != fresh.event
+	if old.exists && moved {
+		t.delete(t.take(func(b []byte) []byte { return append(appendDeliveries(b, old.number, old.status, old.event), id...) }))
+		t.tally(old, -1)
+	}
+	if fresh.exists && (moved || old.needs != fresh.needs) {
+		key := t.take(func(b []byte) []byte {
+			return append(appendDeliveries(b, fresh.number, fresh.status, fresh.event), id...)
+		})
+		var value []byte
+		if fresh.needs != 0 {
+			value = t.take(func(b []byte) []byte { return appendUint64(b, fresh.needs) })
+		}
+		if err := t.set(key, value); err != nil {
+			return err
+		}
+	}
+	if fresh.exists && moved {
+		t.tally(fresh, 1)
+	}
+	return nil
+}
+
+// dropDelivery removes a delivery with its index entries. ok is asked whether one in that state may go.
+func (t *tx) dropDelivery(id string, ok func(d *core.Delivery, number uint32) bool) (bool, error) {
+	key := t.key(prefixDelivery, id)
+	stored, err := t.get(key)
+	if err != nil || stored == nil {
+		return false, err
+	}
+	d, number, err := decodeDelivery(id, stored)
+	if err != nil || !ok(d, number) {
+		return false, err
+	}
+	t.delete(key)
+	return true, t.moveDelivery(id, placeOf(number, d), deliveryPlace{})
+}
+
+// FindDelivery implements core.Tx.
+func (t *tx) FindDelivery(id string) (*core.Delivery, error) {
+	value, err := t.get(t.key(prefixDelivery, id))
+	if err != nil {
+		return nil, err
+	}
+	if value == nil {
+		return nil, core.NotFound("delivery", id)
+	}
+	d, number, err := decodeDelivery(id, value)
+	if err != nil {
+		return nil, err
+	}
+	live, err := t.webhookNumber(d.WebhookID)
+	if err != nil {
+		return nil, err
+	}
+	if live != number {
+		return nil, core.NotFound("delivery", id)
+	}
+	return d, nil
+}
+
+// FindDelivery implements core.WebhookReader.
+func (s *Store) FindDelivery(ctx context.Context, id string) (*core.Delivery, error) {
+	var d *core.Delivery
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		var number uint32
+		var err error
+		if d, number, err = readDelivery(txn, id); err != nil {
+			return err
+		}
+		live, err := webhookNumber(txn, d.WebhookID)
+		if err == nil && live != number {
+			err = core.NotFound("delivery", id)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func readDelivery(txn *badger.Txn, id string) (d *core.Delivery, number uint32, err error) {
+	item, err := txn.Get(appendKey(nil, prefixDelivery, id))
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return nil, 0, core.NotFound("delivery", id)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	err = item.Value(func(value []byte) (err error) {
+		d, number, err = decodeDelivery(id, value)
+		return err
+	})
+	return d, number, err
+}
+
+// DueDeliveries implements core.WebhookReader. An endpoint that is not known has none.
+func (s *Store) DueDeliveries(ctx context.Context, webhookID string, afterTime time.Time, afterID string, limit int) ([]*core.Delivery, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	var list []*core.Delivery
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		number, err := webhookNumber(txn, webhookID)
+		if err != nil || number == 0 {
+			return err
+		}
+		prefix := appendDuePrefix(nil, number)
+		seek := slices.Clone(prefix)
+		if !afterTime.IsZero() {
+			seek = append(appendDue(nil, number, afterTime.UnixNano()), afterID...)
+		}
+		return scan(txn, prefix, seek, false, func(key, _ []byte) (bool, error) {
+			if !afterTime.IsZero() && string(key) == string(seek) {
+				return true, nil
+			}
+			id := string(key[len(prefix)+8:])
+			d, _, err := readDelivery(txn, id)
+			if err != nil {
+				return false, err
+			}
+			list = append(list, d)
+			return len(list) < limit, ctx.Err()
+		})
+	})
+	return list, err
+}
+
+// FindEvent implements core.WebhookReader.
+func (s *Store) FindEvent(ctx context.Context, seq uint64) (core.Event, error) {
+	var e core.Event
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		subject, err := get(txn, appendLogKey(nil, seq))
+		if err != nil {
+			return err
+		}
+		if subject == nil {
+			return core.Errorf(core.CodeNotFound, "event %d is not in the log", seq)
+		}
+		value, err := get(txn, appendJournalKey(nil, string(subject), seq))
+		if err != nil {
+			return err
+		}
+		if value == nil {
+			return damaged("event of", string(subject), errRecord)
+		}
+		if e, err = decodeEvent(string(subject), seq, value); err != nil {
+			return damaged("event of", string(subject), err)
+		}
+		return nil
+	})
+	return e, err
+}

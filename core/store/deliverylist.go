@@ -1,0 +1,334 @@
+package store
+
+import (
+	"container/heap"
+	"context"
+	"encoding/binary"
+	"hash/fnv"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// A delivery is in exactly one list: that of its endpoint, status and event. One key to move is all that an outcome
+// costs there, and every filter is a merge of the lists that it selects, of which the counts tell the empty ones.
+// Counts are one key per endpoint and batch, so they and the lists always agree.
+
+// deliveryCounts counts deliveries of an endpoint by status and event.
+type deliveryCounts [4][16]int64
+
+// appendDeliveries makes the prefix of one list.
+func appendDeliveries(dst []byte, number uint32, status, event byte) []byte {
+	return append(binary.BigEndian.AppendUint32(append(dst, prefixDeliveries...), number), status, event)
+}
+
+func appendDuePrefix(dst []byte, number uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, prefixDue...), number)
+}
+
+// appendDue makes the key under which pending deliveries with that next attempt lie, in Unix nanoseconds. Times sort
+// as numbers, those before 1970 included.
+func appendDue(dst []byte, number uint32, next int64) []byte {
+	return appendUint64(appendDuePrefix(dst, number), uint64(next)^1<<63)
+}
+
+func appendCountKey(dst []byte, number uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, prefixDeliveryCount...), number)
+}
+
+// tally counts a delivery that came to a place or left it.
+func (t *tx) tally(p deliveryPlace, by int64) {
+	if t.tallies == nil {
+		t.tallies = map[uint32]*deliveryCounts{}
+	}
+	c := t.tallies[p.number]
+	if c == nil {
+		c = new(deliveryCounts)
+		t.tallies[p.number] = c
+		t.reserve(maxDeliveryCounts + entryOverhead)
+	}
+	c[p.status][p.event] += by
+}
+
+// addTallies takes over what a closure changed.
+func (w *writer) addTallies(tallies map[uint32]*deliveryCounts) {
+	for number, delta := range tallies {
+		if c := w.tallies[number]; c != nil {
+			c.add(delta)
+		} else {
+			w.tallies[number] = delta // the closure's map is emptied, and never writes to it again
+		}
+	}
+}
+
+// add adds another's counts.
+func (c *deliveryCounts) add(o *deliveryCounts) {
+	for i := range c {
+		for j := range c[i] {
+			c[i][j] += o[i][j]
+		}
+	}
+}
+
+// total counts the deliveries that a list selects; -1 selects all.
+func (c *deliveryCounts) total(status, event int) (n int64) {
+	for i := range c {
+		for j := range c[i] {
+			if (status < 0 || status == i) && (event < 0 || event == j) {
+				n += c[i][j]
+			}
+		}
+	}
+	return n
+}
+
+// maxDeliveryCounts bounds the encoded size.
+const maxDeliveryCounts = 512
+
+func appendDeliveryCounts(dst []byte, c *deliveryCounts) []byte {
+	dst = append(dst, recordVersion)
+	for i := range c {
+		for j, n := range c[i] {
+			if n > 0 {
+				dst = binary.AppendUvarint(append(dst, byte(i), byte(j)), uint64(n))
+			}
+		}
+	}
+	return dst
+}
+
+func decodeDeliveryCounts(b []byte) (*deliveryCounts, error) {
+	c := new(deliveryCounts)
+	if len(b) == 0 || b[0] != recordVersion {
+		return nil, errRecord
+	}
+	for b = b[1:]; len(b) > 0; {
+		if len(b) < 3 || int(b[0]) >= len(c) || int(b[1]) >= len(c[0]) {
+			return nil, errRecord
+		}
+		v, n := binary.Uvarint(b[2:])
+		if n <= 0 {
+			return nil, errRecord
+		}
+		c[b[0]][b[1]] = int64(v)
+		b = b[2+n:]
+	}
+	return c, nil
+}
+
+// readDeliveryCounts returns the counts of an endpoint, all 0 if it has no deliveries.
+func readDeliveryCounts(txn *badger.Txn, number uint32) (*deliveryCounts, error) {
+	value, err := get(txn, appendCountKey(nil, number))
+	if err != nil || value == nil {
+		return new(deliveryCounts), err
+	}
+	c, err := decodeDeliveryCounts(value)
+	if err != nil {
+		return nil, damaged("delivery counts of", "a webhook", err)
+	}
+	return c, nil
+}
+
+// countDeliveries writes the counts that the batch changes.
+func (w *writer) countDeliveries(put func(write) error) error {
+	for number, delta := range w.tallies {
+		c, err := readDeliveryCounts(w.txn, number)
+		if err != nil {
+			return err
+		}
+		c.add(delta)
+		wr := write{key: w.buf.take(func(b []byte) []byte { return appendCountKey(b, number) })}
+		if *c != (deliveryCounts{}) {
+			wr.value = w.buf.take(func(b []byte) []byte { return appendDeliveryCounts(b, c) })
+		}
+		if err := put(wr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FindDeliveries implements core.WebhookReader. An endpoint that is not known has none.
+func (s *Store) FindDeliveries(ctx context.Context, filter core.DeliveryFilter) ([]*core.Delivery, core.PageInfo, error) {
+	var info core.PageInfo
+	status, event := slices.Index(core.DeliveryStatuses, filter.Status), slices.Index(deliveryEvents, filter.Event)
+	switch {
+	case filter.Status != "" && status < 0:
+		return nil, info, core.Invalid("status", "%q is not a status of a delivery", filter.Status)
+	case filter.Event != "" && event < 0:
+		return nil, info, core.Invalid("event", "%q is not a public event", filter.Event)
+	}
+	limit, err := pageLimit(filter.Page)
+	if err != nil {
+		return nil, info, err
+	}
+	last, skip := "", filter.Offset
+	if filter.Cursor != "" {
+		if last, err = decodeCursor(filter.Cursor, core.PrefixDelivery, deliveryHash(filter)); err != nil {
+			return nil, info, err
+		}
+		skip = 0
+	}
+	list := make([]*core.Delivery, 0, limit)
+	err = s.view(ctx, func(txn *badger.Txn) error {
+		lists, total, err := selectDeliveries(txn, filter.WebhookID, status, event)
+		if err != nil {
+			return err
+		}
+		info.Total = int(total)
+		return mergeBack(txn, lists, last, func(id string) (bool, error) {
+			switch {
+			case skip > 0:
+				skip--
+				return true, ctx.Err()
+			case len(list) == limit:
+				info.HasMore = true
+				return false, nil
+			}
+			d, _, err := readDelivery(txn, id)
+			list = append(list, d)
+			return err == nil, err
+		})
+	})
+	if err != nil {
+		return nil, core.PageInfo{}, err
+	}
+	if info.HasMore {
+		info.NextCursor = encodeCursor(list[len(list)-1].ID, deliveryHash(filter))
+	}
+	return list, info, nil
+}
+
+// selectDeliveries returns the prefixes of the lists that are not empty, and how many rows they hold; -1 and "" select
+// all.
+func selectDeliveries(txn *badger.Txn, webhookID string, status, event int) (lists [][]byte, total int64, err error) {
+	var numbers []uint32
+	if webhookID != "" {
+		n, err := webhookNumber(txn, webhookID)
+		if err != nil || n == 0 {
+			return nil, 0, err
+		}
+		numbers = append(numbers, n)
+	} else {
+		live, err := liveWebhooks(txn)
+		if err != nil {
+			return nil, 0, err
+		}
+		for n := range live {
+			numbers = append(numbers, n)
+		}
+	}
+	for _, n := range numbers {
+		c, err := readDeliveryCounts(txn, n)
+		if err != nil {
+			return nil, 0, err
+		}
+		total += c.total(status, event)
+		lists = append(lists, c.lists(n, func(i, j int) bool {
+			return (status < 0 || status == i) && (event < 0 || event == j)
+		})...)
+	}
+	return lists, total, nil
+}
+
+// lists returns the prefixes of the lists that are not empty and that want selects, by status and event.
+func (c *deliveryCounts) lists(number uint32, want func(status, event int) bool) (lists [][]byte) {
+	for i := range c {
+		for j, n := range c[i] {
+			if n > 0 && want(i, j) {
+				lists = append(lists, appendDeliveries(nil, number, byte(i), byte(j)))
+			}
+		}
+	}
+	return lists
+}
+
+// deliveryHash stands for the filter in a cursor.
+func deliveryHash(f core.DeliveryFilter) uint64 {
+	h := fnv.New64a()
+	b := appendEscaped([]byte(prefixDeliveries), f.WebhookID)
+	_, _ = h.Write(appendEscaped(appendEscaped(b, string(f.Status)), string(f.Event))) // never fails
+	return h.Sum64()
+}
+
+// idList is one list on its way into a merge.
+type idList struct {
+	it     *badger.Iterator
+	prefix []byte
+	id     string // at the head
+}
+
+// next reads the head; false at the end of the list.
+func (l *idList) next() bool {
+	if !l.it.ValidForPrefix(l.prefix) {
+		return false
+	}
+	l.id = string(l.it.Item().Key()[len(l.prefix):])
+	return true
+}
+
+// idHeap has the largest id on top, or the smallest if up.
+type idHeap struct {
+	lists []*idList
+	up    bool
+}
+
+func (h *idHeap) Len() int           { return len(h.lists) }
+func (h *idHeap) Less(i, j int) bool { return h.lists[i].id < h.lists[j].id == h.up }
+func (h *idHeap) Swap(i, j int)      { h.lists[i], h.lists[j] = h.lists[j], h.lists[i] }
+func (h *idHeap) Push(x any)         { h.lists = append(h.lists, x.(*idList)) }
+func (h *idHeap) Pop() any {
+	last := h.lists[len(h.lists)-1]
+	h.lists = h.lists[:len(h.lists)-1]
+	return last
+}
+
+// mergeBack calls fn with the ids of all lists, newest first, those below end only if that is not empty, until fn
+// returns false or an error.
+func mergeBack(txn *badger.Txn, prefixes [][]byte, end string, fn func(id string) (bool, error)) error {
+	return merge(txn, prefixes, false, end, fn)
+}
+
+// mergeUp calls fn with the ids of all lists, oldest first.
+func mergeUp(txn *badger.Txn, prefixes [][]byte, fn func(id string) (bool, error)) error {
+	return merge(txn, prefixes, true, "", fn)
+}
+
+func merge(txn *badger.Txn, prefixes [][]byte, up bool, end string, fn func(id string) (bool, error)) error {
+	h := &idHeap{up: up}
+	for _, prefix := range prefixes {
+		it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix, Reverse: !up})
+		defer it.Close()
+		seek := slices.Clone(prefix)
+		switch {
+		case end != "":
+			seek = append(seek, end...)
+		case !up:
+			seek = append(seek, 0xFF)
+		}
+		it.Seek(seek)
+		l := &idList{it: it, prefix: prefix}
+		if end != "" && l.next() && l.id >= end {
+			it.Next()
+		}
+		if l.next() {
+			h.lists = append(h.lists, l)
+		}
+	}
+	heap.Init(h)
+	for h.Len() > 0 {
+		l := h.lists[0]
+		if more, err := fn(l.id); err != nil || !more {
+			return err
+		}
+		l.it.Next()
+		if l.next() {
+			heap.Fix(h, 0)
+		} else {
+			heap.Pop(h)
+		}
+	}
+	return nil
+}

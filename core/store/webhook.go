@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// PutWebhook implements core.Tx. An endpoint that is new gets a number of its own, under which its deliveries lie: one
+// that is made anew with the id of a former one never meets the deliveries of that.
+func (t *tx) PutWebhook(w *core.WebhookRecord) error {
+	if w.ID == "" {
+		return core.Invalid("id", "must not be empty")
+	}
+	n, err := t.webhookNumber(w.ID)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		last, err := t.number([]byte(keyWebhooks))
+		if err != nil {
+			return err
+		}
+		n = uint32(last) + 1
+		if err := t.set([]byte(keyWebhooks), t.take(func(b []byte) []byte { return appendUint64(b, uint64(n)) })); err != nil {
+			return err
+		}
+		value := t.take(func(b []byte) []byte { return binary.BigEndian.AppendUint32(b, n) })
+		if err := t.set(t.key(prefixWebhookNumber, w.ID), value); err != nil {
+			return err
+		}
+	}
+	return t.setJSON(t.key(prefixWebhook, w.ID), w)
+}
+
+// FindWebhook implements core.Tx.
+func (t *tx) FindWebhook(id string) (*core.WebhookRecord, error) {
+	w := new(core.WebhookRecord)
+	if err := t.read(t.key(prefixWebhook, id), "webhook", id, w); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// DeleteWebhook implements core.Tx. An unknown id is no error. What lies under the endpoint's number stays until
+// PurgeDeliveries or retention comes for it; nothing leads to it any more.
+func (t *tx) DeleteWebhook(id string) error {
+	t.delete(t.key(prefixWebhook, id))
+	t.delete(t.key(prefixWebhookNumber, id))
+	return nil
+}
+
+// webhookNumber returns the number of an endpoint as the closure sees it; 0 if there is no such endpoint.
+func (t *tx) webhookNumber(id string) (uint32, error) {
+	value, err := t.get(t.key(prefixWebhookNumber, id))
+	if err != nil || value == nil {
+		return 0, err
+	}
+	return decodeWebhookNumber(id, value)
+}
+
+// webhookNumber returns the number of an endpoint; 0 if there is no such endpoint.
+func webhookNumber(txn *badger.Txn, id string) (uint32, error) {
+	value, err := get(txn, appendKey(nil, prefixWebhookNumber, id))
+	if err != nil || value == nil {
+		return 0, err
+	}
+	return decodeWebhookNumber(id, value)
+}
+
+func decodeWebhookNumber(id string, value []byte) (uint32, error) {
+	if len(value) != 4 {
+		return 0, damaged("number of webhook", id, errRecord)
+	}
+	return binary.BigEndian.Uint32(value), nil
+}
+
+// AllWebhooks implements core.WebhookReader.
+func (s *Store) AllWebhooks(ctx context.Context) ([]*core.WebhookRecord, error) {
+	var list []*core.WebhookRecord
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		return scan(txn, []byte(prefixWebhook), nil, true, func(key, value []byte) (bool, error) {
+			w := new(core.WebhookRecord)
+			if err := decodeJSON("webhook", string(key[len(prefixWebhook):]), value, w); err != nil {
+				return false, err
+			}
+			list = append(list, w)
+			return true, ctx.Err()
+		})
+	})
+	return list, err
+}
+
+// liveWebhooks returns the numbers of all endpoints.
+func liveWebhooks(txn *badger.Txn) (map[uint32]bool, error) {
+	live := map[uint32]bool{}
+	err := scan(txn, []byte(prefixWebhookNumber), nil, true, func(key, value []byte) (bool, error) {
+		n, err := decodeWebhookNumber(string(key[len(prefixWebhookNumber):]), value)
+		live[n] = true
+		return true, err
+	})
+	return live, err
+}
