@@ -269,10 +269,20 @@ func TestThreadOverLoss(t *testing.T) {
 	repo, tool := repository(t), tools[0]
 	r := s.spawnThread(threadSpec(tool, repo, "SAY[first words]"))
 	r = s.awaitThread(r.ID, "the first turn", func(r *client.Thread) bool { return r.TurnCount == 1 && r.SessionID != "" })
+	// claude writes its conversation a little late, and without it there is nothing to go on with.
+	slowly(t, "the conversation of "+r.SessionID, func() bool {
+		files, err := filepath.Glob(filepath.Join(s.dir, "store/plugins/data/runtime-local/agents", r.ManagedAgentID,
+			"home/.claude/projects/*", r.SessionID+".jsonl"))
+		if err != nil || len(files) != 1 {
+			return false
+		}
+		text, err := os.ReadFile(files[0])
+		return err == nil && strings.Contains(string(text), `"type":"user"`)
+	})
 	killed(t, parent(t, s.agent(r.ManagedAgentID).PID))
 	now := s.awaitThread(r.ID, "its return", func(r *client.Thread) bool { return r.Restarts == 1 && r.Status == client.ThreadReady })
 	if now.SessionID != r.SessionID {
-		t.Errorf("it came back as %s", now.Body)
+		t.Errorf("it came back with the session %s, had %s", now.SessionID, r.SessionID)
 	}
 	s.tellThread(r.ID, `SAY[and last] REPORT[{"state":"complete","summary":"it came back"}]`)
 	s.threadIs(r.ID, client.ThreadCompleted)
@@ -337,17 +347,6 @@ workflow:
 	for role, r := range byRole {
 		if now := s.awaitThread(r.ID, "its end", (*client.Thread).Over); now.Status != client.ThreadCompleted {
 			t.Errorf("the thread of %s: %s", role, now.Body)
-		}
-	}
-	var line struct {
-		Entries []struct{ Kind, Role, ThreadID string }
-	}
-	if err := json.Unmarshal(s.read("/api/executions/"+id+"/timeline").body, &line); err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range line.Entries {
-		if want := byRole[e.Role].ID; e.Kind == client.TimelineRole && e.ThreadID != want {
-			t.Errorf("the timeline has the thread %q for %s, want %s", e.ThreadID, e.Role, want)
 		}
 	}
 	s.dismissed(nil)
