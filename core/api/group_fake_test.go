@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -29,6 +30,7 @@ type member struct {
 
 	after uint64
 	batch []core.Event
+	told  atomic.Uint64 // sequence of the last event handed out
 }
 
 func (g *group) subscribe(after uint64) *member {
@@ -87,6 +89,7 @@ func (m *member) Poll() (core.Event, bool) {
 	ev := m.batch[0]
 	m.batch = m.batch[1:]
 	m.after = ev.Seq
+	m.told.Store(ev.Seq)
 	return ev, true
 }
 
