@@ -187,7 +187,9 @@ func TestThreadOverKills(t *testing.T) {
 	repo := repository(t)
 	defer func() { s.t = t }()
 	i := 0
-	for _, state := range []string{client.ThreadStarting, client.ThreadRunning, client.ThreadBlocked} {
+	for _, state := range []string{
+		client.ThreadPending, client.ThreadStarting, client.ThreadReady, client.ThreadRunning, client.ThreadBlocked, client.ThreadIdle,
+	} {
 		for _, victim := range []string{"core", "plugin"} {
 			i++
 			t.Run(state+"/"+victim, func(t *testing.T) {
@@ -209,17 +211,28 @@ func TestThreadOverKills(t *testing.T) {
 func threadOver(s *staff, repo, state, words string, strike func()) {
 	s.t.Helper()
 	t, tool := s.t, tools[0]
-	objective := words + ` SAY[done] REPORT[{"state":"complete","summary":"` + words + ` was survived"}] `
+	last := ` SAY[done] REPORT[{"state":"complete","summary":"` + words + ` was survived"}] `
+	spec, turns := threadSpec(tool, repo, words+last), 1
 	switch state {
 	case client.ThreadRunning:
-		objective += "HOLD[" + words + "]"
+		spec.Objective += "HOLD[" + words + "]"
 	case client.ThreadBlocked:
-		objective += tool.escalate("touch " + words)
+		spec.Objective += tool.escalate("touch " + words)
+	case client.ThreadReady, client.ThreadIdle:
+		spec.Objective, turns = words+" SAY[so far]", 2
 	}
-	r := s.spawnThread(threadSpec(tool, repo, objective))
+	if state == client.ThreadIdle {
+		spec.Policy.IdleTimeoutMs = 8000 // three times that ends it
+	}
+	r := s.spawnThread(spec)
 	before := s.awaitThread(r.ID, "status "+state, func(r *client.Thread) bool {
-		if state == client.ThreadStarting { // which may be short
+		switch state {
+		case client.ThreadPending:
+			return true // whatever it came to meanwhile
+		case client.ThreadStarting: // which may be short
 			return r.Status != client.ThreadPending && r.Status != client.ThreadPreparing
+		case client.ThreadReady:
+			return r.Status == state && r.TurnCount == 1
 		}
 		return r.Status == state
 	})
@@ -240,6 +253,8 @@ func threadOver(s *staff, repo, state, words string, strike func()) {
 			t.Errorf("asks %s, asked %s", now.Body, before.Body)
 		}
 		s.allow(r.ID, words)
+	case client.ThreadReady, client.ThreadIdle:
+		s.tellThread(r.ID, "and now"+last)
 	}
 	r = s.threadIs(r.ID, client.ThreadCompleted)
 	if r.Completion == nil || r.Completion.Summary != words+" was survived" || r.Restarts != 0 {
@@ -250,11 +265,11 @@ func threadOver(s *staff, repo, state, words string, strike func()) {
 	}
 	n := countEvents(s.threadEvents(r.ID))
 	if n[client.EventThreadStarted] != 1 || n[client.EventThreadCompleted] != 1 || n[client.EventThreadFailed]+n[client.EventThreadStopped] != 0 ||
-		n[client.EventThreadTurnComplete] != 1 || state == client.ThreadBlocked && n[client.EventThreadBlocked] != 1 {
+		n[client.EventThreadTurnComplete] != turns || state == client.ThreadBlocked && n[client.EventThreadBlocked] != 1 {
 		t.Errorf("events %v", n)
 	}
-	if n := s.prompts(words); n != 1 {
-		t.Errorf("the objective was answered %d times", n)
+	if n := s.prompts(words); n != turns {
+		t.Errorf("it was answered %d times, want %d", n, turns)
 	}
 	if state == client.ThreadBlocked && !exists(filepath.Join(r.Workspace.Path, words)) {
 		t.Error("what was allowed was not done")
