@@ -334,7 +334,8 @@ func (t *thread) endRemote(ctx context.Context) bool {
 	for {
 		t.mu.Lock()
 		changed := t.changed
-		events, gone, back := t.remote.events, t.remote.gone, t.remote.back
+		events, back := t.remote.events, t.remote.back
+		gone := t.remote.gone || back && !t.remote.holds
 		t.remote.events, t.remote.back = nil, false
 		t.mu.Unlock()
 		for _, e := range events {

@@ -1,0 +1,275 @@
+package threads_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+)
+
+// edge is a connected agent that hosts one thread. It keeps what was not settled, and outlives the service.
+type edge struct {
+	r *rig
+
+	mu      sync.Mutex // guards all below
+	thread  string
+	seq     uint64
+	unsure  []core.RemoteThreadEvent // that are not settled
+	known   map[string]bool          // inputs
+	taken   []string                 // messages, as they were taken
+	held    bool                     // the thread runs here
+	say     func(message string) string
+	offline bool
+}
+
+func newEdge(r *rig) *edge {
+	e := &edge{r: r, known: map[string]bool{}, say: func(string) string { return "done" }}
+	r.agents.infos = nil
+	r.hosts.hosts = []core.RemoteHost{{AgentID: "agent_1", Name: "edge", Types: []string{"claude"}, MaxThreads: 2}}
+	r.hosts.spawn, r.hosts.input, r.hosts.stop = e.spawn, e.input, e.stop
+	return e
+}
+
+func (e *edge) spawn(t core.RemoteThread) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.held {
+		return
+	}
+	e.thread, e.held = t.ThreadID, true
+	e.tell(core.EventManagedStarted, core.AgentSignal{}, "")
+	e.tell(core.EventManagedReady, core.AgentSignal{}, "")
+}
+
+func (e *edge) input(in core.RemoteInput) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.known[in.InputID] || !e.held {
+		return
+	}
+	e.known[in.InputID] = true
+	if in.Message == "" {
+		return
+	}
+	e.taken = append(e.taken, in.Message)
+	e.tell(core.EventManagedBusy, core.AgentSignal{}, in.InputID)
+	e.tell(core.EventManagedTurnComplete, core.AgentSignal{Text: e.say(in.Message)}, "")
+	e.tell(core.EventManagedReady, core.AgentSignal{}, "")
+}
+
+func (e *edge) stop(string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.held {
+		e.held = false
+		e.tell(core.EventManagedStopped, core.AgentSignal{Reason: "stopped"}, "")
+	}
+}
+
+// tell tells an event, also later until it is settled. The caller holds mu.
+func (e *edge) tell(kind core.EventType, sig core.AgentSignal, taken string) {
+	e.seq++
+	event := core.RemoteThreadEvent{
+		AgentID: "agent_1", ThreadID: e.thread, Seq: e.seq, Type: kind, Time: time.Now(), Signal: sig, InputTaken: taken, SessionID: "s-1",
+	}
+	seq := e.seq
+	event.Settled = func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.unsure = slices.DeleteFunc(e.unsure, func(u core.RemoteThreadEvent) bool { return u.Seq <= seq })
+	}
+	e.unsure = append(e.unsure, event)
+	if !e.offline && e.r.Service != nil {
+		e.r.RemoteThreadEvented(event)
+	}
+}
+
+// resume is the host after its connection, or the service, was away.
+func (e *edge) resume() {
+	e.mu.Lock()
+	e.offline = false
+	again := slices.Clone(e.unsure)
+	var held []string
+	if e.held {
+		held = []string{e.thread}
+	}
+	e.mu.Unlock()
+	for _, event := range again {
+		e.r.RemoteThreadEvented(event)
+	}
+	e.r.HostBack("agent_1", held)
+}
+
+func TestRemoteLife(t *testing.T) {
+	life := func(t *testing.T, after int) (kinds, end string, writes int) {
+		r := newRig(t, core.SystemClock{})
+		e := newEdge(r)
+		e.say = func(message string) string {
+			if message == "second" {
+				return block("complete", "Both are done")
+			}
+			return "The first is done."
+		}
+		if after >= 0 {
+			r.store.failAfter(after)
+		}
+		r.open()
+		mend := func() {
+			select {
+			case <-r.store.failed:
+				if after >= 0 {
+					after = -1
+					r.Close()
+					r.store.heal()
+					r.open()
+					e.resume()
+				}
+			default:
+			}
+		}
+		s := spec()
+		s.Preparation.Env = map[string]string{"TOKEN": "x"}
+		var id string
+		coretest.WaitFor(t, "the spawn", func() bool {
+			th, err := r.SpawnThread(r.ctx, s)
+			mend()
+			if err == nil {
+				id = th.ID
+			}
+			return err == nil
+		})
+		coretest.WaitFor(t, "the send", func() bool {
+			_, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: "second"})
+			mend()
+			return err == nil
+		})
+		coretest.WaitFor(t, "the end", func() bool {
+			mend()
+			return r.record(id).Status.Terminal()
+		})
+		rec := r.record(id)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.held || rec.Workspace != nil || rec.SealedEnv != nil || rec.AgentID != "agent_1" || rec.SessionID != "s-1" {
+			t.Errorf("held %v, record %+v", e.held, rec)
+		}
+		if len(r.hosts.forgot) == 0 || r.hosts.spawned[0].Env["TOKEN"] != "x" || len(r.hosts.spawned[0].ContextFiles) != 1 {
+			t.Errorf("forgot %q, spawned %+v", r.hosts.forgot, r.hosts.spawned)
+		}
+		return fmt.Sprint(r.kinds(id)), fmt.Sprint(rec.Status, rec.TurnCount, rec.Completion.Summary, len(e.taken)), r.store.writes
+	}
+	want, wantEnd, writes := life(t, -1)
+	t.Logf("%d writes: %s %s", writes, want, wantEnd)
+	for n := range writes {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			got, end, _ := life(t, n)
+			if got != want {
+				t.Errorf("events\n got %s\nwant %s", got, want)
+			}
+			if end != wantEnd {
+				t.Errorf("end %s, want %s", end, wantEnd)
+			}
+		})
+	}
+}
+
+func TestRemoteRepeats(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	e := newEdge(r)
+	r.open()
+	id := r.readied(spec())
+	before := len(r.kinds(id))
+	e.mu.Lock()
+	settled := 0
+	for seq := uint64(1); seq <= e.seq; seq++ {
+		r.RemoteThreadEvented(core.RemoteThreadEvent{
+			AgentID: "agent_1", ThreadID: id, Seq: seq, Type: core.EventManagedMessage, Signal: core.AgentSignal{Text: "again"},
+			Settled: func() { settled++ },
+		})
+	}
+	last := make(chan struct{})
+	e.seq++
+	r.RemoteThreadEvented(core.RemoteThreadEvent{
+		AgentID: "agent_1", ThreadID: id, Seq: e.seq, Type: core.EventManagedMessage, Signal: core.AgentSignal{Text: "new"},
+		Settled: func() { close(last) },
+	})
+	want := int(e.seq) - 1
+	e.mu.Unlock()
+	<-last
+	if settled != want || len(r.kinds(id)) != before+1 {
+		t.Errorf("%d of %d repeats are settled; %q", settled, want, r.kinds(id))
+	}
+	for _, foreign := range []core.RemoteThreadEvent{
+		{AgentID: "agent_2", ThreadID: id, Seq: 99, Type: core.EventManagedStopped},
+		{AgentID: "agent_1", ThreadID: "thread_nobody", Seq: 1, Type: core.EventManagedStopped},
+	} {
+		done := false
+		foreign.Settled = func() { done = true }
+		r.RemoteThreadEvented(foreign)
+		if !done {
+			t.Errorf("%+v is not settled", foreign)
+		}
+	}
+	if rec := r.record(id); rec.Status != core.ThreadReady {
+		t.Errorf("it is %s", rec.Status)
+	}
+}
+
+func TestHostAway(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	e := newEdge(r)
+	r.open()
+	id := r.readied(spec())
+	e.mu.Lock()
+	e.offline = true
+	e.mu.Unlock()
+	r.HostAway("agent_1")
+	r.until(id, "the host to be away", func(rec *core.ThreadRecord) bool { return rec.StatusReason == core.ThreadReasonHostAway })
+	e.mu.Lock()
+	e.tell(core.EventManagedMessage, core.AgentSignal{Text: "meanwhile"}, "")
+	e.mu.Unlock()
+	e.resume()
+	r.until(id, "the host to be back", func(rec *core.ThreadRecord) bool { return rec.StatusReason == "" && rec.LastText == "meanwhile" })
+	if _, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: "more"}); err != nil {
+		t.Fatal(err)
+	}
+	r.until(id, "a turn", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 2 && rec.QueuedInputs == 0 })
+	// A host that lost the thread is asked for it again, with its session.
+	e.mu.Lock()
+	e.held = false
+	e.mu.Unlock()
+	e.resume()
+	r.until(id, "the thread to be back", func(rec *core.ThreadRecord) bool { return rec.Restarts == 1 && rec.Status == core.ThreadReady })
+	if got := r.hosts.spawned[len(r.hosts.spawned)-1]; got.SessionID != "s-1" {
+		t.Errorf("asked for %+v", got)
+	}
+	r.HostGone("agent_1")
+	if rec := r.untilStatus(id, core.ThreadFailed); rec.StatusReason != core.ThreadReasonLost {
+		t.Errorf("reason %q", rec.StatusReason)
+	}
+}
+
+func TestStopRemote(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	e := newEdge(r)
+	r.open()
+	id := r.readied(spec())
+	if err := r.StopThread(r.ctx, id, core.ThreadStop{}); err != nil {
+		t.Fatal(err)
+	}
+	if rec := r.record(id); rec.Status != core.ThreadStopped || e.held {
+		t.Errorf("it is %s, held %v", rec.Status, e.held)
+	}
+	// A host that comes back with a thread that is over is told so.
+	r.HostBack("agent_1", []string{id})
+	coretest.WaitFor(t, "another stop", func() bool {
+		r.hosts.mu.Lock()
+		defer r.hosts.mu.Unlock()
+		return len(r.hosts.stopped) == 2
+	})
+}

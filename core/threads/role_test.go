@@ -1,0 +1,238 @@
+package threads_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+)
+
+func roleSpec(instance int) core.RoleSpec {
+	return core.RoleSpec{ExecutionID: "exec_1", Role: "reviewer", Instance: instance, Objective: "Review it", Workspace: &core.WorkspaceSpec{Repo: "app"}}
+}
+
+func roleAgent() core.ManagedAgentSpec {
+	return core.ManagedAgentSpec{Name: "reviewer-0", Type: "claude", Labels: map[string]string{"wardroom.role": "reviewer"}}
+}
+
+// roleOf is the newest thread of a role.
+func (r *rig) roleOf() *core.ThreadRecord {
+	r.t.Helper()
+	list, _, _ := r.store.FindThreads(r.ctx, core.ThreadFilter{ExecutionID: "exec_1"})
+	if len(list) == 0 {
+		r.t.Fatal("there is no thread")
+	}
+	return list[0]
+}
+
+func (r *rig) turnOf(agent string) {
+	r.agents.do(agent, func(a *scripted) {
+		a.busy()
+		a.say("Reviewed.")
+		a.end("Reviewed.")
+	})
+}
+
+func TestRole(t *testing.T) {
+	for _, tt := range []struct {
+		end    core.ExecutionStatus
+		status core.ThreadStatus
+		state  core.CompletionState
+	}{
+		{core.ExecutionRunning, core.ThreadCompleted, core.CompletionComplete},
+		{core.ExecutionCompleted, core.ThreadCompleted, core.CompletionComplete},
+		{core.ExecutionFailed, core.ThreadFailed, core.CompletionFailed},
+		{core.ExecutionCancelled, core.ThreadStopped, core.CompletionPartial},
+	} {
+		t.Run(string(tt.end), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, core.SystemClock{}).open()
+			r.pattern("exec_1", true)
+			a, err := r.SpawnRole(r.ctx, roleSpec(0), roleAgent())
+			if err != nil {
+				t.Fatal(err)
+			}
+			made := r.agents.specs[0]
+			rec := r.roleOf()
+			if made.Workdir == "" || made.Workdir != rec.Workspace.Path || made.Labels["wardroom.thread"] != rec.ID || made.Labels["wardroom.role"] != "reviewer" ||
+				rec.ManagedAgentID != a.ID || len(r.spaces.files[rec.Workspace.ID]) != 1 {
+				t.Errorf("spec %+v of %+v", made, rec)
+			}
+			if again, err := r.SpawnRole(r.ctx, roleSpec(0), roleAgent()); err != nil || again.ID != a.ID {
+				t.Errorf("spawned again: %+v, %v", again, err)
+			}
+			r.turnOf(a.ID)
+			r.endPattern("exec_1", tt.end)
+			r.EndRole(a.ID, "over")
+			rec = r.untilStatus(rec.ID, tt.status)
+			if rec.Completion.State != tt.state || rec.TurnCount != 1 || rec.Completion.Summary == "" {
+				t.Errorf("%+v after %d turns", rec.Completion, rec.TurnCount)
+			}
+			if len(r.store.lessons) != 1 || r.store.lessons[0].Role != "reviewer" {
+				t.Errorf("experiences %+v", r.store.lessons)
+			}
+			if got := r.store.executions["exec_1"].Status; got != tt.end {
+				t.Errorf("the execution is %s", got)
+			}
+			r.EndRole(a.ID, "again")
+			r.EndRole("magent_nobody", "never was")
+		})
+	}
+}
+
+func TestRoleIsNotEndedByItsWords(t *testing.T) {
+	clock := coretest.NewClock()
+	r := newRig(t, clock).open()
+	r.pattern("exec_1", true)
+	a, err := r.SpawnRole(r.ctx, roleSpec(0), roleAgent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.agents.do(a.ID, func(s *scripted) {
+		s.busy()
+		s.end(block("complete", "Reviewed"))
+	})
+	id := r.roleOf().ID
+	r.until(id, "the turn", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 1 && rec.Status == core.ThreadReady })
+	for range 5 {
+		clock.Advance(3600e9)
+	}
+	if rec := r.record(id); rec.Status != core.ThreadReady {
+		t.Errorf("it is %s", rec.Status)
+	}
+	if receipt, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: "by hand"}); err != nil || !receipt.Sent {
+		t.Errorf("sent %+v, %v", receipt, err)
+	}
+	// A lost agent is not brought back: the engine has another one spawned.
+	r.agents.do(a.ID, func(s *scripted) { s.lose() })
+	r.EndRole(a.ID, "its role has another agent")
+	b, err := r.SpawnRole(r.ctx, roleSpec(0), roleAgent())
+	if err != nil || b.ID == a.ID {
+		t.Fatalf("spawned %+v, %v", b, err)
+	}
+	if rec := r.untilStatus(id, core.ThreadFailed); rec.StatusReason != core.ThreadReasonLost {
+		t.Errorf("reason %q", rec.StatusReason)
+	}
+	if rec := r.roleOf(); rec.ID == id || rec.ManagedAgentID != b.ID {
+		t.Errorf("the new thread %+v", rec)
+	}
+}
+
+// TestRoleCrashes kills the service after each of its transactions while a role is spawned, works and ends.
+func TestRoleCrashes(t *testing.T) {
+	life := func(t *testing.T, after int) (kinds string, writes int) {
+		r := newRig(t, core.SystemClock{})
+		r.pattern("exec_1", true)
+		if after >= 0 {
+			r.store.failAfter(after)
+		}
+		r.open()
+		mend := func() {
+			select {
+			case <-r.store.failed:
+				if after >= 0 {
+					after = -1
+					r.Close()
+					r.store.heal()
+					r.open()
+				}
+			default:
+			}
+		}
+		var a *core.ManagedAgent
+		coretest.WaitFor(t, "the agent", func() (ok bool) {
+			var err error
+			a, err = r.SpawnRole(r.ctx, roleSpec(0), roleAgent())
+			mend()
+			return err == nil
+		})
+		r.turnOf(a.ID)
+		r.endPattern("exec_1", core.ExecutionCompleted)
+		r.EndRole(a.ID, "over")
+		_ = r.agents.StopManagedAgent(r.ctx, a.ID, core.ManagedAgentStop{})
+		coretest.WaitFor(t, "the end", func() bool {
+			mend()
+			return r.roleOf().Status.Terminal()
+		})
+		if n := len(r.store.threads); n != 1 || len(r.agents.records) != 1 {
+			t.Errorf("%d threads, %d agents", n, len(r.agents.records))
+		}
+		return fmt.Sprint(r.kinds(r.roleOf().ID)), r.store.writes
+	}
+	want, writes := life(t, -1)
+	for n := range writes {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			if got, _ := life(t, n); got != want {
+				t.Errorf("events\n got %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+func TestRoleOnceAtATime(t *testing.T) {
+	r := newRig(t, core.SystemClock{}).open()
+	r.pattern("exec_1", true)
+	var wg sync.WaitGroup
+	ids := make([]string, 8)
+	for i := range ids {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			a, err := r.SpawnRole(r.ctx, roleSpec(i%2), roleAgent())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ids[i] = a.ID
+		}()
+	}
+	wg.Wait()
+	if len(r.agents.records) != 2 || ids[0] == ids[1] || ids[0] != ids[2] {
+		t.Errorf("%d agents, %q", len(r.agents.records), ids)
+	}
+}
+
+func TestSurfacedQuestion(t *testing.T) {
+	r := newRig(t, core.SystemClock{}).open()
+	r.pattern("exec_1", true)
+	a, err := r.SpawnRole(r.ctx, roleSpec(0), roleAgent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := r.roleOf().ID
+	r.untilStatus(id, core.ThreadReady)
+	q := &core.Question{
+		ID: r.ids.New(core.PrefixQuestion), ExecutionID: "exec_1", Kind: core.QuestionMessage, Status: core.QuestionOpen,
+		AgentID: a.ID, Text: "Which branch?",
+	}
+	raw, _ := json.Marshal(map[string]any{"question": q})
+	r.store.mu.Lock()
+	r.store.questions = append(r.store.questions, q)
+	r.store.append(core.Event{Type: core.EventQuestionAsked, Subject: "exec_1", Data: raw})
+	r.store.mu.Unlock()
+	rec := r.untilStatus(id, core.ThreadBlocked)
+	var prompt struct{ ID, Kind, Text string }
+	if json.Unmarshal(rec.Prompt, &prompt) != nil || prompt.ID != q.ID || prompt.Kind != "question" || prompt.Text != q.Text {
+		t.Errorf("prompt %s", rec.Prompt)
+	}
+	if _, err := r.AnswerThread(r.ctx, id, core.ThreadAnswer{Text: "main"}); core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("an answer without questions: %v", err)
+	}
+	r.Close()
+	closed := *q
+	closed.Status = core.QuestionAnswered
+	r.store.mu.Lock()
+	r.store.questions[0] = &closed
+	r.store.append(core.Event{Type: core.EventQuestionAnswered, Subject: "exec_1", Data: json.RawMessage(`{"questionId":"` + q.ID + `"}`)})
+	r.store.mu.Unlock()
+	r.open()
+	r.untilStatus(id, core.ThreadRunning)
+	kinds := r.kinds(id)
+	if kinds[len(kinds)-1] != "thread_status unblocked" {
+		t.Errorf("events %q", kinds)
+	}
+}
