@@ -45,13 +45,14 @@ func (s *Service) Hosts() []core.RemoteHost {
 
 // SpawnThread implements core.ThreadHosts.
 func (s *Service) SpawnThread(agentID string, t core.RemoteThread) bool {
-	payload := encodeSpawn(&t)
 	return s.withHost(agentID, func(a *agent) {
 		h := a.threads.take(t.ThreadID)
 		if h.over {
+			a.threads.finished(h.id, h.last)
 			a.threads.remove(h)
 			h = a.threads.take(t.ThreadID)
 		}
+		payload := encodeSpawn(&t, a.threads.ended[t.ThreadID])
 		if len(payload) > maxSpawnBytes {
 			s.endLocked(a, h, reasonRefused, "the thread with its context files is larger than a host takes", s.postEvent)
 			return
@@ -88,7 +89,7 @@ func (s *Service) StopThread(agentID, threadID, reason string, force bool) bool 
 		if h.over {
 			return
 		}
-		if h.spawn != nil && !h.spawn.sent {
+		if h.spawn != nil && h.spawn.on == nil {
 			s.endLocked(a, h, reasonStopped, "", s.postEvent)
 			return
 		}
@@ -103,7 +104,7 @@ func (s *Service) StopThread(agentID, threadID, reason string, force bool) bool 
 func (s *Service) ForgetThread(agentID, threadID string) {
 	s.withHost(agentID, func(a *agent) {
 		if h := a.threads.hosted[threadID]; h != nil {
-			if h.spawn != nil && !h.spawn.sent {
+			if h.spawn != nil && h.spawn.on == nil {
 				a.threads.remove(h)
 				return
 			}
@@ -132,7 +133,7 @@ func (s *Service) withHost(agentID string, do func(a *agent)) bool {
 // the threads bound them, and a large one would only make the agent resume. a.mu is held.
 func (s *Service) order(a *agent, o *order) {
 	if a.session != nil && a.session.out.putBeyond(appendOrder(o, s.clock.Now())) {
-		o.sent = true
+		o.on = a.session
 		s.counters.framesSent.Add(1)
 	}
 }
@@ -145,6 +146,7 @@ func (s *Service) postEvent(a *agent, e core.RemoteThreadEvent) {
 // endLocked ends a thread that its host will tell nothing of, and hands its last event to tell. a.mu is held.
 func (s *Service) endLocked(a *agent, h *hosted, reason, text string, tell func(*agent, core.RemoteThreadEvent)) {
 	a.threads.end(h)
+	h.last++
 	now, status := s.clock.Now(), core.ManagedError
 	if reason == reasonStopped {
 		status = core.ManagedStopped
@@ -153,7 +155,7 @@ func (s *Service) endLocked(a *agent, h *hosted, reason, text string, tell func(
 		reason += ": " + text
 	}
 	tell(a, core.RemoteThreadEvent{
-		AgentID: a.id, ThreadID: h.id, Seq: h.last + 1, Type: core.EventManagedStopped, Time: now,
+		AgentID: a.id, ThreadID: h.id, Seq: h.last, Type: core.EventManagedStopped, Time: now,
 		Signal: core.AgentSignal{
 			AgentID: h.id, Status: status, Source: "host", Reason: reason, OccurredAt: now,
 		},
@@ -164,6 +166,9 @@ func (s *Service) endLocked(a *agent, h *hosted, reason, text string, tell func(
 // departed forgets a thread whose end is durable.
 func (s *Service) departed(a *agent, h *hosted) {
 	a.mu.Lock()
+	if a.threads.hosted[h.id] == h {
+		a.threads.finished(h.id, h.last)
+	}
 	a.threads.remove(h)
 	a.mu.Unlock()
 	s.courier.post(notice{kind: hostsChanged})
@@ -190,10 +195,10 @@ func (s *Service) offered(a *agent, reg *registration) {
 	}
 }
 
-func encodeSpawn(t *core.RemoteThread) []byte {
+func encodeSpawn(t *core.RemoteThread, after uint64) []byte {
 	p := protocol.ThreadSpawn{
 		ThreadID: t.ThreadID, ExecutionID: t.ExecutionID, Name: t.Name, AgentType: t.AgentType, Role: t.Role,
-		Objective: t.Objective, ApprovalPreset: t.Approval, Env: t.Env, SessionID: t.SessionID,
+		Objective: t.Objective, ApprovalPreset: t.Approval, Env: t.Env, SessionID: t.SessionID, After: after,
 	}
 	if w := t.Workspace; w != nil {
 		p.Workspace = &protocol.ThreadWorkspace{

@@ -218,6 +218,47 @@ func TestThreadLife(t *testing.T) {
 	}
 	p.event("thread_1", 6, protocol.ThreadReady, protocol.ThreadData{})
 	p.refused(core.CodeNotFound, "does not host")
+	p.event("thread_1", 5, protocol.ThreadStopped, protocol.ThreadData{Reason: "killed"})
+	p.acked("thread_1", 5)
+}
+
+// A thread that was lost at its host is asked for anew there. The host has not heard that the end of the old one is
+// durable; it must not take the new one for the old.
+func TestThreadAnew(t *testing.T) {
+	for _, restarted := range []bool{false, true} {
+		t.Run(fmt.Sprint("ServerRestarted=", restarted), func(t *testing.T) {
+			store, clock := newMemory(), coretest.NewClock()
+			r, threads := openThreadRig(t, store, clock)
+			p, reg := r.host(3)
+			r.svc.SpawnThread(reg.AgentID, remote("thread_1"))
+			p.expect(protocol.TypeThreadSpawn, nil)
+			p.event("thread_1", 1, protocol.ThreadStarted, protocol.ThreadData{})
+			p.acked("thread_1", 1)
+			p.event("thread_1", 2, protocol.ThreadStopped, protocol.ThreadData{Reason: "lost"})
+			coretest.WaitFor(t, "the end", func() bool { return len(threads.all()) == 2 })
+			p.cut()
+			if restarted {
+				r.close()
+				before := threads.last
+				r, threads = openThreadRig(t, store, clock)
+				threads.last = before
+			} else {
+				r.waitLost(reg.AgentID)
+			}
+			r.svc.SpawnThread(reg.AgentID, remote("thread_1"))
+			p = r.resumeHost(reg, "thread_1")
+			p.event("thread_1", 2, protocol.ThreadStopped, protocol.ThreadData{Reason: "lost"})
+			p.acked("thread_1", 2)
+			var spawn protocol.ThreadSpawn
+			p.expect(protocol.TypeThreadSpawn, &spawn)
+			if want := map[bool]uint64{false: 2, true: 0}[restarted]; spawn.After != want {
+				t.Errorf("events go on after %d, want %d", spawn.After, want)
+			}
+			p.send(protocol.TypeThreadStatus, "", protocol.ThreadStatus{ThreadID: "thread_1", Status: protocol.ThreadAccepted})
+			p.event("thread_1", 3, protocol.ThreadStarted, protocol.ThreadData{})
+			p.acked("thread_1", 3)
+		})
+	}
 }
 
 func TestThreadResume(t *testing.T) {

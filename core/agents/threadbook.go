@@ -10,6 +10,7 @@ import (
 // Bounds of the orders that are kept for one agent. Beyond them what is typed into a terminal is dropped: the
 // threads bound everything else.
 const (
+	maxEnded      = 1024
 	maxOrders     = 10000
 	maxOrderBytes = 64 << 20
 )
@@ -20,6 +21,10 @@ type book struct {
 	hosted map[string]*hosted    // by thread id
 	orders int
 	bytes  int // of the orders
+	// ended are the sequences of the last events of threads that are over: a host whose acknowledgement was lost
+	// tells them again, perhaps when the thread was asked for anew.
+	ended      map[string]uint64
+	endedOrder []string
 }
 
 // hosted is one thread at its host.
@@ -38,9 +43,9 @@ type hosted struct {
 // order is a frame for a host that is sent again after a resume, until it is confirmed.
 type order struct {
 	kind    protocol.Type
-	id      string // of the frame; of an input its id
-	payload []byte // encoded
-	sent    bool   // on this session or an earlier one
+	id      string   // of the frame; of an input its id
+	payload []byte   // encoded
+	on      *session // that it was sent on last, or nil
 }
 
 // flight is an event on its way through the sink.
@@ -124,6 +129,21 @@ func (b *book) remove(h *hosted) {
 	}
 }
 
+// finished remembers the last event of a thread that is over.
+func (b *book) finished(id string, seq uint64) {
+	if _, known := b.ended[id]; !known {
+		if b.ended == nil {
+			b.ended = map[string]uint64{}
+		}
+		b.endedOrder = append(b.endedOrder, id)
+		if len(b.endedOrder) > maxEnded {
+			delete(b.ended, b.endedOrder[0])
+			b.endedOrder = b.endedOrder[1:]
+		}
+	}
+	b.ended[id] = seq
+}
+
 // resumed takes over what a host says that it has, and returns the orders to send again. A thread that it accepted
 // once and does not list is forgotten: it is lost.
 func (b *book) resumed(listed []string) []*order {
@@ -135,6 +155,7 @@ func (b *book) resumed(listed []string) []*order {
 	var again []*order
 	for _, id := range slices.Sorted(mapKeys(b.hosted)) {
 		h := b.hosted[id]
+		told := max(h.last, h.settled)
 		h.last, h.flight = h.settled, nil
 		switch {
 		case h.over && has[id]: // its last event comes again
@@ -142,6 +163,7 @@ func (b *book) resumed(listed []string) []*order {
 		case h.over:
 			continue // the sink has its end, which waits to be durable
 		case !has[id] && h.spawn == nil:
+			b.finished(id, told)
 			b.remove(h)
 			continue
 		case !has[id]:

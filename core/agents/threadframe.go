@@ -66,6 +66,13 @@ func (s *session) threadEvent(a *agent, f *frame, now time.Time) error {
 	case a.session != s: // replaced: the agent tells it again on its new connection
 		a.mu.Unlock()
 		return nil
+	case p.Sequence <= a.threads.ended[p.ThreadID]:
+		s.acknowledge(p.ThreadID, p.Sequence, now)
+		if h != nil && h.spawn != nil && kind == core.EventManagedStopped { // the host forgets the old one now
+			s.svc.order(a, h.spawn)
+		}
+		a.mu.Unlock()
+		return nil
 	case h == nil:
 		a.mu.Unlock()
 		s.sendError(f.id, core.CodeNotFound, "threadId: this agent does not host the thread", false)
@@ -87,15 +94,20 @@ func (s *session) threadEvent(a *agent, f *frame, now time.Time) error {
 	signal.AgentID = p.ThreadID
 	in := &flight{seq: p.Sequence}
 	h.last, h.flight = p.Sequence, append(h.flight, in)
-	h.spawn = nil // what tells of itself was taken
 	ended := kind == core.EventManagedStopped
+	var again *order
+	if ended && h.spawn != nil && h.spawn.on != s {
+		again = h.spawn // of the thread that comes after this one, which the host did not hear of yet
+	}
+	h.spawn = nil // what tells of itself was taken
 	if ended {
 		a.threads.end(h)
 	}
 	a.mu.Unlock()
 	size := len(f.payload)
 	receipt := &threadReceipt{
-		session: s, agent: a, hosted: h, flight: in, input: p.InputTaken, ended: ended, size: size, generation: s.unsettled.add(size),
+		session: s, agent: a, hosted: h, flight: in, input: p.InputTaken, ended: ended, again: again, size: size,
+		generation: s.unsettled.add(size),
 	}
 	s.svc.threads.RemoteThreadEvented(core.RemoteThreadEvent{
 		AgentID: a.id, ThreadID: p.ThreadID, Seq: p.Sequence, Type: kind, Time: now, Signal: signal, SessionID: p.SessionID,
@@ -112,6 +124,7 @@ type threadReceipt struct {
 	flight     *flight
 	input      string
 	ended      bool
+	again      *order // the spawn of the thread anew, or nil
 	size       int
 	generation int
 	done       atomic.Bool
@@ -133,12 +146,18 @@ func (r *threadReceipt) settle() {
 	if upTo := h.settle(r.flight); upTo > 0 && a.session == s {
 		s.acknowledge(h.id, upTo, s.svc.clock.Now())
 	}
-	gone := r.ended && a.threads.hosted[h.id] == h && h.over
-	if gone {
+	over := r.ended && a.threads.hosted[h.id] == h && h.over
+	if over {
 		a.threads.remove(h)
+		a.threads.finished(h.id, r.flight.seq)
+		if r.again != nil && a.presence != gone {
+			next := a.threads.take(h.id)
+			next.spawn = r.again
+			s.svc.order(a, next.spawn)
+		}
 	}
 	a.mu.Unlock()
-	if gone {
+	if over {
 		s.svc.courier.post(notice{kind: hostsChanged})
 	}
 }

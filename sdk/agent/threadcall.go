@@ -80,7 +80,7 @@ func (th *threads) spawn(p protocol.ThreadSpawn) {
 	}
 	t := th.make(p)
 	t.entry.spawning = true
-	t.entry.last = th.ended.seqs[p.ThreadID]
+	t.entry.last = max(th.ended.seqs[p.ThreadID], p.After)
 	if th.lasting() {
 		t.entry.journal = newThreadJournal(th.opts.StateDir, t)
 	}

@@ -295,7 +295,7 @@ func (th *threads) attach(out *outbox, resumed bool) {
 		case !resumed:
 			lost = append(lost, t)
 			th.forget(t)
-		case !t.entry.spawning:
+		case !t.entry.spawning && !t.entry.over:
 			th.status(protocol.ThreadStatus{ThreadID: id, Status: protocol.ThreadAccepted})
 		}
 	}

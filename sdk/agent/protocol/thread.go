@@ -32,6 +32,8 @@ type ThreadSpawn struct {
 	ApprovalPreset string            `json:"approvalPreset,omitempty"` // readonly, standard, permissive, autonomous
 	Env            map[string]string `json:"env,omitempty"`            // values are secret
 	SessionID      string            `json:"sessionId,omitempty"`      // of the agent, to go on with after a loss
+	// After is the sequence of the last event of a thread that is started anew: its events go on after it.
+	After uint64 `json:"after,omitempty"`
 }
 
 // ThreadWorkspace is the repository that a thread works in.
