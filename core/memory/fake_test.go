@@ -247,6 +247,7 @@ type rig struct {
 	store *fakeStore
 	clock *coretest.Clock
 	opts  memory.Options
+	made  int // by keepMany
 }
 
 func newRig(t testing.TB, path string) *rig {

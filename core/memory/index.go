@@ -182,6 +182,26 @@ func (x *index) count() (n uint64, err error) {
 	return x.bleve.DocCount()
 }
 
+// lacks returns those of some experiences that the index does not have.
+func (x *index) lacks(list []*core.Experience) (missing []*core.Experience, err error) {
+	defer survive(&err)
+	reader, err := x.inner.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	for _, e := range list {
+		internal, err := reader.InternalID(e.ID)
+		if err != nil {
+			return nil, err
+		}
+		if internal == nil {
+			missing = append(missing, e)
+		}
+	}
+	return missing, nil
+}
+
 // all returns the id of every experience that the index has.
 func (x *index) all(ctx context.Context) (ids map[string]bool, err error) {
 	defer survive(&err)

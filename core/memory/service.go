@@ -65,6 +65,7 @@ type Service struct {
 	ready   bool          // the index holds what the store held when it was caught up with
 	failed  bool          // the last try to do so failed
 	pending []change      // for the index, in order
+	lost    bool          // changes were dropped since catching up began the last time
 	queued  uint64        // changes that were ever put into pending
 	done    uint64        // of them, those that the index holds
 	changed chan struct{} // closed, and replaced, when one of the above changed

@@ -43,7 +43,7 @@ func (s *Service) step() bool {
 		s.mu.Unlock()
 		return false // until the timer of the retry
 	case !ready:
-		s.pending = nil // all of it lies in the store
+		s.pending, s.lost = nil, false // all of it lies in the store
 	case len(s.pending) > 0:
 		n := min(len(s.pending), maxBatch)
 		batch, s.pending = s.pending[:n:n], s.pending[n:]
@@ -95,7 +95,7 @@ func (s *Service) settled(upTo uint64, err error) {
 			s.later("retry", retryAfter, func() { s.failed = false })
 		}
 	} else {
-		s.ready, s.done = true, max(s.done, upTo)
+		s.ready, s.done = !s.lost, max(s.done, upTo)
 	}
 	s.tell()
 }
@@ -213,31 +213,28 @@ func (s *Service) fill() error {
 	return nil
 }
 
-// walkInto puts the experiences behind an id into the index, but those that it knows, which it takes out of known.
+// walkInto puts the experiences behind an id into the index that it does not have, and takes every id that it meets out
+// of known.
 func (s *Service) walkInto(after string, known map[string]bool) (added int, err error) {
 	var batch []*core.Experience
 	flush := func() error {
-		if len(batch) == 0 {
-			return nil
-		}
-		err := s.index.put(batch, nil)
-		added += len(batch)
-		batch = batch[:0]
-		return err
-	}
-	err = s.store.WalkExperiences(s.ctx, after, func(e *core.Experience) error {
-		if err := s.ctx.Err(); err != nil {
+		missing, err := s.index.lacks(batch)
+		if err != nil || len(missing) == 0 {
+			batch = batch[:0]
 			return err
 		}
-		if known[e.ID] {
-			delete(known, e.ID)
-			return nil
+		added += len(missing)
+		batch = batch[:0]
+		return s.index.put(missing, nil)
+	}
+	err = s.store.WalkExperiences(s.ctx, after, func(e *core.Experience) error {
+		delete(known, e.ID)
+		if batch = append(batch, e); len(batch) == maxBatch {
+			if err := flush(); err != nil {
+				return err
+			}
 		}
-		batch = append(batch, e)
-		if len(batch) < maxBatch {
-			return nil
-		}
-		return flush()
+		return s.ctx.Err()
 	})
 	if err == nil {
 		err = flush()
@@ -276,7 +273,7 @@ func (s *Service) enqueue(list ...change) {
 	}
 	s.queued += uint64(len(list))
 	if s.pending = append(s.pending, list...); len(s.pending) > maxPending {
-		s.pending, s.ready = nil, false
+		s.pending, s.lost, s.ready = nil, true, false
 	}
 	s.kick()
 }

@@ -1,0 +1,62 @@
+package memory_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+)
+
+// count is how many experiences the store has.
+func (r *rig) count() int {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	return len(r.store.order)
+}
+
+func TestRetentionByCount(t *testing.T) {
+	r := newRig(t, "")
+	for i := range 450 {
+		r.clock.Advance(time.Second)
+		r.keep(core.Experience{Objective: fmt.Sprintf("login%d", i)})
+	}
+	c := r.opts.Config
+	c.MaxCount = 10
+	r.ApplyConfig(c)
+	coretest.WaitFor(t, "the oldest to go", func() bool { return r.count() == 10 })
+	if got := r.found(core.ExperienceFilter{Query: "login0 login439 login440 login449"}); len(got) != len("login440, login449") {
+		t.Errorf("found %q", got)
+	}
+}
+
+func TestRetentionByAge(t *testing.T) {
+	r := newRig(t, "")
+	c := r.opts.Config
+	c.MaxAge = 10 * time.Hour
+	r.ApplyConfig(c)
+	old := core.Experience{Objective: "login old"}
+	again := core.Experience{Objective: "login again"}
+	r.keep(old, again)
+	r.total(login)
+	// The timer is set anew after each run, so the clock goes in small steps.
+	step := func(d time.Duration) {
+		coretest.WaitFor(t, "the timer", func() bool { return r.clock.Pending() > 0 })
+		r.clock.Advance(d)
+	}
+	for range 8 {
+		step(time.Hour)
+	}
+	r.keep(again)
+	if r.count() != 2 {
+		t.Fatalf("%d are left too early", r.count())
+	}
+	for range 4 {
+		step(time.Hour)
+	}
+	coretest.WaitFor(t, "the old one to go", func() bool { return r.count() == 1 })
+	if got := r.found(core.ExperienceFilter{Query: "login"}); got != "login again" {
+		t.Errorf("found %q", got)
+	}
+}
