@@ -8,6 +8,9 @@ import (
 // the thread fails.
 func (c *change) lost(reason string) {
 	r := c.rec
+	if r.Status == core.ThreadStarting && r.StatusReason == core.ThreadReasonRestarting {
+		return // it was told in two ways
+	}
 	most := 0
 	if r.Policy.MaxRestarts != nil {
 		most = *r.Policy.MaxRestarts

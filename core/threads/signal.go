@@ -14,6 +14,7 @@ const (
 	reasonExited    = "exited"
 	reasonStopped   = "stopped"
 	reasonKilled    = "killed"
+	reasonRefused   = "refused" // by a host
 	reasonUntaken   = "message_not_taken"
 	reasonLoginWord = "login_required"
 )
@@ -218,6 +219,10 @@ func (c *change) ended(reason string, exit *int, sure bool) {
 		c.end(core.ThreadEnding{Status: core.ThreadStopped, State: core.CompletionPartial, Reason: reasonExited})
 	default:
 		message := "the agent ended by itself"
+		if word == reasonRefused {
+			message = "the host did not take the thread"
+			reason = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(reason, word), ":"))
+		}
 		if reason != "" {
 			message += ": " + clip(reason, 2000)
 		}
