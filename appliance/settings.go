@@ -47,5 +47,9 @@ func apiConfig(c *config.Config) api.Config {
 
 // retention is the policy of the configuration in effect.
 func (a *App) retention() store.Policy {
-	return store.Policy(a.config.Load().Store.Retention)
+	keep := a.config.Load().Store.Retention
+	return store.Policy{
+		Executions: keep.Executions, Events: keep.Events, Batches: keep.Batches, Agents: keep.Agents,
+		Idempotency: keep.Idempotency,
+	}
 }

@@ -21,7 +21,12 @@ type deliveryCounts [4][16]int64
 
 // appendDeliveries makes the prefix of one list.
 func appendDeliveries(dst []byte, number uint32, status, event byte) []byte {
-	return append(binary.BigEndian.AppendUint32(append(dst, prefixDeliveries...), number), status, event)
+	return append(appendWebhookLists(dst, number), status, event)
+}
+
+// appendWebhookLists makes the prefix of all lists of an endpoint.
+func appendWebhookLists(dst []byte, number uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, prefixDeliveries...), number)
 }
 
 func appendDuePrefix(dst []byte, number uint32) []byte {
@@ -285,35 +290,34 @@ func (h *idHeap) Pop() any {
 	return last
 }
 
-// mergeBack calls fn with the ids of all lists, newest first, those below end only if that is not empty, until fn
-// returns false or an error.
-func mergeBack(txn *badger.Txn, prefixes [][]byte, end string, fn func(id string) (bool, error)) error {
-	return merge(txn, prefixes, false, end, fn)
+// mergeBack calls fn with the ids of all lists, newest first, until fn returns false or an error. If after is not empty,
+// it begins with the id that follows it.
+func mergeBack(txn *badger.Txn, prefixes [][]byte, after string, fn func(id string) (bool, error)) error {
+	return merge(txn, prefixes, false, after, fn)
 }
 
-// mergeUp calls fn with the ids of all lists, oldest first.
-func mergeUp(txn *badger.Txn, prefixes [][]byte, fn func(id string) (bool, error)) error {
-	return merge(txn, prefixes, true, "", fn)
+// mergeUp does as mergeBack, oldest first.
+func mergeUp(txn *badger.Txn, prefixes [][]byte, after string, fn func(id string) (bool, error)) error {
+	return merge(txn, prefixes, true, after, fn)
 }
 
-func merge(txn *badger.Txn, prefixes [][]byte, up bool, end string, fn func(id string) (bool, error)) error {
+func merge(txn *badger.Txn, prefixes [][]byte, up bool, after string, fn func(id string) (bool, error)) error {
 	h := &idHeap{up: up}
 	for _, prefix := range prefixes {
 		it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix, Reverse: !up})
 		defer it.Close()
-		seek := slices.Clone(prefix)
-		switch {
-		case end != "":
-			seek = append(seek, end...)
-		case !up:
+		l := &idList{it: it, prefix: prefix}
+		seek := append(slices.Clone(prefix), after...)
+		if after == "" && !up {
 			seek = append(seek, 0xFF)
 		}
 		it.Seek(seek)
-		l := &idList{it: it, prefix: prefix}
-		if end != "" && l.next() && l.id >= end {
+		more := l.next()
+		if more && after != "" && l.id == after {
 			it.Next()
+			more = l.next()
 		}
-		if l.next() {
+		if more {
 			h.lists = append(h.lists, l)
 		}
 	}

@@ -54,10 +54,15 @@ func placeOf(number uint32, d *core.Delivery) deliveryPlace {
 	if d.NextAt != nil && d.Status == core.DeliveryPending {
 		p.next = d.NextAt.UnixNano()
 	}
-	if len(d.Body) == 0 && (d.Status == core.DeliveryPending || d.Status == core.DeliveryFailed) {
+	if len(d.Body) == 0 && needsEvent(d.Status) {
 		p.needs = d.Seq
 	}
 	return p
+}
+
+// needsEvent tells whether attempts may follow in a status: those that failed may be retried by hand.
+func needsEvent(s core.DeliveryStatus) bool {
+	return s == core.DeliveryPending || s == core.DeliveryFailed
 }
 
 func appendDelivery(dst []byte, p deliveryPlace, d *core.Delivery) []byte {

@@ -17,7 +17,8 @@
 //
 // esc(s) is the string with 0x00 written as 0x00 0xFF, ended by 0x00 0x01: no name is a prefix of another,
 // and the order of names is the order of keys. be32 and be64 are big-endian numbers. JSON means the JSON
-// form of the core type; the binary values are described in record.go.
+// form of the core type; the binary values are described in record.go and deliveryrecord.go. Status and event of a
+// delivery are one byte each, as there.
 //
 //	x/<execution id>                          execution, JSON; ids sort by time, so this is the unfiltered list
 //	ix/xa/<execution id>                      active executions only: status, pattern, hashes it refers to
@@ -49,6 +50,12 @@
 //	df/esc(execution id)<fingerprint>         id of the decision with that fingerprint
 //	e/<experience id>                         experience, JSON
 //	ef/<fingerprint>                          id of the experience with that fingerprint
+//	wh/<webhook id>                           webhook record, JSON
+//	wn/<webhook id>                           be32 number of the webhook; one that is made anew has another
+//	v/<delivery id>                           delivery; ids sort by time
+//	ix/vl/be32(number)<status><event><id>     every delivery: be64 sequence of its event while that is needed, or empty
+//	ix/vd/be32(number)be64(next)<id>          pending deliveries by next attempt, Unix ns, so that times sort
+//	vc/be32(number)                           deliveries of a webhook per status and event
 //	ix/<kind><letters>/esc(value)...<id>      list of a kind by the properties that the letters name; see below
 //	n/<kind><letters>/esc(value)...           be64 number of rows of that list
 //	i/<sha256 of esc(scope)esc(key)>          idempotency record, JSON
@@ -59,6 +66,7 @@
 //	cur/<name>                                be64 sequence up to which a log consumer is done
 //	meta/schema                               be32 schema version
 //	meta/seq                                  be64 last sequence number given
+//	meta/webhooks                             be64 last number that a webhook got
 //	meta/installation                         id of the installation whose state this is
 //	meta/redo                                 a transaction too large for one Badger commit, being applied
 //

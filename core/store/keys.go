@@ -169,3 +169,11 @@ func lastUint64(key []byte) uint64 {
 	}
 	return binary.BigEndian.Uint64(key[len(key)-8:])
 }
+
+// lastUint32 reads the big-endian number at the end of a key; 0 for a key that is too short.
+func lastUint32(key []byte) uint32 {
+	if len(key) < 4 {
+		return 0
+	}
+	return binary.BigEndian.Uint32(key[len(key)-4:])
+}

@@ -13,7 +13,8 @@ const maintenanceEvery = time.Hour
 
 // RunMaintenance retires what the policy no longer keeps and collects the value log, once at the start and
 // then hourly, until ctx ends, whose error it returns. Failures are logged; the next run tries again. The
-// policy is asked for anew before each run, so that a reload takes effect.
+// policy is asked for anew before each run, so that a reload takes effect. What a deleted endpoint leaves
+// behind goes at once.
 func (s *Store) RunMaintenance(ctx context.Context, policy func() Policy) error {
 	tick := make(chan struct{}, 1)
 	for {
@@ -24,14 +25,28 @@ func (s *Store) RunMaintenance(ctx context.Context, policy func() Policy) error 
 			default:
 			}
 		})
+		if err := s.awaitTick(ctx, tick); err != nil {
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+// awaitTick returns nil at the tick, and sees to deleted endpoints until then.
+func (s *Store) awaitTick(ctx context.Context, tick <-chan struct{}) error {
+	for {
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		case <-s.closing.Done():
-			timer.Stop()
 			return errClosed
+		case <-s.orphans:
+			n, err := s.PurgeDeliveries(ctx)
+			if err != nil && ctx.Err() == nil {
+				s.log.Error("deliveries of deleted webhooks are left until the next maintenance", "removed", n, "error", err)
+			}
 		case <-tick:
+			return nil
 		}
 	}
 }
@@ -40,7 +55,8 @@ func (s *Store) maintain(ctx context.Context, policy Policy) {
 	done, err := s.Retain(ctx, policy)
 	if done != (Retired{}) {
 		s.log.Info("retention", "executions", done.Executions, "events", done.Events, "batches", done.Batches,
-			"agents", done.Agents, "idempotencyKeys", done.Idempotency, "definitions", done.Definitions)
+			"agents", done.Agents, "idempotencyKeys", done.Idempotency, "definitions", done.Definitions,
+			"deliveries", done.Deliveries)
 	}
 	if err != nil && ctx.Err() == nil {
 		s.log.Error("retention failed", "error", err)

@@ -28,21 +28,39 @@ type Policy struct {
 	Batches     time.Duration // after completion, with inputs and results
 	Agents      time.Duration // after they disconnected for good
 	Idempotency time.Duration // after the claim; never less than core.IdempotencyTTL
+	Deliveries  time.Duration // after the last attempt of one that is over
+	// DeliveriesPerWebhook is how many deliveries that are over an endpoint keeps, the newest ones; 0: all.
+	DeliveriesPerWebhook int
 }
 
 // Retired counts what a retention run removed.
 type Retired struct {
-	Executions, Events, Batches, Agents, Idempotency, Definitions int
+	Executions, Events, Batches, Agents, Idempotency, Definitions, Deliveries int
 }
 
 // Retain removes what the policy no longer keeps, in small transactions between those of others. What
-// is active is never removed, and the log is kept from its slowest consumer on. It may be stopped through
-// ctx at any time and goes on where it was in the next run.
+// is active is never removed, and the log is kept from its slowest consumer on; behind that, the events that deliveries
+// may still be made from are kept. It may be stopped through ctx at any time and goes on where it was in the next run.
 func (s *Store) Retain(ctx context.Context, policy Policy) (Retired, error) {
 	s.retainMu.Lock()
 	defer s.retainMu.Unlock()
 	now := s.opts.Clock.Now()
 	var done Retired
+	var err error
+	if done.Deliveries, err = s.purgeDeliveries(ctx); err != nil {
+		return done, err
+	}
+	if policy.Deliveries > 0 || policy.DeliveriesPerWebhook > 0 {
+		var before time.Time
+		if policy.Deliveries > 0 {
+			before = now.Add(-policy.Deliveries)
+		}
+		n, err := s.retainDeliveries(ctx, before, policy.DeliveriesPerWebhook)
+		done.Deliveries += n
+		if err != nil {
+			return done, err
+		}
+	}
 	steps := []struct {
 		keep  time.Duration
 		count *int

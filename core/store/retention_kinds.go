@@ -42,13 +42,17 @@ func (s *Store) retainBatches(ctx context.Context, before time.Time) (int, error
 	})
 }
 
-// retainEvents trims the log from its oldest entry on. An event goes with its log entry, but for those of
-// an execution that is still stored: they go with the execution.
+// retainEvents trims the log from its oldest entry on, but for the events that deliveries need. An event goes with its
+// log entry, but for those of an execution that is still stored: they go with the execution.
 func (s *Store) retainEvents(ctx context.Context, before time.Time) (int, error) {
 	var slowest uint64
 	var held bool
+	var needed []uint64
 	err := s.view(ctx, func(txn *badger.Txn) (err error) {
-		slowest, held, err = slowestCursor(txn)
+		if slowest, held, err = slowestCursor(txn); err != nil {
+			return err
+		}
+		needed, err = neededEvents(ctx, txn)
 		return err
 	})
 	if err != nil {
@@ -67,6 +71,9 @@ func (s *Store) retainEvents(ctx context.Context, before time.Time) (int, error)
 		e, err := decodeEvent(subject, seq, stored)
 		if err == nil && !e.Time.Before(before) {
 			return nil, false, nil // the log is in order of time
+		}
+		if _, ok := slices.BinarySearch(needed, seq); ok {
+			return nil, true, nil
 		}
 		r := &retired{id: id}
 		_, err = txn.Get(appendKey(nil, prefixExecution, subject))

@@ -38,6 +38,8 @@ type Store struct {
 	db     *badger.DB // nil while it could not be opened again, and after Close
 	closed bool       // guarded by dbMu
 
+	orphans chan struct{} // holds one; told by the writer when an endpoint was deleted
+
 	closing   context.Context // cancelled when Close begins
 	cancel    context.CancelFunc
 	wg        sync.WaitGroup // the writer and the space monitor
@@ -82,7 +84,7 @@ func open(ctx context.Context, opts Options, steps []migration) (*Store, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{opts: opts, log: opts.Logger, db: db, state: newState(), space: newSpace(opts.MinFreeBytes, total)}
+	s := &Store{opts: opts, log: opts.Logger, db: db, state: newState(), space: newSpace(opts.MinFreeBytes, total), orphans: make(chan struct{}, 1)}
 	w := &writer{s: s}
 	w.tx.w = w
 	s.tryReserve()

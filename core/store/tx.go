@@ -42,6 +42,7 @@ type tx struct {
 	changes []execChange
 	refs    []refDelta
 	shrinks bool                       // some of refs are negative
+	orphans bool                       // an endpoint was deleted
 	tallies map[uint32]*deliveryCounts // what the closure changes of the counts of deliveries, by number of the webhook
 	index   writeIndex                 // of writes, once there are many
 }
@@ -51,7 +52,7 @@ func (t *tx) reset(seq uint64) {
 	clear(t.events)
 	clear(t.changes)
 	t.writes, t.events, t.changes, t.refs = t.writes[:0], t.events[:0], t.changes[:0], t.refs[:0]
-	t.size, t.count, t.seq, t.shrinks = 0, 0, seq, false
+	t.size, t.count, t.seq, t.shrinks, t.orphans = 0, 0, seq, false, false
 	clear(t.tallies)
 	t.index.reset()
 }

@@ -50,6 +50,7 @@ func (t *tx) FindWebhook(id string) (*core.WebhookRecord, error) {
 func (t *tx) DeleteWebhook(id string) error {
 	t.delete(t.key(prefixWebhook, id))
 	t.delete(t.key(prefixWebhookNumber, id))
+	t.orphans = true
 	return nil
 }
 

@@ -37,6 +37,7 @@ type writer struct {
 	latest   map[string]execState // by id, of changes
 	refs     []refDelta
 	shrinks  bool                       // some of refs are negative
+	orphans  bool                       // an endpoint was deleted
 	counts   map[string]*statusCounts   // new values of the counters that the batch touches
 	defs     map[string]definition      // likewise of definitions
 	tallies  map[uint32]*deliveryCounts // changes of the counts of deliveries, by number of the webhook
@@ -150,6 +151,7 @@ func (w *writer) accept(r *request) {
 	w.events = append(w.events, t.events...)
 	w.refs = append(w.refs, t.refs...)
 	w.shrinks = w.shrinks || t.shrinks
+	w.orphans = w.orphans || t.orphans
 	for _, c := range t.changes {
 		w.latest[c.id] = c.new
 		w.maxID = max(w.maxID, c.id)
@@ -188,6 +190,12 @@ func (w *writer) done() {
 	w.s.seq.Store(w.seq)
 	w.publish()
 	w.answer(nil)
+	if w.orphans {
+		select {
+		case w.s.orphans <- struct{}{}:
+		default:
+		}
+	}
 	if len(w.events) > 0 && w.s.opts.OnCommit != nil {
 		w.s.opts.OnCommit(w.events)
 	}
@@ -212,7 +220,7 @@ func (w *writer) end() {
 	clear(w.counts)
 	clear(w.defs)
 	clear(w.tallies)
-	w.keys, w.shrinks = 0, false
+	w.keys, w.shrinks, w.orphans = 0, false, false
 	w.events, w.changes, w.refs = w.events[:0], w.changes[:0], w.refs[:0]
 	w.buf.reset()
 	w.entries.reset()

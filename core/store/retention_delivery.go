@@ -1,0 +1,229 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// retainDeliveryRows is how many deliveries one transaction of retention removes.
+const retainDeliveryRows = 500
+
+// retainDeliveries removes deliveries that are over: those whose last attempt was before a time, and of an endpoint
+// that has more than keep of them the oldest ones. A zero time and a keep of 0 or less remove none.
+func (s *Store) retainDeliveries(ctx context.Context, before time.Time, keep int) (int, error) {
+	var live map[uint32]bool
+	if err := s.view(ctx, func(txn *badger.Txn) (err error) {
+		live, err = liveWebhooks(txn)
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	removed := 0
+	for number := range live {
+		n, err := s.retainDeliveriesOf(ctx, number, before, keep)
+		removed += n
+		if err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+func (s *Store) retainDeliveriesOf(ctx context.Context, number uint32, before time.Time, keep int) (int, error) {
+	bound := ""
+	if !before.IsZero() {
+		bound = core.IDBound(core.PrefixDelivery, before)
+	}
+	over := func(status, _ int) bool { return byte(status) != pendingStatus }
+	removed, excess, last := 0, int64(-1), ""
+	for more := true; more; {
+		var ids []string
+		looked := 0
+		err := s.view(ctx, func(txn *badger.Txn) error {
+			more = false
+			c, err := readDeliveryCounts(txn, number)
+			if err != nil {
+				return err
+			}
+			if excess < 0 {
+				excess = 0
+				if keep > 0 {
+					excess = max(c.total(-1, -1)-c.total(int(pendingStatus), -1)-int64(keep), 0)
+				}
+			}
+			return mergeUp(txn, c.lists(number, over), last, func(id string) (bool, error) {
+				if looked == retainDeliveryRows {
+					more = true
+					return false, nil
+				}
+				if excess > 0 {
+					excess--
+				} else if id >= bound {
+					return false, nil
+				} else if old, err := endedBefore(txn, id, before); err != nil || !old {
+					looked, last = looked+1, id
+					return err == nil, err
+				}
+				ids, looked, last = append(ids, id), looked+1, id
+				return true, ctx.Err()
+			})
+		})
+		if err != nil {
+			return removed, err
+		}
+		n, err := s.dropDeliveries(ctx, ids, func(d *core.Delivery, _ uint32) bool { return d.Status != core.DeliveryPending })
+		removed += n
+		if err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+// endedBefore tells whether the last attempt of a delivery that is over was before a time.
+func endedBefore(txn *badger.Txn, id string, before time.Time) (bool, error) {
+	d, _, err := readDelivery(txn, id)
+	if err != nil {
+		return false, err
+	}
+	ended := d.CreatedAt
+	if d.Timestamp != nil {
+		ended = *d.Timestamp
+	}
+	return ended.Before(before), nil
+}
+
+// dropDeliveries removes those of the deliveries that may go, and tells how many they were.
+func (s *Store) dropDeliveries(ctx context.Context, ids []string, ok func(d *core.Delivery, number uint32) bool) (removed int, err error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	err = s.update(ctx, true, func(t *tx) error {
+		removed = 0
+		for _, id := range ids {
+			gone, err := t.dropDelivery(id, ok)
+			if err != nil {
+				return err
+			}
+			if gone {
+				removed++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return removed, nil
+}
+
+// PurgeDeliveries removes the deliveries of endpoints that were deleted, in small transactions between those of
+// others, and tells how many they were. It may be stopped through ctx at any time: it finds what is left by the counts
+// of deliveries without an endpoint, so the next call goes on, after a crash as well. Maintenance calls it at its start,
+// hourly, and once an endpoint was deleted.
+func (s *Store) PurgeDeliveries(ctx context.Context) (int, error) {
+	s.retainMu.Lock()
+	defer s.retainMu.Unlock()
+	return s.purgeDeliveries(ctx)
+}
+
+func (s *Store) purgeDeliveries(ctx context.Context) (int, error) {
+	var orphans []uint32
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		live, err := liveWebhooks(txn)
+		if err != nil {
+			return err
+		}
+		return scan(txn, []byte(prefixDeliveryCount), nil, false, func(key, _ []byte) (bool, error) {
+			if n := lastUint32(key); !live[n] {
+				orphans = append(orphans, n)
+			}
+			return true, ctx.Err()
+		})
+	})
+	if err != nil {
+		return 0, err
+	}
+	removed := 0
+	for _, number := range orphans {
+		n, err := s.purge(ctx, number)
+		removed += n
+		if err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+// purge removes the deliveries under the number of an endpoint that is gone for good.
+func (s *Store) purge(ctx context.Context, number uint32) (int, error) {
+	prefix := appendWebhookLists(nil, number)
+	own := func(_ *core.Delivery, n uint32) bool { return n == number }
+	removed := 0
+	for from := prefix; from != nil; {
+		var ids []string
+		err := s.view(ctx, func(txn *badger.Txn) error {
+			seek := from
+			from = nil
+			return scan(txn, prefix, seek, false, func(key, _ []byte) (bool, error) {
+				if len(ids) == retainDeliveryRows {
+					from = slices.Clone(key)
+					return false, nil
+				}
+				ids = append(ids, string(key[len(prefix)+2:]))
+				return true, ctx.Err()
+			})
+		})
+		if err != nil {
+			return removed, err
+		}
+		n, err := s.dropDeliveries(ctx, ids, own)
+		removed += n
+		if err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+// neededEvents returns the sequences of the events that deliveries still need, ascending: those that wait for an
+// attempt, and those that failed, which may be retried by hand. A delivery that is in neither state never comes back to
+// one, and a new one is of an event that is not behind its dispatcher's cursor yet: what is not in the answer, and
+// behind the slowest cursor of the same snapshot, is needed by none ever after.
+func neededEvents(ctx context.Context, txn *badger.Txn) ([]uint64, error) {
+	live, err := liveWebhooks(txn)
+	if err != nil {
+		return nil, err
+	}
+	open := func(status, _ int) bool { return needsEvent(core.DeliveryStatuses[status]) }
+	var needed []uint64
+	for number := range live {
+		c, err := readDeliveryCounts(txn, number)
+		if err != nil {
+			return nil, err
+		}
+		for _, prefix := range c.lists(number, open) {
+			err := scan(txn, prefix, nil, true, func(_, value []byte) (bool, error) {
+				if len(value) == 0 {
+					return true, nil
+				}
+				seq, err := decodeUint64(value)
+				if err != nil {
+					return false, err
+				}
+				needed = append(needed, seq)
+				return true, ctx.Err()
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.Sort(needed)
+	return slices.Compact(needed), nil
+}
