@@ -53,6 +53,10 @@ func (s *Service) SpawnThread(agentID string, t core.RemoteThread) bool {
 			h = a.threads.take(t.ThreadID)
 		}
 		payload := encodeSpawn(&t, a.threads.ended[t.ThreadID])
+		if a.presence == live && a.threads.offer == nil {
+			s.endLocked(a, h, reasonRefused, "the agent hosts no threads", s.postEvent)
+			return
+		}
 		if len(payload) > maxSpawnBytes {
 			s.endLocked(a, h, reasonRefused, "the thread with its context files is larger than a host takes", s.postEvent)
 			return
@@ -186,6 +190,11 @@ func (s *Service) offered(a *agent, reg *registration) {
 		listed = reg.resume.Threads
 	}
 	hosted := a.hosts()
+	if reg.threads == nil { // it did once
+		for _, id := range a.threads.ids() {
+			s.endLocked(a, a.threads.hosted[id], reasonLost, "the agent hosts no threads any more", s.postEvent)
+		}
+	}
 	for _, o := range a.threads.resumed(listed) {
 		s.order(a, o)
 	}

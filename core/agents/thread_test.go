@@ -356,6 +356,35 @@ func TestThreadRefusals(t *testing.T) {
 		coretest.WaitFor(t, "the end of the thread", func() bool { return len(threads.all()) == 1 })
 		p.quiet()
 	})
+	t.Run("NoHost", func(t *testing.T) {
+		r, threads := newThreadRig(t)
+		p, reg := r.register("worker", 1, "echo")
+		r.svc.SpawnThread(reg.AgentID, remote("thread_1"))
+		coretest.WaitFor(t, "the end of the thread", func() bool { return len(threads.all()) == 1 })
+		if got := threads.seen("thread_1"); got[0] != "1 stopped refused: the agent hosts no threads" {
+			t.Fatalf("seen %q", got)
+		}
+		p.quiet()
+	})
+	t.Run("NoHostAnyMore", func(t *testing.T) {
+		r, threads := newThreadRig(t)
+		p, reg := r.host(1)
+		r.svc.SpawnThread(reg.AgentID, remote("thread_1"))
+		p.expect(protocol.TypeThreadSpawn, nil)
+		p.event("thread_1", 1, protocol.ThreadStarted, protocol.ThreadData{})
+		p.acked("thread_1", 1)
+		p.cut()
+		r.waitLost(reg.AgentID)
+		p, _ = r.resume(reg, []string{}, "echo")
+		coretest.WaitFor(t, "the end of the thread", func() bool { return len(threads.all()) == 2 })
+		if got := threads.seen("thread_1"); got[1] != "2 stopped lost: the agent hosts no threads any more" {
+			t.Fatalf("seen %q", got)
+		}
+		p.quiet()
+		if len(r.svc.Hosts()) != 0 {
+			t.Fatal("it is listed as a host")
+		}
+	})
 	t.Run("StoppedBeforeSent", func(t *testing.T) {
 		r, threads := newThreadRig(t)
 		p, reg := r.host(1)

@@ -192,9 +192,9 @@ func (a *Agent) Connected() bool {
 // Stats returns the agent's figures at this moment.
 func (a *Agent) Stats() Stats { return a.ledger.stats() }
 
-// Drain lets the agent finish what it has and take no more, then ends Run. It returns nil once Run returned,
-// with every answer acknowledged; calls of OnMessage are cancelled then. When ctx ends before, it ends Run as if its context had ended, waits for it
-// and returns ctx's error.
+// Drain lets the agent finish what it has and take no more, then ends Run. It returns nil once Run returned, with
+// every answer acknowledged; calls of OnMessage are cancelled, and threads stopped or let go, then. When ctx ends
+// before, it ends Run as if its context had ended, waits for it and returns ctx's error.
 func (a *Agent) Drain(ctx context.Context) error {
 	if a.started.CompareAndSwap(false, true) { // never run: there is nothing to wait for
 		close(a.done)
