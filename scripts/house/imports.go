@@ -101,6 +101,10 @@ var edges = []edge{
 		why: "Badger stays behind core/store, which owns keys, transactions and durability",
 	},
 	{
+		from: product, to: under("github.com/blevesearch"), except: only("core/memory"),
+		why: "the full-text index stays behind core/memory, which can build it anew",
+	},
+	{
 		from: product, to: under("github.com/open-policy-agent"), except: only("core/authz"),
 		why: "policy evaluation stays behind core/authz",
 	},

@@ -84,6 +84,8 @@ func TestCheckImports(t *testing.T) {
 		{"GinInBaseline", "scripts/bench/baseline.go", "github.com/gin-gonic/gin", ""},
 		{"BadgerInStore", "core/store/db.go", "github.com/dgraph-io/badger/v4", ""},
 		{"BadgerInEngine", "core/engine/run.go", "github.com/dgraph-io/badger/v4/options", "core/store"},
+		{"BleveInMemory", "core/memory/index.go", "github.com/blevesearch/bleve/v2", ""},
+		{"BleveInThreads", "core/threads/find.go", "github.com/blevesearch/bleve/v2", "core/memory"},
 		{"CobraInCommand", "appliance/cmd/root.go", "github.com/spf13/cobra", ""},
 		{"CobraInCore", "core/config/flags.go", "github.com/spf13/cobra", "options"},
 		{"EndToEnd", "appliance/e2e/kill_test.go", "scripts/faultrig", ""},
