@@ -188,7 +188,8 @@ func (s *fakeStore) FindExperiences(_ context.Context, f core.ExperienceFilter) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f.Limit == 1 && f.Repo == "" && len(s.order) > 0 { // the count of a large store
-		return nil, core.PageInfo{Total: len(s.order), HasMore: len(s.order) > 1}, nil
+		newest := s.experiences[s.order[len(s.order)-1]]
+		return []*core.Experience{newest}, core.PageInfo{Total: len(s.order), HasMore: len(s.order) > 1}, nil
 	}
 	var list []*core.Experience
 	for _, id := range slices.Backward(s.order) {

@@ -64,6 +64,14 @@ func TestIndexCatchesUp(t *testing.T) {
 		{"AddedBefore", func(_ *testing.T, r *rig, _ string) {
 			r.store.put(&core.Experience{ID: core.IDBound(core.PrefixMemory, time.UnixMilli(5)), Objective: "login of old", Outcome: "failed", CreatedAt: r.clock.Now()})
 		}, 31},
+		{"Restored", func(_ *testing.T, r *rig, _ string) { // as many, all of them other ones
+			for i := range 30 {
+				r.store.drop(r.store.order[len(r.store.order)-1])
+				r.store.put(&core.Experience{
+					ID: core.IDBound(core.PrefixMemory, time.UnixMilli(int64(i+1))), Objective: "login", Outcome: "failed", CreatedAt: r.clock.Now(),
+				})
+			}
+		}, 30},
 		{"AllRemoved", func(_ *testing.T, r *rig, _ string) {
 			for len(r.store.order) > 0 {
 				r.store.drop(r.store.order[0])

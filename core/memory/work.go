@@ -169,7 +169,7 @@ func (s *Service) openIndex() (*index, error) {
 	return create(s.path)
 }
 
-// fill puts everything into the index that came behind its watermark, and compares the whole if the counts differ.
+// fill puts everything into the index that came behind its watermark, and compares the whole if they do not agree then.
 func (s *Service) fill() error {
 	mark, err := s.index.watermark()
 	if err != nil {
@@ -186,9 +186,14 @@ func (s *Service) fill() error {
 	if err != nil {
 		return err
 	}
-	_, info, err := s.store.FindExperiences(s.ctx, core.ExperienceFilter{Page: core.Page{Limit: 1}})
-	if err != nil || uint64(max(info.Total, 0)) == have {
+	newest, info, err := s.store.FindExperiences(s.ctx, core.ExperienceFilter{Page: core.Page{Limit: 1}})
+	if err != nil {
 		return err
+	}
+	// A store that was restored from an older dump may have as many others.
+	restored := len(newest) > 0 && newest[0].ID < mark
+	if uint64(max(info.Total, 0)) == have && !restored {
+		return nil
 	}
 	known, err := s.index.all(s.ctx)
 	if err != nil {
