@@ -18,6 +18,7 @@ func bare() *api.Server {
 	clock := core.SystemClock{}
 	return api.New(api.Options{
 		Patterns: &fakePatterns{}, Executions: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{}, ManagedAgents: &fakeManaged{}, Questions: &fakeQuestions{},
+		Threads: &fakeThreads{}, Memory: &fakeMemory{}, Workspaces: &fakeWorkspaces{},
 		Idempotency: &fakeKeys{}, Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3",
 	})
 }
@@ -48,6 +49,9 @@ func FuzzRequestLine(f *testing.F) {
 		"/api/agents?capabilities=a,b", "/api/health?detailed=true", "/api/executions/x/stream?lastEventId=3",
 		"/api/patterns/%00?%00=%00", "/api/patterns/a;b?c;d", "/api/batch/%E0%A4%A", "//", "/api/patterns/%2e%2e/execute",
 		"/api/executions/x/events?since=18446744073709551615",
+		"/api/executions/x/threads/stream?threadIds=" + threadID + ",&lastEventId=7", "/api/managed-threads/executions/x?status=idle",
+		"/api/managed-threads/x/events?type=thread_idle,thread_output&since=3", "/api/managed-threads/experiences?q=a%20b&outcome=failed",
+		"/api/managed-threads/executions/x/shared-decisions?category=a", "/api/workspaces?status=ready",
 	} {
 		f.Add("GET", path)
 	}
@@ -75,12 +79,16 @@ func FuzzBody(f *testing.F) {
 		"/api/agents/x/disconnect", "/api/batch/x/cancel",
 		"/api/managed-agents", "/api/managed-agents/x/send", "/api/managed-agents/x/answer", "/api/managed-agents/x/restart",
 		"/api/executions/x/questions/q/answer",
+		"/api/managed-threads", "/api/managed-threads/prepare", "/api/managed-threads/x/send", "/api/managed-threads/x/answer",
+		"/api/managed-threads/x/complete", "/api/managed-threads/x/shared-decisions", "/api/workspaces/prune",
 	}
 	for i := range paths {
 		f.Add(uint8(i), "application/json", `{"input":{"a":1},"options":{"timeout":1}}`, "key")
 		f.Add(uint8(i), "application/json", `{"type":"x","env":{"a":"b"},"memory":"1m","cpu":0.1,"keys":["a"],"timeout":1}`, "")
 		f.Add(uint8(i), "text/yaml", "name: x", "")
 		f.Add(uint8(i), "application/json", `{"answer":[null,{}]}`, "")
+		f.Add(uint8(i), "application/json", wholeSpawn, "key")
+		f.Add(uint8(i), "application/json", `{"category":"a","summary":"b","state":"partial","ids":["a"],"policy":{"autoAnswer":[{},null,[]]}}`, "")
 	}
 	f.Add(uint8(4), "application/json", `{"pattern":"p","inputs":[{}],"options":{"concurrency":3}}`, "k")
 	f.Add(uint8(0), "application/json;charset=", `{"definition":"x"}`, "\x00")
