@@ -1,11 +1,9 @@
 package store_test
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -20,7 +18,7 @@ func delivery(n int, webhookID string) *core.Delivery {
 	at := start.Add(time.Duration(n) * time.Millisecond)
 	next := at.Add(time.Minute)
 	return &core.Delivery{
-		ID: core.PrefixDelivery + idAt(at, 1+n%30)[len(core.PrefixExecution):], WebhookID: webhookID, EventID: fmt.Sprint("evt_", n),
+		ID: ownID(core.PrefixDelivery, at, 1), WebhookID: webhookID, EventID: fmt.Sprint("evt_", n),
 		Event: core.EventExecutionStarted, Seq: uint64(n), Subject: idAt(at, 2), Status: core.DeliveryPending, CreatedAt: at, NextAt: &next,
 	}
 }
@@ -143,7 +141,7 @@ func TestDeliveriesAgainstModel(t *testing.T) {
 	}
 	s = mustOpen(t, store.Options{Path: dir})
 	checkDeliveries(t, s, hooks, model)
-	checkDeliveries(t, copyStore(t, s), hooks, model)
+	checkDeliveries(t, mustRestore(t, s), hooks, model)
 }
 
 // stepDelivery makes a delivery, or the next state of one of the model.
@@ -239,20 +237,6 @@ func wantDeliveries(t *testing.T, s *store.Store, f core.DeliveryFilter, want []
 	if err != nil || !sameDeliveries(page, want[f.Offset:min(f.Offset+f.Limit, len(want))]) {
 		t.Fatalf("%+v: got %d deliveries, %v", f, len(page), err)
 	}
-}
-
-// copyStore opens a store that was restored from a dump of s.
-func copyStore(t *testing.T, s *store.Store) *store.Store {
-	t.Helper()
-	var dump bytes.Buffer
-	if _, err := s.Dump(ctx, &dump, nil); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(t.TempDir(), "copy")
-	if _, err := store.Restore(ctx, &dump, dir, nil); err != nil {
-		t.Fatal(err)
-	}
-	return mustOpen(t, store.Options{Path: dir})
 }
 
 func sameDeliveries(got, want []*core.Delivery) bool {

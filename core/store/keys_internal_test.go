@@ -27,6 +27,13 @@ func TestGoldenKeys(t *testing.T) {
 	workspace := &core.Workspace{ExecutionID: "exec_1", Status: core.WorkspaceReady}
 	decision := &core.Decision{ExecutionID: "exec_1", ThreadID: "thread_1", Category: "finding"}
 	experience := &core.Experience{ExecutionID: "exec_1", Repo: "a/b", Role: "driver", Outcome: core.ExperiencePartial}
+	next := at.Add(time.Minute)
+	delivery := &core.Delivery{
+		ID: "dlv_1", WebhookID: "wh_1", EventID: "evt_1", Event: core.EventSystemAlert, Seq: 258, Subject: "exec_1", Test: true,
+		Status: core.DeliveryPending, StatusCode: 503, Attempts: 2, Manual: 1, CreatedAt: at, FirstAt: &at, NextAt: &next,
+		DurationMs: 300, LastError: "answered 503", ResponseBody: "down",
+	}
+	place := placeOf(258, delivery)
 	var b strings.Builder
 	for _, row := range []struct {
 		name  string
@@ -69,6 +76,13 @@ func TestGoldenKeys(t *testing.T) {
 		{"workspaces", appendList(nil, prefixIndex, kindWorkspace, workspaceFacets(workspace), 3)},
 		{"decisions", appendList(nil, prefixIndex, kindDecision, decisionFacets(decision), 7)},
 		{"experiences", appendList(nil, prefixIndex, kindExperience, experienceFacets(experience), 15)},
+		{"webhook", appendKey(nil, prefixWebhook, "wh_1")},
+		{"webhook number", appendKey(nil, prefixWebhookNumber, "wh_1")},
+		{"delivery", appendKey(nil, prefixDelivery, "dlv_1")},
+		{"deliveries", append(appendDeliveries(nil, 258, place.status, place.event), "dlv_1"...)},
+		{"due", append(appendDue(nil, 258, place.next), "dlv_1"...)},
+		{"delivery counts", appendCountKey(nil, 258)},
+		{"last webhook", []byte(keyWebhooks)},
 		{"idempotency", appendIdempotencyKey(nil, hash)},
 		{"idempotency by time", appendIdempotencyIndex(nil, 258, hash)},
 		{"journal", appendJournalKey(nil, "exec_1", 258)},
@@ -81,6 +95,8 @@ func TestGoldenKeys(t *testing.T) {
 		{"value of reference", appendReference(nil, "thread_1")},
 		{"value of thread", appendThreadState(nil, state)},
 		{"value of active", appendActive(nil, active)},
+		{"value of delivery", appendDelivery(nil, place, delivery)},
+		{"value of del. counts", appendDeliveryCounts(nil, &deliveryCounts{{1, 300}, {0, 0, 2}})},
 		{"value of counter", appendCounts(nil, statusCounts{1, 2, 300, 4, 5})},
 		{"value of redo", encodeRedo([]write{{[]byte("k"), []byte("v")}, {[]byte("gone"), nil}})},
 	} {

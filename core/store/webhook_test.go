@@ -11,7 +11,7 @@ import (
 
 // webhookAt makes the id of a webhook for a time; n tells ids of one millisecond apart.
 func webhookAt(t time.Time, n int) string {
-	return core.PrefixWebhook + idAt(t, n)[len(core.PrefixExecution):]
+	return ownID(core.PrefixWebhook, t, n)
 }
 
 func webhook(id string) *core.WebhookRecord {
