@@ -268,6 +268,72 @@ func (s *site) peekAll(thread, id, text string, from, to uint64) {
 	}
 }
 
+// The word that a message was taken and the turn that it began come over different ways. However they meet, the
+// first event of the turn tells it.
+func TestTakenMeetsItsTurn(t *testing.T) {
+	t.Run("AnswerLost", func(t *testing.T) {
+		s := newSite(t)
+		s.rt.lossy = true
+		s.spawn("thread_1", nil)
+		s.want("1 started", "2 ready")
+		s.message("thread_1", "in_1", "one")
+		s.want("3 busy in_1", "4 tool_running", "5 turn_complete one", "6 ready")
+		if n := s.rt.deliveries()["in_1"]; n != 1 {
+			t.Fatalf("delivered %d times", n)
+		}
+	})
+	t.Run("TurnLate", func(t *testing.T) {
+		s := newSite(t)
+		s.rt.late = true
+		s.spawn("thread_1", nil)
+		s.want("1 started", "2 ready")
+		s.message("thread_1", "in_1", "one")
+		s.until(func() bool { return s.rt.deliveries()["in_1"] == 1 })
+		s.rt.finishLate("thread_1", "one")
+		s.want("3 busy in_1", "4 tool_running", "5 turn_complete one", "6 ready")
+	})
+	t.Run("NoTurn", func(t *testing.T) { // an agent type that tells of none
+		s := newSite(t)
+		s.rt.late = true
+		s.spawn("thread_1", nil)
+		s.want("1 started", "2 ready")
+		s.message("thread_1", "in_1", "one")
+		s.want("3 busy in_1")
+	})
+	t.Run("TurnOfSomebodyElse", func(t *testing.T) { // who types at the terminal while the message waits
+		s := newSite(t)
+		s.spawn("thread_1", nil)
+		s.want("1 started", "2 ready")
+		s.rt.setDown(true)
+		s.message("thread_1", "in_1", "one")
+		s.rt.finishLate("thread_1", "typed")
+		s.rt.setDown(false)
+		var taken []uint64
+		for range 8 {
+			if e := s.next(); e.InputTaken != "" {
+				taken = append(taken, e.Sequence)
+			}
+		}
+		if len(taken) != 1 {
+			t.Fatalf("events %v tell that it was taken", taken)
+		}
+	})
+}
+
+// until waits for a condition that has no channel to wait on.
+func (s *site) until(holds func() bool) {
+	s.t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-s.ctx.Done():
+			s.t.Fatal("it never came")
+		}
+	}
+}
+
 // A server that forgot the session has the agents stopped, those of a lost state directory too.
 func TestServerForgets(t *testing.T) {
 	s := newSite(t)

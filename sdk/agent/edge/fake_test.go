@@ -28,6 +28,8 @@ type fakeRuntime struct {
 	change chan struct{} // closed and replaced with each event
 	down   bool          // every call is UNAVAILABLE
 	blocks bool          // a message leads to a prompt
+	lossy  bool          // the first answer to each message is lost
+	late   bool          // a message is taken, and its turn begins when finishLate is called
 }
 
 func newFakeRuntime() *fakeRuntime {
@@ -129,6 +131,9 @@ func (f *fakeRuntime) Send(_ context.Context, id string, in runtime.Input) (runt
 		return runtime.SendResult{Sent: true}, nil
 	}
 	a.Turn++
+	if f.late {
+		return runtime.SendResult{Sent: true}, nil
+	}
 	f.emit(id, runtime.StatusBusy, runtime.Event{Type: runtime.EventBusy})
 	if f.blocks {
 		prompt := &runtime.Prompt{ID: "p1", Kind: runtime.PromptApproval, Text: "may it?", Tool: "Bash",
@@ -137,7 +142,18 @@ func (f *fakeRuntime) Send(_ context.Context, id string, in runtime.Input) (runt
 		return runtime.SendResult{Sent: true}, nil
 	}
 	f.finish(a, in.Message)
+	if f.lossy {
+		return runtime.SendResult{}, runtime.Errorf(runtime.CodeDeliveryUnknown, "the answer was lost")
+	}
 	return runtime.SendResult{Sent: true}, nil
+}
+
+// finishLate begins and ends the turn of a message that was taken.
+func (f *fakeRuntime) finishLate(id, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.emit(id, runtime.StatusBusy, runtime.Event{Type: runtime.EventBusy})
+	f.finish(f.agents[id], text)
 }
 
 // finish ends a turn. Called with mu held.
