@@ -132,7 +132,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 			root.AddCommand(command)
 		}
 	}
-	add("run", c.serveCommand(), c.devCommand())
+	add("run", c.serveCommand(), c.devCommand(), c.edgeCommand())
 	add("work", c.patternCommand(), c.runCommand(), c.executionCommand(), c.questionCommand(), c.batchCommand(), c.threadCommand(), c.workspaceCommand(),
 		c.agentCommand(), c.runtimeCommand(), c.pluginCommand(), c.statusCommand(), c.openapiCommand())
 	add("offline", c.configCommand(), c.storeCommand())
@@ -170,9 +170,9 @@ func exclusive(cmd *cobra.Command, a, b string) {
 	cmd.Annotations[annotationExclusive] += " " + a + "|" + b
 }
 
-// client returns a client of the chosen server.
-func (c *cli) client() (*client.Client, error) {
-	server, token := c.server, c.token
+// address returns the chosen server and the credential for it.
+func (c *cli) address() (server, token string) {
+	server, token = c.server, c.token
 	if server == "" {
 		server = c.deps.Getenv(envServer)
 	}
@@ -182,6 +182,12 @@ func (c *cli) client() (*client.Client, error) {
 	if token == "" {
 		token = c.deps.Getenv(envToken)
 	}
+	return server, token
+}
+
+// client returns a client of the chosen server.
+func (c *cli) client() (*client.Client, error) {
+	server, token := c.address()
 	api, err := client.New(server, client.Options{Token: token, UserAgent: "wardroom-cli/" + buildInfo().Version})
 	if err != nil {
 		return nil, &usageError{message: err.Error(), hint: "name the server with --server or " + envServer}
