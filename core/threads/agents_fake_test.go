@@ -24,6 +24,7 @@ type fakeAgents struct {
 	specs   []core.ManagedAgentSpec
 	stopped []core.ManagedAgentStop
 	revived int
+	silent  bool // spawned agents do not get ready by themselves
 
 	// script says what an agent does with a message or an answer; nil: a turn that says "done".
 	script func(a *scripted, text string)
@@ -166,7 +167,9 @@ func (f *fakeAgents) SpawnManagedAgent(_ context.Context, spec core.ManagedAgent
 	s := &scripted{f: f, r: r}
 	s.tell(core.EventManagedStarted, core.AgentSignal{})
 	a := r.ManagedAgent
-	s.tell(core.EventManagedReady, core.AgentSignal{})
+	if !f.silent {
+		s.tell(core.EventManagedReady, core.AgentSignal{})
+	}
 	return &a, nil
 }
 
@@ -185,6 +188,9 @@ func (f *fakeAgents) SendManagedAgent(ctx context.Context, id string, in core.Ma
 	}
 	if _, known := f.taken[in.Key]; known && in.Key != "" {
 		return core.ManagedAgentReply{Sent: true}, nil
+	}
+	if r.LoginURL != "" && in.Key != "" {
+		return core.ManagedAgentReply{}, runtimeError(core.CodeConflict, "AUTH_REQUIRED")
 	}
 	if f.send != nil {
 		if err := f.send(in); err != nil {

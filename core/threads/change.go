@@ -16,8 +16,10 @@ type change struct {
 	old *core.ThreadRecord
 	rec *core.ThreadRecord // a copy that may be changed; what it points to is replaced, never changed
 
-	said       []string // becomes the thread's
-	freed      int64    // bytes of messages that left the queue, less those that came
+	said       []string // this and the next two become the thread's
+	cut        bool
+	again      string
+	freed      int64 // bytes of messages that left the queue, less those that came
 	events     []core.Event
 	decisions  []*core.Decision
 	experience *core.Experience
@@ -65,7 +67,7 @@ func (t *thread) change(ctx context.Context, fn func(c *change) error) error {
 func (t *thread) store(ctx context.Context, fn func(c *change) error) (*change, error) {
 	old := t.record()
 	next := *old
-	c := &change{t: t, now: t.s.clock.Now(), old: old, rec: &next, said: t.said}
+	c := &change{t: t, now: t.s.clock.Now(), old: old, rec: &next, said: t.said, cut: t.cut, again: t.again}
 	if err := fn(c); err != nil {
 		if errors.Is(err, errUnchanged) {
 			return nil, nil
@@ -108,7 +110,7 @@ func (t *thread) store(ctx context.Context, fn func(c *change) error) (*change, 
 		return nil, err
 	}
 	t.rec.Store(c.rec)
-	t.said = c.said
+	t.said, t.cut, t.again = c.said, c.cut, c.again
 	t.waiting -= c.freed
 	if c.experience != nil {
 		t.s.opts.Memory.Kept(c.experience)

@@ -3,6 +3,7 @@ package threads
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -21,7 +22,7 @@ func (t *thread) feed(ctx context.Context) {
 		for len(page) > 0 && page[0].Number <= sent {
 			page = page[1:]
 		}
-		if len(page) == 0 {
+		if len(page) == 0 || page[0].Number != sent+1 {
 			var err error
 			if page, err = t.s.opts.Store.QueuedInputs(ctx, t.id, sent, inputPage); err != nil || len(page) == 0 {
 				if err != nil {
@@ -34,7 +35,15 @@ func (t *thread) feed(ctx context.Context) {
 			}
 		}
 		retry = 0
+		began, turns := t.turnsSeen()
 		if !t.give(ctx, page[0]) {
+			return
+		}
+		if t.record().SentSeq < page[0].Number {
+			page = nil // it is to be given again, under another id
+		}
+		// What comes before the turn is known to run would be taken for an answer, should the turn need a login.
+		if !t.tookOne(ctx, turnShows, began, turns) && ctx.Err() != nil {
 			return
 		}
 	}
@@ -46,10 +55,10 @@ func (t *thread) give(ctx context.Context, in *core.QueuedInput) bool {
 	resends := 0
 	var retry backoff
 	for {
+		began, turns := t.turnsSeen()
 		t.mu.Lock()
-		began := t.busySeen
+		t.given = in
 		t.mu.Unlock()
-		turns := t.record().TurnCount
 		_, err := t.s.opts.ManagedAgents.SendManagedAgent(ctx, t.record().ManagedAgentID, core.ManagedAgentInput{
 			Message: in.Message, Timeout: sendLimit, Key: key,
 		})
@@ -61,7 +70,7 @@ func (t *thread) give(ctx context.Context, in *core.QueuedInput) bool {
 		case err == nil, code == codeInvalidArgument && fieldOf(err) == "id":
 			return t.sent(ctx, in, "")
 		case code == codeDeliveryUnknown:
-			if t.tookOne(ctx, began, turns) {
+			if t.tookOne(ctx, settleTime, began, turns) {
 				return t.sent(ctx, in, "")
 			}
 			resends++
@@ -78,10 +87,17 @@ func (t *thread) give(ctx context.Context, in *core.QueuedInput) bool {
 	}
 }
 
+// turnsSeen returns how many turns were seen to begin in this life of ours, and how many ended.
+func (t *thread) turnsSeen() (began, ended int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.busySeen, t.record().TurnCount
+}
+
 // tookOne finds out about a message of which it is not known whether it was taken: if a turn begins soon, or began
 // since, it was.
-func (t *thread) tookOne(ctx context.Context, began, turns int) bool {
-	due, stop := t.s.after(settleTime)
+func (t *thread) tookOne(ctx context.Context, limit time.Duration, began, turns int) bool {
+	due, stop := t.s.after(limit)
 	defer stop()
 	return t.await(ctx, due, func(r *core.ThreadRecord) bool {
 		t.mu.Lock()
@@ -100,7 +116,12 @@ func (c *change) sent(in *core.QueuedInput, refused string) error {
 	if r.Ending != nil || r.SentSeq >= in.Number {
 		return errUnchanged
 	}
-	r.SentSeq, r.LastActivityAt = in.Number, c.now
+	r.LastActivityAt = c.now
+	if c.again == in.ID {
+		c.requeue(in)
+		return nil
+	}
+	r.SentSeq = in.Number
 	if refused != "" {
 		c.event(core.EventThreadStatus, statusData{Status: statusRefused, Reason: refused})
 	}
@@ -109,4 +130,15 @@ func (c *change) sent(in *core.QueuedInput, refused string) error {
 	c.freed += int64(len(in.Message))
 	c.complete()
 	return nil
+}
+
+// requeue puts a message whose turn a login cut off back to the head of the queue. Its agent knows the old id.
+func (c *change) requeue(in *core.QueuedInput) {
+	again := *in
+	again.ID = c.t.s.opts.IDs.New(core.PrefixInput)
+	if c.rec.SentSeq == in.Number {
+		c.freed -= int64(len(in.Message))
+	}
+	c.rec.SentSeq = in.Number - 1
+	c.extra = append(c.extra, func(tx core.Tx) error { return tx.PutInput(&again) })
 }

@@ -21,10 +21,12 @@ const (
 	maxRetry      = 15 * time.Second
 	lookInterval  = 5 * time.Second        // between looks at an agent whose end no event told
 	settleTime    = 5 * time.Second        // for a turn to begin whose message may have been taken
+	turnShows     = 2 * time.Second        // for the turn of a message that was taken to show
 	answerWait    = 500 * time.Millisecond // for an answer to show
 	sendLimit     = 10 * time.Minute       // of one wait for an agent to take a message
 	stopReserve   = 30 * time.Second       // beyond the grace, until who stops a thread is answered
 	hostStopTime  = 30 * time.Second       // for a host to tell that a thread ended
+	readyWait     = 3 * time.Minute        // for an agent that its runtime says did not get ready in time
 	idleFactor    = 3                      // times idleTimeoutMs: stopped
 	maxTries      = 5                      // of a step of preparation, finish or restart that fails in passing
 	stopsAtOnce   = 16

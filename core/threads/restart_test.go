@@ -162,3 +162,59 @@ func TestLogin(t *testing.T) {
 	}
 	r.until(id, "the work", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 1 && rec.LoginURL == "" })
 }
+
+// TestLoginCutsTurn has a credential end within a turn: the message is given again once there is another.
+func TestLoginCutsTurn(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	expired := true
+	r.agents.script = func(a *scripted, text string) {
+		a.busy()
+		if expired {
+			expired = false
+			a.tell(core.EventManagedTurnComplete, core.AgentSignal{Interrupted: true})
+			a.r.LoginURL = "https://login.example"
+			a.tell(core.EventManagedLogin, core.AgentSignal{LoginURL: a.r.LoginURL})
+			return
+		}
+		a.end(text)
+	}
+	r.open()
+	s := spec()
+	s.AgentType = "shell"
+	id := r.spawn(s).ID
+	if _, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: "second"}); err != nil {
+		t.Fatal(err)
+	}
+	r.untilStatus(id, core.ThreadBlocked)
+	r.until(id, "the message to be back in the queue", func(rec *core.ThreadRecord) bool { return rec.QueuedInputs == 2 })
+	r.agents.do("", func(a *scripted) {
+		a.r.LoginURL = ""
+		a.tell(core.EventManagedReady, core.AgentSignal{})
+	})
+	r.until(id, "the turns", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 3 && rec.QueuedInputs == 0 })
+	if got := strings.Join(r.agents.messages(), "|"); got != "Fix the parser|Fix the parser|second" {
+		t.Errorf("messages %s", got)
+	}
+}
+
+func TestNotReadyInTime(t *testing.T) {
+	for _, late := range []bool{true, false} {
+		clock := coretest.NewClock()
+		r := newRig(t, clock).open()
+		r.agents.spawn = func(core.ManagedAgentSpec) error { return nil }
+		r.agents.silent = true
+		id := r.spawn(spec()).ID
+		r.until(id, "its agent", func(rec *core.ThreadRecord) bool { return rec.StartedAt != nil })
+		r.agents.do("", func(a *scripted) {
+			a.tell(core.EventManagedError, core.AgentSignal{Status: core.ManagedError, Reason: "not_ready"})
+		})
+		r.until(id, "the reason", func(rec *core.ThreadRecord) bool { return rec.StatusReason == "not_ready" })
+		if late {
+			r.agents.do("", func(a *scripted) { a.tell(core.EventManagedReady, core.AgentSignal{}) })
+			r.until(id, "a turn", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 1 && rec.StatusReason == "" })
+		} else if rec := r.advanceUntil(clock, id, core.ThreadFailed, 10e9); rec.StatusReason != core.ThreadReasonCrashed {
+			t.Errorf("reason %q", rec.StatusReason)
+		}
+		r.Close()
+	}
+}

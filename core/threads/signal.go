@@ -14,6 +14,7 @@ const (
 	reasonExited    = "exited"
 	reasonStopped   = "stopped"
 	reasonKilled    = "killed"
+	reasonNotReady  = "not_ready"
 	reasonRefused   = "refused" // by a host
 	reasonUntaken   = "message_not_taken"
 	reasonLoginWord = "login_required"
@@ -98,7 +99,7 @@ func (c *change) onReady() {
 
 func (c *change) onBusy() {
 	r := c.rec
-	r.LastText = ""
+	r.LastText, c.cut = "", false
 	if r.Report != nil && r.Report.State != "" {
 		again := *r.Report
 		again.State = ""
@@ -152,6 +153,15 @@ func (c *change) onLogin(sig *core.AgentSignal) {
 	r.Prompt = promptView{ID: promptLogin, Kind: promptLogin, Text: text, URL: sig.LoginURL}.encode()
 	c.event(core.EventThreadBlocked, blockedData{Prompt: r.Prompt})
 	c.after = append(c.after, func() { c.t.s.observer.PromptBlocked(false) })
+	c.t.mu.Lock()
+	given := c.t.given
+	c.t.mu.Unlock()
+	if c.cut && given != nil { // the turn ended because the credential did; the work is still to be done
+		c.cut, c.again = false, given.ID
+		if r.SentSeq == given.Number {
+			c.requeue(given)
+		}
+	}
 }
 
 func (c *change) onMessage(sig *core.AgentSignal) {
@@ -188,7 +198,12 @@ func (c *change) report(text string) {
 
 func (c *change) onError(sig *core.AgentSignal) {
 	word, _, _ := strings.Cut(sig.Reason, ":")
-	if sig.Status != core.ManagedError || word == reasonUntaken || word == reasonLoginWord || c.rec.Kind == core.ThreadKindRole {
+	r := c.rec
+	if sig.Status != core.ManagedError || word == reasonUntaken || word == reasonLoginWord || r.Kind == core.ThreadKindRole {
+		return
+	}
+	if word == reasonNotReady && r.Status == core.ThreadStarting {
+		r.StatusReason = word // a slow machine is given more time, see checkTimers
 		return
 	}
 	message := "the agent cannot go on: " + clip(sig.Reason, 500)
@@ -240,7 +255,12 @@ func stoppedByHand(reason string) bool {
 func (t *thread) nextTimer() time.Duration {
 	r := t.record()
 	limit := time.Duration(r.Policy.IdleTimeoutMs) * time.Millisecond
-	if limit <= 0 || r.Kind == core.ThreadKindRole || r.InputSeq > r.SentSeq {
+	switch {
+	case r.Kind == core.ThreadKindRole:
+		return maxPolicyTime
+	case r.Status == core.ThreadStarting && r.StatusReason == reasonNotReady:
+		return t.untilAt(r.LastActivityAt.Add(readyWait))
+	case limit <= 0 || r.InputSeq > r.SentSeq:
 		return maxPolicyTime
 	}
 	switch r.Status {

@@ -37,6 +37,7 @@ func (c *change) onTurn(sig *core.AgentSignal) {
 		c.summarize(c.said)
 		c.said = nil
 	}
+	c.cut = sig.Interrupted
 	if sig.Interrupted && r.Report != nil && r.Report.State != "" {
 		cut := *r.Report
 		cut.State = ""
@@ -104,7 +105,11 @@ func (t *thread) checkTimers(ctx context.Context) {
 		idle := c.now.Sub(r.LastActivityAt)
 		limit := time.Duration(r.Policy.IdleTimeoutMs) * time.Millisecond
 		switch {
-		case r.Ending != nil || r.InputSeq > r.SentSeq:
+		case r.Ending != nil:
+			return errUnchanged
+		case r.Status == core.ThreadStarting && r.StatusReason == reasonNotReady && idle >= readyWait:
+			c.fail(core.ThreadReasonCrashed, &core.ThreadError{Code: core.CodeAgentError, Message: "the agent did not get ready in time"})
+		case r.InputSeq > r.SentSeq:
 			return errUnchanged
 		case r.Status == core.ThreadReady && idle >= limit:
 			at := c.now
