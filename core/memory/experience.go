@@ -2,6 +2,8 @@ package memory
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -41,12 +43,30 @@ func (s *Service) FindExperiences(ctx context.Context, f core.ExperienceFilter) 
 	return list, core.PageInfo{Total: total, HasMore: f.Offset+len(hits) < total}, nil
 }
 
-// find searches the index. INTERNAL_ERROR with Unavailable when there is none.
+// find searches the index. INTERNAL_ERROR with Unavailable when there is none; the error of ctx.
 func (s *Service) find(ctx context.Context, f core.ExperienceFilter, offset, limit int) ([]hit, int, error) {
+	hits, total, err := s.searchIndex(ctx, f, offset, limit)
+	switch {
+	case err == nil:
+		return hits, total, nil
+	case ctx.Err() != nil:
+		return nil, 0, fmt.Errorf("searching experiences: %w", ctx.Err())
+	case !errors.Is(err, errNoIndex):
+		s.broken(err)
+	}
+	return nil, 0, unusable.WithCause(err)
+}
+
+var (
+	errNoIndex = errors.New("there is no index")
+	unusable   = core.Unavailable("index", "the index of experiences cannot be used at the moment; list them without a query")
+)
+
+func (s *Service) searchIndex(ctx context.Context, f core.ExperienceFilter, offset, limit int) ([]hit, int, error) {
 	s.indexMu.RLock()
 	defer s.indexMu.RUnlock()
 	if s.index == nil {
-		return nil, 0, core.Unavailable("index", "the index of experiences cannot be used at the moment; list them without a query")
+		return nil, 0, errNoIndex
 	}
 	terms, err := s.index.terms(ctx, f.Query)
 	if err != nil {

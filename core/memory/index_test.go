@@ -200,6 +200,39 @@ func TestIndexIsTriedAgain(t *testing.T) {
 	})
 }
 
+// An index that fails while it is used is built anew, and nothing is lost.
+func TestIndexFails(t *testing.T) {
+	for _, where := range []string{"memory", "files"} {
+		for _, tt := range []struct {
+			name string
+			use  func(r *rig)
+		}{
+			{"Search", func(r *rig) { _, _, _ = r.FindExperiences(t.Context(), login) }},
+			{"Put", func(r *rig) { r.keepMany(1, r.keep) }},
+		} {
+			t.Run(where+"/"+tt.name, func(t *testing.T) {
+				path := ""
+				if where == "files" {
+					path = filepath.Join(t.TempDir(), "index")
+				}
+				r := newRig(t, path)
+				r.keepMany(5, r.keep)
+				if got := r.total(login); got != 5 {
+					t.Fatalf("%d are found at first", got)
+				}
+				must(t, r.BreakIndex())
+				tt.use(r)
+				r.keepMany(1, r.keep)
+				want := r.count()
+				coretest.WaitFor(t, "the new index", func() bool {
+					list, _, err := r.FindExperiences(t.Context(), login)
+					return err == nil && len(list) == want
+				})
+			})
+		}
+	}
+}
+
 func TestClosed(t *testing.T) {
 	r := newRig(t, "")
 	r.keep(core.Experience{Objective: "login"})

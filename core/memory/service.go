@@ -64,6 +64,7 @@ type Service struct {
 	open    bool
 	ready   bool          // the index holds what the store held when it was caught up with
 	failed  bool          // the last try to do so failed
+	damaged bool          // the index failed, and is to be scrapped
 	pending []change      // for the index, in order
 	lost    bool          // changes were dropped since catching up began the last time
 	queued  uint64        // changes that were ever put into pending

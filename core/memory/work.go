@@ -36,14 +36,14 @@ func (s *Service) work() {
 // step does the next thing that is due, and tells whether there was one.
 func (s *Service) step() bool {
 	s.mu.Lock()
-	ready, failed, retain := s.ready, s.failed, s.retain
+	ready, failed, damaged, retain := s.ready, s.failed, s.damaged, s.retain
 	var batch []change
 	switch {
 	case !ready && failed:
 		s.mu.Unlock()
 		return false // until the timer of the retry
 	case !ready:
-		s.pending, s.lost = nil, false // all of it lies in the store
+		s.pending, s.lost, s.damaged = nil, false, false // all of it lies in the store
 	case len(s.pending) > 0:
 		n := min(len(s.pending), maxBatch)
 		batch, s.pending = s.pending[:n:n], s.pending[n:]
@@ -58,12 +58,12 @@ func (s *Service) step() bool {
 
 	switch {
 	case !ready:
-		err := s.catchUp()
+		err := s.catchUp(damaged)
 		s.settled(upTo, err)
 	case batch != nil:
 		if err := s.apply(batch); err != nil {
 			s.broken(err)
-			break
+			return true
 		}
 		s.mu.Lock()
 		s.done += uint64(len(batch))
@@ -95,30 +95,33 @@ func (s *Service) settled(upTo uint64, err error) {
 			s.later("retry", retryAfter, func() { s.failed = false })
 		}
 	} else {
-		s.ready, s.done = !s.lost, max(s.done, upTo)
+		s.ready, s.done = !s.lost && !s.damaged, max(s.done, upTo)
 	}
 	s.tell()
 }
 
-// broken gives an index up that failed. It is opened or built anew, from what the store has.
+// broken gives an index up that failed: it is built anew from what the store has. It does not block.
 func (s *Service) broken(err error) {
-	if s.ctx.Err() != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.open || s.damaged {
 		return
 	}
 	s.log.Error("the index of experiences failed, and is built anew", "error", err)
+	s.ready, s.damaged = false, true
+	s.tell()
+	s.kick()
+}
+
+// scrap closes the index and removes its files.
+func (s *Service) scrap() error {
 	if err := s.dropIndex(); err != nil {
 		s.log.Warn("the index could not be closed", "error", err)
 	}
-	if s.path != "" {
-		if err := discard(s.path); err != nil {
-			s.log.Warn("the files of the index could not be removed", "path", s.path, "error", err)
-		}
+	if s.path == "" {
+		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ready = false
-	s.tell()
-	s.kick()
+	return discard(s.path)
 }
 
 // dropIndex closes the index once no search runs in it.
@@ -133,8 +136,14 @@ func (s *Service) dropIndex() error {
 	return err
 }
 
-// catchUp opens the index, or makes a new one, and gives it what the store has and it has not.
-func (s *Service) catchUp() error {
+// catchUp opens the index, or makes a new one when there is none or it is damaged, and gives it what the store has and
+// it has not.
+func (s *Service) catchUp(damaged bool) error {
+	if damaged {
+		if err := s.scrap(); err != nil {
+			return err
+		}
+	}
 	if s.index == nil {
 		x, err := s.openIndex()
 		if err != nil {
@@ -146,10 +155,7 @@ func (s *Service) catchUp() error {
 	}
 	err := s.fill()
 	if err != nil && s.ctx.Err() == nil {
-		_ = s.dropIndex()
-		if s.path != "" { // what is wrong may lie in the files; they cost only time
-			err = errors.Join(err, discard(s.path))
-		}
+		err = errors.Join(err, s.scrap()) // what is wrong may lie in the files; they cost only time
 	}
 	return err
 }
@@ -295,7 +301,7 @@ func (s *Service) settle(ctx context.Context) error {
 			return core.Unavailable("shutting_down", "the memory is closed")
 		case s.failed:
 			s.mu.Unlock()
-			return core.Unavailable("index", "the index of experiences cannot be used at the moment; list them without a query")
+			return unusable
 		case s.ready && s.done >= target:
 			s.mu.Unlock()
 			return nil
