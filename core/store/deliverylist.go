@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"hash/fnv"
+	"maps"
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
@@ -217,13 +218,11 @@ func selectDeliveries(txn *badger.Txn, webhookID string, status, event int) (lis
 		}
 		numbers = append(numbers, n)
 	} else {
-		live, err := liveWebhooks(txn)
+		all, err := webhookNumbers(txn)
 		if err != nil {
 			return nil, 0, err
 		}
-		for n := range live {
-			numbers = append(numbers, n)
-		}
+		numbers = slices.Collect(maps.Values(all))
 	}
 	for _, n := range numbers {
 		c, err := readDeliveryCounts(txn, n)

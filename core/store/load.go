@@ -24,7 +24,7 @@ func (w *writer) load() error {
 	txn := db.NewTransaction(false)
 	defer txn.Discard()
 	fresh := newState()
-	w.seq, w.maxID = 0, ""
+	w.seq, w.maxID, w.numbers = 0, "", nil
 	seq, err := get(txn, []byte(keySeq))
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,15 +17,15 @@ const retainDeliveryRows = 500
 // retainDeliveries removes deliveries that are over: those whose last attempt was before a time, and of an endpoint
 // that has more than keep of them the oldest ones. A zero time and a keep of 0 or less remove none.
 func (s *Store) retainDeliveries(ctx context.Context, before time.Time, keep int) (int, error) {
-	var live map[uint32]bool
+	var live map[string]uint32
 	if err := s.view(ctx, func(txn *badger.Txn) (err error) {
-		live, err = liveWebhooks(txn)
+		live, err = webhookNumbers(txn)
 		return err
 	}); err != nil {
 		return 0, err
 	}
 	removed := 0
-	for number := range live {
+	for _, number := range live {
 		n, err := s.retainDeliveriesOf(ctx, number, before, keep)
 		removed += n
 		if err != nil {
@@ -135,12 +136,13 @@ func (s *Store) PurgeDeliveries(ctx context.Context) (int, error) {
 func (s *Store) purgeDeliveries(ctx context.Context) (int, error) {
 	var orphans []uint32
 	err := s.view(ctx, func(txn *badger.Txn) error {
-		live, err := liveWebhooks(txn)
+		all, err := webhookNumbers(txn)
 		if err != nil {
 			return err
 		}
+		live := slices.Collect(maps.Values(all))
 		return scan(txn, []byte(prefixDeliveryCount), nil, false, func(key, _ []byte) (bool, error) {
-			if n := lastUint32(key); !live[n] {
+			if n := lastUint32(key); !slices.Contains(live, n) {
 				orphans = append(orphans, n)
 			}
 			return true, ctx.Err()
@@ -196,13 +198,13 @@ func (s *Store) purge(ctx context.Context, number uint32) (int, error) {
 // one, and a new one is of an event that is not behind its dispatcher's cursor yet: what is not in the answer, and
 // behind the slowest cursor of the same snapshot, is needed by none ever after.
 func neededEvents(ctx context.Context, txn *badger.Txn) ([]uint64, error) {
-	live, err := liveWebhooks(txn)
+	live, err := webhookNumbers(txn)
 	if err != nil {
 		return nil, err
 	}
 	open := func(status, _ int) bool { return needsEvent(core.DeliveryStatuses[status]) }
 	var needed []uint64
-	for number := range live {
+	for _, number := range live {
 		c, err := readDeliveryCounts(txn, number)
 		if err != nil {
 			return nil, err

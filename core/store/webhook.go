@@ -20,6 +20,7 @@ func (t *tx) PutWebhook(w *core.WebhookRecord) error {
 		return err
 	}
 	if n == 0 {
+		t.w.numbers = nil
 		last, err := t.number([]byte(keyWebhooks))
 		if err != nil {
 			return err
@@ -50,12 +51,15 @@ func (t *tx) FindWebhook(id string) (*core.WebhookRecord, error) {
 func (t *tx) DeleteWebhook(id string) error {
 	t.delete(t.key(prefixWebhook, id))
 	t.delete(t.key(prefixWebhookNumber, id))
-	t.orphans = true
+	t.orphans, t.w.numbers = true, nil
 	return nil
 }
 
 // webhookNumber returns the number of an endpoint as the closure sees it; 0 if there is no such endpoint.
 func (t *tx) webhookNumber(id string) (uint32, error) {
+	if t.w.numbers != nil {
+		return t.w.numbers[id], nil
+	}
 	value, err := t.get(t.key(prefixWebhookNumber, id))
 	if err != nil || value == nil {
 		return 0, err
@@ -95,13 +99,14 @@ func (s *Store) AllWebhooks(ctx context.Context) ([]*core.WebhookRecord, error) 
 	return list, err
 }
 
-// liveWebhooks returns the numbers of all endpoints.
-func liveWebhooks(txn *badger.Txn) (map[uint32]bool, error) {
-	live := map[uint32]bool{}
+// webhookNumbers returns the numbers of all endpoints by id.
+func webhookNumbers(txn *badger.Txn) (map[string]uint32, error) {
+	numbers := map[string]uint32{}
 	err := scan(txn, []byte(prefixWebhookNumber), nil, true, func(key, value []byte) (bool, error) {
-		n, err := decodeWebhookNumber(string(key[len(prefixWebhookNumber):]), value)
-		live[n] = true
+		id := string(key[len(prefixWebhookNumber):])
+		n, err := decodeWebhookNumber(id, value)
+		numbers[id] = n
 		return true, err
 	})
-	return live, err
+	return numbers, err
 }

@@ -36,12 +36,15 @@ type writer struct {
 	changes  []execChange
 	latest   map[string]execState // by id, of changes
 	refs     []refDelta
-	shrinks  bool                       // some of refs are negative
-	orphans  bool                       // an endpoint was deleted
-	counts   map[string]*statusCounts   // new values of the counters that the batch touches
-	defs     map[string]definition      // likewise of definitions
-	tallies  map[uint32]*deliveryCounts // changes of the counts of deliveries, by number of the webhook
-	failed   error                      // set after a failed commit until the reopen
+	shrinks  bool                     // some of refs are negative
+	orphans  bool                     // an endpoint was deleted
+	counts   map[string]*statusCounts // new values of the counters that the batch touches
+	defs     map[string]definition    // likewise of definitions
+	// numbers are those of all webhooks, or nil from a change on until the next batch: they are asked for with every
+	// delivery, and change hardly ever.
+	numbers map[string]uint32
+	tallies map[uint32]*deliveryCounts // changes of the counts of deliveries, by number of the webhook
+	failed  error                      // set after a failed commit until the reopen
 }
 
 func (w *writer) run() {
@@ -129,6 +132,12 @@ func (w *writer) begin() {
 	w.txn = w.s.db.NewTransaction(true)
 	w.batchSeq = w.seq
 	w.size, w.count = batchOverhead, 1
+	if w.numbers == nil {
+		// On failure they stay unknown, and each is looked up.
+		if numbers, err := webhookNumbers(w.txn); err == nil {
+			w.numbers = numbers
+		}
+	}
 }
 
 // batchOverhead is kept of each transaction for the sequence number. Counters and references are part of
