@@ -36,9 +36,8 @@ type fakeAgents struct {
 
 // scripted is an agent while its script runs. Its methods tell events.
 type scripted struct {
-	f    *fakeAgents
-	r    *core.ManagedAgentRecord
-	turn int
+	f *fakeAgents
+	r *core.ManagedAgentRecord
 }
 
 func newFakeAgents(store *memStore) *fakeAgents {

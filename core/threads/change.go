@@ -75,7 +75,7 @@ func (t *thread) store(ctx context.Context, fn func(c *change) error) (*change, 
 		return nil, err
 	}
 	next.UpdatedAt = c.now
-	next.QueuedInputs = int(next.InputSeq - next.SentSeq) //nolint:gosec // bounded by Config.MaxQueued
+	next.QueuedInputs = int(next.InputSeq - next.SentSeq)
 	// Once begun, the transaction is awaited: what is stored and what is known never differ.
 	err := t.s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		for _, f := range c.extra {

@@ -107,7 +107,7 @@ func lifeOf(t *testing.T, crashAfter int) (events []string, end string, writes i
 	}
 	rec := r.record(r.store.claims["spawn"])
 	end = fmt.Sprint(rec.Status, rec.StatusReason, rec.TurnCount, rec.EventCount, rec.Restarts, rec.InputSeq, rec.SentSeq,
-		*rec.Completion, rec.Error, rec.SealedEnv, rec.Ending, r.agents.order[1:], len(r.agents.records), r.agents.revived,
+		*rec.Completion, rec.Error, len(rec.SealedEnv), rec.Ending, r.agents.order[1:], len(r.agents.records), r.agents.revived,
 		r.agents.running(), len(r.store.inputs[rec.ID]), len(r.store.lessons), r.store.executions[rec.ExecutionID].Status)
 	return r.kinds(rec.ID), strings.NewReplacer(fmt.Sprintf("%p", rec.Completion.Tests), "", fmt.Sprintf("%p", rec.Completion.Changes), "").Replace(end), r.store.writes
 }
