@@ -174,10 +174,22 @@ type threadPlanBody struct {
 }
 
 type plannedPreparation struct {
-	Workspace      *core.WorkspaceSpec `json:"workspace,omitempty" doc:"What it became: id, path, branch and commit."`
-	ContextFiles   []core.ContextFile  `json:"contextFiles" doc:"The caller's, and the memory file."`
-	ApprovalPreset string              `json:"approvalPreset"`
-	EnvNames       []string            `json:"envNames,omitempty" doc:"Names of the variables that were given; a spawn needs their values again."`
+	Workspace      *plannedWorkspace  `json:"workspace,omitempty" doc:"What it became; absent where a connected agent is to host it."`
+	ContextFiles   []core.ContextFile `json:"contextFiles" doc:"The caller's, and the memory file."`
+	ApprovalPreset string             `json:"approvalPreset"`
+	EnvNames       []string           `json:"envNames,omitempty" doc:"Names of the variables that were given; a spawn needs their values again."`
+}
+
+type plannedWorkspace struct {
+	WorkspaceID string `json:"workspaceId"`
+	Path        string `json:"path" doc:"Absolute, on the appliance."`
+	Repo        string `json:"repo" doc:"Empty: an empty directory."`
+	Branch      string `json:"branch" doc:"That it begins with."`
+	WorkBranch  string `json:"workBranch,omitempty"`
+	BaseCommit  string `json:"baseCommit,omitempty" doc:"What branch is now."`
+	Depth       int    `json:"depth,omitempty"`
+	Filter      string `json:"filter,omitempty"`
+	Submodules  bool   `json:"submodules,omitempty"`
 }
 
 func (s *Server) prepareThread(c *call) (answer, error) {
@@ -203,9 +215,13 @@ func (s *Server) prepareThread(c *call) (answer, error) {
 		ExecutionID: plan.ExecutionID, Name: plan.Name, AgentType: plan.AgentType, Objective: plan.Objective,
 		Role: plan.Role, Policy: plan.Policy, Metadata: rawOr(plan.Metadata, "{}"),
 		Preparation: plannedPreparation{
-			Workspace: plan.Preparation.Workspace, ContextFiles: plan.Preparation.ContextFiles,
+			ContextFiles:   plan.Preparation.ContextFiles,
 			ApprovalPreset: plan.Preparation.Approval, EnvNames: plan.Preparation.EnvNames,
 		},
+	}
+	if w := plan.Preparation.Workspace; w != nil {
+		planned := plannedWorkspace(*w)
+		body.Preparation.Workspace = &planned
 	}
 	if body.Preparation.ContextFiles == nil {
 		body.Preparation.ContextFiles = []core.ContextFile{}

@@ -192,10 +192,15 @@ func TestPrepareThread(t *testing.T) {
 	var asked core.ThreadSpec
 	r.threads.prepare = func(_ context.Context, spec core.ThreadSpec) (*core.ThreadPlan, error) {
 		asked = spec
-		return &core.ThreadPlan{}, nil
+		plan := &core.ThreadPlan{}
+		plan.Preparation.Workspace = &core.WorkspaceSpec{WorkspaceID: "ws_1", Path: "/p"}
+		return plan, nil
 	}
 	p = r.do("POST", threadsPath+"/prepare", `{"executionId":"new","provision":true}`)
 	p.wants(t, 200, "")
+	if !strings.Contains(p.text, `"workspace":{"workspaceId":"ws_1","path":"/p","repo":"","branch":""}`) {
+		t.Errorf("workspace of an empty directory: %s", p.text)
+	}
 	if !asked.Provision || !strings.Contains(p.text, `"contextFiles":[]`) || !strings.Contains(p.text, `"metadata":{}`) {
 		t.Errorf("%+v %s", asked, p.text)
 	}
