@@ -29,6 +29,11 @@ type site struct {
 
 func newSite(t *testing.T, threads string) *site {
 	t.Helper()
+	return newSiteAt(t, "127.0.0.1:0", threads)
+}
+
+func newSiteAt(t *testing.T, listen, threads string) *site {
+	t.Helper()
 	world := memory.NewWorld()
 	t.Cleanup(world.Close)
 	server, err := runtimeserver.New(runtimeserver.Options{Runtime: readier{world.Runtime()}})
@@ -39,7 +44,7 @@ func newSite(t *testing.T, threads string) *site {
 	t.Cleanup(listener.Close)
 	s := &site{t: t, dir: t.TempDir()}
 	s.repo = "file://" + repository(t, filepath.Join(s.dir, "origin"))
-	s.configure(listener.URL, threads)
+	s.configure(listen, listener.URL, threads)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the log:\n%s", s.log.String())
@@ -51,15 +56,15 @@ func newSite(t *testing.T, threads string) *site {
 
 func (s *site) file() string { return filepath.Join(s.dir, "wardroom.yaml") }
 
-func (s *site) configure(runtime, threads string) {
+func (s *site) configure(listen, runtime, threads string) {
 	s.t.Helper()
 	write(s.t, s.file(), fmt.Sprintf(`
-server: {listen: "127.0.0.1:0"}
+server: {listen: %q}
 store: {path: store}
 metrics: {public: true}
 runtimes: {local: {url: %q, required: true}}
 threads: %s
-`, runtime, threads))
+`, listen, runtime, threads))
 }
 
 func (s *site) open() {
