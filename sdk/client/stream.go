@@ -99,8 +99,8 @@ func (e Event) Decode() (EventData, error) {
 // lived is how long a connection must have held to count as good, so that the next loss starts a new count.
 const lived = 10 * time.Second
 
-// Stream is the events of one execution, managed agent or set of threads, in order, each once. It comes back by itself after a lost
-// connection or a restart of the server, for as long as Options.StreamRetry allows. It is not safe for
+// Stream is the events of one execution, managed agent or set of threads, in order, each once. It comes back by itself
+// after a lost connection or a restart of the server, for as long as Options.StreamRetry allows. It is not safe for
 // concurrent use, except Close.
 type Stream struct {
 	c      *Client
