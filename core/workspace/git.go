@@ -40,7 +40,7 @@ var overrides = []string{
 	"commit.gpgSign=false", "push.gpgSign=false", "tag.gpgSign=false", "gpg.program=false", "gpg.ssh.program=false",
 	"diff.renames=true", "diff.renameLimit=2000", "diff.submodule=short", "submodule.recurse=false", "push.recurseSubmodules=no",
 	"fetch.recurseSubmodules=false", "fetch.fsckObjects=false", "fetch.unpackLimit=1", "fetch.writeCommitGraph=false",
-	"transfer.credentialsInUrl=die", "transfer.unpackLimit=1", "maintenance.auto=false", "gc.auto=0", "http.followRedirects=initial",
+	"transfer.credentialsInUrl=die", "transfer.unpackLimit=1", "maintenance.auto=false", "gc.auto=0", "repack.writeBitmaps=false", "http.followRedirects=initial",
 	"http.lowSpeedLimit=1000", "http.lowSpeedTime=60", "http.cookieFile=", "http.saveCookies=false", "protocol.allow=never", "safe.bareRepository=explicit", "advice.detachedHead=false",
 	"uploadpack.packObjectsHook=", "log.showSignature=false", "i18n.logOutputEncoding=UTF-8", "i18n.commitEncoding=UTF-8",
 	"remote.origin.uploadpack=git-upload-pack", "remote.origin.receivepack=git-receive-pack", "checkout.workers=0",

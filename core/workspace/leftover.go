@@ -55,13 +55,13 @@ func (s *Service) clearLeftovers() {
 	}
 }
 
-// pruneMirrors removes the mirrors that no workspace uses. One with commits that the remote does not have is used.
-func (s *Service) pruneMirrors(ctx context.Context, dryRun bool) ([]core.WorkspacePruned, error) {
+// knownMirrors returns the mirrors that are noted, whether they are there or not.
+func (s *Service) knownMirrors() ([]*mirror, error) {
 	notes, err := filepath.Glob(filepath.Join(s.opts.Root, "mirrors", "*.json"))
 	if err != nil {
 		return nil, err
 	}
-	var results []core.WorkspacePruned
+	var mirrors []*mirror
 	for _, path := range notes {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -71,10 +71,21 @@ func (s *Service) pruneMirrors(ctx context.Context, dryRun bool) ([]core.Workspa
 		if json.Unmarshal(text, &note) != nil {
 			continue
 		}
-		m := s.mirrorOf(note)
-		if m.key != strings.TrimSuffix(filepath.Base(path), ".json") {
-			continue // not what we wrote
+		if m := s.mirrorOf(note); m.key == strings.TrimSuffix(filepath.Base(path), ".json") { // else it is not what we wrote
+			mirrors = append(mirrors, m)
 		}
+	}
+	return mirrors, nil
+}
+
+// pruneMirrors removes the mirrors that no workspace uses. One with commits that the remote does not have is used.
+func (s *Service) pruneMirrors(ctx context.Context, dryRun bool) ([]core.WorkspacePruned, error) {
+	mirrors, err := s.knownMirrors()
+	if err != nil {
+		return nil, err
+	}
+	var results []core.WorkspacePruned
+	for _, m := range mirrors {
 		result, err := s.pruneMirror(ctx, m, dryRun)
 		if err != nil {
 			return results, err

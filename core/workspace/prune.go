@@ -208,7 +208,8 @@ func (s *Service) sweepOften() {
 }
 
 // Sweep removes expired workspaces and old records, begins the time to live of those whose thread is gone, and removes
-// files that a removal left over. The service calls it every few minutes.
+// files that a removal left over; it also keeps the number of packs of mirrors small. The service calls it every few
+// minutes.
 func (s *Service) Sweep(ctx context.Context) error {
 	all, err := s.opts.Store.AllWorkspaces(ctx)
 	if err != nil {
@@ -232,7 +233,10 @@ func (s *Service) Sweep(ctx context.Context) error {
 			s.log.Info("an expired workspace was removed", "workspace", p.ID, "bytes", p.FreedBytes)
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.joinPacks(ctx)
 }
 
 // sweepRemoved removes files that are still there, and the record once it is old.

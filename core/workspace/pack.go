@@ -1,0 +1,55 @@
+package workspace
+
+import (
+	"context"
+	"path/filepath"
+)
+
+// maxPacks is how many packs a mirror may gather before they are joined: each fetch adds one, and git looks into all.
+const maxPacks = 20
+
+// joinPacks joins the packs of mirrors that have many. Unlike git gc this drops nothing, whether anything refers to it or
+// not: the index of a worktree may be all that knows an object. Partial and shallow copies are left as they are.
+func (s *Service) joinPacks(ctx context.Context) error {
+	if s.gitErr != nil {
+		return nil
+	}
+	mirrors, err := s.knownMirrors()
+	if err != nil {
+		return err
+	}
+	for _, m := range mirrors {
+		packs, err := filepath.Glob(filepath.Join(m.dir, "objects", "pack", "pack-*.pack"))
+		if err != nil {
+			return err
+		}
+		if len(packs) <= maxPacks || m.Filter != "" || m.Depth > 0 {
+			continue
+		}
+		if err := m.joinPacks(ctx); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			s.log.Warn("the packs of a mirror were not joined", "mirror", m.URL, "error", err) // it works with many, only slower
+		}
+	}
+	return nil
+}
+
+func (m *mirror) joinPacks(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, m.s.config().FetchTimeout)
+	defer cancel()
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if !m.exists() {
+		return nil
+	}
+	if err := m.secure(); err != nil {
+		return err
+	}
+	_, err = m.git(ctx, nil, "repack", "--geometric=2", "-d", "--quiet")
+	return err
+}
