@@ -2,10 +2,10 @@ package rules
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -13,7 +13,7 @@ import (
 // Bounds of rules.
 const (
 	MaxRules  = 100
-	MaxTool   = 200  // bytes of a pattern for tools
+	MaxTool   = 200  // bytes of a glob
 	MaxMatch  = 2000 // bytes of an expression
 	MaxAnswer = 200  // bytes
 )
@@ -36,22 +36,21 @@ type Rules struct {
 
 type rule struct {
 	core.AutoAnswerRule
-	tool  *regexp.Regexp // nil: every tool
 	match *regexp.Regexp // nil: everything
 }
 
-// Compile checks rules and makes them usable. Path is where they stand in the request or the file, for example
+// Compile checks rules and makes them usable. At is where they stand in the request or the file, for example
 // policy.autoAnswer; the problems name their fields below it. With problems there are no rules.
-func Compile(list []core.AutoAnswerRule, path string) (*Rules, []core.Problem) {
+func Compile(list []core.AutoAnswerRule, at string) (*Rules, []core.Problem) {
 	var problems []core.Problem
 	if len(list) > MaxRules {
-		return nil, []core.Problem{{Path: path, Reason: fmt.Sprintf("has %d rules; at most %d are allowed", len(list), MaxRules)}}
+		return nil, []core.Problem{{Path: at, Reason: fmt.Sprintf("has %d rules; at most %d are allowed", len(list), MaxRules)}}
 	}
 	r := &Rules{}
 	for i, in := range list {
 		compiled, found := compile(in)
 		for _, p := range found {
-			problems = append(problems, core.Problem{Path: fmt.Sprintf("%s[%d].%s", path, i, p.Path), Reason: p.Reason})
+			problems = append(problems, core.Problem{Path: fmt.Sprintf("%s[%d].%s", at, i, p.Path), Reason: p.Reason})
 		}
 		r.list = append(r.list, compiled)
 	}
@@ -70,22 +69,16 @@ func compile(in core.AutoAnswerRule) (rule, []core.Problem) {
 	if in.Preset != "" && !slices.Contains(Presets, in.Preset) {
 		bad("preset", "%q is not a preset; use one of %s, or leave it out for all", in.Preset, strings.Join(Presets, ", "))
 	}
-	switch in.Kind {
-	case "", KindApproval, KindQuestion:
-	case KindLogin:
+	switch {
+	case in.Kind == KindLogin:
 		bad("kind", "a login cannot be answered by a rule; use approval or question, or leave it out")
-	default:
-		bad("kind", "%q is not a kind of prompt that can be answered; use approval or question, or leave it out", in.Kind)
+	case in.Kind != "" && !kind.MatchString(in.Kind):
+		bad("kind", "%q is not a kind of prompt; use approval or question, or leave it out", in.Kind)
 	}
-	if in.Tool != "" {
-		switch {
-		case len(in.Tool) > MaxTool:
-			bad("tool", "is longer than %d bytes; use a shorter pattern, * stands for any characters", MaxTool)
-		case !utf8.ValidString(in.Tool):
-			bad("tool", "is not text in UTF-8; use the name of a tool, * stands for any characters")
-		default:
-			out.tool = glob(in.Tool)
-		}
+	if len(in.Tool) > MaxTool {
+		bad("tool", "is longer than %d bytes; use a shorter glob, * stands for any characters", MaxTool)
+	} else if _, err := path.Match(in.Tool, ""); err != nil {
+		bad("tool", "%q is not a glob: a [ without its ], or a \\ at the end", in.Tool)
 	}
 	if in.Match != "" {
 		if len(in.Match) > MaxMatch {
@@ -105,11 +98,14 @@ func compile(in core.AutoAnswerRule) (rule, []core.Problem) {
 	return out, problems
 }
 
-// glob compiles a pattern for names: * stands for any characters, ? for one.
-func glob(pattern string) *regexp.Regexp {
-	quoted := regexp.QuoteMeta(pattern)
-	quoted = strings.ReplaceAll(strings.ReplaceAll(quoted, `\*`, ".*"), `\?`, ".")
-	return regexp.MustCompile("(?s)^" + quoted + "$")
+// kind is what a kind of prompt looks like. Other agents may have kinds of their own.
+var kind = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+
+// globMatch tells whether a tool's name fits a glob, whose * stands for any characters: names are no paths.
+func globMatch(glob, name string) bool {
+	const other = "\x00" // any character that is no separator
+	ok, err := path.Match(strings.ReplaceAll(glob, "/", other), strings.ReplaceAll(name, "/", other))
+	return ok && err == nil
 }
 
 // fits tells whether the rule is about a prompt. A denial looks at everything that the tool would get; every other
@@ -118,7 +114,7 @@ func (r *rule) fits(preset string, p Prompt) bool {
 	if r.Preset != "" && r.Preset != preset || r.Kind != "" && r.Kind != p.Kind {
 		return false
 	}
-	if r.tool != nil && !r.tool.MatchString(p.Tool) {
+	if r.Tool != "" && !globMatch(r.Tool, p.Tool) {
 		return false
 	}
 	if r.match == nil {

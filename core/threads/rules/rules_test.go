@@ -182,6 +182,11 @@ func TestRules(t *testing.T) {
 		{"ToolCase", list{{Tool: "bash", Answer: "allow"}}, "standard", bash, ""},
 		{"ToolQuestionMark", list{{Tool: "Bas?", Answer: "allow"}}, "standard", bash, "allow"},
 		{"ToolMetaIsPlain", list{{Tool: "B.sh", Answer: "allow"}}, "standard", bash, ""},
+		{"ToolClass", list{{Tool: "[AB]ash", Answer: "allow"}}, "standard", bash, "allow"},
+		{"ToolEscape", list{{Tool: `\Bash`, Answer: "allow"}}, "standard", bash, "allow"},
+		{"ToolWithSlash", list{{Tool: "db*", Answer: "allow"}}, "standard", approval("db/query", "{}"), "allow"},
+		{"ToolSlashIsOne", list{{Tool: "db/query", Answer: "allow"}}, "standard", approval("db/query", "{}"), "allow"},
+		{"OtherKind", list{{Kind: "survey", Answer: "a"}}, "standard", `{"kind":"survey","options":[{"id":"a"}]}`, "a"},
 		{"ToolOfMCP", list{{Tool: "mcp__*__query", Answer: "allow"}}, "standard", mcp, "allow"},
 		{"MatchText", list{{Match: "^Bash: git push$", Answer: "allow"}}, "standard", bash, "allow"},
 		{"MatchCommand", list{{Match: "^git push$", Answer: "allow"}}, "standard", bash, "allow"},
@@ -212,21 +217,21 @@ func TestCompileProblems(t *testing.T) {
 	_, problems := rules.Compile([]core.AutoAnswerRule{
 		{Answer: "allow"},
 		{Preset: "lax", Kind: "login", Tool: strings.Repeat("x", 201), Match: "a(", Answer: " "},
-		{Kind: "survey", Match: strings.Repeat("x", 2001), Answer: strings.Repeat("x", 201)},
+		{Kind: "A survey", Match: strings.Repeat("x", 2001), Answer: strings.Repeat("x", 201)},
 		{Match: `(?=x)`, Answer: "deny"},
-		{Tool: "\xcc", Answer: "deny"},
+		{Tool: "a[", Answer: "deny"},
 	}, "policy.autoAnswer")
 	want := []string{
 		`policy.autoAnswer[1].preset: "lax" is not a preset; use one of readonly, standard, permissive, autonomous, or leave it out for all`,
 		`policy.autoAnswer[1].kind: a login cannot be answered by a rule; use approval or question, or leave it out`,
-		`policy.autoAnswer[1].tool: is longer than 200 bytes; use a shorter pattern, * stands for any characters`,
+		`policy.autoAnswer[1].tool: is longer than 200 bytes; use a shorter glob, * stands for any characters`,
 		"policy.autoAnswer[1].match: is not a regular expression (RE2): missing closing ): `a(`",
 		`policy.autoAnswer[1].answer: is missing; use allow, deny, or the id of an option`,
-		`policy.autoAnswer[2].kind: "survey" is not a kind of prompt that can be answered; use approval or question, or leave it out`,
+		`policy.autoAnswer[2].kind: "A survey" is not a kind of prompt; use approval or question, or leave it out`,
 		`policy.autoAnswer[2].match: is longer than 2000 bytes; use several rules`,
 		`policy.autoAnswer[2].answer: is longer than 200 bytes; use allow, deny, or the id of an option`,
 		"policy.autoAnswer[3].match: is not a regular expression (RE2): invalid or unsupported Perl syntax: `(?=`",
-		`policy.autoAnswer[4].tool: is not text in UTF-8; use the name of a tool, * stands for any characters`,
+		`policy.autoAnswer[4].tool: "a[" is not a glob: a [ without its ], or a \ at the end`,
 	}
 	var got []string
 	for _, p := range problems {
