@@ -298,7 +298,7 @@ func TestTakenMeetsItsTurn(t *testing.T) {
 		s.spawn("thread_1", nil)
 		s.want("1 started", "2 ready")
 		s.message("thread_1", "in_1", "one")
-		s.want("3 busy in_1")
+		s.want("3 ready in_1")
 	})
 	t.Run("TurnOfSomebodyElse", func(t *testing.T) { // who types at the terminal while the message waits
 		s := newSite(t)

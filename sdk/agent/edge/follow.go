@@ -167,7 +167,7 @@ func (r *run) tell(ctx context.Context, e agent.ThreadEvent) bool {
 	case r.taken.ok:
 		e.InputTaken = r.taken.id
 		r.taken.ok = false
-		close(r.taken.told)
+		defer close(r.taken.told) // once it is told: else the library would tell it too
 	case e.Type == protocol.ThreadBusy && r.taken.id != "":
 		r.taken.begun = true
 	}
@@ -235,13 +235,13 @@ func (r *run) sent(ctx context.Context, id string) error {
 	case <-timer.C:
 	}
 	r.mu.Lock()
-	if !r.taken.ok { // told meanwhile
-		r.mu.Unlock()
-		return nil
-	}
+	wait := !r.taken.ok // it is being told
 	switch r.last {
 	case protocol.ThreadBlocked, protocol.ThreadQuestion, protocol.ThreadLoginRequired:
-		r.mu.Unlock() // any event of ours would end the prompt for the server: the answer brings the next one
+		wait = true // any event of ours would end the prompt for the server: the answer brings the next one
+	}
+	if wait {
+		r.mu.Unlock()
 		select {
 		case <-told:
 			return nil
@@ -251,7 +251,9 @@ func (r *run) sent(ctx context.Context, id string) error {
 	}
 	r.taken.ok = false
 	e := agent.ThreadEvent{Type: protocol.ThreadBusy, InputTaken: id}
-	if begun && r.last == protocol.ThreadReady { // nothing is to come any more: say again that it is ready
+	// Its turn is over: it was told before the message came again, most likely to an earlier process. Or it is yet to
+	// come. Either way the agent is ready as far as is known.
+	if r.last == protocol.ThreadReady {
 		e.Type = protocol.ThreadReady
 	}
 	r.mu.Unlock()
