@@ -32,6 +32,7 @@ type fakeAgents struct {
 	spawn   func(spec core.ManagedAgentSpec) error
 	send    func(in core.ManagedAgentInput) error
 	restart func() error
+	answer  func() error
 }
 
 // scripted is an agent while its script runs. Its methods tell events.
@@ -224,6 +225,11 @@ func (f *fakeAgents) AnswerManagedAgent(_ context.Context, id string, a core.Man
 	}
 	if r == nil || json.Unmarshal(r.Prompt, &open) != nil || open.ID != a.PromptID {
 		return nil, runtimeError(core.CodeConflict, "NO_PROMPT")
+	}
+	if f.answer != nil {
+		if err := f.answer(); err != nil {
+			return nil, err
+		}
 	}
 	r.Prompt = nil
 	s := &scripted{f: f, r: r}

@@ -26,8 +26,10 @@ func (t *thread) attend() {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			defer t.s.guard("a part of the supervision of a thread", t.id)
-			help()
+			if !t.s.guard("a part of the supervision of a thread", t.id, help) {
+				t.s.pause(ctx, maxRetry)
+				cancel() // all parts begin anew
+			}
 		}()
 	}
 	look := looker{t: t}

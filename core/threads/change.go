@@ -50,9 +50,11 @@ func (c *change) event(kind core.EventType, data any) {
 
 // change stores what fn makes of the record. An error of fn is returned as it is, and nothing is stored.
 func (t *thread) change(ctx context.Context, fn func(c *change) error) error {
-	t.writing.Lock()
-	c, err := t.store(ctx, fn)
-	t.writing.Unlock()
+	c, err := func() (*change, error) {
+		t.writing.Lock()
+		defer t.writing.Unlock()
+		return t.store(ctx, fn)
+	}()
 	if err != nil || c == nil {
 		return err
 	}

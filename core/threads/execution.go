@@ -25,8 +25,9 @@ func (s *Service) watchLocked(r *core.ThreadRecord) {
 	execution := r.ExecutionID
 	s.startLocked(func() {
 		defer cancel()
-		defer s.guard("following an execution", execution)
-		s.follow(ctx, execution)
+		for !s.guard("following an execution", execution, func() { s.follow(ctx, execution) }) && s.pause(ctx, maxRetry) {
+			s.log.Info("following an execution is begun anew", "execution", execution)
+		}
 	})
 }
 

@@ -196,6 +196,19 @@ func TestRoleOnceAtATime(t *testing.T) {
 	}
 }
 
+// asks stores a question with its event.
+func (r *rig) asks(q *core.Question) {
+	r.t.Helper()
+	raw, err := json.Marshal(map[string]any{"question": q})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	r.store.questions = append(r.store.questions, q)
+	r.store.append(core.Event{Type: core.EventQuestionAsked, Subject: q.ExecutionID, Data: raw})
+}
+
 func TestSurfacedQuestion(t *testing.T) {
 	r := newRig(t, core.SystemClock{}).open()
 	r.pattern("exec_1", true)
@@ -209,11 +222,7 @@ func TestSurfacedQuestion(t *testing.T) {
 		ID: r.ids.New(core.PrefixQuestion), ExecutionID: "exec_1", Kind: core.QuestionMessage, Status: core.QuestionOpen,
 		AgentID: a.ID, Text: "Which branch?",
 	}
-	raw, _ := json.Marshal(map[string]any{"question": q})
-	r.store.mu.Lock()
-	r.store.questions = append(r.store.questions, q)
-	r.store.append(core.Event{Type: core.EventQuestionAsked, Subject: "exec_1", Data: raw})
-	r.store.mu.Unlock()
+	r.asks(q)
 	rec := r.untilStatus(id, core.ThreadBlocked)
 	var prompt struct{ ID, Kind, Text string }
 	if json.Unmarshal(rec.Prompt, &prompt) != nil || prompt.ID != q.ID || prompt.Kind != "question" || prompt.Text != q.Text {

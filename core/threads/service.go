@@ -133,11 +133,16 @@ func (s *Service) startLocked(fn func()) {
 	}()
 }
 
-// guard keeps a panic in the supervision of one thread from the others.
-func (s *Service) guard(what, id string) {
-	if r := recover(); r != nil {
-		s.log.Error(what+" failed", "thread", id, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-	}
+// guard runs fn, and keeps a panic in the supervision of one thread from the others. It returns false after one.
+func (s *Service) guard(what, id string, fn func()) (ok bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.log.Error(what+" failed", "id", id, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			ok = false
+		}
+	}()
+	fn()
+	return true
 }
 
 // find returns a thread that is not over, or nil.

@@ -115,7 +115,10 @@ func (s *Service) launch(t *thread) {
 	s.watchLocked(r)
 	s.startLocked(func() {
 		defer t.cancel()
-		t.run()
+		t.arm()
+		for !s.guard("the supervision of a thread", t.id, t.run) && s.pause(t.ctx, maxRetry) {
+			t.log.Info("the supervision of a thread is begun anew")
+		}
 	})
 }
 
@@ -152,8 +155,6 @@ func stateOf(r *core.ThreadRecord) core.CompletionState {
 
 // run takes the thread through its life. What it does follows from the record.
 func (t *thread) run() {
-	defer t.s.guard("the supervision of a thread", t.id)
-	t.arm()
 	for t.ctx.Err() == nil {
 		r := t.record()
 		switch {

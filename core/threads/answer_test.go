@@ -1,0 +1,151 @@
+package threads_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+)
+
+func TestAutoAnswerByPreset(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.script = func(a *scripted, text string) {
+		switch {
+		case strings.HasPrefix(text, "Fix"):
+			a.busy()
+			a.ask("p-1", "approval", "Bash", "Run make?")
+		case text == "answer p-1 allow":
+			a.ask("p-2", "question", "", "Which?")
+		}
+	}
+	r.open()
+	s := spec()
+	s.Preparation.Approval = "autonomous"
+	id := r.spawn(s).ID
+	rec := r.until(id, "the question", func(rec *core.ThreadRecord) bool { return strings.Contains(string(rec.Prompt), "p-2") })
+	if rec.Status != core.ThreadBlocked {
+		t.Errorf("it is %s", rec.Status)
+	}
+	page, _ := r.store.Events(r.ctx, id, 0, 100)
+	var blocked []string
+	for _, e := range page {
+		if e.Type == core.EventThreadBlocked {
+			var data struct {
+				AutoAnswered bool
+				Answer       string
+			}
+			_ = json.Unmarshal(e.Data, &data)
+			blocked = append(blocked, map[bool]string{true: "auto " + data.Answer, false: "people"}[data.AutoAnswered])
+		}
+	}
+	if got := strings.Join(blocked, ", "); got != "auto allow, people" {
+		t.Errorf("blocked %s", got)
+	}
+	if _, err := r.AnswerThread(r.ctx, id, core.ThreadAnswer{PromptID: "p-1", Choice: "allow"}); core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("an answer to the prompt before: %v", err)
+	}
+	if _, err := r.AnswerThread(r.ctx, id, core.ThreadAnswer{}); core.ErrorCode(err) != core.CodeValidation {
+		t.Errorf("an empty answer: %v", err)
+	}
+	if got, err := r.AnswerThread(r.ctx, id, core.ThreadAnswer{Text: "That one"}); err != nil || got.Prompt != nil {
+		t.Errorf("answered %+v, %v", got, err)
+	}
+	if _, err := r.AnswerThread(r.ctx, id, core.ThreadAnswer{Text: "That one"}); core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("answered twice: %v", err)
+	}
+}
+
+// TestRefusedAutoAnswer has an agent refuse the answer of a rule: people are asked.
+func TestRefusedAutoAnswer(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.script = func(a *scripted, _ string) {
+		a.busy()
+		a.ask("p-1", "approval", "Bash", "Run make?")
+	}
+	r.agents.answer = func() error { return core.Invalid("choice", "must be one of yes, no") }
+	r.open()
+	s := spec()
+	s.Policy.AutoAnswer = []core.AutoAnswerRule{{Answer: "allow"}}
+	id := r.spawn(s).ID
+	coretest.WaitFor(t, "people to be asked", func() bool {
+		return strings.Count(strings.Join(r.kinds(id), " "), "thread_blocked") == 2
+	})
+	if rec := r.record(id); rec.Status != core.ThreadBlocked || len(rec.Prompt) == 0 {
+		t.Errorf("it is %s with %s", rec.Status, rec.Prompt)
+	}
+}
+
+// questions answers questions of org charts.
+type questions struct {
+	core.QuestionService
+	answers []string
+	err     error
+}
+
+func (q *questions) AnswerQuestion(_ context.Context, execution, id string, answer json.RawMessage) (*core.Question, error) {
+	q.answers = append(q.answers, execution+" "+id+" "+string(answer))
+	return &core.Question{}, q.err
+}
+
+func TestAnswerSurfacedQuestion(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	q := &questions{}
+	r.Service = r.make()
+	r.SetQuestions(q)
+	if err := r.Open(r.ctx); err != nil {
+		t.Fatal(err)
+	}
+	r.pattern("exec_1", true)
+	a, err := r.SpawnRole(r.ctx, roleSpec(0), roleAgent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, question := r.roleOf().ID, r.ids.New(core.PrefixQuestion)
+	r.asks(&core.Question{
+		ID: question, ExecutionID: "exec_1", Kind: core.QuestionMessage, Status: core.QuestionOpen, AgentID: a.ID, Text: "Which?",
+	})
+	r.untilStatus(id, core.ThreadBlocked)
+	if _, err := r.AnswerThread(r.ctx, id, core.ThreadAnswer{Text: "main"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "exec_1 " + question + ` "main"`; len(q.answers) != 1 || q.answers[0] != want {
+		t.Errorf("answers %q, want %q", q.answers, want)
+	}
+	q.err = errors.New("internal")
+	if _, err := r.AnswerThread(r.ctx, id, core.ThreadAnswer{Text: "main"}); err == nil {
+		t.Error("an error is swallowed")
+	}
+}
+
+func TestSealedEnvironment(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	gate := make(chan struct{})
+	r.spaces.provision = blockUntil(gate)
+	r.open()
+	s := spec()
+	s.Preparation.Env = map[string]string{"TOKEN": "secret-value"}
+	id := r.spawn(s).ID
+	rec := r.untilStatus(id, core.ThreadPreparing)
+	if len(rec.SealedEnv) == 0 || strings.Contains(string(rec.SealedEnv), "secret") || len(rec.Preparation.EnvNames) != 1 {
+		t.Errorf("sealed %q", rec.SealedEnv)
+	}
+	// What was sealed for one thread opens for no other.
+	other := *rec
+	other.ID = "thread_other"
+	other.Workspace = nil
+	r.Close()
+	_ = r.store.Update(r.ctx, func(tx core.Tx) error { return tx.PutThread(&other) })
+	close(gate)
+	r.open()
+	if rec := r.untilStatus("thread_other", core.ThreadFailed); !strings.Contains(rec.Error.Message, "threads.key") {
+		t.Errorf("error %+v", rec.Error)
+	}
+	rec = r.until(id, "the agent", func(rec *core.ThreadRecord) bool { return rec.StartedAt != nil })
+	if len(rec.SealedEnv) != 0 || r.agents.specs[0].Env["TOKEN"] != "secret-value" {
+		t.Errorf("sealed %q, given %+v", rec.SealedEnv, r.agents.specs[0].Env)
+	}
+}
