@@ -59,7 +59,8 @@ func slug(text string) string {
 	return b.String()
 }
 
-// workBranch names the branch of a thread: wardroom/<execution>/<role>-<slug>.
+// workBranch names the branch of a thread: wardroom/<execution>/<role>-<slug>. The names that threads get by default
+// begin with their role, which is not told twice.
 func workBranch(executionID, role, name string) string {
 	execution, what := slug(executionID), slug(role)
 	if checkRef(executionID) == nil && !strings.Contains(executionID, "/") && len(executionID) <= 64 {
@@ -71,7 +72,7 @@ func workBranch(executionID, role, name string) string {
 	if what == "" {
 		what = "thread"
 	}
-	if s := slug(name); s != "" && s != what {
+	if s := strings.TrimPrefix(slug(name), what+"-"); s != "" && s != what {
 		what += "-" + s
 	}
 	return workPrefix + execution + "/" + what

@@ -29,6 +29,7 @@ type call struct {
 	remote    *remote // whom git may speak to; nil: nobody
 	stdin     []byte
 	env       []string
+	workers   int // that write files of a checkout; 0: 1
 }
 
 // overrides are the settings of every call. They win over those of repositories. What runs a program is off.
@@ -43,7 +44,7 @@ var overrides = []string{
 	"transfer.credentialsInUrl=die", "transfer.unpackLimit=1", "maintenance.auto=false", "gc.auto=0", "repack.writeBitmaps=false", "http.followRedirects=initial",
 	"http.lowSpeedLimit=1000", "http.lowSpeedTime=60", "http.cookieFile=", "http.saveCookies=false", "protocol.allow=never", "safe.bareRepository=explicit", "advice.detachedHead=false",
 	"uploadpack.packObjectsHook=", "log.showSignature=false", "i18n.logOutputEncoding=UTF-8", "i18n.commitEncoding=UTF-8",
-	"remote.origin.uploadpack=git-upload-pack", "remote.origin.receivepack=git-receive-pack", "checkout.workers=0",
+	"remote.origin.uploadpack=git-upload-pack", "remote.origin.receivepack=git-receive-pack", "checkout.workers=1",
 }
 
 // passed are the variables of our own environment that git gets as well when it speaks to a remote.
@@ -112,6 +113,9 @@ func (s *Service) git(ctx context.Context, c call) ([]byte, error) {
 	}
 	if c.remote != nil {
 		args = append(args, "-c", "protocol."+c.remote.scheme+".allow=always")
+	}
+	if c.workers > 1 {
+		args = append(args, "-c", fmt.Sprint("checkout.workers=", c.workers))
 	}
 	cmd := exec.CommandContext(ctx, s.opts.Git, append(args, c.args...)...)
 	cmd.Dir = filepath.Join(s.opts.Root, "private", "empty")

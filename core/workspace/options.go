@@ -78,6 +78,15 @@ const (
 // checkouts is how many checkouts run at the same time: each uses all processors for a while.
 func checkouts() int { return max(2, runtime.NumCPU()) }
 
+// checkoutWorkers is how many processes write the files of a checkout that begins now. Several are faster for one
+// checkout alone, and cost more processor time in all: of many checkouts each has one.
+func (s *Service) checkoutWorkers() int {
+	if len(s.slots) > 1 {
+		return 1
+	}
+	return 2 * runtime.NumCPU()
+}
+
 // filled returns the configuration with its defaults.
 func (c Config) filled() Config {
 	if c.MaxWorkspaces <= 0 {

@@ -91,7 +91,10 @@ func (t *tree) checkout(ctx context.Context, rem *remote, hash string, sum *tree
 		rem = nil
 	}
 	if len(sum.refused) == 0 {
-		_, err := t.git(ctx, rem, "read-tree", "--reset", "-u", hash)
+		_, err := t.m.s.git(ctx, call{
+			args: []string{"read-tree", "--reset", "-u", hash}, gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir,
+			remote: rem, workers: t.m.s.checkoutWorkers(),
+		})
 		return err
 	}
 	if _, err := t.git(ctx, rem, "read-tree", "--reset", hash); err != nil {
