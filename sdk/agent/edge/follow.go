@@ -88,6 +88,7 @@ func (r *run) watch(ctx context.Context) {
 			})
 			return
 		case err == nil:
+			r.begin(a.Status)
 			if r.read(ctx) {
 				pause = retry{}
 			}
@@ -95,6 +96,19 @@ func (r *run) watch(ctx context.Context) {
 		if !pause.wait(ctx) {
 			return
 		}
+	}
+}
+
+// begin notes what the agent does before an event told it: an earlier process may have told them all.
+func (r *run) begin(status runtime.Status) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.last != "":
+	case status == runtime.StatusReady:
+		r.last = protocol.ThreadReady
+	default:
+		r.last = protocol.ThreadBusy
 	}
 }
 
@@ -235,12 +249,8 @@ func (r *run) sent(ctx context.Context, id string) error {
 	case <-timer.C:
 	}
 	r.mu.Lock()
-	wait := !r.taken.ok // it is being told
-	switch r.last {
-	case protocol.ThreadBlocked, protocol.ThreadQuestion, protocol.ThreadLoginRequired:
-		wait = true // any event of ours would end the prompt for the server: the answer brings the next one
-	}
-	if wait {
+	if !r.taken.ok || r.last != protocol.ThreadReady && r.last != protocol.ThreadTurnComplete {
+		// It is being told, or a turn runs, whose next event tells it.
 		r.mu.Unlock()
 		select {
 		case <-told:
@@ -249,15 +259,11 @@ func (r *run) sent(ctx context.Context, id string) error {
 			return context.Cause(ctx)
 		}
 	}
-	r.taken.ok = false
-	e := agent.ThreadEvent{Type: protocol.ThreadBusy, InputTaken: id}
-	// Its turn is over: it was told before the message came again, most likely to an earlier process. Or it is yet to
+	// Its turn is over: it was told before the message came again, most likely by an earlier process. Or it is yet to
 	// come. Either way the agent is ready as far as is known.
-	if r.last == protocol.ThreadReady {
-		e.Type = protocol.ThreadReady
-	}
+	r.taken.ok = false
 	r.mu.Unlock()
-	return r.thread.Tell(ctx, e)
+	return r.thread.Tell(ctx, agent.ThreadEvent{Type: protocol.ThreadReady, InputTaken: id})
 }
 
 // status is the agent's state as the protocol has it: one that ended in any other way than by Stop or with code 0 is
