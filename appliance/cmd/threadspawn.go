@@ -60,7 +60,7 @@ func (f *threadFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.finish.Message, "message", "", "message of that commit (default the objective)")
 	flags.BoolVar(&f.finish.Push, "push", false, "at its end, push its work")
 	flags.StringVar(&f.finish.Branch, "push-branch", "", "branch to push to (default the name of the work branch)")
-	flags.StringArrayVar(&f.rules, "auto-answer", nil, `rule that answers prompts, as JSON such as '{"tool":"Bash","match":"^git ","answer":"allow"}'; may be repeated`)
+	flags.StringArrayVar(&f.rules, "auto-answer", nil, `rule that answers prompts, as JSON such as '{"tool":"Bash","match":"^git status$","answer":"allow"}'; may be repeated`)
 	flags.StringVar(&f.spec.Runtime, "runtime", "", "runtime to start it on (default the first that is ready); connected is a connected agent")
 	flags.StringVar(&f.spec.AgentID, "agent", "", "connected agent that is to host it")
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "key=value kept with the thread; may be repeated")

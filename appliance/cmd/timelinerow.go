@@ -138,6 +138,10 @@ func (s *timelineStyle) left(tree *timelineTree, n *timelineNode) []piece {
 		add(stylePlain, pick(s.unicode, "↑ ", "^ ")+clean(e.To))
 	case client.TimelineQuestion:
 		add(stylePlain, e.Role+" asks")
+	case client.TimelineThread:
+		add(stylePlain, "thread "+quoted(e.Name))
+		add(stylePlain, e.Role)
+		add(styleFaint, e.ID+by(&client.TimelineEntry{Type: e.Type}))
 	default:
 		add(stylePlain, e.Kind+" "+e.ID)
 	}
@@ -267,7 +271,7 @@ func (s *timelineStyle) bar(b *strings.Builder, tree *timelineTree, e *client.Ti
 	end := min(max(place(e.StartedAt.Sub(tree.from)+took), begin+1), cells)
 	sign := pick(s.unicode, "█", "#")
 	switch e.Kind {
-	case client.TimelineMessage, client.TimelineEscalation, client.TimelineRole:
+	case client.TimelineMessage, client.TimelineEscalation, client.TimelineRole, client.TimelineThread:
 		sign = pick(s.unicode, "─", "-")
 	case client.TimelineQuestion:
 		sign = pick(s.unicode, "░", "?")
