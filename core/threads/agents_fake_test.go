@@ -24,7 +24,6 @@ type fakeAgents struct {
 	specs   []core.ManagedAgentSpec
 	stopped []core.ManagedAgentStop
 	revived int
-	silent  bool // spawned agents do not get ready by themselves
 
 	// script says what an agent does with a message or an answer; nil: a turn that says "done".
 	script func(a *scripted, text string)
@@ -33,6 +32,8 @@ type fakeAgents struct {
 	send    func(in core.ManagedAgentInput) error
 	restart func() error
 	answer  func() error
+	// begin is what an agent does once its process runs; nil: it gets ready.
+	begin func(a *scripted)
 }
 
 // scripted is an agent while its script runs. Its methods tell events.
@@ -97,6 +98,15 @@ func (s *scripted) tell(kind core.EventType, sig core.AgentSignal) {
 		panic(err)
 	}
 	s.f.store.tell(core.Event{Type: kind, Time: time.Now(), Subject: s.r.ID, Data: raw})
+}
+
+// start is what an agent does once its process runs.
+func (s *scripted) start() {
+	if s.f.begin != nil {
+		s.f.begin(s)
+		return
+	}
+	s.tell(core.EventManagedReady, core.AgentSignal{})
 }
 
 func (s *scripted) busy() { s.tell(core.EventManagedBusy, core.AgentSignal{}) }
@@ -167,9 +177,7 @@ func (f *fakeAgents) SpawnManagedAgent(_ context.Context, spec core.ManagedAgent
 	s := &scripted{f: f, r: r}
 	s.tell(core.EventManagedStarted, core.AgentSignal{})
 	a := r.ManagedAgent
-	if !f.silent {
-		s.tell(core.EventManagedReady, core.AgentSignal{})
-	}
+	s.start()
 	return &a, nil
 }
 
@@ -254,7 +262,7 @@ func (f *fakeAgents) RestartManagedAgent(_ context.Context, id string) (*core.Ma
 	s := &scripted{f: f, r: r}
 	s.tell(core.EventManagedStarted, core.AgentSignal{})
 	a := r.ManagedAgent
-	s.tell(core.EventManagedReady, core.AgentSignal{})
+	s.start()
 	return &a, nil
 }
 

@@ -51,7 +51,7 @@ func (t *thread) attend() {
 		}
 		stop()
 		t.checkTimers(ctx)
-		if now := t.record(); now.Ending != nil || now.Status == core.ThreadStarting && now.StatusReason == core.ThreadReasonRestarting {
+		if now := t.record(); now.Ending != nil || startsAgain(now) {
 			return
 		}
 	}
@@ -127,7 +127,7 @@ func (t *thread) applyAll(ctx context.Context, page []core.Event) bool {
 			return errUnchanged
 		}
 		for i := range page {
-			if c.rec.Ending != nil || c.rec.Status == core.ThreadStarting && c.rec.StatusReason == core.ThreadReasonRestarting {
+			if c.rec.Ending != nil || startsAgain(c.rec) {
 				break // what follows is read again, or is of no matter
 			}
 			if page[i].Seq <= c.rec.AgentSeq {

@@ -16,9 +16,10 @@ type change struct {
 	old *core.ThreadRecord
 	rec *core.ThreadRecord // a copy that may be changed; what it points to is replaced, never changed
 
-	said       []string // this and the next two become the thread's
+	said       []string // this and the next three become the thread's
 	cut        bool
 	again      string
+	starts     int
 	freed      int64 // bytes of messages that left the queue, less those that came
 	events     []core.Event
 	decisions  []*core.Decision
@@ -69,7 +70,7 @@ func (t *thread) change(ctx context.Context, fn func(c *change) error) error {
 func (t *thread) store(ctx context.Context, fn func(c *change) error) (*change, error) {
 	old := t.record()
 	next := *old
-	c := &change{t: t, now: t.s.clock.Now(), old: old, rec: &next, said: t.said, cut: t.cut, again: t.again}
+	c := &change{t: t, now: t.s.clock.Now(), old: old, rec: &next, said: t.said, cut: t.cut, again: t.again, starts: t.starts}
 	if err := fn(c); err != nil {
 		if errors.Is(err, errUnchanged) {
 			return nil, nil
@@ -112,7 +113,7 @@ func (t *thread) store(ctx context.Context, fn func(c *change) error) (*change, 
 		return nil, err
 	}
 	t.rec.Store(c.rec)
-	t.said, t.cut, t.again = c.said, c.cut, c.again
+	t.said, t.cut, t.again, t.starts = c.said, c.cut, c.again, c.starts
 	t.waiting -= c.freed
 	if c.experience != nil {
 		t.s.opts.Memory.Kept(c.experience)

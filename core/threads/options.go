@@ -26,6 +26,7 @@ const (
 	sendLimit     = 10 * time.Minute       // of one wait for an agent to take a message
 	stopReserve   = 30 * time.Second       // beyond the grace, until who stops a thread is answered
 	hostStopTime  = 30 * time.Second       // for a host to tell that a thread ended
+	maxStarts     = 2                      // more of an agent that ended before it was ready
 	readyWait     = 3 * time.Minute        // for an agent that its runtime says did not get ready in time
 	idleFactor    = 3                      // times idleTimeoutMs: stopped
 	maxTries      = 5                      // of a step of preparation, finish or restart that fails in passing

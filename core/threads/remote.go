@@ -289,7 +289,7 @@ func (h *hosting) apply(ctx context.Context, e core.RemoteThreadEvent) bool {
 	if !ok {
 		return false
 	}
-	if r := t.record(); r.Status == core.ThreadStarting && r.StatusReason == core.ThreadReasonRestarting {
+	if startsAgain(t.record()) {
 		h.asked = false
 	}
 	settle(e)

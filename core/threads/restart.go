@@ -4,11 +4,34 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
+// reasonAgain is why a thread is starting whose agent ended before it was ready for the first time: nothing is lost by
+// another start, and it is no restart.
+const reasonAgain = "starting_again"
+
+// startsAgain tells whether the agent of a thread is gone and is to be started again.
+func startsAgain(r *core.ThreadRecord) bool {
+	return r.Status == core.ThreadStarting && (r.StatusReason == core.ThreadReasonRestarting || r.StatusReason == reasonAgain)
+}
+
+// startAgain decides on another start of an agent that ended before it was ready. It returns false when that is not
+// to be: it was ready before, or it was started often enough.
+func (c *change) startAgain(reason string) bool {
+	r := c.rec
+	if r.Kind == core.ThreadKindRole || r.Runtime == core.RuntimeConnected || r.Status != core.ThreadStarting || r.Restarts > 0 || r.SentSeq > 0 || r.TurnCount > 0 ||
+		r.Policy.MaxRestarts == nil || c.starts >= min(maxStarts, *r.Policy.MaxRestarts) {
+		return false
+	}
+	c.starts++
+	r.StatusReason = reasonAgain
+	c.event(core.EventThreadStatus, statusData{Status: core.ThreadReasonRestarting, Reason: reason})
+	return true
+}
+
 // lost decides what follows from an agent that is gone without an end of its own: it comes back with its session, or
 // the thread fails.
 func (c *change) lost(reason string) {
 	r := c.rec
-	if r.Status == core.ThreadStarting && r.StatusReason == core.ThreadReasonRestarting {
+	if startsAgain(r) {
 		return // it was told in two ways
 	}
 	most := 0
@@ -57,6 +80,13 @@ func (t *thread) restart() {
 			return
 		}
 		if err == nil {
+			if t.record().StatusReason == reasonAgain {
+				t.must(ctx, func(c *change) error {
+					c.rec.StatusReason, c.rec.LastActivityAt = "", c.now
+					return nil
+				})
+				return
+			}
 			t.must(ctx, func(c *change) error {
 				c.rec.Restarts++
 				c.rec.StatusReason = ""

@@ -202,7 +202,7 @@ func TestNotReadyInTime(t *testing.T) {
 		clock := coretest.NewClock()
 		r := newRig(t, clock).open()
 		r.agents.spawn = func(core.ManagedAgentSpec) error { return nil }
-		r.agents.silent = true
+		r.agents.begin = func(*scripted) {}
 		id := r.spawn(spec()).ID
 		r.until(id, "its agent", func(rec *core.ThreadRecord) bool { return rec.StartedAt != nil })
 		r.agents.do("", func(a *scripted) {
@@ -214,6 +214,31 @@ func TestNotReadyInTime(t *testing.T) {
 			r.until(id, "a turn", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 1 && rec.StatusReason == "" })
 		} else if rec := r.advanceUntil(clock, id, core.ThreadFailed, 10e9); rec.StatusReason != core.ThreadReasonCrashed {
 			t.Errorf("reason %q", rec.StatusReason)
+		}
+		r.Close()
+	}
+}
+
+// TestEndsAtStart has agents end before they are ready: they are started again, and not for ever.
+func TestEndsAtStart(t *testing.T) {
+	for _, ends := range []int{1, 9} {
+		r := newRig(t, core.SystemClock{}).open()
+		left := ends
+		r.agents.begin = func(a *scripted) {
+			if left--; left >= 0 {
+				a.exit("exited_at_start: no key", 1)
+				return
+			}
+			a.tell(core.EventManagedReady, core.AgentSignal{})
+		}
+		id := r.spawn(spec()).ID
+		if ends == 1 {
+			r.until(id, "a turn", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 1 })
+			if rec := r.record(id); rec.Restarts != 0 || strings.Count(strings.Join(r.kinds(id), " "), "thread_started") != 1 {
+				t.Errorf("%d restarts, %q", rec.Restarts, r.kinds(id))
+			}
+		} else if rec := r.untilStatus(id, core.ThreadFailed); !strings.Contains(rec.Error.Message, "no key") || rec.StatusReason != core.ThreadReasonCrashed {
+			t.Errorf("%q %+v", rec.StatusReason, rec.Error)
 		}
 		r.Close()
 	}

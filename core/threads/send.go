@@ -190,7 +190,7 @@ func full(count int, config *Config) error {
 func (t *thread) sendNow(ctx context.Context, in core.ThreadInput) (core.ThreadReceipt, error) {
 	r := t.record()
 	receipt := core.ThreadReceipt{ThreadID: t.id, Sent: true, Queued: r.QueuedInputs}
-	if r.StartedAt == nil || r.Status == core.ThreadStarting && r.StatusReason == core.ThreadReasonRestarting {
+	if r.StartedAt == nil || startsAgain(r) {
 		return core.ThreadReceipt{}, core.Conflict("thread", t.id, string(r.Status), "no agent of the thread runs now")
 	}
 	if t.isRemote() {

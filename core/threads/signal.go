@@ -14,6 +14,7 @@ const (
 	reasonExited    = "exited"
 	reasonStopped   = "stopped"
 	reasonKilled    = "killed"
+	reasonAtStart   = "exited_at_start"
 	reasonNotReady  = "not_ready"
 	reasonRefused   = "refused" // by a host
 	reasonUntaken   = "message_not_taken"
@@ -232,6 +233,7 @@ func (c *change) ended(reason string, exit *int, sure bool) {
 		c.end(core.ThreadEnding{Status: core.ThreadCompleted, State: r.Report.State})
 	case word == reasonExited && exit != nil && *exit == 0 && r.Status != core.ThreadStarting:
 		c.end(core.ThreadEnding{Status: core.ThreadStopped, State: core.CompletionPartial, Reason: reasonExited})
+	case word == reasonAtStart && c.startAgain(reason):
 	default:
 		message := "the agent ended by itself"
 		if word == reasonRefused {

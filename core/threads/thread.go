@@ -34,6 +34,8 @@ type thread struct {
 	cut     bool                              // the last turn was interrupted; guarded by writing
 	again   string                            // id of a message whose turn a login cut off; guarded by writing
 
+	starts int // of an agent that ended before it was ready; guarded by writing
+
 	mu       sync.Mutex // guards all below
 	changed  chan struct{}
 	arriving []*arrival        // messages that are about to be stored
@@ -170,7 +172,7 @@ func (t *thread) run() {
 			t.prepare(t.work)
 		case r.ManagedAgentID == "":
 			t.begin()
-		case r.Status == core.ThreadStarting && r.StatusReason == core.ThreadReasonRestarting:
+		case startsAgain(r):
 			t.restart()
 		default:
 			t.attend()
