@@ -43,6 +43,13 @@ var ruleKeys = []struct {
 	},
 }
 
+// Bounds of rules, those of core/threads/rules, which would leave out what is beyond them.
+const (
+	maxRules     = 100
+	maxRuleText  = 200  // bytes of a glob or an answer
+	maxRuleMatch = 2000 // bytes of an expression
+)
+
 // answerKey is the key that every rule has.
 const answerKey = "answer"
 
@@ -90,6 +97,9 @@ func checkRule(rule core.AutoAnswerRule) (name string, err error) {
 		if text == "" && k.name != answerKey {
 			continue
 		}
+		if err := checkRuleSize(k.name, text); err != nil {
+			return k.name, err
+		}
 		if err := ruleField(k.name).checkText(text); err != nil {
 			return k.name, err
 		}
@@ -97,10 +107,25 @@ func checkRule(rule core.AutoAnswerRule) (name string, err error) {
 	return "", nil
 }
 
+func checkRuleSize(name, text string) error {
+	most := maxRuleText
+	if name == "match" {
+		most = maxRuleMatch
+	}
+	if len(text) > most {
+		return fmt.Errorf("is longer than %d bytes", most)
+	}
+	return nil
+}
+
 // rules decodes a list of rules; it replaces what an earlier file said.
 func (d *decoder) rules(f *field, list *[]core.AutoAnswerRule, line int, node *yaml.Node) {
 	if node.Kind != yaml.SequenceNode {
 		d.add(line, f.key, "wants a list of rules, not %s", describeNode(node))
+		return
+	}
+	if len(node.Content) > maxRules {
+		d.add(line, f.key, "has %d rules; at most %d are allowed", len(node.Content), maxRules)
 		return
 	}
 	rules := make([]core.AutoAnswerRule, 0, len(node.Content))
@@ -143,6 +168,9 @@ func (d *decoder) rule(key string, node *yaml.Node) core.AutoAnswerRule {
 		}
 		if err == nil && text == "" && name.Value != answerKey {
 			return // the same as left out
+		}
+		if err == nil {
+			err = checkRuleSize(name.Value, text)
 		}
 		if err == nil {
 			err = f.checkText(text)

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
@@ -53,6 +54,20 @@ func TestChangesOfThreads(t *testing.T) {
 	}
 	if got := merged.Threads.Repositories["a"].Password.Reveal(); got != "two" {
 		t.Errorf("the password is %q after a reload", got)
+	}
+}
+
+func TestBoundsOfRules(t *testing.T) {
+	for text, want := range map[string]string{
+		"[" + strings.Repeat("{answer: allow},", 101) + "]":           "threads.autoAnswer",
+		"[{answer: allow, tool: " + strings.Repeat("x", 201) + "}]":   "threads.autoAnswer[0].tool",
+		"[{answer: allow, match: " + strings.Repeat("x", 2001) + "}]": "threads.autoAnswer[0].match",
+		"[{answer: " + strings.Repeat("x", 201) + "}]":                "threads.autoAnswer[0].answer",
+	} {
+		_, err := parse("threads: {autoAnswer: " + text + "}")
+		if problems := config.Problems(err); len(problems) != 1 || problems[0].Key != want {
+			t.Errorf("problems %v, want one of %s", problems, want)
+		}
 	}
 }
 

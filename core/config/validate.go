@@ -45,6 +45,9 @@ func (f *field) valid(c *Config) error {
 		}
 		return nil
 	case *[]core.AutoAnswerRule:
+		if len(*ref) > maxRules {
+			return fmt.Errorf("has %d rules; at most %d are allowed", len(*ref), maxRules)
+		}
 		for i, rule := range *ref {
 			if name, err := checkRule(rule); err != nil {
 				return fmt.Errorf("rule %d, %s: %w", i, name, err)
