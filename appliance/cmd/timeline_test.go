@@ -142,3 +142,23 @@ func BenchmarkTimeline(b *testing.B) {
 		})
 	}
 }
+
+// TestTimelineThreads: an ad-hoc execution has threads instead of steps.
+func TestTimelineThreads(t *testing.T) {
+	lines := cmd.DrawTimeline(&client.Timeline{
+		ExecutionID: "exec_1", Pattern: client.PatternRef{Name: "managed-thread"}, Status: "running", StartedAt: &timelineEpoch, Duration: 9000,
+		Entries: []client.TimelineEntry{
+			entry(0, 5000, client.TimelineEntry{Kind: "thread", ID: "thread_1", Type: "claude", Name: "fix-parser", Role: "fixer", AgentID: "magent_1"}),
+			entry(0, 6000, client.TimelineEntry{Kind: "thread", ID: "thread_2", Type: "codex", Name: "docs", AgentID: "magent_2", Status: "stopped", Detail: "idle"}),
+			entry(0, 0, client.TimelineEntry{Kind: "thread", ID: "thread_3", Type: "codex", Name: "tests", Role: "tester", Status: "blocked"}),
+		},
+	}, 90, 9, false)
+	want := []string{
+		`|- + thread "fix-parser"  fixer  thread_1 (claude)            5 s`,
+		`|- . thread "docs"  thread_2 (codex)  stopped  idle           6 s`,
+		"`- > thread \"tests\"  tester  thread_3 (codex)  blocked       20 s",
+	}
+	if got := strings.Join(lines, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("drawn\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}

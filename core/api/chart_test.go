@@ -99,7 +99,8 @@ func someTimeline() *core.Timeline {
 		ExecutionID: execID, Pattern: core.PatternRef{Name: "classify", Version: "1.0.0"}, Status: core.ExecutionRunning,
 		StartedAt: end(1), DurationMs: 60, LastSeq: 77,
 		Entries: []core.TimelineEntry{
-			{Kind: core.TimelineRole, ID: "agent_1", Role: "engineer", AgentID: "agent_1", Type: "claude", Name: "lex", Status: "running", StartedAt: at(0), DurationMs: 61},
+			{Kind: core.TimelineRole, ID: "agent_1", Role: "engineer", AgentID: "agent_1", Type: "claude", Name: "lex", ThreadID: "thread_1", Status: "running", StartedAt: at(0), DurationMs: 61},
+			{Kind: core.TimelineThread, ID: "thread_2", Role: "writer", AgentID: "magent_1", Type: "codex", Name: "docs", Status: "blocked", StartedAt: at(0), DurationMs: 61},
 			{Kind: core.TimelineStep, ID: "0", Type: "parallel", Name: "build \"it\"", Status: "completed", StartedAt: at(1), EndedAt: end(51), DurationMs: 50},
 			{Kind: core.TimelineStep, ID: "0.0", Step: "0", Type: "assign", Role: "engineer", Status: "completed", StartedAt: at(1), EndedAt: end(51), DurationMs: 50},
 			{Kind: core.TimelineTask, ID: "task_1", Step: "0.0", Role: "engineer", AgentID: "agent_1", Attempt: 1, Status: "lost", Detail: "the agent left", StartedAt: at(1), EndedAt: end(5), DurationMs: 4},
@@ -127,6 +128,8 @@ func TestTimeline(t *testing.T) {
 	for _, want := range []string{
 		`{"executionId":"` + execID + `","pattern":{"name":"classify","version":"1.0.0"},"status":"running",` +
 			`"startedAt":"2026-01-02T03:04:05.679Z","duration":60,"entries":[{"kind":"role","id":"agent_1"`,
+		`"agentId":"agent_1","threadId":"thread_1","status":"running"`,
+		`{"kind":"thread","id":"thread_2","type":"codex","name":"docs","role":"writer","agentId":"magent_1","status":"blocked"`,
 		`{"kind":"step","id":"0","type":"parallel","name":"build \"it\"","status":"completed",` +
 			`"startedAt":"2026-01-02T03:04:05.679Z","endedAt":"2026-01-02T03:04:05.729Z","duration":50}`,
 		`{"kind":"task","id":"task_1","step":"0.0","role":"engineer","agentId":"agent_1","attempt":1,"status":"lost",` +

@@ -31,16 +31,17 @@ type timelineSchema struct {
 }
 
 type timelineEntry struct {
-	Kind      core.TimelineKind `json:"kind" enum:"step,task,role,message,escalation,question"`
-	ID        string            `json:"id" doc:"Path of a step; id of a task (the same for each attempt), message or question; agent of a role."`
+	Kind      core.TimelineKind `json:"kind" enum:"step,task,role,message,escalation,question,thread"`
+	ID        string            `json:"id" doc:"Path of a step; id of a task (the same for each attempt), message, question or thread; agent of a role."`
 	Step      string            `json:"step,omitempty" doc:"Step that it belongs to; of a step the one around it."`
-	Type      string            `json:"type,omitempty" doc:"Kind of the step, or type of the message."`
-	Name      string            `json:"name,omitempty" doc:"Of the step."`
+	Type      string            `json:"type,omitempty" doc:"Kind of the step, type of the message, or agent type."`
+	Name      string            `json:"name,omitempty" doc:"Of the step, the agent or the thread."`
 	Role      string            `json:"role,omitempty" doc:"That does the task, or sends the message."`
 	To        string            `json:"to,omitempty" doc:"Role that gets the message, or user."`
 	AgentID   string            `json:"agentId,omitempty"`
+	ThreadID  string            `json:"threadId,omitempty" doc:"Of a role: the managed thread that its agent is."`
 	Attempt   int               `json:"attempt,omitempty" doc:"Of a task from 1, of a step that is run again from 2; depth of an escalation."`
-	Status    string            `json:"status" doc:"running, completed, failed, timeout, lost, cancelled, skipped, open, answered or expired."`
+	Status    string            `json:"status" doc:"running, completed, failed, timeout, lost, cancelled, skipped, open, answered or expired; of a thread its own status."`
 	Detail    string            `json:"detail,omitempty" doc:"Error, topic, branch taken or reason."`
 	StartedAt timestamp         `json:"startedAt"`
 	EndedAt   *timestamp        `json:"endedAt,omitempty"`
@@ -97,6 +98,7 @@ func appendTimelineEntry(out []byte, e *core.TimelineEntry) []byte {
 	text("role", e.Role)
 	text("to", e.To)
 	text("agentId", e.AgentID)
+	text("threadId", e.ThreadID)
 	if e.Attempt != 0 {
 		out = append(out, `,"attempt":`...)
 		out = strconv.AppendInt(out, int64(e.Attempt), 10)

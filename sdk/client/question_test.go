@@ -89,13 +89,18 @@ func TestAnswerIsNotRepeated(t *testing.T) {
 
 func TestTimelineAnswer(t *testing.T) {
 	s := newServer(t, answer(200, `{"executionId":"exec_1","pattern":{"name":"p","version":"1"},"status":"running","duration":1500,`+
-		`"entries":[{"kind":"step","id":"0.1","step":"0","type":"assign","role":"r","attempt":2,"status":"running","startedAt":"2026-01-02T03:04:05.000Z","duration":12}],"lastSequence":18446744073709551615}`))
+		`"entries":[{"kind":"thread","id":"thread_2","status":"idle","startedAt":"2026-01-02T03:04:05.000Z","duration":12},`+
+		`{"kind":"role","id":"magent_1","threadId":"thread_1","status":"running","startedAt":"2026-01-02T03:04:05.000Z","duration":12},`+
+		`{"kind":"step","id":"0.1","step":"0","type":"assign","role":"r","attempt":2,"status":"running","startedAt":"2026-01-02T03:04:05.000Z","duration":12}],"lastSequence":18446744073709551615}`))
 	c := newClient(t, s.URL, client.Options{})
 	tl, err := c.GetTimeline(t.Context(), "exec_1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := tl.Entries[0]
+	if a, b := tl.Entries[0], tl.Entries[1]; a.Kind != client.TimelineThread || a.ID != "thread_2" || b.Kind != client.TimelineRole || b.ThreadID != "thread_1" {
+		t.Errorf("threads %+v %+v", a, b)
+	}
+	e := tl.Entries[2]
 	if tl.Duration.Duration().Seconds() != 1.5 || tl.LastSequence != 1<<64-1 || e.Kind != client.TimelineStep || e.Attempt != 2 || e.EndedAt != nil {
 		t.Errorf("timeline %+v", tl)
 	}

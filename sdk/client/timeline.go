@@ -14,6 +14,7 @@ const (
 	TimelineMessage    = "message"    // from a role to a role
 	TimelineEscalation = "escalation" // a message that climbs
 	TimelineQuestion   = "question"   // to people
+	TimelineThread     = "thread"     // a managed thread that serves no role
 )
 
 // Timeline is what happened in an execution so far.
@@ -33,16 +34,17 @@ type Timeline struct {
 // TimelineEntry is one thing with a beginning and, once it is over, an end.
 type TimelineEntry struct {
 	Kind      string     `json:"kind"`
-	ID        string     `json:"id"`             // path of a step; id of a task, message or question; agent of a role
+	ID        string     `json:"id"`             // path of a step; id of a task, message, question or thread; agent of a role
 	Step      string     `json:"step,omitempty"` // that it belongs to; of a step: the one around it
-	Type      string     `json:"type,omitempty"` // kind of the step, or type of the message
+	Type      string     `json:"type,omitempty"` // kind of the step, type of the message, or agent type
 	Name      string     `json:"name,omitempty"`
 	Role      string     `json:"role,omitempty"` // that does the task, or sends the message
 	To        string     `json:"to,omitempty"`   // role that gets the message, or user
 	AgentID   string     `json:"agentId,omitempty"`
-	Attempt   int        `json:"attempt,omitempty"` // of a task from 1, of a step run again from 2; depth of an escalation
-	Status    string     `json:"status"`            // running, completed, failed, open, answered and so on
-	Detail    string     `json:"detail,omitempty"`  // error, topic, branch taken or reason
+	ThreadID  string     `json:"threadId,omitempty"` // of a role: the managed thread that its agent is
+	Attempt   int        `json:"attempt,omitempty"`  // of a task from 1, of a step run again from 2; depth of an escalation
+	Status    string     `json:"status"`             // running, completed, failed, open, answered and so on
+	Detail    string     `json:"detail,omitempty"`   // error, topic, branch taken or reason
 	StartedAt time.Time  `json:"startedAt"`
 	EndedAt   *time.Time `json:"endedAt,omitempty"`
 	Duration  Millis     `json:"duration"` // up to now while it goes on
