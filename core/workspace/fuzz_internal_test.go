@@ -74,6 +74,20 @@ func FuzzRef(f *testing.F) {
 	})
 }
 
+func TestWorkBranch(t *testing.T) {
+	for _, c := range [][4]string{
+		{"exec_1", "coder", "Fix the parser", "wardroom/exec_1/coder-fix-the-parser"},
+		{"exec_1", "coder", "coder-fix-the-parser", "wardroom/exec_1/coder-fix-the-parser"}, // as threads are named by default
+		{"exec_1", "coder", "coders", "wardroom/exec_1/coder-coders"},
+		{"exec_1", "coder", "coder", "wardroom/exec_1/coder"},
+		{"new", "", "thread", "wardroom/new/thread"},
+	} {
+		if got := workBranch(c[0], c[1], c[2]); got != c[3] {
+			t.Errorf("workBranch(%q, %q, %q) is %q, want %q", c[0], c[1], c[2], got, c[3])
+		}
+	}
+}
+
 func FuzzWorkBranch(f *testing.F) {
 	f.Add("exec_01ABC", "coder", "Fix the parser!")
 	f.Add("", "", "")
