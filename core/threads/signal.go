@@ -78,6 +78,9 @@ func (c *change) apply(kind core.EventType, sig *core.AgentSignal) {
 // onStarted handles that the agent's process runs. After its first start, that is somebody's doing.
 func (c *change) onStarted() {
 	r := c.rec
+	if p, ok := readPrompt(r.Prompt); ok && isQuestion(p.ID) {
+		return // people are asked all the same
+	}
 	r.Prompt, r.LoginURL = nil, ""
 	if r.Status != core.ThreadStarting {
 		r.Status, r.StatusReason, r.IdleSince = core.ThreadStarting, "", nil
