@@ -42,6 +42,7 @@ func (a *App) seedTotals(ctx context.Context) error {
 
 // committed hands on what the store has written.
 func (a *App) committed(events []core.Event) {
+	a.metrics.Executions.Committed(events)
 	a.metrics.Questions.Committed(events)
 	a.bus.Publish(events)
 }

@@ -210,7 +210,8 @@ func TestThreadsAreObserved(t *testing.T) {
 	for _, want := range []string{
 		`service_threads_ended_total{outcome="complete",status="completed"} 1`, `service_threads_spawned_total{type="shell"} 1`,
 		`service_threads_active{status="running"} 0`, `service_workspaces{status="released"} 1`, "service_memory_experiences 1",
-		"service_thread_turn_duration_seconds_count 1",
+		"service_thread_turn_duration_seconds_count 1", "service_executions_active 0",
+		`service_executions_total{pattern="managed-thread",status="completed"} 1`,
 	} {
 		if !strings.Contains(string(text), want+"\n") {
 			t.Errorf("metrics have no %s", want)

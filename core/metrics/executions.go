@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"bytes"
+	"encoding/json"
 	"sync/atomic"
 	"time"
 
@@ -81,6 +83,44 @@ func (e *Executions) ExecutionFinished(pattern string, status core.ExecutionStat
 		}
 	}
 	series.duration.Observe(took.Seconds())
+}
+
+// adHocName finds the events that may be of an ad-hoc execution without decoding all others.
+var adHocName = []byte(`"` + core.AdHocPattern.Name + `"`)
+
+// Committed counts ad-hoc executions from what was stored of them, since no engine runs them. Other events are passed
+// over.
+func (e *Executions) Committed(events []core.Event) {
+	for i := range events {
+		var status core.ExecutionStatus
+		switch events[i].Type {
+		case core.EventExecutionStarted:
+			status = core.ExecutionRunning
+		case core.EventExecutionCompleted:
+			status = core.ExecutionCompleted
+		case core.EventExecutionFailed:
+			status = core.ExecutionFailed
+		case core.EventExecutionCancelled:
+			status = core.ExecutionCancelled
+		default:
+			continue
+		}
+		if !bytes.Contains(events[i].Data, adHocName) {
+			continue
+		}
+		var data struct {
+			Pattern  core.PatternRef `json:"pattern"`
+			Duration int64           `json:"duration"` // milliseconds
+		}
+		if json.Unmarshal(events[i].Data, &data) != nil || data.Pattern != core.AdHocPattern {
+			continue
+		}
+		if status == core.ExecutionRunning {
+			e.ExecutionStarted(data.Pattern.Name)
+		} else {
+			e.ExecutionFinished(data.Pattern.Name, status, time.Duration(data.Duration)*time.Millisecond)
+		}
+	}
 }
 
 // Totals returns the number of executions ever stored, of those not over, and the mean duration of those

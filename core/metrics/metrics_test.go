@@ -273,3 +273,33 @@ func TestQuestions(t *testing.T) {
 		"service_messages_total{event=replied}":   0,
 	})
 }
+
+// TestAdHocExecutions: no engine runs them, so they are counted by their events.
+func TestAdHocExecutions(t *testing.T) {
+	m, reg := newMetrics()
+	m.Executions.Seed(5, 1)
+	event := func(kind core.EventType, pattern core.PatternRef, more string) core.Event {
+		return core.Event{Type: kind, Data: fmt.Appendf(nil, `{"executionId":"exec_1","pattern":{"name":%q,"version":%q}%s}`, pattern.Name, pattern.Version, more)}
+	}
+	ours, other := core.AdHocPattern, core.PatternRef{Name: "triage", Version: "1.0.0"}
+	m.Executions.Committed([]core.Event{
+		event(core.EventExecutionStarted, ours, `,"input":{}`), event(core.EventExecutionStarted, ours, ""), event(core.EventExecutionStarted, ours, ""),
+		event(core.EventExecutionStarted, other, `,"input":{"about":"managed-thread"}`), event(core.EventThreadStarted, ours, ""),
+	})
+	if total, active, _ := m.Executions.Totals(); total != 8 || active != 4 {
+		t.Errorf("total %d, active %d; want 8 and 4", total, active)
+	}
+	m.Executions.Committed([]core.Event{
+		event(core.EventExecutionCompleted, ours, `,"duration":2000`), event(core.EventExecutionFailed, ours, `,"duration":4000`),
+		event(core.EventExecutionCancelled, ours, ""), event(core.EventExecutionCompleted, other, `,"duration":1`),
+		{Type: core.EventExecutionCompleted, Data: []byte(`"managed-thread"`)}, {Type: core.EventExecutionCompleted},
+	})
+	if total, active, mean := m.Executions.Totals(); total != 8 || active != 1 || mean != 2*time.Second {
+		t.Errorf("total %d, active %d, mean %v; want 8, 1 and 2 s", total, active, mean)
+	}
+	expect(t, reg, map[string]float64{
+		"service_executions_total{pattern=managed-thread,status=completed}": 1,
+		"service_executions_total{pattern=managed-thread,status=failed}":    1,
+		"service_executions_total{pattern=managed-thread,status=cancelled}": 1,
+	})
+}
