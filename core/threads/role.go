@@ -169,6 +169,9 @@ func (t *thread) spawnRole(ctx context.Context, agent core.ManagedAgentSpec) (*c
 		if c.rec.Ending != nil || c.rec.Status.Terminal() {
 			return over(c.rec)
 		}
+		if c.rec.ManagedAgentID == a.ID {
+			return errUnchanged // it was found by its label meanwhile
+		}
 		c.rec.AgentType = kind
 		c.started(a)
 		return nil
@@ -204,22 +207,30 @@ func (t *thread) furnishRole(ctx context.Context) error {
 	})
 }
 
-// awaitRole waits until the thread of a role has its agent: SpawnRole sees to that.
+// awaitRole waits until the thread of a role has its agent. SpawnRole sees to that; but an agent whose start was uncertain,
+// or that an earlier life of ours started, is found by its label.
 func (t *thread) awaitRole() {
-	if r := t.record(); r.Begun {
-		// An earlier life of ours may have started it.
-		if a, err := t.labelled(t.work); err == nil && a != nil && !a.Gone() {
-			t.must(t.work, func(c *change) error {
-				if c.rec.ManagedAgentID != "" {
-					return errUnchanged
-				}
-				c.started(a)
-				return nil
-			})
-			return
+	linked := func(r *core.ThreadRecord) bool { return r.ManagedAgentID != "" || r.Ending != nil }
+	for t.work.Err() == nil && !linked(t.record()) {
+		if t.record().Begun {
+			if a, err := t.labelled(t.work); err == nil && a != nil && !a.Gone() {
+				t.must(t.work, func(c *change) error {
+					if linked(c.rec) {
+						return errUnchanged
+					}
+					if a.Type != "" {
+						c.rec.AgentType = a.Type
+					}
+					c.started(a)
+					return nil
+				})
+				return
+			}
 		}
+		due, stop := t.s.after(lookInterval)
+		t.await(t.work, due, linked)
+		stop()
 	}
-	t.await(t.work, nil, func(r *core.ThreadRecord) bool { return r.ManagedAgentID != "" || r.Ending != nil })
 }
 
 // EndRole implements core.RoleThreads.

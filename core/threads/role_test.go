@@ -121,6 +121,49 @@ func TestRoleIsNotEndedByItsWords(t *testing.T) {
 	}
 }
 
+// TestRoleUncertainStart: a start that nobody knows the outcome of leaves an agent that runs. The engine takes it up by
+// its label, without another SpawnRole, and the thread must be its.
+func TestRoleUncertainStart(t *testing.T) {
+	clock := coretest.NewClock()
+	r := newRig(t, clock).open()
+	r.pattern("exec_1", true)
+	fake := r.agents
+	fake.spawn = func(spec core.ManagedAgentSpec) error {
+		fake.spawn = nil
+		fake.mu.Unlock() // as the call itself does it
+		defer fake.mu.Lock()
+		if _, err := fake.SpawnManagedAgent(r.ctx, spec); err != nil {
+			return err
+		}
+		return core.Unavailable("runtime_unavailable", "no answer")
+	}
+	if _, err := r.SpawnRole(r.ctx, roleSpec(0), roleAgent()); err == nil {
+		t.Fatal("the start is certain")
+	}
+	id := r.roleOf().ID
+	agent := fake.all()[0].ID
+	rec := r.advanceUntil(clock, id, core.ThreadReady, 1e9)
+	if rec.ManagedAgentID != agent || rec.StartedAt == nil {
+		t.Errorf("the thread has the agent %q, want %s", rec.ManagedAgentID, agent)
+	}
+	if a, err := r.SpawnRole(r.ctx, roleSpec(0), roleAgent()); err != nil || a.ID != agent || len(fake.all()) != 1 {
+		t.Errorf("spawned again: %+v, %v", a, err)
+	}
+	r.turnOf(agent)
+	r.endPattern("exec_1", core.ExecutionCompleted)
+	r.EndRole(agent, "over")
+	r.advanceUntil(clock, id, core.ThreadCompleted, 1e9)
+	started := 0
+	for _, kind := range r.kinds(id) {
+		if kind == "thread_started" {
+			started++
+		}
+	}
+	if started != 1 {
+		t.Errorf("events %v", r.kinds(id))
+	}
+}
+
 // TestRoleCrashes kills the service after each of its transactions while a role is spawned, works and ends.
 func TestRoleCrashes(t *testing.T) {
 	life := func(t *testing.T, after int) (kinds string, writes int) {
