@@ -51,10 +51,15 @@ func fieldOf(err error) string {
 	return field
 }
 
-// threadError is an error as the record of a failed thread has it.
+// threadError is an error as the record of a failed thread has it. What a runtime refuses names a field of the request
+// for the agent, which the thread's caller did not write.
 func threadError(err error) *core.ThreadError {
 	e := core.AsError(err)
-	return &core.ThreadError{Code: e.Code, Message: e.Message}
+	message := e.Message
+	if reason, _ := e.Details["reason"].(string); reason != "" && runtimeCode(err) != "" {
+		message = "the agent cannot be started: " + reason
+	}
+	return &core.ThreadError{Code: e.Code, Message: message}
 }
 
 // over is the error of calls that a thread which is over, or about to be, does not take.

@@ -107,11 +107,13 @@ func TestStoppedByHand(t *testing.T) {
 func TestStartFails(t *testing.T) {
 	r := newRig(t, core.SystemClock{})
 	r.agents.spawn = func(core.ManagedAgentSpec) error {
-		return &core.Error{Code: core.CodeValidation, Message: "type: claude is not installed", Details: map[string]any{"runtimeCode": "CLI_NOT_FOUND"}}
+		e := core.Invalid("type", "claude is not installed")
+		e.Details["runtimeCode"] = "CLI_NOT_FOUND"
+		return e
 	}
 	r.open()
 	rec := r.untilStatus(r.spawn(spec()).ID, core.ThreadFailed)
-	if rec.Error.Code != core.CodeValidation || !strings.Contains(rec.Error.Message, "not installed") || len(r.store.lessons) != 1 {
+	if rec.Error.Code != core.CodeValidation || rec.Error.Message != "the agent cannot be started: claude is not installed" || len(r.store.lessons) != 1 {
 		t.Errorf("%+v", rec.Error)
 	}
 }
