@@ -23,6 +23,17 @@ func crashWriter(dir string) {
 		os.Exit(1)
 	}
 	ids := core.NewIDs(core.SystemClock{})
+	hook := webhook(webhookAt(start, 1))
+	err = s.Update(ctx, func(tx core.Tx) error {
+		if _, err := tx.FindWebhook(hook.ID); err == nil {
+			return nil // a child before this one made it
+		}
+		return tx.PutWebhook(hook)
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	var out sync.Mutex
 	for g := range 8 {
 		go func() {
@@ -33,6 +44,14 @@ func crashWriter(dir string) {
 						return err
 					}
 					if err := tx.PutThread(thread(threadOf(e.ID), e.ID, core.ThreadReady)); err != nil {
+						return err
+					}
+					d := delivery(g, hook.ID)
+					d.ID = ids.New(core.PrefixDelivery)
+					if g%2 == 0 {
+						d = ended(d, core.DeliverySucceeded)
+					}
+					if err := tx.PutDelivery(d); err != nil {
 						return err
 					}
 					return tx.Append(
@@ -135,6 +154,7 @@ func checkAfterKill(t *testing.T, dir string, acknowledged map[string]bool) {
 			t.Fatalf("%+v: the list holds %d threads, %v, want %d", f, info.Total, err, sum)
 		}
 	}
+	checkDeliveryKeys(t, s, sum)
 	log, err := s.Log(ctx, 0, 0)
 	if err != nil || len(log) != len(stored) {
 		t.Fatalf("log holds %d events of %d executions, %v", len(log), len(stored), err)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -282,5 +283,109 @@ func TestDeliveriesLarge(t *testing.T) {
 	_, info, err := s.FindDeliveries(ctx, core.DeliveryFilter{WebhookID: w.ID})
 	if err != nil || info.Total != rows {
 		t.Fatalf("got %+v, %v", info, err)
+	}
+}
+
+// checkDeliveryKeys proves that records, lists, what is due and counts agree, and that there are so many; -1: any number.
+func checkDeliveryKeys(tb testing.TB, s *store.Store, want int) {
+	tb.Helper()
+	stored, listed, due := keysUnder(tb, s, "v/"), keysUnder(tb, s, "ix/vl/"), keysUnder(tb, s, "ix/vd/")
+	total, pending := totalDeliveries(tb, s, core.DeliveryFilter{}), totalDeliveries(tb, s, core.DeliveryFilter{Status: core.DeliveryPending})
+	if stored != listed || total != stored || pending != due || want >= 0 && want != stored {
+		tb.Fatalf("%d deliveries are stored and %d listed, counts say %d; %d are due, counts say %d; want %d",
+			stored, listed, total, due, pending, want)
+	}
+}
+
+// Writers, readers, retention, and an endpoint that comes and goes, all at once.
+func TestDeliveriesConcurrently(t *testing.T) {
+	s := mustOpen(t, store.Options{})
+	ids := core.NewIDs(core.SystemClock{})
+	steady, brief := webhook(webhookAt(start, 1)), webhook(webhookAt(start, 2))
+	putWebhook(t, s, steady)
+	putWebhook(t, s, brief)
+	var wg sync.WaitGroup
+	const rounds = 60
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range rounds {
+				hook := []string{steady.ID, brief.ID}[i%2]
+				var batch []*core.Delivery
+				for n := range 10 {
+					d := delivery(n, hook)
+					d.ID = ids.New(core.PrefixDelivery)
+					batch = append(batch, d)
+				}
+				err := s.Update(ctx, func(tx core.Tx) error {
+					for _, d := range batch {
+						if err := tx.PutDelivery(d); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				if err == nil {
+					err = s.Update(ctx, func(tx core.Tx) error {
+						for _, d := range batch[:g*2] {
+							d, err := tx.FindDelivery(d.ID)
+							if err != nil {
+								return err
+							}
+							if err := tx.PutDelivery(ended(d, core.DeliverySucceeded)); err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+				}
+				// The endpoint may be gone, or retention may have been faster.
+				if code := core.ErrorCode(err); code != "" && code != core.CodeNotFound {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for range rounds {
+			tryUpdate(t, s, func(tx core.Tx) error { return tx.DeleteWebhook(brief.ID) })
+			tryUpdate(t, s, func(tx core.Tx) error { return tx.PutWebhook(brief) })
+			if _, err := s.PurgeDeliveries(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wg.Go(func() {
+		for range rounds {
+			if _, err := s.Retain(ctx, store.Policy{DeliveriesPerWebhook: 50}); err != nil {
+				t.Error(err)
+			}
+			for _, hook := range []string{steady.ID, brief.ID} {
+				if _, _, err := s.FindDeliveries(ctx, core.DeliveryFilter{WebhookID: hook}); err != nil {
+					t.Error(err)
+				}
+				if _, err := s.DueDeliveries(ctx, hook, time.Time{}, "", 100); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	wg.Wait()
+	if _, err := s.Retain(ctx, store.Policy{DeliveriesPerWebhook: 50}); err != nil {
+		t.Fatal(err)
+	}
+	checkDeliveryKeys(t, s, -1)
+	for _, hook := range []string{steady.ID, brief.ID} {
+		over := totalDeliveries(t, s, core.DeliveryFilter{WebhookID: hook, Status: core.DeliverySucceeded})
+		if over > 50 || hook == steady.ID && over != 50 {
+			t.Errorf("%d deliveries that are over stayed", over)
+		}
+	}
+}
+
+// tryUpdate is mustUpdate for goroutines.
+func tryUpdate(t *testing.T, s *store.Store, fn func(tx core.Tx) error) {
+	t.Helper()
+	if err := s.Update(ctx, fn); err != nil {
+		t.Error(err)
 	}
 }

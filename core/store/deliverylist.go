@@ -302,9 +302,15 @@ func mergeUp(txn *badger.Txn, prefixes [][]byte, after string, fn func(id string
 
 func merge(txn *badger.Txn, prefixes [][]byte, up bool, after string, fn func(id string) (bool, error)) error {
 	h := &idHeap{up: up}
+	var open []*badger.Iterator
+	defer func() {
+		for _, it := range open {
+			it.Close()
+		}
+	}()
 	for _, prefix := range prefixes {
 		it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix, Reverse: !up})
-		defer it.Close()
+		open = append(open, it)
 		l := &idList{it: it, prefix: prefix}
 		seek := append(slices.Clone(prefix), after...)
 		if after == "" && !up {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -83,7 +84,8 @@ func decodeWebhookNumber(id string, value []byte) (uint32, error) {
 	return binary.BigEndian.Uint32(value), nil
 }
 
-// AllWebhooks implements core.WebhookReader.
+// AllWebhooks implements core.WebhookReader. Ids need not be in order of time: those of declared endpoints come from
+// what they declare.
 func (s *Store) AllWebhooks(ctx context.Context) ([]*core.WebhookRecord, error) {
 	var list []*core.WebhookRecord
 	err := s.view(ctx, func(txn *badger.Txn) error {
@@ -96,6 +98,7 @@ func (s *Store) AllWebhooks(ctx context.Context) ([]*core.WebhookRecord, error) 
 			return true, ctx.Err()
 		})
 	})
+	slices.SortStableFunc(list, func(a, b *core.WebhookRecord) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return list, err
 }
 

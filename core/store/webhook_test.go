@@ -35,6 +35,9 @@ func TestWebhook(t *testing.T) {
 	s := mustOpen(t, store.Options{Path: dir})
 	first, second := webhook(webhookAt(start, 1)), webhook(webhookAt(start.Add(time.Second), 1))
 	second.FailingSince = &start
+	declared := webhook(webhookAt(start.Add(-time.Hour), 1)) // its id is not of its time
+	declared.Declared, declared.CreatedAt = true, start.Add(time.Hour)
+	putWebhook(t, s, declared)
 	putWebhook(t, s, second)
 	putWebhook(t, s, first)
 	mustUpdate(t, s, func(tx core.Tx) error {
@@ -56,7 +59,7 @@ func TestWebhook(t *testing.T) {
 	})
 	check := func(s *store.Store) {
 		t.Helper()
-		if list, err := s.AllWebhooks(ctx); err != nil || !reflect.DeepEqual(list, []*core.WebhookRecord{first, second}) {
+		if list, err := s.AllWebhooks(ctx); err != nil || !reflect.DeepEqual(list, []*core.WebhookRecord{first, second, declared}) {
 			t.Fatalf("got %+v, %v", list, err)
 		}
 	}
@@ -68,7 +71,7 @@ func TestWebhook(t *testing.T) {
 	check(s)
 	mustUpdate(t, s, func(tx core.Tx) error { return tx.DeleteWebhook(first.ID) })
 	mustUpdate(t, s, func(tx core.Tx) error { return tx.DeleteWebhook(first.ID) }) // again
-	if list, err := s.AllWebhooks(ctx); err != nil || len(list) != 1 || list[0].ID != second.ID {
+	if list, err := s.AllWebhooks(ctx); err != nil || len(list) != 2 || list[0].ID != second.ID {
 		t.Fatalf("got %+v, %v", list, err)
 	}
 	wantCode(t, s.Update(ctx, func(tx core.Tx) error { return tx.PutWebhook(&core.WebhookRecord{}) }), core.CodeValidation)
