@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -85,7 +86,8 @@ func (f *fakeThreads) PrepareThread(ctx context.Context, spec core.ThreadSpec) (
 		w.WorkspaceID, w.Path, w.WorkBranch, w.BaseCommit = workspaceID, "/srv/ws/1", "wardroom/x", "abc"
 		p.Workspace = &w
 	}
-	p.ContextFiles = append(p.ContextFiles, core.ContextFile{Path: core.ThreadMemoryPath, Content: "# Memory\n"})
+	memory := core.ContextFile{Path: core.ThreadMemoryPath, Content: "# Memory\n"}
+	p.ContextFiles = append(slices.DeleteFunc(p.ContextFiles, func(f core.ContextFile) bool { return f.Path == memory.Path }), memory)
 	for name := range p.Env {
 		p.EnvNames = append(p.EnvNames, name)
 	}

@@ -33,7 +33,7 @@ type prepareThreadRequest struct {
 
 type threadPreparationRequest struct {
 	Workspace      *workspaceRequest    `json:"workspace" doc:"Default: an empty directory."`
-	ContextFiles   []contextFileRequest `json:"contextFiles" check:"max=1000" doc:"Files to write into the workspace. One for .wardroom/thread-memory.md is left out: the service writes its own."`
+	ContextFiles   []contextFileRequest `json:"contextFiles" check:"max=1000" doc:"Files to write into the workspace. .wardroom/thread-memory.md is written by the service: a file of that path is taken only with the workspaceId of the prepare that answered it, and is written anew."`
 	ApprovalPreset string               `json:"approvalPreset" enum:"readonly,standard,permissive,autonomous" doc:"What it may do without asking. Default: standard."`
 	Env            map[string]string    `json:"env" doc:"Environment of the agent. Secret: never logged or answered."`
 	EnvNames       []string             `json:"envNames" check:"max=512" doc:"Of the answer to prepare; left out, since the values are needed: give env."`
@@ -111,9 +111,7 @@ func (r *threadPreparationRequest) preparation() core.Preparation {
 		}
 	}
 	for _, f := range r.ContextFiles {
-		if f.Path != core.ThreadMemoryPath {
-			p.ContextFiles = append(p.ContextFiles, core.ContextFile{Path: f.Path, Content: f.Content})
-		}
+		p.ContextFiles = append(p.ContextFiles, core.ContextFile{Path: f.Path, Content: f.Content})
 	}
 	return p
 }

@@ -34,7 +34,7 @@ func wantSpec() core.ThreadSpec {
 		Preparation: core.Preparation{
 			Workspace: &core.WorkspaceSpec{WorkspaceID: "ws_1", Repo: "app", Branch: "main", WorkBranch: "w", Depth: 1,
 				Filter: "blob:none", Submodules: true},
-			ContextFiles: []core.ContextFile{{Path: "a.md", Content: "A"}, {Path: "b.md"}},
+			ContextFiles: []core.ContextFile{{Path: "a.md", Content: "A"}, {Path: core.ThreadMemoryPath, Content: "old"}, {Path: "b.md"}},
 			Approval:     "permissive", Env: map[string]string{"TOKEN": "secretvalue"},
 		},
 		Policy: core.ThreadPolicy{
@@ -184,6 +184,7 @@ func TestPrepareThread(t *testing.T) {
 	want := wantSpec()
 	want.Preparation.Workspace.WorkspaceID, want.Preparation.Workspace.WorkBranch = workspaceID, "wardroom/x"
 	want.Preparation.Env, want.Runtime, want.AgentID = nil, "", ""
+	want.Preparation.ContextFiles = []core.ContextFile{{Path: "a.md", Content: "A"}, {Path: "b.md"}, {Path: core.ThreadMemoryPath, Content: "# Memory\n"}}
 	if !reflect.DeepEqual(got, want) {
 		text, _ := json.Marshal(got)
 		t.Errorf("spec %s", text)
