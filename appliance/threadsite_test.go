@@ -13,7 +13,6 @@ import (
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/sdk/conformance/memory"
-	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/runtimeserver"
 )
 
@@ -36,7 +35,7 @@ func newSiteAt(t *testing.T, listen, threads string) *site {
 	t.Helper()
 	world := memory.NewWorld()
 	t.Cleanup(world.Close)
-	server, err := runtimeserver.New(runtimeserver.Options{Runtime: readier{world.Runtime()}})
+	server, err := runtimeserver.New(runtimeserver.Options{Runtime: world.Runtime()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,47 +177,5 @@ func (s *site) send(id, text string) {
 	s.t.Helper()
 	if _, err := s.api.SendThread(s.t.Context(), id, client.ThreadInput{Message: text}); err != nil {
 		s.t.Fatal(err)
-	}
-}
-
-// readier is a runtime whose agents tell that they are ready after each turn, as the adapters of command lines do.
-// Behind each event of the runtime there is room for one more.
-type readier struct{ runtime.Runtime }
-
-func (r readier) Events(ctx context.Context, opts runtime.EventOptions) (runtime.EventStream, error) {
-	after := opts.After
-	if after > 0 {
-		opts.After = (after - 1) / 2 // the event before the last one seen, or that one: what was seen is left out below
-	}
-	stream, err := r.Runtime.Events(ctx, opts)
-	return &readyStream{EventStream: stream, after: after}, err
-}
-
-type readyStream struct {
-	runtime.EventStream
-	after uint64
-	next  *runtime.Event
-}
-
-func (s *readyStream) Next() (runtime.Event, error) {
-	for {
-		if e := s.next; e != nil {
-			if s.next = nil; e.Seq > s.after {
-				return *e, nil
-			}
-		}
-		e, err := s.EventStream.Next()
-		if err != nil {
-			return e, err
-		}
-		e.Seq *= 2
-		if e.Type == runtime.EventTurnComplete && e.Agent.Status == runtime.StatusReady {
-			s.next = &runtime.Event{
-				Seq: e.Seq + 1, AgentID: e.AgentID, Type: runtime.EventReady, Time: e.Time, Source: e.Source, Agent: e.Agent,
-			}
-		}
-		if e.Seq > s.after {
-			return e, nil
-		}
 	}
 }

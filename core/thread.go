@@ -36,17 +36,19 @@ func (s ThreadStatus) Terminal() bool {
 
 // Reasons that stand in StatusReason, beside those of the runtime.
 const (
-	ThreadReasonIdle       = "idle"       // stopped: three times idleTimeoutMs passed
-	ThreadReasonStuck      = "stuck"      // running: the turn shows no sign of life
-	ThreadReasonFinishing  = "finishing"  // running: the outcome is being worked out
-	ThreadReasonLogin      = "login"      // blocked: see LoginURL
-	ThreadReasonRestarting = "restarting" // starting: the agent was lost and comes back with its session
-	ThreadReasonHostAway   = "host_away"  // the connected agent that hosts it is not connected at the moment
-	ThreadReasonRequested  = "requested"  // stopped by a call
-	ThreadReasonExecution  = "execution"  // stopped: its execution is over
-	ThreadReasonTimeout    = "timeout"    // failed: policy.timeoutMs passed
-	ThreadReasonCrashed    = "crashed"    // failed: the agent ended by itself
-	ThreadReasonLost       = "lost"       // failed: the agent is gone and could not be brought back
+	ThreadReasonIdle       = "idle"           // stopped: three times idleTimeoutMs passed
+	ThreadReasonStuck      = "stuck"          // running: the turn shows no sign of life
+	ThreadReasonFinishing  = "finishing"      // running: the outcome is being worked out
+	ThreadReasonLogin      = "login"          // blocked: see LoginURL
+	ThreadReasonRestarting = "restarting"     // starting: the agent was lost and comes back with its session
+	ThreadReasonHostAway   = "host_away"      // the connected agent that hosts it is not connected at the moment
+	ThreadReasonRequested  = "requested"      // stopped by a call
+	ThreadReasonExecution  = "execution"      // stopped: its execution is over
+	ThreadReasonTimeout    = "timeout"        // failed: policy.timeoutMs passed
+	ThreadReasonCrashed    = "crashed"        // failed: the agent ended by itself
+	ThreadReasonLost       = "lost"           // failed: the agent is gone and could not be brought back
+	ThreadReasonAgain      = "starting_again" // starting: the agent ended before it was ever ready, and another start loses nothing
+	ThreadReasonNotReady   = "not_ready"      // starting: the agent takes long to get ready, and is given more time
 )
 
 // RuntimeConnected is the name that stands for the runtime of threads that a connected agent hosts.

@@ -106,3 +106,35 @@ func TestLife(t *testing.T) {
 		t.Errorf("sending to a terminal thread: %v", err)
 	}
 }
+
+// A runtime that keeps to the bare contract tells with the end of a turn that its agent is ready, and not once more.
+func TestReadyWithTheTurn(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.script = func(a *scripted, text string) {
+		a.busy()
+		a.r.Status = core.ManagedReady
+		a.tell(core.EventManagedTurnComplete, core.AgentSignal{Text: "Did " + text, DurationMs: 5})
+	}
+	r.open()
+	s := spec()
+	s.AgentType, s.Objective, s.Policy.CompleteAfterTurns = "shell", "one", 3
+	id := r.spawn(s).ID
+	for _, text := range []string{"two", "three"} {
+		if _, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.untilStatus(id, core.ThreadCompleted)
+	if got := r.agents.messages(); !slices.Equal(got, []string{"one", "two", "three"}) {
+		t.Errorf("the agent took %q", got)
+	}
+	ready := 0
+	for _, kind := range r.kinds(id) {
+		if kind == string(core.EventThreadReady) {
+			ready++
+		}
+	}
+	if ready != 4 { // at the start, and behind each turn
+		t.Errorf("it was ready %d times: %q", ready, r.kinds(id))
+	}
+}

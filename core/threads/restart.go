@@ -4,13 +4,9 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// reasonAgain is why a thread is starting whose agent ended before it was ready for the first time: nothing is lost by
-// another start, and it is no restart.
-const reasonAgain = "starting_again"
-
 // startsAgain tells whether the agent of a thread is gone and is to be started again.
 func startsAgain(r *core.ThreadRecord) bool {
-	return r.Status == core.ThreadStarting && (r.StatusReason == core.ThreadReasonRestarting || r.StatusReason == reasonAgain)
+	return r.Status == core.ThreadStarting && (r.StatusReason == core.ThreadReasonRestarting || r.StatusReason == core.ThreadReasonAgain)
 }
 
 // startAgain decides on another start of an agent that ended before it was ready. It returns false when that is not
@@ -22,7 +18,7 @@ func (c *change) startAgain(reason string) bool {
 		return false
 	}
 	c.starts++
-	r.StatusReason = reasonAgain
+	r.StatusReason = core.ThreadReasonAgain
 	c.event(core.EventThreadStatus, statusData{Status: core.ThreadReasonRestarting, Reason: reason})
 	return true
 }
@@ -80,7 +76,7 @@ func (t *thread) restart() {
 			return
 		}
 		if err == nil {
-			if t.record().StatusReason == reasonAgain {
+			if t.record().StatusReason == core.ThreadReasonAgain {
 				t.must(ctx, func(c *change) error {
 					c.rec.StatusReason, c.rec.LastActivityAt = "", c.now
 					return nil

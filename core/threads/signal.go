@@ -15,7 +15,6 @@ const (
 	reasonStopped   = "stopped"
 	reasonKilled    = "killed"
 	reasonAtStart   = "exited_at_start"
-	reasonNotReady  = "not_ready"
 	reasonRefused   = "refused" // by a host
 	reasonUntaken   = "message_not_taken"
 	reasonLoginWord = "login_required"
@@ -65,6 +64,9 @@ func (c *change) apply(kind core.EventType, sig *core.AgentSignal) {
 		c.onMessage(sig)
 	case core.EventManagedTurnComplete:
 		c.onTurn(sig)
+		if sig.Status == core.ManagedReady && r.Ending == nil { // a runtime need not tell that besides
+			c.onReady()
+		}
 	case core.EventManagedStuck:
 		r.StatusReason = core.ThreadReasonStuck
 		c.event(core.EventThreadStatus, statusData{Status: core.ThreadReasonStuck})
@@ -206,7 +208,7 @@ func (c *change) onError(sig *core.AgentSignal) {
 	if sig.Status != core.ManagedError || word == reasonUntaken || word == reasonLoginWord || r.Kind == core.ThreadKindRole {
 		return
 	}
-	if word == reasonNotReady && r.Status == core.ThreadStarting {
+	if word == core.ThreadReasonNotReady && r.Status == core.ThreadStarting {
 		r.StatusReason = word // a slow machine is given more time, see checkTimers
 		return
 	}
@@ -263,7 +265,7 @@ func (t *thread) nextTimer() time.Duration {
 	switch {
 	case r.Kind == core.ThreadKindRole:
 		return maxPolicyTime
-	case r.Status == core.ThreadStarting && r.StatusReason == reasonNotReady:
+	case r.Status == core.ThreadStarting && r.StatusReason == core.ThreadReasonNotReady:
 		return t.untilAt(r.LastActivityAt.Add(readyWait))
 	case limit <= 0 || r.InputSeq > r.SentSeq:
 		return maxPolicyTime

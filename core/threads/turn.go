@@ -107,7 +107,7 @@ func (t *thread) checkTimers(ctx context.Context) {
 		switch {
 		case r.Ending != nil:
 			return errUnchanged
-		case r.Status == core.ThreadStarting && r.StatusReason == reasonNotReady && idle >= readyWait:
+		case r.Status == core.ThreadStarting && r.StatusReason == core.ThreadReasonNotReady && idle >= readyWait:
 			c.fail(core.ThreadReasonCrashed, &core.ThreadError{Code: core.CodeAgentError, Message: "the agent did not get ready in time"})
 		case r.InputSeq > r.SentSeq:
 			return errUnchanged
