@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/core"
 )
 
 const (
@@ -57,6 +59,15 @@ func slug(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// branchOwner is what stands for the execution in the name of a work branch. One that is not there yet has no id, and the
+// next that is prepared must not get the branch that this one may have pushed.
+func branchOwner(executionID, workspaceID string) string {
+	if executionID != core.NewExecution {
+		return executionID
+	}
+	return core.NewExecution + "-" + strings.ToLower(workspaceID[max(0, len(workspaceID)-8):])
 }
 
 // workBranch names the branch of a thread: wardroom/<execution>/<role>-<slug>. The names that threads get by default

@@ -2,6 +2,7 @@ package workspace_test
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -276,5 +277,26 @@ func TestWarnings(t *testing.T) {
 	changes, err := r.InspectWorkspace(t.Context(), w.ID)
 	if err != nil || changes.FileCount != 0 || changes.Uncommitted != 0 {
 		t.Errorf("changes of a fresh workspace: %+v, %v", changes, err)
+	}
+}
+
+// TestPreparedWorkBranches: what was prepared before its execution was there gets a branch that no other preparation of
+// the same name gets later, since it may have been pushed.
+func TestPreparedWorkBranches(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	seen := make(map[string]bool)
+	for range 2 {
+		w, err := r.ReserveWorkspace(t.Context(), core.WorkspaceRequest{ExecutionID: core.NewExecution, Role: "coder", Name: "coder-same", Spec: src.spec()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, _ := path.Match("wardroom/new-????????/coder-same", w.WorkBranch); !ok || seen[w.WorkBranch] {
+			t.Errorf("the branch is %s", w.WorkBranch)
+		}
+		seen[w.WorkBranch] = true
+		if _, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{w.ID}}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

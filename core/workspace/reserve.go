@@ -20,7 +20,8 @@ func (s *Service) ReserveWorkspace(ctx context.Context, req core.WorkspaceReques
 		return nil, err
 	}
 	w := &core.Workspace{
-		ThreadID: req.ThreadID, ExecutionID: req.ExecutionID, Status: core.WorkspaceReserved, Repo: req.Spec.Repo,
+		ID: s.opts.IDs.New(core.PrefixWorkspace), ThreadID: req.ThreadID, ExecutionID: req.ExecutionID,
+		Status: core.WorkspaceReserved, Repo: req.Spec.Repo,
 		Depth: req.Spec.Depth, Filter: req.Spec.Filter, Submodules: req.Spec.Submodules,
 	}
 	if req.Spec.Repo != "" {
@@ -42,13 +43,13 @@ func (s *Service) ReserveWorkspace(ctx context.Context, req core.WorkspaceReques
 		w.URL, w.Branch, w.BaseCommit = rem.url, f.branch, f.hash
 		w.WorkBranch = req.Spec.WorkBranch
 		if w.WorkBranch == "" {
-			w.WorkBranch = workBranch(req.ExecutionID, req.Role, req.Name)
+			w.WorkBranch = workBranch(branchOwner(req.ExecutionID, w.ID), req.Role, req.Name)
 		}
 	}
 	return s.reserve(ctx, w)
 }
 
-// reserve gives a workspace its id, a branch that no other has, and a place in the quota.
+// reserve gives a workspace a branch that no other has, and a place in the quota.
 func (s *Service) reserve(ctx context.Context, w *core.Workspace) (*core.Workspace, error) {
 	s.reserving.Lock()
 	defer s.reserving.Unlock()
@@ -63,7 +64,6 @@ func (s *Service) reserve(ctx context.Context, w *core.Workspace) (*core.Workspa
 		w.WorkBranch = freeBranch(all, w)
 	}
 	now := s.opts.Clock.Now()
-	w.ID = s.opts.IDs.New(core.PrefixWorkspace)
 	w.Path = s.treePath(w.ID)
 	w.CreatedAt = now
 	if w.ThreadID == "" {
