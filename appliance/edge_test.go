@@ -36,7 +36,7 @@ func newEdgeSite(t *testing.T, app *atomic.Pointer[appliance.App]) *edgeSite {
 	}})
 	t.Cleanup(gateway.Close)
 	return &edgeSite{t: t, app: app, opts: edge.Options{
-		URL: gateway.URL, Name: "far away", Runtime: readier{world.Runtime()}, Types: []string{memory.Type}, Root: t.TempDir(),
+		URL: gateway.URL, Name: "far away", Runtime: world.Runtime(), Types: []string{memory.Type}, Root: t.TempDir(),
 		AllowFile: true,
 	}}
 }

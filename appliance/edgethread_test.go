@@ -26,7 +26,7 @@ func TestThreadAtAnEdge(t *testing.T) {
 	world := memory.NewWorld()
 	t.Cleanup(world.Close)
 	e, err := edge.New(edge.Options{
-		URL: "http://" + address, Name: "far", Runtime: readier{world.Runtime()}, Root: filepath.Join(s.dir, "far"), AllowFile: true,
+		URL: "http://" + address, Name: "far", Runtime: world.Runtime(), Root: filepath.Join(s.dir, "far"), AllowFile: true,
 	})
 	if err != nil {
 		t.Fatal(err)
