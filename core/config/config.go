@@ -18,6 +18,7 @@ type Config struct {
 	Metrics    Metrics
 	Engine     Engine
 	Threads    Threads
+	Webhooks   Webhooks
 	Agents     Agents
 	Streams    Streams
 	Log        Log

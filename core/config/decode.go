@@ -182,6 +182,9 @@ func (d *decoder) value(f *field, line int, node *yaml.Node) {
 	case *[]core.AutoAnswerRule:
 		d.rules(f, ref, line, node)
 		return
+	case *[]Endpoint:
+		d.endpoints(f, ref, line, node)
+		return
 	case *Secret:
 		secret, err := d.secret(node)
 		if err != nil {

@@ -64,6 +64,13 @@ func Default() *Config {
 			Finish: Finish{Commit: true, Branches: []string{"wardroom/*"}},
 			Memory: Memory{MaxDecisions: 5, MaxExperiences: 4, MaxContext: 16 * kib, Keep: 365 * day, MaxCount: 100_000},
 		},
+		Webhooks: Webhooks{
+			MaxConcurrent:   256,
+			MaxPerEndpoint:  10,
+			DisableAfter:    5 * day,
+			RotationOverlap: day,
+			Retention:       WebhookRetention{Age: 30 * day, MaxPerEndpoint: 100_000},
+		},
 		Agents: Agents{
 			AgentLimits: AgentLimits{
 				HeartbeatInterval: 10 * time.Second,

@@ -30,6 +30,10 @@ func (c *Config) entryRules(known []Problem) []Problem {
 	for _, name := range sortedKeys(c.Threads.Repositories) {
 		r.repository("threads.repositories."+name, c.Threads.Repositories[name])
 	}
+	for i := range c.Webhooks.Endpoints {
+		r.endpoint(i, &c.Webhooks.Endpoints[i])
+	}
+	r.proxy(&c.Webhooks)
 	return r.problems
 }
 

@@ -12,7 +12,8 @@ import (
 )
 
 // field describes one key. The pointer that ref returns carries the key's type: *string, *bool, *int,
-// *int64 (a size in bytes), *time.Duration, *[]string, *Secret, *Env, *Block or *[]core.AutoAnswerRule.
+// *int64 (a size in bytes), *time.Duration, *[]string, *Secret, *Env, *Block, *[]core.AutoAnswerRule or
+// *[]Endpoint.
 type field struct {
 	key string // dotted; a part * stands for the name of an entry
 	doc string // for operators, in the schema and the packaged file
@@ -80,7 +81,7 @@ func (f *field) set(c *Config, tag, plain string) error {
 			return err
 		}
 		*ref = d
-	case *[]string, *[]core.AutoAnswerRule:
+	case *[]string, *[]core.AutoAnswerRule, *[]Endpoint:
 		return fmt.Errorf("wants a list, not %s", describe(tag, plain))
 	}
 	return nil
@@ -175,6 +176,8 @@ func (f *field) text(c *Config) string {
 		return ref.String()
 	case *[]core.AutoAnswerRule:
 		return rulesText(*ref)
+	case *[]Endpoint:
+		return endpointsText(*ref)
 	}
 	return ""
 }

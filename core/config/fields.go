@@ -7,7 +7,7 @@ import (
 
 // fields lists every key, in the order of the packaged file: the keys of a section before those of its
 // subsections. Everything that knows keys is made from it.
-var fields = slices.Concat(serverFields, pluginFields, engineFields, threadFields, agentFields)
+var fields = slices.Concat(serverFields, pluginFields, engineFields, threadFields, webhookFields, agentFields)
 
 // serverFields are those of server and store.
 var serverFields = []*field{
@@ -105,6 +105,8 @@ var sectionDocs = map[string]string{
 	"threads.repositories.*":      "One repository, under the name that requests use.",
 	"threads.finish":              "What a thread may do with its workspace when it completes, if its policy asks for it.",
 	"threads.memory":              "What threads leave for later ones, and how much of it those are told.",
+	"webhooks":                    "Signed callbacks that tell other systems of events.",
+	"webhooks.retention":          "How much is kept of deliveries that are over.",
 	"agents":                      "Agents that connect over WebSocket.",
 	"streams":                     "Event streams to clients.",
 	"log":                         "The log of the process.",

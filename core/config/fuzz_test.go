@@ -25,6 +25,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("runtimes: {r: {url: 'http://h', token: 1}}"), []byte("agentTypes: {x: {command: c, ready: {pattern: '.*'}}}"))
 	f.Add([]byte("server: {listen: \"${HOST}\\0\"}"), []byte("store: {path: '$$${A:-}$'}"))
 	f.Add([]byte("threads: {autoAnswer: [{tool: 'a*', answer: '$${x'}, {answer: allow}]}"), []byte("threads: {repositories: {a: {url: 'u@h:p', branch: b}}}"))
+	f.Add([]byte(oneEndpoint), []byte("webhooks: {endpoints: [{url: 'https://h', events: ['*'], secret: '${HOST}', filters: {metadata: {a: '$${b'}}}]}"))
 	f.Fuzz(func(t *testing.T, main, dropIn []byte) {
 		files := []config.File{{Name: "/etc/w/wardroom.yaml", Data: main}, {Name: "/etc/w/conf.d/x.yaml", Data: dropIn}}
 		c, err := config.Parse(files, config.Options{Lookup: testEnv})

@@ -15,6 +15,7 @@ type Reloadable struct {
 	Retention     Retention
 	Engine        Engine
 	Threads       Threads // but for Root, which stays as it is
+	Webhooks      Webhooks
 	Agents        AgentLimits
 	Streams       Streams
 }
@@ -28,6 +29,7 @@ func (c *Config) Reloadable() Reloadable {
 		Retention:     c.Store.Retention,
 		Engine:        c.Engine,
 		Threads:       c.clone().Threads,
+		Webhooks:      c.Webhooks,
 		Agents:        c.Agents.AgentLimits,
 		Streams:       c.Streams,
 	}
@@ -44,6 +46,7 @@ func (c *Config) With(r Reloadable) *Config {
 	next.Engine = r.Engine
 	next.Threads = r.Threads
 	next.Threads.Root = c.Threads.Root
+	next.Webhooks = r.Webhooks
 	next.Agents.AgentLimits = r.Agents
 	next.Streams = r.Streams
 	return &next
@@ -106,6 +109,8 @@ func (f *field) equal(a, b *Config) bool {
 		if len(*left) == 0 {
 			return len(*right.(*[]core.AutoAnswerRule)) == 0
 		}
+	case *[]Endpoint:
+		return equalEndpoints(*left, *right.(*[]Endpoint))
 	case *Secret:
 		return left.Equal(*right.(*Secret))
 	case *Env:

@@ -176,6 +176,10 @@ func (f *field) schema(defaults *Config) *schemaNode {
 		node.Default = []string{}
 		node.Type = "array"
 		node.Items = rulesSchema()
+	case *[]Endpoint:
+		node.Default = []string{}
+		node.Type = "array"
+		node.Items = endpointsSchema()
 	case *Secret:
 		node.Type = []string{"string", "number", "boolean"}
 	case *Env:

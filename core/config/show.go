@@ -71,6 +71,8 @@ func (f *field) node(c *Config) *yaml.Node {
 		return ref.node()
 	case *[]core.AutoAnswerRule:
 		return rulesNode(*ref)
+	case *[]Endpoint:
+		return endpointsNode(*ref)
 	case *int64:
 		// Plain, so that a size in whole bytes reads as a number and one with a unit as text.
 		return &yaml.Node{Kind: yaml.ScalarNode, Value: FormatSize(*ref)}

@@ -123,7 +123,7 @@ func (f *field) sample(defaults *Config) string {
 		return *ref
 	case *[]string:
 		return "[" + strings.Join(*ref, ", ") + "]"
-	case *[]core.AutoAnswerRule:
+	case *[]core.AutoAnswerRule, *[]Endpoint:
 		return "[]"
 	case *Secret:
 		return `""`

@@ -54,6 +54,16 @@ func (f *field) valid(c *Config) error {
 			}
 		}
 		return nil
+	case *[]Endpoint:
+		if len(*ref) > maxEndpoints {
+			return fmt.Errorf("has %d endpoints; at most %d are allowed", len(*ref), maxEndpoints)
+		}
+		for i, e := range *ref {
+			if err := e.valid(i); err != nil {
+				return err
+			}
+		}
+		return nil
 	case *Secret, *Block:
 		return nil
 	}
@@ -74,6 +84,7 @@ var relations = []relation{
 	{low: "engine.maxTimeout", high: "store.retention.events", why: "a running execution needs its journal"},
 	{low: "threads.workspaces.reserveTtl", high: "threads.workspaces.ttl", why: "a preparation is not kept longer than a thread's work"},
 	{low: "threads.workspaces.maxBytes", high: "threads.workspaces.maxTotalBytes", why: "one workspace counts among all"},
+	{low: "webhooks.maxPerEndpoint", high: "webhooks.maxConcurrent", why: "those of one endpoint count among all"},
 	{low: "agents.unhealthyAfter", high: "agents.disconnectAfter", strict: true, why: "an agent is unhealthy before it is disconnected"},
 	{low: "agents.keepDisconnected", high: "store.retention.agents", why: "an agent that is listed has a record"},
 	{low: "streams.writeTimeout", high: "streams.heartbeat", why: "a write must end before the next heartbeat"},
