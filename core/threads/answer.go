@@ -3,8 +3,9 @@ package threads
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/threads/rules"
@@ -20,17 +21,25 @@ func (t *thread) decide(r *core.ThreadRecord) (answer string, ok bool) {
 	if err != nil || len(r.Prompt) == 0 || r.Kind == core.ThreadKindRole || isQuestion(p.ID) {
 		return "", false
 	}
-	list := append(slices.Clone(r.Policy.AutoAnswer), t.s.config.Load().AutoAnswer...)
-	compiled, problems := rules.Compile(list, "autoAnswer")
-	if len(problems) > 0 { // they were checked when they came; the configuration may have changed
-		t.log.Warn("the rules for prompts are wrong", "problem", problems[0].String())
-		return "", false
+	configured := t.s.rules.Load()
+	if configured == nil || t.rules == nil {
+		return "", false // a rule that cannot be read may be one that denies
 	}
 	dir := ""
 	if r.Workspace != nil {
 		dir = r.Workspace.Path
 	}
-	return compiled.Decide(r.Preparation.Approval, dir, p)
+	return rules.Join(t.rules, configured).Decide(r.Preparation.Approval, dir, p)
+}
+
+// compileRules compiles rules that were checked when they came. It returns nil when they are wrong nevertheless.
+func compileRules(list []core.AutoAnswerRule, at string, log hclog.Logger) *rules.Rules {
+	compiled, problems := rules.Compile(list, at)
+	if len(problems) > 0 {
+		log.Warn("the rules for prompts are wrong: people are asked", "problem", problems[0].String())
+		return nil
+	}
+	return compiled
 }
 
 // answerPrompts answers the prompts that rules answer, until ctx ends. After a crash it does so again: a prompt that

@@ -9,6 +9,8 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/threads"
+	"github.com/wardroom/wardroom/core/threads/rules"
 )
 
 func TestAutoAnswerByPreset(t *testing.T) {
@@ -147,5 +149,55 @@ func TestSealedEnvironment(t *testing.T) {
 	rec = r.until(id, "the agent", func(rec *core.ThreadRecord) bool { return rec.StartedAt != nil })
 	if len(rec.SealedEnv) != 0 || r.agents.specs[0].Env["TOKEN"] != "secret-value" {
 		t.Errorf("sealed %q, given %+v", rec.SealedEnv, r.agents.specs[0].Env)
+	}
+}
+
+// The rules of a thread count before those of the configuration, and those before the preset; as many as each may have.
+func TestRuleOrder(t *testing.T) {
+	fill := func(last ...core.AutoAnswerRule) []core.AutoAnswerRule {
+		list := make([]core.AutoAnswerRule, rules.MaxRules-len(last))
+		for i := range list {
+			list[i] = core.AutoAnswerRule{Tool: "Nothing", Answer: "deny"}
+		}
+		return append(list, last...)
+	}
+	for _, tt := range []struct {
+		name           string
+		policy, config []core.AutoAnswerRule
+		want           string // "": people are asked
+	}{
+		{"Policy", fill(core.AutoAnswerRule{Answer: "deny"}), fill(core.AutoAnswerRule{Answer: "allow"}), "deny"},
+		{"Config", fill(), fill(core.AutoAnswerRule{Tool: "Bash", Answer: "deny"}), "deny"},
+		{"Preset", fill(), fill(), "allow"},
+		{"WrongConfig", nil, []core.AutoAnswerRule{{Match: "(", Answer: "deny"}}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, core.SystemClock{})
+			r.agents.script = func(a *scripted, text string) {
+				if strings.HasPrefix(text, "Fix") {
+					a.busy()
+					a.ask("p-1", "approval", "Bash", "Run make?")
+				}
+			}
+			r.open()
+			r.ApplyConfig(threads.Config{AutoAnswer: tt.config})
+			s := spec()
+			s.Preparation.Approval, s.Policy.AutoAnswer = "autonomous", tt.policy
+			id := r.spawn(s).ID
+			var answer string
+			coretest.WaitFor(t, "the prompt", func() bool {
+				page, _ := r.store.Events(r.ctx, id, 0, 100)
+				for _, e := range page {
+					if e.Type == core.EventThreadBlocked {
+						answer = field(e, "answer")
+						return true
+					}
+				}
+				return false
+			})
+			if answer != tt.want {
+				t.Errorf("answered %q, want %q", answer, tt.want)
+			}
+		})
 	}
 }

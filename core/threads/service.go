@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/threads/rules"
 )
 
 var (
@@ -27,6 +28,7 @@ type Service struct {
 	log      hclog.Logger
 	clock    core.Clock
 	config   atomic.Pointer[Config]
+	rules    atomic.Pointer[rules.Rules] // of the configuration; nil when they are wrong
 	seal     cipher.AEAD
 	observer Observer
 
@@ -76,7 +78,7 @@ func New(o Options) *Service {
 		seats: make(map[seat]chan struct{}), crew: make(map[string]*thread), watches: make(map[string]*watch),
 		members: make(map[string][]string), startFree: make(chan struct{}),
 	}
-	s.config.Store(o.Config.withDefaults())
+	s.configure(o.Config)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -96,9 +98,14 @@ func newSeal(key [32]byte) cipher.AEAD {
 // SetQuestions says who answers the questions that org charts surface. It is called once, before Open.
 func (s *Service) SetQuestions(q core.QuestionService) { s.questions = q }
 
+func (s *Service) configure(c Config) {
+	s.config.Store(c.withDefaults())
+	s.rules.Store(compileRules(c.AutoAnswer, "threads.autoAnswer", s.log))
+}
+
 // ApplyConfig changes how threads are supervised from now on.
 func (s *Service) ApplyConfig(c Config) {
-	s.config.Store(c.withDefaults())
+	s.configure(c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.freeStart()

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/threads/rules"
 )
 
 // thread is a thread that is not over, and what takes it through its life.
@@ -17,6 +18,7 @@ type thread struct {
 	id        string
 	execution string
 	log       hclog.Logger
+	rules     *rules.Rules // of its policy; nil when they are wrong
 
 	ctx    context.Context // of its goroutines; ends in Service.Close, and when the thread is over
 	cancel context.CancelFunc
@@ -50,6 +52,7 @@ func (s *Service) newThread(r *core.ThreadRecord) *thread {
 		s: s, id: r.ID, execution: r.ExecutionID, log: s.log.With("thread", r.ID), done: make(chan struct{}),
 		wake: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
+	t.rules = compileRules(r.Policy.AutoAnswer, "policy.autoAnswer", t.log)
 	t.rec.Store(r)
 	t.ctx, t.cancel = context.WithCancel(s.ctx)
 	t.work, t.workDone = context.WithCancel(t.ctx)

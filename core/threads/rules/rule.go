@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -58,6 +59,14 @@ func Compile(list []core.AutoAnswerRule, at string) (*Rules, []core.Problem) {
 		return nil, problems
 	}
 	return r, nil
+}
+
+// Join returns rules of which those of first count before those of then. Either may be nil.
+func Join(first, then *Rules) *Rules {
+	if first == nil || then == nil {
+		return cmp.Or(first, then)
+	}
+	return &Rules{list: slices.Concat(first.list, then.list)}
 }
 
 func compile(in core.AutoAnswerRule) (rule, []core.Problem) {
