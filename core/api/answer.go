@@ -17,6 +17,7 @@ type answer struct {
 	typ        string // content type of raw; empty: JSON
 	retryAfter []string
 	replayed   bool
+	kept       any // what a repeat gets in place of a body that must not be stored; nil: the same
 }
 
 func ok(body any) answer { return answer{status: http.StatusOK, body: body} }

@@ -18,7 +18,7 @@ func bare() *api.Server {
 	clock := core.SystemClock{}
 	return api.New(api.Options{
 		Patterns: &fakePatterns{}, Executions: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{}, ManagedAgents: &fakeManaged{}, Questions: &fakeQuestions{},
-		Threads: &fakeThreads{}, Memory: &fakeMemory{}, Workspaces: &fakeWorkspaces{},
+		Threads: &fakeThreads{}, Memory: &fakeMemory{}, Workspaces: &fakeWorkspaces{}, Webhooks: &fakeWebhooks{},
 		Idempotency: &fakeKeys{}, Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3",
 	})
 }
@@ -52,6 +52,7 @@ func FuzzRequestLine(f *testing.F) {
 		"/api/executions/x/threads/stream?threadIds=" + threadID + ",&lastEventId=7", "/api/managed-threads/executions/x?status=idle",
 		"/api/managed-threads/x/events?type=thread_idle,thread_output&since=3", "/api/managed-threads/experiences?q=a%20b&outcome=failed",
 		"/api/managed-threads/executions/x/shared-decisions?category=a", "/api/workspaces?status=ready",
+		"/api/webhooks?limit=3", "/api/webhooks/x/deliveries?status=failed&event=system.alert",
 	} {
 		f.Add("GET", path)
 	}

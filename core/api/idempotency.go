@@ -112,6 +112,9 @@ func (c *call) replay(rec *core.IdempotencyRecord) error {
 func (c *call) remember(claim *core.IdempotencyClaim, a answer) answer {
 	a.raw = a.bytesOf()
 	rec := &core.IdempotencyRecord{IdempotencyClaim: *claim, Status: a.status, Body: a.raw}
+	if a.kept != nil {
+		rec.Body = answer{body: a.kept}.bytesOf()
+	}
 	if a.location != "" {
 		rec.Headers = map[string]string{"Location": a.location}
 	}

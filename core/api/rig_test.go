@@ -32,6 +32,7 @@ type rig struct {
 	threads    *fakeThreads
 	memory     *fakeMemory
 	workspaces *fakeWorkspaces
+	webhooks   *fakeWebhooks
 	keys       *fakeKeys
 	journal    *fakeJournal
 	clock      *coretest.Clock
@@ -46,14 +47,14 @@ func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 	r := &rig{
 		tb: tb, patterns: &fakePatterns{}, executions: &fakeExecutions{}, batches: &fakeBatches{},
 		agents: &fakeAgents{}, managed: &fakeManaged{}, plugins: &fakePlugins{}, questions: &fakeQuestions{},
-		threads: &fakeThreads{}, memory: &fakeMemory{}, workspaces: &fakeWorkspaces{}, keys: &fakeKeys{}, journal: &fakeJournal{events: completedJournal(execID)},
+		threads: &fakeThreads{}, memory: &fakeMemory{}, workspaces: &fakeWorkspaces{}, webhooks: &fakeWebhooks{}, keys: &fakeKeys{}, journal: &fakeJournal{events: completedJournal(execID)},
 		clock: coretest.NewClock(), log: &bytes.Buffer{},
 	}
 	o := api.Options{
 		Patterns: r.patterns, Executions: r.executions, Batches: r.batches, Agents: r.agents,
 		Idempotency: r.keys, Journal: r.journal, Gatherer: prometheus.NewRegistry(),
 		ManagedAgents: r.managed, Plugins: r.plugins, Questions: r.questions,
-		Threads: r.threads, Memory: r.memory, Workspaces: r.workspaces,
+		Threads: r.threads, Memory: r.memory, Workspaces: r.workspaces, Webhooks: r.webhooks,
 		AgentSocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			w.WriteHeader(http.StatusUpgradeRequired)

@@ -75,9 +75,11 @@ type Options struct {
 	Questions core.QuestionService
 	// Threads, Memory and Workspaces are managed threads, what they know, and where they work; nil: there are no
 	// operations of them.
-	Threads     core.ThreadService
-	Memory      core.MemoryService
-	Workspaces  core.WorkspaceService
+	Threads    core.ThreadService
+	Memory     core.MemoryService
+	Workspaces core.WorkspaceService
+	// Webhooks delivers events to endpoints; nil: there are no operations of webhooks.
+	Webhooks    core.WebhookService
 	AgentSocket http.Handler // of GET /api/agents/connect; it upgrades the connection
 	Idempotency Idempotency
 	Journal     Journal

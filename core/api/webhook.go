@@ -1,0 +1,139 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+const webhooksPath = "/api/webhooks"
+
+func webhookPath(id string) string { return webhooksPath + "/" + id }
+
+// webhookRoutes are there when the service delivers events at all.
+func (s *Server) webhookRoutes() []Route {
+	if s.opts.Webhooks == nil {
+		return nil
+	}
+	const one = webhooksPath + "/{webhookId}"
+	route := func(method, action string, r Route) Route {
+		r.Method, r.Tag, r.Resource, r.Action, r.Scope = method, "webhooks", "webhooks", action, "admin"
+		return r
+	}
+	record := []Response{{Status: 200, Body: webhookBody{}, Doc: "The endpoint."}}
+	routes := []Route{
+		route(http.MethodPost, "webhooks.create", Route{
+			Path: webhooksPath, OperationID: "createWebhook",
+			Summary: "Have events delivered to an endpoint, from now on.",
+			Description: "Only this answer shows the secret; a repeat with the same Idempotency-Key masks it, because " +
+				"secrets are kept encrypted only.",
+			Body:      &Body{JSON: new(createWebhookRequest)},
+			Responses: []Response{{Status: 201, Body: webhookBody{}, Location: true, Doc: "It is stored."}},
+			Fails:     []int{409}, Creates: true, Recover: s.recoverWebhook, Handle: s.createWebhook,
+		}),
+		route(http.MethodGet, "webhooks.read", Route{
+			Path: webhooksPath, OperationID: "listWebhooks", Summary: "List endpoints, newest first.",
+			Query:     pageParams(),
+			Responses: []Response{{Status: 200, Body: webhookList{}, Doc: "A page of endpoints, without statistics."}},
+			Handle:    s.listWebhooks,
+		}),
+		route(http.MethodGet, "webhooks.read", Route{
+			Path: one, OperationID: "getWebhook", Summary: "Get one endpoint with its statistics.",
+			Responses: record, Fails: []int{404}, Handle: s.getWebhook,
+		}),
+		route(http.MethodPatch, "webhooks.update", Route{
+			Path: one, OperationID: "updateWebhook",
+			Summary: "Change an endpoint, or give it a new secret.",
+			Description: "Fields that are absent stay; null resets one to its default. A new secret is shown once, here. " +
+				"Enabling an endpoint makes due what waits for it. One of the configuration is a 409.",
+			Body: &Body{JSON: new(updateWebhookRequest)}, Responses: record,
+			Fails: []int{404, 409}, Handle: s.updateWebhook,
+		}),
+		route(http.MethodDelete, "webhooks.delete", Route{
+			Path: one, OperationID: "deleteWebhook",
+			Summary:   "Remove an endpoint. What waits for it is cancelled. One of the configuration is a 409.",
+			Responses: []Response{{Status: http.StatusNoContent, Doc: "It is gone."}},
+			Fails:     []int{404, 409}, Handle: s.deleteWebhook,
+		}),
+	}
+	return append(routes, s.deliveryRoutes(route)...)
+}
+
+func (s *Server) createWebhook(c *call) (answer, error) {
+	var req createWebhookRequest
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	if err := checkSecret(req.Secret); err != nil {
+		return answer{}, err
+	}
+	w, err := s.opts.Webhooks.CreateWebhook(c.detached(), req.spec())
+	if err != nil {
+		return answer{}, err
+	}
+	return webhookCreated(w), nil
+}
+
+// webhookCreated answers with a new endpoint. What is kept for a repeat of the request has no secret.
+func webhookCreated(w *core.Webhook) answer {
+	a := created(webhookPath(w.ID), newWebhookBody(w, true))
+	if w.Secret != "" {
+		masked := *w
+		masked.Secret = ""
+		a.kept = newWebhookBody(&masked, true)
+	}
+	return a
+}
+
+// recoverWebhook answers a repeated create whose first answer was never given. Its secret was shown to nobody; the
+// caller has the one it gave, or rotates.
+func (s *Server) recoverWebhook(c *call, id string) (answer, error) {
+	w, err := s.opts.Webhooks.FindWebhook(c.ctx, id)
+	if err != nil {
+		return answer{}, err
+	}
+	return webhookCreated(w), nil
+}
+
+func (s *Server) listWebhooks(c *call) (answer, error) {
+	page, err := c.page()
+	if err != nil {
+		return answer{}, err
+	}
+	found, info, err := s.opts.Webhooks.FindWebhooks(c.ctx, page)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(newWebhookList(found, pageOf(page, info))), nil
+}
+
+func (s *Server) getWebhook(c *call) (answer, error) {
+	return webhookAnswer(s.opts.Webhooks.FindWebhook(c.ctx, c.param("webhookId")))
+}
+
+func (s *Server) updateWebhook(c *call) (answer, error) {
+	var req updateWebhookRequest
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	patch, err := req.patch(nullFields(c.body))
+	if err != nil {
+		return answer{}, err
+	}
+	return webhookAnswer(s.opts.Webhooks.UpdateWebhook(c.detached(), c.param("webhookId"), patch))
+}
+
+func (s *Server) deleteWebhook(c *call) (answer, error) {
+	if err := s.opts.Webhooks.DeleteWebhook(c.detached(), c.param("webhookId")); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusNoContent}, nil
+}
+
+// webhookAnswer renders what a service method returned.
+func webhookAnswer(w *core.Webhook, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(newWebhookBody(w, true)), nil
+}

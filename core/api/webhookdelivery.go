@@ -1,0 +1,165 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// deliveryRoutes are the operations on deliveries of an endpoint.
+func (s *Server) deliveryRoutes(route func(method, action string, r Route) Route) []Route {
+	const one = webhooksPath + "/{webhookId}"
+	return []Route{
+		route(http.MethodPost, "webhooks.test", Route{
+			Path: one + "/test", OperationID: "testWebhook",
+			Summary: "Send one made-up event, signed, and tell what the endpoint answered.",
+			Description: "data.test is true in it. It is not repeated, and it is sent although the endpoint is disabled or " +
+				"does not subscribe to the type. An endpoint that fails is no error of this operation: see status.",
+			Body:      &Body{JSON: new(testWebhookRequest)},
+			Responses: []Response{{Status: 200, Body: webhookTestBody{}, Doc: "What came of it."}},
+			Fails:     []int{404}, Handle: s.testWebhook,
+		}),
+		route(http.MethodGet, "webhooks.read", Route{
+			Path: one + "/deliveries", OperationID: "listDeliveries",
+			Summary: "List deliveries to an endpoint, newest first.",
+			Query: append(pageParams(),
+				Param{Name: "status", Type: ParamString, Enum: deliveryStatuses(), Doc: "Status."},
+				Param{Name: "event", Type: ParamString, Enum: publicEvents(), Doc: "Type of the event."}),
+			Responses: []Response{{Status: 200, Body: deliveryList{}, Doc: "A page of deliveries."}},
+			Fails:     []int{404}, Handle: s.listDeliveries,
+		}),
+		route(http.MethodPost, "webhooks.retry", Route{
+			Path: one + "/deliveries/{deliveryId}/retry", OperationID: "retryDelivery",
+			Summary:     "Deliver again what failed, now, with all its attempts anew.",
+			Description: "The event keeps its id. A delivery that succeeded or waits is a 409.",
+			Body:        &Body{JSON: new(emptyRequest), Optional: true},
+			Responses:   []Response{{Status: 202, Body: deliveryRetried{}, Doc: "It is due."}},
+			Fails:       []int{404, 409}, Creates: true, Recover: s.recoverDeliveryRetry, Handle: s.retryDelivery,
+		}),
+		route(http.MethodPost, "webhooks.retry", Route{
+			Path: one + "/deliveries/retry", OperationID: "retryDeliveries",
+			Summary: "Deliver again what failed, or what failed since a time.",
+			Description: "Oldest first, a thousand at most; hasMore tells that more have failed. It may be repeated: what was " +
+				"made due waits and is not made due again. Test events are left out.",
+			Body: &Body{JSON: new(retryDeliveriesRequest), Optional: true},
+			Responses: []Response{
+				{Status: 202, Body: deliveriesRetried{}, Doc: "They are due."},
+				{Status: 200, Body: deliveriesRetried{}, Doc: "With dryRun: how many would be."},
+			},
+			Fails: []int{404}, Handle: s.retryDeliveries,
+		}),
+	}
+}
+
+func deliveryStatuses() []string {
+	list := make([]string, len(core.DeliveryStatuses))
+	for i, s := range core.DeliveryStatuses {
+		list[i] = string(s)
+	}
+	return list
+}
+
+func publicEvents() []string {
+	list := make([]string, len(core.PublicEvents))
+	for i, e := range core.PublicEvents {
+		list[i] = string(e)
+	}
+	return list
+}
+
+type testWebhookRequest struct {
+	Event string `json:"event" check:"required" enum:"execution.started,execution.completed,execution.failed,execution.cancelled,agent.connected,agent.disconnected,agent.unhealthy,pattern.created,pattern.updated,pattern.deleted,system.alert" doc:"Type of the made-up event."`
+}
+
+// webhookTestBody is what came of a test.
+type webhookTestBody struct {
+	DeliveryID   string              `json:"deliveryId"`
+	Event        core.EventType      `json:"event"`
+	Status       core.DeliveryStatus `json:"status" enum:"pending,succeeded,failed,cancelled"`
+	StatusCode   int                 `json:"statusCode" doc:"Of the endpoint's answer; 0: there was none."`
+	Duration     int64               `json:"duration" doc:"Milliseconds."`
+	LastError    string              `json:"lastError,omitempty"`
+	ResponseBody string              `json:"responseBody,omitempty" doc:"The beginning of the answer."`
+}
+
+// deliveryBody is a delivery on the wire.
+type deliveryBody struct {
+	ID           string              `json:"id"`
+	WebhookID    string              `json:"webhookId"`
+	EventID      string              `json:"eventId" doc:"The same at every attempt; receivers tell duplicates by it."`
+	Event        core.EventType      `json:"event"`
+	Subject      string              `json:"subject,omitempty" doc:"What the event is of, for example an execution."`
+	Status       core.DeliveryStatus `json:"status" enum:"pending,succeeded,failed,cancelled"`
+	StatusCode   int                 `json:"statusCode" doc:"Of the last answer; 0: there was none."`
+	Timestamp    timestamp           `json:"timestamp" doc:"Of the last attempt; before the first, when it was made."`
+	Duration     int64               `json:"duration" doc:"Milliseconds of the last attempt."`
+	Retries      int                 `json:"retries" doc:"Attempts after the first."`
+	Attempts     int                 `json:"attempts"`
+	Manual       int                 `json:"manualRetries,omitempty" doc:"Retries by hand."`
+	LastError    string              `json:"lastError,omitempty" doc:"Why the last attempt failed."`
+	NextAt       *timestamp          `json:"nextAt,omitempty" doc:"Of the next attempt, while it waits."`
+	CreatedAt    timestamp           `json:"createdAt"`
+	FirstAt      *timestamp          `json:"firstAt,omitempty" doc:"Of the first attempt."`
+	Test         bool                `json:"test,omitempty" doc:"A made-up event."`
+	ResponseBody string              `json:"responseBody,omitempty" doc:"The beginning of the last answer."`
+}
+
+func newDeliveryBody(d *core.Delivery) deliveryBody {
+	body := deliveryBody{
+		ID: d.ID, WebhookID: d.WebhookID, EventID: d.EventID, Event: d.Event, Subject: d.Subject, Status: d.Status,
+		StatusCode: d.StatusCode, Timestamp: timestamp(d.CreatedAt), Duration: d.DurationMs,
+		Retries: max(0, d.Attempts-1), Attempts: d.Attempts, Manual: d.Manual, LastError: d.LastError,
+		NextAt: stamp(d.NextAt), CreatedAt: timestamp(d.CreatedAt), FirstAt: stamp(d.FirstAt), Test: d.Test,
+		ResponseBody: d.ResponseBody,
+	}
+	if d.Timestamp != nil {
+		body.Timestamp = timestamp(*d.Timestamp)
+	}
+	return body
+}
+
+type deliveryList struct {
+	Deliveries []deliveryBody `json:"deliveries"`
+	Total      int            `json:"total"`
+	Limit      int            `json:"limit"`
+	Offset     int            `json:"offset"`
+	HasMore    bool           `json:"hasMore"`
+	NextCursor string         `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last."`
+}
+
+func (s *Server) testWebhook(c *call) (answer, error) {
+	var req testWebhookRequest
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	d, err := s.opts.Webhooks.TestWebhook(c.detached(), c.param("webhookId"), core.EventType(req.Event))
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(webhookTestBody{
+		DeliveryID: d.ID, Event: d.Event, Status: d.Status, StatusCode: d.StatusCode, Duration: d.DurationMs,
+		LastError: d.LastError, ResponseBody: d.ResponseBody,
+	}), nil
+}
+
+func (s *Server) listDeliveries(c *call) (answer, error) {
+	page, err := c.page()
+	if err != nil {
+		return answer{}, err
+	}
+	found, info, err := s.opts.Webhooks.FindDeliveries(c.ctx, core.DeliveryFilter{
+		WebhookID: c.param("webhookId"), Status: core.DeliveryStatus(c.query.text("status")),
+		Event: core.EventType(c.query.text("event")), Page: page,
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	list := deliveryList{
+		Deliveries: make([]deliveryBody, len(found)), Total: info.Total,
+		Limit: page.Limit, Offset: page.Offset, HasMore: info.HasMore, NextCursor: info.NextCursor,
+	}
+	for i, d := range found {
+		list.Deliveries[i] = newDeliveryBody(d)
+	}
+	return ok(list), nil
+}

@@ -1,0 +1,180 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// deliveryRetried answers a retry by hand.
+type deliveryRetried struct {
+	DeliveryID string              `json:"deliveryId"`
+	WebhookID  string              `json:"webhookId"`
+	Status     core.DeliveryStatus `json:"status" enum:"pending"`
+}
+
+// retryDeliveriesRequest selects failed deliveries of an endpoint.
+type retryDeliveriesRequest struct {
+	Since  string `json:"since" check:"min=1,max=64" doc:"RFC 3339; only deliveries that were made after it." example:"2026-01-02T15:04:05Z"`
+	Status string `json:"status" enum:"failed" doc:"What is retried; nothing else can be."`
+	Event  string `json:"event" enum:"execution.started,execution.completed,execution.failed,execution.cancelled,agent.connected,agent.disconnected,agent.unhealthy,pattern.created,pattern.updated,pattern.deleted,system.alert" doc:"Only of this type."`
+	DryRun bool   `json:"dryRun" doc:"Only count them."`
+}
+
+type deliveriesRetried struct {
+	WebhookID string              `json:"webhookId"`
+	Status    core.DeliveryStatus `json:"status" enum:"pending,failed" doc:"Of those that are counted: pending, or failed after a dry run."`
+	Count     int                 `json:"count" doc:"Deliveries that were made due, or would be."`
+	HasMore   bool                `json:"hasMore" doc:"More have failed; ask again for them."`
+}
+
+// maxRetried bounds the deliveries that one request makes due, and retriesAtOnce how many of them share a commit of the
+// store.
+const (
+	maxRetried    = 1000
+	retriesAtOnce = 16
+)
+
+// retryDelivery makes a delivery due. The key of the request is claimed after it: a crash in between costs a repeat a 409
+// that says that the delivery waits, and no second delivery.
+func (s *Server) retryDelivery(c *call) (answer, error) {
+	if err := c.decode(new(emptyRequest)); err != nil {
+		return answer{}, err
+	}
+	ctx := c.detached()
+	claim := core.IdempotencyFrom(ctx)
+	d, err := s.opts.Webhooks.RetryDelivery(core.WithIdempotency(ctx, nil), c.param("webhookId"), c.param("deliveryId"))
+	if err != nil {
+		return answer{}, err
+	}
+	if claim != nil {
+		err := s.opts.Idempotency.Update(ctx, func(tx core.Tx) error {
+			return tx.ClaimIdempotency(claim, d.ID, s.opts.Clock.Now())
+		})
+		if err != nil {
+			s.log.Warn("idempotency key of a retry not kept", "request", c.id, "delivery", d.ID, "error", err)
+		}
+	}
+	return retryAnswer(d.WebhookID, d.ID), nil
+}
+
+// recoverDeliveryRetry answers a repeated retry whose first answer was never given.
+func (s *Server) recoverDeliveryRetry(c *call, id string) (answer, error) {
+	return retryAnswer(c.param("webhookId"), id), nil
+}
+
+func retryAnswer(webhookID, id string) answer {
+	return accepted("", deliveryRetried{DeliveryID: id, WebhookID: webhookID, Status: core.DeliveryPending})
+}
+
+func (s *Server) retryDeliveries(c *call) (answer, error) {
+	var req retryDeliveriesRequest
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	var since time.Time
+	if req.Since != "" {
+		var err error
+		if since, err = time.Parse(time.RFC3339, req.Since); err != nil {
+			return answer{}, core.Invalid("since", "must be an RFC 3339 time such as 2026-01-02T15:04:05Z, not %q", clip(req.Since))
+		}
+	}
+	out := deliveriesRetried{WebhookID: c.param("webhookId"), Status: core.DeliveryFailed}
+	ids, more, err := s.failedDeliveries(c.ctx, out.WebhookID, core.EventType(req.Event), since)
+	if err != nil {
+		return answer{}, err
+	}
+	out.Count, out.HasMore = len(ids), more
+	if req.DryRun {
+		return ok(out), nil
+	}
+	out.Status = core.DeliveryPending
+	if out.Count, err = s.retryAll(c.ctx, out.WebhookID, ids); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusAccepted, body: out}, nil
+}
+
+// failedDeliveries returns up to maxRetried failed deliveries that were made after a time, oldest first. more tells that
+// older ones have failed, too.
+func (s *Server) failedDeliveries(
+	ctx context.Context, webhookID string, event core.EventType, since time.Time,
+) (ids []string, more bool, err error) {
+	filter := core.DeliveryFilter{
+		WebhookID: webhookID, Status: core.DeliveryFailed, Event: event, Page: core.Page{Limit: core.MaxPageLimit},
+	}
+	var newest []string
+	for {
+		found, info, err := s.opts.Webhooks.FindDeliveries(ctx, filter)
+		if err != nil {
+			return nil, false, err
+		}
+		over := info.NextCursor == ""
+		for _, d := range found {
+			if !d.CreatedAt.After(since) {
+				over = true
+				break
+			}
+			if d.Test {
+				continue
+			}
+			if len(newest) == maxRetried {
+				more, over = true, true
+				break
+			}
+			newest = append(newest, d.ID)
+		}
+		if over {
+			break
+		}
+		filter.Cursor = info.NextCursor
+	}
+	for i := range newest {
+		ids = append(ids, newest[len(newest)-1-i])
+	}
+	return ids, more, nil
+}
+
+// retryAll makes deliveries due and counts them. What is no longer failed, or gone, is passed over. After another
+// failure no more are begun, and the first failure is returned.
+func (s *Server) retryAll(ctx context.Context, webhookID string, ids []string) (count int, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		mu      sync.Mutex // guards the results
+		workers sync.WaitGroup
+		work    = make(chan string)
+	)
+	for range min(retriesAtOnce, len(ids)) {
+		workers.Go(func() {
+			for id := range work {
+				_, failed := s.opts.Webhooks.RetryDelivery(ctx, webhookID, id)
+				code := core.ErrorCode(failed)
+				mu.Lock()
+				switch {
+				case failed == nil:
+					count++
+				case code != core.CodeNotFound && code != core.CodeConflict && err == nil:
+					err = failed
+					cancel()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, id := range ids {
+		if ctx.Err() != nil {
+			break
+		}
+		work <- id
+	}
+	close(work)
+	workers.Wait()
+	if err == nil {
+		err = ctx.Err()
+	}
+	return count, err
+}
