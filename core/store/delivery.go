@@ -83,6 +83,7 @@ func (t *tx) moveDelivery(id string, old, fresh deliveryPlace) error {
 		if err := t.set(key, nil); err != nil {
 			return err
 		}
+		t.noteDue(fresh)
 	}
 	moved := old.exists != fresh.exists || old.status != fresh.status || old.event != fresh.event
 	if old.exists && moved {
@@ -105,6 +106,16 @@ func (t *tx) moveDelivery(id string, old, fresh deliveryPlace) error {
 		t.tally(fresh, 1)
 	}
 	return nil
+}
+
+// noteDue notes when a delivery is due for an attempt.
+func (t *tx) noteDue(p deliveryPlace) {
+	if t.dues == nil {
+		t.dues = map[uint32]int64{}
+	}
+	if low, ok := t.dues[p.number]; !ok || p.next < low {
+		t.dues[p.number] = p.next
+	}
 }
 
 // dropDelivery removes a delivery with its index entries. ok is asked whether one in that state may go.
@@ -186,23 +197,36 @@ func (s *Store) DueDeliveries(ctx context.Context, webhookID string, afterTime t
 	if limit <= 0 {
 		return nil, nil
 	}
-	var list []*core.Delivery
-	err := s.view(ctx, func(txn *badger.Txn) error {
-		number, err := webhookNumber(txn, webhookID)
-		if err != nil || number == 0 {
-			return err
-		}
-		prefix := appendDuePrefix(nil, number)
-		seek := slices.Clone(prefix)
-		if !afterTime.IsZero() {
-			seek = append(appendDue(nil, number, afterTime.UnixNano()), afterID...)
-		}
+	var number uint32
+	err := s.view(ctx, func(txn *badger.Txn) (err error) {
+		number, err = webhookNumber(txn, webhookID)
+		return err
+	})
+	if err != nil || number == 0 {
+		return nil, err
+	}
+	if !afterTime.IsZero() {
+		return s.dueAfter(ctx, number, append(appendDue(nil, number, afterTime.UnixNano()), afterID...), limit)
+	}
+	floor, raise := s.floors.begin(number)
+	list, err := s.dueAfter(ctx, number, appendDue(nil, number, floor), limit)
+	first := int64(noTime)
+	if len(list) > 0 {
+		first = list[0].NextAt.UnixNano()
+	}
+	s.floors.end(raise, first, err == nil)
+	return list, err
+}
+
+// dueAfter returns pending deliveries from a key on, but for one that lies under it.
+func (s *Store) dueAfter(ctx context.Context, number uint32, seek []byte, limit int) (list []*core.Delivery, err error) {
+	prefix := appendDuePrefix(nil, number)
+	err = s.view(ctx, func(txn *badger.Txn) error {
 		return scan(txn, prefix, seek, false, func(key, _ []byte) (bool, error) {
-			if !afterTime.IsZero() && string(key) == string(seek) {
+			if string(key) == string(seek) {
 				return true, nil
 			}
-			id := string(key[len(prefix)+8:])
-			d, _, err := readDelivery(txn, id)
+			d, _, err := readDelivery(txn, string(key[len(prefix)+8:]))
 			if err != nil {
 				return false, err
 			}

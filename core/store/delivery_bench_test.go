@@ -141,3 +141,34 @@ func liveHeap() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+// BenchmarkDrained reads what is due of an endpoint that has a long queue behind it.
+func BenchmarkDrained(b *testing.B) {
+	s := mustOpen(b, store.Options{})
+	w := webhook(webhookAt(start, 1))
+	putWebhook(b, s, w)
+	const rows, step = 200_000, 2000
+	for _, next := range []func(d *core.Delivery) *core.Delivery{
+		func(d *core.Delivery) *core.Delivery { return d },
+		func(d *core.Delivery) *core.Delivery {
+			if d.Seq >= rows-step {
+				return d
+			}
+			return ended(d, core.DeliverySucceeded)
+		},
+	} {
+		for from := 0; from < rows; from += step {
+			var list []*core.Delivery
+			for i := from; i < from+step; i++ {
+				list = append(list, next(delivery(i, w.ID)))
+			}
+			putDeliveries(b, s, list...)
+		}
+	}
+	b.ResetTimer()
+	for b.Loop() {
+		if list, err := s.DueDeliveries(ctx, w.ID, time.Time{}, "", 10); err != nil || len(list) != 10 {
+			b.Fatal(len(list), err)
+		}
+	}
+}

@@ -45,6 +45,7 @@ func (w *writer) load() error {
 		return err
 	}
 	w.s.state.replace(fresh)
+	w.s.floors.reset()
 	w.s.seq.Store(w.seq)
 	return nil
 }

@@ -33,6 +33,7 @@ func (w *writer) commitLarge(r *request) {
 	w.changes = append(w.changes, t.changes...)
 	w.refs = append(w.refs, t.refs...)
 	w.addTallies(t.tallies)
+	w.s.floors.lower(t.dues)
 	w.orphans = t.orphans
 	started := time.Now()
 	if err := w.redo(t.writes); err != nil {

@@ -190,6 +190,7 @@ func (s *Store) purge(ctx context.Context, number uint32) (int, error) {
 			return removed, err
 		}
 	}
+	s.floors.forget(number)
 	return removed, nil
 }
 

@@ -38,6 +38,7 @@ type Store struct {
 	db     *badger.DB // nil while it could not be opened again, and after Close
 	closed bool       // guarded by dbMu
 
+	floors  dueFloors
 	orphans chan struct{} // holds one; told by the writer when an endpoint was deleted
 
 	closing   context.Context // cancelled when Close begins

@@ -44,6 +44,7 @@ type tx struct {
 	shrinks bool                       // some of refs are negative
 	orphans bool                       // an endpoint was deleted
 	tallies map[uint32]*deliveryCounts // what the closure changes of the counts of deliveries, by number of the webhook
+	dues    map[uint32]int64           // the earliest next attempts that the closure adds, by number of the webhook
 	index   writeIndex                 // of writes, once there are many
 }
 
@@ -54,6 +55,7 @@ func (t *tx) reset(seq uint64) {
 	t.writes, t.events, t.changes, t.refs = t.writes[:0], t.events[:0], t.changes[:0], t.refs[:0]
 	t.size, t.count, t.seq, t.shrinks, t.orphans = 0, 0, seq, false, false
 	clear(t.tallies)
+	clear(t.dues)
 	t.index.reset()
 }
 

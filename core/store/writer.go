@@ -167,6 +167,7 @@ func (w *writer) accept(r *request) {
 	}
 	w.changes = append(w.changes, t.changes...)
 	w.addTallies(t.tallies)
+	w.s.floors.lower(t.dues)
 	w.accepted = append(w.accepted, r)
 }
 
@@ -223,6 +224,7 @@ func (w *writer) answer(err error) {
 func (w *writer) end() {
 	w.txn.Discard()
 	w.txn = nil
+	w.s.floors.landed()
 	clear(w.events)
 	clear(w.changes)
 	clear(w.latest)
