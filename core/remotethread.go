@@ -44,6 +44,7 @@ type RemoteThread struct {
 	Approval     string
 	Env          map[string]string
 	SessionID    string // to go on with, after a loss
+	After        uint64 // sequence of the last event of the thread that the threads know, see RemoteThreadEvent.Seq
 }
 
 // RemoteInput is input for a hosted thread; one of Message, Raw, Keys, or an answer to its prompt.

@@ -104,7 +104,8 @@ type ThreadRecord struct {
 	Thread
 	// Kind tells who gives the agent its work: "" the inputs of the thread, ThreadKindRole the engine.
 	Kind string `json:"kind,omitempty"`
-	// SealedEnv is the environment that was asked for, encrypted; it goes once the agent was started.
+	// SealedEnv is the environment that was asked for, encrypted. It goes once the agent was started: its runtime keeps
+	// what it starts an agent again with. Of a thread at a host it stays until the end.
 	SealedEnv []byte `json:"sealedEnv,omitempty"`
 	// AgentSeq is the sequence of the last event of the agent that the record speaks of.
 	AgentSeq uint64 `json:"agentSeq,omitempty"`

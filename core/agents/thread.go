@@ -52,7 +52,7 @@ func (s *Service) SpawnThread(agentID string, t core.RemoteThread) bool {
 			a.threads.remove(h)
 			h = a.threads.take(t.ThreadID)
 		}
-		payload := encodeSpawn(&t, a.threads.ended[t.ThreadID])
+		payload := encodeSpawn(&t, max(t.After, a.threads.ended[t.ThreadID]))
 		if a.presence == live && a.threads.offer == nil {
 			s.endLocked(a, h, reasonRefused, "the agent hosts no threads", s.postEvent)
 			return

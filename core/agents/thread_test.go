@@ -245,13 +245,15 @@ func TestThreadAnew(t *testing.T) {
 			} else {
 				r.waitLost(reg.AgentID)
 			}
-			r.svc.SpawnThread(reg.AgentID, remote("thread_1"))
+			again := remote("thread_1")
+			again.After = 1 // of the threads, whose transaction with the end is under way
+			r.svc.SpawnThread(reg.AgentID, again)
 			p = r.resumeHost(reg, "thread_1")
 			p.event("thread_1", 2, protocol.ThreadStopped, protocol.ThreadData{Reason: "lost"})
 			p.acked("thread_1", 2)
 			var spawn protocol.ThreadSpawn
 			p.expect(protocol.TypeThreadSpawn, &spawn)
-			if want := map[bool]uint64{false: 2, true: 0}[restarted]; spawn.After != want {
+			if want := map[bool]uint64{false: 2, true: 1}[restarted]; spawn.After != want {
 				t.Errorf("events go on after %d, want %d", spawn.After, want)
 			}
 			p.send(protocol.TypeThreadStatus, "", protocol.ThreadStatus{ThreadID: "thread_1", Status: protocol.ThreadAccepted})

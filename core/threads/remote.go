@@ -247,7 +247,7 @@ func (h *hosting) ask(ctx context.Context) bool {
 	ok := t.s.opts.Hosts.SpawnThread(r.AgentID, core.RemoteThread{
 		ThreadID: t.id, ExecutionID: r.ExecutionID, Name: r.Name, AgentType: r.AgentType, Role: r.Role, Objective: r.Objective,
 		Workspace: r.Preparation.Workspace, ContextFiles: contextFiles(r, memory), Approval: r.Preparation.Approval, Env: env,
-		SessionID: r.SessionID,
+		SessionID: r.SessionID, After: r.AgentSeq,
 	})
 	if !ok {
 		t.mu.Lock()
@@ -307,7 +307,6 @@ func (c *change) hosted() {
 			map[string]any{"restart": r.Restarts, "agentId": r.AgentID})
 		c.after = append(c.after, c.t.s.observer.ThreadRestarted)
 	}
-	r.SealedEnv = nil
 	if r.StartedAt == nil {
 		at := c.now
 		r.StartedAt = &at

@@ -224,7 +224,9 @@ func TestHostAway(t *testing.T) {
 	r := newRig(t, core.SystemClock{})
 	e := newEdge(r)
 	r.open()
-	id := r.readied(spec())
+	s := spec()
+	s.Preparation.Env = map[string]string{"TOKEN": "x"}
+	id := r.readied(s)
 	e.mu.Lock()
 	e.offline = true
 	e.mu.Unlock()
@@ -239,14 +241,15 @@ func TestHostAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.until(id, "a turn", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 2 && rec.QueuedInputs == 0 })
-	// A host that lost the thread is asked for it again, with its session.
+	// A host that lost the thread is asked for it again, with its session and its environment.
 	e.mu.Lock()
 	e.held = false
+	told := e.seq
 	e.mu.Unlock()
 	e.resume()
 	r.until(id, "the thread to be back", func(rec *core.ThreadRecord) bool { return rec.Restarts == 1 && rec.Status == core.ThreadReady })
-	if got := r.hosts.spawned[len(r.hosts.spawned)-1]; got.SessionID != "s-1" {
-		t.Errorf("asked for %+v", got)
+	if got := r.hosts.spawned[len(r.hosts.spawned)-1]; got.SessionID != "s-1" || got.After != told || got.Env["TOKEN"] != "x" {
+		t.Errorf("asked for %+v, want events after %d", got, told)
 	}
 	r.HostGone("agent_1")
 	if rec := r.untilStatus(id, core.ThreadFailed); rec.StatusReason != core.ThreadReasonLost {
