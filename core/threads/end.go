@@ -53,9 +53,7 @@ func (c *change) conclude(out *outcome) error {
 			}
 		}
 		if ws != nil {
-			if err := c.t.s.opts.Workspaces.ReleaseWorkspace(tx, ws.ID); err != nil && core.ErrorCode(err) != core.CodeNotFound {
-				return err
-			}
+			return c.release(tx, ws.ID)
 		}
 		return nil
 	})
@@ -65,6 +63,21 @@ func (c *change) conclude(out *outcome) error {
 		return err
 	}
 	return nil
+}
+
+// release gives the workspace back. The record shows what became of it.
+func (c *change) release(tx core.Tx, id string) error {
+	err := c.t.s.opts.Workspaces.ReleaseWorkspace(tx, id)
+	if err == nil {
+		var ws *core.Workspace
+		if ws, err = tx.FindWorkspace(id); err == nil {
+			c.rec.Workspace = ws
+		}
+	}
+	if core.ErrorCode(err) == core.CodeNotFound {
+		return nil
+	}
+	return err
 }
 
 // summaryOf is the summary of an end: the one that was given, the agent's, or one that is taken from what it said.

@@ -96,7 +96,8 @@ func TestLife(t *testing.T) {
 	if e.Status != core.ExecutionCompleted || !strings.Contains(string(e.Result), `"state":"complete"`) {
 		t.Errorf("execution %+v %s", e, e.Result)
 	}
-	if r.agents.running() != 0 || r.store.workspaces[rec.Workspace.ID].Status != core.WorkspaceReleased || r.spaces.finished != 1 {
+	if r.agents.running() != 0 || r.store.workspaces[rec.Workspace.ID].Status != core.WorkspaceReleased ||
+		rec.Workspace.Status != core.WorkspaceReleased || r.spaces.finished != 1 {
 		t.Error("something was left behind")
 	}
 	if files := r.spaces.files[rec.Workspace.ID]; len(files) != 1 || files[0].Path != core.ThreadMemoryPath {

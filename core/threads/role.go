@@ -125,6 +125,9 @@ func (s *Service) newRole(ctx context.Context, at seat, spec core.RoleSpec, agen
 		if r.Workspace, err = s.opts.Workspaces.AdoptWorkspace(tx, ws.ID, r.ID, r.ExecutionID); err != nil {
 			return err
 		}
+		if err := checkPrepared(&r.Preparation, r.Workspace); err != nil {
+			return err
+		}
 		return tx.PutThread(r)
 	})
 	if err != nil {

@@ -121,6 +121,9 @@ func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place) 
 			if err != nil {
 				return err
 			}
+			if err := checkPrepared(&r.Preparation, ws); err != nil {
+				return err
+			}
 			r.Workspace = ws
 		}
 		if first != nil {
@@ -164,15 +167,20 @@ func (s *Service) reserve(ctx context.Context, r *core.ThreadRecord) (*core.Work
 			ExecutionID: r.ExecutionID, ThreadID: r.ID, Role: r.Role, Name: r.Name, Spec: spec,
 		})
 	}
-	ws, err := s.opts.Workspaces.FindWorkspace(ctx, spec.WorkspaceID)
-	if err != nil {
-		return nil, err
+	return s.opts.Workspaces.FindWorkspace(ctx, spec.WorkspaceID)
+}
+
+// checkPrepared tells whether a workspace is one that was prepared for what is asked for beside its id.
+func checkPrepared(p *core.Preparation, ws *core.Workspace) error {
+	spec := workspaceSpec(p)
+	if spec.WorkspaceID == "" {
+		return nil
 	}
 	if spec.Repo != "" && spec.Repo != ws.Repo && spec.Repo != ws.URL || spec.Branch != "" && spec.Branch != ws.Branch {
-		return nil, core.Conflict("workspace", ws.ID, string(ws.Status),
+		return core.Conflict("workspace", ws.ID, string(ws.Status),
 			"the workspace was prepared for repository %q and branch %q; leave both out, or prepare another one", ws.Repo, ws.Branch)
 	}
-	return ws, nil
+	return nil
 }
 
 // withoutMemory is the caller's metadata without what prepare added.
@@ -214,6 +222,9 @@ func (s *Service) PrepareThread(ctx context.Context, spec core.ThreadSpec) (*cor
 		ExecutionID: spec.ExecutionID, Name: spec.Name, Role: spec.Role, Objective: spec.Objective, Preparation: spec.Preparation,
 	}}
 	ws, err := s.reserve(ctx, draft)
+	if err == nil {
+		err = checkPrepared(&spec.Preparation, ws)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -113,6 +113,29 @@ func TestPrepareThenSpawn(t *testing.T) {
 	if rec.Workspace.ID != ws.WorkspaceID || len(rec.Preparation.ContextFiles) != 1 || len(r.spaces.files[ws.WorkspaceID]) != 2 {
 		t.Errorf("record %+v", rec)
 	}
+	for name, change := range map[string]func(*core.WorkspaceSpec){
+		"Repo":   func(w *core.WorkspaceSpec) { w.Repo = "other" },
+		"Branch": func(w *core.WorkspaceSpec) { w.Branch = "other" },
+	} {
+		other, err := r.PrepareThread(r.ctx, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := again
+		asked.Preparation = other.Preparation
+		asked.Preparation.Workspace = &core.WorkspaceSpec{}
+		*asked.Preparation.Workspace = *other.Preparation.Workspace
+		change(asked.Preparation.Workspace)
+		if _, err := r.SpawnThread(r.ctx, asked); core.ErrorCode(err) != core.CodeConflict {
+			t.Errorf("%s: another one than was prepared: %v", name, err)
+		}
+		if ws, err := r.spaces.FindWorkspace(r.ctx, asked.Preparation.Workspace.WorkspaceID); err != nil || ws.ThreadID != "" {
+			t.Errorf("%s: the workspace became %+v, %v", name, ws, err)
+		}
+		if _, err := r.PrepareThread(r.ctx, asked); core.ErrorCode(err) != core.CodeConflict {
+			t.Errorf("%s: prepared %v", name, err)
+		}
+	}
 	if _, err := r.SpawnThread(r.ctx, again); core.ErrorCode(err) != core.CodeConflict {
 		t.Errorf("the workspace is taken twice: %v", err)
 	}

@@ -314,6 +314,13 @@ func (tx *memTx) PutWorkspace(w *core.Workspace) error {
 	return nil
 }
 
+func (tx *memTx) FindWorkspace(id string) (*core.Workspace, error) {
+	if w := tx.s.workspaces[id]; w != nil {
+		return w, nil
+	}
+	return nil, core.NotFound("workspace", id)
+}
+
 func (tx *memTx) PutDecision(d *core.Decision) error {
 	old := tx.s.decisions
 	tx.s.decisions = append(slices.Clone(old), d)
