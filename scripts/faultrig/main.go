@@ -1,9 +1,10 @@
 // Command faultrig proves that kill -9 of the product loses nothing and repeats nothing. Each round puts load
 // on the real binary, kills it (and agents) at random moments, starts it again on the same data, and then
 // compares what clients were told and what agents recorded with what the store says. Some of the load are org charts,
-// whose agents ask each other, and people who answer over the API. In every fourth round it
-// kills core and runtime plugin under managed agents, which must live on and get each message once. It owns the faults, the
-// load and the gathering of evidence; package proof judges it. .ci/run and `make soak` call it.
+// whose agents ask each other, and people who answer over the API. In every fourth round it kills core and runtime
+// plugin under managed agents, which must live on and get each message once; in another one managed threads, in the
+// runtime and at connected agents that host them, go from spawn to end meanwhile. It owns the faults, the load and the
+// gathering of evidence; package proof judges it. .ci/run and `make soak` call it.
 //
 //	go run ./scripts/faultrig -rounds 20
 //
@@ -26,16 +27,20 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == agentCommand {
 		os.Exit(agentMain(os.Args[2:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == hostCommand {
+		os.Exit(hostMain(os.Args[2:]))
+	}
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 20, "rounds of load, kill, restart and proof")
 	flag.IntVar(&o.shells, "shells", 4, "managed agents that live through all rounds; every fourth round is theirs; 0: none")
+	flag.IntVar(&o.threads, "threads", 5, "managed threads in each of two executions of every fourth round; 0: none")
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the random moments; 0: a new one, which is printed")
 	flag.StringVar(&o.binary, "binary", "", "the wardroom binary; empty: built from the module in the working directory; its plugins lie in plugins beside it")
 	flag.BoolVar(&o.keep, "keep", false, "keep the folder with data, logs and records when all is well too")
 	flag.BoolVar(&o.verbose, "v", false, "say what happens inside each round")
 	flag.Parse()
-	if o.rounds < 1 || o.shells < 0 || flag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "faultrig: -rounds must be at least 1, -shells at least 0, and there are no arguments")
+	if o.rounds < 1 || o.shells < 0 || o.threads < 0 || flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "faultrig: -rounds must be at least 1, -shells and -threads at least 0, and there are no arguments")
 		os.Exit(2)
 	}
 	if o.seed == 0 {

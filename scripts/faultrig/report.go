@@ -144,6 +144,19 @@ type summary struct {
 	messages, unknown          int // to managed agents
 	charts, replies            int // org charts, and messages in them
 	questions, refused         int
+	hosts                      int // kills of hosts of threads
+	threads, words, events     int // managed threads, messages to them, and their events
+	taken                      int // times that their streams were taken up again
+}
+
+func (s *summary) addThreads(r threadResult) {
+	s.rounds++
+	s.plugins += r.plugins
+	s.hosts += r.hosts
+	s.threads += r.threads
+	s.words += r.messages
+	s.events += r.events
+	s.taken += r.resumed
 }
 
 func (s *summary) addShells(r shellResult) {
@@ -191,7 +204,8 @@ func (s *summary) print(out io.Writer, core *server) {
 	fmt.Fprintln(out)
 	for _, row := range []struct{ name, value string }{
 		{"rounds", fmt.Sprintf("%d in %s", s.rounds, time.Since(s.began).Round(time.Second))},
-		{"kill -9", fmt.Sprintf("%d of the core, %d of agents, %d of the runtime's plugin; %d orderly ends of the core", core.kills, s.crashes, s.plugins, core.drains)},
+		{"kill -9", fmt.Sprintf("%d of the core, %d of agents, %d of hosts of threads, %d of the runtime's plugin; %d orderly ends of the core",
+			core.kills, s.crashes, s.hosts, s.plugins, core.drains)},
 		{"start to ready", fmt.Sprintf("p50 %d ms, longest %d ms, %d starts", times[len(times)/2].Milliseconds(), times[len(times)-1].Milliseconds(), len(times))},
 		{"executions", fmt.Sprintf("%d, with %d tasks handed out", s.executions, s.tasks)},
 		{"acknowledged", fmt.Sprintf("%d (%d with keys; %d batches, %d cancels, %d retries)", s.promises, s.keyed, s.batches, s.cancels, s.retries)},
@@ -200,6 +214,8 @@ func (s *summary) print(out io.Writer, core *server) {
 		{"org charts", fmt.Sprintf("%d, with %d messages replied to; people answered %d questions, and %d second answers were refused",
 			s.charts, s.replies, s.questions, s.refused)},
 		{"managed agents", fmt.Sprintf("%d messages acknowledged, each delivered once; %d of unknown fate", s.messages, s.unknown)},
+		{"managed threads", fmt.Sprintf("%d, with %d messages acknowledged and %d events; their streams were resumed %d times",
+			s.threads, s.words, s.events, s.taken)},
 		{"store", "dumped and verified after the end"},
 		{"broken promises", "none"},
 	} {

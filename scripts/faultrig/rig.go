@@ -19,6 +19,7 @@ import (
 type options struct {
 	rounds        int
 	shells        int
+	threads       int
 	seed          uint64
 	binary        string
 	keep, verbose bool
@@ -38,6 +39,8 @@ type rig struct {
 	crew   *crew
 	caller *caller
 	shells *shells // managed agents, or nil
+	hosts  *hosts  // connected agents that host threads, or nil
+	repo   string  // URL of the repository that threads work in
 
 	resends []resend // some of earlier rounds
 	ids     []string // executions of earlier rounds, and how they read
@@ -77,6 +80,19 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 				return err
 			}
 			sum.addShells(result)
+			result.print(out)
+			if len(result.problems) > 0 {
+				result.explain(out, dir)
+				return errBroken
+			}
+			continue
+		}
+		if r.hosts != nil && number%shellEvery == threadRound {
+			result, err := r.threadRound(ctx, number)
+			if err != nil {
+				return err
+			}
+			sum.addThreads(result)
 			result.print(out)
 			if len(result.problems) > 0 {
 				result.explain(out, dir)
@@ -165,7 +181,32 @@ func (r *rig) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if r.options.threads > 0 {
+		if r.repo, err = newRepository(ctx, r.dir); err != nil {
+			return err
+		}
+		if r.hosts, err = newHosts(r.dir, r.server.url()); err != nil {
+			return err
+		}
+		if err := r.hosts.start(ctx); err != nil {
+			return err
+		}
+	}
 	return r.crew.start(ctx)
+}
+
+// newRepository makes a git repository with one commit and returns its URL.
+func newRepository(ctx context.Context, dir string) (string, error) {
+	path := filepath.Join(dir, "repo")
+	for _, args := range [][]string{
+		{"init", "--quiet", "--initial-branch", "main", path},
+		{"-C", path, "-c", "user.name=rig", "-c", "user.email=rig@localhost", "commit", "--quiet", "--allow-empty", "--message", "begin"},
+	} {
+		if text, err := exec.CommandContext(ctx, "git", args...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("git %v: %w; -threads 0 does without managed threads\n%s", args, err, text)
+		}
+	}
+	return "file://" + path, nil
 }
 
 // close ends the run in order: everything still reads as it did, the core ends well on SIGTERM, and what it
@@ -200,6 +241,9 @@ func (r *rig) close(ctx context.Context) error {
 func (r *rig) end() {
 	if r.crew != nil {
 		r.crew.kill()
+	}
+	if r.hosts != nil {
+		r.hosts.kill()
 	}
 	if r.server != nil && r.server.process != nil {
 		r.server.process.kill()

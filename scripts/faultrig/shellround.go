@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -14,12 +15,44 @@ const shellEvery = 4
 // settleLimit bounds how long managed agents may take to be there again.
 const settleLimit = 30 * time.Second
 
-// strike is one fault of a round of managed agents.
+// strike is one fault of a round of managed agents or threads.
 type strike struct {
 	after  time.Duration // since the strike before it was over
 	core   bool
 	plugin bool
 	down   time.Duration // how long the core stays away
+	host   int           // number of the host of threads that dies too, from 1; 0: none
+	fresh  bool          // it comes back as a new one
+}
+
+func (s strike) String() string {
+	what := ""
+	switch {
+	case s.plugin && s.core:
+		what = "plugin and core"
+	case s.plugin:
+		what = "plugin"
+	case s.core:
+		what = "core"
+	}
+	if s.host > 0 {
+		if what != "" {
+			what += " and "
+		}
+		if what += fmt.Sprintf("host %d", s.host); s.fresh {
+			what += " for good"
+		}
+	}
+	return fmt.Sprintf("%s +%d ms", what, s.after.Milliseconds())
+}
+
+// strikeText shows the faults of a round.
+func strikeText(strikes []strike) string {
+	text := ""
+	for _, s := range strikes {
+		text += ", " + s.String()
+	}
+	return strings.TrimPrefix(text, ", ")
 }
 
 // drawStrikes draws the faults of a round. The core dies at least once.
@@ -59,7 +92,8 @@ func (r *rig) shellRound(ctx context.Context, number int) (shellResult, error) {
 	defer cancel()
 	stop := make(chan struct{})
 	finish := r.shells.load(ctx, stop)
-	err := r.strikeShells(ctx, &result)
+	var err error
+	result.plugins, err = r.strikeAll(ctx, result.strikes)
 	if err == nil && !pause(ctx, loadAfter) {
 		err = ctx.Err()
 	}
@@ -88,38 +122,43 @@ func (r *rig) shellRound(ctx context.Context, number int) (shellResult, error) {
 	return result, nil
 }
 
-// strikeShells lets the faults of a round happen, and returns once the core is up for good.
-func (r *rig) strikeShells(ctx context.Context, result *shellResult) error {
-	for _, s := range result.strikes {
+// strikeAll lets the faults of a round happen, and returns once the core is up for good, with how many plugins died.
+func (r *rig) strikeAll(ctx context.Context, strikes []strike) (plugins int, err error) {
+	for _, s := range strikes {
 		if !pause(ctx, s.after) {
-			return ctx.Err()
+			return plugins, ctx.Err()
 		}
 		if s.plugin {
 			killed, err := r.shells.killPlugin()
 			if err != nil {
-				return err
+				return plugins, err
 			}
 			if killed {
-				result.plugins++
+				plugins++
+			}
+		}
+		if s.host > 0 {
+			if err := r.hosts.crash(s.host-1, s.fresh); err != nil {
+				return plugins, err
 			}
 		}
 		if !s.core {
 			continue
 		}
 		if err := r.server.kill(); err != nil {
-			return err
+			return plugins, err
 		}
 		if !pause(ctx, s.down) {
-			return ctx.Err()
+			return plugins, ctx.Err()
 		}
 		if err := r.server.start(); err != nil {
-			return err
+			return plugins, err
 		}
 		if err := r.server.ready(ctx); err != nil {
-			return err
+			return plugins, err
 		}
 	}
-	return nil
+	return plugins, nil
 }
 
 // print prints the round's line.
@@ -128,19 +167,8 @@ func (r shellResult) print(out io.Writer) {
 	if len(r.problems) > 0 {
 		verdict = fmt.Sprintf("BROKEN (%d)", len(r.problems))
 	}
-	text := ""
-	for _, s := range r.strikes {
-		what := "core"
-		switch {
-		case s.plugin && s.core:
-			what = "plugin and core"
-		case s.plugin:
-			what = "plugin"
-		}
-		text += fmt.Sprintf(", %s +%d ms", what, s.after.Milliseconds())
-	}
-	fmt.Fprintf(out, "round %3d  %-10s %5.1fs  managed agents: %d messages acknowledged so far, %d of unknown fate  kill%s\n",
-		r.number, verdict, r.took.Seconds(), r.counts[fateSent], r.counts[fateUnknown], text[1:])
+	fmt.Fprintf(out, "round %3d  %-10s %5.1fs  managed agents: %d messages acknowledged so far, %d of unknown fate  kill %s\n",
+		r.number, verdict, r.took.Seconds(), r.counts[fateSent], r.counts[fateUnknown], strikeText(r.strikes))
 }
 
 // explain prints everything that broke.
