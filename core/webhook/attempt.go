@@ -1,0 +1,243 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/webhook/target"
+)
+
+// result is what came of one attempt.
+type result struct {
+	ok      bool
+	code    int // 0: no answer came
+	began   time.Time
+	took    time.Duration
+	hung    bool          // no answer in time
+	why     string        // it failed
+	text    string        // the beginning of the answer
+	after   time.Duration // that the receiver asked to wait
+	aborted bool          // it says nothing about the endpoint: we stop, or the endpoint is gone, or the store failed
+	final   bool          // no attempt makes sense any more
+}
+
+// plan is what an attempt is made with.
+type plan struct {
+	rec       *core.WebhookRecord
+	secrets   []secret
+	transport http.RoundTripper
+	err       error
+}
+
+// planOf takes what an attempt needs from an endpoint. mu is held.
+func (s *Service) planOf(ep *endpoint) plan {
+	p := plan{rec: ep.rec, secrets: ep.secrets, err: ep.broken}
+	if p.err == nil && ep.transport == nil {
+		ep.transport, p.err = s.newTransport(ep.rec)
+	}
+	p.transport = ep.transport
+	return p
+}
+
+func (s *Service) newTransport(rec *core.WebhookRecord) (http.RoundTripper, error) {
+	key, err := s.openKey(rec.ID, rec.SealedKey)
+	if err != nil {
+		return nil, err
+	}
+	return s.opts.Transport(s.config.Load(), target.TLS{Certificate: rec.ClientCert, Key: key, CA: rec.CA})
+}
+
+// attempt makes one attempt for a delivery, and hands on what came of it.
+func (s *Service) attempt(j *job) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	s.mu.Lock()
+	p := s.planOf(j.ep)
+	j.cancel = cancel
+	gone := j.ep.gone
+	s.mu.Unlock()
+	r := result{began: s.clock.Now()}
+	switch retries := p.rec.Retries; {
+	case gone:
+		r.aborted = true
+	case j.d.Attempts > retries:
+		r.final, r.why = true, "no attempt is left: the last one was cut short by a restart, or retries was lowered"
+		if j.d.LastError != "" {
+			r.why = j.d.LastError
+		}
+	case j.d.Attempts > 0 && j.d.Attempts == retries:
+		r.aborted = s.claim(ctx, j) != nil
+	}
+	counts := !r.aborted && !r.final
+	if counts {
+		r = s.send(ctx, p, j.d)
+	}
+	s.ended(j, &r, counts)
+}
+
+// claim stores that the last attempt of a delivery begins, so that no restart adds another one. The first attempt is
+// not claimed even where it is the last: it would be lost with a crash.
+func (s *Service) claim(ctx context.Context, j *job) error {
+	done := make(chan error, 1)
+	s.mu.Lock()
+	j.claimed = done
+	s.write(&outcome{job: j, kind: claimed})
+	s.mu.Unlock()
+	select {
+	case err := <-done:
+		s.mu.Lock()
+		j.claimed, j.started = nil, s.clock.Now()
+		s.mu.Unlock()
+		return err
+	case <-ctx.Done():
+		s.mu.Lock()
+		s.write(&outcome{job: j, kind: postponed}) // as it was, behind the claim
+		s.mu.Unlock()
+		return ctx.Err()
+	}
+}
+
+// send makes the request of one attempt. It is over when the answer's headers are there and its body was read as far as
+// we keep it, at the latest a short time later: the status counts, whatever the body does.
+func (s *Service) send(ctx context.Context, p plan, d *core.Delivery) (r result) {
+	r.began = s.clock.Now()
+	defer func() { r.took = max(0, s.clock.Now().Sub(r.began)) }()
+	if p.err != nil {
+		r.why = core.AsError(p.err).Message
+		return r
+	}
+	body, err := s.body(ctx, d)
+	if err != nil {
+		r.final = core.ErrorCode(err) == core.CodeNotFound
+		r.aborted = ctx.Err() != nil || core.AsError(err).Unavailable
+		r.why = "the event cannot be read"
+		if r.final {
+			r.why = "the event is not stored any more"
+		}
+		return r
+	}
+	timeout := time.Duration(p.rec.TimeoutMs) * time.Millisecond
+	inTime, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(inTime, http.MethodPost, p.rec.URL, bytes.NewReader(body))
+	if err != nil {
+		r.why = "the url cannot be used: " + err.Error()
+		return r
+	}
+	req.Header = requestHeader(&p.rec.Webhook, signing(p.secrets, r.began), d, body, "Wardroom/"+s.opts.Version, r.began)
+	resp, err := p.transport.RoundTrip(req)
+	if err != nil {
+		r.aborted = ctx.Err() != nil
+		r.hung = !r.aborted && inTime.Err() != nil
+		r.why = sendError(err, r.hung, timeout)
+		return r
+	}
+	r.code = resp.StatusCode
+	r.ok = r.code >= 200 && r.code <= 299
+	r.after = retryAfter(r.code, resp.Header, r.began)
+	r.final = r.code == http.StatusGone
+	r.why = statusError(resp)
+	cut := s.clock.AfterFunc(bodyTime, cancel)
+	defer cut.Stop()
+	read, _ := io.ReadAll(io.LimitReader(resp.Body, readBytes)) // what came before it was cut is kept
+	if len(read) == readBytes {
+		cancel() // the rest is not waited for, and the connection not used again
+	}
+	resp.Body.Close()
+	r.text = clip(strings.ToValidUTF8(string(read[:min(len(read), keepBytes)]), "\uFFFD"), keepBytes)
+	return r
+}
+
+func statusError(resp *http.Response) string {
+	switch code := resp.StatusCode; {
+	case code >= 200 && code <= 299:
+		return ""
+	case code >= 300 && code <= 399:
+		why := fmt.Sprintf("answered %d: redirects are not followed; give the endpoint its final url", code)
+		if to := resp.Header.Get("Location"); to != "" {
+			why += " (it points to " + clip(strings.ToValidUTF8(to, ""), keepError/2) + ")"
+		}
+		return why
+	case code == http.StatusGone:
+		return "answered 410: the receiver says that it is gone"
+	default:
+		return fmt.Sprintf("answered %d", code)
+	}
+}
+
+// sendError says why no answer came.
+func sendError(err error, hung bool, timeout time.Duration) string {
+	var refusal *target.Refusal
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &refusal):
+		return clip("the target is refused: "+refusal.Error(), keepError)
+	case hung:
+		return fmt.Sprintf("no answer within %d ms", timeout.Milliseconds())
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return clip("the host "+dns.Name+" is not known", keepError)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was closed without an answer"
+	}
+	return clip("no answer: "+strings.ToValidUTF8(err.Error(), ""), keepError)
+}
+
+// ended makes the next state of a delivery of what came of an attempt, and lets others begin.
+func (s *Service) ended(j *job, r *result, counts bool) {
+	now := s.clock.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.finished(j)
+	ep := j.ep
+	switch {
+	case r.aborted || ep.gone:
+		ep.drop(j.d.ID)
+		s.wakeAt(ep, now.Add(firstRetry))
+	default:
+		if counts {
+			s.judge(ep, r)
+			s.opts.Observer.AttemptEnded(r.code, r.ok, r.took)
+		}
+		d := *j.d
+		s.settle(&d, ep.rec, r, counts, now)
+		j.d = &d
+		if d.Status == core.DeliveryPending {
+			ep.hold(&d)
+		}
+		s.write(&outcome{job: j, kind: attempted, result: *r, counts: counts, at: now})
+	}
+	s.list(ep)
+	s.dispatch()
+}
+
+// settle gives a delivery the state that follows from an attempt.
+func (s *Service) settle(d *core.Delivery, rec *core.WebhookRecord, r *result, counts bool, now time.Time) {
+	if counts {
+		began := r.began
+		d.Attempts++
+		d.Timestamp = &began
+		if d.FirstAt == nil {
+			d.FirstAt = &began
+		}
+		d.StatusCode, d.DurationMs, d.ResponseBody = r.code, r.took.Milliseconds(), r.text
+	}
+	d.LastError, d.NextAt = r.why, nil
+	switch {
+	case r.ok:
+		d.Status = core.DeliverySucceeded
+	case r.final || d.Test || d.Attempts > rec.Retries:
+		d.Status = core.DeliveryFailed
+	default:
+		d.Status = core.DeliveryPending
+		next := now.Add(wait(d.Attempts, r.after, s.opts.Jitter()))
+		d.NextAt = &next
+	}
+}

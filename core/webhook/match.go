@@ -1,0 +1,116 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// maxMetadata bounds the executions whose metadata is kept for filters.
+const maxMetadata = 4096
+
+// subject is what filters look at of an event. It is read only when a filter asks.
+type subject struct {
+	event    *core.Event
+	read     bool
+	names    []string // patterns that the event names
+	metadata map[string]any
+	looked   bool
+}
+
+// wants tells whether an endpoint gets an event. Filters restrict the events that they are about: pattern those that
+// name one, metadata those of an execution. The error is the store's.
+func (s *Service) wants(ctx context.Context, w *core.Webhook, on *subject) (bool, error) {
+	if !slices.Contains(w.Events, on.event.Type) && !slices.Contains(w.Events, core.AllEvents) {
+		return false, nil
+	}
+	if len(w.Filters.Pattern) > 0 {
+		on.parse()
+		if len(on.names) > 0 && !slices.ContainsFunc(on.names, func(n string) bool { return slices.Contains(w.Filters.Pattern, n) }) {
+			return false, nil
+		}
+	}
+	if len(w.Filters.Metadata) == 0 || !strings.HasPrefix(string(on.event.Type), "execution.") {
+		return true, nil
+	}
+	if !on.looked {
+		var err error
+		if on.metadata, err = s.executionMetadata(ctx, on.event); err != nil {
+			return false, err
+		}
+		on.looked = true
+	}
+	for key, want := range w.Filters.Metadata {
+		if got, ok := on.metadata[key]; !ok || text(got) != want {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// parse reads the pattern that an event names: {name, version} of an execution, the name itself of a pattern's own.
+func (on *subject) parse() {
+	if on.read {
+		return
+	}
+	on.read = true
+	var data struct {
+		Name    string          `json:"name"`
+		Pattern json.RawMessage `json:"pattern"`
+	}
+	if json.Unmarshal(on.event.Data, &data) != nil {
+		return
+	}
+	if strings.HasPrefix(string(on.event.Type), "pattern.") && data.Name != "" {
+		on.names = append(on.names, data.Name)
+	}
+	var ref core.PatternRef
+	if len(data.Pattern) > 0 && json.Unmarshal(data.Pattern, &ref) == nil && ref.Name != "" {
+		on.names = append(on.names, ref.Name)
+	}
+}
+
+// executionMetadata returns the metadata of the execution that an event is about; nil where it is not stored any more.
+// Only the reader of the log calls it.
+func (s *Service) executionMetadata(ctx context.Context, e *core.Event) (map[string]any, error) {
+	if m, ok := s.metadata[e.Subject]; ok {
+		return m, nil
+	}
+	var m map[string]any
+	if e.Type == core.EventExecutionStarted {
+		var data struct {
+			Metadata map[string]any `json:"metadata"`
+		}
+		if json.Unmarshal(e.Data, &data) == nil {
+			m = data.Metadata
+		}
+	} else {
+		x, err := s.opts.Store.FindExecution(ctx, e.Subject)
+		if err != nil && core.ErrorCode(err) != core.CodeNotFound {
+			return nil, err
+		}
+		if err == nil {
+			m = x.Options.Metadata
+		}
+	}
+	if len(s.metadata) >= maxMetadata {
+		clear(s.metadata)
+	}
+	s.metadata[e.Subject] = m
+	return m, nil
+}
+
+// text is a value of metadata as a filter compares it: a text as it is, anything else as its JSON.
+func text(v any) string {
+	if t, ok := v.(string); ok {
+		return t
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}

@@ -1,0 +1,134 @@
+package webhook
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// secret is one that signs.
+type secret struct {
+	Text  string     `json:"secret"`
+	Until *time.Time `json:"until,omitempty"` // of a former one
+}
+
+// newSecret makes a secret of 32 random bytes.
+func newSecret() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return "whsec_" + base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+func newSeal(key [32]byte) cipher.AEAD {
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		panic(err) // 32 bytes are a key
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(err) // AES has blocks of 16 bytes
+	}
+	return aead
+}
+
+// What is sealed belongs to one endpoint and is of one kind, both of which are authenticated with it.
+
+func (s *Service) sealBytes(name string, plain []byte) []byte {
+	nonce := make([]byte, s.seal.NonceSize(), s.seal.NonceSize()+len(plain)+s.seal.Overhead())
+	_, _ = rand.Read(nonce) // never fails
+	return s.seal.Seal(nonce, nonce, plain, []byte(name))
+}
+
+func (s *Service) openBytes(name string, sealed []byte) ([]byte, bool) {
+	n := s.seal.NonceSize()
+	if len(sealed) <= n {
+		return nil, false
+	}
+	plain, err := s.seal.Open(nil, sealed[:n], sealed[n:], []byte(name))
+	return plain, err == nil
+}
+
+// sealSecrets encrypts the secrets of an endpoint.
+func (s *Service) sealSecrets(id string, secrets []secret) ([]byte, error) {
+	plain, err := json.Marshal(secrets)
+	if err != nil {
+		return nil, err
+	}
+	return s.sealBytes(id, plain), nil
+}
+
+// openSecrets decrypts them, the newest first.
+func (s *Service) openSecrets(id string, sealed []byte) ([]secret, error) {
+	var list []secret
+	plain, ok := s.openBytes(id, sealed)
+	if !ok || json.Unmarshal(plain, &list) != nil || len(list) == 0 {
+		return nil, core.Errorf(core.CodeInternal, "the secret of the endpoint cannot be read any more: the key that sealed it "+
+			"was replaced; give the endpoint a new secret")
+	}
+	return list, nil
+}
+
+// sealKey encrypts the key of a client certificate; nil for none.
+func (s *Service) sealKey(id, key string) []byte {
+	if key == "" {
+		return nil
+	}
+	return s.sealBytes(id+"/key", []byte(key))
+}
+
+// openKey decrypts it.
+func (s *Service) openKey(id string, sealed []byte) (string, error) {
+	if len(sealed) == 0 {
+		return "", nil
+	}
+	plain, ok := s.openBytes(id+"/key", sealed)
+	if !ok {
+		return "", core.Errorf(core.CodeInternal, "the key of the client certificate cannot be read any more: the key that "+
+			"sealed it was replaced; give the endpoint its certificate and key anew")
+	}
+	return string(plain), nil
+}
+
+// signing returns the texts of the secrets that sign at a time, the newest first.
+func signing(secrets []secret, now time.Time) []string {
+	texts := make([]string, 0, len(secrets))
+	for i, k := range secrets {
+		if i == 0 || k.Until != nil && now.Before(*k.Until) {
+			texts = append(texts, k.Text)
+		}
+	}
+	return texts
+}
+
+// rotate puts a secret before those that sign. The one before it signs until a time, unless that is over.
+func rotate(secrets []secret, text string, now, until time.Time) []secret {
+	list := []secret{{Text: text}}
+	for i, k := range secrets {
+		if k.Text == text {
+			continue
+		}
+		if i == 0 {
+			k.Until = &until
+		}
+		if k.Until != nil && now.Before(*k.Until) && len(list) < maxSecrets {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// lastUntil is when the last former secret ends; nil when there is none.
+func lastUntil(secrets []secret) *time.Time {
+	var last *time.Time
+	for _, k := range secrets {
+		if k.Until != nil && (last == nil || k.Until.After(*last)) {
+			last = k.Until
+		}
+	}
+	return last
+}

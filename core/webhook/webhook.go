@@ -1,0 +1,338 @@
+package webhook
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// FindWebhooks implements core.WebhookService. The cursor is the id of the last row.
+func (s *Service) FindWebhooks(ctx context.Context, page core.Page) ([]*core.Webhook, core.PageInfo, error) {
+	limit := page.Limit
+	switch {
+	case limit < 0 || limit > core.MaxPageLimit:
+		return nil, core.PageInfo{}, core.Invalid("limit", "must be between 1 and %d", core.MaxPageLimit)
+	case page.Offset < 0:
+		return nil, core.PageInfo{}, core.Invalid("offset", "must not be negative")
+	case page.Cursor != "" && !core.ValidID(core.PrefixWebhook, page.Cursor):
+		return nil, core.PageInfo{}, core.Invalid("cursor", "is not one that a list returned")
+	case limit == 0:
+		limit = core.DefaultPageLimit
+	}
+	ids := s.ids()
+	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })
+	from := min(page.Offset, len(ids))
+	if page.Cursor != "" {
+		from = len(ids)
+		if i := slices.IndexFunc(ids, func(id string) bool { return id < page.Cursor }); i >= 0 {
+			from = i
+		}
+	}
+	info := core.PageInfo{Total: len(ids)}
+	ids = ids[from:]
+	if len(ids) > limit {
+		ids = ids[:limit]
+		info.HasMore, info.NextCursor = true, ids[limit-1]
+	}
+	rows := make([]*core.Webhook, 0, len(ids))
+	for _, id := range ids {
+		w, err := s.FindWebhook(ctx, id)
+		if core.ErrorCode(err) == core.CodeNotFound {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return nil, core.PageInfo{}, err
+		}
+		rows = append(rows, w)
+	}
+	return rows, info, nil
+}
+
+// FindWebhook implements core.WebhookService.
+func (s *Service) FindWebhook(ctx context.Context, id string) (*core.Webhook, error) {
+	rec, err := s.record(id)
+	if err != nil {
+		return nil, err
+	}
+	return s.view(ctx, rec, "")
+}
+
+func (s *Service) record(id string) (*core.WebhookRecord, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ep := s.endpoints[id]
+	if ep == nil {
+		return nil, core.NotFound("webhook", id)
+	}
+	return ep.rec, nil
+}
+
+// view is a record as others see it.
+func (s *Service) view(ctx context.Context, rec *core.WebhookRecord, secret string) (*core.Webhook, error) {
+	w := rec.Webhook
+	w.Secret = secret
+	w.Headers = maps.Clone(w.Headers)
+	if w.Statistics.Succeeded > 0 {
+		w.Statistics.AverageLatency = rec.LatencySumMs / float64(w.Statistics.Succeeded)
+	}
+	filter := core.DeliveryFilter{WebhookID: rec.ID, Status: core.DeliveryPending, Page: core.Page{Limit: 1}}
+	_, info, err := s.opts.Store.FindDeliveries(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	w.Statistics.Pending = int64(info.Total)
+	return &w, nil
+}
+
+// CreateWebhook implements core.WebhookService.
+func (s *Service) CreateWebhook(ctx context.Context, spec core.WebhookSpec) (*core.Webhook, error) {
+	rec := &core.WebhookRecord{Webhook: newWebhook(spec, s.clock.Now())}
+	rec.ID = s.opts.IDs.New(core.PrefixWebhook)
+	rec.CreatedBy = core.PrincipalFrom(ctx).ID
+	text, err := s.complete(rec, spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.add(ctx, rec); err != nil {
+		return nil, err
+	}
+	return s.view(ctx, rec, text)
+}
+
+// complete checks a new record and seals its secrets. It returns the secret.
+func (s *Service) complete(rec *core.WebhookRecord, spec core.WebhookSpec) (string, error) {
+	found := checkWebhook(&rec.Webhook, spec.ClientKey, s.config.Load().Guard)
+	checkSecret(&found, spec.Secret)
+	if err := core.InvalidAll("webhook", found); err != nil {
+		return "", err
+	}
+	text := spec.Secret
+	if text == "" {
+		text = newSecret()
+	}
+	var err error
+	rec.SealedKey = s.sealKey(rec.ID, spec.ClientKey)
+	rec.Sealed, err = s.sealSecrets(rec.ID, []secret{{Text: text}})
+	return text, err
+}
+
+// add stores a new endpoint. All events before are dealt with by then, so that it gets none of them.
+func (s *Service) add(ctx context.Context, rec *core.WebhookRecord) error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	if err := s.catchUp(ctx); err != nil {
+		return err
+	}
+	s.records.Lock()
+	defer s.records.Unlock()
+	s.mu.Lock()
+	full := len(s.endpoints) >= maxEndpoints
+	s.mu.Unlock()
+	if full {
+		return core.Errorf(core.CodeRateLimited, "there are %d webhooks, more are not taken: delete some", maxEndpoints)
+	}
+	if err := s.save(ctx, rec); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put(rec)
+	return nil
+}
+
+// save stores a record with how far the log was read. reading and records are held. Once begun it is awaited: what is
+// stored and what is known never differ.
+func (s *Service) save(ctx context.Context, rec *core.WebhookRecord) error {
+	seq := s.position.Load()
+	err := s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
+		if err := tx.PutWebhook(rec); err != nil {
+			return err
+		}
+		return tx.SetCursor(cursorName, seq)
+	})
+	if err == nil {
+		s.kept = seq
+	}
+	return err
+}
+
+// change stores what fn makes of a copy of an endpoint's record. fn replaces what it points to. secrets are nil when
+// they cannot be read.
+func (s *Service) change(ctx context.Context, id string, fn func(rec *core.WebhookRecord, secrets []secret) error) error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	if err := s.catchUp(ctx); err != nil {
+		return err
+	}
+	s.records.Lock()
+	defer s.records.Unlock()
+	s.mu.Lock()
+	ep := s.endpoints[id]
+	if ep == nil {
+		s.mu.Unlock()
+		return core.NotFound("webhook", id)
+	}
+	rec, secrets := *ep.rec, ep.secrets
+	s.mu.Unlock()
+	if err := fn(&rec, secrets); err != nil {
+		return err
+	}
+	if err := s.save(ctx, &rec); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ep.closeTransport()
+	if rec.Enabled && !ep.rec.Enabled {
+		ep.failures, ep.allowed = 0, startAllowance
+	}
+	if rec.Ordered && !ep.rec.Ordered {
+		ep.known = false
+	}
+	s.put(&rec)
+	if !rec.Enabled {
+		ep.forget()
+	}
+	s.look(ep)
+	s.list(ep)
+	s.dispatch()
+	return nil
+}
+
+// UpdateWebhook implements core.WebhookService.
+func (s *Service) UpdateWebhook(ctx context.Context, id string, patch core.WebhookPatch) (*core.Webhook, error) {
+	text, enabled := "", false
+	err := s.change(ctx, id, func(rec *core.WebhookRecord, secrets []secret) (err error) {
+		if rec.Declared {
+			return declaredConflict(id)
+		}
+		enabled = patch.Enabled != nil && *patch.Enabled && !rec.Enabled
+		text, err = s.patch(rec, secrets, patch)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if enabled {
+		if err := s.redrive(ctx, id); err != nil {
+			s.log.Warn("what waits for a webhook that was enabled keeps its times", "webhook", id, "error", err)
+		}
+	}
+	rec, err := s.record(id)
+	if err != nil {
+		return nil, err
+	}
+	return s.view(ctx, rec, text)
+}
+
+// redrive makes what waits for an endpoint due.
+func (s *Service) redrive(ctx context.Context, id string) error {
+	return s.replan(ctx, id, func(_ *core.Delivery, now time.Time) time.Time { return now })
+}
+
+// patch changes a record, and returns its new secret if it got one.
+func (s *Service) patch(rec *core.WebhookRecord, secrets []secret, p core.WebhookPatch) (string, error) {
+	now := s.clock.Now()
+	rec.UpdatedAt = now
+	set(&rec.URL, p.URL)
+	set(&rec.Events, p.Events)
+	set(&rec.Headers, p.Headers)
+	set(&rec.Retries, p.Retries)
+	set(&rec.TimeoutMs, p.TimeoutMs)
+	set(&rec.Filters, p.Filters)
+	set(&rec.Ordered, p.Ordered)
+	set(&rec.ClientCert, p.ClientCert)
+	set(&rec.CA, p.CA)
+	if p.Enabled != nil {
+		rec.Enabled = *p.Enabled
+		rec.DisabledReason, rec.DisabledAt, rec.FailingSince = "", nil, nil
+	}
+	key, err := s.openKey(rec.ID, rec.SealedKey)
+	switch {
+	case p.ClientKey != nil:
+		key = *p.ClientKey
+		rec.SealedKey = s.sealKey(rec.ID, key)
+	case p.ClientCert != nil && *p.ClientCert == "":
+		key, rec.SealedKey = "", nil
+	case err != nil:
+		return "", err
+	}
+	var found problems
+	if p.URL != nil {
+		found = checkWebhook(&rec.Webhook, key, s.config.Load().Guard)
+	} else { // one that a later configuration refuses may still be changed otherwise
+		found = checkSettings(&rec.Webhook, key)
+	}
+	overlap := max(0, s.config.Load().RotationOverlap)
+	if p.Overlap != nil {
+		overlap = *p.Overlap
+	}
+	if overlap < 0 || overlap > maxOverlap {
+		found.add("overlap", "must be between 0 and %d milliseconds", maxOverlap.Milliseconds())
+	}
+	if p.Secret != nil {
+		checkSecret(&found, *p.Secret)
+	}
+	if err := core.InvalidAll("webhook", found); err != nil || p.Secret == nil {
+		return "", err
+	}
+	text := *p.Secret
+	if text == "" {
+		text = newSecret()
+	}
+	return text, s.setSecret(rec, secrets, text, overlap)
+}
+
+// setSecret makes a secret the newest one; the one before it signs as well for overlap.
+func (s *Service) setSecret(rec *core.WebhookRecord, secrets []secret, text string, overlap time.Duration) (err error) {
+	now := s.clock.Now()
+	list := rotate(secrets, text, now, now.Add(overlap))
+	rec.RotatesAt = lastUntil(list)
+	rec.Sealed, err = s.sealSecrets(rec.ID, list)
+	return err
+}
+
+func set[T any](to *T, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// DeleteWebhook implements core.WebhookService.
+func (s *Service) DeleteWebhook(ctx context.Context, id string) error {
+	return s.remove(ctx, id, false)
+}
+
+func (s *Service) remove(ctx context.Context, id string, declared bool) error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	s.records.Lock()
+	defer s.records.Unlock()
+	rec, err := s.record(id)
+	if err != nil {
+		return err
+	}
+	if rec.Declared && !declared {
+		return declaredConflict(id)
+	}
+	if err := s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error { return tx.DeleteWebhook(id) }); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ep := s.endpoints[id]
+	delete(s.endpoints, id)
+	ep.gone = true
+	ep.forget()
+	for j := range s.running {
+		if j.ep == ep && j.cancel != nil {
+			j.cancel()
+		}
+	}
+	ep.closeTransport()
+	return nil
+}
