@@ -27,11 +27,12 @@ type fakeAgents struct {
 
 	// script says what an agent does with a message or an answer; nil: a turn that says "done".
 	script func(a *scripted, text string)
-	// spawn, send and restart decide what becomes of a call, if they are not nil.
+	// spawn, send, restart, answer and stop decide what becomes of a call, if they are not nil.
 	spawn   func(spec core.ManagedAgentSpec) error
 	send    func(in core.ManagedAgentInput) error
 	restart func() error
 	answer  func() error
+	stop    func(id string) error
 	// begin is what an agent does once its process runs; nil: it gets ready.
 	begin func(a *scripted)
 }
@@ -272,6 +273,11 @@ func (f *fakeAgents) StopManagedAgent(_ context.Context, id string, opts core.Ma
 	r := f.find(id)
 	if r == nil {
 		return core.NotFound("managed agent", id)
+	}
+	if f.stop != nil {
+		if err := f.stop(id); err != nil {
+			return err
+		}
 	}
 	f.stopped = append(f.stopped, opts)
 	r.Wanted = false

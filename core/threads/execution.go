@@ -11,6 +11,7 @@ import (
 // of roles show the questions of its org chart.
 type watch struct {
 	threads int
+	ctx     context.Context
 	cancel  context.CancelFunc
 }
 
@@ -18,10 +19,12 @@ type watch struct {
 func (s *Service) watchLocked(r *core.ThreadRecord) {
 	if w := s.watches[r.ExecutionID]; w != nil {
 		w.threads++
+		// What was told before the thread was there is not told again: the execution may be over by now.
+		s.startLocked(func() { s.review(w.ctx, r.ExecutionID) })
 		return
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
-	s.watches[r.ExecutionID] = &watch{threads: 1, cancel: cancel}
+	s.watches[r.ExecutionID] = &watch{threads: 1, ctx: ctx, cancel: cancel}
 	execution := r.ExecutionID
 	s.startLocked(func() {
 		defer cancel()
@@ -59,6 +62,14 @@ func (s *Service) follow(ctx context.Context, execution string) {
 		if !s.pause(ctx, retry.next()) {
 			return
 		}
+	}
+}
+
+// review does what follows from the state of an execution that is followed. It tries until that is known, or ctx ends.
+func (s *Service) review(ctx context.Context, execution string) {
+	var retry backoff
+	for ctx.Err() == nil && s.catchUp(ctx, execution) != nil && s.pause(ctx, retry.next()) {
+		continue
 	}
 }
 

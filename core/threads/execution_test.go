@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -114,6 +115,45 @@ func TestCancelledExecutionStopsThreads(t *testing.T) {
 			t.Errorf("the execution is %s", got)
 		}
 		r.Close()
+	}
+}
+
+// onSpawn is an observer that has something happen once a thread is stored, before it is supervised.
+type onSpawn func()
+
+func (f onSpawn) ThreadSpawned(string)                                             { f() }
+func (onSpawn) ThreadEnded(core.ThreadStatus, core.CompletionState, time.Duration) {}
+func (onSpawn) ThreadRestarted()                                                   {}
+func (onSpawn) TurnEnded(time.Duration)                                            {}
+func (onSpawn) PromptBlocked(bool)                                                 {}
+
+// TestCancelledWhileSpawned: the first thread's end shows that the event was told before the second was there.
+func TestCancelledWhileSpawned(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	first := ""
+	r.observer = onSpawn(func() {
+		if first != "" {
+			r.endPattern("exec_1", core.ExecutionCancelled)
+			r.untilStatus(first, core.ThreadStopped)
+		}
+	})
+	r.open()
+	r.pattern("exec_1", false)
+	s := spec()
+	s.ExecutionID = "exec_1"
+	// A third one keeps the execution followed: its agent takes its time to end.
+	slow := r.readied(s)
+	agent := r.record(slow).ManagedAgentID
+	r.agents.stop = func(id string) error {
+		if id == agent {
+			return core.Unavailable("runtime_unavailable", "it does not answer")
+		}
+		return nil
+	}
+	first = r.readied(s)
+	second := r.spawn(s)
+	if rec := r.untilStatus(second.ID, core.ThreadStopped); rec.StatusReason != core.ThreadReasonExecution {
+		t.Errorf("reason %q", rec.StatusReason)
 	}
 }
 

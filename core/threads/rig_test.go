@@ -24,6 +24,8 @@ type rig struct {
 	memory *fakeMemory
 	hosts  *fakeHosts
 	config threads.Config
+	// observer is told of what happens, if it is not nil.
+	observer threads.Observer
 	*threads.Service
 }
 
@@ -46,7 +48,7 @@ func newRig(t *testing.T, clock core.Clock) *rig {
 func (r *rig) make() *threads.Service {
 	return threads.New(threads.Options{
 		Store: r.store, Streams: r.store, ManagedAgents: r.agents, Hosts: r.hosts, Workspaces: r.spaces, Memory: r.memory,
-		Clock: r.clock, IDs: r.ids, Config: r.config, SealKey: [32]byte{1, 2, 3},
+		Clock: r.clock, IDs: r.ids, Config: r.config, SealKey: [32]byte{1, 2, 3}, Observer: r.observer,
 	})
 }
 
