@@ -122,40 +122,58 @@ func (t *thread) stream(ctx context.Context, agent string, after uint64, events 
 
 // applyAll applies events in one transaction. It returns false once ctx ended, or nothing more is to be applied.
 func (t *thread) applyAll(ctx context.Context, page []core.Event) bool {
-	return t.must(ctx, func(c *change) error {
-		if c.rec.Ending != nil {
-			return errUnchanged
+	return t.must(ctx, func(c *change) error { return c.applyPage(page) })
+}
+
+// applyPage makes of the record what events of the agent say that were not applied yet.
+func (c *change) applyPage(page []core.Event) error {
+	if c.rec.Ending != nil {
+		return errUnchanged
+	}
+	for i := range page {
+		if c.rec.Ending != nil || startsAgain(c.rec) {
+			break // what follows is read again, or is of no matter
 		}
-		for i := range page {
-			if c.rec.Ending != nil || startsAgain(c.rec) {
-				break // what follows is read again, or is of no matter
-			}
-			if page[i].Seq <= c.rec.AgentSeq {
-				continue
-			}
-			c.rec.AgentSeq = page[i].Seq
-			c.apply(page[i].Type, readSignal(page[i].Data))
+		if page[i].Seq <= c.rec.AgentSeq {
+			continue
 		}
-		if c.rec.AgentSeq == c.old.AgentSeq {
-			return errUnchanged
-		}
-		return nil
-	})
+		c.rec.AgentSeq = page[i].Seq
+		c.apply(page[i].Type, readSignal(page[i].Data))
+	}
+	if c.rec.AgentSeq == c.old.AgentSeq {
+		return errUnchanged
+	}
+	return nil
 }
 
 // catchUp applies what is stored of the agent's events, before somebody decides on the end: the record is to tell of
-// what was done until then.
+// what was done until then. It tries until that is stored, or ctx ends.
 func (t *thread) catchUp(ctx context.Context) {
+	var retry backoff
+	for t.catchUpOnce(ctx) != nil && t.s.pause(ctx, retry.next()) {
+		continue
+	}
+}
+
+// catchUpOnce is catchUp for a caller who waits for an answer: it fails when the store does.
+func (t *thread) catchUpOnce(ctx context.Context) error {
 	for ctx.Err() == nil {
 		r := t.record()
 		if r.ManagedAgentID == "" || r.Ending != nil {
-			return
+			return nil
 		}
 		page, err := t.s.opts.Store.Events(ctx, r.ManagedAgentID, r.AgentSeq, eventBatch)
-		if err != nil || len(page) == 0 || !t.applyAll(ctx, page) || t.record().AgentSeq == r.AgentSeq {
-			return
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		if err := t.change(ctx, func(c *change) error { return c.applyPage(page) }); err != nil {
+			return err
+		}
+		if t.record().AgentSeq == r.AgentSeq {
+			return nil
 		}
 	}
+	return nil
 }
 
 // looker finds agents whose end no event told.

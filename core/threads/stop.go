@@ -18,7 +18,9 @@ func (s *Service) StopThread(ctx context.Context, id string, opts core.ThreadSto
 			return core.Unavailable("starting", "the thread is not supervised yet; try again")
 		}
 	}
-	t.catchUp(ctx)
+	if err := t.catchUpOnce(ctx); err != nil {
+		return err
+	}
 	err := t.change(ctx, func(c *change) error {
 		r := c.rec
 		if r.Status.Terminal() || r.Ending != nil && (!opts.Force || r.Ending.Force) {
@@ -74,7 +76,9 @@ func (s *Service) CloseThread(ctx context.Context, id string, in core.ThreadClos
 	if err != nil {
 		return nil, err
 	}
-	t.catchUp(ctx)
+	if err := t.catchUpOnce(ctx); err != nil {
+		return nil, err
+	}
 	err = t.change(ctx, func(c *change) error {
 		if c.rec.Ending != nil || c.rec.Status.Terminal() {
 			return over(c.rec)

@@ -83,6 +83,28 @@ func TestStopInEachState(t *testing.T) {
 	}
 }
 
+// TestStopStoreRefuses: who stops a thread is told that this cannot be stored now, whatever the agent does meanwhile.
+func TestStopStoreRefuses(t *testing.T) {
+	r := newRig(t, core.SystemClock{}).open()
+	id := r.readied(spec())
+	r.store.failAfter(0)
+	r.agents.do("", func(a *scripted) { a.busy() })
+	if err := r.StopThread(r.ctx, id, core.ThreadStop{}); err == nil || !core.AsError(err).Unavailable {
+		t.Errorf("stopped: %v", err)
+	}
+	if _, err := r.CloseThread(r.ctx, id, core.ThreadClose{}); err == nil || !core.AsError(err).Unavailable {
+		t.Errorf("completed: %v", err)
+	}
+	if rec := r.record(id); rec.Status != core.ThreadReady {
+		t.Errorf("it is %s", rec.Status)
+	}
+	r.store.heal()
+	if err := r.StopThread(r.ctx, id, core.ThreadStop{}); err != nil {
+		t.Fatal(err)
+	}
+	r.untilStatus(id, core.ThreadStopped)
+}
+
 func TestClose(t *testing.T) {
 	r := newRig(t, core.SystemClock{}).open()
 	id := r.readied(spec())
