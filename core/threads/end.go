@@ -26,17 +26,18 @@ func (c *change) conclude(out *outcome) error {
 	r.Error = e.Error
 	r.Completion = c.completion(&e)
 	r.Summary = r.Completion.Summary
+	said := dataOfCompletion(r.Completion)
 	switch e.Status {
 	case core.ThreadCompleted:
 		r.StatusReason = ""
-		c.event(core.EventThreadCompleted, completedData{Completion: r.Completion})
+		c.event(core.EventThreadCompleted, completedData{Completion: said})
 	case core.ThreadFailed:
 		if r.Error == nil {
 			r.Error = &core.ThreadError{Code: core.CodeAgentError, Message: "the thread failed"}
 		}
-		c.event(core.EventThreadFailed, failedData{Error: r.Error, Completion: r.Completion})
+		c.event(core.EventThreadFailed, failedData{Error: r.Error, Completion: said})
 	default:
-		c.event(core.EventThreadStopped, stoppedData{Reason: e.Reason, Completion: r.Completion})
+		c.event(core.EventThreadStopped, stoppedData{Reason: e.Reason, Completion: said})
 	}
 	if e.Status != core.ThreadStopped || r.TurnCount > 0 {
 		c.note(core.DecisionCompletionOutcome, r.Name+" ("+string(e.Status)+", "+string(e.State)+"): "+r.Completion.Summary, nil)
@@ -132,13 +133,13 @@ func (c *change) completion(e *core.ThreadEnding) *core.Completion {
 
 // lessonData is what an experience tells in detail.
 type lessonData struct {
-	Changes    *core.WorkspaceChanges `json:"changes,omitempty"`
-	Tests      *core.TestReport       `json:"tests,omitempty"`
-	Artifacts  []core.Artifact        `json:"artifacts,omitempty"`
-	Error      *core.ThreadError      `json:"error,omitempty"`
-	Turns      int                    `json:"turns"`
-	DurationMs int64                  `json:"durationMs"`
-	AgentType  string                 `json:"agentType"`
+	Changes    *changesData      `json:"changes,omitempty"`
+	Tests      *core.TestReport  `json:"tests,omitempty"`
+	Artifacts  []core.Artifact   `json:"artifacts,omitempty"`
+	Error      *core.ThreadError `json:"error,omitempty"`
+	Turns      int               `json:"turns"`
+	DurationMs int64             `json:"durationMs"`
+	AgentType  string            `json:"agentType"`
 }
 
 // Bounds of what an experience tells of a repository.
@@ -165,7 +166,7 @@ func (c *change) lesson() *core.Experience {
 		changes := *r.Completion.Changes
 		changes.Commits = changes.Commits[:min(len(changes.Commits), lessonCommits)]
 		changes.Files = changes.Files[:min(len(changes.Files), lessonFiles)]
-		data.Changes = &changes
+		data.Changes = dataOfChanges(&changes)
 	}
 	details, err := json.Marshal(data)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 // The data of thread events. They are stored: fields are only ever added.
 
 type startedData struct {
-	ManagedAgentID string          `json:"managedAgentId,omitempty"`
-	AgentID        string          `json:"agentId,omitempty"`
-	Runtime        string          `json:"runtime"`
-	AgentType      string          `json:"agentType"`
-	Workspace      *core.Workspace `json:"workspace,omitempty"`
-	Restart        int             `json:"restart,omitempty"`
+	ManagedAgentID string         `json:"managedAgentId,omitempty"`
+	AgentID        string         `json:"agentId,omitempty"`
+	Runtime        string         `json:"runtime"`
+	AgentType      string         `json:"agentType"`
+	Workspace      *workspaceData `json:"workspace,omitempty"`
+	Restart        int            `json:"restart,omitempty"`
 }
 
 type readyData struct{}
@@ -55,17 +55,17 @@ type summaryData struct {
 }
 
 type completedData struct {
-	Completion *core.Completion `json:"completion"`
+	Completion *completionData `json:"completion"`
 }
 
 type failedData struct {
 	Error      *core.ThreadError `json:"error"`
-	Completion *core.Completion  `json:"completion"`
+	Completion *completionData   `json:"completion"`
 }
 
 type stoppedData struct {
-	Reason     string           `json:"reason"`
-	Completion *core.Completion `json:"completion"`
+	Reason     string          `json:"reason"`
+	Completion *completionData `json:"completion"`
 }
 
 type statusData struct {

@@ -121,7 +121,7 @@ func (c *change) started(a *core.ManagedAgent) {
 	}
 	r.LastActivityAt = c.now
 	c.event(core.EventThreadStarted, startedData{
-		ManagedAgentID: a.ID, Runtime: a.Runtime, AgentType: r.AgentType, Workspace: r.Workspace, Restart: r.Restarts,
+		ManagedAgentID: a.ID, Runtime: a.Runtime, AgentType: r.AgentType, Workspace: dataOfWorkspace(r.Workspace), Restart: r.Restarts,
 	})
 	t := c.t
 	c.after = append(c.after, func() {
