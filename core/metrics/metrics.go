@@ -16,6 +16,7 @@ type Metrics struct {
 	Plugins    *Plugins
 	Questions  *Questions
 	Threads    *Threads
+	Webhooks   *Webhooks
 }
 
 // New makes and registers all series. It panics when reg has one of them already.
@@ -31,6 +32,7 @@ func New(reg prometheus.Registerer, build Build) *Metrics {
 		Plugins:    NewPlugins(reg),
 		Questions:  NewQuestions(reg),
 		Threads:    NewThreads(reg),
+		Webhooks:   NewWebhooks(reg),
 	}
 }
 
