@@ -13,7 +13,9 @@ func (r *run) complete(c *change, output json.RawMessage) {
 	r.exec.Result = output
 	r.exec.Agents = r.results
 	data := r.endData()
-	data.Result = output
+	if data.Result = output; output == nil {
+		data.Result = json.RawMessage("null")
+	}
 	data.Partial = r.exec.Workflow != nil && r.exec.Workflow.Partial
 	data.Agents = make([]core.AgentResult, len(r.results))
 	for i, a := range r.results {
@@ -31,6 +33,9 @@ func (r *run) fail(c *change, code core.Code, message string, details map[string
 	r.exec.Agents = r.results
 	data := r.endData()
 	data.Error, data.Agents = r.exec.Error, r.results
+	if data.Agents == nil {
+		data.Agents = []core.AgentResult{}
+	}
 	r.event(c, core.EventExecutionFailed, data)
 }
 

@@ -22,7 +22,7 @@ func newAdHoc(id, by string, now time.Time) *core.Execution {
 type executionData struct {
 	ExecutionID string               `json:"executionId"`
 	Pattern     core.PatternRef      `json:"pattern"`
-	Input       json.RawMessage      `json:"input,omitempty"`
+	Input       json.RawMessage      `json:"input,omitzero"`
 	Metadata    map[string]any       `json:"metadata,omitzero"`
 	Result      json.RawMessage      `json:"result,omitempty"`
 	Error       *core.ExecutionError `json:"error,omitempty"`
@@ -34,15 +34,18 @@ type executionData struct {
 // executionEvent tells what became of an ad-hoc execution.
 func (s *Service) executionEvent(kind core.EventType, e *core.Execution, now time.Time) core.Event {
 	data := executionData{ExecutionID: e.ID, Pattern: e.Pattern}
+	took := e.Duration(now).Milliseconds()
 	switch kind {
 	case core.EventExecutionStarted:
-		data.Input, data.Metadata = e.Input, map[string]any{}
-	default:
-		took := e.Duration(now).Milliseconds()
-		data.Duration, data.Result, data.Error, data.Agents = &took, e.Result, e.Error, []core.AgentResult{}
-		if kind == core.EventExecutionCancelled {
-			data.Reason = &e.CancelReason
+		if data.Input, data.Metadata = e.Input, map[string]any{}; e.Input == nil {
+			data.Input = json.RawMessage("null")
 		}
+	case core.EventExecutionCompleted:
+		data.Duration, data.Result, data.Agents = &took, e.Result, []core.AgentResult{}
+	case core.EventExecutionFailed:
+		data.Duration, data.Error, data.Agents = &took, e.Error, []core.AgentResult{}
+	case core.EventExecutionCancelled:
+		data.Duration, data.Reason = &took, &e.CancelReason
 	}
 	raw, err := json.Marshal(data)
 	if err != nil {
