@@ -80,7 +80,7 @@ func checkContextPath(name string) error {
 		case part == "" || part == ".":
 			return errors.New("has an empty part; write it without // and ./")
 		case part == "..":
-			return errors.New("leaves the workspace; write it without ..")
+			return errors.New("leaves the workspace; write it without \"..\" parts")
 		case len(part) > maxNameBytes:
 			return fmt.Errorf("has a part longer than %d bytes", maxNameBytes)
 		case isDotGit(part):

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -133,7 +134,7 @@ func (th *threads) begin(t *Thread) {
 	switch {
 	case ending:
 		th.abandon(t, ErrStopped)
-	case stop && !th.lasting() || stop && context.Cause(e.work) != ErrStopped:
+	case stop && !th.lasting() || stop && !errors.Is(context.Cause(e.work), ErrStopped):
 		th.end(t, protocol.ThreadStop{ThreadID: id, Force: force})
 	}
 }

@@ -334,13 +334,6 @@ func (th *threads) status(p protocol.ThreadStatus) {
 	}
 }
 
-// say is status without mu held.
-func (th *threads) say(p protocol.ThreadStatus) {
-	th.mu.Lock()
-	defer th.mu.Unlock()
-	th.status(p)
-}
-
 // close takes nothing new and ends all threads, or, if they outlive the process, only lets go of them. It may be
 // called twice.
 func (th *threads) close() {

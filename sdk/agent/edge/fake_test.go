@@ -49,12 +49,6 @@ func (f *fakeRuntime) emit(id string, status runtime.Status, e runtime.Event) {
 	f.change = make(chan struct{})
 }
 
-func (f *fakeRuntime) happen(id string, status runtime.Status, e runtime.Event) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.emit(id, status, e)
-}
-
 // running returns an agent, or why there is none. Called with mu held.
 func (f *fakeRuntime) running(id string) (*runtime.Agent, error) {
 	switch a := f.agents[id]; {
