@@ -139,3 +139,54 @@ func TestReadyWithTheTurn(t *testing.T) {
 		t.Errorf("it was ready %d times: %q", ready, r.kinds(id))
 	}
 }
+
+// Of several reports the last word on each thing counts, what is left out stays, and what was made adds up.
+func TestReportsAddUp(t *testing.T) {
+	said := func(body string) string { return "Look.\n\n```wardroom\n" + body + "\n```\n" }
+	const (
+		done    = `{"state": "complete", "summary": "The parser is fixed", "tests": {"run": 3, "passed": 3, "failed": 0}, "artifacts": [{"type": "file", "value": "a.go"}]}`
+		working = `{"state": "working", "artifacts": [{"type": "file", "value": "b.go"}, {"type": "file", "value": "a.go"}]}`
+		partial = `{"state": "partial", "summary": "The tests are missing"}`
+	)
+	for _, tt := range []struct {
+		name    string
+		said    []string
+		state   core.CompletionState // "": it goes on
+		summary string
+		files   int
+	}{
+		{"WorkingBehindComplete", []string{done, working}, "", "The parser is fixed", 2},
+		{"CompleteBehindWorking", []string{working, done}, core.CompletionComplete, "The parser is fixed", 2},
+		{"CompleteAgain", []string{done, working, partial}, core.CompletionPartial, "The tests are missing", 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, core.SystemClock{})
+			r.agents.script = func(a *scripted, _ string) {
+				a.busy()
+				for _, body := range tt.said {
+					a.say(said(body))
+				}
+				a.end(said(tt.said[len(tt.said)-1]))
+			}
+			r.open()
+			id := r.spawn(spec()).ID
+			if tt.state == "" {
+				r.until(id, "the turn", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 1 && rec.Status == core.ThreadReady })
+				if _, err := r.CloseThread(r.ctx, id, core.ThreadClose{}); err != nil {
+					t.Fatal(err)
+				}
+				tt.state = core.CompletionComplete // by hand
+			}
+			got := r.untilStatus(id, core.ThreadCompleted).Completion
+			files := 0
+			for _, a := range got.Artifacts {
+				if a.Type == core.ArtifactFile {
+					files++
+				}
+			}
+			if got.State != tt.state || got.Summary != tt.summary || files != tt.files || got.Tests == nil || got.Tests.Passed != 3 {
+				t.Errorf("completion %+v", got)
+			}
+		})
+	}
+}

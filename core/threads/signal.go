@@ -2,6 +2,7 @@ package threads
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -179,7 +180,9 @@ func (c *change) onMessage(sig *core.AgentSignal) {
 	c.report(sig.Text)
 }
 
-// report takes in what the agent reports of its outcome.
+// report takes in what the agent reports of its outcome. Its last word on each thing counts, and what it leaves out
+// stays as it was; what it made adds up. A report that the work goes on takes an earlier end back, and keeps what was
+// reported with that.
 func (c *change) report(text string) {
 	said, ok := report.Read(text)
 	if !ok {
@@ -192,14 +195,23 @@ func (c *change) report(text string) {
 		if said.Tests == nil {
 			said.Tests = old.Tests
 		}
-		if len(said.Artifacts) == 0 {
-			said.Artifacts = old.Artifacts
-		}
+		said.Artifacts = addUp(old.Artifacts, said.Artifacts)
 	}
 	for _, finding := range said.Decisions {
 		c.note(core.DecisionFinding, finding, nil)
 	}
 	c.rec.Report = &said
+}
+
+// addUp returns the artifacts of two reports, each once and the latest ones last. Of too many the oldest go.
+func addUp(before, now []core.Artifact) []core.Artifact {
+	all := slices.Clone(before)
+	for _, a := range now {
+		if !slices.Contains(all, a) {
+			all = append(all, a)
+		}
+	}
+	return all[max(0, len(all)-report.MaxArtifacts):]
 }
 
 func (c *change) onError(sig *core.AgentSignal) {
