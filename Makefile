@@ -35,7 +35,7 @@ build: ## bin/wardroom and bin/plugins/* with their manifest
 	done
 	bin/wardroom plugin manifest bin/plugins
 
-demo: build ## agents vote on a real corpus, coding tools are driven, through a kill -9; KEEP=1 leaves it running
+demo: build ## agents vote on a real corpus, coding tools and a thread are driven, through kill -9; KEEP=1 leaves it running
 	KEEP="$(KEEP)" bash scripts/demo/run.sh
 
 test: ## every test of every module, the house rules included

@@ -54,6 +54,7 @@ type demo struct {
 	managed []*managed
 	charts  []*chart
 	hired   int      // agents that were spawned for an org chart
+	threads int      // that were supervised to their end
 	serve   []string // arguments of a server with a configuration of its own; nil: a development server
 }
 
@@ -107,7 +108,8 @@ func (d *demo) run(ctx context.Context) (err error) {
 		d.farewell()
 	}
 	d.say("demo: ok, %d messages decided by three agents, %d org charts run by a team and %d command-line agents driven, each "+
-		"through a kill -9 of the server; %d agents spawned for an org chart", len(o.rows), len(d.charts), len(d.managed), d.hired)
+		"through a kill -9 of the server; %d agents spawned for an org chart, and %d managed threads", len(o.rows), len(d.charts),
+		len(d.managed), d.hired, d.threads)
 	return nil
 }
 

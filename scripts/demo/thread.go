@@ -90,6 +90,7 @@ func (d *demo) supervise(ctx context.Context) (err error) {
 	if err := d.threadEnds(ctx, id); err != nil {
 		return err
 	}
+	d.threads++
 	return d.remembered(ctx, about)
 }
 
