@@ -38,7 +38,7 @@ func TestDueDeliveriesAreComplete(t *testing.T) {
 	for g := range 6 {
 		writers.Go(func() {
 			random := rand.New(rand.NewPCG(uint64(g), 1))
-			for range 150 {
+			for range 60 {
 				d := delivery(0, w.ID)
 				d.ID = ids.New(core.PrefixDelivery)
 				for range 1 + random.IntN(2) { // its first attempt, and maybe another at any time
