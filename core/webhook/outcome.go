@@ -102,7 +102,7 @@ func (s *Service) storeEach(batch []*outcome) error {
 		err := s.store([]*outcome{o})
 		if refused(err) {
 			s.log.Error("the outcome of a delivery is refused", "delivery", o.job.d.ID, "error", err)
-			s.stored([]*outcome{o}, nil)
+			s.stored([]*outcome{o}, nil, err)
 			continue
 		}
 		if err != nil {
@@ -165,7 +165,7 @@ func (s *Service) store(batch []*outcome) error {
 			return err
 		}
 	}
-	s.stored(batch, changed)
+	s.stored(batch, changed, nil)
 	if len(alerts) > 0 {
 		s.Notify()
 	}
@@ -224,8 +224,8 @@ func (s *Service) disabledAlert(rec *core.WebhookRecord) core.Event {
 	return core.Event{ID: s.opts.IDs.New(core.PrefixEvent), Type: core.EventSystemAlert, Time: *rec.DisabledAt, Subject: rec.ID, Data: data}
 }
 
-// stored takes over what was written.
-func (s *Service) stored(batch []*outcome, changed map[*endpoint]*core.WebhookRecord) {
+// stored takes over what was written, or refused.
+func (s *Service) stored(batch []*outcome, changed map[*endpoint]*core.WebhookRecord, refusal error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.outcomes = s.outcomes[len(batch):]; len(s.outcomes) == 0 {
@@ -244,7 +244,7 @@ func (s *Service) stored(batch []*outcome, changed map[*endpoint]*core.WebhookRe
 		ep, d := o.job.ep, o.job.d
 		switch {
 		case o.kind == claimed:
-			var err error
+			err := refusal
 			if ep.gone {
 				err = core.NotFound("webhook", ep.id)
 			}
