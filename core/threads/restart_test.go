@@ -1,6 +1,7 @@
 package threads_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -35,6 +36,9 @@ func TestAgentEnds(t *testing.T) {
 			rec := r.untilStatus(id, tt.status)
 			if rec.StatusReason != tt.because || (rec.Error != nil) != (tt.status == core.ThreadFailed) || rec.Completion == nil {
 				t.Errorf("%q %+v %+v", rec.StatusReason, rec.Error, rec.Completion)
+			}
+			if rec.Error != nil && !strings.Contains(rec.Error.Message, fmt.Sprintf("the agent ended by itself with exit code %d", tt.code)) {
+				t.Errorf("the error is %q", rec.Error.Message)
 			}
 			if len(r.store.lessons) != 1 || r.store.lessons[0].Outcome != tt.outcome {
 				t.Errorf("experiences %+v", r.store.lessons)

@@ -3,6 +3,7 @@ package threads
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -253,8 +254,16 @@ func (c *change) ended(reason string, exit *int, sure bool) {
 	case word == reasonAtStart && c.startAgain(reason):
 	default:
 		message := "the agent ended by itself"
+		if word == reasonAtStart {
+			message = "the agent ended before it was ready"
+		}
+		if exit != nil {
+			message += " with exit code " + strconv.Itoa(*exit)
+		}
 		if word == reasonRefused {
 			message = "the host did not take the thread"
+		}
+		if word == reasonRefused || word == reasonExited || word == reasonAtStart { // these are told already
 			reason = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(reason, word), ":"))
 		}
 		if reason != "" {
