@@ -31,6 +31,7 @@ import (
 	"github.com/wardroom/wardroom/core/runtimes"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/core/threads"
+	"github.com/wardroom/wardroom/core/webhook"
 	"github.com/wardroom/wardroom/core/workspace"
 	"github.com/wardroom/wardroom/sdk/runtimeclient"
 )
@@ -70,6 +71,10 @@ type App struct {
 	workspaces *workspace.Service
 	memory     *memory.Service
 	threads    *threads.Service
+
+	webhooks *webhook.Service
+	publish  atomic.Pointer[webhook.Service] // webhooks, once they take notice of commits
+	alerts   *alerts
 
 	clients  []*runtimeclient.Client // of runtimes that are reached by URL
 	health   *health.Registry
@@ -145,6 +150,15 @@ func (a *App) Open(ctx context.Context) (err error) {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	a.streams = events.NewStreams(a.bus, a.store)
+	a.alerts = a.newAlerts()
+	a.wg.Add(1)
+	go func() {
+		defer a.wg.Done()
+		a.alerts.run(a.work)
+	}()
+	if err = a.openWebhooks(ctx); err != nil {
+		return fmt.Errorf("open the webhooks: %w", err)
+	}
 	a.patterns = pattern.NewService(a.store, a.clock, pattern.Options{
 		MaxDefinition: int(c.Server.MaxDefinition), IDs: a.ids, BuiltIns: configs.Patterns(), AgentTypes: a.agentTypes,
 	})
@@ -189,10 +203,12 @@ func (a *App) Open(ctx context.Context) (err error) {
 	a.metrics.Agents.Watch(a.agentFigures)
 	a.metrics.Store.Watch(a.storeFigures)
 	a.metrics.Threads.Watch(a.threadFigures)
+	a.metrics.Webhooks.Watch(a.webhookFigures)
 	a.registerChecks()
 	a.api = api.New(api.Options{
 		Patterns: a.patterns, Executions: a.engine, Questions: a.engine, Batches: a.engine, Agents: a.agents,
 		ManagedAgents: a.runtimes, Plugins: a.plugins, Threads: a.threads, Memory: a.memory, Workspaces: a.workspaces,
+		Webhooks:    a.webhooks,
 		AgentSocket: http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store,
 		Health: a.health, Metrics: a.metrics.HTTP, Totals: a.metrics.Executions, Gatherer: a.gatherer(),
 		Clock: a.clock, IDs: a.ids, Logger: a.log, Version: a.opts.Version, BaseURL: c.Server.BaseURL, Config: apiConfig(c),
@@ -264,6 +280,9 @@ func Run(ctx context.Context, opts Options) error {
 // drainShare is the part of the shutdown time in which running executions may come to their end.
 const drainShare = 4
 
+// webhookDrain is the time in which receivers may answer to deliveries under way.
+const webhookDrain = 2 * time.Second
+
 // Close stops all parts in the reverse order of Open and joins their goroutines. What runs stands in its
 // journal and goes on at the next start. Safe to call twice, and after a failed Open.
 func (a *App) Close() {
@@ -305,6 +324,11 @@ func (a *App) Close() {
 			_ = a.server.Close() // the time is over: cut what is left
 		}
 	}
+	if a.webhooks != nil {
+		drain, done := context.WithTimeout(ctx, min(limit/drainShare, webhookDrain))
+		_ = a.webhooks.Drain(drain) // what is not over is delivered again
+		done()
+	}
 	if a.runtimes != nil {
 		if a.opts.Temporary {
 			a.endAgents()
@@ -330,6 +354,9 @@ func (a *App) Close() {
 	}
 	a.cancel()
 	a.wg.Wait()
+	if a.webhooks != nil {
+		a.webhooks.Close()
+	}
 	if a.api != nil {
 		a.api.Close()
 	}

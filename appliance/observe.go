@@ -3,6 +3,7 @@ package appliance
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -45,6 +46,9 @@ func (a *App) committed(events []core.Event) {
 	a.metrics.Executions.Committed(events)
 	a.metrics.Questions.Committed(events)
 	a.bus.Publish(events)
+	if hooks := a.publish.Load(); hooks != nil && slices.ContainsFunc(events, func(e core.Event) bool { return e.Type.Public() }) {
+		hooks.Notify()
+	}
 }
 
 // gatherer reads the queue's length and the open questions at each scrape, before the series are gathered, and adds
@@ -86,6 +90,7 @@ func (a *App) registerChecks() {
 	a.health.Register(health.Check{Name: "store", Severity: health.Required, Run: a.checkStore})
 	a.health.Register(health.Check{Name: "agents", Severity: health.Degraded, Run: a.checkAgents})
 	a.health.Register(health.Check{Name: "git", Severity: health.Degraded, Run: a.checkGit})
+	a.health.Register(health.Check{Name: "webhooks", Severity: health.Degraded, Run: a.checkWebhooks})
 	a.health.Register(health.Check{Name: "queue", Severity: health.Degraded, Run: a.checkQueue})
 }
 

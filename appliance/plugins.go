@@ -31,7 +31,7 @@ func (a *App) openPlugins(ctx context.Context) error {
 	}
 	a.plugins, err = pluginhost.New(pluginhost.Options{
 		Dir: dir, RunDir: run, StateDir: state, Dev: a.opts.Dev,
-		Plugins: pluginSpecs(c), Clock: a.clock, Logger: a.log, Metrics: a.metrics.Plugins, Check: a.watchPlugin,
+		Plugins: pluginSpecs(c), Clock: a.clock, Logger: a.log, Metrics: a.pluginWatch(), Check: a.watchPlugin,
 	})
 	if err != nil {
 		return err

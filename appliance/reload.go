@@ -44,6 +44,7 @@ func (a *App) reloaders() []reloader {
 		}},
 		{"memory", func(c *config.Config) error { a.memory.ApplyConfig(memoryConfig(c)); return nil }},
 		{"threads", func(c *config.Config) error { a.threads.ApplyConfig(threadsConfig(c)); return nil }},
+		{"webhooks", func(c *config.Config) error { return a.reloadWebhooks(c) }},
 		{"api", func(c *config.Config) error { a.api.ApplyConfig(apiConfig(c)); return nil }},
 	}
 }

@@ -12,20 +12,25 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// sealKeyFile holds the key that the environment of threads is stored under until their agents have it. It is not
-// in dumps: a thread whose agent was not started by then fails after a restore.
-const sealKeyFile = "threads.key"
+// Files of the keys that secrets are stored under. They are not in dumps.
+const (
+	// threadKeyFile holds that of the environment of threads, until their agents have it: a thread whose agent was not
+	// started by then fails after a restore.
+	threadKeyFile = "threads.key"
+	// webhookKeyFile holds that of the secrets of webhooks, which need new ones after a restore without it.
+	webhookKeyFile = "webhooks.key"
+)
 
 // sealKey reads the key in a directory, and makes one at the first start. CONFLICT when others may read it, or it is
 // no key.
-func sealKey(dir string) (key [32]byte, err error) {
-	path := filepath.Join(dir, sealKeyFile)
+func sealKey(dir, name string) (key [32]byte, err error) {
+	path := filepath.Join(dir, name)
 	key, err = readSealKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
 	if err := writeSealKey(path); err != nil {
-		return key, fmt.Errorf("make the key of threads: %w", err)
+		return key, fmt.Errorf("make the key %s: %w", name, err)
 	}
 	return readSealKey(path)
 }
@@ -34,12 +39,12 @@ func readSealKey(path string) (key [32]byte, err error) {
 	// The file that is looked at is the one that is read, whatever happens to the path meanwhile.
 	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
 	if err != nil {
-		return key, fmt.Errorf("open the key of threads: %w", err)
+		return key, fmt.Errorf("open the key: %w", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return key, fmt.Errorf("look at the key of threads: %w", err)
+		return key, fmt.Errorf("look at the key: %w", err)
 	}
 	if mode := info.Mode(); !mode.IsRegular() || mode.Perm()&0o077 != 0 {
 		return key, core.Errorf(core.CodeConflict, "%s may be read by others; make it a file of mode 0600, or remove it to get a new key", path)
@@ -48,7 +53,7 @@ func readSealKey(path string) (key [32]byte, err error) {
 		return key, core.Errorf(core.CodeConflict, "%s is no key of %d bytes; remove it to get a new one", path, len(key))
 	}
 	if _, err := io.ReadFull(f, key[:]); err != nil {
-		return key, fmt.Errorf("read the key of threads: %w", err)
+		return key, fmt.Errorf("read the key: %w", err)
 	}
 	return key, nil
 }
@@ -59,7 +64,7 @@ func writeSealKey(path string) (err error) {
 	if _, err := rand.Read(key); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), sealKeyFile+".*") // mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
 	if err != nil {
 		return err
 	}

@@ -11,24 +11,24 @@ import (
 
 func TestSealKey(t *testing.T) {
 	dir := t.TempDir()
-	first, err := sealKey(dir)
+	first, err := sealKey(dir, threadKeyFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if first == [32]byte{} {
 		t.Error("the key is all zeros")
 	}
-	if again, err := sealKey(dir); err != nil || again != first {
+	if again, err := sealKey(dir, threadKeyFile); err != nil || again != first {
 		t.Errorf("a second start has another key, error %v", err)
 	}
-	info, err := os.Stat(filepath.Join(dir, sealKeyFile))
+	info, err := os.Stat(filepath.Join(dir, threadKeyFile))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file is %v, error %v", info, err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%d files, error %v; want the key alone", len(entries), err)
 	}
-	if other, err := sealKey(t.TempDir()); err != nil || other == first {
+	if other, err := sealKey(t.TempDir(), threadKeyFile); err != nil || other == first {
 		t.Errorf("two installations share a key, error %v", err)
 	}
 }
@@ -51,10 +51,10 @@ func TestSealKeyRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := tt.make(filepath.Join(dir, sealKeyFile)); err != nil {
+			if err := tt.make(filepath.Join(dir, threadKeyFile)); err != nil {
 				t.Fatal(err)
 			}
-			_, err := sealKey(dir)
+			_, err := sealKey(dir, threadKeyFile)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one that says %q", err, tt.want)
 			}

@@ -47,9 +47,11 @@ func apiConfig(c *config.Config) api.Config {
 
 // retention is the policy of the configuration in effect.
 func (a *App) retention() store.Policy {
-	keep := a.config.Load().Store.Retention
+	c := a.config.Load()
+	keep, hooks := c.Store.Retention, c.Webhooks.Retention
 	return store.Policy{
 		Executions: keep.Executions, Events: keep.Events, Batches: keep.Batches, Agents: keep.Agents,
 		Idempotency: keep.Idempotency,
+		Deliveries:  hooks.Age, DeliveriesPerWebhook: hooks.MaxPerEndpoint,
 	}
 }

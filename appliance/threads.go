@@ -54,7 +54,7 @@ func (a *App) newThreads(ctx context.Context) error {
 	if err := a.memory.Open(ctx); err != nil {
 		return fmt.Errorf("open the memory: %w", err)
 	}
-	key, err := sealKey(c.Store.Path)
+	key, err := sealKey(c.Store.Path, threadKeyFile)
 	if err != nil {
 		return err
 	}
