@@ -4,6 +4,7 @@
 //	agent/edge      hosts managed threads with an agent runtime beside it
 //	agent/protocol  the frames that agents and the control plane exchange
 //	client          a client of the REST API
+//	webhook         verifies the webhooks that a program receives
 //
 // For plugins, from the outside in:
 //

@@ -1,0 +1,204 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/webhook"
+)
+
+// AllEvents as the event of a webhook subscribes to every public type.
+const AllEvents = "*"
+
+// States of a delivery. Only a failed one can be retried.
+const (
+	DeliveryPending   = "pending" // waits for its first or next attempt
+	DeliverySucceeded = "succeeded"
+	DeliveryFailed    = "failed"
+	DeliveryCancelled = "cancelled" // the endpoint was deleted
+)
+
+// Webhook is an endpoint that events are delivered to.
+type Webhook struct {
+	Meta
+	ID                string             `json:"id"`
+	URL               string             `json:"url"`
+	Events            []string           `json:"events"`
+	Secret            string             `json:"secret"` // masked, but in the answer to CreateWebhook and to a rotation
+	Headers           map[string]string  `json:"headers"`
+	Enabled           bool               `json:"enabled"`
+	DisabledReason    string             `json:"disabledReason,omitempty"` // why the server disabled it
+	DisabledAt        *time.Time         `json:"disabledAt,omitempty"`
+	Retries           int                `json:"retries"` // attempts after the first
+	Timeout           Millis             `json:"timeout"` // of one attempt
+	Filters           WebhookFilters     `json:"filters"`
+	Ordered           bool               `json:"ordered"`
+	ClientCertificate string             `json:"clientCertificate,omitempty"` // PEM
+	CA                string             `json:"ca,omitempty"`                // PEM
+	Declared          bool               `json:"declared"`                    // in the server's configuration: read-only
+	SecretRotatesAt   *time.Time         `json:"secretRotatesAt,omitempty"`   // until then the former secret signs as well
+	CreatedBy         string             `json:"createdBy,omitempty"`
+	CreatedAt         time.Time          `json:"createdAt"`
+	UpdatedAt         time.Time          `json:"updatedAt"`
+	Statistics        *WebhookStatistics `json:"statistics,omitempty"` // nil in lists
+}
+
+// WebhookFilters restrict the events of an endpoint. Empty ones restrict nothing.
+type WebhookFilters struct {
+	Pattern  []string          `json:"pattern,omitempty"`  // names
+	Metadata map[string]string `json:"metadata,omitempty"` // of the execution; every value must be equal
+}
+
+// WebhookStatistics count the deliveries to an endpoint.
+type WebhookStatistics struct {
+	Total          int64  `json:"deliveriesTotal"`
+	Succeeded      int64  `json:"deliveriesSucceeded"`
+	Failed         int64  `json:"deliveriesFailed"`
+	Pending        int64  `json:"deliveriesPending"`
+	AverageLatency Millis `json:"averageLatency"`
+}
+
+// WebhookList is one page of endpoints, newest first.
+type WebhookList struct {
+	Meta
+	PageInfo
+	Webhooks []Webhook `json:"webhooks"`
+}
+
+// WebhookSpec asks for an endpoint. URL and Events are what it needs; zero values are the server's defaults.
+type WebhookSpec struct {
+	URL               string            `json:"url"`
+	Events            []string          `json:"events"`
+	Secret            string            `json:"secret,omitempty"` // empty: the server makes one
+	Headers           map[string]string `json:"headers,omitempty"`
+	Enabled           *bool             `json:"enabled,omitempty"`
+	Retries           *int              `json:"retries,omitempty"`
+	Timeout           Millis            `json:"timeout,omitempty"`
+	Filters           *WebhookFilters   `json:"filters,omitempty"`
+	Ordered           bool              `json:"ordered,omitempty"`
+	ClientCertificate string            `json:"clientCertificate,omitempty"`
+	ClientKey         string            `json:"clientKey,omitempty"`
+	CA                string            `json:"ca,omitempty"`
+	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey. The answer to a repeat has the secret
+	// masked.
+	IdempotencyKey string `json:"-"`
+}
+
+// WebhookPatch changes an endpoint. Nil fields stay; those named in Reset go back to their defaults.
+type WebhookPatch struct {
+	URL               *string
+	Events            []string
+	Secret            *string // to sign with from now on
+	RotateSecret      bool    // make a new secret, unless one is given
+	Overlap           *Millis // that the former secret signs as well; nil: the server's default
+	Headers           map[string]string
+	Enabled           *bool
+	Retries           *int
+	Timeout           *Millis
+	Filters           *WebhookFilters
+	Ordered           *bool
+	ClientCertificate *string
+	ClientKey         *string
+	CA                *string
+	// Reset names fields of the API, such as headers or filters.
+	Reset []string
+}
+
+// MarshalJSON implements json.Marshaler.
+func (p WebhookPatch) MarshalJSON() ([]byte, error) {
+	fields := map[string]any{}
+	for _, name := range p.Reset {
+		fields[name] = nil
+	}
+	put(fields, "url", p.URL)
+	put(fields, "secret", p.Secret)
+	put(fields, "overlap", p.Overlap)
+	put(fields, "enabled", p.Enabled)
+	put(fields, "retries", p.Retries)
+	put(fields, "timeout", p.Timeout)
+	put(fields, "filters", p.Filters)
+	put(fields, "ordered", p.Ordered)
+	put(fields, "clientCertificate", p.ClientCertificate)
+	put(fields, "clientKey", p.ClientKey)
+	put(fields, "ca", p.CA)
+	if p.Events != nil {
+		fields["events"] = p.Events
+	}
+	if p.Headers != nil {
+		fields["headers"] = p.Headers
+	}
+	if p.RotateSecret {
+		fields["rotateSecret"] = true
+	}
+	return json.Marshal(fields)
+}
+
+// put adds a field that is given.
+func put[T any](fields map[string]any, name string, value *T) {
+	if value != nil {
+		fields[name] = value
+	}
+}
+
+const webhooksPath = "/api/webhooks"
+
+func webhookPath(id string) string { return webhooksPath + "/" + segment(id) }
+
+// CreateWebhook has events delivered to an endpoint from now on, and returns it with its secret, this once.
+func (c *Client) CreateWebhook(ctx context.Context, spec WebhookSpec) (*Webhook, error) {
+	out := new(Webhook)
+	r := request{method: http.MethodPost, path: webhooksPath, body: spec, key: spec.IdempotencyKey}
+	return result(out, c.do(ctx, r, out))
+}
+
+// ListWebhooks returns one page of endpoints, newest first.
+func (c *Client) ListWebhooks(ctx context.Context, page Page) (*WebhookList, error) {
+	query := url.Values{}
+	page.addTo(query)
+	out := new(WebhookList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: webhooksPath, query: query}, out))
+}
+
+// Webhooks walks all pages of the list.
+func (c *Client) Webhooks(ctx context.Context, page Page) iter.Seq2[Webhook, error] {
+	return walk(ctx, page, func(ctx context.Context, page Page) ([]Webhook, PageInfo, error) {
+		list, err := c.ListWebhooks(ctx, page)
+		if err != nil {
+			return nil, PageInfo{}, err
+		}
+		return list.Webhooks, list.PageInfo, nil
+	})
+}
+
+// GetWebhook returns one endpoint with its statistics.
+func (c *Client) GetWebhook(ctx context.Context, id string) (*Webhook, error) {
+	out := new(Webhook)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: webhookPath(id)}, out))
+}
+
+// UpdateWebhook changes an endpoint and returns it; with a new secret it shows that, this once. CONFLICT for one of the
+// server's configuration.
+func (c *Client) UpdateWebhook(ctx context.Context, id string, patch WebhookPatch) (*Webhook, error) {
+	out := new(Webhook)
+	// A second rotation would be another one; anything else may be said twice.
+	r := request{
+		method: http.MethodPatch, path: webhookPath(id), body: patch,
+		harmless: !patch.RotateSecret || patch.Secret != nil,
+	}
+	return result(out, c.do(ctx, r, out))
+}
+
+// DeleteWebhook removes an endpoint; what waits for it is cancelled. CONFLICT for one of the server's configuration.
+func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
+	return c.do(ctx, request{method: http.MethodDelete, path: webhookPath(id)}, nil)
+}
+
+// VerifyWebhook checks a delivery that a receiver got against the endpoint's secret and the clock, and returns its event.
+// See package webhook, which has more for receivers.
+func VerifyWebhook(secret string, header http.Header, body []byte) (webhook.Event, error) {
+	return webhook.Verify(secret, header, body, webhook.DefaultTolerance, time.Now())
+}

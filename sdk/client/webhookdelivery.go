@@ -1,0 +1,136 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Delivery is one event on its way to one endpoint.
+type Delivery struct {
+	ID            string     `json:"id"`
+	WebhookID     string     `json:"webhookId"`
+	EventID       string     `json:"eventId"` // the same at every attempt
+	Event         string     `json:"event"`
+	Subject       string     `json:"subject,omitempty"`
+	Status        string     `json:"status"`
+	StatusCode    int        `json:"statusCode"` // of the last answer; 0: there was none
+	Timestamp     time.Time  `json:"timestamp"`  // of the last attempt; before the first, when it was made
+	Duration      Millis     `json:"duration"`   // of the last attempt
+	Retries       int        `json:"retries"`
+	Attempts      int        `json:"attempts"`
+	ManualRetries int        `json:"manualRetries,omitempty"`
+	LastError     string     `json:"lastError,omitempty"`
+	NextAt        *time.Time `json:"nextAt,omitempty"` // of the next attempt
+	CreatedAt     time.Time  `json:"createdAt"`
+	FirstAt       *time.Time `json:"firstAt,omitempty"`
+	Test          bool       `json:"test,omitempty"`
+	ResponseBody  string     `json:"responseBody,omitempty"` // the beginning of the last answer
+}
+
+// DeliveryList is one page of deliveries, newest first.
+type DeliveryList struct {
+	Meta
+	PageInfo
+	Deliveries []Delivery `json:"deliveries"`
+}
+
+// DeliveryFilter selects deliveries of an endpoint. Zero values select all.
+type DeliveryFilter struct {
+	WebhookID string // needed
+	Status    string
+	Event     string
+	Page
+}
+
+// WebhookTest is what came of a test event.
+type WebhookTest struct {
+	Meta
+	DeliveryID   string `json:"deliveryId"`
+	Event        string `json:"event"`
+	Status       string `json:"status"`
+	StatusCode   int    `json:"statusCode"` // 0: there was no answer
+	Duration     Millis `json:"duration"`
+	LastError    string `json:"lastError,omitempty"`
+	ResponseBody string `json:"responseBody,omitempty"`
+}
+
+// DeliveryRetry tells that a delivery is due again.
+type DeliveryRetry struct {
+	Meta
+	DeliveryID string `json:"deliveryId"`
+	WebhookID  string `json:"webhookId"`
+	Status     string `json:"status"`
+}
+
+// DeliveriesRetry selects failed deliveries to retry.
+type DeliveriesRetry struct {
+	Since  time.Time `json:"since,omitzero"` // made after it; zero: all
+	Event  string    `json:"event,omitempty"`
+	DryRun bool      `json:"dryRun,omitempty"` // only count them
+}
+
+// DeliveriesRetried counts deliveries that are due again, or would be.
+type DeliveriesRetried struct {
+	Meta
+	WebhookID string `json:"webhookId"`
+	Status    string `json:"status"`
+	Count     int    `json:"count"`
+	HasMore   bool   `json:"hasMore"` // one request takes so many; ask again
+}
+
+// TestWebhook has one made-up event of a type delivered to an endpoint, and returns what it answered. A test that failed is
+// no error: see Status.
+func (c *Client) TestWebhook(ctx context.Context, id, event string) (*WebhookTest, error) {
+	body := struct {
+		Event string `json:"event"`
+	}{event}
+	out := new(WebhookTest)
+	r := request{method: http.MethodPost, path: webhookPath(id) + "/test", body: body}
+	return result(out, c.do(ctx, r, out))
+}
+
+// ListDeliveries returns one page of deliveries to an endpoint, newest first.
+func (c *Client) ListDeliveries(ctx context.Context, filter DeliveryFilter) (*DeliveryList, error) {
+	query := url.Values{}
+	if filter.Status != "" {
+		query.Set("status", filter.Status)
+	}
+	if filter.Event != "" {
+		query.Set("event", filter.Event)
+	}
+	filter.addTo(query)
+	out := new(DeliveryList)
+	r := request{method: http.MethodGet, path: webhookPath(filter.WebhookID) + "/deliveries", query: query}
+	return result(out, c.do(ctx, r, out))
+}
+
+// Deliveries walks all pages of a list.
+func (c *Client) Deliveries(ctx context.Context, filter DeliveryFilter) iter.Seq2[Delivery, error] {
+	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Delivery, PageInfo, error) {
+		filter.Page = page
+		list, err := c.ListDeliveries(ctx, filter)
+		if err != nil {
+			return nil, PageInfo{}, err
+		}
+		return list.Deliveries, list.PageInfo, nil
+	})
+}
+
+// RetryDelivery makes a failed delivery due, with its attempts anew. CONFLICT when it succeeded or waits. With a key the
+// request can be repeated; key may be empty.
+func (c *Client) RetryDelivery(ctx context.Context, webhookID, id, key string) (*DeliveryRetry, error) {
+	out := new(DeliveryRetry)
+	r := request{method: http.MethodPost, path: webhookPath(webhookID) + "/deliveries/" + segment(id) + "/retry", key: key}
+	return result(out, c.do(ctx, r, out))
+}
+
+// RetryDeliveries makes failed deliveries of an endpoint due, up to the server's bound: ask again while HasMore.
+func (c *Client) RetryDeliveries(ctx context.Context, webhookID string, which DeliveriesRetry) (*DeliveriesRetried, error) {
+	out := new(DeliveriesRetried)
+	// What was made due waits, and is not made due again.
+	r := request{method: http.MethodPost, path: webhookPath(webhookID) + "/deliveries/retry", body: which, harmless: true}
+	return result(out, c.do(ctx, r, out))
+}
