@@ -163,9 +163,9 @@ func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	if len(hashes) != 2 || made == hashes[1] {
 		return nil
 	}
-	var who []string
-	for name, value := range s.GitEnv("") {
-		who = append(who, name+"="+value)
+	by := s.config().Identity
+	who := []string{
+		"GIT_AUTHOR_NAME=" + by.Name, "GIT_AUTHOR_EMAIL=" + by.Email, "GIT_COMMITTER_NAME=" + by.Name, "GIT_COMMITTER_EMAIL=" + by.Email,
 	}
 	commit := call{
 		args: []string{"commit-tree", "-p", hashes[0], "-F", "-", made}, gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir,

@@ -51,7 +51,6 @@ func (m *mirror) git(ctx context.Context, rem *remote, args ...string) ([]byte, 
 // config is the configuration of the mirror, byte for byte. Nothing is ever collected or pruned by git itself: agents'
 // git would do it while others work, and objects that only an index or a detached HEAD knows would be at risk.
 func (m *mirror) config() []byte {
-	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace
 	var b strings.Builder
 	version := 0
 	if m.Filter != "" {
@@ -63,11 +62,30 @@ func (m *mirror) config() []byte {
 	}
 	b.WriteString("[gc]\n\tauto = 0\n\tpruneExpire = never\n\tworktreePruneExpire = never\n\treflogExpire = never\n\treflogExpireUnreachable = never\n")
 	b.WriteString("[maintenance]\n\tauto = false\n[push]\n\tdefault = current\n")
-	fmt.Fprintf(&b, "[remote \"origin\"]\n\turl = \"%s\"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n", quote(m.URL))
+	fmt.Fprintf(&b, "[remote \"origin\"]\n\turl = \"%s\"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n", configText(m.URL))
 	if m.Filter != "" {
-		fmt.Fprintf(&b, "\tpromisor = true\n\tpartialclonefilter = \"%s\"\n", quote(m.Filter))
+		fmt.Fprintf(&b, "\tpromisor = true\n\tpartialclonefilter = \"%s\"\n", configText(m.Filter))
 	}
+	// Of the agents' own git. An environment would say it as well, but the values of one count as secrets.
+	who := m.s.config().Identity
+	fmt.Fprintf(&b, "%s\n\tname = \"%s\"\n\temail = \"%s\"\n", userSection, configText(who.Name), configText(who.Email))
 	return []byte(b.String())
+}
+
+// userSection begins the last part of a mirror's configuration.
+const userSection = "[user]"
+
+// configText quotes a text for a git configuration.
+func configText(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(plain(text, maxURL))
+}
+
+// otherUser tells whether a configuration differs from ours in its last part only: the identity was configured anew, or
+// the mirror is of a version that wrote none.
+func (m *mirror) otherUser(config string) bool {
+	base, _, _ := strings.Cut(string(m.config()), userSection)
+	have, user, _ := strings.Cut(config, userSection)
+	return have == base && strings.Count(user, "\n") <= 3
 }
 
 // exclude keeps the context files out of every worktree's status: git reads info/exclude of the common directory.
@@ -89,11 +107,13 @@ func (m *mirror) secure() error {
 	for name, want := range map[string][]byte{
 		"HEAD": []byte("ref: refs/heads/main\n"), "config": m.config(), "info/exclude": []byte(exclude),
 	} {
-		changed, err := keep(filepath.Join(m.dir, name), want, 0o644)
+		path := filepath.Join(m.dir, name)
+		old, _ := readRegular(path, int64(len(want))+maxURL) // what is not there was not ours either
+		changed, err := keep(path, want, 0o644)
 		if err != nil {
 			return err
 		}
-		if changed {
+		if changed && !(name == "config" && m.otherUser(old)) {
 			m.s.log.Warn("a file of a mirror was changed by somebody; it was put back", "mirror", m.URL, "file", name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,14 +136,22 @@ func (r *rig) mirror() string {
 	return dirs[0]
 }
 
-// agentGit runs git as an agent does: in the workspace, with its own home and the identity it was given.
+// agentGit runs git as an agent does: in the workspace, with its own home, and no identity but the one it finds.
 func (r *rig) agentGit(w *core.Workspace, args ...string) string {
 	r.t.Helper()
 	var env []string
 	for name, value := range r.GitEnv(w.ID) {
 		env = append(env, name+"="+value)
 	}
-	return runGit(r.t, w.Path, env, args...)
+	cmd := gitCommand(w.Path, env, args...)
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool {
+		return strings.HasPrefix(v, "GIT_AUTHOR_") || strings.HasPrefix(v, "GIT_COMMITTER_")
+	})
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
 }
 
 // source is a repository that workspaces are made of.

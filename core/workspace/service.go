@@ -161,14 +161,9 @@ func (s *Service) FindWorkspace(ctx context.Context, id string) (*core.Workspace
 	return s.opts.Store.FindWorkspace(ctx, id)
 }
 
-// GitEnv implements core.WorkspaceService. The identity is the same in all workspaces.
+// GitEnv implements core.WorkspaceService. It is the same in all workspaces.
 func (s *Service) GitEnv(string) map[string]string {
-	who := s.config().Identity
-	return map[string]string{
-		"GIT_AUTHOR_NAME": who.Name, "GIT_AUTHOR_EMAIL": who.Email,
-		"GIT_COMMITTER_NAME": who.Name, "GIT_COMMITTER_EMAIL": who.Email,
-		"GIT_TERMINAL_PROMPT": "0", // nobody sits at a terminal to answer
-	}
+	return map[string]string{"GIT_TERMINAL_PROMPT": "0"} // nobody sits at a terminal to answer
 }
 
 func (s *Service) treePath(id string) string { return filepath.Join(s.opts.Root, "trees", id) }
