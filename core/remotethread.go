@@ -38,8 +38,8 @@ type RemoteThread struct {
 	Name         string
 	AgentType    string
 	Role         string
-	Objective    string // told by an input as well: the host does not send it to the agent
-	Workspace    *WorkspaceSpec
+	Objective    string         // told by an input as well: the host does not send it to the agent
+	Workspace    *WorkspaceSpec // Repo is a URL
 	ContextFiles []ContextFile
 	Approval     string
 	Env          map[string]string

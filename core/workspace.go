@@ -149,6 +149,9 @@ type WorkspaceService interface {
 	// PruneWorkspaces removes what is expired, or named. Unpushed or uncommitted work is never removed without
 	// Force; the workspace of a thread that runs never.
 	PruneWorkspaces(ctx context.Context, prune WorkspacePrune) ([]WorkspacePruned, error)
+	// ResolveWorkspace returns the spec for a host elsewhere: with the URL that Repo stands for, and its configured branch
+	// when none is named. The remote is not asked. VALIDATION_ERROR.
+	ResolveWorkspace(spec *WorkspaceSpec) (*WorkspaceSpec, error)
 	// GitEnv returns the environment that an agent's own git needs in a workspace. It holds nothing that should not
 	// be redacted: runtimes take the values of an environment for secrets. The identity of commits stands in the
 	// configuration of the repository.

@@ -230,6 +230,10 @@ func (h *hosting) ask(ctx context.Context) bool {
 	t := h.t
 	r := t.record()
 	env, err := t.s.openEnv(t.id, r.SealedEnv)
+	var space *core.WorkspaceSpec
+	if err == nil {
+		space, err = t.s.opts.Workspaces.ResolveWorkspace(r.Preparation.Workspace)
+	}
 	var memory *core.MemoryContext
 	if err == nil {
 		memory, err = t.s.recall(ctx, r, nil)
@@ -246,7 +250,7 @@ func (h *hosting) ask(ctx context.Context) bool {
 	h.asked = true
 	ok := t.s.opts.Hosts.SpawnThread(r.AgentID, core.RemoteThread{
 		ThreadID: t.id, ExecutionID: r.ExecutionID, Name: r.Name, AgentType: r.AgentType, Role: r.Role, Objective: r.Objective,
-		Workspace: r.Preparation.Workspace, ContextFiles: contextFiles(r, memory), Approval: r.Preparation.Approval, Env: env,
+		Workspace: space, ContextFiles: contextFiles(r, memory), Approval: r.Preparation.Approval, Env: env,
 		SessionID: r.SessionID, After: r.AgentSeq,
 	})
 	if !ok {

@@ -226,6 +226,11 @@ func TestHostAway(t *testing.T) {
 	r.open()
 	s := spec()
 	s.Preparation.Env = map[string]string{"TOKEN": "x"}
+	s.Preparation.Workspace = &core.WorkspaceSpec{Repo: "nowhere"}
+	if _, err := r.SpawnThread(r.ctx, s); core.ErrorCode(err) != core.CodeValidation {
+		t.Errorf("a repository that is none: %v", err)
+	}
+	s.Preparation.Workspace.Repo = "app"
 	id := r.readied(s)
 	e.mu.Lock()
 	e.offline = true
@@ -250,6 +255,11 @@ func TestHostAway(t *testing.T) {
 	r.until(id, "the thread to be back", func(rec *core.ThreadRecord) bool { return rec.Restarts == 1 && rec.Status == core.ThreadReady })
 	if got := r.hosts.spawned[len(r.hosts.spawned)-1]; got.SessionID != "s-1" || got.After != told || got.Env["TOKEN"] != "x" {
 		t.Errorf("asked for %+v, want events after %d", got, told)
+	}
+	for _, got := range r.hosts.spawned {
+		if got.Workspace.Repo != "https://git.example.com/app.git" { // the host does not know our short names
+			t.Errorf("asked for the repository %q", got.Workspace.Repo)
+		}
 	}
 	r.HostGone("agent_1")
 	if rec := r.untilStatus(id, core.ThreadFailed); rec.StatusReason != core.ThreadReasonLost {

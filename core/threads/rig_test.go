@@ -248,6 +248,18 @@ func (f *fakeSpaces) ReleaseWorkspace(tx core.Tx, id string) error {
 	return tx.PutWorkspace(&w)
 }
 
+func (f *fakeSpaces) ResolveWorkspace(spec *core.WorkspaceSpec) (*core.WorkspaceSpec, error) {
+	if spec == nil {
+		return nil, nil
+	}
+	if spec.Repo == "nowhere" {
+		return nil, core.Invalid("preparation.workspace.repo", "is no repository")
+	}
+	out := *spec
+	out.Repo = "https://git.example.com/" + spec.Repo + ".git"
+	return &out, nil
+}
+
 func (f *fakeSpaces) GitEnv(string) map[string]string {
 	return map[string]string{"GIT_AUTHOR_NAME": "wardroom"}
 }

@@ -102,6 +102,8 @@ func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place) 
 		if r.Workspace, err = s.reserve(ctx, r); err != nil {
 			return nil, err
 		}
+	} else if _, err := s.opts.Workspaces.ResolveWorkspace(spec.Preparation.Workspace); err != nil {
+		return nil, err
 	}
 	var first *core.QueuedInput
 	if message := firstMessage(r); message != "" {

@@ -300,3 +300,34 @@ func TestPreparedWorkBranches(t *testing.T) {
 		}
 	}
 }
+
+func TestResolveWorkspace(t *testing.T) {
+	r := newRig(t, func(o *workspace.Options) {
+		o.Git = "/nonexistent/git" // none is needed
+		o.Config.Repositories = map[string]workspace.Repository{"app": {URL: "https://git.example.com/app.git", Branch: "next"}}
+		o.Config.AllowedURLs = []string{"https://git.example.com/*"}
+	})
+	for _, tt := range []struct{ name, repo, branch, want, wantBranch string }{
+		{"Name", "app", "", "https://git.example.com/app.git", "next"},
+		{"NameAndBranch", "app", "main", "https://git.example.com/app.git", "main"},
+		{"URL", "https://git.example.com/other.git", "", "https://git.example.com/other.git", ""},
+		{"Empty", "", "", "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := r.ResolveWorkspace(&core.WorkspaceSpec{Repo: tt.repo, Branch: tt.branch, Depth: map[bool]int{true: 3}[tt.repo != ""]})
+			if err != nil || got.Repo != tt.want || got.Branch != tt.wantBranch || tt.repo != "" && got.Depth != 3 {
+				t.Errorf("resolved %+v, %v", got, err)
+			}
+		})
+	}
+	for name, spec := range map[string]*core.WorkspaceSpec{
+		"Unknown": {Repo: "nothing"}, "NotAllowed": {Repo: "https://elsewhere.example.com/app.git"}, "Branch": {Repo: "app", Branch: "-x"},
+	} {
+		if _, err := r.ResolveWorkspace(spec); core.ErrorCode(err) != core.CodeValidation {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got, err := r.ResolveWorkspace(nil); got != nil || err != nil {
+		t.Errorf("nothing became %+v, %v", got, err)
+	}
+}

@@ -49,6 +49,28 @@ func (s *Service) ReserveWorkspace(ctx context.Context, req core.WorkspaceReques
 	return s.reserve(ctx, w)
 }
 
+// ResolveWorkspace implements core.WorkspaceService.
+func (s *Service) ResolveWorkspace(spec *core.WorkspaceSpec) (*core.WorkspaceSpec, error) {
+	if spec == nil {
+		return nil, nil
+	}
+	if err := checkSpec(spec); err != nil {
+		return nil, err
+	}
+	out := *spec
+	if spec.Repo != "" {
+		rem, err := s.resolve(spec.Repo)
+		if err != nil {
+			return nil, err
+		}
+		out.Repo = rem.url
+		if out.Branch == "" {
+			out.Branch = rem.branch
+		}
+	}
+	return &out, nil
+}
+
 // reserve gives a workspace a branch that no other has, and a place in the quota.
 func (s *Service) reserve(ctx context.Context, w *core.Workspace) (*core.Workspace, error) {
 	s.reserving.Lock()
