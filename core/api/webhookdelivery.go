@@ -39,8 +39,8 @@ func (s *Server) deliveryRoutes(route func(method, action string, r Route) Route
 		route(http.MethodPost, "webhooks.retry", Route{
 			Path: one + "/deliveries/retry", OperationID: "retryDeliveries",
 			Summary: "Deliver again what failed, or what failed since a time.",
-			Description: "Oldest first, a thousand at most; hasMore tells that more have failed. It may be repeated: what was " +
-				"made due waits and is not made due again. Test events are left out.",
+			Description: "A thousand at most, the oldest of them first; with hasMore, ask again with nextCursor for those that " +
+				"are older still. It may be repeated: what was made due waits and is not made due again. Test events are left out.",
 			Body: &Body{JSON: new(retryDeliveriesRequest), Optional: true},
 			Responses: []Response{
 				{Status: 202, Body: deliveriesRetried{}, Doc: "They are due."},

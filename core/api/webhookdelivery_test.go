@@ -164,8 +164,9 @@ func TestRetryDeliveries(t *testing.T) {
 		{"all", `{}`, 250, 202, `"status":"pending","count":248,"hasMore":false`, 248}, // a test, and one that waits by now
 		{"since", `{"since":"2026-01-02T03:04:15.678Z","status":"failed"}`, 20, 202, `"status":"pending","count":9,"hasMore":false`, 9},
 		{"since never", `{"since":"2027-01-02T00:00:00+01:00"}`, 20, 202, `"status":"pending","count":0,"hasMore":false`, 0},
-		{"too many", `{}`, 1201, 202, `"status":"pending","count":1000,"hasMore":true`, 1000},
-		{"dry run", `{"dryRun":true}`, 1201, 200, `"status":"failed","count":1000,"hasMore":true`, 0},
+		{"too many", `{}`, 1201, 202, `"status":"pending","count":1000,"hasMore":true,"nextCursor":"201"`, 1000},
+		{"the rest", `{"cursor":"201"}`, 1201, 202, `"status":"pending","count":199,"hasMore":false`, 199},
+		{"dry run", `{"dryRun":true}`, 1201, 200, `"status":"failed","count":1000,"hasMore":true,"nextCursor":"201"`, 0},
 		{"dry run of few", `{"dryRun":true}`, 20, 200, `"status":"failed","count":19,"hasMore":false`, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,19 +23,21 @@ type retryDeliveriesRequest struct {
 	Status string `json:"status" enum:"failed" doc:"What is retried; nothing else can be."`
 	Event  string `json:"event" enum:"execution.started,execution.completed,execution.failed,execution.cancelled,agent.connected,agent.disconnected,agent.unhealthy,pattern.created,pattern.updated,pattern.deleted,system.alert" doc:"Only of this type."`
 	DryRun bool   `json:"dryRun" doc:"Only count them."`
+	Cursor string `json:"cursor" check:"max=1024" doc:"nextCursor of the answer before."`
 }
 
 type deliveriesRetried struct {
-	WebhookID string              `json:"webhookId"`
-	Status    core.DeliveryStatus `json:"status" enum:"pending,failed" doc:"Of those that are counted: pending, or failed after a dry run."`
-	Count     int                 `json:"count" doc:"Deliveries that were made due, or would be."`
-	HasMore   bool                `json:"hasMore" doc:"More have failed; ask again for them."`
+	WebhookID  string              `json:"webhookId"`
+	Status     core.DeliveryStatus `json:"status" enum:"pending,failed" doc:"Of those that are counted: pending, or failed after a dry run."`
+	Count      int                 `json:"count" doc:"Deliveries that were made due, or would be."`
+	HasMore    bool                `json:"hasMore" doc:"More may have failed; ask again for them, with cursor."`
+	NextCursor string              `json:"nextCursor,omitempty"`
 }
 
-// maxRetried bounds the deliveries that one request makes due, and retriesAtOnce how many of them share a commit of the
-// store.
+// maxRetryPages bounds the deliveries that one request makes due, in pages of the list, and retriesAtOnce how many of them
+// may share a commit of the store.
 const (
-	maxRetried    = 1000
+	maxRetryPages = 10
 	retriesAtOnce = 16
 )
 
@@ -83,11 +86,14 @@ func (s *Server) retryDeliveries(c *call) (answer, error) {
 		}
 	}
 	out := deliveriesRetried{WebhookID: c.param("webhookId"), Status: core.DeliveryFailed}
-	ids, more, err := s.failedDeliveries(c.ctx, out.WebhookID, core.EventType(req.Event), since)
+	ids, next, err := s.failedDeliveries(c.ctx, since, core.DeliveryFilter{
+		WebhookID: out.WebhookID, Status: core.DeliveryFailed, Event: core.EventType(req.Event),
+		Page: core.Page{Limit: core.MaxPageLimit, Cursor: req.Cursor},
+	})
 	if err != nil {
 		return answer{}, err
 	}
-	out.Count, out.HasMore = len(ids), more
+	out.Count, out.HasMore, out.NextCursor = len(ids), next != "", next
 	if req.DryRun {
 		return ok(out), nil
 	}
@@ -98,44 +104,34 @@ func (s *Server) retryDeliveries(c *call) (answer, error) {
 	return answer{status: http.StatusAccepted, body: out}, nil
 }
 
-// failedDeliveries returns up to maxRetried failed deliveries that were made after a time, oldest first. more tells that
-// older ones have failed, too.
+// failedDeliveries returns the deliveries of so many pages of a list that were made after a time, oldest first, and the
+// cursor of the next page; "" when there is none. Those that were retried and failed again meanwhile lie before the
+// cursor: walking on by it comes to an end, however fast they fail.
 func (s *Server) failedDeliveries(
-	ctx context.Context, webhookID string, event core.EventType, since time.Time,
-) (ids []string, more bool, err error) {
-	filter := core.DeliveryFilter{
-		WebhookID: webhookID, Status: core.DeliveryFailed, Event: event, Page: core.Page{Limit: core.MaxPageLimit},
-	}
-	var newest []string
-	for {
+	ctx context.Context, since time.Time, filter core.DeliveryFilter,
+) (ids []string, next string, err error) {
+	for range maxRetryPages {
 		found, info, err := s.opts.Webhooks.FindDeliveries(ctx, filter)
 		if err != nil {
-			return nil, false, err
+			return nil, "", err
 		}
-		over := info.NextCursor == ""
+		next = info.NextCursor
 		for _, d := range found {
 			if !d.CreatedAt.After(since) {
-				over = true
+				next = ""
 				break
 			}
-			if d.Test {
-				continue
+			if !d.Test {
+				ids = append(ids, d.ID)
 			}
-			if len(newest) == maxRetried {
-				more, over = true, true
-				break
-			}
-			newest = append(newest, d.ID)
 		}
-		if over {
+		if next == "" {
 			break
 		}
-		filter.Cursor = info.NextCursor
+		filter.Cursor = next
 	}
-	for i := range newest {
-		ids = append(ids, newest[len(newest)-1-i])
-	}
-	return ids, more, nil
+	slices.Reverse(ids)
+	return ids, next, nil
 }
 
 // retryAll makes deliveries due and counts them. What is no longer failed, or gone, is passed over. After another

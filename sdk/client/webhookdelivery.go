@@ -70,15 +70,17 @@ type DeliveriesRetry struct {
 	Since  time.Time `json:"since,omitzero"` // made after it; zero: all
 	Event  string    `json:"event,omitempty"`
 	DryRun bool      `json:"dryRun,omitempty"` // only count them
+	Cursor string    `json:"cursor,omitempty"` // NextCursor of the answer before
 }
 
 // DeliveriesRetried counts deliveries that are due again, or would be.
 type DeliveriesRetried struct {
 	Meta
-	WebhookID string `json:"webhookId"`
-	Status    string `json:"status"`
-	Count     int    `json:"count"`
-	HasMore   bool   `json:"hasMore"` // one request takes so many; ask again
+	WebhookID  string `json:"webhookId"`
+	Status     string `json:"status"`
+	Count      int    `json:"count"`
+	HasMore    bool   `json:"hasMore"` // one request takes so many; ask again with NextCursor
+	NextCursor string `json:"nextCursor,omitempty"`
 }
 
 // TestWebhook has one made-up event of a type delivered to an endpoint, and returns what it answered. A test that failed is
@@ -127,7 +129,8 @@ func (c *Client) RetryDelivery(ctx context.Context, webhookID, id, key string) (
 	return result(out, c.do(ctx, r, out))
 }
 
-// RetryDeliveries makes failed deliveries of an endpoint due, up to the server's bound: ask again while HasMore.
+// RetryDeliveries makes failed deliveries of an endpoint due, up to the server's bound: ask again with NextCursor while
+// HasMore.
 func (c *Client) RetryDeliveries(ctx context.Context, webhookID string, which DeliveriesRetry) (*DeliveriesRetried, error) {
 	out := new(DeliveriesRetried)
 	// What was made due waits, and is not made due again.
