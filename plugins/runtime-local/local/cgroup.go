@@ -121,6 +121,22 @@ func (c *cgroups) openUnified(own string) {
 	}
 }
 
+// keepUnified makes the directory for groups again when it is gone: a process before this one, which was slow to end,
+// removes it as its own.
+func (c cgroups) keepUnified() error {
+	if err := os.Mkdir(c.unified, 0o755); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+		return err
+	}
+	for controller := range c.enabled {
+		// One that is refused is missed where a limit needs it.
+		_ = os.WriteFile(filepath.Join(c.unified, "cgroup.subtree_control"), []byte("+"+controller), 0)
+	}
+	return nil
+}
+
 // probe makes the directory and tells whether groups can be made in it.
 func probe(dir string) bool {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -195,6 +211,9 @@ func (c cgroups) make(id string, limits runtime.Limits) (cgroup, error) {
 		return cgroup{}, runtime.Errorf(runtime.CodeSpawnFailed, "the agent's cgroup: %v", err)
 	}
 	if c.unified != "" {
+		if err := c.keepUnified(); err != nil {
+			return fail(err)
+		}
 		dir := filepath.Join(c.unified, id)
 		if err := fresh(dir); err != nil {
 			return fail(err)

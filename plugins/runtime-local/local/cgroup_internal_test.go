@@ -55,6 +55,13 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s holds %q, want %q", file, got, want)
 		}
 	}
+	// Another process that ends late takes the directory away.
+	if err := os.RemoveAll(unified.unified); err != nil {
+		t.Fatal(err)
+	}
+	if g, err = unified.make("b", limits); err != nil || readText(filepath.Join(g.unified, "pids.max")) != "50" {
+		t.Errorf("a group in a directory that was gone: %+v, %v", g, err)
+	}
 	base := t.TempDir()
 	old := cgroups{old: map[string]hierarchy{controlPIDs: {home: base, dir: filepath.Join(base, "w")}}}
 	g, err = old.make("a", runtime.Limits{PIDs: 7})
