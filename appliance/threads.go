@@ -3,7 +3,6 @@ package appliance
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -69,7 +68,11 @@ func (a *App) newThreads(ctx context.Context) error {
 // threadFigures is what metrics show of threads, workspaces and memory.
 func (a *App) threadFigures() metrics.ThreadFigures {
 	s := a.threads.Stats()
-	f := metrics.ThreadFigures{Active: s.ByStatus, QueuedInputs: s.Queued, Workspaces: map[core.WorkspaceStatus]int{}}
+	git := a.workspaces.Stats()
+	f := metrics.ThreadFigures{
+		Active: s.ByStatus, QueuedInputs: s.Queued, Workspaces: map[core.WorkspaceStatus]int{},
+		Fetches: git.Fetches, FetchesFailed: git.Failed,
+	}
 	// A store that does not answer is told by its own series; the figures are zero meanwhile.
 	if list, err := a.store.AllWorkspaces(context.Background()); err == nil {
 		for _, w := range list {
@@ -85,10 +88,10 @@ func (a *App) threadFigures() metrics.ThreadFigures {
 	return f
 }
 
-// checkGit tells of a machine without git.
+// checkGit tells of a machine without git, or with one that is too old.
 func (a *App) checkGit(context.Context) health.Result {
-	if _, err := exec.LookPath("git"); err != nil {
-		return health.Impaired("git is not installed: threads with a repository are refused, those without one work",
+	if err := a.workspaces.GitState(); err != nil {
+		return health.Impaired("threads with a repository are refused, those without one work: "+err.Error(),
 			"install git 2.36 or newer and restart the service")
 	}
 	return health.OK()

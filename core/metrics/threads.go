@@ -15,6 +15,8 @@ type ThreadFigures struct {
 	QueuedInputs   int                       // messages that wait for an agent
 	Workspaces     map[core.WorkspaceStatus]int
 	WorkspaceBytes int64 // at the last look
+	Fetches        int64 // of repositories, since the start
+	FetchesFailed  int64 // of Fetches
 	Experiences    int
 }
 
@@ -32,6 +34,7 @@ type Threads struct {
 	queued      *prometheus.Desc
 	workspaces  *prometheus.Desc
 	bytes       *prometheus.Desc
+	fetches     *prometheus.Desc
 	experiences *prometheus.Desc
 }
 
@@ -65,10 +68,12 @@ func NewThreads(reg prometheus.Registerer) *Threads {
 		turn: turn, restarts: restarts,
 		prompts: map[bool]prometheus.Counter{true: prompts.WithLabelValues("rule"), false: prompts.WithLabelValues("people")},
 
-		active:      prometheus.NewDesc("service_threads_active", "Threads that are not over, by status.", []string{"status"}, nil),
-		queued:      prometheus.NewDesc("service_thread_inputs_queued", "Messages that wait for the agent of their thread.", nil, nil),
-		workspaces:  prometheus.NewDesc("service_workspaces", "Workspaces, by status.", []string{"status"}, nil),
-		bytes:       prometheus.NewDesc("service_workspace_bytes", "Bytes of all workspaces at the last look.", nil, nil),
+		active:     prometheus.NewDesc("service_threads_active", "Threads that are not over, by status.", []string{"status"}, nil),
+		queued:     prometheus.NewDesc("service_thread_inputs_queued", "Messages that wait for the agent of their thread.", nil, nil),
+		workspaces: prometheus.NewDesc("service_workspaces", "Workspaces, by status.", []string{"status"}, nil),
+		bytes:      prometheus.NewDesc("service_workspace_bytes", "Bytes of all workspaces at the last look.", nil, nil),
+		fetches: prometheus.NewDesc("service_workspace_fetches_total",
+			"Fetches of repositories, by outcome: ok or failed.", []string{"outcome"}, nil),
 		experiences: prometheus.NewDesc("service_memory_experiences", "Experiences that are kept.", nil, nil),
 	}
 	reg.MustRegister(spawned, t.ended, t.life, turn, restarts, prompts, t)
@@ -105,7 +110,7 @@ func (t *Threads) PromptBlocked(auto bool) { t.prompts[auto].Inc() }
 
 // Describe implements prometheus.Collector.
 func (t *Threads) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{t.active, t.queued, t.workspaces, t.bytes, t.experiences} {
+	for _, d := range []*prometheus.Desc{t.active, t.queued, t.workspaces, t.bytes, t.fetches, t.experiences} {
 		ch <- d
 	}
 }
@@ -132,5 +137,8 @@ func (t *Threads) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	show(t.bytes, f.WorkspaceBytes)
+	for outcome, n := range map[string]int64{"ok": f.Fetches - f.FetchesFailed, "failed": f.FetchesFailed} {
+		ch <- prometheus.MustNewConstMetric(t.fetches, prometheus.CounterValue, float64(n), outcome)
+	}
 	show(t.experiences, int64(f.Experiences))
 }

@@ -13,7 +13,8 @@ func TestThreads(t *testing.T) {
 	m.Threads.Watch(func() metrics.ThreadFigures {
 		return metrics.ThreadFigures{
 			Active: map[core.ThreadStatus]int{core.ThreadRunning: 3, core.ThreadBlocked: 1}, QueuedInputs: 7,
-			Workspaces: map[core.WorkspaceStatus]int{core.WorkspaceReady: 4}, WorkspaceBytes: 4096, Experiences: 12,
+			Workspaces: map[core.WorkspaceStatus]int{core.WorkspaceReady: 4}, WorkspaceBytes: 4096,
+			Fetches: 9, FetchesFailed: 2, Experiences: 12,
 		}
 	})
 	m.Threads.ThreadSpawned("claude")
@@ -43,6 +44,8 @@ func TestThreads(t *testing.T) {
 		"service_workspaces{status=ready}":                               4,
 		"service_workspaces{status=reserved}":                            0,
 		"service_workspace_bytes{}":                                      4096,
+		"service_workspace_fetches_total{outcome=ok}":                    7,
+		"service_workspace_fetches_total{outcome=failed}":                2,
 		"service_memory_experiences{}":                                   12,
 	})
 }

@@ -229,7 +229,8 @@ func (m *mirror) clone(ctx context.Context, rem *remote, w want) error {
 }
 
 // fetch gets all branches, of a shallow mirror only the wanted one, and makes sure that the wanted commit came.
-func (m *mirror) fetch(ctx context.Context, rem *remote, w want, again bool) error {
+func (m *mirror) fetch(ctx context.Context, rem *remote, w want, again bool) (err error) {
+	defer func() { m.s.fetches.count(err) }()
 	args := []string{"fetch", "--quiet", "--force", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"}
 	if m.Filter != "" {
 		args = append(args, "--filter="+m.Filter)

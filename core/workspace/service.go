@@ -29,7 +29,8 @@ type Service struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // the sweep
 
-	gitErr error // why git cannot be used; set in Open
+	gitErr  error // why git cannot be used; set in Open
+	fetches fetches
 
 	reserving sync.Mutex // held from the count of workspaces to the transaction that adds one
 

@@ -1,0 +1,46 @@
+package workspace_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/workspace"
+)
+
+func TestGitState(t *testing.T) {
+	old := filepath.Join(t.TempDir(), "git")
+	if err := os.WriteFile(old, []byte("#!/bin/sh\necho git version 2.20.1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for git, says := range map[string]string{"": "", old: "git 2.20 is too old", "/nonexistent/git": "no such file"} {
+		err := newRig(t, func(o *workspace.Options) { o.Git = git }).GitState()
+		if (err != nil) != (says != "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("git %q: %v, want %q", git, err, says)
+		}
+	}
+}
+
+func TestStats(t *testing.T) {
+	r, src := newRig(t), newSource(t)
+	r.provision("x", core.WorkspaceSpec{Repo: src.url()})
+	r.provision("y", core.WorkspaceSpec{Repo: src.url()}) // the mirror has it
+	if got := r.Stats(); got != (workspace.Stats{Fetches: 1}) {
+		t.Errorf("stats %+v", got)
+	}
+	src.write("more.txt", "more\n")
+	src.commit("second")
+	w := r.reserve("z", core.WorkspaceSpec{Repo: src.url()})
+	if err := os.Rename(src.dir, src.dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.ProvisionWorkspace(t.Context(), w.ID); err == nil {
+		t.Fatal("a workspace was made of nothing")
+	}
+	got := r.Stats()
+	if got.Fetches < 2 || got.Failed != got.Fetches-1 {
+		t.Errorf("stats %+v", got)
+	}
+}
