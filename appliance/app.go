@@ -150,15 +150,15 @@ func (a *App) Open(ctx context.Context) (err error) {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	a.streams = events.NewStreams(a.bus, a.store)
+	if err = a.openWebhooks(ctx); err != nil {
+		return fmt.Errorf("open the webhooks: %w", err)
+	}
 	a.alerts = a.newAlerts()
 	a.wg.Add(1)
 	go func() {
 		defer a.wg.Done()
-		a.alerts.run(a.work)
+		a.alerts.run(a.work) // once there are endpoints to tell
 	}()
-	if err = a.openWebhooks(ctx); err != nil {
-		return fmt.Errorf("open the webhooks: %w", err)
-	}
 	a.patterns = pattern.NewService(a.store, a.clock, pattern.Options{
 		MaxDefinition: int(c.Server.MaxDefinition), IDs: a.ids, BuiltIns: configs.Patterns(), AgentTypes: a.agentTypes,
 	})
