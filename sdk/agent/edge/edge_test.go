@@ -474,6 +474,12 @@ func TestClone(t *testing.T) {
 	if got := git(spec.Workdir, "status", "--porcelain"); got != "" {
 		t.Fatalf("the clone is not clean: %q", got)
 	}
+	// An agent has a home of its own, where it does not see what the site's user is called.
+	for _, key := range []string{"user.name", "user.email"} {
+		if got := git(spec.Workdir, "config", "--local", "--get", key); got == "" {
+			t.Errorf("the clone has no %s", key)
+		}
+	}
 	s.spawn("thread_2", with("main"))
 	if st := s.status(); st.Status != protocol.ThreadRefused {
 		t.Fatalf("a link out of the workspace was followed: %+v", st)

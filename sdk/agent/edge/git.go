@@ -114,14 +114,16 @@ func (e *Edge) clone(ctx context.Context, spec *protocol.ThreadSpawn, dir string
 	return e.settle(ctx, kind, dir)
 }
 
-// settle gives a clone what an agent's own git needs: an identity, if the site has none, and eyes that do not see
-// the files of ours.
+// settle gives a clone what an agent's own git needs: an identity, since agents may not see the settings of the site's
+// user, and eyes that do not see the files of ours.
 func (e *Edge) settle(ctx context.Context, kind, dir string) error {
-	if e.git(ctx, kind, dir, "config", "--get", "user.email") != nil {
-		for key, value := range map[string]string{"user.name": e.opts.Name, "user.email": "wardroom@localhost"} {
-			if err := e.git(ctx, kind, dir, "config", key, value); err != nil {
-				return err
-			}
+	for key, value := range map[string]string{"user.name": e.opts.Name, "user.email": "wardroom@localhost"} {
+		value, err := e.gitText(ctx, kind, dir, "config", "--default", value, "--get", key)
+		if err == nil {
+			err = e.git(ctx, kind, dir, "config", key, value)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	info := filepath.Join(dir, ".git", "info")
@@ -138,6 +140,12 @@ func plainRef(name string) bool {
 
 // git runs git, which may speak to repositories of that scheme only.
 func (e *Edge) git(ctx context.Context, kind, dir string, args ...string) error {
+	_, err := e.gitText(ctx, kind, dir, args...)
+	return err
+}
+
+// gitText is git, and returns what it printed.
+func (e *Edge) gitText(ctx context.Context, kind, dir string, args ...string) (string, error) {
 	var all []string
 	for _, s := range gitSettings {
 		all = append(all, "-c", s)
@@ -153,19 +161,19 @@ func (e *Edge) git(ctx context.Context, kind, dir string, args ...string) error 
 		"GIT_SSH_COMMAND=ssh -oBatchMode=yes", "LC_ALL=C",
 	)
 	cmd.WaitDelay = 10 * time.Second
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	switch {
 	case err == nil:
-		return nil
+		return strings.TrimSpace(stdout.String()), nil
 	case ctx.Err() != nil:
-		return &agent.Error{Code: codeCloneFailed, Message: "the repository was not cloned in time"}
+		return "", &agent.Error{Code: codeCloneFailed, Message: "the repository was not cloned in time"}
 	case errors.Is(err, exec.ErrNotFound):
-		return &agent.Error{Code: codeCloneFailed, Message: "this site has no git"}
+		return "", &agent.Error{Code: codeCloneFailed, Message: "this site has no git"}
 	}
 	e.opts.Logger.Info("edge: git failed", "command", args[0], "error", err, "stderr", stderr.String())
-	return &agent.Error{Code: codeCloneFailed, Message: "git " + args[0] + " failed: " + e.lastWords(stderr.String())}
+	return "", &agent.Error{Code: codeCloneFailed, Message: "git " + args[0] + " failed: " + e.lastWords(stderr.String())}
 }
 
 // lastWords are the end of what git said, without the paths of this site.
