@@ -120,7 +120,8 @@ func (s *Service) load(ctx context.Context, ep *endpoint) error {
 		if ep.window[d.ID] != nil || settled[d.ID] {
 			continue
 		}
-		if d.NextAt.After(now) {
+		// What was never planned for later is due, even where the clock stands still or went back a little.
+		if d.NextAt.After(now) && !d.NextAt.Equal(d.CreatedAt) {
 			ep.behind = ep.marked
 			s.wakeAt(ep, *d.NextAt)
 			break

@@ -288,3 +288,10 @@ func (m *memory) heal() {
 	defer m.mu.Unlock()
 	m.failAfter = 0
 }
+
+// broken tells whether a write was refused since breakAfter.
+func (m *memory) broken() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.failAfter > 0 && m.writes > m.failAfter
+}
