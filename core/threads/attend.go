@@ -122,13 +122,26 @@ func (t *thread) stream(ctx context.Context, agent string, after uint64, events 
 
 // applyAll applies events in one transaction. It returns false once ctx ended, or nothing more is to be applied.
 func (t *thread) applyAll(ctx context.Context, page []core.Event) bool {
-	return t.must(ctx, func(c *change) error { return c.applyPage(page) })
+	session := t.session(ctx)
+	return t.must(ctx, func(c *change) error { return c.applyPage(page, session) })
+}
+
+// session is the session of the agent, or "". Some tools tell it only once their first turn runs.
+func (t *thread) session(ctx context.Context) string {
+	a, err := t.s.opts.ManagedAgents.FindManagedAgent(ctx, t.record().ManagedAgentID)
+	if err != nil {
+		return ""
+	}
+	return a.SessionID
 }
 
 // applyPage makes of the record what events of the agent say that were not applied yet.
-func (c *change) applyPage(page []core.Event) error {
+func (c *change) applyPage(page []core.Event, session string) error {
 	if c.rec.Ending != nil {
 		return errUnchanged
+	}
+	if session != "" {
+		c.rec.SessionID = session
 	}
 	for i := range page {
 		if c.rec.Ending != nil || startsAgain(c.rec) {
@@ -166,7 +179,8 @@ func (t *thread) catchUpOnce(ctx context.Context) error {
 		if err != nil || len(page) == 0 {
 			return err
 		}
-		if err := t.change(ctx, func(c *change) error { return c.applyPage(page) }); err != nil {
+		session := t.session(ctx)
+		if err := t.change(ctx, func(c *change) error { return c.applyPage(page, session) }); err != nil {
 			return err
 		}
 		if t.record().AgentSeq == r.AgentSeq {

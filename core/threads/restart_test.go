@@ -54,6 +54,24 @@ func TestAgentEnds(t *testing.T) {
 	}
 }
 
+// TestLateSession: some tools tell their session only once a turn runs. It is in the record before the end is.
+func TestLateSession(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.begin = func(a *scripted) {
+		a.r.SessionID = ""
+		a.tell(core.EventManagedReady, core.AgentSignal{})
+	}
+	r.agents.script = func(a *scripted, _ string) {
+		a.busy()
+		a.r.SessionID = "session-of-the-turn"
+		a.end(block("complete", "Done"))
+	}
+	r.open()
+	if rec := r.untilStatus(r.spawn(spec()).ID, core.ThreadCompleted); rec.SessionID != "session-of-the-turn" {
+		t.Errorf("the session is %q", rec.SessionID)
+	}
+}
+
 func TestLostTooOften(t *testing.T) {
 	r := newRig(t, core.SystemClock{})
 	r.agents.script = func(a *scripted, text string) {
