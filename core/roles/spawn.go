@@ -97,12 +97,6 @@ func (s *Service) begin(ctx context.Context, spec core.RoleSpec) (*agent, error)
 	if a := s.takeOver(spec); a != nil {
 		return a, nil
 	}
-	select {
-	case s.spawns <- struct{}{}:
-		defer func() { <-s.spawns }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 	infos := s.agents.Runtimes(ctx)
 	var failure error
 	for _, kind := range spec.Types {
@@ -141,10 +135,16 @@ func (s *Service) begin(ctx context.Context, spec core.RoleSpec) (*agent, error)
 
 // launch starts an agent, as a thread of its execution where there are threads.
 func (s *Service) launch(ctx context.Context, spec core.RoleSpec, agent core.ManagedAgentSpec) (*core.ManagedAgent, error) {
-	if s.opts.Threads == nil {
-		return s.agents.SpawnManagedAgent(ctx, agent)
+	if s.opts.Threads != nil {
+		return s.opts.Threads.SpawnRole(ctx, spec, agent) // bounds the starts, and prepares many at a time
 	}
-	return s.opts.Threads.SpawnRole(ctx, spec, agent)
+	select {
+	case s.spawns <- struct{}{}:
+		defer func() { <-s.spawns }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return s.agents.SpawnManagedAgent(ctx, agent)
 }
 
 // takeOver returns the agent that serves the instance already, or did in an earlier life, or nil. Of several, which

@@ -177,3 +177,24 @@ func TestEndThread(t *testing.T) {
 		r.endsWith()
 	})
 }
+
+// Threads bound the starts of agents themselves: those that prepare a workspace keep no other from being prepared.
+func TestManyPrepareAtOnce(t *testing.T) {
+	r := threadRig(t)
+	const many = 12
+	gate := make(chan struct{})
+	r.refuse = func(core.ManagedAgentSpec) error {
+		<-gate
+		return nil
+	}
+	for i := range many {
+		r.roles.Spawn(spec(i))
+	}
+	coretest.WaitFor(t, "all to be prepared", func() bool {
+		r.threads.mu.Lock()
+		defer r.threads.mu.Unlock()
+		return len(r.specs) == many
+	})
+	close(gate)
+	coretest.WaitFor(t, "the agents", func() bool { return len(r.fake.spawned()) == many })
+}

@@ -160,7 +160,7 @@ func (t *thread) spawnRole(ctx context.Context, agent core.ManagedAgentSpec) (*c
 	}
 	if a == nil {
 		t.s.complete(&agent, t.record())
-		if a, err = t.s.opts.ManagedAgents.SpawnManagedAgent(ctx, agent); err != nil {
+		if a, err = t.s.startAgent(ctx, agent); err != nil {
 			return nil, err
 		}
 	}
@@ -247,7 +247,8 @@ func (s *Service) EndRole(agentID, _ string) {
 	s.mu.Unlock()
 }
 
-// endRole decides how the thread of a role ends: as its execution did, or completed when that goes on without it.
+// endRole decides how the thread of a role ends: as its execution did, or completed when that goes on without it. One
+// that never had an agent, because none could be started, did nothing that could complete.
 func (t *thread) endRole() {
 	var e *core.Execution
 	var retry backoff
@@ -264,7 +265,7 @@ func (t *thread) endRole() {
 	t.must(t.work, func(c *change) error {
 		ending := core.ThreadEnding{Status: core.ThreadCompleted, State: core.CompletionComplete}
 		switch {
-		case e == nil, e.Status == core.ExecutionCancelled, !e.Status.Terminal() && c.rec.TurnCount == 0:
+		case e == nil, e.Status == core.ExecutionCancelled, c.rec.TurnCount == 0 && (!e.Status.Terminal() || c.rec.StartedAt == nil && e.Status == core.ExecutionCompleted):
 			ending = core.ThreadEnding{Status: core.ThreadStopped, State: core.CompletionPartial, Reason: core.ThreadReasonExecution}
 		case e.Status == core.ExecutionFailed:
 			ending = core.ThreadEnding{Status: core.ThreadFailed, State: core.CompletionFailed, Reason: core.ThreadReasonExecution}

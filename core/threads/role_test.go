@@ -1,9 +1,11 @@
 package threads_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
@@ -286,5 +288,82 @@ func TestSurfacedQuestion(t *testing.T) {
 	kinds := r.kinds(id)
 	if kinds[len(kinds)-1] != "thread_status unblocked" {
 		t.Errorf("events %q", kinds)
+	}
+}
+
+// TestRoleNeverStarted: nobody tells the end of a thread for which no agent could be started. It ends with its
+// execution, and completes nothing.
+func TestRoleNeverStarted(t *testing.T) {
+	refused := core.Invalid("type", "is not installed")
+	for _, tt := range []struct {
+		name           string
+		provision, run error
+		end            core.ExecutionStatus
+		status         core.ThreadStatus
+	}{
+		{"NoAgent", nil, refused, core.ExecutionCompleted, core.ThreadStopped},
+		{"NoWorkspace", refused, nil, core.ExecutionCompleted, core.ThreadStopped},
+		{"Failed", nil, refused, core.ExecutionFailed, core.ThreadFailed},
+		{"Cancelled", refused, nil, core.ExecutionCancelled, core.ThreadStopped},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, core.SystemClock{})
+			r.spaces.provision = func(context.Context) error { return tt.provision }
+			r.agents.spawn = func(core.ManagedAgentSpec) error { return tt.run }
+			r.open()
+			r.pattern("exec_1", true)
+			for range 2 {
+				if _, err := r.SpawnRole(r.ctx, roleSpec(0), roleAgent()); core.ErrorCode(err) != core.CodeValidation {
+					t.Fatalf("spawned: %v", err)
+				}
+			}
+			id := r.roleOf().ID
+			r.endPattern("exec_1", tt.end)
+			rec := r.untilStatus(id, tt.status)
+			if rec.StatusReason != core.ThreadReasonExecution || rec.Workspace.Status != core.WorkspaceReleased || len(r.store.threads) != 1 {
+				t.Errorf("record %+v of %d", rec, len(r.store.threads))
+			}
+		})
+	}
+}
+
+// TestStartsAtOnce: agents of roles count among those that are started at the same time.
+func TestStartsAtOnce(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.config.SpawnsAtOnce = 1
+	gate := make(chan struct{})
+	var starting, most atomic.Int32
+	r.agents.spawn = func(core.ManagedAgentSpec) error {
+		most.Store(max(most.Load(), starting.Add(1)))
+		defer starting.Add(-1)
+		r.agents.mu.Unlock() // as the call itself does it
+		defer r.agents.mu.Lock()
+		<-gate
+		return nil
+	}
+	r.open()
+	r.pattern("exec_1", true)
+	var calls sync.WaitGroup
+	for i := range 3 {
+		calls.Go(func() {
+			if _, err := r.SpawnRole(r.ctx, roleSpec(i), roleAgent()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	coretest.WaitFor(t, "all to be prepared", func() bool {
+		list, _, _ := r.store.FindThreads(r.ctx, core.ThreadFilter{ExecutionID: "exec_1"})
+		n := 0
+		for _, rec := range list {
+			if rec.Status == core.ThreadStarting {
+				n++
+			}
+		}
+		return n == 3
+	})
+	close(gate)
+	calls.Wait()
+	if most.Load() != 1 {
+		t.Errorf("%d agents were started at once", most.Load())
 	}
 }

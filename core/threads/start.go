@@ -58,11 +58,16 @@ func (t *thread) bear(ctx context.Context) (*core.ManagedAgent, error) {
 		Resume: r.SessionID,
 	}
 	t.s.complete(&spec, r)
-	if err := t.s.takeStart(ctx); err != nil {
+	return t.s.startAgent(ctx, spec)
+}
+
+// startAgent starts an agent, as many at the same time as are configured.
+func (s *Service) startAgent(ctx context.Context, spec core.ManagedAgentSpec) (*core.ManagedAgent, error) {
+	if err := s.takeStart(ctx); err != nil {
 		return nil, err
 	}
-	defer t.s.giveStart()
-	return t.s.opts.ManagedAgents.SpawnManagedAgent(ctx, spec)
+	defer s.giveStart()
+	return s.opts.ManagedAgents.SpawnManagedAgent(ctx, spec)
 }
 
 // complete gives the spec of an agent what it needs to be a thread's.
