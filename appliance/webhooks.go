@@ -212,7 +212,7 @@ func (a *App) checkWebhooks(ctx context.Context) health.Result {
 	switch {
 	case disabled > 0:
 		return health.Impaired(fmt.Sprintf("%d webhooks were disabled, as they did nothing but fail", disabled),
-			"`wardroom webhook list` shows which; repair the receiver, then `wardroom webhook update ID --enabled`")
+			"`wardroom webhook list` shows which; repair the receiver, then `wardroom webhook update ID --enable`")
 	case late > 0:
 		return health.Impaired(fmt.Sprintf("deliveries to %d webhooks are more than %s late", late, overdue),
 			"the receivers are too slow, or webhooks.maxPerEndpoint and webhooks.maxConcurrent too low; `wardroom webhook deliveries ID` tells more")
