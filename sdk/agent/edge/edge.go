@@ -50,7 +50,8 @@ type Options struct {
 	// Max is how many threads run at once. 0: 4.
 	Max int
 
-	// Root is a directory for the state and the threads' directories, made with mode 0700 if it is missing.
+	// Root is a directory for the state and the threads' directories, made with mode 0700 if it is missing. Only one
+	// process at a time can use it.
 	Root string
 	// Git is the program that clones repositories. "": git.
 	Git string
@@ -121,11 +122,19 @@ func New(opts Options) (*Edge, error) {
 }
 
 // Run serves until ctx ends, and then returns nil; the threads go on without it. It returns an *agent.ConnectError
-// when the server refuses this agent for good. Call it once.
+// when the server refuses this agent for good, and another error when the root cannot be used. Call it once.
 func (e *Edge) Run(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Join(e.opts.Root, "threads"), 0o700); err != nil {
 		return fmt.Errorf("edge: %w", err)
 	}
+	root, err := e.lock(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	defer root.Close()
 	types := e.opts.Types
 	if len(types) == 0 {
 		if types = e.typesOfRuntime(ctx); len(types) == 0 {

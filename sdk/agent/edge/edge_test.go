@@ -507,3 +507,17 @@ func TestOptions(t *testing.T) {
 		}
 	}
 }
+
+// TestRootInUse: a second edge on the root of one that runs would take its session.
+func TestRootInUse(t *testing.T) {
+	s := newSite(t)
+	second, err := edge.New(s.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Run(s.ctx); err == nil || !strings.Contains(err.Error(), "used by another process") {
+		t.Errorf("run: %v", err)
+	}
+	s.stop()
+	s.start() // the root is free again
+}
