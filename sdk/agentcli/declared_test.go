@@ -79,6 +79,34 @@ func TestDeclaredInTheSpec(t *testing.T) {
 	}
 }
 
+// TestDraftBeforeTheFirstTurn leaves text on the line of programs that had no turn yet, as a crash between a message and
+// its Enter does.
+func TestDraftBeforeTheFirstTurn(t *testing.T) {
+	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
+		o.HumanHold = 5 * time.Millisecond
+		o.Types["prompts"] = runtime.DeclaredType{
+			Command: "bash", Args: []string{"--norc", "--noprofile"}, Env: map[string]string{"PS1": "> "}, Ready: runtime.ReadyRule{Pattern: `^> ?$`},
+		}
+		o.Types["cat"] = runtime.DeclaredType{Command: "cat", Idle: runtime.Duration(200 * time.Millisecond)}
+	})
+	for id, kind := range map[string]string{"p": "prompts", "c": "cat"} {
+		g.spawn(runtime.Spec{ID: id, Type: kind})
+		g.status(id, runtime.StatusReady)
+		v := g.attach(id, runtime.AttachOptions{})
+		if err := v.Input([]byte("rubbish")); err != nil {
+			t.Fatal(err)
+		}
+		v.untilText("rubbish")
+	}
+	again := g.crash()
+	for id, question := range map[string]string{"p": "echo clean", "c": "clean"} {
+		again.status(id, runtime.StatusReady)
+		if got := again.ask(id, question).Text; got != "clean" {
+			t.Errorf("%s: answer %q", id, got)
+		}
+	}
+}
+
 func TestSilentProgram(t *testing.T) {
 	t.Parallel()
 	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {

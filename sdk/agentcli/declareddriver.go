@@ -235,13 +235,20 @@ func (d *declaredDriver) Submit(text string) []Step {
 		typed = term.Paste(text)
 	}
 	steps := []Step{{Write: typed, Wait: typingGap}, {Write: []byte("\r")}}
-	if d.pattern != nil && d.saved.Proven && !d.prompted(d.h.Rows()) {
-		// Something stands on the line: the key that clears it is the same everywhere.
+	if d.littered() {
+		// The key that clears a line is the same everywhere.
 		// What stood there may have taken more lines than one, and the message then begins on the first.
 		steps = append([]Step{{Write: []byte{0x15}, Wait: typingGap}}, steps...)
 		d.above = draftLines
 	}
 	return steps
+}
+
+// littered tells whether something may stand on the input line. Where somebody may have typed, no prompt that shows is
+// enough; elsewhere only a pattern that a turn ended with is trusted to tell.
+func (d *declaredDriver) littered() bool {
+	drafts, ok := d.h.(Drafts)
+	return (d.saved.Proven || ok && drafts.Drafted()) && !d.prompted(d.h.Rows())
 }
 
 // submitted implements submitWatcher.
