@@ -146,6 +146,7 @@ type summary struct {
 	questions, refused         int
 	hosts                      int // kills of hosts of threads
 	threads, words, events     int // managed threads, messages to them, and their events
+	answers                    int // to what they asked
 	taken                      int // times that their streams were taken up again
 }
 
@@ -155,6 +156,7 @@ func (s *summary) addThreads(r threadResult) {
 	s.hosts += r.hosts
 	s.threads += r.threads
 	s.words += r.messages
+	s.answers += r.answers
 	s.events += r.events
 	s.taken += r.resumed
 }
@@ -214,8 +216,8 @@ func (s *summary) print(out io.Writer, core *server) {
 		{"org charts", fmt.Sprintf("%d, with %d messages replied to; people answered %d questions, and %d second answers were refused",
 			s.charts, s.replies, s.questions, s.refused)},
 		{"managed agents", fmt.Sprintf("%d messages acknowledged, each delivered once; %d of unknown fate", s.messages, s.unknown)},
-		{"managed threads", fmt.Sprintf("%d, with %d messages acknowledged and %d events; their streams were resumed %d times",
-			s.threads, s.words, s.events, s.taken)},
+		{"managed threads", fmt.Sprintf("%d, with %d messages acknowledged, %d answers and %d events; their streams were resumed %d times",
+			s.threads, s.words, s.answers, s.events, s.taken)},
 		{"store", "dumped and verified after the end"},
 		{"broken promises", "none"},
 	} {

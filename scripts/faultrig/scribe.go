@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,10 +28,11 @@ const (
 	hostRoom = 64
 )
 
-// Words that begin the messages by which an agent of a thread comes to its end. Any other message is a turn.
+// Words that begin the messages on which an agent of a thread does something else than a plain turn.
 const (
 	wordReport = "report " // it reports that it is done
 	wordExit   = "exit "   // it ends by itself, with code 3
+	wordAsk    = "ask "    // it asks for leave and goes on once it has an answer; scribes only
 )
 
 // reportBlock is the structured block of a message that ends the work.
@@ -52,10 +53,15 @@ type host struct {
 type scribe struct {
 	path string
 
-	mu   sync.Mutex      // held over a turn; guards ids
-	ids  []string        // of the messages in the ledger
-	mine map[string]bool // of those, the ones that this process was given
+	mu       sync.Mutex      // guards all below; held over what it does
+	notes    []note          // in the ledger
+	answered map[string]bool // ids of the messages that have the answer they wait for
+	mine     map[string]bool // messages, and answers, that this process was given
+	at       stage           // what it has told
 }
+
+// note is a message in a ledger.
+type note struct{ id, text string }
 
 func hostMain(args []string) int {
 	flags := flag.NewFlagSet(hostCommand, flag.ExitOnError)
@@ -104,18 +110,18 @@ func (h *host) scribe(id string) (*scribe, error) {
 	if s := h.open[id]; s != nil {
 		return s, nil
 	}
-	s := &scribe{path: filepath.Join(h.dir, id), mine: map[string]bool{}}
-	file, err := os.Open(s.path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-	case err != nil:
+	s := &scribe{path: filepath.Join(h.dir, id), answered: map[string]bool{}, mine: map[string]bool{}}
+	lines, err := readLedger(s.path)
+	if err != nil {
 		return nil, err
-	default:
-		defer file.Close()
-		for lines := bufio.NewScanner(file); lines.Scan(); {
-			if id, _, ok := strings.Cut(lines.Text(), " "); ok && id != doubled {
-				s.ids = append(s.ids, id)
-			}
+	}
+	for _, line := range lines {
+		switch kind, rest, _ := strings.Cut(line, " "); kind {
+		case doubled:
+		case answered:
+			s.answered[rest] = true
+		default:
+			s.notes = append(s.notes, note{id: kind, text: rest})
 		}
 	}
 	h.open[id] = s
@@ -130,7 +136,7 @@ func (h *host) Spawn(ctx context.Context, t *agent.Thread) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tell(ctx, t, stage{})
+	return s.tell(ctx, t)
 }
 
 // Adopt implements agent.ThreadAdopter: what the process before did not come to tell is told now.
@@ -140,24 +146,26 @@ func (h *host) Adopt(_ context.Context, t *agent.Thread, mark string) {
 		fmt.Fprintln(os.Stderr, "adopt:", err)
 		os.Exit(1)
 	}
-	var at stage
+	s.mu.Lock() // before any message can come
 	if mark != "" {
-		if _, err := fmt.Sscanf(mark, "%d %d", &at.turn, &at.told); err != nil {
+		if _, err := fmt.Sscanf(mark, "%d %d", &s.at.turn, &s.at.told); err != nil {
 			fmt.Fprintf(os.Stderr, "adopt: mark %q: %v\n", mark, err)
 			os.Exit(1)
 		}
 	}
-	s.mu.Lock() // before any message can come
 	go func() {
 		defer s.mu.Unlock()
-		if err := s.tell(t.Context(), t, at); err != nil && t.Context().Err() == nil {
+		if err := s.tell(t.Context(), t); err != nil && t.Context().Err() == nil {
 			fmt.Fprintln(os.Stderr, "adopt:", err)
 		}
 	}()
 }
 
-// doubled begins a line of a ledger about a message that this very process was given before.
-const doubled = "doubled"
+// Words that begin lines of a ledger which are no messages.
+const (
+	doubled  = "doubled"  // a message or an answer that this very process was given before
+	answered = "answered" // the id of a message on which the scribe asked
+)
 
 // Message implements agent.ThreadHost. One that an earlier process wrote down, and died over, is not written again.
 func (h *host) Message(ctx context.Context, t *agent.Thread, m agent.ThreadMessage) error {
@@ -167,22 +175,43 @@ func (h *host) Message(ctx context.Context, t *agent.Thread, m agent.ThreadMessa
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, id := range s.ids {
-		if id != m.ID {
-			continue
-		}
-		if s.mine[m.ID] {
-			return s.write(doubled + " " + m.Text)
-		}
-		s.mine[m.ID] = true
-		return nil // Adopt has told of it
+	if slices.ContainsFunc(s.notes, func(n note) bool { return n.id == m.ID }) {
+		return s.again(m.ID, m.Text) // Adopt has told of it
 	}
 	if err := s.write(m.ID + " " + m.Text); err != nil {
 		return err
 	}
-	s.ids = append(s.ids, m.ID)
+	s.notes = append(s.notes, note{id: m.ID, text: m.Text})
 	s.mine[m.ID] = true
-	return s.tell(ctx, t, stage{turn: len(s.ids), told: 0})
+	return s.tell(ctx, t)
+}
+
+// Answer implements agent.ThreadHost.
+func (h *host) Answer(ctx context.Context, t *agent.Thread, a protocol.ThreadAnswer) error {
+	s, err := h.scribe(t.Spec.ThreadID)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answered[a.PromptID] {
+		return s.again(answered+a.PromptID, "answer "+a.Choice)
+	}
+	if err := s.write(answered + " " + a.PromptID); err != nil {
+		return err
+	}
+	s.answered[a.PromptID], s.mine[answered+a.PromptID] = true, true
+	return s.tell(ctx, t)
+}
+
+// again takes something that is in the ledger already. From an earlier process, which died over it, it may come again;
+// from this one it may not.
+func (s *scribe) again(key, text string) error {
+	if s.mine[key] {
+		return s.write(doubled + " " + text)
+	}
+	s.mine[key] = true
+	return nil
 }
 
 // write appends a line to the ledger, at once.
@@ -198,20 +227,21 @@ func (s *scribe) write(line string) error {
 // stage is how far a scribe has told what it did: so many events of a turn; turn 0 is its start.
 type stage struct{ turn, told int }
 
-// tell tells everything after a stage, up to the end of the last turn in the ledger.
-func (s *scribe) tell(ctx context.Context, t *agent.Thread, at stage) error {
-	texts, err := s.texts()
-	if err != nil {
-		return err
-	}
-	for ; at.turn <= len(texts); at = (stage{turn: at.turn + 1}) {
+// tell tells everything after its stage, up to the end of the last turn in the ledger, or up to what it asks.
+func (s *scribe) tell(ctx context.Context, t *agent.Thread) error {
+	for ; s.at.turn <= len(s.notes); s.at = (stage{turn: s.at.turn + 1}) {
 		events := []agent.ThreadEvent{{Type: protocol.ThreadStarted}, {Type: protocol.ThreadReady}}
-		if at.turn > 0 {
-			events = turnEvents(at.turn, s.ids[at.turn-1], texts[at.turn-1])
+		var n note
+		if s.at.turn > 0 {
+			n = s.notes[s.at.turn-1]
+			events = turnEvents(s.at.turn, n.id, n.text)
 		}
-		for ; at.told < len(events); at.told++ {
-			e := events[at.told]
-			e.Mark = fmt.Sprintf("%d %d", at.turn, at.told+1)
+		for ; s.at.told < len(events); s.at.told++ {
+			e := events[s.at.told]
+			if e.Type == protocol.ThreadUnblocked && !s.answered[n.id] {
+				return nil
+			}
+			e.Mark = fmt.Sprintf("%d %d", s.at.turn, s.at.told+1)
 			if err := t.Tell(ctx, e); err != nil {
 				return err
 			}
@@ -227,31 +257,21 @@ func turnEvents(turn int, id, text string) []agent.ThreadEvent {
 		code := 3
 		return []agent.ThreadEvent{taken, {Type: protocol.ThreadStopped, Data: protocol.ThreadData{Reason: "exited", ExitCode: &code}}}
 	}
+	events := []agent.ThreadEvent{taken}
+	if strings.HasPrefix(text, wordAsk) {
+		events = append(events, agent.ThreadEvent{Type: protocol.ThreadBlocked, Data: protocol.ThreadData{Prompt: &protocol.ThreadPrompt{
+			ID: id, Kind: "approval", Text: text + "?", Options: []protocol.ThreadOption{{ID: "allow", Label: "Yes"}, {ID: "deny", Label: "No"}},
+		}}}, agent.ThreadEvent{Type: protocol.ThreadUnblocked, Data: protocol.ThreadData{Answered: "allow"}})
+	}
 	said := "got " + text
 	if strings.HasPrefix(text, wordReport) {
 		said = reportBlock(text)
 	}
-	return []agent.ThreadEvent{
-		taken,
-		{Type: protocol.ThreadMessage, Data: protocol.ThreadData{Text: said}},
-		{Type: protocol.ThreadTurnComplete, Data: protocol.ThreadData{Turn: turn, Text: said}},
-		{Type: protocol.ThreadReady},
-	}
-}
-
-// texts reads the messages in the ledger.
-func (s *scribe) texts() ([]string, error) {
-	lines, err := readLedger(s.path)
-	if err != nil {
-		return nil, err
-	}
-	var texts []string
-	for _, line := range lines {
-		if id, text, _ := strings.Cut(line, " "); id != doubled {
-			texts = append(texts, text)
-		}
-	}
-	return texts, nil
+	return append(events,
+		agent.ThreadEvent{Type: protocol.ThreadMessage, Data: protocol.ThreadData{Text: said}},
+		agent.ThreadEvent{Type: protocol.ThreadTurnComplete, Data: protocol.ThreadData{Turn: turn, Text: said}},
+		agent.ThreadEvent{Type: protocol.ThreadReady},
+	)
 }
 
 // readLedger returns the lines of a ledger; one that is not there is empty.
@@ -264,11 +284,6 @@ func readLedger(path string) ([]string, error) {
 		return nil, err
 	}
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), nil
-}
-
-// Answer implements agent.ThreadHost: a scribe never asks.
-func (h *host) Answer(context.Context, *agent.Thread, protocol.ThreadAnswer) error {
-	return errors.New("nothing was asked")
 }
 
 // Stop implements agent.ThreadHost. It waits for what the agent is about to do.

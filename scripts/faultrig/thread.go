@@ -65,9 +65,12 @@ func (r *threadRecord) over() bool {
 
 // words are the messages of a thread: its objective first, then a burst, then the one of which it ends.
 func (t *thread) words(random *rand.Rand) []string {
-	words := make([]string, 2+random.IntN(8))
+	words := make([]string, 2+random.IntN(10))
 	for i := range words {
 		words[i] = fmt.Sprintf("word %s %d", t.name, i+1)
+		if t.kind == threadHosted && random.IntN(4) == 0 {
+			words[i] = fmt.Sprintf("%s%s %d", wordAsk, t.name, i+1)
+		}
 	}
 	switch t.end {
 	case endReport:

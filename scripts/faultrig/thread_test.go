@@ -54,7 +54,7 @@ func TestJudgeWords(t *testing.T) {
 
 func TestJudgeThread(t *testing.T) {
 	sent := []message{{"word a", fateSent}, {"word b", fateSent}}
-	ledger := []string{"in_1 word a", "in_2 word b"}
+	ledger := []string{"in_1 word a", "answered in_1", "in_2 word b"}
 	for _, tt := range []struct {
 		name   string
 		end    threadEnd
@@ -115,6 +115,7 @@ func TestJudgeEvents(t *testing.T) {
 		{"an event after the end", "is thread_completed", history(append(slices.Clone(whole), "thread_status")...)},
 		{"said twice", `"hi" was said 2 times`, history(slices.Insert(slices.Clone(whole), 3, whole[2])...)},
 		{"started twice", "it was started 2 times", history(slices.Insert(slices.Clone(whole), 1, whole[0])...)},
+		{"asked twice", `asked "p" 2 times`, history(slices.Insert(slices.Clone(whole), 1, `thread_blocked {"prompt":{"id":"p"}}`, `thread_blocked {"prompt":{"id":"p"}}`)...)},
 		{"a count that is wrong", "counts 5 events", history(without(1)...)},
 		{"no events", "its last event", nil},
 		{"no data", "has the data x", history("thread_completed x")},
@@ -213,16 +214,13 @@ func TestLedger(t *testing.T) {
 	if lines, err := readLedger(path); err != nil || lines != nil {
 		t.Fatalf("a ledger that is not there has %q, %v", lines, err)
 	}
-	if err := os.WriteFile(path, []byte("in_1 word a\ndoubled word a\nin_2 word b\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("in_1 word a\ndoubled word a\nin_2 word b\nanswered in_2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	h := &host{dir: dir, open: map[string]*scribe{}}
 	s, err := h.scribe("thread_1")
-	if err != nil || !slices.Equal(s.ids, []string{"in_1", "in_2"}) {
+	if err != nil || !slices.Equal(s.notes, []note{{"in_1", "word a"}, {"in_2", "word b"}}) || !s.answered["in_2"] || s.answered["in_1"] {
 		t.Fatalf("the scribe knows %+v, %v", s, err)
-	}
-	if texts, err := s.texts(); err != nil || !slices.Equal(texts, []string{"word a", "word b"}) {
-		t.Errorf("texts %q, %v", texts, err)
 	}
 	if again, err := h.scribe("thread_1"); err != nil || again != s {
 		t.Errorf("a second scribe of one thread: %v", err)
@@ -234,7 +232,7 @@ func TestThreadReport(t *testing.T) {
 	r := threadResult{number: 2, threads: 3, ends: map[string]int{"completed": 2, "failed": 1}, messages: 9,
 		strikes: []strike{{core: true, host: 1}, {host: 2, fresh: true}}}
 	r.print(&out)
-	for _, want := range []string{"round   2  ok", "3 (2 completed, 1 failed, 0 stopped), 9 messages", "kill core and host 1 +0 ms, host 2 for good +0 ms"} {
+	for _, want := range []string{"round   2  ok", "3 (2 completed, 1 failed, 0 stopped), 9 messages, 0 answers", "kill core and host 1 +0 ms, host 2 for good +0 ms"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q has no %q", out.String(), want)
 		}

@@ -79,13 +79,18 @@ func (g *threadGroup) prove(ctx context.Context, c *caller, lossy bool) (problem
 
 // judge compares what the thread's agent got with what the sender was told, and its end with how it was to end.
 func (t *thread) judge(r *threadRecord, ledger []string, lossy bool) (problems []error) {
-	texts := make([]string, len(ledger))
-	for i, line := range ledger {
-		if texts[i] = line; t.kind == threadHosted {
-			_, texts[i], _ = strings.Cut(line, " ")
-			if strings.HasPrefix(line, doubled+" ") {
-				problems = append(problems, fmt.Errorf("doubled: %q was given to one and the same host twice", texts[i]))
-			}
+	var texts []string
+	for _, line := range ledger {
+		if t.kind != threadHosted {
+			texts = append(texts, line)
+			continue
+		}
+		switch kind, text, _ := strings.Cut(line, " "); kind {
+		case doubled:
+			problems = append(problems, fmt.Errorf("doubled: %q was given to one and the same host twice", text))
+		case answered:
+		default:
+			texts = append(texts, text)
 		}
 	}
 	lost := r.Status == "failed" && r.StatusReason == "lost"
@@ -135,7 +140,7 @@ func judgeWords(sent []message, ledger []string, whole bool) (problems []error) 
 func judgeEvents(r *threadRecord, events []threadEvent) (problems []error) {
 	fail := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	last, counted, started, turns := uint64(0), 0, 0, 0
-	said := map[string]int{}
+	said, asked := map[string]int{}, map[string]int{}
 	for i, e := range events {
 		if e.Sequence <= last || e.ThreadID != r.ID {
 			fail("event %d of %s comes after event %d", e.Sequence, e.ThreadID, last)
@@ -148,8 +153,9 @@ func judgeEvents(r *threadRecord, events []threadEvent) (problems []error) {
 			fail("event %d of %d is %s", i+1, len(events), e.Type)
 		}
 		var data struct {
-			Turn int
-			Text string
+			Turn   int
+			Text   string
+			Prompt struct{ ID string }
 		}
 		if err := json.Unmarshal(e.Data, &data); err != nil {
 			fail("event %d has the data %s: %w", e.Sequence, e.Data, err)
@@ -157,6 +163,10 @@ func judgeEvents(r *threadRecord, events []threadEvent) (problems []error) {
 		switch e.Type {
 		case "thread_started":
 			started++
+		case "thread_blocked":
+			if asked[data.Prompt.ID]++; asked[data.Prompt.ID] > 1 {
+				fail("it was asked %q %d times", data.Prompt.ID, asked[data.Prompt.ID])
+			}
 		case "thread_turn_complete":
 			if turns++; data.Turn != turns {
 				fail("the turn %d is followed by %d", turns-1, data.Turn)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -20,6 +21,8 @@ type threadGroup struct {
 	stream  threadStream
 	events  map[string][]threadEvent // that are stored, by thread; gathered for the proof
 	records map[string]*threadRecord
+
+	answered int // prompts; read after run
 }
 
 // threadResult is what a round of managed threads came to.
@@ -32,6 +35,7 @@ type threadResult struct {
 	ends     map[string]int // threads by status
 	messages int            // acknowledged
 	events   int
+	answers  int // of people
 	resumed  int // connections that took a stream up again
 	took     time.Duration
 	problems []error
@@ -119,6 +123,14 @@ func (g *threadGroup) run(ctx context.Context, c *caller, ledgers string, random
 	watching, unwatch := context.WithCancel(ctx)
 	var readers, drivers sync.WaitGroup
 	readers.Go(func() { g.stream.run(watching) })
+	var answers error // of people; read after readers
+	asking, unask := context.WithCancel(ctx)
+	readers.Go(func() {
+		if g.answered, answers = answerThreads(asking, c, first.executionID); asking.Err() != nil {
+			answers = nil
+		}
+	})
+	defer unask()
 	defer readers.Wait()
 	defer unwatch()
 	errs := make([]error, len(g.threads))
@@ -135,11 +147,48 @@ func (g *threadGroup) run(ctx context.Context, c *caller, ledgers string, random
 	if errs[0] = first.finish(ctx, c); errs[0] == nil {
 		errs[0] = first.await(ctx, c)
 	}
+	unask()
 	problems = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(problems) == 0 {
 		problems = g.gather(ctx, c)
 	}
+	unwatch()
+	readers.Wait()
+	if answers != nil {
+		problems = append(problems, answers)
+	}
 	return problems
+}
+
+// answerThreads gives leave to the threads of an execution until ctx ends, and returns how often it was taken.
+func answerThreads(ctx context.Context, c *caller, executionID string) (given int, err error) {
+	for {
+		var page struct {
+			Threads []struct {
+				ID     string
+				Prompt struct{ ID string }
+			}
+		}
+		if _, _, err := c.get(ctx, managedThreads+"?limit=100&status=blocked&executionId="+executionID, &page); err != nil {
+			return given, err
+		}
+		for _, t := range page.Threads {
+			path := managedThreads + "/" + t.ID + "/answer"
+			r, err := c.call(ctx, http.MethodPost, path, "", fmt.Appendf(nil, `{"promptId":%q,"choice":"allow"}`, t.Prompt.ID))
+			switch {
+			case errors.Is(err, errLost): // if it still asks, it is answered again
+			case err != nil:
+				return given, err
+			case r.status == http.StatusOK:
+				given++
+			case r.status != http.StatusConflict: // it does not ask any more
+				return given, &unexpectedError{"POST " + path, r}
+			}
+		}
+		if !pause(ctx, 25*time.Millisecond) {
+			return given, nil
+		}
+	}
 }
 
 // begin spawns the thread that holds its execution open.
@@ -230,6 +279,7 @@ func (r *rig) proveThreads(groups []*threadGroup, result *threadResult) {
 		}
 		_, resumes, _ := g.stream.state()
 		result.resumed += resumes
+		result.answers += g.answered
 	}
 	if r.shells != nil {
 		if err := r.shells.alone(ctx); err != nil {
@@ -256,9 +306,9 @@ func (r threadResult) print(out io.Writer) {
 	if len(r.problems) > 0 {
 		verdict = fmt.Sprintf("BROKEN (%d)", len(r.problems))
 	}
-	fmt.Fprintf(out, "round %3d  %-10s %5.1fs  managed threads: %d (%d completed, %d failed, %d stopped), %d messages, %d events, streams resumed %d times  kill %s\n",
+	fmt.Fprintf(out, "round %3d  %-10s %5.1fs  managed threads: %d (%d completed, %d failed, %d stopped), %d messages, %d answers, %d events, streams resumed %d times  kill %s\n",
 		r.number, verdict, r.took.Seconds(), r.threads, r.ends["completed"], r.ends["failed"], r.ends["stopped"], r.messages,
-		r.events, r.resumed, strikeText(r.strikes))
+		r.answers, r.events, r.resumed, strikeText(r.strikes))
 }
 
 // explain prints everything that broke.
