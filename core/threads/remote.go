@@ -14,6 +14,7 @@ type mailbox struct {
 	back   bool // it was away, or we were, and is here: what it may not have is sent again
 	gone   bool // it is gone for good
 	holds  bool // of back: it says that it hosts the thread
+	over   bool // the thread is: nobody looks any more
 }
 
 // RemoteThreadEvented implements core.ThreadHostSink.
@@ -24,10 +25,28 @@ func (s *Service) RemoteThreadEvented(e core.RemoteThreadEvent) {
 		return
 	}
 	t.mu.Lock()
-	t.remote.events = append(t.remote.events, e)
-	t.remote.away = false
+	over := t.remote.over
+	if !over {
+		t.remote.events = append(t.remote.events, e)
+		t.remote.away = false
+	}
 	t.mu.Unlock()
+	if over {
+		settle(e)
+		return
+	}
 	t.touch()
+}
+
+// closeMailbox settles what came too late to matter, now and from now on.
+func (t *thread) closeMailbox() {
+	t.mu.Lock()
+	late := t.remote.events
+	t.remote.events, t.remote.over = nil, true
+	t.mu.Unlock()
+	for _, e := range late {
+		settle(e)
+	}
 }
 
 func settle(e core.RemoteThreadEvent) {
@@ -124,9 +143,14 @@ func (h *hosting) step(ctx context.Context) bool {
 	m := t.remote
 	t.remote.events, t.remote.back = nil, false
 	t.mu.Unlock()
-	for _, e := range m.events {
+	for i, e := range m.events {
 		if !h.apply(ctx, e) {
-			return false // the host tells the others again
+			// The end was decided on: endRemote settles the others, or the host would wait for them for ever. When the
+			// service closes it tells them again.
+			t.mu.Lock()
+			t.remote.events = append(m.events[i:len(m.events):len(m.events)], t.remote.events...)
+			t.mu.Unlock()
+			return false
 		}
 	}
 	if t.record().Ending != nil {

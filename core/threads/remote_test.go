@@ -220,6 +220,41 @@ func TestRemoteRepeats(t *testing.T) {
 	}
 }
 
+// TestRemoteAfterTheEnd: what a host tells beyond the end is settled as well, or it would wait for that, and its whole
+// connection with it.
+func TestRemoteAfterTheEnd(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	e := newEdge(r)
+	r.open()
+	id := r.readied(spec())
+	var waiting sync.WaitGroup
+	tell := func(kind core.EventType, text string) {
+		e.seq++
+		waiting.Add(1)
+		r.RemoteThreadEvented(core.RemoteThreadEvent{
+			AgentID: "agent_1", ThreadID: id, Seq: e.seq, Type: kind, Signal: core.AgentSignal{Text: text}, Settled: waiting.Done,
+		})
+	}
+	e.mu.Lock()
+	r.store.failAfter(0)
+	tell(core.EventManagedBusy, "")
+	<-r.store.failed // it is tried again, and the others wait behind it
+	tell(core.EventManagedTurnComplete, block("complete", "Done"))
+	tell(core.EventManagedReady, "")
+	tell(core.EventManagedMessage, "one more thing")
+	tell(core.EventManagedBusy, "")
+	e.mu.Unlock()
+	r.store.heal()
+	waiting.Wait()
+	r.untilStatus(id, core.ThreadCompleted)
+	for _, kind := range []core.EventType{core.EventManagedMessage, core.EventManagedStopped} {
+		e.mu.Lock()
+		tell(kind, "after all")
+		e.mu.Unlock()
+	}
+	waiting.Wait()
+}
+
 func TestHostAway(t *testing.T) {
 	r := newRig(t, core.SystemClock{})
 	e := newEdge(r)

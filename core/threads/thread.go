@@ -146,6 +146,7 @@ func (s *Service) retire(t *thread) {
 		t.deadline.Stop()
 	}
 	t.mu.Unlock()
+	t.closeMailbox()
 	s.observer.ThreadEnded(r.Status, stateOf(r), r.EndedAt.Sub(r.CreatedAt))
 	close(t.done)
 	t.cancel()
