@@ -18,6 +18,8 @@ const (
 	askGrace = 750 * time.Millisecond
 	// failGrace is how long a StopFailure may follow the title, which claude does not wait for as for Stop.
 	failGrace = 80 * time.Millisecond
+	// lateGrace is how long a spinner may follow a title that may be that of the turn before.
+	lateGrace = 2 * time.Second
 	// watchEvery is how often an open request is looked at, whether claude ended it.
 	watchEvery = 25 * time.Millisecond
 	// refuseGrace is how long a sign that a request was allowed may follow its end.
@@ -40,7 +42,7 @@ type driver struct {
 
 	title     title
 	sawBusy   bool // the title was busy in this turn
-	settling  bool // the Stop hook ended a turn, and ✳ did not follow yet
+	late      bool // the turn began before the ✳ of the one before was seen
 	early     bool // a request was answered before its dialog changed the title
 	session   bool // SessionStart came in this life
 	held      map[string]*agentcli.HookCall
@@ -57,8 +59,9 @@ type state struct {
 	SessionID string          `json:"sessionId,omitempty"`
 	Ready     bool            `json:"ready,omitempty"`
 	Turn      bool            `json:"turn,omitempty"`
-	Tools     map[string]tool `json:"tools,omitempty"` // running or about to, by tool use id
-	Asked     int             `json:"asked,omitempty"` // prompts so far
+	Settling  bool            `json:"settling,omitempty"` // the Stop hook ended a turn, and ✳ did not follow yet
+	Tools     map[string]tool `json:"tools,omitempty"`    // running or about to, by tool use id
+	Asked     int             `json:"asked,omitempty"`    // prompts so far
 	Requests  []request       `json:"requests,omitempty"`
 	Login     bool            `json:"login,omitempty"`
 }
@@ -104,19 +107,21 @@ func (d *driver) busy() {
 	}
 	d.early = false
 	// After Stop the title may change once more with the spinner still in it.
-	if d.state.Ready && !d.state.Turn && !d.settling {
+	if d.state.Ready && !d.state.Turn && !d.state.Settling {
 		d.begin()
 		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceOSC})
 	}
 }
 
 func (d *driver) idle() {
-	was := d.title
-	d.title, d.settling = titleIdle, false
+	was, late := d.title, d.late
+	d.title, d.late, d.state.Settling = titleIdle, false, false
 	switch {
 	case !d.state.Ready:
 		d.lookForReady()
 	case !d.state.Turn || !d.sawBusy || len(d.state.Requests) > 0 || was == titleIdle:
+	case late: // hooks and titles come on different ways, and a busy machine lets one overtake the other
+		d.endAfter(lateGrace)
 	case d.mayAsk():
 		d.endAfter(askGrace)
 	default:
@@ -140,7 +145,8 @@ func (d *driver) mayAsk() bool {
 
 func (d *driver) begin() {
 	d.stopEnd()
-	d.state.Turn, d.settling, d.early = true, false, false
+	d.late = d.state.Settling
+	d.state.Turn, d.state.Settling, d.early = true, false, false
 	d.state.Tools = map[string]tool{}
 	d.sawBusy = d.title == titleBusy
 }
@@ -246,7 +252,7 @@ func (d *driver) stopped(event string, p hook.Payload) {
 	if d.state.Turn {
 		d.end(agentcli.Signal{Source: runtime.SourceHook, Text: p.Answer})
 	}
-	d.settling = d.title == titleBusy
+	d.state.Settling = d.title != titleIdle // of a claude that was taken over it is not known
 	if event == "StopFailure" && p.Error == "authentication_failed" {
 		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalLogin, Source: runtime.SourceHook, Text: p.Answer})
 	}

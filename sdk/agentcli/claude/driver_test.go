@@ -81,6 +81,60 @@ func TestTurn(t *testing.T) {
 	r.want("took[hello] turn_end[hi]")
 }
 
+// The title of a turn that ended comes late: the next message was taken meanwhile, and its turn goes on.
+func TestLateTitle(t *testing.T) {
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "one"})
+	r.title(busy)
+	r.hook("Stop", map[string]any{"last_assistant_message": "first"})
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "two"})
+	r.title(busy)
+	r.title(idle)
+	r.Pass(500 * time.Millisecond)
+	r.title(busy)
+	r.Pass(5 * time.Second)
+	r.want("took[one] turn_end[first] took[two]")
+	// What ends it without a hook is seen nevertheless.
+	r.title(idle)
+	r.Pass(100 * time.Millisecond)
+	r.want("turn_end!")
+
+	// It was the title of the second turn, which was cut off.
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "one"})
+	r.title(busy)
+	r.hook("Stop", map[string]any{})
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "two"})
+	r.title(idle)
+	r.Pass(5 * time.Second)
+	r.want("took[one] turn_end took[two] turn_end!")
+}
+
+// A turn that ended just before a crash of ours leaves the spinner in the title for a while. It is no turn.
+func TestTakenOverAtTheEndOfATurn(t *testing.T) {
+	for name, known := range map[string]bool{"Watched": true, "TakenOverInTheTurn": false} {
+		t.Run(name, func(t *testing.T) {
+			r := readyRig(t)
+			r.hook("UserPromptSubmit", map[string]any{"prompt": "hello"})
+			if known {
+				r.title(busy)
+			} else {
+				taken := newRig(t)
+				taken.driver.Load(r.driver.Save())
+				r = taken
+			}
+			r.hook("Stop", map[string]any{"last_assistant_message": "hi"})
+			back := newRig(t)
+			back.driver.Load(r.driver.Save())
+			back.title("⠐ Claude Code")
+			back.title(idle)
+			back.Pass(5 * time.Second)
+			back.want("")
+			back.title(busy) // something else began a turn
+			back.want("busy")
+		})
+	}
+}
+
 func TestMessageIsRecognised(t *testing.T) {
 	r := readyRig(t)
 	for _, m := range []string{"/help", "!ls", "plain", "a\ttab"} {
