@@ -30,7 +30,7 @@ func readDoc(t *testing.T, name string) string {
 
 // TestLinks follows every relative link of the pages that this package keeps.
 func TestLinks(t *testing.T) {
-	for _, page := range []string{"README.md", "docs/cli.md", "docs/managed-agents.md", "docs/operations.md"} {
+	for _, page := range []string{"README.md", "docs/cli.md", "docs/managed-agents.md", "docs/operations.md", "docs/webhooks-verify.md"} {
 		for _, link := range linkPattern.FindAllStringSubmatch(readDoc(t, page), -1) {
 			target := filepath.Join(root, filepath.Dir(page), link[1])
 			if _, err := os.Stat(target); err != nil {

@@ -122,7 +122,7 @@ func apiHint(e *client.Error) string {
 		switch resource {
 		case "question":
 			return "list what is open with `wardroom question list`"
-		case "pattern", "execution", "agent", "plugin", "thread", "workspace":
+		case "pattern", "execution", "agent", "plugin", "thread", "workspace", "webhook":
 			return fmt.Sprintf("list what there is with `wardroom %s list`", resource)
 		case "managed agent":
 			return "list what there is with `wardroom agent list --managed`"
@@ -136,6 +136,8 @@ func apiHint(e *client.Error) string {
 			return managedHint(e, clean(id))
 		case resource == "thread" && id != "":
 			return fmt.Sprintf("look at it with `wardroom thread get %s`", clean(id))
+		case resource == "webhook" && id != "":
+			return fmt.Sprintf("look at it with `wardroom webhook get %s`", clean(id))
 		case resource == "workspace" && id != "":
 			return fmt.Sprintf("look at it with `wardroom workspace get %s`", clean(id))
 		case resource == "question" && id != "":

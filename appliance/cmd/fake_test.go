@@ -74,6 +74,7 @@ func newFake() *fake {
 	f.questions(handle)
 	f.timelines(handle)
 	f.threads(handle)
+	f.webhooks(handle)
 	handle("GET /api/health", f.health)
 	handle("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request, _ string) {
 		say(w, 200, `{"openapi":"3.1.0","info":{"title":"Wardroom","version":"1.2.3"},"paths":{}}`)

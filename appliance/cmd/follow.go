@@ -67,8 +67,13 @@ func (c *cli) printEventDocument(event client.Event) error {
 	if !json.Valid(event.Data) {
 		return fmt.Errorf("data of a %s event is not JSON", event.Type)
 	}
+	return c.printDocument(event)
+}
+
+// printDocument writes one of a series of values: JSON on a line of its own, or a document of YAML.
+func (c *cli) printDocument(value any) error {
 	if c.output == "yaml" {
-		body, err := json.Marshal(event)
+		body, err := json.Marshal(value)
 		if err != nil {
 			return err
 		}
@@ -80,7 +85,7 @@ func (c *cli) printEventDocument(event client.Event) error {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(event); err != nil {
+	if err := encoder.Encode(value); err != nil {
 		return err
 	}
 	_, err := c.deps.Stdout.Write(line.Bytes())

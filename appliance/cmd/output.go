@@ -49,7 +49,7 @@ func (c *cli) painter(w io.Writer) func(style, string) string {
 // statusStyle gives the colour of a status word of any resource.
 func statusStyle(status string) style {
 	switch status {
-	case "completed", "connected", "healthy", "ok", "answered":
+	case "completed", "connected", "healthy", "ok", "answered", "succeeded":
 		return styleGood
 	case "failed", "unhealthy", "cancelled", "timeout", "lost", "expired":
 		return styleBad

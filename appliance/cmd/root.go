@@ -134,7 +134,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	}
 	add("run", c.serveCommand(), c.devCommand(), c.edgeCommand())
 	add("work", c.patternCommand(), c.runCommand(), c.executionCommand(), c.questionCommand(), c.batchCommand(), c.threadCommand(), c.workspaceCommand(),
-		c.agentCommand(), c.runtimeCommand(), c.pluginCommand(), c.statusCommand(), c.openapiCommand())
+		c.agentCommand(), c.runtimeCommand(), c.webhookCommand(), c.pluginCommand(), c.statusCommand(), c.openapiCommand())
 	add("offline", c.configCommand(), c.storeCommand())
 	root.AddCommand(c.versionCommand(), exitCodesTopic())
 	return root, c
