@@ -200,6 +200,7 @@ func (s *Service) ended(j *job, r *result, counts bool) {
 	switch {
 	case r.aborted || ep.gone:
 		ep.drop(j.d.ID)
+		ep.marked, ep.read = true, place{} // it is still there
 		s.wakeAt(ep, now.Add(firstRetry))
 	default:
 		if counts {

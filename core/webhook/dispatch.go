@@ -108,8 +108,10 @@ func (s *Service) finished(j *job) {
 // judge learns from an attempt how many an endpoint can take at a time. mu is held.
 func (s *Service) judge(ep *endpoint, r *result) {
 	switch {
-	case r.ok && r.took < slowAfter:
-		s.setSlow(ep, false)
+	case r.ok:
+		if r.took < slowAfter {
+			s.setSlow(ep, false)
+		}
 		ep.allowed = min(ep.allowed+1, s.config.Load().MaxPerEndpoint)
 	case r.hung:
 		s.setSlow(ep, true)
@@ -135,7 +137,6 @@ func (s *Service) findSlow(now time.Time) {
 		if !j.slowSeen && now.Sub(j.started) >= slowAfter && j.claimed == nil {
 			j.slowSeen = true
 			s.setSlow(j.ep, true)
-			j.ep.allowed = max(1, j.ep.allowed/2)
 		}
 	}
 }

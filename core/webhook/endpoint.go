@@ -29,11 +29,18 @@ type endpoint struct {
 	behind  bool            // the store may have due deliveries that are not in the window
 	marked  bool            // it fell behind during a load
 	loading bool            // a load is under way or asked for
+	read    place           // in the queue: what is due before it was read already; zero: nothing
 	settled map[string]bool // ids that left the window during a load, which may have read them before
 	nextAt  time.Time       // for which timer is set
 	timer   core.Timer      // for the next delivery that is due later; or nil
 
 	failures int // attempts since the last that succeeded, as far as this process saw them
+}
+
+// place is one in a queue: that of the delivery with an id and that next attempt.
+type place struct {
+	at time.Time
+	id string
 }
 
 // held is a delivery of a subject that those behind it wait for.
@@ -131,7 +138,7 @@ func (ep *endpoint) forget() {
 	for _, j := range ep.ready {
 		ep.drop(j.d.ID)
 	}
-	ep.ready = nil
+	ep.ready, ep.read = nil, place{}
 	if ep.timer != nil {
 		ep.timer.Stop()
 		ep.timer = nil

@@ -36,7 +36,7 @@ type bodies struct {
 
 const (
 	maxBodies    = 4096
-	maxBodyBytes = 16 << 20
+	maxBodyBytes = 8 << 20
 )
 
 func (c *bodies) get(seq uint64) []byte {

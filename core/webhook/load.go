@@ -48,7 +48,7 @@ func (s *Service) look(ep *endpoint) {
 		ep.marked = true
 		return
 	}
-	ep.behind = true
+	ep.behind, ep.read = true, place{}
 	s.refill(ep)
 }
 
@@ -91,7 +91,11 @@ func (s *Service) runLoader(ctx context.Context) {
 // load reads the queue of an endpoint into its window.
 func (s *Service) load(ctx context.Context, ep *endpoint) error {
 	s.mu.Lock()
-	limit := len(ep.window) + s.window()
+	from, limit := ep.read, s.window()-len(ep.window)+1
+	if from.at.IsZero() {
+		limit += len(ep.window)
+	}
+	ep.read = place{} // unless this load says otherwise, and nothing else does meanwhile
 	know := ep.rec.Ordered && !ep.known
 	s.mu.Unlock()
 	var err error
@@ -100,7 +104,7 @@ func (s *Service) load(ctx context.Context, ep *endpoint) error {
 	}
 	var rows []*core.Delivery
 	if err == nil {
-		rows, err = s.opts.Store.DueDeliveries(ctx, ep.id, time.Time{}, "", limit)
+		rows, err = s.opts.Store.DueDeliveries(ctx, ep.id, from.at, from.id, max(1, limit))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,23 +118,28 @@ func (s *Service) load(ctx context.Context, ep *endpoint) error {
 	if ep.gone || !ep.rec.Enabled {
 		return nil
 	}
-	ep.behind = ep.marked || len(rows) == limit
 	now, room := s.clock.Now(), s.window()
+	last, end := from, len(rows) < limit
 	for _, d := range rows {
-		if ep.window[d.ID] != nil || settled[d.ID] {
-			continue
-		}
 		// What was never planned for later is due, even where the clock stands still or went back a little.
 		if d.NextAt.After(now) && !d.NextAt.Equal(d.CreatedAt) {
-			ep.behind = ep.marked
 			s.wakeAt(ep, *d.NextAt)
+			end = true
 			break
 		}
-		if len(ep.window) >= room {
-			ep.behind = true
-			break
+		if ep.window[d.ID] == nil && !settled[d.ID] {
+			if len(ep.window) >= room {
+				end = false
+				break
+			}
+			ep.add(d)
 		}
-		ep.add(d)
+		last = place{*d.NextAt, d.ID}
+	}
+	// Once the end was seen, what a load that began later in the queue left out is seen by another one from its start.
+	ep.behind = !end || ep.marked || !from.at.IsZero()
+	if !end && !ep.marked {
+		ep.read = last
 	}
 	s.list(ep)
 	s.dispatch()

@@ -42,7 +42,7 @@ const (
 	maxOutcomes    = 1000 // in one transaction
 	minWindow      = 32
 	maxWindow      = 256
-	allWindows     = 32 << 10 // rows in memory of all endpoints, while minWindow allows
+	allWindows     = 8 << 10 // rows in memory of all endpoints, while minWindow allows
 	loaders        = 2
 	testsAtOnce    = 16
 	startAllowance = 2 // attempts at a time of an endpoint that is not known yet
