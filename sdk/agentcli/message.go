@@ -11,6 +11,7 @@ import (
 const (
 	maxQueue       = 64      // messages of one agent that wait
 	maxMessage     = 1 << 20 // bytes
+	maxCode        = 4 << 10 // bytes of what a login shows
 	defaultTimeout = 120 * time.Second
 	maxTimeout     = 24 * time.Hour
 )
@@ -52,6 +53,12 @@ type message struct {
 
 func newMessage(in runtime.Input) *message {
 	return &message{id: in.ID, text: in.Message, expect: in.ExpectResponse, done: make(chan struct{})}
+}
+
+// mayBeCode tells whether the message may be what a login shows: one word, for which no turn is expected. Work that
+// was sent while nobody knew of the login must not be typed where the code belongs, and would be lost there.
+func (m *message) mayBeCode() bool {
+	return !m.expect && len(m.text) <= maxCode && len(strings.Fields(m.text)) == 1
 }
 
 // finish answers the caller, once.

@@ -26,8 +26,8 @@ func (s *session) enqueue(m *message) {
 	switch {
 	case s.agent.Status == runtime.StatusBlocked:
 		m.fail(errBlocked(s.agent.Prompt))
-	case s.loginOpen() && s.agent.LoginURL == "":
-		m.fail(errAuth(""))
+	case s.loginOpen() && (s.agent.LoginURL == "" || !m.mayBeCode()):
+		m.fail(errAuth(s.agent.LoginURL))
 	case len(s.queue) >= maxQueue:
 		m.fail(&runtime.Error{Code: runtime.CodeResourceLimit, Message: "the queue of the agent is full", Retry: true})
 	default:

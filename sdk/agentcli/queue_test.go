@@ -187,6 +187,12 @@ func TestLogin(t *testing.T) {
 	wantCode(t, err, runtime.CodeAuthRequired)
 	p.signal(agentcli.Signal{Kind: agentcli.SignalLogin, URL: "https://login.example/x"})
 	wait(t, "url", func() bool { return g.status("a", runtime.StatusError).LoginURL != "" })
+	for _, work := range []runtime.Input{
+		{Message: "fix the parser"}, {Message: "fix\nit"}, {Message: "go", ExpectResponse: true}, {Message: strings.Repeat("x", 5<<10)},
+	} {
+		_, err := g.Send(t.Context(), "a", work) // sent by somebody who did not know of the login
+		wantCode(t, err, runtime.CodeAuthRequired)
+	}
 	if res, err := g.Send(t.Context(), "a", runtime.Input{Message: "code-123"}); err != nil || !res.Sent {
 		t.Errorf("send: %+v, %v", res, err)
 	}

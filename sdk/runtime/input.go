@@ -11,7 +11,7 @@ type Duration time.Duration
 
 // Input is what Send gives: exactly one of Message, Raw and Keys.
 type Input struct {
-	Message string   `json:"message,omitempty"` // typed and submitted when the agent is idle
+	Message string   `json:"message,omitempty"` // typed and submitted when the agent is idle, or the code of its login
 	Raw     string   `json:"raw,omitempty"`     // bytes to the terminal, now
 	Keys    []string `json:"keys,omitempty"`    // key names, now: see the list in sdk/agentcli/term
 	// ExpectResponse makes a message wait for the end of its turn.
