@@ -39,7 +39,7 @@ func (s *Server) deliveryRoutes(route func(method, action string, r Route) Route
 		route(http.MethodPost, "webhooks.retry", Route{
 			Path: one + "/deliveries/retry", OperationID: "retryDeliveries",
 			Summary: "Deliver again what failed, or what failed since a time.",
-			Description: "A thousand at most, the oldest of them first; with hasMore, ask again with nextCursor for those that " +
+			Description: "Five hundred at most, the oldest of them first; with hasMore, ask again with nextCursor for those that " +
 				"are older still. It may be repeated: what was made due waits and is not made due again. Test events are left out.",
 			Body: &Body{JSON: new(retryDeliveriesRequest), Optional: true},
 			Responses: []Response{

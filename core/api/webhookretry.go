@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -34,12 +33,8 @@ type deliveriesRetried struct {
 	NextCursor string              `json:"nextCursor,omitempty"`
 }
 
-// maxRetryPages bounds the deliveries that one request makes due, in pages of the list, and retriesAtOnce how many of them
-// may share a commit of the store.
-const (
-	maxRetryPages = 10
-	retriesAtOnce = 16
-)
+// maxRetryPages bounds the deliveries that one request makes due, in pages of the list: each is a commit of the store.
+const maxRetryPages = 5
 
 // retryDelivery makes a delivery due. The key of the request is claimed after it: a crash in between costs a repeat a 409
 // that says that the delivery waits, and no second delivery.
@@ -134,43 +129,20 @@ func (s *Server) failedDeliveries(
 	return ids, next, nil
 }
 
-// retryAll makes deliveries due and counts them. What is no longer failed, or gone, is passed over. After another
-// failure no more are begun, and the first failure is returned.
+// retryAll makes deliveries due, one after the other, and counts them. What is no longer failed, or gone, is passed over.
 func (s *Server) retryAll(ctx context.Context, webhookID string, ids []string) (count int, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var (
-		mu      sync.Mutex // guards the results
-		workers sync.WaitGroup
-		work    = make(chan string)
-	)
-	for range min(retriesAtOnce, len(ids)) {
-		workers.Go(func() {
-			for id := range work {
-				_, failed := s.opts.Webhooks.RetryDelivery(ctx, webhookID, id)
-				code := core.ErrorCode(failed)
-				mu.Lock()
-				switch {
-				case failed == nil:
-					count++
-				case code != core.CodeNotFound && code != core.CodeConflict && err == nil:
-					err = failed
-					cancel()
-				}
-				mu.Unlock()
-			}
-		})
-	}
 	for _, id := range ids {
-		if ctx.Err() != nil {
-			break
+		if err := ctx.Err(); err != nil {
+			return count, err
 		}
-		work <- id
+		_, err := s.opts.Webhooks.RetryDelivery(ctx, webhookID, id)
+		switch core.ErrorCode(err) {
+		case "":
+			count++
+		case core.CodeNotFound, core.CodeConflict:
+		default:
+			return count, err
+		}
 	}
-	close(work)
-	workers.Wait()
-	if err == nil {
-		err = ctx.Err()
-	}
-	return count, err
+	return count, nil
 }
