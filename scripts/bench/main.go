@@ -20,6 +20,10 @@ func main() {
 			os.Exit(agentsMain(os.Args[2:]))
 		case "loop":
 			os.Exit(loopMain(os.Args[2:]))
+		case "fan":
+			os.Exit(fanMain(os.Args[2:]))
+		case "followers":
+			os.Exit(followersMain(os.Args[2:]))
 		}
 	}
 	os.Exit(benchMain())

@@ -37,6 +37,8 @@ plugins:
 runtimes:
   local:
     plugin: runtime-local
+threads:
+  maxThreads: 1000
 agentTypes:
   shell:
     command: bash

@@ -34,6 +34,11 @@ func parts() []part {
 		{"messages", (*bench).messages},
 		{"sessions", (*bench).sessions},
 		{"workflow", (*bench).workflows},
+		{"prepare", (*bench).threadPrepare},
+		{"memory", (*bench).threadMemory},
+		{"viewers", (*bench).threadViewers},
+		{"append", (*bench).threadAppend},
+		{"mirror", (*bench).threadMirror},
 	}
 }
 
