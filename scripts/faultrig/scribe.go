@@ -195,7 +195,7 @@ func (h *host) Answer(ctx context.Context, t *agent.Thread, a protocol.ThreadAns
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.answered[a.PromptID] {
-		return s.again(answered+a.PromptID, "answer "+a.Choice)
+		return s.again(answered+a.PromptID, answered+" "+a.PromptID)
 	}
 	if err := s.write(answered + " " + a.PromptID); err != nil {
 		return err

@@ -70,19 +70,20 @@ func TestJudgeThread(t *testing.T) {
 		{"died", endExit, threadRecord{Status: "failed", StatusReason: "crashed"}, ledger, false, ""},
 		{"lost", endReport, threadRecord{Status: "failed", StatusReason: "lost"}, ledger[:1], true, ""},
 		{"lost without a loss", endReport, threadRecord{Status: "failed", StatusReason: "lost"}, ledger, false, "never gone"},
+		{"answered twice", endReport, threadRecord{Status: "completed"}, append(slices.Clip(ledger), doubled+" "+answered+" in_1"), false, "its host got 2 answers"},
 		{"given twice", endReport, threadRecord{Status: "completed"}, append(slices.Clip(ledger), doubled+" word b"), false, "same host twice"},
 	} {
 		th := thread{kind: threadHosted, end: tt.end, sent: sent}
-		wants(t, tt.name, th.judge(&tt.record, tt.ledger, tt.lossy), tt.want)
+		wants(t, tt.name, th.judge(&tt.record, tt.ledger, tt.lossy, map[string]int{"in_1": 1}), tt.want)
 	}
 	repo := thread{kind: threadRepo, end: endReport, sent: sent}
 	lines := []string{"word a", "word b"}
-	wants(t, "no commit", repo.judge(&threadRecord{Status: "completed"}, lines, false), "to make 1 commits")
+	wants(t, "no commit", repo.judge(&threadRecord{Status: "completed"}, lines, false, nil), "to make 1 commits")
 	var record threadRecord
 	if err := json.Unmarshal([]byte(`{"status":"completed","completion":{"changes":{"commitCount":1}}}`), &record); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, "a commit", repo.judge(&record, lines, false), "")
+	wants(t, "a commit", repo.judge(&record, lines, false, nil), "")
 }
 
 // history makes events of a thread from lines of type and data.

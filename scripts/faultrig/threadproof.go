@@ -50,7 +50,7 @@ func (g *threadGroup) prove(ctx context.Context, c *caller, lossy bool) (problem
 		if err != nil {
 			problems = append(problems, err)
 		}
-		own := t.judge(record, ledger, lossy)
+		own := t.judge(record, ledger, lossy, g.answers.tries)
 		own = append(own, judgeEvents(record, events)...)
 		own = append(own, t.judgeMemory(ctx, c, record)...)
 		for _, err := range own {
@@ -78,8 +78,10 @@ func (g *threadGroup) prove(ctx context.Context, c *caller, lossy bool) (problem
 }
 
 // judge compares what the thread's agent got with what the sender was told, and its end with how it was to end.
-func (t *thread) judge(r *threadRecord, ledger []string, lossy bool) (problems []error) {
+// tries are the answers that may have been taken, by prompt.
+func (t *thread) judge(r *threadRecord, ledger []string, lossy bool, tries map[string]int) (problems []error) {
 	var texts []string
+	came := map[string]int{} // answers that the host got, by prompt
 	for _, line := range ledger {
 		if t.kind != threadHosted {
 			texts = append(texts, line)
@@ -87,10 +89,20 @@ func (t *thread) judge(r *threadRecord, ledger []string, lossy bool) (problems [
 		}
 		switch kind, text, _ := strings.Cut(line, " "); kind {
 		case doubled:
+			if prompt, ok := strings.CutPrefix(text, answered+" "); ok {
+				came[prompt]++
+				continue
+			}
 			problems = append(problems, fmt.Errorf("doubled: %q was given to one and the same host twice", text))
 		case answered:
+			came[text]++
 		default:
 			texts = append(texts, text)
+		}
+	}
+	for prompt, n := range came {
+		if n > tries[prompt] {
+			problems = append(problems, fmt.Errorf("doubled: the prompt %s was answered %d times, and its host got %d answers", prompt, tries[prompt], n))
 		}
 	}
 	lost := r.Status == "failed" && r.StatusReason == "lost"

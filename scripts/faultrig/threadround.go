@@ -22,7 +22,13 @@ type threadGroup struct {
 	events  map[string][]threadEvent // that are stored, by thread; gathered for the proof
 	records map[string]*threadRecord
 
-	answered int // prompts; read after run
+	answers answerers // read after run
+}
+
+// answerers are the people who answer what the threads of an execution ask. Not safe for concurrent use.
+type answerers struct {
+	given int            // answers that were taken
+	tries map[string]int // answers that may have been taken, by prompt
 }
 
 // threadResult is what a round of managed threads came to.
@@ -123,11 +129,11 @@ func (g *threadGroup) run(ctx context.Context, c *caller, ledgers string, random
 	watching, unwatch := context.WithCancel(ctx)
 	var readers, drivers sync.WaitGroup
 	readers.Go(func() { g.stream.run(watching) })
-	var answers error // of people; read after readers
+	var answering error // read after readers
 	asking, unask := context.WithCancel(ctx)
 	readers.Go(func() {
-		if g.answered, answers = answerThreads(asking, c, first.executionID); asking.Err() != nil {
-			answers = nil
+		if answering = g.answers.run(asking, c, first.executionID); asking.Err() != nil {
+			answering = nil
 		}
 	})
 	defer unask()
@@ -154,14 +160,16 @@ func (g *threadGroup) run(ctx context.Context, c *caller, ledgers string, random
 	}
 	unwatch()
 	readers.Wait()
-	if answers != nil {
-		problems = append(problems, answers)
+	if answering != nil {
+		problems = append(problems, answering)
 	}
 	return problems
 }
 
-// answerThreads gives leave to the threads of an execution until ctx ends, and returns how often it was taken.
-func answerThreads(ctx context.Context, c *caller, executionID string) (given int, err error) {
+// run gives leave to the threads of an execution until ctx ends. A thread that still asks, or again, is answered again:
+// its core may have died over the answer.
+func (a *answerers) run(ctx context.Context, c *caller, executionID string) error {
+	a.tries = map[string]int{}
 	for {
 		var page struct {
 			Threads []struct {
@@ -170,23 +178,25 @@ func answerThreads(ctx context.Context, c *caller, executionID string) (given in
 			}
 		}
 		if _, _, err := c.get(ctx, managedThreads+"?limit=100&status=blocked&executionId="+executionID, &page); err != nil {
-			return given, err
+			return err
 		}
 		for _, t := range page.Threads {
 			path := managedThreads + "/" + t.ID + "/answer"
 			r, err := c.call(ctx, http.MethodPost, path, "", fmt.Appendf(nil, `{"promptId":%q,"choice":"allow"}`, t.Prompt.ID))
 			switch {
-			case errors.Is(err, errLost): // if it still asks, it is answered again
+			case errors.Is(err, errLost):
+				a.tries[t.Prompt.ID]++
 			case err != nil:
-				return given, err
+				return err
 			case r.status == http.StatusOK:
-				given++
+				a.given++
+				a.tries[t.Prompt.ID]++
 			case r.status != http.StatusConflict: // it does not ask any more
-				return given, &unexpectedError{"POST " + path, r}
+				return &unexpectedError{"POST " + path, r}
 			}
 		}
 		if !pause(ctx, 25*time.Millisecond) {
-			return given, nil
+			return nil
 		}
 	}
 }
@@ -279,7 +289,7 @@ func (r *rig) proveThreads(groups []*threadGroup, result *threadResult) {
 		}
 		_, resumes, _ := g.stream.state()
 		result.resumed += resumes
-		result.answers += g.answered
+		result.answers += g.answers.given
 	}
 	if r.shells != nil {
 		if err := r.shells.alone(ctx); err != nil {
