@@ -78,7 +78,7 @@ func wholeThread(t *testing.T, s *staff, tool tool, repo string) {
 	s.allow(r.ID, "made-in-a-thread")
 	r = s.awaitThread(r.ID, "the end of the turn", func(r *client.Thread) bool { return r.TurnCount == 1 && r.Summary != "" })
 	place := r.Workspace.Path
-	if log := git(t, place, "log", "--format=%s", r.Workspace.BaseCommit+".."); log != "made-in-a-thread" {
+	if log := git(t, place, "log", "--format=%an: %s", r.Workspace.BaseCommit+".."); log != "Wardroom: made-in-a-thread" {
 		t.Errorf("the agent's commits: %q", log)
 	}
 	if branch := git(t, place, "branch", "--show-current"); branch != r.Workspace.WorkBranch || !strings.HasPrefix(branch, "wardroom/") {
@@ -88,10 +88,11 @@ func wholeThread(t *testing.T, s *staff, tool tool, repo string) {
 		t.Errorf("git sees %q; the memory is there: %t", left, exists(filepath.Join(place, memoryFile)))
 	}
 
-	s.tellThread(r.ID, `SAY[all of it is done] REPORT[{"state":"complete","summary":"The widget is made of tin.","tests":{"run":3,"passed":3}}]`)
+	// The name of the author is no secret.
+	s.tellThread(r.ID, `SAY[all of it is done] REPORT[{"state":"complete","summary":"The widget of Wardroom is made of tin.","tests":{"run":3,"passed":3}}]`)
 	r = s.threadIs(r.ID, client.ThreadCompleted)
 	c := r.Completion
-	if c == nil || c.State != "complete" || c.Summary != "The widget is made of tin." || c.Tests == nil || c.Tests.Passed != 3 ||
+	if c == nil || c.State != "complete" || c.Summary != "The widget of Wardroom is made of tin." || c.Tests == nil || c.Tests.Passed != 3 ||
 		c.Changes == nil || c.Changes.CommitCount != 2 || c.Changes.Uncommitted != 0 {
 		t.Fatalf("it came to %s", r.Body)
 	}
@@ -157,7 +158,7 @@ func nextThread(t *testing.T, s *staff, tool tool, repo string) {
 	spec := threadSpec(tool, repo, "Paint the widget. READ["+memoryFile+"] QUOTE[made of tin] SAY[I know] "+
 		`REPORT[{"state":"partial","summary":"The paint is missing."}]`)
 	memory, known := s.prepared(spec)
-	if known.EpisodicExperienceCount != 1 || !strings.Contains(memory, "The widget is made of tin.") {
+	if known.EpisodicExperienceCount != 1 || !strings.Contains(memory, "The widget of Wardroom is made of tin.") {
 		t.Errorf("the memory of the next thread has %+v:\n%s", known, memory)
 	}
 	r := s.threadIs(s.spawnThread(spec).ID, client.ThreadCompleted)
@@ -172,7 +173,7 @@ func nextThread(t *testing.T, s *staff, tool tool, repo string) {
 		}
 		said += d.Output
 	}
-	if !strings.Contains(said, "I know QUOTED[") || !strings.Contains(said, "The widget is made of tin.") {
+	if !strings.Contains(said, "I know QUOTED[") || !strings.Contains(said, "The widget of Wardroom is made of tin.") {
 		t.Errorf("the agent read its memory, and said %s", said)
 	}
 	if n := s.prompts("Paint the widget."); n != 1 {
