@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,6 +56,7 @@ const hookSecret = "whsec_of-the-test"
 type receiver struct {
 	t      *testing.T
 	server *httptest.Server
+	refuse atomic.Bool
 	mu     sync.Mutex // guards events
 	events []webhook.Event
 }
@@ -71,6 +73,10 @@ func (r *receiver) take(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return // the appliance ends
+	}
+	if r.refuse.Load() {
+		http.Error(w, "not now", http.StatusServiceUnavailable)
+		return
 	}
 	e, err := webhook.Verify(hookSecret, req.Header, body, 0, time.Now())
 	if err != nil {
@@ -357,6 +363,12 @@ func TestDeclaredWebhooks(t *testing.T) {
 	}
 	makePatterns(t, api)
 	r.await(core.EventPatternDeleted, nil)
+	r.refuse.Store(true)
+	makePatterns(t, api)
+	coretest.WaitFor(t, "three deliveries to wait", func() bool {
+		metrics := scrape(t, a)
+		return strings.Contains(metrics, "service_webhook_deliveries_pending 3") && strings.Contains(metrics, `service_webhook_attempts_total{answer="5xx"} 3`)
+	})
 
 	text, err := os.ReadFile(file)
 	if err != nil {
