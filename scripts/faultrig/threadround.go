@@ -132,7 +132,8 @@ func (g *threadGroup) run(ctx context.Context, c *caller, ledgers string, random
 	var answering error // read after readers
 	asking, unask := context.WithCancel(ctx)
 	readers.Go(func() {
-		if answering = g.answers.run(asking, c, first.executionID); asking.Err() != nil {
+		answering = g.answers.run(asking, c, first.executionID)
+		if asking.Err() != nil { // it was told to end
 			answering = nil
 		}
 	})
