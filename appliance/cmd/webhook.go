@@ -102,14 +102,16 @@ func webhookScreen(s *screen, w *client.Webhook) {
 	if w.Ordered {
 		ordered = "events of one execution in their order"
 	}
+	deliveries, latency := "", ""
+	if st := w.Statistics; st != nil {
+		deliveries = fmt.Sprintf("%d succeeded, %d failed, %d waiting", st.Succeeded, st.Failed, st.Pending)
+		latency = span(st.AverageLatency.Duration())
+	}
 	s.fields("webhook", w.ID, "url", w.URL, "events", strings.Join(w.Events, ", "), "state", webhookState(w), "disabled", moment(w.DisabledAt),
 		"declared", declared, "patterns", strings.Join(w.Filters.Pattern, ", "), "metadata", pairsText(w.Filters.Metadata),
 		"headers", pairsText(w.Headers), "retries", fmt.Sprint(w.Retries), "attempt timeout", span(w.Timeout.Duration()), "order", ordered,
-		"secret", w.Secret, "former secret until", moment(w.SecretRotatesAt), "created", moment(&w.CreatedAt), "created by", w.CreatedBy)
-	if st := w.Statistics; st != nil {
-		s.fields("deliveries", fmt.Sprintf("%d succeeded, %d failed, %d waiting", st.Succeeded, st.Failed, st.Pending),
-			"average latency", span(st.AverageLatency.Duration()))
-	}
+		"secret", w.Secret, "former secret until", moment(w.SecretRotatesAt), "created", moment(&w.CreatedAt), "created by", w.CreatedBy,
+		"deliveries", deliveries, "average latency", latency)
 	if w.Secret != "" && w.Secret != secretMask {
 		s.line("")
 		s.line("the secret is not shown again; receivers verify deliveries with it")

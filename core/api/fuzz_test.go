@@ -82,6 +82,7 @@ func FuzzBody(f *testing.F) {
 		"/api/executions/x/questions/q/answer",
 		"/api/managed-threads", "/api/managed-threads/prepare", "/api/managed-threads/x/send", "/api/managed-threads/x/answer",
 		"/api/managed-threads/x/complete", "/api/managed-threads/x/shared-decisions", "/api/workspaces/prune",
+		"/api/webhooks", "PATCH /api/webhooks/x", "/api/webhooks/x/test", "/api/webhooks/x/deliveries/retry", "/api/webhooks/x/deliveries/d/retry",
 	}
 	for i := range paths {
 		f.Add(uint8(i), "application/json", `{"input":{"a":1},"options":{"timeout":1}}`, "key")
@@ -89,13 +90,19 @@ func FuzzBody(f *testing.F) {
 		f.Add(uint8(i), "text/yaml", "name: x", "")
 		f.Add(uint8(i), "application/json", `{"answer":[null,{}]}`, "")
 		f.Add(uint8(i), "application/json", wholeSpawn, "key")
+		f.Add(uint8(i), "application/json", `{"url":"https://a","events":["*",1],"headers":{"A":null},"filters":null,"retries":4,"rotateSecret":true,"overlap":1}`, "key")
+		f.Add(uint8(i), "application/json", `{"event":"system.alert","since":"2026-01-02T03:04:05Z","secret":null,"timeout":null,"headers":null}`, "")
 		f.Add(uint8(i), "application/json", `{"category":"a","summary":"b","state":"partial","ids":["a"],"policy":{"autoAnswer":[{},null,[]]}}`, "")
 	}
 	f.Add(uint8(4), "application/json", `{"pattern":"p","inputs":[{}],"options":{"concurrency":3}}`, "k")
 	f.Add(uint8(0), "application/json;charset=", `{"definition":"x"}`, "\x00")
 	server := bare()
 	f.Fuzz(func(t *testing.T, which uint8, media, body, key string) {
-		r := httptest.NewRequest("POST", paths[int(which)%len(paths)], strings.NewReader(body))
+		method, path, named := strings.Cut(paths[int(which)%len(paths)], " ")
+		if !named {
+			method, path = "POST", method
+		}
+		r := httptest.NewRequest(method, path, strings.NewReader(body))
 		r.Header["Content-Type"] = []string{media}
 		if key != "" {
 			r.Header["Idempotency-Key"] = []string{key}
