@@ -297,6 +297,13 @@ func (f *fakeAgents) messages() []string {
 	return slices.Clone(f.order)
 }
 
+// count is how many messages were taken.
+func (f *fakeAgents) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.order)
+}
+
 func (f *fakeAgents) running() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -189,8 +189,11 @@ func (s *memStore) Events(_ context.Context, name string, after uint64, limit in
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var page []core.Event
-	for _, e := range s.events {
-		if e.Seq > after && (e.Subject == name || e.Group == name) && len(page) < limit {
+	for _, e := range s.events[min(after, uint64(len(s.events))):] { // sequences count from 1 without gaps
+		if len(page) == limit {
+			break
+		}
+		if e.Subject == name || e.Group == name {
 			page = append(page, e)
 		}
 	}
