@@ -14,7 +14,7 @@ const memoryContextKey = "memoryContext"
 // SpawnThread implements core.ThreadService. The record, with the execution if it is a new one, and the first message
 // are stored in one transaction; everything else follows from them.
 func (s *Service) SpawnThread(ctx context.Context, spec core.ThreadSpec) (*core.Thread, error) {
-	spec, err := s.check(spec, true)
+	spec, err := s.check(s.withPrepared(ctx, spec), true)
 	if err != nil {
 		return nil, err
 	}
@@ -172,6 +172,17 @@ func (s *Service) reserve(ctx context.Context, r *core.ThreadRecord) (*core.Work
 	return s.opts.Workspaces.FindWorkspace(ctx, spec.WorkspaceID)
 }
 
+// withPrepared fills in what a prepared workspace is of, where only its id is given.
+func (s *Service) withPrepared(ctx context.Context, spec core.ThreadSpec) core.ThreadSpec {
+	if asked := workspaceSpec(&spec.Preparation); asked.WorkspaceID != "" && asked.Repo == "" {
+		if ws, err := s.opts.Workspaces.FindWorkspace(ctx, asked.WorkspaceID); err == nil { // reserve tells why not
+			asked.Repo, asked.WorkBranch = ws.Repo, ws.WorkBranch
+			spec.Preparation.Workspace = &asked
+		}
+	}
+	return spec
+}
+
 // checkPrepared tells whether a workspace is one that was prepared for what is asked for beside its id.
 func checkPrepared(p *core.Preparation, ws *core.Workspace) error {
 	spec := workspaceSpec(p)
@@ -213,7 +224,7 @@ func firstMessage(r *core.ThreadRecord) string {
 
 // PrepareThread implements core.ThreadService.
 func (s *Service) PrepareThread(ctx context.Context, spec core.ThreadSpec) (*core.ThreadPlan, error) {
-	spec, err := s.check(spec, false)
+	spec, err := s.check(s.withPrepared(ctx, spec), false)
 	if err != nil {
 		return nil, err
 	}

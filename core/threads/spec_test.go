@@ -145,6 +145,24 @@ func TestPrepareThenSpawn(t *testing.T) {
 	}
 }
 
+// TestSpawnPreparedByID: the id of a prepared workspace is enough, also for what needs a repository.
+func TestSpawnPreparedByID(t *testing.T) {
+	r := newRig(t, core.SystemClock{}).open()
+	s := spec()
+	s.Preparation.Workspace = &core.WorkspaceSpec{Repo: "app"}
+	plan, err := r.PrepareThread(r.ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := &core.WorkspaceSpec{WorkspaceID: plan.Preparation.Workspace.WorkspaceID}
+	s.Preparation.Workspace, s.Policy.Finish = asked, &core.ThreadFinish{Commit: true, Push: true}
+	th := r.spawn(s)
+	if th.Workspace.ID != asked.WorkspaceID || th.Preparation.Workspace.Repo != "app" || asked.Repo != "" {
+		t.Errorf("spawned in %+v, asked for %+v", th.Workspace, th.Preparation.Workspace)
+	}
+	r.untilStatus(th.ID, core.ThreadReady)
+}
+
 func TestTooManyThreads(t *testing.T) {
 	r := newRig(t, core.SystemClock{})
 	r.config.MaxThreads = 2
