@@ -58,7 +58,7 @@ func (s *Service) RetryDelivery(ctx context.Context, webhookID, id string) (*cor
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ep.rec = rec
-	s.offer(ep, made)
+	s.look(ep)
 	s.dispatch()
 	copied := *made
 	return &copied, nil

@@ -395,3 +395,32 @@ func TestEnvelopeIsJSON(t *testing.T) {
 		t.Errorf("the body has %d bytes: %.100s", len(got.body), got.body)
 	}
 }
+
+// TestLoadIsFaster: a load finds deliveries that were just stored, and they are over before who stored them offers them
+// to the window. They are not made again.
+func TestLoadIsFaster(t *testing.T) {
+	r := newRig(t, nil)
+	in := r.receive(status(500))
+	w := r.create(core.WebhookSpec{URL: in.URL, Retries: ptr(0)})
+	r.emit(core.EventPatternCreated, "first", data{})
+	r.wait(1, core.DeliveryFailed)
+	first := r.store.rows()[0].ID
+	in.set(nil)
+	r.store.mu.Lock()
+	r.store.committed = func(int) {
+		if _, err := r.RetryDelivery(ctx, w.ID, first); err != nil {
+			t.Error(err)
+		}
+		r.wait(2, core.DeliverySucceeded)
+		coretest.WaitFor(t, "the window to be empty", func() bool { return r.Stats().Waiting == 0 })
+	}
+	r.store.mu.Unlock()
+	r.emit(core.EventPatternCreated, "second", data{})
+	r.wait(2, core.DeliverySucceeded)
+	coretest.WaitFor(t, "the log to be read", func() bool { return r.Stats().Behind == 0 })
+	r.emit(core.EventPatternCreated, "third", data{})
+	r.wait(3, core.DeliverySucceeded)
+	if n := len(in.all()); n != 4 {
+		t.Errorf("%d requests, want 4", n)
+	}
+}

@@ -164,7 +164,7 @@ func (s *Service) offer(ep *endpoint, d *core.Delivery) {
 	case ep.behind || len(ep.window) >= s.window():
 		ep.behind = true
 		s.refill(ep)
-	case ep.window[d.ID] == nil:
+	case ep.window[d.ID] == nil && !ep.settled[d.ID]: // a load may have been faster
 		ep.add(d)
 		s.list(ep)
 	}

@@ -30,7 +30,8 @@ type endpoint struct {
 	marked  bool            // it fell behind during a load
 	loading bool            // a load is under way or asked for
 	read    place           // in the queue: what is due before it was read already; zero: nothing
-	settled map[string]bool // ids that left the window during a load, which may have read them before
+	storing int             // transactions under way that store new deliveries, which are offered to the window later
+	settled map[string]bool // ids that left the window while something was loaded or stored: they must not come back
 	nextAt  time.Time       // for which timer is set
 	timer   core.Timer      // for the next delivery that is due later; or nil
 
@@ -125,11 +126,18 @@ func (ep *endpoint) hold(d *core.Delivery) {
 // drop takes a delivery out of the window.
 func (ep *endpoint) drop(id string) {
 	delete(ep.window, id)
-	if ep.loading {
+	if ep.loading || ep.storing > 0 {
 		if ep.settled == nil {
 			ep.settled = make(map[string]bool)
 		}
 		ep.settled[id] = true
+	}
+}
+
+// unsettle forgets what left the window once nothing can bring it back.
+func (ep *endpoint) unsettle() {
+	if !ep.loading && ep.storing == 0 {
+		ep.settled = nil
 	}
 }
 

@@ -137,6 +137,19 @@ func (s *Service) newDelivery(webhookID string, e *core.Event, now time.Time) *c
 // fanOut stores deliveries with how far the log was read, and offers them to their windows.
 func (s *Service) fanOut(ctx context.Context, events []core.Event, rows []*core.Delivery, to []*endpoint, now time.Time) error {
 	seq := events[len(events)-1].Seq
+	s.mu.Lock()
+	for _, ep := range to {
+		ep.storing++
+	}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, ep := range to {
+			ep.storing--
+			ep.unsettle()
+		}
+	}()
 	err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
 		for _, d := range rows {
 			if err := tx.PutDelivery(d); err != nil {

@@ -109,7 +109,8 @@ func (s *Service) load(ctx context.Context, ep *endpoint) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	settled := ep.settled
-	ep.loading, ep.settled = false, nil
+	ep.loading = false
+	ep.unsettle()
 	if err != nil {
 		ep.behind = true
 		s.wakeAt(ep, s.clock.Now().Add(maxRetry))

@@ -25,7 +25,8 @@ type memory struct {
 	executions map[string]*core.Execution
 	cursors    map[string]uint64
 	writes     int
-	failAfter  int // writes from this on are refused; 0: none
+	failAfter  int                  // writes from this on are refused; 0: none
+	committed  func(deliveries int) // called once the next write of deliveries counts, before who wrote knows; or nil
 }
 
 func newMemory() *memory {
@@ -51,15 +52,30 @@ func (m *memory) Update(ctx context.Context, fn func(tx core.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	n, err := m.update(fn)
+	m.mu.Lock()
+	hook := m.committed
+	if n > 0 {
+		m.committed = nil
+	}
+	m.mu.Unlock()
+	if n > 0 && hook != nil {
+		hook(n)
+	}
+	return err
+}
+
+// update returns how many deliveries were written.
+func (m *memory) update(fn func(tx core.Tx) error) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.writes++
 	if m.failAfter > 0 && m.writes > m.failAfter {
-		return core.Unavailable("store_failed", "the disk is gone")
+		return 0, core.Unavailable("store_failed", "the disk is gone")
 	}
 	tx := &memoryTx{m: m, webhooks: map[string]*core.WebhookRecord{}, deliveries: map[string]*core.Delivery{}, cursors: map[string]uint64{}}
 	if err := fn(tx); err != nil {
-		return err
+		return 0, err
 	}
 	for id, w := range tx.webhooks {
 		if w == nil {
@@ -80,7 +96,7 @@ func (m *memory) Update(ctx context.Context, fn func(tx core.Tx) error) error {
 	if n := len(m.events); n > 0 {
 		m.seq = m.events[n-1].Seq
 	}
-	return nil
+	return len(tx.order), nil
 }
 
 func before(a, b *core.Delivery) int {
