@@ -102,8 +102,8 @@ type endData struct {
 	Result      json.RawMessage      `json:"result,omitempty"`
 	Error       *core.ExecutionError `json:"error,omitempty"`
 	Reason      *string              `json:"reason,omitempty"`
-	Duration    int64                `json:"duration"` // milliseconds
-	Agents      []core.AgentResult   `json:"agents,omitzero"` // empty where there were none, but for cancelled ones
+	Duration    int64                `json:"duration"`          // milliseconds
+	Agents      []core.AgentResult   `json:"agents,omitzero"`   // empty where there were none, but for cancelled ones
 	Partial     bool                 `json:"partial,omitempty"` // of an org chart: ended with what it had
 }
 
