@@ -123,7 +123,8 @@ func (c *cli) webhookPatch(cmd *cobra.Command, f *webhookFlags) (client.WebhookP
 		if err != nil {
 			return p, err
 		}
-		*file.into = new(string(data))
+		pem := string(data)
+		*file.into = &pem
 	}
 	return p, nil
 }
