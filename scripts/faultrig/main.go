@@ -3,7 +3,8 @@
 // compares what clients were told and what agents recorded with what the store says. Some of the load are org charts,
 // whose agents ask each other, and people who answer over the API. In every fourth round it kills core and runtime
 // plugin under managed agents, which must live on and get each message once; in another one managed threads, in the
-// runtime and at connected agents that host them, go from spawn to end meanwhile. It owns the faults, the load and the
+// runtime and at connected agents that host them, go from spawn to end meanwhile. A webhook gets every event of the
+// executions at least once, under one id, whatever is killed. It owns the faults, the load and the
 // gathering of evidence; package proof judges it. .ci/run and `make soak` call it.
 //
 //	go run ./scripts/faultrig -rounds 20

@@ -40,6 +40,7 @@ type rig struct {
 	caller *caller
 	shells *shells // managed agents, or nil
 	hosts  *hosts  // connected agents that host threads, or nil
+	hooks  *hooks  // receiver of webhooks
 	repo   string  // URL of the repository that threads work in
 
 	resends []resend // some of earlier rounds
@@ -115,7 +116,9 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	sum.print(out, r.server)
-	return nil
+	events, again := r.hooks.counts()
+	fmt.Fprintf(out, "webhooks: %d events, %d deliveries more than once\n", events, again)
+	return r.hooks.some()
 }
 
 func (r *rig) say(format string, args ...any) {
@@ -151,6 +154,9 @@ func (r *rig) begin(ctx context.Context) (err error) {
 		if extra, err = shellConfig(filepath.Join(filepath.Dir(r.binary), "plugins")); err != nil {
 			return err
 		}
+	}
+	if r.hooks, err = newHooks(r.dir); err != nil {
+		return err
 	}
 	if r.server, err = newServer(r.binary, r.dir, extra, r.random); err != nil {
 		return err
@@ -250,6 +256,9 @@ func (r *rig) end() {
 	}
 	if r.shells != nil {
 		r.shells.kill()
+	}
+	if r.hooks != nil {
+		r.hooks.close()
 	}
 }
 

@@ -229,6 +229,7 @@ func (r *rig) prove(ctx context.Context, since time.Time, t *told, result *round
 	col.evidence.Entries = entries
 	result.findings = proof.Check(col.evidence)
 	result.evidence = col.evidence
+	result.problems = append(result.problems, r.hooks.prove(ctx, col.evidence.Executions)...)
 	result.problems = append(result.problems, r.unchanged(ctx, 40)...)
 	for id, sum := range col.bodies {
 		r.bodies[id] = sum
