@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// hookEndpoints is how many endpoints get every event.
+const hookEndpoints = 100
+
+// webhooks measures deliveries to receivers in a process of their own: how many there can be, how fast one is, what
+// an endpoint that hangs does to others, and a long backlog.
+func (b *bench) webhooks(ctx context.Context) error {
+	r, err := b.receivers(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.stop() }()
+	bare, err := b.bareLoop(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := b.hookRate(ctx, r, bare); err != nil {
+		return err
+	}
+	if err := b.hookLatency(ctx, r); err != nil {
+		return err
+	}
+	return b.hookBacklog(ctx)
+}
+
+// farm is the process of the receivers.
+type farm struct{ *process }
+
+func (b *bench) receivers(ctx context.Context) (*farm, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p, err := launch(ctx, filepath.Join(b.dir, "receivers.log"), self, "receivers")
+	if err != nil {
+		return nil, err
+	}
+	return &farm{p}, nil
+}
+
+func (f *farm) get(ctx context.Context, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+f.ready+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	return io.ReadAll(res.Body)
+}
+
+// stats returns what came since the last call.
+func (f *farm) stats(ctx context.Context) (received, error) {
+	var s received
+	text, err := f.get(ctx, "/stats")
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	return s, err
+}
+
+// bareLoop posts bodies like those of deliveries with a client that does nothing else.
+func (b *bench) bareLoop(ctx context.Context, f *farm) (float64, error) {
+	body := []byte(`{"id":"evt_01ARZ3NDEKTSV4RRFFQ69G5FAV","type":"execution.completed","timestamp":"2026-01-02T03:04:05.000Z","data":` +
+		`{"executionId":"exec_01ARZ3NDEKTSV4RRFFQ69G5FAV","pattern":{"name":"bench-echo","version":"1.0.0"},"result":{"label":"pangram","confidence":1},` +
+		`"duration":4,"agents":[{"id":"agent_01","result":{"label":"pangram","confidence":0.9}},{"id":"agent_02","result":{"label":"pangram","confidence":0.9}}]}}`)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
+	defer client.CloseIdleConnections()
+	var n atomic.Int64
+	var failed atomic.Pointer[error]
+	var wg sync.WaitGroup
+	start := time.Now()
+	stop := start.Add(b.span(5 * time.Second))
+	for range 256 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for time.Now().Before(stop) && failed.Load() == nil {
+				req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("http://%s/r/%d", f.ready, n.Load()%hookEndpoints), bytes.NewReader(body))
+				if err == nil {
+					req.Header.Set("Content-Type", "application/json")
+					var res *http.Response
+					if res, err = client.Do(req); err == nil {
+						_, _ = io.Copy(io.Discard, res.Body)
+						_ = res.Body.Close()
+						n.Add(1)
+					}
+				}
+				if err != nil {
+					failed.Store(&err)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	if err := failed.Load(); err != nil {
+		return 0, *err
+	}
+	rate := float64(n.Load()) / time.Since(start).Seconds()
+	b.add("webhooks", "a bare Go loop posting the same bodies", rate, "%.0f/s", 0, false, "")
+	_, err := f.stats(ctx) // begins anew
+	return rate, err
+}
+
+// subscribe makes endpoints for both events of an execution.
+func (s *server) subscribe(ctx context.Context, f *farm, path string, n int) error {
+	for i := range n {
+		body := fmt.Sprintf(`{"url":"http://%s%s","events":["execution.started","execution.completed"],"secret":"whsec_bench","timeout":300000}`, f.ready, strings.ReplaceAll(path, "%", fmt.Sprint(i)))
+		if err := s.call(ctx, http.MethodPost, "/api/webhooks", "application/json", body, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hookRate offers more than the target, and counts what arrives.
+func (b *bench) hookRate(ctx context.Context, f *farm, bare float64) error {
+	s, agents, err := b.hooked(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.stop() }()
+	defer func() { _ = agents.stop() }()
+	if err := s.subscribe(ctx, f, "/r/%", hookEndpoints); err != nil {
+		return err
+	}
+	req := request{http.MethodPost, "/api/patterns/bench-echo/execute", []byte(echoBody), http.StatusOK}
+	if _, err := pace(ctx, s.host, 30, b.span(3*time.Second), req); err != nil { // warm-up
+		return err
+	}
+	if err := f.settle(ctx); err != nil {
+		return err
+	}
+	before := cpuTime(s.pid())
+	d := b.span(20 * time.Second)
+	start := time.Now()
+	events, err := pace(ctx, s.host, 30, d, req) // 60 events/s, 6,000 deliveries/s
+	if err != nil {
+		return err
+	}
+	got, err := f.stats(ctx)
+	if err != nil {
+		return err
+	}
+	took := time.Since(start)
+	rate := float64(got.Count) / took.Seconds()
+	name := fmt.Sprintf("deliveries from %d endpoints, %.0f/s offered", hookEndpoints, float64(events*2*hookEndpoints)/took.Seconds())
+	b.add("webhooks", name, rate, "%.0f/s", 4000, false, fmt.Sprintf("%.2f of the bare loop", rate/bare))
+	b.add("webhooks", "CPU of the core each", float64((cpuTime(s.pid())-before).Microseconds())/1000/float64(got.Count), "%.3f ms", 0, true, "")
+	b.add("webhooks", "event to receipt meanwhile, p99", got.P99, "%.1f ms", 0, true, "")
+	return nil
+}
+
+// settle waits until nothing arrives any more, and forgets what did.
+func (f *farm) settle(ctx context.Context) error {
+	quiet := 0
+	for quiet < 3 {
+		s, err := f.stats(ctx)
+		if err != nil {
+			return err
+		}
+		if quiet++; s.Count > 0 {
+			quiet = 0
+		}
+		if err := pause(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hooked starts a server with agents.
+func (b *bench) hooked(ctx context.Context) (*server, *process, error) {
+	s, err := b.serve(ctx, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	agents, err := b.withAgents(ctx, s)
+	if err != nil {
+		_ = s.stop()
+		return nil, nil, err
+	}
+	return s, agents, nil
+}
+
+// hookLatency measures the way of an event at a moderate rate, without and with an endpoint that hangs.
+func (b *bench) hookLatency(ctx context.Context, f *farm) error {
+	s, agents, err := b.hooked(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.stop() }()
+	defer func() { _ = agents.stop() }()
+	if err := s.subscribe(ctx, f, "/r/%", 2); err != nil {
+		return err
+	}
+	req := request{http.MethodPost, "/api/patterns/bench-echo/execute", []byte(echoBody), http.StatusOK}
+	measure := func() (received, error) {
+		if _, err := pace(ctx, s.host, 250, b.span(3*time.Second), req); err != nil {
+			return received{}, err
+		}
+		if err := f.settle(ctx); err != nil {
+			return received{}, err
+		}
+		sent, err := pace(ctx, s.host, 250, b.span(15*time.Second), req) // two events each
+		if err != nil {
+			return received{}, err
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return received{}, err
+		}
+		got, err := f.stats(ctx)
+		if err == nil && got.Count != sent*4 {
+			err = fmt.Errorf("%d deliveries of %d executions arrived, want %d", got.Count, sent, sent*4)
+		}
+		return got, err
+	}
+	alone, err := measure()
+	if err != nil {
+		return err
+	}
+	b.add("webhooks", "event to receipt at 500 events/s to 2 endpoints, p50", alone.P50, "%.1f ms", 0, true, "")
+	b.add("webhooks", "event to receipt at 500 events/s to 2 endpoints, p99", alone.P99, "%.1f ms", 50, true, "")
+	if err := s.subscribe(ctx, f, "/hang", 1); err != nil {
+		return err
+	}
+	beside, err := measure()
+	if err != nil {
+		return err
+	}
+	b.add("webhooks", "the same beside an endpoint that hangs for 30 s, p99", beside.P99, "%.1f ms", alone.P99*1.2, true,
+		fmt.Sprintf("%.2f of without it", beside.P99/alone.P99))
+	return nil
+}
