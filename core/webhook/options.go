@@ -150,6 +150,6 @@ func (o *Options) setDefaults() {
 		}
 	}
 	if o.Jitter == nil {
-		o.Jitter = rand.Float64 //nolint:gosec // it spreads load, nobody must not guess it
+		o.Jitter = rand.Float64
 	}
 }
