@@ -39,7 +39,6 @@ func parts() []part {
 		{"viewers", (*bench).threadViewers},
 		{"append", (*bench).threadAppend},
 		{"mirror", (*bench).threadMirror},
-		{"webhooks", (*bench).webhooks},
 	}
 }
 

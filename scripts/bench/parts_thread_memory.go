@@ -66,12 +66,13 @@ func (b *bench) threadMemory(ctx context.Context) error {
 		if c.limit == 0 {
 			n = min(n, 300) // each reserves a workspace, of which there are not more
 		}
+		before := cpuTime(s.pid())
 		l, err := timed(n, c.ask)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 		name := fmt.Sprintf("%s: %s, %d times", label, c.name, n)
-		b.add("memory", name+", p50", l.quantile(.5), "%.2f ms", c.limit, true, "")
+		b.add("memory", name+", p50", l.quantile(.5), "%.2f ms", c.limit, true, fmt.Sprintf("CPU of the core %.2f ms each", perStep(cpuTime(s.pid())-before, n)))
 		b.add("memory", name+", p99", l.quantile(.99), "%.2f ms", c.limit, true, fmt.Sprintf("slowest %.1f ms", l.quantile(1)))
 	}
 	index, err := onDisk(filepath.Join(storePath(s.data), "memory-index"))
