@@ -186,7 +186,7 @@ func (a *App) webhookFigures() metrics.WebhookFigures {
 const (
 	behindLimit = time.Minute
 	overdue     = 5 * time.Minute
-	lookAt      = 1000 // endpoints, by how many a check stays quick
+	lookAt      = 200 // endpoints, by how many a check stays quick
 )
 
 // checkWebhooks tells of events that are not delivered in time, and of endpoints that were disabled.
