@@ -22,6 +22,8 @@ func main() {
 			os.Exit(loopMain(os.Args[2:]))
 		case "fan":
 			os.Exit(fanMain(os.Args[2:]))
+		case "receivers":
+			os.Exit(receiversMain(os.Args[2:]))
 		case "followers":
 			os.Exit(followersMain(os.Args[2:]))
 		}

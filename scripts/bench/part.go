@@ -39,6 +39,7 @@ func parts() []part {
 		{"viewers", (*bench).threadViewers},
 		{"append", (*bench).threadAppend},
 		{"mirror", (*bench).threadMirror},
+		{"webhooks", (*bench).webhooks},
 	}
 }
 
