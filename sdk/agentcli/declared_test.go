@@ -1,6 +1,8 @@
 package agentcli_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +106,40 @@ func TestDraftBeforeTheFirstTurn(t *testing.T) {
 		if got := again.ask(id, question).Text; got != "clean" {
 			t.Errorf("%s: answer %q", id, got)
 		}
+	}
+}
+
+// TestTypedAndRunBeforeACrash has a message that was submitted when the runtime died, before it knew: a repeat is the
+// same message, with its turn.
+func TestTypedAndRunBeforeACrash(t *testing.T) {
+	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
+		o.Types["prompts"] = runtime.DeclaredType{
+			Command: "bash", Args: []string{"--norc", "--noprofile"}, Env: map[string]string{"PS1": "> "}, Ready: runtime.ReadyRule{Pattern: `^> ?$`},
+		}
+	})
+	g.spawn(runtime.Spec{ID: "p", Type: "prompts"})
+	g.status("p", runtime.StatusReady)
+	in := runtime.Input{ID: "in-1", Message: "n=$((n + 1)); echo ran $n", ExpectResponse: true}
+	if res, err := g.Send(t.Context(), "p", in); err != nil || res.Response == nil || res.Response.Text != "ran 1" {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	next := g.crash(func(dir string) {
+		path := filepath.Join(dir, "agents", "p", "inputs.jsonl")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(string(text), "\n")
+		if err := os.WriteFile(path, []byte(first+"\n"), 0o600); err != nil || !strings.Contains(first, "typing") {
+			t.Fatalf("%s: %v", first, err)
+		}
+	})
+	next.status("p", runtime.StatusReady)
+	if res, err := next.Send(t.Context(), "p", in); err != nil || res.Response == nil || res.Response.Text != "ran 1" {
+		t.Errorf("the repeat: %+v, %v", res, err)
+	}
+	if got := next.ask("p", "echo $n").Text; got != "1" {
+		t.Errorf("it ran %s times", got)
 	}
 }
 

@@ -55,6 +55,7 @@ var (
 	_ submitWatcher = (*declaredDriver)(nil)
 	_ outputWatcher = (*declaredDriver)(nil)
 	_ turnResumer   = (*declaredDriver)(nil)
+	_ echoReader    = (*declaredDriver)(nil)
 )
 
 // OSC implements Driver: a declared type tells nothing this way.
@@ -255,6 +256,28 @@ func (d *declaredDriver) littered() bool {
 func (d *declaredDriver) submitted(before uint64) {
 	d.typed, d.before = true, before
 	d.output(d.h.Offset())
+}
+
+// submittedOn implements echoReader: below the echo of a message that was submitted there is at least the next prompt.
+func (d *declaredDriver) submittedOn(line uint64, text string) bool {
+	lines, first := d.h.Text(line)
+	if first != line || d.saved.Busy {
+		return false // what stood there is gone
+	}
+	for i := range lines[:min(len(lines), draftLines)] {
+		rest, ok := afterEcho(lines[i:], text)
+		if !ok || bare(lines[i]) == "" {
+			continue
+		}
+		if len(rest) == 0 {
+			return false
+		}
+		d.text, d.from, d.above, d.typed, d.before = text, line+uint64(i), 0, true, 0
+		d.output(d.h.Offset())
+		d.look(d.h.Rows())
+		return true
+	}
+	return false
 }
 
 // output implements outputWatcher: what comes after Enter confirms the message.

@@ -6,6 +6,12 @@ import "time"
 // before its last key.
 type submitWatcher interface{ submitted(before uint64) }
 
+// echoReader is a Driver that can tell from the terminal whether a message, which an earlier process was typing on a line
+// when it ended, was submitted. Then it goes on with it as if it had typed it itself.
+type echoReader interface {
+	submittedOn(line uint64, text string) bool
+}
+
 // turnResumer is a Driver that only remembers whether a turn runs, and is told so after a restart: a crash may have
 // come between the event of a turn and the driver's state.
 type turnResumer interface{ resumeTurn(running bool) }

@@ -37,6 +37,7 @@ type inputRecord struct {
 	Sum      string            `json:"sum"` // of the text
 	State    string            `json:"state"`
 	Response *runtime.Response `json:"response,omitempty"`
+	Line     *uint64           `json:"line,omitempty"` // that it was typed on, while it is being typed
 }
 
 // inputs remembers which inputs were given to an agent, so that a repeat of one does not type it twice, also
@@ -122,7 +123,11 @@ func (in *inputs) note(m *message, state string, response *runtime.Response) err
 	if m.id == "" {
 		return nil
 	}
-	return in.put(inputRecord{ID: m.id, Sum: textSum(m.text), State: state, Response: response})
+	r := inputRecord{ID: m.id, Sum: textSum(m.text), State: state, Response: response}
+	if state == inputTyping {
+		r.Line = &m.line
+	}
+	return in.put(r)
 }
 
 // free lets the id of a message that was not recorded be used again; nothing on the disk knows it.

@@ -38,6 +38,7 @@ type message struct {
 	job    *typing
 
 	begun    time.Time
+	line     uint64     // of the cursor when its typing began
 	strokes  uint64     // typist.typedBy when its typing began
 	first    *message   // the one that this is a repeat of
 	repeats  []*message // of this one

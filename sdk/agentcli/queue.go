@@ -66,6 +66,7 @@ func (s *session) repeated(m *message) bool {
 	switch {
 	case r.Sum != textSum(m.text):
 		m.fail(errOtherText())
+	case (r.State == inputUnknown || r.State == inputTyping) && s.recognised(m, r):
 	case r.State == inputUnknown || r.State == inputTyping:
 		m.fail(errUnknown("the runtime ended"))
 	case m.expect && r.Response != nil:
@@ -78,6 +79,31 @@ func (s *session) repeated(m *message) bool {
 		s.repeats[m.id], s.held.msg = m, m
 	default:
 		m.finish(runtime.SendResult{Sent: true}, nil)
+	}
+	return true
+}
+
+// recognised looks whether the terminal shows that a message was taken which an earlier process was typing when it ended;
+// it is then the message of the turn. False: nobody knows.
+func (s *session) recognised(m *message, r *inputRecord) bool {
+	reader, ok := s.driver.(echoReader)
+	if !ok || r.Line == nil || s.agent.Status != runtime.StatusReady || s.turn != nil || s.held != nil || s.cur != nil {
+		return false
+	}
+	if s.behind { // the terminal does not show yet what came meanwhile
+		s.after(pauseAfter, func() {
+			if !m.answered {
+				s.enqueue(m)
+			}
+		})
+		return true
+	}
+	s.cur, s.repeats[m.id] = m, m
+	m.stage, m.begun, m.strokes = stageTyped, time.Now(), s.typist.typedBy()
+	if !reader.submittedOn(*r.Line, m.text) {
+		s.cur = nil
+		delete(s.repeats, m.id)
+		return false
 	}
 	return true
 }
@@ -151,6 +177,7 @@ func (s *session) begin(m *message) {
 	} else {
 		steps = s.driver.Submit(m.text)
 	}
+	m.line, _ = host{s}.Cursor()
 	// Before the first key: a repeat after a crash must not type it again.
 	if err := s.inputs.note(m, inputTyping, nil); err != nil {
 		s.drop(m)
