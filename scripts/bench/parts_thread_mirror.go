@@ -47,6 +47,9 @@ func (b *bench) threadMirror(ctx context.Context) error {
 	}
 	asked := time.Since(start)
 	err = until(ctx, 5*time.Minute, fmt.Sprintf("%d threads are ready", n), func() (bool, error) {
+		if err := pause(ctx, 100*time.Millisecond); err != nil { // so that the core does something else than to answer
+			return false, err
+		}
 		for _, status := range []string{api.ThreadFailed, api.ThreadStopped} {
 			list, err := m.api.ListThreads(ctx, api.ThreadFilter{ExecutionID: execution, Status: status, Page: api.Page{Limit: 1}})
 			if err != nil {
