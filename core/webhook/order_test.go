@@ -156,7 +156,7 @@ func TestFanOut(t *testing.T) {
 		}
 	}
 	want := events*5 + events/hooks*(hooks-5)
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(5 * time.Minute)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for r.store.count(core.DeliverySucceeded) < want && time.Now().Before(deadline) {

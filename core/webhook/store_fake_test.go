@@ -22,6 +22,7 @@ type memory struct {
 	webhooks   map[string]*core.WebhookRecord
 	deliveries map[string]*core.Delivery
 	due        map[string][]*core.Delivery // pending ones by webhook, in order
+	counts     map[core.DeliveryStatus]int
 	executions map[string]*core.Execution
 	cursors    map[string]uint64
 	writes     int
@@ -32,7 +33,7 @@ type memory struct {
 func newMemory() *memory {
 	return &memory{
 		webhooks: map[string]*core.WebhookRecord{}, deliveries: map[string]*core.Delivery{}, due: map[string][]*core.Delivery{},
-		executions: map[string]*core.Execution{}, cursors: map[string]uint64{},
+		counts: map[core.DeliveryStatus]int{}, executions: map[string]*core.Execution{}, cursors: map[string]uint64{},
 	}
 }
 
@@ -81,6 +82,7 @@ func (m *memory) update(fn func(tx core.Tx) error) (int, error) {
 		if w == nil {
 			delete(m.webhooks, id)
 			for _, d := range m.due[id] {
+				m.counts[d.Status]--
 				delete(m.deliveries, d.ID)
 			}
 			delete(m.due, id)
@@ -118,6 +120,10 @@ func (m *memory) put(d *core.Delivery) {
 		i, _ := slices.BinarySearchFunc(list, d, before)
 		list = slices.Insert(list, i, d)
 	}
+	if old := m.deliveries[d.ID]; old != nil {
+		m.counts[old.Status]--
+	}
+	m.counts[d.Status]++
 	m.due[d.WebhookID] = list
 	m.deliveries[d.ID] = d
 }
@@ -281,15 +287,10 @@ func (m *memory) rows() []*core.Delivery {
 }
 
 // count returns how many deliveries have a status.
-func (m *memory) count(status core.DeliveryStatus) (n int) {
+func (m *memory) count(status core.DeliveryStatus) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, d := range m.deliveries {
-		if d.Status == status {
-			n++
-		}
-	}
-	return n
+	return m.counts[status]
 }
 
 // breakAfter refuses all writes but the next n; heal takes them again.
