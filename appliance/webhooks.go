@@ -149,7 +149,7 @@ func readPEM(path string) (string, error) {
 	if !info.Mode().IsRegular() || info.Size() > maxPEM {
 		return "", fmt.Errorf("%s is no file of at most %d bytes", path, maxPEM)
 	}
-	text, err := os.ReadFile(path) //nolint:gosec // the operator named it
+	text, err := os.ReadFile(path)
 	return string(text), err
 }
 

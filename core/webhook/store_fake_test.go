@@ -25,6 +25,7 @@ type memory struct {
 	counts     map[core.DeliveryStatus]int
 	executions map[string]*core.Execution
 	cursors    map[string]uint64
+	claims     map[string]string // resource ids by idempotency key
 	writes     int
 	failAfter  int                  // writes from this on are refused; 0: none
 	committed  func(deliveries int) // called once the next write of deliveries counts, before who wrote knows; or nil
@@ -169,6 +170,20 @@ func (tx *memoryTx) FindDelivery(id string) (*core.Delivery, error) {
 	}
 	copied := *d
 	return &copied, nil
+}
+
+func (tx *memoryTx) ClaimIdempotency(claim *core.IdempotencyClaim, resourceID string, _ time.Time) error {
+	if claim == nil {
+		return nil
+	}
+	if other, taken := tx.m.claims[claim.Key]; taken {
+		return core.Conflict("idempotencyKey", claim.Key, "", "the key was used for %s", other)
+	}
+	if tx.m.claims == nil {
+		tx.m.claims = make(map[string]string)
+	}
+	tx.m.claims[claim.Key] = resourceID // a transaction that fails later keeps it: no test needs more
+	return nil
 }
 
 func (tx *memoryTx) SetCursor(name string, seq uint64) error {

@@ -152,6 +152,9 @@ func (s *Service) save(ctx context.Context, rec *core.WebhookRecord) error {
 		if err := tx.PutWebhook(rec); err != nil {
 			return err
 		}
+		if err := tx.ClaimIdempotency(core.IdempotencyFrom(ctx), rec.ID, s.clock.Now()); err != nil {
+			return err
+		}
 		return tx.SetCursor(cursorName, seq)
 	})
 	if err == nil {

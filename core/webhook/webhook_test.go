@@ -71,6 +71,23 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
+// The key is claimed with the endpoint that it made, in one transaction.
+func TestCreateClaims(t *testing.T) {
+	r := newRig(t, nil)
+	ctx := core.WithIdempotency(t.Context(), &core.IdempotencyClaim{Scope: "s", Key: "k", BodyHash: "h"})
+	spec := core.WebhookSpec{URL: "https://example.com/hook", Events: []core.EventType{core.EventSystemAlert}}
+	made, err := r.CreateWebhook(ctx, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.CreateWebhook(ctx, spec); core.ErrorCode(err) != core.CodeConflict {
+		t.Fatalf("the second use of the key: %v", err)
+	}
+	if got := r.store.claims["k"]; got != made.ID {
+		t.Fatalf("the key is claimed for %q, not %q", got, made.ID)
+	}
+}
+
 func TestWebhookLife(t *testing.T) {
 	r := newRig(t, nil)
 	in := r.receive(nil)
