@@ -190,6 +190,20 @@ func TestFailure(t *testing.T) {
 	r.want("busy session[s] turn_end answer[" + why + "] login[" + why + "]")
 }
 
+// The transcript may be behind what the terminal tells.
+func TestLateFailure(t *testing.T) {
+	r := readyRig(t)
+	old := `{"payload":{"type":"task_complete","error":{"message":"old"}}}` + "\n" + `{"payload":{"type":"task_started"}}` + "\n"
+	r.files["/t.jsonl"] = old
+	r.state("working")
+	r.hook("SessionStart", map[string]any{"session_id": "s", "transcript_path": "/t.jsonl"})
+	r.state("error")
+	r.Pass(100 * time.Millisecond)
+	r.files["/t.jsonl"] = old + `{"payload":{"type":"task_complete","error":{"message":"why"}}}` + "\n"
+	r.Pass(100 * time.Millisecond)
+	r.want("busy session[s] turn_end answer[why]")
+}
+
 func TestLogin(t *testing.T) {
 	r := newRig(t)
 	for range 2 {

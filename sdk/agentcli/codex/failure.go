@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -20,12 +21,27 @@ func (d *driver) failed() {
 		return
 	}
 	d.end(agentcli.Signal{TextFollows: true})
+	d.explain(name, failureTries)
+}
+
+// codex may tell of the end of a turn before its transcript has it.
+const (
+	failureTries = 20
+	failurePause = 50 * time.Millisecond
+)
+
+// explain reads why the turn failed, and tells it.
+func (d *driver) explain(name string, tries int) {
 	var reason string
 	d.host.Do(func() {
 		if data, err := d.room.ReadFile(name); err == nil {
 			reason = lastFailure(data)
 		}
 	}, func() {
+		if reason == "" && tries > 1 {
+			d.host.After(failurePause, func() { d.explain(name, tries-1) })
+			return
+		}
 		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalAnswer, Source: runtime.SourceHook, Text: reason})
 		if strings.Contains(reason, "401 Unauthorized") {
 			d.host.Signal(agentcli.Signal{Kind: agentcli.SignalLogin, Source: runtime.SourceHook, Text: reason})
@@ -33,10 +49,13 @@ func (d *driver) failed() {
 	})
 }
 
-// lastFailure returns the message of the last failed turn of a transcript.
+// lastFailure returns the message of the last turn of a transcript, if it failed; "" else, and while it runs.
 func lastFailure(transcript []byte) string {
 	lines := bytes.Split(transcript, []byte("\n"))
 	for i := len(lines) - 1; i >= 0; i-- {
+		if bytes.Contains(lines[i], []byte(`"type":"task_started"`)) {
+			return "" // the end of this turn is not written yet
+		}
 		if !bytes.Contains(lines[i], []byte(`"task_complete"`)) {
 			continue
 		}
