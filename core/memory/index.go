@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/analysis"
@@ -232,7 +233,36 @@ func (x *index) all(ctx context.Context) (ids map[string]bool, err error) {
 	}
 }
 
+// close waits until the library is not writing: closed in the middle of that, it reads a map that it is changing, and
+// loses what it had not written, which is then indexed again.
 func (x *index) close() (err error) {
 	defer survive(&err)
+	x.settle()
 	return x.bleve.Close()
+}
+
+// How long close waits for the library, and how often it looks. This is real time: its goroutines know no other.
+const (
+	settleLimit = 2 * time.Second
+	settleLook  = 5 * time.Millisecond
+)
+
+// settle waits until all that was indexed is on disk, or the limit is over. An index in memory writes nothing.
+func (x *index) settle() {
+	if x.bleve.Name() == "" {
+		return
+	}
+	source, ok := x.inner.(interface{ StatsMap() map[string]any })
+	if !ok {
+		return
+	}
+	look := time.NewTicker(settleLook)
+	defer look.Stop()
+	for range int(settleLimit / settleLook) {
+		stats := source.StatsMap()
+		if stats == nil || stats["CurRootEpoch"] == stats["LastPersistedEpoch"] {
+			return
+		}
+		<-look.C
+	}
 }
