@@ -34,7 +34,6 @@ func NewNonce() wire.Nonce {
 type Holding struct {
 	Holder  proc.ID
 	Command proc.ID
-	process *os.Process
 }
 
 // Reap waits for the holding process, which is a child of this one; it returns at once unless wait is set, and
@@ -95,7 +94,7 @@ func Start(ctx context.Context, path string, l wire.Launch, log *os.File) (*Hold
 	if err != nil {
 		return nil, spawnFailed(err)
 	}
-	h := &Holding{process: cmd.Process}
+	h := new(Holding)
 	info, err := proc.Stat(cmd.Process.Pid)
 	if err != nil {
 		_ = cmd.Process.Kill()
@@ -119,6 +118,8 @@ func Start(ctx context.Context, path string, l wire.Launch, log *os.File) (*Hold
 		}
 		return nil, err
 	}
+	// It is waited for by its pid, see Reap. The descriptor of it that the library holds would stay until a collection.
+	_ = cmd.Process.Release()
 	return h, nil
 }
 
