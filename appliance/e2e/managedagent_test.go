@@ -110,8 +110,10 @@ func inputs(t *testing.T, c *crew, id string) {
 	send(client.ManagedAgentInput{Raw: "echo raw $((1+1))x"})
 	send(client.ManagedAgentInput{Keys: []string{"BACKSPACE", "ENTER"}})
 	v.sees("raw 2\r\n")
-	send(client.ManagedAgentInput{Raw: "sleep 100\r"})
-	v.sees("sleep 100\r\n")
+	// What it prints shows that it is in the foreground: a ctrl_c that the shell itself gets, before it has started the
+	// command, ends nothing.
+	send(client.ManagedAgentInput{Raw: `sh -c 'echo n""ap; exec sleep 100'` + "\r"})
+	v.sees("nap\r\n")
 	send(client.ManagedAgentInput{Keys: []string{"ctrl_c"}})
 	v.sees("^C")
 	f := c.failed(c.agentPost(id, "send", `{"keys":["ENTER","WARP"]}`), 400, "VALIDATION_ERROR")
