@@ -130,35 +130,17 @@ func promptScreen(s *screen, noun, id string, p *client.ManagedPrompt) {
 }
 
 func (c *cli) agentStop() *cobra.Command {
-	var force bool
-	var grace time.Duration
-	cmd := &cobra.Command{
-		Use:   "stop ID",
-		Short: "Stop a managed agent",
-		Args:  wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if grace < 0 || (grace > 0 && grace < time.Millisecond) {
-				return usagef(cmd, "--grace must be at least 1ms")
-			}
-			if c.timeout > 0 && grace > 0 {
-				c.timeout += grace // the answer comes when the agent has ended
-			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				if err := api.StopManagedAgent(ctx, args[0], force, grace); err != nil {
-					return err
-				}
-				a, err := api.GetManagedAgent(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return c.show(a.Body, func(s *screen) { s.line("agent %s has stopped", clean(a.ID)) })
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&force, "force", false, "kill it at once")
-	cmd.Flags().DurationVar(&grace, "grace", 0, "how long it has to end by itself (default the runtime's)")
-	exclusive(cmd, "force", "grace")
-	return cmd
+	cmd := &cobra.Command{Use: "stop ID", Short: "Stop a managed agent"}
+	return c.stops(cmd, "it", func(ctx context.Context, api *client.Client, id string, force bool, grace time.Duration) error {
+		if err := api.StopManagedAgent(ctx, id, force, grace); err != nil {
+			return err
+		}
+		a, err := api.GetManagedAgent(ctx, id)
+		if err != nil {
+			return err
+		}
+		return c.show(a.Body, func(s *screen) { s.line("agent %s has stopped", clean(a.ID)) })
+	})
 }
 
 func (c *cli) agentRestart() *cobra.Command {

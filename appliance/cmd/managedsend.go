@@ -107,35 +107,18 @@ func cleanLine(line string) string {
 }
 
 func (c *cli) agentAnswer() *cobra.Command {
-	var answer client.ManagedAgentAnswer
 	cmd := &cobra.Command{
 		Use:   "answer ID [OPTION]",
 		Short: "Answer what a managed agent asks: allow, deny, or another of its options",
 		Example: "  wardroom agent answer magent_... allow\n" +
 			"  wardroom agent answer magent_... deny --text 'use the staging database'",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 2 {
-				return wants("ID", "OPTION")(cmd, args)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 2 {
-				answer.Choice = args[1]
-			}
-			if answer.Choice == "" && answer.Text == "" {
-				return usagef(cmd, "give an OPTION such as allow or deny, or --text")
-			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				a, err := api.AnswerManagedAgent(ctx, args[0], answer)
-				if err != nil {
-					return err
-				}
-				return c.showManaged(a)
-			})
-		},
 	}
-	cmd.Flags().StringVar(&answer.Text, "text", "", "free text; with deny the reason that the agent is told")
-	cmd.Flags().StringVar(&answer.PromptID, "prompt", "", "answer this prompt only (default whichever is open)")
-	return cmd
+	const text = "free text; with deny the reason that the agent is told"
+	return c.answers(cmd, text, func(ctx context.Context, api *client.Client, id string, answer client.ManagedAgentAnswer) error {
+		a, err := api.AnswerManagedAgent(ctx, id, answer)
+		if err != nil {
+			return err
+		}
+		return c.showManaged(a)
+	})
 }

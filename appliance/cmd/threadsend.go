@@ -79,7 +79,6 @@ func (c *cli) message(cmd *cobra.Command, text string) (string, error) {
 }
 
 func (c *cli) threadAnswer() *cobra.Command {
-	var answer client.ThreadAnswer
 	cmd := &cobra.Command{
 		Use:   "answer ID [OPTION]",
 		Short: "Answer what a thread asks: allow, deny, or another of its options",
@@ -87,31 +86,14 @@ func (c *cli) threadAnswer() *cobra.Command {
 			"question, gives the code of a login, or is the reason for deny.",
 		Example: "  wardroom thread answer thread_... allow\n" +
 			"  wardroom thread answer thread_... --text 'use the staging database'",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 2 {
-				return wants("ID", "OPTION")(cmd, args)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 2 {
-				answer.Choice = args[1]
-			}
-			if answer.Choice == "" && answer.Text == "" {
-				return usagef(cmd, "give an OPTION such as allow or deny, or --text")
-			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				t, err := api.AnswerThread(ctx, args[0], answer)
-				if err != nil {
-					return err
-				}
-				return c.showThread(t)
-			})
-		},
 	}
-	cmd.Flags().StringVar(&answer.Text, "text", "", "free text")
-	cmd.Flags().StringVar(&answer.PromptID, "prompt", "", "answer this prompt only (default whichever is open)")
-	return cmd
+	return c.answers(cmd, "free text", func(ctx context.Context, api *client.Client, id string, answer client.ManagedAgentAnswer) error {
+		t, err := api.AnswerThread(ctx, id, client.ThreadAnswer(answer))
+		if err != nil {
+			return err
+		}
+		return c.showThread(t)
+	})
 }
 
 func (c *cli) threadComplete() *cobra.Command {
@@ -143,35 +125,17 @@ func (c *cli) threadComplete() *cobra.Command {
 }
 
 func (c *cli) threadStop() *cobra.Command {
-	var force bool
-	var grace time.Duration
-	cmd := &cobra.Command{
-		Use:   "stop ID",
-		Short: "Stop a thread; its workspace stays for a while",
-		Args:  wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if grace < 0 || (grace > 0 && grace < time.Millisecond) {
-				return usagef(cmd, "--grace must be at least 1ms")
-			}
-			if c.timeout > 0 && grace > 0 {
-				c.timeout += grace // the answer comes when the agent has ended
-			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				if err := api.StopThread(ctx, args[0], force, grace); err != nil {
-					return err
-				}
-				t, err := api.GetThread(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return c.show(t.Body, func(s *screen) {
-					s.line("thread %s is %s", clean(t.ID), clean(threadStatus(t.Status, t.StatusReason).text))
-				})
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&force, "force", false, "kill its agent at once")
-	cmd.Flags().DurationVar(&grace, "grace", 0, "how long its agent has to end by itself (default the runtime's)")
-	exclusive(cmd, "force", "grace")
-	return cmd
+	cmd := &cobra.Command{Use: "stop ID", Short: "Stop a thread; its workspace stays for a while"}
+	return c.stops(cmd, "its agent", func(ctx context.Context, api *client.Client, id string, force bool, grace time.Duration) error {
+		if err := api.StopThread(ctx, id, force, grace); err != nil {
+			return err
+		}
+		t, err := api.GetThread(ctx, id)
+		if err != nil {
+			return err
+		}
+		return c.show(t.Body, func(s *screen) {
+			s.line("thread %s is %s", clean(t.ID), clean(threadStatus(t.Status, t.StatusReason).text))
+		})
+	})
 }
