@@ -255,6 +255,7 @@ func (a *App) Addr() string { return a.listener.Addr().String() }
 // Run is New, Open, and Close once ctx ends; SIGHUP reloads meanwhile. It returns nil after an orderly
 // stop, VALIDATION_ERROR for a refused configuration.
 func Run(ctx context.Context, opts Options) error {
+	defer boundHeap()()
 	a, err := New(opts)
 	if err != nil {
 		return err

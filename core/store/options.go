@@ -13,8 +13,16 @@ import (
 // DefaultMinFreeBytes is the disk budget when Options leave it 0.
 const DefaultMinFreeBytes = 256 << 20
 
-// valueLogFile is the size of a value log file, in which values of 1 MiB and more lie.
-const valueLogFile = 64 << 20
+// valueLogFile is the size of a value log file, in which values of valueThreshold and more lie.
+const (
+	valueLogFile   = 64 << 20
+	valueThreshold = 128 << 10
+)
+
+// memTable is the size of what is sorted in memory before it becomes a file. Badger keeps the buffers that files were
+// built in, eight of them, each as large as the largest file needed: about twice this size, as they hold its blocks
+// before and after compression.
+const memTable = 4 << 20
 
 // magic marks a directory as ours, so that another program's Badger data is refused instead of read.
 const magic uint16 = 0x5752
@@ -60,20 +68,22 @@ func badgerOptions(path string, logger hclog.Logger) badger.Options {
 	return badger.DefaultOptions(path).
 		WithSyncWrites(true).
 		WithDetectConflicts(false). // there is one writer
-		WithMemTableSize(16 << 20).
+		WithMemTableSize(memTable).
 		WithNumMemtables(3).
-		WithBlockCacheSize(32 << 20).
+		WithBaseTableSize(512 << 10).
+		WithBlockCacheSize(8 << 20).
 		WithIndexCacheSize(16 << 20). // 0 would mean unbounded
 		WithValueLogFileSize(valueLogFile).
+		WithValueThreshold(valueThreshold). // less than a transaction can hold, which is 15 % of a memtable
 		WithNumCompactors(2).
 		// Every flushed table spans all prefixes, so each compaction of level 0 rewrites the whole base level.
 		// More tables at a time into a larger base level means fewer of those, and they are what raises the
-		// latency of requests on a machine with few cores.
-		WithNumLevelZeroTables(8).
-		WithNumLevelZeroTablesStall(20).
+		// latency of requests on a machine with few cores. But a read may have to look at all of level 0.
+		WithNumLevelZeroTables(32).
+		WithNumLevelZeroTablesStall(80).
 		WithBaseLevelSize(64 << 20).
 		WithCompactL0OnClose(true).
-		WithCompression(options.Snappy).
+		WithCompression(options.Snappy). // without it, the files take longer to write than to compress
 		WithExternalMagic(magic).
 		WithMetricsEnabled(false).
 		WithLogger(badgerLogger{logger.Named("badger")})

@@ -109,7 +109,12 @@ func openBadger(path string, logger hclog.Logger) (*badger.DB, error) {
 	if err := removeLeftovers(path, logger); err != nil {
 		return nil, err
 	}
-	db, err := badger.Open(badgerOptions(path, logger))
+	opts := badgerOptions(path, logger)
+	var db *badger.DB
+	err := flushLarger(opts, logger)
+	if err == nil {
+		db, err = badger.Open(opts)
+	}
 	switch {
 	case err == nil:
 		return db, nil

@@ -38,7 +38,7 @@ const (
 	maxEndpoints   = 10_000
 
 	pageEvents     = 1000 // of the log at a time
-	pageRows       = 2000 // deliveries in one transaction of the reader
+	pageRows       = 1000 // deliveries in one transaction of the reader
 	maxOutcomes    = 1000 // in one transaction
 	minWindow      = 32
 	maxWindow      = 256
