@@ -38,6 +38,9 @@ type inputRecord struct {
 	State    string            `json:"state"`
 	Response *runtime.Response `json:"response,omitempty"`
 	Line     *uint64           `json:"line,omitempty"` // that it was typed on, while it is being typed
+	// Life and Turn are those that it began, once it was sent.
+	Life int `json:"life,omitempty"`
+	Turn int `json:"turn,omitempty"`
 }
 
 // inputs remembers which inputs were given to an agent, so that a repeat of one does not type it twice, also
@@ -86,6 +89,16 @@ func (in *inputs) find(id string) *inputRecord {
 	return in.known[id]
 }
 
+// began returns what is remembered of the input that began a turn which is not known to be over, or nil.
+func (in *inputs) began(life, turn int) *inputRecord {
+	for i := len(in.order) - 1; i >= 0; i-- {
+		if r := in.known[in.order[i]]; r != nil && r.State == inputSent && r.Life == life && r.Turn == turn && turn > 0 {
+			return r
+		}
+	}
+	return nil
+}
+
 func (in *inputs) keep(r inputRecord) {
 	in.drop(r.ID)
 	if r.State == inputFree {
@@ -120,10 +133,15 @@ func (in *inputs) drop(id string) {
 
 // note remembers how far a message came. Without an id there is nothing to remember.
 func (in *inputs) note(m *message, state string, response *runtime.Response) error {
+	return in.noteTurn(m, state, response, 0, 0)
+}
+
+// noteTurn does the same with the turn that the message begins.
+func (in *inputs) noteTurn(m *message, state string, response *runtime.Response, life, turn int) error {
 	if m.id == "" {
 		return nil
 	}
-	r := inputRecord{ID: m.id, Sum: textSum(m.text), State: state, Response: response}
+	r := inputRecord{ID: m.id, Sum: textSum(m.text), State: state, Response: response, Life: life, Turn: turn}
 	if state == inputTyping {
 		r.Line = &m.line
 	}

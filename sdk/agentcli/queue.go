@@ -317,7 +317,9 @@ func (s *session) took(source string) {
 	s.draft.submitted(m.strokes)
 	s.sent++
 	s.record(runtime.StreamInput, s.redact.text(m.text))
-	s.remember(m, inputSent, nil)
+	if err := s.inputs.noteTurn(m, inputSent, nil, s.life, s.agent.Turn+1); err != nil {
+		s.unrecorded(err)
+	}
 	m.stage = stageTook
 	waits := m
 	if !m.expect || m.answered {
@@ -414,13 +416,15 @@ func (s *session) heldMessage() *message {
 // remember notes how far a message with an id came.
 func (s *session) remember(m *message, state string, response *runtime.Response) {
 	if err := s.inputs.note(m, state, response); err != nil {
-		s.logger.Error("an input cannot be recorded", "error", err)
+		s.unrecorded(err)
 	}
 }
+
+func (s *session) unrecorded(err error) { s.logger.Error("an input cannot be recorded", "error", err) }
 
 // rememberTurn notes the response of a message that an earlier process typed.
 func (s *session) rememberTurn(r *inputRecord, response *runtime.Response) {
 	if err := s.inputs.put(inputRecord{ID: r.ID, Sum: r.Sum, State: inputTurn, Response: response}); err != nil {
-		s.logger.Error("an input cannot be recorded", "error", err)
+		s.unrecorded(err)
 	}
 }

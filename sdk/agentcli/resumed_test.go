@@ -52,3 +52,82 @@ func TestCrashAfterTheBusyEvent(t *testing.T) {
 		t.Errorf("events %s", got)
 	}
 }
+
+// TestCrashBeforeTheTurnIsKnown is a kill between that a message was recorded as taken and that its turn is: a repeat of
+// the message gets the response of the turn all the same.
+func TestCrashBeforeTheTurnIsKnown(t *testing.T) {
+	state := filepath.Join("agents", "b", "state.json")
+	for _, c := range []struct {
+		name string
+		lost []string
+		over bool
+	}{
+		{"the state is lost", []string{state}, false},
+		{"the state of its end is lost", []string{state}, true},
+		{"the event is lost as well", []string{state, "events.jsonl"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := open(t, newLauncher(t, nil), nil)
+			g.bash("b")
+			g.ask("b", "true")
+			wait(t, "the state of the first turn", func() bool {
+				data, _ := os.ReadFile(filepath.Join(g.o.StateDir, state))
+				return strings.Contains(string(data), `"status":"ready"`) && strings.Contains(string(data), `"turn":1`)
+			})
+			before := map[string][]byte{}
+			for _, file := range c.lost {
+				data, err := os.ReadFile(filepath.Join(g.o.StateDir, file))
+				if err != nil {
+					t.Fatal(err)
+				}
+				before[file] = data
+			}
+			in := runtime.Input{ID: "second", Message: `echo as''ks; read line; echo got $line`}
+			if _, err := g.Send(t.Context(), "b", in); err != nil {
+				t.Fatal(err)
+			}
+			p := g.l.process()
+			wait(t, "the question", func() bool {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				return strings.Contains(string(p.out), "asks")
+			})
+			answer := func(g *rig) {
+				if _, err := g.Send(t.Context(), "b", runtime.Input{Raw: "it\r"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.over {
+				answer(g)
+				g.status("b", runtime.StatusReady)
+			}
+			next := g.crash(func(dir string) {
+				for file, data := range before {
+					if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			in.ExpectResponse = true
+			got := make(chan runtime.SendResult, 1)
+			go func() {
+				defer close(got)
+				r, err := next.Send(t.Context(), "b", in)
+				if err != nil {
+					t.Error(err)
+				}
+				got <- r
+			}()
+			if !c.over {
+				next.status("b", runtime.StatusBusy)
+				answer(next)
+			}
+			if r := <-got; !r.Sent || r.Response == nil || r.Response.Turn != 2 || !strings.Contains(r.Response.Text, "got it") {
+				t.Errorf("the repeat got %+v", r)
+			}
+			if a := next.status("b", runtime.StatusReady); a.Turn != 2 {
+				t.Errorf("agent %+v", a)
+			}
+		})
+	}
+}

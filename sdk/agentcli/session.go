@@ -277,38 +277,3 @@ func (s *session) state() *lifeState {
 	}
 	return state
 }
-
-// resume takes over where an earlier process was.
-func (s *session) resume(state *lifeState) {
-	s.agent = state.Agent
-	s.doneTo = max(state.Offset, s.base)
-	s.ready, s.trust, s.loggedTo, s.urls = state.Ready, state.Trust, state.LoggedTo, state.URLs
-	s.sent, s.lastMs, s.seq = state.Sent, state.LastMs, state.Seq
-	if !state.TurnStarted.IsZero() {
-		s.turn = &turn{started: state.TurnStarted, input: state.TurnInput, source: runtime.SourceHost}
-	}
-	// An event is written before the state is: what a crash cut off between the two is taken from the event.
-	if e, told := s.events.Last(s.a.id); e != nil && e.Seq > s.seq && e.Agent.CreatedAt.Equal(s.agent.CreatedAt) {
-		s.seq, s.agent.Seq, s.toldTo = e.Seq, e.Seq, told
-		s.agent.Status, s.agent.Reason, s.agent.Turn = e.Agent.Status, e.Agent.Reason, e.Agent.Turn
-		s.agent.Prompt, s.agent.LoginURL = e.Agent.Prompt, e.Agent.LoginURL
-		if s.agent.Status != runtime.StatusBusy && s.agent.Status != runtime.StatusBlocked {
-			s.turn = nil
-		} else if s.turn == nil {
-			s.turn = &turn{started: e.Time, source: runtime.SourceHost}
-		}
-		if e.Type == runtime.EventTurnComplete && state.Held == nil && s.agent.Status == runtime.StatusReady {
-			s.emit(runtime.Event{Type: runtime.EventReady, Source: e.Source}) // what was cut off follows it
-		}
-	} else if h := state.Held; h != nil {
-		s.held = &heldTurn{event: h.Event, input: h.Input, text: h.Text}
-		s.held.cancel = s.after(idleWait, func() { s.release("", h.Event.Source) })
-	}
-	if len(state.Driver) > 0 {
-		s.driver.Load(state.Driver)
-	}
-	if d, ok := s.driver.(turnResumer); ok {
-		d.resumeTurn(s.turn != nil)
-	}
-	s.publish()
-}

@@ -102,16 +102,24 @@ func (j *Journal) Append(e *runtime.Event, mark uint64) error {
 	return err
 }
 
-// Last returns the newest event of an agent that is kept, with its mark, or nil.
-func (j *Journal) Last(agentID string) (e *runtime.Event, mark uint64) {
+// Since returns the kept events of an agent that are newer than a sequence number, oldest first, with the mark of the
+// last one.
+func (j *Journal) Since(agentID string, seq uint64) (list []*runtime.Event, mark uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, e := range slices.Backward(j.events) {
-		if e.AgentID == agentID {
-			return e.Event, e.mark
+		if e.AgentID != agentID {
+			continue
+		}
+		if e.Seq <= seq {
+			break
+		}
+		if list = append(list, e.Event); mark == 0 {
+			mark = e.mark
 		}
 	}
-	return nil, 0
+	slices.Reverse(list)
+	return list, mark
 }
 
 // Sync makes what was appended durable.

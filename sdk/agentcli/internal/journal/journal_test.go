@@ -57,11 +57,11 @@ func TestOrderAndFilter(t *testing.T) {
 			t.Errorf("event %q, want %q", e.Text, want)
 		}
 	}
-	if e, _ := j.Last("a0"); e == nil || e.Text != "8" {
-		t.Errorf("last %+v", e)
+	if list, _ := j.Since("a0", 6); len(list) != 2 || list[0].Text != "6" || list[1].Text != "8" {
+		t.Errorf("since 6: %+v", list)
 	}
-	if e, _ := j.Last("nobody"); e != nil {
-		t.Errorf("last %+v", e)
+	if list, mark := j.Since("nobody", 0); list != nil || mark != 0 {
+		t.Errorf("of nobody: %+v", list)
 	}
 	_ = r.Close()
 	if _, err := r.Next(); !errors.Is(err, io.EOF) {
@@ -156,7 +156,7 @@ func TestMarks(t *testing.T) {
 	}
 	for range 3 {
 		for agent, want := range map[string]uint64{"a0": 40, "a1": 30} {
-			if e, mark := j.Last(agent); e == nil || mark != want {
+			if list, mark := j.Since(agent, 0); len(list) == 0 || mark != want {
 				t.Errorf("agent %s: mark %d, want %d", agent, mark, want)
 			}
 		}

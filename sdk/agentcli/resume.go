@@ -1,0 +1,90 @@
+package agentcli
+
+import (
+	"slices"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// An event is written before the state is, and that a message was taken before the event of its turn. What a crash cut
+// off between them is taken from the events and from what is remembered of the message.
+
+// resume takes over where an earlier process was.
+func (s *session) resume(state *lifeState) {
+	s.agent = state.Agent
+	s.doneTo = max(state.Offset, s.base)
+	s.ready, s.trust, s.loggedTo, s.urls = state.Ready, state.Trust, state.LoggedTo, state.URLs
+	s.sent, s.lastMs, s.seq = state.Sent, state.LastMs, state.Seq
+	if !state.TurnStarted.IsZero() {
+		s.turn = &turn{started: state.TurnStarted, input: state.TurnInput, source: runtime.SourceHost}
+	}
+	if h := state.Held; h != nil {
+		s.held = &heldTurn{event: h.Event, input: h.Input, text: h.Text}
+	}
+	since, told := s.events.Since(s.a.id, s.seq)
+	since = slices.DeleteFunc(since, func(e *runtime.Event) bool { return !e.Agent.CreatedAt.Equal(s.agent.CreatedAt) })
+	cut := false
+	for _, e := range since {
+		cut = e.Type == runtime.EventTurnComplete && s.held == nil && e.Agent.Status == runtime.StatusReady
+		s.resumeEvent(e)
+	}
+	if n := len(since); n > 0 {
+		s.toldTo = told
+		if cut { // where the text was known at once, this follows the end of the turn
+			s.emit(runtime.Event{Type: runtime.EventReady, Source: since[n-1].Source})
+		}
+	}
+	if h := s.held; h != nil {
+		h.cancel = s.after(idleWait, func() { s.release("", h.event.Source) })
+	}
+	s.resumeInput()
+	if len(state.Driver) > 0 {
+		s.driver.Load(state.Driver)
+	}
+	if d, ok := s.driver.(turnResumer); ok {
+		d.resumeTurn(s.turn != nil)
+	}
+	s.publish()
+}
+
+// resumeEvent brings the session to where it was when it told of an event.
+func (s *session) resumeEvent(e *runtime.Event) {
+	was := s.agent.Turn
+	s.seq, s.agent.Seq = e.Seq, e.Seq
+	s.agent.Status, s.agent.Reason, s.agent.Turn = e.Agent.Status, e.Agent.Reason, e.Agent.Turn
+	s.agent.Prompt, s.agent.LoginURL = e.Agent.Prompt, e.Agent.LoginURL
+	busy := s.agent.Status == runtime.StatusBusy || s.agent.Status == runtime.StatusBlocked
+	switch {
+	case e.Type == runtime.EventTurnComplete:
+		if r := s.inputs.began(s.life, e.Turn); r != nil {
+			s.rememberTurn(r, &runtime.Response{Text: e.Text, Turn: e.Turn, DurationMs: e.DurationMs})
+		}
+		s.turn, s.held = nil, nil
+	case s.turn != nil && s.agent.Turn > was: // it ended, and waits for its text
+		s.held = &heldTurn{input: s.turn.input, event: runtime.Event{
+			Type: runtime.EventTurnComplete, Source: e.Source, Turn: s.agent.Turn, DurationMs: max(0, e.Time.Sub(s.turn.started).Milliseconds()),
+		}}
+		if r := s.inputs.began(s.life, s.agent.Turn); r != nil {
+			s.held.input = r.ID
+		}
+		s.turn = nil
+	case busy && s.turn == nil:
+		s.turn = &turn{started: e.Time, source: runtime.SourceHost}
+	case !busy:
+		s.turn = nil
+	}
+}
+
+// resumeInput gives the turn that runs the message that began it, and begins it if not even that was told.
+func (s *session) resumeInput() {
+	r := s.inputs.began(s.life, s.agent.Turn+1)
+	if r == nil || s.held != nil {
+		return
+	}
+	if s.turn == nil && s.agent.Status == runtime.StatusReady {
+		s.beginTurn(runtime.SourceHost, nil)
+	}
+	if s.turn != nil && s.turn.input == "" {
+		s.turn.input = r.ID
+	}
+}
