@@ -91,8 +91,10 @@ func (s *session) recognised(m *message, r *inputRecord) bool {
 		return false
 	}
 	if s.behind { // the terminal does not show yet what came meanwhile
+		s.repeats[m.id] = m // whatever comes first answers it
 		s.after(pauseAfter, func() {
 			if !m.answered {
+				delete(s.repeats, m.id)
 				s.enqueue(m)
 			}
 		})
