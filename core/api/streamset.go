@@ -147,13 +147,14 @@ func (r *reader) arm(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
 	r.mu.Lock()
 	r.release = cancel
-	if r.due { // it came between two waits
-		cancel(errHeartbeat)
-	}
+	due := r.due // it came between two waits
 	r.mu.Unlock()
 	// drain sets its flag before it interrupts: whoever misses the interruption sees the flag.
-	if r.set.drained.Load() {
+	switch {
+	case r.set.drained.Load():
 		cancel(errDrained)
+	case due:
+		cancel(errHeartbeat)
 	}
 	return ctx
 }

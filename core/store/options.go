@@ -16,7 +16,7 @@ const DefaultMinFreeBytes = 256 << 20
 // valueLogFile is the size of a value log file, in which values of valueThreshold and more lie.
 const (
 	valueLogFile   = 64 << 20
-	valueThreshold = 128 << 10
+	valueThreshold = 512 << 10
 )
 
 // memTable is the size of what is sorted in memory before it becomes a file. Badger keeps the buffers that files were
