@@ -44,11 +44,20 @@ func TestAttachBeginsWithTheScreen(t *testing.T) {
 	p.print("first\r\n" + strings.Repeat("filler\r\n", 60) + "\x1b[1;31mlast\x1b[0m")
 	before := g.attach("a", runtime.AttachOptions{})
 	before.untilText("last")
-	v := g.attach("a", runtime.AttachOptions{Tail: 100})
-	f, err := v.Recv()
-	if err != nil || !f.Repaint || f.Cols != 120 || f.Rows != 40 || f.Lost != 0 {
-		t.Fatalf("frame %+v, %v", f, err)
-	}
+	var v *viewer
+	var f runtime.Frame
+	wait(t, "the screen to have what viewers saw", func() bool {
+		v = g.attach("a", runtime.AttachOptions{Tail: 100})
+		var err error
+		if f, err = v.Recv(); err != nil || !f.Repaint || f.Cols != 120 || f.Rows != 40 || f.Lost != 0 {
+			t.Fatalf("frame %+v, %v", f, err)
+		}
+		if strings.Contains(string(f.Data), "last") {
+			return true
+		}
+		_ = v.Close()
+		return false
+	})
 	screen := term.New(term.Options{Cols: 120, Rows: 40})
 	screen.Write(f.Data)
 	if lines, _, _ := screen.Lines(0); len(lines) == 0 || !strings.Contains(lines[0]+lines[1], "first") {
