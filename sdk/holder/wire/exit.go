@@ -52,7 +52,7 @@ func FormatExitFile(m Exited) []byte {
 
 var errExitFile = errors.New("this is no exit file")
 
-// ParseExitFile reads an exit file. Fields that it does not know are skipped.
+// ParseExitFile reads an exit file: each field once. Fields that it does not know are skipped.
 func ParseExitFile(b []byte) (Exited, error) {
 	var m Exited
 	parts := strings.Fields(string(b))
@@ -64,7 +64,7 @@ func ParseExitFile(b []byte) (Exited, error) {
 		return m, errExitFile
 	}
 	m.Nonce = nonce
-	seen := 0
+	seen := map[string]bool{}
 	for _, part := range parts[2:] {
 		key, value, _ := strings.Cut(part, "=")
 		var err error
@@ -84,12 +84,12 @@ func ParseExitFile(b []byte) (Exited, error) {
 		default:
 			continue
 		}
-		if err != nil {
+		if err != nil || seen[key] {
 			return m, errExitFile
 		}
-		seen++
+		seen[key] = true
 	}
-	if seen < 4 {
+	if len(seen) < 4 {
 		return m, errExitFile
 	}
 	return m, nil

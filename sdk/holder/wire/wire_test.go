@@ -128,7 +128,8 @@ func TestExitFile(t *testing.T) {
 			t.Errorf("%q is read as %+v, error %v", text, got, err)
 		}
 	}
-	for _, bad := range []string{"", "\n", golden[:40], strings.TrimSpace(golden), strings.Replace(golden, "137", "x", 1), strings.Replace(golden, "exit-1", "exit-2", 1)} {
+	for _, bad := range []string{"", "\n", golden[:40], strings.TrimSpace(golden), strings.Replace(golden, "137", "x", 1), strings.Replace(golden, "exit-1", "exit-2", 1),
+		strings.Replace(golden, "at=", "code=137 later=", 1)} {
 		if _, err := wire.ParseExitFile([]byte(bad)); err == nil {
 			t.Errorf("%q is taken for an exit file", bad)
 		}
