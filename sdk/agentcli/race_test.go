@@ -224,12 +224,7 @@ func TestCrashBetweenEventAndState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g, _ := ready(t, &fakeCLI{turn: turn}, nil)
 			state := filepath.Join(g.o.StateDir, "agents", "a", "state.json")
-			var before []byte
-			wait(t, "the state", func() bool {
-				var err error
-				before, err = os.ReadFile(state)
-				return err == nil && strings.Contains(string(before), `"ready"`)
-			})
+			before := g.stateOf("a", `"ready"`)
 			if _, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello"}); err != nil {
 				t.Fatal(err)
 			}
@@ -243,14 +238,7 @@ func TestCrashBetweenEventAndState(t *testing.T) {
 				return err == nil && string(now) != string(before)
 			})
 			p := g.l.process()
-			next := g.crash(func(dir string) {
-				p.mu.Lock()
-				p.note = nil // the last checkpoint is older than the event
-				p.mu.Unlock()
-				if err := os.WriteFile(filepath.Join(dir, "agents", "a", "state.json"), before, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			})
+			next := g.crash(g.withState("a", before)) // the last checkpoint is older than the event
 			p.print("more")
 			next.attach("a", runtime.AttachOptions{}).untilText("more")
 			a, err := next.Inspect(t.Context(), "a")
@@ -266,25 +254,26 @@ func TestCrashBetweenEventAndState(t *testing.T) {
 
 // TestCrashBeforeTheText loses the runtime after a turn ended and before its text came: the turn is told, once.
 func TestCrashBeforeTheText(t *testing.T) {
-	for _, name := range []string{"killed", "closed"} {
+	for _, name := range []string{"killed", "closed", "killed before the state"} {
 		t.Run(name, func(t *testing.T) {
 			c := &fakeCLI{turn: func(p *process, msg string) {
 				p.signal(agentcli.Signal{Kind: took, Text: msg})
 				p.signal(agentcli.Signal{Kind: turnEnd, TextFollows: true})
 			}}
 			g, _ := ready(t, c, nil)
+			before := g.stateOf("a", `"ready"`)
 			if _, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello", ID: "i1"}); err != nil {
 				t.Fatal(err)
 			}
 			wait(t, "the end of the turn", func() bool { return types(g.events("a")) == "started ready busy ready" })
-			wait(t, "its state", func() bool {
-				data, err := os.ReadFile(filepath.Join(g.o.StateDir, "agents", "a", "state.json"))
-				return err == nil && strings.Contains(string(data), `"turn":1`)
-			})
-			if name == "killed" {
+			g.stateOf("a", `"turn":1`)
+			switch name {
+			case "killed":
 				g = g.crash()
-			} else {
+			case "closed":
 				g = g.again()
+			default:
+				g = g.crash(g.withState("a", before))
 			}
 			const want = "started ready busy ready turn_complete"
 			wait(t, "the event of the turn", func() bool { return types(g.events("a")) == want })
@@ -292,7 +281,69 @@ func TestCrashBeforeTheText(t *testing.T) {
 			if got := types(g.events("a")); got != want {
 				t.Errorf("events %s, want %s", got, want)
 			}
+			res, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello", ID: "i1", ExpectResponse: true})
+			if err != nil || res.Response == nil || res.Response.Turn != 1 {
+				t.Errorf("the repeat got %+v, %v", res, err)
+			}
 		})
+	}
+}
+
+// TestCrashBeforeTheResponseIsRecorded loses the runtime after the end of a turn was told, and before the record of the
+// message had its response: a repeat gets what was told.
+func TestCrashBeforeTheResponseIsRecorded(t *testing.T) {
+	g, _ := ready(t, &fakeCLI{}, nil)
+	before := g.stateOf("a", `"ready"`)
+	in := runtime.Input{Message: "hello", ID: "i1", ExpectResponse: true}
+	first, err := g.Send(t.Context(), "a", in)
+	if err != nil || first.Response == nil {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	const want = "started ready busy turn_complete ready"
+	wait(t, "the events", func() bool { return types(g.events("a")) == want })
+	next := g.crash(g.withState("a", before), func(dir string) {
+		path := filepath.Join(dir, "agents", "a", "inputs.jsonl")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.SplitAfter(strings.TrimSuffix(string(text), "\n"), "\n")
+		if last := lines[len(lines)-1]; !strings.Contains(last, `"state":"turn"`) {
+			t.Fatalf("the last record is %s", last)
+		}
+		if err := os.WriteFile(path, []byte(strings.Join(lines[:len(lines)-1], "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if res, err := next.Send(t.Context(), "a", in); err != nil || res.Response == nil || *res.Response != *first.Response {
+		t.Errorf("the repeat got %+v, %v; the first %+v", res.Response, err, first.Response)
+	}
+	if got := types(next.events("a")); got != want {
+		t.Errorf("events %s, want %s", got, want)
+	}
+}
+
+// stateOf returns the stored state of an agent once it has a text.
+func (g *rig) stateOf(id, text string) (state []byte) {
+	g.t.Helper()
+	wait(g.t, "a state with "+text, func() bool {
+		var err error
+		state, err = os.ReadFile(filepath.Join(g.o.StateDir, "agents", id, "state.json"))
+		return err == nil && strings.Contains(string(state), text)
+	})
+	return state
+}
+
+// withState has a crash find an earlier state of an agent, and no checkpoint.
+func (g *rig) withState(id string, state []byte) func(dir string) {
+	p := g.l.process()
+	return func(dir string) {
+		p.mu.Lock()
+		p.note = nil
+		p.mu.Unlock()
+		if err := os.WriteFile(filepath.Join(dir, "agents", id, "state.json"), state, 0o600); err != nil {
+			g.t.Error(err)
+		}
 	}
 }
 

@@ -15,19 +15,11 @@ func TestCrashAfterTheBusyEvent(t *testing.T) {
 	g := open(t, newLauncher(t, nil), nil)
 	g.bash("b")
 	g.ask("b", "true")
-	name := filepath.Join("agents", "b", "state.json")
-	stored := func(status string) (state []byte) {
-		wait(t, "the stored state "+status, func() bool {
-			state, _ = os.ReadFile(filepath.Join(g.o.StateDir, name))
-			return strings.Contains(string(state), `"status":"`+status+`"`)
-		})
-		return state
-	}
-	before := stored("ready")
+	before := g.stateOf("b", `"status":"ready"`)
 	if _, err := g.Send(t.Context(), "b", runtime.Input{Message: `echo as''ks; read line; echo got $line`}); err != nil {
 		t.Fatal(err)
 	}
-	stored("busy")
+	g.stateOf("b", `"status":"busy"`)
 	// What is typed while the shell hands the terminal over may be lost to both.
 	p := g.l.process()
 	wait(t, "the question", func() bool {
@@ -36,7 +28,7 @@ func TestCrashAfterTheBusyEvent(t *testing.T) {
 		return strings.Contains(string(p.out), "asks")
 	})
 	next := g.crash(func(dir string) {
-		if err := os.WriteFile(filepath.Join(dir, name), before, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "agents", "b", "state.json"), before, 0o600); err != nil {
 			t.Error(err)
 		}
 	})
