@@ -314,6 +314,7 @@ func TestAgent_MaxConcurrentTasks(t *testing.T) {
 		must(t, c.Task(task(fmt.Sprint("t", i), 1)))
 	}
 	eventually(t, "two run, four wait", func() bool { s := a.Stats(); return s.Running == 2 && s.Queued == 4 })
+	eventually(t, "both are in the handler", func() bool { mu.Lock(); defer mu.Unlock(); return active == 2 })
 	close(release)
 	for range 6 {
 		nextResult(t, c)
