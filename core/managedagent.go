@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // ManagedAgentStatus is where a managed agent is in its life.
@@ -96,11 +98,12 @@ type ManagedAgentFilter struct {
 	Page
 }
 
-// ManagedAgentInput is one of a message, raw bytes or key names.
+// ManagedAgentInput is one of a message, raw bytes, key names and an interrupt.
 type ManagedAgentInput struct {
 	Message        string
 	Raw            string
 	Keys           []string
+	Interrupt      bool // stop the turn that runs
 	ExpectResponse bool
 	Timeout        time.Duration // 0: the default
 	Key            string        // idempotency of the call: a repeat with the same key returns the first result
@@ -112,12 +115,8 @@ type ManagedAgentReply struct {
 	Response *ManagedAgentResponse `json:"response,omitempty"`
 }
 
-// ManagedAgentResponse is what the agent answered.
-type ManagedAgentResponse struct {
-	Text       string `json:"text"`
-	Turn       int    `json:"turn"`
-	DurationMs int64  `json:"durationMs"`
-}
+// ManagedAgentResponse is what the agent answered, or why it did not.
+type ManagedAgentResponse = wire.TurnResponse
 
 // ManagedAgentAnswer answers the prompt of a blocked agent.
 type ManagedAgentAnswer struct {
@@ -130,6 +129,11 @@ type ManagedAgentAnswer struct {
 type ManagedAgentStop struct {
 	Grace time.Duration // 0: the default of the runtime
 	Force bool
+}
+
+// ManagedAgentRestart says how to restart.
+type ManagedAgentRestart struct {
+	Fresh bool // begin a new session instead of resuming the last one
 }
 
 // LogOptions select lines of an agent's log.
@@ -189,7 +193,7 @@ type ManagedAgentService interface {
 	// AnswerManagedAgent answers the open prompt and returns the agent. CONFLICT when there is none.
 	AnswerManagedAgent(ctx context.Context, id string, answer ManagedAgentAnswer) (*ManagedAgent, error)
 	// RestartManagedAgent starts a stopped or running agent again under its id, with its session.
-	RestartManagedAgent(ctx context.Context, id string) (*ManagedAgent, error)
+	RestartManagedAgent(ctx context.Context, id string, opts ManagedAgentRestart) (*ManagedAgent, error)
 	// StopManagedAgent ends an agent; stopping a stopped one is no error. NOT_FOUND.
 	StopManagedAgent(ctx context.Context, id string, opts ManagedAgentStop) error
 	// ManagedAgentLogs reads the log. NOT_FOUND.

@@ -3,26 +3,28 @@ package core
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // AgentSignal is the Data of an event of a managed agent (managed_agent.*), and of one that a connected agent tells
 // of a thread that it hosts. Which fields are set depends on the type.
 type AgentSignal struct {
-	AgentID     string             `json:"agentId,omitempty"`
-	Status      ManagedAgentStatus `json:"status,omitempty"`
-	Source      string             `json:"source,omitempty"` // hook, osc, exit, screen, host
-	Prompt      json.RawMessage    `json:"prompt,omitempty"` // {id, kind, text, tool?, input?, options, url?}
-	Answered    string             `json:"answered,omitempty"`
-	Tool        *AgentTool         `json:"tool,omitempty"`
-	Text        string             `json:"text,omitempty"`
-	Truncated   bool               `json:"truncated,omitempty"`
-	Turn        int                `json:"turn,omitempty"`
-	DurationMs  int64              `json:"durationMs,omitempty"`
-	Interrupted bool               `json:"interrupted,omitempty"`
-	LoginURL    string             `json:"loginUrl,omitempty"`
-	Reason      string             `json:"reason,omitempty"`
-	ExitCode    *int               `json:"exitCode,omitempty"`
-	OccurredAt  time.Time          `json:"occurredAt"`
+	AgentID    string             `json:"agentId,omitempty"`
+	Status     ManagedAgentStatus `json:"status,omitempty"`
+	Source     string             `json:"source,omitempty"` // hook, osc, exit, screen, host
+	Prompt     json.RawMessage    `json:"prompt,omitempty"` // {id, kind, text, tool?, input?, options, url?}
+	Answered   string             `json:"answered,omitempty"`
+	Tool       *AgentTool         `json:"tool,omitempty"`
+	Text       string             `json:"text,omitempty"`
+	Truncated  bool               `json:"truncated,omitempty"`
+	Turn       int                `json:"turn,omitempty"`
+	DurationMs int64              `json:"durationMs,omitempty"`
+	wire.TurnOutcome
+	LoginURL   string    `json:"loginUrl,omitempty"`
+	Reason     string    `json:"reason,omitempty"`
+	ExitCode   *int      `json:"exitCode,omitempty"`
+	OccurredAt time.Time `json:"occurredAt"`
 }
 
 // AgentTool is a tool that an agent runs.

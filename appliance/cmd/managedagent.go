@@ -144,13 +144,14 @@ func (c *cli) agentStop() *cobra.Command {
 }
 
 func (c *cli) agentRestart() *cobra.Command {
-	return &cobra.Command{
+	var how client.ManagedAgentRestart
+	cmd := &cobra.Command{
 		Use:   "restart ID",
-		Short: "Start a managed agent again under its id, with its session",
+		Short: "Start a managed agent again under its id, with its session or a fresh one",
 		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				a, err := api.RestartManagedAgent(ctx, args[0])
+				a, err := api.RestartManagedAgent(ctx, args[0], how)
 				if err != nil {
 					return err
 				}
@@ -158,4 +159,6 @@ func (c *cli) agentRestart() *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&how.Fresh, "fresh", false, "begin a new session instead of resuming the last one")
+	return cmd
 }

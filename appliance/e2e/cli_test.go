@@ -289,7 +289,7 @@ func driveLoss(t *testing.T, c *crew, a *client.ManagedAgent) {
 	}
 	killed(t, parent(t, a.PID))
 	lost(t, c, a)
-	if _, err := c.api.RestartManagedAgent(t.Context(), a.ID); err != nil {
+	if _, err := c.api.RestartManagedAgent(t.Context(), a.ID, client.ManagedAgentRestart{}); err != nil {
 		t.Fatal(err)
 	}
 	now := c.await(a.ID, client.ManagedReady)

@@ -160,7 +160,7 @@ func ended(t *testing.T, c *crew, id string) {
 	if lines := c.logs(id, "output"); !slices.Contains(lines, "42") {
 		t.Errorf("the log of a stopped agent has the outputs %q", lines)
 	}
-	again, err := c.api.RestartManagedAgent(t.Context(), id)
+	again, err := c.api.RestartManagedAgent(t.Context(), id, client.ManagedAgentRestart{})
 	if err != nil || again.ID != id {
 		t.Fatalf("restart: %+v, %v", again, err)
 	}

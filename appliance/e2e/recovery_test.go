@@ -182,7 +182,7 @@ func TestHolderKilled(t *testing.T) {
 			if exit := v.ends(); exit == nil || exit.Reason != runtime.ReasonLost {
 				t.Errorf("the viewer was told of the exit %+v", exit)
 			}
-			if _, err := c.api.RestartManagedAgent(t.Context(), a.ID); err != nil {
+			if _, err := c.api.RestartManagedAgent(t.Context(), a.ID, client.ManagedAgentRestart{}); err != nil {
 				t.Fatal(err)
 			}
 			a = c.await(a.ID, client.ManagedReady)

@@ -271,7 +271,7 @@ func checkThreadData(kind core.EventType, d *protocol.ThreadData, now time.Time)
 	text, isCut := cut(d.Text, maxEventText)
 	signal := core.AgentSignal{
 		Status: core.ManagedAgentStatus(d.Status), Answered: d.Answered, Text: text,
-		Truncated: d.Truncated || isCut, Turn: d.Turn, DurationMs: d.DurationMs, Interrupted: d.Interrupted,
+		Truncated: d.Truncated || isCut, Turn: d.Turn, DurationMs: d.DurationMs, TurnOutcome: d.TurnOutcome,
 		LoginURL: d.LoginURL, ExitCode: d.ExitCode, OccurredAt: d.OccurredAt,
 	}
 	signal.Source = cleanReason(d.Source, "host")

@@ -186,10 +186,12 @@ func managedAgentAnswer(a *core.ManagedAgent, err error) (answer, error) {
 }
 
 func (s *Server) restartManagedAgent(c *call) (answer, error) {
-	if err := c.decode(new(emptyRequest)); err != nil {
+	var request restartRequest
+	if err := c.decode(&request); err != nil {
 		return answer{}, err
 	}
-	return managedAgentAnswer(s.opts.ManagedAgents.RestartManagedAgent(c.detached(), c.param("agentId")))
+	how := core.ManagedAgentRestart{Fresh: request.Fresh}
+	return managedAgentAnswer(s.opts.ManagedAgents.RestartManagedAgent(c.detached(), c.param("agentId"), how))
 }
 
 func (s *Server) stopManagedAgent(c *call) (answer, error) {

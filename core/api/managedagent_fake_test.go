@@ -81,7 +81,7 @@ func (f *fakeManaged) AnswerManagedAgent(_ context.Context, id string, a core.Ma
 	return someManaged(id, core.ManagedBusy), nil
 }
 
-func (f *fakeManaged) RestartManagedAgent(_ context.Context, id string) (*core.ManagedAgent, error) {
+func (f *fakeManaged) RestartManagedAgent(_ context.Context, id string, _ core.ManagedAgentRestart) (*core.ManagedAgent, error) {
 	if f.restart != nil {
 		return f.restart(id)
 	}

@@ -66,8 +66,14 @@ type sendRequest struct {
 	Message        string   `json:"message" doc:"Submitted when the agent is idle." example:"Summarise README.md"`
 	Raw            string   `json:"raw" doc:"Typed into the terminal as it is."`
 	Keys           []string `json:"keys" check:"max=1000" doc:"Names of keys, pressed in order." example:"[\"ESC\",\"ENTER\"]"`
+	Interrupt      bool     `json:"interrupt" doc:"Stop the turn that runs, as a person at the terminal would."`
 	ExpectResponse bool     `json:"expectResponse" doc:"Wait for the end of the turn. With message only."`
 	Timeout        int64    `json:"timeout" check:"min=1,max=86400000" doc:"Milliseconds; default 120000."`
+}
+
+// restartRequest says how to restart an agent.
+type restartRequest struct {
+	Fresh bool `json:"fresh" doc:"Begin a new session instead of resuming the last one."`
 }
 
 // sendAnswer tells what became of an input.

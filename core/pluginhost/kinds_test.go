@@ -115,7 +115,7 @@ func TestErrorsPass(t *testing.T) {
 	if _, err := rt.Inspect(t.Context(), "missing"); runtime.ErrorCode(err) != runtime.CodeNotFound {
 		t.Errorf("inspect: %v", err)
 	}
-	if _, err := rt.Restart(t.Context(), "a"); runtime.ErrorCode(err) != runtime.CodeUnimplemented {
+	if _, err := rt.Restart(t.Context(), "a", runtime.RestartOptions{}); runtime.ErrorCode(err) != runtime.CodeUnimplemented {
 		t.Errorf("restart: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

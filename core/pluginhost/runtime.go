@@ -53,8 +53,8 @@ func (r *runtimeOf) Stop(ctx context.Context, id string, opts runtime.StopOption
 }
 
 // Restart implements runtime.Runtime.
-func (r *runtimeOf) Restart(ctx context.Context, id string) (runtime.Agent, error) {
-	return onRuntime(ctx, r, "restart", false, func(rt runtime.Runtime) (runtime.Agent, error) { return rt.Restart(ctx, id) })
+func (r *runtimeOf) Restart(ctx context.Context, id string, opts runtime.RestartOptions) (runtime.Agent, error) {
+	return onRuntime(ctx, r, "restart", false, func(rt runtime.Runtime) (runtime.Agent, error) { return rt.Restart(ctx, id, opts) })
 }
 
 // Inspect implements runtime.Runtime.

@@ -230,7 +230,7 @@ func (f *fake) AnswerManagedAgent(_ context.Context, id string, answer core.Mana
 	return &core.ManagedAgent{ID: id}, nil
 }
 
-func (f *fake) RestartManagedAgent(context.Context, string) (*core.ManagedAgent, error) {
+func (f *fake) RestartManagedAgent(context.Context, string, core.ManagedAgentRestart) (*core.ManagedAgent, error) {
 	return nil, errors.New("not for roles")
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // eventTypes maps the events of a runtime to ours.
@@ -27,21 +28,21 @@ var eventTypes = map[runtime.EventType]core.EventType{
 
 // eventData is the stored form of what happened to an agent.
 type eventData struct {
-	AgentID     string                  `json:"agentId"`
-	Status      core.ManagedAgentStatus `json:"status"`
-	Source      string                  `json:"source,omitempty"` // hook, osc, exit, screen, host
-	Prompt      *runtime.Prompt         `json:"prompt,omitempty"`
-	Answered    string                  `json:"answered,omitempty"`
-	Tool        *runtime.ToolCall       `json:"tool,omitempty"`
-	Text        string                  `json:"text,omitempty"`
-	Truncated   bool                    `json:"truncated,omitempty"` // of Text
-	Turn        int                     `json:"turn,omitempty"`
-	DurationMs  int64                   `json:"durationMs,omitempty"`
-	Interrupted bool                    `json:"interrupted,omitempty"`
-	LoginURL    string                  `json:"loginUrl,omitempty"`
-	Reason      string                  `json:"reason,omitempty"`
-	ExitCode    *int                    `json:"exitCode,omitempty"`
-	OccurredAt  time.Time               `json:"occurredAt"` // at the runtime
+	AgentID    string                  `json:"agentId"`
+	Status     core.ManagedAgentStatus `json:"status"`
+	Source     string                  `json:"source,omitempty"` // hook, osc, exit, screen, host
+	Prompt     *runtime.Prompt         `json:"prompt,omitempty"`
+	Answered   string                  `json:"answered,omitempty"`
+	Tool       *runtime.ToolCall       `json:"tool,omitempty"`
+	Text       string                  `json:"text,omitempty"`
+	Truncated  bool                    `json:"truncated,omitempty"` // of Text
+	Turn       int                     `json:"turn,omitempty"`
+	DurationMs int64                   `json:"durationMs,omitempty"`
+	wire.TurnOutcome
+	LoginURL   string    `json:"loginUrl,omitempty"`
+	Reason     string    `json:"reason,omitempty"`
+	ExitCode   *int      `json:"exitCode,omitempty"`
+	OccurredAt time.Time `json:"occurredAt"` // at the runtime
 }
 
 // stored makes our event of a runtime's. ok is false for a type that we do not know: a newer runtime's.
@@ -53,7 +54,7 @@ func stored(e *runtime.Event, status core.ManagedAgentStatus) (event core.Event,
 	text, cut := bounded(e.Text)
 	data := eventData{
 		AgentID: e.AgentID, Status: status, Source: e.Source, Prompt: e.Prompt, Answered: e.Answered, Tool: e.Tool,
-		Text: text, Truncated: cut, Turn: e.Turn, DurationMs: e.DurationMs, Interrupted: e.Interrupted,
+		Text: text, Truncated: cut, Turn: e.Turn, DurationMs: e.DurationMs, TurnOutcome: e.TurnOutcome,
 		LoginURL: e.LoginURL, Reason: e.Reason, OccurredAt: e.Time,
 	}
 	if e.Exit != nil {

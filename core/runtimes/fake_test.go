@@ -138,7 +138,7 @@ func (f *fake) Stop(_ context.Context, id string, _ runtime.StopOptions) error {
 	return nil
 }
 
-func (f *fake) Restart(ctx context.Context, id string) (runtime.Agent, error) {
+func (f *fake) Restart(ctx context.Context, id string, _ runtime.RestartOptions) (runtime.Agent, error) {
 	f.mu.Lock()
 	spec, ok := f.specs[id]
 	f.mu.Unlock()

@@ -127,7 +127,7 @@ func TestRestartOfAnOldAgent(t *testing.T) {
 	f.mu.Unlock()
 	done := make(chan error, 1)
 	go func() {
-		_, err := r.RestartManagedAgent(ctx, a.ID)
+		_, err := r.RestartManagedAgent(ctx, a.ID, core.ManagedAgentRestart{})
 		done <- err
 	}()
 	<-asked

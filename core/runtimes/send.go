@@ -37,7 +37,7 @@ func (s *Service) SendManagedAgent(ctx context.Context, id string, in core.Manag
 	defer context.AfterFunc(s.draining, cancel)()
 	began := s.opts.Clock.Now()
 	result, err := rt.Send(ctx, id, runtime.Input{
-		Message: in.Message, Raw: in.Raw, Keys: in.Keys, ExpectResponse: in.ExpectResponse, Timeout: timeout, ID: in.Key,
+		Message: in.Message, Raw: in.Raw, Keys: in.Keys, Interrupt: in.Interrupt, ExpectResponse: in.ExpectResponse, Timeout: timeout, ID: in.Key,
 	})
 	if err != nil {
 		if s.draining.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
@@ -48,9 +48,7 @@ func (s *Service) SendManagedAgent(ctx context.Context, id string, in core.Manag
 	}
 	reply := core.ManagedAgentReply{Sent: result.Sent}
 	if result.Response != nil {
-		reply.Response = &core.ManagedAgentResponse{
-			Text: result.Response.Text, Turn: result.Response.Turn, DurationMs: result.Response.DurationMs,
-		}
+		reply.Response = result.Response
 	}
 	return reply, nil
 }
@@ -87,16 +85,16 @@ func timedOut(err, translated error, timeout time.Duration, late bool) error {
 // checkInput finds what is wrong with an input; key names are the runtime's to check.
 func checkInput(in core.ManagedAgentInput) error {
 	given := 0
-	for _, there := range []bool{in.Message != "", in.Raw != "", len(in.Keys) > 0} {
+	for _, there := range []bool{in.Message != "", in.Raw != "", len(in.Keys) > 0, in.Interrupt} {
 		if there {
 			given++
 		}
 	}
 	switch {
 	case given == 0:
-		return core.Invalid("message", "is missing: give exactly one of message, raw and keys")
+		return core.Invalid("message", "is missing: give exactly one of message, raw, keys and interrupt")
 	case given > 1:
-		return core.Invalid("message", "give exactly one of message, raw and keys")
+		return core.Invalid("message", "give exactly one of message, raw, keys and interrupt")
 	case in.ExpectResponse && in.Message == "":
 		return core.Invalid("expectResponse", "goes with a message only")
 	case len(in.Message) > maxInput || len(in.Raw) > maxInput:

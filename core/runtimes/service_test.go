@@ -139,7 +139,7 @@ func TestLife(t *testing.T) {
 	if got := r.store.kinds(a.ID); !reflect.DeepEqual(got, want) {
 		t.Errorf("events %v, want %v", got, want)
 	}
-	if again, err := r.RestartManagedAgent(ctx, a.ID); err != nil || again.Gone() || again.ID != a.ID {
+	if again, err := r.RestartManagedAgent(ctx, a.ID, core.ManagedAgentRestart{}); err != nil || again.Gone() || again.ID != a.ID {
 		t.Errorf("restart: %+v, %v", again, err)
 	}
 }

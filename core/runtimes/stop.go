@@ -72,7 +72,7 @@ func (s *Service) want(ctx context.Context, id string, wanted bool) (*core.Manag
 }
 
 // RestartManagedAgent implements core.ManagedAgentService.
-func (s *Service) RestartManagedAgent(ctx context.Context, id string) (*core.ManagedAgent, error) {
+func (s *Service) RestartManagedAgent(ctx context.Context, id string, opts core.ManagedAgentRestart) (*core.ManagedAgent, error) {
 	_, rt, err := s.runtimeOf(id)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s *Service) RestartManagedAgent(ctx context.Context, id string) (*core.Man
 	if err != nil {
 		return nil, err
 	}
-	a, err := rt.Restart(ctx, id)
+	a, err := rt.Restart(ctx, id, runtime.RestartOptions{Fresh: opts.Fresh})
 	if err != nil {
 		return nil, translate(err, r)
 	}

@@ -250,7 +250,7 @@ func (f *fakeAgents) AnswerManagedAgent(_ context.Context, id string, a core.Man
 	return &c, nil
 }
 
-func (f *fakeAgents) RestartManagedAgent(_ context.Context, id string) (*core.ManagedAgent, error) {
+func (f *fakeAgents) RestartManagedAgent(_ context.Context, id string, _ core.ManagedAgentRestart) (*core.ManagedAgent, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.restart != nil {

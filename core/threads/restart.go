@@ -124,5 +124,5 @@ func (t *thread) revive() (*core.ManagedAgent, error) {
 	if err != nil || !a.Gone() {
 		return a, err
 	}
-	return t.s.opts.ManagedAgents.RestartManagedAgent(t.work, id)
+	return t.s.opts.ManagedAgents.RestartManagedAgent(t.work, id, core.ManagedAgentRestart{})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func TestAgentEnds(t *testing.T) {
@@ -195,7 +196,7 @@ func TestLoginCutsTurn(t *testing.T) {
 		a.busy()
 		if expired {
 			expired = false
-			a.tell(core.EventManagedTurnComplete, core.AgentSignal{Interrupted: true})
+			a.tell(core.EventManagedTurnComplete, core.AgentSignal{TurnOutcome: wire.TurnOutcome{Interrupted: true}})
 			a.r.LoginURL = "https://login.example"
 			a.tell(core.EventManagedLogin, core.AgentSignal{LoginURL: a.r.LoginURL})
 			return

@@ -110,7 +110,7 @@ const (
 	SignalTool      SignalKind = "tool"      // a tool runs: Tool
 	SignalToolDone  SignalKind = "tool_done"
 	SignalText      SignalKind = "text"     // the agent said something within a turn
-	SignalTurnEnd   SignalKind = "turn_end" // Text is the turn's answer; Interrupted
+	SignalTurnEnd   SignalKind = "turn_end" // Text is the turn's answer; TurnOutcome
 	SignalAnswer    SignalKind = "answer"   // the text of the turn that ended just now, where it comes later than its end
 	SignalLogin     SignalKind = "login"    // a login is needed: URL, if it is known
 	SignalError     SignalKind = "error"    // it cannot go on: Reason, Text
@@ -119,15 +119,17 @@ const (
 
 // Signal is one thing that a driver saw.
 type Signal struct {
-	Kind        SignalKind
-	Source      string // runtime.SourceHook, SourceOSC, SourceScreen
-	Text        string
-	Prompt      *runtime.Prompt
-	Choice      string
-	Tool        *runtime.ToolCall
-	URL         string
-	Reason      string
-	Interrupted bool
+	Kind   SignalKind
+	Source string // runtime.SourceHook, SourceOSC, SourceScreen
+	Text   string
+	Prompt *runtime.Prompt
+	Choice string
+	Tool   *runtime.ToolCall
+	URL    string
+	Reason string
+	// TurnOutcome is how the turn ended, with SignalTurnEnd, or what was learned of that later, with SignalAnswer. The
+	// text of a turn with an error is for nobody: Error.Message says what happened.
+	runtime.TurnOutcome
 	// TextFollows says, with SignalTurnEnd, that SignalAnswer will bring the text within two seconds; the
 	// session holds the turn's event for it.
 	TextFollows bool

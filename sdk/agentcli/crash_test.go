@@ -91,7 +91,7 @@ func TestLauncherOutOfReach(t *testing.T) {
 	wantCode(t, g.Stop(t.Context(), "a", runtime.StopOptions{}), runtime.CodeUnavailable)
 	_, err := g.Spawn(t.Context(), runtime.Spec{ID: "a", Type: "fake"})
 	wantCode(t, err, runtime.CodeUnavailable)
-	_, err = g.Restart(t.Context(), "a")
+	_, err = g.Restart(t.Context(), "a", runtime.RestartOptions{})
 	wantCode(t, err, runtime.CodeUnavailable)
 	away.back.Store(true)
 	got, err := g.Recover(t.Context(), []runtime.Handle{{ID: "a"}})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // stopCause says why a process is about to end.
@@ -112,7 +113,11 @@ func (s *session) exited(exit runtime.Exit, err error, outOfMemory bool) {
 	}
 	lost := err != nil
 	s.unblock(runtime.SourceExit, "")
-	s.release("", runtime.SourceExit)
+	s.release(Signal{Source: runtime.SourceExit})
+	if s.turn != nil {
+		why := &runtime.TurnError{Code: wire.TurnAgentEnded, Message: "the agent ended within the turn", Retryable: true}
+		s.failTurn(runtime.SourceExit, why)
+	}
 	s.logLines()
 	if !s.ready {
 		s.tellScreen()

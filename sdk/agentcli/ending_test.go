@@ -10,6 +10,7 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // TestWhyItEnded ends an agent in each way, while a message waits for its turn.
@@ -56,10 +57,15 @@ func TestWhyItEnded(t *testing.T) {
 			if a.Reason != tt.want || (a.ExitCode == nil) != (tt.code < 0) || a.ExitCode != nil && *a.ExitCode != tt.code {
 				t.Errorf("agent %+v", a)
 			}
-			if r := <-sent; code(r.err) != runtime.CodeNotRunning || !r.res.Sent {
+			r := <-sent
+			if r.err != nil || !r.res.Sent || r.res.Response == nil || r.res.Response.Error == nil ||
+				r.res.Response.Error.Code != wire.TurnAgentEnded || r.res.Response.Text != "" {
 				t.Errorf("send: %+v, %v", r.res, r.err)
 			}
 			events := g.events("a")
+			if e := events[len(events)-2]; e.Type != runtime.EventTurnComplete || e.Error == nil || e.Error.Code != wire.TurnAgentEnded {
+				t.Errorf("event before the last %+v", e)
+			}
 			if e := events[len(events)-1]; e.Type != runtime.EventStopped || e.Reason != tt.want || (e.Exit == nil) != (tt.code < 0) {
 				t.Errorf("event %+v", e)
 			}

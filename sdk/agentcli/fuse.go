@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 const (
@@ -20,6 +21,7 @@ type turn struct {
 	input   string // id of the message that began it, if it had one
 	msg     *message
 	text    string // said within it last
+	refused bool   // an approval was refused in it
 }
 
 // heldTurn is a turn that ended and whose text is still to come.
@@ -81,7 +83,7 @@ func (s *session) signal(sig Signal) {
 	case SignalTurnEnd:
 		s.onTurnEnd(sig)
 	case SignalAnswer:
-		s.release(sig.Text, sig.Source)
+		s.release(sig)
 	case SignalLogin:
 		s.onLogin(sig)
 	case SignalError:
@@ -136,7 +138,7 @@ func (s *session) onBusy(sig Signal, text string) {
 
 // beginTurn opens a turn, for a message if one began it.
 func (s *session) beginTurn(source string, m *message) {
-	s.release("", source)
+	s.release(Signal{Source: source})
 	s.turn = &turn{started: s.o.Now(), source: source, msg: m}
 	if m != nil {
 		s.turn.input = m.id
@@ -193,6 +195,9 @@ func (s *session) unblock(source, choice string) {
 		return
 	}
 	s.agent.Prompt = nil
+	if s.turn != nil && p.Kind == runtime.PromptApproval && choice == runtime.ChoiceDeny {
+		s.turn.refused = true
+	}
 	if s.agent.Status == runtime.StatusBlocked {
 		s.agent.Status = runtime.StatusBusy
 	}
@@ -225,9 +230,8 @@ func (s *session) onText(sig Signal) {
 
 func (s *session) onTurnEnd(sig Signal) {
 	if s.turn == nil {
-		if s.held != nil && sig.Text != "" {
-			s.held.event.Interrupted = sig.Interrupted
-			s.release(sig.Text, sig.Source)
+		if s.held != nil && (sig.Text != "" || sig.TurnOutcome.Error != nil) {
+			s.release(sig)
 			return
 		}
 		if s.agent.Status != runtime.StatusReady {
@@ -245,7 +249,7 @@ func (s *session) onTurnEnd(sig Signal) {
 // endTurn closes the turn. With a wait its event is held for the text; the agent is ready at once.
 func (s *session) endTurn(sig Signal, wait time.Duration) {
 	t := s.turn
-	if sig.Interrupted { // some CLIs put the message back into the input line
+	if sig.TurnOutcome.Interrupted { // some CLIs put the message back into the input line
 		s.draft.left = true
 	}
 	s.unblock(sig.Source, "")
@@ -257,7 +261,7 @@ func (s *session) endTurn(sig Signal, wait time.Duration) {
 	h := &heldTurn{
 		event: runtime.Event{
 			Type: runtime.EventTurnComplete, Source: sig.Source, Turn: s.agent.Turn,
-			DurationMs: max(0, s.lastEnd.Sub(t.started).Milliseconds()), Interrupted: sig.Interrupted,
+			DurationMs: max(0, s.lastEnd.Sub(t.started).Milliseconds()), TurnOutcome: s.outcome(t, sig.TurnOutcome),
 		},
 		msg: t.msg, input: t.input, text: t.text,
 	}
@@ -271,29 +275,53 @@ func (s *session) endTurn(sig Signal, wait time.Duration) {
 		return
 	}
 	s.held = h
-	h.cancel = s.after(wait, func() { s.release("", sig.Source) })
+	h.cancel = s.after(wait, func() { s.release(Signal{Source: sig.Source}) })
 	s.emit(runtime.Event{Type: runtime.EventReady, Source: sig.Source})
 }
 
-// release completes the turn that waits for its text, if one does.
-func (s *session) release(text, source string) {
+// outcome is how a turn ended by what was seen in it and what its end says.
+func (s *session) outcome(t *turn, told runtime.TurnOutcome) runtime.TurnOutcome {
+	told.Refused = told.Refused || t.refused
+	return told
+}
+
+// release completes the turn that waits for its text, if one does, with what is known of it by now.
+func (s *session) release(sig Signal) {
 	h := s.held
 	if h == nil {
 		return
 	}
 	s.held = nil
 	h.cancel()
+	text := sig.Text
 	if text == "" {
 		text = h.text
 	} else {
-		h.event.Source = source
+		h.event.Source = sig.Source
+	}
+	known := &h.event.TurnOutcome
+	known.Interrupted = known.Interrupted || sig.TurnOutcome.Interrupted
+	known.Refused = known.Refused || sig.TurnOutcome.Refused
+	if sig.TurnOutcome.Error != nil {
+		known.Error = sig.TurnOutcome.Error
+	}
+	if sig.TurnOutcome.Usage != nil {
+		known.Usage = sig.TurnOutcome.Usage
 	}
 	s.complete(h, text)
 }
 
 // complete tells that a turn ended, and answers who waits for it.
 func (s *session) complete(h *heldTurn, text string) {
-	response := &runtime.Response{Text: text, Turn: h.event.Turn, DurationMs: h.event.DurationMs}
+	if e := h.event.Error; e != nil { // its last words are no answer
+		text = ""
+		failure := *e
+		failure.Message = cut(s.redact.text(e.Message), maxText)
+		h.event.Error = &failure
+	}
+	response := &runtime.Response{
+		Text: text, Turn: h.event.Turn, DurationMs: h.event.DurationMs, TurnOutcome: h.event.TurnOutcome,
+	}
 	redacted := s.redact.text(text)
 	h.event.Text = boundText(redacted)
 	if text != "" && text != h.text {
@@ -329,7 +357,7 @@ func (s *session) onLogin(sig Signal) {
 		s.readyTimer = nil
 	}
 	if s.turn != nil {
-		s.endTurnOf(sig.Source)
+		s.failTurn(sig.Source, &runtime.TurnError{Code: wire.TurnLoginRequired, Message: "the agent needs a login"})
 		s.agent.Status, s.agent.Reason = runtime.StatusError, runtime.ReasonLoginRequired
 	}
 	if !slices.Contains(s.urls, sig.URL) {
@@ -341,15 +369,15 @@ func (s *session) onLogin(sig Signal) {
 	}
 }
 
-// endTurnOf completes the turn that cannot go on.
-func (s *session) endTurnOf(source string) {
+// failTurn completes the turn that cannot go on.
+func (s *session) failTurn(source string, why *runtime.TurnError) {
 	t := s.turn
 	s.turn, s.tool = nil, false
 	s.agent.Turn++
-	s.complete(&heldTurn{msg: t.msg, input: t.input, text: t.text, event: runtime.Event{
-		Type: runtime.EventTurnComplete, Source: source, Turn: s.agent.Turn, Interrupted: true,
+	s.complete(&heldTurn{msg: t.msg, input: t.input, event: runtime.Event{
+		Type: runtime.EventTurnComplete, Source: source, Turn: s.agent.Turn, TurnOutcome: s.outcome(t, runtime.TurnOutcome{Error: why}),
 		DurationMs: max(0, s.o.Now().Sub(t.started).Milliseconds()),
-	}}, t.text)
+	}}, "")
 }
 
 func (s *session) onError(sig Signal) {

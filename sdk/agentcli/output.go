@@ -165,5 +165,11 @@ func describe(e *runtime.Event) string {
 	if e.Interrupted {
 		add("interrupted")
 	}
+	if e.Refused {
+		add("refused")
+	}
+	if e.Error != nil {
+		add("failed: " + e.Error.Code + ": " + e.Error.Message)
+	}
 	return strings.Join(parts, " ")
 }

@@ -16,7 +16,7 @@ func (s *session) resume(state *lifeState) {
 	s.ready, s.trust, s.loggedTo, s.urls = state.Ready, state.Trust, state.LoggedTo, state.URLs
 	s.sent, s.lastMs, s.seq = state.Sent, state.LastMs, state.Seq
 	if !state.TurnStarted.IsZero() {
-		s.turn = &turn{started: state.TurnStarted, input: state.TurnInput, source: runtime.SourceHost}
+		s.turn = &turn{started: state.TurnStarted, input: state.TurnInput, refused: state.TurnRefused, source: runtime.SourceHost}
 	}
 	if h := state.Held; h != nil {
 		s.held = &heldTurn{event: h.Event, input: h.Input, text: h.Text}
@@ -35,7 +35,7 @@ func (s *session) resume(state *lifeState) {
 		}
 	}
 	if h := s.held; h != nil {
-		h.cancel = s.after(idleWait, func() { s.release("", h.event.Source) })
+		h.cancel = s.after(idleWait, func() { s.release(Signal{Source: h.event.Source}) })
 	}
 	s.resumeInput()
 	if len(state.Driver) > 0 {
@@ -57,7 +57,7 @@ func (s *session) resumeEvent(e *runtime.Event) {
 	switch {
 	case e.Type == runtime.EventTurnComplete:
 		if r := s.inputs.began(s.life, e.Turn); r != nil {
-			s.rememberTurn(r, &runtime.Response{Text: e.Text, Turn: e.Turn, DurationMs: e.DurationMs})
+			s.rememberTurn(r, &runtime.Response{Text: e.Text, Turn: e.Turn, DurationMs: e.DurationMs, TurnOutcome: e.TurnOutcome})
 		}
 		s.turn, s.held = nil, nil
 	case s.turn != nil && s.agent.Turn > was: // it ended, and waits for its text

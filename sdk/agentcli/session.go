@@ -270,7 +270,7 @@ func (s *session) state() *lifeState {
 		state.Driver = saved
 	}
 	if s.turn != nil {
-		state.TurnStarted, state.TurnInput = s.turn.started, s.turn.input
+		state.TurnStarted, state.TurnInput, state.TurnRefused = s.turn.started, s.turn.input, s.turn.refused
 	}
 	if h := s.held; h != nil {
 		state.Held = &heldState{Event: h.event, Input: h.input, Text: h.text}

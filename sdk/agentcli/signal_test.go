@@ -61,7 +61,7 @@ func TestSignals(t *testing.T) {
 					t.Errorf("event %+v", e[3])
 				}
 			}},
-		{"Interrupted", []sig{{Kind: busy}, {Kind: turnEnd, Interrupted: true}}, "busy turn_complete ready", runtime.StatusReady,
+		{"Interrupted", []sig{{Kind: busy}, {Kind: turnEnd, TurnOutcome: runtime.TurnOutcome{Interrupted: true}}}, "busy turn_complete ready", runtime.StatusReady,
 			func(t *testing.T, e []runtime.Event) {
 				if !e[1].Interrupted {
 					t.Errorf("event %+v", e[1])
@@ -82,7 +82,7 @@ func TestSignals(t *testing.T) {
 					t.Errorf("event %+v", e[2])
 				}
 			}},
-		{"RefusedEndsTurn", []sig{{Kind: busy}, {Kind: blocked, Prompt: approval("p1")}, {Kind: turnEnd, Interrupted: true}}, "busy blocked unblocked turn_complete ready", runtime.StatusReady, nil},
+		{"RefusedEndsTurn", []sig{{Kind: busy}, {Kind: blocked, Prompt: approval("p1")}, {Kind: turnEnd, TurnOutcome: runtime.TurnOutcome{Interrupted: true}}}, "busy blocked unblocked turn_complete ready", runtime.StatusReady, nil},
 		{"NextPrompt", []sig{{Kind: busy}, {Kind: blocked, Prompt: approval("p1")}, {Kind: blocked, Prompt: approval("p2")}}, "busy blocked unblocked blocked", runtime.StatusBlocked, nil},
 		{"Tool", []sig{{Kind: busy}, {Kind: agentcli.SignalTool, Tool: &runtime.ToolCall{Name: "Bash", Input: map[string]any{"command": "echo s3cr3t-value"}}}, {Kind: agentcli.SignalToolDone}}, "busy tool_running", runtime.StatusBusy,
 			func(t *testing.T, e []runtime.Event) {

@@ -337,14 +337,14 @@ func (r *Runtime) Stop(ctx context.Context, id string, opts runtime.StopOptions)
 }
 
 // Restart implements runtime.Runtime.
-func (r *Runtime) Restart(ctx context.Context, id string) (runtime.Agent, error) {
+func (r *Runtime) Restart(ctx context.Context, id string, opts runtime.RestartOptions) (runtime.Agent, error) {
 	if _, err := r.get(id); err != nil {
 		return runtime.Agent{}, err
 	}
-	return r.outlive(ctx, func(ctx context.Context) (runtime.Agent, error) { return r.restart(ctx, id) })
+	return r.outlive(ctx, func(ctx context.Context) (runtime.Agent, error) { return r.restart(ctx, id, opts) })
 }
 
-func (r *Runtime) restart(ctx context.Context, id string) (runtime.Agent, error) {
+func (r *Runtime) restart(ctx context.Context, id string, opts runtime.RestartOptions) (runtime.Agent, error) {
 	a, err := r.get(id)
 	if err != nil {
 		return runtime.Agent{}, err
@@ -379,6 +379,9 @@ func (r *Runtime) restart(ctx context.Context, id string) (runtime.Agent, error)
 	resume := rec.Agent.SessionID
 	if resume == "" {
 		resume = rec.Spec.Resume
+	}
+	if opts.Fresh {
+		resume = ""
 	}
 	if err := r.start(ctx, a, &rec, adapter, resume); err != nil {
 		return runtime.Agent{}, err

@@ -198,7 +198,7 @@ func TestRestartResumes(t *testing.T) {
 	g.ask("a", "hello")
 	v := g.attach("a", runtime.AttachOptions{})
 	v.untilText("working")
-	a, err := g.Restart(t.Context(), "a")
+	a, err := g.Restart(t.Context(), "a", runtime.RestartOptions{})
 	if err != nil || a.Status != runtime.StatusStarting && a.Status != runtime.StatusReady {
 		t.Fatalf("restart: %+v, %v", a, err)
 	}
@@ -221,7 +221,7 @@ func TestRestartResumes(t *testing.T) {
 	if got := g.ask("a", "again").Turn; got != 2 {
 		t.Errorf("turn %d", got)
 	}
-	_, err = g.Restart(t.Context(), "nobody")
+	_, err = g.Restart(t.Context(), "nobody", runtime.RestartOptions{})
 	wantCode(t, err, runtime.CodeNotFound)
 }
 

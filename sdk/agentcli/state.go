@@ -23,6 +23,7 @@ type lifeState struct {
 	// The turn that runs; the zero time if none does.
 	TurnStarted time.Time `json:"turnStarted,omitzero"`
 	TurnInput   string    `json:"turnInput,omitempty"` // id of the message that began it
+	TurnRefused bool      `json:"turnRefused,omitempty"`
 	// Held is the turn that ended and was not told of yet.
 	Held     *heldState `json:"held,omitempty"`
 	Trust    int        `json:"trust,omitempty"`

@@ -177,10 +177,15 @@ func (c *Client) StopManagedAgent(ctx context.Context, id string, force bool, gr
 	return c.do(ctx, request{method: http.MethodDelete, path: managedAgentPath(id), query: query}, nil)
 }
 
-// RestartManagedAgent starts an agent again under its id, with its session.
-func (c *Client) RestartManagedAgent(ctx context.Context, id string) (*ManagedAgent, error) {
+// ManagedAgentRestart says how to restart.
+type ManagedAgentRestart struct {
+	Fresh bool `json:"fresh,omitempty"` // begin a new session instead of resuming the last one
+}
+
+// RestartManagedAgent starts an agent again under its id.
+func (c *Client) RestartManagedAgent(ctx context.Context, id string, how ManagedAgentRestart) (*ManagedAgent, error) {
 	out := new(ManagedAgent)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: managedAgentPath(id) + "/restart"}, out))
+	return result(out, c.do(ctx, request{method: http.MethodPost, path: managedAgentPath(id) + "/restart", body: how}, out))
 }
 
 // ManagedAgentMetrics measures a running agent. CONFLICT when it is stopped.

@@ -39,7 +39,10 @@ func TestManagedAgentRequests(t *testing.T) {
 		{"Stop", func(ctx context.Context) error { return c.StopManagedAgent(ctx, "m", false, 0) }, `DELETE /api/managed-agents/m `},
 		{"StopForce", func(ctx context.Context) error { return c.StopManagedAgent(ctx, "m", true, 1500*time.Millisecond) },
 			`DELETE /api/managed-agents/m?force=true&timeout=1500 `},
-		{"Restart", func(ctx context.Context) error { _, err := c.RestartManagedAgent(ctx, "m"); return err }, `POST /api/managed-agents/m/restart `},
+		{"Restart", func(ctx context.Context) error {
+			_, err := c.RestartManagedAgent(ctx, "m", client.ManagedAgentRestart{})
+			return err
+		}, `POST /api/managed-agents/m/restart {}`},
 		{"Send", func(ctx context.Context) error {
 			_, err := c.SendManagedAgent(ctx, "m", client.ManagedAgentInput{Message: "hi", ExpectResponse: true, Timeout: time.Second})
 			return err
@@ -93,7 +96,7 @@ func TestManagedAgentAnswers(t *testing.T) {
 		t.Errorf("%+v %v", a, err)
 	}
 	reply, err := c.SendManagedAgent(t.Context(), "m", client.ManagedAgentInput{Message: "x"})
-	if err != nil || !reply.Sent || reply.Response.Text != "yes" || reply.Response.DurationMs.Duration() != 12*time.Millisecond {
+	if err != nil || !reply.Sent || reply.Response.Text != "yes" || time.Duration(reply.Response.DurationMs)*time.Millisecond != 12*time.Millisecond {
 		t.Errorf("%+v %v", reply, err)
 	}
 	n := 0

@@ -4,13 +4,16 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// ManagedAgentInput is exactly one of a message, raw terminal input and keys.
+// ManagedAgentInput is exactly one of a message, raw terminal input, keys and an interrupt.
 type ManagedAgentInput struct {
 	Message        string        // submitted when the agent is idle
 	Raw            string        // typed as it is
 	Keys           []string      // names of keys, such as ENTER, ESC, CTRL_C
+	Interrupt      bool          // stop the turn that runs
 	ExpectResponse bool          // of a message: wait for the end of the turn
 	Timeout        time.Duration // whole milliseconds; 0: the server's 120 s
 	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey.
@@ -20,12 +23,8 @@ type ManagedAgentInput struct {
 // ManagedAgentReply is the outcome of a send.
 type ManagedAgentReply struct {
 	Meta
-	Sent     bool `json:"sent"`
-	Response *struct {
-		Text       string `json:"text"`
-		Turn       int    `json:"turn"`
-		DurationMs Millis `json:"durationMs"`
-	} `json:"response,omitempty"` // with ExpectResponse
+	Sent     bool               `json:"sent"`
+	Response *wire.TurnResponse `json:"response,omitempty"` // with ExpectResponse
 }
 
 // ManagedAgentAnswer answers the prompt of a blocked agent.
@@ -39,6 +38,7 @@ type sendBody struct {
 	Message        string   `json:"message,omitempty"`
 	Raw            string   `json:"raw,omitempty"`
 	Keys           []string `json:"keys,omitempty"`
+	Interrupt      bool     `json:"interrupt,omitempty"`
 	ExpectResponse bool     `json:"expectResponse,omitempty"`
 	Timeout        int64    `json:"timeout,omitempty"`
 }
@@ -47,7 +47,7 @@ type sendBody struct {
 // answered. CONFLICT when the agent is stopped or blocked; TIMEOUT.
 func (c *Client) SendManagedAgent(ctx context.Context, id string, in ManagedAgentInput) (*ManagedAgentReply, error) {
 	body := sendBody{
-		Message: in.Message, Raw: in.Raw, Keys: in.Keys, ExpectResponse: in.ExpectResponse,
+		Message: in.Message, Raw: in.Raw, Keys: in.Keys, Interrupt: in.Interrupt, ExpectResponse: in.ExpectResponse,
 		Timeout: in.Timeout.Milliseconds(),
 	}
 	out := new(ManagedAgentReply)

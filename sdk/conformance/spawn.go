@@ -43,7 +43,7 @@ func unknownNotFound(ctx context.Context, s *suite) error {
 	rt := s.rt()
 	calls := map[string]func() error{
 		"Stop":    func() error { return rt.Stop(ctx, id, runtime.StopOptions{}) },
-		"Restart": func() error { _, err := rt.Restart(ctx, id); return err },
+		"Restart": func() error { _, err := rt.Restart(ctx, id, runtime.RestartOptions{}); return err },
 		"Inspect": func() error { _, err := rt.Inspect(ctx, id); return err },
 		"Send":    func() error { _, err := rt.Send(ctx, id, runtime.Input{Message: "x"}); return err },
 		"Answer":  func() error { return rt.Answer(ctx, id, runtime.Answer{Choice: runtime.ChoiceAllow}) },

@@ -95,7 +95,7 @@ func restartSameID(ctx context.Context, s *suite) error {
 	}
 	defer s.drop(ctx, agent.ID)
 	for _, state := range []string{"a running", "a stopped"} {
-		restarted, err := s.rt().Restart(ctx, agent.ID)
+		restarted, err := s.rt().Restart(ctx, agent.ID, runtime.RestartOptions{})
 		if err != nil {
 			return fmt.Errorf("Restart of %s agent: %w", state, err)
 		}

@@ -37,8 +37,8 @@ func (c currentRuntime) Stop(ctx context.Context, id string, opts runtime.StopOp
 	return c.get().Stop(ctx, id, opts)
 }
 
-func (c currentRuntime) Restart(ctx context.Context, id string) (runtime.Agent, error) {
-	return c.get().Restart(ctx, id)
+func (c currentRuntime) Restart(ctx context.Context, id string, opts runtime.RestartOptions) (runtime.Agent, error) {
+	return c.get().Restart(ctx, id, opts)
 }
 
 func (c currentRuntime) Inspect(ctx context.Context, id string) (runtime.Agent, error) {

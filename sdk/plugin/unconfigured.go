@@ -27,7 +27,7 @@ func (n notConfigured) Spawn(context.Context, runtime.Spec) (runtime.Agent, erro
 
 func (n notConfigured) Stop(context.Context, string, runtime.StopOptions) error { return n.err() }
 
-func (n notConfigured) Restart(context.Context, string) (runtime.Agent, error) {
+func (n notConfigured) Restart(context.Context, string, runtime.RestartOptions) (runtime.Agent, error) {
 	return runtime.Agent{}, n.err()
 }
 

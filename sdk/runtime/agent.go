@@ -13,6 +13,9 @@ const (
 	StatusBlocked  Status = "blocked"  // a turn waits for a person: see Prompt
 	StatusError    Status = "error"    // it cannot go on by itself: see Reason
 	StatusStopped  Status = "stopped"  // its process ended
+	// StatusUnreachable: what holds it cannot be reached, and it runs as far as is known. It gets back to another
+	// state, or is stopped, once the place where it runs has said so.
+	StatusUnreachable Status = "unreachable"
 )
 
 // Reasons of StatusError and StatusStopped; the text after a colon, if any, is for people.

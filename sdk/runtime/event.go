@@ -15,7 +15,7 @@ const (
 	EventUnblocked     EventType = "unblocked"      // the prompt was answered, by key or by Answer: Answered
 	EventLoginRequired EventType = "login_required" // LoginURL
 	EventToolRunning   EventType = "tool_running"   // Tool
-	EventTurnComplete  EventType = "turn_complete"  // Turn, Text, DurationMs
+	EventTurnComplete  EventType = "turn_complete"  // Turn, Text, DurationMs, TurnOutcome
 	EventMessage       EventType = "message"        // the agent said something: Text
 	EventStuck         EventType = "stuck"          // a turn shows no sign of life; report only
 	EventError         EventType = "error"          // Reason, Text
@@ -48,7 +48,7 @@ type Event struct {
 	DurationMs  int64     `json:"durationMs,omitempty"`
 	LoginURL    string    `json:"loginUrl,omitempty"`
 	Reason      string    `json:"reason,omitempty"`
-	Interrupted bool      `json:"interrupted,omitempty"` // of turn_complete
+	TurnOutcome           // of turn_complete
 	Exit        *Exit     `json:"exit,omitempty"`
 }
 

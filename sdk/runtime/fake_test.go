@@ -36,7 +36,7 @@ func (f *fake) Stop(_ context.Context, id string, opts runtime.StopOptions) erro
 	return f.err
 }
 
-func (f *fake) Restart(_ context.Context, id string) (runtime.Agent, error) {
+func (f *fake) Restart(_ context.Context, id string, _ runtime.RestartOptions) (runtime.Agent, error) {
 	f.asked = id
 	return f.agent, f.err
 }

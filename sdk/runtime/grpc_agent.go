@@ -165,7 +165,7 @@ func eventToProto(e *Event) *pluginv1.Event {
 		Seq: e.Seq, AgentId: text(e.AgentID), Type: text(string(e.Type)), Time: stamp(e.Time), Source: text(e.Source),
 		Agent: agentToProto(&e.Agent), Prompt: promptToProto(e.Prompt), Answered: text(e.Answered), Text: text(e.Text),
 		Turn: int64(e.Turn), DurationMs: e.DurationMs, LoginUrl: text(e.LoginURL), Reason: text(e.Reason),
-		Interrupted: e.Interrupted, Exit: exitToProto(e.Exit),
+		Interrupted: e.Interrupted, Exit: exitToProto(e.Exit), Outcome: outcomeToProto(&e.TurnOutcome),
 	}
 	if e.Tool != nil {
 		out.Tool = &pluginv1.ToolCall{Name: text(e.Tool.Name), Input: object(e.Tool.Input)}
@@ -180,9 +180,10 @@ func eventFromProto(e *pluginv1.Event) Event {
 	out := Event{
 		Seq: e.Seq, AgentID: e.AgentId, Type: EventType(e.Type), Time: unstamp(e.Time), Source: e.Source,
 		Agent: agentFromProto(e.Agent), Prompt: promptFromProto(e.Prompt), Answered: e.Answered, Text: e.Text,
-		Turn: int(e.Turn), DurationMs: e.DurationMs, LoginURL: e.LoginUrl, Reason: e.Reason, Interrupted: e.Interrupted,
-		Exit: exitFromProto(e.Exit),
+		Turn: int(e.Turn), DurationMs: e.DurationMs, LoginURL: e.LoginUrl, Reason: e.Reason,
+		TurnOutcome: outcomeFromProto(e.Outcome), Exit: exitFromProto(e.Exit),
 	}
+	out.Interrupted = out.Interrupted || e.Interrupted
 	if e.Tool != nil {
 		out.Tool = &ToolCall{Name: e.Tool.Name, Input: unobject(e.Tool.Input)}
 	}

@@ -50,8 +50,8 @@ func (c *client) Stop(ctx context.Context, id string, opts StopOptions) error {
 	return FromStatus(err)
 }
 
-func (c *client) Restart(ctx context.Context, id string) (Agent, error) {
-	r, err := c.rpc.Restart(ctx, &pluginv1.RestartRequest{Id: text(id)})
+func (c *client) Restart(ctx context.Context, id string, opts RestartOptions) (Agent, error) {
+	r, err := c.rpc.Restart(ctx, &pluginv1.RestartRequest{Id: text(id), Fresh: opts.Fresh})
 	if err != nil {
 		return Agent{}, FromStatus(err)
 	}
@@ -81,14 +81,17 @@ func (c *client) List(ctx context.Context, filter ListFilter) ([]Agent, error) {
 func (c *client) Send(ctx context.Context, id string, in Input) (SendResult, error) {
 	r, err := c.rpc.Send(ctx, &pluginv1.SendRequest{
 		Id: text(id), Message: text(in.Message), Raw: []byte(in.Raw), Keys: texts(in.Keys), ExpectResponse: in.ExpectResponse,
-		Timeout: duration(in.Timeout), InputId: text(in.ID),
+		Timeout: duration(in.Timeout), InputId: text(in.ID), Interrupt: in.Interrupt,
 	})
 	if err != nil {
 		return SendResult{}, FromStatus(err)
 	}
 	out := SendResult{Sent: r.Sent}
 	if r.Response != nil {
-		out.Response = &Response{Text: r.Response.Text, Turn: int(r.Response.Turn), DurationMs: r.Response.DurationMs}
+		out.Response = &Response{
+			Text: r.Response.Text, Turn: int(r.Response.Turn), DurationMs: r.Response.DurationMs,
+			TurnOutcome: outcomeFromProto(r.Response.Outcome),
+		}
 	}
 	return out, nil
 }

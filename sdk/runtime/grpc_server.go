@@ -47,7 +47,7 @@ func (s *server) Stop(ctx context.Context, r *pluginv1.StopRequest) (*pluginv1.S
 }
 
 func (s *server) Restart(ctx context.Context, r *pluginv1.RestartRequest) (*pluginv1.RestartResponse, error) {
-	a, err := s.rt.Restart(ctx, r.Id)
+	a, err := s.rt.Restart(ctx, r.Id, RestartOptions{Fresh: r.Fresh})
 	if err != nil {
 		return nil, ToStatus(err)
 	}
@@ -77,7 +77,7 @@ func (s *server) List(ctx context.Context, r *pluginv1.ListRequest) (*pluginv1.L
 func (s *server) Send(ctx context.Context, r *pluginv1.SendRequest) (*pluginv1.SendResponse, error) {
 	res, err := s.rt.Send(ctx, r.Id, Input{
 		Message: r.Message, Raw: string(r.Raw), Keys: r.Keys, ExpectResponse: r.ExpectResponse,
-		Timeout: r.Timeout.AsDuration(), ID: r.InputId,
+		Timeout: r.Timeout.AsDuration(), ID: r.InputId, Interrupt: r.Interrupt,
 	})
 	if err != nil {
 		return nil, ToStatus(err)
@@ -86,6 +86,7 @@ func (s *server) Send(ctx context.Context, r *pluginv1.SendRequest) (*pluginv1.S
 	if res.Response != nil {
 		out.Response = &pluginv1.TurnResponse{
 			Text: text(res.Response.Text), Turn: int64(res.Response.Turn), DurationMs: res.Response.DurationMs,
+			Outcome: outcomeToProto(&res.Response.TurnOutcome),
 		}
 	}
 	return out, nil

@@ -71,7 +71,7 @@ func TestValuesCrossTheWire(t *testing.T) {
 	rt, ctx := dial(t, f), testContext(t)
 	handles := []runtime.Handle{agent.Handle, {ID: "b"}}
 	from := runtime.PruneOptions{Installation: "i", Keep: []string{"a"}, Grace: time.Minute, DryRun: true}
-	input := runtime.Input{Raw: "\x1b[A\xff", ExpectResponse: true, Timeout: time.Second, ID: "in1", Message: "m", Keys: []string{"Enter"}}
+	input := runtime.Input{Raw: "\x1b[A\xff", ExpectResponse: true, Timeout: time.Second, ID: "in1", Message: "m", Keys: []string{"Enter"}, Interrupt: true}
 	filled(t, input)
 	filled(t, from)
 
@@ -87,7 +87,7 @@ func TestValuesCrossTheWire(t *testing.T) {
 		{"Stop", func() (any, error) {
 			return nil, rt.Stop(ctx, "a", runtime.StopOptions{Grace: time.Second, Force: true})
 		}, []any{"a", runtime.StopOptions{Grace: time.Second, Force: true}}, nil},
-		{"Restart", func() (any, error) { return rt.Restart(ctx, "a") }, "a", f.agent},
+		{"Restart", func() (any, error) { return rt.Restart(ctx, "a", runtime.RestartOptions{}) }, "a", f.agent},
 		{"Inspect", func() (any, error) { return rt.Inspect(ctx, "a") }, "a", f.agent},
 		{"List", func() (any, error) {
 			return rt.List(ctx, runtime.ListFilter{Installation: "i", Labels: map[string]string{"k": "v"}})
@@ -192,7 +192,7 @@ func TestErrorsCrossTheWire(t *testing.T) {
 	for _, call := range []func() error{
 		func() error { _, err := rt.Capabilities(ctx); return err },
 		func() error { _, err := rt.Spawn(ctx, runtime.Spec{}); return err },
-		func() error { _, err := rt.Restart(ctx, ""); return err },
+		func() error { _, err := rt.Restart(ctx, "", runtime.RestartOptions{}); return err },
 		func() error { _, err := rt.Inspect(ctx, ""); return err },
 		func() error { _, err := rt.List(ctx, runtime.ListFilter{}); return err },
 		func() error { _, err := rt.Send(ctx, "", runtime.Input{}); return err },

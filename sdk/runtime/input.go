@@ -4,16 +4,20 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Duration is a time.Duration that JSON writes as milliseconds.
 type Duration time.Duration
 
-// Input is what Send gives: exactly one of Message, Raw and Keys.
+// Input is what Send gives: exactly one of Message, Raw, Keys and Interrupt.
 type Input struct {
 	Message string   `json:"message,omitempty"` // typed and submitted when the agent is idle, or the code of its login
 	Raw     string   `json:"raw,omitempty"`     // bytes to the terminal, now
 	Keys    []string `json:"keys,omitempty"`    // key names, now: see the list in sdk/agentcli/term
+	// Interrupt stops the turn that runs, as a person at the terminal would; NOT_RUNNING if none does.
+	Interrupt bool `json:"interrupt,omitempty"`
 	// ExpectResponse makes a message wait for the end of its turn.
 	ExpectResponse bool `json:"expectResponse,omitempty"`
 	// Timeout bounds the wait for the agent to take the message and, with ExpectResponse, the turn. 0: 120 s.
@@ -28,12 +32,13 @@ type SendResult struct {
 	Response *Response `json:"response,omitempty"` // with ExpectResponse
 }
 
-// Response is the answer of a turn.
-type Response struct {
-	Text       string `json:"text"`
-	Turn       int    `json:"turn"` // from 1
-	DurationMs int64  `json:"durationMs"`
-}
+// What a turn came to.
+type (
+	Response    = wire.TurnResponse
+	TurnOutcome = wire.TurnOutcome
+	TurnError   = wire.TurnError
+	Usage       = wire.Usage
+)
 
 // Answer answers a prompt: one of its options by Choice, or Text for a question that takes free text.
 type Answer struct {
@@ -46,6 +51,11 @@ type Answer struct {
 type StopOptions struct {
 	Grace time.Duration // to end by itself; 0: 5 s
 	Force bool          // kill at once
+}
+
+// RestartOptions say how to restart.
+type RestartOptions struct {
+	Fresh bool // begin a new session instead of resuming the last one
 }
 
 // ListFilter selects agents. Empty values select all.

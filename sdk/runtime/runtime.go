@@ -19,16 +19,17 @@ type Runtime interface {
 	// stopped agent is no error. NOT_FOUND for an unknown id.
 	Stop(ctx context.Context, id string, opts StopOptions) error
 	// Restart stops the agent and starts it again under the same id, resuming its session where the agent
-	// type can. NOT_FOUND.
-	Restart(ctx context.Context, id string) (Agent, error)
+	// type can and the options do not forbid it. NOT_FOUND.
+	Restart(ctx context.Context, id string, opts RestartOptions) (Agent, error)
 	// Inspect returns one agent, running or stopped. NOT_FOUND.
 	Inspect(ctx context.Context, id string) (Agent, error)
 	// List returns the agents that the runtime knows, oldest first: the running ones, and stopped ones until
 	// they are pruned.
 	List(ctx context.Context, filter ListFilter) ([]Agent, error)
 
-	// Send gives an agent a message, raw terminal input, or keys. A message waits until the agent is idle, is
-	// typed, and Send returns when the agent took it (Sent) or, with ExpectResponse, when its turn ended.
+	// Send gives an agent a message, raw terminal input, keys, or an interrupt. A message waits until the agent is
+	// idle, is typed, and Send returns when the agent took it (Sent) or, with ExpectResponse, when its turn ended:
+	// how it ended, be it by an error of the model, is in the response and no error of the call.
 	// Messages of one agent are delivered one at a time in the order of the calls, each exactly once.
 	// NOT_FOUND, NOT_RUNNING, BLOCKED (the agent waits for an answer first), AUTH_REQUIRED, NOT_DELIVERED
 	// (it was not taken; sending again is safe), DELIVERY_UNKNOWN (it may have been taken), TIMEOUT.

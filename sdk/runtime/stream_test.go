@@ -49,7 +49,9 @@ func TestEvents(t *testing.T) {
 	event := runtime.Event{
 		Seq: 7, AgentID: "a", Type: runtime.EventTurnComplete, Time: noon, Source: runtime.SourceHook, Agent: fullAgent(),
 		Prompt: fullAgent().Prompt, Answered: "allow", Tool: &runtime.ToolCall{Name: "Bash", Input: map[string]any{"a": "b"}},
-		Text: "done", Turn: 2, DurationMs: 3, LoginURL: "http://x", Reason: "r", Interrupted: true, Exit: &runtime.Exit{Code: 1, Reason: "x"},
+		Text: "done", Turn: 2, DurationMs: 3, LoginURL: "http://x", Reason: "r",
+		TurnOutcome: runtime.TurnOutcome{Interrupted: true, Refused: true, Error: &runtime.TurnError{Code: "C", Message: "m", Retryable: true}, Usage: &runtime.Usage{Model: "m", InputTokens: 1, OutputTokens: 2, CacheReadTokens: 3, CacheWriteTokens: 4, Requests: 5, CostUSD: new(0.25)}},
+		Exit:        &runtime.Exit{Code: 1, Reason: "x"},
 	}
 	filled(t, event)
 	f := &fake{event: newList(error(runtime.Errorf(runtime.CodeLagged, "too slow")), event)}

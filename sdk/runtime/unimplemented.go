@@ -25,7 +25,7 @@ func (Unimplemented) Spawn(context.Context, Spec) (Agent, error) {
 func (Unimplemented) Stop(context.Context, string, StopOptions) error { return unimplemented("Stop") }
 
 // Restart returns UNIMPLEMENTED.
-func (Unimplemented) Restart(context.Context, string) (Agent, error) {
+func (Unimplemented) Restart(context.Context, string, RestartOptions) (Agent, error) {
 	return Agent{}, unimplemented("Restart")
 }
 

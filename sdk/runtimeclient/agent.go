@@ -43,9 +43,11 @@ func (c *Client) Stop(ctx context.Context, id string, opts runtime.StopOptions) 
 }
 
 // Restart implements runtime.Runtime.
-func (c *Client) Restart(ctx context.Context, id string) (runtime.Agent, error) {
+func (c *Client) Restart(ctx context.Context, id string, opts runtime.RestartOptions) (runtime.Agent, error) {
 	var agent runtime.Agent
-	err := c.do(ctx, call{method: http.MethodPost, address: c.address(full(), "agents", id, "restart"), wait: stopGrace}, &agent)
+	err := c.do(ctx, call{
+		method: http.MethodPost, address: c.address(full(), "agents", id, "restart"), body: map[string]bool{"fresh": opts.Fresh}, wait: stopGrace,
+	}, &agent)
 	return agent, err
 }
 

@@ -53,7 +53,7 @@ func calls(ctx context.Context, rt runtime.Runtime) map[string]error {
 	}
 	_, out["Capabilities"] = rt.Capabilities(ctx)
 	_, out["Spawn"] = rt.Spawn(ctx, runtime.Spec{ID: "a", Type: "x"})
-	_, out["Restart"] = rt.Restart(ctx, "a")
+	_, out["Restart"] = rt.Restart(ctx, "a", runtime.RestartOptions{})
 	_, out["Inspect"] = rt.Inspect(ctx, "a")
 	_, out["List"] = rt.List(ctx, runtime.ListFilter{})
 	_, out["Send"] = rt.Send(ctx, "a", runtime.Input{Message: "x", Timeout: time.Second})
@@ -104,7 +104,7 @@ func (f failing) Spawn(context.Context, runtime.Spec) (runtime.Agent, error) {
 }
 func (f failing) Stop(context.Context, string, runtime.StopOptions) error { return f.err }
 
-func (f failing) Restart(context.Context, string) (runtime.Agent, error) {
+func (f failing) Restart(context.Context, string, runtime.RestartOptions) (runtime.Agent, error) {
 	return runtime.Agent{}, f.err
 }
 

@@ -153,13 +153,16 @@ func (s *Server) stopAgent(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) restartAgent(w http.ResponseWriter, r *http.Request) error {
-	if err := s.read(w, r, &struct{}{}); err != nil {
+	var request struct {
+		Fresh bool `json:"fresh"` // begin a new session
+	}
+	if err := s.read(w, r, &request); err != nil {
 		return err
 	}
 	if _, err := flag(r.URL.Query(), "full"); err != nil {
 		return err
 	}
-	agent, err := s.o.Runtime.Restart(r.Context(), r.PathValue("id"))
+	agent, err := s.o.Runtime.Restart(r.Context(), r.PathValue("id"), runtime.RestartOptions{Fresh: request.Fresh})
 	if err != nil {
 		return err
 	}

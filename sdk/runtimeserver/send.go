@@ -18,13 +18,13 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
 	}
 	in := request.Input
 	given := 0
-	for _, set := range []bool{in.Message != "", in.Raw != "", len(in.Keys) > 0} {
+	for _, set := range []bool{in.Message != "", in.Raw != "", len(in.Keys) > 0, in.Interrupt} {
 		if set {
 			given++
 		}
 	}
 	if given != 1 {
-		return badBody("message", "give exactly one of message, raw and keys, and not an empty one")
+		return badBody("message", "give exactly one of message, raw, keys and interrupt, and not an empty one")
 	}
 	if in.ExpectResponse && in.Message == "" {
 		return badBody("expectResponse", "only a message has a response; raw and keys have none")

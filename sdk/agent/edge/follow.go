@@ -153,7 +153,7 @@ func (r *run) event(ctx context.Context, ev *runtime.Event) bool {
 		Type: kind, Mark: makeMark(r.agentID, ev.Seq), SessionID: ev.Agent.SessionID,
 		Data: protocol.ThreadData{
 			Status: status(ev), Source: ev.Source, Prompt: prompt(ev.Prompt), Answered: ev.Answered, Text: ev.Text, Turn: ev.Turn,
-			DurationMs: ev.DurationMs, Interrupted: ev.Interrupted, LoginURL: ev.LoginURL, Reason: ev.Reason, OccurredAt: ev.Time,
+			DurationMs: ev.DurationMs, TurnOutcome: ev.TurnOutcome, LoginURL: ev.LoginURL, Reason: ev.Reason, OccurredAt: ev.Time,
 		},
 	}
 	if ev.Tool != nil {

@@ -1,6 +1,10 @@
 package protocol
 
-import "time"
+import (
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
 
 // Frames of threads that an agent hosts. The first four come from the control plane.
 const (
@@ -114,20 +118,20 @@ type ThreadEvent struct {
 
 // ThreadData is what an event says. Which fields are set depends on its type.
 type ThreadData struct {
-	Status      string        `json:"status,omitempty"` // starting, ready, busy, blocked, error, stopped; "": as the type implies
-	Source      string        `json:"source,omitempty"` // hook, osc, exit, screen, host
-	Prompt      *ThreadPrompt `json:"prompt,omitempty"`
-	Answered    string        `json:"answered,omitempty"`
-	Tool        *ThreadTool   `json:"tool,omitempty"`
-	Text        string        `json:"text,omitempty"`
-	Truncated   bool          `json:"truncated,omitempty"` // of Text
-	Turn        int           `json:"turn,omitempty"`
-	DurationMs  int64         `json:"durationMs,omitempty"`
-	Interrupted bool          `json:"interrupted,omitempty"`
-	LoginURL    string        `json:"loginUrl,omitempty"`
-	Reason      string        `json:"reason,omitempty"`
-	ExitCode    *int          `json:"exitCode,omitempty"`
-	OccurredAt  time.Time     `json:"occurredAt,omitzero"`
+	Status     string        `json:"status,omitempty"` // starting, ready, busy, blocked, error, stopped; "": as the type implies
+	Source     string        `json:"source,omitempty"` // hook, osc, exit, screen, host
+	Prompt     *ThreadPrompt `json:"prompt,omitempty"`
+	Answered   string        `json:"answered,omitempty"`
+	Tool       *ThreadTool   `json:"tool,omitempty"`
+	Text       string        `json:"text,omitempty"`
+	Truncated  bool          `json:"truncated,omitempty"` // of Text
+	Turn       int           `json:"turn,omitempty"`
+	DurationMs int64         `json:"durationMs,omitempty"`
+	wire.TurnOutcome
+	LoginURL   string    `json:"loginUrl,omitempty"`
+	Reason     string    `json:"reason,omitempty"`
+	ExitCode   *int      `json:"exitCode,omitempty"`
+	OccurredAt time.Time `json:"occurredAt,omitzero"`
 }
 
 // ThreadPrompt is what a blocked agent waits for.

@@ -155,7 +155,7 @@ func (d *driver) interrupted() {
 	if !d.state.Turn {
 		return
 	}
-	d.end(agentcli.Signal{Source: runtime.SourceOSC, Interrupted: true})
+	d.end(agentcli.Signal{Source: runtime.SourceOSC, TurnOutcome: runtime.TurnOutcome{Interrupted: true}})
 }
 
 func (d *driver) end(s agentcli.Signal) {

@@ -157,7 +157,7 @@ func (d *driver) look() {
 			Kind: agentcli.SignalUnblocked, Source: runtime.SourceHook, Prompt: first, Choice: runtime.ChoiceDeny,
 		})
 		if d.title != titleBusy {
-			d.end(agentcli.Signal{Source: runtime.SourceHook, Interrupted: true})
+			d.end(agentcli.Signal{Source: runtime.SourceHook, TurnOutcome: runtime.TurnOutcome{Interrupted: true}})
 		}
 		return
 	}

@@ -95,7 +95,7 @@ func (d *driver) idle() {
 		d.cancelIdle = d.host.After(idleHold, d.ready)
 	case d.state.Turn:
 		d.cancelIdle = d.host.After(interruptHold, func() {
-			d.end(agentcli.Signal{Interrupted: true})
+			d.end(agentcli.Signal{TurnOutcome: runtime.TurnOutcome{Interrupted: true}})
 		})
 	}
 }

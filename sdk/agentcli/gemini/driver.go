@@ -162,7 +162,7 @@ func (d *driver) end(source string) {
 	d.state.Turn, d.state.Worked, d.state.Tool, d.state.Question = false, false, nil, nil
 	name := d.state.Transcript
 	if name == "" || d.room.ReadFile == nil {
-		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalTurnEnd, Source: source, Interrupted: refused})
+		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalTurnEnd, Source: source, TurnOutcome: runtime.TurnOutcome{Refused: refused}})
 		return
 	}
 	told := false
@@ -173,7 +173,7 @@ func (d *driver) end(source string) {
 		told = true
 		d.host.Signal(agentcli.Signal{
 			Kind: agentcli.SignalTurnEnd, Source: source, Text: strings.TrimPrefix(o.Text, joiner),
-			Interrupted: refused || o.Cancelled,
+			TurnOutcome: runtime.TurnOutcome{Refused: refused, Interrupted: o.Cancelled && !refused},
 		})
 		if o.Failed && strings.Contains(o.Text, "UNAUTHENTICATED") {
 			d.host.Signal(agentcli.Signal{Kind: agentcli.SignalLogin, Source: runtime.SourceHook, Text: o.Text})

@@ -143,7 +143,7 @@ func (a *agent) turn(l *life, j *job, exit *runtime.Exit) bool {
 	a.prompt()
 	a.become(runtime.StatusReady, runtime.Event{
 		Type: runtime.EventTurnComplete, Source: runtime.SourceHost, Text: text, Turn: j.turn, DurationMs: j.took.Milliseconds(),
-		Interrupted: l.ctx.Err() != nil,
+		TurnOutcome: runtime.TurnOutcome{Interrupted: l.ctx.Err() != nil},
 	})
 	close(j.done)
 	return false

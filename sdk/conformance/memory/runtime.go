@@ -50,7 +50,7 @@ func (r *Runtime) Stop(ctx context.Context, id string, opts runtime.StopOptions)
 }
 
 // Restart implements runtime.Runtime.
-func (r *Runtime) Restart(ctx context.Context, id string) (runtime.Agent, error) {
+func (r *Runtime) Restart(ctx context.Context, id string, _ runtime.RestartOptions) (runtime.Agent, error) {
 	a, err := r.find(ctx, id)
 	if err != nil {
 		return runtime.Agent{}, err

@@ -537,7 +537,7 @@ type Agent struct {
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Name  string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Type  string                 `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
-	// starting, ready, busy, blocked, error or stopped.
+	// starting, ready, busy, blocked, error, unreachable or stopped.
 	Status       string            `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
 	Reason       string            `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	Capabilities []string          `protobuf:"bytes,6,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
@@ -1123,8 +1123,10 @@ func (*StopResponse) Descriptor() ([]byte, []int) {
 }
 
 type RestartRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Begin a new session.
+	Fresh         bool `protobuf:"varint,2,opt,name=fresh,proto3" json:"fresh,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1164,6 +1166,13 @@ func (x *RestartRequest) GetId() string {
 		return x.Id
 	}
 	return ""
+}
+
+func (x *RestartRequest) GetFresh() bool {
+	if x != nil {
+		return x.Fresh
+	}
+	return false
 }
 
 type RestartResponse struct {
@@ -1394,7 +1403,7 @@ func (x *ListResponse) GetAgents() []*Agent {
 	return nil
 }
 
-// SendRequest has exactly one of message, raw and keys.
+// SendRequest has exactly one of message, raw, keys and interrupt.
 type SendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1408,7 +1417,9 @@ type SendRequest struct {
 	// Absent: 120 s.
 	Timeout *durationpb.Duration `protobuf:"bytes,6,opt,name=timeout,proto3" json:"timeout,omitempty"`
 	// A repeated call with the same id returns the first result.
-	InputId       string `protobuf:"bytes,7,opt,name=input_id,json=inputId,proto3" json:"input_id,omitempty"`
+	InputId string `protobuf:"bytes,7,opt,name=input_id,json=inputId,proto3" json:"input_id,omitempty"`
+	// Stops the turn that runs.
+	Interrupt     bool `protobuf:"varint,8,opt,name=interrupt,proto3" json:"interrupt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1492,6 +1503,13 @@ func (x *SendRequest) GetInputId() string {
 	return ""
 }
 
+func (x *SendRequest) GetInterrupt() bool {
+	if x != nil {
+		return x.Interrupt
+	}
+	return false
+}
+
 type SendResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Sent          bool                   `protobuf:"varint,1,opt,name=sent,proto3" json:"sent,omitempty"`
@@ -1549,8 +1567,9 @@ type TurnResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Text  string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// From 1.
-	Turn          int64 `protobuf:"varint,2,opt,name=turn,proto3" json:"turn,omitempty"`
-	DurationMs    int64 `protobuf:"varint,3,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
+	Turn          int64        `protobuf:"varint,2,opt,name=turn,proto3" json:"turn,omitempty"`
+	DurationMs    int64        `protobuf:"varint,3,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
+	Outcome       *TurnOutcome `protobuf:"bytes,4,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1606,6 +1625,241 @@ func (x *TurnResponse) GetDurationMs() int64 {
 	return 0
 }
 
+func (x *TurnResponse) GetOutcome() *TurnOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return nil
+}
+
+// TurnOutcome is how a turn ended, beside its text.
+type TurnOutcome struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Somebody stopped it.
+	Interrupted bool `protobuf:"varint,1,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
+	// An approval was refused in it.
+	Refused bool `protobuf:"varint,2,opt,name=refused,proto3" json:"refused,omitempty"`
+	// It failed.
+	Error *TurnError `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	// What it used, where the agent tells.
+	Usage         *TurnUsage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TurnOutcome) Reset() {
+	*x = TurnOutcome{}
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TurnOutcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TurnOutcome) ProtoMessage() {}
+
+func (x *TurnOutcome) ProtoReflect() protoreflect.Message {
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TurnOutcome.ProtoReflect.Descriptor instead.
+func (*TurnOutcome) Descriptor() ([]byte, []int) {
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *TurnOutcome) GetInterrupted() bool {
+	if x != nil {
+		return x.Interrupted
+	}
+	return false
+}
+
+func (x *TurnOutcome) GetRefused() bool {
+	if x != nil {
+		return x.Refused
+	}
+	return false
+}
+
+func (x *TurnOutcome) GetError() *TurnError {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+func (x *TurnOutcome) GetUsage() *TurnUsage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// TurnError is why a turn failed.
+type TurnError struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	Retryable     bool                   `protobuf:"varint,3,opt,name=retryable,proto3" json:"retryable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TurnError) Reset() {
+	*x = TurnError{}
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TurnError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TurnError) ProtoMessage() {}
+
+func (x *TurnError) ProtoReflect() protoreflect.Message {
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TurnError.ProtoReflect.Descriptor instead.
+func (*TurnError) Descriptor() ([]byte, []int) {
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *TurnError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *TurnError) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *TurnError) GetRetryable() bool {
+	if x != nil {
+		return x.Retryable
+	}
+	return false
+}
+
+// TurnUsage is what a turn used, as the agent told.
+type TurnUsage struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Model            string                 `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	InputTokens      int64                  `protobuf:"varint,2,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	OutputTokens     int64                  `protobuf:"varint,3,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	CacheReadTokens  int64                  `protobuf:"varint,4,opt,name=cache_read_tokens,json=cacheReadTokens,proto3" json:"cache_read_tokens,omitempty"`
+	CacheWriteTokens int64                  `protobuf:"varint,5,opt,name=cache_write_tokens,json=cacheWriteTokens,proto3" json:"cache_write_tokens,omitempty"`
+	Requests         int64                  `protobuf:"varint,6,opt,name=requests,proto3" json:"requests,omitempty"`
+	// In US dollars; absent if the agent does not say.
+	CostUsd       *float64 `protobuf:"fixed64,7,opt,name=cost_usd,json=costUsd,proto3,oneof" json:"cost_usd,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TurnUsage) Reset() {
+	*x = TurnUsage{}
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TurnUsage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TurnUsage) ProtoMessage() {}
+
+func (x *TurnUsage) ProtoReflect() protoreflect.Message {
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TurnUsage.ProtoReflect.Descriptor instead.
+func (*TurnUsage) Descriptor() ([]byte, []int) {
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *TurnUsage) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *TurnUsage) GetInputTokens() int64 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *TurnUsage) GetOutputTokens() int64 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
+func (x *TurnUsage) GetCacheReadTokens() int64 {
+	if x != nil {
+		return x.CacheReadTokens
+	}
+	return 0
+}
+
+func (x *TurnUsage) GetCacheWriteTokens() int64 {
+	if x != nil {
+		return x.CacheWriteTokens
+	}
+	return 0
+}
+
+func (x *TurnUsage) GetRequests() int64 {
+	if x != nil {
+		return x.Requests
+	}
+	return 0
+}
+
+func (x *TurnUsage) GetCostUsd() float64 {
+	if x != nil && x.CostUsd != nil {
+		return *x.CostUsd
+	}
+	return 0
+}
+
 type AnswerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1619,7 +1873,7 @@ type AnswerRequest struct {
 
 func (x *AnswerRequest) Reset() {
 	*x = AnswerRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[23]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1631,7 +1885,7 @@ func (x *AnswerRequest) String() string {
 func (*AnswerRequest) ProtoMessage() {}
 
 func (x *AnswerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[23]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1644,7 +1898,7 @@ func (x *AnswerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerRequest.ProtoReflect.Descriptor instead.
 func (*AnswerRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{23}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AnswerRequest) GetId() string {
@@ -1683,7 +1937,7 @@ type AnswerResponse struct {
 
 func (x *AnswerResponse) Reset() {
 	*x = AnswerResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[24]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1695,7 +1949,7 @@ func (x *AnswerResponse) String() string {
 func (*AnswerResponse) ProtoMessage() {}
 
 func (x *AnswerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[24]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1708,7 +1962,7 @@ func (x *AnswerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerResponse.ProtoReflect.Descriptor instead.
 func (*AnswerResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{24}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{27}
 }
 
 type AttachRequest struct {
@@ -1725,7 +1979,7 @@ type AttachRequest struct {
 
 func (x *AttachRequest) Reset() {
 	*x = AttachRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[25]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1737,7 +1991,7 @@ func (x *AttachRequest) String() string {
 func (*AttachRequest) ProtoMessage() {}
 
 func (x *AttachRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[25]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1750,7 +2004,7 @@ func (x *AttachRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachRequest.ProtoReflect.Descriptor instead.
 func (*AttachRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{25}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AttachRequest) GetRequest() isAttachRequest_Request {
@@ -1827,7 +2081,7 @@ type AttachOpen struct {
 
 func (x *AttachOpen) Reset() {
 	*x = AttachOpen{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[26]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1839,7 +2093,7 @@ func (x *AttachOpen) String() string {
 func (*AttachOpen) ProtoMessage() {}
 
 func (x *AttachOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[26]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1852,7 +2106,7 @@ func (x *AttachOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachOpen.ProtoReflect.Descriptor instead.
 func (*AttachOpen) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{26}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AttachOpen) GetId() string {
@@ -1907,7 +2161,7 @@ type TerminalSize struct {
 
 func (x *TerminalSize) Reset() {
 	*x = TerminalSize{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[27]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1919,7 +2173,7 @@ func (x *TerminalSize) String() string {
 func (*TerminalSize) ProtoMessage() {}
 
 func (x *TerminalSize) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[27]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1932,7 +2186,7 @@ func (x *TerminalSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminalSize.ProtoReflect.Descriptor instead.
 func (*TerminalSize) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{27}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *TerminalSize) GetCols() uint32 {
@@ -1975,7 +2229,7 @@ type AttachResponse struct {
 
 func (x *AttachResponse) Reset() {
 	*x = AttachResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[28]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1987,7 +2241,7 @@ func (x *AttachResponse) String() string {
 func (*AttachResponse) ProtoMessage() {}
 
 func (x *AttachResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[28]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2000,7 +2254,7 @@ func (x *AttachResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachResponse.ProtoReflect.Descriptor instead.
 func (*AttachResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{28}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AttachResponse) GetData() []byte {
@@ -2078,7 +2332,7 @@ type Exit struct {
 
 func (x *Exit) Reset() {
 	*x = Exit{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[29]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2090,7 +2344,7 @@ func (x *Exit) String() string {
 func (*Exit) ProtoMessage() {}
 
 func (x *Exit) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[29]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2103,7 +2357,7 @@ func (x *Exit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exit.ProtoReflect.Descriptor instead.
 func (*Exit) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{29}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Exit) GetCode() int32 {
@@ -2134,7 +2388,7 @@ type LogsRequest struct {
 
 func (x *LogsRequest) Reset() {
 	*x = LogsRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[30]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2146,7 +2400,7 @@ func (x *LogsRequest) String() string {
 func (*LogsRequest) ProtoMessage() {}
 
 func (x *LogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[30]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2159,7 +2413,7 @@ func (x *LogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsRequest.ProtoReflect.Descriptor instead.
 func (*LogsRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{30}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *LogsRequest) GetId() string {
@@ -2202,7 +2456,7 @@ type LogsResponse struct {
 
 func (x *LogsResponse) Reset() {
 	*x = LogsResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[31]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2214,7 +2468,7 @@ func (x *LogsResponse) String() string {
 func (*LogsResponse) ProtoMessage() {}
 
 func (x *LogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[31]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2227,7 +2481,7 @@ func (x *LogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsResponse.ProtoReflect.Descriptor instead.
 func (*LogsResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{31}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *LogsResponse) GetTimestamp() *timestamppb.Timestamp {
@@ -2260,7 +2514,7 @@ type AgentMetricsRequest struct {
 
 func (x *AgentMetricsRequest) Reset() {
 	*x = AgentMetricsRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[32]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2272,7 +2526,7 @@ func (x *AgentMetricsRequest) String() string {
 func (*AgentMetricsRequest) ProtoMessage() {}
 
 func (x *AgentMetricsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[32]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2285,7 +2539,7 @@ func (x *AgentMetricsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentMetricsRequest.ProtoReflect.Descriptor instead.
 func (*AgentMetricsRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{32}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AgentMetricsRequest) GetId() string {
@@ -2309,7 +2563,7 @@ type AgentMetricsResponse struct {
 
 func (x *AgentMetricsResponse) Reset() {
 	*x = AgentMetricsResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[33]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2321,7 +2575,7 @@ func (x *AgentMetricsResponse) String() string {
 func (*AgentMetricsResponse) ProtoMessage() {}
 
 func (x *AgentMetricsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[33]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2334,7 +2588,7 @@ func (x *AgentMetricsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentMetricsResponse.ProtoReflect.Descriptor instead.
 func (*AgentMetricsResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{33}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AgentMetricsResponse) GetCpuPercent() float64 {
@@ -2393,7 +2647,7 @@ type EventsRequest struct {
 
 func (x *EventsRequest) Reset() {
 	*x = EventsRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[34]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2405,7 +2659,7 @@ func (x *EventsRequest) String() string {
 func (*EventsRequest) ProtoMessage() {}
 
 func (x *EventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[34]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2418,7 +2672,7 @@ func (x *EventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventsRequest.ProtoReflect.Descriptor instead.
 func (*EventsRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{34}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *EventsRequest) GetAgentId() string {
@@ -2451,7 +2705,7 @@ type EventsResponse struct {
 
 func (x *EventsResponse) Reset() {
 	*x = EventsResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[35]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2463,7 +2717,7 @@ func (x *EventsResponse) String() string {
 func (*EventsResponse) ProtoMessage() {}
 
 func (x *EventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[35]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2476,7 +2730,7 @@ func (x *EventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventsResponse.ProtoReflect.Descriptor instead.
 func (*EventsResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{35}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *EventsResponse) GetEvent() *Event {
@@ -2498,24 +2752,27 @@ type Event struct {
 	// hook, osc, exit, screen or host.
 	Source string `protobuf:"bytes,5,opt,name=source,proto3" json:"source,omitempty"`
 	// The agent after the event.
-	Agent         *Agent    `protobuf:"bytes,6,opt,name=agent,proto3" json:"agent,omitempty"`
-	Prompt        *Prompt   `protobuf:"bytes,7,opt,name=prompt,proto3" json:"prompt,omitempty"`
-	Answered      string    `protobuf:"bytes,8,opt,name=answered,proto3" json:"answered,omitempty"`
-	Tool          *ToolCall `protobuf:"bytes,9,opt,name=tool,proto3" json:"tool,omitempty"`
-	Text          string    `protobuf:"bytes,10,opt,name=text,proto3" json:"text,omitempty"`
-	Turn          int64     `protobuf:"varint,11,opt,name=turn,proto3" json:"turn,omitempty"`
-	DurationMs    int64     `protobuf:"varint,12,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
-	LoginUrl      string    `protobuf:"bytes,13,opt,name=login_url,json=loginUrl,proto3" json:"login_url,omitempty"`
-	Reason        string    `protobuf:"bytes,14,opt,name=reason,proto3" json:"reason,omitempty"`
-	Interrupted   bool      `protobuf:"varint,15,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
-	Exit          *Exit     `protobuf:"bytes,16,opt,name=exit,proto3" json:"exit,omitempty"`
+	Agent      *Agent    `protobuf:"bytes,6,opt,name=agent,proto3" json:"agent,omitempty"`
+	Prompt     *Prompt   `protobuf:"bytes,7,opt,name=prompt,proto3" json:"prompt,omitempty"`
+	Answered   string    `protobuf:"bytes,8,opt,name=answered,proto3" json:"answered,omitempty"`
+	Tool       *ToolCall `protobuf:"bytes,9,opt,name=tool,proto3" json:"tool,omitempty"`
+	Text       string    `protobuf:"bytes,10,opt,name=text,proto3" json:"text,omitempty"`
+	Turn       int64     `protobuf:"varint,11,opt,name=turn,proto3" json:"turn,omitempty"`
+	DurationMs int64     `protobuf:"varint,12,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
+	LoginUrl   string    `protobuf:"bytes,13,opt,name=login_url,json=loginUrl,proto3" json:"login_url,omitempty"`
+	Reason     string    `protobuf:"bytes,14,opt,name=reason,proto3" json:"reason,omitempty"`
+	// As in outcome; for readers that do not know that.
+	Interrupted bool  `protobuf:"varint,15,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
+	Exit        *Exit `protobuf:"bytes,16,opt,name=exit,proto3" json:"exit,omitempty"`
+	// Of turn_complete.
+	Outcome       *TurnOutcome `protobuf:"bytes,17,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[36]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2527,7 +2784,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[36]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2540,7 +2797,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{36}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Event) GetSeq() uint64 {
@@ -2655,6 +2912,13 @@ func (x *Event) GetExit() *Exit {
 	return nil
 }
 
+func (x *Event) GetOutcome() *TurnOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return nil
+}
+
 // ToolCall is a tool that an agent runs.
 type ToolCall struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2666,7 +2930,7 @@ type ToolCall struct {
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[37]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2678,7 +2942,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[37]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2691,7 +2955,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{37}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ToolCall) GetName() string {
@@ -2717,7 +2981,7 @@ type RecoverRequest struct {
 
 func (x *RecoverRequest) Reset() {
 	*x = RecoverRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[38]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2729,7 +2993,7 @@ func (x *RecoverRequest) String() string {
 func (*RecoverRequest) ProtoMessage() {}
 
 func (x *RecoverRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[38]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2742,7 +3006,7 @@ func (x *RecoverRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoverRequest.ProtoReflect.Descriptor instead.
 func (*RecoverRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{38}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RecoverRequest) GetHandles() []*Handle {
@@ -2762,7 +3026,7 @@ type RecoverResponse struct {
 
 func (x *RecoverResponse) Reset() {
 	*x = RecoverResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[39]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2774,7 +3038,7 @@ func (x *RecoverResponse) String() string {
 func (*RecoverResponse) ProtoMessage() {}
 
 func (x *RecoverResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[39]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2787,7 +3051,7 @@ func (x *RecoverResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoverResponse.ProtoReflect.Descriptor instead.
 func (*RecoverResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{39}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RecoverResponse) GetResults() []*Recovered {
@@ -2809,7 +3073,7 @@ type Recovered struct {
 
 func (x *Recovered) Reset() {
 	*x = Recovered{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[40]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2821,7 +3085,7 @@ func (x *Recovered) String() string {
 func (*Recovered) ProtoMessage() {}
 
 func (x *Recovered) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[40]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2834,7 +3098,7 @@ func (x *Recovered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recovered.ProtoReflect.Descriptor instead.
 func (*Recovered) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{40}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Recovered) GetHandle() *Handle {
@@ -2871,7 +3135,7 @@ type PruneRequest struct {
 
 func (x *PruneRequest) Reset() {
 	*x = PruneRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[41]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2883,7 +3147,7 @@ func (x *PruneRequest) String() string {
 func (*PruneRequest) ProtoMessage() {}
 
 func (x *PruneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[41]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2896,7 +3160,7 @@ func (x *PruneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
 func (*PruneRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{41}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *PruneRequest) GetInstallation() string {
@@ -2940,7 +3204,7 @@ type PruneResponse struct {
 
 func (x *PruneResponse) Reset() {
 	*x = PruneResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[42]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2952,7 +3216,7 @@ func (x *PruneResponse) String() string {
 func (*PruneResponse) ProtoMessage() {}
 
 func (x *PruneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[42]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2965,7 +3229,7 @@ func (x *PruneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneResponse.ProtoReflect.Descriptor instead.
 func (*PruneResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{42}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *PruneResponse) GetRemoved() []string {
@@ -3097,9 +3361,10 @@ const file_sdk_proto_v1_runtime_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12/\n" +
 	"\x05grace\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x05grace\x12\x14\n" +
 	"\x05force\x18\x03 \x01(\bR\x05force\"\x0e\n" +
-	"\fStopResponse\" \n" +
+	"\fStopResponse\"6\n" +
 	"\x0eRestartRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"B\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05fresh\x18\x02 \x01(\bR\x05fresh\"B\n" +
 	"\x0fRestartResponse\x12/\n" +
 	"\x05agent\x18\x01 \x01(\v2\x19.wardroom.plugin.v1.AgentR\x05agent\" \n" +
 	"\x0eInspectRequest\x12\x0e\n" +
@@ -3113,7 +3378,7 @@ const file_sdk_proto_v1_runtime_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"A\n" +
 	"\fListResponse\x121\n" +
-	"\x06agents\x18\x01 \x03(\v2\x19.wardroom.plugin.v1.AgentR\x06agents\"\xd6\x01\n" +
+	"\x06agents\x18\x01 \x03(\v2\x19.wardroom.plugin.v1.AgentR\x06agents\"\xf4\x01\n" +
 	"\vSendRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x10\n" +
@@ -3121,15 +3386,35 @@ const file_sdk_proto_v1_runtime_proto_rawDesc = "" +
 	"\x04keys\x18\x04 \x03(\tR\x04keys\x12'\n" +
 	"\x0fexpect_response\x18\x05 \x01(\bR\x0eexpectResponse\x123\n" +
 	"\atimeout\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x12\x19\n" +
-	"\binput_id\x18\a \x01(\tR\ainputId\"`\n" +
+	"\binput_id\x18\a \x01(\tR\ainputId\x12\x1c\n" +
+	"\tinterrupt\x18\b \x01(\bR\tinterrupt\"`\n" +
 	"\fSendResponse\x12\x12\n" +
 	"\x04sent\x18\x01 \x01(\bR\x04sent\x12<\n" +
-	"\bresponse\x18\x02 \x01(\v2 .wardroom.plugin.v1.TurnResponseR\bresponse\"W\n" +
+	"\bresponse\x18\x02 \x01(\v2 .wardroom.plugin.v1.TurnResponseR\bresponse\"\x92\x01\n" +
 	"\fTurnResponse\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x12\n" +
 	"\x04turn\x18\x02 \x01(\x03R\x04turn\x12\x1f\n" +
 	"\vduration_ms\x18\x03 \x01(\x03R\n" +
-	"durationMs\"h\n" +
+	"durationMs\x129\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1f.wardroom.plugin.v1.TurnOutcomeR\aoutcome\"\xb3\x01\n" +
+	"\vTurnOutcome\x12 \n" +
+	"\vinterrupted\x18\x01 \x01(\bR\vinterrupted\x12\x18\n" +
+	"\arefused\x18\x02 \x01(\bR\arefused\x123\n" +
+	"\x05error\x18\x03 \x01(\v2\x1d.wardroom.plugin.v1.TurnErrorR\x05error\x123\n" +
+	"\x05usage\x18\x04 \x01(\v2\x1d.wardroom.plugin.v1.TurnUsageR\x05usage\"W\n" +
+	"\tTurnError\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1c\n" +
+	"\tretryable\x18\x03 \x01(\bR\tretryable\"\x8c\x02\n" +
+	"\tTurnUsage\x12\x14\n" +
+	"\x05model\x18\x01 \x01(\tR\x05model\x12!\n" +
+	"\finput_tokens\x18\x02 \x01(\x03R\vinputTokens\x12#\n" +
+	"\routput_tokens\x18\x03 \x01(\x03R\foutputTokens\x12*\n" +
+	"\x11cache_read_tokens\x18\x04 \x01(\x03R\x0fcacheReadTokens\x12,\n" +
+	"\x12cache_write_tokens\x18\x05 \x01(\x03R\x10cacheWriteTokens\x12\x1a\n" +
+	"\brequests\x18\x06 \x01(\x03R\brequests\x12\x1e\n" +
+	"\bcost_usd\x18\a \x01(\x01H\x00R\acostUsd\x88\x01\x01B\v\n" +
+	"\t_cost_usd\"h\n" +
 	"\rAnswerRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
 	"\tprompt_id\x18\x02 \x01(\tR\bpromptId\x12\x16\n" +
@@ -3191,7 +3476,7 @@ const file_sdk_proto_v1_runtime_proto_rawDesc = "" +
 	"\x05after\x18\x02 \x01(\x04R\x05after\x12\x12\n" +
 	"\x04live\x18\x03 \x01(\bR\x04live\"A\n" +
 	"\x0eEventsResponse\x12/\n" +
-	"\x05event\x18\x01 \x01(\v2\x19.wardroom.plugin.v1.EventR\x05event\"\x91\x04\n" +
+	"\x05event\x18\x01 \x01(\v2\x19.wardroom.plugin.v1.EventR\x05event\"\xcc\x04\n" +
 	"\x05Event\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x19\n" +
 	"\bagent_id\x18\x02 \x01(\tR\aagentId\x12\x12\n" +
@@ -3210,7 +3495,8 @@ const file_sdk_proto_v1_runtime_proto_rawDesc = "" +
 	"\tlogin_url\x18\r \x01(\tR\bloginUrl\x12\x16\n" +
 	"\x06reason\x18\x0e \x01(\tR\x06reason\x12 \n" +
 	"\vinterrupted\x18\x0f \x01(\bR\vinterrupted\x12,\n" +
-	"\x04exit\x18\x10 \x01(\v2\x18.wardroom.plugin.v1.ExitR\x04exit\"M\n" +
+	"\x04exit\x18\x10 \x01(\v2\x18.wardroom.plugin.v1.ExitR\x04exit\x129\n" +
+	"\aoutcome\x18\x11 \x01(\v2\x1f.wardroom.plugin.v1.TurnOutcomeR\aoutcome\"M\n" +
 	"\bToolCall\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12-\n" +
 	"\x05input\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x05input\"F\n" +
@@ -3259,7 +3545,7 @@ func file_sdk_proto_v1_runtime_proto_rawDescGZIP() []byte {
 	return file_sdk_proto_v1_runtime_proto_rawDescData
 }
 
-var file_sdk_proto_v1_runtime_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_sdk_proto_v1_runtime_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
 var file_sdk_proto_v1_runtime_proto_goTypes = []any{
 	(*CapabilitiesRequest)(nil),   // 0: wardroom.plugin.v1.CapabilitiesRequest
 	(*CapabilitiesResponse)(nil),  // 1: wardroom.plugin.v1.CapabilitiesResponse
@@ -3284,113 +3570,120 @@ var file_sdk_proto_v1_runtime_proto_goTypes = []any{
 	(*SendRequest)(nil),           // 20: wardroom.plugin.v1.SendRequest
 	(*SendResponse)(nil),          // 21: wardroom.plugin.v1.SendResponse
 	(*TurnResponse)(nil),          // 22: wardroom.plugin.v1.TurnResponse
-	(*AnswerRequest)(nil),         // 23: wardroom.plugin.v1.AnswerRequest
-	(*AnswerResponse)(nil),        // 24: wardroom.plugin.v1.AnswerResponse
-	(*AttachRequest)(nil),         // 25: wardroom.plugin.v1.AttachRequest
-	(*AttachOpen)(nil),            // 26: wardroom.plugin.v1.AttachOpen
-	(*TerminalSize)(nil),          // 27: wardroom.plugin.v1.TerminalSize
-	(*AttachResponse)(nil),        // 28: wardroom.plugin.v1.AttachResponse
-	(*Exit)(nil),                  // 29: wardroom.plugin.v1.Exit
-	(*LogsRequest)(nil),           // 30: wardroom.plugin.v1.LogsRequest
-	(*LogsResponse)(nil),          // 31: wardroom.plugin.v1.LogsResponse
-	(*AgentMetricsRequest)(nil),   // 32: wardroom.plugin.v1.AgentMetricsRequest
-	(*AgentMetricsResponse)(nil),  // 33: wardroom.plugin.v1.AgentMetricsResponse
-	(*EventsRequest)(nil),         // 34: wardroom.plugin.v1.EventsRequest
-	(*EventsResponse)(nil),        // 35: wardroom.plugin.v1.EventsResponse
-	(*Event)(nil),                 // 36: wardroom.plugin.v1.Event
-	(*ToolCall)(nil),              // 37: wardroom.plugin.v1.ToolCall
-	(*RecoverRequest)(nil),        // 38: wardroom.plugin.v1.RecoverRequest
-	(*RecoverResponse)(nil),       // 39: wardroom.plugin.v1.RecoverResponse
-	(*Recovered)(nil),             // 40: wardroom.plugin.v1.Recovered
-	(*PruneRequest)(nil),          // 41: wardroom.plugin.v1.PruneRequest
-	(*PruneResponse)(nil),         // 42: wardroom.plugin.v1.PruneResponse
-	nil,                           // 43: wardroom.plugin.v1.Spec.LabelsEntry
-	nil,                           // 44: wardroom.plugin.v1.Spec.EnvEntry
-	nil,                           // 45: wardroom.plugin.v1.DeclaredType.EnvEntry
-	nil,                           // 46: wardroom.plugin.v1.Agent.LabelsEntry
-	nil,                           // 47: wardroom.plugin.v1.ListRequest.LabelsEntry
-	(*durationpb.Duration)(nil),   // 48: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 49: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 50: google.protobuf.Struct
-	(*ErrorDetail)(nil),           // 51: wardroom.plugin.v1.ErrorDetail
+	(*TurnOutcome)(nil),           // 23: wardroom.plugin.v1.TurnOutcome
+	(*TurnError)(nil),             // 24: wardroom.plugin.v1.TurnError
+	(*TurnUsage)(nil),             // 25: wardroom.plugin.v1.TurnUsage
+	(*AnswerRequest)(nil),         // 26: wardroom.plugin.v1.AnswerRequest
+	(*AnswerResponse)(nil),        // 27: wardroom.plugin.v1.AnswerResponse
+	(*AttachRequest)(nil),         // 28: wardroom.plugin.v1.AttachRequest
+	(*AttachOpen)(nil),            // 29: wardroom.plugin.v1.AttachOpen
+	(*TerminalSize)(nil),          // 30: wardroom.plugin.v1.TerminalSize
+	(*AttachResponse)(nil),        // 31: wardroom.plugin.v1.AttachResponse
+	(*Exit)(nil),                  // 32: wardroom.plugin.v1.Exit
+	(*LogsRequest)(nil),           // 33: wardroom.plugin.v1.LogsRequest
+	(*LogsResponse)(nil),          // 34: wardroom.plugin.v1.LogsResponse
+	(*AgentMetricsRequest)(nil),   // 35: wardroom.plugin.v1.AgentMetricsRequest
+	(*AgentMetricsResponse)(nil),  // 36: wardroom.plugin.v1.AgentMetricsResponse
+	(*EventsRequest)(nil),         // 37: wardroom.plugin.v1.EventsRequest
+	(*EventsResponse)(nil),        // 38: wardroom.plugin.v1.EventsResponse
+	(*Event)(nil),                 // 39: wardroom.plugin.v1.Event
+	(*ToolCall)(nil),              // 40: wardroom.plugin.v1.ToolCall
+	(*RecoverRequest)(nil),        // 41: wardroom.plugin.v1.RecoverRequest
+	(*RecoverResponse)(nil),       // 42: wardroom.plugin.v1.RecoverResponse
+	(*Recovered)(nil),             // 43: wardroom.plugin.v1.Recovered
+	(*PruneRequest)(nil),          // 44: wardroom.plugin.v1.PruneRequest
+	(*PruneResponse)(nil),         // 45: wardroom.plugin.v1.PruneResponse
+	nil,                           // 46: wardroom.plugin.v1.Spec.LabelsEntry
+	nil,                           // 47: wardroom.plugin.v1.Spec.EnvEntry
+	nil,                           // 48: wardroom.plugin.v1.DeclaredType.EnvEntry
+	nil,                           // 49: wardroom.plugin.v1.Agent.LabelsEntry
+	nil,                           // 50: wardroom.plugin.v1.ListRequest.LabelsEntry
+	(*durationpb.Duration)(nil),   // 51: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 52: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 53: google.protobuf.Struct
+	(*ErrorDetail)(nil),           // 54: wardroom.plugin.v1.ErrorDetail
 }
 var file_sdk_proto_v1_runtime_proto_depIdxs = []int32{
-	43, // 0: wardroom.plugin.v1.Spec.labels:type_name -> wardroom.plugin.v1.Spec.LabelsEntry
-	44, // 1: wardroom.plugin.v1.Spec.env:type_name -> wardroom.plugin.v1.Spec.EnvEntry
+	46, // 0: wardroom.plugin.v1.Spec.labels:type_name -> wardroom.plugin.v1.Spec.LabelsEntry
+	47, // 1: wardroom.plugin.v1.Spec.env:type_name -> wardroom.plugin.v1.Spec.EnvEntry
 	3,  // 2: wardroom.plugin.v1.Spec.limits:type_name -> wardroom.plugin.v1.Limits
 	4,  // 3: wardroom.plugin.v1.Spec.declared:type_name -> wardroom.plugin.v1.DeclaredType
-	45, // 4: wardroom.plugin.v1.DeclaredType.env:type_name -> wardroom.plugin.v1.DeclaredType.EnvEntry
+	48, // 4: wardroom.plugin.v1.DeclaredType.env:type_name -> wardroom.plugin.v1.DeclaredType.EnvEntry
 	5,  // 5: wardroom.plugin.v1.DeclaredType.ready:type_name -> wardroom.plugin.v1.ReadyRule
-	48, // 6: wardroom.plugin.v1.DeclaredType.idle:type_name -> google.protobuf.Duration
-	48, // 7: wardroom.plugin.v1.ReadyRule.timeout:type_name -> google.protobuf.Duration
-	46, // 8: wardroom.plugin.v1.Agent.labels:type_name -> wardroom.plugin.v1.Agent.LabelsEntry
+	51, // 6: wardroom.plugin.v1.DeclaredType.idle:type_name -> google.protobuf.Duration
+	51, // 7: wardroom.plugin.v1.ReadyRule.timeout:type_name -> google.protobuf.Duration
+	49, // 8: wardroom.plugin.v1.Agent.labels:type_name -> wardroom.plugin.v1.Agent.LabelsEntry
 	8,  // 9: wardroom.plugin.v1.Agent.prompt:type_name -> wardroom.plugin.v1.Prompt
-	49, // 10: wardroom.plugin.v1.Agent.created_at:type_name -> google.protobuf.Timestamp
-	49, // 11: wardroom.plugin.v1.Agent.last_activity_at:type_name -> google.protobuf.Timestamp
+	52, // 10: wardroom.plugin.v1.Agent.created_at:type_name -> google.protobuf.Timestamp
+	52, // 11: wardroom.plugin.v1.Agent.last_activity_at:type_name -> google.protobuf.Timestamp
 	7,  // 12: wardroom.plugin.v1.Agent.handle:type_name -> wardroom.plugin.v1.Handle
-	50, // 13: wardroom.plugin.v1.Prompt.input:type_name -> google.protobuf.Struct
+	53, // 13: wardroom.plugin.v1.Prompt.input:type_name -> google.protobuf.Struct
 	9,  // 14: wardroom.plugin.v1.Prompt.options:type_name -> wardroom.plugin.v1.Option
 	2,  // 15: wardroom.plugin.v1.SpawnRequest.spec:type_name -> wardroom.plugin.v1.Spec
 	6,  // 16: wardroom.plugin.v1.SpawnResponse.agent:type_name -> wardroom.plugin.v1.Agent
-	48, // 17: wardroom.plugin.v1.StopRequest.grace:type_name -> google.protobuf.Duration
+	51, // 17: wardroom.plugin.v1.StopRequest.grace:type_name -> google.protobuf.Duration
 	6,  // 18: wardroom.plugin.v1.RestartResponse.agent:type_name -> wardroom.plugin.v1.Agent
 	6,  // 19: wardroom.plugin.v1.InspectResponse.agent:type_name -> wardroom.plugin.v1.Agent
-	47, // 20: wardroom.plugin.v1.ListRequest.labels:type_name -> wardroom.plugin.v1.ListRequest.LabelsEntry
+	50, // 20: wardroom.plugin.v1.ListRequest.labels:type_name -> wardroom.plugin.v1.ListRequest.LabelsEntry
 	6,  // 21: wardroom.plugin.v1.ListResponse.agents:type_name -> wardroom.plugin.v1.Agent
-	48, // 22: wardroom.plugin.v1.SendRequest.timeout:type_name -> google.protobuf.Duration
+	51, // 22: wardroom.plugin.v1.SendRequest.timeout:type_name -> google.protobuf.Duration
 	22, // 23: wardroom.plugin.v1.SendResponse.response:type_name -> wardroom.plugin.v1.TurnResponse
-	26, // 24: wardroom.plugin.v1.AttachRequest.open:type_name -> wardroom.plugin.v1.AttachOpen
-	27, // 25: wardroom.plugin.v1.AttachRequest.resize:type_name -> wardroom.plugin.v1.TerminalSize
-	29, // 26: wardroom.plugin.v1.AttachResponse.exit:type_name -> wardroom.plugin.v1.Exit
-	51, // 27: wardroom.plugin.v1.AttachResponse.input_error:type_name -> wardroom.plugin.v1.ErrorDetail
-	49, // 28: wardroom.plugin.v1.LogsRequest.since:type_name -> google.protobuf.Timestamp
-	49, // 29: wardroom.plugin.v1.LogsResponse.timestamp:type_name -> google.protobuf.Timestamp
-	36, // 30: wardroom.plugin.v1.EventsResponse.event:type_name -> wardroom.plugin.v1.Event
-	49, // 31: wardroom.plugin.v1.Event.time:type_name -> google.protobuf.Timestamp
-	6,  // 32: wardroom.plugin.v1.Event.agent:type_name -> wardroom.plugin.v1.Agent
-	8,  // 33: wardroom.plugin.v1.Event.prompt:type_name -> wardroom.plugin.v1.Prompt
-	37, // 34: wardroom.plugin.v1.Event.tool:type_name -> wardroom.plugin.v1.ToolCall
-	29, // 35: wardroom.plugin.v1.Event.exit:type_name -> wardroom.plugin.v1.Exit
-	50, // 36: wardroom.plugin.v1.ToolCall.input:type_name -> google.protobuf.Struct
-	7,  // 37: wardroom.plugin.v1.RecoverRequest.handles:type_name -> wardroom.plugin.v1.Handle
-	40, // 38: wardroom.plugin.v1.RecoverResponse.results:type_name -> wardroom.plugin.v1.Recovered
-	7,  // 39: wardroom.plugin.v1.Recovered.handle:type_name -> wardroom.plugin.v1.Handle
-	6,  // 40: wardroom.plugin.v1.Recovered.agent:type_name -> wardroom.plugin.v1.Agent
-	51, // 41: wardroom.plugin.v1.Recovered.error:type_name -> wardroom.plugin.v1.ErrorDetail
-	48, // 42: wardroom.plugin.v1.PruneRequest.grace:type_name -> google.protobuf.Duration
-	0,  // 43: wardroom.plugin.v1.Runtime.Capabilities:input_type -> wardroom.plugin.v1.CapabilitiesRequest
-	10, // 44: wardroom.plugin.v1.Runtime.Spawn:input_type -> wardroom.plugin.v1.SpawnRequest
-	12, // 45: wardroom.plugin.v1.Runtime.Stop:input_type -> wardroom.plugin.v1.StopRequest
-	14, // 46: wardroom.plugin.v1.Runtime.Restart:input_type -> wardroom.plugin.v1.RestartRequest
-	16, // 47: wardroom.plugin.v1.Runtime.Inspect:input_type -> wardroom.plugin.v1.InspectRequest
-	18, // 48: wardroom.plugin.v1.Runtime.List:input_type -> wardroom.plugin.v1.ListRequest
-	20, // 49: wardroom.plugin.v1.Runtime.Send:input_type -> wardroom.plugin.v1.SendRequest
-	23, // 50: wardroom.plugin.v1.Runtime.Answer:input_type -> wardroom.plugin.v1.AnswerRequest
-	25, // 51: wardroom.plugin.v1.Runtime.Attach:input_type -> wardroom.plugin.v1.AttachRequest
-	30, // 52: wardroom.plugin.v1.Runtime.Logs:input_type -> wardroom.plugin.v1.LogsRequest
-	32, // 53: wardroom.plugin.v1.Runtime.AgentMetrics:input_type -> wardroom.plugin.v1.AgentMetricsRequest
-	34, // 54: wardroom.plugin.v1.Runtime.Events:input_type -> wardroom.plugin.v1.EventsRequest
-	38, // 55: wardroom.plugin.v1.Runtime.Recover:input_type -> wardroom.plugin.v1.RecoverRequest
-	41, // 56: wardroom.plugin.v1.Runtime.Prune:input_type -> wardroom.plugin.v1.PruneRequest
-	1,  // 57: wardroom.plugin.v1.Runtime.Capabilities:output_type -> wardroom.plugin.v1.CapabilitiesResponse
-	11, // 58: wardroom.plugin.v1.Runtime.Spawn:output_type -> wardroom.plugin.v1.SpawnResponse
-	13, // 59: wardroom.plugin.v1.Runtime.Stop:output_type -> wardroom.plugin.v1.StopResponse
-	15, // 60: wardroom.plugin.v1.Runtime.Restart:output_type -> wardroom.plugin.v1.RestartResponse
-	17, // 61: wardroom.plugin.v1.Runtime.Inspect:output_type -> wardroom.plugin.v1.InspectResponse
-	19, // 62: wardroom.plugin.v1.Runtime.List:output_type -> wardroom.plugin.v1.ListResponse
-	21, // 63: wardroom.plugin.v1.Runtime.Send:output_type -> wardroom.plugin.v1.SendResponse
-	24, // 64: wardroom.plugin.v1.Runtime.Answer:output_type -> wardroom.plugin.v1.AnswerResponse
-	28, // 65: wardroom.plugin.v1.Runtime.Attach:output_type -> wardroom.plugin.v1.AttachResponse
-	31, // 66: wardroom.plugin.v1.Runtime.Logs:output_type -> wardroom.plugin.v1.LogsResponse
-	33, // 67: wardroom.plugin.v1.Runtime.AgentMetrics:output_type -> wardroom.plugin.v1.AgentMetricsResponse
-	35, // 68: wardroom.plugin.v1.Runtime.Events:output_type -> wardroom.plugin.v1.EventsResponse
-	39, // 69: wardroom.plugin.v1.Runtime.Recover:output_type -> wardroom.plugin.v1.RecoverResponse
-	42, // 70: wardroom.plugin.v1.Runtime.Prune:output_type -> wardroom.plugin.v1.PruneResponse
-	57, // [57:71] is the sub-list for method output_type
-	43, // [43:57] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	23, // 24: wardroom.plugin.v1.TurnResponse.outcome:type_name -> wardroom.plugin.v1.TurnOutcome
+	24, // 25: wardroom.plugin.v1.TurnOutcome.error:type_name -> wardroom.plugin.v1.TurnError
+	25, // 26: wardroom.plugin.v1.TurnOutcome.usage:type_name -> wardroom.plugin.v1.TurnUsage
+	29, // 27: wardroom.plugin.v1.AttachRequest.open:type_name -> wardroom.plugin.v1.AttachOpen
+	30, // 28: wardroom.plugin.v1.AttachRequest.resize:type_name -> wardroom.plugin.v1.TerminalSize
+	32, // 29: wardroom.plugin.v1.AttachResponse.exit:type_name -> wardroom.plugin.v1.Exit
+	54, // 30: wardroom.plugin.v1.AttachResponse.input_error:type_name -> wardroom.plugin.v1.ErrorDetail
+	52, // 31: wardroom.plugin.v1.LogsRequest.since:type_name -> google.protobuf.Timestamp
+	52, // 32: wardroom.plugin.v1.LogsResponse.timestamp:type_name -> google.protobuf.Timestamp
+	39, // 33: wardroom.plugin.v1.EventsResponse.event:type_name -> wardroom.plugin.v1.Event
+	52, // 34: wardroom.plugin.v1.Event.time:type_name -> google.protobuf.Timestamp
+	6,  // 35: wardroom.plugin.v1.Event.agent:type_name -> wardroom.plugin.v1.Agent
+	8,  // 36: wardroom.plugin.v1.Event.prompt:type_name -> wardroom.plugin.v1.Prompt
+	40, // 37: wardroom.plugin.v1.Event.tool:type_name -> wardroom.plugin.v1.ToolCall
+	32, // 38: wardroom.plugin.v1.Event.exit:type_name -> wardroom.plugin.v1.Exit
+	23, // 39: wardroom.plugin.v1.Event.outcome:type_name -> wardroom.plugin.v1.TurnOutcome
+	53, // 40: wardroom.plugin.v1.ToolCall.input:type_name -> google.protobuf.Struct
+	7,  // 41: wardroom.plugin.v1.RecoverRequest.handles:type_name -> wardroom.plugin.v1.Handle
+	43, // 42: wardroom.plugin.v1.RecoverResponse.results:type_name -> wardroom.plugin.v1.Recovered
+	7,  // 43: wardroom.plugin.v1.Recovered.handle:type_name -> wardroom.plugin.v1.Handle
+	6,  // 44: wardroom.plugin.v1.Recovered.agent:type_name -> wardroom.plugin.v1.Agent
+	54, // 45: wardroom.plugin.v1.Recovered.error:type_name -> wardroom.plugin.v1.ErrorDetail
+	51, // 46: wardroom.plugin.v1.PruneRequest.grace:type_name -> google.protobuf.Duration
+	0,  // 47: wardroom.plugin.v1.Runtime.Capabilities:input_type -> wardroom.plugin.v1.CapabilitiesRequest
+	10, // 48: wardroom.plugin.v1.Runtime.Spawn:input_type -> wardroom.plugin.v1.SpawnRequest
+	12, // 49: wardroom.plugin.v1.Runtime.Stop:input_type -> wardroom.plugin.v1.StopRequest
+	14, // 50: wardroom.plugin.v1.Runtime.Restart:input_type -> wardroom.plugin.v1.RestartRequest
+	16, // 51: wardroom.plugin.v1.Runtime.Inspect:input_type -> wardroom.plugin.v1.InspectRequest
+	18, // 52: wardroom.plugin.v1.Runtime.List:input_type -> wardroom.plugin.v1.ListRequest
+	20, // 53: wardroom.plugin.v1.Runtime.Send:input_type -> wardroom.plugin.v1.SendRequest
+	26, // 54: wardroom.plugin.v1.Runtime.Answer:input_type -> wardroom.plugin.v1.AnswerRequest
+	28, // 55: wardroom.plugin.v1.Runtime.Attach:input_type -> wardroom.plugin.v1.AttachRequest
+	33, // 56: wardroom.plugin.v1.Runtime.Logs:input_type -> wardroom.plugin.v1.LogsRequest
+	35, // 57: wardroom.plugin.v1.Runtime.AgentMetrics:input_type -> wardroom.plugin.v1.AgentMetricsRequest
+	37, // 58: wardroom.plugin.v1.Runtime.Events:input_type -> wardroom.plugin.v1.EventsRequest
+	41, // 59: wardroom.plugin.v1.Runtime.Recover:input_type -> wardroom.plugin.v1.RecoverRequest
+	44, // 60: wardroom.plugin.v1.Runtime.Prune:input_type -> wardroom.plugin.v1.PruneRequest
+	1,  // 61: wardroom.plugin.v1.Runtime.Capabilities:output_type -> wardroom.plugin.v1.CapabilitiesResponse
+	11, // 62: wardroom.plugin.v1.Runtime.Spawn:output_type -> wardroom.plugin.v1.SpawnResponse
+	13, // 63: wardroom.plugin.v1.Runtime.Stop:output_type -> wardroom.plugin.v1.StopResponse
+	15, // 64: wardroom.plugin.v1.Runtime.Restart:output_type -> wardroom.plugin.v1.RestartResponse
+	17, // 65: wardroom.plugin.v1.Runtime.Inspect:output_type -> wardroom.plugin.v1.InspectResponse
+	19, // 66: wardroom.plugin.v1.Runtime.List:output_type -> wardroom.plugin.v1.ListResponse
+	21, // 67: wardroom.plugin.v1.Runtime.Send:output_type -> wardroom.plugin.v1.SendResponse
+	27, // 68: wardroom.plugin.v1.Runtime.Answer:output_type -> wardroom.plugin.v1.AnswerResponse
+	31, // 69: wardroom.plugin.v1.Runtime.Attach:output_type -> wardroom.plugin.v1.AttachResponse
+	34, // 70: wardroom.plugin.v1.Runtime.Logs:output_type -> wardroom.plugin.v1.LogsResponse
+	36, // 71: wardroom.plugin.v1.Runtime.AgentMetrics:output_type -> wardroom.plugin.v1.AgentMetricsResponse
+	38, // 72: wardroom.plugin.v1.Runtime.Events:output_type -> wardroom.plugin.v1.EventsResponse
+	42, // 73: wardroom.plugin.v1.Runtime.Recover:output_type -> wardroom.plugin.v1.RecoverResponse
+	45, // 74: wardroom.plugin.v1.Runtime.Prune:output_type -> wardroom.plugin.v1.PruneResponse
+	61, // [61:75] is the sub-list for method output_type
+	47, // [47:61] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_sdk_proto_v1_runtime_proto_init() }
@@ -3400,19 +3693,20 @@ func file_sdk_proto_v1_runtime_proto_init() {
 	}
 	file_sdk_proto_v1_error_proto_init()
 	file_sdk_proto_v1_runtime_proto_msgTypes[6].OneofWrappers = []any{}
-	file_sdk_proto_v1_runtime_proto_msgTypes[25].OneofWrappers = []any{
+	file_sdk_proto_v1_runtime_proto_msgTypes[25].OneofWrappers = []any{}
+	file_sdk_proto_v1_runtime_proto_msgTypes[28].OneofWrappers = []any{
 		(*AttachRequest_Open)(nil),
 		(*AttachRequest_Input)(nil),
 		(*AttachRequest_Resize)(nil),
 	}
-	file_sdk_proto_v1_runtime_proto_msgTypes[26].OneofWrappers = []any{}
+	file_sdk_proto_v1_runtime_proto_msgTypes[29].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sdk_proto_v1_runtime_proto_rawDesc), len(file_sdk_proto_v1_runtime_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   48,
+			NumMessages:   51,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

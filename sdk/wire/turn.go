@@ -1,0 +1,95 @@
+package wire
+
+import "encoding/json"
+
+// Codes of a TurnError.
+const (
+	TurnModelError       = "MODEL_ERROR"        // the model's provider refused the request; a repeat will be refused as well
+	TurnModelRateLimited = "MODEL_RATE_LIMITED" // too many requests or tokens, after the agent's own retries
+	TurnModelUnavailable = "MODEL_UNAVAILABLE"  // the provider failed or could not be reached, after the agent's own retries
+	TurnModelCut         = "MODEL_CUT"          // the answer broke off
+	TurnLoginRequired    = "LOGIN_REQUIRED"     // no credential, or one that the provider refused
+	TurnAgentEnded       = "AGENT_ENDED"        // the agent's process ended within the turn
+	TurnUnknown          = "TURN_UNKNOWN"       // the agent went on, and how the turn ended cannot be known
+)
+
+// TurnError is why a turn failed.
+type TurnError struct {
+	Code      string `json:"code"`    // TurnModelError and its like; others of a later version may come
+	Message   string `json:"message"` // for people: the agent's own words, bounded and without secrets
+	Retryable bool   `json:"retryable"`
+}
+
+// Usage is what a turn used, as the agent told. It is never estimated: what the agent did not tell is zero, and a
+// turn of an agent that tells nothing has none.
+type Usage struct {
+	Model            string `json:"model,omitempty"` // of the last request
+	InputTokens      int64  `json:"inputTokens"`     // read, those of the cache left out
+	OutputTokens     int64  `json:"outputTokens"`    // written, thinking included
+	CacheReadTokens  int64  `json:"cacheReadTokens,omitempty"`
+	CacheWriteTokens int64  `json:"cacheWriteTokens,omitempty"`
+	Requests         int64  `json:"requests,omitempty"` // to the model
+	// CostUSD is what the agent says that the turn cost, in US dollars; nil if it does not say.
+	CostUSD *float64 `json:"costUsd,omitempty"`
+}
+
+// Add adds o to u: tokens, requests and costs are summed, and the model is the later one.
+func (u *Usage) Add(o *Usage) {
+	if o == nil {
+		return
+	}
+	if o.Model != "" {
+		u.Model = o.Model
+	}
+	u.InputTokens += o.InputTokens
+	u.OutputTokens += o.OutputTokens
+	u.CacheReadTokens += o.CacheReadTokens
+	u.CacheWriteTokens += o.CacheWriteTokens
+	u.Requests += o.Requests
+	if o.CostUSD != nil {
+		cost := *o.CostUSD
+		if u.CostUSD != nil {
+			cost += *u.CostUSD
+		}
+		u.CostUSD = &cost
+	}
+}
+
+// Tokens returns all tokens that were read and written.
+func (u *Usage) Tokens() int64 {
+	if u == nil {
+		return 0
+	}
+	return u.InputTokens + u.OutputTokens + u.CacheReadTokens + u.CacheWriteTokens
+}
+
+// TurnOutcome is how a turn ended, beside its text. A turn that failed has no text.
+type TurnOutcome struct {
+	Interrupted bool       `json:"interrupted,omitempty"` // somebody stopped it
+	Refused     bool       `json:"refused,omitempty"`     // an approval was refused in it
+	Error       *TurnError `json:"error,omitempty"`       // it failed
+	Usage       *Usage     `json:"usage,omitempty"`       // what it used, where the agent tells
+}
+
+// TurnResponse is the answer of a turn.
+type TurnResponse struct {
+	Text       string `json:"text"` // absent in JSON when Error is set
+	Turn       int    `json:"turn"` // from 1
+	DurationMs int64  `json:"durationMs"`
+	TurnOutcome
+}
+
+// MarshalJSON leaves the text of a failed turn out: nothing of it may be taken for an answer.
+func (r TurnResponse) MarshalJSON() ([]byte, error) {
+	type plain struct {
+		Text       *string `json:"text,omitempty"`
+		Turn       int     `json:"turn"`
+		DurationMs int64   `json:"durationMs"`
+		TurnOutcome
+	}
+	p := plain{Turn: r.Turn, DurationMs: r.DurationMs, TurnOutcome: r.TurnOutcome}
+	if r.Error == nil {
+		p.Text = &r.Text
+	}
+	return json.Marshal(p)
+}
