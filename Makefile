@@ -26,12 +26,18 @@ BENCH    ?=
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
+# Each file is built beside the one that it replaces and renamed: a server whose agents work may run from here.
 build: ## bin/wardroom and bin/plugins/* with their manifest
-	@rm -rf bin/plugins && mkdir -p bin/plugins
-	$(GOBUILD) -o bin/wardroom ./appliance/cmd/wardroom
+	@mkdir -p bin/plugins bin/.new
+	$(GOBUILD) -o bin/.new/wardroom ./appliance/cmd/wardroom
+	@mv -f bin/.new/wardroom bin/wardroom
 	@for name in $(PLUGINS); do \
 		echo "$(MODULE)/plugins/$$name -> bin/plugins/$$name"; \
-		(cd "plugins/$$name" && $(GOBUILD) -o "$(CURDIR)/bin/plugins/$$name" .); \
+		(cd "plugins/$$name" && $(GOBUILD) -o "$(CURDIR)/bin/.new/$$name" .); \
+		mv -f "bin/.new/$$name" "bin/plugins/$$name"; \
+	done
+	@for file in bin/plugins/*; do \
+		case " $(PLUGINS) manifest.json manifest.d " in *" $${file##*/} "*) ;; *) rm -rf "$$file" ;; esac; \
 	done
 	bin/wardroom plugin manifest bin/plugins
 

@@ -63,6 +63,12 @@ const turnLimit = 90 * time.Second
 // withTools starts a server whose runtime finds the real command lines.
 func withTools(t *testing.T) *crew {
 	t.Helper()
+	return managed(t, toolPath(t))
+}
+
+// toolPath is the configuration with which the runtime finds the real command lines.
+func toolPath(t *testing.T) string {
+	t.Helper()
 	bin := shortDir(t)
 	for _, name := range clis.Names() {
 		path, ok := clis.Find(name)
@@ -74,7 +80,7 @@ func withTools(t *testing.T) *crew {
 		}
 	}
 	path := bin + string(os.PathListSeparator) + os.Getenv("PATH")
-	return managed(t, fmt.Sprintf("plugins.runtime-local: {env: {PATH: %q}}", path))
+	return fmt.Sprintf("plugins.runtime-local: {env: {PATH: %q}}", path)
 }
 
 // needs skips a test without a command line.

@@ -72,7 +72,11 @@ func (c *crew) runtimeReady() {
 
 // clear ends what a failed test left: agents outlive everything else by design.
 func (c *crew) clear() {
-	for _, pid := range running(c.t, filepath.Join(plugins, "holder")) {
+	dirs := []string{c.dir}
+	if c.runtime != nil {
+		dirs = append(dirs, c.runtime.dir)
+	}
+	for _, pid := range holders(c.t, dirs...) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	for _, id := range c.spawned {

@@ -25,17 +25,20 @@ func marked(t testing.TB, agentID string) []int {
 	return found
 }
 
-// running returns the processes of an executable.
-func running(t testing.TB, executable string) []int {
+// holders returns the processes that hold terminals of agents with their rooms below one of the folders: each room has
+// a holder of its own.
+func holders(t testing.TB, dirs ...string) []int {
 	t.Helper()
-	executable, err := filepath.EvalSymlinks(executable)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var found []int
 	for _, pid := range processes(t) {
-		if exe, err := os.Readlink(procFile(pid, "exe")); err == nil && exe == executable {
-			found = append(found, pid)
+		exe, err := os.Readlink(procFile(pid, "exe"))
+		if err != nil || filepath.Base(exe) != "holder" {
+			continue
+		}
+		for _, dir := range dirs {
+			if strings.HasPrefix(exe, dir+"/") {
+				found = append(found, pid)
+			}
 		}
 	}
 	return found

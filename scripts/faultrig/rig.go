@@ -182,7 +182,7 @@ func (r *rig) begin(ctx context.Context) (err error) {
 		}
 	}
 	if r.options.shells > 0 {
-		r.shells = &shells{caller: r.caller, plugins: filepath.Join(filepath.Dir(r.binary), "plugins")}
+		r.shells = &shells{caller: r.caller, plugins: filepath.Join(filepath.Dir(r.binary), "plugins"), data: r.server.data}
 		if err := r.shells.start(ctx, r.options.shells, r.name); err != nil {
 			return err
 		}

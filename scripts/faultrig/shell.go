@@ -49,6 +49,7 @@ type agentRecord struct {
 type shells struct {
 	caller  *caller
 	plugins string // folder of the runtime's binaries
+	data    string // folder of the server, in which the rooms of agents are
 	all     []*shellAgent
 }
 

@@ -8,23 +8,27 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
 // mark is the variable by which processes of an agent are known.
 const mark = "WARDROOM_AGENT_ID="
 
-// running returns the processes of a binary of the runtime.
-func (s *shells) running(name string) ([]int, error) {
+// running returns the processes of a program of that name in a folder.
+func running(dir, name string) ([]int, error) {
 	return find(func(pid int) bool {
 		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-		return err == nil && exe == filepath.Join(s.plugins, name)
+		return err == nil && filepath.Base(exe) == name && strings.HasPrefix(exe, dir+"/")
 	})
 }
 
+// holders returns the processes that hold the terminals: each room has its own copy of the program.
+func (s *shells) holders() ([]int, error) { return running(s.data, "holder") }
+
 // processes returns all processes of the shells, and of the holders of their terminals.
 func (s *shells) processes() ([]int, error) {
-	holders, err := s.running("holder")
+	holders, err := s.holders()
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +64,7 @@ func find(cond func(pid int) bool) ([]int, error) {
 
 // orphans wants one holder and one process for each shell: messages are over, so nothing else runs.
 func (s *shells) orphans() error {
-	holders, err := s.running("holder")
+	holders, err := s.holders()
 	if err != nil {
 		return err
 	}
@@ -76,7 +80,7 @@ func (s *shells) orphans() error {
 
 // killPlugin ends the runtime's plugin as a crash does; none may be there at the moment.
 func (s *shells) killPlugin() (killed bool, err error) {
-	pids, err := s.running("runtime-local")
+	pids, err := running(s.plugins, runtimePlugin)
 	for _, pid := range pids {
 		err := syscall.Kill(pid, syscall.SIGKILL)
 		if err != nil && !errors.Is(err, syscall.ESRCH) {

@@ -90,6 +90,8 @@ func (s *session) typeNow(ctx context.Context, steps []Step) error {
 			return nil
 		case errors.Is(err, errNotTyped), errors.Is(err, ErrGone), s.ctx.Err() != nil:
 			return errNotRunning(s.a.id)
+		case runtime.ErrorCode(err) == runtime.CodeUnavailable:
+			return errUnreachable(s.a.id)
 		case errors.Is(err, context.DeadlineExceeded):
 			return &runtime.Error{Code: runtime.CodeTimeout, Message: "the agent does not read what is typed"}
 		default:

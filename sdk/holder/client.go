@@ -29,6 +29,10 @@ type Options struct {
 	Dial func(ctx context.Context) (net.Conn, error)
 	// Nonce is that of the life that is meant.
 	Nonce wire.Nonce
+	// Gone is asked by Wait when the connection was cut before the end of the command was told: it returns how the
+	// command ended, agentcli.ErrGone when holder and command are gone for certain, and any other error when they run
+	// as far as is known. A cut connection alone says nothing of the agent, so nil means the last.
+	Gone func(ctx context.Context) (runtime.Exit, error)
 }
 
 // Client drives one holder. While it is connected no other client is; a newer one ends it. Methods may be called
@@ -61,7 +65,8 @@ type reply struct {
 	note wire.Note
 }
 
-// Connect connects. agentcli.ErrGone when nobody listens there, or another life is held.
+// Connect connects. agentcli.ErrGone when nobody listens there, or another life is held; UNAVAILABLE when that cannot
+// be said.
 func Connect(ctx context.Context, opts Options) (*Client, error) {
 	c := &Client{
 		opts: opts, hooks: make(chan *agentcli.HookCall, maxCalls), typing: make(chan struct{}, 1),
@@ -121,13 +126,27 @@ func dialError(ctx context.Context, err error) error {
 		return err
 	case ctx.Err() != nil:
 		return runtime.Errorf(runtime.CodeTimeout, "the holder does not answer")
-	case errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED):
+	case nobody(err):
 		return agentcli.ErrGone
 	case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
 		return &runtime.Error{Code: runtime.CodeResourceLimit, Message: "too many open files", Retry: true, Hint: "raise LimitNOFILE of the service"}
 	}
-	// The holder ended while it was asked.
-	return agentcli.ErrGone
+	return cutOff() // whether the holder ended while it was asked, or something on the way did, is not known
+}
+
+// cutOff is the error of a connection that ended without a word.
+func cutOff() error {
+	return &runtime.Error{Code: runtime.CodeUnavailable, Message: "the connection to the holder of the agent was lost", Retry: true}
+}
+
+// nobody reports whether a dial failed because nothing listens on a socket of this machine. The same answer from
+// another machine may be that of something on the way.
+func nobody(err error) bool {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Net != "unix" {
+		return false
+	}
+	return errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 func refusal(kind wire.Kind, body []byte) error {
@@ -164,7 +183,7 @@ func (c *Client) read(frames *wire.Reader) {
 	for why == nil {
 		kind, body, err := frames.Next()
 		if err != nil {
-			why = agentcli.ErrGone
+			why = cutOff()
 			break
 		}
 		why = c.take(kind, body)
@@ -256,7 +275,7 @@ func (c *Client) gone() error {
 	case <-c.lost:
 		return c.why
 	case <-time.After(time.Second): // read is about to find out
-		return agentcli.ErrGone
+		return cutOff()
 	}
 }
 

@@ -39,6 +39,8 @@ type held struct {
 	t       *testing.T
 	holding *holder.Holding
 	launch  wire.Launch
+	dialed  func(net.Conn)                                  // gets each connection; may be nil
+	gone    func(ctx context.Context) (runtime.Exit, error) // Options.Gone
 }
 
 // hold starts a script in a holder. change may change what is launched.
@@ -76,10 +78,14 @@ func hold(t *testing.T, script string, change func(*wire.Launch)) *held {
 
 func (h *held) connectTo(ctx context.Context) (*holder.Client, error) {
 	return holder.Connect(ctx, holder.Options{
-		Nonce: h.launch.Nonce,
+		Nonce: h.launch.Nonce, Gone: h.gone,
 		Dial: func(ctx context.Context) (net.Conn, error) {
 			var d net.Dialer
-			return d.DialContext(ctx, "unix", h.launch.Socket)
+			conn, err := d.DialContext(ctx, "unix", h.launch.Socket)
+			if err == nil && h.dialed != nil {
+				h.dialed(conn)
+			}
+			return conn, err
 		},
 	})
 }
@@ -372,8 +378,41 @@ func TestHookEndsWithTheHolder(t *testing.T) {
 	if err := cmd.Wait(); err != nil || out.Len() != 0 {
 		t.Errorf("the hook printed %q, error %v", out, err)
 	}
-	if _, err := c.Wait(t.Context()); !errors.Is(err, agentcli.ErrGone) {
-		t.Errorf("Wait: %v, want ErrGone", err)
+	if _, err := c.Wait(t.Context()); runtime.ErrorCode(err) != runtime.CodeUnavailable {
+		t.Errorf("Wait: %v, want UNAVAILABLE", err)
+	}
+}
+
+// TestCutConnection cuts the way to the holder: that says nothing of the agent, which the launcher is asked about.
+func TestCutConnection(t *testing.T) {
+	h := hold(t, `stty -echo; echo go; while read -r l; do echo "got:$l"; done`, nil)
+	var conns []net.Conn
+	h.dialed = func(c net.Conn) { conns = append(conns, c) }
+	cut := func() {
+		for _, c := range conns {
+			_ = c.Close()
+		}
+		conns = nil
+	}
+	c := h.connect()
+	until(t, open(t, c, 0), "go")
+	cut()
+	if _, err := c.Wait(t.Context()); runtime.ErrorCode(err) != runtime.CodeUnavailable || errors.Is(err, agentcli.ErrGone) {
+		t.Errorf("Wait: %v, want UNAVAILABLE", err)
+	}
+	if err := c.Write(t.Context(), []byte("x\r")); runtime.ErrorCode(err) != runtime.CodeUnavailable {
+		t.Errorf("Write: %v, want UNAVAILABLE", err)
+	}
+	h.gone = func(context.Context) (runtime.Exit, error) { return runtime.Exit{Code: 7}, nil }
+	again := h.connect()
+	out := open(t, again, 0)
+	if err := again.Write(t.Context(), []byte("still here\r")); err != nil {
+		t.Error(err)
+	}
+	until(t, out, "got:still here")
+	cut()
+	if exit, err := again.Wait(t.Context()); err != nil || exit.Code != 7 {
+		t.Errorf("Wait: %+v, %v, want what the launcher knows", exit, err)
 	}
 }
 

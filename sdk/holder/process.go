@@ -69,7 +69,8 @@ func (c *Client) Kill(ctx context.Context) error {
 	return err
 }
 
-// Wait returns how the command ended. agentcli.ErrGone when the holder is gone without having told.
+// Wait returns how the command ended. When the connection is cut first, it asks Options.Gone; without one it is
+// UNAVAILABLE: the agent runs, as far as is known.
 func (c *Client) Wait(ctx context.Context) (runtime.Exit, error) {
 	select {
 	case <-c.exited:
@@ -81,8 +82,11 @@ func (c *Client) Wait(ctx context.Context) (runtime.Exit, error) {
 		case <-c.exited:
 			return exitOf(c.exit), nil
 		default:
-			return runtime.Exit{}, c.why
 		}
+		if c.opts.Gone != nil {
+			return c.opts.Gone(ctx)
+		}
+		return runtime.Exit{}, c.why
 	}
 }
 

@@ -24,6 +24,7 @@ type handle struct {
 	Holder    proc.ID    `json:"holder"`
 	Command   proc.ID    `json:"command"`
 	StartedAt time.Time  `json:"startedAt"`
+	Owner     string     `json:"owner,omitempty"`  // identity of the state directory; empty in handles before it was known
 	Groups    []string   `json:"groups,omitempty"` // cgroups, as directories
 }
 

@@ -45,6 +45,8 @@ type Options struct {
 type Launcher struct {
 	opts    Options
 	bootID  string
+	owner   string // identity of StateDir: see ownerOf
+	helpers bool   // rooms have helpers of their own: see helper.go
 	cgroups cgroups
 	log     hclog.Logger
 
@@ -102,6 +104,12 @@ func (l *Launcher) Open(ctx context.Context) error {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	l.opts.StateDir = real
+	if l.owner, err = ownerOf(real); err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	if err := l.openHelpers(); err != nil {
+		return err
+	}
 	boot, err := proc.BootID()
 	if err != nil {
 		return fmt.Errorf("boot id: %w", err)
@@ -164,20 +172,24 @@ func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.P
 	if err := writeFiles(cmd.Room, cmd.Files); err != nil {
 		return nil, err
 	}
+	helper, err := l.giveHelper(cmd.Spec.ID)
+	if err != nil {
+		return nil, err
+	}
 	group, err := l.cgroups.make(cmd.Spec.ID, l.limits(cmd.Spec))
 	if err != nil {
 		return nil, err
 	}
 	h := handle{
 		Version: handleVersion, ID: cmd.Spec.ID, Nonce: holder.NewNonce(), Boot: l.bootID, Socket: l.socket(cmd.Spec.ID),
-		StartedAt: time.Now(), Groups: group.dirs(),
+		StartedAt: time.Now(), Groups: group.dirs(), Owner: l.owner,
 	}
 	// The nonce is on disk before anything carries it, so that the sweeper knows it whatever happens next.
 	if err := l.save(h); err != nil {
 		group.remove()
 		return nil, runtime.Errorf(runtime.CodeSpawnFailed, "record the agent: %v", err)
 	}
-	holding, err := l.start(ctx, cmd, h, group)
+	holding, err := l.start(ctx, helper, cmd, h, group)
 	if err != nil {
 		// A holder that was given up may have got as far as to start the command, which may ignore that its
 		// terminal is gone. What does not end stays on record for the sweeper.
@@ -201,13 +213,13 @@ func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.P
 	return nil, runtime.Errorf(runtime.CodeSpawnFailed, "the holder was started and cannot be reached: %v", err)
 }
 
-func (l *Launcher) start(ctx context.Context, cmd agentcli.Command, h handle, group cgroup) (*holder.Holding, error) {
+func (l *Launcher) start(ctx context.Context, helper string, cmd agentcli.Command, h handle, group cgroup) (*holder.Holding, error) {
 	log, err := os.OpenFile(filepath.Join(l.room(h.ID), "holder.log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, runtime.Errorf(runtime.CodeSpawnFailed, "the agent's room: %v", err)
 	}
 	defer func() { _ = log.Close() }()
-	holding, err := holder.Start(ctx, l.opts.Holder, wire.Launch{
+	holding, err := holder.Start(ctx, helper, wire.Launch{
 		Socket: h.Socket, Nonce: h.Nonce, ExitFile: l.exitFile(h.ID), Path: cmd.Path, Args: cmd.Args,
 		Env: marked(cmd.Env, h), Dir: cmd.Room.Workdir, Cols: uint16(cmd.Cols), Rows: uint16(cmd.Rows),
 		RingBytes: uint32(l.opts.RingBytes), Linger: l.opts.Linger, Cgroup: group.unified, Joins: group.joins, Homes: group.homes,
@@ -250,18 +262,23 @@ func (l *Launcher) Latest(_ context.Context, id string, since time.Time) ([]byte
 		return nil, err
 	}
 	h, err := l.load(id)
-	if err != nil || h.StartedAt.Before(since) {
+	if err != nil || h.StartedAt.Before(since) || !l.owns(h) {
 		return nil, agentcli.ErrGone
 	}
 	return h.encode(), nil
 }
 
 // Find returns the process of a handle, running or ended with a known exit. agentcli.ErrGone; what a dead holder
-// left running is ended then.
+// left running is ended then. A process of another state directory is gone to this one, and not touched: a restored
+// copy of an installation has the handles of the original, and must not take its agents away.
 func (l *Launcher) Find(ctx context.Context, data []byte) (agentcli.Process, error) {
 	h, err := parseHandle(data)
 	if err != nil {
 		return nil, err
+	}
+	if !l.owns(h) {
+		l.log.Warn("an agent belongs to another state directory, and is left alone", "agent", h.ID)
+		return nil, agentcli.ErrGone
 	}
 	if h.Boot != l.bootID {
 		return l.findEnded(h)
@@ -270,15 +287,38 @@ func (l *Launcher) Find(ctx context.Context, data []byte) (agentcli.Process, err
 	if err == nil {
 		return p, nil
 	}
-	if !errors.Is(err, agentcli.ErrGone) {
+	unavailable := runtime.ErrorCode(err) == runtime.CodeUnavailable
+	switch {
+	case unavailable && l.holds(ctx, h):
 		return nil, err
-	}
-	if proc.Alive(h.Holder) && l.socketOf(h) {
+	case unavailable: // it died while it was asked
+	case !errors.Is(err, agentcli.ErrGone):
+		return nil, err
+	case proc.Alive(h.Holder) && l.socketOf(h):
 		return nil, runtime.Errorf(runtime.CodeUnavailable, "the holder of agent %s does not answer", h.ID)
 	}
 	l.clear(h)
 	return l.findEnded(h)
 }
+
+// holds reports whether the holder lives on although its connection broke. One that was killed loses its
+// connections a moment before it counts as dead.
+func (l *Launcher) holds(ctx context.Context, h handle) bool {
+	for until := time.Now().Add(dyingTime); time.Now().Before(until); {
+		if !proc.Alive(h.Holder) {
+			return false
+		}
+		select {
+		case <-ctx.Done():
+			return true
+		case <-time.After(dyingTime / 50):
+		}
+	}
+	return l.socketOf(h)
+}
+
+// dyingTime is how long a process that was killed may take to be seen dead.
+const dyingTime = time.Second
 
 // findEnded returns the process of a life that left its exit.
 func (l *Launcher) findEnded(h handle) (agentcli.Process, error) {

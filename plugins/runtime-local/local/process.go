@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/holder"
-	"github.com/wardroom/wardroom/sdk/holder/proc"
 	"github.com/wardroom/wardroom/sdk/holder/wire"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
@@ -43,7 +41,8 @@ func (p *process) Kill(ctx context.Context) error {
 	if err == nil {
 		removeGroups(p.handle.Groups)
 	}
-	if !errors.Is(err, agentcli.ErrGone) {
+	cut := runtime.ErrorCode(err) == runtime.CodeUnavailable
+	if !errors.Is(err, agentcli.ErrGone) && !cut || cut && p.launcher.holds(ctx, p.handle) {
 		return err
 	}
 	if !p.launcher.clear(p.handle) {
@@ -58,39 +57,21 @@ func (p *process) Wait(ctx context.Context) (runtime.Exit, error) {
 	if err == nil {
 		return withReason(exit, p.handle), nil
 	}
-	if errors.Is(err, agentcli.ErrGone) {
-		holds := p.holds(ctx)
+	if runtime.ErrorCode(err) == runtime.CodeUnavailable {
+		holds := p.launcher.holds(ctx, p.handle)
 		known, readErr := p.launcher.readExit(p.handle)
 		switch {
 		case readErr == nil:
 			exit, err = withReason(exitOf(known), p.handle), nil
-		case holds:
-			// Only the connection is gone: the agent is fine, and must not be ended for it.
-			return exit, runtime.Errorf(runtime.CodeUnavailable, "the connection to the holder of agent %s was lost", p.handle.ID)
+		case holds: // only the connection is gone: the agent is fine, and must not be ended for it
+			return exit, err
+		default:
+			err = agentcli.ErrGone
 		}
 		p.launcher.clear(p.handle)
 	}
 	return exit, err
 }
-
-// holds tells whether the holder lives on although its connection broke. One that was killed loses its
-// connections a moment before it counts as dead.
-func (p *process) holds(ctx context.Context) bool {
-	for until := time.Now().Add(dyingTime); time.Now().Before(until); {
-		if !proc.Alive(p.handle.Holder) {
-			return false
-		}
-		select {
-		case <-ctx.Done():
-			return true
-		case <-time.After(dyingTime / 50):
-		}
-	}
-	return p.launcher.socketOf(p.handle)
-}
-
-// dyingTime is how long a process that was killed may take to be seen dead.
-const dyingTime = time.Second
 
 // Usage implements agentcli.Meter.
 func (p *process) Usage(context.Context) (agentcli.Usage, error) { return usage(p.handle) }

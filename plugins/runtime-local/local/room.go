@@ -74,7 +74,7 @@ func (l *Launcher) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room
 	base := l.room(spec.ID)
 	room := agentcli.Room{
 		Home: filepath.Join(base, "home"), Workdir: filepath.Join(base, "work"), Temp: filepath.Join(base, "tmp"),
-		Hook: []string{l.opts.Holder, "hook", l.socket(spec.ID)},
+		Hook: []string{l.hookHelper(spec.ID), "hook", l.socket(spec.ID)},
 	}
 	_, err := os.Lstat(room.Home)
 	first := os.IsNotExist(err)

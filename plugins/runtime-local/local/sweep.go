@@ -32,7 +32,7 @@ func (l *Launcher) sweep(ctx context.Context) error {
 		if err != nil {
 			continue // never started, or a record of another version: nothing can be known
 		}
-		if h.Boot != l.bootID || !proc.Alive(h.Holder) {
+		if l.owns(h) && (h.Boot != l.bootID || !proc.Alive(h.Holder)) {
 			dead[h.Nonce.String()] = h
 		}
 	}
@@ -53,6 +53,7 @@ func (l *Launcher) sweep(ctx context.Context) error {
 		}
 	}
 	l.sweepSockets()
+	l.sweepHelpers()
 	return nil
 }
 
@@ -87,6 +88,11 @@ func (l *Launcher) endEarlier(ctx context.Context, id string) error {
 	h, err := l.load(id)
 	if err != nil {
 		return nil // no life, or none that is known
+	}
+	if !l.owns(h) { // of the directory that this one is a copy of
+		_ = os.Remove(l.exitFile(id))
+		_ = os.Remove(l.record(id))
+		return nil
 	}
 	if h.Boot == l.bootID {
 		if p, err := l.connect(ctx, h); err == nil {

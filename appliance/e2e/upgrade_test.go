@@ -1,0 +1,80 @@
+package e2e_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+// An upgrade takes the installed files away for a moment while agents work. Nothing is lost or invented by it: each
+// message gets its own answer.
+func TestUpgradeUnderRealCLI(t *testing.T) {
+	for _, tool := range tools {
+		t.Run(tool.name, func(t *testing.T) {
+			needs(t, tool.name)
+			own := filepath.Join(shortDir(t), "plugins")
+			if err := os.CopyFS(own, os.DirFS(plugins)); err != nil {
+				t.Fatal(err)
+			}
+			c := crewed(t, nil, []string{toolPath(t), "plugins.dir: " + own, "runtimes.local: {plugin: runtime-local}"})
+			model := startModel(t)
+			a := c.await(c.spawn(client.ManagedAgentSpec{Type: tool.name, Env: tool.env(model.URL())}).ID, client.ManagedReady)
+			c.told(a.ID, "before", "ANSWER[before]")
+			holder := filepath.Join(own, "holder")
+			if err := os.Rename(holder, holder+".away"); err != nil {
+				t.Fatal(err)
+			}
+			for _, message := range []string{"meanwhile", "and again"} {
+				c.told(a.ID, message, "ANSWER["+message+"]")
+			}
+			if err := os.Rename(holder+".away", holder); err != nil {
+				t.Fatal(err)
+			}
+			c.told(a.ID, "after", "ANSWER[after]")
+			c.awaitAgent(a.ID, "4 turns", func(a *client.ManagedAgent) bool { return a.Turn == 4 })
+			c.retire(a.ID)
+		})
+	}
+}
+
+// A copy of an installation that is started beside the live server has the records of its agents, and leaves the agents
+// alone: to the copy they are lost.
+func TestRestoredCopyBesideTheLiveServer(t *testing.T) {
+	c := managed(t)
+	a := c.shell()
+	c.told(a.ID, "echo before", "before")
+	c.stop()
+	dump, second := filepath.Join(c.dir, "w.dump"), shortDir(t)
+	store := filepath.Join(second, "store")
+	offline(t, "store", "dump", dump, "--data-dir", filepath.Join(c.dir, "store"))
+	c.start()
+	c.runtimeReady()
+	offline(t, "store", "restore", dump, "--data-dir", store)
+	twin := &crew{}
+	twin.server = configured(t, second, store, strings.Join([]string{
+		"plugins.dir: " + plugins, "runtimes.local: {plugin: runtime-local}", shellType}, "\n"))
+	twin.start()
+	twin.runtimeReady()
+
+	if lost := twin.await(a.ID, client.ManagedError); lost.StatusReason != "lost" {
+		t.Errorf("to the copy the agent is %s (%s), want error (lost)", lost.Status, lost.StatusReason)
+	}
+	c.told(a.ID, "echo after", "after")
+	now := c.awaitAgent(a.ID, "2 turns", func(a *client.ManagedAgent) bool { return a.Turn == 2 })
+	if now.PID != a.PID {
+		t.Errorf("the agent is now %+v, was %+v", now, a)
+	}
+	c.retire(a.ID)
+}
+
+// offline runs a command that works on the files of a server.
+func offline(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), binary, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
