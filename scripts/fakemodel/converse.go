@@ -18,8 +18,11 @@ func (x *exchange) converse(d dialect) {
 	} else {
 		x.step = x.turn.next(d.offers(x.body.node))
 	}
-	if x.turn.directives.Fail != 0 {
-		x.step = step{kind: kindFail}
+	if wrong := x.turn.directives.Fail != 0 || x.turn.directives.Cut != nil; wrong && x.server.goesWrong(user, side, x.turn.directives.Times) {
+		if x.turn.directives.Fail != 0 {
+			x.step = step{kind: kindFail}
+		}
+		x.cut = x.turn.directives.Cut != nil && x.step.kind == kindText
 	}
 	x.entry.User, x.entry.Results, x.entry.Kind = user, len(results), string(x.step.kind)
 	x.begin()
@@ -33,6 +36,15 @@ func (x *exchange) converse(d dialect) {
 		return
 	}
 	d.write(x)
+}
+
+// goesWrong reports whether a request is one of those that FAIL and CUT concern, and counts it. Side questions count only
+// where every request is concerned: how many of them a program asks is not the test's matter.
+func (s *Server) goesWrong(user string, side bool, times int) bool {
+	if times == 0 {
+		return true
+	}
+	return !side && s.wrong.more(user, times)
 }
 
 // keepBack waits as HOLD and HANG ask. It tells whether there is still somebody to answer.

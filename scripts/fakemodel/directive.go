@@ -14,6 +14,7 @@ const (
 	maxPause = 120 * time.Second
 	maxLines = 20000
 	maxTools = 50
+	maxTimes = 1000
 )
 
 // Directives is what a user text asks the endpoint to do.
@@ -30,19 +31,23 @@ type Directives struct {
 	Slow     *time.Duration // stream the answer over this time
 	Lines    int            // numbered lines that follow the answer
 	Think    bool           // a thinking block first
+	Loop     int            // words that follow the answer, all the same
 	Fail     int            // HTTP status to fail with, or 0
+	Cut      *int           // break the connection off after this many characters of the answer; negative: after half of it
+	Times    int            // FAIL and CUT concern only so many requests with the same user text; 0: all
 	Hang     time.Duration  // silence before the answer
+	Stall    time.Duration  // silence in the middle of the answer
 	Hold     *string        // gate to wait at
 }
 
 // valued are the names that may carry a value in brackets.
 var valued = map[string]bool{
 	"SAY": true, "ASK": true, "USE_TOOL": true, "USE_TOOLS": true, "SLOW": true, "LONG": true, "FAIL": true,
-	"HANG": true, "HOLD": true, "READ": true, "QUOTE": true, "REPORT": true,
+	"HANG": true, "HOLD": true, "READ": true, "QUOTE": true, "REPORT": true, "LOOP": true, "CUT": true, "TIMES": true, "STALL": true,
 }
 
 // bare finds the directives without a value, as whole words.
-var bare = regexp.MustCompile(`\b(USE_TOOL|ESCALATE|THINK)\b`)
+var bare = regexp.MustCompile(`\b(USE_TOOL|ESCALATE|THINK|CUT)\b`)
 
 // ParseDirectives finds the directives of a text. The first of a name counts. What is malformed is text, and a
 // number that is none counts as 0, apart from FAIL where it means 500.
@@ -75,11 +80,27 @@ func ParseDirectives(text string) Directives {
 	if v := value(values, "LONG"); v != nil {
 		d.Lines = int(number(*v, 0, maxLines, 0))
 	}
+	if v := value(values, "LOOP"); v != nil {
+		d.Loop = int(number(*v, 0, maxLines, 0))
+	}
 	if v := value(values, "FAIL"); v != nil {
 		d.Fail = int(number(*v, 400, 599, 500))
 	}
+	if v := value(values, "CUT"); v != nil || word["CUT"] {
+		half := -1
+		d.Cut = &half
+		if v != nil {
+			*d.Cut = int(number(*v, 0, math.MaxInt32, -1))
+		}
+	}
+	if v := value(values, "TIMES"); v != nil {
+		d.Times = int(number(*v, 0, maxTimes, 0))
+	}
 	if v := value(values, "HANG"); v != nil {
 		d.Hang = seconds(*v)
+	}
+	if v := value(values, "STALL"); v != nil {
+		d.Stall = seconds(*v)
 	}
 	return d
 }

@@ -23,14 +23,20 @@
 //	ASK[question]  calls the program's own tool to ask the user, with the options alpha and beta
 //	SLOW[s]        streams the answer word by word over s seconds (at most 120), about 4 words a second
 //	LONG[n]        adds n numbered lines to the answer (at most 20000)
+//	LOOP[n]        adds the same word n times to the answer (at most 20000), which gemini takes for a loop
 //	THINK          a thinking block before the answer, where the API has one
 //	FAIL[code]     an HTTP error with that status (400 to 599)
+//	CUT            breaks the connection off in the middle of the answer
+//	CUT[n]         the same after n characters
+//	TIMES[n]       FAIL and CUT concern only the first n requests (at most 1000) with this user text; a request of
+//	               the program's own retries is one more
 //	HANG[s]        no byte for s seconds (at most 120), then the answer
+//	STALL[s]       no byte for s seconds (at most 120) in the middle of the answer
 //	HOLD[name]     no byte until somebody releases name; released names stay open until Reset
 //
 // A directive within the value of another is plain text, so SAY can name directives. FAIL fails the side
-// questions (titles, routing) of a turn too, as a refusing provider does; SLOW, HANG and HOLD concern the
-// answer only, and side questions are answered at once.
+// questions (titles, routing) of a turn too, as a refusing provider does, unless TIMES says how often; SLOW, HANG, STALL,
+// HOLD and CUT concern the answer only, and side questions are answered at once.
 //
 // It owns no knowledge of how the programs are configured or started, and it checks no credentials. Tests and
 // tools below scripts and the end-to-end tests import it; others run scripts/fakemodel/cmd and read the URL

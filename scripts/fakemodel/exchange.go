@@ -3,6 +3,7 @@ package fakemodel
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -19,17 +20,27 @@ type exchange struct {
 	body    body
 	turn    turn
 	step    step
+	cut     bool  // the answer breaks off, as CUT asks
 	err     error // the first one of writing or waiting; nothing is written after it
 }
+
+// errCut ends an answer that CUT breaks off.
+var errCut = errors.New("cut")
 
 // reply answers with a whole JSON document.
 func (x *exchange) reply(status int, v any) {
 	data := []byte(compact(v))
 	x.w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 	x.head(status, "application/json")
-	if x.entry.Method != http.MethodHead {
-		x.write(data)
+	if x.entry.Method == http.MethodHead {
+		return
 	}
+	if x.cut && x.err == nil {
+		x.write(data[:len(data)/2])
+		x.err = errCut
+		return
+	}
+	x.write(data)
 }
 
 // head writes the header, and notes when the program gets the first byte.
@@ -83,6 +94,28 @@ func (x *exchange) text(text string, send func(piece string, last bool)) {
 	if x.step.kind == kindSide {
 		slow = nil
 	}
+	d := x.turn.directives
+	switch {
+	case x.step.kind == kindSide:
+	case x.cut:
+		at := middle(text, *d.Cut)
+		x.pieces(text[:at], slow, func(piece string, _ bool) { send(piece, false) })
+		x.pause(d.Stall)
+		if x.err == nil {
+			x.err = errCut
+		}
+		return
+	case d.Stall > 0:
+		at := middle(text, -1)
+		x.pieces(text[:at], slow, func(piece string, _ bool) { send(piece, false) })
+		x.pause(d.Stall)
+		text = text[at:]
+	}
+	x.pieces(text, slow, send)
+}
+
+// pieces sends a text as pieces; the last one may be empty.
+func (x *exchange) pieces(text string, slow *time.Duration, send func(piece string, last bool)) {
 	parts := pieces(text, slow, x.server.options.ChunkDelay)
 	for i, part := range parts {
 		send(part.text, i == len(parts)-1)

@@ -30,7 +30,7 @@ type Request struct {
 	User       string `json:"user,omitempty"`    // the last user text, at most 4096 bytes
 	Kind       string `json:"kind,omitempty"`    // text, tool, read, ask, side or fail
 	Status     int    `json:"status"`            // HTTP status of the answer
-	Note       string `json:"note,omitempty"`    // what went wrong, such as "client gone"
+	Note       string `json:"note,omitempty"`    // what went wrong, such as "client gone", or "cut" where that was asked for
 }
 
 // record is the log of requests: the last ones, in the order they came. It is safe for concurrent use.

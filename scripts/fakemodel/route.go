@@ -129,6 +129,9 @@ func (x *exchange) end() {
 		x.entry.DoneNs = x.server.now()
 		if x.err != nil && x.entry.Note == "" {
 			x.entry.Note = "client gone"
+			if errors.Is(x.err, errCut) {
+				x.entry.Note = "cut"
+			}
 		}
 	})
 }

@@ -26,6 +26,7 @@ type Server struct {
 	options Options
 	log     *record
 	gate    *gate
+	wrong   wrongs
 	ids     atomic.Uint64
 	model   atomic.Uint64 // model requests so far
 	places  chan struct{} // one for each model request that is being answered
@@ -139,10 +140,11 @@ func (s *Server) Close() error {
 // Requests returns what the log remembers, oldest first.
 func (s *Server) Requests() []Request { return s.log.list() }
 
-// Reset forgets the requests and closes the gates that were released. What is held stays held.
+// Reset forgets the requests, also those that TIMES counted, and closes the gates that were released. What is held stays held.
 func (s *Server) Reset() {
 	s.log.reset()
 	s.gate.reset()
+	s.wrong.reset()
 }
 
 // Await returns the first request that matches, as soon as there is one; the error is that of ctx.

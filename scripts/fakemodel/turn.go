@@ -97,6 +97,7 @@ func (t turn) answer() string {
 			}
 		}
 	}
+	b.WriteString(strings.Repeat(" word", d.Loop))
 	if d.Report != nil {
 		b.WriteString("\n\n```wardroom\n" + *d.Report + "\n```")
 	}
@@ -126,6 +127,15 @@ func catCommand(path string) string { return "cat '" + strings.ReplaceAll(path, 
 type piece struct {
 	text  string
 	pause time.Duration
+}
+
+// middle is where STALL stops and CUT ends: the bytes of a text up to a number of characters, or half of it.
+func middle(text string, after int) int {
+	runes := []rune(text)
+	if after < 0 {
+		after = len(runes) / 2
+	}
+	return len(string(runes[:min(after, len(runes))]))
 }
 
 // Streamed texts come in about this many pieces, none shorter than the least, in characters.
