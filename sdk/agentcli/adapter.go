@@ -61,6 +61,12 @@ type Driver interface {
 	Load(state []byte)
 }
 
+// Interrupter is a Driver that knows how a person at the terminal stops the turn that runs. A driver without it is stopped
+// by ESC. The end of the turn is a SignalTurnEnd like any other, with Interrupted.
+type Interrupter interface {
+	Interrupt() []Step
+}
+
 // Step is one piece of typing.
 type Step struct {
 	Write []byte

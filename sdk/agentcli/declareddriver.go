@@ -47,7 +47,8 @@ type declaredState struct {
 	Proven bool   `json:"proven"` // a turn ended with the pattern
 	Text   string `json:"text,omitempty"`
 	From   uint64 `json:"from,omitempty"`
-	Above  uint64 `json:"above,omitempty"` // the message may begin so many lines above From
+	Above  uint64 `json:"above,omitempty"`  // the message may begin so many lines above From
+	Broken bool   `json:"broken,omitempty"` // the turn was interrupted
 }
 
 var (
@@ -56,6 +57,7 @@ var (
 	_ outputWatcher = (*declaredDriver)(nil)
 	_ turnResumer   = (*declaredDriver)(nil)
 	_ echoReader    = (*declaredDriver)(nil)
+	_ Interrupter   = (*declaredDriver)(nil)
 )
 
 // OSC implements Driver: a declared type tells nothing this way.
@@ -165,10 +167,11 @@ func (d *declaredDriver) waits(prompted bool) {
 		return
 	}
 	text := d.said(prompted)
-	d.saved.Busy = false
+	broken := d.saved.Broken
+	d.saved.Busy, d.saved.Broken = false, false
 	d.saved.Proven = d.saved.Proven || prompted
 	d.saved.Text, d.saved.From, d.saved.Above = "", 0, 0
-	d.h.Signal(Signal{Kind: SignalTurnEnd, Source: runtime.SourceScreen, Text: text})
+	d.h.Signal(Signal{Kind: SignalTurnEnd, Source: runtime.SourceScreen, Text: text, TurnOutcome: runtime.TurnOutcome{Interrupted: broken}})
 }
 
 // said is what was printed since the message.
@@ -284,7 +287,7 @@ func (d *declaredDriver) submittedOn(line uint64, text string) bool {
 func (d *declaredDriver) output(offset uint64) {
 	if d.typed && offset > d.before {
 		d.typed = false
-		d.saved.Busy, d.saved.Text, d.saved.From, d.saved.Above = true, d.text, d.from, d.above
+		d.saved.Busy, d.saved.Text, d.saved.From, d.saved.Above, d.saved.Broken = true, d.text, d.from, d.above, false
 		d.h.Signal(Signal{Kind: SignalTook, Source: runtime.SourceHost, Text: d.text})
 	}
 	if d.saved.Busy && d.cancel == nil {
@@ -299,7 +302,7 @@ func (d *declaredDriver) output(offset uint64) {
 func (d *declaredDriver) resumeTurn(running bool) {
 	switch {
 	case running && !d.saved.Busy:
-		d.saved.Ready, d.saved.Busy, d.saved.Text, d.saved.Above = true, true, "", 0
+		d.saved.Ready, d.saved.Busy, d.saved.Broken, d.saved.Text, d.saved.Above = true, true, false, "", 0
 		d.saved.From, _ = d.h.Cursor()
 	case !running && d.saved.Busy:
 		d.saved.Busy, d.saved.Text, d.saved.From, d.saved.Above = false, "", 0, 0
@@ -312,6 +315,12 @@ func (d *declaredDriver) Confirm() []Step { return nil }
 // Answer implements Driver: a declared type has no prompts of its own.
 func (d *declaredDriver) Answer(*runtime.Prompt, runtime.Answer) ([]Step, error) {
 	return nil, runtime.Errorf(runtime.CodeNoPrompt, "agents of a declared type have no prompts")
+}
+
+// Interrupt implements Interrupter, by the key that does so everywhere.
+func (d *declaredDriver) Interrupt() []Step {
+	d.saved.Broken = d.saved.Busy
+	return []Step{{Write: []byte{0x03}}}
 }
 
 // Exit implements Driver.

@@ -81,7 +81,7 @@ func (m *message) fail(err error) { m.finish(runtime.SendResult{}, err) }
 // checkInput tells what is wrong with an input, and returns its timeout.
 func checkInput(in *runtime.Input) (time.Duration, error) {
 	given := 0
-	for _, has := range []bool{in.Message != "", in.Raw != "", len(in.Keys) > 0} {
+	for _, has := range []bool{in.Message != "", in.Raw != "", len(in.Keys) > 0, in.Interrupt} {
 		if has {
 			given++
 		}
@@ -93,9 +93,9 @@ func checkInput(in *runtime.Input) (time.Duration, error) {
 	}
 	switch {
 	case given == 0:
-		return bad("message", "an input has one of message, raw and keys; this one has none, or an empty one")
+		return bad("message", "an input has one of message, raw, keys and interrupt; this one has none, or an empty one")
 	case given > 1:
-		return bad("message", "an input has exactly one of message, raw and keys; this one has %d", given)
+		return bad("message", "an input has exactly one of message, raw, keys and interrupt; this one has %d", given)
 	case len(in.Message) > maxMessage || len(in.Raw) > maxMessage:
 		return bad("message", "an input has at most %d bytes", maxMessage)
 	case len(in.Keys) > 1000:
@@ -105,7 +105,7 @@ func checkInput(in *runtime.Input) (time.Duration, error) {
 	case !utf8.ValidString(in.Message):
 		return bad("message", "a message is valid UTF-8")
 	case in.ExpectResponse && in.Message == "":
-		return bad("expectResponse", "only a message has a response; raw and keys have none")
+		return bad("expectResponse", "only a message has a response; raw, keys and interrupt have none")
 	case in.Timeout < 0 || in.Timeout > maxTimeout:
 		return bad("timeout", "a timeout is between 0 and %s", maxTimeout)
 	case len(in.ID) > 256:

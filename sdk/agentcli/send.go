@@ -29,6 +29,14 @@ func (r *Runtime) Send(ctx context.Context, id string, in runtime.Input) (runtim
 	if in.Message != "" {
 		return s.sendMessage(ctx, in, timeout)
 	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if in.Interrupt {
+		if err := s.interrupt(ctx); err != nil {
+			return runtime.SendResult{}, err
+		}
+		return runtime.SendResult{Sent: true}, nil
+	}
 	p := []byte(in.Raw)
 	if len(in.Keys) > 0 {
 		_, appCursor := s.display.modes()
@@ -36,8 +44,6 @@ func (r *Runtime) Send(ctx context.Context, id string, in runtime.Input) (runtim
 			return runtime.SendResult{}, keysError(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	s.typist.touched()
 	if err := s.typeNow(ctx, []Step{{Write: p}}); err != nil {
 		return runtime.SendResult{}, err
@@ -74,6 +80,54 @@ func (s *session) sendMessage(ctx context.Context, in runtime.Input, timeout tim
 	s.mail.post(func() { s.abandon(m) })
 	<-m.done
 	return m.result, m.err
+}
+
+// interrupt stops the turn that runs, and returns when the terminal took the key. How the turn ends is told by its end.
+func (s *session) interrupt(ctx context.Context) error {
+	steps, err := ask(ctx, s, s.planInterrupt)
+	if err != nil {
+		return err
+	}
+	return s.typeNow(ctx, steps)
+}
+
+// planInterrupt asks the driver how to stop the turn that runs.
+func (s *session) planInterrupt() ([]Step, error) {
+	switch {
+	case s.over:
+		return nil, errNotRunning(s.a.id)
+	case s.turn == nil:
+		e := runtime.Errorf(runtime.CodeNotRunning, "no turn of agent %q runs, so there is nothing to interrupt", s.a.id)
+		e.Hint = "its status is " + string(s.agent.Status)
+		return nil, e
+	}
+	s.dirty = true
+	s.note("interrupt")
+	if d, ok := s.driver.(Interrupter); ok {
+		return d.Interrupt(), nil
+	}
+	return []Step{{Write: []byte("\x1b")}}, nil
+}
+
+// ask lets the session's loop decide what is to be typed.
+func ask(ctx context.Context, s *session, decide func() ([]Step, error)) ([]Step, error) {
+	type plan struct {
+		steps []Step
+		err   error
+	}
+	asked := make(chan plan, 1)
+	if !s.mail.post(func() {
+		steps, err := decide()
+		asked <- plan{steps, err}
+	}) {
+		return nil, errNotRunning(s.a.id)
+	}
+	select {
+	case p := <-asked:
+		return p.steps, p.err
+	case <-ctx.Done():
+		return nil, errUnknown("the time was over")
+	}
 }
 
 // typeNow types past the queue, and returns when the terminal took it.
@@ -116,26 +170,11 @@ func (r *Runtime) Answer(ctx context.Context, id string, answer runtime.Answer) 
 	if s == nil {
 		return errNotRunning(id)
 	}
-	type plan struct {
-		steps []Step
-		err   error
+	steps, err := ask(ctx, s, func() ([]Step, error) { return s.answerPrompt(answer) })
+	if err != nil || len(steps) == 0 {
+		return err
 	}
-	asked := make(chan plan, 1)
-	if !s.mail.post(func() {
-		steps, err := s.answerPrompt(answer)
-		asked <- plan{steps, err}
-	}) {
-		return errNotRunning(id)
-	}
-	select {
-	case p := <-asked:
-		if p.err != nil || len(p.steps) == 0 {
-			return p.err
-		}
-		return s.typeNow(ctx, p.steps)
-	case <-ctx.Done():
-		return errUnknown("the time was over")
-	}
+	return s.typeNow(ctx, steps)
 }
 
 // answerPrompt asks the driver how to answer the open prompt.

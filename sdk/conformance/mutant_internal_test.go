@@ -206,6 +206,12 @@ func TestBrokenPromisesAreCaught(t *testing.T) {
 			}
 			return in
 		}}},
+		"takes an interrupt for a word": {"send/interrupt", &mutant{send: func(_ runtime.Runtime, _ string, in runtime.Input) runtime.Input {
+			if in.Interrupt {
+				in = runtime.Input{Raw: "x"}
+			}
+			return in
+		}}},
 		"forgets ids of messages": {"send/repeat", &mutant{send: func(_ runtime.Runtime, _ string, in runtime.Input) runtime.Input { in.ID = ""; return in }}},
 		"drops a frame":           {"output/complete", &mutant{terminal: frames(func(n int, _ *runtime.Frame) bool { return n == 20 })}},
 		"counts wrongly":          {"output/complete", &mutant{terminal: frames(func(n int, f *runtime.Frame) bool { f.Offset += uint64(n / 10); return false })}},

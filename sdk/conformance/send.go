@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ var sendChecks = []check[*suite]{
 	{"send/once", "messages of many callers are delivered one at a time, each exactly once, in each caller's order", false, sendOnce},
 	{"send/repeat", "a repeat with the same id returns the first result and delivers nothing", false, sendRepeat},
 	{"send/raw-keys", "raw input and keys reach the terminal", false, sendRawKeys},
+	{"send/interrupt", "an interrupt ends the turn that runs, which says so, and is NOT_RUNNING where none does", false, sendInterrupt},
 	{"answer/no-prompt", "answering an agent that asks nothing is NO_PROMPT", false, answerNoPrompt},
 	{"metrics/running", "metrics of a running agent count its messages", false, metricsRunning},
 }
@@ -27,9 +29,10 @@ func sendInvalid(ctx context.Context, s *suite) error {
 	}
 	defer s.drop(ctx, agent.ID)
 	for name, in := range map[string]runtime.Input{
-		"nothing":         {},
-		"message and raw": {Message: "echo x", Raw: "x"},
-		"an unknown key":  {Keys: []string{"NO_SUCH_KEY"}},
+		"nothing":               {},
+		"message and raw":       {Message: "echo x", Raw: "x"},
+		"message and interrupt": {Message: "echo x", Interrupt: true},
+		"an unknown key":        {Keys: []string{"NO_SUCH_KEY"}},
 	} {
 		_, err := s.rt().Send(ctx, agent.ID, in)
 		if err := wantCode("Send of "+name, err, runtime.CodeInvalidArgument); err != nil {
@@ -163,6 +166,73 @@ func sendRawKeys(ctx context.Context, s *suite) error {
 		if err := v.until(ctx, want); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// answer is what a Send returned.
+type answer struct {
+	result runtime.SendResult
+	err    error
+}
+
+// interrupted interrupts a turn until it ends: a shell that is just about to start a command may lose the signal.
+func (s *suite) interrupted(ctx context.Context, id string, answered <-chan answer) (answer, error) {
+	for {
+		result, err := s.rt().Send(ctx, id, runtime.Input{Interrupt: true})
+		switch {
+		case runtime.ErrorCode(err) == runtime.CodeNotRunning: // it has ended just now
+		case err != nil:
+			return answer{}, fmt.Errorf("Send of an interrupt: %w", err)
+		case !result.Sent:
+			return answer{}, errors.New("Send of an interrupt says that nothing was sent")
+		}
+		select {
+		case got := <-answered:
+			return got, nil
+		case <-time.After(3 * time.Second):
+		}
+	}
+}
+
+func sendInterrupt(ctx context.Context, s *suite) error {
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.drop(ctx, agent.ID)
+	_, err = s.rt().Send(ctx, agent.ID, runtime.Input{Interrupt: true})
+	if runtime.ErrorCode(err) == runtime.CodeUnimplemented {
+		return skip("the runtime cannot interrupt")
+	}
+	if err := wantCode("Send of an interrupt to an idle agent", err, runtime.CodeNotRunning); err != nil {
+		return err
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		// It says something all the time: a type that goes by quiet is busy with it.
+		result, err := s.rt().Send(ctx, agent.ID, runtime.Input{Message: "while :; do echo on; sleep 0.1; done", ExpectResponse: true})
+		answered <- answer{result, err}
+	}()
+	if _, err := s.await(ctx, agent.ID, runtime.StatusBusy); err != nil {
+		return err
+	}
+	got, err := s.interrupted(ctx, agent.ID, answered)
+	if err != nil {
+		return err
+	}
+	if got.err != nil {
+		return fmt.Errorf("the turn that was interrupted: %w", got.err)
+	}
+	if got.result.Response == nil || !got.result.Response.Interrupted {
+		return fmt.Errorf("the turn that was interrupted ended with %+v, which does not say so", got.result.Response)
+	}
+	next, err := s.rt().Send(ctx, agent.ID, runtime.Input{Message: "echo on-$((40+2))", ExpectResponse: true})
+	if err != nil {
+		return fmt.Errorf("the turn after it: %w", err)
+	}
+	if next.Response == nil || next.Response.Interrupted || strings.TrimSpace(next.Response.Text) != "on-42" {
+		return fmt.Errorf("the turn after it ended with %+v", next.Response)
 	}
 	return nil
 }

@@ -323,6 +323,15 @@ func (a *Agent) Confirm() {
 	a.Type(steps)
 }
 
+// Interrupt types what stops the turn, as the session does.
+func (a *Agent) Interrupt() {
+	steps := []agentcli.Step{{Write: []byte("\x1b")}}
+	if d, ok := a.driver.(agentcli.Interrupter); ok {
+		a.post(func() { steps = d.Interrupt() })
+	}
+	a.Type(steps)
+}
+
 // Exit types what ends the CLI, and returns its exit.
 func (a *Agent) Exit() runtime.Exit {
 	a.tb.Helper()
@@ -403,7 +412,13 @@ func (a *Agent) Turn() Seen {
 	s := a.Wait(agentcli.SignalTurnEnd)
 	if s.TextFollows {
 		answer := a.Wait(agentcli.SignalAnswer)
-		s.Text, s.Interrupted = answer.Text, s.Interrupted || answer.Interrupted
+		s.Text, s.Interrupted, s.Refused = answer.Text, s.Interrupted || answer.Interrupted, s.Refused || answer.Refused
+		if answer.Error != nil {
+			s.Error = answer.Error
+		}
+		if answer.Usage != nil {
+			s.Usage = answer.Usage
+		}
 	}
 	return s
 }

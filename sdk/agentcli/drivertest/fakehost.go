@@ -80,7 +80,8 @@ func (h *FakeHost) Pass(d time.Duration) {
 	}
 }
 
-// Kinds returns the signals since the last call in short: their kinds, with text, choice or address in brackets.
+// Kinds returns the signals since the last call in short: their kinds, with text, choice or address in brackets, ! for an
+// interrupted turn, and (refused) or the code of an error, as (MODEL_CUT).
 func (h *FakeHost) Kinds() string {
 	var words []string
 	for _, s := range h.Signals {
@@ -95,6 +96,12 @@ func (h *FakeHost) Kinds() string {
 		}
 		if s.Interrupted {
 			word += "!"
+		}
+		if s.Refused {
+			word += "(refused)"
+		}
+		if s.Error != nil {
+			word += "(" + s.Error.Code + ")"
 		}
 		words = append(words, word)
 	}

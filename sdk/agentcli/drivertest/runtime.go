@@ -17,6 +17,7 @@ import (
 // rig is a whole runtime with one agent of a real CLI.
 type rig struct {
 	t      *testing.T
+	ctx    context.Context // of the test
 	rt     *agentcli.Runtime
 	events runtime.EventStream
 	work   string
@@ -24,9 +25,35 @@ type rig struct {
 
 // RunRuntime runs the adapter below the real session: what callers of a runtime get to see.
 func (s Suite) RunRuntime(t *testing.T) {
+	r := s.open(t, s.Env(StartModel(t).URL), 3*time.Minute)
+	begun := time.Now()
+	defer func() { t.Logf("after the start: %v", time.Since(begun).Round(time.Millisecond)) }()
+	for i, m := range messages {
+		if i%3 == 0 { // some of each kind: the rest is Run's
+			r.send(m.text)
+		}
+	}
+	if got := r.send("hello"); got.Text != "ANSWER[hello]" {
+		t.Errorf("answer %q", got.Text)
+	}
+	sent := time.Now()
+	r.together(20)
+	t.Logf("20 messages at once: %v", time.Since(sent).Round(time.Millisecond))
+	r.approve(s)
+	r.ask()
+	if err := r.rt.Stop(r.ctx, "one", runtime.StopOptions{Grace: 10 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	if e := r.wait(runtime.EventStopped); e.Reason != runtime.ReasonStopped {
+		t.Errorf("stopped as %+v", e)
+	}
+}
+
+// open opens a runtime with one agent that is ready. What a caller does takes at most the limit.
+func (s Suite) open(t *testing.T, env map[string]string, limit time.Duration) *rig {
+	t.Helper()
 	adapter := s.New()
 	bin := CLI(t, adapter.Type())
-	model := StartModel(t)
 	launcher := &Launcher{Dir: rooms(t), Path: map[string]string{adapter.Type(): bin}}
 	rt, err := agentcli.NewRuntime(agentcli.Options{
 		Name: "test", Launcher: launcher, StateDir: t.TempDir(), Adapters: []agentcli.Adapter{adapter},
@@ -34,7 +61,7 @@ func (s Suite) RunRuntime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
 	if err := rt.Open(ctx); err != nil {
 		t.Fatal(err)
@@ -49,35 +76,14 @@ func (s Suite) RunRuntime(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { events.Close() })
-	r := &rig{t: t, rt: rt, events: events}
-	agent, err := rt.Spawn(ctx, runtime.Spec{ID: "one", Type: adapter.Type(), Env: s.Env(model.URL)})
+	r := &rig{t: t, ctx: ctx, rt: rt, events: events}
+	agent, err := rt.Spawn(ctx, runtime.Spec{ID: "one", Type: adapter.Type(), Env: env})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.work = agent.Workdir
 	r.wait(runtime.EventReady)
-
-	begun := time.Now()
-	defer func() { t.Logf("after the start: %v", time.Since(begun).Round(time.Millisecond)) }()
-	for i, m := range messages {
-		if i%3 == 0 { // some of each kind: the rest is Run's
-			r.send(m.text)
-		}
-	}
-	if got := r.send("hello"); got.Text != "ANSWER[hello]" {
-		t.Errorf("answer %q", got.Text)
-	}
-	sent := time.Now()
-	r.together(20)
-	t.Logf("20 messages at once: %v", time.Since(sent).Round(time.Millisecond))
-	r.approve(ctx, s)
-	r.ask(ctx)
-	if err := rt.Stop(ctx, "one", runtime.StopOptions{Grace: 10 * time.Second}); err != nil {
-		t.Fatal(err)
-	}
-	if e := r.wait(runtime.EventStopped); e.Reason != runtime.ReasonStopped {
-		t.Errorf("stopped as %+v", e)
-	}
+	return r
 }
 
 // wait returns the next event of a type.
@@ -144,12 +150,12 @@ func (r *rig) background(message string) <-chan string {
 	return answer
 }
 
-func (r *rig) approve(ctx context.Context, s Suite) {
+func (r *rig) approve(s Suite) {
 	r.t.Helper()
 	file := filepath.Join(r.work, "approved")
 	answer := r.background(s.Tool(file))
 	blocked := r.wait(runtime.EventBlocked)
-	if err := r.rt.Answer(ctx, "one", runtime.Answer{PromptID: blocked.Prompt.ID, Choice: runtime.ChoiceAllow}); err != nil {
+	if err := r.rt.Answer(r.ctx, "one", runtime.Answer{PromptID: blocked.Prompt.ID, Choice: runtime.ChoiceAllow}); err != nil {
 		r.t.Fatal(err)
 	}
 	r.wait(runtime.EventUnblocked)
@@ -161,11 +167,11 @@ func (r *rig) approve(ctx context.Context, s Suite) {
 	}
 }
 
-func (r *rig) ask(ctx context.Context) {
+func (r *rig) ask() {
 	r.t.Helper()
 	answer := r.background("ASK[which?] now")
 	asked := r.wait(runtime.EventQuestion)
-	if err := r.rt.Answer(ctx, "one", runtime.Answer{PromptID: asked.Prompt.ID, Choice: "1"}); err != nil {
+	if err := r.rt.Answer(r.ctx, "one", runtime.Answer{PromptID: asked.Prompt.ID, Choice: "1"}); err != nil {
 		r.t.Fatal(err)
 	}
 	if got := <-answer; !strings.Contains(got, "alpha") {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // RunStates runs what needs a start of its own: presets, failures of the model, and a missing login.
@@ -42,12 +43,12 @@ func (s Suite) RunStates(t *testing.T) {
 	t.Run("Failure", func(t *testing.T) {
 		a := s.start(t, env)
 		a.Send("FAIL[400] now")
-		if end := a.Turn(); !strings.Contains(end.Text, "FAIL[400]") {
-			t.Errorf("turn ended with %q", end.Text)
+		if end := a.Turn(); end.Error == nil || end.Error.Code != wire.TurnModelError || end.Error.Retryable {
+			t.Errorf("turn ended with %+v, error %+v", end, end.Error)
 		}
 		a.Send("and again")
-		if end := a.Turn(); end.Text != "ANSWER[and again]" {
-			t.Errorf("turn ended with %q", end.Text)
+		if end := a.Turn(); end.Text != "ANSWER[and again]" || end.Error != nil {
+			t.Errorf("turn ended with %q, error %+v", end.Text, end.Error)
 		}
 	})
 	t.Run("Login", func(t *testing.T) {

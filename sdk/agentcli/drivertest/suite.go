@@ -24,6 +24,9 @@ type Suite struct {
 	LoginURL string
 	// Tool makes a message for which the model asks to create the file, by a tool that needs an approval.
 	Tool func(file string) string
+	// Impatient is added to Env where the model fails again and again: it makes the CLI give up its own retries soon. Nil:
+	// it cannot be told to, or gives up soon by itself.
+	Impatient map[string]string
 	// KeyAllow is what a person presses to allow.
 	KeyAllow string
 	// DenyContinues: after a refusal over the API the turn goes on; otherwise it ends as interrupted.

@@ -10,15 +10,16 @@ import (
 
 // job is one line that waits for the agent.
 type job struct {
-	line  string
-	taken chan struct{} // closed when the line begins to run
-	done  chan struct{} // closed when result and err are set
-	text  string
-	turn  int
-	took  time.Duration
-	err   error
-	begun bool // guarded by agent.mu
-	left  bool // its caller does not wait any more; guarded by agent.mu
+	line   string
+	taken  chan struct{} // closed when the line begins to run
+	done   chan struct{} // closed when result and err are set
+	text   string
+	turn   int
+	took   time.Duration
+	err    error
+	broken bool // it was interrupted
+	begun  bool // guarded by agent.mu
+	left   bool // its caller does not wait any more; guarded by agent.mu
 }
 
 // agent is a loop that runs lines.
@@ -38,6 +39,7 @@ type agent struct {
 	seen    map[string]*job // by Input.ID
 	typing  []byte          // typed and not entered yet
 	viewed  bool            // a viewer set the size
+	cancel  func()          // interrupts the line that runs; nil: none does
 }
 
 // life is one run of an agent, between a start and its end.
@@ -119,14 +121,18 @@ func (a *agent) turn(l *life, j *job, exit *runtime.Exit) bool {
 	begin := time.Now()
 	a.journal.add(runtime.StreamInput, j.line)
 	a.out.write([]byte(j.line + "\r\n"))
-	a.become(runtime.StatusBusy, runtime.Event{Type: runtime.EventBusy, Source: runtime.SourceHost})
+	ctx, cancel := context.WithCancel(l.ctx)
+	defer cancel()
 	a.mu.Lock()
 	a.sent++
+	a.cancel = cancel
 	a.mu.Unlock()
+	a.become(runtime.StatusBusy, runtime.Event{Type: runtime.EventBusy, Source: runtime.SourceHost})
 	close(j.taken)
-	text, code, last := a.execute(l, j.line)
-	j.text, j.took = text, time.Since(begin)
+	text, code, last := a.execute(ctx, l, j.line)
+	j.text, j.took, j.broken = text, time.Since(begin), ctx.Err() != nil
 	a.mu.Lock()
+	a.cancel = nil
 	a.state.Turn++
 	a.took = j.took
 	j.turn = a.state.Turn
@@ -143,7 +149,7 @@ func (a *agent) turn(l *life, j *job, exit *runtime.Exit) bool {
 	a.prompt()
 	a.become(runtime.StatusReady, runtime.Event{
 		Type: runtime.EventTurnComplete, Source: runtime.SourceHost, Text: text, Turn: j.turn, DurationMs: j.took.Milliseconds(),
-		TurnOutcome: runtime.TurnOutcome{Interrupted: l.ctx.Err() != nil},
+		TurnOutcome: runtime.TurnOutcome{Interrupted: j.broken},
 	})
 	close(j.done)
 	return false

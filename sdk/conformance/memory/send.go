@@ -17,12 +17,21 @@ var keys = map[string]string{
 }
 
 func (a *agent) send(ctx, alive context.Context, in runtime.Input) (runtime.SendResult, error) {
+	given := 0
+	for _, has := range []bool{in.Message != "", in.Raw != "", len(in.Keys) > 0, in.Interrupt} {
+		if has {
+			given++
+		}
+	}
 	switch {
-	case in.Message != "" && in.Raw == "" && len(in.Keys) == 0:
+	case given != 1:
+	case in.Message != "":
 		return a.message(ctx, alive, in)
-	case in.Message == "" && in.Raw != "" && len(in.Keys) == 0:
+	case in.Interrupt:
+		return runtime.SendResult{Sent: true}, a.interrupt()
+	case in.Raw != "":
 		return runtime.SendResult{Sent: true}, a.typed([]byte(in.Raw))
-	case in.Message == "" && in.Raw == "" && len(in.Keys) > 0:
+	default:
 		var bytes []byte
 		for _, name := range in.Keys {
 			key, ok := keys[strings.ToUpper(name)]
@@ -33,7 +42,7 @@ func (a *agent) send(ctx, alive context.Context, in runtime.Input) (runtime.Send
 		}
 		return runtime.SendResult{Sent: true}, a.typed(bytes)
 	}
-	return runtime.SendResult{}, &runtime.Error{Code: runtime.CodeInvalidArgument, Field: "message", Message: "give exactly one of message, raw and keys"}
+	return runtime.SendResult{}, &runtime.Error{Code: runtime.CodeInvalidArgument, Field: "message", Message: "give exactly one of message, raw, keys and interrupt"}
 }
 
 func (a *agent) message(ctx, alive context.Context, in runtime.Input) (runtime.SendResult, error) {
@@ -68,7 +77,9 @@ func (a *agent) message(ctx, alive context.Context, in runtime.Input) (runtime.S
 	}
 	result := runtime.SendResult{Sent: true}
 	if in.ExpectResponse {
-		result.Response = &runtime.Response{Text: j.text, Turn: j.turn, DurationMs: j.took.Milliseconds()}
+		result.Response = &runtime.Response{
+			Text: j.text, Turn: j.turn, DurationMs: j.took.Milliseconds(), TurnOutcome: runtime.TurnOutcome{Interrupted: j.broken},
+		}
 	}
 	return result, nil
 }
@@ -111,6 +122,20 @@ func (a *agent) leave(j *job, err error) error {
 		return err
 	}
 	return runtime.Errorf(runtime.CodeDeliveryUnknown, "the agent had taken the message when the call ended")
+}
+
+// interrupt ends the line that runs.
+func (a *agent) interrupt() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.state.Status == runtime.StatusStopped {
+		return notRunning(a.spec.ID)
+	}
+	if a.cancel == nil {
+		return runtime.Errorf(runtime.CodeNotRunning, "agent %q runs nothing", a.spec.ID)
+	}
+	a.cancel()
+	return nil
 }
 
 // typed is keyboard input: each line that is entered runs, in its turn.

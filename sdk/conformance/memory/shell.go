@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -31,15 +32,15 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// execute runs one line. It returns what was written, the exit code, and whether the agent ends with it.
-func (a *agent) execute(l *life, line string) (text string, code int, last bool) {
+// execute runs one line, until ctx ends. It returns what was written, the exit code, and whether the agent ends with it.
+func (a *agent) execute(ctx context.Context, l *life, line string) (text string, code int, last bool) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch word {
 	case "exit":
 		code, _ := strconv.Atoi(strings.TrimSpace(rest))
 		return "", code, true
 	case "ask":
-		return a.ask(l, rest), 0, false
+		return a.ask(ctx, l, rest), 0, false
 	case "login":
 		a.mu.Lock()
 		a.state.LoginURL = rest
@@ -48,7 +49,7 @@ func (a *agent) execute(l *life, line string) (text string, code int, last bool)
 		return "", 0, false
 	}
 	out := &sink{out: &a.out}
-	cmd := exec.CommandContext(l.ctx, "sh", "-c", line)
+	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Dir = a.spec.Workdir
 	cmd.Env = append(os.Environ(), env(a.spec.Env)...)
@@ -65,8 +66,8 @@ func (a *agent) execute(l *life, line string) (text string, code int, last bool)
 	return strings.TrimRight(out.text.String(), "\n"), 0, false
 }
 
-// ask blocks until the question is answered or the agent stops.
-func (a *agent) ask(l *life, text string) string {
+// ask blocks until the question is answered, or ctx ends.
+func (a *agent) ask(ctx context.Context, l *life, text string) string {
 	prompt := &runtime.Prompt{
 		ID: "p" + strconv.FormatInt(a.sentNow(), 10), Kind: runtime.PromptQuestion, Text: text,
 		Options: []runtime.Option{{ID: "yes", Label: "Yes"}, {ID: "no", Label: "No"}},
@@ -78,7 +79,7 @@ func (a *agent) ask(l *life, text string) string {
 		a.out.write([]byte(given + "\r\n"))
 		a.become(runtime.StatusBusy, runtime.Event{Type: runtime.EventUnblocked, Source: runtime.SourceHost, Answered: given})
 		return given
-	case <-l.ctx.Done():
+	case <-ctx.Done():
 		return ""
 	}
 }
