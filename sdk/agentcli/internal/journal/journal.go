@@ -27,11 +27,14 @@ type Journal struct {
 	stop chan struct{}
 	done sync.WaitGroup
 
-	mu       sync.Mutex // guards all below
-	file     *os.File
-	events   []entry // newest last; immutable once appended
-	bytes    int     // sum of their sizes
-	seq      uint64  // of the newest event
+	mu     sync.Mutex // guards all below
+	file   *os.File
+	events []entry // newest last; immutable once appended
+	bytes  int     // sum of their sizes
+	seq    uint64  // of the newest event
+	// trimmed is the number of the newest event that was dropped since the journal was opened; 0: none was. A number below the
+	// oldest event alone means nothing: after a crash numbers are left out that no event had.
+	trimmed  uint64
 	reserved uint64
 	lines    int // in the file
 	written  int // bytes in the file
@@ -227,6 +230,7 @@ func (j *Journal) trim() {
 		bytes -= e.size
 	}
 	if drop > 0 && len(j.events) > 0 {
+		j.trimmed = j.events[drop-1].Seq
 		j.events, j.bytes = slices.Clone(j.events[drop:]), bytes
 	}
 }

@@ -245,3 +245,33 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// TestNothingMissedAfterARestart reads a journal that is empty, and whose numbers go on after those that a crash left out:
+// the first event is no gap, for whoever waited from the start and for whoever knows a number of before.
+func TestNothingMissedAfterARestart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "e")
+	first := mustOpen(t, path, 10)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j := mustOpen(t, path, 10)
+	type outcome struct {
+		e   runtime.Event
+		err error
+	}
+	for _, after := range []uint64{0, 1, 3} {
+		r := j.Read(t.Context(), runtime.EventOptions{AgentID: fmt.Sprint("a", after), After: after})
+		got := make(chan outcome, 1)
+		if e, _, err := r.Look(); e != nil || err != nil {
+			t.Fatalf("an empty journal has %+v, %v", e, err)
+		}
+		go func() {
+			e, err := r.Next()
+			got <- outcome{e, err}
+		}()
+		seq := add(t, j, fmt.Sprint("a", after), "first")
+		if o := <-got; o.err != nil || o.e.Seq != seq || seq <= 3 {
+			t.Errorf("after %d: event %d of %d, %v", after, o.e.Seq, seq, o.err)
+		}
+	}
+}

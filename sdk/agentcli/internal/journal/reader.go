@@ -69,13 +69,11 @@ func (r *Reader) look() (*runtime.Event, <-chan struct{}, error) {
 	j := r.j
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if len(j.events) > 0 {
-		if oldest := j.events[0].Seq; r.next < oldest {
-			if r.began {
-				r.next, r.began = oldest, false
-				return nil, nil, runtime.Errorf(runtime.CodeLagged, "events were missed: read again after the last one that was seen")
-			}
-			r.next = oldest
+	if r.next <= j.trimmed {
+		missed := r.began
+		r.next, r.began = j.trimmed+1, false
+		if missed {
+			return nil, nil, runtime.Errorf(runtime.CodeLagged, "events were missed: read again after the last one that was seen")
 		}
 	}
 	r.began = true
