@@ -31,13 +31,14 @@ func TestBash(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.untilText("from 42 viewer")
+	wait(t, "the turn of the viewer", func() bool { return strings.Count(types(g.events("b1")), "turn_complete ready") == 5 })
 	if err := g.Stop(t.Context(), "b1", runtime.StopOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if exit := v.drain(); exit == nil || exit.Code != 0 || exit.Reason != runtime.ReasonStopped {
 		t.Errorf("exit %+v", exit)
 	}
-	if got := types(g.events("b1")); got != "started ready busy turn_complete ready busy turn_complete ready busy turn_complete ready busy turn_complete ready stopped" {
+	if got := types(g.events("b1")); got != "started ready"+strings.Repeat(" busy turn_complete ready", 5)+" stopped" {
 		t.Errorf("events %s", got)
 	}
 	if err := g.Stop(t.Context(), "b1", runtime.StopOptions{}); err != nil {

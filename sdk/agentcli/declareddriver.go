@@ -3,6 +3,7 @@ package agentcli
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -18,6 +19,8 @@ const (
 	typingGap   = 30 * time.Millisecond  // between a text and Enter
 	draftLines  = 20                     // a draft on the input line takes at most so many lines
 	echoLines   = 200                    // the echo of a message takes at most so many lines
+	enterGrace  = 100 * time.Millisecond // a prompt that is not back so long after a person's Enter is gone
+	enterMost   = time.Second            // a message waits so long for what follows a person's Enter, if nothing does
 )
 
 // declaredDriver reads the terminal of a command that tells nothing by itself. It waits for input when the
@@ -38,6 +41,10 @@ type declaredDriver struct {
 	before uint64 // offset of the output before it
 	saved  declaredState
 	cancel func() // ends the wait for quiet
+
+	// A person's Enter of which nothing followed yet, or not enough to tell whether a turn began; nil: there is none.
+	entered   *pressed
+	enteredAt time.Time
 }
 
 // declaredState is what survives the process.
@@ -58,6 +65,7 @@ var (
 	_ turnResumer   = (*declaredDriver)(nil)
 	_ echoReader    = (*declaredDriver)(nil)
 	_ Interrupter   = (*declaredDriver)(nil)
+	_ keyWatcher    = (*declaredDriver)(nil)
 )
 
 // OSC implements Driver: a declared type tells nothing this way.
@@ -74,6 +82,7 @@ func (d *declaredDriver) Screen(rows []string, _, _ int) bool {
 
 // look decides whether the command waits for input.
 func (d *declaredDriver) look(rows []string) {
+	d.judge()
 	if d.saved.Ready && !d.saved.Busy {
 		return
 	}
@@ -106,6 +115,9 @@ func (d *declaredDriver) below(rows []string) []string {
 	}
 	if at < len(lines) {
 		return lines[at:]
+	}
+	if line, _ := d.h.Cursor(); d.saved.Text == "" && line+1 >= d.saved.From {
+		return nil // nothing was printed yet
 	}
 	return rows // the screen was cleared
 }
@@ -229,8 +241,79 @@ func afterPrompt(line, text string) (left string, ok bool) {
 	return text, false
 }
 
+// keyed implements keyWatcher: a person's Enter may begin a turn, and the key that interrupts may end one.
+func (d *declaredDriver) keyed(k pressed) {
+	if d.saved.Busy {
+		d.saved.Broken = d.saved.Broken || k.interrupt
+		return
+	}
+	if k.enter && d.saved.Ready && !d.typed {
+		d.entered, d.enteredAt = &k, d.h.Now()
+		d.judge()
+	}
+}
+
+// undecided implements keyWatcher.
+func (d *declaredDriver) undecided() bool {
+	return d.entered != nil && d.h.Now().Sub(d.enteredAt) < enterMost
+}
+
+// judge decides whether a person's Enter began a turn: it did if the prompt is gone, or came back below some output. An
+// empty line that only brings the next prompt is none.
+func (d *declaredDriver) judge() {
+	k := d.entered
+	if k == nil || d.h.Offset() <= k.at.offset {
+		return // what follows looks again
+	}
+	first := d.afterLine(k)
+	below := d.linesFrom(first)
+	prompted := d.prompted(below)
+	since := d.h.Now().Sub(d.enteredAt)
+	switch {
+	case prompted && d.h.Quiet() < pauseAfter:
+		d.lookAgain(pauseAfter)
+		return
+	case !prompted && d.pattern != nil && since < enterGrace && d.h.Quiet() < pauseAfter:
+		d.lookAgain(enterGrace - since)
+		return
+	}
+	d.entered = nil
+	if prompted {
+		if !slices.ContainsFunc(below, func(line string) bool { return line != "" && !d.prompted([]string{line}) }) {
+			return
+		}
+	}
+	d.saved.Busy, d.saved.Broken, d.saved.Text, d.saved.From, d.saved.Above = true, k.interrupt, "", first, 0
+	d.h.Signal(Signal{Kind: SignalBusy, Source: runtime.SourceHost})
+	if prompted {
+		d.waits(true)
+	}
+}
+
+// afterLine returns the first line below what a person entered.
+func (d *declaredDriver) afterLine(k *pressed) uint64 {
+	lines, first := d.h.Text(k.at.line - min(k.at.line, draftLines))
+	at := min(int(k.at.line-min(k.at.line, first)), len(lines))
+	for i := at; i >= 0 && k.line != ""; i-- {
+		if rest, ok := afterEcho(lines[i:], k.line); ok {
+			return first + uint64(len(lines)-len(rest))
+		}
+	}
+	return k.at.line + 1
+}
+
+// linesFrom returns the lines from one on.
+func (d *declaredDriver) linesFrom(line uint64) []string {
+	lines, first := d.h.Text(line)
+	if first != line {
+		return d.h.Rows() // what stood there is gone
+	}
+	return lines
+}
+
 // Submit implements Driver.
 func (d *declaredDriver) Submit(text string) []Step {
+	d.entered = nil
 	d.text, d.typed = text, false
 	d.from, _ = d.h.Cursor()
 	d.above = 0
@@ -290,6 +373,7 @@ func (d *declaredDriver) output(offset uint64) {
 		d.saved.Busy, d.saved.Text, d.saved.From, d.saved.Above, d.saved.Broken = true, d.text, d.from, d.above, false
 		d.h.Signal(Signal{Kind: SignalTook, Source: runtime.SourceHost, Text: d.text})
 	}
+	d.judge()
 	if d.saved.Busy && d.cancel == nil {
 		if wait := d.quietTime(); wait > 0 {
 			d.lookAgain(wait)

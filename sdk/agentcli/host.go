@@ -19,6 +19,13 @@ type turnResumer interface{ resumeTurn(running bool) }
 // outputWatcher is a Driver that is told, now and then, how far the output is.
 type outputWatcher interface{ output(offset uint64) }
 
+// keyWatcher is a Driver that is told when somebody pressed Enter, or the key that interrupts, past the queue of messages.
+type keyWatcher interface {
+	keyed(k pressed)
+	// undecided reports whether it is not known yet what such an Enter began: no message is typed meanwhile.
+	undecided() bool
+}
+
 // terminalHost is what the driver of a declared type needs beyond Host: it has nothing but the terminal.
 type terminalHost interface {
 	Host
@@ -64,6 +71,12 @@ func (h host) Do(fn, done func()) { h.s.do(fn, done) }
 func (h host) Offset() uint64 { return h.s.display.offset() }
 
 func (h host) Quiet() time.Duration { return h.s.display.quiet() }
+
+// place is where the terminal is.
+func (h host) place() place {
+	line, _ := h.Cursor()
+	return place{offset: h.Offset(), line: line}
+}
 
 func (h host) Cursor() (line uint64, col int) {
 	d := h.s.display

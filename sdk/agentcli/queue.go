@@ -155,6 +155,10 @@ func (s *session) pump() {
 	if s.pumpTimer != nil {
 		return
 	}
+	if w, ok := s.driver.(keyWatcher); ok && w.undecided() {
+		s.pumpLater(pauseAfter)
+		return
+	}
 	// A person who types is looked at twice: first for the hold, and again when the keys are queued.
 	if wait := s.o.HumanHold - time.Since(s.typist.lastHuman()); wait > 0 {
 		s.pumpLater(wait)

@@ -45,7 +45,7 @@ func (r *Runtime) Send(ctx context.Context, id string, in runtime.Input) (runtim
 		}
 	}
 	s.typist.touched()
-	if err := s.typeNow(ctx, []Step{{Write: p}}); err != nil {
+	if err := s.typeJob(ctx, &typing{steps: []Step{{Write: p}}, person: true}); err != nil {
 		return runtime.SendResult{}, err
 	}
 	return runtime.SendResult{Sent: true}, nil
@@ -132,8 +132,13 @@ func ask(ctx context.Context, s *session, decide func() ([]Step, error)) ([]Step
 
 // typeNow types past the queue, and returns when the terminal took it.
 func (s *session) typeNow(ctx context.Context, steps []Step) error {
+	return s.typeJob(ctx, &typing{steps: steps})
+}
+
+// typeJob is typeNow for a job without done.
+func (s *session) typeJob(ctx context.Context, job *typing) error {
 	done := make(chan error, 1)
-	job := &typing{steps: steps, done: func(err error, _ uint64) { done <- err }}
+	job.done = func(err error, _ uint64) { done <- err }
 	if !s.typist.put(job) {
 		return errNotRunning(s.a.id)
 	}

@@ -112,6 +112,19 @@ func newSession(r *Runtime, a *agent, spec runtime.Spec, rec *record, proc Proce
 // goroutine of the session is joined.
 func (s *session) run() {
 	s.spawn(s.read)
+	if w, ok := s.driver.(keyWatcher); ok {
+		s.typist.place = host{s}.place
+		keys := &keyboard{}
+		keys.notify = func() {
+			s.mail.post(func() {
+				if p := keys.take(); !s.over {
+					w.keyed(p)
+					s.dirty = true
+				}
+			})
+		}
+		s.typist.heard = keys.typed
+	}
 	s.spawn(func() { s.typist.run(s.ctx) })
 	s.spawn(s.await)
 	var hooks <-chan *HookCall

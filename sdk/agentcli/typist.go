@@ -25,8 +25,12 @@ type typist struct {
 	write  func(ctx context.Context, p []byte) error
 	offset func() uint64 // of the output, to tell what came before a key and what after
 	now    func() time.Time
-	hold   time.Duration // a message waits so long after the last key of a person
-	wake   chan struct{} // capacity 1
+	// heard is called after a person's keys were typed, on the typist's goroutine; nil: nobody wants to know. Place is where
+	// the terminal was before them.
+	heard func(keys []byte, before place)
+	place func() place
+	hold  time.Duration // a message waits so long after the last key of a person
+	wake  chan struct{} // capacity 1
 
 	mu      sync.Mutex // guards all below
 	queue   []*typing
@@ -38,10 +42,17 @@ type typist struct {
 	closed  bool
 }
 
+// place is where a terminal is: how far its output goes, and the line of its cursor, counted from the first of all scrollback.
+type place struct {
+	offset uint64
+	line   uint64
+}
+
 // typing is one job: what is typed, and who wants to know.
 type typing struct {
 	steps  []Step
-	viewer int // bytes, if a viewer typed it
+	viewer int  // bytes, if a viewer typed it
+	person bool // it is keys of a person, over whatever way
 	// done is called once, on the typist's goroutine or on close: errNotTyped if nothing was written. Before is
 	// the offset of the output just before the last step was written.
 	done func(err error, before uint64)
@@ -117,7 +128,7 @@ func (t *typist) person(p []byte, gone <-chan struct{}) error {
 	t.human = t.now()
 	t.waiting += len(p)
 	t.strokes++
-	t.queue = append(t.queue, &typing{steps: []Step{{Write: p}}, viewer: len(p)})
+	t.queue = append(t.queue, &typing{steps: []Step{{Write: p}}, viewer: len(p), person: true})
 	t.mu.Unlock()
 	t.poke()
 	return nil
@@ -175,7 +186,16 @@ func (t *typist) run(ctx context.Context) {
 				return
 			}
 		}
+		var at place
+		if job.person && t.heard != nil {
+			at = t.place()
+		}
 		before, err := t.perform(ctx, job.steps)
+		if job.person && t.heard != nil && err == nil {
+			for _, step := range job.steps {
+				t.heard(step.Write, at)
+			}
+		}
 		t.settle(job)
 		if job.done != nil {
 			job.done(err, before)

@@ -51,7 +51,8 @@ func (s Suite) RunOutcomes(t *testing.T) {
 // turn sends a message and returns what its turn came to, and its event.
 func (r *rig) turn(message string) (runtime.Response, runtime.Event) {
 	r.t.Helper()
-	response := r.begin(message)()
+	answer := r.begin(message)
+	response := answer()
 	return response, r.wait(runtime.EventTurnComplete)
 }
 
@@ -64,6 +65,9 @@ func (r *rig) begin(message string) func() runtime.Response {
 	answers := make(chan answer, 1)
 	go func() {
 		result, err := r.rt.Send(r.ctx, "one", runtime.Input{Message: message, ExpectResponse: true, Timeout: outcomeLimit})
+		if err != nil {
+			_ = r.events.Close() // who waits for an event of the turn waits in vain
+		}
 		answers <- answer{result, err}
 	}()
 	return func() runtime.Response {
@@ -247,6 +251,7 @@ func (s Suite) streams(t *testing.T, env map[string]string) {
 		for event.Type != runtime.EventTurnComplete {
 			var err error
 			if event, err = r.events.Next(); err != nil {
+				answer() // tells why, if the message failed
 				t.Fatal(err)
 			}
 			if event.Type == runtime.EventMessage {
@@ -274,6 +279,7 @@ func (s Suite) loop(t *testing.T, env map[string]string) {
 	for event.Type != runtime.EventTurnComplete {
 		var err error
 		if event, err = r.events.Next(); err != nil {
+			answer() // tells why, if the message failed
 			t.Fatal(err)
 		}
 		if p := event.Prompt; p != nil && (event.Type == runtime.EventBlocked || event.Type == runtime.EventQuestion) {
