@@ -175,8 +175,11 @@ func (s *session) restore(ctx context.Context) {
 	s.draft.left = true // who knows what was typed
 	s.behind, s.display.history = true, time.Now().Add(historyMost)
 	s.display.mute(true)
-	s.after(replayRest, func() { s.unmute(time.Now().Add(replayMost)) })
-	s.after(pauseAfter, s.pause)
+	if h, ok := s.proc.(OutputHeader); ok {
+		s.head, s.headKnown = h.OutputHead()
+		s.head += s.base
+	}
+	s.after(replayLook, s.catchUp)
 	if s.agent.Status == runtime.StatusStarting {
 		s.waitReady(s.plan.ReadyTimeout)
 	}

@@ -119,6 +119,14 @@ type Checkpointer interface {
 	LoadCheckpoint(ctx context.Context) (offset uint64, note []byte, err error)
 }
 
+// OutputHeader is a Process that knows how much output there was when it was launched or found. Nothing is judged by the
+// terminal of an agent that was found again before all of that was read. Without it, a session goes by the pause after the
+// first of it, which is slower and less sure.
+type OutputHeader interface {
+	// OutputHead is the number of bytes of the whole output at that moment; false if it is not known.
+	OutputHead() (head uint64, ok bool)
+}
+
 // HookSource is a Process whose room has a Hook command. Calls that come while no runtime process is there wait.
 type HookSource interface {
 	// Hooks yields the calls until the process is closed. One consumer.

@@ -33,6 +33,7 @@ type launcher struct {
 	prepare  func(*runtime.Spec) error
 	command  agentcli.Command // launched last
 	removed  []string
+	headless bool // its processes do not know how much output there is
 }
 
 func newLauncher(t testing.TB, script func(*process)) *launcher {
@@ -110,7 +111,9 @@ func (l *launcher) Find(_ context.Context, data []byte) (agentcli.Process, error
 	if p == nil {
 		return nil, agentcli.ErrGone
 	}
-	return &handle{process: p, closed: make(chan struct{})}, nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return &handle{process: p, head: p.dropped + uint64(len(p.out)), closed: make(chan struct{})}, nil
 }
 
 func (l *launcher) Remove(_ context.Context, id string) error {
@@ -254,6 +257,7 @@ func (p *process) read() (string, bool) {
 // handle is one client of a process.
 type handle struct {
 	*process
+	head   uint64 // of the output when it was found
 	once   sync.Once
 	closed chan struct{}
 }
@@ -360,6 +364,12 @@ func (h *handle) LoadCheckpoint(context.Context) (uint64, []byte, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.noteAt, h.note, nil
+}
+
+func (h *handle) OutputHead() (uint64, bool) {
+	h.l.mu.Lock()
+	defer h.l.mu.Unlock()
+	return h.head, !h.l.headless
 }
 
 func (h *handle) Hooks() <-chan *agentcli.HookCall { return h.hooks }

@@ -22,13 +22,13 @@ func (s *session) output() {
 		return
 	}
 	s.outputAt = time.Now()
-	if w, ok := s.driver.(outputWatcher); ok {
+	if w, ok := s.driver.(outputWatcher); ok && !s.behind {
 		w.output(s.display.offset())
 	}
 	if s.pauseTimer == nil {
 		s.pauseTimer = s.after(pauseAfter, s.pause)
 	}
-	if s.watching && !s.lastScreen.IsZero() && time.Since(s.lastScreen) >= screenEvery {
+	if s.watching && !s.behind && !s.lastScreen.IsZero() && time.Since(s.lastScreen) >= screenEvery {
 		s.showScreen()
 	}
 	s.check.moved(s)
@@ -44,7 +44,7 @@ func (s *session) pause() {
 		s.pauseTimer = s.after(rest, s.pause)
 		return
 	}
-	if s.watching {
+	if s.watching && !s.behind {
 		s.showScreen()
 	}
 	s.logLines()

@@ -10,8 +10,9 @@ import (
 const (
 	readBytes  = 64 << 10
 	readRetry  = 200 * time.Millisecond
-	replayRest = 20 * time.Millisecond // history has been read when no output comes for so long
-	replayMost = time.Second           // ... or after so long
+	replayLook = 20 * time.Millisecond  // between two looks whether history was read
+	replayRest = 500 * time.Millisecond // it was when no output comes for so long, if nobody knows how much there is
+	replayMost = 30 * time.Second       // ... or so long after the output was opened
 	// A viewer that was farther than what was read so far waits so long for the rest.
 	historyMost = 3 * time.Second
 )
@@ -63,6 +64,7 @@ func (s *session) readFrom(buf []byte) (ended bool, err error) {
 		s.logger.Debug("output was lost", "bytes", start-from)
 		s.display.skip(start)
 	}
+	s.fed.Store(out.Offset() + s.base)
 	for {
 		n, err := out.Read(buf)
 		if n > 0 {
@@ -87,6 +89,7 @@ func (s *session) take(p []byte) {
 	if !s.outputNoted.Swap(true) {
 		s.mail.post(s.output)
 	}
+	s.fed.Add(uint64(len(p)))
 	s.display.pace()
 }
 
@@ -106,16 +109,44 @@ func (s *session) pressure() {
 	}
 }
 
-// unmute lets the terminal answer again, and messages be typed, once history was read, at the latest at until. What
-// was left on the input line shows only then.
-func (s *session) unmute(until time.Time) {
-	opened := s.opened.Load()
-	read := opened != 0 && time.Now().UnixNano()-opened >= int64(replayRest) && s.display.quiet() >= replayRest
-	if read || !time.Now().Before(until) {
-		s.display.mute(false)
-		s.behind = false
-		s.pump()
+// catchUp ends the time in which the session is behind: once history was read, the terminal answers again, the driver looks
+// at it, hooks are heard, and messages are typed. What was left on the input line shows only then.
+func (s *session) catchUp() {
+	if s.over || !s.behind {
 		return
 	}
-	s.after(replayRest, func() { s.unmute(until) })
+	if !s.readHistory() {
+		s.after(replayLook, s.catchUp)
+		return
+	}
+	s.display.mute(false)
+	s.behind = false
+	if w, ok := s.driver.(outputWatcher); ok {
+		w.output(s.display.offset())
+	}
+	if s.pauseTimer == nil {
+		s.pause()
+	}
+	s.pump()
+}
+
+// readHistory reports whether the output up to where it was when the process was found has been read, and the loop knows of
+// all the commands in it.
+func (s *session) readHistory() bool {
+	opened := s.opened.Load()
+	if opened == 0 {
+		return false
+	}
+	if s.headKnown && s.fed.Load() >= s.head {
+		return true
+	}
+	since := time.Duration(time.Now().UnixNano() - opened)
+	if !s.headKnown && since >= replayRest && s.display.quiet() >= replayRest {
+		return true
+	}
+	if since < replayMost {
+		return false
+	}
+	s.logger.Warn("the earlier output of the agent is not read to its end in time", "seconds", int(since.Seconds()))
+	return true
 }

@@ -47,36 +47,41 @@ type session struct {
 
 	outputNoted atomic.Bool   // a note about output is in the mailbox
 	opened      atomic.Int64  // when the output was opened, in nanoseconds; 0: not yet
+	fed         atomic.Uint64 // output before it was read, and its commands are in the mailbox or done
 	caughtUp    chan struct{} // closed when the reader saw the last byte
 	stopping    atomic.Int32  // why the process is about to end: a stopCause
 	gauge       gauge
 
 	// The loop owns what follows.
-	agent    runtime.Agent
-	started  time.Time
-	ready    bool // it was ready once in this life
-	over     bool
-	behind   bool // the output since an earlier runtime process is being read: the screen is an old one
-	away     bool // over, because the process is out of reach
-	turn     *turn
-	held     *heldTurn
-	trust    int // of the best source that began a turn
-	queue    []*message
-	cur      *message // being typed, or typed and not confirmed
-	draft    draft
-	inputs   *inputs
-	repeats  map[string]*message // unanswered messages with an id
-	sent     int64
-	lastMs   int64
-	lastEnd  time.Time // when the last turn ended
-	urls     []string  // logins that were told
-	doneTo   uint64    // commands of the output before it were given to the driver
-	toldTo   uint64    // what followed from commands before it is in the events
-	replays  bool      // the driver is given such a command
-	loggedTo uint64    // scrollback lines before it are in the log
-	seq      uint64    // newest event
-	dirty    bool      // the state is to be stored
-	watching bool      // the driver wants to see the screen
+	agent   runtime.Agent
+	started time.Time
+	ready   bool // it was ready once in this life
+	over    bool
+	// behind is set while the output since an earlier runtime process is being read: the screen is an old one, and neither it
+	// nor the hooks that came meanwhile are heard.
+	behind    bool
+	head      uint64 // how far the output went when the process was found
+	headKnown bool
+	away      bool // over, because the process is out of reach
+	turn      *turn
+	held      *heldTurn
+	trust     int // of the best source that began a turn
+	queue     []*message
+	cur       *message // being typed, or typed and not confirmed
+	draft     draft
+	inputs    *inputs
+	repeats   map[string]*message // unanswered messages with an id
+	sent      int64
+	lastMs    int64
+	lastEnd   time.Time // when the last turn ended
+	urls      []string  // logins that were told
+	doneTo    uint64    // commands of the output before it were given to the driver
+	toldTo    uint64    // what followed from commands before it is in the events
+	replays   bool      // the driver is given such a command
+	loggedTo  uint64    // scrollback lines before it are in the log
+	seq       uint64    // newest event
+	dirty     bool      // the state is to be stored
+	watching  bool      // the driver wants to see the screen
 
 	readyTimer func()
 	stuckTimer func()
@@ -132,13 +137,17 @@ func (s *session) run() {
 		hooks = source.Hooks()
 	}
 	for !s.over {
+		heard := hooks
+		if s.behind { // what the terminal told before them comes first
+			heard = nil
+		}
 		select {
 		case <-s.mail.wake:
 			for _, fn := range s.mail.take() {
 				fn()
 				s.pump()
 			}
-		case call, ok := <-hooks:
+		case call, ok := <-heard:
 			if !ok {
 				hooks = nil
 				continue

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
@@ -10,6 +11,7 @@ import (
 var recoverChecks = []check[*suite]{
 	{"recover/known", "recovering an agent that is known returns it, and results are in the order of the handles", false, recoverKnown},
 	{"recover/bad", "a handle of nobody is NOT_FOUND or INVALID_HANDLE, and does not fail the others", true, recoverBad},
+	{"recover/busy", "a turn that runs when the runtime is killed ends as it would have, and the next message waits for that", false, recoverBusy},
 	{"recover/crash", "after the runtime was killed its agents run on, and are found with terminal and events", false, recoverCrash},
 }
 
@@ -94,14 +96,9 @@ func recoverCrash(ctx context.Context, s *suite) error {
 		return err
 	}
 
-	fresh, err := s.restart(ctx)
-	if err != nil {
-		return fmt.Errorf("killing the runtime and starting it again: %w", err)
+	if err := s.kill(ctx); err != nil {
+		return err
 	}
-	s.mu.Lock()
-	s.runtime = fresh
-	s.mu.Unlock()
-
 	results, err := s.rt().Recover(ctx, []runtime.Handle{agent.Handle})
 	if err != nil {
 		return fmt.Errorf("Recover: %w", err)
@@ -113,6 +110,79 @@ func recoverCrash(ctx context.Context, s *suite) error {
 		return fmt.Errorf("the agent was process %d, and is %d and %s (%s)", agent.PID, found.PID, found.Status, found.Reason)
 	}
 	return s.afterCrash(ctx, agent.ID, from, past[len(past)-1].Seq)
+}
+
+// kill kills the runtime, and goes on with the new one.
+func (s *suite) kill(ctx context.Context) error {
+	fresh, err := s.restart(ctx)
+	if err != nil {
+		return fmt.Errorf("killing the runtime and starting it again: %w", err)
+	}
+	s.mu.Lock()
+	s.runtime = fresh
+	s.mu.Unlock()
+	return nil
+}
+
+// recoverBusy kills the runtime in the middle of a turn. What the terminal showed before it is an old picture, on which the
+// agent may well seem to wait.
+func recoverBusy(ctx context.Context, s *suite) error {
+	capabilities, err := s.rt().Capabilities(ctx)
+	if err != nil {
+		return fmt.Errorf("Capabilities: %w", err)
+	}
+	if s.restart == nil || !capabilities.Recover {
+		return skip("the runtime does not outlive its process, or the caller cannot kill it")
+	}
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { s.drop(ctx, agent.ID) }()
+	in := runtime.Input{
+		ID: "busy-1", ExpectResponse: true,
+		Message: "i=0; while [ $i -lt 25 ]; do i=$((i+1)); echo on-$i; sleep 0.1; done",
+	}
+	go func() { _, _ = s.rt().Send(ctx, agent.ID, in) }() // what it returns when its runtime is killed is nobody's matter
+	if _, err := s.await(ctx, agent.ID, runtime.StatusBusy); err != nil {
+		return err
+	}
+	v, err := s.view(ctx, agent.ID, runtime.AttachOptions{})
+	if err != nil {
+		return err
+	}
+	err = v.until(ctx, "on-3")
+	v.close()
+	if err != nil {
+		return err
+	}
+	if err := s.kill(ctx); err != nil {
+		return err
+	}
+	if _, err := s.rt().Recover(ctx, []runtime.Handle{agent.Handle}); err != nil {
+		return fmt.Errorf("Recover: %w", err)
+	}
+	next := make(chan answer, 1)
+	go func() {
+		result, err := s.rt().Send(ctx, agent.ID, runtime.Input{Message: "echo next-$((40+2))", ExpectResponse: true})
+		next <- answer{result, err}
+	}()
+	result, err := s.rt().Send(ctx, agent.ID, in)
+	switch {
+	case runtime.ErrorCode(err) == runtime.CodeDeliveryUnknown: // it may say so
+	case err != nil:
+		return fmt.Errorf("Send of the message whose turn ran: %w", err)
+	case result.Response == nil || !strings.HasSuffix(strings.TrimSpace(result.Response.Text), "on-25") || strings.Contains(result.Response.Text, "next"):
+		return fmt.Errorf("the turn that ran ended with %+v", result.Response)
+	}
+	got := <-next
+	if got.err != nil {
+		return fmt.Errorf("Send of the next message: %w", got.err)
+	}
+	if got.result.Response == nil || strings.TrimSpace(got.result.Response.Text) != "next-42" {
+		return fmt.Errorf("the next message, sent while the turn ran, was answered by %+v", got.result.Response)
+	}
+	return nil
 }
 
 // afterCrash checks that an agent which was found again goes on where it was.

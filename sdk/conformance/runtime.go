@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +25,9 @@ type RuntimeOptions struct {
 	Kill func(ctx context.Context) (runtime.Runtime, error)
 	// Timeout bounds each check; 0: a minute.
 	Timeout time.Duration
+	// Only are names of checks, such as recover/busy, or of groups of them, such as recover; the others are left out. Empty:
+	// all are run.
+	Only []string
 }
 
 // Runtime checks a runtime as subtests of t.
@@ -34,7 +39,17 @@ func Runtime[T Tester[T]](ctx context.Context, t T, o RuntimeOptions) {
 			t.Errorf("the agents of the checks cannot be removed: %v", err)
 		}
 	}()
-	runAll(ctx, t, runtimeChecks(), s, s.timeout)
+	checks := runtimeChecks()
+	if len(o.Only) > 0 {
+		checks = slices.DeleteFunc(checks, func(c check[*suite]) bool {
+			group, _, _ := strings.Cut(c.name, "/")
+			return !slices.Contains(o.Only, c.name) && !slices.Contains(o.Only, group)
+		})
+		if len(checks) == 0 {
+			t.Errorf("there is no check %v", o.Only)
+		}
+	}
+	runAll(ctx, t, checks, s, s.timeout)
 }
 
 // runtimeChecks returns every promise of runtime.Runtime that can be seen from outside.

@@ -17,6 +17,7 @@ const chunk = 32 << 10
 var (
 	_ agentcli.Checkpointer = (*Client)(nil)
 	_ agentcli.HookSource   = (*Client)(nil)
+	_ agentcli.OutputHeader = (*Client)(nil)
 )
 
 // Write types p, in order with other writers. It blocks while the command does not read. When ctx ends, what was
@@ -98,6 +99,9 @@ func exitOf(m wire.Exited) runtime.Exit {
 	}
 	return exit
 }
+
+// OutputHead is how much output there was at the connection.
+func (c *Client) OutputHead() (head uint64, ok bool) { return c.welcome.Head, true }
 
 // SaveCheckpoint replaces the note in the holder.
 func (c *Client) SaveCheckpoint(ctx context.Context, offset uint64, note []byte) error {
