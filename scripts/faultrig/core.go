@@ -5,12 +5,13 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // readyLimit is how long a core may take from its start to ready, on a busy machine.
@@ -20,7 +21,7 @@ const readyLimit = 30 * time.Second
 type server struct {
 	binary, config, data, log string
 	port                      int
-	process                   *process
+	process                   *testbed.Process
 	readyTimes                []time.Duration
 	kills, drains             int
 }
@@ -29,7 +30,7 @@ type server struct {
 // part of every run; tasks may be handed out often, so that no execution fails because of the faults.
 // extra is more of it.
 func newServer(binary, dir, extra string, random *rand.Rand) (*server, error) {
-	port, err := freePort(random)
+	port, err := testbed.FreePort(random)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ agents: {heartbeatInterval: 1s, resumeGrace: 2s}
 }
 
 // runtimePlugin is the runtime of the managed agents.
-const runtimePlugin = "runtime-local"
+const runtimePlugin = testbed.RuntimePlugin
 
 // shellConfig is the configuration of a runtime, and of an agent type that answers every message.
 func shellConfig(plugins string) (string, error) {
@@ -60,24 +61,11 @@ agentTypes: {shell: {command: bash, args: [--norc, --noprofile], env: {PS1: "rea
 `, plugins, runtimePlugin, sha256.Sum256(data), runtimePlugin), nil
 }
 
-// freePort returns a port below those the system gives to outgoing connections: while the core is away, a
-// client that dials its port from that same port would otherwise connect to itself and hold it.
-func freePort(random *rand.Rand) (int, error) {
-	for range 100 {
-		port := 20000 + random.IntN(10000)
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			return port, listener.Close()
-		}
-	}
-	return 0, fmt.Errorf("no free port between 20000 and 30000 in 100 tries")
-}
-
 func (s *server) url() string { return fmt.Sprintf("http://127.0.0.1:%d", s.port) }
 
 // start starts the core; ready waits for it.
 func (s *server) start() error {
-	p, err := launch(s.log, s.binary, "serve", "--config", s.config)
+	p, err := testbed.Launch(s.log, s.binary, "serve", "--config", s.config)
 	s.process = p
 	return err
 }
@@ -87,11 +75,11 @@ func (s *server) ready(ctx context.Context) error {
 	timer := time.NewTimer(readyLimit)
 	defer timer.Stop()
 	select {
-	case took := <-s.process.ready:
+	case took := <-s.process.Ready:
 		s.readyTimes = append(s.readyTimes, took)
 		return nil
-	case <-s.process.done:
-		return fmt.Errorf("the core ended (%s) instead of getting ready\n%s", s.process.outcome(), s.tail())
+	case <-s.process.Done:
+		return fmt.Errorf("the core ended (%s) instead of getting ready\n%s", s.process.Outcome(), s.tail())
 	case <-timer.C:
 		return fmt.Errorf("the core was not ready after %s\n%s", readyLimit, s.tail())
 	case <-ctx.Done():
@@ -101,10 +89,10 @@ func (s *server) ready(ctx context.Context) error {
 
 // kill ends the core with kill -9.
 func (s *server) kill() error {
-	if s.process.ended() {
-		return fmt.Errorf("the core ended by itself (%s)\n%s", s.process.outcome(), s.tail())
+	if s.process.Ended() {
+		return fmt.Errorf("the core ended by itself (%s)\n%s", s.process.Outcome(), s.tail())
 	}
-	s.process.kill()
+	s.process.Kill()
 	s.kills++
 	return nil
 }
@@ -112,21 +100,21 @@ func (s *server) kill() error {
 // drain tells the core to end, and kills it when it takes longer than patience. A core that ends in time must
 // end well.
 func (s *server) drain(ctx context.Context, patience time.Duration) error {
-	if s.process.ended() {
+	if s.process.Ended() {
 		return s.kill() // says how
 	}
-	_ = s.process.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	_ = s.process.Cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
-	case <-s.process.done:
+	case <-s.process.Done:
 		s.drains++
-		if s.process.err != nil {
-			return fmt.Errorf("the core did not end well on SIGTERM: %w\n%s", s.process.err, s.tail())
+		if s.process.Err != nil {
+			return fmt.Errorf("the core did not end well on SIGTERM: %w\n%s", s.process.Err, s.tail())
 		}
 		return nil
 	case <-timer.C:
-		s.process.kill()
+		s.process.Kill()
 		s.kills++
 		return nil
 	case <-ctx.Done():

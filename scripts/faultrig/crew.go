@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/scripts/faultrig/proof"
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // crew is the agents of a run, each a process.
@@ -20,7 +21,7 @@ type member struct {
 	server       string
 	log, state   string
 	record       recordReader
-	process      *process
+	process      *testbed.Process
 }
 
 // newCrew names five agents: all work, three of them review too.
@@ -47,17 +48,17 @@ func (m *member) start() error {
 	if err != nil {
 		return err
 	}
-	m.process, err = launch(m.log, self, agentCommand, "-server", m.server, "-name", m.name,
+	m.process, err = testbed.Launch(m.log, self, agentCommand, "-server", m.server, "-name", m.name,
 		"-capabilities", strings.Join(m.capabilities, ","), "-record", m.record.path, "-state", m.state)
 	return err
 }
 
 // crash kills an agent and starts it again, with its session or as a new agent.
 func (m *member) crash(fresh bool) error {
-	if m.process.ended() {
-		return fmt.Errorf("agent %s ended by itself (%s), see %s", m.name, m.process.outcome(), m.log)
+	if m.process.Ended() {
+		return fmt.Errorf("agent %s ended by itself (%s), see %s", m.name, m.process.Outcome(), m.log)
 	}
-	m.process.kill()
+	m.process.Kill()
 	if fresh {
 		if err := os.Remove(m.state); err != nil && !os.IsNotExist(err) {
 			return err
@@ -77,9 +78,9 @@ func (c *crew) start(ctx context.Context) error {
 	defer timer.Stop()
 	for _, m := range c.members {
 		select {
-		case <-m.process.ready:
-		case <-m.process.done:
-			return fmt.Errorf("agent %s ended (%s), see %s", m.name, m.process.outcome(), m.log)
+		case <-m.process.Ready:
+		case <-m.process.Done:
+			return fmt.Errorf("agent %s ended (%s), see %s", m.name, m.process.Outcome(), m.log)
 		case <-timer.C:
 			return fmt.Errorf("agent %s was not registered after %s, see %s", m.name, readyLimit, m.log)
 		case <-ctx.Done():
@@ -92,8 +93,8 @@ func (c *crew) start(ctx context.Context) error {
 // alive returns an error if an agent has ended by itself: the library must bear the server being away.
 func (c *crew) alive() error {
 	for _, m := range c.members {
-		if m.process.ended() {
-			return fmt.Errorf("agent %s ended by itself (%s), see %s", m.name, m.process.outcome(), m.log)
+		if m.process.Ended() {
+			return fmt.Errorf("agent %s ended by itself (%s), see %s", m.name, m.process.Outcome(), m.log)
 		}
 	}
 	return nil
@@ -115,7 +116,7 @@ func (c *crew) entries() ([]proof.Entry, error) {
 func (c *crew) kill() {
 	for _, m := range c.members {
 		if m.process != nil {
-			m.process.kill()
+			m.process.Kill()
 		}
 	}
 }

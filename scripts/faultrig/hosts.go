@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // hosts are the connected agents that host threads, each a process.
@@ -17,7 +19,7 @@ type hosts struct {
 // hostProcess is one of them.
 type hostProcess struct {
 	name, log, state string
-	process          *process
+	process          *testbed.Process
 }
 
 // newHosts names two hosts, whose scribes write into one folder: ids of threads are unique.
@@ -41,9 +43,9 @@ func (h *hosts) start(ctx context.Context) error {
 	}
 	for _, p := range h.all {
 		select {
-		case <-p.process.ready:
-		case <-p.process.done:
-			return fmt.Errorf("%s ended (%s), see %s", p.name, p.process.outcome(), p.log)
+		case <-p.process.Ready:
+		case <-p.process.Done:
+			return fmt.Errorf("%s ended (%s), see %s", p.name, p.process.Outcome(), p.log)
 		case <-ctx.Done():
 			return fmt.Errorf("%s was not registered in time, see %s", p.name, p.log)
 		}
@@ -59,7 +61,7 @@ func (h *hosts) launch(p *hostProcess) error {
 	if err != nil {
 		return err
 	}
-	p.process, err = launch(p.log, self, hostCommand, "-server", h.server, "-name", p.name, "-ledgers", h.ledgers, "-state", p.state)
+	p.process, err = testbed.Launch(p.log, self, hostCommand, "-server", h.server, "-name", p.name, "-ledgers", h.ledgers, "-state", p.state)
 	return err
 }
 
@@ -69,7 +71,7 @@ func (h *hosts) crash(i int, fresh bool) error {
 	if err := h.alive(); err != nil {
 		return err
 	}
-	p.process.kill()
+	p.process.Kill()
 	if fresh {
 		if err := os.RemoveAll(p.state); err != nil {
 			return err
@@ -81,8 +83,8 @@ func (h *hosts) crash(i int, fresh bool) error {
 // alive returns an error if a host has ended by itself.
 func (h *hosts) alive() error {
 	for _, p := range h.all {
-		if p.process.ended() {
-			return fmt.Errorf("%s ended by itself (%s), see %s", p.name, p.process.outcome(), p.log)
+		if p.process.Ended() {
+			return fmt.Errorf("%s ended by itself (%s), see %s", p.name, p.process.Outcome(), p.log)
 		}
 	}
 	return nil
@@ -91,7 +93,7 @@ func (h *hosts) alive() error {
 func (h *hosts) kill() {
 	for _, p := range h.all {
 		if p.process != nil {
-			p.process.kill()
+			p.process.Kill()
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // options are the flags.
@@ -132,26 +134,15 @@ func (r *rig) build(ctx context.Context) (string, error) {
 	if r.binary != "" {
 		return filepath.Abs(r.binary)
 	}
-	binary := filepath.Join(r.dir, "wardroom")
-	for path, command := range map[string]string{
-		binary: "appliance/cmd/wardroom",
-		filepath.Join(r.dir, "plugins", runtimePlugin): "plugins/" + runtimePlugin,
-		filepath.Join(r.dir, "plugins", "holder"):      "plugins/holder",
-	} {
-		r.say("building %s", path)
-		build := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/wardroom/wardroom/"+command)
-		if text, err := build.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("build the product: %w\n%s", err, text)
-		}
-	}
-	return binary, nil
+	r.say("building the product")
+	return testbed.Build(ctx, r.dir)
 }
 
 // begin starts the core and the agents, and stores the patterns.
 func (r *rig) begin(ctx context.Context) (err error) {
 	extra := ""
 	if r.options.shells > 0 {
-		if extra, err = shellConfig(filepath.Join(filepath.Dir(r.binary), "plugins")); err != nil {
+		if extra, err = shellConfig(testbed.Plugins(r.binary)); err != nil {
 			return err
 		}
 	}
@@ -182,7 +173,7 @@ func (r *rig) begin(ctx context.Context) (err error) {
 		}
 	}
 	if r.options.shells > 0 {
-		r.shells = &shells{caller: r.caller, plugins: filepath.Join(filepath.Dir(r.binary), "plugins"), data: r.server.data}
+		r.shells = &shells{caller: r.caller, plugins: testbed.Plugins(r.binary), data: r.server.data}
 		if err := r.shells.start(ctx, r.options.shells, r.name); err != nil {
 			return err
 		}
@@ -228,7 +219,7 @@ func (r *rig) close(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.server.process.stop(readyLimit); err != nil {
+	if err := r.server.process.Stop(readyLimit); err != nil {
 		return fmt.Errorf("the core did not end well on SIGTERM: %w, see %s", err, r.server.log)
 	}
 	dump := filepath.Join(r.dir, "dump")
@@ -252,7 +243,7 @@ func (r *rig) end() {
 		r.hosts.kill()
 	}
 	if r.server != nil && r.server.process != nil {
-		r.server.process.kill()
+		r.server.process.Kill()
 	}
 	if r.shells != nil {
 		r.shells.kill()

@@ -1,64 +1,24 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // shell starts a child that runs a script.
-func shell(t *testing.T, script string) (*process, string) {
+func shell(t *testing.T, script string) (*testbed.Process, string) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
-	p, err := launch(log, "/bin/sh", "-c", script)
+	p, err := testbed.Launch(log, "/bin/sh", "-c", script)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.kill)
+	t.Cleanup(p.Kill)
 	return p, log
-}
-
-func TestProcessTellsReady(t *testing.T) {
-	p, log := shell(t, "echo before; echo oops >&2; echo 'ready: http://x'; echo 'ready: twice'; exec cat /dev/zero >/dev/null")
-	if took := <-p.ready; took <= 0 {
-		t.Fatalf("ready after %s", took)
-	}
-	if p.ended() {
-		t.Fatal("it has ended")
-	}
-	p.kill()
-	if !p.ended() || !strings.Contains(p.outcome(), "killed") {
-		t.Fatalf("after the kill: %s", p.outcome())
-	}
-	if text, err := os.ReadFile(log); err != nil || string(text) != "oops\n" {
-		t.Fatalf("log %q, %v", text, err)
-	}
-}
-
-func TestProcessStop(t *testing.T) {
-	p, _ := shell(t, "trap 'exit 0' TERM; echo 'ready: '; while :; do sleep 0.01; done")
-	<-p.ready
-	if err := p.stop(10 * time.Second); err != nil || p.outcome() != "exit status 0" {
-		t.Fatalf("stop: %v, %s", err, p.outcome())
-	}
-	p, _ = shell(t, "trap 'exit 3' TERM; echo 'ready: '; while :; do sleep 0.01; done")
-	<-p.ready
-	if err := p.stop(10 * time.Second); err == nil || !strings.Contains(err.Error(), "3") {
-		t.Fatalf("a bad end: %v", err)
-	}
-	p, _ = shell(t, "trap '' TERM; echo 'ready: '; while :; do sleep 0.01; done")
-	<-p.ready
-	if err := p.stop(50 * time.Millisecond); err == nil || !p.ended() {
-		t.Fatalf("one that does not end: %v", err)
-	}
-}
-
-func TestLaunchOfNothing(t *testing.T) {
-	if _, err := launch(filepath.Join(t.TempDir(), "log"), "/nowhere/at/all"); err == nil {
-		t.Fatal("no error")
-	}
 }
 
 // A core that ends by itself broke a promise, and the end of its log is shown.

@@ -1,0 +1,34 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+)
+
+// Names of the local runtime's binaries in the folder of plugins.
+const (
+	RuntimePlugin = "runtime-local"
+	holder        = "holder"
+)
+
+// Build builds the product from the module in the working directory into dir: the binary, which it returns, and in
+// the folder plugins beside it the local runtime.
+func Build(ctx context.Context, dir string) (string, error) {
+	binary := filepath.Join(dir, "wardroom")
+	for _, b := range [][2]string{
+		{binary, "appliance/cmd/wardroom"},
+		{filepath.Join(Plugins(binary), RuntimePlugin), "plugins/" + RuntimePlugin},
+		{filepath.Join(Plugins(binary), holder), "plugins/" + holder},
+	} {
+		build := exec.CommandContext(ctx, "go", "build", "-o", b[0], "github.com/wardroom/wardroom/"+b[1])
+		if text, err := build.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("build the product: %w\n%s", err, text)
+		}
+	}
+	return binary, nil
+}
+
+// Plugins returns the folder of plugins beside a binary.
+func Plugins(binary string) string { return filepath.Join(filepath.Dir(binary), "plugins") }
