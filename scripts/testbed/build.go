@@ -2,7 +2,9 @@ package testbed
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 )
@@ -32,3 +34,12 @@ func Build(ctx context.Context, dir string) (string, error) {
 
 // Plugins returns the folder of plugins beside a binary.
 func Plugins(binary string) string { return filepath.Join(filepath.Dir(binary), "plugins") }
+
+// Checksum returns the SHA-256 of a file in hexadecimal digits, as the configuration of a plugin has it.
+func Checksum(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(data)), nil
+}

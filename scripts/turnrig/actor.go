@@ -1,0 +1,350 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/wardroom/wardroom/scripts/fakemodel"
+	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// Limits of what an actor waits for, on a machine that is kept busy.
+const (
+	turnLimit  = 6 * time.Minute
+	readyLimit = 3 * time.Minute
+	lookEvery  = 100 * time.Millisecond
+)
+
+// environments are what the command lines are given beside the address of their model. Their own retries are bounded
+// where they can be.
+var environments = map[string]func(url string) map[string]string{
+	"claude": func(url string) map[string]string {
+		return map[string]string{"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-ant-no-key-is-checked-here", "CLAUDE_CODE_MAX_RETRIES": "2"}
+	},
+	"codex": func(url string) map[string]string {
+		return map[string]string{"OPENAI_BASE_URL": url + "/v1", "OPENAI_API_KEY": "no-key-is-checked"}
+	},
+	"gemini": func(url string) map[string]string {
+		return map[string]string{"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "no-key-is-checked"}
+	},
+}
+
+// actor gives one agent its turns, one after the other.
+type actor struct {
+	rig    *rig
+	tool   string
+	number int
+	random *rand.Rand
+	model  *fakemodel.Server
+
+	id, workdir string
+	turns       []*turn
+
+	mu     sync.Mutex // guards what the faults use
+	now    *turn      // the one that runs
+	kills  int        // of the command line and its holder
+	mended int        // kills after which it was restarted
+}
+
+func (a *actor) name() string { return fmt.Sprintf("%s-%d", a.tool, a.number) }
+
+// start spawns the agent and waits for its prompt.
+func (a *actor) start(ctx context.Context) error {
+	m, err := a.rig.api.SpawnManagedAgent(ctx, client.ManagedAgentSpec{
+		Type: a.tool, Name: a.name(), Env: environments[a.tool](a.model.URL()), IdempotencyKey: client.NewIdempotencyKey(),
+	})
+	if err != nil {
+		return fmt.Errorf("%s: spawn: %w", a.name(), err)
+	}
+	a.id, a.workdir = m.ID, m.Workdir
+	return a.ready(ctx)
+}
+
+// ready waits until the agent waits for a message.
+func (a *actor) ready(ctx context.Context) error {
+	_, err := a.await(ctx, "ready", readyLimit, func(m *client.ManagedAgent) bool { return m.Status == client.ManagedReady })
+	return err
+}
+
+// await waits until the agent is as cond wants it. What the server cannot say while it is away is asked again.
+func (a *actor) await(ctx context.Context, what string, limit time.Duration, cond func(*client.ManagedAgent) bool) (*client.ManagedAgent, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	last := "never seen"
+	for {
+		m, err := a.rig.api.GetManagedAgent(ctx, a.id)
+		switch {
+		case err == nil && cond(m):
+			return m, nil
+		case err == nil:
+			last = m.Status + " " + m.StatusReason
+		}
+		if pause(ctx, lookEvery) != nil {
+			return nil, fmt.Errorf("%s: it is not %s after %s; it is %s", a.name(), what, limit, last)
+		}
+	}
+}
+
+// run gives turns until there are enough, and returns the first thing that keeps it from going on.
+func (a *actor) run(ctx context.Context, turns int) error {
+	for i := range turns {
+		if ctx.Err() != nil || a.rig.over() {
+			return nil
+		}
+		t := a.next(i)
+		a.turns = append(a.turns, t)
+		a.set(t)
+		err := a.restart(ctx) // it may have been killed between turns
+		if err == nil {
+			err = a.play(ctx, t)
+		}
+		a.set(nil)
+		a.rig.count(a, t)
+		if err == nil {
+			err = a.mend(ctx, t)
+		}
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *actor) next(i int) *turn {
+	s := choose(a.tool, a.rig.options.kinds, a.random)
+	t := &turn{script: s, name: fmt.Sprintf("turn-%s-%d-%06d", a.tool, a.number, i), began: time.Now()}
+	t.file = filepath.Join(a.workdir, t.name)
+	t.text = message(t.name, s.text(a.tool, t.file, a.random))
+	return t
+}
+
+func (a *actor) set(t *turn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.now = t
+}
+
+// play runs a turn and judges it. An error means that the agent cannot go on.
+func (a *actor) play(ctx context.Context, t *turn) error {
+	if t.script.act == typedBefore {
+		t.typed = fmt.Sprintf("typed before %s", t.name)
+		if err := a.typeIn(ctx, t.typed+"\r"); err != nil {
+			return err
+		}
+	}
+	done := make(chan error, 1)
+	var response *wire.TurnResponse
+	go func() {
+		var err error
+		response, err = a.send(ctx, t)
+		done <- err
+	}()
+	acting, stop := context.WithCancel(ctx)
+	defer stop()
+	acted := make(chan error, 1)
+	go func() { acted <- a.act(acting, t) }()
+	err := <-done
+	stop()
+	if actErr := <-acted; actErr != nil && !a.struck(t) && acting.Err() == nil {
+		t.fail("%v", actErr)
+	}
+	switch struck := a.struck(t); {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil && struck:
+		t.unknown = true // judged by what arrived
+	case err != nil:
+		t.fail("%v", err)
+	case response == nil:
+		t.fail("it was sent, and there is no response")
+	default:
+		t.number, t.answer = response.Turn, response.Text
+		if wrong := t.judge(response, struck); wrong != "" {
+			t.fail("%s", wrong)
+		}
+	}
+	return nil
+}
+
+func (a *actor) struck(t *turn) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return t.struck
+}
+
+// send gives the agent the message, again with the same key until its outcome is known.
+func (a *actor) send(ctx context.Context, t *turn) (*wire.TurnResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, turnLimit)
+	defer cancel()
+	in := client.ManagedAgentInput{
+		Message: t.text, ExpectResponse: true, Timeout: turnLimit - 10*time.Second, IdempotencyKey: client.NewIdempotencyKey(),
+	}
+	unknown := 0
+	for {
+		reply, err := a.rig.api.SendManagedAgent(ctx, a.id, in)
+		if err == nil {
+			return reply.Response, nil
+		}
+		var e *client.Error
+		code := ""
+		if errors.As(err, &e) {
+			code, _ = e.Details["runtimeCode"].(string)
+			if code == "" {
+				code = e.Code
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("no outcome within %s: %w", turnLimit, err)
+		case e == nil || e.Status >= 500: // away; the same key gives the same turn
+		case code == "DELIVERY_UNKNOWN" && unknown < 20: // it is found out once the runtime is back
+			unknown++
+		case code == "NOT_RUNNING" && a.isDown():
+			return nil, err
+		default:
+			return nil, err
+		}
+		if pause(ctx, lookEvery) != nil {
+			return nil, err
+		}
+	}
+}
+
+func (a *actor) isDown() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.kills != a.mended
+}
+
+// act does what the script wants of people while the turn runs.
+func (a *actor) act(ctx context.Context, t *turn) error {
+	switch t.script.act {
+	case allow:
+		return a.answer(ctx, t, client.ManagedAgentAnswer{Choice: "allow"})
+	case refuse:
+		return a.answer(ctx, t, client.ManagedAgentAnswer{Choice: "deny"})
+	case refuseSay:
+		return a.answer(ctx, t, client.ManagedAgentAnswer{Choice: "deny", Text: t.name + " not on a Friday"})
+	case reply:
+		return a.answer(ctx, t, client.ManagedAgentAnswer{Text: "alpha"})
+	case interrupt:
+		if _, err := a.model.Await(ctx, func(q fakemodel.Request) bool {
+			return q.Kind == "text" && q.FirstNs != 0 && squeezed(q.User) == squeezed(t.text)
+		}); err != nil {
+			return fmt.Errorf("the model was never asked: %w", err)
+		}
+		for {
+			_, err := a.rig.api.SendManagedAgent(ctx, a.id, client.ManagedAgentInput{Interrupt: true})
+			if err == nil || pause(ctx, lookEvery) != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// answer waits for the prompt and answers it; an answer that met a core or plugin that was away is given again.
+func (a *actor) answer(ctx context.Context, t *turn, with client.ManagedAgentAnswer) error {
+	for {
+		m, err := a.await(ctx, "asking", turnLimit, func(m *client.ManagedAgent) bool { return m.Prompt != nil })
+		if err != nil {
+			return err
+		}
+		with := with
+		with.PromptID = m.Prompt.ID
+		if with.Choice == "" { // one of the question's options by its label
+			for _, o := range m.Prompt.Options {
+				if o.Label == with.Text {
+					with.Choice, with.Text = o.ID, ""
+				}
+			}
+		}
+		if _, err = a.rig.api.AnswerManagedAgent(ctx, a.id, with); err == nil {
+			return nil
+		}
+		if pause(ctx, lookEvery) != nil {
+			return err
+		}
+	}
+}
+
+// typeIn types what a person types.
+func (a *actor) typeIn(ctx context.Context, raw string) error {
+	for {
+		_, err := a.rig.api.SendManagedAgent(ctx, a.id, client.ManagedAgentInput{Raw: raw})
+		var e *client.Error
+		if err == nil || errors.As(err, &e) && e.Status < 500 {
+			return nil // one that cannot be typed to is judged by its message
+		}
+		if pause(ctx, lookEvery) != nil {
+			return err
+		}
+	}
+}
+
+// mend brings the agent to where it can take the next message.
+func (a *actor) mend(ctx context.Context, t *turn) error {
+	m, err := a.await(ctx, "at rest", readyLimit, func(m *client.ManagedAgent) bool {
+		return m.Status == client.ManagedReady || m.Status == client.ManagedError || m.Status == client.ManagedStopped
+	})
+	if err != nil {
+		return err
+	}
+	if m.Status == client.ManagedReady && !a.isDown() {
+		return nil
+	}
+	if m.Status != client.ManagedReady && !a.isDown() && !t.script.login {
+		t.fail("the agent ended up %s (%s) by itself", m.Status, m.StatusReason)
+	}
+	if m.Status != client.ManagedReady && !a.isDown() {
+		a.mu.Lock()
+		a.kills++ // it needs a restart all the same
+		a.mu.Unlock()
+	}
+	return a.restart(ctx)
+}
+
+// restart starts the agent again as often as it was killed.
+func (a *actor) restart(ctx context.Context) error {
+	for a.isDown() {
+		a.mu.Lock()
+		kills := a.kills
+		a.mu.Unlock()
+		for {
+			_, err := a.rig.api.RestartManagedAgent(ctx, a.id, client.ManagedAgentRestart{})
+			if err == nil {
+				break
+			}
+			if pause(ctx, time.Second) != nil {
+				return fmt.Errorf("%s: restart: %w", a.name(), err)
+			}
+		}
+		err := a.ready(ctx)
+		a.mu.Lock()
+		struckAgain := a.kills != kills
+		a.mended = kills
+		a.mu.Unlock()
+		if err != nil && !struckAgain {
+			return err
+		}
+	}
+	return nil
+}
+
+// pause waits; an error when ctx ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
+	"github.com/wardroom/wardroom/sdk/holder/proc"
+)
+
+// What is killed.
+var victims = []string{"core", "plugin", "cli", "holder"}
+
+// faults kills something now and then until ctx ends.
+func (r *rig) faults(ctx context.Context, random *rand.Rand) error {
+	if r.options.killEvery == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	for {
+		if pause(ctx, time.Duration(float64(r.options.killEvery)*(0.5+random.Float64()))) != nil {
+			return nil
+		}
+		victim := victims[random.IntN(len(victims))]
+		a := r.actors[random.IntN(len(r.actors))]
+		r.say("kill %s (%s)", victim, a.name())
+		var err error
+		switch victim {
+		case "core":
+			err = r.killCore(ctx)
+		case "plugin":
+			err = r.killPlugin()
+		default:
+			err = a.kill(victim)
+		}
+		if err != nil {
+			return fmt.Errorf("kill the %s: %w", victim, err)
+		}
+		r.kills[victim]++
+	}
+}
+
+// killCore kills the server, and with it its plugins, and starts it again.
+func (r *rig) killCore(ctx context.Context) error {
+	r.server.Kill()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return r.startServer(ctx)
+}
+
+// killPlugin kills the runtime's plugin; the server starts it again.
+func (r *rig) killPlugin() error {
+	list, err := proc.All()
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.PID))
+		if err == nil && exe == filepath.Join(testbed.Plugins(r.binary), testbed.RuntimePlugin) {
+			_ = proc.Signal(p.ID, unix.SIGKILL) // it may have ended
+		}
+	}
+	return nil
+}
+
+// kill kills the agent's command line, or what holds its terminal. The turn that runs may end by it.
+func (a *actor) kill(victim string) error {
+	marked, err := proc.Marked("WARDROOM_AGENT_ID")
+	if err != nil {
+		return err
+	}
+	list := marked[a.id]
+	if len(list) == 0 {
+		return nil // it is down already
+	}
+	main := list[0]
+	for _, p := range list {
+		if p.Start < main.Start {
+			main = p
+		}
+	}
+	id := main
+	if victim == "holder" {
+		info, err := proc.Stat(main.PID)
+		if err != nil {
+			return nil //nolint:nilerr // it ended meanwhile
+		}
+		parent, err := proc.Stat(info.Parent)
+		if err != nil {
+			return nil //nolint:nilerr // likewise
+		}
+		id = parent.ID
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kills++
+	if a.now != nil {
+		a.now.struck = true
+	}
+	_ = proc.Signal(id, unix.SIGKILL)
+	return nil
+}

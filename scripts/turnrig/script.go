@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// script is one kind of turn: what is said to the agent, and what must come of it when nothing is killed.
+type script struct {
+	kind   string
+	weight int // how often, of the sum of all
+	// only names the command lines that have it; empty: all.
+	only string
+	// text returns the directives that make the model do it; file is one that a tool may make.
+	text func(tool, file string, random *rand.Rand) string
+	act  action
+	// codes are those of the errors that the turn may fail with; empty: it must not fail.
+	codes []string
+	// login says that the agent needs a restart afterwards: it was told to log in.
+	login bool
+}
+
+// action is what happens while the turn runs.
+type action int
+
+const (
+	nothing     action = iota
+	allow              // its approval is allowed
+	refuse             // its approval is refused
+	refuseSay          // its approval is refused with a reason
+	reply              // its question is answered
+	interrupt          // it is interrupted once the model has it
+	typedBefore        // somebody types a message of their own just before
+)
+
+// asking makes a tool call that needs leave.
+func asking(tool, file string) string {
+	if tool == "codex" {
+		return "ESCALATE USE_TOOL[touch " + file + "]"
+	}
+	return "USE_TOOL[touch " + file + "]"
+}
+
+func says(directives string) func(string, string, *rand.Rand) string {
+	return func(string, string, *rand.Rand) string { return directives }
+}
+
+// unavailable is what a provider that fails, or breaks off, may be told as: the command lines tell them apart by
+// different signs.
+var unavailable = []string{wire.TurnModelUnavailable, wire.TurnModelCut}
+
+// scripts are all kinds. Command lines repeat requests that failed by themselves, so errors that a repeat helps
+// against are rare where every request fails: some of them go on for minutes.
+var scripts = []script{
+	{kind: "answer", weight: 30, text: says("")},
+	{kind: "lines", weight: 6, text: says("\nsecond line, with ümlauts and 日本語\n\tthird")},
+	{kind: "long", weight: 2, text: says("LONG[400]")},
+	{kind: "slow", weight: 4, text: says("SLOW[2]")},
+	{kind: "think", weight: 2, text: says("THINK")},
+	{kind: "tool-allowed", weight: 8, act: allow, text: func(tool, file string, _ *rand.Rand) string { return asking(tool, file) }},
+	{kind: "tool-refused", weight: 8, act: refuse, text: func(tool, file string, _ *rand.Rand) string { return asking(tool, file) }},
+	{kind: "tool-refused-with-reason", weight: 5, act: refuseSay, text: func(tool, file string, _ *rand.Rand) string { return asking(tool, file) }},
+	{kind: "question", weight: 4, act: reply, text: says("ASK[which one?]")},
+	{kind: "interrupt", weight: 6, act: interrupt, text: says("SLOW[60]")},
+	{kind: "error-400", weight: 5, text: says("FAIL[400]"), codes: []string{wire.TurnModelError}},
+	{kind: "error-401", weight: 1, text: says("FAIL[401]"), codes: []string{wire.TurnLoginRequired}, login: true},
+	{kind: "error-429-once", weight: 2, text: says("FAIL[429] TIMES[1]")},
+	{kind: "error-500-once", weight: 2, text: says("FAIL[500] TIMES[1]")},
+	{kind: "error-529-once", weight: 2, text: says("FAIL[529] TIMES[1]")},
+	{kind: "error-500", weight: 1, only: "claude codex", text: says("FAIL[500]"), codes: unavailable},
+	{kind: "error-529", weight: 1, only: "claude codex", text: says("FAIL[529]"), codes: unavailable},
+	{kind: "error-429", weight: 1, only: "claude codex", text: says("FAIL[429]"), codes: []string{wire.TurnModelRateLimited, wire.TurnModelUnavailable}},
+	{kind: "cut", weight: 2, only: "claude codex", text: says("CUT"), codes: append([]string{""}, unavailable...)},
+	{kind: "typed-before", weight: 4, act: typedBefore, text: says("")},
+}
+
+// choose returns a kind for a command line, at random by weight.
+func choose(tool string, kinds []string, random *rand.Rand) *script {
+	var may []*script
+	sum := 0
+	for i := range scripts {
+		s := &scripts[i]
+		if s.only != "" && !strings.Contains(s.only, tool) || len(kinds) > 0 && !contains(kinds, s.kind) {
+			continue
+		}
+		may, sum = append(may, s), sum+s.weight
+	}
+	if sum == 0 {
+		return nil
+	}
+	at := random.IntN(sum)
+	for _, s := range may {
+		if at -= s.weight; at < 0 {
+			return s
+		}
+	}
+	return nil // unreachable
+}
+
+func contains(list []string, s string) bool {
+	for _, v := range list {
+		if v == s {
+			return true
+		}
+	}
+	return false
+}
+
+// message returns the words of a turn. The name is in no other, and begins it, so that what the model says shows whose
+// turn it belongs to.
+func message(name, directives string) string {
+	return strings.TrimSpace(fmt.Sprintf("%s says %s", name, directives))
+}
