@@ -171,9 +171,10 @@ func (s *Store) ActiveExecutions(ctx context.Context) ([]*core.Execution, error)
 	err := s.view(ctx, func(txn *badger.Txn) error {
 		list = nil
 		return scan(txn, []byte(prefixActive), nil, false, func(key, _ []byte) (bool, error) {
-			e, err := readExecution(txn, string(key[len(prefixActive):]))
+			id := string(key[len(prefixActive):])
+			e, err := readExecution(txn, id)
 			if err != nil {
-				return false, err
+				return s.pass(appendKey(nil, prefixExecution, id), err)
 			}
 			list = append(list, e)
 			return true, ctx.Err()

@@ -195,7 +195,26 @@ func decodeJSON(what, id string, b []byte, into any) error {
 	return nil
 }
 
+// damage is why a stored record cannot be read. Its text holds nothing of the record but its name.
+type damage struct {
+	what, id string
+	err      error
+	key      []byte // of the record; nil where only the walk knows it
+}
+
+func (d *damage) Error() string { return fmt.Sprintf("stored %s %q: %v", d.what, d.id, d.err) }
+func (d *damage) Unwrap() error { return d.err }
+
 // damaged is the error for a stored record that cannot be read: never the caller's fault.
 func damaged(what, id string, err error) error {
-	return core.Errorf(core.CodeInternal, "internal error").WithCause(fmt.Errorf("stored %s %q: %w", what, id, err))
+	return core.Errorf(core.CodeInternal, "the stored %s %q cannot be read", what, id).WithCause(&damage{what: what, id: id, err: err})
+}
+
+// asDamage returns why a record cannot be read, or nil if err is about something else.
+func asDamage(err error) *damage {
+	var d *damage
+	if errors.As(err, &d) {
+		return d
+	}
+	return nil
 }

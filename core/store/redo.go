@@ -62,8 +62,9 @@ func (w *writer) redo(writes []write) error {
 	return applyRedo(w.s.db, writes, w.maxSize, w.maxCount)
 }
 
-// finishLarge applies a record that a crash left behind.
-func finishLarge(db *badger.DB, maxSize, maxCount int64) error {
+// finishLarge applies a record that a crash left behind. One that cannot be read is put aside: what it would have
+// written is lost, but for what was applied of it before the crash.
+func (s *Store) finishLarge(db *badger.DB, maxSize, maxCount int64) error {
 	txn := db.NewTransaction(false)
 	record, err := get(txn, []byte(keyRedo))
 	txn.Discard()
@@ -72,7 +73,8 @@ func finishLarge(db *badger.DB, maxSize, maxCount int64) error {
 	}
 	writes, err := decodeRedo(record)
 	if err != nil {
-		return damaged("transaction", keyRedo, err)
+		s.note([]byte(keyRedoBroken), asDamage(damaged("transaction", keyRedo, err)))
+		return commitWrites(db, []write{{[]byte(keyRedoBroken), record}, {key: []byte(keyRedo)}})
 	}
 	return applyRedo(db, writes, maxSize, maxCount)
 }

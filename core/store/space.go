@@ -178,6 +178,7 @@ func (s *Store) monitor() {
 		}
 		s.measure()
 		s.tryReserve()
+		s.keepNotes(s.closing)
 		if s.space.askReopen() {
 			s.queue.signal()
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,8 +39,11 @@ type Store struct {
 	db     *badger.DB // nil while it could not be opened again, and after Close
 	closed bool       // guarded by dbMu
 
-	floors  dueFloors
-	orphans chan struct{} // holds one; told by the writer when an endpoint was deleted
+	floors dueFloors
+	broken brokenRecords
+
+	retention retentionState
+	orphans   chan struct{} // holds one; told by the writer when an endpoint was deleted
 
 	closing   context.Context // cancelled when Close begins
 	cancel    context.CancelFunc
@@ -168,6 +172,9 @@ func (s *Store) view(ctx context.Context, fn func(txn *badger.Txn) error) error 
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
 	err := fn(txn)
+	if d := asDamage(err); d != nil && d.key != nil {
+		s.note(d.key, d)
+	}
 	var known *core.Error
 	if err == nil || errors.As(err, &known) || ctx.Err() != nil {
 		return err
@@ -246,7 +253,11 @@ func read(txn *badger.Txn, key []byte, what, id string, into any) error {
 	if err != nil {
 		return err
 	}
-	return item.Value(func(value []byte) error { return decodeJSON(what, id, value, into) })
+	err = item.Value(func(value []byte) error { return decodeJSON(what, id, value, into) })
+	if d := asDamage(err); d != nil {
+		d.key = slices.Clone(key)
+	}
+	return err
 }
 
 // alive is the check of methods that read memory only.

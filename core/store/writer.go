@@ -134,7 +134,7 @@ func (w *writer) begin() {
 	w.size, w.count = batchOverhead, 1
 	if w.numbers == nil {
 		// On failure they stay unknown, and each is looked up.
-		if numbers, err := webhookNumbers(w.txn); err == nil {
+		if numbers, err := w.s.webhookNumbers(w.txn); err == nil {
 			w.numbers = numbers
 		}
 	}
