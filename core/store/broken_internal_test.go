@@ -151,9 +151,13 @@ func TestBrokenRecords(t *testing.T) {
 	t.Run("Lists", func(t *testing.T) { brokenLists(t, s, p) })
 	t.Run("Writes", func(t *testing.T) {
 		for name, fn := range map[string]func(tx core.Tx) error{
-			"Event":     func(tx core.Tx) error { return tx.Append(core.Event{Type: core.EventTaskAssigned, Subject: "new"}) },
-			"Pattern":   func(tx core.Tx) error { return tx.PutPattern(&core.Pattern{Name: p.bad["pattern"], Version: "1", Hash: "new"}) },
-			"Execution": func(tx core.Tx) error { return tx.PutExecution(&core.Execution{ID: "exec_z", Status: core.ExecutionPending}) },
+			"Event": func(tx core.Tx) error { return tx.Append(core.Event{Type: core.EventTaskAssigned, Subject: "new"}) },
+			"Pattern": func(tx core.Tx) error {
+				return tx.PutPattern(&core.Pattern{Name: p.bad["pattern"], Version: "1", Hash: "new"})
+			},
+			"Execution": func(tx core.Tx) error {
+				return tx.PutExecution(&core.Execution{ID: "exec_z", Status: core.ExecutionPending})
+			},
 			"Thread": func(tx core.Tx) error {
 				if n, err := tx.CountActiveThreads(""); err != nil || n != 2 {
 					t.Errorf("%d active threads, %v", n, err)
@@ -310,5 +314,27 @@ func brokenLists(t *testing.T, s *Store, p poison) {
 	if _, err := s.FindExecution(ctx, p.bad[core.PrefixExecution]); core.ErrorCode(err) != core.CodeInternal ||
 		!strings.Contains(core.AsError(err).Message, "cannot be read") {
 		t.Errorf("the broken execution itself: %v", err)
+	}
+}
+
+// What could not be read back is refused when it is put, whatever let it in.
+func TestTooDeep(t *testing.T) {
+	s, err := Open(context.Background(), Options{Path: t.TempDir(), MinFreeBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	e := &core.Execution{ID: "exec_1", Status: core.ExecutionCompleted, Agents: []core.AgentResult{{Result: deep}}}
+	err = s.Update(context.Background(), func(tx core.Tx) error { return tx.PutExecution(e) })
+	if core.ErrorCode(err) != core.CodeValidation || !strings.Contains(err.Error(), "nested") {
+		t.Fatalf("got %v", err)
+	}
+	e.Agents[0].Result = deep[2 : len(deep)-2]
+	e.Input, _ = json.Marshal(strings.Repeat(`["\`, 9999)) // brackets in text count for nothing
+	if err := s.Update(context.Background(), func(tx core.Tx) error { return tx.PutExecution(e) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.FindExecution(context.Background(), "exec_1"); err != nil {
+		t.Fatal(err)
 	}
 }

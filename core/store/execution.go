@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"unicode/utf8"
 
@@ -33,9 +32,9 @@ func (t *tx) PutExecution(e *core.Execution) error {
 	if err := t.moveIndexes(e.ID, old, state); err != nil {
 		return err
 	}
-	value, err := json.Marshal(e)
+	value, err := encodeJSON(e)
 	if err != nil {
-		return core.Invalid("body", "cannot be stored: %v", err)
+		return err
 	}
 	return t.set(t.key(prefixExecution, e.ID), value)
 }

@@ -187,6 +187,46 @@ func decodeUint64(b []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
+// maxDepth is how deeply encoding/json lets a value that it reads be nested. It writes what is deeper, if only its parts
+// are not.
+const maxDepth = 10_000
+
+// encodeJSON makes a JSON record that decodeJSON reads back.
+func encodeJSON(record any) ([]byte, error) {
+	value, err := json.Marshal(record)
+	if err != nil {
+		return nil, core.Invalid("body", "cannot be stored: it is no JSON that can be read back")
+	}
+	if depth(value) > maxDepth {
+		return nil, core.Invalid("body", "cannot be stored: it is nested more than %d deep", maxDepth)
+	}
+	return value, nil
+}
+
+// depth returns how deeply JSON is nested; 0 for JSON that is too short to be nested too deeply.
+func depth(value []byte) (deepest int) {
+	if len(value) <= 2*maxDepth {
+		return 0
+	}
+	level := 0
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '[', '{':
+			level++
+			deepest = max(deepest, level)
+		case ']', '}':
+			level--
+		case '"':
+			for i++; i < len(value) && value[i] != '"'; i++ {
+				if value[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return deepest
+}
+
 // decodeJSON reads a JSON record; what names the record for the log.
 func decodeJSON(what, id string, b []byte, into any) error {
 	if err := json.Unmarshal(b, into); err != nil {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
-
 )
 
 // note is a migration that leaves a key, so that tests see that it ran and in which order.

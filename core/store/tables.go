@@ -147,7 +147,11 @@ func checkRecord(key, value []byte) *damage {
 	}
 	rest := key[len(t.prefix):]
 	if err := t.decode(rest, value); err != nil {
-		return &damage{what: t.kind, id: recordID(rest), err: err, key: key}
+		id := recordID(rest)
+		if id == "" {
+			id = string(key)
+		}
+		return &damage{what: t.kind, id: id, err: err, key: key}
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"github.com/dgraph-io/badger/v4"
@@ -110,9 +109,9 @@ func (t *tx) refer(d refDelta) {
 }
 
 func (t *tx) setJSON(key []byte, record any) error {
-	value, err := json.Marshal(record)
+	value, err := encodeJSON(record)
 	if err != nil {
-		return core.Invalid("body", "cannot be stored: %v", err)
+		return err
 	}
 	return t.set(key, value)
 }
