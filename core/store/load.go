@@ -20,8 +20,10 @@ func (w *writer) load() error {
 		w.defs = map[string]definition{}
 		w.tallies = map[uint32]*deliveryCounts{}
 	}
-	if err := w.s.finishLarge(db, w.maxSize, w.maxCount); err != nil {
-		return err
+	if !db.Opts().ReadOnly {
+		if err := w.s.finishLarge(db, w.maxSize, w.maxCount); err != nil {
+			return err
+		}
 	}
 	txn := db.NewTransaction(false)
 	defer txn.Discard()
@@ -52,7 +54,7 @@ func (w *writer) load() error {
 	if err != nil {
 		return err
 	}
-	if healed = append(healed, more...); len(healed) > 0 {
+	if healed = append(healed, more...); len(healed) > 0 && !db.Opts().ReadOnly {
 		// What was made anew follows from records that can be read, so it may as well be made again at the next start.
 		if err := commitWrites(db, healed); err != nil {
 			w.s.log.Warn("what was made anew is not on disk yet", "error", oneLine(err.Error(), maxReason))
