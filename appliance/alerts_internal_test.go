@@ -22,6 +22,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/metrics"
+	"github.com/wardroom/wardroom/core/store"
 )
 
 // raised keeps what is raised.
@@ -61,6 +62,32 @@ func TestSpaceWatch(t *testing.T) {
 		}
 	}
 	got.expect(t, "at the end", "199 MiB are free; with less than 100 MiB it takes no writes", "199 MiB")
+}
+
+func TestRecordWatch(t *testing.T) {
+	var got raised
+	var broken []store.BrokenRecord
+	var failures []store.RetentionFailure
+	w := &recordWatch{
+		raise: got.raise, broken: func() []store.BrokenRecord { return broken }, failures: func() []store.RetentionFailure { return failures },
+	}
+	w.look()
+	got.expect(t, "while all is well")
+	broken = []store.BrokenRecord{{Key: "x/1", Kind: "execution", ID: "exec_1"}, {Key: "x/2", Kind: "execution", ID: "exec_2"}}
+	failures = []store.RetentionFailure{{Kind: "events", Count: 1, Since: time.Unix(1, 0), Reason: "disk"}, {Kind: "batches", Count: 3}}
+	w.look()
+	w.look()
+	want := []string{"2 stored records cannot be read and are passed over, among them execution exec_1", "go through events: disk"}
+	got.expect(t, "once", want...)
+	broken, failures = append(broken[1:], store.BrokenRecord{Key: "b/3", Kind: "batch", ID: "batch_3"}), nil
+	w.look()
+	got.expect(t, "one more", append(want, "1 stored records cannot be read and are passed over, among them batch batch_3")...)
+	broken = append(broken, store.BrokenRecord{Key: "x/1", Kind: "execution", ID: "exec_1"})
+	failures = []store.RetentionFailure{{Kind: "events", Since: time.Unix(9, 0), Reason: "disk"}}
+	w.look()
+	if len(got.list) != 5 {
+		t.Errorf("what begins anew is raised again: %+v", got.list)
+	}
 }
 
 func TestPluginWatch(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -12,6 +13,7 @@ import (
 	"github.com/wardroom/wardroom/core/engine"
 	"github.com/wardroom/wardroom/core/health"
 	"github.com/wardroom/wardroom/core/metrics"
+	"github.com/wardroom/wardroom/core/store"
 )
 
 // observer is what the engine tells of its work.
@@ -70,9 +72,17 @@ func (a *App) gatherer() prometheus.Gatherer {
 func (a *App) storeFigures() metrics.StoreFigures {
 	s := a.store.Stats()
 	readOnly, _ := a.store.State()
+	failures := map[string]int64{}
+	for _, kind := range store.RetentionKinds {
+		failures[kind] = 0
+	}
+	for _, f := range a.store.RetentionFailures() {
+		failures[f.Kind] = f.Count
+	}
 	return metrics.StoreFigures{
 		Commits: s.Commits, Updates: s.Updates, CommitTime: s.CommitTime, Failures: s.Failures,
 		Size: s.LSMBytes + s.ValueBytes, Free: int64(s.FreeBytes), ReadOnly: readOnly,
+		Broken: int64(len(a.store.Broken())), Retention: failures,
 	}
 }
 
@@ -101,6 +111,16 @@ func (a *App) checkStore(ctx context.Context) health.Result {
 	}
 	if _, err := a.store.FindExecution(ctx, core.PrefixExecution); core.ErrorCode(err) != core.CodeNotFound {
 		return health.Failed("the store does not answer reads", "look into the log; restart the service if it lasts")
+	}
+	for _, f := range a.store.RetentionFailures() {
+		if !f.Since.IsZero() {
+			return health.Impaired(fmt.Sprintf("%s are not retired since %s: %s", f.Kind, f.Since.UTC().Format(time.RFC3339), f.Reason),
+				"look into the log; the next run tries again within the hour")
+		}
+	}
+	if n := len(a.store.Broken()); n > 0 {
+		return health.Impaired(fmt.Sprintf("%d stored records cannot be read and are passed over", n),
+			"stop the service; `wardroom store check` lists them, `wardroom store repair` removes them")
 	}
 	return health.OK()
 }

@@ -50,6 +50,10 @@ const (
 	EventQuestionExpired  EventType = "question.expired"
 )
 
+// EventUnreadable stands in the place of a stored event that cannot be read: only its Seq and Subject are known. It is
+// not stored itself and not shown to anybody; whoever follows from events what they did must not go on from there.
+const EventUnreadable EventType = "event.unreadable"
+
 // Event types of managed agents, as their runtime tells them. They belong to one agent and stay inside.
 const (
 	EventManagedStarted      EventType = "managed_agent.started"

@@ -3,7 +3,10 @@ package cmd_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -341,6 +344,72 @@ func TestStore(t *testing.T) {
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
+}
+
+// TestStoreRepair lists a record that cannot be read, keeps a copy of it and removes it.
+func TestStoreRepair(t *testing.T) {
+	dir := t.TempDir()
+	data, export := filepath.Join(dir, "data"), filepath.Join(dir, "export")
+	s, err := store.Open(t.Context(), store.Options{Path: data, MinFreeBytes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	execute(t, "", "store", "check", "--data-dir", data).expect(t, 4, "in use", "stop the server first")
+	for i := range 2 {
+		e := &core.Execution{
+			ID: fmt.Sprintf("exec_01JABCDEFGHJKMNPQRSTVWXYZ%d", i), Pattern: core.PatternRef{Name: "vote", Version: "1"},
+			Status: core.ExecutionCompleted, CancelReason: fmt.Sprintf("a mark of %d", i),
+		}
+		if err := s.Update(t.Context(), func(tx core.Tx) error { return tx.PutExecution(e) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data = spoilStore(t, data, `"a mark of 0"`, `[a mark of 0]`)
+	r := execute(t, "", "store", "check", "--data-dir", data)
+	r.expect(t, 1, "needs a repair", "wardroom store repair")
+	if out := r.stdout.String(); !strings.Contains(out, "exec_01JABCDEFGHJKMNPQRSTVWXYZ0") || strings.Contains(out, "WXYZ1") {
+		t.Errorf("stdout = %s", out)
+	}
+	r = execute(t, "", "store", "check", "--data-dir", data, "-o", "json")
+	r.expect(t, 1)
+	var answer struct {
+		Well   bool
+		Broken int
+		List   []struct{ Kind, ID, Reason string }
+	}
+	if err := json.Unmarshal([]byte(r.stdout.String()), &answer); err != nil || answer.Well || answer.Broken != 1 ||
+		len(answer.List) != 1 || answer.List[0].Kind != "execution" || answer.List[0].Reason == "" {
+		t.Errorf("%+v, %v", answer, err)
+	}
+	execute(t, "", "store", "repair", "--data-dir", data).expect(t, 2, "--export is missing")
+	execute(t, "", "store", "repair", "--data-dir", data, "--export", export).expect(t, 0)
+	if kept, err := os.ReadFile(export); err != nil || !strings.Contains(string(kept), "rawKey") {
+		t.Errorf("the export: %.100s, %v", kept, err)
+	}
+	execute(t, "", "store", "repair", "--data-dir", data, "--export", export).expect(t, 2, "exists", "--force")
+	execute(t, "", "store", "check", "--data-dir", data).expect(t, 0)
+}
+
+// spoilStore makes a copy of a store in which some bytes are others, and returns where it is.
+func spoilStore(t *testing.T, data, from, to string) string {
+	t.Helper()
+	dir := t.TempDir()
+	dump, spoiled := filepath.Join(dir, "dump"), filepath.Join(dir, "spoiled")
+	execute(t, "", "store", "dump", dump, "--data-dir", data).expect(t, 0)
+	whole, err := os.ReadFile(dump)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := bytes.Replace(whole[:len(whole)-sha256.Size], []byte(from), []byte(to), 1)
+	sum := sha256.Sum256(body)
+	if err := os.WriteFile(dump, append(body, sum[:]...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, "", "store", "restore", dump, "--data-dir", spoiled).expect(t, 0)
+	return spoiled
 }
 
 // TestStoreByConfig finds the folder in the configuration.

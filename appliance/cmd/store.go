@@ -20,9 +20,9 @@ import (
 func (c *cli) storeCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use:   "store",
-		Short: "Back up and restore the data of a server that is not running",
+		Short: "Back up, restore, check and repair the data of a server that is not running",
 	})
-	cmd.AddCommand(c.storeDump(), c.storeVerify(), c.storeRestore())
+	cmd.AddCommand(c.storeDump(), c.storeVerify(), c.storeRestore(), c.storeCheck(), c.storeRepair())
 	return cmd
 }
 

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -12,6 +14,9 @@ const journalPage = 1000
 // questionPage is how many questions are read at once.
 const questionPage = 100
 
+// errUnreadable says that a journal has an event that cannot be read.
+var errUnreadable = core.Errorf(core.CodeInternal, "an event of the execution's journal cannot be read")
+
 // resume takes up an execution where its journal stands.
 func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 	plan, err := e.patterns.Plan(ctx, exec.Hash)
@@ -19,6 +24,9 @@ func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 		return e.interrupt(ctx, exec, err)
 	}
 	events, err := e.journal(ctx, exec.ID)
+	if errors.Is(err, errUnreadable) {
+		return e.interrupt(ctx, exec, err) // what it did is not known as a whole
+	}
 	if err != nil {
 		return err
 	}
@@ -88,6 +96,9 @@ func (e *Engine) journal(ctx context.Context, id string) ([]core.Event, error) {
 		page, err := e.store.Events(ctx, id, after, journalPage)
 		if err != nil {
 			return nil, err
+		}
+		if slices.ContainsFunc(page, func(e core.Event) bool { return e.Type == core.EventUnreadable }) {
+			return nil, errUnreadable
 		}
 		all = append(all, page...)
 		if len(page) < journalPage {

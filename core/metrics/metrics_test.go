@@ -191,6 +191,7 @@ func TestStoreAndConfig(t *testing.T) {
 	m, reg := newMetrics()
 	figures := metrics.StoreFigures{
 		Commits: 3, Updates: 12, CommitTime: 1500 * time.Millisecond, Failures: 1, Size: 10, Free: 20, ReadOnly: true,
+		Broken: 4, Retention: map[string]int64{"events": 5},
 	}
 	m.Store.Watch(func() metrics.StoreFigures { return figures })
 	at := time.Unix(1700000000, 500_000_000)
@@ -204,6 +205,8 @@ func TestStoreAndConfig(t *testing.T) {
 		"service_store_size_bytes{}":                             10,
 		"service_store_free_bytes{}":                             20,
 		"service_store_read_only{}":                              1,
+		"service_store_broken_records{}":                         4,
+		"service_store_retention_failures_total{kind=events}":    5,
 		"service_config_last_reload_successful{}":                0,
 		"service_config_last_reload_success_timestamp_seconds{}": 1700000000.5,
 	})

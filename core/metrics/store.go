@@ -16,12 +16,16 @@ type StoreFigures struct {
 	Size       int64 // bytes on disk
 	Free       int64 // bytes left on the file system
 	ReadOnly   bool
+	Broken     int64            // records that cannot be read
+	Retention  map[string]int64 // runs of retention that failed, by kind of records; every kind is there
 }
 
 // Store shows the store's figures, read when Prometheus asks.
 type Store struct {
 	source atomic.Pointer[func() StoreFigures]
 	series []storeSeries
+
+	retention *prometheus.Desc
 }
 
 type storeSeries struct {
@@ -50,6 +54,10 @@ func NewStore(reg prometheus.Registerer) *Store {
 		func(f StoreFigures) float64 { return float64(f.Free) })
 	add("service_store_read_only", "1 while the store refuses writes, else 0.", prometheus.GaugeValue,
 		func(f StoreFigures) float64 { return gauge(f.ReadOnly) })
+	add("service_store_broken_records", "Stored records that cannot be read and are passed over.", prometheus.GaugeValue,
+		func(f StoreFigures) float64 { return float64(f.Broken) })
+	s.retention = prometheus.NewDesc("service_store_retention_failures_total",
+		"Runs of retention that could not go through a kind of records.", []string{"kind"}, nil)
 	reg.MustRegister(s)
 	return s
 }
@@ -62,6 +70,7 @@ func (s *Store) Describe(ch chan<- *prometheus.Desc) {
 	for _, series := range s.series {
 		ch <- series.desc
 	}
+	ch <- s.retention
 }
 
 // Collect implements prometheus.Collector.
@@ -73,6 +82,9 @@ func (s *Store) Collect(ch chan<- prometheus.Metric) {
 	f := (*source)()
 	for _, series := range s.series {
 		ch <- prometheus.MustNewConstMetric(series.desc, series.kind, series.value(f))
+	}
+	for kind, n := range f.Retention {
+		ch <- prometheus.MustNewConstMetric(s.retention, prometheus.CounterValue, float64(n), kind)
 	}
 }
 

@@ -29,7 +29,7 @@ func (s *Store) AllAgents(ctx context.Context) ([]*core.AgentRecord, error) {
 		return scan(txn, []byte(prefixAgent), nil, true, func(key, value []byte) (bool, error) {
 			a := new(core.AgentRecord)
 			if err := decodeJSON("agent", string(key[len(prefixAgent):]), value, a); err != nil {
-				return false, err
+				return s.pass(key, err)
 			}
 			list = append(list, a)
 			return true, ctx.Err()

@@ -54,13 +54,13 @@ func (t *tx) itemKey(prefix, batchID string, index int) ([]byte, error) {
 func (s *Store) FindBatch(ctx context.Context, id string) (*core.Batch, error) {
 	var b *core.Batch
 	err := s.view(ctx, func(txn *badger.Txn) (err error) {
-		b, err = readBatch(ctx, txn, id)
+		b, err = s.readBatch(ctx, txn, id)
 		return err
 	})
 	return b, err
 }
 
-func readBatch(ctx context.Context, txn *badger.Txn, id string) (*core.Batch, error) {
+func (s *Store) readBatch(ctx context.Context, txn *badger.Txn, id string) (*core.Batch, error) {
 	b := new(core.Batch)
 	if err := read(txn, appendKey(nil, prefixBatch, id), "batch", id, b); err != nil {
 		return nil, err
@@ -68,8 +68,8 @@ func readBatch(ctx context.Context, txn *badger.Txn, id string) (*core.Batch, er
 	prefix := appendEscaped([]byte(prefixBatchResult), id)
 	err := scan(txn, prefix, nil, true, func(key, value []byte) (bool, error) {
 		var r core.BatchResult
-		if err := decodeJSON("batch result", id, value, &r); err != nil {
-			return false, err
+		if err := decodeJSON("result of batch", id, value, &r); err != nil {
+			return s.pass(key, err)
 		}
 		r.Index = int(binary.BigEndian.Uint32(key[len(key)-4:]))
 		b.Results = append(b.Results, r)
@@ -83,9 +83,10 @@ func (s *Store) ActiveBatches(ctx context.Context) ([]*core.Batch, error) {
 	var list []*core.Batch
 	err := s.view(ctx, func(txn *badger.Txn) error {
 		return scan(txn, []byte(prefixBatchActive), nil, false, func(key, _ []byte) (bool, error) {
-			b, err := readBatch(ctx, txn, string(key[len(prefixBatchActive):]))
+			id := string(key[len(prefixBatchActive):])
+			b, err := s.readBatch(ctx, txn, id)
 			if err != nil {
-				return false, err
+				return s.pass(appendKey(nil, prefixBatch, id), err)
 			}
 			list = append(list, b)
 			return true, nil

@@ -226,9 +226,10 @@ func (s *Store) dueAfter(ctx context.Context, number uint32, seek []byte, limit 
 			if string(key) == string(seek) {
 				return true, nil
 			}
-			d, _, err := readDelivery(txn, string(key[len(prefix)+8:]))
+			id := string(key[len(prefix)+8:])
+			d, _, err := readDelivery(txn, id)
 			if err != nil {
-				return false, err
+				return s.pass(appendKey(nil, prefixDelivery, id), err)
 			}
 			list = append(list, d)
 			return len(list) < limit, ctx.Err()

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -124,23 +125,39 @@ func decodeDeliveryCounts(b []byte) (*deliveryCounts, error) {
 	return c, nil
 }
 
-// readDeliveryCounts returns the counts of an endpoint, all 0 if it has no deliveries.
-func readDeliveryCounts(txn *badger.Txn, number uint32) (*deliveryCounts, error) {
-	value, err := get(txn, appendCountKey(nil, number))
+// deliveryCounts returns the counts of an endpoint, all 0 if it has no deliveries. Counts that cannot be read are made
+// anew from the lists.
+func (s *Store) deliveryCounts(txn *badger.Txn, number uint32) (*deliveryCounts, error) {
+	key := appendCountKey(nil, number)
+	value, err := get(txn, key)
 	if err != nil || value == nil {
 		return new(deliveryCounts), err
 	}
 	c, err := decodeDeliveryCounts(value)
-	if err != nil {
-		return nil, damaged("delivery counts of", "a webhook", err)
+	if err == nil {
+		return c, nil
 	}
-	return c, nil
+	s.note(key, asDamage(damaged("delivery counts of webhook", strconv.FormatUint(uint64(number), 10), err)))
+	return countListed(txn, number)
+}
+
+// countListed counts the deliveries of an endpoint in its lists.
+func countListed(txn *badger.Txn, number uint32) (*deliveryCounts, error) {
+	c := new(deliveryCounts)
+	prefix := appendWebhookLists(nil, number)
+	err := scan(txn, prefix, nil, false, func(key, _ []byte) (bool, error) {
+		if rest := key[len(prefix):]; len(rest) > 2 && int(rest[0]) < len(c) && int(rest[1]) < len(c[0]) {
+			c[rest[0]][rest[1]]++
+		}
+		return true, nil
+	})
+	return c, err
 }
 
 // countDeliveries writes the counts that the batch changes.
 func (w *writer) countDeliveries(put func(write) error) error {
 	for number, delta := range w.tallies {
-		c, err := readDeliveryCounts(w.txn, number)
+		c, err := w.s.deliveryCounts(w.txn, number)
 		if err != nil {
 			return err
 		}
@@ -179,7 +196,7 @@ func (s *Store) FindDeliveries(ctx context.Context, filter core.DeliveryFilter) 
 	}
 	list := make([]*core.Delivery, 0, limit)
 	err = s.view(ctx, func(txn *badger.Txn) error {
-		lists, total, err := selectDeliveries(txn, filter.WebhookID, status, event)
+		lists, total, err := s.selectDeliveries(txn, filter.WebhookID, status, event)
 		if err != nil {
 			return err
 		}
@@ -194,8 +211,11 @@ func (s *Store) FindDeliveries(ctx context.Context, filter core.DeliveryFilter) 
 				return false, nil
 			}
 			d, _, err := readDelivery(txn, id)
+			if err != nil {
+				return s.pass(appendKey(nil, prefixDelivery, id), err)
+			}
 			list = append(list, d)
-			return err == nil, err
+			return true, nil
 		})
 	})
 	if err != nil {
@@ -209,7 +229,7 @@ func (s *Store) FindDeliveries(ctx context.Context, filter core.DeliveryFilter) 
 
 // selectDeliveries returns the prefixes of the lists that are not empty, and how many rows they hold; -1 and "" select
 // all.
-func selectDeliveries(txn *badger.Txn, webhookID string, status, event int) (lists [][]byte, total int64, err error) {
+func (s *Store) selectDeliveries(txn *badger.Txn, webhookID string, status, event int) (lists [][]byte, total int64, err error) {
 	var numbers []uint32
 	if webhookID != "" {
 		n, err := webhookNumber(txn, webhookID)
@@ -218,14 +238,14 @@ func selectDeliveries(txn *badger.Txn, webhookID string, status, event int) (lis
 		}
 		numbers = append(numbers, n)
 	} else {
-		all, err := webhookNumbers(txn)
+		all, err := s.webhookNumbers(txn)
 		if err != nil {
 			return nil, 0, err
 		}
 		numbers = slices.Collect(maps.Values(all))
 	}
 	for _, n := range numbers {
-		c, err := readDeliveryCounts(txn, n)
+		c, err := s.deliveryCounts(txn, n)
 		if err != nil {
 			return nil, 0, err
 		}

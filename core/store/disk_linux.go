@@ -27,6 +27,9 @@ func diskTotal(path string) (uint64, error) {
 	return st.Blocks * uint64(st.Bsize), nil
 }
 
+// discardFile is where Badger counts what is dead in the value log. It is memory-mapped as a whole, too.
+const discardFile = "DISCARD"
+
 // reserveLogs gives the blocks to write-ahead logs that are still holes: they are memory-mapped, and a
 // write to a hole on a full disk would be a SIGBUS. done remembers the files that have theirs; it is
 // updated. A file system that cannot reserve is left alone: the space budget still holds.
@@ -38,7 +41,7 @@ func reserveLogs(dir string, done map[string]bool) error {
 	seen := map[string]bool{}
 	for _, entry := range entries {
 		name := entry.Name()
-		if !strings.HasSuffix(name, ".mem") {
+		if !strings.HasSuffix(name, ".mem") && name != discardFile {
 			continue
 		}
 		seen[name] = true
@@ -71,7 +74,12 @@ func reserve(path string) error {
 	if err != nil || info.Size() == 0 {
 		return err
 	}
-	err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, info.Size())
+	return allocate(f, info.Size())
+}
+
+// allocate gives a file its blocks up to size, and leaves its length. A file system that cannot do it is left alone.
+func allocate(f *os.File, size int64) error {
+	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
 		return nil
 	}

@@ -13,6 +13,12 @@
 // gather. Because there is one writer, counters, sequence numbers and the set of active executions live in
 // its memory and cost one key per batch.
 //
+// # Records that cannot be read
+//
+// Whoever reads more than one record passes over those that cannot be decoded (broken.go), and what only counts or
+// leads to others is made anew from them. tables.go says what lies under each prefix, derive.go what follows from it;
+// Check and Repair go over a stopped store by them.
+//
 // # Key layout, schema version 1
 //
 // esc(s) is the string with 0x00 written as 0x00 0xFF, ended by 0x00 0x01: no name is a prefix of another,
@@ -64,11 +70,13 @@
 //	j/esc(group)be64(seq)                     subject of an event that has a group, under the same sequence
 //	o/be64(seq)                               subject of a public event: the log of all subjects
 //	cur/<name>                                be64 sequence up to which a log consumer is done
+//	bad/<key>                                 note of a record that cannot be read, JSON
 //	meta/schema                               be32 schema version
 //	meta/seq                                  be64 last sequence number given
 //	meta/webhooks                             be64 last number that a webhook got
 //	meta/installation                         id of the installation whose state this is
 //	meta/redo                                 a transaction too large for one Badger commit, being applied
+//	meta/redo-broken                          such a transaction that could not be read
 //
 // Kinds of lists and their letters, in this order: t threads (x execution, s terminal status, r role, t agent type),
 // ta active threads (x), w workspaces (x, s status), d decisions (x, t thread, c category) and e experiences (x, g

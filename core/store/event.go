@@ -49,7 +49,7 @@ func (t *tx) Append(events ...core.Event) error {
 
 // Events implements core.Store. limit 0 or less means as many as one read may return. Subjects and groups share
 // their keys, so that neither costs a look for the other: what lies under a group leads to the event. An event that
-// went with its subject is left out.
+// went with its subject is left out; one that cannot be read stands there as core.EventUnreadable.
 func (s *Store) Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error) {
 	limit = eventLimit(limit)
 	var events []core.Event
@@ -60,19 +60,22 @@ func (s *Store) Events(ctx context.Context, subject string, after uint64, limit 
 		}
 		seek := appendJournalKey(nil, subject, after+1)
 		return scan(txn, prefix, seek, true, func(key, value []byte) (bool, error) {
-			var e core.Event
-			var err error
-			if name, ok := decodeReference(value); ok {
-				if value, err = get(txn, appendJournalKey(nil, name, lastUint64(key))); err != nil || value == nil {
+			name, seq := subject, lastUint64(key)
+			to, refers := decodeReference(value)
+			if refers {
+				name, key = to, appendJournalKey(nil, to, seq)
+				var err error
+				if value, err = get(txn, key); err != nil || value == nil {
 					return err == nil, err
 				}
-				e, err = decodeEvent(name, lastUint64(key), value)
-				e.Group = subject
-			} else {
-				e, err = decodeEvent(subject, lastUint64(key), value)
 			}
+			e, err := decodeEvent(name, seq, value)
 			if err != nil {
-				return false, damaged("event of", subject, err)
+				s.note(key, asDamage(damaged("event of", name, err)))
+				e = core.Event{Seq: seq, Type: core.EventUnreadable, Subject: name}
+			}
+			if refers {
+				e.Group = subject
 			}
 			events = append(events, e)
 			return len(events) < limit, ctx.Err()
@@ -84,7 +87,7 @@ func (s *Store) Events(ctx context.Context, subject string, after uint64, limit 
 // LastSeq implements core.Store.
 func (s *Store) LastSeq() uint64 { return s.seq.Load() }
 
-// Log implements core.Store. limit 0 or less means as many as one read may return.
+// Log implements core.Store. What cannot be read is left out. limit 0 or less means as many as one read may return.
 func (s *Store) Log(ctx context.Context, after uint64, limit int) ([]core.Event, error) {
 	limit = eventLimit(limit)
 	var events []core.Event
@@ -101,11 +104,11 @@ func (s *Store) Log(ctx context.Context, after uint64, limit int) ([]core.Event,
 				return false, err
 			}
 			if value == nil {
-				return false, damaged("event of", string(subject), errRecord)
+				return s.pass(k, damaged("entry of the log for", string(subject), errRecord))
 			}
 			e, err := decodeEvent(string(subject), seq, value)
 			if err != nil {
-				return false, damaged("event of", string(subject), err)
+				return s.pass(key, damaged("event of", string(subject), err))
 			}
 			events = append(events, e)
 			return len(events) < limit, ctx.Err()
@@ -143,7 +146,8 @@ func (s *Store) DeleteCursor(ctx context.Context, name string) error {
 	})
 }
 
-// Cursor returns what SetCursor noted; 0 for a consumer that is not known.
+// Cursor returns what SetCursor noted; 0 for a consumer that is not known, and for one whose place cannot be read: it
+// sees the log again from its oldest entry.
 func (s *Store) Cursor(ctx context.Context, name string) (uint64, error) {
 	var seq uint64
 	err := s.view(ctx, func(txn *badger.Txn) error {
@@ -151,19 +155,27 @@ func (s *Store) Cursor(ctx context.Context, name string) (uint64, error) {
 		if err != nil || value == nil {
 			return err
 		}
-		seq, err = decodeUint64(value)
+		if seq, err = decodeUint64(value); err != nil {
+			seq = 0
+			_, err = s.pass(appendKey(nil, prefixCursor, name), damaged("cursor", name, err))
+		}
 		return err
 	})
 	return seq, err
 }
 
-// slowestCursor returns the least sequence any consumer is done with; ok is false when there are none.
-func slowestCursor(txn *badger.Txn) (seq uint64, ok bool, err error) {
+// slowestCursor returns the least sequence any consumer is done with; ok is false when there are none. One that cannot
+// be read holds the log back as a whole.
+func (s *Store) slowestCursor(txn *badger.Txn) (seq uint64, ok bool, err error) {
 	var all []uint64
-	err = scan(txn, []byte(prefixCursor), nil, true, func(_, value []byte) (bool, error) {
+	err = scan(txn, []byte(prefixCursor), nil, true, func(key, value []byte) (bool, error) {
 		v, err := decodeUint64(value)
+		if err != nil {
+			v = 0
+			err = damaged("cursor", string(key[len(prefixCursor):]), err)
+		}
 		all = append(all, v)
-		return true, err
+		return s.pass(key, err)
 	})
 	if err != nil || len(all) == 0 {
 		return 0, false, err

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"unicode/utf8"
 
@@ -33,9 +32,9 @@ func (t *tx) PutExecution(e *core.Execution) error {
 	if err := t.moveIndexes(e.ID, old, state); err != nil {
 		return err
 	}
-	value, err := json.Marshal(e)
+	value, err := encodeJSON(e)
 	if err != nil {
-		return core.Invalid("body", "cannot be stored: %v", err)
+		return err
 	}
 	return t.set(t.key(prefixExecution, e.ID), value)
 }
@@ -171,9 +170,10 @@ func (s *Store) ActiveExecutions(ctx context.Context) ([]*core.Execution, error)
 	err := s.view(ctx, func(txn *badger.Txn) error {
 		list = nil
 		return scan(txn, []byte(prefixActive), nil, false, func(key, _ []byte) (bool, error) {
-			e, err := readExecution(txn, string(key[len(prefixActive):]))
+			id := string(key[len(prefixActive):])
+			e, err := readExecution(txn, id)
 			if err != nil {
-				return false, err
+				return s.pass(appendKey(nil, prefixExecution, id), err)
 			}
 			list = append(list, e)
 			return true, ctx.Err()

@@ -51,7 +51,7 @@ func (s *Store) FindExecutions(ctx context.Context, filter core.ExecutionFilter)
 			case core.ErrorCode(err) == core.CodeNotFound: // ended and retired, or not committed yet: the set
 				return true, nil // of active ids is not part of the transaction
 			case err != nil:
-				return false, err
+				return s.pass(appendKey(nil, prefixExecution, id), err)
 			case filter.Status == "" || e.Status == filter.Status:
 				list = append(list, e)
 			}

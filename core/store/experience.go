@@ -126,7 +126,7 @@ func (s *Store) WalkExperiences(ctx context.Context, after string, fn func(*core
 				}
 				e := new(core.Experience)
 				if err := decodeJSON("experience", id, value, e); err != nil {
-					return false, err
+					return s.pass(key, err)
 				}
 				chunk = append(chunk, e)
 				return len(chunk) < walkChunk, ctx.Err()

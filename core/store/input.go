@@ -89,10 +89,10 @@ func (s *Store) QueuedInputs(ctx context.Context, threadID string, after uint64,
 		if after+1 == 0 {
 			return nil
 		}
-		return scan(txn, prefix, appendInput(nil, threadID, after+1), true, func(_, value []byte) (bool, error) {
+		return scan(txn, prefix, appendInput(nil, threadID, after+1), true, func(key, value []byte) (bool, error) {
 			in := new(core.QueuedInput)
 			if err := decodeJSON("input of thread", threadID, value, in); err != nil {
-				return false, err
+				return s.pass(key, err)
 			}
 			list = append(list, in)
 			return len(list) < limit, ctx.Err()

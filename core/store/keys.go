@@ -58,10 +58,13 @@ const (
 	kindDecision          = "d"
 	kindExperience        = "e"
 
-	keySchema = "meta/schema"
-	keySeq    = "meta/seq"
-	keyRedo   = "meta/redo"
-	keySelf   = "meta/installation"
+	prefixBroken = "bad/"
+
+	keySchema     = "meta/schema"
+	keySeq        = "meta/seq"
+	keyRedo       = "meta/redo"
+	keyRedoBroken = "meta/redo-broken"
+	keySelf       = "meta/installation"
 
 	keyWebhooks = "meta/webhooks"
 )

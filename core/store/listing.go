@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/fnv"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/dgraph-io/badger/v4"
@@ -105,7 +106,7 @@ func (t *tx) relist(kind, id string, old, fresh []facet) error {
 // countRow changes the count of a list.
 func (t *tx) countRow(kind string, facets []facet, mask int, by int64) error {
 	key := t.take(func(b []byte) []byte { return appendList(b, prefixRowCount, kind, facets, mask) })
-	n, err := t.number(key)
+	n, err := t.rowCount(key)
 	if err != nil {
 		return err
 	}
@@ -116,13 +117,34 @@ func (t *tx) countRow(kind string, facets []facet, mask int, by int64) error {
 	return t.set(key, t.take(func(b []byte) []byte { return appendUint64(b, uint64(int64(n)+by)) }))
 }
 
+// rowCount reads the number of rows of a list as the closure sees it. One that cannot be read is counted anew, without
+// what the open batch and the closure change.
+func (t *tx) rowCount(key []byte) (uint64, error) {
+	n, err := t.number(key)
+	d := asDamage(err)
+	if d == nil {
+		return n, err
+	}
+	t.w.s.note(slices.Clone(key), d)
+	err = scan(t.w.txn, rowsOf(key), nil, false, func(_, _ []byte) (bool, error) {
+		n++
+		return true, nil
+	})
+	return n, err
+}
+
+// rowsOf turns the key of a list's count into the prefix of its rows.
+func rowsOf(count []byte) []byte {
+	return append([]byte(prefixIndex), count[len(prefixRowCount):]...)
+}
+
 // number reads a be64 value as the closure sees it; 0 if there is none.
 func (t *tx) number(key []byte) (uint64, error) {
 	value, err := t.get(key)
 	if err != nil || value == nil {
 		return 0, err
 	}
-	return decodeUint64(value)
+	return decodeNumber(key, value)
 }
 
 // number reads a be64 value; 0 if there is none.
@@ -131,7 +153,36 @@ func number(txn *badger.Txn, key []byte) (uint64, error) {
 	if err != nil || value == nil {
 		return 0, err
 	}
-	return decodeUint64(value)
+	return decodeNumber(key, value)
+}
+
+func decodeNumber(key, value []byte) (uint64, error) {
+	n, err := decodeUint64(value)
+	if err != nil {
+		return 0, damaged("number", strconv.QuoteToASCII(string(key)), err)
+	}
+	return n, nil
+}
+
+// rowCount reads the number of rows of a list; one that cannot be read is counted anew.
+func (s *Store) rowCount(txn *badger.Txn, key []byte) (uint64, error) {
+	n, err := number(txn, key)
+	d := asDamage(err)
+	if d == nil {
+		return n, err
+	}
+	s.note(key, d)
+	err = scan(txn, rowsOf(key), nil, false, func(_, _ []byte) (bool, error) {
+		n++
+		return true, nil
+	})
+	return n, err
+}
+
+// kindPrefixes are those of the records that the lists of a kind lead to.
+var kindPrefixes = map[string]string{
+	kindThread: prefixThread, kindActiveThread: prefixThread, kindWorkspace: prefixWorkspace,
+	kindDecision: prefixDecision, kindExperience: prefixExperience,
 }
 
 // listQuery selects rows of a kind.
@@ -172,17 +223,21 @@ func findRows[T any](ctx context.Context, s *Store, q listQuery, read func(txn *
 	}
 	rows := make([]*T, 0, limit)
 	err = s.view(ctx, func(txn *badger.Txn) error {
-		ids, total, err := q.ids(ctx, txn, last, skip, limit+1)
+		ids, total, err := q.ids(ctx, s, txn, last, skip, limit+1)
 		if err != nil {
 			return err
 		}
 		info.Total, info.HasMore = total, len(ids) > limit
 		for _, id := range ids[:min(len(ids), limit)] {
+			last = id
 			row, err := read(txn, id)
 			if err != nil {
-				return err
+				if _, err = s.pass(appendKey(nil, kindPrefixes[q.kind], id), err); err != nil {
+					return err
+				}
+				continue
 			}
-			rows, last = append(rows, row), id
+			rows = append(rows, row)
 		}
 		return ctx.Err()
 	})
@@ -197,11 +252,11 @@ func findRows[T any](ctx context.Context, s *Store, q listQuery, read func(txn *
 
 // ids returns up to limit ids of the list, newest first, below the id last if that is not empty, without the first
 // skip of them, and the number of ids in the whole list.
-func (q *listQuery) ids(ctx context.Context, txn *badger.Txn, last string, skip, limit int) (ids []string, total int, err error) {
+func (q *listQuery) ids(ctx context.Context, s *Store, txn *badger.Txn, last string, skip, limit int) (ids []string, total int, err error) {
 	mask := selected(q.facets)
 	prefix := appendList(nil, prefixIndex, q.kind, q.facets, mask)
 	if q.fits == nil {
-		n, err := number(txn, appendList(nil, prefixRowCount, q.kind, q.facets, mask))
+		n, err := s.rowCount(txn, appendList(nil, prefixRowCount, q.kind, q.facets, mask))
 		if err != nil {
 			return nil, 0, err
 		}

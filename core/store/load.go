@@ -1,9 +1,11 @@
 package store
 
 import (
-	"fmt"
+	"slices"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
 )
 
 // load reads the writer's memory from the database. It costs by the number of active executions, patterns
@@ -18,20 +20,27 @@ func (w *writer) load() error {
 		w.defs = map[string]definition{}
 		w.tallies = map[uint32]*deliveryCounts{}
 	}
-	if err := finishLarge(db, w.maxSize, w.maxCount); err != nil {
-		return err
+	if !db.Opts().ReadOnly {
+		if err := w.s.finishLarge(db, w.maxSize, w.maxCount); err != nil {
+			return err
+		}
 	}
 	txn := db.NewTransaction(false)
 	defer txn.Discard()
 	fresh := newState()
 	w.seq, w.maxID, w.numbers = 0, "", nil
+	var healed []write
 	seq, err := get(txn, []byte(keySeq))
 	if err != nil {
 		return err
 	}
 	if seq != nil {
 		if w.seq, err = decodeUint64(seq); err != nil {
-			return fmt.Errorf("%s: %w", keySeq, err)
+			w.s.note([]byte(keySeq), asDamage(damaged("number", keySeq, err)))
+			if w.seq, err = newestSeq(txn); err != nil {
+				return err
+			}
+			healed = append(healed, write{[]byte(keySeq), appendUint64(nil, w.seq)})
 		}
 	}
 	err = scanBack(txn, []byte(prefixExecution), nil, func(key []byte) (bool, error) {
@@ -41,7 +50,17 @@ func (w *writer) load() error {
 	if err != nil {
 		return err
 	}
-	if err := fresh.read(txn); err != nil {
+	more, err := w.s.readState(txn, fresh)
+	if err != nil {
+		return err
+	}
+	if healed = append(healed, more...); len(healed) > 0 && !db.Opts().ReadOnly {
+		// What was made anew follows from records that can be read, so it may as well be made again at the next start.
+		if err := commitWrites(db, healed); err != nil {
+			w.s.log.Warn("what was made anew is not on disk yet", "error", oneLine(err.Error(), maxReason))
+		}
+	}
+	if err := w.s.loadBroken(txn); err != nil {
 		return err
 	}
 	w.s.state.replace(fresh)
@@ -50,52 +69,111 @@ func (w *writer) load() error {
 	return nil
 }
 
-// read fills an empty state.
-func (s *state) read(txn *badger.Txn) error {
-	err := scan(txn, []byte(prefixActive), nil, true, func(key, value []byte) (bool, error) {
+// newestSeq finds the last sequence number given by what it was given to.
+func newestSeq(txn *badger.Txn) (seq uint64, err error) {
+	err = scan(txn, []byte(prefixJournal), nil, false, func(key, _ []byte) (bool, error) {
+		seq = max(seq, lastUint64(key))
+		return true, nil
+	})
+	return seq, err
+}
+
+// unknownRefs stands for a number of references that cannot be read: it never comes down to 0, so that the definition
+// stays until a repair counts anew.
+const unknownRefs = 1 << 40
+
+// readState fills an empty state. What cannot be read is made anew from what it follows from, or passed over; healed
+// are the writes that put the former right.
+func (st *Store) readState(txn *badger.Txn, s *state) (healed []write, err error) {
+	err = scan(txn, []byte(prefixActive), nil, true, func(key, value []byte) (bool, error) {
 		id := string(key[len(prefixActive):])
 		e, err := decodeActive(value)
 		if err != nil {
-			return false, damaged("active execution", id, err)
+			if e, err = stateOfRecord(txn, id); err != nil {
+				return st.pass(key, damaged("active execution", id, err))
+			}
+			st.note(key, asDamage(damaged("active execution", id, errRecord)))
+			if !e.active() {
+				healed = append(healed, write{key: slices.Clone(key)})
+				return true, nil
+			}
+			healed = append(healed, write{slices.Clone(key), appendActive(nil, e)})
 		}
 		s.active[id] = e
 		s.order = append(s.order, id)
 		return true, nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	err = scan(txn, []byte(prefixCounter), nil, true, func(key, value []byte) (bool, error) {
 		pattern := string(key[len(prefixCounter):])
 		c, err := decodeCounts(value)
 		if err != nil {
-			return false, damaged("counter", pattern, err)
+			st.note(key, asDamage(damaged("counter", pattern, err)))
+			if c, err = countStatuses(txn, s, pattern); err != nil {
+				return false, err
+			}
+			healed = append(healed, write{slices.Clone(key), appendCounts(nil, c)})
 		}
 		s.addCounts(pattern, c)
 		return true, nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	err = scan(txn, []byte(prefixRefs), nil, true, func(key, value []byte) (bool, error) {
 		hash := string(key[len(prefixRefs):])
 		n, err := decodeUint64(value)
 		if err != nil {
-			return false, damaged("reference count", hash, err)
+			st.note(key, asDamage(damaged("reference count", hash, err)))
+			n = unknownRefs
+			healed = append(healed, write{slices.Clone(key), appendUint64(nil, n)})
 		}
 		s.defs[hash] = definition{refs: int64(n)}
 		return true, nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return scan(txn, []byte(prefixDefinition), nil, false, func(key, _ []byte) (bool, error) {
+	return healed, scan(txn, []byte(prefixDefinition), nil, false, func(key, _ []byte) (bool, error) {
 		hash := string(key[len(prefixDefinition):])
 		d := s.defs[hash]
 		d.stored = true
 		s.defs[hash] = d
 		return true, nil
 	})
+}
+
+// stateOfRecord makes the state of an active execution from its record.
+func stateOfRecord(txn *badger.Txn, id string) (execState, error) {
+	e, err := readExecution(txn, id)
+	if err != nil {
+		return execState{}, errRecord
+	}
+	return stateOf(e), nil
+}
+
+// countStatuses counts the executions of a pattern in its lists, and the active ones in a state that has them already.
+func countStatuses(txn *badger.Txn, s *state, pattern string) (c statusCounts, err error) {
+	for _, e := range s.active {
+		if e.pattern == pattern {
+			c[statusIndex(e.status)]++
+		}
+	}
+	for i, status := range core.ExecutionStatuses {
+		if !status.Terminal() {
+			continue
+		}
+		err = scan(txn, appendBothIndex(nil, pattern, string(status), ""), nil, false, func(_, _ []byte) (bool, error) {
+			c[i]++
+			return true, nil
+		})
+		if err != nil {
+			return c, err
+		}
+	}
+	return c, nil
 }
 
 // replace takes over what another state holds; the other must not be used afterwards.

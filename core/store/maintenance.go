@@ -85,7 +85,7 @@ func (s *Store) collectValues(ctx context.Context) error {
 func (s *Store) collectOne() error {
 	s.dbMu.RLock()
 	defer s.dbMu.RUnlock()
-	if s.db == nil {
+	if s.db == nil || s.db.Opts().ReadOnly {
 		return badger.ErrNoRewrite
 	}
 	return s.db.RunValueLogGC(0.5)

@@ -37,7 +37,7 @@ func (s *Store) AllManagedAgents(ctx context.Context) ([]*core.ManagedAgentRecor
 		return scan(txn, []byte(prefixManaged), nil, true, func(key, value []byte) (bool, error) {
 			a := new(core.ManagedAgentRecord)
 			if err := decodeJSON("managed agent", string(key[len(prefixManaged):]), value, a); err != nil {
-				return false, err
+				return s.pass(key, err)
 			}
 			list = append(list, a)
 			return true, ctx.Err()
@@ -52,8 +52,11 @@ func (s *Store) RuntimePositions(ctx context.Context) (map[string]uint64, error)
 	err := s.view(ctx, func(txn *badger.Txn) error {
 		return scan(txn, []byte(prefixRuntime), nil, true, func(key, value []byte) (bool, error) {
 			seq, err := decodeUint64(value)
+			if err != nil { // the runtime tells all that it still knows
+				return s.pass(key, damaged("position of runtime", string(key[len(prefixRuntime):]), err))
+			}
 			positions[string(key[len(prefixRuntime):])] = seq
-			return true, err
+			return true, nil
 		})
 	})
 	return positions, err

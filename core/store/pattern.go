@@ -61,17 +61,22 @@ func (t *tx) patternHash(key []byte, name string) (string, error) {
 		return "", err
 	}
 	var p core.Pattern
-	err = decodeJSON("pattern", name, value, &p)
-	return p.Hash, err
+	if err := decodeJSON("pattern", name, value, &p); err != nil {
+		// It may be replaced and deleted. The definition it referred to stays until a repair counts anew.
+		_, err = t.w.s.pass(key, err)
+		return "", err
+	}
+	return p.Hash, nil
 }
 
 // FindPatternVersions implements core.Tx.
 func (t *tx) FindPatternVersions(name string) ([]*core.Pattern, error) {
 	var list []*core.Pattern
 	prefix := appendPatternKey(nil, name, "")
-	err := t.scan(prefix, func(_, value []byte) error {
+	err := t.scan(prefix, func(key, value []byte) error {
 		p := new(core.Pattern)
 		if err := decodeJSON("pattern", name, value, p); err != nil {
+			_, err = t.w.s.pass(key, err)
 			return err
 		}
 		list = append(list, p)
@@ -87,7 +92,7 @@ func (s *Store) AllPatterns(ctx context.Context) ([]*core.Pattern, error) {
 		return scan(txn, []byte(prefixPattern), nil, true, func(key, value []byte) (bool, error) {
 			p := new(core.Pattern)
 			if err := decodeJSON("pattern", string(key[len(prefixPattern):]), value, p); err != nil {
-				return false, err
+				return s.pass(key, err)
 			}
 			list = append(list, p)
 			return true, ctx.Err()

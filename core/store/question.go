@@ -117,9 +117,10 @@ func (s *Store) FindQuestions(ctx context.Context, filter core.QuestionFilter) (
 				info.HasMore = true
 				return false, nil
 			}
-			q, err := readQuestion(txn, string(key[len(prefix):]))
+			id := string(key[len(prefix):])
+			q, err := readQuestion(txn, id)
 			if err != nil {
-				return false, err
+				return s.pass(appendKey(nil, prefixQuestion, id), err)
 			}
 			list = append(list, q)
 			return true, ctx.Err()
@@ -149,15 +150,15 @@ func questionHash(f core.QuestionFilter) uint64 {
 	return h.Sum64()
 }
 
-// questionKeys returns every key of an execution's questions.
-func questionKeys(txn *badger.Txn, executionID string) ([][]byte, error) {
+// questionKeys returns every key of an execution's questions, but for those of one that cannot be read.
+func (s *Store) questionKeys(txn *badger.Txn, executionID string) ([][]byte, error) {
 	var keys [][]byte
 	prefix := appendQuestionIndex(nil, executionID, "", "")
 	err := scan(txn, prefix, nil, false, func(key, _ []byte) (bool, error) {
 		id := string(key[len(prefix):])
 		q, err := readQuestion(txn, id)
 		if err != nil {
-			return false, err
+			return s.pass(appendKey(nil, prefixQuestion, id), err)
 		}
 		keys = append(keys, slices.Clone(key), appendKey(nil, prefixQuestion, id),
 			appendQuestionIndex(nil, executionID, q.Status, id), appendQuestionIndex(nil, "", q.Status, id))

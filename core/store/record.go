@@ -187,6 +187,46 @@ func decodeUint64(b []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
+// maxDepth is how deeply encoding/json lets a value that it reads be nested. It writes what is deeper, if only its parts
+// are not.
+const maxDepth = 10_000
+
+// encodeJSON makes a JSON record that decodeJSON reads back.
+func encodeJSON(record any) ([]byte, error) {
+	value, err := json.Marshal(record)
+	if err != nil {
+		return nil, core.Invalid("body", "cannot be stored: it is no JSON that can be read back")
+	}
+	if depth(value) > maxDepth {
+		return nil, core.Invalid("body", "cannot be stored: it is nested more than %d deep", maxDepth)
+	}
+	return value, nil
+}
+
+// depth returns how deeply JSON is nested; 0 for JSON that is too short to be nested too deeply.
+func depth(value []byte) (deepest int) {
+	if len(value) <= 2*maxDepth {
+		return 0
+	}
+	level := 0
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '[', '{':
+			level++
+			deepest = max(deepest, level)
+		case ']', '}':
+			level--
+		case '"':
+			for i++; i < len(value) && value[i] != '"'; i++ {
+				if value[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return deepest
+}
+
 // decodeJSON reads a JSON record; what names the record for the log.
 func decodeJSON(what, id string, b []byte, into any) error {
 	if err := json.Unmarshal(b, into); err != nil {
@@ -195,7 +235,26 @@ func decodeJSON(what, id string, b []byte, into any) error {
 	return nil
 }
 
+// damage is why a stored record cannot be read. Its text holds nothing of the record but its name.
+type damage struct {
+	what, id string
+	err      error
+	key      []byte // of the record; nil where only the walk knows it
+}
+
+func (d *damage) Error() string { return fmt.Sprintf("stored %s %q: %v", d.what, d.id, d.err) }
+func (d *damage) Unwrap() error { return d.err }
+
 // damaged is the error for a stored record that cannot be read: never the caller's fault.
 func damaged(what, id string, err error) error {
-	return core.Errorf(core.CodeInternal, "internal error").WithCause(fmt.Errorf("stored %s %q: %w", what, id, err))
+	return core.Errorf(core.CodeInternal, "the stored %s %q cannot be read", what, id).WithCause(&damage{what: what, id: id, err: err})
+}
+
+// asDamage returns why a record cannot be read, or nil if err is about something else.
+func asDamage(err error) *damage {
+	var d *damage
+	if errors.As(err, &d) {
+		return d
+	}
+	return nil
 }

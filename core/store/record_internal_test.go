@@ -76,3 +76,11 @@ func FuzzRedoRecord(f *testing.F) {
 		}
 	})
 }
+
+// encodeRedo makes a record of one piece.
+func encodeRedo(writes []write) (b []byte) {
+	for i := range writes {
+		b = appendRedo(b, &writes[i])
+	}
+	return b
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -16,15 +17,31 @@ import (
 //
 // The record is a list of: uvarint length and key, one byte (0 delete, 1 set), uvarint length and value.
 
-// maxRedo bounds such a closure; the record is one value.
-const maxRedo = maxValue
+//
+// A record that is too large for one value lies in parts under keyRedo and be32 of their number, each in a commit of its
+// own, and keyRedo says how many there are: 0, then their number as an uvarint. Parts without it are of a transaction that
+// never was.
+
+// maxClosure bounds what one closure writes, in bytes of keys and values: they are in memory until they are committed.
+const maxClosure = 256 << 20
+
+// redoPart is the size of a part.
+const redoPart = 32 << 20
+
+// redoCost is how often the bytes of such a closure are written.
+const redoCost = 3
 
 // commitLarge commits the closure of w.tx alone. A batch was begun for it and is empty.
 func (w *writer) commitLarge(r *request) {
 	t := &w.tx
-	if len(t.writes) == 0 || t.size > maxRedo {
+	if len(t.writes) == 0 || t.size+t.large > maxClosure {
 		w.end()
-		r.answer(core.Invalid("body", "is too large: one request may store up to %d bytes", maxRedo))
+		r.answer(core.Invalid("body", "is too large: one request may store up to %d bytes", maxClosure))
+		return
+	}
+	if err := w.s.space.take(redoCost*t.bytes(), r.maintenance); err != nil {
+		w.end()
+		r.answer(err)
 		return
 	}
 	w.accepted = append(w.accepted, r)
@@ -55,44 +72,138 @@ func (w *writer) redo(writes []write) error {
 	if err != nil {
 		return err
 	}
-	record := encodeRedo(writes)
-	if err := commitWrites(w.s.db, []write{{[]byte(keyRedo), record}}); err != nil {
-		return err
-	}
-	return applyRedo(w.s.db, writes, w.maxSize, w.maxCount)
-}
-
-// finishLarge applies a record that a crash left behind.
-func finishLarge(db *badger.DB, maxSize, maxCount int64) error {
-	txn := db.NewTransaction(false)
-	record, err := get(txn, []byte(keyRedo))
-	txn.Discard()
-	if err != nil || record == nil {
-		return err
-	}
-	writes, err := decodeRedo(record)
+	parts, err := w.keepRedo(writes)
 	if err != nil {
-		return damaged("transaction", keyRedo, err)
+		return err
 	}
-	return applyRedo(db, writes, maxSize, maxCount)
+	return w.s.applyRedo(w.s.db, writes, parts, w.maxSize, w.maxCount)
 }
 
-// applyRedo commits the writes in parts and removes the record with the last one.
-func applyRedo(db *badger.DB, writes []write, maxSize, maxCount int64) error {
-	threshold := db.Opts().ValueThreshold
-	from, size := 0, int64(batchOverhead)
+// keepRedo makes the writes durable as a record, and returns the number of its parts, 0 for a record of one piece.
+func (w *writer) keepRedo(writes []write) (parts uint32, err error) {
+	var part []byte
+	keep := func(key, value []byte) error {
+		if err := w.s.values.reserve(int64(len(value))); err != nil {
+			return err
+		}
+		if err := commitWrites(w.s.db, []write{{key, value}}); err != nil {
+			return err
+		}
+		w.s.values.wrote(int64(len(value)))
+		return nil
+	}
 	for i := range writes {
-		n := entrySize(writes[i].key, writes[i].value, threshold)
-		if i > from && (size+n > maxSize || int64(i-from+2) > maxCount) {
-			if err := commitWrites(db, writes[from:i]); err != nil {
+		part = appendRedo(part, &writes[i])
+		for len(part) > redoPart {
+			if err := keep(appendRedoPart(nil, parts), part[:redoPart]); err != nil {
+				return 0, err
+			}
+			parts, part = parts+1, append([]byte(nil), part[redoPart:]...)
+		}
+	}
+	if parts == 0 {
+		return 0, keep([]byte(keyRedo), part)
+	}
+	if err := keep(appendRedoPart(nil, parts), part); err != nil {
+		return 0, err
+	}
+	parts++
+	return parts, keep([]byte(keyRedo), binary.AppendUvarint([]byte{0}, uint64(parts)))
+}
+
+func appendRedoPart(dst []byte, n uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, keyRedo+"/"...), n)
+}
+
+// readRedo puts a record together from its parts, if it has any, and returns how many there are.
+func readRedo(txn *badger.Txn, record []byte) (whole []byte, parts uint32, err error) {
+	if len(record) == 0 || record[0] != 0 {
+		return record, 0, nil
+	}
+	n, used := binary.Uvarint(record[1:])
+	if used <= 0 || n > maxClosure/redoPart+2 {
+		return nil, 0, errRecord
+	}
+	for i := range uint32(n) {
+		part, err := get(txn, appendRedoPart(nil, i))
+		if err != nil {
+			return nil, 0, err
+		}
+		whole = append(whole, part...)
+	}
+	return whole, uint32(n), nil
+}
+
+// finishLarge applies a record that a crash left behind. One that cannot be read is put aside: what it would have
+// written is lost, but for what was applied of it before the crash.
+func (s *Store) finishLarge(db *badger.DB, maxSize, maxCount int64) error {
+	txn := db.NewTransaction(false)
+	defer txn.Discard()
+	record, err := get(txn, []byte(keyRedo))
+	if err != nil {
+		return err
+	}
+	if record == nil {
+		return dropParts(db, txn)
+	}
+	whole, parts, err := readRedo(txn, record)
+	var writes []write
+	if err == nil {
+		writes, err = decodeRedo(whole)
+	}
+	if err != nil && !errors.Is(err, errRecord) {
+		return err
+	}
+	if err != nil {
+		s.note([]byte(keyRedoBroken), asDamage(damaged("transaction", keyRedo, err)))
+		return commitWrites(db, []write{{[]byte(keyRedoBroken), record}, {key: []byte(keyRedo)}})
+	}
+	return s.applyRedo(db, writes, parts, maxSize, maxCount)
+}
+
+// dropParts removes parts of a record that never came to be one.
+func dropParts(db *badger.DB, txn *badger.Txn) error {
+	var drop []write
+	err := scan(txn, []byte(keyRedo+"/"), nil, false, func(key, _ []byte) (bool, error) {
+		drop = append(drop, write{key: append([]byte(nil), key...)})
+		return true, nil
+	})
+	if err != nil || len(drop) == 0 {
+		return err
+	}
+	return commitWrites(db, drop)
+}
+
+// applyRedo commits the writes in pieces and removes the record, which has that many parts, with the last one.
+func (s *Store) applyRedo(db *badger.DB, writes []write, parts uint32, maxSize, maxCount int64) error {
+	threshold := db.Opts().ValueThreshold
+	from, size, large := 0, int64(batchOverhead), int64(0)
+	commit := func(piece []write) error {
+		if err := s.values.reserve(large); err != nil {
+			return err
+		}
+		if err := commitWrites(db, piece); err != nil {
+			return err
+		}
+		s.values.wrote(large)
+		return nil
+	}
+	for i := range writes {
+		n, l := entrySize(writes[i].key, writes[i].value, threshold), largeSize(writes[i].key, writes[i].value, threshold)
+		if i > from && (size+n > maxSize || large+l > maxValue || int64(i-from+2+int(parts)) > maxCount) {
+			if err := commit(writes[from:i]); err != nil {
 				return err
 			}
-			from, size = i, batchOverhead
+			from, size, large = i, batchOverhead, 0
 		}
-		size += n
+		size, large = size+n, large+l
 	}
-	last := append(append([]write(nil), writes[from:]...), write{key: []byte(keyRedo)})
-	return commitWrites(db, last)
+	last := append([]write(nil), writes[from:]...)
+	last = append(last, write{key: []byte(keyRedo)})
+	for n := range parts {
+		last = append(last, write{key: appendRedoPart(nil, n)})
+	}
+	return commit(last)
 }
 
 func commitWrites(db *badger.DB, writes []write) error {
@@ -106,18 +217,14 @@ func commitWrites(db *badger.DB, writes []write) error {
 	return txn.Commit()
 }
 
-func encodeRedo(writes []write) []byte {
-	var b []byte
-	for _, w := range writes {
-		b = append(binary.AppendUvarint(b, uint64(len(w.key))), w.key...)
-		if w.value == nil {
-			b = append(b, 0)
-			continue
-		}
-		b = append(b, 1)
-		b = append(binary.AppendUvarint(b, uint64(len(w.value))), w.value...)
+// appendRedo appends one write to a record.
+func appendRedo(b []byte, w *write) []byte {
+	b = append(binary.AppendUvarint(b, uint64(len(w.key))), w.key...)
+	if w.value == nil {
+		return append(b, 0)
 	}
-	return b
+	b = append(b, 1)
+	return append(binary.AppendUvarint(b, uint64(len(w.value))), w.value...)
 }
 
 func decodeRedo(b []byte) ([]write, error) {

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -21,6 +23,9 @@ const (
 // store what refers to it.
 const definitionGrace = time.Hour
 
+// orphanGrace is how long what belongs to no record is kept: the record may be about to be stored.
+const orphanGrace = time.Hour
+
 // Policy says how long records are kept after they came to rest. Zero keeps them for ever.
 type Policy struct {
 	Executions  time.Duration // after completion, with their journal, questions, threads and decisions
@@ -36,54 +41,100 @@ type Policy struct {
 // Retired counts what a retention run removed.
 type Retired struct {
 	Executions, Events, Batches, Agents, Idempotency, Definitions, Deliveries int
+	Journals                                                                  int // events of managed agents
+	Inputs                                                                    int // of batches that were never stored
 }
 
-// Retain removes what the policy no longer keeps, in small transactions between those of others. What
-// is active is never removed, and the log is kept from its slowest consumer on; behind that, the events that deliveries
-// may still be made from are kept. It may be stopped through ctx at any time and goes on where it was in the next run.
+// Kinds of what retention removes, as metrics and alerts name them.
+const (
+	KindExecutions  = "executions"
+	KindEvents      = "events"
+	KindBatches     = "batches"
+	KindAgents      = "agents"
+	KindIdempotency = "idempotency"
+	KindDefinitions = "definitions"
+	KindDeliveries  = "deliveries"
+	KindJournals    = "journals"
+	KindInputs      = "inputs"
+)
+
+// RetentionKinds lists the kinds in the order in which a run goes through them.
+var RetentionKinds = []string{
+	KindDeliveries, KindExecutions, KindBatches, KindEvents, KindAgents, KindIdempotency, KindDefinitions, KindJournals, KindInputs,
+}
+
+// Retain removes what the policy no longer keeps, in small transactions between those of others, by the clock as it
+// stands. What is active is never removed, and the log is kept from its slowest consumer on; behind that, the events
+// that deliveries may still be made from are kept. A kind that fails does not keep the others from being retired, and
+// a record that cannot be read stays (see Broken); the error joins those of all kinds. It may be stopped through ctx at
+// any time and goes on where it was in the next run.
 func (s *Store) Retain(ctx context.Context, policy Policy) (Retired, error) {
+	return s.retain(ctx, policy, nil)
+}
+
+// retain is Retain with what is known of the steps of the clock.
+func (s *Store) retain(ctx context.Context, policy Policy, steps []clockStep) (Retired, error) {
 	s.retainMu.Lock()
 	defer s.retainMu.Unlock()
 	now := s.opts.Clock.Now()
+	old := func(keep time.Duration) cutoff {
+		if keep <= 0 {
+			return cutoff{}
+		}
+		return cutoff{before: now.Add(-keep), now: now, steps: steps}
+	}
 	var done Retired
-	var err error
-	if done.Deliveries, err = s.purgeDeliveries(ctx); err != nil {
-		return done, err
-	}
-	if policy.Deliveries > 0 || policy.DeliveriesPerWebhook > 0 {
-		var before time.Time
-		if policy.Deliveries > 0 {
-			before = now.Add(-policy.Deliveries)
-		}
-		n, err := s.retainDeliveries(ctx, before, policy.DeliveriesPerWebhook)
-		done.Deliveries += n
-		if err != nil {
-			return done, err
-		}
-	}
-	steps := []struct {
-		keep  time.Duration
+	kinds := map[string]struct {
 		count *int
-		run   func(ctx context.Context, before time.Time) (int, error)
+		run   func(ctx context.Context) (int, error)
 	}{
-		{policy.Executions, &done.Executions, s.retainExecutions},
-		{policy.Batches, &done.Batches, s.retainBatches},
-		{policy.Events, &done.Events, s.retainEvents},
-		{policy.Agents, &done.Agents, s.retainAgents},
-		{idempotencyAge(policy.Idempotency), &done.Idempotency, s.retainIdempotency},
-		{definitionGrace, &done.Definitions, s.retainDefinitions},
+		KindDeliveries: {&done.Deliveries, func(ctx context.Context) (int, error) {
+			n, err := s.purgeDeliveries(ctx)
+			more, also := s.retainDeliveries(ctx, old(policy.Deliveries), policy.DeliveriesPerWebhook)
+			return n + more, errors.Join(err, also)
+		}},
+		KindExecutions:  aged(&done.Executions, s.retainExecutions, old(policy.Executions)),
+		KindBatches:     aged(&done.Batches, s.retainBatches, old(policy.Batches)),
+		KindEvents:      aged(&done.Events, s.retainEvents, old(policy.Events)),
+		KindAgents:      aged(&done.Agents, s.retainAgents, old(policy.Agents)),
+		KindIdempotency: aged(&done.Idempotency, s.retainIdempotency, old(idempotencyAge(policy.Idempotency))),
+		KindDefinitions: aged(&done.Definitions, s.retainDefinitions, old(definitionGrace)),
+		KindJournals: {&done.Journals, func(ctx context.Context) (int, error) {
+			return s.retainJournals(ctx, old(orphanGrace), old(policy.Events))
+		}},
+		KindInputs: aged(&done.Inputs, s.retainInputs, old(orphanGrace)),
 	}
-	for _, step := range steps {
-		if step.keep <= 0 {
-			continue
-		}
-		n, err := step.run(ctx, now.Add(-step.keep))
-		*step.count = n
-		if err != nil {
+	var all []error
+	for _, kind := range RetentionKinds {
+		if err := ctx.Err(); err != nil {
 			return done, err
 		}
+		k := kinds[kind]
+		n, err := k.run(ctx)
+		*k.count = n
+		if ctx.Err() == nil {
+			s.retention.note(kind, err, now)
+		}
+		if err != nil {
+			all = append(all, fmt.Errorf("%s: %w", kind, err))
+		}
 	}
-	return done, nil
+	return done, errors.Join(all...)
+}
+
+// aged makes a kind of what goes by age alone; a cutoff that is zero leaves all.
+func aged(count *int, run func(ctx context.Context, old cutoff) (int, error), old cutoff) (kind struct {
+	count *int
+	run   func(ctx context.Context) (int, error)
+}) {
+	kind.count = count
+	kind.run = func(ctx context.Context) (int, error) {
+		if old.zero() {
+			return 0, nil
+		}
+		return run(ctx, old)
+	}
+	return kind
 }
 
 func idempotencyAge(age time.Duration) time.Duration {
@@ -104,12 +155,8 @@ type retired struct {
 }
 
 // retainExecutions walks the executions from the oldest on. One with an active thread stays.
-func (s *Store) retainExecutions(ctx context.Context, before time.Time) (int, error) {
-	end := core.IDBound(core.PrefixExecution, before)
-	return s.retainEach(ctx, prefixExecution, func(txn *badger.Txn, id string, value []byte) (*retired, bool, error) {
-		if id >= end {
-			return nil, false, nil
-		}
+func (s *Store) retainExecutions(ctx context.Context, old cutoff) (int, error) {
+	return s.retainByID(ctx, prefixExecution, core.PrefixExecution, old, func(txn *badger.Txn, id string, value []byte) (*retired, bool, error) {
 		var e core.Execution
 		if err := decodeJSON("execution", id, value, &e); err != nil {
 			return nil, false, err
@@ -118,51 +165,75 @@ func (s *Store) retainExecutions(ctx context.Context, before time.Time) (int, er
 		if ended == nil {
 			ended = e.CancelledAt
 		}
-		if !e.Status.Terminal() || ended != nil && !ended.Before(before) {
+		if !e.Status.Terminal() || ended != nil && !old.passed(*ended) {
 			return nil, true, nil
 		}
-		if n, err := countActiveThreads(txn, id); err != nil || n > 0 {
-			return nil, true, err
+		return s.retiredExecution(txn, id)
+	}, dropExecution)
+}
+
+// retiredExecution says what goes with an execution; nil if it must stay.
+func (s *Store) retiredExecution(txn *badger.Txn, id string) (*retired, bool, error) {
+	if n, err := s.countActiveThreads(txn, id); err != nil || n > 0 {
+		return nil, true, err
+	}
+	keys, err := s.questionKeys(txn, id)
+	if err != nil {
+		return nil, false, err
+	}
+	r := &retired{id: id, keys: keys, held: func(t *tx) (bool, error) {
+		return hasThreads(id, t.rowCount) // one came meanwhile: the next run sees to it
+	}}
+	has, err := hasThreads(id, func(key []byte) (uint64, error) { return s.rowCount(txn, key) })
+	if err != nil {
+		return nil, false, err
+	}
+	if has {
+		r.first = func(ctx context.Context) error { return s.removeThreads(ctx, id) }
+	}
+	return r, true, scan(txn, appendEscaped([]byte(prefixJournal), id), nil, false, func(key, _ []byte) (bool, error) {
+		// An event that the log still holds goes with the log.
+		held, err := get(txn, appendLogKey(nil, lastUint64(key)))
+		if held == nil {
+			r.keys = append(r.keys, slices.Clone(key))
 		}
-		keys, err := questionKeys(txn, id)
-		if err != nil {
-			return nil, false, err
-		}
-		r := &retired{id: id, keys: keys, held: func(t *tx) (bool, error) {
-			return hasThreads(id, t.number) // one came meanwhile: the next run sees to it
-		}}
-		has, err := hasThreads(id, func(key []byte) (uint64, error) { return number(txn, key) })
-		if err != nil {
-			return nil, false, err
-		}
-		if has {
-			r.first = func(ctx context.Context) error { return s.removeThreads(ctx, id) }
-		}
-		return r, true, scan(txn, appendEscaped([]byte(prefixJournal), id), nil, false, func(key, _ []byte) (bool, error) {
-			// An event that the log still holds goes with the log.
-			held, err := get(txn, appendLogKey(nil, lastUint64(key)))
-			if held == nil {
-				r.keys = append(r.keys, slices.Clone(key))
-			}
-			return true, err
-		})
-	}, func(t *tx, r *retired) error {
-		old, err := t.execState(r.id)
-		if err != nil || !old.status.Terminal() {
-			return err
-		}
-		t.delete(t.key(prefixExecution, r.id))
-		return t.moveIndexes(r.id, old, execState{})
+		return true, err
 	})
 }
 
-// retainEach walks the records under prefix from the first on. pick returns the record when it is to go,
-// and false to stop; remove deletes what follows from the record inside a transaction, after its keys.
-func (s *Store) retainEach(ctx context.Context, prefix string,
-	pick func(txn *badger.Txn, id string, value []byte) (*retired, bool, error),
-	remove func(t *tx, r *retired) error,
-) (int, error) {
-	removed, from := 0, []byte(prefix)
+func dropExecution(t *tx, r *retired) error {
+	old, err := t.execState(r.id)
+	if err != nil || !old.status.Terminal() {
+		return err
+	}
+	t.delete(t.key(prefixExecution, r.id))
+	return t.moveIndexes(r.id, old, execState{})
+}
+
+// pickFunc looks at a record: it returns the record when it is to go, and false to stop.
+type pickFunc func(txn *badger.Txn, id string, value []byte) (*retired, bool, error)
+
+// retainByID is retainEach for records whose ids tell when they were made: it stops at the first that is too young,
+// and then looks at those whose ids are of the future. They were made while the clock was ahead, or after that.
+func (s *Store) retainByID(ctx context.Context, prefix, idPrefix string, old cutoff, pick pickFunc, remove func(t *tx, r *retired) error) (int, error) {
+	end := core.IDBound(idPrefix, old.before)
+	n, err := s.retainEach(ctx, prefix, "", func(txn *badger.Txn, id string, value []byte) (*retired, bool, error) {
+		if id >= end {
+			return nil, false, nil
+		}
+		return pick(txn, id, value)
+	}, remove)
+	if err != nil {
+		return n, err
+	}
+	more, err := s.retainEach(ctx, prefix, core.IDBound(idPrefix, old.now.Add(futureAfter)), pick, remove)
+	return n + more, err
+}
+
+// retainEach walks the records under prefix from an id on. remove deletes what follows from the record inside a
+// transaction, after its keys. A record that cannot be read, or of which a part cannot, stays.
+func (s *Store) retainEach(ctx context.Context, prefix, first string, pick pickFunc, remove func(t *tx, r *retired) error) (int, error) {
+	removed, from := 0, []byte(prefix+first)
 	for more := true; more; {
 		var chunk []*retired
 		keys := 0
@@ -174,6 +245,9 @@ func (s *Store) retainEach(ctx context.Context, prefix string,
 					return false, nil
 				}
 				r, on, err := pick(txn, string(key[len(prefix):]), value)
+				if asDamage(err) != nil {
+					return s.pass(key, err)
+				}
 				if err != nil || !on {
 					return false, err
 				}
@@ -190,6 +264,10 @@ func (s *Store) retainEach(ctx context.Context, prefix string,
 		for len(chunk) > 0 {
 			n, gone, err := s.removeSome(ctx, chunk, remove)
 			removed += gone
+			if asDamage(err) != nil { // of one of them: the others go without it
+				n, gone, err = s.removeSingly(ctx, prefix, chunk, remove)
+				removed += gone
+			}
 			if err != nil {
 				return removed, err
 			}
@@ -197,6 +275,21 @@ func (s *Store) retainEach(ctx context.Context, prefix string,
 		}
 	}
 	return removed, nil
+}
+
+// removeSingly removes each record in a transaction of its own, and passes over those of which something cannot be
+// read.
+func (s *Store) removeSingly(ctx context.Context, prefix string, chunk []*retired, remove func(t *tx, r *retired) error) (n, gone int, err error) {
+	for i := range chunk {
+		_, one, err := s.removeSome(ctx, chunk[i:i+1], remove)
+		gone += one
+		if err != nil {
+			if _, err = s.pass([]byte(prefix+chunk[i].id), err); err != nil {
+				return i, gone, err
+			}
+		}
+	}
+	return len(chunk), gone, nil
 }
 
 // removeSome removes as many whole records as one transaction takes, and tells how many it looked at, at least one,

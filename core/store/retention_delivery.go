@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -14,19 +13,22 @@ import (
 // retainDeliveryRows is how many deliveries one transaction of retention removes.
 const retainDeliveryRows = 500
 
-// retainDeliveries removes deliveries that are over: those whose last attempt was before a time, and of an endpoint
-// that has more than keep of them the oldest ones. A zero time and a keep of 0 or less remove none.
-func (s *Store) retainDeliveries(ctx context.Context, before time.Time, keep int) (int, error) {
+// retainDeliveries removes deliveries that are over: those whose last attempt was long ago, and of an endpoint that has
+// more than keep of them the oldest ones. A zero cutoff and a keep of 0 or less remove none.
+func (s *Store) retainDeliveries(ctx context.Context, old cutoff, keep int) (int, error) {
+	if old.zero() && keep <= 0 {
+		return 0, nil
+	}
 	var live map[string]uint32
 	if err := s.view(ctx, func(txn *badger.Txn) (err error) {
-		live, err = webhookNumbers(txn)
+		live, err = s.webhookNumbers(txn)
 		return err
 	}); err != nil {
 		return 0, err
 	}
 	removed := 0
 	for _, number := range live {
-		n, err := s.retainDeliveriesOf(ctx, number, before, keep)
+		n, err := s.retainDeliveriesOf(ctx, number, old, keep)
 		removed += n
 		if err != nil {
 			return removed, err
@@ -35,19 +37,21 @@ func (s *Store) retainDeliveries(ctx context.Context, before time.Time, keep int
 	return removed, nil
 }
 
-func (s *Store) retainDeliveriesOf(ctx context.Context, number uint32, before time.Time, keep int) (int, error) {
-	bound := ""
-	if !before.IsZero() {
-		bound = core.IDBound(core.PrefixDelivery, before)
+func (s *Store) retainDeliveriesOf(ctx context.Context, number uint32, old cutoff, keep int) (int, error) {
+	bound, future := "", ""
+	if !old.zero() {
+		bound = core.IDBound(core.PrefixDelivery, old.before)
+		future = core.IDBound(core.PrefixDelivery, old.now.Add(futureAfter))
 	}
 	over := func(status, _ int) bool { return byte(status) != pendingStatus }
 	removed, excess, last := 0, int64(-1), ""
+	jumped := false // to the ids of the future
 	for more := true; more; {
 		var ids []string
 		looked := 0
 		err := s.view(ctx, func(txn *badger.Txn) error {
 			more = false
-			c, err := readDeliveryCounts(txn, number)
+			c, err := s.deliveryCounts(txn, number)
 			if err != nil {
 				return err
 			}
@@ -64,11 +68,15 @@ func (s *Store) retainDeliveriesOf(ctx context.Context, number uint32, before ti
 				}
 				if excess > 0 {
 					excess--
-				} else if id >= bound {
+				} else if id >= bound && (future == "" || id < future) {
+					if future == "" || jumped {
+						return false, nil
+					}
+					jumped, more, last = true, true, future
 					return false, nil
-				} else if old, err := endedBefore(txn, id, before); err != nil || !old {
+				} else if gone, err := endedBefore(txn, id, old); err != nil || !gone {
 					looked, last = looked+1, id
-					return err == nil, err
+					return s.pass(appendKey(nil, prefixDelivery, id), err)
 				}
 				ids, looked, last = append(ids, id), looked+1, id
 				return true, ctx.Err()
@@ -86,8 +94,8 @@ func (s *Store) retainDeliveriesOf(ctx context.Context, number uint32, before ti
 	return removed, nil
 }
 
-// endedBefore tells whether the last attempt of a delivery that is over was before a time.
-func endedBefore(txn *badger.Txn, id string, before time.Time) (bool, error) {
+// endedBefore reports whether the last attempt of a delivery that is over was long ago.
+func endedBefore(txn *badger.Txn, id string, old cutoff) (bool, error) {
 	d, _, err := readDelivery(txn, id)
 	if err != nil {
 		return false, err
@@ -96,7 +104,7 @@ func endedBefore(txn *badger.Txn, id string, before time.Time) (bool, error) {
 	if d.Timestamp != nil {
 		ended = *d.Timestamp
 	}
-	return ended.Before(before), nil
+	return old.passed(ended), nil
 }
 
 // dropDeliveries removes those of the deliveries that may go, and tells how many they were.
@@ -109,7 +117,9 @@ func (s *Store) dropDeliveries(ctx context.Context, ids []string, ok func(d *cor
 		for _, id := range ids {
 			gone, err := t.dropDelivery(id, ok)
 			if err != nil {
-				return err
+				if _, err = s.pass(appendKey(nil, prefixDelivery, id), err); err != nil {
+					return err
+				}
 			}
 			if gone {
 				removed++
@@ -136,7 +146,7 @@ func (s *Store) PurgeDeliveries(ctx context.Context) (int, error) {
 func (s *Store) purgeDeliveries(ctx context.Context) (int, error) {
 	var orphans []uint32
 	err := s.view(ctx, func(txn *badger.Txn) error {
-		all, err := webhookNumbers(txn)
+		all, err := s.webhookNumbers(txn)
 		if err != nil {
 			return err
 		}
@@ -198,26 +208,26 @@ func (s *Store) purge(ctx context.Context, number uint32) (int, error) {
 // attempt, and those that failed, which may be retried by hand. A delivery that is in neither state never comes back to
 // one, and a new one is of an event that is not behind its dispatcher's cursor yet: what is not in the answer, and
 // behind the slowest cursor of the same snapshot, is needed by none ever after.
-func neededEvents(ctx context.Context, txn *badger.Txn) ([]uint64, error) {
-	live, err := webhookNumbers(txn)
+func (s *Store) neededEvents(ctx context.Context, txn *badger.Txn) ([]uint64, error) {
+	live, err := s.webhookNumbers(txn)
 	if err != nil {
 		return nil, err
 	}
 	open := func(status, _ int) bool { return needsEvent(core.DeliveryStatuses[status]) }
 	var needed []uint64
 	for _, number := range live {
-		c, err := readDeliveryCounts(txn, number)
+		c, err := s.deliveryCounts(txn, number)
 		if err != nil {
 			return nil, err
 		}
 		for _, prefix := range c.lists(number, open) {
-			err := scan(txn, prefix, nil, true, func(_, value []byte) (bool, error) {
+			err := scan(txn, prefix, nil, true, func(key, value []byte) (bool, error) {
 				if len(value) == 0 {
 					return true, nil
 				}
 				seq, err := decodeUint64(value)
 				if err != nil {
-					return false, err
+					return s.pass(key, damaged("place of a delivery", string(key[len(prefix):]), err))
 				}
 				needed = append(needed, seq)
 				return true, ctx.Err()

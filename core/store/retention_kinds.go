@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -12,17 +13,13 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-func (s *Store) retainBatches(ctx context.Context, before time.Time) (int, error) {
-	end := core.IDBound(core.PrefixBatch, before)
-	return s.retainEach(ctx, prefixBatch, func(txn *badger.Txn, id string, value []byte) (*retired, bool, error) {
-		if id >= end {
-			return nil, false, nil
-		}
+func (s *Store) retainBatches(ctx context.Context, old cutoff) (int, error) {
+	return s.retainByID(ctx, prefixBatch, core.PrefixBatch, old, func(txn *badger.Txn, id string, value []byte) (*retired, bool, error) {
 		var b core.Batch
 		if err := decodeJSON("batch", id, value, &b); err != nil {
 			return nil, false, err
 		}
-		if !b.Status.Terminal() || b.CompletedAt != nil && !b.CompletedAt.Before(before) {
+		if !b.Status.Terminal() || b.CompletedAt != nil && !old.passed(*b.CompletedAt) {
 			return nil, true, nil
 		}
 		r := &retired{id: id}
@@ -44,21 +41,22 @@ func (s *Store) retainBatches(ctx context.Context, before time.Time) (int, error
 
 // retainEvents trims the log from its oldest entry on, but for the events that deliveries need. An event goes with its
 // log entry, but for those of an execution that is still stored: they go with the execution.
-func (s *Store) retainEvents(ctx context.Context, before time.Time) (int, error) {
+func (s *Store) retainEvents(ctx context.Context, old cutoff) (int, error) {
 	var slowest uint64
 	var held bool
 	var needed []uint64
 	err := s.view(ctx, func(txn *badger.Txn) (err error) {
-		if slowest, held, err = slowestCursor(txn); err != nil {
+		if slowest, held, err = s.slowestCursor(txn); err != nil {
 			return err
 		}
-		needed, err = neededEvents(ctx, txn)
+		needed, err = s.neededEvents(ctx, txn)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	return s.retainEach(ctx, prefixLog, func(txn *badger.Txn, id string, value []byte) (*retired, bool, error) {
+	var ahead aheadEvents
+	return s.retainEach(ctx, prefixLog, "", func(txn *badger.Txn, id string, value []byte) (*retired, bool, error) {
 		seq, subject := lastUint64([]byte(id)), string(value)
 		if held && seq > slowest {
 			return nil, false, nil
@@ -68,9 +66,18 @@ func (s *Store) retainEvents(ctx context.Context, before time.Time) (int, error)
 		if err != nil {
 			return nil, false, err
 		}
-		e, err := decodeEvent(subject, seq, stored)
-		if err == nil && !e.Time.Before(before) {
-			return nil, false, nil // the log is in order of time
+		at := old.now
+		if e, err := decodeEvent(subject, seq, stored); err == nil {
+			if at = e.Time; at.After(old.now.Add(futureAfter)) {
+				if at, err = ahead.timeOf(txn, seq, old.now.Add(futureAfter)); err != nil {
+					return nil, false, err
+				}
+			}
+			if !old.passed(at) {
+				return nil, false, nil // the log is in order of time
+			}
+		} else if stored != nil {
+			s.note(key, asDamage(damaged("event of", subject, err))) // it goes with the others around it
 		}
 		if _, ok := slices.BinarySearch(needed, seq); ok {
 			return nil, true, nil
@@ -87,13 +94,13 @@ func (s *Store) retainEvents(ctx context.Context, before time.Time) (int, error)
 	})
 }
 
-func (s *Store) retainAgents(ctx context.Context, before time.Time) (int, error) {
-	return s.retainEach(ctx, prefixAgent, func(_ *badger.Txn, id string, value []byte) (*retired, bool, error) {
+func (s *Store) retainAgents(ctx context.Context, old cutoff) (int, error) {
+	return s.retainEach(ctx, prefixAgent, "", func(_ *badger.Txn, id string, value []byte) (*retired, bool, error) {
 		var a core.AgentRecord
 		if err := decodeJSON("agent", id, value, &a); err != nil {
 			return nil, false, err
 		}
-		if a.Status != core.AgentDisconnected || a.DisconnectedAt == nil || !a.DisconnectedAt.Before(before) {
+		if a.Status != core.AgentDisconnected || a.DisconnectedAt == nil || !old.passed(*a.DisconnectedAt) {
 			return nil, true, nil
 		}
 		return &retired{id: id}, true, nil
@@ -107,17 +114,24 @@ func (s *Store) retainAgents(ctx context.Context, before time.Time) (int, error)
 		if err := decodeJSON("agent", r.id, value, &a); err != nil {
 			return err
 		}
-		if a.Status == core.AgentDisconnected && a.DisconnectedAt != nil && a.DisconnectedAt.Before(before) {
+		if a.Status == core.AgentDisconnected && a.DisconnectedAt != nil && old.passed(*a.DisconnectedAt) {
 			t.delete(t.key(prefixAgent, r.id))
 		}
 		return nil
 	})
 }
 
-func (s *Store) retainIdempotency(ctx context.Context, before time.Time) (int, error) {
-	return s.retainEach(ctx, prefixIdemByTime, func(_ *badger.Txn, id string, _ []byte) (*retired, bool, error) {
-		if len(id) <= 8 || binary.BigEndian.Uint64([]byte(id)) >= claimedMs(before) {
+func (s *Store) retainIdempotency(ctx context.Context, old cutoff) (int, error) {
+	return s.retainEach(ctx, prefixIdemByTime, "", func(_ *badger.Txn, id string, _ []byte) (*retired, bool, error) {
+		if len(id) <= 8 {
+			return nil, true, nil // no entry of ours: a repair sees to it
+		}
+		at := time.UnixMilli(int64(min(binary.BigEndian.Uint64([]byte(id)), math.MaxInt64)))
+		if !at.Before(old.before) {
 			return nil, false, nil
+		}
+		if !old.passed(at) {
+			return nil, true, nil
 		}
 		return &retired{id: id}, true, nil
 	}, func(t *tx, r *retired) error {
@@ -134,7 +148,7 @@ func (s *Store) retainIdempotency(ctx context.Context, before time.Time) (int, e
 }
 
 // retainDefinitions removes definitions to which neither a pattern nor any stored execution refers.
-func (s *Store) retainDefinitions(ctx context.Context, before time.Time) (int, error) {
+func (s *Store) retainDefinitions(ctx context.Context, old cutoff) (int, error) {
 	if err := s.alive(ctx); err != nil {
 		return 0, err
 	}
@@ -150,7 +164,7 @@ func (s *Store) retainDefinitions(ctx context.Context, before time.Time) (int, e
 	for chunk := range slices.Chunk(unused, retainChunk) {
 		n := 0
 		err := s.update(ctx, true, func(t *tx) (err error) {
-			n, err = t.dropDefinitions(chunk, before)
+			n, err = t.dropDefinitions(chunk, old)
 			return err
 		})
 		if err != nil {
@@ -161,7 +175,7 @@ func (s *Store) retainDefinitions(ctx context.Context, before time.Time) (int, e
 	return removed, nil
 }
 
-func (t *tx) dropDefinitions(hashes []string, before time.Time) (int, error) {
+func (t *tx) dropDefinitions(hashes []string, old cutoff) (int, error) {
 	n := 0
 	for _, hash := range hashes {
 		key := t.key(prefixDefinition, hash)
@@ -169,7 +183,7 @@ func (t *tx) dropDefinitions(hashes []string, before time.Time) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if len(value) < definitionHeader || !time.UnixMilli(int64(binary.BigEndian.Uint64(value))).Before(before) {
+		if len(value) < definitionHeader || !old.passed(time.UnixMilli(int64(binary.BigEndian.Uint64(value)))) {
 			continue
 		}
 		if t.w.refsOf(hash) > 0 {

@@ -13,8 +13,8 @@ import (
 const retainRows = 25
 
 // countActiveThreads counts the active threads of an execution.
-func countActiveThreads(txn *badger.Txn, executionID string) (uint64, error) {
-	return number(txn, appendActiveThreads(nil, executionID))
+func (s *Store) countActiveThreads(txn *badger.Txn, executionID string) (uint64, error) {
+	return s.rowCount(txn, appendActiveThreads(nil, executionID))
 }
 
 // threadLists are the lists of what an execution holds of managed threads, by kind.
@@ -39,15 +39,16 @@ func hasThreads(executionID string, count func(key []byte) (uint64, error)) (boo
 // decisions. It stops once a thread is active: one may come to an execution that is over, at any time before its
 // record is gone. What a record leads to goes ahead of it, so that a run that was stopped finds it again.
 func (s *Store) removeThreads(ctx context.Context, executionID string) error {
-	if err := s.removePrefix(ctx, appendEscaped([]byte(prefixJournal), core.ThreadGroup(executionID))); err != nil {
+	if _, err := s.removePrefix(ctx, appendEscaped([]byte(prefixJournal), core.ThreadGroup(executionID))); err != nil {
 		return err
 	}
 	lists := threadLists(executionID)
 	err := s.removeRows(ctx, executionID, kindThread, lists[kindThread], func(id string) error {
-		if err := s.removePrefix(ctx, appendEscaped([]byte(prefixJournal), id)); err != nil {
+		if _, err := s.removePrefix(ctx, appendEscaped([]byte(prefixJournal), id)); err != nil {
 			return err
 		}
-		return s.removePrefix(ctx, appendInputs(nil, id))
+		_, err := s.removePrefix(ctx, appendInputs(nil, id))
+		return err
 	}, (*tx).dropThread)
 	if err != nil {
 		return err
@@ -66,7 +67,7 @@ func (s *Store) removeRows(ctx context.Context, executionID, kind string, facets
 		err := s.view(ctx, func(txn *badger.Txn) error {
 			seek := from
 			from = nil
-			if n, err := countActiveThreads(txn, executionID); err != nil || n > 0 {
+			if n, err := s.countActiveThreads(txn, executionID); err != nil || n > 0 {
 				return err
 			}
 			return scan(txn, prefix, seek, false, func(key, _ []byte) (bool, error) {
@@ -103,8 +104,8 @@ func (s *Store) removeRows(ctx context.Context, executionID, kind string, facets
 	return nil
 }
 
-// removePrefix deletes every key under prefix, a part at a time.
-func (s *Store) removePrefix(ctx context.Context, prefix []byte) error {
+// removePrefix deletes every key under prefix, a part at a time, and returns how many they were.
+func (s *Store) removePrefix(ctx context.Context, prefix []byte) (removed int, err error) {
 	for from := prefix; from != nil; {
 		var keys [][]byte
 		err := s.view(ctx, func(txn *badger.Txn) error {
@@ -119,15 +120,13 @@ func (s *Store) removePrefix(ctx context.Context, prefix []byte) error {
 				return true, ctx.Err()
 			})
 		})
-		if err != nil {
-			return err
-		}
-		if len(keys) == 0 {
-			return nil
+		if err != nil || len(keys) == 0 {
+			return removed, err
 		}
 		if err := s.deleteKeys(ctx, keys); err != nil {
-			return err
+			return removed, err
 		}
+		removed += len(keys)
 	}
-	return nil
+	return removed, nil
 }

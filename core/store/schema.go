@@ -71,6 +71,15 @@ func migrate(ctx context.Context, db *badger.DB, steps []migration) error {
 	return nil
 }
 
+// checkSchema refuses a store that would have to be migrated.
+func checkSchema(db *badger.DB, steps []migration) error {
+	have, err := readSchema(db)
+	if want := schemaVersion(steps); err == nil && have != want {
+		err = fmt.Errorf("the store has schema version %d and is to be brought to %d, for which the disk has no room", have, want)
+	}
+	return err
+}
+
 // readSchema returns the recorded version; 0 when there is none.
 func readSchema(db *badger.DB) (uint32, error) {
 	txn := db.NewTransaction(false)

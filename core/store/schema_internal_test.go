@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
-
-	"github.com/wardroom/wardroom/core"
 )
 
 // note is a migration that leaves a key, so that tests see that it ran and in which order.
@@ -77,50 +75,5 @@ func TestSchemaMissing(t *testing.T) {
 	}
 	if _, err := reopen(t, dir, nil); err == nil || !strings.Contains(err.Error(), "no schema version") {
 		t.Fatalf("got %v", err)
-	}
-}
-
-// A damaged record is an internal error that names nothing to the caller, and the key to the log.
-func TestDamagedRecords(t *testing.T) {
-	ctx := context.Background()
-	s, err := Open(ctx, Options{Path: t.TempDir(), MinFreeBytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	id := core.PrefixExecution + "01JABCDEFGHJKMNPQRSTVWXYZ0"
-	err = commitWrites(s.db, []write{
-		{appendKey(nil, prefixExecution, id), []byte("{")},
-		{appendPatternKey(nil, "vote", "1"), []byte("{")},
-		{appendKey(nil, prefixDefinition, "h"), []byte("x")},
-		{appendKey(nil, prefixBatch, "batch_1"), []byte("{")},
-		{appendKey(nil, prefixBatchActive, "batch_1"), []byte{}},
-		{appendKey(nil, prefixAgent, "agent_1"), []byte("{")},
-		{appendJournalKey(nil, "one", 1), []byte{9}},
-		{appendLogKey(nil, 1), []byte("one")},
-		{appendLogKey(nil, 2), []byte("gone")},
-		{appendKey(nil, prefixCursor, "c"), []byte("x")},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, call := range map[string]func() error{
-		"Execution":  func() error { _, err := s.FindExecution(ctx, id); return err },
-		"Executions": func() error { _, _, err := s.FindExecutions(ctx, core.ExecutionFilter{}); return err },
-		"Patterns":   func() error { _, err := s.AllPatterns(ctx); return err },
-		"Definition": func() error { _, err := s.FindDefinition(ctx, "h"); return err },
-		"Batch":      func() error { _, err := s.ActiveBatches(ctx); return err },
-		"Agents":     func() error { _, err := s.AllAgents(ctx); return err },
-		"Events":     func() error { _, err := s.Events(ctx, "one", 0, 0); return err },
-		"Log":        func() error { _, err := s.Log(ctx, 0, 0); return err },
-		"LogGone":    func() error { _, err := s.Log(ctx, 1, 0); return err },
-		"Cursor":     func() error { _, err := s.Cursor(ctx, "c"); return err },
-	} {
-		t.Run(name, func(t *testing.T) {
-			err := call()
-			if core.ErrorCode(err) != core.CodeInternal || core.AsError(err).Message != "internal error" {
-				t.Fatalf("got %v", err)
-			}
-		})
 	}
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -11,6 +12,9 @@ import (
 // monitorEvery is how often free space is looked at while nobody writes.
 const monitorEvery = time.Second
 
+// errFull stands for the failed commit of a store that was opened for reading only, as the disk is full.
+var errFull = errors.New("the disk is full")
+
 // space decides whether there is room to write. All methods are safe for concurrent use.
 type space struct {
 	min, again uint64 // bytes free below which writes stop, and from which they go on
@@ -18,8 +22,9 @@ type space struct {
 	mu     sync.Mutex // guards all below
 	free   uint64
 	low    bool
-	failed error // the commit error that waits for a reopen
-	asked  bool  // the reopen is due
+	taken  uint64 // what was let in since free was measured for a batch
+	failed error  // the commit error that waits for a reopen
+	asked  bool   // the reopen is due
 }
 
 func newSpace(minFree, total uint64) *space {
@@ -87,6 +92,38 @@ func (s *space) admit(maintenance bool) error {
 	return s.refusal()
 }
 
+// roomFor reports whether the store takes writes, and still would with so many bytes less.
+func (s *space) roomFor(bytes uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.low && s.failed == nil && s.free >= s.again+s.taken+bytes
+}
+
+// settle says that what was let in until now is part of the measurement.
+func (s *space) settle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken = 0
+}
+
+// take lets in a closure that writes that many bytes, or returns the error for it: what was let in since the last
+// measurement and this must leave the budget alone. Maintenance may use half of it.
+func (s *space) take(bytes int64, maintenance bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	floor := s.min
+	if maintenance {
+		floor /= 2
+	}
+	need := s.taken + uint64(max(bytes, 0))
+	if s.free < floor || s.free-floor < need {
+		return core.Unavailable("store_read_only",
+			"the store has no room for this: %d MiB free on disk, of which %d MiB are kept, and %d MiB to write", s.free>>20, floor>>20, need>>20)
+	}
+	s.taken = need
+	return nil
+}
+
 func (s *space) refusal() error {
 	_, reason := s.state()
 	return core.Unavailable("store_read_only", "the store is read-only: %s", reason)
@@ -96,6 +133,8 @@ func (s *space) state() (readOnly bool, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case s.failed != nil && s.low, errors.Is(s.failed, errFull):
+		return true, fmt.Sprintf("%d MiB free on disk, %d MiB needed", s.free>>20, s.again>>20)
 	case s.failed != nil:
 		return true, "a write failed and is being recovered from"
 	case s.low:
@@ -131,22 +170,6 @@ func (s *Store) measure() {
 	}
 }
 
-// openFree is the space below which the store is not opened at all: replaying the write-ahead log writes
-// tables through memory maps, and a full disk would kill the process there without a word.
-const openFree = 64 << 20
-
-func checkRoom(opts Options) error {
-	free, err := opts.DiskFree(opts.Path)
-	if err != nil {
-		return fmt.Errorf("store: space of %s: %w", opts.Path, err)
-	}
-	if need := min(openFree, opts.MinFreeBytes); free < need {
-		return fmt.Errorf("store: open %s: %d MiB free on disk, %d MiB needed even to read: free some space and start again",
-			opts.Path, free>>20, need>>20)
-	}
-	return nil
-}
-
 // tryReserve is called at open and then only by the monitor. Without reserved blocks the budget of free
 // space still protects writes, so a failure is no reason to stop.
 func (s *Store) tryReserve() {
@@ -178,6 +201,8 @@ func (s *Store) monitor() {
 		}
 		s.measure()
 		s.tryReserve()
+		s.layBallast()
+		s.keepNotes(s.closing)
 		if s.space.askReopen() {
 			s.queue.signal()
 		}

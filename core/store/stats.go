@@ -1,6 +1,7 @@
 package store
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -62,4 +63,54 @@ func (s *Store) Stats() Stats {
 		}
 	}
 	return st
+}
+
+// RetentionFailure is a kind of records that retention could not go through.
+type RetentionFailure struct {
+	Kind   string
+	Count  int64     // of runs that failed, since the store was opened
+	Since  time.Time // of the first of those that failed in a row; zero if the last run went through
+	Reason string    // of the last that failed
+}
+
+// retentionState is how retention went, by kind. The zero value is ready.
+type retentionState struct {
+	mu    sync.Mutex // guards all below
+	kinds map[string]RetentionFailure
+}
+
+// note notes how a run went through a kind.
+func (r *retentionState) note(kind string, err error, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f, known := r.kinds[kind]
+	switch {
+	case err != nil:
+		f.Kind, f.Count, f.Reason = kind, f.Count+1, oneLine(err.Error(), maxReason)
+		if f.Since.IsZero() {
+			f.Since = now
+		}
+	case !known:
+		return
+	default:
+		f.Since = time.Time{}
+	}
+	if r.kinds == nil {
+		r.kinds = map[string]RetentionFailure{}
+	}
+	r.kinds[kind] = f
+}
+
+// RetentionFailures returns the kinds that retention could not go through since the store was opened, in the order of
+// RetentionKinds.
+func (s *Store) RetentionFailures() []RetentionFailure {
+	s.retention.mu.Lock()
+	defer s.retention.mu.Unlock()
+	var list []RetentionFailure
+	for _, kind := range RetentionKinds {
+		if f, ok := s.retention.kinds[kind]; ok {
+			list = append(list, f)
+		}
+	}
+	return list
 }

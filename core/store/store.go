@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,8 +39,13 @@ type Store struct {
 	db     *badger.DB // nil while it could not be opened again, and after Close
 	closed bool       // guarded by dbMu
 
-	floors  dueFloors
-	orphans chan struct{} // holds one; told by the writer when an endpoint was deleted
+	floors dueFloors
+	broken brokenRecords
+
+	retention retentionState
+	moved     atomic.Int64  // bytes that collections may have moved within the value log
+	values    valueSpace    // for the goroutine that writes: Open's, then the writer's
+	orphans   chan struct{} // holds one; told by the writer when an endpoint was deleted
 
 	closing   context.Context // cancelled when Close begins
 	cancel    context.CancelFunc
@@ -47,6 +53,7 @@ type Store struct {
 	closeOnce sync.Once
 	closeErr  error
 
+	ballast  bool            // is there; the monitor's
 	reserved map[string]bool // write-ahead logs with all their blocks; used at open, then by the monitor
 	retainMu sync.Mutex      // one retention or value log collection at a time
 }
@@ -78,18 +85,32 @@ func open(ctx context.Context, opts Options, steps []migration) (*Store, error) 
 		return nil, fmt.Errorf("store: the file system of %s holds %d bytes, but the store is to leave %d bytes free: "+
 			"it could never be written; lower the space to be left free or use a larger disk", path, total, opts.MinFreeBytes)
 	}
-	if err := checkRoom(opts); err != nil {
+	room, err := makeRoom(opts)
+	if err != nil {
 		return nil, err
 	}
-	db, err := openBadger(path, opts.Logger)
+	var db *badger.DB
+	if room {
+		db, err = openBadger(path, opts.Logger)
+	} else {
+		db, err = openFull(opts)
+	}
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{opts: opts, log: opts.Logger, db: db, state: newState(), space: newSpace(opts.MinFreeBytes, total), orphans: make(chan struct{}, 1)}
 	w := &writer{s: s}
 	w.tx.w = w
+	s.values.dir, s.values.moved = path, func() int64 { return s.moved.Swap(0) }
 	s.tryReserve()
-	if err = migrate(ctx, db, steps); err == nil {
+	if room {
+		err = migrate(ctx, db, steps)
+	} else {
+		w.failed = errFull
+		s.space.fail(errFull)
+		err = checkSchema(db, steps)
+	}
+	if err == nil {
 		err = w.load()
 	}
 	if err != nil {
@@ -168,6 +189,9 @@ func (s *Store) view(ctx context.Context, fn func(txn *badger.Txn) error) error 
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
 	err := fn(txn)
+	if d := asDamage(err); d != nil && d.key != nil {
+		s.note(d.key, d)
+	}
 	var known *core.Error
 	if err == nil || errors.As(err, &known) || ctx.Err() != nil {
 		return err
@@ -246,7 +270,11 @@ func read(txn *badger.Txn, key []byte, what, id string, into any) error {
 	if err != nil {
 		return err
 	}
-	return item.Value(func(value []byte) error { return decodeJSON(what, id, value, into) })
+	err = item.Value(func(value []byte) error { return decodeJSON(what, id, value, into) })
+	if d := asDamage(err); d != nil {
+		d.key = slices.Clone(key)
+	}
+	return err
 }
 
 // alive is the check of methods that read memory only.

@@ -119,7 +119,16 @@ func (t *tx) threadState(id string) (threadState, error) {
 	if err != nil || value == nil {
 		return threadState{}, err
 	}
-	return readThreadState(id, value)
+	state, err := readThreadState(id, value)
+	if err == nil {
+		return state, nil
+	}
+	// The record says it again, but for the sum of its files, which are then written once more.
+	r := new(core.ThreadRecord)
+	if err := t.read(t.key(prefixThread, id), "thread", id, r); err != nil {
+		return threadState{}, err
+	}
+	return threadStateOf(r), nil
 }
 
 func readThreadState(id string, value []byte) (threadState, error) {
@@ -145,7 +154,7 @@ func (t *tx) FindThread(id string) (*core.ThreadRecord, error) {
 
 // CountActiveThreads implements core.Tx.
 func (t *tx) CountActiveThreads(executionID string) (int, error) {
-	n, err := t.number(t.take(func(b []byte) []byte { return appendActiveThreads(b, executionID) }))
+	n, err := t.rowCount(t.take(func(b []byte) []byte { return appendActiveThreads(b, executionID) }))
 	return int(n), err
 }
 
@@ -192,8 +201,12 @@ func (s *Store) FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*c
 				return false, err
 			}
 			state, err := readThreadState(id, value)
+			if err != nil {
+				_, err = s.pass(appendKey(nil, prefixThreadState, id), err)
+				return false, err
+			}
 			return state.status == filter.Status && (filter.Role == "" || state.role == filter.Role) &&
-				(filter.AgentType == "" || state.agentType == filter.AgentType), err
+				(filter.AgentType == "" || state.agentType == filter.AgentType), nil
 		}
 	}
 	return findRows(ctx, s, q, readThread)
@@ -205,9 +218,10 @@ func (s *Store) ActiveThreads(ctx context.Context) ([]*core.ThreadRecord, error)
 	err := s.view(ctx, func(txn *badger.Txn) error {
 		prefix := appendList(nil, prefixIndex, kindActiveThread, activeFacets(""), 0)
 		return scan(txn, prefix, nil, false, func(key, _ []byte) (bool, error) {
-			r, err := readThread(txn, string(key[len(prefix):]))
+			id := string(key[len(prefix):])
+			r, err := readThread(txn, id)
 			if err != nil {
-				return false, err
+				return s.pass(appendKey(nil, prefixThread, id), err)
 			}
 			list = append(list, r)
 			return true, ctx.Err()

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"github.com/dgraph-io/badger/v4"
@@ -35,7 +34,8 @@ type refDelta struct {
 type tx struct {
 	w       *writer
 	writes  []write
-	size    int64 // in Badger's terms, with the counters and references it touches
+	size    int64 // in Badger's terms, with the counters and references it touches; without what lies in the value log
+	large   int64 // bytes that go to the value log
 	count   int64 // of entries, likewise
 	seq     uint64
 	events  []core.Event
@@ -53,7 +53,7 @@ func (t *tx) reset(seq uint64) {
 	clear(t.events)
 	clear(t.changes)
 	t.writes, t.events, t.changes, t.refs = t.writes[:0], t.events[:0], t.changes[:0], t.refs[:0]
-	t.size, t.count, t.seq, t.shrinks, t.orphans = 0, 0, seq, false, false
+	t.size, t.large, t.count, t.seq, t.shrinks, t.orphans = 0, 0, 0, seq, false, false
 	clear(t.tallies)
 	clear(t.dues)
 	t.index.reset()
@@ -79,6 +79,7 @@ func (t *tx) set(key, value []byte) error {
 	}
 	t.writes = append(t.writes, write{key, value})
 	t.reserve(entrySize(key, value, t.w.threshold))
+	t.large += largeSize(key, value, t.w.threshold)
 	return nil
 }
 
@@ -96,6 +97,13 @@ func (t *tx) reserve(size int64) {
 	t.count++
 }
 
+// lsmCost is how often the bytes of small values are written until they come to rest: to the file that a memtable
+// becomes, and to one that it is merged into. The write-ahead log has its blocks before.
+const lsmCost = 2
+
+// bytes is what the closure takes of the disk.
+func (t *tx) bytes() int64 { return lsmCost*t.size + t.large }
+
 // change notes that an execution moves on, with the room its counters need.
 func (t *tx) change(c execChange) {
 	t.changes = append(t.changes, c)
@@ -110,9 +118,9 @@ func (t *tx) refer(d refDelta) {
 }
 
 func (t *tx) setJSON(key []byte, record any) error {
-	value, err := json.Marshal(record)
+	value, err := encodeJSON(record)
 	if err != nil {
-		return core.Invalid("body", "cannot be stored: %v", err)
+		return err
 	}
 	return t.set(key, value)
 }
@@ -175,6 +183,14 @@ func entrySize(key, value []byte, threshold int64) int64 {
 		return int64(len(key)) + entryOverhead
 	}
 	return int64(len(key)+len(value)) + entryOverhead
+}
+
+// largeSize is what an entry takes in the value log: nothing, for values that are not large.
+func largeSize(key, value []byte, threshold int64) int64 {
+	if int64(len(value)) < threshold {
+		return 0
+	}
+	return int64(len(key)+len(value)) + 2*entryOverhead
 }
 
 // put hands a write to a Badger transaction.

@@ -92,7 +92,7 @@ func (s *Store) AllWebhooks(ctx context.Context) ([]*core.WebhookRecord, error) 
 		return scan(txn, []byte(prefixWebhook), nil, true, func(key, value []byte) (bool, error) {
 			w := new(core.WebhookRecord)
 			if err := decodeJSON("webhook", string(key[len(prefixWebhook):]), value, w); err != nil {
-				return false, err
+				return s.pass(key, err)
 			}
 			list = append(list, w)
 			return true, ctx.Err()
@@ -102,14 +102,18 @@ func (s *Store) AllWebhooks(ctx context.Context) ([]*core.WebhookRecord, error) 
 	return list, err
 }
 
-// webhookNumbers returns the numbers of all endpoints by id.
-func webhookNumbers(txn *badger.Txn) (map[string]uint32, error) {
+// webhookNumbers returns the numbers of all endpoints by id. One whose number cannot be read has none until it is put
+// again.
+func (s *Store) webhookNumbers(txn *badger.Txn) (map[string]uint32, error) {
 	numbers := map[string]uint32{}
 	err := scan(txn, []byte(prefixWebhookNumber), nil, true, func(key, value []byte) (bool, error) {
 		id := string(key[len(prefixWebhookNumber):])
 		n, err := decodeWebhookNumber(id, value)
+		if err != nil {
+			return s.pass(key, err)
+		}
 		numbers[id] = n
-		return true, err
+		return true, nil
 	})
 	return numbers, err
 }

@@ -98,7 +98,7 @@ func (s *Store) AllWorkspaces(ctx context.Context) ([]*core.Workspace, error) {
 		return scan(txn, []byte(prefixWorkspace), nil, true, func(key, value []byte) (bool, error) {
 			w := new(core.Workspace)
 			if err := decodeJSON("workspace", string(key[len(prefixWorkspace):]), value, w); err != nil {
-				return false, err
+				return s.pass(key, err)
 			}
 			list = append(list, w)
 			return true, ctx.Err()

@@ -29,6 +29,7 @@ type writer struct {
 	entries  slab
 	accepted []*request
 	size     int64 // in Badger's terms
+	large    int64 // bytes that go to the value log
 	count    int64 // likewise
 	keys     int   // written by closures
 	batchSeq uint64
@@ -95,7 +96,7 @@ func (w *writer) handle(r *request) {
 		r.answer(err)
 		return
 	}
-	if w.size+t.size > w.maxSize || w.count+t.count > w.maxCount {
+	if !w.fits(t) {
 		w.commit() // what came before; this closure's writes are never split
 		if err := w.refuse(r.maintenance); err != nil {
 			r.answer(err)
@@ -108,12 +109,21 @@ func (w *writer) handle(r *request) {
 			r.answer(err)
 			return
 		}
-		if w.size+t.size > w.maxSize || w.count+t.count > w.maxCount {
+		if !w.fits(t) {
 			w.commitLarge(r)
 			return
 		}
 	}
+	if err := w.s.space.take(t.bytes(), r.maintenance); err != nil {
+		r.answer(err)
+		return
+	}
 	w.accept(r)
+}
+
+// fits reports whether the closure's writes still fit into the batch.
+func (w *writer) fits(t *tx) bool {
+	return w.size+t.size <= w.maxSize && w.count+t.count <= w.maxCount && w.large+t.large <= maxValue
 }
 
 // refuse tells why nothing can be written now, or nil.
@@ -125,16 +135,17 @@ func (w *writer) refuse(maintenance bool) error {
 		return nil // the batch was let in as a whole
 	}
 	w.s.measure()
+	w.s.space.settle()
 	return w.s.space.admit(maintenance)
 }
 
 func (w *writer) begin() {
 	w.txn = w.s.db.NewTransaction(true)
 	w.batchSeq = w.seq
-	w.size, w.count = batchOverhead, 1
+	w.size, w.large, w.count = batchOverhead, 0, 1
 	if w.numbers == nil {
 		// On failure they stay unknown, and each is looked up.
-		if numbers, err := webhookNumbers(w.txn); err == nil {
+		if numbers, err := w.s.webhookNumbers(w.txn); err == nil {
 			w.numbers = numbers
 		}
 	}
@@ -154,6 +165,7 @@ func (w *writer) accept(r *request) {
 		}
 	}
 	w.size += t.size
+	w.large += t.large
 	w.count += t.count
 	w.keys += len(t.writes)
 	w.batchSeq = t.seq
@@ -185,11 +197,16 @@ func (w *writer) commit() {
 		w.fail(err, nil)
 		return
 	}
+	if err := w.s.values.reserve(w.large); err != nil {
+		w.turnAway(err)
+		return
+	}
 	started := time.Now()
 	if err := w.txn.Commit(); err != nil {
 		w.fail(err, nil)
 		return
 	}
+	w.s.values.wrote(w.large)
 	w.s.stats.committed(len(w.accepted), w.keys, len(w.events), time.Since(started))
 	w.done()
 }
@@ -245,10 +262,19 @@ func (w *writer) put(wr write) error {
 	return w.txn.SetEntry(w.entries.take(wr.key, wr.value))
 }
 
+// turnAway answers everyone whose batch finds no room, before anything of it is written.
+func (w *writer) turnAway(cause error) {
+	w.s.log.Error("no room for large values", "error", cause)
+	w.s.stats.failures.Add(1)
+	w.numbers = nil // they may be those of the batch
+	w.answer(core.Unavailable("store_read_only", "the store is read-only: no room for large values on disk").WithCause(cause))
+	w.end()
+}
+
 // fail answers everyone after a failed commit. What reached the disk is unknown until the database is
 // opened again, so nothing is written before that.
 func (w *writer) fail(cause error, last *request) {
-	w.s.log.Error("commit failed", "error", cause)
+	w.s.log.Error("commit failed", "error", oneLine(cause.Error(), maxReason))
 	w.failed = cause
 	w.s.stats.failures.Add(1)
 	w.s.space.fail(cause)

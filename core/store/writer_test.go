@@ -217,7 +217,7 @@ func TestUpdateLarge(t *testing.T) {
 	})
 	mustUpdate(t, s, appendEvent("batch_1"))
 	err := s.Update(ctx, func(tx core.Tx) error {
-		for i := range 8000 {
+		for i := range 27_000 { // more than one closure may hold
 			if err := tx.PutBatchInput("batch_2", i, input); err != nil {
 				return err
 			}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// The ballast is a file of openFree bytes that holds nothing. Opening the database writes tables through memory maps
+// after a crash, and on a full disk that would kill the process without a word: so on a full disk the ballast is
+// removed first, the store opens in the room it leaves and takes no writes, and the ballast comes back once there is
+// room again. Where it is not there, a store that was closed well is opened for reading only.
+
+const ballastFile = "reserve"
+
+// openFree is the space that opening needs.
+const openFree = 64 << 20
+
+// roomToOpen returns the space that opening needs, of a store with that budget.
+func roomToOpen(minFree uint64) uint64 { return min(openFree, minFree) }
+
+// makeRoom drops the ballast if the file system has not the room that opening needs, and reports whether it has now.
+func makeRoom(opts Options) (bool, error) {
+	need := roomToOpen(opts.MinFreeBytes)
+	free, err := opts.DiskFree(opts.Path)
+	if err != nil {
+		return false, fmt.Errorf("store: space of %s: %w", opts.Path, err)
+	}
+	if free >= need {
+		return true, nil
+	}
+	ballast := filepath.Join(opts.Path, ballastFile)
+	if err := os.Remove(ballast); errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("store: make room: %w", err)
+	}
+	opts.Logger.Warn("the disk is full: the store opens in the room that was kept for it", "free", free, "needed", need)
+	free, err = opts.DiskFree(opts.Path)
+	if err != nil {
+		return false, fmt.Errorf("store: space of %s: %w", opts.Path, err)
+	}
+	return free >= need, nil
+}
+
+// layBallast makes the ballast if it is not there and leaves room for writes. Failures are no reason to stop: without
+// it the store works as well as before.
+func (s *Store) layBallast() {
+	if s.ballast {
+		return
+	}
+	need := roomToOpen(s.opts.MinFreeBytes)
+	if !s.space.roomFor(need) {
+		return
+	}
+	path := filepath.Join(s.opts.Path, ballastFile)
+	if info, err := os.Stat(path); err == nil && uint64(info.Size()) == need {
+		s.ballast = true
+		return
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err == nil {
+		err = errors.Join(allocate(f, int64(need)), f.Truncate(int64(need)), f.Close())
+	}
+	if err != nil {
+		s.log.Debug("no room can be kept for a start on a full disk", "error", errors.Join(err, os.Remove(path)))
+		return
+	}
+	s.ballast = true
+}
+
+// openFull opens a store on a full disk for reading only. The error is for the operator who starts the process.
+func openFull(opts Options) (*badger.DB, error) {
+	free, _ := opts.DiskFree(opts.Path) // it was asked a moment ago
+	full := func(why error) error {
+		return fmt.Errorf("store: open %s: %d MiB free on disk, %d MiB needed: free some space and start again%w",
+			opts.Path, free>>20, roomToOpen(opts.MinFreeBytes)>>20, why)
+	}
+	logs, err := filepath.Glob(filepath.Join(opts.Path, "*.mem"))
+	if err != nil || len(logs) > 0 {
+		return nil, full(errUnclean)
+	}
+	for _, name := range []string{badger.ManifestFilename, discardFile} { // it would make them
+		if _, err := os.Stat(filepath.Join(opts.Path, name)); err != nil {
+			return nil, full(errNew)
+		}
+	}
+	db, err := badger.Open(badgerOptions(opts.Path, opts.Logger).WithReadOnly(true))
+	if err != nil {
+		return nil, full(fmt.Errorf(": %w", err))
+	}
+	return db, nil
+}
+
+var (
+	errUnclean = errors.New("; it cannot even be read, as it was not closed well")
+	errNew     = errors.New("; there is nothing to read in it yet")
+)

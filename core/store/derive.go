@@ -1,0 +1,392 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// derived is what follows from the records of a store: index entries one by one, and counts over all of them.
+type derived struct {
+	txn *badger.Txn
+	// emit gets each index entry of the record that is looked at.
+	emit func(key, value []byte) error
+
+	executions map[string]*statusCounts // by pattern
+	refs       map[string]int64         // by definition
+	rows       map[string]int64         // by key of the count
+	deliveries map[uint32]*deliveryCounts
+}
+
+func newDerived(txn *badger.Txn, emit func(key, value []byte) error) *derived {
+	return &derived{
+		txn: txn, emit: emit, executions: map[string]*statusCounts{}, refs: map[string]int64{}, rows: map[string]int64{},
+		deliveries: map[uint32]*deliveryCounts{},
+	}
+}
+
+// record takes in one record that can be read. A key that nothing follows from is ignored.
+func (d *derived) record(key, value []byte) error {
+	table, _ := tableOf(key)
+	id := string(key[len(table.prefix):])
+	switch table.prefix {
+	case prefixExecution:
+		return d.execution(id, value)
+	case prefixPattern:
+		var p core.Pattern
+		if err := decodeJSON(table.kind, id, value, &p); err != nil {
+			return err
+		}
+		if p.Hash != "" {
+			d.refs[p.Hash]++
+		}
+	case prefixBatch:
+		var b core.Batch
+		if err := decodeJSON(table.kind, id, value, &b); err != nil || b.Status.Terminal() {
+			return err
+		}
+		return d.emit(appendKey(nil, prefixBatchActive, id), []byte{})
+	case prefixQuestion:
+		return d.question(id, value)
+	case prefixThread:
+		return d.thread(id, value)
+	case prefixWorkspace:
+		var w core.Workspace
+		if err := decodeJSON(table.kind, id, value, &w); err != nil {
+			return err
+		}
+		return d.lists(kindWorkspace, id, workspaceFacets(&w))
+	case prefixDecision:
+		var dc core.Decision
+		if err := decodeJSON(table.kind, id, value, &dc); err != nil {
+			return err
+		}
+		if dc.Fingerprint != "" {
+			if err := d.fingerprint(appendDecisionPrint(nil, dc.ExecutionID, dc.Fingerprint), prefixDecision, id); err != nil {
+				return err
+			}
+		}
+		return d.lists(kindDecision, id, decisionFacets(&dc))
+	case prefixExperience:
+		var e core.Experience
+		if err := decodeJSON(table.kind, id, value, &e); err != nil {
+			return err
+		}
+		if e.Fingerprint != "" {
+			if err := d.fingerprint(appendKey(nil, prefixExperiencePrint, e.Fingerprint), prefixExperience, id); err != nil {
+				return err
+			}
+		}
+		return d.lists(kindExperience, id, experienceFacets(&e))
+	case prefixDelivery:
+		return d.delivery(id, value)
+	case prefixIdempotency:
+		var rec core.IdempotencyRecord
+		if err := decodeJSON(table.kind, "", value, &rec); err != nil {
+			return err
+		}
+		return d.emit(appendIdempotencyIndex(nil, claimedMs(rec.ClaimedAt), idempotencyHash(rec.Scope, rec.Key)), []byte{})
+	}
+	return nil
+}
+
+func (d *derived) execution(id string, value []byte) error {
+	var e core.Execution
+	if err := decodeJSON("execution", id, value, &e); err != nil {
+		return err
+	}
+	state := stateOf(&e)
+	c := d.executions[state.pattern]
+	if c == nil {
+		c = new(statusCounts)
+		d.executions[state.pattern] = c
+	}
+	if i := statusIndex(state.status); i >= 0 {
+		c[i]++
+	}
+	for _, hash := range state.refs {
+		d.refs[hash]++
+	}
+	if err := d.emit(appendPatternIndex(nil, state.pattern, id), []byte{}); err != nil {
+		return err
+	}
+	if state.active() {
+		return d.emit(appendKey(nil, prefixActive, id), appendActive(nil, state))
+	}
+	if err := d.emit(appendStatusIndex(nil, string(state.status), id), []byte{}); err != nil {
+		return err
+	}
+	return d.emit(appendBothIndex(nil, state.pattern, string(state.status), id), []byte{})
+}
+
+func (d *derived) question(id string, value []byte) error {
+	var q core.Question
+	if err := decodeJSON("question", id, value, &q); err != nil {
+		return err
+	}
+	for _, f := range []core.QuestionFilter{
+		{ExecutionID: q.ExecutionID, Status: q.Status}, {ExecutionID: q.ExecutionID}, {Status: q.Status},
+	} {
+		if err := d.emit(appendQuestionIndex(nil, f.ExecutionID, f.Status, id), []byte{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *derived) thread(id string, value []byte) error {
+	r := new(core.ThreadRecord)
+	if err := decodeJSON("thread", id, value, r); err != nil {
+		return err
+	}
+	files, err := get(d.txn, appendKey(nil, prefixThreadFiles, id))
+	if err != nil {
+		return err
+	}
+	if err := takeFiles(r, files); err != nil && asDamage(err) == nil {
+		return err
+	}
+	state := threadStateOf(r)
+	if err := d.emit(appendKey(nil, prefixThreadState, id), appendThreadState(nil, state)); err != nil {
+		return err
+	}
+	if err := d.lists(kindThread, id, state.facets()); err != nil {
+		return err
+	}
+	return d.lists(kindActiveThread, id, state.activeFacets())
+}
+
+func (d *derived) delivery(id string, value []byte) error {
+	v, number, err := decodeDelivery(id, value)
+	if err != nil {
+		return err
+	}
+	place := placeOf(number, v)
+	c := d.deliveries[number]
+	if c == nil {
+		c = new(deliveryCounts)
+		d.deliveries[number] = c
+	}
+	c[place.status][place.event]++
+	if place.status == pendingStatus {
+		if err := d.emit(append(appendDue(nil, number, place.next), id...), []byte{}); err != nil {
+			return err
+		}
+	}
+	needs := []byte{}
+	if place.needs != 0 {
+		needs = appendUint64(nil, place.needs)
+	}
+	return d.emit(append(appendDeliveries(nil, number, place.status, place.event), id...), needs)
+}
+
+// lists takes in a record of a kind that has a list for each combination of its facets.
+func (d *derived) lists(kind, id string, facets []facet) error {
+	for mask := range 1 << len(facets) {
+		if !listed(facets, mask) {
+			continue
+		}
+		d.rows[string(appendList(nil, prefixRowCount, kind, facets, mask))]++
+		if err := d.emit(append(appendList(nil, prefixIndex, kind, facets, mask), id...), []byte{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fingerprint takes in that a record has a fingerprint. Several may have the same: any of them may be led to.
+func (d *derived) fingerprint(key []byte, prefix, id string) error {
+	owner, err := get(d.txn, key)
+	if err != nil {
+		return err
+	}
+	if owner != nil {
+		if has, err := exists(d.txn, appendKey(nil, prefix, string(owner))); err != nil || has {
+			return err
+		}
+	}
+	return d.emit(key, []byte(id))
+}
+
+// recordOf finds the key of the record that an index entry leads to; nil for an entry that is none of ours.
+func recordOf(entry, value []byte) []byte {
+	rest, from := entry, func(prefix string) bool {
+		return bytes.HasPrefix(entry, []byte(prefix))
+	}
+	cut := func(prefix string, skip int) []byte {
+		if len(rest) < len(prefix)+skip {
+			return nil
+		}
+		return rest[len(prefix)+skip:]
+	}
+	switch {
+	case from(prefixThreadState):
+		return appendKey(nil, prefixThread, string(cut(prefixThreadState, 0)))
+	case from(prefixDecisionPrint):
+		return appendKey(nil, prefixDecision, string(value))
+	case from(prefixExperiencePrint):
+		return appendKey(nil, prefixExperience, string(value))
+	case from(prefixActive):
+		return appendKey(nil, prefixExecution, string(cut(prefixActive, 0)))
+	case from(prefixBatchActive):
+		return appendKey(nil, prefixBatch, string(cut(prefixBatchActive, 0)))
+	case from(prefixDeliveries):
+		return appendKey(nil, prefixDelivery, string(cut(prefixDeliveries, 6)))
+	case from(prefixDue):
+		return appendKey(nil, prefixDelivery, string(cut(prefixDue, 12)))
+	case from(prefixIdemByTime):
+		return appendKey(nil, prefixIdempotency, string(cut(prefixIdemByTime, 8)))
+	}
+	name, names, ok := bytes.Cut(entry[len(prefixIndex):], []byte("/"))
+	if !ok {
+		return nil
+	}
+	id := names // behind the last name that is escaped
+	if i := bytes.LastIndex(names, []byte{0, 1}); i >= 0 {
+		id = names[i+2:]
+	}
+	for _, kind := range []struct{ name, prefix string }{
+		{"x", prefixExecution}, {"q", prefixQuestion}, {kindActiveThread, prefixThread}, {kindThread, prefixThread},
+		{kindWorkspace, prefixWorkspace}, {kindDecision, prefixDecision}, {kindExperience, prefixExperience},
+	} {
+		if bytes.HasPrefix(name, []byte(kind.name)) {
+			return appendKey(nil, kind.prefix, string(id))
+		}
+	}
+	return nil
+}
+
+// follows reports whether an index entry follows from a record.
+func follows(txn *badger.Txn, entry, entryValue, record, value []byte) (bool, error) {
+	found := false
+	d := newDerived(txn, func(key, value []byte) error {
+		found = found || bytes.Equal(key, entry) && bytes.Equal(value, entryValue)
+		return nil
+	})
+	err := d.record(record, value)
+	if asDamage(err) != nil {
+		return false, nil
+	}
+	if bytes.HasPrefix(entry, []byte(prefixDecisionPrint)) || bytes.HasPrefix(entry, []byte(prefixExperiencePrint)) {
+		return err == nil, err // it leads to a record that is there
+	}
+	return found, err
+}
+
+// counts calls fn with the counts that the records taken in add up to.
+func (d *derived) counts(fn func(key, value []byte) error) error {
+	for pattern, c := range d.executions {
+		if err := fn(appendKey(nil, prefixCounter, pattern), appendCounts(nil, *c)); err != nil {
+			return err
+		}
+	}
+	for hash, n := range d.refs {
+		if err := fn(appendKey(nil, prefixRefs, hash), appendUint64(nil, uint64(n))); err != nil {
+			return err
+		}
+	}
+	for key, n := range d.rows {
+		if err := fn([]byte(key), appendUint64(nil, uint64(n))); err != nil {
+			return err
+		}
+	}
+	for number, c := range d.deliveries {
+		if err := fn(appendCountKey(nil, number), appendDeliveryCounts(nil, c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counted reports whether a key is a count that the records taken in add up to.
+func (d *derived) counted(key []byte) bool {
+	has := func(prefix string) (string, bool) {
+		rest, ok := bytes.CutPrefix(key, []byte(prefix))
+		return string(rest), ok
+	}
+	if pattern, ok := has(prefixCounter); ok {
+		return d.executions[pattern] != nil
+	}
+	if hash, ok := has(prefixRefs); ok {
+		return d.refs[hash] > 0
+	}
+	if _, ok := has(prefixRowCount); ok {
+		return d.rows[string(key)] > 0
+	}
+	if number, ok := has(prefixDeliveryCount); ok && len(number) == 4 {
+		return d.deliveries[binary.BigEndian.Uint32([]byte(number))] != nil
+	}
+	return false
+}
+
+// derivedPrefixes are those of all that follows from records: index entries first, then counts.
+var (
+	entryPrefixes = []string{prefixIndex, prefixThreadState, prefixDecisionPrint, prefixExperiencePrint}
+	countPrefixes = []string{prefixCounter, prefixRefs, prefixRowCount, prefixDeliveryCount}
+)
+
+// ownerOf finds the key of the record that a record goes with; nil for one that stands alone.
+func ownerOf(key, value []byte) []byte {
+	table, _ := tableOf(key)
+	rest := key[len(table.prefix):]
+	switch table.prefix {
+	case prefixBatchInput, prefixBatchResult:
+		if id, _, ok := cutEscaped(rest); ok {
+			return appendKey(nil, prefixBatch, id)
+		}
+	case prefixThreadInput:
+		if id, _, ok := cutEscaped(rest); ok {
+			return appendKey(nil, prefixThread, id)
+		}
+	case prefixThreadFiles:
+		return appendKey(nil, prefixThread, string(rest))
+	case prefixWebhookNumber:
+		return appendKey(nil, prefixWebhook, string(rest))
+	case prefixLog:
+		return appendJournalKey(nil, string(value), lastUint64(key))
+	case prefixQuestion:
+		var q core.Question
+		if decodeJSON(table.kind, "", value, &q) == nil {
+			return appendKey(nil, prefixExecution, q.ExecutionID)
+		}
+	case prefixThread:
+		var r core.ThreadRecord
+		if decodeJSON(table.kind, "", value, &r) == nil {
+			return appendKey(nil, prefixExecution, r.ExecutionID)
+		}
+	case prefixDecision:
+		var d core.Decision
+		if decodeJSON(table.kind, "", value, &d) == nil {
+			return appendKey(nil, prefixExecution, d.ExecutionID)
+		}
+	case prefixJournal:
+		return journalOwner(rest)
+	}
+	return nil
+}
+
+// journalOwner finds the record that a journal goes with; nil for one of a subject that has none, which goes by age.
+func journalOwner(rest []byte) []byte {
+	name, _, ok := cutEscaped(rest)
+	if !ok {
+		return nil
+	}
+	for prefix, table := range map[string]string{
+		core.PrefixExecution: prefixExecution, core.PrefixThread: prefixThread, core.PrefixManaged: prefixManaged,
+	} {
+		if core.ValidID(prefix, name) {
+			return appendKey(nil, table, name)
+		}
+	}
+	return nil
+}
+
+// isDerived reports whether a key is an index entry or a count.
+func isDerived(key []byte) bool {
+	begins := func(prefix string) bool { return bytes.HasPrefix(key, []byte(prefix)) }
+	return slices.ContainsFunc(entryPrefixes, begins) || slices.ContainsFunc(countPrefixes, begins)
+}

@@ -1,0 +1,157 @@
+//go:build linux
+
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store"
+)
+
+// smallDisk mounts a file system of its own with so many MiB. Only root may.
+func smallDisk(t *testing.T, size int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=0700", size)); err != nil {
+		if os.Getenv("WARDROOM_REQUIRE_REAL") == "1" {
+			t.Fatalf("a small file system cannot be mounted: %v", err)
+		}
+		t.Skipf("a small file system cannot be mounted (it takes root): %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	return dir
+}
+
+// fillDisk takes all that is free but for a rest, and returns what gives it back.
+func fillDisk(t *testing.T, dir string, rest uint64) (free func()) {
+	t.Helper()
+	path := filepath.Join(dir, "filler")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	block := make([]byte, 64<<10)
+	for freeOf(t, dir) > rest {
+		if _, err := f.Write(block[:min(uint64(len(block)), freeOf(t, dir)-rest)]); errors.Is(err, syscall.ENOSPC) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() {
+		if err := os.Remove(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func freeOf(t *testing.T, dir string) uint64 {
+	t.Helper()
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	return st.Bavail * uint64(st.Bsize)
+}
+
+// Requests of many MiB at once on a nearly full disk are refused one by one: none ends the process, and what was
+// acknowledged is there, also after a start on a disk without a byte free.
+func TestDiskFills(t *testing.T) {
+	const budget = 48 << 20
+	disk := smallDisk(t, 256)
+	dir := filepath.Join(disk, "store")
+	opts := store.Options{Path: dir, MinFreeBytes: budget}
+	s, err := store.Open(ctx, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	coretest.WaitFor(t, "the ballast", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "reserve"))
+		return err == nil
+	})
+	value := bytes.Repeat([]byte("x"), 8<<20)
+	var mu sync.Mutex
+	var stored []int
+	var wg sync.WaitGroup
+	for i := range 60 {
+		wg.Go(func() {
+			err := s.Update(ctx, func(tx core.Tx) error {
+				for n := range 50 { // and small ones beside it
+					if err := tx.PutBatchInput(fmt.Sprintf("small_%d", i), n, value[:1000]); err != nil {
+						return err
+					}
+				}
+				return tx.PutBatchInput("batch_1", i, value)
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				stored = append(stored, i)
+			} else if e := core.AsError(err); !e.Unavailable {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(stored) == 0 || len(stored) == 60 {
+		t.Fatalf("%d of 60 stored", len(stored))
+	}
+	if free := freeOf(t, disk); free < budget/2 {
+		t.Errorf("%d MiB are left of the %d that are to be left", free>>20, budget>>20)
+	}
+	check := func(s *store.Store, when string) {
+		t.Helper()
+		for _, i := range stored {
+			if got, err := s.FindBatchInput(ctx, "batch_1", i); err != nil || len(got) != len(value) {
+				t.Fatalf("%s: %d: %d bytes, %v", when, i, len(got), err)
+			}
+		}
+	}
+	check(s, "at once")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	free := fillDisk(t, disk, 0)
+	for range 2 { // the second time without the ballast
+		if s, err = store.Open(ctx, opts); err != nil {
+			t.Fatalf("on a full disk: %v", err)
+		}
+		if readOnly, reason := s.State(); !readOnly || reason == "" {
+			t.Errorf("state: %v, %q", readOnly, reason)
+		}
+		check(s, "on a full disk")
+		wantReason(t, s.Update(ctx, appendEvent("one")), "store_read_only")
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		free()
+		free = fillDisk(t, disk, 0)
+	}
+	if s, err = store.Open(ctx, opts); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	free()
+	if freeOf(t, disk) < budget*5/4 {
+		t.Skipf("only %d MiB are free", freeOf(t, disk)>>20)
+	}
+	coretest.WaitFor(t, "the store to take writes again", func() bool { return s.Update(ctx, appendEvent("one")) == nil })
+	check(s, "at the end")
+}

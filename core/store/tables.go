@@ -1,0 +1,180 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"strconv"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// table says of the keys under a prefix what lies there. The order in doc.go is that of this list.
+type table struct {
+	prefix string
+	kind   string // in words
+	// primary says that nothing else in the store says the same: what is not primary is made anew by a repair.
+	primary bool
+	decode  func(key, value []byte) error // key without the prefix
+}
+
+// jsonTable is a table of JSON records.
+func jsonTable[T any](prefix, kind string) table {
+	return table{prefix, kind, true, func(_, value []byte) error { return json.Unmarshal(value, new(T)) }}
+}
+
+// numberTable is a table of numbers that follow from records.
+func numberTable(prefix, kind string) table {
+	return table{prefix, kind, false, func(_, value []byte) error {
+		_, err := decodeUint64(value)
+		return err
+	}}
+}
+
+// keyTable is a table whose keys say all.
+func keyTable(prefix, kind string) table {
+	return table{prefix, kind, false, func(_, _ []byte) error { return nil }}
+}
+
+// tables lists what is in the store. A key belongs to the table with the longest prefix that it begins with.
+var tables = []table{
+	jsonTable[core.Execution](prefixExecution, "execution"),
+	{prefixActive, "active execution", false, func(_, value []byte) error {
+		_, err := decodeActive(value)
+		return err
+	}},
+	{prefixCounter, "counter", false, func(_, value []byte) error {
+		_, err := decodeCounts(value)
+		return err
+	}},
+	jsonTable[core.Pattern](prefixPattern, "pattern"),
+	{prefixDefinition, "definition", true, func(_, value []byte) error {
+		if len(value) < definitionHeader {
+			return errRecord
+		}
+		return nil
+	}},
+	numberTable(prefixRefs, "reference count"),
+	jsonTable[core.Batch](prefixBatch, "batch"),
+	{prefixBatchInput, "input of batch", true, func(_, _ []byte) error { return nil }},
+	jsonTable[core.BatchResult](prefixBatchResult, "result of batch"),
+	jsonTable[core.AgentRecord](prefixAgent, "agent"),
+	jsonTable[core.ManagedAgentRecord](prefixManaged, "managed agent"),
+	{prefixRuntime, "position of runtime", true, decodeAnyNumber},
+	jsonTable[core.Question](prefixQuestion, "question"),
+	jsonTable[core.ThreadRecord](prefixThread, "thread"),
+	jsonTable[[]core.ContextFile](prefixThreadFiles, "context files of thread"),
+	{prefixThreadState, "state of thread", false, func(_, value []byte) error {
+		_, err := decodeThreadState(value)
+		return err
+	}},
+	{prefixThreadInput, "input of thread", true, func(key, value []byte) error {
+		if _, rest, ok := cutEscaped(key); ok && len(rest) > 0 {
+			return json.Unmarshal(value, new(core.QueuedInput))
+		}
+		return decodeAnyNumber(key, value)
+	}},
+	jsonTable[core.Workspace](prefixWorkspace, "workspace"),
+	jsonTable[core.Decision](prefixDecision, "decision"),
+	keyTable(prefixDecisionPrint, "fingerprint of a decision"),
+	jsonTable[core.Experience](prefixExperience, "experience"),
+	keyTable(prefixExperiencePrint, "fingerprint of an experience"),
+	jsonTable[core.WebhookRecord](prefixWebhook, "webhook"),
+	{prefixWebhookNumber, "number of webhook", true, func(key, value []byte) error {
+		_, err := decodeWebhookNumber(string(key), value)
+		return err
+	}},
+	{prefixDelivery, "delivery", true, func(key, value []byte) error {
+		_, _, err := decodeDelivery(string(key), value)
+		return err
+	}},
+	{prefixDeliveries, "place of a delivery", false, func(key, value []byte) error {
+		if len(value) == 0 {
+			return nil
+		}
+		return decodeAnyNumber(key, value)
+	}},
+	keyTable(prefixIndex, "index entry"),
+	{prefixDeliveryCount, "delivery counts of webhook", false, func(_, value []byte) error {
+		_, err := decodeDeliveryCounts(value)
+		return err
+	}},
+	numberTable(prefixRowCount, "number"),
+	jsonTable[core.IdempotencyRecord](prefixIdempotency, "idempotency key"),
+	{prefixJournal, "event of", true, func(key, value []byte) error {
+		subject, rest, ok := cutEscaped(key)
+		if !ok || len(rest) != 8 {
+			return errRecord
+		}
+		if _, refers := decodeReference(value); refers {
+			return nil
+		}
+		_, err := decodeEvent(subject, binary.BigEndian.Uint64(rest), value)
+		return err
+	}},
+	keyTable(prefixLog, "entry of the log for"),
+	{prefixCursor, "cursor", true, decodeAnyNumber},
+	keyTable(prefixBroken, "note of a broken record"),
+	{keyRedoBroken, "transaction", true, func(_, value []byte) error {
+		_, err := decodeRedo(value)
+		return err
+	}},
+	{keySeq, "number", false, decodeAnyNumber},
+	{keyWebhooks, "number", false, decodeAnyNumber},
+	keyTable("meta/", "meta"),
+}
+
+func decodeAnyNumber(_, value []byte) error {
+	_, err := decodeUint64(value)
+	return err
+}
+
+// tableOf finds the table of a key; ok is false for a key that is none of ours.
+func tableOf(key []byte) (t table, ok bool) {
+	for _, c := range tables {
+		if len(c.prefix) > len(t.prefix) && bytes.HasPrefix(key, []byte(c.prefix)) {
+			t, ok = c, true
+		}
+	}
+	return t, ok
+}
+
+// checkRecord returns why the record under key cannot be read, or nil.
+func checkRecord(key, value []byte) *damage {
+	t, ok := tableOf(key)
+	if !ok {
+		return &damage{what: "key", id: strconv.QuoteToASCII(string(key)), err: errRecord, key: key}
+	}
+	rest := key[len(t.prefix):]
+	if err := t.decode(rest, value); err != nil {
+		id := recordID(rest)
+		if id == "" {
+			id = string(key)
+		}
+		return &damage{what: t.kind, id: id, err: err, key: key}
+	}
+	return nil
+}
+
+// recordID names a record by the rest of its key: an id as it is, names that are escaped without their marks.
+func recordID(rest []byte) string {
+	name, tail, ok := cutEscaped(rest)
+	switch {
+	case !ok:
+		return printable(rest)
+	case len(tail) == 8:
+		return name + "/" + strconv.FormatUint(binary.BigEndian.Uint64(tail), 10)
+	case len(tail) == 4:
+		return name + "/" + strconv.FormatUint(uint64(binary.BigEndian.Uint32(tail)), 10)
+	}
+	return name + "/" + printable(tail)
+}
+
+// printable returns text as it is, and anything else quoted.
+func printable(b []byte) string {
+	quoted := strconv.QuoteToASCII(string(b))
+	if quoted == `"`+string(b)+`"` {
+		return string(b)
+	}
+	return quoted
+}
