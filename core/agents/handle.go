@@ -27,8 +27,8 @@ func (s *session) handle(data []byte) {
 	case err == nil && a == nil:
 		s.reject(f.id, "the first frame must be register")
 		return
-	case err == nil && (f.kind == protocol.TypeTaskResult || f.kind == protocol.TypeTaskError):
-		s.reported(a, &f, now) // decides itself whether the frame counts
+	case a != nil && (f.kind == protocol.TypeTaskResult || f.kind == protocol.TypeTaskError):
+		s.reported(a, &f, err, now) // decides itself whether the frame counts
 		return
 	}
 	if !s.admit(f.id, now) {

@@ -19,12 +19,17 @@ func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 		return e.interrupt(ctx, exec, err)
 	}
 	events, err := e.journal(ctx, exec.ID)
-	if err != nil {
-		return err
-	}
 	copied := *exec
 	r := e.newRun(&copied, plan)
-	if err := r.body.restore(events); err != nil {
+	if err == nil {
+		err = r.body.restore(events)
+	}
+	switch {
+	case err == nil:
+	case transient(ctx, err):
+		return err
+	default:
+		e.setAside("journal", exec.ID, err)
 		return e.interrupt(ctx, exec, err)
 	}
 	if exec.Status == core.ExecutionRunning {
@@ -49,8 +54,13 @@ func (e *Engine) interrupt(ctx context.Context, exec *core.Execution, cause erro
 		return err
 	}
 	c := r.newChange()
-	if err := e.cancelQuestions(ctx, exec.ID, c); err != nil {
+	switch err := e.cancelQuestions(ctx, exec.ID, c); {
+	case err == nil:
+	case transient(ctx, err):
+		e.unregister(r)
 		return err
+	default:
+		e.setAside("question", exec.ID, err)
 	}
 	r.fail(c, core.CodeInterrupted, "the execution could not be resumed after a restart", nil)
 	if e.roles != nil {

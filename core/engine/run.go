@@ -163,12 +163,17 @@ func (r *run) commit(c *change) bool {
 	for len(c.events) > 0 || c.put || c.extra != nil || len(c.questions) > 0 {
 		err := r.write(context.Background(), c)
 		if err == nil {
+			r.eng.writable.accept()
 			break
 		}
 		if !core.AsError(err).Unavailable {
+			r.eng.writable.accept()
 			r.eng.log.Error("the outcome cannot be stored", "execution", r.exec.ID, "error", err)
 			if c.over && r.exec.Error != nil && r.exec.Error.Code == core.CodeInternal {
-				return false // not even the plain failure can be stored: leave it to the next start
+				// Not even the plain failure can be stored. It ends all the same: agents, callers and its slot do not wait
+				// for a restart, which tries it again.
+				r.eng.setAside("execution", r.exec.ID, err)
+				return true
 			}
 			r.body.recall(c, "the execution failed", statusCancelled)
 			c.events, c.extra, c.questions = nil, nil, nil
@@ -183,6 +188,7 @@ func (r *run) commit(c *change) bool {
 			r.eng.log.Warn("store cannot write; the execution waits", "execution", r.exec.ID, "error", err)
 			warned = true
 		}
+		r.eng.writable.refuse(err)
 		if !r.eng.pause(storeRetry) {
 			return false
 		}
