@@ -40,6 +40,7 @@ func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 		return err
 	}
 	c := r.newChange()
+	r.deadline = believe(c.now, exec.CreatedAt, exec.Deadline)
 	r.body.resume(c)
 	e.launch(r, c) // a store that refuses must not keep the engine from opening
 	return nil

@@ -28,6 +28,7 @@ type run struct {
 	level      int                 // of priority
 	timer      core.Timer
 	timerAt    time.Time
+	deadline   time.Time // exec.Deadline, as it is kept by the time that passes
 	cancels    []chan<- cancelReply
 	inputBytes int64
 }
@@ -39,6 +40,7 @@ func (e *Engine) newRun(exec *core.Execution, plan core.Plan) *run {
 		agents:     map[string]struct{}{},
 		level:      priorityLevel(exec.Options.Priority),
 		inputBytes: int64(len(exec.Input)),
+		deadline:   exec.Deadline,
 	}
 	if plan != nil {
 		if chart := plan.OrgChart(); chart != nil {
@@ -339,7 +341,7 @@ func (r *run) refuse(m message) {
 
 // arm sets the run's one timer to the next instant that matters: the deadline or one of its body's.
 func (r *run) arm(now time.Time) {
-	next := r.exec.Deadline
+	next := r.deadline
 	if r.body.frozen() {
 		next = time.Time{}
 	}
@@ -358,6 +360,12 @@ func (r *run) arm(now time.Time) {
 	r.timer = r.eng.clock.AfterFunc(max(next.Sub(now), 0), func() { r.inbox.put(message{kind: msgTimer}) })
 }
 
+// believe returns when a limit is over that was set before a restart. Only the wall clock tells how much of it has
+// passed; if that was set back meanwhile, the limit begins anew, and no more.
+func believe(now, set, due time.Time) time.Time {
+	return now.Add(min(due.Sub(now), due.Sub(set)))
+}
+
 // sooner returns the earlier of two instants, of which zero is none.
 func sooner(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
@@ -370,7 +378,7 @@ func sooner(a, b time.Time) time.Time {
 func (r *run) overdue(c *change) {
 	switch {
 	case c.over:
-	case !r.body.frozen() && !c.now.Before(r.exec.Deadline):
+	case !r.body.frozen() && !c.now.Before(r.deadline):
 		r.body.timeout(c)
 	default:
 		r.body.overdue(c)

@@ -44,7 +44,8 @@ func (s *session) readFrom(buf []byte) (ended bool, err error) {
 	if err != nil {
 		return errors.Is(err, ErrGone), err
 	}
-	s.opened.CompareAndSwap(0, time.Now().UnixNano())
+	now := time.Now()
+	s.opened.CompareAndSwap(nil, &now)
 	stop := make(chan struct{})
 	done := make(chan struct{})
 	go func() { // a blocked Read ends when the session does
@@ -110,7 +111,7 @@ func (s *session) pressure() {
 // was left on the input line shows only then.
 func (s *session) unmute(until time.Time) {
 	opened := s.opened.Load()
-	read := opened != 0 && time.Now().UnixNano()-opened >= int64(replayRest) && s.display.quiet() >= replayRest
+	read := opened != nil && time.Since(*opened) >= replayRest && s.display.quiet() >= replayRest
 	if read || !time.Now().Before(until) {
 		s.display.mute(false)
 		s.behind = false
