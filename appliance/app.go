@@ -181,6 +181,9 @@ func (a *App) Open(ctx context.Context) (err error) {
 	a.engine = engine.New(engine.Options{
 		Store: a.store, Patterns: a.patterns, Agents: a.agents, Roles: a.roles, AdHoc: a.threads, Streams: a.streams,
 		Clock: a.clock, IDs: a.ids, Logger: a.log, Config: engineConfig(c), Observer: observer{a.metrics.Executions, a.metrics.Engine},
+		Alert: func(subject, message string, details map[string]any) {
+			a.alerts.raise(subject, alert{Severity: severityWarning, Message: message, Details: details})
+		},
 	})
 	a.agents.SetSink(a.engine)
 	a.roles.SetSink(a.engine)

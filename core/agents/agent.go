@@ -27,8 +27,10 @@ type agent struct {
 	tokenHash   [sha256.Size]byte // of the resume token
 	courier     *courier
 
-	seen   atomic.Int64 // clock time (ns) of the last frame
-	ailing atomic.Bool  // missed heartbeats; changed under mu
+	seen   atomic.Int64 // wall clock (ns) of the last frame, for people
+	heard  atomic.Int64 // the same by watch, for limits
+	watch  core.Stopwatch
+	ailing atomic.Bool // missed heartbeats; changed under mu
 
 	slots       slots  // guarded by index.mu
 	indexedName string // guarded by index.mu
@@ -82,6 +84,12 @@ const maxMissed = 1024
 func (a *agent) profile() profile {
 	model, _ := a.metadata["model"].(string)
 	return profile{name: a.name, capabilities: a.capabilities, region: a.region, model: model, max: a.maxTasks}
+}
+
+// hearFrom notes that the agent is alive.
+func (a *agent) hearFrom(now time.Time) {
+	a.seen.Store(now.UnixNano())
+	a.heard.Store(a.watch.At(now))
 }
 
 // healthy tells whether the agent answers. a.mu is held.
@@ -158,8 +166,9 @@ func (a *agent) record() *core.AgentRecord {
 }
 
 // restore makes an entry from its stored record. A resumable agent is lost from now on.
-func restore(r *core.AgentRecord, now time.Time) *agent {
+func restore(r *core.AgentRecord, watch core.Stopwatch, now time.Time) *agent {
 	a := &agent{
+		watch:        watch,
 		id:           r.ID,
 		connectedAt:  r.ConnectedAt,
 		name:         r.Name,

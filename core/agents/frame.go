@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"strconv"
 	"unicode/utf8"
 
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
 
@@ -16,9 +17,15 @@ type frame struct {
 	kind    protocol.Type
 	id      []byte
 	payload []byte // raw JSON, or nil
-	report  report // of task_result, when fast is set
+	report  report // of task_result, when fast is set; of a report that is refused for its depth, whose it is
 	fast    bool
 }
+
+// frameLevels are the levels of a frame around the values of its payload: the envelope, and the payload itself.
+const frameLevels = 2
+
+// errTooDeep refuses a frame for its depth.
+var errTooDeep = fmt.Errorf("payload: is nested too deep: arrays and objects may nest %d deep", rawjson.MaxDepth)
 
 // report is the payload of a task_result.
 type report struct {
@@ -53,11 +60,46 @@ func decodeFrame(data []byte) (frame, error) {
 	if f, ok := scanFrame(data); ok {
 		return f, nil
 	}
+	if rawjson.TooDeep(data, rawjson.MaxDepth+frameLevels) {
+		return deepFrame(data), errTooDeep
+	}
 	return parseFrame(data)
 }
 
-// parseFrame is the slow path: encoding/json decides and words the error.
+// deepFrame reads of a frame that is refused for its depth what it takes to answer it, and of a report whose it is, so
+// that its task can end. Nothing of the frame was checked.
+func deepFrame(data []byte) frame {
+	payload, _ := rawjson.Field(data, "payload")
+	attempt, _ := strconv.ParseUint(string(valueOf(payload, "attempt", rawjson.Number)), 10, 31)
+	return frame{
+		kind: protocol.Type(valueOf(data, "type", rawjson.String)),
+		id:   valueOf(data, "id", rawjson.String),
+		report: report{
+			taskID: valueOf(payload, "taskId", rawjson.String), executionID: valueOf(payload, "executionId", rawjson.String),
+			attempt: int(attempt),
+		},
+	}
+}
+
+// valueOf returns the value of a key, if it has that kind; of a string its text.
+func valueOf(object []byte, key string, kind rawjson.Kind) []byte {
+	value, _ := rawjson.Field(object, key)
+	switch {
+	case rawjson.KindOf(value) != kind:
+		return nil
+	case kind == rawjson.String:
+		return rawjson.Unquote(value)
+	}
+	return value
+}
+
+// parseFrame is the slow path.
 func parseFrame(data []byte) (frame, error) {
+	var syntax *rawjson.SyntaxError
+	if errors.As(rawjson.CheckWithin(data, frameLevels), &syntax) {
+		return frame{}, fmt.Errorf("the frame is not an envelope {type, id, timestamp, payload}: not valid JSON at byte %d: %s",
+			syntax.Offset, syntax.Reason)
+	}
 	// The timestamp is for people who read the wire; a frame is not refused for it.
 	var envelope struct {
 		Type    *string         `json:"type"`
@@ -179,22 +221,17 @@ func (f *frame) into(payload any) error {
 	return nil
 }
 
-// jsonReason words a decoding error for the agent, without names of Go types.
+// jsonReason words for the agent why a value, which is valid JSON, was not taken: never in the words of a library, and
+// without names of Go types.
 func jsonReason(err error) string {
 	var kind *json.UnmarshalTypeError
-	var syntax *json.SyntaxError
 	switch {
-	case errors.As(err, &kind):
-		if kind.Field == "" {
-			return fmt.Sprintf("must not be a JSON %s", kind.Value)
-		}
-		return fmt.Sprintf("%s: must not be a JSON %s", kind.Field, kind.Value)
-	case errors.As(err, &syntax):
-		return fmt.Sprintf("not valid JSON at byte %d: %s", syntax.Offset, syntax.Error())
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "not valid JSON: it ends early"
+	case !errors.As(err, &kind):
+		return "a value has the wrong form, such as a text that is not a time where one is"
+	case kind.Field == "":
+		return fmt.Sprintf("must not be a JSON %s", kind.Value)
 	}
-	return "not valid JSON"
+	return fmt.Sprintf("%s: must not be a JSON %s", kind.Field, kind.Value)
 }
 
 // detach copies what must outlive the read buffer.

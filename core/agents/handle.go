@@ -14,7 +14,7 @@ func (s *session) handle(data []byte) {
 	s.svc.counters.framesRead.Add(1)
 	a := s.agent.Load()
 	if a != nil {
-		a.seen.Store(now.UnixNano())
+		a.hearFrom(now)
 		if a.ailing.Load() {
 			s.svc.recovered(a)
 		}
@@ -27,8 +27,8 @@ func (s *session) handle(data []byte) {
 	case err == nil && a == nil:
 		s.reject(f.id, "the first frame must be register")
 		return
-	case err == nil && (f.kind == protocol.TypeTaskResult || f.kind == protocol.TypeTaskError):
-		s.reported(a, &f, now) // decides itself whether the frame counts
+	case a != nil && (f.kind == protocol.TypeTaskResult || f.kind == protocol.TypeTaskError):
+		s.reported(a, &f, err, now) // decides itself whether the frame counts
 		return
 	}
 	if !s.admit(f.id, now) {
@@ -109,7 +109,7 @@ func (s *session) admit(id []byte, now time.Time) bool {
 func (s *session) pinged(payload string) error {
 	now := s.svc.clock.Now()
 	if a := s.agent.Load(); a != nil {
-		a.seen.Store(now.UnixNano())
+		a.hearFrom(now)
 	}
 	if s.admit(nil, now) {
 		s.out.pong(payload, s.svc.config.Load().MaxSendBytes)

@@ -22,9 +22,10 @@ import (
 type outbox struct {
 	conn   net.Conn
 	clock  core.Clock
+	watch  core.Stopwatch
 	broken func() // called by the flush goroutine when a write failed
 
-	since    atomic.Int64   // clock time (ns) at which the write in progress began; 0: none
+	since    atomic.Int64   // time of watch at which the write in progress began; 0: none
 	flushers sync.WaitGroup // the flush goroutine
 
 	mu       sync.Mutex // guards all below
@@ -175,7 +176,7 @@ func (o *outbox) flush() {
 		o.inflight = len(*buf)
 		o.mu.Unlock()
 
-		o.since.Store(o.clock.Now().UnixNano())
+		o.since.Store(o.watch.At(o.clock.Now()))
 		_, err := o.conn.Write(*buf)
 		o.since.Store(0)
 		putBuffer(buf)

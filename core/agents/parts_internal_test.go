@@ -164,7 +164,7 @@ func TestCleanReason(t *testing.T) {
 
 func TestRestoreRefusesBrokenHash(t *testing.T) {
 	now := time.Unix(1000, 0)
-	a := restore(&core.AgentRecord{Agent: core.Agent{ID: "a", Status: core.AgentConnected}, ResumeHash: "zz", Resumable: true}, now)
+	a := restore(&core.AgentRecord{Agent: core.Agent{ID: "a", Status: core.AgentConnected}, ResumeHash: "zz", Resumable: true}, core.Stopwatch{}, now)
 	if a.presence != gone || !a.leftAt.Equal(now) || a.maxTasks != 1 {
 		t.Fatalf("%+v", a.presence)
 	}

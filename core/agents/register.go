@@ -36,9 +36,9 @@ func (s *session) register(f *frame, now time.Time) {
 // join makes a new agent. It is durable, with its event, before anybody hears of it.
 func (s *Service) join(session *session, frameID []byte, reg *registration, now time.Time) {
 	token, hash := newToken()
-	a := &agent{id: s.ids.New(core.PrefixAgent), connectedAt: now, tokenHash: hash, session: session, courier: &s.courier}
+	a := &agent{id: s.ids.New(core.PrefixAgent), connectedAt: now, tokenHash: hash, session: session, courier: &s.courier, watch: s.watch}
 	a.slots.pos = -1
-	a.seen.Store(now.UnixNano())
+	a.hearFrom(now)
 	a.describe(reg)
 	record := a.record()
 	metadata := a.metadata
@@ -94,7 +94,7 @@ func (s *Service) resume(session *session, frameID []byte, reg *registration, no
 	older := a.session
 	a.presence, a.session, a.draining = live, session, false
 	a.ailing.Store(false)
-	a.seen.Store(now.UnixNano())
+	a.hearFrom(now)
 	a.describe(reg)
 	a.listed = make(map[string]struct{}, len(reg.resume.Tasks))
 	for _, id := range reg.resume.Tasks {

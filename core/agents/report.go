@@ -14,8 +14,16 @@ import (
 const maxIDLen = 128 // bytes of a task id as agents send it
 
 // reported runs a task_result or task_error. It is handed to the sink whether or not this agent still holds
-// the task: the engine knows what became of it, and settles late and double reports too.
-func (s *session) reported(a *agent, f *frame, now time.Time) {
+// the task: the engine knows what became of it, and settles late and double reports too. refused is why the frame
+// was not decoded, or nil.
+func (s *session) reported(a *agent, f *frame, refused error, now time.Time) {
+	if refused != nil {
+		if s.admit(f.id, now) {
+			s.reject(f.id, refused.Error())
+		}
+		s.unusable(a, f, refused, now)
+		return
+	}
 	r, failure, err := readReport(f)
 	if err != nil {
 		if s.admit(f.id, now) {
@@ -36,10 +44,32 @@ func (s *session) reported(a *agent, f *frame, now time.Time) {
 	}
 	s.bad = 0
 	report.Result = detach(r.result)
-	receipt := &receipt{session: s, agent: a, held: h, frameID: string(f.id), taskID: report.TaskID, size: len(r.result)}
+	s.hand(a, h, string(f.id), report)
+}
+
+// hand gives a report to the sink. h is nil when the agent does not hold the task.
+func (s *session) hand(a *agent, h *held, frameID string, report core.TaskReport) {
+	receipt := &receipt{session: s, agent: a, held: h, frameID: frameID, taskID: report.TaskID, size: len(report.Result)}
 	receipt.generation = s.unsettled.add(receipt.size)
 	report.Settled = receipt.settle
 	s.svc.sink.TaskReported(report)
+}
+
+// unusable ends the task of a report that was refused for what no repeat of it would mend. Another agent may do better.
+func (s *session) unusable(a *agent, f *frame, refused error, now time.Time) {
+	if len(f.report.taskID) == 0 {
+		return
+	}
+	h, first, name := a.answered(&f.report, false, now)
+	if !first {
+		return
+	}
+	s.hand(a, h, string(f.id), core.TaskReport{
+		AgentID: a.id, AgentName: name, TaskID: h.task.ID, ExecutionID: h.task.ExecutionID, Attempt: f.report.attempt,
+		Err: &core.TaskError{
+			Code: string(core.CodeAgentError), Message: "its answer was refused: " + refused.Error(), Retryable: true,
+		},
+	})
 }
 
 // readReport decodes and checks a report. The error's text is meant for the agent.

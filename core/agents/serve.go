@@ -87,7 +87,8 @@ func (s *Service) dismiss() {
 // start runs the session on a goroutine of its own, which Close joins.
 func (s *Service) start(conn *websocket.Conn) {
 	session := &session{svc: s, conn: conn, opened: s.clock.Now(), dead: make(chan struct{})}
-	session.out.conn, session.out.clock, session.out.broken = conn.NetConn(), s.clock, session.kill
+	session.out.conn, session.out.broken = conn.NetConn(), session.kill
+	session.out.clock, session.out.watch = s.clock, s.watch
 	conn.SetPingHandler(session.pinged)
 	conn.SetCloseHandler(func(int, string) error { return nil }) // run answers it
 	s.mu.Lock()

@@ -39,6 +39,7 @@ type Service struct {
 	store  Store
 	sink   core.TaskSink // set before Open
 	clock  core.Clock
+	watch  core.Stopwatch // of limits that are kept in integers
 	ids    core.IDs
 	log    hclog.Logger
 	config atomic.Pointer[Config]
@@ -80,6 +81,7 @@ func New(o Options) *Service {
 		store:    o.Store,
 		sink:     o.Sink,
 		clock:    o.Clock,
+		watch:    core.NewStopwatch(o.Clock),
 		ids:      o.IDs,
 		log:      o.Logger,
 		index:    newIndex(),
@@ -117,7 +119,7 @@ func (s *Service) Open(ctx context.Context) error {
 	// The service's own writes (registrations, the sweep) belong to no caller and end with the service.
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for _, r := range records {
-		a := restore(r, now)
+		a := restore(r, s.watch, now)
 		a.courier = &s.courier
 		s.agents[a.id] = a
 		s.ordered = append(s.ordered, a)

@@ -78,11 +78,11 @@ func (s *session) check(c *Config, now time.Time) {
 		s.shut(closeTimeout, "no register frame in time", false)
 		return
 	}
-	if since := s.out.since.Load(); since != 0 && now.Sub(time.Unix(0, since)) > c.WriteTimeout {
+	if since := s.out.since.Load(); since != 0 && s.svc.watch.At(now)-since > c.WriteTimeout.Nanoseconds() {
 		s.shut(closeTryAgain, "the agent reads too slowly", true)
 		return
 	}
-	if !s.unsettled.rotate(now.UnixNano(), c.SettleTimeout.Nanoseconds()) {
+	if !s.unsettled.rotate(s.svc.watch.At(now), c.SettleTimeout.Nanoseconds()) {
 		s.shut(closeTryAgain, "reports could not be stored; come back and send them again", false)
 	}
 }
@@ -110,12 +110,12 @@ func (s *Service) check(a *agent, c *Config, now time.Time) {
 
 // checkHeartbeat looks at how long a live agent was silent. a.mu is held.
 func (s *Service) checkHeartbeat(a *agent, c *Config, now time.Time) {
-	if a.session.unsettled.waiting.Load() != 0 {
+	if a.session.unsettled.waiting.Load() {
 		// The server does not read from this agent, so its silence means nothing.
-		a.seen.Store(now.UnixNano())
+		a.hearFrom(now)
 		return
 	}
-	silence := now.Sub(time.Unix(0, a.seen.Load()))
+	silence := time.Duration(a.watch.At(now) - a.heard.Load())
 	switch {
 	case silence > time.Duration(c.DisconnectAfter)*c.HeartbeatInterval:
 		session := a.session

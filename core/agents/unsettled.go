@@ -10,13 +10,13 @@ import (
 // Reports are counted in two generations that a slow rotation separates: a count that outlives a whole
 // generation means reports that will not settle, without a time stamp for each.
 type unsettled struct {
-	waiting atomic.Int64 // clock time (ns) since when the reader waits; 0: it does not
+	waiting atomic.Bool // the reader waits
 
 	mu         sync.Mutex // guards all below
 	counts     [2]int
 	generation int
 	bytes      int
-	rotated    int64         // clock time (ns) of the last rotation
+	rotated    int64         // of the session's stopwatch, at the last rotation
 	wake       chan struct{} // made when the reader waits
 }
 
@@ -81,8 +81,8 @@ func (s *session) gate() {
 	if wake == nil {
 		return
 	}
-	s.unsettled.waiting.Store(s.svc.clock.Now().UnixNano())
-	defer s.unsettled.waiting.Store(0)
+	s.unsettled.waiting.Store(true)
+	defer s.unsettled.waiting.Store(false)
 	for wake != nil {
 		select {
 		case <-wake:

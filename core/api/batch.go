@@ -143,7 +143,7 @@ func (s *Server) cancelBatch(c *call) (answer, error) {
 	if err := c.decode(new(emptyRequest)); err != nil {
 		return answer{}, err
 	}
-	b, err := s.opts.Batches.CancelBatch(c.detached(), c.param("batchId"))
+	b, err := s.opts.Batches.CancelBatch(c.ctx, c.param("batchId"))
 	if err != nil {
 		return answer{}, err
 	}

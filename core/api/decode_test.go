@@ -91,7 +91,7 @@ func TestDecodeProblems(t *testing.T) {
 
 // Faults of syntax are told with their position.
 func TestDecodeSyntax(t *testing.T) {
-	deep := strings.Repeat("[", 70) + strings.Repeat("]", 70)
+	deep := strings.Repeat("[", 134) + strings.Repeat("]", 134)
 	for _, c := range []struct{ body, want string }{
 		{``, "line 1, column 1: unexpected end"},
 		{`{"text":"a"`, `line 1, column 12: a comma or '}' is expected`},
@@ -107,7 +107,7 @@ func TestDecodeSyntax(t *testing.T) {
 		{`{"count":1.}`, "line 1, column 10: malformed number"},
 		{`{"count":-}`, "line 1, column 10: malformed number"},
 		{`{"count":+1}`, "line 1, column 10: unexpected character '+', a value is expected"},
-		{`{"raw":{"d":` + deep + `}}`, "line 1, column 75: nested deeper than 64 levels"},
+		{`{"raw":{"d":` + deep + `}}`, "line 1, column 139: nested deeper than 128 levels"},
 		{`{"text":"a` + "\n" + `"}`, "line 1, column 11: a control character in a string must be escaped"},
 		{`{"text":"\x"}`, "line 1, column 10: unknown escape sequence"},
 		{`{"text":"\u12g4"}`, "line 1, column 10: \\u needs four hexadecimal digits"},

@@ -219,7 +219,7 @@ func (s *Server) cancelExecution(c *call) (answer, error) {
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
-	e, err := s.opts.Executions.Cancel(c.detached(), c.param("executionId"), req.Reason)
+	e, err := s.opts.Executions.Cancel(c.ctx, c.param("executionId"), req.Reason)
 	if err != nil {
 		return answer{}, err
 	}

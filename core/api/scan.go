@@ -9,7 +9,7 @@ import (
 )
 
 // MaxDepth is how deep objects and arrays of a request body may nest.
-const MaxDepth = 64
+const MaxDepth = rawjson.MaxDepth
 
 // scanner reads JSON strictly: RFC 8259 syntax in valid UTF-8, no key twice in an object, bounded depth.
 // The first fault stops it; err holds it. A body is read once: values that stay raw are checked and sliced

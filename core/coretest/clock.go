@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -15,8 +16,10 @@ var _ core.Clock = (*Clock)(nil)
 
 // Clock is a core.Clock that stands still until Advance moves it.
 type Clock struct {
-	mu     sync.Mutex // guards all below
-	now    time.Time
+	mu     sync.Mutex    // guards all below
+	now    time.Time     // the time that passes; timers go by it
+	set    time.Duration // what Step added to the wall clock
+	reads  bool          // times of Now have a monotonic reading
 	timers []*timer
 	seq    int
 }
@@ -26,11 +29,47 @@ func NewClock() *Clock {
 	return &Clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 
+// NewStepClock returns a clock like the system's: its times have a monotonic reading, and its wall clock may be set.
+func NewStepClock() *Clock {
+	c := NewClock()
+	c.reads = true
+	return c
+}
+
+// Step sets the wall clock of a NewStepClock forward, or back. No time passes: timers wait on.
+func (c *Clock) Step(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set += d
+}
+
 // Now implements core.Clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.now
+	if !c.reads {
+		return c.now
+	}
+	return reading(c.now.Add(c.set), c.now.Sub(time.Unix(0, 0)))
+}
+
+// reading makes a time of a wall clock and a monotonic reading that differ, which package time makes none of: it sets
+// the fields of time.Time, the layout of which TestStepClock checks.
+func reading(wall time.Time, monotonic time.Duration) time.Time {
+	const (
+		hasMonotonic = 1 << 63
+		nanosBits    = 30
+		since1885    = 2682288000 // seconds from 1885 to 1970
+	)
+	var t time.Time
+	layout := (*struct {
+		wall uint64
+		ext  int64
+		loc  *time.Location
+	})(unsafe.Pointer(&t))
+	layout.wall = hasMonotonic | uint64(wall.Unix()+since1885)<<nanosBits | uint64(wall.Nanosecond())
+	layout.ext = int64(monotonic)
+	return t
 }
 
 // AfterFunc implements core.Clock. f runs on the goroutine that calls Advance, which keeps tests in step.

@@ -79,7 +79,7 @@ func (e *Engine) cancelAdHoc(ctx context.Context, exec *core.Execution, reason s
 	if e.adHoc == nil {
 		return nil, core.Unavailable("threads_unavailable", "execution %s is ad hoc, and managed threads are not served here", exec.ID)
 	}
-	return e.adHoc.CancelAdHoc(ctx, exec.ID, reason)
+	return e.adHoc.CancelAdHoc(context.WithoutCancel(ctx), exec.ID, reason) // done or not, whether the caller waits or not
 }
 
 // eachThread calls fn with each thread of an execution, oldest first.

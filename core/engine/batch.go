@@ -136,9 +136,15 @@ func (e *Engine) CancelBatch(ctx context.Context, id string) (*core.Batch, error
 	run := e.batches[id]
 	e.mu.Unlock()
 	if run != nil {
+		if e.writable.down.Load() {
+			return nil, e.writable.reason() // and nothing has changed
+		}
+		refused := e.writable.refusal()
 		run.cancelOnce.Do(func() { close(run.cancelled) })
 		select {
 		case <-run.done:
+		case <-refused: // it is cancelled once the store takes writes again
+			return nil, e.writable.reason()
 		case <-e.quit:
 			return nil, errShuttingDown()
 		case <-ctx.Done():
@@ -153,7 +159,10 @@ func (e *Engine) CancelBatch(ctx context.Context, id string) (*core.Batch, error
 	case core.BatchCancelled:
 		return b, nil
 	case core.BatchRunning:
-		return nil, errShuttingDown()
+		if e.stopping() || !e.accepting() {
+			return nil, errShuttingDown()
+		}
+		return nil, core.Errorf(core.CodeInternal, "batch %s was set aside: its end cannot be stored; it is tried again after a restart", id)
 	}
 	return nil, core.Conflict("batch", id, string(b.Status), "batch %s is %s already and cannot be cancelled", id, b.Status)
 }

@@ -206,14 +206,9 @@ func (b *batchRun) watch(index int, id string) {
 	b.watchers.Add(1)
 	go func() {
 		defer b.watchers.Done()
-		exec, err := b.eng.Wait(b.eng.detached(), id)
-		if core.ErrorCode(err) == core.CodeNotFound { // retention may take an old item of a batch that slept
-			exec, err = &core.Execution{ID: id, Status: core.ExecutionFailed, Error: &core.ExecutionError{
-				Code: core.CodeInterrupted, Message: "the item's execution is no longer stored",
-			}}, nil
-		}
-		if err != nil {
-			return // the engine stops
+		exec, ok := b.await(id)
+		if !ok {
+			return
 		}
 		item := core.BatchResult{
 			Index: index, ExecutionID: id, Status: exec.Status, Result: exec.Result, Error: exec.Error,
@@ -223,6 +218,40 @@ func (b *batchRun) watch(index int, id string) {
 		case <-b.eng.quit:
 		}
 	}()
+}
+
+// unreadableAfter is how often an item's execution is read in vain before the item counts as failed. A store that
+// cannot be read at the moment does not count.
+const unreadableAfter = 5
+
+// await returns an item's execution once it is over. One that is stored no more, or cannot be read, has failed; a store
+// that refuses is asked again. ok is false when the engine stops.
+func (b *batchRun) await(id string) (exec *core.Execution, ok bool) {
+	for failed := 0; ; {
+		exec, err := b.eng.Wait(b.eng.detached(), id)
+		switch {
+		case err == nil:
+			return exec, true
+		case b.eng.stopping():
+			return nil, false
+		case core.ErrorCode(err) == core.CodeNotFound: // retention may take an old item of a batch that slept
+			return lostItem(id, core.CodeInterrupted, "the item's execution is no longer stored"), true
+		case !core.AsError(err).Unavailable:
+			if failed++; failed >= unreadableAfter {
+				b.eng.setAside("execution", id, err)
+				return lostItem(id, core.CodeInternal, "the item's execution cannot be read"), true
+			}
+		}
+		b.eng.log.Debug("batch reads an item again", "batch", b.batch.ID, "execution", id, "error", err)
+		if !b.eng.pause(storeRetry) {
+			return nil, false
+		}
+	}
+}
+
+// lostItem stands for an item's execution that cannot be had.
+func lostItem(id string, code core.Code, message string) *core.Execution {
+	return &core.Execution{ID: id, Status: core.ExecutionFailed, Error: &core.ExecutionError{Code: code, Message: message}}
 }
 
 // gather takes every end that waits, so that one transaction records them.
@@ -248,10 +277,44 @@ func (b *batchRun) cancelItems(running map[int]string, reason string) {
 	}
 }
 
+// recordPiece bounds the bytes of results that one transaction stores.
+const recordPiece = 4 << 20
+
 // record stores the ends of items with the new counts, and the batch's own end when over. It returns
 // false when the engine stops first.
 func (b *batchRun) record(settled []core.BatchResult, over, stop, cancelled bool) bool {
+	for len(settled) > 0 {
+		n, size := 0, 0
+		for n < len(settled) && (n == 0 || size+len(settled[n].Result) <= recordPiece) {
+			size += len(settled[n].Result)
+			n++
+		}
+		if n == len(settled) && over {
+			break // with the end
+		}
+		if !b.put(settled[:n], *b.batch) {
+			return false
+		}
+		settled = settled[n:]
+	}
+	if !over {
+		return true
+	}
 	next := *b.batch
+	next.Status = core.BatchCompleted
+	switch {
+	case cancelled:
+		next.Status = core.BatchCancelled
+	case stop:
+		next.Status = core.BatchFailed
+	}
+	at := b.eng.clock.Now()
+	next.CompletedAt = &at
+	return b.put(settled, next)
+}
+
+// put stores items and the batch in one transaction, with what they add to its counts.
+func (b *batchRun) put(settled []core.BatchResult, next core.Batch) bool {
 	for _, item := range settled {
 		b.items[item.Index] = brief(item)
 		if item.Status == core.ExecutionCompleted {
@@ -260,20 +323,11 @@ func (b *batchRun) record(settled []core.BatchResult, over, stop, cancelled bool
 			next.Failed++
 		}
 	}
-	if over {
-		next.Status = core.BatchCompleted
-		switch {
-		case cancelled:
-			next.Status = core.BatchCancelled
-		case stop:
-			next.Status = core.BatchFailed
-		}
-		at := b.eng.clock.Now()
-		next.CompletedAt = &at
+	if next.Status.Terminal() {
 		settled = append(settled, b.rest()...)
 		next.Failed = next.Total - next.Completed
 	}
-	for {
+	for bare := false; ; {
 		err := b.eng.store.Update(context.Background(), func(tx core.Tx) error {
 			for _, item := range settled {
 				if err := tx.PutBatchResult(b.batch.ID, item); err != nil {
@@ -283,11 +337,27 @@ func (b *batchRun) record(settled []core.BatchResult, over, stop, cancelled bool
 			copied := next
 			return tx.PutBatch(&copied)
 		})
-		if err == nil {
+		switch {
+		case err == nil:
+			b.eng.writable.accept()
 			b.batch = &next
 			return true
+		case core.AsError(err).Unavailable:
+			b.eng.writable.refuse(err)
+			b.eng.log.Warn("batch waits for the store", "batch", b.batch.ID, "error", err)
+		case !bare: // the executions have the results
+			b.eng.log.Error("results of a batch cannot be stored", "batch", b.batch.ID, "error", err)
+			bare = true
+			for i := range settled {
+				settled[i].Result = nil
+			}
+			continue
+		default:
+			b.eng.writable.accept()
+			b.eng.setAside("batch", b.batch.ID, err)
+			b.batch = &next // it ends for those who wait; the next start takes up what is stored
+			return true
 		}
-		b.eng.log.Warn("batch waits for the store", "batch", b.batch.ID, "error", err)
 		if !b.eng.pause(storeRetry) {
 			return false
 		}

@@ -311,7 +311,8 @@ func (r *chartRun) freeze(since time.Time) {
 // thaw lets the deadline go on; it is moved by the time that it stood still.
 func (r *chartRun) thaw(c *change) {
 	if r.frozenBy--; r.frozenBy == 0 && r.exec.Options.TimeoutMs == 0 {
-		r.exec.Deadline = r.exec.Deadline.Add(max(c.now.Sub(r.frozenAt), 0))
+		stood := max(c.now.Sub(r.frozenAt), 0)
+		r.exec.Deadline, r.deadline = r.exec.Deadline.Add(stood), r.deadline.Add(stood)
 		c.put = true
 	}
 }

@@ -202,7 +202,7 @@ func (r *chartRun) resume(c *change) {
 	r.spawned = true // it may have asked for agents that it never heard of
 	r.holdRoles(c)
 	r.advance(c)
-	if !c.over && !r.frozen() && !c.now.Before(r.exec.Deadline) {
+	if !c.over && !r.frozen() && !c.now.Before(r.deadline) {
 		r.timeout(c)
 	}
 }

@@ -12,19 +12,7 @@ import (
 // the active ones only after its terminal state is durable, so no end can fall between the two.
 func (e *Engine) Wait(ctx context.Context, id string) (*core.Execution, error) {
 	if r := e.activeRun(id); r != nil {
-		select {
-		case <-r.done:
-			return r.final, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-e.quit:
-			select { // it may have ended just before
-			case <-r.done:
-				return r.final, nil
-			default:
-				return nil, errShuttingDown()
-			}
-		}
+		return e.waitRun(ctx, r)
 	}
 	exec, err := e.store.FindExecution(ctx, id)
 	if err != nil {
@@ -33,10 +21,38 @@ func (e *Engine) Wait(ctx context.Context, id string) (*core.Execution, error) {
 	if exec.AdHoc {
 		return e.awaitAdHoc(ctx, exec)
 	}
-	if !exec.Status.Terminal() {
-		return nil, errShuttingDown() // only while the engine is not open is a run stored but not active
+	if exec.Status.Terminal() {
+		return exec, nil
 	}
-	return exec, nil
+	if r := e.activeRun(id); r != nil { // it began between the two looks
+		return e.waitRun(ctx, r)
+	}
+	return nil, e.inactive(id)
+}
+
+func (e *Engine) waitRun(ctx context.Context, r *run) (*core.Execution, error) {
+	select {
+	case <-r.done:
+		return r.final, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-e.quit:
+		select { // it may have ended just before
+		case <-r.done:
+			return r.final, nil
+		default:
+			return nil, errShuttingDown()
+		}
+	}
+}
+
+// inactive says why an execution that is stored as not over does not run.
+func (e *Engine) inactive(id string) error {
+	if e.stopping() || !e.accepting() { // it goes on after the start
+		return errShuttingDown()
+	}
+	return core.Errorf(core.CodeInternal,
+		"execution %s was set aside: what is stored of it cannot be read or written; it is tried again after a restart", id)
 }
 
 // FindExecution implements core.ExecutionService.
@@ -52,11 +68,16 @@ func (e *Engine) FindExecutions(ctx context.Context, filter core.ExecutionFilter
 // Cancel implements core.ExecutionService.
 func (e *Engine) Cancel(ctx context.Context, id, reason string) (*core.Execution, error) {
 	if r := e.activeRun(id); r != nil {
-		reply := make(chan cancelReply, 1)
+		if e.writable.down.Load() {
+			return nil, e.writable.reason() // and nothing has changed
+		}
+		reply, refused := make(chan cancelReply, 1), e.writable.refusal()
 		if r.inbox.put(message{kind: msgCancel, reason: reason, reply: reply}) {
 			select {
 			case out := <-reply:
 				return out.execution, out.err
+			case <-refused: // it is cancelled once the store takes writes again
+				return nil, e.writable.reason()
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
@@ -77,19 +98,19 @@ func (e *Engine) Cancel(ctx context.Context, id, reason string) (*core.Execution
 	if exec.AdHoc && !exec.Status.Terminal() {
 		return e.cancelAdHoc(ctx, exec, reason)
 	}
+	if !exec.Status.Terminal() {
+		return nil, e.inactive(id)
+	}
 	return cancelled(exec)
 }
 
 // cancelled judges a cancel of a terminal execution.
 func cancelled(exec *core.Execution) (*core.Execution, error) {
-	switch exec.Status {
-	case core.ExecutionCancelled:
+	if exec.Status == core.ExecutionCancelled {
 		return exec, nil
-	case core.ExecutionCompleted, core.ExecutionFailed:
-		return nil, core.Conflict("execution", exec.ID, string(exec.Status),
-			"execution %s is %s already and cannot be cancelled", exec.ID, exec.Status)
 	}
-	return nil, errShuttingDown()
+	return nil, core.Conflict("execution", exec.ID, string(exec.Status),
+		"execution %s is %s already and cannot be cancelled", exec.ID, exec.Status)
 }
 
 func (r *run) cancelOutcome() cancelReply {

@@ -66,9 +66,14 @@ type Observer interface {
 	TaskEnded(outcome string, took time.Duration)
 	// Resumed tells how many executions were taken up after a restart.
 	Resumed(n int)
+	// Unreadable tells of a stored execution or batch, or its journal, that cannot be read; kind is which of them.
+	Unreadable(kind string)
 }
 
-// Options are what an Engine is made of. All fields but Roles, AdHoc and Observer are required.
+// Alert has somebody look at what the engine could not do by itself. subject is the id of what it is about.
+type Alert func(subject, message string, details map[string]any)
+
+// Options are what an Engine is made of. All fields but Roles, AdHoc, Observer and Alert are required.
 type Options struct {
 	Store    Store
 	Patterns Patterns
@@ -81,6 +86,7 @@ type Options struct {
 	Logger   hclog.Logger
 	Config   Config
 	Observer Observer
+	Alert    Alert
 }
 
 // Engine runs executions and batches. Make it with New, start it with Open, end it with Close.
@@ -95,10 +101,12 @@ type Engine struct {
 	ids      core.IDs
 	log      hclog.Logger
 	observer Observer
+	alert    Alert
 	config   atomic.Pointer[Config]
 
-	limits  *limits
-	waiters *scheduler
+	limits   *limits
+	waiters  *scheduler
+	writable *writable
 
 	quit chan struct{}  // closed by Close: every goroutine of the engine ends
 	wg   sync.WaitGroup // counts runs, batches and the scheduler
@@ -132,7 +140,7 @@ const (
 func New(o Options) *Engine {
 	e := &Engine{
 		store: o.Store, patterns: o.Patterns, agents: o.Agents, roles: o.Roles, adHoc: o.AdHoc, streams: o.Streams,
-		clock: o.Clock, ids: o.IDs, log: o.Logger.Named("engine"), observer: o.Observer,
+		clock: o.Clock, ids: o.IDs, log: o.Logger.Named("engine"), observer: o.Observer, alert: o.Alert,
 		quit:    make(chan struct{}),
 		runs:    map[string]*run{},
 		batches: map[string]*batchRun{},
@@ -142,9 +150,13 @@ func New(o Options) *Engine {
 	if e.observer == nil {
 		e.observer = noObserver{}
 	}
+	if e.alert == nil {
+		e.alert = func(string, string, map[string]any) {}
+	}
 	config := o.Config
 	e.config.Store(&config)
 	e.limits = newLimits()
+	e.writable = newWritable()
 	e.waiters = newScheduler(e)
 	return e
 }
@@ -156,10 +168,12 @@ func (noObserver) QueueWaited(time.Duration)                                    
 func (noObserver) QueueRefused()                                                 {}
 func (noObserver) TaskEnded(string, time.Duration)                               {}
 func (noObserver) Resumed(int)                                                   {}
+func (noObserver) Unreadable(string)                                             {}
 func (noObserver) ExecutionFinished(string, core.ExecutionStatus, time.Duration) {}
 
-// Open resumes every execution and batch that is not terminal and runs a pattern, and starts to take work. Call it after
-// the agents' registry is loaded and before agents can connect.
+// Open resumes every execution and batch that is not terminal and runs a pattern, and starts to take work. What cannot
+// be read is set aside, counted and alerted: it keeps nothing else from going on. Call it after the agents' registry is
+// loaded and before agents can connect.
 func (e *Engine) Open(ctx context.Context) error {
 	active, err := e.store.ActiveExecutions(ctx)
 	if err != nil {
@@ -184,8 +198,12 @@ func (e *Engine) Open(ctx context.Context) error {
 		}
 	}
 	batches, err := e.store.ActiveBatches(ctx)
-	if err != nil {
+	switch {
+	case err == nil:
+	case transient(ctx, err):
 		return fmt.Errorf("read active batches: %w", err)
+	default:
+		e.setAside("batch", "", err)
 	}
 	for _, b := range batches {
 		e.resumeBatch(b)
@@ -195,6 +213,23 @@ func (e *Engine) Open(ctx context.Context) error {
 		e.log.Info("resumed", "executions", len(active), "batches", len(batches))
 	}
 	return nil
+}
+
+// transient reports whether an error of the store is of the moment, and not of a record that cannot be read.
+func transient(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || core.AsError(err).Unavailable
+}
+
+// setAside counts and alerts what cannot be read. id may be unknown.
+func (e *Engine) setAside(kind, id string, cause error) {
+	e.log.Error("a stored record cannot be read; it is set aside", "kind", kind, "id", id, "error", cause)
+	e.observer.Unreadable(kind)
+	details := map[string]any{"kind": kind}
+	subject := kind
+	if id != "" {
+		details["id"], subject = id, id
+	}
+	e.alert(subject, "A stored "+kind+" cannot be read. It is set aside, and all else goes on.", details)
 }
 
 // ApplyConfig changes the limits of a running engine. Executions that run keep their deadlines.

@@ -301,8 +301,11 @@ func (r *chartRun) mailDue() time.Time {
 
 // dueOf is when an open letter climbs, or its question expires.
 func (r *chartRun) dueOf(l *letter) time.Time {
-	if l.question != nil {
+	switch {
+	case l.question != nil && l.expires.IsZero():
 		return l.question.ExpiresAt
+	case l.question != nil:
+		return l.expires
 	}
 	return l.since.Add(r.chart.Chart().Escalation.Timeout)
 }

@@ -43,7 +43,7 @@ func (r *flat) restore(events []core.Event) error {
 
 // resume implements body.
 func (r *flat) resume(c *change) {
-	if c.now.Before(r.exec.Deadline) {
+	if c.now.Before(r.deadline) {
 		r.advance(c)
 		return
 	}

@@ -41,10 +41,12 @@ type taskMail struct {
 // letter is one message, from its arrival until its task is over.
 type letter struct {
 	sentData
-	since  time.Time // when the one who is asked now was asked
-	asked  []askedRole
-	asking *instance // that is asked now
-	caller *roleRun  // that it waits for an agent of
+	since time.Time // when the one who is asked now was asked
+	// expires is when a question expires that was asked before a restart; zero: when the question says.
+	expires time.Time
+	asked   []askedRole
+	asking  *instance // that is asked now
+	caller  *roleRun  // that it waits for an agent of
 
 	question *core.Question  // that people are asked now
 	answer   json.RawMessage // of people, read in the journal, while the reply is not journaled

@@ -117,6 +117,12 @@ func (r *chartRun) resumeMail(c *change) {
 			l.Content = nil
 			continue
 		}
+		if l.since.After(c.now) { // the clock was set back
+			l.since = c.now
+		}
+		if q := l.question; q != nil {
+			l.expires = believe(c.now, q.CreatedAt, q.ExpiresAt)
+		}
 		of.open++
 		m.list = append(m.list, l)
 		if task := r.outAt(l.TaskID, l.AgentID); task != nil {

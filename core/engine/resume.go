@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/wardroom/wardroom/core"
@@ -24,15 +23,17 @@ func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 		return e.interrupt(ctx, exec, err)
 	}
 	events, err := e.journal(ctx, exec.ID)
-	if errors.Is(err, errUnreadable) {
-		return e.interrupt(ctx, exec, err) // what it did is not known as a whole
-	}
-	if err != nil {
-		return err
-	}
 	copied := *exec
 	r := e.newRun(&copied, plan)
-	if err := r.body.restore(events); err != nil {
+	if err == nil {
+		err = r.body.restore(events)
+	}
+	switch {
+	case err == nil:
+	case transient(ctx, err):
+		return err
+	default:
+		e.setAside("journal", exec.ID, err)
 		return e.interrupt(ctx, exec, err)
 	}
 	if exec.Status == core.ExecutionRunning {
@@ -43,6 +44,7 @@ func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 		return err
 	}
 	c := r.newChange()
+	r.deadline = believe(c.now, exec.CreatedAt, exec.Deadline)
 	r.body.resume(c)
 	e.launch(r, c) // a store that refuses must not keep the engine from opening
 	return nil
@@ -57,8 +59,13 @@ func (e *Engine) interrupt(ctx context.Context, exec *core.Execution, cause erro
 		return err
 	}
 	c := r.newChange()
-	if err := e.cancelQuestions(ctx, exec.ID, c); err != nil {
+	switch err := e.cancelQuestions(ctx, exec.ID, c); {
+	case err == nil:
+	case transient(ctx, err):
+		e.unregister(r)
 		return err
+	default:
+		e.setAside("question", exec.ID, err)
 	}
 	r.fail(c, core.CodeInterrupted, "the execution could not be resumed after a restart", nil)
 	if e.roles != nil {

@@ -46,6 +46,8 @@ type memory struct {
 	onCommit   func(commits int)
 	before     func() error               // called by Update, if set; its error refuses
 	unstorable func(*core.Execution) bool // executions that are refused for good, if set
+	unreadable func(id string) error      // asked by every read of a record or journal, if set
+	weigh      func(size int) error       // of the results of batches of one commit, if set; its error refuses
 }
 
 func newMemory() *memory {
@@ -80,6 +82,7 @@ type memoryTx struct {
 	core.Tx
 	m     *memory
 	apply []func()
+	size  int // of results of batches
 }
 
 func (m *memory) setRefuse(err error) {
@@ -108,6 +111,12 @@ func (m *memory) Update(_ context.Context, fn func(core.Tx) error) error {
 	if err := fn(tx); err != nil {
 		m.mu.Unlock()
 		return err
+	}
+	if m.weigh != nil {
+		if err := m.weigh(tx.size); err != nil {
+			m.mu.Unlock()
+			return err
+		}
 	}
 	for _, apply := range tx.apply {
 		apply()
@@ -154,6 +163,7 @@ func (t *memoryTx) PutBatchInput(id string, index int, input []byte) error {
 }
 
 func (t *memoryTx) PutBatchResult(id string, r core.BatchResult) error {
+	t.size += len(r.Result)
 	t.apply = append(t.apply, func() { t.m.results[fmt.Sprintf("%s/%06d", id, r.Index)] = r })
 	return nil
 }
@@ -169,9 +179,26 @@ func (t *memoryTx) ClaimIdempotency(claim *core.IdempotencyClaim, id string, _ t
 	return nil
 }
 
+// readable returns why a record cannot be read. The caller holds mu.
+func (m *memory) readable(id string) error {
+	if m.unreadable == nil {
+		return nil
+	}
+	return m.unreadable(id)
+}
+
+func (m *memory) setUnreadable(judge func(id string) error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unreadable = judge
+}
+
 func (m *memory) FindExecution(_ context.Context, id string) (*core.Execution, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.readable(id); err != nil {
+		return nil, err
+	}
 	e, ok := m.executions[id]
 	if !ok {
 		return nil, core.NotFound("execution", id)
@@ -199,6 +226,9 @@ func (m *memory) ActiveExecutions(context.Context) ([]*core.Execution, error) {
 func (m *memory) Events(_ context.Context, subject string, after uint64, limit int) ([]core.Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.readable(subject); err != nil {
+		return nil, err
+	}
 	var list []core.Event
 	for _, ev := range m.events[subject] {
 		if ev.Seq > after && len(list) < limit {
@@ -211,6 +241,9 @@ func (m *memory) Events(_ context.Context, subject string, after uint64, limit i
 func (m *memory) FindBatch(_ context.Context, id string) (*core.Batch, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.readable(id); err != nil {
+		return nil, err
+	}
 	b, ok := m.batches[id]
 	if !ok {
 		return nil, core.NotFound("batch", id)
@@ -408,6 +441,7 @@ type rig struct {
 
 	streams engine.Streams // noStreams if nil
 	adHoc   engine.AdHoc   // or nil
+	alert   engine.Alert   // or nil
 }
 
 func newRig(tb testing.TB) *rig {
@@ -427,6 +461,7 @@ func (r *rig) open() *rig {
 	options := engine.Options{
 		Store: r.store, Patterns: r.shelf, Agents: r.agents, Streams: noStreams{},
 		Clock: r.clock, IDs: r.ids, Logger: hclog.NewNullLogger(), Config: r.config, AdHoc: r.adHoc,
+		Alert: r.alert,
 	}
 	if r.roles != nil {
 		options.Roles = r.roles

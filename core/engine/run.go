@@ -28,6 +28,7 @@ type run struct {
 	level      int                 // of priority
 	timer      core.Timer
 	timerAt    time.Time
+	deadline   time.Time // exec.Deadline, as it is kept by the time that passes
 	cancels    []chan<- cancelReply
 	inputBytes int64
 }
@@ -39,6 +40,7 @@ func (e *Engine) newRun(exec *core.Execution, plan core.Plan) *run {
 		agents:     map[string]struct{}{},
 		level:      priorityLevel(exec.Options.Priority),
 		inputBytes: int64(len(exec.Input)),
+		deadline:   exec.Deadline,
 	}
 	if plan != nil {
 		if chart := plan.OrgChart(); chart != nil {
@@ -163,12 +165,17 @@ func (r *run) commit(c *change) bool {
 	for len(c.events) > 0 || c.put || c.extra != nil || len(c.questions) > 0 {
 		err := r.write(context.Background(), c)
 		if err == nil {
+			r.eng.writable.accept()
 			break
 		}
 		if !core.AsError(err).Unavailable {
+			r.eng.writable.accept()
 			r.eng.log.Error("the outcome cannot be stored", "execution", r.exec.ID, "error", err)
 			if c.over && r.exec.Error != nil && r.exec.Error.Code == core.CodeInternal {
-				return false // not even the plain failure can be stored: leave it to the next start
+				// Not even the plain failure can be stored. It ends all the same: agents, callers and its slot do not wait
+				// for a restart, which tries it again.
+				r.eng.setAside("execution", r.exec.ID, err)
+				return true
 			}
 			r.body.recall(c, "the execution failed", statusCancelled)
 			c.events, c.extra, c.questions = nil, nil, nil
@@ -183,6 +190,7 @@ func (r *run) commit(c *change) bool {
 			r.eng.log.Warn("store cannot write; the execution waits", "execution", r.exec.ID, "error", err)
 			warned = true
 		}
+		r.eng.writable.refuse(err)
 		if !r.eng.pause(storeRetry) {
 			return false
 		}
@@ -333,7 +341,7 @@ func (r *run) refuse(m message) {
 
 // arm sets the run's one timer to the next instant that matters: the deadline or one of its body's.
 func (r *run) arm(now time.Time) {
-	next := r.exec.Deadline
+	next := r.deadline
 	if r.body.frozen() {
 		next = time.Time{}
 	}
@@ -352,6 +360,12 @@ func (r *run) arm(now time.Time) {
 	r.timer = r.eng.clock.AfterFunc(max(next.Sub(now), 0), func() { r.inbox.put(message{kind: msgTimer}) })
 }
 
+// believe returns when a limit is over that was set before a restart. Only the wall clock tells how much of it has
+// passed; if that was set back meanwhile, the limit begins anew, and no more.
+func believe(now, set, due time.Time) time.Time {
+	return now.Add(min(due.Sub(now), due.Sub(set)))
+}
+
 // sooner returns the earlier of two instants, of which zero is none.
 func sooner(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
@@ -364,7 +378,7 @@ func sooner(a, b time.Time) time.Time {
 func (r *run) overdue(c *change) {
 	switch {
 	case c.over:
-	case !r.body.frozen() && !c.now.Before(r.exec.Deadline):
+	case !r.body.frozen() && !c.now.Before(r.deadline):
 		r.body.timeout(c)
 	default:
 		r.body.overdue(c)

@@ -14,6 +14,7 @@ type Engine struct {
 	tasks    map[string]prometheus.Counter
 	taskTime prometheus.Observer
 	resumed  prometheus.Counter
+	unread   *prometheus.CounterVec
 }
 
 // Outcomes of a task attempt that service_tasks_total counts.
@@ -41,6 +42,12 @@ func NewEngine(reg prometheus.Registerer) *Engine {
 	resumed := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "service_engine_resumed_total", Help: "Executions taken up again after a restart.",
 	})
+	unread := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "service_engine_unreadable_total", Help: "Stored records that could not be read when work was taken up, by kind.",
+	}, []string{"kind"})
+	for _, kind := range []string{"execution", "batch", "journal", "question"} {
+		unread.WithLabelValues(kind)
+	}
 	tasks := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "service_tasks_total", Help: "Task attempts by outcome.",
 	}, []string{"outcome"})
@@ -48,9 +55,9 @@ func NewEngine(reg prometheus.Registerer) *Engine {
 		Name: "service_task_duration_seconds", Help: "Time from hand-out of a task to its answer.",
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1, 5, 30, 120},
 	})
-	reg.MustRegister(queue, waited, refused, resumed, tasks, taskTime)
+	reg.MustRegister(queue, waited, refused, resumed, unread, tasks, taskTime)
 	e := &Engine{
-		queue: queue, waited: waited, refused: refused, resumed: resumed, taskTime: taskTime,
+		queue: queue, waited: waited, refused: refused, resumed: resumed, unread: unread, taskTime: taskTime,
 		tasks: map[string]prometheus.Counter{},
 	}
 	for _, o := range []string{TaskCompleted, TaskFailed, TaskTimeout, TaskLate, TaskCancelled, TaskLost} {
@@ -70,6 +77,9 @@ func (e *Engine) QueueRefused() { e.refused.Inc() }
 
 // Resumed counts executions taken up after a restart.
 func (e *Engine) Resumed(n int) { e.resumed.Add(float64(n)) }
+
+// Unreadable counts a stored record that could not be read.
+func (e *Engine) Unreadable(kind string) { e.unread.WithLabelValues(kind).Inc() }
 
 // TaskEnded counts a task attempt; outcome is one of the Task constants, others count as failed.
 func (e *Engine) TaskEnded(outcome string, took time.Duration) {

@@ -53,7 +53,7 @@ func stored(e *runtime.Event, status core.ManagedAgentStatus) (event core.Event,
 	}
 	text, cut := bounded(e.Text)
 	data := eventData{
-		AgentID: e.AgentID, Status: status, Source: e.Source, Prompt: e.Prompt, Answered: e.Answered, Tool: e.Tool,
+		AgentID: e.AgentID, Status: status, Source: e.Source, Prompt: boundPrompt(e.Prompt), Answered: e.Answered, Tool: boundTool(e.Tool),
 		Text: text, Truncated: cut, Turn: e.Turn, DurationMs: e.DurationMs, TurnOutcome: e.TurnOutcome,
 		LoginURL: e.LoginURL, Reason: e.Reason, OccurredAt: e.Time,
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -61,7 +62,7 @@ func take(r *core.ManagedAgentRecord, a *runtime.Agent, now time.Time) {
 	}
 	r.Prompt = nil
 	if a.Prompt != nil {
-		r.Prompt = encode(a.Prompt)
+		r.Prompt = encode(boundPrompt(a.Prompt))
 	}
 	if !a.Handle.IsZero() {
 		r.Handle = encode(a.Handle)
@@ -82,6 +83,33 @@ func lose(r *core.ManagedAgentRecord, reason string, now time.Time) {
 	r.PID, r.Prompt, r.LoginURL = 0, nil, ""
 	r.StoppedAt = &now
 	r.SnapshotSeq = math.MaxUint64
+}
+
+// boundPrompt returns a prompt without the input of its tool if that is beyond what a record may hold.
+func boundPrompt(p *runtime.Prompt) *runtime.Prompt {
+	if p == nil || fits(p.Input) {
+		return p
+	}
+	bounded := *p
+	bounded.Input = nil
+	return &bounded
+}
+
+// boundTool is boundPrompt for a tool call.
+func boundTool(t *runtime.ToolCall) *runtime.ToolCall {
+	if t == nil || fits(t.Input) {
+		return t
+	}
+	return &runtime.ToolCall{Name: t.Name}
+}
+
+// fits reports whether a tool's input may be part of a record.
+func fits(input map[string]any) bool {
+	if len(input) == 0 {
+		return true
+	}
+	data, err := json.Marshal(input)
+	return err == nil && len(data) <= maxEventText && !rawjson.TooDeep(data, rawjson.MaxDepth)
 }
 
 // encode writes values of the contract, which are plain data, as JSON.

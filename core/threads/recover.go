@@ -18,7 +18,11 @@ func (s *Service) Open(ctx context.Context) error {
 		}
 	}
 	threads := make([]*thread, 0, len(records))
+	now := s.clock.Now()
 	for _, r := range records {
+		if r.LastActivityAt.After(now) { // the clock was set back: it is idle from now on, at the latest
+			r.LastActivityAt = now
+		}
 		t := s.newThread(r)
 		if err := t.weigh(ctx); err != nil {
 			return err

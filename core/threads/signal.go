@@ -287,15 +287,15 @@ func (t *thread) nextTimer() time.Duration {
 	case r.Kind == core.ThreadKindRole:
 		return maxPolicyTime
 	case r.Status == core.ThreadStarting && r.StatusReason == core.ThreadReasonNotReady:
-		return t.untilAt(r.LastActivityAt.Add(readyWait))
+		return min(readyWait, t.untilAt(r.LastActivityAt.Add(readyWait)))
 	case limit <= 0 || r.InputSeq > r.SentSeq:
 		return maxPolicyTime
 	}
 	switch r.Status {
 	case core.ThreadReady:
-		return t.untilAt(r.LastActivityAt.Add(limit))
+		return min(limit, t.untilAt(r.LastActivityAt.Add(limit)))
 	case core.ThreadIdle:
-		return t.untilAt(r.LastActivityAt.Add(idleFactor * limit))
+		return min(idleFactor*limit, t.untilAt(r.LastActivityAt.Add(idleFactor*limit)))
 	}
 	return maxPolicyTime
 }

@@ -191,7 +191,8 @@ func (t *thread) arm() {
 		return
 	}
 	limit := time.Duration(r.Policy.TimeoutMs) * time.Millisecond
-	timer := t.s.clock.AfterFunc(max(0, r.CreatedAt.Add(limit).Sub(t.s.clock.Now())), func() {
+	// Of a thread that was taken up after a restart the wall clock tells, which was set back perhaps.
+	timer := t.s.clock.AfterFunc(min(limit, t.untilAt(r.CreatedAt.Add(limit))), func() {
 		t.s.start(func() {
 			t.must(t.work, func(c *change) error {
 				c.end(core.ThreadEnding{

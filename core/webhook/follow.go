@@ -86,7 +86,7 @@ func (s *Service) page(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	now := s.clock.Now()
+	now := s.clock.Now().Round(0) // as it is stored
 	if !now.After(s.fanned) {
 		now = s.fanned.Add(1) // so that what comes later is due later
 	}

@@ -16,6 +16,7 @@ func (s *Service) runKeeper(ctx context.Context) {
 		s.mu.Lock()
 		s.findSlow(now)
 		s.dispatch()
+		now = now.Round(0) // plans are stored, so they go by the wall clock; here it is seen when that was set
 		last := s.lastTick
 		back := now.Before(last.Add(-clockSlack))
 		due := back || now.Sub(last) >= tickEvery

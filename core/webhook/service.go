@@ -97,7 +97,7 @@ func (s *Service) Open(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	s.opened = true
-	s.lastTick = s.clock.Now()
+	s.lastTick = s.clock.Now().Round(0)
 	for _, ep := range s.endpoints {
 		s.look(ep)
 	}

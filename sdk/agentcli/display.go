@@ -37,7 +37,9 @@ type display struct {
 	end     atomic.Uint64 // of the ring, for those who only look
 	moved   chan struct{} // has an element when a viewer went on; capacity 1
 	inFrame atomic.Bool   // the agent is in the middle of a synchronized update
-	seen    atomic.Int64  // when output came last, Unix nanoseconds
+	seen    atomic.Int64  // when output came last, Unix nanoseconds, for people
+	made    time.Time     // that heard counts from; set once
+	heard   atomic.Int64  // when output came last, in nanoseconds since made: no matter what becomes of the wall clock
 }
 
 // osc is an operating system command with its place in the output.
@@ -51,7 +53,7 @@ func newDisplay(o *Options, cols, rows int, offset uint64) *display {
 	d := &display{
 		ringSize: o.RingBytes, behind: uint64(o.ViewerBytes), scrollback: o.Scrollback, at: offset,
 		ring: term.NewRingAt(o.RingBytes, offset), views: map[*viewer]struct{}{}, cols: cols, rows: rows,
-		moved: make(chan struct{}, 1),
+		moved: make(chan struct{}, 1), made: time.Now(),
 	}
 	d.screen = term.New(d.screenOptions(cols, rows))
 	d.end.Store(offset)
@@ -100,6 +102,7 @@ func (d *display) feed(p []byte) (replies []byte, oscs []osc) {
 	}
 	d.ringMu.Unlock()
 	d.seen.Store(time.Now().UnixNano())
+	d.heard.Store(int64(time.Since(d.made)))
 
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -227,7 +230,7 @@ func (d *display) pokeAll() {
 
 // quiet is how long no output came.
 func (d *display) quiet() time.Duration {
-	return time.Since(time.Unix(0, d.seen.Load()))
+	return time.Since(d.made) - time.Duration(d.heard.Load())
 }
 
 // scrolled is how many lines left the screen since it was made. The caller holds mu.

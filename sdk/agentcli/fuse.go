@@ -419,7 +419,7 @@ func (s *session) lookStuck() {
 	if s.turn == nil || s.stuck {
 		return
 	}
-	silent := s.o.Now().Sub(s.activity(s.agent.LastActivityAt))
+	silent := s.silence()
 	if s.agent.Status == runtime.StatusBusy && !s.tool && silent >= s.o.StuckAfter {
 		s.stuck = true
 		s.emit(runtime.Event{Type: runtime.EventStuck, Source: runtime.SourceHost, DurationMs: silent.Milliseconds()})

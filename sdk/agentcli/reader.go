@@ -45,7 +45,8 @@ func (s *session) readFrom(buf []byte) (ended bool, err error) {
 	if err != nil {
 		return errors.Is(err, ErrGone), err
 	}
-	s.opened.CompareAndSwap(0, time.Now().UnixNano())
+	now := time.Now()
+	s.opened.CompareAndSwap(nil, &now)
 	stop := make(chan struct{})
 	done := make(chan struct{})
 	go func() { // a blocked Read ends when the session does
@@ -134,13 +135,13 @@ func (s *session) catchUp() {
 // all the commands in it.
 func (s *session) readHistory() bool {
 	opened := s.opened.Load()
-	if opened == 0 {
+	if opened == nil {
 		return false
 	}
 	if s.headKnown && s.fed.Load() >= s.head {
 		return true
 	}
-	since := time.Duration(time.Now().UnixNano() - opened)
+	since := time.Since(*opened)
 	if !s.headKnown && since >= replayRest && s.display.quiet() >= replayRest {
 		return true
 	}

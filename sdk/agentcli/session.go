@@ -45,17 +45,18 @@ type session struct {
 	missing func()
 	ended   chan struct{} // closed when nothing of the session runs any more
 
-	outputNoted atomic.Bool   // a note about output is in the mailbox
-	opened      atomic.Int64  // when the output was opened, in nanoseconds; 0: not yet
-	fed         atomic.Uint64 // output before it was read, and its commands are in the mailbox or done
-	caughtUp    chan struct{} // closed when the reader saw the last byte
-	stopping    atomic.Int32  // why the process is about to end: a stopCause
+	outputNoted atomic.Bool               // a note about output is in the mailbox
+	opened      atomic.Pointer[time.Time] // when the output was opened; nil: not yet
+	fed         atomic.Uint64             // output before it was read, and its commands are in the mailbox or done
+	caughtUp    chan struct{}             // closed when the reader saw the last byte
+	stopping    atomic.Int32              // why the process is about to end: a stopCause
 	gauge       gauge
 
 	// The loop owns what follows.
 	agent   runtime.Agent
 	started time.Time
-	ready   bool // it was ready once in this life
+	aliveAt time.Time // of the last sign of life since the session was made, with a monotonic reading
+	ready   bool      // it was ready once in this life
 	over    bool
 	// behind is set while the output since an earlier runtime process is being read: the screen is an old one, and neither it
 	// nor the hooks that came meanwhile are heard.
@@ -106,6 +107,7 @@ func newSession(r *Runtime, a *agent, spec runtime.Spec, rec *record, proc Proce
 		agent: rec.Agent, started: rec.Started, inputs: loadInputs(a.dir), repeats: map[string]*message{}, watching: true,
 		doneTo: rec.Base,
 	}
+	s.aliveAt = s.o.Now()
 	s.display = newDisplay(s.o, rec.Cols, rec.Rows, rec.Base)
 	s.typist = newTypist(proc.Write, s.display.offset, time.Now, s.o.HumanHold)
 	s.sizes = newSizes(s.o.ResizePolicy, rec.Cols, rec.Rows, s.resize)
@@ -266,8 +268,14 @@ func (s *session) activity(t time.Time) time.Time {
 	return t
 }
 
-// alive tells that the agent shows a sign of life.
-func (s *session) alive() { s.agent.LastActivityAt = s.o.Now().UTC() }
+// alive notes that the agent shows a sign of life.
+func (s *session) alive() {
+	now := s.o.Now()
+	s.aliveAt, s.agent.LastActivityAt = now, now.UTC()
+}
+
+// silence is how long the agent gave no sign of life since it was started or taken up.
+func (s *session) silence() time.Duration { return min(s.o.Now().Sub(s.aliveAt), s.display.quiet()) }
 
 // store writes where the session is, if that changed.
 func (s *session) store() {

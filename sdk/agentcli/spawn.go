@@ -302,7 +302,7 @@ func (s *session) waitReady(timeout time.Duration) {
 		timeout = defaultReadyTimeout
 	}
 	left := timeout - s.o.Now().Sub(s.started)
-	s.readyTimer = s.after(max(left, time.Second), s.notReady)
+	s.readyTimer = s.after(min(max(left, time.Second), timeout), s.notReady)
 }
 
 // Stop implements runtime.Runtime.

@@ -5,7 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how deep arrays and objects may nest.
+// MaxDepth is how deep arrays and objects may nest, in every value that comes in: bodies, inputs, results and frames
+// of agents, and what runtimes say. It leaves room for the records that hold such values: readers of
+// encoding/json stop at 10,000.
 const MaxDepth = 128
 
 // SyntaxError tells where text stops being acceptable JSON.
@@ -24,14 +26,43 @@ func Check(raw []byte) error { return check(raw, true) }
 // CheckLoose is Check, but an object may repeat a key; readers take the last one.
 func CheckLoose(raw []byte) error { return check(raw, false) }
 
+// CheckWithin is CheckLoose for text around values: its outermost levels of nesting do not count.
+func CheckWithin(raw []byte, levels int) error {
+	c := checker{raw: raw, levels: levels}
+	return c.whole()
+}
+
+// TooDeep reports whether arrays and objects of raw nest more than limit deep. raw need not be JSON. It costs one
+// look at each byte, however deep raw is.
+func TooDeep(raw []byte, limit int) bool {
+	depth := 0
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '"':
+			i = skipString(raw, i) - 1
+		case '{', '[':
+			if depth++; depth > limit {
+				return true
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return false
+}
+
 func check(raw []byte, unique bool) error {
 	c := checker{raw: raw, unique: unique}
+	return c.whole()
+}
+
+func (c *checker) whole() error {
 	c.space()
 	if !c.value(0) {
 		return c.err
 	}
 	c.space()
-	if c.pos < len(raw) {
+	if c.pos < len(c.raw) {
 		c.fail("unexpected text after the value")
 		return c.err
 	}
@@ -42,6 +73,7 @@ type checker struct {
 	raw    []byte
 	pos    int
 	unique bool
+	levels int // of nesting that do not count
 	err    *SyntaxError
 }
 
@@ -86,7 +118,7 @@ func (c *checker) word(word string) bool {
 }
 
 func (c *checker) object(depth int) bool {
-	if depth > MaxDepth {
+	if depth > MaxDepth+c.levels {
 		return c.fail("nested more than %d deep", MaxDepth)
 	}
 	var keys KeySet
@@ -128,7 +160,7 @@ func (c *checker) object(depth int) bool {
 }
 
 func (c *checker) array(depth int) bool {
-	if depth > MaxDepth {
+	if depth > MaxDepth+c.levels {
 		return c.fail("nested more than %d deep", MaxDepth)
 	}
 	c.pos++

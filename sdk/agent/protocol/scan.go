@@ -16,8 +16,8 @@ type Scanner struct {
 	pos  int
 }
 
-// maxScanDepth bounds the recursion.
-const maxScanDepth = 200
+// maxScanDepth bounds the recursion, and keeps what is read fast within the depth that a server takes.
+const maxScanDepth = 127
 
 // NewScanner returns a Scanner at the start of data, which must not change as long as what is read is in use.
 func NewScanner(data []byte) Scanner { return Scanner{data: data} }

@@ -17,7 +17,7 @@ var values = []string{
 	`999999999999999999`, `1000000000000000000`, `9223372036854775807`, `12345678901234567890`,
 	`true`, `tru`, `false`, `null`, `nul`, `nullx`, `1 x`, ``, ` `, `]`, `{`, `{"`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,}`, `{,}`,
 	`{1:1}`, `{"a" 1}`, `{"a":1 "b":2}`, `[1,]`, `[,]`, `[1 2]`, `[`, `[1`, `{"a":1,"a":2}`, `{"é":1}`, `{"\u0061":1}`,
-	strings.Repeat("[", 150) + strings.Repeat("]", 150),
+	strings.Repeat("[", 128) + strings.Repeat("]", 150),
 	strings.Repeat("[", 300) + strings.Repeat("]", 300),
 }
 
@@ -141,7 +141,7 @@ func TestScanner_FieldsEnd(t *testing.T) {
 }
 
 func TestScanner_Depth(t *testing.T) {
-	for depth, want := range map[int]bool{150: true, 300: false} {
+	for depth, want := range map[int]bool{128: true, 300: false} {
 		s := protocol.NewScanner([]byte(strings.Repeat("[", depth) + strings.Repeat("]", depth)))
 		if _, ok := s.Value(); ok != want {
 			t.Errorf("%d deep: %t", depth, ok)

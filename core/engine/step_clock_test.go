@@ -1,0 +1,81 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	stdtime "time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+)
+
+var clockSteps = map[string]stdtime.Duration{"ahead": 31 * 24 * stdtime.Hour, "back": -stdtime.Hour}
+
+func stepRig(t *testing.T) *rig {
+	r := newRig(t)
+	r.clock = coretest.NewStepClock()
+	r.ids = core.NewIDs(r.clock)
+	return r
+}
+
+// The limit of an execution and that of a task are kept by the time that passes, whatever the wall clock is set to.
+func TestLimitsOutliveClockSteps(t *testing.T) {
+	for name, step := range clockSteps {
+		for _, chart := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, chart), func(t *testing.T) {
+				r := stepRig(t)
+				r.config.TaskTimeout, r.config.TaskRetries = 20*stdtime.Second, 1
+				r.agents.add("a", 2)
+				r.open()
+				r.pattern("p", core.Step{})
+				if chart {
+					r.chart("p", crew("a"), many(1, "a")...)
+				}
+				limit := core.ExecuteOptions{TimeoutMs: 30000}
+				works := r.startWith(core.ExecuteRequest{Pattern: "p", Input: json.RawMessage(`{}`), Options: limit})
+				first := r.agents.await(t, 1)[0]
+				hangs := r.startWith(core.ExecuteRequest{Pattern: "p", Input: json.RawMessage(`{}`), Options: limit})
+				r.agents.await(t, 2)
+				r.clock.Step(step)
+				r.clock.Advance(10 * stdtime.Second)
+				r.agents.report(first.agent, first.task, `1`, nil)
+				if got := r.wait(works.ID); got.Status != core.ExecutionCompleted {
+					t.Errorf("the one that answered is %s: %+v", got.Status, got.Error)
+				}
+				r.clock.Advance(11 * stdtime.Second)
+				coretest.WaitFor(t, "the task to time out", func() bool { return r.store.count(hangs.ID, core.EventTaskFailed) == 1 })
+				coretest.WaitFor(t, "the timer", func() bool { return r.clock.Pending() > 0 })
+				r.clock.Advance(10 * stdtime.Second)
+				if got := r.wait(hangs.ID); got.Status != core.ExecutionFailed || got.Error.Code != core.CodeTimeout {
+					t.Errorf("the one that hangs is %s: %+v", got.Status, got.Error)
+				}
+			})
+		}
+	}
+}
+
+// Across a restart the wall clock tells; one that was set back makes no limit longer than it was.
+func TestDeadlineAfterClockWentBack(t *testing.T) {
+	r := newRig(t)
+	r.config.TaskTimeout = stdtime.Hour
+	r.agents.add("a", 1)
+	r.open()
+	r.pattern("p", core.Step{})
+	exec := r.startWith(core.ExecuteRequest{Pattern: "p", Input: json.RawMessage(`{}`), Options: core.ExecuteOptions{TimeoutMs: 60000}})
+	r.agents.await(t, 1)
+	r.Close()
+	r.agents.mu.Lock()
+	r.agents.inbox = nil
+	r.agents.mu.Unlock()
+	back := coretest.NewClock()
+	back.Advance(-48 * stdtime.Hour)
+	r.clock = back
+	r.open()
+	r.agents.await(t, 1)
+	coretest.WaitFor(t, "the timer", func() bool { return r.clock.Pending() > 0 })
+	r.clock.Advance(61 * stdtime.Second)
+	if got := r.wait(exec.ID); got.Status != core.ExecutionFailed || got.Error.Code != core.CodeTimeout {
+		t.Errorf("it is %s: %+v", got.Status, got.Error)
+	}
+}
