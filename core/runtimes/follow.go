@@ -177,14 +177,16 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 		if err := tx.PutRuntimePosition(core.RuntimePosition{Runtime: src.Name, Seq: position}); err != nil {
 			return err
 		}
+		tx.AfterCommit(func() {
+			for _, r := range changed {
+				s.put(r)
+			}
+		})
 		return tx.Append(events...)
 	})
 	if err != nil {
 		return err
 	}
 	src.position = position
-	for _, r := range changed {
-		s.put(r)
-	}
 	return nil
 }

@@ -145,7 +145,8 @@ func (s *Service) record(id string) (*core.ManagedAgentRecord, error) {
 	return r, nil
 }
 
-// put makes a stored record the present one.
+// put makes a stored record the present one. It is called after the commit and before anybody is shown the events:
+// see core.Tx.AfterCommit.
 func (s *Service) put(r *core.ManagedAgentRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,12 +185,12 @@ func (s *Service) change(ctx context.Context, id string, change func(r *core.Man
 		if err := tx.PutManagedAgent(&next); err != nil {
 			return err
 		}
+		tx.AfterCommit(func() { s.put(&next) })
 		return tx.Append(events...)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.put(&next)
 	return &next, nil
 }
 

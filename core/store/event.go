@@ -52,6 +52,7 @@ func (t *tx) Append(events ...core.Event) error {
 // went with its subject is left out.
 func (s *Store) Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error) {
 	limit = eventLimit(limit)
+	last := s.LastSeq() // what was committed a moment ago is not to be read yet: see AfterCommit
 	var events []core.Event
 	err := s.view(ctx, func(txn *badger.Txn) error {
 		prefix := appendEscaped([]byte(prefixJournal), subject)
@@ -62,6 +63,9 @@ func (s *Store) Events(ctx context.Context, subject string, after uint64, limit 
 		return scan(txn, prefix, seek, true, func(key, value []byte) (bool, error) {
 			var e core.Event
 			var err error
+			if lastUint64(key) > last {
+				return false, nil
+			}
 			if name, ok := decodeReference(value); ok {
 				if value, err = get(txn, appendJournalKey(nil, name, lastUint64(key))); err != nil || value == nil {
 					return err == nil, err
@@ -87,6 +91,7 @@ func (s *Store) LastSeq() uint64 { return s.seq.Load() }
 // Log implements core.Store. limit 0 or less means as many as one read may return.
 func (s *Store) Log(ctx context.Context, after uint64, limit int) ([]core.Event, error) {
 	limit = eventLimit(limit)
+	last := s.LastSeq()
 	var events []core.Event
 	err := s.view(ctx, func(txn *badger.Txn) error {
 		if after+1 == 0 {
@@ -95,6 +100,9 @@ func (s *Store) Log(ctx context.Context, after uint64, limit int) ([]core.Event,
 		var key []byte
 		return scan(txn, []byte(prefixLog), appendLogKey(nil, after+1), true, func(k, subject []byte) (bool, error) {
 			seq := lastUint64(k)
+			if seq > last {
+				return false, nil
+			}
 			key = appendJournalKey(key[:0], string(subject), seq)
 			value, err := get(txn, key)
 			if err != nil {
