@@ -22,8 +22,8 @@ type memory struct {
 	agents  map[string]*core.AgentRecord
 	events  []core.Event
 	updates int
-	after   []func() // of the transaction that runs
-	shown   func()   // called after each commit before Update returns, as subscribers get the events; nil: nothing is
+	after   []func()      // of the transaction that runs
+	shown   func()        // called after each commit before Update returns, as subscribers get the events; nil: nothing is
 	fail    error         // what Update returns, writing nothing
 	block   chan struct{} // non-nil: Update waits for it or its context
 }
