@@ -42,6 +42,8 @@ type Service struct {
 	restarting map[string]int
 	// away are agents that their runtime could not reach, or not stop, when it was asked last; the sweep asks again.
 	away map[string]bool
+
+	asks chan struct{} // holds one: agents that are away are to be looked for now
 }
 
 // source is a configured runtime and how it is.
@@ -76,7 +78,7 @@ func New(o Options) *Service {
 	}
 	s := &Service{
 		opts: o, log: o.Logger, agents: make(map[string]*core.ManagedAgentRecord), pending: make(map[string]chan struct{}),
-		restarting: make(map[string]int), away: make(map[string]bool),
+		restarting: make(map[string]int), away: make(map[string]bool), asks: make(chan struct{}, 1),
 	}
 	for _, src := range o.Sources {
 		s.sources = append(s.sources, &source{Source: src, tried: make(chan struct{}), reason: "not connected yet"})
@@ -118,6 +120,11 @@ func (s *Service) Open(ctx context.Context) error {
 	go func() {
 		defer s.wg.Done()
 		s.sweepOften()
+	}()
+	s.wg.Add(1)
+	go func() {
+		defer s.wg.Done()
+		s.askOften()
 	}()
 	return nil
 }
