@@ -18,14 +18,18 @@ const (
 	ManagedStarting ManagedAgentStatus = "starting"
 	ManagedReady    ManagedAgentStatus = "ready"
 	ManagedBusy     ManagedAgentStatus = "busy"
-	ManagedError    ManagedAgentStatus = "error"
-	ManagedStopped  ManagedAgentStatus = "stopped"
+	// ManagedUnreachable: it runs as far as is known, and neither the service nor its runtime can reach it now. It gets
+	// back to another state by itself.
+	ManagedUnreachable ManagedAgentStatus = "unreachable"
+	ManagedError       ManagedAgentStatus = "error"
+	ManagedStopped     ManagedAgentStatus = "stopped"
 )
 
 // Reasons that stand in StatusReason beside those of the runtime (login_required, exited, lost, ...).
 const (
-	ReasonBlocked     = "blocked"     // busy: it waits for an answer, see Prompt
-	ReasonUnreachable = "unreachable" // its runtime is not there; the status is the last one known
+	ReasonBlocked     = "blocked"      // busy: it waits for an answer, see Prompt
+	ReasonRuntimeAway = "runtime_away" // unreachable: its whole runtime is
+	ReasonAgentAway   = "agent_away"   // unreachable: its runtime does not reach it
 )
 
 // ManagedAgent is a command-line agent that a runtime spawned. Values are snapshots.
@@ -49,6 +53,10 @@ type ManagedAgent struct {
 	CreatedAt      time.Time          `json:"createdAt"`
 	LastActivityAt time.Time          `json:"lastActivityAt"`
 	StoppedAt      *time.Time         `json:"stoppedAt,omitempty"` // its process ended, or it was never started
+	Labels         map[string]string  `json:"labels,omitempty"`    // of its spec; not stored twice
+	Usage          *wire.Usage        `json:"usage,omitempty"`     // sum over its turns, as far as it told
+	LastTurn       *wire.TurnOutcome  `json:"lastTurn,omitempty"`  // how its last turn ended
+	ReadyTimeout   time.Duration      `json:"-"`                   // it may take so long to get ready
 }
 
 // Gone tells whether the agent's process has ended for good, unless it is restarted.
@@ -95,6 +103,7 @@ type ManagedAgentFilter struct {
 	Status  ManagedAgentStatus
 	Type    string
 	Runtime string
+	Labels  map[string]string // all of them
 	Page
 }
 
@@ -121,7 +130,7 @@ type ManagedAgentResponse = wire.TurnResponse
 // ManagedAgentAnswer answers the prompt of a blocked agent.
 type ManagedAgentAnswer struct {
 	PromptID string // empty: the open one
-	Choice   string // id of an option; allow or deny for an approval
+	Choice   string // id or label of an option; allow or deny for an approval
 	Text     string
 }
 
@@ -188,9 +197,10 @@ type ManagedAgentService interface {
 	// unknown type, runtime or a bad field; INTERNAL_ERROR with Unavailable when no runtime is ready.
 	SpawnManagedAgent(ctx context.Context, spec ManagedAgentSpec) (*ManagedAgent, error)
 	// SendManagedAgent gives input to an agent. Sent is only said when the agent took it. NOT_FOUND; CONFLICT
-	// when it is stopped or blocked; TIMEOUT.
+	// when it is stopped or blocked; TIMEOUT; INTERNAL_ERROR with Unavailable while it cannot be reached.
 	SendManagedAgent(ctx context.Context, id string, in ManagedAgentInput) (ManagedAgentReply, error)
-	// AnswerManagedAgent answers the open prompt and returns the agent. CONFLICT when there is none.
+	// AnswerManagedAgent answers the open prompt and returns the agent. CONFLICT when there is none, VALIDATION_ERROR
+	// for a choice that is neither the id nor the label of one of its options.
 	AnswerManagedAgent(ctx context.Context, id string, answer ManagedAgentAnswer) (*ManagedAgent, error)
 	// RestartManagedAgent starts a stopped or running agent again under its id, with its session.
 	RestartManagedAgent(ctx context.Context, id string, opts ManagedAgentRestart) (*ManagedAgent, error)

@@ -97,6 +97,11 @@ type Tx interface {
 	SetCursor(name string, seq uint64) error
 	// PutRuntimePosition notes how far the events of a runtime are stored, beside what followed from them.
 	PutRuntimePosition(p RuntimePosition) error
+	// AfterCommit has fn called once the transaction is durable, before Update returns and before anybody is shown its
+	// events: what a service keeps in memory changes there, so that whoever asks at an event finds at least the state
+	// that it tells of. fn runs in the store's writer: it is short, and neither uses the store nor takes a lock that is
+	// held over an Update. It is not called for a transaction that fails.
+	AfterCommit(fn func())
 	// Append writes events to the log and gives them their Seq.
 	Append(events ...Event) error
 	// ClaimIdempotency takes the key for resourceID; a nil claim is a no-op. CONFLICT if it was taken

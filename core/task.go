@@ -3,6 +3,8 @@ package core
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Task is one piece of work for one agent, as the engine hands it to the agents package.
@@ -48,6 +50,7 @@ type TaskReport struct {
 	Result      json.RawMessage // of task_result
 	Err         *TaskError      // of task_error, else nil
 	Duration    time.Duration   // as the agent measured it; 0 if it did not say
+	Usage       *wire.Usage     // of the turn of a managed agent, where it tells; also of one that failed
 	// Settled is called exactly once, when the report is durable or was found to be late, double or
 	// unknown: the agent may forget the task. It is never called for a report that could not be stored, so
 	// that the agent sends it again.

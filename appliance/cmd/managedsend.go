@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -9,21 +10,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func (c *cli) agentSend() *cobra.Command {
-	var wait, raw bool
-	var timeout time.Duration
+	var raw bool
+	var flags sendFlags
 	cmd := &cobra.Command{
 		Use:   "send ID TEXT",
 		Short: "Give a managed agent a message; - reads it from stdin",
-		Long: "Give a managed agent a message. The command ends when the agent took it, with --wait when it has\n" +
-			"answered; the answer is what is printed then.",
+		Long: "Give a managed agent a message. The command ends when the agent took it, with --wait when its turn\n" +
+			"has ended: the answer is printed then. A turn that failed, was interrupted, or in which an approval was\n" +
+			"refused, ends the command with exit code 1. The wait survives a restart of the server: the message has an\n" +
+			"Idempotency-Key, by which its turn is found again.",
 		Example: "  wardroom agent send magent_... 'Summarise README.md' --wait\n" +
 			"  git diff | wardroom agent send magent_... - --wait --timeout 10m",
 		Args: wants("ID", "TEXT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if timeout < 0 || (timeout > 0 && timeout < time.Millisecond) {
+			if flags.in.Timeout < 0 || (flags.in.Timeout > 0 && flags.in.Timeout < time.Millisecond) {
 				return usagef(cmd, "--timeout must be at least 1ms")
 			}
 			text := args[1]
@@ -37,17 +41,19 @@ func (c *cli) agentSend() *cobra.Command {
 			if text == "" {
 				return usagef(cmd, "TEXT is empty")
 			}
-			in := client.ManagedAgentInput{Message: text, ExpectResponse: wait, Timeout: timeout}
+			flags.in.Message = text
 			if raw {
-				in.Message, in.Raw = "", text
+				flags.in.Message, flags.in.Raw = "", text
 			}
-			return c.send(cmd, args[0], in)
+			return c.send(cmd, args[0], flags)
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&wait, "wait", false, "wait for the answer and print it")
+	f.BoolVar(&flags.in.ExpectResponse, "wait", false, "wait for the answer and print it")
 	f.BoolVar(&raw, "raw", false, "type TEXT into the terminal as it is, without ENTER")
-	f.DurationVar(&timeout, "timeout", 0, "how long the agent may take (default the server's 2m)")
+	f.DurationVar(&flags.in.Timeout, "timeout", 0, "how long the agent may take (default the server's 2m)")
+	f.StringVar(&flags.in.IdempotencyKey, "idempotency-key", "", "the same key is the same message for 24 hours, and finds its turn (default a fresh one)")
+	f.DurationVar(&flags.outage, "reconnect", defaultWait, "how long to bear a server that went away meanwhile")
 	exclusive(cmd, "wait", "raw")
 	return cmd
 }
@@ -65,28 +71,49 @@ func (c *cli) agentKeys() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.send(cmd, args[0], client.ManagedAgentInput{Keys: args[1:]})
+			return c.send(cmd, args[0], sendFlags{in: client.ManagedAgentInput{Keys: args[1:]}})
 		},
 	}
 }
 
+// sendFlags are an input and how long a server that went away is borne.
+type sendFlags struct {
+	in     client.ManagedAgentInput
+	outage time.Duration
+}
+
 // send gives input to an agent; the server bounds the time, so the command does not.
-func (c *cli) send(cmd *cobra.Command, id string, in client.ManagedAgentInput) error {
+func (c *cli) send(cmd *cobra.Command, id string, flags sendFlags) error {
 	api, err := c.client()
 	if err != nil {
 		return err
 	}
 	defer api.Close()
-	in.IdempotencyKey = client.NewIdempotencyKey()
-	reply, err := api.SendManagedAgent(cmd.Context(), id, in)
+	if flags.in.IdempotencyKey == "" {
+		flags.in.IdempotencyKey = client.NewIdempotencyKey() // so that a lost connection never sends it twice
+	}
+	ctx := cmd.Context()
+	var reply *client.ManagedAgentReply
+	send := func() (err error) {
+		reply, err = api.SendManagedAgent(ctx, id, flags.in)
+		return err
+	}
+	err = c.persist(ctx, flags.outage, send)
+	if unsure(err) && ctx.Err() == nil {
+		// The runtime went down over it, and knows more once it is back.
+		err = c.persist(ctx, flags.outage, send)
+	}
 	if err != nil {
-		if cmd.Context().Err() != nil {
-			return &interruption{cause: err, hint: fmt.Sprintf(
-				"the agent goes on; look at it with `wardroom agent attach %s`", clean(id))}
+		if ctx.Err() != nil {
+			hint := fmt.Sprintf("the agent goes on; look at it with `wardroom agent attach %s`", clean(id))
+			if flags.in.ExpectResponse {
+				hint += ", or wait for the answer with the same command and --idempotency-key " + clean(flags.in.IdempotencyKey)
+			}
+			return &interruption{cause: err, hint: hint}
 		}
 		return err
 	}
-	return c.show(reply.Body, func(s *screen) {
+	if err := c.show(reply.Body, func(s *screen) {
 		if reply.Response == nil {
 			s.line("sent")
 			return
@@ -94,7 +121,61 @@ func (c *cli) send(cmd *cobra.Command, id string, in client.ManagedAgentInput) e
 		for line := range strings.Lines(reply.Response.Text) {
 			s.line("%s", cleanLine(line))
 		}
-	})
+	}); err != nil || reply.Response == nil {
+		return err
+	}
+	return c.turnOutcome(ctx, api, id, reply.Response)
+}
+
+// unsure reports whether an error says that it is not known whether a message was taken.
+func unsure(err error) bool {
+	var e *client.Error
+	return errors.As(err, &e) && e.Details["runtimeCode"] == "DELIVERY_UNKNOWN"
+}
+
+// turnOutcome is the error of a turn that did not end with an answer.
+func (c *cli) turnOutcome(ctx context.Context, api *client.Client, id string, r *wire.TurnResponse) error {
+	out := &outcomeError{code: exitFailed}
+	switch {
+	case r.Error != nil:
+		out.message = fmt.Sprintf("turn %d of agent %s failed: %s: %s", r.Turn, id, r.Error.Code, r.Error.Message)
+		switch {
+		case r.Error.Code == wire.TurnLoginRequired:
+			bounded, cancel := c.bounded(ctx)
+			defer cancel()
+			if a, err := api.GetManagedAgent(bounded, id); err == nil {
+				out.hint = loginHint(a)
+			}
+		case r.Error.Code == wire.TurnAgentEnded:
+			out.hint = fmt.Sprintf("see why with `wardroom agent logs %s`; start it again with `wardroom agent restart %s`", clean(id), clean(id))
+		case r.Error.Retryable:
+			out.hint = "it may pass: send the message again later"
+		}
+	case r.Interrupted:
+		out.message = fmt.Sprintf("turn %d of agent %s was interrupted", r.Turn, id)
+	case r.Refused:
+		out.message = fmt.Sprintf("an approval was refused in turn %d of agent %s", r.Turn, id)
+	default:
+		return nil
+	}
+	return out
+}
+
+// loginKeys are the variables by which agents get a key without a login.
+var loginKeys = map[string]string{
+	"claude": "ANTHROPIC_API_KEY", "codex": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY",
+}
+
+// loginHint tells how an agent gets a credential.
+func loginHint(a *client.ManagedAgent) string {
+	hint := fmt.Sprintf("log in with `wardroom agent attach %s`", clean(a.ID))
+	if a.LoginURL != "" {
+		hint = fmt.Sprintf("log in at %s and give the code with `wardroom agent send %s CODE`", clean(a.LoginURL), clean(a.ID))
+	}
+	if key := loginKeys[a.Type]; key != "" {
+		hint += fmt.Sprintf(", or start one with a key: `wardroom agent spawn %s --env %s`", a.Type, key)
+	}
+	return hint + "; see docs/managed-agents.md#credentials"
 }
 
 // cleanLine is clean for a line of an agent's answer, which keeps its tabs.

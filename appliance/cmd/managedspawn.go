@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -148,7 +149,15 @@ func (c *cli) spawn(cmd *cobra.Command, spec client.ManagedAgentSpec, wait bool)
 	return c.showManaged(agent)
 }
 
-// waitReady follows an agent until it takes messages.
+// Times of the wait for an agent to take messages.
+const (
+	askInterval  = 3 * time.Second  // between looks that no event asked for
+	readyReserve = 30 * time.Second // on top of the time that the agent's type has to get ready
+	readyTime    = time.Minute      // of a server that does not tell that time
+)
+
+// waitReady follows an agent until it takes messages, or the time of its type to get ready is over. It goes by the
+// agent's events, and asks every few seconds whatever they tell.
 func (c *cli) waitReady(cmd *cobra.Command, agent *client.ManagedAgent) (*client.ManagedAgent, error) {
 	api, err := c.client()
 	if err != nil {
@@ -160,7 +169,23 @@ func (c *cli) waitReady(cmd *cobra.Command, agent *client.ManagedAgent) (*client
 	if err != nil {
 		return nil, c.stillStarting(ctx, agent.ID, err)
 	}
-	defer stream.Close()
+	said, failed := make(chan string), make(chan error, 1)
+	done := make(chan struct{})
+	defer func() {
+		close(done)
+		stream.Close()
+		for range said { // until the reader is gone
+		}
+	}()
+	go readStatuses(stream, said, failed, done)
+	limit := readyTime
+	if agent.ReadyTimeoutMs > 0 {
+		limit = time.Duration(agent.ReadyTimeoutMs) * time.Millisecond
+	}
+	due := time.NewTimer(limit + readyReserve)
+	defer due.Stop()
+	ask := time.NewTicker(askInterval)
+	defer ask.Stop()
 	line := newWaitLine(c.deps.Stderr)
 	defer line.finish()
 	for {
@@ -168,17 +193,49 @@ func (c *cli) waitReady(cmd *cobra.Command, agent *client.ManagedAgent) (*client
 		if done, err := settled(agent); done {
 			return agent, err
 		}
-		if _, err := stream.Next(); err != nil {
+		status := ""
+		select {
+		case status = <-said:
+		case <-ask.C:
+		case err := <-failed:
 			return nil, c.stillStarting(ctx, agent.ID, err)
+		case <-due.C:
+			return nil, &outcomeError{code: exitTimeout,
+				message: fmt.Sprintf("agent %s is still %s after %s", clean(agent.ID), clean(managedStatus(agent).text), limit+readyReserve),
+				hint:    fmt.Sprintf("see what it does with `wardroom agent screen %s`", clean(agent.ID))}
 		}
-		// An event tells that something changed; how things are is asked, so that nothing older is believed.
 		bounded, cancel := c.bounded(ctx)
 		next, err := api.GetManagedAgent(bounded, agent.ID)
 		cancel()
 		if err != nil {
 			return nil, c.stillStarting(ctx, agent.ID, err)
 		}
+		if status != "" && next.Status == client.ManagedStarting {
+			next.Status = status // an event is never older than that
+		}
 		agent = next
+	}
+}
+
+// readStatuses hands over the statuses that the events of an agent led to, until done is closed.
+func readStatuses(stream *client.Stream, said chan<- string, failed chan<- error, done <-chan struct{}) {
+	defer close(said)
+	for {
+		event, err := stream.Next()
+		if err != nil {
+			failed <- err
+			return
+		}
+		var e client.ManagedAgentEvent
+		var d client.ManagedEventData
+		if json.Unmarshal(event.Data, &e) == nil {
+			d, _ = e.Decode() // what cannot be read is asked for
+		}
+		select {
+		case said <- d.Status:
+		case <-done:
+			return
+		}
 	}
 }
 
@@ -205,8 +262,8 @@ func settled(a *client.ManagedAgent) (bool, error) {
 		}
 	case client.ManagedError, client.ManagedStopped:
 		hint := fmt.Sprintf("see why with `wardroom agent logs %s`", id)
-		if a.LoginURL != "" {
-			hint = "log in at " + clean(a.LoginURL)
+		if a.LoginURL != "" || a.StatusReason == "login_required" {
+			hint = loginHint(a)
 		}
 		return true, &outcomeError{code: exitFailed,
 			message: fmt.Sprintf("agent %s is not ready: %s", id, managedStatus(a).text), hint: hint}

@@ -22,6 +22,8 @@ type memory struct {
 	agents  map[string]*core.AgentRecord
 	events  []core.Event
 	updates int
+	after   []func()      // of the transaction that runs
+	shown   func()        // called after each commit before Update returns, as subscribers get the events; nil: nothing is
 	fail    error         // what Update returns, writing nothing
 	block   chan struct{} // non-nil: Update waits for it or its context
 }
@@ -48,8 +50,20 @@ func (m *memory) Update(ctx context.Context, fn func(core.Tx) error) error {
 		return m.fail
 	}
 	m.updates++
-	return fn(m)
+	m.after = nil
+	if err := fn(m); err != nil {
+		return err
+	}
+	for _, fn := range m.after {
+		fn()
+	}
+	if m.shown != nil {
+		m.shown()
+	}
+	return nil
 }
+
+func (m *memory) AfterCommit(fn func()) { m.after = append(m.after, fn) }
 
 // PutAgent stores a copy through JSON, as a real store does.
 func (m *memory) PutAgent(a *core.AgentRecord) error {

@@ -52,22 +52,23 @@ func (s *Service) join(session *session, frameID []byte, reg *registration, now 
 		"region":       a.region,
 		"metadata":     metadata,
 	})
+	// It can be found before its event is told, and is held by who finds it until it was greeted.
+	a.mu.Lock()
 	err := s.store.Update(s.ctx, func(tx core.Tx) error {
 		if err := tx.PutAgent(record); err != nil {
 			return err
 		}
+		tx.AfterCommit(func() { s.enter(a) })
 		return tx.Append(connected)
 	})
 	if err != nil {
+		a.mu.Unlock()
 		s.log.Warn("cannot register an agent", "name", reg.name, "error", err)
 		session.sendError(frameID, core.CodeInternal, "the server cannot store anything at present; try again later", true)
 		session.shut(closeTryAgain, "the server cannot store the registration", false)
 		return
 	}
 	a.changed = false
-
-	a.mu.Lock()
-	s.enter(a)
 	session.agent.Store(a)
 	s.index.place(a, a.profile())
 	a.refresh(s.index) // a task that is dispatched now waits for a.mu, so registered is the first frame

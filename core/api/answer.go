@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // answer is what a handler returns.
@@ -53,12 +55,19 @@ func encode(buf *bytes.Buffer, body any) {
 		buf.Write(a.appendJSON(buf.AvailableBuffer()))
 		return
 	}
+	start := buf.Len()
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(body); err != nil {
 		panic(err) // bodies are our own types; the recovery of serve makes it a 500
 	}
 	buf.Truncate(buf.Len() - 1) // the encoder's newline
+	// What is stored as JSON passes the encoder as it is, with what was escaped when it was stored.
+	written := buf.Bytes()[start:]
+	if plain := rawjson.Plain(written); len(plain) != len(written) {
+		buf.Truncate(start)
+		buf.Write(plain)
+	}
 }
 
 func (c *call) respond(a answer) { writeAnswer(c.w, a) }

@@ -109,6 +109,7 @@ func frameOf(name string, seq uint64, data []byte) []byte {
 		}
 		data = compact.Bytes()
 	}
+	data = rawjson.Plain(data)
 	b := make([]byte, 0, len(data)+len(name)+48)
 	b = append(b, "event: "...)
 	b = append(b, name...)

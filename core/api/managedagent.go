@@ -40,7 +40,8 @@ func (s *Server) managedAgentRoutes() []Route {
 			Query: append(pageParams(),
 				Param{Name: "status", Type: ParamString, Enum: managedStatuses, Doc: "Status."},
 				Param{Name: "type", Type: ParamString, Doc: "Agent type."},
-				Param{Name: "runtime", Type: ParamString, Doc: "Name of the runtime."}),
+				Param{Name: "runtime", Type: ParamString, Doc: "Name of the runtime."},
+				Param{Name: "label", Type: ParamPairs, Doc: "name=value: only agents with this label; several times: with all of them."}),
 			Responses: []Response{{Status: 200, Body: managedAgentList{}, Doc: "A page of agents."}},
 			Handle:    s.listManagedAgents,
 		}),
@@ -62,15 +63,16 @@ func (s *Server) managedAgentRoutes() []Route {
 		acts(Route{
 			Method: http.MethodPost, Path: one + "/restart", OperationID: "restartManagedAgent",
 			Action:  "agents.restart",
-			Summary: "Start a stopped or running agent again under its id, with its session.",
-			Body:    &Body{JSON: new(emptyRequest), Optional: true}, Responses: agent,
+			Summary: "Start a stopped or running agent again under its id, with its session or a fresh one.",
+			Body:    &Body{JSON: new(restartRequest), Optional: true}, Responses: agent,
 			Fails: []int{404, 409, 422, 502}, Handle: s.restartManagedAgent,
 		}),
 		acts(Route{
 			Method: http.MethodPost, Path: one + "/send", OperationID: "sendManagedAgent", Action: "agents.send",
-			Summary: "Give an agent exactly one of a message, raw terminal input, or keys.",
+			Summary: "Give an agent exactly one of a message, raw terminal input, keys, or an interrupt.",
 			Description: "A message waits until the agent takes it; sent says that it did. With expectResponse " +
-				"the answer comes with the end of the turn. raw and keys go to the terminal at once. Key names " +
+				"the answer comes with the end of the turn: how it ended, be it by an error of the model, is in " +
+				"response and no error of the call. raw, keys and interrupt go to the terminal at once. Key names " +
 				"are those of docs/managed-agents.md: ENTER, ESC, TAB, UP, CTRL_C and so on.",
 			Body:      &Body{JSON: new(sendRequest)},
 			Responses: []Response{{Status: 200, Body: sendAnswer{}, Doc: "The agent took it."}},
@@ -158,7 +160,7 @@ func (s *Server) listManagedAgents(c *call) (answer, error) {
 	}
 	found, info, err := s.opts.ManagedAgents.FindManagedAgents(c.ctx, core.ManagedAgentFilter{
 		Status: core.ManagedAgentStatus(c.query.text("status")),
-		Type:   c.query.text("type"), Runtime: c.query.text("runtime"), Page: page,
+		Type:   c.query.text("type"), Runtime: c.query.text("runtime"), Labels: c.query.pairs("label"), Page: page,
 	})
 	if err != nil {
 		return answer{}, err

@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // managedStatuses are the values of a managed agent's status.
 var managedStatuses = []string{
 	string(core.ManagedStarting), string(core.ManagedReady), string(core.ManagedBusy),
-	string(core.ManagedError), string(core.ManagedStopped),
+	string(core.ManagedUnreachable), string(core.ManagedError), string(core.ManagedStopped),
 }
 
 // managedAgentBody is a managed agent on the wire.
@@ -17,8 +18,8 @@ type managedAgentBody struct {
 	ID             string                  `json:"id"`
 	Name           string                  `json:"name"`
 	Type           string                  `json:"type" example:"claude"`
-	Status         core.ManagedAgentStatus `json:"status" enum:"starting,ready,busy,error,stopped"`
-	StatusReason   string                  `json:"statusReason,omitempty" doc:"blocked: it waits for an answer; login_required: see loginUrl; unreachable: its runtime is away, the status is the last one known; else why it is in error or stopped."`
+	Status         core.ManagedAgentStatus `json:"status" enum:"starting,ready,busy,unreachable,error,stopped" doc:"unreachable: it runs as far as is known, and cannot be reached now."`
+	StatusReason   string                  `json:"statusReason,omitempty" doc:"blocked: it waits for an answer; login_required: see loginUrl; runtime_away, agent_away: why it is unreachable; else why it is in error or stopped."`
 	Runtime        string                  `json:"runtime" example:"local"`
 	Capabilities   []string                `json:"capabilities"`
 	Workdir        string                  `json:"workdir,omitempty"`
@@ -33,6 +34,10 @@ type managedAgentBody struct {
 	CreatedAt      timestamp               `json:"createdAt"`
 	LastActivityAt timestamp               `json:"lastActivityAt"`
 	StoppedAt      *timestamp              `json:"stoppedAt,omitempty" doc:"When its process ended."`
+	Labels         map[string]string       `json:"labels,omitempty" doc:"Those of its spawn."`
+	Usage          *wire.Usage             `json:"usage,omitempty" doc:"What its turns used, as far as it told. Never estimated."`
+	LastTurn       *wire.TurnOutcome       `json:"lastTurn,omitempty" doc:"How its last turn ended."`
+	ReadyTimeoutMs int64                   `json:"readyTimeoutMs,omitempty" doc:"How long it may take from its start until it is ready."`
 }
 
 func newManagedAgentBody(a *core.ManagedAgent) managedAgentBody {
@@ -41,6 +46,7 @@ func newManagedAgentBody(a *core.ManagedAgent) managedAgentBody {
 		Capabilities: a.Capabilities, Workdir: a.Workdir, PID: a.PID, ContainerID: a.ContainerID, PodName: a.PodName,
 		ExitCode: a.ExitCode, SessionID: a.SessionID, Prompt: a.Prompt, LoginURL: a.LoginURL, Turn: a.Turn,
 		CreatedAt: timestamp(a.CreatedAt), LastActivityAt: timestamp(a.LastActivityAt), StoppedAt: stamp(a.StoppedAt),
+		Labels: a.Labels, Usage: a.Usage, LastTurn: a.LastTurn, ReadyTimeoutMs: a.ReadyTimeout.Milliseconds(),
 	}
 	if body.Capabilities == nil {
 		body.Capabilities = []string{}
@@ -79,13 +85,13 @@ type restartRequest struct {
 // sendAnswer tells what became of an input.
 type sendAnswer struct {
 	Sent     bool                       `json:"sent" doc:"The agent took it."`
-	Response *core.ManagedAgentResponse `json:"response,omitempty" doc:"With expectResponse: what it answered."`
+	Response *core.ManagedAgentResponse `json:"response,omitempty" doc:"With expectResponse: what it answered, or why it did not."`
 }
 
 // answerRequest answers a prompt.
 type answerRequest struct {
 	PromptID string `json:"promptId" doc:"Default: the prompt that is open. Another one is a 409."`
-	Choice   string `json:"choice" doc:"Id of an option; allow or deny for an approval." example:"allow"`
+	Choice   string `json:"choice" doc:"Id or label of an option; allow or deny for an approval." example:"allow"`
 	Text     string `json:"text" doc:"Free text of a question, or with deny the reason."`
 }
 

@@ -15,11 +15,16 @@ func (c *call) input() (core.ManagedAgentInput, error) {
 		return core.ManagedAgentInput{}, err
 	}
 	// The service says so, too, but a key must not be claimed for what cannot be sent.
-	if err := exactlyOne(req.Message, req.Raw, req.Keys); err != nil {
-		return core.ManagedAgentInput{}, err
+	if req.Interrupt && (req.Message != "" || req.Raw != "" || len(req.Keys) > 0) {
+		return core.ManagedAgentInput{}, core.Invalid("interrupt", "goes with nothing else")
+	}
+	if !req.Interrupt {
+		if err := exactlyOne(req.Message, req.Raw, req.Keys); err != nil {
+			return core.ManagedAgentInput{}, err
+		}
 	}
 	return core.ManagedAgentInput{
-		Message: req.Message, Raw: req.Raw, Keys: req.Keys, ExpectResponse: req.ExpectResponse,
+		Message: req.Message, Raw: req.Raw, Keys: req.Keys, Interrupt: req.Interrupt, ExpectResponse: req.ExpectResponse,
 		Timeout: time.Duration(req.Timeout) * time.Millisecond,
 	}, nil
 }

@@ -124,6 +124,8 @@ func (p *Param) schema() object {
 		}
 	case ParamBoolean:
 		s["type"], s["default"] = "boolean", p.Default == "true"
+	case ParamPairs:
+		s["type"], s["items"] = "array", object{"type": "string", "pattern": "^[^=]+=", "maxLength": p.maxLength()}
 	case ParamTime:
 		s["type"], s["format"] = "string", "date-time"
 	default:

@@ -48,11 +48,15 @@ func (c *call) readQuery() error {
 		switch {
 		case i < 0:
 			bad(name, "unknown query parameter%s", suggest(clip(name), c.query.names()))
-		case c.query.set&(1<<i) != 0:
+		case c.query.set&(1<<i) != 0 && c.query.params[i].Type != ParamPairs:
 			bad(name, "is given twice")
 		default:
+			if c.query.set&(1<<i) != 0 {
+				c.query.values[i] += pairEnd + value // no value holds that
+			} else {
+				c.query.values[i] = value
+			}
 			c.query.set |= 1 << i
-			c.query.values[i] = value
 			if reason := c.query.params[i].check(value); reason != "" {
 				bad(name, "%s", reason)
 			}
@@ -85,7 +89,7 @@ func (p *Param) check(value string) string {
 		if _, err := time.Parse(time.RFC3339, value); err != nil {
 			return fmt.Sprintf("must be an RFC 3339 time such as 2026-01-02T15:04:05Z, not %q", clip(value))
 		}
-	case ParamString, ParamList:
+	case ParamString, ParamList, ParamPairs:
 		if len(p.Enum) > 0 && !contains(p.Enum, value) {
 			return fmt.Sprintf("must be one of %s, not %q", strings.Join(p.Enum, ", "), clip(value))
 		}
@@ -94,6 +98,9 @@ func (p *Param) check(value string) string {
 		}
 		if most := p.maxLength(); len(value) > most {
 			return fmt.Sprintf("must be at most %d bytes", most)
+		}
+		if before, _, ok := strings.Cut(value, "="); p.Type == ParamPairs && (!ok || before == "") {
+			return fmt.Sprintf("must be name=value, not %q", clip(value))
 		}
 	}
 	return ""
@@ -158,6 +165,22 @@ func (q *query) boolean(name string) bool { return q.text(name) == "true" }
 func (q *query) time(name string) time.Time {
 	t, _ := time.Parse(time.RFC3339, q.text(name)) // checked by readQuery
 	return t
+}
+
+// pairEnd stands between the values of a parameter that was given several times.
+const pairEnd = "\x00"
+
+// pairs returns a parameter of names and values; nil if it was not given. Of a name that came twice the last one counts.
+func (q *query) pairs(name string) map[string]string {
+	if !q.given(name) {
+		return nil
+	}
+	all := map[string]string{}
+	for pair := range strings.SplitSeq(q.text(name), pairEnd) {
+		key, value, _ := strings.Cut(pair, "=")
+		all[key] = value
+	}
+	return all
 }
 
 // list splits a comma-separated parameter.

@@ -51,7 +51,8 @@ const (
 	ParamInteger ParamType = "integer"
 	ParamBoolean ParamType = "boolean"
 	ParamTime    ParamType = "date-time"
-	ParamList    ParamType = "list" // comma-separated
+	ParamList    ParamType = "list"  // comma-separated
+	ParamPairs   ParamType = "pairs" // name=value; may be given several times
 )
 
 // Param declares a query parameter.

@@ -53,7 +53,7 @@ func encodeThreadFrame(executionID string, ev core.Event) []byte {
 	b = append(b, `,"event_type":"`...)
 	b = append(b, shown.kind...)
 	b = append(b, `","data_json":`...)
-	b = rawjson.AppendString(b, statusData(rawOr(ev.Data, "{}"), shown.status))
+	b = rawjson.AppendString(b, rawjson.Plain(statusData(rawOr(ev.Data, "{}"), shown.status)))
 	b = append(b, `,"timestamp_ms":`...)
 	b = strconv.AppendInt(b, ev.Time.UnixMilli(), 10)
 	b = append(b, `,"sequence":`...)

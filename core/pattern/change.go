@@ -36,7 +36,7 @@ func (s *Service) CreatePattern(ctx context.Context, in core.PatternInput) (*cor
 		return nil, err
 	}
 	made := s.newPattern(ctx, plan, in.Source)
-	after, err := s.transact(ctx, made.Name, func(c *change, stored []*core.Pattern) error {
+	err = s.transact(ctx, made.Name, func(c *change, stored []*core.Pattern) error {
 		if err := readOnly(stored); err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (s *Service) CreatePattern(ctx context.Context, in core.PatternInput) (*cor
 	if err != nil {
 		return nil, err
 	}
-	s.stored(made, plan, after)
+	s.keep(made, plan)
 	return made, nil
 }
 
@@ -77,13 +77,13 @@ func (s *Service) UpdatePattern(ctx context.Context, name string, in core.Patter
 		return core.PatternUpdate{}, err
 	}
 	update := core.PatternUpdate{Pattern: s.newPattern(ctx, plan, in.Source)}
-	after, err := s.transact(ctx, name, func(c *change, stored []*core.Pattern) error {
+	err = s.transact(ctx, name, func(c *change, stored []*core.Pattern) error {
 		return c.update(&update, stored)
 	})
 	if err != nil {
 		return core.PatternUpdate{}, err
 	}
-	s.stored(update.Pattern, plan, after)
+	s.keep(update.Pattern, plan)
 	return update, nil
 }
 
@@ -117,7 +117,7 @@ func (s *Service) DeletePattern(ctx context.Context, name, version string) (int,
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	removed := 0
-	after, err := s.transact(ctx, name, func(c *change, stored []*core.Pattern) error {
+	err := s.transact(ctx, name, func(c *change, stored []*core.Pattern) error {
 		if err := readOnly(stored); err != nil {
 			return err
 		}
@@ -149,7 +149,6 @@ func (s *Service) DeletePattern(ctx context.Context, name, version string) (int,
 	if err != nil {
 		return 0, err
 	}
-	s.catalog.replace(name, after)
 	return removed, nil
 }
 
@@ -178,20 +177,21 @@ func (s *Service) newPattern(ctx context.Context, plan *Plan, source string) *co
 	}
 }
 
-// transact runs one change of a name's versions in a transaction and returns the versions after it. A
+// transact runs one change of a name's versions in a transaction, and the catalog with it. A
 // caller who leaves does not stop it: the transaction could commit all the same, and the catalog would not
 // know.
-func (s *Service) transact(ctx context.Context, name string, fn func(*change, []*core.Pattern) error) ([]*core.Pattern, error) {
+func (s *Service) transact(ctx context.Context, name string, fn func(*change, []*core.Pattern) error) error {
 	c := &change{service: s, ctx: ctx, now: s.clock.Now().UTC()}
-	err := s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
+	return s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		c.tx, c.after = tx, nil
+		// Who asks at the event finds the versions that it tells of.
+		tx.AfterCommit(func() { s.catalog.replace(name, c.after) })
 		stored, err := tx.FindPatternVersions(name)
 		if err != nil && core.ErrorCode(err) != core.CodeNotFound {
 			return err
 		}
 		return fn(c, slices.Clone(stored))
 	})
-	return c.after, err
 }
 
 // put stores a version with its definition, the caller's idempotency claim and the event.
@@ -219,9 +219,8 @@ func (c *change) announce(name string, event core.EventType, data map[string]str
 	})
 }
 
-// stored makes a committed version known to readers.
-func (s *Service) stored(p *core.Pattern, plan *Plan, after []*core.Pattern) {
-	s.catalog.replace(p.Name, after)
+// keep has the plan of a committed version at hand.
+func (s *Service) keep(p *core.Pattern, plan *Plan) {
 	s.cache.put(cacheKey(p), &compiled{p, plan}, plan.weight(p.Source))
 }
 

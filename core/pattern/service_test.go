@@ -198,6 +198,28 @@ func TestDeletePattern(t *testing.T) {
 	}
 }
 
+// Who asks at the event of a pattern finds the version that it tells of.
+func TestPatternIsThereBeforeItsEvent(t *testing.T) {
+	f := newFixture(t, pattern.Options{})
+	var want string
+	f.store.shown = func() {
+		all, err := f.FindPatternVersions(t.Context(), "vote-more")
+		if want == "" && core.ErrorCode(err) != core.CodeNotFound || want != "" && (err != nil || all[0].Version != want) {
+			t.Errorf("at the event there is %+v, %v; want version %q", all, err, want)
+		}
+	}
+	want = "1.0.0"
+	f.create("vote-more", "1.0.0")
+	want = "1.1.0"
+	if _, err := f.UpdatePattern(ann(t), "vote-more", core.PatternInput{Source: source("vote-more", "1.1.0")}); err != nil {
+		t.Fatal(err)
+	}
+	want = ""
+	if _, err := f.DeletePattern(ann(t), "vote-more", ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestShippedPatternIsReadOnly(t *testing.T) {
 	f := newFixture(t, pattern.Options{})
 	p := f.create("a", "1.0.0")

@@ -14,9 +14,10 @@ import (
 type memory struct {
 	mu    sync.Mutex // guards all below
 	state memoryState
-	reads int   // FindDefinition calls
-	fail  error // what Update returns, once, after running its function
-	trip  int   // the write of a transaction that fails, counted from 1; 0: none
+	reads int    // FindDefinition calls
+	fail  error  // what Update returns, once, after running its function
+	trip  int    // the write of a transaction that fails, counted from 1; 0: none
+	shown func() // called after each commit before Update returns, as subscribers get the events; nil: nothing is
 }
 
 type memoryState struct {
@@ -54,6 +55,12 @@ func (m *memory) Update(_ context.Context, fn func(core.Tx) error) error {
 		return err
 	}
 	m.state = tx.state
+	for _, fn := range tx.after {
+		fn()
+	}
+	if m.shown != nil {
+		m.shown()
+	}
 	return nil
 }
 
@@ -89,6 +96,7 @@ func (m *memory) events() []core.Event {
 // memoryTx has the methods that patterns need; the others panic.
 type memoryTx struct {
 	core.Tx
+	after []func()
 	state memoryState
 	trip  int
 }
@@ -101,6 +109,8 @@ func (t *memoryTx) write() error {
 	}
 	return nil
 }
+
+func (t *memoryTx) AfterCommit(fn func()) { t.after = append(t.after, fn) }
 
 func (t *memoryTx) PutPattern(p *core.Pattern) error {
 	if err := t.write(); err != nil {

@@ -17,6 +17,8 @@ type agent struct {
 	ctx    context.Context // of its goroutines; ends when it is gone, and in Close
 	cancel context.CancelFunc
 
+	failures int // tasks in a row that failed for a reason that passes; of the goroutine of work
+
 	// Service.mu guards all below.
 	state   state
 	changed chan struct{} // closed and replaced when something below or the state changed

@@ -37,7 +37,7 @@ func (s *Service) Ask(agentID string, m core.AgentMessage) bool {
 // doAsk has the turn of a message and hands over what the agent says to it. A turn that fails is no answer: the
 // asker's role waits in vain, and the next one is asked.
 func (s *Service) doAsk(a *agent, j *job) {
-	answer, err := s.turn(j.ctx, a, messageText(j.message), j.key)
+	got, err := s.turn(j.ctx, a, messageText(j.message), j.key)
 	switch {
 	case j.ctx.Err() != nil || errors.Is(err, errGone):
 		return
@@ -47,7 +47,7 @@ func (s *Service) doAsk(a *agent, j *job) {
 	case !j.message.WantsReply:
 		return
 	}
-	content, err := json.Marshal(answer)
+	content, err := json.Marshal(got.text)
 	if err != nil {
 		return // text always encodes
 	}

@@ -24,6 +24,8 @@ const (
 	spareLoginWait   = 10 * time.Second // when another type may do
 	firstRetry       = 250 * time.Millisecond
 	maxRetry         = 15 * time.Second
+	firstTurnPause   = time.Second      // before the task after one that failed for a reason that passes
+	maxTurnPause     = time.Minute      // of those, which double
 	lookInterval     = time.Second      // between looks at the runtimes and at what is not settled
 	unsettledTime    = 30 * time.Second // after which a report that was not settled is made again
 	turnLimit        = 24 * time.Hour   // of one wait for a turn; a longer turn is waited for again

@@ -4,23 +4,24 @@ import (
 	"encoding/json"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // state is what an agent's events tell of it.
 type state struct {
-	seq         uint64 // of the last event
-	read        bool   // the stored events were read
-	status      core.ManagedAgentStatus
-	reason      string
-	gone        bool
-	prompt      *prompt // that it waits for an answer to, or nil
-	login       bool    // it cannot go on without one
-	loginURL    string
-	loginSeq    uint64 // of the event that told of it
-	turn        int    // the last one that ended
-	text        string // of its answer
-	interrupted bool
-	began       int // turns that began, in this life of ours
+	seq      uint64 // of the last event
+	read     bool   // the stored events were read
+	status   core.ManagedAgentStatus
+	reason   string
+	gone     bool
+	prompt   *prompt // that it waits for an answer to, or nil
+	login    bool    // it cannot go on without one
+	loginURL string
+	loginSeq uint64 // of the event that told of it
+	turn     int    // the last one that ended
+	text     string // of its answer
+	outcome  wire.TurnOutcome
+	began    int // turns that began, in this life of ours
 }
 
 // prompt is what an agent asks. AskID of its messages is id.
@@ -38,14 +39,14 @@ const kindApproval = "approval"
 
 // happening is the data of a managed agent's event, as far as it matters here.
 type happening struct {
-	Status      core.ManagedAgentStatus `json:"status"`
-	Prompt      json.RawMessage         `json:"prompt"`
-	Tool        json.RawMessage         `json:"tool"`
-	Text        string                  `json:"text"`
-	Turn        int                     `json:"turn"`
-	Interrupted bool                    `json:"interrupted"`
-	LoginURL    string                  `json:"loginUrl"`
-	Reason      string                  `json:"reason"`
+	Status   core.ManagedAgentStatus `json:"status"`
+	Prompt   json.RawMessage         `json:"prompt"`
+	Tool     json.RawMessage         `json:"tool"`
+	Text     string                  `json:"text"`
+	Turn     int                     `json:"turn"`
+	LoginURL string                  `json:"loginUrl"`
+	Reason   string                  `json:"reason"`
+	wire.TurnOutcome
 }
 
 // fold takes one event into the state and returns what it said.
@@ -76,7 +77,7 @@ func (st *state) fold(e core.Event) happening {
 	case core.EventManagedLogin:
 		st.prompt, st.login, st.loginURL, st.loginSeq = nil, true, h.LoginURL, e.Seq
 	case core.EventManagedTurnComplete:
-		st.turn, st.text, st.interrupted = h.Turn, h.Text, h.Interrupted
+		st.turn, st.text, st.outcome = h.Turn, h.Text, h.TurnOutcome
 	case core.EventManagedStopped:
 		st.gone, st.prompt, st.login = true, nil, false
 	}

@@ -61,8 +61,11 @@ func (s *Service) Keep(agentID, taskID, cancel string) { s.Release(agentID, task
 // stands still while a question is open.
 func (s *Service) doTask(a *agent, j *job) {
 	s.surface(a)
+	if a.failures > 0 && !s.pause(j.ctx, pauseAfter(a.failures)) {
+		return
+	}
 	began := s.opts.Clock.Now()
-	answer, err := s.turn(j.ctx, a, taskText(j.task), j.key)
+	got, err := s.turn(j.ctx, a, taskText(j.task), j.key)
 	if j.ctx.Err() != nil || errors.Is(err, errGone) || errors.Is(err, context.Canceled) {
 		return // given up; or the agent is gone, which the sink was told
 	}
@@ -70,12 +73,18 @@ func (s *Service) doTask(a *agent, j *job) {
 		AgentID: a.id, AgentName: a.name, TaskID: j.task.ID, ExecutionID: j.task.ExecutionID, Attempt: j.task.Attempt,
 		Duration: s.opts.Clock.Now().Sub(began),
 		Settled:  func() { s.settled(a, j) },
+		Usage:    got.usage,
 	}
+	a.failures++
 	if err != nil {
 		report.Err = taskError(err)
+		if !report.Err.Retryable {
+			a.failures = 0
+		}
 		s.log.Info("a task of a role failed", "agent", a.id, "task", j.task.ID, "error", err)
 	} else {
-		report.Result = resultOf(answer)
+		report.Result = resultOf(got.text)
+		a.failures = 0
 	}
 	s.mu.Lock()
 	if a.task != j {
@@ -87,6 +96,16 @@ func (s *Service) doTask(a *agent, j *job) {
 	a.touch()
 	s.mu.Unlock()
 	s.sink.TaskReported(*report)
+}
+
+// pauseAfter is the pause before the next task of an agent whose last tasks failed for reasons that pass, such as a
+// limit of its model's provider.
+func pauseAfter(failures int) time.Duration {
+	d := firstTurnPause
+	for range failures - 1 {
+		d = min(2*d, maxTurnPause)
+	}
+	return d
 }
 
 // settled forgets a task whose report is durable.
@@ -103,7 +122,8 @@ func (s *Service) settled(a *agent, j *job) {
 func taskError(err error) *core.TaskError {
 	e := core.AsError(err)
 	out := &core.TaskError{Code: string(e.Code), Message: e.Message, Details: e.Details}
-	out.Retryable = e.Code == core.CodeTimeout || errors.Is(err, errInterrupted) || errors.Is(err, errUntaken) ||
+	passes, _ := e.Details["retryable"].(bool)
+	out.Retryable = passes || e.Code == core.CodeTimeout || errors.Is(err, errInterrupted) || errors.Is(err, errUntaken) ||
 		runtimeCode(err) == codeInternal
 	return out
 }

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func TestTask(t *testing.T) {
@@ -53,6 +55,13 @@ func TestTaskFailures(t *testing.T) {
 				return core.ManagedAgentReply{}, err
 			}
 			return f.turn(id, "done"), nil
+		}
+	}
+	ended := func(how wire.TurnOutcome, text string) func(f *fake, n int, id string) (core.ManagedAgentReply, error) {
+		return func(f *fake, _ int, id string) (core.ManagedAgentReply, error) {
+			f.tell(id, core.EventManagedTurnComplete, map[string]any{"turn": 1})
+			f.tell(id, core.EventManagedReady, nil)
+			return core.ManagedAgentReply{Sent: true, Response: &core.ManagedAgentResponse{Text: text, Turn: 1, TurnOutcome: how}}, nil
 		}
 	}
 	for _, tt := range []struct {
@@ -104,6 +113,21 @@ func TestTaskFailures(t *testing.T) {
 			},
 			outcome{"AGENT_ERROR", true, 1, 1},
 		},
+		{"InterruptedResponse", ended(wire.TurnOutcome{Interrupted: true}, ""), outcome{"AGENT_ERROR", true, 1, 1}},
+		{
+			"ModelError", ended(wire.TurnOutcome{Error: &wire.TurnError{Code: wire.TurnModelError, Message: "API Error: 400"}}, ""),
+			outcome{"AGENT_ERROR", false, 1, 1},
+		},
+		{
+			"RateLimited", ended(wire.TurnOutcome{Error: &wire.TurnError{Code: wire.TurnModelRateLimited, Message: "slow down", Retryable: true}}, ""),
+			outcome{"AGENT_ERROR", true, 1, 1},
+		},
+		{
+			"NeverLoggedIn", ended(wire.TurnOutcome{Error: &wire.TurnError{Code: wire.TurnLoginRequired, Message: "log in"}}, ""),
+			outcome{"AGENT_ERROR", false, 1, 1},
+		},
+		{"RefusedApproval", ended(wire.TurnOutcome{Refused: true}, " \n"), outcome{"AGENT_ERROR", false, 1, 1}},
+		{"RefusedAndWentOn", ended(wire.TurnOutcome{Refused: true}, "done"), outcome{"", false, 1, 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t)
@@ -194,6 +218,66 @@ func TestTaskCancelled(t *testing.T) {
 	in := r.fake.sentTo(id)
 	if len(in) != 4 || !slices.Equal(in[1].Keys, []string{"ESC"}) || !slices.Equal(in[2].Keys, []string{"ESC"}) {
 		t.Errorf("sent %+v", in)
+	}
+}
+
+// A turn that failed because the credential ended is had again once there is another, and its error goes nowhere.
+func TestTaskAfterLogin(t *testing.T) {
+	r := newRig(t)
+	id := r.spawn(0)
+	r.fake.send = func(_ context.Context, id string, in core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+		if in.Key != "task_1.1" {
+			return r.fake.turn(id, "done"), nil
+		}
+		failed := wire.TurnOutcome{Error: &wire.TurnError{Code: wire.TurnLoginRequired, Message: "Invalid API key"}}
+		r.fake.tell(id, core.EventManagedTurnComplete, map[string]any{"turn": 1, "error": failed.Error})
+		r.fake.tell(id, core.EventManagedLogin, map[string]any{"loginUrl": "https://login.example", "reason": "login_required"})
+		return core.ManagedAgentReply{Sent: true, Response: &core.ManagedAgentResponse{Turn: 1, TurnOutcome: failed}}, nil
+	}
+	r.roles.Dispatch(id, task("task_1"))
+	r.wait("the question of the login", func() bool { return len(r.messages) == 1 })
+	if n := len(r.reports); n != 0 {
+		t.Fatalf("reported %+v", r.reports[0])
+	}
+	r.fake.tell(id, core.EventManagedReady, nil)
+	r.wait("the report", func() bool { return len(r.reports) == 1 })
+	if report := r.reports[0]; report.Err != nil || string(report.Result) != `"done"` {
+		t.Errorf("reported %+v", report)
+	}
+}
+
+// Tasks after ones that failed for a reason that passes wait longer each time, until one is done; what a turn used is
+// reported in either case.
+func TestTaskBacksOff(t *testing.T) {
+	r := newRig(t)
+	id := r.spawn(0)
+	limited := wire.TurnOutcome{
+		Error: &wire.TurnError{Code: wire.TurnModelRateLimited, Message: "slow down", Retryable: true}, Usage: &wire.Usage{InputTokens: 7},
+	}
+	r.fake.send = func(_ context.Context, id string, in core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+		if in.Key == "task_1.3" {
+			return r.fake.turn(id, "done"), nil
+		}
+		reply := r.fake.turn(id, "")
+		reply.Response.TurnOutcome = limited
+		return reply, nil
+	}
+	began := r.clock.Now()
+	for attempt := 1; attempt <= 3; attempt++ {
+		next := task("task_1")
+		next.Attempt = attempt
+		r.roles.Dispatch(id, next)
+		r.pass("the report", func() bool { return len(r.reports) == attempt })
+	}
+	if took := r.clock.Now().Sub(began); took < 3*time.Second {
+		t.Errorf("three attempts took %s, want pauses of 1 s and 2 s between them", took)
+	}
+	if first := r.reports[0]; first.Err == nil || !first.Err.Retryable || first.Err.Details["turnCode"] != wire.TurnModelRateLimited ||
+		first.Usage == nil || first.Usage.InputTokens != 7 || first.Result != nil {
+		t.Errorf("reported %+v, %+v", first, first.Err)
+	}
+	if last := r.reports[2]; last.Err != nil || string(last.Result) != `"done"` {
+		t.Errorf("reported %+v", last)
 	}
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // exchange is the state of one turn while it is had.
@@ -22,9 +24,16 @@ type exchange struct {
 	began    int // turns that had begun before
 }
 
-// turn has one turn with an agent: it sends text, and returns the answer. A turn that the agent has had already, or
+// answer is what a turn came to that did not fail, and what it used.
+type answer struct {
+	text  string
+	usage *wire.Usage // nil: the agent does not tell; also of a turn that failed
+}
+
+// turn has one turn with an agent: it sends text, and returns the answer. A turn that failed, was interrupted, or was
+// refused without a word is an error. A turn that the agent has had already, or
 // has now, under the same key is waited for. It waits as long as ctx does.
-func (s *Service) turn(ctx context.Context, a *agent, text, key string) (string, error) {
+func (s *Service) turn(ctx context.Context, a *agent, text, key string) (answer, error) {
 	x := &exchange{a: a, text: text, key: key}
 	s.mu.Lock()
 	x.base, x.began = a.state.turn, a.state.began
@@ -34,33 +43,53 @@ func (s *Service) turn(ctx context.Context, a *agent, text, key string) (string,
 			Message: x.text, ExpectResponse: true, Timeout: turnLimit, Key: x.sendKey(),
 		})
 		if ctx.Err() != nil {
-			return "", ctx.Err()
+			return answer{}, ctx.Err()
 		}
-		var answer string
+		var got answer
 		switch {
 		case err == nil && reply.Response != nil:
-			answer, err = s.answered(ctx, a, reply.Response)
+			got, err = s.answered(ctx, a, reply.Response)
 		case err == nil: // it was taken before, and the runtime does not keep the answer
-			answer, err = s.lastAnswer(ctx, a)
+			got, err = s.lastAnswer(ctx, a)
 		default:
 			err = s.failed(ctx, x, err)
 			if err == nil {
 				continue
 			}
 			if errors.Is(err, errTaken) {
-				answer, err = s.lastAnswer(ctx, a)
+				got, err = s.lastAnswer(ctx, a)
 			}
 		}
-		if errors.Is(err, errInterrupted) && s.loginOpen(a) {
-			// The turn ended because the credential did. The work is still to be done.
-			x.resends++
-			if err := s.await(ctx, a, 0, func() bool { return !a.state.login }); err != nil {
-				return "", err
-			}
+		switch again, waitErr := s.afterTurn(ctx, x, err); {
+		case waitErr != nil:
+			return got, waitErr
+		case again:
 			continue
 		}
-		return answer, err
+		return got, err
 	}
+}
+
+// afterTurn reports whether the work of a turn that failed is still to be done by the same agent: its credential ended,
+// and it has another one now; or its process did, and it was started again. The error ends the turn in another way.
+func (s *Service) afterTurn(ctx context.Context, x *exchange, err error) (again bool, waitErr error) {
+	code := turnCode(err)
+	if code == wire.TurnLoginRequired {
+		// The event of the login may be a moment behind the end of the turn.
+		open := func() bool { return x.a.state.login }
+		if err := s.await(ctx, x.a, wait(foldWait), open); err != nil && !errors.Is(err, errLate) {
+			return false, err
+		}
+	}
+	switch {
+	case (code == wire.TurnLoginRequired || errors.Is(err, errInterrupted)) && s.loginOpen(x.a):
+		x.resends++
+		return true, s.await(ctx, x.a, 0, func() bool { return !x.a.state.login })
+	case code == wire.TurnAgentEnded && x.resends < maxResends:
+		x.resends++
+		return true, s.expectEnd(ctx, x)
+	}
+	return false, nil
 }
 
 // sendKey is the key of the next send: another one only once it is known that the first came to nothing.
@@ -169,32 +198,48 @@ func (s *Service) loginOpen(a *agent) bool {
 }
 
 // answered takes the answer of a turn once its events are known: what it asked and did comes before its result.
-func (s *Service) answered(ctx context.Context, a *agent, r *core.ManagedAgentResponse) (string, error) {
+func (s *Service) answered(ctx context.Context, a *agent, r *core.ManagedAgentResponse) (answer, error) {
 	err := s.await(ctx, a, wait(foldWait), func() bool { return a.state.turn >= r.Turn })
 	if err != nil && !errors.Is(err, errLate) {
-		return "", err
+		return answer{}, err
 	}
+	outcome := r.TurnOutcome
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if a.state.turn == r.Turn && a.state.interrupted {
-		return "", errInterrupted
+	if a.state.turn == r.Turn { // an older runtime says it in the event only
+		outcome.Interrupted = outcome.Interrupted || a.state.outcome.Interrupted
 	}
-	return r.Text, nil
+	s.mu.Unlock()
+	return came(a.kind, r.Text, outcome)
+}
+
+// came is what a turn came to.
+func came(kind, text string, outcome wire.TurnOutcome) (answer, error) {
+	got := answer{usage: outcome.Usage}
+	switch {
+	case outcome.Error != nil:
+		return got, turnFailed(kind, outcome.Error)
+	case outcome.Interrupted:
+		return got, errInterrupted
+	case outcome.Refused && strings.TrimSpace(text) == "":
+		return got, errRefused
+	}
+	got.text = text
+	return got, nil
 }
 
 // lastAnswer waits until the agent is idle and returns the answer of its last turn, as its events tell it.
-func (s *Service) lastAnswer(ctx context.Context, a *agent) (string, error) {
+func (s *Service) lastAnswer(ctx context.Context, a *agent) (answer, error) {
 	for {
 		if err := s.await(ctx, a, 0, a.state.idle); err != nil {
-			return "", err
+			return answer{}, err
 		}
 		// The text of a turn may come after the agent is ready, and the record may be behind the events.
 		if !s.pause(ctx, time.Second) {
-			return "", ctx.Err()
+			return answer{}, ctx.Err()
 		}
 		found, err := s.agents.FindManagedAgent(ctx, a.id)
 		if err != nil {
-			return "", err
+			return answer{}, err
 		}
 		s.mu.Lock()
 		st := a.state
@@ -203,10 +248,8 @@ func (s *Service) lastAnswer(ctx context.Context, a *agent) (string, error) {
 		case !st.idle() || st.turn < found.Turn:
 			continue
 		case st.turn == 0:
-			return "", errUntaken
-		case st.interrupted:
-			return "", errInterrupted
+			return answer{}, errUntaken
 		}
-		return st.text, nil
+		return came(a.kind, st.text, st.outcome)
 	}
 }

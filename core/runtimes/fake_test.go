@@ -28,6 +28,8 @@ type fake struct {
 	stops  []string
 	stuck  string // id of an agent that cannot be reached
 	pruned []runtime.PruneOptions
+	lagged int // so many reads of events are answered with LAGGED, each after one event
+	reads  int // of events
 }
 
 func newFake(types ...string) *fake {
@@ -212,6 +214,7 @@ func (f *fake) Events(ctx context.Context, opts runtime.EventOptions) (runtime.E
 	if n := len(f.events); n == 0 || opts.After > f.events[n-1].Seq {
 		opts.After = 0 // of another log: see runtime.EventOptions
 	}
+	f.reads++
 	return &fakeEvents{f: f, ctx: ctx, after: opts.After}, nil
 }
 
@@ -219,14 +222,21 @@ type fakeEvents struct {
 	f     *fake
 	ctx   context.Context
 	after uint64
+	told  bool // an event
 }
 
 func (s *fakeEvents) Next() (runtime.Event, error) {
 	for {
 		s.f.mu.Lock()
 		wake, err := s.f.wake, s.f.check()
+		if s.told && s.f.lagged > 0 {
+			s.f.lagged--
+			s.f.mu.Unlock()
+			return runtime.Event{}, runtime.Errorf(runtime.CodeLagged, "events were missed: read again after the last one that was seen")
+		}
 		for _, e := range s.f.events {
 			if e.Seq > s.after && err == nil {
+				s.told = true
 				s.after = e.Seq
 				s.f.mu.Unlock()
 				return e, nil

@@ -58,17 +58,47 @@ func (s *Service) attend(src *source) (worked bool, err error) {
 	src.mu.Lock()
 	src.caps = caps
 	src.mu.Unlock()
-	if err := s.recover(ctx, src); err != nil {
-		return false, err
+	retry, stuck := defaultRetry, 0
+	for {
+		if err := s.recover(ctx, src); err != nil {
+			return worked, err
+		}
+		before := src.position
+		opened, err := s.readEvents(ctx, src)
+		worked = worked || opened
+		if runtime.ErrorCode(err) != runtime.CodeLagged {
+			return worked, err
+		}
+		// The runtime is there, and so is what it knows: it is read again at once, and work is not refused meanwhile.
+		s.log.Debug("events of a runtime were missed", "runtime", src.Name, "after", src.position)
+		if stuck++; src.position > before {
+			retry, stuck = defaultRetry, 0
+		}
+		if stuck < 2 {
+			continue
+		}
+		s.pause(src, retry)
+		retry = min(2*retry, maxRetry)
+		if ctx.Err() != nil {
+			return worked, ctx.Err()
+		}
 	}
+}
+
+// readEvents stores the events of a runtime until they break off. opened reports whether they could be followed.
+func (s *Service) readEvents(ctx context.Context, src *source) (opened bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	stream, err := src.Runtime.Events(ctx, runtime.EventOptions{After: src.position})
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = stream.Close() }()
+	if ready, _ := src.ready(); !ready {
+		s.log.Info("runtime is ready", "runtime", src.Name)
+	}
 	src.set(true, "")
 	src.settle()
-	s.log.Info("runtime is ready", "runtime", src.Name)
 	events := make(chan runtime.Event, applyBatch)
 	failed := make(chan error, 1)
 	done := make(chan struct{})
@@ -161,6 +191,9 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 			e.Agent.Seq = e.Seq
 		}
 		take(next, &e.Agent, now)
+		if e.Type == runtime.EventTurnComplete {
+			endTurn(next, e)
+		}
 		said, _ := status(&e.Agent, next.Wanted)
 		if event, ok := stored(e, said); ok {
 			events = append(events, event)
@@ -177,14 +210,19 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 		if err := tx.PutRuntimePosition(core.RuntimePosition{Runtime: src.Name, Seq: position}); err != nil {
 			return err
 		}
+		tx.AfterCommit(func() {
+			for _, r := range changed {
+				s.put(r)
+				if s.isAway(r.ID) { // its runtime hears of it again, or the event is an old one
+					s.askSoon()
+				}
+			}
+		})
 		return tx.Append(events...)
 	})
 	if err != nil {
 		return err
 	}
 	src.position = position
-	for _, r := range changed {
-		s.put(r)
-	}
 	return nil
 }

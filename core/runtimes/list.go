@@ -2,10 +2,13 @@ package runtimes
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
 // FindManagedAgents implements core.ManagedAgentService. The cursor is the id of the last row.
@@ -28,8 +31,15 @@ func (s *Service) FindManagedAgents(_ context.Context, filter core.ManagedAgentF
 	}
 	s.mu.RUnlock()
 	all = slices.DeleteFunc(all, func(r *core.ManagedAgentRecord) bool {
-		return filter.Status != "" && r.Status != filter.Status || filter.Type != "" && r.Type != filter.Type ||
-			filter.Runtime != "" && r.Runtime != filter.Runtime
+		if filter.Type != "" && r.Type != filter.Type || filter.Runtime != "" && r.Runtime != filter.Runtime {
+			return true
+		}
+		for name, value := range filter.Labels {
+			if have, ok := r.Spec.Labels[name]; !ok || have != value {
+				return true
+			}
+		}
+		return filter.Status != "" && s.view(r).Status != filter.Status
 	})
 	slices.SortFunc(all, func(a, b *core.ManagedAgentRecord) int { return strings.Compare(b.ID, a.ID) })
 	info := core.PageInfo{Total: len(all)}
@@ -61,17 +71,33 @@ func (s *Service) FindManagedAgent(_ context.Context, id string) (*core.ManagedA
 	return s.view(r), nil
 }
 
-// view is what callers see of a record: an agent whose runtime is not there keeps its last status and says so.
+// view is what callers see of a record: an agent that runs as far as is known, and that cannot be reached, says so.
 func (s *Service) view(r *core.ManagedAgentRecord) *core.ManagedAgent {
 	a := r.ManagedAgent
-	if !r.Gone() {
-		if src := s.source(r.Runtime); src == nil {
-			a.StatusReason = core.ReasonUnreachable
-		} else if ready, _ := src.ready(); !ready || s.isAway(r.ID) {
-			a.StatusReason = core.ReasonUnreachable
-		}
+	a.Labels = maps.Clone(r.Spec.Labels)
+	a.ReadyTimeout = runtime.DefaultReadyTimeout
+	if declared, ok := s.opts.Types[r.Type]; ok && declared.Ready.Timeout > 0 {
+		a.ReadyTimeout = time.Duration(declared.Ready.Timeout)
+	}
+	if r.Gone() {
+		return &a
+	}
+	if !s.reaches(r.Runtime) {
+		a.Status, a.StatusReason = core.ManagedUnreachable, core.ReasonRuntimeAway
+	} else if s.isAway(r.ID) {
+		a.Status, a.StatusReason = core.ManagedUnreachable, core.ReasonAgentAway
 	}
 	return &a
+}
+
+// reaches reports whether a runtime is there.
+func (s *Service) reaches(name string) bool {
+	src := s.source(name)
+	if src == nil {
+		return false
+	}
+	ready, _ := src.ready()
+	return ready
 }
 
 // Runtimes implements core.ManagedAgentService.

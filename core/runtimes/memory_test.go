@@ -18,6 +18,8 @@ type memory struct {
 	positions map[string]uint64
 	events    []core.Event
 	fail      bool
+	// shown is called with the events of a commit before Update returns, as subscribers get them, if it is set.
+	shown func([]core.Event)
 }
 
 func newMemory() *memory {
@@ -42,7 +44,14 @@ func (m *memory) Update(_ context.Context, fn func(tx core.Tx) error) error {
 	if err := fn(t); err != nil {
 		return err
 	}
+	fresh := t.events[len(m.events):]
 	m.agents, m.positions, m.events = t.agents, t.positions, t.events
+	for _, fn := range t.after {
+		fn()
+	}
+	if m.shown != nil && len(fresh) > 0 {
+		m.shown(fresh)
+	}
 	return nil
 }
 
@@ -86,7 +95,10 @@ type memoryTx struct {
 	agents    map[string]core.ManagedAgentRecord
 	positions map[string]uint64
 	events    []core.Event
+	after     []func()
 }
+
+func (t *memoryTx) AfterCommit(fn func()) { t.after = append(t.after, fn) }
 
 func (t *memoryTx) PutManagedAgent(r *core.ManagedAgentRecord) error {
 	t.agents[r.ID] = *r

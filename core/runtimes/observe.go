@@ -18,7 +18,7 @@ func (s *Service) ManagedAgentMetrics(ctx context.Context, id string) (core.Mana
 	}
 	m, err := rt.Metrics(ctx, id)
 	if err != nil {
-		return core.ManagedAgentMetrics{}, translate(err, r)
+		return core.ManagedAgentMetrics{}, s.failed(err, id)
 	}
 	return core.ManagedAgentMetrics(m), nil
 }

@@ -24,6 +24,7 @@ const (
 	defaultKeep       = 24 * time.Hour
 	defaultGrace      = 10 * time.Minute
 	sweepInterval     = time.Minute
+	askInterval       = 5 * time.Second // between looks for agents that cannot be reached
 	unsureTime        = 6 * time.Minute // above what a runtime may take for a start
 	maxEventText      = 256 << 10
 	applyBatch        = 64

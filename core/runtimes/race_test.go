@@ -218,7 +218,7 @@ func TestOneAgentOutOfReach(t *testing.T) {
 	f.tell(fine.ID, runtime.EventReady, func(a *runtime.Agent, _ *runtime.Event) { a.Status = runtime.StatusReady })
 	second := newRig(t, store, map[string]*fake{"local": f}).ready("local")
 	second.until(fine.ID, "the other agent", func(a *core.ManagedAgent) bool { return a.Status == core.ManagedReady && a.StatusReason == "" })
-	if a := second.until(stuck.ID, "the agent", func(*core.ManagedAgent) bool { return true }); a.StatusReason != core.ReasonUnreachable || a.Gone() {
+	if a := second.until(stuck.ID, "the agent", func(*core.ManagedAgent) bool { return true }); a.Status != core.ManagedUnreachable || a.StatusReason != core.ReasonAgentAway || a.Gone() {
 		t.Errorf("the agent that cannot be reached: %+v", a)
 	}
 	second.spawn(core.ManagedAgentSpec{Type: "claude"})
@@ -226,5 +226,5 @@ func TestOneAgentOutOfReach(t *testing.T) {
 	if err := second.Sweep(ctx); err != nil {
 		t.Fatal(err)
 	}
-	second.until(stuck.ID, "the agent to be reached", func(a *core.ManagedAgent) bool { return a.StatusReason != core.ReasonUnreachable })
+	second.until(stuck.ID, "the agent to be reached", func(a *core.ManagedAgent) bool { return a.Status != core.ManagedUnreachable })
 }

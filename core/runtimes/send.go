@@ -2,7 +2,10 @@ package runtimes
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -44,7 +47,7 @@ func (s *Service) SendManagedAgent(ctx context.Context, id string, in core.Manag
 			return core.ManagedAgentReply{}, drained(r, in)
 		}
 		late := s.opts.Clock.Now().Sub(began) >= timeout
-		return core.ManagedAgentReply{}, timedOut(err, translate(err, r), timeout, late)
+		return core.ManagedAgentReply{}, timedOut(err, s.failed(err, id), timeout, late)
 	}
 	reply := core.ManagedAgentReply{Sent: result.Sent}
 	if result.Response != nil {
@@ -54,10 +57,14 @@ func (s *Service) SendManagedAgent(ctx context.Context, id string, in core.Manag
 }
 
 // drained is the error of a send that was cut off because the service ends. Whether a message was taken by then
-// is not known, and its sender may have to know before it is sent again.
+// is not known: a sender with a key finds its turn again, and any other has to know before it is sent again.
 func drained(r *core.ManagedAgentRecord, in core.ManagedAgentInput) error {
-	if in.Message == "" {
+	switch {
+	case in.Message == "":
 		return core.Unavailable("shutting_down", "the service is shutting down")
+	case in.Key != "":
+		return core.Unavailable("shutting_down",
+			"the service is shutting down; the message may have been taken, and the same Idempotency-Key finds its turn again")
 	}
 	e := runtime.Errorf(runtime.CodeDeliveryUnknown, "the service is shutting down, and the message may have been taken")
 	e.Hint = "look at the agent before sending it again, or send it again with the same Idempotency-Key"
@@ -119,11 +126,66 @@ func (s *Service) AnswerManagedAgent(ctx context.Context, id string, answer core
 	if r.Gone() {
 		return nil, gone(r)
 	}
-	err = rt.Answer(ctx, id, runtime.Answer{PromptID: answer.PromptID, Choice: answer.Choice, Text: answer.Text})
+	choice, err := choiceOf(r, answer)
 	if err != nil {
-		return nil, translate(err, r)
+		return nil, err
+	}
+	err = rt.Answer(ctx, id, runtime.Answer{PromptID: answer.PromptID, Choice: choice, Text: answer.Text})
+	if err != nil {
+		return nil, s.failed(err, id)
 	}
 	return s.refresh(ctx, id, rt)
+}
+
+// choiceOf returns the id of the option that an answer means, which it names by id or by label. A prompt that we do not
+// know, or know another one of, is the runtime's to judge.
+func choiceOf(r *core.ManagedAgentRecord, answer core.ManagedAgentAnswer) (string, error) {
+	var p runtime.Prompt
+	if answer.Choice == "" || json.Unmarshal(r.Prompt, &p) != nil || len(p.Options) == 0 ||
+		answer.PromptID != "" && answer.PromptID != p.ID {
+		return answer.Choice, nil
+	}
+	if p.Kind == runtime.PromptApproval && (answer.Choice == runtime.ChoiceAllow || answer.Choice == runtime.ChoiceDeny) {
+		return answer.Choice, nil
+	}
+	var byLabel []string
+	names := make([]string, 0, len(p.Options))
+	for _, o := range p.Options {
+		if o.ID == answer.Choice {
+			return o.ID, nil
+		}
+		if strings.EqualFold(strings.TrimSpace(o.Label), strings.TrimSpace(answer.Choice)) {
+			byLabel = append(byLabel, o.ID)
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", o.ID, o.Label))
+	}
+	switch len(byLabel) {
+	case 1:
+		return byLabel[0], nil
+	case 0:
+		return "", core.Invalid("choice", "%q is no option of the prompt; it has %s", answer.Choice, strings.Join(names, ", "))
+	}
+	return "", core.Invalid("choice", "%q is the label of several options: %s; give the id of one", answer.Choice, strings.Join(byLabel, ", "))
+}
+
+// failed translates the error of a call about an agent. One that its runtime does not reach is noted so, until the
+// runtime says otherwise; it is not said to have stopped, since it runs as far as is known.
+func (s *Service) failed(err error, id string) error {
+	r, recordErr := s.record(id)
+	if recordErr != nil {
+		return translate(err, nil)
+	}
+	switch runtime.ErrorCode(err) {
+	case runtime.CodeUnavailable:
+		if s.reaches(r.Runtime) && !r.Gone() {
+			s.setAway(id, true)
+		}
+	case runtime.CodeNotRunning:
+		if s.view(r).Status == core.ManagedUnreachable {
+			return core.Unavailable("agent_unreachable", "the agent cannot be reached now; as far as is known it runs")
+		}
+	}
+	return translate(err, r)
 }
 
 // refresh stores how the agent is now, so that the caller sees what its call did.

@@ -42,6 +42,8 @@ type Service struct {
 	restarting map[string]int
 	// away are agents that their runtime could not reach, or not stop, when it was asked last; the sweep asks again.
 	away map[string]bool
+
+	asks chan struct{} // holds one: agents that are away are to be looked for now
 }
 
 // source is a configured runtime and how it is.
@@ -76,7 +78,7 @@ func New(o Options) *Service {
 	}
 	s := &Service{
 		opts: o, log: o.Logger, agents: make(map[string]*core.ManagedAgentRecord), pending: make(map[string]chan struct{}),
-		restarting: make(map[string]int), away: make(map[string]bool),
+		restarting: make(map[string]int), away: make(map[string]bool), asks: make(chan struct{}, 1),
 	}
 	for _, src := range o.Sources {
 		s.sources = append(s.sources, &source{Source: src, tried: make(chan struct{}), reason: "not connected yet"})
@@ -119,6 +121,11 @@ func (s *Service) Open(ctx context.Context) error {
 		defer s.wg.Done()
 		s.sweepOften()
 	}()
+	s.wg.Add(1)
+	go func() {
+		defer s.wg.Done()
+		s.askOften()
+	}()
 	return nil
 }
 
@@ -145,7 +152,8 @@ func (s *Service) record(id string) (*core.ManagedAgentRecord, error) {
 	return r, nil
 }
 
-// put makes a stored record the present one.
+// put makes a stored record the present one. It is called after the commit and before anybody is shown the events:
+// see core.Tx.AfterCommit.
 func (s *Service) put(r *core.ManagedAgentRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,12 +192,12 @@ func (s *Service) change(ctx context.Context, id string, change func(r *core.Man
 		if err := tx.PutManagedAgent(&next); err != nil {
 			return err
 		}
+		tx.AfterCommit(func() { s.put(&next) })
 		return tx.Append(events...)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.put(&next)
 	return &next, nil
 }
 

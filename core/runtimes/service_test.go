@@ -219,7 +219,7 @@ func TestUnsureSpawn(t *testing.T) {
 	}
 	r.ready()
 	list, _, err := r.FindManagedAgents(ctx, core.ManagedAgentFilter{})
-	if err != nil || len(list) != 1 || list[0].StatusReason != core.ReasonUnreachable {
+	if err != nil || len(list) != 1 || list[0].Status != core.ManagedUnreachable || list[0].StatusReason != core.ReasonRuntimeAway {
 		t.Fatalf("list: %+v, %v", list, err)
 	}
 	f.setDown(false)

@@ -9,6 +9,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Status maps what a runtime says to the states of the interface: a blocked agent is busy and says why, and one
@@ -23,6 +24,11 @@ func status(a *runtime.Agent, wanted bool) (core.ManagedAgentStatus, string) {
 		return core.ManagedBusy, a.Reason
 	case runtime.StatusBlocked:
 		return core.ManagedBusy, core.ReasonBlocked
+	case runtime.StatusUnreachable:
+		if a.Reason == "" {
+			return core.ManagedUnreachable, core.ReasonAgentAway
+		}
+		return core.ManagedUnreachable, a.Reason
 	case runtime.StatusStopped:
 		return stopped(a, wanted), a.Reason
 	}
@@ -72,6 +78,19 @@ func take(r *core.ManagedAgentRecord, a *runtime.Agent, now time.Time) {
 	} else if r.StoppedAt == nil {
 		r.StoppedAt = &now
 	}
+}
+
+// endTurn notes how a turn ended.
+func endTurn(r *core.ManagedAgentRecord, e *runtime.Event) {
+	outcome := e.TurnOutcome
+	r.LastTurn = &outcome
+	if e.Usage == nil {
+		return
+	}
+	sum := wire.Usage{}
+	sum.Add(r.Usage)
+	sum.Add(e.Usage)
+	r.Usage = &sum
 }
 
 // lose notes that nothing is left of an agent.

@@ -2,6 +2,8 @@ package runtimes
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -91,6 +93,36 @@ func (s *Service) forgetOld(ctx context.Context, id string, before time.Time) er
 		return nil
 	}
 	return s.remove(ctx, id)
+}
+
+// askSoon has askOften look now.
+func (s *Service) askSoon() {
+	select {
+	case s.asks <- struct{}{}:
+	default:
+	}
+}
+
+// askOften looks for agents that cannot be reached, every few seconds while there are any.
+func (s *Service) askOften() {
+	for {
+		due := make(chan struct{})
+		timer := s.opts.Clock.AfterFunc(askInterval, func() { close(due) })
+		select {
+		case <-s.ctx.Done():
+			timer.Stop()
+			return
+		case <-due:
+		case <-s.asks:
+			timer.Stop()
+		}
+		s.mu.RLock()
+		away := slices.Sorted(maps.Keys(s.away))
+		s.mu.RUnlock()
+		if err := s.settleUnsure(s.ctx, away); err != nil && s.ctx.Err() == nil {
+			s.log.Warn("agents that cannot be reached were not looked for", "error", err)
+		}
+	}
 }
 
 // settleUnsure finds out about agents that could not be reached, and about those whose spawn failed in a way that

@@ -52,6 +52,7 @@ func (t *tx) Append(events ...core.Event) error {
 // went with its subject is left out; one that cannot be read stands there as core.EventUnreadable.
 func (s *Store) Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error) {
 	limit = eventLimit(limit)
+	last := s.LastSeq() // what was committed a moment ago is not to be read yet: see AfterCommit
 	var events []core.Event
 	err := s.view(ctx, func(txn *badger.Txn) error {
 		prefix := appendEscaped([]byte(prefixJournal), subject)
@@ -60,6 +61,9 @@ func (s *Store) Events(ctx context.Context, subject string, after uint64, limit 
 		}
 		seek := appendJournalKey(nil, subject, after+1)
 		return scan(txn, prefix, seek, true, func(key, value []byte) (bool, error) {
+			if lastUint64(key) > last {
+				return false, nil
+			}
 			name, seq := subject, lastUint64(key)
 			to, refers := decodeReference(value)
 			if refers {
@@ -90,6 +94,7 @@ func (s *Store) LastSeq() uint64 { return s.seq.Load() }
 // Log implements core.Store. What cannot be read is left out. limit 0 or less means as many as one read may return.
 func (s *Store) Log(ctx context.Context, after uint64, limit int) ([]core.Event, error) {
 	limit = eventLimit(limit)
+	last := s.LastSeq()
 	var events []core.Event
 	err := s.view(ctx, func(txn *badger.Txn) error {
 		if after+1 == 0 {
@@ -98,6 +103,9 @@ func (s *Store) Log(ctx context.Context, after uint64, limit int) ([]core.Event,
 		var key []byte
 		return scan(txn, []byte(prefixLog), appendLogKey(nil, after+1), true, func(k, subject []byte) (bool, error) {
 			seq := lastUint64(k)
+			if seq > last {
+				return false, nil
+			}
 			key = appendJournalKey(key[:0], string(subject), seq)
 			value, err := get(txn, key)
 			if err != nil {

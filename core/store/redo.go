@@ -47,6 +47,7 @@ func (w *writer) commitLarge(r *request) {
 	w.accepted = append(w.accepted, r)
 	w.batchSeq, w.keys = t.seq, len(t.writes)
 	w.events = append(w.events, t.events...)
+	w.after = append(w.after, t.after...)
 	w.changes = append(w.changes, t.changes...)
 	w.refs = append(w.refs, t.refs...)
 	w.addTallies(t.tallies)

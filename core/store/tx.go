@@ -39,6 +39,7 @@ type tx struct {
 	count   int64 // of entries, likewise
 	seq     uint64
 	events  []core.Event
+	after   []func() // of AfterCommit
 	changes []execChange
 	refs    []refDelta
 	shrinks bool                       // some of refs are negative
@@ -51,13 +52,17 @@ type tx struct {
 func (t *tx) reset(seq uint64) {
 	clear(t.writes)
 	clear(t.events)
+	clear(t.after)
 	clear(t.changes)
-	t.writes, t.events, t.changes, t.refs = t.writes[:0], t.events[:0], t.changes[:0], t.refs[:0]
+	t.writes, t.events, t.after, t.changes, t.refs = t.writes[:0], t.events[:0], t.after[:0], t.changes[:0], t.refs[:0]
 	t.size, t.large, t.count, t.seq, t.shrinks, t.orphans = 0, 0, 0, seq, false, false
 	clear(t.tallies)
 	clear(t.dues)
 	t.index.reset()
 }
+
+// AfterCommit implements core.Tx.
+func (t *tx) AfterCommit(fn func()) { t.after = append(t.after, fn) }
 
 // get returns the value of key as the closure sees it, or nil if there is none. The value may be shared.
 func (t *tx) get(key []byte) ([]byte, error) {

@@ -34,6 +34,7 @@ type writer struct {
 	keys     int   // written by closures
 	batchSeq uint64
 	events   []core.Event
+	after    []func() // of AfterCommit, in order
 	changes  []execChange
 	latest   map[string]execState // by id, of changes
 	refs     []refDelta
@@ -170,6 +171,7 @@ func (w *writer) accept(r *request) {
 	w.keys += len(t.writes)
 	w.batchSeq = t.seq
 	w.events = append(w.events, t.events...)
+	w.after = append(w.after, t.after...)
 	w.refs = append(w.refs, t.refs...)
 	w.shrinks = w.shrinks || t.shrinks
 	w.orphans = w.orphans || t.orphans
@@ -189,6 +191,7 @@ func (w *writer) commit() {
 		return
 	}
 	if w.keys == 0 { // nobody wrote anything
+		w.callAfter()
 		w.answer(nil)
 		w.end()
 		return
@@ -211,11 +214,13 @@ func (w *writer) commit() {
 	w.done()
 }
 
-// done makes a committed batch known: to lists, to those who wait, and to OnCommit.
+// done makes a committed batch known: to lists, to what services keep in memory, to those who wait, and to OnCommit.
+// Its events can be read from the moment that LastSeq covers them.
 func (w *writer) done() {
 	w.seq = w.batchSeq
-	w.s.seq.Store(w.seq)
 	w.publish()
+	w.callAfter()
+	w.s.seq.Store(w.seq)
 	w.answer(nil)
 	if w.orphans {
 		select {
@@ -227,6 +232,20 @@ func (w *writer) done() {
 		w.s.opts.OnCommit(w.events)
 	}
 	w.end()
+}
+
+// callAfter calls the functions of AfterCommit. One that panics does not keep the others from being called.
+func (w *writer) callAfter() {
+	for _, fn := range w.after {
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					w.s.log.Error("a function after a commit panicked", "panic", p, "stack", stack())
+				}
+			}()
+			fn()
+		}()
+	}
 }
 
 func (w *writer) answer(err error) {
@@ -243,13 +262,14 @@ func (w *writer) end() {
 	w.txn = nil
 	w.s.floors.landed()
 	clear(w.events)
+	clear(w.after)
 	clear(w.changes)
 	clear(w.latest)
 	clear(w.counts)
 	clear(w.defs)
 	clear(w.tallies)
 	w.keys, w.shrinks, w.orphans = 0, false, false
-	w.events, w.changes, w.refs = w.events[:0], w.changes[:0], w.refs[:0]
+	w.events, w.after, w.changes, w.refs = w.events[:0], w.after[:0], w.changes[:0], w.refs[:0]
 	w.buf.reset()
 	w.entries.reset()
 }

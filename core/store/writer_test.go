@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -195,6 +196,70 @@ func TestOnCommit(t *testing.T) {
 		if e.Seq != uint64(i+1) {
 			t.Fatalf("event %d has sequence %d", i, e.Seq)
 		}
+	}
+}
+
+// What AfterCommit was given is called before anybody can read the events, and not at all for what is not written.
+func TestAfterCommit(t *testing.T) {
+	var s *store.Store
+	var applied, shown atomic.Uint64
+	s = mustOpen(t, store.Options{OnCommit: func(events []core.Event) {
+		last := events[len(events)-1].Seq
+		if got := applied.Load(); got < last {
+			t.Errorf("event %d is shown, and %d was applied", last, got)
+		}
+		shown.Store(last)
+	}})
+	stop := make(chan struct{})
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for after := uint64(0); ; {
+			events, err := s.Events(ctx, "one", after, 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if n := len(events); n > 0 {
+				after = events[n-1].Seq
+				if got := applied.Load(); got < after {
+					t.Errorf("event %d can be read, and %d was applied", after, got)
+				}
+			}
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	})
+	for range 200 {
+		events := []core.Event{{Type: core.EventTaskCompleted, Subject: "one", Time: start}}
+		mustUpdate(t, s, func(tx core.Tx) error {
+			tx.AfterCommit(func() { applied.Store(events[0].Seq) })
+			return tx.Append(events...)
+		})
+		if applied.Load() != events[0].Seq {
+			t.Fatal("Update returned before the function was called")
+		}
+	}
+	close(stop)
+	reader.Wait()
+	called := false
+	refused := core.Invalid("x", "no")
+	err := s.Update(ctx, func(tx core.Tx) error {
+		tx.AfterCommit(func() { called = true })
+		return refused
+	})
+	if !errors.Is(err, refused) || called {
+		t.Errorf("%v, called %v", err, called)
+	}
+	mustUpdate(t, s, func(tx core.Tx) error {
+		tx.AfterCommit(func() { panic("a mistake") })
+		tx.AfterCommit(func() { called = true })
+		return nil
+	})
+	if !called {
+		t.Error("one that panics kept the next from being called")
 	}
 }
 

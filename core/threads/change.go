@@ -99,6 +99,8 @@ func (t *thread) store(ctx context.Context, fn func(c *change) error) (*change, 
 				return err
 			}
 		}
+		// Who asks at an event finds the thread that it tells of.
+		tx.AfterCommit(func() { t.rec.Store(c.rec) })
 		if len(c.events) > 0 {
 			if err := tx.Append(c.events...); err != nil {
 				return err
@@ -112,7 +114,6 @@ func (t *thread) store(ctx context.Context, fn func(c *change) error) (*change, 
 	if err != nil {
 		return nil, err
 	}
-	t.rec.Store(c.rec)
 	t.said, t.cut, t.again, t.starts = c.said, c.cut, c.again, c.starts
 	t.waiting -= c.freed
 	if c.experience != nil {

@@ -29,10 +29,11 @@ type memStore struct {
 	events     []core.Event
 	agents     func() []*core.ManagedAgentRecord
 
-	writes int           // transactions that were stored
-	limit  int           // no more than so many are; -1: no limit
-	failed chan struct{} // closed when one was refused
-	wake   chan struct{} // closed and replaced when events came
+	shown  func(id string) // called after each commit of events before Update returns, with their subject; nil: nothing is
+	writes int             // transactions that were stored
+	limit  int             // no more than so many are; -1: no limit
+	failed chan struct{}   // closed when one was refused
+	wake   chan struct{}   // closed and replaced when events came
 }
 
 func newMemStore() *memStore {
@@ -91,8 +92,14 @@ func (s *memStore) Update(_ context.Context, fn func(tx core.Tx) error) error {
 		return err
 	}
 	s.writes++
+	for _, fn := range tx.after {
+		fn()
+	}
 	for _, e := range tx.events {
 		s.append(e)
+		if s.shown != nil {
+			s.shown(e.Subject)
+		}
 	}
 	return nil
 }
@@ -240,7 +247,10 @@ type memTx struct {
 	s      *memStore
 	undo   []func()
 	events []core.Event
+	after  []func()
 }
+
+func (tx *memTx) AfterCommit(fn func()) { tx.after = append(tx.after, fn) }
 
 // put sets an entry of a map and notes how to undo that.
 func put[K comparable, V any](tx *memTx, m map[K]V, key K, value V) {

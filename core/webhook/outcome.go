@@ -102,7 +102,7 @@ func (s *Service) storeEach(batch []*outcome) error {
 		err := s.store([]*outcome{o})
 		if refused(err) {
 			s.log.Error("the outcome of a delivery is refused", "delivery", o.job.d.ID, "error", err)
-			s.stored([]*outcome{o}, nil, err)
+			s.stored([]*outcome{o}, err)
 			continue
 		}
 		if err != nil {
@@ -156,6 +156,7 @@ func (s *Service) store(batch []*outcome) error {
 					return err
 				}
 			}
+			tx.AfterCommit(func() { s.replace(changed) })
 			if len(alerts) > 0 {
 				return tx.Append(alerts...)
 			}
@@ -165,11 +166,26 @@ func (s *Service) store(batch []*outcome) error {
 			return err
 		}
 	}
-	s.stored(batch, changed, nil)
+	s.stored(batch, nil)
 	if len(alerts) > 0 {
 		s.Notify()
 	}
 	return nil
+}
+
+// replace makes stored records of endpoints the present ones.
+func (s *Service) replace(changed map[*endpoint]*core.WebhookRecord) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ep, rec := range changed {
+		was := ep.rec.Enabled
+		ep.rec = rec
+		if was && !rec.Enabled {
+			ep.forget()
+			s.log.Warn("a webhook was disabled", "webhook", rec.ID, "reason", rec.DisabledReason)
+			s.opts.Observer.EndpointDisabled()
+		}
+	}
 }
 
 // account adds an attempt to the statistics of an endpoint. It returns why the endpoint is to be disabled, or "".
@@ -225,20 +241,11 @@ func (s *Service) disabledAlert(rec *core.WebhookRecord) core.Event {
 }
 
 // stored takes over what was written, or refused.
-func (s *Service) stored(batch []*outcome, changed map[*endpoint]*core.WebhookRecord, refusal error) {
+func (s *Service) stored(batch []*outcome, refusal error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.outcomes = s.outcomes[len(batch):]; len(s.outcomes) == 0 {
 		s.outcomes = nil
-	}
-	for ep, rec := range changed {
-		was := ep.rec.Enabled
-		ep.rec = rec
-		if was && !rec.Enabled {
-			ep.forget()
-			s.log.Warn("a webhook was disabled", "webhook", rec.ID, "reason", rec.DisabledReason)
-			s.opts.Observer.EndpointDisabled()
-		}
 	}
 	for _, o := range batch {
 		ep, d := o.job.ep, o.job.d

@@ -48,13 +48,19 @@ type memoryTx struct {
 	order      []string
 	cursors    map[string]uint64
 	events     []core.Event
+	after      []func()
 }
+
+func (t *memoryTx) AfterCommit(fn func()) { t.after = append(t.after, fn) }
 
 func (m *memory) Update(ctx context.Context, fn func(tx core.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	n, err := m.update(fn)
+	n, after, err := m.update(fn)
+	for _, fn := range after {
+		fn()
+	}
 	m.mu.Lock()
 	hook := m.committed
 	if n > 0 {
@@ -67,17 +73,17 @@ func (m *memory) Update(ctx context.Context, fn func(tx core.Tx) error) error {
 	return err
 }
 
-// update returns how many deliveries were written.
-func (m *memory) update(fn func(tx core.Tx) error) (int, error) {
+// update returns how many deliveries were written, and what is to be called after it.
+func (m *memory) update(fn func(tx core.Tx) error) (int, []func(), error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.writes++
 	if m.failAfter > 0 && m.writes > m.failAfter {
-		return 0, core.Unavailable("store_failed", "the disk is gone")
+		return 0, nil, core.Unavailable("store_failed", "the disk is gone")
 	}
 	tx := &memoryTx{m: m, webhooks: map[string]*core.WebhookRecord{}, deliveries: map[string]*core.Delivery{}, cursors: map[string]uint64{}}
 	if err := fn(tx); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	for id, w := range tx.webhooks {
 		if w == nil {
@@ -99,7 +105,7 @@ func (m *memory) update(fn func(tx core.Tx) error) (int, error) {
 	if n := len(m.events); n > 0 {
 		m.seq = m.events[n-1].Seq
 	}
-	return len(tx.order), nil
+	return len(tx.order), tx.after, nil
 }
 
 func before(a, b *core.Delivery) int {

@@ -14,7 +14,7 @@ import (
 
 const (
 	launchTimeout       = 5 * time.Minute // of a start; images may have to be fetched
-	defaultReadyTimeout = time.Minute
+	defaultReadyTimeout = runtime.DefaultReadyTimeout
 )
 
 // Spawn implements runtime.Runtime.

@@ -8,39 +8,46 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // ManagedAgent is a command-line agent that a runtime runs.
 type ManagedAgent struct {
 	Meta
-	ID             string         `json:"id"`
-	Name           string         `json:"name"`
-	Type           string         `json:"type"`
-	Status         string         `json:"status"`                 // starting, ready, busy, error, stopped
-	StatusReason   string         `json:"statusReason,omitempty"` // blocked, login_required, unreachable, exited, ...
-	Runtime        string         `json:"runtime"`
-	Capabilities   []string       `json:"capabilities"`
-	Workdir        string         `json:"workdir,omitempty"`
-	PID            int            `json:"pid,omitempty"`
-	ContainerID    string         `json:"containerId,omitempty"`
-	PodName        string         `json:"podName,omitempty"`
-	ExitCode       *int           `json:"exitCode,omitempty"`
-	SessionID      string         `json:"sessionId,omitempty"`
-	Prompt         *ManagedPrompt `json:"prompt,omitempty"` // while it is blocked
-	LoginURL       string         `json:"loginUrl,omitempty"`
-	Turn           int            `json:"turn,omitempty"`
-	CreatedAt      time.Time      `json:"createdAt"`
-	LastActivityAt time.Time      `json:"lastActivityAt"`
-	StoppedAt      *time.Time     `json:"stoppedAt,omitempty"`
+	ID             string            `json:"id"`
+	Name           string            `json:"name"`
+	Type           string            `json:"type"`
+	Status         string            `json:"status"`                 // starting, ready, busy, unreachable, error, stopped
+	StatusReason   string            `json:"statusReason,omitempty"` // blocked, login_required, exited, ...
+	Runtime        string            `json:"runtime"`
+	Capabilities   []string          `json:"capabilities"`
+	Workdir        string            `json:"workdir,omitempty"`
+	PID            int               `json:"pid,omitempty"`
+	ContainerID    string            `json:"containerId,omitempty"`
+	PodName        string            `json:"podName,omitempty"`
+	ExitCode       *int              `json:"exitCode,omitempty"`
+	SessionID      string            `json:"sessionId,omitempty"`
+	Prompt         *ManagedPrompt    `json:"prompt,omitempty"` // while it is blocked
+	LoginURL       string            `json:"loginUrl,omitempty"`
+	Turn           int               `json:"turn,omitempty"`
+	CreatedAt      time.Time         `json:"createdAt"`
+	LastActivityAt time.Time         `json:"lastActivityAt"`
+	StoppedAt      *time.Time        `json:"stoppedAt,omitempty"`
+	Labels         map[string]string `json:"labels,omitempty"`
+	Usage          *wire.Usage       `json:"usage,omitempty"`          // of all its turns, where it tells
+	LastTurn       *wire.TurnOutcome `json:"lastTurn,omitempty"`       // how its last turn ended
+	ReadyTimeoutMs int64             `json:"readyTimeoutMs,omitempty"` // how long it may take to get ready
 }
 
 // States of a managed agent.
 const (
-	ManagedStarting = "starting"
-	ManagedReady    = "ready"
-	ManagedBusy     = "busy"
-	ManagedError    = "error"
-	ManagedStopped  = "stopped"
+	ManagedStarting    = "starting"
+	ManagedReady       = "ready"
+	ManagedBusy        = "busy"
+	ManagedUnreachable = "unreachable" // it runs as far as is known, and cannot be reached
+	ManagedError       = "error"
+	ManagedStopped     = "stopped"
 )
 
 // ManagedPrompt is what a blocked agent asks.
@@ -91,6 +98,7 @@ type ManagedAgentFilter struct {
 	Status  string
 	Type    string
 	Runtime string
+	Labels  map[string]string // all of them
 	Page
 }
 
@@ -140,6 +148,9 @@ func (c *Client) ListManagedAgents(ctx context.Context, filter ManagedAgentFilte
 		if value != "" {
 			query.Set(name, value)
 		}
+	}
+	for name, value := range filter.Labels {
+		query.Add("label", name+"="+value)
 	}
 	filter.addTo(query)
 	out := new(ManagedAgentList)

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // ManagedAgentEvent is something that happened to a managed agent. Streams carry it as the data of an Event
@@ -21,17 +23,17 @@ type ManagedAgentEvent struct {
 
 // ManagedEventData is what the data of events may hold; which fields are there depends on the type.
 type ManagedEventData struct {
-	Status      string         `json:"status"` // the one that the event led to
-	Prompt      *ManagedPrompt `json:"prompt"`
-	Answered    string         `json:"answered"`
-	Text        string         `json:"text"`
-	Turn        int            `json:"turn"`
-	DurationMs  Millis         `json:"durationMs"`
-	Interrupted bool           `json:"interrupted"`
-	LoginURL    string         `json:"loginUrl"`
-	Reason      string         `json:"reason"`
-	ExitCode    *int           `json:"exitCode"`
-	Tool        *struct {
+	Status     string         `json:"status"` // the one that the event led to
+	Prompt     *ManagedPrompt `json:"prompt"`
+	Answered   string         `json:"answered"`
+	Text       string         `json:"text"`
+	Turn       int            `json:"turn"`
+	DurationMs Millis         `json:"durationMs"`
+	LoginURL   string         `json:"loginUrl"`
+	Reason     string         `json:"reason"`
+	ExitCode   *int           `json:"exitCode"`
+	wire.TurnOutcome
+	Tool *struct {
 		Name  string          `json:"name"`
 		Input json.RawMessage `json:"input"`
 	} `json:"tool"`

@@ -72,10 +72,13 @@ type DeclaredType struct {
 	Exit string `json:"exit,omitempty"`
 }
 
+// DefaultReadyTimeout is how long an agent may take to get ready when its type does not say otherwise.
+const DefaultReadyTimeout = time.Minute
+
 // ReadyRule tells when a declared type waits for input.
 type ReadyRule struct {
 	Pattern string   `json:"pattern,omitempty"` // regular expression, matched against the last line of the screen with text; empty: the first quiet moment
-	Timeout Duration `json:"timeout,omitempty"` // 0: 60 seconds
+	Timeout Duration `json:"timeout,omitempty"` // 0: DefaultReadyTimeout
 }
 
 // Agent is what a runtime knows of an agent.

@@ -15,9 +15,10 @@ const (
 
 // TurnError is why a turn failed.
 type TurnError struct {
-	Code      string `json:"code"`    // TurnModelError and its like; others of a later version may come
-	Message   string `json:"message"` // for people: the agent's own words, bounded and without secrets
-	Retryable bool   `json:"retryable"`
+	// Code is TurnModelError and its like; others of a later version may come.
+	Code      string `json:"code" doc:"MODEL_ERROR, MODEL_RATE_LIMITED, MODEL_UNAVAILABLE, MODEL_CUT, LOGIN_REQUIRED, AGENT_ENDED, TURN_UNKNOWN." example:"MODEL_RATE_LIMITED"`
+	Message   string `json:"message" doc:"For people: the agent's own words, bounded and without secrets."`
+	Retryable bool   `json:"retryable" doc:"The same message may well succeed later."`
 }
 
 // Usage is what a turn used, as the agent told. It is never estimated: what the agent did not tell is zero, and a
@@ -65,16 +66,16 @@ func (u *Usage) Tokens() int64 {
 
 // TurnOutcome is how a turn ended, beside its text. A turn that failed has no text.
 type TurnOutcome struct {
-	Interrupted bool       `json:"interrupted,omitempty"` // somebody stopped it
-	Refused     bool       `json:"refused,omitempty"`     // an approval was refused in it
-	Error       *TurnError `json:"error,omitempty"`       // it failed
-	Usage       *Usage     `json:"usage,omitempty"`       // what it used, where the agent tells
+	Interrupted bool       `json:"interrupted,omitempty" doc:"Somebody stopped the turn."`
+	Refused     bool       `json:"refused,omitempty" doc:"An approval was refused in the turn; text is what the agent said to it."`
+	Error       *TurnError `json:"error,omitempty" doc:"The turn failed: there is no text."`
+	Usage       *Usage     `json:"usage,omitempty" doc:"What the turn used, where the agent tells. Never estimated."`
 }
 
-// TurnResponse is the answer of a turn.
+// TurnResponse is the answer of a turn. Its JSON has a text, be it empty, unless Error is set.
 type TurnResponse struct {
-	Text       string `json:"text"` // absent in JSON when Error is set
-	Turn       int    `json:"turn"` // from 1
+	Text       string `json:"text,omitempty" doc:"What the agent said in the turn. Not there when the turn failed, see error."`
+	Turn       int    `json:"turn" doc:"Number of the turn, from 1."`
 	DurationMs int64  `json:"durationMs"`
 	TurnOutcome
 }

@@ -37,6 +37,47 @@ func Compact(raw []byte) []byte {
 	return raw
 }
 
+// Plain returns raw itself unless its strings escape <, > or &, as encoding/json does for the sake of HTML; else a copy
+// in which they stand as they are. It is the same value, and people read it.
+func Plain(raw []byte) []byte {
+	var out []byte // nil while nothing differs
+	start := 0
+	for i := 0; i+1 < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		if i+5 < len(raw) && raw[i+1] == 'u' && raw[i+2] == '0' && raw[i+3] == '0' {
+			if c := plainOf(raw[i+4], raw[i+5]); c != 0 {
+				if out == nil {
+					out = make([]byte, 0, len(raw))
+				}
+				out = append(append(out, raw[start:i]...), c)
+				i += 5
+				start = i + 1
+				continue
+			}
+		}
+		i++ // what is escaped is no beginning of another escape
+	}
+	if out == nil {
+		return raw
+	}
+	return append(out, raw[start:]...)
+}
+
+// plainOf returns the character of an escape that only HTML needs, by its last two digits, or 0.
+func plainOf(high, low byte) byte {
+	switch {
+	case high == '3' && (low == 'c' || low == 'C'):
+		return '<'
+	case high == '3' && (low == 'e' || low == 'E'):
+		return '>'
+	case high == '2' && low == '6':
+		return '&'
+	}
+	return 0
+}
+
 const hexDigits = "0123456789abcdef"
 
 // AppendString appends s as a quoted JSON string. Bytes that are not UTF-8 become U+FFFD. Characters that
