@@ -42,9 +42,7 @@ func (r *Runtime) load(ctx context.Context, root string) error {
 		go func() {
 			defer group.Done()
 			defer func() { <-slots }()
-			if err := r.adopt(ctx, a); err != nil && !errors.Is(err, ErrGone) {
-				r.o.Logger.Error("an agent cannot be taken over", "agent", a.id, "error", err)
-			}
+			_ = r.lookFor(a, func() error { return r.adopt(ctx, a) }) // what failed is told, and tried again
 		}()
 	}
 	group.Wait()
@@ -108,8 +106,11 @@ func (r *Runtime) adopt(ctx context.Context, a *agent) error {
 	s := newSession(r, a, rec.Spec, &rec, proc)
 	s.driver = adapter.NewDriver(rec.Plan, room, host{s})
 	s.restore(ctx)
-	if unrecorded {
+	switch {
+	case unrecorded:
 		s.emit(runtime.Event{Type: runtime.EventStarted, Source: runtime.SourceHost})
+	case s.wasAway || rec.Agent.Status == runtime.StatusUnreachable:
+		s.reached()
 	}
 	r.mu.Lock()
 	r.running++
@@ -134,18 +135,34 @@ func (r *Runtime) latest(ctx context.Context, a *agent, rec *record) []byte {
 	return handle
 }
 
-// adoptMissing tries again to find agents that could not be reached.
+// adoptMissing tries again to find agents that could not be reached: at the same time, so that one whose place does not answer
+// keeps none of the others waiting.
 func (r *Runtime) adoptMissing(ctx context.Context) {
+	slots := make(chan struct{}, adoptAtOnce)
+	var group sync.WaitGroup
+	defer group.Wait()
 	for _, a := range r.all() {
-		if a.session() != nil || !a.running() || a.acquire(ctx) != nil {
+		if a.lastSession() != nil || !a.running() {
 			continue
 		}
-		if a.session() == nil && a.running() {
-			if err := r.adopt(ctx, a); err != nil && ctx.Err() == nil {
-				r.o.Logger.Warn("an agent cannot be reached", "agent", a.id, "error", err)
+		slots <- struct{}{}
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			defer func() { <-slots }()
+			ctx, cancel := context.WithTimeout(ctx, seekMost)
+			defer cancel()
+			if a.acquire(ctx) != nil {
+				return
 			}
-		}
-		a.release()
+			defer a.release()
+			if a.lastSession() != nil || !a.running() {
+				return
+			}
+			if err := r.lookFor(a, func() error { return r.adopt(ctx, a) }); err != nil {
+				r.o.Logger.Debug("the agent is still out of reach", "agent", a.id, "error", err)
+			}
+		}()
 	}
 }
 
@@ -164,6 +181,9 @@ func (s *session) restore(ctx context.Context) {
 	state := loadState(s.a.dir, s.life)
 	if state == nil {
 		state = noted
+	}
+	if s.agent.Status == runtime.StatusUnreachable { // what it was is not known any more
+		s.agent.Status, s.agent.Reason = runtime.StatusStarting, ""
 	}
 	if state != nil {
 		s.resume(state)
@@ -257,7 +277,7 @@ func (r *Runtime) recover(ctx context.Context, h runtime.Handle) (runtime.Agent,
 	a.mu.Lock()
 	known, running := a.rec.Life > 0, a.rec.running()
 	a.mu.Unlock()
-	if known && (!running || a.session() != nil) {
+	if known && (!running || a.lastSession() != nil) {
 		return a.view(), nil
 	}
 	if !known {
@@ -271,8 +291,8 @@ func (r *Runtime) recover(ctx context.Context, h runtime.Handle) (runtime.Agent,
 			return runtime.Agent{}, err
 		}
 	}
-	if a.session() == nil {
-		if err := r.adopt(ctx, a); err != nil {
+	if a.lastSession() == nil {
+		if err := r.lookFor(a, func() error { return r.adopt(ctx, a) }); err != nil {
 			return runtime.Agent{}, errUnreachable(h.ID)
 		}
 	}

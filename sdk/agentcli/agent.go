@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -50,8 +49,17 @@ func (a *agent) acquire(ctx context.Context) error {
 
 func (a *agent) release() { <-a.turn }
 
-// session returns the session of the life that runs, or nil.
+// session returns the session of the life that runs, or nil: there is none, or it is about to end because the process is out
+// of reach.
 func (a *agent) session() *session {
+	if s := a.lastSession(); s != nil && s.public.Load().Status != runtime.StatusUnreachable {
+		return s
+	}
+	return nil
+}
+
+// lastSession returns the session of the life that runs, also one that is about to end.
+func (a *agent) lastSession() *session {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.live
@@ -134,11 +142,6 @@ func (a *agent) isOf(spec *runtime.Spec) (bool, error) {
 	}
 	a.rec.Spec, a.rec.Partial = *spec, false
 	return true, a.rec.save(a.dir)
-}
-
-// errUnreachable is what calls get for an agent that may run and that the launcher cannot reach now.
-func errUnreachable(id string) error {
-	return &runtime.Error{Code: runtime.CodeUnavailable, Retry: true, Message: "agent " + strconv.Quote(id) + " cannot be reached now"}
 }
 
 // remove deletes what is stored of the agent.

@@ -22,6 +22,9 @@ func (r *Runtime) Attach(ctx context.Context, id string, opts runtime.AttachOpti
 	}
 	s := a.session()
 	if s == nil {
+		if a.running() {
+			return nil, errUnreachable(id)
+		}
 		return r.attachStopped(a, opts)
 	}
 	v := s.display.attach(s, opts)

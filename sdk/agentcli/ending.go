@@ -27,8 +27,23 @@ const (
 	closeTimeout = 5 * time.Second
 )
 
-// end stops the process: politely, then with SIGTERM, then by force. It returns when nothing is left of it.
+// end stops the process: politely, then with SIGTERM, then by force. It returns when nothing is left of it. UNAVAILABLE when
+// it got out of reach before.
 func (s *session) end(ctx context.Context, opts runtime.StopOptions) error {
+	if err := s.endProcess(ctx, opts); err != nil {
+		return err
+	}
+	select {
+	case <-s.ended:
+		if s.away {
+			return errUnreachable(s.a.id)
+		}
+	default:
+	}
+	return nil
+}
+
+func (s *session) endProcess(ctx context.Context, opts runtime.StopOptions) error {
 	grace := min(opts.Grace, maxGrace)
 	if grace <= 0 {
 		grace = defaultGrace
@@ -202,18 +217,6 @@ func (s *session) notReady() {
 	s.tellScreen()
 	s.agent.Status, s.agent.Reason = runtime.StatusError, runtime.ReasonNotReady
 	s.emit(runtime.Event{Type: runtime.EventError, Source: runtime.SourceHost, Reason: runtime.ReasonNotReady})
-}
-
-// outOfReach ends the session when its process cannot be reached, and runs as far as is known: it is looked for.
-func (s *session) outOfReach(err error) {
-	if s.over {
-		return
-	}
-	s.logger.Warn("the agent is out of reach, and is looked for", "error", err)
-	s.dirty = true
-	s.store()
-	s.over, s.away = true, true
-	s.display.finish(nil)
 }
 
 // letGo ends the session and leaves the agent running.

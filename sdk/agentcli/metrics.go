@@ -39,7 +39,7 @@ func (r *Runtime) Metrics(ctx context.Context, id string) (runtime.Metrics, erro
 	}
 	s := a.session()
 	if s == nil {
-		return runtime.Metrics{}, errNotRunning(id)
+		return runtime.Metrics{}, a.notRunning()
 	}
 	var m runtime.Metrics
 	asked := make(chan struct{})
@@ -47,7 +47,7 @@ func (r *Runtime) Metrics(ctx context.Context, id string) (runtime.Metrics, erro
 		m.MessagesSent, m.LastResponseMs = s.sent, s.lastMs
 		close(asked)
 	}) {
-		return runtime.Metrics{}, errNotRunning(id)
+		return runtime.Metrics{}, a.notRunning()
 	}
 	select {
 	case <-asked:
@@ -63,7 +63,7 @@ func (r *Runtime) Metrics(ctx context.Context, id string) (runtime.Metrics, erro
 	usage, err := meter.Usage(ctx)
 	switch {
 	case errors.Is(err, ErrGone):
-		return runtime.Metrics{}, errNotRunning(id)
+		return runtime.Metrics{}, a.notRunning()
 	case err != nil:
 		return runtime.Metrics{}, launchError(r, id, "measure", err)
 	}

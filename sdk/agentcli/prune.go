@@ -8,8 +8,14 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// tendEvery is how often agents that stopped long ago, or cannot be reached, are looked at.
+// tendEvery is how often agents that stopped long ago are looked at.
 const tendEvery = 10 * time.Second
+
+// seekAgain is how often agents that are out of reach are looked for, and seekMost how long one may take.
+const (
+	seekAgain = 2 * time.Second
+	seekMost  = 10 * time.Second
+)
 
 // seekAfter is how long after an agent got out of reach it is looked for the first time.
 const seekAfter = 250 * time.Millisecond
@@ -85,12 +91,15 @@ func (r *Runtime) remove(ctx context.Context, a *agent, still func(*record) bool
 func (r *Runtime) tend() {
 	tick := time.NewTicker(tendEvery)
 	defer tick.Stop()
+	again := time.NewTicker(seekAgain)
+	defer again.Stop()
 	for {
 		select {
 		case <-r.ctx.Done():
 			return
 		case <-tick.C:
 			r.retire(r.ctx)
+		case <-again.C:
 			r.adoptMissing(r.ctx)
 		case <-r.sought:
 			select { // a moment later: what broke the connection may still be about

@@ -17,7 +17,7 @@ const (
 // enqueue takes a message in, or refuses it.
 func (s *session) enqueue(m *message) {
 	if s.over {
-		s.answer(m, runtime.SendResult{}, errNotRunning(s.a.id))
+		s.answer(m, runtime.SendResult{}, s.gone())
 		return
 	}
 	if s.repeated(m) {
@@ -127,6 +127,18 @@ func (s *session) answer(m *message, result runtime.SendResult, err error) {
 		delete(s.repeats, m.id)
 	}
 	m.finish(result, err)
+}
+
+// gone is why a session that is over does nothing any more.
+func (s *session) gone() error {
+	switch {
+	case s.agent.Status == runtime.StatusStopped:
+		return errNotRunning(s.a.id)
+	case s.away:
+		return errUnreachable(s.a.id)
+	default:
+		return &runtime.Error{Code: runtime.CodeUnavailable, Message: "the runtime is closing", Retry: true}
+	}
 }
 
 // takeQueue empties the queue.
@@ -377,20 +389,19 @@ func (s *session) abandon(m *message) {
 
 // dismiss answers everybody who still waits when the session ends.
 func (s *session) dismiss() {
-	gone := errNotRunning(s.a.id)
-	letGo := s.agent.Status != runtime.StatusStopped
-	if letGo {
-		gone = &runtime.Error{Code: runtime.CodeUnavailable, Message: "the runtime is closing", Retry: true}
-	}
+	gone, letGo := s.gone(), s.agent.Status != runtime.StatusStopped
 	for _, m := range s.takeQueue() {
 		s.answer(m, runtime.SendResult{}, gone)
 	}
 	if m := s.cur; m != nil {
 		s.cur = nil
 		why := "the agent ended"
-		if letGo {
+		switch {
+		case s.away:
+			why = "the agent got out of reach"
+		case letGo:
 			why = "the runtime ended"
-		} else {
+		default:
 			s.remember(m, inputUnknown, nil)
 		}
 		s.answer(m, runtime.SendResult{}, errUnknown(why))

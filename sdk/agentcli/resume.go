@@ -25,6 +25,10 @@ func (s *session) resume(state *lifeState) {
 	since = slices.DeleteFunc(since, func(e *runtime.Event) bool { return !e.Agent.CreatedAt.Equal(s.agent.CreatedAt) })
 	cut := false
 	for _, e := range since {
+		if s.wasAway = isUnreachable(e); s.wasAway {
+			s.seq, s.agent.Seq = e.Seq, e.Seq
+			continue
+		}
 		cut = e.Type == runtime.EventTurnComplete && s.held == nil && e.Agent.Status == runtime.StatusReady
 		s.resumeEvent(e)
 	}

@@ -24,7 +24,7 @@ func (r *Runtime) Send(ctx context.Context, id string, in runtime.Input) (runtim
 	}
 	s := a.session()
 	if s == nil {
-		return runtime.SendResult{}, errNotRunning(id)
+		return runtime.SendResult{}, a.notRunning()
 	}
 	if in.Message != "" {
 		return s.sendMessage(ctx, in, timeout)
@@ -66,7 +66,7 @@ func keysError(err error) error {
 func (s *session) sendMessage(ctx context.Context, in runtime.Input, timeout time.Duration) (runtime.SendResult, error) {
 	m := newMessage(in)
 	if !s.mail.post(func() { s.enqueue(m) }) {
-		return runtime.SendResult{}, errNotRunning(s.a.id)
+		return runtime.SendResult{}, s.a.notRunning()
 	}
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -95,7 +95,7 @@ func (s *session) interrupt(ctx context.Context) error {
 func (s *session) planInterrupt() ([]Step, error) {
 	switch {
 	case s.over:
-		return nil, errNotRunning(s.a.id)
+		return nil, s.gone()
 	case s.turn == nil:
 		e := runtime.Errorf(runtime.CodeNotRunning, "no turn of agent %q runs, so there is nothing to interrupt", s.a.id)
 		e.Hint = "its status is " + string(s.agent.Status)
@@ -120,7 +120,7 @@ func ask(ctx context.Context, s *session, decide func() ([]Step, error)) ([]Step
 		steps, err := decide()
 		asked <- plan{steps, err}
 	}) {
-		return nil, errNotRunning(s.a.id)
+		return nil, s.a.notRunning()
 	}
 	select {
 	case p := <-asked:
@@ -140,7 +140,7 @@ func (s *session) typeJob(ctx context.Context, job *typing) error {
 	done := make(chan error, 1)
 	job.done = func(err error, _ uint64) { done <- err }
 	if !s.typist.put(job) {
-		return errNotRunning(s.a.id)
+		return s.a.notRunning()
 	}
 	select {
 	case err := <-done:
@@ -148,7 +148,7 @@ func (s *session) typeJob(ctx context.Context, job *typing) error {
 		case err == nil:
 			return nil
 		case errors.Is(err, errNotTyped), errors.Is(err, ErrGone), s.ctx.Err() != nil:
-			return errNotRunning(s.a.id)
+			return s.a.notRunning()
 		case runtime.ErrorCode(err) == runtime.CodeUnavailable:
 			return errUnreachable(s.a.id)
 		case errors.Is(err, context.DeadlineExceeded):
@@ -173,7 +173,7 @@ func (r *Runtime) Answer(ctx context.Context, id string, answer runtime.Answer) 
 	}
 	s := a.session()
 	if s == nil {
-		return errNotRunning(id)
+		return a.notRunning()
 	}
 	steps, err := ask(ctx, s, func() ([]Step, error) { return s.answerPrompt(answer) })
 	if err != nil || len(steps) == 0 {
@@ -185,7 +185,7 @@ func (r *Runtime) Answer(ctx context.Context, id string, answer runtime.Answer) 
 // answerPrompt asks the driver how to answer the open prompt.
 func (s *session) answerPrompt(answer runtime.Answer) ([]Step, error) {
 	if s.over {
-		return nil, errNotRunning(s.a.id)
+		return nil, s.gone()
 	}
 	p := s.agent.Prompt
 	if p == nil {

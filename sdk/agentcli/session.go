@@ -64,6 +64,7 @@ type session struct {
 	head      uint64 // how far the output went when the process was found
 	headKnown bool
 	away      bool // over, because the process is out of reach
+	wasAway   bool // the last that was told of the agent is that it was
 	turn      *turn
 	held      *heldTurn
 	trust     int // of the best source that began a turn

@@ -33,10 +33,14 @@ func TestRecoverOverASlowNetwork(t *testing.T) {
 			l := newLauncher(t, nil)
 			l.headless = headless
 			// Without a head a pause is all there is to go by, so the delay is that of opening alone.
-			g, _ := overNetwork(t, l, 400*time.Millisecond, nil)
+			g, network := overNetwork(t, l, 400*time.Millisecond, nil)
 			now := g
 			conformance.Runtime(t.Context(), t, conformance.RuntimeOptions{
-				Runtime: g, Only: []string{"recover/busy"},
+				Runtime: g, Only: []string{"recover/busy", "recover/cut"},
+				Sever: func(context.Context) (func(), error) {
+					network.Cut()
+					return network.Mend, nil
+				},
 				Spec: func(id string) runtime.Spec { return runtime.Spec{ID: id, Type: "bash"} },
 				Kill: func(context.Context) (runtime.Runtime, error) {
 					now = now.crash()

@@ -12,6 +12,7 @@ var recoverChecks = []check[*suite]{
 	{"recover/known", "recovering an agent that is known returns it, and results are in the order of the handles", false, recoverKnown},
 	{"recover/bad", "a handle of nobody is NOT_FOUND or INVALID_HANDLE, and does not fail the others", true, recoverBad},
 	{"recover/busy", "a turn that runs when the runtime is killed ends as it would have, and the next message waits for that", false, recoverBusy},
+	{"recover/cut", "an agent whose connection was cut is unreachable, and what it was once it can be reached again", false, recoverCut},
 	{"recover/crash", "after the runtime was killed its agents run on, and are found with terminal and events", false, recoverCrash},
 }
 
@@ -181,6 +182,52 @@ func recoverBusy(ctx context.Context, s *suite) error {
 	}
 	if got.result.Response == nil || strings.TrimSpace(got.result.Response.Text) != "next-42" {
 		return fmt.Errorf("the next message, sent while the turn ran, was answered by %+v", got.result.Response)
+	}
+	return nil
+}
+
+// recoverCut cuts the connection to an agent. A lost connection is no lost agent.
+func recoverCut(ctx context.Context, s *suite) error {
+	if s.sever == nil {
+		return skip("the caller cannot cut connections")
+	}
+	agent, err := s.agent(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { s.drop(ctx, agent.ID) }()
+	mend, err := s.sever(ctx)
+	if err != nil {
+		return fmt.Errorf("cutting the connections: %w", err)
+	}
+	away, err := s.await(ctx, agent.ID, runtime.StatusUnreachable)
+	if err == nil {
+		_, err = s.rt().Send(ctx, agent.ID, runtime.Input{Message: "echo lost"})
+		err = wantCode("Send to an agent that is unreachable", err, runtime.CodeUnavailable)
+	}
+	if err == nil {
+		err = wantCode("Stop of an agent that is unreachable", s.rt().Stop(ctx, agent.ID, runtime.StopOptions{}), runtime.CodeUnavailable)
+	}
+	mend()
+	if err != nil {
+		return err
+	}
+	back, err := s.await(ctx, agent.ID, runtime.StatusReady)
+	if err != nil {
+		return err
+	}
+	if back.PID != agent.PID {
+		return fmt.Errorf("the agent was process %d, and is %d after its connection was cut", agent.PID, back.PID)
+	}
+	if back.Seq <= away.Seq {
+		return fmt.Errorf("no event tells that the agent can be reached again: its newest is %d, as it was", back.Seq)
+	}
+	text, err := s.ask(ctx, agent.ID, "echo back-$((40+2))")
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(text) != "back-42" {
+		return fmt.Errorf("after its connection was cut the agent answers %q", text)
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ const (
 	ReasonOutOfMemory   = "out_of_memory"     // its memory limit was met
 	ReasonLost          = "lost"              // whatever held it is gone: reboot, killed holder
 	ReasonDelivery      = "message_not_taken" // it did not take a message that was typed
+	ReasonUnreachable   = "unreachable"       // of StatusUnreachable, and of the error event that tells of it
 )
 
 // Spec says what to start. Equal specs are specs with equal JSON.

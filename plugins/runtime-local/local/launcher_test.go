@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -57,5 +58,21 @@ func TestLauncherContract(t *testing.T) {
 	launchertest.Run(t, launchertest.Options{
 		Survives: true,
 		New:      func(t *testing.T, dir string) agentcli.Launcher { return open(t, dir, nil) },
+	})
+}
+
+// TestLauncherOverANetwork keeps the contract where the connection to a holder is cut.
+func TestLauncherOverANetwork(t *testing.T) {
+	var network *launchertest.Network
+	launchertest.Run(t, launchertest.Options{
+		Survives: true,
+		New: func(t *testing.T, dir string) agentcli.Launcher {
+			network = launchertest.NewNetwork(open(t, dir, nil), time.Millisecond)
+			return network
+		},
+		Sever: func(*testing.T, agentcli.Process) {
+			network.Cut()
+			network.Mend()
+		},
 	})
 }

@@ -27,6 +27,9 @@ type Options struct {
 	New func(t *testing.T, dir string) agentcli.Launcher
 	// Survives tells that agents outlive the launcher, so that Find is tried with a new one.
 	Survives bool
+	// Sever cuts the connections of a process that New's launcher launched, as the network would: the command runs on, and
+	// Find reaches it again. Nil: there is none, or it cannot be cut.
+	Sever func(t *testing.T, p agentcli.Process)
 	// Shell is a POSIX shell where agents run; empty: /bin/sh.
 	Shell string
 }
@@ -44,7 +47,7 @@ func Run(t *testing.T, opts Options) {
 		{"Room", s.room}, {"Echo", s.echo}, {"ExitCode", s.exitCode}, {"ExitSignal", s.exitSignal}, {"Resize", s.resize},
 		{"OutputFromOffset", s.outputFromOffset}, {"SecondReader", s.secondReader}, {"LargeOutput", s.largeOutput},
 		{"KillTree", s.killTree}, {"CommandMissing", s.commandMissing}, {"WriteBound", s.writeBound}, {"FindGone", s.findGone},
-		{"RemoveUnknown", s.removeUnknown}, {"Restart", s.restart}, {"Checkpoint", s.checkpoint}, {"Find", s.find},
+		{"RemoveUnknown", s.removeUnknown}, {"Restart", s.restart}, {"Checkpoint", s.checkpoint}, {"Find", s.find}, {"Sever", s.sever},
 	} {
 		t.Run(test.name, test.run)
 	}
@@ -466,5 +469,32 @@ func (s *suite) find(t *testing.T) {
 	}
 	if exit := found.wait(); exit.Code != 5 {
 		t.Errorf("exit code %d, want 5", exit.Code)
+	}
+}
+
+// sever cuts the connection: the command is out of reach, and nobody may say that it is gone.
+func (s *suite) sever(t *testing.T) {
+	if s.opts.Sever == nil {
+		t.Skip("the launcher has no connections that can be cut")
+	}
+	a := s.launch(t, "read line; echo got $line; exit 4")
+	handle := a.Handle()
+	s.opts.Sever(t, a.Process)
+	if exit, err := a.Wait(a.ctx()); err == nil || errors.Is(err, agentcli.ErrGone) || a.ctx().Err() != nil {
+		t.Fatalf("Wait after the connection was cut: %+v, %v; that is an end, and the command runs", exit, err)
+	}
+	found, err := a.launcher.Find(a.ctx(), handle)
+	if err != nil {
+		t.Fatalf("Find after the connection was cut: %v", err)
+	}
+	_ = a.Close()
+	a.Process = found
+	out := a.open(0)
+	if err := a.Write(a.ctx(), []byte("it\r")); err != nil {
+		t.Fatalf("Write: %v", err)
+	}
+	a.until(out, "got it")
+	if exit := a.wait(); exit.Code != 4 {
+		t.Errorf("exit %+v, want code 4", exit)
 	}
 }

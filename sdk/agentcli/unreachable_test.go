@@ -1,0 +1,136 @@
+package agentcli_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// TestUnreachable cuts the connection to an agent, at rest and at work, and mends it: nobody is told that the agent could be
+// restarted, and what it did meanwhile is not lost.
+func TestUnreachable(t *testing.T) {
+	goOn := make(chan struct{}, 1)
+	c := &fakeCLI{turn: func(p *process, msg string) {
+		p.signal(agentcli.Signal{Kind: agentcli.SignalTook, Text: msg})
+		if strings.HasPrefix(msg, "long") {
+			select {
+			case <-goOn:
+			case <-p.killed:
+				return
+			}
+		}
+		p.signal(agentcli.Signal{Kind: agentcli.SignalTurnEnd, Text: "ANSWER[" + msg + "]"})
+	}}
+	f := &fakeType{}
+	g, network := overNetwork(t, newLauncher(t, c.run), 0, func(o *agentcli.Options) { o.Adapters = []agentcli.Adapter{f} })
+	g.spawn(runtime.Spec{ID: "a", Type: "fake"})
+	g.status("a", runtime.StatusReady)
+	g.ask("a", "first")
+
+	unreachable := func() {
+		t.Helper()
+		if a := g.status("a", runtime.StatusUnreachable); a.Reason != runtime.ReasonUnreachable || a.Turn != 1 {
+			t.Errorf("agent %+v", a)
+		}
+		_, sent := g.Send(t.Context(), "a", runtime.Input{Message: "into nothing"})
+		_, raw := g.Send(t.Context(), "a", runtime.Input{Raw: "x"})
+		_, stop := g.Send(t.Context(), "a", runtime.Input{Interrupt: true})
+		_, spawn := g.Spawn(t.Context(), runtime.Spec{ID: "a", Type: "fake"})
+		_, again := g.Restart(t.Context(), "a", runtime.RestartOptions{})
+		_, metrics := g.Metrics(t.Context(), "a")
+		_, attach := g.Attach(t.Context(), "a", runtime.AttachOptions{})
+		for what, err := range map[string]error{
+			"send": sent, "raw": raw, "interrupt": stop, "spawn": spawn, "restart": again, "metrics": metrics, "attach": attach,
+			"answer": g.Answer(t.Context(), "a", runtime.Answer{Choice: runtime.ChoiceAllow}),
+			"stop":   g.Stop(t.Context(), "a", runtime.StopOptions{}),
+		} {
+			if code(err) != runtime.CodeUnavailable || strings.Contains(err.Error(), "restart") || !runtime.AsError(err).Retry {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+	network.Cut()
+	unreachable()
+	network.Mend()
+	g.status("a", runtime.StatusReady)
+	if got := types(g.events("a")); got != "started ready busy turn_complete ready error ready" {
+		t.Errorf("events %s", got)
+	}
+
+	// In a turn, whose caller waits.
+	failed := make(chan error, 1)
+	go func() {
+		_, err := g.Send(t.Context(), "a", runtime.Input{ID: "i1", Message: "long", ExpectResponse: true})
+		failed <- err
+	}()
+	g.status("a", runtime.StatusBusy)
+	network.Cut()
+	if err := <-failed; code(err) != runtime.CodeUnavailable {
+		t.Errorf("the caller in the turn: %v", err)
+	}
+	unreachable()
+	goOn <- struct{}{} // it ends while nobody can see it
+	network.Mend()
+	res, err := sendUntil(t, g, runtime.Input{ID: "i1", Message: "long", ExpectResponse: true})
+	if err != nil || res.Response == nil || res.Response.Text != "ANSWER[long]" || res.Response.Turn != 2 {
+		t.Errorf("the repeat: %+v, %v", res, err)
+	}
+	if got := c.messages(); len(got) != 2 {
+		t.Errorf("messages %q", got)
+	}
+	if got := types(g.events("a")); got != "started ready busy turn_complete ready error ready busy error busy turn_complete ready" {
+		t.Errorf("events %s", got)
+	}
+
+	// And over a restart of the runtime, that finds it out of reach once more.
+	network.Cut()
+	g.status("a", runtime.StatusUnreachable)
+	g = g.again()
+	if a := g.status("a", runtime.StatusUnreachable); a.Turn != 2 {
+		t.Errorf("agent %+v", a)
+	}
+	network.Mend()
+	g.status("a", runtime.StatusReady)
+	if got := types(g.events("a")); !strings.HasSuffix(got, "ready error ready") {
+		t.Errorf("events %s", got)
+	}
+}
+
+// sendUntil sends until the agent can be reached.
+func sendUntil(t testing.TB, g *rig, in runtime.Input) (res runtime.SendResult, err error) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		if res, err = g.Send(t.Context(), "a", in); code(err) != runtime.CodeUnavailable || time.Now().After(deadline) {
+			return res, err
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// TestUnreachableThenGone has an agent end where nobody sees it.
+func TestUnreachableThenGone(t *testing.T) {
+	f := &fakeType{}
+	c := &fakeCLI{}
+	g, network := overNetwork(t, newLauncher(t, c.run), 0, func(o *agentcli.Options) { o.Adapters = []agentcli.Adapter{f} })
+	g.spawn(runtime.Spec{ID: "a", Type: "fake"})
+	g.status("a", runtime.StatusReady)
+	network.Cut()
+	g.status("a", runtime.StatusUnreachable)
+	p := g.l.process()
+	g.l.mu.Lock()
+	delete(g.l.procs, p.id)
+	g.l.mu.Unlock()
+	p.kill()
+	<-p.gone
+	network.Mend()
+	if a := g.status("a", runtime.StatusStopped); a.Reason != runtime.ReasonLost {
+		t.Errorf("agent %+v", a)
+	}
+	if got := types(g.events("a")); got != "started ready error stopped" {
+		t.Errorf("events %s", got)
+	}
+}
