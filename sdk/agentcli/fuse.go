@@ -117,6 +117,12 @@ func (s *session) becomeReady(source string) {
 
 // onBusy handles that a turn runs, and that a message was taken: text is what was, if it is known.
 func (s *session) onBusy(sig Signal, text string) {
+	if m := s.lateTaken(text); m != nil {
+		s.drop(m)
+		s.cur = m
+		s.took(sig.Source)
+		return
+	}
 	if m := s.cur; m != nil && m.stage != stageQueued && (text == "" || sameText(text, m.text)) {
 		s.took(sig.Source)
 		return

@@ -43,6 +43,8 @@ type message struct {
 	first    *message   // the one that this is a repeat of
 	repeats  []*message // of this one
 	tried    bool       // Confirm was typed already
+	misses   int        // how often it was typed and provably not taken
+	until    time.Time  // when its caller has no more time
 	muddled  bool       // something happened that makes the outcome uncertain
 	stop     func()     // cancels the wait for the confirmation
 	answered bool       // done is closed
@@ -52,8 +54,8 @@ type message struct {
 	err    error
 }
 
-func newMessage(in runtime.Input) *message {
-	return &message{id: in.ID, text: in.Message, expect: in.ExpectResponse, done: make(chan struct{})}
+func newMessage(in runtime.Input, timeout time.Duration) *message {
+	return &message{id: in.ID, text: in.Message, expect: in.ExpectResponse, until: time.Now().Add(timeout), done: make(chan struct{})}
 }
 
 // mayBeCode tells whether the message may be what a login shows: one word, for which no turn is expected. Work that

@@ -12,6 +12,10 @@ const (
 	confirmFirst = time.Second     // for the agent to take a message
 	confirmAgain = 5 * time.Second // ... after it was submitted once more, or cannot be: a busy machine is slow
 	codeGap      = 150 * time.Millisecond
+
+	missPause     = time.Second // before a message that was not taken is typed again; twice as long each time
+	missPauseMost = 8 * time.Second
+	missSpare     = time.Second // for typing it
 )
 
 // enqueue takes a message in, or refuses it.
@@ -309,11 +313,43 @@ func (s *session) unconfirmed(m *message) {
 		s.unsure(m, "something else happened")
 		return
 	}
+	s.missed(m)
+}
+
+// missed handles that a message was typed and provably not taken: a CLI that still reads a long session drops what it is
+// given. It is typed again as long as its caller has the time for it, before all others.
+func (s *session) missed(m *message) {
 	s.cur, s.draft.left = nil, true
 	s.remember(m, inputFree, nil)
+	s.note("a message was typed and not taken")
+	m.misses++
+	pause := min(missPause<<(m.misses-1), missPauseMost)
+	if time.Until(m.until) < pause+confirmFirst+confirmAgain+missSpare {
+		s.undelivered(m)
+		return
+	}
+	m.stage, m.tried = stageQueued, false
+	s.queue = slices.Insert(s.queue, 0, m)
+	if s.pumpTimer == nil {
+		s.pumpLater(pause)
+	}
+}
+
+// undelivered gives up a message that was not taken.
+func (s *session) undelivered(m *message) {
 	s.answer(m, runtime.SendResult{}, errNotDelivered())
 	s.emit(runtime.Event{Type: runtime.EventError, Source: runtime.SourceHost, Reason: runtime.ReasonDelivery})
-	s.note("a message was typed and not taken")
+}
+
+// lateTaken returns the message that was taken after it was given up and before it was typed again, or nil.
+func (s *session) lateTaken(text string) *message {
+	if s.cur != nil || len(s.queue) == 0 || text == "" {
+		return nil
+	}
+	if m := s.queue[0]; m.misses > 0 && sameText(text, m.text) {
+		return m
+	}
+	return nil
 }
 
 // unsure ends a message that may have been taken.
@@ -366,12 +402,12 @@ func (s *session) abandon(m *message) {
 	switch m.stage {
 	case stageQueued:
 		s.drop(m)
-		s.answer(m, runtime.SendResult{}, errWaited())
+		s.untyped(m)
 	case stageTyping:
 		if !m.tried && s.typist.take(m.job) {
 			s.cur = nil
 			s.remember(m, inputFree, nil)
-			s.answer(m, runtime.SendResult{}, errWaited())
+			s.untyped(m)
 			return
 		}
 		m.finish(runtime.SendResult{}, errUnknown("the time was over"))
@@ -385,6 +421,15 @@ func (s *session) abandon(m *message) {
 		}
 	case stageDone:
 	}
+}
+
+// untyped ends a message of which nothing lies in the input line when its caller has no more time.
+func (s *session) untyped(m *message) {
+	if m.misses > 0 {
+		s.undelivered(m)
+		return
+	}
+	s.answer(m, runtime.SendResult{}, errWaited())
 }
 
 // dismiss answers everybody who still waits when the session ends.

@@ -65,7 +65,8 @@ func TestNotDelivered(t *testing.T) {
 	c := &fakeCLI{ignore: 2}
 	g, f := ready(t, c, nil)
 	f.confirm = true
-	res, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello", ID: "i1"})
+	// Its caller has no time for a second try.
+	res, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello", ID: "i1", Timeout: 9 * time.Second})
 	if code(err) != runtime.CodeNotDelivered || res.Sent {
 		t.Fatalf("send: %+v, %v", res, err)
 	}
@@ -78,6 +79,62 @@ func TestNotDelivered(t *testing.T) {
 	}
 	if got := types(g.events("a")); !strings.Contains(got, "ready error busy") {
 		t.Errorf("events %s", got)
+	}
+}
+
+// TestTypedAgain has a CLI that drops what it is given for a while, as one does that reads a long session after a restart:
+// the message is typed again, before those that came after it, and its caller hears of nothing.
+func TestTypedAgain(t *testing.T) {
+	t.Parallel()
+	c := &fakeCLI{ignore: 4}
+	g, f := ready(t, c, nil)
+	f.confirm = true
+	first := make(chan *runtime.Response, 1)
+	go func() {
+		res, err := g.Send(t.Context(), "a", runtime.Input{Message: "first", ID: "i1", ExpectResponse: true})
+		if err != nil {
+			t.Error(err)
+		}
+		first <- res.Response
+	}()
+	wait(t, "the first to be typed", func() bool {
+		p := g.l.process()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return strings.Contains(string(p.written), "first")
+	})
+	if got := g.ask("a", "second"); got.Text != "ANSWER[second]" || got.Turn != 2 {
+		t.Errorf("the second: %+v", got)
+	}
+	if got := <-first; got == nil || got.Text != "ANSWER[first]" || got.Turn != 1 {
+		t.Errorf("the first: %+v", got)
+	}
+	if got := c.messages(); !slices.Equal(got, []string{"first", "second"}) {
+		t.Errorf("messages %q", got)
+	}
+	if got := types(g.events("a")); strings.Contains(got, "error") {
+		t.Errorf("events %s", got)
+	}
+}
+
+// TestTakenAfterAll has a CLI take a message when it was given up already and waits to be typed again.
+func TestTakenAfterAll(t *testing.T) {
+	t.Parallel()
+	c := &fakeCLI{ignore: 100}
+	g, f := ready(t, c, nil)
+	f.confirm = true
+	p := g.l.process()
+	go func() {
+		wait(t, "the message to be given up", func() bool {
+			return strings.Contains(g.logs("a", runtime.LogOptions{}), "a message was typed and not taken")
+		})
+		answered(p, "hello")
+	}()
+	if got := g.ask("a", "hello"); got.Text != "ANSWER[hello]" || got.Turn != 1 {
+		t.Errorf("answer %+v", got)
+	}
+	if got := c.messages(); len(got) != 0 {
+		t.Errorf("it was typed again: %q", got)
 	}
 }
 

@@ -64,7 +64,7 @@ func keysError(err error) error {
 
 // sendMessage queues a message and waits for its outcome.
 func (s *session) sendMessage(ctx context.Context, in runtime.Input, timeout time.Duration) (runtime.SendResult, error) {
-	m := newMessage(in)
+	m := newMessage(in, timeout)
 	if !s.mail.post(func() { s.enqueue(m) }) {
 		return runtime.SendResult{}, s.a.notRunning()
 	}
