@@ -20,8 +20,18 @@ type turn struct {
 	source  string // that told it first
 	input   string // id of the message that began it, if it had one
 	msg     *message
-	text    string // said within it last
+	text    string // said within it so far
 	refused bool   // an approval was refused in it
+}
+
+// maxSaid bounds what is remembered of the words of a turn, in bytes.
+const maxSaid = 1 << 20
+
+// say adds what the agent said.
+func (t *turn) say(text string) {
+	if room := maxSaid - len(t.text); room > 0 {
+		t.text += cut(text, room)
+	}
 }
 
 // heldTurn is a turn that ended and whose text is still to come.
@@ -30,6 +40,8 @@ type heldTurn struct {
 	msg    *message
 	input  string
 	text   string // what was said within it, if nothing better comes
+	owed   bool   // SignalAnswer will come for it
+	told   bool   // that the agent is ready
 	cancel func()
 }
 
@@ -83,7 +95,7 @@ func (s *session) signal(sig Signal) {
 	case SignalTurnEnd:
 		s.onTurnEnd(sig)
 	case SignalAnswer:
-		s.release(sig)
+		s.onAnswer(sig)
 	case SignalLogin:
 		s.onLogin(sig)
 	case SignalError:
@@ -201,13 +213,18 @@ func (s *session) unblock(source, choice string) {
 		return
 	}
 	s.agent.Prompt = nil
-	if s.turn != nil && p.Kind == runtime.PromptApproval && choice == runtime.ChoiceDeny {
+	if s.turn != nil && isRefusal(p, choice) {
 		s.turn.refused = true
 	}
 	if s.agent.Status == runtime.StatusBlocked {
 		s.agent.Status = runtime.StatusBusy
 	}
 	s.emit(runtime.Event{Type: runtime.EventUnblocked, Source: source, Prompt: p, Answered: choice})
+}
+
+// isRefusal reports whether an answer refuses what a prompt asks to be allowed.
+func isRefusal(p *runtime.Prompt, choice string) bool {
+	return p != nil && p.Kind == runtime.PromptApproval && choice == runtime.ChoiceDeny
 }
 
 func (s *session) onTool(sig Signal) {
@@ -227,7 +244,7 @@ func (s *session) onText(sig Signal) {
 		return
 	}
 	if s.turn != nil {
-		s.turn.text = sig.Text
+		s.turn.say(sig.Text)
 	}
 	text := s.redact.text(sig.Text)
 	s.record(runtime.StreamOutput, text)
@@ -280,9 +297,26 @@ func (s *session) endTurn(sig Signal, wait time.Duration) {
 		s.emit(runtime.Event{Type: runtime.EventReady, Source: sig.Source})
 		return
 	}
-	s.held = h
+	s.held, h.owed = h, sig.TextFollows
 	h.cancel = s.after(wait, func() { s.release(Signal{Source: sig.Source}) })
+	// How it ended is in no event yet, so that it is stored before the one that shows the end.
+	s.dirty = true
+	s.store()
+	h.told = true
 	s.emit(runtime.Event{Type: runtime.EventReady, Source: sig.Source})
+}
+
+// onAnswer gives the turn that waits for its text what was announced. What comes for a turn that does not wait any more is
+// for nobody, and least of all for the turn after it.
+func (s *session) onAnswer(sig Signal) {
+	if s.late > 0 {
+		s.late--
+		return
+	}
+	if s.held != nil {
+		s.held.owed = false
+		s.release(sig)
+	}
 }
 
 // outcome is how a turn ended by what was seen in it and what its end says.
@@ -299,6 +333,9 @@ func (s *session) release(sig Signal) {
 	}
 	s.held = nil
 	h.cancel()
+	if h.owed {
+		s.late++
+	}
 	text := sig.Text
 	if text == "" {
 		text = h.text
@@ -330,7 +367,7 @@ func (s *session) complete(h *heldTurn, text string) {
 	}
 	redacted := s.redact.text(text)
 	h.event.Text = boundText(redacted)
-	if text != "" && text != h.text {
+	if text != "" && !sameText(text, h.text) {
 		s.record(runtime.StreamOutput, redacted)
 	}
 	s.lastMs = h.event.DurationMs

@@ -19,7 +19,7 @@ func (s *session) resume(state *lifeState) {
 		s.turn = &turn{started: state.TurnStarted, input: state.TurnInput, refused: state.TurnRefused, source: runtime.SourceHost}
 	}
 	if h := state.Held; h != nil {
-		s.held = &heldTurn{event: h.Event, input: h.Input, text: h.Text}
+		s.held = &heldTurn{event: h.Event, input: h.Input, text: h.Text, told: h.Told}
 	}
 	since, told := s.events.Since(s.a.id, s.seq)
 	since = slices.DeleteFunc(since, func(e *runtime.Event) bool { return !e.Agent.CreatedAt.Equal(s.agent.CreatedAt) })
@@ -39,6 +39,10 @@ func (s *session) resume(state *lifeState) {
 		}
 	}
 	if h := s.held; h != nil {
+		if !h.told {
+			h.told = true
+			s.emit(runtime.Event{Type: runtime.EventReady, Source: h.event.Source})
+		}
 		h.cancel = s.after(idleWait, func() { s.release(Signal{Source: h.event.Source}) })
 	}
 	s.resumeInput()
@@ -58,6 +62,12 @@ func (s *session) resumeEvent(e *runtime.Event) {
 	s.agent.Status, s.agent.Reason, s.agent.Turn = e.Agent.Status, e.Agent.Reason, e.Agent.Turn
 	s.agent.Prompt, s.agent.LoginURL = e.Agent.Prompt, e.Agent.LoginURL
 	busy := s.agent.Status == runtime.StatusBusy || s.agent.Status == runtime.StatusBlocked
+	if s.held != nil && e.Type == runtime.EventReady {
+		s.held.told = true
+	}
+	if s.turn != nil && e.Type == runtime.EventUnblocked && isRefusal(e.Prompt, e.Answered) {
+		s.turn.refused = true
+	}
 	switch {
 	case e.Type == runtime.EventTurnComplete:
 		if r := s.inputs.began(s.life, e.Turn); r != nil {
@@ -65,7 +75,7 @@ func (s *session) resumeEvent(e *runtime.Event) {
 		}
 		s.turn, s.held = nil, nil
 	case s.turn != nil && s.agent.Turn > was: // it ended, and waits for its text
-		s.held = &heldTurn{input: s.turn.input, event: runtime.Event{
+		s.held = &heldTurn{input: s.turn.input, told: true, event: runtime.Event{
 			Type: runtime.EventTurnComplete, Source: e.Source, Turn: s.agent.Turn, DurationMs: max(0, e.Time.Sub(s.turn.started).Milliseconds()),
 		}}
 		if r := s.inputs.began(s.life, s.agent.Turn); r != nil {

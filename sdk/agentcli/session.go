@@ -67,6 +67,7 @@ type session struct {
 	wasAway   bool // the last that was told of the agent is that it was
 	turn      *turn
 	held      *heldTurn
+	late      int // announced texts of turns that did not wait for them
 	trust     int // of the best source that began a turn
 	queue     []*message
 	cur       *message // being typed, or typed and not confirmed
@@ -304,7 +305,7 @@ func (s *session) state() *lifeState {
 		state.TurnStarted, state.TurnInput, state.TurnRefused = s.turn.started, s.turn.input, s.turn.refused
 	}
 	if h := s.held; h != nil {
-		state.Held = &heldState{Event: h.event, Input: h.input, Text: h.text}
+		state.Held = &heldState{Event: h.event, Input: h.input, Text: h.text, Told: h.told}
 	}
 	return state
 }

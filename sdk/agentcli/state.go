@@ -38,6 +38,7 @@ type heldState struct {
 	Event runtime.Event `json:"event"`
 	Input string        `json:"input,omitempty"`
 	Text  string        `json:"text,omitempty"`
+	Told  bool          `json:"told,omitempty"` // that the agent is ready
 }
 
 func (s *lifeState) save(dir string) error {
