@@ -38,7 +38,7 @@ func TestBash(t *testing.T) {
 	if exit := v.drain(); exit == nil || exit.Code != 0 || exit.Reason != runtime.ReasonStopped {
 		t.Errorf("exit %+v", exit)
 	}
-	if got := types(g.events("b1")); got != "started ready"+strings.Repeat(" busy turn_complete ready", 5)+" stopped" {
+	if got := coarse(g.events("b1")); got != "started ready"+strings.Repeat(" busy message turn_complete ready", 2)+" busy turn_complete ready"+strings.Repeat(" busy message turn_complete ready", 2)+" stopped" {
 		t.Errorf("events %s", got)
 	}
 	if err := g.Stop(t.Context(), "b1", runtime.StopOptions{}); err != nil {

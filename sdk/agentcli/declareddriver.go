@@ -34,13 +34,15 @@ type declaredDriver struct {
 	asked   bool // the operator gave the idle time: it holds beside a pattern
 	exit    string
 
-	text   string // of the message that is being typed or answered
-	from   uint64 // line that the message was typed on
-	above  uint64 // it may be so many lines higher
-	typed  bool   // Enter was typed
-	before uint64 // offset of the output before it
-	saved  declaredState
-	cancel func() // ends the wait for quiet
+	text    string // of the message that is being typed or answered
+	from    uint64 // line that the message was typed on
+	above   uint64 // it may be so many lines higher
+	typed   bool   // Enter was typed
+	before  uint64 // offset of the output before it
+	saved   declaredState
+	cancel  func()    // ends the wait for quiet
+	tellAt  time.Time // when lines are told next at the soonest
+	telling bool      // a timer does it
 
 	// A person's Enter of which nothing followed yet, or not enough to tell whether a turn began; nil: there is none.
 	entered   *pressed
@@ -56,6 +58,7 @@ type declaredState struct {
 	From   uint64 `json:"from,omitempty"`
 	Above  uint64 `json:"above,omitempty"`  // the message may begin so many lines above From
 	Broken bool   `json:"broken,omitempty"` // the turn was interrupted
+	Told   uint64 `json:"told,omitempty"`   // line of the turn's output from which on nothing was told yet; 0: nothing was
 }
 
 var (
@@ -106,20 +109,40 @@ func (d *declaredDriver) below(rows []string) []string {
 	if !d.saved.Busy {
 		return rows
 	}
+	if lines, _, where := d.answerLines(); where != nowhere {
+		return lines
+	}
+	return rows
+}
+
+// whereabouts is how sure it is where an answer begins.
+type whereabouts int
+
+const (
+	nowhere whereabouts = iota // the screen was cleared
+	about                      // the echo of the message was not seen: it may be among the lines
+	exactly
+)
+
+// answerLines returns the lines below the echo of the message that is answered, and the number of the first.
+func (d *declaredDriver) answerLines() (lines []string, from uint64, where whereabouts) {
 	lines, first := d.h.Text(d.saved.From - min(d.saved.From, d.saved.Above))
 	at := min(int(d.saved.From-min(d.saved.From, first)), len(lines))
 	for i := at; i >= 0; i-- {
 		if rest, ok := afterEcho(lines[i:], d.saved.Text); ok {
-			return rest
+			return rest, first + uint64(len(lines)-len(rest)), exactly
 		}
 	}
 	if at < len(lines) {
-		return lines[at:]
+		if d.saved.Text == "" {
+			return lines[at:], first + uint64(at), exactly
+		}
+		return lines[at:], first + uint64(at), about
 	}
 	if line, _ := d.h.Cursor(); d.saved.Text == "" && line+1 >= d.saved.From {
-		return nil // nothing was printed yet
+		return nil, d.saved.From, exactly // nothing was printed yet
 	}
-	return rows // the screen was cleared
+	return nil, 0, nowhere
 }
 
 // quietTime is after how much quiet the command is taken to wait; 0: it takes the pattern.
@@ -179,10 +202,11 @@ func (d *declaredDriver) waits(prompted bool) {
 		return
 	}
 	text := d.said(prompted)
+	d.tellRest(text)
 	broken := d.saved.Broken
 	d.saved.Busy, d.saved.Broken = false, false
 	d.saved.Proven = d.saved.Proven || prompted
-	d.saved.Text, d.saved.From, d.saved.Above = "", 0, 0
+	d.saved.Text, d.saved.From, d.saved.Above, d.saved.Told = "", 0, 0, 0
 	d.h.Signal(Signal{Kind: SignalTurnEnd, Source: runtime.SourceScreen, Text: text, TurnOutcome: runtime.TurnOutcome{Interrupted: broken}})
 }
 
@@ -283,7 +307,7 @@ func (d *declaredDriver) judge() {
 			return
 		}
 	}
-	d.saved.Busy, d.saved.Broken, d.saved.Text, d.saved.From, d.saved.Above = true, k.interrupt, "", first, 0
+	d.saved.Busy, d.saved.Broken, d.saved.Text, d.saved.From, d.saved.Above, d.saved.Told = true, k.interrupt, "", first, 0, 0
 	d.h.Signal(Signal{Kind: SignalBusy, Source: runtime.SourceHost})
 	if prompted {
 		d.waits(true)
@@ -370,10 +394,11 @@ func (d *declaredDriver) submittedOn(line uint64, text string) bool {
 func (d *declaredDriver) output(offset uint64) {
 	if d.typed && offset > d.before {
 		d.typed = false
-		d.saved.Busy, d.saved.Text, d.saved.From, d.saved.Above, d.saved.Broken = true, d.text, d.from, d.above, false
+		d.saved.Busy, d.saved.Text, d.saved.From, d.saved.Above, d.saved.Broken, d.saved.Told = true, d.text, d.from, d.above, false, 0
 		d.h.Signal(Signal{Kind: SignalTook, Source: runtime.SourceHost, Text: d.text})
 	}
 	d.judge()
+	d.tell()
 	if d.saved.Busy && d.cancel == nil {
 		if wait := d.quietTime(); wait > 0 {
 			d.lookAgain(wait)
@@ -386,7 +411,7 @@ func (d *declaredDriver) output(offset uint64) {
 func (d *declaredDriver) resumeTurn(running bool) {
 	switch {
 	case running && !d.saved.Busy:
-		d.saved.Ready, d.saved.Busy, d.saved.Broken, d.saved.Text, d.saved.Above = true, true, false, "", 0
+		d.saved.Ready, d.saved.Busy, d.saved.Broken, d.saved.Text, d.saved.Above, d.saved.Told = true, true, false, "", 0, 0
 		d.saved.From, _ = d.h.Cursor()
 	case !running && d.saved.Busy:
 		d.saved.Busy, d.saved.Text, d.saved.From, d.saved.Above = false, "", 0, 0

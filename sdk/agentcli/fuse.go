@@ -247,6 +247,7 @@ func (s *session) onText(sig Signal) {
 		s.turn.say(sig.Text)
 	}
 	text := s.redact.text(sig.Text)
+	s.store() // what the driver has told comes before the event: after a crash it is not told again
 	s.record(runtime.StreamOutput, text)
 	s.emit(runtime.Event{Type: runtime.EventMessage, Source: sig.Source, Text: boundText(text)})
 }

@@ -93,7 +93,7 @@ func TestEmptyLineIsNoTurn(t *testing.T) {
 	if got := g.ask("b", "echo first"); got.Text != "first" || got.Turn != 1 {
 		t.Errorf("the message came to %+v", got)
 	}
-	if got := types(g.events("b")); got != "started ready busy turn_complete ready" {
+	if got := coarse(g.events("b")); got != "started ready busy message turn_complete ready" {
 		t.Errorf("events %s", got)
 	}
 }

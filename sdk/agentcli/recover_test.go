@@ -32,7 +32,7 @@ func TestRestartOfTheRuntime(t *testing.T) {
 	if got := g.ask("b1", "echo $X"); got.Text != "42" || got.Turn != 2 {
 		t.Errorf("answer %+v", got)
 	}
-	if got := types(g.events("b1")); got != "started ready busy turn_complete ready busy turn_complete ready" {
+	if got := coarse(g.events("b1")); got != "started ready busy message turn_complete ready busy message turn_complete ready" {
 		t.Errorf("events %s", got)
 	}
 }

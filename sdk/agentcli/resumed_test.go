@@ -40,7 +40,7 @@ func TestCrashAfterTheBusyEvent(t *testing.T) {
 	if got := next.ask("b", "echo back").Text; got != "back" {
 		t.Errorf("answer %q", got)
 	}
-	if got := types(next.events("b")); got != "started ready busy turn_complete ready busy turn_complete ready busy turn_complete ready" {
+	if got := coarse(next.events("b")); got != "started ready busy turn_complete ready busy message turn_complete ready busy message turn_complete ready" {
 		t.Errorf("events %s", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -233,6 +234,13 @@ func types(events []runtime.Event) string {
 		names = append(names, string(e.Type))
 	}
 	return strings.Join(names, " ")
+}
+
+// coarse is types with one message for several that follow each other: how many pieces there are is a matter of time.
+func coarse(events []runtime.Event) string {
+	return types(slices.CompactFunc(slices.Clone(events), func(a, b runtime.Event) bool {
+		return a.Type == runtime.EventMessage && b.Type == runtime.EventMessage
+	}))
 }
 
 // logs returns the log of an agent as lines "stream text".
