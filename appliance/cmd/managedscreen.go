@@ -50,7 +50,7 @@ func (c *cli) agentScreen() *cobra.Command {
 				if err != nil {
 					return attachError(clean(agent.ID), err)
 				}
-				body, err := json.Marshal(shown)
+				body, err := document(shown)
 				if err != nil {
 					return err
 				}

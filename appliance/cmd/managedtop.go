@@ -68,7 +68,7 @@ func (c *cli) agentTop() *cobra.Command {
 					return err
 				}
 				if !again {
-					body, err := json.Marshal(map[string]any{"agents": rows})
+					body, err := document(map[string]any{"agents": rows})
 					if err != nil {
 						return err
 					}
