@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // ExecutionStatus is the state of an execution. It only ever moves forward: pending, running, and one of
@@ -102,6 +104,7 @@ type WorkflowReport struct {
 	StepsExecuted int          `json:"stepsExecuted"`     // at the top level, finished
 	AgentsUsed    int          `json:"agentsUsed"`        // distinct
 	Partial       bool         `json:"partial,omitempty"` // it was ended with what it had: return_best_effort
+	Usage         *wire.Usage  `json:"usage,omitempty"`   // sum over the turns of managed agents that told; never estimated
 }
 
 // StepReport is one step at the top level of a workflow.

@@ -1,6 +1,10 @@
 package core
 
-import "time"
+import (
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
 
 // Timeline is what happened in an execution, for people: steps, the tasks in them, messages between roles,
 // escalations and questions. Entries stand in the order in which they began.
@@ -46,5 +50,6 @@ type TimelineEntry struct {
 	Detail     string       `json:"detail,omitempty"`   // error, topic, branch taken, reason
 	StartedAt  time.Time    `json:"startedAt"`
 	EndedAt    *time.Time   `json:"endedAt,omitempty"`
-	DurationMs int64        `json:"duration"` // to now while it runs
+	DurationMs int64        `json:"duration"`        // to now while it runs
+	Usage      *wire.Usage  `json:"usage,omitempty"` // of a task of a managed agent that told
 }

@@ -14,8 +14,8 @@ import (
 func (c *cli) agentCommand() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "agent", Aliases: []string{"agents"}, Short: "Look at connected agents, and run managed ones"})
 	cmd.AddCommand(c.agentList(), c.agentGet(), c.agentDisconnect(),
-		c.agentSpawn(), c.agentSend(), c.agentKeys(), c.agentAnswer(), c.agentAttach(), c.agentLogs(), c.agentEvents(),
-		c.agentRestart(), c.agentStop())
+		c.agentSpawn(), c.agentSend(), c.agentKeys(), c.agentInterrupt(), c.agentAnswer(), c.agentAttach(), c.agentScreen(),
+		c.agentLogs(), c.agentEvents(), c.agentTop(), c.agentRestart(), c.agentStop())
 	return cmd
 }
 
@@ -24,17 +24,22 @@ func (c *cli) agentList() *cobra.Command {
 	var managed client.ManagedAgentFilter
 	var flags pageFlags
 	var ofRuntimes bool
+	var labels []string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List connected agents, newest connection first, or with --managed those that runtimes run",
 		Args:  wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if ofRuntimes {
+				var err error
+				if managed.Labels, err = labelFlags(cmd, labels); err != nil {
+					return err
+				}
 				managed.Status = filter.Status
 				return c.managedList(cmd, managed, flags)
 			}
-			if managed.Type != "" || managed.Runtime != "" {
-				return usagef(cmd, "--type and --runtime go with --managed")
+			if managed.Type != "" || managed.Runtime != "" || len(labels) > 0 {
+				return usagef(cmd, "--type, --runtime and --label go with --managed")
 			}
 			if s := filter.Status; s != "" && s != "connected" && s != "disconnected" {
 				return usagef(cmd, "--status must be connected or disconnected, not %q", s)
@@ -52,12 +57,13 @@ func (c *cli) agentList() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&filter.Status, "status", "", "connected or disconnected; with --managed starting, ready, busy, error or stopped")
+	cmd.Flags().StringVar(&filter.Status, "status", "", "connected or disconnected; with --managed starting, ready, busy, unreachable, error or stopped")
 	cmd.Flags().StringSliceVar(&filter.Capabilities, "capabilities", nil, "only agents with all of these, comma-separated")
 	cmd.Flags().StringVar(&filter.Region, "region", "", "only of this region")
 	cmd.Flags().BoolVar(&ofRuntimes, "managed", false, "the agents that runtimes run, newest first")
 	cmd.Flags().StringVar(&managed.Type, "type", "", "with --managed: only of this type")
 	cmd.Flags().StringVar(&managed.Runtime, "runtime", "", "with --managed: only of this runtime")
+	cmd.Flags().StringArrayVar(&labels, "label", nil, "with --managed: key=value, only agents with this label; may be repeated")
 	flags.register(cmd)
 	exclusive(cmd, "managed", "capabilities")
 	exclusive(cmd, "managed", "region")

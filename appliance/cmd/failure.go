@@ -156,6 +156,9 @@ func apiHint(e *client.Error) string {
 			return fmt.Sprintf("try again in %s", e.RetryAfter)
 		}
 	}
+	if reason, _ := e.Details["reason"].(string); reason == "agent_unreachable" {
+		return "it gets back by itself once its host does; look at it with `wardroom agent list --managed`"
+	}
 	if e.Status == http.StatusServiceUnavailable {
 		return "see what is wrong with `wardroom status`"
 	}

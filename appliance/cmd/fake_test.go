@@ -17,6 +17,7 @@ type fake struct {
 	mu       sync.Mutex // guards all below
 	patterns map[string][]string
 	requests []string // method, path and query, body
+	tries    []string // Idempotency-Keys of a message that the server goes away over
 }
 
 func newFake() *fake {

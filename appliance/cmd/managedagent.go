@@ -3,19 +3,22 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // managedPrefix begins the id of each managed agent: commands that take both kinds tell them apart by it.
 const managedPrefix = "magent_"
 
 var managedStatuses = []string{
-	client.ManagedStarting, client.ManagedReady, client.ManagedBusy, client.ManagedError, client.ManagedStopped,
+	client.ManagedStarting, client.ManagedReady, client.ManagedBusy, client.ManagedUnreachable, client.ManagedError, client.ManagedStopped,
 }
 
 // managedList prints a page of managed agents.
@@ -68,7 +71,7 @@ func managedStatus(a *client.ManagedAgent) cell {
 		style = styleGood
 	case client.ManagedStarting, client.ManagedBusy:
 		style = styleBusy
-	case client.ManagedError:
+	case client.ManagedError, client.ManagedUnreachable:
 		style = styleBad
 	case client.ManagedStopped:
 		style = styleFaint
@@ -98,10 +101,51 @@ func managedScreen(s *screen, a *client.ManagedAgent) {
 	s.fields("agent", a.ID, "name", a.Name, "type", a.Type, "status", managedStatus(a), "login at", a.LoginURL,
 		"runtime", a.Runtime, "capabilities", strings.Join(a.Capabilities, ", "), "workdir", a.Workdir, "pid", pid,
 		"container", a.ContainerID, "pod", a.PodName, "session", a.SessionID, "turns", turns, "exit code", exit,
-		"created", moment(&a.CreatedAt), "last activity", moment(&a.LastActivityAt), "stopped", moment(a.StoppedAt))
+		"last turn", turnEnd(a.LastTurn), "used", usageText(a.Usage), "labels", labelText(a.Labels), "created", moment(&a.CreatedAt), "last activity", moment(&a.LastActivityAt), "stopped", moment(a.StoppedAt))
 	if a.Prompt != nil {
 		promptScreen(s, "agent", a.ID, a.Prompt)
 	}
+}
+
+// turnEnd tells how a turn ended that was not answered; else "".
+func turnEnd(o *wire.TurnOutcome) string {
+	switch {
+	case o == nil:
+		return ""
+	case o.Error != nil:
+		return "failed: " + o.Error.Code + ": " + o.Error.Message
+	case o.Interrupted:
+		return "interrupted"
+	case o.Refused:
+		return "an approval was refused"
+	}
+	return ""
+}
+
+// usageText sums up what turns used; "" of an agent that does not tell.
+func usageText(u *wire.Usage) string {
+	if u == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%d tokens in, %d out", u.InputTokens, u.OutputTokens)
+	if cached := u.CacheReadTokens + u.CacheWriteTokens; cached > 0 {
+		text += fmt.Sprintf(", %d cached", cached)
+	}
+	if u.CostUSD != nil {
+		text += fmt.Sprintf(", $%.4f", *u.CostUSD)
+	}
+	if u.Model != "" {
+		text += " (" + u.Model + ")"
+	}
+	return text
+}
+
+func labelText(labels map[string]string) string {
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		pairs = append(pairs, name+"="+labels[name])
+	}
+	return strings.Join(pairs, ", ")
 }
 
 // promptScreen shows what a blocked agent asks, and how to answer: noun is agent or thread.
@@ -112,7 +156,9 @@ func promptScreen(s *screen, noun, id string, p *client.ManagedPrompt) {
 		s.line("  %s", clean(strings.TrimRight(line, "\n")))
 	}
 	if p.Tool != "" {
-		s.line("  %s %s", clean(p.Tool), compact(p.Input, 200))
+		for _, line := range inputLines(p.Tool, p.Input) {
+			s.line("  %s", clean(line))
+		}
 	}
 	if p.URL != "" {
 		s.line("  %s", clean(p.URL))

@@ -105,8 +105,13 @@ func managedEventText(e *client.ManagedAgentEvent, paint func(style, string) str
 	name := strings.TrimPrefix(e.Type, "managed_agent.")
 	how := stylePlain
 	switch name {
-	case "ready", "turn_complete":
+	case "ready":
 		how = styleGood
+	case "turn_complete":
+		how = styleGood
+		if d, err := e.Decode(); err == nil && turnEnd(&d.TurnOutcome) != "" {
+			how = styleBad
+		}
 	case "error", "stuck":
 		how = styleBad
 	case "blocked", "question", "login_required":
@@ -134,7 +139,9 @@ func managedEventDetail(d client.ManagedEventData) string {
 		add(d.Prompt.Text)
 	}
 	add(d.Answered)
+	add(turnEnd(&d.TurnOutcome))
 	add(d.Text)
+	add(usageText(d.Usage))
 	add(d.LoginURL)
 	add(d.Reason)
 	if d.ExitCode != nil {

@@ -17,6 +17,13 @@ func managedAgent(id string) string {
 	case "magent_blocked":
 		return fmt.Sprintf(managedRow, id, `"busy","statusReason":"blocked"`, `,"prompt":{"id":"q1","kind":"approval","text":"Run this command?",`+
 			`"tool":"Bash","input":{"command":"ls\u001b[31m"},"options":[{"id":"allow","label":"Yes"},{"id":"deny","label":"No"}]}`)
+	case "magent_lines":
+		return fmt.Sprintf(managedRow, id, `"busy","statusReason":"blocked"`, `,"prompt":{"id":"q1","kind":"approval","text":"Run this command?",`+
+			`"tool":"Bash","input":{"command":"echo a > a.txt && \\\n  git add a.txt\nmake <x","timeout":5,"why":"as told"},"options":[{"id":"allow","label":"Yes"}]},`+
+			`"labels":{"team":"core","k":"v"},"lastTurn":{"error":{"code":"MODEL_CUT","message":"broke off","retryable":true}},`+
+			`"usage":{"model":"m-1","inputTokens":1200,"outputTokens":34,"cacheReadTokens":5,"requests":2,"costUsd":0.0125}`)
+	case "magent_away":
+		return fmt.Sprintf(managedRow, id, `"unreachable","statusReason":"agent_away"`, "")
 	case "magent_stopped":
 		return fmt.Sprintf(managedRow, id, `"stopped","statusReason":"exited"`, `,"exitCode":130,"stoppedAt":"2026-01-02T03:06:05.000Z"`)
 	case "magent_login":
@@ -43,7 +50,7 @@ func (f *fake) managed(handle func(route string, h func(w http.ResponseWriter, r
 			`{"name":"docker","priority":20,"ready":false,"reason":"the socket is not there","types":[],"agents":0,"maxAgents":0}]}`)
 	})
 	handle("GET /api/managed-agents", func(w http.ResponseWriter, r *http.Request, _ string) {
-		if r.URL.Query().Get("type") == "gemini" {
+		if labels := r.URL.Query()["label"]; r.URL.Query().Get("type") == "gemini" || len(labels) > 0 && strings.Join(labels, ",") != "k=v,team=core" {
 			say(w, 200, `{"agents":[],"total":0,"limit":20,"offset":0,"hasMore":false}`)
 			return
 		}
@@ -62,6 +69,13 @@ func (f *fake) managed(handle func(route string, h func(w http.ResponseWriter, r
 		}
 	})
 	handle("GET /api/managed-agents/{id}", agent)
+	handle("GET /api/managed-agents/{id}/metrics", one(func(w http.ResponseWriter, _ *http.Request, id, _ string) {
+		if id == "magent_blocked" {
+			refuse(w, 503, "INTERNAL_ERROR", "away", `{"reason":"agent_unreachable"}`)
+			return
+		}
+		say(w, 200, `{"cpuPercent":12.34,"memoryBytes":104857600,"memoryLimitBytes":536870912,"uptimeSeconds":75,"messagesSent":3,"lastResponseMs":1500}`)
+	}))
 	handle("DELETE /api/managed-agents/{id}", one(func(w http.ResponseWriter, _ *http.Request, _, _ string) { w.WriteHeader(204) }))
 	handle("POST /api/managed-agents/{id}/restart", agent)
 	handle("POST /api/managed-agents/{id}/answer", one(func(w http.ResponseWriter, _ *http.Request, id, _ string) {
@@ -71,12 +85,41 @@ func (f *fake) managed(handle func(route string, h func(w http.ResponseWriter, r
 		}
 		say(w, 200, managedAgent("magent_1"))
 	}))
-	handle("POST /api/managed-agents/{id}/send", one(func(w http.ResponseWriter, _ *http.Request, id, body string) {
+	handle("POST /api/managed-agents/{id}/send", one(func(w http.ResponseWriter, r *http.Request, id, body string) {
 		switch {
 		case id == "magent_blocked":
 			refuse(w, 409, "CONFLICT", "the agent waits for an answer", `{"resource":"managed agent","id":"magent_blocked","status":"busy","runtimeCode":"BLOCKED"}`)
 		case id == "magent_stopped":
 			refuse(w, 409, "CONFLICT", "the agent has stopped (exited)", `{"resource":"managed agent","id":"magent_stopped","status":"stopped","runtimeCode":"NOT_RUNNING"}`)
+		case strings.Contains(body, `"interrupt":true`):
+			say(w, 200, `{"sent":true}`)
+		case strings.Contains(body, "FAIL"):
+			say(w, 200, `{"sent":true,"response":{"turn":3,"durationMs":12,"error":{"code":"MODEL_RATE_LIMITED","message":"429 \u001b[31mtoo many","retryable":true}}}`)
+		case strings.Contains(body, "KEYLESS"):
+			say(w, 200, `{"sent":true,"response":{"turn":3,"durationMs":12,"error":{"code":"LOGIN_REQUIRED","message":"Invalid API key","retryable":false}}}`)
+		case strings.Contains(body, "STOPPED"):
+			say(w, 200, `{"sent":true,"response":{"text":"","turn":3,"durationMs":12,"interrupted":true}}`)
+		case strings.Contains(body, "REFUSED"):
+			say(w, 200, `{"sent":true,"response":{"text":"I may not.","turn":3,"durationMs":12,"refused":true}}`)
+		case strings.Contains(body, "AWAY"):
+			// The server goes away over the message, and finds its turn by the key when it is back.
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.tries = append(f.tries, r.Header.Get("Idempotency-Key"))
+			switch len(f.tries) {
+			case 1:
+				panic(http.ErrAbortHandler)
+			case 2:
+				refuse(w, 503, "INTERNAL_ERROR", "the runtime local is not ready", `{"reason":"runtime_unavailable"}`)
+			case 3:
+				refuse(w, 409, "CONFLICT", "it may have been taken", `{"resource":"managed agent","runtimeCode":"DELIVERY_UNKNOWN"}`)
+			default:
+				if f.tries[0] == "" || f.tries[0] != f.tries[3] {
+					refuse(w, 400, "VALIDATION_ERROR", "another key", "{}")
+					return
+				}
+				say(w, 200, `{"sent":true,"response":{"text":"the answer","turn":3,"durationMs":12}}`)
+			}
 		case strings.Contains(body, `"expectResponse":true`):
 			say(w, 200, `{"sent":true,"response":{"text":"Two\tcolumns\nand a \u001b[31mred line","turn":3,"durationMs":1200}}`)
 		default:

@@ -72,17 +72,24 @@ func (c *cli) spawnSpec(cmd *cobra.Command, kind string, flags spawnFlags) (clie
 	if spec.Env, err = c.environment(cmd, flags.envFile, flags.env); err != nil {
 		return spec, err
 	}
-	for _, pair := range flags.labels {
+	spec.Labels, err = labelFlags(cmd, flags.labels)
+	return spec, err
+}
+
+// labelFlags reads the values of --label; nil if there are none.
+func labelFlags(cmd *cobra.Command, pairs []string) (map[string]string, error) {
+	var labels map[string]string
+	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return spec, usagef(cmd, "--label wants key=value, not %q", pair)
+			return nil, usagef(cmd, "--label wants key=value, not %q", pair)
 		}
-		if spec.Labels == nil {
-			spec.Labels = map[string]string{}
+		if labels == nil {
+			labels = map[string]string{}
 		}
-		spec.Labels[key] = value
+		labels[key] = value
 	}
-	return spec, nil
+	return labels, nil
 }
 
 // environment joins --env-file and --env; the latter wins. No error shows a value.
@@ -190,7 +197,7 @@ func (c *cli) waitReady(cmd *cobra.Command, agent *client.ManagedAgent) (*client
 	defer line.finish()
 	for {
 		line.update(agent)
-		if done, err := settled(agent); done {
+		if over, err := settled(agent); over {
 			return agent, err
 		}
 		status := ""
@@ -207,6 +214,9 @@ func (c *cli) waitReady(cmd *cobra.Command, agent *client.ManagedAgent) (*client
 		bounded, cancel := c.bounded(ctx)
 		next, err := api.GetManagedAgent(bounded, agent.ID)
 		cancel()
+		if client.Unreachable(err) && ctx.Err() == nil {
+			continue // it is asked again
+		}
 		if err != nil {
 			return nil, c.stillStarting(ctx, agent.ID, err)
 		}

@@ -75,6 +75,15 @@ func (c *cli) show(body json.RawMessage, table func(t *screen)) error {
 	return err
 }
 
+// document encodes what a command made itself, for show. Nothing in it is escaped for the sake of HTML.
+func document(v any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
+	return out.Bytes(), err
+}
+
 // printJSON prints the document indented; values and the order of keys stay as they are.
 func (c *cli) printJSON(body json.RawMessage) error {
 	var out bytes.Buffer

@@ -186,6 +186,9 @@ func workflowText(e *client.Execution) string {
 		return ""
 	}
 	text := fmt.Sprintf("%s done by %s", count(e.Metrics.StepsExecuted, "step"), count(e.Metrics.AgentsUsed, "agent"))
+	if used := usageText(e.Metrics.Usage); used != "" {
+		text += ", " + used
+	}
 	if e.Partial {
 		text += ", partial: ended with what it had"
 	}

@@ -2,17 +2,20 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // chartMetrics is what an execution of an org chart took.
 type chartMetrics struct {
-	DurationMs    int64 `json:"durationMs"`
-	StepsExecuted int   `json:"stepsExecuted" doc:"At the top level, finished."`
-	AgentsUsed    int   `json:"agentsUsed" doc:"Distinct agents."`
+	DurationMs    int64       `json:"durationMs"`
+	StepsExecuted int         `json:"stepsExecuted" doc:"At the top level, finished."`
+	AgentsUsed    int         `json:"agentsUsed" doc:"Distinct agents."`
+	Usage         *wire.Usage `json:"usage,omitempty" doc:"Sum over the tasks of managed agents, where they tell. Never estimated."`
 }
 
 // chartStep is a step at the top level of an org chart.
@@ -45,6 +48,12 @@ func reportOf(t *core.Timeline) *core.WorkflowReport {
 	index, agents := map[string]int{}, map[string]bool{}
 	finished := map[string]bool{}
 	for i := range t.Entries {
+		if u := t.Entries[i].Usage; u != nil {
+			if report.Usage == nil {
+				report.Usage = new(wire.Usage)
+			}
+			report.Usage.Add(u)
+		}
 		switch e := &t.Entries[i]; {
 		case e.Kind == core.TimelineTask && e.Status == string(core.ExecutionCompleted):
 			agents[e.AgentID] = true
@@ -80,6 +89,7 @@ func (b *executionBody) withWorkflow(report *core.WorkflowReport) *executionBody
 	b.PatternName, b.Output, b.Partial = b.Pattern.Name, b.Result, report.Partial
 	b.Metrics = &chartMetrics{
 		DurationMs: b.Duration, StepsExecuted: report.StepsExecuted, AgentsUsed: report.AgentsUsed,
+		Usage: report.Usage,
 	}
 	steps := make([]chartStep, len(report.Steps))
 	for i, step := range report.Steps {
@@ -87,6 +97,18 @@ func (b *executionBody) withWorkflow(report *core.WorkflowReport) *executionBody
 	}
 	b.Steps = &steps
 	return b
+}
+
+// appendUsage appends a member usage, if there is any.
+func appendUsage(b []byte, u *wire.Usage) []byte {
+	if u == nil {
+		return b
+	}
+	raw, err := json.Marshal(u)
+	if err != nil {
+		return b // a cost that is no number
+	}
+	return append(append(b, `,"usage":`...), raw...)
 }
 
 // appendWorkflow appends the members that the outcome of an org chart has beyond others.
@@ -101,6 +123,7 @@ func appendWorkflow(b []byte, e *core.Execution, report *core.WorkflowReport, du
 	b = strconv.AppendInt(b, int64(report.StepsExecuted), 10)
 	b = append(b, `,"agentsUsed":`...)
 	b = strconv.AppendInt(b, int64(report.AgentsUsed), 10)
+	b = appendUsage(b, report.Usage)
 	b = append(b, `},"steps":[`...)
 	for i := range report.Steps {
 		if i > 0 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func (s *Server) getTimeline(c *call) (answer, error) {
@@ -46,6 +47,7 @@ type timelineEntry struct {
 	StartedAt timestamp         `json:"startedAt"`
 	EndedAt   *timestamp        `json:"endedAt,omitempty"`
 	Duration  int64             `json:"duration" doc:"Milliseconds; up to now while it goes on."`
+	Usage     *wire.Usage       `json:"usage,omitempty" doc:"Of a task of a managed agent, where it tells."`
 }
 
 func (timelineBody) schema() any { return timelineSchema{} }
@@ -111,5 +113,5 @@ func appendTimelineEntry(out []byte, e *core.TimelineEntry) []byte {
 		out = timestamp(*e.EndedAt).append(append(out, `,"endedAt":`...))
 	}
 	out = append(out, `,"duration":`...)
-	return append(strconv.AppendInt(out, e.DurationMs, 10), '}')
+	return append(appendUsage(strconv.AppendInt(out, e.DurationMs, 10), e.Usage), '}')
 }

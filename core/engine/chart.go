@@ -13,6 +13,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/orgchart"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // chartRun is the body of an org chart: roles that agents are bound to, and a workflow whose steps go to them.
@@ -39,6 +40,7 @@ type chartRun struct {
 	done    int               // of steps, finished
 	latest  json.RawMessage   // result of the step at the top level that finished last
 	partial bool
+	usage   *wire.Usage     // sum over the turns of managed agents that told; nil: none did
 	context json.RawMessage // for tasks
 	about   string          // objective of the threads of its roles, once one was spawned
 
@@ -231,7 +233,7 @@ func number(digits string) (int, bool) {
 
 // closing implements body: the report of the steps, and the end of every role.
 func (r *chartRun) closing(c *change) {
-	report := &core.WorkflowReport{Steps: slices.Clone(r.steps), StepsExecuted: r.done, AgentsUsed: len(r.agents), Partial: r.partial}
+	report := &core.WorkflowReport{Steps: slices.Clone(r.steps), StepsExecuted: r.done, AgentsUsed: len(r.agents), Partial: r.partial, Usage: r.usage}
 	for i := range report.Steps {
 		if b, ok := r.begun[strconv.Itoa(i)]; ok {
 			report.Steps[i].DurationMs += c.now.Sub(b.at).Milliseconds()

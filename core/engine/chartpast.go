@@ -77,11 +77,18 @@ func (r *chartRun) replay(ev core.Event) error {
 			t := p.task(d.Step, d.Round, a.TaskID)
 			t.agent, t.attempt, t.waiting = a.AgentID, a.Attempt, false
 		}
+	case core.EventTaskLate:
+		var d taskData
+		if err := json.Unmarshal(ev.Data, &d); err != nil {
+			return err
+		}
+		r.uses(d.Usage)
 	case core.EventTaskCompleted, core.EventTaskFailed:
 		var d taskData
 		if err := json.Unmarshal(ev.Data, &d); err != nil {
 			return err
 		}
+		r.uses(d.Usage)
 		r.replayTask(ev.Type, d)
 	case core.EventRoleBound:
 		var d roleBoundData

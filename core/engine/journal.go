@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // The data of journal events. They are stored: fields are only ever added.
@@ -51,6 +52,7 @@ type taskData struct {
 	Status     string               `json:"status,omitempty"` // of task.failed: failed, timeout, lost
 	Retry      bool                 `json:"retry,omitempty"`  // of task.failed: it is handed out again
 	Reason     string               `json:"reason,omitempty"` // of task.late
+	Usage      *wire.Usage          `json:"usage,omitempty"`  // of the turn of a managed agent, where it tells
 }
 
 // stepData is the data of step.completed.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/orgchart"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // leaf is one round of a step at an agent: the task that it is for the agent now.
@@ -23,6 +24,7 @@ type leaf struct {
 	prefer   string          // agent that is to do it, if it can
 	unsent   bool            // assigned in the change at hand
 	made     *core.Task      // what goes out then, or nil
+	usage    *wire.Usage     // of the report at hand, or nil
 
 	// waits counts messages of the task that wait for a reply. Its clock stands still meanwhile, with left on it.
 	waits int
@@ -137,13 +139,16 @@ func (r *chartRun) report(rep core.TaskReport, c *change) {
 	if l == nil || c.over {
 		return // it is over: a repeat, or too late for anybody
 	}
+	r.uses(rep.Usage)
+	l.usage = rep.Usage
+	defer func() { l.usage = nil }()
 	current := l.agent == rep.AgentID && (rep.Attempt == 0 || rep.Attempt == l.attempt)
 	// As with flat patterns, an attempt that was given up still counts while nobody else works on the task.
 	if !current || l.state == taskWaiting && (rep.Err != nil || l.attempt == 0) {
 		r.eng.observer.TaskEnded("late", rep.Duration)
 		r.event(c, core.EventTaskLate, taskData{
 			TaskID: rep.TaskID, Step: l.step.Path, Round: l.round, AgentID: rep.AgentID, Attempt: rep.Attempt,
-			Reason: lateReason(current),
+			Reason: lateReason(current), Usage: rep.Usage,
 		})
 		return
 	}
@@ -163,7 +168,7 @@ func (r *chartRun) report(rep core.TaskReport, c *change) {
 	r.eng.observer.TaskEnded(statusCompleted, c.now.Sub(l.sent))
 	r.event(c, core.EventTaskCompleted, taskData{
 		TaskID: l.id, Step: l.step.Path, Round: l.round, AgentID: rep.AgentID, AgentName: rep.AgentName, Attempt: l.attempt,
-		Result: rep.Result, DurationMs: duration.Milliseconds(),
+		Result: rep.Result, DurationMs: duration.Milliseconds(), Usage: rep.Usage,
 	})
 	if held {
 		r.freeInstance(c, l, "")
@@ -174,6 +179,17 @@ func (r *chartRun) report(rep core.TaskReport, c *change) {
 	r.agents[rep.AgentID] = struct{}{}
 	r.results = append(r.results, core.AgentResult{ID: rep.AgentID, Step: l.step.Path, Status: statusCompleted, Result: rep.Result})
 	r.answered(c, l, rep.AgentID, rep.Result)
+}
+
+// uses adds what a turn of a managed agent used to the sum of the execution.
+func (r *chartRun) uses(u *wire.Usage) {
+	if u == nil {
+		return
+	}
+	if r.usage == nil {
+		r.usage = new(wire.Usage)
+	}
+	r.usage.Add(u)
 }
 
 func lateReason(current bool) string {
@@ -210,7 +226,7 @@ func (r *chartRun) failTask(c *change, l *leaf, status string, cause core.Execut
 	r.eng.observer.TaskEnded(status, c.now.Sub(l.sent))
 	r.event(c, core.EventTaskFailed, taskData{
 		TaskID: l.id, Step: l.step.Path, Round: l.round, AgentID: l.agent, Attempt: l.attempt,
-		Error: &cause, Status: status, Retry: again,
+		Error: &cause, Status: status, Retry: again, Usage: l.usage,
 	})
 	r.taskOver(c, l)
 	if again {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Timeline implements core.ExecutionService.
@@ -94,6 +95,7 @@ type timelineData struct {
 	TaskID      string               `json:"taskId"`
 	AgentID     string               `json:"agentId"`
 	AgentName   string               `json:"agentName"`
+	Usage       *wire.Usage          `json:"usage"`
 	AgentType   string               `json:"agentType"`
 	Attempt     int                  `json:"attempt"`
 	Status      string               `json:"status"`
@@ -298,6 +300,7 @@ func (f *timelineFold) taskEnded(ev *core.Event, d *timelineData) {
 	} else if f.entries[i].EndedAt != nil { // the answer of an attempt that had been given up counts after all
 		f.entries[i].EndedAt, f.entries[i].Detail = nil, ""
 	}
+	f.entries[i].Usage = d.Usage
 	f.end(i, ev.Time, status, detail)
 }
 

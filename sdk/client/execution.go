@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // States of an execution.
@@ -106,6 +108,8 @@ type WorkflowMetrics struct {
 	Duration      Millis `json:"durationMs"`
 	StepsExecuted int    `json:"stepsExecuted"` // at the top level, finished
 	AgentsUsed    int    `json:"agentsUsed"`    // distinct
+	// Usage sums what the turns of managed agents used, as far as they told.
+	Usage *wire.Usage `json:"usage,omitempty"`
 }
 
 // WorkflowStep is a step at the top level of an org chart.

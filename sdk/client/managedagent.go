@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -149,8 +151,8 @@ func (c *Client) ListManagedAgents(ctx context.Context, filter ManagedAgentFilte
 			query.Set(name, value)
 		}
 	}
-	for name, value := range filter.Labels {
-		query.Add("label", name+"="+value)
+	for _, name := range slices.Sorted(maps.Keys(filter.Labels)) {
+		query.Add("label", name+"="+filter.Labels[name])
 	}
 	filter.addTo(query)
 	out := new(ManagedAgentList)

@@ -35,6 +35,10 @@ func TestManagedAgentRequests(t *testing.T) {
 			_, err := c.ListManagedAgents(ctx, client.ManagedAgentFilter{Status: "ready", Type: "claude", Runtime: "local", Page: client.Page{Limit: 2}})
 			return err
 		}, `GET /api/managed-agents?limit=2&runtime=local&status=ready&type=claude `},
+		{"ListByLabels", func(ctx context.Context) error {
+			_, err := c.ListManagedAgents(ctx, client.ManagedAgentFilter{Labels: map[string]string{"team": "core", "k": "a b"}})
+			return err
+		}, `GET /api/managed-agents?label=k%3Da+b&label=team%3Dcore `},
 		{"Get", func(ctx context.Context) error { _, err := c.GetManagedAgent(ctx, "a/b"); return err }, `GET /api/managed-agents/a%2Fb `},
 		{"Stop", func(ctx context.Context) error { return c.StopManagedAgent(ctx, "m", false, 0) }, `DELETE /api/managed-agents/m `},
 		{"StopForce", func(ctx context.Context) error { return c.StopManagedAgent(ctx, "m", true, 1500*time.Millisecond) },
@@ -51,6 +55,14 @@ func TestManagedAgentRequests(t *testing.T) {
 			_, err := c.SendManagedAgent(ctx, "m", client.ManagedAgentInput{Keys: []string{"ESC"}})
 			return err
 		}, `POST /api/managed-agents/m/send {"keys":["ESC"]}`},
+		{"Interrupt", func(ctx context.Context) error {
+			_, err := c.SendManagedAgent(ctx, "m", client.ManagedAgentInput{Interrupt: true})
+			return err
+		}, `POST /api/managed-agents/m/send {"interrupt":true}`},
+		{"Fresh", func(ctx context.Context) error {
+			_, err := c.RestartManagedAgent(ctx, "m", client.ManagedAgentRestart{Fresh: true})
+			return err
+		}, `POST /api/managed-agents/m/restart {"fresh":true}`},
 		{"Answer", func(ctx context.Context) error {
 			_, err := c.AnswerManagedAgent(ctx, "m", client.ManagedAgentAnswer{PromptID: "p", Choice: "allow"})
 			return err

@@ -1,6 +1,7 @@
 package runtimeserver
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, err 
 
 // reply answers JSON.
 func reply(w http.ResponseWriter, status int, value any) error {
-	data, err := json.Marshal(value)
+	data, err := encode(value)
 	if err != nil {
 		return err
 	}
@@ -68,4 +69,15 @@ func reply(w http.ResponseWriter, status int, value any) error {
 	w.WriteHeader(status)
 	_, _ = w.Write(append(data, '\n')) // a caller that left is no error
 	return nil
+}
+
+// encode writes JSON as people read it: nothing in it is escaped for the sake of HTML.
+func encode(value any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }

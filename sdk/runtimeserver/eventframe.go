@@ -47,6 +47,9 @@ func frames(e *runtime.Event, name string) []EventFrame {
 	if kind, data := named(e, &agent); kind != "" {
 		all = append(all, EventFrame{Event: kind, Data: data, Timestamp: e.Time, Seq: e.Seq})
 	}
+	if data, ok := asked(e, &agent); ok {
+		all = append(all, EventFrame{Event: "question", Data: data, Timestamp: e.Time, Seq: e.Seq})
+	}
 	return append(all, EventFrame{Event: "thread_event", Data: threadData{thread(e, &agent), threadEventOf(e)}, Timestamp: e.Time, Seq: e.Seq})
 }
 
@@ -72,17 +75,35 @@ func named(e *runtime.Event, agent *Record) (string, eventData) {
 	case runtime.EventMessage:
 		data.Message = &message{AgentID: e.AgentID, Text: e.Text, Timestamp: e.Time}
 		return "message", data
-	case runtime.EventQuestion:
-		text := e.Text
-		if e.Prompt != nil {
-			text, data.Prompt = e.Prompt.Text, e.Prompt
-		}
-		data.Question = &text
-		return "question", data
 	default:
 		return "", data
 	}
 }
+
+// asked returns what an agent waits for somebody to answer: a question, an approval or a login.
+func asked(e *runtime.Event, agent *Record) (data eventData, ok bool) {
+	data = eventData{Agent: agent, Prompt: e.Prompt}
+	switch e.Type {
+	case runtime.EventQuestion, runtime.EventBlocked:
+		data.Question = &e.Text
+		if e.Prompt != nil {
+			data.Question = &e.Prompt.Text
+		}
+		return data, true
+	case runtime.EventLoginRequired:
+		data.Question = new(string)
+		*data.Question = loginText
+		if e.LoginURL != "" {
+			data.LoginURL = &e.LoginURL
+			*data.Question += ": open " + e.LoginURL + " and send the code that it shows"
+		}
+		return data, true
+	}
+	return data, false
+}
+
+// loginText is what an agent that lacks a credential asks.
+const loginText = "the agent needs a login"
 
 // pick returns the first text that is not empty.
 func pick(texts ...string) *string {

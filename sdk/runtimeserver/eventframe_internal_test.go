@@ -2,6 +2,7 @@ package runtimeserver
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,13 +20,23 @@ func TestFramesOfEachEvent(t *testing.T) {
 		{runtime.Event{Type: runtime.EventStarted}, "agent_started", `"agent":{"id":"a"`, `"type":"thread_started"`},
 		{runtime.Event{Type: runtime.EventReady}, "agent_ready", `"agent"`, `"type":"thread_ready"`},
 		{runtime.Event{Type: runtime.EventBusy}, "", "", `"type":"thread_status"`},
-		{runtime.Event{Type: runtime.EventBlocked, Prompt: prompt}, "", "", `"prompt":{"id":"p","input":{"command":"ls"},"kind":"approval","options":[{"id":"allow","label":"Yes"}],"text":"run it?","tool":"Bash","url":"https://u"}`},
+		{runtime.Event{Type: runtime.EventBlocked, Prompt: prompt}, "question", `"question":"run it?","prompt":{"id":"p"`, `"prompt":{"id":"p","input":{"command":"ls"},"kind":"approval","options":[{"id":"allow","label":"Yes"}],"text":"run it?","tool":"Bash","url":"https://u"}`},
 		{runtime.Event{Type: runtime.EventQuestion, Text: "why?"}, "question", `"question":"why?"`, `"kind":"question","options":[],"text":"why?"`},
 		{runtime.Event{Type: runtime.EventUnblocked, Answered: "allow"}, "", "", `"answered":"allow"`},
 		{runtime.Event{Type: runtime.EventLoginRequired, LoginURL: "https://l"}, "login_required", `"loginUrl":"https://l"`, `"url":"https://l"`},
 		{runtime.Event{Type: runtime.EventToolRunning, Tool: &runtime.ToolCall{Name: "Bash", Input: map[string]any{"c": 1}}}, "", "", `"data":{"input":{"c":1},"tool":"Bash"}`},
 		{runtime.Event{Type: runtime.EventToolRunning}, "", "", `"tool":""`},
 		{runtime.Event{Type: runtime.EventTurnComplete, Text: "done", Turn: 2, DurationMs: 5}, "", "", `"data":{"durationMs":5,"interrupted":false,"output":"done","turn":2}`},
+		{
+			runtime.Event{Type: runtime.EventTurnComplete, Text: "never", Turn: 2, TurnOutcome: runtime.TurnOutcome{
+				Error: &runtime.TurnError{Code: "MODEL_CUT", Message: "cut", Retryable: true},
+			}},
+			"", "", `"data":{"durationMs":0,"error":{"code":"MODEL_CUT","message":"cut","retryable":true},"interrupted":false,"turn":2}`,
+		},
+		{
+			runtime.Event{Type: runtime.EventTurnComplete, Text: "no", Turn: 2, TurnOutcome: runtime.TurnOutcome{Refused: true, Usage: &runtime.Usage{InputTokens: 3}}},
+			"", "", `"output":"no","refused":true,"turn":2,"usage":{"inputTokens":3,"outputTokens":0}`,
+		},
 		{runtime.Event{Type: runtime.EventMessage, Text: "said"}, "message", `"message":{"agentId":"a","text":"said"`, `"type":"thread_output"`},
 		{runtime.Event{Type: runtime.EventStuck, Reason: "10m"}, "", "", `"status":"stuck"`},
 		{runtime.Event{Type: runtime.EventError, Reason: "not_ready"}, "agent_error", `"error":"not_ready"`, `"type":"thread_failed"`},
@@ -37,6 +48,12 @@ func TestFramesOfEachEvent(t *testing.T) {
 		e.Agent = runtime.Agent{ID: "a", Type: "claude", Status: runtime.StatusBlocked, Handle: runtime.Handle{ID: "a", Data: []byte("secret")},
 			Labels: map[string]string{LabelThread: "thread_1", LabelExecution: "exec_1"}}
 		all := frames(&e, "local")
+		if e.Type == runtime.EventLoginRequired { // it is asked as well
+			if len(all) != 3 || all[1].Event != "question" {
+				t.Errorf("a login has the frames %+v", all)
+			}
+			all = slices.Delete(all, 1, 2)
+		}
 		if (len(all) == 2) != (test.name != "") {
 			t.Errorf("%s has %d frames", e.Type, len(all))
 			continue

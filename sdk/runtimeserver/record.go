@@ -14,7 +14,7 @@ type Record struct {
 	ID             string            `json:"id"`
 	Name           string            `json:"name"`
 	Type           string            `json:"type"`
-	Status         runtime.Status    `json:"status"` // starting, ready, busy, error, stopped
+	Status         runtime.Status    `json:"status"` // starting, ready, busy, unreachable, error, stopped
 	StatusReason   string            `json:"statusReason,omitempty"`
 	Runtime        string            `json:"runtime"`
 	Capabilities   []string          `json:"capabilities"`

@@ -2,7 +2,6 @@ package runtimeserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -154,7 +153,7 @@ func (f *eventFeed) send(ctx context.Context, conn *websocket.Conn) error {
 		}
 		f.opts.After = event.Seq
 		for _, frame := range frames(&event, f.name) {
-			data, err := json.Marshal(frame)
+			data, err := encode(frame)
 			if err != nil {
 				return err
 			}

@@ -47,7 +47,7 @@ func TestEventSocketTellsWhatHappens(t *testing.T) {
 	r.expect(t, 204, http.MethodDelete, "/agents/a", "")
 	r.spawn(t, "b")
 
-	want := []string{"agent_started", "agent_ready", "message", "login_required", "question", "agent_stopped"}
+	want := []string{"agent_started", "agent_ready", "message", "login_required", "question", "question", "agent_stopped"}
 	threads := map[string]bool{}
 	var seq uint64
 	for len(want) > 0 || !threads["thread_stopped"] {
@@ -109,7 +109,9 @@ func checkFrame(t *testing.T, f frame) {
 			t.Errorf("the login is %v", f.Data)
 		}
 	case "question":
-		if f.Data["question"] != "may I?" || f.Data["prompt"] == nil {
+		text, _ := f.Data["question"].(string)
+		if login := f.Data["loginUrl"] != nil; login && !strings.Contains(text, "https://login.example/x") ||
+			!login && (text != "may I?" || f.Data["prompt"] == nil) {
 			t.Errorf("the question is %v", f.Data)
 		}
 	case "agent_stopped":

@@ -3,7 +3,6 @@ package runtimeserver
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -51,7 +50,7 @@ func newStream(w http.ResponseWriter, r *http.Request) *stream {
 
 // add puts an item into the buffer.
 func (st *stream) add(i item) error {
-	data, err := json.Marshal(i.data)
+	data, err := encode(i.data)
 	if err != nil {
 		return err
 	}

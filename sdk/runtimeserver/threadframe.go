@@ -70,7 +70,7 @@ func threadWords(e *runtime.Event) (string, map[string]any) {
 		return "thread_blocked", map[string]any{"prompt": threadPrompt(e), "autoAnswered": false}
 	case runtime.EventLoginRequired:
 		return "thread_blocked", map[string]any{"autoAnswered": false, "prompt": map[string]any{
-			"kind": "login", "text": "the agent needs a login", "options": []runtime.Option{}, "url": e.LoginURL,
+			"kind": "login", "text": loginText, "options": []runtime.Option{}, "url": e.LoginURL,
 		}}
 	case runtime.EventToolRunning:
 		data := map[string]any{"tool": "", "input": map[string]any{}}
@@ -79,9 +79,7 @@ func threadWords(e *runtime.Event) (string, map[string]any) {
 		}
 		return "thread_tool_running", data
 	case runtime.EventTurnComplete:
-		return "thread_turn_complete", map[string]any{
-			"output": e.Text, "turn": e.Turn, "durationMs": e.DurationMs, "interrupted": e.Interrupted,
-		}
+		return "thread_turn_complete", turnData(e)
 	case runtime.EventMessage:
 		return "thread_output", map[string]any{"text": e.Text}
 	case runtime.EventError:
@@ -97,6 +95,23 @@ func threadWords(e *runtime.Event) (string, map[string]any) {
 	default: // of a later version of the contract
 		return "thread_status", map[string]any{"status": string(e.Type)}
 	}
+}
+
+// turnData tells how a turn ended: one that failed has no output.
+func turnData(e *runtime.Event) map[string]any {
+	data := map[string]any{"turn": e.Turn, "durationMs": e.DurationMs, "interrupted": e.Interrupted}
+	if e.Error != nil {
+		data["error"] = e.Error
+	} else {
+		data["output"] = e.Text
+	}
+	if e.Refused {
+		data["refused"] = true
+	}
+	if e.Usage != nil {
+		data["usage"] = e.Usage
+	}
+	return data
 }
 
 func threadPrompt(e *runtime.Event) map[string]any {

@@ -93,3 +93,19 @@ func TestIsNumber(t *testing.T) {
 		}
 	}
 }
+
+func TestPlain(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":1}`:                                `{"a":1}`,
+		`"echo a \u003e b \u0026\u0026 \u003Cx"`: `"echo a > b && <x"`,
+		`"\\u003e \u003e"`:                       `"\\u003e >"`,
+		`"\u0022\u003e"`:                         `"\u0022>"`,
+		`"\u2028\n\u003"`:                        `"\u2028\n\u003"`,
+		`"\`:                                     `"\`,
+	} {
+		raw := []byte(in)
+		if got := string(rawjson.Plain(raw)); got != want || string(raw) != in {
+			t.Errorf("%s became %s, want %s", in, got, want)
+		}
+	}
+}

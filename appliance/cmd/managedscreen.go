@@ -1,0 +1,179 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/term"
+	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/terminal"
+)
+
+// screenDocument is a screen as agent screen prints it with -o json.
+type screenDocument struct {
+	AgentID string      `json:"agentId"`
+	Title   string      `json:"title,omitempty"`
+	Cols    int         `json:"cols"`
+	Rows    int         `json:"rows"`
+	Cursor  screenPlace `json:"cursor"`
+	Lines   []string    `json:"lines"` // without the space at their ends, and without empty ones at the end
+}
+
+// screenPlace is a place on a screen, from 0.
+type screenPlace struct {
+	Row int `json:"row"`
+	Col int `json:"col"`
+}
+
+func (c *cli) agentScreen() *cobra.Command {
+	return &cobra.Command{
+		Use:   "screen ID",
+		Short: "Print a managed agent's screen once, as text",
+		Long: "Print what a managed agent's terminal shows now, as text, and end. The terminal is looked at read-only:\n" +
+			"neither its size nor anything else of it changes. Of a stopped agent it is the last screen.",
+		Args: wants("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				agent, err := api.GetManagedAgent(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				shown, err := readScreen(ctx, api, agent.ID)
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				if err != nil {
+					return attachError(clean(agent.ID), err)
+				}
+				body, err := document(shown)
+				if err != nil {
+					return err
+				}
+				return c.show(body, func(s *screen) {
+					for _, line := range shown.Lines {
+						s.line("%s", clean(line))
+					}
+				})
+			})
+		},
+	}
+}
+
+// readScreen attaches to an agent's terminal until it has shown the whole screen.
+func readScreen(ctx context.Context, api *client.Client, id string) (*screenDocument, error) {
+	address, header := api.TerminalRequest(id)
+	remote, err := terminal.Dial(ctx, address, runtime.AttachOptions{ReadOnly: true}, terminal.DialOptions{Header: header})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = remote.Close() }()
+	cols, rows := 120, 40
+	for {
+		frame, err := remote.Recv()
+		if err != nil {
+			return nil, err
+		}
+		if frame.Cols > 0 && frame.Rows > 0 {
+			cols, rows = frame.Cols, frame.Rows
+		}
+		if !frame.Repaint && frame.Exit == nil {
+			continue // its size only
+		}
+		emulated := term.New(term.Options{Cols: cols, Rows: rows})
+		emulated.Write(frame.Data)
+		row, col := emulated.Cursor()
+		shown := &screenDocument{
+			AgentID: id, Title: emulated.Title(), Cols: cols, Rows: rows, Cursor: screenPlace{row, col}, Lines: emulated.Text(),
+		}
+		for i := range shown.Lines {
+			shown.Lines[i] = strings.TrimRight(shown.Lines[i], " ")
+		}
+		for n := len(shown.Lines); n > 0 && shown.Lines[n-1] == ""; n-- {
+			shown.Lines = shown.Lines[:n-1]
+		}
+		return shown, nil
+	}
+}
+
+func (c *cli) agentInterrupt() *cobra.Command {
+	return &cobra.Command{
+		Use:   "interrupt ID",
+		Short: "Stop the turn that a managed agent is at",
+		Long: "Stop the turn that a managed agent is at, as a person at its terminal would. The turn ends as interrupted;\n" +
+			"the agent goes on, and takes the next message.",
+		Args: wants("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				reply, err := api.SendManagedAgent(ctx, args[0], client.ManagedAgentInput{
+					Interrupt: true, IdempotencyKey: client.NewIdempotencyKey(),
+				})
+				if err != nil {
+					return err
+				}
+				return c.show(reply.Body, func(s *screen) { s.line("sent") })
+			})
+		},
+	}
+}
+
+// inputLines shows the input of a tool to a person: texts as they are, several lines as lines, and the rest as JSON.
+func inputLines(tool string, input json.RawMessage) []string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(input, &fields) != nil {
+		return []string{strings.TrimSpace(tool + " " + string(input))}
+	}
+	names := orderedKeys(input)
+	if len(names) == 1 {
+		var text string
+		if json.Unmarshal(fields[names[0]], &text) == nil {
+			lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+			if len(lines) == 1 {
+				return []string{tool + ": " + lines[0]}
+			}
+			return indented(tool+":", lines)
+		}
+	}
+	shown := []string{tool + ":"}
+	for _, name := range names {
+		var text string
+		if json.Unmarshal(fields[name], &text) != nil {
+			shown = append(shown, fmt.Sprintf("  %s: %s", name, fields[name]))
+			continue
+		}
+		lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+		if len(lines) == 1 {
+			shown = append(shown, fmt.Sprintf("  %s: %s", name, text))
+			continue
+		}
+		for _, line := range indented(name+":", lines) {
+			shown = append(shown, "  "+line)
+		}
+	}
+	return shown
+}
+
+func indented(head string, lines []string) []string {
+	shown := []string{head}
+	for _, line := range lines {
+		shown = append(shown, "  "+line)
+	}
+	return shown
+}
+
+// orderedKeys returns the keys of a JSON object in their order.
+func orderedKeys(object json.RawMessage) []string {
+	node, err := yamlNode(object)
+	if err != nil {
+		return nil
+	}
+	var keys []string
+	for i := 0; i < len(node.Content); i += 2 {
+		keys = append(keys, node.Content[i].Value)
+	}
+	return keys
+}

@@ -1,0 +1,54 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// What turns of agents used is summed, those that failed included, and a restart loses none of it.
+func TestUsageOfExecution(t *testing.T) {
+	r := newRig(t).open()
+	r.chart("p", crew("a"), assign("a"), assign("a"))
+	r.agents.add("x", 1)
+	exec := r.start("p")
+	cost := 0.5
+	report := func(usage *wire.Usage, err *core.TaskError) {
+		t.Helper()
+		h := r.agents.await(t, 1)[0]
+		settled := make(chan struct{})
+		out := core.TaskReport{
+			AgentID: h.agent, TaskID: h.task.ID, ExecutionID: h.task.ExecutionID, Attempt: h.task.Attempt, Err: err, Usage: usage,
+			Settled: func() { close(settled) },
+		}
+		if err == nil {
+			out.Result = json.RawMessage(`"done"`)
+		}
+		r.TaskReported(out)
+		<-settled
+	}
+	report(&wire.Usage{InputTokens: 1, Requests: 1}, &core.TaskError{Code: "AGENT_ERROR", Message: "slow down", Retryable: true})
+	report(&wire.Usage{InputTokens: 10, OutputTokens: 2, Requests: 1, CostUSD: &cost, Model: "m"}, nil)
+	r.restart()
+	report(nil, nil)
+	got := r.wait(exec.ID)
+	want := wire.Usage{InputTokens: 11, OutputTokens: 2, Requests: 2, Model: "m"}
+	if u := got.Workflow.Usage; u == nil || *u.CostUSD != cost {
+		t.Fatalf("used %+v", u)
+	} else if u := *u; u.InputTokens != want.InputTokens || u.OutputTokens != want.OutputTokens || u.Requests != want.Requests || u.Model != want.Model {
+		t.Errorf("used %+v, want %+v", u, want)
+	}
+	timeline, err := r.Timeline(t.Context(), exec.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum wire.Usage
+	for i := range timeline.Entries {
+		sum.Add(timeline.Entries[i].Usage)
+	}
+	if sum.InputTokens != 11 {
+		t.Errorf("the timeline tells of %+v", sum)
+	}
+}
