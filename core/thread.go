@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // ThreadStatus is where a managed thread is in its life.
@@ -49,6 +51,9 @@ const (
 	ThreadReasonLost       = "lost"           // failed: the agent is gone and could not be brought back
 	ThreadReasonAgain      = "starting_again" // starting: the agent ended before it was ever ready, and another start loses nothing
 	ThreadReasonNotReady   = "not_ready"      // starting: the agent takes long to get ready, and is given more time
+	ThreadReasonTurnFailed = "turn_failed"    // failed: a turn failed for good
+	ThreadReasonRetrying   = "retrying"       // ready: a turn failed, and its message is given again at RetryAt
+	ThreadReasonLimit      = "limit"          // stopped: a limit of the policy was reached; what and how far follows behind ": "
 )
 
 // RuntimeConnected is the name that stands for the runtime of threads that a connected agent hosts.
@@ -81,9 +86,13 @@ type Thread struct {
 	// Prompt is what a blocked agent waits for: {id, kind, text, tool?, input?, options, url?}.
 	Prompt         json.RawMessage `json:"prompt,omitempty"`
 	LoginURL       string          `json:"loginUrl,omitempty"`
-	TurnCount      int             `json:"turnCount"`
-	EventCount     int             `json:"eventCount"`   // of the persisted kinds
-	QueuedInputs   int             `json:"queuedInputs"` // messages that the agent did not take yet
+	TurnCount      int             `json:"turnCount"`             // that did not fail
+	FailedTurns    int             `json:"failedTurns,omitempty"` // beside them
+	LastTurn       *ThreadTurn     `json:"lastTurn,omitempty"`
+	Usage          *wire.Usage     `json:"usage,omitempty"`   // of all turns, as far as the agent told
+	RetryAt        *time.Time      `json:"retryAt,omitempty"` // when the message of a failed turn is given again
+	EventCount     int             `json:"eventCount"`        // of the persisted kinds
+	QueuedInputs   int             `json:"queuedInputs"`      // messages that the agent did not take yet
 	Restarts       int             `json:"restarts"`
 	CreatedBy      string          `json:"createdBy,omitempty"`
 	CreatedAt      time.Time       `json:"createdAt"`
@@ -119,6 +128,9 @@ type ThreadRecord struct {
 	// SummaryTurn is the turn of the last summary; LastText what the agent said last.
 	SummaryTurn int    `json:"summaryTurn,omitempty"`
 	LastText    string `json:"lastText,omitempty"`
+	// Work is the message that the agent works on, or nil; Speech what it said in the turn that runs.
+	Work   *ThreadWork   `json:"work,omitempty"`
+	Speech *ThreadSpeech `json:"speech,omitempty"`
 	// IdleSince is when the thread became idle.
 	IdleSince *time.Time `json:"idleSince,omitempty"`
 	// Report is what the agent reported of its outcome, so far.
@@ -165,6 +177,10 @@ type ThreadPolicy struct {
 	CompleteAfterTurns  int              `json:"completeAfterTurns,omitempty"`  // completed after so many turns; 0: when the agent says so
 	TimeoutMs           int64            `json:"timeoutMs,omitempty"`           // of the whole life
 	MaxRestarts         *int             `json:"maxRestarts,omitempty"`         // of a lost agent
+	TurnRetries         *int             `json:"turnRetries,omitempty"`         // of a turn that failed and may be tried again
+	MaxTokens           int64            `json:"maxTokens,omitempty"`           // of all turns: stopped; 0: none
+	MaxCost             float64          `json:"maxCost,omitempty"`             // likewise, in US dollars
+	MaxTurns            int              `json:"maxTurns,omitempty"`            // likewise, failed turns included
 	Finish              *ThreadFinish    `json:"finish,omitempty"`
 	AutoAnswer          []AutoAnswerRule `json:"autoAnswer,omitempty"`
 }
