@@ -131,6 +131,9 @@ type ThreadRecord struct {
 	// Work is the message that the agent works on, or nil; Speech what it said in the turn that runs.
 	Work   *ThreadWork   `json:"work,omitempty"`
 	Speech *ThreadSpeech `json:"speech,omitempty"`
+	// BlockedSince is when people began to be waited for; WaitAlerted reports whether it was told that they are slow.
+	BlockedSince *time.Time `json:"blockedSince,omitempty"`
+	WaitAlerted  bool       `json:"waitAlerted,omitempty"`
 	// IdleSince is when the thread became idle.
 	IdleSince *time.Time `json:"idleSince,omitempty"`
 	// Report is what the agent reported of its outcome, so far.

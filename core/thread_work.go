@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -23,7 +24,7 @@ type ThreadWork struct {
 	// Failures is how many turns of it failed in a row.
 	Failures int `json:"failures,omitempty"`
 	// Held reports whether it is being handed over, or was; else it waits to be handed over again.
-	Held bool `json:"held,omitempty"`
+	Held  bool `json:"held,omitempty"`
 	Taken bool `json:"taken,omitempty"` // the agent has it
 	// Begun reports whether its turn was seen to begin.
 	Begun bool `json:"begun,omitempty"`
@@ -43,4 +44,23 @@ type ThreadSpeech struct {
 	Cut      bool      `json:"cut,omitempty"`      // of Pending
 	ToldAt   time.Time `json:"toldAt,omitzero"`    // when the last piece was told
 	Reported bool      `json:"reported,omitempty"` // a report stood in one of them
+}
+
+// ThreadNotice is the data of a public event of a thread.
+type ThreadNotice struct {
+	ThreadID       string          `json:"threadId"`
+	ExecutionID    string          `json:"executionId"`
+	Name           string          `json:"name"`
+	Role           string          `json:"role,omitempty"`
+	AgentType      string          `json:"agentType"`
+	ManagedAgentID string          `json:"managedAgentId,omitempty"`
+	AgentID        string          `json:"agentId,omitempty"`  // connected agent that hosts it
+	Reason         string          `json:"reason,omitempty"`   // kind of the prompt; or why it failed
+	Prompt         json.RawMessage `json:"prompt,omitempty"`   // that it waits for an answer to
+	LoginURL       string          `json:"loginUrl,omitempty"` // where to log in
+	Error          *ThreadError    `json:"error,omitempty"`
+	State          CompletionState `json:"state,omitempty"` // of its completion, likewise the summary
+	Summary        string          `json:"summary,omitempty"`
+	Usage          *wire.Usage     `json:"usage,omitempty"`
+	DurationMs     int64           `json:"duration,omitempty"` // of its life
 }

@@ -41,6 +41,7 @@ func (c *change) conclude(out *outcome) error {
 	default:
 		c.event(core.EventThreadStopped, stoppedData{Reason: e.Reason, Completion: said})
 	}
+	c.noticeEnd()
 	if e.Status != core.ThreadStopped || r.TurnCount > 0 {
 		c.note(core.DecisionCompletionOutcome, r.Name+" ("+string(e.Status)+", "+string(e.State)+"): "+r.Completion.Summary, nil)
 		c.experience = c.lesson()
@@ -48,7 +49,7 @@ func (c *change) conclude(out *outcome) error {
 	id, upTo, ws := r.ID, c.leaveQueue(&e), r.Workspace
 	c.freed = c.t.waiting
 	r.Ending, r.Report, r.LastText, r.Prompt, r.LoginURL, r.SealedEnv, r.IdleSince = nil, nil, "", nil, "", nil, nil
-	r.Speech, r.RetryAt = nil, nil
+	r.Speech, r.RetryAt, r.BlockedSince = nil, nil, nil
 	c.extra = append(c.extra, func(tx core.Tx) error {
 		if upTo > 0 {
 			if err := tx.DeleteInputs(id, upTo); err != nil {

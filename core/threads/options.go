@@ -104,6 +104,8 @@ type Config struct {
 	SummarizeAfterTurns int
 	// SpawnsAtOnce bounds the agents that are started at the same time; 0: 4.
 	SpawnsAtOnce int
+	// WaitAlert is how long a thread waits for people until a system.alert tells of it. 0: it never does.
+	WaitAlert time.Duration
 	// AutoAnswer are rules behind those of a thread's own policy.
 	AutoAnswer []core.AutoAnswerRule
 }

@@ -147,6 +147,9 @@ func (c *change) onBlocked(sig *core.AgentSignal) {
 	r.Status, r.StatusReason, r.Prompt, r.IdleSince = core.ThreadBlocked, "", sig.Prompt, nil
 	answer, auto := c.t.decide(r)
 	c.event(core.EventThreadBlocked, blockedData{Prompt: sig.Prompt, AutoAnswered: auto, Answer: answer})
+	if r.BlockedSince = nil; !auto {
+		c.noticeBlocked()
+	}
 	c.after = append(c.after, func() { c.t.s.observer.PromptBlocked(auto) })
 }
 
@@ -170,6 +173,7 @@ func (c *change) onLogin(sig *core.AgentSignal) {
 	r.Status, r.StatusReason = core.ThreadBlocked, core.ThreadReasonLogin
 	r.Prompt = promptView{ID: promptLogin, Kind: promptLogin, Text: text, URL: sig.LoginURL}.encode()
 	c.event(core.EventThreadBlocked, blockedData{Prompt: r.Prompt})
+	c.noticeBlocked()
 	c.after = append(c.after, func() { c.t.s.observer.PromptBlocked(false) })
 	if w := r.Work; w != nil && w.Held && w.Ended != nil && w.Ended.Interrupted {
 		c.repeat(againLogin, false) // the turn ended because the credential did; the work is still to be done

@@ -150,7 +150,7 @@ func (t *thread) nextTimer() time.Duration {
 	if r.RetryAt != nil {
 		next = min(next, t.untilRetry(r))
 	}
-	return min(next, t.nextStage(r))
+	return min(next, t.untilAlert(r), t.nextStage(r))
 }
 
 // untilRetry is how long the message of a failed turn still waits. A clock that was set back does not hold it for ever.
@@ -204,6 +204,10 @@ func (t *thread) checkTimers(ctx context.Context) {
 			if r.StatusReason == core.ThreadReasonRetrying {
 				r.StatusReason = ""
 			}
+			due = true
+		}
+		if c.t.untilAlert(r) <= 0 {
+			c.alertWait()
 			due = true
 		}
 		switch {
