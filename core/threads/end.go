@@ -75,7 +75,7 @@ func (c *change) leaveQueue(e *core.ThreadEnding) (upTo uint64) {
 	r := c.rec
 	word, _, _ := strings.Cut(e.Reason, ":")
 	if e.Status != core.ThreadFailed && word != core.ThreadReasonLimit {
-		r.Work, r.SentSeq = nil, r.InputSeq
+		r.Work, r.SentSeq, r.Withdrawn = nil, r.InputSeq, 0
 		return r.InputSeq
 	}
 	if w := r.Work; w != nil && w.Held && (w.Ended != nil && w.Ended.Error == nil || w.Number == 0) {

@@ -81,7 +81,8 @@ const (
 	statusHostBack  = "host_back"
 	statusRefused   = "input_refused"
 	statusRepeated  = "input_repeated" // a message is given to the agent again
-	statusResumed   = "input_resumed"  // the agent, whose session has the message, is told to go on
+	statusWithdrawn = "input_withdrawn"
+	statusResumed   = "input_resumed" // the agent, whose session has the message, is told to go on
 )
 
 // maxSummary bounds summaries, in bytes.

@@ -22,8 +22,12 @@ func (t *thread) feed(ctx context.Context) {
 	}
 	var page []*core.QueuedInput
 	var retry backoff
+	withdrawals := 0
 	for t.await(ctx, nil, feedable) {
 		r := t.record()
+		if r.Withdrawals != withdrawals {
+			page, withdrawals = nil, r.Withdrawals
+		}
 		var in *core.QueuedInput
 		if next := nextNumber(r); next > 0 {
 			for len(page) > 0 && page[0].Number < next {
@@ -42,11 +46,20 @@ func (t *thread) feed(ctx context.Context) {
 				}
 			}
 			in = page[0]
+			if in.Withdrawn {
+				if !t.skip(ctx, in) {
+					return
+				}
+				continue
+			}
 		}
 		retry = 0
 		began, turns := t.turnsSeen()
-		if !t.give(ctx, in) {
+		if !t.give(ctx, in, withdrawals) {
 			return
+		}
+		if w := t.record().Work; w == nil || !w.Taken {
+			continue
 		}
 		// What comes before the turn is known to run would be taken for an answer, should the turn need a login.
 		if !t.tookOne(ctx, turnShows, began, turns) && ctx.Err() != nil {
@@ -65,8 +78,8 @@ func nextNumber(r *core.ThreadRecord) uint64 {
 
 // give hands one message over and notes that, before and after. It returns false when ctx ended first. When the work
 // is to be handed over anew, in another attempt, it returns at once.
-func (t *thread) give(ctx context.Context, in *core.QueuedInput) bool {
-	if !t.open(ctx, in) {
+func (t *thread) give(ctx context.Context, in *core.QueuedInput, withdrawals int) bool {
+	if !t.open(ctx, in, withdrawals) {
 		return false
 	}
 	r := t.record()
@@ -110,10 +123,12 @@ func (t *thread) give(ctx context.Context, in *core.QueuedInput) bool {
 	}
 }
 
-// open notes that a message is about to be handed over.
-func (t *thread) open(ctx context.Context, in *core.QueuedInput) bool {
+// open notes that a message is about to be handed over, unless one was withdrawn since it was read.
+func (t *thread) open(ctx context.Context, in *core.QueuedInput, withdrawals int) bool {
+	t.feeding.Lock()
+	defer t.feeding.Unlock()
 	return t.must(ctx, func(c *change) error {
-		if c.rec.Ending != nil || in == nil && c.rec.Work == nil || unsent(c.rec) {
+		if c.rec.Withdrawals != withdrawals || c.rec.Ending != nil || in == nil && c.rec.Work == nil || unsent(c.rec) {
 			return errUnchanged
 		}
 		c.open(in)

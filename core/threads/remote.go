@@ -229,14 +229,18 @@ func (h *hosting) work(ctx context.Context) bool {
 		return true
 	}
 	var in *core.QueuedInput
+	withdrawals := r.Withdrawals
 	if next := nextNumber(r); next > 0 {
 		page, err := t.s.opts.Store.QueuedInputs(ctx, t.id, next-1, 1)
 		if err != nil || len(page) == 0 {
 			return ctx.Err() == nil // the next look tries again
 		}
-		in = page[0]
+		if in = page[0]; in.Withdrawn {
+			t.touch() // the next step looks at the one behind it
+			return t.skip(ctx, in)
+		}
 	}
-	if !t.open(ctx, in) {
+	if !t.open(ctx, in, withdrawals) {
 		return false
 	}
 	if r = t.record(); !unsent(r) || in != nil && r.Work.Number != in.Number {

@@ -34,6 +34,8 @@ type thread struct {
 	waiting int64                             // bytes of the messages in the queue; guarded by writing
 	said    []string                          // of the turns since the last summary, as far as known; guarded by writing
 
+	feeding sync.Mutex // held while a message is handed over, until that is stored; and while its workspace is changed
+
 	starts int // of an agent that ended before it was ready; guarded by writing
 
 	mu       sync.Mutex // guards all below

@@ -23,7 +23,7 @@ const (
 
 // waits returns how many messages wait for the agent, one that is to be handed over again included.
 func waits(r *core.ThreadRecord) int {
-	n := int(r.InputSeq - r.SentSeq)
+	n := int(r.InputSeq-r.SentSeq) - r.Withdrawn
 	if again(r) && r.Work.Number > 0 && r.Work.Number <= r.SentSeq {
 		n++
 	}
