@@ -61,7 +61,12 @@ func (a *App) newAlerts() *alerts {
 	space := &spaceWatch{raise: l.raise, measure: a.space}
 	records := &recordWatch{raise: l.raise, broken: a.store.Broken, failures: a.store.RetentionFailures}
 	certificates := &certificateWatch{raise: l.raise, clock: a.clock, list: a.store.AllWebhooks}
+	waits := &waitWatch{
+		raise: l.raise, clock: a.clock, list: a.store.AllManagedAgents,
+		limit: func() time.Duration { return a.config.Load().Threads.WaitAlert },
+	}
 	l.looks = []*look{
+		{every: alertWaitLook, run: waits.look},
 		{every: alertLook, run: func(context.Context) { space.look() }},
 		{every: alertLook, run: func(context.Context) { records.look() }},
 		{every: alertCertLook, run: certificates.look},

@@ -48,7 +48,7 @@ func (a *App) committed(events []core.Event) {
 	a.metrics.Executions.Committed(events)
 	a.metrics.Questions.Committed(events)
 	a.bus.Publish(events)
-	if hooks := a.publish.Load(); hooks != nil && slices.ContainsFunc(events, func(e core.Event) bool { return e.Type.Public() }) {
+	if hooks := a.publish.Load(); hooks != nil && slices.ContainsFunc(events, func(e core.Event) bool { return e.Public() }) {
 		hooks.Notify()
 	}
 }

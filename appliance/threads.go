@@ -120,6 +120,7 @@ func threadsConfig(c *config.Config) threads.Config {
 	return threads.Config{
 		MaxThreads: c.Threads.MaxThreads, MaxQueued: c.Threads.MaxQueuedInputs, IdleTimeout: c.Threads.IdleTimeout,
 		Timeout: c.Threads.Timeout, MaxRestarts: c.Threads.MaxRestarts, SummarizeAfterTurns: c.Threads.SummarizeAfterTurns,
+		TurnRetries: c.Threads.TurnRetries, TurnRetryDelay: c.Threads.TurnRetryDelay, WaitAlert: c.Threads.WaitAlert,
 		SpawnsAtOnce: c.Threads.SpawnsAtOnce, AutoAnswer: c.Threads.AutoAnswer,
 	}
 }

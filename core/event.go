@@ -71,6 +71,16 @@ const (
 	EventManagedStopped      EventType = "managed_agent.stopped"
 )
 
+// Public events of managed threads and agents, beside those of the interface. Two types are shared with what stays
+// inside, EventManagedBlocked and EventManagedLogin: an event is public if it has an ID, and its data then is an
+// AgentNotice. Agents of threads are told of by their threads.
+const (
+	EventPublicThreadBlocked   EventType = "thread.blocked"       // ThreadNotice: it waits for somebody
+	EventPublicThreadCompleted EventType = "thread.completed"     // ThreadNotice
+	EventPublicThreadFailed    EventType = "thread.failed"        // ThreadNotice
+	EventManagedFailed         EventType = "managed_agent.failed" // AgentNotice
+)
+
 // Event types of managed threads. The first ten are the persisted kinds of the interface; the others are stored as
 // well, so that a stream can be resumed without loss. They belong to one thread, and to the group ThreadGroup of its
 // execution.
@@ -79,7 +89,7 @@ const (
 	EventThreadReady          EventType = "thread_ready"           // {}
 	EventThreadBlocked        EventType = "thread_blocked"         // {prompt {id, kind, text, options, url?}, autoAnswered, answer?}
 	EventThreadToolRunning    EventType = "thread_tool_running"    // {tool, input}
-	EventThreadTurnComplete   EventType = "thread_turn_complete"   // {output, turn, durationMs, interrupted?}
+	EventThreadTurnComplete   EventType = "thread_turn_complete"   // {output?, turn, durationMs, interrupted?, refused?, error?, usage?}
 	EventThreadIdle           EventType = "thread_idle"            // {idleMs}
 	EventThreadSummaryUpdated EventType = "thread_summary_updated" // {summary, turns}
 	EventThreadCompleted      EventType = "thread_completed"       // {completion}
@@ -87,7 +97,7 @@ const (
 	EventThreadStopped        EventType = "thread_stopped"         // {reason, completion}
 
 	EventThreadOutput EventType = "thread_output" // {text, turn}: what the agent said
-	EventThreadStatus EventType = "thread_status" // {status, reason?}: preparing, starting, running, stuck, unblocked, login, host_away
+	EventThreadStatus EventType = "thread_status" // {status, reason?, inputId?}: preparing, running, stuck, unblocked, host_away, input_repeated
 )
 
 // PersistedThreadEvents lists the kinds of thread events that the interface names.
@@ -96,12 +106,14 @@ var PersistedThreadEvents = []EventType{
 	EventThreadIdle, EventThreadSummaryUpdated, EventThreadCompleted, EventThreadFailed, EventThreadStopped,
 }
 
-// Public tells whether the type is delivered outside.
+// Public reports whether events of the type are delivered outside, if they have an ID.
 func (t EventType) Public() bool {
 	switch t {
 	case EventExecutionStarted, EventExecutionCompleted, EventExecutionFailed, EventExecutionCancelled,
 		EventAgentConnected, EventAgentDisconnected, EventAgentUnhealthy,
-		EventPatternCreated, EventPatternUpdated, EventPatternDeleted, EventSystemAlert:
+		EventPatternCreated, EventPatternUpdated, EventPatternDeleted, EventSystemAlert,
+		EventPublicThreadBlocked, EventPublicThreadCompleted, EventPublicThreadFailed,
+		EventManagedBlocked, EventManagedLogin, EventManagedFailed:
 		return true
 	}
 	return false
@@ -120,6 +132,9 @@ type Event struct {
 	// a subject or a group, never both. It is not part of a stored event that is read by its subject.
 	Group string `json:"-"`
 }
+
+// Public reports whether the event is delivered outside.
+func (e *Event) Public() bool { return e.ID != "" && e.Type.Public() }
 
 // EventStream yields the events of a subject in order.
 type EventStream interface {

@@ -27,6 +27,20 @@ type AgentSignal struct {
 	OccurredAt time.Time `json:"occurredAt"`
 }
 
+// AgentNotice is the data of a public event of a managed agent: it waits for people, or failed.
+type AgentNotice struct {
+	AgentID     string             `json:"agentId"`
+	ExecutionID string             `json:"executionId,omitempty"`
+	Name        string             `json:"name"`
+	Type        string             `json:"type"`
+	Status      ManagedAgentStatus `json:"status"`
+	Reason      string             `json:"reason,omitempty"` // kind of the prompt; or why it failed
+	Prompt      json.RawMessage    `json:"prompt,omitempty"`
+	LoginURL    string             `json:"loginUrl,omitempty"`
+	ExitCode    *int               `json:"exitCode,omitempty"`
+	Text        string             `json:"text,omitempty"` // what the agent said of a failure
+}
+
 // AgentTool is a tool that an agent runs.
 type AgentTool struct {
 	Name  string         `json:"name"`

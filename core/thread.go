@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // ThreadStatus is where a managed thread is in its life.
@@ -49,6 +51,9 @@ const (
 	ThreadReasonLost       = "lost"           // failed: the agent is gone and could not be brought back
 	ThreadReasonAgain      = "starting_again" // starting: the agent ended before it was ever ready, and another start loses nothing
 	ThreadReasonNotReady   = "not_ready"      // starting: the agent takes long to get ready, and is given more time
+	ThreadReasonTurnFailed = "turn_failed"    // failed: a turn failed for good
+	ThreadReasonRetrying   = "retrying"       // ready: a turn failed, and its message is given again at RetryAt
+	ThreadReasonLimit      = "limit"          // stopped: a limit of the policy was reached; what and how far follows behind ": "
 )
 
 // RuntimeConnected is the name that stands for the runtime of threads that a connected agent hosts.
@@ -81,9 +86,15 @@ type Thread struct {
 	// Prompt is what a blocked agent waits for: {id, kind, text, tool?, input?, options, url?}.
 	Prompt         json.RawMessage `json:"prompt,omitempty"`
 	LoginURL       string          `json:"loginUrl,omitempty"`
-	TurnCount      int             `json:"turnCount"`
-	EventCount     int             `json:"eventCount"`   // of the persisted kinds
-	QueuedInputs   int             `json:"queuedInputs"` // messages that the agent did not take yet
+	TurnCount      int             `json:"turnCount"`             // that did not fail
+	FailedTurns    int             `json:"failedTurns,omitempty"` // beside them
+	LastTurn       *ThreadTurn     `json:"lastTurn,omitempty"`
+	Usage          *wire.Usage     `json:"usage,omitempty"`       // of all turns, as far as the agent told
+	RetryAt        *time.Time      `json:"retryAt,omitempty"`     // when the message of a failed turn is given again
+	EventCount     int             `json:"eventCount"`            // of the persisted kinds
+	QueuedInputs   int             `json:"queuedInputs"`          // messages that the agent did not take yet
+	Continues      string          `json:"continues,omitempty"`   // id of the thread that it goes on with
+	ContinuedBy    string          `json:"continuedBy,omitempty"` // id of the thread that goes on with it
 	Restarts       int             `json:"restarts"`
 	CreatedBy      string          `json:"createdBy,omitempty"`
 	CreatedAt      time.Time       `json:"createdAt"`
@@ -112,6 +123,9 @@ type ThreadRecord struct {
 	// InputSeq is the number of the last input that was taken, and SentSeq of the last one the agent took.
 	InputSeq uint64 `json:"inputSeq,omitempty"`
 	SentSeq  uint64 `json:"sentSeq,omitempty"`
+	// Withdrawn is how many inputs above SentSeq were withdrawn, and Withdrawals how many ever were.
+	Withdrawn   int `json:"withdrawn,omitempty"`
+	Withdrawals int `json:"withdrawals,omitempty"`
 	// Begun tells that the start of the agent was asked for: after a crash it may run already.
 	Begun bool `json:"begun,omitempty"`
 	// Ending is the end that was decided on and is being worked out.
@@ -119,6 +133,12 @@ type ThreadRecord struct {
 	// SummaryTurn is the turn of the last summary; LastText what the agent said last.
 	SummaryTurn int    `json:"summaryTurn,omitempty"`
 	LastText    string `json:"lastText,omitempty"`
+	// Work is the message that the agent works on, or nil; Speech what it said in the turn that runs.
+	Work   *ThreadWork   `json:"work,omitempty"`
+	Speech *ThreadSpeech `json:"speech,omitempty"`
+	// BlockedSince is when people began to be waited for; WaitAlerted reports whether it was told that they are slow.
+	BlockedSince *time.Time `json:"blockedSince,omitempty"`
+	WaitAlerted  bool       `json:"waitAlerted,omitempty"`
 	// IdleSince is when the thread became idle.
 	IdleSince *time.Time `json:"idleSince,omitempty"`
 	// Report is what the agent reported of its outcome, so far.
@@ -165,6 +185,10 @@ type ThreadPolicy struct {
 	CompleteAfterTurns  int              `json:"completeAfterTurns,omitempty"`  // completed after so many turns; 0: when the agent says so
 	TimeoutMs           int64            `json:"timeoutMs,omitempty"`           // of the whole life
 	MaxRestarts         *int             `json:"maxRestarts,omitempty"`         // of a lost agent
+	TurnRetries         *int             `json:"turnRetries,omitempty"`         // of a turn that failed and may be tried again
+	MaxTokens           int64            `json:"maxTokens,omitempty"`           // of all turns: stopped; 0: none
+	MaxCost             float64          `json:"maxCost,omitempty"`             // likewise, in US dollars
+	MaxTurns            int              `json:"maxTurns,omitempty"`            // likewise, failed turns included
 	Finish              *ThreadFinish    `json:"finish,omitempty"`
 	AutoAnswer          []AutoAnswerRule `json:"autoAnswer,omitempty"`
 }
@@ -283,6 +307,39 @@ type QueuedInput struct {
 	Number    uint64    `json:"number"` // of the thread, from 1
 	Message   string    `json:"message"`
 	CreatedAt time.Time `json:"createdAt"`
+	Withdrawn bool      `json:"withdrawn,omitempty"` // it is not given to the agent; its text is gone
+}
+
+// States of a queued input.
+const (
+	InputWaiting = "waiting"
+	InputWorking = "working" // the agent has it, or is being given it
+)
+
+// ThreadQueueItem is a message that waits, or that the agent works on.
+type ThreadQueueItem struct {
+	InputID   string    `json:"inputId"`
+	Number    uint64    `json:"number"`
+	State     string    `json:"state"`
+	Attempt   int       `json:"attempt,omitempty"` // how often it was given to the agent before
+	Message   string    `json:"message"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// ThreadQueue is a page of the messages of a thread that have no answer yet, in order.
+type ThreadQueue struct {
+	ThreadID  string            `json:"threadId"`
+	Queued    int               `json:"queued"` // that wait
+	Inputs    []ThreadQueueItem `json:"inputs"`
+	HasMore   bool              `json:"hasMore"`
+	NextAfter uint64            `json:"nextAfter,omitempty"` // after of the next page
+}
+
+// ThreadContinue says how another thread goes on with one that is over.
+type ThreadContinue struct {
+	Message       string            // "": the messages that got no answer are enough
+	Env           map[string]string // that of the old one is gone
+	DiscardQueued bool              // leave the messages that got no answer
 }
 
 // ThreadReceipt is the answer to a send.
@@ -351,6 +408,19 @@ type ThreadService interface {
 	// StopThread ends a thread, and returns once its agent is gone or its time is over; stopping a terminal one is
 	// no error. NOT_FOUND.
 	StopThread(ctx context.Context, id string, opts ThreadStop) error
+	// ContinueThread spawns a thread that goes on with one that is over: in its workspace, with its session where the
+	// agent can, and with its messages that got no answer. NOT_FOUND; CONFLICT for one that runs, served a role, ran
+	// elsewhere or goes on already, or whose workspace was removed; VALIDATION_ERROR without anything to do.
+	ContinueThread(ctx context.Context, id string, in ThreadContinue) (*Thread, error)
+	// QueuedThreadInputs lists the messages that have no answer yet. NOT_FOUND.
+	QueuedThreadInputs(ctx context.Context, id string, after uint64, limit int) (*ThreadQueue, error)
+	// WithdrawThreadInput takes a message out of the queue. NOT_FOUND; CONFLICT when the agent has it.
+	WithdrawThreadInput(ctx context.Context, id, inputID string) error
+	// DiffThread returns what the files of a thread differ in from where it began: see DiffWorkspace.
+	DiffThread(ctx context.Context, id string, most int) (*WorkspaceDiff, error)
+	// UpdateThread takes what is new on the branch that a thread began at into its work: see UpdateWorkspace. CONFLICT
+	// while its agent works.
+	UpdateThread(ctx context.Context, id string, how WorkspaceUpdateMethod) (*WorkspaceUpdate, error)
 	// FollowThreads streams the events of all threads of an execution after a sequence, stored ones first; with
 	// live set only those that are yet to come. NOT_FOUND for an unknown execution.
 	FollowThreads(ctx context.Context, executionID string, after uint64, live bool) (EventStream, error)

@@ -9,12 +9,18 @@ import (
 // AllEvents as the event type of a webhook subscribes to every public one.
 const AllEvents EventType = "*"
 
-// PublicEvents lists the event types that webhooks deliver, in the order of the interface.
+// PublicEvents lists the event types that webhooks deliver, those of the interface first, in its order.
 var PublicEvents = []EventType{
 	EventExecutionStarted, EventExecutionCompleted, EventExecutionFailed, EventExecutionCancelled,
 	EventAgentConnected, EventAgentDisconnected, EventAgentUnhealthy,
 	EventPatternCreated, EventPatternUpdated, EventPatternDeleted, EventSystemAlert,
+	EventPublicThreadBlocked, EventPublicThreadCompleted, EventPublicThreadFailed,
+	EventManagedBlocked, EventManagedLogin, EventManagedFailed,
 }
+
+// NoticeSubject is the subject of the public events of a thread or a managed agent. It is not the subject of its own
+// events: those go with it, while what is public goes with the log.
+func NoticeSubject(id string) string { return "notices:" + id }
 
 // Webhook is an endpoint that events are delivered to. Values are snapshots.
 type Webhook struct {

@@ -122,9 +122,9 @@ type WorkspaceService interface {
 	// exist, is not allowed or refuses the credentials; RATE_LIMITED beyond the quota; INTERNAL_ERROR with
 	// Unavailable when the remote does not answer.
 	ReserveWorkspace(ctx context.Context, req WorkspaceRequest) (*Workspace, error)
-	// AdoptWorkspace gives a reserved or ready workspace of a preparation to a thread, within the caller's
-	// transaction. NOT_FOUND; CONFLICT when it belongs to another thread, or another repository or branch was asked
-	// for.
+	// AdoptWorkspace gives a reserved or ready workspace of a preparation, or one whose thread is over, to a thread,
+	// within the caller's transaction. NOT_FOUND; CONFLICT when it belongs to another thread or was removed, or another
+	// repository or branch was asked for.
 	AdoptWorkspace(tx Tx, id, threadID, executionID string) (*Workspace, error)
 	// ProvisionWorkspace checks a reserved workspace out; a ready one is returned as it is. What fails leaves
 	// nothing behind but the reservation. INTERNAL_ERROR when the disk is full, with the reason for people.
@@ -136,6 +136,13 @@ type WorkspaceService interface {
 	CheckContext(files []ContextFile) error
 	// InspectWorkspace tells what happened in a workspace; nil for one without a repository.
 	InspectWorkspace(ctx context.Context, id string) (*WorkspaceChanges, error)
+	// DiffWorkspace returns what the files of a workspace differ in from the commit that it began at, committed or not;
+	// most bounds the patch in bytes, 0 is 1 MiB. NOT_FOUND; CONFLICT for one without files or repository.
+	DiffWorkspace(ctx context.Context, id string, most int) (*WorkspaceDiff, error)
+	// UpdateWorkspace takes what is new on the branch that a workspace began at into its work branch. Nothing may run in
+	// it. CONFLICT when files are not committed, or both sides changed the same, with details.conflicts: then nothing
+	// changes.
+	UpdateWorkspace(ctx context.Context, id string, how WorkspaceUpdateMethod) (*WorkspaceUpdate, error)
 	// FinishWorkspace does the finish actions and returns what came of them. Doing it again does what is left.
 	FinishWorkspace(ctx context.Context, id string, finish ThreadFinish, message string) ([]Artifact, error)
 	// CheckFinish tells whether the finish actions are allowed for a repository. FORBIDDEN, VALIDATION_ERROR.
@@ -156,6 +163,34 @@ type WorkspaceService interface {
 	// be redacted: runtimes take the values of an environment for secrets. The identity of commits stands in the
 	// configuration of the repository.
 	GitEnv(id string) map[string]string
+}
+
+// WorkspaceDiff is what the files of a workspace differ in from the commit that it began at.
+type WorkspaceDiff struct {
+	WorkspaceID string            `json:"workspaceId"`
+	BaseCommit  string            `json:"baseCommit"`
+	WorkBranch  string            `json:"workBranch"`
+	Patch       string            `json:"patch"`     // unified; of what is committed and of what is not
+	Truncated   bool              `json:"truncated"` // of Patch, at the end of a line
+	Changes     *WorkspaceChanges `json:"changes"`
+}
+
+// WorkspaceUpdateMethod is a way to take what is new on a branch into another.
+type WorkspaceUpdateMethod string
+
+// Ways to update a workspace.
+const (
+	WorkspaceMerge  WorkspaceUpdateMethod = "merge"  // by a merge commit, or forward where nothing was committed
+	WorkspaceRebase WorkspaceUpdateMethod = "rebase" // the commits of the work are made anew behind the new ones
+)
+
+// WorkspaceUpdate is what became of a workspace by an update.
+type WorkspaceUpdate struct {
+	WorkspaceID string `json:"workspaceId"`
+	Branch      string `json:"branch"`
+	BaseCommit  string `json:"baseCommit"` // of the branch now
+	HeadCommit  string `json:"headCommit"` // of the work now
+	Changed     bool   `json:"changed"`
 }
 
 // WorkspaceReader reads stored workspaces.

@@ -17,44 +17,72 @@ import (
 const defaultDetach = "ctrl-]"
 
 func (c *cli) agentAttach() *cobra.Command {
-	var readOnly bool
-	var keys string
-	cmd := &cobra.Command{
+	return c.attaches(&cobra.Command{
 		Use:   "attach ID",
 		Short: "Sit at a managed agent's terminal",
 		Long: "Show a managed agent's terminal in this one, and type into it. The detach keys leave; the agent goes\n" +
 			"on. A connection that is lost is made anew, and shows what came meanwhile.",
 		Example: "  wardroom agent attach magent_...\n" +
 			"  wardroom agent attach magent_... --detach-keys ctrl-p,ctrl-q",
-		Args: wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			detach, err := parseKeys(keys)
-			if err != nil {
-				return usagef(cmd, "--detach-keys %s", err)
+	}, func(ctx context.Context, api *client.Client, id string) (string, error) { return id, nil })
+}
+
+func (c *cli) threadAttach() *cobra.Command {
+	return c.attaches(&cobra.Command{
+		Use:   "attach ID",
+		Short: "Sit at the terminal of a thread's agent",
+		Long: "Show the terminal of a thread's agent in this one, and type into it. The detach keys leave; the thread\n" +
+			"goes on. A turn that is begun there is a turn of the thread.",
+		Example: "  wardroom thread attach thread_... --read-only",
+	}, func(ctx context.Context, api *client.Client, id string) (string, error) {
+		t, err := api.GetThread(ctx, id)
+		switch {
+		case err != nil:
+			return "", err
+		case t.AgentID != "":
+			return "", &outcomeError{code: exitConflict, message: fmt.Sprintf("thread %s runs at the connected agent %s, whose terminals are not here", clean(id), clean(t.AgentID))}
+		case t.ManagedAgentID == "":
+			return "", &outcomeError{code: exitConflict, message: fmt.Sprintf("thread %s has no agent: it is %s", clean(id), clean(t.Status))}
+		}
+		return t.ManagedAgentID, nil
+	})
+}
+
+// attaches completes a command that sits at the terminal of an agent, which find names.
+func (c *cli) attaches(cmd *cobra.Command, find func(ctx context.Context, api *client.Client, id string) (string, error)) *cobra.Command {
+	var readOnly bool
+	var keys string
+	cmd.Args = wants("ID")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		detach, err := parseKeys(keys)
+		if err != nil {
+			return usagef(cmd, "--detach-keys %s", err)
+		}
+		in, inOK := c.deps.Stdin.(*os.File)
+		out, outOK := c.deps.Stdout.(*os.File)
+		if !inOK || !outOK || !isTerminal(in) || !isTerminal(out) {
+			return usagef(cmd, "attach needs a terminal for its input and output; "+
+				"without one use `wardroom agent logs -f` and `wardroom agent send`")
+		}
+		var agent *client.ManagedAgent
+		err = c.call(cmd, func(ctx context.Context, api *client.Client) error {
+			id, err := find(ctx, api, args[0])
+			if err == nil {
+				agent, err = api.GetManagedAgent(ctx, id)
 			}
-			in, inOK := c.deps.Stdin.(*os.File)
-			out, outOK := c.deps.Stdout.(*os.File)
-			if !inOK || !outOK || !isTerminal(in) || !isTerminal(out) {
-				return usagef(cmd, "attach needs a terminal for its input and output; "+
-					"without one use `wardroom agent logs -f` and `wardroom agent send`")
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		id := clean(agent.ID)
+		if agent.StoppedAt != nil {
+			return &outcomeError{
+				code: exitConflict, message: fmt.Sprintf("agent %s has stopped", id),
+				hint: fmt.Sprintf("start it again with `wardroom agent restart %s`, or read `wardroom agent logs %s`", id, id),
 			}
-			var agent *client.ManagedAgent
-			err = c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				agent, err = api.GetManagedAgent(ctx, args[0])
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			id := clean(agent.ID)
-			if agent.StoppedAt != nil {
-				return &outcomeError{
-					code: exitConflict, message: fmt.Sprintf("agent %s has stopped", id),
-					hint: fmt.Sprintf("start it again with `wardroom agent restart %s`, or read `wardroom agent logs %s`", id, id),
-				}
-			}
-			return c.attach(cmd.Context(), agent.ID, in, out, readOnly, detach)
-		},
+		}
+		return c.attach(cmd.Context(), agent.ID, in, out, readOnly, detach)
 	}
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "look only; the detach keys still leave")
 	cmd.Flags().StringVar(&keys, "detach-keys", defaultDetach, "keys that leave, such as ctrl-] or ctrl-p,ctrl-q")

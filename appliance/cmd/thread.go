@@ -15,8 +15,8 @@ func (c *cli) threadCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "thread", Aliases: []string{"threads"}, Short: "Run managed threads: supervised work in a prepared workspace",
 	})
-	cmd.AddCommand(c.threadSpawn(), c.threadPrepare(), c.threadList(), c.threadGet(), c.threadSend(), c.threadAnswer(), c.threadComplete(),
-		c.threadStop(), c.threadEvents(), c.threadWatch(), c.threadDecisions(), c.threadExperiences())
+	cmd.AddCommand(c.threadSpawn(), c.threadPrepare(), c.threadList(), c.threadGet(), c.threadSend(), c.threadQueue(), c.threadWithdraw(),
+		c.threadAnswer(), c.threadAttach(), c.threadComplete(), c.threadStop(), c.threadContinue(), c.threadDiff(), c.threadMerge(), c.threadRebase(), c.threadEvents(), c.threadWatch(), c.threadDecisions(), c.threadExperiences())
 	return cmd
 }
 
@@ -141,7 +141,9 @@ func threadScreen(s *screen, t *client.Thread) {
 		"execution", t.ExecutionID, "type", t.AgentType, "role", t.Role, "objective", shorten(clean(t.Objective), 200),
 		"runtime", t.Runtime, "managed agent", t.ManagedAgentID, "hosted by", t.AgentID, "session", t.SessionID,
 		"approval", t.Preparation.ApprovalPreset, "environment", strings.Join(t.Preparation.EnvNames, ", "),
-		"turns", countText(t.TurnCount), "queued", countText(t.QueuedInputs), "restarts", countText(t.Restarts), "events", countText(t.EventCount),
+		"goes on with", t.Continues, "goes on as", t.ContinuedBy,
+		"turns", countText(t.TurnCount), "failed turns", countText(t.FailedTurns), "last turn", lastTurnText(t.LastTurn), "used", usageLine(t.Usage),
+		"tried again", moment(t.RetryAt), "queued", countText(t.QueuedInputs), "restarts", countText(t.Restarts), "events", countText(t.EventCount),
 		"created", moment(&t.CreatedAt), "started", moment(t.StartedAt), "last activity", moment(&t.LastActivityAt), "ended", moment(t.EndedAt))
 	if w := t.Workspace; w != nil {
 		s.line("")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func (c *cli) threadEvents() *cobra.Command {
@@ -85,14 +86,16 @@ func threadEventText(kind string, data json.RawMessage) (style, string) {
 	case client.EventThreadToolRunning:
 		return styleFaint, spaced(d.Tool, compact(d.Input, 120))
 	case client.EventThreadTurnComplete:
-		took, cut := "", ""
+		took := ""
 		if d.DurationMs > 0 {
 			took = "after " + span(time.Duration(d.DurationMs)*time.Millisecond)
 		}
-		if d.Interrupted {
-			cut = "interrupted"
+		outcome := wire.TurnOutcome{Interrupted: d.Interrupted, Refused: d.Refused}
+		how := styleGood
+		if d.Error != nil {
+			outcome.Error, how = &wire.TurnError{Code: d.Error.Code, Message: d.Error.Message}, styleBad
 		}
-		return styleGood, spaced(fmt.Sprintf("turn %d", d.Turn), took, cut)
+		return how, spaced(fmt.Sprintf("turn %d", d.Turn), took, outcomeText(&outcome), usageLine(d.Usage))
 	case client.EventThreadIdle:
 		return styleFaint, "for " + (time.Duration(d.IdleMs) * time.Millisecond).String()
 	case client.EventThreadSummaryUpdated:
@@ -100,7 +103,7 @@ func threadEventText(kind string, data json.RawMessage) (style, string) {
 	case client.EventThreadOutput:
 		return stylePlain, d.Text
 	case client.EventThreadStatus:
-		return threadStyle(d.Status, d.Reason), spaced(d.Status, d.Reason)
+		return threadStyle(d.Status, d.Reason), spaced(d.Status, d.Reason, d.InputID)
 	case client.EventThreadCompleted, client.EventThreadFailed, client.EventThreadStopped:
 		return endText(kind, d)
 	}

@@ -36,6 +36,11 @@ func aThread(id string) string {
 		return fmt.Sprintf(threadRow, id, `"completed"`, ended+`,"completion":`+threadDone)
 	case "thread_failed":
 		return fmt.Sprintf(threadRow, id, `"failed","statusReason":"crashed"`, ended+`,"error":{"code":"AGENT_ERROR","message":"the agent ended with code 3"}`)
+	case "thread_refused":
+		return fmt.Sprintf(threadRow, id, `"failed","statusReason":"turn_failed"`, ended+`,"failedTurns":2,"continuedBy":"thread_next",`+
+			`"lastTurn":{"turn":4,"durationMs":900,"error":{"code":"MODEL_ERROR","message":"API Error: 400","retryable":false}},`+
+			`"usage":{"model":"m-1","inputTokens":1200,"outputTokens":34,"costUsd":0.0125},`+
+			`"error":{"code":"AGENT_ERROR","message":"turn 4 failed: MODEL_ERROR: API Error: 400"}`)
 	case "thread_stopped":
 		return fmt.Sprintf(threadRow, id, `"stopped","statusReason":"requested"`, ended)
 	}
@@ -87,6 +92,31 @@ func (f *fake) threads(handle func(route string, h func(w http.ResponseWriter, r
 	thread := one(func(w http.ResponseWriter, _ *http.Request, id, _ string) { say(w, 200, aThread(id)) })
 	handle("GET "+threads+"/{id}", thread)
 	handle("DELETE "+threads+"/{id}", one(func(w http.ResponseWriter, _ *http.Request, _, _ string) { w.WriteHeader(204) }))
+	handle("POST "+threads+"/{id}/continue", one(func(w http.ResponseWriter, _ *http.Request, id, _ string) {
+		if id == "thread_1" {
+			refuse(w, 409, "CONFLICT", "the thread is running; send it a message instead", `{"resource":"thread","id":"thread_1","status":"running"}`)
+			return
+		}
+		say(w, 201, fmt.Sprintf(threadRow, "thread_next", `"pending"`, fmt.Sprintf(`,"continues":%q`, id)))
+	}))
+	handle("DELETE "+threads+"/{id}/queue/{input}", one(func(w http.ResponseWriter, r *http.Request, _, _ string) {
+		if input := r.PathValue("input"); input == "in_1" {
+			refuse(w, 409, "CONFLICT", "the agent has the message already; interrupt its turn instead", `{"resource":"input","id":"in_1","status":"working"}`)
+			return
+		}
+		w.WriteHeader(204)
+	}))
+	handle("POST "+threads+"/{id}/merge", one(func(w http.ResponseWriter, _ *http.Request, id, _ string) {
+		if id == "thread_done" {
+			refuse(w, 409, "CONFLICT", "main and the work of the thread conflict in 1 files, and nothing was changed: login_test.go",
+				`{"resource":"workspace","id":"ws_1","status":"ready","conflicts":["login_test.go"]}`)
+			return
+		}
+		say(w, 200, `{"workspaceId":"ws_1","branch":"main","baseCommit":"4567cdef","headCommit":"89abcdef","changed":true}`)
+	}))
+	handle("POST "+threads+"/{id}/rebase", one(func(w http.ResponseWriter, _ *http.Request, _, _ string) {
+		say(w, 200, `{"workspaceId":"ws_1","branch":"main","baseCommit":"0123abc","headCommit":"89abcdef","changed":false}`)
+	}))
 	handle("POST "+threads+"/{id}/complete", one(func(w http.ResponseWriter, _ *http.Request, _, _ string) { say(w, 200, aThread("thread_done")) }))
 	handle("POST "+threads+"/{id}/answer", one(func(w http.ResponseWriter, _ *http.Request, id, _ string) {
 		if id != "thread_blocked" {
@@ -126,6 +156,14 @@ func (f *fake) threads(handle func(route string, h func(w http.ResponseWriter, r
 			list(w, r, body)
 		case what == "events":
 			events(w, r, body)
+		case what == "queue" && id == "thread_done":
+			say(w, 200, `{"threadId":"thread_done","queued":0,"inputs":[],"hasMore":false}`)
+		case what == "queue":
+			say(w, 200, `{"threadId":"thread_1","queued":1,"inputs":[{"inputId":"in_1","number":3,"state":"working","attempt":1,"message":"Fix it","createdAt":"2026-01-02T03:04:05.000Z"},`+
+				`{"inputId":"in_2","number":4,"state":"waiting","message":"Then the docs","createdAt":"2026-01-02T03:04:06.000Z"}],"hasMore":true,"nextAfter":4}`)
+		case what == "diff":
+			say(w, 200, `{"threadId":"thread_1","workspaceId":"ws_1","baseCommit":"0123abc","workBranch":"wardroom/x","patch":"--- a/login_test.go\n+++ b/login_test.go\n@@ -1 +1 @@\n-old\n+new\n",`+
+				`"truncated":true,"changes":{"commits":[],"commitCount":1,"files":[{"path":"login_test.go","status":"modified","insertions":1,"deletions":1}],"fileCount":1,"insertions":1,"deletions":1,"uncommitted":0,"unpushed":1}}`)
 		default:
 			page(w, "decisions", decision("dec_1", 2))
 		}
@@ -187,6 +225,8 @@ var threadLife = []struct{ kind, data string }{
 	{"thread_blocked", `{"prompt":` + threadPrompt + `,"autoAnswered":true,"answer":"allow"}`},
 	{"thread_output", `{"text":"It is the clock.\n\u001b[31mNot the test.","turn":1}`},
 	{"thread_turn_complete", `{"output":"It is the clock.","turn":1,"durationMs":1500}`},
+	{"thread_turn_complete", `{"turn":2,"durationMs":1500,"error":{"code":"MODEL_UNAVAILABLE","message":"API Error: 529","retryable":true},"usage":{"inputTokens":7,"outputTokens":0}}`},
+	{"thread_status", `{"status":"input_repeated","reason":"MODEL_UNAVAILABLE","inputId":"in_1"}`},
 	{"thread_summary_updated", `{"summary":"It was the clock","turns":1}`},
 	{"thread_idle", `{"idleMs":60000}`},
 	{"thread_completed", `{"completion":` + threadDone + `}`},

@@ -30,6 +30,7 @@ type threadFlags struct {
 	idle      time.Duration
 	lifetime  time.Duration
 	restarts  int
+	retries   int
 }
 
 func (f *threadFlags) register(cmd *cobra.Command) {
@@ -43,7 +44,7 @@ func (f *threadFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.workspace.Repo, "repo", "", "git URL, or a short name of the server's configuration (default an empty folder)")
 	flags.StringVar(&f.workspace.Branch, "branch", "", "branch, tag or commit to begin with (default the repository's)")
 	flags.StringVar(&f.workspace.WorkBranch, "work-branch", "", "branch to work on (default one of its own)")
-	flags.StringVar(&f.workspace.WorkspaceID, "workspace", "", "workspace that a prepare reserved")
+	flags.StringVar(&f.workspace.WorkspaceID, "workspace", "", "workspace that a prepare reserved, or whose thread is over")
 	flags.IntVar(&f.workspace.Depth, "depth", 0, "commits of history (default all)")
 	flags.StringVar(&f.workspace.Filter, "filter", "", "partial clone: blob:none, tree:0 or blob:limit=SIZE")
 	flags.BoolVar(&f.workspace.Submodules, "submodules", false, "check submodules out as well")
@@ -56,6 +57,10 @@ func (f *threadFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.spec.Policy.SummarizeAfterTurns, "summarize", 0, "a summary each N turns")
 	flags.IntVar(&f.spec.Policy.CompleteAfterTurns, "complete-after", 0, "complete after N turns (default when the agent says so)")
 	flags.IntVar(&f.restarts, "restarts", 0, "how often a lost agent comes back (default the server's)")
+	flags.IntVar(&f.retries, "retries", 0, "how often a message is given again whose turn failed in a way that may pass (default the server's)")
+	flags.Int64Var(&f.spec.Policy.MaxTokens, "max-tokens", 0, "stop it once its turns took so many tokens")
+	flags.Float64Var(&f.spec.Policy.MaxCost, "max-cost", 0, "stop it once its turns cost so many US dollars")
+	flags.IntVar(&f.spec.Policy.MaxTurns, "max-turns", 0, "stop it after N turns")
 	flags.BoolVar(&f.finish.Commit, "commit", false, "at its end, commit what is not")
 	flags.StringVar(&f.finish.Message, "message", "", "message of that commit (default the objective)")
 	flags.BoolVar(&f.finish.Push, "push", false, "at its end, push its work")
@@ -212,6 +217,18 @@ func policyFlags(cmd *cobra.Command, f *threadFlags, p *client.ThreadPolicy) err
 	if given("restarts") {
 		p.MaxRestarts = &f.restarts
 	}
+	if given("retries") {
+		p.TurnRetries = &f.retries
+	}
+	if given("max-tokens") {
+		p.MaxTokens = f.spec.Policy.MaxTokens
+	}
+	if given("max-cost") {
+		p.MaxCost = f.spec.Policy.MaxCost
+	}
+	if given("max-turns") {
+		p.MaxTurns = f.spec.Policy.MaxTurns
+	}
 	switch {
 	case f.finish == (client.ThreadFinish{}):
 	case f.finish.Message != "" && !f.finish.Commit:
@@ -287,10 +304,17 @@ func (c *cli) threadSpawn() *cobra.Command {
 }
 
 func (c *cli) spawnThread(cmd *cobra.Command, spec client.ThreadSpec, follow bool) error {
+	return c.startThread(cmd, follow, func(ctx context.Context, api *client.Client) (*client.Thread, error) {
+		return api.SpawnThread(ctx, spec)
+	})
+}
+
+// startThread shows a thread that start starts, or follows it.
+func (c *cli) startThread(cmd *cobra.Command, follow bool, start func(context.Context, *client.Client) (*client.Thread, error)) error {
 	var thread *client.Thread
 	err := c.call(cmd, func(ctx context.Context, api *client.Client) error {
 		var err error
-		thread, err = api.SpawnThread(ctx, spec)
+		thread, err = start(ctx, api)
 		return err
 	})
 	if err != nil {

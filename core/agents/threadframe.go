@@ -11,6 +11,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Bounds of what a host tells of a thread; text beyond them is cut.
@@ -20,6 +21,10 @@ const (
 	maxOptions     = 64
 	maxSessionID   = 256
 	maxReasonBytes = 4 << 10
+
+	maxOutcomeCode   = 64
+	maxOutcomeTokens = 1 << 40 // of one turn
+	maxOutcomeCost   = 1_000_000
 )
 
 // threadEvents are the types of events that a host may tell.
@@ -274,6 +279,12 @@ func checkThreadData(kind core.EventType, d *protocol.ThreadData, now time.Time)
 		Truncated: d.Truncated || isCut, Turn: d.Turn, DurationMs: d.DurationMs, TurnOutcome: d.TurnOutcome,
 		LoginURL: d.LoginURL, ExitCode: d.ExitCode, OccurredAt: d.OccurredAt,
 	}
+	if err := checkOutcome(&signal.TurnOutcome); err != nil {
+		return signal, err
+	}
+	if signal.Error != nil {
+		signal.Text, signal.Truncated = "", false // a failed turn has no text
+	}
 	signal.Source = cleanReason(d.Source, "host")
 	signal.Reason, _ = cut(d.Reason, maxReasonBytes)
 	if signal.OccurredAt.IsZero() {
@@ -324,6 +335,34 @@ func checkThreadData(kind core.EventType, d *protocol.ThreadData, now time.Time)
 		signal.Prompt = json.RawMessage(encodePayload(prompt))
 	}
 	return signal, nil
+}
+
+// checkOutcome bounds what a host says of how a turn ended. It replaces what it changes.
+func checkOutcome(o *wire.TurnOutcome) error {
+	if o.Error != nil {
+		failure := *o.Error
+		if failure.Code == "" || len(failure.Code) > maxOutcomeCode || !printable(failure.Code) {
+			return fmt.Errorf("data.error.code: must be 1 to %d printable bytes", maxOutcomeCode)
+		}
+		failure.Message, _ = cut(failure.Message, maxReasonBytes)
+		o.Error = &failure
+	}
+	u := o.Usage
+	if u == nil {
+		return nil
+	}
+	for _, n := range []int64{u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheWriteTokens, u.Requests} {
+		if n < 0 || n > maxOutcomeTokens {
+			return fmt.Errorf("data.usage: numbers must be from 0 to %d", int64(maxOutcomeTokens))
+		}
+	}
+	if u.CostUSD != nil && !(*u.CostUSD >= 0 && *u.CostUSD <= maxOutcomeCost) {
+		return fmt.Errorf("data.usage.costUsd: must be from 0 to %d", maxOutcomeCost)
+	}
+	if len(u.Model) > maxSessionID || !printable(u.Model) {
+		return fmt.Errorf("data.usage.model: must be at most %d printable bytes", maxSessionID)
+	}
+	return nil
 }
 
 // cut bounds a text at a border of characters.

@@ -102,6 +102,56 @@ func (s *Server) threadRoutes() []Route {
 			Body:    &Body{JSON: new(completeThreadRequest), Optional: true}, Responses: thread,
 			Fails: []int{404, 409}, Handle: s.completeThread,
 		}),
+		acts(Route{
+			Method: http.MethodPost, Path: one + "/continue", OperationID: "continueThread", Action: "threads.spawn",
+			Summary: "Go on with a thread that is over.",
+			Description: "A new thread takes over its workspace, its session where the agent can resume one, and the messages that " +
+				"got no answer; continues and continuedBy name the other. It belongs to the same execution, or to a new one when " +
+				"that is over. Values of env are those of this request: the old ones are gone.",
+			Body:      &Body{JSON: new(continueThreadRequest), Optional: true},
+			Responses: []Response{{Status: 201, Body: threadBody{}, Location: true, Doc: "The new thread is stored."}},
+			Fails:     []int{404, 409}, Creates: true, Recover: s.recoverThreadSpawn, Handle: s.continueThread,
+		}),
+		reads(Route{
+			Path: one + "/queue", OperationID: "listThreadQueue",
+			Summary: "List the messages of a thread that have no answer yet, in their order.",
+			Query: []Param{
+				{Name: "after", Type: ParamInteger, Default: "0", Doc: "Only messages after this number."},
+				{Name: "limit", Type: ParamInteger, Default: "20", Min: 1, Max: core.MaxPageLimit, Doc: "Messages at most."},
+			},
+			Responses: []Response{{Status: 200, Body: threadQueueBody{}, Doc: "A page of messages."}},
+			Fails:     []int{404}, Handle: s.listThreadQueue,
+		}),
+		acts(Route{
+			Method: http.MethodDelete, Path: one + "/queue/{inputId}", OperationID: "withdrawThreadInput", Action: "threads.send",
+			Summary:   "Withdraw a message that the agent does not have yet.",
+			Responses: []Response{{Status: http.StatusNoContent, Doc: "The agent does not get it."}},
+			Fails:     []int{404, 409}, Handle: s.withdrawThreadInput,
+		}),
+		reads(Route{
+			Path: one + "/diff", OperationID: "diffThread",
+			Summary: "Show what the files of a thread differ in from the commit that it began at, committed or not.",
+			Query: []Param{
+				{Name: "maxBytes", Type: ParamInteger, Default: "1048576", Min: 1, Max: 16 << 20, Doc: "Bytes of the patch at most."},
+			},
+			Responses: []Response{{Status: 200, Body: threadDiffBody{}, Doc: "The patch, and counts."}},
+			Fails:     []int{404, 409}, Handle: s.diffThread,
+		}),
+		acts(Route{
+			Method: http.MethodPost, Path: one + "/merge", OperationID: "mergeThread", Action: "threads.update",
+			Summary: "Merge what is new on the branch that a thread began at into its work branch.",
+			Description: "Its agent must wait for a message, or be gone, and nothing may be uncommitted. When both sides changed the " +
+				"same, the answer is 409 with the files in details.conflicts, and nothing changes.",
+			Responses: []Response{{Status: 200, Body: core.WorkspaceUpdate{}, Doc: "What became of it."}},
+			Fails:     []int{404, 409}, Handle: s.mergeThread,
+		}),
+		acts(Route{
+			Method: http.MethodPost, Path: one + "/rebase", OperationID: "rebaseThread", Action: "threads.update",
+			Summary:     "Put the commits of a thread behind what is new on the branch that it began at.",
+			Description: "As merge, but the commits of the thread are made anew.",
+			Responses:   []Response{{Status: 200, Body: core.WorkspaceUpdate{}, Doc: "What became of it."}},
+			Fails:       []int{404, 409}, Handle: s.rebaseThread,
+		}),
 		reads(Route{
 			Path: one + "/events", OperationID: "listThreadEvents",
 			Summary: "Read the stored events of a thread, oldest first.",

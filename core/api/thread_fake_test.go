@@ -25,6 +25,11 @@ type fakeThreads struct {
 	answer  func(id string, a core.ThreadAnswer) (*core.Thread, error)
 	closing func(id string, in core.ThreadClose) (*core.Thread, error)
 	stop    func(id string, how core.ThreadStop) error
+	goOn    func(id string, in core.ThreadContinue) (*core.Thread, error)
+	queue   func(id string, after uint64, limit int) (*core.ThreadQueue, error)
+	take    func(id, input string) error
+	diff    func(id string, most int) (*core.WorkspaceDiff, error)
+	update  func(id string, how core.WorkspaceUpdateMethod) (*core.WorkspaceUpdate, error)
 	follow  func(ctx context.Context, executionID string, after uint64, live bool) (core.EventStream, error)
 }
 
@@ -165,4 +170,39 @@ func (f *fakeThreads) FollowThreads(ctx context.Context, executionID string, aft
 
 func (f *fakeThreads) CancelAdHoc(context.Context, string, string) (*core.Execution, error) {
 	return nil, core.NotFound("execution", "")
+}
+
+func (f *fakeThreads) ContinueThread(_ context.Context, id string, in core.ThreadContinue) (*core.Thread, error) {
+	if f.goOn != nil {
+		return f.goOn(id, in)
+	}
+	return someThread(threadID2, core.ThreadPending), nil
+}
+
+func (f *fakeThreads) QueuedThreadInputs(_ context.Context, id string, after uint64, limit int) (*core.ThreadQueue, error) {
+	if f.queue != nil {
+		return f.queue(id, after, limit)
+	}
+	return &core.ThreadQueue{ThreadID: id}, nil
+}
+
+func (f *fakeThreads) WithdrawThreadInput(_ context.Context, id, input string) error {
+	if f.take != nil {
+		return f.take(id, input)
+	}
+	return nil
+}
+
+func (f *fakeThreads) DiffThread(_ context.Context, id string, most int) (*core.WorkspaceDiff, error) {
+	if f.diff != nil {
+		return f.diff(id, most)
+	}
+	return &core.WorkspaceDiff{WorkspaceID: workspaceID}, nil
+}
+
+func (f *fakeThreads) UpdateThread(_ context.Context, id string, how core.WorkspaceUpdateMethod) (*core.WorkspaceUpdate, error) {
+	if f.update != nil {
+		return f.update(id, how)
+	}
+	return &core.WorkspaceUpdate{WorkspaceID: workspaceID, Branch: "main"}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // threadBody is a managed thread on the wire.
@@ -15,7 +16,7 @@ type threadBody struct {
 	Role           string                `json:"role"`
 	Objective      string                `json:"objective"`
 	Status         core.ThreadStatus     `json:"status" enum:"pending,preparing,starting,ready,running,blocked,idle,completed,failed,stopped" doc:"The last three are final."`
-	StatusReason   string                `json:"statusReason,omitempty" doc:"For example idle, stuck, finishing, login, restarting, host_away, requested, execution, timeout, crashed or lost."`
+	StatusReason   string                `json:"statusReason,omitempty" doc:"For example idle, stuck, finishing, login, restarting, host_away, retrying, requested, execution, timeout, crashed, lost, turn_failed, or limit: and what was reached."`
 	Runtime        *string               `json:"runtime" check:"nullable" doc:"null until its agent starts; connected for one that a connected agent hosts."`
 	ManagedAgentID *string               `json:"managedAgentId" check:"nullable" doc:"null until its agent starts."`
 	AgentID        string                `json:"agentId,omitempty" doc:"Connected agent that hosts it."`
@@ -29,7 +30,13 @@ type threadBody struct {
 	Error          *threadErrorBody      `json:"error,omitempty" doc:"Why it failed."`
 	Prompt         json.RawMessage       `json:"prompt,omitempty" doc:"While it is blocked: {id, kind, text, tool?, input?, options, url?}."`
 	LoginURL       string                `json:"loginUrl,omitempty"`
-	TurnCount      int                   `json:"turnCount"`
+	TurnCount      int                   `json:"turnCount" doc:"Turns that did not fail."`
+	FailedTurns    int                   `json:"failedTurns" doc:"Turns that failed, beside them."`
+	LastTurn       *core.ThreadTurn      `json:"lastTurn,omitempty" doc:"How the last turn ended."`
+	Usage          *wire.Usage           `json:"usage,omitempty" doc:"Of all turns, as its agent told; absent when it told nothing."`
+	RetryAt        *timestamp            `json:"retryAt,omitempty" doc:"When the message of a turn that failed is given again."`
+	Continues      string                `json:"continues,omitempty" doc:"Id of the thread that it goes on with."`
+	ContinuedBy    string                `json:"continuedBy,omitempty" doc:"Id of the thread that goes on with it."`
 	EventCount     int                   `json:"eventCount" doc:"Of the persisted kinds."`
 	QueuedInputs   int                   `json:"queuedInputs" doc:"Messages that its agent did not take yet."`
 	Restarts       int                   `json:"restarts" doc:"Of its agent, after it was lost."`
@@ -81,6 +88,8 @@ func newThreadBody(t *core.Thread) threadBody {
 		ManagedAgentID: textOrNull(t.ManagedAgentID), AgentID: t.AgentID, SessionID: t.SessionID,
 		Preparation: newThreadPreparationBody(&t.Preparation), Policy: t.Policy, Metadata: t.Metadata,
 		Summary: t.Summary, Completion: newCompletionBody(t.Completion), Prompt: t.Prompt, LoginURL: t.LoginURL,
+		FailedTurns: t.FailedTurns, LastTurn: t.LastTurn, Usage: t.Usage, RetryAt: stamp(t.RetryAt),
+		Continues: t.Continues, ContinuedBy: t.ContinuedBy,
 		TurnCount: t.TurnCount, EventCount: t.EventCount, QueuedInputs: t.QueuedInputs, Restarts: t.Restarts,
 		CreatedBy: t.CreatedBy, CreatedAt: timestamp(t.CreatedAt), UpdatedAt: timestamp(t.UpdatedAt),
 		LastActivityAt: timestamp(t.LastActivityAt), StartedAt: stamp(t.StartedAt), EndedAt: stamp(t.EndedAt),

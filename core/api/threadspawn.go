@@ -63,6 +63,10 @@ type threadPolicyRequest struct {
 	CompleteAfterTurns  int                  `json:"completeAfterTurns" check:"min=0,max=100000" doc:"Completed after so many turns; 0: when the agent says so."`
 	TimeoutMs           int64                `json:"timeoutMs" check:"min=0,max=31622400000" doc:"Milliseconds of its whole life. Default: configured."`
 	MaxRestarts         *int                 `json:"maxRestarts" check:"min=0,max=1000" doc:"Of a lost agent. Default: configured."`
+	TurnRetries         *int                 `json:"turnRetries" check:"min=0,max=100" doc:"How often a message is given again whose turn failed in a way that may pass. Default: configured."`
+	MaxTokens           int64                `json:"maxTokens" check:"min=0,max=1000000000000" doc:"Stopped once its turns read and wrote so many tokens, as its agent tells; 0: no limit."`
+	MaxCost             float64              `json:"maxCost" doc:"Stopped once its turns cost so many US dollars, as its agent tells; 0: no limit."`
+	MaxTurns            int                  `json:"maxTurns" check:"min=0,max=1000000" doc:"Stopped after so many turns, failed ones included; 0: no limit."`
 	Finish              *threadFinishRequest `json:"finish" doc:"What is done with the workspace when it completes."`
 	AutoAnswer          []autoAnswerRequest  `json:"autoAnswer" check:"max=200" doc:"Rules that answer prompts without people; the first that fits counts."`
 }
@@ -120,6 +124,7 @@ func (r *threadPolicyRequest) policy() core.ThreadPolicy {
 	p := core.ThreadPolicy{
 		IdleTimeoutMs: r.IdleTimeoutMs, SummarizeAfterTurns: r.SummarizeAfterTurns,
 		CompleteAfterTurns: r.CompleteAfterTurns, TimeoutMs: r.TimeoutMs, MaxRestarts: r.MaxRestarts,
+		TurnRetries: r.TurnRetries, MaxTokens: r.MaxTokens, MaxCost: r.MaxCost, MaxTurns: r.MaxTurns,
 	}
 	if f := r.Finish; f != nil {
 		p.Finish = &core.ThreadFinish{Commit: f.Commit, Message: f.Message, Push: f.Push, Branch: f.Branch}

@@ -68,7 +68,7 @@ func publicEvents() []string {
 }
 
 type testWebhookRequest struct {
-	Event string `json:"event" check:"required" enum:"execution.started,execution.completed,execution.failed,execution.cancelled,agent.connected,agent.disconnected,agent.unhealthy,pattern.created,pattern.updated,pattern.deleted,system.alert" doc:"Type of the made-up event."`
+	Event string `json:"event" check:"required" enum:"execution.started,execution.completed,execution.failed,execution.cancelled,agent.connected,agent.disconnected,agent.unhealthy,pattern.created,pattern.updated,pattern.deleted,system.alert,thread.blocked,thread.completed,thread.failed,managed_agent.blocked,managed_agent.login_required,managed_agent.failed" doc:"Type of the made-up event."`
 }
 
 // webhookTestBody is what came of a test.

@@ -50,6 +50,9 @@ func Default() *Config {
 			MaxQueuedInputs: 20_000,
 			IdleTimeout:     time.Hour,
 			MaxRestarts:     3,
+			TurnRetries:     3,
+			TurnRetryDelay:  10 * time.Second,
+			WaitAlert:       30 * time.Minute,
 			SpawnsAtOnce:    4,
 			Workspaces: Workspaces{
 				TTL:             7 * day,

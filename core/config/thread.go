@@ -14,7 +14,10 @@ type Threads struct {
 	IdleTimeout         time.Duration
 	Timeout             time.Duration // 0: none
 	MaxRestarts         int
-	SummarizeAfterTurns int // 0: only at the end
+	TurnRetries         int
+	TurnRetryDelay      time.Duration
+	WaitAlert           time.Duration // 0: never
+	SummarizeAfterTurns int           // 0: only at the end
 	SpawnsAtOnce        int
 	AutoAnswer          []core.AutoAnswerRule
 	Workspaces          Workspaces

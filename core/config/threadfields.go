@@ -36,6 +36,19 @@ var threadFields = []*field{
 		doc: "How often an agent that was lost is started again with its session, unless the policy of its thread says otherwise.",
 	},
 	{
+		key: "threads.turnRetries", ref: func(c *Config) any { return &c.Threads.TurnRetries }, max: 100, live: true,
+		doc: "How often a message is given again whose turn failed in a way that may pass (the model is overloaded or away), unless the policy of its thread says otherwise.",
+	},
+	{
+		key: "threads.turnRetryDelay", ref: func(c *Config) any { return &c.Threads.TurnRetryDelay },
+		min: int64(100 * time.Millisecond), max: int64(time.Hour), live: true,
+		doc: "How long it waits before the first of them; doubled each time, up to 10 minutes.",
+	},
+	{
+		key: "threads.waitAlert", ref: func(c *Config) any { return &c.Threads.WaitAlert }, max: thirtyDays, live: true,
+		doc: "How long a thread, or a managed agent without one, may wait for people until a system.alert tells of it, once for each thing that it waits for. 0: it never does.",
+	},
+	{
 		key: "threads.summarizeAfterTurns", ref: func(c *Config) any { return &c.Threads.SummarizeAfterTurns }, max: 10_000, live: true,
 		doc: "Turns after which a summary is written, unless the policy of the thread says otherwise. 0: only at the end.",
 	},

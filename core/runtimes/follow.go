@@ -196,7 +196,7 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 		}
 		said, _ := status(&e.Agent, next.Wanted)
 		if event, ok := stored(e, said); ok {
-			events = append(events, event)
+			events = append(events, s.withNotice(next, event)...)
 		}
 		changed[e.AgentID] = next
 	}

@@ -57,10 +57,10 @@ func (s *Service) recovered(ctx context.Context, src *source, id string, f runti
 			return nil, true
 		}
 		lose(r, runtime.ReasonLost, now)
-		return []core.Event{{
+		return s.withNotice(r, core.Event{
 			Type: core.EventManagedStopped, Time: now, Subject: id,
 			Data: encode(eventData{AgentID: id, Status: r.Status, Source: runtime.SourceHost, Reason: r.StatusReason, OccurredAt: now}),
-		}}, true
+		}), true
 	})
 	if err != nil || r.Gone() || r.Wanted {
 		return err

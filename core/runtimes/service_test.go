@@ -2,6 +2,7 @@ package runtimes_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"reflect"
@@ -436,5 +437,62 @@ func TestSweep(t *testing.T) {
 	last := f.pruned[len(f.pruned)-1]
 	if last.Installation != "inst" || !reflect.DeepEqual(last.Keep, []string{live.ID}) {
 		t.Errorf("pruned: %+v", last)
+	}
+}
+
+// TestNotices: that an agent waits for people or failed is told outside, in the transaction of its record; of the agent
+// of a thread its thread tells.
+func TestNotices(t *testing.T) {
+	f := newFake("claude")
+	r := newRig(t, newMemory(), map[string]*fake{"local": f}).ready("local")
+	notices := func(id string) (kinds []core.EventType, data []core.AgentNotice) {
+		r.store.mu.Lock()
+		defer r.store.mu.Unlock()
+		for _, e := range r.store.events {
+			if e.Subject == core.NoticeSubject(id) {
+				var n core.AgentNotice
+				if err := json.Unmarshal(e.Data, &n); err != nil || !e.Public() {
+					t.Errorf("event %+v: %v", e, err)
+				}
+				kinds, data = append(kinds, e.Type), append(data, n)
+			}
+		}
+		return kinds, data
+	}
+	live := func(spec core.ManagedAgentSpec) string {
+		id := r.spawn(spec).ID
+		ask := func(kind string) func(a *runtime.Agent, e *runtime.Event) {
+			return func(a *runtime.Agent, e *runtime.Event) {
+				a.Status = runtime.StatusBlocked
+				a.Prompt = &runtime.Prompt{ID: "p1", Kind: kind, Text: "touch x?"}
+				e.Prompt = a.Prompt
+			}
+		}
+		f.tell(id, runtime.EventBlocked, ask(runtime.PromptApproval))
+		f.tell(id, runtime.EventQuestion, ask(runtime.PromptQuestion))
+		f.tell(id, runtime.EventLoginRequired, func(a *runtime.Agent, e *runtime.Event) {
+			a.Status, a.LoginURL, a.Prompt, e.LoginURL = runtime.StatusBlocked, "https://login.example", nil, "https://login.example"
+		})
+		f.tell(id, runtime.EventStopped, func(a *runtime.Agent, e *runtime.Event) {
+			code := 3
+			a.Status, a.Reason, a.ExitCode = runtime.StatusStopped, runtime.ReasonExited, &code
+			e.Reason, e.Exit = runtime.ReasonExited, &runtime.Exit{Code: 3, Reason: runtime.ReasonExited}
+		})
+		r.until(id, "its end", func(a *core.ManagedAgent) bool { return a.Gone() })
+		return id
+	}
+	id := live(core.ManagedAgentSpec{Type: "claude", Name: "helper"})
+	kinds, data := notices(id)
+	want := []core.EventType{core.EventManagedBlocked, core.EventManagedBlocked, core.EventManagedLogin, core.EventManagedFailed}
+	if !reflect.DeepEqual(kinds, want) {
+		t.Fatalf("told %q, want %q", kinds, want)
+	}
+	if data[0].Reason != runtime.PromptApproval || data[1].Reason != runtime.PromptQuestion || len(data[1].Prompt) == 0 ||
+		data[2].LoginURL == "" || data[3].ExitCode == nil || data[3].Status != core.ManagedError || data[0].Name != "helper" || data[0].AgentID != id {
+		t.Errorf("data %+v", data)
+	}
+	id = live(core.ManagedAgentSpec{Type: "claude", Labels: map[string]string{"wardroom.thread": "thread_1"}})
+	if kinds, _ := notices(id); len(kinds) != 0 {
+		t.Errorf("the agent of a thread told %q", kinds)
 	}
 }

@@ -36,7 +36,7 @@ func (t *tx) Append(events ...core.Event) error {
 				return err
 			}
 		}
-		if e.Type.Public() {
+		if e.Public() {
 			key := t.take(func(b []byte) []byte { return appendLogKey(b, e.Seq) })
 			if err := t.set(key, []byte(e.Subject)); err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // fakeAgents is managed agents in memory. They outlive the service under test, as runtimes do.
@@ -128,6 +129,15 @@ func (s *scripted) ask(id, kind, tool, text string) {
 // end ends a turn.
 func (s *scripted) end(text string) {
 	s.tell(core.EventManagedTurnComplete, core.AgentSignal{Text: text, DurationMs: 5})
+	s.tell(core.EventManagedReady, core.AgentSignal{})
+}
+
+// fail ends a turn with an error of the model.
+func (s *scripted) fail(code string, retryable bool) {
+	s.tell(core.EventManagedTurnComplete, core.AgentSignal{
+		Text:        "API Error: no answer", // an older runtime's
+		TurnOutcome: wire.TurnOutcome{Error: &wire.TurnError{Code: code, Message: "the model said no", Retryable: retryable}},
+	})
 	s.tell(core.EventManagedReady, core.AgentSignal{})
 }
 

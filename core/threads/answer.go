@@ -81,6 +81,7 @@ func (t *thread) answerPrompt(ctx context.Context, prompt, answer string) {
 					return errUnchanged
 				}
 				c.event(core.EventThreadBlocked, blockedData{Prompt: c.rec.Prompt})
+				c.noticeBlocked()
 				return nil
 			})
 			return

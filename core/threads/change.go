@@ -16,9 +16,7 @@ type change struct {
 	old *core.ThreadRecord
 	rec *core.ThreadRecord // a copy that may be changed; what it points to is replaced, never changed
 
-	said       []string // this and the next three become the thread's
-	cut        bool
-	again      string
+	said       []string // this and the next become the thread's
 	starts     int
 	freed      int64 // bytes of messages that left the queue, less those that came
 	events     []core.Event
@@ -70,7 +68,7 @@ func (t *thread) change(ctx context.Context, fn func(c *change) error) error {
 func (t *thread) store(ctx context.Context, fn func(c *change) error) (*change, error) {
 	old := t.record()
 	next := *old
-	c := &change{t: t, now: t.s.clock.Now(), old: old, rec: &next, said: t.said, cut: t.cut, again: t.again, starts: t.starts}
+	c := &change{t: t, now: t.s.clock.Now(), old: old, rec: &next, said: t.said, starts: t.starts}
 	if err := fn(c); err != nil {
 		if errors.Is(err, errUnchanged) {
 			return nil, nil
@@ -78,7 +76,7 @@ func (t *thread) store(ctx context.Context, fn func(c *change) error) (*change, 
 		return nil, err
 	}
 	next.UpdatedAt = c.now
-	next.QueuedInputs = int(next.InputSeq - next.SentSeq)
+	next.QueuedInputs = waits(&next)
 	// Once begun, the transaction is awaited: what is stored and what is known never differ.
 	err := t.s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		for _, f := range c.extra {
@@ -114,7 +112,7 @@ func (t *thread) store(ctx context.Context, fn func(c *change) error) (*change, 
 	if err != nil {
 		return nil, err
 	}
-	t.said, t.cut, t.again, t.starts = c.said, c.cut, c.again, c.starts
+	t.said, t.starts = c.said, c.starts
 	t.waiting -= c.freed
 	if c.experience != nil {
 		t.s.opts.Memory.Kept(c.experience)
@@ -169,7 +167,7 @@ func (c *change) end(e core.ThreadEnding) {
 		return
 	}
 	r.Ending = &e
-	r.Prompt, r.LoginURL, r.IdleSince, r.SealedEnv = nil, "", nil, nil
+	r.Prompt, r.LoginURL, r.IdleSince, r.SealedEnv, r.RetryAt = nil, "", nil, nil, nil
 	r.StatusReason = e.Reason
 	if e.Status == core.ThreadCompleted {
 		r.Status, r.StatusReason = core.ThreadRunning, core.ThreadReasonFinishing

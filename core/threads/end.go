@@ -3,6 +3,7 @@ package threads
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/threads/report"
@@ -22,6 +23,7 @@ func (c *change) conclude(out *outcome) error {
 	}
 	e := *r.Ending
 	at := c.now
+	c.tellOutput()
 	r.Status, r.StatusReason, r.EndedAt = e.Status, e.Reason, &at
 	r.Error = e.Error
 	r.Completion = c.completion(&e)
@@ -39,14 +41,15 @@ func (c *change) conclude(out *outcome) error {
 	default:
 		c.event(core.EventThreadStopped, stoppedData{Reason: e.Reason, Completion: said})
 	}
+	c.noticeEnd()
 	if e.Status != core.ThreadStopped || r.TurnCount > 0 {
 		c.note(core.DecisionCompletionOutcome, r.Name+" ("+string(e.Status)+", "+string(e.State)+"): "+r.Completion.Summary, nil)
 		c.experience = c.lesson()
 	}
-	id, upTo, ws := r.ID, r.InputSeq, r.Workspace
-	r.SentSeq = r.InputSeq
+	id, upTo, ws := r.ID, c.leaveQueue(&e), r.Workspace
 	c.freed = c.t.waiting
 	r.Ending, r.Report, r.LastText, r.Prompt, r.LoginURL, r.SealedEnv, r.IdleSince = nil, nil, "", nil, "", nil, nil
+	r.Speech, r.RetryAt, r.BlockedSince = nil, nil, nil
 	c.extra = append(c.extra, func(tx core.Tx) error {
 		if upTo > 0 {
 			if err := tx.DeleteInputs(id, upTo); err != nil {
@@ -64,6 +67,27 @@ func (c *change) conclude(out *outcome) error {
 		return err
 	}
 	return nil
+}
+
+// leaveQueue decides what becomes of the messages that got no answer: those of a thread that failed, or reached a
+// limit, stay with it. It returns the number up to which inputs go.
+func (c *change) leaveQueue(e *core.ThreadEnding) (upTo uint64) {
+	r := c.rec
+	word, _, _ := strings.Cut(e.Reason, ":")
+	if e.Status != core.ThreadFailed && word != core.ThreadReasonLimit {
+		r.Work, r.SentSeq, r.Withdrawn = nil, r.InputSeq, 0
+		return r.InputSeq
+	}
+	if w := r.Work; w != nil && w.Held && (w.Ended != nil && w.Ended.Error == nil || w.Number == 0) {
+		r.Work = nil // it has its answer, or is no message
+	} else if w != nil && w.Held {
+		c.repeat("", false)
+	}
+	if r.Work != nil && r.Work.Number > 0 {
+		return r.Work.Number - 1
+	}
+	r.Work = nil
+	return r.SentSeq
 }
 
 // release gives the workspace back. The record shows what became of it.

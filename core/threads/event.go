@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // The data of thread events. They are stored: fields are only ever added.
@@ -32,11 +33,11 @@ type toolData struct {
 }
 
 type turnData struct {
-	Output      string `json:"output"`
-	Turn        int    `json:"turn"`
-	DurationMs  int64  `json:"durationMs"`
-	Interrupted bool   `json:"interrupted,omitempty"`
-	Truncated   bool   `json:"truncated,omitempty"`
+	Output     *string `json:"output,omitempty"` // nil: the turn failed
+	Turn       int     `json:"turn"`
+	DurationMs int64   `json:"durationMs"`
+	Truncated  bool    `json:"truncated,omitempty"`
+	wire.TurnOutcome
 }
 
 type outputData struct {
@@ -69,8 +70,9 @@ type stoppedData struct {
 }
 
 type statusData struct {
-	Status string `json:"status"`
-	Reason string `json:"reason,omitempty"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason,omitempty"`
+	InputID string `json:"inputId,omitempty"` // of a message that the event is about
 }
 
 // Words of thread_status beside the states and reasons of threads.
@@ -78,6 +80,9 @@ const (
 	statusUnblocked = "unblocked"
 	statusHostBack  = "host_back"
 	statusRefused   = "input_refused"
+	statusRepeated  = "input_repeated" // a message is given to the agent again
+	statusWithdrawn = "input_withdrawn"
+	statusResumed   = "input_resumed" // the agent, whose session has the message, is told to go on
 )
 
 // maxSummary bounds summaries, in bytes.

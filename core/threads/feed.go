@@ -8,27 +8,46 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// feedable tells whether the agent waits for the next message of the queue.
-func feedable(r *core.ThreadRecord) bool {
-	return r.Ending == nil && r.InputSeq > r.SentSeq && (r.Status == core.ThreadReady || r.Status == core.ThreadIdle)
-}
-
 // feed gives the agent the messages of the queue, one at a time and in their order, until ctx ends.
 func (t *thread) feed(ctx context.Context) {
+	// What the agent did since the record was stored comes first: it may be at work.
+	if t.catchUp(ctx); ctx.Err() != nil {
+		return
+	}
+	if w := t.record().Work; w != nil && w.Taken && !w.Begun && w.Ended == nil {
+		began, turns := t.turnsSeen()
+		if !t.tookOne(ctx, turnShows, began, turns) && ctx.Err() != nil {
+			return
+		}
+	}
 	var page []*core.QueuedInput
 	var retry backoff
+	withdrawals := 0
 	for t.await(ctx, nil, feedable) {
-		sent := t.record().SentSeq
-		for len(page) > 0 && page[0].Number <= sent {
-			page = page[1:]
+		r := t.record()
+		if r.Withdrawals != withdrawals {
+			page, withdrawals = nil, r.Withdrawals
 		}
-		if len(page) == 0 || page[0].Number != sent+1 {
-			var err error
-			if page, err = t.s.opts.Store.QueuedInputs(ctx, t.id, sent, inputPage); err != nil || len(page) == 0 {
-				if err != nil {
-					t.log.Warn("the messages of a thread cannot be read yet", "error", err)
+		var in *core.QueuedInput
+		if next := nextNumber(r); next > 0 {
+			for len(page) > 0 && page[0].Number < next {
+				page = page[1:]
+			}
+			if len(page) == 0 || page[0].Number != next {
+				var err error
+				if page, err = t.s.opts.Store.QueuedInputs(ctx, t.id, next-1, inputPage); err != nil || len(page) == 0 {
+					if err != nil {
+						t.log.Warn("the messages of a thread cannot be read yet", "error", err)
+					}
+					if !t.s.pause(ctx, retry.next()) {
+						return
+					}
+					continue
 				}
-				if !t.s.pause(ctx, retry.next()) {
+			}
+			in = page[0]
+			if in.Withdrawn {
+				if !t.skip(ctx, in) {
 					return
 				}
 				continue
@@ -36,11 +55,11 @@ func (t *thread) feed(ctx context.Context) {
 		}
 		retry = 0
 		began, turns := t.turnsSeen()
-		if !t.give(ctx, page[0]) {
+		if !t.give(ctx, in, withdrawals) {
 			return
 		}
-		if t.record().SentSeq < page[0].Number {
-			page = nil // it is to be given again, under another id
+		if w := t.record().Work; w == nil || !w.Taken {
+			continue
 		}
 		// What comes before the turn is known to run would be taken for an answer, should the turn need a login.
 		if !t.tookOne(ctx, turnShows, began, turns) && ctx.Err() != nil {
@@ -49,18 +68,32 @@ func (t *thread) feed(ctx context.Context) {
 	}
 }
 
-// give hands one message over and notes that. It returns false when ctx ended first.
-func (t *thread) give(ctx context.Context, in *core.QueuedInput) bool {
-	key := in.ID
+// nextNumber is the number of the message that is to be handed over next; 0 for a word to go on, which is in no queue.
+func nextNumber(r *core.ThreadRecord) uint64 {
+	if again(r) || unsent(r) {
+		return r.Work.Number
+	}
+	return r.SentSeq + 1
+}
+
+// give hands one message over and notes that, before and after. It returns false when ctx ended first. When the work
+// is to be handed over anew, in another attempt, it returns at once.
+func (t *thread) give(ctx context.Context, in *core.QueuedInput, withdrawals int) bool {
+	if !t.open(ctx, in, withdrawals) {
+		return false
+	}
+	r := t.record()
+	if !unsent(r) || in != nil && r.Work.Number != in.Number {
+		return true // the thread ends, or the message was taken already
+	}
+	attempt := r.Work.Attempt
+	text, key := workText(r, in), workKey(r.Work)
 	resends := 0
 	var retry backoff
 	for {
 		began, turns := t.turnsSeen()
-		t.mu.Lock()
-		t.given = in
-		t.mu.Unlock()
 		_, err := t.s.opts.ManagedAgents.SendManagedAgent(ctx, t.record().ManagedAgentID, core.ManagedAgentInput{
-			Message: in.Message, Timeout: sendLimit, Key: key,
+			Message: text, Timeout: sendLimit, Key: key,
 		})
 		if ctx.Err() != nil {
 			return false
@@ -68,23 +101,50 @@ func (t *thread) give(ctx context.Context, in *core.QueuedInput) bool {
 		code := runtimeCode(err)
 		switch {
 		case err == nil, code == codeInvalidArgument && fieldOf(err) == "id":
-			return t.sent(ctx, in, "")
+			return t.sent(ctx, in, attempt, "")
 		case code == codeDeliveryUnknown:
 			if t.tookOne(ctx, settleTime, began, turns) {
-				return t.sent(ctx, in, "")
+				return t.sent(ctx, in, attempt, "")
 			}
 			resends++
-			key = in.ID + "." + strconv.Itoa(resends+1)
+			key = workKey(r.Work) + "." + strconv.Itoa(resends+1)
 			continue
 		case core.ErrorCode(err) == core.CodeValidation:
-			t.log.Warn("an agent refuses a message for good", "input", in.ID, "error", err)
-			return t.sent(ctx, in, clip(core.AsError(err).Message, maxSummary))
+			t.log.Warn("an agent refuses a message for good", "input", r.Work.InputID, "error", err)
+			return t.sent(ctx, in, attempt, clip(core.AsError(err).Message, maxSummary))
 		}
-		t.log.Debug("a message is not taken yet", "input", in.ID, "error", err)
-		if !t.s.pause(ctx, retry.next()) || !t.await(ctx, nil, feedable) {
+		t.log.Debug("a message is not taken yet", "input", r.Work.InputID, "error", err)
+		if !t.notTaken(ctx, attempt) || !t.s.pause(ctx, retry.next()) || !t.await(ctx, nil, feedable) {
 			return false
 		}
+		if now := t.record(); !unsent(now) || now.Work.Attempt != attempt || now.Work.Number != r.Work.Number {
+			return true
+		}
 	}
+}
+
+// open notes that a message is about to be handed over, unless one was withdrawn since it was read.
+func (t *thread) open(ctx context.Context, in *core.QueuedInput, withdrawals int) bool {
+	t.feeding.Lock()
+	defer t.feeding.Unlock()
+	return t.must(ctx, func(c *change) error {
+		if c.rec.Withdrawals != withdrawals || c.rec.Ending != nil || in == nil && c.rec.Work == nil || unsent(c.rec) {
+			return errUnchanged
+		}
+		c.open(in)
+		return nil
+	})
+}
+
+// notTaken notes that the agent did not take a message: a turn that ended meanwhile was another's.
+func (t *thread) notTaken(ctx context.Context, attempt int) bool {
+	return t.must(ctx, func(c *change) error {
+		if !unsent(c.rec) || c.rec.Work.Attempt != attempt || c.rec.Work.Ended == nil {
+			return errUnchanged
+		}
+		c.setWork(func(w *core.ThreadWork) { w.Ended = nil })
+		return nil
+	})
 }
 
 // turnsSeen returns how many turns were seen to begin in this life of ours, and how many ended.
@@ -107,38 +167,29 @@ func (t *thread) tookOne(ctx context.Context, limit time.Duration, began, turns 
 }
 
 // sent notes that the agent has a message, or refused it for good.
-func (t *thread) sent(ctx context.Context, in *core.QueuedInput, refused string) bool {
-	return t.must(ctx, func(c *change) error { return c.sent(in, refused) })
+func (t *thread) sent(ctx context.Context, in *core.QueuedInput, attempt int, refused string) bool {
+	return t.must(ctx, func(c *change) error { return c.sent(in, attempt, refused) })
 }
 
-func (c *change) sent(in *core.QueuedInput, refused string) error {
+// sent notes that the agent took an attempt of a message. The text stays until its turn is over.
+func (c *change) sent(in *core.QueuedInput, attempt int, refused string) error {
 	r := c.rec
-	if r.Ending != nil || r.SentSeq >= in.Number {
+	if r.Ending != nil || !unsent(r) || r.Work.Attempt != attempt || in != nil && r.Work.Number != in.Number {
 		return errUnchanged
 	}
 	r.LastActivityAt = c.now
-	if c.again == in.ID {
-		c.requeue(in)
-		return nil
+	c.setWork(func(w *core.ThreadWork) { w.Taken = true })
+	if in != nil && r.SentSeq < in.Number {
+		r.SentSeq = in.Number
+		c.freed += int64(len(in.Message))
 	}
-	r.SentSeq = in.Number
-	if refused != "" {
-		c.event(core.EventThreadStatus, statusData{Status: statusRefused, Reason: refused})
+	switch ended := r.Work.Ended; {
+	case refused != "":
+		c.event(core.EventThreadStatus, statusData{Status: statusRefused, Reason: refused, InputID: r.Work.InputID})
+		c.closeWork()
+	case ended != nil && !ended.Interrupted:
+		c.settleWork(ended)
 	}
-	id, upTo := c.t.id, in.Number
-	c.extra = append(c.extra, func(tx core.Tx) error { return tx.DeleteInputs(id, upTo) })
-	c.freed += int64(len(in.Message))
 	c.complete()
 	return nil
-}
-
-// requeue puts a message whose turn a login cut off back to the head of the queue. Its agent knows the old id.
-func (c *change) requeue(in *core.QueuedInput) {
-	again := *in
-	again.ID = c.t.s.opts.IDs.New(core.PrefixInput)
-	if c.rec.SentSeq == in.Number {
-		c.freed -= int64(len(in.Message))
-	}
-	c.rec.SentSeq = in.Number - 1
-	c.extra = append(c.extra, func(tx core.Tx) error { return tx.PutInput(&again) })
 }

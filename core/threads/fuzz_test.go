@@ -41,14 +41,14 @@ func FuzzSignals(f *testing.F) {
 				if !json.Valid(e.Data) {
 					t.Fatalf("%s has the data %q", e.Type, e.Data)
 				}
-				if e.Type != core.EventThreadOutput && e.Type != core.EventThreadStatus {
+				if e.Type != core.EventThreadOutput && e.Type != core.EventThreadStatus && !e.Public() {
 					persisted++
 				}
 				if e.Type == core.EventThreadTurnComplete {
 					turns++
 				}
 			}
-			if next.Status.Terminal() || next.EventCount != persisted || next.TurnCount != turns {
+			if next.Status.Terminal() || next.EventCount != persisted || next.TurnCount+next.FailedTurns != turns {
 				t.Fatalf("after %s: %s, %d events of %d, %d turns of %d", kind, next.Status, next.EventCount, persisted, next.TurnCount, turns)
 			}
 			if _, err := json.Marshal(next); err != nil {

@@ -21,7 +21,7 @@ const (
 	maxRetry      = 15 * time.Second
 	lookInterval  = 5 * time.Second        // between looks at an agent whose end no event told
 	settleTime    = 5 * time.Second        // for a turn to begin whose message may have been taken
-	turnShows     = 2 * time.Second        // for the turn of a message that was taken to show
+	turnShows     = 5 * time.Second        // for the turn of a message that was taken to show
 	answerWait    = 500 * time.Millisecond // for an answer to show
 	sendLimit     = 10 * time.Minute       // of one wait for an agent to take a message
 	stopReserve   = 30 * time.Second       // beyond the grace, until who stops a thread is answered
@@ -46,6 +46,11 @@ const (
 	maxPolicyTime = 365 * 24 * time.Hour
 	maxTurns      = 1_000_000
 	maxRestarts   = 100
+	maxRetries    = 100
+	maxTokens     = 1_000_000_000_000
+	maxCost       = 1_000_000 // US dollars
+	// maxTurnRetryDelay bounds the doubled waits before the message of a failed turn is given again.
+	maxTurnRetryDelay = 10 * time.Minute
 )
 
 // Streams follow stored events as they are committed; core/events has them.
@@ -90,10 +95,17 @@ type Config struct {
 	Timeout time.Duration
 	// MaxRestarts is policy.maxRestarts of threads that do not say. Negative: none.
 	MaxRestarts int
+	// TurnRetries is policy.turnRetries of threads that do not say. Negative: none.
+	TurnRetries int
+	// TurnRetryDelay is how long the message of a turn that failed waits before it is given again; doubled each time,
+	// up to 10 minutes. 0: 10 s.
+	TurnRetryDelay time.Duration
 	// SummarizeAfterTurns is that of threads that do not say; 0: only at the end.
 	SummarizeAfterTurns int
 	// SpawnsAtOnce bounds the agents that are started at the same time; 0: 4.
 	SpawnsAtOnce int
+	// WaitAlert is how long a thread waits for people until a system.alert tells of it. 0: it never does.
+	WaitAlert time.Duration
 	// AutoAnswer are rules behind those of a thread's own policy.
 	AutoAnswer []core.AutoAnswerRule
 }
@@ -117,7 +129,10 @@ func (c Config) withDefaults() *Config {
 	if c.SpawnsAtOnce <= 0 {
 		c.SpawnsAtOnce = 4
 	}
-	c.MaxRestarts = max(0, c.MaxRestarts)
+	if c.TurnRetryDelay <= 0 {
+		c.TurnRetryDelay = 10 * time.Second
+	}
+	c.MaxRestarts, c.TurnRetries = max(0, c.MaxRestarts), max(0, c.TurnRetries)
 	return &c
 }
 

@@ -54,6 +54,7 @@ func (s *Service) asked(ctx context.Context, q *core.Question) {
 		}
 		r.Status, r.StatusReason, r.Prompt, r.LastActivityAt = core.ThreadBlocked, "", prompt, c.now
 		c.event(core.EventThreadBlocked, blockedData{Prompt: prompt})
+		c.noticeBlocked()
 		c.after = append(c.after, func() { s.observer.PromptBlocked(false) })
 		return nil
 	})

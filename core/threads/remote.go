@@ -131,9 +131,9 @@ func (t *thread) runRemote() {
 // hosting is a thread at its host, in this life of ours.
 type hosting struct {
 	t     *thread
-	asked bool              // the host was asked for the thread
-	out   *core.QueuedInput // that was handed over and not taken yet
-	away  bool              // that was told
+	asked bool   // the host was asked for the thread
+	out   string // key of the message that was handed over and may not be taken yet
+	away  bool   // that was told
 }
 
 // step does what is to be done now. It returns false when ctx ended.
@@ -166,7 +166,7 @@ func (h *hosting) step(ctx context.Context) bool {
 		return false
 	}
 	if m.back {
-		h.out = nil // is handed over again: the host drops what it knows
+		h.out = "" // is handed over again: the host drops what it knows
 		if !m.holds {
 			h.asked = false
 			if t.record().StartedAt != nil && t.record().Status != core.ThreadStarting && !t.lose(ctx) {
@@ -225,15 +225,29 @@ func (h *hosting) work(ctx context.Context) bool {
 		}
 		return true
 	}
-	if h.out != nil && h.out.Number > r.SentSeq || !feedable(r) {
+	if !feedable(r) || unsent(r) && h.out == workKey(r.Work) {
 		return true
 	}
-	page, err := t.s.opts.Store.QueuedInputs(ctx, t.id, r.SentSeq, 1)
-	if err != nil || len(page) == 0 {
-		return ctx.Err() == nil // the next look tries again
+	var in *core.QueuedInput
+	withdrawals := r.Withdrawals
+	if next := nextNumber(r); next > 0 {
+		page, err := t.s.opts.Store.QueuedInputs(ctx, t.id, next-1, 1)
+		if err != nil || len(page) == 0 {
+			return ctx.Err() == nil // the next look tries again
+		}
+		if in = page[0]; in.Withdrawn {
+			t.touch() // the next step looks at the one behind it
+			return t.skip(ctx, in)
+		}
 	}
-	h.out = page[0]
-	if !t.s.opts.Hosts.InputThread(r.AgentID, core.RemoteInput{ThreadID: t.id, InputID: h.out.ID, Message: h.out.Message}) {
+	if !t.open(ctx, in, withdrawals) {
+		return false
+	}
+	if r = t.record(); !unsent(r) || in != nil && r.Work.Number != in.Number {
+		return true
+	}
+	h.out = workKey(r.Work)
+	if !t.s.opts.Hosts.InputThread(r.AgentID, core.RemoteInput{ThreadID: t.id, InputID: h.out, Message: workText(r, in)}) {
 		t.mu.Lock()
 		t.remote.gone = true
 		t.mu.Unlock()
@@ -298,13 +312,10 @@ func (h *hosting) apply(ctx context.Context, e core.RemoteThreadEvent) bool {
 		if e.SessionID != "" {
 			r.SessionID = e.SessionID
 		}
-		if h.out == nil && e.InputTaken != "" { // taken in an earlier life of ours
-			if page, err := t.s.opts.Store.QueuedInputs(ctx, t.id, r.SentSeq, 1); err == nil && len(page) > 0 {
-				h.out = page[0]
+		if e.InputTaken != "" && unsent(r) && e.InputTaken == workKey(r.Work) {
+			if err := c.taken(ctx); err != nil {
+				return err
 			}
-		}
-		if h.out != nil && e.InputTaken == h.out.ID {
-			_ = c.sent(h.out, "") // it may be counted already
 		}
 		if e.Type == core.EventManagedStarted && r.Status == core.ThreadStarting {
 			c.hosted()
@@ -322,6 +333,24 @@ func (h *hosting) apply(ctx context.Context, e core.RemoteThreadEvent) bool {
 	}
 	settle(e)
 	return true
+}
+
+// taken notes that the host gave its agent the message that was handed over.
+func (c *change) taken(ctx context.Context) error {
+	w := c.rec.Work
+	var in *core.QueuedInput
+	if w.Number > 0 {
+		page, err := c.t.s.opts.Store.QueuedInputs(ctx, c.t.id, w.Number-1, 1)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 || page[0].Number != w.Number {
+			return nil // a damaged queue
+		}
+		in = page[0]
+	}
+	_ = c.sent(in, w.Attempt, "") // it may be counted already
+	return nil
 }
 
 // hosted notes that the host runs the agent of the thread, for the first time or again.

@@ -201,6 +201,7 @@ func TestRemoteRepeats(t *testing.T) {
 	want := int(e.seq) - 1
 	e.mu.Unlock()
 	<-last
+	coretest.WaitFor(t, "the output, which is told at most ten times a second", func() bool { return len(r.kinds(id)) > before })
 	if settled != want || len(r.kinds(id)) != before+1 {
 		t.Errorf("%d of %d repeats are settled; %q", settled, want, r.kinds(id))
 	}

@@ -38,25 +38,10 @@ func (c *change) lost(reason string) {
 		c.fail(core.ThreadReasonLost, &core.ThreadError{Code: core.CodeAgentError, Message: lostMessage(reason)})
 		return
 	}
-	if (r.Status == core.ThreadRunning || r.Status == core.ThreadBlocked) && r.InputSeq == r.SentSeq {
-		c.nudge()
-	}
+	c.interruptWork(againLost)
 	r.Status, r.StatusReason = core.ThreadStarting, core.ThreadReasonRestarting
 	r.Prompt, r.LoginURL, r.IdleSince = nil, "", nil
 	c.event(core.EventThreadStatus, statusData{Status: core.ThreadReasonRestarting, Reason: reason})
-}
-
-// nudge has an agent that was lost within a turn go on with its work once it is back.
-func (c *change) nudge() {
-	r := c.rec
-	message := "(The session broke off and was resumed. Go on with what you were doing.)"
-	if r.SessionID == "" && r.Objective != "" {
-		message = "(The session broke off before the work was done. Look at what is there already, and go on.)\n\n" + firstMessage(r)
-	}
-	r.InputSeq++
-	in := &core.QueuedInput{ID: c.t.s.opts.IDs.New(core.PrefixInput), ThreadID: r.ID, Number: r.InputSeq, Message: message, CreatedAt: c.now}
-	c.extra = append(c.extra, func(tx core.Tx) error { return tx.PutInput(in) })
-	c.freed -= int64(len(message))
 }
 
 func lostMessage(reason string) string {

@@ -150,6 +150,7 @@ type fakeSpaces struct {
 	// provision and finish decide what becomes of a call, if they are not nil.
 	provision func(ctx context.Context) error
 	finish    func() error
+	update    func()
 }
 
 func (f *fakeSpaces) ReserveWorkspace(ctx context.Context, req core.WorkspaceRequest) (*core.Workspace, error) {
@@ -169,7 +170,7 @@ func (f *fakeSpaces) AdoptWorkspace(tx core.Tx, id, threadID, executionID string
 	if w == nil {
 		return nil, core.NotFound("workspace", id)
 	}
-	if w.ThreadID != "" && w.ThreadID != threadID {
+	if w.ThreadID != "" && w.ThreadID != threadID && w.Status != core.WorkspaceReleased {
 		return nil, core.Conflict("workspace", id, string(w.Status), "taken")
 	}
 	next := *w
@@ -246,6 +247,13 @@ func (f *fakeSpaces) ReleaseWorkspace(tx core.Tx, id string) error {
 	w := *f.store.workspaces[id]
 	w.Status = core.WorkspaceReleased
 	return tx.PutWorkspace(&w)
+}
+
+func (f *fakeSpaces) UpdateWorkspace(_ context.Context, id string, how core.WorkspaceUpdateMethod) (*core.WorkspaceUpdate, error) {
+	if f.update != nil {
+		f.update()
+	}
+	return &core.WorkspaceUpdate{WorkspaceID: id, Branch: string(how), Changed: true}, nil
 }
 
 func (f *fakeSpaces) ResolveWorkspace(spec *core.WorkspaceSpec) (*core.WorkspaceSpec, error) {

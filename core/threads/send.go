@@ -142,7 +142,7 @@ func (t *thread) admitAll(ctx context.Context, list []*arrival) error {
 			if a.err != nil {
 				continue
 			}
-			count := int(r.InputSeq - r.SentSeq)
+			count := waits(r)
 			size := int64(len(a.input.Message))
 			if count >= config.MaxQueued || bytes+size > config.MaxQueuedBytes {
 				a.err = full(count, config)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/threads/report"
@@ -87,6 +86,7 @@ func (c *change) onStarted() {
 	}
 	r.Prompt, r.LoginURL = nil, ""
 	if r.Status != core.ThreadStarting {
+		c.interruptWork(againRestarted)
 		r.Status, r.StatusReason, r.IdleSince = core.ThreadStarting, "", nil
 		c.event(core.EventThreadStatus, statusData{Status: string(core.ThreadStarting)})
 	}
@@ -101,13 +101,22 @@ func (c *change) onReady() {
 		return // people are asked, and the agent waits with everybody
 	}
 	r.Status, r.StatusReason, r.Prompt, r.LoginURL = core.ThreadReady, "", nil, ""
+	if r.RetryAt != nil {
+		r.StatusReason = core.ThreadReasonRetrying
+	}
 	c.event(core.EventThreadReady, readyData{})
 	c.complete()
 }
 
 func (c *change) onBusy() {
 	r := c.rec
-	r.LastText, c.cut = "", false
+	r.LastText = ""
+	c.tellOutput() // of a turn whose end was not told
+	if r.Speech != nil {
+		r.Speech = &core.ThreadSpeech{ToldAt: r.Speech.ToldAt}
+	}
+	c.turnBegan()
+	defer c.checkLimits()
 	if r.Report != nil && r.Report.State != "" {
 		again := *r.Report
 		again.State = ""
@@ -134,9 +143,13 @@ func (c *change) onBlocked(sig *core.AgentSignal) {
 	if len(sig.Prompt) == 0 {
 		return
 	}
+	c.tellOutput() // people read it before they answer
 	r.Status, r.StatusReason, r.Prompt, r.IdleSince = core.ThreadBlocked, "", sig.Prompt, nil
 	answer, auto := c.t.decide(r)
 	c.event(core.EventThreadBlocked, blockedData{Prompt: sig.Prompt, AutoAnswered: auto, Answer: answer})
+	if r.BlockedSince = nil; !auto {
+		c.noticeBlocked()
+	}
 	c.after = append(c.after, func() { c.t.s.observer.PromptBlocked(auto) })
 }
 
@@ -160,48 +173,11 @@ func (c *change) onLogin(sig *core.AgentSignal) {
 	r.Status, r.StatusReason = core.ThreadBlocked, core.ThreadReasonLogin
 	r.Prompt = promptView{ID: promptLogin, Kind: promptLogin, Text: text, URL: sig.LoginURL}.encode()
 	c.event(core.EventThreadBlocked, blockedData{Prompt: r.Prompt})
+	c.noticeBlocked()
 	c.after = append(c.after, func() { c.t.s.observer.PromptBlocked(false) })
-	c.t.mu.Lock()
-	given := c.t.given
-	c.t.mu.Unlock()
-	if c.cut && given != nil { // the turn ended because the credential did; the work is still to be done
-		c.cut, c.again = false, given.ID
-		if r.SentSeq == given.Number {
-			c.requeue(given)
-		}
+	if w := r.Work; w != nil && w.Held && w.Ended != nil && w.Ended.Interrupted {
+		c.repeat(againLogin, false) // the turn ended because the credential did; the work is still to be done
 	}
-}
-
-func (c *change) onMessage(sig *core.AgentSignal) {
-	if sig.Text == "" {
-		return
-	}
-	c.rec.LastText = clip(sig.Text, maxText)
-	c.event(core.EventThreadOutput, outputData{Text: sig.Text, Turn: c.rec.TurnCount + 1, Truncated: sig.Truncated})
-	c.report(sig.Text)
-}
-
-// report takes in what the agent reports of its outcome. Its last word on each thing counts, and what it leaves out
-// stays as it was; what it made adds up. A report that the work goes on takes an earlier end back, and keeps what was
-// reported with that.
-func (c *change) report(text string) {
-	said, ok := report.Read(text)
-	if !ok {
-		return
-	}
-	if old := c.rec.Report; old != nil {
-		if said.Summary == "" {
-			said.Summary = old.Summary
-		}
-		if said.Tests == nil {
-			said.Tests = old.Tests
-		}
-		said.Artifacts = addUp(old.Artifacts, said.Artifacts)
-	}
-	for _, finding := range said.Decisions {
-		c.note(core.DecisionFinding, finding, nil)
-	}
-	c.rec.Report = &said
 }
 
 // addUp returns the artifacts of two reports, each once and the latest ones last. Of too many the oldest go.
@@ -277,25 +253,4 @@ func (c *change) ended(reason string, exit *int, sure bool) {
 func stoppedByHand(reason string) bool {
 	word, _, _ := strings.Cut(reason, ":")
 	return word == reasonStopped || word == reasonKilled
-}
-
-// nextTimer is how long it is until something is due by the clock.
-func (t *thread) nextTimer() time.Duration {
-	r := t.record()
-	limit := time.Duration(r.Policy.IdleTimeoutMs) * time.Millisecond
-	switch {
-	case r.Kind == core.ThreadKindRole:
-		return maxPolicyTime
-	case r.Status == core.ThreadStarting && r.StatusReason == core.ThreadReasonNotReady:
-		return min(readyWait, t.untilAt(r.LastActivityAt.Add(readyWait)))
-	case limit <= 0 || r.InputSeq > r.SentSeq:
-		return maxPolicyTime
-	}
-	switch r.Status {
-	case core.ThreadReady:
-		return min(limit, t.untilAt(r.LastActivityAt.Add(limit)))
-	case core.ThreadIdle:
-		return min(idleFactor*limit, t.untilAt(r.LastActivityAt.Add(idleFactor*limit)))
-	}
-	return maxPolicyTime
 }

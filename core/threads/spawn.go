@@ -14,6 +14,11 @@ const memoryContextKey = "memoryContext"
 // SpawnThread implements core.ThreadService. The record, with the execution if it is a new one, and the first message
 // are stored in one transaction; everything else follows from them.
 func (s *Service) SpawnThread(ctx context.Context, spec core.ThreadSpec) (*core.Thread, error) {
+	return s.spawnThread(ctx, spec, nil)
+}
+
+// spawnThread spawns a thread, which goes on with another if from is not nil.
+func (s *Service) spawnThread(ctx context.Context, spec core.ThreadSpec, from *continuation) (*core.Thread, error) {
 	spec, err := s.check(s.withPrepared(ctx, spec), true)
 	if err != nil {
 		return nil, err
@@ -28,7 +33,7 @@ func (s *Service) SpawnThread(ctx context.Context, spec core.ThreadSpec) (*core.
 	if err := s.takeRoom(); err != nil {
 		return nil, err
 	}
-	t, err := s.spawn(ctx, spec, where)
+	t, err := s.spawn(ctx, spec, where, from)
 	if err != nil {
 		s.mu.Lock()
 		s.spawned--
@@ -79,7 +84,7 @@ func takesThreads(e *core.Execution) error {
 }
 
 // spawn stores a thread.
-func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place) (*thread, error) {
+func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place, from *continuation) (*thread, error) {
 	now := s.clock.Now()
 	r := &core.ThreadRecord{Thread: core.Thread{
 		ID: s.opts.IDs.New(core.PrefixThread), ExecutionID: spec.ExecutionID, Name: spec.Name, AgentType: spec.AgentType,
@@ -105,11 +110,13 @@ func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place) 
 	} else if _, err := s.opts.Workspaces.ResolveWorkspace(spec.Preparation.Workspace); err != nil {
 		return nil, err
 	}
-	var first *core.QueuedInput
-	if message := firstMessage(r); message != "" {
-		r.InputSeq, r.QueuedInputs = 1, 1
-		first = &core.QueuedInput{ID: s.opts.IDs.New(core.PrefixInput), ThreadID: r.ID, Number: 1, Message: message, CreatedAt: now}
+	if from != nil {
+		if r.Continues = from.old.ID; told[r.AgentType] {
+			r.SessionID = from.old.SessionID
+		}
 	}
+	first := s.firstInputs(r, from)
+	r.InputSeq, r.QueuedInputs = uint64(len(first)), len(first)
 	s.joinAdHoc(r.ExecutionID, r.ID)
 	err = s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		if err := tx.ClaimIdempotency(core.IdempotencyFrom(ctx), r.ID, now); err != nil {
@@ -128,8 +135,13 @@ func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place) 
 			}
 			r.Workspace = ws
 		}
-		if first != nil {
-			if err := tx.PutInput(first); err != nil {
+		for _, in := range first {
+			if err := tx.PutInput(in); err != nil {
+				return err
+			}
+		}
+		if from != nil {
+			if err := from.take(tx, r); err != nil {
 				return err
 			}
 		}
@@ -140,8 +152,8 @@ func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place) 
 		return nil, err
 	}
 	t := s.newThread(r)
-	if first != nil {
-		t.waiting = int64(len(first.Message))
+	for _, in := range first {
+		t.waiting += int64(len(in.Message))
 	}
 	return t, nil
 }

@@ -148,6 +148,18 @@ func (s *Service) checkPolicy(k *checker, spec *core.ThreadSpec) error {
 	if p.MaxRestarts != nil && (*p.MaxRestarts < 0 || *p.MaxRestarts > maxRestarts) {
 		k.bad("policy.maxRestarts", "must be from 0 to "+strconv.Itoa(maxRestarts))
 	}
+	if p.TurnRetries != nil && (*p.TurnRetries < 0 || *p.TurnRetries > maxRetries) {
+		k.bad("policy.turnRetries", "must be from 0 to "+strconv.Itoa(maxRetries))
+	}
+	if p.MaxTurns < 0 || p.MaxTurns > maxTurns {
+		k.bad("policy.maxTurns", "must be from 0 (no limit) to "+strconv.Itoa(maxTurns))
+	}
+	if p.MaxTokens < 0 || p.MaxTokens > maxTokens {
+		k.bad("policy.maxTokens", "must be from 0 (no limit) to "+strconv.Itoa(maxTokens))
+	}
+	if !(p.MaxCost >= 0 && p.MaxCost <= maxCost) {
+		k.bad("policy.maxCost", "must be from 0 (no limit) to "+strconv.Itoa(maxCost)+" US dollars")
+	}
 	_, problems := rules.Compile(p.AutoAnswer, "policy.autoAnswer")
 	k.problems = append(k.problems, problems...)
 	slices.SortFunc(k.problems, func(a, b core.Problem) int { return strings.Compare(a.Path, b.Path) })
@@ -169,6 +181,9 @@ func (s *Service) fill(spec *core.ThreadSpec) {
 	}
 	if p.MaxRestarts == nil {
 		p.MaxRestarts = &c.MaxRestarts
+	}
+	if p.TurnRetries == nil {
+		p.TurnRetries = &c.TurnRetries
 	}
 	if spec.Name == "" {
 		spec.Name = nameOf(spec.Role, spec.Objective)

@@ -33,18 +33,17 @@ type thread struct {
 	rec     atomic.Pointer[core.ThreadRecord] // as it is stored; replaced, never changed
 	waiting int64                             // bytes of the messages in the queue; guarded by writing
 	said    []string                          // of the turns since the last summary, as far as known; guarded by writing
-	cut     bool                              // the last turn was interrupted; guarded by writing
-	again   string                            // id of a message whose turn a login cut off; guarded by writing
+
+	feeding sync.Mutex // held while a message is handed over, until that is stored; and while its workspace is changed
 
 	starts int // of an agent that ended before it was ready; guarded by writing
 
 	mu       sync.Mutex // guards all below
 	changed  chan struct{}
-	arriving []*arrival        // messages that are about to be stored
-	given    *core.QueuedInput // that was handed to the agent last, in this life of ours
-	busySeen int               // turns that were seen to begin, in this life of ours
-	deadline core.Timer        // of policy.timeoutMs, or nil
-	remote   mailbox           // of a thread that a connected agent hosts
+	arriving []*arrival // messages that are about to be stored
+	busySeen int        // turns that were seen to begin, in this life of ours
+	deadline core.Timer // of policy.timeoutMs, or nil
+	remote   mailbox    // of a thread that a connected agent hosts
 }
 
 func (s *Service) newThread(r *core.ThreadRecord) *thread {

@@ -2,30 +2,42 @@ package threads
 
 import (
 	"context"
+	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/threads/report"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // maxSaid bounds how many turns a summary is taken from.
 const maxSaid = 20
 
-// onTurn handles the end of a turn: what was said, a summary when one is due, and whether the work is done.
+// onTurn handles the end of a turn: what was said, a summary when one is due, and whether the work is done. A turn that
+// failed has no text: it is no answer, and ends no work.
 func (c *change) onTurn(sig *core.AgentSignal) {
 	r := c.rec
-	turn := r.TurnCount + 1
-	if sig.Text != "" && !sameText(clip(sig.Text, maxText), r.LastText) {
-		c.event(core.EventThreadOutput, outputData{Text: sig.Text, Turn: turn, Truncated: sig.Truncated})
-		c.report(sig.Text)
-		r.LastText = clip(sig.Text, maxText)
+	outcome := sig.TurnOutcome
+	turn := r.TurnCount + r.FailedTurns + 1
+	data := turnData{Turn: turn, DurationMs: sig.DurationMs, Truncated: sig.Truncated, TurnOutcome: outcome}
+	if outcome.Error == nil {
+		text := sig.Text
+		data.Output = &text
+		c.endSpeech(text, sig.Truncated)
+		if text != "" {
+			r.LastText = clip(text, maxText)
+		}
+		r.TurnCount++
+	} else {
+		data.Truncated = false
+		c.endSpeech("", false)
+		r.LastText = ""
+		r.FailedTurns++
 	}
-	r.TurnCount = turn
-	c.event(core.EventThreadTurnComplete, turnData{
-		Output: sig.Text, Turn: turn, DurationMs: sig.DurationMs, Interrupted: sig.Interrupted, Truncated: sig.Truncated,
-	})
+	r.LastTurn = &core.ThreadTurn{Turn: turn, DurationMs: sig.DurationMs, TurnOutcome: outcome}
+	c.addUsage(outcome.Usage)
+	c.event(core.EventThreadTurnComplete, data)
 	took := time.Duration(sig.DurationMs) * time.Millisecond
 	c.after = append(c.after, func() { c.t.s.observer.TurnEnded(took) })
 	if r.LastText != "" {
@@ -33,22 +45,30 @@ func (c *change) onTurn(sig *core.AgentSignal) {
 			c.said = c.said[len(c.said)-maxSaid:]
 		}
 	}
-	if n := r.Policy.SummarizeAfterTurns; n > 0 && turn-r.SummaryTurn >= n {
+	if n := r.Policy.SummarizeAfterTurns; n > 0 && outcome.Error == nil && r.TurnCount-r.SummaryTurn >= n {
 		c.summarize(c.said)
 		c.said = nil
 	}
-	c.cut = sig.Interrupted
-	if sig.Interrupted && r.Report != nil && r.Report.State != "" {
+	if (outcome.Interrupted || outcome.Error != nil) && r.Report != nil && r.Report.State != "" {
 		cut := *r.Report
 		cut.State = ""
 		r.Report = &cut
 	}
+	c.turnEnded(&outcome)
 	c.complete()
 }
 
-// sameText tells whether two texts differ in white space only.
-func sameText(a, b string) bool {
-	return a == b || strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ")
+// addUsage adds what a turn used to the sum. What the agent does not tell is not known, and not guessed.
+func (c *change) addUsage(u *wire.Usage) {
+	if u == nil {
+		return
+	}
+	sum := wire.Usage{}
+	if c.rec.Usage != nil {
+		sum = *c.rec.Usage
+	}
+	sum.Add(u)
+	c.rec.Usage = &sum
 }
 
 // summarize takes a summary of the turns since the last one: the agent's own, if it gave one.
@@ -74,25 +94,92 @@ func (c *change) summarize(said []string) {
 }
 
 // complete decides whether the work is done: the agent says so and nothing waits for it, or the policy does. A turn is
-// over once the agent is ready, whichever of the two is told first.
+// over once the agent is ready, whichever of the two is told first. One that was interrupted completes nothing.
 func (c *change) complete() {
 	r := c.rec
-	if r.Kind == core.ThreadKindRole || r.Status != core.ThreadReady && r.Status != core.ThreadIdle {
+	if r.Kind == core.ThreadKindRole || r.Ending != nil || r.Status != core.ThreadReady && r.Status != core.ThreadIdle {
 		return
 	}
 	state := core.CompletionState("")
 	if r.Report != nil {
 		state = r.Report.State
 	}
+	interrupted := r.LastTurn != nil && r.LastTurn.Interrupted
 	switch n := r.Policy.CompleteAfterTurns; {
-	case n > 0 && r.TurnCount >= n:
+	case n > 0 && r.TurnCount >= n && !interrupted:
 		if state == "" {
 			state = core.CompletionComplete
 		}
-	case state == "" || r.InputSeq > r.SentSeq:
-		return
+		c.end(core.ThreadEnding{Status: core.ThreadCompleted, State: state})
+	case state != "" && waits(r) == 0:
+		c.end(core.ThreadEnding{Status: core.ThreadCompleted, State: state})
+	default:
+		c.checkLimits()
 	}
-	c.end(core.ThreadEnding{Status: core.ThreadCompleted, State: state})
+}
+
+// checkLimits decides that a thread stops which reached a limit of its policy. It is called between turns: what a turn
+// uses is told with its end.
+func (c *change) checkLimits() {
+	r := c.rec
+	p := &r.Policy
+	turns, reached := r.TurnCount+r.FailedTurns, ""
+	switch {
+	case r.Kind == core.ThreadKindRole:
+	case p.MaxTurns > 0 && turns >= p.MaxTurns:
+		reached = fmt.Sprintf("%d of %d turns (policy.maxTurns)", turns, p.MaxTurns)
+	case p.MaxTokens > 0 && r.Usage.Tokens() >= p.MaxTokens:
+		reached = fmt.Sprintf("%d of %d tokens (policy.maxTokens)", r.Usage.Tokens(), p.MaxTokens)
+	case p.MaxCost > 0 && r.Usage != nil && r.Usage.CostUSD != nil && *r.Usage.CostUSD >= p.MaxCost:
+		reached = fmt.Sprintf("%.4g of %.4g US dollars (policy.maxCost)", *r.Usage.CostUSD, p.MaxCost)
+	}
+	if reached != "" {
+		c.end(core.ThreadEnding{
+			Status: core.ThreadStopped, State: core.CompletionPartial, Reason: core.ThreadReasonLimit + ": " + reached,
+		})
+	}
+}
+
+// nextTimer is how long it is until something is due by the clock.
+func (t *thread) nextTimer() time.Duration {
+	r := t.record()
+	next := maxPolicyTime
+	if s := r.Speech; s != nil && s.Pending != "" {
+		next = min(next, untilOutput(s, t.s.clock.Now()))
+	}
+	if r.RetryAt != nil {
+		next = min(next, t.untilRetry(r))
+	}
+	return min(next, t.untilAlert(r), t.nextStage(r))
+}
+
+// untilRetry is how long the message of a failed turn still waits. A clock that was set back does not hold it for ever.
+func (t *thread) untilRetry(r *core.ThreadRecord) time.Duration {
+	left := t.untilAt(*r.RetryAt)
+	if left > max(maxTurnRetryDelay, t.s.config.Load().TurnRetryDelay) {
+		return 0
+	}
+	return left
+}
+
+// nextStage is how long it is until a thread that nothing happens to is idle, stopped or failed.
+func (t *thread) nextStage(r *core.ThreadRecord) time.Duration {
+	limit := time.Duration(r.Policy.IdleTimeoutMs) * time.Millisecond
+	switch {
+	case r.Kind == core.ThreadKindRole:
+		return maxPolicyTime
+	case r.Status == core.ThreadStarting && r.StatusReason == core.ThreadReasonNotReady:
+		return min(readyWait, t.untilAt(r.LastActivityAt.Add(readyWait)))
+	case limit <= 0 || waits(r) > 0:
+		return maxPolicyTime
+	}
+	switch r.Status {
+	case core.ThreadReady:
+		return min(limit, t.untilAt(r.LastActivityAt.Add(limit)))
+	case core.ThreadIdle:
+		return min(idleFactor*limit, t.untilAt(r.LastActivityAt.Add(idleFactor*limit)))
+	}
+	return maxPolicyTime
 }
 
 // checkTimers does what is due by the clock.
@@ -104,13 +191,32 @@ func (t *thread) checkTimers(ctx context.Context) {
 		r := c.rec
 		idle := c.now.Sub(r.LastActivityAt)
 		limit := time.Duration(r.Policy.IdleTimeoutMs) * time.Millisecond
-		switch {
-		case r.Ending != nil:
+		if r.Ending != nil {
 			return errUnchanged
+		}
+		due := false
+		if s := r.Speech; s != nil && s.Pending != "" && untilOutput(s, c.now) <= 0 {
+			c.tellOutput()
+			due = true
+		}
+		if r.RetryAt != nil && c.t.untilRetry(r) <= 0 {
+			r.RetryAt = nil
+			if r.StatusReason == core.ThreadReasonRetrying {
+				r.StatusReason = ""
+			}
+			due = true
+		}
+		if c.t.untilAlert(r) <= 0 {
+			c.alertWait()
+			due = true
+		}
+		switch {
 		case r.Status == core.ThreadStarting && r.StatusReason == core.ThreadReasonNotReady && idle >= readyWait:
 			c.fail(core.ThreadReasonCrashed, &core.ThreadError{Code: core.CodeAgentError, Message: "the agent did not get ready in time"})
-		case r.InputSeq > r.SentSeq:
-			return errUnchanged
+		case limit <= 0 || waits(r) > 0 || r.Kind == core.ThreadKindRole:
+			if !due {
+				return errUnchanged
+			}
 		case r.Status == core.ThreadReady && idle >= limit:
 			at := c.now
 			r.Status, r.IdleSince = core.ThreadIdle, &at
@@ -120,7 +226,7 @@ func (t *thread) checkTimers(ctx context.Context) {
 				Status: core.ThreadStopped, State: core.CompletionPartial, Reason: core.ThreadReasonIdle,
 				Summary: "Stopped after " + strconv.FormatInt(int64(idle/time.Second), 10) + " s without activity.",
 			})
-		default:
+		case !due:
 			return errUnchanged
 		}
 		return nil

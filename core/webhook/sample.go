@@ -57,5 +57,40 @@ func sample(kind core.EventType, now time.Time) map[string]any {
 	case core.EventSystemAlert:
 		return with(map[string]any{"severity": "info", "message": "This is a test.", "details": map[string]any{}})
 	}
-	return data
+	return sampleAgent(kind, now, with)
+}
+
+// sampleAgent is sample for the events of threads and managed agents.
+func sampleAgent(kind core.EventType, now time.Time, with func(map[string]any) map[string]any) map[string]any {
+	thread := map[string]any{
+		"threadId": core.IDBound(core.PrefixThread, now), "executionId": core.IDBound(core.PrefixExecution, now), "name": "sample-thread",
+		"role": "sample", "agentType": "claude", "managedAgentId": core.IDBound(core.PrefixManaged, now),
+	}
+	agent := map[string]any{"agentId": core.IDBound(core.PrefixManaged, now), "name": "sample-agent", "type": "claude", "status": "busy"}
+	prompt := map[string]any{
+		"id": "prompt_sample", "kind": "approval", "text": "May a test run?", "tool": "Bash",
+		"options": []any{map[string]any{"id": "allow", "label": "Yes"}, map[string]any{"id": "deny", "label": "No"}},
+	}
+	put := func(to map[string]any, fields map[string]any) map[string]any {
+		for name, value := range fields {
+			to[name] = value
+		}
+		return with(to)
+	}
+	switch kind {
+	case core.EventPublicThreadBlocked:
+		return put(thread, map[string]any{"reason": "approval", "prompt": prompt})
+	case core.EventPublicThreadCompleted:
+		return put(thread, map[string]any{"state": "complete", "summary": "This is a test.", "duration": 60000})
+	case core.EventPublicThreadFailed:
+		failure := map[string]any{"code": core.CodeAgentError, "message": "a made-up failure"}
+		return put(thread, map[string]any{"state": "failed", "reason": "crashed", "summary": "This is a test.", "error": failure, "duration": 60000})
+	case core.EventManagedBlocked:
+		return put(agent, map[string]any{"reason": "approval", "prompt": prompt})
+	case core.EventManagedLogin:
+		return put(agent, map[string]any{"reason": "login_required", "loginUrl": "https://login.example.com"})
+	case core.EventManagedFailed:
+		return put(agent, map[string]any{"status": "error", "reason": "exited", "exitCode": 1})
+	}
+	return with(nil)
 }

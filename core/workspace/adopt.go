@@ -12,14 +12,17 @@ func (s *Service) AdoptWorkspace(tx core.Tx, id, threadID, executionID string) (
 		return nil, err
 	}
 	switch {
-	case w.Status == core.WorkspaceReleased || w.Status == core.WorkspaceRemoved:
+	case w.Status == core.WorkspaceRemoved:
 		return nil, core.Conflict("workspace", id, string(w.Status), "workspace %q is %s; prepare again for a new one", id, w.Status)
 	case w.ThreadID == threadID:
 		return w, nil
-	case w.ThreadID != "":
+	case w.ThreadID != "" && w.Status != core.WorkspaceReleased:
 		return nil, core.Conflict("workspace", id, string(w.Status), "workspace %q belongs to another thread; prepare again for a new one", id)
 	}
 	next := *w
+	if w.Status == core.WorkspaceReleased { // its thread is over, and the files are as that left them
+		next.Status = core.WorkspaceReady
+	}
 	next.ThreadID, next.ExecutionID, next.ExpiresAt, next.Kept = threadID, executionID, nil, ""
 	return &next, tx.PutWorkspace(&next)
 }

@@ -30,6 +30,7 @@ type call struct {
 	stdin     []byte
 	env       []string
 	workers   int // that write files of a checkout; 0: 1
+	most      int // bytes of the answer that are wanted, the rest is dropped; 0: all, and more than maxOutput is an error
 }
 
 // overrides are the settings of every call. They win over those of repositories. What runs a program is off.
@@ -127,6 +128,9 @@ func (s *Service) git(ctx context.Context, c call) ([]byte, error) {
 		cmd.Stdin = bytes.NewReader(c.stdin)
 	}
 	stdout := &bounded{max: maxOutput, full: cancel}
+	if c.most > 0 {
+		stdout.max = c.most
+	}
 	stderr := &bounded{max: maxStderr}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	// A group of its own: git has children that speak to the remote and unpack, and they have to end with it.
@@ -135,6 +139,8 @@ func (s *Service) git(ctx context.Context, c call) ([]byte, error) {
 	cmd.WaitDelay = killDelay
 	err := cmd.Run()
 	switch {
+	case stdout.dropped && c.most > 0:
+		return stdout.Bytes(), nil
 	case stdout.dropped:
 		return nil, &gitError{op: c.args[0], kind: failOther, tail: fmt.Sprintf("the answer is larger than %d bytes", maxOutput), err: errors.New("too much output")}
 	case err == nil:

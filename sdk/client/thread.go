@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // States of a thread. The last three are final.
@@ -51,7 +53,13 @@ type Thread struct {
 	Error          *ThreadError      `json:"error,omitempty"`
 	Prompt         *ManagedPrompt    `json:"prompt,omitempty"` // while it is blocked
 	LoginURL       string            `json:"loginUrl,omitempty"`
-	TurnCount      int               `json:"turnCount"`
+	TurnCount      int               `json:"turnCount"`             // that did not fail
+	FailedTurns    int               `json:"failedTurns,omitempty"` // beside them
+	LastTurn       *ThreadTurn       `json:"lastTurn,omitempty"`
+	Usage          *wire.Usage       `json:"usage,omitempty"`       // of all turns, as the agent told
+	RetryAt        *time.Time        `json:"retryAt,omitempty"`     // when the message of a failed turn is given again
+	Continues      string            `json:"continues,omitempty"`   // thread that it goes on with
+	ContinuedBy    string            `json:"continuedBy,omitempty"` // thread that goes on with it
 	EventCount     int               `json:"eventCount"`
 	QueuedInputs   int               `json:"queuedInputs"` // messages that the agent did not take yet
 	Restarts       int               `json:"restarts"`
@@ -61,6 +69,13 @@ type Thread struct {
 	LastActivityAt time.Time         `json:"lastActivityAt"`
 	StartedAt      *time.Time        `json:"startedAt,omitempty"`
 	EndedAt        *time.Time        `json:"endedAt,omitempty"`
+}
+
+// ThreadTurn is how a turn of a thread ended.
+type ThreadTurn struct {
+	Turn       int    `json:"turn"`
+	DurationMs Millis `json:"durationMs"`
+	wire.TurnOutcome
 }
 
 // Over tells whether nothing can happen to the thread any more.
@@ -109,6 +124,10 @@ type ThreadPolicy struct {
 	CompleteAfterTurns  int              `json:"completeAfterTurns,omitempty"`
 	TimeoutMs           int64            `json:"timeoutMs,omitempty"`
 	MaxRestarts         *int             `json:"maxRestarts,omitempty"`
+	TurnRetries         *int             `json:"turnRetries,omitempty"` // of a failed turn that may be tried again
+	MaxTokens           int64            `json:"maxTokens,omitempty"`   // of all turns; 0: no limit
+	MaxCost             float64          `json:"maxCost,omitempty"`     // in US dollars
+	MaxTurns            int              `json:"maxTurns,omitempty"`
 	Finish              *ThreadFinish    `json:"finish,omitempty"`
 	AutoAnswer          []AutoAnswerRule `json:"autoAnswer,omitempty"`
 }
@@ -139,10 +158,11 @@ type ThreadCompletion struct {
 	Tests     *TestReport       `json:"tests,omitempty"`
 }
 
-// ThreadError is why a thread failed.
+// ThreadError is why a thread, or one of its turns, failed.
 type ThreadError struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Retryable bool   `json:"retryable,omitempty"` // of a turn
 }
 
 // Artifact is one thing that a thread made.

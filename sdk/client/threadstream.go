@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Types of the events of threads.
@@ -69,6 +71,9 @@ type ThreadEventData struct {
 	Output         string            `json:"output"`
 	DurationMs     Millis            `json:"durationMs"`
 	Interrupted    bool              `json:"interrupted"`
+	Refused        bool              `json:"refused"`
+	Usage          *wire.Usage       `json:"usage"`   // of the turn
+	InputID        string            `json:"inputId"` // of a message that a thread_status is about
 	Prompt         *ManagedPrompt    `json:"prompt"`
 	AutoAnswered   bool              `json:"autoAnswered"`
 	Answer         string            `json:"answer"`

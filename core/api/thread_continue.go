@@ -1,0 +1,110 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// continueThreadRequest says how another thread goes on with one that is over.
+type continueThreadRequest struct {
+	Message       string            `json:"message" check:"max=262144" doc:"What is to be done. May be left out when messages got no answer: those are given first." example:"Now fix the tests as well"`
+	Env           map[string]string `json:"env" doc:"Environment of the agent. Secret: never logged or answered."`
+	DiscardQueued bool              `json:"discardQueued" doc:"Leave the messages that got no answer."`
+}
+
+// threadDiffBody is what the files of a thread differ in.
+type threadDiffBody struct {
+	ThreadID    string                `json:"threadId"`
+	WorkspaceID string                `json:"workspaceId"`
+	BaseCommit  string                `json:"baseCommit" doc:"That it began at, or that it was brought onto."`
+	WorkBranch  string                `json:"workBranch"`
+	Patch       string                `json:"patch" doc:"Unified diff of what is committed and of what is not, files included that git does not know."`
+	Truncated   bool                  `json:"truncated" doc:"Of the patch, at the end of a line."`
+	Changes     *workspaceChangesBody `json:"changes"`
+}
+
+// threadQueueBody is a page of the messages of a thread.
+type threadQueueBody struct {
+	ThreadID  string            `json:"threadId"`
+	Queued    int               `json:"queued" doc:"Messages that wait."`
+	Inputs    []threadQueueItem `json:"inputs"`
+	HasMore   bool              `json:"hasMore"`
+	NextAfter uint64            `json:"nextAfter,omitempty" doc:"after of the next page."`
+}
+
+type threadQueueItem struct {
+	InputID   string    `json:"inputId"`
+	Number    uint64    `json:"number"`
+	State     string    `json:"state" enum:"waiting,working" doc:"working: the agent has it, or is being given it."`
+	Attempt   int       `json:"attempt,omitempty" doc:"How often it was given to the agent before."`
+	Message   string    `json:"message"`
+	CreatedAt timestamp `json:"createdAt"`
+}
+
+func (s *Server) continueThread(c *call) (answer, error) {
+	var req continueThreadRequest
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	var problems []core.Problem
+	checkEnv("env", req.Env, func(path, reason string) { problems = append(problems, core.Problem{Path: path, Reason: reason}) })
+	if err := core.InvalidAll("invalid request body", problems); err != nil {
+		return answer{}, err
+	}
+	t, err := s.opts.Threads.ContinueThread(c.detached(), c.param("threadId"), core.ThreadContinue(req))
+	if err != nil {
+		return answer{}, err
+	}
+	return created(threadPath(t.ID), newThreadBody(t)), nil
+}
+
+func (s *Server) listThreadQueue(c *call) (answer, error) {
+	queue, err := s.opts.Threads.QueuedThreadInputs(c.ctx, c.param("threadId"), uint64(c.query.integer("after")), int(c.query.integer("limit")))
+	if err != nil {
+		return answer{}, err
+	}
+	body := threadQueueBody{
+		ThreadID: queue.ThreadID, Queued: queue.Queued, Inputs: make([]threadQueueItem, len(queue.Inputs)),
+		HasMore: queue.HasMore, NextAfter: queue.NextAfter,
+	}
+	for i, in := range queue.Inputs {
+		body.Inputs[i] = threadQueueItem{
+			InputID: in.InputID, Number: in.Number, State: in.State, Attempt: in.Attempt, Message: in.Message, CreatedAt: timestamp(in.CreatedAt),
+		}
+	}
+	return ok(body), nil
+}
+
+func (s *Server) withdrawThreadInput(c *call) (answer, error) {
+	if err := s.opts.Threads.WithdrawThreadInput(c.detached(), c.param("threadId"), c.param("inputId")); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusNoContent}, nil
+}
+
+func (s *Server) diffThread(c *call) (answer, error) {
+	id := c.param("threadId")
+	d, err := s.opts.Threads.DiffThread(c.ctx, id, int(c.query.integer("maxBytes")))
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(threadDiffBody{
+		ThreadID: id, WorkspaceID: d.WorkspaceID, BaseCommit: d.BaseCommit, WorkBranch: d.WorkBranch, Patch: d.Patch,
+		Truncated: d.Truncated, Changes: newWorkspaceChangesBody(d.Changes),
+	}), nil
+}
+
+func (s *Server) mergeThread(c *call) (answer, error) { return s.updateThread(c, core.WorkspaceMerge) }
+
+func (s *Server) rebaseThread(c *call) (answer, error) {
+	return s.updateThread(c, core.WorkspaceRebase)
+}
+
+func (s *Server) updateThread(c *call, how core.WorkspaceUpdateMethod) (answer, error) {
+	done, err := s.opts.Threads.UpdateThread(c.detached(), c.param("threadId"), how)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(done), nil
+}

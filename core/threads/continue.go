@@ -1,0 +1,147 @@
+package threads
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// maxCarried bounds the messages that a thread takes over from the one that it goes on with.
+const maxCarried = 1000
+
+// continuation is a thread that is over, and what another takes over from it.
+type continuation struct {
+	old  *core.ThreadRecord
+	left []*core.QueuedInput // that got no answer, in order
+}
+
+// ContinueThread implements core.ThreadService. The old thread stays as it ended: a new one has its workspace, its
+// session and the messages that got no answer, and both name the other.
+func (s *Service) ContinueThread(ctx context.Context, id string, in core.ThreadContinue) (*core.Thread, error) {
+	if in.Message != "" {
+		if err := checkInput(core.ThreadInput{Message: in.Message}); err != nil {
+			return nil, err
+		}
+	}
+	if len(in.Message) > maxObjective || !utf8.ValidString(in.Message) {
+		return nil, core.Invalid("message", "must be at most %d KiB of valid UTF-8", maxObjective>>10)
+	}
+	old, err := s.opts.Store.FindThread(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := continues(old); err != nil {
+		return nil, err
+	}
+	from := &continuation{old: old}
+	if !in.DiscardQueued {
+		if from.left, err = s.opts.Store.QueuedInputs(ctx, id, 0, maxCarried+1); err != nil {
+			return nil, err
+		}
+		from.left = withoutWithdrawn(from.left)
+	}
+	switch {
+	case len(from.left) > maxCarried:
+		return nil, core.Conflict("thread", id, string(old.Status), "more than %d messages wait in the thread; withdraw some, or discard them", maxCarried)
+	case len(from.left) == 0 && strings.TrimSpace(in.Message) == "":
+		return nil, core.Invalid("message", "is missing: no message waits in the thread, so say what is to be done")
+	}
+	spec := core.ThreadSpec{
+		ExecutionID: old.ExecutionID, Name: old.Name, AgentType: old.AgentType, Role: old.Role, Objective: old.Objective,
+		Preparation: core.Preparation{
+			Workspace: &core.WorkspaceSpec{WorkspaceID: old.Workspace.ID}, Approval: old.Preparation.Approval, Env: in.Env,
+		},
+		Policy: old.Policy, Metadata: withoutMemory(old.Metadata), Runtime: old.Runtime,
+	}
+	if in.Message != "" {
+		spec.Objective = in.Message
+	}
+	if err := s.checkExecution(ctx, old.ExecutionID); err != nil {
+		spec.ExecutionID = core.NewExecution // the old one is over
+	}
+	return s.spawnThread(ctx, spec, from)
+}
+
+// continues reports whether another thread can go on with one.
+func continues(old *core.ThreadRecord) error {
+	conflict := func(format string, args ...any) error {
+		return core.Conflict("thread", old.ID, string(old.Status), format, args...)
+	}
+	switch {
+	case !old.Status.Terminal():
+		return conflict("the thread is %s; send it a message instead", old.Status)
+	case old.Kind == core.ThreadKindRole:
+		return conflict("the thread served a role of an org chart; its execution decides how that goes on")
+	case old.Runtime == core.RuntimeConnected || old.Workspace == nil:
+		return conflict("the thread had no workspace here; spawn another one")
+	case old.ContinuedBy != "":
+		return conflict("the thread %s goes on with it already", old.ContinuedBy)
+	}
+	return nil
+}
+
+// take stores, in the transaction of the new thread, that it goes on with the old one.
+func (from *continuation) take(tx core.Tx, r *core.ThreadRecord) error {
+	latest, err := tx.FindThread(from.old.ID)
+	if err != nil {
+		return err
+	}
+	if err := continues(latest); err != nil {
+		return err
+	}
+	next := *latest
+	next.ContinuedBy, next.UpdatedAt, next.Work, next.SentSeq, next.QueuedInputs = r.ID, r.CreatedAt, nil, next.InputSeq, 0
+	next.Withdrawn = 0
+	if err := tx.PutThread(&next); err != nil {
+		return err
+	}
+	if next.InputSeq == 0 {
+		return nil
+	}
+	return tx.DeleteInputs(next.ID, next.InputSeq)
+}
+
+// firstInputs are the messages that a new thread begins with.
+func (s *Service) firstInputs(r *core.ThreadRecord, from *continuation) []*core.QueuedInput {
+	var list []*core.QueuedInput
+	add := func(id, message string) {
+		list = append(list, &core.QueuedInput{ID: id, ThreadID: r.ID, Number: uint64(len(list) + 1), Message: message, CreatedAt: r.CreatedAt})
+	}
+	if from == nil {
+		if message := firstMessage(r); message != "" {
+			add(s.opts.IDs.New(core.PrefixInput), message)
+		}
+		return list
+	}
+	for _, in := range from.left {
+		add(s.opts.IDs.New(core.PrefixInput), in.Message)
+	}
+	if r.Objective != from.old.Objective || len(list) == 0 {
+		add(s.opts.IDs.New(core.PrefixInput), firstMessage(r))
+	}
+	if r.SessionID == "" && told[r.AgentType] && len(list) > 0 { // the agent knows nothing of it
+		list[0].Message = earlierWork(from.old) + "\n\n" + list[0].Message
+	}
+	return list
+}
+
+// earlierWork tells an agent without a session what it goes on with.
+func earlierWork(old *core.ThreadRecord) string {
+	text := "(You go on with earlier work in this directory. It was asked for:\n" + clip(old.Objective, maxSummary)
+	if old.Summary != "" {
+		text += "\nWhat came of it: " + clip(old.Summary, maxSummary)
+	}
+	return text + ")"
+}
+
+func withoutWithdrawn(list []*core.QueuedInput) []*core.QueuedInput {
+	kept := list[:0:0]
+	for _, in := range list {
+		if !in.Withdrawn {
+			kept = append(kept, in)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,215 @@
+package threads_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// TestContinue goes on with a thread that failed: in its workspace, with its session, and with what got no answer.
+func TestContinue(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	refuse := true
+	r.agents.script = func(a *scripted, text string) {
+		a.busy()
+		if refuse {
+			a.fail(wire.TurnModelError, false)
+			return
+		}
+		a.end("did " + text)
+	}
+	r.open()
+	old := r.spawn(spec()).ID
+	was := r.untilStatus(old, core.ThreadFailed)
+	if _, err := r.SendThread(r.ctx, old, core.ThreadInput{Message: "more"}); core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("a message to it: %v", err)
+	}
+	refuse = false
+	next, err := r.ContinueThread(r.ctx, old, core.ThreadContinue{Message: "use the other model"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := r.until(next.ID, "the turns", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 2 && rec.QueuedInputs == 0 })
+	if rec.Continues != old || rec.Workspace.ID != was.Workspace.ID || rec.SessionID != "session-1" || rec.Role != "coder" || rec.ExecutionID == was.ExecutionID {
+		t.Errorf("it goes on as %+v", rec)
+	}
+	got := r.agents.messages()
+	if len(got) != 3 || got[1] != got[0] || !strings.HasPrefix(got[2], "use the other model\n\n(Before you begin") {
+		t.Errorf("messages %q", got)
+	}
+	if len(r.agents.specs) != 2 || r.agents.specs[1].Resume != "session-1" {
+		t.Errorf("specs %+v", r.agents.specs)
+	}
+	was = r.record(old)
+	if was.Status != core.ThreadFailed || was.ContinuedBy != next.ID || was.QueuedInputs != 0 || len(r.waiting(old)) != 0 {
+		t.Errorf("the old one is %+v, %q wait", was, r.waiting(old))
+	}
+	for id, what := range map[string]string{old: "goes on with it already", next.ID: "send it a message"} {
+		if _, err := r.ContinueThread(r.ctx, id, core.ThreadContinue{Message: "x"}); core.ErrorCode(err) != core.CodeConflict || !strings.Contains(err.Error(), what) {
+			t.Errorf("again: %v", err)
+		}
+	}
+	if err := r.StopThread(r.ctx, next.ID, core.ThreadStop{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.ContinueThread(r.ctx, next.ID, core.ThreadContinue{}); core.ErrorCode(err) != core.CodeValidation {
+		t.Errorf("with nothing to do: %v", err)
+	}
+	third, err := r.ContinueThread(r.ctx, next.ID, core.ThreadContinue{Message: "x"})
+	if err != nil || third.Continues != next.ID {
+		t.Errorf("after a stop: %+v, %v", third, err)
+	}
+}
+
+// TestContinueWithoutSession tells the agent what it goes on with.
+func TestContinueWithoutSession(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.begin = func(a *scripted) {
+		a.r.SessionID = ""
+		a.tell(core.EventManagedReady, core.AgentSignal{})
+	}
+	r.agents.script = func(a *scripted, text string) {
+		a.busy()
+		a.end(block("partial", "Half of it"))
+	}
+	r.open()
+	old := r.spawn(spec()).ID
+	r.untilStatus(old, core.ThreadCompleted)
+	r.agents.do("", func(a *scripted) { a.r.SessionID = "" })
+	raw := r.record(old)
+	raw.SessionID = ""
+	if err := r.store.Update(r.ctx, func(tx core.Tx) error { return tx.PutThread(raw) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.ContinueThread(r.ctx, old, core.ThreadContinue{Message: "the rest"}); err != nil {
+		t.Fatal(err)
+	}
+	coretest.WaitFor(t, "its message", func() bool { return r.agents.count() == 2 })
+	if got := r.agents.messages()[1]; !strings.Contains(got, "Fix the parser\nWhat came of it: Half of it)\n\nthe rest") {
+		t.Errorf("message %q", got)
+	}
+}
+
+// TestQueue lists and withdraws messages that wait: the agent never gets them, the others keep their order.
+func TestQueue(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
+			r := newRig(t, core.SystemClock{})
+			r.agents.script = func(a *scripted, text string) {
+				a.busy()
+				if text != "one" {
+					a.end("did " + text)
+				}
+			}
+			r.open()
+			id := r.spawn(shellSpec("one")).ID
+			inputs := map[string]string{}
+			for _, text := range []string{"two", "three", "four", "five"} {
+				receipt, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: text})
+				if err != nil {
+					t.Fatal(err)
+				}
+				inputs[text] = receipt.InputID
+			}
+			r.untilStatus(id, core.ThreadRunning)
+			r.until(id, "the first to be taken", func(rec *core.ThreadRecord) bool { return rec.SentSeq == 1 })
+			queue := func() (texts []string) {
+				q, err := r.QueuedThreadInputs(r.ctx, id, 0, 100)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, in := range q.Inputs {
+					texts = append(texts, in.State+" "+in.Message)
+				}
+				return texts
+			}
+			if got := queue(); !slices.Equal(got, []string{"working one", "waiting two", "waiting three", "waiting four", "waiting five"}) {
+				t.Errorf("queue %q", got)
+			}
+			if q, err := r.QueuedThreadInputs(r.ctx, id, 0, 2); err != nil || len(q.Inputs) != 2 || !q.HasMore || q.NextAfter != 2 || q.Queued != 4 {
+				t.Errorf("a page %+v, %v", q, err)
+			}
+			for _, text := range []string{"two", "four"} {
+				if err := r.WithdrawThreadInput(r.ctx, id, inputs[text]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for input, code := range map[string]core.Code{inputs["two"]: core.CodeNotFound, "in_none": core.CodeNotFound, r.record(id).Work.InputID: core.CodeConflict} {
+				if err := r.WithdrawThreadInput(r.ctx, id, input); core.ErrorCode(err) != code {
+					t.Errorf("withdraw %s: %v, want %s", input, err, code)
+				}
+			}
+			if got := queue(); !slices.Equal(got, []string{"working one", "waiting three", "waiting five"}) || r.record(id).QueuedInputs != 2 {
+				t.Errorf("queue %q, %d wait", got, r.record(id).QueuedInputs)
+			}
+			if restart {
+				r.reopen()
+			}
+			r.agents.do("", func(a *scripted) { a.end("did one") })
+			rec := r.until(id, "the others", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 3 && rec.SentSeq == 5 })
+			if got := r.agents.messages(); !slices.Equal(got, []string{"one", "three", "five"}) || rec.Withdrawn != 0 || rec.QueuedInputs != 0 {
+				t.Errorf("the agent got %q; record %+v", got, rec)
+			}
+		})
+	}
+}
+
+// TestWithdrawAfterTheEnd: what a failed thread was asked can be withdrawn too.
+func TestWithdrawAfterTheEnd(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.script = func(a *scripted, _ string) {
+		a.busy()
+		a.fail(wire.TurnModelError, false)
+	}
+	r.open()
+	id := r.spawn(shellSpec("one")).ID
+	r.untilStatus(id, core.ThreadFailed)
+	q, err := r.QueuedThreadInputs(r.ctx, id, 0, 10)
+	if err != nil || len(q.Inputs) != 1 || q.Inputs[0].Message != "one" || q.Inputs[0].State != core.InputWaiting {
+		t.Fatalf("queue %+v, %v", q, err)
+	}
+	if err := r.WithdrawThreadInput(r.ctx, id, q.Inputs[0].InputID); err != nil {
+		t.Fatal(err)
+	}
+	if q, err = r.QueuedThreadInputs(r.ctx, id, 0, 10); err != nil || len(q.Inputs) != 0 || q.Queued != 0 {
+		t.Errorf("queue %+v, %v", q, err)
+	}
+}
+
+// TestUpdateThread: a workspace is changed only while its agent waits, and the agent waits as long.
+func TestUpdateThread(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.script = func(a *scripted, text string) {
+		a.busy()
+		if text != "one" {
+			a.end("did " + text)
+		}
+	}
+	r.open()
+	id := r.spawn(shellSpec("one")).ID
+	r.untilStatus(id, core.ThreadRunning)
+	if _, err := r.UpdateThread(r.ctx, id, core.WorkspaceMerge); core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("while it works: %v", err)
+	}
+	r.agents.do("", func(a *scripted) { a.end("did one") })
+	r.until(id, "the turn", func(rec *core.ThreadRecord) bool { return rec.Status == core.ThreadReady && rec.Work == nil })
+	r.spaces.update = func() {
+		if _, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: "two"}); err != nil {
+			t.Error(err)
+		}
+		for range 20 {
+			if r.agents.count() != 1 {
+				t.Error("a message was given meanwhile")
+			}
+		}
+	}
+	if got, err := r.UpdateThread(r.ctx, id, core.WorkspaceRebase); err != nil || !got.Changed {
+		t.Errorf("%+v, %v", got, err)
+	}
+	r.until(id, "the message", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 2 })
+}

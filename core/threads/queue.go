@@ -1,0 +1,184 @@
+package threads
+
+import (
+	"context"
+	"slices"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// QueuedThreadInputs implements core.ThreadService.
+func (s *Service) QueuedThreadInputs(ctx context.Context, id string, after uint64, limit int) (*core.ThreadQueue, error) {
+	if limit < 1 || limit > core.MaxPageLimit {
+		return nil, core.Invalid("limit", "must be from 1 to %d", core.MaxPageLimit)
+	}
+	r, err := s.stored(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	queue := &core.ThreadQueue{ThreadID: id, Queued: r.QueuedInputs, Inputs: []core.ThreadQueueItem{}}
+	for at := max(after, firstWaiting(r)-1); ; {
+		page, err := s.opts.Store.QueuedInputs(ctx, id, at, inputPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, in := range page {
+			at = in.Number
+			if in.Withdrawn {
+				continue
+			}
+			if len(queue.Inputs) == limit {
+				queue.HasMore = true
+				return queue, nil
+			}
+			queue.Inputs = append(queue.Inputs, item(r, in))
+			queue.NextAfter = in.Number
+		}
+		if len(page) < inputPage {
+			return queue, nil
+		}
+	}
+}
+
+// stored returns the record of a thread, which must not be changed.
+func (s *Service) stored(ctx context.Context, id string) (*core.ThreadRecord, error) {
+	if t := s.find(id); t != nil {
+		return t.record(), nil
+	}
+	return s.opts.Store.FindThread(ctx, id)
+}
+
+// firstWaiting is the number of the first message that waits, or that the agent works on.
+func firstWaiting(r *core.ThreadRecord) uint64 {
+	if w := r.Work; w != nil && w.Number > 0 && w.Ended == nil {
+		return w.Number
+	}
+	return r.SentSeq + 1
+}
+
+func item(r *core.ThreadRecord, in *core.QueuedInput) core.ThreadQueueItem {
+	out := core.ThreadQueueItem{InputID: in.ID, Number: in.Number, State: core.InputWaiting, Message: in.Message, CreatedAt: in.CreatedAt}
+	if w := r.Work; w != nil && w.Number == in.Number {
+		out.Attempt = w.Attempt
+		if w.Held {
+			out.State = core.InputWorking
+		}
+	}
+	return out
+}
+
+// WithdrawThreadInput implements core.ThreadService.
+func (s *Service) WithdrawThreadInput(ctx context.Context, id, inputID string) error {
+	r, err := s.stored(ctx, id)
+	if err != nil {
+		return err
+	}
+	in, err := s.findInput(ctx, r, inputID)
+	if err != nil {
+		return err
+	}
+	if t := s.find(id); t != nil {
+		return t.change(ctx, func(c *change) error {
+			if c.rec.Ending != nil || c.rec.Status.Terminal() {
+				return over(c.rec)
+			}
+			return c.withdraw(in)
+		})
+	}
+	if !r.Status.Terminal() {
+		return core.Unavailable("starting", "the thread is not supervised yet; try again")
+	}
+	return s.withdrawStored(ctx, id, in)
+}
+
+// findInput finds a message that waits by its id.
+func (s *Service) findInput(ctx context.Context, r *core.ThreadRecord, inputID string) (*core.QueuedInput, error) {
+	for at := firstWaiting(r) - 1; ; {
+		page, err := s.opts.Store.QueuedInputs(ctx, r.ID, at, inputPage)
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.IndexFunc(page, func(in *core.QueuedInput) bool { return in.ID == inputID && !in.Withdrawn }); i >= 0 {
+			return page[i], nil
+		}
+		if len(page) < inputPage {
+			return nil, core.NotFound("input", inputID)
+		}
+		at = page[len(page)-1].Number
+	}
+}
+
+// withdraw takes a message out of the queue, unless the agent may have it. Its place stays, without the text.
+func (c *change) withdraw(in *core.QueuedInput) error {
+	r := c.rec
+	gone, err := withdrawFrom(r, in)
+	if err != nil {
+		return err
+	}
+	c.event(core.EventThreadStatus, statusData{Status: statusWithdrawn, InputID: in.ID})
+	if gone.Number > r.SentSeq {
+		c.freed += int64(len(in.Message))
+	}
+	c.extra = append(c.extra, func(tx core.Tx) error { return tx.PutInput(gone) })
+	c.complete()
+	return nil
+}
+
+// withdrawFrom notes in a record that a message is withdrawn, and returns what is stored in its place.
+func withdrawFrom(r *core.ThreadRecord, in *core.QueuedInput) (*core.QueuedInput, error) {
+	w := r.Work
+	switch {
+	case w != nil && w.Number == in.Number && w.Held, in.Number <= r.SentSeq && (w == nil || w.Number != in.Number):
+		return nil, core.Conflict("input", in.ID, core.InputWorking, "the agent has the message already; interrupt its turn instead")
+	case w != nil && w.Number == in.Number:
+		r.Work, r.RetryAt = nil, nil
+		if r.StatusReason == core.ThreadReasonRetrying {
+			r.StatusReason = ""
+		}
+	}
+	if in.Number > r.SentSeq {
+		r.Withdrawn++
+	}
+	r.Withdrawals++
+	return &core.QueuedInput{ID: in.ID, ThreadID: in.ThreadID, Number: in.Number, CreatedAt: in.CreatedAt, Withdrawn: true}, nil
+}
+
+// withdrawStored withdraws a message that a thread which is over still has.
+func (s *Service) withdrawStored(ctx context.Context, id string, in *core.QueuedInput) error {
+	return s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
+		r, err := tx.FindThread(id)
+		if err != nil {
+			return err
+		}
+		next := *r
+		if in.Number < firstWaiting(r) {
+			return core.NotFound("input", in.ID) // another thread took it over
+		}
+		gone, err := withdrawFrom(&next, in)
+		if err != nil {
+			return err
+		}
+		next.QueuedInputs, next.UpdatedAt = waits(&next), s.clock.Now()
+		if err := tx.PutInput(gone); err != nil {
+			return err
+		}
+		return tx.PutThread(&next)
+	})
+}
+
+// skip passes messages that were withdrawn.
+func (t *thread) skip(ctx context.Context, in *core.QueuedInput) bool {
+	return t.must(ctx, func(c *change) error {
+		r := c.rec
+		if r.Ending != nil || again(r) || unsent(r) || in.Number != r.SentSeq+1 {
+			return errUnchanged
+		}
+		c.closeWork()
+		r.SentSeq = in.Number
+		r.Withdrawn = max(0, r.Withdrawn-1)
+		id, upTo := t.id, in.Number
+		c.extra = append(c.extra, func(tx core.Tx) error { return tx.DeleteInputs(id, upTo) })
+		c.complete()
+		return nil
+	})
+}

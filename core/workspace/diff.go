@@ -1,0 +1,123 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Bounds of a diff, in bytes.
+const (
+	defaultDiff = 1 << 20
+	maxDiff     = 16 << 20
+	maxIndex    = 1 << 30 // of the index that is copied for one
+)
+
+// DiffWorkspace implements core.WorkspaceService.
+func (s *Service) DiffWorkspace(ctx context.Context, id string, most int) (*core.WorkspaceDiff, error) {
+	switch {
+	case most < 0 || most > maxDiff:
+		return nil, core.Invalid("maxBytes", "must be from 1 to %d", maxDiff)
+	case most == 0:
+		most = defaultDiff
+	}
+	unlock, err := s.locks.lock(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	w, err := s.withRepository(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := s.inspect(ctx, w)
+	if err != nil {
+		return nil, explain(err, nil, "")
+	}
+	patch, truncated, err := s.patch(ctx, w, most)
+	if err != nil {
+		return nil, explain(err, nil, "")
+	}
+	return &core.WorkspaceDiff{
+		WorkspaceID: w.ID, BaseCommit: w.BaseCommit, WorkBranch: w.WorkBranch, Patch: patch, Truncated: truncated, Changes: changes,
+	}, nil
+}
+
+// withRepository returns a workspace that has a directory with a repository.
+func (s *Service) withRepository(ctx context.Context, id string) (*core.Workspace, error) {
+	w, err := s.checkedOut(ctx, id)
+	if err == nil && w.Repo == "" {
+		return nil, core.Conflict("workspace", id, string(w.Status), "workspace %q has no repository", id)
+	}
+	return w, err
+}
+
+// patch makes the patch from the base to the files as they are, those that git does not know included. Its index is a
+// copy, so that nothing changes.
+func (s *Service) patch(ctx context.Context, w *core.Workspace, most int) (text string, truncated bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config().CheckoutTimeout)
+	defer cancel()
+	t := s.treeOf(w)
+	index, err := readRegular(filepath.Join(t.admin, "index"), maxIndex)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", false, err
+	}
+	dir, err := os.MkdirTemp(filepath.Join(s.opts.Root, "private"), "diff-")
+	if err != nil {
+		return "", false, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // the next start clears what stays
+	own := filepath.Join(dir, "index")
+	if len(index) > 0 {
+		if err := os.WriteFile(own, []byte(index), 0o600); err != nil {
+			return "", false, err
+		}
+	}
+	env := []string{"GIT_INDEX_FILE=" + own}
+	untracked, err := t.untracked(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	if len(untracked) > 0 {
+		add := call{
+			args:   []string{"add", "--intent-to-add", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul"},
+			gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir, env: env,
+		}
+		var names []string
+		for _, name := range untracked[:min(len(untracked), maxUntracked)] {
+			if !strings.HasSuffix(name, "/") { // a repository of its own
+				names = append(names, ":(top,literal)"+name)
+			}
+		}
+		add.stdin = []byte(strings.Join(names, "\x00"))
+		if len(names) > 0 {
+			if _, err := s.git(ctx, add); err != nil {
+				return "", false, err
+			}
+		}
+	}
+	renames := "--find-renames"
+	if w.Filter != "" { // they would fetch what they compare
+		renames = "--no-renames"
+	}
+	args := []string{
+		"diff", "--patch", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--src-prefix=a/", "--dst-prefix=b/", renames, t.base,
+	}
+	out, err := s.git(ctx, call{
+		args: append(args, notContext...), gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir, remote: s.lazyRemote(w), env: env, most: most + 1,
+	})
+	if err != nil {
+		return "", false, err
+	}
+	if len(out) > most {
+		out, truncated = out[:most], true
+		if i := strings.LastIndexByte(string(out), '\n'); i >= 0 {
+			out = out[:i+1]
+		}
+	}
+	return strings.ToValidUTF8(string(out), "\ufffd"), truncated, nil
+}

@@ -1,0 +1,170 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// maxConflicts bounds the files that an update tells of.
+const maxConflicts = 100
+
+// UpdateWorkspace implements core.WorkspaceService.
+func (s *Service) UpdateWorkspace(ctx context.Context, id string, how core.WorkspaceUpdateMethod) (*core.WorkspaceUpdate, error) {
+	unlock, err := s.locks.lock(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	w, err := s.withRepository(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	rem, err := s.remoteOf(w)
+	if err != nil {
+		return nil, err
+	}
+	m := s.mirrorOfWorkspace(w)
+	f, err := s.lookup(ctx, rem, m.mirrorNote, w.Branch)
+	if err == nil {
+		err = m.ensure(ctx, rem, f.want)
+	}
+	if err != nil {
+		return nil, explain(err, rem, w.Branch)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.config().CheckoutTimeout)
+	defer cancel()
+	u := &update{s: s, w: w, t: s.treeOf(w), how: how, onto: f.hash}
+	out, err := u.run(ctx)
+	if err != nil {
+		return nil, explain(err, nil, w.Branch)
+	}
+	if _, err := s.change(ctx, id, func(w *core.Workspace) error { w.BaseCommit = f.hash; return nil }); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// update takes what is new on a branch into a worktree.
+type update struct {
+	s    *Service
+	w    *core.Workspace
+	t    *tree
+	how  core.WorkspaceUpdateMethod
+	onto string // commit
+}
+
+func (u *update) run(ctx context.Context) (*core.WorkspaceUpdate, error) {
+	t := u.t
+	if err := t.secure(); err != nil {
+		return nil, err
+	}
+	if err := u.ready(ctx); err != nil {
+		return nil, err
+	}
+	before, err := u.head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &core.WorkspaceUpdate{WorkspaceID: u.w.ID, Branch: u.w.Branch, BaseCommit: u.onto, HeadCommit: before}
+	if known, err := t.count(ctx, u.onto, "--not", before); err != nil || known == 0 {
+		return out, err // there is nothing new
+	}
+	t.clearStaleIndexLock()
+	args := []string{"merge", "--no-edit", "--no-verify", "--no-gpg-sign", "--no-stat", "-m", "Merge " + u.w.Branch, u.onto}
+	if u.how == core.WorkspaceRebase {
+		args = []string{"rebase", "--no-verify", "--no-gpg-sign", "--no-stat", "--no-autosquash", "--no-autostash", "--no-update-refs", u.onto}
+	}
+	if err := u.git(ctx, args...); err != nil {
+		return nil, u.undo(ctx, before, err)
+	}
+	if out.HeadCommit, err = u.head(ctx); err != nil {
+		return nil, err
+	}
+	out.Changed = out.HeadCommit != before
+	return out, nil
+}
+
+// ready refuses a worktree that somebody is in the middle of something in.
+func (u *update) ready(ctx context.Context) error {
+	for _, name := range []string{"rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"} {
+		if _, err := os.Lstat(filepath.Join(u.t.admin, name)); !errors.Is(err, os.ErrNotExist) {
+			return u.conflict("a merge, rebase or cherry-pick is under way in the workspace; have it finished or aborted first")
+		}
+	}
+	args := append([]string{"diff", "--name-only", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty", "HEAD"}, notContext...)
+	out, err := u.t.git(ctx, nil, args...)
+	if err != nil {
+		return err
+	}
+	if files := splitNul(out); len(files) > 0 {
+		e := u.conflict("%d files are changed and not committed; have them committed first", len(files))
+		e.Details["files"] = files[:min(len(files), maxConflicts)]
+		return e
+	}
+	return nil
+}
+
+func (u *update) conflict(format string, args ...any) *core.Error {
+	return core.Conflict("workspace", u.w.ID, string(u.w.Status), format, args...)
+}
+
+// undo puts everything back as it was, and makes an error of what git could not do.
+func (u *update) undo(ctx context.Context, before string, cause error) error {
+	if ctx.Err() != nil { // what is half done is put back all the same
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		ctx = limited
+	}
+	unmerged, err := u.t.git(ctx, nil, "diff", "--name-only", "--diff-filter=U", "-z", "--no-color", "--no-ext-diff", "--no-textconv")
+	files := splitNul(unmerged)
+	if err != nil {
+		files = nil
+	}
+	_ = u.git(ctx, string(u.how), "--abort") // there may be nothing to abort
+	head, err := u.head(ctx)
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	if head != before {
+		if err := u.git(ctx, "reset", "--quiet", "--keep", before); err != nil {
+			return errors.Join(cause, err)
+		}
+	}
+	if len(files) == 0 {
+		return cause
+	}
+	for i, name := range files {
+		files[i] = strings.ToValidUTF8(name, "\ufffd")
+	}
+	shown := strings.Join(files[:min(len(files), 20)], ", ")
+	if len(files) > 20 {
+		shown += ", ..."
+	}
+	e := u.conflict("%s and the work of the thread conflict in %d files, and nothing was changed: %s", u.w.Branch, len(files), shown)
+	e.Details["conflicts"] = files[:min(len(files), maxConflicts)]
+	return e
+}
+
+func (u *update) head(ctx context.Context) (string, error) {
+	out, err := u.t.git(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}")
+	return strings.TrimSpace(string(out)), err
+}
+
+// git runs git in the worktree as who commits are by.
+func (u *update) git(ctx context.Context, args ...string) error {
+	by := u.s.config().Identity
+	who := []string{"GIT_COMMITTER_NAME=" + by.Name, "GIT_COMMITTER_EMAIL=" + by.Email}
+	if u.how == core.WorkspaceMerge {
+		who = append(who, "GIT_AUTHOR_NAME="+by.Name, "GIT_AUTHOR_EMAIL="+by.Email)
+	}
+	_, err := u.s.git(ctx, call{
+		args: args, gitDir: u.t.admin, commonDir: u.t.m.dir, workTree: u.t.dir, remote: u.s.lazyRemote(u.w), env: who,
+	})
+	return err
+}

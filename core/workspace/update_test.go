@@ -1,0 +1,148 @@
+package workspace_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+func TestDiff(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	d, err := r.DiffWorkspace(t.Context(), w.ID, 0)
+	if err != nil || d.Patch != "" || d.Truncated || d.BaseCommit != w.BaseCommit {
+		t.Fatalf("a fresh workspace: %+v, %v", d, err)
+	}
+	write(t, filepath.Join(w.Path, "src/main.go"), "package main\n\nfunc main() { run() }\n")
+	r.agentGit(w, "commit", "-q", "-a", "-m", "first")
+	write(t, filepath.Join(w.Path, "README.md"), "# changed\n")
+	write(t, filepath.Join(w.Path, "new ä.txt"), "one\n")
+	write(t, filepath.Join(w.Path, ".wardroom/thread-memory.md"), "not work\n")
+	status := r.agentGit(w, "status", "--porcelain")
+	d, err = r.DiffWorkspace(t.Context(), w.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"+func main() { run() }", "+# changed", "new ä.txt", "+one"} {
+		if !strings.Contains(d.Patch, want) {
+			t.Errorf("no %q in %s", want, d.Patch)
+		}
+	}
+	if strings.Contains(d.Patch, "not work") || d.Changes.FileCount != 3 || d.Changes.Uncommitted != 2 {
+		t.Errorf("%+v %s", d.Changes, d.Patch)
+	}
+	if now := r.agentGit(w, "status", "--porcelain"); now != status {
+		t.Errorf("the index changed: %q, was %q", now, status)
+	}
+	write(t, filepath.Join(w.Path, "large.txt"), strings.Repeat("a line of it\n", 100_000))
+	d, err = r.DiffWorkspace(t.Context(), w.ID, 5000)
+	if err != nil || !d.Truncated || len(d.Patch) > 5000 || !strings.HasSuffix(d.Patch, "\n") {
+		t.Errorf("truncated %v, %d bytes, %v", d.Truncated, len(d.Patch), err)
+	}
+	_, err = r.DiffWorkspace(t.Context(), w.ID, -1)
+	wantError(t, err, core.CodeValidation)
+	left, _ := filepath.Glob(filepath.Join(r.root, "private", "diff-*"))
+	if len(left) > 0 {
+		t.Errorf("left behind %v", left)
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	for _, how := range []core.WorkspaceUpdateMethod{core.WorkspaceMerge, core.WorkspaceRebase} {
+		t.Run(string(how), func(t *testing.T) {
+			src := newSource(t)
+			r := newRig(t)
+			w := r.provision("x", src.spec())
+			got, err := r.UpdateWorkspace(t.Context(), w.ID, how)
+			if err != nil || got.Changed || got.BaseCommit != w.BaseCommit {
+				t.Fatalf("nothing new: %+v, %v", got, err)
+			}
+			write(t, filepath.Join(w.Path, "mine.txt"), "mine\n")
+			r.agentGit(w, "add", "-A")
+			r.agentGit(w, "commit", "-q", "-m", "work")
+			src.write("theirs.txt", "theirs\n")
+			tip := src.commit("theirs")
+			write(t, filepath.Join(w.Path, "README.md"), "# open\n")
+			_, err = r.UpdateWorkspace(t.Context(), w.ID, how)
+			wantError(t, err, core.CodeConflict, "1 files are changed and not committed")
+			r.agentGit(w, "checkout", "-q", "README.md")
+			got, err = r.UpdateWorkspace(t.Context(), w.ID, how)
+			if err != nil || !got.Changed || got.BaseCommit != tip || got.Branch != "main" {
+				t.Fatalf("update: %+v, %v", got, err)
+			}
+			if read(t, filepath.Join(w.Path, "theirs.txt")) != "theirs\n" || r.find(w.ID).BaseCommit != tip {
+				t.Error("it is not there")
+			}
+			merges := strings.Fields(r.agentGit(w, "rev-list", "--merges", "HEAD"))
+			if want := map[core.WorkspaceUpdateMethod]int{core.WorkspaceMerge: 1}[how]; len(merges) != want {
+				t.Errorf("%d merges", len(merges))
+			}
+			if branch := strings.TrimSpace(r.agentGit(w, "rev-parse", "--abbrev-ref", "HEAD")); branch != w.WorkBranch {
+				t.Errorf("it is on %s", branch)
+			}
+			if changes, err := r.InspectWorkspace(t.Context(), w.ID); err != nil || changes.FileCount != 1 || changes.Uncommitted != 0 {
+				t.Errorf("changes %+v, %v", changes, err)
+			}
+			// Both change the same: it is told which files, and nothing changes.
+			write(t, filepath.Join(w.Path, "README.md"), "# mine\n")
+			r.agentGit(w, "commit", "-q", "-a", "-m", "mine")
+			head := r.agentGit(w, "rev-parse", "HEAD")
+			src.write("README.md", "# theirs\n")
+			src.commit("theirs again")
+			_, err = r.UpdateWorkspace(t.Context(), w.ID, how)
+			e := wantError(t, err, core.CodeConflict, "nothing was changed", "README.md")
+			if files, _ := e.Details["conflicts"].([]string); len(files) != 1 || files[0] != "README.md" {
+				t.Errorf("details %v", e.Details)
+			}
+			if r.agentGit(w, "rev-parse", "HEAD") != head || strings.TrimSpace(r.agentGit(w, "status", "--porcelain")) != "" ||
+				read(t, filepath.Join(w.Path, "README.md")) != "# mine\n" || r.find(w.ID).BaseCommit != tip {
+				t.Errorf("something changed: %s", r.agentGit(w, "status"))
+			}
+			if branch := strings.TrimSpace(r.agentGit(w, "rev-parse", "--abbrev-ref", "HEAD")); branch != w.WorkBranch {
+				t.Errorf("it is on %s", branch)
+			}
+			// An agent that is in the middle of a merge is left alone.
+			write(t, filepath.Join(r.mirror(), "worktrees", w.ID, "MERGE_HEAD"), head)
+			_, err = r.UpdateWorkspace(t.Context(), w.ID, how)
+			wantError(t, err, core.CodeConflict, "under way")
+		})
+	}
+}
+
+// A workspace whose thread is over can be taken by another, with its files; one that was removed cannot.
+func TestAdoptReleased(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	r.adopt(w.ID, "thread_1")
+	write(t, filepath.Join(w.Path, "half.txt"), "half\n")
+	adopt := func(thread string) error {
+		return r.store.Update(t.Context(), func(tx core.Tx) error {
+			_, err := r.AdoptWorkspace(tx, w.ID, thread, "exec_2")
+			return err
+		})
+	}
+	wantError(t, adopt("thread_2"), core.CodeConflict, "belongs to another thread")
+	r.store.putThread("thread_1", core.ThreadFailed)
+	r.release(w.ID)
+	if err := adopt("thread_2"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.ProvisionWorkspace(t.Context(), w.ID)
+	if err != nil || got.Status != core.WorkspaceReady || got.ThreadID != "thread_2" || got.ExecutionID != "exec_2" || got.ExpiresAt != nil {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(w.Path, "half.txt")); err != nil || string(text) != "half\n" {
+		t.Errorf("the files are gone: %v", err)
+	}
+	r.store.putThread("thread_2", core.ThreadStopped)
+	r.release(w.ID)
+	if _, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{w.ID}, Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, adopt("thread_3"), core.CodeConflict, "removed")
+}

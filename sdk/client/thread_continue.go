@@ -1,0 +1,113 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// ThreadContinue says how another thread goes on with one that is over.
+type ThreadContinue struct {
+	Message       string            `json:"message,omitempty"` // empty: the messages that got no answer are enough
+	Env           map[string]string `json:"env,omitempty"`     // secret; that of the old thread is gone
+	DiscardQueued bool              `json:"discardQueued,omitempty"`
+	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey.
+	IdempotencyKey string `json:"-"`
+}
+
+// ThreadQueue is a page of the messages of a thread that have no answer yet, in their order.
+type ThreadQueue struct {
+	Meta
+	ThreadID  string            `json:"threadId"`
+	Queued    int               `json:"queued"` // that wait
+	Inputs    []ThreadQueueItem `json:"inputs"`
+	HasMore   bool              `json:"hasMore"`
+	NextAfter uint64            `json:"nextAfter,omitempty"` // after of the next page
+}
+
+// ThreadQueueItem is one of them.
+type ThreadQueueItem struct {
+	InputID   string    `json:"inputId"`
+	Number    uint64    `json:"number"`
+	State     string    `json:"state"`             // waiting; or working: the agent has it, or is being given it
+	Attempt   int       `json:"attempt,omitempty"` // how often it was given to the agent before
+	Message   string    `json:"message"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// ThreadDiff is what the files of a thread differ in from the commit that it began at.
+type ThreadDiff struct {
+	Meta
+	ThreadID    string            `json:"threadId"`
+	WorkspaceID string            `json:"workspaceId"`
+	BaseCommit  string            `json:"baseCommit"`
+	WorkBranch  string            `json:"workBranch"`
+	Patch       string            `json:"patch"`
+	Truncated   bool              `json:"truncated"`
+	Changes     *WorkspaceChanges `json:"changes"`
+}
+
+// WorkspaceUpdate is what became of a workspace that was brought onto its branch.
+type WorkspaceUpdate struct {
+	Meta
+	WorkspaceID string `json:"workspaceId"`
+	Branch      string `json:"branch"`
+	BaseCommit  string `json:"baseCommit"`
+	HeadCommit  string `json:"headCommit"`
+	Changed     bool   `json:"changed"`
+}
+
+// ContinueThread starts a thread that goes on with one that is over, and returns it. CONFLICT when that runs, or goes
+// on already.
+func (c *Client) ContinueThread(ctx context.Context, id string, in ThreadContinue) (*Thread, error) {
+	out := new(Thread)
+	r := request{method: http.MethodPost, path: threadPath(id) + "/continue", body: in, key: in.IdempotencyKey}
+	return result(out, c.do(ctx, r, out))
+}
+
+// ListThreadQueue returns a page of the messages that have no answer yet: those after a number, limit at most (0: the
+// server's default).
+func (c *Client) ListThreadQueue(ctx context.Context, id string, after uint64, limit int) (*ThreadQueue, error) {
+	query := url.Values{}
+	if after > 0 {
+		query.Set("after", strconv.FormatUint(after, 10))
+	}
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	out := new(ThreadQueue)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: threadPath(id) + "/queue", query: query}, out))
+}
+
+// WithdrawThreadInput takes a message out of the queue. CONFLICT when the agent has it already.
+func (c *Client) WithdrawThreadInput(ctx context.Context, id, inputID string) error {
+	return c.do(ctx, request{method: http.MethodDelete, path: threadPath(id) + "/queue/" + segment(inputID)}, nil)
+}
+
+// DiffThread returns what the files of a thread differ in; maxBytes bounds the patch (0: the server's default).
+func (c *Client) DiffThread(ctx context.Context, id string, maxBytes int) (*ThreadDiff, error) {
+	query := url.Values{}
+	if maxBytes > 0 {
+		query.Set("maxBytes", strconv.Itoa(maxBytes))
+	}
+	out := new(ThreadDiff)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: threadPath(id) + "/diff", query: query}, out))
+}
+
+// MergeThread merges what is new on the branch that a thread began at into its work. CONFLICT while its agent works, and
+// when both sides changed the same: then nothing changes.
+func (c *Client) MergeThread(ctx context.Context, id string) (*WorkspaceUpdate, error) {
+	return c.updateThread(ctx, id, "merge")
+}
+
+// RebaseThread is MergeThread, but the commits of the thread are made anew behind the new ones.
+func (c *Client) RebaseThread(ctx context.Context, id string) (*WorkspaceUpdate, error) {
+	return c.updateThread(ctx, id, "rebase")
+}
+
+func (c *Client) updateThread(ctx context.Context, id, how string) (*WorkspaceUpdate, error) {
+	out := new(WorkspaceUpdate)
+	return result(out, c.do(ctx, request{method: http.MethodPost, path: threadPath(id) + "/" + how}, out))
+}
