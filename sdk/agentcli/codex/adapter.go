@@ -4,6 +4,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
@@ -22,10 +23,15 @@ const waitForever = 24 * 3600
 // events are the hooks that the driver understands.
 var events = []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop"}
 
-type adapter struct{}
+// networkPatience is how long codex may wait for a network before its turn is given up: by itself it never does.
+const networkPatience = 2 * time.Minute
+
+type adapter struct {
+	patience time.Duration
+}
 
 // New makes the adapter.
-func New() agentcli.Adapter { return adapter{} }
+func New() agentcli.Adapter { return adapter{patience: networkPatience} }
 
 func (adapter) Type() string { return "codex" }
 
