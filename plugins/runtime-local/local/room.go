@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/localroom"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -95,6 +96,7 @@ func (l *Launcher) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room
 	room.Env = l.environment(room)
 	room.LookPath = func(name string) (string, error) { return lookPath(name, room.Env) }
 	room.ReadFile = func(path string) ([]byte, error) { return readInside(room, path) }
+	room.Git = localroom.FindGit(room.Workdir)
 	room.ReadFrom = func(path string, offset int64, limit int) ([]byte, int64, error) {
 		return readInsideFrom(room, path, offset, limit)
 	}

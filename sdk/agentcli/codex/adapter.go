@@ -84,15 +84,7 @@ func config(room agentcli.Room, preset setting.Approval) []string {
 		"features.default_mode_request_user_input=true",
 		"projects={" + quote(room.Workdir) + "={trust_level=\"trusted\"}}",
 	}
-	switch preset {
-	case setting.Readonly:
-		return append(c, `sandbox_mode="read-only"`, `approval_policy="never"`)
-	case setting.Permissive:
-		return append(c, `sandbox_mode="workspace-write"`, `sandbox_workspace_write.network_access=true`, `approval_policy="never"`)
-	case setting.Autonomous:
-		return append(c, `sandbox_mode="danger-full-access"`, `approval_policy="never"`)
-	}
-	return append(c, `sandbox_mode="workspace-write"`, `approval_policy="on-request"`)
+	return append(c, sandbox(room, preset)...)
 }
 
 // publicURL is where a key without OPENAI_BASE_URL is for.
