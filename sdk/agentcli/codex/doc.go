@@ -42,6 +42,9 @@
 //	permissive  sandbox workspace-write with the network, approvals never: the sandbox is the limit
 //	autonomous  no sandbox, approvals never
 //
+// The workspace-write sandbox shuts git's own files out. Where the room knows them, a permission profile takes its place:
+// the same, with what git needs to commit. See sandbox.
+//
 // # Messages
 //
 // A message is pasted, with a space in front of / and ! that keeps it from being a command, and one at the end
