@@ -14,6 +14,9 @@ import (
 // Answer presses the keys of a dialog once it stands.
 func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step, error) {
 	p := d.state.Prompt
+	if s := d.state.Shown; s != nil && s.Prompt.ID == prompt.ID {
+		return d.answerShown(answer)
+	}
 	if p == nil || p.ID != prompt.ID {
 		return nil, runtime.Errorf(runtime.CodeNoPrompt, "the prompt was answered already")
 	}

@@ -28,6 +28,9 @@
 // end of the caller's turn as well, which is interrupted and refused; with one the driver types the reason as a message
 // and goes on: the turn that codex makes of it is the rest of the caller's, and its answer the answer.
 //
+// What stands on the screen in place of the composer, and stays, is a dialog of which nothing else tells: a choice of
+// models, a warning, the transcript. It is reported as blocked, with its entries, outside of turns as well.
+//
 // # Configuration
 //
 // Everything is given on the command line, so that $CODEX_HOME/config.toml stays the operator's. Hooks are our

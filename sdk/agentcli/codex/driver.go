@@ -10,7 +10,6 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
-	"github.com/wardroom/wardroom/sdk/agentcli/internal/screen"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -46,6 +45,10 @@ type driver struct {
 	changed    bool     // what is read was made another while it was read
 	looks      []func() // to be done when it was read
 	awaySince  time.Time
+
+	cancelStand func()
+	suspect     dialog.Standing // stands where the composer would be, and is no dialog yet
+	suspectAt   time.Time
 }
 
 type state struct {
@@ -60,6 +63,7 @@ type state struct {
 	Next     *ask            `json:"next,omitempty"` // what is asked when codex says blocked
 	Prompt   *runtime.Prompt `json:"prompt,omitempty"`
 	Standing bool            `json:"standing,omitempty"` // the dialog is drawn
+	Shown    *shown          `json:"shown,omitempty"`    // a dialog beside Prompt
 }
 
 // ask is what a hook told of a dialog that is about to come.
@@ -118,7 +122,7 @@ func (d *driver) idle() {
 	switch {
 	case !d.state.Ready:
 		d.state.Idle = true
-		d.cancelIdle = d.host.After(idleHold, d.ready)
+		d.cancelIdle = d.host.After(idleHold, func() { d.ready(composerLimit) })
 	case d.state.Unsure: // it was no turn
 		stop(&d.cancelBusy)
 		stop(&d.cancelPoll)
@@ -129,7 +133,13 @@ func (d *driver) idle() {
 	}
 }
 
-func (d *driver) ready() {
+// ready tells that codex takes messages, once its composer is there.
+func (d *driver) ready(limit time.Duration) {
+	const pause = 100 * time.Millisecond
+	if rows := d.host.Rows(); composerAt(rows) < 0 && !blank(rows) && (limit > 0 || d.state.Shown != nil) {
+		d.cancelIdle = d.host.After(pause, func() { d.ready(limit - pause) })
+		return
+	}
 	d.state.Ready, d.state.Idle = true, false
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalIdle, Source: runtime.SourceOSC})
 }
@@ -169,6 +179,7 @@ func (d *driver) blocked(kind string) {
 	if d.state.Prompt != nil {
 		return
 	}
+	d.gone()
 	if !d.state.Turn {
 		d.state.Ready = true
 		d.begin()
@@ -257,17 +268,6 @@ func (d *driver) session(p hook.Payload) {
 		d.state.SessionID = p.SessionID
 		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalSession, Source: runtime.SourceHook, Text: p.SessionID})
 	}
-}
-
-// Screen reads the sign-in screens, before which codex tells nothing.
-func (d *driver) Screen(rows []string, _, _ int) bool {
-	if d.state.Ready {
-		return false
-	}
-	if screen.Has(rows, "Sign in with ChatGPT") {
-		d.signIn()
-	}
-	return true
 }
 
 func (d *driver) Submit(text string) []agentcli.Step { return d.submit(text, composer.Drafted(d.host)) }

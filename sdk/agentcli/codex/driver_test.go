@@ -444,3 +444,70 @@ func FuzzDriver(f *testing.F) {
 		d.OSC(7501, []byte("state=done"))
 	})
 }
+
+const history = "› hello\n\n• ANSWER[hello]\n\n  Worked for <1s\n\n"
+
+// What stands where the composer would is a dialog, once it stays.
+func TestDialog(t *testing.T) {
+	r := readyRig(t)
+	show := func(screen string) {
+		r.Screen = strings.Split(screen, "\n")
+		r.driver.Screen(r.Screen, 0, 0)
+		r.note()
+	}
+	const picker = history + "  Select Model\n\n› 1. one\n  2. two\n\n  Press enter to confirm or esc to go back\n"
+	for _, composer := range []string{
+		history + "› Ask Codex to do anything\n\n  GPT · /work\n  ? for shortcuts\n",
+		history + "› 1. a draft\n\n  GPT · /work\n  ? for shortcuts\n",
+		history + "! ls\n\n  GPT · /work\n  esc exit shell mode\n",
+		"",
+	} {
+		show(composer)
+		r.Pass(time.Minute)
+		r.want("")
+	}
+	show(picker)
+	r.Pass(100 * time.Millisecond)
+	show(history + "› Ask Codex to do anything\n\n  GPT · /work\n")
+	r.Pass(time.Minute)
+	r.want("") // it was a moment
+
+	show(picker)
+	r.Pass(600 * time.Millisecond)
+	r.note()
+	r.want("blocked[Worked for <1s\nSelect Model\nPress enter to confirm or esc to go back]")
+	if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: "3"}); runtime.ErrorCode(err) != runtime.CodeInvalidArgument {
+		t.Errorf("a wrong choice: %v", err)
+	}
+	steps, err := r.driver.Answer(r.shown, runtime.Answer{Choice: "two"})
+	if keys := drivertest.Keystrokes(steps); err != nil || keys != "2" {
+		t.Errorf("%v, typed %q", err, keys)
+	}
+	show(history + "› Ask Codex to do anything\n\n  GPT · /work\n")
+	r.want("unblocked[2]")
+
+	show("/ T R A N S C R I P T /\n" + history + "^space select\n q close · f3 find\n")
+	r.Pass(time.Second)
+	r.want("") // it may be drawing
+	r.Pass(2 * time.Second)
+	r.note()
+	if got := r.Kinds(); !strings.HasPrefix(got, "blocked[") || len(r.shown.Options) > 0 {
+		t.Errorf("signals are %s", got)
+	}
+}
+
+// A dialog may stand where codex starts; it is not ready then.
+func TestDialogAtStart(t *testing.T) {
+	r := newRig(t)
+	r.Screen = []string{"  A new model!", "", "› 1. Try it", "  2. Keep the old one", "", "  Press enter to continue"}
+	r.driver.Screen(r.Screen, 0, 0)
+	r.state("idle")
+	for range 20 {
+		r.Pass(time.Second)
+	}
+	r.want("blocked[A new model!\nPress enter to continue]")
+	r.Screen = []string{"› Ask Codex to do anything", "", "  GPT · /work"}
+	r.driver.Screen(r.Screen, 0, 0)
+	r.Pass(time.Second)
+	r.want("unblocked idle")
+}
