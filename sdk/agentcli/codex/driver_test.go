@@ -511,3 +511,53 @@ func TestDialogAtStart(t *testing.T) {
 	r.Pass(time.Second)
 	r.want("unblocked idle")
 }
+
+// A new process of the runtime goes on where the old one was: within the end of a turn, too.
+func TestSavedAtTheEnd(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		until func(r *rig)
+		after func(r *rig)
+		want  string
+	}{
+		{"Done", func(r *rig) {
+			r.files["/t.jsonl"] = turn("1", "")
+			r.state("done")
+			r.Pass(100 * time.Millisecond)
+		}, func(r *rig) {
+			r.files["/t.jsonl"] += strings.ReplaceAll(doneEntry+"\n", "$", "1")
+			r.Pass(100 * time.Millisecond)
+		}, "turn_end[the answer]"},
+		{"Idle", func(r *rig) {
+			r.files["/t.jsonl"] = turn("1", abortEntry+"\n")
+			r.state("idle")
+		}, func(r *rig) { r.Pass(100 * time.Millisecond) }, "turn_end!"},
+		{"Reason", func(r *rig) {
+			r.files["/t.jsonl"] = turn("1", abortEntry+"\n")
+			r.state("blocked:kind=permission")
+			r.title("[ . ] Action Required")
+			if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceDeny, Text: "no"}); err != nil {
+				t.Fatal(err)
+			}
+			r.state("idle")
+			r.Pass(100 * time.Millisecond)
+		}, func(r *rig) {
+			r.state("working")
+			r.hook("UserPromptSubmit", map[string]any{"turn_id": "2", "prompt": "no"})
+			r.files["/t.jsonl"] += turn("2", doneEntry+"\n")
+			r.state("done")
+			r.Pass(100 * time.Millisecond)
+		}, "took[no] turn_end[the answer](refused)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := readyRig(t)
+			r.taken("1")
+			tt.until(r)
+			back := newRig(t)
+			back.files = r.files
+			back.driver.Load(r.driver.Save())
+			tt.after(back)
+			back.want(tt.want)
+		})
+	}
+}
