@@ -43,6 +43,7 @@ type Room struct {
 	Home    string   // its own, private: configuration, sessions, caches
 	Workdir string   // where it works
 	Temp    string   // its own temporary files
+	Git     Git      // where git keeps what belongs to Workdir; zero if that is no work tree, or unknown
 	Env     []string // NAME=value: what every command gets, before what the adapter and the spec add
 	// Hook is a command, as arguments, that hands its standard input to the runtime and prints the answer, with
 	// the hook's name as its last argument. Empty where hooks cannot reach the runtime.
@@ -52,7 +53,22 @@ type Room struct {
 	// ReadFile reads a file of the agent. It returns an error that satisfies errors.Is(err, os.ErrNotExist) for
 	// a missing one. Nil where the files cannot be reached.
 	ReadFile func(path string) ([]byte, error)
+	// ReadFrom reads at most limit bytes of such a file from an offset on, or its last -offset bytes (all of a shorter
+	// file) where offset is negative: at is the offset of what it returns, which is empty at the end of the file. For
+	// files that grow, such as a transcript. Errors are those of ReadFile; nil where it is not known how.
+	ReadFrom func(path string, offset int64, limit int) (data []byte, at int64, err error)
 }
+
+// Git is where git keeps what belongs to a work directory, as real paths.
+type Git struct {
+	// Dir is what git keeps of this work tree alone, its HEAD and index; Common is what the work trees of its repository
+	// share, its objects, refs, configuration and hooks. They are the same, .git in the work directory, unless that is a
+	// linked work tree.
+	Dir, Common string
+}
+
+// Linked reports whether the work directory is a linked work tree.
+func (g Git) Linked() bool { return g.Dir != g.Common }
 
 // Command is what Launch starts.
 type Command struct {

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
@@ -22,10 +23,15 @@ const waitForever = 24 * 3600
 // events are the hooks that the driver understands.
 var events = []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop"}
 
-type adapter struct{}
+// networkPatience is how long codex may wait for a network before its turn is given up: by itself it never does.
+const networkPatience = 2 * time.Minute
+
+type adapter struct {
+	patience time.Duration
+}
 
 // New makes the adapter.
-func New() agentcli.Adapter { return adapter{} }
+func New() agentcli.Adapter { return adapter{patience: networkPatience} }
 
 func (adapter) Type() string { return "codex" }
 
@@ -78,15 +84,7 @@ func config(room agentcli.Room, preset setting.Approval) []string {
 		"features.default_mode_request_user_input=true",
 		"projects={" + quote(room.Workdir) + "={trust_level=\"trusted\"}}",
 	}
-	switch preset {
-	case setting.Readonly:
-		return append(c, `sandbox_mode="read-only"`, `approval_policy="never"`)
-	case setting.Permissive:
-		return append(c, `sandbox_mode="workspace-write"`, `sandbox_workspace_write.network_access=true`, `approval_policy="never"`)
-	case setting.Autonomous:
-		return append(c, `sandbox_mode="danger-full-access"`, `approval_policy="never"`)
-	}
-	return append(c, `sandbox_mode="workspace-write"`, `approval_policy="on-request"`)
+	return append(c, sandbox(room, preset)...)
 }
 
 // publicURL is where a key without OPENAI_BASE_URL is for.

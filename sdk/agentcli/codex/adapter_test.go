@@ -114,6 +114,46 @@ func TestPlanPresets(t *testing.T) {
 	}
 }
 
+// What git needs is writable, and nothing that git obeys.
+func TestPlanGit(t *testing.T) {
+	for _, tt := range []struct {
+		git        agentcli.Git
+		want, lack []string
+	}{
+		{agentcli.Git{Dir: "/m/worktrees/w", Common: "/m"},
+			[]string{`"/m/worktrees/w"="write"`, `"/m/worktrees/w/commondir"="read"`, `"/m/objects"="write"`, `"/m/refs"="write"`,
+				`"/m/logs"="write"`, `".git"="read"`}, []string{`"/m"=`, `"/m/hooks`}},
+		{agentcli.Git{Dir: "/w/.git", Common: "/w/.git"}, []string{`".git"="write"`, `".git/hooks"="read"`, `".git/config"="read"`}, nil},
+	} {
+		for _, approval := range []string{"readonly", "standard", "permissive", "autonomous"} {
+			r := room()
+			r.Git = tt.git
+			p, err := codex.New().Plan(&runtime.Spec{Approval: approval}, r, agentcli.Life{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := strings.Join(p.Args, "\n")
+			sandboxed := approval == "standard" || approval == "permissive"
+			if sandboxed == strings.Contains(args, "sandbox_mode") {
+				t.Errorf("%s: %s", approval, args)
+			}
+			for _, want := range tt.want {
+				if sandboxed != strings.Contains(args, want) {
+					t.Errorf("%s: %s in %s: want %v", approval, want, args, sandboxed)
+				}
+			}
+			for _, lack := range tt.lack {
+				if strings.Contains(args, lack) {
+					t.Errorf("%s: %s is in %s", approval, lack, args)
+				}
+			}
+			if strings.Contains(args, "network={enabled=true}") != (approval == "permissive") {
+				t.Errorf("%s: %s", approval, args)
+			}
+		}
+	}
+}
+
 func TestPlanResume(t *testing.T) {
 	p := plan(t, runtime.Spec{}, agentcli.Life{Resume: "old", SessionID: "new"})
 	if p.Args[0] != "resume" || p.Args[1] != "old" || p.SessionID != "old" {

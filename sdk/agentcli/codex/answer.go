@@ -14,6 +14,9 @@ import (
 // Answer presses the keys of a dialog once it stands.
 func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step, error) {
 	p := d.state.Prompt
+	if s := d.state.Shown; s != nil && s.Prompt.ID == prompt.ID {
+		return d.answerShown(answer)
+	}
 	if p == nil || p.ID != prompt.ID {
 		return nil, runtime.Errorf(runtime.CodeNoPrompt, "the prompt was answered already")
 	}
@@ -21,9 +24,13 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	if err != nil {
 		return nil, err
 	}
-	return d.answering.Give(choice, steps, d.state.Standing, func() bool {
+	steps, err = d.answering.Give(choice, steps, d.state.Standing, func() bool {
 		return d.state.Prompt != nil && d.state.Prompt.ID == p.ID
 	})
+	if err == nil && choice == runtime.ChoiceDeny && p.Kind != runtime.PromptQuestion {
+		d.state.Reason = strings.TrimSpace(answer.Text)
+	}
+	return steps, err
 }
 
 // keys returns what an answer is in keys.
@@ -36,11 +43,7 @@ func (d *driver) keys(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step
 		if choice == runtime.ChoiceAllow {
 			return []agentcli.Step{{Write: []byte("1")}}, choice, nil
 		}
-		steps := []agentcli.Step{{Write: []byte(composer.Escape), Wait: 500 * time.Millisecond}}
-		if reason := strings.TrimSpace(answer.Text); reason != "" {
-			return append(steps, d.submit(reason, true)...), choice, nil
-		}
-		return steps, choice, nil
+		return []agentcli.Step{{Write: []byte(composer.Escape)}}, choice, nil // a reason follows: see sendReason
 	}
 	qs := dialog.Questions(p.Input)
 	replies, err := dialog.Replies(qs, answer)

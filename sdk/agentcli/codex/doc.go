@@ -8,14 +8,28 @@
 //
 // codex tells its state by OSC 7501 within milliseconds: idle, working, blocked with its kind, done, error. At the
 // start it says idle, working, idle within 50 ms and loses what is typed meanwhile, so idle counts once it has
-// held. Hooks add what that lacks: the message as it was taken, tools, the answer's text, the session. A turn
-// ends by done and not by the Stop hook just before it: until then a new message would steer the running turn.
+// held, and being busy is a turn once a hook says so or it has held. Hooks add what that lacks: the message as it
+// was taken, tools, the session, and the id of the turn. A turn ends by done and not by the Stop hook just before it:
+// until then a new message would steer the running turn.
+//
+// How a turn ended stands in codex's transcript, the rollout of the session, which is followed while the turn runs:
+// what the agent says, the tokens that each request used, and its end with the answer, the error of the model or that
+// it was aborted. Entries carry the id of their turn, so no turn is taken for another one. Where the transcript says
+// nothing the Stop hook does; a turn of which neither tells is TURN_UNKNOWN, and never an empty answer.
+//
+// While codex repeats a request that failed, the turn is busy. It does that for some 25 seconds, but for ever where the
+// provider cannot be reached at all: after two minutes of that the driver presses Escape, and the turn is
+// MODEL_UNAVAILABLE.
 //
 // The PermissionRequest hook runs before the dialog and is answered at once, only to learn what is asked; the
 // prompt is reported when codex says blocked. The dialog is drawn about a second after the last key that
 // somebody pressed, and keys that come earlier land in the composer: an answer waits for the title that says the
-// dialog stands, and is pressed again if nothing follows. A refusal interrupts the turn; its reason follows as a
-// message.
+// dialog stands, and is pressed again if nothing follows. A refusal ends codex's turn. Without a reason that is the
+// end of the caller's turn as well, which is interrupted and refused; with one the driver types the reason as a message
+// and goes on: the turn that codex makes of it is the rest of the caller's, and its answer the answer.
+//
+// What stands on the screen in place of the composer, and stays, is a dialog of which nothing else tells: a choice of
+// models, a warning, the transcript. It is reported as blocked, with its entries, outside of turns as well.
 //
 // # Configuration
 //
@@ -30,6 +44,9 @@
 //	standard    sandbox workspace-write, approvals on-request: asks to leave the sandbox
 //	permissive  sandbox workspace-write with the network, approvals never: the sandbox is the limit
 //	autonomous  no sandbox, approvals never
+//
+// The workspace-write sandbox shuts git's own files out. Where the room knows them, a permission profile takes its place:
+// the same, with what git needs to commit. See sandbox.
 //
 // # Messages
 //

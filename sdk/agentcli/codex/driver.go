@@ -10,7 +10,6 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
-	"github.com/wardroom/wardroom/sdk/agentcli/internal/screen"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -19,32 +18,52 @@ const (
 	idleHold = 300 * time.Millisecond
 	// interruptHold is the same in a turn, whose end by idle is an interrupt.
 	interruptHold = 60 * time.Millisecond
+	// busyHold is how long codex must be busy for a turn that no hook tells of, and firstHold the same for the first one:
+	// codex is busy for a moment as it starts, and takes no message then.
+	busyHold  = 250 * time.Millisecond
+	firstHold = 3 * time.Second
 )
 
 const questionTool = "request_user_input"
 
 // driver follows one codex. The exported state is saved; the rest comes again.
 type driver struct {
-	room  agentcli.Room
-	host  agentcli.Host
-	state state
+	room     agentcli.Room
+	host     agentcli.Host
+	patience time.Duration
+	state    state
 
 	cancelIdle func()
+	cancelBusy func()
+	cancelLook func()
+	cancelPoll func()
 	answering  dialog.Keys
 	login      login
 	sent       composer.Sent
+	tries      int      // of the look for how the turn ended
+	reading    bool     // the transcript
+	changed    bool     // what is read was made another while it was read
+	looks      []func() // to be done when it was read
+	awaySince  time.Time
+
+	cancelStand func()
+	suspect     dialog.Standing // stands where the composer would be, and is no dialog yet
+	suspectAt   time.Time
 }
 
 type state struct {
-	SessionID  string          `json:"sessionId,omitempty"`
-	Transcript string          `json:"transcript,omitempty"`
-	Ready      bool            `json:"ready,omitempty"`
-	Turn       bool            `json:"turn,omitempty"`
-	Text       string          `json:"text,omitempty"` // of the turn, once Stop told it
-	Asked      int             `json:"asked,omitempty"`
-	Next       *ask            `json:"next,omitempty"` // what is asked when codex says blocked
-	Prompt     *runtime.Prompt `json:"prompt,omitempty"`
-	Standing   bool            `json:"standing,omitempty"` // the dialog is drawn
+	SessionID string `json:"sessionId,omitempty"`
+	Ready     bool   `json:"ready,omitempty"`
+	turnState
+	// Lost: the turn before left no trace, so only a hook says which one of the transcript is this one.
+	Lost     bool            `json:"lost,omitempty"`
+	Turns    int             `json:"turns,omitempty"` // that were taken
+	Rollout  rollout         `json:"rollout,omitzero"`
+	Asked    int             `json:"asked,omitempty"`
+	Next     *ask            `json:"next,omitempty"` // what is asked when codex says blocked
+	Prompt   *runtime.Prompt `json:"prompt,omitempty"`
+	Standing bool            `json:"standing,omitempty"` // the dialog is drawn
+	Shown    *shown          `json:"shown,omitempty"`    // a dialog beside Prompt
 }
 
 // ask is what a hook told of a dialog that is about to come.
@@ -53,8 +72,11 @@ type ask struct {
 	Input map[string]any `json:"input"`
 }
 
-func (adapter) NewDriver(_ agentcli.Plan, room agentcli.Room, host agentcli.Host) agentcli.Driver {
-	return &driver{room: room, host: host, answering: dialog.Keys{Host: host, Delay: 1200 * time.Millisecond}}
+func (a adapter) NewDriver(_ agentcli.Plan, room agentcli.Room, host agentcli.Host) agentcli.Driver {
+	return &driver{
+		room: room, host: host, patience: a.patience,
+		answering: dialog.Keys{Host: host, Delay: 1200 * time.Millisecond},
+	}
 }
 
 func (d *driver) OSC(code int, data []byte) {
@@ -74,7 +96,8 @@ func (d *driver) OSC(code int, data []byte) {
 }
 
 func (d *driver) report(r report) {
-	d.stopIdle()
+	stop(&d.cancelIdle)
+	d.state.Idle = false
 	switch r.state {
 	case "idle":
 		d.idle()
@@ -82,63 +105,87 @@ func (d *driver) report(r report) {
 		d.working()
 	case "blocked":
 		d.blocked(r.kind)
-	case "done":
-		d.end(agentcli.Signal{Text: d.state.Text})
-	case "error":
-		d.failed()
+	case "done", "error":
+		d.finish(r.state)
+	}
+}
+
+// stop cancels a timer, if it runs.
+func stop(cancel *func()) {
+	if *cancel != nil {
+		(*cancel)()
+		*cancel = nil
 	}
 }
 
 func (d *driver) idle() {
 	switch {
 	case !d.state.Ready:
-		d.cancelIdle = d.host.After(idleHold, d.ready)
-	case d.state.Turn:
-		d.cancelIdle = d.host.After(interruptHold, func() {
-			d.end(agentcli.Signal{TurnOutcome: runtime.TurnOutcome{Interrupted: true}})
-		})
+		d.state.Idle = true
+		d.cancelIdle = d.host.After(idleHold, func() { d.ready(composerLimit) })
+	case d.state.Unsure: // it was no turn
+		stop(&d.cancelBusy)
+		stop(&d.cancelPoll)
+		d.state.turnState = turnState{}
+	case d.state.Turn && d.state.Ending == "" && !d.state.Following:
+		d.state.Idle = true
+		d.cancelIdle = d.host.After(interruptHold, func() { d.finish("idle") })
 	}
 }
 
-func (d *driver) ready() {
-	d.state.Ready = true
+// ready tells that codex takes messages, once its composer is there.
+func (d *driver) ready(limit time.Duration) {
+	const pause = 100 * time.Millisecond
+	if rows := d.host.Rows(); composerAt(rows) < 0 && !blank(rows) && (limit > 0 || d.state.Shown != nil) {
+		d.cancelIdle = d.host.After(pause, func() { d.ready(limit - pause) })
+		return
+	}
+	d.state.Ready, d.state.Idle = true, false
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalIdle, Source: runtime.SourceOSC})
 }
 
-func (d *driver) stopIdle() {
-	if d.cancelIdle != nil {
-		d.cancelIdle()
-		d.cancelIdle = nil
+func (d *driver) working() {
+	switch {
+	case !d.state.Ready:
+	case d.state.Ending != "": // the next turn begins
+		d.conclude()
+		d.working()
+	case d.state.Prompt != nil:
+		d.unblocked(d.answering.Choice())
+	case d.state.Following:
+		d.followed()
+	case !d.state.Turn:
+		d.begin()
+		d.state.Unsure = true
+		hold := busyHold
+		if d.state.Turns == 0 {
+			hold = firstHold
+		}
+		d.cancelBusy = d.host.After(hold, d.sure)
 	}
 }
 
-func (d *driver) working() {
-	if !d.state.Ready {
-		return
-	}
-	if d.state.Prompt != nil {
-		d.unblocked(d.answering.Choice())
-		return
-	}
-	if !d.state.Turn {
-		d.begin()
+// sure tells of the turn that began.
+func (d *driver) sure() {
+	stop(&d.cancelBusy)
+	if d.state.Unsure {
+		d.state.Unsure = false
+		d.state.Turns++
 		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceOSC})
 	}
-}
-
-func (d *driver) begin() {
-	d.state.Turn, d.state.Text, d.state.Next = true, "", nil
 }
 
 func (d *driver) blocked(kind string) {
 	if d.state.Prompt != nil {
 		return
 	}
+	d.gone()
 	if !d.state.Turn {
 		d.state.Ready = true
 		d.begin()
-		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceOSC})
+		d.state.Unsure = true
 	}
+	d.sure()
 	d.state.Asked++
 	id := fmt.Sprintf("p%d", d.state.Asked)
 	next := d.state.Next
@@ -157,23 +204,18 @@ func (d *driver) blocked(kind string) {
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceOSC, Prompt: d.state.Prompt})
 }
 
+// unblocked tells that the dialog is gone: a choice of "" was made at the terminal.
 func (d *driver) unblocked(choice string) {
 	p := d.state.Prompt
+	if p.Kind == runtime.PromptApproval {
+		d.state.Refused = d.state.Refused || choice == runtime.ChoiceDeny
+		if choice == "" {
+			d.state.Answered = d.host.Now()
+		}
+	}
 	d.state.Prompt, d.state.Standing = nil, false
 	d.answering.Stop()
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: runtime.SourceOSC, Prompt: p, Choice: choice})
-}
-
-func (d *driver) end(s agentcli.Signal) {
-	if d.state.Prompt != nil {
-		d.unblocked(runtime.ChoiceDeny)
-	}
-	if !d.state.Turn {
-		return
-	}
-	d.state.Turn, d.state.Text, d.state.Next = false, "", nil
-	s.Kind, s.Source = agentcli.SignalTurnEnd, runtime.SourceOSC
-	d.host.Signal(s)
 }
 
 func (d *driver) Hook(call *agentcli.HookCall) {
@@ -186,10 +228,12 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 	d.session(p)
 	switch call.Name {
 	case "UserPromptSubmit":
-		if !d.state.Turn {
-			d.begin()
-		}
-		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalTook, Source: runtime.SourceHook, Text: d.sent.Taken(p.Prompt)})
+		d.took(p)
+		return
+	case "PreToolUse", "PermissionRequest", "PostToolUse", "Stop":
+		d.identify(p.TurnID)
+	}
+	switch call.Name {
 	case "PreToolUse":
 		if p.Tool == questionTool {
 			d.state.Next = &ask{Tool: p.Tool, Input: p.Input}
@@ -202,35 +246,28 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 	case "PermissionRequest":
 		d.state.Next = &ask{Tool: p.Tool, Input: p.Input}
 	case "PostToolUse":
+		d.state.Answered = time.Time{}
 		if p.Tool != questionTool {
 			d.host.Signal(agentcli.Signal{
 				Kind: agentcli.SignalToolDone, Source: runtime.SourceHook, Tool: &runtime.ToolCall{Name: p.Tool},
 			})
 		}
 	case "Stop":
-		d.state.Text = p.Answer
+		if d.state.Turn {
+			d.state.Stopped, d.state.Text = true, p.Answer
+		}
 	}
 }
 
 func (d *driver) session(p hook.Payload) {
-	if p.Transcript != "" {
-		d.state.Transcript = p.Transcript
+	if p.Transcript != "" && p.Transcript != d.state.Rollout.Path {
+		d.state.Rollout.follow(p.Transcript)
+		d.changed = true
 	}
 	if p.SessionID != "" && p.SessionID != d.state.SessionID {
 		d.state.SessionID = p.SessionID
 		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalSession, Source: runtime.SourceHook, Text: p.SessionID})
 	}
-}
-
-// Screen reads the sign-in screens, before which codex tells nothing.
-func (d *driver) Screen(rows []string, _, _ int) bool {
-	if d.state.Ready {
-		return false
-	}
-	if screen.Has(rows, "Sign in with ChatGPT") {
-		d.signIn()
-	}
-	return true
 }
 
 func (d *driver) Submit(text string) []agentcli.Step { return d.submit(text, composer.Drafted(d.host)) }
@@ -271,9 +308,24 @@ func (d *driver) Save() []byte {
 	return b
 }
 
+// Load takes the state back, and goes on with what was waited for.
 func (d *driver) Load(b []byte) {
 	var s state
-	if json.Unmarshal(b, &s) == nil {
-		d.state = s
+	if json.Unmarshal(b, &s) != nil {
+		return
+	}
+	d.state = s
+	switch {
+	case s.Ending != "":
+		d.look()
+	case s.Idle:
+		d.idle()
+	case s.Following:
+		d.follow()
+	case s.Unsure:
+		d.cancelBusy = d.host.After(busyHold, d.sure)
+	}
+	if s.Turn {
+		d.poll()
 	}
 }

@@ -1,79 +1,123 @@
 package codex
 
 import (
-	"bytes"
 	"encoding/json"
+	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
-	"time"
 
-	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/failure"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// failed ends a turn that codex gave up. Why stands in its transcript only.
-func (d *driver) failed() {
-	if !d.state.Turn {
-		return
-	}
-	name := d.state.Transcript
-	if name == "" || d.room.ReadFile == nil {
-		d.end(agentcli.Signal{})
-		return
-	}
-	d.end(agentcli.Signal{TextFollows: true})
-	d.explain(name, failureTries)
+// failed is the error of a turn in a transcript. Info is a name, or an object with the name as its key and the HTTP status
+// in its value.
+type failed struct {
+	Message string          `json:"message"`
+	Info    json.RawMessage `json:"codex_error_info,omitempty"`
 }
 
-// codex may tell of the end of a turn before its transcript has it.
-const (
-	failureTries = 20
-	failurePause = 50 * time.Millisecond
-)
-
-// explain reads why the turn failed, and tells it.
-func (d *driver) explain(name string, tries int) {
-	var reason string
-	d.host.Do(func() {
-		if data, err := d.room.ReadFile(name); err == nil {
-			reason = lastFailure(data)
+// info returns the name of the error, and the HTTP status or 0.
+func (f *failed) info() (name string, status int) {
+	if json.Unmarshal(f.Info, &name) == nil {
+		return name, 0
+	}
+	var named map[string]struct {
+		Status int `json:"http_status_code"`
+	}
+	if json.Unmarshal(f.Info, &named) == nil {
+		for name, v := range named {
+			return name, v.Status
 		}
-	}, func() {
-		if reason == "" && tries > 1 {
-			d.host.After(failurePause, func() { d.explain(name, tries-1) })
-			return
-		}
-		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalAnswer, Source: runtime.SourceHook, Text: reason})
-		if strings.Contains(reason, "401 Unauthorized") {
-			d.host.Signal(agentcli.Signal{Kind: agentcli.SignalLogin, Source: runtime.SourceHook, Text: reason})
-		}
-	})
+	}
+	return "", 0
 }
 
-// lastFailure returns the message of the last turn of a transcript, if it failed; "" else, and while it runs.
-func lastFailure(transcript []byte) string {
-	lines := bytes.Split(transcript, []byte("\n"))
-	for i := len(lines) - 1; i >= 0; i-- {
-		if bytes.Contains(lines[i], []byte(`"type":"task_started"`)) {
-			return "" // the end of this turn is not written yet
+// turnError returns the error as callers see it.
+func (f *failed) turnError() *runtime.TurnError {
+	name, status := f.info()
+	if status >= http.StatusBadRequest {
+		return failure.FromStatus(status, words(f.Message))
+	}
+	switch name {
+	case "unauthorized":
+		return failure.Of(wire.TurnLoginRequired, words(f.Message))
+	case "usage_limit_exceeded":
+		return failure.Of(wire.TurnModelRateLimited, words(f.Message))
+	case "server_overloaded", "internal_server_error", "http_connection_failed", "response_stream_connection_failed",
+		"response_too_many_failed_attempts":
+		return failure.Of(wire.TurnModelUnavailable, words(f.Message))
+	case "response_stream_disconnected":
+		return failure.Of(wire.TurnModelCut, words(f.Message))
+	}
+	return worded(f.Message)
+}
+
+var statusWords = regexp.MustCompile(`\bstatus:? ([1-5][0-9]{2})\b`)
+
+// worded returns the error that codex's own words mean, where they are all that is known.
+func worded(message string) *runtime.TurnError {
+	said := words(message)
+	if m := statusWords.FindStringSubmatch(message); m != nil {
+		if status, err := strconv.Atoi(m[1]); err == nil && status >= http.StatusBadRequest {
+			return failure.FromStatus(status, said)
 		}
-		if !bytes.Contains(lines[i], []byte(`"task_complete"`)) {
+	}
+	for _, known := range []struct{ words, code string }{
+		{"Missing environment variable", wire.TurnLoginRequired},
+		{"error sending request", wire.TurnModelUnavailable},
+		{"onnection failed", wire.TurnModelUnavailable},
+		{"stream disconnected", wire.TurnModelCut},
+		{"high demand", wire.TurnModelUnavailable},
+		{"timed out", wire.TurnModelUnavailable},
+		{"timeout", wire.TurnModelUnavailable},
+		{"usage limit", wire.TurnModelRateLimited},
+	} {
+		if strings.Contains(message, known.words) {
+			return failure.Of(known.code, said)
+		}
+	}
+	return failure.Of(wire.TurnModelError, said)
+}
+
+// words returns what a message says to people: codex repeats the JSON of a provider that refused a request.
+func words(message string) string {
+	var doc struct {
+		Message string `json:"message"`
+		Error   struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal([]byte(message), &doc) == nil {
+		if doc.Error.Message != "" {
+			return doc.Error.Message
+		}
+		if doc.Message != "" {
+			return doc.Message
+		}
+	}
+	if message = strings.TrimSpace(message); message == "" {
+		return "codex does not say why"
+	}
+	return message
+}
+
+// complaint returns the error that stands last on the screen, or empty.
+func complaint(rows []string) string {
+	for i := len(rows) - 1; i >= 0; i-- {
+		text, ok := strings.CutPrefix(rows[i], "■ ")
+		if !ok {
 			continue
 		}
-		var entry struct {
-			Payload struct {
-				Type  string `json:"type"`
-				Error *struct {
-					Message string `json:"message"`
-				} `json:"error"`
-			} `json:"payload"`
+		for _, row := range rows[i+1:] {
+			if row = strings.TrimSpace(row); row == "" {
+				break
+			}
+			text += " " + row
 		}
-		if json.Unmarshal(lines[i], &entry) != nil || entry.Payload.Type != "task_complete" {
-			continue
-		}
-		if entry.Payload.Error == nil {
-			return ""
-		}
-		return entry.Payload.Error.Message
+		return strings.TrimSpace(text)
 	}
 	return ""
 }

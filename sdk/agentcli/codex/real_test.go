@@ -14,7 +14,7 @@ func modelEnv(url string) map[string]string {
 
 func suite() drivertest.Suite {
 	return drivertest.Suite{
-		New: codex.New, Env: modelEnv, KeyAllow: "1",
+		New: codex.New, Env: modelEnv, KeyAllow: "1", DenyContinues: true, // with the reason
 		LoginURL: "https://auth.openai.com/oauth/authorize?",
 		Tool:     func(file string) string { return "ESCALATE USE_TOOL[touch " + file + "] please" },
 	}
@@ -25,5 +25,7 @@ func TestReal(t *testing.T) { suite().Run(t) }
 func TestRealRuntime(t *testing.T) { suite().RunRuntime(t) }
 
 func TestRealStates(t *testing.T) { suite().RunStates(t) }
+
+func TestRealOutcomes(t *testing.T) { suite().RunOutcomes(t) }
 
 func TestRealLatency(t *testing.T) { suite().RunLatency(t, 20, 300*time.Millisecond) }

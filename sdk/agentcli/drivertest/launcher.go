@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/localroom"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -21,7 +22,7 @@ func (l *Launcher) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room
 	root := filepath.Join(l.Dir, spec.ID)
 	room := agentcli.Room{
 		Home: filepath.Join(root, "home"), Workdir: filepath.Join(root, "work"), Temp: filepath.Join(root, "tmp"),
-		LookPath: l.lookPath, ReadFile: os.ReadFile,
+		LookPath: l.lookPath, ReadFile: os.ReadFile, ReadFrom: readFrom,
 	}
 	if spec.Workdir != "" {
 		room.Workdir = spec.Workdir
@@ -31,6 +32,7 @@ func (l *Launcher) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room
 			return room, runtime.Errorf(runtime.CodeSpawnFailed, "%v", err)
 		}
 	}
+	room.Git = localroom.FindGit(room.Workdir)
 	self, err := os.Executable()
 	if err != nil {
 		return room, err
@@ -44,6 +46,15 @@ func (l *Launcher) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room
 		"PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "COLORTERM=truecolor", "LANG=C.UTF-8", "TMPDIR=" + room.Temp,
 	}
 	return room, nil
+}
+
+func readFrom(path string, offset int64, limit int) (data []byte, at int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = f.Close() }()
+	return agentcli.ReadPart(f, offset, limit)
 }
 
 // socket returns the path of the agent's hook socket, which stays the same over its lives.

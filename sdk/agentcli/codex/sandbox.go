@@ -1,0 +1,63 @@
+package codex
+
+import (
+	"path"
+	"strings"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/setting"
+)
+
+// sandbox returns the configuration of a preset: where codex may write, and whether it asks for more.
+func sandbox(room agentcli.Room, preset setting.Approval) []string {
+	switch preset {
+	case setting.Readonly:
+		return []string{`sandbox_mode="read-only"`, `approval_policy="never"`}
+	case setting.Autonomous:
+		return []string{`sandbox_mode="danger-full-access"`, `approval_policy="never"`}
+	}
+	network, policy := preset == setting.Permissive, `approval_policy="on-request"`
+	if network {
+		policy = `approval_policy="never"`
+	}
+	if g := room.Git; g.Dir != "" && !strings.ContainsAny(g.Dir+g.Common, "*?[]{}") { // these would be patterns
+		return append(profile(g, network), policy)
+	}
+	c := []string{`sandbox_mode="workspace-write"`, policy}
+	if network {
+		c = append(c, "sandbox_workspace_write.network_access=true")
+	}
+	return c
+}
+
+// profile returns the permissions of codex's workspace-write sandbox, with what git needs for commits, branches and tags
+// beside the work directory, which that sandbox shuts out. Hooks and configuration, which git runs and obeys outside of the
+// sandbox as well, stay read-only, and so does what would make git look for them elsewhere; other work trees and submodules
+// have their own.
+func profile(g agentcli.Git, network bool) []string {
+	const read, write = `"read"`, `"write"`
+	work := []string{`"."=` + write, `".codex"=` + read, `".agents"=` + read}
+	files := []string{`":root"=` + read, `":tmpdir"=` + write, `":slash_tmp"=` + write}
+	allow := func(dir, access string, names ...string) {
+		for _, name := range names {
+			files = append(files, quote(path.Join(dir, name))+"="+access)
+		}
+	}
+	if g.Linked() {
+		work = append(work, `".git"=`+read)
+		allow(g.Dir, write, ".")
+		allow(g.Dir, read, "commondir", "gitdir", "config.worktree")
+		allow(g.Common, write, "objects", "refs", "logs")
+	} else {
+		work = append(work, `".git"=`+write)
+		for _, name := range []string{"hooks", "config", "config.worktree", "worktrees", "modules"} {
+			work = append(work, quote(".git/"+name)+"="+read)
+		}
+	}
+	files = append(files, `":workspace_roots"={`+strings.Join(work, ",")+"}")
+	p := "filesystem={" + strings.Join(files, ",") + "}"
+	if network {
+		p += ",network={enabled=true}"
+	}
+	return []string{`default_permissions="wardroom"`, "permissions.wardroom={" + p + "}"}
+}

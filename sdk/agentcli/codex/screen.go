@@ -1,0 +1,160 @@
+package codex
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/screen"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+const (
+	// listPause is how long a list must stand where the composer would be before it is a dialog, and blankPause the same
+	// for anything else, such as the transcript.
+	listPause  = 500 * time.Millisecond
+	blankPause = 2 * time.Second
+	// composerLimit is how long an idle codex may be without a composer before it counts as ready all the same: another
+	// version may draw it in another way.
+	composerLimit = 5 * time.Second
+)
+
+// shown is a dialog that only the screen tells of.
+type shown struct {
+	Prompt *runtime.Prompt `json:"prompt"`
+	Dialog dialog.Standing `json:"dialog"`
+}
+
+var (
+	entryRow = regexp.MustCompile(`^› \d{1,2}\. `)
+	hintRow  = regexp.MustCompile(`(?i)\besc\b.*\b(back|cancel|close|skip|dismiss|exit|quit)\b|\benter\b.*\b(select|confirm|continue|submit)\b`)
+)
+
+// hintRows is how many rows at the end of a screen may say which keys a dialog takes.
+const hintRows = 3
+
+// composerAt returns the row in which the composer begins, or -1. Messages in the conversation have the same mark, and
+// something below them.
+func composerAt(rows []string) int {
+	for i := len(rows) - 1; i >= 0; i-- {
+		row := rows[i]
+		switch {
+		case strings.TrimSpace(row) == "" || row[0] == ' ':
+		case entryRow.MatchString(row) && hinted(rows):
+			return -1
+		case strings.HasPrefix(row, "›"), strings.HasPrefix(row, "!"):
+			return i
+		default:
+			return -1
+		}
+	}
+	return -1
+}
+
+// hinted tells whether a screen ends with the keys that a dialog takes.
+func hinted(rows []string) bool {
+	for i, n := len(rows)-1, 0; i >= 0 && n < hintRows; i-- {
+		if strings.TrimSpace(rows[i]) == "" {
+			continue
+		}
+		if hintRow.MatchString(rows[i]) {
+			return true
+		}
+		n++
+	}
+	return false
+}
+
+// dialogRows returns the rows of a dialog with a list: those below the conversation, which begins at the left.
+func dialogRows(rows []string) []string {
+	for i := len(rows) - 1; i >= 0; i-- {
+		if !entryRow.MatchString(rows[i]) {
+			continue
+		}
+		for begin := i - 1; begin >= 0; begin-- {
+			if row := rows[begin]; row != "" && row[0] != ' ' {
+				return rows[begin+1:]
+			}
+		}
+		break
+	}
+	return rows
+}
+
+// Screen reads the sign-in screens, before which codex tells nothing, and dialogs of which nothing else tells.
+func (d *driver) Screen(rows []string, _, _ int) bool {
+	d.lookAt(rows)
+	return true
+}
+
+func (d *driver) lookAt(rows []string) {
+	stop(&d.cancelStand)
+	if !d.state.Ready && screen.Has(rows, "Sign in with ChatGPT") {
+		d.signIn()
+		return
+	}
+	if composerAt(rows) >= 0 || blank(rows) || d.state.Prompt != nil || d.login.seen && !d.state.Ready {
+		d.suspect, d.suspectAt = dialog.Standing{}, time.Time{}
+		d.gone()
+		return
+	}
+	now := dialog.Read(dialogRows(rows))
+	if d.state.Shown != nil && d.state.Shown.Dialog.Equal(&now) {
+		return
+	}
+	pause := listPause
+	if len(now.Entries) < 2 || !hinted(rows) {
+		if d.state.Turn || !d.state.Ready {
+			return // it is drawing
+		}
+		pause = blankPause
+	}
+	if d.suspectAt.IsZero() || !d.suspect.Equal(&now) {
+		d.suspect, d.suspectAt = now, d.host.Now()
+	}
+	if left := pause - d.host.Now().Sub(d.suspectAt); left > 0 {
+		d.cancelStand = d.host.After(left, func() { d.lookAt(d.host.Rows()) })
+		return
+	}
+	d.gone()
+	d.state.Asked++
+	d.state.Shown = &shown{Prompt: now.Prompt(fmt.Sprintf("p%d", d.state.Asked)), Dialog: now}
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: d.state.Shown.Prompt})
+}
+
+func blank(rows []string) bool {
+	for _, row := range rows {
+		if strings.TrimSpace(row) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// gone tells that a dialog of which only the screen told is not there any more.
+func (d *driver) gone() {
+	s := d.state.Shown
+	if s == nil {
+		return
+	}
+	d.state.Shown = nil
+	choice := d.answering.Choice()
+	d.answering.Stop()
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: runtime.SourceScreen, Prompt: s.Prompt, Choice: choice})
+}
+
+// answerShown presses the keys of a dialog of which only the screen tells.
+func (d *driver) answerShown(answer runtime.Answer) ([]agentcli.Step, error) {
+	s := d.state.Shown
+	if now := dialog.Read(dialogRows(d.host.Rows())); now.Equal(&s.Dialog) {
+		s.Dialog = now // the mark may have moved
+	}
+	steps, choice, err := s.Dialog.Answer(answer)
+	if err != nil {
+		return nil, err
+	}
+	return d.answering.Give(choice, steps, true, func() bool { return d.state.Shown == s })
+}
