@@ -89,6 +89,9 @@ func (r *chartRun) role(key string) *roleRun {
 // advance implements body.
 func (r *chartRun) advance(c *change) {
 	if c.over || !r.bind(c) {
+		if !c.over && r.sync && !r.bound {
+			r.failWithout(c, r.requireAgents(context.Background()))
+		}
 		return
 	}
 	if r.exec.StartedAt == nil {
@@ -116,6 +119,10 @@ func (r *chartRun) advance(c *change) {
 		default:
 			r.place(c)
 			r.answerCalls(c)
+			r.secure(c)
+			if r.sync && !c.over {
+				r.failWithout(c, r.requireStarved())
+			}
 		}
 		return
 	}
