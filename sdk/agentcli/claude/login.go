@@ -56,6 +56,7 @@ func (d *driver) ready() {
 		return
 	}
 	d.state.Ready, d.state.Login = true, false
+	d.look(func() {}) // what the transcript has by now is of earlier turns
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalIdle, Source: runtime.SourceOSC})
 }
 

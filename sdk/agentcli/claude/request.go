@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
@@ -16,15 +17,24 @@ import (
 // questionTool is the tool with which claude asks its user.
 const questionTool = "AskUserQuestion"
 
+const (
+	// watchEvery is how often an open request is looked at, whether claude ended it.
+	watchEvery = 25 * time.Millisecond
+	// refuseGrace is how long a sign that a request was allowed may follow its end, and standGrace how long its dialog
+	// may stay on the screen.
+	refuseGrace, standGrace = 50 * time.Millisecond, 2 * time.Second
+)
+
 // request is one open PermissionRequest. claude shows the dialogs of several one after the other.
 type request struct {
 	Prompt      *runtime.Prompt   `json:"prompt"`
 	Suggestions []json.RawMessage `json:"suggestions,omitempty"`
+	Screen      bool              `json:"screen,omitempty"` // read from the screen: no hook came for it
 }
 
 func (r *request) is(tool string, input map[string]any) bool {
 	// The input of an answered question has grown by the answers.
-	return r.Prompt.Tool == tool && (tool == questionTool || reflect.DeepEqual(r.Prompt.Input, input))
+	return !r.Screen && r.Prompt.Tool == tool && (tool == questionTool || reflect.DeepEqual(r.Prompt.Input, input))
 }
 
 func (d *driver) find(tool string, input map[string]any) int {
@@ -46,10 +56,9 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 			return
 		}
 	}
-	d.stopEnd()
-	if !d.state.Turn {
-		d.begin()
-		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceHook})
+	d.hooked(p)
+	if len(d.state.Requests) > 0 && d.state.Requests[0].Screen { // it is this one
+		d.resolve(0, "")
 	}
 	for id, t := range d.state.Tools {
 		if t.Name == p.Tool && !t.Asked && reflect.DeepEqual(t.Input, p.Input) {
@@ -72,6 +81,17 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 		d.show()
 	}
 	d.watch()
+}
+
+// marker stands before the option of a dialog that is chosen.
+const marker = "❯"
+
+// showScreen tells of a dialog that no hook announced.
+func (d *driver) showScreen(rows []string) {
+	d.state.Asked++
+	p := dialog.ScreenPrompt(fmt.Sprintf("p%d", d.state.Asked), rows, marker)
+	d.state.Requests = append(d.state.Requests, request{Prompt: p, Screen: true})
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: p})
 }
 
 // show tells of the first request.
@@ -127,12 +147,12 @@ func (d *driver) watch() {
 	d.watching = true
 	d.host.After(watchEvery, func() {
 		d.watching = false
-		d.look()
+		d.lookForRefusal()
 		d.watch()
 	})
 }
 
-func (d *driver) look() {
+func (d *driver) lookForRefusal() {
 	for i := 0; i < len(d.state.Requests); i++ {
 		id := d.state.Requests[i].Prompt.ID
 		call := d.held[id]
@@ -145,7 +165,15 @@ func (d *driver) look() {
 			continue
 		}
 		d.refused[id]++
-		if d.refused[id] <= int(refuseGrace/watchEvery) {
+		looks := time.Duration(d.refused[id]) * watchEvery
+		if looks <= refuseGrace {
+			continue
+		}
+		if _, _, open := dialog.OnScreen(d.host.Rows(), marker); open && d.title != titleBusy {
+			if looks > standGrace { // the hook was lost, not answered: keys answer now
+				delete(d.held, id)
+				d.doubt()
+			}
 			continue
 		}
 		// A refusal by a key ends the turn and with it every other request.
@@ -156,8 +184,8 @@ func (d *driver) look() {
 		d.host.Signal(agentcli.Signal{
 			Kind: agentcli.SignalUnblocked, Source: runtime.SourceHook, Prompt: first, Choice: runtime.ChoiceDeny,
 		})
-		if d.title != titleBusy {
-			d.end(agentcli.Signal{Source: runtime.SourceHook, TurnOutcome: runtime.TurnOutcome{Interrupted: true}})
+		if d.title != titleBusy && d.state.Turn && d.ending == nil {
+			d.conclude(&ending{stopped: true, until: d.host.Now().Add(failGrace)})
 		}
 		return
 	}
@@ -175,6 +203,9 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 		return nil, runtime.Errorf(runtime.CodeNoPrompt, "the prompt was answered already")
 	}
 	r := d.state.Requests[at]
+	if r.Screen {
+		return answerScreen(r.Prompt, answer)
+	}
 	if r.Prompt.Kind == runtime.PromptQuestion {
 		return d.answerQuestion(at, r, answer)
 	}
@@ -201,6 +232,18 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	}
 	d.decide(at, call, decision, choice)
 	return nil, nil
+}
+
+// answerScreen presses the number of an option.
+func answerScreen(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step, error) {
+	for _, o := range p.Options {
+		if answer.Choice == o.ID || answer.Choice == "" && strings.EqualFold(strings.TrimSpace(answer.Text), o.Label) {
+			return []agentcli.Step{{Write: []byte(o.ID)}}, nil
+		}
+	}
+	e := runtime.Errorf(runtime.CodeInvalidArgument, "this was read from the screen: choose one of its options, or answer it in the agent's terminal")
+	e.Field = "choice"
+	return nil, e
 }
 
 func (d *driver) answerQuestion(at int, r request, answer runtime.Answer) ([]agentcli.Step, error) {

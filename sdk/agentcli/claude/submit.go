@@ -1,0 +1,124 @@
+package claude
+
+import (
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
+)
+
+// Keys as sequences that no slow reader takes for text: control characters that are read together with others may be, and an
+// Enter that is read together with a paste is part of it.
+const (
+	keyEnter     = "\x1b[13u"
+	keyLineEnd   = "\x1b[101;5u"
+	keyKillLine  = "\x1b[117;5u"
+	keyBackspace = "\x1b[127u"
+)
+
+const (
+	// clearGap lets claude see that the line is empty, before Backspace leaves its shell mode, and before the message.
+	clearGap = 80 * time.Millisecond
+	// pasteGap is between a message and its Enter, which claude keeps for a paste that it is still taking in.
+	pasteGap = 150 * time.Millisecond
+	// flight is how long a submitted message may be on its way into a prompt.
+	flight = 15 * time.Second
+)
+
+// clearLine empties the input line: from its end, line after line.
+var clearLine = []byte(keyLineEnd + strings.Repeat(keyKillLine+keyBackspace, composer.ClearLines))
+
+// submission is the message that was submitted last.
+type submission struct {
+	composer.Sent
+	text  string    // "" once it was taken
+	at    time.Time // when it was typed last
+	mixed bool      // it was refused, because something else came with it
+	last  string    // of the message before the present one, too: what may be left in the line
+}
+
+func (d *driver) Submit(text string) []agentcli.Step {
+	clear := composer.Drafted(d.host) || d.sent.last != "" && leftover(d.host.Rows(), d.sent.last)
+	d.sent.Submit(text)
+	d.sent.text, d.sent.last, d.sent.at, d.sent.mixed = text, composer.Plain(text), d.host.Now(), false
+	return d.typing(clear)
+}
+
+// typing types the message that was submitted last.
+func (d *driver) typing(clear bool) []agentcli.Step {
+	var steps []agentcli.Step
+	if clear {
+		steps = []agentcli.Step{{Write: clearLine, Wait: clearGap}, {Write: []byte(keyBackspace), Wait: clearGap}}
+	}
+	text := d.sent.last
+	if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "!") {
+		text = " " + text
+	}
+	return append(steps,
+		agentcli.Step{Write: composer.Paste(text + " "), Wait: pasteGap},
+		agentcli.Step{Write: []byte(keyEnter)},
+	)
+}
+
+// Confirm presses Enter once more, or submits a message again that was refused for what came with it.
+func (d *driver) Confirm() []agentcli.Step {
+	if d.sent.mixed {
+		d.sent.mixed, d.sent.at = false, d.host.Now()
+		return d.typing(true)
+	}
+	return []agentcli.Step{{Write: []byte(composer.Enter)}}
+}
+
+// inFlight tells whether a message was typed and not taken.
+func (d *driver) inFlight() bool {
+	return d.sent.text != "" && d.host.Now().Sub(d.sent.at) < flight
+}
+
+// isMixed tells whether a prompt is the message on its way with something else, such as what somebody typed just before,
+// or keys that a busy claude took for text. What somebody else asked meanwhile is not.
+func (d *driver) isMixed(prompt string) bool {
+	if !d.inFlight() {
+		return false
+	}
+	sent, got := solid(composer.Plain(d.sent.text)), solid(prompt)
+	switch {
+	case sent == "" || got == sent:
+		return false
+	case strings.ContainsFunc(prompt, isKey): // no message has them
+		return strings.Contains(solid(composer.Plain(prompt)), sent)
+	case strings.Contains(sent, "@") && d.sent.Is(plain(prompt)): // the name of a file was completed
+		return false
+	}
+	return strings.HasPrefix(got, sent) || strings.HasSuffix(got, sent)
+}
+
+// taken notes that a prompt was taken, and returns the message that it is.
+func (d *driver) taken(prompt string) string {
+	text := d.sent.Taken(plain(prompt))
+	if text == d.sent.text {
+		d.sent.text = ""
+	}
+	return text
+}
+
+func isKey(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' }
+
+// solid returns a text without white space, of which claude changes some.
+func solid(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// plain undoes what typing added in front.
+func plain(prompt string) string {
+	if strings.HasPrefix(prompt, " /") || strings.HasPrefix(prompt, " !") {
+		return prompt[1:]
+	}
+	return prompt
+}
