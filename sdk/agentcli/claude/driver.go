@@ -123,6 +123,8 @@ func (d *driver) idle() {
 	switch {
 	case !d.state.Ready:
 		d.lookForReady()
+	case d.beginning != nil: // the turn is over, and its hook did not come
+		d.beginUnhooked()
 	case d.state.Turn && was != titleIdle:
 		d.doubt()
 	}

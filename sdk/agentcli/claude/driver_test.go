@@ -529,6 +529,7 @@ func TestMixedPromptIsRefused(t *testing.T) {
 	}{
 		{"the message", "the message", false},
 		{"the message", "\x15\x7f\x15the message", true},
+		{"the message", "\x15\x7f", true},
 		{"the message", "a draft the message", true},
 		{"the message", "the message and what was typed behind", true},
 		{"the message", "a person's own", false},
@@ -569,7 +570,7 @@ func TestTurnWithoutHooks(t *testing.T) {
 	if end.Kind != agentcli.SignalTurnEnd || end.Error == nil || end.Error.Code != wire.TurnUnknown {
 		t.Errorf("%+v", end)
 	}
-	r.want("busy turn_end")
+	r.want("busy turn_end(TURN_UNKNOWN)")
 
 	// Of the second turn a hook tells, and not of the end of the first.
 	r.hook("UserPromptSubmit", map[string]any{"prompt": "one", "prompt_id": "1"})
@@ -583,7 +584,7 @@ func TestTurnWithoutHooks(t *testing.T) {
 	if !c.Answered {
 		t.Error("the hook of the second turn waits")
 	}
-	r.want("took[one] turn_end took[two]")
+	r.want("took[one] turn_end(TURN_UNKNOWN) took[two]")
 	r.hook("Stop", map[string]any{"last_assistant_message": "second", "prompt_id": "2"})
 	r.want("text[second] turn_end[second]")
 }

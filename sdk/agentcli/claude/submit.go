@@ -87,7 +87,8 @@ func (d *driver) isMixed(prompt string) bool {
 	case sent == "" || got == sent:
 		return false
 	case strings.ContainsFunc(prompt, isKey): // no message has them
-		return strings.Contains(solid(composer.Plain(prompt)), sent)
+		rest := solid(composer.Plain(prompt))
+		return rest == "" || strings.Contains(rest, sent)
 	case strings.Contains(sent, "@") && d.sent.Is(plain(prompt)): // the name of a file was completed
 		return false
 	}

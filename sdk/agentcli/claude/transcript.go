@@ -20,7 +20,8 @@ const (
 // them a little late, and not always in order: an entry belongs to the turn of the entry that it follows.
 type transcript struct {
 	prompt  string // id of the turn that is followed; "" until it is known
-	open    bool   // a turn is followed: without an id, that of the first prompt that comes
+	open    bool   // a turn is followed
+	loose   bool   // ... of which no id was given: it is that of the newest prompt
 	past    string // id of the turn before
 	rest    []byte // of a line that is not complete
 	skip    bool   // ... which is too long
@@ -82,7 +83,7 @@ type entry struct {
 	} `json:"message"`
 }
 
-// follow begins with a turn. Without an id it is the one whose prompt is written next.
+// follow begins with a turn. Without an id it is the one whose prompt is written next, or after that.
 func (t *transcript) follow(prompt string) {
 	if t.open && t.prompt != "" && t.prompt == prompt {
 		return
@@ -90,13 +91,24 @@ func (t *transcript) follow(prompt string) {
 	if t.prompt != "" {
 		t.past = t.prompt
 	}
-	t.prompt, t.open, t.account = prompt, true, account{}
+	t.prompt, t.open, t.loose, t.account = prompt, true, prompt == "", account{}
 	t.older, t.owned = t.owned, nil
+}
+
+// name gives the turn its id.
+func (t *transcript) name(prompt string) {
+	if t.prompt != prompt {
+		t.prompt, t.account = prompt, account{}
+	}
+	t.loose = false
 }
 
 // leave ends with the turn.
 func (t *transcript) leave() {
-	t.past, t.prompt, t.open, t.account = t.prompt, "", false, account{}
+	if t.prompt != "" {
+		t.past = t.prompt
+	}
+	t.prompt, t.open, t.account = "", false, account{}
 }
 
 // take returns what was said since the last call.
@@ -156,8 +168,11 @@ func (t *transcript) place(e *entry) {
 		t.owned = map[string]string{}
 	}
 	t.owned[e.ID] = prompt
-	if t.open && t.prompt == "" && e.isPrompt() && e.Prompt != "" && e.Prompt != t.past {
-		t.prompt = e.Prompt
+	if t.open && t.loose && e.isPrompt() && e.Prompt != "" && e.Prompt != t.past && e.Prompt != t.prompt {
+		if t.prompt != "" { // of a turn that nobody told of
+			t.past = t.prompt
+		}
+		t.prompt, t.account = e.Prompt, account{}
 	}
 	if t.open && prompt != "" && prompt == t.prompt {
 		t.account.add(e)

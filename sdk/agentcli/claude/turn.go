@@ -55,9 +55,13 @@ func (d *driver) announced() {
 }
 
 func (d *driver) beginUnhooked() {
+	busy := d.title == titleBusy
 	d.begin("")
-	d.state.Unhooked = true
+	d.state.Unhooked, d.sawBusy = true, true // which is how it was noticed
 	d.sent.text = ""
+	if !busy {
+		d.doubt()
+	}
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceOSC})
 }
 
@@ -90,9 +94,7 @@ func (d *driver) hooked(p hook.Payload) {
 	d.state.Unhooked = false
 	if d.state.Prompt == "" && p.PromptID != "" {
 		d.state.Prompt = p.PromptID
-		if d.told.prompt == "" {
-			d.told.prompt = p.PromptID
-		}
+		d.told.name(p.PromptID)
 	}
 }
 
@@ -165,9 +167,6 @@ func (d *driver) follow() {
 func (d *driver) tell() {
 	if !d.state.Turn {
 		return
-	}
-	if d.state.Prompt == "" && d.told.prompt != "" {
-		d.state.Prompt = d.told.prompt
 	}
 	for _, text := range d.told.take() {
 		if d.untold > 0 {
@@ -308,8 +307,8 @@ func (d *driver) end(s agentcli.Signal) {
 	}
 	s.Usage = a.total()
 	d.dropRequests()
-	if d.state.Prompt != "" {
-		d.state.Past = d.state.Prompt
+	if d.told.prompt != "" {
+		d.state.Past = d.told.prompt
 	}
 	d.told.leave()
 	d.state.Turn, d.state.Prompt, d.state.Unhooked, d.state.Tools = false, "", false, map[string]tool{}
