@@ -548,13 +548,25 @@ func TestMixedPromptIsRefused(t *testing.T) {
 		if !tt.refused {
 			continue
 		}
+		again := func(keys string) {
+			if !strings.HasPrefix(keys, "\x1b[101;5u") || !strings.Contains(keys, "~"+tt.sent+" \x1b[201~") {
+				t.Errorf("typed %q", keys)
+			}
+		}
 		r.title(idle)
-		r.Pass(30 * time.Second)
-		r.want("")
-		keys := drivertest.Keystrokes(r.driver.Confirm())
-		if !strings.HasPrefix(keys, "\x1b[101;5u") || !strings.Contains(keys, "~"+tt.sent+" \x1b[201~") {
+		r.Pass(time.Second)
+		again(r.Keystrokes())
+		if keys := drivertest.Keystrokes(r.driver.Confirm()); keys != "\r" {
+			t.Errorf("confirmed by %q", keys)
+		}
+		// Once more: now the session asks for it.
+		r.hook("UserPromptSubmit", map[string]any{"prompt": tt.prompt})
+		r.Pass(5 * time.Second)
+		if keys := r.Keystrokes(); keys != "" {
 			t.Errorf("typed %q", keys)
 		}
+		r.want("")
+		again(drivertest.Keystrokes(r.driver.Confirm()))
 		r.hook("UserPromptSubmit", map[string]any{"prompt": tt.sent})
 		r.want("took[" + tt.sent + "]")
 	}

@@ -23,6 +23,9 @@ const (
 	clearGap = 80 * time.Millisecond
 	// pasteGap is between a message and its Enter, which claude keeps for a paste that it is still taking in.
 	pasteGap = 150 * time.Millisecond
+	// refusalGap lets claude show its input line again after a refused prompt. Within retypeWithin of its typing a
+	// message is still waited for.
+	refusalGap, retypeWithin = 150 * time.Millisecond, 3 * time.Second
 	// flight is how long a submitted message may be on its way into a prompt.
 	flight = 15 * time.Second
 )
@@ -35,14 +38,16 @@ type submission struct {
 	composer.Sent
 	text  string    // "" once it was taken
 	at    time.Time // when it was typed last
-	mixed bool      // it was refused, because something else came with it
+	mixed bool      // it was refused, because something else came with it, and is to be typed again
+	again bool      // it was typed again
 	last  string    // of the message before the present one, too: what may be left in the line
 }
 
 func (d *driver) Submit(text string) []agentcli.Step {
 	clear := composer.Drafted(d.host) || d.sent.last != "" && leftover(d.host.Rows(), d.sent.last)
 	d.sent.Submit(text)
-	d.sent.text, d.sent.last, d.sent.at, d.sent.mixed = text, composer.Plain(text), d.host.Now(), false
+	d.sent.text, d.sent.last, d.sent.at = text, composer.Plain(text), d.host.Now()
+	d.sent.mixed, d.sent.again = false, false
 	return d.typing(clear)
 }
 
@@ -69,6 +74,22 @@ func (d *driver) Confirm() []agentcli.Step {
 		return d.typing(true)
 	}
 	return []agentcli.Step{{Write: []byte(composer.Enter)}}
+}
+
+// retype types a message again that was refused for what came with it: at once if the session still waits for it, or when
+// that asks once more.
+func (d *driver) retype() {
+	typist, ok := d.host.(agentcli.Typist)
+	if !ok || d.sent.again || d.host.Now().Sub(d.sent.at) > retypeWithin {
+		d.sent.mixed = true
+		return
+	}
+	d.sent.again = true
+	d.host.After(refusalGap, func() {
+		if d.sent.text != "" && !d.state.Turn {
+			typist.Type(d.typing(true))
+		}
+	})
 }
 
 // inFlight tells whether a message was typed and not taken.

@@ -102,12 +102,12 @@ func (d *driver) hooked(p hook.Payload) {
 func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 	d.ready()
 	if d.isMixed(p.Prompt) {
-		d.sent.mixed = true
 		if d.beginning != nil {
 			d.beginning()
 			d.beginning = nil
 		}
 		call.Answer(refusal)
+		d.retype()
 		return
 	}
 	known := d.state.Prompt
