@@ -194,7 +194,7 @@ func TestToolKeepsTheTurnOpen(t *testing.T) {
 	r.title(idle)
 	r.Pass(11 * time.Second)
 	p := r.Signals[len(r.Signals)-1].Prompt
-	r.want("took[go] blocked[Something new]")
+	r.want("took[go] blocked[Something new\nEsc to cancel]")
 	if p == nil || p.Kind != runtime.PromptQuestion || len(p.Options) != 2 || p.Options[1] != (runtime.Option{ID: "2", Label: "Stop"}) {
 		t.Fatalf("prompt %+v", p)
 	}

@@ -29,12 +29,12 @@ const (
 type request struct {
 	Prompt      *runtime.Prompt   `json:"prompt"`
 	Suggestions []json.RawMessage `json:"suggestions,omitempty"`
-	Screen      bool              `json:"screen,omitempty"` // read from the screen: no hook came for it
+	Screen      *dialog.Standing  `json:"screen,omitempty"` // as it was read: no hook came for it
 }
 
 func (r *request) is(tool string, input map[string]any) bool {
 	// The input of an answered question has grown by the answers.
-	return !r.Screen && r.Prompt.Tool == tool && (tool == questionTool || reflect.DeepEqual(r.Prompt.Input, input))
+	return r.Screen == nil && r.Prompt.Tool == tool && (tool == questionTool || reflect.DeepEqual(r.Prompt.Input, input))
 }
 
 func (d *driver) find(tool string, input map[string]any) int {
@@ -57,7 +57,7 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 		}
 	}
 	d.hooked(p)
-	if len(d.state.Requests) > 0 && d.state.Requests[0].Screen { // it is this one
+	if len(d.state.Requests) > 0 && d.state.Requests[0].Screen != nil { // it is this one
 		d.resolve(0, "")
 	}
 	for id, t := range d.state.Tools {
@@ -83,14 +83,12 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 	d.watch()
 }
 
-// marker stands before the option of a dialog that is chosen.
-const marker = "❯"
-
 // showScreen tells of a dialog that no hook announced.
 func (d *driver) showScreen(rows []string) {
 	d.state.Asked++
-	p := dialog.ScreenPrompt(fmt.Sprintf("p%d", d.state.Asked), rows, marker)
-	d.state.Requests = append(d.state.Requests, request{Prompt: p, Screen: true})
+	standing := dialog.Read(rows)
+	p := standing.Prompt(fmt.Sprintf("p%d", d.state.Asked))
+	d.state.Requests = append(d.state.Requests, request{Prompt: p, Screen: &standing})
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: p})
 }
 
@@ -169,7 +167,7 @@ func (d *driver) lookForRefusal() {
 		if looks <= refuseGrace {
 			continue
 		}
-		if _, _, open := dialog.OnScreen(d.host.Rows(), marker); open && d.title != titleBusy {
+		if d.title != titleBusy && stands(d.host.Rows()) {
 			if looks > standGrace { // the hook was lost, not answered: keys answer now
 				delete(d.held, id)
 				d.doubt()
@@ -203,8 +201,9 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 		return nil, runtime.Errorf(runtime.CodeNoPrompt, "the prompt was answered already")
 	}
 	r := d.state.Requests[at]
-	if r.Screen {
-		return answerScreen(r.Prompt, answer)
+	if r.Screen != nil {
+		steps, _, err := r.Screen.Answer(answer)
+		return steps, err
 	}
 	if r.Prompt.Kind == runtime.PromptQuestion {
 		return d.answerQuestion(at, r, answer)
@@ -232,18 +231,6 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	}
 	d.decide(at, call, decision, choice)
 	return nil, nil
-}
-
-// answerScreen presses the number of an option.
-func answerScreen(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step, error) {
-	for _, o := range p.Options {
-		if answer.Choice == o.ID || answer.Choice == "" && strings.EqualFold(strings.TrimSpace(answer.Text), o.Label) {
-			return []agentcli.Step{{Write: []byte(o.ID)}}, nil
-		}
-	}
-	e := runtime.Errorf(runtime.CodeInvalidArgument, "this was read from the screen: choose one of its options, or answer it in the agent's terminal")
-	e.Field = "choice"
-	return nil, e
 }
 
 func (d *driver) answerQuestion(at int, r request, answer runtime.Answer) ([]agentcli.Step, error) {

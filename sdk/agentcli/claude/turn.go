@@ -374,9 +374,11 @@ func waits(rows []string) bool {
 	if !composerDrawn(rows) || screen.Has(rows, "esc to interrupt") {
 		return false
 	}
-	_, _, open := dialog.OnScreen(rows, marker)
-	return !open
+	return !stands(rows)
 }
+
+// stands tells whether a dialog with choices stands on the screen.
+func stands(rows []string) bool { return len(dialog.Read(rows).Entries) > 0 }
 
 // verdict tells how the turn ended, if it did, when claude waits for so long.
 func (d *driver) verdict(waited time.Duration) (s agentcli.Signal, over bool) {
