@@ -35,6 +35,7 @@ type driver struct {
 	held      map[string]*agentcli.HookCall
 	refused   map[string]int // looks at an ended request, by prompt
 	watching  bool
+	settling  bool // a dialog outside of a turn is looked at
 	looking   bool
 	login     login
 	sent      submission
@@ -243,6 +244,9 @@ func (d *driver) Load(b []byte) {
 	d.sawBusy = s.Turn
 	d.login.begun = s.Login
 	d.file.path, d.file.offset = s.Transcript, -1
+	if !s.Turn && len(s.Requests) > 0 {
+		d.lookForEnd()
+	}
 	if s.Turn {
 		d.file.offset, d.untold = s.Offset, s.Told
 		d.told.follow(s.Prompt)

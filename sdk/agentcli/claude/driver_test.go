@@ -273,6 +273,32 @@ func TestApprovalByKey(t *testing.T) {
 	r.want("unblocked[deny] turn_end!")
 }
 
+// What stands in the composer's place outside of a turn is in the way of a message.
+func TestDialogOutsideOfATurn(t *testing.T) {
+	composer := []string{"────────", "❯ ", "────────", "  ? for shortcuts"}
+	menu := []string{"────────", " Select a model", " ❯ 1. Big", "   2. Small"}
+	r := readyRig(t)
+	for _, rows := range [][]string{composer, menu, menu} {
+		r.Screen = rows
+		if !r.driver.Screen(rows, 0, 0) {
+			t.Fatal("the screen is not looked at any more")
+		}
+	}
+	r.Pass(time.Second)
+	r.want("")
+	r.Pass(time.Second)
+	r.want("blocked[Select a model]")
+	r.Screen = composer
+	r.Pass(time.Second)
+	r.want("unblocked")
+	// One that goes away by itself was none.
+	r.Screen = menu
+	r.driver.Screen(menu, 0, 0)
+	r.Screen = composer
+	r.Pass(10 * time.Second)
+	r.want("")
+}
+
 // A hook that ends while its dialog stands was lost, and nobody refused: keys answer.
 func TestLostRequest(t *testing.T) {
 	r := readyRig(t)
@@ -517,6 +543,26 @@ func TestLineIsClearedOfTheLastMessage(t *testing.T) {
 		keys := drivertest.Keystrokes(r.driver.Submit("count this\nand that"))
 		if got := strings.HasPrefix(keys, "\x1b[101;5u"); got != cleared {
 			t.Errorf("with %q on the screen it typed %q", screen, keys)
+		}
+	}
+}
+
+// An Enter that claude dropped is pressed again, as long as the message stands in the line.
+func TestDroppedEnter(t *testing.T) {
+	for line, pressed := range map[string]bool{"❯ ": false, "❯ hello": true, "❯ [Pasted text #1 +30 lines]": true, "❯ something else": false} {
+		r := readyRig(t)
+		r.driver.Submit("hello")
+		r.Screen[1] = line
+		r.Pass(2 * time.Second)
+		if keys := r.Keystrokes(); (keys == "\x1b[13u") != pressed {
+			t.Errorf("with %q on the screen it typed %q", line, keys)
+		}
+		r.Pass(time.Minute) // it gives up
+		r.Keystrokes()
+		r.hook("UserPromptSubmit", map[string]any{"prompt": "hello"})
+		r.Pass(2 * time.Second)
+		if keys := r.Keystrokes(); keys != "" {
+			t.Errorf("typed %q into a turn", keys)
 		}
 	}
 }

@@ -201,6 +201,22 @@ func TestRealInterrupts(t *testing.T) {
 	}
 }
 
+// A menu that a person opened is in the way of messages.
+func TestRealMenu(t *testing.T) {
+	a := startReal(t, "", "", nil)
+	a.Type([]agentcli.Step{{Write: []byte("/model"), Wait: time.Second}, {Write: []byte("\r")}})
+	seen := a.Wait(agentcli.SignalBlocked)
+	if len(seen.Prompt.Options) < 2 || seen.Source != runtime.SourceScreen {
+		t.Errorf("blocked with %+v", seen.Prompt)
+	}
+	a.Keys("\x1b")
+	a.Wait(agentcli.SignalUnblocked)
+	a.Send("a message")
+	if end := a.Turn(); end.Text != "ANSWER[a message]" {
+		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
+	}
+}
+
 // claude commits in a worktree whose repository is elsewhere, under each preset that lets it run commands.
 func TestRealCommit(t *testing.T) {
 	drivertest.CLI(t, "claude")

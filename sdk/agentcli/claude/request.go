@@ -23,6 +23,8 @@ const (
 	// refuseGrace is how long a sign that a request was allowed may follow its end, and standGrace how long its dialog
 	// may stay on the screen.
 	refuseGrace, standGrace = 50 * time.Millisecond, 2 * time.Second
+	// settleTime is how long a dialog outside of a turn stands the same before it is told of.
+	settleTime = 1500 * time.Millisecond
 )
 
 // request is one open PermissionRequest. claude shows the dialogs of several one after the other.
@@ -90,6 +92,43 @@ func (d *driver) showScreen(rows []string) {
 	p := standing.Prompt(fmt.Sprintf("p%d", d.state.Asked))
 	d.state.Requests = append(d.state.Requests, request{Prompt: p, Screen: &standing})
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: p})
+}
+
+// isOpen tells whether a dialog that nobody announced may stand outside of a turn: a menu that a person opened, or
+// something that claude asks on its own account. A message would be typed into it.
+func (d *driver) isOpen(rows []string) bool {
+	return !d.state.Turn && d.ending == nil && len(d.state.Requests) == 0 && !composerDrawn(rows) && stands(rows)
+}
+
+// lookForDialog tells of such a dialog once it has stood for a while, and of its end.
+func (d *driver) lookForDialog(rows []string) {
+	if d.settling || !d.isOpen(rows) {
+		return
+	}
+	d.settling = true
+	seen := dialog.Read(rows)
+	d.host.After(settleTime, func() {
+		d.settling = false
+		rows := d.host.Rows()
+		if now := dialog.Read(rows); !d.isOpen(rows) || !now.Equal(&seen) {
+			d.lookForDialog(rows)
+			return
+		}
+		d.showScreen(rows)
+		d.lookForEnd()
+	})
+}
+
+func (d *driver) lookForEnd() {
+	d.host.After(doubtEvery, func() {
+		switch {
+		case d.state.Turn || len(d.state.Requests) == 0 || d.state.Requests[0].Screen == nil:
+		case waits(d.host.Rows()):
+			d.resolve(0, "")
+		default:
+			d.lookForEnd()
+		}
+	})
 }
 
 // show tells of the first request.

@@ -26,6 +26,9 @@ const (
 	// refusalGap lets claude show its input line again after a refused prompt. Within retypeWithin of its typing a
 	// message is still waited for.
 	refusalGap, retypeWithin = 150 * time.Millisecond, 3 * time.Second
+	// A message that stands in the line is entered again from pressFirst to pressLast after its typing began: the session
+	// gives up on it later.
+	pressFirst, pressEvery, pressLast = 1500 * time.Millisecond, 700 * time.Millisecond, 5 * time.Second
 	// flight is how long a submitted message may be on its way into a prompt.
 	flight = 15 * time.Second
 )
@@ -48,7 +51,26 @@ func (d *driver) Submit(text string) []agentcli.Step {
 	d.sent.Submit(text)
 	d.sent.text, d.sent.last, d.sent.at = text, composer.Plain(text), d.host.Now()
 	d.sent.mixed, d.sent.again = false, false
+	d.host.After(pressFirst, func() { d.pressAgain(d.sent.at) })
 	return d.typing(clear)
+}
+
+// pressAgain presses Enter as long as the message that was typed then stands in the line: a claude that is busy drops one
+// that comes while it takes a paste in.
+func (d *driver) pressAgain(at time.Time) {
+	typist, ok := d.host.(agentcli.Typist)
+	if !ok || d.sent.at != at || d.sent.text == "" || d.state.Turn || d.title == titleBusy || d.host.Now().Sub(at) > pressLast {
+		return
+	}
+	if d.sent.inLine(d.host.Rows()) {
+		typist.Type([]agentcli.Step{{Write: []byte(keyEnter)}})
+	}
+	d.host.After(pressEvery, func() { d.pressAgain(at) })
+}
+
+// inLine tells whether the message stands in the input line, or what claude shows of a long one.
+func (s *submission) inLine(rows []string) bool {
+	return leftover(rows, s.last) || leftover(rows, "[Pasted text")
 }
 
 // typing types the message that was submitted last.
