@@ -39,6 +39,7 @@ type driver struct {
 	looking   bool
 	login     login
 	sent      submission
+	turns     int // that began in this process
 	told      transcript
 	file      file
 	untold    int // texts of the transcript that an earlier process told

@@ -567,6 +567,56 @@ func TestDroppedEnter(t *testing.T) {
 	}
 }
 
+// A message that is taken when its sender was told that it was not is refused: it may have been sent again.
+func TestLateMessageIsRefused(t *testing.T) {
+	for name, late := range map[string]time.Duration{"InTime": 3 * time.Second, "Late": 6 * time.Second, "AMinuteLater": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			r := readyRig(t)
+			r.driver.Submit("hello")
+			r.driver.Confirm()
+			r.Pass(late)
+			call := r.hook("UserPromptSubmit", map[string]any{"prompt": "hello"})
+			if got := strings.Contains(call.Answer, `"block"`); got != (name == "Late") {
+				t.Errorf("answered %q", call.Answer)
+			}
+			if name == "Late" {
+				r.want("")
+			} else {
+				r.want("took[hello]")
+			}
+		})
+	}
+	// It waited behind somebody's turn.
+	r := readyRig(t)
+	r.driver.Submit("hello")
+	r.driver.Confirm()
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "mine", "prompt_id": "1"})
+	r.Pass(6 * time.Second)
+	r.hook("Stop", map[string]any{"prompt_id": "1", "last_assistant_message": "yours"})
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "hello", "prompt_id": "2"})
+	r.want("took[mine] text[yours] turn_end[yours] took[hello]")
+}
+
+// claude takes no Escape while it begins with a turn: it is pressed until the turn stops.
+func TestInterruptIsRepeated(t *testing.T) {
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go", "prompt_id": "1"})
+	r.title(busy)
+	r.Screen[3] = "  esc to interrupt"
+	if keys := drivertest.Keystrokes(r.driver.(agentcli.Interrupter).Interrupt()); keys != "\x1b" {
+		t.Errorf("typed %q", keys)
+	}
+	r.Pass(2 * time.Second)
+	if keys := r.Keystrokes(); keys != "\x1b" {
+		t.Errorf("typed %q", keys)
+	}
+	r.hook("Stop", map[string]any{"prompt_id": "1"})
+	r.Pass(time.Minute)
+	if keys := r.Keystrokes(); keys != "" {
+		t.Errorf("typed %q after the turn", keys)
+	}
+}
+
 // What came with a message is not for the model: the prompt is refused, and the message typed once more.
 func TestMixedPromptIsRefused(t *testing.T) {
 	for _, tt := range []struct {

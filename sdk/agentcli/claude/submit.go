@@ -7,6 +7,7 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/screen"
 )
 
 // Keys as sequences that no slow reader takes for text: control characters that are read together with others may be, and an
@@ -29,6 +30,11 @@ const (
 	// A message that stands in the line is entered again from pressFirst to pressLast after its typing began: the session
 	// gives up on it later.
 	pressFirst, pressEvery, pressLast = 1500 * time.Millisecond, 700 * time.Millisecond, 5 * time.Second
+	// giveUp is after how much time from a confirmation a message is not taken any more: a little before the session
+	// tells its caller that sending it again is safe.
+	giveUp = 4500 * time.Millisecond
+	// interruptEvery is how often a turn is stopped again that goes on, at most interruptTimes.
+	interruptEvery, interruptTimes = 1500 * time.Millisecond, 10
 	// flight is how long a submitted message may be on its way into a prompt.
 	flight = 15 * time.Second
 )
@@ -43,6 +49,8 @@ type submission struct {
 	at    time.Time // when it was typed last
 	mixed bool      // it was refused, because something else came with it, and is to be typed again
 	again bool      // it was typed again
+	late  time.Time // when the session gives up on it; zero: not known
+	turns int       // that had begun when it was typed
 	last  string    // of the message before the present one, too: what may be left in the line
 }
 
@@ -50,7 +58,7 @@ func (d *driver) Submit(text string) []agentcli.Step {
 	clear := composer.Drafted(d.host) || d.sent.last != "" && leftover(d.host.Rows(), d.sent.last)
 	d.sent.Submit(text)
 	d.sent.text, d.sent.last, d.sent.at = text, composer.Plain(text), d.host.Now()
-	d.sent.mixed, d.sent.again = false, false
+	d.sent.mixed, d.sent.again, d.sent.late, d.sent.turns = false, false, time.Time{}, d.turns
 	d.host.After(pressFirst, func() { d.pressAgain(d.sent.at) })
 	return d.typing(clear)
 }
@@ -91,6 +99,7 @@ func (d *driver) typing(clear bool) []agentcli.Step {
 
 // Confirm presses Enter once more, or submits a message again that was refused for what came with it.
 func (d *driver) Confirm() []agentcli.Step {
+	d.sent.late = d.host.Now().Add(giveUp)
 	if d.sent.mixed {
 		d.sent.mixed, d.sent.at = false, d.host.Now()
 		return d.typing(true)
@@ -136,6 +145,30 @@ func (d *driver) isMixed(prompt string) bool {
 		return false
 	}
 	return strings.HasPrefix(got, sent) || strings.HasSuffix(got, sent)
+}
+
+// isLate tells whether a prompt is the message that was typed last, and comes when its caller was told that it was not
+// taken. One that waited behind the turn of somebody else is not late.
+func (d *driver) isLate(prompt string) bool {
+	return d.inFlight() && !d.sent.late.IsZero() && d.host.Now().After(d.sent.late) && d.sent.turns == d.turns &&
+		solid(prompt) == solid(d.sent.last)
+}
+
+// Interrupt presses Escape, and again as long as claude works on: while it begins with a turn it takes none.
+func (d *driver) Interrupt() []agentcli.Step {
+	d.host.After(interruptEvery, func() { d.interruptAgain(d.turns, interruptTimes) })
+	return []agentcli.Step{{Write: []byte(composer.Escape)}}
+}
+
+func (d *driver) interruptAgain(turn, times int) {
+	typist, ok := d.host.(agentcli.Typist)
+	if !ok || times == 0 || !d.state.Turn || d.ending != nil || d.turns != turn {
+		return
+	}
+	if d.title == titleBusy && screen.Has(d.host.Rows(), "esc to interrupt") {
+		typist.Type([]agentcli.Step{{Write: []byte(composer.Escape)}})
+	}
+	d.host.After(interruptEvery, func() { d.interruptAgain(turn, times-1) })
 }
 
 // taken notes that a prompt was taken, and returns the message that it is.

@@ -54,6 +54,13 @@ func (d *driver) announced() {
 	})
 }
 
+func (d *driver) stopBeginning() {
+	if d.beginning != nil {
+		d.beginning()
+		d.beginning = nil
+	}
+}
+
 func (d *driver) beginUnhooked() {
 	busy := d.title == titleBusy
 	d.begin("")
@@ -67,16 +74,14 @@ func (d *driver) beginUnhooked() {
 
 // begin opens a turn, with its id if that is known.
 func (d *driver) begin(prompt string) {
-	if d.beginning != nil {
-		d.beginning()
-		d.beginning = nil
-	}
+	d.stopBeginning()
 	// The spinner of the turn before may still be in the title, and its ✳ come only now: that is no end of this one.
 	d.sawBusy = d.title == titleBusy && !d.state.Settling
 	d.state.Turn, d.state.Prompt, d.state.Unhooked, d.state.Settling, d.early = true, prompt, false, false, false
 	d.state.Tools, d.state.Told, d.untold = map[string]tool{}, 0, 0
 	d.state.Offset = d.file.offset
 	d.told.follow(prompt)
+	d.turns++
 	d.stopDoubt()
 	if d.title != titleBusy {
 		d.doubt()
@@ -102,12 +107,14 @@ func (d *driver) hooked(p hook.Payload) {
 func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 	d.ready()
 	if d.isMixed(p.Prompt) {
-		if d.beginning != nil {
-			d.beginning()
-			d.beginning = nil
-		}
+		d.stopBeginning()
 		call.Answer(refusal)
 		d.retype()
+		return
+	}
+	if d.isLate(p.Prompt) {
+		d.stopBeginning()
+		call.Answer(tooLate)
 		return
 	}
 	known := d.state.Prompt
@@ -137,6 +144,11 @@ func (d *driver) missedEnd(call *agentcli.HookCall) {
 // refusal is the answer to a prompt that is not what was sent: the model does not see it.
 var refusal = mustJSON(map[string]any{
 	"decision": "block", "reason": "This prompt was mixed up with other input. It is sent once more.",
+})
+
+// tooLate is the answer to a message whose sender was told that it was not taken, and may have sent it again.
+var tooLate = mustJSON(map[string]any{
+	"decision": "block", "reason": "This message was given up before it was taken. Send it again.",
 })
 
 func mustJSON(v any) []byte {
