@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"strings"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
@@ -94,17 +93,11 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 // lost tells whether a session surely has no conversation to resume, which makes claude refuse to start: it writes
 // its transcript a little late, and may have been killed in its first turn.
 func lost(room agentcli.Room, configDir, session string) bool {
-	const longest = 200 // claude cuts longer folder names in a way of its own
-	folder := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, room.Workdir)
-	if room.ReadFile == nil || len(folder) > longest {
+	name := transcriptOf(configDir, room.Workdir, session)
+	if room.ReadFile == nil || name == "" {
 		return false
 	}
-	transcript, err := room.ReadFile(path.Join(configDir, "projects", folder, session+".jsonl"))
+	transcript, err := room.ReadFile(name)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}

@@ -7,10 +7,17 @@
 // # Where the state comes from
 //
 // Command hooks (SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, PermissionRequest, Stop, StopFailure,
-// SessionEnd) tell everything but an interrupt, which fires no hook: the window title does, a braille character
-// while claude works and ✳ while it waits. claude runs the Stop hook to its end before it shows ✳, so ✳ in a
-// turn without a Stop before it, and without a tool that may be about to ask, is an interrupt. (StopFailure, when
-// the model's provider failed, may come a little after the title.)
+// SessionEnd) and the session's transcript. A turn ends on evidence: a Stop or StopFailure hook of its prompt, or
+// what the transcript says (an interrupt, which fires no hook; an error; that the turn is over, should its hook not
+// have come). The window title, a braille character while claude works and ✳ while it waits, only says when to
+// look: ✳ also stands over a dialog whose hook is late, and may be that of the turn before. After a while without
+// evidence an input line that waits is taken for a stopped turn; one of which no hook told is TURN_UNKNOWN.
+// While a dialog stands nothing is ready; one that no hook announces is read from the screen in the end.
+//
+// The transcript is read in parts as it grows, a few times a second while a turn runs. It gives what was said within
+// the turn, and with its end what the turn used: of each request what claude wrote last, with no cost, which claude
+// does not tell. An error of the model's provider is an entry of its own there, and never the turn's text; while claude
+// repeats a request the turn runs. The Stop hook is answered once its words are read, at the latest after a second.
 //
 // A PermissionRequest hook is held open: the dialog stands on the screen meanwhile and takes keys, and the hook's
 // answer resolves it as well. After "yes" by a key claude forgets the hook but does not end it, so the driver
@@ -25,9 +32,17 @@
 //	permissive  --permission-mode acceptEdits: files in the work directory change without asking, commands ask
 //	autonomous  --permission-mode bypassPermissions: nothing asks
 //
+// git works under standard, permissive and autonomous, in a worktree whose repository is elsewhere too: claude has no
+// sandbox of its own. Under standard and permissive a command that commits asks.
+//
 // # Messages
 //
 // A message is pasted. One that begins with / or ! gets a space in front, or claude would take it as a command of
 // its own; one at the end closes the completion of file names and keeps a last backslash from continuing the
 // line, and claude cuts it off again. Tabs arrive as four spaces. @name of a file that exists is attached by claude.
+//
+// What clears the line, and Enter, are typed as escape sequences (CSI u): a claude that is slow to read takes several
+// control characters at once for text, and an Enter for a part of what is pasted. UserPromptSubmit tells what was
+// taken: a prompt that is the message with something else is refused there, so that the model never sees it, and the
+// message is typed again.
 package claude

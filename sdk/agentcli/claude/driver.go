@@ -2,7 +2,6 @@ package claude
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -12,19 +11,8 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-const (
-	// askGrace is how long a PermissionRequest may follow the title that says claude waits: a process has to
-	// start for it.
-	askGrace = 750 * time.Millisecond
-	// failGrace is how long a StopFailure may follow the title, which claude does not wait for as for Stop.
-	failGrace = 80 * time.Millisecond
-	// lateGrace is how long a spinner may follow a title that may be that of the turn before.
-	lateGrace = 2 * time.Second
-	// watchEvery is how often an open request is looked at, whether claude ended it.
-	watchEvery = 25 * time.Millisecond
-	// refuseGrace is how long a sign that a request was allowed may follow its end.
-	refuseGrace = 50 * time.Millisecond
-)
+// maxBacklog is how many hooks wait while the end of a turn is read.
+const maxBacklog = 64
 
 // title is what the window title said last.
 type title int
@@ -42,28 +30,44 @@ type driver struct {
 
 	title     title
 	sawBusy   bool // the title was busy in this turn
-	late      bool // the turn began before the ✳ of the one before was seen
 	early     bool // a request was answered before its dialog changed the title
 	session   bool // SessionStart came in this life
 	held      map[string]*agentcli.HookCall
 	refused   map[string]int // looks at an ended request, by prompt
-	cancelEnd func()
 	watching  bool
+	settling  bool // a dialog outside of a turn is looked at
 	looking   bool
 	login     login
-	sent      composer.Sent
-	last      string // the message that was typed last
+	sent      submission
+	turns     int // that began in this process
+	told      transcript
+	file      file
+	untold    int // texts of the transcript that an earlier process told
+	following bool
+	idleFor   func()    // ends the look at a turn of which the title says that it may be over
+	idleSince time.Time // when the title began to say so
+	beginning func()    // ends the wait for the hook of a turn that the title announced
+	ending    *ending
+	backlog   []*agentcli.HookCall
 }
 
 type state struct {
 	SessionID string          `json:"sessionId,omitempty"`
 	Ready     bool            `json:"ready,omitempty"`
 	Turn      bool            `json:"turn,omitempty"`
+	Prompt    string          `json:"prompt,omitempty"`   // id of the turn, once it is known
+	Past      string          `json:"past,omitempty"`     // id of the turn before
+	Unhooked  bool            `json:"unhooked,omitempty"` // no hook told of the turn yet
 	Settling  bool            `json:"settling,omitempty"` // the Stop hook ended a turn, and ✳ did not follow yet
 	Tools     map[string]tool `json:"tools,omitempty"`    // running or about to, by tool use id
 	Asked     int             `json:"asked,omitempty"`    // prompts so far
 	Requests  []request       `json:"requests,omitempty"`
 	Login     bool            `json:"login,omitempty"`
+	// Transcript is the path of the session's file, Offset where it ended when the turn began (-1: unknown), and Told
+	// how many of the turn's texts were told.
+	Transcript string `json:"transcript,omitempty"`
+	Offset     int64  `json:"offset,omitempty"`
+	Told       int    `json:"told,omitempty"`
 }
 
 type tool struct {
@@ -72,11 +76,14 @@ type tool struct {
 	Asked bool           `json:"asked,omitempty"` // its request came: it will not ask again
 }
 
-func (adapter) NewDriver(_ agentcli.Plan, _ agentcli.Room, host agentcli.Host) agentcli.Driver {
-	return &driver{
-		host: host, state: state{Tools: map[string]tool{}},
+func (adapter) NewDriver(plan agentcli.Plan, room agentcli.Room, host agentcli.Host) agentcli.Driver {
+	d := &driver{
+		host: host, state: state{Tools: map[string]tool{}, Offset: -1},
 		held: map[string]*agentcli.HookCall{}, refused: map[string]int{},
+		file: file{read: reader(room), offset: -1},
 	}
+	d.locate(transcriptOf(plan.Env["CLAUDE_CONFIG_DIR"], room.Workdir, plan.SessionID))
+	return d
 }
 
 func (d *driver) OSC(code int, data []byte) {
@@ -96,7 +103,7 @@ func (d *driver) OSC(code int, data []byte) {
 func (d *driver) busy() {
 	was := d.title
 	d.title, d.sawBusy = titleBusy, true
-	d.stopEnd()
+	d.stopDoubt()
 	if len(d.state.Requests) > 0 {
 		// A request shows the idle title; only a change back means that it was answered. A spinner that was
 		// under way when the request came is no such change.
@@ -107,87 +114,48 @@ func (d *driver) busy() {
 	}
 	d.early = false
 	// After Stop the title may change once more with the spinner still in it.
-	if d.state.Ready && !d.state.Turn && !d.state.Settling {
-		d.begin()
-		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceOSC})
+	if d.state.Ready && !d.state.Turn && !d.state.Settling && d.ending == nil {
+		d.announced()
 	}
 }
 
 func (d *driver) idle() {
-	was, late := d.title, d.late
-	d.title, d.late, d.state.Settling = titleIdle, false, false
+	was := d.title
+	d.title, d.state.Settling = titleIdle, false
 	switch {
 	case !d.state.Ready:
 		d.lookForReady()
-	case !d.state.Turn || !d.sawBusy || len(d.state.Requests) > 0 || was == titleIdle:
-	case late: // hooks and titles come on different ways, and a busy machine lets one overtake the other
-		d.endAfter(lateGrace)
-	case d.mayAsk():
-		d.endAfter(askGrace)
-	default:
-		d.endAfter(failGrace)
-	}
-}
-
-// mayAsk tells whether ✳ may be that of a dialog: a tool was announced whose request may still come, or one was
-// answered before its dialog was drawn.
-func (d *driver) mayAsk() bool {
-	if d.early {
-		return true
-	}
-	for _, t := range d.state.Tools {
-		if !t.Asked {
-			return true
-		}
-	}
-	return false
-}
-
-func (d *driver) begin() {
-	d.stopEnd()
-	d.late = d.state.Settling
-	d.state.Turn, d.state.Settling, d.early = true, false, false
-	d.state.Tools = map[string]tool{}
-	d.sawBusy = d.title == titleBusy
-}
-
-func (d *driver) interrupted() {
-	if !d.state.Turn {
-		return
-	}
-	d.end(agentcli.Signal{Source: runtime.SourceOSC, TurnOutcome: runtime.TurnOutcome{Interrupted: true}})
-}
-
-func (d *driver) end(s agentcli.Signal) {
-	d.stopEnd()
-	d.dropRequests()
-	d.state.Turn = false
-	d.state.Tools = map[string]tool{}
-	s.Kind = agentcli.SignalTurnEnd
-	d.host.Signal(s)
-}
-
-// endAfter ends the turn as interrupted unless something else is heard of it.
-func (d *driver) endAfter(grace time.Duration) {
-	d.stopEnd()
-	d.cancelEnd = d.host.After(grace, d.interrupted)
-}
-
-func (d *driver) stopEnd() {
-	if d.cancelEnd != nil {
-		d.cancelEnd()
-		d.cancelEnd = nil
+	case d.beginning != nil: // the turn is over, and its hook did not come
+		d.beginUnhooked()
+	case d.state.Turn && was != titleIdle:
+		d.doubt()
 	}
 }
 
 func (d *driver) Hook(call *agentcli.HookCall) {
+	if d.ending != nil { // what comes next is of the next turn, or of nobody
+		if len(d.backlog) >= maxBacklog {
+			call.Answer(nil)
+			return
+		}
+		d.backlog = append(d.backlog, call)
+		return
+	}
 	p, err := hook.Parse(call.Payload)
 	if err != nil && call.Name != "Stop" && call.Name != "StopFailure" { // those tell enough by coming
 		call.Answer(nil)
 		return
 	}
-	if call.Name == "PermissionRequest" {
+	d.locate(p.Transcript)
+	switch call.Name {
+	case "PermissionRequest":
 		d.request(call, p)
+		return
+	case "UserPromptSubmit":
+		d.submitted(call, p)
+		return
+	case "Stop", "StopFailure":
+		d.stopped(call, p)
 		return
 	}
 	// Everything else only tells; claude waits for the answer before it goes on.
@@ -202,23 +170,25 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 		if !d.state.Ready {
 			d.lookForReady()
 		}
-	case "UserPromptSubmit":
-		d.ready()
-		d.begin()
-		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalTook, Source: runtime.SourceHook, Text: d.sent.Taken(plain(p.Prompt))})
 	case "PreToolUse":
 		d.toolBegins(p)
 	case "PostToolUse", "PostToolUseFailure":
 		d.toolEnds(p)
-	case "Stop", "StopFailure":
-		d.stopped(call.Name, p)
 	case "SessionEnd":
 		d.dropRequests()
 	}
 }
 
+// stale tells whether a hook is of a turn that is over: an agent in the background may outlive it.
+func (d *driver) stale(p hook.Payload) bool {
+	return p.PromptID != "" && p.PromptID == d.state.Past && p.PromptID != d.state.Prompt
+}
+
 func (d *driver) toolBegins(p hook.Payload) {
-	d.stopEnd()
+	if d.stale(p) {
+		return
+	}
+	d.hooked(p)
 	d.state.Tools[p.ToolUseID] = tool{Name: p.Tool, Input: p.Input}
 	if p.Tool == questionTool {
 		return
@@ -230,61 +200,18 @@ func (d *driver) toolBegins(p hook.Payload) {
 }
 
 func (d *driver) toolEnds(p hook.Payload) {
-	d.stopEnd()
 	if i := d.find(p.Tool, p.Input); i >= 0 {
 		d.resolve(i, runtime.ChoiceAllow)
 	}
+	_, known := d.state.Tools[p.ToolUseID]
 	delete(d.state.Tools, p.ToolUseID)
-	if p.Tool == questionTool {
+	if p.Tool == questionTool || !known && !d.state.Turn {
 		return
 	}
 	d.host.Signal(agentcli.Signal{
 		Kind: agentcli.SignalToolDone, Source: runtime.SourceHook, Tool: &runtime.ToolCall{Name: p.Tool},
 	})
 }
-
-// stopped ends a turn. claude tells failures of the model's provider as a message of its own.
-func (d *driver) stopped(event string, p hook.Payload) {
-	if !d.state.Turn && event == "Stop" {
-		d.begin()
-		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceHook})
-	}
-	if d.state.Turn {
-		d.end(agentcli.Signal{Source: runtime.SourceHook, Text: p.Answer})
-	}
-	d.state.Settling = d.title != titleIdle // of a claude that was taken over it is not known
-	if event == "StopFailure" && p.Error == "authentication_failed" {
-		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalLogin, Source: runtime.SourceHook, Text: p.Answer})
-	}
-}
-
-func (d *driver) Submit(text string) []agentcli.Step {
-	d.sent.Submit(text)
-	text = composer.Plain(text)
-	if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "!") {
-		text = " " + text
-	}
-	var steps []agentcli.Step
-	if composer.Drafted(d.host) || d.last != "" && leftover(d.host.Rows(), d.last) {
-		steps = composer.Clear("", composer.Backspace) // which leaves the shell mode of an emptied line
-	}
-	d.last = text
-	return append(steps,
-		// claude takes an Enter that follows at once for a part of what is pasted.
-		agentcli.Step{Write: composer.Paste(text + " "), Wait: 150 * time.Millisecond},
-		agentcli.Step{Write: []byte(composer.Enter)},
-	)
-}
-
-// plain undoes what Submit added in front.
-func plain(prompt string) string {
-	if strings.HasPrefix(prompt, " /") || strings.HasPrefix(prompt, " !") {
-		return prompt[1:]
-	}
-	return prompt
-}
-
-func (d *driver) Confirm() []agentcli.Step { return []agentcli.Step{{Write: []byte(composer.Enter)}} }
 
 // Exit presses Ctrl-C often enough to leave a dialog or a turn, empty the line, and exit (twice).
 func (d *driver) Exit() []agentcli.Step {
@@ -304,14 +231,28 @@ func (d *driver) Save() []byte {
 }
 
 func (d *driver) Load(b []byte) {
-	var s state
+	s := state{Offset: -1}
 	if json.Unmarshal(b, &s) != nil {
 		return
 	}
 	if s.Tools == nil {
 		s.Tools = map[string]tool{}
 	}
+	if s.Transcript == "" {
+		s.Transcript, s.Offset = d.state.Transcript, -1
+	}
 	d.state = s
 	d.sawBusy = s.Turn
 	d.login.begun = s.Login
+	d.file.path, d.file.offset = s.Transcript, -1
+	if !s.Turn && len(s.Requests) > 0 {
+		d.lookForEnd()
+	}
+	if s.Turn {
+		d.file.offset, d.untold = s.Offset, s.Told
+		d.told.follow(s.Prompt)
+		d.told.past = s.Past
+		d.doubt()
+		d.follow()
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli/claude"
 	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 const (
@@ -78,7 +79,7 @@ func TestTurn(t *testing.T) {
 	r.title("⠐ A title at last") // the spinner's last breath
 	r.title(idle)
 	r.Pass(time.Second)
-	r.want("took[hello] turn_end[hi]")
+	r.want("took[hello] text[hi] turn_end[hi]")
 }
 
 // The title of a turn that ended comes late: the next message was taken meanwhile, and its turn goes on.
@@ -93,20 +94,22 @@ func TestLateTitle(t *testing.T) {
 	r.Pass(500 * time.Millisecond)
 	r.title(busy)
 	r.Pass(5 * time.Second)
-	r.want("took[one] turn_end[first] took[two]")
+	r.want("took[one] text[first] turn_end[first] took[two]")
 	// What ends it without a hook is seen nevertheless.
 	r.title(idle)
-	r.Pass(100 * time.Millisecond)
+	r.Pass(5 * time.Second)
 	r.want("turn_end!")
 
-	// It was the title of the second turn, which was cut off.
+	// The spinner of the second turn may take its time: the title of the first one ends nothing.
 	r.hook("UserPromptSubmit", map[string]any{"prompt": "one"})
 	r.title(busy)
 	r.hook("Stop", map[string]any{})
 	r.hook("UserPromptSubmit", map[string]any{"prompt": "two"})
 	r.title(idle)
-	r.Pass(5 * time.Second)
-	r.want("took[one] turn_end took[two] turn_end!")
+	r.Pass(15 * time.Second)
+	r.want("took[one] turn_end took[two]")
+	r.hook("Stop", map[string]any{"last_assistant_message": "second"})
+	r.want("text[second] turn_end[second]")
 }
 
 // A turn that ended just before a crash of ours leaves the spinner in the title for a while. It is no turn.
@@ -139,7 +142,7 @@ func TestMessageIsRecognised(t *testing.T) {
 	r := readyRig(t)
 	for _, m := range []string{"/help", "!ls", "plain", "a\ttab"} {
 		keys := drivertest.Keystrokes(r.driver.Submit(m))
-		if strings.Contains(keys, "~/") || strings.Contains(keys, "~!") || !strings.HasSuffix(keys, " \x1b[201~\r") {
+		if strings.Contains(keys, "~/") || strings.Contains(keys, "~!") || !strings.HasSuffix(keys, " \x1b[201~\x1b[13u") {
 			t.Errorf("%q is typed as %q", m, keys)
 		}
 		r.hook("UserPromptSubmit", map[string]any{"prompt": " " + strings.ReplaceAll(m, "\t", "    ")})
@@ -148,22 +151,62 @@ func TestMessageIsRecognised(t *testing.T) {
 	}
 }
 
+// Without a transcript only the input line tells that claude was stopped.
 func TestInterrupt(t *testing.T) {
 	r := readyRig(t)
 	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
 	r.title(busy)
 	r.title(idle)
-	r.Pass(100 * time.Millisecond)
-	r.want("took[go] turn_end!") // at once
-
-	// With a tool that may still ask, ✳ is not believed at once.
-	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
-	r.title(busy)
-	r.hook("PreToolUse", bash("ls"))
-	r.title(idle)
-	r.want("took[go] tool")
+	r.Pass(2 * time.Second)
+	r.want("took[go]") // it may wait with something that is not drawn yet
 	r.Pass(2 * time.Second)
 	r.want("turn_end!")
+
+	// A message that stands in the line again was not begun with.
+	r.driver.Submit("go")
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+	r.title(busy)
+	r.Screen[1] = "❯ go"
+	r.title(idle)
+	r.Pass(200 * time.Millisecond)
+	r.want("took[go] turn_end!")
+}
+
+// A tool was announced: whatever the title says, its dialog or its end is to come.
+func TestToolKeepsTheTurnOpen(t *testing.T) {
+	composer := []string{"────────", "❯ ", "────────", "  ? for shortcuts"}
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+	r.title(busy)
+	r.hook("PreToolUse", bash("rm x"))
+	r.Screen = []string{"────────", " Bash command", "   rm x", " Do you want to proceed?", " ❯ 1. Yes", "   2. No"}
+	r.title(idle)
+	r.Pass(9 * time.Second)
+	r.want("took[go] tool")
+	r.hook("PermissionRequest", bash("rm x"))
+	r.want("blocked[Bash: rm x]")
+
+	// The hook never comes: the dialog is told of as it is read.
+	r = readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+	r.title(busy)
+	r.Screen = []string{"────────", " Something new", " ❯ 1. Go on", "   2. Stop", " Esc to cancel"}
+	r.title(idle)
+	r.Pass(11 * time.Second)
+	p := r.Signals[len(r.Signals)-1].Prompt
+	r.want("took[go] blocked[Something new\nEsc to cancel]")
+	if p == nil || p.Kind != runtime.PromptQuestion || len(p.Options) != 2 || p.Options[1] != (runtime.Option{ID: "2", Label: "Stop"}) {
+		t.Fatalf("prompt %+v", p)
+	}
+	if _, err := r.driver.Answer(p, runtime.Answer{Choice: "allow"}); runtime.ErrorCode(err) != runtime.CodeInvalidArgument {
+		t.Errorf("a wrong choice: %v", err)
+	}
+	if steps, err := r.driver.Answer(p, runtime.Answer{Choice: "2"}); err != nil || drivertest.Keystrokes(steps) != "2" {
+		t.Errorf("typed %q, %v", drivertest.Keystrokes(steps), err)
+	}
+	r.Screen = composer
+	r.Pass(10 * time.Second)
+	r.want("unblocked turn_end!")
 }
 
 func TestApprovalOverAPI(t *testing.T) {
@@ -197,7 +240,7 @@ func TestApprovalOverAPI(t *testing.T) {
 			r.title(busy)
 			r.hook("PostToolUse", bash("rm x"))
 			r.hook("Stop", map[string]any{"last_assistant_message": "done"})
-			r.want("unblocked[allow] tool_done turn_end[done]")
+			r.want("unblocked[allow] tool_done text[done] turn_end[done]")
 			if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceAllow}); runtime.ErrorCode(err) != runtime.CodeNoPrompt {
 				t.Errorf("a second answer: %v", err)
 			}
@@ -228,6 +271,51 @@ func TestApprovalByKey(t *testing.T) {
 	call.Leave()
 	r.Pass(time.Second)
 	r.want("unblocked[deny] turn_end!")
+}
+
+// What stands in the composer's place outside of a turn is in the way of a message.
+func TestDialogOutsideOfATurn(t *testing.T) {
+	composer := []string{"────────", "❯ ", "────────", "  ? for shortcuts"}
+	menu := []string{"────────", " Select a model", " ❯ 1. Big", "   2. Small"}
+	r := readyRig(t)
+	for _, rows := range [][]string{composer, menu, menu} {
+		r.Screen = rows
+		if !r.driver.Screen(rows, 0, 0) {
+			t.Fatal("the screen is not looked at any more")
+		}
+	}
+	r.Pass(time.Second)
+	r.want("")
+	r.Pass(time.Second)
+	r.want("blocked[Select a model]")
+	r.Screen = composer
+	r.Pass(time.Second)
+	r.want("unblocked")
+	// One that goes away by itself was none.
+	r.Screen = menu
+	r.driver.Screen(menu, 0, 0)
+	r.Screen = composer
+	r.Pass(10 * time.Second)
+	r.want("")
+}
+
+// A hook that ends while its dialog stands was lost, and nobody refused: keys answer.
+func TestLostRequest(t *testing.T) {
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+	r.title(busy)
+	r.hook("PreToolUse", bash("rm x"))
+	call := r.hook("PermissionRequest", bash("rm x"))
+	r.Screen = []string{"────────", " Do you want to proceed?", " ❯ 1. Yes", "   2. No"}
+	r.title(idle)
+	call.Leave()
+	r.Pass(10 * time.Second)
+	r.want("took[go] tool blocked[Bash: rm x]")
+	if steps, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceAllow}); err != nil || drivertest.Keystrokes(steps) != "1" {
+		t.Errorf("typed %q, %v", drivertest.Keystrokes(steps), err)
+	}
+	r.title(busy)
+	r.want("unblocked")
 }
 
 func TestSeveralRequests(t *testing.T) {
@@ -293,18 +381,59 @@ func TestStopNotUnderstood(t *testing.T) {
 }
 
 func TestFailure(t *testing.T) {
-	r := readyRig(t)
-	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
-	r.hook("StopFailure", map[string]any{"error": "authentication_failed", "last_assistant_message": "401"})
-	r.want("took[go] turn_end[401] login[401]")
+	for _, tt := range []struct{ kind, text, code string }{
+		{"authentication_failed", "Please run /login · API Error: 401 no", wire.TurnLoginRequired},
+		{"oauth_org_not_allowed", "not here", wire.TurnLoginRequired},
+		{"authentication_failed", "API Error: 403 no", wire.TurnLoginRequired},
+		{"rate_limit", "API Error: Request rejected (429) · slower", wire.TurnModelRateLimited},
+		{"unknown", "API Error: 400 no", wire.TurnModelError},
+		{"model_not_found", "There is no such model", wire.TurnModelError},
+		{"invalid_request", "Prompt is too long", wire.TurnModelError},
+		{"server_error", "API Error: 500 oh. Try again", wire.TurnModelUnavailable},
+		{"overloaded", "API Error: 529 busy", wire.TurnModelUnavailable},
+		{"server_error", "API Error: Unable to connect to API (ConnectionRefused)", wire.TurnModelUnavailable},
+		{"server_error", "API Error: Connection to the API was lost (ECONNRESET).", wire.TurnModelCut},
+		{"server_error", "API Error: Connection closed mid-response. The response above may be incomplete.", wire.TurnModelCut},
+	} {
+		r := readyRig(t)
+		r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+		r.title(busy)
+		r.title(idle)
+		r.Pass(30 * time.Millisecond)
+		r.hook("StopFailure", map[string]any{"error": tt.kind, "last_assistant_message": tt.text})
+		want := "took turn_end"
+		if tt.code == wire.TurnLoginRequired {
+			want += " login"
+		}
+		var kinds []string
+		for _, s := range r.Signals {
+			kinds = append(kinds, string(s.Kind))
+			if s.Kind != agentcli.SignalTurnEnd {
+				continue
+			}
+			if s.Error == nil || s.Error.Code != tt.code || s.Error.Message != tt.text || s.Text != "" {
+				t.Errorf("%s, %q: error %+v, text %q", tt.kind, tt.text, s.Error, s.Text)
+			}
+		}
+		if got := strings.Join(kinds, " "); got != want {
+			t.Errorf("%s, %q: %s", tt.kind, tt.text, got)
+		}
+	}
+}
 
-	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
-	r.title(busy)
-	r.title(idle)
-	r.Pass(30 * time.Millisecond)
-	r.hook("StopFailure", map[string]any{"error": "unknown", "last_assistant_message": "500"})
-	r.Pass(time.Second)
-	r.want("took[go] turn_end[500]")
+// A Stop whose answer is in truth an error, as far as the words tell.
+func TestStopWithAnError(t *testing.T) {
+	for text, failed := range map[string]bool{
+		"API Error: 500 oh": true, "API Error: Request rejected (429) · no": true,
+		"The log says API Error: 500": false, "API Error: none": false,
+	} {
+		r := readyRig(t)
+		r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+		r.hook("Stop", map[string]any{"last_assistant_message": text})
+		if end := r.Signals[len(r.Signals)-1]; (end.Error != nil) != failed || (end.Text == "") != failed {
+			t.Errorf("%q: %+v", text, end)
+		}
+	}
 }
 
 func TestLogin(t *testing.T) {
@@ -390,12 +519,17 @@ func FuzzHook(f *testing.F) {
 
 func TestLineIsClearedOnlyOfADraft(t *testing.T) {
 	r := readyRig(t)
-	if keys := drivertest.Keystrokes(r.driver.Submit("hello")); keys != "\x1b[200~hello \x1b[201~\r" {
+	if keys := drivertest.Keystrokes(r.driver.Submit("hello")); keys != "\x1b[200~hello \x1b[201~\x1b[13u" {
 		t.Errorf("typed %q", keys)
 	}
 	r.Draft = true
-	if keys := drivertest.Keystrokes(r.driver.Submit("hello")); !strings.HasPrefix(keys, "\x05\x15") {
+	keys := drivertest.Keystrokes(r.driver.Submit("hello"))
+	if !strings.HasPrefix(keys, "\x1b[101;5u\x1b[117;5u\x1b[127u") {
 		t.Errorf("typed %q", keys)
+	}
+	// A program that reads it all at once shall not take any of it for text.
+	if strings.ContainsAny(keys, "\x01\x03\x05\x15\x7f\r") {
+		t.Errorf("control characters are typed: %q", keys)
 	}
 }
 
@@ -407,8 +541,158 @@ func TestLineIsClearedOfTheLastMessage(t *testing.T) {
 	} {
 		r.Screen = []string{"❯ count this", "────────", screen, "────────", "  ? for shortcuts"}
 		keys := drivertest.Keystrokes(r.driver.Submit("count this\nand that"))
-		if got := strings.HasPrefix(keys, "\x05"); got != cleared {
+		if got := strings.HasPrefix(keys, "\x1b[101;5u"); got != cleared {
 			t.Errorf("with %q on the screen it typed %q", screen, keys)
 		}
 	}
+}
+
+// An Enter that claude dropped is pressed again, as long as the message stands in the line.
+func TestDroppedEnter(t *testing.T) {
+	for line, pressed := range map[string]bool{"❯ ": false, "❯ hello": true, "❯ [Pasted text #1 +30 lines]": true, "❯ something else": false} {
+		r := readyRig(t)
+		r.driver.Submit("hello")
+		r.Screen[1] = line
+		r.Pass(2 * time.Second)
+		if keys := r.Keystrokes(); (keys == "\x1b[13u") != pressed {
+			t.Errorf("with %q on the screen it typed %q", line, keys)
+		}
+		r.Pass(time.Minute) // it gives up
+		r.Keystrokes()
+		r.hook("UserPromptSubmit", map[string]any{"prompt": "hello"})
+		r.Pass(2 * time.Second)
+		if keys := r.Keystrokes(); keys != "" {
+			t.Errorf("typed %q into a turn", keys)
+		}
+	}
+}
+
+// A message that is taken when its sender was told that it was not is refused: it may have been sent again.
+func TestLateMessageIsRefused(t *testing.T) {
+	for name, late := range map[string]time.Duration{"InTime": 3 * time.Second, "Late": 6 * time.Second, "AMinuteLater": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			r := readyRig(t)
+			r.driver.Submit("hello")
+			r.driver.Confirm()
+			r.Pass(late)
+			call := r.hook("UserPromptSubmit", map[string]any{"prompt": "hello"})
+			if got := strings.Contains(call.Answer, `"block"`); got != (name == "Late") {
+				t.Errorf("answered %q", call.Answer)
+			}
+			if name == "Late" {
+				r.want("")
+			} else {
+				r.want("took[hello]")
+			}
+		})
+	}
+	// It waited behind somebody's turn.
+	r := readyRig(t)
+	r.driver.Submit("hello")
+	r.driver.Confirm()
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "mine", "prompt_id": "1"})
+	r.Pass(6 * time.Second)
+	r.hook("Stop", map[string]any{"prompt_id": "1", "last_assistant_message": "yours"})
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "hello", "prompt_id": "2"})
+	r.want("took[mine] text[yours] turn_end[yours] took[hello]")
+}
+
+// claude takes no Escape while it begins with a turn: it is pressed until the turn stops.
+func TestInterruptIsRepeated(t *testing.T) {
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go", "prompt_id": "1"})
+	r.title(busy)
+	r.Screen[3] = "  esc to interrupt"
+	if keys := drivertest.Keystrokes(r.driver.(agentcli.Interrupter).Interrupt()); keys != "\x1b" {
+		t.Errorf("typed %q", keys)
+	}
+	r.Pass(2 * time.Second)
+	if keys := r.Keystrokes(); keys != "\x1b" {
+		t.Errorf("typed %q", keys)
+	}
+	r.hook("Stop", map[string]any{"prompt_id": "1"})
+	r.Pass(time.Minute)
+	if keys := r.Keystrokes(); keys != "" {
+		t.Errorf("typed %q after the turn", keys)
+	}
+}
+
+// What came with a message is not for the model: the prompt is refused, and the message typed once more.
+func TestMixedPromptIsRefused(t *testing.T) {
+	for _, tt := range []struct {
+		sent, prompt string
+		refused      bool
+	}{
+		{"the message", "the message", false},
+		{"the message", "\x15\x7f\x15the message", true},
+		{"the message", "\x15\x7f", true},
+		{"the message", "a draft the message", true},
+		{"the message", "the message and what was typed behind", true},
+		{"the message", "a person's own", false},
+		{"the message", "\x15a person's own", false},
+		{"a\ttab  and\nlines", "a    tab  and\nlines", false},
+		{"look at @READ", "look at @README.md", false},
+		{"/help", " /help", false},
+	} {
+		r := readyRig(t)
+		r.driver.Submit(tt.sent)
+		r.title(busy) // which may come before the hook
+		call := r.hook("UserPromptSubmit", map[string]any{"prompt": tt.prompt})
+		if got := strings.Contains(call.Answer, `"block"`); got != tt.refused {
+			t.Errorf("%q taken as %q: %s", tt.sent, tt.prompt, call.Answer)
+		}
+		if !tt.refused {
+			continue
+		}
+		again := func(keys string) {
+			if !strings.HasPrefix(keys, "\x1b[101;5u") || !strings.Contains(keys, "~"+tt.sent+" \x1b[201~") {
+				t.Errorf("typed %q", keys)
+			}
+		}
+		r.title(idle)
+		r.Pass(time.Second)
+		again(r.Keystrokes())
+		if keys := drivertest.Keystrokes(r.driver.Confirm()); keys != "\r" {
+			t.Errorf("confirmed by %q", keys)
+		}
+		// Once more: now the session asks for it.
+		r.hook("UserPromptSubmit", map[string]any{"prompt": tt.prompt})
+		r.Pass(5 * time.Second)
+		if keys := r.Keystrokes(); keys != "" {
+			t.Errorf("typed %q", keys)
+		}
+		r.want("")
+		again(drivertest.Keystrokes(r.driver.Confirm()))
+		r.hook("UserPromptSubmit", map[string]any{"prompt": tt.sent})
+		r.want("took[" + tt.sent + "]")
+	}
+}
+
+// A turn of which no hook tells is nobody's answer.
+func TestTurnWithoutHooks(t *testing.T) {
+	r := readyRig(t)
+	r.title(busy)
+	r.title(idle)
+	r.Pass(10 * time.Second)
+	end := r.Signals[len(r.Signals)-1]
+	if end.Kind != agentcli.SignalTurnEnd || end.Error == nil || end.Error.Code != wire.TurnUnknown {
+		t.Errorf("%+v", end)
+	}
+	r.want("busy turn_end(TURN_UNKNOWN)")
+
+	// Of the second turn a hook tells, and not of the end of the first.
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "one", "prompt_id": "1"})
+	r.title(busy)
+	c := drivertest.Call(t, "UserPromptSubmit", map[string]any{"prompt": "two", "prompt_id": "2"})
+	r.driver.Hook(c.Call)
+	if end := r.Signals[1]; end.Kind != agentcli.SignalTurnEnd || end.Error == nil || end.Error.Code != wire.TurnUnknown {
+		t.Errorf("%+v", end)
+	}
+	r.hook("Stop", map[string]any{"last_assistant_message": "late", "prompt_id": "1"})
+	if !c.Answered {
+		t.Error("the hook of the second turn waits")
+	}
+	r.want("took[one] turn_end(TURN_UNKNOWN) took[two]")
+	r.hook("Stop", map[string]any{"last_assistant_message": "second", "prompt_id": "2"})
+	r.want("text[second] turn_end[second]")
 }

@@ -56,13 +56,15 @@ func (d *driver) ready() {
 		return
 	}
 	d.state.Ready, d.state.Login = true, false
+	d.look(func() {}) // what the transcript has by now is of earlier turns
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalIdle, Source: runtime.SourceOSC})
 }
 
-// Screen reads the start-up screen, and the screens of a login.
+// Screen reads the start-up screen, the screens of a login, and what stands there later in the composer's place.
 func (d *driver) Screen(rows []string, _, _ int) bool {
 	if d.state.Ready {
-		return false
+		d.lookForDialog(rows)
+		return true
 	}
 	switch {
 	case screen.Has(rows, "Login successful"):
@@ -89,7 +91,7 @@ func (d *driver) Screen(rows []string, _, _ int) bool {
 	case d.title == titleIdle && d.session && composerDrawn(rows):
 		d.ready()
 	}
-	return !d.state.Ready
+	return true
 }
 
 func composerDrawn(rows []string) bool {

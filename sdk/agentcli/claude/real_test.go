@@ -16,9 +16,10 @@ func modelEnv(url string) map[string]string {
 func suite() drivertest.Suite {
 	return drivertest.Suite{
 		New: claude.New, Env: modelEnv, KeyAllow: "1", DenyContinues: true,
-		LoginURL: "https://claude.com/",
-		Tool:     func(file string) string { return "USE_TOOL[touch " + file + "] please" },
-		Changed:  func(m string) string { return strings.ReplaceAll(m, "\t", "    ") },
+		LoginURL:  "https://claude.com/",
+		Tool:      func(file string) string { return "USE_TOOL[touch " + file + "] please" },
+		Impatient: map[string]string{"CLAUDE_CODE_MAX_RETRIES": "2"},
+		Changed:   func(m string) string { return strings.ReplaceAll(m, "\t", "    ") },
 	}
 }
 
@@ -27,5 +28,7 @@ func TestReal(t *testing.T) { suite().Run(t) }
 func TestRealRuntime(t *testing.T) { suite().RunRuntime(t) }
 
 func TestRealStates(t *testing.T) { suite().RunStates(t) }
+
+func TestRealOutcomes(t *testing.T) { suite().RunOutcomes(t) }
 
 func TestRealLatency(t *testing.T) { suite().RunLatency(t, 20, 300*time.Millisecond) }

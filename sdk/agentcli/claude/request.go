@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
@@ -16,15 +17,26 @@ import (
 // questionTool is the tool with which claude asks its user.
 const questionTool = "AskUserQuestion"
 
+const (
+	// watchEvery is how often an open request is looked at, whether claude ended it.
+	watchEvery = 25 * time.Millisecond
+	// refuseGrace is how long a sign that a request was allowed may follow its end, and standGrace how long its dialog
+	// may stay on the screen.
+	refuseGrace, standGrace = 50 * time.Millisecond, 2 * time.Second
+	// settleTime is how long a dialog outside of a turn stands the same before it is told of.
+	settleTime = 1500 * time.Millisecond
+)
+
 // request is one open PermissionRequest. claude shows the dialogs of several one after the other.
 type request struct {
 	Prompt      *runtime.Prompt   `json:"prompt"`
 	Suggestions []json.RawMessage `json:"suggestions,omitempty"`
+	Screen      *dialog.Standing  `json:"screen,omitempty"` // as it was read: no hook came for it
 }
 
 func (r *request) is(tool string, input map[string]any) bool {
 	// The input of an answered question has grown by the answers.
-	return r.Prompt.Tool == tool && (tool == questionTool || reflect.DeepEqual(r.Prompt.Input, input))
+	return r.Screen == nil && r.Prompt.Tool == tool && (tool == questionTool || reflect.DeepEqual(r.Prompt.Input, input))
 }
 
 func (d *driver) find(tool string, input map[string]any) int {
@@ -46,10 +58,9 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 			return
 		}
 	}
-	d.stopEnd()
-	if !d.state.Turn {
-		d.begin()
-		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceHook})
+	d.hooked(p)
+	if len(d.state.Requests) > 0 && d.state.Requests[0].Screen != nil { // it is this one
+		d.resolve(0, "")
 	}
 	for id, t := range d.state.Tools {
 		if t.Name == p.Tool && !t.Asked && reflect.DeepEqual(t.Input, p.Input) {
@@ -72,6 +83,52 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 		d.show()
 	}
 	d.watch()
+}
+
+// showScreen tells of a dialog that no hook announced.
+func (d *driver) showScreen(rows []string) {
+	d.state.Asked++
+	standing := dialog.Read(rows)
+	p := standing.Prompt(fmt.Sprintf("p%d", d.state.Asked))
+	d.state.Requests = append(d.state.Requests, request{Prompt: p, Screen: &standing})
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: p})
+}
+
+// isOpen tells whether a dialog that nobody announced may stand outside of a turn: a menu that a person opened, or
+// something that claude asks on its own account. A message would be typed into it.
+func (d *driver) isOpen(rows []string) bool {
+	return !d.state.Turn && d.ending == nil && len(d.state.Requests) == 0 && !composerDrawn(rows) && stands(rows)
+}
+
+// lookForDialog tells of such a dialog once it has stood for a while, and of its end.
+func (d *driver) lookForDialog(rows []string) {
+	if d.settling || !d.isOpen(rows) {
+		return
+	}
+	d.settling = true
+	seen := dialog.Read(rows)
+	d.host.After(settleTime, func() {
+		d.settling = false
+		rows := d.host.Rows()
+		if now := dialog.Read(rows); !d.isOpen(rows) || !now.Equal(&seen) {
+			d.lookForDialog(rows)
+			return
+		}
+		d.showScreen(rows)
+		d.lookForEnd()
+	})
+}
+
+func (d *driver) lookForEnd() {
+	d.host.After(doubtEvery, func() {
+		switch {
+		case d.state.Turn || len(d.state.Requests) == 0 || d.state.Requests[0].Screen == nil:
+		case waits(d.host.Rows()):
+			d.resolve(0, "")
+		default:
+			d.lookForEnd()
+		}
+	})
 }
 
 // show tells of the first request.
@@ -127,12 +184,12 @@ func (d *driver) watch() {
 	d.watching = true
 	d.host.After(watchEvery, func() {
 		d.watching = false
-		d.look()
+		d.lookForRefusal()
 		d.watch()
 	})
 }
 
-func (d *driver) look() {
+func (d *driver) lookForRefusal() {
 	for i := 0; i < len(d.state.Requests); i++ {
 		id := d.state.Requests[i].Prompt.ID
 		call := d.held[id]
@@ -145,7 +202,15 @@ func (d *driver) look() {
 			continue
 		}
 		d.refused[id]++
-		if d.refused[id] <= int(refuseGrace/watchEvery) {
+		looks := time.Duration(d.refused[id]) * watchEvery
+		if looks <= refuseGrace {
+			continue
+		}
+		if d.title != titleBusy && stands(d.host.Rows()) {
+			if looks > standGrace { // the hook was lost, not answered: keys answer now
+				delete(d.held, id)
+				d.doubt()
+			}
 			continue
 		}
 		// A refusal by a key ends the turn and with it every other request.
@@ -156,8 +221,8 @@ func (d *driver) look() {
 		d.host.Signal(agentcli.Signal{
 			Kind: agentcli.SignalUnblocked, Source: runtime.SourceHook, Prompt: first, Choice: runtime.ChoiceDeny,
 		})
-		if d.title != titleBusy {
-			d.end(agentcli.Signal{Source: runtime.SourceHook, TurnOutcome: runtime.TurnOutcome{Interrupted: true}})
+		if d.title != titleBusy && d.state.Turn && d.ending == nil {
+			d.conclude(&ending{stopped: true, until: d.host.Now().Add(failGrace)})
 		}
 		return
 	}
@@ -175,6 +240,10 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 		return nil, runtime.Errorf(runtime.CodeNoPrompt, "the prompt was answered already")
 	}
 	r := d.state.Requests[at]
+	if r.Screen != nil {
+		steps, _, err := r.Screen.Answer(answer)
+		return steps, err
+	}
 	if r.Prompt.Kind == runtime.PromptQuestion {
 		return d.answerQuestion(at, r, answer)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -284,6 +285,17 @@ func (a *Agent) Type(steps []agentcli.Step) {
 func (a *Agent) Keys(keys string) {
 	a.drafted.Store(true)
 	a.Type([]agentcli.Step{{Write: []byte(keys)}})
+}
+
+// Freeze stops the CLI while fn runs: what is typed meanwhile it reads at once, as on a machine that is busy.
+func (a *Agent) Freeze(fn func()) {
+	a.tb.Helper()
+	pid := a.proc.Info().PID
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		a.tb.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	fn()
 }
 
 // Send submits a message, confirms it once if it is not taken within a second, and waits until it is.

@@ -12,9 +12,12 @@ type Sent struct{ text string }
 // Submit remembers a message.
 func (s *Sent) Submit(text string) { s.text = text }
 
+// Is tells whether a prompt is the remembered message.
+func (s *Sent) Is(prompt string) bool { return s.text != "" && alike(prompt, s.text) }
+
 // Taken returns the remembered message if the CLI took it, and forgets it; otherwise what was taken.
 func (s *Sent) Taken(prompt string) string {
-	if s.text == "" || !alike(prompt, s.text) {
+	if !s.Is(prompt) {
 		return prompt
 	}
 	text := s.text

@@ -19,7 +19,8 @@ type Payload struct {
 	Event      string         `json:"hook_event_name"`
 	SessionID  string         `json:"session_id"`
 	Transcript string         `json:"transcript_path"`
-	TurnID     string         `json:"turn_id"` // codex
+	TurnID     string         `json:"turn_id"`   // codex
+	PromptID   string         `json:"prompt_id"` // claude: of the turn
 	Prompt     string         `json:"prompt"`
 	Source     string         `json:"source"` // of a session's start
 	Tool       string         `json:"tool_name"`

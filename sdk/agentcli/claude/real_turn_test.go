@@ -1,0 +1,265 @@
+package claude_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/claude"
+	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
+	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// helped is the adapter with a shell script before its hooks, which gets the hook's command as its arguments.
+type helped struct {
+	agentcli.Adapter
+	script string
+}
+
+func (h helped) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) (agentcli.Plan, error) {
+	room.Hook = append([]string{"/bin/sh", "-c", h.script, "hook"}, room.Hook...)
+	return h.Adapter.Plan(spec, room, life)
+}
+
+// startReal starts a claude on a fake model, with the script before its hooks if it is not empty.
+func startReal(t *testing.T, script, approval string, more map[string]string) *drivertest.Agent {
+	t.Helper()
+	drivertest.CLI(t, "claude")
+	adapter := claude.New()
+	if script != "" {
+		adapter = helped{adapter, script}
+	}
+	env := modelEnv(drivertest.StartModel(t).URL)
+	for k, v := range more {
+		env[k] = v
+	}
+	a := drivertest.StartSpec(t, adapter, runtime.Spec{Env: env, Approval: approval})
+	a.Wait(agentcli.SignalIdle)
+	return a
+}
+
+// An approval whose hook starts late is no end of the turn.
+func TestRealLateApproval(t *testing.T) {
+	a := startReal(t, `case "$*" in *PermissionRequest*) sleep 3;; esac; exec "$@"`, "", nil)
+	for _, name := range []string{"one", "two"} {
+		file := filepath.Join(a.Room.Workdir, name)
+		a.Send("USE_TOOL[touch " + file + "] please")
+		seen := a.Wait(agentcli.SignalBlocked, agentcli.SignalTurnEnd)
+		if seen.Kind != agentcli.SignalBlocked || seen.Prompt.Tool != "Bash" {
+			t.Fatalf("%s with %+v\n%s", seen.Kind, seen.Prompt, a.History())
+		}
+		a.MustAnswer(runtime.Answer{Choice: runtime.ChoiceAllow})
+		if end := a.Turn(); !strings.Contains(end.Text, "TOOL_RESULT") || end.Interrupted {
+			t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
+		}
+	}
+	if n := a.Count(agentcli.SignalTurnEnd); n != 2 {
+		t.Errorf("%d turns ended, want 2\n%s", n, a.History())
+	}
+}
+
+// A dialog that no hook tells of is one to be answered all the same.
+func TestRealApprovalWithoutHook(t *testing.T) {
+	a := startReal(t, `case "$*" in *PermissionRequest*) exit 1;; esac; exec "$@"`, "", nil)
+	file := filepath.Join(a.Room.Workdir, "made")
+	a.Send("USE_TOOL[touch " + file + "] please")
+	seen := a.Wait(agentcli.SignalBlocked, agentcli.SignalTurnEnd)
+	if seen.Kind != agentcli.SignalBlocked || !strings.Contains(seen.Prompt.Text, "touch "+file) || len(seen.Prompt.Options) < 2 {
+		t.Fatalf("%s with %+v\n%s", seen.Kind, seen.Prompt, a.History())
+	}
+	a.MustAnswer(runtime.Answer{Choice: "1"})
+	a.Wait(agentcli.SignalUnblocked)
+	if end := a.Turn(); !strings.Contains(end.Text, "TOOL_RESULT") {
+		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
+	}
+}
+
+// With the helper of the hooks away, the transcript tells how a turn ended: what it has is the answer of this turn.
+func TestRealHooksAway(t *testing.T) {
+	dir := t.TempDir()
+	away := filepath.Join(dir, "away")
+	a := startReal(t, `[ -e '`+away+`' ] && exit 127; exec "$@"`, "", map[string]string{"CLAUDE_CODE_MAX_RETRIES": "0"})
+	a.Send("before")
+	a.Turn()
+	if err := os.WriteFile(away, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for message, want := range map[string]string{"in between": "ANSWER[in between]", "FAIL[429] now": "", "SAY[more]": "more"} {
+		a.Submit(message)
+		a.Wait(agentcli.SignalBusy)
+		end := a.Turn()
+		if end.Text != want || end.Interrupted || (end.Error != nil) != (want == "") {
+			t.Errorf("%q ended with %+v, error %+v\n%s", message, end.Signal, end.Error, a.History())
+		}
+		if end.Error != nil && end.Error.Code != wire.TurnModelRateLimited {
+			t.Errorf("%q: %+v", message, end.Error)
+		}
+	}
+	if err := os.Remove(away); err != nil {
+		t.Fatal(err)
+	}
+	a.Send("after")
+	if end := a.Turn(); end.Text != "ANSWER[after]" {
+		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
+	}
+}
+
+// A model that cannot be reached is no answer.
+func TestRealUnreachable(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := "http://" + l.Addr().String()
+	l.Close()
+	a := startReal(t, "", "", map[string]string{"ANTHROPIC_BASE_URL": closed, "CLAUDE_CODE_MAX_RETRIES": "1"})
+	a.Send("hello")
+	if end := a.Turn(); end.Error == nil || end.Error.Code != wire.TurnModelUnavailable || !end.Error.Retryable || end.Text != "" {
+		t.Errorf("turn ended with %+v, error %+v", end.Signal, end.Error)
+	}
+}
+
+// What somebody left in the line, here as text that no key clears away as it comes, does not reach the model.
+func TestRealMixedPrompt(t *testing.T) {
+	a := startReal(t, "", "", nil)
+	for _, left := range []string{"\x15\x7f\x15\x7f", "a draft of which nobody knows "} {
+		a.Type([]agentcli.Step{{Write: []byte("\x1b[200~" + left + "\x1b[201~"), Wait: 500 * time.Millisecond}})
+		if took := a.Send("the message"); took.Text != "the message" {
+			t.Errorf("with %q in the line it took %q", left, took.Text)
+		}
+		if end := a.Turn(); end.Text != "ANSWER[the message]" {
+			t.Errorf("with %q in the line the turn ended with %+v", left, end.Signal)
+		}
+	}
+}
+
+// A claude that reads everything at once, the keys that clear the line, the message and its Enter, takes the message.
+func TestRealSlowReader(t *testing.T) {
+	a := startReal(t, "", "", nil)
+	a.Send("warm up")
+	a.Turn()
+	for i := range 3 {
+		a.Keys("a draft")
+		a.Type([]agentcli.Step{{Wait: 300 * time.Millisecond}})
+		message := fmt.Sprintf("message %d", i)
+		a.Freeze(func() { a.Submit(message) })
+		if took := a.Wait(agentcli.SignalTook); took.Text != message {
+			t.Errorf("took %q", took.Text)
+		}
+		if end := a.Turn(); end.Text != "ANSWER["+message+"]" {
+			t.Errorf("turn ended with %+v", end.Signal)
+		}
+	}
+}
+
+// A turn tells what it used, each request once, and what was said in it, each piece once.
+func TestRealUsageAndText(t *testing.T) {
+	a := startReal(t, "", "autonomous", nil)
+	a.Send("THINK USE_TOOLS[3] please")
+	end := a.Turn()
+	u := end.Usage
+	if u == nil || u.Requests != 4 || u.InputTokens < 4*1000 || u.OutputTokens <= 0 || u.Model == "" || u.CostUSD != nil {
+		t.Errorf("usage %+v", u)
+	}
+	first := *u
+	a.Send("SAY[one more]")
+	if end = a.Turn(); end.Usage == nil || end.Usage.Requests != 1 || end.Usage.InputTokens >= first.InputTokens {
+		t.Errorf("usage %+v after %+v", end.Usage, first)
+	}
+	if n := a.Count(agentcli.SignalText); n != 2 {
+		t.Errorf("%d texts, want one a turn\n%s", n, a.History())
+	}
+}
+
+// A partial answer is told of an interrupted turn, and nothing of another.
+func TestRealInterrupts(t *testing.T) {
+	a := startReal(t, "", "", nil)
+	a.Send("the turn before")
+	a.Turn()
+	for _, step := range []struct{ message, screen string }{
+		{"SLOW[30] please", "slow3"}, {"HANG[30] please", "esc to interrupt"}, {"USE_TOOL[sleep 30; touch x] please", "1. "},
+	} {
+		a.Send(step.message)
+		a.WaitScreen(step.screen)
+		a.Interrupt()
+		end := a.Turn()
+		if !end.Interrupted || end.Error != nil || strings.Contains(end.Text, "before") {
+			t.Errorf("%q ended with %+v, error %+v", step.message, end.Signal, end.Error)
+		}
+		a.Send("after it")
+		if end := a.Turn(); end.Text != "ANSWER[after it]" || end.Interrupted {
+			t.Errorf("after %q: %+v\n%s", step.message, end.Signal, a.History())
+		}
+	}
+}
+
+// A menu that a person opened is in the way of messages.
+func TestRealMenu(t *testing.T) {
+	a := startReal(t, "", "", nil)
+	a.Type([]agentcli.Step{{Write: []byte("/model"), Wait: time.Second}, {Write: []byte("\r")}})
+	seen := a.Wait(agentcli.SignalBlocked)
+	if len(seen.Prompt.Options) < 2 || seen.Source != runtime.SourceScreen {
+		t.Errorf("blocked with %+v", seen.Prompt)
+	}
+	a.Keys("\x1b")
+	a.Wait(agentcli.SignalUnblocked)
+	a.Send("a message")
+	if end := a.Turn(); end.Text != "ANSWER[a message]" {
+		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
+	}
+}
+
+// claude commits in a worktree whose repository is elsewhere, under each preset that lets it run commands.
+func TestRealCommit(t *testing.T) {
+	drivertest.CLI(t, "claude")
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	model := drivertest.StartModel(t)
+	for _, preset := range []string{"standard", "permissive", "autonomous"} {
+		t.Run(preset, func(t *testing.T) {
+			dir, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			repo, tree := filepath.Join(dir, "repo"), filepath.Join(dir, "tree")
+			git := func(in string, args ...string) string {
+				t.Helper()
+				cmd := exec.CommandContext(context.Background(), "git", append([]string{"-C", in, "-c", "user.name=t", "-c", "user.email=t@t"}, args...)...)
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					t.Fatalf("git %q: %v\n%s", args, err, out)
+				}
+				return string(out)
+			}
+			git(dir, "init", "-q", repo)
+			git(repo, "commit", "-q", "--allow-empty", "-m", "first")
+			git(repo, "worktree", "add", "-q", tree)
+			env := modelEnv(model.URL)
+			for _, role := range []string{"AUTHOR", "COMMITTER"} {
+				env["GIT_"+role+"_NAME"], env["GIT_"+role+"_EMAIL"] = "t", "t@t"
+			}
+			a := drivertest.StartSpec(t, claude.New(), runtime.Spec{Env: env, Approval: preset, Workdir: tree})
+			a.Wait(agentcli.SignalIdle)
+			a.Send("USE_TOOL[echo x > x.txt && git add x.txt && git commit -qm second] please")
+			for {
+				seen := a.Wait(agentcli.SignalBlocked, agentcli.SignalTurnEnd)
+				if seen.Kind == agentcli.SignalTurnEnd {
+					break
+				}
+				a.MustAnswer(runtime.Answer{Choice: runtime.ChoiceAllow})
+			}
+			if log := git(tree, "log", "--format=%s"); log != "second\nfirst\n" {
+				t.Errorf("the log has %q\n%s", log, a.Screen())
+			}
+		})
+	}
+}

@@ -1,0 +1,201 @@
+package claude
+
+import (
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/screen"
+)
+
+// Keys as sequences that no slow reader takes for text: control characters that are read together with others may be, and an
+// Enter that is read together with a paste is part of it.
+const (
+	keyEnter     = "\x1b[13u"
+	keyLineEnd   = "\x1b[101;5u"
+	keyKillLine  = "\x1b[117;5u"
+	keyBackspace = "\x1b[127u"
+)
+
+const (
+	// clearGap lets claude see that the line is empty, before Backspace leaves its shell mode, and before the message.
+	clearGap = 80 * time.Millisecond
+	// pasteGap is between a message and its Enter, which claude keeps for a paste that it is still taking in.
+	pasteGap = 150 * time.Millisecond
+	// refusalGap lets claude show its input line again after a refused prompt. Within retypeWithin of its typing a
+	// message is still waited for.
+	refusalGap, retypeWithin = 150 * time.Millisecond, 3 * time.Second
+	// A message that stands in the line is entered again from pressFirst to pressLast after its typing began: the session
+	// gives up on it later.
+	pressFirst, pressEvery, pressLast = 1500 * time.Millisecond, 700 * time.Millisecond, 5 * time.Second
+	// giveUp is after how much time from a confirmation a message is not taken any more: a little before the session
+	// tells its caller that sending it again is safe.
+	giveUp = 4500 * time.Millisecond
+	// interruptEvery is how often a turn is stopped again that goes on, at most interruptTimes.
+	interruptEvery, interruptTimes = 1500 * time.Millisecond, 10
+	// flight is how long a submitted message may be on its way into a prompt.
+	flight = 15 * time.Second
+)
+
+// clearLine empties the input line: from its end, line after line.
+var clearLine = []byte(keyLineEnd + strings.Repeat(keyKillLine+keyBackspace, composer.ClearLines))
+
+// submission is the message that was submitted last.
+type submission struct {
+	composer.Sent
+	text  string    // "" once it was taken
+	at    time.Time // when it was typed last
+	mixed bool      // it was refused, because something else came with it, and is to be typed again
+	again bool      // it was typed again
+	late  time.Time // when the session gives up on it; zero: not known
+	turns int       // that had begun when it was typed
+	last  string    // of the message before the present one, too: what may be left in the line
+}
+
+func (d *driver) Submit(text string) []agentcli.Step {
+	clear := composer.Drafted(d.host) || d.sent.last != "" && leftover(d.host.Rows(), d.sent.last)
+	d.sent.Submit(text)
+	d.sent.text, d.sent.last, d.sent.at = text, composer.Plain(text), d.host.Now()
+	d.sent.mixed, d.sent.again, d.sent.late, d.sent.turns = false, false, time.Time{}, d.turns
+	d.host.After(pressFirst, func() { d.pressAgain(d.sent.at) })
+	return d.typing(clear)
+}
+
+// pressAgain presses Enter as long as the message that was typed then stands in the line: a claude that is busy drops one
+// that comes while it takes a paste in.
+func (d *driver) pressAgain(at time.Time) {
+	typist, ok := d.host.(agentcli.Typist)
+	if !ok || d.sent.at != at || d.sent.text == "" || d.state.Turn || d.title == titleBusy || d.host.Now().Sub(at) > pressLast {
+		return
+	}
+	if d.sent.inLine(d.host.Rows()) {
+		typist.Type([]agentcli.Step{{Write: []byte(keyEnter)}})
+	}
+	d.host.After(pressEvery, func() { d.pressAgain(at) })
+}
+
+// inLine tells whether the message stands in the input line, or what claude shows of a long one.
+func (s *submission) inLine(rows []string) bool {
+	return leftover(rows, s.last) || leftover(rows, "[Pasted text")
+}
+
+// typing types the message that was submitted last.
+func (d *driver) typing(clear bool) []agentcli.Step {
+	var steps []agentcli.Step
+	if clear {
+		steps = []agentcli.Step{{Write: clearLine, Wait: clearGap}, {Write: []byte(keyBackspace), Wait: clearGap}}
+	}
+	text := d.sent.last
+	if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "!") {
+		text = " " + text
+	}
+	return append(steps,
+		agentcli.Step{Write: composer.Paste(text + " "), Wait: pasteGap},
+		agentcli.Step{Write: []byte(keyEnter)},
+	)
+}
+
+// Confirm presses Enter once more, or submits a message again that was refused for what came with it.
+func (d *driver) Confirm() []agentcli.Step {
+	d.sent.late = d.host.Now().Add(giveUp)
+	if d.sent.mixed {
+		d.sent.mixed, d.sent.at = false, d.host.Now()
+		return d.typing(true)
+	}
+	return []agentcli.Step{{Write: []byte(composer.Enter)}}
+}
+
+// retype types a message again that was refused for what came with it: at once if the session still waits for it, or when
+// that asks once more.
+func (d *driver) retype() {
+	typist, ok := d.host.(agentcli.Typist)
+	if !ok || d.sent.again || d.host.Now().Sub(d.sent.at) > retypeWithin {
+		d.sent.mixed = true
+		return
+	}
+	d.sent.again = true
+	d.host.After(refusalGap, func() {
+		if d.sent.text != "" && !d.state.Turn {
+			typist.Type(d.typing(true))
+		}
+	})
+}
+
+// inFlight tells whether a message was typed and not taken.
+func (d *driver) inFlight() bool {
+	return d.sent.text != "" && d.host.Now().Sub(d.sent.at) < flight
+}
+
+// isMixed tells whether a prompt is the message on its way with something else, such as what somebody typed just before,
+// or keys that a busy claude took for text. What somebody else asked meanwhile is not.
+func (d *driver) isMixed(prompt string) bool {
+	if !d.inFlight() {
+		return false
+	}
+	sent, got := solid(composer.Plain(d.sent.text)), solid(prompt)
+	switch {
+	case sent == "" || got == sent:
+		return false
+	case strings.ContainsFunc(prompt, isKey): // no message has them
+		rest := solid(composer.Plain(prompt))
+		return rest == "" || strings.Contains(rest, sent)
+	case strings.Contains(sent, "@") && d.sent.Is(plain(prompt)): // the name of a file was completed
+		return false
+	}
+	return strings.HasPrefix(got, sent) || strings.HasSuffix(got, sent)
+}
+
+// isLate tells whether a prompt is the message that was typed last, and comes when its caller was told that it was not
+// taken. One that waited behind the turn of somebody else is not late.
+func (d *driver) isLate(prompt string) bool {
+	return d.inFlight() && !d.sent.late.IsZero() && d.host.Now().After(d.sent.late) && d.sent.turns == d.turns &&
+		solid(prompt) == solid(d.sent.last)
+}
+
+// Interrupt presses Escape, and again as long as claude works on: while it begins with a turn it takes none.
+func (d *driver) Interrupt() []agentcli.Step {
+	d.host.After(interruptEvery, func() { d.interruptAgain(d.turns, interruptTimes) })
+	return []agentcli.Step{{Write: []byte(composer.Escape)}}
+}
+
+func (d *driver) interruptAgain(turn, times int) {
+	typist, ok := d.host.(agentcli.Typist)
+	if !ok || times == 0 || !d.state.Turn || d.ending != nil || d.turns != turn {
+		return
+	}
+	if d.title == titleBusy && screen.Has(d.host.Rows(), "esc to interrupt") {
+		typist.Type([]agentcli.Step{{Write: []byte(composer.Escape)}})
+	}
+	d.host.After(interruptEvery, func() { d.interruptAgain(turn, times-1) })
+}
+
+// taken notes that a prompt was taken, and returns the message that it is.
+func (d *driver) taken(prompt string) string {
+	text := d.sent.Taken(plain(prompt))
+	if text == d.sent.text {
+		d.sent.text = ""
+	}
+	return text
+}
+
+func isKey(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' }
+
+// solid returns a text without white space, of which claude changes some.
+func solid(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// plain undoes what typing added in front.
+func plain(prompt string) string {
+	if strings.HasPrefix(prompt, " /") || strings.HasPrefix(prompt, " !") {
+		return prompt[1:]
+	}
+	return prompt
+}

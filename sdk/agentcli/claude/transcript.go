@@ -1,0 +1,306 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// Bounds of what is remembered of a transcript.
+const (
+	maxLine    = 16 << 20 // bytes of an entry; a longer one is left out
+	maxOwned   = 1 << 15  // entries whose turn is known
+	maxOrphans = 256      // entries that were written before the one that they follow
+	maxMessage = 1 << 12  // messages of one turn whose usage is known
+)
+
+// transcript reads the JSON lines of a session as they are written, and knows what they tell of one turn. claude writes
+// them a little late, and not always in order: an entry belongs to the turn of the entry that it follows.
+type transcript struct {
+	prompt  string // id of the turn that is followed; "" until it is known
+	open    bool   // a turn is followed
+	loose   bool   // ... of which no id was given: it is that of the newest prompt
+	past    string // id of the turn before
+	rest    []byte // of a line that is not complete
+	skip    bool   // ... which is too long
+	owned   map[string]string
+	older   map[string]string
+	orphans map[string][]*entry
+	many    int // orphans in all
+	account account
+}
+
+// account is what a transcript tells of a turn.
+type account struct {
+	asked       bool     // the prompt is there
+	texts       []string // said since the last call of take
+	said        int      // texts in all
+	last        string   // the last of them
+	final       bool     // the last message called no tool
+	failure     *apiFailure
+	interrupted bool
+	over        bool // claude wrote that the turn is over
+	model       string
+	usage       map[string]usage // by message
+}
+
+// apiFailure is an error of the model's provider, as claude tells it.
+type apiFailure struct {
+	Kind   string // authentication_failed and the like
+	Status int    // 0: there was no answer
+	Text   string
+}
+
+// usage is that of one request.
+type usage struct {
+	Input      int64 `json:"input_tokens"`
+	Output     int64 `json:"output_tokens"`
+	CacheRead  int64 `json:"cache_read_input_tokens"`
+	CacheWrite int64 `json:"cache_creation_input_tokens"`
+}
+
+// entry is one line, as far as it matters.
+type entry struct {
+	Type      string `json:"type"`
+	Subtype   string `json:"subtype"`
+	ID        string `json:"uuid"`
+	Parent    string `json:"parentUuid"`
+	Prompt    string `json:"promptId"`
+	Sidechain bool   `json:"isSidechain"`
+	Meta      bool   `json:"isMeta"`
+	Summary   bool   `json:"isCompactSummary"`
+	Failed    bool   `json:"isApiErrorMessage"`
+	Status    int    `json:"apiErrorStatus"`
+	Error     any    `json:"error"`
+	Message   struct {
+		ID      string          `json:"id"`
+		Model   string          `json:"model"`
+		Content json.RawMessage `json:"content"`
+		Stop    string          `json:"stop_reason"`
+		Usage   usage           `json:"usage"`
+	} `json:"message"`
+}
+
+// follow begins with a turn. Without an id it is the one whose prompt is written next, or after that.
+func (t *transcript) follow(prompt string) {
+	if t.open && t.prompt != "" && t.prompt == prompt {
+		return
+	}
+	if t.prompt != "" {
+		t.past = t.prompt
+	}
+	t.prompt, t.open, t.loose, t.account = prompt, true, prompt == "", account{}
+	t.older, t.owned = t.owned, nil
+}
+
+// name gives the turn its id.
+func (t *transcript) name(prompt string) {
+	if t.prompt != prompt {
+		t.prompt, t.account = prompt, account{}
+	}
+	t.loose = false
+}
+
+// leave ends with the turn.
+func (t *transcript) leave() {
+	if t.prompt != "" {
+		t.past = t.prompt
+	}
+	t.prompt, t.open, t.account = "", false, account{}
+}
+
+// take returns what was said since the last call.
+func (t *transcript) take() []string {
+	texts := t.account.texts
+	t.account.texts = nil
+	return texts
+}
+
+// feed takes what the file has grown by.
+func (t *transcript) feed(data []byte) {
+	for len(data) > 0 {
+		line, rest, whole := bytes.Cut(data, []byte("\n"))
+		data = rest
+		if !t.skip {
+			t.rest = append(t.rest, line...)
+		}
+		t.skip = t.skip || len(t.rest) > maxLine
+		if t.skip {
+			t.rest = nil
+		}
+		if whole {
+			if !t.skip {
+				t.line(t.rest)
+			}
+			t.rest, t.skip = t.rest[:0], false
+		}
+	}
+}
+
+// restart forgets a line that was begun: another part of the file, or another file, comes next.
+func (t *transcript) restart(within bool) {
+	t.rest, t.skip = nil, within
+}
+
+func (t *transcript) line(line []byte) {
+	var e entry
+	if json.Unmarshal(line, &e) == nil && e.ID != "" {
+		t.place(&e)
+	}
+}
+
+// place finds the turn of an entry. One that follows an unknown entry waits for that.
+func (t *transcript) place(e *entry) {
+	prompt := e.Prompt
+	if prompt == "" && e.Parent != "" {
+		var known bool
+		if prompt, known = t.ownerOf(e.Parent); !known {
+			t.wait(e)
+			return
+		}
+	}
+	if len(t.owned) >= maxOwned {
+		t.older, t.owned = t.owned, nil
+	}
+	if t.owned == nil {
+		t.owned = map[string]string{}
+	}
+	t.owned[e.ID] = prompt
+	if t.open && t.loose && e.isPrompt() && e.Prompt != "" && e.Prompt != t.past && e.Prompt != t.prompt {
+		if t.prompt != "" { // of a turn that nobody told of
+			t.past = t.prompt
+		}
+		t.prompt, t.account = e.Prompt, account{}
+	}
+	if t.open && prompt != "" && prompt == t.prompt {
+		t.account.add(e)
+	}
+	children := t.orphans[e.ID]
+	delete(t.orphans, e.ID)
+	t.many -= len(children)
+	for _, child := range children {
+		t.place(child)
+	}
+}
+
+func (t *transcript) ownerOf(id string) (string, bool) {
+	if prompt, ok := t.owned[id]; ok {
+		return prompt, true
+	}
+	prompt, ok := t.older[id]
+	return prompt, ok
+}
+
+func (t *transcript) wait(e *entry) {
+	if t.many >= maxOrphans {
+		t.orphans, t.many = nil, 0
+	}
+	if t.orphans == nil {
+		t.orphans = map[string][]*entry{}
+	}
+	t.orphans[e.Parent] = append(t.orphans[e.Parent], e)
+	t.many++
+}
+
+// isPrompt tells whether an entry is what somebody asked, and no result of a tool, note or command of claude's own.
+func (e *entry) isPrompt() bool {
+	if e.Type != "user" || e.Meta || e.Summary || e.Sidechain {
+		return false
+	}
+	text := e.text()
+	return text != "" && !strings.HasPrefix(text, "<command-name>") && !strings.HasPrefix(text, "<local-command-") &&
+		!strings.HasPrefix(text, interruptedMark)
+}
+
+// interruptedMark begins what claude writes in the name of a person who stopped it.
+const interruptedMark = "[Request interrupted by user"
+
+// text returns the words of an entry's message, which is a string or a list of blocks.
+func (e *entry) text() string {
+	var text string
+	if json.Unmarshal(e.Message.Content, &text) == nil {
+		return text
+	}
+	var blocks []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(e.Message.Content, &blocks) != nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, block := range blocks {
+		if block.Type == "text" {
+			b.WriteString(block.Text)
+		}
+	}
+	return b.String()
+}
+
+// add takes an entry of the turn.
+func (a *account) add(e *entry) {
+	switch e.Type {
+	case "user":
+		if e.Sidechain {
+			return
+		}
+		if text := e.text(); strings.HasPrefix(text, interruptedMark) {
+			a.interrupted = true
+		} else if e.isPrompt() {
+			a.asked = true
+		}
+	case "assistant":
+		a.answer(e)
+	case "system":
+		a.over = a.over || e.Subtype == "turn_duration" && !e.Sidechain
+	}
+}
+
+func (a *account) answer(e *entry) {
+	if e.Failed {
+		if !e.Sidechain {
+			kind, _ := e.Error.(string)
+			a.failure = &apiFailure{Kind: kind, Status: e.Status, Text: e.text()}
+		}
+		return
+	}
+	if e.Message.ID != "" && e.Message.Model != syntheticModel {
+		if a.usage == nil {
+			a.usage = map[string]usage{}
+		}
+		if _, known := a.usage[e.Message.ID]; known || len(a.usage) < maxMessage {
+			a.usage[e.Message.ID] = e.Message.Usage // an entry for each block, with what was known by then
+		}
+		a.model = e.Message.Model
+	}
+	if e.Sidechain {
+		return
+	}
+	a.failure = nil // what comes after an error overcame it
+	a.final = e.Message.Stop != "tool_use"
+	if text := e.text(); strings.TrimSpace(text) != "" {
+		a.texts, a.last = append(a.texts, text), text
+		a.said++
+	}
+}
+
+// syntheticModel is given as the model of messages that claude made itself: an error, or what there was of an answer that
+// was stopped.
+const syntheticModel = "<synthetic>"
+
+// total is what the turn used by now, or nil if nothing is known.
+func (a *account) total() *runtime.Usage {
+	if len(a.usage) == 0 {
+		return nil
+	}
+	u := &runtime.Usage{Model: a.model, Requests: int64(len(a.usage))}
+	for _, one := range a.usage {
+		u.InputTokens += one.Input
+		u.OutputTokens += one.Output
+		u.CacheReadTokens += one.CacheRead
+		u.CacheWriteTokens += one.CacheWrite
+	}
+	return u
+}

@@ -1,0 +1,448 @@
+package claude
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/failure"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/screen"
+	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+const (
+	// followEvery is how often the transcript of a turn that runs is read for what was said.
+	followEvery = 400 * time.Millisecond
+	// announceGrace is how long the hook of a turn may follow the title, when a message is on its way.
+	announceGrace = 5 * time.Second
+	// doubtEvery is how often a turn is looked at of which the title says that it may be over.
+	doubtEvery = 100 * time.Millisecond
+	// readEvery is how often the transcript is read for the end of a turn, which claude writes a little late.
+	readEvery = 25 * time.Millisecond
+	// stopWait is how long the words of a turn that a hook ended may take to be in the transcript.
+	stopWait = time.Second
+	// failGrace is how long a StopFailure may follow the title, which claude does not wait for as for Stop.
+	failGrace = 300 * time.Millisecond
+	// stopGrace is how long a Stop may follow an end that the transcript tells.
+	stopGrace = 500 * time.Millisecond
+	// quietLimit is how long claude waits for input before a turn counts as stopped without any word of it,
+	// toolLimit the same where a tool may be about to ask, and silentLimit where it was never seen to work.
+	quietLimit, toolLimit, silentLimit = 3 * time.Second, 10 * time.Second, 20 * time.Second
+	// dialogLimit is how long a dialog stands before it is told of without its hook.
+	dialogLimit = 10 * time.Second
+)
+
+// announced handles that the title says that a turn begins. Its hook follows: it tells whose message it is, so one that
+// is on its way is not taken as such before.
+func (d *driver) announced() {
+	if d.beginning != nil {
+		return
+	}
+	if !d.inFlight() {
+		d.beginUnhooked()
+		return
+	}
+	d.beginning = d.host.After(announceGrace, func() {
+		d.beginning = nil
+		if d.state.Ready && !d.state.Turn && d.ending == nil && d.title == titleBusy {
+			d.beginUnhooked()
+		}
+	})
+}
+
+func (d *driver) stopBeginning() {
+	if d.beginning != nil {
+		d.beginning()
+		d.beginning = nil
+	}
+}
+
+func (d *driver) beginUnhooked() {
+	busy := d.title == titleBusy
+	d.begin("")
+	d.state.Unhooked, d.sawBusy = true, true // which is how it was noticed
+	d.sent.text = ""
+	if !busy {
+		d.doubt()
+	}
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceOSC})
+}
+
+// begin opens a turn, with its id if that is known.
+func (d *driver) begin(prompt string) {
+	d.stopBeginning()
+	// The spinner of the turn before may still be in the title, and its ✳ come only now: that is no end of this one.
+	d.sawBusy = d.title == titleBusy && !d.state.Settling
+	d.state.Turn, d.state.Prompt, d.state.Unhooked, d.state.Settling, d.early = true, prompt, false, false, false
+	d.state.Tools, d.state.Told, d.untold = map[string]tool{}, 0, 0
+	d.state.Offset = d.file.offset
+	d.told.follow(prompt)
+	d.turns++
+	d.stopDoubt()
+	if d.title != titleBusy {
+		d.doubt()
+	}
+	d.follow()
+}
+
+// hooked notes that a hook tells of the turn; one whose begin no hook told is opened.
+func (d *driver) hooked(p hook.Payload) {
+	if !d.state.Turn {
+		d.begin(p.PromptID)
+		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceHook})
+		return
+	}
+	d.state.Unhooked = false
+	if d.state.Prompt == "" && p.PromptID != "" {
+		d.state.Prompt = p.PromptID
+		d.told.name(p.PromptID)
+	}
+}
+
+// submitted handles that claude took a prompt, and may yet refuse it.
+func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
+	d.ready()
+	if d.isMixed(p.Prompt) {
+		d.stopBeginning()
+		call.Answer(refusal)
+		d.retype()
+		return
+	}
+	if d.isLate(p.Prompt) {
+		d.stopBeginning()
+		call.Answer(tooLate)
+		return
+	}
+	known := d.state.Prompt
+	if known == "" {
+		known = d.told.prompt // of a turn that no hook told
+	}
+	one := known != "" && known == p.PromptID || known == "" && d.state.Unhooked
+	if d.state.Turn && !one {
+		d.missedEnd(call)
+		return
+	}
+	defer call.Answer(nil)
+	if d.state.Turn {
+		d.hooked(p)
+	} else {
+		d.begin(p.PromptID)
+	}
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalTook, Source: runtime.SourceHook, Text: d.taken(p.Prompt)})
+}
+
+// missedEnd ends the turn, of whose end no word came, before the hook of another is taken.
+func (d *driver) missedEnd(call *agentcli.HookCall) {
+	d.backlog = append([]*agentcli.HookCall{call}, d.backlog...)
+	d.conclude(&ending{until: d.host.Now().Add(stopWait), lost: true})
+}
+
+// refusal is the answer to a prompt that is not what was sent: the model does not see it.
+var refusal = mustJSON(map[string]any{
+	"decision": "block", "reason": "This prompt was mixed up with other input. It is sent once more.",
+})
+
+// tooLate is the answer to a message whose sender was told that it was not taken, and may have sent it again.
+var tooLate = mustJSON(map[string]any{
+	"decision": "block", "reason": "This message was given up before it was taken. Send it again.",
+})
+
+func mustJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // of constants
+	}
+	return b
+}
+
+// follow reads now and then what was said in the turn.
+func (d *driver) follow() {
+	if d.following || d.file.read == nil {
+		return
+	}
+	d.following = true
+	d.host.After(followEvery, func() {
+		d.following = false
+		if !d.state.Turn {
+			return
+		}
+		d.look(d.tell)
+		d.follow()
+	})
+}
+
+// tell tells what was said in the turn since the last call.
+func (d *driver) tell() {
+	if !d.state.Turn {
+		return
+	}
+	for _, text := range d.told.take() {
+		if d.untold > 0 {
+			d.untold--
+			continue
+		}
+		d.say(text)
+	}
+}
+
+func (d *driver) say(text string) {
+	d.state.Told++
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalText, Source: runtime.SourceHook, Text: text})
+}
+
+// stopped handles a hook that ends a turn. Its words are read from the transcript as well, which tells what it used, and
+// whether they are an error.
+func (d *driver) stopped(call *agentcli.HookCall, p hook.Payload) {
+	if d.stale(p) || !d.state.Turn && p.PromptID == "" && call.Name == "StopFailure" {
+		call.Answer(nil) // it came after the title
+		return
+	}
+	if d.state.Turn && d.state.Prompt != "" && p.PromptID != "" && d.state.Prompt != p.PromptID {
+		d.missedEnd(call)
+		return
+	}
+	d.hooked(p)
+	e := &ending{call: call, text: p.Answer, until: d.host.Now().Add(stopWait)}
+	if call.Name == "StopFailure" {
+		e.text, e.until = "", d.host.Now().Add(failGrace)
+		e.failure = &apiFailure{Kind: p.Error, Text: p.Answer}
+	}
+	d.conclude(e)
+}
+
+// ending is the end of a turn that is being read.
+type ending struct {
+	call    *agentcli.HookCall // waits for it; may be nil
+	text    string             // the answer, as the hook has it
+	failure *apiFailure        // the failure, as the hook has it
+	until   time.Time          // when the transcript is waited for no more
+	lost    bool               // no hook told of it
+	stopped bool               // somebody stopped it
+}
+
+// conclude ends the turn once the transcript has its last words. Hooks that come meanwhile wait.
+func (d *driver) conclude(e *ending) {
+	d.stopDoubt()
+	d.ending = e
+	d.readEnd()
+}
+
+func (d *driver) readEnd() {
+	e := d.ending
+	d.look(func() {
+		if d.ending != e {
+			return
+		}
+		if !d.written(e) && d.file.read != nil && d.file.path != "" && d.host.Now().Before(e.until) {
+			d.host.After(readEvery, func() {
+				if d.ending == e {
+					d.readEnd()
+				}
+			})
+			return
+		}
+		d.concluded(e)
+	})
+}
+
+// written tells whether the transcript has the end of the turn.
+func (d *driver) written(e *ending) bool {
+	a := &d.told.account
+	switch {
+	case a.failure != nil:
+		return true
+	case e.failure != nil:
+		return false
+	case e.lost:
+		return a.over || a.interrupted
+	case e.stopped:
+		return a.interrupted
+	case e.text == "":
+		return a.final
+	}
+	return a.final && same(a.last, e.text)
+}
+
+func same(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
+
+// concluded ends the turn with what is known of it.
+func (d *driver) concluded(e *ending) {
+	a := &d.told.account
+	out := agentcli.Signal{Source: runtime.SourceHook, Text: e.text}
+	switch {
+	case e.stopped:
+		out.Interrupted = true
+	case a.failure != nil:
+		out.Error = a.failure.turnError()
+	case e.failure != nil:
+		out.Error = e.failure.turnError()
+	case isErrorText(e.text) && !same(a.last, e.text): // the transcript does not say
+		out.Error = (&apiFailure{Text: e.text}).turnError()
+	case e.lost && a.interrupted:
+		out.Interrupted = true
+	case e.lost && a.over:
+		out.Text = a.last
+	case e.lost:
+		out.Error = failure.Of(wire.TurnUnknown, "claude went on, and its hooks did not tell how the turn ended")
+	}
+	d.ending = nil
+	d.end(out)
+	if e.call != nil {
+		d.state.Settling = d.title != titleIdle // of a claude that was taken over it is not known
+		e.call.Answer(nil)
+	}
+	d.catchUp()
+}
+
+// catchUp takes the hooks that waited for the end of a turn.
+func (d *driver) catchUp() {
+	backlog := d.backlog
+	d.backlog = nil
+	for _, call := range backlog {
+		d.Hook(call)
+	}
+}
+
+// end ends the turn: what was said in it and not told, its end, and what that means for the login.
+func (d *driver) end(s agentcli.Signal) {
+	d.stopDoubt()
+	d.tell()
+	a := &d.told.account
+	if s.Error != nil {
+		s.Text = ""
+	} else if s.Text != "" && (d.state.Told == 0 || !same(a.last, s.Text)) {
+		d.say(s.Text)
+	}
+	s.Usage = a.total()
+	d.dropRequests()
+	if d.told.prompt != "" {
+		d.state.Past = d.told.prompt
+	}
+	d.told.leave()
+	d.state.Turn, d.state.Prompt, d.state.Unhooked, d.state.Tools = false, "", false, map[string]tool{}
+	s.Kind = agentcli.SignalTurnEnd
+	d.host.Signal(s)
+	if s.Error != nil && s.Error.Code == wire.TurnLoginRequired {
+		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalLogin, Source: s.Source, Text: s.Error.Message})
+	}
+}
+
+// doubt looks for what ended the turn while the title says that claude waits: that alone ends nothing. It may wait with a
+// dialog whose hook is late, and the title may be that of the turn before.
+func (d *driver) doubt() {
+	d.stopDoubt()
+	d.idleSince = d.host.Now()
+	d.doubtLater(doubtEvery)
+}
+
+func (d *driver) doubtLater(after time.Duration) {
+	d.stopDoubt()
+	d.idleFor = d.host.After(after, func() { d.look(d.judge) })
+}
+
+func (d *driver) stopDoubt() {
+	if d.idleFor != nil {
+		d.idleFor()
+		d.idleFor = nil
+	}
+}
+
+// judge ends the turn if there is evidence of its end.
+func (d *driver) judge() {
+	if d.idleFor == nil || !d.state.Turn || d.ending != nil {
+		return // something else was heard of it meanwhile
+	}
+	d.tell()
+	if d.standing() {
+		d.doubtLater(doubtEvery)
+		return
+	}
+	if s, over := d.verdict(d.host.Now().Sub(d.idleSince)); over {
+		s.Source = runtime.SourceOSC
+		d.end(s)
+		return
+	}
+	d.doubtLater(doubtEvery)
+}
+
+// standing handles a dialog that stands, and tells whether one does.
+func (d *driver) standing() bool {
+	if len(d.state.Requests) == 0 {
+		return false
+	}
+	if d.held[d.state.Requests[0].Prompt.ID] != nil || !waits(d.host.Rows()) {
+		return true
+	}
+	d.resolve(0, "") // answered by a key, and no hook tells how
+	return len(d.state.Requests) > 0
+}
+
+// waits tells whether the composer waits for input: it stands, nothing else does, and claude does not work.
+func waits(rows []string) bool {
+	if !composerDrawn(rows) || screen.Has(rows, "esc to interrupt") {
+		return false
+	}
+	return !stands(rows)
+}
+
+// stands tells whether a dialog with choices stands on the screen.
+func stands(rows []string) bool { return len(dialog.Read(rows).Entries) > 0 }
+
+// verdict tells how the turn ended, if it did, when claude waits for so long.
+func (d *driver) verdict(waited time.Duration) (s agentcli.Signal, over bool) {
+	a := &d.told.account
+	switch {
+	case a.interrupted:
+		s.Interrupted = true
+		return s, true
+	case a.failure != nil && waited >= failGrace:
+		s.Error = a.failure.turnError()
+		return s, true
+	case a.over && waited >= stopGrace:
+		s.Text = a.last
+		return s, true
+	}
+	rows := d.host.Rows()
+	if !waits(rows) {
+		if waited >= dialogLimit && !composerDrawn(rows) {
+			d.showScreen(rows)
+		}
+		return s, false
+	}
+	limit := quietLimit
+	switch {
+	case !d.sawBusy:
+		limit = silentLimit
+	case d.mayAsk():
+		limit = toolLimit
+	case d.sent.last != "" && !a.final && leftover(rows, d.sent.last): // claude gives back what it did not begin with
+		limit = 0
+	}
+	if waited < limit {
+		return s, false
+	}
+	if d.state.Unhooked || !d.sawBusy {
+		s.Error = failure.Of(wire.TurnUnknown, "claude waits for input again, and nothing told how the turn ended")
+		return s, true
+	}
+	s.Interrupted = true
+	return s, true
+}
+
+// mayAsk tells whether ✳ may be that of a dialog: a tool was announced whose request may still come, or one was
+// answered before its dialog was drawn.
+func (d *driver) mayAsk() bool {
+	if d.early {
+		return true
+	}
+	for _, t := range d.state.Tools {
+		if !t.Asked {
+			return true
+		}
+	}
+	return false
+}
