@@ -52,6 +52,10 @@ type Room struct {
 	// ReadFile reads a file of the agent. It returns an error that satisfies errors.Is(err, os.ErrNotExist) for
 	// a missing one. Nil where the files cannot be reached.
 	ReadFile func(path string) ([]byte, error)
+	// ReadFrom reads at most limit bytes of such a file from an offset on, or its last -offset bytes (all of a shorter
+	// file) where offset is negative: at is the offset of what it returns, which is empty at the end of the file. For
+	// files that grow, such as a transcript. Errors are those of ReadFile; nil where it is not known how.
+	ReadFrom func(path string, offset int64, limit int) (data []byte, at int64, err error)
 }
 
 // Command is what Launch starts.

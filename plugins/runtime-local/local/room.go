@@ -95,6 +95,9 @@ func (l *Launcher) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room
 	room.Env = l.environment(room)
 	room.LookPath = func(name string) (string, error) { return lookPath(name, room.Env) }
 	room.ReadFile = func(path string) ([]byte, error) { return readInside(room, path) }
+	room.ReadFrom = func(path string, offset int64, limit int) ([]byte, int64, error) {
+		return readInsideFrom(room, path, offset, limit)
+	}
 	return room, nil
 }
 
@@ -151,6 +154,30 @@ func executable(path string) bool {
 // readInside reads a regular file of the room. A symlink that leads out of it is not followed: the agent could
 // put one there, and its reader may be allowed more than it is.
 func readInside(room agentcli.Room, path string) ([]byte, error) {
+	file, err := openInside(room, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, maxRead+1))
+	if err == nil && len(data) > maxRead {
+		err = runtime.Errorf(runtime.CodeResourceLimit, "%s is larger than %d bytes", path, maxRead)
+	}
+	return data, err
+}
+
+// readInsideFrom reads a part of such a file, as agentcli.Room has it.
+func readInsideFrom(room agentcli.Room, path string, offset int64, limit int) (data []byte, at int64, err error) {
+	file, err := openInside(room, path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = file.Close() }()
+	return agentcli.ReadPart(file, offset, min(limit, maxRead))
+}
+
+// openInside opens a regular file of the room, and nothing that a symlink leads to from outside of it.
+func openInside(room agentcli.Room, path string) (*os.File, error) {
 	root, rest, ok := inside(room, path)
 	if !ok {
 		return nil, runtime.Errorf(runtime.CodeForbidden, "%s is outside of the agent's room", path)
@@ -168,19 +195,15 @@ func readInside(room agentcli.Room, path string) ([]byte, error) {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	file := os.NewFile(uintptr(fd), path)
-	defer func() { _ = file.Close() }()
 	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = runtime.Errorf(runtime.CodeForbidden, "%s is not a file", path)
+	}
 	if err != nil {
+		_ = file.Close()
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, runtime.Errorf(runtime.CodeForbidden, "%s is not a file", path)
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxRead+1))
-	if err == nil && len(data) > maxRead {
-		err = runtime.Errorf(runtime.CodeResourceLimit, "%s is larger than %d bytes", path, maxRead)
-	}
-	return data, err
+	return file, nil
 }
 
 // inside splits a path into a directory of the room and what is below it.

@@ -232,10 +232,16 @@ func TestReadFile(t *testing.T) {
 		if got, err := room.ReadFile(room.Home + good); err != nil || string(got) != "text" {
 			t.Errorf("%s: %q, error %v", good, got, err)
 		}
+		if got, at, err := room.ReadFrom(room.Home+good, -3, 2); err != nil || string(got) != "ex" || at != 1 {
+			t.Errorf("%s: %q at %d, error %v", good, got, at, err)
+		}
 	}
 	for _, bad := range []string{room.Home + "/away", room.Home + "/fifo", room.Home + "/deep", "/etc/passwd", room.Home + "/../life.json", room.Home} {
 		if got, err := room.ReadFile(bad); err == nil {
 			t.Errorf("%s can be read: %q", bad, got)
+		}
+		if got, _, err := room.ReadFrom(bad, 0, 100); err == nil {
+			t.Errorf("%s can be read in parts: %q", bad, got)
 		}
 	}
 	if _, err := room.ReadFile(room.Workdir + "/missing"); !errors.Is(err, os.ErrNotExist) {

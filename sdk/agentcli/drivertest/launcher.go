@@ -21,7 +21,7 @@ func (l *Launcher) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room
 	root := filepath.Join(l.Dir, spec.ID)
 	room := agentcli.Room{
 		Home: filepath.Join(root, "home"), Workdir: filepath.Join(root, "work"), Temp: filepath.Join(root, "tmp"),
-		LookPath: l.lookPath, ReadFile: os.ReadFile,
+		LookPath: l.lookPath, ReadFile: os.ReadFile, ReadFrom: readFrom,
 	}
 	if spec.Workdir != "" {
 		room.Workdir = spec.Workdir
@@ -44,6 +44,15 @@ func (l *Launcher) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room
 		"PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "COLORTERM=truecolor", "LANG=C.UTF-8", "TMPDIR=" + room.Temp,
 	}
 	return room, nil
+}
+
+func readFrom(path string, offset int64, limit int) (data []byte, at int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = f.Close() }()
+	return agentcli.ReadPart(f, offset, limit)
 }
 
 // socket returns the path of the agent's hook socket, which stays the same over its lives.

@@ -157,6 +157,11 @@ func (s *suite) room(t *testing.T) {
 			t.Errorf("ReadFile of a missing file: %v, want os.ErrNotExist", err)
 		}
 	}
+	if a.room.ReadFrom != nil {
+		if _, _, err := a.room.ReadFrom(a.room.Home+"/missing", 0, 1); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("ReadFrom of a missing file: %v, want os.ErrNotExist", err)
+		}
+	}
 	if info := a.Info(); info.StartedAt.IsZero() {
 		t.Error("Info has no StartedAt")
 	}

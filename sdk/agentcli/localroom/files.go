@@ -73,6 +73,29 @@ func write(dir, name string, file agentcli.File) error {
 // readFile reads a regular file of the room; one that a symlink leads to from outside of it is refused, because
 // the agent could put that there and its reader be allowed more.
 func readFile(room agentcli.Room, path string) ([]byte, error) {
+	f, err := open(room, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read from
+	data, err := io.ReadAll(io.LimitReader(f, maxRead+1))
+	if err == nil && len(data) > maxRead {
+		err = &fs.PathError{Op: "read", Path: path, Err: runtime.Errorf(runtime.CodeResourceLimit, "it is larger than %d bytes", maxRead)}
+	}
+	return data, err
+}
+
+// readFrom reads a part of such a file, as agentcli.Room has it.
+func readFrom(room agentcli.Room, path string, offset int64, limit int) (data []byte, at int64, err error) {
+	f, err := open(room, path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = f.Close() }() // only read from
+	return agentcli.ReadPart(f, offset, min(limit, maxRead))
+}
+
+func open(room agentcli.Room, path string) (*os.File, error) {
 	dir, name, ok := inside(path, room.Home, room.Workdir, room.Temp)
 	if !ok {
 		return nil, runtime.Errorf(runtime.CodeForbidden, "%s is outside of the agent's room", path)
@@ -86,15 +109,11 @@ func readFile(room agentcli.Room, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // only read from
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		_ = f.Close()
 		return nil, runtime.Errorf(runtime.CodeForbidden, "%s is not a file", path)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxRead+1))
-	if err == nil && len(data) > maxRead {
-		err = &fs.PathError{Op: "read", Path: path, Err: runtime.Errorf(runtime.CodeResourceLimit, "it is larger than %d bytes", maxRead)}
-	}
-	return data, err
+	return f, nil
 }
 
 // inside splits a path into one of the directories and what is below it.

@@ -72,6 +72,9 @@ func (r *Rooms) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room, e
 	room.Env = r.environment(room, base)
 	room.LookPath = func(name string) (string, error) { return lookPath(name, room.Env) }
 	room.ReadFile = func(path string) ([]byte, error) { return readFile(room, path) }
+	room.ReadFrom = func(path string, offset int64, limit int) ([]byte, int64, error) {
+		return readFrom(room, path, offset, limit)
+	}
 	return room, nil
 }
 

@@ -165,6 +165,9 @@ func TestFiles(t *testing.T) {
 		if got, err := room.ReadFile(name); err != nil || string(got) != want {
 			t.Errorf("%s holds %q, error %v", name, got, err)
 		}
+		if got, at, err := room.ReadFrom(name, 1, 3); err != nil || string(got) != want[1:4] || at != 1 {
+			t.Errorf("%s holds %q at %d, error %v", name, got, at, err)
+		}
 	}
 	if info, err := os.Stat(kept); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("a file without a mode: %v, %v", info, err)
@@ -185,6 +188,9 @@ func TestFiles(t *testing.T) {
 	for _, name := range []string{victim, room.Home + "/dir/victim", room.Home + "/file", room.Home + "/fifo", room.Home} {
 		if _, err := room.ReadFile(name); err == nil {
 			t.Errorf("%s can be read", name)
+		}
+		if _, _, err := room.ReadFrom(name, 0, 10); err == nil {
+			t.Errorf("%s can be read in parts", name)
 		}
 	}
 	if _, err := room.ReadFile(room.Home + "/missing"); !errors.Is(err, os.ErrNotExist) {
