@@ -20,6 +20,7 @@ const (
 	Tab       = "\t"
 	Backspace = "\x7f"
 	CtrlC     = "\x03"
+	Up        = "\x1b[A"
 	Down      = "\x1b[B"
 	LineEnd   = "\x05"
 	KillLine  = "\x15" // from the line's begin to the cursor

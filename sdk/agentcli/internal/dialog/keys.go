@@ -8,6 +8,8 @@ import (
 )
 
 const (
+	// keyGap lets a CLI redraw between two keys.
+	keyGap = 150 * time.Millisecond
 	// standLimit is how long an answer waits for its dialog to be drawn; a key that comes earlier lands in the
 	// line below. What takes longer is typed blindly.
 	standLimit = 3 * time.Second
