@@ -45,8 +45,8 @@ type Driver interface {
 	OSC(code int, data []byte)
 	// Hook gets each call of a hook. The driver answers every call, at once or later.
 	Hook(call *HookCall)
-	// Screen gets the visible rows when the output paused, as long as it returns true: start-up screens are
-	// read, and nothing else.
+	// Screen gets the visible rows when the output paused, as long as it returns true: for start-up screens, and for
+	// dialogs that nothing else tells of.
 	Screen(rows []string, cursorRow, cursorCol int) bool
 	// Submit says how to type a message into an idle CLI.
 	Submit(text string) []Step

@@ -73,7 +73,7 @@ func (s *session) signal(sig Signal) {
 	case SignalBlocked:
 		s.onBlocked(sig)
 	case SignalUnblocked:
-		s.unblock(sig.Source, sig.Choice)
+		s.onUnblocked(sig)
 	case SignalTool:
 		s.onTool(sig)
 	case SignalToolDone:
@@ -124,6 +124,9 @@ func (s *session) onBusy(sig Signal, text string) {
 	switch s.agent.Status {
 	case runtime.StatusBlocked:
 		s.unblock(sig.Source, "")
+		if s.turn == nil && s.mayStart(sig.Source) {
+			s.beginTurn(sig.Source, nil)
+		}
 	case runtime.StatusReady, runtime.StatusError:
 		if s.turn == nil && s.mayStart(sig.Source) {
 			s.beginTurn(sig.Source, nil)
@@ -160,7 +163,7 @@ func (s *session) onBlocked(sig Signal) {
 	if m := s.cur; m != nil && m.stage == stageTyped {
 		s.took(sig.Source)
 	}
-	if s.turn == nil {
+	if s.turn == nil && sig.Source != runtime.SourceScreen { // what only the screen shows is no turn, and in the way of one
 		if !s.mayStart(sig.Source) {
 			return
 		}
@@ -188,7 +191,17 @@ func (s *session) clean(p *runtime.Prompt) *runtime.Prompt {
 	return &c
 }
 
-// unblock ends the open prompt; the turn goes on.
+func (s *session) onUnblocked(sig Signal) {
+	if s.agent.Prompt == nil {
+		return
+	}
+	s.unblock(sig.Source, sig.Choice)
+	if s.agent.Status == runtime.StatusReady { // it stood outside of a turn
+		s.emit(runtime.Event{Type: runtime.EventReady, Source: sig.Source})
+	}
+}
+
+// unblock ends the open prompt; a turn goes on.
 func (s *session) unblock(source, choice string) {
 	p := s.agent.Prompt
 	if p == nil {
@@ -198,8 +211,14 @@ func (s *session) unblock(source, choice string) {
 	if s.turn != nil && p.Kind == runtime.PromptApproval && choice == runtime.ChoiceDeny {
 		s.turn.refused = true
 	}
-	if s.agent.Status == runtime.StatusBlocked {
+	switch {
+	case s.agent.Status != runtime.StatusBlocked:
+	case s.turn != nil:
 		s.agent.Status = runtime.StatusBusy
+	case s.ready:
+		s.agent.Status = runtime.StatusReady
+	default:
+		s.agent.Status = runtime.StatusStarting
 	}
 	s.emit(runtime.Event{Type: runtime.EventUnblocked, Source: source, Prompt: p, Answered: choice})
 }

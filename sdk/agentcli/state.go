@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -40,12 +41,17 @@ type heldState struct {
 	Text  string        `json:"text,omitempty"`
 }
 
-func (s *lifeState) save(dir string) error {
+// save writes the state, unless it is what was stored last: drivers look at the screen often, and mostly learn nothing.
+func (s *lifeState) save(dir string, stored *[]byte) error {
 	data, err := json.Marshal(s)
-	if err != nil {
+	if err != nil || bytes.Equal(data, *stored) {
 		return err
 	}
-	return durable.WriteFile(filepath.Join(dir, stateFile), data, false)
+	if err := durable.WriteFile(filepath.Join(dir, stateFile), data, false); err != nil {
+		return err
+	}
+	*stored = data
+	return nil
 }
 
 // loadState returns where a life is, or nil if nothing usable is stored.

@@ -60,12 +60,14 @@ func (h *FakeHost) Drafted() bool { return h.Draft }
 
 // Pass lets time pass.
 func (h *FakeHost) Pass(d time.Duration) {
-	reads := h.reads
-	h.reads = nil
-	for _, read := range reads {
-		read()
-	}
 	for end := h.now.Add(d); ; {
+		for len(h.reads) > 0 {
+			reads := h.reads
+			h.reads = nil
+			for _, read := range reads {
+				read()
+			}
+		}
 		sort.SliceStable(h.timers, func(i, j int) bool { return h.timers[i].at.Before(h.timers[j].at) })
 		if len(h.timers) == 0 || h.timers[0].at.After(end) {
 			h.now = end

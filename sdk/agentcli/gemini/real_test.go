@@ -15,7 +15,7 @@ func modelEnv(url string) map[string]string {
 
 func suite() drivertest.Suite {
 	return drivertest.Suite{
-		New: gemini.New, Env: modelEnv, KeyAllow: "1",
+		New: gemini.New, Env: modelEnv, KeyAllow: "1", DenyContinues: true,
 		Tool: func(file string) string { return "USE_TOOL[touch " + file + "] please" },
 		Changed: func(m string) string {
 			if strings.Contains(m, "@READ") {

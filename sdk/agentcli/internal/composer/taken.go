@@ -12,6 +12,9 @@ type Sent struct{ text string }
 // Submit remembers a message.
 func (s *Sent) Submit(text string) { s.text = text }
 
+// Pending reports whether a message was submitted that was not taken yet.
+func (s *Sent) Pending() bool { return s.text != "" }
+
 // Taken returns the remembered message if the CLI took it, and forgets it; otherwise what was taken.
 func (s *Sent) Taken(prompt string) string {
 	if s.text == "" || !alike(prompt, s.text) {
