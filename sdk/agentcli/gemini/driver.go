@@ -34,8 +34,9 @@ type driver struct {
 	sent      composer.Sent
 
 	resumed bool      // it draws an earlier conversation first
-	drawn   string    // the screen while it does
+	drawn   string    // the screen while it starts
 	since   time.Time // when that changed last
+	began   time.Time // when the composer was there first
 
 	reader  *reader // of the turn, or nil if nobody knows where it begins; a read owns it while reading is set
 	reading bool

@@ -49,7 +49,7 @@ func readyRig(t *testing.T) *rig {
 	r.Pass(200 * time.Millisecond)
 	r.Screen = ready
 	r.hook("SessionStart", map[string]any{"session_id": "s-1", "transcript_path": "/t.jsonl"})
-	r.Pass(200 * time.Millisecond)
+	r.Pass(time.Second)
 	r.want("idle")
 	return r
 }
@@ -394,7 +394,7 @@ func TestWithoutHooks(t *testing.T) {
 	d := gemini.New().NewDriver(agentcli.Plan{}, agentcli.Room{}, h)
 	for _, title := range []string{idle, busy, asks, busy, idle} {
 		d.OSC(0, []byte(title))
-		h.Pass(200 * time.Millisecond)
+		h.Pass(time.Second)
 	}
 	const want = "idle busy blocked[The agent asks for an approval: see its terminal.] unblocked turn_end"
 	if got := h.Kinds(); got != want {
@@ -411,7 +411,9 @@ func TestLogin(t *testing.T) {
 	r.driver.Screen([]string{"https://accounts.google.com/o/oauth2/v2/auth?a=b", "Enter the authorization code:"}, 0, 0)
 	r.want("login[https://accounts.google.com/o/oauth2/v2/auth?a=b]")
 	r.hook("SessionStart", map[string]any{})
+	r.Screen = ready
 	r.driver.Screen(ready, 0, 0)
+	r.Pass(time.Second)
 	r.want("idle")
 }
 

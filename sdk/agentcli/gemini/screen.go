@@ -16,8 +16,12 @@ const (
 	// startLook is how often the screen is looked at while gemini starts, and endLook while a turn ends.
 	startLook = 50 * time.Millisecond
 	endLook   = 30 * time.Millisecond
-	// drawPause without a change of the screen tells that an earlier conversation is drawn.
-	drawPause = time.Second
+	// startPause without a change of the screen tells that gemini has begun: it loses what is typed before. drawPause
+	// does where it draws an earlier conversation.
+	startPause = 400 * time.Millisecond
+	drawPause  = time.Second
+	// drawMost is how long a screen may go on changing before that is taken for its way.
+	drawMost = 15 * time.Second
 )
 
 // login is what was told about a missing login.
@@ -108,15 +112,20 @@ func (d *driver) ready() {
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalIdle, Source: runtime.SourceOSC})
 }
 
-// still tells whether an earlier conversation is drawn: what is typed before is lost.
+// still reports whether gemini has drawn what it begins with: what is typed before is lost.
 func (d *driver) still(rows []string) bool {
-	if !d.resumed {
-		return true
+	now := d.host.Now()
+	if d.began.IsZero() {
+		d.began = now
 	}
 	if drawn := strings.Join(rows, "\n"); drawn != d.drawn {
-		d.drawn, d.since = drawn, d.host.Now()
+		d.drawn, d.since = drawn, now
 	}
-	return d.host.Now().Sub(d.since) >= drawPause
+	pause := startPause
+	if d.resumed {
+		pause = drawPause
+	}
+	return now.Sub(d.since) >= pause && !screen.Has(rows, "Executing Hook") || now.Sub(d.began) >= drawMost
 }
 
 func (d *driver) needLogin(url string) {
