@@ -31,8 +31,8 @@ func lastTurnText(t *client.ThreadTurn) string {
 	return ""
 }
 
-// usageLine sums up what turns used; "" of an agent that does not tell.
-func usageLine(u *wire.Usage) string {
+// turnUsage sums up what turns used; "" of an agent that does not tell.
+func turnUsage(u *wire.Usage) string {
 	if u == nil {
 		return ""
 	}

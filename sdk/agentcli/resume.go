@@ -61,7 +61,10 @@ func (s *session) resumeEvent(e *runtime.Event) {
 	s.seq, s.agent.Seq = e.Seq, e.Seq
 	s.agent.Status, s.agent.Reason, s.agent.Turn = e.Agent.Status, e.Agent.Reason, e.Agent.Turn
 	s.agent.Prompt, s.agent.LoginURL = e.Agent.Prompt, e.Agent.LoginURL
-	busy := s.agent.Status == runtime.StatusBusy || s.agent.Status == runtime.StatusBlocked
+	busy := s.agent.Status == runtime.StatusBusy
+	if s.agent.Status == runtime.StatusBlocked {
+		busy = s.turn != nil || e.Source != runtime.SourceScreen
+	}
 	if s.held != nil && e.Type == runtime.EventReady {
 		s.held.told = true
 	}

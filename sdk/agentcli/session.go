@@ -84,6 +84,7 @@ type session struct {
 	loggedTo  uint64    // scrollback lines before it are in the log
 	seq       uint64    // newest event
 	dirty     bool      // the state is to be stored
+	stored    []byte    // the state that was stored last
 	watching  bool      // the driver wants to see the screen
 
 	readyTimer func()
@@ -286,8 +287,7 @@ func (s *session) store() {
 	}
 	s.dirty = false
 	s.publish()
-	state := s.state()
-	if err := state.save(s.a.dir); err != nil {
+	if err := s.state().save(s.a.dir, &s.stored); err != nil {
 		s.logger.Warn("the state of the agent cannot be stored", "error", err)
 	}
 }

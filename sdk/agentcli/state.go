@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -41,12 +42,17 @@ type heldState struct {
 	Told  bool          `json:"told,omitempty"` // that the agent is ready
 }
 
-func (s *lifeState) save(dir string) error {
+// save writes the state, unless it is what was stored last: drivers look at the screen often, and mostly learn nothing.
+func (s *lifeState) save(dir string, stored *[]byte) error {
 	data, err := json.Marshal(s)
-	if err != nil {
+	if err != nil || bytes.Equal(data, *stored) {
 		return err
 	}
-	return durable.WriteFile(filepath.Join(dir, stateFile), data, false)
+	if err := durable.WriteFile(filepath.Join(dir, stateFile), data, false); err != nil {
+		return err
+	}
+	*stored = data
+	return nil
 }
 
 // loadState returns where a life is, or nil if nothing usable is stored.

@@ -20,6 +20,9 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	if p == nil || p.ID != prompt.ID {
 		return nil, runtime.Errorf(runtime.CodeNoPrompt, "the prompt was answered already")
 	}
+	if d.state.Dialog != nil {
+		return d.answerDialog(answer)
+	}
 	steps, choice, err := d.keys(p, answer)
 	if err != nil {
 		return nil, err
@@ -27,6 +30,20 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	return d.answering.Give(choice, steps, d.state.Standing, func() bool {
 		return d.state.Prompt != nil && d.state.Prompt.ID == p.ID
 	})
+}
+
+// answerDialog presses the keys of a dialog that only the screen told of. Its mark may have moved since.
+func (d *driver) answerDialog(answer runtime.Answer) ([]agentcli.Step, error) {
+	shown := *d.state.Dialog
+	if now := dialog.Read(d.host.Rows()); now.Equal(&shown) {
+		shown = now
+	}
+	steps, choice, err := shown.Answer(answer)
+	if err != nil {
+		return nil, err
+	}
+	d.chosen = choice
+	return steps, nil
 }
 
 // keys returns what an answer is in keys.
@@ -42,11 +59,9 @@ func (d *driver) keys(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step
 		case dialog.ChoiceAlways:
 			return []agentcli.Step{{Wait: keyGap}, {Write: []byte("2")}}, choice, nil
 		}
-		steps := []agentcli.Step{{Wait: keyGap}, {Write: []byte(composer.Escape), Wait: 500 * time.Millisecond}}
-		if reason := strings.TrimSpace(answer.Text); reason != "" {
-			return append(steps, d.submit(reason, true)...), choice, nil
-		}
-		return steps, choice, nil
+		// Escape cancels the turn. A reason is typed when the composer is back, and the turn goes on.
+		d.state.Reason = strings.TrimSpace(answer.Text)
+		return []agentcli.Step{{Wait: keyGap}, {Write: []byte(composer.Escape)}}, choice, nil
 	}
 	qs := dialog.Questions(p.Input)
 	replies, err := dialog.Replies(qs, answer)

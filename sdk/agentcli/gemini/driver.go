@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,8 +15,6 @@ import (
 )
 
 const (
-	// readLimit is how long the end of a turn waits for its text.
-	readLimit    = time.Second
 	questionTool = "ask_user"
 	// joiner in front of a message keeps its first character from being a command.
 	joiner = "\u2060"
@@ -31,15 +28,30 @@ type driver struct {
 
 	hooks     bool // the room has them
 	session   bool // SessionStart came in this life
-	waits     bool // the title said ◇
-	looking   bool
-	looks     int
-	resumed   bool      // it draws an earlier conversation first
-	drawn     string    // the screen while it does
-	since     time.Time // when that changed last
+	title     rune // its sign, or 0 if it was not told in this process
 	answering dialog.Keys
 	login     login
 	sent      composer.Sent
+
+	resumed bool      // it draws an earlier conversation first
+	drawn   string    // the screen while it starts
+	since   time.Time // when that changed last
+	began   time.Time // when the composer was there first
+
+	reader  *reader // of the turn, or nil if nobody knows where it begins; a read owns it while reading is set
+	reading bool
+	waiting []*readWait // for the read that runs
+	next    []*readWait // for the one after it
+
+	ending  time.Time // since when the turn seems to have ended
+	doneAt  time.Time // when AfterAgent came
+	looks   func()    // cancels the next look at the screen, at lookAt
+	lookAt  time.Time
+	follows bool // a read of the transcript is due
+
+	suspect dialog.Standing // what stands where the composer would, and is no prompt yet
+	seen    time.Time       // since when; zero: nothing does
+	chosen  string          // the answer to the dialog that stands
 }
 
 type state struct {
@@ -48,12 +60,21 @@ type state struct {
 	Ready      bool            `json:"ready,omitempty"`
 	Login      bool            `json:"login,omitempty"`
 	Turn       bool            `json:"turn,omitempty"`
+	Hooked     bool            `json:"hooked,omitempty"` // BeforeAgent came in this turn
+	Done       bool            `json:"done,omitempty"`   // AfterAgent came, and nothing of the turn since
 	Worked     bool            `json:"worked,omitempty"` // the title said ✦ or ✋ in this turn
+	Denied     bool            `json:"denied,omitempty"` // a caller refused an approval in it
+	Reason     string          `json:"reason,omitempty"` // of the refusal, to be typed when the dialog is gone
+	Reasoned   bool            `json:"reasoned,omitempty"`
+	Begin      int64           `json:"begin,omitempty"` // where the transcript of the turn begins, plus 1; 0: not known
+	Told       int             `json:"told,omitempty"`  // how many texts of it were told
 	Asked      int             `json:"asked,omitempty"`
 	Question   map[string]any  `json:"question,omitempty"` // input of an ask_user that is about to ask
 	Tool       *tool           `json:"tool,omitempty"`     // announced last
 	Prompt     *runtime.Prompt `json:"prompt,omitempty"`
 	Standing   bool            `json:"standing,omitempty"` // the dialog is drawn
+	// Dialog is what the prompt was read from, if only the screen told of it.
+	Dialog *dialog.Standing `json:"dialog,omitempty"`
 }
 
 type tool struct {
@@ -61,9 +82,19 @@ type tool struct {
 	Input map[string]any `json:"input,omitempty"`
 }
 
+// The signs of the title.
+const (
+	signWaits  = '◇'
+	signWorks  = '✦'
+	signSilent = '⏲' // it works, and showed nothing for long
+	signAsks   = '✋'
+)
+
 func (adapter) NewDriver(plan agentcli.Plan, room agentcli.Room, host agentcli.Host) agentcli.Driver {
-	resumed := slices.Contains(plan.Args, "--resume")
-	return &driver{room: room, host: host, resumed: resumed, hooks: len(room.Hook) > 0, answering: dialog.Keys{Host: host, Delay: 500 * time.Millisecond}}
+	return &driver{
+		room: room, host: host, resumed: slices.Contains(plan.Args, "--resume"), hooks: len(room.Hook) > 0,
+		answering: dialog.Keys{Host: host, Delay: 500 * time.Millisecond},
+	}
 }
 
 func (d *driver) OSC(code int, data []byte) {
@@ -75,48 +106,44 @@ func (d *driver) OSC(code int, data []byte) {
 		return
 	}
 	switch r, _ := utf8.DecodeRune(data); r {
-	case '◇':
-		d.idle()
-	case '✦':
+	case signWaits:
+		d.title = signWaits
+		if !d.state.Ready {
+			d.lookLater(startLook)
+		} else if d.state.Turn {
+			d.endsByTitle()
+		}
+	case signWorks, signSilent:
+		d.title = signWorks
 		d.works()
-	case '✋':
+	case signAsks:
+		d.title = signAsks
 		d.asks()
 	}
 }
 
-func (d *driver) idle() {
-	d.waits = true
-	switch {
-	case !d.state.Ready:
-		d.lookForReady()
-	case d.state.Turn && d.state.Worked:
-		// AfterAgent ends turns before the title does; without it, this is a turn that was cancelled at a
-		// dialog, or there are no hooks.
-		d.end(runtime.SourceOSC)
-	}
-}
-
 func (d *driver) works() {
-	d.waits = false
 	if !d.state.Ready {
 		return
 	}
-	if d.state.Prompt != nil && d.state.Standing {
-		d.unblocked(d.answering.Choice())
+	d.ending = time.Time{}
+	if d.state.Prompt != nil && d.state.Standing && d.state.Dialog == nil {
+		d.unblocked(runtime.SourceOSC, d.answering.Choice())
 	}
 	d.state.Worked = true
 	if !d.state.Turn {
 		d.state.Turn = true
 		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceOSC})
+		d.follow()
 	}
 }
 
 // asks takes the title ✋: a dialog stands.
 func (d *driver) asks() {
-	d.waits = false
 	if !d.state.Ready {
 		return
 	}
+	d.ending = time.Time{}
 	d.state.Turn, d.state.Worked = true, true
 	if d.state.Prompt == nil {
 		d.blocked(runtime.SourceOSC, "", nil)
@@ -125,120 +152,60 @@ func (d *driver) asks() {
 	d.answering.Stands()
 }
 
-// blocked reports a prompt. details are of the ToolPermission notification.
-func (d *driver) blocked(source, kind string, details map[string]any) {
-	d.state.Turn = true
-	d.state.Asked++
-	id := fmt.Sprintf("p%d", d.state.Asked)
-	if kind == questionTool || (kind == "" && d.state.Question != nil) {
-		d.state.Prompt = dialog.QuestionPrompt(id, questionTool, d.state.Question)
-	} else {
-		name, input := "", details
-		if d.state.Tool != nil {
-			name, input = d.state.Tool.Name, d.state.Tool.Input
-		}
-		d.state.Prompt = dialog.ApprovalPrompt(id, name, input, true)
-	}
-	d.state.Standing = false
-	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: source, Prompt: d.state.Prompt})
-}
-
-func (d *driver) unblocked(choice string) {
-	p := d.state.Prompt
-	d.state.Prompt, d.state.Standing, d.state.Question = nil, false, nil
-	d.answering.Stop()
-	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: runtime.SourceOSC, Prompt: p, Choice: choice})
-}
-
-// end ends a turn. Its text is read first, which takes milliseconds, and is given up when it takes longer.
-func (d *driver) end(source string) {
-	refused := d.state.Prompt != nil
-	if refused {
-		d.unblocked(runtime.ChoiceDeny)
-	}
-	if !d.state.Turn {
-		return
-	}
-	d.state.Turn, d.state.Worked, d.state.Tool, d.state.Question = false, false, nil, nil
-	name := d.state.Transcript
-	if name == "" || d.room.ReadFile == nil {
-		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalTurnEnd, Source: source, TurnOutcome: runtime.TurnOutcome{Refused: refused}})
-		return
-	}
-	told := false
-	tell := func(o outcome) {
-		if told {
-			return
-		}
-		told = true
-		d.host.Signal(agentcli.Signal{
-			Kind: agentcli.SignalTurnEnd, Source: source, Text: strings.TrimPrefix(o.Text, joiner),
-			TurnOutcome: runtime.TurnOutcome{Refused: refused, Interrupted: o.Cancelled && !refused},
-		})
-		if o.Failed && strings.Contains(o.Text, "UNAUTHENTICATED") {
-			d.host.Signal(agentcli.Signal{Kind: agentcli.SignalLogin, Source: runtime.SourceHook, Text: o.Text})
-		}
-	}
-	cancel := d.host.After(readLimit, func() { tell(outcome{}) })
-	var o outcome
-	d.host.Do(func() {
-		if data, err := d.room.ReadFile(name); err == nil {
-			o = lastTurn(data)
-		}
-	}, func() {
-		cancel()
-		tell(o)
-	})
-}
-
 func (d *driver) Hook(call *agentcli.HookCall) {
-	// No hook decides anything here, so each is answered at once; gemini waits for it.
-	defer call.Answer(nil)
+	// No hook decides anything here. Most are answered at once; gemini waits for each.
 	p, err := hook.Parse(call.Payload)
 	if err != nil {
+		call.Answer(nil)
 		return
 	}
 	d.identify(p)
 	switch call.Name {
 	case "SessionStart":
 		d.session = true
+		d.anchor(func() { call.Answer(nil) })
+		return
 	case "BeforeAgent":
-		d.state.Turn, d.state.Worked = true, !d.waits
-		d.host.Signal(agentcli.Signal{
-			Kind: agentcli.SignalTook, Source: runtime.SourceHook, Text: d.sent.Taken(plain(p.Prompt)),
-		})
+		d.beforeAgent(p, call)
+		return
 	case "BeforeTool":
 		if p.Tool == questionTool {
 			d.state.Question = p.Input
-			return
+			break
 		}
 		d.state.Tool = &tool{Name: p.Tool, Input: p.Input}
-		d.host.Signal(agentcli.Signal{
-			Kind: agentcli.SignalTool, Source: runtime.SourceHook,
-			Tool: &runtime.ToolCall{Name: p.Tool, Input: p.Input},
+		d.read(func(error) { // what was said before comes first
+			d.host.Signal(agentcli.Signal{
+				Kind: agentcli.SignalTool, Source: runtime.SourceHook,
+				Tool: &runtime.ToolCall{Name: p.Tool, Input: p.Input},
+			})
+			call.Answer(nil)
 		})
+		return
 	case "Notification":
-		if p.Notification == "ToolPermission" && d.state.Prompt == nil {
+		if p.Notification == "ToolPermission" && (d.state.Prompt == nil || d.state.Dialog != nil) {
 			kind, _ := p.Details["type"].(string)
 			if kind == "" {
 				kind = "exec"
 			}
+			d.dialogGone()
 			d.blocked(runtime.SourceHook, kind, p.Details)
 		}
 	case "AfterTool":
 		d.toolDone(p)
 	case "AfterAgent":
-		d.end(runtime.SourceHook)
+		d.afterAgent()
 	}
+	call.Answer(nil)
 }
 
 func (d *driver) toolDone(p hook.Payload) {
-	if d.state.Prompt != nil && d.state.Prompt.Tool == p.Tool {
+	if d.state.Prompt != nil && d.state.Prompt.Tool == p.Tool && d.state.Dialog == nil {
 		choice := d.answering.Choice()
 		if choice == "" && d.state.Prompt.Kind == runtime.PromptApproval {
 			choice = runtime.ChoiceAllow
 		}
-		d.unblocked(choice)
+		d.unblocked(runtime.SourceHook, choice)
 	}
 	if p.Tool == questionTool {
 		d.state.Question = nil
@@ -250,13 +217,13 @@ func (d *driver) toolDone(p hook.Payload) {
 	})
 }
 
+// identify takes where the transcript is. Which session it is in is told with the first turn: there is nothing to resume
+// before.
 func (d *driver) identify(p hook.Payload) {
-	if p.Transcript != "" {
+	if p.Transcript != "" && p.Transcript != d.state.Transcript {
 		d.state.Transcript = p.Transcript
-	}
-	if p.SessionID != "" && p.SessionID != d.state.SessionID {
-		d.state.SessionID = p.SessionID
-		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalSession, Source: runtime.SourceHook, Text: p.SessionID})
+		d.state.Begin, d.state.SessionID = 0, ""
+		d.forgetReader()
 	}
 }
 
@@ -270,10 +237,6 @@ func (d *driver) submit(text string, clear bool) []agentcli.Step {
 		text = joiner + text
 	}
 	var steps []agentcli.Step
-	if !d.waits {
-		// AfterAgent told of the end, and gemini has yet to draw it.
-		steps = append(steps, agentcli.Step{Wait: keyGap})
-	}
 	if clear {
 		steps = append(steps, composer.Clear(composer.Backspace, "")...)
 	}
@@ -293,8 +256,7 @@ func plain(prompt string) string {
 	return strings.TrimPrefix(prompt, joiner)
 }
 
-// shellMode tells whether somebody left the composer in the mode in which a line is run as a command. It is the
-// one thing that is read from the screen after the start.
+// shellMode tells whether somebody left the composer in the mode in which a line is run as a command.
 func shellMode(rows []string) bool {
 	for _, row := range rows {
 		if strings.Contains(row, "shell mode enabled") {
@@ -325,7 +287,13 @@ func (d *driver) Save() []byte {
 
 func (d *driver) Load(b []byte) {
 	var s state
-	if json.Unmarshal(b, &s) == nil {
-		d.state = s
+	if json.Unmarshal(b, &s) != nil {
+		return
+	}
+	d.state = s
+	d.forgetReader()
+	if d.state.Turn && d.state.Ready {
+		d.follow()
+		d.lookLater(endLook)
 	}
 }

@@ -15,6 +15,9 @@ func (s *Sent) Submit(text string) { s.text = text }
 // Is tells whether a prompt is the remembered message.
 func (s *Sent) Is(prompt string) bool { return s.text != "" && alike(prompt, s.text) }
 
+// Pending reports whether a message was submitted that was not taken yet.
+func (s *Sent) Pending() bool { return s.text != "" }
+
 // Taken returns the remembered message if the CLI took it, and forgets it; otherwise what was taken.
 func (s *Sent) Taken(prompt string) string {
 	if !s.Is(prompt) {

@@ -1,0 +1,58 @@
+package gemini
+
+import "strings"
+
+const (
+	belowComposer = 40 // rows that may be below the composer's first one: a long message, completions, the footer
+	aboveComposer = 5  // rows above it, of which one tells what gemini does
+)
+
+// placeholders stand in a composer without text.
+var placeholders = []string{"Type your message", "Type your shell command", "Press 'Esc' for NORMAL mode", "Press 'i' for INSERT mode"}
+
+// composerAt returns the row of the composer's first line, or -1 if it is not on the screen. Dialogs take its place, and
+// what was said before stands above it.
+func composerAt(rows []string) int {
+	for len(rows) > 0 && strings.TrimSpace(rows[len(rows)-1]) == "" {
+		rows = rows[:len(rows)-1]
+	}
+	for i := len(rows) - 1; i >= max(0, len(rows)-belowComposer); i-- {
+		row := strings.TrimSpace(rows[i])
+		if row == "" {
+			continue
+		}
+		switch first, rest, _ := strings.Cut(row, " "); first {
+		case ">", "*", "!", "(r:)":
+			for _, words := range placeholders {
+				if strings.HasPrefix(strings.TrimSpace(rest), words) {
+					return i
+				}
+			}
+			if i > 0 && lined(rows[i-1]) {
+				return i
+			}
+		case "✦", "ℹ", "✕", "⚠", "✓":
+			return -1 // what was said
+		}
+		if strings.ContainsAny(row, "╭╮╰╯│") {
+			return -1 // a dialog, or a tool
+		}
+	}
+	return -1
+}
+
+// lined reports whether a row is the upper edge of the composer.
+func lined(row string) bool {
+	row = strings.TrimSpace(row)
+	return row != "" && (strings.Trim(row, "▄") == "" || strings.Trim(row, "─") == "")
+}
+
+// working reports whether the line above the composer at a row says that a turn can be cancelled.
+func working(rows []string, composer int) bool {
+	for _, row := range rows[max(0, composer-aboveComposer):composer] {
+		if strings.Contains(row, "(esc to cancel") {
+			return true
+		}
+	}
+	return false
+}

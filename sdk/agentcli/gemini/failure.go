@@ -1,0 +1,74 @@
+package gemini
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/failure"
+	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// status finds the HTTP status in what gemini says of an error: in the provider's own document, or in words.
+var status = regexp.MustCompile(`(?i)"code"\s*:\s*([45]\d\d)\b|\bstatus(?: code)?:? ?([45]\d\d)\b|\bHTTP ([45]\d\d)\b`)
+
+// statuses are the names that the provider gives to statuses.
+var statuses = map[string]int{
+	"INVALID_ARGUMENT": 400, "FAILED_PRECONDITION": 400, "OUT_OF_RANGE": 400, "UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403,
+	"NOT_FOUND": 404, "RESOURCE_EXHAUSTED": 429, "INTERNAL": 500, "UNAVAILABLE": 503, "DEADLINE_EXCEEDED": 504,
+}
+
+var named = regexp.MustCompile(`\b(?:[Ss]tatus|"status")\s*"?:\s*"?([A-Z_]+)\b`)
+
+// phrases are what gemini says where there is no status.
+var phrases = []struct{ words, code string }{
+	{"api key not valid", wire.TurnLoginRequired},
+	{"api_key_invalid", wire.TurnLoginRequired},
+	{"session expired or is unauthorized", wire.TurnLoginRequired},
+	{"exhausted your", wire.TurnModelRateLimited},
+	{"quota", wire.TurnModelRateLimited},
+	{"stream ended", wire.TurnModelCut},
+	{"model stream", wire.TurnModelCut},
+	{"incomplete json segment", wire.TurnModelCut},
+	{"premature close", wire.TurnModelCut},
+	{"terminated", wire.TurnModelCut},
+	{"finish reason", wire.TurnModelCut},
+	{"empty response", wire.TurnModelCut},
+	{"fetch failed", wire.TurnModelUnavailable},
+	{"econn", wire.TurnModelUnavailable},
+	{"enotfound", wire.TurnModelUnavailable},
+	{"eai_again", wire.TurnModelUnavailable},
+	{"etimedout", wire.TurnModelUnavailable},
+	{"timeout", wire.TurnModelUnavailable},
+	{"socket hang up", wire.TurnModelUnavailable},
+	{"retry attempts exhausted", wire.TurnModelUnavailable},
+}
+
+// turnError returns the error of a turn by what gemini says of it.
+func turnError(said string) *runtime.TurnError {
+	low := strings.ToLower(said)
+	for _, p := range phrases[:2] { // a 400 for people who look at it, and no login for gemini
+		if strings.Contains(low, p.words) {
+			return failure.Of(p.code, said)
+		}
+	}
+	if m := status.FindStringSubmatch(said); m != nil {
+		n, _ := strconv.Atoi(m[1] + m[2] + m[3]) // three digits
+		return failure.FromStatus(n, said)
+	}
+	if m := named.FindStringSubmatch(said); m != nil {
+		if n := statuses[m[1]]; n != 0 {
+			return failure.FromStatus(n, said)
+		}
+	}
+	for _, p := range phrases {
+		if strings.Contains(low, p.words) {
+			return failure.Of(p.code, said)
+		}
+	}
+	return failure.Of(wire.TurnModelError, said)
+}
+
+// halted reports whether gemini itself says that it stopped a turn which repeated itself.
+func halted(note string) bool { return strings.Contains(note, "The request has been halted") }

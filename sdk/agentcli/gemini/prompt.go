@@ -1,0 +1,94 @@
+package gemini
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// How long something stands where the composer would before it is a dialog.
+const (
+	idlePause  = 400 * time.Millisecond // it has a list, and the title says that gemini waits
+	workPause  = time.Second            // it has a list, and the title says that gemini works
+	blankPause = 2 * time.Second        // it has none, and the title says that gemini waits
+)
+
+// blocked reports a prompt that gemini told of. details are of the ToolPermission notification.
+func (d *driver) blocked(source, kind string, details map[string]any) {
+	d.state.Turn = true
+	id := d.promptID()
+	if kind == questionTool || (kind == "" && d.state.Question != nil) {
+		d.state.Prompt = dialog.QuestionPrompt(id, questionTool, d.state.Question)
+	} else {
+		name, input := "", details
+		if d.state.Tool != nil {
+			name, input = d.state.Tool.Name, d.state.Tool.Input
+		}
+		d.state.Prompt = dialog.ApprovalPrompt(id, name, input, true)
+	}
+	d.state.Standing, d.state.Dialog = false, nil
+	d.seen = time.Time{}
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: source, Prompt: d.state.Prompt})
+}
+
+func (d *driver) promptID() string {
+	d.state.Asked++
+	return fmt.Sprintf("p%d", d.state.Asked)
+}
+
+func (d *driver) unblocked(source, choice string) {
+	p := d.state.Prompt
+	if choice == runtime.ChoiceDeny && d.answering.Choice() == runtime.ChoiceDeny {
+		d.state.Denied = true
+	}
+	d.state.Prompt, d.state.Standing, d.state.Question, d.state.Dialog = nil, false, nil, nil
+	d.answering.Stop()
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: source, Prompt: p, Choice: choice})
+}
+
+// stands takes that something stands where the composer would be. Once that has stayed as it is, it is a prompt.
+func (d *driver) stands(rows []string) {
+	if d.title == signAsks || d.state.Prompt != nil && d.state.Dialog == nil {
+		return // gemini tells of it
+	}
+	now := dialog.Read(rows)
+	if p := d.state.Dialog; p != nil && p.Equal(&now) {
+		d.seen = time.Time{}
+		return
+	}
+	if d.seen.IsZero() || !d.suspect.Equal(&now) {
+		d.suspect, d.seen = now, d.host.Now()
+	}
+	pause := idlePause
+	switch works := d.title == signWorks; {
+	case works && len(now.Entries) < 2, !d.state.Ready && len(now.Entries) == 0:
+		return // it draws
+	case works:
+		pause = workPause
+	case len(now.Entries) == 0:
+		pause = blankPause
+	}
+	if left := pause - d.host.Now().Sub(d.seen); left > 0 {
+		d.lookLater(left)
+		return
+	}
+	d.dialogGone()
+	d.seen = time.Time{}
+	if d.state.Ready && asksForLogin(rows) {
+		d.loggedOut(now.Text)
+		return
+	}
+	d.state.Dialog = &now
+	d.state.Prompt, d.state.Standing = now.Prompt(d.promptID()), true
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: d.state.Prompt})
+}
+
+// dialogGone takes that the dialog which only the screen told of is gone.
+func (d *driver) dialogGone() {
+	if d.state.Dialog != nil {
+		d.unblocked(runtime.SourceScreen, d.chosen)
+	}
+}
