@@ -241,7 +241,8 @@ func turn(id, entries string) string {
 }
 
 const (
-	saidEntry  = `{"type":"event_msg","payload":{"type":"item_completed","turn_id":"$","item":{"type":"AgentMessage","content":[{"text":"%s"}]}}}`
+	saidEntry = `{"type":"event_msg","payload":{"type":"item_completed","turn_id":"$",` +
+		`"item":{"type":"AgentMessage","content":[{"text":"%s"}]}}}`
 	doneEntry  = `{"type":"event_msg","payload":{"type":"task_complete","turn_id":"$","last_agent_message":"the answer"}}`
 	abortEntry = `{"type":"event_msg","payload":{"type":"turn_aborted","turn_id":"$","reason":"interrupted"}}`
 	usedEntry  = `{"type":"token_usage_record","payload":{"turn_id":"$","turn_token_usage":{"input_tokens":100,` +

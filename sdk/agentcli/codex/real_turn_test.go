@@ -139,7 +139,8 @@ func TestRealDialogs(t *testing.T) {
 	a.WaitScreen("choose what model")
 	a.Keys("\r")
 	p := a.Wait(agentcli.SignalBlocked).Prompt
-	if p == nil || len(p.Options) < 2 || !strings.Contains(p.Text, "Select Model") || strings.Contains(p.Text, "hello") || !strings.Contains(p.Options[0].Label, "GPT") {
+	if p == nil || len(p.Options) < 2 || !strings.Contains(p.Text, "Select Model") || strings.Contains(p.Text, "hello") ||
+		!strings.Contains(p.Options[0].Label, "GPT") {
 		t.Fatalf("blocked with %+v", p)
 	}
 	if err := a.Answer(runtime.Answer{Choice: "99"}); runtime.ErrorCode(err) != runtime.CodeInvalidArgument {

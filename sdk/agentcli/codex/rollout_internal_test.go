@@ -35,8 +35,9 @@ func readAll(r *rollout, room agentcli.Room, want string) (said []string) {
 }
 
 const (
-	begun    = `{"type":"event_msg","payload":{"type":"task_started","turn_id":"a"}}` + "\n"
-	spoke    = `{"type":"event_msg","payload":{"type":"item_completed","turn_id":"a","item":{"type":"AgentMessage","content":[{"text":"x"}]}}}` + "\n"
+	begun = `{"type":"event_msg","payload":{"type":"task_started","turn_id":"a"}}` + "\n"
+	spoke = `{"type":"event_msg","payload":{"type":"item_completed","turn_id":"a",` +
+		`"item":{"type":"AgentMessage","content":[{"text":"x"}]}}}` + "\n"
 	complete = `{"type":"event_msg","payload":{"type":"task_complete","turn_id":"a","last_agent_message":"y"}}` + "\n"
 )
 
@@ -76,7 +77,8 @@ func TestRolloutTail(t *testing.T) {
 func FuzzRollout(f *testing.F) {
 	f.Add([]byte(begun+spoke+complete), uint8(7), "")
 	f.Add([]byte("half a line\n"+begun+"{}\n"+spoke), uint8(1), "a")
-	f.Add([]byte(`{"type":"event_msg","payload":{"type":"task_complete","turn_id":"a","error":{"message":"m","codex_error_info":{"x":{"http_status_code":500}}}}}`+"\n"), uint8(3), "a")
+	f.Add([]byte(`{"type":"event_msg","payload":{"type":"task_complete","turn_id":"a",`+
+		`"error":{"message":"m","codex_error_info":{"x":{"http_status_code":500}}}}}`+"\n"), uint8(3), "a")
 	f.Fuzz(func(t *testing.T, data []byte, step uint8, want string) {
 		if len(data) > 1<<16 {
 			return

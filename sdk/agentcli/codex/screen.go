@@ -30,7 +30,8 @@ type shown struct {
 
 var (
 	entryRow = regexp.MustCompile(`^› \d{1,2}\. `)
-	hintRow  = regexp.MustCompile(`(?i)\besc\b.*\b(back|cancel|close|skip|dismiss|exit|quit)\b|\benter\b.*\b(select|confirm|continue|submit)\b`)
+	hintRow  = regexp.MustCompile(`(?i)\besc\b.*\b(back|cancel|close|skip|dismiss|exit|quit)\b|` +
+		`\benter\b.*\b(select|confirm|continue|submit)\b`)
 )
 
 // hintRows is how many rows at the end of a screen may say which keys a dialog takes.
