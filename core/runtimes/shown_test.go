@@ -34,10 +34,16 @@ func TestStateBeforeEvent(t *testing.T) {
 	}
 	store.mu.Unlock()
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
+	told := 1
+	tell := func(kind runtime.EventType, change func(a *runtime.Agent, e *runtime.Event)) { // one commit for each event
+		f.tell(a.ID, kind, change)
+		told++
+		coretest.WaitFor(t, "the event", func() bool { return len(store.kinds(a.ID)) == told })
+	}
 	for turn := range 20 {
-		f.tell(a.ID, runtime.EventReady, func(a *runtime.Agent, _ *runtime.Event) { a.Status = runtime.StatusReady })
-		f.tell(a.ID, runtime.EventBusy, func(a *runtime.Agent, _ *runtime.Event) { a.Status = runtime.StatusBusy })
-		f.tell(a.ID, runtime.EventTurnComplete, func(a *runtime.Agent, e *runtime.Event) { a.Turn, e.Turn = turn+1, turn+1 })
+		tell(runtime.EventReady, func(a *runtime.Agent, _ *runtime.Event) { a.Status = runtime.StatusReady })
+		tell(runtime.EventBusy, func(a *runtime.Agent, _ *runtime.Event) { a.Status = runtime.StatusBusy })
+		tell(runtime.EventTurnComplete, func(a *runtime.Agent, e *runtime.Event) { a.Turn, e.Turn = turn+1, turn+1 })
 	}
 	if err := r.StopManagedAgent(ctx, a.ID, core.ManagedAgentStop{}); err != nil {
 		t.Fatal(err)
