@@ -37,6 +37,7 @@ type declaredDriver struct {
 	text    string // of the message that is being typed or answered
 	from    uint64 // line that the message was typed on
 	above   uint64 // it may be so many lines higher
+	lines   bool   // ... as several lines, in a terminal that knows no paste
 	typed   bool   // Enter was typed
 	before  uint64 // offset of the output before it
 	saved   declaredState
@@ -59,6 +60,8 @@ type declaredState struct {
 	Above  uint64 `json:"above,omitempty"`  // the message may begin so many lines above From
 	Broken bool   `json:"broken,omitempty"` // the turn was interrupted
 	Told   uint64 `json:"told,omitempty"`   // line of the turn's output from which on nothing was told yet; 0: nothing was
+	// Lines says that the message was typed as several lines, each of which brings a prompt: only the last one ends the turn.
+	Lines bool `json:"lines,omitempty"`
 }
 
 var (
@@ -89,9 +92,16 @@ func (d *declaredDriver) look(rows []string) {
 	if d.saved.Ready && !d.saved.Busy {
 		return
 	}
-	if d.h.Quiet() >= pauseAfter && d.prompted(d.below(rows)) {
-		d.waits(true)
-		return
+	if d.prompted(d.below(rows)) {
+		rest := d.settled() - d.h.Quiet()
+		if rest <= 0 {
+			d.waits(true)
+			return
+		}
+		if rest > pauseAfter {
+			d.lookAgain(rest)
+			return
+		}
 	}
 	wait := d.quietTime()
 	if wait == 0 {
@@ -143,6 +153,14 @@ func (d *declaredDriver) answerLines() (lines []string, from uint64, where where
 		return nil, d.saved.From, exactly // nothing was printed yet
 	}
 	return nil, 0, nowhere
+}
+
+// settled is after how much quiet a prompt is the one that ends the turn.
+func (d *declaredDriver) settled() time.Duration {
+	if d.saved.Busy && d.saved.Lines {
+		return d.idle
+	}
+	return pauseAfter
 }
 
 // quietTime is after how much quiet the command is taken to wait; 0: it takes the pattern.
@@ -204,7 +222,7 @@ func (d *declaredDriver) waits(prompted bool) {
 	text := d.said(prompted)
 	d.tellRest(text)
 	broken := d.saved.Broken
-	d.saved.Busy, d.saved.Broken = false, false
+	d.saved.Busy, d.saved.Broken, d.saved.Lines = false, false, false
 	d.saved.Proven = d.saved.Proven || prompted
 	d.saved.Text, d.saved.From, d.saved.Above, d.saved.Told = "", 0, 0, 0
 	d.h.Signal(Signal{Kind: SignalTurnEnd, Source: runtime.SourceScreen, Text: text, TurnOutcome: runtime.TurnOutcome{Interrupted: broken}})
@@ -342,6 +360,7 @@ func (d *declaredDriver) Submit(text string) []Step {
 	d.from, _ = d.h.Cursor()
 	d.above = 0
 	typed := []byte(text)
+	d.lines = strings.Contains(text, "\n") && !d.h.BracketedPaste()
 	if d.h.BracketedPaste() {
 		typed = term.Paste(text)
 	}
@@ -395,6 +414,7 @@ func (d *declaredDriver) output(offset uint64) {
 	if d.typed && offset > d.before {
 		d.typed = false
 		d.saved.Busy, d.saved.Text, d.saved.From, d.saved.Above, d.saved.Broken, d.saved.Told = true, d.text, d.from, d.above, false, 0
+		d.saved.Lines = d.lines
 		d.h.Signal(Signal{Kind: SignalTook, Source: runtime.SourceHost, Text: d.text})
 	}
 	d.judge()

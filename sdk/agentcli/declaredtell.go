@@ -41,7 +41,6 @@ func (d *declaredDriver) tell() {
 	if last == 0 {
 		return
 	}
-	d.tellAt = d.h.Now().Add(tellEvery)
 	first := d.saved.Told == 0
 	d.saved.Told = from + uint64(last)
 	text := strings.Join(lines[:last], "\n") + "\n"
@@ -49,6 +48,7 @@ func (d *declaredDriver) tell() {
 		text = strings.TrimLeft(text, "\n")
 	}
 	d.h.Signal(Signal{Kind: SignalText, Source: runtime.SourceScreen, Text: text})
+	d.tellAt = d.h.Now().Add(tellEvery) // from when it was told: a busy machine takes its time for that
 	if last < len(lines) {
 		d.tell()
 	}

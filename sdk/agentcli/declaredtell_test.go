@@ -46,8 +46,7 @@ func TestOutputIsToldAsItComes(t *testing.T) {
 				t.Errorf("it told it in %d pieces: %q", len(pieces), pieces)
 			}
 			for i := 1; i < len(times)-1; i++ { // the last one is the rest
-				// An event has its time a little after the decision.
-				if since := times[i].Sub(times[i-1]); since < 80*time.Millisecond {
+				if since := times[i].Sub(times[i-1]); since < 95*time.Millisecond {
 					t.Errorf("piece %d came %s after the one before", i, since)
 				}
 			}

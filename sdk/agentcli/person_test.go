@@ -120,3 +120,23 @@ func TestPersonInterrupts(t *testing.T) {
 		t.Errorf("the turn came to %+v", got)
 	}
 }
+
+// TestSeveralLinesAreOneMessage gives a shell that knows no paste a message of several lines: the prompt that each of them
+// brings does not end the turn.
+func TestSeveralLinesAreOneMessage(t *testing.T) {
+	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
+		o.Types["plain"] = runtime.DeclaredType{
+			Command: "bash", Args: []string{"--norc", "--noprofile", "--noediting"}, Env: map[string]string{"PS1": "> "},
+			Ready: runtime.ReadyRule{Pattern: `^> ?$`}, Idle: runtime.Duration(2 * time.Second),
+		}
+	})
+	g.spawn(runtime.Spec{ID: "p", Type: "plain"})
+	g.status("p", runtime.StatusReady)
+	got := g.ask("p", "echo one\nsleep 0.8\necho tw''o")
+	if !strings.Contains(got.Text, "two") || got.Turn != 1 {
+		t.Errorf("the message came to %+v", got)
+	}
+	if got := g.ask("p", "echo three"); got.Text != "three" || got.Turn != 2 {
+		t.Errorf("the next came to %+v", got)
+	}
+}
