@@ -610,10 +610,13 @@ func TestInterruptIsRepeated(t *testing.T) {
 	if keys := r.Keystrokes(); keys != "\x1b" {
 		t.Errorf("typed %q", keys)
 	}
+	r.driver.(agentcli.Interrupter).Interrupt()
 	r.hook("Stop", map[string]any{"prompt_id": "1"})
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "on", "prompt_id": "2"})
+	r.title(busy)
 	r.Pass(time.Minute)
 	if keys := r.Keystrokes(); keys != "" {
-		t.Errorf("typed %q after the turn", keys)
+		t.Errorf("typed %q into the next turn", keys)
 	}
 }
 

@@ -156,7 +156,8 @@ func (d *driver) isLate(prompt string) bool {
 
 // Interrupt presses Escape, and again as long as claude works on: while it begins with a turn it takes none.
 func (d *driver) Interrupt() []agentcli.Step {
-	d.host.After(interruptEvery, func() { d.interruptAgain(d.turns, interruptTimes) })
+	turn := d.turns // and no later one
+	d.host.After(interruptEvery, func() { d.interruptAgain(turn, interruptTimes) })
 	return []agentcli.Step{{Write: []byte(composer.Escape)}}
 }
 
