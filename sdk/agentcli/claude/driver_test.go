@@ -620,6 +620,30 @@ func TestInterruptIsRepeated(t *testing.T) {
 	}
 }
 
+// In shell mode a message would be run: it is typed once the line has left that.
+func TestShellModeIsLeft(t *testing.T) {
+	r := readyRig(t)
+	r.Screen[1] = "! ls"
+	if keys := drivertest.Keystrokes(r.driver.Submit("rm x")); strings.Contains(keys, "rm x") || !strings.HasPrefix(keys, "\x1b[101;5u") {
+		t.Errorf("typed %q", keys)
+	}
+	r.Pass(2 * time.Second)
+	if keys := r.Keystrokes() + drivertest.Keystrokes(r.driver.Confirm()); strings.Contains(keys, "rm x") || strings.Contains(keys, "13u") || strings.Contains(keys, "\r") {
+		t.Errorf("typed %q", keys)
+	}
+	r.Screen[1] = "❯ "
+	r.Pass(time.Second)
+	if keys := r.Keystrokes(); !strings.HasSuffix(keys, "rm x \x1b[201~\x1b[13u") {
+		t.Errorf("typed %q", keys)
+	}
+	r.Screen[1] = "! ls"
+	r.driver.Submit("rm y")
+	r.Pass(time.Minute)
+	if keys := r.Keystrokes(); strings.Contains(keys, "rm y") {
+		t.Errorf("typed %q", keys)
+	}
+}
+
 // What came with a message is not for the model: the prompt is refused, and the message typed once more.
 func TestMixedPromptIsRefused(t *testing.T) {
 	for _, tt := range []struct {
