@@ -30,6 +30,8 @@ const (
 	// A message that stands in the line is entered again from pressFirst to pressLast after its typing began: the session
 	// gives up on it later.
 	pressFirst, pressEvery, pressLast = 1500 * time.Millisecond, 700 * time.Millisecond, 5 * time.Second
+	// shellEvery is how often the line is looked at, whether it left shell mode.
+	shellEvery = 100 * time.Millisecond
 	// giveUp is after how much time from a confirmation a message is not taken any more: a little before the session
 	// tells its caller that sending it again is safe.
 	giveUp = 4500 * time.Millisecond
@@ -49,6 +51,7 @@ type submission struct {
 	at    time.Time // when it was typed last
 	mixed bool      // it was refused, because something else came with it, and is to be typed again
 	again bool      // it was typed again
+	waits bool      // it is typed once the line is out of shell mode
 	late  time.Time // when the session gives up on it; zero: not known
 	turns int       // that had begun when it was typed
 	last  string    // of the message before the present one, too: what may be left in the line
@@ -59,8 +62,43 @@ func (d *driver) Submit(text string) []agentcli.Step {
 	d.sent.Submit(text)
 	d.sent.text, d.sent.last, d.sent.at = text, composer.Plain(text), d.host.Now()
 	d.sent.mixed, d.sent.again, d.sent.late, d.sent.turns = false, false, time.Time{}, d.turns
-	d.host.After(pressFirst, func() { d.pressAgain(d.sent.at) })
+	d.sent.waits = false
+	at := d.sent.at
+	d.host.After(pressFirst, func() { d.pressAgain(at) })
+	if _, ok := d.host.(agentcli.Typist); ok && shellMode(d.host.Rows()) {
+		d.sent.waits = true
+		d.host.After(shellEvery, func() { d.leaveShell(at, 1) })
+		return []agentcli.Step{{Write: clearLine, Wait: clearGap}, {Write: []byte(keyBackspace), Wait: clearGap}}
+	}
 	return d.typing(clear)
+}
+
+// leaveShell types the message once the line is out of claude's shell mode, in which it would run as a command.
+func (d *driver) leaveShell(at time.Time, looks int) {
+	typist, ok := d.host.(agentcli.Typist)
+	if !ok || !d.sent.waits || d.sent.at != at || d.host.Now().Sub(at) > pressLast {
+		return
+	}
+	rows := d.host.Rows()
+	if !shellMode(rows) && composerDrawn(rows) {
+		d.sent.waits = false
+		typist.Type(d.typing(true))
+		return
+	}
+	if looks%5 == 0 {
+		typist.Type([]agentcli.Step{{Write: clearLine, Wait: clearGap}, {Write: []byte(keyBackspace)}})
+	}
+	d.host.After(shellEvery, func() { d.leaveShell(at, looks+1) })
+}
+
+// shellMode tells whether the input line is one of commands for a shell.
+func shellMode(rows []string) bool {
+	for i := len(rows) - 1; i > 0; i-- {
+		if strings.HasPrefix(rows[i-1], "──") && strings.HasPrefix(rows[i], "!") {
+			return true
+		}
+	}
+	return false
 }
 
 // pressAgain presses Enter as long as the message that was typed then stands in the line: a claude that is busy drops one
@@ -100,6 +138,9 @@ func (d *driver) typing(clear bool) []agentcli.Step {
 // Confirm presses Enter once more, or submits a message again that was refused for what came with it.
 func (d *driver) Confirm() []agentcli.Step {
 	d.sent.late = d.host.Now().Add(giveUp)
+	if d.sent.waits {
+		return []agentcli.Step{{Wait: clearGap}}
+	}
 	if d.sent.mixed {
 		d.sent.mixed, d.sent.at = false, d.host.Now()
 		return d.typing(true)
@@ -156,7 +197,8 @@ func (d *driver) isLate(prompt string) bool {
 
 // Interrupt presses Escape, and again as long as claude works on: while it begins with a turn it takes none.
 func (d *driver) Interrupt() []agentcli.Step {
-	d.host.After(interruptEvery, func() { d.interruptAgain(d.turns, interruptTimes) })
+	turn := d.turns // and no later one
+	d.host.After(interruptEvery, func() { d.interruptAgain(turn, interruptTimes) })
 	return []agentcli.Step{{Write: []byte(composer.Escape)}}
 }
 
