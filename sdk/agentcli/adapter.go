@@ -67,6 +67,12 @@ type Interrupter interface {
 	Interrupt() []Step
 }
 
+// Resumer is a Driver that can tell why its CLI ended before it was ready: because the session that it was to resume is
+// not there. The runtime then starts it once more with a new session, and says so.
+type Resumer interface {
+	Unresumable(rows []string) bool
+}
+
 // Step is one piece of typing.
 type Step struct {
 	Write []byte

@@ -138,6 +138,10 @@ func (s *session) exited(exit runtime.Exit, err error, outOfMemory bool) {
 		s.tellScreen()
 	}
 	reason := s.exitReason(lost, outOfMemory)
+	if s.unresumable(lost) {
+		s.beginAnew(reason)
+		return
+	}
 	exit.Reason, _, _ = strings.Cut(reason, ":")
 	s.agent.Status, s.agent.Reason, s.agent.Prompt, s.agent.LoginURL = runtime.StatusStopped, reason, nil, ""
 	event := runtime.Event{Type: runtime.EventStopped, Source: runtime.SourceExit, Reason: reason}

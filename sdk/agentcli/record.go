@@ -43,6 +43,7 @@ type record struct {
 	Agent   runtime.Agent `json:"agent"` // when the record was written
 	Exit    *runtime.Exit `json:"exit,omitempty"`
 	Stopped time.Time     `json:"stopped,omitzero"`
+	Notice  string        `json:"-"` // what people should know of the start that comes
 }
 
 // roomRecord is the part of a Room that can be stored.

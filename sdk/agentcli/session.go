@@ -85,7 +85,11 @@ type session struct {
 	seq       uint64    // newest event
 	dirty     bool      // the state is to be stored
 	stored    []byte    // the state that was stored last
-	watching  bool      // the driver wants to see the screen
+	resumes   bool      // this life is to resume an earlier session
+	// lostSession is set when that is not there: anew is called when nothing of this life runs any more.
+	lostSession bool
+	anew        func()
+	watching    bool // the driver wants to see the screen
 
 	readyTimer func()
 	stuckTimer func()
@@ -179,6 +183,9 @@ func (s *session) run() {
 	if s.away {
 		s.a.unreachable(s)
 		s.missing()
+	}
+	if s.lostSession {
+		s.anew()
 	}
 	close(s.ended)
 }

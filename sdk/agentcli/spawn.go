@@ -195,7 +195,7 @@ func (r *Runtime) start(ctx context.Context, a *agent, rec *record, adapter Adap
 	rec.Room = roomRecord{Home: room.Home, Workdir: room.Workdir, Temp: room.Temp, Hook: room.Hook}
 	rec.Cols, rec.Rows = firstSize(&spec)
 	rec.Started = r.o.Now().UTC()
-	rec.Agent.Status, rec.Agent.Reason, rec.Agent.Workdir = runtime.StatusStarting, "", room.Workdir
+	rec.Agent.Status, rec.Agent.Reason, rec.Agent.Workdir = runtime.StatusStarting, rec.Notice, room.Workdir
 	rec.Agent.ExitCode, rec.Agent.Prompt, rec.Agent.LoginURL = nil, nil, ""
 	rec.Agent.SessionID = plan.SessionID
 	if rec.Agent.SessionID == "" {
@@ -224,8 +224,9 @@ func (r *Runtime) start(ctx context.Context, a *agent, rec *record, adapter Adap
 		return runtime.Errorf(runtime.CodeSpawnFailed, "the agent cannot be stored, so it was ended")
 	}
 	s := newSession(r, a, rec.Spec, rec, proc)
+	s.resumes = resume != ""
 	s.driver = adapter.NewDriver(plan, room, host{s})
-	s.begun(plan)
+	s.begun(plan, rec.Notice)
 	r.launchSession(a, s)
 	return nil
 }
@@ -283,6 +284,7 @@ func (r *Runtime) launchSession(a *agent, s *session) {
 	a.mu.Unlock()
 	r.group.Add(1)
 	s.freed, s.missing = r.unreserve, r.seek
+	s.anew = func() { r.startAnew(a) }
 	go func() {
 		defer r.group.Done()
 		s.run()
@@ -290,8 +292,8 @@ func (r *Runtime) launchSession(a *agent, s *session) {
 }
 
 // begun tells that the process runs, and waits for it to get ready. It runs before the loop does.
-func (s *session) begun(plan Plan) {
-	s.emit(runtime.Event{Type: runtime.EventStarted, Source: runtime.SourceHost})
+func (s *session) begun(plan Plan, notice string) {
+	s.emit(runtime.Event{Type: runtime.EventStarted, Source: runtime.SourceHost, Reason: notice})
 	s.store()
 	s.waitReady(plan.ReadyTimeout)
 	s.after(pauseAfter, s.pause) // a command that shows nothing is looked at as well
@@ -381,6 +383,9 @@ func (r *Runtime) restart(ctx context.Context, id string, opts runtime.RestartOp
 		resume = rec.Spec.Resume
 	}
 	if opts.Fresh {
+		if resume != "" {
+			rec.Notice = noticeAsked
+		}
 		resume = ""
 	}
 	if err := r.start(ctx, a, &rec, adapter, resume); err != nil {

@@ -50,8 +50,8 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 			"GEMINI_CLI_NO_RELAUNCH": "true",
 			"NO_BROWSER":             "true",
 		},
-		SessionID: life.SessionID,
 	}
+	// A session that begins is told of with its first turn: before, gemini has nothing to resume.
 	switch {
 	case life.Resume != "":
 		plan.SessionID = life.Resume
@@ -101,7 +101,10 @@ func settings(room agentcli.Room, auth string) map[string]any {
 		"privacy":   map[string]any{"usageStatisticsEnabled": false},
 		"telemetry": map[string]any{"enabled": false},
 		// The spinner and its phrases redraw the whole screen: 55 kB/s of output, and 12 without them.
-		"ui":  map[string]any{"hideTips": true, "showSpinner": false, "loadingPhrases": "off"},
+		// The title tells the state.
+		"ui": map[string]any{
+			"hideTips": true, "showSpinner": false, "loadingPhrases": "off", "hideWindowTitle": false, "dynamicWindowTitle": true,
+		},
 		"ide": map[string]any{"hasSeenNudge": true},
 	}
 	if len(room.Hook) > 0 {

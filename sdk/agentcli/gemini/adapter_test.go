@@ -72,7 +72,7 @@ const baseURL = "GOOGLE_GEMINI_BASE_URL"
 
 func TestPlan(t *testing.T) {
 	p := plan(t, runtime.Spec{Env: map[string]string{"GEMINI_API_KEY": secret}}, agentcli.Life{SessionID: "uuid"})
-	if p.Path != "/usr/bin/gemini" || p.SessionID != "uuid" || !has(p, "--session-id uuid") {
+	if p.Path != "/usr/bin/gemini" || p.SessionID != "" || !has(p, "--session-id uuid") {
 		t.Errorf("plan %+v", p)
 	}
 	if len(p.Files) != 2 || !strings.HasSuffix(p.Files[0].Path, "/.gemini/settings.json") {

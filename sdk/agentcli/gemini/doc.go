@@ -6,17 +6,26 @@
 //
 // # Where the state comes from
 //
-// The window title is complete: ◇ waits, ✦ works, ✋ asks. Hooks add the message as it was taken, tools, what an
-// approval is about, and the end of a turn a little before the title. The answer's text comes from the session's
-// JSON lines, whose name the hooks tell: the AfterAgent hook itself doubles blanks and repeats the last piece of a
-// streamed answer. A last line "Request cancelled." is an interrupt. Hooks cost a passing line "Executing Hook" on
+// The window title is complete: ◇ waits, ✦ works, ✋ asks. Hooks add the message as it was taken, tools, and what an
+// approval is about. How a turn ended, what was said in it and what it used come from the session's JSON lines, whose
+// name the hooks tell. They are read as they grow, from where they ended when the turn began: the hook of the message is
+// answered when that is known. Entries without a model are the conversation written again, which gemini does when an
+// approval is refused. A line "Request cancelled." is an interrupt or a refusal, an error is the failure of the turn, and
+// a turn which neither hooks nor the transcript explain is TURN_UNKNOWN. Hooks cost a passing line "Executing Hook" on
 // the screen. Where a room has no hooks the titles alone still do, without texts.
 //
-// The title says ◇ under the sign-in dialogs, too; so at the start, and only there, the screen has to show the
-// input line as well.
+// The title says ◇ under dialogs, too, and before the answer is drawn: gemini is ready when the screen shows its
+// composer, and no line above it says that something can be cancelled. What stays where the composer would be is a
+// dialog: a login where it asks for one, else a question with the choices that can be read.
 //
-// Prompts are answered by keys, once ✋ says that the dialog stands. A refusal is Escape, whose place is the same in
-// every dialog; it cancels the turn, and its reason follows as a message.
+// Approvals and questions are answered by keys, once ✋ says that the dialog stands. A refusal is Escape, whose place is
+// the same in every dialog; it cancels the turn. Its reason follows as a message, and the turn goes on with that.
+//
+// # Sessions
+//
+// The id that resumes a session is in the first line of its transcript; hooks tell another one when gemini fell back to
+// another model. There is nothing to resume before the first message, so the id is told with the first turn. A start
+// that cannot resume is repeated with a new session.
 //
 // # Configuration
 //
@@ -30,6 +39,9 @@
 //	standard    --approval-mode default: asks before it changes files or runs commands
 //	permissive  --approval-mode auto_edit: files change without asking, commands ask
 //	autonomous  --approval-mode yolo: nothing asks
+//
+// gemini runs commands without a sandbox, so git commits in a worktree wherever commands may run: after an approval under
+// standard and permissive, at once under autonomous, never under readonly.
 //
 // # Messages
 //

@@ -11,6 +11,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/screen"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -276,6 +277,9 @@ func (d *driver) Exit() []agentcli.Step {
 	}
 	return steps
 }
+
+// Unresumable implements agentcli.Resumer.
+func (d *driver) Unresumable(rows []string) bool { return screen.Has(rows, "Error resuming session") }
 
 func (d *driver) Save() []byte {
 	b, err := json.Marshal(d.state)
