@@ -59,7 +59,7 @@ func (a *App) newAlerts() *alerts {
 		return a.store.Update(ctx, func(tx core.Tx) error { return tx.Append(e) })
 	}
 	space := &spaceWatch{raise: l.raise, measure: a.space}
-	records := &recordWatch{raise: l.raise, broken: a.store.Broken, failures: a.store.RetentionFailures}
+	records := &recordWatch{raise: l.raise, broken: a.store.Broken, failures: a.store.RetentionFailures, steps: a.store.ClockSteps}
 	certificates := &certificateWatch{raise: l.raise, clock: a.clock, list: a.store.AllWebhooks}
 	l.looks = []*look{
 		{every: alertLook, run: func(context.Context) { space.look() }},

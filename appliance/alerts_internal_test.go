@@ -68,8 +68,10 @@ func TestRecordWatch(t *testing.T) {
 	var got raised
 	var broken []store.BrokenRecord
 	var failures []store.RetentionFailure
+	var steps []store.ClockStep
 	w := &recordWatch{
 		raise: got.raise, broken: func() []store.BrokenRecord { return broken }, failures: func() []store.RetentionFailure { return failures },
+		steps: func() []store.ClockStep { return steps },
 	}
 	w.look()
 	got.expect(t, "while all is well")
@@ -87,6 +89,13 @@ func TestRecordWatch(t *testing.T) {
 	w.look()
 	if len(got.list) != 5 {
 		t.Errorf("what begins anew is raised again: %+v", got.list)
+	}
+	steps = []store.ClockStep{{From: time.Unix(0, 0), By: 40 * 24 * time.Hour, Until: time.Hour}}
+	w.look()
+	w.look()
+	if last := got.list[len(got.list)-1]; len(got.list) != 6 || !strings.Contains(last.Message, "went forward by 960h0m0s from 1970-01-01T00:00:00Z") ||
+		!strings.Contains(last.Message, "another 1h0m0s") {
+		t.Errorf("a step of the clock: %+v", got.list)
 	}
 }
 

@@ -2,6 +2,7 @@ package appliance
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/wardroom/wardroom/core/store"
 )
@@ -12,9 +13,11 @@ type recordWatch struct {
 	raise    func(subject string, what alert)
 	broken   func() []store.BrokenRecord
 	failures func() []store.RetentionFailure
+	steps    func() []store.ClockStep
 
 	told    map[string]bool // keys of records
 	failing map[string]bool // kinds
+	stepped map[time.Time]bool
 }
 
 func (w *recordWatch) look() {
@@ -51,4 +54,26 @@ func (w *recordWatch) look() {
 		}
 	}
 	w.failing = failing
+	stepped := map[time.Time]bool{}
+	for _, step := range w.steps() {
+		stepped[step.From] = true
+		if !w.stepped[step.From] {
+			w.raise("clock", alert{
+				Severity: severityWarning,
+				Message:  "The clock " + clockText(step),
+				Details:  map[string]any{"from": step.From.UTC(), "seconds": int64(step.By / time.Second)},
+			})
+		}
+	}
+	w.stepped = stepped
+}
+
+// clockText says what a step of the clock means.
+func clockText(step store.ClockStep) string {
+	text := fmt.Sprintf("went forward by %s from %s, and retention leaves that time out",
+		step.By.Round(time.Minute), step.From.UTC().Format(time.RFC3339))
+	if step.Until > 0 {
+		text += fmt.Sprintf(" until it went on for another %s", step.Until.Round(time.Minute))
+	}
+	return text
 }

@@ -54,7 +54,7 @@ type App struct {
 	opts     Options
 	log      hclog.Logger
 	clock    core.Clock
-	ids      core.IDs
+	ids      *core.IDMaker
 	registry *prometheus.Registry
 	metrics  *metrics.Metrics
 
@@ -149,6 +149,11 @@ func (a *App) Open(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
+	newest, err := a.store.NewestTime(ctx)
+	if err != nil {
+		return fmt.Errorf("read the newest records: %w", err)
+	}
+	a.ids.NotBefore(newest)
 	a.streams = events.NewStreams(a.bus, a.store)
 	if err = a.openWebhooks(ctx); err != nil {
 		return fmt.Errorf("open the webhooks: %w", err)

@@ -118,6 +118,11 @@ func (a *App) checkStore(ctx context.Context) health.Result {
 				"look into the log; the next run tries again within the hour")
 		}
 	}
+	for _, step := range a.store.ClockSteps() {
+		if step.Until > 0 {
+			return health.Impaired("the clock "+clockText(step), "set the clock if it is wrong; otherwise this ends by itself")
+		}
+	}
 	if n := len(a.store.Broken()); n > 0 {
 		return health.Impaired(fmt.Sprintf("%d stored records cannot be read and are passed over", n),
 			"stop the service; `wardroom store check` lists them, `wardroom store repair` removes them")

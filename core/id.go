@@ -37,8 +37,10 @@ type IDs interface {
 	New(prefix string) string
 }
 
-// ulids makes ids from the clock and crypto/rand, strictly rising within a millisecond.
-type ulids struct {
+var _ IDs = (*IDMaker)(nil)
+
+// IDMaker makes ids from the clock and crypto/rand, strictly rising within a millisecond.
+type IDMaker struct {
 	clock Clock
 
 	mu      sync.Mutex // guards all below
@@ -47,11 +49,23 @@ type ulids struct {
 }
 
 // NewIDs returns the production id maker.
-func NewIDs(clock Clock) IDs {
-	return &ulids{clock: clock, entropy: ulid.Monotonic(rand.Reader, 0)}
+func NewIDs(clock Clock) *IDMaker {
+	return &IDMaker{clock: clock, entropy: ulid.Monotonic(rand.Reader, 0)}
 }
 
-func (u *ulids) New(prefix string) string {
+// NotBefore has all later ids sort after those that were made up to t, whatever the clock says: those of the process
+// before, when the clock was set back since.
+func (u *IDMaker) NotBefore(t time.Time) {
+	if t.IsZero() {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.last = max(u.last, ulid.Timestamp(t)+1)
+}
+
+// New implements IDs.
+func (u *IDMaker) New(prefix string) string {
 	now := ulid.Timestamp(u.clock.Now())
 	u.mu.Lock()
 	defer u.mu.Unlock()

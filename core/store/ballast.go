@@ -49,7 +49,7 @@ func makeRoom(opts Options) (bool, error) {
 // layBallast makes the ballast if it is not there and leaves room for writes. Failures are no reason to stop: without
 // it the store works as well as before.
 func (s *Store) layBallast() {
-	if s.ballast {
+	if s.ballast.Load() {
 		return
 	}
 	need := roomToOpen(s.opts.MinFreeBytes)
@@ -58,7 +58,7 @@ func (s *Store) layBallast() {
 	}
 	path := filepath.Join(s.opts.Path, ballastFile)
 	if info, err := os.Stat(path); err == nil && uint64(info.Size()) == need {
-		s.ballast = true
+		s.ballast.Store(true)
 		return
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -69,7 +69,16 @@ func (s *Store) layBallast() {
 		s.log.Debug("no room can be kept for a start on a full disk", "error", errors.Join(err, os.Remove(path)))
 		return
 	}
-	s.ballast = true
+	s.ballast.Store(true)
+}
+
+// dropBallast gives the room of the ballast to what makes room; it is made again once there is some.
+func (s *Store) dropBallast() {
+	if err := os.Remove(filepath.Join(s.opts.Path, ballastFile)); err == nil {
+		s.measure()
+		s.space.settle()
+	}
+	s.ballast.Store(false)
 }
 
 // openFull opens a store on a full disk for reading only. The error is for the operator who starts the process.

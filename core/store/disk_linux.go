@@ -99,3 +99,11 @@ func checkOwner(path string) error {
 	}
 	return nil
 }
+
+// blocksOf is what a file takes on disk.
+func blocksOf(info os.FileInfo) int64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Blocks * 512
+	}
+	return info.Size()
+}

@@ -16,3 +16,4 @@ func diskTotal(string) (uint64, error)          { return math.MaxUint64, nil }
 func reserveLogs(string, map[string]bool) error { return nil }
 func allocate(*os.File, int64) error            { return nil }
 func checkOwner(string) error                   { return nil }
+func blocksOf(info os.FileInfo) int64           { return info.Size() }

@@ -64,6 +64,8 @@ const (
 	keySeq        = "meta/seq"
 	keyRedo       = "meta/redo"
 	keyRedoBroken = "meta/redo-broken"
+	keyClock      = "meta/clock"
+	keyFiller     = "meta/filler"
 	keySelf       = "meta/installation"
 
 	keyWebhooks = "meta/webhooks"

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/dgraph-io/badger/v4"
+
 	"github.com/wardroom/wardroom/core"
 )
 
@@ -18,7 +20,8 @@ const (
 // request is one closure on its way through the writer.
 type request struct {
 	fn          func(t *tx) error
-	maintenance bool // may run while the store is low on space: it makes room
+	alone       func(db *badger.DB) error // in place of fn: runs between two batches
+	maintenance bool                      // may run while the store is low on space: it makes room
 	state       atomic.Int32
 	err         error         // set before done
 	done        chan struct{} // holds one
@@ -88,7 +91,22 @@ func (s *Store) update(ctx context.Context, maintenance bool, fn func(t *tx) err
 		return err
 	}
 	r := requests.Get().(*request)
-	r.fn, r.maintenance, r.err = fn, maintenance, nil
+	r.fn, r.maintenance, r.err, r.alone = fn, maintenance, nil, nil
+	return s.ask(ctx, r)
+}
+
+// exclusive runs fn on the writer's goroutine between two batches: nobody writes meanwhile.
+func (s *Store) exclusive(ctx context.Context, fn func(db *badger.DB) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := requests.Get().(*request)
+	r.fn, r.maintenance, r.err, r.alone = nil, true, nil, fn
+	return s.ask(ctx, r)
+}
+
+// ask hands a request to the writer and waits for its answer.
+func (s *Store) ask(ctx context.Context, r *request) error {
 	r.state.Store(requestQueued)
 	if !s.queue.push(r) {
 		requests.Put(r)
@@ -103,7 +121,7 @@ func (s *Store) update(ctx context.Context, maintenance bool, fn func(t *tx) err
 		<-r.done
 	}
 	err := r.err
-	r.fn, r.err = nil, nil
+	r.fn, r.err, r.alone = nil, nil, nil
 	requests.Put(r)
 	return err
 }

@@ -99,6 +99,13 @@ func (s *space) roomFor(bytes uint64) bool {
 	return !s.low && s.failed == nil && s.free >= s.again+s.taken+bytes
 }
 
+// isLow reports whether there is no space for writes.
+func (s *space) isLow() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.low
+}
+
 // settle says that what was let in until now is part of the measurement.
 func (s *space) settle() {
 	s.mu.Lock()

@@ -16,6 +16,8 @@ type Stats struct {
 	CommitTime time.Duration // sum over Commits
 	LastCommit time.Duration
 
+	Maintained int64 // looks of RunMaintenance at the clock and at what is due
+
 	FreeBytes  uint64 // on the store's file system, as last measured
 	LSMBytes   int64  // sorted tables
 	ValueBytes int64  // value log
@@ -24,6 +26,7 @@ type Stats struct {
 
 type counters struct {
 	commits, updates, keys, events, failures atomic.Int64
+	maintained                               atomic.Int64
 	commitTime, lastCommit                   atomic.Int64 // nanoseconds
 }
 
@@ -47,6 +50,7 @@ func (s *Store) Stats() Stats {
 		Failures:   c.failures.Load(),
 		CommitTime: time.Duration(c.commitTime.Load()),
 		LastCommit: time.Duration(c.lastCommit.Load()),
+		Maintained: c.maintained.Load(),
 	}
 	s.space.mu.Lock()
 	st.FreeBytes = s.space.free

@@ -42,6 +42,7 @@ type Store struct {
 	floors dueFloors
 	broken brokenRecords
 
+	clock     clockBook // RunMaintenance's, for all to read
 	retention retentionState
 	moved     atomic.Int64  // bytes that collections may have moved within the value log
 	values    valueSpace    // for the goroutine that writes: Open's, then the writer's
@@ -53,9 +54,11 @@ type Store struct {
 	closeOnce sync.Once
 	closeErr  error
 
-	ballast  bool            // is there; the monitor's
+	ballast  atomic.Bool     // is there
 	reserved map[string]bool // write-ahead logs with all their blocks; used at open, then by the monitor
-	retainMu sync.Mutex      // one retention or value log collection at a time
+	// compacting is held by what uses db for long without dbMu, and by whoever closes it.
+	compacting sync.Mutex
+	retainMu   sync.Mutex // one retention or value log collection at a time
 }
 
 // Open opens the store at opts.Path, migrates it to the present schema, and starts its writer and its
@@ -160,6 +163,8 @@ func (s *Store) Close() error {
 		s.queue.close()
 		s.cancel()
 		s.wg.Wait()
+		s.compacting.Lock()
+		defer s.compacting.Unlock()
 		s.dbMu.Lock()
 		defer s.dbMu.Unlock()
 		s.closed = true

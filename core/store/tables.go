@@ -119,6 +119,7 @@ var tables = []table{
 		_, err := decodeRedo(value)
 		return err
 	}},
+	jsonTable[clockRecord](keyClock, "clock"),
 	{keySeq, "number", false, decodeAnyNumber},
 	{keyWebhooks, "number", false, decodeAnyNumber},
 	keyTable("meta/", "meta"),

@@ -88,6 +88,15 @@ func (w *writer) handle(r *request) {
 		r.answer(err)
 		return
 	}
+	if r.alone != nil {
+		w.commit()
+		if w.failed != nil {
+			r.answer(w.s.space.refusal())
+			return
+		}
+		r.answer(r.alone(w.s.db))
+		return
+	}
 	if w.txn == nil {
 		w.begin()
 	}
@@ -310,6 +319,10 @@ func (w *writer) fail(cause error, last *request) {
 // agree again. On failure the monitor asks again a second later.
 func (w *writer) reopen() {
 	s := w.s
+	if !s.compacting.TryLock() {
+		return // the monitor asks again
+	}
+	defer s.compacting.Unlock()
 	s.dbMu.Lock()
 	defer s.dbMu.Unlock()
 	if s.db != nil {

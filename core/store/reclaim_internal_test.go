@@ -1,0 +1,111 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+)
+
+// onDisk sums the blocks that files of a kind take.
+func onDisk(t *testing.T, dir, pattern string) (n int64) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil {
+			n += blocksOf(info)
+		}
+	}
+	return n
+}
+
+// The space of large values that retention removed is given back without a further write, but for the file that is
+// written.
+func TestReclaimLarge(t *testing.T) {
+	ctx := context.Background()
+	clock := coretest.NewClock()
+	dir := t.TempDir()
+	s, err := Open(ctx, Options{Path: dir, MinFreeBytes: 1 << 20, Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	value := bytes.Repeat([]byte("x"), 1<<20)
+	done := clock.Now()
+	const batches, items = 5, 50
+	for i := range batches {
+		id := core.IDBound(core.PrefixBatch, done.Add(time.Duration(i)*time.Minute))
+		for n := range items {
+			if err := s.Update(ctx, func(tx core.Tx) error { return tx.PutBatchInput(id, n, value) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b := &core.Batch{ID: id, Status: core.BatchCompleted, CompletedAt: &done}
+		if err := s.Update(ctx, func(tx core.Tx) error { return tx.PutBatch(b) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if taken := onDisk(t, dir, "*.vlog"); taken < batches*items<<20 {
+		t.Fatalf("%d MiB are taken", taken>>20)
+	}
+	clock.Advance(1000 * time.Hour)
+	s.maintain(ctx, Policy{Batches: time.Hour})
+	if left := onDisk(t, dir, "*.vlog"); left > 80<<20 {
+		t.Errorf("%d MiB of the value log are left with nothing in it", left>>20)
+	}
+}
+
+// A store that is read-only for want of space takes writes again once retention removed enough.
+func TestReclaimWhileLow(t *testing.T) {
+	ctx := context.Background()
+	clock := coretest.NewClock()
+	dir := t.TempDir()
+	const disk, budget = 72 << 20, 16 << 20
+	s, err := Open(ctx, Options{Path: dir, MinFreeBytes: budget, Clock: clock, DiskFree: func(string) (uint64, error) {
+		return uint64(max(disk-onDisk(t, dir, "*"), 0)), nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	coretest.WaitFor(t, "the ballast", func() bool {
+		clock.Advance(time.Second)
+		return s.ballast.Load()
+	})
+	done := clock.Now()
+	random := rand.NewChaCha8([32]byte{1})
+	n := 0
+	for ; n < 20_000; n++ {
+		text := make([]byte, 8<<10) // that does not compress
+		_, _ = random.Read(text)
+		e := &core.Execution{
+			ID: core.IDBound(core.PrefixExecution, done.Add(time.Duration(n)*time.Millisecond)), Status: core.ExecutionCompleted,
+			Pattern: core.PatternRef{Name: "vote"}, CompletedAt: &done, Input: fmt.Appendf(nil, `"%x"`, text),
+		}
+		if err := s.Update(ctx, func(tx core.Tx) error { return tx.PutExecution(e) }); err != nil {
+			break
+		}
+	}
+	if readOnly, _ := s.State(); !readOnly {
+		t.Skipf("%d executions did not fill the disk", n)
+	}
+	clock.Advance(1000 * time.Hour)
+	s.maintain(ctx, Policy{Executions: time.Hour})
+	s.measure()
+	if readOnly, reason := s.State(); readOnly {
+		t.Fatalf("after retention of %d executions: %s", n, reason)
+	}
+	if err := s.Update(ctx, func(tx core.Tx) error { return tx.SetCursor("c", 1) }); err != nil {
+		t.Fatal(err)
+	}
+}
