@@ -9,18 +9,19 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// The ballast is a file of openFree bytes that holds nothing. Opening the database writes tables through memory maps
+// The ballast is a file of twice openFree bytes that holds nothing. Opening the database writes tables through memory maps
 // after a crash, and on a full disk that would kill the process without a word: so on a full disk the ballast is
 // removed first, the store opens in the room it leaves and takes no writes, and the ballast comes back once there is
-// room again. Where it is not there, a store that was closed well is opened for reading only.
+// room again. It is enough for a second start, should the first one end in a crash. Where it is not there, a store that was closed well is opened for reading only.
 
 const ballastFile = "reserve"
 
 // openFree is the space that opening needs.
-const openFree = 64 << 20
+const openFree = 32 << 20
 
-// roomToOpen returns the space that opening needs, of a store with that budget.
-func roomToOpen(minFree uint64) uint64 { return min(openFree, minFree) }
+// roomToOpen returns the space that opening needs, of a store with that budget. Twice as much is less than the budget, so
+// that a store that opens in the room of the ballast takes no writes.
+func roomToOpen(minFree uint64) uint64 { return min(openFree, minFree/8*3) }
 
 // makeRoom drops the ballast if the file system has not the room that opening needs, and reports whether it has now.
 func makeRoom(opts Options) (bool, error) {
@@ -52,7 +53,7 @@ func (s *Store) layBallast() {
 	if s.ballast.Load() {
 		return
 	}
-	need := roomToOpen(s.opts.MinFreeBytes)
+	need := 2 * roomToOpen(s.opts.MinFreeBytes)
 	if !s.space.roomFor(need) {
 		return
 	}

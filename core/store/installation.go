@@ -1,12 +1,24 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"github.com/dgraph-io/badger/v4"
+)
 
 // Installation returns the id of the installation whose state this is, made by fresh at the first call. It
 // travels with dumps: whoever restores one takes over what belongs to the installation.
 func (s *Store) Installation(ctx context.Context, fresh func() string) (string, error) {
 	var id string
-	err := s.update(ctx, false, func(t *tx) error {
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		value, err := get(txn, []byte(keySelf))
+		id = string(value)
+		return err
+	})
+	if err != nil || id != "" {
+		return id, err // a store that takes no writes knows it too
+	}
+	err = s.update(ctx, false, func(t *tx) error {
 		value, err := t.get([]byte(keySelf))
 		if err != nil {
 			return err

@@ -90,7 +90,7 @@ func TestMonitorSeesLowSpace(t *testing.T) {
 
 func TestOpenOnFullDisk(t *testing.T) {
 	var d disk
-	d.free.Store(1 << 19)
+	d.free.Store(1 << 18)
 	_, err := store.Open(ctx, store.Options{Path: t.TempDir(), MinFreeBytes: 1 << 20, DiskFree: d.Free})
 	if err == nil || !strings.Contains(err.Error(), "free on disk") {
 		t.Fatalf("got %v", err)
