@@ -46,12 +46,16 @@ func apiConfig(c *config.Config) api.Config {
 }
 
 // retention is the policy of the configuration in effect.
-func (a *App) retention() store.Policy {
-	c := a.config.Load()
+func (a *App) retention() store.Policy { return Retention(a.config.Load()) }
+
+// Retention is the policy of a configuration.
+func Retention(c *config.Config) store.Policy {
 	keep, hooks := c.Store.Retention, c.Webhooks.Retention
 	return store.Policy{
 		Executions: keep.Executions, Events: keep.Events, Batches: keep.Batches, Agents: keep.Agents,
 		Idempotency: keep.Idempotency,
 		Deliveries:  hooks.Age, DeliveriesPerWebhook: hooks.MaxPerEndpoint,
+		PendingPerWebhook: c.Webhooks.MaxPending, PendingAge: c.Webhooks.MaxPendingAge,
+		ExecutionBytes: keep.MaxExecutionBytes, EventBytes: keep.MaxEventBytes, DeliveryBytes: hooks.MaxBytes,
 	}
 }

@@ -16,9 +16,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/appliance/cmd"
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/store"
 )
@@ -391,6 +393,20 @@ func TestStoreRepair(t *testing.T) {
 	}
 	execute(t, "", "store", "repair", "--data-dir", data, "--export", export).expect(t, 2, "exists", "--force")
 	execute(t, "", "store", "check", "--data-dir", data).expect(t, 0)
+
+	keep := func(*config.Config) store.Policy { return store.Policy{Executions: time.Hour} }
+	r = start(t.Context(), "", cmd.Deps{Retention: keep}, "store", "usage", "--data-dir", data, "-o", "json")
+	r.expect(t, 0)
+	var usage struct {
+		Kinds []struct {
+			Kind                   string
+			Records, Bytes, Remove int
+		}
+	}
+	if err := json.Unmarshal([]byte(r.stdout.String()), &usage); err != nil || len(usage.Kinds) != len(store.UsageKinds) ||
+		usage.Kinds[0].Kind != store.KindExecutions || usage.Kinds[0].Records != 1 || usage.Kinds[0].Remove != 1 || usage.Kinds[0].Bytes == 0 {
+		t.Errorf("%+v, %v", usage, err)
+	}
 }
 
 // spoilStore makes a copy of a store in which some bytes are others, and returns where it is.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -38,7 +40,10 @@ type RunOptions struct {
 // Deps are what the command line needs from outside. The zero value of each field but Run has a default.
 type Deps struct {
 	// Run runs the product until ctx ends, and returns nil after an orderly stop.
-	Run    func(ctx context.Context, opts RunOptions) error
+	Run func(ctx context.Context, opts RunOptions) error
+	// Retention is what a configuration says of what is kept.
+	Retention func(c *config.Config) store.Policy
+
 	Stdin  io.Reader               // nil: os.Stdin
 	Stdout io.Writer               // nil: os.Stdout
 	Stderr io.Writer               // nil: os.Stderr

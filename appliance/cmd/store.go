@@ -22,7 +22,7 @@ func (c *cli) storeCommand() *cobra.Command {
 		Use:   "store",
 		Short: "Back up, restore, check and repair the data of a server that is not running",
 	})
-	cmd.AddCommand(c.storeDump(), c.storeVerify(), c.storeRestore(), c.storeCheck(), c.storeRepair())
+	cmd.AddCommand(c.storeDump(), c.storeVerify(), c.storeRestore(), c.storeCheck(), c.storeRepair(), c.storeUsage())
 	return cmd
 }
 

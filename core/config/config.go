@@ -65,13 +65,16 @@ type Store struct {
 	Retention Retention
 }
 
-// Retention is how long finished things are kept.
+// Retention is how long finished things are kept, and how much of them.
 type Retention struct {
 	Executions  time.Duration
 	Events      time.Duration
 	Batches     time.Duration
 	Agents      time.Duration
 	Idempotency time.Duration
+
+	MaxExecutionBytes int64 // 0: any size; so is the next
+	MaxEventBytes     int64
 }
 
 // Metrics is the Prometheus endpoint.

@@ -69,6 +69,8 @@ func Default() *Config {
 			MaxPerEndpoint:  10,
 			DisableAfter:    5 * day,
 			RotationOverlap: day,
+			MaxPending:      1_000_000,
+			MaxPendingAge:   7 * day,
 			Retention:       WebhookRetention{Age: 30 * day, MaxPerEndpoint: 100_000},
 		},
 		Agents: Agents{

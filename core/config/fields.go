@@ -67,7 +67,7 @@ var serverFields = []*field{
 	},
 	{
 		key: "store.retention.events", ref: func(c *Config) any { return &c.Store.Retention.Events }, min: int64(time.Hour), live: true,
-		doc: "How long entries of the event log are kept; past that, streams of a finished execution cannot be replayed.",
+		doc: "How long entries of the event log are kept; journals of executions live as long as these.",
 	},
 	{
 		key: "store.retention.batches", ref: func(c *Config) any { return &c.Store.Retention.Batches }, min: int64(time.Hour), live: true,
@@ -81,6 +81,15 @@ var serverFields = []*field{
 		key: "store.retention.idempotency", ref: func(c *Config) any { return &c.Store.Retention.Idempotency }, min: int64(24 * time.Hour), live: true,
 		doc: "How long Idempotency-Key records are kept. A key counts for 24h, so shorter is refused.",
 	},
+	{
+		key: "store.retention.maxExecutionBytes", ref: func(c *Config) any { return &c.Store.Retention.MaxExecutionBytes }, live: true,
+		doc: "What executions may take with all that belongs to them, before it is compressed. Beyond that the oldest finished ones go, " +
+			"whatever their age. 0: any size.",
+	},
+	{
+		key: "store.retention.maxEventBytes", ref: func(c *Config) any { return &c.Store.Retention.MaxEventBytes }, live: true,
+		doc: "The same for the event log.",
+	},
 }
 
 // sectionDocs describes the sections, which have no value of their own.
@@ -88,7 +97,7 @@ var sectionDocs = map[string]string{
 	"server":                      "The HTTP server.",
 	"server.cors":                 "Web pages of other origins.",
 	"store":                       "The durable state.",
-	"store.retention":             "How long finished things are kept.",
+	"store.retention":             "How long finished things are kept, and how much of them. `wardroom store usage` shows what each kind takes.",
 	"plugins":                     "Programs that extend Wardroom.",
 	"plugins.*":                   "What is set for one plugin, under its name.",
 	"runtimes":                    "Where managed agents run.",

@@ -17,6 +17,8 @@ type Webhooks struct {
 	ProxyPassword   Secret
 	MaxConcurrent   int           // attempts
 	MaxPerEndpoint  int           // attempts
+	MaxPending      int           // deliveries that wait for one endpoint; 0: any number
+	MaxPendingAge   time.Duration // of one of those; 0: for ever
 	DisableAfter    time.Duration // 0: never
 	RotationOverlap time.Duration
 	Retention       WebhookRetention
@@ -27,6 +29,7 @@ type Webhooks struct {
 type WebhookRetention struct {
 	Age            time.Duration
 	MaxPerEndpoint int
+	MaxBytes       int64 // 0: any size
 }
 
 // Endpoint is a webhook that the configuration declares.

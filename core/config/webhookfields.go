@@ -43,6 +43,14 @@ var webhookFields = []*field{
 		doc: "Deliveries under way at once to one endpoint.",
 	},
 	{
+		key: "webhooks.maxPending", ref: func(c *Config) any { return &c.Webhooks.MaxPending }, max: 100_000_000, live: true,
+		doc: "Deliveries that may wait for one endpoint. Beyond that the oldest fail, within the hour; they may be retried. 0: any number.",
+	},
+	{
+		key: "webhooks.maxPendingAge", ref: func(c *Config) any { return &c.Webhooks.MaxPendingAge }, max: tenYears, live: true,
+		doc: "How long a delivery may wait before it fails. 0: for ever.",
+	},
+	{
 		key: "webhooks.disableAfter", ref: func(c *Config) any { return &c.Webhooks.DisableAfter }, max: 12 * thirtyDays, live: true,
 		doc: "How long an endpoint may do nothing but fail before it is disabled. 0: for ever.",
 	},
@@ -59,12 +67,16 @@ var webhookFields = []*field{
 	{
 		key: "webhooks.retention.age", ref: func(c *Config) any { return &c.Webhooks.Retention.Age },
 		min: int64(time.Hour), max: tenYears, live: true,
-		doc: "How long a delivery that is over stays listed. One that waits stays as long as it does.",
+		doc: "How long a delivery that is over stays listed. One that waits goes by webhooks.maxPendingAge.",
 	},
 	{
 		key: "webhooks.retention.maxPerEndpoint", ref: func(c *Config) any { return &c.Webhooks.Retention.MaxPerEndpoint },
 		min: 100, max: 10_000_000, live: true,
 		doc: "Deliveries that are over and listed for one endpoint. Beyond that, the oldest go.",
+	},
+	{
+		key: "webhooks.retention.maxBytes", ref: func(c *Config) any { return &c.Webhooks.Retention.MaxBytes }, live: true,
+		doc: "What all deliveries may take, before it is compressed. Beyond that the oldest that are over go. 0: any size.",
 	},
 }
 

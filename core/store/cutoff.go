@@ -14,14 +14,23 @@ const futureAfter = time.Hour
 type cutoff struct {
 	before time.Time
 	now    time.Time
-	steps  []clockStep // by which the clock went forward while no such time passed
+	// drop, if not nil, is how many more are old whatever their time, the next ones that are asked about.
+	drop  *int64
+	steps []clockStep // by which the clock went forward while no such time passed
 }
 
-func (c cutoff) zero() bool { return c.before.IsZero() }
+func (c cutoff) zero() bool { return c.before.IsZero() && c.drop == nil }
+
+// dropping reports whether the next one is old whatever its time.
+func (c cutoff) dropping() bool { return c.drop != nil && *c.drop > 0 }
 
 // passed reports whether what happened at t is old.
 func (c cutoff) passed(t time.Time) bool {
-	if c.zero() || !t.Before(c.before) {
+	if c.dropping() {
+		*c.drop--
+		return true
+	}
+	if c.before.IsZero() || !t.Before(c.before) {
 		return false
 	}
 	for _, s := range c.steps {

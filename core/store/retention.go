@@ -36,6 +36,14 @@ type Policy struct {
 	Deliveries  time.Duration // after the last attempt of one that is over
 	// DeliveriesPerWebhook is how many deliveries that are over an endpoint keeps, the newest ones; 0: all.
 	DeliveriesPerWebhook int
+	// PendingPerWebhook is how many deliveries may wait for an endpoint; 0: any number. Beyond that the oldest are
+	// given up: they have failed then. So are those that wait for longer than PendingAge; 0: for ever.
+	PendingPerWebhook int
+	PendingAge        time.Duration
+
+	// What finished executions, the log and finished deliveries may take, in bytes of keys and values with all that
+	// belongs to them; 0: any size. Beyond that the oldest go, whatever their age.
+	ExecutionBytes, EventBytes, DeliveryBytes int64
 }
 
 // Retired counts what a retention run removed.
@@ -83,6 +91,14 @@ func (s *Store) retain(ctx context.Context, policy Policy, steps []clockStep) (R
 		}
 		return cutoff{before: now.Add(-keep), now: now, steps: steps}
 	}
+	// A measurement that failed removes nothing; the next run measures anew.
+	excess, sizeErr := s.sizeExcess(ctx, policy)
+	dropping := func(kind string, c cutoff) cutoff {
+		if n := excess[kind]; n > 0 {
+			c.drop, c.now = &n, now
+		}
+		return c
+	}
 	var done Retired
 	kinds := map[string]struct {
 		count *int
@@ -90,12 +106,13 @@ func (s *Store) retain(ctx context.Context, policy Policy, steps []clockStep) (R
 	}{
 		KindDeliveries: {&done.Deliveries, func(ctx context.Context) (int, error) {
 			n, err := s.purgeDeliveries(ctx)
-			more, also := s.retainDeliveries(ctx, old(policy.Deliveries), policy.DeliveriesPerWebhook)
-			return n + more, errors.Join(err, also)
+			_, capErr := s.capPending(ctx, old(policy.PendingAge), policy.PendingPerWebhook)
+			more, also := s.retainDeliveries(ctx, dropping(KindDeliveries, old(policy.Deliveries)), policy.DeliveriesPerWebhook)
+			return n + more, errors.Join(err, capErr, also, sizeErr)
 		}},
-		KindExecutions:  aged(&done.Executions, s.retainExecutions, old(policy.Executions)),
+		KindExecutions:  aged(&done.Executions, s.retainExecutions, dropping(KindExecutions, old(policy.Executions))),
 		KindBatches:     aged(&done.Batches, s.retainBatches, old(policy.Batches)),
-		KindEvents:      aged(&done.Events, s.retainEvents, old(policy.Events)),
+		KindEvents:      aged(&done.Events, s.retainEvents, dropping(KindEvents, old(policy.Events))),
 		KindAgents:      aged(&done.Agents, s.retainAgents, old(policy.Agents)),
 		KindIdempotency: aged(&done.Idempotency, s.retainIdempotency, old(idempotencyAge(policy.Idempotency))),
 		KindDefinitions: aged(&done.Definitions, s.retainDefinitions, old(definitionGrace)),
@@ -218,12 +235,12 @@ type pickFunc func(txn *badger.Txn, id string, value []byte) (*retired, bool, er
 func (s *Store) retainByID(ctx context.Context, prefix, idPrefix string, old cutoff, pick pickFunc, remove func(t *tx, r *retired) error) (int, error) {
 	end := core.IDBound(idPrefix, old.before)
 	n, err := s.retainEach(ctx, prefix, "", func(txn *badger.Txn, id string, value []byte) (*retired, bool, error) {
-		if id >= end {
+		if id >= end && !old.dropping() {
 			return nil, false, nil
 		}
 		return pick(txn, id, value)
 	}, remove)
-	if err != nil {
+	if err != nil || old.drop != nil { // then all were looked at, or enough went
 		return n, err
 	}
 	more, err := s.retainEach(ctx, prefix, core.IDBound(idPrefix, old.now.Add(futureAfter)), pick, remove)

@@ -39,7 +39,7 @@ func (s *Store) retainDeliveries(ctx context.Context, old cutoff, keep int) (int
 
 func (s *Store) retainDeliveriesOf(ctx context.Context, number uint32, old cutoff, keep int) (int, error) {
 	bound, future := "", ""
-	if !old.zero() {
+	if !old.before.IsZero() {
 		bound = core.IDBound(core.PrefixDelivery, old.before)
 		future = core.IDBound(core.PrefixDelivery, old.now.Add(futureAfter))
 	}
@@ -68,7 +68,7 @@ func (s *Store) retainDeliveriesOf(ctx context.Context, number uint32, old cutof
 				}
 				if excess > 0 {
 					excess--
-				} else if id >= bound && (future == "" || id < future) {
+				} else if id >= bound && !old.dropping() && (future == "" || id < future) {
 					if future == "" || jumped {
 						return false, nil
 					}

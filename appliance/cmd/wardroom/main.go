@@ -22,6 +22,7 @@ func main() {
 		Run: func(ctx context.Context, opts cmd.RunOptions) error {
 			return appliance.Run(ctx, appliance.Options(opts))
 		},
+		Retention: appliance.Retention,
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -1,0 +1,112 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store"
+)
+
+// Beyond a size the oldest finished executions go, and the oldest entries of the log; a usage says it before.
+func TestRetainBySize(t *testing.T) {
+	clock := coretest.NewClock()
+	dir := t.TempDir()
+	s, err := store.Open(ctx, store.Options{Path: dir, MinFreeBytes: 1 << 20, Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	input := json.RawMessage(`"` + strings.Repeat("x", 20_000) + `"`)
+	const n = 400
+	for i := range n {
+		e := execution(idAt(start.Add(time.Duration(i)*time.Second), i+1), "vote", core.ExecutionCompleted)
+		if i == 0 {
+			e.Status, e.CompletedAt = core.ExecutionRunning, nil // what is active never goes
+		}
+		e.Input = input
+		mustUpdate(t, s, func(tx core.Tx) error {
+			if err := tx.PutExecution(e); err != nil {
+				return err
+			}
+			return tx.Append(core.Event{Type: core.EventPatternUpdated, ID: fmt.Sprint("evt_", i), Subject: "vote", Time: start, Data: input})
+		})
+	}
+	policy := store.Policy{Executions: 1000 * time.Hour, Events: 1000 * time.Hour, ExecutionBytes: n * 20_000 / 2, EventBytes: n * 20_000 / 4}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	usage, err := store.MeasureUsage(ctx, dir, policy, clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, o := usage[store.KindExecutions], usage[store.KindEvents]
+	if x.Records != n || x.Bytes < n*20_000 || x.Old < n/2 || x.Old > n*6/10 || o.Records != n || o.Old < n*3/4 || o.Old > n*8/10 {
+		t.Fatalf("executions %+v, events %+v", *x, *o)
+	}
+	s = mustOpen(t, store.Options{Path: dir, Clock: clock})
+	done, err := s.Retain(ctx, policy)
+	if err != nil || int64(done.Executions) < x.Old-1 || int64(done.Executions) > x.Old || int64(done.Events) != o.Old {
+		t.Fatalf("%+v, %v; want %d executions and %d events", done, err, x.Old, o.Old)
+	}
+	list, _, err := s.FindExecutions(ctx, core.ExecutionFilter{Page: core.Page{Limit: 100}})
+	if err != nil || list[0].ID != idAt(start.Add((n-1)*time.Second), n) {
+		t.Fatalf("the newest one went: %v", err)
+	}
+	if _, err := s.FindExecution(ctx, idAt(start, 1)); err != nil {
+		t.Fatalf("the running one: %v", err)
+	}
+	if again, err := s.Retain(ctx, policy); err != nil || again != (store.Retired{}) {
+		t.Fatalf("the second run: %+v, %v", again, err)
+	}
+}
+
+// What waits for an endpoint is bounded by count and age: the oldest are given up.
+func TestCapPending(t *testing.T) {
+	clock := coretest.NewClock()
+	s := mustOpen(t, store.Options{Clock: clock})
+	w := webhook(webhookAt(start, 1))
+	putWebhook(t, s, w)
+	const n = 1200
+	for i := range n {
+		d := delivery(i, w.ID)
+		next := start.Add(time.Minute)
+		d.ID = strings.Replace(idAt(start.Add(time.Duration(i)*time.Second), i+1), core.PrefixExecution, core.PrefixDelivery, 1)
+		d.Status, d.NextAt = core.DeliveryPending, &next
+		putDeliveries(t, s, d)
+	}
+	waiting := func() (int, *core.Delivery) {
+		_, info, err := s.FindDeliveries(ctx, core.DeliveryFilter{WebhookID: w.ID, Status: core.DeliveryPending})
+		failed, _, failErr := s.FindDeliveries(ctx, core.DeliveryFilter{WebhookID: w.ID, Status: core.DeliveryFailed})
+		if err != nil || failErr != nil {
+			t.Fatal(err, failErr)
+		}
+		if len(failed) == 0 {
+			return info.Total, nil
+		}
+		return info.Total, failed[0]
+	}
+	if _, err := s.Retain(ctx, store.Policy{PendingPerWebhook: n}); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := waiting(); left != n {
+		t.Fatalf("%d wait", left)
+	}
+	if _, err := s.Retain(ctx, store.Policy{PendingPerWebhook: 500}); err != nil {
+		t.Fatal(err)
+	}
+	left, failed := waiting()
+	if left != 500 || failed == nil || !strings.Contains(failed.LastError, "given up") || failed.NextAt != nil {
+		t.Fatalf("%d wait, %+v", left, failed)
+	}
+	clock.Advance(time.Hour + 1000*time.Second)
+	if _, err := s.Retain(ctx, store.Policy{PendingAge: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := waiting(); left != 200 {
+		t.Fatalf("%d wait after the hour", left)
+	}
+}
