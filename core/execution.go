@@ -165,7 +165,7 @@ type ExecutionService interface {
 	Wait(ctx context.Context, id string) (*Execution, error)
 	// FindExecution returns one execution. NOT_FOUND for an unknown id.
 	FindExecution(ctx context.Context, id string) (*Execution, error)
-	// FindExecutions lists executions, newest first.
+	// FindExecutions lists executions, newest first, as rows: ID, Pattern, Status and times.
 	FindExecutions(ctx context.Context, filter ExecutionFilter) ([]*Execution, PageInfo, error)
 	// Cancel ends a pending or running execution and returns it with CancelledAt. Cancelling twice
 	// returns the first outcome; CONFLICT if it completed or failed.

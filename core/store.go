@@ -114,6 +114,7 @@ type Tx interface {
 // ExecutionReader reads executions.
 type ExecutionReader interface {
 	FindExecution(ctx context.Context, id string) (*Execution, error)
+	// FindExecutions returns rows of a list, newest first: with ID, Pattern, Status and times, and nothing else.
 	FindExecutions(ctx context.Context, filter ExecutionFilter) ([]*Execution, PageInfo, error)
 	// ActiveExecutions returns every execution that is not terminal, oldest first.
 	ActiveExecutions(ctx context.Context) ([]*Execution, error)
@@ -132,7 +133,8 @@ type PatternReader interface {
 // BatchReader reads batches.
 type BatchReader interface {
 	FindBatch(ctx context.Context, id string) (*Batch, error) // with Results
-	// ActiveBatches returns every batch that is running, oldest first, with Results.
+	// ActiveBatches returns every batch that is running, oldest first, with Results that say which execution an item is
+	// and how it stands, without what came of it.
 	ActiveBatches(ctx context.Context) ([]*Batch, error)
 	FindBatchInput(ctx context.Context, batchID string, index int) ([]byte, error)
 }

@@ -54,13 +54,14 @@ func (t *tx) itemKey(prefix, batchID string, index int) ([]byte, error) {
 func (s *Store) FindBatch(ctx context.Context, id string) (*core.Batch, error) {
 	var b *core.Batch
 	err := s.view(ctx, func(txn *badger.Txn) (err error) {
-		b, err = s.readBatch(ctx, txn, id)
+		b, err = s.readBatch(ctx, txn, id, true)
 		return err
 	})
 	return b, err
 }
 
-func (s *Store) readBatch(ctx context.Context, txn *badger.Txn, id string) (*core.Batch, error) {
+// readBatch reads a batch with its items, and their results if these are asked for.
+func (s *Store) readBatch(ctx context.Context, txn *badger.Txn, id string, results bool) (*core.Batch, error) {
 	b := new(core.Batch)
 	if err := read(txn, appendKey(nil, prefixBatch, id), "batch", id, b); err != nil {
 		return nil, err
@@ -70,6 +71,9 @@ func (s *Store) readBatch(ctx context.Context, txn *badger.Txn, id string) (*cor
 		var r core.BatchResult
 		if err := decodeJSON("result of batch", id, value, &r); err != nil {
 			return s.pass(key, err)
+		}
+		if !results {
+			r.Result, r.Error = nil, nil
 		}
 		r.Index = int(binary.BigEndian.Uint32(key[len(key)-4:]))
 		b.Results = append(b.Results, r)
@@ -84,7 +88,7 @@ func (s *Store) ActiveBatches(ctx context.Context) ([]*core.Batch, error) {
 	err := s.view(ctx, func(txn *badger.Txn) error {
 		return scan(txn, []byte(prefixBatchActive), nil, false, func(key, _ []byte) (bool, error) {
 			id := string(key[len(prefixBatchActive):])
-			b, err := s.readBatch(ctx, txn, id)
+			b, err := s.readBatch(ctx, txn, id, false)
 			if err != nil {
 				return s.pass(appendKey(nil, prefixBatch, id), err)
 			}

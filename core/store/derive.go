@@ -115,9 +115,9 @@ func (d *derived) execution(id string, value []byte) error {
 		return err
 	}
 	if state.active() {
-		return d.emit(appendKey(nil, prefixActive, id), appendActive(nil, state))
+		return d.emit(appendKey(nil, prefixActive, id), appendRow(appendActive(nil, state), &e))
 	}
-	if err := d.emit(appendStatusIndex(nil, string(state.status), id), []byte{}); err != nil {
+	if err := d.emit(appendStatusIndex(nil, string(state.status), id), appendRow(nil, &e)); err != nil {
 		return err
 	}
 	return d.emit(appendBothIndex(nil, state.pattern, string(state.status), id), []byte{})
@@ -264,7 +264,7 @@ func recordOf(entry, value []byte) []byte {
 func follows(txn *badger.Txn, entry, entryValue, record, value []byte) (bool, error) {
 	found := false
 	d := newDerived(txn, func(key, value []byte) error {
-		found = found || bytes.Equal(key, entry) && bytes.Equal(value, entryValue)
+		found = found || bytes.Equal(key, entry) && sameEntry(key, entryValue, value)
 		return nil
 	})
 	err := d.record(record, value)
@@ -275,6 +275,18 @@ func follows(txn *badger.Txn, entry, entryValue, record, value []byte) (bool, er
 		return err == nil, err // it leads to a record that is there
 	}
 	return found, err
+}
+
+// sameEntry reports whether a stored index entry has the value that follows from its record: entries that an earlier
+// version wrote have no row.
+func sameEntry(key, stored, value []byte) bool {
+	if bytes.HasPrefix(key, []byte(prefixActive)) || bytes.HasPrefix(key, []byte(prefixByStatus)) {
+		_, row, err := cutActive(stored)
+		if len(stored) == 0 || err == nil && len(row) == 0 {
+			return bytes.HasPrefix(value, stored)
+		}
+	}
+	return bytes.Equal(stored, value)
 }
 
 // counts calls fn with the counts that the records taken in add up to.

@@ -27,9 +27,9 @@
 // delivery are one byte each, as there.
 //
 //	x/<execution id>                          execution, JSON; ids sort by time, so this is the unfiltered list
-//	ix/xa/<execution id>                      active executions only: status, pattern, hashes it refers to
+//	ix/xa/<execution id>                      active executions only: status, pattern, hashes it refers to, row
 //	ix/xp/esc(pattern)<execution id>          every execution, from its first put on
-//	ix/xs/esc(status)<execution id>           terminal executions
+//	ix/xs/esc(status)<execution id>           terminal executions: row, which is what lists show of one
 //	ix/xps/esc(pattern)esc(status)<exec. id>  terminal executions
 //	c/<pattern>                               executions per status, in the order of core.ExecutionStatuses
 //	p/esc(name)<version>                      pattern version, JSON

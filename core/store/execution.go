@@ -29,7 +29,7 @@ func (t *tx) PutExecution(e *core.Execution) error {
 	if !sameRefs(old.refs, e) {
 		state.refs = refsOf(e)
 	}
-	if err := t.moveIndexes(e.ID, old, state); err != nil {
+	if err := t.moveIndexes(e.ID, old, state, e); err != nil {
 		return err
 	}
 	value, err := encodeJSON(e)
@@ -40,8 +40,8 @@ func (t *tx) PutExecution(e *core.Execution) error {
 }
 
 // moveIndexes writes what follows from an execution's change of state: index entries, counters and
-// references. A new state that does not exist removes all.
-func (t *tx) moveIndexes(id string, old, state execState) error {
+// references. A new state that does not exist removes all; e is the execution in its new state.
+func (t *tx) moveIndexes(id string, old, state execState, e *core.Execution) error {
 	if old.equal(state) {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (t *tx) moveIndexes(id string, old, state execState) error {
 	}
 	switch {
 	case state.active():
-		value := t.take(func(b []byte) []byte { return appendActive(b, state) })
+		value := t.take(func(b []byte) []byte { return appendRow(appendActive(b, state), e) })
 		if err := t.set(t.key(prefixActive, id), value); err != nil {
 			return err
 		}
@@ -69,7 +69,8 @@ func (t *tx) moveIndexes(id string, old, state execState) error {
 		t.delete(t.key(prefixActive, id))
 	}
 	if moved && state.status.Terminal() {
-		if err := t.set(t.take(func(b []byte) []byte { return appendStatusIndex(b, string(state.status), id) }), nil); err != nil {
+		row := t.take(func(b []byte) []byte { return appendRow(b, e) })
+		if err := t.set(t.take(func(b []byte) []byte { return appendStatusIndex(b, string(state.status), id) }), row); err != nil {
 			return err
 		}
 		key := t.take(func(b []byte) []byte { return appendBothIndex(b, state.pattern, string(state.status), id) })

@@ -12,7 +12,7 @@ import (
 
 // FindExecutions implements core.ExecutionReader. Every combination of filters walks an index that holds
 // just the rows that match, backwards from the cursor; the bounds in time are bounds on the id, exact to
-// the millisecond. The total comes from counters, or from a count over the keys of the time range.
+// the millisecond. Rows have what a list shows: id, pattern, status and times. The total comes from counters, or from a count over the keys of the time range.
 func (s *Store) FindExecutions(ctx context.Context, filter core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
 	var info core.PageInfo
 	if filter.Status != "" && statusIndex(filter.Status) < 0 {
@@ -46,7 +46,7 @@ func (s *Store) FindExecutions(ctx context.Context, filter core.ExecutionFilter)
 				info.HasMore = true
 				return false, nil
 			}
-			e, err := readExecution(txn, id)
+			e, err := s.readRow(txn, id)
 			switch {
 			case core.ErrorCode(err) == core.CodeNotFound: // ended and retired, or not committed yet: the set
 				return true, nil // of active ids is not part of the transaction

@@ -97,7 +97,7 @@ func (st *Store) readState(txn *badger.Txn, s *state) (healed []write, err error
 				healed = append(healed, write{key: slices.Clone(key)})
 				return true, nil
 			}
-			healed = append(healed, write{slices.Clone(key), appendActive(nil, e)})
+			healed = append(healed, write{slices.Clone(key), appendActive(nil, e)}) // its row is written with the next change
 		}
 		s.active[id] = e
 		s.order = append(s.order, id)

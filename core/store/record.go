@@ -17,7 +17,7 @@ import (
 //	event (j/):      1, uvarint length and type, varint Unix seconds, uvarint nanoseconds,
 //	                 uvarint length and id, then the data up to the end. Seq and subject are in the key.
 //	active (ix/xa/): 1, status as its index in core.ExecutionStatuses, uvarint length and pattern,
-//	                 uvarint number of hashes, each with its uvarint length
+//	                 uvarint number of hashes, each with its uvarint length, then a row (see executionrow.go)
 //	counter (c/):    1, one uvarint per status in the order of core.ExecutionStatuses
 //	thread state (ts/): 1, status as its index in core.ThreadStatuses, then execution, role and agent type, each
 //	                 with its uvarint length, then uvarint sum of the context files (see contextfile.go)
@@ -133,26 +133,32 @@ func appendActive(dst []byte, s execState) []byte {
 }
 
 func decodeActive(b []byte) (s execState, err error) {
+	s, _, err = cutActive(b)
+	return s, err
+}
+
+// cutActive splits the row off what appendActive wrote; it is empty in entries that an earlier version wrote.
+func cutActive(b []byte) (s execState, row []byte, err error) {
 	if len(b) < 2 || b[0] != recordVersion || int(b[1]) >= len(core.ExecutionStatuses) {
-		return s, errRecord
+		return s, nil, errRecord
 	}
 	s.status = core.ExecutionStatuses[b[1]]
 	if s.pattern, b, err = cutString(b[2:]); err != nil {
-		return s, err
+		return s, nil, err
 	}
 	count, n := binary.Uvarint(b)
 	if n <= 0 || count > uint64(len(b)) {
-		return s, errRecord
+		return s, nil, errRecord
 	}
 	b = b[n:]
 	for range count {
 		var hash string
 		if hash, b, err = cutString(b); err != nil {
-			return s, err
+			return s, nil, err
 		}
 		s.refs = append(s.refs, hash)
 	}
-	return s, nil
+	return s, b, nil
 }
 
 func appendCounts(dst []byte, c statusCounts) []byte {

@@ -234,7 +234,7 @@ func (c *checker) entry(txn *badger.Txn, key, value []byte, r *Report) error {
 // expect sees to it that an entry or count is there.
 func (c *checker) expect(txn *badger.Txn, key, value []byte, r *Report) error {
 	stored, err := get(txn, key)
-	if err != nil || stored != nil && bytes.Equal(stored, value) {
+	if err != nil || stored != nil && sameEntry(key, stored, value) {
 		return err
 	}
 	r.Entries++

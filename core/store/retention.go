@@ -224,7 +224,7 @@ func dropExecution(t *tx, r *retired) error {
 		return err
 	}
 	t.delete(t.key(prefixExecution, r.id))
-	return t.moveIndexes(r.id, old, execState{})
+	return t.moveIndexes(r.id, old, execState{}, nil)
 }
 
 // pickFunc looks at a record: it returns the record when it is to go, and false to stop.

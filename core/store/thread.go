@@ -174,6 +174,12 @@ func (s *Store) FindThread(ctx context.Context, id string) (*core.ThreadRecord, 
 	return r, err
 }
 
+// readThreadRow reads a thread without its context files, which no list shows.
+func readThreadRow(txn *badger.Txn, id string) (*core.ThreadRecord, error) {
+	r := new(core.ThreadRecord)
+	return r, read(txn, appendKey(nil, prefixThread, id), "thread", id, r)
+}
+
 func readThread(txn *badger.Txn, id string) (*core.ThreadRecord, error) {
 	r := new(core.ThreadRecord)
 	if err := read(txn, appendKey(nil, prefixThread, id), "thread", id, r); err != nil {
@@ -186,7 +192,7 @@ func readThread(txn *badger.Txn, id string) (*core.ThreadRecord, error) {
 	return r, takeFiles(r, files)
 }
 
-// FindThreads implements core.ThreadReader. A list of a status of active threads looks at the states of all active
+// FindThreads implements core.ThreadReader. Rows have no context files. A list of a status of active threads looks at the states of all active
 // threads, or of those of the execution; every other one walks an index of just the rows that match.
 func (s *Store) FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*core.ThreadRecord, core.PageInfo, error) {
 	if filter.Status != "" && !slices.Contains(core.ThreadStatuses, filter.Status) {
@@ -209,7 +215,7 @@ func (s *Store) FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*c
 				(filter.AgentType == "" || state.agentType == filter.AgentType), nil
 		}
 	}
-	return findRows(ctx, s, q, readThread)
+	return findRows(ctx, s, q, readThreadRow)
 }
 
 // ActiveThreads implements core.ThreadReader.
