@@ -67,7 +67,7 @@ var scripts = []script{
 	{kind: "interrupt", weight: 6, act: interrupt, text: says("SLOW[60]")},
 	{kind: "error-400", weight: 5, text: says("FAIL[400]"), codes: []string{wire.TurnModelError}},
 	{kind: "error-401", weight: 1, text: says("FAIL[401]"), codes: []string{wire.TurnLoginRequired}, login: true},
-	{kind: "error-429-once", weight: 2, text: says("FAIL[429] TIMES[1]")},
+	{kind: "error-429-once", weight: 2, only: "claude gemini", text: says("FAIL[429] TIMES[1]")},
 	{kind: "error-500-once", weight: 2, text: says("FAIL[500] TIMES[1]")},
 	{kind: "error-529-once", weight: 2, text: says("FAIL[529] TIMES[1]")},
 	{kind: "error-500", weight: 1, only: "claude codex", text: says("FAIL[500]"), codes: unavailable},
