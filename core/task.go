@@ -75,6 +75,8 @@ type TaskDispatcher interface {
 	// CountCapable counts the agents that fit the need, whether busy or not. An agent whose connection is
 	// lost counts until its grace ends.
 	CountCapable(need TaskNeed) int
+	// Slots returns how many tasks each agent that CountCapable counts takes at once, whether busy or not.
+	Slots(need TaskNeed) map[string]int
 	// Hold takes one slot of this very agent, which served a role before a restart, for tasks to come. It is
 	// given the grace of a lost connection to resume; then TaskSink.AgentLost is called. It returns false when
 	// no such agent is known. The slot may be beyond what the agent offers now.

@@ -13,6 +13,9 @@ func (s *Service) Reserve(need core.TaskNeed, n int) []string { return s.index.r
 // CountCapable implements core.TaskDispatcher. Draining agents do not count: they take no more tasks.
 func (s *Service) CountCapable(need core.TaskNeed) int { return s.index.count(need) }
 
+// Slots implements core.TaskDispatcher.
+func (s *Service) Slots(need core.TaskNeed) map[string]int { return s.index.slots(need) }
+
 // Dispatch implements core.TaskDispatcher.
 func (s *Service) Dispatch(agentID string, task core.Task) bool {
 	a := s.find(agentID)

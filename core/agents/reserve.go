@@ -121,3 +121,16 @@ func (x *index) count(need core.TaskNeed) int {
 	}
 	return total
 }
+
+// slots lists the agents that fit, with how many tasks they take; see core.TaskDispatcher.Slots.
+func (x *index) slots(need core.TaskNeed) map[string]int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	out := map[string]int{}
+	for id, a := range x.agents {
+		if a.slots.counted && !need.Exclude[id] && a.slots.class.fits(need.Capabilities) {
+			out[id] = a.slots.max
+		}
+	}
+	return out
+}

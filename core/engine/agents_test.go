@@ -20,6 +20,7 @@ type agents struct {
 	sink     core.TaskSink
 	order    []string
 	slots    map[string]int      // free slots by agent
+	sizes    map[string]int      // all slots by agent
 	offers   map[string][]string // capabilities by agent; one that is not here can do everything
 	inbox    []handed            // tasks handed out and not yet answered
 	released []string            // "agent task cancel"
@@ -47,7 +48,7 @@ type handed struct {
 }
 
 func newAgents() *agents {
-	return &agents{slots: map[string]int{}, offers: map[string][]string{}, adopted: map[string]bool{}, handled: map[string]int{}}
+	return &agents{slots: map[string]int{}, sizes: map[string]int{}, offers: map[string][]string{}, adopted: map[string]bool{}, handled: map[string]int{}}
 }
 
 func (a *agents) setSink(sink core.TaskSink) {
@@ -85,7 +86,7 @@ func (a *agents) free(id string) int {
 func (a *agents) add(id string, slots int) {
 	a.mu.Lock()
 	a.order = append(a.order, id)
-	a.slots[id] = slots
+	a.slots[id], a.sizes[id] = slots, slots
 	sink := a.sink
 	a.mu.Unlock()
 	if sink != nil {
@@ -104,6 +105,19 @@ func (a *agents) Reserve(need core.TaskNeed, n int) []string {
 		}
 	}
 	return got
+}
+
+// Slots counts those that are free, and the tasks that are out.
+func (a *agents) Slots(need core.TaskNeed) map[string]int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := map[string]int{}
+	for _, id := range a.order {
+		if a.fits(id, need) {
+			out[id] = max(a.sizes[id], a.slots[id])
+		}
+	}
+	return out
 }
 
 func (a *agents) CountCapable(need core.TaskNeed) int {

@@ -49,6 +49,9 @@ func (r *chartRun) bind(c *change) bool {
 // tryBind takes a slot and all roles now, if it can without overtaking others that wait for the same.
 func (r *chartRun) tryBind(c *change, wants []roleWant) {
 	held := r.slot
+	if r.eng.waiters.holds.Load() {
+		return // each in turn
+	}
 	if !held {
 		if r.eng.waiters.stands(r.bindKey()) {
 			return
@@ -140,8 +143,8 @@ func (r *chartRun) grow(c *change, role *roleRun) bool {
 	if most := role.most(); most > 0 {
 		count = min(count, most-have)
 	}
-	if count <= 0 || have == 0 {
-		return false // a role without any waits in line
+	if count <= 0 || have == 0 || r.eng.waiters.holds.Load() {
+		return false // a role without any waits in line, and who needs less than it has goes without
 	}
 	most := role.most()
 	if most == 0 {
@@ -190,7 +193,7 @@ func (r *roleRun) failed() map[string]bool {
 
 // replace exchanges an idle instance for one of an agent that is not in avoid, if there is one.
 func (r *chartRun) replace(c *change, role *roleRun, inst *instance, avoid []string) *instance {
-	if _, only, _ := r.eng.spawnable(role.role); inst.managed || only {
+	if _, only, _ := r.eng.spawnable(role.role); inst.managed || only || r.eng.waiters.holds.Load() {
 		return inst
 	}
 	need := role.need

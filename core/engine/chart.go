@@ -114,6 +114,7 @@ func (r *chartRun) advance(c *change) {
 		default:
 			r.place(c)
 			r.answerCalls(c)
+			r.secure(c)
 		}
 		return
 	}

@@ -246,8 +246,10 @@ func (e *Engine) Drain(ctx context.Context) {
 		e.state = stateDraining
 	}
 	e.mu.Unlock()
+	over := e.limits.drain()
+	e.waiters.letGo()
 	select {
-	case <-e.limits.drain():
+	case <-over:
 	case <-ctx.Done():
 	}
 }

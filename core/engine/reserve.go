@@ -49,12 +49,43 @@ func (e *Engine) spawnable(role *core.Role) (can, only bool, reason string) {
 // nothing is granted. noise tells that slots were taken and given back for nothing.
 func (e *Engine) bindRoles(wants []roleWant, all bool) (grants []roleGrant, noise bool) {
 	got := make([]roleGrant, len(wants))
+	if !e.reserveRoles(wants, all, got) {
+		return nil, e.releaseGrants(got)
+	}
+	for _, g := range got {
+		if len(g.agents) > 0 || g.spawn > 0 {
+			return got, false
+		}
+	}
+	if all && len(wants) == 0 {
+		return got, false
+	}
+	return nil, false
+}
+
+// releaseGrants gives back reserved slots and tells whether there were any.
+func (e *Engine) releaseGrants(got []roleGrant) bool {
+	some := false
+	for i := range got {
+		for _, agent := range got[i].agents {
+			e.agents.Release(agent, "", "")
+			some = true
+		}
+		got[i] = roleGrant{}
+	}
+	return some
+}
+
+// reserveRoles adds to got, by wants, what of it is free. With all it returns false when something is lacking; what is
+// in got stays reserved then.
+func (e *Engine) reserveRoles(wants []roleWant, all bool, got []roleGrant) bool {
 	short := false
 	var order []int // of those that take connected agents, the scarcest first
 	capable := make([]int, len(wants))
 	spawn := make([]bool, len(wants))
 	for i := range wants {
 		w := &wants[i]
+		got[i].spawn = 0
 		can, only, _ := e.spawnable(w.role)
 		switch {
 		case only && (!can || w.spawn < w.count && all):
@@ -73,12 +104,15 @@ func (e *Engine) bindRoles(wants []roleWant, all bool) (grants []roleGrant, nois
 		}
 	}
 	if short && all {
-		return nil, false
+		return false
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(capable[a]-wants[a].count, capable[b]-wants[b].count) })
+	complete := true
 	for _, i := range order {
 		w := &wants[i]
-		got[i].agents = e.reserveSlots(w.need, w.count)
+		if lacking := w.count - len(got[i].agents); lacking > 0 {
+			got[i].agents = append(got[i].agents, e.reserveSlots(w.need, lacking)...)
+		}
 		for len(got[i].agents) < w.count && e.exchange(wants, got, i, map[string]bool{}) {
 			continue
 		}
@@ -87,25 +121,60 @@ func (e *Engine) bindRoles(wants []roleWant, all bool) (grants []roleGrant, nois
 			got[i].spawn = min(lacking, w.spawn)
 			lacking -= got[i].spawn
 		}
-		if lacking > 0 && all {
-			for _, g := range got {
-				for _, agent := range g.agents {
-					e.agents.Release(agent, "", "")
-					noise = true
+		complete = complete && lacking <= 0
+	}
+	return complete || !all
+}
+
+// feasible reports whether all of wants could be served if every agent were free.
+func (e *Engine) feasible(wants []roleWant) bool {
+	left := map[string]int{} // slots by agent that are not matched
+	var fits []map[string]int
+	for i := range wants {
+		w := &wants[i]
+		can, only, _ := e.spawnable(w.role)
+		if only {
+			if !can || w.spawn < w.count {
+				return false
+			}
+			continue
+		}
+		slots := e.agents.Slots(w.need)
+		for id, n := range slots {
+			left[id] = n
+		}
+		for range w.count - map[bool]int{true: min(w.spawn, w.count)}[can] {
+			fits = append(fits, slots)
+		}
+	}
+	holders := map[string][]int{} // by agent: the demands that are matched to it
+	var match func(demand int, seen map[string]bool) bool
+	match = func(demand int, seen map[string]bool) bool {
+		for id := range fits[demand] {
+			if seen[id] {
+				continue
+			}
+			seen[id] = true
+			if left[id] > 0 {
+				left[id]--
+				holders[id] = append(holders[id], demand)
+				return true
+			}
+			for k, other := range holders[id] {
+				if match(other, seen) {
+					holders[id][k] = demand
+					return true
 				}
 			}
-			return nil, noise
+		}
+		return false
+	}
+	for demand := range fits {
+		if !match(demand, map[string]bool{}) {
+			return false
 		}
 	}
-	for _, g := range got {
-		if len(g.agents) > 0 || g.spawn > 0 {
-			return got, false
-		}
-	}
-	if all && len(wants) == 0 {
-		return got, false
-	}
-	return nil, false
+	return true
 }
 
 // reserveSlots takes slots, of as many agents as there are first, then further ones of the same agents.

@@ -340,6 +340,19 @@ func (m *memory) types(id string) []core.EventType {
 	return list
 }
 
+// text returns the data of an execution's events of a type, one after the other.
+func (m *memory) text(id string, kind core.EventType) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all strings.Builder
+	for _, ev := range m.events[id] {
+		if ev.Type == kind {
+			all.Write(ev.Data)
+		}
+	}
+	return all.String()
+}
+
 func (m *memory) count(id string, kind core.EventType) int {
 	n := 0
 	for _, t := range m.types(id) {

@@ -21,6 +21,7 @@ type roleRun struct {
 	failures  int          // of spawns in a row
 	spawnAt   time.Time    // before then no agent is spawned for it; zero: no such wait
 	callers   int          // messages that wait for an agent of the role
+	yielded   int          // instances given back while the execution waited; they are not missed before they are needed
 }
 
 // instance is one agent, or one slot of it, that serves a role.
@@ -58,12 +59,18 @@ func (r *roleRun) most() int {
 // missing is how many instances are to be waited for.
 func (r *roleRun) missing() int {
 	have := len(r.instances) + len(r.spawning)
-	least := r.least()
-	if len(r.queue) > 0 || r.callers > 0 {
+	least := r.least() - r.yielded
+	if r.needed() {
 		least = max(least, 1)
 	}
 	return max(least-have, 0)
 }
+
+// needed reports whether something waits for an instance.
+func (r *roleRun) needed() bool { return len(r.queue) > 0 || r.callers > 0 }
+
+// starved reports whether something waits for an instance, and there is none, nor one to come.
+func (r *roleRun) starved() bool { return r.needed() && len(r.instances)+len(r.spawning) == 0 }
 
 // idle returns an instance without a task whose agent is not in avoid, or nil; the preferred agent first.
 func (r *roleRun) idle(avoid []string, prefer string) *instance {
@@ -112,6 +119,7 @@ func (r *chartRun) bindInstance(c *change, role *roleRun, inst *instance) {
 	inst.role = role
 	role.instances = append(role.instances, inst)
 	role.take(inst.number)
+	role.yielded = max(role.yielded-1, 0)
 	if inst.managed {
 		role.use(inst.number)
 	}
@@ -293,6 +301,39 @@ func (r *chartRun) shrink(c *change, role *roleRun) {
 	for i := len(role.instances) - 1; i >= 0 && len(role.instances) > keep; i-- {
 		if inst := role.instances[i]; inst.leaf == nil && !inst.managed && inst.asked == 0 {
 			r.unbind(c, inst, "nothing waits for it", true)
+		}
+	}
+}
+
+// secure binds an agent for roles that something waits for and that have none. While there is none to be had, the
+// execution gives back what is idle: two executions that each held what the other waits for would wait for ever.
+func (r *chartRun) secure(c *change) {
+	starved := func(role *roleRun) bool { return role.starved() }
+	if c.over || !slices.ContainsFunc(r.roles, starved) {
+		return
+	}
+	if !r.queued && !r.eng.waiters.holds.Load() {
+		wants := r.missing()
+		if grants, _ := r.eng.bindRoles(wants, false); grants != nil {
+			r.takeGrants(c, wants, grants)
+			r.place(c)
+			r.answerCalls(c)
+		}
+	}
+	if !c.over && slices.ContainsFunc(r.roles, starved) {
+		r.yieldIdle(c, "the execution waits for an agent of another role")
+	}
+}
+
+// yieldIdle gives back the slots of connected agents that do nothing for the execution now. They are bound anew when
+// something waits for them.
+func (r *chartRun) yieldIdle(c *change, reason string) {
+	for _, role := range r.roles {
+		for _, inst := range slices.Clone(role.instances) {
+			if inst.leaf == nil && !inst.managed && !inst.gone && !inst.unheld && inst.asked == 0 {
+				r.unbind(c, inst, reason, true)
+				role.yielded++
+			}
 		}
 	}
 }

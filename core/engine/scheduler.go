@@ -20,11 +20,17 @@ type scheduler struct {
 	wake chan struct{}
 
 	fresh atomic.Bool // rests are over: capacity is surely new
+	holds atomic.Bool // holder is not nil: nobody takes agents but by a pass
 
 	mu      sync.Mutex // guards all below
 	buckets map[string]*bucket
 	byRun   map[*run]*waiter
 	alarm   core.Timer // ends the next rest, or nil
+	// holder is the first of those who need several agents at once and cannot be served yet, or nil: it keeps what comes
+	// free for it, and its slot, so that those behind it cannot take one agent after the other for ever. There is one at
+	// most, so that no two hold what the other lacks; and whoever comes before it, or runs already, takes what it holds.
+	holder *waiter
+	first  bool // within a pass: of those who need several agents at once, nobody failed to be served before
 }
 
 // waiter is one run's request for agents.
@@ -40,9 +46,13 @@ type waiter struct {
 	key       string
 	told      bool // its run knows that nobody fits, busy or not
 
-	roles []roleWant // of an org chart: what it lacks, instead of need and count
-	all   bool       // all of roles or nothing
-	gone  bool       // removed; skipped when it comes to the head
+	roles []roleWant  // of an org chart: what it lacks, instead of need and count
+	held  []roleGrant // of the scheduler's holder: what it has so far, by roles; it has its slot too
+	// possible is whether it could be served if every agent were free, as judged then.
+	judged   time.Time
+	possible bool
+	all      bool // all of roles or nothing
+	gone     bool // removed; skipped when it comes to the head
 }
 
 type bucket struct {
@@ -130,6 +140,9 @@ func (s *scheduler) drop(r *run) {
 	w := s.byRun[r]
 	if w == nil {
 		return
+	}
+	if w == s.holder {
+		s.unhold()
 	}
 	w.gone = true
 	w.run = nil
@@ -226,9 +239,11 @@ func (s *scheduler) pass() {
 		for _, b := range s.buckets {
 			b.rest, b.restUntil = 0, time.Time{}
 		}
+		s.recheck() // agents may be gone
 	}
 	line := s.candidates(now, config.PriorityAging)
 	full := false
+	s.first = true
 	for len(line) > 0 {
 		b, w := line[0].bucket, line[0].waiter
 		if !b.blocked && !now.Before(b.restUntil) && !(full && w.needsSlot) && s.serve(w, b, config, &full) {
@@ -263,9 +278,12 @@ func (s *scheduler) pass() {
 // serve gives a waiter what it waits for and takes it out of line, or returns false. The caller holds mu.
 func (s *scheduler) serve(w *waiter, b *bucket, config *Config, full *bool) bool {
 	r := w.run
-	if w.needsSlot {
+	if w.needsSlot && w != s.holder {
 		switch s.eng.limits.take(r.exec.Pattern.Name, w.own, config) {
 		case fullInAll:
+			if s.yieldTo(w) { // the holder has a slot
+				return s.serve(w, b, config, full)
+			}
 			*full = true
 			return false
 		case fullOfPattern:
@@ -277,6 +295,9 @@ func (s *scheduler) serve(w *waiter, b *bucket, config *Config, full *bool) bool
 		return s.serveRoles(w, b)
 	}
 	agents := s.eng.agents.Reserve(w.need, w.count)
+	if len(agents) == 0 && s.yieldAgents(w, w.need) {
+		agents = s.eng.agents.Reserve(w.need, w.count)
+	}
 	if len(agents) == 0 {
 		if w.needsSlot {
 			s.eng.limits.give(r.exec.Pattern.Name)
@@ -297,16 +318,23 @@ func (s *scheduler) serve(w *waiter, b *bucket, config *Config, full *bool) bool
 
 // serveRoles gives an org chart the agents of its roles. Its slot, if it needs one, is taken. The caller holds mu.
 func (s *scheduler) serveRoles(w *waiter, b *bucket) bool {
-	r := w.run
-	grants, noise := s.eng.bindRoles(w.roles, w.all)
-	if grants == nil {
-		if w.needsSlot {
-			s.eng.limits.give(r.exec.Pattern.Name)
+	grants, ok := w.held, false
+	if w == s.holder {
+		ok = s.eng.reserveRoles(w.roles, w.all, grants)
+	} else {
+		for _, want := range w.roles {
+			s.yieldAgents(w, want.need)
 		}
-		if noise {
+		var noise bool
+		if grants, noise = s.eng.bindRoles(w.roles, w.all); grants != nil {
+			ok = true
+		} else if noise {
 			b.rest = min(max(2*b.rest, shortRest), longRest)
 			b.restUntil = s.eng.clock.Now().Add(b.rest)
 		}
+	}
+	if !ok {
+		s.hold(w, b)
 		b.blocked = true
 		return false
 	}
@@ -315,12 +343,131 @@ func (s *scheduler) serveRoles(w *waiter, b *bucket) bool {
 	for _, g := range grants {
 		agents = append(agents, g.agents...)
 	}
+	r := w.run
 	m := message{kind: msgAgents, agents: agents, grants: grants, slot: w.needsSlot, ticket: w.ticket}
+	if w == s.holder { // they are the run's now
+		w.held, s.holder = nil, nil
+		s.holds.Store(false)
+	}
 	s.drop(r)
 	if !r.inbox.put(m) {
 		s.eng.giveBack(r, agents, m.slot)
 	}
 	return true
+}
+
+// hold makes a waiter that could not be served the holder, if it is the first in the pass of those who could be served
+// at all; any other gives its slot back. The caller holds mu.
+func (s *scheduler) hold(w *waiter, b *bucket) {
+	switch {
+	case w == s.holder && s.first:
+		s.first = false
+		return
+	case w == s.holder: // another came before it
+		s.unhold()
+		return
+	case w.all && s.first && s.feasible(w):
+		s.first = false
+		if s.holder != nil {
+			s.unhold()
+		}
+		w.held, s.holder = make([]roleGrant, len(w.roles)), w
+		s.holds.Store(true)
+		s.eng.reserveRoles(w.roles, true, w.held) // from now on it keeps what is free
+		b.rest, b.restUntil = 0, time.Time{}
+		return
+	}
+	if w.needsSlot {
+		s.eng.limits.give(w.run.exec.Pattern.Name)
+	}
+}
+
+// feasibleFor is how long it is believed that a waiter can be served, or cannot.
+const feasibleFor = time.Second
+
+// feasible reports whether a waiter could be served if every agent were free. The caller holds mu.
+func (s *scheduler) feasible(w *waiter) bool {
+	now := s.eng.clock.Now()
+	if w.judged.IsZero() || now.Sub(w.judged) >= feasibleFor {
+		w.judged, w.possible = now, s.eng.feasible(w.roles)
+	}
+	return w.possible
+}
+
+// unhold ends the holding: what was held is free. The caller holds mu.
+func (s *scheduler) unhold() {
+	w := s.holder
+	s.holder = nil
+	s.holds.Store(false)
+	s.eng.releaseGrants(w.held)
+	w.held = nil
+	if w.needsSlot {
+		s.eng.limits.give(w.run.exec.Pattern.Name)
+	}
+}
+
+// letGo ends the holding: nobody is to begin any more.
+func (s *scheduler) letGo() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.holder != nil {
+		s.unhold()
+	}
+}
+
+// recheck ends the holding of one that cannot be served any more, and drops agents that are gone. The caller holds mu.
+func (s *scheduler) recheck() {
+	w := s.holder
+	if w == nil {
+		return
+	}
+	if w.judged = (time.Time{}); !s.feasible(w) {
+		s.unhold()
+		return
+	}
+	for i := range w.held {
+		w.held[i].agents = slices.DeleteFunc(w.held[i].agents, func(agent string) bool {
+			if s.eng.fits(w.roles[i].need, agent) {
+				return false
+			}
+			s.eng.agents.Release(agent, "", "")
+			return true
+		})
+	}
+}
+
+// yieldTo ends the holding if w comes before the holder: it runs already, or its turn in this pass is first. It tells
+// whether something was freed. The caller holds mu.
+func (s *scheduler) yieldTo(w *waiter) bool {
+	if s.holder == nil || s.holder == w || w.needsSlot && !s.before(w, s.holder) {
+		return false
+	}
+	s.unhold()
+	return true
+}
+
+// yieldAgents is yieldTo if the holder has an agent that fits a need. A flat execution that runs does not go before the
+// holder for that: it holds no agent that the holder could wait for. The caller holds mu.
+func (s *scheduler) yieldAgents(w *waiter, need core.TaskNeed) bool {
+	if s.holder == nil || s.holder == w || (w.needsSlot || w.roles == nil) && !s.before(w, s.holder) {
+		return false
+	}
+	for i := range s.holder.held {
+		for _, agent := range s.holder.held[i].agents {
+			if s.eng.fits(need, agent) {
+				s.unhold()
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// before reports whether a comes before b.
+func (s *scheduler) before(a, b *waiter) bool {
+	now, aging := s.eng.clock.Now(), s.eng.config.Load().PriorityAging
+	line := candidates{newCandidate(nil, a, now, aging), newCandidate(nil, b, now, aging)}
+	return line.Less(0, 1)
 }
 
 // tell sends a run back to think when the last agent that fits its narrowed need has left: it may go on

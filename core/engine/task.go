@@ -286,6 +286,9 @@ func (r *flat) place(c *change) int {
 		return 0
 	}
 	need := r.needOf(list)
+	if r.eng.waiters.holds.Load() {
+		return 0 // somebody holds what comes free: each in turn
+	}
 	if !r.slot {
 		if r.eng.waiters.blocking(r.exec.Pattern.Name, r.step.step.Need) {
 			return 0

@@ -30,6 +30,8 @@ func (n *nobody) Reserve(need core.TaskNeed, _ int) []string {
 }
 func (n *nobody) CountCapable(core.TaskNeed) int { return 1 }
 
+func (n *nobody) Slots(core.TaskNeed) map[string]int { return nil }
+
 func lineOf(tb testing.TB, agents *nobody) (*Engine, *coretest.Clock) {
 	clock := coretest.NewClock()
 	return New(Options{Agents: agents, Clock: clock, Logger: hclog.NewNullLogger(), Config: DefaultConfig()}), clock
