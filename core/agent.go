@@ -25,7 +25,7 @@ type Agent struct {
 	ConnectedAt    time.Time       `json:"connectedAt"`
 	LastHeartbeat  time.Time       `json:"lastHeartbeat"`
 	DisconnectedAt *time.Time      `json:"disconnectedAt,omitempty"`
-	Metadata       map[string]any  `json:"metadata,omitempty"` // {model, version} and free keys
+	Metadata       Metadata        `json:"metadata,omitempty"` // {model, version} and free keys
 	MaxTasks       int             `json:"maxTasks"`           // tasks it takes at once
 	ActiveTasks    int             `json:"-"`
 	Statistics     AgentStatistics `json:"statistics"`

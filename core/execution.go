@@ -45,9 +45,9 @@ var Priorities = []Priority{PriorityLow, PriorityNormal, PriorityHigh, PriorityC
 
 // ExecuteOptions are the options of an execute request.
 type ExecuteOptions struct {
-	TimeoutMs int64          `json:"timeout,omitempty"` // milliseconds; 0: the pattern's or the configured default
-	Priority  Priority       `json:"priority,omitempty"`
-	Metadata  map[string]any `json:"metadata,omitempty"`
+	TimeoutMs int64    `json:"timeout,omitempty"` // milliseconds; 0: the pattern's or the configured default
+	Priority  Priority `json:"priority,omitempty"`
+	Metadata  Metadata `json:"metadata,omitempty"`
 }
 
 // ExecutionError is why an execution failed.

@@ -59,25 +59,25 @@ const NewExecution = "new"
 
 // Thread is a supervised, long-lived piece of work of one agent. Values are snapshots.
 type Thread struct {
-	ID             string         `json:"id"`
-	ExecutionID    string         `json:"executionId"`
-	Name           string         `json:"name"`
-	AgentType      string         `json:"agentType"`
-	Role           string         `json:"role,omitempty"`
-	Objective      string         `json:"objective,omitempty"`
-	Status         ThreadStatus   `json:"status"`
-	StatusReason   string         `json:"statusReason,omitempty"`
-	Runtime        string         `json:"runtime,omitempty"`        // known from its start on; RuntimeConnected for a remote one
-	ManagedAgentID string         `json:"managedAgentId,omitempty"` // of a runtime
-	AgentID        string         `json:"agentId,omitempty"`        // connected agent that hosts it
-	SessionID      string         `json:"sessionId,omitempty"`      // of the agent, to go on after a loss
-	Workspace      *Workspace     `json:"workspace,omitempty"`
-	Preparation    Preparation    `json:"preparation"`
-	Policy         ThreadPolicy   `json:"policy"`
-	Metadata       map[string]any `json:"metadata,omitempty"`
-	Summary        string         `json:"summary"`
-	Completion     *Completion    `json:"completion,omitempty"`
-	Error          *ThreadError   `json:"error,omitempty"`
+	ID             string       `json:"id"`
+	ExecutionID    string       `json:"executionId"`
+	Name           string       `json:"name"`
+	AgentType      string       `json:"agentType"`
+	Role           string       `json:"role,omitempty"`
+	Objective      string       `json:"objective,omitempty"`
+	Status         ThreadStatus `json:"status"`
+	StatusReason   string       `json:"statusReason,omitempty"`
+	Runtime        string       `json:"runtime,omitempty"`        // known from its start on; RuntimeConnected for a remote one
+	ManagedAgentID string       `json:"managedAgentId,omitempty"` // of a runtime
+	AgentID        string       `json:"agentId,omitempty"`        // connected agent that hosts it
+	SessionID      string       `json:"sessionId,omitempty"`      // of the agent, to go on after a loss
+	Workspace      *Workspace   `json:"workspace,omitempty"`
+	Preparation    Preparation  `json:"preparation"`
+	Policy         ThreadPolicy `json:"policy"`
+	Metadata       Metadata     `json:"metadata,omitempty"`
+	Summary        string       `json:"summary"`
+	Completion     *Completion  `json:"completion,omitempty"`
+	Error          *ThreadError `json:"error,omitempty"`
 	// Prompt is what a blocked agent waits for: {id, kind, text, tool?, input?, options, url?}.
 	Prompt         json.RawMessage `json:"prompt,omitempty"`
 	LoginURL       string          `json:"loginUrl,omitempty"`

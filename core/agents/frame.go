@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
@@ -225,7 +226,10 @@ func (f *frame) into(payload any) error {
 // without names of Go types.
 func jsonReason(err error) string {
 	var kind *json.UnmarshalTypeError
+	var beyond *core.NumberRangeError
 	switch {
+	case errors.As(err, &beyond):
+		return "metadata: " + beyond.Error()
 	case !errors.As(err, &kind):
 		return "a value has the wrong form, such as a text that is not a time where one is"
 	case kind.Field == "":

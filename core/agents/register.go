@@ -18,6 +18,14 @@ func (s *session) register(f *frame, now time.Time) {
 		s.reject(f.id, err.Error())
 		return
 	}
+	var free struct { // the metadata again, its numbers as they were written
+		Metadata core.Metadata `json:"metadata"`
+	}
+	if err := f.into(&free); err != nil {
+		s.reject(f.id, err.Error())
+		return
+	}
+	payload.Metadata = free.Metadata
 	reg, err := checkRegister(&payload)
 	if err != nil {
 		s.reject(f.id, core.AsError(err).Message)

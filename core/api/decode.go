@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -112,9 +113,12 @@ func (d *decoder) value(path string, f *field, target reflect.Value) {
 		d.structure(path, target)
 	case f.kind == rawjson.Object:
 		if raw := d.raw(); raw != nil {
-			free := map[string]any{}
-			_ = json.Unmarshal(raw, &free) // the scanner found it well-formed
-			target.Set(reflect.ValueOf(free))
+			var free core.Metadata
+			var beyond *core.NumberRangeError
+			if errors.As(json.Unmarshal(raw, &free), &beyond) { // the scanner found it well-formed
+				d.problem(path, at, "%s", beyond)
+			}
+			target.Set(reflect.ValueOf(map[string]any(free)))
 		}
 	case f.kind == rawjson.String:
 		d.text(path, at, f, target)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"net/http"
 
 	"github.com/wardroom/wardroom/core"
@@ -145,6 +146,11 @@ func (s *Server) await(c *call, id string) (answer, error) {
 			Code: core.CodeTimeout, Message: e.Error.Message,
 			Details: map[string]any{"timeoutMs": timeoutOf(e), "executionId": e.ID},
 		}, c.id), nil
+	}
+	if e.Status == core.ExecutionFailed && e.Error != nil && e.Error.Code == core.CodeNoAgents {
+		details := map[string]any{"executionId": e.ID}
+		maps.Copy(details, e.Error.Details)
+		return errorAnswer(&core.Error{Code: core.CodeNoAgents, Message: e.Error.Message, Details: details}, c.id), nil
 	}
 	report, err := s.workflow(c.ctx, e)
 	if err != nil {

@@ -27,7 +27,7 @@ func TestExecute(t *testing.T) {
 	want := core.ExecuteRequest{
 		Pattern: "classify", Version: "1.x", Input: json.RawMessage(`{"text":"a b"}`), RequireAgents: true,
 		Options: core.ExecuteOptions{TimeoutMs: 1000, Priority: core.PriorityHigh,
-			Metadata: map[string]any{"k": []any{1.0, nil}}},
+			Metadata: map[string]any{"k": []any{json.Number("1"), nil}}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("request %+v\nwant    %+v", got, want)
@@ -97,6 +97,16 @@ func TestExecuteThatFails(t *testing.T) {
 	})
 	p = r.do("POST", "/api/patterns/classify/execute", "")
 	if p.at("error", "details", "timeoutMs") != 70.0 {
+		t.Errorf("details %v", p.at("error", "details"))
+	}
+
+	outcome(func(e *core.Execution) { // the last capable agent was lost while the caller waited
+		e.Error = &core.ExecutionError{Code: core.CodeNoAgents, Message: "1 agents are needed, none is connected",
+			Details: map[string]any{"required": 1, "available": 0}}
+	})
+	p = r.do("POST", "/api/patterns/classify/execute", "")
+	p.wants(t, 503, core.CodeNoAgents)
+	if p.at("error", "details", "available") != 0.0 || p.at("error", "details", "executionId") != execID {
 		t.Errorf("details %v", p.at("error", "details"))
 	}
 

@@ -44,7 +44,7 @@ func wantSpec() core.ThreadSpec {
 				{Preset: "standard", Kind: "approval", Tool: "Bash", Match: "^git", Answer: "allow"}, {Answer: "deny"},
 			},
 		},
-		Metadata: map[string]any{"ticket": 7.0}, Runtime: "local", AgentID: "agent_1",
+		Metadata: map[string]any{"ticket": json.Number("7")}, Runtime: "local", AgentID: "agent_1",
 	}
 }
 

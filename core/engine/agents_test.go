@@ -94,6 +94,15 @@ func (a *agents) add(id string, slots int) {
 	}
 }
 
+// open gives a busy agent free slots.
+func (a *agents) open(id string, slots int) {
+	a.mu.Lock()
+	a.slots[id], a.sizes[id] = slots, slots
+	sink := a.sink
+	a.mu.Unlock()
+	sink.CapacityChanged()
+}
+
 func (a *agents) Reserve(need core.TaskNeed, n int) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

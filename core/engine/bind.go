@@ -252,30 +252,58 @@ func (r *chartRun) grant(m message, c *change) {
 // requireAgents implements body.
 func (r *chartRun) requireAgents(context.Context) error {
 	for _, role := range r.roles {
-		required := role.least()
-		if required == 0 {
-			continue
+		if err := r.requireRole(role, role.least()); err != nil {
+			return err
 		}
-		can, only, reason := r.eng.spawnable(role.role)
-		if can {
-			continue
-		}
-		available := 0
-		if !only {
-			if available = r.eng.agents.CountCapable(role.need); available >= required {
-				continue
-			}
-			slots := r.eng.reserveSlots(role.need, required) // one agent may serve several times
-			for _, id := range slots {
-				r.eng.agents.Release(id, "", "")
-			}
-			if len(slots) == required {
-				continue
-			}
-		}
-		return noRoleAgents(role.role, required, available, reason)
 	}
 	return nil
+}
+
+// requireStarved is requireAgents while the execution runs: of what waits, and of roles that have nobody.
+func (r *chartRun) requireStarved() error {
+	for _, role := range r.roles {
+		if !role.starved() {
+			continue
+		}
+		if err := r.requireRole(role, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failWithout ends the execution for lack of agents.
+func (r *chartRun) failWithout(c *change, err error) {
+	if err == nil {
+		return
+	}
+	lack := core.AsError(err)
+	r.fail(c, lack.Code, lack.Message, lack.Details)
+}
+
+// requireRole returns NO_AGENTS when a role cannot have as many agents as required, busy ones counted.
+func (r *chartRun) requireRole(role *roleRun, required int) error {
+	if required == 0 {
+		return nil
+	}
+	can, only, reason := r.eng.spawnable(role.role)
+	if can {
+		return nil
+	}
+	available := 0
+	if !only {
+		if available = r.eng.agents.CountCapable(role.need); available >= required {
+			return nil
+		}
+		slots := 0 // one agent may serve several times
+		for _, n := range r.eng.agents.Slots(role.need) {
+			slots += n
+		}
+		if slots >= required {
+			return nil
+		}
+	}
+	return noRoleAgents(role.role, required, available, reason)
 }
 
 func noRoleAgents(role *core.Role, required, available int, reason string) *core.Error {

@@ -71,4 +71,5 @@ const (
 	statusTimeout   = "timeout"
 	statusLost      = "lost"
 	statusCancelled = "cancelled"
+	statusLate      = "late" // of a report, for metrics only
 )

@@ -87,6 +87,9 @@ func (r *chartRun) role(key string) *roleRun {
 // advance implements body.
 func (r *chartRun) advance(c *change) {
 	if c.over || !r.bind(c) {
+		if !c.over && r.sync && !r.bound {
+			r.failWithout(c, r.requireAgents(context.Background()))
+		}
 		return
 	}
 	if r.exec.StartedAt == nil {
@@ -115,6 +118,9 @@ func (r *chartRun) advance(c *change) {
 			r.place(c)
 			r.answerCalls(c)
 			r.secure(c)
+			if r.sync && !c.over {
+				r.failWithout(c, r.requireStarved())
+			}
 		}
 		return
 	}

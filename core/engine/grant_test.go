@@ -32,16 +32,18 @@ func TestGrantsDoNotOverlap(t *testing.T) {
 	r.pattern("vote", core.Step{Min: 3, Need: core.TaskNeed{Capabilities: []string{"v"}}})
 	r.pattern("mark", core.Step{Min: 1, Need: core.TaskNeed{Capabilities: []string{"m"}}})
 	r.agents.offer("a", 8, "v")
+	r.agents.offer("b", 0, "v") // there are enough for the step, and two of them are busy
+	r.agents.offer("c", 0, "v")
 	exec := r.start("vote")
 	first := r.agents.await(t, 1)[0]
 	marked := r.start("mark")
 
-	// The answer of a is being written when b comes and is reserved for the run.
+	// The answer of a is being written when b comes free and is reserved for the run.
 	writing, release := r.hold(1)
 	assigning, assigned := r.hold(2)
 	r.agents.report(first.agent, first.task, `{"by":"a"}`, nil)
 	<-writing
-	r.agents.offer("b", 8, "v")
+	r.agents.open("b", 8)
 	coretest.WaitFor(t, "b to be reserved", func() bool { return r.agents.free("b") < 8 })
 	release()
 	// Its task is being written while the scheduler makes another pass; that it is over shows in the other
@@ -51,7 +53,7 @@ func TestGrantsDoNotOverlap(t *testing.T) {
 	coretest.WaitFor(t, "the pass", func() bool { return r.agents.free("m") == 0 })
 	assigned()
 
-	r.agents.offer("c", 8, "v")
+	r.agents.open("c", 8)
 	held := map[string]int{}
 	for _, h := range r.agents.await(t, 3) {
 		held[h.agent]++

@@ -34,6 +34,7 @@ const (
 	msgAgents                      // the scheduler reserved agents for the run
 	msgTimer                       // the run's timer fired
 	msgCancel                      // a caller cancels
+	msgLook                        // an agent was lost for good: are there enough left?
 	msgSpawned                     // an agent was spawned for a role, or not
 	msgMail                        // a message between roles, or an answer to a question; mail says what
 )

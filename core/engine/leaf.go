@@ -140,8 +140,7 @@ func (r *chartRun) report(rep core.TaskReport, c *change) {
 	current := l.agent == rep.AgentID && (rep.Attempt == 0 || rep.Attempt == l.attempt)
 	// As with flat patterns, an attempt that was given up still counts while nobody else works on the task.
 	if !current || l.state == taskWaiting && (rep.Err != nil || l.attempt == 0) {
-		r.eng.observer.TaskEnded("late", rep.Duration)
-		r.event(c, core.EventTaskLate, taskData{
+		r.late(c, rep, taskData{
 			TaskID: rep.TaskID, Step: l.step.Path, Round: l.round, AgentID: rep.AgentID, Attempt: rep.Attempt,
 			Reason: lateReason(current),
 		})

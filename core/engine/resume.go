@@ -43,6 +43,7 @@ func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 	if err := e.register(r, false); err != nil {
 		return err
 	}
+	r.restoreLate(events)
 	c := r.newChange()
 	r.deadline = believe(c.now, exec.CreatedAt, exec.Deadline)
 	r.body.resume(c)

@@ -24,12 +24,14 @@ type run struct {
 	results    []core.AgentResult  // of finished steps
 	slot       bool                // counts against the limits
 	queued     bool                // stands in line at the scheduler
+	sync       bool                // a caller waits who is to hear at once when too few agents are left; set before it starts
 	ticket     uint64              // of the request that it stands in line for
 	level      int                 // of priority
 	timer      core.Timer
 	timerAt    time.Time
 	deadline   time.Time // exec.Deadline, as it is kept by the time that passes
 	cancels    []chan<- cancelReply
+	tardy      map[lateness]struct{} // late reports that are journaled
 	inputBytes int64
 }
 
@@ -364,6 +366,42 @@ func (r *run) arm(now time.Time) {
 // passed; if that was set back meanwhile, the limit begins anew, and no more.
 func believe(now, set, due time.Time) time.Time {
 	return now.Add(min(due.Sub(now), due.Sub(set)))
+}
+
+// lateness is who was late with what. It is journaled once, however often the agent repeats itself.
+type lateness struct{ task, agent string }
+
+// maxTardy bounds the late reports that are journaled of one execution.
+const maxTardy = 1000
+
+// late journals a report that does not count, and counts it.
+func (r *run) late(c *change, rep core.TaskReport, data taskData) {
+	r.eng.observer.TaskEnded(statusLate, rep.Duration)
+	if r.noteLate(rep.TaskID, rep.AgentID) {
+		r.event(c, core.EventTaskLate, data)
+	}
+}
+
+// noteLate reports whether it is the first time that an agent is late with a task, and is to be journaled.
+func (r *run) noteLate(task, agent string) bool {
+	if _, known := r.tardy[lateness{task, agent}]; known || len(r.tardy) >= maxTardy {
+		return false
+	}
+	if r.tardy == nil {
+		r.tardy = map[lateness]struct{}{}
+	}
+	r.tardy[lateness{task, agent}] = struct{}{}
+	return true
+}
+
+// restoreLate takes in the late reports that the journal has.
+func (r *run) restoreLate(events []core.Event) {
+	for _, ev := range events {
+		var d taskData
+		if ev.Type == core.EventTaskLate && json.Unmarshal(ev.Data, &d) == nil {
+			r.noteLate(d.TaskID, d.AgentID)
+		}
+	}
 }
 
 // sooner returns the earlier of two instants, of which zero is none.

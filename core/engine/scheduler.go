@@ -39,6 +39,7 @@ type waiter struct {
 	ticket    uint64 // of the run's request
 	need      core.TaskNeed
 	count     int
+	least     int // agents that there must be, busy or not, before any is used
 	needsSlot bool
 	own       int // the pattern's own limit
 	since     time.Time
@@ -240,6 +241,11 @@ func (s *scheduler) pass() {
 			b.rest, b.restUntil = 0, time.Time{}
 		}
 		s.recheck() // agents may be gone
+		for r := range s.byRun {
+			if r.sync {
+				r.inbox.put(message{kind: msgLook})
+			}
+		}
 	}
 	line := s.candidates(now, config.PriorityAging)
 	full := false
@@ -294,8 +300,12 @@ func (s *scheduler) serve(w *waiter, b *bucket, config *Config, full *bool) bool
 	if w.roles != nil || w.all {
 		return s.serveRoles(w, b)
 	}
-	agents := s.eng.agents.Reserve(w.need, w.count)
-	if len(agents) == 0 && s.yieldAgents(w, w.need) {
+	var agents []string
+	enough := w.least <= 1 || s.eng.agents.CountCapable(w.need) >= w.least
+	if enough {
+		agents = s.eng.agents.Reserve(w.need, w.count)
+	}
+	if enough && len(agents) == 0 && s.yieldAgents(w, w.need) {
 		agents = s.eng.agents.Reserve(w.need, w.count)
 	}
 	if len(agents) == 0 {

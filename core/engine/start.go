@@ -50,6 +50,7 @@ func (e *Engine) begin(ctx context.Context, req core.ExecuteRequest, from origin
 		return nil, err
 	}
 	r := e.newRun(exec, plan)
+	r.sync = req.RequireAgents
 	if len(from.kept) > 0 {
 		if err = r.body.restore(from.kept); err != nil {
 			return nil, err

@@ -71,6 +71,13 @@ func (r *flat) advance(c *change) {
 			}
 			r.fail(c, code, message, details)
 		case stepRunning:
+			if r.sync { // its caller is not kept waiting for agents that are not there
+				if available, short := r.short(); short {
+					err := noAgents(r.step.step, available)
+					r.fail(c, err.Code, err.Message, err.Details)
+					return
+				}
+			}
 			// That nobody fits may have come up since the state was judged.
 			if r.place(c) == 0 && (r.nobody == nil || r.state() == stepRunning) {
 				return

@@ -78,6 +78,7 @@ func (r *run) handle(m message, c *change) {
 		r.body.grant(m, c)
 	case msgProgress:
 		r.progress(m)
+	case msgLook: // advance looks
 	case msgCancel:
 		r.cancels = append(r.cancels, m.reply)
 		if !c.over {
@@ -108,7 +109,7 @@ func (r *flat) report(rep core.TaskReport, c *change) {
 	current := t != nil && t.agent == rep.AgentID && (rep.Attempt == 0 || rep.Attempt == t.attempt)
 	won := r.won() // in this very turn: what came behind the answer that ends a race does not count
 	if c.over || won || !current || t.state == taskDone || t.state == taskFailed || (t.state == taskWaiting && rep.Err != nil) {
-		r.late(rep, t, current, c)
+		r.tooLate(rep, t, current, c)
 		return
 	}
 	held := t.state == taskOut
@@ -153,8 +154,8 @@ func agentErrorDetails(rep core.TaskReport) map[string]any {
 	return details
 }
 
-// late journals a report that does not count; a repeated report of a counted answer leaves no trace.
-func (r *flat) late(rep core.TaskReport, t *task, current bool, c *change) {
+// tooLate journals a report that does not count; a repeated report of a counted answer leaves no trace.
+func (r *flat) tooLate(rep core.TaskReport, t *task, current bool, c *change) {
 	if c.over || (current && t.state == taskDone) {
 		return
 	}
@@ -165,10 +166,7 @@ func (r *flat) late(rep core.TaskReport, t *task, current bool, c *change) {
 	case t.state == taskFailed || t.state == taskWaiting:
 		reason = "the attempt was given up"
 	}
-	r.eng.observer.TaskEnded("late", rep.Duration)
-	r.event(c, core.EventTaskLate, taskData{
-		TaskID: rep.TaskID, AgentID: rep.AgentID, Attempt: rep.Attempt, Reason: reason,
-	})
+	r.late(c, rep, taskData{TaskID: rep.TaskID, AgentID: rep.AgentID, Attempt: rep.Attempt, Reason: reason})
 }
 
 // failTask ends an attempt of a task that is out; the task goes to another agent if it may.
@@ -278,6 +276,36 @@ func (r *flat) needOf(list []*task) core.TaskNeed {
 	return r.need(nil)
 }
 
+// least is how many agents there must be before the first task of the present step is handed out; 0 once one was.
+func (r *flat) least() int {
+	for _, t := range r.step.tasks {
+		if t.attempt > 0 {
+			return 0
+		}
+	}
+	return max(r.step.step.Min, 1)
+}
+
+// short reports whether too few agents are left to bring the present step to its end.
+func (r *flat) short() (available int, short bool) {
+	s := r.step
+	have, waiting := len(s.answers), 0
+	for _, t := range s.tasks {
+		switch t.state {
+		case taskOut:
+			have++
+		case taskWaiting:
+			waiting++
+		}
+	}
+	least := max(s.step.Min, 1)
+	if waiting == 0 || have >= least {
+		return 0, false
+	}
+	available = have + r.eng.agents.CountCapable(r.need(nil))
+	return available, available < least
+}
+
 // place hands waiting tasks to free agents and returns how many it placed. A run without a slot takes
 // one first, and stays in line if there is none or others wait for the same.
 func (r *flat) place(c *change) int {
@@ -286,8 +314,11 @@ func (r *flat) place(c *change) int {
 		return 0
 	}
 	need := r.needOf(list)
-	if r.eng.waiters.holds.Load() {
+	switch {
+	case r.eng.waiters.holds.Load():
 		return 0 // somebody holds what comes free: each in turn
+	case r.least() > 1 && r.eng.agents.CountCapable(need) < r.least():
+		return 0 // work is handed out to enough agents, or to none
 	}
 	if !r.slot {
 		if r.eng.waiters.blocking(r.exec.Pattern.Name, r.step.step.Need) {

@@ -20,6 +20,7 @@ type field struct {
 	low, high       *float64 // bounds of a number
 	short, long     int      // bounds of characters or elements; long -1: none
 	pattern         *regexp.Regexp
+	patternSize     int             // instructions of pattern
 	enum            map[string]bool // canonical JSON of what is allowed, or nil
 	choices         string          // the same for people
 	items           *field          // of an array's elements, or nil
@@ -38,7 +39,13 @@ type fields struct {
 type inspection struct {
 	problems []core.Problem
 	filled   bool // defaults are to be filled in somewhere
+	matching int  // instructions times bytes that regular expressions were applied to
 }
+
+// maxMatching bounds what the regular expressions of one input may cost: instructions of the compiled expression times
+// bytes of text, summed over all texts. Matching is linear in that product and cannot be interrupted; this much takes
+// less than a second. An expression of 20 instructions gets through 1 MB.
+const maxMatching = 20 << 20
 
 func (x *inspection) add(path, reason string) {
 	if len(x.problems) < maxProblems {
@@ -122,8 +129,16 @@ func (f *field) checkString(x *inspection, raw []byte, at func() string) {
 	}
 	text := rawjson.Unquote(raw)
 	f.checkLength(x, utf8.RuneCount(text), "characters", at)
-	if f.pattern != nil && !f.pattern.Match(text) {
-		x.add(at(), "must match the pattern "+f.pattern.String())
+	switch {
+	case f.pattern == nil:
+	case x.matching+f.patternSize*len(text) > maxMatching:
+		x.add(at(), "is too long to be matched with the pattern "+f.pattern.String()+", of "+strconv.Itoa(f.patternSize)+
+			" instructions: "+strconv.Itoa(len(text))+" bytes, of at most "+strconv.Itoa(max(maxMatching-x.matching, 0)/f.patternSize))
+	default:
+		x.matching += f.patternSize * len(text)
+		if !f.pattern.Match(text) {
+			x.add(at(), "must match the pattern "+f.pattern.String())
+		}
 	}
 }
 

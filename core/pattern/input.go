@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -104,8 +105,21 @@ func (f *field) readBounds(s section) {
 		if err != nil {
 			s.wrong("pattern", "is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		}
-		f.pattern = expression
+		f.pattern, f.patternSize = expression, instructions(text)
 	}
+}
+
+// instructions returns how long a regular expression is once it is compiled: a few bytes of text make many of them.
+func instructions(expression string) int {
+	parsed, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return 1
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 1
+	}
+	return len(program.Inst)
 }
 
 // bound returns the number at key, or nil.

@@ -2,6 +2,7 @@ package threads
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
@@ -19,8 +20,12 @@ func seatOf(r *core.ThreadRecord) (seat, bool) {
 	switch n := r.Metadata[instanceKey].(type) {
 	case int:
 		at.number = n
-	case float64:
-		at.number = int(n)
+	case json.Number: // as it is read from the store
+		number, err := n.Int64()
+		if err != nil {
+			return seat{}, false
+		}
+		at.number = int(number)
 	default:
 		return seat{}, false
 	}

@@ -82,7 +82,7 @@ func (s *Service) executionMetadata(ctx context.Context, e *core.Event) (map[str
 	var m map[string]any
 	if e.Type == core.EventExecutionStarted {
 		var data struct {
-			Metadata map[string]any `json:"metadata"`
+			Metadata core.Metadata `json:"metadata"`
 		}
 		if json.Unmarshal(e.Data, &data) == nil {
 			m = data.Metadata
