@@ -90,7 +90,7 @@ func TestConnectAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprint(conn, "GET /api/agents/connect HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	fmt.Fprint(conn, "GET /api/agents/connect HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 	lines := bufio.NewScanner(conn)
 	var last string
 	for lines.Scan() {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
@@ -70,7 +71,12 @@ func encode(buf *bytes.Buffer, body any) {
 	}
 }
 
-func (c *call) respond(a answer) { writeAnswer(c.w, a) }
+func (c *call) respond(a answer) {
+	if body, ok := a.body.(errorBody); ok {
+		c.code = core.Code(body.Error.Code)
+	}
+	writeAnswer(c.w, a)
+}
 
 // writeAnswer sends an answer in one write with its length.
 func writeAnswer(w http.ResponseWriter, a answer) {

@@ -55,7 +55,7 @@ func benchServer() http.Handler {
 	return api.New(api.Options{
 		Patterns:   &fakePatterns{find: func(string, string) (*core.Pattern, error) { return pattern, nil }},
 		Executions: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{},
-		Idempotency: &fakeKeys{}, Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3",
+		Idempotency: &fakeKeys{}, Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3", Config: api.Config{Hosts: testHosts},
 	})
 }
 

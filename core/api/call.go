@@ -29,6 +29,8 @@ type call struct {
 	body      []byte
 	hasBody   bool
 	params    [2]string
+	code      core.Code // of the error that was answered
+	logged    bool      // the request has its line in the log
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}
@@ -48,6 +50,9 @@ func (s *Server) serve(gc *gin.Context, route *boundRoute) {
 			took = -1
 		}
 		route.observe(c.w.Status(), took)
+		if !c.logged {
+			s.logServed(c)
+		}
 		*c = call{}
 		calls.Put(c)
 	}()
@@ -57,6 +62,23 @@ func (s *Server) serve(gc *gin.Context, route *boundRoute) {
 	}
 }
 
+// logServed writes the line of a request: one that was refused shows without being asked for.
+func (s *Server) logServed(c *call) {
+	status := c.w.Status()
+	switch {
+	case status == statusClientLeft:
+		s.log.Debug("client left", "request", c.id, "operation", c.route.OperationID)
+	case status >= http.StatusBadRequest:
+		s.logRefused(c.id, c.route.OperationID, c.principal, status, c.code)
+	case s.log.IsDebug():
+		s.log.Debug("request served", "request", c.id, "operation", c.route.OperationID, "status", status, "principal", c.principal.ID)
+	}
+}
+
+func (s *Server) logRefused(id, operation string, p core.Principal, status int, code core.Code) {
+	s.log.Info("request refused", "request", id, "operation", operation, "status", status, "code", string(code), "principal", p.ID)
+}
+
 // recovered ends a request whose handler panicked. A stream that has begun is cut, since its reader could
 // not tell a broken answer from a whole one.
 func (s *Server) recovered(c *call, p any) {
@@ -64,6 +86,7 @@ func (s *Server) recovered(c *call, p any) {
 		panic(p)
 	}
 	s.opts.Metrics.Panicked()
+	c.logged = true
 	s.log.Error("request panicked", "request", c.id, "operation", c.route.OperationID, "panic", p,
 		"stack", string(debug.Stack()))
 	if c.w.Written() {
@@ -74,6 +97,9 @@ func (s *Server) recovered(c *call, p any) {
 
 // run does everything up to the answer.
 func (c *call) run() error {
+	if err := c.s.checkHost(c.config, c.r); err != nil {
+		return err
+	}
 	if err := c.checkOrigin(); err != nil {
 		return err
 	}

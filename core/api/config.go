@@ -9,6 +9,7 @@ type Config struct {
 	MaxDefinition  int64         // bytes of a pattern definition; default 1 MiB
 	MaxBatchInputs int           // items of a batch; default 1000
 	MaxStreams     int           // event streams open at once; default 20000
+	Hosts          []string      // beside loopback names and the address that is listened on, hosts that are served while there is no authentication
 	CORSOrigins    []string      // origins of other sites that may call, or "*"; default none
 	Heartbeat      time.Duration // between heartbeat comments of a stream; default 15 s
 	StreamMaxAge   time.Duration // after which a stream ends and its reader comes back; default 1 h

@@ -37,15 +37,21 @@ func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
 	h["X-Content-Type-Options"] = nosniff
 	h["Cache-Control"] = noStore
 	h.Add("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
-	origin := r.Header.Get("Origin")
-	if !sameOrigin(origin, r.Host) && !allowedOrigin(s.config.Load(), origin) {
-		id := s.opts.IDs.New(core.PrefixRequest)
-		h["X-Request-Id"] = []string{id}
-		writeAnswer(w, errorAnswer(&core.Error{
+	origin, config := r.Header.Get("Origin"), s.config.Load()
+	err := s.checkHost(config, r)
+	if err == nil && !sameOrigin(origin, r.Host) && !allowedOrigin(config, origin) {
+		err = &core.Error{
 			Code:    core.CodeForbidden,
 			Message: "requests from the origin " + clip(origin) + " are refused",
 			Details: map[string]any{"action": "preflight"},
-		}, id))
+		}
+	}
+	if err != nil {
+		id := s.opts.IDs.New(core.PrefixRequest)
+		h["X-Request-Id"] = []string{id}
+		a := errorAnswer(err, id)
+		s.logRefused(id, "preflight", core.Anonymous, a.status, core.ErrorCode(err))
+		writeAnswer(w, a)
 		return
 	}
 	h.Set("Access-Control-Allow-Origin", origin)

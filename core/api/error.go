@@ -139,15 +139,14 @@ func (c *call) fail(err error) {
 		panic(http.ErrAbortHandler)
 	}
 	if c.r.Context().Err() != nil && errors.Is(err, context.Canceled) {
-		c.s.log.Debug("client left", "request", c.id, "operation", c.route.OperationID)
 		c.w.WriteHeader(statusClientLeft)
 		return
 	}
 	e := core.AsError(err)
 	if _, known := statuses[e.Code]; !known || e.Code == core.CodeInternal {
-		c.s.log.Error("request failed", "request", c.id, "operation", c.route.OperationID, "error", err)
-	} else if c.s.log.IsDebug() {
-		c.s.log.Debug("request refused", "request", c.id, "operation", c.route.OperationID, "error", err)
+		c.logged = true
+		c.s.log.Error("request failed", "request", c.id, "operation", c.route.OperationID, "code", string(e.Code),
+			"principal", c.principal.ID, "error", err)
 	}
 	if e.Code == core.CodeUnauthorized {
 		c.w.Header().Set("WWW-Authenticate", `Bearer realm="wardroom"`)

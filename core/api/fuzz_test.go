@@ -19,7 +19,7 @@ func bare() *api.Server {
 	return api.New(api.Options{
 		Patterns: &fakePatterns{}, Executions: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{}, ManagedAgents: &fakeManaged{}, Questions: &fakeQuestions{},
 		Threads: &fakeThreads{}, Memory: &fakeMemory{}, Workspaces: &fakeWorkspaces{}, Webhooks: &fakeWebhooks{},
-		Idempotency: &fakeKeys{}, Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3",
+		Idempotency: &fakeKeys{}, Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3", Config: api.Config{Hosts: testHosts},
 	})
 }
 

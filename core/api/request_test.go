@@ -209,7 +209,7 @@ func TestSlowBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprint(conn, "POST /api/patterns/a/execute HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{")
+	fmt.Fprint(conn, "POST /api/patterns/a/execute HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{")
 	answer, err := io.ReadAll(conn)
 	if err != nil {
 		t.Fatal(err)

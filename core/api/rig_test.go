@@ -42,6 +42,9 @@ type rig struct {
 	client     *http.Client
 }
 
+// testHosts are the hosts that package httptest and tests write into requests.
+var testHosts = []string{"x", "example.com"}
+
 func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 	tb.Helper()
 	r := &rig{
@@ -60,7 +63,7 @@ func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 			w.WriteHeader(http.StatusUpgradeRequired)
 			_, _ = io.WriteString(w, `{"error":{"code":"VALIDATION_ERROR","message":"upgrade","details":{}},"requestId":"r"}`)
 		}),
-		Clock: r.clock, IDs: core.NewIDs(r.clock), Version: "1.2.3",
+		Clock: r.clock, IDs: core.NewIDs(r.clock), Version: "1.2.3", Config: api.Config{Hosts: testHosts},
 		Logger: hclog.New(&hclog.LoggerOptions{Output: r.log, Level: hclog.Debug}),
 	}
 	for _, f := range change {

@@ -415,7 +415,7 @@ func TestStreamThousandReaders(t *testing.T) {
 	for range readers {
 		reading.Go(func() {
 			w := &collector{header: http.Header{}}
-			req, _ := http.NewRequest("GET", streamPath, nil)
+			req, _ := http.NewRequest("GET", "http://localhost"+streamPath, nil)
 			r.server.ServeHTTP(w, req)
 			var want strings.Builder
 			for i := range events {
@@ -521,7 +521,7 @@ func TestStreamDeadlineRenewed(t *testing.T) {
 }
 
 func mustRequest(tb testing.TB) *http.Request {
-	req, err := http.NewRequest("GET", streamPath, nil)
+	req, err := http.NewRequest("GET", "http://localhost"+streamPath, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

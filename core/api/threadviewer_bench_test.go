@@ -41,7 +41,7 @@ func TestViewerProcess(t *testing.T) {
 				return
 			}
 			defer conn.Close()
-			if _, err := conn.Write([]byte("GET " + threadStreamPath + " HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
+			if _, err := conn.Write([]byte("GET " + threadStreamPath + " HTTP/1.1\r\nHost: localhost\r\n\r\n")); err != nil {
 				t.Error(err)
 				return
 			}

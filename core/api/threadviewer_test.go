@@ -51,7 +51,7 @@ func TestThreadStreamThousandViewers(t *testing.T) {
 	defer leave()
 	var reading, quick sync.WaitGroup
 	serve := func(w http.ResponseWriter) {
-		req, _ := http.NewRequestWithContext(ctx, "GET", threadStreamPath, nil)
+		req, _ := http.NewRequestWithContext(ctx, "GET", "http://localhost"+threadStreamPath, nil)
 		r.server.ServeHTTP(w, req)
 	}
 	slow := make([]*stalling, stalled)
@@ -142,7 +142,7 @@ func TestStreamWritesAtOnce(t *testing.T) {
 	}
 	ctx, leave := context.WithCancel(context.Background())
 	w := &sized{collector: collector{header: http.Header{}}, last: "id: 300\n", done: leave}
-	req, _ := http.NewRequestWithContext(ctx, "GET", threadStreamPath+"?lastEventId=0", nil)
+	req, _ := http.NewRequestWithContext(ctx, "GET", "http://localhost"+threadStreamPath+"?lastEventId=0", nil)
 	r.server.ServeHTTP(w, req)
 	if len(w.sizes) < 5 || len(w.sizes) > 12 {
 		t.Errorf("%d writes for 300 events of a kilobyte", len(w.sizes))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -42,6 +43,22 @@ func checkBaseURL(text string) error {
 	}
 	return nil
 }
+
+// checkHost wants a host name or address, without a port.
+func checkHost(text string) error {
+	if _, err := netip.ParseAddr(text); err == nil {
+		return nil
+	}
+	for _, label := range strings.Split(strings.TrimSuffix(text, "."), ".") {
+		if label == "" || len(label) > 63 || strings.Trim(label, hostLetters) != "" {
+			return fmt.Errorf("%q is not the name of a host, such as wardroom.example, or an address; write it without scheme and port", text)
+		}
+	}
+	return nil
+}
+
+// hostLetters are what names of hosts consist of.
+const hostLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
 // checkOrigin wants exactly what a browser sends in Origin.
 func checkOrigin(text string) error {

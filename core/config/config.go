@@ -3,6 +3,8 @@ package config
 import (
 	"net"
 	"net/netip"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -42,9 +44,10 @@ const (
 
 // Server is the HTTP listener.
 type Server struct {
-	Listen            string // host:port; port 0 takes a free one
-	Environment       string // Production or Development
-	BaseURL           string // without a trailing slash, or empty
+	Listen            string   // host:port; port 0 takes a free one
+	Environment       string   // Production or Development
+	BaseURL           string   // without a trailing slash, or empty
+	Hosts             []string // further names under which the server is reached, lower case
 	CORS              CORS
 	MaxBody           int64 // bytes
 	MaxDefinition     int64 // bytes
@@ -133,6 +136,21 @@ type Log struct {
 
 // Files returns the files the configuration was read from, the main one first; none for Default.
 func (c *Config) Files() []string { return append([]string(nil), c.files...) }
+
+// ServedHosts lists the hosts under which the server is reached, beside loopback names: that of Listen, that of BaseURL,
+// and Hosts.
+func (s Server) ServedHosts() []string {
+	hosts := slices.Clone(s.Hosts)
+	if host, _, err := net.SplitHostPort(s.Listen); err == nil {
+		if addr, err := netip.ParseAddr(host); host != "" && (err != nil || !addr.IsUnspecified()) {
+			hosts = append(hosts, host)
+		}
+	}
+	if u, err := url.Parse(s.BaseURL); err == nil && u.Hostname() != "" {
+		hosts = append(hosts, u.Hostname())
+	}
+	return hosts
+}
 
 // LoopbackOnly tells whether Listen can be reached from this machine only. A host name other than
 // localhost is not resolved, and counts as reachable from elsewhere.

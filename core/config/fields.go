@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,6 +24,12 @@ var serverFields = []*field{
 	{
 		key: "server.baseUrl", ref: func(c *Config) any { return &c.Server.BaseURL }, check: checkBaseURL, clean: cleanURL,
 		doc: "Address under which clients reach this server, when it stands behind a proxy; named in the OpenAPI document. Empty: the address that a client used.",
+	},
+	{
+		key: "server.hosts", ref: func(c *Config) any { return &c.Server.Hosts }, check: checkHost, clean: strings.ToLower,
+		live: true,
+		doc: "Further names under which this server is reached. While no security is configured, requests for other hosts than loopback names, " +
+			"the listen address, the host of baseUrl and these are refused, so that no web page can have its own name pointed here.",
 	},
 	{
 		key: "server.maxBody", ref: func(c *Config) any { return &c.Server.MaxBody }, min: 64 * kib, max: 1024 * mib,

@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -10,6 +11,7 @@ import (
 // NeedsRestart.
 type Reloadable struct {
 	LogLevel      string
+	Hosts         []string
 	CORS          CORS
 	MetricsPublic bool
 	Retention     Retention
@@ -24,6 +26,7 @@ type Reloadable struct {
 func (c *Config) Reloadable() Reloadable {
 	return Reloadable{
 		LogLevel:      c.Log.Level,
+		Hosts:         slices.Clone(c.Server.Hosts),
 		CORS:          CORS{Origins: append([]string(nil), c.Server.CORS.Origins...)},
 		MetricsPublic: c.Metrics.Public,
 		Retention:     c.Store.Retention,
@@ -40,6 +43,7 @@ func (c *Config) Reloadable() Reloadable {
 func (c *Config) With(r Reloadable) *Config {
 	next := *c
 	next.Log.Level = r.LogLevel
+	next.Server.Hosts = r.Hosts
 	next.Server.CORS = r.CORS
 	next.Metrics.Public = r.MetricsPublic
 	next.Store.Retention = r.Retention

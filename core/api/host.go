@@ -1,0 +1,56 @@
+package api
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// checkHost refuses requests that were sent to a name which is not ours, as long as nobody has to say who he is: a page
+// whose name is pointed to this machine (DNS rebinding) is of the same origin as far as a browser can tell.
+func (s *Server) checkHost(config *Config, r *http.Request) error {
+	if s.opts.Authenticate != nil || servedHost(config.Hosts, r) {
+		return nil
+	}
+	host := clip(strings.ToValidUTF8(r.Host, "\uFFFD"))
+	return withStatus(http.StatusMisdirectedRequest, &core.Error{
+		Code: core.CodeValidation,
+		Message: "requests for the host " + host + " are not served here; use the address of the server, " +
+			"or name the host in server.baseUrl or server.hosts",
+		Details: map[string]any{"field": "Host", "reason": "must be a loopback name, the listen address or a configured host"},
+	})
+}
+
+// servedHost reports whether a request was sent to a loopback name, to the very address that it came in at, or to one of
+// hosts. Ports do not count.
+func servedHost(hosts []string, r *http.Request) bool {
+	host := hostName(r.Host)
+	if host == "localhost" || host != "" && slices.ContainsFunc(hosts, func(h string) bool { return hostName(h) == host }) {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	addr = addr.Unmap()
+	return err == nil && (addr.IsLoopback() || addr == localAddress(r))
+}
+
+// hostName is the host of a Host header in the form in which hosts are compared: without a port, brackets, the dot at
+// the end of a full name, and capitals.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// localAddress is the address of this machine that a request came in at.
+func localAddress(r *http.Request) netip.Addr {
+	if tcp, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap()
+	}
+	return netip.Addr{}
+}
