@@ -24,7 +24,7 @@ func TestExecuteBatch(t *testing.T) {
 	want := core.BatchRequest{
 		Pattern: "classify", Version: "1", Concurrency: 50, StopOnError: true,
 		Inputs:  []json.RawMessage{json.RawMessage(`{"a":1}`), json.RawMessage(`{}`)},
-		Options: core.ExecuteOptions{TimeoutMs: 9, Priority: "low", Metadata: map[string]any{"m": 1.0}},
+		Options: core.ExecuteOptions{TimeoutMs: 9, Priority: "low", Metadata: map[string]any{"m": json.Number("1")}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("request %+v\nwant    %+v", got, want)
