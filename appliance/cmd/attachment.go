@@ -36,8 +36,9 @@ type attachment struct {
 	detach   detachMatcher
 	dial     func(ctx context.Context, opts runtime.AttachOptions) (runtime.Terminal, error)
 
-	told bool    // that keys are refused
-	seen *uint64 // offset of the output that was shown; nil before the first
+	window window  // what of the agent's screen fits here
+	told   bool    // that keys are refused
+	seen   *uint64 // offset of the output that was shown; nil before the first
 }
 
 // run holds the attachment until the agent ends (exit), the keys detach (errDetached), ctx ends, or the
@@ -115,6 +116,9 @@ func (a *attachment) session(
 			return finish(&goneError{err})
 		case size := <-keyboard.resized:
 			_ = remote.Resize(size.cols, size.rows) // a connection that is gone shows itself in over
+			if data, repaint := a.window.resized(size.cols, size.rows); data != nil {
+				_ = screen.write(data, repaint) // one that fails shows itself in over, too
+			}
 		case typed := <-keyboard.typed:
 			pass, left := a.detach.feed(typed)
 			if len(pass) > 0 && !a.readOnly {
@@ -144,7 +148,12 @@ func (a *attachment) show(remote runtime.Terminal, screen *screenGuard) (*runtim
 		if err != nil {
 			return nil, err
 		}
-		if err := screen.write(frame.Data, frame.Repaint); err != nil {
+		cols, rows := 0, 0
+		if mine, high, err := term.GetSize(int(a.out.Fd())); err == nil {
+			cols, rows = mine, high
+		}
+		data, repaint := a.window.fit(frame, cols, rows)
+		if err := screen.write(data, repaint); err != nil {
 			return nil, &goneError{err}
 		}
 		seen := frame.Offset
