@@ -115,6 +115,8 @@ type ThreadRecord struct {
 	Thread
 	// Kind tells who gives the agent its work: "" the inputs of the thread, ThreadKindRole the engine.
 	Kind string `json:"kind,omitempty"`
+	// FormerAgentID is an agent that could not resume the session of the thread that this one goes on with.
+	FormerAgentID string `json:"formerAgentId,omitempty"`
 	// SealedEnv is the environment that was asked for, encrypted. It goes once the agent was started: its runtime keeps
 	// what it starts an agent again with. Of a thread at a host it stays until the end.
 	SealedEnv []byte `json:"sealedEnv,omitempty"`

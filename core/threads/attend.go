@@ -51,7 +51,7 @@ func (t *thread) attend() {
 		}
 		stop()
 		t.checkTimers(ctx)
-		if now := t.record(); now.Ending != nil || startsAgain(now) {
+		if now := t.record(); now.Ending != nil || startsAgain(now) || now.ManagedAgentID == "" {
 			return
 		}
 	}
@@ -144,7 +144,7 @@ func (c *change) applyPage(page []core.Event, session string) error {
 		c.rec.SessionID = session
 	}
 	for i := range page {
-		if c.rec.Ending != nil || startsAgain(c.rec) {
+		if c.rec.Ending != nil || startsAgain(c.rec) || c.rec.ManagedAgentID == "" {
 			break // what follows is read again, or is of no matter
 		}
 		if page[i].Seq <= c.rec.AgentSeq {

@@ -136,6 +136,45 @@ func earlierWork(old *core.ThreadRecord) string {
 	return text + ")"
 }
 
+// resumes reports whether the agent of a thread was started with the session of the thread that this one goes on with,
+// and was not ready yet.
+func resumes(r *core.ThreadRecord) bool {
+	return r.Continues != "" && r.SessionID != "" && r.FormerAgentID == "" && r.SentSeq == 0 && r.TurnCount+r.FailedTurns == 0
+}
+
+// startAfresh gives up a session that could not be resumed: another agent is started without it, and is told what it
+// goes on with. It returns false when that is not what ended the agent.
+func (c *change) startAfresh() bool {
+	r := c.rec
+	if !resumes(r) || r.Status != core.ThreadStarting || !told[r.AgentType] {
+		return false
+	}
+	ctx, store := c.t.work, c.t.s.opts.Store
+	old, err := store.FindThread(ctx, r.Continues)
+	if err != nil {
+		return false
+	}
+	page, err := store.QueuedInputs(ctx, r.ID, 0, 1)
+	if err != nil {
+		return false
+	}
+	for _, in := range page {
+		first := *in
+		first.Message = earlierWork(old) + "\n\n" + in.Message
+		c.freed -= int64(len(first.Message) - len(in.Message))
+		c.extra = append(c.extra, func(tx core.Tx) error { return tx.PutInput(&first) })
+	}
+	gone, t := r.ManagedAgentID, c.t
+	r.FormerAgentID, r.ManagedAgentID, r.SessionID = gone, "", ""
+	c.event(core.EventThreadStatus, statusData{Status: core.ThreadReasonRestarting, Reason: "the session could not be resumed"})
+	c.after = append(c.after, func() {
+		t.s.mu.Lock()
+		defer t.s.mu.Unlock()
+		delete(t.s.crew, gone)
+	})
+	return true
+}
+
 func withoutWithdrawn(list []*core.QueuedInput) []*core.QueuedInput {
 	kept := list[:0:0]
 	for _, in := range list {

@@ -95,6 +95,36 @@ func TestContinueWithoutSession(t *testing.T) {
 	}
 }
 
+// TestContinueLostSession: a session that cannot be resumed is given up, and the agent is told what it goes on with.
+func TestContinueLostSession(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.begin = func(a *scripted) {
+		if a.r.Spec.Resume != "" {
+			a.exit("exited_at_start: no such session", 1)
+			return
+		}
+		a.tell(core.EventManagedReady, core.AgentSignal{})
+	}
+	r.agents.script = func(a *scripted, _ string) {
+		a.busy()
+		a.end(block("partial", "Half of it"))
+	}
+	r.open()
+	old := r.spawn(spec()).ID
+	r.untilStatus(old, core.ThreadCompleted)
+	next, err := r.ContinueThread(r.ctx, old, core.ThreadContinue{Message: "the rest", Env: map[string]string{"TOKEN": "secret-value"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := r.untilStatus(next.ID, core.ThreadCompleted)
+	if got := r.agents.messages(); len(got) != 2 || !strings.Contains(got[1], "What came of it: Half of it)\n\nthe rest") {
+		t.Errorf("messages %q", got)
+	}
+	if specs := r.agents.specs; len(specs) != 3 || specs[1].Resume == "" || specs[2].Resume != "" || specs[2].Env["TOKEN"] != "secret-value" || rec.SealedEnv != nil {
+		t.Errorf("specs %+v", specs)
+	}
+}
+
 // TestQueue lists and withdraws messages that wait: the agent never gets them, the others keep their order.
 func TestQueue(t *testing.T) {
 	for _, restart := range []bool{false, true} {

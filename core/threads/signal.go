@@ -101,6 +101,9 @@ func (c *change) onReady() {
 		return // people are asked, and the agent waits with everybody
 	}
 	r.Status, r.StatusReason, r.Prompt, r.LoginURL = core.ThreadReady, "", nil, ""
+	if r.Runtime != core.RuntimeConnected {
+		r.SealedEnv = nil // the agent has it for good
+	}
 	if r.RetryAt != nil {
 		r.StatusReason = core.ThreadReasonRetrying
 	}
@@ -227,7 +230,7 @@ func (c *change) ended(reason string, exit *int, sure bool) {
 		c.end(core.ThreadEnding{Status: core.ThreadCompleted, State: r.Report.State})
 	case word == reasonExited && exit != nil && *exit == 0 && r.Status != core.ThreadStarting:
 		c.end(core.ThreadEnding{Status: core.ThreadStopped, State: core.CompletionPartial, Reason: reasonExited})
-	case word == reasonAtStart && c.startAgain(reason):
+	case word == reasonAtStart && c.startAfresh(), word == reasonAtStart && c.startAgain(reason):
 	default:
 		message := "the agent ended by itself"
 		if word == reasonAtStart {

@@ -97,7 +97,7 @@ func (t *thread) labelled(ctx context.Context) (*core.ManagedAgent, error) {
 		return nil, err
 	}
 	for _, r := range slices.Backward(records) {
-		if r.Spec.Labels[LabelThread] != t.id {
+		if r.Spec.Labels[LabelThread] != t.id || r.ID == t.record().FormerAgentID {
 			continue
 		}
 		ran := r.PID != 0 || r.ContainerID != "" || r.PodName != ""
@@ -116,7 +116,10 @@ func (t *thread) labelled(ctx context.Context) (*core.ManagedAgent, error) {
 // started notes that the thread has an agent.
 func (c *change) started(a *core.ManagedAgent) {
 	r := c.rec
-	r.ManagedAgentID, r.Runtime, r.SealedEnv = a.ID, a.Runtime, nil
+	r.ManagedAgentID, r.Runtime = a.ID, a.Runtime
+	if !resumes(r) {
+		r.SealedEnv = nil
+	}
 	if a.SessionID != "" {
 		r.SessionID = a.SessionID
 	}
