@@ -209,3 +209,18 @@ func git(t *testing.T, dir string, args ...string) string {
 	}
 	return strings.TrimSpace(string(out))
 }
+
+// gemini draws a long answer for seconds after its hook, and is deaf meanwhile: it is not ready before.
+func TestRealLongAnswer(t *testing.T) {
+	drivertest.CLI(t, "gemini")
+	r := openReal(t, runtime.Spec{Env: modelEnv(drivertest.StartModel(t).URL)})
+	for _, message := range []string{"LONG[3000] please", "the next", "LONG[2000] again", "the last"} {
+		result, err := r.rt.Send(r.ctx, "one", runtime.Input{Message: message, ExpectResponse: true, Timeout: 2 * time.Minute})
+		if err != nil {
+			t.Fatalf("%q: %v", message, err)
+		}
+		if !strings.HasPrefix(result.Response.Text, "ANSWER["+message+"]") || result.Response.Error != nil {
+			t.Errorf("%q was answered by %.100q, %+v", message, result.Response.Text, result.Response.Error)
+		}
+	}
+}
