@@ -172,7 +172,7 @@ type WorkspaceDiff struct {
 	WorkBranch  string            `json:"workBranch"`
 	Patch       string            `json:"patch"`     // unified; of what is committed and of what is not
 	Truncated   bool              `json:"truncated"` // of Patch, at the end of a line
-	Changes     *WorkspaceChanges `json:"changes"`
+	Changes     *WorkspaceChanges `json:"changes,omitempty"`
 }
 
 // WorkspaceUpdateMethod is a way to take what is new on a branch into another.

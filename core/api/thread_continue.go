@@ -21,7 +21,7 @@ type threadDiffBody struct {
 	WorkBranch  string                `json:"workBranch"`
 	Patch       string                `json:"patch" doc:"Unified diff of what is committed and of what is not, files included that git does not know."`
 	Truncated   bool                  `json:"truncated" doc:"Of the patch, at the end of a line."`
-	Changes     *workspaceChangesBody `json:"changes"`
+	Changes     *workspaceChangesBody `json:"changes,omitempty"`
 }
 
 // threadQueueBody is a page of the messages of a thread.

@@ -46,7 +46,7 @@ type ThreadDiff struct {
 	WorkBranch  string            `json:"workBranch"`
 	Patch       string            `json:"patch"`
 	Truncated   bool              `json:"truncated"`
-	Changes     *WorkspaceChanges `json:"changes"`
+	Changes     *WorkspaceChanges `json:"changes,omitempty"`
 }
 
 // WorkspaceUpdate is what became of a workspace that was brought onto its branch.
