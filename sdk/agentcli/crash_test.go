@@ -103,3 +103,40 @@ func TestLauncherOutOfReach(t *testing.T) {
 	}
 	var _ agentcli.Launcher = away
 }
+
+// TestCrashWhileTypingIsSettled lets the agent tell, after the crash, that it took the message: a repeat gets the response
+// of its turn, and not that nobody knows.
+func TestCrashWhileTypingIsSettled(t *testing.T) {
+	c := &fakeCLI{ignore: 1}
+	g, f := ready(t, c, nil)
+	f.confirm = true
+	done := make(chan error, 1)
+	in := runtime.Input{Message: "hello  there", ID: "i1", ExpectResponse: true}
+	go func() {
+		_, err := g.Send(t.Context(), "a", in)
+		done <- err
+	}()
+	p := g.l.process()
+	wait(t, "the typing", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return strings.Contains(string(p.written), "hello")
+	})
+	next := g.crash()
+	next.status("a", runtime.StatusReady)
+	p.signal(agentcli.Signal{Kind: agentcli.SignalTook, Text: "hello there"}) // command lines join white space
+	next.status("a", runtime.StatusBusy)
+	again := make(chan *runtime.Response, 1)
+	go func() {
+		result, err := next.Send(t.Context(), "a", in)
+		if err != nil {
+			t.Error(err)
+		}
+		again <- result.Response
+	}()
+	p.signal(agentcli.Signal{Kind: agentcli.SignalTurnEnd, Text: "general"})
+	if r := <-again; r == nil || r.Text != "general" || r.Turn != 1 {
+		t.Errorf("the repeat got %+v", r)
+	}
+	<-done
+}

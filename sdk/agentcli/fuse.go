@@ -155,6 +155,22 @@ func (s *session) onBusy(sig Signal, text string) {
 		}
 	case runtime.StatusBusy, runtime.StatusStopped:
 	}
+	if text != "" && s.turn != nil && s.turn.msg == nil && s.turn.input == "" {
+		s.settleUncertain(text)
+	}
+}
+
+// settleUncertain recognises the message that an earlier process was typing when it ended by what the agent says that it
+// took: the turn is the message's own, and a repeat of it gets its response.
+func (s *session) settleUncertain(text string) {
+	r := s.inputs.uncertain(text)
+	if r == nil {
+		return
+	}
+	s.turn.input = r.ID
+	if err := s.inputs.put(inputRecord{ID: r.ID, Sum: r.Sum, State: inputSent, Life: s.life, Turn: s.agent.Turn + 1}); err != nil {
+		s.unrecorded(err)
+	}
 }
 
 // beginTurn opens a turn, for a message if one began it.

@@ -34,7 +34,8 @@ const (
 // inputRecord is what is remembered of an input.
 type inputRecord struct {
 	ID       string            `json:"id"`
-	Sum      string            `json:"sum"` // of the text
+	Sum      string            `json:"sum"`             // of the text
+	Words    string            `json:"words,omitempty"` // sum of its words, while it is being typed
 	State    string            `json:"state"`
 	Response *runtime.Response `json:"response,omitempty"`
 	Line     *uint64           `json:"line,omitempty"` // that it was typed on, while it is being typed
@@ -99,6 +100,18 @@ func (in *inputs) began(life, turn int) *inputRecord {
 	return nil
 }
 
+// uncertain returns the newest input of which nobody knows whether it was taken, and whose words are those of the text; nil
+// if there is none.
+func (in *inputs) uncertain(text string) *inputRecord {
+	words := textSum(squeeze(text))
+	for i := len(in.order) - 1; i >= 0; i-- {
+		if r := in.known[in.order[i]]; r != nil && r.State == inputUnknown && r.Words == words {
+			return r
+		}
+	}
+	return nil
+}
+
 func (in *inputs) keep(r inputRecord) {
 	in.drop(r.ID)
 	if r.State == inputFree {
@@ -143,7 +156,7 @@ func (in *inputs) noteTurn(m *message, state string, response *runtime.Response,
 	}
 	r := inputRecord{ID: m.id, Sum: textSum(m.text), State: state, Response: response, Life: life, Turn: turn}
 	if state == inputTyping {
-		r.Line = &m.line
+		r.Line, r.Words = &m.line, textSum(squeeze(m.text))
 	}
 	return in.put(r)
 }
