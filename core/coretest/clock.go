@@ -66,7 +66,7 @@ func reading(wall time.Time, monotonic time.Duration) time.Time {
 		wall uint64
 		ext  int64
 		loc  *time.Location
-	})(unsafe.Pointer(&t))
+	})(unsafe.Pointer(&t)) //nolint:gosec // for tests only, and the layout is checked by one
 	layout.wall = hasMonotonic | uint64(wall.Unix()+since1885)<<nanosBits | uint64(wall.Nanosecond())
 	layout.ext = int64(monotonic)
 	return t

@@ -36,7 +36,7 @@ func TestStepClock(t *testing.T) {
 func TestSystemClockIsMonotonic(t *testing.T) {
 	watch := core.NewStopwatch(core.SystemClock{})
 	now := core.SystemClock{}.Now()
-	if now == now.Round(0) { //nolint:revive // == sees the monotonic reading, Equal does not
+	if now == now.Round(0) { //nolint:staticcheck // == sees the monotonic reading, Equal does not
 		t.Errorf("%v has no monotonic reading", now)
 	}
 	if first, second := watch.At(now), watch.At(now.Add(time.Second)); first <= 0 || second-first != int64(time.Second) {

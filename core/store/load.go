@@ -50,7 +50,7 @@ func (w *writer) load() error {
 	if err != nil {
 		return err
 	}
-	more, err := w.s.readState(txn, fresh)
+	more, err := readState(w.s, txn, fresh)
 	if err != nil {
 		return err
 	}
@@ -84,15 +84,15 @@ const unknownRefs = 1 << 40
 
 // readState fills an empty state. What cannot be read is made anew from what it follows from, or passed over; healed
 // are the writes that put the former right.
-func (st *Store) readState(txn *badger.Txn, s *state) (healed []write, err error) {
+func readState(store *Store, txn *badger.Txn, s *state) (healed []write, err error) {
 	err = scan(txn, []byte(prefixActive), nil, true, func(key, value []byte) (bool, error) {
 		id := string(key[len(prefixActive):])
 		e, err := decodeActive(value)
 		if err != nil {
 			if e, err = stateOfRecord(txn, id); err != nil {
-				return st.pass(key, damaged("active execution", id, err))
+				return store.pass(key, damaged("active execution", id, err))
 			}
-			st.note(key, asDamage(damaged("active execution", id, errRecord)))
+			store.note(key, asDamage(damaged("active execution", id, errRecord)))
 			if !e.active() {
 				healed = append(healed, write{key: slices.Clone(key)})
 				return true, nil
@@ -110,7 +110,7 @@ func (st *Store) readState(txn *badger.Txn, s *state) (healed []write, err error
 		pattern := string(key[len(prefixCounter):])
 		c, err := decodeCounts(value)
 		if err != nil {
-			st.note(key, asDamage(damaged("counter", pattern, err)))
+			store.note(key, asDamage(damaged("counter", pattern, err)))
 			if c, err = countStatuses(txn, s, pattern); err != nil {
 				return false, err
 			}
@@ -126,7 +126,7 @@ func (st *Store) readState(txn *badger.Txn, s *state) (healed []write, err error
 		hash := string(key[len(prefixRefs):])
 		n, err := decodeUint64(value)
 		if err != nil {
-			st.note(key, asDamage(damaged("reference count", hash, err)))
+			store.note(key, asDamage(damaged("reference count", hash, err)))
 			n = unknownRefs
 			healed = append(healed, write{slices.Clone(key), appendUint64(nil, n)})
 		}

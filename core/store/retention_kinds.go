@@ -66,9 +66,9 @@ func (s *Store) retainEvents(ctx context.Context, old cutoff) (int, error) {
 		if err != nil {
 			return nil, false, err
 		}
-		at := old.now
 		if e, err := decodeEvent(subject, seq, stored); err == nil {
-			if at = e.Time; at.After(old.now.Add(futureAfter)) {
+			at := e.Time
+			if at.After(old.now.Add(futureAfter)) {
 				if at, err = ahead.timeOf(txn, seq, old.now.Add(futureAfter)); err != nil {
 					return nil, false, err
 				}

@@ -51,7 +51,7 @@ type memoryTx struct {
 	after      []func()
 }
 
-func (t *memoryTx) AfterCommit(fn func()) { t.after = append(t.after, fn) }
+func (tx *memoryTx) AfterCommit(fn func()) { tx.after = append(tx.after, fn) }
 
 func (m *memory) Update(ctx context.Context, fn func(tx core.Tx) error) error {
 	if err := ctx.Err(); err != nil {

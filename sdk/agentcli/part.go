@@ -1,6 +1,9 @@
 package agentcli
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 // ReadPart is Room.ReadFrom for a file that is open: it reads at most limit bytes from an offset on, or from -offset bytes
 // before the end.
@@ -21,7 +24,7 @@ func ReadPart(file io.ReadSeeker, offset int64, limit int) (data []byte, at int6
 	}
 	data = make([]byte, min(int64(limit), size-at))
 	n, err := io.ReadFull(file, data)
-	if err == io.ErrUnexpectedEOF || err == io.EOF { // it became shorter meanwhile
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) { // it became shorter meanwhile
 		err = nil
 	}
 	return data[:n], at, err

@@ -32,12 +32,15 @@ type SendResult struct {
 	Response *Response `json:"response,omitempty"` // with ExpectResponse
 }
 
-// What a turn came to.
 type (
-	Response    = wire.TurnResponse
+	// Response is the answer of a turn.
+	Response = wire.TurnResponse
+	// TurnOutcome is how a turn ended, beside its text.
 	TurnOutcome = wire.TurnOutcome
-	TurnError   = wire.TurnError
-	Usage       = wire.Usage
+	// TurnError is why a turn failed.
+	TurnError = wire.TurnError
+	// Usage is what a turn used.
+	Usage = wire.Usage
 )
 
 // Answer answers a prompt: one of its options by Choice, or Text for a question that takes free text.

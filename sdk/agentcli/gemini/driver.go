@@ -41,7 +41,6 @@ type driver struct {
 
 	reader  *reader // of the turn, or nil if nobody knows where it begins; a read owns it while reading is set
 	reading bool
-	waiting []*readWait // for the read that runs
 	next    []*readWait // for the one after it
 
 	ending  time.Time // since when the turn seems to have ended

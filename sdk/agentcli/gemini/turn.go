@@ -134,7 +134,7 @@ func (d *driver) atComposer(rows []string, row int) {
 	}
 	ending := d.ending
 	d.read(func(err error) {
-		if d.state.Turn && d.ending == ending {
+		if d.state.Turn && d.ending.Equal(ending) {
 			d.judge(runtime.SourceHook, err, false)
 		}
 	})
