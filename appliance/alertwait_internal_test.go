@@ -16,8 +16,10 @@ func TestWaitWatch(t *testing.T) {
 	begin := clock.Now()
 	agent := func(id, prompt, login string, labels map[string]string) *core.ManagedAgentRecord {
 		return &core.ManagedAgentRecord{
-			ManagedAgent: core.ManagedAgent{ID: id, Name: id, Prompt: json.RawMessage(prompt), LoginURL: login, LastActivityAt: begin, Status: core.ManagedBusy},
-			Spec:         core.ManagedAgentSpec{Labels: labels},
+			ManagedAgent: core.ManagedAgent{
+				ID: id, Name: id, Prompt: json.RawMessage(prompt), LoginURL: login, LastActivityAt: begin, Status: core.ManagedBusy,
+			},
+			Spec: core.ManagedAgentSpec{Labels: labels},
 		}
 	}
 	ask := `{"id":"p-1","kind":"approval","text":"May I?"}`

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -198,22 +199,30 @@ func TestThreadsAreObserved(t *testing.T) {
 	s := newSite(t, "{}")
 	thread := s.spawn("echo done", func(spec *client.ThreadSpec) { spec.Policy.CompleteAfterTurns = 1 })
 	s.await(thread.ID, "the end", func(thread *client.Thread) bool { return thread.Status == client.ThreadCompleted })
-	answer, err := http.Get("http://" + s.app.Addr() + "/api/metrics")
-	if err != nil {
-		t.Fatal(err)
+	defer http.DefaultClient.CloseIdleConnections()
+	read := func() string {
+		answer, err := http.Get("http://" + s.app.Addr() + "/api/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		if err := closeAfter(answer.Body, err); err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
 	}
-	text, err := io.ReadAll(answer.Body)
-	if err := closeAfter(answer.Body, err); err != nil {
-		t.Fatal(err)
-	}
-	http.DefaultClient.CloseIdleConnections()
+	var text string
+	coretest.WaitFor(t, "the end to be counted, which follows from it", func() bool {
+		text = read()
+		return strings.Contains(text, `service_threads_ended_total{outcome="complete",status="completed"} 1`) && strings.Contains(text, "service_executions_active 0\n")
+	})
 	for _, want := range []string{
 		`service_threads_ended_total{outcome="complete",status="completed"} 1`, `service_threads_spawned_total{type="shell"} 1`,
 		`service_threads_active{status="running"} 0`, `service_workspaces{status="released"} 1`, "service_memory_experiences 1",
 		"service_thread_turn_duration_seconds_count 1", "service_executions_active 0",
 		`service_executions_total{pattern="managed-thread",status="completed"} 1`,
 	} {
-		if !strings.Contains(string(text), want+"\n") {
+		if !strings.Contains(text, want+"\n") {
 			t.Errorf("metrics have no %s", want)
 		}
 	}

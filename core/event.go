@@ -106,7 +106,7 @@ var PersistedThreadEvents = []EventType{
 	EventThreadIdle, EventThreadSummaryUpdated, EventThreadCompleted, EventThreadFailed, EventThreadStopped,
 }
 
-// Public reports whether events of the type are delivered outside, if they have an ID.
+// Public reports whether events of the type are delivered outside; see Event.Public.
 func (t EventType) Public() bool {
 	switch t {
 	case EventExecutionStarted, EventExecutionCompleted, EventExecutionFailed, EventExecutionCancelled,
@@ -133,8 +133,13 @@ type Event struct {
 	Group string `json:"-"`
 }
 
-// Public reports whether the event is delivered outside.
-func (e *Event) Public() bool { return e.ID != "" && e.Type.Public() }
+// Public reports whether the event is delivered outside. Of the types that runtimes tell as well, those with an ID are.
+func (e *Event) Public() bool {
+	if e.Type == EventManagedBlocked || e.Type == EventManagedLogin {
+		return e.ID != ""
+	}
+	return e.Type.Public()
+}
 
 // EventStream yields the events of a subject in order.
 type EventStream interface {

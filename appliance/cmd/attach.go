@@ -40,7 +40,8 @@ func (c *cli) threadAttach() *cobra.Command {
 		case err != nil:
 			return "", err
 		case t.AgentID != "":
-			return "", &outcomeError{code: exitConflict, message: fmt.Sprintf("thread %s runs at the connected agent %s, whose terminals are not here", clean(id), clean(t.AgentID))}
+			return "", &outcomeError{code: exitConflict, message: fmt.Sprintf(
+				"thread %s runs at the connected agent %s, whose terminals are not here", clean(id), clean(t.AgentID))}
 		case t.ManagedAgentID == "":
 			return "", &outcomeError{code: exitConflict, message: fmt.Sprintf("thread %s has no agent: it is %s", clean(id), clean(t.Status))}
 		}

@@ -16,7 +16,8 @@ func (c *cli) threadCommand() *cobra.Command {
 		Use: "thread", Aliases: []string{"threads"}, Short: "Run managed threads: supervised work in a prepared workspace",
 	})
 	cmd.AddCommand(c.threadSpawn(), c.threadPrepare(), c.threadList(), c.threadGet(), c.threadSend(), c.threadQueue(), c.threadWithdraw(),
-		c.threadAnswer(), c.threadAttach(), c.threadComplete(), c.threadStop(), c.threadContinue(), c.threadDiff(), c.threadMerge(), c.threadRebase(), c.threadEvents(), c.threadWatch(), c.threadDecisions(), c.threadExperiences())
+		c.threadAnswer(), c.threadAttach(), c.threadComplete(), c.threadStop(), c.threadContinue(), c.threadDiff(), c.threadMerge(), c.threadRebase(),
+		c.threadEvents(), c.threadWatch(), c.threadDecisions(), c.threadExperiences())
 	return cmd
 }
 

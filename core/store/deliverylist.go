@@ -19,7 +19,7 @@ import (
 // Counts are one key per endpoint and batch, so they and the lists always agree.
 
 // deliveryCounts counts deliveries of an endpoint by status and event.
-type deliveryCounts [4][16]int64
+type deliveryCounts [4][32]int64
 
 // appendDeliveries makes the prefix of one list.
 func appendDeliveries(dst []byte, number uint32, status, event byte) []byte {
@@ -92,7 +92,7 @@ func (c *deliveryCounts) total(status, event int) (n int64) {
 }
 
 // maxDeliveryCounts bounds the encoded size.
-const maxDeliveryCounts = 512
+const maxDeliveryCounts = 1024
 
 func appendDeliveryCounts(dst []byte, c *deliveryCounts) []byte {
 	dst = append(dst, recordVersion)

@@ -20,6 +20,8 @@ var deliveryEvents = []core.EventType{
 	core.EventExecutionStarted, core.EventExecutionCompleted, core.EventExecutionFailed, core.EventExecutionCancelled,
 	core.EventAgentConnected, core.EventAgentDisconnected, core.EventAgentUnhealthy,
 	core.EventPatternCreated, core.EventPatternUpdated, core.EventPatternDeleted, core.EventSystemAlert,
+	core.EventPublicThreadBlocked, core.EventPublicThreadCompleted, core.EventPublicThreadFailed,
+	core.EventManagedBlocked, core.EventManagedLogin, core.EventManagedFailed,
 }
 
 // Flags of a delivery.

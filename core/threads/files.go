@@ -40,11 +40,11 @@ func (s *Service) UpdateThread(ctx context.Context, id string, how core.Workspac
 		return nil, err
 	}
 	t := s.find(id)
-	if t == nil {
-		if !r.Status.Terminal() {
-			return nil, core.Unavailable("starting", "the thread is not supervised yet; try again")
-		}
+	switch {
+	case r.Status.Terminal():
 		return s.opts.Workspaces.UpdateWorkspace(ctx, r.Workspace.ID, how)
+	case t == nil:
+		return nil, core.Unavailable("starting", "the thread is not supervised yet; try again")
 	}
 	t.feeding.Lock()
 	defer t.feeding.Unlock()

@@ -77,7 +77,7 @@ func (s *Service) WithdrawThreadInput(ctx context.Context, id, inputID string) e
 	if err != nil {
 		return err
 	}
-	if t := s.find(id); t != nil {
+	if t := s.find(id); t != nil && !r.Status.Terminal() {
 		return t.change(ctx, func(c *change) error {
 			if c.rec.Ending != nil || c.rec.Status.Terminal() {
 				return over(c.rec)
