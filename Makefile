@@ -19,9 +19,10 @@ GOLANGCI := .cache/bin/golangci-lint-$(GOLANGCI_VERSION)
 
 FUZZTIME ?= 5s
 ROUNDS   ?= 200
+TURNS    ?= 1000
 BENCH    ?=
 
-.PHONY: help build demo test race lint bench clis fuzz-short e2e soak clean
+.PHONY: help build demo test race lint bench clis fuzz-short e2e soak turns clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -86,6 +87,9 @@ e2e: build ## the real binary from outside: kill, restart, drain, full disk
 
 soak: build ## ROUNDS (200) kills at random moments, then proof that nothing was lost or done twice
 	go run ./scripts/faultrig -rounds $(ROUNDS)
+
+turns: ## TURNS (1000) scripted turns of each installed coding tool under kills, judged one by one
+	go run ./scripts/turnrig -turns $(TURNS)
 
 clean: ## remove what the targets made
 	rm -rf bin .cache
