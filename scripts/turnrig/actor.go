@@ -157,8 +157,8 @@ func (a *actor) play(ctx context.Context, t *turn) error {
 	switch struck := a.struck(t); {
 	case ctx.Err() != nil:
 		return nil
-	case err != nil && struck:
-		t.unknown = true // judged by what arrived
+	case err != nil && (struck || a.jolted(t) && runtimeCode(err) == "DELIVERY_UNKNOWN"):
+		t.unknown = true // judged by what arrived: at most once
 	case err != nil:
 		t.fail("%v", err)
 	case response == nil:
@@ -170,6 +170,25 @@ func (a *actor) play(ctx context.Context, t *turn) error {
 		}
 	}
 	return nil
+}
+
+// jolted reports whether the core or the plugin was killed while the turn ran.
+func (a *actor) jolted(t *turn) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return t.jolted
+}
+
+// runtimeCode returns the code of the runtime behind an error of the API, else the API's own.
+func runtimeCode(err error) string {
+	var e *client.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	if code, _ := e.Details["runtimeCode"].(string); code != "" {
+		return code
+	}
+	return e.Code
 }
 
 func (a *actor) struck(t *turn) bool {
@@ -192,21 +211,12 @@ func (a *actor) send(ctx context.Context, t *turn) (*wire.TurnResponse, error) {
 			return reply.Response, nil
 		}
 		var e *client.Error
-		code := ""
-		if errors.As(err, &e) {
-			code, _ = e.Details["runtimeCode"].(string)
-			if code == "" {
-				code = e.Code
-			}
-		}
 		switch {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("no outcome within %s: %w", turnLimit, err)
-		case e == nil || e.Status >= 500: // away; the same key gives the same turn
-		case code == "DELIVERY_UNKNOWN" && unknown < 20: // it is found out once the runtime is back
+		case !errors.As(err, &e) || e.Status >= 500: // away; the same key gives the same turn
+		case runtimeCode(err) == "DELIVERY_UNKNOWN" && unknown < 50: // it is found out once the runtime is back
 			unknown++
-		case code == "NOT_RUNNING" && a.isDown():
-			return nil, err
 		default:
 			return nil, err
 		}

@@ -30,6 +30,11 @@ func (r *rig) faults(ctx context.Context, random *rand.Rand) error {
 		victim := victims[random.IntN(len(victims))]
 		a := r.actors[random.IntN(len(r.actors))]
 		r.say("kill %s (%s)", victim, a.name())
+		if victim == "core" || victim == "plugin" {
+			for _, other := range r.actors {
+				other.jolt()
+			}
+		}
 		var err error
 		switch victim {
 		case "core":
@@ -68,6 +73,15 @@ func (r *rig) killPlugin() error {
 		}
 	}
 	return nil
+}
+
+// jolt notes that something was killed that the turn which runs must outlive.
+func (a *actor) jolt() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.now != nil {
+		a.now.jolted = true
+	}
 }
 
 // kill kills the agent's command line, or what holds its terminal. The turn that runs may end by it.

@@ -101,7 +101,7 @@ func (a *actor) arrived(y *tally) {
 			y.note(&y.wrong, "%s: %s", t, t.wrong)
 		}
 		text := squeezed(t.text)
-		if any[text] == 0 && !t.struck && t.wrong == "" {
+		if any[text] == 0 && !t.struck && !t.unknown && t.wrong == "" {
 			y.note(&y.lost, "%s never arrived", t)
 		}
 		if first[text] > 1 && !t.struck {

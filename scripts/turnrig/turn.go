@@ -15,7 +15,8 @@ type turn struct {
 	began  time.Time
 
 	struck  bool   // something was killed that may have ended it
-	unknown bool   // nobody knows whether it was taken: the caller was told so
+	jolted  bool   // the core or the plugin was killed while it ran, which must not end it
+	unknown bool   // the caller was told that it may have been taken, and that cannot be found out
 	number  int    // of the turn at the agent, once it is known
 	answer  string // of its response
 	typed   string // what a person typed just before it
