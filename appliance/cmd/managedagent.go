@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wardroom/wardroom/sdk/client"
-	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // managedPrefix begins the id of each managed agent: commands that take both kinds tell them apart by it.
@@ -105,39 +104,6 @@ func managedScreen(s *screen, a *client.ManagedAgent) {
 	if a.Prompt != nil {
 		promptScreen(s, "agent", a.ID, a.Prompt)
 	}
-}
-
-// turnEnd tells how a turn ended that was not answered; else "".
-func turnEnd(o *wire.TurnOutcome) string {
-	switch {
-	case o == nil:
-		return ""
-	case o.Error != nil:
-		return "failed: " + o.Error.Code + ": " + o.Error.Message
-	case o.Interrupted:
-		return "interrupted"
-	case o.Refused:
-		return "an approval was refused"
-	}
-	return ""
-}
-
-// usageText sums up what turns used; "" of an agent that does not tell.
-func usageText(u *wire.Usage) string {
-	if u == nil {
-		return ""
-	}
-	text := fmt.Sprintf("%d tokens in, %d out", u.InputTokens, u.OutputTokens)
-	if cached := u.CacheReadTokens + u.CacheWriteTokens; cached > 0 {
-		text += fmt.Sprintf(", %d cached", cached)
-	}
-	if u.CostUSD != nil {
-		text += fmt.Sprintf(", $%.4f", *u.CostUSD)
-	}
-	if u.Model != "" {
-		text += " (" + u.Model + ")"
-	}
-	return text
 }
 
 func labelText(labels map[string]string) string {

@@ -143,7 +143,7 @@ func threadScreen(s *screen, t *client.Thread) {
 		"runtime", t.Runtime, "managed agent", t.ManagedAgentID, "hosted by", t.AgentID, "session", t.SessionID,
 		"approval", t.Preparation.ApprovalPreset, "environment", strings.Join(t.Preparation.EnvNames, ", "),
 		"goes on with", t.Continues, "goes on as", t.ContinuedBy,
-		"turns", countText(t.TurnCount), "failed turns", countText(t.FailedTurns), "last turn", lastTurnText(t.LastTurn), "used", turnUsage(t.Usage),
+		"turns", countText(t.TurnCount), "failed turns", countText(t.FailedTurns), "last turn", lastTurnText(t.LastTurn), "used", usageText(t.Usage),
 		"tried again", moment(t.RetryAt), "queued", countText(t.QueuedInputs), "restarts", countText(t.Restarts), "events", countText(t.EventCount),
 		"created", moment(&t.CreatedAt), "started", moment(t.StartedAt), "last activity", moment(&t.LastActivityAt), "ended", moment(t.EndedAt))
 	if w := t.Workspace; w != nil {

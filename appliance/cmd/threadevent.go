@@ -95,7 +95,7 @@ func threadEventText(kind string, data json.RawMessage) (style, string) {
 		if d.Error != nil {
 			outcome.Error, how = &wire.TurnError{Code: d.Error.Code, Message: d.Error.Message}, styleBad
 		}
-		return how, spaced(fmt.Sprintf("turn %d", d.Turn), took, outcomeText(&outcome), turnUsage(d.Usage))
+		return how, spaced(fmt.Sprintf("turn %d", d.Turn), took, turnEnd(&outcome), usageText(d.Usage))
 	case client.EventThreadIdle:
 		return styleFaint, "for " + (time.Duration(d.IdleMs) * time.Millisecond).String()
 	case client.EventThreadSummaryUpdated:
