@@ -130,6 +130,9 @@ func (r *rig) oneByOne(id string, pass stdtime.Duration) *core.Execution {
 	}
 }
 
+// stillLooks is after how many looks without a commit everything counts as waiting for time to pass.
+const stillLooks = 20
+
 // passTime ends a refusal once somebody met it and waits, and lets time go on meanwhile.
 func (r *rig) passTime(pass stdtime.Duration) {
 	if pass == 0 {
@@ -137,7 +140,11 @@ func (r *rig) passTime(pass stdtime.Duration) {
 	}
 	r.store.mu.Lock()
 	met := r.store.refused > 0 && r.store.refuse != nil
-	waiting := r.store.refused > 0 && r.store.commits == r.store.refusedAt
+	if r.still++; r.store.commits != r.seen {
+		r.still, r.seen = 0, r.store.commits
+	}
+	// Who was refused waits, and so does all that follows from it; others may have gone on for a while.
+	waiting := r.store.refused > 0 && (r.store.commits == r.store.refusedAt || r.still > stillLooks)
 	if met {
 		r.store.refuse = nil
 	}

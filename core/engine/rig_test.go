@@ -455,6 +455,8 @@ type rig struct {
 	streams engine.Streams // noStreams if nil
 	adHoc   engine.AdHoc   // or nil
 	alert   engine.Alert   // or nil
+
+	still, seen int // looks of passTime since commits were seen
 }
 
 func newRig(tb testing.TB) *rig {
