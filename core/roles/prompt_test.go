@@ -9,6 +9,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func approval(id string) map[string]any {
@@ -172,12 +173,13 @@ func TestLoginEndsTurn(t *testing.T) {
 		if in.Key != "task_1.1" {
 			return r.fake.turn(id, "done"), nil
 		}
+		failed := wire.TurnOutcome{Error: &wire.TurnError{Code: wire.TurnLoginRequired, Message: "Invalid API key"}}
 		r.fake.tell(id, core.EventManagedBusy, nil)
 		r.fake.do(func() {
-			r.fake.told(id, core.EventManagedTurnComplete, map[string]any{"turn": 1, "interrupted": true})
+			r.fake.told(id, core.EventManagedTurnComplete, map[string]any{"turn": 1, "error": failed.Error})
 			r.fake.told(id, core.EventManagedLogin, map[string]any{"loginUrl": "https://login.example/x"})
 		})
-		return core.ManagedAgentReply{Sent: true, Response: &core.ManagedAgentResponse{Turn: 1}}, nil
+		return core.ManagedAgentReply{Sent: true, Response: &core.ManagedAgentResponse{Turn: 1, TurnOutcome: failed}}, nil
 	}
 	r.roles.Dispatch(id, task("task_1"))
 	r.wait("the login", func() bool { return len(r.messages) == 1 })
