@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 func bash(id string) runtime.Spec {
 	return runtime.Spec{ID: id, Type: "bash", Declared: &runtime.DeclaredType{
 		Command: "bash", Args: []string{"--norc", "--noprofile"}, Env: map[string]string{"PS1": "$ "}, Exit: "exit",
-		Ready: runtime.ReadyRule{Pattern: `^\$ ?$`}, Idle: runtime.Duration(100 * time.Millisecond),
+		Ready: runtime.ReadyRule{Pattern: `^\$ ?$`}, Idle: runtime.Duration(time.Second),
 	}}
 }
 

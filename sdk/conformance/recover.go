@@ -140,9 +140,10 @@ func recoverBusy(ctx context.Context, s *suite) error {
 		return err
 	}
 	defer func() { s.drop(ctx, agent.ID) }()
+	// It is never quiet for long: a type that goes by quiet is busy with it.
 	in := runtime.Input{
 		ID: "busy-1", ExpectResponse: true,
-		Message: "i=0; while [ $i -lt 25 ]; do i=$((i+1)); echo on-$i; sleep 0.1; done",
+		Message: "i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo on-$i; sleep 0.02; done",
 	}
 	go func() { _, _ = s.rt().Send(ctx, agent.ID, in) }() // what it returns when its runtime is killed is nobody's matter
 	if _, err := s.await(ctx, agent.ID, runtime.StatusBusy); err != nil {
@@ -173,7 +174,7 @@ func recoverBusy(ctx context.Context, s *suite) error {
 	case runtime.ErrorCode(err) == runtime.CodeDeliveryUnknown: // it may say so
 	case err != nil:
 		return fmt.Errorf("Send of the message whose turn ran: %w", err)
-	case result.Response == nil || !strings.HasSuffix(strings.TrimSpace(result.Response.Text), "on-25") || strings.Contains(result.Response.Text, "next"):
+	case result.Response == nil || !strings.HasSuffix(strings.TrimSpace(result.Response.Text), "on-100") || strings.Contains(result.Response.Text, "next"):
 		return fmt.Errorf("the turn that ran ended with %+v", result.Response)
 	}
 	got := <-next

@@ -211,7 +211,7 @@ func sendInterrupt(ctx context.Context, s *suite) error {
 	answered := make(chan answer, 1)
 	go func() {
 		// It says something all the time: a type that goes by quiet is busy with it.
-		result, err := s.rt().Send(ctx, agent.ID, runtime.Input{Message: "while :; do echo on; sleep 0.1; done", ExpectResponse: true})
+		result, err := s.rt().Send(ctx, agent.ID, runtime.Input{Message: "while :; do echo on; sleep 0.02; done", ExpectResponse: true})
 		answered <- answer{result, err}
 	}()
 	if _, err := s.await(ctx, agent.ID, runtime.StatusBusy); err != nil {
