@@ -188,7 +188,7 @@ func driveApprovals(t *testing.T, c *crew, tool tool, a *client.ManagedAgent) {
 	}
 	c.refused(c.agentPost(a.ID, "send", `{"message":"now"}`), 409, "CONFLICT", "BLOCKED")
 	c.refused(c.agentPost(a.ID, "answer", `{"promptId":"p-of-old","choice":"allow"}`), 409, "CONFLICT", "NO_PROMPT")
-	c.refused(c.agentPost(a.ID, "answer", `{"choice":"perhaps"}`), 400, "VALIDATION_ERROR", "INVALID_ARGUMENT")
+	c.refused(c.agentPost(a.ID, "answer", `{"choice":"perhaps"}`), 400, "VALIDATION_ERROR", "")
 	if _, err := c.api.AnswerManagedAgent(t.Context(), a.ID, client.ManagedAgentAnswer{PromptID: p.ID, Choice: "allow"}); err != nil {
 		t.Fatal(err)
 	}

@@ -65,8 +65,8 @@ var faults = []struct {
 	{"twice", func(c *crew) { c.kill(); c.start(); c.kill(); c.start() }},
 }
 
-// ticking makes the agent print lines for two seconds, in the background.
-const ticking = "(for i in $(seq 1 100); do echo tick %d-$i.; sleep 0.02; done &)\r"
+// ticking makes the agent print lines for two seconds. A person types it, so it is a turn of its own.
+const ticking = "for i in $(seq 1 100); do echo tick %d-$i.; sleep 0.02; done\r"
 
 // Whatever dies around an agent, the agent lives on: same id, same process, its history is there, what it
 // printed meanwhile is not lost, and it answers.
@@ -113,7 +113,7 @@ func outlives(t *testing.T, c *crew, a *client.ManagedAgent, round int, strike f
 	v.sees(before)
 	tick := func(i int) string { return fmt.Sprintf("tick %d-%d.", round, i) }
 	v.types(fmt.Sprintf(ticking, round))
-	v.sees(tick(5))
+	v.sees(tick(25))
 	v.close()
 	seen, from := v.text(), v.at()
 
@@ -133,7 +133,7 @@ func outlives(t *testing.T, c *crew, a *client.ManagedAgent, round int, strike f
 	c.told(a.ID, "echo "+after, after)
 	v.sees(after)
 	v.close()
-	history += turn
+	history += turn + turn // that of the person, and that of the message
 	c.awaitEvents(a.ID, history)
 	for stream, want := range map[string]string{"input": "echo ", "output": ""} {
 		if lines := strings.Join(c.logs(a.ID, stream), "\n"); !strings.Contains(lines, want+before) || !strings.Contains(lines, want+after) {

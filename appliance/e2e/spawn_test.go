@@ -84,7 +84,7 @@ func TestSpawnRefusals(t *testing.T) {
 	if !strings.Contains(f.Error.Message, "runtime") {
 		t.Errorf("no runtime: %+v", f)
 	}
-	c.awaitAgent(two.ID, "unreachable", func(a *client.ManagedAgent) bool { return a.StatusReason == "unreachable" })
+	c.awaitAgent(two.ID, "unreachable", func(a *client.ManagedAgent) bool { return a.Status == client.ManagedUnreachable })
 	c.failed(c.agentPost(two.ID, "send", `{"message":"x"}`), 503, "INTERNAL_ERROR")
 	if _, err := c.api.EnablePlugin(t.Context(), "runtime-local"); err != nil {
 		t.Fatal(err)

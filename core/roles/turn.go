@@ -20,8 +20,9 @@ type exchange struct {
 	refused  int // times that it was not taken
 	failures int // in a row
 	retry    backoff
-	base     int // turns that had ended before
-	began    int // turns that had begun before
+	base     int    // turns that had ended before
+	began    int    // turns that had begun before
+	login    uint64 // event of the last login that was asked for before
 }
 
 // answer is what a turn came to that did not fail, and what it used.
@@ -36,7 +37,7 @@ type answer struct {
 func (s *Service) turn(ctx context.Context, a *agent, text, key string) (answer, error) {
 	x := &exchange{a: a, text: text, key: key}
 	s.mu.Lock()
-	x.base, x.began = a.state.turn, a.state.began
+	x.base, x.began, x.login = a.state.turn, a.state.began, a.state.loginSeq
 	s.mu.Unlock()
 	for {
 		reply, err := s.agents.SendManagedAgent(ctx, a.id, core.ManagedAgentInput{
@@ -75,14 +76,14 @@ func (s *Service) turn(ctx context.Context, a *agent, text, key string) (answer,
 func (s *Service) afterTurn(ctx context.Context, x *exchange, err error) (again bool, waitErr error) {
 	code := turnCode(err)
 	if code == wire.TurnLoginRequired {
-		// The event of the login may be a moment behind the end of the turn.
-		open := func() bool { return x.a.state.login }
+		// The event of the login may be a moment behind the end of the turn, and the login be over by now.
+		open := func() bool { return x.a.state.login || x.a.state.loginSeq > x.login }
 		if err := s.await(ctx, x.a, wait(foldWait), open); err != nil && !errors.Is(err, errLate) {
 			return false, err
 		}
 	}
 	switch {
-	case (code == wire.TurnLoginRequired || errors.Is(err, errInterrupted)) && s.loginOpen(x.a):
+	case (code == wire.TurnLoginRequired || errors.Is(err, errInterrupted)) && s.loginAsked(x):
 		x.resends++
 		return true, s.await(ctx, x.a, 0, func() bool { return !x.a.state.login })
 	case code == wire.TurnAgentEnded && x.resends < maxResends:
@@ -191,10 +192,13 @@ func (s *Service) settle(ctx context.Context, x *exchange) error {
 	return nil
 }
 
-func (s *Service) loginOpen(a *agent) bool {
+// loginAsked reports whether the agent wants a login, or wanted one since it was asked last, and notes that.
+func (s *Service) loginAsked(x *exchange) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return a.state.login
+	asked := x.a.state.login || x.a.state.loginSeq > x.login
+	x.login = x.a.state.loginSeq
+	return asked
 }
 
 // answered takes the answer of a turn once its events are known: what it asked and did comes before its result.
