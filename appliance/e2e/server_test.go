@@ -108,6 +108,18 @@ func (s *server) configure(lines ...string) {
 // start runs the process and returns when it is ready.
 func (s *server) start() {
 	s.t.Helper()
+	s.launch(false)
+}
+
+// startFull runs the process on a disk without room, and reports whether it serves.
+func (s *server) startFull() bool {
+	s.t.Helper()
+	return s.launch(true)
+}
+
+// launch runs the process, and reports whether it got ready; one that may not fail does, or the test is over.
+func (s *server) launch(mayFail bool) bool {
+	s.t.Helper()
 	listen := s.addr
 	if listen == "" {
 		listen = "127.0.0.1:0"
@@ -149,6 +161,9 @@ func (s *server) start() {
 	select {
 	case s.url = <-ready:
 	case <-s.done:
+		if mayFail {
+			return false
+		}
 		s.t.Fatalf("the server did not start:\n%s", s.log)
 	case <-time.After(patience):
 		s.t.Fatalf("the server is not ready:\n%s", s.log)
@@ -157,6 +172,7 @@ func (s *server) start() {
 	if s.transport == nil {
 		s.connect()
 	}
+	return true
 }
 
 // connect makes the clients.
