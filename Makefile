@@ -46,7 +46,7 @@ demo: build ## agents vote on a real corpus, coding tools and a thread are drive
 	KEEP="$(KEEP)" bash scripts/demo/run.sh
 
 test: ## every test of every module, the house rules included
-	go test ./...
+	go test -timeout 20m ./...
 	@for dir in $(NESTED); do echo "cd $$dir && go test ./..."; (cd "$$dir" && go test ./...); done
 
 race: ## the same under the race detector (needs a C compiler)
