@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -99,6 +100,9 @@ func (h *hooks) take(e webhook.Event, execution string, err error) int {
 		return h.total
 	}
 	h.seen[e.ID]++
+	if !strings.HasPrefix(e.Type, "execution.") {
+		return h.total // an execution has several threads, and each may wait more than once
+	}
 	if execution == "" {
 		return h.total
 	}

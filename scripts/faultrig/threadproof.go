@@ -151,7 +151,7 @@ func judgeWords(sent []message, ledger []string, whole bool) (problems []error) 
 // judgeEvents wants the events of a thread that is over to be in sequence, each turn once, and nothing after the end.
 func judgeEvents(r *threadRecord, events []threadEvent) (problems []error) {
 	fail := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	last, counted, started, turns := uint64(0), 0, 0, 0
+	last, counted, started, turns, failed := uint64(0), 0, 0, 0, 0
 	said, asked := map[string]int{}, map[string]int{}
 	for i, e := range events {
 		if e.Sequence <= last || e.ThreadID != r.ID {
@@ -167,6 +167,7 @@ func judgeEvents(r *threadRecord, events []threadEvent) (problems []error) {
 		var data struct {
 			Turn   int
 			Text   string
+			Error  json.RawMessage
 			Prompt struct{ ID string }
 		}
 		if err := json.Unmarshal(e.Data, &data); err != nil {
@@ -183,14 +184,17 @@ func judgeEvents(r *threadRecord, events []threadEvent) (problems []error) {
 			if turns++; data.Turn != turns {
 				fail("the turn %d is followed by %d", turns-1, data.Turn)
 			}
+			if data.Error != nil {
+				failed++ // by the crash of its agent: it is no turn that was answered
+			}
 		case "thread_output":
 			if said[data.Text]++; said[data.Text] > 1 {
 				fail("%q was said %d times", data.Text, said[data.Text])
 			}
 		}
 	}
-	if counted != r.EventCount || turns != r.TurnCount {
-		fail("it counts %d events and %d turns, and has %d and %d", r.EventCount, r.TurnCount, counted, turns)
+	if counted != r.EventCount || turns-failed != r.TurnCount {
+		fail("it counts %d events and %d turns, and has %d and %d", r.EventCount, r.TurnCount, counted, turns-failed)
 	}
 	if started > 1+r.Restarts || started == 0 && turns > 0 {
 		fail("it was started %d times", started)
