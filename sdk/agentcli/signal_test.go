@@ -161,7 +161,7 @@ func TestStuck(t *testing.T) {
 func TestNotReadyAndAdoptedLater(t *testing.T) {
 	c := &fakeCLI{silent: true}
 	g, f := fake(t, c, nil)
-	f.ready = time.Millisecond
+	f.ready = 300 * time.Millisecond
 	g.spawn(runtime.Spec{ID: "a", Type: "fake"})
 	g.l.process().print("please wait\r\n")
 	a := g.status("a", runtime.StatusError)
