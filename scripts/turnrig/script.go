@@ -52,7 +52,7 @@ func says(directives string) func(string, string, *rand.Rand) string {
 // different signs.
 var unavailable = []string{wire.TurnModelUnavailable, wire.TurnModelCut}
 
-// scripts are all kinds. Command lines repeat requests that failed by themselves, so errors that a repeat helps
+// scripts are all kinds. gemini repeats a request that failed for many minutes, and codex none after 429. Errors that a repeat helps
 // against are rare where every request fails: some of them go on for minutes.
 var scripts = []script{
 	{kind: "answer", weight: 30, text: says("")},
@@ -67,9 +67,9 @@ var scripts = []script{
 	{kind: "interrupt", weight: 6, act: interrupt, text: says("SLOW[60]")},
 	{kind: "error-400", weight: 5, text: says("FAIL[400]"), codes: []string{wire.TurnModelError}},
 	{kind: "error-401", weight: 1, text: says("FAIL[401]"), codes: []string{wire.TurnLoginRequired}, login: true},
-	{kind: "error-429-once", weight: 2, only: "claude gemini", text: says("FAIL[429] TIMES[1]")},
-	{kind: "error-500-once", weight: 2, text: says("FAIL[500] TIMES[1]")},
-	{kind: "error-529-once", weight: 2, text: says("FAIL[529] TIMES[1]")},
+	{kind: "error-429-once", weight: 2, only: "claude", text: says("FAIL[429] TIMES[1]")},
+	{kind: "error-500-once", weight: 2, only: "claude codex", text: says("FAIL[500] TIMES[1]")},
+	{kind: "error-529-once", weight: 2, only: "claude codex", text: says("FAIL[529] TIMES[1]")},
 	{kind: "error-500", weight: 1, only: "claude codex", text: says("FAIL[500]"), codes: unavailable},
 	{kind: "error-529", weight: 1, only: "claude codex", text: says("FAIL[529]"), codes: unavailable},
 	{kind: "error-429", weight: 1, only: "claude codex", text: says("FAIL[429]"), codes: []string{wire.TurnModelRateLimited, wire.TurnModelUnavailable}},
