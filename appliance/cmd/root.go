@@ -41,7 +41,7 @@ type RunOptions struct {
 type Deps struct {
 	// Run runs the product until ctx ends, and returns nil after an orderly stop.
 	Run func(ctx context.Context, opts RunOptions) error
-	// Retention is what a configuration says of what is kept.
+	// Retention holds the configured bounds of what is kept.
 	Retention func(c *config.Config) store.Policy
 
 	Stdin  io.Reader               // nil: os.Stdin

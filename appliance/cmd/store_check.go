@@ -15,7 +15,7 @@ import (
 // maxShownBroken is how many records a check lists on the screen; JSON has all of them.
 const maxShownBroken = 100
 
-// checkAnswer is what a check or a repair of a store prints.
+// checkAnswer is printed by a check or a repair of a store.
 type checkAnswer struct {
 	Well    bool               `json:"well"`
 	Records int64              `json:"records"`

@@ -13,7 +13,7 @@ type continueThreadRequest struct {
 	DiscardQueued bool              `json:"discardQueued" doc:"Leave the messages that got no answer."`
 }
 
-// threadDiffBody is what the files of a thread differ in.
+// threadDiffBody holds the differences in the files of a thread.
 type threadDiffBody struct {
 	ThreadID    string                `json:"threadId"`
 	WorkspaceID string                `json:"workspaceId"`

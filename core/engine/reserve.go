@@ -63,7 +63,7 @@ func (e *Engine) bindRoles(wants []roleWant, all bool) (grants []roleGrant, nois
 	return nil, false
 }
 
-// releaseGrants gives back reserved slots and tells whether there were any.
+// releaseGrants gives back reserved slots and reports whether there were any.
 func (e *Engine) releaseGrants(got []roleGrant) bool {
 	some := false
 	for i := range got {

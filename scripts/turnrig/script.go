@@ -52,8 +52,8 @@ func says(directives string) func(string, string, *rand.Rand) string {
 // different signs.
 var unavailable = []string{wire.TurnModelUnavailable, wire.TurnModelCut}
 
-// scripts are all kinds. gemini repeats a request that failed for many minutes, and codex none after 429. Errors that a repeat helps
-// against are rare where every request fails: some of them go on for minutes.
+// scripts are all kinds. The tools repeat failed requests by themselves: gemini for many minutes, so errors of the
+// provider are left out for it, and codex never after a 429.
 var scripts = []script{
 	{kind: "answer", weight: 30, text: says("")},
 	{kind: "lines", weight: 6, text: says("\nsecond line, with ümlauts and 日本語\n\tthird")},
