@@ -158,10 +158,10 @@ func TestHostileQueries(t *testing.T) {
 			query += "&" + names[random.IntN(len(names))] + "=" + values[random.IntN(len(values))]
 		}
 		path := paths[random.IntN(len(paths))] + "?" + strings.TrimPrefix(query, "&")
-		s.harmless(path, s.raw("GET "+path+" HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"))
+		s.harmless(path, s.raw("GET "+path+" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
 	}
 	for _, method := range []string{"TRACE", "CONNECT", "PROPFIND", "get", "X", "PURGE", strings.Repeat("M", 500)} {
-		a := s.raw(method + " /api/patterns HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+		a := s.raw(method + " /api/patterns HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 		if a.status < 400 || a.status >= 500 {
 			t.Errorf("%.40s: %s", method, a)
 		}
@@ -197,7 +197,7 @@ func TestSmuggling(t *testing.T) {
 	t.Parallel()
 	s := dev(t)
 	definition := fmt.Sprintf(single, "hidden", "x")
-	hidden := fmt.Sprintf("POST /api/patterns HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-yaml\r\nContent-Length: %d\r\n\r\n%s",
+	hidden := fmt.Sprintf("POST /api/patterns HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-yaml\r\nContent-Length: %d\r\n\r\n%s",
 		len(definition), definition)
 	for name, head := range map[string]string{
 		"LengthAndChunks":  "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
@@ -210,7 +210,7 @@ func TestSmuggling(t *testing.T) {
 		"NULInHeader":      "X-A: a\x00b\r\n",
 		"NoHost":           "",
 	} {
-		host := "Host: h\r\n"
+		host := "Host: localhost\r\n"
 		if name == "NoHost" {
 			host = ""
 		}
@@ -222,16 +222,16 @@ func TestSmuggling(t *testing.T) {
 	s.put(single, "none", "none")
 	over := s.async("none", nil, client.ExecuteOptions{Timeout: time.Millisecond})
 	s.settled(over)
-	if a := s.raw("GET /api/executions/" + over + "/stream HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden); a.status != 200 {
+	if a := s.raw("GET /api/executions/" + over + "/stream HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden); a.status != 200 {
 		t.Errorf("a stream: %s", a)
 	}
-	if a := s.raw("GET /api/health HTTP/1.1\r\nHost: h\r\nX-Large: " + strings.Repeat("x", 80<<10) + "\r\n\r\n"); a.status != 431 {
+	if a := s.raw("GET /api/health HTTP/1.1\r\nHost: localhost\r\nX-Large: " + strings.Repeat("x", 80<<10) + "\r\n\r\n"); a.status != 431 {
 		t.Errorf("a large header: %s", a)
 	}
 	if a := s.read("/api/patterns/hidden"); a.status != 404 {
 		t.Errorf("a hidden request was run: %s", a)
 	}
-	if a := s.raw(strings.Replace(hidden, "Host: h", "Host: h\r\nConnection: close", 1)); a.status != 201 {
+	if a := s.raw(strings.Replace(hidden, "Host: localhost", "Host: localhost\r\nConnection: close", 1)); a.status != 201 {
 		t.Errorf("the same request in the open: %s", a)
 	}
 }

@@ -26,7 +26,8 @@ func (s *Server) checkHost(config *Config, r *http.Request) error {
 }
 
 // servedHost reports whether a request was sent to a loopback name, to the very address that it came in at, or to one of
-// hosts. Ports do not count.
+// hosts. Ports do not count. The unspecified address, which programs on this machine reach a server at that listens on
+// all of them, is as good as a loopback one: no name can be pointed to it and keep its own origin.
 func servedHost(hosts []string, r *http.Request) bool {
 	host := hostName(r.Host)
 	if host == "localhost" || host != "" && slices.ContainsFunc(hosts, func(h string) bool { return hostName(h) == host }) {
@@ -34,7 +35,8 @@ func servedHost(hosts []string, r *http.Request) bool {
 	}
 	addr, err := netip.ParseAddr(host)
 	addr = addr.Unmap()
-	return err == nil && (addr.IsLoopback() || addr == localAddress(r))
+	local := localAddress(r)
+	return err == nil && (addr.IsLoopback() || addr == local || addr.IsUnspecified() && local.IsLoopback())
 }
 
 // hostName is the host of a Host header in the form in which hosts are compared: without a port, brackets, the dot at

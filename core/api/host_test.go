@@ -79,7 +79,7 @@ func TestServedHosts(t *testing.T) {
 	}
 	for _, host := range []string{
 		"", ":8080", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "xlocalhost", "10.0.0.8", "[fd00::8]",
-		"wardroom.example.evil", "0.0.0.0", "128.0.0.1", "localhost@evil.example", "evil.example#localhost",
+		"wardroom.example.evil", "0.0.0.0", "[::]:80", "128.0.0.1", "localhost@evil.example", "evil.example#localhost",
 	} {
 		if got := status(r, host); got != http.StatusMisdirectedRequest {
 			t.Errorf("%s: %d", host, got)
