@@ -52,9 +52,10 @@ test: ## every test of every module, the house rules included
 race: ## the same under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race ./core/... ./sdk/... ./plugins/... ./appliance/...
 
-lint: $(GOLANGCI) ## gofmt, go vet and the pinned golangci-lint
+lint: $(GOLANGCI) ## gofmt, go mod tidy, go vet and the pinned golangci-lint
 	@unformatted="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go' | while read -r f; do if [ -e "$$f" ]; then echo "$$f"; fi; done))"; \
 	if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi
+	go mod tidy -diff
 	go vet ./...
 	$(GOLANGCI) run ./...
 

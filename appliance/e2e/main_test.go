@@ -79,8 +79,8 @@ func writeManifest(dir string, names ...string) error {
 	return os.WriteFile(filepath.Join(dir, pluginhost.ManifestFile), m.Encode(), 0o644)
 }
 
-// patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+// patience is how long a test waits for what must come: as long as the product waits for an agent to get ready.
+const patience = time.Minute
 
 // eventually waits until cond holds.
 func eventually(t testing.TB, what string, cond func() bool) {
