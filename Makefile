@@ -45,12 +45,12 @@ build: ## bin/wardroom and bin/plugins/* with their manifest
 demo: build ## agents vote on a real corpus, coding tools and a thread are driven, through kill -9; KEEP=1 leaves it running
 	KEEP="$(KEEP)" bash scripts/demo/run.sh
 
-test: ## every test of every module, the house rules included
-	go test -timeout 20m ./...
+test: ## every test of every module, the house rules included; TESTFLAGS passes flags
+	go test -timeout 30m $(TESTFLAGS) ./...
 	@for dir in $(NESTED); do echo "cd $$dir && go test ./..."; (cd "$$dir" && go test ./...); done
 
 race: ## the same under the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race ./core/... ./sdk/... ./plugins/... ./appliance/...
+	CGO_ENABLED=1 $(MAKE) --no-print-directory test TESTFLAGS=-race
 
 lint: $(GOLANGCI) ## gofmt, go mod tidy, go vet and the pinned golangci-lint
 	@unformatted="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go' | while read -r f; do if [ -e "$$f" ]; then echo "$$f"; fi; done))"; \
