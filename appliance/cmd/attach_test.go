@@ -138,6 +138,8 @@ type person struct {
 	news chan struct{} // buffered; something was shown
 	done chan struct{} // the reader is gone
 	exit chan error
+
+	before string // settings of the terminal, before the program was there
 }
 
 func sitDown(t *testing.T, server string, args ...string) *person {
@@ -153,11 +155,12 @@ func sitDown(t *testing.T, server string, args ...string) *person {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
 	cmd.Env = append(os.Environ(), "WARDROOM_SERVER="+server, "WARDROOM_TOKEN=secret-token")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
 	p := &person{
 		t: t, cmd: cmd, tty: tty, kept: program, news: make(chan struct{}, 1), done: make(chan struct{}), exit: make(chan error, 1),
+	}
+	p.before = p.settings()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
 	}
 	go func() {
 		defer close(p.done)
@@ -213,7 +216,7 @@ func (p *person) types(text string) {
 }
 
 // leaves waits for the program's end with the given code, and checks that the terminal is as it was.
-func (p *person) leaves(code int, before string) {
+func (p *person) leaves(code int) {
 	p.t.Helper()
 	select {
 	case <-p.exit:
@@ -223,8 +226,8 @@ func (p *person) leaves(code int, before string) {
 	if got := p.cmd.ProcessState.ExitCode(); got != code {
 		p.t.Errorf("exit code %d, want %d; shown was %q", got, code, p.text())
 	}
-	if after := p.settings(); after != before {
-		p.t.Errorf("settings of the terminal\n%s\nwere before\n%s", after, before)
+	if after := p.settings(); after != p.before {
+		p.t.Errorf("settings of the terminal\n%s\nwere before\n%s", after, p.before)
 	}
 }
 
@@ -272,7 +275,6 @@ func paint(text string, offset uint64) runtime.Frame {
 func TestAttach(t *testing.T) {
 	d := newDesk(t)
 	p := sitDown(t, d.URL, "magent_1")
-	before := p.settings()
 	first := wait(t, d.opens, "the viewer")
 	first.say(t, paint("welcome", 100))
 	p.sees("welcome")
@@ -311,7 +313,7 @@ func TestAttach(t *testing.T) {
 	p.types("x\x1d")
 	second.reads(t, "x")
 	p.sees("detached from agent magent_1, which goes on")
-	p.leaves(0, before)
+	p.leaves(0)
 	text := p.text()
 	if at := strings.LastIndex(text, "\x1b[?1049l"); at < 0 || at > strings.Index(text, "detached from") {
 		t.Error("the last words are on the screen that was left")
@@ -325,7 +327,6 @@ func TestAttach(t *testing.T) {
 func TestAttachEnhancedKeyboard(t *testing.T) {
 	d := newDesk(t)
 	p := sitDown(t, d.URL, "magent_1", "--detach-keys", "ctrl-p,ctrl-q")
-	before := p.settings()
 	s := wait(t, d.opens, "the viewer")
 	s.say(t, paint("welcome", 1))
 	p.sees("welcome")
@@ -333,20 +334,19 @@ func TestAttachEnhancedKeyboard(t *testing.T) {
 	s.reads(t, "\x1b[112;5ua")
 	p.types("\x1b[112;5:1u\x1b[112;5:3u\x1b[113;5:1u")
 	p.sees("detached from")
-	p.leaves(0, before)
+	p.leaves(0)
 }
 
 // TestAttachExit tells how the agent ended.
 func TestAttachExit(t *testing.T) {
 	d := newDesk(t)
 	p := sitDown(t, d.URL, "magent_1", "--read-only")
-	before := p.settings()
 	s := wait(t, d.opens, "the viewer")
 	s.say(t, paint("welcome", 7))
 	p.sees("welcome")
 	s.say(t, runtime.Frame{Offset: 7, Exit: &runtime.Exit{Code: 3, Reason: "crashed"}})
 	p.sees("agent magent_1 has stopped: exit code 3 (crashed)")
-	p.leaves(0, before)
+	p.leaves(0)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.wants[0].ReadOnly {
@@ -358,7 +358,6 @@ func TestAttachExit(t *testing.T) {
 func TestAttachOutage(t *testing.T) {
 	d := newDesk(t)
 	p := sitDown(t, d.URL, "magent_1")
-	before := p.settings()
 	s := wait(t, d.opens, "the viewer")
 	s.say(t, paint("welcome", 7))
 	p.sees("welcome")
@@ -378,14 +377,13 @@ func TestAttachOutage(t *testing.T) {
 	s.cut()
 	p.types("\x1d")
 	p.sees("detached from")
-	p.leaves(0, before)
+	p.leaves(0)
 }
 
 // TestAttachSignal gives the terminal back when the program is told to end.
 func TestAttachSignal(t *testing.T) {
 	d := newDesk(t)
 	p := sitDown(t, d.URL, "magent_1")
-	before := p.settings()
 	s := wait(t, d.opens, "the viewer")
 	s.say(t, paint("welcome", 7))
 	p.sees("welcome")
@@ -393,14 +391,13 @@ func TestAttachSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.sees("interrupted")
-	p.leaves(130, before)
+	p.leaves(130)
 }
 
 // TestAttachRefused says once that keys are not passed on.
 func TestAttachRefused(t *testing.T) {
 	d := newDesk(t)
 	p := sitDown(t, d.URL, "magent_1")
-	before := p.settings()
 	s := wait(t, d.opens, "the viewer")
 	s.refuse = runtime.Errorf(runtime.CodeForbidden, "the terminal was opened read-only")
 	s.say(t, paint("welcome", 7))
@@ -417,7 +414,7 @@ func TestAttachRefused(t *testing.T) {
 	}
 	p.types("\x1d")
 	p.sees("detached from")
-	p.leaves(0, before)
+	p.leaves(0)
 }
 
 // TestAttachErrors end before the terminal is touched.
@@ -436,9 +433,8 @@ func TestAttachErrors(t *testing.T) {
 			d := newDesk(t)
 			d.isDown(tt.down)
 			p := sitDown(t, d.URL, tt.id)
-			before := p.settings()
 			p.sees(tt.want)
-			p.leaves(tt.code, before)
+			p.leaves(tt.code)
 			if strings.Contains(p.text(), "\x1b[?1049h") {
 				t.Error("the terminal was touched")
 			}

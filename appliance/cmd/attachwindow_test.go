@@ -55,5 +55,5 @@ func TestAttachFromASmallerTerminal(t *testing.T) {
 	s.say(t, runtime.Frame{Data: []byte("\x1b[3;1Hthird"), Offset: 50})
 	p.shows(150, 45, "what follows", func(rows []string) bool { return rows[2] == "third" })
 	p.types("\x1d")
-	p.leaves(0, p.settings())
+	p.leaves(0)
 }

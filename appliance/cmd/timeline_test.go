@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rivo/uniseg"
 
@@ -116,16 +115,11 @@ func randomTimeline(r *rand.Rand) *client.Timeline {
 	return tl
 }
 
-// TestTimelineOfTenThousand: the whole tree is drawn in a time that a person does not notice, and so is each picture
-// of a live one. The bounds are far off, for machines under load.
+// TestTimelineOfTenThousand: the whole tree is drawn, and fitted to a screen; BenchmarkTimeline measures both.
 func TestTimelineOfTenThousand(t *testing.T) {
 	tl := bigTimeline(10_000, 9_000)
-	began := time.Now()
 	all := cmd.DrawTimeline(tl, 120, 0, true)
 	fitted := cmd.DrawTimeline(tl, 120, 50, true)
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("drawing took %s", took)
-	}
 	if len(all) != 10_000 || len(fitted) != 50 {
 		t.Errorf("%d and %d lines", len(all), len(fitted))
 	}
