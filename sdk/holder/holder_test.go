@@ -10,11 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/holder"
@@ -281,20 +283,82 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// hook runs the hook command against a holder.
-func (h *held) hook(name, payload string) (*exec.Cmd, *bytes.Buffer) {
+// hookScript runs the commands that come through a pipe, as an agent runs its hooks: only what the agent started may.
+const hookScript = `while read -r line; do eval "$line" & done <>commands`
+
+// withCommands makes the pipe of hookScript, and keeps it: what is in a pipe that nobody has open is lost.
+func withCommands(t *testing.T) func(*wire.Launch) {
+	return func(l *wire.Launch) {
+		path := filepath.Join(l.Dir, "commands")
+		if err := unix.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		pipe, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = pipe.Close() })
+	}
+}
+
+// hooked is a hook command that runs.
+type hooked struct {
+	t    *testing.T
+	base string // path of its files
+}
+
+// hook runs the hook command within the held command, which is hookScript.
+func (h *held) hook(name, payload string) *hooked {
 	h.t.Helper()
 	own, err := os.Executable()
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	cmd := exec.Command(own, "hook", h.launch.Socket, name)
-	var out bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(payload), &out, os.Stderr
-	if err := cmd.Start(); err != nil {
+	k := &hooked{t: h.t, base: filepath.Join(h.launch.Dir, name)}
+	if err := os.WriteFile(k.base+".in", []byte(payload), 0o600); err != nil {
 		h.t.Fatal(err)
 	}
-	return cmd, &out
+	line := fmt.Sprintf("%s hook %s %s <%s.in >%s.out & echo $! >%s.pid; wait $!; echo $? >%s.new; mv %s.new %s.code\n",
+		own, h.launch.Socket, name, k.base, k.base, k.base, k.base, k.base, k.base)
+	pipe, err := os.OpenFile(filepath.Join(h.launch.Dir, "commands"), os.O_RDWR, 0)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer func() { _ = pipe.Close() }()
+	if _, err := pipe.WriteString(line); err != nil {
+		h.t.Fatal(err)
+	}
+	return k
+}
+
+// wait returns what the hook printed, and its exit code.
+func (k *hooked) wait() (out, code string) {
+	k.t.Helper()
+	eventually(k.t, "the end of the hook", func() bool {
+		data, err := os.ReadFile(k.base + ".code")
+		code = strings.TrimSpace(string(data))
+		return err == nil
+	})
+	data, err := os.ReadFile(k.base + ".out")
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return string(data), code
+}
+
+func (k *hooked) kill() {
+	k.t.Helper()
+	data, err := os.ReadFile(k.base + ".pid")
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+		k.t.Fatal(err)
+	}
 }
 
 func next(t *testing.T, c *holder.Client) *agentcli.HookCall {
@@ -314,9 +378,9 @@ func next(t *testing.T, c *holder.Client) *agentcli.HookCall {
 // TestHookWaitsForAClient calls while nobody is there, loses a client before it answers, and gets the answer of
 // the next.
 func TestHookWaitsForAClient(t *testing.T) {
-	h := hold(t, `exec sleep 60`, nil)
+	h := hold(t, hookScript, withCommands(t))
 	payload := strings.Repeat("p", 3<<20)
-	cmd, out := h.hook("Stop", payload)
+	hook := h.hook("Stop", payload)
 	first := h.connect()
 	call := next(t, first)
 	if call.Name != "Stop" || string(call.Payload) != payload {
@@ -332,19 +396,18 @@ func TestHookWaitsForAClient(t *testing.T) {
 	again := next(t, second)
 	again.Answer([]byte(`{"ok":true}`))
 	again.Answer([]byte("twice"))
-	if err := cmd.Wait(); err != nil || out.String() != `{"ok":true}` {
-		t.Errorf("the hook printed %q, error %v", out, err)
+	if out, code := hook.wait(); code != "0" || out != `{"ok":true}` {
+		t.Errorf("the hook printed %q, exit %s", out, code)
 	}
 }
 
 // TestHookAbandoned tells the consumer that the CLI does not wait any more.
 func TestHookAbandoned(t *testing.T) {
-	h := hold(t, `exec sleep 60`, nil)
+	h := hold(t, hookScript, withCommands(t))
 	c := h.connect()
-	cmd, _ := h.hook("PreToolUse", "{}")
+	hook := h.hook("PreToolUse", "{}")
 	call := next(t, c)
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
+	hook.kill()
 	select {
 	case <-call.Done:
 	case <-time.After(patience):
@@ -358,26 +421,28 @@ func TestHookAbandoned(t *testing.T) {
 
 // TestHookWithoutHolder must not break the CLI.
 func TestHookWithoutHolder(t *testing.T) {
-	h := hold(t, `exec sleep 60`, nil)
+	h := hold(t, hookScript, withCommands(t))
 	h.launch.Socket += ".missing"
-	cmd, out := h.hook("Stop", "{}")
-	if err := cmd.Wait(); err != nil || out.Len() != 0 {
-		t.Errorf("the hook printed %q, error %v", out, err)
+	hook := h.hook("Stop", "{}")
+	if out, code := hook.wait(); code != "0" || out != "" {
+		t.Errorf("the hook printed %q, exit %s", out, code)
 	}
 }
 
 // TestHookEndsWithTheHolder ends calls that nobody will answer.
 func TestHookEndsWithTheHolder(t *testing.T) {
-	h := hold(t, `exec sleep 60`, nil)
+	// It goes on after the hangup of its terminal, to see how the hook ends.
+	h := hold(t, `trap "" HUP; `+hookScript, withCommands(t))
 	c := h.connect()
-	cmd, out := h.hook("Stop", "{}")
+	hook := h.hook("Stop", "{}")
 	next(t, c)
 	if err := proc.Signal(h.holding.Holder, 9); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); err != nil || out.Len() != 0 {
-		t.Errorf("the hook printed %q, error %v", out, err)
+	if out, code := hook.wait(); code != "0" || out != "" {
+		t.Errorf("the hook printed %q, exit %s", out, code)
 	}
+	_ = proc.Signal(h.holding.Command, 9)
 	if _, err := c.Wait(t.Context()); runtime.ErrorCode(err) != runtime.CodeUnavailable {
 		t.Errorf("Wait: %v, want UNAVAILABLE", err)
 	}
@@ -489,5 +554,24 @@ func TestStartErrors(t *testing.T) {
 	}
 	if _, err := holder.Start(t.Context(), "/no/such/holder", base, nil); runtime.ErrorCode(err) != runtime.CodeSpawnFailed {
 		t.Errorf("a missing holder: %v", err)
+	}
+}
+
+// TestHookOfAStranger calls from a process that the agent did not start: of the same user, it may be another agent.
+func TestHookOfAStranger(t *testing.T) {
+	h := hold(t, hookScript, withCommands(t))
+	c := h.connect()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(own, "hook", h.launch.Socket, "Stop")
+	cmd.Stdin = strings.NewReader(`{"false":true}`)
+	if out, err := cmd.Output(); err != nil || len(out) != 0 {
+		t.Errorf("the hook of a stranger printed %q, error %v", out, err)
+	}
+	h.hook("PreToolUse", "{}")
+	if call := next(t, c); call.Name != "PreToolUse" {
+		t.Errorf("the call %q of a stranger got through", call.Name)
 	}
 }

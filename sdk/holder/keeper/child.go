@@ -3,11 +3,13 @@ package keeper
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/wardroom/wardroom/sdk/holder/confine"
 	"github.com/wardroom/wardroom/sdk/holder/proc"
 	"github.com/wardroom/wardroom/sdk/holder/wire"
 )
@@ -53,11 +55,20 @@ func start(l *wire.Launch) (*terminal, proc.ID, *wire.Failed) {
 		term.close()
 		return nil, proc.ID{}, failed("cgroup", err)
 	}
-	pid, err := syscall.ForkExec(l.Path, append([]string{l.Path}, l.Args...), attr)
+	if u := l.User; u != nil {
+		attr.Sys.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID, Groups: u.Groups}
+		// It may open its own terminal again, by name, as programs that ask for passwords do.
+		if err := unix.Fchown(slave, int(u.UID), -1); err != nil {
+			back()
+			term.close()
+			return nil, proc.ID{}, failed("terminal", err)
+		}
+	}
+	pid, step, err := forkConfined(l, attr)
 	back()
 	if err != nil {
 		term.close()
-		return nil, proc.ID{}, failed("command", err)
+		return nil, proc.ID{}, failed(step, err)
 	}
 	// Raising the score is always allowed, and if it fails nothing else does.
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte(oomScore), 0)
@@ -69,6 +80,25 @@ func start(l *wire.Launch) (*terminal, proc.ID, *wire.Failed) {
 		return nil, proc.ID{}, failed("command", err)
 	}
 	return term, info.ID, nil
+}
+
+// forkConfined starts the command from a thread that is under its rules and ends afterwards: they come with the thread
+// that forks, and there is no way out of them.
+func forkConfined(l *wire.Launch, attr *syscall.ProcAttr) (pid int, step string, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // for good, so that the thread ends with this goroutine
+		step = "confine"
+		rules := confine.Rules{Landlock: l.Landlock, Shut: l.Shut, Open: l.Open, Readable: l.Readable}
+		if err = confine.Enter(rules); err != nil {
+			return
+		}
+		step = "command"
+		pid, err = syscall.ForkExec(l.Path, append([]string{l.Path}, l.Args...), attr)
+	}()
+	<-done
+	return pid, step, err
 }
 
 // join moves this process into cgroups of the older hierarchies, where a child can only be born beside its

@@ -2,11 +2,13 @@ package keeper
 
 import (
 	"errors"
+	"os"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/wardroom/wardroom/sdk/holder/proc"
 	"github.com/wardroom/wardroom/sdk/holder/wire"
 )
 
@@ -83,7 +85,12 @@ func (k *Keeper) accept() {
 
 // serve reads the first frame, which says what the connection is for.
 func (k *Keeper) serve(conn *sock) {
-	if !sameUser(conn) {
+	user, pid, err := conn.peer()
+	if err != nil {
+		return
+	}
+	trusted := user == 0 || int(user) == unix.Getuid()
+	if u := k.launch.User; !trusted && (u == nil || user != u.UID) {
 		return
 	}
 	frames := wire.NewReader(conn)
@@ -101,6 +108,10 @@ func (k *Keeper) serve(conn *sock) {
 	case version == 0:
 		refuse(conn, wire.CodeVersion, "this holder speaks version 1 of the protocol")
 		return
+	case hello.Role != wire.RoleHook && !trusted:
+		return
+	case hello.Role == wire.RoleHook && !descends(pid):
+		return // another agent's process must not speak for this one
 	case hello.Role != wire.RoleHook && hello.Nonce != k.launch.Nonce:
 		refuse(conn, wire.CodeNonce, "this holder holds another life")
 		return
@@ -116,10 +127,23 @@ func (k *Keeper) serve(conn *sock) {
 	}
 }
 
-// sameUser tells whether the other side runs as this user, or as root.
-func sameUser(conn *sock) bool {
-	uid, err := conn.peer()
-	return err == nil && (uid == 0 || int(uid) == unix.Getuid())
+// descends reports whether a process was started by the command, or by what it started, however deep: all of that has
+// this process for its last ancestor, which takes in what loses its parent.
+func descends(pid int) bool {
+	const deepest = 1 << 12 // a chain that changes while it is walked must not be walked for ever
+	for range deepest {
+		info, err := proc.Stat(pid)
+		switch {
+		case err != nil:
+			return false
+		case info.Parent == os.Getpid():
+			return true
+		case info.Parent <= 1:
+			return false
+		}
+		pid = info.Parent
+	}
+	return false
 }
 
 // serveControl makes conn the client, in place of the one before, and serves its requests.

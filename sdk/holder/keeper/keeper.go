@@ -77,7 +77,7 @@ func Open(l wire.Launch) (*Keeper, *wire.Failed) {
 		return nil, failed("command", err)
 	}
 
-	listener, err := listen(l.Socket)
+	listener, err := listen(l.Socket, l.User)
 	if err != nil {
 		return nil, failed("listen", err)
 	}

@@ -16,7 +16,7 @@ import (
 // runtime has to know of that.
 func TestRelayOfALargePayload(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
-	l, err := listen(path)
+	l, err := listen(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

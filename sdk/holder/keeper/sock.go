@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/wardroom/wardroom/sdk/holder/wire"
 )
 
 // sock is a connection over a unix socket. The package net would do the same, and costs a megabyte of memory in
@@ -91,22 +93,19 @@ func (s *sock) writev(head, body []byte) (n int, err error) {
 	return n, err
 }
 
-// peer returns the user of the other side.
-func (s *sock) peer() (uid uint32, err error) {
+// peer returns the user and the process of the other side.
+func (s *sock) peer() (uid uint32, pid int, err error) {
 	var cred *unix.Ucred
 	waitErr := s.raw.Control(func(fd uintptr) {
 		cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	})
-	if waitErr != nil {
-		return 0, waitErr
+	if err = errors.Join(waitErr, err); err != nil {
+		return 0, 0, err
 	}
-	if err != nil {
-		return 0, err
-	}
-	return cred.Uid, nil
+	return cred.Uid, int(cred.Pid), nil
 }
 
-// listener accepts connections on a socket that only this user may use.
+// listener accepts connections on a socket that only this user, and that of the command, may use.
 type listener struct {
 	*sock
 	path string
@@ -114,8 +113,9 @@ type listener struct {
 	once sync.Once // of close: once it is closed, a later holder's socket may have the number
 }
 
-// listen makes the socket. One that a dead holder left is replaced; one that somebody listens on is not.
-func listen(path string) (*listener, error) {
+// listen makes the socket, for this user, and for another one if there is one. One that a dead holder left is replaced;
+// one that somebody listens on is not.
+func listen(path string, user *wire.User) (*listener, error) {
 	if conn, err := dialSock(path, time.Second); err == nil {
 		_ = conn.Close()
 		return nil, unix.EADDRINUSE
@@ -133,6 +133,10 @@ func listen(path string) (*listener, error) {
 	var stat unix.Stat_t
 	if err == nil {
 		err = unix.Lstat(path, &stat)
+	}
+	if err == nil && user != nil {
+		// Root, or who may change owners, may use it all the same.
+		err = unix.Lchown(path, int(user.UID), -1)
 	}
 	if err == nil {
 		err = unix.Listen(fd, 64)

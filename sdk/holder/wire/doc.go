@@ -21,7 +21,7 @@
 //	RoleOutput   names the control connection by the client number of its Welcome and an offset. The holder sends
 //	             OutputStart with the offset that it really begins at, Data for ever, and End after the last byte
 //	             of an ended command.
-//	RoleHook     sends HookRequest, gets HookReply. Needs no nonce: every process of the agent may call.
+//	RoleHook     sends HookRequest, gets HookReply. Needs no nonce: every process of the agent may call, and no other.
 //
 // The holding process itself gets a Launch frame on its standard input and answers Started or Failed on its
 // standard output.

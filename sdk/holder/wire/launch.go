@@ -24,6 +24,18 @@ type Launch struct {
 	Cgroup string
 	Joins  []string
 	Homes  []string
+	// User is whom the command runs as; nil: the holding process's own user. Its hooks then come from that user.
+	User *User
+	// Landlock, Shut, Open and Readable are those of the rules that the command is confined by (sdk/holder/confine). It
+	// gets no_new_privs in any case.
+	Landlock             bool
+	Shut, Open, Readable []string
+}
+
+// User is a user of the machine by numbers.
+type User struct {
+	UID, GID uint32
+	Groups   []uint32 // supplementary
 }
 
 // Kind implements Message.
@@ -43,7 +55,18 @@ func (m Launch) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(m.Stall.Milliseconds()))
 	b = binary.BigEndian.AppendUint32(b, uint32(m.Linger.Milliseconds()))
 	b = putBytes(b, m.Cgroup)
-	return putList(putList(b, m.Joins), m.Homes)
+	b = putList(putList(b, m.Joins), m.Homes)
+	b = putBool(b, m.User != nil)
+	if m.User != nil {
+		b = binary.BigEndian.AppendUint32(b, m.User.UID)
+		b = binary.BigEndian.AppendUint32(b, m.User.GID)
+		b = binary.BigEndian.AppendUint32(b, uint32(len(m.User.Groups)))
+		for _, group := range m.User.Groups {
+			b = binary.BigEndian.AppendUint32(b, group)
+		}
+	}
+	b = putBool(b, m.Landlock)
+	return putList(putList(putList(b, m.Shut), m.Open), m.Readable)
 }
 
 // ParseLaunch reads a body of KindLaunch.
@@ -58,6 +81,18 @@ func ParseLaunch(body []byte) (Launch, error) {
 	if f.err == nil && len(m.Joins) != len(m.Homes) {
 		f.err = errList
 	}
+	if f.bool() {
+		m.User = &User{UID: f.u32(), GID: f.u32()}
+		n := f.u32()
+		if f.err == nil && uint64(n)*4 > uint64(len(f.b)) {
+			f.err = errList
+		}
+		for i := uint32(0); i < n && f.err == nil; i++ {
+			m.User.Groups = append(m.User.Groups, f.u32())
+		}
+	}
+	m.Landlock = f.bool()
+	m.Shut, m.Open, m.Readable = f.list(), f.list(), f.list()
 	return m, f.err
 }
 
@@ -83,7 +118,7 @@ func ParseStarted(body []byte) (Started, error) {
 
 // Failed says that the command does not run.
 type Failed struct {
-	Step  string // what was tried: listen, terminal, cgroup, command
+	Step  string // what was tried: listen, terminal, cgroup, confine, command
 	Errno uint32 // of the system, or 0
 	Text  string
 }

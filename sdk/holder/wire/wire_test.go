@@ -28,6 +28,8 @@ var messages = []struct {
 	{wire.Launch{
 		Socket: "/s", Nonce: nonce, ExitFile: "/e", Path: "/bin/sh", Args: []string{"-c", ""}, Env: []string{"A=b"}, Dir: "/", Cols: 1, Rows: 2,
 		RingBytes: 3, Stall: 4 * time.Millisecond, Linger: 5 * time.Millisecond, Cgroup: "/c", Joins: []string{"/j"}, Homes: []string{"/h"},
+		User: &wire.User{UID: 6, GID: 7, Groups: []uint32{8, 9}}, Landlock: true,
+		Shut: []string{"/d"}, Open: []string{"/d/o"}, Readable: []string{"/d/r"},
 	}, plain(wire.ParseLaunch)},
 	{wire.Started{PID: 1, Start: 2}, plain(wire.ParseStarted)},
 	{wire.Failed{Step: "command", Errno: 2, Text: "missing"}, plain(wire.ParseFailed)},
