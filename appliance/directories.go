@@ -42,6 +42,36 @@ func runDir(stateDir string) (string, error) {
 	return dir, private(dir)
 }
 
+// privatePaths are what agents must not get at, as far as their runtime can see to that: the store with its keys, the
+// state of plugins, sockets, the workspaces of others, the configuration, and the files with secrets that it names.
+func (a *App) privatePaths(c *config.Config, state, run string) []string {
+	paths := []string{c.Store.Path, state, workspaceRoot(c)}
+	if filepath.Dir(run) != filepath.Clean(os.TempDir()) { // one that is there holds sockets alone, and lies where all write
+		paths = append(paths, run)
+	}
+	if a.opts.Dev {
+		paths = append(paths, a.opts.DataDir)
+	} else {
+		paths = append(paths, a.opts.ConfigPath, filepath.Join(filepath.Dir(a.opts.ConfigPath), config.DropInDir))
+	}
+	for _, repository := range c.Threads.Repositories {
+		paths = append(paths, repository.PasswordFile, repository.SSHKeyFile)
+	}
+	for _, endpoint := range c.Webhooks.Endpoints {
+		paths = append(paths, endpoint.ClientKeyFile)
+	}
+	var list []string
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		if whole, err := filepath.Abs(path); err == nil {
+			list = append(list, whole)
+		}
+	}
+	return list
+}
+
 // tidyRunDir removes what is empty of a run directory among the temporary files. The sockets of agents that go
 // on keep it.
 func (a *App) tidyRunDir() {

@@ -12,6 +12,7 @@ import (
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/health"
 	"github.com/wardroom/wardroom/core/pluginhost"
+	"github.com/wardroom/wardroom/core/workspace"
 )
 
 // localPlugin is the plugin that the development server uses when it lies beside the binary.
@@ -29,8 +30,13 @@ func (a *App) openPlugins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	workspaces, err := filepath.Abs(workspaceRoot(c))
+	if err != nil {
+		return err
+	}
 	a.plugins, err = pluginhost.New(pluginhost.Options{
 		Dir: dir, RunDir: run, StateDir: state, Dev: a.opts.Dev,
+		Private: a.privatePaths(c, state, run), Workspaces: workspace.TreesDir(workspaces),
 		Plugins: pluginSpecs(c), Clock: a.clock, Logger: a.log, Metrics: a.pluginWatch(), Check: a.watchPlugin,
 	})
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // maxFile bounds one configuration file; a larger one is a mistake such as a log in the wrong place.
 const maxFile = int64(1) << 20
 
-// dropInDir is the directory of drop-ins, beside the main file.
-const dropInDir = "conf.d"
+// DropInDir is the directory of drop-ins, beside the main file.
+const DropInDir = "conf.d"
 
 // Options changes how a configuration is read.
 type Options struct {
@@ -48,7 +48,7 @@ func Load(path string, opts Options) (*Config, error) {
 	if err != nil {
 		return nil, asError([]Problem{unreadable(path, err)}, nil)
 	}
-	files, problems := readDropIns(filepath.Join(filepath.Dir(path), dropInDir))
+	files, problems := readDropIns(filepath.Join(filepath.Dir(path), DropInDir))
 	return parse(append([]File{main}, files...), opts, problems)
 }
 

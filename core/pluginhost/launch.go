@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -58,8 +59,13 @@ func (h *Host) launch(ctx context.Context, s Spec, b binary, log hclog.Logger) (
 	if err != nil {
 		return nil, &failure{reason: "its run directory cannot be made: " + lastError(err).Error(), hint: "look at the rights of " + h.opts.RunDir}
 	}
+	private, err := json.Marshal(h.opts.Private)
+	if err != nil {
+		return nil, &failure{reason: "the paths of the service cannot be told to it: " + err.Error()}
+	}
 	env := environ(h.opts.Lookup, s.Env, map[string]string{
 		plugin.EnvName: s.Name, plugin.EnvRunDir: run, plugin.EnvStateDir: state,
+		plugin.EnvPrivate: string(private), plugin.EnvWorkspaces: h.opts.Workspaces,
 		plugin.EnvLogLevel: h.level.get().String(), plugin.EnvParentFD: strconv.Itoa(parentFD),
 	})
 	proc := &process{path: b.path, secure: b.secure(), dir: state, done: make(chan struct{})}

@@ -29,6 +29,10 @@ type Options struct {
 	Dir      string // of the plugins' binaries and manifests, absolute
 	RunDir   string // for sockets; emptied by a reboot, absolute and short
 	StateDir string // for what outlives a restart, absolute
+	// Private are paths of the service that what a plugin starts must not get at, and Workspaces is where it makes work
+	// directories for agents; plugins are told of both.
+	Private    []string
+	Workspaces string
 	// Dev runs binaries without a checksum and from directories that others may write to.
 	Dev     bool
 	Plugins []Spec

@@ -58,6 +58,9 @@ func New(o Options) *Service {
 	return s
 }
 
+// TreesDir returns the directory below the root of a service where workspaces are: what agents may be let into.
+func TreesDir(root string) string { return filepath.Join(root, "trees") }
+
 // Open makes the directories, removes what a crash left over and begins to remove what is expired. Without a usable
 // git it succeeds as well: only workspaces with a repository are refused then.
 func (s *Service) Open(ctx context.Context) error {

@@ -40,11 +40,14 @@ type Rediscoverer interface {
 
 // Room is where an agent lives, in the paths that the agent itself sees. They are real paths, without symlinks.
 type Room struct {
-	Home    string   // its own, private: configuration, sessions, caches
-	Workdir string   // where it works
-	Temp    string   // its own temporary files
-	Git     Git      // where git keeps what belongs to Workdir; zero if that is no work tree, or unknown
-	Env     []string // NAME=value: what every command gets, before what the adapter and the spec add
+	Home    string // its own, private: configuration, sessions, caches
+	Workdir string // where it works
+	Temp    string // its own temporary files
+	Git     Git    // where git keeps what belongs to Workdir; zero if that is no work tree, or unknown
+	// Shut are directories that the agent must not get at: a CLI whose plan says that it sandboxes its commands shuts them
+	// out there, but for Workdir and Temp. What else starts commands in the room does it by other means.
+	Shut []string
+	Env  []string // NAME=value: what every command gets, before what the adapter and the spec add
 	// Hook is a command, as arguments, that hands its standard input to the runtime and prints the answer, with
 	// the hook's name as its last argument. Empty where hooks cannot reach the runtime.
 	Hook []string
@@ -78,8 +81,10 @@ type Command struct {
 	Args  []string      // without the command itself
 	Env   []string      // complete: nothing is inherited
 	Files []File        // to be written before the start
-	Cols  int           // size of the terminal
-	Rows  int
+	// Mounts is that of the plan.
+	Mounts bool
+	Cols   int // size of the terminal
+	Rows   int
 }
 
 // File is a file that an adapter wants in the agent's home or work directory.

@@ -109,6 +109,11 @@ type Host interface {
 	RunDir() string
 	// StateDir is a directory for what must outlive everything, 0700. Empty: the host gave none.
 	StateDir() string
+	// Private are paths that belong to the host alone, such as its store, its keys and its configuration: what a plugin
+	// starts for others must not get at them. Workspaces is where the host makes work directories for agents, which lies
+	// in one of them as a rule; empty: nowhere.
+	Private() []string
+	Workspaces() string
 	// Has tells whether the host has a feature: FeatureHostSecret and so on. Those of later hosts are names that
 	// this package does not know yet.
 	Has(feature string) bool

@@ -29,7 +29,10 @@ const (
 	EnvName     = "WARDROOM_PLUGIN_NAME"      // what the operator calls it
 	EnvRunDir   = "WARDROOM_PLUGIN_RUN_DIR"   // see Host.RunDir
 	EnvStateDir = "WARDROOM_PLUGIN_STATE_DIR" // see Host.StateDir
-	EnvLogLevel = "WARDROOM_PLUGIN_LOG_LEVEL" // trace, debug, info (default), warn, error or off
+	EnvPrivate  = "WARDROOM_PLUGIN_PRIVATE"   // see Host.Private; a JSON array
+	// EnvWorkspaces is Host.Workspaces.
+	EnvWorkspaces = "WARDROOM_PLUGIN_WORKSPACES"
+	EnvLogLevel   = "WARDROOM_PLUGIN_LOG_LEVEL" // trace, debug, info (default), warn, error or off
 	// EnvParentFD is the number of a file descriptor: the read end of a pipe whose other end the host holds,
 	// and nobody else. When it ends, the plugin does.
 	EnvParentFD = "WARDROOM_PLUGIN_PARENT_FD"

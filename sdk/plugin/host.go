@@ -20,6 +20,8 @@ import (
 type pluginHost struct {
 	log                    hclog.Logger
 	name, runDir, stateDir string
+	private                []string
+	workspaces             string
 	broker                 *goplugin.GRPCBroker // set before anything is served
 
 	mu       sync.Mutex // guards what follows
@@ -110,6 +112,8 @@ func (h *pluginHost) Logger() hclog.Logger { return h.log }
 func (h *pluginHost) Name() string         { return h.name }
 func (h *pluginHost) RunDir() string       { return h.runDir }
 func (h *pluginHost) StateDir() string     { return h.stateDir }
+func (h *pluginHost) Private() []string    { return h.private }
+func (h *pluginHost) Workspaces() string   { return h.workspaces }
 func (h *pluginHost) KV() KV               { return h }
 
 // Secret returns *secret.Error, as everything that resolves secrets does.

@@ -11,6 +11,8 @@ import (
 // its Set, and dispenses the Conn of a host.
 type InProcess struct {
 	Name, RunDir, StateDir string
+	Private                []string     // see Host.Private
+	Workspaces             string       // see Host.Workspaces
 	Logger                 hclog.Logger // nil: none
 
 	server *server
@@ -24,7 +26,9 @@ func (p *InProcess) Set(def Definition) (goplugin.PluginSet, error) {
 	if p.Logger == nil {
 		p.Logger = hclog.NewNullLogger()
 	}
-	s, err := newServer(&def, p.Logger, &pluginHost{log: p.Logger, name: p.Name, runDir: p.RunDir, stateDir: p.StateDir})
+	s, err := newServer(&def, p.Logger, &pluginHost{
+		log: p.Logger, name: p.Name, runDir: p.RunDir, stateDir: p.StateDir, private: p.Private, workspaces: p.Workspaces,
+	})
 	if err != nil {
 		return nil, err
 	}

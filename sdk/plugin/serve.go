@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -44,8 +45,15 @@ func Serve(def Definition) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
 
+	var private []string
+	if text := os.Getenv(EnvPrivate); text != "" {
+		if err := json.Unmarshal([]byte(text), &private); err != nil {
+			fail(fmt.Errorf("%s is not a list of paths: %w", EnvPrivate, err))
+		}
+	}
 	s, err := newServer(&def, log, &pluginHost{
 		log: log, name: os.Getenv(EnvName), runDir: os.Getenv(EnvRunDir), stateDir: os.Getenv(EnvStateDir),
+		private: private, workspaces: os.Getenv(EnvWorkspaces),
 	})
 	if err != nil {
 		fail(err)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/plugin"
@@ -20,6 +21,7 @@ var schema []byte
 // Config is the configuration of the plugin; schema.json says what each field means.
 type Config struct {
 	StateDir     string                          `json:"stateDir"`
+	RoomsDir     string                          `json:"roomsDir"`
 	RunDir       string                          `json:"runDir"`
 	Holder       string                          `json:"holder"`
 	MaxAgents    int                             `json:"maxAgents"`
@@ -28,6 +30,7 @@ type Config struct {
 	Credentials  map[string]string               `json:"credentials"`
 	Limits       runtime.Limits                  `json:"limits"`
 	Cgroups      string                          `json:"cgroups"`
+	Isolation    Isolation                       `json:"isolation"`
 	Scrollback   int                             `json:"scrollback"`
 	RingBytes    int                             `json:"ringBytes"`
 	ResizePolicy string                          `json:"resizePolicy"`
@@ -81,6 +84,14 @@ func (c *Config) problems() []plugin.Problem {
 	if c.StuckAfter != "" {
 		if d, err := time.ParseDuration(c.StuckAfter); err != nil || d <= 0 {
 			add("/stuckAfter", plugin.SeverityError, "is no duration above zero, such as 10m")
+		}
+	}
+	if e := runtime.AsError(c.Isolation.check()); e != nil {
+		add("/"+strings.ReplaceAll(e.Field, ".", "/"), plugin.SeverityError, "%s; %s", e.Message, e.Hint)
+	}
+	for i, dir := range c.Isolation.Shut {
+		if filepath.Clean(dir) != dir {
+			add(fmt.Sprintf("/isolation/shut/%d", i), plugin.SeverityError, "is not a clean absolute path")
 		}
 	}
 	if e := runtime.AsError(checkNames("env", c.Env)); e != nil {

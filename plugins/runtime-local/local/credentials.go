@@ -58,5 +58,5 @@ func (l *Launcher) lend(agentType string, room agentcli.Room) error {
 			Hint: "check credentials." + agentType + " in the runtime's configuration",
 		}
 	}
-	return writeFiles(room, files)
+	return writeFiles(room, files, l.isolation.user)
 }

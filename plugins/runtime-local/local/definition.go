@@ -36,7 +36,7 @@ func Definition(version string) plugin.Definition {
 			if err != nil {
 				return plugin.Service{}, err
 			}
-			s, err := p.replace(ctx, c, host.Logger())
+			s, err := p.replace(ctx, c, Site{Private: host.Private(), Workspaces: host.Workspaces()}, host.Logger())
 			if err != nil {
 				return plugin.Service{}, err
 			}
@@ -52,10 +52,10 @@ type owner struct {
 	now *Service
 }
 
-func (p *owner) replace(ctx context.Context, c Config, log hclog.Logger) (*Service, error) {
+func (p *owner) replace(ctx context.Context, c Config, site Site, log hclog.Logger) (*Service, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s, err := NewService(c, log)
+	s, err := NewService(c, site, log)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func serve(ctx context.Context, getenv func(string) string) error {
 	if err != nil {
 		return err
 	}
-	s, err := NewService(config, log)
+	s, err := NewService(config, Site{}, log)
 	if err != nil {
 		return err
 	}

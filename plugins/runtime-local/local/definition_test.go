@@ -25,6 +25,8 @@ type host struct {
 func (h host) Logger() hclog.Logger { return hclog.NewNullLogger() }
 func (h host) StateDir() string     { return filepath.Join(h.dir, "state") }
 func (h host) RunDir() string       { return filepath.Join(h.dir, "run") }
+func (h host) Private() []string    { return nil }
+func (h host) Workspaces() string   { return "" }
 
 func config(t *testing.T, values map[string]any) json.RawMessage {
 	t.Helper()

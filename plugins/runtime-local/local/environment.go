@@ -63,6 +63,9 @@ func (l *Launcher) environment(room agentcli.Room) []string {
 	maps.Copy(env, l.opts.Env)
 	env["TERM"], env["COLORTERM"] = "xterm-256color", "truecolor"
 	env["HOME"], env["TMPDIR"] = room.Home, room.Temp
+	if a := l.isolation.user; a != nil {
+		env["USER"], env["LOGNAME"] = a.name, a.name
+	}
 	list := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		list = append(list, name+"="+env[name])

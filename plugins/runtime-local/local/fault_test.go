@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -315,20 +315,37 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// callsHook is a script that calls the hook of its room when callHook says so: only what an agent started may.
+const callsHook = `echo go; until [ -e "$HOME/call" ]; do sleep 0.02; done; sh "$HOME/call" >"$HOME/printed"; mv "$HOME/printed" "$HOME/answer"; exec sleep 60`
+
+// callHook makes callsHook call the hook Stop with a payload; answer waits for what was printed.
+func callHook(t *testing.T, room agentcli.Room, payload string) (answer func() string) {
+	t.Helper()
+	line := "echo '" + payload + "' | " + strings.Join(append(slices.Clone(room.Hook), "Stop"), " ")
+	file := write(t, filepath.Join(room.Home, "call.new"), line)
+	if err := os.Rename(file, filepath.Join(room.Home, "call")); err != nil {
+		t.Fatal(err)
+	}
+	return func() (text string) {
+		t.Helper()
+		eventually(t, "the answer of the hook", func() bool {
+			data, err := os.ReadFile(filepath.Join(room.Home, "answer"))
+			text = string(data)
+			return err == nil
+		})
+		return text
+	}
+}
+
 // TestHookOfARoom calls the hook command as a CLI would, while the runtime is away.
 func TestHookOfARoom(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, nil)
-	p, room := start(t, l, "hooked", `echo go; exec sleep 60`)
+	p, room := start(t, l, "hooked", callsHook)
 	readUntil(t, p, 0, "go")
 	handle := p.Handle()
 	_ = p.Close()
-	cmd := exec.Command(room.Hook[0], append(room.Hook[1:], "Stop")...)
-	var printed bytes.Buffer
-	cmd.Stdin, cmd.Stdout = strings.NewReader(`{"text":"done"}`), &printed
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	answer := callHook(t, room, `{"text":"done"}`)
 	found, err := open(t, dir, nil).Find(t.Context(), handle)
 	if err != nil {
 		t.Fatal(err)
@@ -336,14 +353,14 @@ func TestHookOfARoom(t *testing.T) {
 	defer func() { _ = found.Close() }()
 	select {
 	case call := <-found.(agentcli.HookSource).Hooks():
-		if call.Name != "Stop" || string(call.Payload) != `{"text":"done"}` {
+		if call.Name != "Stop" || strings.TrimSpace(string(call.Payload)) != `{"text":"done"}` {
 			t.Errorf("call %q with %q", call.Name, call.Payload)
 		}
 		call.Answer([]byte("{}"))
 	case <-time.After(patience):
 		t.Fatal("the call does not come")
 	}
-	if err := cmd.Wait(); err != nil || printed.String() != "{}" {
-		t.Errorf("the hook printed %q, error %v", printed.String(), err)
+	if text := answer(); text != "{}" {
+		t.Errorf("the hook printed %q", text)
 	}
 }

@@ -16,14 +16,14 @@ import (
 )
 
 // writeFiles writes what an adapter wants in the room, all inside home and work directory. The agent may have put
-// symlinks there in an earlier life, so none is followed.
-func writeFiles(room agentcli.Room, files []agentcli.File) error {
+// symlinks there in an earlier life, so none is followed. They are the agent's own: of owner, or of this user if that is nil.
+func writeFiles(room agentcli.Room, files []agentcli.File, owner *account) error {
 	for _, file := range files {
 		root, rest, ok := inside(agentcli.Room{Home: room.Home, Workdir: room.Workdir}, file.Path)
 		if !ok {
 			return runtime.Errorf(runtime.CodeSpawnFailed, "the file %s is outside of the agent's room", file.Path)
 		}
-		if err := writeInside(root, rest, file); err != nil {
+		if err := writeInside(root, rest, file, owner); err != nil {
 			return runtime.Errorf(runtime.CodeSpawnFailed, "write %s: %v", file.Path, err)
 		}
 	}
@@ -34,7 +34,7 @@ func writeFiles(room agentcli.Room, files []agentcli.File) error {
 const noLinks = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
 
 // writeInside replaces the file rest below root at once, or keeps it.
-func writeInside(root, rest string, file agentcli.File) error {
+func writeInside(root, rest string, file agentcli.File, owner *account) error {
 	dir, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func writeInside(root, rest string, file agentcli.File) error {
 	defer func() { _ = unix.Close(dir) }()
 	parent, name := path.Split(rest)
 	if parent = strings.TrimSuffix(parent, "/"); parent != "" {
-		next, err := makePath(dir, parent)
+		next, err := makePath(dir, parent, owner)
 		if err != nil {
 			return err
 		}
@@ -59,17 +59,21 @@ func writeInside(root, rest string, file agentcli.File) error {
 	case err != nil && !errors.Is(err, unix.ENOENT):
 		return err
 	}
-	return replace(dir, name, file)
+	return replace(dir, name, file, owner)
 }
 
 // makePath opens the directory at a path below dir, making what is missing of it, 0700.
-func makePath(dir int, rest string) (int, error) {
+func makePath(dir int, rest string, owner *account) (int, error) {
 	at, err := unix.Dup(dir)
 	if err != nil {
 		return 0, err
 	}
 	for part := range strings.SplitSeq(rest, "/") {
-		if err := unix.Mkdirat(at, part, 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
+		err := unix.Mkdirat(at, part, 0o700)
+		if err == nil && owner != nil {
+			err = unix.Fchownat(at, part, int(owner.UID), int(owner.GID), unix.AT_SYMLINK_NOFOLLOW)
+		}
+		if err != nil && !errors.Is(err, unix.EEXIST) {
 			_ = unix.Close(at)
 			return 0, fmt.Errorf("%s: %w", part, err)
 		}
@@ -87,7 +91,7 @@ func makePath(dir int, rest string) (int, error) {
 }
 
 // replace writes beside the file and renames, which also takes the place of a symlink instead of following it.
-func replace(dir int, name string, file agentcli.File) error {
+func replace(dir int, name string, file agentcli.File, owner *account) error {
 	var random [6]byte
 	_, _ = rand.Read(random[:]) // never fails
 	temp := "." + name + "." + hex.EncodeToString(random[:])
@@ -105,6 +109,9 @@ func replace(dir int, name string, file agentcli.File) error {
 	_, err = f.Write(file.Data)
 	if err == nil {
 		err = f.Chmod(mode) // whatever the umask is
+	}
+	if err == nil && owner != nil {
+		err = f.Chown(int(owner.UID), int(owner.GID))
 	}
 	if closeErr := f.Close(); err == nil {
 		err = closeErr

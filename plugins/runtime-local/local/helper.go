@@ -24,7 +24,13 @@ import (
 // helperName is what the helper is called in a room.
 const helperName = "holder"
 
-func (l *Launcher) helperDir() string { return filepath.Join(l.opts.StateDir, "helpers") }
+// helperDir is on the file system of the rooms: links do not lead to another one.
+func (l *Launcher) helperDir() string {
+	if l.rooms() != filepath.Join(l.opts.StateDir, "agents") {
+		return filepath.Join(l.rooms(), ".helpers")
+	}
+	return filepath.Join(l.opts.StateDir, "helpers")
+}
 
 // hookHelper returns the path of the helper that the hooks of an agent call.
 func (l *Launcher) hookHelper(id string) string {
@@ -90,6 +96,9 @@ func (l *Launcher) copyHelper() (string, error) {
 	}
 	path := filepath.Join(l.helperDir(), hex.EncodeToString(sum.Sum(nil)))
 	if _, err := os.Lstat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		if err == nil && l.isolation.user != nil {
+			err = os.Chmod(path, 0o555) // it may be from before agents had a user of their own
+		}
 		return path, err
 	}
 	if _, err := from.Seek(0, io.SeekStart); err != nil {
@@ -104,7 +113,7 @@ func (l *Launcher) copyHelper() (string, error) {
 	}
 	again := sha256.New()
 	_, err = io.Copy(io.MultiWriter(temp, again), from)
-	err = errors.Join(err, temp.Chmod(0o500), temp.Sync(), temp.Close())
+	err = errors.Join(err, temp.Chmod(0o555), temp.Sync(), temp.Close())
 	if err == nil && string(again.Sum(nil)) != string(sum.Sum(nil)) {
 		err = fmt.Errorf("%s changed while it was read", l.opts.Holder)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -20,7 +19,7 @@ func TestUpgradeUnderAnAgent(t *testing.T) {
 	installed := filepath.Join(dir, "installed")
 	copyFile(t, holderBinary, installed)
 	l := open(t, dir, func(o *local.Options) { o.Holder = installed })
-	p, room := start(t, l, "worker", `stty -echo; echo go; while read -r l; do echo "got:$l"; done`)
+	p, room := start(t, l, "worker", callsHook)
 	readUntil(t, p, 0, "go")
 	if err := os.Remove(installed); err != nil {
 		t.Fatal(err)
@@ -39,11 +38,8 @@ func TestUpgradeUnderAnAgent(t *testing.T) {
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	hook := exec.CommandContext(ctx, room.Hook[0], append(room.Hook[1:], "Stop")...)
-	hook.Stdin = bytes.NewReader([]byte("{}"))
-	out, err := hook.Output()
-	if err != nil || string(out) != "seen Stop" {
-		t.Fatalf("the hook printed %q, error %v", out, err)
+	if text := callHook(t, room, "{}")(); text != "seen Stop" {
+		t.Fatalf("the hook printed %q", text)
 	}
 	<-answered
 

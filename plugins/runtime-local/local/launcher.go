@@ -27,7 +27,8 @@ import (
 
 // Options make a Launcher. StateDir, RunDir and Holder are needed, as absolute paths.
 type Options struct {
-	StateDir    string            // rooms are below it; must outlive the process
+	StateDir    string            // must outlive the process
+	RoomsDir    string            // rooms of agents, likewise; empty: below StateDir
 	RunDir      string            // sockets; may be emptied by a reboot
 	Holder      string            // the binary of plugins/holder
 	Workdirs    []string          // roots that work directories have to be in; empty: any but the system's
@@ -38,6 +39,9 @@ type Options struct {
 	Linger      time.Duration     // how long the holder of an ended agent waits for a client; 0: 5 min
 	Environ     []string          // the environment to allow from; nil: this process's own
 	Cgroup      bool              // use cgroups where they are writable
+	Isolation   Isolation         // of agents from the service and from one another
+	Private     []string          // what belongs to the service alone: its store, its keys, its configuration
+	Workspaces  string            // below it the service makes work directories for agents; empty: it makes none
 	Logger      hclog.Logger
 }
 
@@ -50,9 +54,10 @@ type Launcher struct {
 	cgroups cgroups
 	log     hclog.Logger
 
-	mu       sync.Mutex
-	holdings map[int]*holder.Holding // children of this process, by pid, to be reaped
-	busy     map[string]bool         // ids that are being launched or removed
+	isolation isolation // what is in force; set by Open
+	mu        sync.Mutex
+	holdings  map[int]*holder.Holding // children of this process, by pid, to be reaped
+	busy      map[string]bool         // ids that are being launched or removed
 }
 
 var (
@@ -68,13 +73,16 @@ func New(opts Options) *Launcher {
 	if opts.Environ == nil {
 		opts.Environ = os.Environ()
 	}
+	if opts.RoomsDir == "" && opts.StateDir != "" {
+		opts.RoomsDir = filepath.Join(opts.StateDir, "agents")
+	}
 	return &Launcher{opts: opts, log: opts.Logger, holdings: make(map[int]*holder.Holding), busy: make(map[string]bool)}
 }
 
 // Open makes the directories, looks for cgroups, and removes what crashes left: processes of agents whose holder
 // is dead, and sockets that nobody listens on.
 func (l *Launcher) Open(ctx context.Context) error {
-	for _, dir := range []struct{ field, path string }{{"stateDir", l.opts.StateDir}, {"runDir", l.opts.RunDir}, {"holder", l.opts.Holder}} {
+	for _, dir := range []struct{ field, path string }{{"stateDir", l.opts.StateDir}, {"roomsDir", l.opts.RoomsDir}, {"runDir", l.opts.RunDir}, {"holder", l.opts.Holder}} {
 		if !filepath.IsAbs(dir.path) {
 			return &runtime.Error{Code: runtime.CodeInvalidArgument, Field: dir.field, Message: fmt.Sprintf("%q is not an absolute path", dir.path)}
 		}
@@ -85,12 +93,21 @@ func (l *Launcher) Open(ctx context.Context) error {
 			Hint: "install the binary \"holder\" beside the plugin, or name it in the configuration",
 		}
 	}
+	if err := l.openIsolation(); err != nil {
+		return err
+	}
+	if l.isolation.user != nil && len(l.socket("x")) > maxSocket {
+		return &runtime.Error{
+			Code: runtime.CodeInvalidArgument, Field: "roomsDir", Message: l.rooms() + " is too long a path: sockets of agents lie in it",
+			Hint: "name a directory with a shorter path, such as /var/lib/wardroom-agents",
+		}
+	}
 	if len(l.socket("x")) > maxSocket {
 		// A socket's path is short by the kernel's rule, and a run directory may be deep.
 		sum := sha256.Sum256([]byte(l.opts.RunDir))
 		l.opts.RunDir = filepath.Join(os.TempDir(), "wardroom-"+strconv.Itoa(os.Getuid())+"-"+hex.EncodeToString(sum[:6]))
 	}
-	for _, dir := range []string{l.opts.StateDir, l.rooms(), l.opts.RunDir} {
+	for _, dir := range []string{l.opts.StateDir, l.opts.RoomsDir, l.opts.RunDir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("make a directory of the runtime: %w", err)
 		}
@@ -98,7 +115,12 @@ func (l *Launcher) Open(ctx context.Context) error {
 	if err := private(l.opts.RunDir); err != nil {
 		return err
 	}
-	// Rooms are given out as real paths, so the state directory is one.
+	// Rooms are given out as real paths, so these directories are.
+	rooms, err := filepath.EvalSymlinks(l.opts.RoomsDir)
+	if err != nil {
+		return fmt.Errorf("directory of the rooms: %w", err)
+	}
+	l.opts.RoomsDir = rooms
 	real, err := filepath.EvalSymlinks(l.opts.StateDir)
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
@@ -106,6 +128,9 @@ func (l *Launcher) Open(ctx context.Context) error {
 	l.opts.StateDir = real
 	if l.owner, err = ownerOf(real); err != nil {
 		return fmt.Errorf("state directory: %w", err)
+	}
+	if err := l.openRooms(); err != nil {
+		return err
 	}
 	if err := l.openHelpers(); err != nil {
 		return err
@@ -169,7 +194,7 @@ func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.P
 	if err := l.endEarlier(ctx, cmd.Spec.ID); err != nil {
 		return nil, err
 	}
-	if err := writeFiles(cmd.Room, cmd.Files); err != nil {
+	if err := writeFiles(cmd.Room, cmd.Files, l.isolation.user); err != nil {
 		return nil, err
 	}
 	helper, err := l.giveHelper(cmd.Spec.ID)
@@ -219,11 +244,15 @@ func (l *Launcher) start(ctx context.Context, helper string, cmd agentcli.Comman
 		return nil, runtime.Errorf(runtime.CodeSpawnFailed, "the agent's room: %v", err)
 	}
 	defer func() { _ = log.Close() }()
-	holding, err := holder.Start(ctx, helper, wire.Launch{
+	launch := wire.Launch{
 		Socket: h.Socket, Nonce: h.Nonce, ExitFile: l.exitFile(h.ID), Path: cmd.Path, Args: cmd.Args,
 		Env: marked(cmd.Env, h), Dir: cmd.Room.Workdir, Cols: uint16(cmd.Cols), Rows: uint16(cmd.Rows),
 		RingBytes: uint32(l.opts.RingBytes), Linger: l.opts.Linger, Cgroup: group.unified, Joins: group.joins, Homes: group.homes,
-	}, log)
+	}
+	if err := l.confine(&launch, cmd); err != nil {
+		return nil, err
+	}
+	holding, err := holder.Start(ctx, helper, launch, log)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func checkID(id string) error {
 	return nil
 }
 
-func (l *Launcher) rooms() string             { return filepath.Join(l.opts.StateDir, "agents") }
+func (l *Launcher) rooms() string             { return l.opts.RoomsDir }
 func (l *Launcher) room(id string) string     { return filepath.Join(l.rooms(), id) }
 func (l *Launcher) record(id string) string   { return filepath.Join(l.room(id), "life.json") }
 func (l *Launcher) exitFile(id string) string { return filepath.Join(l.room(id), "exit") }
@@ -45,7 +45,15 @@ func (l *Launcher) exitFile(id string) string { return filepath.Join(l.room(id),
 // CLI. Two state directories may share a run directory.
 func (l *Launcher) socket(id string) string {
 	sum := sha256.Sum256([]byte(l.opts.StateDir + "\x00" + id))
-	return filepath.Join(l.opts.RunDir, hex.EncodeToString(sum[:8])+".sock")
+	return filepath.Join(l.sockets(), hex.EncodeToString(sum[:8])+".sock")
+}
+
+// sockets is the directory of the holders' sockets. Hooks of agents that run as somebody else have to get there.
+func (l *Launcher) sockets() string {
+	if l.isolation.user != nil {
+		return filepath.Join(l.rooms(), ".sockets")
+	}
+	return l.opts.RunDir
 }
 
 // Prepare makes the room of an agent. INVALID_SPEC, WORKDIR_NOT_ALLOWED.
@@ -80,7 +88,11 @@ func (l *Launcher) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room
 	_, err := os.Lstat(room.Home)
 	first := os.IsNotExist(err)
 	for _, dir := range []string{base, room.Home, room.Workdir, room.Temp} {
-		if err := makeDir(dir); err != nil {
+		err := makeDir(dir)
+		if err == nil && dir == base && l.isolation.user != nil {
+			err = os.Chmod(base, 0o711) // the agent gets to its directories, and cannot take others in their place
+		}
+		if err != nil {
 			return agentcli.Room{}, runtime.Errorf(runtime.CodeSpawnFailed, "make the room of the agent: %v", err)
 		}
 	}
@@ -93,10 +105,14 @@ func (l *Launcher) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room
 			return agentcli.Room{}, err
 		}
 	}
-	room.Env = l.environment(room)
-	room.LookPath = func(name string) (string, error) { return lookPath(name, room.Env) }
-	room.ReadFile = func(path string) ([]byte, error) { return readInside(room, path) }
 	room.Git = localroom.FindGit(room.Workdir)
+	if err := l.handOver(room, workdir != ""); err != nil {
+		return agentcli.Room{}, err
+	}
+	room.Shut = l.isolation.shut
+	room.Env = l.environment(room)
+	room.LookPath = func(name string) (string, error) { return l.lookPath(name, room.Env) }
+	room.ReadFile = func(path string) ([]byte, error) { return readInside(room, path) }
 	room.ReadFrom = func(path string, offset int64, limit int) ([]byte, int64, error) {
 		return readInsideFrom(room, path, offset, limit)
 	}
@@ -116,6 +132,18 @@ func makeDir(path string) error {
 		return fmt.Errorf("%s is not a directory", path)
 	}
 	return os.Chmod(path, 0o700)
+}
+
+// lookPath finds a command on the PATH of the agent, which whoever the agent runs as may run.
+func (l *Launcher) lookPath(name string, env []string) (string, error) {
+	path, err := lookPath(name, env)
+	if a := l.isolation.user; err == nil && a != nil && a.access(path, unix.X_OK) != nil {
+		return "", &runtime.Error{
+			Code: runtime.CodeCLINotFound, Message: fmt.Sprintf("agents run as %s, who may not run %s: %s is shut to them", a.name, path, a.barrier(path)),
+			Hint: "install the command where every user may run it, such as /usr/local",
+		}
+	}
+	return path, err
 }
 
 // lookPath finds a command on the PATH of the agent.

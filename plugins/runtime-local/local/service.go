@@ -28,12 +28,18 @@ type Service struct {
 	closed bool
 }
 
+// Site is what the host tells of itself.
+type Site struct {
+	Private    []string // what belongs to the service alone
+	Workspaces string   // where it makes work directories for agents
+}
+
 // NewService makes a service; it touches nothing. Open makes it usable.
-func NewService(config Config, log hclog.Logger) (*Service, error) {
+func NewService(config Config, site Site, log hclog.Logger) (*Service, error) {
 	launcher := New(Options{
-		StateDir: config.StateDir, RunDir: config.RunDir, Holder: config.Holder, Workdirs: config.Workdirs, Env: config.Env,
+		StateDir: config.StateDir, RoomsDir: config.RoomsDir, RunDir: config.RunDir, Holder: config.Holder, Workdirs: config.Workdirs, Env: config.Env,
 		Credentials: config.Credentials, Limits: config.Limits, RingBytes: config.RingBytes, Cgroup: config.Cgroups != "off",
-		Logger: log.Named("launcher"),
+		Isolation: config.Isolation, Private: site.Private, Workspaces: site.Workspaces, Logger: log.Named("launcher"),
 	})
 	return &Service{config: config, launcher: launcher}, nil
 }
@@ -116,7 +122,7 @@ func (s *Service) Health(context.Context) plugin.Health {
 			health.Status, health.Reason = plugin.StatusDegraded, limits.Text
 		}
 	}
-	health.Checks = append(health.Checks, limits)
+	health.Checks = append(health.Checks, limits, s.launcher.isolation.check())
 	return health
 }
 

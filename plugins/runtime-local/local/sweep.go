@@ -59,7 +59,7 @@ func (l *Launcher) sweep(ctx context.Context) error {
 
 // sweepSockets removes sockets of this launcher's kind that nobody listens on.
 func (l *Launcher) sweepSockets() {
-	entries, err := os.ReadDir(l.opts.RunDir)
+	entries, err := os.ReadDir(l.sockets())
 	if err != nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (l *Launcher) sweepSockets() {
 		if len(entry.Name()) != socketName || !strings.HasSuffix(entry.Name(), ".sock") || entry.Type()&os.ModeSocket == 0 {
 			continue
 		}
-		path := filepath.Join(l.opts.RunDir, entry.Name())
+		path := filepath.Join(l.sockets(), entry.Name())
 		conn, err := net.DialTimeout("unix", path, time.Second)
 		if err == nil {
 			_ = conn.Close()

@@ -49,9 +49,14 @@ func (l *Launcher) workdir(path string) (string, error) {
 
 // permitted tells whether a real path may be a work directory.
 func (l *Launcher) permitted(real string) error {
-	for _, dir := range []string{l.opts.StateDir, l.opts.RunDir} {
+	for _, dir := range []string{l.opts.StateDir, l.rooms(), l.opts.RunDir} {
 		if dir, err := filepath.EvalSymlinks(dir); err == nil && within(real, dir) {
 			return notAllowed("choose a directory apart from it", "%s belongs to the runtime's own state", real)
+		}
+	}
+	for _, dir := range l.opts.Private {
+		if dir, err := filepath.EvalSymlinks(dir); err == nil && within(real, dir) && !l.provided(real) {
+			return notAllowed("choose a directory apart from it", "%s belongs to the service's own state", real)
 		}
 	}
 	if len(l.opts.Workdirs) == 0 {

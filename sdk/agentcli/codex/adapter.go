@@ -49,8 +49,8 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 		return agentcli.Plan{}, err
 	}
 	plan := agentcli.Plan{
-		Path: native(room, found),
-		Env:  map[string]string{"HOME": room.Home},
+		Path: native(room, found), Mounts: mounts(preset),
+		Env: map[string]string{"HOME": room.Home},
 	}
 	if life.Resume != "" {
 		plan.SessionID = life.Resume

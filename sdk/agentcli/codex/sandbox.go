@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"os"
 	"path"
 	"strings"
 
@@ -10,31 +11,77 @@ import (
 
 // sandbox returns the configuration of a preset: where codex may write, and whether it asks for more.
 func sandbox(room agentcli.Room, preset setting.Approval) []string {
-	switch preset {
-	case setting.Readonly:
-		return []string{`sandbox_mode="read-only"`, `approval_policy="never"`}
-	case setting.Autonomous:
-		return []string{`sandbox_mode="danger-full-access"`, `approval_policy="never"`}
-	}
 	network, policy := preset == setting.Permissive, `approval_policy="on-request"`
-	if network {
+	if network || preset == setting.Readonly {
 		policy = `approval_policy="never"`
 	}
-	if g := room.Git; g.Dir != "" && !strings.ContainsAny(g.Dir+g.Common, "*?[]{}") { // these would be patterns
-		return append(profile(g, network), policy)
+	g := room.Git
+	if strings.ContainsAny(g.Dir+g.Common, patterns) {
+		g = agentcli.Git{}
 	}
-	c := []string{`sandbox_mode="workspace-write"`, policy}
-	if network {
-		c = append(c, "sandbox_workspace_write.network_access=true")
+	switch {
+	case preset == setting.Autonomous:
+		return []string{`sandbox_mode="danger-full-access"`, `approval_policy="never"`}
+	case preset == setting.Readonly && len(room.Shut) == 0:
+		return []string{`sandbox_mode="read-only"`, policy}
+	case preset == setting.Readonly:
+		files := append([]string{`":root"="read"`}, shutOut(room.Shut, room.Workdir, room.Home, room.Temp, g.Common)...)
+		return []string{`default_permissions="wardroom"`, "permissions.wardroom={filesystem={" + strings.Join(files, ",") + "}}", policy}
+	case g.Dir == "" && len(room.Shut) == 0:
+		c := []string{`sandbox_mode="workspace-write"`, policy}
+		if network {
+			c = append(c, "sandbox_workspace_write.network_access=true")
+		}
+		return c
 	}
-	return c
+	return append(profile(room, g, network), policy)
+}
+
+// patterns are the characters that make a path a pattern to codex.
+const patterns = "*?[]{}"
+
+// mounts reports whether codex runs its commands in its sandbox, which is made of mounts.
+func mounts(preset setting.Approval) bool { return preset != setting.Autonomous }
+
+// shutOut returns the entries that shut directories out of the sandbox, but for what is to be kept. What the sandbox may
+// write is opened in a directory that is shut; what it may only read is not, so what lies beside that is shut instead.
+func shutOut(shut []string, keep ...string) (entries []string) {
+	var walk func(dir string)
+	walk = func(dir string) {
+		leads := false
+		for _, kept := range keep {
+			if kept == dir {
+				return
+			}
+			leads = leads || strings.HasPrefix(kept, dir+"/")
+		}
+		if !leads {
+			if _, err := os.Lstat(dir); err == nil && !strings.ContainsAny(dir, patterns) {
+				entries = append(entries, quote(dir)+`="none"`)
+			}
+			return
+		}
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			return // the CLI's user is ours, and cannot read it either
+		}
+		for _, entry := range list {
+			if entry.IsDir() || entry.Type().IsRegular() {
+				walk(path.Join(dir, entry.Name()))
+			}
+		}
+	}
+	for _, dir := range shut {
+		walk(dir)
+	}
+	return entries
 }
 
 // profile returns the permissions of codex's workspace-write sandbox, with what git needs for commits, branches and tags
 // beside the work directory, which that sandbox shuts out. Hooks and configuration, which git runs and obeys outside of the
 // sandbox as well, stay read-only, and so does what would make git look for them elsewhere; other work trees and submodules
-// have their own.
-func profile(g agentcli.Git, network bool) []string {
+// have their own. What the room shuts is not there at all.
+func profile(room agentcli.Room, g agentcli.Git, network bool) []string {
 	const read, write = `"read"`, `"write"`
 	work := []string{`"."=` + write, `".codex"=` + read, `".agents"=` + read}
 	files := []string{`":root"=` + read, `":tmpdir"=` + write, `":slash_tmp"=` + write}
@@ -43,17 +90,25 @@ func profile(g agentcli.Git, network bool) []string {
 			files = append(files, quote(path.Join(dir, name))+"="+access)
 		}
 	}
-	if g.Linked() {
+	switch {
+	case g.Dir == "":
+		work = append(work, `".git"=`+read)
+	case g.Linked():
 		work = append(work, `".git"=`+read)
 		allow(g.Dir, write, ".")
 		allow(g.Dir, read, "commondir", "gitdir", "config.worktree")
 		allow(g.Common, write, "objects", "refs", "logs")
-	} else {
+	default:
 		work = append(work, `".git"=`+write)
 		for _, name := range []string{"hooks", "config", "config.worktree", "worktrees", "modules"} {
 			work = append(work, quote(".git/"+name)+"="+read)
 		}
 	}
+	var keep []string
+	if g.Linked() {
+		keep = []string{g.Common}
+	}
+	files = append(files, shutOut(room.Shut, keep...)...)
 	files = append(files, `":workspace_roots"={`+strings.Join(work, ",")+"}")
 	p := "filesystem={" + strings.Join(files, ",") + "}"
 	if network {
