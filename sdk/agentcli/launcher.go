@@ -44,7 +44,7 @@ type Room struct {
 	Workdir string // where it works
 	Temp    string // its own temporary files
 	Git     Git    // where git keeps what belongs to Workdir; zero if that is no work tree, or unknown
-	// Shut are directories that the agent must not get at: a CLI whose plan says that it sandboxes its commands shuts them
+	// Shut are paths, none in another one, that the agent must not get at: a CLI whose plan says that it sandboxes its commands shuts them
 	// out there, but for Workdir and Temp. What else starts commands in the room does it by other means.
 	Shut []string
 	Env  []string // NAME=value: what every command gets, before what the adapter and the spec add

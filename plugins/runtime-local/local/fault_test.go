@@ -323,6 +323,9 @@ func callHook(t *testing.T, room agentcli.Room, payload string) (answer func() s
 	t.Helper()
 	line := "echo '" + payload + "' | " + strings.Join(append(slices.Clone(room.Hook), "Stop"), " ")
 	file := write(t, filepath.Join(room.Home, "call.new"), line)
+	if err := os.Chmod(file, 0o644); err != nil { // the agent may be somebody else
+		t.Fatal(err)
+	}
 	if err := os.Rename(file, filepath.Join(room.Home, "call")); err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,13 @@ func (l *Launcher) private() []string {
 		list = append(list, run)
 	}
 	slices.Sort(list)
-	return slices.Compact(list)
+	var outer []string // what lies in another one needs no mention
+	for _, path := range list {
+		if !slices.ContainsFunc(outer, func(dir string) bool { return confine.Within(path, dir) }) {
+			outer = append(outer, path)
+		}
+	}
+	return outer
 }
 
 // realPath resolves the links of a path as far as it is there.

@@ -25,7 +25,7 @@ func sandbox(room agentcli.Room, preset setting.Approval) []string {
 	case preset == setting.Readonly && len(room.Shut) == 0:
 		return []string{`sandbox_mode="read-only"`, policy}
 	case preset == setting.Readonly:
-		files := append([]string{`":root"="read"`}, shutOut(room.Shut, room.Workdir, room.Home, room.Temp, g.Common)...)
+		files := append([]string{`":root"="read"`}, shutOut(room)...)
 		return []string{`default_permissions="wardroom"`, "permissions.wardroom={filesystem={" + strings.Join(files, ",") + "}}", policy}
 	case g.Dir == "" && len(room.Shut) == 0:
 		c := []string{`sandbox_mode="workspace-write"`, policy}
@@ -43,9 +43,17 @@ const patterns = "*?[]{}"
 // mounts reports whether codex runs its commands in its sandbox, which is made of mounts.
 func mounts(preset setting.Approval) bool { return preset != setting.Autonomous }
 
-// shutOut returns the entries that shut directories out of the sandbox, but for what is to be kept. What the sandbox may
-// write is opened in a directory that is shut; what it may only read is not, so what lies beside that is shut instead.
-func shutOut(shut []string, keep ...string) (entries []string) {
+// shutOut returns the entries that shut the directories of the room out of the sandbox. Nothing is opened again in what
+// is shut where a command leaves the sandbox with somebody's leave, which codex runs without those all the same; so
+// where the agent's own directories lie in one, what lies beside them is shut, as it is at this moment.
+func shutOut(room agentcli.Room) (entries []string) {
+	keep := []string{room.Home, room.Workdir, room.Temp}
+	if room.Git.Linked() {
+		keep = append(keep, room.Git.Common)
+	}
+	if len(room.Hook) > 0 {
+		keep = append(keep, room.Hook[0])
+	}
 	var walk func(dir string)
 	walk = func(dir string) {
 		leads := false
@@ -71,7 +79,7 @@ func shutOut(shut []string, keep ...string) (entries []string) {
 			}
 		}
 	}
-	for _, dir := range shut {
+	for _, dir := range room.Shut {
 		walk(dir)
 	}
 	return entries
@@ -104,11 +112,7 @@ func profile(room agentcli.Room, g agentcli.Git, network bool) []string {
 			work = append(work, quote(".git/"+name)+"="+read)
 		}
 	}
-	var keep []string
-	if g.Linked() {
-		keep = []string{g.Common}
-	}
-	files = append(files, shutOut(room.Shut, keep...)...)
+	files = append(files, shutOut(room)...)
 	files = append(files, `":workspace_roots"={`+strings.Join(work, ",")+"}")
 	p := "filesystem={" + strings.Join(files, ",") + "}"
 	if network {
