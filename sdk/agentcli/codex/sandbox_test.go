@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wardroom/wardroom/scripts/clis"
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/codex"
 	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
@@ -18,11 +17,7 @@ import (
 
 // TestRealSandboxShuts runs commands in the sandbox of the real codex, in a work tree that lies among what is shut.
 func TestRealSandboxShuts(t *testing.T) {
-	drivertest.CLI(t, "codex")
-	path, ok := clis.Find("codex")
-	if !ok {
-		t.Fatal("codex was there a moment ago")
-	}
+	path := drivertest.CLI(t, "codex")
 	for _, approval := range []string{"standard", "permissive", "readonly"} {
 		t.Run(approval, func(t *testing.T) {
 			_, tree := repository(t)
