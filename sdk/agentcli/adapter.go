@@ -33,8 +33,8 @@ type Plan struct {
 	Env       map[string]string `json:"env,omitempty"`
 	Files     []File            `json:"-"`
 	SessionID string            `json:"sessionId,omitempty"` // if it is known before the start
-	// Mounts says that the CLI runs its commands in a sandbox of its own that is made of mounts, and shuts Room.Shut out
-	// there: a launcher must not confine it in a way that forbids mounts.
+	// Mounts says that the CLI runs its commands in a sandbox of its own that is made of mounts: a launcher must not
+	// confine it in a way that forbids those.
 	Mounts bool `json:"mounts,omitempty"`
 	// ReadyTimeout is how long the CLI may take to get ready; 0: 60 s.
 	ReadyTimeout time.Duration `json:"readyTimeout,omitempty"`

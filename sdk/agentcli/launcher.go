@@ -40,14 +40,11 @@ type Rediscoverer interface {
 
 // Room is where an agent lives, in the paths that the agent itself sees. They are real paths, without symlinks.
 type Room struct {
-	Home    string // its own, private: configuration, sessions, caches
-	Workdir string // where it works
-	Temp    string // its own temporary files
-	Git     Git    // where git keeps what belongs to Workdir; zero if that is no work tree, or unknown
-	// Shut are paths, none in another one, that the agent must not get at: a CLI whose plan says that it sandboxes its commands shuts them
-	// out there, but for Workdir and Temp. What else starts commands in the room does it by other means.
-	Shut []string
-	Env  []string // NAME=value: what every command gets, before what the adapter and the spec add
+	Home    string   // its own, private: configuration, sessions, caches
+	Workdir string   // where it works
+	Temp    string   // its own temporary files
+	Git     Git      // where git keeps what belongs to Workdir; zero if that is no work tree, or unknown
+	Env     []string // NAME=value: what every command gets, before what the adapter and the spec add
 	// Hook is a command, as arguments, that hands its standard input to the runtime and prints the answer, with
 	// the hook's name as its last argument. Empty where hooks cannot reach the runtime.
 	Hook []string

@@ -150,7 +150,15 @@ func (l *Launcher) confine(launch *wire.Launch, cmd agentcli.Command) error {
 	}
 	launch.Landlock = true
 	if cmd.Mounts {
-		return nil // its own sandbox shuts room.Shut out
+		// Its own sandbox, which Landlock would not let it make, decides what may be written, and lets all be read.
+		if l.opts.Isolation.Landlock == landlockRequire && l.isolation.user == nil {
+			return &runtime.Error{
+				Code: runtime.CodeInvalidSpec, Field: "approvalPreset",
+				Message: "this tool makes a sandbox of its own with this preset, which Landlock forbids, and Landlock is required",
+				Hint:    "choose the preset autonomous, give agents a user of their own (isolation.user), or set isolation.landlock to auto",
+			}
+		}
+		return nil
 	}
 	launch.Shut = l.isolation.shut
 	room := cmd.Room

@@ -109,7 +109,6 @@ func (l *Launcher) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room
 	if err := l.handOver(room, workdir != ""); err != nil {
 		return agentcli.Room{}, err
 	}
-	room.Shut = l.isolation.shut
 	room.Env = l.environment(room)
 	room.LookPath = func(name string) (string, error) { return l.lookPath(name, room.Env) }
 	room.ReadFile = func(path string) ([]byte, error) { return readInside(room, path) }
