@@ -153,7 +153,7 @@ func (l *Launcher) confine(launch *wire.Launch, cmd agentcli.Command) error {
 		// Its own sandbox, which Landlock would not let it make, decides what may be written, and lets all be read.
 		if l.opts.Isolation.Landlock == landlockRequire && l.isolation.user == nil {
 			return &runtime.Error{
-				Code: runtime.CodeInvalidSpec, Field: "approvalPreset",
+				Code: runtime.CodeInvalidSpec, Field: "approval",
 				Message: "this tool makes a sandbox of its own with this preset, which Landlock forbids, and Landlock is required",
 				Hint:    "choose the preset autonomous, give agents a user of their own (isolation.user), or set isolation.landlock to auto",
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wardroom/wardroom/plugins/runtime-local/local"
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/holder/confine"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -199,5 +200,39 @@ func TestWorkdirOfTheService(t *testing.T) {
 		if want := runtime.CodeWorkdirNotAllowed; (err == nil) != fine || !fine && runtime.ErrorCode(err) != want {
 			t.Errorf("%q: %v", path, err)
 		}
+	}
+}
+
+// TestSandboxUnderLandlock starts a tool that makes a sandbox of its own: where Landlock is required, it is refused.
+func TestSandboxUnderLandlock(t *testing.T) {
+	if abi := confine.ABI(); abi < confine.MinABI {
+		t.Skipf("the kernel has Landlock %d; %d is needed", abi, confine.MinABI)
+	}
+	for _, landlock := range []string{"auto", "require"} {
+		dir := t.TempDir()
+		l := open(t, dir, func(o *local.Options) { o.Isolation.Landlock = landlock })
+		spec := &runtime.Spec{ID: "a", Type: "sh"}
+		room, err := l.Prepare(t.Context(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := l.Launch(t.Context(), agentcli.Command{
+			Spec: spec, Room: room, Path: "/bin/sh", Env: room.Env, Cols: 80, Rows: 24, Mounts: true,
+			Args: []string{"-c", "cat " + write(t, filepath.Join(dir, "state/key"), "readable") + "; cat /proc/$PPID/environ && echo open || echo shut; exec sleep 60"},
+		})
+		if landlock == "require" {
+			if e := runtime.AsError(err); e == nil || e.Code != runtime.CodeInvalidSpec || e.Field != "approval" {
+				t.Errorf("a tool that cannot be confined: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := readUntil(t, p, 0, "shut"); out == nil {
+			t.Error("no output")
+		}
+		_ = p.Kill(t.Context())
+		_ = p.Close()
 	}
 }
