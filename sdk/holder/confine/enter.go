@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -36,7 +37,7 @@ func Enter(r Rules) error {
 		case err != nil || has == 0: // unknown to this kernel, or gone
 		default:
 			// Whoever may not drop it has no capabilities that a command of his could get back.
-			if err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0); err != nil && err != unix.EPERM {
+			if err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0); err != nil && !errors.Is(err, unix.EPERM) {
 				return fmt.Errorf("drop capability %d: %w", capability, err)
 			}
 		}
