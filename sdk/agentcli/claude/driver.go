@@ -58,7 +58,7 @@ type state struct {
 	Prompt    string          `json:"prompt,omitempty"`   // id of the turn, once it is known
 	Past      string          `json:"past,omitempty"`     // id of the turn before
 	Unhooked  bool            `json:"unhooked,omitempty"` // no hook told of the turn yet
-	Settling  bool            `json:"settling,omitempty"` // the Stop hook ended a turn, and ✳ did not follow yet
+	Settling  bool            `json:"settling,omitempty"` // a hook ended a turn or refused one, and ✳ did not follow yet
 	Tools     map[string]tool `json:"tools,omitempty"`    // running or about to, by tool use id
 	Asked     int             `json:"asked,omitempty"`    // prompts so far
 	Requests  []request       `json:"requests,omitempty"`

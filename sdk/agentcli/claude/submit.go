@@ -158,7 +158,11 @@ func (d *driver) retype() {
 	}
 	d.sent.again = true
 	d.host.After(refusalGap, func() {
-		if d.sent.text != "" && !d.state.Turn {
+		switch {
+		case d.sent.text == "":
+		case d.state.Turn: // somebody else's: it is for the session to ask for it once more
+			d.sent.mixed = true
+		default:
 			typist.Type(d.typing(true))
 		}
 	})

@@ -199,3 +199,44 @@ func TestMixedPromptIsRefused(t *testing.T) {
 		r.want("took[" + tt.sent + "]")
 	}
 }
+
+// The title of a prompt that was refused may be read after its hook: that is no turn, and the message is typed again.
+func TestRefusedPromptIsNoTurn(t *testing.T) {
+	for name, late := range map[string]string{"Mixed": "a draft hello", "Late": "hello"} {
+		t.Run(name, func(t *testing.T) {
+			r := readyRig(t)
+			r.driver.Submit("hello")
+			if name == "Late" {
+				r.driver.Confirm()
+				r.Pass(6 * time.Second)
+				r.Keystrokes()
+			}
+			if call := r.hook("UserPromptSubmit", map[string]any{"prompt": late}); !strings.Contains(call.Answer, `"block"`) {
+				t.Errorf("answered %q", call.Answer)
+			}
+			r.title(busy)
+			r.title(idle)
+			r.Pass(time.Second)
+			if keys := r.Keystrokes(); strings.Contains(keys, "\x1b[200~hello \x1b[201~") != (name == "Mixed") {
+				t.Errorf("typed %q", keys)
+			}
+			r.Pass(5 * time.Second)
+			r.want("")
+			r.driver.Submit("on")
+			r.hook("UserPromptSubmit", map[string]any{"prompt": "on"})
+			r.want("took[on]")
+		})
+	}
+}
+
+// A turn may be over before its title is read.
+func TestTitleAfterTheTurn(t *testing.T) {
+	r := readyRig(t)
+	r.driver.Submit("hello")
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "hello", "prompt_id": "1"})
+	r.hook("Stop", map[string]any{"prompt_id": "1", "last_assistant_message": "hi"})
+	r.title(busy)
+	r.title(idle)
+	r.Pass(time.Minute)
+	r.want("took[hello] text[hi] turn_end[hi]")
+}

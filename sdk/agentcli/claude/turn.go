@@ -96,14 +96,12 @@ func (d *driver) hooked(p hook.Payload) {
 func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 	d.ready()
 	if d.isMixed(p.Prompt) {
-		d.stopBeginning()
-		call.Answer(refusal)
+		d.refuse(call, refusal)
 		d.retype()
 		return
 	}
 	if d.isLate(p.Prompt) {
-		d.stopBeginning()
-		call.Answer(tooLate)
+		d.refuse(call, tooLate)
 		return
 	}
 	known := d.state.Prompt
@@ -122,6 +120,13 @@ func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 		d.begin(p.PromptID)
 	}
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalTook, Source: runtime.SourceHook, Text: d.taken(p.Prompt)})
+}
+
+// refuse keeps a prompt from the model. No turn begins with it, though the title may say so a little later.
+func (d *driver) refuse(call *agentcli.HookCall, answer []byte) {
+	d.stopBeginning()
+	d.state.Settling = d.state.Settling || !d.state.Turn
+	call.Answer(answer)
 }
 
 // missedEnd ends the turn, of whose end no word came, before the hook of another is taken.
@@ -281,7 +286,9 @@ func (d *driver) concluded(e *ending) {
 	d.ending = nil
 	d.end(out)
 	if e.call != nil {
-		d.state.Settling = d.title != titleIdle // of a claude that was taken over it is not known
+		// The title may be read later than the hook: of a short turn both its changes may be still to come. Of a claude
+		// that was taken over it is not known.
+		d.state.Settling = d.title != titleIdle || !d.sawBusy
 		e.call.Answer(nil)
 	}
 	d.catchUp()
