@@ -27,9 +27,10 @@ type driver struct {
 	host  agentcli.Host
 	state state
 
-	hooks     bool // the room has them
-	session   bool // SessionStart came in this life
-	title     rune // its sign, or 0 if it was not told in this process
+	hooks     bool      // the room has them
+	session   bool      // SessionStart came in this life
+	found     time.Time // when it was taken over while it started: its SessionStart may have been lost in between
+	title     rune      // its sign, or 0 if it was not told in this process
 	answering dialog.Keys
 	login     login
 	sent      composer.Sent
@@ -57,6 +58,8 @@ type driver struct {
 type state struct {
 	SessionID  string          `json:"sessionId,omitempty"`
 	Transcript string          `json:"transcript,omitempty"`
+	Begun      bool            `json:"begun,omitempty"` // SessionStart came, while gemini starts
+	Waits      bool            `json:"waits,omitempty"` // the title said ◇ then
 	Ready      bool            `json:"ready,omitempty"`
 	Login      bool            `json:"login,omitempty"`
 	Turn       bool            `json:"turn,omitempty"`
@@ -281,7 +284,11 @@ func (d *driver) Exit() []agentcli.Step {
 func (d *driver) Unresumable(rows []string) bool { return screen.Has(rows, "Error resuming session") }
 
 func (d *driver) Save() []byte {
-	b, err := json.Marshal(d.state)
+	s := d.state
+	if !s.Ready {
+		s.Begun, s.Waits = d.session, d.title == signWaits
+	}
+	b, err := json.Marshal(s)
 	if err != nil {
 		return nil
 	}
@@ -295,6 +302,13 @@ func (d *driver) Load(b []byte) {
 	}
 	d.state = s
 	d.forgetReader()
+	if !s.Ready {
+		d.session, d.found = s.Begun, d.host.Now()
+		if s.Waits {
+			d.title = signWaits
+		}
+		d.lookLater(startLook)
+	}
 	if d.state.Turn && d.state.Ready {
 		d.follow()
 		d.lookLater(endLook)

@@ -54,6 +54,31 @@ func readyRig(t *testing.T) *rig {
 	return r
 }
 
+// A gemini that is taken over while it starts gets ready: what it told before is remembered, and of its SessionStart, which
+// may have been lost in between, it is independent in the end.
+func TestTakenOverWhileItStarts(t *testing.T) {
+	for name, hooked := range map[string]bool{"Hooked": true, "Lost": false} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.title(idle)
+			if hooked {
+				r.hook("SessionStart", map[string]any{"session_id": "s-1", "transcript_path": "/t.jsonl"})
+			}
+			r.want("")
+			back := newRig(t)
+			back.Screen = ready
+			back.Pass(time.Second)
+			back.driver.Load(r.driver.Save())
+			back.Pass(2 * time.Second)
+			if !hooked {
+				back.want("")
+				back.Pass(15 * time.Second)
+			}
+			back.want("idle")
+		})
+	}
+}
+
 // The transcript before a turn: an earlier conversation.
 const (
 	head    = `{"sessionId":"s-0","kind":"main"}` + "\n"
