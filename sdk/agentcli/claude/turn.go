@@ -17,8 +17,9 @@ const (
 	followEvery = 400 * time.Millisecond
 	// announceGrace is how long the hook of a turn may follow the title, when a message is on its way.
 	announceGrace = 5 * time.Second
-	// readEvery is how often the transcript is read for the end of a turn, which claude writes a little late.
-	readEvery = 25 * time.Millisecond
+	// readEvery is how often the transcript is read for the end of a turn, which claude writes up to a tenth of a second late:
+	// first readSoon for readFirst, as somebody waits.
+	readEvery, readSoon, readFirst = 25 * time.Millisecond, 4 * time.Millisecond, 150 * time.Millisecond
 	// stopWait is how long the words of a turn that a hook ended may take to be in the transcript.
 	stopWait = time.Second
 	// failGrace is how long a StopFailure may follow the title, which claude does not wait for as for Stop.
@@ -213,6 +214,7 @@ type ending struct {
 	call    *agentcli.HookCall // waits for it; may be nil
 	text    string             // the answer, as the hook has it
 	failure *apiFailure        // the failure, as the hook has it
+	since   time.Time          // when that began
 	until   time.Time          // when the transcript is waited for no more
 	lost    bool               // no hook told of it
 	stopped bool               // somebody stopped it
@@ -222,6 +224,7 @@ type ending struct {
 func (d *driver) conclude(e *ending) {
 	d.stopDoubt()
 	d.ending = e
+	e.since = d.host.Now()
 	d.readEnd()
 }
 
@@ -232,7 +235,11 @@ func (d *driver) readEnd() {
 			return
 		}
 		if !d.written(e) && d.file.read != nil && d.file.path != "" && d.host.Now().Before(e.until) {
-			d.host.After(readEvery, func() {
+			again := readEvery
+			if d.host.Now().Sub(e.since) < readFirst {
+				again = readSoon
+			}
+			d.host.After(again, func() {
 				if d.ending == e {
 					d.readEnd()
 				}

@@ -15,7 +15,7 @@ import (
 const (
 	// startLook is how often the screen is looked at while gemini starts, and endLook while a turn ends.
 	startLook = 50 * time.Millisecond
-	endLook   = 30 * time.Millisecond
+	endLook   = 10 * time.Millisecond
 	// startPause without a change of the screen tells that gemini has begun: it loses what is typed before. drawPause
 	// does where it draws an earlier conversation.
 	startPause = 400 * time.Millisecond
