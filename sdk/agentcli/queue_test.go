@@ -148,6 +148,30 @@ func TestUncertainDelivery(t *testing.T) {
 	wantCode(t, err, runtime.CodeDeliveryUnknown)
 }
 
+// A message that waits behind the turn of somebody else has time to be taken once that is over.
+func TestTimeBehindAnotherTurn(t *testing.T) {
+	t.Parallel()
+	c := &fakeCLI{ignore: 100}
+	g, f := ready(t, c, nil)
+	f.confirm = true
+	p := g.l.process()
+	go func() {
+		wait(t, "the message to be typed", func() bool {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return strings.Contains(string(p.written), "hello\x1b[201~\r")
+		})
+		p.signal(agentcli.Signal{Kind: took, Text: "a person's"})
+		time.Sleep(5 * time.Second) // what the agent takes for it
+		p.signal(agentcli.Signal{Kind: turnEnd, Text: "the person's"})
+		time.Sleep(3 * time.Second) // ... and until it takes the next message
+		answered(p, "hello")
+	}()
+	if got := g.ask("a", "hello"); got.Text != "ANSWER[hello]" || got.Turn != 2 {
+		t.Errorf("answer %+v", got)
+	}
+}
+
 func TestMessagesWaitWhileBusy(t *testing.T) {
 	c := &fakeCLI{}
 	release := make(chan struct{})

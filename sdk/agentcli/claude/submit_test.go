@@ -72,6 +72,27 @@ func TestDroppedEnter(t *testing.T) {
 	}
 }
 
+// A message whose Enter was dropped because somebody's prompt came first is entered when that turn is over, however long it took.
+func TestDroppedEnterBehindAnotherTurn(t *testing.T) {
+	r := readyRig(t)
+	r.driver.Submit("hello")
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "mine", "prompt_id": "1"})
+	r.title(busy)
+	r.Screen[1] = "❯ hello"
+	r.Pass(time.Minute)
+	if keys := r.Keystrokes(); keys != "" {
+		t.Errorf("typed %q into the turn", keys)
+	}
+	r.hook("Stop", map[string]any{"prompt_id": "1", "last_assistant_message": "yours"})
+	r.title(idle)
+	r.Pass(time.Second)
+	if keys := r.Keystrokes(); keys == "" || strings.Trim(keys, "\x1b[13u") != "" {
+		t.Errorf("typed %q after the turn", keys)
+	}
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "hello", "prompt_id": "2"})
+	r.want("took[mine] text[yours] turn_end[yours] took[hello]")
+}
+
 // A message that is taken when its sender was told that it was not is refused: it may have been sent again.
 func TestLateMessageIsRefused(t *testing.T) {
 	for name, late := range map[string]time.Duration{"InTime": 3 * time.Second, "Late": 6 * time.Second, "AMinuteLater": time.Minute} {
