@@ -44,6 +44,8 @@ type driver struct {
 	reading bool
 	next    []*readWait // for the one after it
 
+	beginning func() // ends the wait for the hook of a turn that the title announced
+
 	ending  time.Time // since when the turn seems to have ended
 	doneAt  time.Time // when AfterAgent came
 	looks   func()    // cancels the next look at the screen, at lookAt
@@ -111,6 +113,9 @@ func (d *driver) OSC(code int, data []byte) {
 	switch r, _ := utf8.DecodeRune(data); r {
 	case signWaits:
 		d.title = signWaits
+		if d.beginning != nil { // the turn is over, and its hook did not come
+			d.beginUnhooked()
+		}
 		if !d.state.Ready {
 			d.lookLater(startLook)
 		} else if d.state.Turn {
@@ -134,10 +139,28 @@ func (d *driver) works() {
 		d.unblocked(runtime.SourceOSC, d.answering.Choice())
 	}
 	d.state.Worked = true
-	if !d.state.Turn {
-		d.state.Turn = true
-		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceOSC})
-		d.follow()
+	switch {
+	case d.state.Turn, d.beginning != nil:
+	case d.hooks && d.sent.Pending():
+		// Its hook tells whose message it is: one that is on its way is not taken as such before.
+		d.beginning = d.host.After(announceGrace, d.beginUnhooked)
+	default:
+		d.beginUnhooked()
+	}
+}
+
+// beginUnhooked begins a turn of which no hook tells.
+func (d *driver) beginUnhooked() {
+	d.stopBeginning()
+	d.state.Turn = true
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceOSC})
+	d.follow()
+}
+
+func (d *driver) stopBeginning() {
+	if d.beginning != nil {
+		d.beginning()
+		d.beginning = nil
 	}
 }
 
@@ -147,6 +170,7 @@ func (d *driver) asks() {
 		return
 	}
 	d.ending = time.Time{}
+	d.stopBeginning()
 	d.state.Turn, d.state.Worked = true, true
 	if d.state.Prompt == nil {
 		d.blocked(runtime.SourceOSC, "", nil)

@@ -308,6 +308,31 @@ func TestDenial(t *testing.T) {
 	r.want("unblocked[deny] turn_end(refused)")
 }
 
+// A title that says that gemini works is not the begin of the message's turn: its hook tells whose it is. Without any hook it
+// is a turn all the same.
+func TestTitleBeforeTheHook(t *testing.T) {
+	for name, tell := range map[string]func(r *rig){
+		"Hooked":  func(r *rig) { r.hook("BeforeAgent", map[string]any{"prompt": "a person's"}) },
+		"Working": func(r *rig) { r.Pass(time.Minute) },
+		"Over":    func(r *rig) { r.title(idle) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := readyRig(t)
+			r.driver.Submit("mine")
+			r.title(busy)
+			r.Pass(time.Second)
+			r.want("")
+			tell(r)
+			r.Pass(100 * time.Millisecond)
+			want := "busy"
+			if name == "Hooked" {
+				want = "took[a person's] session[s-0]"
+			}
+			r.want(want)
+		})
+	}
+}
+
 // With a reason the turn goes on, and the answer to that is its text.
 func TestDenialWithReason(t *testing.T) {
 	r := readyRig(t)
@@ -323,6 +348,8 @@ func TestDenialWithReason(t *testing.T) {
 		t.Fatalf("typed %q", keys)
 	}
 	r.hook("BeforeAgent", map[string]any{"prompt": "not now"})
+	r.Pass(time.Minute) // the title is drawn late, and what was cancelled is of before
+	r.want("")
 	r.title(busy)
 	r.says(`{"id":"10","type":"user","content":[{"text":"not now"}]}`, `{"id":"11","type":"gemini","content":"as you like","model":"m"}`)
 	r.ends()
