@@ -317,7 +317,7 @@ func (d *declaredDriver) judge() {
 		return
 	}
 	d.entered = nil
-	if prompted {
+	if prompted && k.line == "" {
 		if !slices.ContainsFunc(below, func(line string) bool { return line != "" && !d.prompted([]string{line}) }) {
 			return
 		}
