@@ -30,7 +30,7 @@ type driver struct {
 	hooks     bool      // the room has them
 	session   bool      // SessionStart came in this life
 	found     time.Time // when it was taken over while it started: its SessionStart may have been lost in between
-	title     rune      // its sign, or 0 if it was not told in this process
+	title     rune      // its sign, or 0 if it was not told
 	answering dialog.Keys
 	login     login
 	sent      composer.Sent
@@ -61,7 +61,7 @@ type state struct {
 	SessionID  string          `json:"sessionId,omitempty"`
 	Transcript string          `json:"transcript,omitempty"`
 	Begun      bool            `json:"begun,omitempty"` // SessionStart came, while gemini starts
-	Waits      bool            `json:"waits,omitempty"` // the title said ◇ then
+	Title      rune            `json:"title,omitempty"` // its sign
 	Ready      bool            `json:"ready,omitempty"`
 	Login      bool            `json:"login,omitempty"`
 	Turn       bool            `json:"turn,omitempty"`
@@ -309,9 +309,7 @@ func (d *driver) Unresumable(rows []string) bool { return screen.Has(rows, "Erro
 
 func (d *driver) Save() []byte {
 	s := d.state
-	if !s.Ready {
-		s.Begun, s.Waits = d.session, d.title == signWaits
-	}
+	s.Begun, s.Title = d.session && !s.Ready, d.title
 	b, err := json.Marshal(s)
 	if err != nil {
 		return nil
@@ -326,14 +324,15 @@ func (d *driver) Load(b []byte) {
 	}
 	d.state = s
 	d.forgetReader()
+	d.title = s.Title
 	if !s.Ready {
 		d.session, d.found = s.Begun, d.host.Now()
-		if s.Waits {
-			d.title = signWaits
-		}
 		d.lookLater(startLook)
 	}
 	if d.state.Turn && d.state.Ready {
+		if d.state.Reasoned {
+			d.confirmReason()
+		}
 		d.follow()
 		d.lookLater(endLook)
 	}

@@ -308,6 +308,30 @@ func TestDenial(t *testing.T) {
 	r.want("unblocked[deny] turn_end(refused)")
 }
 
+// A gemini that is taken over between a refusal with a reason and its taking goes on: the reason is entered again, and the turn
+// ends in the end if that is lost.
+func TestDenialWithReasonTakenOver(t *testing.T) {
+	r := readyRig(t)
+	r.asksFor("run_shell_command", map[string]any{"command": "rm x"})
+	r.title(asks)
+	if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceDeny, Text: "not now"}); err != nil {
+		t.Fatal(err)
+	}
+	r.cancels()
+	r.want("tool blocked[run_shell_command: rm x] unblocked[deny]")
+	back := newRig(t)
+	back.files, back.Screen = r.files, ready
+	back.Pass(time.Second)
+	back.driver.Load(r.driver.Save())
+	back.Pass(5 * time.Second)
+	if keys := back.Keystrokes(); keys == "" {
+		t.Error("nothing is typed")
+	}
+	back.want("")
+	back.Pass(time.Minute)
+	back.want("turn_end(refused)")
+}
+
 // A title that says that gemini works is not the begin of the message's turn: its hook tells whose it is. Without any hook it
 // is a turn all the same.
 func TestTitleBeforeTheHook(t *testing.T) {

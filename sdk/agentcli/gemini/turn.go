@@ -154,15 +154,20 @@ func (d *driver) typeReason() {
 	case !d.state.Reasoned:
 		d.state.Reasoned = true
 		typist.Type(d.submit(d.state.Reason, true))
-		d.host.After(reasonLimit/2, func() {
-			if d.state.Reasoned {
-				typist.Type(d.Confirm())
-			}
-		})
+		d.confirmReason()
 		d.lookLater(reasonLimit)
 	default:
 		d.lookLater(readLimit)
 	}
+}
+
+// confirmReason presses Enter again, should the reason not have been taken by then.
+func (d *driver) confirmReason() {
+	d.host.After(reasonLimit/2, func() {
+		if typist, ok := d.host.(agentcli.Typist); ok && d.state.Reasoned {
+			typist.Type(d.Confirm())
+		}
+	})
 }
 
 // judge ends the turn by what the transcript says of it. A turn that says nothing waits a little, unless it is the last look.
