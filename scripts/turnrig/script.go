@@ -59,8 +59,9 @@ var unavailable = []string{wire.TurnModelUnavailable, wire.TurnModelCut}
 // limited is what a provider that refuses for a while may be told as.
 var limited = []string{wire.TurnModelRateLimited, wire.TurnModelUnavailable}
 
-// scripts are all kinds. The tools repeat failed requests by themselves: gemini five seconds and more apart, so errors of
-// the provider that do not say when to come back are left to -kinds for it, and codex never after a 429.
+// scripts are all kinds. The tools repeat failed requests by themselves: gemini for many minutes, also with another model,
+// whatever general.maxAttempts of its settings says, so what the provider goes on refusing is left to -kinds for it; codex
+// never after a 429.
 var scripts = []script{
 	{kind: "answer", weight: 30, text: says("")},
 	{kind: "lines", weight: 6, text: says("\nsecond line, with ümlauts and 日本語\n\tthird")},
@@ -82,8 +83,8 @@ var scripts = []script{
 	{kind: "error-500", weight: 1, slow: true, text: says("FAIL[500]"), codes: unavailable},
 	{kind: "error-529", weight: 1, slow: true, text: says("FAIL[529]"), codes: unavailable},
 	{kind: "error-429", weight: 1, slow: true, text: says("FAIL[429]"), codes: limited},
-	{kind: "error-429-told", weight: 1, only: "gemini", text: says("FAIL[429 Please retry in 0.2s]"), codes: limited},
-	{kind: "quota", weight: 1, act: giveUp, text: says("FAIL[429 limit: 0]"), codes: limited},
+	{kind: "error-429-told", weight: 1, only: "gemini", slow: true, text: says("FAIL[429 Please retry in 0.2s]"), codes: limited},
+	{kind: "quota", weight: 1, slow: true, act: giveUp, text: says("FAIL[429 limit: 0]"), codes: limited},
 	{kind: "cut", weight: 2, only: "claude codex", text: says("CUT"), codes: append([]string{""}, unavailable...)},
 	{kind: "typed-before", weight: 4, act: typedBefore, text: says("")},
 }
