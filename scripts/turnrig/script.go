@@ -84,7 +84,7 @@ var scripts = []script{
 	{kind: "error-529", weight: 1, slow: true, text: says("FAIL[529]"), codes: unavailable},
 	{kind: "error-429", weight: 1, slow: true, text: says("FAIL[429]"), codes: limited},
 	{kind: "error-429-told", weight: 1, only: "gemini", slow: true, text: says("FAIL[429 Please retry in 0.2s]"), codes: limited},
-	{kind: "quota", weight: 1, slow: true, act: giveUp, text: says("FAIL[429 limit: 0]"), codes: limited},
+	{kind: "quota", weight: 1, act: giveUp, text: says("FAIL[429 limit: 0]"), codes: limited},
 	{kind: "cut", weight: 2, only: "claude codex", text: says("CUT"), codes: append([]string{""}, unavailable...)},
 	{kind: "typed-before", weight: 4, act: typedBefore, text: says("")},
 }
