@@ -162,10 +162,9 @@ func TestTimeBehindAnotherTurn(t *testing.T) {
 			return strings.Contains(string(p.written), "hello\x1b[201~\r")
 		})
 		p.signal(agentcli.Signal{Kind: took, Text: "a person's"})
-		time.Sleep(5 * time.Second) // what the agent takes for it
-		p.signal(agentcli.Signal{Kind: turnEnd, Text: "the person's"})
-		time.Sleep(3 * time.Second) // ... and until it takes the next message
-		answered(p, "hello")
+		// What the agent takes for it, and until it takes the next message.
+		time.AfterFunc(5*time.Second, func() { p.signal(agentcli.Signal{Kind: turnEnd, Text: "the person's"}) })
+		time.AfterFunc(8*time.Second, func() { answered(p, "hello") })
 	}()
 	if got := g.ask("a", "hello"); got.Text != "ANSWER[hello]" || got.Turn != 2 {
 		t.Errorf("answer %+v", got)
