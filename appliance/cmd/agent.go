@@ -72,7 +72,7 @@ func (c *cli) agentList() *cobra.Command {
 
 func agentTable(s *screen, rows []client.Agent) {
 	if len(rows) == 0 {
-		s.line("no agents; docs/agent-protocol.md tells how to connect one")
+		s.line("no agents are connected; docs/agent-protocol.md tells how, and --managed lists those that runtimes run")
 		return
 	}
 	var cells [][]cell
@@ -95,7 +95,7 @@ func agentStatus(a client.Agent) cell {
 
 func (c *cli) agentGet() *cobra.Command {
 	return &cobra.Command{
-		Use:   "get ID",
+		Use: "get ID", SuggestFor: []string{"show", "inspect"},
 		Short: "Show a connected agent with its statistics, or a managed one",
 		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -113,7 +113,7 @@ func threadOver(status string) bool { return core.ThreadStatus(status).Terminal(
 
 func (c *cli) threadGet() *cobra.Command {
 	return &cobra.Command{
-		Use:     "get ID",
+		Use: "get ID", SuggestFor: []string{"show", "inspect"},
 		Aliases: []string{"show"},
 		Short:   "Show a thread: where it works, what it asks, what came of it",
 		Args:    wants("ID"),

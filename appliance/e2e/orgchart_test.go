@@ -224,6 +224,29 @@ workflow:
 	s.dismissed(agents)
 }
 
+// A turn that the model refused is no result of a role of a real command line: the step fails with AGENT_ERROR, and the next
+// role does not get the error's words. One that is to be done again fails as often as the pattern says.
+func TestFailedTurnOfOrgChart(t *testing.T) {
+	for role, tool := range map[string]string{"lead": "claude", "coder": "codex", "tester": "gemini"} {
+		t.Run(tool, func(t *testing.T) {
+			s := staffed(t)
+			id := s.begin("crew", "name: crew"+crewDefinition+fmt.Sprintf(`
+workflow:
+  steps:
+    - {type: assign, role: %s, task: "refused-words FAIL[400]", output: made}
+    - {type: assign, role: lead, task: "next-words ${made}"}
+`, role), `{}`)
+			e := s.over(id, "failed")
+			if e.Error == nil || e.Error.Code != "AGENT_ERROR" || len(e.Output) > 0 && string(e.Output) != "null" {
+				t.Errorf("the execution: %s", e.Body)
+			}
+			if n := s.prompts("next-words"); n != 0 {
+				t.Errorf("the next step was asked %d times", n)
+			}
+		})
+	}
+}
+
 // The end of the core in the middle of a step, by force or in good order: the agents go on, and what was done is not
 // done again.
 func TestOrgChartOverKill(t *testing.T) {

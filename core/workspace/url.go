@@ -50,7 +50,7 @@ func parseURL(text string) (parsedURL, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Opaque != "" || !strings.Contains(text, "://") {
-		return parsedURL{}, errors.New("is neither a configured name nor a git URL such as https://git.example.com/team/app.git")
+		return parsedURL{}, errors.New("is neither a configured name nor a git URL such as https://git.example.com/team/app.git or file:///srv/git/app.git")
 	}
 	if strings.ContainsAny(text, `\?#`) {
 		return parsedURL{}, errors.New(`holds a ?, # or \; a git URL ends with the path of the repository`)

@@ -32,7 +32,7 @@ func (x *exchange) converse(d dialect) {
 		return
 	}
 	if x.step.kind == kindFail {
-		x.fail(failure(x.turn.directives.Fail))
+		x.fail(failure(x.turn.directives.Fail, x.turn.directives.Why))
 		return
 	}
 	d.write(x)
@@ -68,7 +68,7 @@ func (x *exchange) keepBack() bool {
 var errHeldTooLong = errors.New("held too long")
 
 // failure is the error that FAIL asks for.
-func failure(status int) error {
+func failure(status int, why string) error {
 	kind := "api_error"
 	switch status {
 	case http.StatusUnauthorized:
@@ -80,7 +80,11 @@ func failure(status int) error {
 	case 529: // Anthropic's own
 		kind = "overloaded_error"
 	}
-	return &refusal{status, kind, fmt.Sprintf("fakemodel: FAIL[%d] asked for", status)}
+	message := fmt.Sprintf("fakemodel: FAIL[%d] asked for", status)
+	if why != "" {
+		message += ": " + why
+	}
+	return &refusal{status, kind, message}
 }
 
 // googleStatus is the name that Gemini gives to an HTTP status.

@@ -33,6 +33,7 @@ type Directives struct {
 	Think    bool           // a thinking block first
 	Loop     int            // words that follow the answer, all the same
 	Fail     int            // HTTP status to fail with, or 0
+	Why      string         // words in the message of that error
 	Cut      *int           // break the connection off after this many characters of the answer; negative: after half of it
 	Times    int            // FAIL and CUT concern only so many requests with the same user text; 0: all
 	Hang     time.Duration  // silence before the answer
@@ -84,7 +85,8 @@ func ParseDirectives(text string) Directives {
 		d.Loop = int(number(*v, 0, maxLines, 0))
 	}
 	if v := value(values, "FAIL"); v != nil {
-		d.Fail = int(number(*v, 400, 599, 500))
+		code, why, _ := strings.Cut(strings.TrimSpace(*v), " ")
+		d.Fail, d.Why = int(number(code, 400, 599, 500)), strings.TrimSpace(why)
 	}
 	if v := value(values, "CUT"); v != nil || word["CUT"] {
 		half := -1

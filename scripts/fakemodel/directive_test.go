@@ -51,6 +51,7 @@ func TestParseDirectives(t *testing.T) {
 		{"think", "THINK", D{Think: true}},
 		{"thinking is not THINK", "THINKING RETHINK", D{}},
 		{"fail", "FAIL[429]", D{Fail: 429}},
+		{"fail with words", "FAIL[429 Please retry in 0.1s]", D{Fail: 429, Why: "Please retry in 0.1s"}},
 		{"fail without a number", "FAIL[]", D{Fail: 500}},
 		{"fail with success", "FAIL[200]", D{Fail: 400}},
 		{"hang", "HANG[3]", D{Hang: 3 * time.Second}},

@@ -26,6 +26,7 @@
 //	LOOP[n]        adds the same word n times to the answer (at most 20000), which gemini takes for a loop
 //	THINK          a thinking block before the answer, where the API has one
 //	FAIL[code]     an HTTP error with that status (400 to 599)
+//	FAIL[code why] the same with why in its message, from which programs read when to try again, and what quota is used up
 //	CUT            breaks the connection off in the middle of the answer
 //	CUT[n]         the same after n characters
 //	TIMES[n]       FAIL and CUT concern only the first n requests (at most 1000) with this user text; a request of

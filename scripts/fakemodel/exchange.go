@@ -48,7 +48,7 @@ func (x *exchange) head(status int, contentType string) {
 	if x.err != nil {
 		return
 	}
-	x.server.log.mark(func() { x.entry.Status, x.entry.FirstNs = status, x.server.now() })
+	x.server.log.update(func() { x.entry.Status, x.entry.FirstNs = status, x.server.now() })
 	x.w.Header().Set("Content-Type", contentType)
 	x.w.Header().Set("Request-Id", x.id("req_", x.entry.Path))
 	x.w.WriteHeader(status)

@@ -74,6 +74,14 @@ func (r *record) change() {
 	r.changed = make(chan struct{})
 }
 
+// update changes an entry and wakes everybody who waits.
+func (r *record) update(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
+	r.change()
+}
+
 // mark changes an entry quietly, for what alone is no news.
 func (r *record) mark(f func()) {
 	r.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -178,6 +179,49 @@ func TestClientGone(t *testing.T) {
 	q, err := server.Await(in(t), func(q fakemodel.Request) bool { return q.DoneNs != 0 })
 	if err != nil || q.Note != "client gone" || q.FirstNs != 0 {
 		t.Errorf("logged as %+v, %v", q, err)
+	}
+}
+
+// Who waits for an answer to begin hears of it then, and not only when something else happens.
+func TestAwaitTheFirstByte(t *testing.T) {
+	server := start(t, fakemodel.Options{})
+	body, err := json.Marshal(anthropicBody(true, "HOLD[a] STALL[100]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL()+messages, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client(t)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() {
+		if response, err := c.Do(request); err == nil {
+			_, _ = io.Copy(io.Discard, response.Body)
+			response.Body.Close()
+		}
+	})
+	if err := server.AwaitHeld(in(t), "a"); err != nil {
+		t.Fatal(err)
+	}
+	looked, begun := make(chan struct{}), make(chan error, 1)
+	var once sync.Once
+	wg.Go(func() {
+		_, err := server.Await(in(t), func(q fakemodel.Request) bool {
+			once.Do(func() { close(looked) })
+			return q.FirstNs != 0
+		})
+		begun <- err
+	})
+	<-looked
+	if _, err := server.Release("a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-begun; err != nil {
+		t.Errorf("the begin of the answer is not told: %v", err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -63,7 +64,21 @@ func (a *actor) start(ctx context.Context) error {
 		return fmt.Errorf("%s: spawn: %w", a.name(), err)
 	}
 	a.id, a.workdir = m.ID, m.Workdir
-	return a.ready(ctx)
+	if err := a.ready(ctx); err != nil || a.tool != "gemini" {
+		return err
+	}
+	// What an operator can set as well: one more attempt instead of nine.
+	dir := filepath.Join(a.workdir, ".gemini")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte(`{"general": {"maxAttempts": 2}}`), 0o600); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.kills++ // it reads them when it starts
+	a.mu.Unlock()
+	return a.restart(ctx)
 }
 
 // ready waits until the agent waits for a message.
@@ -241,6 +256,8 @@ func (a *actor) act(ctx context.Context, t *turn) error {
 		return a.answer(ctx, t, client.ManagedAgentAnswer{Choice: "deny"})
 	case refuseSay:
 		return a.answer(ctx, t, client.ManagedAgentAnswer{Choice: "deny", Text: t.name + " not on a Friday"})
+	case keepLooping, giveUp:
+		return a.whatIsAsked(ctx, t)
 	case reply:
 		return a.answer(ctx, t, client.ManagedAgentAnswer{Text: "alpha"})
 	case interrupt:
@@ -280,6 +297,28 @@ func (a *actor) answer(ctx context.Context, t *turn, with client.ManagedAgentAns
 		}
 		if pause(ctx, lookEvery) != nil {
 			return err
+		}
+	}
+}
+
+// whatIsAsked answers dialogs of the command line's own for as long as the turn runs: where there are none, nothing happens.
+func (a *actor) whatIsAsked(ctx context.Context, t *turn) error {
+	for {
+		m, err := a.await(ctx, "asking", turnLimit, func(m *client.ManagedAgent) bool {
+			return m.Prompt != nil && len(m.Prompt.Options) > 0
+		})
+		if err != nil {
+			return nil //nolint:nilerr // it asked nothing, or no more
+		}
+		options := m.Prompt.Options
+		choice := options[0].ID
+		if t.script.act == giveUp {
+			choice = options[len(options)-1].ID
+		}
+		// What is answered already, or met a plugin that was away, is seen at the next look.
+		_, _ = a.rig.api.AnswerManagedAgent(ctx, a.id, client.ManagedAgentAnswer{PromptID: m.Prompt.ID, Choice: choice})
+		if pause(ctx, lookEvery) != nil {
+			return nil
 		}
 	}
 }

@@ -19,6 +19,8 @@ type script struct {
 	act  action
 	// codes are those of the errors that the turn may fail with; empty: it must not fail.
 	codes []string
+	// slow says that it is left to -kinds for gemini.
+	slow bool
 	// login says that the agent needs a restart afterwards: it was told to log in.
 	login bool
 }
@@ -34,6 +36,8 @@ const (
 	reply              // its question is answered
 	interrupt          // it is interrupted once the model has it
 	typedBefore        // somebody types a message of their own just before
+	keepLooping        // whatever is asked about a loop is answered with its first option
+	giveUp             // whatever is asked about a quota is answered with its last option
 )
 
 // asking makes a tool call that needs leave.
@@ -52,8 +56,12 @@ func says(directives string) func(string, string, *rand.Rand) string {
 // different signs.
 var unavailable = []string{wire.TurnModelUnavailable, wire.TurnModelCut}
 
-// scripts are all kinds. The tools repeat failed requests by themselves: gemini for many minutes, so errors of the
-// provider are left out for it, and codex never after a 429.
+// limited is what a provider that refuses for a while may be told as.
+var limited = []string{wire.TurnModelRateLimited, wire.TurnModelUnavailable}
+
+// scripts are all kinds. The tools repeat failed requests by themselves: gemini for many minutes, also with another model,
+// whatever general.maxAttempts of its settings says, so what the provider goes on refusing is left to -kinds for it; codex
+// never after a 429.
 var scripts = []script{
 	{kind: "answer", weight: 30, text: says("")},
 	{kind: "lines", weight: 6, text: says("\nsecond line, with ümlauts and 日本語\n\tthird")},
@@ -65,14 +73,18 @@ var scripts = []script{
 	{kind: "tool-refused-with-reason", weight: 5, act: refuseSay, text: func(tool, file string, _ *rand.Rand) string { return asking(tool, file) }},
 	{kind: "question", weight: 4, act: reply, text: says("ASK[which one?]")},
 	{kind: "interrupt", weight: 6, act: interrupt, text: says("SLOW[60]")},
+	{kind: "tools", weight: 2, only: "claude codex", text: says("USE_TOOLS[4]")},
+	{kind: "loop", weight: 1, act: keepLooping, text: says("LOOP[300]"), codes: []string{"", wire.TurnModelError}},
 	{kind: "error-400", weight: 5, text: says("FAIL[400]"), codes: []string{wire.TurnModelError}},
 	{kind: "error-401", weight: 1, text: says("FAIL[401]"), codes: []string{wire.TurnLoginRequired}, login: true},
-	{kind: "error-429-once", weight: 2, only: "claude", text: says("FAIL[429] TIMES[1]")},
+	{kind: "error-429-once", weight: 2, only: "claude gemini", text: says("FAIL[429 Please retry in 0.2s] TIMES[1]")},
 	{kind: "error-500-once", weight: 2, only: "claude codex", text: says("FAIL[500] TIMES[1]")},
 	{kind: "error-529-once", weight: 2, only: "claude codex", text: says("FAIL[529] TIMES[1]")},
-	{kind: "error-500", weight: 1, only: "claude codex", text: says("FAIL[500]"), codes: unavailable},
-	{kind: "error-529", weight: 1, only: "claude codex", text: says("FAIL[529]"), codes: unavailable},
-	{kind: "error-429", weight: 1, only: "claude codex", text: says("FAIL[429]"), codes: []string{wire.TurnModelRateLimited, wire.TurnModelUnavailable}},
+	{kind: "error-500", weight: 1, slow: true, text: says("FAIL[500]"), codes: unavailable},
+	{kind: "error-529", weight: 1, slow: true, text: says("FAIL[529]"), codes: unavailable},
+	{kind: "error-429", weight: 1, slow: true, text: says("FAIL[429]"), codes: limited},
+	{kind: "error-429-told", weight: 1, only: "gemini", slow: true, text: says("FAIL[429 Please retry in 0.2s]"), codes: limited},
+	{kind: "quota", weight: 1, act: giveUp, text: says("FAIL[429 limit: 0]"), codes: limited},
 	{kind: "cut", weight: 2, only: "claude codex", text: says("CUT"), codes: append([]string{""}, unavailable...)},
 	{kind: "typed-before", weight: 4, act: typedBefore, text: says("")},
 }
@@ -83,7 +95,8 @@ func choose(tool string, kinds []string, random *rand.Rand) *script {
 	sum := 0
 	for i := range scripts {
 		s := &scripts[i]
-		if s.only != "" && !strings.Contains(s.only, tool) || len(kinds) > 0 && !contains(kinds, s.kind) {
+		if s.only != "" && !strings.Contains(s.only, tool) || len(kinds) > 0 && !contains(kinds, s.kind) ||
+			len(kinds) == 0 && s.slow && tool == "gemini" {
 			continue
 		}
 		may, sum = append(may, s), sum+s.weight

@@ -44,6 +44,38 @@ func TestWithoutAPattern(t *testing.T) {
 	}
 }
 
+// A program without a prompt that computes is not one that waits, however quiet it is; one that never rests is not waited
+// for for ever.
+func TestQuietIsNotRest(t *testing.T) {
+	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
+		for name, loop := range map[string]string{
+			"slow": `echo -n "count "; for ((i = 0; i < 100000; i++)); do :; done; echo "for ${line^^}"`,
+			"spin": `echo begun; while :; do :; done`,
+		} {
+			idle := 100 * time.Millisecond
+			if name == "spin" {
+				idle /= 5 // it takes many times that
+			}
+			o.Types[name] = runtime.DeclaredType{
+				Command: "bash", Idle: runtime.Duration(idle),
+				Args: []string{"-c", "stty -echo; while read -r line; do " + loop + "; done"},
+			}
+		}
+	})
+	g.spawn(runtime.Spec{ID: "s", Type: "slow"})
+	g.status("s", runtime.StatusReady)
+	for _, text := range []string{"one", "two"} {
+		if got := g.ask("s", text).Text; got != "count for "+strings.ToUpper(text) {
+			t.Errorf("answer %q", got)
+		}
+	}
+	g.spawn(runtime.Spec{ID: "p", Type: "spin"})
+	g.status("p", runtime.StatusReady)
+	if got := g.ask("p", "go").Text; got != "begun" {
+		t.Errorf("answer %q", got)
+	}
+}
+
 func TestDeclaredInTheSpec(t *testing.T) {
 	g := open(t, newLauncher(t, nil), nil)
 	g.spawn(runtime.Spec{ID: "p", Type: "mine", Declared: &runtime.DeclaredType{

@@ -44,6 +44,7 @@ type declaredDriver struct {
 	cancel  func()    // ends the wait for quiet
 	tellAt  time.Time // when lines are told next at the soonest
 	telling bool      // a timer does it
+	still   stillness
 
 	// A person's Enter of which nothing followed yet, or not enough to tell whether a turn began; nil: there is none.
 	entered   *pressed
@@ -107,11 +108,7 @@ func (d *declaredDriver) look(rows []string) {
 	if wait == 0 {
 		return
 	}
-	if quiet := d.h.Quiet(); quiet < wait {
-		d.lookAgain(wait - quiet)
-		return
-	}
-	d.waits(false)
+	d.lookForQuiet(wait)
 }
 
 // below returns the rows that a prompt may stand on: while a message is answered, those below its echo.
@@ -320,7 +317,7 @@ func (d *declaredDriver) judge() {
 		return
 	}
 	d.entered = nil
-	if prompted {
+	if prompted && k.line == "" {
 		if !slices.ContainsFunc(below, func(line string) bool { return line != "" && !d.prompted([]string{line}) }) {
 			return
 		}

@@ -21,6 +21,7 @@ type fakeType struct {
 	mu      sync.Mutex
 	drivers []*fakeDriver
 	confirm bool // the driver has something to type when a message was not taken
+	undrawn int  // so many answers wait for a dialog that is not drawn
 	ready   time.Duration
 	life    agentcli.Life
 	session string
@@ -92,6 +93,12 @@ func (d *fakeDriver) Confirm() []agentcli.Step {
 }
 
 func (d *fakeDriver) Answer(p *runtime.Prompt, a runtime.Answer) ([]agentcli.Step, error) {
+	d.f.mu.Lock()
+	defer d.f.mu.Unlock()
+	if d.f.undrawn > 0 {
+		d.f.undrawn--
+		return nil, nil
+	}
 	return []agentcli.Step{{Write: []byte("answer " + p.ID + " " + a.Choice + a.Text + "\r")}}, nil
 }
 

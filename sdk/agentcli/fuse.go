@@ -119,7 +119,7 @@ func (s *session) onIdle(sig Signal) {
 // becomeReady ends start-up, a login or an error.
 func (s *session) becomeReady(source string) {
 	s.agent.Status, s.agent.Reason, s.agent.LoginURL, s.agent.Prompt = runtime.StatusReady, "", "", nil
-	s.ready = true
+	s.ready, s.urls = true, nil
 	if s.readyTimer != nil {
 		s.readyTimer()
 		s.readyTimer = nil
@@ -242,6 +242,7 @@ func (s *session) unblock(source, choice string) {
 		return
 	}
 	s.agent.Prompt = nil
+	s.wish.Prompt, s.wish.Answer = "", nil
 	if s.turn != nil && isRefusal(p, choice) {
 		s.turn.refused = true
 	}
@@ -312,7 +313,7 @@ func (s *session) endTurn(sig Signal, wait time.Duration) {
 		s.draft.left = true
 	}
 	s.unblock(sig.Source, "")
-	s.turn, s.tool = nil, false
+	s.turn, s.tool, s.wish = nil, false, wish{}
 	s.agent.Turn++
 	s.agent.Status, s.agent.Reason, s.agent.LoginURL = runtime.StatusReady, "", ""
 	s.ready = true
@@ -323,6 +324,12 @@ func (s *session) endTurn(sig Signal, wait time.Duration) {
 			DurationMs: max(0, s.lastEnd.Sub(t.started).Milliseconds()), TurnOutcome: s.outcome(t, sig.TurnOutcome),
 		},
 		msg: t.msg, input: t.input, text: t.text,
+	}
+	if e := sig.TurnOutcome.Error; e != nil && e.Code == wire.TurnLoginRequired { // it is not ready in between
+		s.agent.Status, s.agent.Reason = runtime.StatusError, runtime.ReasonLoginRequired
+		s.complete(h, "")
+		s.onLogin(Signal{Source: sig.Source})
+		return
 	}
 	if sig.Text != "" || wait == 0 {
 		text := sig.Text
@@ -451,7 +458,7 @@ func (s *session) onLogin(sig Signal) {
 // failTurn completes the turn that cannot go on.
 func (s *session) failTurn(source string, why *runtime.TurnError) {
 	t := s.turn
-	s.turn, s.tool = nil, false
+	s.turn, s.tool, s.wish = nil, false, wish{}
 	s.agent.Turn++
 	s.complete(&heldTurn{msg: t.msg, input: t.input, event: runtime.Event{
 		Type: runtime.EventTurnComplete, Source: source, Turn: s.agent.Turn, TurnOutcome: s.outcome(t, runtime.TurnOutcome{Error: why}),

@@ -1,6 +1,12 @@
 package agentcli
 
-import "time"
+import (
+	"context"
+	"time"
+)
+
+// measureTimeout is how long the question may take whether an agent runs.
+const measureTimeout = time.Second
 
 // submitWatcher is a Driver that is told when a message was typed: before is the offset of the output just
 // before its last key.
@@ -38,6 +44,9 @@ type terminalHost interface {
 	Offset() uint64
 	// Quiet is how long no output came.
 	Quiet() time.Duration
+	// Running calls done with whether something in the foreground of the terminal runs now, or waits for a processor: false
+	// where that cannot be measured.
+	Running(done func(running bool))
 }
 
 // host is the session as its driver sees it.
@@ -71,6 +80,24 @@ func (h host) Do(fn, done func()) { h.s.do(fn, done) }
 func (h host) Offset() uint64 { return h.s.display.offset() }
 
 func (h host) Quiet() time.Duration { return h.s.display.quiet() }
+
+func (h host) Running(done func(running bool)) {
+	meter, ok := h.s.proc.(Meter)
+	if !ok {
+		done(false)
+		return
+	}
+	running := false
+	h.s.do(func() {
+		ctx, cancel := context.WithTimeout(h.s.ctx, measureTimeout)
+		defer cancel()
+		usage, err := meter.Usage(ctx)
+		running = err == nil && usage.Running > 0
+	}, func() {
+		done(running)
+		h.s.dirty = true
+	})
+}
 
 // place is where the terminal is.
 func (h host) place() place {

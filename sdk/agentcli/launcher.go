@@ -162,7 +162,10 @@ type Usage struct {
 	MemoryBytes      int64         // resident now
 	MemoryLimitBytes int64         // 0: none
 	PIDs             int
-	OutOfMemory      bool // its limit was met at least once
+	// Running is how many processes in the foreground of the terminal run now, or wait for a processor or a disk. A
+	// declared type that is silent meanwhile is not waiting for a message.
+	Running     int
+	OutOfMemory bool // its limit was met at least once
 }
 
 // HookCall is one call of a hook by a CLI, which waits for the answer.

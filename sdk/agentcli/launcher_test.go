@@ -17,6 +17,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/holder/proc"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -377,7 +378,30 @@ func (h *handle) Hooks() <-chan *agentcli.HookCall { return h.hooks }
 func (h *handle) Usage(context.Context) (agentcli.Usage, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return agentcli.Usage{CPU: time.Since(h.started) / 2, MemoryBytes: 1 << 20, OutOfMemory: h.outOfMem}, nil
+	return agentcli.Usage{
+		CPU: time.Since(h.started) / 2, MemoryBytes: 1 << 20, OutOfMemory: h.outOfMem, Running: h.running(),
+	}, nil
+}
+
+// running counts what runs in the foreground of a real command.
+func (h *handle) running() int {
+	if h.cmd == nil {
+		return 0
+	}
+	tree, err := proc.Descendants(h.cmd.Process.Pid)
+	if err != nil {
+		return 0
+	}
+	if info, err := proc.Stat(h.cmd.Process.Pid); err == nil {
+		tree = append(tree, info)
+	}
+	n := 0
+	for _, p := range tree {
+		if p.Runs() && p.Group == p.Foreground {
+			n++
+		}
+	}
+	return n
 }
 
 // output reads a process from an offset on.

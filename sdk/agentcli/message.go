@@ -46,6 +46,7 @@ type message struct {
 	misses   int        // how often it was typed and provably not taken
 	until    time.Time  // when its caller has no more time
 	muddled  bool       // something happened that makes the outcome uncertain
+	held     bool       // another turn ran when it was looked at last
 	stop     func()     // cancels the wait for the confirmation
 	answered bool       // done is closed
 

@@ -140,3 +140,22 @@ func TestSeveralLinesAreOneMessage(t *testing.T) {
 		t.Errorf("the next came to %+v", got)
 	}
 }
+
+// A command that a person runs is a turn though it prints nothing; an Enter on an empty line is none.
+func TestSilentCommandOfPerson(t *testing.T) {
+	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) { o.HumanHold = 5 * time.Millisecond })
+	g.bash("b")
+	v := g.attach("b", runtime.AttachOptions{})
+	for i, keys := range []string{"\r", "true\r"} {
+		if err := v.Input([]byte(keys)); err != nil {
+			t.Fatal(err)
+		}
+		wait(t, "the turn", func() bool {
+			a, err := g.Inspect(t.Context(), "b")
+			return err == nil && a.Turn == i && a.Status == runtime.StatusReady
+		})
+	}
+	if got := g.ask("b", "echo by a message"); got.Text != "by a message" || got.Turn != 2 {
+		t.Errorf("the message came to %+v", got)
+	}
+}

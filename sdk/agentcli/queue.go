@@ -287,7 +287,12 @@ func (s *session) unconfirmed(m *message) {
 	if s.turn != nil {
 		// Another turn came first. The CLI may hold the message until that ends: Enter is not repeated, and as long
 		// as the turn runs nothing can be said.
-		m.muddled = true
+		m.muddled, m.held = true, true
+		m.stop = s.after(confirmAgain, func() { s.unconfirmed(m) })
+		return
+	}
+	if m.held { // now it may come
+		m.held = false
 		m.stop = s.after(confirmAgain, func() { s.unconfirmed(m) })
 		return
 	}

@@ -148,6 +148,29 @@ func TestUncertainDelivery(t *testing.T) {
 	wantCode(t, err, runtime.CodeDeliveryUnknown)
 }
 
+// A message that waits behind the turn of somebody else has time to be taken once that is over.
+func TestTimeBehindAnotherTurn(t *testing.T) {
+	t.Parallel()
+	c := &fakeCLI{ignore: 100}
+	g, f := ready(t, c, nil)
+	f.confirm = true
+	p := g.l.process()
+	go func() {
+		wait(t, "the message to be typed", func() bool {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return strings.Contains(string(p.written), "hello\x1b[201~\r")
+		})
+		p.signal(agentcli.Signal{Kind: took, Text: "a person's"})
+		// What the agent takes for it, and until it takes the next message.
+		time.AfterFunc(5*time.Second, func() { p.signal(agentcli.Signal{Kind: turnEnd, Text: "the person's"}) })
+		time.AfterFunc(8*time.Second, func() { answered(p, "hello") })
+	}()
+	if got := g.ask("a", "hello"); got.Text != "ANSWER[hello]" || got.Turn != 2 {
+		t.Errorf("answer %+v", got)
+	}
+}
+
 func TestMessagesWaitWhileBusy(t *testing.T) {
 	c := &fakeCLI{}
 	release := make(chan struct{})

@@ -122,6 +122,9 @@ func (s *session) catchUp() {
 	}
 	s.display.mute(false)
 	s.behind = false
+	if s.wish != (wish{}) {
+		s.after(redoGrace, s.redo)
+	}
 	if w, ok := s.driver.(outputWatcher); ok {
 		w.output(s.display.offset())
 	}

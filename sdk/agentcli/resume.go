@@ -14,7 +14,7 @@ func (s *session) resume(state *lifeState) {
 	s.agent = state.Agent
 	s.doneTo = max(state.Offset, s.base)
 	s.ready, s.trust, s.loggedTo, s.urls = state.Ready, state.Trust, state.LoggedTo, state.URLs
-	s.sent, s.lastMs, s.seq = state.Sent, state.LastMs, state.Seq
+	s.sent, s.lastMs, s.seq, s.wish = state.Sent, state.LastMs, state.Seq, state.Wish
 	if !state.TurnStarted.IsZero() {
 		s.turn = &turn{started: state.TurnStarted, input: state.TurnInput, refused: state.TurnRefused, source: runtime.SourceHost}
 	}

@@ -101,12 +101,8 @@ func (s *session) planInterrupt() ([]Step, error) {
 		e.Hint = "its status is " + string(s.agent.Status)
 		return nil, e
 	}
-	s.dirty = true
 	s.note("interrupt")
-	if d, ok := s.driver.(Interrupter); ok {
-		return d.Interrupt(), nil
-	}
-	return []Step{{Write: []byte("\x1b")}}, nil
+	return s.stopTurn(), nil
 }
 
 // ask lets the session's loop decide what is to be typed.
@@ -204,7 +200,7 @@ func (s *session) answerPrompt(answer runtime.Answer) ([]Step, error) {
 	}
 	s.dirty = true
 	s.note("answer " + p.ID + " " + answer.Choice)
-	return s.driver.Answer(p, answer)
+	return s.giveAnswer(p, answer)
 }
 
 func checkChoice(p *runtime.Prompt, choice string) error {

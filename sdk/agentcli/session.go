@@ -74,10 +74,11 @@ type session struct {
 	draft     draft
 	inputs    *inputs
 	repeats   map[string]*message // unanswered messages with an id
+	wish      wish
 	sent      int64
 	lastMs    int64
 	lastEnd   time.Time // when the last turn ended
-	urls      []string  // logins that were told
+	urls      []string  // logins that were told since it was ready
 	doneTo    uint64    // commands of the output before it were given to the driver
 	toldTo    uint64    // what followed from commands before it is in the events
 	replays   bool      // the driver is given such a command
@@ -303,7 +304,7 @@ func (s *session) store() {
 func (s *session) state() *lifeState {
 	state := &lifeState{
 		Version: recordVersion, Life: s.life, Offset: s.doneTo, Agent: s.agent, Seq: s.seq, Ready: s.ready, Trust: s.trust,
-		LoggedTo: s.loggedTo, URLs: s.urls, Sent: s.sent, LastMs: s.lastMs,
+		LoggedTo: s.loggedTo, URLs: s.urls, Sent: s.sent, LastMs: s.lastMs, Wish: s.wish,
 	}
 	if saved := s.driver.Save(); json.Valid(saved) {
 		state.Driver = saved

@@ -29,7 +29,8 @@ type lifeState struct {
 	Held     *heldState `json:"held,omitempty"`
 	Trust    int        `json:"trust,omitempty"`
 	LoggedTo uint64     `json:"loggedTo,omitempty"` // scrollback lines before it are in the log
-	URLs     []string   `json:"urls,omitempty"`     // logins that were told
+	URLs     []string   `json:"urls,omitempty"`     // logins that were told since it was ready
+	Wish     wish       `json:"wish,omitzero"`
 	Sent     int64      `json:"sent,omitempty"`
 	LastMs   int64      `json:"lastMs,omitempty"`
 }

@@ -340,6 +340,32 @@ func callHook(t *testing.T, room agentcli.Room, payload string) (answer func() s
 	}
 }
 
+// TestRunning tells what runs in the foreground of an agent's terminal from what waits there, and from what runs behind it.
+func TestRunning(t *testing.T) {
+	l := open(t, t.TempDir(), nil)
+	for id, tt := range map[string]struct {
+		script string
+		want   bool
+	}{
+		"works":  {"while :; do :; done", true},
+		"waits":  {"exec sleep 1000", false},
+		"behind": {"set -m; (while :; do :; done) & exec sleep 1000", false},
+	} {
+		p, _ := start(t, l, id, tt.script)
+		same := 0 // the shell itself runs for a moment
+		eventually(t, id, func() bool {
+			u, err := p.(agentcli.Meter).Usage(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if same++; u.Running > 0 != tt.want {
+				same = 0
+			}
+			return same >= 5
+		})
+	}
+}
+
 // TestHookOfARoom calls the hook command as a CLI would, while the runtime is away.
 func TestHookOfARoom(t *testing.T) {
 	dir := t.TempDir()

@@ -22,6 +22,9 @@ func usage(h handle) (agentcli.Usage, error) {
 	for _, p := range tree {
 		u.CPU += p.CPU + p.ReapedCPU
 		u.MemoryBytes += p.MemoryPages * page
+		if p.Runs() && p.Group == p.Foreground {
+			u.Running++
+		}
 	}
 	u.MemoryLimitBytes = memoryLimit(h.Groups)
 	u.OutOfMemory = outOfMemory(h.Groups)

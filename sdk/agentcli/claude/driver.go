@@ -32,6 +32,7 @@ type driver struct {
 	sawBusy   bool // the title was busy in this turn
 	early     bool // a request was answered before its dialog changed the title
 	session   bool // SessionStart came in this life
+	found     bool // it was taken over while it started: its SessionStart may have been lost in between
 	held      map[string]*agentcli.HookCall
 	refused   map[string]int // looks at an ended request, by prompt
 	watching  bool
@@ -53,12 +54,14 @@ type driver struct {
 
 type state struct {
 	SessionID string          `json:"sessionId,omitempty"`
+	Begun     bool            `json:"begun,omitempty"` // SessionStart came, while claude starts
+	Waits     bool            `json:"waits,omitempty"` // the title was idle then
 	Ready     bool            `json:"ready,omitempty"`
 	Turn      bool            `json:"turn,omitempty"`
 	Prompt    string          `json:"prompt,omitempty"`   // id of the turn, once it is known
 	Past      string          `json:"past,omitempty"`     // id of the turn before
 	Unhooked  bool            `json:"unhooked,omitempty"` // no hook told of the turn yet
-	Settling  bool            `json:"settling,omitempty"` // the Stop hook ended a turn, and ✳ did not follow yet
+	Settling  bool            `json:"settling,omitempty"` // a hook ended a turn or refused one, and ✳ did not follow yet
 	Tools     map[string]tool `json:"tools,omitempty"`    // running or about to, by tool use id
 	Asked     int             `json:"asked,omitempty"`    // prompts so far
 	Requests  []request       `json:"requests,omitempty"`
@@ -223,7 +226,11 @@ func (d *driver) Exit() []agentcli.Step {
 }
 
 func (d *driver) Save() []byte {
-	b, err := json.Marshal(d.state)
+	s := d.state
+	if !s.Ready {
+		s.Begun, s.Waits = d.session, d.title == titleIdle
+	}
+	b, err := json.Marshal(s)
 	if err != nil {
 		return nil
 	}
@@ -245,6 +252,13 @@ func (d *driver) Load(b []byte) {
 	d.sawBusy = s.Turn
 	d.login.begun = s.Login
 	d.file.path, d.file.offset = s.Transcript, -1
+	if !s.Ready {
+		d.session, d.found = s.Begun, true
+		if s.Waits {
+			d.title = titleIdle
+		}
+		d.lookForReady()
+	}
 	if !s.Turn && len(s.Requests) > 0 {
 		d.lookForEnd()
 	}

@@ -71,6 +71,34 @@ func bash(command string) map[string]any {
 	return map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": command}, "tool_use_id": "id " + command}
 }
 
+// A claude that is taken over while it starts gets ready: what it told before is remembered, and of its SessionStart, which
+// may have been lost in between, it is independent in the end.
+func TestTakenOverWhileItStarts(t *testing.T) {
+	for name, hooked := range map[string]bool{"Hooked": true, "Lost": false} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.title(idle)
+			if hooked {
+				r.hook("SessionStart", map[string]any{"session_id": "s-1"})
+				r.want("session[s-1]")
+			}
+			back := newRig(t)
+			back.driver.Load(r.driver.Save())
+			back.Pass(time.Minute / 2)
+			back.want("idle") // without a composer that is recognised
+			back = newRig(t)
+			back.Screen = []string{"────────", "❯ ", "────────", "  ? for shortcuts"}
+			back.driver.Load(r.driver.Save())
+			back.Pass(time.Second)
+			want := "idle"
+			if !hooked {
+				want = ""
+			}
+			back.want(want)
+		})
+	}
+}
+
 func TestTurn(t *testing.T) {
 	r := readyRig(t)
 	r.hook("UserPromptSubmit", map[string]any{"prompt": "hello"})

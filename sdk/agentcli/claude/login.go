@@ -15,6 +15,8 @@ const (
 	readyLook = 50 * time.Millisecond
 	// readyLooks is after how many looks claude counts as ready without its composer having been recognised.
 	readyLooks = 60
+	// foundLooks is the same without its SessionStart, which may have been lost when it was taken over.
+	foundLooks = 200
 )
 
 // login is what the driver does about a missing login.
@@ -43,7 +45,8 @@ func (d *driver) lookForReady() {
 			return
 		}
 		d.login.looks++
-		if d.session && d.title == titleIdle && d.login.looks > readyLooks {
+		begun := d.session && d.login.looks > readyLooks || d.found && d.login.looks > foundLooks
+		if begun && d.title == titleIdle {
 			d.ready()
 			return
 		}

@@ -27,8 +27,8 @@ const (
 	// refusalGap lets claude show its input line again after a refused prompt. Within retypeWithin of its typing a
 	// message is still waited for.
 	refusalGap, retypeWithin = 150 * time.Millisecond, 3 * time.Second
-	// A message that stands in the line is entered again from pressFirst to pressLast after its typing began: the session
-	// gives up on it later.
+	// A message that stands in the line is entered again from pressFirst to pressLast after its typing began, or after the
+	// turn of somebody else that came first: the session gives up on it later.
 	pressFirst, pressEvery, pressLast = 1500 * time.Millisecond, 700 * time.Millisecond, 5 * time.Second
 	// shellEvery is how often the line is looked at, whether it left shell mode.
 	shellEvery = 100 * time.Millisecond
@@ -54,6 +54,7 @@ type submission struct {
 	waits bool      // it is typed once the line is out of shell mode
 	late  time.Time // when the session gives up on it; zero: not known
 	turns int       // that had begun when it was typed
+	freed time.Time // when claude was seen last to work on somebody else's
 	last  string    // of the message before the present one, too: what may be left in the line
 }
 
@@ -105,10 +106,16 @@ func shellMode(rows []string) bool {
 // that comes while it takes a paste in.
 func (d *driver) pressAgain(at time.Time) {
 	typist, ok := d.host.(agentcli.Typist)
-	if !ok || d.sent.at != at || d.sent.text == "" || d.state.Turn || d.title == titleBusy || d.host.Now().Sub(at) > pressLast {
+	if !ok || d.sent.at != at || d.sent.text == "" {
 		return
 	}
-	if d.sent.inLine(d.host.Rows()) {
+	now := d.host.Now()
+	switch others := d.turns != d.sent.turns; {
+	case d.state.Turn || d.title == titleBusy: // somebody else's
+		d.sent.freed = now
+	case now.Sub(at) > pressLast && (!others || now.Sub(d.sent.freed) > pressLast):
+		return
+	case d.sent.inLine(d.host.Rows()):
 		typist.Type([]agentcli.Step{{Write: []byte(keyEnter)}})
 	}
 	d.host.After(pressEvery, func() { d.pressAgain(at) })
@@ -158,7 +165,11 @@ func (d *driver) retype() {
 	}
 	d.sent.again = true
 	d.host.After(refusalGap, func() {
-		if d.sent.text != "" && !d.state.Turn {
+		switch {
+		case d.sent.text == "":
+		case d.state.Turn: // somebody else's: it is for the session to ask for it once more
+			d.sent.mixed = true
+		default:
 			typist.Type(d.typing(true))
 		}
 	})

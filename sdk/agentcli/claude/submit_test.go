@@ -72,6 +72,27 @@ func TestDroppedEnter(t *testing.T) {
 	}
 }
 
+// A message whose Enter was dropped because somebody's prompt came first is entered when that turn is over, however long it took.
+func TestDroppedEnterBehindAnotherTurn(t *testing.T) {
+	r := readyRig(t)
+	r.driver.Submit("hello")
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "mine", "prompt_id": "1"})
+	r.title(busy)
+	r.Screen[1] = "❯ hello"
+	r.Pass(time.Minute)
+	if keys := r.Keystrokes(); keys != "" {
+		t.Errorf("typed %q into the turn", keys)
+	}
+	r.hook("Stop", map[string]any{"prompt_id": "1", "last_assistant_message": "yours"})
+	r.title(idle)
+	r.Pass(time.Second)
+	if keys := r.Keystrokes(); keys == "" || strings.Trim(keys, "\x1b[13u") != "" {
+		t.Errorf("typed %q after the turn", keys)
+	}
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "hello", "prompt_id": "2"})
+	r.want("took[mine] text[yours] turn_end[yours] took[hello]")
+}
+
 // A message that is taken when its sender was told that it was not is refused: it may have been sent again.
 func TestLateMessageIsRefused(t *testing.T) {
 	for name, late := range map[string]time.Duration{"InTime": 3 * time.Second, "Late": 6 * time.Second, "AMinuteLater": time.Minute} {
@@ -198,4 +219,45 @@ func TestMixedPromptIsRefused(t *testing.T) {
 		r.hook("UserPromptSubmit", map[string]any{"prompt": tt.sent})
 		r.want("took[" + tt.sent + "]")
 	}
+}
+
+// The title of a prompt that was refused may be read after its hook: that is no turn, and the message is typed again.
+func TestRefusedPromptIsNoTurn(t *testing.T) {
+	for name, late := range map[string]string{"Mixed": "a draft hello", "Late": "hello"} {
+		t.Run(name, func(t *testing.T) {
+			r := readyRig(t)
+			r.driver.Submit("hello")
+			if name == "Late" {
+				r.driver.Confirm()
+				r.Pass(6 * time.Second)
+				r.Keystrokes()
+			}
+			if call := r.hook("UserPromptSubmit", map[string]any{"prompt": late}); !strings.Contains(call.Answer, `"block"`) {
+				t.Errorf("answered %q", call.Answer)
+			}
+			r.title(busy)
+			r.title(idle)
+			r.Pass(time.Second)
+			if keys := r.Keystrokes(); strings.Contains(keys, "\x1b[200~hello \x1b[201~") != (name == "Mixed") {
+				t.Errorf("typed %q", keys)
+			}
+			r.Pass(5 * time.Second)
+			r.want("")
+			r.driver.Submit("on")
+			r.hook("UserPromptSubmit", map[string]any{"prompt": "on"})
+			r.want("took[on]")
+		})
+	}
+}
+
+// A turn may be over before its title is read.
+func TestTitleAfterTheTurn(t *testing.T) {
+	r := readyRig(t)
+	r.driver.Submit("hello")
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "hello", "prompt_id": "1"})
+	r.hook("Stop", map[string]any{"prompt_id": "1", "last_assistant_message": "hi"})
+	r.title(busy)
+	r.title(idle)
+	r.Pass(time.Minute)
+	r.want("took[hello] text[hi] turn_end[hi]")
 }

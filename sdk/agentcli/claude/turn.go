@@ -17,8 +17,9 @@ const (
 	followEvery = 400 * time.Millisecond
 	// announceGrace is how long the hook of a turn may follow the title, when a message is on its way.
 	announceGrace = 5 * time.Second
-	// readEvery is how often the transcript is read for the end of a turn, which claude writes a little late.
-	readEvery = 25 * time.Millisecond
+	// readEvery is how often the transcript is read for the end of a turn, which claude writes up to a tenth of a second late:
+	// first readSoon for readFirst, as somebody waits.
+	readEvery, readSoon, readFirst = 25 * time.Millisecond, 4 * time.Millisecond, 150 * time.Millisecond
 	// stopWait is how long the words of a turn that a hook ended may take to be in the transcript.
 	stopWait = time.Second
 	// failGrace is how long a StopFailure may follow the title, which claude does not wait for as for Stop.
@@ -96,14 +97,12 @@ func (d *driver) hooked(p hook.Payload) {
 func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 	d.ready()
 	if d.isMixed(p.Prompt) {
-		d.stopBeginning()
-		call.Answer(refusal)
+		d.refuse(call, refusal)
 		d.retype()
 		return
 	}
 	if d.isLate(p.Prompt) {
-		d.stopBeginning()
-		call.Answer(tooLate)
+		d.refuse(call, tooLate)
 		return
 	}
 	known := d.state.Prompt
@@ -122,6 +121,13 @@ func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 		d.begin(p.PromptID)
 	}
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalTook, Source: runtime.SourceHook, Text: d.taken(p.Prompt)})
+}
+
+// refuse keeps a prompt from the model. No turn begins with it, though the title may say so a little later.
+func (d *driver) refuse(call *agentcli.HookCall, answer []byte) {
+	d.stopBeginning()
+	d.state.Settling = d.state.Settling || !d.state.Turn
+	call.Answer(answer)
 }
 
 // missedEnd ends the turn, of whose end no word came, before the hook of another is taken.
@@ -208,6 +214,7 @@ type ending struct {
 	call    *agentcli.HookCall // waits for it; may be nil
 	text    string             // the answer, as the hook has it
 	failure *apiFailure        // the failure, as the hook has it
+	since   time.Time          // when that began
 	until   time.Time          // when the transcript is waited for no more
 	lost    bool               // no hook told of it
 	stopped bool               // somebody stopped it
@@ -217,6 +224,7 @@ type ending struct {
 func (d *driver) conclude(e *ending) {
 	d.stopDoubt()
 	d.ending = e
+	e.since = d.host.Now()
 	d.readEnd()
 }
 
@@ -227,7 +235,11 @@ func (d *driver) readEnd() {
 			return
 		}
 		if !d.written(e) && d.file.read != nil && d.file.path != "" && d.host.Now().Before(e.until) {
-			d.host.After(readEvery, func() {
+			again := readEvery
+			if d.host.Now().Sub(e.since) < readFirst {
+				again = readSoon
+			}
+			d.host.After(again, func() {
 				if d.ending == e {
 					d.readEnd()
 				}
@@ -281,7 +293,9 @@ func (d *driver) concluded(e *ending) {
 	d.ending = nil
 	d.end(out)
 	if e.call != nil {
-		d.state.Settling = d.title != titleIdle // of a claude that was taken over it is not known
+		// The title may be read later than the hook: of a short turn both its changes may be still to come. Of a claude
+		// that was taken over it is not known.
+		d.state.Settling = d.title != titleIdle || !d.sawBusy
 		e.call.Answer(nil)
 	}
 	d.catchUp()

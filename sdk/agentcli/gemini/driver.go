@@ -27,9 +27,10 @@ type driver struct {
 	host  agentcli.Host
 	state state
 
-	hooks     bool // the room has them
-	session   bool // SessionStart came in this life
-	title     rune // its sign, or 0 if it was not told in this process
+	hooks     bool      // the room has them
+	session   bool      // SessionStart came in this life
+	found     time.Time // when it was taken over while it started: its SessionStart may have been lost in between
+	title     rune      // its sign, or 0 if it was not told
 	answering dialog.Keys
 	login     login
 	sent      composer.Sent
@@ -42,6 +43,8 @@ type driver struct {
 	reader  *reader // of the turn, or nil if nobody knows where it begins; a read owns it while reading is set
 	reading bool
 	next    []*readWait // for the one after it
+
+	beginning func() // ends the wait for the hook of a turn that the title announced
 
 	ending  time.Time // since when the turn seems to have ended
 	doneAt  time.Time // when AfterAgent came
@@ -57,6 +60,8 @@ type driver struct {
 type state struct {
 	SessionID  string          `json:"sessionId,omitempty"`
 	Transcript string          `json:"transcript,omitempty"`
+	Begun      bool            `json:"begun,omitempty"` // SessionStart came, while gemini starts
+	Title      rune            `json:"title,omitempty"` // its sign
 	Ready      bool            `json:"ready,omitempty"`
 	Login      bool            `json:"login,omitempty"`
 	Turn       bool            `json:"turn,omitempty"`
@@ -108,6 +113,9 @@ func (d *driver) OSC(code int, data []byte) {
 	switch r, _ := utf8.DecodeRune(data); r {
 	case signWaits:
 		d.title = signWaits
+		if d.beginning != nil { // the turn is over, and its hook did not come
+			d.beginUnhooked()
+		}
 		if !d.state.Ready {
 			d.lookLater(startLook)
 		} else if d.state.Turn {
@@ -131,10 +139,28 @@ func (d *driver) works() {
 		d.unblocked(runtime.SourceOSC, d.answering.Choice())
 	}
 	d.state.Worked = true
-	if !d.state.Turn {
-		d.state.Turn = true
-		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceOSC})
-		d.follow()
+	switch {
+	case d.state.Turn, d.beginning != nil:
+	case d.hooks && d.sent.Pending():
+		// Its hook tells whose message it is: one that is on its way is not taken as such before.
+		d.beginning = d.host.After(announceGrace, d.beginUnhooked)
+	default:
+		d.beginUnhooked()
+	}
+}
+
+// beginUnhooked begins a turn of which no hook tells.
+func (d *driver) beginUnhooked() {
+	d.stopBeginning()
+	d.state.Turn = true
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBusy, Source: runtime.SourceOSC})
+	d.follow()
+}
+
+func (d *driver) stopBeginning() {
+	if d.beginning != nil {
+		d.beginning()
+		d.beginning = nil
 	}
 }
 
@@ -144,6 +170,7 @@ func (d *driver) asks() {
 		return
 	}
 	d.ending = time.Time{}
+	d.stopBeginning()
 	d.state.Turn, d.state.Worked = true, true
 	if d.state.Prompt == nil {
 		d.blocked(runtime.SourceOSC, "", nil)
@@ -281,7 +308,9 @@ func (d *driver) Exit() []agentcli.Step {
 func (d *driver) Unresumable(rows []string) bool { return screen.Has(rows, "Error resuming session") }
 
 func (d *driver) Save() []byte {
-	b, err := json.Marshal(d.state)
+	s := d.state
+	s.Begun, s.Title = d.session && !s.Ready, d.title
+	b, err := json.Marshal(s)
 	if err != nil {
 		return nil
 	}
@@ -295,7 +324,15 @@ func (d *driver) Load(b []byte) {
 	}
 	d.state = s
 	d.forgetReader()
+	d.title = s.Title
+	if !s.Ready {
+		d.session, d.found = s.Begun, d.host.Now()
+		d.lookLater(startLook)
+	}
 	if d.state.Turn && d.state.Ready {
+		if d.state.Reasoned {
+			d.confirmReason()
+		}
 		d.follow()
 		d.lookLater(endLook)
 	}

@@ -54,6 +54,31 @@ func readyRig(t *testing.T) *rig {
 	return r
 }
 
+// A gemini that is taken over while it starts gets ready: what it told before is remembered, and of its SessionStart, which
+// may have been lost in between, it is independent in the end.
+func TestTakenOverWhileItStarts(t *testing.T) {
+	for name, hooked := range map[string]bool{"Hooked": true, "Lost": false} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.title(idle)
+			if hooked {
+				r.hook("SessionStart", map[string]any{"session_id": "s-1", "transcript_path": "/t.jsonl"})
+			}
+			r.want("")
+			back := newRig(t)
+			back.Screen = ready
+			back.Pass(time.Second)
+			back.driver.Load(r.driver.Save())
+			back.Pass(2 * time.Second)
+			if !hooked {
+				back.want("")
+				back.Pass(15 * time.Second)
+			}
+			back.want("idle")
+		})
+	}
+}
+
 // The transcript before a turn: an earlier conversation.
 const (
 	head    = `{"sessionId":"s-0","kind":"main"}` + "\n"
@@ -283,6 +308,55 @@ func TestDenial(t *testing.T) {
 	r.want("unblocked[deny] turn_end(refused)")
 }
 
+// A gemini that is taken over between a refusal with a reason and its taking goes on: the reason is entered again, and the turn
+// ends in the end if that is lost.
+func TestDenialWithReasonTakenOver(t *testing.T) {
+	r := readyRig(t)
+	r.asksFor("run_shell_command", map[string]any{"command": "rm x"})
+	r.title(asks)
+	if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceDeny, Text: "not now"}); err != nil {
+		t.Fatal(err)
+	}
+	r.cancels()
+	r.want("tool blocked[run_shell_command: rm x] unblocked[deny]")
+	back := newRig(t)
+	back.files, back.Screen = r.files, ready
+	back.Pass(time.Second)
+	back.driver.Load(r.driver.Save())
+	back.Pass(5 * time.Second)
+	if keys := back.Keystrokes(); keys == "" {
+		t.Error("nothing is typed")
+	}
+	back.want("")
+	back.Pass(time.Minute)
+	back.want("turn_end(refused)")
+}
+
+// A title that says that gemini works is not the begin of the message's turn: its hook tells whose it is. Without any hook it
+// is a turn all the same.
+func TestTitleBeforeTheHook(t *testing.T) {
+	for name, tell := range map[string]func(r *rig){
+		"Hooked":  func(r *rig) { r.hook("BeforeAgent", map[string]any{"prompt": "a person's"}) },
+		"Working": func(r *rig) { r.Pass(time.Minute) },
+		"Over":    func(r *rig) { r.title(idle) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := readyRig(t)
+			r.driver.Submit("mine")
+			r.title(busy)
+			r.Pass(time.Second)
+			r.want("")
+			tell(r)
+			r.Pass(100 * time.Millisecond)
+			want := "busy"
+			if name == "Hooked" {
+				want = "took[a person's] session[s-0]"
+			}
+			r.want(want)
+		})
+	}
+}
+
 // With a reason the turn goes on, and the answer to that is its text.
 func TestDenialWithReason(t *testing.T) {
 	r := readyRig(t)
@@ -298,6 +372,8 @@ func TestDenialWithReason(t *testing.T) {
 		t.Fatalf("typed %q", keys)
 	}
 	r.hook("BeforeAgent", map[string]any{"prompt": "not now"})
+	r.Pass(time.Minute) // the title is drawn late, and what was cancelled is of before
+	r.want("")
 	r.title(busy)
 	r.says(`{"id":"10","type":"user","content":[{"text":"not now"}]}`, `{"id":"11","type":"gemini","content":"as you like","model":"m"}`)
 	r.ends()

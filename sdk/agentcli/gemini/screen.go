@@ -15,13 +15,15 @@ import (
 const (
 	// startLook is how often the screen is looked at while gemini starts, and endLook while a turn ends.
 	startLook = 50 * time.Millisecond
-	endLook   = 30 * time.Millisecond
+	endLook   = 10 * time.Millisecond
 	// startPause without a change of the screen tells that gemini has begun: it loses what is typed before. drawPause
 	// does where it draws an earlier conversation.
 	startPause = 400 * time.Millisecond
 	drawPause  = time.Second
 	// drawMost is how long a screen may go on changing before that is taken for its way.
 	drawMost = 15 * time.Second
+	// foundWait is how long the SessionStart is waited for of a gemini that was taken over while it started.
+	foundWait = 10 * time.Second
 )
 
 // login is what was told about a missing login.
@@ -98,13 +100,18 @@ func (d *driver) starts(rows []string, row int) bool {
 	switch {
 	case d.title == 0:
 		return true
-	case row >= 0 && (d.session || !d.hooks) && d.still(rows):
+	case row >= 0 && d.hasBegun() && d.still(rows):
 		d.dialogGone()
 		d.ready()
 		return true
 	}
 	d.lookLater(startLook)
 	return row >= 0
+}
+
+// hasBegun reports whether gemini's session has begun, as far as can be known.
+func (d *driver) hasBegun() bool {
+	return d.session || !d.hooks || !d.found.IsZero() && d.host.Now().Sub(d.found) >= foundWait
 }
 
 func (d *driver) ready() {

@@ -21,6 +21,8 @@ const (
 	longPatience = 6 * time.Second
 	// titlePause is after how long the title is believed that it has not changed: gemini draws late.
 	titlePause = time.Second
+	// announceGrace is how long the hook of a turn may follow the title, when a message is on its way.
+	announceGrace = 5 * time.Second
 	// reasonLimit is how long the reason of a refusal may take to be taken.
 	reasonLimit = 8 * time.Second
 )
@@ -52,14 +54,16 @@ func (d *driver) beforeAgent(p hook.Payload, call *agentcli.HookCall) {
 // cancelled reports whether the transcript said, when it was read last, that the turn was cancelled.
 func (d *driver) cancelled() bool { return d.known() && d.reader.Cancelled }
 
-// again takes that the turn goes on after it seemed to end.
+// again takes that the turn goes on after it seemed to end. The title may be read later, and what the transcript says by now
+// is of before.
 func (d *driver) again() {
-	d.state.Done, d.state.Hooked = false, true
+	d.state.Done, d.state.Hooked, d.state.Worked = false, true, d.title == signWorks || d.title == signAsks
 	d.ending = time.Time{}
 }
 
 // begin begins the turn of a message. The transcript of the turn is what is written after the call is answered.
 func (d *driver) begin(text string, call *agentcli.HookCall) {
+	d.stopBeginning()
 	d.state.Turn, d.state.Hooked, d.state.Done, d.state.Worked = true, true, false, d.title == signWorks || d.title == signAsks
 	d.state.Denied, d.state.Reason, d.state.Reasoned, d.state.Told = false, "", false, 0
 	d.ending = time.Time{}
@@ -150,15 +154,20 @@ func (d *driver) typeReason() {
 	case !d.state.Reasoned:
 		d.state.Reasoned = true
 		typist.Type(d.submit(d.state.Reason, true))
-		d.host.After(reasonLimit/2, func() {
-			if d.state.Reasoned {
-				typist.Type(d.Confirm())
-			}
-		})
+		d.confirmReason()
 		d.lookLater(reasonLimit)
 	default:
 		d.lookLater(readLimit)
 	}
+}
+
+// confirmReason presses Enter again, should the reason not have been taken by then.
+func (d *driver) confirmReason() {
+	d.host.After(reasonLimit/2, func() {
+		if typist, ok := d.host.(agentcli.Typist); ok && d.state.Reasoned {
+			typist.Type(d.Confirm())
+		}
+	})
 }
 
 // judge ends the turn by what the transcript says of it. A turn that says nothing waits a little, unless it is the last look.

@@ -26,6 +26,8 @@ type Info struct {
 	ID
 	Parent      int
 	State       byte          // Z is a zombie
+	Group       int           // of processes
+	Foreground  int           // group in the foreground of its terminal; -1: it has no terminal
 	CPU         time.Duration // its own, user and system
 	ReapedCPU   time.Duration // of its children that were waited for
 	MemoryPages int64         // resident
@@ -73,7 +75,7 @@ func ParseStat(b []byte) (Info, error) {
 		}
 		return n
 	}
-	info.Parent = int(number(4))
+	info.Parent, info.Group, info.Foreground = int(number(4)), int(number(5)), int(number(8))
 	info.CPU = time.Duration(number(14)+number(15)) * Tick
 	info.ReapedCPU = time.Duration(number(16)+number(17)) * Tick
 	info.Start = uint64(number(22))
@@ -81,6 +83,9 @@ func ParseStat(b []byte) (Info, error) {
 	info.Kernel = number(9)&0x00200000 != 0 // PF_KTHREAD of the kernel's sched.h
 	return info, bad
 }
+
+// Runs reports whether the process runs, or would if it got a processor or what it reads from a disk.
+func (i Info) Runs() bool { return i.State == 'R' || i.State == 'D' }
 
 // Alive tells whether the process runs; a zombie does not.
 func Alive(id ID) bool {

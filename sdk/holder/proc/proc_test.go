@@ -18,7 +18,7 @@ func TestParseStat(t *testing.T) {
 	const line = "42 (a) b (c) S 7 42 42 34816 42 4194304 100 0 0 0 11 22 33 44 20 0 1 0 98765 1000 250 18446744073709551615 1 1\n"
 	info, err := proc.ParseStat([]byte(line))
 	want := proc.Info{
-		ID: proc.ID{PID: 42, Start: 98765}, Parent: 7, State: 'S', CPU: 33 * proc.Tick, ReapedCPU: 77 * proc.Tick, MemoryPages: 250,
+		ID: proc.ID{PID: 42, Start: 98765}, Parent: 7, State: 'S', Group: 42, Foreground: 42, CPU: 33 * proc.Tick, ReapedCPU: 77 * proc.Tick, MemoryPages: 250,
 	}
 	if err != nil || info != want {
 		t.Errorf("got %+v, error %v, want %+v", info, err, want)
