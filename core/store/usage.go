@@ -40,7 +40,7 @@ var usageKinds = map[string]struct {
 	prefixThreadFiles: {KindExecutions, false}, prefixThreadInput: {KindExecutions, false}, prefixDecision: {KindExecutions, false},
 	prefixDecisionPrint: {KindExecutions, false},
 	prefixLog:           {KindEvents, true}, prefixBatch: {KindBatches, true}, prefixBatchInput: {KindBatches, false},
-	prefixBatchResult: {KindBatches, false}, prefixBatchActive: {KindBatches, false},
+	prefixBatchResult: {KindBatches, false}, prefixBatchValue: {KindBatches, false}, prefixBatchActive: {KindBatches, false},
 	prefixDelivery: {KindDeliveries, true}, prefixDeliveries: {KindDeliveries, false}, prefixDue: {KindDeliveries, false},
 	prefixAgent: {KindAgents, true}, prefixIdempotency: {KindIdempotency, true}, prefixIdemByTime: {KindIdempotency, false},
 }

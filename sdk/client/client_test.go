@@ -239,7 +239,7 @@ func TestRequests(t *testing.T) {
 			})
 			return err
 		}, `POST /api/batch/execute {"pattern":"x","version":"1","inputs":[],"options":{"timeout":1000}}`},
-		{"GetBatch", func(ctx context.Context) error { _, err := c.GetBatch(ctx, "b"); return err }, `GET /api/batch/b `},
+		{"GetBatch", func(ctx context.Context) error { _, err := c.GetBatch(ctx, "b"); return err }, `GET /api/batch/b?limit=100 `},
 		{"CancelBatch", func(ctx context.Context) error { _, err := c.CancelBatch(ctx, "b"); return err },
 			`POST /api/batch/b/cancel `},
 		{"ListAgents", func(ctx context.Context) error {
