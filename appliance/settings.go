@@ -58,6 +58,7 @@ func Retention(c *config.Config) store.Policy {
 		Idempotency: keep.Idempotency,
 		Deliveries:  hooks.Age, DeliveriesPerWebhook: hooks.MaxPerEndpoint,
 		PendingPerWebhook: c.Webhooks.MaxPending, PendingAge: c.Webhooks.MaxPendingAge,
+		WorkspaceBytes: c.Threads.Workspaces.MaxReleasedBytes,
 		ExecutionBytes: keep.MaxExecutionBytes, EventBytes: keep.MaxEventBytes, DeliveryBytes: hooks.MaxBytes,
 	}
 }
