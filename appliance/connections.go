@@ -27,7 +27,7 @@ func (a *App) connectionLimits(c *config.Config) netlimit.Limits {
 		return limits
 	}
 	if most := files.Cur - files.Cur/filesShare; uint64(limits.Total) > most {
-		a.log.Info("fewer connections than server.maxConnections are taken: the system grants too few open files",
+		a.log.Debug("fewer connections than server.maxConnections are taken: the system grants too few open files",
 			"connections", most, "maxConnections", limits.Total, "files", files.Cur)
 		limits.Total = int(most)
 	}
