@@ -33,6 +33,7 @@ import (
 	"github.com/wardroom/wardroom/core/threads"
 	"github.com/wardroom/wardroom/core/webhook"
 	"github.com/wardroom/wardroom/core/workspace"
+	"github.com/wardroom/wardroom/sdk/netlimit"
 	"github.com/wardroom/wardroom/sdk/runtimeclient"
 )
 
@@ -76,11 +77,12 @@ type App struct {
 	publish  atomic.Pointer[webhook.Service] // webhooks, once they take notice of commits
 	alerts   *alerts
 
-	clients  []*runtimeclient.Client // of runtimes that are reached by URL
-	health   *health.Registry
-	api      *api.Server
-	listener net.Listener
-	server   *http.Server
+	clients []*runtimeclient.Client // of runtimes that are reached by URL
+	health  *health.Registry
+	api     *api.Server
+	server  *http.Server
+
+	connections *netlimit.Listener
 
 	work   context.Context // of the background loops
 	cancel context.CancelFunc
@@ -219,7 +221,8 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Webhooks:    a.webhooks,
 		AgentSocket: http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store,
 		Health: a.health, Metrics: a.metrics.HTTP, Totals: a.metrics.Executions, Gatherer: a.gatherer(),
-		Clock: a.clock, IDs: a.ids, Logger: a.log, Version: a.opts.Version, BaseURL: c.Server.BaseURL, Config: apiConfig(c),
+		LimitStall: netlimit.LimitStall,
+		Clock:      a.clock, IDs: a.ids, Logger: a.log, Version: a.opts.Version, BaseURL: c.Server.BaseURL, Config: apiConfig(c),
 	})
 	return a.listen(ctx)
 }
@@ -227,19 +230,22 @@ func (a *App) Open(ctx context.Context) (err error) {
 // listen binds the address and serves it.
 func (a *App) listen(ctx context.Context) error {
 	c := a.config.Load().Server
-	var err error
-	if a.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen); err != nil {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
+	if err != nil {
 		return core.Errorf(core.CodeConflict, "cannot listen on %s: is another process there?", c.Listen).WithCause(err)
 	}
+	a.connections = netlimit.New(listener, a.connectionLimits(a.config.Load()))
+	a.metrics.Connections.Watch(a.connectionFigures)
 	a.server = &http.Server{
 		Handler: closeAfterChunks(a.api.Handler()), ReadHeaderTimeout: c.ReadHeaderTimeout,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ConnContext: netlimit.ConnContext, ConnState: netlimit.ConnState,
 		ErrorLog: a.log.Named("http").StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
 	a.wg.Add(2)
 	go func() {
 		defer a.wg.Done()
-		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := a.server.Serve(a.connections); !errors.Is(err, http.ErrServerClosed) {
 			a.log.Error("the listener ended", "error", err)
 		}
 	}()
@@ -258,7 +264,7 @@ func (a *App) listen(ctx context.Context) error {
 }
 
 // Addr returns the bound host:port, once open.
-func (a *App) Addr() string { return a.listener.Addr().String() }
+func (a *App) Addr() string { return a.connections.Addr().String() }
 
 // Run is New, Open, and Close once ctx ends; SIGHUP reloads meanwhile. It returns nil after an orderly
 // stop, VALIDATION_ERROR for a refused configuration.
@@ -329,6 +335,7 @@ func (a *App) Close() {
 		a.runtimes.Drain() // those who wait for an agent get theirs; the agents live on
 	}
 	if a.server != nil {
+		a.connections.Drain(stopStall)
 		if err := a.server.Shutdown(ctx); err != nil {
 			_ = a.server.Close() // the time is over: cut what is left
 		}

@@ -46,6 +46,7 @@ func (a *App) reloaders() []reloader {
 		{"threads", func(c *config.Config) error { a.threads.ApplyConfig(threadsConfig(c)); return nil }},
 		{"webhooks", func(c *config.Config) error { return a.reloadWebhooks(c) }},
 		{"api", func(c *config.Config) error { a.api.ApplyConfig(apiConfig(c)); return nil }},
+		{"connections", func(c *config.Config) error { a.connections.Apply(a.connectionLimits(c)); return nil }},
 	}
 }
 

@@ -36,7 +36,7 @@ func workspaceConfig(c *config.Config) (workspace.Config, error) {
 	}
 	return workspace.Config{
 		Repositories: repositories, AllowedURLs: w.AllowedURLs, MaxWorkspaces: w.MaxCount, MaxBytes: w.MaxBytes,
-		MaxTotalBytes: w.MaxTotalBytes, TTL: w.TTL, ReserveTTL: w.ReserveTTL, FetchTimeout: w.FetchTimeout, CheckoutTimeout: w.CheckoutTimeout,
+		MaxTotalBytes: w.MaxTotalBytes, MaxReleasedBytes: w.MaxReleasedBytes, TTL: w.TTL, ReserveTTL: w.ReserveTTL, FetchTimeout: w.FetchTimeout, CheckoutTimeout: w.CheckoutTimeout,
 		Identity:    workspace.Identity{Name: w.Identity.Name, Email: w.Identity.Email},
 		AllowCommit: c.Threads.Finish.Commit, AllowPush: c.Threads.Finish.Push, PushBranches: c.Threads.Finish.Branches,
 	}, nil

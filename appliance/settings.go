@@ -40,7 +40,9 @@ func agentsConfig(c *config.Config) agents.Config {
 func apiConfig(c *config.Config) api.Config {
 	return api.Config{
 		MaxBody: c.Server.MaxBody, MaxDefinition: c.Server.MaxDefinition, MaxBatchInputs: c.Engine.MaxBatchInputs,
-		Hosts: c.Server.ServedHosts(), CORSOrigins: c.Server.CORS.Origins, MaxStreams: c.Streams.MaxOpen, BodyTimeout: c.Server.BodyTimeout, Heartbeat: c.Streams.Heartbeat, StreamMaxAge: c.Streams.MaxAge,
+		Hosts: c.Server.ServedHosts(), CORSOrigins: c.Server.CORS.Origins, MaxStreams: c.Streams.MaxOpen,
+		BodyTimeout: c.Server.BodyTimeout, StallTimeout: c.Server.StallTimeout,
+		Heartbeat: c.Streams.Heartbeat, StreamMaxAge: c.Streams.MaxAge,
 		WriteTimeout: c.Streams.WriteTimeout, MetricsPublic: c.Metrics.Public,
 	}
 }
@@ -56,6 +58,7 @@ func Retention(c *config.Config) store.Policy {
 		Idempotency: keep.Idempotency,
 		Deliveries:  hooks.Age, DeliveriesPerWebhook: hooks.MaxPerEndpoint,
 		PendingPerWebhook: c.Webhooks.MaxPending, PendingAge: c.Webhooks.MaxPendingAge,
+		WorkspaceBytes: c.Threads.Workspaces.MaxReleasedBytes,
 		ExecutionBytes: keep.MaxExecutionBytes, EventBytes: keep.MaxEventBytes, DeliveryBytes: hooks.MaxBytes,
 	}
 }

@@ -52,7 +52,7 @@ type Batch struct {
 	CreatedBy   string            `json:"createdBy,omitempty"`
 	CreatedAt   time.Time         `json:"createdAt"`
 	CompletedAt *time.Time        `json:"completedAt,omitempty"`
-	Results     []BatchResult     `json:"-"` // filled by FindBatch, by index; only items that began or ended
+	Results     []BatchResult     `json:"-"` // filled by BatchReader.ActiveBatches, by index
 }
 
 // BatchResult is the outcome of one item.
@@ -68,8 +68,11 @@ type BatchResult struct {
 type BatchService interface {
 	// StartBatch stores the batch with all its inputs durably and returns it running.
 	StartBatch(ctx context.Context, req BatchRequest) (*Batch, error)
-	// FindBatch returns the batch with its results. NOT_FOUND for an unknown id.
+	// FindBatch returns the batch without its results. NOT_FOUND for an unknown id.
 	FindBatch(ctx context.Context, id string) (*Batch, error)
+	// FindBatchResults returns the batch with a page of its results, by index: every item has one, also where it did not
+	// begin. A page ends before its limit once its results have MaxPageBytes. NOT_FOUND for an unknown id.
+	FindBatchResults(ctx context.Context, id string, page Page) (*Batch, []BatchResult, PageInfo, error)
 	// CancelBatch cancels the running items and starts no more. CONFLICT if the batch completed or failed.
 	CancelBatch(ctx context.Context, id string) (*Batch, error)
 }

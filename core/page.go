@@ -6,6 +6,10 @@ const (
 	MaxPageLimit     = 100
 )
 
+// MaxPageBytes bounds the values of a page of rows that may be large: it ends early once they have so many bytes, but
+// never without a row. One row may have a few MiB.
+const MaxPageBytes = 4 << 20
+
 // Page asks for one page of a list. Either Offset or Cursor places it; a Cursor costs the same wherever
 // the page lies, an Offset costs a step per row skipped.
 type Page struct {

@@ -132,7 +132,10 @@ type PatternReader interface {
 
 // BatchReader reads batches.
 type BatchReader interface {
-	FindBatch(ctx context.Context, id string) (*Batch, error) // with Results
+	FindBatch(ctx context.Context, id string) (*Batch, error) // without Results
+	// FindBatchResults returns up to limit results of items from the index from on, by index, without those that did not
+	// begin. It ends early once they have MaxPageBytes. next is the index of the first one that was left out; -1: none was.
+	FindBatchResults(ctx context.Context, id string, from, limit int) (list []BatchResult, next int, err error)
 	// ActiveBatches returns every batch that is running, oldest first, with Results that say which execution an item is
 	// and how it stands, without what came of it.
 	ActiveBatches(ctx context.Context) ([]*Batch, error)

@@ -115,6 +115,22 @@ type WorkspacePruned struct {
 	FreedBytes int64  `json:"freedBytes"`
 }
 
+// WorkspaceUsage is what workspaces take on disk, as of the last look at each, and what they may.
+type WorkspaceUsage struct {
+	Count         int   `json:"count"` // that are not removed
+	Bytes         int64 `json:"bytes"`
+	ReleasedCount int   `json:"releasedCount"` // of them, those whose thread is over
+	ReleasedBytes int64 `json:"releasedBytes"`
+	KeptCount     int   `json:"keptCount"` // of them, those that stay for work that is nowhere else
+	KeptBytes     int64 `json:"keptBytes"`
+	Remove        int   `json:"remove"` // that retention would remove now, unless they hold work that is nowhere else
+
+	MaxCount         int   `json:"maxCount"`
+	MaxBytes         int64 `json:"maxBytes"`         // of one; 0: no bound; so are the next
+	MaxTotalBytes    int64 `json:"maxTotalBytes"`    // of all
+	MaxReleasedBytes int64 `json:"maxReleasedBytes"` // of those whose thread is over
+}
+
 // WorkspaceService makes and keeps workspaces. Methods are safe for concurrent use.
 type WorkspaceService interface {
 	// ReserveWorkspace resolves repository and branch for real, and stores id, path and branch of a workspace;
@@ -153,6 +169,8 @@ type WorkspaceService interface {
 	FindWorkspaces(ctx context.Context, filter WorkspaceFilter) ([]*Workspace, PageInfo, error)
 	// FindWorkspace returns one. NOT_FOUND.
 	FindWorkspace(ctx context.Context, id string) (*Workspace, error)
+	// WorkspaceUsage returns what all take together. It looks at no disk.
+	WorkspaceUsage(ctx context.Context) (*WorkspaceUsage, error)
 	// PruneWorkspaces removes what is expired, or named. Unpushed or uncommitted work is never removed without
 	// Force; the workspace of a thread that runs never.
 	PruneWorkspaces(ctx context.Context, prune WorkspacePrune) ([]WorkspacePruned, error)

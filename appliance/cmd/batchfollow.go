@@ -8,7 +8,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// Pauses between two looks at a batch. A look carries all results, so a slow answer stretches the pause.
+// Pauses between two looks at a batch; a slow answer stretches the pause.
 const (
 	batchPause    = 200 * time.Millisecond
 	batchMaxPause = 3 * time.Second
@@ -22,6 +22,7 @@ type batchFollower struct {
 	wait  time.Duration // of an outage
 	known bool          // the server has answered for this batch before: an outage is worth waiting for
 	pause time.Duration // before the next look
+	whole bool          // the next look is at all results
 }
 
 // followBatch shows the progress of a batch until it is over, then its results. The server may go away and
@@ -53,7 +54,8 @@ func (f *batchFollower) run(ctx context.Context) (*client.Batch, error) {
 	for {
 		shown.update(batch)
 		if client.Terminal(batch.Status) {
-			return batch, nil
+			f.whole = true
+			return f.look(ctx)
 		}
 		if err := pauseFor(ctx, f.pause); err != nil {
 			return nil, err
@@ -71,7 +73,11 @@ func (f *batchFollower) look(ctx context.Context) (*client.Batch, error) {
 		ctx, cancel := f.c.bounded(ctx)
 		defer cancel()
 		start := time.Now()
-		batch, err = f.api.GetBatch(ctx, f.id)
+		if f.whole {
+			batch, err = f.api.GetBatch(ctx, f.id)
+		} else {
+			batch, err = f.api.GetBatchPage(ctx, f.id, client.Page{Limit: 1})
+		}
 		f.pause = min(max(batchPause, 4*time.Since(start)), batchMaxPause)
 		return f.c.unanswered(ctx, f.api, err)
 	}

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ func (c *cli) workspaceCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "workspace", Aliases: []string{"workspaces"}, Short: "Look at the directories that threads work in, and remove old ones",
 	})
-	cmd.AddCommand(c.workspaceList(), c.workspaceGet(), c.workspacePrune())
+	cmd.AddCommand(c.workspaceList(), c.workspaceGet(), c.workspaceUsage(), c.workspacePrune())
 	return cmd
 }
 
@@ -113,6 +114,40 @@ func workspaceFields(s *screen, w *client.Workspace) {
 	s.fields("workspace", w.ID, "state", workspaceStatus(w.Status), "path", w.Path, "repository", of, "branch", w.Branch,
 		"work branch", w.WorkBranch, "begins at", w.BaseCommit, "size", bytesText(w.SizeBytes), "warnings", strings.Join(w.Warnings, "; "),
 		"kept", w.Kept, "expires", moment(w.ExpiresAt), "removed", moment(w.RemovedAt))
+}
+
+func (c *cli) workspaceUsage() *cobra.Command {
+	return &cobra.Command{
+		Use:   "usage",
+		Short: "Show what workspaces take on disk together, what they may, and how many retention would remove",
+		Args:  wants(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				u, err := api.WorkspaceUsage(ctx)
+				if err != nil {
+					return err
+				}
+				return c.show(u.Body, func(s *screen) { workspaceUsageTable(s, u) })
+			})
+		},
+	}
+}
+
+func workspaceUsageTable(s *screen, u *client.WorkspaceUsage) {
+	limit := func(bytes int64) string {
+		if bytes == 0 {
+			return "any"
+		}
+		return bytesText(bytes)
+	}
+	s.table([]string{"WORKSPACES", "COUNT", "MOST", "SIZE", "MOST", "REMOVE"}, [][]cell{
+		plain("all", strconv.Itoa(u.Count), strconv.Itoa(u.MaxCount), bytesText(u.Bytes), limit(u.MaxTotalBytes), strconv.Itoa(u.Remove)),
+		plain("released", strconv.Itoa(u.ReleasedCount), "", bytesText(u.ReleasedBytes), limit(u.MaxReleasedBytes), ""),
+		plain("kept for their work", strconv.Itoa(u.KeptCount), "", bytesText(u.KeptBytes), "", ""),
+	})
+	if u.MaxBytes > 0 {
+		s.line("one may take %s when it is checked out", bytesText(u.MaxBytes))
+	}
 }
 
 func (c *cli) workspacePrune() *cobra.Command {

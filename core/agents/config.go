@@ -25,7 +25,7 @@ type Config struct {
 	MaxUnsettled      int           // reports of one session the engine holds; more pause reading
 	MaxUnsettledBytes int           // bytes of those reports
 	SettleTimeout     time.Duration // a report unsettled for so long closes with 1013; the agent sends it again
-	WriteTimeout      time.Duration // one write to an agent that takes longer closes with 1013
+	WriteTimeout      time.Duration // an agent that takes nothing, or less than 64 KiB in this time, is closed with 1013
 	CloseTimeout      time.Duration // real time for the closing handshake
 
 	MaxSessions     int           // open connections; more are refused with 503

@@ -25,7 +25,7 @@ type outbox struct {
 	watch  core.Stopwatch
 	broken func() // called by the flush goroutine when a write failed
 
-	since    atomic.Int64   // time of watch at which the write in progress began; 0: none
+	since    atomic.Int64   // time of watch at which the write of the piece in progress began; 0: none
 	flushers sync.WaitGroup // the flush goroutine
 
 	mu       sync.Mutex // guards all below
@@ -161,6 +161,23 @@ func (o *outbox) append(opcode int, payload []byte) {
 	}
 }
 
+// pieceSize is how much is written at a time, so that an agent which is slow, but reads, is told from one that does not.
+const pieceSize = 64 << 10
+
+// write writes a buffer piece by piece.
+func (o *outbox) write(buf []byte) error {
+	defer o.since.Store(0)
+	for len(buf) > 0 {
+		o.since.Store(o.watch.At(o.clock.Now()))
+		n, err := o.conn.Write(buf[:min(len(buf), pieceSize)])
+		if err != nil {
+			return err
+		}
+		buf = buf[n:]
+	}
+	return nil
+}
+
 // flush writes until nothing waits.
 func (o *outbox) flush() {
 	defer o.flushers.Done()
@@ -176,9 +193,7 @@ func (o *outbox) flush() {
 		o.inflight = len(*buf)
 		o.mu.Unlock()
 
-		o.since.Store(o.watch.At(o.clock.Now()))
-		_, err := o.conn.Write(*buf)
-		o.since.Store(0)
+		err := o.write(*buf)
 		putBuffer(buf)
 		if err != nil {
 			o.mu.Lock()

@@ -19,8 +19,9 @@ func (s *Server) batchRoutes() []Route {
 		},
 		{
 			Method: http.MethodGet, Path: "/api/batch/{batchId}", OperationID: "getBatch",
-			Summary: "Get a batch with the results of the items that began.", Tag: tag, Resource: resource,
-			Action: "executions.read", Scope: "executions:read",
+			Summary: "Get a batch with a page of its results.", Tag: tag, Resource: resource,
+			Description: "Every item has a result, by index. A page may end before its limit where results are large.",
+			Action:      "executions.read", Scope: "executions:read", Query: largePageParams(),
 			Responses: []Response{{Status: 200, Body: batchDetail{}, Doc: "The batch."}},
 			Fails:     []int{404}, Handle: s.getBatch,
 		},
@@ -71,7 +72,11 @@ type batchDetail struct {
 	CreatedAt   timestamp        `json:"createdAt"`
 	CompletedAt *timestamp       `json:"completedAt,omitempty"`
 	CreatedBy   string           `json:"createdBy,omitempty"`
-	Results     []batchResult    `json:"results" doc:"By index; only items that began or ended."`
+	Results     []batchResult    `json:"results" doc:"By index. An item that did not begin is pending."`
+	Limit       int              `json:"limit"`
+	Offset      int              `json:"offset"`
+	HasMore     bool             `json:"hasMore" doc:"There are more results; go on from nextCursor."`
+	NextCursor  string           `json:"nextCursor,omitempty"`
 }
 
 type batchResult struct {
@@ -120,17 +125,23 @@ func (s *Server) recoverBatch(c *call, id string) (answer, error) {
 }
 
 func (s *Server) getBatch(c *call) (answer, error) {
-	b, err := s.opts.Batches.FindBatch(c.ctx, c.param("batchId"))
+	page, err := c.page()
 	if err != nil {
 		return answer{}, err
 	}
+	b, results, info, err := s.opts.Batches.FindBatchResults(c.ctx, c.param("batchId"), page)
+	if err != nil {
+		return answer{}, err
+	}
+	fields := pageOf(page, info)
 	body := batchDetail{
 		BatchID: b.ID, Pattern: patternRef(b.Pattern), Status: b.Status,
 		Total: b.Total, Completed: b.Completed, Failed: b.Failed, StatusURL: batchPath(b.ID),
 		CreatedAt: timestamp(b.CreatedAt), CompletedAt: stamp(b.CompletedAt), CreatedBy: b.CreatedBy,
-		Results: make([]batchResult, len(b.Results)),
+		Results: make([]batchResult, len(results)),
+		Limit:   fields.limit, Offset: fields.offset, HasMore: fields.hasMore, NextCursor: fields.nextCursor,
 	}
-	for i, r := range b.Results {
+	for i, r := range results {
 		body.Results[i] = batchResult{
 			Index: r.Index, ExecutionID: r.ExecutionID, Status: r.Status, Result: r.Result,
 			Error: newExecutionError(r.Error),

@@ -70,6 +70,14 @@ func TestGetBatch(t *testing.T) {
 	if !strings.Contains(p.text, `{"index":1,"status":"failed","error":{"code":"VALIDATION_ERROR","message":"text: is required"}}`) {
 		t.Errorf("body %s", p.text)
 	}
+	if p.at("hasMore") != true || p.at("nextCursor") != "2" || p.at("limit") != 100.0 || r.batches.page != (core.Page{Limit: 100}) {
+		t.Errorf("body %s of the page %+v", p.text, r.batches.page)
+	}
+	r.do("GET", "/api/batch/"+batchID+"?limit=7&cursor=2", "").wants(t, 200, "")
+	if r.batches.page != (core.Page{Limit: 7, Cursor: "2"}) {
+		t.Errorf("page %+v", r.batches.page)
+	}
+	r.do("GET", "/api/batch/"+batchID+"?limit=101", "").wants(t, 400, core.CodeValidation)
 	r.batches.find = func(id string) (*core.Batch, error) { return nil, core.NotFound("batch", id) }
 	r.do("GET", "/api/batch/x", "").wants(t, 404, core.CodeNotFound)
 }

@@ -59,23 +59,20 @@ func (c *call) readAll(limit int64) ([]byte, error) {
 	if length == 0 {
 		return nil, nil
 	}
-	// A client that sends a byte a minute must not hold a request for ever. The deadline goes by real time,
-	// as the network does.
-	control := http.NewResponseController(c.w)
-	_ = control.SetReadDeadline(time.Now().Add(c.config.BodyTimeout))
+	body := newBodyReader(c)
 	var data []byte
 	var err error
 	// A stated length is believed up to a megabyte: beyond, memory is taken as bytes arrive.
 	if length > 0 && length <= 1<<20 {
 		data = make([]byte, length)
-		_, err = io.ReadFull(c.r.Body, data)
+		_, err = io.ReadFull(body, data)
 	} else {
-		data, err = io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
+		data, err = io.ReadAll(http.MaxBytesReader(c.w, body, limit))
 	}
 	if err == nil {
 		// Taken back, since the server reads on to notice a client that leaves. After a failure it stays: it
 		// is what ends the server's own try to read the rest.
-		_ = control.SetReadDeadline(time.Time{})
+		_ = body.control.SetReadDeadline(time.Time{})
 	}
 	var over *http.MaxBytesError
 	switch {
@@ -83,14 +80,54 @@ func (c *call) readAll(limit int64) ([]byte, error) {
 		return nil, tooLarge("body", limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		c.w.Header()["Connection"] = []string{"close"}
-		return nil, &core.Error{
-			Code: core.CodeTimeout, Message: "the request body did not arrive in time",
-			Details: map[string]any{"timeoutMs": c.config.BodyTimeout.Milliseconds()},
-		}
+		return nil, body.late(c.config)
 	case err != nil:
 		return nil, core.Invalid("body", "broke off before its end").WithCause(err)
 	}
 	return data, nil
+}
+
+// bodyReader reads a request body under two deadlines: a client that sends nothing must not hold a request for long, and
+// one that sends a byte now and then not for ever. Both go by real time, as the network does.
+type bodyReader struct {
+	io.ReadCloser
+	control *http.ResponseController
+	stall   time.Duration
+	until   time.Time // for the whole of it
+	next    time.Time // the deadline that is set
+}
+
+func newBodyReader(c *call) *bodyReader {
+	return &bodyReader{
+		ReadCloser: c.r.Body, control: http.NewResponseController(c.w),
+		stall: c.config.StallTimeout, until: time.Now().Add(c.config.BodyTimeout),
+	}
+}
+
+// Read implements io.Reader.
+func (b *bodyReader) Read(p []byte) (int, error) {
+	next := time.Now().Add(b.stall)
+	if b.until.Before(next) {
+		next = b.until
+	}
+	// What is far enough away stays: setting a deadline costs more than most reads.
+	if next.Sub(b.next) > b.stall/16 || next.Equal(b.until) && !b.next.Equal(next) {
+		b.next = next
+		_ = b.control.SetReadDeadline(next)
+	}
+	return b.ReadCloser.Read(p)
+}
+
+// late returns the error for a body that missed a deadline.
+func (b *bodyReader) late(config *Config) error {
+	timeout := config.StallTimeout
+	if b.next.Equal(b.until) {
+		timeout = config.BodyTimeout
+	}
+	return &core.Error{
+		Code: core.CodeTimeout, Message: "the request body did not arrive in time",
+		Details: map[string]any{"timeoutMs": timeout.Milliseconds()},
+	}
 }
 
 // checkType accepts what the route takes, in UTF-8.

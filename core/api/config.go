@@ -6,6 +6,7 @@ import "time"
 type Config struct {
 	MaxBody        int64         // bytes of a request body; default 10 MiB
 	BodyTimeout    time.Duration // for a request body to arrive; default 60 s
+	StallTimeout   time.Duration // for the next part of a request body to arrive; default 30 s
 	MaxDefinition  int64         // bytes of a pattern definition; default 1 MiB
 	MaxBatchInputs int           // items of a batch; default 1000
 	MaxStreams     int           // event streams open at once; default 20000
@@ -13,7 +14,7 @@ type Config struct {
 	CORSOrigins    []string      // origins of other sites that may call, or "*"; default none
 	Heartbeat      time.Duration // between heartbeat comments of a stream; default 15 s
 	StreamMaxAge   time.Duration // after which a stream ends and its reader comes back; default 1 h
-	WriteTimeout   time.Duration // for one write to a stream; default 5 s
+	WriteTimeout   time.Duration // for which the reader of a stream may take nothing; default 5 s
 	MetricsPublic  bool          // metrics and detailed health need no credential
 }
 
@@ -22,6 +23,7 @@ func DefaultConfig() Config {
 	return Config{
 		MaxBody:        10 << 20,
 		BodyTimeout:    time.Minute,
+		StallTimeout:   30 * time.Second,
 		MaxDefinition:  1 << 20,
 		MaxBatchInputs: 1000,
 		MaxStreams:     20000,
@@ -36,6 +38,7 @@ func (c Config) withDefaults() Config {
 	d := DefaultConfig()
 	fill(&c.MaxBody, d.MaxBody)
 	fill(&c.BodyTimeout, d.BodyTimeout)
+	fill(&c.StallTimeout, d.StallTimeout)
 	fill(&c.MaxDefinition, d.MaxDefinition)
 	fill(&c.MaxBatchInputs, d.MaxBatchInputs)
 	fill(&c.MaxStreams, d.MaxStreams)

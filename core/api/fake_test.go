@@ -267,6 +267,7 @@ type fakeBatches struct {
 	start  func(context.Context, core.BatchRequest) (*core.Batch, error)
 	find   func(id string) (*core.Batch, error)
 	cancel func(id string) (*core.Batch, error)
+	page   core.Page // that was asked for last
 }
 
 const batchID = "batch_01JGFJJZ8N4Q1W0000000000AB"
@@ -298,6 +299,15 @@ func (f *fakeBatches) FindBatch(_ context.Context, id string) (*core.Batch, erro
 		return f.find(id)
 	}
 	return someBatch(core.BatchCompleted), nil
+}
+
+func (f *fakeBatches) FindBatchResults(ctx context.Context, id string, page core.Page) (*core.Batch, []core.BatchResult, core.PageInfo, error) {
+	b, err := f.FindBatch(ctx, id)
+	if err != nil {
+		return nil, nil, core.PageInfo{}, err
+	}
+	f.page = page
+	return b, b.Results, core.PageInfo{Total: b.Total, HasMore: true, NextCursor: "2"}, nil
 }
 
 func (f *fakeBatches) CancelBatch(_ context.Context, id string) (*core.Batch, error) {

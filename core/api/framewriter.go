@@ -26,13 +26,14 @@ func streamHeaders(h http.Header) {
 	h["X-Accel-Buffering"] = []string{"no"}
 }
 
-// frameWriter writes frames to one reader, each with its own deadline: a reader that stopped reading must
-// not hold its goroutine, and the server's own deadline for a whole answer must not end a stream.
+// frameWriter writes frames to one reader. A reader that stopped reading must not hold its goroutine, so the connection
+// has a stall limit; where it has none, each write has a deadline, which ends readers that are merely slow as well.
 type frameWriter struct {
 	c       *call
 	w       http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
+	limited bool      // the connection has a stall limit
 	renewed time.Time // when the deadline was set last
 }
 
@@ -43,7 +44,15 @@ func newFrameWriter(c *call) *frameWriter {
 	if u, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {
 		w = u.Unwrap()
 	}
-	return &frameWriter{c: c, w: w, control: http.NewResponseController(w), timeout: c.config.WriteTimeout}
+	f := &frameWriter{c: c, w: w, control: http.NewResponseController(w), timeout: c.config.WriteTimeout}
+	f.limited = f.limitStall(f.timeout)
+	return f
+}
+
+// limitStall sets the stall limit of the connection, 0 that of the listener, and reports whether it has any.
+func (f *frameWriter) limitStall(limit time.Duration) bool {
+	limitStall := f.c.s.opts.LimitStall
+	return limitStall != nil && limitStall(f.c.r.Context(), limit)
 }
 
 // begin sends the headers and the reconnect delay.
@@ -108,6 +117,9 @@ func (f *frameWriter) write(frames []byte) bool {
 // deadline bounds the next write in real time: the network knows no other. Setting it costs more than a small write,
 // so it is renewed once in a while only, and a write has up to that much less.
 func (f *frameWriter) deadline() {
+	if f.limited {
+		return
+	}
 	now := time.Now()
 	if now.Sub(f.renewed) < min(time.Second, f.timeout/4) {
 		return
@@ -117,4 +129,10 @@ func (f *frameWriter) deadline() {
 }
 
 // close leaves the connection usable for the next request.
-func (f *frameWriter) close() { _ = f.control.SetWriteDeadline(time.Time{}) }
+func (f *frameWriter) close() {
+	if f.limited {
+		f.limitStall(0)
+		return
+	}
+	_ = f.control.SetWriteDeadline(time.Time{})
+}

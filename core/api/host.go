@@ -16,13 +16,17 @@ func (s *Server) checkHost(config *Config, r *http.Request) error {
 	if s.opts.Authenticate != nil || servedHost(config.Hosts, r) {
 		return nil
 	}
-	host := clip(strings.ToValidUTF8(r.Host, "\uFFFD"))
-	return withStatus(http.StatusMisdirectedRequest, &core.Error{
+	return withStatus(http.StatusMisdirectedRequest, foreignHost(clip(strings.ToValidUTF8(r.Host, "\uFFFD"))))
+}
+
+// foreignHost is the error for a request that was sent to a host which is not ours.
+func foreignHost(host string) *core.Error {
+	return &core.Error{
 		Code: core.CodeValidation,
 		Message: "requests for the host " + host + " are not served here; use the address of the server, " +
 			"or name the host in server.baseUrl or server.hosts",
 		Details: map[string]any{"field": "Host", "reason": "must be a loopback name, the listen address or a configured host"},
-	})
+	}
 }
 
 // servedHost reports whether a request was sent to a loopback name, to the very address that it came in at, or to one of

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -52,6 +53,20 @@ func TestForeignHostsAreRefused(t *testing.T) {
 	}
 	if text := r.log.String(); !strings.Contains(text, "request refused") || !strings.Contains(text, "operation=connectAgent") {
 		t.Errorf("the log does not say so: %.500s", text)
+	}
+}
+
+// The document tells of it for every operation.
+func TestForeignHostsInTheDocument(t *testing.T) {
+	r := newRig(t)
+	for path, item := range document(t, r)["paths"].(map[string]any) {
+		for method, op := range item.(map[string]any) {
+			responses := op.(map[string]any)["responses"].(map[string]any)
+			answer, _ := responses["421"].(map[string]any)
+			if text, _ := json.Marshal(answer); !strings.Contains(string(text), `"code":"VALIDATION_ERROR"`) {
+				t.Errorf("%s %s: 421 is described as %s", method, path, text)
+			}
+		}
 	}
 }
 

@@ -139,7 +139,7 @@ func (p *Param) schema() object {
 
 // everyFails are the errors that any operation may give.
 var everyFails = []int{
-	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,
+	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusMisdirectedRequest, http.StatusTooManyRequests,
 	http.StatusInternalServerError, http.StatusServiceUnavailable,
 }
 
@@ -217,6 +217,9 @@ func errorExample(status int) any {
 			"executionId": "exec_01JGFJJZ8N4Q1W0000000000AB"})
 	case http.StatusUnauthorized:
 		return example(core.CodeUnauthorized, "a credential is required", object{"reason": "missing"})
+	case http.StatusMisdirectedRequest:
+		e := foreignHost("evil.example")
+		return example(e.Code, e.Message, e.Details)
 	case http.StatusForbidden:
 		return example(core.CodeForbidden, "not allowed", object{"action": "patterns.create"})
 	case http.StatusTooManyRequests:

@@ -75,6 +75,7 @@ func TestOperations(t *testing.T) {
 		"GET /api/webhooks/{webhookId}",
 		"GET /api/webhooks/{webhookId}/deliveries",
 		"GET /api/workspaces",
+		"GET /api/workspaces/usage",
 		"GET /api/workspaces/{workspaceId}",
 		"PATCH /api/webhooks/{webhookId}",
 		"POST /api/admin/plugins/{name}/disable",

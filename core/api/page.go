@@ -17,6 +17,13 @@ func pageParams() []Param {
 	}
 }
 
+// largePageParams are those of a list that has always come whole: all of it, as long as it is no longer than a page may be.
+func largePageParams() []Param {
+	params := pageParams()
+	params[0].Default = strconv.Itoa(core.MaxPageLimit)
+	return params
+}
+
 // pageFields are the fields every list answers with. They are repeated in each body rather than embedded,
 // so that one look at a body shows all it has.
 type pageFields struct {

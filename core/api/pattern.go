@@ -36,8 +36,9 @@ func (s *Server) patternRoutes() []Route {
 		}),
 		reads(Route{
 			Path: "/api/patterns/{name}/versions", OperationID: "listPatternVersions",
-			Summary:   "List all versions of a pattern, latest first.",
-			Responses: []Response{{Status: 200, Body: patternVersions{}, Doc: "All versions."}},
+			Summary:   "List the versions of a pattern, latest first.",
+			Query:     largePageParams()[:2],
+			Responses: []Response{{Status: 200, Body: patternVersions{}, Doc: "A page of versions."}},
 			Fails:     []int{404}, Handle: s.listPatternVersions,
 		}),
 		{
@@ -107,7 +108,13 @@ func (s *Server) listPatternVersions(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	list := patternVersions{Versions: make([]patternVersion, len(found))}
+	total, limit, offset := len(found), int(c.query.integer("limit")), int(c.query.integer("offset"))
+	found = found[min(offset, total):]
+	found = found[:min(limit, len(found))]
+	list := patternVersions{
+		Versions: make([]patternVersion, len(found)),
+		Total:    total, Limit: limit, Offset: offset, HasMore: offset+len(found) < total,
+	}
 	for i, p := range found {
 		list.Versions[i] = patternVersion{p.Version, timestamp(p.CreatedAt)}
 	}

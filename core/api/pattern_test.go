@@ -65,12 +65,28 @@ func TestGetPattern(t *testing.T) {
 	}
 }
 
+// Versions come in pages, of a hundred unless less is asked for.
+func TestPatternVersionPages(t *testing.T) {
+	r := newRig(t)
+	for path, want := range map[string]string{
+		"":                  `"total":2,"limit":100,"offset":0,"hasMore":false}`,
+		"?limit=1":          `"total":2,"limit":1,"offset":0,"hasMore":true}`,
+		"?limit=1&offset=1": `"total":2,"limit":1,"offset":1,"hasMore":false}`,
+		"?offset=9":         `{"versions":[],"total":2,"limit":100,"offset":9,"hasMore":false}`,
+	} {
+		if p := r.do("GET", "/api/patterns/classify/versions"+path, ""); !strings.HasSuffix(p.text, want) {
+			t.Errorf("%s: %s", path, p.text)
+		}
+	}
+	r.do("GET", "/api/patterns/classify/versions?limit=101", "").wants(t, 400, core.CodeValidation)
+}
+
 func TestListPatternVersions(t *testing.T) {
 	r := newRig(t)
 	p := r.do("GET", "/api/patterns/classify/versions", "")
 	p.wants(t, 200, "")
 	want := `{"versions":[{"version":"2.0.0","createdAt":"2026-01-02T03:04:05.678Z"},` +
-		`{"version":"1.0.0","createdAt":"2026-01-02T03:04:05.678Z"}]}`
+		`{"version":"1.0.0","createdAt":"2026-01-02T03:04:05.678Z"}],"total":2,"limit":100,"offset":0,"hasMore":false}`
 	if p.text != want {
 		t.Errorf("body %s", p.text)
 	}

@@ -52,6 +52,10 @@ type patternDeleted struct {
 
 type patternVersions struct {
 	Versions []patternVersion `json:"versions"`
+	Total    int              `json:"total"`
+	Limit    int              `json:"limit"`
+	Offset   int              `json:"offset"`
+	HasMore  bool             `json:"hasMore"`
 }
 
 type patternVersion struct {

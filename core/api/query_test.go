@@ -19,7 +19,7 @@ func TestQuery(t *testing.T) {
 		{"/api/patterns?offset=-1", "offset", "must be at least 0, not -1"},
 		{"/api/patterns?limt=3", "limt", "unknown query parameter; did you mean limit?"},
 		{"/api/patterns?zzzzzz=3", "zzzzzz", "unknown query parameter; known are limit, offset, cursor, search"},
-		{"/api/patterns/a/versions?x=3", "x", "unknown query parameter; none is known here"},
+		{"/api/health/live?x=3", "x", "unknown query parameter; none is known here"},
 		{"/api/patterns?limit=3&limit=4", "limit", "is given twice"},
 		{"/api/patterns?search=%zz", "search", "must be percent-encoded properly"},
 		{"/api/patterns?search=%00", "search", "must be UTF-8 without NUL"},

@@ -94,6 +94,10 @@ type Options struct {
 	Authenticate func(r *http.Request) (core.Principal, error)
 	Authorize    func(ctx context.Context, p core.Principal, a Access) error
 
+	// LimitStall sets how long the reader of a stream may take nothing before its connection ends, 0 for what the listener
+	// has for all, by the context of its request; false: this connection has no such limit. Nil: none has.
+	LimitStall func(ctx context.Context, limit time.Duration) bool
+
 	Clock   core.Clock
 	IDs     core.IDs
 	Logger  hclog.Logger
@@ -179,7 +183,8 @@ func (s *Server) Handler() http.Handler { return s }
 // and comes back elsewhere or later. It does not wait; Close does.
 func (s *Server) Drain() { s.streams.drain() }
 
-// Close drains and waits until the last stream has ended, which takes Config.WriteTimeout at most.
+// Close drains and waits until the last stream has ended. A reader that takes nothing holds it up for Config.WriteTimeout
+// at most, unless the listener ends its connection before.
 func (s *Server) Close() {
 	s.Drain()
 	s.streams.wait()

@@ -27,6 +27,12 @@ func (s *Server) workspaceRoutes() []Route {
 			Fails:     []int{404}, Handle: s.listWorkspaces,
 		}),
 		reads(Route{
+			Path: "/api/workspaces/usage", OperationID: "getWorkspaceUsage",
+			Summary:   "Get what workspaces take on disk together, and what they may.",
+			Responses: []Response{{Status: 200, Body: core.WorkspaceUsage{}, Doc: "As of the last look at each: the server looks every few minutes."}},
+			Handle:    s.getWorkspaceUsage,
+		}),
+		reads(Route{
 			Path: "/api/workspaces/{workspaceId}", OperationID: "getWorkspace", Summary: "Get one workspace.",
 			Responses: []Response{{Status: 200, Body: workspaceBody{}, Doc: "The workspace."}},
 			Fails:     []int{404}, Handle: s.getWorkspace,
@@ -42,6 +48,14 @@ func (s *Server) workspaceRoutes() []Route {
 			Fails:     []int{404, 409}, Handle: s.pruneWorkspaces,
 		},
 	}
+}
+
+func (s *Server) getWorkspaceUsage(c *call) (answer, error) {
+	u, err := s.opts.Workspaces.WorkspaceUsage(c.ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(u), nil
 }
 
 func workspaceStatuses() []string {

@@ -47,3 +47,7 @@ func (f *fakeWorkspaces) PruneWorkspaces(_ context.Context, prune core.Workspace
 	}
 	return []core.WorkspacePruned{{ID: "ws_1", Removed: true, FreedBytes: 10}, {ID: "ws_2", Reason: "1 unpushed commit", FreedBytes: 5}}, nil
 }
+
+func (f *fakeWorkspaces) WorkspaceUsage(context.Context) (*core.WorkspaceUsage, error) {
+	return &core.WorkspaceUsage{Count: 3, Bytes: 1 << 20, MaxCount: 500, MaxTotalBytes: 1 << 30}, nil
+}

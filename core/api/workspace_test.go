@@ -69,3 +69,12 @@ func TestPruneForceScope(t *testing.T) {
 	}
 	r.do("POST", "/api/workspaces/prune", `{"ids":["ws_1"],"force":true}`).wants(t, 403, core.CodeForbidden)
 }
+
+func TestWorkspaceUsage(t *testing.T) {
+	r := newRig(t)
+	p := r.do("GET", "/api/workspaces/usage", "")
+	p.wants(t, 200, "")
+	if p.at("count") != 3.0 || p.at("bytes") != float64(1<<20) || p.at("maxReleasedBytes") != 0.0 {
+		t.Errorf("body %s", p.text)
+	}
+}

@@ -64,7 +64,8 @@ var agentFields = []*field{
 	{
 		key: "streams.writeTimeout", ref: func(c *Config) any { return &c.Streams.WriteTimeout },
 		min: int64(100 * time.Millisecond), max: int64(5 * time.Minute), live: true,
-		doc: "How long one write to a slow client may take before its stream is closed.",
+		doc: "How long the reader of a stream may take nothing of it before it is closed. It comes back with the last event that it has. " +
+			"One that is slow, but goes on, keeps it.",
 	},
 
 	{

@@ -54,6 +54,14 @@ type Server struct {
 	ShutdownTimeout   time.Duration
 	ReadHeaderTimeout time.Duration
 	BodyTimeout       time.Duration
+	ConnectionLimits
+}
+
+// ConnectionLimits bound the connections of clients.
+type ConnectionLimits struct {
+	StallTimeout             time.Duration // for which a client may take or send nothing
+	MaxConnections           int
+	MaxConnectionsPerAddress int // 0: no limit of its own
 }
 
 // CORS says which web pages of other origins may call the API.

@@ -19,6 +19,7 @@ func Default() *Config {
 			ShutdownTimeout:   30 * time.Second,
 			ReadHeaderTimeout: 10 * time.Second,
 			BodyTimeout:       time.Minute,
+			ConnectionLimits:  ConnectionLimits{StallTimeout: 30 * time.Second, MaxConnections: 50_000},
 		},
 		Store: Store{
 			Path:    "/var/lib/wardroom",

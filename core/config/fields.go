@@ -55,6 +55,22 @@ var serverFields = []*field{
 		doc: "How long a client may take to send the body of a request.",
 	},
 	{
+		key: "server.stallTimeout", ref: func(c *Config) any { return &c.Server.StallTimeout },
+		min: int64(time.Second), max: int64(10 * time.Minute), live: true,
+		doc: "How long a client may take nothing of what is sent to it, or send nothing of a body that it began, before its " +
+			"connection is closed. One that is slow, but goes on, keeps it.",
+	},
+	{
+		key: "server.maxConnections", ref: func(c *Config) any { return &c.Server.MaxConnections }, min: 16, max: 1_000_000, live: true,
+		doc: "Connections open at once, streams, terminals and agents included. Fewer where the system grants fewer open files. " +
+			"Beyond that, new ones are closed at once.",
+	},
+	{
+		key: "server.maxConnectionsPerAddress", ref: func(c *Config) any { return &c.Server.MaxConnectionsPerAddress },
+		max: 1_000_000, live: true,
+		doc: "The same for the connections of one address. 0: no limit of its own, as a server behind a proxy needs it.",
+	},
+	{
 		key: "server.cors.origins", ref: func(c *Config) any { return &c.Server.CORS.Origins }, check: checkOrigin, clean: cleanURL,
 		live: true,
 		doc:  "Origins (scheme://host[:port]) whose web pages may call the API. Empty refuses every cross-origin request.",

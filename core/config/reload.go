@@ -13,6 +13,7 @@ type Reloadable struct {
 	LogLevel      string
 	Hosts         []string
 	CORS          CORS
+	Connections   ConnectionLimits
 	MetricsPublic bool
 	Retention     Retention
 	Engine        Engine
@@ -28,6 +29,7 @@ func (c *Config) Reloadable() Reloadable {
 		LogLevel:      c.Log.Level,
 		Hosts:         slices.Clone(c.Server.Hosts),
 		CORS:          CORS{Origins: append([]string(nil), c.Server.CORS.Origins...)},
+		Connections:   c.Server.ConnectionLimits,
 		MetricsPublic: c.Metrics.Public,
 		Retention:     c.Store.Retention,
 		Engine:        c.Engine,
@@ -45,6 +47,7 @@ func (c *Config) With(r Reloadable) *Config {
 	next.Log.Level = r.LogLevel
 	next.Server.Hosts = r.Hosts
 	next.Server.CORS = r.CORS
+	next.Server.ConnectionLimits = r.Connections
 	next.Metrics.Public = r.MetricsPublic
 	next.Store.Retention = r.Retention
 	next.Engine = r.Engine

@@ -28,11 +28,14 @@ type Threads struct {
 
 // Workspaces bounds the directories that threads work in.
 type Workspaces struct {
-	TTL             time.Duration // after the end of the thread
-	ReserveTTL      time.Duration // of a preparation
-	MaxCount        int
-	MaxBytes        int64 // of one
-	MaxTotalBytes   int64 // of all
+	TTL           time.Duration // after the end of the thread
+	ReserveTTL    time.Duration // of a preparation
+	MaxCount      int
+	MaxBytes      int64 // of one
+	MaxTotalBytes int64 // of all
+
+	MaxReleasedBytes int64 // of those whose thread is over; 0: any size
+
 	FetchTimeout    time.Duration
 	CheckoutTimeout time.Duration
 	AllowedURLs     []string // globs; empty: every https, ssh and file URL

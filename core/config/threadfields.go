@@ -86,6 +86,11 @@ var threadFields = []*field{
 		doc: "Size of all workspaces together. Beyond that, new ones are refused with 429.",
 	},
 	{
+		key: "threads.workspaces.maxReleasedBytes", ref: func(c *Config) any { return &c.Threads.Workspaces.MaxReleasedBytes }, live: true,
+		doc: "Size of the workspaces whose thread is over together. Beyond that the oldest of them go, whatever ttl says, but for those that " +
+			"hold commits which were not pushed, or changes. 0: any size.",
+	},
+	{
 		key: "threads.workspaces.fetchTimeout", ref: func(c *Config) any { return &c.Threads.Workspaces.FetchTimeout },
 		min: int64(time.Second), max: int64(24 * time.Hour), live: true,
 		doc: "How long it may take to get a repository, or what is new in it.",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -122,12 +121,7 @@ func (e *Engine) accepting() bool {
 
 // FindBatch implements core.BatchService.
 func (e *Engine) FindBatch(ctx context.Context, id string) (*core.Batch, error) {
-	b, err := e.store.FindBatch(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(b.Results, func(x, y core.BatchResult) int { return x.Index - y.Index })
-	return b, nil
+	return e.store.FindBatch(ctx, id)
 }
 
 // CancelBatch implements core.BatchService.

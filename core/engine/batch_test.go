@@ -73,7 +73,7 @@ func TestBatch(t *testing.T) {
 		}
 		r.agents.await(t, 2)
 		got, err := r.CancelBatch(t.Context(), b.ID)
-		if err != nil || got.Status != core.BatchCancelled || len(got.Results) != 9 {
+		if err != nil || got.Status != core.BatchCancelled || len(r.store.batchResults(b.ID)) != 9 {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		if again, err := r.CancelBatch(t.Context(), b.ID); err != nil || again.Status != core.BatchCancelled {

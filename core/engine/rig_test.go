@@ -249,12 +249,35 @@ func (m *memory) FindBatch(_ context.Context, id string) (*core.Batch, error) {
 		return nil, core.NotFound("batch", id)
 	}
 	b.Results = nil
+	return &b, nil
+}
+
+// batchResults returns what is stored of the items of a batch, by index.
+func (m *memory) batchResults(id string) []core.BatchResult {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []core.BatchResult
 	for key, r := range m.results {
 		if strings.HasPrefix(key, id+"/") {
-			b.Results = append(b.Results, r)
+			list = append(list, r)
 		}
 	}
-	return &b, nil
+	slices.SortFunc(list, func(x, y core.BatchResult) int { return x.Index - y.Index })
+	return list
+}
+
+func (m *memory) FindBatchResults(_ context.Context, id string, from, limit int) ([]core.BatchResult, int, error) {
+	var list []core.BatchResult
+	for _, r := range m.batchResults(id) {
+		switch {
+		case r.Index < from:
+		case len(list) == limit:
+			return list, r.Index, nil
+		default:
+			list = append(list, r)
+		}
+	}
+	return list, -1, nil
 }
 
 func (m *memory) ActiveBatches(ctx context.Context) ([]*core.Batch, error) {
@@ -272,6 +295,7 @@ func (m *memory) ActiveBatches(ctx context.Context) ([]*core.Batch, error) {
 		if err != nil {
 			return nil, err
 		}
+		b.Results = m.batchResults(id)
 		list = append(list, b)
 	}
 	return list, nil
@@ -457,6 +481,15 @@ type rig struct {
 	alert   engine.Alert   // or nil
 
 	still, seen int // looks of passTime since commits were seen
+}
+
+// FindBatch returns a batch with all that is stored of its items.
+func (r *rig) FindBatch(ctx context.Context, id string) (*core.Batch, error) {
+	b, err := r.Engine.FindBatch(ctx, id)
+	if err == nil {
+		b.Results = r.store.batchResults(id)
+	}
+	return b, err
 }
 
 func newRig(tb testing.TB) *rig {

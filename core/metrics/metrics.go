@@ -17,6 +17,8 @@ type Metrics struct {
 	Questions  *Questions
 	Threads    *Threads
 	Webhooks   *Webhooks
+
+	Connections *Connections
 }
 
 // New makes and registers all series. It panics when reg has one of them already.
@@ -33,6 +35,8 @@ func New(reg prometheus.Registerer, build Build) *Metrics {
 		Questions:  NewQuestions(reg),
 		Threads:    NewThreads(reg),
 		Webhooks:   NewWebhooks(reg),
+
+		Connections: NewConnections(reg),
 	}
 }
 

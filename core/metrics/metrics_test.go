@@ -187,6 +187,17 @@ func TestHTTP(t *testing.T) {
 	})
 }
 
+func TestConnections(t *testing.T) {
+	m, reg := newMetrics()
+	expect(t, reg, map[string]float64{"service_connections_open{}": 0, "service_connections_refused_total{}": 0})
+	m.Connections.Watch(func() metrics.ConnectionFigures { return metrics.ConnectionFigures{Open: 3, Refused: 2, Stalled: 1} })
+	expect(t, reg, map[string]float64{
+		"service_connections_open{}":          3,
+		"service_connections_refused_total{}": 2,
+		"service_connections_stalled_total{}": 1,
+	})
+}
+
 func TestStoreAndConfig(t *testing.T) {
 	m, reg := newMetrics()
 	figures := metrics.StoreFigures{

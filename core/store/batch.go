@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"math"
 	"strconv"
 
@@ -34,12 +35,33 @@ func (t *tx) PutBatchInput(batchID string, index int, input []byte) error {
 	return t.set(key, input)
 }
 
+// batchValue is what came of an item. It lies beside how the item stands, which is small and is read alone for all items
+// at once.
+type batchValue struct {
+	Result json.RawMessage      `json:"result,omitempty"`
+	Error  *core.ExecutionError `json:"error,omitempty"`
+}
+
 // PutBatchResult implements core.Tx. A second result of an item replaces the first.
 func (t *tx) PutBatchResult(batchID string, r core.BatchResult) error {
 	key, err := t.itemKey(prefixBatchResult, batchID, r.Index)
 	if err != nil {
 		return err
 	}
+	value, err := t.itemKey(prefixBatchValue, batchID, r.Index)
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.Result != nil || r.Error != nil:
+		err = t.setJSON(value, batchValue{r.Result, r.Error})
+	case r.Status.Terminal():
+		t.delete(value)
+	}
+	if err != nil {
+		return err
+	}
+	r.Result, r.Error = nil, nil
 	return t.setJSON(key, r)
 }
 
@@ -54,32 +76,63 @@ func (t *tx) itemKey(prefix, batchID string, index int) ([]byte, error) {
 func (s *Store) FindBatch(ctx context.Context, id string) (*core.Batch, error) {
 	var b *core.Batch
 	err := s.view(ctx, func(txn *badger.Txn) (err error) {
-		b, err = s.readBatch(ctx, txn, id, true)
+		b, err = readBatch(txn, id)
 		return err
 	})
 	return b, err
 }
 
-// readBatch reads a batch with its items, and their results if these are asked for.
-func (s *Store) readBatch(ctx context.Context, txn *badger.Txn, id string, results bool) (*core.Batch, error) {
+func readBatch(txn *badger.Txn, id string) (*core.Batch, error) {
 	b := new(core.Batch)
-	if err := read(txn, appendKey(nil, prefixBatch, id), "batch", id, b); err != nil {
-		return nil, err
-	}
+	return b, read(txn, appendKey(nil, prefixBatch, id), "batch", id, b)
+}
+
+// eachItem calls fn with the items of a batch from an index on, in order, as far as they began or ended.
+func (s *Store) eachItem(ctx context.Context, txn *badger.Txn, id string, from int, fn func(r core.BatchResult) (bool, error)) error {
 	prefix := appendEscaped([]byte(prefixBatchResult), id)
-	err := scan(txn, prefix, nil, true, func(key, value []byte) (bool, error) {
+	seek := appendItem(nil, prefixBatchResult, id, uint32(from))
+	return scan(txn, prefix, seek, true, func(key, value []byte) (bool, error) {
 		var r core.BatchResult
-		if err := decodeJSON("result of batch", id, value, &r); err != nil {
+		if err := decodeJSON("item of batch", id, value, &r); err != nil {
 			return s.pass(key, err)
 		}
-		if !results {
-			r.Result, r.Error = nil, nil
-		}
 		r.Index = int(binary.BigEndian.Uint32(key[len(key)-4:]))
-		b.Results = append(b.Results, r)
-		return true, ctx.Err()
+		more, err := fn(r)
+		if err == nil {
+			err = ctx.Err()
+		}
+		return more, err
 	})
-	return b, err
+}
+
+// FindBatchResults implements core.BatchReader.
+func (s *Store) FindBatchResults(ctx context.Context, id string, from, limit int) (list []core.BatchResult, next int, err error) {
+	if from < 0 || from > math.MaxInt32 {
+		return nil, -1, nil
+	}
+	next = -1
+	err = s.view(ctx, func(txn *badger.Txn) error {
+		size := 0
+		return s.eachItem(ctx, txn, id, from, func(r core.BatchResult) (bool, error) {
+			if len(list) >= limit || size >= core.MaxPageBytes {
+				next = r.Index
+				return false, nil
+			}
+			if r.Result == nil && r.Error == nil && r.Status.Terminal() {
+				key := appendItem(nil, prefixBatchValue, id, uint32(r.Index))
+				var v batchValue
+				err := read(txn, key, "result of batch", id, &v)
+				if err != nil && core.ErrorCode(err) != core.CodeNotFound {
+					return s.pass(key, err)
+				}
+				r.Result, r.Error = v.Result, v.Error
+			}
+			size += len(r.Result)
+			list = append(list, r)
+			return true, nil
+		})
+	})
+	return list, next, err
 }
 
 // ActiveBatches implements core.BatchReader.
@@ -88,9 +141,17 @@ func (s *Store) ActiveBatches(ctx context.Context) ([]*core.Batch, error) {
 	err := s.view(ctx, func(txn *badger.Txn) error {
 		return scan(txn, []byte(prefixBatchActive), nil, false, func(key, _ []byte) (bool, error) {
 			id := string(key[len(prefixBatchActive):])
-			b, err := s.readBatch(ctx, txn, id, false)
+			b, err := readBatch(txn, id)
 			if err != nil {
 				return s.pass(appendKey(nil, prefixBatch, id), err)
+			}
+			err = s.eachItem(ctx, txn, id, 0, func(r core.BatchResult) (bool, error) {
+				r.Result, r.Error = nil, nil
+				b.Results = append(b.Results, r)
+				return true, nil
+			})
+			if err != nil {
+				return false, err
 			}
 			list = append(list, b)
 			return true, nil

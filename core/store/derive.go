@@ -346,7 +346,7 @@ func ownerOf(key, value []byte) []byte {
 	table, _ := tableOf(key)
 	rest := key[len(table.prefix):]
 	switch table.prefix {
-	case prefixBatchInput, prefixBatchResult:
+	case prefixBatchInput, prefixBatchResult, prefixBatchValue:
 		if id, _, ok := cutEscaped(rest); ok {
 			return appendKey(nil, prefixBatch, id)
 		}

@@ -37,7 +37,8 @@
 //	dr/<hash>                                 be64 number of executions and pattern versions with that hash
 //	b/<batch id>                              batch, JSON without results
 //	bi/esc(batch id)be32(index)               input of an item, as given
-//	br/esc(batch id)be32(index)               result of an item, JSON
+//	br/esc(batch id)be32(index)               how an item stands, JSON; of earlier versions with what came of it
+//	bv/esc(batch id)be32(index)               what came of an item that is over, JSON
 //	ix/ba/<batch id>                          running batches
 //	a/<agent id>                              agent record, JSON
 //	ma/<managed agent id>                     managed agent record, JSON

@@ -20,6 +20,7 @@ const (
 	prefixBatch       = "b/"
 	prefixBatchInput  = "bi/"
 	prefixBatchResult = "br/"
+	prefixBatchValue  = "bv/"
 	prefixBatchActive = "ix/ba/"
 	prefixAgent       = "a/"
 	prefixManaged     = "ma/"

@@ -51,6 +51,7 @@ func TestGoldenKeys(t *testing.T) {
 		{"batch", appendKey(nil, prefixBatch, "batch_1")},
 		{"batch input", appendItem(nil, prefixBatchInput, "batch_1", 258)},
 		{"batch result", appendItem(nil, prefixBatchResult, "batch_1", 258)},
+		{"batch value", appendItem(nil, prefixBatchValue, "batch_1", 258)},
 		{"active batch", appendKey(nil, prefixBatchActive, "batch_1")},
 		{"agent", appendKey(nil, prefixAgent, "agent_1")},
 		{"managed agent", appendKey(nil, prefixManaged, "magent_1")},

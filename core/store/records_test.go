@@ -1,8 +1,12 @@
 package store_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,11 +89,31 @@ func TestBatch(t *testing.T) {
 		return tx.PutBatch(b)
 	})
 	got, err := s.FindBatch(ctx, b.ID)
-	if err != nil || len(got.Results) != 3 || got.Results[1].Index != 256 || got.Total != 300 {
+	if err != nil || len(got.Results) != 0 || got.Total != 300 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if active, err := s.ActiveBatches(ctx); err != nil || len(active) != 1 || len(active[0].Results) != 3 {
+	if active, err := s.ActiveBatches(ctx); err != nil || len(active) != 1 || len(active[0].Results) != 3 || active[0].Results[1].Result != nil {
 		t.Fatalf("active: %v, %v", active, err)
+	}
+	for _, c := range []struct {
+		from, limit int
+		want        []int
+		next        int
+	}{
+		{0, 10, []int{0, 256, 299}, -1}, {0, 2, []int{0, 256}, 299}, {1, 1, []int{256}, 299}, {257, 5, []int{299}, -1},
+		{300, 5, nil, -1}, {-1, 5, nil, -1}, {1 << 40, 5, nil, -1},
+	} {
+		results, next, err := s.FindBatchResults(ctx, b.ID, c.from, c.limit)
+		var indexes []int
+		for _, r := range results {
+			indexes = append(indexes, r.Index)
+			if string(r.Result) != `1` {
+				t.Errorf("item %d: %s", r.Index, r.Result)
+			}
+		}
+		if err != nil || next != c.next || !slices.Equal(indexes, c.want) {
+			t.Errorf("from %d, %d at most: %v and %d (%v)", c.from, c.limit, indexes, next, err)
+		}
 	}
 	if input, err := s.FindBatchInput(ctx, b.ID, 256); err != nil || !reflect.DeepEqual(input, []byte{0}) {
 		t.Fatalf("input: %v, %v", input, err)
@@ -110,6 +134,52 @@ func TestBatch(t *testing.T) {
 		func(tx core.Tx) error { return tx.PutBatchResult("batch_1", core.BatchResult{Index: -1}) },
 	} {
 		wantCode(t, s.Update(ctx, fn), core.CodeValidation)
+	}
+}
+
+// A page of large results ends once it has enough, and what came of the items is not read to take a batch up.
+func TestBatchLargeResults(t *testing.T) {
+	s := mustOpen(t, store.Options{})
+	b := &core.Batch{ID: "batch_1", Status: core.BatchRunning, Total: 12, CreatedAt: start}
+	large := json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)
+	for i := range 12 {
+		mustUpdate(t, s, func(tx core.Tx) error {
+			r := core.BatchResult{Index: i, ExecutionID: "exec_1", Status: core.ExecutionCompleted, Result: large}
+			return errors.Join(tx.PutBatchResult(b.ID, r), tx.PutBatch(b))
+		})
+	}
+	seen := 0
+	for next := 0; next >= 0; {
+		var page []core.BatchResult
+		var err error
+		if page, next, err = s.FindBatchResults(ctx, b.ID, next, 100); err != nil || len(page) == 0 || len(page) > 5 {
+			t.Fatalf("%d results, %v", len(page), err)
+		}
+		for _, r := range page {
+			if r.Index != seen || !bytes.Equal(r.Result, large) {
+				t.Fatalf("item %d in place of %d", r.Index, seen)
+			}
+			seen++
+		}
+	}
+	if seen != 12 {
+		t.Errorf("%d results", seen)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if active, err := s.ActiveBatches(ctx); err != nil || len(active[0].Results) != 12 {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {
+		t.Errorf("%d bytes for the items of an active batch", got)
+	}
+	// A result that is replaced by one without a value is gone.
+	mustUpdate(t, s, func(tx core.Tx) error {
+		return tx.PutBatchResult(b.ID, core.BatchResult{Index: 0, Status: core.ExecutionCancelled})
+	})
+	if page, _, err := s.FindBatchResults(ctx, b.ID, 0, 1); err != nil || page[0].Result != nil || page[0].Status != core.ExecutionCancelled {
+		t.Errorf("%+v, %v", page, err)
 	}
 }
 

@@ -44,6 +44,10 @@ type Policy struct {
 	// What finished executions, the log and finished deliveries may take, in bytes of keys and values with all that
 	// belongs to them; 0: any size. Beyond that the oldest go, whatever their age.
 	ExecutionBytes, EventBytes, DeliveryBytes int64
+
+	// What workspaces whose thread is over may take on disk; 0: any size. Only for MeasureUsage: they are removed by who has
+	// the files.
+	WorkspaceBytes int64
 }
 
 // Retired counts what a retention run removed.

@@ -23,7 +23,7 @@ func (s *Store) retainBatches(ctx context.Context, old cutoff) (int, error) {
 			return nil, true, nil
 		}
 		r := &retired{id: id}
-		for _, prefix := range []string{prefixBatchInput, prefixBatchResult} {
+		for _, prefix := range []string{prefixBatchInput, prefixBatchResult, prefixBatchValue} {
 			err := scan(txn, appendEscaped([]byte(prefix), id), nil, false, func(key, _ []byte) (bool, error) {
 				r.keys = append(r.keys, slices.Clone(key))
 				return true, nil

@@ -55,7 +55,7 @@ func (s *Store) retainJournals(ctx context.Context, orphan, old cutoff) (int, er
 // before the record came.
 func (s *Store) retainInputs(ctx context.Context, old cutoff) (int, error) {
 	removed := 0
-	for _, prefix := range []string{prefixBatchInput, prefixBatchResult} {
+	for _, prefix := range []string{prefixBatchInput, prefixBatchResult, prefixBatchValue} {
 		err := s.eachOwner(ctx, prefix, "", func(id string) error {
 			made, known := core.IDTime(id)
 			if known && !old.passed(made) && !made.After(old.now.Add(futureAfter)) {

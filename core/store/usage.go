@@ -3,7 +3,9 @@ package store
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -13,7 +15,10 @@ import (
 )
 
 // UsageKinds lists the kinds that Usage tells apart; KindOther is all that no policy is about.
-var UsageKinds = []string{KindExecutions, KindEvents, KindBatches, KindDeliveries, KindAgents, KindIdempotency, KindOther}
+var UsageKinds = []string{KindExecutions, KindEvents, KindBatches, KindDeliveries, KindAgents, KindIdempotency, KindWorkspaces, KindOther}
+
+// KindWorkspaces is what workspaces take on disk beside the store, of which it has the records.
+const KindWorkspaces = "workspaces"
 
 // KindOther is what belongs to none of the kinds that retention removes.
 const KindOther = "other"
@@ -40,7 +45,7 @@ var usageKinds = map[string]struct {
 	prefixThreadFiles: {KindExecutions, false}, prefixThreadInput: {KindExecutions, false}, prefixDecision: {KindExecutions, false},
 	prefixDecisionPrint: {KindExecutions, false},
 	prefixLog:           {KindEvents, true}, prefixBatch: {KindBatches, true}, prefixBatchInput: {KindBatches, false},
-	prefixBatchResult: {KindBatches, false}, prefixBatchActive: {KindBatches, false},
+	prefixBatchResult: {KindBatches, false}, prefixBatchValue: {KindBatches, false}, prefixBatchActive: {KindBatches, false},
 	prefixDelivery: {KindDeliveries, true}, prefixDeliveries: {KindDeliveries, false}, prefixDue: {KindDeliveries, false},
 	prefixAgent: {KindAgents, true}, prefixIdempotency: {KindIdempotency, true}, prefixIdemByTime: {KindIdempotency, false},
 }
@@ -119,10 +124,44 @@ func measureUsage(ctx context.Context, txn *badger.Txn, policy Policy, now time.
 			return u, err
 		}
 	}
+	if err := measureWorkspaces(ctx, txn, policy.WorkspaceBytes, now, u[KindWorkspaces]); err != nil {
+		return u, err
+	}
 	for kind, limit := range policy.limits() {
 		u[kind].Old = max(u[kind].Old, u[kind].above(limit))
 	}
 	return u, nil
+}
+
+// measureWorkspaces counts what workspaces take beside the store, as of the last look at each, and those that retention
+// would remove: what is expired, and the oldest of those whose thread is over beyond a size. Some may stay for work that is
+// nowhere else, which only a look at their files tells.
+func measureWorkspaces(ctx context.Context, txn *badger.Txn, limit int64, now time.Time, k *KindUsage) error {
+	var released []core.Workspace
+	var sum int64
+	err := scan(txn, []byte(prefixWorkspace), nil, true, func(_, value []byte) (bool, error) {
+		var w core.Workspace
+		if json.Unmarshal(value, &w) != nil || w.Status == core.WorkspaceRemoved {
+			return true, ctx.Err()
+		}
+		k.Records, k.Bytes = k.Records+1, k.Bytes+w.SizeBytes
+		switch {
+		case w.ExpiresAt != nil && !now.Before(*w.ExpiresAt):
+			k.Old++
+		case w.Status == core.WorkspaceReleased && w.ExpiresAt != nil:
+			released, sum = append(released, w), sum+w.SizeBytes
+		}
+		return true, ctx.Err()
+	})
+	if limit <= 0 {
+		return err
+	}
+	slices.SortFunc(released, func(a, b core.Workspace) int { return a.ExpiresAt.Compare(*b.ExpiresAt) })
+	for i := 0; i < len(released) && sum > limit; i++ {
+		sum -= released[i].SizeBytes
+		k.Old++
+	}
+	return err
 }
 
 // limits are the kinds that are bounded by size.

@@ -110,3 +110,35 @@ func TestCapPending(t *testing.T) {
 		t.Fatalf("%d wait after the hour", left)
 	}
 }
+
+// Workspaces show with what they take beside the store, and how many retention by age and size would remove.
+func TestUsageOfWorkspaces(t *testing.T) {
+	dir := t.TempDir()
+	s, err := store.Open(ctx, store.Options{Path: dir, MinFreeBytes: 1 << 20, Clock: coretest.NewClock()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := func(n int) *time.Time { at := start.AddDate(0, 0, n); return &at }
+	for id, w := range map[string]core.Workspace{
+		"ws_1": {Status: core.WorkspaceReady, SizeBytes: 100},
+		"ws_2": {Status: core.WorkspaceReleased, SizeBytes: 200, ExpiresAt: day(3)},
+		"ws_3": {Status: core.WorkspaceReleased, SizeBytes: 300, ExpiresAt: day(2)},
+		"ws_4": {Status: core.WorkspaceReleased, SizeBytes: 400, ExpiresAt: day(-1)},
+		"ws_5": {Status: core.WorkspaceRemoved, SizeBytes: 0},
+	} {
+		w.ID, w.ExecutionID, w.CreatedAt = id, "exec_1", start
+		mustUpdate(t, s, func(tx core.Tx) error { return tx.PutWorkspace(&w) })
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for limit, old := range map[int64]int64{0: 1, 500: 1, 499: 2, 200: 2, 199: 3} {
+		u, err := store.MeasureUsage(ctx, dir, store.Policy{WorkspaceBytes: limit}, start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := *u[store.KindWorkspaces]; got != (store.KindUsage{Records: 4, Bytes: 1000, Old: old}) {
+			t.Errorf("limit %d: %+v", limit, got)
+		}
+	}
+}

@@ -34,18 +34,20 @@ type Config struct {
 	Repositories map[string]Repository // by the name that requests use
 	// AllowedURLs are globs of the URLs that requests may name beside Repositories. A * in the part before the path stops at
 	// a slash, one in the path does not. Empty: every https, ssh and file URL. http needs a glob that says so.
-	AllowedURLs     []string
-	MaxWorkspaces   int           // that are not removed; 0: 500
-	MaxBytes        int64         // of one checkout; 0: no bound
-	MaxTotalBytes   int64         // of all workspaces; 0: no bound
-	TTL             time.Duration // after the end of the thread; 0: 72 h
-	ReserveTTL      time.Duration // of a workspace without a thread; 0: 1 h
-	FetchTimeout    time.Duration // 0: 10 min
-	CheckoutTimeout time.Duration // 0: 5 min
-	Identity        Identity      // author of commits
-	AllowCommit     bool
-	AllowPush       bool
-	PushBranches    []string // globs of branches that may be pushed to; a * does not stop at a slash
+	AllowedURLs   []string
+	MaxWorkspaces int   // that are not removed; 0: 500
+	MaxBytes      int64 // of one checkout; 0: no bound
+	MaxTotalBytes int64 // of all workspaces; 0: no bound
+	// MaxReleasedBytes is what workspaces whose thread is over may take together; the oldest go first then. 0: no bound.
+	MaxReleasedBytes int64
+	TTL              time.Duration // after the end of the thread; 0: 72 h
+	ReserveTTL       time.Duration // of a workspace without a thread; 0: 1 h
+	FetchTimeout     time.Duration // 0: 10 min
+	CheckoutTimeout  time.Duration // 0: 5 min
+	Identity         Identity      // author of commits
+	AllowCommit      bool
+	AllowPush        bool
+	PushBranches     []string // globs of branches that may be pushed to; a * does not stop at a slash
 }
 
 // Repository is a git repository under a short name.

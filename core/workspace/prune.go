@@ -208,9 +208,11 @@ func (s *Service) sweepOften() {
 }
 
 // Sweep removes expired workspaces and old records, begins the time to live of those whose thread is gone, and removes
-// files that a removal left over; it also keeps the number of packs of mirrors small. The service calls it every few
+// files that a removal left over; it looks at what workspaces take, and keeps the number of packs of mirrors small. The service calls it every few
 // minutes.
 func (s *Service) Sweep(ctx context.Context) error {
+	s.sweeping.Lock()
+	defer s.sweeping.Unlock()
 	all, err := s.opts.Store.AllWorkspaces(ctx)
 	if err != nil {
 		return err
@@ -234,6 +236,15 @@ func (s *Service) Sweep(ctx context.Context) error {
 		}
 	}
 	if err != nil {
+		return err
+	}
+	if all, err = s.opts.Store.AllWorkspaces(ctx); err != nil {
+		return err
+	}
+	if err := s.measure(ctx, all); err != nil {
+		return err
+	}
+	if err := s.retainBySize(ctx, all); err != nil {
 		return err
 	}
 	return s.joinPacks(ctx)

@@ -32,6 +32,11 @@ type Service struct {
 	gitErr  error // why git cannot be used; set in Open
 	fetches fetches
 
+	measured string          // id of the workspace that was looked at last; of the sweep
+	settled  map[string]bool // released workspaces whose size is known for good; of the sweep
+
+	sweeping sync.Mutex // held by a sweep
+
 	reserving sync.Mutex // held from the count of workspaces to the transaction that adds one
 
 	mu    sync.RWMutex // guards all below
@@ -52,7 +57,7 @@ func New(o Options) *Service {
 	}
 	s := &Service{
 		opts: o, log: o.Logger, locks: newLocks(), slots: make(chan struct{}, checkouts()),
-		cfg: o.Config.filled(), trees: make(map[string]*treeSummary),
+		cfg: o.Config.filled(), trees: make(map[string]*treeSummary), settled: make(map[string]bool),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s

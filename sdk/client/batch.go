@@ -3,7 +3,9 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/url"
 )
 
 // BatchRequest asks for one pattern to be run over many inputs.
@@ -37,7 +39,10 @@ type Batch struct {
 	Completed int           `json:"completed"`
 	Failed    int           `json:"failed"`
 	StatusURL string        `json:"statusUrl,omitempty"`
-	Results   []BatchResult `json:"results,omitempty"` // of GetBatch, by index; items that began or ended
+	Results   []BatchResult `json:"results,omitempty"` // of GetBatch and GetBatchPage, by index; every item has one
+
+	HasMore    bool   `json:"hasMore,omitempty"` // of GetBatchPage: there are more results
+	NextCursor string `json:"nextCursor,omitempty"`
 }
 
 type batchOptionsBody struct {
@@ -70,10 +75,47 @@ func (c *Client) StartBatch(ctx context.Context, req BatchRequest) (*Batch, erro
 
 func batchPath(id string) string { return "/api/batch/" + segment(id) }
 
-// GetBatch returns a batch with its results so far.
+// GetBatch returns a batch with all of its results so far, over as many requests as that takes.
 func (c *Client) GetBatch(ctx context.Context, id string) (*Batch, error) {
+	first, err := c.GetBatchPage(ctx, id, Page{Limit: maxPageLimit})
+	if err != nil || !first.HasMore {
+		return first, err
+	}
+	whole := map[string]json.RawMessage{}
+	if err := json.Unmarshal(first.Body, &whole); err != nil {
+		return nil, fmt.Errorf("the answer is not a batch: %w", err)
+	}
+	var rows []json.RawMessage
+	for page := first; ; {
+		part := struct{ Results []json.RawMessage }{}
+		if err := json.Unmarshal(page.Body, &part); err != nil {
+			return nil, fmt.Errorf("the answer is not a batch: %w", err)
+		}
+		rows = append(rows, part.Results...)
+		if !page.HasMore || len(part.Results) == 0 {
+			break
+		}
+		if page, err = c.GetBatchPage(ctx, id, Page{Limit: maxPageLimit, Cursor: page.NextCursor}); err != nil {
+			return nil, err
+		}
+		first.Results = append(first.Results, page.Results...)
+	}
+	first.HasMore, first.NextCursor = false, ""
+	delete(whole, "nextCursor")
+	whole["hasMore"] = json.RawMessage("false")
+	if whole["results"], err = json.Marshal(rows); err == nil {
+		first.Body, err = json.Marshal(whole)
+	}
+	return result(first, err)
+}
+
+// GetBatchPage returns a batch with one page of its results. The page may end before its limit where results are large;
+// with HasMore the next one begins at NextCursor.
+func (c *Client) GetBatchPage(ctx context.Context, id string, page Page) (*Batch, error) {
+	query := url.Values{}
+	page.addTo(query)
 	out := new(Batch)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: batchPath(id)}, out))
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: batchPath(id), query: query}, out))
 }
 
 // CancelBatch cancels the running items and starts no more. CONFLICT if the batch is over.

@@ -239,7 +239,7 @@ func TestRequests(t *testing.T) {
 			})
 			return err
 		}, `POST /api/batch/execute {"pattern":"x","version":"1","inputs":[],"options":{"timeout":1000}}`},
-		{"GetBatch", func(ctx context.Context) error { _, err := c.GetBatch(ctx, "b"); return err }, `GET /api/batch/b `},
+		{"GetBatch", func(ctx context.Context) error { _, err := c.GetBatch(ctx, "b"); return err }, `GET /api/batch/b?limit=100 `},
 		{"CancelBatch", func(ctx context.Context) error { _, err := c.CancelBatch(ctx, "b"); return err },
 			`POST /api/batch/b/cancel `},
 		{"ListAgents", func(ctx context.Context) error {
@@ -415,4 +415,42 @@ func TestWalk(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Batches and versions come in pages; who asks for them gets all of them.
+func TestPagesAreFollowed(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.RequestURI() {
+		case "/api/batch/b?limit=100":
+			_, _ = io.WriteString(w, `{"batchId":"b","status":"completed","total":3,"extra":1,"results":[{"index":0},{"index":1}],"hasMore":true,"nextCursor":"2"}`)
+		case "/api/batch/b?cursor=2&limit=100":
+			_, _ = io.WriteString(w, `{"batchId":"b","status":"completed","total":3,"results":[{"index":2,"new":1}],"hasMore":false}`)
+		case "/api/patterns/p/versions":
+			_, _ = io.WriteString(w, `{"versions":[{"version":"2"}],"total":2,"limit":1,"offset":0,"hasMore":true}`)
+		case "/api/patterns/p/versions?limit=100&offset=1":
+			_, _ = io.WriteString(w, `{"versions":[{"version":"1"}],"total":2,"limit":100,"offset":1,"hasMore":false}`)
+		default:
+			t.Errorf("unexpected %s", r.URL)
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer server.Close()
+	c, err := client.New(server.URL, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	batch, err := c.GetBatch(t.Context(), "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"batchId":"b","extra":1,"hasMore":false,"results":[{"index":0},{"index":1},{"index":2,"new":1}],"status":"completed","total":3}`
+	if len(batch.Results) != 3 || batch.Results[2].Index != 2 || batch.HasMore || string(batch.Body) != want {
+		t.Errorf("%+v, %s", batch.Results, batch.Body)
+	}
+	versions, err := c.PatternVersions(t.Context(), "p")
+	if err != nil || len(versions.Versions) != 2 || versions.Versions[1].Version != "1" || !strings.Contains(string(versions.Body), `"hasMore":false`) {
+		t.Errorf("%+v, %v", versions, err)
+	}
 }

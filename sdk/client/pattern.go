@@ -88,6 +88,7 @@ type PatternVersion struct {
 type PatternVersionList struct {
 	Meta
 	Versions []PatternVersion `json:"versions"`
+	PageInfo
 }
 
 // PatternCheck is what ValidatePattern found.
@@ -158,11 +159,39 @@ func (c *Client) DeletePattern(ctx context.Context, name, version string) (*Patt
 	return result(out, err)
 }
 
-// PatternVersions lists the versions of a pattern, latest first.
+// PatternVersions lists all versions of a pattern, latest first, over as many requests as that takes.
 func (c *Client) PatternVersions(ctx context.Context, name string) (*PatternVersionList, error) {
-	out := new(PatternVersionList)
-	err := c.do(ctx, request{method: http.MethodGet, path: patternPath(name) + "/versions"}, out)
-	return result(out, err)
+	var all *PatternVersionList
+	for {
+		page := new(PatternVersionList)
+		query := url.Values{}
+		if all != nil {
+			Page{Limit: maxPageLimit, Offset: len(all.Versions)}.addTo(query)
+		}
+		err := c.do(ctx, request{method: http.MethodGet, path: patternPath(name) + "/versions", query: query}, page)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = page
+		} else {
+			all.Versions = append(all.Versions, page.Versions...)
+		}
+		if page.HasMore && len(page.Versions) > 0 {
+			continue
+		}
+		if len(all.Versions) > len(page.Versions) { // of several pages
+			all.HasMore = false
+			body, err := json.Marshal(map[string]any{
+				"versions": all.Versions, "total": all.Total, "limit": len(all.Versions), "offset": 0, "hasMore": false,
+			})
+			if err != nil {
+				return nil, err
+			}
+			all.Body = body
+		}
+		return all, nil
+	}
 }
 
 // ValidatePattern checks a definition and stores nothing. A definition with problems is an answer, not an

@@ -159,3 +159,27 @@ func (c *Client) PruneWorkspaces(ctx context.Context, prune WorkspacePrune) (*Wo
 	r := request{method: http.MethodPost, path: workspacesPath + "/prune", body: prune, harmless: true}
 	return result(out, c.do(ctx, r, out))
 }
+
+// WorkspaceUsage is what workspaces take on disk together, as of the last look at each, and what they may. A limit of 0 is
+// none.
+type WorkspaceUsage struct {
+	Meta
+	Count         int   `json:"count"`
+	Bytes         int64 `json:"bytes"`
+	ReleasedCount int   `json:"releasedCount"` // those whose thread is over
+	ReleasedBytes int64 `json:"releasedBytes"`
+	KeptCount     int   `json:"keptCount"` // those that stay for work that is nowhere else
+	KeptBytes     int64 `json:"keptBytes"`
+	Remove        int   `json:"remove"` // that retention would remove now, unless they hold such work
+
+	MaxCount         int   `json:"maxCount"`
+	MaxBytes         int64 `json:"maxBytes"` // of one
+	MaxTotalBytes    int64 `json:"maxTotalBytes"`
+	MaxReleasedBytes int64 `json:"maxReleasedBytes"`
+}
+
+// WorkspaceUsage returns what workspaces take on disk together.
+func (c *Client) WorkspaceUsage(ctx context.Context) (*WorkspaceUsage, error) {
+	out := new(WorkspaceUsage)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/workspaces/usage"}, out))
+}

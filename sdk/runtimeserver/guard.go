@@ -18,8 +18,8 @@ import (
 // guard tells whether a request may be answered at all.
 func (s *Server) guard(r *http.Request, public bool) error {
 	if !s.knownHost(r.Host) {
-		return &httpError{http.StatusForbidden, "FORBIDDEN", &runtime.Error{
-			Code: runtime.CodeForbidden, Field: "Host", Message: "the server is not known under this name",
+		return &httpError{http.StatusMisdirectedRequest, "INVALID_ARGUMENT", &runtime.Error{
+			Code: runtime.CodeInvalidArgument, Field: "Host", Message: "the server is not known under this name",
 			Hint: "call it as localhost or by its address",
 		}}
 	}

@@ -86,7 +86,7 @@ func TestHostAndOrigin(t *testing.T) {
 	host := strings.TrimPrefix(r.URL, "http://")
 	for given, status := range map[string]int{
 		host: 200, "localhost": 200, "LOCALHOST:3100": 200, "[::1]:3100": 200, "127.0.0.9": 200, "box.local:3100": 200,
-		"evil.example": 403, "evil.example:3100": 403, "10.0.0.1": 403, "localhost.evil.example": 403,
+		"evil.example": 421, "evil.example:3100": 421, "10.0.0.1": 421, "localhost.evil.example": 421,
 	} {
 		r.expect(t, status, http.MethodGet, "/agents", "", "Host", given)
 	}

@@ -9,10 +9,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wardroom/wardroom/sdk/netlimit"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-const shutdownGrace = 5 * time.Second
+const (
+	shutdownGrace  = 5 * time.Second
+	stopStall      = time.Second // how long a client may take nothing once the server stops
+	maxConnections = 10_000
+)
 
 // Server serves one runtime. New makes it, Run serves until its context ends; Handler can be served elsewhere.
 // Ending a server ends connections, not agents.
@@ -22,7 +27,7 @@ type Server struct {
 
 	mu       sync.Mutex // guards all below
 	name     string     // of the runtime, once it told
-	listener net.Listener
+	listener *netlimit.Listener
 	closing  bool
 	sockets  sync.WaitGroup // open WebSockets, which http.Server forgets; Add under mu while not closing
 }
@@ -51,7 +56,7 @@ func (s *Server) Open() error {
 	if err != nil {
 		return fmt.Errorf("the runtime server cannot listen: %w", err)
 	}
-	s.listener = listener
+	s.listener = netlimit.New(listener, netlimit.Limits{Stall: streamWrite, Total: maxConnections})
 	return nil
 }
 
@@ -78,6 +83,9 @@ func (s *Server) Run(ctx context.Context) error {
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ConnContext:       netlimit.ConnContext,
+		ConnState:         netlimit.ConnState,
 		ErrorLog:          s.o.Logger.StandardLogger(nil),
 	}
 	s.o.Logger.Info("the runtime server listens", "address", s.Addr(), "token", s.o.Token != "")
@@ -95,6 +103,7 @@ func (s *Server) Run(ctx context.Context) error {
 	// The caller's context has ended: this one bounds the way out.
 	grace, stop := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer stop()
+	s.listener.Drain(stopStall)
 	if server.Shutdown(grace) != nil {
 		_ = server.Close()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/wardroom/wardroom/sdk/netlimit"
 	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/terminal"
 )
@@ -157,8 +158,10 @@ func (f *eventFeed) send(ctx context.Context, conn *websocket.Conn) error {
 			if err != nil {
 				return err
 			}
-			if err := conn.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil {
-				return err
+			if !netlimit.Limited(conn.NetConn()) {
+				if err := conn.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil {
+					return err
+				}
 			}
 			if err := conn.WriteMessage(websocket.TextMessage, data); err != nil {
 				return errors.Join(errors.New("writing to the client"), err)

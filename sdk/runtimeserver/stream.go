@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wardroom/wardroom/sdk/netlimit"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -27,11 +28,12 @@ type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	lines   bool
+	limited bool // the connection ends by itself when the reader takes nothing
 	buf     bytes.Buffer
 }
 
 func newStream(w http.ResponseWriter, r *http.Request) *stream {
-	st := &stream{w: w, control: http.NewResponseController(w)}
+	st := &stream{w: w, control: http.NewResponseController(w), limited: netlimit.LimitStall(r.Context(), 0)}
 	for accept := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
 		if media, _, err := mime.ParseMediaType(accept); err == nil && media == "application/x-ndjson" {
 			st.lines = true
@@ -80,8 +82,10 @@ func (st *stream) beat() {
 // flush sends the buffer. A reader that does not read is given up.
 func (st *stream) flush() error {
 	if st.buf.Len() > 0 {
-		if err := st.control.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			return err
+		if !st.limited {
+			if err := st.control.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+				return err
+			}
 		}
 		if _, err := st.w.Write(st.buf.Bytes()); err != nil {
 			return err

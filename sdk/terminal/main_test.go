@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 	"go.uber.org/goleak"
 
+	"github.com/wardroom/wardroom/sdk/netlimit"
 	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/terminal"
 )
@@ -80,7 +81,7 @@ type rig struct {
 }
 
 // newRig serves term, or refuses viewers with err.
-func newRig(t testing.TB, term runtime.Terminal, err error, limits terminal.Limits) *rig {
+func newRig(t testing.TB, term runtime.Terminal, err error, limits terminal.Limits, change ...func(*httptest.Server)) *rig {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	r := &rig{options: make(chan runtime.AttachOptions, 64), ended: make(chan error, 64), stop: stop}
@@ -98,14 +99,26 @@ func newRig(t testing.TB, term runtime.Terminal, err error, limits terminal.Limi
 		},
 		Limits: limits,
 	}
-	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		inner, cancel := context.WithCancel(q.Context())
 		defer cancel()
 		defer context.AfterFunc(ctx, cancel)()
 		r.ended <- handler.Handle(w, q.WithContext(inner))
 	}))
+	for _, f := range change {
+		f(r.Server)
+	}
+	r.Server.Start()
 	t.Cleanup(func() { stop(); r.Server.Close() })
 	return r
+}
+
+// limited lets connections end when their peer takes nothing for the given time.
+func limited(stall time.Duration) func(*httptest.Server) {
+	return func(s *httptest.Server) {
+		s.Listener = netlimit.New(s.Listener, netlimit.Limits{Stall: stall})
+		s.Config.ConnContext, s.Config.ConnState = netlimit.ConnContext, netlimit.ConnState
+	}
 }
 
 func newRigOf(t testing.TB, term runtime.Terminal) *rig {

@@ -1,6 +1,7 @@
 package terminal_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -134,8 +135,18 @@ func TestServerGoesDown(t *testing.T) {
 
 // A viewer that never reads is cut, after the terminal was left unread and not queued without end.
 func TestStalledViewerIsCut(t *testing.T) {
-	s := newScript(io.EOF)
-	r := newRig(t, s, nil, terminal.Limits{Write: 100 * time.Millisecond})
+	t.Run("ByTheTerminal", func(t *testing.T) {
+		s := newScript(io.EOF)
+		stalledViewer(t, s, newRig(t, s, nil, terminal.Limits{Write: 100 * time.Millisecond}))
+	})
+	t.Run("ByTheConnection", func(t *testing.T) {
+		s := newScript(io.EOF)
+		stalledViewer(t, s, newRig(t, s, nil, terminal.Limits{Write: time.Hour}, limited(100*time.Millisecond)))
+	})
+}
+
+func stalledViewer(t *testing.T, s *script, r *rig) {
+	t.Helper()
 	r.plain(t, "") // and never read
 	data := make([]byte, 64<<10)
 	for i := range data {
@@ -157,6 +168,34 @@ func TestStalledViewerIsCut(t *testing.T) {
 	}
 	if err := r.wait(t); err == nil || !strings.Contains(err.Error(), "writing to the viewer") {
 		t.Errorf("Handle: %v", err)
+	}
+}
+
+// A viewer that is slow, but reads, is not cut by the deadline of a message where the connection knows better.
+func TestSlowViewerStays(t *testing.T) {
+	s := newScript(io.EOF)
+	r := newRig(t, s, nil, terminal.Limits{Write: time.Millisecond}, limited(time.Minute))
+	conn := r.plain(t, "")
+	data := bytes.Repeat([]byte("x"), 64<<10)
+	const frames = 256 // more than systems buffer
+	go func() {
+		defer close(s.frames)
+		for i := range frames {
+			select {
+			case s.frames <- runtime.Frame{Data: data, Offset: uint64((i + 1) * len(data))}:
+			case <-s.closed:
+				return
+			}
+		}
+	}()
+	<-time.After(100 * time.Millisecond) // the writer waits by now, or will
+	got := 0
+	for got < frames*len(data) {
+		_, text, err := conn.ReadMessage()
+		if err != nil {
+			t.Fatalf("after %d bytes: %v", got, err)
+		}
+		got += len(text)
 	}
 }
 

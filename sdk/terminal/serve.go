@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/wardroom/wardroom/sdk/netlimit"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -45,6 +46,9 @@ type session struct {
 	term   runtime.Terminal
 	limits Limits
 	queue  *queue
+	// limited is set if the connection itself ends when the viewer takes nothing. One that is slow then keeps it, which a
+	// deadline for a whole message would not let it.
+	limited bool
 
 	exit *runtime.Exit // set by receive before it ends
 }
@@ -52,7 +56,10 @@ type session struct {
 // Serve joins a terminal to a connection that Upgrade made, and returns when either ended or ctx did. It closes
 // both. The error tells why it ended, for a log: nil when the agent ended or the viewer left in good order.
 func Serve(ctx context.Context, conn *websocket.Conn, term runtime.Terminal, limits Limits) error {
-	s := &session{conn: conn, term: term, limits: limits, queue: newQueue(conn.Subprotocol() == Subprotocol)}
+	s := &session{
+		conn: conn, term: term, limits: limits, queue: newQueue(conn.Subprotocol() == Subprotocol),
+		limited: netlimit.Limited(conn.NetConn()),
+	}
 	// A write that is stuck may not outlive ctx by long; the deadline of the write itself is up to 30 s away.
 	stop := context.AfterFunc(ctx, func() { _ = conn.NetConn().SetWriteDeadline(time.Now().Add(closeGrace)) })
 	defer stop()
@@ -145,7 +152,7 @@ func (s *session) write(ctx context.Context, received, left <-chan error) error 
 				return err
 			}
 		case <-ping.C:
-			if err := s.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(s.limits.write())); err != nil {
+			if err := s.conn.WriteControl(websocket.PingMessage, nil, s.deadline()); err != nil {
 				return fmt.Errorf("pinging the viewer: %w", err)
 			}
 		case err := <-left:
@@ -204,8 +211,16 @@ func (s *session) flush() error {
 	return nil
 }
 
+// deadline is that of one write to the viewer; zero: none.
+func (s *session) deadline() time.Time {
+	if s.limited {
+		return time.Time{}
+	}
+	return time.Now().Add(s.limits.write())
+}
+
 func (s *session) message(kind int, data []byte) error {
-	if err := s.conn.SetWriteDeadline(time.Now().Add(s.limits.write())); err != nil {
+	if err := s.conn.SetWriteDeadline(s.deadline()); err != nil {
 		return err
 	}
 	if err := s.conn.WriteMessage(kind, data); err != nil {

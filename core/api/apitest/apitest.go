@@ -11,6 +11,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"sync"
 	"testing"
 )
 
@@ -30,11 +31,31 @@ func Wrap(tb testing.TB, next http.RoundTripper, baseURL string) http.RoundTripp
 		tb.Fatalf("apitest: read the document: %v", err)
 	}
 	defer resp.Body.Close()
-	doc, err := Parse(resp.Body)
+	doc, err := parseOnce(resp.Body)
 	if err != nil {
 		tb.Fatalf("apitest: the document is unsound: %v", err)
 	}
 	return &transport{tb: tb, next: next, doc: doc}
+}
+
+// parsed holds the documents that Wrap has read, by their text: to compile the schemas of one takes longer than most of
+// the tests that look at it, and nearly all of these look at the same.
+var parsed sync.Map
+
+// parseOnce is Parse, but for a document that was read before.
+func parseOnce(r io.Reader) (*Document, error) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	if doc, ok := parsed.Load(string(text)); ok {
+		return doc.(*Document), nil
+	}
+	doc, err := Parse(bytes.NewReader(text))
+	if err == nil {
+		parsed.Store(string(text), doc)
+	}
+	return doc, err
 }
 
 type transport struct {
