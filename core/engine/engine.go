@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -123,6 +124,7 @@ type Engine struct {
 
 	letters sync.Map // *chartRun by message id, of messages whose task is out
 
+	parked        atomic.Int64 // executions that are parked
 	finished      atomic.Int64 // executions that ended since start
 	finishedNanos atomic.Int64 // sum of their durations
 }
@@ -192,6 +194,8 @@ func (e *Engine) Open(ctx context.Context) error {
 		}
 		e.roles.Sweep(func(id string) bool { return known[id] })
 	}
+	// Those that have a slot take it before others look for one.
+	slices.SortStableFunc(active, func(a, b *core.Execution) int { return cmp.Compare(slotsOf(b), slotsOf(a)) })
 	for _, exec := range active {
 		if err := e.resume(ctx, exec); err != nil {
 			return fmt.Errorf("resume execution %s: %w", exec.ID, err)
@@ -213,6 +217,14 @@ func (e *Engine) Open(ctx context.Context) error {
 		e.log.Info("resumed", "executions", len(active), "batches", len(batches))
 	}
 	return nil
+}
+
+// slotsOf returns how many slots a stored execution had.
+func slotsOf(exec *core.Execution) int {
+	if exec.Status == core.ExecutionRunning && exec.Waiting == nil {
+		return 1
+	}
+	return 0
 }
 
 // transient reports whether an error of the store is of the moment, and not of a record that cannot be read.
@@ -276,6 +288,8 @@ type Stats struct {
 	Active      int // executions that are not terminal
 	Running     int // of them, those that hold a slot
 	Waiting     int // runs that wait for a slot or for agents
+	Parked      int // running executions that gave back their slot: they wait for people, for agents, or to go on
+	Queued      int // those that hold no slot: what engine.maxQueued bounds
 	Batches     int
 	Finished    int64 // since start
 	AvgDuration time.Duration
@@ -286,7 +300,8 @@ func (e *Engine) Stats() Stats {
 	e.mu.Lock()
 	s := Stats{Active: len(e.runs), Batches: len(e.batches)}
 	e.mu.Unlock()
-	s.Running = e.limits.active()
+	s.Running, s.Parked = e.limits.active(), int(e.parked.Load())
+	s.Queued = max(s.Active-s.Running, 0)
 	s.Waiting = e.waiters.len()
 	s.Finished = e.finished.Load()
 	if s.Finished > 0 {

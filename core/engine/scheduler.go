@@ -111,7 +111,8 @@ func (s *scheduler) len() int {
 func (s *scheduler) add(w *waiter) {
 	if w.key == "" {
 		w.key = w.run.exec.Pattern.Name + "\x00" + strings.Join(w.need.Capabilities, "\x00")
-		if !w.needsSlot || len(w.need.Exclude) > 0 {
+		// One that runs already may be at another step: its need differs from that of those who begin.
+		if !w.needsSlot || w.run.exec.Status == core.ExecutionRunning || len(w.need.Exclude) > 0 {
 			w.key += "\x00\x00" + w.run.exec.ID
 		}
 	}
