@@ -117,6 +117,7 @@ type Engine struct {
 	runs       map[string]*run      // active executions by id
 	batches    map[string]*batchRun // active batches by id
 	inputBytes int64                // of all active executions
+	loads      map[string]load      // of them, by share
 
 	tasksMu sync.RWMutex            // guards tasks and serving
 	tasks   map[string]*run         // by task id, of all active runs
@@ -146,6 +147,7 @@ func New(o Options) *Engine {
 		quit:    make(chan struct{}),
 		runs:    map[string]*run{},
 		batches: map[string]*batchRun{},
+		loads:   map[string]load{},
 		tasks:   map[string]*run{},
 		serving: map[string]map[*run]int{},
 	}
@@ -313,30 +315,19 @@ func (e *Engine) Stats() Stats {
 // register adds a run to the active ones, within the bounds of the queue. Work that the engine itself
 // stored before (batch items, resumed runs) is admitted always.
 func (e *Engine) register(r *run, bounded bool) error {
-	config := e.config.Load()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.state != stateOpen {
 		return errShuttingDown()
 	}
 	if bounded {
-		if waiting := len(e.runs) - e.limits.active(); waiting >= config.MaxQueued {
-			return queueFull(config.MaxQueued, "executions wait already")
-		}
-		if config.MaxQueuedBytes > 0 && e.inputBytes+r.inputBytes > config.MaxQueuedBytes && e.inputBytes > 0 {
-			return queueFull(int(config.MaxQueuedBytes), "bytes of input are in flight already")
+		if err := e.admit(r); err != nil {
+			return err
 		}
 	}
 	e.runs[r.exec.ID] = r
-	e.inputBytes += r.inputBytes
+	e.weigh(r, 1)
 	return nil
-}
-
-func queueFull(limit int, what string) error {
-	const retryAfter = 1 // seconds
-	err := core.Errorf(core.CodeRateLimited, "the queue is full: %d %s; try again later", limit, what)
-	err.Details = map[string]any{"limit": limit, "windowSeconds": 0, "retryAfter": retryAfter}
-	return err
 }
 
 // unregister forgets a run. Call it only after its terminal state is durable, or it never was stored.
@@ -344,7 +335,7 @@ func (e *Engine) unregister(r *run) {
 	e.mu.Lock()
 	if _, ok := e.runs[r.exec.ID]; ok {
 		delete(e.runs, r.exec.ID)
-		e.inputBytes -= r.inputBytes
+		e.weigh(r, -1)
 	}
 	e.mu.Unlock()
 }
