@@ -140,7 +140,7 @@ func TestPromptTakesNoAnswer(t *testing.T) {
 	r.wait("the question", func() bool { return len(r.messages) == 1 })
 	r.roles.Reply(id, core.AgentReply{AskID: "p-1", Content: json.RawMessage(`"the blue one"`)})
 	coretest.WaitFor(t, "the key", func() bool {
-		return slices.ContainsFunc(r.fake.sentTo(id), func(in core.ManagedAgentInput) bool { return slices.Equal(in.Keys, []string{"ESC"}) })
+		return slices.ContainsFunc(r.fake.sentTo(id), func(in core.ManagedAgentInput) bool { return in.Interrupt })
 	})
 	want := []core.ManagedAgentAnswer{{PromptID: "p-1", Choice: "2"}, {PromptID: "p-1", Text: "the blue one"}}
 	if got := r.fake.given(); !slices.Equal(got, want) {
