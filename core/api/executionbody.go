@@ -186,7 +186,7 @@ type executionBody struct {
 	RerunFrom    string               `json:"rerunFrom,omitempty" doc:"The step a rerun began with."`
 	PatternName  string               `json:"patternName,omitempty" doc:"Of an org chart, like output, metrics, steps and partial."`
 	Output       json.RawMessage      `json:"output,omitempty" check:"nullable" doc:"The same as result."`
-	Metrics      *chartMetrics        `json:"metrics,omitempty"`
+	Metrics      *chartMetrics        `json:"metrics,omitempty" doc:"Of an ad-hoc execution too."`
 	Steps        *[]chartStep         `json:"steps,omitempty" doc:"At the top level, those that were begun."`
 	Partial      bool                 `json:"partial,omitempty" doc:"It was ended with what it had, because nobody answered a message."`
 }

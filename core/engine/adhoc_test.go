@@ -15,6 +15,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/engine"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // adHocs is an engine.AdHoc that remembers, and ends executions in the store.
@@ -225,6 +226,7 @@ func TestAdHocTimeline(t *testing.T) {
 	}
 	first := &r.store.threads[0]
 	first.Name, first.AgentType, first.Role, first.ManagedAgentID = "fix it", "claude", "coder", "magent_1"
+	first.Usage = &wire.Usage{InputTokens: 3}
 	first.Status, first.Error, first.EndedAt = core.ThreadFailed, &core.ThreadError{Code: core.CodeAgentError, Message: "it crashed"}, &end
 	r.store.threads[1].AgentID, r.store.threads[1].StatusReason = "agent_1", core.ThreadReasonHostAway
 	line, err := r.Timeline(t.Context(), "exec_adhoc")
@@ -234,6 +236,7 @@ func TestAdHocTimeline(t *testing.T) {
 	want := core.TimelineEntry{
 		Kind: core.TimelineThread, ID: "thread_0", Type: "claude", Name: "fix it", Role: "coder", AgentID: "magent_1",
 		Status: "failed", Detail: "it crashed", StartedAt: begin, EndedAt: &end, DurationMs: 60_000,
+		Usage: first.Usage,
 	}
 	if got := line.Entries[0]; got != want {
 		t.Errorf("first %+v, want %+v", got, want)

@@ -77,6 +77,13 @@ func (r *chartRun) replay(ev core.Event) error {
 			t := p.task(d.Step, d.Round, a.TaskID)
 			t.agent, t.attempt, t.waiting = a.AgentID, a.Attempt, false
 		}
+	case core.EventMessageUsed:
+		var d usedData
+		if err := json.Unmarshal(ev.Data, &d); err != nil {
+			return err
+		}
+		r.usedBy(d)
+		return nil
 	case core.EventTaskLate:
 		var d taskData
 		if err := json.Unmarshal(ev.Data, &d); err != nil {

@@ -23,6 +23,7 @@ type mail struct {
 	list      []*letter            // those that wait for a reply, the oldest first
 	questions map[string]*letter   // those that people are asked, by question id
 	callers   int                  // letters that wait for an agent to be bound
+	used      map[askKey]struct{}  // turns for messages whose usage counts, by agent and message
 	held      []heldReply          // while the execution is parked
 
 	touched []*core.Question // put in the change at hand
