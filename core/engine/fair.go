@@ -79,7 +79,7 @@ func (l line) Less(i, j int) bool {
 	if l[i].at != l[j].at {
 		return l[i].at < l[j].at
 	}
-	return l[i].heads.before(&l[j].heads)
+	return l[i].heads[0].before(&l[j].heads[0])
 }
 func (l line) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
 func (l *line) Push(x any)   { *l = append(*l, x.(*flow)) }
@@ -89,12 +89,6 @@ func (l *line) Pop() any {
 	old[len(old)-1] = nil
 	*l = old[:len(old)-1]
 	return last
-}
-
-// before reports whether the first of c comes before the first of d, by priority and age.
-func (c candidates) before(d *candidates) bool {
-	two := candidates{c[0], (*d)[0]}
-	return two.Less(0, 1)
 }
 
 // round is what a pass goes through: the heads of all queues, by level and flow.
@@ -150,7 +144,7 @@ func (r *round) next() *flow {
 			(*l)[0].at = (*l)[0].turn
 			heap.Fix(l, 0)
 		}
-		if len(*l) > 0 && (first == nil || (*l)[0].heads.before(&first.heads)) {
+		if len(*l) > 0 && (first == nil || (*l)[0].heads[0].before(&first.heads[0])) {
 			first = (*l)[0]
 		}
 	}
@@ -163,7 +157,11 @@ func (r *round) passed(f *flow, next *candidate) {
 		f.heads[0] = *next
 		heap.Fix(&f.heads, 0)
 	} else {
-		heap.Pop(&f.heads)
+		last := len(f.heads) - 1
+		f.heads[0], f.heads[last] = f.heads[last], candidate{}
+		if f.heads = f.heads[:last]; last > 0 {
+			heap.Fix(&f.heads, 0)
+		}
 	}
 	l := &r.lines[f.level]
 	f.at = f.turn

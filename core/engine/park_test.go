@@ -78,9 +78,7 @@ func TestWaitForPeopleHoldsNothing(t *testing.T) {
 	h := k.agents.await(t, 1)[0]
 	k.agents.report(h.agent, h.task, `1`, nil)
 	k.wait(third.ID)
-	if s := k.Stats(); s.Running != 0 || s.Parked != 0 {
-		t.Errorf("figures at the end %+v", s)
-	}
+	coretest.WaitFor(t, "every slot to be free", func() bool { s := k.Stats(); return s.Running == 0 && s.Parked == 0 })
 	for _, id := range []string{"dev", "lead", "cto", "ceo"} {
 		coretest.WaitFor(t, id+" to be free", func() bool { return k.agents.free(id) == 1 })
 	}
@@ -216,9 +214,7 @@ func TestAskerGoesOnByItself(t *testing.T) {
 	k.finish()
 	k.agents.report("lead", held[1].task, `1`, nil)
 	k.wait(other.ID)
-	if s := k.Stats(); s.Running != 0 {
-		t.Errorf("figures at the end %+v", s)
-	}
+	coretest.WaitFor(t, "every slot to be free", func() bool { return k.Stats().Running == 0 })
 }
 
 // Steps after the question find agents for roles whose agents were given back.

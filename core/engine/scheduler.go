@@ -486,8 +486,8 @@ func (s *scheduler) before(a, b *waiter) bool {
 		return x < y
 	}
 	now, aging := s.eng.clock.Now(), s.eng.config.Load().PriorityAging
-	line := candidates{newCandidate(nil, a, now, aging), newCandidate(nil, b, now, aging)}
-	return line.Less(0, 1)
+	x, y := newCandidate(nil, a, now, aging), newCandidate(nil, b, now, aging)
+	return x.before(&y)
 }
 
 // turnOf returns the turn in which a waiter is looked at.
