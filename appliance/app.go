@@ -253,6 +253,7 @@ func (a *App) listen(ctx context.Context) error {
 		defer a.wg.Done()
 		_ = a.store.RunMaintenance(a.work, a.retention) // ends with the work only
 	}()
+	a.agents.Reachable()
 	a.health.SetPhase(health.PhaseReady)
 	a.metrics.Config.Reloaded(true, a.clock.Now())
 	a.log.Info("ready", "version", a.opts.Version, "address", a.Addr(), "store", a.config.Load().Store.Path)

@@ -57,7 +57,9 @@ func (a *App) committed(events []core.Event) {
 // those of plugins.
 func (a *App) gatherer() prometheus.Gatherer {
 	own := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
-		a.metrics.Engine.QueueLength(a.engine.Stats().Waiting)
+		figures := a.engine.Stats()
+		a.metrics.Engine.QueueLength(figures.Waiting)
+		a.metrics.Engine.Parked(figures.Parked)
 		open := core.QuestionFilter{Status: core.QuestionOpen, Page: core.Page{Limit: 1}}
 		// A store that does not answer is told by its own series; the figure stays as it was.
 		if _, info, err := a.store.FindQuestions(context.Background(), open); err == nil {
@@ -144,7 +146,7 @@ func (a *App) checkAgents(ctx context.Context) health.Result {
 
 func (a *App) checkQueue(context.Context) health.Result {
 	limit := a.config.Load().Engine.MaxQueued
-	if waiting := a.engine.Stats().Waiting; waiting*10 >= limit*9 {
+	if waiting := a.engine.Stats().Queued; waiting*10 >= limit*9 {
 		return health.Impaired(fmt.Sprintf("%d executions wait; at %d new ones are refused", waiting, limit),
 			"connect more agents, or raise engine.maxActive and engine.maxQueued")
 	}

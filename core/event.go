@@ -44,6 +44,7 @@ const (
 	EventMessageSent      EventType = "message.sent"  // an agent asked or told another role
 	EventMessageEscalated EventType = "message.escalated"
 	EventMessageReplied   EventType = "message.replied"
+	EventMessageUsed      EventType = "message.used"   // what the turn of an asked agent used
 	EventMessageClosed    EventType = "message.closed" // it needs no answer any more, and its question none either
 	EventQuestionAsked    EventType = "question.asked" // to people
 	EventQuestionAnswered EventType = "question.answered"

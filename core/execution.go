@@ -95,7 +95,25 @@ type Execution struct {
 	Workflow     *WorkflowReport `json:"workflow,omitempty"`  // of an org chart, once it is over
 	RerunFrom    string          `json:"rerunFrom,omitempty"` // step id, for a rerun
 	Chart        bool            `json:"chart,omitempty"`     // it runs an org chart; set from its start
-	AdHoc        bool            `json:"adHoc,omitempty"`     // it runs no pattern: it lives as long as its threads
+	// Waiting is set while it runs and does nothing but wait: it has given back its slot of those that run at once.
+	Waiting *ExecutionWait `json:"waiting,omitempty"`
+	AdHoc   bool           `json:"adHoc,omitempty"` // it runs no pattern: it lives as long as its threads
+}
+
+// WaitReason says what an execution waits for.
+type WaitReason string
+
+// Reasons to wait.
+const (
+	WaitForPeople WaitReason = "people" // an answer to a question
+	WaitForAgents WaitReason = "agents" // an agent of a role that has none, and a slot
+	WaitForSlot   WaitReason = "slot"   // to go on: it has its answer, and as many as may run at once do
+)
+
+// ExecutionWait is why a running execution does nothing now. Lists have only what it waits for.
+type ExecutionWait struct {
+	For   WaitReason `json:"for"`
+	Since time.Time  `json:"since,omitzero"`
 }
 
 // WorkflowReport is what an execution of an org chart tells of its steps.

@@ -1,6 +1,10 @@
 package core
 
-import "context"
+import (
+	"context"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
 
 // RoleSpec is an agent to be spawned for a role.
 type RoleSpec struct {
@@ -40,6 +44,9 @@ type RoleSpawner interface {
 type RoleSink interface {
 	// RoleSpawned tells that the agent is ready for tasks, or that there will be none: err says why.
 	RoleSpawned(spec RoleSpec, agentID, agentType string, err error)
+	// MessageUsed reports what the turn used that a spawned agent had for a message of another role, one that failed too.
+	// A repeat for the same agent and message counts once.
+	MessageUsed(executionID, agentID, messageID string, usage *wire.Usage)
 	TaskSink
 }
 

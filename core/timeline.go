@@ -51,5 +51,5 @@ type TimelineEntry struct {
 	StartedAt  time.Time    `json:"startedAt"`
 	EndedAt    *time.Time   `json:"endedAt,omitempty"`
 	DurationMs int64        `json:"duration"`        // to now while it runs
-	Usage      *wire.Usage  `json:"usage,omitempty"` // of a task of a managed agent that told
+	Usage      *wire.Usage  `json:"usage,omitempty"` // of the turns of managed agents that told: a task, a message to a role, a thread
 }

@@ -22,6 +22,11 @@ var PublicEvents = []EventType{
 // events: those go with it, while what is public goes with the log.
 func NoticeSubject(id string) string { return "notices:" + id }
 
+// PatternSubject is the subject of the events of a pattern. Users choose names of patterns, ids among them: with the colon,
+// which no id and no name has, a pattern's events are never taken for those of an execution or a thread. Events that were
+// stored before have the plain name; the log reads them as they are.
+func PatternSubject(name string) string { return "patterns:" + name }
+
 // Webhook is an endpoint that events are delivered to. Values are snapshots.
 type Webhook struct {
 	ID             string            `json:"id"`

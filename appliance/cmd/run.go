@@ -164,7 +164,11 @@ func executionScreen(s *screen, e *client.Execution) {
 	if e.Error != nil {
 		reason = e.Error.Code + ": " + e.Error.Message
 	}
-	s.fields("execution", e.ExecutionID, "pattern", pattern, "status", status(e.Status), "error", reason,
+	waits := ""
+	if e.Waiting != nil {
+		waits = e.Waiting.For
+	}
+	s.fields("execution", e.ExecutionID, "pattern", pattern, "status", status(e.Status), "error", reason, "waits for", waits,
 		"started", moment(e.StartedAt), "completed", moment(e.CompletedAt), "cancelled", moment(e.CancelledAt),
 		"duration", elapsed(e.Status, e.Duration), "batch", e.BatchID, "workflow", workflowText(e))
 	if len(e.Input) > 0 {

@@ -41,6 +41,7 @@ type agent struct {
 	presence presence
 	session  *session // of a live agent, else nil
 	lostAt   time.Time
+	restored bool // it was lost by a restart, and did not come back since: its grace begins when it can
 	lostWhy  string
 	leftAt   time.Time // when it was gone
 
@@ -103,7 +104,7 @@ func (a *agent) refresh(x *index) bool {
 
 // lose makes a live agent lost. a.mu is held.
 func (a *agent) lose(x *index, now time.Time, why string) {
-	a.presence, a.session, a.lostAt, a.lostWhy = lost, nil, now, why
+	a.presence, a.session, a.lostAt, a.lostWhy, a.restored = lost, nil, now, why, false
 	a.listed = nil
 	a.refresh(x)
 	if a.hosts() {
@@ -184,6 +185,7 @@ func restore(r *core.AgentRecord, watch core.Stopwatch, now time.Time) *agent {
 	hash, err := hex.DecodeString(r.ResumeHash)
 	if n := copy(a.tokenHash[:], hash); err == nil && n == sha256.Size && r.Resumable && r.Status == core.AgentConnected {
 		a.presence, a.lostAt, a.lostWhy = lost, now, "the server restarted and the agent did not come back"
+		a.restored = true
 		return a
 	}
 	a.leftAt = now

@@ -3,6 +3,8 @@ package agents_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
@@ -190,6 +192,39 @@ func TestCancelReachesResumedAgent(t *testing.T) {
 		t.Fatalf("cancelled: %+v", got)
 	}
 	p.quiet()
+}
+
+// However long a start takes, the agents' time to come back begins when they can.
+func TestSlowStart(t *testing.T) {
+	r := newRig(t, agents.Config{})
+	_, one := r.register("one", 1, "echo")
+	r.close()
+	store, clock, sink := r.store, r.clock, newSink()
+	svc := agents.New(agents.Options{Store: store, Clock: clock, IDs: core.NewIDs(clock), Config: agents.Config{ResumeGrace: 30 * time.Second}})
+	svc.SetSink(sink)
+	if err := svc.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r = &rig{tb: t, svc: svc, store: store, clock: clock, sink: sink, http: httptest.NewServer(http.HandlerFunc(svc.ServeWS))}
+	t.Cleanup(r.close)
+	status := func() core.AgentStatus { return r.agent(one.AgentID).Status }
+	for range 300 { // executions are resumed all that time
+		clock.Advance(time.Second)
+	}
+	if got := status(); got != core.AgentConnected {
+		t.Fatalf("before it could come back it is %s", got)
+	}
+	svc.Reachable()
+	for range 28 {
+		clock.Advance(time.Second)
+	}
+	if got := status(); got != core.AgentConnected {
+		t.Errorf("within its time it is %s", got)
+	}
+	coretest.WaitFor(t, "its time to be over", func() bool {
+		clock.Advance(time.Second)
+		return status() == core.AgentDisconnected
+	})
 }
 
 func TestRestartOfTheServer(t *testing.T) {

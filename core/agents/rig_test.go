@@ -63,6 +63,7 @@ func startRigWith(
 	if err := r.svc.Open(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
+	r.svc.Reachable()
 	r.http = httptest.NewServer(http.HandlerFunc(r.svc.ServeWS))
 	tb.Cleanup(r.close)
 	return r

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -52,6 +53,8 @@ type Service struct {
 	cancel   context.CancelFunc
 	readers  sync.WaitGroup // one per session
 	capacity notifier
+
+	reachable atomic.Pointer[time.Time] // since when agents can connect; nil: not yet
 
 	sweeping sync.Mutex // held during a sweep; guards swept
 	swept    sweepState
@@ -135,6 +138,13 @@ func (s *Service) Open(ctx context.Context) error {
 	s.timer = s.clock.AfterFunc(sweepInterval, s.sweep)
 	s.log.Info("agent registry opened", "agents", len(records))
 	return nil
+}
+
+// Reachable says that agents can connect from now on: those that a restart cut off have ResumeGrace to come back. Until
+// then none of them is given up, however long the start takes.
+func (s *Service) Reachable() {
+	now := s.clock.Now()
+	s.reachable.CompareAndSwap(nil, &now)
 }
 
 // Close ends all sessions with a close frame that invites agents to come back and resume, stores the

@@ -127,6 +127,7 @@ func TestStorm(t *testing.T) {
 	if err := r.svc.Open(context.Background()); err != nil {
 		t.Fatal(err)
 	}
+	r.svc.Reachable()
 	r.http = httptest.NewServer(http.HandlerFunc(r.svc.ServeWS))
 	t.Cleanup(r.close)
 	stop := make(chan struct{})

@@ -95,7 +95,15 @@ func (s *Service) check(a *agent, c *Config, now time.Time) {
 	case live:
 		s.checkHeartbeat(a, c, now)
 	case lost:
-		if now.Sub(a.lostAt) < c.ResumeGrace {
+		since := a.lostAt
+		if a.restored {
+			reachable := s.reachable.Load()
+			if reachable == nil {
+				return // it could not come back yet
+			}
+			since = *reachable
+		}
+		if now.Sub(since) < c.ResumeGrace {
 			return
 		}
 		reason := a.lostWhy

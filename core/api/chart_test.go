@@ -10,6 +10,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/api"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // chartExecution is someExecution of an org chart.
@@ -53,6 +54,32 @@ func TestExecuteChart(t *testing.T) {
 	p = r.do("POST", "/api/patterns/classify/execute", `{}`)
 	p.wants(t, 200, "")
 	if p.at("output") != nil || p.at("metrics", "stepsExecuted") != 0.0 || fmt.Sprint(p.at("steps")) != "[]" || p.at("error", "code") != "AGENT_ERROR" {
+		t.Errorf("body %s", p.text)
+	}
+}
+
+// An ad-hoc execution sums up its threads, and what only waits says for what.
+func TestGetAdHocAndWaiting(t *testing.T) {
+	r := newRig(t)
+	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	e := &core.Execution{
+		ID: execID, Pattern: core.AdHocPattern, AdHoc: true, Status: core.ExecutionRunning, StartedAt: &since, CreatedAt: since,
+		Waiting: &core.ExecutionWait{For: core.WaitForPeople, Since: since},
+	}
+	r.executions.find = func(string) (*core.Execution, error) { return e, nil }
+	r.executions.timeline = func(string) (*core.Timeline, error) {
+		return &core.Timeline{Entries: []core.TimelineEntry{
+			{Kind: core.TimelineThread, AgentID: "magent_1", Usage: &wire.Usage{InputTokens: 3, Requests: 1}},
+			{Kind: core.TimelineThread, AgentID: "magent_2", Usage: &wire.Usage{InputTokens: 4, Requests: 1}},
+			{Kind: core.TimelineThread},
+		}}, nil
+	}
+	p := r.do("GET", "/api/executions/"+execID, "")
+	p.wants(t, 200, "")
+	if p.at("metrics", "usage", "inputTokens") != 7.0 || p.at("metrics", "agentsUsed") != 2.0 || p.at("steps") != nil {
+		t.Errorf("body %s", p.text)
+	}
+	if p.at("waiting", "for") != "people" || p.at("waiting", "since") != "2026-01-02T03:04:05.000Z" {
 		t.Errorf("body %s", p.text)
 	}
 }

@@ -15,7 +15,7 @@ type chartMetrics struct {
 	DurationMs    int64       `json:"durationMs"`
 	StepsExecuted int         `json:"stepsExecuted" doc:"At the top level, finished."`
 	AgentsUsed    int         `json:"agentsUsed" doc:"Distinct agents."`
-	Usage         *wire.Usage `json:"usage,omitempty" doc:"Sum over the tasks of managed agents, where they tell. Never estimated."`
+	Usage         *wire.Usage `json:"usage,omitempty" doc:"Sum over the turns of managed agents, for tasks and for messages of other roles, where they tell; of an ad-hoc execution over its threads. Never estimated."`
 }
 
 // chartStep is a step at the top level of an org chart.
@@ -48,11 +48,8 @@ func reportOf(t *core.Timeline) *core.WorkflowReport {
 	index, agents := map[string]int{}, map[string]bool{}
 	finished := map[string]bool{}
 	for i := range t.Entries {
-		if u := t.Entries[i].Usage; u != nil {
-			if report.Usage == nil {
-				report.Usage = new(wire.Usage)
-			}
-			report.Usage.Add(u)
+		if t.Entries[i].Kind != core.TimelineThread { // a thread beside the workflow has its own account
+			report.Usage = plus(report.Usage, t.Entries[i].Usage)
 		}
 		switch e := &t.Entries[i]; {
 		case e.Kind == core.TimelineTask && e.Status == string(core.ExecutionCompleted):
@@ -79,6 +76,33 @@ func reportOf(t *core.Timeline) *core.WorkflowReport {
 	}
 	report.AgentsUsed = len(agents)
 	return report
+}
+
+// plus adds what turns used to a sum, of which nil is none that told.
+func plus(sum, used *wire.Usage) *wire.Usage {
+	if used == nil {
+		return sum
+	}
+	if sum == nil {
+		sum = new(wire.Usage)
+	}
+	sum.Add(used)
+	return sum
+}
+
+// adHocMetrics sums up the threads of an ad-hoc execution.
+func adHocMetrics(t *core.Timeline, durationMs int64) *chartMetrics {
+	m, agents := &chartMetrics{DurationMs: durationMs}, map[string]bool{}
+	for i := range t.Entries {
+		if e := &t.Entries[i]; e.Kind == core.TimelineThread {
+			m.Usage = plus(m.Usage, e.Usage)
+			if e.AgentID != "" {
+				agents[e.AgentID] = true
+			}
+		}
+	}
+	m.AgentsUsed = len(agents)
+	return m
 }
 
 // withWorkflow adds what executions of org charts have beyond others.

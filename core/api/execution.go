@@ -202,7 +202,15 @@ func (s *Server) getExecution(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(newExecutionBody(e, s.opts.Clock.Now()).withWorkflow(report)), nil
+	body := newExecutionBody(e, s.opts.Clock.Now()).withWorkflow(report)
+	if e.AdHoc {
+		t, err := s.opts.Executions.Timeline(c.ctx, e.ID)
+		if err != nil {
+			return answer{}, err
+		}
+		body.Metrics = adHocMetrics(t, body.Duration)
+	}
+	return ok(body), nil
 }
 
 func (s *Server) listExecutions(c *call) (answer, error) {

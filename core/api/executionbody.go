@@ -176,6 +176,7 @@ type executionBody struct {
 	CancelledAt  *timestamp           `json:"cancelledAt,omitempty"`
 	CancelReason string               `json:"cancelReason,omitempty"`
 	Deadline     *timestamp           `json:"deadline,omitempty"`
+	Waiting      *executionWait       `json:"waiting,omitempty" doc:"Of a running execution that can only wait: it holds no slot of those that run at once."`
 	Duration     int64                `json:"duration" doc:"Milliseconds since the first task, up to the end."`
 	Agents       []agentResult        `json:"agents"`
 	CreatedBy    string               `json:"createdBy,omitempty"`
@@ -185,9 +186,21 @@ type executionBody struct {
 	RerunFrom    string               `json:"rerunFrom,omitempty" doc:"The step a rerun began with."`
 	PatternName  string               `json:"patternName,omitempty" doc:"Of an org chart, like output, metrics, steps and partial."`
 	Output       json.RawMessage      `json:"output,omitempty" check:"nullable" doc:"The same as result."`
-	Metrics      *chartMetrics        `json:"metrics,omitempty"`
+	Metrics      *chartMetrics        `json:"metrics,omitempty" doc:"Of an ad-hoc execution too."`
 	Steps        *[]chartStep         `json:"steps,omitempty" doc:"At the top level, those that were begun."`
 	Partial      bool                 `json:"partial,omitempty" doc:"It was ended with what it had, because nobody answered a message."`
+}
+
+type executionWait struct {
+	For   core.WaitReason `json:"for" enum:"people,agents,slot" doc:"An answer of people to a question, agents of a role that has none, or its turn to go on."`
+	Since *timestamp      `json:"since,omitempty" doc:"Not in lists."`
+}
+
+func newExecutionWait(w *core.ExecutionWait) *executionWait {
+	if w == nil {
+		return nil
+	}
+	return &executionWait{For: w.For, Since: stampOf(w.Since)}
 }
 
 type optionsBody struct {
@@ -204,7 +217,7 @@ func newExecutionBody(e *core.Execution, now time.Time) *executionBody {
 		CompletedAt: stamp(e.CompletedAt), CancelledAt: stamp(e.CancelledAt),
 		CancelReason: e.CancelReason, Duration: milliseconds(e.Duration(now)),
 		Agents: make([]agentResult, len(e.Agents)), CreatedBy: e.CreatedBy,
-		BatchID: e.BatchID, RetryOf: e.RetryOf, RerunFrom: e.RerunFrom,
+		BatchID: e.BatchID, RetryOf: e.RetryOf, RerunFrom: e.RerunFrom, Waiting: newExecutionWait(e.Waiting),
 	}
 	if o := e.Options; o.TimeoutMs != 0 || o.Priority != "" || o.Metadata != nil {
 		b.Options = &optionsBody{Timeout: o.TimeoutMs, Priority: o.Priority, Metadata: o.Metadata}
@@ -238,6 +251,7 @@ type executionRow struct {
 	CreatedAt   timestamp            `json:"createdAt"`
 	StartedAt   *timestamp           `json:"startedAt,omitempty"`
 	CompletedAt *timestamp           `json:"completedAt,omitempty"`
+	Waiting     *executionWait       `json:"waiting,omitempty" doc:"Of a running execution that can only wait."`
 	Duration    int64                `json:"duration" doc:"Milliseconds."`
 }
 
@@ -250,7 +264,7 @@ func newExecutionList(found []*core.Execution, p pageFields, now time.Time) exec
 		list.Executions[i] = executionRow{
 			ExecutionID: e.ID, Pattern: e.Pattern.Name, Version: e.Pattern.Version, Status: e.Status,
 			CreatedAt: timestamp(e.CreatedAt), StartedAt: stamp(e.StartedAt),
-			CompletedAt: stamp(e.CompletedAt), Duration: milliseconds(e.Duration(now)),
+			CompletedAt: stamp(e.CompletedAt), Duration: milliseconds(e.Duration(now)), Waiting: newExecutionWait(e.Waiting),
 		}
 	}
 	return list

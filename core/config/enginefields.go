@@ -11,15 +11,15 @@ var engineFields = []*field{
 
 	{
 		key: "engine.maxActive", ref: func(c *Config) any { return &c.Engine.MaxActive }, min: 1, max: 1_000_000, live: true,
-		doc: "Executions that run at once. More wait in the queue.",
+		doc: "Executions that run at once. More wait in the queue. One that only waits, for people or agents, is not counted.",
 	},
 	{
 		key: "engine.maxQueued", ref: func(c *Config) any { return &c.Engine.MaxQueued }, min: 1, max: 10_000_000, live: true,
-		doc: "Executions that wait. Beyond that, new ones are refused with 429.",
+		doc: "Executions that wait. Beyond that, new ones are refused with 429. The last tenth is kept for patterns that have little in the queue.",
 	},
 	{
 		key: "engine.maxQueuedBytes", ref: func(c *Config) any { return &c.Engine.MaxQueuedBytes }, min: 16 * mib, live: true,
-		doc: "Bytes of input that executions which are not over hold in memory. Beyond that, new ones are refused with 429.",
+		doc: "Bytes of input that executions which are not over hold in memory. Beyond that, new ones are refused with 429. The last tenth is kept as above.",
 	},
 	{
 		key: "engine.maxActivePerPattern", ref: func(c *Config) any { return &c.Engine.MaxActivePerPattern }, max: 1_000_000, live: true,
@@ -47,7 +47,7 @@ var engineFields = []*field{
 	},
 	{
 		key: "engine.priorityAging", ref: func(c *Config) any { return &c.Engine.PriorityAging }, min: int64(time.Second), live: true,
-		doc: "Waiting time after which a queued execution rises by one priority, so that none starves.",
+		doc: "Waiting time after which a queued execution rises by one priority, so that none starves. Patterns of the same priority take turns.",
 	},
 	{
 		key: "engine.roleBinding", ref: func(c *Config) any { return &c.Engine.RoleBinding }, live: true,

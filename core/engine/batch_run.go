@@ -315,6 +315,7 @@ func (b *batchRun) record(settled []core.BatchResult, over, stop, cancelled bool
 
 // put stores items and the batch in one transaction, with what they add to its counts.
 func (b *batchRun) put(settled []core.BatchResult, next core.Batch) bool {
+	items, before := settled, next
 	for _, item := range settled {
 		b.items[item.Index] = brief(item)
 		if item.Status == core.ExecutionCompleted {
@@ -345,11 +346,14 @@ func (b *batchRun) put(settled []core.BatchResult, next core.Batch) bool {
 		case core.AsError(err).Unavailable:
 			b.eng.writable.refuse(err)
 			b.eng.log.Warn("batch waits for the store", "batch", b.batch.ID, "error", err)
-		case !bare: // the executions have the results
-			b.eng.log.Error("results of a batch cannot be stored", "batch", b.batch.ID, "error", err)
+		case !bare && (len(items) > 1 || len(items) == 1 && next.Status.Terminal()):
+			return b.putEach(items, before) // one that cannot be stored takes none with it
+		case !bare && len(items) == 1:
+			b.eng.log.Error("a result of a batch cannot be stored", "batch", b.batch.ID, "index", items[0].Index, "error", err)
 			bare = true
-			for i := range settled {
-				settled[i].Result = nil
+			settled[0].Result = nil
+			settled[0].Error = &core.ExecutionError{
+				Code: core.CodeInternal, Message: "what the item came to cannot be stored with the batch; its execution may have it",
 			}
 			continue
 		default:
@@ -362,6 +366,21 @@ func (b *batchRun) put(settled []core.BatchResult, next core.Batch) bool {
 			return false
 		}
 	}
+}
+
+// putEach stores items one by one, and the end of the batch after them if before has one.
+func (b *batchRun) putEach(items []core.BatchResult, before core.Batch) bool {
+	for i := range items {
+		if !b.put(items[i:i+1:i+1], *b.batch) {
+			return false
+		}
+	}
+	if !before.Status.Terminal() {
+		return true
+	}
+	end := *b.batch
+	end.Status, end.CompletedAt = before.Status, before.CompletedAt
+	return b.put(nil, end)
 }
 
 // rest lists the items that never began, as cancelled.

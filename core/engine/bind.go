@@ -213,27 +213,36 @@ func (r *chartRun) replace(c *change, role *roleRun, inst *instance, avoid []str
 
 // line implements body.
 func (r *chartRun) line() {
-	wants := r.missing()
-	if len(wants) == 0 && r.slot {
+	wants, all, enough := r.missing(), !r.bound, r.slot
+	if r.parked() {
+		wants = r.starvedOf(wants)
+		if enough = !r.ready(); !enough {
+			wants, all = nil, true
+		}
+	}
+	if len(wants) == 0 && enough {
 		if r.queued {
 			r.eng.waiters.remove(r.run)
 			r.queued = false
 		}
 		return
 	}
-	if r.queued && slices.EqualFunc(wants, r.wants, func(a, b roleWant) bool {
+	if r.queued && r.lined == !r.slot && slices.EqualFunc(wants, r.wants, func(a, b roleWant) bool {
 		return a.role == b.role && a.count == b.count && a.spawn == b.spawn
 	}) {
 		return
 	}
 	r.ticket++
-	r.queued, r.wants = true, wants
+	r.queued, r.wants, r.lined = true, wants, !r.slot
 	key := r.bindKey()
-	if r.slot {
+	switch {
+	case r.parked() && len(wants) == 0:
+		key += "\x00slot"
+	case r.parked() || r.slot:
 		key += "\x00" + r.exec.ID
 	}
 	r.eng.waiters.add(&waiter{
-		run: r.run, ticket: r.ticket, key: key, roles: wants, all: !r.bound, needsSlot: !r.slot,
+		run: r.run, ticket: r.ticket, key: key, roles: wants, all: all, needsSlot: !r.slot,
 		own: r.plan.Definition().MaxActive, since: r.exec.CreatedAt, level: r.level,
 	})
 }

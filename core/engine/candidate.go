@@ -14,18 +14,21 @@ func newCandidate(b *bucket, w *waiter, now time.Time, aging time.Duration) cand
 	return candidate{b, w, time.Duration(w.level)*aging + now.Sub(w.since), w.run.exec.ID}
 }
 
+// before reports whether c comes before other by priority and age.
+func (c *candidate) before(other *candidate) bool {
+	if c.score != other.score {
+		return c.score > other.score
+	}
+	return c.id < other.id
+}
+
 // candidates is a heap, the one to be served first on top.
 type candidates []candidate
 
-func (c candidates) Len() int { return len(c) }
-func (c candidates) Less(i, j int) bool {
-	if c[i].score != c[j].score {
-		return c[i].score > c[j].score
-	}
-	return c[i].id < c[j].id
-}
-func (c candidates) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
-func (c *candidates) Push(x any)   { *c = append(*c, x.(candidate)) }
+func (c candidates) Len() int           { return len(c) }
+func (c candidates) Less(i, j int) bool { return c[i].before(&c[j]) }
+func (c candidates) Swap(i, j int)      { c[i], c[j] = c[j], c[i] }
+func (c *candidates) Push(x any)        { *c = append(*c, x.(candidate)) }
 func (c *candidates) Pop() any {
 	old := *c
 	last := old[len(old)-1]

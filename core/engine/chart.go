@@ -30,6 +30,7 @@ type chartRun struct {
 	roles   []*roleRun // in the order of the chart
 	bound   bool       // every role had its Min instances once
 	wants   []roleWant // what it stands in line for
+	lined   bool       // it stands in line for a slot too
 	spawned bool       // agents were spawned for it, or may have been before a restart
 
 	leaves  map[string]*leaf // steps at agents that are not over, by task id
@@ -117,15 +118,23 @@ func (r *chartRun) advance(c *change) {
 				r.finishWith(c, output)
 			}
 		default:
-			r.place(c)
-			r.answerCalls(c)
-			r.secure(c)
-			if r.sync && !c.over {
-				r.failWithout(c, r.requireStarved())
-			}
+			r.goOn(c)
 		}
 		return
 	}
+}
+
+// goOn hands out what can be done now, unless the execution has to wait for a slot first.
+func (r *chartRun) goOn(c *change) {
+	if r.unpark(c) {
+		r.place(c)
+		r.answerCalls(c)
+		r.secure(c)
+	}
+	if r.sync && !c.over {
+		r.failWithout(c, r.requireStarved())
+	}
+	r.park(c)
 }
 
 // finishWith completes the execution. One whose workflow had no task at an agent is running for this moment.

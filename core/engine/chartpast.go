@@ -77,6 +77,13 @@ func (r *chartRun) replay(ev core.Event) error {
 			t := p.task(d.Step, d.Round, a.TaskID)
 			t.agent, t.attempt, t.waiting = a.AgentID, a.Attempt, false
 		}
+	case core.EventMessageUsed:
+		var d usedData
+		if err := json.Unmarshal(ev.Data, &d); err != nil {
+			return err
+		}
+		r.usedBy(d)
+		return nil
 	case core.EventTaskLate:
 		var d taskData
 		if err := json.Unmarshal(ev.Data, &d); err != nil {
@@ -98,9 +105,12 @@ func (r *chartRun) replay(ev core.Event) error {
 		inst := &instance{number: d.Instance, agent: d.AgentID, kind: d.AgentType, managed: d.Managed}
 		p.instances = append(p.instances, inst)
 		p.roles[inst] = d.Role
-		if role := r.role(d.Role); role != nil && d.Managed {
-			role.use(d.Instance)
-			r.spawned = true
+		if role := r.role(d.Role); role != nil {
+			role.yielded = max(role.yielded-1, 0)
+			if d.Managed {
+				role.use(d.Instance)
+				r.spawned = true
+			}
 		}
 	case core.EventRoleReleased:
 		var d roleReleasedData
@@ -108,6 +118,9 @@ func (r *chartRun) replay(ev core.Event) error {
 			return err
 		}
 		p.release(d)
+		if role := r.role(d.Role); role != nil && d.Yielded {
+			role.yielded++
+		}
 	}
 	return r.replayMail(ev)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -116,6 +117,7 @@ type Engine struct {
 	runs       map[string]*run      // active executions by id
 	batches    map[string]*batchRun // active batches by id
 	inputBytes int64                // of all active executions
+	loads      map[string]load      // of them, by share
 
 	tasksMu sync.RWMutex            // guards tasks and serving
 	tasks   map[string]*run         // by task id, of all active runs
@@ -123,6 +125,7 @@ type Engine struct {
 
 	letters sync.Map // *chartRun by message id, of messages whose task is out
 
+	parked        atomic.Int64 // executions that are parked
 	finished      atomic.Int64 // executions that ended since start
 	finishedNanos atomic.Int64 // sum of their durations
 }
@@ -144,6 +147,7 @@ func New(o Options) *Engine {
 		quit:    make(chan struct{}),
 		runs:    map[string]*run{},
 		batches: map[string]*batchRun{},
+		loads:   map[string]load{},
 		tasks:   map[string]*run{},
 		serving: map[string]map[*run]int{},
 	}
@@ -192,6 +196,8 @@ func (e *Engine) Open(ctx context.Context) error {
 		}
 		e.roles.Sweep(func(id string) bool { return known[id] })
 	}
+	// Those that have a slot take it before others look for one.
+	slices.SortStableFunc(active, func(a, b *core.Execution) int { return cmp.Compare(slotsOf(b), slotsOf(a)) })
 	for _, exec := range active {
 		if err := e.resume(ctx, exec); err != nil {
 			return fmt.Errorf("resume execution %s: %w", exec.ID, err)
@@ -213,6 +219,14 @@ func (e *Engine) Open(ctx context.Context) error {
 		e.log.Info("resumed", "executions", len(active), "batches", len(batches))
 	}
 	return nil
+}
+
+// slotsOf returns how many slots a stored execution had.
+func slotsOf(exec *core.Execution) int {
+	if exec.Status == core.ExecutionRunning && exec.Waiting == nil {
+		return 1
+	}
+	return 0
 }
 
 // transient reports whether an error of the store is of the moment, and not of a record that cannot be read.
@@ -276,6 +290,8 @@ type Stats struct {
 	Active      int // executions that are not terminal
 	Running     int // of them, those that hold a slot
 	Waiting     int // runs that wait for a slot or for agents
+	Parked      int // running executions that gave back their slot: they wait for people, for agents, or to go on
+	Queued      int // those that hold no slot: what engine.maxQueued bounds
 	Batches     int
 	Finished    int64 // since start
 	AvgDuration time.Duration
@@ -286,7 +302,8 @@ func (e *Engine) Stats() Stats {
 	e.mu.Lock()
 	s := Stats{Active: len(e.runs), Batches: len(e.batches)}
 	e.mu.Unlock()
-	s.Running = e.limits.active()
+	s.Running, s.Parked = e.limits.active(), int(e.parked.Load())
+	s.Queued = max(s.Active-s.Running, 0)
 	s.Waiting = e.waiters.len()
 	s.Finished = e.finished.Load()
 	if s.Finished > 0 {
@@ -298,30 +315,19 @@ func (e *Engine) Stats() Stats {
 // register adds a run to the active ones, within the bounds of the queue. Work that the engine itself
 // stored before (batch items, resumed runs) is admitted always.
 func (e *Engine) register(r *run, bounded bool) error {
-	config := e.config.Load()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.state != stateOpen {
 		return errShuttingDown()
 	}
 	if bounded {
-		if waiting := len(e.runs) - e.limits.active(); waiting >= config.MaxQueued {
-			return queueFull(config.MaxQueued, "executions wait already")
-		}
-		if config.MaxQueuedBytes > 0 && e.inputBytes+r.inputBytes > config.MaxQueuedBytes && e.inputBytes > 0 {
-			return queueFull(int(config.MaxQueuedBytes), "bytes of input are in flight already")
+		if err := e.admit(r); err != nil {
+			return err
 		}
 	}
 	e.runs[r.exec.ID] = r
-	e.inputBytes += r.inputBytes
+	e.weigh(r, 1)
 	return nil
-}
-
-func queueFull(limit int, what string) error {
-	const retryAfter = 1 // seconds
-	err := core.Errorf(core.CodeRateLimited, "the queue is full: %d %s; try again later", limit, what)
-	err.Details = map[string]any{"limit": limit, "windowSeconds": 0, "retryAfter": retryAfter}
-	return err
 }
 
 // unregister forgets a run. Call it only after its terminal state is durable, or it never was stored.
@@ -329,7 +335,7 @@ func (e *Engine) unregister(r *run) {
 	e.mu.Lock()
 	if _, ok := e.runs[r.exec.ID]; ok {
 		delete(e.runs, r.exec.ID)
-		e.inputBytes -= r.inputBytes
+		e.weigh(r, -1)
 	}
 	e.mu.Unlock()
 }

@@ -70,6 +70,15 @@ func (r *chartRun) sendFirst(c *change, l *letter) {
 // pick chooses the agent of a role that is asked: an idle one first, then the one with the least to answer, never
 // the asker itself nor the agent but. Without any, wait tells whether one may be bound.
 func (r *chartRun) pick(l *letter, key, but string) (inst *instance, wait bool) {
+	inst, wait = r.find(l, key, but)
+	if inst != nil && l.WantsReply && r.parked() {
+		return nil, true // with the slot that the execution is to have first
+	}
+	return inst, wait
+}
+
+// find is pick whether the execution has a slot or not.
+func (r *chartRun) find(l *letter, key, but string) (inst *instance, wait bool) {
 	role := r.role(key)
 	if role == nil {
 		return nil, false

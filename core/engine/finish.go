@@ -98,7 +98,7 @@ func (r *run) cancel(c *change, reason string) {
 // close marks the execution terminal.
 func (r *run) close(c *change, status core.ExecutionStatus) {
 	at := c.now
-	r.exec.Status, r.exec.CompletedAt = status, &at
+	r.exec.Status, r.exec.CompletedAt, r.exec.Waiting = status, &at, nil
 	c.put, c.over = true, true
 	r.body.closing(c)
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -146,6 +147,11 @@ func (r *flat) line() {
 		}
 		return
 	}
+	if r.slot && !r.atWork() { // it only waits: who could give it what it waits for may need the slot to get on
+		r.slot = false
+		r.eng.limits.give(r.exec.Pattern.Name)
+		r.eng.waiters.kick()
+	}
 	asked := request{r.step, count, !r.slot, need.Exclude}
 	if r.queued && asked.step == r.asked.step && asked.count == r.asked.count && asked.slot == r.asked.slot &&
 		maps.Equal(asked.exclude, r.asked.exclude) {
@@ -158,6 +164,11 @@ func (r *flat) line() {
 		run: r.run, ticket: r.ticket, need: need, count: count, least: r.least(), needsSlot: asked.slot, told: told,
 		own: r.plan.Definition().MaxActive, since: r.exec.CreatedAt, level: r.level,
 	})
+}
+
+// atWork reports whether a task of the present step is at an agent.
+func (r *flat) atWork() bool {
+	return slices.ContainsFunc(r.step.tasks, func(t *task) bool { return t.state == taskOut })
 }
 
 // scope is what expressions of the innermost pattern may refer to.

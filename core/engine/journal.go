@@ -95,6 +95,8 @@ type roleReleasedData struct {
 	Role     string `json:"role"`
 	Instance int    `json:"instance"`
 	Reason   string `json:"reason"`
+	// Yielded: it did nothing and was given back until something waits for it; it is not missed before.
+	Yielded bool `json:"yielded,omitempty"`
 }
 
 // endData is the data of the three terminal events; each carries the fields its webhook table row names.

@@ -86,6 +86,13 @@ func (l *limits) settle() {
 	}
 }
 
+// held returns how many slots executions of a pattern hold.
+func (l *limits) held(pattern string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.perPattern[pattern]
+}
+
 func (l *limits) active() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

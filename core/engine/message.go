@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Bounds of what agents say to each other.
@@ -167,6 +168,44 @@ func (e *Engine) MessageReplied(m core.MessageReply) {
 		return
 	}
 	r.inbox.put(message{kind: msgMail, mail: mailMessage{&replied{m, size}}})
+}
+
+// MessageUsed implements core.RoleSink.
+func (e *Engine) MessageUsed(executionID, agentID, messageID string, usage *wire.Usage) {
+	r := e.activeRun(executionID)
+	if r == nil || usage == nil {
+		return
+	}
+	if _, ok := r.body.(*chartRun); ok {
+		r.inbox.put(message{kind: msgMail, mail: mailMessage{&used{usedData{messageID, agentID, usage}}}})
+	}
+}
+
+// used is what a turn used in which an agent got a message.
+type used struct{ usedData }
+
+func (m *used) refuse(*run) {}
+func (m *used) abandon()    {}
+
+func (m *used) handle(r *chartRun, c *change) {
+	if !c.over && r.usedBy(m.usedData) {
+		r.event(c, core.EventMessageUsed, m.usedData)
+	}
+}
+
+// usedBy adds the usage of a message's turn to the sum and reports whether it is news: after a restart an agent is asked
+// again, and tells of the same turn.
+func (r *chartRun) usedBy(d usedData) bool {
+	key := askKey{d.AgentID, d.MessageID}
+	if _, known := r.mail.used[key]; known {
+		return false
+	}
+	if r.mail.used == nil {
+		r.mail.used = map[askKey]struct{}{}
+	}
+	r.mail.used[key] = struct{}{}
+	r.uses(d.Usage)
+	return true
 }
 
 // MessageWithdrawn implements core.TaskSink.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // sentData is the data of message.sent. To and ToAgentID are empty while nobody was found to ask; what follows
@@ -46,6 +47,13 @@ type repliedData struct {
 	Content   json.RawMessage `json:"content"`
 	// QuestionID is a question to people that is cancelled, because a role answered after all.
 	QuestionID string `json:"questionId,omitempty"`
+}
+
+// usedData is the data of message.used: what the turn used in which an agent got a message.
+type usedData struct {
+	MessageID string      `json:"messageId"`
+	AgentID   string      `json:"agentId"`
+	Usage     *wire.Usage `json:"usage"`
 }
 
 // messageClosedData is the data of message.closed: the asker withdrew the message, or is gone, or its task is over.

@@ -23,6 +23,8 @@ type mail struct {
 	list      []*letter            // those that wait for a reply, the oldest first
 	questions map[string]*letter   // those that people are asked, by question id
 	callers   int                  // letters that wait for an agent to be bound
+	used      map[askKey]struct{}  // turns for messages whose usage counts, by agent and message
+	held      []heldReply          // while the execution is parked
 
 	touched []*core.Question // put in the change at hand
 	by      *change          // that change
@@ -140,7 +142,11 @@ func (r *chartRun) reply(c *change, l *letter, from, agent string, content json.
 	r.unlist(l, c.now)
 	l.reply, l.Content = data, nil
 	if task := r.outAt(l.TaskID, l.AgentID); task != nil {
-		r.carryReply(c, l, task.instance.managed, content)
+		if r.parked() {
+			r.holdReply(task, l, content, c)
+		} else {
+			r.carryReply(c, l, task.instance.managed, content)
+		}
 	}
 	if of := r.mail.tasks[l.TaskID]; of != nil {
 		if of.kept += len(content); of.kept > maxMailKept {
@@ -164,7 +170,7 @@ func (r *chartRun) carryReply(c *change, l *letter, managed bool, content json.R
 // replyAgain gives the answer to an asker that asks again.
 func (r *chartRun) replyAgain(c *change, l *letter) {
 	task := r.outAt(l.TaskID, l.AgentID)
-	if task == nil {
+	if task == nil || r.holds(l) {
 		return
 	}
 	content := l.reply.Content

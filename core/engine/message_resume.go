@@ -167,7 +167,11 @@ func (r *chartRun) dropLetter(c *change, l *letter) {
 func (r *chartRun) resumeLetter(c *change, l *letter) {
 	switch {
 	case l.reply != nil:
-		r.replyAgain(c, l)
+		if r.parked() && r.exec.Waiting.For == core.WaitForSlot { // the asker may not have it
+			r.holdReply(r.outAt(l.TaskID, l.AgentID), l, l.reply.Content, c)
+		} else {
+			r.replyAgain(c, l)
+		}
 		of := r.mail.tasks[l.TaskID]
 		if of.kept += len(l.reply.Content); of.kept > maxMailKept {
 			of.kept -= len(l.reply.Content)

@@ -36,7 +36,7 @@ func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 		e.setAside("journal", exec.ID, err)
 		return e.interrupt(ctx, exec, err)
 	}
-	if exec.Status == core.ExecutionRunning {
+	if slotsOf(exec) > 0 {
 		r.slot = true
 		e.limits.force(exec.Pattern.Name)
 	}

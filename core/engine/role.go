@@ -142,15 +142,18 @@ func (r *roleRun) use(number int) {
 
 // unbind journals that an agent serves a role no more. give says that its slot is to be given back.
 func (r *chartRun) unbind(c *change, inst *instance, reason string, give bool) {
+	r.unbindInstance(c, inst, roleReleasedData{Reason: reason}, give)
+}
+
+func (r *chartRun) unbindInstance(c *change, inst *instance, data roleReleasedData, give bool) {
 	inst.gone = true
 	role := inst.role
 	role.failures = 0
 	role.instances = slices.DeleteFunc(role.instances, func(i *instance) bool { return i == inst })
 	role.give(inst.number)
 	r.eng.unbindAgent(inst.agent, r.run)
-	r.event(c, core.EventRoleReleased, roleReleasedData{
-		AgentID: inst.agent, Role: role.role.Key, Instance: inst.number, Reason: reason,
-	})
+	data.AgentID, data.Role, data.Instance = inst.agent, role.role.Key, inst.number
+	r.event(c, core.EventRoleReleased, data)
 	if give {
 		c.release = append(c.release, releaseOp{agent: inst.agent, managed: inst.managed})
 	}
@@ -331,7 +334,7 @@ func (r *chartRun) yieldIdle(c *change, reason string) {
 	for _, role := range r.roles {
 		for _, inst := range slices.Clone(role.instances) {
 			if inst.leaf == nil && !inst.managed && !inst.gone && !inst.unheld && inst.asked == 0 {
-				r.unbind(c, inst, reason, true)
+				r.unbindInstance(c, inst, roleReleasedData{Reason: reason, Yielded: true}, true)
 				role.yielded++
 			}
 		}

@@ -23,6 +23,7 @@ type run struct {
 	agents     map[string]struct{} // distinct agents that answered
 	results    []core.AgentResult  // of finished steps
 	slot       bool                // counts against the limits
+	parkedNow  bool                // counts as parked
 	queued     bool                // stands in line at the scheduler
 	sync       bool                // a caller waits who is to hear at once when too few agents are left; set before it starts
 	ticket     uint64              // of the request that it stands in line for
@@ -130,6 +131,7 @@ type change struct {
 
 	dispatch []*task
 	release  []releaseOp
+	freeSlot bool // the run gave back its slot
 	settle   []func()
 	after    []func() // called once the change is durable, after the tasks went out
 	spawn    []core.RoleSpec
@@ -257,6 +259,13 @@ func (r *run) apply(c *change) {
 	for _, op := range c.release {
 		r.eng.release(op)
 	}
+	if parked := r.exec.Waiting != nil; parked != r.parkedNow {
+		r.parkedNow = parked
+		r.eng.parked.Add(map[bool]int64{true: 1, false: -1}[parked])
+	}
+	if c.freeSlot {
+		r.eng.freeSlot(r.exec.Pattern.Name)
+	}
 	if c.over {
 		r.end()
 		r.act(c)
@@ -319,12 +328,17 @@ func (r *run) end() {
 		r.refuse(m)
 	}
 	if r.slot {
-		e.limits.give(r.exec.Pattern.Name)
-		if e.waiters.len() > 0 {
-			e.waiters.afresh()
-		}
+		e.freeSlot(r.exec.Pattern.Name)
 	}
 	e.observer.ExecutionFinished(final.Pattern.Name, final.Status, duration)
+}
+
+// freeSlot gives back a slot that an execution ran in.
+func (e *Engine) freeSlot(pattern string) {
+	e.limits.give(pattern)
+	if e.waiters.len() > 0 {
+		e.waiters.afresh()
+	}
 }
 
 // refuse answers a message that came after the end.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"container/heap"
 	"slices"
 	"strings"
 	"sync"
@@ -11,7 +10,8 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// scheduler holds the runs that wait for a slot or for agents, and serves them by priority and age.
+// scheduler holds the runs that wait for a slot or for agents, and serves them by priority and age; of the same priority,
+// patterns take turns.
 //
 // Waiters of one pattern with one need stand in one bucket, in a queue per priority: when the head of a
 // bucket cannot be served, none behind it can, so a pass costs steps per bucket and not per waiter.
@@ -25,6 +25,8 @@ type scheduler struct {
 	mu      sync.Mutex // guards all below
 	buckets map[string]*bucket
 	byRun   map[*run]*waiter
+	turns   [4]turns   // by priority level
+	round   round      // of a pass; kept for its memory
 	alarm   core.Timer // ends the next rest, or nil
 	// holder is the first of those who need several agents at once and cannot be served yet, or nil: it keeps what comes
 	// free for it, and its slot, so that those behind it cannot take one agent after the other for ever. There is one at
@@ -45,7 +47,9 @@ type waiter struct {
 	since     time.Time
 	level     int
 	key       string
-	told      bool // its run knows that nobody fits, busy or not
+	flow      *flow
+	turn      uint64 // of the scheduler's holder: that which it had when it began to hold
+	told      bool   // its run knows that nobody fits, busy or not
 
 	roles []roleWant  // of an org chart: what it lacks, instead of need and count
 	held  []roleGrant // of the scheduler's holder: what it has so far, by roles; it has its slot too
@@ -111,7 +115,8 @@ func (s *scheduler) len() int {
 func (s *scheduler) add(w *waiter) {
 	if w.key == "" {
 		w.key = w.run.exec.Pattern.Name + "\x00" + strings.Join(w.need.Capabilities, "\x00")
-		if !w.needsSlot || len(w.need.Exclude) > 0 {
+		// One that runs already may be at another step: its need differs from that of those who begin.
+		if !w.needsSlot || w.run.exec.Status == core.ExecutionRunning || len(w.need.Exclude) > 0 {
 			w.key += "\x00\x00" + w.run.exec.ID
 		}
 	}
@@ -124,6 +129,7 @@ func (s *scheduler) add(w *waiter) {
 	}
 	b.queues[w.level].insert(w)
 	b.live++
+	w.flow = s.turns[w.level].join(shareKey(w.run.exec), w.level)
 	s.byRun[w.run] = w
 	s.mu.Unlock()
 	s.kick()
@@ -147,6 +153,10 @@ func (s *scheduler) drop(r *run) {
 	}
 	w.gone = true
 	w.run = nil
+	w.flow.live--
+	if len(s.byRun) == 1 { // nobody waits any more: all begin anew
+		s.turns = [4]turns{}
+	}
 	delete(s.byRun, r)
 	b := s.buckets[w.key]
 	if b.live--; b.live == 0 {
@@ -229,8 +239,8 @@ func (s *scheduler) loop() {
 	}
 }
 
-// pass serves waiters until nobody can be served. Candidates are the heads of all queues, in a heap by
-// priority with age counted in: each is looked at once, and the one behind it when it was served.
+// pass serves waiters until nobody can be served. Candidates are the heads of all queues, by the turns of their flows
+// and by priority with age counted in: each is looked at once, and the one behind it when it was served.
 func (s *scheduler) pass() {
 	config := s.eng.config.Load()
 	now := s.eng.clock.Now()
@@ -247,23 +257,20 @@ func (s *scheduler) pass() {
 			}
 		}
 	}
-	line := s.candidates(now, config.PriorityAging)
+	round := s.collect(now, config.PriorityAging)
 	full := false
 	s.first = true
-	for len(line) > 0 {
-		b, w := line[0].bucket, line[0].waiter
+	for f := round.next(); f != nil; f = round.next() {
+		b, w := f.heads[0].bucket, f.heads[0].waiter
+		var behind *candidate
 		if !b.blocked && !now.Before(b.restUntil) && !(full && w.needsSlot) && s.serve(w, b, config, &full) {
+			s.turns[w.level].served(w.flow, f.turn)
 			if next := b.queues[w.level].head(); next != nil {
-				line[0] = newCandidate(b, next, now, config.PriorityAging)
-				heap.Fix(&line, 0)
-				continue
+				c := newCandidate(b, next, now, config.PriorityAging)
+				behind = &c
 			}
 		}
-		last := len(line) - 1
-		line[0] = line[last]
-		if line = line[:last]; last > 0 {
-			heap.Fix(&line, 0)
-		}
+		round.passed(f, behind)
 	}
 	var wake time.Time
 	for _, b := range s.buckets {
@@ -381,7 +388,7 @@ func (s *scheduler) hold(w *waiter, b *bucket) {
 		if s.holder != nil {
 			s.unhold()
 		}
-		w.held, s.holder = make([]roleGrant, len(w.roles)), w
+		w.held, s.holder, w.turn = make([]roleGrant, len(w.roles)), w, w.flow.turn
 		s.holds.Store(true)
 		s.eng.reserveRoles(w.roles, true, w.held) // from now on it keeps what is free
 		b.rest, b.restUntil = 0, time.Time{}
@@ -475,9 +482,20 @@ func (s *scheduler) yieldAgents(w *waiter, need core.TaskNeed) bool {
 
 // before reports whether a comes before b.
 func (s *scheduler) before(a, b *waiter) bool {
+	if x, y := s.turnOf(a), s.turnOf(b); a.level == b.level && x != y {
+		return x < y
+	}
 	now, aging := s.eng.clock.Now(), s.eng.config.Load().PriorityAging
-	line := candidates{newCandidate(nil, a, now, aging), newCandidate(nil, b, now, aging)}
-	return line.Less(0, 1)
+	x, y := newCandidate(nil, a, now, aging), newCandidate(nil, b, now, aging)
+	return x.before(&y)
+}
+
+// turnOf returns the turn in which a waiter is looked at.
+func (s *scheduler) turnOf(w *waiter) uint64 {
+	if w == s.holder {
+		return min(w.turn, w.flow.turn)
+	}
+	return w.flow.turn
 }
 
 // tell sends a run back to think when the last agent that fits its narrowed need has left: it may go on
@@ -497,20 +515,6 @@ func (s *scheduler) tell(w *waiter) bool {
 	s.drop(r)
 	r.inbox.put(message{kind: msgAgents, ticket: ticket})
 	return true
-}
-
-// candidates returns the heads of all queues as a heap. The caller holds mu.
-func (s *scheduler) candidates(now time.Time, aging time.Duration) candidates {
-	line := make(candidates, 0, len(s.buckets))
-	for _, b := range s.buckets {
-		for level := range b.queues {
-			if w := b.queues[level].head(); w != nil {
-				line = append(line, newCandidate(b, w, now, aging))
-			}
-		}
-	}
-	heap.Init(&line)
-	return line
 }
 
 // giveBack returns what a run was granted and cannot use.

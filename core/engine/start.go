@@ -102,7 +102,7 @@ func (e *Engine) begin(ctx context.Context, req core.ExecuteRequest, from origin
 func (r *run) undo(c *change) {
 	e := r.eng
 	r.body.undo(c)
-	if r.slot {
+	if r.slot || c.freeSlot {
 		e.limits.give(r.exec.Pattern.Name)
 	}
 	e.unregister(r)

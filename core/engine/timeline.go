@@ -149,6 +149,8 @@ func (f *timelineFold) folder(kind core.EventType) func(*core.Event, *timelineDa
 		return f.messageSent
 	case core.EventMessageEscalated:
 		return f.messageEscalated
+	case core.EventMessageUsed:
+		return f.messageUsed
 	case core.EventMessageReplied, core.EventMessageClosed:
 		return f.messageEnded
 	case core.EventQuestionAsked:

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // timelineText is how much of a question's text its entry shows, in bytes.
@@ -49,6 +50,16 @@ func (f *timelineFold) messageEnded(ev *core.Event, d *timelineData) {
 	}
 	if i, ok := f.questions[d.QuestionID]; ok { // nobody needs people to answer it any more
 		f.end(i, ev.Time, entryCancelled, "")
+	}
+}
+
+// messageUsed adds what the turn of an agent that was asked used.
+func (f *timelineFold) messageUsed(_ *core.Event, d *timelineData) {
+	if i, ok := f.messages[d.MessageID]; ok && d.Usage != nil {
+		sum := wire.Usage{}
+		sum.Add(f.entries[i].Usage)
+		sum.Add(d.Usage)
+		f.entries[i].Usage = &sum
 	}
 }
 

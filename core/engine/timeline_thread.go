@@ -27,6 +27,7 @@ func (f *timelineFold) thread(t *core.ThreadRecord) {
 	entry := core.TimelineEntry{
 		Kind: core.TimelineThread, ID: t.ID, Type: t.AgentType, Name: t.Name, Role: t.Role, AgentID: agent,
 		Status: string(t.Status), Detail: detail, StartedAt: t.CreatedAt, EndedAt: t.EndedAt,
+		Usage: t.Usage,
 	}
 	at := slices.IndexFunc(f.entries, func(e core.TimelineEntry) bool { return e.StartedAt.After(t.CreatedAt) })
 	if at < 0 {

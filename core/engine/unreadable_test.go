@@ -267,3 +267,57 @@ func TestBatchRecordsInPieces(t *testing.T) {
 		t.Errorf("got %d completed, the last result of %d bytes", got.Completed, len(got.Results[19].Result))
 	}
 }
+
+// A result that cannot be stored with its batch is left out, and its row says so; it takes no other with it, is not tried
+// for ever, and the batch ends.
+func TestBatchResultTooLarge(t *testing.T) {
+	for _, concurrency := range []int{1, 3} {
+		t.Run(fmt.Sprint("concurrency=", concurrency), func(t *testing.T) {
+			r := newRig(t)
+			r.agents.add("a", 100)
+			r.open()
+			r.pattern("p", core.Step{})
+			r.store.mu.Lock()
+			r.store.weigh = func(size int) error {
+				if size > 1000 {
+					return core.Invalid("body", "is too large: one request may store up to 1000 bytes")
+				}
+				return nil
+			}
+			r.store.mu.Unlock()
+			b, err := r.StartBatch(t.Context(), core.BatchRequest{Pattern: "p", Inputs: []json.RawMessage{rawText(`{"n":0}`), rawText(`{"n":1}`), rawText(`{"n":2}`)}, Concurrency: concurrency})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.agents.mu.Lock()
+			r.agents.answer = func(_ string, task core.Task) (string, *core.TaskError) {
+				if string(task.Input) == `{"n":1}` {
+					return `"` + strings.Repeat("x", 2000) + `"`, nil
+				}
+				return `"small"`, nil
+			}
+			r.agents.mu.Unlock()
+			for _, h := range r.agents.held() { // handed out before
+				result, _ := r.agents.answer(h.agent, h.task)
+				r.agents.report(h.agent, h.task, result, nil)
+			}
+			r.tick("the batch to end", func() bool {
+				got, _ := r.FindBatch(t.Context(), b.ID)
+				return got.Status.Terminal()
+			})
+			got, err := r.FindBatch(t.Context(), b.ID)
+			if err != nil || got.Status != core.BatchCompleted || got.Completed != 3 || got.Failed != 0 {
+				t.Fatalf("%+v, %v", got, err)
+			}
+			for _, row := range got.Results {
+				whole, err := r.FindExecution(t.Context(), row.ExecutionID)
+				if err != nil || whole.Status != core.ExecutionCompleted {
+					t.Errorf("%+v, %v", whole, err)
+				}
+				if large := string(whole.Input) == `{"n":1}`; large != (row.Result == nil) || large != (row.Error != nil) {
+					t.Errorf("row %d: result of %d bytes, error %v", row.Index, len(row.Result), row.Error)
+				}
+			}
+		})
+	}
+}

@@ -52,3 +52,36 @@ func TestUsageOfExecution(t *testing.T) {
 		t.Errorf("the timeline tells of %+v", sum)
 	}
 }
+
+// Turns that agents have for messages of other roles count too, once each, over a restart.
+func TestUsageOfMessages(t *testing.T) {
+	k := newTalk(t, nil).begin()
+	k.say(core.TaskMessage{AskID: "a1"})
+	asked := k.askedOf(1)
+	used := func(agent string, tokens int64) {
+		k.MessageUsed(k.exec.ID, agent, asked.message.MessageID, &wire.Usage{InputTokens: tokens, Requests: 1})
+	}
+	used("lead", 5)
+	used("lead", 5) // the same turn
+	used("cto", 2)  // which was asked later
+	k.waitEvents(core.EventMessageUsed, 2)
+	k.restart()
+	used("lead", 5)
+	k.answer("lead", asked.message.MessageID, `"left"`)
+	k.waitEvents(core.EventMessageReplied, 1)
+	k.sync()
+	if n := k.store.count(k.exec.ID, core.EventMessageUsed); n != 2 {
+		t.Errorf("%d turns count", n)
+	}
+	timeline, err := k.Timeline(t.Context(), k.exec.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum wire.Usage
+	for i := range timeline.Entries {
+		sum.Add(timeline.Entries[i].Usage)
+	}
+	if u := k.finish().Workflow.Usage; u == nil || u.InputTokens != 7 || u.Requests != 2 || sum.InputTokens != 7 {
+		t.Errorf("used %+v; the timeline tells of %+v", u, sum)
+	}
+}

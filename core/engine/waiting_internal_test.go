@@ -143,3 +143,26 @@ func TestLaunchAfterClose(t *testing.T) {
 		t.Error("the run is not left behind")
 	}
 }
+
+// BenchmarkPass is a pass that serves one of 10,000 waiters, of 10 patterns.
+func BenchmarkPass(b *testing.B) {
+	agents := &nobody{}
+	e, clock := lineOf(b, agents)
+	config := DefaultConfig()
+	config.MaxActive = 1 << 30
+	e.ApplyConfig(config)
+	next := 0
+	add := func() {
+		e.lineUp(fmt.Sprint(next), fmt.Sprint("p", next%10), 1, clock.Now(), true)
+		next++
+	}
+	for range 10_000 {
+		add()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		agents.takes, agents.last = 1, agents.last[:0]
+		e.waiters.pass()
+		add()
+	}
+}

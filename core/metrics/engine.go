@@ -9,6 +9,7 @@ import (
 // Engine counts what the engine does with tasks and its queue.
 type Engine struct {
 	queue    prometheus.Gauge
+	parked   prometheus.Gauge
 	waited   prometheus.Observer
 	refused  prometheus.Counter
 	tasks    map[string]prometheus.Counter
@@ -31,6 +32,9 @@ const (
 func NewEngine(reg prometheus.Registerer) *Engine {
 	queue := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "service_engine_queue_length", Help: "Executions that wait for a slot or for agents.",
+	})
+	parked := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "service_engine_parked_executions", Help: "Running executions that can only wait, for people, agents or a slot, and hold no slot.",
 	})
 	waited := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "service_engine_queue_wait_seconds", Help: "Time an execution waited for its first task.",
@@ -55,9 +59,9 @@ func NewEngine(reg prometheus.Registerer) *Engine {
 		Name: "service_task_duration_seconds", Help: "Time from hand-out of a task to its answer.",
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1, 5, 30, 120},
 	})
-	reg.MustRegister(queue, waited, refused, resumed, unread, tasks, taskTime)
+	reg.MustRegister(queue, parked, waited, refused, resumed, unread, tasks, taskTime)
 	e := &Engine{
-		queue: queue, waited: waited, refused: refused, resumed: resumed, unread: unread, taskTime: taskTime,
+		queue: queue, parked: parked, waited: waited, refused: refused, resumed: resumed, unread: unread, taskTime: taskTime,
 		tasks: map[string]prometheus.Counter{},
 	}
 	for _, o := range []string{TaskCompleted, TaskFailed, TaskTimeout, TaskLate, TaskCancelled, TaskLost} {
@@ -68,6 +72,9 @@ func NewEngine(reg prometheus.Registerer) *Engine {
 
 // QueueLength reports how many executions wait now.
 func (e *Engine) QueueLength(n int) { e.queue.Set(float64(n)) }
+
+// Parked reports how many running executions hold no slot now.
+func (e *Engine) Parked(n int) { e.parked.Set(float64(n)) }
 
 // QueueWaited reports how long an execution waited for its first task.
 func (e *Engine) QueueWaited(d time.Duration) { e.waited.Observe(d.Seconds()) }

@@ -146,6 +146,7 @@ func TestEngine(t *testing.T) {
 	m, reg := newMetrics()
 	e := m.Engine
 	e.QueueLength(4)
+	e.Parked(5)
 	e.QueueWaited(time.Millisecond)
 	e.QueueRefused()
 	e.Resumed(3)
@@ -153,6 +154,7 @@ func TestEngine(t *testing.T) {
 	e.TaskEnded("unheard of", time.Second)
 	expect(t, reg, map[string]float64{
 		"service_engine_queue_length{}":          4,
+		"service_engine_parked_executions{}":     5,
 		"service_engine_queue_wait_seconds{}":    1,
 		"service_engine_refused_total{}":         1,
 		"service_engine_resumed_total{}":         3,

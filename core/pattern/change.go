@@ -215,7 +215,7 @@ func (c *change) announce(name string, event core.EventType, data map[string]str
 		return err
 	}
 	return c.tx.Append(core.Event{
-		ID: c.service.options.IDs.New(core.PrefixEvent), Type: event, Time: c.now, Subject: name, Data: raw,
+		ID: c.service.options.IDs.New(core.PrefixEvent), Type: event, Time: c.now, Subject: core.PatternSubject(name), Data: raw,
 	})
 }
 

@@ -67,7 +67,7 @@ func (f *fixture) wantEvent(kind core.EventType, subject, data string) {
 		f.t.Fatal("no event")
 	}
 	last := events[len(events)-1]
-	if last.Type != kind || last.Subject != subject || string(last.Data) != data || !core.ValidID(core.PrefixEvent, last.ID) || !last.Time.Equal(f.clock.Now()) {
+	if last.Type != kind || last.Subject != core.PatternSubject(subject) || string(last.Data) != data || !core.ValidID(core.PrefixEvent, last.ID) || !last.Time.Equal(f.clock.Now()) {
 		f.t.Errorf("event is %s %s %s %s", last.Type, last.ID, last.Subject, last.Data)
 	}
 }
@@ -422,5 +422,19 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 	if versions, err := f.FindPatternVersions(t.Context(), "p"); err != nil || len(versions) != 41 || versions[0].Version != "1.2.19" {
 		t.Errorf("%d versions, %v", len(versions), err)
+	}
+}
+
+// The events of a pattern with the name of another thing are not under that thing's subject.
+func TestSubjectsOfPatterns(t *testing.T) {
+	f := newFixture(t, pattern.Options{})
+	ids := core.NewIDs(f.clock)
+	for _, prefix := range []string{core.PrefixExecution, core.PrefixThread, core.PrefixManaged, core.PrefixAgent, core.PrefixBatch, core.PrefixEvent} {
+		id := ids.New(prefix)
+		f.create(id, "1.0.0")
+		events := f.store.events()
+		if subject := events[len(events)-1].Subject; subject != "patterns:"+id {
+			t.Errorf("%s is under %s", id, subject)
+		}
 	}
 }

@@ -210,7 +210,7 @@ func (f *fake) SendManagedAgent(ctx context.Context, id string, in core.ManagedA
 	if decide != nil {
 		return decide(ctx, id, in)
 	}
-	if len(in.Keys) > 0 || !in.ExpectResponse {
+	if len(in.Keys) > 0 || in.Interrupt || !in.ExpectResponse {
 		return core.ManagedAgentReply{Sent: true}, nil
 	}
 	return f.turn(id, "done"), nil

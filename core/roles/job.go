@@ -90,7 +90,7 @@ func (s *Service) interrupt(a *agent) {
 		if try == 0 && s.await(a.ctx, a, wait(interruptEvery), busy) != nil {
 			return
 		}
-		_, err := s.agents.SendManagedAgent(a.ctx, a.id, core.ManagedAgentInput{Keys: interruptKeys(a.kind)})
+		_, err := s.agents.SendManagedAgent(a.ctx, a.id, core.ManagedAgentInput{Interrupt: true})
 		if err != nil {
 			s.log.Debug("a turn was not interrupted", "agent", a.id, "error", err)
 		}
@@ -98,14 +98,5 @@ func (s *Service) interrupt(a *agent) {
 			return
 		}
 	}
-	s.log.Warn("a turn that is of no use goes on: the agent does not take the interrupt key", "agent", a.id, "type", a.kind)
-}
-
-// interruptKeys are what a person presses to end a turn.
-func interruptKeys(kind string) []string {
-	switch kind {
-	case "claude", "codex", "gemini":
-		return []string{"ESC"}
-	}
-	return []string{"CTRL_C"}
+	s.log.Warn("a turn that is of no use goes on: the agent does not take the interrupt", "agent", a.id, "type", a.kind)
 }

@@ -38,6 +38,9 @@ func (s *Service) Ask(agentID string, m core.AgentMessage) bool {
 // asker's role waits in vain, and the next one is asked.
 func (s *Service) doAsk(a *agent, j *job) {
 	got, err := s.turn(j.ctx, a, messageText(j.message), j.key)
+	if got.usage != nil {
+		s.sink.MessageUsed(j.message.ExecutionID, a.id, j.message.MessageID, got.usage)
+	}
 	switch {
 	case j.ctx.Err() != nil || errors.Is(err, errGone):
 		return

@@ -186,7 +186,7 @@ func (s *Service) answer(a *agent, list []core.ManagedAgentAnswer) {
 
 // interruptBlocked ends a turn that waits for an answer that it does not take.
 func (s *Service) interruptBlocked(a *agent) {
-	_, err := s.agents.SendManagedAgent(a.ctx, a.id, core.ManagedAgentInput{Keys: interruptKeys(a.kind)})
+	_, err := s.agents.SendManagedAgent(a.ctx, a.id, core.ManagedAgentInput{Interrupt: true})
 	if err != nil && a.ctx.Err() == nil {
 		s.log.Warn("a turn was not interrupted", "agent", a.id, "error", err)
 	}

@@ -140,7 +140,7 @@ func TestPromptTakesNoAnswer(t *testing.T) {
 	r.wait("the question", func() bool { return len(r.messages) == 1 })
 	r.roles.Reply(id, core.AgentReply{AskID: "p-1", Content: json.RawMessage(`"the blue one"`)})
 	coretest.WaitFor(t, "the key", func() bool {
-		return slices.ContainsFunc(r.fake.sentTo(id), func(in core.ManagedAgentInput) bool { return slices.Equal(in.Keys, []string{"ESC"}) })
+		return slices.ContainsFunc(r.fake.sentTo(id), func(in core.ManagedAgentInput) bool { return in.Interrupt })
 	})
 	want := []core.ManagedAgentAnswer{{PromptID: "p-1", Choice: "2"}, {PromptID: "p-1", Text: "the blue one"}}
 	if got := r.fake.given(); !slices.Equal(got, want) {
@@ -192,7 +192,15 @@ func TestLoginEndsTurn(t *testing.T) {
 
 func TestAsk(t *testing.T) {
 	r, id, end := asking(t)
-	m := core.AgentMessage{MessageID: "msg_1", From: "tester", MessageType: "question", Topic: "api", Content: json.RawMessage(`"Which port?"`), WantsReply: true}
+	send := r.fake.send
+	r.fake.send = func(ctx context.Context, id string, in core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+		reply, err := send(ctx, id, in)
+		if in.Key == "msg_1" && reply.Response != nil {
+			reply.Response.Usage = &wire.Usage{InputTokens: 9}
+		}
+		return reply, err
+	}
+	m := core.AgentMessage{MessageID: "msg_1", ExecutionID: "exec_1", From: "tester", MessageType: "question", Topic: "api", Content: json.RawMessage(`"Which port?"`), WantsReply: true}
 	for range 2 { // a repeat is the same message
 		if !r.roles.Ask(id, m) {
 			t.Fatal("an agent that serves refuses a message")
@@ -215,6 +223,9 @@ func TestAsk(t *testing.T) {
 	}
 	end <- "8080"
 	r.wait("the reply", func() bool { return len(r.replies) == 1 })
+	if !slices.Equal(r.used, []string{"exec_1 " + id + " msg_1 9"}) {
+		t.Errorf("used %q", r.used)
+	}
 	if got := r.replies[0]; got.MessageID != "msg_1" || got.AgentID != id || string(got.Content) != `"8080"` {
 		t.Errorf("replied %+v", got)
 	}

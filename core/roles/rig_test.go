@@ -3,6 +3,7 @@ package roles_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/roles"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // rig is a service on fake agents, with a sink that remembers.
@@ -34,6 +36,7 @@ type sink struct {
 	messages  []core.TaskMessage
 	replies   []core.MessageReply
 	withdrawn []string
+	used      []string
 	changes   int
 	unsettled bool // reports are not settled
 }
@@ -53,6 +56,12 @@ func (s *sink) do(fn func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fn()
+}
+
+func (s *sink) MessageUsed(execution, agent, message string, usage *wire.Usage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used = append(s.used, fmt.Sprint(execution, " ", agent, " ", message, " ", usage.InputTokens))
 }
 
 func (s *sink) RoleSpawned(spec core.RoleSpec, id, kind string, err error) {

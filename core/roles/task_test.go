@@ -192,8 +192,8 @@ func TestTaskCancelled(t *testing.T) {
 	end := make(chan string)
 	r.fake.send = func(ctx context.Context, id string, in core.ManagedAgentInput) (core.ManagedAgentReply, error) {
 		switch {
-		case len(in.Keys) > 0:
-			if slices.ContainsFunc(r.fake.sentTo(id)[:2], func(in core.ManagedAgentInput) bool { return len(in.Keys) > 0 }) &&
+		case in.Interrupt:
+			if slices.ContainsFunc(r.fake.sentTo(id)[:2], func(in core.ManagedAgentInput) bool { return in.Interrupt }) &&
 				len(r.fake.sentTo(id)) == 3 { // the first press is lost
 				r.fake.tell(id, core.EventManagedTurnComplete, map[string]any{"turn": 1, "interrupted": true})
 				r.fake.tell(id, core.EventManagedReady, nil)
@@ -216,7 +216,7 @@ func TestTaskCancelled(t *testing.T) {
 		t.Errorf("reported %+v", report)
 	}
 	in := r.fake.sentTo(id)
-	if len(in) != 4 || !slices.Equal(in[1].Keys, []string{"ESC"}) || !slices.Equal(in[2].Keys, []string{"ESC"}) {
+	if len(in) != 4 || !in[1].Interrupt || !in[2].Interrupt {
 		t.Errorf("sent %+v", in)
 	}
 }

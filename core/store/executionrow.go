@@ -14,7 +14,7 @@ import (
 // no inputs and results:
 //
 //	version 1, pattern name and version, each with its uvarint length, then as varints the Unix nanoseconds of CreatedAt,
-//	StartedAt, CompletedAt and CancelledAt; the least number for none
+//	StartedAt, CompletedAt and CancelledAt; the least number for none. Behind them, if it does nothing but wait, for what
 //
 // Entries that an earlier version wrote have no row: the record is read then.
 
@@ -29,6 +29,9 @@ func appendRow(dst []byte, e *core.Execution) []byte {
 			nanos = at.UnixNano()
 		}
 		dst = binary.AppendVarint(dst, nanos)
+	}
+	if e.Waiting != nil {
+		dst = appendString(dst, string(e.Waiting.For))
 	}
 	return dst
 }
@@ -60,6 +63,13 @@ func decodeRow(e *core.Execution, b []byte) error {
 		e.CreatedAt = *times[0]
 	}
 	e.StartedAt, e.CompletedAt, e.CancelledAt = times[1], times[2], times[3]
+	if len(b) > 0 {
+		reason, _, err := cutString(b)
+		if err != nil {
+			return err
+		}
+		e.Waiting = &core.ExecutionWait{For: core.WaitReason(reason)}
+	}
 	return nil
 }
 
@@ -98,8 +108,12 @@ func rowOfRecord(txn *badger.Txn, id string) (*core.Execution, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &core.Execution{
+	row := &core.Execution{
 		ID: e.ID, Pattern: e.Pattern, Status: e.Status,
 		CreatedAt: e.CreatedAt, StartedAt: e.StartedAt, CompletedAt: e.CompletedAt, CancelledAt: e.CancelledAt,
-	}, nil
+	}
+	if e.Waiting != nil {
+		row.Waiting = &core.ExecutionWait{For: e.Waiting.For}
+	}
+	return row, nil
 }

@@ -31,6 +31,9 @@ func TestExecutionRows(t *testing.T) {
 		if status != core.ExecutionPending {
 			e.StartedAt = &began
 		}
+		if status == core.ExecutionRunning {
+			e.Waiting = &core.ExecutionWait{For: core.WaitForPeople}
+		}
 		switch {
 		case status == core.ExecutionCancelled:
 			e.CancelledAt = &ended
@@ -92,6 +95,7 @@ func TestExecutionWithoutRow(t *testing.T) {
 
 func FuzzDecodeRow(f *testing.F) {
 	f.Add(appendRow(nil, &core.Execution{Pattern: core.PatternRef{Name: "vote", Version: "1"}, CreatedAt: time.Unix(1, 2)}))
+	f.Add(appendRow(nil, &core.Execution{Waiting: &core.ExecutionWait{For: core.WaitForSlot}}))
 	f.Add([]byte{1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		e := new(core.Execution)

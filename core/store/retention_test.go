@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -248,5 +249,44 @@ func TestRunMaintenance(t *testing.T) {
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
+	}
+}
+
+// A pattern may have the name of an execution: its events stand apart from those of the execution, and stay when it goes.
+// Events of patterns that an earlier version stored under the plain name are read on.
+func TestPatternNamedLikeAnExecution(t *testing.T) {
+	clock := coretest.NewClock()
+	s := mustOpen(t, store.Options{Clock: clock})
+	id := idAt(start, 1)
+	run(t, s, id, "p", core.ExecutionCompleted)
+	made := func(evt, subject string) {
+		mustUpdate(t, s, func(tx core.Tx) error {
+			return tx.Append(core.Event{Type: core.EventPatternCreated, ID: evt, Subject: subject, Time: clock.Now()})
+		})
+	}
+	made("evt_old", "vote")
+	made("evt_new", core.PatternSubject(id))
+	journal, err := s.Events(ctx, id, 0, 0)
+	if err != nil || len(journal) != 3 {
+		t.Fatalf("the execution has %d events, %v", len(journal), err)
+	}
+	clock.Advance(25 * time.Hour)
+	if _, err := s.Retain(ctx, store.Policy{Executions: time.Hour, Events: 1000 * time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	log, err := s.Log(ctx, 0, 0)
+	for _, e := range log {
+		if e.Type == core.EventPatternCreated {
+			found = append(found, e.ID)
+		}
+	}
+	if err != nil || !slices.Equal(found, []string{"evt_old", "evt_new"}) || len(s.Broken()) != 0 {
+		t.Errorf("found %v, %v; %d records are broken", found, err, len(s.Broken()))
+	}
+	for _, subject := range []string{"vote", core.PatternSubject(id)} {
+		if list, err := s.Events(ctx, subject, 0, 0); err != nil || len(list) != 1 {
+			t.Errorf("%d events of %s, %v", len(list), subject, err)
+		}
 	}
 }

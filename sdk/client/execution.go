@@ -90,6 +90,7 @@ type Execution struct {
 	StartedAt    *time.Time      `json:"startedAt,omitempty"`
 	CompletedAt  *time.Time      `json:"completedAt,omitempty"`
 	CancelledAt  *time.Time      `json:"cancelledAt,omitempty"`
+	Waiting      *ExecutionWait  `json:"waiting,omitempty"`
 	Duration     Millis          `json:"duration,omitempty"`
 	StatusURL    string          `json:"statusUrl,omitempty"`
 	BatchID      string          `json:"batchId,omitempty"`
@@ -101,6 +102,12 @@ type Execution struct {
 	Metrics     *WorkflowMetrics `json:"metrics,omitempty"`
 	Steps       []WorkflowStep   `json:"steps,omitempty"`   // at the top level, those that were begun
 	Partial     bool             `json:"partial,omitempty"` // it was ended with what it had
+}
+
+// ExecutionWait is why a running execution does nothing now.
+type ExecutionWait struct {
+	For   string     `json:"for"`             // people, agents or slot
+	Since *time.Time `json:"since,omitempty"` // not in lists
 }
 
 // WorkflowMetrics is what an execution of an org chart took.
