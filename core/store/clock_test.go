@@ -195,3 +195,44 @@ func TestNewestTime(t *testing.T) {
 		t.Fatalf("%s sorts before %s", id, last)
 	}
 }
+
+// A step of the clock makes no client's key count anew, neither while the process runs nor over a restart; a day that
+// passes does.
+func TestClockStepsAndKeys(t *testing.T) {
+	dir := t.TempDir()
+	clock := coretest.NewStepClock()
+	claim := &core.IdempotencyClaim{Scope: "s", Key: "k", BodyHash: "f"}
+	s := maintain(t, dir, clock, month)
+	now := func() time.Time { return clock.Now().UTC() }
+	if err := s.Update(ctx, func(tx core.Tx) error { return tx.ClaimIdempotency(claim, "exec_1", now()) }); err != nil {
+		t.Fatal(err)
+	}
+	counts := func(when string, want bool) {
+		t.Helper()
+		rec, err := s.FindIdempotency(ctx, claim.Scope, claim.Key, now())
+		if err != nil || (rec != nil) != want {
+			t.Fatalf("%s: found %v, %v; want it %t", when, rec, err, want)
+		}
+		if !want {
+			return
+		}
+		err = s.Update(ctx, func(tx core.Tx) error { return tx.ClaimIdempotency(claim, "exec_2", now()) })
+		wantCode(t, err, core.CodeConflict)
+	}
+	clock.Step(31 * 24 * time.Hour)
+	counts("a month ahead", true)
+	s.pass(t, time.Hour)
+	counts("an hour later", true)
+	clock.Step(-31 * 24 * time.Hour)
+	counts("set back", true)
+	s.stop()
+	clock.Step(31 * 24 * time.Hour)
+	s = maintain(t, dir, clock, month)
+	counts("a month ahead at the start", true)
+	s.stop()
+	clock.Step(-31 * 24 * time.Hour)
+	s = maintain(t, dir, clock, month)
+	counts("set back at the start", true)
+	s.pass(t, 25*time.Hour)
+	counts("a day later", false)
+}

@@ -27,10 +27,6 @@ const (
 // are logged and kept (RetentionFailures); the next run tries again. The policy is asked for anew before each run, so that
 // a reload takes effect. What a deleted endpoint leaves behind goes at once.
 func (s *Store) RunMaintenance(ctx context.Context, policy func() Policy) error {
-	if err := s.beginClock(ctx); err != nil {
-		s.log.Error("what was known of the clock cannot be read", "error", err)
-		s.clock.begin(clockRecord{}, time.Time{}, s.opts.Clock.Now().UTC())
-	}
 	s.purgeOrphans(ctx)
 	tick := make(chan struct{}, 1)
 	next := s.opts.Clock.Now().Add(maintenanceFirst)
