@@ -22,8 +22,10 @@ type server struct {
 	binary, config, data, log string
 	port                      int
 	process                   *testbed.Process
+	clock                     *rigClock // or nil
 	readyTimes                []time.Duration
 	kills, drains             int
+	memory                    int64 // KiB, the most that a core took
 }
 
 // newServer writes the configuration. The times an agent may be away are short, so that the loss of one is
@@ -65,7 +67,11 @@ func (s *server) url() string { return fmt.Sprintf("http://127.0.0.1:%d", s.port
 
 // start starts the core; ready waits for it.
 func (s *server) start() error {
-	p, err := testbed.Launch(s.log, s.binary, "serve", "--config", s.config)
+	var env []string
+	if s.clock != nil {
+		env = append(env, faultClockEnv+"="+s.clock.path)
+	}
+	p, err := testbed.LaunchWith(env, s.log, s.binary, "serve", "--config", s.config)
 	s.process = p
 	return err
 }
@@ -92,9 +98,24 @@ func (s *server) kill() error {
 	if s.process.Ended() {
 		return fmt.Errorf("the core ended by itself (%s)\n%s", s.process.Outcome(), s.tail())
 	}
+	s.weigh()
 	s.process.Kill()
 	s.kills++
 	return nil
+}
+
+// weigh notes how much memory the core took.
+func (s *server) weigh() {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Cmd.Process.Pid))
+	if err != nil {
+		return // it has ended, or there is no such file on this system
+	}
+	for line := range strings.Lines(string(text)) {
+		var kib int64
+		if n, err := fmt.Sscanf(line, "VmHWM: %d kB", &kib); err == nil && n == 1 {
+			s.memory = max(s.memory, kib)
+		}
+	}
 }
 
 // drain tells the core to end, and kills it when it takes longer than patience. A core that ends in time must
@@ -103,6 +124,7 @@ func (s *server) drain(ctx context.Context, patience time.Duration) error {
 	if s.process.Ended() {
 		return s.kill() // says how
 	}
+	s.weigh()
 	_ = s.process.Cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

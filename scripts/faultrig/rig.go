@@ -40,10 +40,12 @@ type rig struct {
 	server *server
 	crew   *crew
 	caller *caller
-	shells *shells // managed agents, or nil
-	hosts  *hosts  // connected agents that host threads, or nil
-	hooks  *hooks  // receiver of webhooks
-	repo   string  // URL of the repository that threads work in
+	shells *shells   // managed agents, or nil
+	hosts  *hosts    // connected agents that host threads, or nil
+	hooks  *hooks    // receiver of webhooks
+	horde  *horde    // hostile agents
+	clock  *rigClock // of the core, or nil when the binary has none that can be moved
+	repo   string    // URL of the repository that threads work in
 
 	resends []resend // some of earlier rounds
 	ids     []string // executions of earlier rounds, and how they read
@@ -135,7 +137,8 @@ func (r *rig) build(ctx context.Context) (string, error) {
 		return filepath.Abs(r.binary)
 	}
 	r.say("building the product")
-	return testbed.Build(ctx, r.dir)
+	r.clock = &rigClock{path: filepath.Join(r.dir, "clock")}
+	return testbed.Build(ctx, r.dir, faultClockTag)
 }
 
 // begin starts the core and the agents, and stores the patterns.
@@ -152,6 +155,7 @@ func (r *rig) begin(ctx context.Context) (err error) {
 	if r.server, err = newServer(r.binary, r.dir, extra, r.random); err != nil {
 		return err
 	}
+	r.server.clock = r.clock
 	r.caller = newCaller(r.server.url())
 	r.crew = newCrew(r.dir, r.server.url())
 	if err := r.server.start(); err != nil {
@@ -162,7 +166,7 @@ func (r *rig) begin(ctx context.Context) (err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, quietLimit)
 	defer cancel()
-	for _, w := range allWorkloads() {
+	for _, w := range append(allWorkloads(), hostilePatterns()...) {
 		body := fmt.Appendf(nil, `{"definition":%s}`, quote(w.source))
 		reply, err := r.caller.call(ctx, http.MethodPost, "/api/patterns", "", body)
 		if err != nil {
@@ -189,6 +193,7 @@ func (r *rig) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	r.horde = newHorde(r.server.url(), r.caller)
 	return r.crew.start(ctx)
 }
 
@@ -236,6 +241,9 @@ func (r *rig) close(ctx context.Context) error {
 
 // end kills what still runs.
 func (r *rig) end() {
+	if r.horde != nil {
+		r.horde.end()
+	}
 	if r.crew != nil {
 		r.crew.kill()
 	}

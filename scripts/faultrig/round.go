@@ -33,6 +33,7 @@ type faults struct {
 	fresh  bool            // the killed agent comes back as a new one
 	drain  time.Duration   // SIGTERM first, and kill -9 after this; 0: kill -9 at once
 	second int             // agent killed together with the first kill of the core, or -1
+	clock  clockFaults
 }
 
 func drawFaults(random *rand.Rand, agents int) faults {
@@ -56,6 +57,7 @@ func drawFaults(random *rand.Rand, agents int) faults {
 	case n < 30:
 		f.drain = readyLimit // long enough to end well
 	}
+	f.clock = drawClock(random)
 	return f
 }
 
@@ -81,20 +83,33 @@ func (f faults) String() string {
 	if f.second >= 0 {
 		text += fmt.Sprintf("; agent %d together with the core", f.second)
 	}
-	return text
+	return text + f.clock.String()
 }
 
 // round puts load on the core, lets the faults happen, and proves.
 func (r *rig) round(ctx context.Context, number int) (roundResult, error) {
 	f := drawFaults(r.random, len(r.crew.members))
+	if r.clock == nil {
+		f.clock = clockFaults{}
+	}
 	r.say("round %d: %s", number, f)
+	scope, err := r.scope(ctx, f.clock)
+	if err != nil {
+		return roundResult{}, err
+	}
 	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, killWithin+3*readyLimit+quietLimit)
 	defer cancel()
 	crowd := summon(ctx, r.caller)
 	defer crowd.finish()
+	r.horde.start(bounded, r.random)
+	defer r.horde.end()
 	load := begin(bounded, r.caller, fmt.Sprintf("%s-%d", r.name, number), r.random)
-	err := r.strike(ctx, f, began)
+	result := roundResult{number: number, faults: f}
+	err = r.strike(ctx, f, began)
+	if err == nil {
+		err = r.stepLate(ctx, f.clock, &result)
+	}
 	if err == nil && !pause(ctx, loadAfter) {
 		err = ctx.Err()
 	}
@@ -103,12 +118,13 @@ func (r *rig) round(ctx context.Context, number int) (roundResult, error) {
 	}
 	patience := time.AfterFunc(quietLimit, cancel)
 	load.finish()
+	r.horde.end()
 	patience.Stop()
 	if err != nil {
 		return roundResult{}, err
 	}
 	r.say("round %d: load over after %s", number, time.Since(began).Round(time.Millisecond))
-	result := roundResult{number: number, faults: f, counts: load.told.counts()}
+	result.counts = load.told.counts()
 	result.problems = append(result.problems, load.told.problems...)
 	if err := r.quiet(ctx); err != nil {
 		result.problems = append(result.problems, err)
@@ -116,7 +132,10 @@ func (r *rig) round(ctx context.Context, number int) (roundResult, error) {
 	crowd.finish()
 	result.questions, result.refused = len(crowd.answered), crowd.refused
 	result.problems = append(result.problems, crowd.prove(ctx)...)
-	err = r.prove(ctx, began, load.told, &result)
+	err = r.prove(ctx, scope, load.told, &result)
+	if err == nil {
+		err = r.awake(ctx, f.clock, &result)
+	}
 	result.took = time.Since(began)
 	return result, err
 }
@@ -136,6 +155,14 @@ func (r *rig) strike(ctx context.Context, f faults, began time.Time) error {
 }
 
 func (r *rig) strikeCore(ctx context.Context, f faults, began time.Time) error {
+	if f.clock.early != 0 {
+		if !pause(ctx, f.kill/2) {
+			return ctx.Err()
+		}
+		if err := r.clock.set(ctx, f.clock.early, r.server); err != nil {
+			return err
+		}
+	}
 	if !pause(ctx, f.kill-time.Since(began)) {
 		return ctx.Err()
 	}
@@ -196,7 +223,7 @@ func (r *rig) quiet(ctx context.Context) error {
 }
 
 // prove gathers the evidence and judges it.
-func (r *rig) prove(ctx context.Context, since time.Time, t *told, result *roundResult) error {
+func (r *rig) prove(ctx context.Context, scope scope, t *told, result *roundResult) error {
 	ctx, cancel := context.WithTimeout(ctx, collectLimit)
 	defer cancel()
 	if err := r.crew.alive(); err != nil {
@@ -215,7 +242,7 @@ func (r *rig) prove(ctx context.Context, since time.Time, t *told, result *round
 	result.problems = append(result.problems, compareKeys(earlier, old.promises)...)
 	r.resends = append(sample(r.random, r.resends, 400), sample(r.random, t.resends, 20)...)
 
-	col, err := collect(ctx, r.caller, since.Add(-time.Millisecond), t)
+	col, err := collect(ctx, r.caller, scope.since, scope.before, t)
 	if err != nil {
 		result.problems = append(result.problems, err)
 	}
@@ -226,7 +253,8 @@ func (r *rig) prove(ctx context.Context, since time.Time, t *told, result *round
 	if err != nil {
 		return err
 	}
-	col.evidence.Entries = entries
+	col.evidence.Entries, col.evidence.Ahead = entries, result.faults.clock.ahead()
+	result.problems = append(result.problems, r.horde.judge(col.evidence)...)
 	result.findings = proof.Check(col.evidence)
 	result.evidence = col.evidence
 	result.problems = append(result.problems, r.hooks.prove(ctx, col.evidence.Executions)...)
