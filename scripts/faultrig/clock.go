@@ -220,12 +220,12 @@ func (r *rig) awake(ctx context.Context, f clockFaults, result *roundResult) err
 	if err := r.clock.pass(ctx, clockNight, r.server); err != nil {
 		return err
 	}
-	reply, err := r.caller.call(ctx, http.MethodGet, "/api/health", "", nil)
+	reply, err := r.caller.call(ctx, http.MethodGet, "/api/health?detailed=true", "", nil)
 	if err != nil {
 		return err
 	}
 	if !strings.Contains(string(reply.body), "clock") {
-		result.problems = append(result.problems, fmt.Errorf("a month ahead at the start, and the health does not speak of the clock: %.500s", reply.body))
+		result.problems = append(result.problems, fmt.Errorf("a month ahead at the start, and the health does not speak of the clock: %.2000s", reply.body))
 	}
 	result.problems = append(result.problems, r.kept(ctx, "with a clock that is a month ahead")...)
 	return r.clock.set(ctx, 0, r.server)

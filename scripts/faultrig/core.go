@@ -30,20 +30,21 @@ type server struct {
 
 // newServer writes the configuration. The times an agent may be away are short, so that the loss of one is
 // part of every run; tasks may be handed out often, so that no execution fails because of the faults.
-// extra is more of it.
-func newServer(binary, dir, extra string, random *rand.Rand) (*server, error) {
+// extra is more of it, and data the folder of the store.
+func newServer(binary, dir, data, extra string, random *rand.Rand) (*server, error) {
 	port, err := testbed.FreePort(random)
 	if err != nil {
 		return nil, err
 	}
 	s := &server{
 		binary: binary, port: port,
-		config: filepath.Join(dir, "wardroom.yaml"), data: filepath.Join(dir, "data"), log: filepath.Join(dir, "core.log"),
+		config: filepath.Join(dir, "wardroom.yaml"), data: data, log: filepath.Join(dir, "core.log"),
 	}
 	text := fmt.Sprintf(`server: {listen: "127.0.0.1:%d", shutdownTimeout: 2s}
 store: {path: %q, minFree: 64MiB}
 engine: {taskRetries: 20}
 agents: {heartbeatInterval: 1s, resumeGrace: 2s}
+metrics: {public: true}
 %s`, port, s.data, extra)
 	return s, os.WriteFile(s.config, []byte(text), 0o600)
 }

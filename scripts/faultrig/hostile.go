@@ -91,6 +91,17 @@ func (h *horde) end() {
 	}
 }
 
+// String counts what they did.
+func (h *horde) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	total := 0
+	for _, n := range h.acts {
+		total += n
+	}
+	return fmt.Sprintf("%d acts of %d kinds", total, len(h.acts))
+}
+
 func (h *horde) did(act string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

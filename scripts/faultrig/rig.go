@@ -35,6 +35,7 @@ type rig struct {
 	options
 	out    io.Writer
 	dir    string
+	disk   *disk  // the small file system that the store lies on, or nil
 	name   string // of the run, in nonces
 	random *rand.Rand
 	server *server
@@ -46,6 +47,9 @@ type rig struct {
 	horde  *horde    // hostile agents
 	clock  *rigClock // of the core, or nil when the binary has none that can be moved
 	repo   string    // URL of the repository that threads work in
+
+	diskCounts diskCounts // of all rounds
+	poisoned   int        // records
 
 	resends []resend // some of earlier rounds
 	ids     []string // executions of earlier rounds, and how they read
@@ -105,11 +109,22 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 			}
 			continue
 		}
-		result, err := r.round(ctx, number)
+		play := r.round
+		switch number % specialEvery {
+		case diskRound:
+			play = r.diskRound
+		case poisonRound:
+			play = r.poisonRound
+		}
+		result, err := play(ctx, number)
 		if err != nil {
 			return err
 		}
-		sum.add(result)
+		if number%specialEvery == poisonRound {
+			sum.rounds++
+		} else {
+			sum.add(result)
+		}
 		result.print(out)
 		if result.broken() {
 			result.explain(out, dir)
@@ -119,10 +134,18 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err := r.close(ctx); err != nil {
 		return err
 	}
-	sum.print(out, r.server)
+	sum.print(out, r)
 	events, again := r.hooks.counts()
 	fmt.Fprintf(out, "webhooks: %d events, %d deliveries more than once\n", events, again)
 	return r.hooks.some()
+}
+
+// data returns the folder of the store.
+func (r *rig) data() string {
+	if r.disk != nil {
+		return filepath.Join(r.disk.dir, "data")
+	}
+	return filepath.Join(r.dir, "data")
 }
 
 func (r *rig) say(format string, args ...any) {
@@ -152,7 +175,7 @@ func (r *rig) begin(ctx context.Context) (err error) {
 	if r.hooks, err = newHooks(r.dir); err != nil {
 		return err
 	}
-	if r.server, err = newServer(r.binary, r.dir, extra, r.random); err != nil {
+	if r.server, err = newServer(r.binary, r.dir, r.data(), extra, r.random); err != nil {
 		return err
 	}
 	r.server.clock = r.clock

@@ -34,6 +34,9 @@ type faults struct {
 	drain  time.Duration   // SIGTERM first, and kill -9 after this; 0: kill -9 at once
 	second int             // agent killed together with the first kill of the core, or -1
 	clock  clockFaults
+	disk   bool // the disk is full over the kill
+	full   time.Duration
+	poison string // says which records were made unreadable
 }
 
 func drawFaults(random *rand.Rand, agents int) faults {
@@ -62,6 +65,9 @@ func drawFaults(random *rand.Rand, agents int) faults {
 }
 
 func (f faults) String() string {
+	if f.poison != "" {
+		return f.poison
+	}
 	text := fmt.Sprintf("kill +%d ms", f.kill.Milliseconds())
 	switch f.drain {
 	case 0:
@@ -83,6 +89,9 @@ func (f faults) String() string {
 	if f.second >= 0 {
 		text += fmt.Sprintf("; agent %d together with the core", f.second)
 	}
+	if f.disk {
+		text += fmt.Sprintf("; the disk is full for %d ms", f.full.Milliseconds())
+	}
 	return text + f.clock.String()
 }
 
@@ -92,6 +101,11 @@ func (r *rig) round(ctx context.Context, number int) (roundResult, error) {
 	if r.clock == nil {
 		f.clock = clockFaults{}
 	}
+	return r.roundOf(ctx, number, f)
+}
+
+// roundOf is a round with these faults.
+func (r *rig) roundOf(ctx context.Context, number int, f faults) (roundResult, error) {
 	r.say("round %d: %s", number, f)
 	scope, err := r.scope(ctx, f.clock)
 	if err != nil {
@@ -166,6 +180,11 @@ func (r *rig) strikeCore(ctx context.Context, f faults, began time.Time) error {
 	if !pause(ctx, f.kill-time.Since(began)) {
 		return ctx.Err()
 	}
+	if f.disk {
+		if err := r.full(ctx); err != nil || !pause(ctx, f.full) {
+			return errors.Join(err, ctx.Err())
+		}
+	}
 	end := r.server.kill
 	if f.drain > 0 {
 		end = func() error { return r.server.drain(ctx, f.drain) }
@@ -192,10 +211,13 @@ func (r *rig) strikeCore(ctx context.Context, f faults, began time.Time) error {
 			return err
 		}
 	}
-	if err := r.server.start(); err != nil {
-		return err
+	if !f.disk {
+		return r.restart(ctx)
 	}
-	return r.server.ready(ctx)
+	if err := r.startFull(ctx); err != nil || !pause(ctx, f.full) {
+		return errors.Join(err, ctx.Err())
+	}
+	return r.freed(ctx)
 }
 
 // quiet waits until no execution is active.
