@@ -273,13 +273,7 @@ func (c *checker) numbers(txn *badger.Txn, r *Report) error {
 	if err != nil {
 		return err
 	}
-	last := uint64(0)
-	err = scan(txn, []byte(prefixWebhookNumber), nil, true, func(_, value []byte) (bool, error) {
-		if n, err := decodeWebhookNumber("", value); err == nil {
-			last = max(last, uint64(n))
-		}
-		return true, nil
-	})
+	last, err := newestWebhookNumber(txn)
 	if err != nil {
 		return err
 	}
