@@ -116,7 +116,8 @@ func (r *rig) poisonRound(ctx context.Context, number int) (roundResult, error) 
 	if err != nil {
 		return result, fmt.Errorf("poison %s: %w", data, err)
 	}
-	result.faults.poison = fmt.Sprintf("one record in each of %d tables: %s", len(p.tables), strings.Join(p.tables, " "))
+	result.faults.poison = fmt.Sprintf("one record made unreadable in each of %d tables", len(p.tables))
+	r.say("round %d: %s", number, strings.Join(p.tables, " "))
 	r.poisoned += len(p.tables)
 	sub := r.sub(dir, number)
 	sub.ids, sub.bodies = r.ids, r.bodies

@@ -24,7 +24,9 @@ type Process struct {
 }
 
 // Launch starts a child. It ends with this process, also when this one is killed.
-func Launch(logPath string, args ...string) (*Process, error) { return LaunchWith(nil, logPath, args...) }
+func Launch(logPath string, args ...string) (*Process, error) {
+	return LaunchWith(nil, logPath, args...)
+}
 
 // LaunchWith is Launch with variables for the environment of the child, beside those of this process.
 func LaunchWith(env []string, logPath string, args ...string) (*Process, error) {
