@@ -29,8 +29,9 @@ const skewEvery = 5 * time.Millisecond
 // FaultClock is the system's clock, moved by another process: a rig writes by how much into a file (WriteSkew). Only builds
 // with the tag faultclock use it. All methods are safe for concurrent use.
 type FaultClock struct {
-	path string
-	done chan struct{}
+	path  string
+	done  chan struct{}
+	ended chan struct{} // closed by follow
 
 	mu     sync.Mutex // guards all below
 	skew   Skew
@@ -40,16 +41,20 @@ type FaultClock struct {
 // NewFaultClock returns a clock that goes by the file of that name, which need not be there yet. It looks at the file
 // until Close.
 func NewFaultClock(path string) *FaultClock {
-	c := &FaultClock{path: path, done: make(chan struct{}), timers: map[*faultTimer]struct{}{}}
+	c := &FaultClock{path: path, done: make(chan struct{}), ended: make(chan struct{}), timers: map[*faultTimer]struct{}{}}
 	c.look()
 	go c.follow()
 	return c
 }
 
-// Close ends the following of the file. The process that the clock is made for ends without it.
-func (c *FaultClock) Close() { close(c.done) }
+// Close ends the following of the file, and returns once it has. The process that the clock is made for ends without it.
+func (c *FaultClock) Close() {
+	close(c.done)
+	<-c.ended
+}
 
 func (c *FaultClock) follow() {
+	defer close(c.ended)
 	tick := time.NewTicker(skewEvery)
 	defer tick.Stop()
 	for {

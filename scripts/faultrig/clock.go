@@ -7,14 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/wardroom/wardroom/core/coretest"
-)
-
-// faultClockTag is the build tag of a product whose clock the rig moves by a file that faultClockEnv names.
-const (
-	faultClockTag = "faultclock"
-	faultClockEnv = "WARDROOM_FAULT_CLOCK"
 )
 
 const (
@@ -24,8 +16,6 @@ const (
 	clockMonth = 31 * 24 * time.Hour
 	// clockNight is longer than it is from a start to the first retention.
 	clockNight = 11 * time.Minute
-	// clockWithin bounds how long the core may take to follow.
-	clockWithin = 10 * time.Second
 )
 
 // clockLate are the steps while the core runs for the rest of a round.
@@ -81,44 +71,6 @@ func (f clockFaults) steps() int {
 	return n
 }
 
-// rigClock is the clock of the core. Not safe for concurrent use.
-type rigClock struct {
-	path string // of the file that it goes by
-	skew coretest.Skew
-}
-
-// set steps the wall clock to so much before or after the true time. A core that runs follows before it returns.
-func (c *rigClock) set(ctx context.Context, by time.Duration, core *server) error {
-	c.skew.Set = by - c.skew.Passed
-	return c.move(ctx, core)
-}
-
-// pass has time go by at once.
-func (c *rigClock) pass(ctx context.Context, by time.Duration, core *server) error {
-	c.skew.Passed += by
-	return c.move(ctx, core)
-}
-
-func (c *rigClock) move(ctx context.Context, core *server) error {
-	if err := coretest.WriteSkew(c.path, c.skew); err != nil {
-		return err
-	}
-	if core.process == nil || core.process.Ended() {
-		return nil
-	}
-	for deadline := time.Now().Add(clockWithin); ; {
-		if seen, err := coretest.SkewSeen(c.path); err == nil && seen == c.skew {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("the core does not follow its clock; see %s", core.log)
-		}
-		if !pause(ctx, time.Millisecond) {
-			return ctx.Err()
-		}
-	}
-}
-
 // scope is what a round's evidence is about: all made since then, by the clock of the core, but for what was there before.
 type scope struct {
 	since  time.Time
@@ -153,7 +105,7 @@ func (r *rig) stepLate(ctx context.Context, f clockFaults, result *roundResult) 
 		if err != nil {
 			return err
 		}
-		if err := r.clock.set(ctx, f.late, r.server); err != nil {
+		if err := r.clock.Set(ctx, f.late, r.server.process); err != nil {
 			return err
 		}
 		result.problems = append(result.problems, limited.prove(ctx)...)
@@ -171,7 +123,7 @@ func (r *rig) stepLate(ctx context.Context, f clockFaults, result *roundResult) 
 			}
 		}
 	}
-	return r.clock.set(ctx, 0, r.server)
+	return r.clock.Set(ctx, 0, r.server.process)
 }
 
 // sweepTime is how long the core takes to look at all agents, at least once.
@@ -211,13 +163,13 @@ func (r *rig) awake(ctx context.Context, f clockFaults, result *roundResult) err
 	if err := r.server.kill(); err != nil {
 		return err
 	}
-	if err := r.clock.set(ctx, clockMonth, r.server); err != nil {
+	if err := r.clock.Set(ctx, clockMonth, r.server.process); err != nil {
 		return err
 	}
 	if err := r.restart(ctx); err != nil {
 		return err
 	}
-	if err := r.clock.pass(ctx, clockNight, r.server); err != nil {
+	if err := r.clock.Pass(ctx, clockNight, r.server.process); err != nil {
 		return err
 	}
 	reply, err := r.caller.call(ctx, http.MethodGet, "/api/health?detailed=true", "", nil)
@@ -228,7 +180,7 @@ func (r *rig) awake(ctx context.Context, f clockFaults, result *roundResult) err
 		result.problems = append(result.problems, fmt.Errorf("a month ahead at the start, and the health does not speak of the clock: %.2000s", reply.body))
 	}
 	result.problems = append(result.problems, r.kept(ctx, "with a clock that is a month ahead")...)
-	return r.clock.set(ctx, 0, r.server)
+	return r.clock.Set(ctx, 0, r.server.process)
 }
 
 // restart starts the core again, and waits for it and for the agents.

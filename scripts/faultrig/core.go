@@ -22,7 +22,7 @@ type server struct {
 	binary, config, data, log string
 	port                      int
 	process                   *testbed.Process
-	clock                     *rigClock // or nil
+	clock                     *testbed.Clock // or nil
 	readyTimes                []time.Duration
 	kills, drains             int
 	memory                    int64 // KiB, the most that a core took
@@ -70,7 +70,7 @@ func (s *server) url() string { return fmt.Sprintf("http://127.0.0.1:%d", s.port
 func (s *server) start() error {
 	var env []string
 	if s.clock != nil {
-		env = append(env, faultClockEnv+"="+s.clock.path)
+		env = append(env, s.clock.Env())
 	}
 	p, err := testbed.LaunchWith(env, s.log, s.binary, "serve", "--config", s.config)
 	s.process = p

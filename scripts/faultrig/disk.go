@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // specialEvery is how often rounds come that have a core of their own; diskRound and poisonRound are which of them.
@@ -103,7 +105,7 @@ func (r *rig) sub(dir string, number int) *rig {
 		options: o, out: r.out, dir: dir, name: r.name + "-s" + strconv.Itoa(number), random: r.random, bodies: map[string][32]byte{},
 	}
 	if r.clock != nil {
-		sub.clock = &rigClock{path: filepath.Join(dir, "clock")}
+		sub.clock = testbed.NewClock(filepath.Join(dir, "clock"))
 	}
 	return sub
 }

@@ -41,12 +41,12 @@ type rig struct {
 	server *server
 	crew   *crew
 	caller *caller
-	shells *shells   // managed agents, or nil
-	hosts  *hosts    // connected agents that host threads, or nil
-	hooks  *hooks    // receiver of webhooks
-	horde  *horde    // hostile agents
-	clock  *rigClock // of the core, or nil when the binary has none that can be moved
-	repo   string    // URL of the repository that threads work in
+	shells *shells        // managed agents, or nil
+	hosts  *hosts         // connected agents that host threads, or nil
+	hooks  *hooks         // receiver of webhooks
+	horde  *horde         // hostile agents
+	clock  *testbed.Clock // of the core, or nil when the binary has none that can be moved
+	repo   string         // URL of the repository that threads work in
 
 	diskCounts diskCounts // of all rounds
 	poisoned   int        // records
@@ -160,8 +160,8 @@ func (r *rig) build(ctx context.Context) (string, error) {
 		return filepath.Abs(r.binary)
 	}
 	r.say("building the product")
-	r.clock = &rigClock{path: filepath.Join(r.dir, "clock")}
-	return testbed.Build(ctx, r.dir, faultClockTag)
+	r.clock = testbed.NewClock(filepath.Join(r.dir, "clock"))
+	return testbed.Build(ctx, r.dir, testbed.ClockTag)
 }
 
 // begin starts the core and the agents, and stores the patterns.

@@ -173,7 +173,7 @@ func (r *rig) strikeCore(ctx context.Context, f faults, began time.Time) error {
 		if !pause(ctx, f.kill/2) {
 			return ctx.Err()
 		}
-		if err := r.clock.set(ctx, f.clock.early, r.server); err != nil {
+		if err := r.clock.Set(ctx, f.clock.early, r.server.process); err != nil {
 			return err
 		}
 	}
