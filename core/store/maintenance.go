@@ -251,7 +251,11 @@ func (s *Store) collectValues(ctx context.Context) error {
 				return err
 			}
 			s.moved.Add(valueLogFile)
-			return db.RunValueLogGC(0.5)
+			err := db.RunValueLogGC(0.5)
+			if err != nil { // it moved nothing
+				s.moved.Add(-valueLogFile)
+			}
+			return err
 		})
 		if errors.Is(err, badger.ErrNoRewrite) {
 			return nil
