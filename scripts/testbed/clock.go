@@ -15,7 +15,7 @@ const ClockTag = "faultclock"
 const clockEnv = "WARDROOM_FAULT_CLOCK"
 
 // clockWithin bounds how long a process may take to follow its clock.
-const clockWithin = 10 * time.Second
+const clockWithin = time.Minute
 
 // Clock is the clock of a product that was built with ClockTag. It outlives the processes. Not safe for concurrent use.
 type Clock struct {
