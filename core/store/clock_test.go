@@ -236,3 +236,27 @@ func TestClockStepsAndKeys(t *testing.T) {
 	s.pass(t, 25*time.Hour)
 	counts("a day later", false)
 }
+
+// A process that was killed soon after its clock was set ahead, before any look at the clock, leaves things of the future
+// behind: they do not say what time it is.
+func TestClockOfShortLives(t *testing.T) {
+	dir := t.TempDir()
+	clock := coretest.NewStepClock()
+	claim := &core.IdempotencyClaim{Scope: "s", Key: "k", BodyHash: "b"}
+	s := maintain(t, dir, clock, month)
+	if err := s.Update(ctx, func(tx core.Tx) error { return tx.ClaimIdempotency(claim, "exec_1", clock.Now().UTC()) }); err != nil {
+		t.Fatal(err)
+	}
+	coretest.WaitFor(t, "maintenance to wait for its first look", func() bool { return clock.Pending() >= 2 })
+	clock.Step(31 * 24 * time.Hour)
+	run(t, s.Store, idAt(clock.Now(), 1), "vote", core.ExecutionCompleted)
+	s.stop()
+	clock.Step(-31 * 24 * time.Hour)
+	s = maintain(t, dir, clock, month)
+	s.stop()
+	clock.Step(31 * 24 * time.Hour)
+	s = maintain(t, dir, clock, month)
+	if rec, err := s.FindIdempotency(ctx, claim.Scope, claim.Key, clock.Now().UTC()); err != nil || rec == nil {
+		t.Fatalf("a month ahead at the start: %v, %v", rec, err)
+	}
+}

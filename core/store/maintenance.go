@@ -27,6 +27,7 @@ const (
 // are logged and kept (RetentionFailures); the next run tries again. The policy is asked for anew before each run, so that
 // a reload takes effect. What a deleted endpoint leaves behind goes at once.
 func (s *Store) RunMaintenance(ctx context.Context, policy func() Policy) error {
+	s.keepClock(ctx) // a process that lives for seconds leaves what it knew, and not what it stamped, to the next one
 	s.purgeOrphans(ctx)
 	tick := make(chan struct{}, 1)
 	next := s.opts.Clock.Now().Add(maintenanceFirst)
