@@ -21,8 +21,9 @@ FUZZTIME ?= 5s
 ROUNDS   ?= 200
 TURNS    ?= 1000
 BENCH    ?=
+SOAK     ?=
 
-.PHONY: help build demo test race lint bench clis fuzz-short e2e soak turns clean
+.PHONY: help build demo test race lint bench clis fuzz-short e2e faults soak turns clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -82,8 +83,11 @@ fuzz-short: ## each fuzz target for FUZZTIME (5s, or a number of inputs: 500x); 
 e2e: build ## the real binary from outside: kill, restart, drain, full disk
 	go test -count=1 -timeout 20m ./appliance/e2e
 
-soak: build ## ROUNDS (200) kills at random moments, then proof that nothing was lost or done twice
+faults: ## ROUNDS (200) rounds of kills, clock steps, hostile agents, full disks and broken records, each proven
 	go run ./scripts/faultrig -rounds $(ROUNDS)
+
+soak: ## a simulated year of load, then a table of what grew; SOAK passes flags (-short: minutes)
+	go run ./scripts/soak $(SOAK)
 
 turns: ## TURNS (1000) scripted turns of each installed coding tool under kills, judged one by one
 	go run ./scripts/turnrig -turns $(TURNS)

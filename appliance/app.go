@@ -106,7 +106,7 @@ func New(opts Options) (*App, error) {
 			"no security is configured, so %s must be a loopback address; --insecure lifts this", c.Server.Listen)
 	}
 	a := &App{
-		opts: opts, clock: core.SystemClock{}, registry: prometheus.NewRegistry(),
+		opts: opts, clock: newClock(), registry: prometheus.NewRegistry(),
 		log: newLogger(c.Log, opts.Stderr),
 	}
 	a.config.Store(c)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dgraph-io/badger/v4"
+
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 )
@@ -105,7 +107,7 @@ func seedPoison(t *testing.T, s *Store, at time.Time) poison {
 		appendList(nil, prefixRowCount, kindWorkspace, workspaceFacets(&core.Workspace{}), 0),
 		appendIdempotencyKey(nil, idempotencyHash("me", over)), []byte("cur/c" + over),
 		appendJournalKey(nil, over, 1), appendJournalKey(nil, over, 2), appendJournalKey(nil, managed, 3),
-		[]byte("meta/seq"),
+		[]byte("meta/seq"), []byte("meta/webhooks"),
 	}
 	return p
 }
@@ -159,6 +161,7 @@ func TestBrokenRecords(t *testing.T) {
 			"Execution": func(tx core.Tx) error {
 				return tx.PutExecution(&core.Execution{ID: "exec_z", Status: core.ExecutionPending})
 			},
+			"Webhook": func(tx core.Tx) error { return tx.PutWebhook(&core.WebhookRecord{Webhook: core.Webhook{ID: "wh_z"}}) },
 			"Thread": func(tx core.Tx) error {
 				if n, err := tx.CountActiveThreads(""); err != nil || n != 2 {
 					t.Errorf("%d active threads, %v", n, err)
@@ -168,6 +171,17 @@ func TestBrokenRecords(t *testing.T) {
 		} {
 			if err := s.Update(ctx, fn); err != nil {
 				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for name, want := range map[string]uint32{p.good[core.PrefixWebhook]: 2, "wh_z": 3} {
+			err := s.view(ctx, func(txn *badger.Txn) error {
+				if n, err := webhookNumber(txn, name); err != nil || n != want {
+					t.Errorf("webhook %s has the number %d, %v", name, n, err)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
 			}
 		}
 		if seq := s.LastSeq(); seq != 7 {

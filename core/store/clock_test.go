@@ -195,3 +195,68 @@ func TestNewestTime(t *testing.T) {
 		t.Fatalf("%s sorts before %s", id, last)
 	}
 }
+
+// A step of the clock makes no client's key count anew, neither while the process runs nor over a restart; a day that
+// passes does.
+func TestClockStepsAndKeys(t *testing.T) {
+	dir := t.TempDir()
+	clock := coretest.NewStepClock()
+	claim := &core.IdempotencyClaim{Scope: "s", Key: "k", BodyHash: "f"}
+	s := maintain(t, dir, clock, month)
+	now := func() time.Time { return clock.Now().UTC() }
+	if err := s.Update(ctx, func(tx core.Tx) error { return tx.ClaimIdempotency(claim, "exec_1", now()) }); err != nil {
+		t.Fatal(err)
+	}
+	counts := func(when string, want bool) {
+		t.Helper()
+		rec, err := s.FindIdempotency(ctx, claim.Scope, claim.Key, now())
+		if err != nil || (rec != nil) != want {
+			t.Fatalf("%s: found %v, %v; want it %t", when, rec, err, want)
+		}
+		if !want {
+			return
+		}
+		err = s.Update(ctx, func(tx core.Tx) error { return tx.ClaimIdempotency(claim, "exec_2", now()) })
+		wantCode(t, err, core.CodeConflict)
+	}
+	clock.Step(31 * 24 * time.Hour)
+	counts("a month ahead", true)
+	s.pass(t, time.Hour)
+	counts("an hour later", true)
+	clock.Step(-31 * 24 * time.Hour)
+	counts("set back", true)
+	s.stop()
+	clock.Step(31 * 24 * time.Hour)
+	s = maintain(t, dir, clock, month)
+	counts("a month ahead at the start", true)
+	s.stop()
+	clock.Step(-31 * 24 * time.Hour)
+	s = maintain(t, dir, clock, month)
+	counts("set back at the start", true)
+	s.pass(t, 25*time.Hour)
+	counts("a day later", false)
+}
+
+// A process that was killed soon after its clock was set ahead, before any look at the clock, leaves things of the future
+// behind: they do not say what time it is.
+func TestClockOfShortLives(t *testing.T) {
+	dir := t.TempDir()
+	clock := coretest.NewStepClock()
+	claim := &core.IdempotencyClaim{Scope: "s", Key: "k", BodyHash: "b"}
+	s := maintain(t, dir, clock, month)
+	if err := s.Update(ctx, func(tx core.Tx) error { return tx.ClaimIdempotency(claim, "exec_1", clock.Now().UTC()) }); err != nil {
+		t.Fatal(err)
+	}
+	coretest.WaitFor(t, "maintenance to wait for its first look", func() bool { return clock.Pending() >= 2 })
+	clock.Step(31 * 24 * time.Hour)
+	run(t, s.Store, idAt(clock.Now(), 1), "vote", core.ExecutionCompleted)
+	s.stop()
+	clock.Step(-31 * 24 * time.Hour)
+	s = maintain(t, dir, clock, month)
+	s.stop()
+	clock.Step(31 * 24 * time.Hour)
+	s = maintain(t, dir, clock, month)
+	if rec, err := s.FindIdempotency(ctx, claim.Scope, claim.Key, clock.Now().UTC()); err != nil || rec == nil {
+		t.Fatalf("a month ahead at the start: %v, %v", rec, err)
+	}
+}

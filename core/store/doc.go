@@ -73,6 +73,7 @@
 //	cur/<name>                                be64 sequence up to which a log consumer is done
 //	bad/<key>                                 note of a record that cannot be read, JSON
 //	meta/schema                               be32 schema version
+//	meta/schema-copy                          the same, should that record become unreadable
 //	meta/seq                                  be64 last sequence number given
 //	meta/webhooks                             be64 last number that a webhook got
 //	meta/installation                         id of the installation whose state this is

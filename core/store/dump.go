@@ -63,19 +63,19 @@ func (s *Store) Dump(ctx context.Context, w io.Writer, progress func(records uin
 
 func dump(ctx, closing context.Context, txn *badger.Txn, w io.Writer, progress func(uint64)) (Summary, error) {
 	var sum Summary
-	schema, err := get(txn, []byte(keySchema))
+	schema, _, err := schemaOf(txn)
 	if err != nil {
-		return sum, err
+		return sum, fmt.Errorf("store: dump: %w", err)
 	}
-	if len(schema) != 4 {
+	if schema == 0 {
 		return sum, fmt.Errorf("store: dump: %s: %w", keySchema, errRecord)
 	}
-	sum.Schema = binary.BigEndian.Uint32(schema)
+	sum.Schema = schema
 	digest := sha256.New()
 	out := bufio.NewWriterSize(w, 256<<10)
 	both := io.MultiWriter(out, digest)
 	header := append([]byte(dumpMagic), 0, 0, 0, dumpVersion)
-	if _, err := both.Write(append(header, schema...)); err != nil {
+	if _, err := both.Write(binary.BigEndian.AppendUint32(header, schema)); err != nil {
 		return sum, fmt.Errorf("store: dump: %w", err)
 	}
 	var head [8]byte

@@ -21,7 +21,7 @@ func (t *tx) ClaimIdempotency(claim *core.IdempotencyClaim, resourceID string, n
 		return err
 	}
 	if old != nil {
-		if now.Sub(old.ClaimedAt) < core.IdempotencyTTL {
+		if !t.w.s.forgotten(old.ClaimedAt, now) {
 			return core.Conflict("idempotency key", claim.Key, "", "the idempotency key was used before")
 		}
 		t.delete(t.take(func(b []byte) []byte { return appendIdempotencyIndex(b, claimedMs(old.ClaimedAt), hash) }))
@@ -73,12 +73,22 @@ func (s *Store) FindIdempotency(ctx context.Context, scope, key string, now time
 		if err := decodeJSON("idempotency key", key, value, found); err != nil {
 			return err
 		}
-		if now.Sub(found.ClaimedAt) < core.IdempotencyTTL {
+		if !s.forgotten(found.ClaimedAt, now) {
 			rec = found
 		}
 		return nil
 	})
 	return rec, err
+}
+
+// forgotten reports whether a key that was claimed then counts no more. A step of the clock ends no key: what was made with it
+// would be made again.
+func (s *Store) forgotten(claimed, now time.Time) bool {
+	if now.Sub(claimed) < core.IdempotencyTTL {
+		return false
+	}
+	s.clock.observe(s.opts.Clock.Now().UTC()) // the step may be younger than the last look of RunMaintenance
+	return cutoff{before: now.Add(1 - core.IdempotencyTTL), now: now, steps: s.clock.all()}.passed(claimed)
 }
 
 func claimedMs(t time.Time) uint64 { return uint64(max(t.UnixMilli(), 0)) }

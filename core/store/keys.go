@@ -62,6 +62,7 @@ const (
 	prefixBroken = "bad/"
 
 	keySchema     = "meta/schema"
+	keySchemaCopy = "meta/schema-copy"
 	keySeq        = "meta/seq"
 	keyRedo       = "meta/redo"
 	keyRedoBroken = "meta/redo-broken"

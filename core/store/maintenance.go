@@ -27,10 +27,7 @@ const (
 // are logged and kept (RetentionFailures); the next run tries again. The policy is asked for anew before each run, so that
 // a reload takes effect. What a deleted endpoint leaves behind goes at once.
 func (s *Store) RunMaintenance(ctx context.Context, policy func() Policy) error {
-	if err := s.beginClock(ctx); err != nil {
-		s.log.Error("what was known of the clock cannot be read", "error", err)
-		s.clock.begin(clockRecord{}, time.Time{}, s.opts.Clock.Now().UTC())
-	}
+	s.keepClock(ctx) // a process that lives for seconds leaves what it knew, and not what it stamped, to the next one
 	s.purgeOrphans(ctx)
 	tick := make(chan struct{}, 1)
 	next := s.opts.Clock.Now().Add(maintenanceFirst)
@@ -255,7 +252,11 @@ func (s *Store) collectValues(ctx context.Context) error {
 				return err
 			}
 			s.moved.Add(valueLogFile)
-			return db.RunValueLogGC(0.5)
+			err := db.RunValueLogGC(0.5)
+			if err != nil { // it moved nothing
+				s.moved.Add(-valueLogFile)
+			}
+			return err
 		})
 		if errors.Is(err, badger.ErrNoRewrite) {
 			return nil

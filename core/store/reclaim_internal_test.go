@@ -109,3 +109,27 @@ func TestReclaimWhileLow(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Looking for what can be collected of the value log takes no space: a file gets blocks for what is written to it.
+func TestCollectionsTakeNoSpace(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	s, err := Open(ctx, Options{Path: dir, MinFreeBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	large := make([]byte, valueThreshold+1)
+	for i := range 20 {
+		if err := s.collectValues(ctx); err != nil {
+			t.Fatal(err)
+		}
+		err := s.update(ctx, false, func(t *tx) error { return t.set(appendItem(nil, prefixBatchInput, "batch", uint32(i)), large) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if taken := s.valueBytes(); taken > valueLogFile {
+		t.Errorf("20 values of %d KiB and as many collections take %d MiB", len(large)>>10, taken>>20)
+	}
+}

@@ -96,6 +96,9 @@ func openChecker(opts CheckOptions) (*checker, error) {
 		return nil, err
 	}
 	have, err := readSchema(db)
+	if errors.Is(err, errSchema) { // whoever asks for a repair knows which program wrote the store
+		have, err = schemaVersion(migrations), nil
+	}
 	if err == nil && have != schemaVersion(migrations) {
 		err = fmt.Errorf("store: %s has schema version %d, and this program looks at version %d only: "+
 			"start the server on it once, or use the program that wrote it", path, have, schemaVersion(migrations))
@@ -202,8 +205,11 @@ func (c *checker) broken(broken *damage, key, value []byte, r *Report) error {
 	if c.opts.Found != nil {
 		c.opts.Found(f)
 	}
-	if bytes.Equal(key, []byte(keySeq)) || bytes.Equal(key, []byte(keyWebhooks)) {
+	switch string(key) {
+	case keySeq, keyWebhooks:
 		return nil // made anew from what they number
+	case keySchema, keySchemaCopy:
+		return c.write(write{append([]byte{}, key...), binary.BigEndian.AppendUint32(nil, schemaVersion(migrations))})
 	}
 	return c.remove(key)
 }
@@ -267,13 +273,7 @@ func (c *checker) numbers(txn *badger.Txn, r *Report) error {
 	if err != nil {
 		return err
 	}
-	last := uint64(0)
-	err = scan(txn, []byte(prefixWebhookNumber), nil, true, func(_, value []byte) (bool, error) {
-		if n, err := decodeWebhookNumber("", value); err == nil {
-			last = max(last, uint64(n))
-		}
-		return true, nil
-	})
+	last, err := newestWebhookNumber(txn)
 	if err != nil {
 		return err
 	}

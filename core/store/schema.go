@@ -68,7 +68,7 @@ func migrate(ctx context.Context, db *badger.DB, steps []migration) error {
 		}
 		have = step.to
 	}
-	return nil
+	return healSchema(db)
 }
 
 // checkSchema refuses a store that would have to be migrated.
@@ -80,22 +80,73 @@ func checkSchema(db *badger.DB, steps []migration) error {
 	return err
 }
 
+// The version is recorded twice, as everything depends on it: where one record cannot be read, the other one counts.
+var schemaKeys = []string{keySchema, keySchemaCopy}
+
+// errSchema says that both records of the version are there and neither can be read.
+var errSchema = fmt.Errorf("the record of the schema version cannot be read, nor its copy: "+
+	"if this program or one of schema version %d was the last to write the store, `wardroom store repair` records the version anew",
+	schemaVersion(migrations))
+
 // readSchema returns the recorded version; 0 when there is none.
 func readSchema(db *badger.DB) (uint32, error) {
 	txn := db.NewTransaction(false)
 	defer txn.Discard()
-	value, err := get(txn, []byte(keySchema))
-	if err != nil || value == nil {
-		return 0, err
+	version, _, err := schemaOf(txn)
+	return version, err
+}
+
+// schemaOf returns the recorded version, 0 when there is none, and whether both records say it.
+func schemaOf(txn *badger.Txn) (version uint32, both bool, err error) {
+	broken := false
+	both = true
+	for _, key := range schemaKeys {
+		value, err := get(txn, []byte(key))
+		if err != nil {
+			return 0, false, err
+		}
+		n, err := decodeSchema(value)
+		switch {
+		case value == nil:
+			both = false
+		case err != nil:
+			both, broken = false, true
+		case version == 0:
+			version = n
+		default:
+			both = both && n == version
+		}
 	}
+	if version == 0 && broken {
+		return 0, false, errSchema
+	}
+	return version, both, nil
+}
+
+func decodeSchema(value []byte) (uint32, error) {
 	if len(value) != 4 {
-		return 0, fmt.Errorf("%s: %w", keySchema, errRecord)
+		return 0, errRecord
 	}
 	return binary.BigEndian.Uint32(value), nil
 }
 
 func writeSchema(db *badger.DB, version uint32) error {
-	return commitWrites(db, []write{{[]byte(keySchema), binary.BigEndian.AppendUint32(nil, version)}})
+	var writes []write
+	for _, key := range schemaKeys {
+		writes = append(writes, write{[]byte(key), binary.BigEndian.AppendUint32(nil, version)})
+	}
+	return commitWrites(db, writes)
+}
+
+// healSchema records the version again where only one of both records says it.
+func healSchema(db *badger.DB) error {
+	txn := db.NewTransaction(false)
+	defer txn.Discard()
+	version, both, err := schemaOf(txn)
+	if err != nil || both {
+		return err
+	}
+	return writeSchema(db, version)
 }
 
 func isEmpty(db *badger.DB) (bool, error) {

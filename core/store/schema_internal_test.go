@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -69,11 +70,54 @@ func TestSchemaMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = commitWrites(s.db, []write{{key: []byte(keySchema)}, {[]byte("a/agent_1"), []byte("{}")}})
+	err = commitWrites(s.db, []write{{key: []byte(keySchema)}, {key: []byte(keySchemaCopy)}, {[]byte("a/agent_1"), []byte("{}")}})
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := reopen(t, dir, nil); err == nil || !strings.Contains(err.Error(), "no schema version") {
 		t.Fatalf("got %v", err)
+	}
+}
+
+// A record of the version that cannot be read is made anew from its copy, and the other way round; with neither, the
+// start says what to do, and a repair does it.
+func TestSchemaUnreadable(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	spoil := func(keys ...string) {
+		t.Helper()
+		s, err := Open(ctx, Options{Path: dir, MinFreeBytes: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var writes []write
+		for _, key := range keys {
+			writes = append(writes, write{[]byte(key), []byte("{\xff")})
+		}
+		if err := errors.Join(commitWrites(s.db, writes), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range schemaKeys {
+		spoil(key)
+		if r, err := Check(ctx, CheckOptions{Path: dir}); err != nil || r.Broken != 1 {
+			t.Errorf("a check with a broken %s: %+v, %v", key, r, err)
+		}
+		if v, err := reopen(t, dir, nil); err != nil || v != 1 {
+			t.Fatalf("with a broken %s: %d, %v", key, v, err)
+		}
+		if r, err := Check(ctx, CheckOptions{Path: dir}); err != nil || !r.Well() {
+			t.Errorf("after a start with a broken %s: %+v, %v", key, r, err)
+		}
+	}
+	spoil(schemaKeys...)
+	if _, err := reopen(t, dir, nil); err == nil || !strings.Contains(err.Error(), "store repair") {
+		t.Fatalf("with neither: %v", err)
+	}
+	if r, err := Repair(ctx, CheckOptions{Path: dir}, io.Discard, func() error { return nil }); err != nil || r.Broken != 2 {
+		t.Fatalf("the repair: %+v, %v", r, err)
+	}
+	if v, err := reopen(t, dir, nil); err != nil || v != 1 {
+		t.Fatalf("after the repair: %d, %v", v, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/hashicorp/go-hclog"
@@ -42,7 +43,7 @@ type Store struct {
 	floors dueFloors
 	broken brokenRecords
 
-	clock     clockBook // RunMaintenance's, for all to read
+	clock     clockBook // begun by Open; RunMaintenance and idempotency keys look at the clock
 	retention retentionState
 	moved     atomic.Int64  // bytes that collections may have moved within the value log
 	values    valueSpace    // for the goroutine that writes: Open's, then the writer's
@@ -118,6 +119,10 @@ func open(ctx context.Context, opts Options, steps []migration) (*Store, error) 
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store: open %s: %w", path, errors.Join(err, db.Close()))
+	}
+	if err := s.beginClock(ctx); err != nil {
+		s.log.Error("what was known of the clock cannot be read", "error", err)
+		s.clock.begin(clockRecord{}, time.Time{}, opts.Clock.Now().UTC())
 	}
 	s.measure()
 	s.queue.wake = make(chan struct{}, 1)

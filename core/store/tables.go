@@ -121,9 +121,16 @@ var tables = []table{
 		return err
 	}},
 	jsonTable[clockRecord](keyClock, "clock"),
+	{keySchema, "schema version", false, decodeSchemaRecord},
+	{keySchemaCopy, "schema version", false, decodeSchemaRecord},
 	{keySeq, "number", false, decodeAnyNumber},
 	{keyWebhooks, "number", false, decodeAnyNumber},
 	keyTable("meta/", "meta"),
+}
+
+func decodeSchemaRecord(_, value []byte) error {
+	_, err := decodeSchema(value)
+	return err
 }
 
 func decodeAnyNumber(_, value []byte) error {

@@ -55,7 +55,11 @@ func (v *valueSpace) reserve(bytes int64) error {
 	if err != nil {
 		return fmt.Errorf("reserve space for large values: %w", err)
 	}
-	err = allocate(f, need)
+	info, err := f.Stat()
+	if err == nil && info.Size() > 0 {
+		// used may be more than what was written. Badger maps a file as a whole, and begins another one before its end.
+		err = allocate(f, min(need, info.Size()))
+	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("reserve space for large values: %w", err)
 	}

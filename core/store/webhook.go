@@ -23,6 +23,10 @@ func (t *tx) PutWebhook(w *core.WebhookRecord) error {
 	if n == 0 {
 		t.w.numbers = nil
 		last, err := t.number([]byte(keyWebhooks))
+		if d := asDamage(err); d != nil {
+			t.w.s.note([]byte(keyWebhooks), d) // until the next look, as it is written anew here
+			last, err = newestWebhookNumber(t.w.txn)
+		}
 		if err != nil {
 			return err
 		}
@@ -75,6 +79,27 @@ func webhookNumber(txn *badger.Txn, id string) (uint32, error) {
 		return 0, err
 	}
 	return decodeWebhookNumber(id, value)
+}
+
+// newestWebhookNumber finds the last number that an endpoint got by what has one, what a deleted endpoint left included.
+func newestWebhookNumber(txn *badger.Txn) (last uint64, err error) {
+	err = scan(txn, []byte(prefixWebhookNumber), nil, true, func(_, value []byte) (bool, error) {
+		if n, err := decodeWebhookNumber("", value); err == nil {
+			last = max(last, uint64(n))
+		}
+		return true, nil
+	})
+	for _, prefix := range []string{prefixDeliveries, prefixDue, prefixDeliveryCount} { // their keys begin with it, and sort by it
+		if err == nil {
+			err = scanBack(txn, []byte(prefix), nil, func(key []byte) (bool, error) {
+				if rest := key[len(prefix):]; len(rest) >= 4 {
+					last = max(last, uint64(binary.BigEndian.Uint32(rest)))
+				}
+				return false, nil
+			})
+		}
+	}
+	return last, err
 }
 
 func decodeWebhookNumber(id string, value []byte) (uint32, error) {

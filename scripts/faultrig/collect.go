@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,16 +28,17 @@ type collector struct {
 // readers is how many requests a collector has under way.
 const readers = 6
 
-// collect reads all that was made since the given time, and the promised batches.
-func collect(ctx context.Context, c *caller, since time.Time, t *told) (*collector, error) {
+// collect reads all that was made since the given time but for those of before, and the promised batches.
+func collect(ctx context.Context, c *caller, since time.Time, before map[string]bool, t *told) (*collector, error) {
 	col := &collector{caller: c, bodies: map[string][sha256.Size]byte{}, evidence: &proof.Evidence{
 		Executions: map[string]*proof.Execution{}, Journals: map[string][]proof.Event{}, Batches: map[string]*proof.Batch{},
 		Promises: t.promises, Sightings: t.sightings, Streams: t.streams, Expect: expect,
 	}}
-	ids, err := listExecutions(ctx, c, url.Values{"since": {since.UTC().Format(time.RFC3339Nano)}})
+	ids, err := listSince(ctx, c, since)
 	if err != nil {
 		return nil, err
 	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return before[id] })
 	each(ids, col.execution(ctx))
 	var batches []string
 	for _, p := range t.promises {
@@ -65,6 +67,11 @@ func each[T any](items []T, f func(T)) {
 	}
 	close(next)
 	wg.Wait()
+}
+
+// listSince returns the ids of all executions made since then, by the clock of the core.
+func listSince(ctx context.Context, c *caller, since time.Time) ([]string, error) {
+	return listExecutions(ctx, c, url.Values{"since": {since.UTC().Format(time.RFC3339Nano)}})
 }
 
 // listExecutions returns the ids of all executions that match.

@@ -50,7 +50,7 @@ func TestCollect(t *testing.T) {
 	heard := &told{patterns: []string{"made"}, promises: []proof.Promise{
 		{Kind: proof.PromiseBatch, ID: "batch_1"}, {Kind: proof.PromiseBatch, ID: "batch_2"}, {Kind: proof.PromiseExecution, ID: "exec_1"},
 	}}
-	col, err := collect(t.Context(), library(t), time.Now(), heard)
+	col, err := collect(t.Context(), library(t), time.Now(), nil, heard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestCollect(t *testing.T) {
 }
 
 func TestCollectMissesAPattern(t *testing.T) {
-	_, err := collect(t.Context(), library(t), time.Now(), &told{patterns: []string{"made", "gone"}})
+	_, err := collect(t.Context(), library(t), time.Now(), nil, &told{patterns: []string{"made", "gone"}})
 	if err == nil || !strings.Contains(err.Error(), "lost: pattern gone") {
 		t.Fatalf("got %v", err)
 	}

@@ -22,26 +22,29 @@ type server struct {
 	binary, config, data, log string
 	port                      int
 	process                   *testbed.Process
+	clock                     *testbed.Clock // or nil
 	readyTimes                []time.Duration
 	kills, drains             int
+	memory                    int64 // KiB, the most that a core took
 }
 
 // newServer writes the configuration. The times an agent may be away are short, so that the loss of one is
 // part of every run; tasks may be handed out often, so that no execution fails because of the faults.
-// extra is more of it.
-func newServer(binary, dir, extra string, random *rand.Rand) (*server, error) {
+// extra is more of it, and data the folder of the store.
+func newServer(binary, dir, data, extra string, random *rand.Rand) (*server, error) {
 	port, err := testbed.FreePort(random)
 	if err != nil {
 		return nil, err
 	}
 	s := &server{
 		binary: binary, port: port,
-		config: filepath.Join(dir, "wardroom.yaml"), data: filepath.Join(dir, "data"), log: filepath.Join(dir, "core.log"),
+		config: filepath.Join(dir, "wardroom.yaml"), data: data, log: filepath.Join(dir, "core.log"),
 	}
 	text := fmt.Sprintf(`server: {listen: "127.0.0.1:%d", shutdownTimeout: 2s}
 store: {path: %q, minFree: 64MiB}
 engine: {taskRetries: 20}
 agents: {heartbeatInterval: 1s, resumeGrace: 2s}
+metrics: {public: true}
 %s`, port, s.data, extra)
 	return s, os.WriteFile(s.config, []byte(text), 0o600)
 }
@@ -65,7 +68,11 @@ func (s *server) url() string { return fmt.Sprintf("http://127.0.0.1:%d", s.port
 
 // start starts the core; ready waits for it.
 func (s *server) start() error {
-	p, err := testbed.Launch(s.log, s.binary, "serve", "--config", s.config)
+	var env []string
+	if s.clock != nil {
+		env = append(env, s.clock.Env())
+	}
+	p, err := testbed.LaunchWith(env, s.log, s.binary, "serve", "--config", s.config)
 	s.process = p
 	return err
 }
@@ -92,9 +99,24 @@ func (s *server) kill() error {
 	if s.process.Ended() {
 		return fmt.Errorf("the core ended by itself (%s)\n%s", s.process.Outcome(), s.tail())
 	}
+	s.weigh()
 	s.process.Kill()
 	s.kills++
 	return nil
+}
+
+// weigh notes how much memory the core took.
+func (s *server) weigh() {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Cmd.Process.Pid))
+	if err != nil {
+		return // it has ended, or there is no such file on this system
+	}
+	for line := range strings.Lines(string(text)) {
+		var kib int64
+		if n, err := fmt.Sscanf(line, "VmHWM: %d kB", &kib); err == nil && n == 1 {
+			s.memory = max(s.memory, kib)
+		}
+	}
 }
 
 // drain tells the core to end, and kills it when it takes longer than patience. A core that ends in time must
@@ -103,6 +125,7 @@ func (s *server) drain(ctx context.Context, patience time.Duration) error {
 	if s.process.Ended() {
 		return s.kill() // says how
 	}
+	s.weigh()
 	_ = s.process.Cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

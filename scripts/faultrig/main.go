@@ -4,8 +4,14 @@
 // whose agents ask each other, and people who answer over the API. In every fourth round it kills core and runtime
 // plugin under managed agents, which must live on and get each message once; in another one managed threads, in the
 // runtime and at connected agents that host them, go from spawn to end meanwhile. A webhook gets every event of the
-// executions at least once, under one id, whatever is killed. It owns the faults, the load and the
-// gathering of evidence; package proof judges it. .ci/run and `make soak` call it.
+// executions at least once, under one id, whatever is killed.
+//
+// In many rounds the wall clock of the core is set under load, or it is started with one that is a month ahead; the
+// product is built with a clock that can be moved for that. In all of them hostile agents send what no agent should.
+// In every tenth round a core of its own has its store on a small file system that is full around the kill (only root
+// may mount one), and in another one a record in each table of a copy of the store is made unreadable.
+//
+// It owns the faults, the load and the gathering of evidence; package proof judges it. .ci/run and `make faults` call it.
 //
 //	go run ./scripts/faultrig -rounds 20
 //
@@ -36,7 +42,7 @@ func main() {
 	flag.IntVar(&o.shells, "shells", 4, "managed agents that live through all rounds; every fourth round is theirs; 0: none")
 	flag.IntVar(&o.threads, "threads", 5, "managed threads in each of two executions of every fourth round; 0: none")
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the random moments; 0: a new one, which is printed")
-	flag.StringVar(&o.binary, "binary", "", "the wardroom binary; empty: built from the module in the working directory; its plugins lie in plugins beside it")
+	flag.StringVar(&o.binary, "binary", "", "the wardroom binary; empty: built from the module in the working directory; its plugins lie in plugins beside it, and its clock is left alone")
 	flag.BoolVar(&o.keep, "keep", false, "keep the folder with data, logs and records when all is well too")
 	flag.BoolVar(&o.verbose, "v", false, "say what happens inside each round")
 	flag.Parse()

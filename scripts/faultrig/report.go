@@ -147,6 +147,7 @@ type summary struct {
 	hosts                      int // kills of hosts of threads
 	threads, words, events     int // managed threads, messages to them, and their events
 	answers                    int // to what they asked
+	steps, ahead               int // of the clock, and starts with it ahead
 	taken                      int // times that their streams were taken up again
 }
 
@@ -169,6 +170,10 @@ func (s *summary) addShells(r shellResult) {
 
 func (s *summary) add(r roundResult) {
 	s.rounds++
+	s.steps += r.faults.clock.steps()
+	if r.faults.clock.start {
+		s.ahead++
+	}
 	s.executions += r.executions()
 	s.tasks += r.handouts()
 	s.batches += r.counts.batches
@@ -200,7 +205,8 @@ func (s *summary) add(r roundResult) {
 }
 
 // print prints the table at the end of a run in which nothing broke.
-func (s *summary) print(out io.Writer, core *server) {
+func (s *summary) print(out io.Writer, r *rig) {
+	core := r.server
 	times := slices.Clone(core.readyTimes)
 	slices.Sort(times)
 	fmt.Fprintln(out)
@@ -218,6 +224,11 @@ func (s *summary) print(out io.Writer, core *server) {
 		{"managed agents", fmt.Sprintf("%d messages acknowledged, each delivered once; %d of unknown fate", s.messages, s.unknown)},
 		{"managed threads", fmt.Sprintf("%d, with %d messages acknowledged, %d answers and %d events; their streams were resumed %d times",
 			s.threads, s.words, s.answers, s.events, s.taken)},
+		{"clock", fmt.Sprintf("set %d times; %d starts with it a month ahead, each with a run of retention", s.steps, s.ahead)},
+		{"hostile agents", r.horde.String()},
+		{"small disk", fmt.Sprintf("filled and freed %d times, %d starts while it was full", r.diskCounts.filled, r.diskCounts.starts)},
+		{"poisoned", fmt.Sprintf("%d records, one in each table of copies of the store, found and repaired", r.poisoned)},
+		{"memory", fmt.Sprintf("%d MiB at most", core.memory>>10)},
 		{"store", "dumped and verified after the end"},
 		{"broken promises", "none"},
 	} {

@@ -35,15 +35,21 @@ type rig struct {
 	options
 	out    io.Writer
 	dir    string
+	disk   *disk  // the small file system that the store lies on, or nil
 	name   string // of the run, in nonces
 	random *rand.Rand
 	server *server
 	crew   *crew
 	caller *caller
-	shells *shells // managed agents, or nil
-	hosts  *hosts  // connected agents that host threads, or nil
-	hooks  *hooks  // receiver of webhooks
-	repo   string  // URL of the repository that threads work in
+	shells *shells        // managed agents, or nil
+	hosts  *hosts         // connected agents that host threads, or nil
+	hooks  *hooks         // receiver of webhooks
+	horde  *horde         // hostile agents
+	clock  *testbed.Clock // of the core, or nil when the binary has none that can be moved
+	repo   string         // URL of the repository that threads work in
+
+	diskCounts diskCounts // of all rounds
+	poisoned   int        // records
 
 	resends []resend // some of earlier rounds
 	ids     []string // executions of earlier rounds, and how they read
@@ -103,11 +109,22 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 			}
 			continue
 		}
-		result, err := r.round(ctx, number)
+		play := r.round
+		switch number % specialEvery {
+		case diskRound:
+			play = r.diskRound
+		case poisonRound:
+			play = r.poisonRound
+		}
+		result, err := play(ctx, number)
 		if err != nil {
 			return err
 		}
-		sum.add(result)
+		if number%specialEvery == poisonRound {
+			sum.rounds++
+		} else {
+			sum.add(result)
+		}
 		result.print(out)
 		if result.broken() {
 			result.explain(out, dir)
@@ -117,10 +134,18 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err := r.close(ctx); err != nil {
 		return err
 	}
-	sum.print(out, r.server)
+	sum.print(out, r)
 	events, again := r.hooks.counts()
 	fmt.Fprintf(out, "webhooks: %d events, %d deliveries more than once\n", events, again)
 	return r.hooks.some()
+}
+
+// data returns the folder of the store.
+func (r *rig) data() string {
+	if r.disk != nil {
+		return filepath.Join(r.disk.dir, "data")
+	}
+	return filepath.Join(r.dir, "data")
 }
 
 func (r *rig) say(format string, args ...any) {
@@ -135,7 +160,8 @@ func (r *rig) build(ctx context.Context) (string, error) {
 		return filepath.Abs(r.binary)
 	}
 	r.say("building the product")
-	return testbed.Build(ctx, r.dir)
+	r.clock = testbed.NewClock(filepath.Join(r.dir, "clock"))
+	return testbed.Build(ctx, r.dir, testbed.ClockTag)
 }
 
 // begin starts the core and the agents, and stores the patterns.
@@ -149,9 +175,10 @@ func (r *rig) begin(ctx context.Context) (err error) {
 	if r.hooks, err = newHooks(r.dir); err != nil {
 		return err
 	}
-	if r.server, err = newServer(r.binary, r.dir, extra, r.random); err != nil {
+	if r.server, err = newServer(r.binary, r.dir, r.data(), extra, r.random); err != nil {
 		return err
 	}
+	r.server.clock = r.clock
 	r.caller = newCaller(r.server.url())
 	r.crew = newCrew(r.dir, r.server.url())
 	if err := r.server.start(); err != nil {
@@ -162,7 +189,7 @@ func (r *rig) begin(ctx context.Context) (err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, quietLimit)
 	defer cancel()
-	for _, w := range allWorkloads() {
+	for _, w := range append(allWorkloads(), hostilePatterns()...) {
 		body := fmt.Appendf(nil, `{"definition":%s}`, quote(w.source))
 		reply, err := r.caller.call(ctx, http.MethodPost, "/api/patterns", "", body)
 		if err != nil {
@@ -189,6 +216,7 @@ func (r *rig) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	r.horde = newHorde(r.server.url(), r.caller)
 	return r.crew.start(ctx)
 }
 
@@ -236,6 +264,9 @@ func (r *rig) close(ctx context.Context) error {
 
 // end kills what still runs.
 func (r *rig) end() {
+	if r.horde != nil {
+		r.horde.end()
+	}
 	if r.crew != nil {
 		r.crew.kill()
 	}

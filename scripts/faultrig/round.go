@@ -33,6 +33,10 @@ type faults struct {
 	fresh  bool            // the killed agent comes back as a new one
 	drain  time.Duration   // SIGTERM first, and kill -9 after this; 0: kill -9 at once
 	second int             // agent killed together with the first kill of the core, or -1
+	clock  clockFaults
+	disk   bool // the disk is full over the kill
+	full   time.Duration
+	poison string // says which records were made unreadable
 }
 
 func drawFaults(random *rand.Rand, agents int) faults {
@@ -56,10 +60,14 @@ func drawFaults(random *rand.Rand, agents int) faults {
 	case n < 30:
 		f.drain = readyLimit // long enough to end well
 	}
+	f.clock = drawClock(random)
 	return f
 }
 
 func (f faults) String() string {
+	if f.poison != "" {
+		return f.poison
+	}
 	text := fmt.Sprintf("kill +%d ms", f.kill.Milliseconds())
 	switch f.drain {
 	case 0:
@@ -81,20 +89,41 @@ func (f faults) String() string {
 	if f.second >= 0 {
 		text += fmt.Sprintf("; agent %d together with the core", f.second)
 	}
-	return text
+	if f.disk {
+		text += fmt.Sprintf("; the disk is full for %d ms", f.full.Milliseconds())
+	}
+	return text + f.clock.String()
 }
 
 // round puts load on the core, lets the faults happen, and proves.
 func (r *rig) round(ctx context.Context, number int) (roundResult, error) {
 	f := drawFaults(r.random, len(r.crew.members))
+	if r.clock == nil {
+		f.clock = clockFaults{}
+	}
+	return r.roundOf(ctx, number, f)
+}
+
+// roundOf is a round with these faults.
+func (r *rig) roundOf(ctx context.Context, number int, f faults) (roundResult, error) {
 	r.say("round %d: %s", number, f)
+	scope, err := r.scope(ctx, f.clock)
+	if err != nil {
+		return roundResult{}, err
+	}
 	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, killWithin+3*readyLimit+quietLimit)
 	defer cancel()
 	crowd := summon(ctx, r.caller)
 	defer crowd.finish()
+	r.horde.start(bounded, r.random)
+	defer r.horde.end()
 	load := begin(bounded, r.caller, fmt.Sprintf("%s-%d", r.name, number), r.random)
-	err := r.strike(ctx, f, began)
+	result := roundResult{number: number, faults: f}
+	err = r.strike(ctx, f, began)
+	if err == nil {
+		err = r.stepLate(ctx, f.clock, &result)
+	}
 	if err == nil && !pause(ctx, loadAfter) {
 		err = ctx.Err()
 	}
@@ -103,12 +132,13 @@ func (r *rig) round(ctx context.Context, number int) (roundResult, error) {
 	}
 	patience := time.AfterFunc(quietLimit, cancel)
 	load.finish()
+	r.horde.end()
 	patience.Stop()
 	if err != nil {
 		return roundResult{}, err
 	}
 	r.say("round %d: load over after %s", number, time.Since(began).Round(time.Millisecond))
-	result := roundResult{number: number, faults: f, counts: load.told.counts()}
+	result.counts = load.told.counts()
 	result.problems = append(result.problems, load.told.problems...)
 	if err := r.quiet(ctx); err != nil {
 		result.problems = append(result.problems, err)
@@ -116,7 +146,10 @@ func (r *rig) round(ctx context.Context, number int) (roundResult, error) {
 	crowd.finish()
 	result.questions, result.refused = len(crowd.answered), crowd.refused
 	result.problems = append(result.problems, crowd.prove(ctx)...)
-	err = r.prove(ctx, began, load.told, &result)
+	err = r.prove(ctx, scope, load.told, &result)
+	if err == nil {
+		err = r.awake(ctx, f.clock, &result)
+	}
 	result.took = time.Since(began)
 	return result, err
 }
@@ -136,8 +169,21 @@ func (r *rig) strike(ctx context.Context, f faults, began time.Time) error {
 }
 
 func (r *rig) strikeCore(ctx context.Context, f faults, began time.Time) error {
+	if f.clock.early != 0 {
+		if !pause(ctx, f.kill/2) {
+			return ctx.Err()
+		}
+		if err := r.clock.Set(ctx, f.clock.early, r.server.process); err != nil {
+			return err
+		}
+	}
 	if !pause(ctx, f.kill-time.Since(began)) {
 		return ctx.Err()
+	}
+	if f.disk {
+		if err := r.full(ctx); err != nil || !pause(ctx, f.full) {
+			return errors.Join(err, ctx.Err())
+		}
 	}
 	end := r.server.kill
 	if f.drain > 0 {
@@ -165,10 +211,13 @@ func (r *rig) strikeCore(ctx context.Context, f faults, began time.Time) error {
 			return err
 		}
 	}
-	if err := r.server.start(); err != nil {
-		return err
+	if !f.disk {
+		return r.restart(ctx)
 	}
-	return r.server.ready(ctx)
+	if err := r.startFull(ctx); err != nil || !pause(ctx, f.full) {
+		return errors.Join(err, ctx.Err())
+	}
+	return r.freed(ctx)
 }
 
 // quiet waits until no execution is active.
@@ -196,7 +245,7 @@ func (r *rig) quiet(ctx context.Context) error {
 }
 
 // prove gathers the evidence and judges it.
-func (r *rig) prove(ctx context.Context, since time.Time, t *told, result *roundResult) error {
+func (r *rig) prove(ctx context.Context, scope scope, t *told, result *roundResult) error {
 	ctx, cancel := context.WithTimeout(ctx, collectLimit)
 	defer cancel()
 	if err := r.crew.alive(); err != nil {
@@ -215,7 +264,7 @@ func (r *rig) prove(ctx context.Context, since time.Time, t *told, result *round
 	result.problems = append(result.problems, compareKeys(earlier, old.promises)...)
 	r.resends = append(sample(r.random, r.resends, 400), sample(r.random, t.resends, 20)...)
 
-	col, err := collect(ctx, r.caller, since.Add(-time.Millisecond), t)
+	col, err := collect(ctx, r.caller, scope.since, scope.before, t)
 	if err != nil {
 		result.problems = append(result.problems, err)
 	}
@@ -226,7 +275,8 @@ func (r *rig) prove(ctx context.Context, since time.Time, t *told, result *round
 	if err != nil {
 		return err
 	}
-	col.evidence.Entries = entries
+	col.evidence.Entries, col.evidence.Ahead = entries, result.faults.clock.ahead()
+	result.problems = append(result.problems, r.horde.judge(col.evidence)...)
 	result.findings = proof.Check(col.evidence)
 	result.evidence = col.evidence
 	result.problems = append(result.problems, r.hooks.prove(ctx, col.evidence.Executions)...)

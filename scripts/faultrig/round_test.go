@@ -89,7 +89,7 @@ func TestReport(t *testing.T) {
 	result.print(&out)
 	sum := &summary{began: time.Now()}
 	sum.add(result)
-	sum.print(&out, &server{readyTimes: []time.Duration{3 * time.Millisecond, time.Millisecond, 2 * time.Millisecond}, kills: 2})
+	sum.print(&out, &rig{horde: newHorde("http://x", nil), server: &server{readyTimes: []time.Duration{3 * time.Millisecond, time.Millisecond, 2 * time.Millisecond}, kills: 2}})
 	for _, want := range []string{"ok", "p50 2 ms, longest 3 ms, 3 starts", "2 of the core, 1 of agents", "1, with 1 tasks handed out"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the summary lacks %q:\n%s", want, out.String())

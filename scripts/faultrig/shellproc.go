@@ -23,8 +23,19 @@ func running(dir, name string) ([]int, error) {
 	})
 }
 
-// holders returns the processes that hold the terminals: each room has its own copy of the program.
-func (s *shells) holders() ([]int, error) { return running(s.data, "holder") }
+// holders returns the processes that hold the terminals: each room has its own copy of the program. One whose agent has
+// ended, which the file exit beside it says, may stay for some minutes, for a plugin that was killed to ask how it ended.
+func (s *shells) holders() ([]int, error) {
+	all, err := running(s.data, "holder")
+	return slices.DeleteFunc(all, func(pid int) bool {
+		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		if err != nil {
+			return false
+		}
+		_, err = os.Stat(filepath.Join(filepath.Dir(exe), "exit"))
+		return err == nil
+	}), err
+}
 
 // processes returns all processes of the shells, and of the holders of their terminals.
 func (s *shells) processes() ([]int, error) {

@@ -120,7 +120,8 @@ func (t *thread) judge(r *threadRecord, ledger []string, lossy bool, tries map[s
 		if t.end == endReport {
 			commits = 1
 		}
-		if r.Completion == nil || r.Completion.Changes == nil || r.Completion.Changes.CommitCount != commits || r.Completion.Changes.Uncommitted != 0 {
+		never := t.end == endComplete && r.Completion != nil && r.Completion.Changes == nil // its checkout had not begun
+		if !never && (r.Completion == nil || r.Completion.Changes == nil || r.Completion.Changes.CommitCount != commits || r.Completion.Changes.Uncommitted != 0) {
 			problems = append(problems, fmt.Errorf("its finish was to make %d commits, and made %+v", commits, r.Completion))
 		}
 	}

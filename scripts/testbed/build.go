@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // Names of the local runtime's binaries in the folder of plugins.
@@ -16,15 +17,15 @@ const (
 )
 
 // Build builds the product from the module in the working directory into dir: the binary, which it returns, and in
-// the folder plugins beside it the local runtime.
-func Build(ctx context.Context, dir string) (string, error) {
+// the folder plugins beside it the local runtime. tags are build tags of the binary.
+func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 	binary := filepath.Join(dir, "wardroom")
 	for _, b := range [][2]string{
 		{binary, "appliance/cmd/wardroom"},
 		{filepath.Join(Plugins(binary), RuntimePlugin), "plugins/" + RuntimePlugin},
 		{filepath.Join(Plugins(binary), holder), "plugins/" + holder},
 	} {
-		build := exec.CommandContext(ctx, "go", "build", "-o", b[0], "github.com/wardroom/wardroom/"+b[1])
+		build := exec.CommandContext(ctx, "go", "build", "-tags", strings.Join(tags, ","), "-o", b[0], "github.com/wardroom/wardroom/"+b[1])
 		if text, err := build.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("build the product: %w\n%s", err, text)
 		}

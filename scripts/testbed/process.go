@@ -25,6 +25,11 @@ type Process struct {
 
 // Launch starts a child. It ends with this process, also when this one is killed.
 func Launch(logPath string, args ...string) (*Process, error) {
+	return LaunchWith(nil, logPath, args...)
+}
+
+// LaunchWith is Launch with variables for the environment of the child, beside those of this process.
+func LaunchWith(env []string, logPath string, args ...string) (*Process, error) {
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
@@ -32,6 +37,7 @@ func Launch(logPath string, args ...string) (*Process, error) {
 	defer log.Close() // the child has its own
 	p := &Process{Cmd: exec.Command(args[0], args[1:]...), Ready: make(chan time.Duration, 1), Done: make(chan struct{})}
 	p.Cmd.Stderr = log
+	p.Cmd.Env = append(os.Environ(), env...)
 	p.Cmd.SysProcAttr = childAttributes()
 	out, err := p.Cmd.StdoutPipe()
 	if err != nil {

@@ -19,7 +19,9 @@ type Evidence struct {
 	Promises   []Promise
 	Sightings  []Sighting
 	Streams    []Stream
-	Expect     func(pattern string, input json.RawMessage) json.RawMessage // the result that the answers must come to
+	// Ahead is by how much at most the clock of the product was ahead of that of agents and clients.
+	Ahead  time.Duration
+	Expect func(pattern string, input json.RawMessage) json.RawMessage // the result that the answers must come to
 }
 
 // Execution is an execution as the API returns it.

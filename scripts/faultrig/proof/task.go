@@ -64,7 +64,7 @@ func (p *prover) acknowledged(ack Entry, id string, journals map[string]*journal
 	}
 	// Without a trace, the execution must have been over when the answer came.
 	over, err := time.Parse(time.RFC3339, e.CompletedAt)
-	if err != nil || over.UnixNano() > ack.At {
+	if err != nil || over.Add(-p.Ahead).UnixNano() > ack.At {
 		p.report(RuleAnswer, id, "the answer of agent %s to task %s was acknowledged and is not in the journal", ack.Name, ack.TaskID)
 	}
 	return false

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+const (
+	// monthDays is how many days a month has, and how long the store keeps what is over.
+	monthDays = 30
+	// jumps is in how many a day passes.
+	jumps = 4
+	// starts and reads are how many are measured each month.
+	starts = 3
+	reads  = 200
+	// settle bounds how long retention may take to come to an end after a day.
+	settle = 5 * time.Minute
+)
+
+// month is what was measured of one.
+type month struct {
+	Month      int     `json:"month"`
+	Executions int     `json:"executions"` // that are listed at its end
+	Disk       float64 `json:"diskMiB"`    // mean of its days
+	Memory     float64 `json:"memoryMiB"`  // likewise
+	Start      float64 `json:"startMs"`    // shortest of three
+	List       float64 `json:"listMs"`     // median
+
+	days int
+}
+
+// run ages a box and reports.
+func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
+	dir, err := os.MkdirTemp("", "soak-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err == nil && !o.keep {
+			err = os.RemoveAll(dir)
+			return
+		}
+		fmt.Fprintln(progress, "store and log:", dir)
+	}()
+	began := time.Now()
+	b, err := newBox(ctx, dir, o.binary)
+	if b != nil {
+		defer b.end()
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := b.client.CreatePattern(ctx, client.PatternInput{Definition: patternSource}); err != nil {
+		return err
+	}
+	y := &year{box: b, options: o, progress: progress}
+	if err := y.age(ctx); err != nil {
+		return err
+	}
+	r := newReport(o, y, time.Since(began))
+	if err := r.print(out, o.output); err != nil {
+		return err
+	}
+	if len(r.Grew) > 0 {
+		return errGrew
+	}
+	return nil
+}
+
+var errGrew = errors.New("something grows, see the table")
+
+// year is one in the life of a box.
+type year struct {
+	*box
+	options
+	progress io.Writer
+	made     int
+	months   []month
+}
+
+// age lets the days pass, and measures.
+func (y *year) age(ctx context.Context) error {
+	for day := range y.days {
+		if day%monthDays == 0 && y.days-day >= monthDays {
+			y.months = append(y.months, month{Month: day/monthDays + 1})
+		}
+		if err := y.day(ctx); err != nil {
+			return fmt.Errorf("day %d: %w", day+1, err)
+		}
+		if day/monthDays == len(y.months)-1 {
+			if err := y.weigh(ctx); err != nil {
+				return err
+			}
+		}
+		if day%monthDays == monthDays-1 {
+			if err := y.measure(ctx); err != nil {
+				return fmt.Errorf("after day %d: %w", day+1, err)
+			}
+		}
+	}
+	return nil
+}
+
+// day makes the executions of a day, lets it pass, and waits for retention.
+func (y *year) day(ctx context.Context) error {
+	for range jumps {
+		if err := y.run(ctx, y.made, y.made+y.daily/jumps); err != nil {
+			return err
+		}
+		y.made += y.daily / jumps
+		if err := y.clock.Pass(ctx, 24*time.Hour/jumps, y.process); err != nil {
+			return err
+		}
+	}
+	// A day more than is kept is there before a run of retention, and the batches have ten executions each.
+	most := (monthDays + 1) * (y.daily + 10*jumps)
+	return until(ctx, fmt.Sprintf("retention to leave no more than %d executions", most), func() (bool, error) {
+		n, err := y.total(ctx)
+		return n <= most, err
+	})
+}
+
+func (y *year) total(ctx context.Context) (int, error) {
+	list, err := y.client.ListExecutions(ctx, client.ExecutionFilter{Page: client.Page{Limit: 1}})
+	if err != nil {
+		return 0, err
+	}
+	return list.Total, nil
+}
+
+// weigh adds a day to the means of its month.
+func (y *year) weigh(context.Context) error {
+	m := &y.months[len(y.months)-1]
+	disk, err := y.disk()
+	if err != nil {
+		return err
+	}
+	memory, err := y.memory()
+	if err != nil {
+		return err
+	}
+	m.days++
+	m.Disk += (mib(disk) - m.Disk) / float64(m.days)
+	m.Memory += (mib(memory) - m.Memory) / float64(m.days)
+	return nil
+}
+
+func mib(n int64) float64 { return float64(n) / (1 << 20) }
+
+// measure ends a month.
+func (y *year) measure(ctx context.Context) (err error) {
+	m := &y.months[len(y.months)-1]
+	var took []time.Duration
+	for range reads {
+		began := time.Now()
+		if _, err := y.client.ListExecutions(ctx, client.ExecutionFilter{Page: client.Page{Limit: 50}}); err != nil {
+			return err
+		}
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	m.List = ms(took[len(took)/2])
+	var started []time.Duration
+	for range starts {
+		t, err := y.restart(ctx)
+		if err != nil {
+			return err
+		}
+		started = append(started, t)
+	}
+	m.Start = ms(slices.Min(started))
+	if m.Executions, err = y.total(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(y.progress, "month %2d: %6d executions, disk %.0f MiB, memory %.0f MiB, start %.0f ms, list %.1f ms\n",
+		m.Month, m.Executions, m.Disk, m.Memory, m.Start, m.List)
+	return nil
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// until looks until something is so.
+func until(ctx context.Context, what string, done func() (bool, error)) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(settle); ; {
+		ok, err := done()
+		if err != nil || ok {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("waited %s for %s", settle, what)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
