@@ -219,16 +219,12 @@ func (r *rig) worksAnew(ctx context.Context) error {
 		<-done
 	}()
 	body := fmt.Appendf(nil, `{"input":%s,"options":{"timeout":20000}}`, taskInput{Text: name}.raw())
-	for {
-		reply, err := r.caller.call(ctx, http.MethodPost, "/api/patterns/"+name+"/execute", name, body) // 503 until the agent is there
-		if err != nil {
-			return err
-		}
-		if _, err := readStarted(reply, http.StatusOK); err != nil {
-			return err
-		}
-		return nil
+	reply, err := r.caller.call(ctx, http.MethodPost, "/api/patterns/"+name+"/execute", name, body) // again while it is 503
+	if err != nil {
+		return err
 	}
+	_, err = readStarted(reply, http.StatusOK)
+	return err
 }
 
 // raisesAlert waits until receivers of alerts, health and metrics know of the records.

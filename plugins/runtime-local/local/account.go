@@ -76,7 +76,7 @@ func lookupAccount(name, group string) (*account, error) {
 			return nil, badAccount("user", "", "the groups of %q cannot be read", name)
 		}
 		for _, id := range ids {
-			if n, err := strconv.ParseUint(id, 10, 32); err == nil && uint32(n) != a.GID {
+			if n, err := strconv.ParseUint(id, 10, 32); err == nil && n != uint64(a.GID) {
 				a.Groups = append(a.Groups, uint32(n))
 			}
 		}

@@ -10,6 +10,7 @@ import (
 // setThreadUser changes the user by whom the calling thread, and it alone, uses files. The functions of the standard
 // library change that of all threads.
 func setThreadUser(uid, gid uint32, groups []uint32) error {
+	//nolint:gosec // the call takes the address of the list
 	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(unsafe.SliceData(groups))), 0); errno != 0 {
 		return os.NewSyscallError("setgroups", errno)
 	}

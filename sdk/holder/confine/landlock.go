@@ -58,6 +58,7 @@ func restrict(r Rules) error {
 	if attr == (unix.LandlockRulesetAttr{}) {
 		return nil // nothing to say in this version
 	}
+	//nolint:gosec // the call takes the address of the attributes
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
 		return os.NewSyscallError("landlock_create_ruleset", errno)
@@ -117,7 +118,7 @@ func (s *ruleset) add(path string, rights uint64) {
 	}
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(s.fd), unix.LANDLOCK_RULE_PATH_BENEATH,
-		uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+		uintptr(unsafe.Pointer(&rule)), 0, 0, 0) //nolint:gosec // the call takes the address of the rule
 	// Files that are no files, such as pipes between processes, can have no rule, and need none.
 	if errno != 0 && errno != unix.EBADFD && s.err == nil {
 		s.err = fmt.Errorf("landlock_add_rule for %s: %w", path, errno)
