@@ -15,8 +15,8 @@ func TestSendWaitOverAKill(t *testing.T) {
 	for _, meanwhile := range []bool{false, true} {
 		t.Run(fmt.Sprintf("EndsMeanwhile=%t", meanwhile), func(t *testing.T) {
 			c := managed(t)
+			dir := t.TempDir() // before the agent: what is made beside a folder of the service later is shut
 			a := c.shell()
-			dir := t.TempDir()
 			gate, done := filepath.Join(dir, "gate"), filepath.Join(dir, "done")
 			type outcome struct {
 				text string
