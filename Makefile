@@ -18,6 +18,7 @@ GOLANGCI_VERSION := 2.6.2
 GOLANGCI := .cache/bin/golangci-lint-$(GOLANGCI_VERSION)
 
 FUZZTIME ?= 5s
+PACKAGES ?= ./...
 ROUNDS   ?= 200
 TURNS    ?= 1000
 BENCH    ?=
@@ -46,8 +47,8 @@ build: ## bin/wardroom and bin/plugins/* with their manifest
 demo: build ## agents vote on a real corpus, coding tools and a thread are driven, through kill -9; KEEP=1 leaves it running
 	KEEP="$(KEEP)" bash scripts/demo/run.sh
 
-test: ## every test of every module, the house rules included; TESTFLAGS passes flags
-	go test -timeout 30m $(TESTFLAGS) ./...
+test: ## every test of every module, the house rules included; PACKAGES and TESTFLAGS choose among them
+	go test -timeout 30m $(TESTFLAGS) $(PACKAGES)
 	@for dir in $(NESTED); do echo "cd $$dir && go test ./..."; (cd "$$dir" && go test ./...); done
 
 race: ## the same under the race detector (needs a C compiler)

@@ -162,13 +162,16 @@ func (a *Agent) loop() {
 }
 
 // post runs fn on the loop, and waits for it; false if the loop has ended.
-func (a *Agent) post(fn func()) bool {
+func (a *Agent) post(fn func()) bool { return postTo(a.work, a.stop, fn) }
+
+// postTo is post for the loop of one life, which may be over: the next one has channels of its own.
+func postTo(work chan<- func(), stop <-chan struct{}, fn func()) bool {
 	done := make(chan struct{})
 	select {
-	case a.work <- func() { fn(); close(done) }:
+	case work <- func() { fn(); close(done) }:
 		<-done
 		return true
-	case <-a.stop:
+	case <-stop:
 		return false
 	}
 }
@@ -197,8 +200,9 @@ func (a *Agent) output(p []byte) {
 		a.pause.Stop()
 	}
 	if a.watching {
+		work, stop := a.work, a.stop
 		a.pause = time.AfterFunc(50*time.Millisecond, func() {
-			a.post(func() {
+			postTo(work, stop, func() {
 				row, col := a.screen.Cursor()
 				a.watching = a.watching && a.driver.Screen(a.screen.Text(), row, col)
 			})
