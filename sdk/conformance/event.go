@@ -115,6 +115,10 @@ func eventsLive(ctx context.Context, s *suite) error {
 		return err
 	}
 	defer s.drop(ctx, agent.ID)
+	// A state is seen before the event that tells of it, so the agent's being ready does not say that this was told.
+	if _, err := s.eventsUntil(ctx, runtime.EventOptions{AgentID: agent.ID}, runtime.EventReady); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := s.rt().Events(ctx, runtime.EventOptions{AgentID: agent.ID, Live: true})
