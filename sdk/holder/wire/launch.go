@@ -81,6 +81,9 @@ func ParseLaunch(body []byte) (Launch, error) {
 	if f.err == nil && len(m.Joins) != len(m.Homes) {
 		f.err = errList
 	}
+	if f.err == nil && len(f.b) == 0 {
+		return m, nil // from a plugin that an upgrade left running: it starts the holder that is installed now
+	}
 	if f.bool() {
 		m.User = &User{UID: f.u32(), GID: f.u32()}
 		n := f.u32()

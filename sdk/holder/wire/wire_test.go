@@ -25,12 +25,10 @@ var messages = []struct {
 		Version: 1, Client: 9, HolderPID: 10, PID: 11, Start: 12, StartedAt: time.Unix(5, 6), Cols: 80, Rows: 24, Head: 1 << 50, Tail: 3, Ended: true,
 	}, plain(wire.ParseWelcome)},
 	{wire.Refused{Code: wire.CodeNonce, Text: "no"}, plain(wire.ParseRefused)},
-	{wire.Launch{
-		Socket: "/s", Nonce: nonce, ExitFile: "/e", Path: "/bin/sh", Args: []string{"-c", ""}, Env: []string{"A=b"}, Dir: "/", Cols: 1, Rows: 2,
-		RingBytes: 3, Stall: 4 * time.Millisecond, Linger: 5 * time.Millisecond, Cgroup: "/c", Joins: []string{"/j"}, Homes: []string{"/h"},
-		User: &wire.User{UID: 6, GID: 7, Groups: []uint32{8, 9}}, Landlock: true,
-		Shut: []string{"/d"}, Open: []string{"/d/o"}, Readable: []string{"/d/r"},
-	}, plain(wire.ParseLaunch)},
+	{launch(func(l *wire.Launch) {
+		l.User, l.Landlock = &wire.User{UID: 6, GID: 7, Groups: []uint32{8, 9}}, true
+		l.Shut, l.Open, l.Readable = []string{"/d"}, []string{"/d/o"}, []string{"/d/r"}
+	}), plain(wire.ParseLaunch)},
 	{wire.Started{PID: 1, Start: 2}, plain(wire.ParseStarted)},
 	{wire.Failed{Step: "command", Errno: 2, Text: "missing"}, plain(wire.ParseFailed)},
 	{wire.OutputStart{Offset: 77}, plain(wire.ParseOutputStart)},
@@ -44,6 +42,16 @@ var messages = []struct {
 	{wire.Exited{Nonce: nonce, Code: 143, Killed: true, Head: 9, At: time.Unix(1, 2)}, plain(wire.ParseExited)},
 	{wire.HookCall{What: wire.KindHookCall, Call: 1, Name: "Stop", Payload: []byte("{}")}, kinded(wire.ParseHookCall)},
 	{wire.HookAnswer{What: wire.KindHookAnswer, Call: 1, Body: []byte("{}")}, kinded(wire.ParseHookAnswer)},
+}
+
+// launch returns a launch as the first version had it, with what fill adds.
+func launch(fill func(*wire.Launch)) wire.Launch {
+	l := wire.Launch{
+		Socket: "/s", Nonce: nonce, ExitFile: "/e", Path: "/bin/sh", Args: []string{"-c", ""}, Env: []string{"A=b"}, Dir: "/", Cols: 1, Rows: 2,
+		RingBytes: 3, Stall: 4 * time.Millisecond, Linger: 5 * time.Millisecond, Cgroup: "/c", Joins: []string{"/j"}, Homes: []string{"/h"},
+	}
+	fill(&l)
+	return l
 }
 
 func plain[M any](parse func([]byte) (M, error)) func(wire.Kind, []byte) (any, error) {
@@ -68,14 +76,23 @@ func TestMessages(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, test.m) {
 			t.Errorf("%T: got %+v, error %v, want %+v", test.m, got, err, test.m)
 		}
-		// A later version may add fields, and a cut body is refused.
+		// A later version may add fields, and a cut body is refused. The first version knew fewer fields of a launch: a plugin
+		// that an upgrade left running sends those to the holder that is installed now.
 		if got, err := test.parse(kind, append(bytes.Clone(body), 1, 2, 3)); err != nil || !reflect.DeepEqual(got, test.m) {
 			t.Errorf("%T with more fields: got %+v, error %v", test.m, got, err)
 		}
+		first := 0
 		for cut := range body {
-			if _, err := test.parse(kind, body[:cut]); err == nil {
+			got, err := test.parse(kind, body[:cut])
+			switch {
+			case err == nil && reflect.DeepEqual(got, launch(func(*wire.Launch) {})):
+				first++
+			case err == nil:
 				t.Errorf("%T of %d bytes is taken when cut to %d", test.m, len(body), cut)
 			}
+		}
+		if want := map[bool]int{true: 1}[kind == wire.KindLaunch]; first != want {
+			t.Errorf("%T of the first version is taken in %d forms, want %d", test.m, first, want)
 		}
 	}
 }
