@@ -118,16 +118,7 @@ var stalled = map[string]string{
 // count returns a series of the app.
 func (s *stallSite) count(t *testing.T, series string) string {
 	t.Helper()
-	resp, err := http.Get("http://" + s.app.Addr() + "/api/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(scrape(t, s.app)) {
 		if value, ok := strings.CutPrefix(line, series+" "); ok {
 			return strings.TrimSpace(value)
 		}
@@ -138,19 +129,16 @@ func (s *stallSite) count(t *testing.T, series string) string {
 // Clients that read nothing, or stop sending, do not keep their connections.
 func TestStalledClients(t *testing.T) {
 	s := newStallSite(t, "1s")
-	http.DefaultClient.CloseIdleConnections()
 	conns := map[string]net.Conn{}
 	for name, text := range stalled {
 		conns[name] = s.dial(t, text)
 	}
 	coretest.WaitFor(t, "the connections to end", func() bool {
-		defer http.DefaultClient.CloseIdleConnections()
 		return s.count(t, "service_connections_open") == "1" // the one that asks
 	})
 	if got := s.count(t, "service_connections_stalled_total"); got != "3" {
 		t.Errorf("%s connections took nothing", got)
 	}
-	http.DefaultClient.CloseIdleConnections()
 	for _, name := range []string{"Body", "Chunks"} {
 		answer, err := io.ReadAll(conns[name])
 		if err != nil || !bytes.Contains(answer, []byte(`"timeoutMs":1000`)) {
@@ -195,7 +183,6 @@ func TestStalledClientsAtTheEnd(t *testing.T) {
 	s.dial(t, "GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n") // and then idle
 	want := fmt.Sprint(len(stalled) + 4)
 	coretest.WaitFor(t, "the connections", func() bool { return s.count(t, "service_connections_open") == want })
-	http.DefaultClient.CloseIdleConnections()
 	began := time.Now()
 	s.app.Close()
 	t.Logf("the end took %s", time.Since(began))

@@ -136,7 +136,7 @@ print("served" if len(data) == 9 and data[3] == 4 else "refused")
 	c.told(a.ID, `python3 -c "import base64; exec(base64.b64decode('`+base64.StdEncoding.EncodeToString([]byte(script))+`'))"`, want)
 }
 
-// checkText is what a check of a plugin says.
+// checkText returns the text of a check of a plugin.
 func checkText(p *client.Plugin, name string) string {
 	for _, check := range p.Checks {
 		if check.Name == name {

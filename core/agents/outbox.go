@@ -161,7 +161,7 @@ func (o *outbox) append(opcode int, payload []byte) {
 	}
 }
 
-// pieceSize is how much is written at a time, so that an agent which is slow, but reads, is told from one that does not.
+// pieceSize is the most that one write takes, in bytes: an agent that is slow, but reads, gets on from piece to piece.
 const pieceSize = 64 << 10
 
 // write writes a buffer piece by piece.

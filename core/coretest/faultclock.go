@@ -14,7 +14,7 @@ var _ core.Clock = (*FaultClock)(nil)
 
 // Skew is by how much a FaultClock differs from the system's.
 type Skew struct {
-	// Set is what was added to the wall clock, as somebody does who sets it: no time passed, and timers wait on.
+	// Set is a step of the wall clock, as a person makes who sets it: no time passed, and timers wait on.
 	Set time.Duration `json:"set"`
 	// Passed is time that went by at once: timers that became due run.
 	Passed time.Duration `json:"passed"`

@@ -13,7 +13,7 @@ type load struct {
 }
 
 // The last tenth of the queue is kept for shares that have little in it: less than a tenth of that tenth, one execution
-// at least. Whoever fills the rest keeps nobody else out.
+// at least. A share that fills the rest does not keep others out.
 const keptShare = 10
 
 // admit returns why a run that a caller starts finds no place in the queue, or nil. The caller holds mu.

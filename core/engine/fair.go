@@ -50,8 +50,8 @@ func (t *turns) join(key string, level int) *flow {
 	return f
 }
 
-// forget drops flows of which nobody waits and that would have the present turn if they came again. It looks at a few
-// only: what is left is looked at later.
+// forget drops flows without waiters that would have the present turn if they came again. It looks at a few only: what is
+// left is looked at later.
 func (t *turns) forget() {
 	const few = 4
 	looked := 0
@@ -91,7 +91,7 @@ func (l *line) Pop() any {
 	return last
 }
 
-// round is what a pass goes through: the heads of all queues, by level and flow.
+// round holds the heads of all queues, by level and flow, for one pass.
 type round struct {
 	lines [4]line
 	// holding stands for the holder alone: it keeps the turn that it had when it began to hold, whatever else of its

@@ -102,7 +102,7 @@ func TestTurnsKeepPriority(t *testing.T) {
 	}
 }
 
-// Whoever fills the queue keeps nobody else out, and a refusal says which limit it was.
+// A pattern that fills the queue does not keep others out, and a refusal names the limit.
 func TestQueueKeepsAShare(t *testing.T) {
 	r := newRig(t)
 	r.config.MaxQueued = 20

@@ -181,7 +181,7 @@ func (e *Engine) MessageUsed(executionID, agentID, messageID string, usage *wire
 	}
 }
 
-// used is what a turn used in which an agent got a message.
+// used holds the usage of a turn in which an agent got a message.
 type used struct{ usedData }
 
 func (m *used) refuse(*run) {}
