@@ -137,10 +137,10 @@ func (t *timer) Stop() bool {
 	return false
 }
 
-// WaitFor polls cond until it holds, and fails the test with what after ten seconds of real time.
+// WaitFor polls cond until it holds, and fails the test with what after a minute of real time.
 func WaitFor(tb testing.TB, what string, cond func() bool) {
 	tb.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
