@@ -35,6 +35,7 @@ func (a *App) openRuntimes(ctx context.Context) error {
 	a.runtimes = runtimes.New(runtimes.Options{
 		Store: a.store, Streams: a.streams, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("runtimes"),
 		Installation: installation, Sources: sources, Types: declaredTypes(c), KeepStopped: c.Store.Retention.Agents,
+		Older: a.store.Older,
 	})
 	return a.runtimes.Open(ctx)
 }

@@ -41,14 +41,14 @@ func (a *App) newThreads(ctx context.Context) error {
 		return fmt.Errorf("find the directory of workspaces: %w", err)
 	}
 	a.workspaces = workspace.New(workspace.Options{
-		Store: a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("workspaces"), Root: root, Config: places,
+		Store: a.store, Clock: a.clock, Older: a.store.Older, IDs: a.ids, Logger: a.log.Named("workspaces"), Root: root, Config: places,
 	})
 	if err := a.workspaces.Open(ctx); err != nil {
 		return fmt.Errorf("open the workspaces: %w", err)
 	}
 	a.memory = memory.New(memory.Options{
-		Store: a.store, Path: filepath.Join(c.Store.Path, "memory-index"), Clock: a.clock, IDs: a.ids, Logger: a.log,
-		Config: memoryConfig(c), Instructions: report.Instructions(),
+		Store: a.store, Path: filepath.Join(c.Store.Path, "memory-index"), Clock: a.clock, Older: a.store.Older,
+		IDs: a.ids, Logger: a.log, Config: memoryConfig(c), Instructions: report.Instructions(),
 	})
 	if err := a.memory.Open(ctx); err != nil {
 		return fmt.Errorf("open the memory: %w", err)

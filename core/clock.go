@@ -32,6 +32,16 @@ func (SystemClock) Now() time.Time { return time.Now() }
 // AfterFunc is time.AfterFunc.
 func (SystemClock) AfterFunc(d time.Duration, f func()) Timer { return time.AfterFunc(d, f) }
 
+// OlderFunc reports whether at least age passed since a time that was stored, as far as the wall clock is to be believed.
+// What is deleted for its age is asked about here: a clock that stepped forward must not make everything old at once.
+// Safe for concurrent use.
+type OlderFunc func(since time.Time, age time.Duration) bool
+
+// OlderBy returns an OlderFunc that believes the clock.
+func OlderBy(c Clock) OlderFunc {
+	return func(since time.Time, age time.Duration) bool { return c.Now().Sub(since) >= age }
+}
+
 // Stopwatch turns times of a clock into nanoseconds since it was started, for limits that are kept in an integer. They
 // follow the time that passes, and not the wall clock. It is immutable.
 type Stopwatch struct{ started time.Time }

@@ -251,7 +251,7 @@ type rig struct {
 	made  int // by keepMany
 }
 
-func newRig(t testing.TB, path string) *rig {
+func newRig(t testing.TB, path string, change ...func(o *memory.Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, store: newStore(), clock: coretest.NewClock()}
 	r.store.executions["exec_1"] = true
@@ -260,6 +260,9 @@ func newRig(t testing.TB, path string) *rig {
 	r.opts = memory.Options{
 		Store: r.store, Path: path, Clock: r.clock, IDs: core.NewIDs(r.clock), Config: memory.DefaultConfig(),
 		Instructions: "Say what you did.\n",
+	}
+	for _, c := range change {
+		c(&r.opts)
 	}
 	r.open()
 	return r

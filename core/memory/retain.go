@@ -19,7 +19,7 @@ func (s *Service) retainNow() error {
 	c := s.config.Load()
 	if c.MaxAge > 0 {
 		before := s.clock.Now().Add(-c.MaxAge)
-		old := func(e *core.Experience) bool { return lastMade(e).Before(before) }
+		old := func(e *core.Experience) bool { return s.older(lastMade(e), c.MaxAge) }
 		end := core.IDBound(core.PrefixMemory, before)
 		if err := s.removeOldest(old, -1, end); err != nil {
 			return err

@@ -2,11 +2,13 @@ package memory_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/memory"
 )
 
 // count is how many experiences the store has.
@@ -32,7 +34,18 @@ func TestRetentionByCount(t *testing.T) {
 }
 
 func TestRetentionByAge(t *testing.T) {
-	r := newRig(t, "")
+	var asked atomic.Int64 // while the clock is not believed
+	var doubt atomic.Bool
+	r := newRig(t, "", func(o *memory.Options) {
+		clock := o.Clock
+		o.Older = func(since time.Time, age time.Duration) bool {
+			if doubt.Load() {
+				asked.Add(1)
+				return false
+			}
+			return core.OlderBy(clock)(since, age)
+		}
+	})
 	c := r.opts.Config
 	c.MaxAge = 10 * time.Hour
 	r.ApplyConfig(c)
@@ -52,9 +65,16 @@ func TestRetentionByAge(t *testing.T) {
 	if r.count() != 2 {
 		t.Fatalf("%d are left too early", r.count())
 	}
+	doubt.Store(true)
 	for range 4 {
 		step(time.Hour)
 	}
+	coretest.WaitFor(t, "a look by a clock that is not believed", func() bool { return asked.Load() > 0 })
+	if r.count() != 2 {
+		t.Fatal("a clock that is not believed removes experiences")
+	}
+	doubt.Store(false)
+	step(time.Hour)
 	coretest.WaitFor(t, "the old one to go", func() bool { return r.count() == 1 })
 	if got := r.found(core.ExperienceFilter{Query: "login"}); got != "login again" {
 		t.Errorf("found %q", got)

@@ -26,8 +26,10 @@ type Options struct {
 	Store Store
 	// Path is the directory of the index, which is made if it does not exist and may be deleted while the service is
 	// closed. "" keeps the index in memory.
-	Path   string
-	Clock  core.Clock   // nil: core.SystemClock
+	Path  string
+	Clock core.Clock // nil: core.SystemClock
+	// Older decides for the age of experiences; nil: by Clock.
+	Older  core.OlderFunc
 	IDs    core.IDs     // nil: made from Clock
 	Logger hclog.Logger // nil discards
 	Config Config
@@ -47,6 +49,7 @@ type Service struct {
 	store        Store
 	path         string
 	clock        core.Clock
+	older        core.OlderFunc
 	ids          core.IDs
 	log          hclog.Logger
 	instructions string
@@ -85,6 +88,9 @@ func New(o Options) *Service {
 	if o.Clock == nil {
 		o.Clock = core.SystemClock{}
 	}
+	if o.Older == nil {
+		o.Older = core.OlderBy(o.Clock)
+	}
 	if o.IDs == nil {
 		o.IDs = core.NewIDs(o.Clock)
 	}
@@ -92,7 +98,7 @@ func New(o Options) *Service {
 		o.Logger = hclog.NewNullLogger()
 	}
 	s := &Service{
-		store: o.Store, path: o.Path, clock: o.Clock, ids: o.IDs, log: o.Logger.Named("memory"),
+		store: o.Store, path: o.Path, clock: o.Clock, older: o.Older, ids: o.IDs, log: o.Logger.Named("memory"),
 		instructions: o.Instructions, wake: make(chan struct{}, 1), changed: make(chan struct{}),
 		timers: make(map[string]core.Timer),
 	}

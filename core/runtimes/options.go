@@ -65,5 +65,6 @@ type Options struct {
 	Sources      []Source
 	Types        map[string]runtime.DeclaredType // declared agent types
 	KeepStopped  time.Duration                   // how long stopped agents stay listed; 0: 24 h
+	Older        core.OlderFunc                  // decides for KeepStopped; nil: by Clock
 	OrphanGrace  time.Duration                   // how long agents that nobody knows may run; 0: 10 min
 }

@@ -70,6 +70,9 @@ func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
+	if o.Older == nil {
+		o.Older = core.OlderBy(o.Clock)
+	}
 	if o.KeepStopped <= 0 {
 		o.KeepStopped = defaultKeep
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ type rig struct {
 	store  *memory
 	clock  *coretest.Clock
 	change chan struct{}
+	doubt  atomic.Bool // the clock is not believed
 }
 
 func newRig(tb testing.TB, store *memory, fakes map[string]*fake) *rig {
@@ -37,6 +39,9 @@ func newRig(tb testing.TB, store *memory, fakes map[string]*fake) *rig {
 	}
 	r.Service = runtimes.New(runtimes.Options{
 		Store: store, Streams: store, Clock: r.clock, Installation: "inst", Sources: sources,
+		Older: func(since time.Time, age time.Duration) bool {
+			return !r.doubt.Load() && core.OlderBy(r.clock)(since, age)
+		},
 		Types: map[string]runtime.DeclaredType{"shell": {Command: "bash"}},
 	})
 	if err := r.Open(ctx); err != nil {
@@ -433,6 +438,14 @@ func TestSweep(t *testing.T) {
 	}
 	r.until(old.ID, "stopped", func(a *core.ManagedAgent) bool { return a.Gone() })
 	r.clock.Advance(25 * time.Hour)
+	r.doubt.Store(true) // of the clock: it may have stepped
+	if err := r.Sweep(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.FindManagedAgent(ctx, old.ID); err != nil {
+		t.Fatalf("a clock that is not believed removes an agent: %v", err)
+	}
+	r.doubt.Store(false)
 	if err := r.Sweep(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -31,13 +30,12 @@ func (s *Service) sweepOften() {
 // left of agents that we do not know: their rooms, and orphans that run longer than the grace time.
 func (s *Service) Sweep(ctx context.Context) error {
 	now := s.opts.Clock.Now()
-	before := now.Add(-s.opts.KeepStopped)
 	keep := make(map[string][]string)
 	var old, unsure []string
 	s.mu.RLock()
 	for _, id := range s.ordered {
 		r := s.agents[id]
-		if s.forgettable(r, before) {
+		if s.forgettable(r) {
 			old = append(old, id)
 			continue
 		}
@@ -49,7 +47,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 	}
 	s.mu.RUnlock()
 	for _, id := range old {
-		if err := s.forgetOld(ctx, id, before); err != nil {
+		if err := s.forgetOld(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -77,17 +75,17 @@ func (s *Service) Sweep(ctx context.Context) error {
 }
 
 // forgettable tells whether the record of an agent is not kept any more. The caller holds mu.
-func (s *Service) forgettable(r *core.ManagedAgentRecord, before time.Time) bool {
-	return r.StoppedAt != nil && r.StoppedAt.Before(before) && s.pending[r.ID] == nil && s.restarting[r.ID] == 0
+func (s *Service) forgettable(r *core.ManagedAgentRecord) bool {
+	return r.StoppedAt != nil && s.opts.Older(*r.StoppedAt, s.opts.KeepStopped) && s.pending[r.ID] == nil && s.restarting[r.ID] == 0
 }
 
 // forgetOld removes the record of an agent, unless it was started again meanwhile.
-func (s *Service) forgetOld(ctx context.Context, id string, before time.Time) error {
+func (s *Service) forgetOld(ctx context.Context, id string) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.mu.RLock()
 	r, ok := s.agents[id]
-	ok = ok && s.forgettable(r, before)
+	ok = ok && s.forgettable(r)
 	s.mu.RUnlock()
 	if !ok {
 		return nil

@@ -138,6 +138,13 @@ func (s *Store) ClockSteps() []ClockStep {
 	return list
 }
 
+// Older implements core.OlderFunc: what was there before a step of the clock that is in doubt is younger by it.
+func (s *Store) Older(since time.Time, age time.Duration) bool {
+	now := s.opts.Clock.Now()
+	s.clock.observe(now.UTC())
+	return cutoff{before: now.Add(1 - age), now: now, steps: s.clock.all()}.passed(since)
+}
+
 // beginClock reads what earlier processes knew of the clock.
 func (s *Store) beginClock(ctx context.Context) error {
 	return s.view(ctx, func(txn *badger.Txn) error {

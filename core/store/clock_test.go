@@ -77,6 +77,7 @@ func TestClockAheadAtStart(t *testing.T) {
 	for _, known := range []bool{false, true} { // whether the process before knew of the clock
 		dir := t.TempDir()
 		clock := coretest.NewClock()
+		began := clock.Now()
 		s := maintain(t, dir, clock, month)
 		for i := range 10 {
 			run(t, s.Store, idAt(clock.Now(), i+1), "vote", core.ExecutionCompleted)
@@ -95,6 +96,10 @@ func TestClockAheadAtStart(t *testing.T) {
 		steps := s.ClockSteps()
 		if len(steps) != 1 || steps[0].By < 30*24*time.Hour || steps[0].Until <= 0 || steps[0].Until > 24*time.Hour {
 			t.Fatalf("steps: %+v", steps)
+		}
+		// Services ask for what they keep themselves: agents that stopped, workspaces, experiences.
+		if s.Older(began, 24*time.Hour) || !s.Older(began.Add(-24*time.Hour), 24*time.Hour) || !s.Older(clock.Now(), 0) {
+			t.Error("services are told another age than retention goes by")
 		}
 		run(t, s.Store, idAt(clock.Now(), 1), "vote", core.ExecutionCompleted) // in the wrong month
 		s.stop()

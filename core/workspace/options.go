@@ -22,6 +22,7 @@ type Store interface {
 type Options struct {
 	Store  Store
 	Clock  core.Clock
+	Older  core.OlderFunc // decides what is expired; nil: by Clock
 	IDs    core.IDs
 	Logger hclog.Logger
 	Root   string // absolute directory, which no other process uses

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -29,9 +28,8 @@ func (s *Service) PruneWorkspaces(ctx context.Context, prune core.WorkspacePrune
 		if err != nil {
 			return nil, err
 		}
-		now := s.opts.Clock.Now()
 		for _, w := range all {
-			if w.Status != core.WorkspaceRemoved && w.ExpiresAt != nil && !now.Before(*w.ExpiresAt) {
+			if w.Status != core.WorkspaceRemoved && s.expired(w) {
 				ids = append(ids, w.ID)
 			}
 		}
@@ -54,6 +52,22 @@ func (s *Service) PruneWorkspaces(ctx context.Context, prune core.WorkspacePrune
 	return results, nil
 }
 
+// expired reports whether the time to live of a workspace is over.
+func (s *Service) expired(w *core.Workspace) bool {
+	if w.ExpiresAt == nil {
+		return false
+	}
+	c := s.config()
+	ttl := c.ReserveTTL
+	switch {
+	case w.Kept != "":
+		ttl = keepAgain
+	case w.Status == core.WorkspaceReleased:
+		ttl = c.TTL
+	}
+	return s.opts.Older(w.ExpiresAt.Add(-ttl), ttl)
+}
+
 // prune removes one workspace, or tells why it stays.
 func (s *Service) prune(ctx context.Context, id string, named bool, how core.WorkspacePrune) (core.WorkspacePruned, error) {
 	kept := func(format string, args ...any) core.WorkspacePruned {
@@ -74,7 +88,7 @@ func (s *Service) prune(ctx context.Context, id string, named bool, how core.Wor
 	if running, err := s.running(ctx, w); err != nil || running {
 		return kept("its thread %s runs", w.ThreadID), err
 	}
-	if !named && (w.ExpiresAt == nil || s.opts.Clock.Now().Before(*w.ExpiresAt)) {
+	if !named && !s.expired(w) {
 		return kept("it is not expired any more"), nil
 	}
 	if !how.Force {
@@ -217,11 +231,10 @@ func (s *Service) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now := s.opts.Clock.Now()
 	for _, w := range all {
 		switch {
 		case w.Status == core.WorkspaceRemoved:
-			err = s.sweepRemoved(ctx, w, now)
+			err = s.sweepRemoved(ctx, w)
 		case w.ExpiresAt == nil && w.ThreadID != "":
 			err = s.sweepOrphan(ctx, w)
 		}
@@ -251,7 +264,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 }
 
 // sweepRemoved removes files that are still there, and the record once it is old.
-func (s *Service) sweepRemoved(ctx context.Context, w *core.Workspace, now time.Time) error {
+func (s *Service) sweepRemoved(ctx context.Context, w *core.Workspace) error {
 	if _, err := os.Lstat(s.treePath(w.ID)); err == nil {
 		unlock, err := s.locks.lock(ctx, w.ID)
 		if err != nil {
@@ -264,7 +277,7 @@ func (s *Service) sweepRemoved(ctx context.Context, w *core.Workspace, now time.
 			return nil // the others are swept all the same
 		}
 	}
-	if w.RemovedAt == nil || now.Sub(*w.RemovedAt) < keepRecord {
+	if w.RemovedAt == nil || !s.opts.Older(*w.RemovedAt, keepRecord) {
 		return nil
 	}
 	return s.opts.Store.Update(ctx, func(tx core.Tx) error { return tx.DeleteWorkspace(w.ID) })

@@ -4,11 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/workspace"
 )
 
 func (r *rig) sweep() {
@@ -20,7 +22,11 @@ func (r *rig) sweep() {
 
 func TestExpiry(t *testing.T) {
 	src := newSource(t)
-	r := newRig(t)
+	var doubt atomic.Bool // the clock may have stepped, and is not believed
+	r := newRig(t, func(o *workspace.Options) {
+		clock := o.Clock
+		o.Older = func(since time.Time, age time.Duration) bool { return !doubt.Load() && core.OlderBy(clock)(since, age) }
+	})
 	reserved := r.reserve("reserved", src.spec())
 	prepared := r.provision("prepared", src.spec())
 	running := r.provision("running", src.spec())
@@ -44,7 +50,13 @@ func TestExpiry(t *testing.T) {
 			t.Errorf("%s is %s", w.WorkBranch, got.Status)
 		}
 	}
+	doubt.Store(true)
 	r.clock.Advance(100 * time.Hour)
+	r.sweep()
+	if got := r.find(clean.ID); got.Status != core.WorkspaceReleased {
+		t.Errorf("by a clock that is not believed the clean one is %s", got.Status)
+	}
+	doubt.Store(false)
 	r.sweep()
 	if got := r.find(clean.ID); got.Status != core.WorkspaceRemoved || exists(clean.Path) {
 		t.Errorf("the clean one is %s", got.Status)
