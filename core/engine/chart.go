@@ -342,7 +342,7 @@ func (r *chartRun) frozen() bool { return r.frozenBy > 0 && r.exec.Options.Timeo
 func (r *chartRun) nextDue() time.Time {
 	next := sooner(r.mailDue(), r.spawnDue())
 	for l := range r.out {
-		if l.state == taskOut {
+		if l.state == attemptOut {
 			next = sooner(next, l.due)
 		}
 	}

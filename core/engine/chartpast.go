@@ -14,34 +14,13 @@ import (
 type chartPast struct {
 	instances []*instance // bound and not released, in order
 	roles     map[*instance]string
-	steps     map[string]*leafPast // that were begun at agents and are not finished, by path
+	steps     pastSteps // that were begun at agents and are not finished
 }
-
-// leafPast is the last round of a step at an agent.
-type leafPast struct {
-	round int
-	tasks []*taskPast // one, or a second that asks for a verdict once more
-}
-
-type taskPast struct {
-	id, agent string
-	attempt   int
-	failures  int
-	excluded  []string
-	status    string
-	cause     *core.ExecutionError
-	waiting   bool
-	failed    bool
-	answer    json.RawMessage // not nil once it is there
-}
-
-// out tells whether the task was at its agent.
-func (t *taskPast) out() bool { return t.answer == nil && !t.waiting && !t.failed }
 
 // restore implements body.
 func (r *chartRun) restore(events []core.Event) error {
 	r.past = &chartPast{
-		roles: map[*instance]string{}, steps: map[string]*leafPast{},
+		roles: map[*instance]string{}, steps: pastSteps{},
 	}
 	for _, ev := range events {
 		if err := r.replay(ev); err != nil {
@@ -69,13 +48,8 @@ func (r *chartRun) replay(ev core.Event) error {
 		}
 		return r.replayStep(d, ev)
 	case core.EventTaskAssigned:
-		var d assignedData
-		if err := json.Unmarshal(ev.Data, &d); err != nil {
+		if err := p.steps.replayAssigned(ev.Data); err != nil {
 			return err
-		}
-		for _, a := range d.Tasks {
-			t := p.task(d.Step, d.Round, a.TaskID)
-			t.agent, t.attempt, t.waiting = a.AgentID, a.Attempt, false
 		}
 	case core.EventMessageUsed:
 		var d usedData
@@ -91,12 +65,15 @@ func (r *chartRun) replay(ev core.Event) error {
 		}
 		r.uses(d.Usage)
 	case core.EventTaskCompleted, core.EventTaskFailed:
-		var d taskData
-		if err := json.Unmarshal(ev.Data, &d); err != nil {
+		d, err := p.steps.replayEnded(ev.Type, ev.Data)
+		if err != nil {
 			return err
 		}
 		r.uses(d.Usage)
-		r.replayTask(ev.Type, d)
+		if ev.Type == core.EventTaskCompleted {
+			r.agents[d.AgentID] = struct{}{}
+			r.results = append(r.results, core.AgentResult{ID: d.AgentID, Step: d.Step, Status: statusCompleted, Result: d.Result})
+		}
 	case core.EventRoleBound:
 		var d roleBoundData
 		if err := json.Unmarshal(ev.Data, &d); err != nil {
@@ -169,44 +146,6 @@ func stepAt(steps []*core.ChartStep, path string) *core.ChartStep {
 	return at
 }
 
-// replayTask takes in the end of an attempt.
-func (r *chartRun) replayTask(kind core.EventType, d taskData) {
-	t := r.past.task(d.Step, d.Round, d.TaskID)
-	if kind == core.EventTaskCompleted {
-		t.agent, t.attempt, t.waiting = d.AgentID, d.Attempt, false
-		t.answer = d.Result
-		if len(t.answer) == 0 {
-			t.answer = json.RawMessage("null")
-		}
-		r.agents[d.AgentID] = struct{}{}
-		r.results = append(r.results, core.AgentResult{ID: d.AgentID, Step: d.Step, Status: statusCompleted, Result: d.Result})
-		return
-	}
-	t.failures++
-	t.excluded = append(t.excluded, d.AgentID)
-	t.status = d.Status
-	t.waiting, t.failed, t.cause = d.Retry, !d.Retry, d.Error
-}
-
-// task finds a task of a step, of its last round only.
-func (p *chartPast) task(path string, round int, id string) *taskPast {
-	s := p.steps[path]
-	if s == nil || round > s.round {
-		s = &leafPast{round: round}
-		p.steps[path] = s
-	}
-	for _, t := range s.tasks {
-		if t.id == id {
-			return t
-		}
-	}
-	t := &taskPast{id: id}
-	if round == s.round {
-		s.tasks = append(s.tasks, t)
-	}
-	return t
-}
-
 func (p *chartPast) release(d roleReleasedData) {
 	for i, inst := range p.instances {
 		if inst.agent == d.AgentID && inst.number == d.Instance && p.roles[inst] == d.Role {
@@ -232,7 +171,7 @@ func (r *chartRun) holdRoles(c *change) {
 	out := map[string]int{} // tasks that were out, by agent: adopting one takes the slot that it has
 	for _, s := range r.past.steps {
 		for _, t := range s.tasks {
-			if t.out() {
+			if t.state == attemptOut {
 				out[t.agent]++
 			}
 		}
@@ -288,28 +227,26 @@ func (r *chartRun) takeUp(c *change) {
 }
 
 // takeUpStep goes on with the last task of a step; one before it gave an answer that could not be read.
-func (r *chartRun) takeUpStep(c *change, open orgchart.Leaf, tasks []*taskPast) {
+func (r *chartRun) takeUpStep(c *change, open orgchart.Leaf, tasks []*pastAttempt) {
 	t := tasks[len(tasks)-1]
-	l := &leaf{step: open.Step, round: open.Round, feedback: open.Feedback, role: r.role(open.Step.Role)}
-	l.id, l.agent, l.attempt, l.failures, l.excluded, l.status = t.id, t.agent, t.attempt, t.failures, t.excluded, t.status
+	l := &leaf{attempt: t.attempt, step: open.Step, round: open.Round, feedback: open.Feedback, role: r.role(open.Step.Role)}
 	if len(tasks) > 1 {
 		l.previous, l.prefer = tasks[0].answer, tasks[0].agent
 	}
 	r.leaves[l.id], r.byPath[l.step.Path] = l, l
 	r.eng.rememberTask(l.id, r.run)
-	switch {
-	case t.answer != nil:
+	switch t.state {
+	case attemptDone:
 		r.answered(c, l, t.agent, t.answer)
-	case t.failed:
-		l.state = taskFailed
+	case attemptFailed:
 		cause := core.ExecutionError{Code: core.CodeAgentError, Message: "no agent did the task"}
 		if t.cause != nil {
 			cause = *t.cause
 		}
 		r.fail(c, cause.Code, cause.Message, cause.Details)
-	case t.waiting:
+	case attemptWaiting:
 		l.role.queue = append(l.role.queue, l)
-	default:
+	case attemptOut:
 		r.adopt(c, l)
 	}
 }
@@ -320,7 +257,7 @@ func (r *chartRun) adopt(c *change, l *leaf) {
 		if inst.agent != l.agent || inst.leaf != nil {
 			continue
 		}
-		l.instance, l.state, inst.leaf = inst, taskOut, l
+		l.instance, l.state, inst.leaf = inst, attemptOut, l
 		r.out[l] = struct{}{}
 		r.clock(l, c.now)
 		wire, err := r.wire(l)
@@ -340,9 +277,7 @@ func (r *chartRun) adopt(c *change, l *leaf) {
 		r.inbox.put(message{kind: msgLost, agent: l.agent})
 		break
 	}
-	r.failTask(c, l, statusLost, core.ExecutionError{
-		Code: core.CodeAgentError, Message: "agent " + l.agent + " was gone when the service restarted",
-	}, true)
+	r.failTask(c, l, statusLost, loss(l.agent, true), true)
 }
 
 // holdRest takes slots for instances whose tasks were not adopted after all.

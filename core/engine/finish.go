@@ -117,7 +117,7 @@ func (r *flat) keepAll() {
 	}
 	r.keepResults()
 	for _, t := range r.step.tasks {
-		if t.state != taskDone && t.agent != "" {
+		if t.state != attemptDone && t.agent != "" {
 			status := t.status
 			if status == "" {
 				status = "cancelled"

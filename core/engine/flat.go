@@ -14,7 +14,7 @@ type flat struct {
 	*run
 	seq     *sequence       // the innermost pattern that runs
 	step    *stepRun        // the step at agents now, or nil
-	hist    *history        // of a resumed run: what its journal says
+	past    pastSteps       // of a resumed run: what its journal says
 	asked   request         // what it stands in line for
 	nobody  map[string]bool // the exclusions with which nobody fitted at the last look, or nil
 	taskIDs []string        // registered at the engine
@@ -37,8 +37,8 @@ type sequence struct {
 
 // restore implements body.
 func (r *flat) restore(events []core.Event) error {
-	hist, err := replay(events)
-	r.hist = hist
+	past, err := replay(events)
+	r.past = past
 	return err
 }
 
@@ -59,10 +59,8 @@ func (r *flat) resume(c *change) {
 // lost implements body.
 func (r *flat) lost(agent, task string, c *change) {
 	t := r.find(task)
-	if t != nil && t.state == taskOut && t.agent == agent {
-		r.failTask(c, t, statusLost, core.ExecutionError{
-			Code: core.CodeAgentError, Message: "agent " + t.agent + " was lost",
-		}, true)
+	if t != nil && t.state == attemptOut && t.agent == agent {
+		r.failTask(c, t, statusLost, loss(t.agent, false), true)
 	}
 }
 
@@ -75,7 +73,7 @@ func (r *flat) other(message, *change) {}
 // stepOf implements body.
 func (r *flat) stepOf(agent, task string) (string, bool) {
 	t := r.find(task)
-	if t == nil || t.state != taskOut || t.agent != agent {
+	if t == nil || t.state != attemptOut || t.agent != agent {
 		return "", false
 	}
 	return r.step.path, true
@@ -104,7 +102,7 @@ func (r *flat) undo(c *change) {
 // send implements body.
 func (r *flat) send(c *change, now time.Time) {
 	for _, t := range c.dispatch {
-		if t.state != taskOut {
+		if t.state != attemptOut {
 			continue
 		}
 		t.sent, t.due = now, now.Add(r.taskTimeout())
@@ -119,7 +117,7 @@ func (r *flat) nextDue() time.Time {
 	var next time.Time
 	if r.step != nil {
 		for _, t := range r.step.tasks {
-			if t.state == taskOut {
+			if t.state == attemptOut {
 				next = sooner(next, t.due)
 			}
 		}
@@ -168,7 +166,7 @@ func (r *flat) line() {
 
 // atWork reports whether a task of the present step is at an agent.
 func (r *flat) atWork() bool {
-	return slices.ContainsFunc(r.step.tasks, func(t *task) bool { return t.state == taskOut })
+	return slices.ContainsFunc(r.step.tasks, func(t *attempt) bool { return t.state == attemptOut })
 }
 
 // scope is what expressions of the innermost pattern may refer to.

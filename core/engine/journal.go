@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -111,113 +110,30 @@ type endData struct {
 	Partial     bool                 `json:"partial,omitempty"` // of an org chart: ended with what it had
 }
 
-// history is what a journal says of one execution.
-type history struct {
-	steps map[string]*stepHistory
-}
-
-// stepHistory is what a journal says of one step. Answers and tasks are those of the newest round.
-type stepHistory struct {
-	round    int
-	answers  []core.Answer
-	tasks    map[string]*taskHistory
-	agents   []string // that answered, in earlier rounds too
-	order    []string // task ids as they were first assigned
-	finished *stepData
-}
-
-type taskHistory struct {
-	agentID  string
-	attempt  int
-	failures int
-	excluded []string
-	done     bool   // answered
-	failed   bool   // no more attempts
-	status   string // of the last attempt that failed
-	waiting  bool   // failed, to be handed out again
-	lastErr  *core.ExecutionError
-}
-
-func (h *history) step(path string, round int) *stepHistory {
-	s := h.steps[path]
-	if s == nil || round > s.round {
-		var agents []string
-		if s != nil {
-			agents = s.agents
-		}
-		s = &stepHistory{round: round, tasks: map[string]*taskHistory{}, agents: agents}
-		h.steps[path] = s
-	}
-	return s
-}
-
-// replay folds a journal's events, in order, into a history. Types it does not know are skipped: they
+// replay folds a journal's events, in order, into what it says of each step. Types it does not know are skipped: they
 // come from a newer release or do not bear on resuming.
-func replay(events []core.Event) (*history, error) {
-	h := &history{steps: map[string]*stepHistory{}}
+func replay(events []core.Event) (pastSteps, error) {
+	past := pastSteps{}
 	for _, ev := range events {
 		var err error
 		switch ev.Type {
 		case core.EventTaskAssigned:
-			err = h.assigned(ev.Data)
+			err = past.replayAssigned(ev.Data)
 		case core.EventTaskCompleted, core.EventTaskFailed:
-			err = h.reported(ev.Type, ev.Data)
+			_, err = past.replayEnded(ev.Type, ev.Data)
 		case core.EventStepCompleted:
 			var d stepData
 			if err = json.Unmarshal(ev.Data, &d); err == nil {
 				round := 0
-				if s := h.steps[d.Step]; s != nil {
+				if s := past[d.Step]; s != nil {
 					round = s.round
 				}
-				h.step(d.Step, round).finished = &d
+				past.step(d.Step, round).finished = &d
 			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("journal entry %d (%s): %w", ev.Seq, ev.Type, err)
 		}
 	}
-	return h, nil
-}
-
-func (h *history) assigned(data json.RawMessage) error {
-	var d assignedData
-	if err := json.Unmarshal(data, &d); err != nil {
-		return err
-	}
-	s := h.step(d.Step, d.Round)
-	for _, a := range d.Tasks {
-		t := s.tasks[a.TaskID]
-		if t == nil {
-			t = &taskHistory{}
-			s.tasks[a.TaskID] = t
-			s.order = append(s.order, a.TaskID)
-		}
-		t.agentID, t.attempt, t.waiting = a.AgentID, a.Attempt, false
-	}
-	return nil
-}
-
-func (h *history) reported(kind core.EventType, data json.RawMessage) error {
-	var d taskData
-	if err := json.Unmarshal(data, &d); err != nil {
-		return err
-	}
-	s := h.step(d.Step, d.Round)
-	t := s.tasks[d.TaskID]
-	if t == nil { // kept from another execution by a rerun: the answer came without its assignment
-		t = &taskHistory{agentID: d.AgentID, attempt: d.Attempt}
-		s.tasks[d.TaskID] = t
-		s.order = append(s.order, d.TaskID)
-	}
-	if kind == core.EventTaskCompleted {
-		t.done, t.waiting = true, false
-		s.agents = append(s.agents, d.AgentID)
-		s.answers = append(s.answers, core.Answer{AgentID: d.AgentID, Name: d.AgentName, Result: d.Result})
-		return nil
-	}
-	t.failures++
-	t.excluded = append(t.excluded, d.AgentID)
-	t.status = cmp.Or(d.Status, "failed")
-	t.waiting, t.failed, t.lastErr = d.Retry, !d.Retry, d.Error
-	return nil
+	return past, nil
 }

@@ -14,7 +14,7 @@ import (
 
 // leaf is one round of a step at an agent: the task that it is for the agent now.
 type leaf struct {
-	task
+	attempt
 	step     *core.ChartStep
 	round    int
 	feedback json.RawMessage // why the step is run again, or nil
@@ -30,6 +30,9 @@ type leaf struct {
 	waits int
 	left  time.Duration
 }
+
+// place is where its task belongs.
+func (l *leaf) place() place { return place{l.step.Path, l.round} }
 
 // begin puts a step in line at its role.
 func (r *chartRun) begin(open orgchart.Leaf) {
@@ -58,14 +61,13 @@ func (r *chartRun) assign(c *change, l *leaf, inst *instance) {
 	if r.exec.Status == core.ExecutionPending {
 		r.start(c)
 	}
-	l.instance, l.agent, l.state = inst, inst.agent, taskOut
-	l.attempt++
-	inst.leaf, l.unsent = l, true
+	l.instance, inst.leaf, l.unsent = inst, l, true
+	handed := l.handOut(inst.agent)
 	r.out[l] = struct{}{}
 	r.clock(l, c.now)
 	r.event(c, core.EventTaskAssigned, assignedData{
 		Step: l.step.Path, Round: l.round, Role: l.role.role.Key,
-		Tasks: []assignment{{TaskID: l.id, AgentID: inst.agent, Attempt: l.attempt}},
+		Tasks: []assignment{handed},
 	})
 	c.leaves = append(c.leaves, l)
 }
@@ -113,11 +115,11 @@ func (r *chartRun) send(c *change, now time.Time) {
 		}
 		wire := l.made
 		l.unsent, l.made = false, nil
-		if l.state != taskOut {
+		if l.state != attemptOut {
 			continue
 		}
 		r.clock(l, now)
-		wire.Attempt = l.attempt
+		wire.Attempt = l.number
 		if !r.eng.carrier(l.instance.managed).Dispatch(l.agent, *wire) {
 			r.inbox.put(message{kind: msgLost, agent: l.agent, task: l.id})
 		}
@@ -127,7 +129,7 @@ func (r *chartRun) send(c *change, now time.Time) {
 // stepOf implements body.
 func (r *chartRun) stepOf(agent, id string) (string, bool) {
 	l := r.leaves[id]
-	if l == nil || l.state != taskOut || l.agent != agent {
+	if l == nil || l.state != attemptOut || l.agent != agent {
 		return "", false
 	}
 	return l.step.Path, true
@@ -142,40 +144,30 @@ func (r *chartRun) report(rep core.TaskReport, c *change) {
 	r.uses(rep.Usage)
 	l.usage = rep.Usage
 	defer func() { l.usage = nil }()
-	current := l.agent == rep.AgentID && (rep.Attempt == 0 || rep.Attempt == l.attempt)
-	// As with flat patterns, an attempt that was given up still counts while nobody else works on the task.
-	if !current || l.state == taskWaiting && (rep.Err != nil || l.attempt == 0) {
+	if !l.takes(rep) {
+		reason := reasonReassigned
+		if l.heldBy(rep) {
+			reason = reasonGivenUp
+		}
 		r.late(c, rep, taskData{
 			TaskID: rep.TaskID, Step: l.step.Path, Round: l.round, AgentID: rep.AgentID, Attempt: rep.Attempt,
-			Reason: lateReason(current), Usage: rep.Usage,
+			Reason: reason, Usage: rep.Usage,
 		})
 		return
 	}
-	held := l.state == taskOut
 	if rep.Err != nil {
 		r.freeInstance(c, l, "")
-		r.failTask(c, l, statusFailed, core.ExecutionError{
-			Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s: %s", rep.AgentID, rep.Err.Message),
-			Details: agentErrorDetails(rep),
-		}, rep.Err.Retryable)
+		r.failTask(c, l, statusFailed, declined(rep), rep.Err.Retryable)
 		return
 	}
-	duration := rep.Duration
-	if duration <= 0 && held {
-		duration = c.now.Sub(l.sent)
-	}
-	r.eng.observer.TaskEnded(statusCompleted, c.now.Sub(l.sent))
-	r.event(c, core.EventTaskCompleted, taskData{
-		TaskID: l.id, Step: l.step.Path, Round: l.round, AgentID: rep.AgentID, AgentName: rep.AgentName, Attempt: l.attempt,
-		Result: rep.Result, DurationMs: duration.Milliseconds(), Usage: rep.Usage,
-	})
+	held := l.state == attemptOut
+	r.completeAttempt(c, &l.attempt, l.place(), rep)
 	if held {
 		r.freeInstance(c, l, "")
 	} else {
 		l.role.queue = slices.DeleteFunc(l.role.queue, func(q *leaf) bool { return q == l })
 	}
 	r.taskOver(c, l)
-	r.agents[rep.AgentID] = struct{}{}
 	r.results = append(r.results, core.AgentResult{ID: rep.AgentID, Step: l.step.Path, Status: statusCompleted, Result: rep.Result})
 	r.answered(c, l, rep.AgentID, rep.Result)
 }
@@ -191,16 +183,9 @@ func (r *chartRun) uses(u *wire.Usage) {
 	r.usage.Add(u)
 }
 
-func lateReason(current bool) string {
-	if current {
-		return "the attempt was given up"
-	}
-	return "the task was handed to another agent"
-}
-
 // answered takes the result of a task as that of its step.
 func (r *chartRun) answered(c *change, l *leaf, agent string, result json.RawMessage) {
-	l.state = taskDone
+	l.state = attemptDone
 	r.leave(c, l)
 	if l.step.Kind == core.KindAssign {
 		r.flow.Finish(l.step.Path, result)
@@ -211,22 +196,8 @@ func (r *chartRun) answered(c *change, l *leaf, agent string, result json.RawMes
 
 // failTask ends an attempt; the task goes out again if it may, else the execution fails.
 func (r *chartRun) failTask(c *change, l *leaf, status string, cause core.ExecutionError, retryable bool) {
-	l.failures++
-	if !slices.Contains(l.excluded, l.agent) {
-		l.excluded = append(l.excluded, l.agent)
-	}
-	l.status = status
 	delete(r.out, l)
-	again := retryable && l.failures <= r.eng.config.Load().TaskRetries
-	l.state = taskFailed
-	if again {
-		l.state = taskWaiting
-	}
-	r.eng.observer.TaskEnded(status, c.now.Sub(l.sent))
-	r.event(c, core.EventTaskFailed, taskData{
-		TaskID: l.id, Step: l.step.Path, Round: l.round, AgentID: l.agent, Attempt: l.attempt,
-		Error: &cause, Status: status, Retry: again, Usage: l.usage,
-	})
+	again := r.failAttempt(c, &l.attempt, l.place(), status, cause, retryable, l.usage)
 	r.taskOver(c, l)
 	if again {
 		l.role.queue = slices.Insert(l.role.queue, 0, l)
@@ -243,15 +214,12 @@ func (r *chartRun) failTask(c *change, l *leaf, status string, cause core.Execut
 // overdue implements body.
 func (r *chartRun) overdue(c *change) {
 	for l := range r.out {
-		if c.over || l.state != taskOut || l.due.IsZero() || c.now.Before(l.due) {
+		if c.over || !l.overdue(c.now) {
 			continue
 		}
-		limit := r.taskTimeout(l).Milliseconds()
+		limit := r.taskTimeout(l)
 		r.freeInstance(c, l, "task timeout")
-		r.failTask(c, l, statusTimeout, core.ExecutionError{
-			Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s gave no answer within %d ms", l.agent, limit),
-			Details: map[string]any{"agentId": l.agent, "timeoutMs": limit},
-		}, true)
+		r.failTask(c, l, statusTimeout, silence(l.agent, limit), true)
 	}
 	r.spawnOverdue(c.now)
 	if !c.over {
@@ -262,11 +230,10 @@ func (r *chartRun) overdue(c *change) {
 // recall implements body.
 func (r *chartRun) recall(c *change, reason, status string) {
 	for _, l := range r.leaves {
-		if l.state != taskOut {
+		if l.state != attemptOut {
 			continue
 		}
-		l.state, l.status = taskFailed, status
-		r.eng.observer.TaskEnded(status, c.now.Sub(l.sent))
+		r.recallAttempt(c, &l.attempt, status)
 		inst := l.instance
 		inst.leaf, l.instance = nil, nil
 		if !inst.gone && !l.unsent {
@@ -279,7 +246,7 @@ func (r *chartRun) recall(c *change, reason, status string) {
 func (r *chartRun) keepAll() {
 	var rest []core.AgentResult
 	for _, l := range r.leaves {
-		if l.state == taskDone || l.agent == "" {
+		if l.state == attemptDone || l.agent == "" {
 			continue
 		}
 		status := l.status

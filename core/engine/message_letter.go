@@ -77,7 +77,7 @@ func (l *letter) askedOf(agent string) (string, bool) {
 // outAt returns a task that is out at that agent, or nil.
 func (r *chartRun) outAt(task, agent string) *leaf {
 	l := r.leaves[task]
-	if l == nil || l.state != taskOut || l.agent != agent {
+	if l == nil || l.state != attemptOut || l.agent != agent {
 		return nil
 	}
 	return l

@@ -27,7 +27,7 @@ func (r *chartRun) parked() bool { return r.exec.Waiting != nil }
 // is to answer, or an agent that is being spawned.
 func (r *chartRun) active() bool {
 	for l := range r.out {
-		if l.state == taskOut && l.waits == 0 {
+		if l.state == attemptOut && l.waits == 0 {
 			return true
 		}
 	}

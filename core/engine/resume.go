@@ -118,10 +118,10 @@ func (e *Engine) journal(ctx context.Context, id string) ([]core.Event, error) {
 
 // restoreFinished moves past a step that the journal has as finished, and tells whether it did.
 func (r *flat) restoreFinished(path string) bool {
-	if r.hist == nil {
+	if r.past == nil {
 		return false
 	}
-	past := r.hist.steps[path]
+	past := r.past[path]
 	if past == nil || past.finished == nil {
 		return false
 	}
@@ -142,7 +142,7 @@ func (r *flat) restoreFinished(path string) bool {
 }
 
 // countAgents notes who answered a step, in any round.
-func (r *flat) countAgents(past *stepHistory) {
+func (r *flat) countAgents(past *pastStep) {
 	for _, id := range past.agents {
 		r.agents[id] = struct{}{}
 	}
@@ -173,41 +173,34 @@ func (r *flat) restoreComposed(path string) {
 
 // restoreTasks takes over what the journal says of a step that is not finished.
 func (r *flat) restoreTasks(c *change) {
-	if r.hist == nil {
+	if r.past == nil {
 		return
 	}
-	past := r.hist.steps[r.step.path]
-	r.hist.steps[r.step.path] = nil // a later round starts afresh
+	past := r.past[r.step.path]
+	r.past[r.step.path] = nil // a later round starts afresh
 	if past == nil {
 		return
 	}
 	s := r.step
 	s.round, s.answers = past.round, past.answers
 	r.countAgents(past)
-	var adopt []*task
-	for _, id := range past.order {
-		p := past.tasks[id]
-		t := &task{id: id, agent: p.agentID, attempt: p.attempt, failures: p.failures, excluded: p.excluded}
-		switch {
-		case p.done:
-			t.state = taskDone
-		case p.failed:
-			t.state, t.status, s.lastErr = taskFailed, p.status, p.lastErr
-		case p.waiting:
-			t.state, s.lastErr = taskWaiting, p.lastErr
-		default:
-			t.state, t.sent, t.due = taskOut, c.now, c.now.Add(r.taskTimeout())
+	var adopt []*attempt
+	for _, p := range past.tasks {
+		t := &p.attempt
+		switch p.state {
+		case attemptFailed, attemptWaiting:
+			s.lastErr = p.cause
+		case attemptOut:
+			t.sent, t.due = c.now, c.now.Add(r.taskTimeout())
 			adopt = append(adopt, t)
 		}
 		s.tasks = append(s.tasks, t)
-		r.rememberTask(id)
+		r.rememberTask(t.id)
 	}
 	s.context = r.taskContext(c.now)
 	for _, t := range adopt {
 		if !r.eng.agents.Adopt(t.agent, r.wire(t)) {
-			r.failTask(c, t, "lost", core.ExecutionError{
-				Code: core.CodeAgentError, Message: "agent " + t.agent + " was gone when the service restarted",
-			}, true)
+			r.failTask(c, t, statusLost, loss(t.agent, true), true)
 		}
 	}
 }

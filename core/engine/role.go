@@ -177,7 +177,7 @@ func (r *chartRun) lost(agent, task string, c *change) {
 		return
 	}
 	if task != "" {
-		if l := r.leaves[task]; l == nil || l.state != taskOut || l.agent != agent {
+		if l := r.leaves[task]; l == nil || l.state != attemptOut || l.agent != agent {
 			return
 		}
 	}

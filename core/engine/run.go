@@ -129,7 +129,7 @@ type change struct {
 	// questions are stored in the same transaction.
 	questions []*core.Question
 
-	dispatch []*task
+	dispatch []*attempt
 	release  []releaseOp
 	freeSlot bool // the run gave back its slot
 	settle   []func()

@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -16,31 +15,12 @@ type stepRun struct {
 	input   json.RawMessage
 	context json.RawMessage
 	answers []core.Answer
-	tasks   []*task
+	tasks   []*attempt // one for each agent that is wanted
 	lastErr *core.ExecutionError
 }
 
-// task is one agent's share of a step.
-type task struct {
-	id       string
-	agent    string
-	attempt  int
-	state    taskState
-	failures int
-	excluded []string // agents that failed it
-	sent     time.Time
-	due      time.Time
-	status   string // for the report of a failed execution
-}
-
-type taskState uint8
-
-const (
-	taskWaiting taskState = iota // to be handed out
-	taskOut                      // at an agent
-	taskDone                     // answered
-	taskFailed                   // no more attempts
-)
+// place is where its tasks belong.
+func (s *stepRun) place() place { return place{s.path, s.round} }
 
 // stepState is what a step has come to.
 type stepState uint8
@@ -92,9 +72,9 @@ func (r *flat) state() stepState {
 	out, waiting := 0, 0
 	for _, t := range s.tasks {
 		switch t.state {
-		case taskOut:
+		case attemptOut:
 			out++
-		case taskWaiting:
+		case attemptWaiting:
 			waiting++
 		}
 	}
@@ -177,7 +157,7 @@ func (r *flat) enter(c *change) bool {
 // addTasks makes tasks until the step has want of them.
 func (r *flat) addTasks(want int) {
 	for len(r.step.tasks) < want {
-		t := &task{id: r.eng.ids.New(core.PrefixTask)}
+		t := &attempt{id: r.eng.ids.New(core.PrefixTask)}
 		r.step.tasks = append(r.step.tasks, t)
 		r.rememberTask(t.id)
 	}
@@ -321,10 +301,8 @@ func (r *flat) recall(c *change, reason, status string) {
 		return
 	}
 	for _, t := range r.step.tasks {
-		if t.state == taskOut {
-			t.state = taskFailed
-			t.status = status
-			r.eng.observer.TaskEnded(status, c.now.Sub(t.sent))
+		if t.state == attemptOut {
+			r.recallAttempt(c, t, status)
 			c.release = append(c.release, releaseOp{agent: t.agent, task: t.id, cancel: reason})
 		}
 	}

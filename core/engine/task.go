@@ -2,7 +2,6 @@ package engine
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -89,7 +88,7 @@ func (r *run) handle(m message, c *change) {
 	}
 }
 
-func (r *flat) find(id string) *task {
+func (r *flat) find(id string) *attempt {
 	if r.step == nil {
 		return nil
 	}
@@ -101,90 +100,48 @@ func (r *flat) find(id string) *task {
 	return nil
 }
 
-// report takes an agent's answer or error, if it still counts.
+// report implements body.
 func (r *flat) report(rep core.TaskReport, c *change) {
 	t := r.find(rep.TaskID)
-	// A task that failed its attempt and waits for the next still takes the old holder's answer: nobody
-	// else works on it, and work that is done is not paid for twice.
-	current := t != nil && t.agent == rep.AgentID && (rep.Attempt == 0 || rep.Attempt == t.attempt)
-	won := r.won() // in this very turn: what came behind the answer that ends a race does not count
-	if c.over || won || !current || t.state == taskDone || t.state == taskFailed || (t.state == taskWaiting && rep.Err != nil) {
-		r.tooLate(rep, t, current, c)
+	// What came behind the answer that ends a race, in this very turn, does not count.
+	if c.over || r.won() || t == nil || !t.takes(rep) {
+		r.tooLate(rep, t, c)
 		return
 	}
-	held := t.state == taskOut
-	if held {
+	if t.state == attemptOut {
 		c.release = append(c.release, releaseOp{agent: rep.AgentID, task: t.id})
 	}
 	if rep.Err != nil {
-		r.failTask(c, t, "failed", core.ExecutionError{
-			Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s: %s", rep.AgentID, rep.Err.Message),
-			Details: agentErrorDetails(rep),
-		}, rep.Err.Retryable)
+		r.failTask(c, t, statusFailed, declined(rep), rep.Err.Retryable)
 		return
 	}
-	duration := rep.Duration
-	if duration <= 0 && held {
-		duration = c.now.Sub(t.sent)
-	}
-	t.state = taskDone
-	r.eng.observer.TaskEnded("completed", c.now.Sub(t.sent))
-	r.agents[rep.AgentID] = struct{}{}
 	s := r.step
+	r.completeAttempt(c, t, s.place(), rep)
 	s.answers = append(s.answers, core.Answer{AgentID: rep.AgentID, Name: rep.AgentName, Result: rep.Result})
-	r.event(c, core.EventTaskCompleted, taskData{
-		TaskID: t.id, Step: s.path, Round: s.round, AgentID: rep.AgentID, AgentName: rep.AgentName, Attempt: t.attempt,
-		Result: rep.Result, DurationMs: duration.Milliseconds(),
-	})
 	if s.step.Strategy == core.StepSequential {
 		s.context = r.taskContext(c.now)
 	}
 }
 
-func agentErrorDetails(rep core.TaskReport) map[string]any {
-	details := map[string]any{"agentId": rep.AgentID}
-	if rep.Err.Code != "" {
-		details["agentCode"] = rep.Err.Code
-	}
-	for k, v := range rep.Err.Details {
-		if _, taken := details[k]; !taken {
-			details[k] = v
-		}
-	}
-	return details
-}
-
 // tooLate journals a report that does not count; a repeated report of a counted answer leaves no trace.
-func (r *flat) tooLate(rep core.TaskReport, t *task, current bool, c *change) {
-	if c.over || (current && t.state == taskDone) {
+func (r *flat) tooLate(rep core.TaskReport, t *attempt, c *change) {
+	if c.over || t != nil && t.heldBy(rep) && t.state == attemptDone {
 		return
 	}
-	reason := "the task was handed to another agent"
+	reason := reasonReassigned
 	switch {
 	case t == nil || r.won():
-		reason = "the step is over"
-	case t.state == taskFailed || t.state == taskWaiting:
-		reason = "the attempt was given up"
+		reason = reasonStepOver
+	case t.state == attemptFailed || t.state == attemptWaiting:
+		reason = reasonGivenUp
 	}
 	r.late(c, rep, taskData{TaskID: rep.TaskID, AgentID: rep.AgentID, Attempt: rep.Attempt, Reason: reason})
 }
 
 // failTask ends an attempt of a task that is out; the task goes to another agent if it may.
-func (r *flat) failTask(c *change, t *task, status string, cause core.ExecutionError, retryable bool) {
-	t.failures++
-	t.excluded = append(t.excluded, t.agent)
-	t.status = status
-	again := retryable && t.failures <= r.eng.config.Load().TaskRetries
-	t.state = taskFailed
-	if again {
-		t.state = taskWaiting
-	}
+func (r *flat) failTask(c *change, t *attempt, status string, cause core.ExecutionError, retryable bool) {
 	r.step.lastErr = &cause
-	r.eng.observer.TaskEnded(status, c.now.Sub(t.sent))
-	r.event(c, core.EventTaskFailed, taskData{
-		TaskID: t.id, Step: r.step.path, Round: r.step.round, AgentID: t.agent, Attempt: t.attempt,
-		Error: &cause, Status: status, Retry: again,
-	})
+	r.failAttempt(c, t, r.step.place(), status, cause, retryable, nil)
 }
 
 // overdue implements body.
@@ -193,13 +150,9 @@ func (r *flat) overdue(c *change) {
 		return
 	}
 	for _, t := range r.step.tasks {
-		if t.state == taskOut && !c.now.Before(t.due) {
-			limit := r.taskTimeout().Milliseconds()
+		if t.overdue(c.now) {
 			c.release = append(c.release, releaseOp{agent: t.agent, task: t.id, cancel: "task timeout"})
-			r.failTask(c, t, "timeout", core.ExecutionError{
-				Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s gave no answer within %d ms", t.agent, limit),
-				Details: map[string]any{"agentId": t.agent, "timeoutMs": limit},
-			}, true)
+			r.failTask(c, t, statusTimeout, silence(t.agent, r.taskTimeout()), true)
 		}
 	}
 }
@@ -219,7 +172,7 @@ func (r *flat) need(more []string) core.TaskNeed {
 		exclude[id] = true
 	}
 	for _, t := range r.step.tasks {
-		if t.state == taskOut || t.state == taskDone {
+		if t.state == attemptOut || t.state == attemptDone {
 			exclude[t.agent] = true
 		}
 	}
@@ -234,16 +187,16 @@ func (r *flat) need(more []string) core.TaskNeed {
 }
 
 // waiting returns the tasks that may be handed out now.
-func (r *flat) waiting() []*task {
-	var list []*task
+func (r *flat) waiting() []*attempt {
+	var list []*attempt
 	if r.step == nil {
 		return nil
 	}
 	for _, t := range r.step.tasks {
 		switch {
-		case t.state == taskWaiting:
+		case t.state == attemptWaiting:
 			list = append(list, t)
-		case t.state == taskOut && r.step.step.Strategy == core.StepSequential:
+		case t.state == attemptOut && r.step.step.Strategy == core.StepSequential:
 			return nil
 		}
 		if len(list) == 1 && r.step.step.Strategy == core.StepSequential {
@@ -263,7 +216,7 @@ func (r *flat) wants() (core.TaskNeed, int) {
 }
 
 // needOf avoids agents that failed a task before, as long as there are others.
-func (r *flat) needOf(list []*task) core.TaskNeed {
+func (r *flat) needOf(list []*attempt) core.TaskNeed {
 	var failed []string
 	for _, t := range list {
 		failed = append(failed, t.excluded...)
@@ -279,7 +232,7 @@ func (r *flat) needOf(list []*task) core.TaskNeed {
 // least is how many agents there must be before the first task of the present step is handed out; 0 once one was.
 func (r *flat) least() int {
 	for _, t := range r.step.tasks {
-		if t.attempt > 0 {
+		if t.number > 0 {
 			return 0
 		}
 	}
@@ -292,9 +245,9 @@ func (r *flat) short() (available int, short bool) {
 	have, waiting := len(s.answers), 0
 	for _, t := range s.tasks {
 		switch t.state {
-		case taskOut:
+		case attemptOut:
 			have++
-		case taskWaiting:
+		case attemptWaiting:
 			waiting++
 		}
 	}
@@ -345,7 +298,7 @@ func (r *flat) place(c *change) int {
 
 // useAgents hands waiting tasks to agents that the scheduler reserved.
 func (r *flat) useAgents(c *change, agents []string) {
-	var list []*task
+	var list []*attempt
 	if !c.over {
 		list = r.waiting()
 	}
@@ -363,7 +316,7 @@ func (r *flat) useAgents(c *change, agents []string) {
 }
 
 // assign journals the hand-out of list[i] to agents[i].
-func (r *flat) assign(c *change, list []*task, agents []string) {
+func (r *flat) assign(c *change, list []*attempt, agents []string) {
 	if len(agents) == 0 {
 		return
 	}
@@ -374,16 +327,15 @@ func (r *flat) assign(c *change, list []*task, agents []string) {
 	data := assignedData{Step: r.step.path, Round: r.step.round, Tasks: make([]assignment, len(agents))}
 	for i, agent := range agents {
 		t := list[i]
-		t.agent, t.state, t.sent, t.due = agent, taskOut, c.now, c.now.Add(timeout)
-		t.attempt++
-		data.Tasks[i] = assignment{TaskID: t.id, AgentID: agent, Attempt: t.attempt}
+		t.sent, t.due = c.now, c.now.Add(timeout)
+		data.Tasks[i] = t.handOut(agent)
 		c.dispatch = append(c.dispatch, t)
 	}
 	r.event(c, core.EventTaskAssigned, data)
 }
 
 // wire is the task as agents get it.
-func (r *flat) wire(t *task) core.Task {
+func (r *flat) wire(t *attempt) core.Task {
 	capability := ""
 	if caps := r.step.step.Need.Capabilities; len(caps) > 0 {
 		capability = caps[0]
@@ -394,7 +346,7 @@ func (r *flat) wire(t *task) core.Task {
 		Step: r.step.path, Capability: capability,
 		Input: r.step.input, Config: r.seq.plan.Definition().Config,
 		Timeout: r.taskTimeout(), Priority: r.exec.Options.Priority,
-		Context: r.step.context, Attempt: t.attempt,
+		Context: r.step.context, Attempt: t.number,
 	}
 }
 
