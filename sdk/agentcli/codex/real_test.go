@@ -2,7 +2,6 @@ package codex_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli/codex"
 	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
@@ -27,5 +26,3 @@ func TestRealRuntime(t *testing.T) { suite().RunRuntime(t) }
 func TestRealStates(t *testing.T) { suite().RunStates(t) }
 
 func TestRealOutcomes(t *testing.T) { suite().RunOutcomes(t) }
-
-func TestRealLatency(t *testing.T) { suite().RunLatency(t, 20, 300*time.Millisecond) }

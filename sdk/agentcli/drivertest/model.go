@@ -2,14 +2,11 @@ package drivertest
 
 import (
 	"bufio"
-	"encoding/json"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Model is a running fake model.
@@ -51,33 +48,6 @@ func StartModel(tb testing.TB) *Model {
 		tb.Fatalf("the fake model says %q", line)
 	}
 	return &Model{URL: words[3]}
-}
-
-// Answered returns when the last answer of the conversation was about to be complete: what the CLI knows, it knows
-// after that. Side calls, for titles and the like, do not count.
-func (m *Model) Answered(tb testing.TB) time.Time {
-	tb.Helper()
-	client := http.Client{Timeout: 5 * time.Second}
-	defer client.CloseIdleConnections()
-	resp, err := client.Get(m.URL + "/_fake/requests")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var list []struct {
-		LastNs int64
-		Kind   string
-	}
-	if err := json.NewDecoder(resp.Body).Decode(&list); err != nil {
-		tb.Fatal(err)
-	}
-	var last int64
-	for _, r := range list {
-		if r.Kind == "text" || r.Kind == "tool" || r.Kind == "ask" {
-			last = max(last, r.LastNs)
-		}
-	}
-	return time.Unix(0, last)
 }
 
 func moduleRoot(tb testing.TB) string {

@@ -3,10 +3,8 @@ package drivertest
 import (
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -64,30 +62,4 @@ func (s Suite) RunStates(t *testing.T) {
 			t.Errorf("the address is %q", seen.URL)
 		}
 	})
-}
-
-// RunLatency measures from what the CLI knows to the signal: the end of an answer's stream for the end of a
-// turn, and the tool call's for a prompt. Limit bounds the slowest of n turns, all of the CLI's own time included.
-func (s Suite) RunLatency(t *testing.T, n int, limit time.Duration) {
-	CLI(t, s.New().Type())
-	model := StartModel(t)
-	a := s.start(t, s.Env(model.URL))
-	var ends, asks []time.Duration
-	for range n {
-		a.Send("a short one")
-		end := a.Turn()
-		ends = append(ends, end.At.Sub(model.Answered(t)))
-		a.Send(s.Tool(filepath.Join(a.Room.Workdir, "f")))
-		blocked := a.Wait(agentcli.SignalBlocked)
-		asks = append(asks, blocked.At.Sub(model.Answered(t)))
-		a.MustAnswer(runtime.Answer{Choice: runtime.ChoiceAllow})
-		a.Turn()
-	}
-	for name, d := range map[string][]time.Duration{"turn end": ends, "blocked": asks} {
-		sort.Slice(d, func(i, j int) bool { return d[i] < d[j] })
-		t.Logf("%s after the model's last byte: p50 %v, max %v of %d", name, d[len(d)/2], d[len(d)-1], len(d))
-		if d[len(d)/2] > limit {
-			t.Errorf("%s: the median %v is over %v", name, d[len(d)/2], limit)
-		}
-	}
 }

@@ -3,7 +3,6 @@ package gemini_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
 	"github.com/wardroom/wardroom/sdk/agentcli/gemini"
@@ -33,5 +32,3 @@ func TestRealRuntime(t *testing.T) { suite().RunRuntime(t) }
 func TestRealStates(t *testing.T) { suite().RunStates(t) }
 
 func TestRealOutcomes(t *testing.T) { suite().RunOutcomes(t) }
-
-func TestRealLatency(t *testing.T) { suite().RunLatency(t, 20, 300*time.Millisecond) }
