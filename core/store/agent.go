@@ -3,9 +3,8 @@ package store
 import (
 	"context"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // PutAgent implements core.Tx.
@@ -25,7 +24,7 @@ func (t *tx) DeleteAgent(id string) error {
 // AllAgents implements core.AgentReader. The order is that of ids, oldest first.
 func (s *Store) AllAgents(ctx context.Context) ([]*core.AgentRecord, error) {
 	var list []*core.AgentRecord
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		return scan(txn, []byte(prefixAgent), nil, true, func(key, value []byte) (bool, error) {
 			a := new(core.AgentRecord)
 			if err := decodeJSON("agent", string(key[len(prefixAgent):]), value, a); err != nil {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // The ballast is a file of twice openFree bytes that holds nothing. Opening the database writes tables through memory maps
@@ -50,7 +52,7 @@ func makeRoom(opts Options) (bool, error) {
 // layBallast makes the ballast if it is not there and leaves room for writes. Failures are no reason to stop: without
 // it the store works as well as before.
 func (s *Store) layBallast() {
-	if s.ballast.Load() {
+	if s.opts.Path == "" || s.ballast.Load() {
 		return
 	}
 	need := 2 * roomToOpen(s.opts.MinFreeBytes)
@@ -83,7 +85,7 @@ func (s *Store) dropBallast() {
 }
 
 // openFull opens a store on a full disk for reading only. The error is for the operator who starts the process.
-func openFull(opts Options) (*badger.DB, error) {
+func openFull(opts Options) (kv.DB, error) {
 	free, _ := opts.DiskFree(opts.Path) // it was asked a moment ago
 	full := func(why error) error {
 		return fmt.Errorf("store: open %s: %d MiB free on disk, %d MiB needed: free some space and start again%w",
@@ -102,7 +104,7 @@ func openFull(opts Options) (*badger.DB, error) {
 	if err != nil {
 		return nil, full(fmt.Errorf(": %w", err))
 	}
-	return db, nil
+	return badgerDB{db}, nil
 }
 
 var (

@@ -7,9 +7,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // PutBatch implements core.Tx. Results are put one by one and are not part of it.
@@ -75,20 +74,20 @@ func (t *tx) itemKey(prefix, batchID string, index int) ([]byte, error) {
 // FindBatch implements core.BatchReader.
 func (s *Store) FindBatch(ctx context.Context, id string) (*core.Batch, error) {
 	var b *core.Batch
-	err := s.view(ctx, func(txn *badger.Txn) (err error) {
+	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
 		b, err = readBatch(txn, id)
 		return err
 	})
 	return b, err
 }
 
-func readBatch(txn *badger.Txn, id string) (*core.Batch, error) {
+func readBatch(txn kv.Snapshot, id string) (*core.Batch, error) {
 	b := new(core.Batch)
 	return b, read(txn, appendKey(nil, prefixBatch, id), "batch", id, b)
 }
 
 // eachItem calls fn with the items of a batch from an index on, in order, as far as they began or ended.
-func (s *Store) eachItem(ctx context.Context, txn *badger.Txn, id string, from int, fn func(r core.BatchResult) (bool, error)) error {
+func (s *Store) eachItem(ctx context.Context, txn kv.Snapshot, id string, from int, fn func(r core.BatchResult) (bool, error)) error {
 	prefix := appendEscaped([]byte(prefixBatchResult), id)
 	seek := appendItem(nil, prefixBatchResult, id, uint32(from))
 	return scan(txn, prefix, seek, true, func(key, value []byte) (bool, error) {
@@ -111,7 +110,7 @@ func (s *Store) FindBatchResults(ctx context.Context, id string, from, limit int
 		return nil, -1, nil
 	}
 	next = -1
-	err = s.view(ctx, func(txn *badger.Txn) error {
+	err = s.view(ctx, func(txn kv.Snapshot) error {
 		size := 0
 		return s.eachItem(ctx, txn, id, from, func(r core.BatchResult) (bool, error) {
 			if len(list) >= limit || size >= core.MaxPageBytes {
@@ -138,7 +137,7 @@ func (s *Store) FindBatchResults(ctx context.Context, id string, from, limit int
 // ActiveBatches implements core.BatchReader.
 func (s *Store) ActiveBatches(ctx context.Context) ([]*core.Batch, error) {
 	var list []*core.Batch
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		return scan(txn, []byte(prefixBatchActive), nil, false, func(key, _ []byte) (bool, error) {
 			id := string(key[len(prefixBatchActive):])
 			b, err := readBatch(txn, id)
@@ -163,7 +162,7 @@ func (s *Store) ActiveBatches(ctx context.Context) ([]*core.Batch, error) {
 // FindBatchInput implements core.BatchReader. NOT_FOUND if the batch has no such item.
 func (s *Store) FindBatchInput(ctx context.Context, batchID string, index int) ([]byte, error) {
 	var input []byte
-	err := s.view(ctx, func(txn *badger.Txn) (err error) {
+	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
 		if index >= 0 && index <= math.MaxInt32 {
 			input, err = get(txn, appendItem(nil, prefixBatchInput, batchID, uint32(index)))
 		}

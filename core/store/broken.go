@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // A record that cannot be decoded is passed over by whoever reads more than that one record, so that it never stands
@@ -91,7 +91,7 @@ func (s *Store) Broken() []BrokenRecord {
 }
 
 // loadBroken reads the notes of earlier processes. A note that cannot be read is made anew when its record is met.
-func (s *Store) loadBroken(txn *badger.Txn) error {
+func (s *Store) loadBroken(txn kv.Snapshot) error {
 	b := &s.broken
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -157,7 +157,7 @@ func (s *Store) keepNotes(ctx context.Context) {
 // reviewBroken drops the notes of records that are gone or can be read, after a repair or a new put.
 func (s *Store) reviewBroken(ctx context.Context) error {
 	var well []string
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		for _, n := range s.Broken() {
 			value, err := get(txn, []byte(n.Key))
 			if err != nil {

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // deep is JSON that encoding/json takes by itself, and not as a part of something else.
@@ -174,7 +173,7 @@ func TestBrokenRecords(t *testing.T) {
 			}
 		}
 		for name, want := range map[string]uint32{p.good[core.PrefixWebhook]: 2, "wh_z": 3} {
-			err := s.view(ctx, func(txn *badger.Txn) error {
+			err := s.view(ctx, func(txn kv.Snapshot) error {
 				if n, err := webhookNumber(txn, name); err != nil || n != want {
 					t.Errorf("webhook %s has the number %d, %v", name, n, err)
 				}

@@ -7,9 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // What retention removes is decided by the wall clock, and a clock may be wrong: a machine without a battery starts in
@@ -147,7 +146,7 @@ func (s *Store) Older(since time.Time, age time.Duration) bool {
 
 // beginClock reads what earlier processes knew of the clock.
 func (s *Store) beginClock(ctx context.Context) error {
-	return s.view(ctx, func(txn *badger.Txn) error {
+	return s.view(ctx, func(txn kv.Snapshot) error {
 		value, err := get(txn, []byte(keyClock))
 		if err != nil {
 			return err
@@ -202,7 +201,7 @@ var idPrefixes = map[string]string{
 }
 
 // newestTime returns the time of the newest id or public event that is before a bound; zero if there is none.
-func newestTime(txn *badger.Txn, bound time.Time) (newest time.Time, err error) {
+func newestTime(txn kv.Snapshot, bound time.Time) (newest time.Time, err error) {
 	for table, prefix := range idPrefixes {
 		end := appendKey(nil, table, core.IDBound(prefix, bound))
 		err := scanBack(txn, appendKey(nil, table, prefix), end, func(key []byte) (bool, error) {
@@ -253,7 +252,7 @@ func (s *Store) NewestTime(ctx context.Context) (newest time.Time, err error) {
 	if now := s.opts.Clock.Now(); now.After(bound) {
 		bound = now
 	}
-	err = s.view(ctx, func(txn *badger.Txn) (err error) {
+	err = s.view(ctx, func(txn kv.Snapshot) (err error) {
 		newest, err = newestTime(txn, bound.Add(clockLeap))
 		return err
 	})

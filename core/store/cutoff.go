@@ -3,7 +3,7 @@ package store
 import (
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // futureAfter is how far ahead of the clock a time may lie and still be taken for one that the clock told: what lies
@@ -49,7 +49,7 @@ type aheadEvents struct {
 }
 
 // timeOf returns the time of the first event in the log after seq that is not after future; future if there is none.
-func (a *aheadEvents) timeOf(txn *badger.Txn, seq uint64, future time.Time) (time.Time, error) {
+func (a *aheadEvents) timeOf(txn kv.Snapshot, seq uint64, future time.Time) (time.Time, error) {
 	if seq < a.upTo {
 		return a.at, nil
 	}

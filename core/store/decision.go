@@ -3,9 +3,8 @@ package store
 import (
 	"context"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // decisionFacets are the lists that a decision is in; nil is none.
@@ -90,14 +89,14 @@ func (t *tx) SameDecision(executionID, fingerprint string) (*core.Decision, erro
 // FindDecision implements core.MemoryReader.
 func (s *Store) FindDecision(ctx context.Context, id string) (*core.Decision, error) {
 	var d *core.Decision
-	err := s.view(ctx, func(txn *badger.Txn) (err error) {
+	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
 		d, err = readDecision(txn, id)
 		return err
 	})
 	return d, err
 }
 
-func readDecision(txn *badger.Txn, id string) (*core.Decision, error) {
+func readDecision(txn kv.Snapshot, id string) (*core.Decision, error) {
 	d := new(core.Decision)
 	return d, read(txn, appendKey(nil, prefixDecision, id), "decision", id, d)
 }

@@ -3,9 +3,8 @@ package store
 import (
 	"context"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // definitionHeader is the length of the time in front of a stored definition.
@@ -32,7 +31,7 @@ func (t *tx) PutDefinition(hash, source string) error {
 // FindDefinition implements core.PatternReader.
 func (s *Store) FindDefinition(ctx context.Context, hash string) (string, error) {
 	var source string
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		value, err := get(txn, appendKey(nil, prefixDefinition, hash))
 		if err != nil {
 			return err

@@ -2,13 +2,11 @@ package store
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // PutDelivery implements core.Tx. A delivery never changes its endpoint, event or test mark. A pending one has a
@@ -159,7 +157,7 @@ func (t *tx) FindDelivery(id string) (*core.Delivery, error) {
 // FindDelivery implements core.WebhookReader.
 func (s *Store) FindDelivery(ctx context.Context, id string) (*core.Delivery, error) {
 	var d *core.Delivery
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		var number uint32
 		var err error
 		if d, number, err = readDelivery(txn, id); err != nil {
@@ -177,18 +175,14 @@ func (s *Store) FindDelivery(ctx context.Context, id string) (*core.Delivery, er
 	return d, nil
 }
 
-func readDelivery(txn *badger.Txn, id string) (d *core.Delivery, number uint32, err error) {
-	item, err := txn.Get(appendKey(nil, prefixDelivery, id))
-	if errors.Is(err, badger.ErrKeyNotFound) {
-		return nil, 0, core.NotFound("delivery", id)
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	err = item.Value(func(value []byte) (err error) {
+func readDelivery(txn kv.Snapshot, id string) (d *core.Delivery, number uint32, err error) {
+	found, err := txn.Get(appendKey(nil, prefixDelivery, id), func(value []byte) (err error) {
 		d, number, err = decodeDelivery(id, value)
 		return err
 	})
+	if err == nil && !found {
+		err = core.NotFound("delivery", id)
+	}
 	return d, number, err
 }
 
@@ -198,7 +192,7 @@ func (s *Store) DueDeliveries(ctx context.Context, webhookID string, afterTime t
 		return nil, nil
 	}
 	var number uint32
-	err := s.view(ctx, func(txn *badger.Txn) (err error) {
+	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
 		number, err = webhookNumber(txn, webhookID)
 		return err
 	})
@@ -221,7 +215,7 @@ func (s *Store) DueDeliveries(ctx context.Context, webhookID string, afterTime t
 // dueAfter returns pending deliveries from a key on, but for one that lies under it.
 func (s *Store) dueAfter(ctx context.Context, number uint32, seek []byte, limit int) (list []*core.Delivery, err error) {
 	prefix := appendDuePrefix(nil, number)
-	err = s.view(ctx, func(txn *badger.Txn) error {
+	err = s.view(ctx, func(txn kv.Snapshot) error {
 		return scan(txn, prefix, seek, false, func(key, _ []byte) (bool, error) {
 			if string(key) == string(seek) {
 				return true, nil
@@ -241,7 +235,7 @@ func (s *Store) dueAfter(ctx context.Context, number uint32, seek []byte, limit 
 // FindEvent implements core.WebhookReader.
 func (s *Store) FindEvent(ctx context.Context, seq uint64) (core.Event, error) {
 	var e core.Event
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		subject, err := get(txn, appendLogKey(nil, seq))
 		if err != nil {
 			return err

@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // A delivery is in exactly one list: that of its endpoint, status and event. One key to move is all that an outcome
@@ -127,7 +126,7 @@ func decodeDeliveryCounts(b []byte) (*deliveryCounts, error) {
 
 // deliveryCounts returns the counts of an endpoint, all 0 if it has no deliveries. Counts that cannot be read are made
 // anew from the lists.
-func (s *Store) deliveryCounts(txn *badger.Txn, number uint32) (*deliveryCounts, error) {
+func (s *Store) deliveryCounts(txn kv.Snapshot, number uint32) (*deliveryCounts, error) {
 	key := appendCountKey(nil, number)
 	value, err := get(txn, key)
 	if err != nil || value == nil {
@@ -142,7 +141,7 @@ func (s *Store) deliveryCounts(txn *badger.Txn, number uint32) (*deliveryCounts,
 }
 
 // countListed counts the deliveries of an endpoint in its lists.
-func countListed(txn *badger.Txn, number uint32) (*deliveryCounts, error) {
+func countListed(txn kv.Snapshot, number uint32) (*deliveryCounts, error) {
 	c := new(deliveryCounts)
 	prefix := appendWebhookLists(nil, number)
 	err := scan(txn, prefix, nil, false, func(key, _ []byte) (bool, error) {
@@ -195,7 +194,7 @@ func (s *Store) FindDeliveries(ctx context.Context, filter core.DeliveryFilter) 
 		skip = 0
 	}
 	list := make([]*core.Delivery, 0, limit)
-	err = s.view(ctx, func(txn *badger.Txn) error {
+	err = s.view(ctx, func(txn kv.Snapshot) error {
 		lists, total, err := s.selectDeliveries(txn, filter.WebhookID, status, event)
 		if err != nil {
 			return err
@@ -229,7 +228,7 @@ func (s *Store) FindDeliveries(ctx context.Context, filter core.DeliveryFilter) 
 
 // selectDeliveries returns the prefixes of the lists that are not empty, and how many rows they hold; -1 and "" select
 // all.
-func (s *Store) selectDeliveries(txn *badger.Txn, webhookID string, status, event int) (lists [][]byte, total int64, err error) {
+func (s *Store) selectDeliveries(txn kv.Snapshot, webhookID string, status, event int) (lists [][]byte, total int64, err error) {
 	var numbers []uint32
 	if webhookID != "" {
 		n, err := webhookNumber(txn, webhookID)
@@ -279,18 +278,18 @@ func deliveryHash(f core.DeliveryFilter) uint64 {
 
 // idList is one list on its way into a merge.
 type idList struct {
-	it     *badger.Iterator
-	prefix []byte
+	it     kv.Iterator
+	prefix int    // length of what precedes ids
 	id     string // at the head
 }
 
 // next reads the head; false at the end of the list.
 func (l *idList) next() bool {
-	if !l.it.ValidForPrefix(l.prefix) {
-		return false
+	key, ok := l.it.Key()
+	if ok {
+		l.id = string(key[l.prefix:])
 	}
-	l.id = string(l.it.Item().Key()[len(l.prefix):])
-	return true
+	return ok
 }
 
 // idHeap has the largest id on top, or the smallest if up.
@@ -311,27 +310,27 @@ func (h *idHeap) Pop() any {
 
 // mergeBack calls fn with the ids of all lists, newest first, until fn returns false or an error. If after is not empty,
 // it begins with the id that follows it.
-func mergeBack(txn *badger.Txn, prefixes [][]byte, after string, fn func(id string) (bool, error)) error {
+func mergeBack(txn kv.Snapshot, prefixes [][]byte, after string, fn func(id string) (bool, error)) error {
 	return merge(txn, prefixes, false, after, fn)
 }
 
 // mergeUp does as mergeBack, oldest first.
-func mergeUp(txn *badger.Txn, prefixes [][]byte, after string, fn func(id string) (bool, error)) error {
+func mergeUp(txn kv.Snapshot, prefixes [][]byte, after string, fn func(id string) (bool, error)) error {
 	return merge(txn, prefixes, true, after, fn)
 }
 
-func merge(txn *badger.Txn, prefixes [][]byte, up bool, after string, fn func(id string) (bool, error)) error {
+func merge(txn kv.Snapshot, prefixes [][]byte, up bool, after string, fn func(id string) (bool, error)) error {
 	h := &idHeap{up: up}
-	var open []*badger.Iterator
+	var open []kv.Iterator
 	defer func() {
 		for _, it := range open {
 			it.Close()
 		}
 	}()
 	for _, prefix := range prefixes {
-		it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix, Reverse: !up})
+		it := txn.Iterate(prefix, !up)
 		open = append(open, it)
-		l := &idList{it: it, prefix: prefix}
+		l := &idList{it: it, prefix: len(prefix)}
 		seek := append(slices.Clone(prefix), after...)
 		if after == "" && !up {
 			seek = append(seek, 0xFF)

@@ -5,14 +5,13 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // derived is what follows from the records of a store: index entries one by one, and counts over all of them.
 type derived struct {
-	txn *badger.Txn
+	txn kv.Snapshot
 	// emit gets each index entry of the record that is looked at.
 	emit func(key, value []byte) error
 
@@ -22,7 +21,7 @@ type derived struct {
 	deliveries map[uint32]*deliveryCounts
 }
 
-func newDerived(txn *badger.Txn, emit func(key, value []byte) error) *derived {
+func newDerived(txn kv.Snapshot, emit func(key, value []byte) error) *derived {
 	return &derived{
 		txn: txn, emit: emit, executions: map[string]*statusCounts{}, refs: map[string]int64{}, rows: map[string]int64{},
 		deliveries: map[uint32]*deliveryCounts{},
@@ -205,7 +204,7 @@ func (d *derived) fingerprint(key []byte, prefix, id string) error {
 		return err
 	}
 	if owner != nil {
-		if has, err := exists(d.txn, appendKey(nil, prefix, string(owner))); err != nil || has {
+		if has, err := d.txn.Get(appendKey(nil, prefix, string(owner)), nil); err != nil || has {
 			return err
 		}
 	}
@@ -261,7 +260,7 @@ func recordOf(entry, value []byte) []byte {
 }
 
 // follows reports whether an index entry follows from a record.
-func follows(txn *badger.Txn, entry, entryValue, record, value []byte) (bool, error) {
+func follows(txn kv.Snapshot, entry, entryValue, record, value []byte) (bool, error) {
 	found := false
 	d := newDerived(txn, func(key, value []byte) error {
 		found = found || bytes.Equal(key, entry) && sameEntry(key, entryValue, value)

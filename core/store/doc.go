@@ -1,4 +1,5 @@
-// Package store keeps Wardroom's durable state in Badger and implements core.Store and core.Tx.
+// Package store keeps Wardroom's durable state and implements core.Store and core.Tx. What it needs of a database is the
+// port of package kv, behind which lies Badger, or memory in tests.
 //
 // It owns the key layout, the transactions and their group commit, the indexes and counters behind lists,
 // the event log, retention, schema migrations, and dump and restore. It does not know what a status change

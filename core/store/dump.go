@@ -11,7 +11,7 @@ import (
 	"hash"
 	"io"
 
-	"github.com/dgraph-io/badger/v4"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // The dump format, version 1. All numbers are big-endian.
@@ -51,7 +51,7 @@ type Summary struct {
 func (s *Store) Dump(ctx context.Context, w io.Writer, progress func(records uint64)) (Summary, error) {
 	var sum Summary
 	var failed error
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		sum, failed = dump(ctx, s.closing, txn, w, progress)
 		return nil
 	})
@@ -61,7 +61,7 @@ func (s *Store) Dump(ctx context.Context, w io.Writer, progress func(records uin
 	return sum, err
 }
 
-func dump(ctx, closing context.Context, txn *badger.Txn, w io.Writer, progress func(uint64)) (Summary, error) {
+func dump(ctx, closing context.Context, txn kv.Snapshot, w io.Writer, progress func(uint64)) (Summary, error) {
 	var sum Summary
 	schema, _, err := schemaOf(txn)
 	if err != nil {

@@ -4,9 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // maxEventPage bounds one read of events, whatever limit asks for.
@@ -54,7 +53,7 @@ func (s *Store) Events(ctx context.Context, subject string, after uint64, limit 
 	limit = eventLimit(limit)
 	last := s.LastSeq() // what was committed a moment ago is not to be read yet: see AfterCommit
 	var events []core.Event
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		prefix := appendEscaped([]byte(prefixJournal), subject)
 		if after+1 == 0 {
 			return nil
@@ -96,7 +95,7 @@ func (s *Store) Log(ctx context.Context, after uint64, limit int) ([]core.Event,
 	limit = eventLimit(limit)
 	last := s.LastSeq()
 	var events []core.Event
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		if after+1 == 0 {
 			return nil
 		}
@@ -158,7 +157,7 @@ func (s *Store) DeleteCursor(ctx context.Context, name string) error {
 // sees the log again from its oldest entry.
 func (s *Store) Cursor(ctx context.Context, name string) (uint64, error) {
 	var seq uint64
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		value, err := get(txn, appendKey(nil, prefixCursor, name))
 		if err != nil || value == nil {
 			return err
@@ -174,7 +173,7 @@ func (s *Store) Cursor(ctx context.Context, name string) (uint64, error) {
 
 // slowestCursor returns the least sequence any consumer is done with; ok is false when there are none. One that cannot
 // be read holds the log back as a whole.
-func (s *Store) slowestCursor(txn *badger.Txn) (seq uint64, ok bool, err error) {
+func (s *Store) slowestCursor(txn kv.Snapshot) (seq uint64, ok bool, err error) {
 	var all []uint64
 	err = scan(txn, []byte(prefixCursor), nil, true, func(key, value []byte) (bool, error) {
 		v, err := decodeUint64(value)

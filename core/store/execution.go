@@ -5,9 +5,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // PutExecution implements core.Tx.
@@ -153,14 +152,14 @@ func (t *tx) FindExecution(id string) (*core.Execution, error) {
 // FindExecution implements core.ExecutionReader.
 func (s *Store) FindExecution(ctx context.Context, id string) (*core.Execution, error) {
 	var e *core.Execution
-	err := s.view(ctx, func(txn *badger.Txn) (err error) {
+	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
 		e, err = readExecution(txn, id)
 		return err
 	})
 	return e, err
 }
 
-func readExecution(txn *badger.Txn, id string) (*core.Execution, error) {
+func readExecution(txn kv.Snapshot, id string) (*core.Execution, error) {
 	e := new(core.Execution)
 	return e, read(txn, appendKey(nil, prefixExecution, id), "execution", id, e)
 }
@@ -168,7 +167,7 @@ func readExecution(txn *badger.Txn, id string) (*core.Execution, error) {
 // ActiveExecutions implements core.ExecutionReader.
 func (s *Store) ActiveExecutions(ctx context.Context) ([]*core.Execution, error) {
 	var list []*core.Execution
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		list = nil
 		return scan(txn, []byte(prefixActive), nil, false, func(key, _ []byte) (bool, error) {
 			id := string(key[len(prefixActive):])

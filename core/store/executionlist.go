@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // FindExecutions implements core.ExecutionReader. Every combination of filters walks an index that holds
@@ -35,7 +34,7 @@ func (s *Store) FindExecutions(ctx context.Context, filter core.ExecutionFilter)
 		}
 	}
 	list := make([]*core.Execution, 0, limit)
-	err = s.view(ctx, func(txn *badger.Txn) error {
+	err = s.view(ctx, func(txn kv.Snapshot) error {
 		ids := s.idsBack(txn, filter, lo, end)
 		err := ids(func(id string) (bool, error) {
 			if skip > 0 {
@@ -79,7 +78,7 @@ func (s *Store) FindExecutions(ctx context.Context, filter core.ExecutionFilter)
 }
 
 // idsBack returns a walk over the ids in [lo, end) that match the filter, newest first.
-func (s *Store) idsBack(txn *badger.Txn, filter core.ExecutionFilter, lo, end string) func(fn func(id string) (bool, error)) error {
+func (s *Store) idsBack(txn kv.Snapshot, filter core.ExecutionFilter, lo, end string) func(fn func(id string) (bool, error)) error {
 	if filter.Status != "" && !filter.Status.Terminal() {
 		return func(fn func(id string) (bool, error)) error {
 			for _, id := range slices.Backward(s.state.activeIDs(filter.Pattern, filter.Status, lo, end)) {

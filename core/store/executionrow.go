@@ -4,9 +4,8 @@ import (
 	"encoding/binary"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // A row is what lists show of an execution. It is the value of the index entry that an execution has anyway, of the
@@ -74,7 +73,7 @@ func decodeRow(e *core.Execution, b []byte) error {
 }
 
 // readRow returns what lists show of an execution. NOT_FOUND if there is no such execution.
-func (s *Store) readRow(txn *badger.Txn, id string) (*core.Execution, error) {
+func (s *Store) readRow(txn kv.Snapshot, id string) (*core.Execution, error) {
 	value, err := get(txn, appendKey(nil, prefixActive, id))
 	if err != nil {
 		return nil, err
@@ -103,7 +102,7 @@ func (s *Store) readRow(txn *badger.Txn, id string) (*core.Execution, error) {
 	return rowOfRecord(txn, id)
 }
 
-func rowOfRecord(txn *badger.Txn, id string) (*core.Execution, error) {
+func rowOfRecord(txn kv.Snapshot, id string) (*core.Execution, error) {
 	e, err := readExecution(txn, id)
 	if err != nil {
 		return nil, err

@@ -4,9 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // walkChunk is how many experiences WalkExperiences reads at a time.
@@ -89,14 +88,14 @@ func (t *tx) SameExperience(fingerprint string) (*core.Experience, error) {
 // FindExperience implements core.MemoryReader.
 func (s *Store) FindExperience(ctx context.Context, id string) (*core.Experience, error) {
 	var e *core.Experience
-	err := s.view(ctx, func(txn *badger.Txn) (err error) {
+	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
 		e, err = readExperience(txn, id)
 		return err
 	})
 	return e, err
 }
 
-func readExperience(txn *badger.Txn, id string) (*core.Experience, error) {
+func readExperience(txn kv.Snapshot, id string) (*core.Experience, error) {
 	e := new(core.Experience)
 	return e, read(txn, appendKey(nil, prefixExperience, id), "experience", id, e)
 }
@@ -117,7 +116,7 @@ func (s *Store) FindExperiences(ctx context.Context, filter core.ExperienceFilte
 func (s *Store) WalkExperiences(ctx context.Context, after string, fn func(*core.Experience) error) error {
 	for {
 		var chunk []*core.Experience
-		err := s.view(ctx, func(txn *badger.Txn) error {
+		err := s.view(ctx, func(txn kv.Snapshot) error {
 			seek := appendKey(nil, prefixExperience, after)
 			return scan(txn, []byte(prefixExperience), seek, true, func(key, value []byte) (bool, error) {
 				id := string(key[len(prefixExperience):])

@@ -18,7 +18,7 @@ func TestForeignData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = commitWrites(db, []write{{[]byte("theirs"), []byte("1")}})
+	err = commitWrites(badgerDB{db}, []write{{[]byte("theirs"), []byte("1")}})
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}

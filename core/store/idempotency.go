@@ -4,9 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // ClaimIdempotency implements core.Tx.
@@ -64,7 +63,7 @@ func (t *tx) idempotency(key []byte, name string) (*core.IdempotencyRecord, erro
 // FindIdempotency implements core.IdempotencyReader.
 func (s *Store) FindIdempotency(ctx context.Context, scope, key string, now time.Time) (*core.IdempotencyRecord, error) {
 	var rec *core.IdempotencyRecord
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		value, err := get(txn, appendIdempotencyKey(nil, idempotencyHash(scope, key)))
 		if err != nil || value == nil {
 			return err

@@ -5,9 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // A queue of inputs is emptied from its front, and what is deleted there stays in the way of every walk that begins
@@ -79,7 +78,7 @@ func (t *tx) deleteInputs(threadID string, first, last uint64) error {
 func (s *Store) QueuedInputs(ctx context.Context, threadID string, after uint64, limit int) ([]*core.QueuedInput, error) {
 	limit = eventLimit(limit)
 	var list []*core.QueuedInput
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		prefix := appendInputs(nil, threadID)
 		forgotten, err := number(txn, prefix)
 		if err != nil {

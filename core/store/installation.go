@@ -3,14 +3,14 @@ package store
 import (
 	"context"
 
-	"github.com/dgraph-io/badger/v4"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // Installation returns the id of the installation whose state this is, made by fresh at the first call. It
 // travels with dumps: whoever restores one takes over what belongs to the installation.
 func (s *Store) Installation(ctx context.Context, fresh func() string) (string, error) {
 	var id string
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		value, err := get(txn, []byte(keySelf))
 		id = string(value)
 		return err

@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // A kind of record that lists select by some of its properties has an index and a count for every combination of
@@ -148,7 +147,7 @@ func (t *tx) number(key []byte) (uint64, error) {
 }
 
 // number reads a be64 value; 0 if there is none.
-func number(txn *badger.Txn, key []byte) (uint64, error) {
+func number(txn kv.Snapshot, key []byte) (uint64, error) {
 	value, err := get(txn, key)
 	if err != nil || value == nil {
 		return 0, err
@@ -165,7 +164,7 @@ func decodeNumber(key, value []byte) (uint64, error) {
 }
 
 // rowCount reads the number of rows of a list; one that cannot be read is counted anew.
-func (s *Store) rowCount(txn *badger.Txn, key []byte) (uint64, error) {
+func (s *Store) rowCount(txn kv.Snapshot, key []byte) (uint64, error) {
 	n, err := number(txn, key)
 	d := asDamage(err)
 	if d == nil {
@@ -193,7 +192,7 @@ type listQuery struct {
 	page     core.Page
 	// fits, if not nil, narrows the list further. It is asked about every row of the list for a total, so the list
 	// must be short. also is then what it looks for, to tell cursors apart.
-	fits func(txn *badger.Txn, id string) (bool, error)
+	fits func(txn kv.Snapshot, id string) (bool, error)
 	also []facet
 }
 
@@ -207,7 +206,7 @@ func (q *listQuery) hash() uint64 {
 }
 
 // findRows returns a page of a list, newest first.
-func findRows[T any](ctx context.Context, s *Store, q listQuery, read func(txn *badger.Txn, id string) (*T, error)) ([]*T, core.PageInfo, error) {
+func findRows[T any](ctx context.Context, s *Store, q listQuery, read func(txn kv.Snapshot, id string) (*T, error)) ([]*T, core.PageInfo, error) {
 	var info core.PageInfo
 	limit, err := pageLimit(q.page)
 	if err != nil {
@@ -222,7 +221,7 @@ func findRows[T any](ctx context.Context, s *Store, q listQuery, read func(txn *
 		skip = 0
 	}
 	rows := make([]*T, 0, limit)
-	err = s.view(ctx, func(txn *badger.Txn) error {
+	err = s.view(ctx, func(txn kv.Snapshot) error {
 		ids, total, err := q.ids(ctx, s, txn, last, skip, limit+1)
 		if err != nil {
 			return err
@@ -252,7 +251,7 @@ func findRows[T any](ctx context.Context, s *Store, q listQuery, read func(txn *
 
 // ids returns up to limit ids of the list, newest first, below the id last if that is not empty, without the first
 // skip of them, and the number of ids in the whole list.
-func (q *listQuery) ids(ctx context.Context, s *Store, txn *badger.Txn, last string, skip, limit int) (ids []string, total int, err error) {
+func (q *listQuery) ids(ctx context.Context, s *Store, txn kv.Snapshot, last string, skip, limit int) (ids []string, total int, err error) {
 	mask := selected(q.facets)
 	prefix := appendList(nil, prefixIndex, q.kind, q.facets, mask)
 	if q.fits == nil {

@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // checkCounts proves that every count is the number of rows of its list, that no list is without a count, and that
@@ -20,14 +19,14 @@ import (
 func checkCounts(t *testing.T, s *Store) {
 	t.Helper()
 	rows, counts := map[string]uint64{}, map[string]uint64{}
-	err := s.view(context.Background(), func(txn *badger.Txn) error {
+	err := s.view(context.Background(), func(txn kv.Snapshot) error {
 		for kind, record := range map[string]string{
 			kindThread: prefixThread, kindActiveThread: prefixThread, kindWorkspace: prefixWorkspace,
 			kindDecision: prefixDecision, kindExperience: prefixExperience,
 		} {
 			err := scan(txn, []byte(prefixIndex+kind), nil, false, func(key, _ []byte) (bool, error) {
 				at := max(bytes.LastIndexByte(key, '/'), bytes.LastIndexByte(key, 1)) + 1
-				if _, err := txn.Get(append([]byte(record), key[at:]...)); err != nil {
+				if has, err := txn.Get(append([]byte(record), key[at:]...), nil); err != nil || !has {
 					t.Errorf("row %q has no record: %v", key, err)
 				}
 				if kind != kindThread || !strings.HasPrefix(string(key), prefixIndex+kindActiveThread) {
@@ -193,7 +192,7 @@ func TestInputsBeginAtTheFront(t *testing.T) {
 
 func number64(t *testing.T, s *Store, key []byte) (n uint64) {
 	t.Helper()
-	err := s.view(context.Background(), func(txn *badger.Txn) (err error) {
+	err := s.view(context.Background(), func(txn kv.Snapshot) (err error) {
 		n, err = number(txn, key)
 		return err
 	})

@@ -3,29 +3,27 @@ package store
 import (
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // load reads the writer's memory from the database. It costs by the number of active executions, patterns
 // and definitions, not by what is stored.
 func (w *writer) load() error {
 	db := w.s.db
-	w.maxSize, w.maxCount = db.MaxBatchSize()-entryOverhead, db.MaxBatchCount()-2
-	w.threshold = db.Opts().ValueThreshold
+	w.limits = db.Limits()
 	if w.latest == nil {
 		w.latest = map[string]execState{}
 		w.counts = map[string]*statusCounts{}
 		w.defs = map[string]definition{}
 		w.tallies = map[uint32]*deliveryCounts{}
 	}
-	if !db.Opts().ReadOnly {
-		if err := w.s.finishLarge(db, w.maxSize, w.maxCount); err != nil {
+	if !w.limits.ReadOnly {
+		if err := w.s.finishLarge(db); err != nil {
 			return err
 		}
 	}
-	txn := db.NewTransaction(false)
+	txn := db.Snapshot()
 	defer txn.Discard()
 	fresh := newState()
 	w.seq, w.maxID, w.numbers = 0, "", nil
@@ -54,7 +52,7 @@ func (w *writer) load() error {
 	if err != nil {
 		return err
 	}
-	if healed = append(healed, more...); len(healed) > 0 && !db.Opts().ReadOnly {
+	if healed = append(healed, more...); len(healed) > 0 && !w.limits.ReadOnly {
 		// What was made anew follows from records that can be read, so it may as well be made again at the next start.
 		if err := commitWrites(db, healed); err != nil {
 			w.s.log.Warn("what was made anew is not on disk yet", "error", oneLine(err.Error(), maxReason))
@@ -70,7 +68,7 @@ func (w *writer) load() error {
 }
 
 // newestSeq finds the last sequence number given by what it was given to.
-func newestSeq(txn *badger.Txn) (seq uint64, err error) {
+func newestSeq(txn kv.Snapshot) (seq uint64, err error) {
 	err = scan(txn, []byte(prefixJournal), nil, false, func(key, _ []byte) (bool, error) {
 		seq = max(seq, lastUint64(key))
 		return true, nil
@@ -84,7 +82,7 @@ const unknownRefs = 1 << 40
 
 // readState fills an empty state. What cannot be read is made anew from what it follows from, or passed over; healed
 // are the writes that put the former right.
-func readState(store *Store, txn *badger.Txn, s *state) (healed []write, err error) {
+func readState(store *Store, txn kv.Snapshot, s *state) (healed []write, err error) {
 	err = scan(txn, []byte(prefixActive), nil, true, func(key, value []byte) (bool, error) {
 		id := string(key[len(prefixActive):])
 		e, err := decodeActive(value)
@@ -146,7 +144,7 @@ func readState(store *Store, txn *badger.Txn, s *state) (healed []write, err err
 }
 
 // stateOfRecord makes the state of an active execution from its record.
-func stateOfRecord(txn *badger.Txn, id string) (execState, error) {
+func stateOfRecord(txn kv.Snapshot, id string) (execState, error) {
 	e, err := readExecution(txn, id)
 	if err != nil {
 		return execState{}, errRecord
@@ -155,7 +153,7 @@ func stateOfRecord(txn *badger.Txn, id string) (execState, error) {
 }
 
 // countStatuses counts the executions of a pattern in its lists, and the active ones in a state that has them already.
-func countStatuses(txn *badger.Txn, s *state, pattern string) (c statusCounts, err error) {
+func countStatuses(txn kv.Snapshot, s *state, pattern string) (c statusCounts, err error) {
 	for _, e := range s.active {
 		if e.pattern == pattern {
 			c[statusIndex(e.status)]++

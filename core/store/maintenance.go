@@ -268,15 +268,16 @@ func (s *Store) collectValues(ctx context.Context) error {
 	return nil
 }
 
-// withDB calls fn with the database, which is neither closed nor opened again meanwhile. Reads and writes go on.
+// withDB calls fn with Badger, which is neither closed nor opened again meanwhile. Reads and writes go on. A store that
+// has no Badger has nothing to rewrite.
 func (s *Store) withDB(fn func(db *badger.DB) error) error {
 	s.compacting.Lock()
 	defer s.compacting.Unlock()
 	s.dbMu.RLock()
-	db := s.db
+	db, ok := s.db.(badgerDB)
 	s.dbMu.RUnlock()
-	if db == nil || db.Opts().ReadOnly {
+	if !ok || db.Opts().ReadOnly {
 		return badger.ErrNoRewrite
 	}
-	return fn(db)
+	return fn(db.DB)
 }

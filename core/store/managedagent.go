@@ -3,9 +3,8 @@ package store
 import (
 	"context"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // PutManagedAgent implements core.Tx.
@@ -33,7 +32,7 @@ func (t *tx) PutRuntimePosition(p core.RuntimePosition) error {
 // AllManagedAgents implements core.ManagedAgentReader.
 func (s *Store) AllManagedAgents(ctx context.Context) ([]*core.ManagedAgentRecord, error) {
 	var list []*core.ManagedAgentRecord
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		return scan(txn, []byte(prefixManaged), nil, true, func(key, value []byte) (bool, error) {
 			a := new(core.ManagedAgentRecord)
 			if err := decodeJSON("managed agent", string(key[len(prefixManaged):]), value, a); err != nil {
@@ -49,7 +48,7 @@ func (s *Store) AllManagedAgents(ctx context.Context) ([]*core.ManagedAgentRecor
 // RuntimePositions implements core.ManagedAgentReader.
 func (s *Store) RuntimePositions(ctx context.Context) (map[string]uint64, error) {
 	positions := make(map[string]uint64)
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		return scan(txn, []byte(prefixRuntime), nil, true, func(key, value []byte) (bool, error) {
 			seq, err := decodeUint64(value)
 			if err != nil { // the runtime tells all that it still knows

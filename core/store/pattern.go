@@ -4,9 +4,8 @@ import (
 	"context"
 	"unicode/utf8"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // PutPattern implements core.Tx. It inserts or replaces one version.
@@ -88,7 +87,7 @@ func (t *tx) FindPatternVersions(name string) ([]*core.Pattern, error) {
 // AllPatterns implements core.PatternReader. The order is that of names, then of versions as text.
 func (s *Store) AllPatterns(ctx context.Context) ([]*core.Pattern, error) {
 	var list []*core.Pattern
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		return scan(txn, []byte(prefixPattern), nil, true, func(key, value []byte) (bool, error) {
 			p := new(core.Pattern)
 			if err := decodeJSON("pattern", string(key[len(prefixPattern):]), value, p); err != nil {

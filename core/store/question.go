@@ -6,9 +6,8 @@ import (
 	"hash/fnv"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // PutQuestion implements core.Tx. A question never changes its execution.
@@ -73,14 +72,14 @@ func appendQuestionIndex(dst []byte, executionID string, status core.QuestionSta
 // FindQuestion implements core.QuestionReader.
 func (s *Store) FindQuestion(ctx context.Context, id string) (*core.Question, error) {
 	var q *core.Question
-	err := s.view(ctx, func(txn *badger.Txn) (err error) {
+	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
 		q, err = readQuestion(txn, id)
 		return err
 	})
 	return q, err
 }
 
-func readQuestion(txn *badger.Txn, id string) (*core.Question, error) {
+func readQuestion(txn kv.Snapshot, id string) (*core.Question, error) {
 	q := new(core.Question)
 	return q, read(txn, appendKey(nil, prefixQuestion, id), "question", id, q)
 }
@@ -107,7 +106,7 @@ func (s *Store) FindQuestions(ctx context.Context, filter core.QuestionFilter) (
 		end, skip = append(slices.Clone(prefix), last...), 0
 	}
 	list := make([]*core.Question, 0, limit)
-	err = s.view(ctx, func(txn *badger.Txn) error {
+	err = s.view(ctx, func(txn kv.Snapshot) error {
 		err := scanBack(txn, prefix, end, func(key []byte) (bool, error) {
 			switch {
 			case skip > 0:
@@ -151,7 +150,7 @@ func questionHash(f core.QuestionFilter) uint64 {
 }
 
 // questionKeys returns every key of an execution's questions, but for those of one that cannot be read.
-func (s *Store) questionKeys(txn *badger.Txn, executionID string) ([][]byte, error) {
+func (s *Store) questionKeys(txn kv.Snapshot, executionID string) ([][]byte, error) {
 	var keys [][]byte
 	prefix := appendQuestionIndex(nil, executionID, "", "")
 	err := scan(txn, prefix, nil, false, func(key, _ []byte) (bool, error) {

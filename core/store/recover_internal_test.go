@@ -104,7 +104,7 @@ func TestRedoAfterCrash(t *testing.T) {
 	if err := s.Update(ctx, func(tx core.Tx) error { return tx.Append(events...) }); err != nil || events[0].Seq != 42 {
 		t.Fatalf("sequence goes on at %d, %v, want 42", events[0].Seq, err)
 	}
-	txn := s.db.NewTransaction(false)
+	txn := s.db.Snapshot()
 	defer txn.Discard()
 	if left, err := get(txn, []byte(keyRedo)); err != nil || left != nil {
 		t.Fatalf("the record is still there: %v", err)

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
-// A closure may write more than Badger takes in one transaction: a batch of a thousand inputs does. Its
+// A closure may write more than the database takes in one batch: a batch of a thousand inputs does. Its
 // writes are first kept as a whole under meta/redo, which makes them durable in one commit, then applied
 // in parts; the last part removes the record. An open that finds the record applies it again. Until then
 // readers may see a part of the writes, in the order in which they were made.
@@ -77,7 +76,7 @@ func (w *writer) redo(writes []write) error {
 	if err != nil {
 		return err
 	}
-	return w.s.applyRedo(w.s.db, writes, parts, w.maxSize, w.maxCount)
+	return w.s.applyRedo(w.s.db, writes, parts)
 }
 
 // keepRedo makes the writes durable as a record, and returns the number of its parts, 0 for a record of one piece.
@@ -117,7 +116,7 @@ func appendRedoPart(dst []byte, n uint32) []byte {
 }
 
 // readRedo puts a record together from its parts, if it has any, and returns how many there are.
-func readRedo(txn *badger.Txn, record []byte) (whole []byte, parts uint32, err error) {
+func readRedo(txn kv.Snapshot, record []byte) (whole []byte, parts uint32, err error) {
 	if len(record) == 0 || record[0] != 0 {
 		return record, 0, nil
 	}
@@ -137,8 +136,8 @@ func readRedo(txn *badger.Txn, record []byte) (whole []byte, parts uint32, err e
 
 // finishLarge applies a record that a crash left behind. One that cannot be read is put aside: what it would have
 // written is lost, but for what was applied of it before the crash.
-func (s *Store) finishLarge(db *badger.DB, maxSize, maxCount int64) error {
-	txn := db.NewTransaction(false)
+func (s *Store) finishLarge(db kv.DB) error {
+	txn := db.Snapshot()
 	defer txn.Discard()
 	record, err := get(txn, []byte(keyRedo))
 	if err != nil {
@@ -159,11 +158,11 @@ func (s *Store) finishLarge(db *badger.DB, maxSize, maxCount int64) error {
 		s.note([]byte(keyRedoBroken), asDamage(damaged("transaction", keyRedo, err)))
 		return commitWrites(db, []write{{[]byte(keyRedoBroken), record}, {key: []byte(keyRedo)}})
 	}
-	return s.applyRedo(db, writes, parts, maxSize, maxCount)
+	return s.applyRedo(db, writes, parts)
 }
 
 // dropParts removes parts of a record that never came to be one.
-func dropParts(db *badger.DB, txn *badger.Txn) error {
+func dropParts(db kv.DB, txn kv.Snapshot) error {
 	var drop []write
 	err := scan(txn, []byte(keyRedo+"/"), nil, false, func(key, _ []byte) (bool, error) {
 		drop = append(drop, write{key: append([]byte(nil), key...)})
@@ -176,8 +175,8 @@ func dropParts(db *badger.DB, txn *badger.Txn) error {
 }
 
 // applyRedo commits the writes in pieces and removes the record, which has that many parts, with the last one.
-func (s *Store) applyRedo(db *badger.DB, writes []write, parts uint32, maxSize, maxCount int64) error {
-	threshold := db.Opts().ValueThreshold
+func (s *Store) applyRedo(db kv.DB, writes []write, parts uint32) error {
+	limits := db.Limits()
 	from, size, large := 0, int64(batchOverhead), int64(0)
 	commit := func(piece []write) error {
 		if err := s.values.reserve(large); err != nil {
@@ -190,8 +189,8 @@ func (s *Store) applyRedo(db *badger.DB, writes []write, parts uint32, maxSize, 
 		return nil
 	}
 	for i := range writes {
-		n, l := entrySize(writes[i].key, writes[i].value, threshold), largeSize(writes[i].key, writes[i].value, threshold)
-		if i > from && (size+n > maxSize || large+l > maxValue || int64(i-from+2+int(parts)) > maxCount) {
+		n, l := entrySize(writes[i].key, writes[i].value, limits.Large), largeSize(writes[i].key, writes[i].value, limits.Large)
+		if i > from && (size+n > limits.Size || large+l > maxValue || int64(i-from+2+int(parts)) > limits.Count) {
 			if err := commit(writes[from:i]); err != nil {
 				return err
 			}
@@ -207,8 +206,8 @@ func (s *Store) applyRedo(db *badger.DB, writes []write, parts uint32, maxSize, 
 	return commit(last)
 }
 
-func commitWrites(db *badger.DB, writes []write) error {
-	txn := db.NewTransaction(true)
+func commitWrites(db kv.DB, writes []write) error {
+	txn := db.Begin()
 	defer txn.Discard()
 	for _, w := range writes {
 		if err := put(txn, w); err != nil {

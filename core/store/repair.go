@@ -11,8 +11,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // repairChunk is how many writes a repair commits at a time.
@@ -74,7 +75,7 @@ func Repair(ctx context.Context, opts CheckOptions, export io.Writer, keep func(
 // checker goes over a stopped store.
 type checker struct {
 	opts   CheckOptions
-	db     *badger.DB
+	db     kv.DB
 	export *json.Encoder // nil for a check, and from the second round of a repair on
 	mend   bool
 	writes []write
@@ -133,7 +134,7 @@ func (c *checker) repair(ctx context.Context, export io.Writer, keep func() erro
 // round goes over all records, then over all that follows from them.
 func (c *checker) round(ctx context.Context) (Report, error) {
 	var r Report
-	txn := c.db.NewTransaction(false)
+	txn := c.db.Snapshot()
 	defer txn.Discard()
 	d := newDerived(txn, func(key, value []byte) error {
 		return c.expect(txn, key, value, &r)
@@ -163,7 +164,7 @@ func (c *checker) round(ctx context.Context) (Report, error) {
 }
 
 // record looks at one key.
-func (c *checker) record(txn *badger.Txn, d *derived, key, value []byte, r *Report) error {
+func (c *checker) record(txn kv.Snapshot, d *derived, key, value []byte, r *Report) error {
 	if bytes.HasPrefix(key, []byte(prefixBroken)) {
 		if c.mend {
 			return c.remove(key) // the notes go with what they are about
@@ -177,9 +178,9 @@ func (c *checker) record(txn *badger.Txn, d *derived, key, value []byte, r *Repo
 		return c.broken(broken, key, value, r)
 	}
 	if owner := ownerOf(key, value); owner != nil {
-		has, err := exists(txn, owner)
+		has, err := txn.Get(owner, nil)
 		if err == nil && !has && bytes.HasPrefix(key, []byte(prefixJournal)) {
-			has, err = exists(txn, appendLogKey(nil, lastUint64(key))) // it goes with the log
+			has, err = txn.Get(appendLogKey(nil, lastUint64(key)), nil) // it goes with the log
 		}
 		if err != nil {
 			return err
@@ -215,7 +216,7 @@ func (c *checker) broken(broken *damage, key, value []byte, r *Report) error {
 }
 
 // entry looks at an index entry. Counts are looked at once all records are known.
-func (c *checker) entry(txn *badger.Txn, key, value []byte, r *Report) error {
+func (c *checker) entry(txn kv.Snapshot, key, value []byte, r *Report) error {
 	for _, prefix := range countPrefixes {
 		if bytes.HasPrefix(key, []byte(prefix)) {
 			return nil
@@ -238,7 +239,7 @@ func (c *checker) entry(txn *badger.Txn, key, value []byte, r *Report) error {
 }
 
 // expect sees to it that an entry or count is there.
-func (c *checker) expect(txn *badger.Txn, key, value []byte, r *Report) error {
+func (c *checker) expect(txn kv.Snapshot, key, value []byte, r *Report) error {
 	stored, err := get(txn, key)
 	if err != nil || stored != nil && sameEntry(key, stored, value) {
 		return err
@@ -248,7 +249,7 @@ func (c *checker) expect(txn *badger.Txn, key, value []byte, r *Report) error {
 }
 
 // counts sees to counts: those that the records add up to, and those that nothing adds up to.
-func (c *checker) counts(ctx context.Context, txn *badger.Txn, d *derived, r *Report) error {
+func (c *checker) counts(ctx context.Context, txn kv.Snapshot, d *derived, r *Report) error {
 	if err := d.counts(func(key, value []byte) error { return c.expect(txn, key, value, r) }); err != nil {
 		return err
 	}
@@ -268,7 +269,7 @@ func (c *checker) counts(ctx context.Context, txn *badger.Txn, d *derived, r *Re
 }
 
 // numbers sees to the numbers that were given last, and to webhooks that have none.
-func (c *checker) numbers(txn *badger.Txn, r *Report) error {
+func (c *checker) numbers(txn kv.Snapshot, r *Report) error {
 	seq, err := newestSeq(txn)
 	if err != nil {
 		return err
@@ -285,7 +286,7 @@ func (c *checker) numbers(txn *badger.Txn, r *Report) error {
 	}
 	return scan(txn, []byte(prefixWebhook), nil, true, func(key, value []byte) (bool, error) {
 		id := string(key[len(prefixWebhook):])
-		has, err := exists(txn, appendKey(nil, prefixWebhookNumber, id))
+		has, err := txn.Get(appendKey(nil, prefixWebhookNumber, id), nil)
 		if err != nil || has || checkRecord(key, value) != nil {
 			return err == nil, err
 		}
@@ -299,7 +300,7 @@ func (c *checker) numbers(txn *badger.Txn, r *Report) error {
 }
 
 // atLeast sees to it that a number is not below what was given of it, and returns it.
-func (c *checker) atLeast(txn *badger.Txn, key string, least uint64, r *Report) (uint64, error) {
+func (c *checker) atLeast(txn kv.Snapshot, key string, least uint64, r *Report) (uint64, error) {
 	value, err := get(txn, []byte(key))
 	if err != nil {
 		return 0, err

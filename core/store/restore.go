@@ -11,6 +11,8 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // Restore makes a store at dir from a dump. dir must be empty or not exist. The store is built beside it
@@ -48,10 +50,11 @@ func Restore(ctx context.Context, r io.Reader, dir string, progress func(records
 func restoreInto(ctx context.Context, r io.Reader, dir string, progress func(uint64)) (Summary, error) {
 	// Nothing counts before the last rename, so syncing each commit would only cost time: closing the
 	// database syncs its files.
-	db, err := badger.Open(badgerOptions(dir, hclog.NewNullLogger()).WithSyncWrites(false))
+	opened, err := badger.Open(badgerOptions(dir, hclog.NewNullLogger()).WithSyncWrites(false))
 	if err != nil {
 		return Summary{}, err
 	}
+	db := badgerDB{opened}
 	load := db.NewWriteBatch()
 	sum, err := decodeDump(r, progress, func(key, value []byte) error {
 		if err := ctx.Err(); err != nil {
@@ -71,7 +74,7 @@ func restoreInto(ctx context.Context, r io.Reader, dir string, progress func(uin
 }
 
 // checkRestored refuses a dump whose records could not be a store of ours.
-func checkRestored(db *badger.DB, sum Summary) error {
+func checkRestored(db kv.DB, sum Summary) error {
 	have, err := readSchema(db)
 	switch known := schemaVersion(migrations); {
 	case err != nil:

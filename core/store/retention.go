@@ -7,9 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // retainChunk is how many records one transaction of retention removes, and retainKeys about how many keys,
@@ -177,7 +176,7 @@ type retired struct {
 
 // retainExecutions walks the executions from the oldest on. One with an active thread stays.
 func (s *Store) retainExecutions(ctx context.Context, old cutoff) (int, error) {
-	return s.retainByID(ctx, prefixExecution, core.PrefixExecution, old, func(txn *badger.Txn, id string, value []byte) (*retired, bool, error) {
+	return s.retainByID(ctx, prefixExecution, core.PrefixExecution, old, func(txn kv.Snapshot, id string, value []byte) (*retired, bool, error) {
 		var e core.Execution
 		if err := decodeJSON("execution", id, value, &e); err != nil {
 			return nil, false, err
@@ -194,7 +193,7 @@ func (s *Store) retainExecutions(ctx context.Context, old cutoff) (int, error) {
 }
 
 // retiredExecution says what goes with an execution; nil if it must stay.
-func (s *Store) retiredExecution(txn *badger.Txn, id string) (*retired, bool, error) {
+func (s *Store) retiredExecution(txn kv.Snapshot, id string) (*retired, bool, error) {
 	if n, err := s.countActiveThreads(txn, id); err != nil || n > 0 {
 		return nil, true, err
 	}
@@ -232,13 +231,13 @@ func dropExecution(t *tx, r *retired) error {
 }
 
 // pickFunc looks at a record: it returns the record when it is to go, and false to stop.
-type pickFunc func(txn *badger.Txn, id string, value []byte) (*retired, bool, error)
+type pickFunc func(txn kv.Snapshot, id string, value []byte) (*retired, bool, error)
 
 // retainByID is retainEach for records whose ids tell when they were made: it stops at the first that is too young,
 // and then looks at those whose ids are of the future. They were made while the clock was ahead, or after that.
 func (s *Store) retainByID(ctx context.Context, prefix, idPrefix string, old cutoff, pick pickFunc, remove func(t *tx, r *retired) error) (int, error) {
 	end := core.IDBound(idPrefix, old.before)
-	n, err := s.retainEach(ctx, prefix, "", func(txn *badger.Txn, id string, value []byte) (*retired, bool, error) {
+	n, err := s.retainEach(ctx, prefix, "", func(txn kv.Snapshot, id string, value []byte) (*retired, bool, error) {
 		if id >= end && !old.dropping() {
 			return nil, false, nil
 		}
@@ -258,7 +257,7 @@ func (s *Store) retainEach(ctx context.Context, prefix, first string, pick pickF
 	for more := true; more; {
 		var chunk []*retired
 		keys := 0
-		err := s.view(ctx, func(txn *badger.Txn) error {
+		err := s.view(ctx, func(txn kv.Snapshot) error {
 			more = false
 			return scan(txn, []byte(prefix), from, true, func(key, value []byte) (bool, error) {
 				if len(chunk) == retainChunk || keys >= retainKeys {

@@ -5,9 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // retainDeliveryRows is how many deliveries one transaction of retention removes.
@@ -20,7 +19,7 @@ func (s *Store) retainDeliveries(ctx context.Context, old cutoff, keep int) (int
 		return 0, nil
 	}
 	var live map[string]uint32
-	if err := s.view(ctx, func(txn *badger.Txn) (err error) {
+	if err := s.view(ctx, func(txn kv.Snapshot) (err error) {
 		live, err = s.webhookNumbers(txn)
 		return err
 	}); err != nil {
@@ -49,7 +48,7 @@ func (s *Store) retainDeliveriesOf(ctx context.Context, number uint32, old cutof
 	for more := true; more; {
 		var ids []string
 		looked := 0
-		err := s.view(ctx, func(txn *badger.Txn) error {
+		err := s.view(ctx, func(txn kv.Snapshot) error {
 			more = false
 			c, err := s.deliveryCounts(txn, number)
 			if err != nil {
@@ -95,7 +94,7 @@ func (s *Store) retainDeliveriesOf(ctx context.Context, number uint32, old cutof
 }
 
 // endedBefore reports whether the last attempt of a delivery that is over was long ago.
-func endedBefore(txn *badger.Txn, id string, old cutoff) (bool, error) {
+func endedBefore(txn kv.Snapshot, id string, old cutoff) (bool, error) {
 	d, _, err := readDelivery(txn, id)
 	if err != nil {
 		return false, err
@@ -145,7 +144,7 @@ func (s *Store) PurgeDeliveries(ctx context.Context) (int, error) {
 
 func (s *Store) purgeDeliveries(ctx context.Context) (int, error) {
 	var orphans []uint32
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		all, err := s.webhookNumbers(txn)
 		if err != nil {
 			return err
@@ -179,7 +178,7 @@ func (s *Store) purge(ctx context.Context, number uint32) (int, error) {
 	removed := 0
 	for from := prefix; from != nil; {
 		var ids []string
-		err := s.view(ctx, func(txn *badger.Txn) error {
+		err := s.view(ctx, func(txn kv.Snapshot) error {
 			seek := from
 			from = nil
 			return scan(txn, prefix, seek, false, func(key, _ []byte) (bool, error) {
@@ -208,7 +207,7 @@ func (s *Store) purge(ctx context.Context, number uint32) (int, error) {
 // attempt, and those that failed, which may be retried by hand. A delivery that is in neither state never comes back to
 // one, and a new one is of an event that is not behind its dispatcher's cursor yet: what is not in the answer, and
 // behind the slowest cursor of the same snapshot, is needed by none ever after.
-func (s *Store) neededEvents(ctx context.Context, txn *badger.Txn) ([]uint64, error) {
+func (s *Store) neededEvents(ctx context.Context, txn kv.Snapshot) ([]uint64, error) {
 	live, err := s.webhookNumbers(txn)
 	if err != nil {
 		return nil, err

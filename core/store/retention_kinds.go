@@ -3,18 +3,16 @@ package store
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"math"
 	"slices"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 func (s *Store) retainBatches(ctx context.Context, old cutoff) (int, error) {
-	return s.retainByID(ctx, prefixBatch, core.PrefixBatch, old, func(txn *badger.Txn, id string, value []byte) (*retired, bool, error) {
+	return s.retainByID(ctx, prefixBatch, core.PrefixBatch, old, func(txn kv.Snapshot, id string, value []byte) (*retired, bool, error) {
 		var b core.Batch
 		if err := decodeJSON("batch", id, value, &b); err != nil {
 			return nil, false, err
@@ -45,7 +43,7 @@ func (s *Store) retainEvents(ctx context.Context, old cutoff) (int, error) {
 	var slowest uint64
 	var held bool
 	var needed []uint64
-	err := s.view(ctx, func(txn *badger.Txn) (err error) {
+	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
 		if slowest, held, err = s.slowestCursor(txn); err != nil {
 			return err
 		}
@@ -56,7 +54,7 @@ func (s *Store) retainEvents(ctx context.Context, old cutoff) (int, error) {
 		return 0, err
 	}
 	var ahead aheadEvents
-	return s.retainEach(ctx, prefixLog, "", func(txn *badger.Txn, id string, value []byte) (*retired, bool, error) {
+	return s.retainEach(ctx, prefixLog, "", func(txn kv.Snapshot, id string, value []byte) (*retired, bool, error) {
 		seq, subject := lastUint64([]byte(id)), string(value)
 		if held && seq > slowest {
 			return nil, false, nil
@@ -83,9 +81,9 @@ func (s *Store) retainEvents(ctx context.Context, old cutoff) (int, error) {
 			return nil, true, nil
 		}
 		r := &retired{id: id}
-		_, err = txn.Get(appendKey(nil, prefixExecution, subject))
-		if errors.Is(err, badger.ErrKeyNotFound) {
-			r.keys, err = append(r.keys, key), nil
+		has, err := txn.Get(appendKey(nil, prefixExecution, subject), nil)
+		if err == nil && !has {
+			r.keys = append(r.keys, key)
 		}
 		return r, true, err
 	}, func(t *tx, r *retired) error {
@@ -95,7 +93,7 @@ func (s *Store) retainEvents(ctx context.Context, old cutoff) (int, error) {
 }
 
 func (s *Store) retainAgents(ctx context.Context, old cutoff) (int, error) {
-	return s.retainEach(ctx, prefixAgent, "", func(_ *badger.Txn, id string, value []byte) (*retired, bool, error) {
+	return s.retainEach(ctx, prefixAgent, "", func(_ kv.Snapshot, id string, value []byte) (*retired, bool, error) {
 		var a core.AgentRecord
 		if err := decodeJSON("agent", id, value, &a); err != nil {
 			return nil, false, err
@@ -122,7 +120,7 @@ func (s *Store) retainAgents(ctx context.Context, old cutoff) (int, error) {
 }
 
 func (s *Store) retainIdempotency(ctx context.Context, old cutoff) (int, error) {
-	return s.retainEach(ctx, prefixIdemByTime, "", func(_ *badger.Txn, id string, _ []byte) (*retired, bool, error) {
+	return s.retainEach(ctx, prefixIdemByTime, "", func(_ kv.Snapshot, id string, _ []byte) (*retired, bool, error) {
 		if len(id) <= 8 {
 			return nil, true, nil // no entry of ours: a repair sees to it
 		}

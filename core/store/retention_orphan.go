@@ -2,12 +2,10 @@ package store
 
 import (
 	"context"
-	"errors"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // retainJournals removes events of managed agents: all of those whose record is gone, once they are older than orphan,
@@ -16,8 +14,8 @@ func (s *Store) retainJournals(ctx context.Context, orphan, old cutoff) (int, er
 	removed := 0
 	err := s.eachOwner(ctx, prefixJournal, core.PrefixManaged, func(id string) error {
 		limit := old
-		err := s.view(ctx, func(txn *badger.Txn) error {
-			has, err := exists(txn, appendKey(nil, prefixManaged, id))
+		err := s.view(ctx, func(txn kv.Snapshot) error {
+			has, err := txn.Get(appendKey(nil, prefixManaged, id), nil)
 			if !has {
 				limit = orphan
 			}
@@ -27,7 +25,7 @@ func (s *Store) retainJournals(ctx context.Context, orphan, old cutoff) (int, er
 			return err
 		}
 		prefix := appendEscaped([]byte(prefixJournal), id)
-		n, err := s.retainEach(ctx, string(prefix), "", func(txn *badger.Txn, rest string, value []byte) (*retired, bool, error) {
+		n, err := s.retainEach(ctx, string(prefix), "", func(txn kv.Snapshot, rest string, value []byte) (*retired, bool, error) {
 			seq := lastUint64([]byte(rest))
 			e, err := decodeEvent(id, seq, value)
 			if err != nil {
@@ -37,7 +35,7 @@ func (s *Store) retainJournals(ctx context.Context, orphan, old cutoff) (int, er
 				// A journal is in order of time, but for what was stamped while the clock was ahead.
 				return nil, e.Time.After(limit.now), nil
 			}
-			if held, err := exists(txn, appendLogKey(nil, seq)); err != nil || held {
+			if held, err := txn.Get(appendLogKey(nil, seq), nil); err != nil || held {
 				return nil, true, err
 			}
 			return &retired{id: rest}, true, nil
@@ -62,8 +60,8 @@ func (s *Store) retainInputs(ctx context.Context, old cutoff) (int, error) {
 				return nil // its record may be about to come
 			}
 			var has bool
-			err := s.view(ctx, func(txn *badger.Txn) (err error) {
-				has, err = exists(txn, appendKey(nil, prefixBatch, id))
+			err := s.view(ctx, func(txn kv.Snapshot) (err error) {
+				has, err = txn.Get(appendKey(nil, prefixBatch, id), nil)
 				return err
 			})
 			if err != nil || has {
@@ -86,7 +84,7 @@ func (s *Store) eachOwner(ctx context.Context, prefix, start string, fn func(nam
 	under := append([]byte(prefix), start...)
 	for seek := under; ; {
 		name, found := "", false
-		err := s.view(ctx, func(txn *badger.Txn) error {
+		err := s.view(ctx, func(txn kv.Snapshot) error {
 			return scan(txn, under, seek, false, func(key, _ []byte) (bool, error) {
 				if name, _, found = cutEscaped(key[len(prefix):]); !found {
 					return true, ctx.Err() // no key of ours: a repair sees to it
@@ -103,13 +101,4 @@ func (s *Store) eachOwner(ctx context.Context, prefix, start string, fn func(nam
 		seek = appendEscaped([]byte(prefix), name)
 		seek[len(seek)-1]++ // behind all keys under the name
 	}
-}
-
-// exists reports whether there is a key.
-func exists(txn *badger.Txn, key []byte) (bool, error) {
-	_, err := txn.Get(key)
-	if errors.Is(err, badger.ErrKeyNotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }

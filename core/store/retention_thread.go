@@ -4,16 +4,15 @@ import (
 	"context"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // retainRows is how many threads or decisions one transaction of retention removes: each is in many lists.
 const retainRows = 25
 
 // countActiveThreads counts the active threads of an execution.
-func (s *Store) countActiveThreads(txn *badger.Txn, executionID string) (uint64, error) {
+func (s *Store) countActiveThreads(txn kv.Snapshot, executionID string) (uint64, error) {
 	return s.rowCount(txn, appendActiveThreads(nil, executionID))
 }
 
@@ -64,7 +63,7 @@ func (s *Store) removeRows(ctx context.Context, executionID, kind string, facets
 	prefix := appendList(nil, prefixIndex, kind, facets, selected(facets))
 	for from := prefix; from != nil; {
 		var ids []string
-		err := s.view(ctx, func(txn *badger.Txn) error {
+		err := s.view(ctx, func(txn kv.Snapshot) error {
 			seek := from
 			from = nil
 			if n, err := s.countActiveThreads(txn, executionID); err != nil || n > 0 {
@@ -108,7 +107,7 @@ func (s *Store) removeRows(ctx context.Context, executionID, kind string, facets
 func (s *Store) removePrefix(ctx context.Context, prefix []byte) (removed int, err error) {
 	for from := prefix; from != nil; {
 		var keys [][]byte
-		err := s.view(ctx, func(txn *badger.Txn) error {
+		err := s.view(ctx, func(txn kv.Snapshot) error {
 			seek := from
 			from = nil
 			return scan(txn, prefix, seek, false, func(key, _ []byte) (bool, error) {

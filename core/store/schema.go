@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/dgraph-io/badger/v4"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // baseSchema is the version that a new store begins with before the migrations run.
@@ -16,7 +16,7 @@ const baseSchema = 1
 type migration struct {
 	to   uint32
 	what string
-	run  func(ctx context.Context, db *badger.DB) error
+	run  func(ctx context.Context, db kv.DB) error
 }
 
 // migrations lists every migration in order. Schema 1 is the first, so there is none yet to run.
@@ -31,7 +31,7 @@ func schemaVersion(steps []migration) uint32 {
 
 // migrate brings the store to the newest version, one recorded step at a time. A store of a newer version
 // is refused, because this program does not know what its keys mean.
-func migrate(ctx context.Context, db *badger.DB, steps []migration) error {
+func migrate(ctx context.Context, db kv.DB, steps []migration) error {
 	have, err := readSchema(db)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func migrate(ctx context.Context, db *badger.DB, steps []migration) error {
 }
 
 // checkSchema refuses a store that would have to be migrated.
-func checkSchema(db *badger.DB, steps []migration) error {
+func checkSchema(db kv.DB, steps []migration) error {
 	have, err := readSchema(db)
 	if want := schemaVersion(steps); err == nil && have != want {
 		err = fmt.Errorf("the store has schema version %d and is to be brought to %d, for which the disk has no room", have, want)
@@ -89,15 +89,15 @@ var errSchema = fmt.Errorf("the record of the schema version cannot be read, nor
 	schemaVersion(migrations))
 
 // readSchema returns the recorded version; 0 when there is none.
-func readSchema(db *badger.DB) (uint32, error) {
-	txn := db.NewTransaction(false)
+func readSchema(db kv.DB) (uint32, error) {
+	txn := db.Snapshot()
 	defer txn.Discard()
 	version, _, err := schemaOf(txn)
 	return version, err
 }
 
 // schemaOf returns the recorded version, 0 when there is none, and whether both records say it.
-func schemaOf(txn *badger.Txn) (version uint32, both bool, err error) {
+func schemaOf(txn kv.Snapshot) (version uint32, both bool, err error) {
 	broken := false
 	both = true
 	for _, key := range schemaKeys {
@@ -130,7 +130,7 @@ func decodeSchema(value []byte) (uint32, error) {
 	return binary.BigEndian.Uint32(value), nil
 }
 
-func writeSchema(db *badger.DB, version uint32) error {
+func writeSchema(db kv.DB, version uint32) error {
 	var writes []write
 	for _, key := range schemaKeys {
 		writes = append(writes, write{[]byte(key), binary.BigEndian.AppendUint32(nil, version)})
@@ -139,8 +139,8 @@ func writeSchema(db *badger.DB, version uint32) error {
 }
 
 // healSchema records the version again where only one of both records says it.
-func healSchema(db *badger.DB) error {
-	txn := db.NewTransaction(false)
+func healSchema(db kv.DB) error {
+	txn := db.Snapshot()
 	defer txn.Discard()
 	version, both, err := schemaOf(txn)
 	if err != nil || both {
@@ -149,8 +149,8 @@ func healSchema(db *badger.DB) error {
 	return writeSchema(db, version)
 }
 
-func isEmpty(db *badger.DB) (bool, error) {
-	txn := db.NewTransaction(false)
+func isEmpty(db kv.DB) (bool, error) {
+	txn := db.Snapshot()
 	defer txn.Discard()
 	empty := true
 	err := scan(txn, nil, nil, false, func(_, _ []byte) (bool, error) {

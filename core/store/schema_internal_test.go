@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dgraph-io/badger/v4"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // note is a migration that leaves a key, so that tests see that it ran and in which order.
 func note(to uint32, ran *[]uint32) migration {
-	return migration{to: to, what: "note", run: func(context.Context, *badger.DB) error {
+	return migration{to: to, what: "note", run: func(context.Context, kv.DB) error {
 		*ran = append(*ran, to)
 		return nil
 	}}
@@ -43,7 +43,7 @@ func TestMigrations(t *testing.T) {
 		t.Fatalf("schema %d, %v, ran %v", v, err, ran)
 	}
 	broken := three
-	broken.run = func(context.Context, *badger.DB) error { return errors.New("out of luck") }
+	broken.run = func(context.Context, kv.DB) error { return errors.New("out of luck") }
 	_, err := reopen(t, dir, []migration{two, broken, four})
 	if err == nil || !strings.Contains(err.Error(), "from schema version 2 to 3 (note): out of luck") {
 		t.Fatalf("got %v", err)

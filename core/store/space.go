@@ -180,6 +180,9 @@ func (s *Store) measure() {
 // tryReserve is called at open and then only by the monitor. Without reserved blocks the budget of free
 // space still protects writes, so a failure is no reason to stop.
 func (s *Store) tryReserve() {
+	if s.opts.Path == "" {
+		return
+	}
 	if s.reserved == nil {
 		s.reserved = map[string]bool{}
 	}

@@ -60,9 +60,9 @@ func (s *Store) Stats() Stats {
 	s.state.mu.RUnlock()
 	s.dbMu.RLock()
 	defer s.dbMu.RUnlock()
-	if s.db != nil {
-		_, st.ValueBytes = s.db.Size() // as of the last minute
-		for _, level := range s.db.Levels() {
+	if db, ok := s.db.(badgerDB); ok {
+		_, st.ValueBytes = db.Size() // as of the last minute
+		for _, level := range db.Levels() {
 			st.LSMBytes += level.Size
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 var (
@@ -27,6 +28,7 @@ var (
 // INTERNAL_ERROR with Unavailable and the reason store_closed.
 type Store struct {
 	opts  Options
+	open  func() (kv.DB, error) // the database again, after a failure
 	log   hclog.Logger
 	state *state
 	space *space
@@ -37,8 +39,8 @@ type Store struct {
 	// dbMu guards db. Readers hold it for reading while they use db; the writer takes it to swap db after
 	// a failed commit, and Close to end.
 	dbMu   sync.RWMutex
-	db     *badger.DB // nil while it could not be opened again, and after Close
-	closed bool       // guarded by dbMu
+	db     kv.DB // nil while it could not be opened again, and after Close
+	closed bool  // guarded by dbMu
 
 	floors dueFloors
 	broken brokenRecords
@@ -93,7 +95,7 @@ func open(ctx context.Context, opts Options, steps []migration) (*Store, error) 
 	if err != nil {
 		return nil, err
 	}
-	var db *badger.DB
+	var db kv.DB
 	if room {
 		db, err = openBadger(path, opts.Logger)
 	} else {
@@ -102,27 +104,57 @@ func open(ctx context.Context, opts Options, steps []migration) (*Store, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{opts: opts, log: opts.Logger, db: db, state: newState(), space: newSpace(opts.MinFreeBytes, total), orphans: make(chan struct{}, 1)}
-	w := &writer{s: s}
-	w.tx.w = w
+	s := newStore(opts, db, total)
+	s.open = func() (kv.DB, error) { return openBadger(path, opts.Logger) }
 	s.values.dir, s.values.moved = path, func() int64 { return s.moved.Swap(0) }
 	s.tryReserve()
+	if err := s.start(ctx, room, steps); err != nil {
+		return nil, fmt.Errorf("store: open %s: %w", path, errors.Join(err, db.Close()))
+	}
+	return s, nil
+}
+
+// OpenOn opens a store on a database without a directory, in memory for one, which Close closes. Path, MinFreeBytes and
+// DiskFree of the options are ignored.
+func OpenOn(ctx context.Context, db kv.DB, opts Options) (*Store, error) {
+	opts.Path, opts.MinFreeBytes, opts.DiskFree = "", 0, func(string) (uint64, error) { return noDisk, nil }
+	opts.setDefaults()
+	s := newStore(opts, db, noDisk)
+	s.open = func() (kv.DB, error) { return db, nil }
+	if err := s.start(ctx, true, migrations); err != nil {
+		return nil, fmt.Errorf("store: open: %w", err)
+	}
+	return s, nil
+}
+
+// noDisk is the free space of a store without a disk.
+const noDisk = 1 << 62
+
+func newStore(opts Options, db kv.DB, total uint64) *Store {
+	return &Store{opts: opts, log: opts.Logger, db: db, state: newState(), space: newSpace(opts.MinFreeBytes, total), orphans: make(chan struct{}, 1)}
+}
+
+// start brings an opened database to the present schema, reads what is kept in memory, and starts the goroutines.
+// Without room on disk it is for reading only.
+func (s *Store) start(ctx context.Context, room bool, steps []migration) (err error) {
+	w := &writer{s: s}
+	w.tx.w = w
 	if room {
-		err = migrate(ctx, db, steps)
+		err = migrate(ctx, s.db, steps)
 	} else {
 		w.failed = errFull
 		s.space.fail(errFull)
-		err = checkSchema(db, steps)
+		err = checkSchema(s.db, steps)
 	}
 	if err == nil {
 		err = w.load()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("store: open %s: %w", path, errors.Join(err, db.Close()))
+		return err
 	}
 	if err := s.beginClock(ctx); err != nil {
 		s.log.Error("what was known of the clock cannot be read", "error", err)
-		s.clock.begin(clockRecord{}, time.Time{}, opts.Clock.Now().UTC())
+		s.clock.begin(clockRecord{}, time.Time{}, s.opts.Clock.Now().UTC())
 	}
 	s.measure()
 	s.queue.wake = make(chan struct{}, 1)
@@ -130,11 +162,11 @@ func open(ctx context.Context, opts Options, steps []migration) (*Store, error) 
 	s.wg.Add(2)
 	go w.run()
 	go s.monitor()
-	return s, nil
+	return nil
 }
 
 // openBadger opens the database and turns the common failures into something an operator can act on.
-func openBadger(path string, logger hclog.Logger) (*badger.DB, error) {
+func openBadger(path string, logger hclog.Logger) (kv.DB, error) {
 	if err := removeLeftovers(path, logger); err != nil {
 		return nil, err
 	}
@@ -146,7 +178,7 @@ func openBadger(path string, logger hclog.Logger) (*badger.DB, error) {
 	}
 	switch {
 	case err == nil:
-		return db, nil
+		return badgerDB{db}, nil
 	case strings.Contains(err.Error(), "Cannot acquire directory lock"):
 		owner := "another process"
 		if pid, readErr := os.ReadFile(filepath.Join(path, "LOCK")); readErr == nil {
@@ -184,7 +216,7 @@ func (s *Store) Close() error {
 var errClosed = core.Unavailable("store_closed", "the store is closed")
 
 // view runs fn in a read transaction over a consistent snapshot.
-func (s *Store) view(ctx context.Context, fn func(txn *badger.Txn) error) error {
+func (s *Store) view(ctx context.Context, fn func(txn kv.Snapshot) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -196,7 +228,7 @@ func (s *Store) view(ctx context.Context, fn func(txn *badger.Txn) error) error 
 	if s.db == nil {
 		return core.Unavailable("store_failed", "the store is being reopened after a failure")
 	}
-	txn := s.db.NewTransaction(false)
+	txn := s.db.Snapshot()
 	defer txn.Discard()
 	err := fn(txn)
 	if d := asDamage(err); d != nil && d.key != nil {
@@ -210,77 +242,71 @@ func (s *Store) view(ctx context.Context, fn func(txn *badger.Txn) error) error 
 }
 
 // get returns a copy of a key's value, or nil if the key does not exist.
-func get(txn *badger.Txn, key []byte) ([]byte, error) {
-	item, err := txn.Get(key)
-	if errors.Is(err, badger.ErrKeyNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	value, err := item.ValueCopy(nil)
-	if value == nil && err == nil {
-		value = []byte{} // there, and empty
-	}
+func get(txn kv.Snapshot, key []byte) ([]byte, error) {
+	var value []byte
+	_, err := txn.Get(key, func(v []byte) error {
+		value = append(make([]byte, 0, len(v)), v...) // not nil if it is empty
+		return nil
+	})
 	return value, err
 }
 
 // scan calls fn with each key under prefix from seek on, in order, until fn returns false or an error.
 // Key and value are valid during the call only; value is nil unless values is set.
-func scan(txn *badger.Txn, prefix, seek []byte, values bool, fn func(key, value []byte) (bool, error)) error {
-	it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+func scan(txn kv.Snapshot, prefix, seek []byte, values bool, fn func(key, value []byte) (bool, error)) error {
+	it := txn.Iterate(prefix, false)
 	defer it.Close()
 	if seek == nil {
 		seek = prefix
 	}
-	for it.Seek(seek); it.ValidForPrefix(prefix); it.Next() {
-		item := it.Item()
-		more, err := false, error(nil)
+	it.Seek(seek)
+	var more bool
+	key, ok := it.Key()
+	withValue := func(value []byte) (err error) {
+		more, err = fn(key, value)
+		return err
+	}
+	for ; ok; key, ok = it.Key() {
+		var err error
 		if values {
-			err = item.Value(func(value []byte) error {
-				more, err = fn(item.Key(), value)
-				return err
-			})
+			err = it.Value(withValue)
 		} else {
-			more, err = fn(item.Key(), nil)
+			more, err = fn(key, nil)
 		}
 		if err != nil || !more {
 			return err
 		}
+		it.Next()
 	}
 	return nil
 }
 
 // scanBack calls fn with each key under prefix that sorts before end, newest first; nil end means all.
-func scanBack(txn *badger.Txn, prefix, end []byte, fn func(key []byte) (bool, error)) error {
-	it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix, Reverse: true})
+func scanBack(txn kv.Snapshot, prefix, end []byte, fn func(key []byte) (bool, error)) error {
+	it := txn.Iterate(prefix, true)
 	defer it.Close()
 	seek := end
 	if seek == nil {
 		seek = append(append(make([]byte, 0, len(prefix)+1), prefix...), 0xFF)
 	}
-	for it.Seek(seek); it.ValidForPrefix(prefix); it.Next() {
-		key := it.Item().Key()
-		if end != nil && string(key) >= string(end) {
-			continue
+	it.Seek(seek)
+	for key, ok := it.Key(); ok; key, ok = it.Key() {
+		if end == nil || string(key) < string(end) {
+			if more, err := fn(key); err != nil || !more {
+				return err
+			}
 		}
-		if more, err := fn(key); err != nil || !more {
-			return err
-		}
+		it.Next()
 	}
 	return nil
 }
 
 // read decodes the JSON record under key; NOT_FOUND with what and id if there is none.
-func read(txn *badger.Txn, key []byte, what, id string, into any) error {
-	item, err := txn.Get(key)
-	if errors.Is(err, badger.ErrKeyNotFound) {
+func read(txn kv.Snapshot, key []byte, what, id string, into any) error {
+	found, err := txn.Get(key, func(value []byte) error { return decodeJSON(what, id, value, into) })
+	if err == nil && !found {
 		return core.NotFound(what, id)
 	}
-	if err != nil {
-		return err
-	}
-	err = item.Value(func(value []byte) error { return decodeJSON(what, id, value, into) })
 	if d := asDamage(err); d != nil {
 		d.key = slices.Clone(key)
 	}

@@ -4,9 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // threadState is what PutThread must know of the thread before, to move its index entries without a look at the
@@ -167,7 +166,7 @@ func appendActiveThreads(dst []byte, executionID string) []byte {
 // FindThread implements core.ThreadReader.
 func (s *Store) FindThread(ctx context.Context, id string) (*core.ThreadRecord, error) {
 	var r *core.ThreadRecord
-	err := s.view(ctx, func(txn *badger.Txn) (err error) {
+	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
 		r, err = readThread(txn, id)
 		return err
 	})
@@ -175,12 +174,12 @@ func (s *Store) FindThread(ctx context.Context, id string) (*core.ThreadRecord, 
 }
 
 // readThreadRow reads a thread without its context files, which no list shows.
-func readThreadRow(txn *badger.Txn, id string) (*core.ThreadRecord, error) {
+func readThreadRow(txn kv.Snapshot, id string) (*core.ThreadRecord, error) {
 	r := new(core.ThreadRecord)
 	return r, read(txn, appendKey(nil, prefixThread, id), "thread", id, r)
 }
 
-func readThread(txn *badger.Txn, id string) (*core.ThreadRecord, error) {
+func readThread(txn kv.Snapshot, id string) (*core.ThreadRecord, error) {
 	r := new(core.ThreadRecord)
 	if err := read(txn, appendKey(nil, prefixThread, id), "thread", id, r); err != nil {
 		return nil, err
@@ -201,7 +200,7 @@ func (s *Store) FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*c
 	q := listQuery{kind: kindThread, facets: threadFacets(filter), idPrefix: core.PrefixThread, page: filter.Page}
 	if filter.Status != "" && !filter.Status.Terminal() {
 		q.kind, q.facets, q.also = kindActiveThread, activeFacets(filter.ExecutionID), q.facets
-		q.fits = func(txn *badger.Txn, id string) (bool, error) {
+		q.fits = func(txn kv.Snapshot, id string) (bool, error) {
 			value, err := get(txn, appendKey(nil, prefixThreadState, id))
 			if err != nil || value == nil {
 				return false, err
@@ -221,7 +220,7 @@ func (s *Store) FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*c
 // ActiveThreads implements core.ThreadReader.
 func (s *Store) ActiveThreads(ctx context.Context) ([]*core.ThreadRecord, error) {
 	var list []*core.ThreadRecord
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		prefix := appendList(nil, prefixIndex, kindActiveThread, activeFacets(""), 0)
 		return scan(txn, prefix, nil, false, func(key, _ []byte) (bool, error) {
 			id := string(key[len(prefix):])

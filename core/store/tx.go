@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // maxValue is the largest record. Badger's bound is one value log file.
@@ -83,8 +82,8 @@ func (t *tx) set(key, value []byte) error {
 		return core.Invalid("body", "is too large: one record holds up to %d bytes", maxValue)
 	}
 	t.writes = append(t.writes, write{key, value})
-	t.reserve(entrySize(key, value, t.w.threshold))
-	t.large += largeSize(key, value, t.w.threshold)
+	t.reserve(entrySize(key, value, t.w.limits.Large))
+	t.large += largeSize(key, value, t.w.limits.Large)
 	return nil
 }
 
@@ -93,7 +92,7 @@ func (t *tx) delete(key []byte) {
 		return // cannot be there
 	}
 	t.writes = append(t.writes, write{key: key})
-	t.reserve(entrySize(key, nil, t.w.threshold))
+	t.reserve(entrySize(key, nil, t.w.limits.Large))
 }
 
 // reserve accounts for one entry of the batch.
@@ -198,12 +197,12 @@ func largeSize(key, value []byte, threshold int64) int64 {
 	return int64(len(key)+len(value)) + 2*entryOverhead
 }
 
-// put hands a write to a Badger transaction.
-func put(txn *badger.Txn, w write) error {
+// put hands a write to a batch.
+func put(batch kv.Batch, w write) error {
 	if w.value == nil {
-		return txn.Delete(w.key)
+		return batch.Delete(w.key)
 	}
-	return txn.SetEntry(badger.NewEntry(w.key, w.value))
+	return batch.Set(w.key, w.value)
 }
 
 // take builds a key or value in the batch's buffer.

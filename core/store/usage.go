@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // UsageKinds lists the kinds that Usage tells apart; KindOther is all that no policy is about.
@@ -71,7 +71,7 @@ func usageOf(key []byte) (kind string, record bool) {
 }
 
 // measureUsage goes over all keys.
-func measureUsage(ctx context.Context, txn *badger.Txn, policy Policy, now time.Time) (Usage, error) {
+func measureUsage(ctx context.Context, txn kv.Snapshot, policy Policy, now time.Time) (Usage, error) {
 	u := Usage{}
 	for _, kind := range UsageKinds {
 		u[kind] = &KindUsage{}
@@ -88,14 +88,13 @@ func measureUsage(ctx context.Context, txn *badger.Txn, policy Policy, now time.
 			bounds[k.table] = k.table + core.IDBound(k.prefix, now.Add(-k.keep))
 		}
 	}
-	it := txn.NewIterator(badger.IteratorOptions{})
+	it := txn.Iterate(nil, false)
 	defer it.Close()
-	for it.Rewind(); it.Valid(); it.Next() {
-		item := it.Item()
-		key := item.Key()
+	it.Seek(nil)
+	for key, ok := it.Key(); ok; key, ok = it.Key() {
 		kind, record := usageOf(key)
 		k := u[kind]
-		k.Bytes += int64(len(key)) + item.ValueSize()
+		k.Bytes += int64(len(key)) + it.Size()
 		if record {
 			k.Records++
 			if end := bytes.IndexByte(key, '/'); bounds[string(key[:end+1])] > string(key) {
@@ -105,6 +104,7 @@ func measureUsage(ctx context.Context, txn *badger.Txn, policy Policy, now time.
 		if k.Records%progressEvery == 0 && ctx.Err() != nil {
 			return u, ctx.Err()
 		}
+		it.Next()
 	}
 	if policy.Events > 0 {
 		old := cutoff{before: now.Add(-policy.Events), now: now}
@@ -136,7 +136,7 @@ func measureUsage(ctx context.Context, txn *badger.Txn, policy Policy, now time.
 // measureWorkspaces counts what workspaces take beside the store, as of the last look at each, and those that retention
 // would remove: what is expired, and the oldest of those whose thread is over beyond a size. Some may stay for work that is
 // nowhere else, which only a look at their files tells.
-func measureWorkspaces(ctx context.Context, txn *badger.Txn, limit int64, now time.Time, k *KindUsage) error {
+func measureWorkspaces(ctx context.Context, txn kv.Snapshot, limit int64, now time.Time, k *KindUsage) error {
 	var released []core.Workspace
 	var sum int64
 	err := scan(txn, []byte(prefixWorkspace), nil, true, func(_, value []byte) (bool, error) {
@@ -205,7 +205,7 @@ func (s *Store) sizeExcess(ctx context.Context, policy Policy) (map[string]int64
 		return nil, nil
 	}
 	excess := map[string]int64{}
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		u, err := measureUsage(ctx, txn, Policy{}, s.opts.Clock.Now())
 		if err != nil {
 			return err
@@ -228,7 +228,7 @@ func MeasureUsage(ctx context.Context, path string, policy Policy, now time.Time
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.db.Close()) }()
-	txn := c.db.NewTransaction(false)
+	txn := c.db.Snapshot()
 	defer txn.Discard()
 	return measureUsage(ctx, txn, policy, now)
 }
@@ -240,7 +240,7 @@ func (s *Store) capPending(ctx context.Context, old cutoff, most int) (int, erro
 		return 0, nil
 	}
 	var live map[string]uint32
-	err := s.view(ctx, func(txn *badger.Txn) (err error) {
+	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
 		live, err = s.webhookNumbers(txn)
 		return err
 	})
@@ -257,7 +257,7 @@ func (s *Store) capPendingOf(ctx context.Context, number uint32, old cutoff, mos
 	excess := int64(-1)
 	for {
 		var ids []string
-		err := s.view(ctx, func(txn *badger.Txn) error {
+		err := s.view(ctx, func(txn kv.Snapshot) error {
 			c, err := s.deliveryCounts(txn, number)
 			if err != nil {
 				return err

@@ -5,9 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // PutWebhook implements core.Tx. An endpoint that is new gets a number of its own, under which its deliveries lie: one
@@ -73,7 +72,7 @@ func (t *tx) webhookNumber(id string) (uint32, error) {
 }
 
 // webhookNumber returns the number of an endpoint; 0 if there is no such endpoint.
-func webhookNumber(txn *badger.Txn, id string) (uint32, error) {
+func webhookNumber(txn kv.Snapshot, id string) (uint32, error) {
 	value, err := get(txn, appendKey(nil, prefixWebhookNumber, id))
 	if err != nil || value == nil {
 		return 0, err
@@ -82,7 +81,7 @@ func webhookNumber(txn *badger.Txn, id string) (uint32, error) {
 }
 
 // newestWebhookNumber finds the last number that an endpoint got by what has one, what a deleted endpoint left included.
-func newestWebhookNumber(txn *badger.Txn) (last uint64, err error) {
+func newestWebhookNumber(txn kv.Snapshot) (last uint64, err error) {
 	err = scan(txn, []byte(prefixWebhookNumber), nil, true, func(_, value []byte) (bool, error) {
 		if n, err := decodeWebhookNumber("", value); err == nil {
 			last = max(last, uint64(n))
@@ -113,7 +112,7 @@ func decodeWebhookNumber(id string, value []byte) (uint32, error) {
 // what they declare.
 func (s *Store) AllWebhooks(ctx context.Context) ([]*core.WebhookRecord, error) {
 	var list []*core.WebhookRecord
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		return scan(txn, []byte(prefixWebhook), nil, true, func(key, value []byte) (bool, error) {
 			w := new(core.WebhookRecord)
 			if err := decodeJSON("webhook", string(key[len(prefixWebhook):]), value, w); err != nil {
@@ -129,7 +128,7 @@ func (s *Store) AllWebhooks(ctx context.Context) ([]*core.WebhookRecord, error) 
 
 // webhookNumbers returns the numbers of all endpoints by id. One whose number cannot be read has none until it is put
 // again.
-func (s *Store) webhookNumbers(txn *badger.Txn) (map[string]uint32, error) {
+func (s *Store) webhookNumbers(txn kv.Snapshot) (map[string]uint32, error) {
 	numbers := map[string]uint32{}
 	err := scan(txn, []byte(prefixWebhookNumber), nil, true, func(key, value []byte) (bool, error) {
 		id := string(key[len(prefixWebhookNumber):])

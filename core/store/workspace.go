@@ -4,9 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // workspaceFacets are the lists that a workspace is in; nil is none.
@@ -67,14 +66,14 @@ func (t *tx) FindWorkspace(id string) (*core.Workspace, error) {
 // FindWorkspace implements core.WorkspaceReader.
 func (s *Store) FindWorkspace(ctx context.Context, id string) (*core.Workspace, error) {
 	var w *core.Workspace
-	err := s.view(ctx, func(txn *badger.Txn) (err error) {
+	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
 		w, err = readWorkspace(txn, id)
 		return err
 	})
 	return w, err
 }
 
-func readWorkspace(txn *badger.Txn, id string) (*core.Workspace, error) {
+func readWorkspace(txn kv.Snapshot, id string) (*core.Workspace, error) {
 	w := new(core.Workspace)
 	return w, read(txn, appendKey(nil, prefixWorkspace, id), "workspace", id, w)
 }
@@ -94,7 +93,7 @@ func (s *Store) FindWorkspaces(ctx context.Context, filter core.WorkspaceFilter)
 // AllWorkspaces implements core.WorkspaceReader.
 func (s *Store) AllWorkspaces(ctx context.Context) ([]*core.Workspace, error) {
 	var list []*core.Workspace
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.view(ctx, func(txn kv.Snapshot) error {
 		return scan(txn, []byte(prefixWorkspace), nil, true, func(key, value []byte) (bool, error) {
 			w := new(core.Workspace)
 			if err := decodeJSON("workspace", string(key[len(prefixWorkspace):]), value, w); err != nil {

@@ -5,9 +5,8 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // maxBatchClosures bounds how many closures share a commit, and with it how long the first one waits.
@@ -15,18 +14,15 @@ const maxBatchClosures = 1024
 
 // writer is the one goroutine that changes the store. Its fields belong to that goroutine.
 type writer struct {
-	s         *Store
-	seq       uint64 // last sequence number committed
-	maxID     string // largest execution id ever put: a larger one is new without a look
-	threshold int64  // values from this size on lie in the value log
-	maxSize   int64  // of one Badger transaction
-	maxCount  int64
+	s      *Store
+	seq    uint64    // last sequence number committed
+	maxID  string    // largest execution id ever put: a larger one is new without a look
+	limits kv.Limits // of one batch
 
 	// The open batch.
-	txn      *badger.Txn
+	txn      kv.Batch
 	tx       tx
 	buf      buffer
-	entries  slab
 	accepted []*request
 	size     int64 // in Badger's terms
 	large    int64 // bytes that go to the value log
@@ -94,7 +90,7 @@ func (w *writer) handle(r *request) {
 			r.answer(w.s.space.refusal())
 			return
 		}
-		r.answer(r.alone(w.s.db))
+		r.answer(r.alone(w.s.db.(badgerDB).DB)) // only a store with Badger asks
 		return
 	}
 	if w.txn == nil {
@@ -133,7 +129,7 @@ func (w *writer) handle(r *request) {
 
 // fits reports whether the closure's writes still fit into the batch.
 func (w *writer) fits(t *tx) bool {
-	return w.size+t.size <= w.maxSize && w.count+t.count <= w.maxCount && w.large+t.large <= maxValue
+	return w.size+t.size <= w.limits.Size && w.count+t.count <= w.limits.Count && w.large+t.large <= maxValue
 }
 
 // refuse tells why nothing can be written now, or nil.
@@ -150,7 +146,7 @@ func (w *writer) refuse(maintenance bool) error {
 }
 
 func (w *writer) begin() {
-	w.txn = w.s.db.NewTransaction(true)
+	w.txn = w.s.db.Begin()
 	w.batchSeq = w.seq
 	w.size, w.large, w.count = batchOverhead, 0, 1
 	if w.numbers == nil {
@@ -280,16 +276,10 @@ func (w *writer) end() {
 	w.keys, w.shrinks, w.orphans = 0, false, false
 	w.events, w.after, w.changes, w.refs = w.events[:0], w.after[:0], w.changes[:0], w.refs[:0]
 	w.buf.reset()
-	w.entries.reset()
 }
 
 // put hands a write to the batch.
-func (w *writer) put(wr write) error {
-	if wr.value == nil {
-		return w.txn.Delete(wr.key)
-	}
-	return w.txn.SetEntry(w.entries.take(wr.key, wr.value))
-}
+func (w *writer) put(wr write) error { return put(w.txn, wr) }
 
 // turnAway answers everyone whose batch finds no room, before anything of it is written.
 func (w *writer) turnAway(cause error) {
@@ -331,7 +321,7 @@ func (w *writer) reopen() {
 		}
 		s.db = nil
 	}
-	db, err := openBadger(s.opts.Path, s.opts.Logger)
+	db, err := s.open()
 	if err != nil {
 		s.log.Error("reopen failed", "error", err)
 		return
