@@ -86,7 +86,7 @@ func (r *rig) diskRound(ctx context.Context, number int) (result roundResult, er
 	if err := sub.begin(ctx); err != nil {
 		return result, err
 	}
-	f := drawFaults(r.random, len(sub.crew.members))
+	f := drawFaults(r.random, len(sub.crew.players))
 	f.disk, f.full, f.clock = true, 300*time.Millisecond+time.Duration(r.random.Int64N(int64(time.Second))), clockFaults{}
 	if result, err = sub.roundOf(ctx, number, f); err != nil || result.broken() {
 		return result, err
@@ -145,8 +145,8 @@ func (r *rig) readiness(ctx context.Context, status int) error {
 		switch {
 		case err == nil && answer.status == status:
 			return nil
-		case r.server.process.Ended():
-			return fmt.Errorf("the core ended on a full disk (%s)\n%s", r.server.process.Outcome(), r.server.tail())
+		case r.server.Ended():
+			return fmt.Errorf("on a full disk: %w", r.server.Check())
 		case time.Now().After(deadline):
 			return fmt.Errorf("%s after the disk was filled or freed the core says %d %s, want %d", diskTurn, answer.status, answer.body, status)
 		case !pause(ctx, 20*time.Millisecond):
