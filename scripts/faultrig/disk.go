@@ -47,7 +47,7 @@ func (d *disk) filler() string { return filepath.Join(d.dir, "filler") }
 
 // fill takes all that is free but for a rest.
 func (d *disk) fill(rest uint64) (err error) {
-	f, err := os.OpenFile(d.filler(), os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(d.filler(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (r *rig) startFull(ctx context.Context) error {
 	if _, _, err := r.caller.get(ctx, "/api/executions?limit=20", &struct{}{}); err != nil {
 		return fmt.Errorf("on a full disk: %w", err)
 	}
-	return r.readiness(ctx, http.StatusServiceUnavailable)
+	return r.full(ctx) // what the store gave back of the room that it keeps for a start is taken as well
 }
 
 // freed frees the disk and waits until the core takes writes again.
