@@ -18,7 +18,6 @@ import (
 // tool is one of the real command lines, and how the fake model is made to drive it.
 type tool struct {
 	name     string
-	env      func(model string) map[string]string
 	loginURL string                   // how the address of a login begins, if it shows one
 	refusal  map[string]string        // an environment that is refused before the start
 	approve  func(file string) string // a message after which it asks for leave to make a file
@@ -27,30 +26,21 @@ type tool struct {
 
 var tools = []tool{
 	{
-		name: "claude",
-		env: func(model string) map[string]string {
-			return map[string]string{"ANTHROPIC_BASE_URL": model, "ANTHROPIC_API_KEY": "sk-ant-nobody-checks-this-key"}
-		},
+		name:     "claude",
 		loginURL: "https://claude.com/",
 		refusal:  map[string]string{"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"},
 		approve:  func(file string) string { return "USE_TOOL[touch " + file + "] please" },
 		yes:      "1. Yes",
 	},
 	{
-		name: "codex",
-		env: func(model string) map[string]string {
-			return map[string]string{"OPENAI_BASE_URL": model + "/v1", "OPENAI_API_KEY": "nobody-checks-this-key"}
-		},
+		name:     "codex",
 		loginURL: "https://auth.openai.com/",
 		refusal:  map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1"},
 		approve:  func(file string) string { return "ESCALATE USE_TOOL[touch " + file + "] please" },
 		yes:      "1. Yes",
 	},
 	{
-		name: "gemini",
-		env: func(model string) map[string]string {
-			return map[string]string{"GOOGLE_GEMINI_BASE_URL": model, "GEMINI_API_KEY": "nobody-checks-this-key"}
-		},
+		name:    "gemini",
 		refusal: map[string]string{"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1"},
 		approve: func(file string) string { return "USE_TOOL[touch " + file + "] please" },
 		yes:     "1. Allow",
@@ -113,7 +103,7 @@ func TestRealCLI(t *testing.T) {
 		t.Run(tool.name, func(t *testing.T) {
 			needs(t, tool.name)
 			c, model := withTools(t), startModel(t)
-			a := c.spawn(client.ManagedAgentSpec{Type: tool.name, Env: tool.env(model.URL())})
+			a := c.spawn(client.ManagedAgentSpec{Type: tool.name, Env: fakemodel.Env(tool.name, model.URL())})
 			a = c.await(a.ID, client.ManagedReady)
 			c.told(a.ID, "hello", "ANSWER[hello]")
 			c.told(a.ID, "two\nlines", "ANSWER[two\nlines]")

@@ -34,7 +34,7 @@ func staffed(t *testing.T, yaml ...string) *staff {
 				t.Fatal(err)
 			}
 		}
-		maps.Copy(env, tool.env(model.URL()))
+		maps.Copy(env, fakemodel.Env(tool.name, model.URL()))
 	}
 	env["PATH"] = bin + string(os.PathListSeparator) + os.Getenv("PATH")
 	quoted, err := json.Marshal(env) // a flow mapping in YAML as well

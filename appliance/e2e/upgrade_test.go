@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wardroom/wardroom/scripts/fakemodel"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -22,7 +23,7 @@ func TestUpgradeUnderRealCLI(t *testing.T) {
 			}
 			c := crewed(t, nil, []string{toolPath(t), "plugins.dir: " + own, "runtimes.local: {plugin: runtime-local}"})
 			model := startModel(t)
-			a := c.await(c.spawn(client.ManagedAgentSpec{Type: tool.name, Env: tool.env(model.URL())}).ID, client.ManagedReady)
+			a := c.await(c.spawn(client.ManagedAgentSpec{Type: tool.name, Env: fakemodel.Env(tool.name, model.URL())}).ID, client.ManagedReady)
 			c.told(a.ID, "before", "ANSWER[before]")
 			holder := filepath.Join(own, "holder")
 			if err := os.Rename(holder, holder+".away"); err != nil {

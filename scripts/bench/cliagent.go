@@ -27,12 +27,7 @@ func (m *managed) cli(ctx context.Context, name string) (*cliAgent, error) {
 	if err := model.Start(); err != nil {
 		return nil, err
 	}
-	env := map[string]map[string]string{
-		"claude": {"ANTHROPIC_BASE_URL": model.URL(), "ANTHROPIC_API_KEY": "sk-ant-no-key-is-checked-here"},
-		"codex":  {"OPENAI_BASE_URL": model.URL() + "/v1", "OPENAI_API_KEY": "no-key-is-checked"},
-		"gemini": {"GOOGLE_GEMINI_BASE_URL": model.URL(), "GEMINI_API_KEY": "no-key-is-checked"},
-	}[name]
-	a, err := m.spawn(ctx, api.ManagedAgentSpec{Type: name, Env: env})
+	a, err := m.spawn(ctx, api.ManagedAgentSpec{Type: name, Env: fakemodel.Env(name, model.URL())})
 	if err != nil {
 		_ = model.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -61,7 +61,7 @@ func (d *demo) hire(ctx context.Context) (err error) {
 func (d *demo) office(model string) (*demo, error) {
 	env := map[string]string{}
 	for _, t := range d.tools {
-		maps.Copy(env, t.env(model))
+		maps.Copy(env, fakemodel.Env(t.name, model))
 	}
 	quoted, err := json.Marshal(env) // a flow mapping in YAML as well
 	if err != nil {

@@ -23,8 +23,7 @@ const turnLimit = 60 * time.Second
 // tool is a command line that the server starts as an agent.
 type tool struct {
 	name    string
-	env     func(model string) map[string]string // that makes it ask the model at a URL
-	ask     string                               // a message, and what it must be answered with
+	ask     string // a message, and what it must be answered with
 	answer  string
 	approve func(file string) string // a message after which it asks for leave to make a file; nil: it never asks
 }
@@ -33,23 +32,14 @@ type tool struct {
 var tools = []tool{
 	{
 		name: "claude", ask: "Are you there?", answer: "ANSWER[Are you there?]",
-		env: func(model string) map[string]string {
-			return map[string]string{"ANTHROPIC_BASE_URL": model, "ANTHROPIC_API_KEY": "sk-ant-of-the-demo-and-no-secret"}
-		},
 		approve: func(file string) string { return "USE_TOOL[touch " + file + "] please" },
 	},
 	{
 		name: "codex", ask: "Are you there?", answer: "ANSWER[Are you there?]",
-		env: func(model string) map[string]string {
-			return map[string]string{"OPENAI_BASE_URL": model + "/v1", "OPENAI_API_KEY": "of-the-demo-and-no-secret"}
-		},
 		approve: func(file string) string { return "ESCALATE USE_TOOL[touch " + file + "] please" },
 	},
 	{
 		name: "gemini", ask: "Are you there?", answer: "ANSWER[Are you there?]",
-		env: func(model string) map[string]string {
-			return map[string]string{"GOOGLE_GEMINI_BASE_URL": model, "GEMINI_API_KEY": "of-the-demo-and-no-secret"}
-		},
 		approve: func(file string) string { return "USE_TOOL[touch " + file + "] please" },
 	},
 }
@@ -57,7 +47,6 @@ var tools = []tool{
 // shell stands in where none of them is installed.
 var shell = tool{
 	name: "bash", ask: "echo $((6 * 7))", answer: "42",
-	env: func(string) map[string]string { return nil },
 }
 
 // managed is one agent that the server started, and what the demo saw of it.
@@ -163,7 +152,7 @@ func (d *demo) spawnAll(ctx context.Context, model string) error {
 	}
 	from := time.Now()
 	for _, t := range d.tools {
-		a, err := d.api.SpawnManagedAgent(ctx, client.ManagedAgentSpec{Type: t.name, Name: t.name, Env: t.env(model)})
+		a, err := d.api.SpawnManagedAgent(ctx, client.ManagedAgentSpec{Type: t.name, Name: t.name, Env: fakemodel.Env(t.name, model)})
 		if err != nil {
 			return fmt.Errorf("start %s: %w", t.name, err)
 		}

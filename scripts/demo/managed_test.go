@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/scripts/clis"
+	"github.com/wardroom/wardroom/scripts/fakemodel"
 )
 
 func TestInstalled(t *testing.T) {
@@ -38,7 +39,7 @@ func TestTools(t *testing.T) {
 	var names []string
 	for _, tool := range tools {
 		names = append(names, tool.name)
-		env := tool.env("http://127.0.0.1:1")
+		env := fakemodel.Env(tool.name, "http://127.0.0.1:1")
 		if !slices.ContainsFunc(slices.Collect(maps.Values(env)), func(value string) bool {
 			return strings.HasPrefix(value, "http://127.0.0.1:1")
 		}) {

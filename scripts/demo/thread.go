@@ -62,7 +62,7 @@ func (d *demo) supervise(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, model.Close()) }()
 	s := scriptOf(t)
-	if err := d.threadFiles(s, t.env(model.URL())); err != nil {
+	if err := d.threadFiles(s, fakemodel.Env(t.name, model.URL())); err != nil {
 		return err
 	}
 	about := []string{"--repo", repo, "--role", threadRole}

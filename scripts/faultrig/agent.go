@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/scripts/faultrig/proof"
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/agent"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
@@ -54,38 +55,21 @@ func work(ctx context.Context, server, name string, capabilities []string, recor
 	}
 	w := &worker{name: name, record: file}
 	w.id.Store("")
-	registered := make(chan struct{}, 1)
-	a, err := agent.New(agent.Options{
-		URL: server, Name: name, Capabilities: capabilities, MaxConcurrentTasks: 16,
-		Handler: w.handle, OnMessage: w.hear, MaxConcurrentMessages: 16, StateFile: state,
-		ReconnectMin: 10 * time.Millisecond, ReconnectMax: 100 * time.Millisecond,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-		OnRegistered: func(protocol.Registered) {
-			select {
-			case registered <- struct{}{}:
-			default:
-			}
-		},
-		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			return &tap{Conn: conn, see: w.see}, nil
-		},
+	return testbed.PlayAgents(ctx, name, 1, func(int) agent.Options {
+		return agent.Options{
+			URL: server, Name: name, Capabilities: capabilities, MaxConcurrentTasks: 16,
+			Handler: w.handle, OnMessage: w.hear, MaxConcurrentMessages: 16, StateFile: state,
+			ReconnectMin: 10 * time.Millisecond, ReconnectMax: 100 * time.Millisecond,
+			Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+			DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, network, addr)
+				if err != nil {
+					return nil, err
+				}
+				return &tap{Conn: conn, see: w.see}, nil
+			},
+		}
 	})
-	if err != nil {
-		return err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- a.Run(ctx) }()
-	select {
-	case <-registered:
-		fmt.Println("ready: " + name)
-		return <-ended
-	case err := <-ended:
-		return err
-	}
 }
 
 // see records the frames that matter. It runs before the agent library gets to see them.

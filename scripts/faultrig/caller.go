@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // caller is a client of the core that bears it being away.
@@ -146,13 +148,4 @@ func (c *caller) get(ctx context.Context, path string, v any) (r reply, found bo
 }
 
 // pause waits for d and returns false if ctx ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+func pause(ctx context.Context, d time.Duration) bool { return testbed.Pause(ctx, d) == nil }

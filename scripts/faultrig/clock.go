@@ -105,7 +105,7 @@ func (r *rig) stepLate(ctx context.Context, f clockFaults, result *roundResult) 
 		if err != nil {
 			return err
 		}
-		if err := r.clock.Set(ctx, f.late, r.server.process); err != nil {
+		if err := r.clock.Set(ctx, f.late, r.server.Process); err != nil {
 			return err
 		}
 		result.problems = append(result.problems, limited.prove(ctx)...)
@@ -123,7 +123,7 @@ func (r *rig) stepLate(ctx context.Context, f clockFaults, result *roundResult) 
 			}
 		}
 	}
-	return r.clock.Set(ctx, 0, r.server.process)
+	return r.clock.Set(ctx, 0, r.server.Process)
 }
 
 // sweepTime is how long the core takes to look at all agents, at least once.
@@ -146,7 +146,7 @@ func (r *rig) connected(ctx context.Context) (map[string]string, error) {
 	}
 	byName := map[string]string{}
 	for _, a := range page.Agents {
-		for _, m := range r.crew.members {
+		for _, m := range r.crew.players {
 			if m.name == a.Name && a.Healthy { // those whose connection is lost are connected until the grace is over
 				byName[a.Name] = a.ID + " since " + a.ConnectedAt
 			}
@@ -163,13 +163,13 @@ func (r *rig) awake(ctx context.Context, f clockFaults, result *roundResult) err
 	if err := r.server.kill(); err != nil {
 		return err
 	}
-	if err := r.clock.Set(ctx, clockMonth, r.server.process); err != nil {
+	if err := r.clock.Set(ctx, clockMonth, r.server.Process); err != nil {
 		return err
 	}
 	if err := r.restart(ctx); err != nil {
 		return err
 	}
-	if err := r.clock.Pass(ctx, clockNight, r.server.process); err != nil {
+	if err := r.clock.Pass(ctx, clockNight, r.server.Process); err != nil {
 		return err
 	}
 	reply, err := r.caller.call(ctx, http.MethodGet, "/api/health?detailed=true", "", nil)
@@ -180,12 +180,12 @@ func (r *rig) awake(ctx context.Context, f clockFaults, result *roundResult) err
 		result.problems = append(result.problems, fmt.Errorf("a month ahead at the start, and the health does not speak of the clock: %.2000s", reply.body))
 	}
 	result.problems = append(result.problems, r.kept(ctx, "with a clock that is a month ahead")...)
-	return r.clock.Set(ctx, 0, r.server.process)
+	return r.clock.Set(ctx, 0, r.server.Process)
 }
 
 // restart starts the core again, and waits for it and for the agents.
 func (r *rig) restart(ctx context.Context) error {
-	if err := r.server.start(); err != nil {
+	if err := r.server.launch(); err != nil {
 		return err
 	}
 	return r.server.ready(ctx)

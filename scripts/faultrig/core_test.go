@@ -10,21 +10,20 @@ import (
 )
 
 // shell starts a child that runs a script.
-func shell(t *testing.T, script string) (*testbed.Process, string) {
+func shell(t *testing.T, script string) *server {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
-	p, err := testbed.Launch(log, "/bin/sh", "-c", script)
+	p, err := testbed.Command{Args: []string{"/bin/sh", "-c", script}, Log: log}.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Kill)
-	return p, log
+	return &server{Server: &testbed.Server{Process: p}}
 }
 
 // A core that ends by itself broke a promise, and the end of its log is shown.
 func TestServerThatEnds(t *testing.T) {
-	p, log := shell(t, "for i in $(seq 40); do echo line $i >&2; done; exit 7")
-	s := &server{process: p, log: log}
+	s := shell(t, "for i in $(seq 40); do echo line $i >&2; done; exit 7")
 	err := s.ready(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "exit status 7") || !strings.Contains(err.Error(), "line 40") || strings.Contains(err.Error(), "line 20\n") {
 		t.Fatalf("ready: %v", err)
@@ -38,16 +37,14 @@ func TestServerThatEnds(t *testing.T) {
 }
 
 func TestServerDrain(t *testing.T) {
-	p, log := shell(t, "trap 'exit 0' TERM; echo 'ready: '; while :; do sleep 0.01; done")
-	s := &server{process: p, log: log}
+	s := shell(t, "trap 'exit 0' TERM; echo 'ready: '; while :; do sleep 0.01; done")
 	if err := s.ready(t.Context()); err != nil || len(s.readyTimes) != 1 {
 		t.Fatalf("ready: %v", err)
 	}
 	if err := s.drain(t.Context(), 10*time.Second); err != nil || s.drains != 1 || s.kills != 0 {
 		t.Fatalf("in time: %v, %d", err, s.drains)
 	}
-	p, log = shell(t, "trap '' TERM; echo 'ready: '; while :; do sleep 0.01; done")
-	s = &server{process: p, log: log}
+	s = shell(t, "trap '' TERM; echo 'ready: '; while :; do sleep 0.01; done")
 	if err := s.ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,110 +1,42 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/wardroom/wardroom/scripts/faultrig/proof"
-	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
-// crew is the agents of a run, each a process.
-type crew struct{ members []*member }
-
-type member struct {
-	name         string
-	capabilities []string
-	server       string
-	log, state   string
-	record       recordReader
-	process      *testbed.Process
+// crew is the agents that work, and their records.
+type crew struct {
+	players
+	records []recordReader
 }
 
-// newCrew names five agents: all work, three of them review too.
-func newCrew(dir, server string) *crew {
+// newCrew prepares five agents: all work, three of them review too.
+func newCrew(dir, server string) (*crew, error) {
 	c := &crew{}
 	for i := range 5 {
-		name := fmt.Sprintf("rig-%d", i)
-		m := &member{
-			name: name, capabilities: []string{"work"}, server: server,
-			log: filepath.Join(dir, name+".log"), state: filepath.Join(dir, name+".state"),
-			record: recordReader{path: filepath.Join(dir, name+".record")},
-		}
+		name, capabilities := fmt.Sprintf("rig-%d", i), "work"
 		if i < 3 {
-			m.capabilities = append(m.capabilities, "review")
+			capabilities += ",review"
 		}
-		c.members = append(c.members, m)
-	}
-	return c
-}
-
-// start starts an agent. It resumes its session if it has a state file; without, it comes as a new agent.
-func (m *member) start() error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	m.process, err = testbed.Launch(m.log, self, agentCommand, "-server", m.server, "-name", m.name,
-		"-capabilities", strings.Join(m.capabilities, ","), "-record", m.record.path, "-state", m.state)
-	return err
-}
-
-// crash kills an agent and starts it again, with its session or as a new agent.
-func (m *member) crash(fresh bool) error {
-	if m.process.Ended() {
-		return fmt.Errorf("agent %s ended by itself (%s), see %s", m.name, m.process.Outcome(), m.log)
-	}
-	m.process.Kill()
-	if fresh {
-		if err := os.Remove(m.state); err != nil && !os.IsNotExist(err) {
-			return err
+		record := filepath.Join(dir, name+".record")
+		p, err := newPlayer(dir, name, name+".state", server, agentCommand, "-capabilities", capabilities, "-record", record)
+		if err != nil {
+			return nil, err
 		}
+		c.players, c.records = append(c.players, p), append(c.records, recordReader{path: record})
 	}
-	return m.start()
-}
-
-// start starts all agents and waits until they are registered.
-func (c *crew) start(ctx context.Context) error {
-	for _, m := range c.members {
-		if err := m.start(); err != nil {
-			return err
-		}
-	}
-	timer := time.NewTimer(readyLimit)
-	defer timer.Stop()
-	for _, m := range c.members {
-		select {
-		case <-m.process.Ready:
-		case <-m.process.Done:
-			return fmt.Errorf("agent %s ended (%s), see %s", m.name, m.process.Outcome(), m.log)
-		case <-timer.C:
-			return fmt.Errorf("agent %s was not registered after %s, see %s", m.name, readyLimit, m.log)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-// alive returns an error if an agent has ended by itself: the library must bear the server being away.
-func (c *crew) alive() error {
-	for _, m := range c.members {
-		if m.process.Ended() {
-			return fmt.Errorf("agent %s ended by itself (%s), see %s", m.name, m.process.Outcome(), m.log)
-		}
-	}
-	return nil
+	return c, nil
 }
 
 // entries returns what the agents recorded since the last call.
 func (c *crew) entries() ([]proof.Entry, error) {
 	var all []proof.Entry
-	for _, m := range c.members {
-		entries, err := m.record.next()
+	for i := range c.records {
+		entries, err := c.records[i].next()
 		if err != nil {
 			return nil, err
 		}
@@ -113,10 +45,22 @@ func (c *crew) entries() ([]proof.Entry, error) {
 	return all, nil
 }
 
-func (c *crew) kill() {
-	for _, m := range c.members {
-		if m.process != nil {
-			m.process.Kill()
+// hosts are the connected agents that host threads.
+type hosts struct {
+	players
+	ledgers string // folder that the scribes of all write into: ids of threads are unique
+}
+
+// newHosts prepares two hosts.
+func newHosts(dir, server string) (*hosts, error) {
+	h := &hosts{ledgers: filepath.Join(dir, "ledgers")}
+	for i := range 2 {
+		name := fmt.Sprintf("host-%d", i)
+		p, err := newPlayer(dir, name, name, server, hostCommand, "-ledgers", h.ledgers)
+		if err != nil {
+			return nil, err
 		}
+		h.players = append(h.players, p)
 	}
+	return h, os.Mkdir(h.ledgers, 0o700)
 }

@@ -47,7 +47,7 @@ func (d *disk) filler() string { return filepath.Join(d.dir, "filler") }
 
 // fill takes all that is free but for a rest.
 func (d *disk) fill(rest uint64) (err error) {
-	f, err := os.OpenFile(d.filler(), os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(d.filler(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (r *rig) diskRound(ctx context.Context, number int) (result roundResult, er
 	if err := sub.begin(ctx); err != nil {
 		return result, err
 	}
-	f := drawFaults(r.random, len(sub.crew.members))
+	f := drawFaults(r.random, len(sub.crew.players))
 	f.disk, f.full, f.clock = true, 300*time.Millisecond+time.Duration(r.random.Int64N(int64(time.Second))), clockFaults{}
 	if result, err = sub.roundOf(ctx, number, f); err != nil || result.broken() {
 		return result, err
@@ -127,7 +127,7 @@ func (r *rig) startFull(ctx context.Context) error {
 	if _, _, err := r.caller.get(ctx, "/api/executions?limit=20", &struct{}{}); err != nil {
 		return fmt.Errorf("on a full disk: %w", err)
 	}
-	return r.readiness(ctx, http.StatusServiceUnavailable)
+	return r.full(ctx) // what the store gave back of the room that it keeps for a start is taken as well
 }
 
 // freed frees the disk and waits until the core takes writes again.
@@ -145,8 +145,8 @@ func (r *rig) readiness(ctx context.Context, status int) error {
 		switch {
 		case err == nil && answer.status == status:
 			return nil
-		case r.server.process.Ended():
-			return fmt.Errorf("the core ended on a full disk (%s)\n%s", r.server.process.Outcome(), r.server.tail())
+		case r.server.Ended():
+			return fmt.Errorf("on a full disk: %w", r.server.Check())
 		case time.Now().After(deadline):
 			return fmt.Errorf("%s after the disk was filled or freed the core says %d %s, want %d", diskTurn, answer.status, answer.body, status)
 		case !pause(ctx, 20*time.Millisecond):

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/scripts/faultrig/proof"
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/webhook"
 )
 
@@ -27,8 +27,7 @@ const (
 
 // hooks is the receiver of webhooks: it checks every signature, and keeps what came.
 type hooks struct {
-	server *http.Server
-	done   chan struct{}
+	receiver *testbed.Receiver
 
 	mu       sync.Mutex           // guards all below
 	events   map[hookEvent]string // to the event's id
@@ -43,28 +42,18 @@ type hookEvent struct{ execution, kind string }
 
 // newHooks starts the receiver, and has a configuration deliver everything to it.
 func newHooks(dir string) (*hooks, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	h := &hooks{events: map[hookEvent]string{}, seen: map[string]int{}}
+	var err error
+	if h.receiver, err = testbed.Receive(h); err != nil {
 		return nil, err
 	}
-	h := &hooks{done: make(chan struct{}), events: map[hookEvent]string{}, seen: map[string]int{}}
-	h.server = &http.Server{Handler: h, ReadHeaderTimeout: quietLimit}
-	go func() {
-		defer close(h.done)
-		_ = h.server.Serve(listener) // ends with close
-	}()
 	folder := filepath.Join(dir, "conf.d")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return h, err
 	}
-	text := fmt.Sprintf("server: {environment: development}\nwebhooks: {endpoints: [{url: \"http://%s/hook\", events: [\"*\"], secret: %s}]}\n",
-		listener.Addr(), hookSecret)
+	text := fmt.Sprintf("server: {environment: development}\nwebhooks: {endpoints: [{url: \"%s/hook\", events: [\"*\"], secret: %s}]}\n",
+		h.receiver.URL, hookSecret)
 	return h, os.WriteFile(filepath.Join(folder, "hooks.yaml"), []byte(text), 0o600)
-}
-
-func (h *hooks) close() {
-	_ = h.server.Close()
-	<-h.done
 }
 
 // ServeHTTP takes one delivery.

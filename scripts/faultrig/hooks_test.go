@@ -39,7 +39,7 @@ func TestHooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.close()
+	defer h.receiver.Close()
 	if h.some() == nil {
 		t.Error("a receiver that heard nothing is content")
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/agent"
 )
 
@@ -108,7 +109,7 @@ func (r *rig) poisonRound(ctx context.Context, number int) (roundResult, error) 
 	if err := r.server.drain(ctx, readyLimit); err != nil {
 		return result, err
 	}
-	err := copyStore(data, r.server.data)
+	err := copyStore(data, r.data())
 	if err := errors.Join(err, r.restart(ctx)); err != nil {
 		return result, err
 	}
@@ -138,10 +139,10 @@ func (r *rig) poisonedCore(ctx context.Context, p *poisoned) (problems []error, 
 	if r.hooks, err = newHooks(r.dir); err != nil {
 		return nil, err
 	}
-	if r.server, err = newServer(r.binary, r.dir, r.data(), "", r.random); err != nil {
+	if r.server, err = newServer(r.binary, r.dir, r.data(), "", r.clock); err != nil {
 		return nil, err
 	}
-	r.caller = newCaller(r.server.url())
+	r.caller = newCaller(r.server.URL)
 	if problems = r.finds(ctx, p); len(problems) > 0 {
 		return problems, nil
 	}
@@ -201,23 +202,16 @@ func (r *rig) worksAnew(ctx context.Context) error {
 	if err := (&client{load: &load{caller: r.caller, told: &told{}}}).create(ctx, name, fmt.Appendf(nil, `{"definition":%s}`, quote(source))); err != nil {
 		return err
 	}
-	a, err := agent.New(agent.Options{
-		URL: r.server.url(), Name: name, Capabilities: []string{name}, Logger: slog.New(slog.DiscardHandler),
-		Handler: func(_ context.Context, task *agent.Task) (any, error) { return answer(task.Input, name), nil },
+	agents, err := testbed.RunAgents(ctx, 1, func(int) agent.Options {
+		return agent.Options{
+			URL: r.server.URL, Name: name, Capabilities: []string{name}, Logger: slog.New(slog.DiscardHandler),
+			Handler: func(_ context.Context, task *agent.Task) (any, error) { return answer(task.Input, name), nil },
+		}
 	})
 	if err != nil {
 		return err
 	}
-	working, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = a.Run(working) // ends with stop
-	}()
-	defer func() {
-		stop()
-		<-done
-	}()
+	defer func() { _ = agents.End() }() // what counts is that the work is done
 	body := fmt.Appendf(nil, `{"input":%s,"options":{"timeout":20000}}`, taskInput{Text: name}.raw())
 	reply, err := r.caller.call(ctx, http.MethodPost, "/api/patterns/"+name+"/execute", name, body) // again while it is 503
 	if err != nil {
@@ -313,7 +307,7 @@ func (r *rig) repairs(ctx context.Context) (problems []error) {
 }
 
 func (r *rig) storeCommand(ctx context.Context, verb string, more ...string) (report storeReport, err error) {
-	args := append([]string{"store", verb, "--data-dir", r.server.data, "-o", "json"}, more...)
+	args := append([]string{"store", verb, "--data-dir", r.data(), "-o", "json"}, more...)
 	command := exec.CommandContext(ctx, r.binary, args...)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr

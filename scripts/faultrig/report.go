@@ -228,7 +228,7 @@ func (s *summary) print(out io.Writer, r *rig) {
 		{"hostile agents", r.horde.String()},
 		{"small disk", fmt.Sprintf("filled and freed %d times, %d starts while it was full", r.diskCounts.filled, r.diskCounts.starts)},
 		{"poisoned", fmt.Sprintf("%d records, one in each table of copies of the store, found and repaired", r.poisoned)},
-		{"memory", fmt.Sprintf("%d MiB at most", core.memory>>10)},
+		{"memory", fmt.Sprintf("%d MiB at most", core.memory>>20)},
 		{"store", "dumped and verified after the end"},
 		{"broken promises", "none"},
 	} {

@@ -156,32 +156,33 @@ func (r *rig) say(format string, args ...any) {
 
 // build returns the binary to test.
 func (r *rig) build(ctx context.Context) (string, error) {
-	if r.binary != "" {
-		return filepath.Abs(r.binary)
+	if r.binary == "" {
+		r.say("building the product")
+		r.clock = testbed.NewClock(filepath.Join(r.dir, "clock"))
 	}
-	r.say("building the product")
-	r.clock = testbed.NewClock(filepath.Join(r.dir, "clock"))
-	return testbed.Build(ctx, r.dir, testbed.ClockTag)
+	return testbed.Product(ctx, r.binary, r.dir, testbed.ClockTag)
 }
 
 // begin starts the core and the agents, and stores the patterns.
 func (r *rig) begin(ctx context.Context) (err error) {
 	extra := ""
 	if r.options.shells > 0 {
-		if extra, err = shellConfig(testbed.Plugins(r.binary)); err != nil {
-			return err
+		if extra, err = testbed.LocalRuntime(r.binary, ""); err != nil {
+			return fmt.Errorf("%w; -shells 0 does without managed agents", err)
 		}
+		extra += shellType
 	}
 	if r.hooks, err = newHooks(r.dir); err != nil {
 		return err
 	}
-	if r.server, err = newServer(r.binary, r.dir, r.data(), extra, r.random); err != nil {
+	if r.server, err = newServer(r.binary, r.dir, r.data(), extra, r.clock); err != nil {
 		return err
 	}
-	r.server.clock = r.clock
-	r.caller = newCaller(r.server.url())
-	r.crew = newCrew(r.dir, r.server.url())
-	if err := r.server.start(); err != nil {
+	r.caller = newCaller(r.server.URL)
+	if r.crew, err = newCrew(r.dir, r.server.URL); err != nil {
+		return err
+	}
+	if err := r.server.launch(); err != nil {
 		return err
 	}
 	if err := r.server.ready(ctx); err != nil {
@@ -200,7 +201,7 @@ func (r *rig) begin(ctx context.Context) (err error) {
 		}
 	}
 	if r.options.shells > 0 {
-		r.shells = &shells{caller: r.caller, plugins: testbed.Plugins(r.binary), data: r.server.data}
+		r.shells = &shells{caller: r.caller, plugins: testbed.Plugins(r.binary), data: r.data()}
 		if err := r.shells.start(ctx, r.options.shells, r.name); err != nil {
 			return err
 		}
@@ -209,14 +210,14 @@ func (r *rig) begin(ctx context.Context) (err error) {
 		if r.repo, err = newRepository(ctx, r.dir); err != nil {
 			return err
 		}
-		if r.hosts, err = newHosts(r.dir, r.server.url()); err != nil {
+		if r.hosts, err = newHosts(r.dir, r.server.URL); err != nil {
 			return err
 		}
 		if err := r.hosts.start(ctx); err != nil {
 			return err
 		}
 	}
-	r.horde = newHorde(r.server.url(), r.caller)
+	r.horde = newHorde(r.server.URL, r.caller)
 	return r.crew.start(ctx)
 }
 
@@ -247,12 +248,12 @@ func (r *rig) close(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.server.process.Stop(readyLimit); err != nil {
-		return fmt.Errorf("the core did not end well on SIGTERM: %w, see %s", err, r.server.log)
+	if err := r.server.Stop(readyLimit); err != nil {
+		return err
 	}
 	dump := filepath.Join(r.dir, "dump")
 	for _, args := range [][]string{
-		{"store", "dump", dump, "--data-dir", r.server.data},
+		{"store", "dump", dump, "--data-dir", r.data()},
 		{"store", "verify", dump},
 	} {
 		if text, err := exec.CommandContext(ctx, r.binary, args...).CombinedOutput(); err != nil {
@@ -273,14 +274,14 @@ func (r *rig) end() {
 	if r.hosts != nil {
 		r.hosts.kill()
 	}
-	if r.server != nil && r.server.process != nil {
-		r.server.process.Kill()
+	if r.server != nil {
+		r.server.Close()
 	}
 	if r.shells != nil {
 		r.shells.kill()
 	}
 	if r.hooks != nil {
-		r.hooks.close()
+		r.hooks.receiver.Close()
 	}
 }
 

@@ -97,7 +97,7 @@ func (f faults) String() string {
 
 // round puts load on the core, lets the faults happen, and proves.
 func (r *rig) round(ctx context.Context, number int) (roundResult, error) {
-	f := drawFaults(r.random, len(r.crew.members))
+	f := drawFaults(r.random, len(r.crew.players))
 	if r.clock == nil {
 		f.clock = clockFaults{}
 	}
@@ -162,7 +162,7 @@ func (r *rig) strike(ctx context.Context, f faults, began time.Time) error {
 			struck <- nil
 			return
 		}
-		struck <- r.crew.members[f.agent].crash(f.fresh)
+		struck <- r.crew.players[f.agent].crash(f.fresh)
 	}()
 	err := r.strikeCore(ctx, f, began)
 	return errors.Join(err, <-struck)
@@ -173,7 +173,7 @@ func (r *rig) strikeCore(ctx context.Context, f faults, began time.Time) error {
 		if !pause(ctx, f.kill/2) {
 			return ctx.Err()
 		}
-		if err := r.clock.Set(ctx, f.clock.early, r.server.process); err != nil {
+		if err := r.clock.Set(ctx, f.clock.early, r.server.Process); err != nil {
 			return err
 		}
 	}
@@ -193,7 +193,7 @@ func (r *rig) strikeCore(ctx context.Context, f faults, began time.Time) error {
 		return err
 	}
 	if f.second >= 0 && f.second != f.agent {
-		if err := r.crew.members[f.second].crash(false); err != nil {
+		if err := r.crew.players[f.second].crash(false); err != nil {
 			return err
 		}
 	}
@@ -201,7 +201,7 @@ func (r *rig) strikeCore(ctx context.Context, f faults, began time.Time) error {
 		return ctx.Err()
 	}
 	for _, after := range f.again {
-		if err := r.server.start(); err != nil {
+		if err := r.server.launch(); err != nil {
 			return err
 		}
 		if !pause(ctx, after) {

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/agent"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
@@ -73,28 +74,16 @@ func hostMain(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	h := &host{dir: *ledgers, open: map[string]*scribe{}}
-	registered := make(chan struct{}, 1)
-	a, err := agent.New(agent.Options{
-		URL: *server, Name: *name, StateFile: filepath.Join(*state, "session"),
-		Threads:      &agent.ThreadOptions{Max: hostRoom, Types: []string{scribeType}, Host: h, StateDir: filepath.Join(*state, "threads")},
-		ReconnectMin: 10 * time.Millisecond, ReconnectMax: 100 * time.Millisecond,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-		OnRegistered: func(protocol.Registered) {
-			select {
-			case registered <- struct{}{}:
-			default:
-			}
-		},
-	})
+	err := os.MkdirAll(*state, 0o700)
 	if err == nil {
-		ended := make(chan error, 1)
-		go func() { ended <- a.Run(ctx) }()
-		select {
-		case <-registered:
-			fmt.Println("ready: " + *name)
-			err = <-ended
-		case err = <-ended:
-		}
+		err = testbed.PlayAgents(ctx, *name, 1, func(int) agent.Options {
+			return agent.Options{
+				URL: *server, Name: *name, StateFile: filepath.Join(*state, "session"),
+				Threads:      &agent.ThreadOptions{Max: hostRoom, Types: []string{scribeType}, Host: h, StateDir: filepath.Join(*state, "threads")},
+				ReconnectMin: 10 * time.Millisecond, ReconnectMax: 100 * time.Millisecond,
+				Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+			}
+		})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "host:", err)

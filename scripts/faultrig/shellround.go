@@ -138,7 +138,7 @@ func (r *rig) strikeAll(ctx context.Context, strikes []strike) (plugins int, err
 			}
 		}
 		if s.host > 0 {
-			if err := r.hosts.crash(s.host-1, s.fresh); err != nil {
+			if err := r.hosts.players[s.host-1].crash(s.fresh); err != nil {
 				return plugins, err
 			}
 		}
@@ -151,7 +151,7 @@ func (r *rig) strikeAll(ctx context.Context, strikes []strike) (plugins int, err
 		if !pause(ctx, s.down) {
 			return plugins, ctx.Err()
 		}
-		if err := r.server.start(); err != nil {
+		if err := r.server.launch(); err != nil {
 			return plugins, err
 		}
 		if err := r.server.ready(ctx); err != nil {
@@ -177,5 +177,5 @@ func (r shellResult) explain(out io.Writer, dir string) {
 	for _, err := range r.problems {
 		fmt.Fprintf(out, "  %v\n", err)
 	}
-	fmt.Fprintf(out, "\nthe core's log: %s/core.log; the agents: %s/data/plugins\n", dir, dir)
+	fmt.Fprintf(out, "\nthe core's log: %s/wardroom.log; the agents: %s/data/plugins\n", dir, dir)
 }

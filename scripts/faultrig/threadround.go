@@ -82,7 +82,7 @@ func drawThreads(random *rand.Rand, n int, mark, repo string, runtime bool) *thr
 // once and in order, that each came to its end, and that the record of it is whole.
 func (r *rig) threadRound(ctx context.Context, number int) (threadResult, error) {
 	result := threadResult{
-		number: number, strikes: drawThreadStrikes(r.random, len(r.hosts.all), r.shells != nil), ends: map[string]int{},
+		number: number, strikes: drawThreadStrikes(r.random, len(r.hosts.players), r.shells != nil), ends: map[string]int{},
 	}
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, killWithin+4*readyLimit+settleLimit)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/agent"
 	"github.com/wardroom/wardroom/sdk/client"
 )
@@ -101,8 +102,8 @@ func (b *box) execute(ctx context.Context, n int) error {
 		return err
 	}
 	var e *client.Execution
-	err = until(ctx, "agents to be there", func() (bool, error) { // they come back after a jump of the clock
-		e, err = b.client.Execute(ctx, client.ExecuteRequest{
+	err = testbed.Until(ctx, settle, "agents are there", func(ctx context.Context) (bool, error) { // they come back after a jump of the clock
+		e, err = b.Client.Execute(ctx, client.ExecuteRequest{
 			Pattern: patternName, Input: raw, IdempotencyKey: fmt.Sprintf("soak-%d", n),
 			Options: client.ExecuteOptions{Metadata: map[string]any{"n": n}},
 		})
@@ -130,12 +131,12 @@ func (b *box) batch(ctx context.Context, n int) error {
 		}
 		inputs = append(inputs, raw)
 	}
-	started, err := b.client.StartBatch(ctx, client.BatchRequest{Pattern: patternName, Inputs: inputs, IdempotencyKey: fmt.Sprintf("soak-batch-%d", n)})
+	started, err := b.Client.StartBatch(ctx, client.BatchRequest{Pattern: patternName, Inputs: inputs, IdempotencyKey: fmt.Sprintf("soak-batch-%d", n)})
 	if err != nil {
 		return err
 	}
-	return until(ctx, fmt.Sprintf("batch %s to end", started.BatchID), func() (bool, error) {
-		now, err := b.client.GetBatch(ctx, started.BatchID)
+	return testbed.Until(ctx, settle, fmt.Sprintf("batch %s ends", started.BatchID), func(ctx context.Context) (bool, error) {
+		now, err := b.Client.GetBatch(ctx, started.BatchID)
 		if err == nil && now.Failed > 0 {
 			err = fmt.Errorf("%d of its executions failed", now.Failed)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -51,13 +52,11 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	}()
 	began := time.Now()
 	b, err := newBox(ctx, dir, o.binary)
-	if b != nil {
-		defer b.end()
-	}
+	defer b.end()
 	if err != nil {
 		return err
 	}
-	if _, err := b.client.CreatePattern(ctx, client.PatternInput{Definition: patternSource}); err != nil {
+	if _, err := b.Client.CreatePattern(ctx, client.PatternInput{Definition: patternSource}); err != nil {
 		return err
 	}
 	y := &year{box: b, options: o, progress: progress}
@@ -115,20 +114,20 @@ func (y *year) day(ctx context.Context) error {
 			return err
 		}
 		y.made += y.daily / jumps
-		if err := y.clock.Pass(ctx, 24*time.Hour/jumps, y.process); err != nil {
+		if err := y.clock.Pass(ctx, 24*time.Hour/jumps, y.Process); err != nil {
 			return err
 		}
 	}
 	// A day more than is kept is there before a run of retention, and the batches have ten executions each.
 	most := (monthDays + 1) * (y.daily + 10*jumps)
-	return until(ctx, fmt.Sprintf("retention to leave no more than %d executions", most), func() (bool, error) {
+	return testbed.Until(ctx, settle, fmt.Sprintf("retention leaves no more than %d executions", most), func(ctx context.Context) (bool, error) {
 		n, err := y.total(ctx)
 		return n <= most, err
 	})
 }
 
 func (y *year) total(ctx context.Context) (int, error) {
-	list, err := y.client.ListExecutions(ctx, client.ExecutionFilter{Page: client.Page{Limit: 1}})
+	list, err := y.Client.ListExecutions(ctx, client.ExecutionFilter{Page: client.Page{Limit: 1}})
 	if err != nil {
 		return 0, err
 	}
@@ -142,9 +141,9 @@ func (y *year) weigh(context.Context) error {
 	if err != nil {
 		return err
 	}
-	memory, err := y.memory()
-	if err != nil {
-		return err
+	memory := testbed.Memory(y.PID(), "RssAnon")
+	if memory == 0 {
+		return errors.New("/proc says nothing of the memory of the server")
 	}
 	m.days++
 	m.Disk += (mib(disk) - m.Disk) / float64(m.days)
@@ -160,20 +159,19 @@ func (y *year) measure(ctx context.Context) (err error) {
 	var took []time.Duration
 	for range reads {
 		began := time.Now()
-		if _, err := y.client.ListExecutions(ctx, client.ExecutionFilter{Page: client.Page{Limit: 50}}); err != nil {
+		if _, err := y.Client.ListExecutions(ctx, client.ExecutionFilter{Page: client.Page{Limit: 50}}); err != nil {
 			return err
 		}
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
-	m.List = ms(took[len(took)/2])
+	m.List = ms(testbed.Quantile(took, .5))
 	var started []time.Duration
 	for range starts {
-		t, err := y.restart(ctx)
-		if err != nil {
+		if err := y.Restart(ctx); err != nil {
 			return err
 		}
-		started = append(started, t)
+		started = append(started, y.Took)
 	}
 	m.Start = ms(slices.Min(started))
 	if m.Executions, err = y.total(ctx); err != nil {
@@ -185,23 +183,3 @@ func (y *year) measure(ctx context.Context) (err error) {
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-// until looks until something is so.
-func until(ctx context.Context, what string, done func() (bool, error)) error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(settle); ; {
-		ok, err := done()
-		if err != nil || ok {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("waited %s for %s", settle, what)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-}

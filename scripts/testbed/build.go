@@ -16,8 +16,28 @@ const (
 	holder        = "holder"
 )
 
-// Build builds the product from the module in the working directory into dir: the binary, which it returns, and in
-// the folder plugins beside it the local runtime. tags are build tags of the binary.
+// Built names the variable that tells rigs and tests where a product is that was built before, so that they do not build
+// it again; its plugins lie in the folder plugins beside it.
+const Built = "WARDROOM_BIN"
+
+// Product returns the path of the binary to run: given, if it is not empty, or the one that was built before, or one that
+// is built into dir. One with build tags cannot have been built before.
+func Product(ctx context.Context, given, dir string, tags ...string) (string, error) {
+	if given == "" && len(tags) == 0 {
+		given = os.Getenv(Built)
+	}
+	if given == "" {
+		return Build(ctx, dir, tags...)
+	}
+	if _, err := exec.LookPath(given); err != nil {
+		return "", fmt.Errorf("%w; `make build` builds the product", err)
+	}
+	return filepath.Abs(given)
+}
+
+// Build builds the product of the module around the working directory into dir: the binary, which it returns, and in the
+// folder plugins beside it the local runtime. tags are build tags of the binary. The flags are those of `make build`, so
+// that the build cache serves both.
 func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 	binary := filepath.Join(dir, "wardroom")
 	for _, b := range [][2]string{
@@ -25,7 +45,8 @@ func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 		{filepath.Join(Plugins(binary), RuntimePlugin), "plugins/" + RuntimePlugin},
 		{filepath.Join(Plugins(binary), holder), "plugins/" + holder},
 	} {
-		build := exec.CommandContext(ctx, "go", "build", "-tags", strings.Join(tags, ","), "-o", b[0], "github.com/wardroom/wardroom/"+b[1])
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", strings.Join(tags, ","), "-o", b[0], "github.com/wardroom/wardroom/"+b[1])
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if text, err := build.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("build the product: %w\n%s", err, text)
 		}
@@ -43,4 +64,15 @@ func Checksum(path string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%x", sha256.Sum256(data)), nil
+}
+
+// LocalRuntime returns the configuration of a server beside whose binary the local runtime lies. more is what follows in
+// the plugin's entry, such as ", env: {PATH: /usr/bin}".
+func LocalRuntime(binary, more string) (string, error) {
+	sum, err := Checksum(filepath.Join(Plugins(binary), RuntimePlugin))
+	if err != nil {
+		return "", fmt.Errorf("%w; `make build` builds the plugins", err)
+	}
+	return fmt.Sprintf("plugins: {dir: %q, %s: {kind: runtime, sha256: %q%s}}\nruntimes: {local: {plugin: %s}}\n",
+		Plugins(binary), RuntimePlugin, sum, more, RuntimePlugin), nil
 }

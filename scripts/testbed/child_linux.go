@@ -2,7 +2,10 @@ package testbed
 
 import "syscall"
 
-// childAttributes let a child die with the rig, and keep the terminal's Ctrl-C from it.
-func childAttributes() *syscall.SysProcAttr {
+// childAttributes keep the terminal's Ctrl-C from a child, and let it die with the rig unless it outlives it.
+func childAttributes(outlives bool) *syscall.SysProcAttr {
+	if outlives {
+		return &syscall.SysProcAttr{Setpgid: true}
+	}
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

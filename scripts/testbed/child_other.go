@@ -5,4 +5,4 @@ package testbed
 import "syscall"
 
 // childAttributes keep the terminal's Ctrl-C from a child; the rig ends its children itself.
-func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func childAttributes(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

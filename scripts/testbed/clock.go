@@ -26,7 +26,7 @@ type Clock struct {
 // NewClock returns a clock that is right, and is moved by the file of that name.
 func NewClock(path string) *Clock { return &Clock{path: path} }
 
-// Env returns the variable by which a process is told of the clock; see LaunchWith.
+// Env returns the variable by which a process is told of the clock; see Command.
 func (c *Clock) Env() string { return clockEnv + "=" + c.path }
 
 // Now returns what the clock says.
@@ -59,7 +59,7 @@ func (c *Clock) move(ctx context.Context, p *Process) error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("process %d does not follow its clock %s: is it built with the tag %s?", p.Cmd.Process.Pid, c.path, ClockTag)
+			return fmt.Errorf("process %d does not follow its clock %s: is it built with the tag %s?", p.PID(), c.path, ClockTag)
 		}
 		select {
 		case <-ctx.Done():

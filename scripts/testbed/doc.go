@@ -1,6 +1,7 @@
-// Package testbed runs the product for rigs: it builds the binaries, starts processes that say when they are ready,
-// kills and stops them, moves their clock, and finds free ports.
+// Package testbed runs the product for rigs and tests from outside: it builds the binaries once, starts a server and other
+// processes that say when they are ready, kills and stops them, moves their clock, connects agents, receives webhooks,
+// waits for conditions, and reads what /proc knows of processes.
 //
-// It owns the life of processes. It does not own what a rig asks of them, nor the judgement of what came of it. The
-// rigs below scripts use it: faultrig, turnrig and soak.
+// It owns the life of processes. It does not own what a rig asks of them, which goes through sdk/client, nor the judgement
+// of what came of it. All rigs below scripts and the tests of appliance/e2e stand on it.
 package testbed

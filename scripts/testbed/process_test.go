@@ -12,7 +12,7 @@ import (
 func shell(t *testing.T, script string) (*Process, string) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
-	p, err := Launch(log, "/bin/sh", "-c", script)
+	p, err := Command{Args: []string{"/bin/sh", "-c", script}, Log: log}.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,8 +22,8 @@ func shell(t *testing.T, script string) (*Process, string) {
 
 func TestProcessTellsReady(t *testing.T) {
 	p, log := shell(t, "echo before; echo oops >&2; echo 'ready: http://x'; echo 'ready: twice'; exec cat /dev/zero >/dev/null")
-	if took := <-p.Ready; took <= 0 {
-		t.Fatalf("ready after %s", took)
+	if err := p.Await(t.Context(), time.Minute); err != nil || p.Took <= 0 || p.Address != "http://x" {
+		t.Fatalf("ready at %q after %s: %v", p.Address, p.Took, err)
 	}
 	if p.Ended() {
 		t.Fatal("it has ended")
@@ -55,8 +55,8 @@ func TestProcessStop(t *testing.T) {
 	}
 }
 
-func TestLaunchOfNothing(t *testing.T) {
-	if _, err := Launch(filepath.Join(t.TempDir(), "log"), "/nowhere/at/all"); err == nil {
+func TestStartOfNothing(t *testing.T) {
+	if _, err := (Command{Args: []string{"/nowhere/at/all"}, Log: filepath.Join(t.TempDir(), "log")}).Start(); err == nil {
 		t.Fatal("no error")
 	}
 }

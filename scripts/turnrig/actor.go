@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/scripts/fakemodel"
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -22,18 +23,13 @@ const (
 	lookEvery  = 100 * time.Millisecond
 )
 
-// environments are what the command lines are given beside the address of their model. Their own retries are bounded
-// where they can be.
-var environments = map[string]func(url string) map[string]string{
-	"claude": func(url string) map[string]string {
-		return map[string]string{"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-ant-no-key-is-checked-here", "CLAUDE_CODE_MAX_RETRIES": "2"}
-	},
-	"codex": func(url string) map[string]string {
-		return map[string]string{"OPENAI_BASE_URL": url + "/v1", "OPENAI_API_KEY": "no-key-is-checked"}
-	},
-	"gemini": func(url string) map[string]string {
-		return map[string]string{"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "no-key-is-checked"}
-	},
+// environment is what a command line is given. Its own retries are bounded where they can be.
+func environment(tool, url string) map[string]string {
+	env := fakemodel.Env(tool, url)
+	if tool == "claude" {
+		env["CLAUDE_CODE_MAX_RETRIES"] = "2"
+	}
+	return env
 }
 
 // actor gives one agent its turns, one after the other.
@@ -57,8 +53,8 @@ func (a *actor) name() string { return fmt.Sprintf("%s-%d", a.tool, a.number) }
 
 // start spawns the agent and waits for its prompt.
 func (a *actor) start(ctx context.Context) error {
-	m, err := a.rig.api.SpawnManagedAgent(ctx, client.ManagedAgentSpec{
-		Type: a.tool, Name: a.name(), Env: environments[a.tool](a.model.URL()), IdempotencyKey: client.NewIdempotencyKey(),
+	m, err := a.rig.server.Client.SpawnManagedAgent(ctx, client.ManagedAgentSpec{
+		Type: a.tool, Name: a.name(), Env: environment(a.tool, a.model.URL()), IdempotencyKey: client.NewIdempotencyKey(),
 	})
 	if err != nil {
 		return fmt.Errorf("%s: spawn: %w", a.name(), err)
@@ -93,14 +89,14 @@ func (a *actor) await(ctx context.Context, what string, limit time.Duration, con
 	defer cancel()
 	last := "never seen"
 	for {
-		m, err := a.rig.api.GetManagedAgent(ctx, a.id)
+		m, err := a.rig.server.Client.GetManagedAgent(ctx, a.id)
 		switch {
 		case err == nil && cond(m):
 			return m, nil
 		case err == nil:
 			last = m.Status + " " + m.StatusReason
 		}
-		if pause(ctx, lookEvery) != nil {
+		if testbed.Pause(ctx, lookEvery) != nil {
 			return nil, fmt.Errorf("%s: it is not %s after %s; it is %s", a.name(), what, limit, last)
 		}
 	}
@@ -221,7 +217,7 @@ func (a *actor) send(ctx context.Context, t *turn) (*wire.TurnResponse, error) {
 	}
 	unknown := 0
 	for {
-		reply, err := a.rig.api.SendManagedAgent(ctx, a.id, in)
+		reply, err := a.rig.server.Client.SendManagedAgent(ctx, a.id, in)
 		if err == nil {
 			return reply.Response, nil
 		}
@@ -235,7 +231,7 @@ func (a *actor) send(ctx context.Context, t *turn) (*wire.TurnResponse, error) {
 		default:
 			return nil, err
 		}
-		if pause(ctx, lookEvery) != nil {
+		if testbed.Pause(ctx, lookEvery) != nil {
 			return nil, err
 		}
 	}
@@ -267,8 +263,8 @@ func (a *actor) act(ctx context.Context, t *turn) error {
 			return fmt.Errorf("the model was never asked: %w", err)
 		}
 		for {
-			_, err := a.rig.api.SendManagedAgent(ctx, a.id, client.ManagedAgentInput{Interrupt: true})
-			if err == nil || pause(ctx, lookEvery) != nil {
+			_, err := a.rig.server.Client.SendManagedAgent(ctx, a.id, client.ManagedAgentInput{Interrupt: true})
+			if err == nil || testbed.Pause(ctx, lookEvery) != nil {
 				return err
 			}
 		}
@@ -292,10 +288,10 @@ func (a *actor) answer(ctx context.Context, t *turn, with client.ManagedAgentAns
 				}
 			}
 		}
-		if _, err = a.rig.api.AnswerManagedAgent(ctx, a.id, with); err == nil {
+		if _, err = a.rig.server.Client.AnswerManagedAgent(ctx, a.id, with); err == nil {
 			return nil
 		}
-		if pause(ctx, lookEvery) != nil {
+		if testbed.Pause(ctx, lookEvery) != nil {
 			return err
 		}
 	}
@@ -316,8 +312,8 @@ func (a *actor) whatIsAsked(ctx context.Context, t *turn) error {
 			choice = options[len(options)-1].ID
 		}
 		// What is answered already, or met a plugin that was away, is seen at the next look.
-		_, _ = a.rig.api.AnswerManagedAgent(ctx, a.id, client.ManagedAgentAnswer{PromptID: m.Prompt.ID, Choice: choice})
-		if pause(ctx, lookEvery) != nil {
+		_, _ = a.rig.server.Client.AnswerManagedAgent(ctx, a.id, client.ManagedAgentAnswer{PromptID: m.Prompt.ID, Choice: choice})
+		if testbed.Pause(ctx, lookEvery) != nil {
 			return nil
 		}
 	}
@@ -326,12 +322,12 @@ func (a *actor) whatIsAsked(ctx context.Context, t *turn) error {
 // typeIn types what a person types.
 func (a *actor) typeIn(ctx context.Context, raw string) error {
 	for {
-		_, err := a.rig.api.SendManagedAgent(ctx, a.id, client.ManagedAgentInput{Raw: raw})
+		_, err := a.rig.server.Client.SendManagedAgent(ctx, a.id, client.ManagedAgentInput{Raw: raw})
 		var e *client.Error
 		if err == nil || errors.As(err, &e) && e.Status < 500 {
 			return nil // one that cannot be typed to is judged by its message
 		}
-		if pause(ctx, lookEvery) != nil {
+		if testbed.Pause(ctx, lookEvery) != nil {
 			return err
 		}
 	}
@@ -366,11 +362,11 @@ func (a *actor) restart(ctx context.Context) error {
 		kills := a.kills
 		a.mu.Unlock()
 		for {
-			_, err := a.rig.api.RestartManagedAgent(ctx, a.id, client.ManagedAgentRestart{})
+			_, err := a.rig.server.Client.RestartManagedAgent(ctx, a.id, client.ManagedAgentRestart{})
 			if err == nil {
 				break
 			}
-			if pause(ctx, time.Second) != nil {
+			if testbed.Pause(ctx, time.Second) != nil {
 				return fmt.Errorf("%s: restart: %w", a.name(), err)
 			}
 		}
@@ -384,16 +380,4 @@ func (a *actor) restart(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// pause waits; an error when ctx ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

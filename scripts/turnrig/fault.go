@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,7 +22,7 @@ func (r *rig) faults(ctx context.Context, random *rand.Rand) error {
 		return nil
 	}
 	for {
-		if pause(ctx, time.Duration(float64(r.options.killEvery)*(0.5+random.Float64()))) != nil {
+		if testbed.Pause(ctx, time.Duration(float64(r.options.killEvery)*(0.5+random.Float64()))) != nil {
 			return nil
 		}
 		victim := victims[random.IntN(len(victims))]
@@ -57,22 +55,16 @@ func (r *rig) killCore(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	return r.startServer(ctx)
+	return r.server.Start(ctx)
 }
 
 // killPlugin kills the runtime's plugin; the server starts it again.
 func (r *rig) killPlugin() error {
-	list, err := proc.All()
-	if err != nil {
-		return err
+	pids, err := testbed.Running(testbed.RuntimePlugin, testbed.Plugins(r.binary))
+	for _, pid := range pids {
+		_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
 	}
-	for _, p := range list {
-		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.PID))
-		if err == nil && exe == filepath.Join(testbed.Plugins(r.binary), testbed.RuntimePlugin) {
-			_ = proc.Signal(p.ID, unix.SIGKILL) // it may have ended
-		}
-	}
-	return nil
+	return err
 }
 
 // jolt notes that something was killed that the turn which runs must outlive.

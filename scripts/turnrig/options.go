@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/wardroom/wardroom/scripts/fakemodel"
 )
 
 // options are the flags.
@@ -24,7 +26,7 @@ func (o *options) check() error {
 		problems = append(problems, errors.New("-turns and -agents must be at least 1, the rest at least 0, and there are no arguments"))
 	}
 	for _, name := range o.tools {
-		if _, ok := environments[name]; !ok {
+		if fakemodel.Env(name, "") == nil {
 			problems = append(problems, fmt.Errorf("-clis: %q is none of claude, codex and gemini", name))
 		}
 	}

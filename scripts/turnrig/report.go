@@ -129,7 +129,7 @@ func (a *actor) told(ctx context.Context, y *tally) error {
 	}
 	ended := map[int]int{}
 	for since := uint64(0); ; {
-		page, err := a.rig.api.ListManagedAgentEvents(ctx, a.id, since, 100)
+		page, err := a.rig.server.Client.ListManagedAgentEvents(ctx, a.id, since, 100)
 		if err != nil {
 			return fmt.Errorf("the events of %s: %w", a.id, err)
 		}

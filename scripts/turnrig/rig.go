@@ -16,14 +16,10 @@ import (
 	"github.com/wardroom/wardroom/scripts/clis"
 	"github.com/wardroom/wardroom/scripts/fakemodel"
 	"github.com/wardroom/wardroom/scripts/testbed"
-	"github.com/wardroom/wardroom/sdk/client"
 )
 
 // errBroken says that a promise was broken; what, is printed.
 var errBroken = errors.New("a promise was broken")
-
-// serverLimit is how long the server may take to get ready, on a busy machine.
-const serverLimit = time.Minute
 
 // rig is one run.
 type rig struct {
@@ -31,9 +27,7 @@ type rig struct {
 	out     io.Writer
 	dir     string
 	binary  string
-	port    int
-	server  *testbed.Process
-	api     *client.Client
+	server  *testbed.Server
 	actors  []*actor
 	began   time.Time
 	kills   map[string]int
@@ -55,7 +49,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	}()
 	fmt.Fprintf(out, "seed %d\n", o.seed)
 	random := rand.New(rand.NewPCG(o.seed, 0))
-	if err := r.begin(ctx, random); err != nil {
+	if err := r.begin(ctx); err != nil {
 		return errors.Join(err, r.end())
 	}
 	err = r.drive(ctx, random)
@@ -68,16 +62,8 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 }
 
 // begin builds and starts the server, the models and the agents.
-func (r *rig) begin(ctx context.Context, random *rand.Rand) (err error) {
-	if r.binary = r.options.binary; r.binary == "" {
-		if r.binary, err = testbed.Build(ctx, r.dir); err != nil {
-			return err
-		}
-	}
-	if r.binary, err = filepath.Abs(r.binary); err != nil {
-		return err
-	}
-	if r.port, err = testbed.FreePort(random); err != nil {
+func (r *rig) begin(ctx context.Context) (err error) {
+	if r.binary, err = testbed.Product(ctx, r.options.binary, r.dir); err != nil {
 		return err
 	}
 	path := filepath.Join(r.dir, "path")
@@ -99,13 +85,16 @@ func (r *rig) begin(ctx context.Context, random *rand.Rand) (err error) {
 	if len(r.options.tools) == 0 {
 		return errors.New("none of the command lines is installed; make clis installs them")
 	}
-	if err := r.configure(path + string(os.PathListSeparator) + os.Getenv("PATH")); err != nil {
+	path += string(os.PathListSeparator) + os.Getenv("PATH")
+	runtime, err := testbed.LocalRuntime(r.binary, fmt.Sprintf(", env: {PATH: %q}", path))
+	if err != nil {
 		return err
 	}
-	if r.api, err = client.New(fmt.Sprintf("http://127.0.0.1:%d", r.port), client.Options{Retry: client.RetryPolicy{MaxElapsed: serverLimit}}); err != nil {
+	r.server, err = testbed.NewServer(r.binary, r.dir, "server: {listen: $LISTEN, shutdownTimeout: 2s}\nstore: {path: $DIR/store}\n"+runtime)
+	if err != nil {
 		return err
 	}
-	if err := r.startServer(ctx); err != nil {
+	if err := r.server.Start(ctx); err != nil {
 		return err
 	}
 	for _, tool := range r.options.tools {
@@ -125,38 +114,6 @@ func (r *rig) begin(ctx context.Context, random *rand.Rand) (err error) {
 		}
 	}
 	return nil
-}
-
-func (r *rig) configure(path string) error {
-	plugins := testbed.Plugins(r.binary)
-	sum, err := testbed.Checksum(filepath.Join(plugins, testbed.RuntimePlugin))
-	if err != nil {
-		return err
-	}
-	text := fmt.Sprintf(`server: {listen: "127.0.0.1:%d", shutdownTimeout: 2s}
-store: {path: %q}
-plugins: {dir: %q, %s: {kind: runtime, sha256: "%s", env: {PATH: %q}}}
-runtimes: {local: {plugin: %s}}
-`, r.port, filepath.Join(r.dir, "store"), plugins, testbed.RuntimePlugin, sum, path, testbed.RuntimePlugin)
-	return os.WriteFile(filepath.Join(r.dir, "wardroom.yaml"), []byte(text), 0o600)
-}
-
-func (r *rig) startServer(ctx context.Context) error {
-	p, err := testbed.Launch(filepath.Join(r.dir, "server.log"), r.binary, "serve", "--config", filepath.Join(r.dir, "wardroom.yaml"))
-	if err != nil {
-		return err
-	}
-	r.server = p
-	ctx, cancel := context.WithTimeout(ctx, serverLimit)
-	defer cancel()
-	select {
-	case <-p.Ready:
-		return nil
-	case <-p.Done:
-		return fmt.Errorf("the server ended (%s) instead of getting ready", p.Outcome())
-	case <-ctx.Done():
-		return fmt.Errorf("the server was not ready after %s", serverLimit)
-	}
 }
 
 // drive lets the actors play while things are killed and the machine is kept busy.
@@ -221,15 +178,15 @@ func (r *rig) end() error {
 	models := map[*fakemodel.Server]bool{}
 	for _, a := range r.actors {
 		if a.id != "" {
-			err = errors.Join(err, r.api.StopManagedAgent(ctx, a.id, true, 0))
+			err = errors.Join(err, r.server.Client.StopManagedAgent(ctx, a.id, true, 0))
 		}
 		models[a.model] = true
 	}
 	for model := range models {
 		err = errors.Join(err, model.Close())
 	}
-	if r.server != nil {
-		err = errors.Join(err, r.server.Stop(serverLimit))
+	if r.server != nil && r.server.Process != nil {
+		err = errors.Join(err, r.server.Stop(testbed.ReadyLimit))
 	}
 	return err
 }
