@@ -34,7 +34,7 @@ import (
 	"github.com/wardroom/wardroom/core/webhook"
 	"github.com/wardroom/wardroom/core/workspace"
 	"github.com/wardroom/wardroom/sdk/netlimit"
-	"github.com/wardroom/wardroom/sdk/runtimeclient"
+	runtimeclient "github.com/wardroom/wardroom/sdk/runtime/client"
 )
 
 // Options say what to run.

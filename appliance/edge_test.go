@@ -15,8 +15,8 @@ import (
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/agent/edge"
 	"github.com/wardroom/wardroom/sdk/client"
-	"github.com/wardroom/wardroom/sdk/conformance/memory"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/runtimetest"
 )
 
 // edgeSite is a place that the server does not reach: it has a runtime of its own, and connects out.
@@ -28,7 +28,7 @@ type edgeSite struct {
 
 func newEdgeSite(t *testing.T, app *atomic.Pointer[appliance.App]) *edgeSite {
 	t.Helper()
-	world := memory.NewWorld()
+	world := runtimetest.NewWorld()
 	t.Cleanup(world.Close)
 	// The server has another port after each restart.
 	gateway := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
@@ -36,7 +36,7 @@ func newEdgeSite(t *testing.T, app *atomic.Pointer[appliance.App]) *edgeSite {
 	}})
 	t.Cleanup(gateway.Close)
 	return &edgeSite{t: t, app: app, opts: edge.Options{
-		URL: gateway.URL, Name: "far away", Runtime: world.Runtime(), Types: []string{memory.Type}, Root: t.TempDir(),
+		URL: gateway.URL, Name: "far away", Runtime: world.Runtime(), Types: []string{runtimetest.Type}, Root: t.TempDir(),
 		AllowFile: true,
 	}}
 }

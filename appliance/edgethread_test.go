@@ -10,7 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/agent/edge"
 	"github.com/wardroom/wardroom/sdk/client"
-	"github.com/wardroom/wardroom/sdk/conformance/memory"
+	"github.com/wardroom/wardroom/sdk/runtimetest"
 )
 
 // A thread runs at a site that only connects out, through a restart of the server: it is asked and answered, sent a
@@ -23,7 +23,7 @@ func TestThreadAtAnEdge(t *testing.T) {
 	address := free.Addr().String()
 	_ = free.Close()
 	s := newSiteAt(t, address, "{}")
-	world := memory.NewWorld()
+	world := runtimetest.NewWorld()
 	t.Cleanup(world.Close)
 	e, err := edge.New(edge.Options{
 		URL: "http://" + address, Name: "far", Runtime: world.Runtime(), Root: filepath.Join(s.dir, "far"), AllowFile: true,

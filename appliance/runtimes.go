@@ -14,7 +14,7 @@ import (
 	"github.com/wardroom/wardroom/core/health"
 	"github.com/wardroom/wardroom/core/runtimes"
 	"github.com/wardroom/wardroom/sdk/runtime"
-	"github.com/wardroom/wardroom/sdk/runtimeclient"
+	runtimeclient "github.com/wardroom/wardroom/sdk/runtime/client"
 )
 
 // openRuntimes joins the runtimes of the configuration, plugins and servers alike, to the managed agents.

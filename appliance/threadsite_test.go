@@ -12,8 +12,8 @@ import (
 	"github.com/wardroom/wardroom/appliance"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/client"
-	"github.com/wardroom/wardroom/sdk/conformance/memory"
-	"github.com/wardroom/wardroom/sdk/runtimeserver"
+	runtimeserver "github.com/wardroom/wardroom/sdk/runtime/server"
+	"github.com/wardroom/wardroom/sdk/runtimetest"
 )
 
 // site is a server whose only runtime runs each message with sh, and a repository.
@@ -33,7 +33,7 @@ func newSite(t *testing.T, threads string) *site {
 
 func newSiteAt(t *testing.T, listen, threads string) *site {
 	t.Helper()
-	world := memory.NewWorld()
+	world := runtimetest.NewWorld()
 	t.Cleanup(world.Close)
 	server, err := runtimeserver.New(runtimeserver.Options{Runtime: world.Runtime()})
 	if err != nil {
@@ -114,7 +114,7 @@ func git(t *testing.T, dir string, args ...string) string {
 func (s *site) spawn(objective string, change func(*client.ThreadSpec)) *client.Thread {
 	s.t.Helper()
 	spec := client.ThreadSpec{
-		ExecutionID: client.NewExecution, AgentType: memory.Type, Role: "maker", Objective: objective,
+		ExecutionID: client.NewExecution, AgentType: runtimetest.Type, Role: "maker", Objective: objective,
 		Preparation: client.ThreadPreparation{Workspace: &client.WorkspaceSpec{Repo: s.repo}},
 	}
 	if change != nil {

@@ -11,11 +11,15 @@
 //	plugin          the process of a plugin: serve it, and speak to it
 //	proto/v1        what is on the wire
 //	runtime         the contract of agent runtimes, and its gRPC form
+//	runtime/plugin  makes a plugin of an agentcli.Launcher
+//	runtime/server  a runtime over HTTP; runtime/client is a runtime that speaks to one
+//	runtimetest     a runtime in memory, for tests of whatever uses one
 //	agentcli        a runtime made from a Launcher: sessions, screen, queue of messages, events, recovery
-//	agentcli/...    claude, codex and gemini; term is the terminal emulator
+//	agentcli/local  rooms on this machine: directories, environment, files, the end of what runs in them
+//	agentcli/...    claude, codex and gemini
+//	vt              the terminal emulator
 //	holder          a process that holds one agent's terminal, and its client
 //	terminal        a terminal over a WebSocket
-//	runtimeserver   a runtime over HTTP; runtimeclient is a runtime that speaks to one
 //	secret, audit   the contracts of the other kinds of plugins
 //	conformance     what each contract means, check by check; plugintest runs real plugins
 //

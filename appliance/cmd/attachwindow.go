@@ -3,8 +3,8 @@ package cmd
 import (
 	"sync"
 
-	"github.com/wardroom/wardroom/sdk/agentcli/term"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/vt"
 )
 
 // window fits the agent's terminal, which has one size for all who look at it, into this one. Where this one is large
@@ -13,7 +13,7 @@ import (
 type window struct {
 	mu         sync.Mutex // guards all below
 	cols, rows int        // of the agent's terminal; 0: not known yet
-	screen     *term.Screen
+	screen     *vt.Screen
 	clips      bool
 }
 
@@ -29,7 +29,7 @@ func (w *window) fit(frame runtime.Frame, cols, rows int) (data []byte, repaint 
 		return frame.Data, frame.Repaint
 	}
 	if w.screen == nil {
-		w.screen = term.New(term.Options{Cols: w.cols, Rows: w.rows, ScrollbackLines: -1})
+		w.screen = vt.New(vt.Options{Cols: w.cols, Rows: w.rows, ScrollbackLines: -1})
 	}
 	if c, r := w.screen.Size(); c != w.cols || r != w.rows {
 		w.screen.Resize(w.cols, w.rows)
@@ -65,7 +65,7 @@ func (w *window) draw(cols, rows int) (data []byte, repaint bool) {
 }
 
 // keyModes returns the modes of the keyboard that the agent has switched on: it takes keys by them.
-func keyModes(s *term.Screen) []byte {
+func keyModes(s *vt.Screen) []byte {
 	b := []byte("\x1b[?1l\x1b[?2004l")
 	if s.AppCursor() {
 		b = append(b, "\x1b[?1h"...)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/wardroom/wardroom/sdk/agentcli/term"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/vt"
 )
 
 // shows waits until the person's terminal of that size, as a screen, is as want has it.
@@ -17,7 +17,7 @@ func (p *person) shows(cols, rows int, what string, want func(rows []string) boo
 	limit := time.NewTimer(attachPatience)
 	defer limit.Stop()
 	for {
-		s := term.New(term.Options{Cols: cols, Rows: rows})
+		s := vt.New(vt.Options{Cols: cols, Rows: rows})
 		s.Write([]byte(p.text()))
 		if want(s.Text()) {
 			return

@@ -13,7 +13,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/agent"
 	"github.com/wardroom/wardroom/sdk/agent/edge"
-	"github.com/wardroom/wardroom/sdk/runtimeclient"
+	runtimeclient "github.com/wardroom/wardroom/sdk/runtime/client"
 )
 
 // envRuntimeToken names the credential of a runtime server.

@@ -10,8 +10,8 @@ import (
 	"github.com/wardroom/wardroom/appliance/cmd"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/agent/agenttest"
-	"github.com/wardroom/wardroom/sdk/conformance/memory"
-	"github.com/wardroom/wardroom/sdk/runtimeserver"
+	runtimeserver "github.com/wardroom/wardroom/sdk/runtime/server"
+	"github.com/wardroom/wardroom/sdk/runtimetest"
 )
 
 func TestEdgeUsage(t *testing.T) {
@@ -31,7 +31,7 @@ func TestEdgeUsage(t *testing.T) {
 // runtimeServer serves a runtime in memory.
 func runtimeServer(t *testing.T) string {
 	t.Helper()
-	world := memory.NewWorld()
+	world := runtimetest.NewWorld()
 	t.Cleanup(world.Close)
 	server, err := runtimeserver.New(runtimeserver.Options{Runtime: world.Runtime()})
 	if err != nil {
@@ -54,7 +54,7 @@ func TestEdge(t *testing.T) {
 		t.Fatal(err)
 	}
 	offer := conn.Register.Config.Threads
-	if conn.Register.Name != "site-1" || offer == nil || offer.Max != 2 || len(offer.Types) != 1 || offer.Types[0] != memory.Type {
+	if conn.Register.Name != "site-1" || offer == nil || offer.Max != 2 || len(offer.Types) != 1 || offer.Types[0] != runtimetest.Type {
 		t.Errorf("registered %+v with threads %+v", conn.Register, offer)
 	}
 	cancel()

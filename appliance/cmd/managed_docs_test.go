@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/sdk/agentcli/term"
+	"github.com/wardroom/wardroom/sdk/vt"
 )
 
 // TestKeyNamesAreDocumented holds the page to the keys that a runtime knows.
 func TestKeyNamesAreDocumented(t *testing.T) {
 	page := readDoc(t, "docs/managed-agents.md")
-	for _, name := range term.KeyNames() {
+	for _, name := range vt.KeyNames() {
 		if !strings.Contains(page, "`"+name+"`") {
 			t.Errorf("docs/managed-agents.md does not list the key %s", name)
 		}

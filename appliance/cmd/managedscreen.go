@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wardroom/wardroom/sdk/agentcli/term"
 	"github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/terminal"
+	"github.com/wardroom/wardroom/sdk/vt"
 )
 
 // screenDocument is a screen as agent screen prints it with -o json.
@@ -84,7 +84,7 @@ func readScreen(ctx context.Context, api *client.Client, id string) (*screenDocu
 		if !frame.Repaint && frame.Exit == nil {
 			continue // its size only
 		}
-		emulated := term.New(term.Options{Cols: cols, Rows: rows})
+		emulated := vt.New(vt.Options{Cols: cols, Rows: rows})
 		emulated.Write(frame.Data)
 		row, col := emulated.Cursor()
 		shown := &screenDocument{

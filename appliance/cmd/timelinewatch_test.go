@@ -15,8 +15,8 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/wardroom/wardroom/sdk/agentcli/term"
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/vt"
 )
 
 // stage is a server with one execution, which tests play.
@@ -104,7 +104,7 @@ type viewer struct {
 	cmd  *exec.Cmd
 	tty  *os.File
 	mu   sync.Mutex // guards term
-	term *term.Screen
+	term *vt.Screen
 	news chan struct{} // buffered; something was shown
 	done chan struct{} // the reader is gone
 }
@@ -118,7 +118,7 @@ func watch(t *testing.T, server string, cols, rows int, env ...string) *viewer {
 	if err := pty.Setsize(tty, &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)}); err != nil {
 		t.Fatal(err)
 	}
-	v := &viewer{t: t, tty: tty, term: term.New(term.Options{Cols: cols, Rows: rows}), news: make(chan struct{}, 1), done: make(chan struct{})}
+	v := &viewer{t: t, tty: tty, term: vt.New(vt.Options{Cols: cols, Rows: rows}), news: make(chan struct{}, 1), done: make(chan struct{})}
 	v.cmd = exec.Command("wardroom", "execution", "watch", "exec_chart")
 	v.cmd.Stdin, v.cmd.Stdout, v.cmd.Stderr = program, program, program
 	v.cmd.Env = append(append(os.Environ(), "WARDROOM_SERVER="+server, "LC_ALL=C.UTF-8", "TERM=xterm"), env...)

@@ -14,11 +14,11 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
-	"github.com/wardroom/wardroom/sdk/agentcli/localroom"
+	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/agentcli/stream"
 	"github.com/wardroom/wardroom/sdk/plugin"
 	"github.com/wardroom/wardroom/sdk/runtime"
-	"github.com/wardroom/wardroom/sdk/runtimeplugin"
+	runtimeplugin "github.com/wardroom/wardroom/sdk/runtime/plugin"
 )
 
 // version is that of the plugin; a build may set it with -ldflags "-X main.version=1.2.3".
@@ -63,7 +63,7 @@ func main() {
 				return agentcli.Options{}, runtime.Errorf(runtime.CodeInvalidArgument, "the settings cannot be read")
 			}
 			return agentcli.Options{
-				Launcher:  &launcher{localroom.Rooms{Dir: filepath.Join(place.StateDir, "rooms"), Workdirs: c.Workdirs}, &processes},
+				Launcher:  &launcher{local.Rooms{Dir: filepath.Join(place.StateDir, "rooms"), Workdirs: c.Workdirs}, &processes},
 				Types:     map[string]runtime.DeclaredType{"sh": shell},
 				MaxAgents: c.MaxAgents,
 				Ephemeral: true, // a pty ends with the process that opened it
@@ -75,7 +75,7 @@ func main() {
 
 // launcher is an agentcli.Launcher. Prepare and Remove are those of its rooms.
 type launcher struct {
-	localroom.Rooms
+	local.Rooms
 	processes *stream.Table
 }
 
@@ -85,7 +85,7 @@ func (l *launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.P
 	if err := l.End(ctx, id); err != nil { // what an earlier life left
 		return nil, err
 	}
-	if err := localroom.Write(cmd.Room, cmd.Files); err != nil {
+	if err := local.Write(cmd.Room, cmd.Files); err != nil {
 		return nil, err
 	}
 	c := exec.Command(cmd.Path, cmd.Args...)

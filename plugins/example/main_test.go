@@ -13,12 +13,12 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/launchertest"
-	"github.com/wardroom/wardroom/sdk/agentcli/localroom"
+	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/agentcli/stream"
 	"github.com/wardroom/wardroom/sdk/conformance"
 	"github.com/wardroom/wardroom/sdk/plugintest"
 	"github.com/wardroom/wardroom/sdk/runtime"
-	"github.com/wardroom/wardroom/sdk/runtimeclient"
+	runtimeclient "github.com/wardroom/wardroom/sdk/runtime/client"
 )
 
 // spec is an agent that the suite can talk to: one that behaves as a shell.
@@ -28,7 +28,7 @@ func spec(id string) runtime.Spec { return runtime.Spec{ID: id, Type: "sh"} }
 func TestLauncher(t *testing.T) {
 	var processes stream.Table
 	launchertest.Run(t, launchertest.Options{New: func(_ *testing.T, dir string) agentcli.Launcher {
-		return &launcher{localroom.Rooms{Dir: dir}, &processes}
+		return &launcher{local.Rooms{Dir: dir}, &processes}
 	}})
 	if err := processes.Close(context.Background()); err != nil {
 		t.Error(err)
@@ -74,7 +74,7 @@ func testCrash(t *testing.T, binary string) {
 	if err != nil || lost.Status != runtime.StatusStopped || lost.Reason != runtime.ReasonLost {
 		t.Errorf("after the crash the agent is %+v, error %v", lost, err)
 	}
-	rooms := localroom.Rooms{Dir: filepath.Join(state, "rooms")}
+	rooms := local.Rooms{Dir: filepath.Join(state, "rooms")}
 	if usage, err := rooms.Usage("one"); !errors.Is(err, agentcli.ErrGone) {
 		t.Errorf("after the crash it still runs: %+v, error %v", usage, err)
 	}

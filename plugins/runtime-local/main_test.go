@@ -17,7 +17,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/conformance"
 	"github.com/wardroom/wardroom/sdk/plugintest"
 	"github.com/wardroom/wardroom/sdk/runtime"
-	"github.com/wardroom/wardroom/sdk/runtimeclient"
+	runtimeclient "github.com/wardroom/wardroom/sdk/runtime/client"
 )
 
 // binary is the plugin with the holder beside it, as the build lays them out; made once for all tests.

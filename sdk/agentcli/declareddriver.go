@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/wardroom/wardroom/sdk/agentcli/term"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/vt"
 )
 
 const (
@@ -359,7 +359,7 @@ func (d *declaredDriver) Submit(text string) []Step {
 	typed := []byte(text)
 	d.lines = strings.Contains(text, "\n") && !d.h.BracketedPaste()
 	if d.h.BracketedPaste() {
-		typed = term.Paste(text)
+		typed = vt.Paste(text)
 	}
 	steps := []Step{{Write: typed, Wait: typingGap}, {Write: []byte("\r")}}
 	if d.littered() {

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/wardroom/wardroom/sdk/agentcli/term"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/vt"
 )
 
 // display is what an agent shows: its screen with scrollback, its newest bytes, and who looks at them. Offsets
@@ -19,7 +19,7 @@ type display struct {
 	history    time.Time // until then output of an earlier runtime process is read again; set before anybody attaches
 
 	mu     sync.Mutex // guards the screen and what follows; taken before ring.mu if both are
-	screen *term.Screen
+	screen *vt.Screen
 	at     uint64 // offset of the next byte for the screen
 	oscs   []osc  // of the piece that is fed now
 	muted  bool   // replies are dropped
@@ -27,7 +27,7 @@ type display struct {
 	counted uint64
 
 	ringMu sync.Mutex // guards all below
-	ring   *term.Ring
+	ring   *vt.Ring
 	views  map[*viewer]struct{}
 	exit   *runtime.Exit
 	over   bool // no more bytes will come
@@ -52,23 +52,23 @@ type osc struct {
 func newDisplay(o *Options, cols, rows int, offset uint64) *display {
 	d := &display{
 		ringSize: o.RingBytes, behind: uint64(o.ViewerBytes), scrollback: o.Scrollback, at: offset,
-		ring: term.NewRingAt(o.RingBytes, offset), views: map[*viewer]struct{}{}, cols: cols, rows: rows,
+		ring: vt.NewRingAt(o.RingBytes, offset), views: map[*viewer]struct{}{}, cols: cols, rows: rows,
 		moved: make(chan struct{}, 1), made: time.Now(),
 	}
-	d.screen = term.New(d.screenOptions(cols, rows))
+	d.screen = vt.New(d.screenOptions(cols, rows))
 	d.end.Store(offset)
 	return d
 }
 
-func (d *display) screenOptions(cols, rows int) term.Options {
-	return term.Options{Cols: cols, Rows: rows, ScrollbackLines: d.scrollback, OnOSC: d.onOSC}
+func (d *display) screenOptions(cols, rows int) vt.Options {
+	return vt.Options{Cols: cols, Rows: rows, ScrollbackLines: d.scrollback, OnOSC: d.onOSC}
 }
 
 // restore replaces the blank screen by an earlier one, which had seen everything up to offset.
 func (d *display) restore(snapshot []byte, offset uint64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	screen, err := term.Restore(snapshot, d.screenOptions(d.cols, d.rows))
+	screen, err := vt.Restore(snapshot, d.screenOptions(d.cols, d.rows))
 	if err != nil {
 		return err
 	}
@@ -76,13 +76,13 @@ func (d *display) restore(snapshot []byte, offset uint64) error {
 	d.ringMu.Lock()
 	defer d.ringMu.Unlock()
 	d.cols, d.rows = screen.Size()
-	d.ring = term.NewRingAt(d.ringSize, offset)
+	d.ring = vt.NewRingAt(d.ringSize, offset)
 	d.end.Store(offset)
 	return nil
 }
 
 // onOSC runs within feed.
-func (d *display) onOSC(o term.OSC) {
+func (d *display) onOSC(o vt.OSC) {
 	const most = 1 << 10 // of one piece; a flood of titles is cut, its last ones count
 	if len(d.oscs) == most {
 		copy(d.oscs, d.oscs[most/2:])
@@ -135,7 +135,7 @@ func (d *display) skip(offset uint64) {
 	d.at = offset
 	d.ringMu.Lock()
 	defer d.ringMu.Unlock()
-	d.ring = term.NewRingAt(d.ringSize, offset)
+	d.ring = vt.NewRingAt(d.ringSize, offset)
 	d.end.Store(offset)
 	for v := range d.views {
 		v.poke()
@@ -171,7 +171,7 @@ func (d *display) text() (rows []string, cursorRow, cursorCol int) {
 	return d.screen.Text(), cursorRow, cursorCol
 }
 
-// lines returns scrollback lines: see term.Screen.Lines.
+// lines returns scrollback lines: see vt.Screen.Lines.
 func (d *display) lines(from uint64) (lines []string, first, next uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -3,6 +3,6 @@
 //
 // It owns sessions (one per agent: screen, scrollback, byte ring, viewers, the queue of messages, events, log,
 // recovery) and the adapters that know the CLIs. It does not own where the command runs (Launcher), terminal
-// emulation (sdk/agentcli/term), nor how the runtime is reached (sdk/plugin, sdk/runtimeserver). Runtime
+// emulation (sdk/vt), nor how the runtime is reached (sdk/plugin, sdk/runtime/server). Runtime
 // plugins call NewRuntime.
 package agentcli

@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/wardroom/wardroom/sdk/agentcli/term"
+	"github.com/wardroom/wardroom/sdk/vt"
 )
 
 // refillTimeout bounds the reading of history: whoever has it has it in memory.
@@ -47,7 +47,7 @@ func (s *session) refill(ctx context.Context, offset uint64) {
 func (d *display) refill(history []byte, start uint64) {
 	d.ringMu.Lock()
 	defer d.ringMu.Unlock()
-	ring := term.NewRingAt(d.ringSize, start)
+	ring := vt.NewRingAt(d.ringSize, start)
 	_, _ = ring.Write(history)
 	d.ring = ring
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wardroom/wardroom/sdk/agentcli/term"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/vt"
 )
 
 // Send implements runtime.Runtime.
@@ -40,7 +40,7 @@ func (r *Runtime) Send(ctx context.Context, id string, in runtime.Input) (runtim
 	p := []byte(in.Raw)
 	if len(in.Keys) > 0 {
 		_, appCursor := s.display.modes()
-		if p, err = term.EncodeKeys(in.Keys, appCursor); err != nil {
+		if p, err = vt.EncodeKeys(in.Keys, appCursor); err != nil {
 			return runtime.SendResult{}, keysError(err)
 		}
 	}
@@ -54,7 +54,7 @@ func (r *Runtime) Send(ctx context.Context, id string, in runtime.Input) (runtim
 func keysError(err error) error {
 	e := runtime.Errorf(runtime.CodeInvalidArgument, "%s", err.Error())
 	e.Field = "keys"
-	var unknown *term.KeyError
+	var unknown *vt.KeyError
 	if errors.As(err, &unknown) {
 		e.Field = fmt.Sprintf("keys[%d]", unknown.Index)
 		e.Message = strings.TrimPrefix(e.Message, e.Field+": ")

@@ -6,8 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/wardroom/wardroom/sdk/agentcli/term"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/vt"
 )
 
 // How frames are made: output is handed on at once, so that echo is quick, until a viewer has had several small
@@ -29,8 +29,8 @@ type viewer struct {
 	wake     chan struct{} // capacity 1
 	closed   chan struct{}
 	once     sync.Once
-	detach   func() bool      // ends the watch over the caller's context; nil for none
-	filter   term.InputFilter // drops replies of the viewer's own terminal; guarded by inputMu
+	detach   func() bool    // ends the watch over the caller's context; nil for none
+	filter   vt.InputFilter // drops replies of the viewer's own terminal; guarded by inputMu
 	inputMu  sync.Mutex
 
 	// Guarded by d.ringMu.

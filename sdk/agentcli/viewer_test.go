@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
-	"github.com/wardroom/wardroom/sdk/agentcli/term"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/vt"
 )
 
 // still is a CLI that reads and ignores what is typed.
@@ -58,7 +58,7 @@ func TestAttachBeginsWithTheScreen(t *testing.T) {
 		_ = v.Close()
 		return false
 	})
-	screen := term.New(term.Options{Cols: 120, Rows: 40})
+	screen := vt.New(vt.Options{Cols: 120, Rows: 40})
 	screen.Write(f.Data)
 	if lines, _, _ := screen.Lines(0); len(lines) == 0 || !strings.Contains(lines[0]+lines[1], "first") {
 		t.Errorf("scrollback %q", lines)

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wardroom/wardroom/sdk/conformance/memory"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/runtimetest"
 )
 
 // mutant is a runtime that breaks one promise.
@@ -234,11 +234,11 @@ func TestBrokenPromisesAreCaught(t *testing.T) {
 		"prunes what is to be kept":  {"prune/selects", &mutant{prune: func(o *runtime.PruneOptions) { o.Keep = nil }}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			world := memory.NewWorld()
+			world := runtimetest.NewWorld()
 			defer world.Close()
 			m := test.make
 			m.Runtime = world.Runtime()
-			s := newSuite(RuntimeOptions{Runtime: m, Spec: func(id string) runtime.Spec { return runtime.Spec{ID: id, Type: memory.Type} }})
+			s := newSuite(RuntimeOptions{Runtime: m, Spec: func(id string) runtime.Spec { return runtime.Spec{ID: id, Type: runtimetest.Type} }})
 			all := runtimeChecks()
 			i := slices.IndexFunc(all, func(c check[*suite]) bool { return c.name == test.check })
 			if i < 0 {

@@ -8,17 +8,17 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/wardroom/wardroom/sdk/conformance"
-	"github.com/wardroom/wardroom/sdk/conformance/memory"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/runtimetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func shell(id string) runtime.Spec { return runtime.Spec{ID: id, Type: memory.Type} }
+func shell(id string) runtime.Spec { return runtime.Spec{ID: id, Type: runtimetest.Type} }
 
 // The reference passes its own suite.
 func TestMemoryRuntime(t *testing.T) {
-	world := memory.NewWorld()
+	world := runtimetest.NewWorld()
 	defer world.Close()
 	rt := world.Runtime()
 	conformance.Runtime(t.Context(), t, conformance.RuntimeOptions{

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/audit"
-	"github.com/wardroom/wardroom/sdk/conformance/memory"
 	"github.com/wardroom/wardroom/sdk/plugin"
+	"github.com/wardroom/wardroom/sdk/runtimetest"
 	"github.com/wardroom/wardroom/sdk/secret"
 )
 
@@ -30,7 +30,7 @@ func definition(kind plugin.Kind) plugin.Definition {
 			case plugin.KindAudit:
 				return plugin.Service{Audit: &fileSink{path: filepath.Join(host.StateDir(), "audit.jsonl")}}, nil
 			default:
-				world := memory.NewWorld()
+				world := runtimetest.NewWorld()
 				rt := world.Runtime()
 				return plugin.Service{Runtime: rt, Close: func(context.Context) error { rt.Kill(); world.Close(); return nil }}, nil
 			}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/audit"
 	"github.com/wardroom/wardroom/sdk/conformance"
-	"github.com/wardroom/wardroom/sdk/conformance/memory"
 	"github.com/wardroom/wardroom/sdk/plugin"
 	"github.com/wardroom/wardroom/sdk/plugintest"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/runtimetest"
 	"github.com/wardroom/wardroom/sdk/secret"
 )
 
@@ -41,7 +41,7 @@ func start(t *testing.T, kind plugin.Kind) *plugintest.Plugin {
 // A runtime behind a plugin's connection keeps every promise that it keeps directly.
 func TestRuntimeConformance(t *testing.T) {
 	p := start(t, plugin.KindRuntime)
-	o := p.RuntimeOptions(func(id string) runtime.Spec { return runtime.Spec{ID: id, Type: memory.Type} })
+	o := p.RuntimeOptions(func(id string) runtime.Spec { return runtime.Spec{ID: id, Type: runtimetest.Type} })
 	o.Kill = nil // this runtime's agents end with its process
 	o.Timeout = 30 * time.Second
 	conformance.Runtime(t.Context(), t, o)

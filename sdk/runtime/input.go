@@ -15,7 +15,7 @@ type Duration time.Duration
 type Input struct {
 	Message string   `json:"message,omitempty"` // typed and submitted when the agent is idle, or the code of its login
 	Raw     string   `json:"raw,omitempty"`     // bytes to the terminal, now
-	Keys    []string `json:"keys,omitempty"`    // key names, now: see the list in sdk/agentcli/term
+	Keys    []string `json:"keys,omitempty"`    // key names, now: see the list in sdk/vt
 	// Interrupt stops the turn that runs, as a person at the terminal would; NOT_RUNNING if none does.
 	Interrupt bool `json:"interrupt,omitempty"`
 	// ExpectResponse makes a message wait for the end of its turn.

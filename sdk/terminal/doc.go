@@ -2,8 +2,8 @@
 // to a connection, Dial makes a runtime.Terminal of one.
 //
 // It owns the two wire protocols below, keep-alive, and the bounds on slow and silent viewers. It does not own
-// the screen, scrollback or resize policy (sdk/agentcli), nor who may connect (its callers). sdk/runtimeserver,
-// sdk/runtimeclient, the appliance's terminal proxy and its attach command call it.
+// the screen, scrollback or resize policy (sdk/agentcli), nor who may connect (its callers). sdk/runtime/server,
+// sdk/runtime/client, the appliance's terminal proxy and its attach command call it.
 //
 // # Query
 //

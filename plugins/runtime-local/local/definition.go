@@ -12,7 +12,7 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/plugin"
 	"github.com/wardroom/wardroom/sdk/runtime"
-	"github.com/wardroom/wardroom/sdk/runtimeserver"
+	runtimeserver "github.com/wardroom/wardroom/sdk/runtime/server"
 )
 
 // Definition is the plugin. One process serves one definition.

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
-	"github.com/wardroom/wardroom/sdk/agentcli/localroom"
+	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -105,7 +105,7 @@ func (l *Launcher) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room
 			return agentcli.Room{}, err
 		}
 	}
-	room.Git = localroom.FindGit(room.Workdir)
+	room.Git = local.FindGit(room.Workdir)
 	if err := l.handOver(room, workdir != ""); err != nil {
 		return agentcli.Room{}, err
 	}

@@ -42,7 +42,7 @@ type Options struct {
 	// TLS configures https and wss. nil: the system's roots.
 	TLS *tls.Config
 
-	// Runtime runs the agents, for example that of package runtimeclient. Its agents must work on the file system
+	// Runtime runs the agents, for example that of sdk/runtime/client. Its agents must work on the file system
 	// that Root is on.
 	Runtime runtime.Runtime
 	// Types are the agent types that are offered. Empty: all that the runtime knows.

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
-	"github.com/wardroom/wardroom/sdk/agentcli/term"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/vt"
 )
 
 // Seen is one signal, with the time at which the driver gave it.
@@ -44,7 +44,7 @@ type Agent struct {
 	Confirmed int
 
 	// The loop owns these.
-	screen   *term.Screen
+	screen   *vt.Screen
 	watching bool
 	pause    *time.Timer
 
@@ -125,7 +125,7 @@ func (a *Agent) launch(life agentcli.Life) {
 	a.Room, a.Plan = room, plan
 	a.work, a.stop, a.more = make(chan func()), make(chan struct{}), make(chan struct{})
 	a.once, a.seen, a.next, a.prom, a.watching = sync.Once{}, nil, 0, nil, true
-	a.screen = term.New(term.Options{Cols: 120, Rows: 40, OnOSC: func(o term.OSC) {
+	a.screen = vt.New(vt.Options{Cols: 120, Rows: 40, OnOSC: func(o vt.OSC) {
 		a.driver.OSC(o.Code, append([]byte(nil), o.Data...))
 	}})
 	a.driver = a.adapter.NewDriver(plan, room, (*host)(a))

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
-	"github.com/wardroom/wardroom/sdk/agentcli/localroom"
+	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -32,7 +32,7 @@ func (l *Launcher) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room
 			return room, runtime.Errorf(runtime.CodeSpawnFailed, "%v", err)
 		}
 	}
-	room.Git = localroom.FindGit(room.Workdir)
+	room.Git = local.FindGit(room.Workdir)
 	self, err := os.Executable()
 	if err != nil {
 		return room, err

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wardroom/wardroom/sdk/agentcli/term"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/vt"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -229,7 +229,7 @@ func (r *rig) screen(what string) {
 	defer terminal.Close()
 	watchdog := time.AfterFunc(time.Minute, func() { _ = terminal.Close() })
 	defer watchdog.Stop()
-	screen := term.New(term.Options{Cols: 120, Rows: 40})
+	screen := vt.New(vt.Options{Cols: 120, Rows: 40})
 	for !strings.Contains(strings.Join(screen.Text(), "\n"), want) {
 		f, err := terminal.Recv()
 		if err != nil {

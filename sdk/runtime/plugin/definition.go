@@ -1,0 +1,85 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/plugin"
+	runtimeserver "github.com/wardroom/wardroom/sdk/runtime/server"
+)
+
+// Options are a runtime plugin. Name, Version and New are needed.
+type Options struct {
+	Name    string // of the plugin: runtime-NAME; the runtime is called NAME
+	Version string
+	Port    int // of the server when it is started by hand and PORT is 0 or empty; 0: 3100
+	// Schema, Examples and Validate are those of plugin.Definition.
+	Schema   []byte
+	Examples []json.RawMessage
+	Validate func(ctx context.Context, config json.RawMessage) []plugin.Problem
+	// New makes the options of the runtime for a configuration that satisfies the schema; it may be called while
+	// the runtime of an earlier one is open, and must not disturb it. Name, StateDir and Logger are filled in
+	// where they are empty. What a *runtime.Error says is told to the operator.
+	New func(ctx context.Context, config json.RawMessage, place Place) (agentcli.Options, error)
+	// Health is asked beside the runtime's own state. Nil: ok.
+	Health func(ctx context.Context) plugin.Health
+	// End is called when the program ends and the runtime is closed: the place to end agents that cannot
+	// outlive it. Nil: nothing is done. It is not called after SIGKILL.
+	End func(ctx context.Context) error
+}
+
+// Place is where the program runs.
+type Place struct {
+	StateDir string // outlives everything, 0700
+	RunDir   string // for sockets, 0700, emptied by a reboot; empty by hand unless RUN_DIR says
+	Logger   hclog.Logger
+	Host     plugin.Host // nil when the program was started by hand
+}
+
+// Definition makes what plugin.Main takes. One process serves one definition.
+func Definition(o Options) plugin.Definition {
+	s := &services{o: o}
+	def := plugin.Definition{
+		Name: o.Name, Version: o.Version, Kind: plugin.KindRuntime, Schema: o.Schema, Examples: o.Examples, Validate: o.Validate,
+		Configure: func(ctx context.Context, config json.RawMessage, host plugin.Host) (plugin.Service, error) {
+			now, err := s.replace(ctx, config, Place{StateDir: host.StateDir(), RunDir: host.RunDir(), Logger: host.Logger(), Host: host})
+			if err != nil {
+				return plugin.Service{}, err
+			}
+			return plugin.Service{Runtime: now.runtime, Health: now.health, Metrics: now.metrics, Close: now.close}, nil
+		},
+	}
+	checked := def // without ServeAlone, which refers to it
+	def.ServeAlone = func(ctx context.Context) error { return s.serve(ctx, &checked, os.Getenv) }
+	return def
+}
+
+// runtimeName is the plugin's name without its kind.
+func (o *Options) runtimeName() string { return strings.TrimPrefix(o.Name, "runtime-") }
+
+// complete fills in what New left empty.
+func (o *Options) complete(a agentcli.Options, place Place) agentcli.Options {
+	if a.Name == "" {
+		a.Name = o.runtimeName()
+	}
+	if a.StateDir == "" {
+		a.StateDir = filepath.Join(place.StateDir, "sessions")
+	}
+	if a.Logger == nil {
+		a.Logger = place.Logger
+	}
+	return a
+}
+
+func (o *Options) port() int {
+	if o.Port == 0 {
+		return runtimeserver.DefaultPort
+	}
+	return o.Port
+}

@@ -1,0 +1,45 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// events streams the runtime's events as they are.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	opts := runtime.EventOptions{AgentID: query.Get("agentId")}
+	var err error
+	if opts.After, _, err = sequence(query, "after"); err != nil {
+		return err
+	}
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
+		if opts.After, err = strconv.ParseUint(last, 10, 64); err != nil {
+			return badQuery("Last-Event-ID", "must be the seq of an event")
+		}
+	}
+	if opts.Live, err = flag(query, "live"); err != nil {
+		return err
+	}
+	full, err := flag(query, "full")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	events, err := s.o.Runtime.Events(ctx, opts)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = events.Close() }()
+	return s.follow(ctx, cancel, newStream(w, r), func() (item, error) {
+		event, err := events.Next()
+		if err == nil && !full {
+			event.Agent.Handle = runtime.Handle{}
+		}
+		return item{id: strconv.FormatUint(event.Seq, 10), event: string(event.Type), data: event}, err
+	})
+}
