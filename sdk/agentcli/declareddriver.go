@@ -34,11 +34,7 @@ type declaredDriver struct {
 	asked   bool // the operator gave the idle time: it holds beside a pattern
 	exit    string
 
-	text    string // of the message that is being typed or answered
-	from    uint64 // line that the message was typed on
-	above   uint64 // it may be so many lines higher
-	lines   bool   // ... as several lines, in a terminal that knows no paste
-	typed   bool   // Enter was typed
+	typed   bool   // Enter was typed behind saved.Typing
 	before  uint64 // offset of the output before it
 	saved   declaredState
 	cancel  func()    // ends the wait for quiet
@@ -61,8 +57,18 @@ type declaredState struct {
 	Above  uint64 `json:"above,omitempty"`  // the message may begin so many lines above From
 	Broken bool   `json:"broken,omitempty"` // the turn was interrupted
 	Told   uint64 `json:"told,omitempty"`   // line of the turn's output from which on nothing was told yet; 0: nothing was
+	// Typing is the message that is being typed, until the turn that it begins is known: see resumeTurn.
+	Typing *typedMessage `json:"typing,omitempty"`
 	// Lines says that the message was typed as several lines, each of which brings a prompt: only the last one ends the turn.
 	Lines bool `json:"lines,omitempty"`
+}
+
+// typedMessage is a message and where it is typed.
+type typedMessage struct {
+	Text  string `json:"text"`
+	From  uint64 `json:"from"`
+	Above uint64 `json:"above,omitempty"`
+	Lines bool   `json:"lines,omitempty"`
 }
 
 var (
@@ -353,11 +359,11 @@ func (d *declaredDriver) linesFrom(line uint64) []string {
 // Submit implements Driver.
 func (d *declaredDriver) Submit(text string) []Step {
 	d.entered = nil
-	d.text, d.typed = text, false
-	d.from, _ = d.h.Cursor()
-	d.above = 0
+	d.typed = false
+	from, _ := d.h.Cursor()
+	message := &typedMessage{Text: text, From: from, Lines: strings.Contains(text, "\n") && !d.h.BracketedPaste()}
+	d.saved.Typing = message
 	typed := []byte(text)
-	d.lines = strings.Contains(text, "\n") && !d.h.BracketedPaste()
 	if d.h.BracketedPaste() {
 		typed = vt.Paste(text)
 	}
@@ -366,7 +372,7 @@ func (d *declaredDriver) Submit(text string) []Step {
 		// The key that clears a line is the same everywhere.
 		// What stood there may have taken more lines than one, and the message then begins on the first.
 		steps = append([]Step{{Write: []byte{0x15}, Wait: typingGap}}, steps...)
-		d.above = draftLines
+		message.Above = draftLines
 	}
 	return steps
 }
@@ -398,7 +404,7 @@ func (d *declaredDriver) submittedOn(line uint64, text string) bool {
 		if len(rest) == 0 {
 			return false
 		}
-		d.text, d.from, d.above, d.typed, d.before = text, line+uint64(i), 0, true, 0
+		d.saved.Typing, d.typed, d.before = &typedMessage{Text: text, From: line + uint64(i)}, true, 0
 		d.output(d.h.Offset())
 		d.look(d.h.Rows())
 		return true
@@ -410,9 +416,8 @@ func (d *declaredDriver) submittedOn(line uint64, text string) bool {
 func (d *declaredDriver) output(offset uint64) {
 	if d.typed && offset > d.before {
 		d.typed = false
-		d.saved.Busy, d.saved.Text, d.saved.From, d.saved.Above, d.saved.Broken, d.saved.Told = true, d.text, d.from, d.above, false, 0
-		d.saved.Lines = d.lines
-		d.h.Signal(Signal{Kind: SignalTook, Source: runtime.SourceHost, Text: d.text})
+		d.took(d.saved.Typing)
+		d.h.Signal(Signal{Kind: SignalTook, Source: runtime.SourceHost, Text: d.saved.Text})
 	}
 	d.judge()
 	d.tell()
@@ -423,13 +428,25 @@ func (d *declaredDriver) output(offset uint64) {
 	}
 }
 
-// resumeTurn implements turnResumer. Where the message of a turn stands that it does not know is lost: its answer
-// is what comes from now on.
-func (d *declaredDriver) resumeTurn(running bool) {
-	switch {
+// took begins the turn of a message.
+func (d *declaredDriver) took(m *typedMessage) {
+	d.saved.Ready, d.saved.Busy, d.saved.Broken, d.saved.Told, d.saved.Typing = true, true, false, 0, nil
+	d.saved.Text, d.saved.From, d.saved.Above, d.saved.Lines = m.Text, m.From, m.Above, m.Lines
+}
+
+// resumeTurn implements turnResumer. The message of a turn that it does not know is the one that was being typed. The
+// screen may be that of an earlier time here, so where neither that nor its line is known the answer is what comes from
+// now on, with what else does.
+func (d *declaredDriver) resumeTurn(running bool, begun *inputRecord) {
+	switch m := d.saved.Typing; {
+	case running && !d.saved.Busy && m != nil && (begun == nil || begun.Sum == textSum(m.Text)):
+		d.took(m)
 	case running && !d.saved.Busy:
-		d.saved.Ready, d.saved.Busy, d.saved.Broken, d.saved.Text, d.saved.Above, d.saved.Told = true, true, false, "", 0, 0
-		d.saved.From, _ = d.h.Cursor()
+		m = &typedMessage{}
+		if m.From, _ = d.h.Cursor(); begun != nil && begun.Line != nil {
+			m.From = *begun.Line
+		}
+		d.took(m)
 	case !running && d.saved.Busy:
 		d.saved.Busy, d.saved.Text, d.saved.From, d.saved.Above = false, "", 0, 0
 	}

@@ -19,8 +19,11 @@ type echoReader interface {
 }
 
 // turnResumer is a Driver that only remembers whether a turn runs, and is told so after a restart: a crash may have
-// come between the event of a turn and the driver's state.
-type turnResumer interface{ resumeTurn(running bool) }
+// come between the event of a turn and the driver's state. begun is what is remembered of the message that began the turn
+// that runs, or nil.
+type turnResumer interface {
+	resumeTurn(running bool, begun *inputRecord)
+}
 
 // outputWatcher is a Driver that is told, now and then, how far the output is.
 type outputWatcher interface{ output(offset uint64) }

@@ -38,7 +38,7 @@ type inputRecord struct {
 	Words    string            `json:"words,omitempty"` // sum of its words, while it is being typed
 	State    string            `json:"state"`
 	Response *runtime.Response `json:"response,omitempty"`
-	Line     *uint64           `json:"line,omitempty"` // that it was typed on, while it is being typed
+	Line     *uint64           `json:"line,omitempty"` // that it was typed on, until its turn ended
 	// Life and Turn are those that it began, once it was sent.
 	Life int `json:"life,omitempty"`
 	Turn int `json:"turn,omitempty"`
@@ -155,8 +155,11 @@ func (in *inputs) noteTurn(m *message, state string, response *runtime.Response,
 		return nil
 	}
 	r := inputRecord{ID: m.id, Sum: textSum(m.text), State: state, Response: response, Life: life, Turn: turn}
-	if state == inputTyping {
+	switch state {
+	case inputTyping:
 		r.Line, r.Words = &m.line, textSum(squeeze(m.text))
+	case inputSent:
+		r.Line = &m.line
 	}
 	return in.put(r)
 }

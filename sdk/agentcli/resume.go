@@ -50,7 +50,7 @@ func (s *session) resume(state *lifeState) {
 		s.driver.Load(state.Driver)
 	}
 	if d, ok := s.driver.(turnResumer); ok {
-		d.resumeTurn(s.turn != nil)
+		d.resumeTurn(s.turn != nil, s.inputs.began(s.life, s.agent.Turn+1))
 	}
 	s.publish()
 }

@@ -1,6 +1,8 @@
 package agentcli_test
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,5 +123,84 @@ func TestCrashBeforeTheTurnIsKnown(t *testing.T) {
 				t.Errorf("agent %+v", a)
 			}
 		})
+	}
+}
+
+// TestCrashWithAnOldScreen is a kill after the event of a turn was stored and before the state was, when the screen that is
+// kept is that of some turns before: the answer is that of the message alone.
+func TestCrashWithAnOldScreen(t *testing.T) {
+	const question = `echo as''ks; read line; echo got $line`
+	for _, typing := range []bool{true, false} { // whether the state that is left knows of the message
+		g := open(t, newLauncher(t, nil), nil)
+		g.bash("b")
+		g.ask("b", "true")
+		p := g.l.process()
+		var note []byte
+		var at uint64
+		wait(t, "a checkpoint", func() bool {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			note, at = p.note, p.noteAt
+			return at == uint64(len(p.out))
+		})
+		for _, text := range []string{"echo two", "echo three"} {
+			g.ask("b", text)
+		}
+		var before []byte
+		wait(t, "the state of the third turn", func() bool {
+			before = g.stateOf("b", `"status":"ready"`)
+			return strings.Contains(string(before), `"turn":3`)
+		})
+		in := runtime.Input{ID: "fourth", Message: question}
+		if _, err := g.Send(t.Context(), "b", in); err != nil {
+			t.Fatal(err)
+		}
+		var state, busy map[string]any
+		if err := errors.Join(json.Unmarshal(before, &state), json.Unmarshal(g.stateOf("b", `"status":"busy"`), &busy)); err != nil {
+			t.Fatal(err)
+		}
+		if typing {
+			driver := busy["driver"].(map[string]any)
+			state["driver"].(map[string]any)["typing"] = map[string]any{"text": driver["text"], "from": driver["from"]}
+		}
+		left, err := json.Marshal(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait(t, "the question", func() bool {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return strings.Contains(string(p.out), "asks")
+		})
+		next := g.crash(func(dir string) {
+			if err := os.WriteFile(filepath.Join(dir, "agents", "b", "state.json"), left, 0o600); err != nil {
+				t.Error(err)
+			}
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.note, p.noteAt = note, at
+		})
+		in.ExpectResponse = true
+		got := make(chan runtime.SendResult, 1)
+		go func() {
+			defer close(got)
+			r, err := next.Send(t.Context(), "b", in)
+			if err != nil {
+				t.Error(err)
+			}
+			got <- r
+		}()
+		next.status("b", runtime.StatusBusy)
+		if _, err := next.Send(t.Context(), "b", runtime.Input{Raw: "it\r"}); err != nil {
+			t.Fatal(err)
+		}
+		r := <-got
+		if r.Response == nil || strings.Contains(r.Response.Text, "two") || strings.Contains(r.Response.Text, "three") ||
+			!strings.HasSuffix(r.Response.Text, "asks\nit\ngot it") {
+			t.Errorf("typing %t: the response is %+v", typing, r.Response)
+		}
+		if typing && r.Response.Text != "asks\nit\ngot it" {
+			t.Errorf("the response has more than the answer: %q", r.Response.Text)
+		}
 	}
 }
