@@ -3,7 +3,6 @@ package agents
 import (
 	"encoding/binary"
 	"net"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 // outbox is the way out of a session: one buffer of framed bytes, and a goroutine that writes whatever has
@@ -123,9 +123,7 @@ func (o *outbox) shut(code int, reason string, drop bool, timeout time.Duration)
 	if drop && o.buf != nil {
 		*o.buf = (*o.buf)[:0]
 	}
-	if len(reason) > 123 { // a control frame holds 125 bytes, two of them the code
-		reason = strings.ToValidUTF8(reason[:123], "")
-	}
+	reason = clip.Text(reason, 123) // a control frame holds 125 bytes, two of them the code
 	o.append(websocket.CloseMessage, websocket.FormatCloseMessage(code, reason))
 	o.closing = true
 	_ = o.conn.SetDeadline(time.Now().Add(timeout)) // an error means that it is closed already

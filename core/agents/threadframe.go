@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -230,7 +230,7 @@ func (s *session) threadStatus(a *agent, f *frame) error {
 
 // refusalText is why a host refused a thread, for people.
 func refusalText(p *protocol.ThreadStatus) string {
-	text, _ := cut(p.Message, maxReasonBytes)
+	text := clip.Text(p.Message, maxReasonBytes)
 	switch code := cleanReason(p.Code, ""); {
 	case text == "":
 		return code
@@ -273,10 +273,10 @@ func checkThreadEvent(p *protocol.ThreadEvent, now time.Time) (core.EventType, c
 }
 
 func checkThreadData(kind core.EventType, d *protocol.ThreadData, now time.Time) (core.AgentSignal, error) {
-	text, isCut := cut(d.Text, maxEventText)
+	text := clip.Text(d.Text, maxEventText)
 	signal := core.AgentSignal{
 		Status: core.ManagedAgentStatus(d.Status), Answered: d.Answered, Text: text,
-		Truncated: d.Truncated || isCut, Turn: d.Turn, DurationMs: d.DurationMs, TurnOutcome: d.TurnOutcome,
+		Truncated: d.Truncated || len(text) < len(d.Text), Turn: d.Turn, DurationMs: d.DurationMs, TurnOutcome: d.TurnOutcome,
 		LoginURL: d.LoginURL, ExitCode: d.ExitCode, OccurredAt: d.OccurredAt,
 	}
 	if err := checkOutcome(&signal.TurnOutcome); err != nil {
@@ -286,7 +286,7 @@ func checkThreadData(kind core.EventType, d *protocol.ThreadData, now time.Time)
 		signal.Text, signal.Truncated = "", false // a failed turn has no text
 	}
 	signal.Source = cleanReason(d.Source, "host")
-	signal.Reason, _ = cut(d.Reason, maxReasonBytes)
+	signal.Reason = clip.Text(d.Reason, maxReasonBytes)
 	if signal.OccurredAt.IsZero() {
 		signal.OccurredAt = now
 	}
@@ -331,7 +331,7 @@ func checkThreadData(kind core.EventType, d *protocol.ThreadData, now time.Time)
 		case prompt.Kind != "approval" && prompt.Kind != "question":
 			return signal, errors.New("data.prompt.kind: must be approval or question")
 		}
-		prompt.Text, _ = cut(prompt.Text, maxPromptText)
+		prompt.Text = clip.Text(prompt.Text, maxPromptText)
 		signal.Prompt = json.RawMessage(encodePayload(prompt))
 	}
 	return signal, nil
@@ -344,7 +344,7 @@ func checkOutcome(o *wire.TurnOutcome) error {
 		if failure.Code == "" || len(failure.Code) > maxOutcomeCode || !printable(failure.Code) {
 			return fmt.Errorf("data.error.code: must be 1 to %d printable bytes", maxOutcomeCode)
 		}
-		failure.Message, _ = cut(failure.Message, maxReasonBytes)
+		failure.Message = clip.Text(failure.Message, maxReasonBytes)
 		o.Error = &failure
 	}
 	u := o.Usage
@@ -363,15 +363,4 @@ func checkOutcome(o *wire.TurnOutcome) error {
 		return fmt.Errorf("data.usage.model: must be at most %d printable bytes", maxSessionID)
 	}
 	return nil
-}
-
-// cut bounds a text at a border of characters.
-func cut(text string, limit int) (string, bool) {
-	if len(text) <= limit {
-		return text, false
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit], true
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
@@ -130,9 +131,9 @@ func (r *chartRun) objective() string {
 // objectiveOf is the task of an input, or else all of it.
 func objectiveOf(input json.RawMessage) string {
 	if raw, ok := rawjson.Field(input, "task"); ok && rawjson.KindOf(raw) == rawjson.String {
-		return cutText(string(rawjson.Unquote(raw)), maxObjective)
+		return clip.Marked(string(rawjson.Unquote(raw)), maxObjective, ellipsis)
 	}
-	return cutText(string(rawjson.AppendCompact(nil, input)), maxObjective)
+	return clip.Marked(string(rawjson.AppendCompact(nil, input)), maxObjective, ellipsis)
 }
 
 // grow binds more instances of a role whose instances are all busy, up to its bound. It returns true when some

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 var _ core.QuestionService = (*Engine)(nil)
@@ -153,7 +154,7 @@ func (r *chartRun) askPeople(c *change, l *letter) {
 		ID: r.eng.ids.New(core.PrefixQuestion), ExecutionID: r.exec.ID, Kind: l.Kind, Status: core.QuestionOpen,
 		Step: l.Step, Role: l.Role, AgentID: l.AgentID, TaskID: l.TaskID, MessageID: l.MessageID,
 		MessageType: l.MessageType, Topic: l.Topic, Depth: l.Depth,
-		Text: cutText(questionText(l.Content), maxQuestionText), Content: l.Content, Options: l.Options, URL: l.URL,
+		Text: clip.Marked(questionText(l.Content), maxQuestionText, ellipsis), Content: l.Content, Options: l.Options, URL: l.URL,
 		CreatedAt: c.now, ExpiresAt: c.now.Add(r.eng.config.Load().QuestionTimeout),
 	}
 	if l.Kind != core.QuestionMessage {
@@ -165,7 +166,7 @@ func (r *chartRun) askPeople(c *change, l *letter) {
 	r.event(c, core.EventQuestionAsked, askedData{Question: *q})
 	r.event(c, core.EventSystemAlert, alertData{
 		Severity: "warning",
-		Message:  "Role " + l.Role + " of " + r.exec.Pattern.Name + " waits for an answer: " + cutText(q.Text, timelineText),
+		Message:  "Role " + l.Role + " of " + r.exec.Pattern.Name + " waits for an answer: " + clip.Marked(q.Text, timelineText, ellipsis),
 		Details:  map[string]string{"executionId": r.exec.ID, "questionId": q.ID, "role": l.Role, "step": l.Step},
 	})
 	r.freeze(c.now)

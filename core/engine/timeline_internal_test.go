@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 var timelineStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -210,7 +211,7 @@ func TestCutText(t *testing.T) {
 		n    int
 		want string
 	}{{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc…"}, {"aé", 2, "a…"}, {"日本", 4, "日…"}} {
-		if got := cutText(test.text, test.n); got != test.want {
+		if got := clip.Marked(test.text, test.n, ellipsis); got != test.want {
 			t.Errorf("%q cut to %d is %q, want %q", test.text, test.n, got, test.want)
 		}
 	}

@@ -2,9 +2,9 @@ package engine
 
 import (
 	"time"
-	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -75,7 +75,7 @@ func (f *timelineFold) questionAsked(ev *core.Event, d *timelineData) {
 	}
 	f.questions[q.ID] = f.begin(ev.Time, core.TimelineEntry{
 		Kind: core.TimelineQuestion, ID: q.ID, Step: q.Step, Type: kind, Role: q.Role, AgentID: q.AgentID,
-		Status: string(core.QuestionOpen), Detail: cutText(q.Text, timelineText),
+		Status: string(core.QuestionOpen), Detail: clip.Marked(q.Text, timelineText, ellipsis),
 	})
 }
 
@@ -100,13 +100,5 @@ func (f *timelineFold) questionEnded(ev *core.Event, d *timelineData) {
 	}
 }
 
-// cutText cuts a text to at most n bytes, between characters.
-func cutText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
+// ellipsis ends a text that was cut.
+const ellipsis = "…"

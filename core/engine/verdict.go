@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/orgchart"
 )
 
@@ -66,10 +67,10 @@ const maxRejectText = 4000
 func (r *chartRun) reject(c *change, step *core.ChartStep, v verdictResult) {
 	message := fmt.Sprintf("role %q did not approve step %s", v.Reviewer, step.Path)
 	if v.Feedback != "" {
-		message += ": " + cutText(v.Feedback, maxRejectText)
+		message += ": " + clip.Marked(v.Feedback, maxRejectText, ellipsis)
 	}
 	r.fail(c, core.CodeApprovalRejected, message, map[string]any{
-		"step": step.Path, "role": v.Reviewer, "verdict": v.Verdict, "feedback": cutText(v.Feedback, maxRejectText),
+		"step": step.Path, "role": v.Reviewer, "verdict": v.Verdict, "feedback": clip.Marked(v.Feedback, maxRejectText, ellipsis),
 		"agentId": v.AgentID,
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 // Bounds of what is searched of one experience, in bytes.
@@ -18,7 +19,7 @@ const (
 // document is what the index gets of an experience.
 func document(e *core.Experience) map[string]any {
 	return map[string]any{
-		"objective": clip(e.Objective, maxObjectiveText), "summary": clip(e.Summary, maxSummaryText),
+		"objective": bounded(e.Objective, maxObjectiveText), "summary": bounded(e.Summary, maxSummaryText),
 		"about": e.Role + " " + e.Repo, "details": detailsText(e.Details),
 		"repo": e.Repo, "role": e.Role, "outcome": string(e.Outcome), "execution": e.ExecutionID,
 	}
@@ -32,7 +33,7 @@ func detailsText(raw json.RawMessage) string {
 	}
 	var b strings.Builder
 	collect(v, &b)
-	return clip(b.String(), maxDetailsText)
+	return bounded(b.String(), maxDetailsText)
 }
 
 func collect(v any, b *strings.Builder) {
@@ -59,10 +60,7 @@ func collect(v any, b *strings.Builder) {
 	}
 }
 
-// clip shortens s to at most limit bytes of whole characters.
-func clip(s string, limit int) string {
-	if len(s) > limit {
-		s = s[:limit]
-	}
-	return strings.ToValidUTF8(s, "")
+// bounded shortens s to at most limit bytes of whole characters.
+func bounded(s string, limit int) string {
+	return strings.ToValidUTF8(clip.Text(s, limit), "")
 }

@@ -28,7 +28,7 @@ func cutBytes(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	s = strings.ToValidUTF8(s[:max(limit-len(ellipsis), 0)], "")
+	s = bounded(s, limit-len(ellipsis))
 	return strings.TrimRightFunc(s, unicode.IsSpace) + ellipsis
 }
 

@@ -172,7 +172,7 @@ func (s *Service) relevant(ctx context.Context, q core.MemoryQuery, all map[stri
 	if err != nil {
 		return err
 	}
-	words := clip(q.Objective, maxObjectiveQuery)
+	words := bounded(q.Objective, maxObjectiveQuery)
 	found, _, err := s.find(ctx, core.ExperienceFilter{Query: words}, 0, candidatesFound)
 	if err != nil {
 		return err

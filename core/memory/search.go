@@ -46,7 +46,7 @@ func (x *index) terms(ctx context.Context, text string) (list []term, err error)
 	}
 	defer reader.Close()
 	seen := map[string]bool{}
-	for _, token := range x.analyzer.Analyze([]byte(clip(text, maxQuery))) {
+	for _, token := range x.analyzer.Analyze([]byte(bounded(text, maxQuery))) {
 		t := term{text: string(token.Term)}
 		if seen[t.text] || t.text == "" {
 			continue

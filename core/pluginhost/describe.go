@@ -75,5 +75,5 @@ func describe(ctx context.Context, path string) (ManifestEntry, error) {
 
 // WriteManifest writes m as the manifest of the plugins that come with a directory.
 func WriteManifest(dir string, m *Manifest) error {
-	return writeAtomic(filepath.Join(dir, ManifestFile), m.Encode(), 0o644)
+	return writeFile(filepath.Join(dir, ManifestFile), m.Encode(), 0o644)
 }

@@ -60,5 +60,5 @@ func (c *choices) write(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return writeAtomic(filepath.Join(dir, choicesFile), append(data, '\n'), 0o600)
+	return writeFile(filepath.Join(dir, choicesFile), append(data, '\n'), 0o600)
 }

@@ -155,14 +155,6 @@ func refused(ctx context.Context, i *instance, err error, what string, redact fu
 // lateness is how much before our own clock the other side may see a deadline pass.
 const lateness = 50 * time.Millisecond
 
-func shortenTo(text string, longest int) string {
-	text = strings.ToValidUTF8(text, "?")
-	if len(text) > longest {
-		return text[:longest] + "..."
-	}
-	return text
-}
-
 // anotherChecksum is the failure of a binary that is not the one that is known.
 func anotherChecksum(path string) *failure {
 	return &failure{

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/atomicfile"
 )
 
 // Replaces returns the entry of the plugin that installing p would replace, and whether there is one. CONFLICT
@@ -51,11 +52,11 @@ func (p *Package) Install() error {
 		return failed(err)
 	}
 	p.temp = ""
-	if err := syncDir(p.dir); err != nil {
+	if err := atomicfile.SyncDir(p.dir); err != nil {
 		return failed(err)
 	}
 	m := Manifest{Format: manifestMajor, Plugins: []ManifestEntry{p.Entry}}
-	if err := writeAtomic(filepath.Join(manifests, p.Entry.Name+".json"), m.Encode(), 0o644); err != nil {
+	if err := writeFile(filepath.Join(manifests, p.Entry.Name+".json"), m.Encode(), 0o644); err != nil {
 		return failed(err)
 	}
 	return nil
@@ -67,4 +68,12 @@ func CheckDir(dir string) error {
 		return core.Errorf(core.CodeForbidden, "the directory of the plugins is not safe: %s", lastError(err)).WithCause(err)
 	}
 	return nil
+}
+
+// writeFile replaces a file at once, name and content.
+func writeFile(path string, data []byte, mode os.FileMode) error {
+	if err := atomicfile.Write(path, data, mode); err != nil {
+		return err
+	}
+	return atomicfile.SyncDir(filepath.Dir(path))
 }

@@ -59,7 +59,7 @@ func (k *kv) store(next map[string][]byte, bytes int) error {
 		err = os.MkdirAll(filepath.Dir(k.path), 0o700)
 	}
 	if err == nil {
-		err = writeAtomic(k.path, data, 0o600)
+		err = writeFile(k.path, data, 0o600)
 	}
 	if err != nil {
 		return &plugin.Error{Code: plugin.CodeInternal, Message: "the key-value store of the plugin cannot be written", Retry: true}

@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 // Where manifests are: one for the plugins that came with the package, and one file for each that was
@@ -192,12 +193,10 @@ func readBounded(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// shorten keeps a hostile text from filling a message.
-func shorten(text string) string {
-	const longest = 80
-	text = strings.ToValidUTF8(text, "?")
-	if runes := []rune(text); len(runes) > longest {
-		return string(runes[:longest]) + "..."
-	}
-	return text
+// shorten keeps a hostile name from filling a message.
+func shorten(text string) string { return shortenTo(text, 80) }
+
+// shortenTo makes text of a plugin fit for a message: valid, and of at most so many bytes.
+func shortenTo(text string, longest int) string {
+	return clip.Marked(strings.ToValidUTF8(text, "?"), longest, "...")
 }

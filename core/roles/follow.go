@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // eventPage is how many stored events are read at once.
@@ -23,7 +24,7 @@ func (s *Service) follow(a *agent) {
 	if !s.readStored(a) {
 		return
 	}
-	var retry backoff
+	var retry pause.Backoff
 	for a.ctx.Err() == nil {
 		stream, err := s.agents.ManagedAgentEvents(a.ctx, a.id, s.seqOf(a))
 		if core.ErrorCode(err) == core.CodeNotFound {
@@ -36,7 +37,7 @@ func (s *Service) follow(a *agent) {
 		if errors.Is(err, errGone) || a.ctx.Err() != nil {
 			return
 		}
-		if !s.pause(a.ctx, retry.next()) {
+		if !s.pause(a.ctx, retry.Next()) {
 			return
 		}
 	}
@@ -46,12 +47,12 @@ func (s *Service) follow(a *agent) {
 // false when the agent is gone or the service ends.
 func (s *Service) readStored(a *agent) bool {
 	var st state
-	var retry backoff
+	var retry pause.Backoff
 	for {
 		page, err := s.opts.Store.Events(a.ctx, a.id, st.seq, eventPage)
 		if err != nil {
 			s.log.Debug("the events of an agent cannot be read yet", "agent", a.id, "error", err)
-			if !s.pause(a.ctx, retry.next()) {
+			if !s.pause(a.ctx, retry.Next()) {
 				return false
 			}
 			continue
@@ -88,7 +89,7 @@ func (s *Service) seqOf(a *agent) uint64 {
 }
 
 // consume takes in events as they come. It returns errGone once the agent is.
-func (s *Service) consume(a *agent, stream core.EventStream, retry *backoff) error {
+func (s *Service) consume(a *agent, stream core.EventStream, retry *pause.Backoff) error {
 	defer stream.Close()
 	for {
 		e, err := stream.Next(a.ctx)
@@ -99,7 +100,7 @@ func (s *Service) consume(a *agent, stream core.EventStream, retry *backoff) err
 			s.log.Debug("the events of an agent broke off", "agent", a.id, "error", err)
 			return err
 		}
-		*retry = 0
+		retry.Reset()
 		s.mu.Lock()
 		h := a.state.fold(e)
 		gone := a.state.gone

@@ -2,9 +2,9 @@ package roles
 
 import (
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 // maxName bounds the name of an agent, in bytes; the role's part of it is cut.
@@ -27,16 +27,5 @@ func fromLabels(labels map[string]string) (instance, bool) {
 // agentName is what people see: the role and which instance of it.
 func agentName(spec core.RoleSpec) string {
 	suffix := "-" + strconv.Itoa(spec.Instance)
-	return clip(spec.Role, maxName-len(suffix)) + suffix
-}
-
-// clip cuts text to at most so many bytes, between characters.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
+	return clip.Text(spec.Role, maxName-len(suffix)) + suffix
 }

@@ -22,8 +22,6 @@ const (
 	defaultReadyWait = 3 * time.Minute
 	defaultLoginWait = time.Minute
 	spareLoginWait   = 10 * time.Second // when another type may do
-	firstRetry       = 250 * time.Millisecond
-	maxRetry         = 15 * time.Second
 	firstTurnPause   = time.Second      // before the task after one that failed for a reason that passes
 	maxTurnPause     = time.Minute      // of those, which double
 	lookInterval     = time.Second      // between looks at the runtimes and at what is not settled

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // Message types and the topic of what agents ask on their own.
@@ -136,13 +138,13 @@ func (s *Service) reply(a *agent, r core.AgentReply) {
 
 // login types the code that a login asks for.
 func (s *Service) login(a *agent, code string) {
-	var retry backoff
+	var retry pause.Backoff
 	for code != "" {
 		_, err := s.agents.SendManagedAgent(a.ctx, a.id, core.ManagedAgentInput{Message: code})
 		if err == nil {
 			return
 		}
-		if !passing(err) || !s.pause(a.ctx, retry.next()) {
+		if !passing(err) || !s.pause(a.ctx, retry.Next()) {
 			s.log.Warn("a login was not answered", "agent", a.id, "error", err)
 			return
 		}
@@ -156,14 +158,14 @@ func (s *Service) decline(a *agent, p *prompt, why string) {
 		answer.Choice, answer.Text = choiceDeny, noLeave
 	}
 	if why != "" {
-		answer.Text += " (" + clip(why, 500) + ")"
+		answer.Text += " (" + clip.Text(why, 500) + ")"
 	}
 	s.start(func() { s.answer(a, []core.ManagedAgentAnswer{answer}) })
 }
 
 // answer gives the first of the answers that the agent takes. It tries as long as the prompt is open.
 func (s *Service) answer(a *agent, list []core.ManagedAgentAnswer) {
-	var retry backoff
+	var retry pause.Backoff
 	for len(list) > 0 {
 		_, err := s.agents.AnswerManagedAgent(a.ctx, a.id, list[0])
 		code := runtimeCode(err)
@@ -176,7 +178,7 @@ func (s *Service) answer(a *agent, list []core.ManagedAgentAnswer) {
 			continue
 		}
 		s.log.Debug("a prompt is not answered yet", "agent", a.id, "error", err)
-		if !s.pause(a.ctx, retry.next()) {
+		if !s.pause(a.ctx, retry.Next()) {
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
@@ -88,10 +89,7 @@ func section(b *strings.Builder, title string, value json.RawMessage, most int) 
 
 // cut bounds a text, and says so.
 func cut(said string, most int) string {
-	if len(said) <= most {
-		return said
-	}
-	return clip(said, most) + "\n[... cut here]"
+	return clip.Marked(said, most, "\n[... cut here]")
 }
 
 // finish makes a message that can be typed: bounded, valid, and without what a terminal would take for a key.

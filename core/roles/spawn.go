@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 // birth is a spawn under way.
@@ -237,5 +238,5 @@ func because(reason string) string {
 	if reason = strings.TrimSpace(reason); reason == "" {
 		return ""
 	}
-	return " (" + clip(reason, 500) + ")"
+	return " (" + clip.Text(reason, 500) + ")"
 }

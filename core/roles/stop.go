@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // Stop implements core.RoleSpawner.
@@ -97,7 +98,7 @@ func (s *Service) stopAgent(id, reason string) {
 		delete(s.ending, id)
 		s.mu.Unlock()
 	}()
-	var retry backoff
+	var retry pause.Backoff
 	for {
 		err := s.tryStop(s.ctx, id)
 		if err == nil || core.ErrorCode(err) == core.CodeNotFound {
@@ -108,7 +109,7 @@ func (s *Service) stopAgent(id, reason string) {
 			return
 		}
 		s.log.Debug("an agent of a role is not stopped yet", "agent", id, "error", err)
-		if !s.pause(s.ctx, retry.next()) {
+		if !s.pause(s.ctx, retry.Next()) {
 			return
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 // Dispatch implements core.TaskCarrier.
@@ -152,7 +153,7 @@ func (s *Service) progress(a *agent, e core.Event, h happening) {
 	said := struct {
 		Text string          `json:"text,omitempty"`
 		Data json.RawMessage `json:"data,omitempty"`
-	}{Text: clip(h.Text, maxProgress)}
+	}{Text: clip.Text(h.Text, maxProgress)}
 	if e.Type == core.EventManagedTool {
 		said.Text = ""
 		if said.Data = toolOf(h.Tool); said.Data == nil {

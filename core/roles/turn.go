@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -19,7 +20,7 @@ type exchange struct {
 	resends  int // with another key
 	refused  int // times that it was not taken
 	failures int // in a row
-	retry    backoff
+	retry    pause.Backoff
 	base     int    // turns that had ended before
 	began    int    // turns that had begun before
 	login    uint64 // event of the last login that was asked for before
@@ -148,7 +149,7 @@ func fieldOf(err error) string {
 
 // pauseThen waits a little before the next send.
 func (s *Service) pauseThen(ctx context.Context, x *exchange) error {
-	if !s.pause(ctx, x.retry.next()) {
+	if !s.pause(ctx, x.retry.Next()) {
 		return ctx.Err()
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Bounds of a spec.
@@ -23,7 +24,7 @@ const (
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // presets are the values of approvalPreset.
-var presets = []string{"readonly", "standard", "permissive", "autonomous"}
+var presets = wire.ApprovalPresets()
 
 // checkSpec finds everything that is wrong with a spec before any runtime is asked.
 func checkSpec(spec core.ManagedAgentSpec) error {

@@ -2,9 +2,9 @@ package runtimes
 
 import (
 	"time"
-	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -65,12 +65,6 @@ func stored(e *runtime.Event, status core.ManagedAgentStatus) (event core.Event,
 
 // bounded cuts text that an agent made to what one event may hold.
 func bounded(text string) (string, bool) {
-	if len(text) <= maxEventText {
-		return text, false
-	}
-	end := maxEventText
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end], true
+	kept := clip.Text(text, maxEventText)
+	return kept, len(kept) < len(text)
 }

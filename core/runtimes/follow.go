@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -12,14 +13,14 @@ import (
 func (s *Service) follow(src *source) {
 	grace := s.opts.Clock.AfterFunc(firstGrace, src.settle)
 	defer grace.Stop()
-	retry := defaultRetry
+	retry := pause.Backoff{First: defaultRetry, Most: maxRetry}
 	for s.ctx.Err() == nil {
 		worked, err := s.attend(src)
 		if s.ctx.Err() != nil {
 			return
 		}
 		if worked {
-			retry = defaultRetry
+			retry.Reset()
 		}
 		reason := runtime.AsError(err).Message
 		if src.State != nil {
@@ -30,16 +31,14 @@ func (s *Service) follow(src *source) {
 		src.set(false, reason)
 		src.settle()
 		s.log.Debug("runtime is not reachable", "runtime", src.Name, "error", err)
-		s.pause(src, retry)
-		retry = min(2*retry, maxRetry)
+		s.pause(src, retry.Next())
 	}
 }
 
 // pause waits until it is worth trying again.
 func (s *Service) pause(src *source, d time.Duration) {
-	due := make(chan struct{})
-	timer := s.opts.Clock.AfterFunc(d, func() { close(due) })
-	defer timer.Stop()
+	due, stop := pause.After(s.opts.Clock, d)
+	defer stop()
 	select {
 	case <-s.ctx.Done():
 	case <-due:
@@ -58,7 +57,7 @@ func (s *Service) attend(src *source) (worked bool, err error) {
 	src.mu.Lock()
 	src.caps = caps
 	src.mu.Unlock()
-	retry, stuck := defaultRetry, 0
+	retry, stuck := pause.Backoff{First: defaultRetry, Most: maxRetry}, 0
 	for {
 		if err := s.recover(ctx, src); err != nil {
 			return worked, err
@@ -72,13 +71,13 @@ func (s *Service) attend(src *source) (worked bool, err error) {
 		// The runtime is there, and so is what it knows: it is read again at once, and work is not refused meanwhile.
 		s.log.Debug("events of a runtime were missed", "runtime", src.Name, "after", src.position)
 		if stuck++; src.position > before {
-			retry, stuck = defaultRetry, 0
+			stuck = 0
+			retry.Reset()
 		}
 		if stuck < 2 {
 			continue
 		}
-		s.pause(src, retry)
-		retry = min(2*retry, maxRetry)
+		s.pause(src, retry.Next())
 		if ctx.Err() != nil {
 			return worked, ctx.Err()
 		}

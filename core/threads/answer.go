@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/core/threads/rules"
 )
 
@@ -67,7 +69,7 @@ func (t *thread) answerPrompts(ctx context.Context) {
 
 // answerPrompt answers a prompt for a rule. When the agent does not take the answer, people are asked.
 func (t *thread) answerPrompt(ctx context.Context, prompt, answer string) {
-	var retry backoff
+	var retry pause.Backoff
 	for tries := 1; ; tries++ {
 		err := t.giveAnswer(ctx, core.ThreadAnswer{PromptID: prompt, Choice: answer})
 		code := runtimeCode(err)
@@ -86,7 +88,7 @@ func (t *thread) answerPrompt(ctx context.Context, prompt, answer string) {
 			})
 			return
 		}
-		if !t.s.pause(ctx, retry.next()) {
+		if !t.s.pause(ctx, retry.Next()) {
 			return
 		}
 	}
@@ -127,7 +129,7 @@ func (s *Service) AnswerThread(ctx context.Context, id string, a core.ThreadAnsw
 		return nil, core.Conflict("thread", id, string(r.Status), "the thread does not wait for an answer")
 	}
 	if a.PromptID != "" && a.PromptID != p.ID {
-		return nil, core.Conflict("thread", id, string(r.Status), "the thread waits for an answer to the prompt %s, not to %s", p.ID, clip(a.PromptID, 100))
+		return nil, core.Conflict("thread", id, string(r.Status), "the thread waits for an answer to the prompt %s, not to %s", p.ID, clip.Text(a.PromptID, 100))
 	}
 	if err := p.check(a); err != nil {
 		return nil, err

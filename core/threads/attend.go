@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // attend follows the agent of a thread, gives it its inputs and keeps the time, until the end was decided on, the
@@ -93,7 +94,7 @@ func (t *thread) read(ctx context.Context, agent string, after uint64, pages cha
 
 // stream follows the events of the agent until ctx ends.
 func (t *thread) stream(ctx context.Context, agent string, after uint64, events chan<- core.Event) {
-	var retry backoff
+	var retry pause.Backoff
 	for ctx.Err() == nil {
 		stream, err := t.s.opts.ManagedAgents.ManagedAgentEvents(ctx, agent, after)
 		for err == nil {
@@ -106,7 +107,8 @@ func (t *thread) stream(ctx context.Context, agent string, after uint64, events 
 			}
 			select {
 			case events <- e:
-				after, retry = e.Seq, 0
+				after = e.Seq
+				retry.Reset()
 			case <-ctx.Done():
 				err = ctx.Err()
 			}
@@ -114,7 +116,7 @@ func (t *thread) stream(ctx context.Context, agent string, after uint64, events 
 		if stream != nil {
 			stream.Close()
 		}
-		if ctx.Err() != nil || !t.s.pause(ctx, retry.next()) {
+		if ctx.Err() != nil || !t.s.pause(ctx, retry.Next()) {
 			return
 		}
 	}
@@ -162,8 +164,8 @@ func (c *change) applyPage(page []core.Event, session string) error {
 // catchUp applies what is stored of the agent's events, before somebody decides on the end: the record is to tell of
 // what was done until then. It tries until that is stored, or ctx ends.
 func (t *thread) catchUp(ctx context.Context) {
-	var retry backoff
-	for t.catchUpOnce(ctx) != nil && t.s.pause(ctx, retry.next()) {
+	var retry pause.Backoff
+	for t.catchUpOnce(ctx) != nil && t.s.pause(ctx, retry.Next()) {
 		continue
 	}
 }

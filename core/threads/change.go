@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // change is a transaction in the making: what a thread becomes, and what follows from that.
@@ -125,7 +127,7 @@ func (t *thread) store(ctx context.Context, fn func(c *change) error) (*change, 
 
 // must is change that tries until it can be stored, or ctx ends: then it returns false.
 func (t *thread) must(ctx context.Context, fn func(c *change) error) bool {
-	var retry backoff
+	var retry pause.Backoff
 	for {
 		if ctx.Err() != nil {
 			return false
@@ -134,10 +136,10 @@ func (t *thread) must(ctx context.Context, fn func(c *change) error) bool {
 		if err == nil {
 			return true
 		}
-		if retry == 0 {
+		if retry.Fresh() {
 			t.log.Warn("a thread cannot be stored yet", "error", err)
 		}
-		if !t.s.pause(ctx, retry.next()) {
+		if !t.s.pause(ctx, retry.Next()) {
 			return false
 		}
 	}
@@ -155,7 +157,7 @@ func (c *change) note(category, summary string, details any) {
 		}
 	}
 	c.decisions = append(c.decisions, &core.Decision{
-		ExecutionID: c.t.execution, ThreadID: c.t.id, Category: category, Summary: clip(summary, maxSummary), Details: raw,
+		ExecutionID: c.t.execution, ThreadID: c.t.id, Category: category, Summary: clip.Text(summary, maxSummary), Details: raw,
 		CreatedBy: core.System.ID, CreatedAt: c.now, Count: 1,
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 // maxCarried bounds the messages that a thread takes over from the one that it goes on with.
@@ -129,9 +130,9 @@ func (s *Service) firstInputs(r *core.ThreadRecord, from *continuation) []*core.
 
 // earlierWork tells an agent without a session what it goes on with.
 func earlierWork(old *core.ThreadRecord) string {
-	text := "(You go on with earlier work in this directory. It was asked for:\n" + clip(old.Objective, maxSummary)
+	text := "(You go on with earlier work in this directory. It was asked for:\n" + clip.Text(old.Objective, maxSummary)
 	if old.Summary != "" {
-		text += "\nWhat came of it: " + clip(old.Summary, maxSummary)
+		text += "\nWhat came of it: " + clip.Text(old.Summary, maxSummary)
 	}
 	return text + ")"
 }

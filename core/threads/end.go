@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/threads/report"
 )
 
@@ -110,22 +111,22 @@ func (c *change) summaryOf(e *core.ThreadEnding) string {
 	r := c.rec
 	switch {
 	case e.Summary != "":
-		return clip(e.Summary, maxSummary)
+		return clip.Text(e.Summary, maxSummary)
 	case r.Report != nil && r.Report.Summary != "":
-		return clip(r.Report.Summary, maxSummary)
+		return clip.Text(r.Report.Summary, maxSummary)
 	}
 	said := c.said
 	if len(said) == 0 || r.LastText != "" && said[len(said)-1] != r.LastText {
 		said = append(slices.Clone(said), r.LastText)
 	}
 	if text := report.Summarize(said); text != "" {
-		return clip(text, maxSummary)
+		return clip.Text(text, maxSummary)
 	}
 	if r.Summary != "" {
 		return r.Summary
 	}
 	if e.Error != nil {
-		return clip(e.Error.Message, maxSummary)
+		return clip.Text(e.Error.Message, maxSummary)
 	}
 	return "The agent said nothing."
 }

@@ -2,7 +2,6 @@ package threads
 
 import (
 	"encoding/json"
-	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -118,15 +117,4 @@ func (p promptView) encode() json.RawMessage {
 		return json.RawMessage("{}") // plain data always encodes
 	}
 	return raw
-}
-
-// clip cuts text to at most so many bytes, between characters.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
 }

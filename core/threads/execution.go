@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // watch follows one execution as long as it has threads that are not over: they end when it is cancelled, and those
@@ -48,7 +49,7 @@ func (s *Service) unwatchLocked(r *core.ThreadRecord) {
 
 // follow follows an execution until ctx ends.
 func (s *Service) follow(ctx context.Context, execution string) {
-	var retry backoff
+	var retry pause.Backoff
 	for ctx.Err() == nil {
 		at := s.opts.Store.LastSeq()
 		err := s.catchUp(ctx, execution)
@@ -59,7 +60,7 @@ func (s *Service) follow(ctx context.Context, execution string) {
 			return
 		}
 		s.log.Debug("an execution cannot be followed yet", "execution", execution, "error", err)
-		if !s.pause(ctx, retry.next()) {
+		if !s.pause(ctx, retry.Next()) {
 			return
 		}
 	}
@@ -67,8 +68,8 @@ func (s *Service) follow(ctx context.Context, execution string) {
 
 // review does what follows from the state of an execution that is followed. It tries until that is known, or ctx ends.
 func (s *Service) review(ctx context.Context, execution string) {
-	var retry backoff
-	for ctx.Err() == nil && s.catchUp(ctx, execution) != nil && s.pause(ctx, retry.next()) {
+	var retry pause.Backoff
+	for ctx.Err() == nil && s.catchUp(ctx, execution) != nil && s.pause(ctx, retry.Next()) {
 		continue
 	}
 }
@@ -94,7 +95,7 @@ func (s *Service) catchUp(ctx context.Context, execution string) error {
 }
 
 // consume does what follows from the events of an execution.
-func (s *Service) consume(ctx context.Context, execution string, at uint64, retry *backoff) error {
+func (s *Service) consume(ctx context.Context, execution string, at uint64, retry *pause.Backoff) error {
 	stream, err := s.opts.Streams.Follow(ctx, execution, at)
 	if err != nil {
 		return err
@@ -105,7 +106,7 @@ func (s *Service) consume(ctx context.Context, execution string, at uint64, retr
 		if err != nil {
 			return err
 		}
-		*retry = 0
+		retry.Reset()
 		switch e.Type {
 		case core.EventExecutionCancelled:
 			s.stopAll(execution)

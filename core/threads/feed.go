@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // feed gives the agent the messages of the queue, one at a time and in their order, until ctx ends.
@@ -21,7 +23,7 @@ func (t *thread) feed(ctx context.Context) {
 		}
 	}
 	var page []*core.QueuedInput
-	var retry backoff
+	var retry pause.Backoff
 	withdrawals := 0
 	for t.await(ctx, nil, feedable) {
 		r := t.record()
@@ -39,7 +41,7 @@ func (t *thread) feed(ctx context.Context) {
 					if err != nil {
 						t.log.Warn("the messages of a thread cannot be read yet", "error", err)
 					}
-					if !t.s.pause(ctx, retry.next()) {
+					if !t.s.pause(ctx, retry.Next()) {
 						return
 					}
 					continue
@@ -53,7 +55,7 @@ func (t *thread) feed(ctx context.Context) {
 				continue
 			}
 		}
-		retry = 0
+		retry.Reset()
 		began, turns := t.turnsSeen()
 		if !t.give(ctx, in, withdrawals) {
 			return
@@ -89,7 +91,7 @@ func (t *thread) give(ctx context.Context, in *core.QueuedInput, withdrawals int
 	attempt := r.Work.Attempt
 	text, key := workText(r, in), workKey(r.Work)
 	resends := 0
-	var retry backoff
+	var retry pause.Backoff
 	for {
 		began, turns := t.turnsSeen()
 		_, err := t.s.opts.ManagedAgents.SendManagedAgent(ctx, t.record().ManagedAgentID, core.ManagedAgentInput{
@@ -111,10 +113,10 @@ func (t *thread) give(ctx context.Context, in *core.QueuedInput, withdrawals int
 			continue
 		case core.ErrorCode(err) == core.CodeValidation:
 			t.log.Warn("an agent refuses a message for good", "input", r.Work.InputID, "error", err)
-			return t.sent(ctx, in, attempt, clip(core.AsError(err).Message, maxSummary))
+			return t.sent(ctx, in, attempt, clip.Text(core.AsError(err).Message, maxSummary))
 		}
 		t.log.Debug("a message is not taken yet", "input", r.Work.InputID, "error", err)
-		if !t.notTaken(ctx, attempt) || !t.s.pause(ctx, retry.next()) || !t.await(ctx, nil, feedable) {
+		if !t.notTaken(ctx, attempt) || !t.s.pause(ctx, retry.Next()) || !t.await(ctx, nil, feedable) {
 			return false
 		}
 		if now := t.record(); !unsent(now) || now.Work.Attempt != attempt || now.Work.Number != r.Work.Number {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // finish works out the end that was decided on: the agent ends, what it left in the workspace is looked at and
@@ -35,14 +37,14 @@ func (t *thread) endAgent(ctx context.Context) bool {
 	if t.isRemote() {
 		return t.endRemote(ctx)
 	}
-	var retry backoff
+	var retry pause.Backoff
 	for ctx.Err() == nil {
 		err := t.endManaged(ctx)
 		if err == nil {
 			return true
 		}
 		t.log.Debug("the agent of a thread is not ended yet", "error", err)
-		if !t.s.pause(ctx, retry.next()) {
+		if !t.s.pause(ctx, retry.Next()) {
 			return false
 		}
 	}
@@ -98,7 +100,7 @@ func (t *thread) wrapUp(ctx context.Context) bool {
 		if r.Ending.Status == core.ThreadCompleted && finish != nil && (finish.Commit || finish.Push) && r.Ending.State != core.CompletionFailed {
 			message := finish.Message
 			if message == "" {
-				message = clip(r.Objective, maxSummary)
+				message = clip.Text(r.Objective, maxSummary)
 			}
 			failure = t.tryOften(ctx, func() (err error) {
 				artifacts, err = t.s.opts.Workspaces.FinishWorkspace(ctx, ws, *finish, message)
@@ -126,7 +128,7 @@ func (t *thread) wrapUp(ctx context.Context) bool {
 			if ending.Summary == "" {
 				ending.Summary = c.summaryOf(&ending)
 			}
-			ending.Summary += "\n\nThe work was not committed or pushed as asked: " + clip(core.AsError(failure).Message, 1000)
+			ending.Summary += "\n\nThe work was not committed or pushed as asked: " + clip.Text(core.AsError(failure).Message, 1000)
 		}
 		c.rec.Ending = &ending
 		return nil
@@ -135,13 +137,13 @@ func (t *thread) wrapUp(ctx context.Context) bool {
 
 // tryOften calls fn until it succeeds, fails for good, or failed in passing too often.
 func (t *thread) tryOften(ctx context.Context, fn func() error) error {
-	var retry backoff
+	var retry pause.Backoff
 	for tries := 1; ; tries++ {
 		err := fn()
 		if err == nil || !passing(err) || tries >= maxTries {
 			return err
 		}
-		if !t.s.pause(ctx, retry.next()) {
+		if !t.s.pause(ctx, retry.Next()) {
 			return ctx.Err()
 		}
 	}

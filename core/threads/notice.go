@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 // alertData is the data of a system.alert event.
@@ -99,6 +100,6 @@ func (c *change) alertWait() {
 	waited := c.now.Sub(*r.BlockedSince).Round(time.Second)
 	p, _ := readPrompt(r.Prompt)
 	c.alert(fmt.Sprintf("the thread %s has waited for an answer for %s: `wardroom thread answer %s`", r.Name, waited, r.ID), map[string]any{
-		"promptId": p.ID, "kind": p.Kind, "text": clip(p.Text, maxSummary), "loginUrl": r.LoginURL, "waitedMs": waited.Milliseconds(),
+		"promptId": p.ID, "kind": p.Kind, "text": clip.Text(p.Text, maxSummary), "loginUrl": r.LoginURL, "waitedMs": waited.Milliseconds(),
 	})
 }

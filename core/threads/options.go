@@ -17,7 +17,6 @@ const (
 
 // Times and bounds.
 const (
-	firstRetry    = 250 * time.Millisecond
 	maxRetry      = 15 * time.Second
 	lookInterval  = 5 * time.Second        // between looks at an agent whose end no event told
 	settleTime    = 5 * time.Second        // for a turn to begin whose message may have been taken

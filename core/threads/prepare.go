@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // prepare makes the workspace of a thread and writes what its agent should know. It returns once the thread is
@@ -49,14 +50,14 @@ func (c *change) prepared(ws *core.Workspace, memory *core.MemoryContext) {
 // again after a crash does no harm.
 func (t *thread) furnish(ctx context.Context) (*core.Workspace, *core.MemoryContext, error) {
 	r := t.record()
-	var retry backoff
+	var retry pause.Backoff
 	for tries := 1; ; tries++ {
 		ws, memory, err := t.furnishOnce(ctx, r)
 		if err == nil || ctx.Err() != nil || !passing(err) || tries >= maxTries {
 			return ws, memory, err
 		}
 		t.log.Info("a workspace cannot be prepared yet", "error", err)
-		if !t.s.pause(ctx, retry.next()) {
+		if !t.s.pause(ctx, retry.Next()) {
 			return nil, nil, ctx.Err()
 		}
 	}

@@ -2,6 +2,8 @@ package threads
 
 import (
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // startsAgain tells whether the agent of a thread is gone and is to be started again.
@@ -48,13 +50,13 @@ func lostMessage(reason string) string {
 	if reason == "" || reason == core.ThreadReasonLost {
 		return "the agent was lost, and was not brought back"
 	}
-	return "the agent was lost (" + clip(reason, 500) + "), and was not brought back"
+	return "the agent was lost (" + clip.Text(reason, 500) + "), and was not brought back"
 }
 
 // restart brings a lost agent back with its session.
 func (t *thread) restart() {
 	ctx := t.work
-	var retry backoff
+	var retry pause.Backoff
 	for tries := 1; ; {
 		a, err := t.revive()
 		if ctx.Err() != nil {
@@ -92,7 +94,7 @@ func (t *thread) restart() {
 			tries++
 		}
 		t.log.Info("a lost agent cannot be brought back yet", "error", err)
-		if !t.s.pause(ctx, retry.next()) {
+		if !t.s.pause(ctx, retry.Next()) {
 			return
 		}
 	}

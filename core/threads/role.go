@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // instanceKey is the key of the metadata of a role's thread that holds its instance.
@@ -256,13 +258,13 @@ func (s *Service) EndRole(agentID, _ string) {
 // that never had an agent, because none could be started, did nothing that could complete.
 func (t *thread) endRole() {
 	var e *core.Execution
-	var retry backoff
+	var retry pause.Backoff
 	for {
 		var err error
 		if e, err = t.s.opts.Store.FindExecution(t.work, t.execution); err == nil || core.ErrorCode(err) == core.CodeNotFound {
 			break
 		}
-		if !t.s.pause(t.work, retry.next()) {
+		if !t.s.pause(t.work, retry.Next()) {
 			return
 		}
 	}
@@ -276,7 +278,7 @@ func (t *thread) endRole() {
 			ending = core.ThreadEnding{Status: core.ThreadFailed, State: core.CompletionFailed, Reason: core.ThreadReasonExecution}
 			ending.Error = &core.ThreadError{Code: core.CodeAgentError, Message: "the execution failed"}
 			if e.Error != nil {
-				ending.Error = &core.ThreadError{Code: e.Error.Code, Message: "the execution failed: " + clip(e.Error.Message, maxSummary)}
+				ending.Error = &core.ThreadError{Code: e.Error.Code, Message: "the execution failed: " + clip.Text(e.Error.Message, maxSummary)}
 			}
 		}
 		c.end(ending)

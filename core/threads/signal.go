@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/threads/report"
 )
 
@@ -204,9 +205,9 @@ func (c *change) onError(sig *core.AgentSignal) {
 		r.StatusReason = word // a slow machine is given more time, see checkTimers
 		return
 	}
-	message := "the agent cannot go on: " + clip(sig.Reason, 500)
+	message := "the agent cannot go on: " + clip.Text(sig.Reason, 500)
 	if sig.Text != "" {
-		message += ": " + clip(sig.Text, 2000)
+		message += ": " + clip.Text(sig.Text, 2000)
 	}
 	c.fail(core.ThreadReasonCrashed, &core.ThreadError{Code: core.CodeAgentError, Message: message})
 }
@@ -246,7 +247,7 @@ func (c *change) ended(reason string, exit *int, sure bool) {
 			reason = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(reason, word), ":"))
 		}
 		if reason != "" {
-			message += ": " + clip(reason, 2000)
+			message += ": " + clip.Text(reason, 2000)
 		}
 		c.fail(core.ThreadReasonCrashed, &core.ThreadError{Code: core.CodeAgentError, Message: message})
 	}

@@ -8,13 +8,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/threads/rules"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // approvals are the presets; "" is the second.
-var approvals = []string{"readonly", "standard", "permissive", "autonomous"}
+var approvals = wire.ApprovalPresets()
 
-const defaultApproval = "standard"
+const defaultApproval = wire.ApprovalStandard
 
 // checker collects what is wrong with a spec.
 type checker struct {
@@ -107,9 +109,9 @@ func (k *checker) env(env map[string]string) {
 		size += len(name) + len(value)
 		switch {
 		case name == "" || strings.ContainsAny(name, "=\x00"):
-			k.bad(field, "the name "+strconv.Quote(clip(name, 64))+" must not be empty or hold = or NUL")
+			k.bad(field, "the name "+strconv.Quote(clip.Text(name, 64))+" must not be empty or hold = or NUL")
 		case strings.ContainsRune(value, 0):
-			k.bad(field+"."+clip(name, 64), "must not hold NUL")
+			k.bad(field+"."+clip.Text(name, 64), "must not hold NUL")
 		}
 	}
 	if len(env) > maxEnv || size > maxEnvBytes {
@@ -198,7 +200,7 @@ func (s *Service) fill(spec *core.ThreadSpec) {
 func nameOf(role, objective string) string {
 	var words []string
 	size := 0
-	for _, word := range strings.FieldsFunc(strings.ToLower(clip(objective, 400)), func(r rune) bool {
+	for _, word := range strings.FieldsFunc(strings.ToLower(clip.Text(objective, 400)), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r < 0x80
 	}) {
 		if size += len(word) + 1; size > 40 || len(words) == 6 {
@@ -220,7 +222,7 @@ func nameOf(role, objective string) string {
 			return '-'
 		}
 		return r
-	}, clip(name, maxName))
+	}, clip.Text(name, maxName))
 }
 
 // workspaceSpec is what a spec asks for; never nil.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/threads/report"
 )
 
@@ -31,7 +32,7 @@ func (c *change) onMessage(sig *core.AgentSignal) {
 	if sig.Text == "" {
 		return
 	}
-	c.rec.LastText = clip(sig.Text, maxText)
+	c.rec.LastText = clip.Text(sig.Text, maxText)
 	c.say(sig.Text, sig.Truncated)
 	if c.report(sig.Text) {
 		c.setSpeech(func(s *core.ThreadSpeech) { s.Reported = true })
@@ -44,7 +45,7 @@ func (c *change) onMessage(sig *core.AgentSignal) {
 // say keeps text for the next thread_output.
 func (c *change) say(text string, truncated bool) {
 	c.setSpeech(func(s *core.ThreadSpeech) {
-		pieces := append(s.Pieces[:len(s.Pieces):len(s.Pieces)], clip(text, maxText))
+		pieces := append(s.Pieces[:len(s.Pieces):len(s.Pieces)], clip.Text(text, maxText))
 		size := 0
 		for i := len(pieces) - 1; i >= 0; i-- {
 			if size += len(pieces[i]); size > maxText || len(pieces)-i > maxPieces {
@@ -53,7 +54,7 @@ func (c *change) say(text string, truncated bool) {
 			}
 		}
 		if len(pieces) == 0 {
-			pieces = []string{clip(text, maxText)}
+			pieces = []string{clip.Text(text, maxText)}
 		}
 		s.Pieces = pieces
 		if s.Pending != "" && !strings.HasSuffix(s.Pending, "\n") {
@@ -61,7 +62,7 @@ func (c *change) say(text string, truncated bool) {
 		}
 		room := max(0, maxPending-len(s.Pending))
 		s.Cut = s.Cut || truncated || len(text) > room
-		s.Pending += clip(text, room)
+		s.Pending += clip.Text(text, room)
 	})
 }
 

@@ -6,13 +6,15 @@ import (
 	"slices"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // begin starts the agent of a thread, or takes up the one that an earlier life of ours started. It returns once the
 // thread has an agent, or its end was decided on.
 func (t *thread) begin() {
 	ctx := t.work
-	var retry backoff
+	var retry pause.Backoff
 	for tries := 1; ; {
 		a, err := t.bear(ctx)
 		if err == nil {
@@ -37,7 +39,7 @@ func (t *thread) begin() {
 			tries++
 		}
 		t.log.Info("the agent of a thread cannot be started yet", "error", err)
-		if !t.s.pause(ctx, retry.next()) {
+		if !t.s.pause(ctx, retry.Next()) {
 			return
 		}
 	}
@@ -54,7 +56,7 @@ func (t *thread) bear(ctx context.Context) (*core.ManagedAgent, error) {
 		return nil, err
 	}
 	spec := core.ManagedAgentSpec{
-		Name: clip(r.Name, maxName), Type: r.AgentType, Runtime: r.Runtime, Approval: r.Preparation.Approval, Env: env,
+		Name: clip.Text(r.Name, maxName), Type: r.AgentType, Runtime: r.Runtime, Approval: r.Preparation.Approval, Env: env,
 		Resume: r.SessionID,
 	}
 	t.s.complete(&spec, r)

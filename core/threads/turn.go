@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/threads/report"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -26,7 +27,7 @@ func (c *change) onTurn(sig *core.AgentSignal) {
 		data.Output = &text
 		c.endSpeech(text, sig.Truncated)
 		if text != "" {
-			r.LastText = clip(text, maxText)
+			r.LastText = clip.Text(text, maxText)
 		}
 		r.TurnCount++
 	} else {
@@ -88,7 +89,7 @@ func (c *change) summarize(said []string) {
 	if summary == "" {
 		return // nothing was said
 	}
-	r.Summary = clip(summary, maxSummary)
+	r.Summary = clip.Text(summary, maxSummary)
 	c.event(core.EventThreadSummaryUpdated, summaryData{Summary: r.Summary, Turns: r.TurnCount})
 	c.note(core.DecisionThreadSummary, r.Name+": "+r.Summary, map[string]any{"turns": turns, "turnCount": r.TurnCount})
 }

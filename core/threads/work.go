@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -190,7 +191,7 @@ func (c *change) settleWork(o *wire.TurnOutcome) {
 // turnFailure says for people why the last turn failed.
 func turnFailure(r *core.ThreadRecord, e *wire.TurnError) string {
 	turn := r.TurnCount + r.FailedTurns
-	return "turn " + strconv.Itoa(turn) + " failed: " + e.Code + ": " + clip(e.Message, 2000)
+	return "turn " + strconv.Itoa(turn) + " failed: " + e.Code + ": " + clip.Text(e.Message, 2000)
 }
 
 func retries(r *core.ThreadRecord) int {

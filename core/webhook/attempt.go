@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/webhook/target"
 )
 
@@ -152,7 +153,7 @@ func (s *Service) send(ctx context.Context, p plan, d *core.Delivery) (r result)
 		cancel() // the rest is not waited for, and the connection not used again
 	}
 	resp.Body.Close()
-	r.text = clip(strings.ToValidUTF8(string(read[:min(len(read), keepBytes)]), "\uFFFD"), keepBytes)
+	r.text = clip.Text(strings.ToValidUTF8(string(read[:min(len(read), keepBytes)]), "\uFFFD"), keepBytes)
 	return r
 }
 
@@ -163,7 +164,7 @@ func statusError(resp *http.Response) string {
 	case code >= 300 && code <= 399:
 		why := fmt.Sprintf("answered %d: redirects are not followed; give the endpoint its final url", code)
 		if to := resp.Header.Get("Location"); to != "" {
-			why += " (it points to " + clip(strings.ToValidUTF8(to, ""), keepError/2) + ")"
+			why += " (it points to " + clip.Text(strings.ToValidUTF8(to, ""), keepError/2) + ")"
 		}
 		return why
 	case code == http.StatusGone:
@@ -179,15 +180,15 @@ func sendError(err error, hung bool, timeout time.Duration) string {
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &refusal):
-		return clip("the target is refused: "+refusal.Error(), keepError)
+		return clip.Text("the target is refused: "+refusal.Error(), keepError)
 	case hung:
 		return fmt.Sprintf("no answer within %d ms", timeout.Milliseconds())
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return clip("the host "+dns.Name+" is not known", keepError)
+		return clip.Text("the host "+dns.Name+" is not known", keepError)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection was closed without an answer"
 	}
-	return clip("no answer: "+strings.ToValidUTF8(err.Error(), ""), keepError)
+	return clip.Text("no answer: "+strings.ToValidUTF8(err.Error(), ""), keepError)
 }
 
 // ended makes the next state of a delivery of what came of an attempt, and lets others begin.

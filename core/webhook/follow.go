@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // Notify tells that public events were committed. It does not block.
@@ -17,21 +18,20 @@ func (s *Service) Notify() {
 
 // runReader follows the log until ctx ends.
 func (s *Service) runReader(ctx context.Context) {
-	pause := firstRetry
+	retry := pause.Backoff{First: firstRetry, Most: maxRetry}
 	for {
 		err := s.follow(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		if err != nil {
-			if pause == firstRetry {
+			if retry.Fresh() {
 				s.log.Warn("events cannot be turned into deliveries yet", "error", err)
 			}
-			s.pause(ctx, pause)
-			pause = min(2*pause, maxRetry)
+			s.pause(ctx, retry.Next())
 			continue
 		}
-		pause = firstRetry
+		retry.Reset()
 		select {
 		case <-ctx.Done():
 			return

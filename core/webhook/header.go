@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 // reserved are the headers that requests have anyway, or that say how they travel.
@@ -31,7 +33,7 @@ func checkHeaders(p *problems, headers map[string]string) {
 	seen := make(map[string]bool, len(names))
 	size := 0
 	for _, name := range names {
-		path, value := "headers."+clip(name, maxFilterText), headers[name]
+		path, value := "headers."+clip.Text(name, maxFilterText), headers[name]
 		canonical := textproto.CanonicalMIMEHeaderKey(name)
 		size += len(name) + len(value)
 		switch why := reserved[canonical]; {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 type outcomeKind int
@@ -49,7 +50,7 @@ func (s *Service) write(o *outcome) {
 
 // runWriter stores outcomes until stop is closed and all there are were tried.
 func (s *Service) runWriter(stop <-chan struct{}) {
-	pause := firstRetry
+	retry := pause.Backoff{First: firstRetry, Most: maxRetry}
 	for {
 		s.mu.Lock()
 		batch := s.outcomes[:min(len(s.outcomes), maxOutcomes)]
@@ -72,18 +73,17 @@ func (s *Service) runWriter(stop <-chan struct{}) {
 			err = s.storeEach(batch)
 		}
 		if err == nil {
-			pause = firstRetry
+			retry.Reset()
 			continue
 		}
-		if pause == firstRetry {
+		if retry.Fresh() {
 			s.log.Warn("outcomes of deliveries cannot be stored yet", "count", len(batch), "error", err)
 		}
 		select {
 		case <-stop:
 			return // the attempts are made again after the next start
-		case <-s.after(pause):
+		case <-s.after(retry.Next()):
 		}
-		pause = min(2*pause, maxRetry)
 	}
 }
 

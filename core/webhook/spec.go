@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/webhook/target"
 )
 
@@ -100,7 +101,7 @@ func checkFilters(p *problems, f core.WebhookFilters) {
 	}
 	for key, value := range f.Metadata {
 		if key == "" || len(key) > maxFilterText || len(value) > maxFilterText {
-			p.add("filters.metadata."+clip(key, maxFilterText), "key and value must not be longer than %d bytes, nor the key empty", maxFilterText)
+			p.add("filters.metadata."+clip.Text(key, maxFilterText), "key and value must not be longer than %d bytes, nor the key empty", maxFilterText)
 		}
 	}
 }
@@ -132,15 +133,4 @@ func newWebhook(spec core.WebhookSpec, now time.Time) core.Webhook {
 		w.TimeoutMs = *spec.TimeoutMs
 	}
 	return w
-}
-
-// clip cuts a text to so many bytes at a rune.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

@@ -6,32 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-)
 
-// writeAtomic replaces a file so that a reader, and a machine that loses power, sees the old one or the new one.
-func writeAtomic(path string, data []byte, mode os.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(mode)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // what remains of the failure
-	}
-	return err
-}
+	"github.com/wardroom/wardroom/core/internal/atomicfile"
+)
 
 // holds tells whether path is a regular file with exactly this content.
 func holds(path string, want []byte) bool {
@@ -53,7 +30,7 @@ func keep(path string, want []byte, mode os.FileMode) (changed bool, err error) 
 			return false, err
 		}
 	}
-	return true, writeAtomic(path, want, mode)
+	return true, atomicfile.Write(path, want, mode)
 }
 
 // removeTree removes a directory with what is in it, directories without permission to write included: caches of

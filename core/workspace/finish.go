@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 const (
@@ -192,9 +193,7 @@ func commitMessage(text string) string {
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))
 	text = strings.TrimSpace(text)
-	if len(text) > maxMessage {
-		text = strings.ToValidUTF8(text[:maxMessage], "")
-	}
+	text = clip.Text(text, maxMessage)
 	if text == "" {
 		text = defaultMessage
 	}

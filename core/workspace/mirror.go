@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/atomicfile"
 )
 
 // mirror is the local bare copy of a repository, which all its workspaces share. Branches of the remote are under
@@ -140,7 +141,7 @@ func (m *mirror) create() error {
 	for name, content := range map[string]string{
 		"HEAD": "ref: refs/heads/main\n", "config": string(m.config()), "info/exclude": exclude,
 	} {
-		if err := writeAtomic(filepath.Join(m.dir, name), []byte(content), 0o644); err != nil {
+		if err := atomicfile.Write(filepath.Join(m.dir, name), []byte(content), 0o644); err != nil {
 			return err
 		}
 	}
@@ -222,7 +223,7 @@ func (m *mirror) clone(ctx context.Context, rem *remote, w want) error {
 	if err != nil {
 		return err
 	}
-	if err := writeAtomic(m.dir+".json", note, 0o644); err != nil {
+	if err := atomicfile.Write(m.dir+".json", note, 0o644); err != nil {
 		return err
 	}
 	return os.Rename(fresh.dir, m.dir)

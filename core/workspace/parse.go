@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 const (
@@ -42,7 +43,7 @@ func plain(text string, most int) string {
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))
 	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most-3], "") + "..."
+		text = clip.Text(text, most-3) + "..."
 	}
 	return text
 }

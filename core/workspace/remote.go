@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/atomicfile"
 )
 
 // remote is a repository elsewhere, and how to be let in there.
@@ -191,5 +192,5 @@ func (s *Service) preparePrivate() error {
 			return err
 		}
 	}
-	return writeAtomic(s.askpassPath(), []byte(askpass), 0o700)
+	return atomicfile.Write(s.askpassPath(), []byte(askpass), 0o700)
 }

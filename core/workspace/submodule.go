@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/atomicfile"
 )
 
 const (
@@ -38,7 +39,7 @@ func (s *Service) addSubmodules(ctx context.Context, w *core.Workspace, t *tree,
 	if err != nil {
 		return g.parts, err
 	}
-	return g.parts, writeAtomic(s.notePath(w.ID), text, 0o644)
+	return g.parts, atomicfile.Write(s.notePath(w.ID), text, 0o644)
 }
 
 // grafting is the work of adding all submodules of a workspace.

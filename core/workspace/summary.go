@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 const (
@@ -146,7 +148,7 @@ func listed(names []string) string {
 			b.WriteString(", ")
 		}
 		if len(name) > 80 {
-			name = strings.ToValidUTF8(name[:77], "") + "..."
+			name = clip.Text(name, 77) + "..."
 		}
 		b.WriteString(strings.ToValidUTF8(name, "?"))
 	}

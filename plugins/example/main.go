@@ -34,7 +34,7 @@ const schema = `{
     "workdirs": {
       "type": "array",
       "items": {"type": "string", "pattern": "^/"},
-      "description": "Directories below which agents may work. Default: any."
+      "description": "Directories below which agents may work. Default: any but the system's."
     }
   }
 }`
@@ -63,7 +63,9 @@ func main() {
 				return agentcli.Options{}, runtime.Errorf(runtime.CodeInvalidArgument, "the settings cannot be read")
 			}
 			return agentcli.Options{
-				Launcher:  &launcher{local.Rooms{Dir: filepath.Join(place.StateDir, "rooms"), Workdirs: c.Workdirs}, &processes},
+				Launcher: &launcher{local.Rooms{
+					Dir: filepath.Join(place.StateDir, "rooms"), Workdirs: c.Workdirs, Private: place.Private, Workspaces: place.Workspaces,
+				}, &processes},
 				Types:     map[string]runtime.DeclaredType{"sh": shell},
 				MaxAgents: c.MaxAgents,
 				Ephemeral: true, // a pty ends with the process that opened it
@@ -85,7 +87,7 @@ func (l *launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.P
 	if err := l.End(ctx, id); err != nil { // what an earlier life left
 		return nil, err
 	}
-	if err := local.Write(cmd.Room, cmd.Files); err != nil {
+	if err := l.Write(cmd.Room, cmd.Files); err != nil {
 		return nil, err
 	}
 	c := exec.Command(cmd.Path, cmd.Args...)

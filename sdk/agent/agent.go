@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
+	"github.com/wardroom/wardroom/sdk/internal/backoff"
 )
 
 // Agent is one connected agent. Make it with New, serve with Run. Methods are safe for concurrent use.
@@ -105,13 +106,13 @@ func (a *Agent) halt() {
 // serve runs one session after the other.
 func (a *Agent) serve(ctx, work context.Context) error {
 	a.restore()
-	pause := backoff{min: a.opts.ReconnectMin, max: a.opts.ReconnectMax}
+	pause := backoff.Backoff{Min: a.opts.ReconnectMin, Max: a.opts.ReconnectMax}
 	for {
 		s, err := a.connect(ctx)
 		if err == nil {
 			err = s.serve(ctx, work)
 			if s.useful.Load() && !flooded(err) {
-				pause.reset()
+				pause.Reset()
 			}
 		}
 		if a.stopping(ctx) {
@@ -122,7 +123,7 @@ func (a *Agent) serve(ctx, work context.Context) error {
 			a.opts.Logger.Error("agent refused", "agent", a.ID(), "error", err)
 			return err
 		}
-		d := pause.delay()
+		d := pause.Next()
 		if flooded(err) {
 			d = a.opts.ReconnectMax
 		}

@@ -122,16 +122,3 @@ func TestOutbox(t *testing.T) {
 		t.Errorf("took %v of nothing", ends)
 	}
 }
-
-func TestBackoff(t *testing.T) {
-	b := backoff{min: 50 * time.Millisecond, max: 400 * time.Millisecond}
-	for range 3 {
-		for _, want := range []time.Duration{50, 100, 200, 400, 400} {
-			want *= time.Millisecond
-			if d := b.delay(); d < want/2 || d > want {
-				t.Errorf("delay %s, want %s to %s", d, want/2, want)
-			}
-		}
-		b.reset()
-	}
-}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
+	"github.com/wardroom/wardroom/sdk/internal/clip"
 )
 
 // Causes of a thread's cancelled context, besides ErrStopped and ErrReassigned.
@@ -192,8 +193,8 @@ func encodeThreadEvent(e *protocol.ThreadEvent, limit int64) ([]byte, error) {
 		limit = defaultEventSize
 	}
 	limit = max(limit-eventOverhead, eventOverhead)
-	if text, cut := cutText(e.Data.Text, maxThreadText); cut {
-		e.Data.Text, e.Data.Truncated = text, true
+	if len(e.Data.Text) > maxThreadText {
+		e.Data.Text, e.Data.Truncated = clip.Text(e.Data.Text, maxThreadText), true
 	}
 	raw, err := json.Marshal(e)
 	if err != nil { // a tool's input that is not JSON
@@ -205,11 +206,11 @@ func encodeThreadEvent(e *protocol.ThreadEvent, limit int64) ([]byte, error) {
 		raw, err = json.Marshal(e)
 	}
 	for err == nil && int64(len(raw)) > limit && len(e.Data.Text)+promptLen(&e.Data) > 0 {
-		e.Data.Text, _ = cutText(e.Data.Text, len(e.Data.Text)/2)
+		e.Data.Text = clip.Text(e.Data.Text, len(e.Data.Text)/2)
 		e.Data.Truncated = true
 		if p := e.Data.Prompt; p != nil {
 			shorter := *p
-			shorter.Text, _ = cutText(p.Text, len(p.Text)/2)
+			shorter.Text = clip.Text(p.Text, len(p.Text)/2)
 			e.Data.Prompt = &shorter
 		}
 		raw, err = json.Marshal(e)

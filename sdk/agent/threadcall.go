@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
+	"github.com/wardroom/wardroom/sdk/internal/backoff"
 )
 
 // Codes of refusals of threads and their inputs. Hosts may use any code of their own, with an *Error.
@@ -278,7 +279,7 @@ func (th *threads) stop(p protocol.ThreadStop) {
 
 // end has the host stop a thread, again and again if need be.
 func (th *threads) end(t *Thread, p protocol.ThreadStop) {
-	pause := backoff{min: stopRetryMin, max: stopRetryMax}
+	pause := backoff.Backoff{Min: stopRetryMin, Max: stopRetryMax}
 	for t.ctx.Err() == nil {
 		err := th.callStop(t.ctx, t, p)
 		if err == nil {
@@ -286,7 +287,7 @@ func (th *threads) end(t *Thread, p protocol.ThreadStop) {
 			return
 		}
 		th.agent.opts.Logger.Warn("agent cannot stop a thread; it is tried again", "thread", p.ThreadID, "error", err)
-		wait(t.ctx, t.ctx.Done(), pause.delay())
+		wait(t.ctx, t.ctx.Done(), pause.Next())
 	}
 }
 

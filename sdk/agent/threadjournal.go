@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
+	"github.com/wardroom/wardroom/sdk/internal/durable"
 )
 
 const (
@@ -134,11 +135,7 @@ func (j *threadJournal) rewrite(t *Thread) error {
 		}
 		b.Write(append(raw, '\n'))
 	}
-	temp := j.path + ".tmp"
-	if err := os.WriteFile(temp, b.Bytes(), 0o600); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, j.path); err != nil {
+	if err := durable.WriteFile(j.path, b.Bytes(), false); err != nil {
 		return err
 	}
 	j.close()

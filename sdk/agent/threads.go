@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
@@ -389,17 +388,6 @@ func (th *threads) stays() bool {
 	th.mu.Lock()
 	defer th.mu.Unlock()
 	return len(th.byID) > 0
-}
-
-// cutText bounds a text at a border of characters.
-func cutText(text string, limit int) (string, bool) {
-	if len(text) <= limit {
-		return text, false
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit], true
 }
 
 // ring remembers the last sequences of threads that were forgotten, so that one that comes again does not begin

@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/sdk/internal/clip"
 )
 
 // frameOverhead is more than what a frame adds to a result.
@@ -72,9 +73,7 @@ func (a *Agent) shortened(e *Error) *Error {
 	if len(short.Code) > maxErrorText {
 		short.Code = CodeAgentError
 	}
-	if len(short.Message) > maxErrorText {
-		short.Message = strings.ToValidUTF8(short.Message[:maxErrorText], "") + "..."
-	}
+	short.Message = clip.Marked(short.Message, maxErrorText, "...")
 	return &short
 }
 

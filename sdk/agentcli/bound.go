@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/wardroom/wardroom/sdk/internal/clip"
 )
 
 // Bounds of what an event carries, in bytes: thousands of events are kept, and tools are given whole files. Who
@@ -23,7 +25,7 @@ func shortened(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return fmt.Sprintf("%s... [%d bytes in all]", cut(s, n), len(s))
+	return fmt.Sprintf("%s... [%d bytes in all]", clip.Text(s, n), len(s))
 }
 
 // boundInput cuts a tool's input to what an event holds. Short values stay rather than long ones: the path of a

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/wardroom/wardroom/sdk/agentcli/internal/durable"
+	"github.com/wardroom/wardroom/sdk/internal/durable"
 )
 
 const (

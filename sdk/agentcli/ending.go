@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wardroom/wardroom/sdk/internal/clip"
 	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -190,15 +191,7 @@ func (s *session) lastWords() string {
 		}
 	}
 	said = said[max(0, len(said)-lastLines):]
-	return s.redact.text(cut(strings.Join(said, " | "), 500))
-}
-
-// cut shortens a text to n bytes, at the border of a character.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "")
+	return s.redact.text(clip.Text(strings.Join(said, " | "), 500))
 }
 
 // tellScreen writes the visible screen to the log: a start that failed is told by it.

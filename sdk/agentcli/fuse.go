@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wardroom/wardroom/sdk/internal/clip"
 	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -30,7 +31,7 @@ const maxSaid = 1 << 20
 // say adds what the agent said.
 func (t *turn) say(text string) {
 	if room := maxSaid - len(t.text); room > 0 {
-		t.text += cut(text, room)
+		t.text += clip.Text(text, room)
 	}
 }
 
@@ -402,7 +403,7 @@ func (s *session) complete(h *heldTurn, text string) {
 	if e := h.event.Error; e != nil { // its last words are no answer
 		text = ""
 		failure := *e
-		failure.Message = cut(s.redact.text(e.Message), maxText)
+		failure.Message = clip.Text(s.redact.text(e.Message), maxText)
 		h.event.Error = &failure
 	}
 	response := &runtime.Response{
@@ -472,7 +473,7 @@ func (s *session) onError(sig Signal) {
 	if reason == "" {
 		reason = "error"
 	}
-	reason = cut(s.redact.text(reason), maxText)
+	reason = clip.Text(s.redact.text(reason), maxText)
 	s.agent.Status, s.agent.Reason = runtime.StatusError, reason
 	s.emit(runtime.Event{Type: runtime.EventError, Source: sig.Source, Reason: reason, Text: boundText(s.redact.text(sig.Text))})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/journal"
+	"github.com/wardroom/wardroom/sdk/internal/filelock"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -71,7 +72,7 @@ func (r *Runtime) Open(ctx context.Context) (err error) {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return fmt.Errorf("the state directory: %w", err)
 	}
-	if r.lock, err = lockDir(ctx, r.o.StateDir); err != nil {
+	if r.lock, err = filelock.Dir(ctx, r.o.StateDir); err != nil {
 		return err
 	}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx)) // it lives until Close

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wardroom/wardroom/sdk/agentcli/internal/durable"
+	"github.com/wardroom/wardroom/sdk/internal/durable"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Sizes of a terminal. What viewers wish is brought between them.
@@ -26,7 +27,7 @@ var (
 	validEnv = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-var presets = []string{"", "readonly", "standard", "permissive", "autonomous"}
+var presets = append(wire.ApprovalPresets(), "")
 
 // Bounds of a spec, so that a record stays small.
 const (

@@ -6,8 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 var validID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -24,9 +26,7 @@ func check(spec runtime.Spec) error {
 	case spec.Cols < 0 || spec.Rows < 0 || spec.Cols > 1000 || spec.Rows > 1000:
 		return runtime.Invalid("cols", "columns and rows must be from 1 to 1000, or 0 for the default")
 	}
-	switch spec.Approval {
-	case "", "readonly", "standard", "permissive", "autonomous":
-	default:
+	if spec.Approval != "" && !slices.Contains(wire.ApprovalPresets(), spec.Approval) {
 		return runtime.Invalid("approval", "must be readonly, standard, permissive or autonomous")
 	}
 	if spec.Workdir == "" {

@@ -2,10 +2,10 @@ package terminal
 
 import (
 	"time"
-	"unicode/utf8"
 
 	"github.com/gorilla/websocket"
 
+	"github.com/wardroom/wardroom/sdk/internal/clip"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -46,16 +46,5 @@ func Refuse(conn *websocket.Conn, err error) {
 
 // SendClose sends a close message; a reason that is too long for one is cut. It waits no longer than two seconds.
 func SendClose(conn *websocket.Conn, code int, reason string) error {
-	return conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, cut(reason, maxReason)), time.Now().Add(closeGrace))
-}
-
-// cut shortens text to at most n bytes, at the border of a character.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
+	return conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, clip.Text(reason, maxReason)), time.Now().Add(closeGrace))
 }

@@ -51,12 +51,3 @@ func FuzzParseResize(f *testing.F) {
 		}
 	})
 }
-
-func TestCut(t *testing.T) {
-	if got := cut("aaa€", 5); got != "aaa" {
-		t.Errorf("cut inside of a character: %q", got)
-	}
-	if got := cut("abc", 3); got != "abc" {
-		t.Errorf("cut %q", got)
-	}
-}

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 // MaxExtract is how many characters Summarize returns at most.
@@ -113,9 +115,7 @@ const maxParagraph = 16 * MaxExtract
 
 // unmark removes the markup of a line.
 func unmark(s string) string {
-	if len(s) > maxParagraph {
-		s = strings.ToValidUTF8(s[:maxParagraph], "")
-	}
+	s = clip.Text(s, maxParagraph)
 	s = image.ReplaceAllString(s, "")
 	s = link.ReplaceAllString(s, "$1")
 	s = htmlTag.ReplaceAllString(s, "")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Bounds of rules.
@@ -20,14 +21,14 @@ const (
 )
 
 // Presets are the names of the approval presets.
-var Presets = []string{Readonly, Standard, Permissive, Autonomous}
+var Presets = wire.ApprovalPresets()
 
 // The approval presets.
 const (
-	Readonly   = "readonly"
-	Standard   = "standard"
-	Permissive = "permissive"
-	Autonomous = "autonomous"
+	Readonly   = wire.ApprovalReadonly
+	Standard   = wire.ApprovalStandard
+	Permissive = wire.ApprovalPermissive
+	Autonomous = wire.ApprovalAutonomous
 )
 
 // Rules are compiled rules. They do not change, and are safe for concurrent use. The zero value has none.

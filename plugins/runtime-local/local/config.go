@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/plugin"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
@@ -94,7 +95,7 @@ func (c *Config) problems() []plugin.Problem {
 			add(fmt.Sprintf("/isolation/shut/%d", i), plugin.SeverityError, "is not a clean absolute path")
 		}
 	}
-	if e := runtime.AsError(checkNames("env", c.Env)); e != nil {
+	if e := runtime.AsError(local.CheckEnv("env", c.Env)); e != nil {
 		add("/env", plugin.SeverityError, "%s: %s", e.Field, e.Message)
 	}
 	for i, root := range c.Workdirs {
@@ -113,7 +114,7 @@ func (c *Config) problems() []plugin.Problem {
 		add("/holder", plugin.SeverityError, "%s is no executable file; install it beside the plugin or name it", c.Holder)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Types)) {
-		if e := runtime.AsError(checkNames("env", c.Types[name].Env)); e != nil {
+		if e := runtime.AsError(local.CheckEnv("env", c.Types[name].Env)); e != nil {
 			add("/types/"+name+"/env", plugin.SeverityError, "%s: %s", e.Field, e.Message)
 		}
 	}

@@ -3,23 +3,23 @@ package local
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 
-	"github.com/hashicorp/go-hclog"
-
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/claude"
+	"github.com/wardroom/wardroom/sdk/agentcli/codex"
+	"github.com/wardroom/wardroom/sdk/agentcli/gemini"
 	"github.com/wardroom/wardroom/sdk/plugin"
 	"github.com/wardroom/wardroom/sdk/runtime"
-	runtimeserver "github.com/wardroom/wardroom/sdk/runtime/server"
+	runtimeplugin "github.com/wardroom/wardroom/sdk/runtime/plugin"
 )
 
 // Definition is the plugin. One process serves one definition.
 func Definition(version string) plugin.Definition {
-	p := &owner{}
-	return plugin.Definition{
-		Name: "runtime-local", Version: version, Kind: plugin.KindRuntime, Schema: schema,
+	var children children // every configuration starts some, and whichever is in force reaps them
+	return runtimeplugin.Definition(runtimeplugin.Options{
+		Name: "runtime-local", Version: version, Schema: schema,
 		Examples: []json.RawMessage{
 			json.RawMessage(`{}`),
 			json.RawMessage(`{"maxAgents": 20, "workdirs": ["/srv/work"], "limits": {"memoryBytes": 4294967296}}`),
@@ -31,121 +31,55 @@ func Definition(version string) plugin.Definition {
 			}
 			return c.problems()
 		},
-		Configure: func(ctx context.Context, config json.RawMessage, host plugin.Host) (plugin.Service, error) {
-			c, err := decode(config, host.StateDir(), host.RunDir())
+		Settings: settings,
+		New: func(ctx context.Context, config json.RawMessage, place runtimeplugin.Place) (agentcli.Options, error) {
+			c, err := decode(config, place.StateDir, place.RunDir)
 			if err != nil {
-				return plugin.Service{}, err
+				return agentcli.Options{}, err
 			}
-			s, err := p.replace(ctx, c, Site{Private: host.Private(), Workspaces: host.Workspaces()}, host.Logger())
-			if err != nil {
-				return plugin.Service{}, err
-			}
-			return plugin.Service{Runtime: s.Runtime(), Health: s.Health, Metrics: s.Metrics, Close: s.Close}, nil
+			return c.open(ctx, place, &children)
 		},
-		ServeAlone: func(ctx context.Context) error { return serve(ctx, os.Getenv) },
-	}
+	})
 }
 
-// owner remembers the service in force, because the next one has to take its state over.
-type owner struct {
-	mu  sync.Mutex
-	now *Service
+// open makes the launcher of a configuration, ready for use, and the options of the runtime that it is for.
+func (c *Config) open(ctx context.Context, place runtimeplugin.Place, all *children) (agentcli.Options, error) {
+	launcher := New(Options{
+		StateDir: c.StateDir, RoomsDir: c.RoomsDir, RunDir: c.RunDir, Holder: c.Holder, Workdirs: c.Workdirs, Env: c.Env,
+		Credentials: c.Credentials, Limits: c.Limits, RingBytes: c.RingBytes, Cgroup: c.Cgroups != "off",
+		Isolation: c.Isolation, Private: place.Private, Workspaces: place.Workspaces, Logger: place.Logger.Named("launcher"),
+	})
+	launcher.children = all
+	if err := launcher.Open(ctx); err != nil {
+		return agentcli.Options{}, err
+	}
+	memory, cpu, pids := launcher.Enforces()
+	return agentcli.Options{
+		Launcher: launcher, StateDir: filepath.Join(c.StateDir, "sessions"),
+		Adapters: []agentcli.Adapter{claude.New(), codex.New(), gemini.New()}, Types: c.Types,
+		MaxAgents: c.MaxAgents, Scrollback: c.Scrollback, RingBytes: c.RingBytes,
+		ResizePolicy: c.ResizePolicy, StuckAfter: c.stuckAfter(), EnforcesLimits: memory && cpu && pids,
+	}, nil
 }
 
-func (p *owner) replace(ctx context.Context, c Config, site Site, log hclog.Logger) (*Service, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s, err := NewService(c, site, log)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Open(ctx, p.now, log); err != nil {
-		return nil, err
-	}
-	p.now = s
-	return s, nil
-}
-
-// DefaultPort is that of the local runtime's server.
-const DefaultPort = 3100
-
-// serve is the plugin started by hand: a runtime server, configured by the environment.
-func serve(ctx context.Context, getenv func(string) string) error {
-	log := hclog.New(&hclog.LoggerOptions{Name: "runtime-local", Level: hclog.LevelFromString(getenv("LOG_LEVEL"))})
-	options, err := runtimeserver.FromEnv(func(name string) string {
-		value := getenv(name)
-		switch {
-		case value != "":
-		case name == "WARDROOM_LISTEN":
-			value = getenv("HOST")
-		case name == "WARDROOM_TOKEN" && getenv("WARDROOM_TOKEN_FILE") == "":
-			value = getenv("TOKEN")
-		}
-		return value
-	}, DefaultPort)
-	if err != nil {
-		return err
-	}
-	config, err := configFromEnv(getenv)
-	if err != nil {
-		return err
-	}
-	s, err := NewService(config, Site{}, log)
-	if err != nil {
-		return err
-	}
-	if err := s.Open(ctx, nil, log); err != nil {
-		return err
-	}
-	// The way out is not bound to ctx, which has ended by then.
-	defer func() { _ = s.Close(context.WithoutCancel(ctx)) }()
-	options.Runtime, options.Logger = s.Runtime(), log
-	server, err := runtimeserver.New(options)
-	if err != nil {
-		return err
-	}
-	return server.Run(ctx)
-}
-
-// configFromEnv reads MAX_AGENTS, STATE_DIR, RUN_DIR and WORKDIRS (separated by colons).
-func configFromEnv(getenv func(string) string) (Config, error) {
-	state := getenv("STATE_DIR")
-	if state == "" {
-		base := getenv("XDG_STATE_HOME")
-		if base == "" {
-			home, err := os.UserHomeDir()
-			if err != nil {
-				return Config{}, runtime.Errorf(runtime.CodeInvalidArgument, "STATE_DIR is not set, and there is no home directory")
-			}
-			base = filepath.Join(home, ".local", "state")
-		}
-		state = filepath.Join(base, "wardroom", "runtime-local")
-	}
-	run := getenv("RUN_DIR")
-	if runtimeDir := getenv("XDG_RUNTIME_DIR"); run == "" && runtimeDir != "" {
-		run = filepath.Join(runtimeDir, "wardroom-runtime-local")
-	}
-	c, err := decode([]byte("{}"), state, run)
-	if err != nil {
-		return c, err
-	}
+// settings reads MAX_AGENTS and WORKDIRS (separated by colons) for a server that is started by hand.
+func settings(getenv func(string) string) (map[string]any, error) {
+	all := map[string]any{}
 	if text := getenv("MAX_AGENTS"); text != "" {
-		if c.MaxAgents, err = strconv.Atoi(text); err != nil || c.MaxAgents < 0 {
-			return c, runtime.Errorf(runtime.CodeInvalidArgument, "MAX_AGENTS is %q and must be a number from 0 on; 0 means no limit", text)
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return nil, runtime.Errorf(runtime.CodeInvalidArgument, "MAX_AGENTS is %q and must be a number from 0 on; 0 means no limit", text)
 		}
+		all["maxAgents"] = n
 	}
 	if text := getenv("WORKDIRS"); text != "" {
-		c.Workdirs = filepath.SplitList(text)
-		for _, root := range c.Workdirs {
+		roots := filepath.SplitList(text)
+		for _, root := range roots {
 			if !filepath.IsAbs(root) {
-				return c, runtime.Errorf(runtime.CodeInvalidArgument, "WORKDIRS has %q, which is not an absolute path", root)
+				return nil, runtime.Errorf(runtime.CodeInvalidArgument, "WORKDIRS has %q, which is not an absolute path", root)
 			}
 		}
+		all["workdirs"] = roots
 	}
-	for _, problem := range c.problems() {
-		if problem.Severity == plugin.SeverityError {
-			return c, runtime.Errorf(runtime.CodeInvalidArgument, "%s: %s", problem.Path, problem.Text)
-		}
-	}
-	return c, nil
+	return all, nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/holder/proc"
 	"github.com/wardroom/wardroom/sdk/holder/wire"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -45,7 +46,7 @@ func parseHandle(data []byte) (handle, error) {
 	switch {
 	case h.Version != handleVersion:
 		return h, runtime.Errorf(runtime.CodeInvalidHandle, "the handle has version %d, and this runtime reads %d", h.Version, handleVersion)
-	case !validID.MatchString(h.ID) || h.Socket == "" || h.Boot == "" || h.Nonce == wire.Nonce{}:
+	case local.CheckID(h.ID) != nil || h.Socket == "" || h.Boot == "" || h.Nonce == wire.Nonce{}:
 		return h, runtime.Errorf(runtime.CodeInvalidHandle, "the handle is incomplete")
 	}
 	return h, nil

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -32,11 +33,11 @@ func (l *Launcher) handOver(room agentcli.Room, given bool) error {
 			return failed(err)
 		}
 	}
-	if !given || l.provided(room.Workdir) {
+	if !given || l.rooms.Provided(room.Workdir) {
 		if err := a.own(room.Workdir); err != nil {
 			return failed(err)
 		}
-		if g := room.Git; g.Linked() && l.provided(g.Common) {
+		if g := room.Git; g.Linked() && l.rooms.Provided(g.Common) {
 			if err := a.own(g.Dir); err != nil {
 				return failed(err)
 			}
@@ -48,7 +49,7 @@ func (l *Launcher) handOver(room agentcli.Room, given bool) error {
 		}
 	}
 	if err := a.access(room.Workdir, unix.R_OK|unix.X_OK); err != nil {
-		return notAllowed("let the user "+a.name+" read and enter it and what leads to it",
+		return local.WorkdirNotAllowed("let the user "+a.name+" read and enter it and what leads to it",
 			"%s cannot be used by %s, whom agents run as: %s shuts it", room.Workdir, a.name, a.barrier(room.Workdir))
 	}
 	return nil
@@ -60,11 +61,6 @@ func (a *account) barrier(dir string) string {
 		return b
 	}
 	return dir
-}
-
-// provided reports whether a path is of the workspaces that the service makes for agents.
-func (l *Launcher) provided(path string) bool {
-	return l.opts.Workspaces != "" && within(path, realPath(l.opts.Workspaces))
 }
 
 // own makes the account the owner of a directory and all that is in it, unless it owns the directory already.

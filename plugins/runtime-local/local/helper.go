@@ -26,8 +26,8 @@ const helperName = "holder"
 
 // helperDir is on the file system of the rooms: links do not lead to another one.
 func (l *Launcher) helperDir() string {
-	if l.rooms() != filepath.Join(l.opts.StateDir, "agents") {
-		return filepath.Join(l.rooms(), ".helpers")
+	if l.rooms.Dir != filepath.Join(l.opts.StateDir, "agents") {
+		return filepath.Join(l.rooms.Dir, ".helpers")
 	}
 	return filepath.Join(l.opts.StateDir, "helpers")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/holder/confine"
 	"github.com/wardroom/wardroom/sdk/holder/wire"
 	"github.com/wardroom/wardroom/sdk/plugin"
@@ -75,17 +76,17 @@ func (l *Launcher) openIsolation() error {
 
 // openRooms makes the directory of the rooms, and refuses one that the account of the agents cannot get into.
 func (l *Launcher) openRooms() error {
-	if err := os.MkdirAll(l.rooms(), 0o700); err != nil {
+	if err := os.MkdirAll(l.rooms.Dir, 0o700); err != nil {
 		return fmt.Errorf("make the directory of the rooms: %w", err)
 	}
 	if a := l.isolation.user; a != nil {
-		if err := os.Chmod(l.rooms(), 0o711); err != nil { // what is in it cannot be listed
+		if err := os.Chmod(l.rooms.Dir, 0o711); err != nil { // what is in it cannot be listed
 			return fmt.Errorf("directory of the rooms: %w", err)
 		}
-		if barrier := a.reach(l.rooms()); barrier != "" {
+		if barrier := a.reach(l.rooms.Dir); barrier != "" {
 			return &runtime.Error{
 				Code: runtime.CodeInvalidArgument, Field: "roomsDir",
-				Message: fmt.Sprintf("agents run as %s, who cannot enter their rooms in %s: %s is shut to them", a.name, l.rooms(), barrier),
+				Message: fmt.Sprintf("agents run as %s, who cannot enter their rooms in %s: %s is shut to them", a.name, l.rooms.Dir, barrier),
 				Hint:    "set roomsDir to a directory outside of the service's own, such as /var/lib/wardroom-agents (mode 0711)",
 			}
 		}
@@ -108,12 +109,12 @@ func (l *Launcher) openRooms() error {
 // what the service names, and what the operator does.
 func (l *Launcher) private() []string {
 	var list []string
-	for _, path := range slices.Concat([]string{l.opts.StateDir, l.rooms()}, l.opts.Private, l.opts.Isolation.Shut) {
-		list = append(list, realPath(path))
+	for _, path := range slices.Concat([]string{l.opts.StateDir, l.rooms.Dir}, l.opts.Private, l.opts.Isolation.Shut) {
+		list = append(list, local.RealPath(path))
 	}
 	// Sockets are kept by their protocols and by the rights of their directory. One directory of them lies in that for
 	// everybody's temporary files where no other path is short enough, and to shut it would shut that for what is new.
-	if run := realPath(l.opts.RunDir); filepath.Dir(run) != realPath(os.TempDir()) {
+	if run := local.RealPath(l.opts.RunDir); filepath.Dir(run) != local.RealPath(os.TempDir()) {
 		list = append(list, run)
 	}
 	slices.Sort(list)
@@ -124,20 +125,6 @@ func (l *Launcher) private() []string {
 		}
 	}
 	return outer
-}
-
-// realPath resolves the links of a path as far as it is there.
-func realPath(path string) string {
-	rest := ""
-	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if dir == filepath.Dir(dir) {
-			return filepath.Clean(path)
-		}
-		rest = filepath.Join(filepath.Base(dir), rest)
-	}
 }
 
 // confine adds to a launch what its command is kept from.
@@ -166,7 +153,7 @@ func (l *Launcher) confine(launch *wire.Launch, cmd agentcli.Command) error {
 	if holds := l.holdsShut(room.Workdir); holds == "" {
 		launch.Open = append(launch.Open, room.Workdir)
 	} else if l.opts.Isolation.Landlock == landlockRequire {
-		return notAllowed("choose a directory that does not hold it, or keep it elsewhere", "%s holds %s, which agents may not use", room.Workdir, holds)
+		return local.WorkdirNotAllowed("choose a directory that does not hold it, or keep it elsewhere", "%s holds %s, which agents may not use", room.Workdir, holds)
 	} else {
 		l.log.Warn("the work directory of an agent holds what agents may not use: nothing can be made directly in it",
 			"agent", cmd.Spec.ID, "dir", room.Workdir, "holds", holds)

@@ -12,13 +12,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/holder"
 	"github.com/wardroom/wardroom/sdk/holder/proc"
 	"github.com/wardroom/wardroom/sdk/holder/wire"
@@ -55,9 +55,8 @@ type Launcher struct {
 	log     hclog.Logger
 
 	isolation isolation // what is in force; set by Open
-	mu        sync.Mutex
-	holdings  map[int]*holder.Holding // children of this process, by pid, to be reaped
-	busy      map[string]bool         // ids that are being launched or removed
+	rooms     local.Rooms
+	children  *children // of this process; launchers of all configurations share them
 }
 
 var (
@@ -76,7 +75,13 @@ func New(opts Options) *Launcher {
 	if opts.RoomsDir == "" && opts.StateDir != "" {
 		opts.RoomsDir = filepath.Join(opts.StateDir, "agents")
 	}
-	return &Launcher{opts: opts, log: opts.Logger, holdings: make(map[int]*holder.Holding), busy: make(map[string]bool)}
+	return &Launcher{
+		opts: opts, log: opts.Logger, children: &children{},
+		rooms: local.Rooms{
+			Dir: opts.RoomsDir, Workdirs: opts.Workdirs, Env: opts.Env, Environ: opts.Environ, Credentials: opts.Credentials,
+			Private: opts.Private, Workspaces: opts.Workspaces, Limits: true, Unmarked: true,
+		},
+	}
 }
 
 // Open makes the directories, looks for cgroups, and removes what crashes left: processes of agents whose holder
@@ -98,7 +103,7 @@ func (l *Launcher) Open(ctx context.Context) error {
 	}
 	if l.isolation.user != nil && len(l.socket("x")) > maxSocket {
 		return &runtime.Error{
-			Code: runtime.CodeInvalidArgument, Field: "roomsDir", Message: l.rooms() + " is too long a path: sockets of agents lie in it",
+			Code: runtime.CodeInvalidArgument, Field: "roomsDir", Message: l.rooms.Dir + " is too long a path: sockets of agents lie in it",
 			Hint: "name a directory with a shorter path, such as /var/lib/wardroom-agents",
 		}
 	}
@@ -120,7 +125,7 @@ func (l *Launcher) Open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("directory of the rooms: %w", err)
 	}
-	l.opts.RoomsDir = rooms
+	l.rooms.Dir = rooms
 	real, err := filepath.EvalSymlinks(l.opts.StateDir)
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
@@ -129,6 +134,7 @@ func (l *Launcher) Open(ctx context.Context) error {
 	if l.owner, err = ownerOf(real); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
+	l.lodge()
 	if err := l.openRooms(); err != nil {
 		return err
 	}
@@ -165,36 +171,21 @@ func private(dir string) error {
 // Enforces tells which limits agents are held to, for the runtime's capabilities.
 func (l *Launcher) Enforces() (memory, cpu, pids bool) { return l.cgroups.enforces() }
 
-// claim keeps two calls from working on one id at once.
-func (l *Launcher) claim(id string) (release func(), err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.busy[id] {
-		return nil, &runtime.Error{Code: runtime.CodeAlreadyExists, Message: "agent " + id + " is being started or removed", Retry: true}
-	}
-	l.busy[id] = true
-	return func() {
-		l.mu.Lock()
-		delete(l.busy, id)
-		l.mu.Unlock()
-	}, nil
-}
-
 // Launch starts the command in a holder of its own. What an earlier life of the same id left is ended first.
 func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.Process, error) {
-	if err := checkID(cmd.Spec.ID); err != nil {
+	if err := local.CheckID(cmd.Spec.ID); err != nil {
 		return nil, err
 	}
-	release, err := l.claim(cmd.Spec.ID)
+	release, err := l.children.claim(cmd.Spec.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	l.reap()
+	l.children.reap()
 	if err := l.endEarlier(ctx, cmd.Spec.ID); err != nil {
 		return nil, err
 	}
-	if err := writeFiles(cmd.Room, cmd.Files, l.isolation.user); err != nil {
+	if err := l.rooms.Write(cmd.Room, cmd.Files); err != nil {
 		return nil, err
 	}
 	helper, err := l.giveHelper(cmd.Spec.ID)
@@ -256,9 +247,7 @@ func (l *Launcher) start(ctx context.Context, helper string, cmd agentcli.Comman
 	if err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	l.holdings[holding.Holder.PID] = holding
-	l.mu.Unlock()
+	l.children.add(holding)
 	return holding, nil
 }
 
@@ -287,7 +276,7 @@ func (l *Launcher) connect(ctx context.Context, h handle) (*process, error) {
 
 // Latest implements agentcli.Rediscoverer.
 func (l *Launcher) Latest(_ context.Context, id string, since time.Time) ([]byte, error) {
-	if err := checkID(id); err != nil {
+	if err := local.CheckID(id); err != nil {
 		return nil, err
 	}
 	h, err := l.load(id)
@@ -372,10 +361,10 @@ func (l *Launcher) readExit(h handle) (wire.Exited, error) {
 
 // Remove removes the room of an agent, and ends what is left of it.
 func (l *Launcher) Remove(ctx context.Context, id string) error {
-	if err := checkID(id); err != nil {
+	if err := local.CheckID(id); err != nil {
 		return err
 	}
-	release, err := l.claim(id)
+	release, err := l.children.claim(id)
 	if err != nil {
 		return err
 	}
@@ -383,39 +372,16 @@ func (l *Launcher) Remove(ctx context.Context, id string) error {
 	if err := l.endEarlier(ctx, id); err != nil {
 		return err
 	}
-	l.reap()
+	l.children.reap()
 	if err := os.RemoveAll(l.room(id)); err != nil {
 		return runtime.Errorf(runtime.CodeInternal, "remove the room of agent %s: %v", id, err)
 	}
 	return nil
 }
 
-// reap waits for the holders of this process that have ended.
-func (l *Launcher) reap() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for pid, h := range l.holdings {
-		if h.Reap(false) {
-			delete(l.holdings, pid)
-		}
-	}
-}
-
 // Close lets go; agents go on.
-func (l *Launcher) Close() {
-	l.reap()
+func (l *Launcher) Close() error {
+	l.children.reap()
 	l.cgroups.close()
-}
-
-// adopt takes over the children of a launcher that is closed.
-func (l *Launcher) adopt(from *Launcher) {
-	from.mu.Lock()
-	holdings := from.holdings
-	from.holdings = map[int]*holder.Holding{}
-	from.mu.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for pid, h := range holdings {
-		l.holdings[pid] = h
-	}
+	return nil
 }

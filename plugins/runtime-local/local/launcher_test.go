@@ -50,7 +50,7 @@ func open(t testing.TB, dir string, change func(*local.Options)) *local.Launcher
 	if err := l.Open(t.Context()); err != nil {
 		t.Fatalf("Open: %v", err)
 	}
-	t.Cleanup(l.Close)
+	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
 

@@ -79,7 +79,7 @@ func (p *process) Usage(context.Context) (agentcli.Usage, error) { return usage(
 // Close lets go of the holder; one whose agent has ended ends too, and is reaped.
 func (p *process) Close() error {
 	err := p.Client.Close()
-	p.launcher.reap()
+	p.launcher.children.reap()
 	return err
 }
 

@@ -22,7 +22,7 @@ const endTime = 10 * time.Second
 
 // sweep removes what crashes left. Agents whose holder lives are not touched: somebody will ask for them.
 func (l *Launcher) sweep(ctx context.Context) error {
-	rooms, err := os.ReadDir(l.rooms())
+	rooms, err := os.ReadDir(l.rooms.Dir)
 	if err != nil {
 		return fmt.Errorf("rooms of agents: %w", err)
 	}
@@ -121,7 +121,7 @@ func (l *Launcher) clear(h handle) bool {
 	until := time.Now().Add(endTime)
 	holderUntil := time.Now().Add(time.Second)
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
-		l.reap()
+		l.children.reap()
 		left := 0
 		if h.Holder.PID != 0 && proc.Alive(h.Holder) {
 			left++

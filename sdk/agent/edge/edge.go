@@ -13,6 +13,8 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/agent"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
+	"github.com/wardroom/wardroom/sdk/internal/backoff"
+	"github.com/wardroom/wardroom/sdk/internal/filelock"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -127,12 +129,13 @@ func (e *Edge) Run(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Join(e.opts.Root, "threads"), 0o700); err != nil {
 		return fmt.Errorf("edge: %w", err)
 	}
-	root, err := e.lock(ctx)
+	// Two that share a root would take the session from each other for ever, and each run the other's threads.
+	root, err := filelock.Dir(ctx, e.opts.Root)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
-		return err
+		return fmt.Errorf("edge: %w", err)
 	}
 	defer root.Close()
 	types := e.opts.Types
@@ -176,7 +179,7 @@ func (e *Edge) ID() string {
 
 // typesOfRuntime asks the runtime for its agent types, until it answers with some or ctx ends.
 func (e *Edge) typesOfRuntime(ctx context.Context) []string {
-	var pause retry
+	pause := newRetry()
 	for {
 		caps, err := e.opts.Runtime.Capabilities(ctx)
 		if err == nil && len(caps.Types) > 0 {
@@ -186,7 +189,7 @@ func (e *Edge) typesOfRuntime(ctx context.Context) []string {
 			return nil
 		}
 		e.opts.Logger.Warn("edge: the runtime tells no agent types; it is asked again", "error", err)
-		if !pause.wait(ctx) {
+		if !pause.Wait(ctx) {
 			return nil
 		}
 	}
@@ -236,23 +239,7 @@ func (e *Edge) known(agentID string) bool {
 	return false
 }
 
-// retry is a wait that doubles from try to try.
-type retry struct{ next time.Duration }
-
-const (
-	retryMin = 100 * time.Millisecond
-	retryMax = 10 * time.Second
-)
-
-// wait waits, and returns false when ctx ended first.
-func (r *retry) wait(ctx context.Context) bool {
-	r.next = min(max(2*r.next, retryMin), retryMax)
-	timer := time.NewTimer(r.next)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+// newRetry makes the wait from try to try of what the runtime or the disk may take later.
+func newRetry() *backoff.Backoff {
+	return &backoff.Backoff{Min: 100 * time.Millisecond, Max: 10 * time.Second}
 }

@@ -71,7 +71,7 @@ func (e *Edge) follow(t *agent.Thread, agentID string, after uint64) {
 
 // watch reads the events of the agent, again and again.
 func (r *run) watch(ctx context.Context) {
-	var pause retry
+	pause := newRetry()
 	for ctx.Err() == nil {
 		a, err := r.edge.opts.Runtime.Inspect(ctx, r.agentID)
 		switch {
@@ -90,10 +90,10 @@ func (r *run) watch(ctx context.Context) {
 		case err == nil:
 			r.begin(a.Status)
 			if r.read(ctx) {
-				pause = retry{}
+				pause.Reset()
 			}
 		}
-		if !pause.wait(ctx) {
+		if !pause.Wait(ctx) {
 			return
 		}
 	}

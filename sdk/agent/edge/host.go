@@ -84,7 +84,7 @@ func (h *host) Message(ctx context.Context, t *agent.Thread, m agent.ThreadMessa
 		return agent.ErrThreadOver
 	}
 	r.sending(m.ID)
-	var pause retry
+	pause := newRetry()
 	for {
 		_, err := h.opts.Runtime.Send(ctx, r.agentID, runtime.Input{Message: m.Text, ID: m.ID, Timeout: sendTimeout})
 		if err == nil {
@@ -95,7 +95,7 @@ func (h *host) Message(ctx context.Context, t *agent.Thread, m agent.ThreadMessa
 			return refusal(err)
 		}
 		h.opts.Logger.Info("edge: a message is not taken yet", "thread", t.Spec.ThreadID, "error", err)
-		if !pause.wait(ctx) {
+		if !pause.Wait(ctx) {
 			r.notSent()
 			return context.Cause(ctx)
 		}
@@ -127,10 +127,10 @@ func (h *host) Type(ctx context.Context, t *agent.Thread, id, raw string, keys [
 
 // try calls the runtime until it is there.
 func (h *host) try(ctx context.Context, do func() error) error {
-	var pause retry
+	pause := newRetry()
 	for {
 		err := do()
-		if err == nil || runtime.ErrorCode(err) != runtime.CodeUnavailable || !pause.wait(ctx) {
+		if err == nil || runtime.ErrorCode(err) != runtime.CodeUnavailable || !pause.Wait(ctx) {
 			return refusal(err)
 		}
 	}

@@ -45,7 +45,10 @@ func (r *Rooms) environment(room agentcli.Room, base string) []string {
 	}
 	maps.Copy(env, r.Env)
 	env["TERM"], env["COLORTERM"] = "xterm-256color", "truecolor"
-	env["HOME"], env["TMPDIR"], env[mark] = room.Home, room.Temp, base
+	env["HOME"], env["TMPDIR"] = room.Home, room.Temp
+	if !r.Unmarked {
+		env[mark] = base
+	}
 	list := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		list = append(list, name+"="+env[name])
@@ -57,7 +60,7 @@ func (r *Rooms) environment(room agentcli.Room, base string) []string {
 func lookPath(name string, env []string) (string, error) {
 	notFound := &runtime.Error{
 		Code: runtime.CodeCLINotFound, Message: fmt.Sprintf("the command %q was not found", name),
-		Hint: "install it, or put its directory on the PATH of the runtime",
+		Hint: "install it, or put its directory on the PATH of the service, or set PATH in the environment that the runtime gives to agents",
 	}
 	if strings.ContainsRune(name, '/') {
 		if filepath.IsAbs(name) && executable(name) {

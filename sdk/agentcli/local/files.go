@@ -3,12 +3,15 @@ package local
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -17,55 +20,111 @@ import (
 // maxRead bounds a file that Room.ReadFile returns, in bytes.
 const maxRead = 64 << 20
 
-// Write writes what an adapter wants in the room before the command starts: inside its home and work directory,
-// and nowhere else, whatever symlinks the agent has put there. SPAWN_FAILED names the file.
-func Write(room agentcli.Room, files []agentcli.File) error {
+// Write writes what an adapter wants in the room before the command starts: inside its home and work directory, and
+// nowhere else. The agent may have put symlinks there in an earlier life, so none is followed. The files are the
+// Owner's. SPAWN_FAILED names the file.
+func (r *Rooms) Write(room agentcli.Room, files []agentcli.File) error {
 	for _, file := range files {
-		dir, name, ok := inside(file.Path, room.Home, room.Workdir)
+		dir, rest, ok := inside(file.Path, room.Home, room.Workdir)
 		if !ok {
 			return runtime.Errorf(runtime.CodeSpawnFailed, "the file %s is outside of the agent's room", file.Path)
 		}
-		if err := write(dir, name, file); err != nil {
+		if err := writeInside(dir, rest, file, r.Owner); err != nil {
 			return runtime.Errorf(runtime.CodeSpawnFailed, "write %s: %v", file.Path, err)
 		}
 	}
 	return nil
 }
 
-func write(dir, name string, file agentcli.File) error {
-	root, err := os.OpenRoot(dir)
+// noLinks makes openat2 fail rather than follow a symlink or leave the directory.
+const noLinks = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+
+// writeInside replaces the file rest below root at once, or keeps it.
+func writeInside(root, rest string, file agentcli.File, owner *Owner) error {
+	dir, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = root.Close() }()
-	if info, err := root.Lstat(name); err == nil {
-		if info.IsDir() {
-			return errors.New("a directory is in its place")
+	defer func() { _ = unix.Close(dir) }()
+	parent, name := path.Split(rest)
+	if parent = strings.TrimSuffix(parent, "/"); parent != "" {
+		next, err := makePath(dir, parent, owner)
+		if err != nil {
+			return err
 		}
-		if file.Keep && info.Mode().IsRegular() {
-			return nil
-		}
+		defer func() { _ = unix.Close(next) }()
+		dir = next
 	}
-	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+	var stat unix.Stat_t
+	err = unix.Fstatat(dir, name, &stat, unix.AT_SYMLINK_NOFOLLOW)
+	switch {
+	case err == nil && stat.Mode&unix.S_IFMT == unix.S_IFDIR:
+		return errors.New("a directory is in its place")
+	case err == nil && file.Keep && stat.Mode&unix.S_IFMT == unix.S_IFREG:
+		return nil
+	case err != nil && !errors.Is(err, unix.ENOENT):
 		return err
 	}
+	return replace(dir, name, file, owner)
+}
+
+// makePath opens the directory at a path below dir, making what is missing of it, 0700.
+func makePath(dir int, rest string, owner *Owner) (int, error) {
+	at, err := unix.Dup(dir)
+	if err != nil {
+		return 0, err
+	}
+	for part := range strings.SplitSeq(rest, "/") {
+		err := unix.Mkdirat(at, part, 0o700)
+		if err == nil && owner != nil {
+			err = unix.Fchownat(at, part, int(owner.UID), int(owner.GID), unix.AT_SYMLINK_NOFOLLOW)
+		}
+		if err != nil && !errors.Is(err, unix.EEXIST) {
+			_ = unix.Close(at)
+			return 0, fmt.Errorf("%s: %w", part, err)
+		}
+		next, err := unix.Openat2(at, part, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: noLinks})
+		_ = unix.Close(at)
+		if err != nil {
+			if errors.Is(err, unix.ELOOP) {
+				return 0, fmt.Errorf("%s is a symlink, which is not followed", part)
+			}
+			return 0, fmt.Errorf("%s: %w", part, err)
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// replace writes beside the file and renames, which also takes the place of a symlink instead of following it.
+func replace(dir int, name string, file agentcli.File, owner *Owner) error {
+	temp := "." + name + "." + rand.Text()
 	mode := file.Mode.Perm()
 	if mode == 0 {
 		mode = 0o600
 	}
-	// Written beside it and renamed: a reader never sees half of it, and a symlink in its place is replaced.
-	temp := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text())
-	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	fd, err := unix.Openat2(dir, temp, &unix.OpenHow{
+		Flags: unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_CLOEXEC, Mode: uint64(mode), Resolve: noLinks,
+	})
 	if err != nil {
 		return err
 	}
+	f := os.NewFile(uintptr(fd), name)
 	_, err = f.Write(file.Data)
-	err = errors.Join(err, f.Chmod(mode), f.Close()) // whatever the umask is
 	if err == nil {
-		err = root.Rename(temp, name)
+		err = f.Chmod(mode) // whatever the umask is
+	}
+	if err == nil && owner != nil {
+		err = f.Chown(int(owner.UID), int(owner.GID))
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = unix.Renameat(dir, temp, dir, name)
 	}
 	if err != nil {
-		_ = root.Remove(temp)
+		_ = unix.Unlinkat(dir, temp, 0)
 	}
 	return err
 }
@@ -105,7 +164,7 @@ func open(room agentcli.Room, path string) (*os.File, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO would wait for its writer
+	f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) // a FIFO would wait for its writer
 	if err != nil {
 		return nil, err
 	}

@@ -14,19 +14,41 @@ import (
 // Rooms are the rooms of the agents of one runtime. Methods may be called concurrently for different agents.
 type Rooms struct {
 	Dir      string            // absolute; rooms are made below it, 0700. Needed
-	Workdirs []string          // roots that work directories have to be in; empty: any directory
+	Workdirs []string          // roots that work directories have to be in; empty: any directory but the system's
 	Env      map[string]string // for every agent, on top of the allow-list
 	Environ  []string          // what the allow-list takes from; nil: this process's own environment
-	// Limits tells that the launcher holds agents to their limits. Otherwise a spec with limits is refused.
+	// Credentials are the operator's logins, by agent type: a directory whose files each new agent gets.
+	Credentials map[string]string
+	// Limits says that the launcher holds agents to their limits. Otherwise a spec with limits is refused.
 	Limits bool
+	// Unmarked says that the launcher marks and ends the processes of an agent by itself: End and Usage find none.
+	Unmarked bool
+	// Owner is whom rooms belong to where agents run as another user than this process; nil: this process's.
+	Owner *Owner
+
+	Own     []string // directories of the runtime's state beside Dir: nobody works in them
+	Private []string // of the service that the runtime is part of (plugin Place.Private): likewise
+	// Workspaces is a directory in which agents work although it is private: the service makes directories for them there.
+	Workspaces string
 }
+
+// Owner is a user of this machine.
+type Owner struct{ UID, GID uint32 }
 
 var validID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
+// CheckID refuses what cannot be the name of a room. INVALID_SPEC.
+func CheckID(id string) error {
+	if !validID.MatchString(id) {
+		return runtime.Invalid("id", "%q is not an id: 1 to 64 letters, digits, _ and -", id)
+	}
+	return nil
+}
+
 // base returns the directory of a room. INVALID_SPEC.
 func (r *Rooms) base(id string) (string, error) {
-	if !validID.MatchString(id) {
-		return "", runtime.Invalid("id", "%q is not an id: 1 to 64 letters, digits, _ and -", id)
+	if err := CheckID(id); err != nil {
+		return "", err
 	}
 	if !filepath.IsAbs(r.Dir) {
 		return "", runtime.Errorf(runtime.CodeInternal, "the directory of the rooms, %q, is not an absolute path", r.Dir)
@@ -61,18 +83,30 @@ func (r *Rooms) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room, e
 	}
 	base = filepath.Join(real, filepath.Base(base))
 	room := agentcli.Room{Home: filepath.Join(base, "home"), Workdir: filepath.Join(base, "work"), Temp: filepath.Join(base, "tmp")}
+	_, err = os.Lstat(room.Home)
+	first := os.IsNotExist(err)
 	for _, dir := range []string{base, room.Home, room.Workdir, room.Temp} {
-		if err := makeDir(dir); err != nil {
+		err := makeDir(dir)
+		if err == nil && dir == base && r.Owner != nil {
+			err = os.Chmod(base, 0o711) // the agent gets to its directories, and cannot take others in their place
+		}
+		if err != nil {
 			return failed(err)
 		}
 	}
 	if workdir != "" {
 		room.Workdir = workdir
 	}
+	if first {
+		if err := r.lend(spec.Type, room); err != nil {
+			_ = os.RemoveAll(room.Home)
+			return agentcli.Room{}, err
+		}
+	}
+	room.Git = FindGit(room.Workdir)
 	room.Env = r.environment(room, base)
 	room.LookPath = func(name string) (string, error) { return lookPath(name, room.Env) }
 	room.ReadFile = func(path string) ([]byte, error) { return readFile(room, path) }
-	room.Git = FindGit(room.Workdir)
 	room.ReadFrom = func(path string, offset int64, limit int) ([]byte, int64, error) {
 		return readFrom(room, path, offset, limit)
 	}

@@ -153,7 +153,7 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	write := func(name, text string, mode os.FileMode, keep bool) error {
-		return local.Write(room, []agentcli.File{{Path: name, Data: []byte(text), Mode: mode, Keep: keep}})
+		return (&local.Rooms{}).Write(room, []agentcli.File{{Path: name, Data: []byte(text), Mode: mode, Keep: keep}})
 	}
 	nested, kept := room.Home+"/.a/b", room.Workdir+"/kept"
 	for _, text := range []string{"first", "second"} {

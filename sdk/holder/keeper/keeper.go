@@ -11,6 +11,7 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/holder/proc"
 	"github.com/wardroom/wardroom/sdk/holder/wire"
+	"github.com/wardroom/wardroom/sdk/internal/durable"
 )
 
 // Bounds of what a launch may ask for.
@@ -179,9 +180,5 @@ func writeFile(path string, data []byte) error {
 	if path == "" {
 		return nil
 	}
-	temp := path + ".new"
-	if err := os.WriteFile(temp, data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temp, path)
+	return durable.WriteFile(path, data, false)
 }

@@ -19,22 +19,26 @@ import (
 const closeTimeout = 10 * time.Second
 
 // serve is the program started by hand: a runtime server. Beside what runtimeserver.FromEnv reads, the
-// environment says: CONFIG_FILE (JSON, checked as an appliance would), STATE_DIR, RUN_DIR and LOG_LEVEL.
+// environment says: CONFIG_FILE (JSON, checked as an appliance would), what Options.Settings reads, STATE_DIR, RUN_DIR
+// and LOG_LEVEL.
 func (s *services) serve(ctx context.Context, def *plugin.Definition, getenv func(string) string) error {
 	log := hclog.New(&hclog.LoggerOptions{Name: s.o.Name, Level: hclog.LevelFromString(getenv("LOG_LEVEL")), Output: os.Stderr})
 	options, err := runtimeserver.FromEnv(getenv, s.o.port())
 	if err != nil {
 		return err
 	}
-	config, err := configOf(ctx, def, getenv("CONFIG_FILE"))
+	config, err := s.configOf(ctx, def, getenv)
 	if err != nil {
 		return err
 	}
-	state, err := s.stateDir(getenv)
-	if err != nil {
+	place := Place{Logger: log}
+	if place.StateDir, err = s.stateDir(getenv); err != nil {
 		return err
 	}
-	now, err := s.replace(ctx, config, Place{StateDir: state, RunDir: getenv("RUN_DIR"), Logger: log})
+	if place.RunDir, err = s.runDir(getenv, place.StateDir); err != nil {
+		return err
+	}
+	now, err := s.replace(ctx, config, place)
 	if err != nil {
 		return err
 	}
@@ -54,15 +58,25 @@ func (s *services) serve(ctx context.Context, def *plugin.Definition, getenv fun
 	return server.Run(ctx)
 }
 
-// configOf reads and checks a file of settings; none is an empty object. Errors name settings, never values.
-func configOf(ctx context.Context, def *plugin.Definition, path string) (json.RawMessage, error) {
+// configOf reads and checks the settings: of CONFIG_FILE, and before them those that stand in variables of their own.
+// Errors name settings, never values.
+func (s *services) configOf(ctx context.Context, def *plugin.Definition, getenv func(string) string) (json.RawMessage, error) {
 	config := json.RawMessage("{}")
-	if path != "" {
+	if path := getenv("CONFIG_FILE"); path != "" {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, fmt.Errorf("CONFIG_FILE: %w", err)
 		}
 		config = data
+	}
+	if s.o.Settings != nil {
+		settings, err := s.o.Settings(getenv)
+		if err != nil {
+			return nil, err
+		}
+		if config, err = over(config, settings); err != nil {
+			return nil, err
+		}
 	}
 	problems, err := def.Check(ctx, config)
 	if err != nil {
@@ -75,9 +89,25 @@ func configOf(ctx context.Context, def *plugin.Definition, path string) (json.Ra
 		}
 	}
 	if len(wrong) > 0 {
-		return nil, fmt.Errorf("the settings in CONFIG_FILE are not valid:\n  %s", strings.Join(wrong, "\n  "))
+		return nil, fmt.Errorf("the settings are not valid:\n  %s", strings.Join(wrong, "\n  "))
 	}
 	return config, nil
+}
+
+// over puts settings over those of a configuration. One that is no JSON object stays as it is, for its check to refuse.
+func over(config json.RawMessage, settings map[string]any) (json.RawMessage, error) {
+	var all map[string]json.RawMessage
+	if len(settings) == 0 || json.Unmarshal(config, &all) != nil || all == nil {
+		return config, nil
+	}
+	for name, value := range settings {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("setting %s: %w", name, err)
+		}
+		all[name] = raw
+	}
+	return json.Marshal(all)
 }
 
 // stateDir is STATE_DIR, or a directory of the user's own.
@@ -94,12 +124,29 @@ func (s *services) stateDir(getenv func(string) string) (string, error) {
 		}
 		dir = filepath.Join(base, "wardroom", s.o.Name)
 	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", fmt.Errorf("STATE_DIR: %w", err)
+	return makeDir("STATE_DIR", dir)
+}
+
+// runDir is RUN_DIR, or a directory of the user's session, or one in the state directory.
+func (s *services) runDir(getenv func(string) string, state string) (string, error) {
+	dir := getenv("RUN_DIR")
+	if session := getenv("XDG_RUNTIME_DIR"); dir == "" && session != "" {
+		dir = filepath.Join(session, "wardroom-"+s.o.Name)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("STATE_DIR: %w", err)
+	if dir == "" {
+		dir = filepath.Join(state, "run")
+	}
+	return makeDir("RUN_DIR", dir)
+}
+
+// makeDir makes a directory that a variable names, unless it is there, and returns its whole path.
+func makeDir(variable, dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", variable, err)
 	}
 	return dir, nil
 }

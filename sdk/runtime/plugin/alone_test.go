@@ -107,6 +107,9 @@ func TestServeRefuses(t *testing.T) {
 		{"New", map[string]string{"PORT": "0", "STATE_DIR": dir, "CONFIG_FILE": write("d", `{"maxAgents": 13}`)}, "bad luck"},
 		{"NoHome", map[string]string{"PORT": "0"}, "STATE_DIR"},
 		{"StateIsFile", map[string]string{"PORT": "0", "STATE_DIR": filepath.Join(write("e", ""), "x")}, "STATE_DIR"},
+		{"Setting", map[string]string{"PORT": "0", "STATE_DIR": dir, "MAX_AGENTS": "many"}, "MAX_AGENTS"},
+		{"SettingBeforeFile", map[string]string{"PORT": "0", "STATE_DIR": dir, "CONFIG_FILE": write("f", `{"maxAgents": 3}`), "MAX_AGENTS": "13"}, "bad luck"},
+		{"RunIsFile", map[string]string{"PORT": "0", "STATE_DIR": dir, "RUN_DIR": filepath.Join(write("g", ""), "x")}, "RUN_DIR"},
 		{"NotLoopback", map[string]string{"PORT": "0", "STATE_DIR": dir, "WARDROOM_LISTEN": "0.0.0.0"}, "token"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -115,6 +118,41 @@ func TestServeRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret-value") {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
+		})
+	}
+}
+
+// TestPlaceByHand finds directories of the user's own where the environment names none.
+func TestPlaceByHand(t *testing.T) {
+	dir := t.TempDir()
+	for name, tt := range map[string]struct {
+		env        map[string]string
+		state, run string
+	}{
+		"Home":  {map[string]string{"HOME": dir}, ".local/state/wardroom/runtime-pen", ".local/state/wardroom/runtime-pen/run"},
+		"Named": {map[string]string{"STATE_DIR": dir + "/s", "RUN_DIR": dir + "/r"}, "s", "r"},
+		"XDG":   {map[string]string{"XDG_STATE_HOME": dir + "/x", "XDG_RUNTIME_DIR": dir + "/y"}, "x/wardroom/runtime-pen", "y/wardroom-runtime-pen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &author{}
+			tt.env["PORT"], tt.env["LOG_LEVEL"] = "0", "error"
+			served, stop := context.WithCancel(within(t))
+			ended := make(chan error, 1)
+			o := a.options()
+			go func() { ended <- runtimeplugin.Serve(served, o, environment(tt.env)) }()
+			select {
+			case place := <-a.places:
+				if place.StateDir != filepath.Join(dir, tt.state) || place.RunDir != filepath.Join(dir, tt.run) || place.Host != nil {
+					t.Errorf("the place is %+v", place)
+				}
+				stop()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			case err := <-ended:
+				t.Errorf("the server ended: %v", err)
+			}
+			stop()
 		})
 	}
 }

@@ -25,10 +25,12 @@ type Options struct {
 	Validate func(ctx context.Context, config json.RawMessage) []plugin.Problem
 	// New makes the options of the runtime for a configuration that satisfies the schema; it may be called while
 	// the runtime of an earlier one is open, and must not disturb it. Name, StateDir and Logger are filled in
-	// where they are empty. What a *runtime.Error says is told to the operator.
+	// where they are empty. What a *runtime.Error says is told to the operator. The launcher is asked for its health
+	// if it is a Checker, and closed after its runtime if it is an io.Closer.
 	New func(ctx context.Context, config json.RawMessage, place Place) (agentcli.Options, error)
-	// Health is asked beside the runtime's own state. Nil: ok.
-	Health func(ctx context.Context) plugin.Health
+	// Settings reads variables of a program that was started by hand, which stand for settings; they go before those
+	// of CONFIG_FILE, and are checked with them. Its error names the variable. Nil: there are none.
+	Settings func(getenv func(string) string) (map[string]any, error)
 	// End is called when the program ends and the runtime is closed: the place to end agents that cannot
 	// outlive it. Nil: nothing is done. It is not called after SIGKILL.
 	End func(ctx context.Context) error
@@ -37,9 +39,19 @@ type Options struct {
 // Place is where the program runs.
 type Place struct {
 	StateDir string // outlives everything, 0700
-	RunDir   string // for sockets, 0700, emptied by a reboot; empty by hand unless RUN_DIR says
+	RunDir   string // for sockets, 0700, may be emptied by a reboot
 	Logger   hclog.Logger
-	Host     plugin.Host // nil when the program was started by hand
+	// Private is what belongs to the service alone, and Workspaces where it makes work directories for agents, as
+	// local.Rooms has them; empty when the program was started by hand.
+	Private    []string
+	Workspaces string
+	Host       plugin.Host // nil when the program was started by hand
+}
+
+// Checker is a launcher that looks at what its agents need to start. It may be called at any time while its runtime
+// is open.
+type Checker interface {
+	Health(ctx context.Context) plugin.Health
 }
 
 // Definition makes what plugin.Main takes. One process serves one definition.
@@ -48,7 +60,9 @@ func Definition(o Options) plugin.Definition {
 	def := plugin.Definition{
 		Name: o.Name, Version: o.Version, Kind: plugin.KindRuntime, Schema: o.Schema, Examples: o.Examples, Validate: o.Validate,
 		Configure: func(ctx context.Context, config json.RawMessage, host plugin.Host) (plugin.Service, error) {
-			now, err := s.replace(ctx, config, Place{StateDir: host.StateDir(), RunDir: host.RunDir(), Logger: host.Logger(), Host: host})
+			now, err := s.replace(ctx, config, Place{
+				StateDir: host.StateDir(), RunDir: host.RunDir(), Logger: host.Logger(), Private: host.Private(), Workspaces: host.Workspaces(), Host: host,
+			})
 			if err != nil {
 				return plugin.Service{}, err
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -31,6 +32,14 @@ const patience = 20 * time.Second
 type launcher struct {
 	local.Rooms
 	processes *stream.Table
+	author    *author
+}
+
+func (l *launcher) Health(context.Context) plugin.Health { return l.author.health }
+
+func (l *launcher) Close() error {
+	l.author.closed.Add(1)
+	return nil
 }
 
 func (l *launcher) Launch(_ context.Context, cmd agentcli.Command) (agentcli.Process, error) {
@@ -61,6 +70,8 @@ func (l *launcher) Find(_ context.Context, handle []byte) (agentcli.Process, err
 type author struct {
 	processes stream.Table
 	ends      atomic.Int32
+	closed    atomic.Int32 // launchers
+	health    plugin.Health
 	places    chan runtimeplugin.Place
 }
 
@@ -70,8 +81,22 @@ var shell = runtime.DeclaredType{Command: "sh", Env: map[string]string{"PS1": "$
 
 func (a *author) options() runtimeplugin.Options {
 	a.places = make(chan runtimeplugin.Place, 10)
+	if a.health.Status == "" {
+		a.health.Status = plugin.StatusOK
+	}
 	return runtimeplugin.Options{
 		Name: "runtime-pen", Version: "1.2.3", Schema: []byte(schema),
+		Settings: func(getenv func(string) string) (map[string]any, error) {
+			text := getenv("MAX_AGENTS")
+			n, err := strconv.Atoi(text)
+			switch {
+			case text == "":
+				return nil, nil
+			case err != nil:
+				return nil, errors.New("MAX_AGENTS is no number")
+			}
+			return map[string]any{"maxAgents": n}, nil
+		},
 		New: func(_ context.Context, config json.RawMessage, place runtimeplugin.Place) (agentcli.Options, error) {
 			var c struct{ MaxAgents int }
 			if err := json.Unmarshal(config, &c); err != nil {
@@ -82,7 +107,7 @@ func (a *author) options() runtimeplugin.Options {
 			}
 			a.places <- place
 			return agentcli.Options{
-				Launcher:  &launcher{local.Rooms{Dir: filepath.Join(place.StateDir, "rooms")}, &a.processes},
+				Launcher:  &launcher{local.Rooms{Dir: filepath.Join(place.StateDir, "rooms")}, &a.processes, a},
 				Types:     map[string]runtime.DeclaredType{"sh": shell},
 				MaxAgents: c.MaxAgents, Ephemeral: true,
 			}, nil

@@ -1,7 +1,6 @@
 package plugin_test
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -67,13 +66,11 @@ func TestConfigureAgain(t *testing.T) {
 	}
 }
 
-// TestHealth is the author's while the runtime is open.
+// TestHealth is the launcher's while its runtime is open, and closes it.
 func TestHealth(t *testing.T) {
 	a := &author{}
+	a.health = plugin.Health{Status: plugin.StatusDegraded, Reason: "the disk is slow"}
 	o := a.options()
-	o.Health = func(_ context.Context) plugin.Health {
-		return plugin.Health{Status: plugin.StatusDegraded, Reason: "the disk is slow"}
-	}
 	conn, process := connect(t, o)
 	ctx := within(t)
 	if _, err := conn.Configure(ctx, json.RawMessage(`{}`), 1); err != nil {
@@ -87,5 +84,8 @@ func TestHealth(t *testing.T) {
 	}
 	if err := process.Close(ctx); err != nil {
 		t.Error(err)
+	}
+	if n := a.closed.Load(); n != 1 {
+		t.Errorf("the launcher was closed %d times", n)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
@@ -25,6 +26,7 @@ type service struct {
 	all     *services
 	name    string
 	runtime *agentcli.Runtime
+	options agentcli.Options
 
 	mu     sync.Mutex
 	closed bool
@@ -43,22 +45,29 @@ func (s *services) replace(ctx context.Context, config json.RawMessage, place Pl
 		return nil, err
 	}
 	options = s.o.complete(options, place)
-	r, err := agentcli.NewRuntime(options)
-	if err != nil {
-		return nil, err
+	next := &service{all: s, name: options.Name, options: options}
+	if next.runtime, err = agentcli.NewRuntime(options); err != nil {
+		return nil, errors.Join(err, next.closeLauncher())
 	}
-	former := s.now
-	if former != nil {
-		if err := former.letGo(ctx); err != nil {
-			return nil, fmt.Errorf("let go of the former configuration: %w", err)
+	if s.now != nil {
+		if err := s.now.letGo(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("let go of the former configuration: %w", err), next.closeLauncher())
 		}
 	}
-	if err := r.Open(ctx); err != nil {
-		place.Logger.Error("the runtime cannot be opened", "error", err)
+	if err := next.runtime.Open(ctx); err != nil {
+		place.Logger.Error("the runtime cannot be opened", "error", errors.Join(err, next.closeLauncher()))
 		return nil, runtime.Errorf(runtime.CodeUnavailable, "the state of the runtime cannot be opened; its log says why")
 	}
-	s.now = &service{all: s, name: options.Name, runtime: r}
-	return s.now, nil
+	s.now = next
+	return next, nil
+}
+
+// closeLauncher closes the launcher if there is anything to close.
+func (s *service) closeLauncher() error {
+	if c, ok := s.options.Launcher.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // letGo closes the runtime once; its agents go on.
@@ -70,7 +79,7 @@ func (s *service) letGo(ctx context.Context) error {
 	if closed {
 		return nil
 	}
-	return s.runtime.Close(ctx)
+	return errors.Join(s.runtime.Close(ctx), s.closeLauncher())
 }
 
 // close is the end of the service: of one that was replaced, which has let go already, or of the program.
@@ -88,7 +97,7 @@ func (s *service) close(ctx context.Context) error {
 	return err
 }
 
-// health is that of the author, unless the runtime is not there.
+// health is that of the launcher, unless the runtime is not there.
 func (s *service) health(ctx context.Context) plugin.Health {
 	s.mu.Lock()
 	closed := s.closed
@@ -96,8 +105,8 @@ func (s *service) health(ctx context.Context) plugin.Health {
 	if closed {
 		return plugin.Health{Status: plugin.StatusFailed, Reason: "a new configuration could not take over; correct it, or restart the plugin"}
 	}
-	if s.all.o.Health != nil {
-		return s.all.o.Health(ctx)
+	if c, ok := s.options.Launcher.(Checker); ok {
+		return c.Health(ctx)
 	}
 	return plugin.Health{Status: plugin.StatusOK}
 }

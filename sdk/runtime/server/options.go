@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -39,9 +40,9 @@ type Options struct {
 	Now       func() time.Time // of event frames; nil: time.Now
 }
 
-// FromEnv returns the options that the environment asks for: PORT (port is the default), WARDROOM_LISTEN (a
-// host, or host:port), WARDROOM_TOKEN, or WARDROOM_TOKEN_FILE with the token in it, WARDROOM_ORIGINS (separated
-// by commas). getenv is os.Getenv.
+// FromEnv returns the options that the environment asks for: PORT (port is the default), WARDROOM_LISTEN or HOST (a
+// host, or host:port), WARDROOM_TOKEN or TOKEN, or WARDROOM_TOKEN_FILE with the token in it, WARDROOM_ORIGINS
+// (separated by commas). getenv is os.Getenv.
 func FromEnv(getenv func(string) string, port int) (Options, error) {
 	if text := getenv("PORT"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 16)
@@ -51,7 +52,7 @@ func FromEnv(getenv func(string) string, port int) (Options, error) {
 		port = int(n)
 	}
 	o := Options{Listen: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Token: getenv("WARDROOM_TOKEN")}
-	if listen := getenv("WARDROOM_LISTEN"); listen != "" {
+	if listen := cmp.Or(getenv("WARDROOM_LISTEN"), getenv("HOST")); listen != "" {
 		if _, _, err := net.SplitHostPort(listen); err != nil {
 			listen = net.JoinHostPort(strings.Trim(listen, "[]"), strconv.Itoa(port))
 		}
@@ -69,6 +70,8 @@ func FromEnv(getenv func(string) string, port int) (Options, error) {
 		if o.Token == "" {
 			return Options{}, fmt.Errorf("WARDROOM_TOKEN_FILE: %s is empty", file)
 		}
+	} else if o.Token == "" {
+		o.Token = getenv("TOKEN")
 	}
 	for origin := range strings.SplitSeq(getenv("WARDROOM_ORIGINS"), ",") {
 		if origin = strings.TrimSpace(origin); origin != "" {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/wardroom/wardroom/sdk/internal/clip"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -39,14 +40,14 @@ func describe(tool string, input map[string]any) string {
 		switch v := input[key].(type) {
 		case string:
 			if v != "" {
-				return cut(tool + ": " + v)
+				return clip.Marked(tool+": "+v, maxText, "...")
 			}
 		case []any:
 			words := make([]string, len(v))
 			for i, w := range v {
 				words[i] = text(w)
 			}
-			return cut(tool + ": " + strings.Join(words, " "))
+			return clip.Marked(tool+": "+strings.Join(words, " "), maxText, "...")
 		}
 	}
 	if len(input) == 0 {
@@ -56,14 +57,7 @@ func describe(tool string, input map[string]any) string {
 	if err != nil {
 		return tool
 	}
-	return cut(tool + ": " + string(b))
-}
-
-func cut(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxText], "") + "..."
+	return clip.Marked(tool+": "+string(b), maxText, "...")
 }
 
 // Choice reads the answer to an approval. INVALID_ARGUMENT.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
+	"github.com/wardroom/wardroom/sdk/internal/clip"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -46,7 +47,7 @@ func Read(rows []string) Standing {
 			words = append(words, row)
 		}
 	}
-	s.Text = cut(strings.Join(words, "\n"))
+	s.Text = clip.Marked(strings.Join(words, "\n"), maxText, "...")
 	for i, e := range list {
 		s.Entries = append(s.Entries, Entry{Label: e.label, Number: e.number})
 		if e.marked {
@@ -311,22 +312,15 @@ func collect(lines []line, first int, is func(l line, place int) bool) (list []l
 			continue
 		case is(l, len(list)) && !(l.marked && marked) && !(gap && l.number == 0):
 			marked = marked || l.marked
-			l.label = bounded(l.label)
+			l.label = clip.Text(l.label, maxLabel)
 			list = append(list, l)
 		case len(list) > 0 && !gap && !l.marked && l.number == 0 && l.column >= list[len(list)-1].inner:
 			e := &list[len(list)-1]
-			e.label = bounded(e.label + " " + l.label)
+			e.label = clip.Text(e.label+" "+l.label, maxLabel)
 		default:
 			return list, first, last
 		}
 		last, gap = i, false
 	}
 	return list, first, last
-}
-
-func bounded(s string) string {
-	if len(s) <= maxLabel {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxLabel], "")
 }

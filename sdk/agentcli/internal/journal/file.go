@@ -10,7 +10,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/wardroom/wardroom/sdk/agentcli/internal/durable"
+	"github.com/wardroom/wardroom/sdk/internal/durable"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 

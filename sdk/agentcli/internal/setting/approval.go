@@ -1,16 +1,20 @@
 package setting
 
-import "github.com/wardroom/wardroom/sdk/runtime"
+import (
+	"github.com/wardroom/wardroom/sdk/runtime"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
 
 // Approval is how much an agent may do without asking.
 type Approval string
 
 // Presets. What each means for a CLI is in the package comment of its adapter.
 const (
-	Readonly   Approval = "readonly"
-	Standard   Approval = "standard"
-	Permissive Approval = "permissive"
-	Autonomous Approval = "autonomous"
+	Readonly   Approval = wire.ApprovalReadonly
+	Standard   Approval = wire.ApprovalStandard
+	Permissive Approval = wire.ApprovalPermissive
+	Autonomous Approval = wire.ApprovalAutonomous
 )
 
 // ApprovalOf reads the preset of a spec; empty is Standard. INVALID_SPEC.

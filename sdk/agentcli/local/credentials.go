@@ -20,8 +20,8 @@ const (
 var configHome = map[string]string{"claude": ".claude", "codex": ".codex", "gemini": ".gemini"}
 
 // lend copies the operator's login for a type into a new home, so that one login serves all agents.
-func (l *Launcher) lend(agentType string, room agentcli.Room) error {
-	source := l.opts.Credentials[agentType]
+func (r *Rooms) lend(agentType string, room agentcli.Room) error {
+	source := r.Credentials[agentType]
 	if source == "" {
 		return nil
 	}
@@ -58,5 +58,5 @@ func (l *Launcher) lend(agentType string, room agentcli.Room) error {
 			Hint: "check credentials." + agentType + " in the runtime's configuration",
 		}
 	}
-	return writeFiles(room, files, l.isolation.user)
+	return r.Write(room, files)
 }

@@ -1,0 +1,28 @@
+package clip_test
+
+import (
+	"testing"
+
+	"github.com/wardroom/wardroom/sdk/internal/clip"
+)
+
+func TestText(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"", 0, ""}, {"abc", 3, "abc"}, {"abc", 2, "ab"}, {"abc", 0, ""}, {"abc", -1, ""},
+		{"aaa€", 5, "aaa"}, {"aaa€", 6, "aaa€"}, {"€", 2, ""}, {"\x80\x80\x80", 2, ""},
+	} {
+		if got := clip.Text(test.text, test.n); got != test.want {
+			t.Errorf("%q cut to %d is %q, want %q", test.text, test.n, got, test.want)
+		}
+	}
+	if got := clip.Marked("aaa€", 4, "..."); got != "aaa..." {
+		t.Errorf("marked: %q", got)
+	}
+	if got := clip.Marked("aaa", 3, "..."); got != "aaa" {
+		t.Errorf("not cut: %q", got)
+	}
+}
