@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/agent"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
@@ -41,42 +42,15 @@ func agentsMain(args []string) int {
 
 // echoAgents answer every task at once.
 func echoAgents(ctx context.Context, server string, n, slots int) error {
-	var wg sync.WaitGroup
-	registered := make(chan struct{}, n)
-	failed := make(chan error, n)
-	for i := range n {
-		a, err := agent.New(agent.Options{
+	return testbed.PlayAgents(ctx, "echo", n, func(i int) agent.Options {
+		return agent.Options{
 			URL: server, Name: fmt.Sprintf("echo-%d", i), Capabilities: []string{"echo"},
 			MaxConcurrentTasks: slots, Inline: true,
 			Handler: func(context.Context, *agent.Task) (any, error) {
 				return map[string]any{"label": "pangram", "confidence": 0.9}, nil
 			},
-			OnRegistered: func(protocol.Registered) {
-				select {
-				case registered <- struct{}{}:
-				default:
-				}
-			},
-		})
-		if err != nil {
-			return err
 		}
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			failed <- a.Run(ctx)
-		}()
-	}
-	for range n {
-		select {
-		case <-registered:
-		case err := <-failed:
-			return err
-		}
-	}
-	fmt.Println("ready: echo")
-	wg.Wait()
-	return nil
+	})
 }
 
 // idleAgents register and send a heartbeat each interval, spread over it.

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"net/http"
 	"strings"
 )
 
@@ -64,8 +62,4 @@ func chartHead(name, roles string, capabilities ...any) *strings.Builder {
 	fmt.Fprintf(b, roles, capabilities...)
 	b.WriteString("\nworkflow:\n  name: bench\n  input:\n    text: {type: string, default: nothing}\n  steps:\n")
 	return b
-}
-
-func (s *server) storeChart(ctx context.Context, definition string) error {
-	return s.call(ctx, http.MethodPost, "/api/patterns", "application/x-yaml", definition, nil)
 }

@@ -36,7 +36,7 @@ func (m *managed) cli(ctx context.Context, name string) (*cliAgent, error) {
 }
 
 func (a *cliAgent) end(ctx context.Context) {
-	_ = a.api.StopManagedAgent(ctx, a.ID, true, 0) // who cannot be stopped now is stopped with the core
+	_ = a.Client.StopManagedAgent(ctx, a.ID, true, 0) // who cannot be stopped now is stopped with the core
 	_ = a.model.Close()
 }
 

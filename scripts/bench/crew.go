@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/agent"
-	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
 
 // taken is a task that came to an agent.
@@ -22,14 +21,12 @@ type taken struct {
 // crew is agents of this process that serve the roles of org charts. It notes what comes to them, so the figures need
 // not trust what the core says of itself.
 type crew struct {
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	*testbed.Agents
 
 	mu   sync.Mutex // guards all below
 	seen []taken    // in order
 	held int        // tasks at agents that are not answered
 	gate chan struct{}
-	errs []error
 }
 
 // crewOptions say what agents there are. They all have the capability that is the crew's name.
@@ -43,12 +40,10 @@ type crewOptions struct {
 
 // muster connects a crew and waits until all are registered.
 func muster(ctx context.Context, server string, o crewOptions) (*crew, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	c := &crew{cancel: cancel, gate: make(chan struct{})}
-	registered := make(chan struct{}, o.agents)
-	failed := make(chan error, o.agents)
-	for i := range o.agents {
-		a, err := agent.New(agent.Options{
+	c := &crew{gate: make(chan struct{})}
+	var err error
+	c.Agents, err = testbed.RunAgents(ctx, o.agents, func(i int) agent.Options {
+		return agent.Options{
 			URL: server, Name: fmt.Sprintf("%s-%d", o.name, i), Capabilities: []string{o.name},
 			MaxConcurrentTasks: o.slots, Inline: !o.hold, ReconnectMax: crewReconnect,
 			Handler: func(ctx context.Context, t *agent.Task) (any, error) {
@@ -63,57 +58,13 @@ func muster(ctx context.Context, server string, o crewOptions) (*crew, error) {
 				}
 				return o.answer, nil
 			},
-			OnRegistered: func(protocol.Registered) {
-				select {
-				case registered <- struct{}{}:
-				default: // it came back
-				}
-			},
-		})
-		if err != nil {
-			cancel()
-			return nil, err
 		}
-		c.wg.Add(1)
-		go func() {
-			defer c.wg.Done()
-			if err := a.Run(ctx); err != nil {
-				c.fail(err)
-				failed <- err
-			}
-		}()
-	}
-	for range o.agents {
-		select {
-		case <-registered:
-		case err := <-failed:
-			cancel()
-			return nil, err
-		case <-ctx.Done():
-			cancel()
-			return nil, ctx.Err()
-		}
-	}
-	return c, nil
+	})
+	return c, err
 }
 
 // crewReconnect is how often the agents look for a core that is gone, at most.
 const crewReconnect = 100 * time.Millisecond
-
-// dismiss ends the agents and waits for them. It returns why any of them ended before.
-func (c *crew) dismiss() error {
-	c.cancel()
-	c.wg.Wait()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return errors.Join(c.errs...)
-}
-
-func (c *crew) fail(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.errs = append(c.errs, err)
-}
 
 func (c *crew) arrive(t *agent.Task, hold bool) <-chan struct{} {
 	at := time.Now()

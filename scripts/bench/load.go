@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // load is what a run of requests came to.
@@ -24,11 +26,7 @@ func (l load) perSecond() float64 { return float64(l.requests) / l.elapsed.Secon
 
 // quantile returns a latency in milliseconds.
 func (l load) quantile(q float64) float64 {
-	if len(l.latencies) == 0 {
-		return 0
-	}
-	i := min(int(float64(len(l.latencies))*q), len(l.latencies)-1)
-	return float64(l.latencies[i].Microseconds()) / 1000
+	return float64(testbed.Quantile(l.latencies, q).Microseconds()) / 1000
 }
 
 // request is one HTTP request as bytes, sent again and again over kept connections. A client of its own

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	api "github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -44,7 +45,7 @@ func (b *bench) echo(ctx context.Context) error {
 		return err
 	}
 	// Nobody looks at the flood: what it takes is the holder's and the emulator's work.
-	if _, err := m.api.SendManagedAgent(ctx, flooder.ID, api.ManagedAgentInput{Raw: "yes 'a line of a session that floods'\n"}); err != nil {
+	if _, err := m.Client.SendManagedAgent(ctx, flooder.ID, api.ManagedAgentInput{Raw: "yes 'a line of a session that floods'\n"}); err != nil {
 		return err
 	}
 	busy, err := m.keys(ctx, keys)
@@ -62,8 +63,8 @@ func (b *bench) plainKeys(ctx context.Context, n int) (load, error) {
 	if err != nil {
 		return load{}, err
 	}
-	defer func() { _ = p.stop() }()
-	v, err := plainView(ctx, p.ready)
+	defer stop(p)
+	v, err := plainView(ctx, p.Address)
 	if err != nil {
 		return load{}, err
 	}
@@ -96,7 +97,7 @@ func (m *managed) keys(ctx context.Context, n int) (load, error) {
 	if err != nil {
 		return load{}, err
 	}
-	address, header := m.api.TerminalRequest(a.ID)
+	address, header := m.Client.TerminalRequest(a.ID)
 	v, err := view(ctx, address, header)
 	if err != nil {
 		return load{}, err
@@ -106,7 +107,7 @@ func (m *managed) keys(ctx context.Context, n int) (load, error) {
 	if err != nil {
 		return l, err
 	}
-	return l, m.api.StopManagedAgent(ctx, a.ID, true, 0)
+	return l, m.Client.StopManagedAgent(ctx, a.ID, true, 0)
 }
 
 // keys types into a program that echoes, one key after the other, a moment apart.
@@ -139,7 +140,7 @@ func (v *viewer) keys(ctx context.Context, n int) (load, error) {
 		}
 		l.latencies = append(l.latencies, time.Since(start))
 		// A person's keys do not come at once; and what is measured is not a program that is already awake.
-		if err := pause(ctx, time.Duration(1+i%5)*time.Millisecond); err != nil {
+		if err := testbed.Pause(ctx, time.Duration(1+i%5)*time.Millisecond); err != nil {
 			return l, err
 		}
 	}

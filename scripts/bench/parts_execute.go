@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
 
@@ -26,9 +27,9 @@ func (b *bench) span(d time.Duration) time.Duration {
 type usage struct{ pids []int }
 
 func (u usage) now() time.Duration {
-	total := cpuTime(os.Getpid())
+	total := testbed.CPUTime(os.Getpid())
 	for _, pid := range u.pids {
-		total += cpuTime(pid)
+		total += testbed.CPUTime(pid)
 	}
 	return total
 }
@@ -39,25 +40,25 @@ func (b *bench) syncExecute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }()
+	defer s.stop()
 	agents, err := b.withAgents(ctx, s)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = agents.stop() }()
+	defer stop(agents)
 	req := request{http.MethodPost, "/api/patterns/bench-echo/execute", []byte(echoBody), http.StatusOK}
-	if _, err := fire(ctx, s.host, 8, b.span(2*time.Second), req); err != nil { // warm-up
+	if _, err := fire(ctx, s.Host, 8, b.span(2*time.Second), req); err != nil { // warm-up
 		return err
 	}
-	cpu := usage{[]int{s.pid(), agents.pid()}}
+	cpu := usage{[]int{s.PID(), agents.PID()}}
 	for _, clients := range []int{1, 16, 64} {
-		before, core := cpu.now(), cpuTime(s.pid())
-		l, err := fire(ctx, s.host, clients, b.span(10*time.Second), req)
+		before, core := cpu.now(), testbed.CPUTime(s.PID())
+		l, err := fire(ctx, s.Host, clients, b.span(10*time.Second), req)
 		if err != nil {
 			return err
 		}
 		perExec := float64((cpu.now() - before).Microseconds()) / 1000 / float64(l.requests)
-		coreShare := float64((cpuTime(s.pid()) - core).Microseconds()) / 1000 / float64(l.requests)
+		coreShare := float64((testbed.CPUTime(s.PID()) - core).Microseconds()) / 1000 / float64(l.requests)
 		name := fmt.Sprintf("sync execute, 3 agents, %d clients", clients)
 		ratio := ""
 		if b.commitPerSecond > 0 {
@@ -84,17 +85,17 @@ func (b *bench) asyncStart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }()
+	defer s.stop()
 	// No agents: what is measured is the acknowledgement. The queue is bounded, so it is emptied by time.
-	if err := s.storePattern(ctx); err != nil {
+	if err := s.storePattern(ctx, echoPattern); err != nil {
 		return err
 	}
 	body := `{"input":{"text":"hello"},"options":{"timeout":250}}`
 	req := request{http.MethodPost, "/api/patterns/bench-echo/execute?async=true", []byte(body), http.StatusAccepted}
-	if _, err := fire(ctx, s.host, 8, b.span(time.Second), req); err != nil {
+	if _, err := fire(ctx, s.Host, 8, b.span(time.Second), req); err != nil {
 		return err
 	}
-	l, err := fire(ctx, s.host, 64, b.span(5*time.Second), req)
+	l, err := fire(ctx, s.Host, 64, b.span(5*time.Second), req)
 	if err != nil {
 		return err
 	}

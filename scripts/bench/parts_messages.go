@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	api "github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -52,7 +53,7 @@ func (b *bench) messages(ctx context.Context) error {
 		var first error
 		for i := range n {
 			in := api.ManagedAgentInput{Message: messageText(i), ExpectResponse: true, Timeout: 2 * time.Minute}
-			answer, err := a.api.SendManagedAgent(ctx, a.ID, in)
+			answer, err := a.Client.SendManagedAgent(ctx, a.ID, in)
 			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
@@ -128,7 +129,7 @@ func (a *cliAgent) arrived(n int) arrival {
 }
 
 func (a *cliAgent) viewer(ctx context.Context) (*viewer, error) {
-	address, header := a.api.TerminalRequest(a.ID)
+	address, header := a.Client.TerminalRequest(a.ID)
 	return view(ctx, address, header)
 }
 
@@ -147,7 +148,7 @@ func burn(ctx context.Context) {
 
 // resizeOften asks for another size a few times a second.
 func resizeOften(ctx context.Context, v *viewer) {
-	for pause(ctx, time.Duration(100+rand.IntN(400))*time.Millisecond) == nil {
+	for testbed.Pause(ctx, time.Duration(100+rand.IntN(400))*time.Millisecond) == nil {
 		if v.Resize(60+rand.IntN(120), 20+rand.IntN(40)) != nil {
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // readPattern compares GET pattern with a bare gin handler that returns the same bytes, in turns.
@@ -20,17 +21,12 @@ func (b *bench) readPattern(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }()
-	if err := s.storePattern(ctx); err != nil {
+	defer s.stop()
+	if err := s.storePattern(ctx, echoPattern); err != nil {
 		return err
 	}
 	const path = "/api/patterns/bench-echo"
-	res, err := http.Get("http://" + s.host + path)
-	if err != nil {
-		return err
-	}
-	body, err := io.ReadAll(res.Body)
-	_ = res.Body.Close()
+	body, err := get(ctx, s.URL+path)
 	if err != nil {
 		return err
 	}
@@ -38,15 +34,15 @@ func (b *bench) readPattern(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = bare.Close() }()
+	defer bare.Close()
 	req := request{http.MethodGet, path, nil, http.StatusOK}
 	var ours, theirs float64
 	for range 3 { // in turns, so that a change of the machine's load meets both
-		a, err := fire(ctx, s.host, 16, b.span(2*time.Second), req)
+		a, err := fire(ctx, s.Host, 16, b.span(2*time.Second), req)
 		if err != nil {
 			return err
 		}
-		c, err := fire(ctx, bare.Addr().String(), 16, b.span(2*time.Second), req)
+		c, err := fire(ctx, bare.Host, 16, b.span(2*time.Second), req)
 		if err != nil {
 			return err
 		}
@@ -58,17 +54,11 @@ func (b *bench) readPattern(ctx context.Context) error {
 	return nil
 }
 
-func (b *bench) bareGin(path string, body []byte) (net.Listener, error) {
+func (b *bench) bareGin(path string, body []byte) (*testbed.Receiver, error) {
 	gin.SetMode(gin.ReleaseMode)
 	router := gin.New()
 	router.GET(path, func(c *gin.Context) { c.Data(http.StatusOK, "application/json; charset=utf-8", body) })
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	srv := &http.Server{Handler: router, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = srv.Serve(l) }() // ends when the listener is closed
-	return l, nil
+	return testbed.Receive(router)
 }
 
 // streamFanOut opens 1,000 streams on one execution that waits for agents, then lets it run, and checks
@@ -78,14 +68,12 @@ func (b *bench) streamFanOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }()
-	if err := s.storePattern(ctx); err != nil {
+	defer s.stop()
+	if err := s.storePattern(ctx, echoPattern); err != nil {
 		return err
 	}
-	var started struct {
-		ExecutionID string `json:"executionId"`
-	}
-	if err := s.call(ctx, http.MethodPost, "/api/patterns/bench-echo/execute?async=true", "application/json", echoBody, &started); err != nil {
+	started, err := s.Client.ExecuteAsync(ctx, echo)
+	if err != nil {
 		return err
 	}
 	const viewers = 1000
@@ -98,7 +86,7 @@ func (b *bench) streamFanOut(ctx context.Context) error {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			got, err := watch(ctx, s.host, started.ExecutionID, open.Done)
+			got, err := watch(ctx, s.Host, started.ExecutionID, open.Done)
 			mu.Lock()
 			defer mu.Unlock()
 			if want := "started agent_result agent_result agent_result completed"; err == nil && got == want {
@@ -115,7 +103,7 @@ func (b *bench) streamFanOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = agents.stop() }()
+	defer stop(agents)
 	wg.Wait()
 	b.add("stream", "of 1,000 streams, those that got every event", float64(whole), "%.0f", viewers, false, "")
 	b.add("stream", "agents started to last stream ended", last.Sub(begun).Seconds()*1000, "%.0f ms", 0, true, "")

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	api "github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/terminal"
@@ -28,7 +29,7 @@ func (b *bench) sessions(ctx context.Context) error {
 		return err
 	}
 	defer m.close()
-	plugin, err := m.plugin()
+	plugin, err := m.plugin(ctx)
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (b *bench) sessions(ctx context.Context) error {
 	if _, err := m.spawn(ctx, api.ManagedAgentSpec{Type: "shell"}); err != nil {
 		return err
 	}
-	before, beforeCore := private(plugin), private(m.pid())
+	before, beforeCore := private(plugin), private(m.PID())
 	shells := make([]*shell, n)
 	for i := range shells {
 		a, err := m.spawn(ctx, api.ManagedAgentSpec{Type: "shell"})
@@ -45,20 +46,20 @@ func (b *bench) sessions(ctx context.Context) error {
 		}
 		shells[i] = &shell{ManagedAgent: a, number: i}
 	}
-	if err := pause(ctx, b.span(10*time.Second)); err != nil { // idle: garbage is collected, buffers are let go
+	if err := testbed.Pause(ctx, b.span(10*time.Second)); err != nil { // idle: garbage is collected, buffers are let go
 		return err
 	}
 	var pss, own float64
 	for _, s := range shells {
-		holder := parent(s.PID)
-		pss += proportional(holder)
+		holder := testbed.Parent(s.PID)
+		pss += memory(holder, "Pss")
 		own += private(holder)
 	}
 	each := func(x float64) float64 { return x / float64(n) }
 	growth := private(plugin) - before
 	b.add("sessions", fmt.Sprintf("memory of a session without its shell, %d shells", n), each(pss+growth), "%.2f MiB", 4, true,
 		fmt.Sprintf("holder %.2f (private %.2f), plugin %.2f", each(pss), each(own), each(growth)))
-	b.add("sessions", "growth of the core with each", each(private(m.pid())-beforeCore), "%.2f MiB", 0, true, "")
+	b.add("sessions", "growth of the core with each", each(private(m.PID())-beforeCore), "%.2f MiB", 0, true, "")
 	return b.adoption(ctx, m, plugin, shells)
 }
 
@@ -96,7 +97,7 @@ func (b *bench) adoption(ctx context.Context, m *managed, plugin int, shells []*
 		return os.NewSyscallError("kill the plugin", err)
 	}
 	// The core may not have seen it yet: what is attached to the dead plugin does not count.
-	if err := until(ctx, 10*time.Second, "the plugin is gone", func() (bool, error) { return executable(plugin) == "", nil }); err != nil {
+	if err := testbed.Until(ctx, 10*time.Second, "the plugin is gone", func(ctx context.Context) (bool, error) { return testbed.Executable(plugin) == "", nil }); err != nil {
 		return err
 	}
 	var wg sync.WaitGroup
@@ -137,7 +138,7 @@ func (b *bench) adoption(ctx context.Context, m *managed, plugin int, shells []*
 
 // print lets the shell write its pattern, and notes where that begins.
 func (s *shell) print(ctx context.Context, m *managed) error {
-	address, header := m.api.TerminalRequest(s.ID)
+	address, header := m.Client.TerminalRequest(s.ID)
 	v, err := view(ctx, address, header)
 	if err != nil {
 		return err
@@ -152,8 +153,8 @@ func (s *shell) print(ctx context.Context, m *managed) error {
 
 // reattach attaches at the pattern as soon as that works.
 func (s *shell) reattach(ctx context.Context, m *managed) (t *terminal.Terminal, err error) {
-	address, header := m.api.TerminalRequest(s.ID)
-	err = until(ctx, 30*time.Second, "the agent can be attached", func() (bool, error) {
+	address, header := m.Client.TerminalRequest(s.ID)
+	err = testbed.Until(ctx, 30*time.Second, "the agent can be attached", func(ctx context.Context) (bool, error) {
 		var failed error
 		t, failed = terminal.Dial(ctx, address, runtime.AttachOptions{From: &s.from, ReadOnly: true}, terminal.DialOptions{Header: header})
 		return failed == nil, nil

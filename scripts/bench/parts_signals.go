@@ -77,11 +77,11 @@ type watcher struct {
 }
 
 func (a *cliAgent) watch(ctx context.Context) (*watcher, error) {
-	stream, err := a.api.WatchManagedAgent(ctx, a.ID, "")
+	stream, err := a.Client.WatchManagedAgent(ctx, a.ID, "")
 	if err != nil {
 		return nil, err
 	}
-	signs, err := watchSigns(ctx, a.api, a.ID, blockedSigns[a.Type])
+	signs, err := watchSigns(ctx, a.Client, a.ID, blockedSigns[a.Type])
 	if err != nil {
 		stream.Close()
 		return nil, err
@@ -164,7 +164,7 @@ func (w *watcher) approval(ctx context.Context, i int, s *seen) error {
 	if err := w.measure(ctx, e, text, "tool", s); err != nil {
 		return err
 	}
-	if _, err := w.api.AnswerManagedAgent(ctx, w.ID, api.ManagedAgentAnswer{Choice: "allow"}); err != nil {
+	if _, err := w.Client.AnswerManagedAgent(ctx, w.ID, api.ManagedAgentAnswer{Choice: "allow"}); err != nil {
 		return err
 	}
 	_, err = w.await(ctx, "managed_agent.turn_complete")
@@ -172,7 +172,7 @@ func (w *watcher) approval(ctx context.Context, i int, s *seen) error {
 }
 
 func (w *watcher) send(ctx context.Context, text string) error {
-	_, err := w.api.SendManagedAgent(ctx, w.ID, api.ManagedAgentInput{Message: text})
+	_, err := w.Client.SendManagedAgent(ctx, w.ID, api.ManagedAgentInput{Message: text})
 	return err
 }
 

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
+
+	api "github.com/wardroom/wardroom/sdk/client"
 )
 
 // idleAgents holds 5,000 connected agents that only send heartbeats.
@@ -15,49 +18,34 @@ func (b *bench) idleAgents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }()
-	if err := pause(ctx, time.Second); err != nil {
+	defer s.stop()
+	if err := testbed.Pause(ctx, time.Second); err != nil {
 		return err
 	}
-	b.add("idle", "RSS of a fresh core", rss(s.pid()), "%.0f MiB", 60, true, "")
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
+	b.add("idle", "RSS of a fresh core", rss(s.PID()), "%.0f MiB", 60, true, "")
 	const agents = 5000
-	p, err := launch(ctx, filepath.Join(b.dir, "idle.log"), self, "agents", "-idle", "-n", fmt.Sprint(agents), "-server", "http://"+s.host)
+	p, err := b.play(ctx, "agents", "-idle", "-n", fmt.Sprint(agents), "-server", s.URL)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = p.stop() }()
-	var list struct {
-		Connected int `json:"connected"`
-	}
-	if err := s.call(ctx, http.MethodGet, "/api/agents?limit=1", "", "", &list); err != nil {
+	defer stop(p)
+	list, err := s.Client.ListAgents(ctx, api.AgentFilter{Page: api.Page{Limit: 1}})
+	if err != nil {
 		return err
 	}
 	span := b.span(30 * time.Second)
-	if err := pause(ctx, b.span(10*time.Second)); err != nil { // let the connects settle
+	if err := testbed.Pause(ctx, b.span(10*time.Second)); err != nil { // let the connects settle
 		return err
 	}
-	before := cpuTime(s.pid())
-	if err := pause(ctx, span); err != nil {
+	before := testbed.CPUTime(s.PID())
+	if err := testbed.Pause(ctx, span); err != nil {
 		return err
 	}
-	share := 100 * (cpuTime(s.pid()) - before).Seconds() / span.Seconds()
+	share := 100 * (testbed.CPUTime(s.PID()) - before).Seconds() / span.Seconds()
 	b.add("idle", "agents connected", float64(list.Connected), "%.0f", agents, false, "")
-	b.add("idle", "RSS with 5,000 idle agents", rss(s.pid()), "%.0f MiB", 250, true, "")
+	b.add("idle", "RSS with 5,000 idle agents", rss(s.PID()), "%.0f MiB", 250, true, "")
 	b.add("idle", "CPU with 5,000 idle agents, of a core", share, "%.1f %%", 5, true, "")
 	return nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // manyRows lists and starts over 1,000 and over 1,000,000 stored executions.
@@ -76,12 +64,12 @@ func (b *bench) manyRows(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		ready := s.took
+		ready := s.Took
 		req := request{http.MethodGet, "/api/executions?pattern=seeded-3&status=completed", nil, http.StatusOK}
-		if _, err := fire(ctx, s.host, 1, b.span(time.Second), req); err != nil {
+		if _, err := fire(ctx, s.Host, 1, b.span(time.Second), req); err != nil {
 			return err
 		}
-		l, err := fire(ctx, s.host, 1, b.span(5*time.Second), req)
+		l, err := fire(ctx, s.Host, 1, b.span(5*time.Second), req)
 		if err != nil {
 			return err
 		}
@@ -94,9 +82,9 @@ func (b *bench) manyRows(ctx context.Context) error {
 			limit = 1000
 		}
 		b.add("rows", "cold start to ready, "+label, float64(ready.Milliseconds()), "%.0f ms", limit, true, "")
-		b.add("rows", "memory after that, "+label, anonymous(s.pid()), "%.0f MiB", 0, true,
-			fmt.Sprintf("%.0f MiB with mapped files", rss(s.pid())))
-		if err := s.stop(); err != nil {
+		b.add("rows", "memory after that, "+label, anonymous(s.PID()), "%.0f MiB", 0, true,
+			fmt.Sprintf("%.0f MiB with mapped files", rss(s.PID())))
+		if err := s.Stop(testbed.ReadyLimit); err != nil {
 			return err
 		}
 	}

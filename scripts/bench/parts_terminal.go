@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	api "github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -83,9 +84,9 @@ func (b *bench) plainRate(ctx context.Context, text *flood) (best float64, err e
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = p.stop() }()
+	defer stop(p)
 	for range 3 {
-		v, err := plainView(ctx, p.ready)
+		v, err := plainView(ctx, p.Address)
 		if err != nil {
 			return 0, err
 		}
@@ -128,16 +129,16 @@ func (m *managed) bestOf(ctx context.Context, text *flood, times int) (best deli
 	if err != nil {
 		return best, "", err
 	}
-	plugin, err := m.plugin()
+	plugin, err := m.plugin(ctx)
 	if err != nil {
 		return best, "", err
 	}
-	address, header := m.api.TerminalRequest(a.ID)
-	pids := map[string]int{"core": m.pid(), "plugin": plugin, "holder": parent(a.PID), "viewer": os.Getpid()}
+	address, header := m.Client.TerminalRequest(a.ID)
+	pids := map[string]int{"core": m.PID(), "plugin": plugin, "holder": testbed.Parent(a.PID), "viewer": os.Getpid()}
 	for range times {
 		before := map[string]time.Duration{}
 		for name, pid := range pids {
-			before[name] = cpuTime(pid)
+			before[name] = testbed.CPUTime(pid)
 		}
 		d, err := oneViewer(ctx, address, header, text)
 		if err != nil {
@@ -147,13 +148,13 @@ func (m *managed) bestOf(ctx context.Context, text *flood, times int) (best deli
 			best = d
 			var parts []string
 			for _, name := range []string{"holder", "plugin", "core", "viewer"} {
-				used := cpuTime(pids[name]) - before[name]
+				used := testbed.CPUTime(pids[name]) - before[name]
 				parts = append(parts, fmt.Sprintf("%s %.1f", name, used.Seconds()*1e9/float64(text.size)))
 			}
 			cpu = "CPU ns per byte: " + strings.Join(parts, ", ")
 		}
 	}
-	return best, cpu, m.api.StopManagedAgent(ctx, a.ID, true, 0)
+	return best, cpu, m.Client.StopManagedAgent(ctx, a.ID, true, 0)
 }
 
 // oneViewer lets a shell write the text to one viewer.
@@ -172,7 +173,7 @@ func (m *managed) crowd(ctx context.Context, text *flood, reading, stalled int) 
 	if err != nil {
 		return nil, err
 	}
-	address, header := m.api.TerminalRequest(a.ID)
+	address, header := m.Client.TerminalRequest(a.ID)
 	first, err := view(ctx, address, header)
 	if err != nil {
 		return nil, err
@@ -210,5 +211,5 @@ func (m *managed) crowd(ctx context.Context, text *flood, reading, stalled int) 
 	if err := errors.Join(failed...); err != nil {
 		return nil, err
 	}
-	return all, m.api.StopManagedAgent(ctx, a.ID, true, 0)
+	return all, m.Client.StopManagedAgent(ctx, a.ID, true, 0)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/agent"
 	api "github.com/wardroom/wardroom/sdk/client"
 )
@@ -47,14 +48,14 @@ func (b *bench) hostedAppends(ctx context.Context, agents, threads, events int, 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = h.close() }()
+	defer h.close()
 	execution, all, err := h.threads(ctx, threads)
 	if err != nil {
 		return err
 	}
 	var wg sync.WaitGroup
 	failed := make(chan error, threads)
-	core, start := cpuTime(h.pid()), time.Now()
+	core, start := testbed.CPUTime(h.PID()), time.Now()
 	for _, t := range all {
 		wg.Go(func() {
 			if err := turn(ctx, t, events); err != nil {
@@ -69,14 +70,14 @@ func (b *bench) hostedAppends(ctx context.Context, agents, threads, events int, 
 	default:
 	}
 	// That an agent waits again is stored behind all that was said in its turn.
-	err = until(ctx, 3*time.Minute, "all turns are stored", func() (bool, error) {
-		list, err := h.api.ListThreads(ctx, api.ThreadFilter{ExecutionID: execution, Status: api.ThreadRunning, Page: api.Page{Limit: 1}})
+	err = testbed.Until(ctx, 3*time.Minute, "all turns are stored", func(ctx context.Context) (bool, error) {
+		list, err := h.Client.ListThreads(ctx, api.ThreadFilter{ExecutionID: execution, Status: api.ThreadRunning, Page: api.Page{Limit: 1}})
 		return err == nil && list.Total == 0, err
 	})
 	if err != nil {
 		return err
 	}
-	took, core := time.Since(start), cpuTime(h.pid())-core
+	took, core := time.Since(start), testbed.CPUTime(h.PID())-core
 	n := threads * (events + 3)
 	rate := float64(n) / took.Seconds()
 	name := fmt.Sprintf("%d threads tell of %d events each", threads, events)
@@ -111,7 +112,7 @@ func (h *hosting) oddEvents(ctx context.Context, all []*agent.Thread, events int
 	for _, t := range all {
 		next := 0
 		for filter := (api.ThreadEventFilter{Types: []string{api.EventThreadOutput}, Limit: 100}); ; {
-			list, err := h.api.ListThreadEvents(ctx, t.Spec.ThreadID, filter)
+			list, err := h.Client.ListThreadEvents(ctx, t.Spec.ThreadID, filter)
 			if err != nil {
 				return 0, err
 			}

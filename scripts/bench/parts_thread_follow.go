@@ -19,6 +19,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // eventMark begins what followers look for in an event: its number and the moment at which it was told.
@@ -43,28 +45,24 @@ func (f *followed) rate() float64 { return float64(f.Deliveries) / f.Seconds }
 
 // following is a process of viewers.
 type following struct {
-	*process
+	*testbed.Process
 	out string
 }
 
 // follow starts viewers in a process of their own and waits until all are connected.
 func (b *bench) follow(ctx context.Context, s showing, host, path string) (*following, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	w := &following{out: filepath.Join(b.dir, "followed.json")}
 	_ = os.Remove(w.out) // of an earlier run
-	w.process, err = launch(ctx, filepath.Join(b.dir, "followers.log"), self, "followers", "-host", host, "-path", path, "-out", w.out,
+	var err error
+	w.Process, err = b.play(ctx, "followers", "-host", host, "-path", path, "-out", w.out,
 		"-n", strconv.Itoa(s.viewers), "-stalled", strconv.Itoa(s.stalled), "-events", strconv.Itoa(s.events))
 	return w, err
 }
 
 // result waits for the viewers' end and returns what they saw.
 func (w *following) result() (*followed, error) {
-	if err := w.cmd.Wait(); err != nil {
-		text, _ := os.ReadFile(w.log.Name())
-		return nil, fmt.Errorf("viewers: %w: %s", err, text)
+	if <-w.Done; w.Err != nil {
+		return nil, w.Check()
 	}
 	raw, err := os.ReadFile(w.out)
 	if err != nil {
@@ -213,7 +211,7 @@ func (f *follower) run(ctx context.Context) error {
 			return err
 		}
 		f.returned++
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := testbed.Pause(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -330,7 +328,7 @@ func (f *follower) event(ctx context.Context, line []byte) error {
 		case <-f.quick:
 		case <-ctx.Done():
 		}
-		return pause(ctx, stallMore)
+		return testbed.Pause(ctx, stallMore)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/scripts/testbed"
 	api "github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -28,21 +29,21 @@ func (b *bench) threadMemory(ctx context.Context) error {
 		return fmt.Errorf("store %d experiences: %w", many, err)
 	}
 	label := fmt.Sprintf("%d experiences", many)
-	s, _, answered, err := b.serveMemory(ctx)
+	s, answered, err := b.serveMemory(ctx)
 	if err != nil {
 		return err
 	}
-	b.add("memory", label+", no index yet: core ready", float64(s.took.Milliseconds()), "%.0f ms", 0, true, "")
+	b.add("memory", label+", no index yet: core ready", float64(s.Took.Milliseconds()), "%.0f ms", 0, true, "")
 	b.add("memory", label+", no index yet: the first query is answered after that", answered.Seconds(), "%.1f s", 0, true, "it is built meanwhile")
-	if err := s.stop(); err != nil {
+	if err := s.Stop(testbed.ReadyLimit); err != nil {
 		return err
 	}
-	s, client, answered, err := b.serveMemory(ctx)
+	s, answered, err = b.serveMemory(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }()
-	b.add("memory", label+": core ready", float64(s.took.Milliseconds()), "%.0f ms", 1000, true, "")
+	defer s.stop()
+	b.add("memory", label+": core ready", float64(s.Took.Milliseconds()), "%.0f ms", 1000, true, "")
 	b.add("memory", label+": the first query is answered after that", float64(answered.Milliseconds()), "%.0f ms", 0, true, "")
 	for _, c := range []struct {
 		name  string
@@ -50,15 +51,15 @@ func (b *bench) threadMemory(ctx context.Context) error {
 		ask   func() error
 	}{
 		{"query of 3 to 10 words", 50, func() error {
-			_, err := client.ListExperiences(ctx, api.ExperienceFilter{Query: prose.text(3 + prose.random.IntN(8))})
+			_, err := s.Client.ListExperiences(ctx, api.ExperienceFilter{Query: prose.text(3 + prose.random.IntN(8))})
 			return err
 		}},
 		{"query of 6 words within a repository", 50, func() error {
-			_, err := client.ListExperiences(ctx, api.ExperienceFilter{Query: prose.text(6), Repo: "git/repo3"})
+			_, err := s.Client.ListExperiences(ctx, api.ExperienceFilter{Query: prose.text(6), Repo: "git/repo3"})
 			return err
 		}},
 		{"prepare with an objective of 40 words", 0, func() error {
-			_, err := client.PrepareThread(ctx, api.ThreadSpec{ExecutionID: api.NewExecution, Role: "role1", Objective: prose.text(40)})
+			_, err := s.Client.PrepareThread(ctx, api.ThreadSpec{ExecutionID: api.NewExecution, Role: "role1", Objective: prose.text(40)})
 			return err
 		}},
 	} {
@@ -66,46 +67,43 @@ func (b *bench) threadMemory(ctx context.Context) error {
 		if c.limit == 0 {
 			n = min(n, 300) // each reserves a workspace, of which there are not more
 		}
-		before := cpuTime(s.pid())
+		before := testbed.CPUTime(s.PID())
 		l, err := timed(n, c.ask)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 		name := fmt.Sprintf("%s: %s, %d times", label, c.name, n)
-		b.add("memory", name+", p50", l.quantile(.5), "%.2f ms", c.limit, true, fmt.Sprintf("CPU of the core %.2f ms each", perStep(cpuTime(s.pid())-before, n)))
+		b.add("memory", name+", p50", l.quantile(.5), "%.2f ms", c.limit, true, fmt.Sprintf("CPU of the core %.2f ms each", perStep(testbed.CPUTime(s.PID())-before, n)))
 		b.add("memory", name+", p99", l.quantile(.99), "%.2f ms", c.limit, true, fmt.Sprintf("slowest %.1f ms", l.quantile(1)))
 	}
-	index, err := onDisk(filepath.Join(storePath(s.data), "memory-index"))
+	index, err := onDisk(filepath.Join(storePath(s.Dir), "memory-index"))
 	if err != nil {
 		return err
 	}
 	b.add("memory", label+": the index on disk", index, "%.0f MiB", 0, true, "")
-	b.add("memory", label+": memory of the core after that", anonymous(s.pid()), "%.0f MiB", 0, true, fmt.Sprintf("%.0f MiB with mapped files", rss(s.pid())))
+	b.add("memory", label+": memory of the core after that", anonymous(s.PID()), "%.0f MiB", 0, true, fmt.Sprintf("%.0f MiB with mapped files", rss(s.PID())))
 	return nil
 }
 
 // serveMemory starts a core on the experiences, and tells how long after it was ready it answers a query.
-func (b *bench) serveMemory(ctx context.Context) (*server, *api.Client, time.Duration, error) {
+func (b *bench) serveMemory(ctx context.Context) (*server, time.Duration, error) {
 	s, err := b.serve(ctx, "memory")
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, 0, err
 	}
 	start := time.Now()
-	client, err := api.New(s.ready, api.Options{})
-	if err == nil {
-		err = until(ctx, 5*time.Minute, "the index answers", func() (bool, error) {
-			list, err := client.ListExperiences(ctx, api.ExperienceFilter{Query: "word1", Page: api.Page{Limit: 1}})
-			if refused := new(api.Error); errors.As(err, &refused) && refused.Status == http.StatusServiceUnavailable {
-				return false, nil
-			}
-			return err == nil && list.Total > 0, err
-		})
-	}
+	err = testbed.Until(ctx, 5*time.Minute, "the index answers", func(ctx context.Context) (bool, error) {
+		list, err := s.Client.ListExperiences(ctx, api.ExperienceFilter{Query: "word1", Page: api.Page{Limit: 1}})
+		if refused := new(api.Error); errors.As(err, &refused) && refused.Status == http.StatusServiceUnavailable {
+			return false, nil
+		}
+		return err == nil && list.Total > 0, err
+	})
 	if err != nil {
-		_ = s.stop()
-		return nil, nil, 0, err
+		s.stop()
+		return nil, 0, err
 	}
-	return s, client, time.Since(start), nil
+	return s, time.Since(start), nil
 }
 
 // timed does something again and again, one after the other.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	api "github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -26,7 +27,7 @@ func (b *bench) threadMirror(ctx context.Context) error {
 		return err
 	}
 	defer m.close()
-	warm, err := m.api.PrepareThread(ctx, api.ThreadSpec{
+	warm, err := m.Client.PrepareThread(ctx, api.ThreadSpec{
 		ExecutionID: api.NewExecution, Provision: true, Preparation: api.ThreadPreparation{Workspace: &api.WorkspaceSpec{Repo: "file://" + repo}},
 	})
 	if err != nil {
@@ -41,17 +42,17 @@ func (b *bench) threadMirror(ctx context.Context) error {
 		return err
 	}
 	execution := ""
-	before, start := cpuTime(m.pid()), time.Now()
+	before, start := testbed.CPUTime(m.PID()), time.Now()
 	if execution, err = m.spawnThreads(ctx, n, repo); err != nil {
 		return err
 	}
 	asked := time.Since(start)
-	err = until(ctx, 5*time.Minute, fmt.Sprintf("%d threads are ready", n), func() (bool, error) {
-		if err := pause(ctx, 100*time.Millisecond); err != nil { // so that the core does something else than to answer
+	err = testbed.Until(ctx, 5*time.Minute, fmt.Sprintf("%d threads are ready", n), func(ctx context.Context) (bool, error) {
+		if err := testbed.Pause(ctx, 100*time.Millisecond); err != nil { // so that the core does something else than to answer
 			return false, err
 		}
 		for _, status := range []string{api.ThreadFailed, api.ThreadStopped} {
-			list, err := m.api.ListThreads(ctx, api.ThreadFilter{ExecutionID: execution, Status: status, Page: api.Page{Limit: 1}})
+			list, err := m.Client.ListThreads(ctx, api.ThreadFilter{ExecutionID: execution, Status: status, Page: api.Page{Limit: 1}})
 			if err != nil {
 				return false, err
 			}
@@ -59,13 +60,13 @@ func (b *bench) threadMirror(ctx context.Context) error {
 				return false, fmt.Errorf("thread %s is %s: %v", list.Threads[0].ID, status, list.Threads[0].Error)
 			}
 		}
-		list, err := m.api.ListThreads(ctx, api.ThreadFilter{ExecutionID: execution, Status: api.ThreadReady, Page: api.Page{Limit: 1}})
+		list, err := m.Client.ListThreads(ctx, api.ThreadFilter{ExecutionID: execution, Status: api.ThreadReady, Page: api.Page{Limit: 1}})
 		return err == nil && list.Total == n, err
 	})
 	if err != nil {
 		return err
 	}
-	took, cpu := time.Since(start), cpuTime(m.pid())-before
+	took, cpu := time.Since(start), testbed.CPUTime(m.PID())-before
 	name := fmt.Sprintf("%d threads of one repository, %d files each", n, files)
 	b.add("mirror", name+": all acknowledged", asked.Seconds(), "%.1f s", 0, true, "")
 	b.add("mirror", name+": all have a worktree and a shell that is ready", took.Seconds(), "%.1f s", 0, true,
@@ -88,7 +89,7 @@ func (b *bench) threadMirror(ctx context.Context) error {
 	}
 	b.add("mirror", name+": the mirror on disk", mirror, "%.1f MiB", 0, true, fmt.Sprintf("%.1f MiB of objects, for all; the rest is git's index of each", objects))
 	b.add("mirror", name+": the worktrees on disk", trees, "%.0f MiB", 0, true, fmt.Sprintf("%.2f MiB each", trees/float64(n+1)))
-	b.add("mirror", name+": memory of the core", rss(m.pid()), "%.0f MiB", 0, true, fmt.Sprintf("%.0f MiB without mapped files", anonymous(m.pid())))
+	b.add("mirror", name+": memory of the core", rss(m.PID()), "%.0f MiB", 0, true, fmt.Sprintf("%.0f MiB without mapped files", anonymous(m.PID())))
 	return nil
 }
 
@@ -98,7 +99,7 @@ func (m *managed) spawnThreads(ctx context.Context, n int, repo string) (executi
 		ExecutionID: api.NewExecution, AgentType: "shell", Role: "engineer",
 		Preparation: api.ThreadPreparation{Workspace: &api.WorkspaceSpec{Repo: "file://" + repo, Branch: "main"}},
 	}
-	first, err := m.api.SpawnThread(ctx, spec)
+	first, err := m.Client.SpawnThread(ctx, spec)
 	if err != nil {
 		return "", err
 	}
@@ -110,7 +111,7 @@ func (m *managed) spawnThreads(ctx context.Context, n int, repo string) (executi
 		wg.Go(func() {
 			gate <- struct{}{}
 			defer func() { <-gate }()
-			if _, err := m.api.SpawnThread(ctx, spec); err != nil {
+			if _, err := m.Client.SpawnThread(ctx, spec); err != nil {
 				failed <- err
 			}
 		})

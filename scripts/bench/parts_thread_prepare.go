@@ -29,11 +29,7 @@ func (b *bench) threadPrepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }()
-	client, err := api.New(s.ready, api.Options{})
-	if err != nil {
-		return err
-	}
+	defer s.stop()
 	spec := api.ThreadSpec{
 		ExecutionID: api.NewExecution, Role: "engineer", Objective: "Fix the flaky parser test", Provision: true,
 		Preparation: api.ThreadPreparation{Workspace: &api.WorkspaceSpec{Repo: "file://" + repo, Branch: "main"}},
@@ -42,7 +38,7 @@ func (b *bench) threadPrepare(ctx context.Context) error {
 	var ours, plain []time.Duration
 	for i := range rounds + 1 {
 		start := time.Now()
-		plan, err := client.PrepareThread(ctx, spec)
+		plan, err := s.Client.PrepareThread(ctx, spec)
 		if err != nil {
 			return err
 		}

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // repository makes a bare git repository with so many files, in folders, and returns its path.
@@ -56,35 +54,9 @@ func (s *server) mirrors() []string {
 // workspaces is where the core keeps what threads work in: by default in the store, and of a development server beside
 // it.
 func (s *server) workspaces() string {
-	beside := filepath.Join(s.data, "workspaces")
+	beside := filepath.Join(s.Dir, "workspaces")
 	if _, err := os.Stat(beside); err == nil {
 		return beside
 	}
-	return filepath.Join(storePath(s.data), "workspaces")
-}
-
-// onDisk returns what a tree takes of the disk, in MiB. What goes away meanwhile does not count.
-func onDisk(path string) (float64, error) {
-	var blocks int64
-	err := filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return missingIsFine(err)
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return missingIsFine(err)
-		}
-		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-			blocks += stat.Blocks
-		}
-		return nil
-	})
-	return float64(blocks) * 512 / (1 << 20), err
-}
-
-func missingIsFine(err error) error {
-	if os.IsNotExist(err) {
-		return nil
-	}
-	return err
+	return filepath.Join(storePath(s.Dir), "workspaces")
 }

@@ -5,11 +5,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	api "github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -79,7 +78,7 @@ func (b *bench) show(ctx context.Context, s showing) (float64, *followed, error)
 	if err != nil {
 		return 0, nil, err
 	}
-	defer func() { _ = h.close() }()
+	defer h.close()
 	execution, all, err := h.threads(ctx, 1)
 	if err != nil {
 		return 0, nil, err
@@ -88,25 +87,21 @@ func (b *bench) show(ctx context.Context, s showing) (float64, *followed, error)
 	if err := h.count(ctx, execution, api.ThreadReady, 1); err != nil {
 		return 0, nil, err
 	}
-	return b.perform(ctx, s, h.process, h.host, "/api/executions/"+execution+"/threads/stream?threadIds="+t.Spec.ThreadID,
+	return b.perform(ctx, s, h.Process, h.Host, "/api/executions/"+execution+"/threads/stream?threadIds="+t.Spec.ThreadID,
 		func(i int) error { return t.Say(ctx, s.text(i, time.Now())) })
 }
 
 // plainShow is show for the baseline.
 func (b *bench) plainShow(ctx context.Context, s showing) (float64, *followed, error) {
-	self, err := os.Executable()
+	p, err := b.play(ctx, "fan")
 	if err != nil {
 		return 0, nil, err
 	}
-	p, err := launch(ctx, filepath.Join(b.dir, "fan.log"), self, "fan")
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { _ = p.stop() }()
-	return b.perform(ctx, s, p, strings.TrimPrefix(p.ready, "http://"), "/stream", func(i int) error {
+	defer stop(p)
+	return b.perform(ctx, s, p, strings.TrimPrefix(p.Address, "http://"), "/stream", func(i int) error {
 		now := time.Now()
 		frame := fmt.Appendf(nil, "id: %d\nevent: thread_output\ndata: %s\n\n", i+1, fmt.Sprintf(plainData, s.text(i, now), now.UnixMilli(), i+1, now.Format(time.RFC3339Nano)))
-		res, err := http.Post(p.ready+"/say", "text/event-stream", bytes.NewReader(frame))
+		res, err := http.Post(p.Address+"/say", "text/event-stream", bytes.NewReader(frame))
 		if err != nil {
 			return err
 		}
@@ -119,16 +114,16 @@ const plainData = `{"executionId":"exec_01ARZ3NDEKTSV4RRFFQ69G5FAV","threadId":"
 	`"data":{"thread_id":"thread_01ARZ3NDEKTSV4RRFFQ69G5FAV","event_type":"output","data_json":"{\"text\":\"%s\",\"turn\":1}","timestamp_ms":%d,"sequence":%d},"timestamp":"%s"}`
 
 // perform tells of events at their pace while viewers look on, and waits until all have seen the last.
-func (b *bench) perform(ctx context.Context, s showing, p *process, host, path string, say func(i int) error) (cores float64, f *followed, err error) {
+func (b *bench) perform(ctx context.Context, s showing, p *testbed.Process, host, path string, say func(i int) error) (cores float64, f *followed, err error) {
 	w, err := b.follow(ctx, s, host, path)
 	if err != nil {
 		return 0, nil, err
 	}
-	defer func() { _ = w.stop() }()
-	before, start := cpuTime(p.pid()), time.Now()
+	defer stop(w.Process)
+	before, start := testbed.CPUTime(p.PID()), time.Now()
 	for i := range s.events {
 		if wait := time.Until(start.Add(time.Duration(i) * time.Second / time.Duration(s.perSecond))); wait > 0 {
-			if err := pause(ctx, wait); err != nil {
+			if err := testbed.Pause(ctx, wait); err != nil {
 				return 0, nil, err
 			}
 		}
@@ -136,7 +131,7 @@ func (b *bench) perform(ctx context.Context, s showing, p *process, host, path s
 			return 0, nil, err
 		}
 	}
-	cores = (cpuTime(p.pid()) - before).Seconds() / time.Since(start).Seconds()
+	cores = (testbed.CPUTime(p.PID()) - before).Seconds() / time.Since(start).Seconds()
 	f, err = w.result()
 	return cores, f, err
 }

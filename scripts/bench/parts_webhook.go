@@ -4,17 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
+
+	api "github.com/wardroom/wardroom/sdk/client"
 )
 
 // hookEndpoints is how many endpoints get every event.
@@ -27,7 +28,7 @@ func (b *bench) webhooks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.stop() }()
+	defer stop(r.Process)
 	bare, err := b.bareLoop(ctx, r)
 	if err != nil {
 		return err
@@ -42,32 +43,16 @@ func (b *bench) webhooks(ctx context.Context) error {
 }
 
 // farm is the process of the receivers.
-type farm struct{ *process }
+type farm struct{ *testbed.Process }
 
 func (b *bench) receivers(ctx context.Context) (*farm, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	p, err := launch(ctx, filepath.Join(b.dir, "receivers.log"), self, "receivers")
-	if err != nil {
-		return nil, err
-	}
-	return &farm{p}, nil
+	p, err := b.play(ctx, "receivers")
+	return &farm{p}, err
 }
 
-func (f *farm) get(ctx context.Context, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+f.ready+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	return io.ReadAll(res.Body)
-}
+func (f *farm) url(path string) string { return "http://" + f.Address + path }
+
+func (f *farm) get(ctx context.Context, path string) ([]byte, error) { return get(ctx, f.url(path)) }
 
 // stats returns what came since the last call.
 func (f *farm) stats(ctx context.Context) (received, error) {
@@ -96,7 +81,7 @@ func (b *bench) bareLoop(ctx context.Context, f *farm) (float64, error) {
 		go func() {
 			defer wg.Done()
 			for time.Now().Before(stop) && failed.Load() == nil {
-				req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("http://%s/r/%d", f.ready, n.Load()%hookEndpoints), bytes.NewReader(body))
+				req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s%d", f.url("/r/"), n.Load()%hookEndpoints), bytes.NewReader(body))
 				if err == nil {
 					req.Header.Set("Content-Type", "application/json")
 					var res *http.Response
@@ -122,15 +107,19 @@ func (b *bench) bareLoop(ctx context.Context, f *farm) (float64, error) {
 	return rate, err
 }
 
-// subscribe makes endpoints for both events of an execution.
-func (s *server) subscribe(ctx context.Context, f *farm, path string, n int) error {
+// subscribe makes endpoints for both events of an execution, and returns the id of the last.
+func (s *server) subscribe(ctx context.Context, f *farm, path string, n int) (id string, err error) {
 	for i := range n {
-		body := fmt.Sprintf(`{"url":"http://%s%s","events":["execution.started","execution.completed"],"secret":"whsec_bench","timeout":300000}`, f.ready, strings.ReplaceAll(path, "%", fmt.Sprint(i)))
-		if err := s.call(ctx, http.MethodPost, "/api/webhooks", "application/json", body, nil); err != nil {
-			return err
+		hook, err := s.Client.CreateWebhook(ctx, api.WebhookSpec{
+			URL: f.url(strings.ReplaceAll(path, "%", fmt.Sprint(i))), Events: []string{"execution.started", "execution.completed"},
+			Secret: "whsec_bench", Timeout: 300_000,
+		})
+		if err != nil {
+			return "", err
 		}
+		id = hook.ID
 	}
-	return nil
+	return id, nil
 }
 
 // hookRate offers more than the target, and counts what arrives.
@@ -139,22 +128,22 @@ func (b *bench) hookRate(ctx context.Context, f *farm, bare float64) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }()
-	defer func() { _ = agents.stop() }()
-	if err := s.subscribe(ctx, f, "/r/%", hookEndpoints); err != nil {
+	defer s.stop()
+	defer stop(agents)
+	if _, err := s.subscribe(ctx, f, "/r/%", hookEndpoints); err != nil {
 		return err
 	}
 	req := request{http.MethodPost, "/api/patterns/bench-echo/execute", []byte(echoBody), http.StatusOK}
-	if _, err := pace(ctx, s.host, 30, b.span(3*time.Second), req); err != nil { // warm-up
+	if _, err := pace(ctx, s.Host, 30, b.span(3*time.Second), req); err != nil { // warm-up
 		return err
 	}
 	if err := f.settle(ctx); err != nil {
 		return err
 	}
-	before := cpuTime(s.pid())
+	before := testbed.CPUTime(s.PID())
 	d := b.span(20 * time.Second)
 	start := time.Now()
-	events, err := pace(ctx, s.host, 30, d, req) // 60 events/s, 6,000 deliveries/s
+	events, err := pace(ctx, s.Host, 30, d, req) // 60 events/s, 6,000 deliveries/s
 	if err != nil {
 		return err
 	}
@@ -166,7 +155,7 @@ func (b *bench) hookRate(ctx context.Context, f *farm, bare float64) error {
 	rate := float64(got.Count) / took.Seconds()
 	name := fmt.Sprintf("deliveries from %d endpoints, %.0f/s offered", hookEndpoints, float64(events*2*hookEndpoints)/took.Seconds())
 	b.add("webhooks", name, rate, "%.0f/s", 4000, false, fmt.Sprintf("%.2f of the bare loop", rate/bare))
-	b.add("webhooks", "CPU of the core each", float64((cpuTime(s.pid())-before).Microseconds())/1000/float64(got.Count), "%.3f ms", 0, true, "")
+	b.add("webhooks", "CPU of the core each", float64((testbed.CPUTime(s.PID())-before).Microseconds())/1000/float64(got.Count), "%.3f ms", 0, true, "")
 	b.add("webhooks", "event to receipt meanwhile, p99", got.P99, "%.1f ms", 0, true, "")
 	return nil
 }
@@ -182,7 +171,7 @@ func (f *farm) settle(ctx context.Context) error {
 		if quiet++; s.Count > 0 {
 			quiet = 0
 		}
-		if err := pause(ctx, 200*time.Millisecond); err != nil {
+		if err := testbed.Pause(ctx, 200*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -190,14 +179,14 @@ func (f *farm) settle(ctx context.Context) error {
 }
 
 // hooked starts a server with agents.
-func (b *bench) hooked(ctx context.Context) (*server, *process, error) {
+func (b *bench) hooked(ctx context.Context) (*server, *testbed.Process, error) {
 	s, err := b.serve(ctx, "")
 	if err != nil {
 		return nil, nil, err
 	}
 	agents, err := b.withAgents(ctx, s)
 	if err != nil {
-		_ = s.stop()
+		s.stop()
 		return nil, nil, err
 	}
 	return s, agents, nil
@@ -210,15 +199,12 @@ func (b *bench) hookLatency(ctx context.Context, f *farm) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }()
-	defer func() { _ = agents.stop() }()
-	if err := s.subscribe(ctx, f, "/r/%", 2); err != nil {
+	defer s.stop()
+	defer stop(agents)
+	if _, err := s.subscribe(ctx, f, "/r/%", 2); err != nil {
 		return err
 	}
-	if err := s.subscribe(ctx, f, "/well", 1); err != nil {
-		return err
-	}
-	third, err := s.newestWebhook(ctx)
+	third, err := s.subscribe(ctx, f, "/well", 1)
 	if err != nil {
 		return err
 	}
@@ -229,14 +215,14 @@ func (b *bench) hookLatency(ctx context.Context, f *farm) error {
 		if err != nil {
 			return err
 		}
-		if err := s.setURL(ctx, third, "http://"+f.ready+"/hang"); err != nil {
+		if err := s.setURL(ctx, third, f.url("/hang")); err != nil {
 			return err
 		}
 		hung, err := b.hookRound(ctx, s, f)
 		if err != nil {
 			return err
 		}
-		if err := s.setURL(ctx, third, "http://"+f.ready+"/well"); err != nil {
+		if err := s.setURL(ctx, third, f.url("/well")); err != nil {
 			return err
 		}
 		if err := s.awaitSeries(ctx, "service_webhook_deliveries_pending", func(n float64) bool { return n == 0 }); err != nil {
@@ -259,17 +245,17 @@ func (b *bench) hookLatency(ctx context.Context, f *farm) error {
 // hookRound executes at a steady rate and tells what arrived of it.
 func (b *bench) hookRound(ctx context.Context, s *server, f *farm) (received, error) {
 	req := request{http.MethodPost, "/api/patterns/bench-echo/execute", []byte(echoBody), http.StatusOK}
-	if _, err := pace(ctx, s.host, 250, b.span(2*time.Second), req); err != nil {
+	if _, err := pace(ctx, s.Host, 250, b.span(2*time.Second), req); err != nil {
 		return received{}, err
 	}
 	if err := f.settle(ctx); err != nil {
 		return received{}, err
 	}
-	sent, err := pace(ctx, s.host, 250, b.span(10*time.Second), req) // two events each
+	sent, err := pace(ctx, s.Host, 250, b.span(10*time.Second), req) // two events each
 	if err != nil {
 		return received{}, err
 	}
-	if err := pause(ctx, time.Second); err != nil {
+	if err := testbed.Pause(ctx, time.Second); err != nil {
 		return received{}, err
 	}
 	got, err := f.stats(ctx)
@@ -279,22 +265,7 @@ func (b *bench) hookRound(ctx context.Context, s *server, f *farm) (received, er
 	return got, err
 }
 
-func (s *server) newestWebhook(ctx context.Context) (id string, err error) {
-	var list struct {
-		Webhooks []struct {
-			ID string `json:"id"`
-		} `json:"webhooks"`
-	}
-	err = s.call(ctx, http.MethodGet, "/api/webhooks?limit=1", "", "", &list)
-	if err == nil && len(list.Webhooks) == 0 {
-		err = errors.New("there are no webhooks")
-	}
-	if err != nil {
-		return "", err
-	}
-	return list.Webhooks[0].ID, nil
-}
-
 func (s *server) setURL(ctx context.Context, webhook, url string) error {
-	return s.call(ctx, http.MethodPatch, "/api/webhooks/"+webhook, "application/json", fmt.Sprintf(`{"url":%q}`, url), nil)
+	_, err := s.Client.UpdateWebhook(ctx, webhook, api.WebhookPatch{URL: &url})
+	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // hookBacklog has a million deliveries wait at receivers that do not answer, and drain after a restart.
@@ -24,35 +25,34 @@ func (b *bench) hookBacklog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.stop() }()
+	defer stop(f.Process)
 	s, err := b.serve(ctx, "")
 	if err != nil {
 		return err
 	}
-	if err := s.subscribe(ctx, f, "/r/%", hookEndpoints); err != nil {
-		_ = s.stop()
+	defer s.stop()
+	if _, err := s.subscribe(ctx, f, "/r/%", hookEndpoints); err != nil {
 		return err
 	}
-	if err := s.stop(); err != nil {
+	if err := s.Stop(testbed.ReadyLimit); err != nil {
 		return err
 	}
-	if err := seedEvents(ctx, s.data, events); err != nil {
+	if err := seedEvents(ctx, s.Dir, events); err != nil {
 		return err
 	}
 	if _, err := f.get(ctx, "/hold"); err != nil {
 		return err
 	}
-	if s, err = b.serveAt(ctx, s.data, "127.0.0.1:0"); err != nil {
+	if err := s.Start(ctx); err != nil {
 		return err
 	}
 	start := time.Now()
 	if err := s.awaitSeries(ctx, "service_webhook_deliveries_pending", func(n float64) bool { return n >= float64(want) }); err != nil {
-		_ = s.stop()
 		return err
 	}
 	made := time.Since(start)
-	held := anonymous(s.pid())
-	if err := s.stop(); err != nil {
+	held := anonymous(s.PID())
+	if err := s.Stop(testbed.ReadyLimit); err != nil {
 		return err
 	}
 	if _, err := f.get(ctx, "/release"); err != nil {
@@ -61,14 +61,13 @@ func (b *bench) hookBacklog(ctx context.Context) error {
 	if _, err := f.stats(ctx); err != nil {
 		return err
 	}
-	if s, err = b.serveAt(ctx, s.data, "127.0.0.1:0"); err != nil {
+	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }()
 	start = time.Now()
 	var used []float64
 	err = s.awaitSeries(ctx, "service_webhook_deliveries_pending", func(n float64) bool {
-		used = append(used, anonymous(s.pid()))
+		used = append(used, anonymous(s.PID()))
 		return n == 0
 	})
 	if err != nil {
@@ -144,14 +143,13 @@ func (s *server) awaitSeries(ctx context.Context, name string, ok func(float64) 
 				}
 			}
 		}
-		if err := pause(ctx, 200*time.Millisecond); err != nil {
+		if err := testbed.Pause(ctx, 200*time.Millisecond); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 }
 
 func (s *server) metrics(ctx context.Context) (string, error) {
-	f := &farm{&process{ready: s.host}}
-	text, err := f.get(ctx, "/api/metrics")
+	text, err := get(ctx, s.URL+"/api/metrics")
 	return string(text), err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	api "github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -17,23 +18,19 @@ func (b *bench) workflows(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }()
-	client, err := api.New(s.ready, api.Options{})
+	defer s.stop()
+	work, err := muster(ctx, s.URL, crewOptions{name: crewWork, agents: workAgents, slots: workSlots, answer: workAnswer})
 	if err != nil {
 		return err
 	}
-	work, err := muster(ctx, s.ready, crewOptions{name: crewWork, agents: workAgents, slots: workSlots, answer: workAnswer})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = work.dismiss() }()
-	if err := b.stepCost(ctx, s, client, work); err != nil {
+	defer func() { _ = work.End() }()
+	if err := b.stepCost(ctx, s, work); err != nil {
 		return fmt.Errorf("overhead: %w", err)
 	}
-	if err := b.fanOut(ctx, s, client); err != nil {
+	if err := b.fanOut(ctx, s); err != nil {
 		return fmt.Errorf("fan-out: %w", err)
 	}
-	if err := b.wide(ctx, s, client, work); err != nil {
+	if err := b.wide(ctx, s, work); err != nil {
 		return fmt.Errorf("wide step: %w", err)
 	}
 	if err := b.teams(ctx); err != nil {
@@ -55,26 +52,26 @@ const (
 var workAnswer = map[string]any{"approved": true, "verdict": "approve", "confidence": 0.9, "text": strings.Repeat("done. ", 8)}
 
 // stepCost runs sequential workflows in turn.
-func (b *bench) stepCost(ctx context.Context, s *server, client *api.Client, work *crew) error {
+func (b *bench) stepCost(ctx context.Context, s *server, work *crew) error {
 	const steps = 200
 	runs := 25
 	if b.quick {
 		runs = 5
 	}
-	if err := s.storeChart(ctx, chainChart("bench-chain", steps)); err != nil {
+	if err := s.storePattern(ctx, chainChart("bench-chain", steps)); err != nil {
 		return err
 	}
-	if err := completed(client.Execute(ctx, api.ExecuteRequest{Pattern: "bench-chain"})); err != nil { // warm-up
+	if err := completed(s.Client.Execute(ctx, api.ExecuteRequest{Pattern: "bench-chain"})); err != nil { // warm-up
 		return err
 	}
 	work.take()
-	before := cpuTime(s.pid())
+	before := testbed.CPUTime(s.PID())
 	for range runs {
-		if err := completed(client.Execute(ctx, api.ExecuteRequest{Pattern: "bench-chain"})); err != nil {
+		if err := completed(s.Client.Execute(ctx, api.ExecuteRequest{Pattern: "bench-chain"})); err != nil {
 			return err
 		}
 	}
-	cpu := cpuTime(s.pid()) - before
+	cpu := testbed.CPUTime(s.PID()) - before
 	seen := work.take()
 	if len(seen) != runs*steps {
 		return fmt.Errorf("%d tasks came to the agents for %d executions of %d steps", len(seen), runs, steps)
@@ -132,18 +129,18 @@ func completed(e *api.Execution, err error) error {
 }
 
 // fanOut runs a wide parallel step on as many slots as it has steps. No task is answered before all have come.
-func (b *bench) fanOut(ctx context.Context, s *server, client *api.Client) error {
+func (b *bench) fanOut(ctx context.Context, s *server) error {
 	const width = 200
 	runs := 20
 	if b.quick {
 		runs = 3
 	}
-	hold, err := muster(ctx, s.ready, crewOptions{name: crewHold, agents: 20, slots: width / 20, hold: true, answer: workAnswer})
+	hold, err := muster(ctx, s.URL, crewOptions{name: crewHold, agents: 20, slots: width / 20, hold: true, answer: workAnswer})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = hold.dismiss() }()
-	if err := s.storeChart(ctx, fanChart("bench-fan", crewHold, width)); err != nil {
+	defer func() { _ = hold.End() }()
+	if err := s.storePattern(ctx, fanChart("bench-fan", crewHold, width)); err != nil {
 		return err
 	}
 	least := width
@@ -152,15 +149,15 @@ func (b *bench) fanOut(ctx context.Context, s *server, client *api.Client) error
 		start := time.Now()
 		ended := make(chan error, 1)
 		go func() {
-			ended <- completed(client.Execute(ctx, api.ExecuteRequest{Pattern: "bench-fan"}))
+			ended <- completed(s.Client.Execute(ctx, api.ExecuteRequest{Pattern: "bench-fan"}))
 		}()
-		late := until(ctx, 10*time.Second, "all tasks of a parallel step are at agents", func() (bool, error) {
+		late := testbed.Until(ctx, 10*time.Second, "all tasks of a parallel step are at agents", func(ctx context.Context) (bool, error) {
 			return hold.atAgents() == width, nil
 		})
 		least = min(least, hold.atAgents())
 		answered := time.Now()
 		// Fewer than all are told by the count. The rest comes once slots are free.
-		err := until(ctx, time.Minute, "a parallel step ends", func() (bool, error) {
+		err := testbed.Until(ctx, time.Minute, "a parallel step ends", func(ctx context.Context) (bool, error) {
 			hold.release()
 			select {
 			case err := <-ended:
@@ -185,20 +182,20 @@ func (b *bench) fanOut(ctx context.Context, s *server, client *api.Client) error
 }
 
 // wide runs a parallel step that has many more steps than there are slots.
-func (b *bench) wide(ctx context.Context, s *server, client *api.Client, work *crew) error {
+func (b *bench) wide(ctx context.Context, s *server, work *crew) error {
 	width := 10_000
 	if b.quick {
 		width = 2000
 	}
-	if err := s.storeChart(ctx, fanChart("bench-wide", crewWork, width)); err != nil {
+	if err := s.storePattern(ctx, fanChart("bench-wide", crewWork, width)); err != nil {
 		return err
 	}
 	work.take()
-	before, start := cpuTime(s.pid()), time.Now()
-	if err := completed(client.Execute(ctx, api.ExecuteRequest{Pattern: "bench-wide"})); err != nil {
+	before, start := testbed.CPUTime(s.PID()), time.Now()
+	if err := completed(s.Client.Execute(ctx, api.ExecuteRequest{Pattern: "bench-wide"})); err != nil {
 		return err
 	}
-	cpu, took := cpuTime(s.pid())-before, time.Since(start)
+	cpu, took := testbed.CPUTime(s.PID())-before, time.Since(start)
 	if seen := work.take(); odd(seen, width) != 0 {
 		return fmt.Errorf("%d tasks came to the agents for %d steps", len(seen), width)
 	}
@@ -218,37 +215,33 @@ func (b *bench) teams(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }()
-	client, err := api.New(s.ready, api.Options{})
+	defer s.stop()
+	work, err := muster(ctx, s.URL, crewOptions{name: crewWork, agents: 5, slots: n, answer: workAnswer})
 	if err != nil {
 		return err
 	}
-	work, err := muster(ctx, s.ready, crewOptions{name: crewWork, agents: 5, slots: n, answer: workAnswer})
+	defer func() { _ = work.End() }()
+	hold, err := muster(ctx, s.URL, crewOptions{name: crewHold, agents: 10, slots: n, hold: true, answer: workAnswer})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = work.dismiss() }()
-	hold, err := muster(ctx, s.ready, crewOptions{name: crewHold, agents: 10, slots: n, hold: true, answer: workAnswer})
-	if err != nil {
+	defer func() { _ = hold.End() }()
+	if err := s.storePattern(ctx, teamChart("bench-team")); err != nil {
 		return err
 	}
-	defer func() { _ = hold.dismiss() }()
-	if err := s.storeChart(ctx, teamChart("bench-team")); err != nil {
-		return err
-	}
-	before := rss(s.pid())
+	before := rss(s.PID())
 	input, err := json.Marshal(map[string]string{"text": strings.Repeat("build a command that counts words; ", 30)})
 	if err != nil {
 		return err
 	}
 	start := time.Now()
 	for range n {
-		if _, err := client.ExecuteAsync(ctx, api.ExecuteRequest{Pattern: "bench-team", Input: input}); err != nil {
+		if _, err := s.Client.ExecuteAsync(ctx, api.ExecuteRequest{Pattern: "bench-team", Input: input}); err != nil {
 			return err
 		}
 	}
 	tasks := n * teamEngineers
-	err = until(ctx, 2*time.Minute, fmt.Sprintf("%d tasks are at agents", tasks), func() (bool, error) {
+	err = testbed.Until(ctx, 2*time.Minute, fmt.Sprintf("%d tasks are at agents", tasks), func(ctx context.Context) (bool, error) {
 		return hold.atAgents() == tasks, nil
 	})
 	if err != nil {
@@ -256,15 +249,15 @@ func (b *bench) teams(ctx context.Context) error {
 	}
 	took := time.Since(start)
 	name := fmt.Sprintf("%d executions in flight, %d tasks at agents", n, tasks)
-	b.add("workflow", name+": RSS of the core, peak", peak(s.pid()), "%.0f MiB", 300, true,
-		fmt.Sprintf("%.0f MiB before; %.0f MiB then, %.0f without mapped files; %.1f s to get there", before, rss(s.pid()), anonymous(s.pid()), took.Seconds()))
+	b.add("workflow", name+": RSS of the core, peak", memory(s.PID(), "VmHWM"), "%.0f MiB", 300, true,
+		fmt.Sprintf("%.0f MiB before; %.0f MiB then, %.0f without mapped files; %.1f s to get there", before, rss(s.PID()), anonymous(s.PID()), took.Seconds()))
 	start = time.Now()
 	hold.release()
-	err = until(ctx, 2*time.Minute, "all executions are over", func() (bool, error) {
+	err = testbed.Until(ctx, 2*time.Minute, "all executions are over", func(ctx context.Context) (bool, error) {
 		if work.count() < 3*n { // the plan, the review, and what follows from it
 			return false, nil
 		}
-		list, err := client.ListExecutions(ctx, api.ExecutionFilter{Status: api.StatusCompleted, Page: api.Page{Limit: 1}})
+		list, err := s.Client.ListExecutions(ctx, api.ExecutionFilter{Status: api.StatusCompleted, Page: api.Page{Limit: 1}})
 		return err == nil && list.Total == n, err
 	})
 	if err != nil {

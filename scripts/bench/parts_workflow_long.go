@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	api "github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -18,71 +19,63 @@ func (b *bench) longWorkflow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }() // s is the one that runs then
-	client, err := api.New(s.ready, api.Options{})
+	defer s.stop()
+	work, err := muster(ctx, s.URL, crewOptions{name: crewWork, agents: 1, slots: 8, answer: workAnswer})
 	if err != nil {
 		return err
 	}
-	work, err := muster(ctx, s.ready, crewOptions{name: crewWork, agents: 1, slots: 8, answer: workAnswer})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = work.dismiss() }()
+	defer func() { _ = work.End() }()
 	definition := chainChart("bench-long", steps)
 	start := time.Now()
-	if err := s.storeChart(ctx, definition); err != nil {
+	if err := s.storePattern(ctx, definition); err != nil {
 		return err
 	}
 	name := fmt.Sprintf("workflow of %d steps", steps)
 	b.add("workflow", name+": stored", time.Since(start).Seconds()*1000, "%.0f ms", 0, true, fmt.Sprintf("%d KiB of YAML", len(definition)>>10))
 
-	before := cpuTime(s.pid())
+	before := testbed.CPUTime(s.PID())
 	start = time.Now()
-	if err := b.longRun(ctx, client, work, steps); err != nil {
+	if err := b.longRun(ctx, s, work, steps); err != nil {
 		return err
 	}
-	took, cpu, seen := time.Since(start), cpuTime(s.pid())-before, work.take()
+	took, cpu, seen := time.Since(start), testbed.CPUTime(s.PID())-before, work.take()
 	b.add("workflow", name+": completed", took.Seconds(), "%.1f s", 0, true, "")
 	b.add("workflow", name+", CPU of the core a step", perStep(cpu, steps), "%.3f ms", 0.300, true, "")
 	b.pace(name, between(seen))
 	tail := between(seen[len(seen)-len(seen)/10:])
 	b.add("workflow", name+", a step of the last tenth, p50", tail.quantile(.5), "%.2f ms", 0, true, "")
 	b.zero("workflow", name+": steps that were done twice or not at all", odd(seen, steps), "")
-	b.add("workflow", name+": memory after that", rss(s.pid()), "%.0f MiB", 0, true, fmt.Sprintf("%.0f MiB without mapped files", anonymous(s.pid())))
+	b.add("workflow", name+": memory after that", rss(s.PID()), "%.0f MiB", 0, true, fmt.Sprintf("%.0f MiB without mapped files", anonymous(s.PID())))
 
-	killed, err := b.longKilled(ctx, s, client, work, steps)
-	if killed != nil {
-		s = killed
-	}
-	return err
+	return b.longKilled(ctx, s, work, steps)
 }
 
 // longRun starts the workflow and waits for its end. The core is asked for the state only once its last task came,
 // which leaves the figures alone.
-func (b *bench) longRun(ctx context.Context, client *api.Client, work *crew, steps int) error {
-	e, err := client.ExecuteAsync(ctx, api.ExecuteRequest{Pattern: "bench-long"})
+func (b *bench) longRun(ctx context.Context, s *server, work *crew, steps int) error {
+	e, err := s.Client.ExecuteAsync(ctx, api.ExecuteRequest{Pattern: "bench-long"})
 	if err != nil {
 		return err
 	}
 	if err := await(ctx, work, steps); err != nil {
 		return err
 	}
-	return over(ctx, client, e.ExecutionID, steps)
+	return over(ctx, s, e.ExecutionID, steps)
 }
 
 // await waits until as many tasks came.
 func await(ctx context.Context, work *crew, tasks int) error {
-	return until(ctx, 5*time.Minute, fmt.Sprintf("%d tasks came to agents", tasks), func() (bool, error) {
+	return testbed.Until(ctx, 5*time.Minute, fmt.Sprintf("%d tasks came to agents", tasks), func(ctx context.Context) (bool, error) {
 		return work.count() >= tasks, nil
 	})
 }
 
 // over waits for the end of an execution and checks what it says of itself.
-func over(ctx context.Context, client *api.Client, id string, steps int) error {
+func over(ctx context.Context, s *server, id string, steps int) error {
 	var e *api.Execution
-	err := until(ctx, time.Minute, "the execution is over", func() (bool, error) {
+	err := testbed.Until(ctx, time.Minute, "the execution is over", func(ctx context.Context) (bool, error) {
 		var err error
-		e, err = client.GetExecution(ctx, id)
+		e, err = s.Client.GetExecution(ctx, id)
 		return err == nil && api.Terminal(e.Status), err
 	})
 	if err := completed(e, err); err != nil {
@@ -109,41 +102,37 @@ func odd(seen []taken, steps int) int {
 	return n
 }
 
-// longKilled kills the core at about the half of the steps and starts it again at the same address. It returns the
-// core that runs then, or nil.
-func (b *bench) longKilled(ctx context.Context, s *server, client *api.Client, work *crew, steps int) (*server, error) {
-	e, err := client.ExecuteAsync(ctx, api.ExecuteRequest{Pattern: "bench-long"})
+// longKilled kills the core at about the half of the steps and starts it again.
+func (b *bench) longKilled(ctx context.Context, s *server, work *crew, steps int) error {
+	e, err := s.Client.ExecuteAsync(ctx, api.ExecuteRequest{Pattern: "bench-long"})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := await(ctx, work, steps/2); err != nil {
-		return nil, err
+		return err
 	}
-	if err := s.kill(); err != nil {
-		return nil, err
-	}
+	s.Kill()
 	before := work.take()
-	again, err := b.serveAt(ctx, s.data, s.host)
-	if err != nil {
-		return nil, err
+	if err := s.Start(ctx); err != nil {
+		return err
 	}
 	ready := time.Now()
 	// What was handed out when the core died may come again; what comes after it shows that it goes on.
 	reached := before[len(before)-1].number()
 	var on time.Time
-	err = until(ctx, time.Minute, "the execution goes on", func() (bool, error) {
+	err = testbed.Until(ctx, time.Minute, "the execution goes on", func(ctx context.Context) (bool, error) {
 		on = work.firstAfter(reached)
 		return !on.IsZero(), nil
 	})
 	if err != nil {
-		return again, err
+		return err
 	}
-	if err := over(ctx, client, e.ExecutionID, steps); err != nil {
-		return again, err
+	if err := over(ctx, s, e.ExecutionID, steps); err != nil {
+		return err
 	}
 	after := work.take()
 	name := fmt.Sprintf("kill -9 at %d of %d steps", len(before), steps)
-	b.add("workflow", name+": core ready again", again.took.Seconds()*1000, "%.0f ms", 0, true, "")
+	b.add("workflow", name+": core ready again", s.Took.Seconds()*1000, "%.0f ms", 0, true, "")
 	b.add("workflow", name+": the next step at an agent after that", on.Sub(ready).Seconds()*1000, "%.0f ms", 0, true,
 		fmt.Sprintf("the agent tries to connect each %s", crewReconnect))
 	repeated, inHand := 0, 0
@@ -158,5 +147,5 @@ func (b *bench) longKilled(ctx context.Context, s *server, client *api.Client, w
 	b.zero("workflow", name+": finished steps that were repeated", repeated, fmt.Sprintf("the one in hand came again %d times", inHand))
 	missing := odd(append(before, after...), steps) - inHand
 	b.zero("workflow", name+": other steps that were done twice or not at all", missing, "")
-	return again, nil
+	return nil
 }

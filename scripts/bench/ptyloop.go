@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 
 	"github.com/creack/pty"
 	"github.com/gorilla/websocket"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -74,13 +74,7 @@ func loop(w http.ResponseWriter, r *http.Request) {
 }
 
 // plainLoop starts the baseline's process.
-func (b *bench) plainLoop(ctx context.Context) (*process, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return launch(ctx, filepath.Join(b.dir, "loop.log"), self, "loop")
-}
+func (b *bench) plainLoop(ctx context.Context) (*testbed.Process, error) { return b.play(ctx, "loop") }
 
 // plainScreen is a connection to the baseline.
 type plainScreen struct {

@@ -3,52 +3,48 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
+	"strings"
 	"time"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // runtimeServer is the plugin of the local runtime, started by hand.
 type runtimeServer struct {
-	*server
+	*testbed.Process
+	url string
 }
 
 func (b *bench) serveRuntime(ctx context.Context) (*runtimeServer, error) {
-	data, err := os.MkdirTemp(b.dir, "runtime-")
+	dir, err := os.MkdirTemp(b.dir, "runtime-")
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free a moment later as well
+	host, err := testbed.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
-	host := listener.Addr().String()
-	_, port, _ := net.SplitHostPort(host) // of a listener it can be split
-	if err := listener.Close(); err != nil {
-		return nil, err
+	_, port, _ := net.SplitHostPort(host) // an address can be split
+	command := testbed.Command{
+		Args: []string{b.localRuntime()}, Log: filepath.Join(dir, "runtime.log"),
+		Env: []string{"PORT=" + port, "STATE_DIR=" + filepath.Join(dir, "state"), "RUN_DIR=" + filepath.Join(dir, "run")},
 	}
-	log, err := os.Create(filepath.Join(data, "runtime.log"))
+	p, err := command.Start()
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: exec.CommandContext(ctx, b.localRuntime()), log: log}
-	p.cmd.Env = append(os.Environ(), "PORT="+port, "STATE_DIR="+filepath.Join(data, "state"), "RUN_DIR="+filepath.Join(data, "run"))
-	p.cmd.Stdout, p.cmd.Stderr = log, log
-	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
-	p.cmd.WaitDelay = 10 * time.Second
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	s := &runtimeServer{&server{process: p, host: host, data: data}}
-	err = until(ctx, 20*time.Second, "the runtime server answers", func() (bool, error) {
-		return s.call(ctx, http.MethodGet, "/health", "", "", nil) == nil, nil
+	s := &runtimeServer{Process: p, url: "http://" + host}
+	err = testbed.Until(ctx, 20*time.Second, "the runtime server answers", func(ctx context.Context) (bool, error) {
+		_, err := get(ctx, s.url+"/health")
+		return err == nil, p.Check()
 	})
 	if err != nil {
-		_ = p.stop()
+		stop(p)
 		return nil, err
 	}
 	return s, nil
@@ -58,18 +54,37 @@ const shellBody = `{"id":"bench-%d","type":"shell","command":"bash","args":["--n
 
 // spawnShell starts a shell and returns its id.
 func (s *runtimeServer) spawnShell(ctx context.Context) (string, error) {
-	id := fmt.Sprintf("bench-%d", s.pid())
-	return id, s.call(ctx, http.MethodPost, "/agents", "application/json", fmt.Sprintf(shellBody, s.pid()), nil)
+	id := fmt.Sprintf("bench-%d", s.PID())
+	return id, s.call(ctx, http.MethodPost, "/agents", fmt.Sprintf(shellBody, s.PID()))
 }
 
 func (s *runtimeServer) terminal(id string) string {
-	return "http://" + s.host + "/ws/agents/" + id + "/terminal"
+	return s.url + "/ws/agents/" + id + "/terminal"
 }
 
 // close kills the agent and stops the server.
 func (s *runtimeServer) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	_ = s.call(ctx, http.MethodDelete, fmt.Sprintf("/agents/bench-%d?force=true", s.pid()), "", "", nil)
-	_ = s.stop()
+	_ = s.call(ctx, http.MethodDelete, fmt.Sprintf("/agents/bench-%d?force=true", s.PID()), "")
+	stop(s.Process)
+}
+
+// call sends a request whose answer has nothing to read.
+func (s *runtimeServer) call(ctx context.Context, method, path, body string) error {
+	req, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode >= 300 {
+		text, _ := io.ReadAll(res.Body) // for the message only
+		return fmt.Errorf("%s %s: %s: %s", method, path, res.Status, text)
+	}
+	return nil
 }

@@ -1,139 +1,84 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
-	"time"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
+	api "github.com/wardroom/wardroom/sdk/client"
 )
 
-// process is a child that tells on stdout when it is ready.
-type process struct {
-	cmd   *exec.Cmd
-	ready string        // what followed "ready: "
-	took  time.Duration // from the start to ready
-	log   *os.File
-}
+// server is a core under measurement. Its store lies below its folder.
+type server struct{ *testbed.Server }
 
-// launch starts a command and waits for its ready line.
-func launch(ctx context.Context, logPath string, args ...string) (*process, error) {
-	log, err := os.Create(logPath)
-	if err != nil {
-		return nil, err
-	}
-	p := &process{cmd: exec.CommandContext(ctx, args[0], args[1:]...), log: log}
-	p.cmd.Stderr = log
-	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
-	p.cmd.WaitDelay = 10 * time.Second
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	started := time.Now()
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	lines := bufio.NewReader(out)
-	for {
-		line, err := lines.ReadString('\n')
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "ready: "); ok {
-			p.ready, p.took = rest, time.Since(started)
-			break
-		}
-		if err != nil {
-			_ = p.cmd.Wait()
-			text, _ := os.ReadFile(logPath)
-			return nil, fmt.Errorf("%s ended before it was ready: %w\n%s", args[0], err, text)
-		}
-	}
-	go func() { _, _ = io.Copy(io.Discard, lines) }() // ends with the child
-	return p, nil
-}
-
-func (p *process) pid() int { return p.cmd.Process.Pid }
-
-// stop ends the child with SIGTERM and waits for it.
-func (p *process) stop() error {
-	defer p.log.Close()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	return p.cmd.Wait()
-}
-
-// kill ends the child with SIGKILL and waits for it.
-func (p *process) kill() error {
-	defer p.log.Close()
-	if err := p.cmd.Process.Kill(); err != nil {
-		return err
-	}
-	_ = p.cmd.Wait() // says that it was killed
-	return nil
-}
-
-// server is a core under measurement.
-type server struct {
-	*process
-	host string
-	data string
-}
-
-// serve starts the core on a data directory of the run; name "" takes a fresh one.
+// serve starts a development server on a folder of the run; name "" takes a fresh one.
 func (b *bench) serve(ctx context.Context, name string) (*server, error) {
-	data := filepath.Join(b.dir, name)
+	dir := filepath.Join(b.dir, name)
 	if name == "" {
 		fresh, err := os.MkdirTemp(b.dir, "data-")
 		if err != nil {
 			return nil, err
 		}
-		data = fresh
+		dir = fresh
 	}
-	return b.serveAt(ctx, data, "127.0.0.1:0")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return started(ctx, func() (*testbed.Server, error) { return testbed.NewDevServer(b.binary, dir) })
 }
 
-// serveAt starts the core on a data directory at an address.
-func (b *bench) serveAt(ctx context.Context, data, listen string) (*server, error) {
-	p, err := launch(ctx, filepath.Join(b.dir, "server.log"), b.binary, "dev", "--listen", listen, "--data-dir", data)
+// started starts a server that make prepares.
+func started(ctx context.Context, make func() (*testbed.Server, error)) (*server, error) {
+	s, err := make()
 	if err != nil {
 		return nil, err
 	}
-	return &server{process: p, host: strings.TrimPrefix(p.ready, "http://"), data: data}, nil
+	if err := s.Start(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return &server{s}, nil
 }
 
-// call sends a JSON request and decodes the answer.
-func (s *server) call(ctx context.Context, method, path, contentType, body string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+s.host+path, strings.NewReader(body))
+// stop ends the core in order. How it ended is no figure.
+func (s *server) stop() {
+	_ = s.Stop(testbed.ReadyLimit)
+	s.Client.Close()
+}
+
+// play starts this program once more, in a part, and waits until it is ready.
+func (b *bench) play(ctx context.Context, part string, args ...string) (*testbed.Process, error) {
+	command, err := testbed.Self(filepath.Join(b.dir, part+".log"), append([]string{part}, args...)...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if body != "" {
-		req.Header.Set("Content-Type", contentType)
+	return command.Run(ctx)
+}
+
+// stop ends a child.
+func stop(p *testbed.Process) { _ = p.Stop(testbed.ReadyLimit) }
+
+// get returns the body of an answer.
+func get(ctx context.Context, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		return err
+	body, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode >= 300 {
+		err = fmt.Errorf("GET %s: %s: %s", url, res.Status, body)
 	}
-	if res.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %s: %s", method, path, res.Status, data)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(data, into)
+	return body, err
 }
 
 // echoPattern asks three agents and votes.
@@ -150,25 +95,28 @@ output:
   confidence: $vote.confidence
 `
 
-const echoBody = `{"input":{"text":"The quick brown fox jumps over the lazy dog."}}`
+const (
+	echoInput = `{"text":"The quick brown fox jumps over the lazy dog."}`
+	echoBody  = `{"input":` + echoInput + `}`
+)
+
+// echo asks for an execution of the pattern.
+var echo = api.ExecuteRequest{Pattern: "bench-echo", Input: json.RawMessage(echoInput)}
 
 // withAgents stores the echo pattern and starts the agents' process.
-func (b *bench) withAgents(ctx context.Context, s *server) (*process, error) {
-	if err := s.storePattern(ctx); err != nil {
+func (b *bench) withAgents(ctx context.Context, s *server) (*testbed.Process, error) {
+	if err := s.storePattern(ctx, echoPattern); err != nil {
 		return nil, err
 	}
 	return b.echoAgents(ctx, s)
 }
 
-func (s *server) storePattern(ctx context.Context) error {
-	return s.call(ctx, http.MethodPost, "/api/patterns", "application/x-yaml", echoPattern, nil)
+func (s *server) storePattern(ctx context.Context, definition string) error {
+	_, err := s.Client.CreatePattern(ctx, api.PatternInput{Definition: definition})
+	return err
 }
 
 // echoAgents starts three agents in a process of their own.
-func (b *bench) echoAgents(ctx context.Context, s *server) (*process, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return launch(ctx, filepath.Join(b.dir, "agents.log"), self, "agents", "-server", "http://"+s.host, "-n", "3")
+func (b *bench) echoAgents(ctx context.Context, s *server) (*testbed.Process, error) {
+	return b.play(ctx, "agents", "-server", s.URL, "-n", "3")
 }

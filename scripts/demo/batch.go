@@ -70,14 +70,14 @@ func (d *demo) crash(ctx context.Context) (id string, err error) {
 			return false, err
 		}
 		var err error
-		before, err = d.api.GetBatch(ctx, id)
+		before, err = d.server.Client.GetBatch(ctx, id)
 		return err == nil && float64(before.Completed+before.Failed) >= killFrom*float64(before.Total), err
 	})
 	if err != nil {
 		return id, err
 	}
-	pid := d.server.pid()
-	if err := d.server.kill(); err != nil {
+	pid, err := d.kill()
+	if err != nil {
 		return id, err
 	}
 	done := before.Completed + before.Failed
@@ -91,7 +91,7 @@ func (d *demo) crash(ctx context.Context) (id string, err error) {
 	if err := d.waitAgents(ctx); err != nil {
 		return id, err
 	}
-	after, err := d.api.GetBatch(ctx, id)
+	after, err := d.server.Client.GetBatch(ctx, id)
 	if err != nil {
 		return id, err
 	}
@@ -104,11 +104,11 @@ func (d *demo) crash(ctx context.Context) (id string, err error) {
 
 // findBatch returns the id of the batch that the newest execution belongs to, or "" while there is none.
 func (d *demo) findBatch(ctx context.Context) (string, error) {
-	list, err := d.api.ListExecutions(ctx, client.ExecutionFilter{Pattern: pattern, Page: client.Page{Limit: 1}})
+	list, err := d.server.Client.ListExecutions(ctx, client.ExecutionFilter{Pattern: pattern, Page: client.Page{Limit: 1}})
 	if err != nil || len(list.Executions) == 0 {
 		return "", err
 	}
-	newest, err := d.api.GetExecution(ctx, list.Executions[0].ExecutionID)
+	newest, err := d.server.Client.GetExecution(ctx, list.Executions[0].ExecutionID)
 	if err != nil {
 		return "", err
 	}
@@ -118,7 +118,7 @@ func (d *demo) findBatch(ctx context.Context) (string, error) {
 // collect reads the outcome of the batch and of each of its executions.
 func (d *demo) collect(ctx context.Context, id string) (*outcome, error) {
 	from := time.Now()
-	batch, err := d.api.GetBatch(ctx, id)
+	batch, err := d.server.Client.GetBatch(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (d *demo) collect(ctx context.Context, id string) (*outcome, error) {
 		return nil, fmt.Errorf("batch %s lists %d results for %d items", id, len(batch.Results), len(d.items))
 	}
 	methods := make(map[string]string) // by agent id
-	for a, err := range d.api.Agents(ctx, client.AgentFilter{}) {
+	for a, err := range d.server.Client.Agents(ctx, client.AgentFilter{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func (d *demo) collect(ctx context.Context, id string) (*outcome, error) {
 	}
 	o := &outcome{batchID: id}
 	for _, r := range batch.Results {
-		exec, err := d.api.GetExecution(ctx, r.ExecutionID)
+		exec, err := d.server.Client.GetExecution(ctx, r.ExecutionID)
 		if err != nil {
 			return nil, err
 		}

@@ -115,13 +115,9 @@ func (d *demo) hurry(ctx context.Context) error {
 // recruit starts the agents.
 func (d *demo) recruit(ctx context.Context) error {
 	for _, m := range members {
-		p, err := startProcess("agent "+m.name, d.path("agent-"+m.name+".log"), nil, d.opts.agent,
-			"-server", "http://"+d.address, "-name", m.name, "-method", "team", "-capability", m.capabilities,
-			"-think", d.opts.teamThink.String(), "-tasklog", d.path("tasks-"+m.name+".jsonl"))
-		if err != nil {
+		if err := d.startAgent(m.name, "-method", "team", "-capability", m.capabilities, "-think", d.opts.teamThink.String()); err != nil {
 			return err
 		}
-		d.agents = append(d.agents, p)
 	}
 	return d.waitAgents(ctx)
 }
@@ -131,7 +127,7 @@ func (d *demo) begin(ctx context.Context, pattern, input string) error {
 	if err := d.wardroom(ctx, "run", pattern, "--async", "--input", input); err != nil {
 		return err
 	}
-	list, err := d.api.ListExecutions(ctx, client.ExecutionFilter{Pattern: pattern, Page: client.Page{Limit: 1}})
+	list, err := d.server.Client.ListExecutions(ctx, client.ExecutionFilter{Pattern: pattern, Page: client.Page{Limit: 1}})
 	if err != nil {
 		return err
 	}
@@ -149,7 +145,7 @@ func (d *demo) interrupt(ctx context.Context) error {
 	err := d.until(ctx, "a half of the parallel work is finished", func(ctx context.Context) (bool, error) {
 		done = 0
 		for _, c := range d.charts {
-			t, err := d.api.GetTimeline(ctx, c.id)
+			t, err := d.server.Client.GetTimeline(ctx, c.id)
 			if err != nil {
 				return false, err
 			}
@@ -164,8 +160,8 @@ func (d *demo) interrupt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pid := d.server.pid()
-	if err := d.server.kill(); err != nil {
+	pid, err := d.kill()
+	if err != nil {
 		return err
 	}
 	d.say("\n-- kill -9 %d: %d tasks done, others at work, and people are asked", pid, done)
@@ -193,7 +189,7 @@ func (d *demo) interrupt(ctx context.Context) error {
 // openQuestion waits for a question of an execution to people.
 func (d *demo) openQuestion(ctx context.Context, c *chart) error {
 	return d.until(ctx, c.pattern+" asks people", func(ctx context.Context) (bool, error) {
-		list, err := d.api.ListQuestions(ctx, client.QuestionFilter{ExecutionID: c.id, Status: client.QuestionOpen})
+		list, err := d.server.Client.ListQuestions(ctx, client.QuestionFilter{ExecutionID: c.id, Status: client.QuestionOpen})
 		if err != nil || len(list.Questions) == 0 {
 			return false, err
 		}
@@ -215,7 +211,7 @@ func (d *demo) answer(ctx context.Context) error {
 		if err := d.wardroom(ctx, "question", "answer", q.ID, answers[c.pattern]); err != nil {
 			return err
 		}
-		_, err := d.api.AnswerQuestion(ctx, q.ExecutionID, q.ID, json.RawMessage(`"no"`))
+		_, err := d.server.Client.AnswerQuestion(ctx, q.ExecutionID, q.ID, json.RawMessage(`"no"`))
 		if err == nil {
 			return fmt.Errorf("question %s took a second answer", q.ID)
 		}
@@ -241,7 +237,7 @@ func finishedSteps(t *client.Timeline) map[string]bool {
 // finish waits for the end of an execution.
 func (d *demo) finish(ctx context.Context, c *chart) error {
 	err := d.until(ctx, c.pattern+" ends", func(ctx context.Context) (_ bool, err error) {
-		if c.exec, err = d.api.GetExecution(ctx, c.id); err != nil {
+		if c.exec, err = d.server.Client.GetExecution(ctx, c.id); err != nil {
 			return false, err
 		}
 		return client.Terminal(c.exec.Status), nil
@@ -252,7 +248,7 @@ func (d *demo) finish(ctx context.Context, c *chart) error {
 	if c.exec.Status != client.StatusCompleted {
 		return fmt.Errorf("%s is %s: %s", c.pattern, c.exec.Status, c.exec.Body)
 	}
-	c.timeline, err = d.api.GetTimeline(ctx, c.id)
+	c.timeline, err = d.server.Client.GetTimeline(ctx, c.id)
 	return err
 }
 

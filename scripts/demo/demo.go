@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/scripts/demo/classifier"
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -39,23 +39,20 @@ type options struct {
 
 // demo is one run of the demo. run is called once.
 type demo struct {
-	opts    options
-	out     io.Writer
-	address string // host:port of the server, the same after its restart
-	api     *client.Client
-	items   []classifier.Example
-	server  *process
-	agents  []*process
-	step    int
-	extra   int // executions besides the batch
+	opts   options
+	out    io.Writer
+	server *testbed.Server
+	items  []classifier.Example
+	agents []*testbed.Process
+	step   int
+	extra  int // executions besides the batch
 
 	tools   []tool   // that are installed
 	absent  []string // names of those that are not
 	managed []*managed
 	charts  []*chart
-	hired   int      // agents that were spawned for an org chart
-	threads int      // that were supervised to their end
-	serve   []string // arguments of a server with a configuration of its own; nil: a development server
+	hired   int // agents that were spawned for an org chart
+	threads int // that were supervised to their end
 }
 
 func newDemo(o options, out io.Writer) *demo { return &demo{opts: o, out: out} }
@@ -66,7 +63,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.prepare(); err != nil {
 		return err
 	}
-	defer d.api.Close()
+	defer d.server.Client.Close()
 	defer func() {
 		if err != nil || !d.opts.keep {
 			err = errors.Join(err, d.stop())
@@ -118,12 +115,10 @@ func (d *demo) prepare() error {
 	if d.opts.agent == "" || d.opts.dir == "" {
 		return errors.New("-agent and -dir are required; scripts/demo/run.sh gives them")
 	}
-	for _, binary := range []string{d.opts.wardroom, d.opts.agent} {
-		if _, err := exec.LookPath(binary); err != nil {
-			return fmt.Errorf("%w; `make build` builds the product", err)
-		}
-	}
 	var err error
+	if d.opts.wardroom, err = testbed.Product(context.Background(), d.opts.wardroom, ""); err != nil {
+		return err
+	}
 	if d.items, err = classifier.ParseExamples(corpusSource); err != nil {
 		return fmt.Errorf("corpus: %w", err)
 	}
@@ -139,28 +134,33 @@ func (d *demo) prepare() error {
 	if d.tools, err = d.installed(); err != nil {
 		return err
 	}
-	if d.address, err = freeAddress(); err != nil {
+	if err := os.Mkdir(d.path("data"), 0o700); err != nil {
 		return err
 	}
-	d.api, err = client.New("http://"+d.address, client.Options{})
-	return err
+	if d.server, err = testbed.NewDevServer(d.opts.wardroom, d.path("data")); err != nil {
+		return err
+	}
+	d.kept()
+	return nil
+}
+
+// kept makes the server live on after the demo, if it is to be kept, and find on its PATH what it starts.
+func (d *demo) kept() {
+	d.server.Command.Outlives = d.opts.keep
+	d.server.Command.Env = []string{"PATH=" + d.path("bin") + string(os.PathListSeparator) + os.Getenv("PATH")}
 }
 
 // up starts the server and the agents, and stores the pattern.
 func (d *demo) up(ctx context.Context) error {
-	d.title("Start the server: embedded store, %s", d.address)
+	d.title("Start the server: embedded store, %s", d.server.Host)
 	if err := d.startServer(ctx); err != nil {
 		return err
 	}
 	d.title("Start three agents, each with a method of its own")
 	for _, method := range classifier.Methods {
-		p, err := startProcess("agent "+method, d.path("agent-"+method+".log"), nil, d.opts.agent,
-			"-server", "http://"+d.address, "-name", method, "-method", method, "-capability", "support-triage",
-			"-think", d.opts.think.String(), "-tasklog", d.path("tasks-"+method+".jsonl"))
-		if err != nil {
+		if err := d.startAgent(method, "-method", method, "-capability", "support-triage", "-think", d.opts.think.String()); err != nil {
 			return err
 		}
-		d.agents = append(d.agents, p)
 	}
 	if err := d.waitAgents(ctx); err != nil {
 		return err
@@ -186,25 +186,29 @@ func (d *demo) single(ctx context.Context) error {
 	return err
 }
 
-// startServer starts the server and waits until it takes traffic.
-func (d *demo) startServer(ctx context.Context) error {
-	// What it starts is found on its PATH.
-	path := "PATH=" + d.path("bin") + string(os.PathListSeparator) + os.Getenv("PATH")
-	args := d.serve
-	if args == nil {
-		args = []string{"dev", "--listen", d.address, "--data-dir", d.path("data")}
+// startAgent starts an agent, whose files have its name.
+func (d *demo) startAgent(name string, args ...string) error {
+	p, err := testbed.Command{
+		Args: append([]string{d.opts.agent, "-server", d.server.URL, "-name", name, "-tasklog", d.path("tasks-" + name + ".jsonl")}, args...),
+		Log:  d.path("agent-" + name + ".log"), Outlives: d.opts.keep,
+	}.Start()
+	if err == nil {
+		d.agents = append(d.agents, p)
 	}
-	p, err := startProcess("server", d.path("server.log"), []string{path}, d.opts.wardroom, args...)
-	if err != nil {
+	return err
+}
+
+// startServer starts the server and waits until it takes traffic.
+func (d *demo) startServer(ctx context.Context) (err error) {
+	from := time.Now()
+	if d.server.Process, err = d.server.Command.Start(); err != nil {
 		return err
 	}
-	d.server = p
-	from := time.Now()
 	err = d.until(ctx, "the server is ready", func(ctx context.Context) (bool, error) {
-		return d.api.Ready(ctx) == nil, p.running()
+		return d.server.Client.Ready(ctx) == nil, d.server.Check()
 	})
 	if err == nil {
-		d.say("ready after %d ms, pid %d", time.Since(from).Milliseconds(), p.pid())
+		d.say("ready after %d ms, pid %d", time.Since(from).Milliseconds(), d.server.PID())
 	}
 	return err
 }
@@ -214,11 +218,11 @@ func (d *demo) waitAgents(ctx context.Context) error {
 	from := time.Now()
 	err := d.until(ctx, "all agents are connected", func(ctx context.Context) (bool, error) {
 		for _, p := range d.agents {
-			if err := p.running(); err != nil {
+			if err := p.Check(); err != nil {
 				return false, err
 			}
 		}
-		list, err := d.api.ListAgents(ctx, client.AgentFilter{Status: "connected"})
+		list, err := d.server.Client.ListAgents(ctx, client.AgentFilter{Status: "connected"})
 		return err == nil && list.Connected == len(d.agents), nil
 	})
 	if err == nil {
@@ -227,31 +231,18 @@ func (d *demo) waitAgents(ctx context.Context) error {
 	return err
 }
 
-// until polls a condition for as long as a start may take. An error of the condition ends it.
+// until waits for a condition for as long as a start may take.
 func (d *demo) until(ctx context.Context, what string, holds func(context.Context) (bool, error)) error {
-	return d.within(ctx, startLimit, what, holds)
+	return testbed.Until(ctx, startLimit, what, holds)
 }
 
-// within is until with another limit.
-func (d *demo) within(ctx context.Context, limit time.Duration, what string, holds func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		ok, err := holds(ctx)
-		if err != nil {
-			return err
-		}
-		if ok {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return fmt.Errorf("waiting until %s: %w", what, ctx.Err())
-		}
+// kill ends the server as a crash does, and returns which process it was.
+func (d *demo) kill() (pid int, err error) {
+	if err := d.server.Check(); err != nil {
+		return 0, err
 	}
+	d.server.Kill()
+	return d.server.PID(), nil
 }
 
 // wardroom runs the product's command line in the foreground, on this terminal.
@@ -266,7 +257,7 @@ func (d *demo) wardroom(ctx context.Context, args ...string) error {
 
 func (d *demo) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, d.opts.wardroom, args...)
-	cmd.Env = append(os.Environ(), "WARDROOM_SERVER=http://"+d.address)
+	cmd.Env = append(os.Environ(), "WARDROOM_SERVER="+d.server.URL)
 	cmd.Stdout, cmd.Stderr = d.out, os.Stderr
 	return cmd
 }
@@ -275,22 +266,22 @@ func (d *demo) command(ctx context.Context, args ...string) *exec.Cmd {
 func (d *demo) stop() error {
 	var errs []error
 	for _, p := range d.agents {
-		errs = append(errs, p.stop(stopGrace))
+		errs = append(errs, p.Stop(stopGrace))
 	}
-	if d.server != nil {
-		errs = append(errs, d.server.stop(stopGrace))
+	if d.server.Process != nil {
+		errs = append(errs, d.server.Stop(stopGrace))
 	}
 	return errors.Join(errs...)
 }
 
 // farewell tells how to go on with what was left running, and how to end it.
 func (d *demo) farewell() {
-	pids := []string{fmt.Sprint(d.server.pid())}
+	pids := []string{fmt.Sprint(d.server.PID())}
 	for _, p := range d.agents {
-		pids = append(pids, fmt.Sprint(p.pid()))
+		pids = append(pids, fmt.Sprint(p.PID()))
 	}
-	d.say("left running: http://%s", d.address)
-	d.say("  try:   WARDROOM_SERVER=http://%s %s execution list", d.address, d.opts.wardroom)
+	d.say("left running: %s", d.server.URL)
+	d.say("  try:   WARDROOM_SERVER=%s %s execution list", d.server.URL, d.opts.wardroom)
 	d.say("  data:  %s", d.opts.dir)
 	d.say("  stop:  kill %s && rm -r %s", strings.Join(pids, " "), d.opts.dir)
 }
@@ -302,16 +293,6 @@ func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, format+"\n",
 func (d *demo) title(format string, args ...any) {
 	d.step++
 	d.say("\n== %d. "+format, slices.Concat([]any{d.step}, args)...)
-}
-
-// freeAddress finds a loopback port that nobody listens on.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }
 
 // quoted puts arguments that a shell would split into quotes, for showing.

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/wardroom/wardroom/scripts/fakemodel"
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -36,7 +36,7 @@ func (d *demo) hire(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer own.api.Close()
+	defer own.server.Client.Close()
 	defer func() { err = errors.Join(err, own.stop()) }()
 	if err := own.startServer(ctx); err != nil {
 		return err
@@ -67,33 +67,29 @@ func (d *demo) office(model string) (*demo, error) {
 	if err != nil {
 		return nil, err
 	}
-	binary, err := filepath.Abs(d.opts.wardroom)
+	runtime, err := testbed.LocalRuntime(d.opts.wardroom, fmt.Sprintf(", config: {env: %s}", quoted))
 	if err != nil {
 		return nil, err
 	}
+	dir := d.path("office")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
 	own := &demo{opts: d.opts, out: d.out}
-	if own.address, err = freeAddress(); err != nil {
+	own.server, err = testbed.NewServer(d.opts.wardroom, dir, "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nengine: {roleBinding: managed}\n"+runtime)
+	if err != nil {
 		return nil, err
 	}
-	if own.api, err = client.New("http://"+own.address, client.Options{}); err != nil {
-		return nil, err
-	}
-	config := d.path("office.yaml")
-	own.serve = []string{"serve", "--config", config}
-	return own, os.WriteFile(config, fmt.Appendf(nil, `server: {listen: %q}
-store: {path: %q}
-engine: {roleBinding: managed}
-plugins: {dir: %q}
-runtimes: {local: {plugin: runtime-local, config: {env: %s}}}
-`, own.address, d.path("office"), filepath.Join(filepath.Dir(binary), "plugins"), quoted), 0o600)
+	own.kept()
+	return own, nil
 }
 
 // grant gives leave whenever it is asked for, as a person does, until the execution is over. It returns how many
 // agents were spawned.
 func (d *demo) grant(ctx context.Context, c *chart) (spawned int, err error) {
 	given := 0
-	err = d.within(ctx, 2*turnLimit, split+" ends", func(ctx context.Context) (bool, error) {
-		open, err := d.api.ListQuestions(ctx, client.QuestionFilter{ExecutionID: c.id, Status: client.QuestionOpen})
+	err = testbed.Until(ctx, 2*turnLimit, split+" ends", func(ctx context.Context) (bool, error) {
+		open, err := d.server.Client.ListQuestions(ctx, client.QuestionFilter{ExecutionID: c.id, Status: client.QuestionOpen})
 		if err != nil {
 			return false, err
 		}
@@ -104,7 +100,7 @@ func (d *demo) grant(ctx context.Context, c *chart) (spawned int, err error) {
 			}
 			given++
 		}
-		if c.exec, err = d.api.GetExecution(ctx, c.id); err != nil {
+		if c.exec, err = d.server.Client.GetExecution(ctx, c.id); err != nil {
 			return false, err
 		}
 		return client.Terminal(c.exec.Status), nil
@@ -116,7 +112,7 @@ func (d *demo) grant(ctx context.Context, c *chart) (spawned int, err error) {
 	if c.exec.Status != client.StatusCompleted || json.Unmarshal(c.exec.Result, &result) != nil || !result.Approved {
 		return 0, fmt.Errorf("%s is %s and was to be approved: %s", split, c.exec.Status, c.exec.Body)
 	}
-	list, err := d.api.ListManagedAgents(ctx, client.ManagedAgentFilter{})
+	list, err := d.server.Client.ListManagedAgents(ctx, client.ManagedAgentFilter{})
 	if err != nil {
 		return 0, err
 	}
@@ -130,7 +126,7 @@ func (d *demo) grant(ctx context.Context, c *chart) (spawned int, err error) {
 func (d *demo) nobodyLeft(ctx context.Context) error {
 	var names []string
 	err := d.until(ctx, "the spawned agents are gone", func(ctx context.Context) (bool, error) {
-		list, err := d.api.ListManagedAgents(ctx, client.ManagedAgentFilter{})
+		list, err := d.server.Client.ListManagedAgents(ctx, client.ManagedAgentFilter{})
 		if err != nil {
 			return false, err
 		}
@@ -153,13 +149,13 @@ func (d *demo) nobodyLeft(ctx context.Context) error {
 func (d *demo) dismiss() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()
-	list, err := d.api.ListManagedAgents(ctx, client.ManagedAgentFilter{})
+	list, err := d.server.Client.ListManagedAgents(ctx, client.ManagedAgentFilter{})
 	if err != nil {
 		return
 	}
 	for _, a := range list.Agents {
 		if a.StoppedAt == nil {
-			_ = d.api.StopManagedAgent(ctx, a.ID, true, 0) // the process that holds it ends what is left
+			_ = d.server.Client.StopManagedAgent(ctx, a.ID, true, 0) // the process that holds it ends what is left
 		}
 	}
 }

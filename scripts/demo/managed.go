@@ -119,8 +119,8 @@ func (d *demo) drive(ctx context.Context) (err error) {
 	if err := d.wardroom(ctx, "agent", "list", "--managed"); err != nil {
 		return err
 	}
-	pid := d.server.pid()
-	if err := d.server.kill(); err != nil {
+	pid, err := d.kill()
+	if err != nil {
 		return err
 	}
 	d.say("\n-- kill -9 %d: the server is gone, the agents are not", pid)
@@ -141,7 +141,7 @@ func (d *demo) drive(ctx context.Context) (err error) {
 // spawnAll starts the agents at once and waits until each takes messages.
 func (d *demo) spawnAll(ctx context.Context, model string) error {
 	err := d.until(ctx, "the local runtime is ready", func(ctx context.Context) (bool, error) {
-		list, err := d.api.ListRuntimes(ctx)
+		list, err := d.server.Client.ListRuntimes(ctx)
 		if err == nil && len(list.Runtimes) == 0 {
 			err = errors.New("the server has no runtime: its plugins are not beside the binary; `make build` builds them")
 		}
@@ -152,7 +152,7 @@ func (d *demo) spawnAll(ctx context.Context, model string) error {
 	}
 	from := time.Now()
 	for _, t := range d.tools {
-		a, err := d.api.SpawnManagedAgent(ctx, client.ManagedAgentSpec{Type: t.name, Name: t.name, Env: fakemodel.Env(t.name, model)})
+		a, err := d.server.Client.SpawnManagedAgent(ctx, client.ManagedAgentSpec{Type: t.name, Name: t.name, Env: fakemodel.Env(t.name, model)})
 		if err != nil {
 			return fmt.Errorf("start %s: %w", t.name, err)
 		}
@@ -180,7 +180,7 @@ func (d *demo) spawnAll(ctx context.Context, model string) error {
 
 // is tells whether an agent has a status, with a reason if one is given.
 func (d *demo) is(ctx context.Context, m *managed, status, reason string) (*client.ManagedAgent, bool, error) {
-	a, err := d.api.GetManagedAgent(ctx, m.id)
+	a, err := d.server.Client.GetManagedAgent(ctx, m.id)
 	if err != nil {
 		return nil, false, err
 	}
@@ -202,7 +202,7 @@ func (d *demo) waitManaged(ctx context.Context, m *managed, status, reason strin
 // turn sends a message and checks the answer.
 func (d *demo) turn(ctx context.Context, m *managed) (time.Duration, error) {
 	from := time.Now()
-	reply, err := d.api.SendManagedAgent(ctx, m.id, client.ManagedAgentInput{
+	reply, err := d.server.Client.SendManagedAgent(ctx, m.id, client.ManagedAgentInput{
 		Message: m.tool.ask, ExpectResponse: true, Timeout: turnLimit,
 	})
 	if err != nil {
@@ -227,7 +227,7 @@ func (d *demo) askAll(ctx context.Context) (err error) {
 			continue
 		}
 		input := client.ManagedAgentInput{Message: m.tool.approve(m.file()), Timeout: turnLimit}
-		if _, err := d.api.SendManagedAgent(ctx, m.id, input); err != nil {
+		if _, err := d.server.Client.SendManagedAgent(ctx, m.id, input); err != nil {
 			return fmt.Errorf("%s: %w", m.tool.name, err)
 		}
 		a, err := d.waitManaged(ctx, m, client.ManagedBusy, "blocked")
@@ -247,7 +247,7 @@ func (d *demo) askAll(ctx context.Context) (err error) {
 // approveAll finds the agents as they were, gives them leave, and has one more turn with each.
 func (d *demo) approveAll(ctx context.Context) error {
 	for _, m := range d.managed {
-		a, err := d.api.GetManagedAgent(ctx, m.id)
+		a, err := d.server.Client.GetManagedAgent(ctx, m.id)
 		if err != nil {
 			return err
 		}
@@ -282,7 +282,7 @@ func (d *demo) approve(ctx context.Context, m *managed) error {
 		return fmt.Errorf("%s did what it asked leave for before it had it", m.tool.name)
 	}
 	from := time.Now()
-	if _, err := d.api.AnswerManagedAgent(ctx, m.id, client.ManagedAgentAnswer{PromptID: m.promptID, Choice: "allow"}); err != nil {
+	if _, err := d.server.Client.AnswerManagedAgent(ctx, m.id, client.ManagedAgentAnswer{PromptID: m.promptID, Choice: "allow"}); err != nil {
 		return fmt.Errorf("answer %s: %w", m.tool.name, err)
 	}
 	if _, err := d.waitManaged(ctx, m, client.ManagedReady, ""); err != nil {
@@ -298,7 +298,7 @@ func (d *demo) approve(ctx context.Context, m *managed) error {
 // retireAll stops the agents; no process of theirs may be left.
 func (d *demo) retireAll(ctx context.Context) error {
 	for _, m := range d.managed {
-		if err := d.api.StopManagedAgent(ctx, m.id, false, 0); err != nil {
+		if err := d.server.Client.StopManagedAgent(ctx, m.id, false, 0); err != nil {
 			return fmt.Errorf("stop %s: %w", m.tool.name, err)
 		}
 		err := d.until(ctx, m.tool.name+" is gone", func(context.Context) (bool, error) {
@@ -316,7 +316,7 @@ func (d *demo) abandon() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()
 	for _, m := range d.managed {
-		if d.api.StopManagedAgent(ctx, m.id, true, 0) != nil {
+		if d.server.Client.StopManagedAgent(ctx, m.id, true, 0) != nil {
 			_ = syscall.Kill(m.pid, syscall.SIGKILL) // its holder ends what is left of it
 		}
 	}

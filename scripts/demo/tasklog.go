@@ -113,7 +113,7 @@ func (d *demo) prove(ctx context.Context, o *outcome) error {
 		}
 	}
 	want := len(o.rows) + d.extra
-	list, err := d.api.ListExecutions(ctx, client.ExecutionFilter{Pattern: pattern, Page: client.Page{Limit: 1}})
+	list, err := d.server.Client.ListExecutions(ctx, client.ExecutionFilter{Pattern: pattern, Page: client.Page{Limit: 1}})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/scripts/fakemodel"
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -74,7 +75,7 @@ func (d *demo) supervise(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	list, err := d.api.ListThreads(ctx, client.ThreadFilter{Role: threadRole})
+	list, err := d.server.Client.ListThreads(ctx, client.ThreadFilter{Role: threadRole})
 	if err != nil || len(list.Threads) != 1 {
 		return fmt.Errorf("the thread is not listed: %w", err)
 	}
@@ -138,8 +139,8 @@ func (d *demo) threadThroughKill(ctx context.Context, id string, s script) error
 	if err := d.wardroom(ctx, "thread", "list"); err != nil {
 		return err
 	}
-	pid := d.server.pid()
-	if err := d.server.kill(); err != nil {
+	pid, err := d.kill()
+	if err != nil {
 		return err
 	}
 	d.say("\n-- kill -9 %d: the server is gone while its thread is %s", pid, before.Status)
@@ -188,7 +189,7 @@ func (d *demo) remembered(ctx context.Context, about []string) error {
 	if err := d.wardroom(ctx, "thread", "experiences", "greeting of a shop"); err != nil {
 		return err
 	}
-	plan, err := d.api.PrepareThread(ctx, client.ThreadSpec{
+	plan, err := d.server.Client.PrepareThread(ctx, client.ThreadSpec{
 		ExecutionID: client.NewExecution, Role: threadRole, Objective: nextWork,
 		Preparation: client.ThreadPreparation{Workspace: &client.WorkspaceSpec{Repo: about[1]}},
 	})
@@ -216,8 +217,8 @@ func section(text, heading string) string {
 
 // waitThread waits until a thread is as it is to be.
 func (d *demo) waitThread(ctx context.Context, id, what string, holds func(*client.Thread) bool) (t *client.Thread, err error) {
-	err = d.within(ctx, turnLimit, "the thread "+what, func(ctx context.Context) (bool, error) {
-		if t, err = d.api.GetThread(ctx, id); err != nil {
+	err = testbed.Until(ctx, turnLimit, "the thread "+what, func(ctx context.Context) (bool, error) {
+		if t, err = d.server.Client.GetThread(ctx, id); err != nil {
 			return false, err
 		}
 		if t.Over() && !holds(t) {
@@ -232,5 +233,5 @@ func (d *demo) waitThread(ctx context.Context, id, what string, holds func(*clie
 func (d *demo) forsake(id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()
-	_ = d.api.StopThread(ctx, id, true, 0) // what failed is told already
+	_ = d.server.Client.StopThread(ctx, id, true, 0) // what failed is told already
 }

@@ -1,33 +1,23 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
 // appliance is a server that runs.
-type appliance struct {
-	dir     string
-	address string
-	cmd     *exec.Cmd
-	drained sync.WaitGroup
-}
+type appliance struct{ *testbed.Server }
 
-const settings = `server: {listen: "127.0.0.1:0"}
-store: {path: data}
-plugins: {dir: plugins}
+const settings = `server: {listen: $LISTEN}
+store: {path: $DIR/data}
+plugins: {dir: $DIR/plugins}
 runtimes:
 `
 
@@ -36,52 +26,21 @@ func serve(ctx context.Context, wardroom, dir string, runtimes ...string) (*appl
 	if err := os.MkdirAll(filepath.Join(dir, "plugins"), 0o755); err != nil {
 		return nil, err
 	}
-	text := strings.NewReplacer("path: data", "path: "+filepath.Join(dir, "data"), "dir: plugins", "dir: "+filepath.Join(dir, "plugins")).Replace(settings)
+	text := settings
 	for _, name := range runtimes {
 		text += fmt.Sprintf("  %s: {plugin: runtime-%s, config: {maxAgents: 10}}\n", name, name)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "wardroom.yaml"), []byte(text), 0o600); err != nil {
-		return nil, err
-	}
-	log, err := os.Create(filepath.Join(dir, "wardroom.log"))
+	s, err := testbed.NewServer(wardroom, dir, text)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = log.Close() }() // the child has its own
-	a := &appliance{dir: dir, cmd: exec.CommandContext(ctx, wardroom, "serve", "--config", "wardroom.yaml")}
-	a.cmd.Dir, a.cmd.Stderr = dir, log
-	a.cmd.Cancel = func() error { return a.cmd.Process.Signal(syscall.SIGTERM) }
-	a.cmd.WaitDelay = 10 * time.Second
-	out, err := a.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := a.cmd.Start(); err != nil {
-		return nil, err
-	}
-	lines := bufio.NewReader(out)
-	for a.address == "" {
-		line, err := lines.ReadString('\n')
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "ready: "); ok {
-			a.address = rest
-		} else if err != nil {
-			said, _ := os.ReadFile(log.Name())
-			return nil, fmt.Errorf("the server ended before it was ready: %w\n%s", a.cmd.Wait(), said)
-		}
-	}
-	a.drained.Go(func() { _, _ = io.Copy(io.Discard, lines) }) // ends with the child
-	return a, nil
+	return &appliance{s}, s.Start(ctx)
 }
 
 // lacks makes sure that none of the runtimes can be used yet, and that the server says so and why.
 func (a *appliance) lacks(ctx context.Context, runtimes ...string) error {
-	api, err := client.New(a.address, client.Options{})
-	if err != nil {
-		return err
-	}
-	defer api.Close()
 	for _, name := range runtimes {
-		p, err := api.GetPlugin(ctx, "runtime-"+name)
+		p, err := a.Client.GetPlugin(ctx, "runtime-"+name)
 		if err != nil {
 			return err
 		}
@@ -94,28 +53,17 @@ func (a *appliance) lacks(ctx context.Context, runtimes ...string) error {
 
 // stop ends the server as a service manager does; it must end with 0.
 func (a *appliance) stop() error {
-	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	a.drained.Wait()
-	if err := a.cmd.Wait(); err != nil {
-		return fmt.Errorf("the server ended with %w; its log is %s", err, filepath.Join(a.dir, "wardroom.log"))
-	}
-	return nil
+	defer a.Close()
+	return a.Stop(testbed.ReadyLimit)
 }
 
 // talk spawns a shell on a runtime over the API, asks it something, and stops it.
 func (a *appliance) talk(ctx context.Context, runtime string) error {
-	api, err := client.New(a.address, client.Options{})
-	if err != nil {
-		return err
-	}
-	defer api.Close()
-	agent, err := api.SpawnManagedAgent(ctx, client.ManagedAgentSpec{Type: "sh", Runtime: runtime, IdempotencyKey: client.NewIdempotencyKey()})
+	agent, err := a.Client.SpawnManagedAgent(ctx, client.ManagedAgentSpec{Type: "sh", Runtime: runtime, IdempotencyKey: client.NewIdempotencyKey()})
 	if err != nil {
 		return fmt.Errorf("spawn: %w", err)
 	}
-	reply, err := api.SendManagedAgent(ctx, agent.ID, client.ManagedAgentInput{
+	reply, err := a.Client.SendManagedAgent(ctx, agent.ID, client.ManagedAgentInput{
 		Message: "echo answer-$((6*7))", ExpectResponse: true, Timeout: 30 * time.Second,
 	})
 	if err != nil {
@@ -127,10 +75,10 @@ func (a *appliance) talk(ctx context.Context, runtime string) error {
 	if agent.Runtime != runtime {
 		return fmt.Errorf("the agent runs on %q", agent.Runtime)
 	}
-	if err := api.StopManagedAgent(ctx, agent.ID, false, 5*time.Second); err != nil {
+	if err := a.Client.StopManagedAgent(ctx, agent.ID, false, 5*time.Second); err != nil {
 		return fmt.Errorf("stop: %w", err)
 	}
-	stopped, err := api.GetManagedAgent(ctx, agent.ID)
+	stopped, err := a.Client.GetManagedAgent(ctx, agent.ID)
 	if err == nil && stopped.Status != client.ManagedStopped {
 		err = fmt.Errorf("after stop the agent is %s", stopped.Status)
 	}

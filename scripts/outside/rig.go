@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // module is a plugin's module outside of the repository.
@@ -40,11 +42,6 @@ func newRig(o options, out io.Writer) (*rig, error) {
 	root, err := filepath.Abs(o.root)
 	if err != nil {
 		return nil, err
-	}
-	if o.wardroom != "" {
-		if o.wardroom, err = filepath.Abs(o.wardroom); err != nil {
-			return nil, err
-		}
 	}
 	dir, err := os.MkdirTemp("", "outside-")
 	if err != nil {
@@ -116,7 +113,7 @@ func (r *rig) command(ctx context.Context, dir string, args ...string) (string, 
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "PATH="+filepath.Dir(r.o.wardroom)+":"+os.Getenv("PATH"))
 	if r.appliance != nil {
-		cmd.Env = append(cmd.Env, "WARDROOM_SERVER="+r.appliance.address)
+		cmd.Env = append(cmd.Env, "WARDROOM_SERVER="+r.appliance.URL)
 	}
 	cmd.WaitDelay = 10 * time.Second
 	var out bytes.Buffer
@@ -127,13 +124,12 @@ func (r *rig) command(ctx context.Context, dir string, args ...string) (string, 
 	return out.String(), nil
 }
 
-func (r *rig) build(ctx context.Context) error {
-	if r.o.wardroom != "" {
-		_, err := os.Stat(r.o.wardroom)
+func (r *rig) build(ctx context.Context) (err error) {
+	dir := filepath.Join(r.dir, "bin")
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
-	r.o.wardroom = filepath.Join(r.dir, "bin", "wardroom")
-	_, err := r.command(ctx, r.root, "go", "build", "-trimpath", "-o", r.o.wardroom, "./appliance/cmd/wardroom")
+	r.o.wardroom, err = testbed.Product(ctx, r.o.wardroom, dir)
 	return err
 }
 
@@ -229,7 +225,7 @@ func (r *rig) install(ctx context.Context) error {
 		{"verify", r.outsider.plugin()},
 		{"enable", r.outsider.plugin()},
 	} {
-		if _, err := r.command(ctx, r.appliance.dir, append([]string{"wardroom", "plugin"}, args...)...); err != nil {
+		if _, err := r.command(ctx, r.appliance.Dir, append([]string{"wardroom", "plugin"}, args...)...); err != nil {
 			return err
 		}
 	}
@@ -242,11 +238,11 @@ func (r *rig) page(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := copyFile(filepath.Join(r.example.dir, r.example.plugin()), filepath.Join(r.appliance.dir, r.example.plugin())); err != nil {
+	if err := copyFile(filepath.Join(r.example.dir, r.example.plugin()), filepath.Join(r.appliance.Dir, r.example.plugin())); err != nil {
 		return err
 	}
 	for _, command := range commands {
-		if _, err := r.command(ctx, r.appliance.dir, "sh", "-c", command); err != nil {
+		if _, err := r.command(ctx, r.appliance.Dir, "sh", "-c", command); err != nil {
 			return err
 		}
 	}

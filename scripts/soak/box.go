@@ -46,6 +46,9 @@ func newBox(ctx context.Context, dir, binary string) (b *box, err error) {
 		return b, err
 	}
 	b.Command.Env = []string{b.clock.Env()}
+	if err := b.Bear(); err != nil {
+		return b, err
+	}
 	if err := b.Start(ctx); err != nil {
 		return b, err
 	}

@@ -19,7 +19,7 @@ type Server struct {
 	Dir      string        // that has the configuration, the log, and what the configuration puts there
 	Host     string        // host:port
 	URL      string
-	Client   *client.Client // bears a server that is away for a while
+	Client   *client.Client // repeats nothing, so that a rig sees what is refused; see Bear
 }
 
 // NewServer prepares a server and does not start it. In config, $LISTEN stands for a free address and $DIR for dir, which
@@ -37,21 +37,27 @@ func NewServer(binary, dir, config string) (*Server, error) {
 	return newServer(host, dir, Command{Args: []string{binary, "serve", "--config", path}, Log: filepath.Join(dir, "wardroom.log")})
 }
 
-// NewDevServer is NewServer for a development server with its data in dir.
+// NewDevServer is NewServer for a development server.
 func NewDevServer(binary, dir string) (*Server, error) {
 	host, err := FreeAddress()
 	if err != nil {
 		return nil, err
 	}
-	args := []string{binary, "dev", "--listen", host, "--data-dir", filepath.Join(dir, "data")}
+	args := []string{binary, "dev", "--listen", host, "--data-dir", dir}
 	return newServer(host, dir, Command{Args: args, Log: filepath.Join(dir, "wardroom.log")})
 }
 
 func newServer(host, dir string, command Command) (*Server, error) {
 	s := &Server{Command: command, Limit: ReadyLimit, Dir: dir, Host: host, URL: "http://" + host}
 	var err error
-	s.Client, err = client.New(s.URL, client.Options{Retry: client.RetryPolicy{MaxElapsed: ReadyLimit}})
+	s.Client, err = client.New(s.URL, client.Options{})
 	return s, err
+}
+
+// Bear makes the client repeat what is refused while the server is away or starts.
+func (s *Server) Bear() (err error) {
+	s.Client, err = client.New(s.URL, client.Options{Retry: client.RetryPolicy{MaxElapsed: ReadyLimit}})
+	return err
 }
 
 // Start starts the server and waits until it is ready.

@@ -94,6 +94,9 @@ func (r *rig) begin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := r.server.Bear(); err != nil {
+		return err
+	}
 	if err := r.server.Start(ctx); err != nil {
 		return err
 	}
