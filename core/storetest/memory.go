@@ -23,9 +23,9 @@ type Memory struct {
 
 	mu      sync.Mutex // guards all below
 	tb      testing.TB
-	admit   func() error // asked ahead of each Update, or nil
-	broken  error        // refuses each Update while it is set and left is 0
-	left    int          // writes until then
+	admit   func(ctx context.Context) error // asked ahead of each Update, or nil
+	broken  error                           // refuses each Update while it is set and left is 0
+	left    int                             // writes until then
 	failed  chan struct{}
 	refused int
 	stored  int
@@ -54,7 +54,7 @@ func (m *Memory) Update(ctx context.Context, fn func(tx core.Tx) error) error {
 	admit := m.admit
 	m.mu.Unlock()
 	if admit != nil {
-		if err := admit(); err != nil {
+		if err := admit(ctx); err != nil {
 			return err
 		}
 	}
@@ -134,7 +134,7 @@ func (m *Memory) Stored() int {
 }
 
 // Admit has fn called ahead of each Update, which it may hold up, or refuse by an error; nil: nothing is.
-func (m *Memory) Admit(fn func() error) {
+func (m *Memory) Admit(fn func(ctx context.Context) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.admit = fn
