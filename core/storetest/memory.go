@@ -36,16 +36,17 @@ type Memory struct {
 // NewMemory returns a store that is closed at the end of the test.
 func NewMemory(tb testing.TB) *Memory {
 	tb.Helper()
-	s, err := store.OpenOn(context.Background(), memory.New(), store.Options{})
+	return &Memory{Store: OnMemory(tb, memory.New(), store.Options{}), tb: tb, failed: make(chan struct{})}
+}
+
+// OnMemory opens a store on a database in memory, and closes it at the end of the test.
+func OnMemory(tb testing.TB, db *memory.DB, opts store.Options) *store.Store {
+	tb.Helper()
+	s, err := store.OpenOn(ctx, db, opts)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Errorf("close the store: %v", err)
-		}
-	})
-	return &Memory{Store: s, tb: tb, failed: make(chan struct{})}
+	return closing(tb, s)
 }
 
 // Update implements core.Store, and does what the test asked for around it.
