@@ -106,7 +106,7 @@ func TestBadRegistrations(t *testing.T) {
 		}
 		p.expectClose(4400)
 	}
-	if len(r.store.events) != 0 || r.svc.CountCapable(need()) != 0 {
+	if len(r.store.Appended()) != 0 || r.svc.CountCapable(need()) != 0 {
 		t.Fatal("a refused registration left traces")
 	}
 }

@@ -53,7 +53,7 @@ func (l *loop) next() {
 // 64 at a time. The agents' side (gorilla, a prepared answer) is part of the cost.
 func BenchmarkRoundTrip(b *testing.B) {
 	l := &loop{left: make(chan struct{}, b.N), task: task("")}
-	l.svc = agents.New(agents.Options{Store: newMemory(), Sink: l})
+	l.svc = agents.New(agents.Options{Store: newMemory(b), Sink: l})
 	if err := l.svc.Open(context.Background()); err != nil {
 		b.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func echo(conn *websocket.Conn) {
 
 // BenchmarkReserve5000 is one reservation of three among 5,000 agents, and their release.
 func BenchmarkReserve5000(b *testing.B) {
-	store := newMemory()
+	store := newMemory(b)
 	svc := agents.New(agents.Options{Store: store, Sink: newSink()})
 	if err := svc.Open(context.Background()); err != nil {
 		b.Fatal(err)
@@ -166,7 +166,7 @@ func TestIdleAgentsAreCheap(t *testing.T) {
 	if s := os.Getenv("WARDROOM_IDLE_AGENTS"); s != "" {
 		n, _ = strconv.Atoi(s)
 	}
-	svc := agents.New(agents.Options{Store: newMemory(), Sink: newSink()})
+	svc := agents.New(agents.Options{Store: newMemory(t), Sink: newSink()})
 	if err := svc.Open(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -20,17 +20,17 @@ import (
 
 func TestOpenRefusals(t *testing.T) {
 	ctx := context.Background()
-	if err := agents.New(agents.Options{Store: newMemory()}).Open(ctx); core.ErrorCode(err) != core.CodeInternal {
+	if err := agents.New(agents.Options{Store: newMemory(t)}).Open(ctx); core.ErrorCode(err) != core.CodeInternal {
 		t.Errorf("without a sink: %v", err)
 	}
 	bad := agents.Config{MaxMessage: -1}
-	if err := agents.New(agents.Options{Store: newMemory(), Sink: newSink(), Config: bad}).Open(ctx); core.ErrorCode(err) != core.CodeValidation {
+	if err := agents.New(agents.Options{Store: newMemory(t), Sink: newSink(), Config: bad}).Open(ctx); core.ErrorCode(err) != core.CodeValidation {
 		t.Errorf("with a bad configuration: %v", err)
 	}
-	if err := agents.New(agents.Options{Store: unreadable{newMemory()}, Sink: newSink()}).Open(ctx); !errors.Is(err, errFull) {
+	if err := agents.New(agents.Options{Store: unreadable{newMemory(t)}, Sink: newSink()}).Open(ctx); !errors.Is(err, errFull) {
 		t.Errorf("with an unreadable store: %v", err)
 	}
-	svc := agents.New(agents.Options{Store: newMemory(), Sink: newSink()})
+	svc := agents.New(agents.Options{Store: newMemory(t), Sink: newSink()})
 	if err := svc.Close(ctx); err != nil {
 		t.Errorf("close before open: %v", err)
 	}
@@ -45,7 +45,7 @@ func TestOpenRefusals(t *testing.T) {
 	}
 }
 
-type unreadable struct{ *memory }
+type unreadable struct{ memory }
 
 func (unreadable) AllAgents(context.Context) ([]*core.AgentRecord, error) { return nil, errFull }
 
@@ -112,9 +112,14 @@ func TestCloseIsBounded(t *testing.T) {
 	r.stuff(reg.AgentID)
 	block := make(chan struct{})
 	defer close(block)
-	r.store.mu.Lock()
-	r.store.block = block
-	r.store.mu.Unlock()
+	r.store.Admit(func(ctx context.Context) error {
+		select {
+		case <-block:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
 	p := r.dial()
 	p.send(protocol.TypeRegister, "", protocol.Register{Name: "waits", Capabilities: []string{"echo"}})
 	coretest.WaitFor(t, "the register frame", func() bool { return r.svc.Stats().FramesRead == 2 })

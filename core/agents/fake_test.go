@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -12,112 +11,32 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/storetest"
 )
 
-// memory is a store in memory with the transactions the agents package uses.
-type memory struct {
-	core.Tx // nil: a call of any other method is a mistake and panics
+// memory is a store in memory, with looks into it.
+type memory struct{ *storetest.Memory }
 
-	mu      sync.Mutex // guards all below
-	agents  map[string]*core.AgentRecord
-	events  []core.Event
-	updates int
-	after   []func()      // of the transaction that runs
-	shown   func()        // called after each commit before Update returns, as subscribers get the events; nil: nothing is
-	fail    error         // what Update returns, writing nothing
-	block   chan struct{} // non-nil: Update waits for it or its context
-}
+func newMemory(tb testing.TB) memory { return memory{storetest.NewMemory(tb)} }
 
-func newMemory() *memory { return &memory{agents: map[string]*core.AgentRecord{}} }
-
-func (m *memory) Update(ctx context.Context, fn func(core.Tx) error) error {
-	m.mu.Lock()
-	block := m.block
-	m.mu.Unlock()
-	if block != nil {
-		select {
-		case <-block:
-		case <-ctx.Done():
-			return ctx.Err()
+func (m memory) agent(id string) (core.AgentRecord, bool) {
+	all, err := m.AllAgents(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	for _, r := range all {
+		if r.ID == id {
+			return *r, true
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.fail != nil {
-		return m.fail
-	}
-	m.updates++
-	m.after = nil
-	if err := fn(m); err != nil {
-		return err
-	}
-	for _, fn := range m.after {
-		fn()
-	}
-	if m.shown != nil {
-		m.shown()
-	}
-	return nil
-}
-
-func (m *memory) AfterCommit(fn func()) { m.after = append(m.after, fn) }
-
-// PutAgent stores a copy through JSON, as a real store does.
-func (m *memory) PutAgent(a *core.AgentRecord) error {
-	raw, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	var stored core.AgentRecord
-	if err := json.Unmarshal(raw, &stored); err != nil {
-		return err
-	}
-	m.agents[a.ID] = &stored
-	return nil
-}
-
-func (m *memory) DeleteAgent(id string) error {
-	delete(m.agents, id)
-	return nil
-}
-
-func (m *memory) Append(events ...core.Event) error {
-	m.events = append(m.events, events...)
-	return nil
-}
-
-func (m *memory) AllAgents(context.Context) ([]*core.AgentRecord, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Collect(maps.Values(m.agents)), nil
-}
-
-func (m *memory) agent(id string) (core.AgentRecord, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r, ok := m.agents[id]
-	if !ok {
-		return core.AgentRecord{}, false
-	}
-	return *r, true
-}
-
-func (m *memory) setFail(err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.fail = err
+	return core.AgentRecord{}, false
 }
 
 // eventData returns the data of all events of a type.
-func (m *memory) eventData(t *testing.T, kind core.EventType) []map[string]any {
+func (m memory) eventData(t *testing.T, kind core.EventType) []map[string]any {
 	t.Helper()
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	var out []map[string]any
-	for _, e := range m.events {
+	for _, e := range m.Appended() {
 		if e.Type != kind {
 			continue
 		}

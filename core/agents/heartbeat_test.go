@@ -213,7 +213,7 @@ func TestDisconnectByOperator(t *testing.T) {
 func TestDisconnectWhileStoreIsFull(t *testing.T) {
 	r := newRig(t, agents.Config{})
 	_, reg := r.register("one", 2, "echo")
-	r.store.setFail(errFull)
+	r.store.Break(0, errFull)
 	if _, err := r.svc.DisconnectAgent(context.Background(), reg.AgentID, "x"); !errors.Is(err, errFull) {
 		t.Fatalf("disconnect: %v", err)
 	}
@@ -221,14 +221,14 @@ func TestDisconnectWhileStoreIsFull(t *testing.T) {
 		t.Fatal("the tasks are not to wait for the disk")
 	}
 	advance(r.clock, 10*time.Second)
-	r.store.setFail(nil)
+	r.store.Heal()
 	advance(r.clock, 10*time.Second)
 	if data := r.store.eventData(t, core.EventAgentDisconnected); len(data) != 1 {
 		t.Fatalf("events: %v", data)
 	}
 
 	// A registration is refused meanwhile: nothing acknowledged would be lost.
-	r.store.setFail(errFull)
+	r.store.Break(0, errFull)
 	p := r.dial()
 	p.send(protocol.TypeRegister, "r", protocol.Register{Name: "n", Capabilities: []string{"a"}})
 	var e protocol.Error
@@ -236,7 +236,7 @@ func TestDisconnectWhileStoreIsFull(t *testing.T) {
 		t.Fatalf("error: %+v", e)
 	}
 	p.expectClose(websocket.CloseTryAgainLater)
-	r.store.setFail(nil)
+	r.store.Heal()
 }
 
 func TestRegisterTimeout(t *testing.T) {

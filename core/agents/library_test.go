@@ -136,7 +136,7 @@ func (r *rig) library(o agent.Options) (id string, c *cutter) {
 
 func newRelayRig(t *testing.T) (*rig, *relay) {
 	s := newRelay()
-	r := startRig(t, agents.Config{}, newMemory(), coretest.NewClock(), s)
+	r := startRig(t, agents.Config{}, newMemory(t), coretest.NewClock(), s)
 	r.sink, s.svc = s.sink, r.svc
 	return r, s
 }

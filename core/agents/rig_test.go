@@ -21,7 +21,7 @@ import (
 // rig is a service behind a real HTTP server.
 type rig struct {
 	tb    testing.TB
-	store *memory
+	store memory
 	sink  *sink
 	clock *coretest.Clock
 	svc   *agents.Service
@@ -30,11 +30,11 @@ type rig struct {
 
 func newRig(tb testing.TB, config agents.Config) *rig {
 	tb.Helper()
-	return openRig(tb, config, newMemory(), coretest.NewClock())
+	return openRig(tb, config, newMemory(tb), coretest.NewClock())
 }
 
 // openRig starts a service on what the store holds, as after a restart.
-func openRig(tb testing.TB, config agents.Config, store *memory, clock *coretest.Clock) *rig {
+func openRig(tb testing.TB, config agents.Config, store memory, clock *coretest.Clock) *rig {
 	tb.Helper()
 	s := newSink()
 	r := startRig(tb, config, store, clock, s)
@@ -43,14 +43,14 @@ func openRig(tb testing.TB, config agents.Config, store *memory, clock *coretest
 }
 
 // startRig is openRig with any sink; it leaves rig.sink to the caller.
-func startRig(tb testing.TB, config agents.Config, store *memory, clock *coretest.Clock, sink core.TaskSink) *rig {
+func startRig(tb testing.TB, config agents.Config, store memory, clock *coretest.Clock, sink core.TaskSink) *rig {
 	tb.Helper()
 	return startRigWith(tb, config, store, clock, sink, nil)
 }
 
 // startRigWith is startRig with a sink of threads, if it is not nil.
 func startRigWith(
-	tb testing.TB, config agents.Config, store *memory, clock *coretest.Clock, sink core.TaskSink, threads core.ThreadHostSink,
+	tb testing.TB, config agents.Config, store memory, clock *coretest.Clock, sink core.TaskSink, threads core.ThreadHostSink,
 ) *rig {
 	tb.Helper()
 	r := &rig{tb: tb, store: store, clock: clock}

@@ -14,9 +14,14 @@ import (
 func TestRegistrationIsDurableFirst(t *testing.T) {
 	r := newRig(t, agents.Config{})
 	release := make(chan struct{})
-	r.store.mu.Lock()
-	r.store.block = release
-	r.store.mu.Unlock()
+	r.store.Admit(func(ctx context.Context) error {
+		select {
+		case <-release:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
 	p := r.dial()
 	p.send(protocol.TypeRegister, "r1", protocol.Register{
 		Name: "one", Capabilities: []string{"b", "a", "b"}, Region: "eu", Metadata: map[string]any{"model": "m", "version": "1"},
@@ -25,9 +30,7 @@ func TestRegistrationIsDurableFirst(t *testing.T) {
 	if r.svc.CountCapable(need()) != 0 {
 		t.Fatal("the agent is known before it is durable")
 	}
-	r.store.mu.Lock()
-	r.store.block = nil
-	r.store.mu.Unlock()
+	r.store.Admit(nil)
 	close(release)
 	var reg protocol.Registered
 	p.expect(protocol.TypeRegistered, &reg)
@@ -58,24 +61,24 @@ func TestStatisticsAreStored(t *testing.T) {
 		record, _ := r.store.agent(reg.AgentID)
 		return record.Statistics.TasksSucceeded
 	}
-	updates := r.store.updates
+	updates := r.store.Stored()
 	for range 3 {
 		advance(r.clock, 9*time.Second)
 		p.quiet()
 	}
-	if stored() != 0 || r.store.updates != updates {
+	if stored() != 0 || r.store.Stored() != updates {
 		t.Fatal("stored too often")
 	}
 	advance(r.clock, 4*time.Second)
 	if stored() != 1 {
 		t.Fatal("not stored after 30 s")
 	}
-	updates = r.store.updates
+	updates = r.store.Stored()
 	for range 4 {
 		p.quiet()
 		advance(r.clock, 9*time.Second)
 	}
-	if r.store.updates != updates {
+	if r.store.Stored() != updates {
 		t.Fatal("an unchanged agent was stored again")
 	}
 	p.quiet()

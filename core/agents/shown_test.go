@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/agents"
 )
 
@@ -13,10 +14,9 @@ import (
 func TestAgentIsThereBeforeItsEvent(t *testing.T) {
 	r := newRig(t, agents.Config{})
 	found := make(chan error, 1)
-	r.store.mu.Lock()
-	r.store.shown = func() { // under the store's lock
-		id := r.store.events[len(r.store.events)-1].Subject
-		r.store.shown = nil
+	r.store.Shown(func(events []core.Event) {
+		r.store.Shown(nil)
+		id := events[len(events)-1].Subject
 		go func() {
 			_, err := r.svc.FindAgent(context.Background(), id)
 			found <- err
@@ -27,8 +27,7 @@ func TestAgentIsThereBeforeItsEvent(t *testing.T) {
 			found <- err
 		case <-time.After(100 * time.Millisecond):
 		}
-	}
-	r.store.mu.Unlock()
+	})
 	r.register("early", 1, "echo")
 	if err := <-found; err != nil {
 		t.Errorf("at the event of the agent: %v", err)

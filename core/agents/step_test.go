@@ -13,7 +13,7 @@ func TestClockSteps(t *testing.T) {
 	for name, step := range map[string]time.Duration{"ahead": 6 * time.Minute, "far ahead": 24 * 31 * time.Hour, "back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			clock := coretest.NewStepClock()
-			r := openRig(t, agents.Config{WriteTimeout: 24 * time.Hour}, newMemory(), clock)
+			r := openRig(t, agents.Config{WriteTimeout: 24 * time.Hour}, newMemory(t), clock)
 			p, reg := r.register("one", 1, "echo")
 			gone, lost := r.register("two", 1, "echo")
 			gone.cut()
@@ -50,7 +50,7 @@ func TestClockSteps(t *testing.T) {
 // A connection that never registers is closed in time though the clock went back.
 func TestClockStepBeforeRegister(t *testing.T) {
 	clock := coretest.NewStepClock()
-	r := openRig(t, agents.Config{}, newMemory(), clock)
+	r := openRig(t, agents.Config{}, newMemory(t), clock)
 	p := r.dial()
 	coretest.WaitFor(t, "the session", func() bool { return r.svc.Stats().Sessions == 1 })
 	clock.Step(-time.Hour)

@@ -121,7 +121,7 @@ func decode(e protocol.Envelope, into any) {
 func TestStorm(t *testing.T) {
 	clock := coretest.NewClock()
 	k := &keeper{open: map[string]bool{}, ended: map[string]int{}}
-	r := &rig{tb: t, store: newMemory(), sink: newSink(), clock: clock}
+	r := &rig{tb: t, store: newMemory(t), sink: newSink(), clock: clock}
 	r.svc = agents.New(agents.Options{Store: r.store, Sink: k, Clock: clock, Config: agents.Config{MessagesPerSecond: 100000}})
 	k.svc = r.svc
 	if err := r.svc.Open(context.Background()); err != nil {

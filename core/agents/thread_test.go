@@ -80,10 +80,10 @@ func (s *threadSink) seen(threadID string) []string {
 }
 
 func newThreadRig(t *testing.T) (*rig, *threadSink) {
-	return openThreadRig(t, newMemory(), coretest.NewClock())
+	return openThreadRig(t, newMemory(t), coretest.NewClock())
 }
 
-func openThreadRig(t *testing.T, store *memory, clock *coretest.Clock) (*rig, *threadSink) {
+func openThreadRig(t *testing.T, store memory, clock *coretest.Clock) (*rig, *threadSink) {
 	t.Helper()
 	threads := newThreadSink()
 	r := startRigWith(t, agents.Config{}, store, clock, newSink(), threads)
@@ -227,7 +227,7 @@ func TestThreadLife(t *testing.T) {
 func TestThreadAnew(t *testing.T) {
 	for _, restarted := range []bool{false, true} {
 		t.Run(fmt.Sprint("ServerRestarted=", restarted), func(t *testing.T) {
-			store, clock := newMemory(), coretest.NewClock()
+			store, clock := newMemory(t), coretest.NewClock()
 			r, threads := openThreadRig(t, store, clock)
 			p, reg := r.host(3)
 			r.svc.SpawnThread(reg.AgentID, remote("thread_1"))
@@ -459,7 +459,7 @@ func TestThreadOfferRefused(t *testing.T) {
 
 // A server that was started anew knows no threads: what the agent lists counts, and repeats are told again.
 func TestThreadsAfterRestart(t *testing.T) {
-	store, clock := newMemory(), coretest.NewClock()
+	store, clock := newMemory(t), coretest.NewClock()
 	r, _ := openThreadRig(t, store, clock)
 	p, reg := r.host(2)
 	r.svc.SpawnThread(reg.AgentID, remote("thread_1"))

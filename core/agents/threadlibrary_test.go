@@ -170,7 +170,7 @@ func fast() agents.Config { return agents.Config{MessagesPerSecond: 20000, Resum
 
 func newFastThreadRig(t *testing.T) (*rig, *threadSink) {
 	threads := newThreadSink()
-	return startRigWith(t, fast(), newMemory(), coretest.NewClock(), newSink(), threads), threads
+	return startRigWith(t, fast(), newMemory(t), coretest.NewClock(), newSink(), threads), threads
 }
 
 // Connections break after any number of bytes; what the server sees of each thread is what its host told, in order

@@ -29,7 +29,7 @@ func TestDocumentedTranscript(t *testing.T) {
 		t.Fatal("the document has no transcript")
 	}
 	sink := newSink()
-	r := startRigWith(t, agents.Config{}, newMemory(), coretest.NewClock(), sink, newThreadSink())
+	r := startRigWith(t, agents.Config{}, newMemory(t), coretest.NewClock(), sink, newThreadSink())
 	r.sink = sink
 	s := &scene{t: t, r: r, real: map[string]string{}}
 	for line := range strings.Lines(text) {

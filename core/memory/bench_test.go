@@ -1,7 +1,6 @@
 package memory_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -50,31 +49,10 @@ func (w *writer) experience(i int) core.Experience {
 
 const many = 100_000
 
-// quickStore finds the newest of a repository or a role without a look at all, as a store with lists of them does.
-type quickStore struct{ *fakeStore }
-
-func (s quickStore) FindExperiences(ctx context.Context, f core.ExperienceFilter) ([]*core.Experience, core.PageInfo, error) {
-	if f.Limit <= 1 {
-		return s.fakeStore.FindExperiences(ctx, f)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var list []*core.Experience
-	for _, id := range slices.Backward(s.order) {
-		if e := s.experiences[id]; matches(e, f) {
-			if list = append(list, e); len(list) == f.Limit {
-				break
-			}
-		}
-	}
-	return list, core.PageInfo{}, nil
-}
-
 // BenchmarkRelevance measures queries and recalls over 100,000 experiences, and tells what the index costs.
 func BenchmarkRelevance(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "index")
 	r := newRig(b, path)
-	r.opts.Store = quickStore{r.store}
 	if err := r.Close(); err != nil {
 		b.Fatal(err)
 	}

@@ -107,14 +107,17 @@ func TestAddDecisionIdempotency(t *testing.T) {
 	ctx := core.WithIdempotency(asPerson(t.Context()), &core.IdempotencyClaim{Key: "k"})
 	d := core.Decision{ExecutionID: "exec_1", Category: "x", Summary: "y"}
 	first, err := r.AddDecision(ctx, d)
-	if err != nil || r.store.claims["k"] != first.ID {
-		t.Fatalf("%+v, %v, %v", first, err, r.store.claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if claimed, err := r.store.FindIdempotency(ctx, "", "k", r.clock.Now()); err != nil || claimed == nil || claimed.ResourceID != first.ID {
+		t.Fatalf("%+v, %+v, %v", first, claimed, err)
 	}
 	if _, err := r.AddDecision(ctx, d); core.ErrorCode(err) != core.CodeConflict {
 		t.Errorf("a second use of the key: %v", err)
 	}
-	if got := r.store.decisions[first.ID].Count; got != 1 {
-		t.Errorf("what was refused counts: %d", got)
+	if got, err := r.store.FindDecision(ctx, first.ID); err != nil || got.Count != 1 {
+		t.Errorf("what was refused counts: %+v, %v", got, err)
 	}
 }
 

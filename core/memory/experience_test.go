@@ -135,9 +135,7 @@ func TestFindExperiencesOfRemoved(t *testing.T) {
 	if got := r.found(core.ExperienceFilter{Query: "login"}); len(strings.Split(got, ", ")) != 2 {
 		t.Fatalf("found %q", got)
 	}
-	r.store.mu.Lock()
 	r.store.drop(kept[0].ID)
-	r.store.mu.Unlock()
 	if got := r.found(core.ExperienceFilter{Query: "login"}); got != "login two" {
 		t.Errorf("found %q", got)
 	}

@@ -54,27 +54,31 @@ func TestIndexCatchesUp(t *testing.T) {
 	}{
 		{"Nothing", func(*testing.T, *rig, string) {}, 30},
 		{"Added", func(_ *testing.T, r *rig, _ string) { r.keepMany(5, r.keepUntold) }, 35},
-		{"Removed", func(_ *testing.T, r *rig, _ string) { r.store.drop(r.store.order[0]); r.store.drop(r.store.order[28]) }, 28},
+		{"Removed", func(_ *testing.T, r *rig, _ string) {
+			ids := r.store.ids()
+			r.store.drop(ids[0])
+			r.store.drop(ids[29])
+		}, 28},
 		{"AddedAndRemoved", func(_ *testing.T, r *rig, _ string) {
 			r.keepMany(3, r.keepUntold)
-			for range 3 {
-				r.store.drop(r.store.order[0])
+			for _, id := range r.store.ids()[:3] {
+				r.store.drop(id)
 			}
 		}, 30},
 		{"AddedBefore", func(_ *testing.T, r *rig, _ string) {
 			r.store.put(&core.Experience{ID: core.IDBound(core.PrefixMemory, time.UnixMilli(5)), Objective: "login of old", Outcome: "failed", CreatedAt: r.clock.Now()})
 		}, 31},
 		{"Restored", func(_ *testing.T, r *rig, _ string) { // as many, all of them other ones
-			for i := range 30 {
-				r.store.drop(r.store.order[len(r.store.order)-1])
+			for i, id := range r.store.ids() {
+				r.store.drop(id)
 				r.store.put(&core.Experience{
 					ID: core.IDBound(core.PrefixMemory, time.UnixMilli(int64(i+1))), Objective: "login", Outcome: "failed", CreatedAt: r.clock.Now(),
 				})
 			}
 		}, 30},
 		{"AllRemoved", func(_ *testing.T, r *rig, _ string) {
-			for len(r.store.order) > 0 {
-				r.store.drop(r.store.order[0])
+			for _, id := range r.store.ids() {
+				r.store.drop(id)
 			}
 		}, 0},
 		{"IndexRemoved", func(t *testing.T, _ *rig, path string) { must(t, os.RemoveAll(path)) }, 30},
@@ -173,7 +177,7 @@ func TestIndexIsTriedAgain(t *testing.T) {
 	r := newRig(t, "")
 	r.keepMany(3, r.keepUntold)
 	r.close()
-	r.store.failWalk = errTest
+	r.store.failWalk.Store(true)
 	r.open()
 	var err error
 	coretest.WaitFor(t, "a failure", func() bool {
@@ -189,9 +193,7 @@ func TestIndexIsTriedAgain(t *testing.T) {
 	if err != nil || len(m.Experiences) != 3 {
 		t.Errorf("recalled %d, %v", len(m.Experiences), err)
 	}
-	r.store.mu.Lock()
-	r.store.failWalk = nil
-	r.store.mu.Unlock()
+	r.store.failWalk.Store(false)
 	coretest.WaitFor(t, "the retry", func() bool { return r.clock.Pending() > 0 })
 	r.clock.Advance(time.Minute)
 	coretest.WaitFor(t, "the index", func() bool {

@@ -162,8 +162,9 @@ func TestMemoryFileIsBounded(t *testing.T) {
 func FuzzMemoryFile(f *testing.F) {
 	f.Add(hostile, "role", "repo")
 	f.Add("a\rb\vc\fd\u0085e\u2029f", "`\n#", "\xff")
+	store := newStore(f)
 	f.Fuzz(func(t *testing.T, text, role, repo string) {
-		s := memory.New(memory.Options{Store: newStore(), Config: memory.DefaultConfig()})
+		s := memory.New(memory.Options{Store: store, Config: memory.DefaultConfig()})
 		m, err := s.Recall(t.Context(), core.MemoryQuery{Objective: text, Role: role, Repo: repo})
 		if err != nil {
 			t.Fatal(err)

@@ -12,11 +12,7 @@ import (
 )
 
 // count is how many experiences the store has.
-func (r *rig) count() int {
-	r.store.mu.Lock()
-	defer r.store.mu.Unlock()
-	return len(r.store.order)
-}
+func (r *rig) count() int { return len(r.store.ids()) }
 
 func TestRetentionByCount(t *testing.T) {
 	r := newRig(t, "")

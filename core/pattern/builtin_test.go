@@ -149,7 +149,7 @@ func TestBuiltIns(t *testing.T) {
 	if versions, err := third.FindPatternVersions(t.Context(), "team"); err != nil || len(versions) != 1 || versions[0].Version != "1.1.0" {
 		t.Errorf("versions %+v, %v", versions, err)
 	}
-	if n := len(f.store.events()); n != 1 {
+	if n := len(f.store.Appended()); n != 1 {
 		t.Errorf("%d events: the built-in patterns make none", n)
 	}
 }
@@ -174,12 +174,12 @@ func TestBuiltInsLeaveOthersAlone(t *testing.T) {
 
 func TestBuiltInsThatCannotBeStored(t *testing.T) {
 	f := newFixture(t, pattern.Options{})
-	f.store.fail = core.Unavailable("disk", "the disk is full")
+	f.store.Break(0, core.Unavailable("disk", "the disk is full"))
 	full := f.reopen(source("team", "1.0.0"))
 	_, err := full.FindPattern(t.Context(), "team", "")
 	wantCode(t, err, core.CodeNotFound)
 
-	f.store.fail = errDisk
+	f.store.Break(0, errDisk)
 	s := pattern.NewService(f.store, f.clock, pattern.Options{BuiltIns: []string{source("team", "1.0.0")}})
 	if err := s.Open(t.Context()); err == nil {
 		t.Error("a store that is broken goes unnoticed")

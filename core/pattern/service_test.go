@@ -24,7 +24,7 @@ type fixture struct {
 
 func newFixture(t testing.TB, options pattern.Options) *fixture {
 	t.Helper()
-	f := &fixture{t: t, store: newMemory(), clock: coretest.NewClock()}
+	f := &fixture{t: t, store: newMemory(t), clock: coretest.NewClock()}
 	f.Service = pattern.NewService(f.store, f.clock, options)
 	if err := f.Open(t.Context()); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func wantCode(t testing.TB, err error, code core.Code) *core.Error {
 
 func (f *fixture) wantEvent(kind core.EventType, subject, data string) {
 	f.t.Helper()
-	events := f.store.events()
+	events := f.store.Appended()
 	if len(events) == 0 {
 		f.t.Fatal("no event")
 	}
@@ -83,8 +83,8 @@ func TestCreatePattern(t *testing.T) {
 	if err != nil || found.Source != made.Source || string(found.Definition) != string(made.Definition) {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	if f.store.reads != 0 {
-		t.Errorf("the store was read %d times", f.store.reads)
+	if f.store.reads.Load() != 0 {
+		t.Errorf("the store was read %d times", f.store.reads.Load())
 	}
 
 	_, err = f.CreatePattern(ann(t), core.PatternInput{Source: source("a", "1.0.0")})
@@ -99,7 +99,7 @@ func TestCreatePattern(t *testing.T) {
 	if e := wantCode(t, err, core.CodeValidation); e.Details["field"] != "name" {
 		t.Errorf("a pattern with the name of ad-hoc executions: details %v", e.Details)
 	}
-	if n := len(f.store.events()); n != 1 {
+	if n := len(f.store.Appended()); n != 1 {
 		t.Errorf("%d events, want 1", n)
 	}
 }
@@ -202,12 +202,12 @@ func TestDeletePattern(t *testing.T) {
 func TestPatternIsThereBeforeItsEvent(t *testing.T) {
 	f := newFixture(t, pattern.Options{})
 	var want string
-	f.store.shown = func() {
+	f.store.Shown(func([]core.Event) {
 		all, err := f.FindPatternVersions(t.Context(), "vote-more")
 		if want == "" && core.ErrorCode(err) != core.CodeNotFound || want != "" && (err != nil || all[0].Version != want) {
 			t.Errorf("at the event there is %+v, %v; want version %q", all, err, want)
 		}
-	}
+	})
 	want = "1.0.0"
 	f.create("vote-more", "1.0.0")
 	want = "1.1.0"
@@ -240,14 +240,15 @@ func TestShippedPatternIsReadOnly(t *testing.T) {
 
 func TestFailedTransactionChangesNothing(t *testing.T) {
 	f := newFixture(t, pattern.Options{})
-	f.store.fail = errDisk
+	f.store.Break(0, errDisk)
 	if _, err := f.CreatePattern(ann(t), core.PatternInput{Source: source("a", "1")}); err == nil {
 		t.Fatal("no error")
 	}
 	_, err := f.FindPattern(t.Context(), "a", "")
 	wantCode(t, err, core.CodeNotFound)
+	f.store.Heal()
 	f.create("a", "1")
-	f.store.fail = errDisk
+	f.store.Break(0, errDisk)
 	if _, err := f.DeletePattern(ann(t), "a", ""); err == nil {
 		t.Fatal("no error")
 	}
@@ -288,7 +289,7 @@ func TestEveryWriteMayFail(t *testing.T) {
 				t.Errorf("%s: the cause is shown: %v", name, err)
 			}
 			p, err := f.FindPattern(t.Context(), "a", "")
-			if err != nil || p.Version != "1.0.0" || p.Description != "" || len(f.store.events()) != 1 {
+			if err != nil || p.Version != "1.0.0" || p.Description != "" || len(f.store.Appended()) != 1 {
 				t.Fatalf("%s, call %d: found %+v, %v", name, f.store.trip, p, err)
 			}
 		}
@@ -302,12 +303,12 @@ func TestDamagedStore(t *testing.T) {
 	f := newFixture(t, pattern.Options{CacheBytes: 1})
 	p := f.create("a", "1.0.0")
 	f.create("b", "1.0.0") // takes a's place in the cache
-	f.store.state.definitions[p.Hash] = "name: [broken"
+	f.store.damage = map[string]string{p.Hash: "name: [broken"}
 	_, err := f.FindPattern(t.Context(), "a", "")
 	wantCode(t, err, core.CodeInternal)
 	_, err = f.Plan(t.Context(), p.Hash)
 	wantCode(t, err, core.CodeInternal)
-	delete(f.store.state.definitions, p.Hash)
+	f.store.damage[p.Hash] = ""
 	_, _, err = f.Resolve(t.Context(), "a", "")
 	wantCode(t, err, core.CodeNotFound)
 }
@@ -318,8 +319,8 @@ func TestIdempotencyIsClaimedWithTheWrite(t *testing.T) {
 	if _, err := f.CreatePattern(ctx, core.PatternInput{Source: source("a", "1")}); err != nil {
 		t.Fatal(err)
 	}
-	if got := f.store.state.claims["k"]; got != "a@1" {
-		t.Errorf("claimed for %q", got)
+	if claimed, err := f.store.FindIdempotency(ctx, "", "k", f.clock.Now()); err != nil || claimed == nil || claimed.ResourceID != "a@1" {
+		t.Errorf("claimed %+v, %v", claimed, err)
 	}
 	_, err := f.CreatePattern(ctx, core.PatternInput{Source: source("b", "1")})
 	wantCode(t, err, core.CodeConflict)
@@ -376,11 +377,11 @@ func TestCacheIsBounded(t *testing.T) {
 			}
 		}
 	}
-	if f.store.reads != 20 {
-		t.Errorf("the store was read %d times, want 20", f.store.reads)
+	if f.store.reads.Load() != 20 {
+		t.Errorf("the store was read %d times, want 20", f.store.reads.Load())
 	}
-	if _, _, err := f.Resolve(t.Context(), "p9", ""); err != nil || f.store.reads != 20 {
-		t.Errorf("the last one used was not kept: %d reads, %v", f.store.reads, err)
+	if _, _, err := f.Resolve(t.Context(), "p9", ""); err != nil || f.store.reads.Load() != 20 {
+		t.Errorf("the last one used was not kept: %d reads, %v", f.store.reads.Load(), err)
 	}
 }
 
@@ -432,7 +433,7 @@ func TestSubjectsOfPatterns(t *testing.T) {
 	for _, prefix := range []string{core.PrefixExecution, core.PrefixThread, core.PrefixManaged, core.PrefixAgent, core.PrefixBatch, core.PrefixEvent} {
 		id := ids.New(prefix)
 		f.create(id, "1.0.0")
-		events := f.store.events()
+		events := f.store.Appended()
 		if subject := events[len(events)-1].Subject; subject != "patterns:"+id {
 			t.Errorf("%s is under %s", id, subject)
 		}

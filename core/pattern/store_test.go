@@ -3,175 +3,80 @@ package pattern_test
 import (
 	"context"
 	"errors"
-	"maps"
-	"sync"
+	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/storetest"
 )
 
-// memory is a pattern.Store in memory. A transaction works on a copy that replaces the state at its end.
+var errDisk = errors.New("disk")
+
+// memory is a store in memory that counts what is read, and may lose definitions.
 type memory struct {
-	mu    sync.Mutex // guards all below
-	state memoryState
-	reads int    // FindDefinition calls
-	fail  error  // what Update returns, once, after running its function
-	trip  int    // the write of a transaction that fails, counted from 1; 0: none
-	shown func() // called after each commit before Update returns, as subscribers get the events; nil: nothing is
+	*storetest.Memory
+	reads  atomic.Int64      // FindDefinition calls
+	trip   int               // the call of a transaction that fails, counted from 1; 0: none
+	damage map[string]string // what definitions are by their hash in place of what they were; "": not there
 }
 
-type memoryState struct {
-	patterns    map[string]map[string]*core.Pattern
-	definitions map[string]string
-	claims      map[string]string
-	events      []core.Event
+func newMemory(tb testing.TB) *memory { return &memory{Memory: storetest.NewMemory(tb)} }
+
+func (m *memory) Update(ctx context.Context, fn func(core.Tx) error) error {
+	return m.Memory.Update(ctx, func(tx core.Tx) error { return fn(&tripping{tx, m.trip}) })
 }
 
-func newMemory() *memory {
-	return &memory{state: memoryState{
-		patterns:    map[string]map[string]*core.Pattern{},
-		definitions: map[string]string{},
-		claims:      map[string]string{},
-	}}
-}
-
-func (m *memory) Update(_ context.Context, fn func(core.Tx) error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	tx := &memoryTx{trip: m.trip, state: memoryState{
-		patterns:    map[string]map[string]*core.Pattern{},
-		definitions: maps.Clone(m.state.definitions),
-		claims:      maps.Clone(m.state.claims),
-		events:      append([]core.Event{}, m.state.events...),
-	}}
-	for name, versions := range m.state.patterns {
-		tx.state.patterns[name] = maps.Clone(versions)
-	}
-	if err := fn(tx); err != nil {
-		return err
-	}
-	if err := m.fail; err != nil {
-		m.fail = nil
-		return err
-	}
-	m.state = tx.state
-	for _, fn := range tx.after {
-		fn()
-	}
-	if m.shown != nil {
-		m.shown()
-	}
-	return nil
-}
-
-func (m *memory) AllPatterns(context.Context) ([]*core.Pattern, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var all []*core.Pattern
-	for _, versions := range m.state.patterns {
-		for _, p := range versions {
-			all = append(all, p)
-		}
-	}
-	return all, nil
-}
-
-func (m *memory) FindDefinition(_ context.Context, hash string) (string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.reads++
-	source, ok := m.state.definitions[hash]
-	if !ok {
+func (m *memory) FindDefinition(ctx context.Context, hash string) (string, error) {
+	m.reads.Add(1)
+	if source, damaged := m.damage[hash]; damaged && source != "" {
+		return source, nil
+	} else if damaged {
 		return "", core.NotFound("definition", hash)
 	}
-	return source, nil
+	return m.Memory.FindDefinition(ctx, hash)
 }
 
-func (m *memory) events() []core.Event {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.state.events
-}
-
-// memoryTx has the methods that patterns need; the others panic.
-type memoryTx struct {
+// tripping is a transaction of which one call fails, of those that patterns need.
+type tripping struct {
 	core.Tx
-	after []func()
-	state memoryState
-	trip  int
+	left int
 }
 
-// write counts a call, and fails if it is the one to trip over.
-func (t *memoryTx) write() error {
-	t.trip--
-	if t.trip == 0 {
+// step counts a call, and fails if it is the one to trip over.
+func (t *tripping) step() error {
+	if t.left--; t.left == 0 {
 		return errDisk
 	}
 	return nil
 }
 
-func (t *memoryTx) AfterCommit(fn func()) { t.after = append(t.after, fn) }
-
-func (t *memoryTx) PutPattern(p *core.Pattern) error {
-	if err := t.write(); err != nil {
-		return err
-	}
-	if t.state.patterns[p.Name] == nil {
-		t.state.patterns[p.Name] = map[string]*core.Pattern{}
-	}
-	stored := *p
-	stored.Definition = nil
-	t.state.patterns[p.Name][p.Version] = &stored
-	return nil
+func (t *tripping) PutPattern(p *core.Pattern) error {
+	return errors.Join(t.step(), t.Tx.PutPattern(p))
 }
 
-func (t *memoryTx) DeletePattern(name, version string) error {
-	if err := t.write(); err != nil {
-		return err
-	}
-	delete(t.state.patterns[name], version)
-	return nil
+func (t *tripping) DeletePattern(name, version string) error {
+	return errors.Join(t.step(), t.Tx.DeletePattern(name, version))
 }
 
-func (t *memoryTx) FindPatternVersions(name string) ([]*core.Pattern, error) {
-	if err := t.write(); err != nil {
+func (t *tripping) FindPatternVersions(name string) ([]*core.Pattern, error) {
+	if err := t.step(); err != nil {
 		return nil, err
 	}
-	var all []*core.Pattern
-	for _, p := range t.state.patterns[name] {
-		all = append(all, p)
-	}
-	return all, nil
+	return t.Tx.FindPatternVersions(name)
 }
 
-func (t *memoryTx) PutDefinition(hash, source string) error {
-	if err := t.write(); err != nil {
+func (t *tripping) PutDefinition(hash, source string) error {
+	return errors.Join(t.step(), t.Tx.PutDefinition(hash, source))
+}
+
+func (t *tripping) Append(events ...core.Event) error {
+	return errors.Join(t.step(), t.Tx.Append(events...))
+}
+
+func (t *tripping) ClaimIdempotency(claim *core.IdempotencyClaim, resourceID string, now time.Time) error {
+	if err := t.step(); err != nil {
 		return err
 	}
-	t.state.definitions[hash] = source
-	return nil
+	return t.Tx.ClaimIdempotency(claim, resourceID, now)
 }
-
-func (t *memoryTx) Append(events ...core.Event) error {
-	if err := t.write(); err != nil {
-		return err
-	}
-	t.state.events = append(t.state.events, events...)
-	return nil
-}
-
-func (t *memoryTx) ClaimIdempotency(claim *core.IdempotencyClaim, resourceID string, _ time.Time) error {
-	if err := t.write(); err != nil {
-		return err
-	}
-	if claim == nil {
-		return nil
-	}
-	if _, taken := t.state.claims[claim.Key]; taken {
-		return core.Conflict("idempotencyKey", claim.Key, "", "taken")
-	}
-	t.state.claims[claim.Key] = resourceID
-	return nil
-}
-
-var errDisk = errors.New("disk")

@@ -3,81 +3,23 @@ package runtimes_test
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
-	"sync"
-	"time"
+	"testing"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/storetest"
 )
-
-// memory is a store in memory that can fail at a chosen moment.
-type memory struct {
-	mu        sync.Mutex // guards all below
-	agents    map[string]core.ManagedAgentRecord
-	positions map[string]uint64
-	events    []core.Event
-	fail      bool
-	// shown is called with the events of a commit before Update returns, as subscribers get them, if it is set.
-	shown func([]core.Event)
-}
-
-func newMemory() *memory {
-	return &memory{agents: make(map[string]core.ManagedAgentRecord), positions: make(map[string]uint64)}
-}
 
 var errDisk = errors.New("the disk is gone")
 
-func (m *memory) setFail(fail bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.fail = fail
-}
+// memory is a store in memory that opens no streams.
+type memory struct{ *storetest.Memory }
 
-func (m *memory) Update(_ context.Context, fn func(tx core.Tx) error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.fail {
-		return errDisk
-	}
-	t := &memoryTx{m: m, agents: maps.Clone(m.agents), positions: maps.Clone(m.positions), events: slices.Clone(m.events)}
-	if err := fn(t); err != nil {
-		return err
-	}
-	fresh := t.events[len(m.events):]
-	m.agents, m.positions, m.events = t.agents, t.positions, t.events
-	for _, fn := range t.after {
-		fn()
-	}
-	if m.shown != nil && len(fresh) > 0 {
-		m.shown(fresh)
-	}
-	return nil
-}
-
-func (m *memory) AllManagedAgents(context.Context) ([]*core.ManagedAgentRecord, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var all []*core.ManagedAgentRecord
-	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
-		r := m.agents[id]
-		all = append(all, &r)
-	}
-	return all, nil
-}
-
-func (m *memory) RuntimePositions(context.Context) (map[string]uint64, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return maps.Clone(m.positions), nil
-}
+func newMemory(tb testing.TB) memory { return memory{storetest.NewMemory(tb)} }
 
 // kinds returns the types of an agent's events, in order.
-func (m *memory) kinds(id string) []core.EventType {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (m memory) kinds(id string) []core.EventType {
 	var kinds []core.EventType
-	for _, e := range m.events {
+	for _, e := range m.Appended() {
 		if e.Subject == id {
 			kinds = append(kinds, e.Type)
 		}
@@ -85,39 +27,20 @@ func (m *memory) kinds(id string) []core.EventType {
 	return kinds
 }
 
-func (m *memory) Stream(context.Context, string, uint64, func(core.Event) bool) (core.EventStream, error) {
+// record returns an agent as it is stored, or nil.
+func (m memory) record(id string) *core.ManagedAgentRecord {
+	all, err := m.AllManagedAgents(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	for _, r := range all {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+func (m memory) Stream(context.Context, string, uint64, func(core.Event) bool) (core.EventStream, error) {
 	return nil, errors.New("no streams here")
 }
-
-type memoryTx struct {
-	core.Tx   // what is not needed is not there
-	m         *memory
-	agents    map[string]core.ManagedAgentRecord
-	positions map[string]uint64
-	events    []core.Event
-	after     []func()
-}
-
-func (t *memoryTx) AfterCommit(fn func()) { t.after = append(t.after, fn) }
-
-func (t *memoryTx) PutManagedAgent(r *core.ManagedAgentRecord) error {
-	t.agents[r.ID] = *r
-	return nil
-}
-
-func (t *memoryTx) DeleteManagedAgent(id string) error {
-	delete(t.agents, id)
-	return nil
-}
-
-func (t *memoryTx) PutRuntimePosition(p core.RuntimePosition) error {
-	t.positions[p.Runtime] = p.Seq
-	return nil
-}
-
-func (t *memoryTx) Append(events ...core.Event) error {
-	t.events = append(t.events, events...)
-	return nil
-}
-
-func (t *memoryTx) ClaimIdempotency(*core.IdempotencyClaim, string, time.Time) error { return nil }

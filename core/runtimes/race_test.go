@@ -13,7 +13,7 @@ import (
 // TestStopBeforeTheSpawnIsAnswered stops an agent that the runtime does not know yet: what starts after that must
 // not run on with nobody watching it.
 func TestStopBeforeTheSpawnIsAnswered(t *testing.T) {
-	f, store := newFake("claude"), newMemory()
+	f, store := newFake("claude"), newMemory(t)
 	r := newRig(t, store, map[string]*fake{"local": f}).ready("local")
 	asked, release := make(chan string, 1), make(chan struct{})
 	f.spawn = func(spec runtime.Spec) error {
@@ -34,9 +34,7 @@ func TestStopBeforeTheSpawnIsAnswered(t *testing.T) {
 	stopped := make(chan error, 1)
 	go func() { stopped <- r.StopManagedAgent(ctx, id, core.ManagedAgentStop{}) }()
 	coretest.WaitFor(t, "the stop to be on its way", func() bool {
-		store.mu.Lock()
-		defer store.mu.Unlock()
-		return !store.agents[id].Wanted
+		return !store.record(id).Wanted
 	})
 	close(release)
 	out := <-done
@@ -57,7 +55,7 @@ func TestStopBeforeTheSpawnIsAnswered(t *testing.T) {
 // for the agent again.
 func TestSpawnThatFailedInside(t *testing.T) {
 	for _, runs := range []bool{false, true} {
-		f, store := newFake("claude"), newMemory()
+		f, store := newFake("claude"), newMemory(t)
 		r := newRig(t, store, map[string]*fake{"local": f}).ready("local")
 		f.spawn = func(spec runtime.Spec) error {
 			if runs {
@@ -84,7 +82,7 @@ func TestSpawnThatFailedInside(t *testing.T) {
 // TestRuntimeThatForgot is a runtime whose state was removed while its agents ran: it finds them by their handles,
 // and numbers its events from 1 again.
 func TestRuntimeThatForgot(t *testing.T) {
-	f, store := newFake("claude"), newMemory()
+	f, store := newFake("claude"), newMemory(t)
 	first := newRig(t, store, map[string]*fake{"local": f}).ready("local")
 	a := first.spawn(core.ManagedAgentSpec{Type: "claude"})
 	for range 20 {
@@ -111,7 +109,7 @@ func TestRuntimeThatForgot(t *testing.T) {
 // TestRestartOfAnOldAgent restarts an agent that is about to be forgotten: its record stays.
 func TestRestartOfAnOldAgent(t *testing.T) {
 	f := newFake("claude")
-	r := newRig(t, newMemory(), map[string]*fake{"local": f}).ready("local")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
 	if err := r.StopManagedAgent(ctx, a.ID, core.ManagedAgentStop{}); err != nil {
 		t.Fatal(err)
@@ -147,7 +145,7 @@ func TestRestartOfAnOldAgent(t *testing.T) {
 // TestUnsureForLong is a spawn that timed out, and of which the runtime knows nothing even much later.
 func TestUnsureForLong(t *testing.T) {
 	f := newFake("claude")
-	r := newRig(t, newMemory(), map[string]*fake{"local": f}).ready("local")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	f.spawn = func(runtime.Spec) error { return runtime.Errorf(runtime.CodeTimeout, "the start goes on") }
 	if _, err := r.SpawnManagedAgent(ctx, core.ManagedAgentSpec{Type: "claude"}); core.ErrorCode(err) != core.CodeTimeout {
 		t.Fatalf("got %v", err)
@@ -174,7 +172,7 @@ func TestUnsureForLong(t *testing.T) {
 // TestDrain answers those who wait for an agent when the service ends.
 func TestDrain(t *testing.T) {
 	f := newFake("claude")
-	r := newRig(t, newMemory(), map[string]*fake{"local": f}).ready("local")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
 	f.waiting = make(chan struct{}, 2)
 	failed := make(chan error, 2)
@@ -210,7 +208,7 @@ func TestDrain(t *testing.T) {
 // TestOneAgentOutOfReach is a runtime that cannot reach one of its agents: the others, and the runtime, can be
 // used, and that one again once it is reached.
 func TestOneAgentOutOfReach(t *testing.T) {
-	f, store := newFake("claude"), newMemory()
+	f, store := newFake("claude"), newMemory(t)
 	first := newRig(t, store, map[string]*fake{"local": f}).ready("local")
 	stuck, fine := first.spawn(core.ManagedAgentSpec{Type: "claude"}), first.spawn(core.ManagedAgentSpec{Type: "claude"})
 	first.Close()

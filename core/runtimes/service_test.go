@@ -23,13 +23,13 @@ var ctx = context.Background()
 type rig struct {
 	*runtimes.Service
 	tb     testing.TB
-	store  *memory
+	store  memory
 	clock  *coretest.Clock
 	change chan struct{}
 	doubt  atomic.Bool // the clock is not believed
 }
 
-func newRig(tb testing.TB, store *memory, fakes map[string]*fake) *rig {
+func newRig(tb testing.TB, store memory, fakes map[string]*fake) *rig {
 	tb.Helper()
 	r := &rig{tb: tb, store: store, clock: coretest.NewClock(), change: make(chan struct{}, 16)}
 	var sources []runtimes.Source
@@ -108,7 +108,7 @@ func wantCode(tb testing.TB, err error, code core.Code, runtimeCode runtime.Code
 
 func TestLife(t *testing.T) {
 	f := newFake("claude")
-	r := newRig(t, newMemory(), map[string]*fake{"local": f}).ready("local")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude", Env: map[string]string{"TOKEN": "canary"}})
 	if a.Status != core.ManagedStarting || a.Runtime != "local" || a.PID != 42 || a.Name != "claude" || a.Workdir != "/srv/code" {
 		t.Fatalf("spawned: %+v", a)
@@ -157,7 +157,7 @@ func TestLife(t *testing.T) {
 
 func TestChoice(t *testing.T) {
 	local, docker := newFake("claude"), newFake("claude", "codex")
-	r := newRig(t, newMemory(), map[string]*fake{"local": local, "docker": docker}).ready("local", "docker")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": local, "docker": docker}).ready("local", "docker")
 	if a := r.spawn(core.ManagedAgentSpec{Type: "claude"}); a.Runtime != "local" {
 		t.Errorf("claude went to %s", a.Runtime)
 	}
@@ -189,7 +189,7 @@ func TestChoice(t *testing.T) {
 
 func TestSpawnFails(t *testing.T) {
 	f := newFake("claude")
-	r := newRig(t, newMemory(), map[string]*fake{"local": f}).ready("local")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	for code, want := range map[runtime.Code]core.Code{
 		runtime.CodeCLINotFound: core.CodeValidation, runtime.CodeAuthRequired: core.CodeConflict,
 		runtime.CodeSpawnFailed: core.CodeInternal, runtime.CodeWorkdirNotAllowed: core.CodeValidation,
@@ -209,14 +209,14 @@ func TestSpawnFails(t *testing.T) {
 		_, err := r.SpawnManagedAgent(ctx, spec)
 		wantCode(t, err, core.CodeValidation, "")
 	}
-	if len(r.store.agents) != 0 {
-		t.Errorf("stored: %v", r.store.agents)
+	if all, err := r.store.AllManagedAgents(ctx); err != nil || len(all) != 0 {
+		t.Errorf("stored: %v, %v", all, err)
 	}
 }
 
 // TestUnsureSpawn is a runtime that dies in the middle of a spawn: whether the agent runs shows later.
 func TestUnsureSpawn(t *testing.T) {
-	f, store := newFake("claude"), newMemory()
+	f, store := newFake("claude"), newMemory(t)
 	r := newRig(t, store, map[string]*fake{"local": f}).ready("local")
 	f.spawn = func(spec runtime.Spec) error {
 		f.change(func() {
@@ -238,7 +238,7 @@ func TestUnsureSpawn(t *testing.T) {
 }
 
 func TestRecovery(t *testing.T) {
-	f, store := newFake("claude"), newMemory()
+	f, store := newFake("claude"), newMemory(t)
 	first := newRig(t, store, map[string]*fake{"local": f}).ready("local")
 	kept, lost := first.spawn(core.ManagedAgentSpec{Type: "claude"}), first.spawn(core.ManagedAgentSpec{Type: "claude"})
 	halfway := first.spawn(core.ManagedAgentSpec{Type: "claude"})
@@ -246,9 +246,9 @@ func TestRecovery(t *testing.T) {
 	// While nobody looks one agent gets ready, one vanishes, and a stop that was begun was not finished.
 	f.tell(kept.ID, runtime.EventReady, func(a *runtime.Agent, _ *runtime.Event) { a.Status = runtime.StatusReady })
 	f.change(func() { delete(f.agents, lost.ID) })
-	r := store.agents[halfway.ID]
+	r := store.record(halfway.ID)
 	r.Wanted = false
-	store.agents[halfway.ID] = r
+	store.Put(func(tx core.Tx) error { return tx.PutManagedAgent(r) })
 
 	second := newRig(t, store, map[string]*fake{"local": f}).ready("local")
 	second.until(kept.ID, "the kept agent", func(a *core.ManagedAgent) bool { return a.Status == core.ManagedReady })
@@ -267,7 +267,7 @@ func TestRecovery(t *testing.T) {
 
 // TestEventsOnce cuts the connection and the disk between events: each is stored exactly once, in order.
 func TestEventsOnce(t *testing.T) {
-	f, store := newFake("claude"), newMemory()
+	f, store := newFake("claude"), newMemory(t)
 	r := newRig(t, store, map[string]*fake{"local": f}).ready("local")
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
 	const turns = 200
@@ -279,9 +279,9 @@ func TestEventsOnce(t *testing.T) {
 		case 9:
 			f.setDown(false)
 		case 12:
-			store.setFail(true)
+			store.Break(0, errDisk)
 		case 15:
-			store.setFail(false)
+			store.Heal()
 		}
 	}
 	r.until(a.ID, "the last turn", func(a *core.ManagedAgent) bool {
@@ -296,7 +296,7 @@ func TestEventsOnce(t *testing.T) {
 
 func TestEnded(t *testing.T) {
 	f := newFake("claude")
-	r := newRig(t, newMemory(), map[string]*fake{"local": f}).ready("local")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	for _, c := range []struct {
 		name   string
 		code   int
@@ -328,7 +328,7 @@ func TestEnded(t *testing.T) {
 
 func TestSend(t *testing.T) {
 	f := newFake("claude")
-	r := newRig(t, newMemory(), map[string]*fake{"local": f}).ready("local")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
 	for _, in := range []core.ManagedAgentInput{
 		{}, {Message: "a", Raw: "b"}, {Raw: "a", ExpectResponse: true}, {Message: "a", Timeout: -1}, {Message: "a", Timeout: 25 * time.Hour},
@@ -374,7 +374,7 @@ func TestSend(t *testing.T) {
 
 func TestObserve(t *testing.T) {
 	f := newFake("claude")
-	r := newRig(t, newMemory(), map[string]*fake{"local": f}).ready("local")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
 	if m, err := r.ManagedAgentMetrics(ctx, a.ID); err != nil || m.MemoryBytes != 7 {
 		t.Errorf("metrics: %+v, %v", m, err)
@@ -396,7 +396,7 @@ func TestObserve(t *testing.T) {
 
 func TestList(t *testing.T) {
 	f := newFake("claude")
-	r := newRig(t, newMemory(), map[string]*fake{"local": f}).ready("local")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	var ids []string
 	for range 5 {
 		ids = append(ids, r.spawn(core.ManagedAgentSpec{Type: "claude"}).ID)
@@ -431,7 +431,7 @@ func TestList(t *testing.T) {
 
 func TestSweep(t *testing.T) {
 	f := newFake("claude")
-	r := newRig(t, newMemory(), map[string]*fake{"local": f}).ready("local")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	old, live := r.spawn(core.ManagedAgentSpec{Type: "claude"}), r.spawn(core.ManagedAgentSpec{Type: "claude"})
 	if err := r.StopManagedAgent(ctx, old.ID, core.ManagedAgentStop{}); err != nil {
 		t.Fatal(err)
@@ -465,11 +465,9 @@ func TestSweep(t *testing.T) {
 // of a thread its thread tells.
 func TestNotices(t *testing.T) {
 	f := newFake("claude")
-	r := newRig(t, newMemory(), map[string]*fake{"local": f}).ready("local")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	notices := func(id string) (kinds []core.EventType, data []core.AgentNotice) {
-		r.store.mu.Lock()
-		defer r.store.mu.Unlock()
-		for _, e := range r.store.events {
+		for _, e := range r.store.Appended() {
 			if e.Subject == core.NoticeSubject(id) {
 				var n core.AgentNotice
 				if err := json.Unmarshal(e.Data, &n); err != nil || !e.Public() {

@@ -3,6 +3,7 @@ package runtimes_test
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
@@ -13,11 +14,13 @@ import (
 // Who asks at an event finds at least the state that it tells of: a store shows the events of a commit before its
 // writer goes on.
 func TestStateBeforeEvent(t *testing.T) {
-	f, store := newFake("claude"), newMemory()
+	f, store := newFake("claude"), newMemory(t)
 	r := newRig(t, store, map[string]*fake{"local": f}).ready("local")
-	var wrong []string // guarded by the store's lock, as shown is
-	store.mu.Lock()
-	store.shown = func(events []core.Event) {
+	var mu sync.Mutex // guards wrong
+	var wrong []string
+	store.Shown(func(events []core.Event) {
+		mu.Lock()
+		defer mu.Unlock()
 		for _, e := range events {
 			var said struct {
 				Status core.ManagedAgentStatus `json:"status"`
@@ -31,8 +34,7 @@ func TestStateBeforeEvent(t *testing.T) {
 				wrong = append(wrong, fmt.Sprintf("%s says %s, turn %d; the record %+v, %v", e.Type, said.Status, said.Turn, a, err))
 			}
 		}
-	}
-	store.mu.Unlock()
+	})
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
 	told := 1
 	tell := func(kind runtime.EventType, change func(a *runtime.Agent, e *runtime.Event)) { // one commit for each event
@@ -49,8 +51,8 @@ func TestStateBeforeEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	coretest.WaitFor(t, "all events", func() bool { return len(store.kinds(a.ID)) == 62 })
-	store.mu.Lock()
-	defer store.mu.Unlock()
+	mu.Lock()
+	defer mu.Unlock()
 	for _, w := range wrong {
 		t.Error(w)
 	}

@@ -30,7 +30,7 @@ func TestSpawnAtTheStart(t *testing.T) {
 	claude := core.ManagedAgentSpec{Type: "claude"}
 	t.Run("WaitsForTheFirstChoice", func(t *testing.T) {
 		local, docker := slow(), newFake("claude")
-		r := newRig(t, newMemory(), map[string]*fake{"local": local, "docker": docker}).ready("docker")
+		r := newRig(t, newMemory(t), map[string]*fake{"local": local, "docker": docker}).ready("docker")
 		done := start(r, claude)
 		if a := r.spawn(core.ManagedAgentSpec{Type: "claude", Runtime: "docker"}); a.Runtime != "docker" {
 			t.Errorf("the named runtime is there, and the agent went to %s", a.Runtime)
@@ -42,7 +42,7 @@ func TestSpawnAtTheStart(t *testing.T) {
 	})
 	t.Run("NotForLowerOnes", func(t *testing.T) {
 		docker := slow()
-		r := newRig(t, newMemory(), map[string]*fake{"local": newFake("claude"), "docker": docker})
+		r := newRig(t, newMemory(t), map[string]*fake{"local": newFake("claude"), "docker": docker})
 		if a := r.spawn(claude); a.Runtime != "local" {
 			t.Errorf("the agent went to %s", a.Runtime)
 		}
@@ -50,13 +50,13 @@ func TestSpawnAtTheStart(t *testing.T) {
 	t.Run("NotForOneThatFailed", func(t *testing.T) {
 		local := newFake("claude")
 		local.setDown(true)
-		r := newRig(t, newMemory(), map[string]*fake{"local": local})
+		r := newRig(t, newMemory(t), map[string]*fake{"local": local})
 		if _, err := r.SpawnManagedAgent(ctx, claude); !core.AsError(err).Unavailable {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("NotForLong", func(t *testing.T) {
-		r := newRig(t, newMemory(), map[string]*fake{"local": slow()})
+		r := newRig(t, newMemory(t), map[string]*fake{"local": slow()})
 		done := start(r, claude)
 		coretest.WaitFor(t, "the end of the wait", func() bool {
 			r.clock.Advance(time.Second)
@@ -69,7 +69,7 @@ func TestSpawnAtTheStart(t *testing.T) {
 		})
 	})
 	t.Run("NotWhileTheServiceEnds", func(t *testing.T) {
-		r := newRig(t, newMemory(), map[string]*fake{"local": slow()})
+		r := newRig(t, newMemory(t), map[string]*fake{"local": slow()})
 		done := start(r, claude)
 		r.Drain()
 		if got := <-done; !core.AsError(got.err).Unavailable {

@@ -14,7 +14,7 @@ import (
 // runtime says otherwise.
 func TestUnreachableAgent(t *testing.T) {
 	f := newFake("claude")
-	r := newRig(t, newMemory(), map[string]*fake{"local": f}).ready("local")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	a, other := r.spawn(core.ManagedAgentSpec{Type: "claude"}), r.spawn(core.ManagedAgentSpec{Type: "claude"})
 	f.tell(a.ID, runtime.EventError, func(a *runtime.Agent, _ *runtime.Event) { a.Status = runtime.StatusUnreachable })
 	got := r.until(a.ID, "the agent to be out of reach", func(a *core.ManagedAgent) bool { return a.Status == core.ManagedUnreachable })
@@ -42,7 +42,7 @@ func TestUnreachableAgent(t *testing.T) {
 // A runtime that says UNAVAILABLE of one agent, without an event, makes that one unreachable until it is found again.
 func TestUnreachableByAnswer(t *testing.T) {
 	f := newFake("claude")
-	r := newRig(t, newMemory(), map[string]*fake{"local": f}).ready("local")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
 	f.tell(a.ID, runtime.EventReady, func(a *runtime.Agent, _ *runtime.Event) { a.Status = runtime.StatusReady })
 	r.until(a.ID, "ready", func(a *core.ManagedAgent) bool { return a.Status == core.ManagedReady })
@@ -68,7 +68,7 @@ func TestUnreachableByAnswer(t *testing.T) {
 
 // A stream of events that was too slow is read again at once: the runtime stays ready, and takes work.
 func TestLaggedEvents(t *testing.T) {
-	f, store := newFake("claude"), newMemory()
+	f, store := newFake("claude"), newMemory(t)
 	r := newRig(t, store, map[string]*fake{"local": f}).ready("local")
 	f.change(func() { f.lagged = 20 })
 	away := make(chan struct{})
@@ -104,7 +104,7 @@ func TestLaggedEvents(t *testing.T) {
 // An answer names an option by id or by label.
 func TestAnswerByLabel(t *testing.T) {
 	f := newFake("claude")
-	r := newRig(t, newMemory(), map[string]*fake{"local": f}).ready("local")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
 	asks := func(p runtime.Prompt) {
 		f.tell(a.ID, runtime.EventQuestion, func(a *runtime.Agent, e *runtime.Event) { a.Status, a.Prompt, e.Prompt = runtime.StatusBlocked, &p, &p })
@@ -138,7 +138,7 @@ func TestAnswerByLabel(t *testing.T) {
 
 // Labels are shown and filtered; what turns used is summed, and how the last one ended is kept.
 func TestLabelsAndUsage(t *testing.T) {
-	f, store := newFake("claude"), newMemory()
+	f, store := newFake("claude"), newMemory(t)
 	r := newRig(t, store, map[string]*fake{"local": f}).ready("local")
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude", Labels: map[string]string{"team": "core", "k": "v"}})
 	r.spawn(core.ManagedAgentSpec{Type: "claude", Labels: map[string]string{"team": "web"}})

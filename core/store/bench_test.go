@@ -72,26 +72,6 @@ func BenchmarkFindExecutions(b *testing.B) {
 	}
 }
 
-// fill stores executions of three patterns and two terminal statuses, a few hundred per transaction.
-func fill(tb testing.TB, s *store.Store, rows int) {
-	tb.Helper()
-	for from := 0; from < rows; from += 500 {
-		mustUpdate(tb, s, func(tx core.Tx) error {
-			for i := from; i < min(from+500, rows); i++ {
-				status := core.ExecutionCompleted
-				if i%5 == 0 {
-					status = core.ExecutionFailed
-				}
-				id := idAt(start.Add(time.Duration(i)*time.Millisecond), 1)
-				if err := tx.PutExecution(execution(id, fmt.Sprintf("p%d", i%3), status)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-}
-
 // cpuTime is what the process used so far, in user and system mode.
 func cpuTime() time.Duration {
 	var use syscall.Rusage

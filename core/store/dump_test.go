@@ -94,17 +94,6 @@ func snapshot(tb testing.TB, s *store.Store) []any {
 	return all
 }
 
-func mustDump(tb testing.TB, s *store.Store) []byte {
-	tb.Helper()
-	var b bytes.Buffer
-	calls := 0
-	sum, err := s.Dump(ctx, &b, func(uint64) { calls++ })
-	if err != nil || sum.Records == 0 || calls == 0 {
-		tb.Fatal(sum, calls, err)
-	}
-	return b.Bytes()
-}
-
 func TestDumpAndRestore(t *testing.T) {
 	s := mustOpen(t, store.Options{})
 	everything(t, s)

@@ -2,16 +2,14 @@ package store_test
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
-	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/core/storetest"
 )
 
 func TestMain(m *testing.M) {
@@ -24,43 +22,21 @@ func TestMain(m *testing.M) {
 
 var ctx = context.Background()
 
-// start is the time at which the tests' clock begins.
-var start = coretest.NewClock().Now()
+// What the suite of the contract has for its own tests.
+var (
+	start, mustOpen, mustUpdate, mustDump = storetest.Start, storetest.OnDisk, storetest.MustUpdate, storetest.MustDump
+	wantCode, fill                        = storetest.WantCode, storetest.Fill
+	idAt, ownID                           = storetest.IDAt, storetest.OwnID
+	execution, putExecution               = storetest.Execution, storetest.PutExecution
+	threadAt, thread, putThread           = storetest.ThreadAt, storetest.Thread, storetest.PutThread
+	threadEvent, experience               = storetest.ThreadEvent, storetest.Experience
+	webhookAt, webhook, putWebhook        = storetest.WebhookAt, storetest.Webhook, storetest.PutWebhook
+	delivery, putDeliveries, ended        = storetest.Delivery, storetest.PutDeliveries, storetest.EndedDelivery
+	checkDeliveryKeys, run                = storetest.CheckDeliveryKeys, storetest.Life
+)
 
-// mustOpen opens a store that is closed at the end of the test.
-func mustOpen(tb testing.TB, opts store.Options) *store.Store {
-	tb.Helper()
-	if opts.Path == "" {
-		opts.Path = tb.TempDir()
-	}
-	if opts.MinFreeBytes == 0 {
-		opts.MinFreeBytes = 1 << 20
-	}
-	s, err := store.Open(ctx, opts)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Errorf("close: %v", err)
-		}
-	})
-	return s
-}
-
-func mustUpdate(tb testing.TB, s *store.Store, fn func(tx core.Tx) error) {
-	tb.Helper()
-	if err := s.Update(ctx, fn); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-func wantCode(tb testing.TB, err error, want core.Code) {
-	tb.Helper()
-	if got := core.ErrorCode(err); got != want {
-		tb.Fatalf("got error %v, want code %s", err, want)
-	}
-}
+// TestContract goes over everything that a store promises.
+func TestContract(t *testing.T) { storetest.Run(t, storetest.OnDisk) }
 
 func wantReason(tb testing.TB, err error, want string) {
 	tb.Helper()
@@ -68,36 +44,6 @@ func wantReason(tb testing.TB, err error, want string) {
 	if e == nil || !e.Unavailable || e.Details["reason"] != want {
 		tb.Fatalf("got error %v, want one that is unavailable with reason %s", err, want)
 	}
-}
-
-// idAt makes an execution id for a time; n tells ids of one millisecond apart.
-func idAt(t time.Time, n int) string {
-	bound := core.IDBound(core.PrefixExecution, t)
-	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-	b := []byte(bound)
-	for i := len(b) - 1; n > 0; i-- {
-		b[i] = digits[n%32]
-		n /= 32
-	}
-	return string(b)
-}
-
-func execution(id, pattern string, status core.ExecutionStatus) *core.Execution {
-	created, _ := core.IDTime(id)
-	e := &core.Execution{
-		ID: id, Pattern: core.PatternRef{Name: pattern, Version: "1.0.0"}, Hash: "hash-" + pattern, Status: status,
-		Input: json.RawMessage(`{"text":"a few words of input"}`), CreatedAt: created.UTC(), Deadline: created.UTC().Add(time.Minute),
-	}
-	if status.Terminal() {
-		done := e.CreatedAt.Add(time.Second)
-		e.CompletedAt = &done
-	}
-	return e
-}
-
-func putExecution(tb testing.TB, s *store.Store, e *core.Execution) {
-	tb.Helper()
-	mustUpdate(tb, s, func(tx core.Tx) error { return tx.PutExecution(e) })
 }
 
 // fixedClock makes stored times the same on every run.

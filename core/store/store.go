@@ -114,10 +114,13 @@ func open(ctx context.Context, opts Options, steps []migration) (*Store, error) 
 	return s, nil
 }
 
-// OpenOn opens a store on a database without a directory, in memory for one, which Close closes. Path, MinFreeBytes and
-// DiskFree of the options are ignored.
+// OpenOn opens a store on a database without a directory, in memory for one, which Close closes. Path and
+// MinFreeBytes of the options are ignored.
 func OpenOn(ctx context.Context, db kv.DB, opts Options) (*Store, error) {
-	opts.Path, opts.MinFreeBytes, opts.DiskFree = "", 0, func(string) (uint64, error) { return noDisk, nil }
+	opts.Path, opts.MinFreeBytes = "", 0
+	if opts.DiskFree == nil {
+		opts.DiskFree = func(string) (uint64, error) { return noDisk, nil }
+	}
 	opts.setDefaults()
 	s := newStore(opts, db, noDisk)
 	s.open = func() (kv.DB, error) { return db, nil }

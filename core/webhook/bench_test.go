@@ -39,7 +39,7 @@ var body = fmt.Appendf(nil, `{"name":"p","result":%q}`, bytes.Repeat([]byte("x")
 // left is the dispatcher and HTTP.
 func BenchmarkDeliveries(b *testing.B) {
 	url, count := sink(b)
-	m := newMemory()
+	m := newMemory(b)
 	s := webhook.New(webhook.Options{Store: m, Config: webhook.Config{Guard: &target.Guard{Development: true}}})
 	if err := s.Open(ctx); err != nil {
 		b.Fatal(err)

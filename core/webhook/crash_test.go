@@ -38,13 +38,13 @@ func TestCrashes(t *testing.T) {
 			rounds := 0
 			for ; !over() && rounds < 200; rounds++ {
 				r.open()
-				r.store.breakAfter(n)
+				r.store.Break(n, errGone)
 				coretest.WaitFor(t, "the next crash", func() bool {
 					r.step(20 * time.Second)
 					return over() || r.store.broken()
 				})
 				r.Close()
-				r.store.heal()
+				r.store.Heal()
 			}
 			if !over() {
 				t.Fatalf("not over after %d crashes: %d succeeded, %d failed", rounds, r.store.count(core.DeliverySucceeded), r.store.count(core.DeliveryFailed))

@@ -406,15 +406,14 @@ func TestLoadIsFaster(t *testing.T) {
 	r.wait(1, core.DeliveryFailed)
 	first := r.store.rows()[0].ID
 	in.set(nil)
-	r.store.mu.Lock()
-	r.store.committed = func(int) {
+	retry := func() {
 		if _, err := r.RetryDelivery(ctx, w.ID, first); err != nil {
 			t.Error(err)
 		}
 		r.wait(2, core.DeliverySucceeded)
 		coretest.WaitFor(t, "the window to be empty", func() bool { return r.Stats().Waiting == 0 })
 	}
-	r.store.mu.Unlock()
+	r.store.committed.Store(&retry)
 	r.emit(core.EventPatternCreated, "second", data{})
 	r.wait(2, core.DeliverySucceeded)
 	coretest.WaitFor(t, "the log to be read", func() bool { return r.Stats().Behind == 0 })

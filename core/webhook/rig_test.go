@@ -36,7 +36,7 @@ type rig struct {
 // newRig opens a service that may dial loopback addresses. change may alter its options.
 func newRig(tb testing.TB, change func(o *webhook.Options)) *rig {
 	tb.Helper()
-	r := &rig{tb: tb, store: newMemory(), clock: coretest.NewClock()}
+	r := &rig{tb: tb, store: newMemory(tb), clock: coretest.NewClock()}
 	r.ids = core.NewIDs(r.clock)
 	r.opts = webhook.Options{
 		Store: r.store, Clock: r.clock, IDs: r.ids, SealKey: [32]byte{1}, Version: "1.2.3",

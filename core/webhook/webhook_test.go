@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -83,8 +84,8 @@ func TestCreateClaims(t *testing.T) {
 	if _, err := r.CreateWebhook(ctx, spec); core.ErrorCode(err) != core.CodeConflict {
 		t.Fatalf("the second use of the key: %v", err)
 	}
-	if got := r.store.claims["k"]; got != made.ID {
-		t.Fatalf("the key is claimed for %q, not %q", got, made.ID)
+	if got, err := r.store.FindIdempotency(ctx, "s", "k", r.clock.Now()); err != nil || got == nil || got.ResourceID != made.ID {
+		t.Fatalf("the key is claimed by %+v, %v, not for %q", got, err, made.ID)
 	}
 }
 
@@ -95,7 +96,11 @@ func TestWebhookLife(t *testing.T) {
 	if !strings.HasPrefix(w.Secret, "whsec_") || len(w.Secret) < 40 || !w.Enabled || w.Retries != 3 || w.TimeoutMs != 30000 {
 		t.Errorf("made with defaults: %+v", w)
 	}
-	for _, rec := range r.store.webhooks {
+	stored, err := r.store.AllWebhooks(ctx)
+	if err != nil || len(stored) != 1 {
+		t.Fatalf("stored: %v, %v", stored, err)
+	}
+	for _, rec := range stored {
 		if strings.Contains(fmt.Sprintf("%+v %s", rec, rec.Sealed), w.Secret) {
 			t.Error("the secret is stored as it is")
 		}
@@ -120,7 +125,7 @@ func TestWebhookLife(t *testing.T) {
 	if len(seen) != 5 || seen[4] != w.ID {
 		t.Errorf("pages hold %v, want five with %s as the last", seen, w.ID)
 	}
-	_, _, err := r.FindWebhooks(ctx, core.Page{Limit: 101})
+	_, _, err = r.FindWebhooks(ctx, core.Page{Limit: 101})
 	wantCode(t, err, core.CodeValidation)
 	_, err = r.UpdateWebhook(ctx, w.ID, core.WebhookPatch{Events: &[]core.EventType{"x"}})
 	wantCode(t, err, core.CodeValidation)
@@ -250,8 +255,11 @@ func TestDeclared(t *testing.T) {
 func TestFilters(t *testing.T) {
 	r := newRig(t, nil)
 	in := r.receive(nil)
-	r.store.executions["exec_a"] = &core.Execution{ID: "exec_a", Options: core.ExecuteOptions{Metadata: data{"team": "red", "size": 3}}}
-	r.store.executions["exec_b"] = &core.Execution{ID: "exec_b", Options: core.ExecuteOptions{Metadata: data{"team": "blue"}}}
+	r.store.Put(func(tx core.Tx) error {
+		return errors.Join(
+			tx.PutExecution(&core.Execution{ID: "exec_a", Status: core.ExecutionRunning, Options: core.ExecuteOptions{Metadata: data{"team": "red", "size": 3}}}),
+			tx.PutExecution(&core.Execution{ID: "exec_b", Status: core.ExecutionRunning, Options: core.ExecuteOptions{Metadata: data{"team": "blue"}}}))
+	})
 	for _, f := range []core.WebhookFilters{
 		{Pattern: []string{"p", "q"}},
 		{Metadata: map[string]string{"team": "red", "size": "3"}},
@@ -283,9 +291,9 @@ func TestStoreAway(t *testing.T) {
 	for n := range 600 {
 		r.emit(core.EventPatternCreated, fmt.Sprint(n), data{})
 	}
-	r.store.breakAfter(1)
+	r.store.Break(1, errGone)
 	coretest.WaitFor(t, "a write to be refused", r.store.broken)
-	r.store.heal()
+	r.store.Heal()
 	coretest.WaitFor(t, "all to be delivered", func() bool {
 		r.step(time.Second)
 		return r.store.count(core.DeliverySucceeded) == 600

@@ -88,9 +88,9 @@ func TestKilled(t *testing.T) {
 			write(t, filepath.Join(mirror, "worktrees", w.ID, "HEAD"), "ref: refs/heads/"+w.WorkBranch+"\n")
 		},
 		"before it was stored": func(w *core.Workspace) {
-			r.store.setFail(true)
+			r.store.Break(0, errDisk)
 			_, err := r.ProvisionWorkspace(t.Context(), w.ID)
-			r.store.setFail(false)
+			r.store.Heal()
 			if !errors.Is(err, errDisk) {
 				t.Fatalf("provision: %v", err)
 			}

@@ -23,7 +23,7 @@ import (
 type rig struct {
 	*workspace.Service
 	t     testing.TB
-	store *memory
+	store memory
 	clock *coretest.Clock
 	root  string
 	opts  workspace.Options
@@ -32,7 +32,7 @@ type rig struct {
 
 func newRig(t testing.TB, change ...func(o *workspace.Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, store: newMemory(), clock: coretest.NewClock(), root: filepath.Join(t.TempDir(), "root"), log: &bytes.Buffer{}}
+	r := &rig{t: t, store: newMemory(t), clock: coretest.NewClock(), root: filepath.Join(t.TempDir(), "root"), log: &bytes.Buffer{}}
 	r.opts = workspace.Options{
 		Store: r.store, Clock: r.clock, Root: r.root,
 		Logger: hclog.New(&hclog.LoggerOptions{Output: r.log, Level: hclog.Debug}),

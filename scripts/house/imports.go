@@ -22,6 +22,9 @@ const publicTypes = "sdk/wire"
 // leaves is where packages are that siblings below core may share.
 const leaves = "core/internal"
 
+// contract is the suite of what stores promise, with the store in memory that tests of services use.
+const contract = "core/storetest"
+
 // edges lists every forbidden direction with its reason. What no rule names is allowed.
 var edges = []edge{
 	{
@@ -44,6 +47,7 @@ var edges = []edge{
 			return imported == "core" || area(importer) == area(imported) || importer == "core" ||
 				Within(imported, leaves) || Within(importer, leaves) || // leaves have a rule of their own
 				imported == "core/coretest" && (test || testSupport(importer)) ||
+				imported == contract && test || importer == contract && area(imported) == "core/store" ||
 				importer == "core/engine" && imported == "core/orgchart" // pure rules, which only the engine runs
 		},
 		why: "siblings below core do not import each other: they meet through interfaces in the core root or at the consumer, and appliance joins them",

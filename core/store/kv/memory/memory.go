@@ -23,6 +23,21 @@ var (
 type DB struct {
 	mu   sync.Mutex
 	keys *btree.Map[string, []byte] // as committed; never written, but replaced. Copies share what neither changed.
+	// failIn is the number of commits until the next one that fails, itself included; 0: none does. kept says that what
+	// it wrote is there all the same.
+	failIn int
+	kept   bool
+}
+
+// ErrFailed is the error of a commit that failed as Fail asked for.
+var ErrFailed = errors.New("memory: the commit failed")
+
+// Fail has the n-th commit from now on fail, and the others succeed. A disk may fail before it has the bytes or, kept,
+// after: a store that asks is not told which.
+func (m *DB) Fail(n int, kept bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failIn, m.kept = n, kept
 }
 
 // New returns an empty map.
@@ -93,9 +108,20 @@ func (v *view) Commit() error {
 	if v.of == nil {
 		return errDiscarded
 	}
-	v.of.mu.Lock()
-	defer v.of.mu.Unlock()
-	v.of.keys, v.of = v.keys, nil
+	m := v.of
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v.of = nil
+	failed := m.failIn == 1
+	if m.failIn > 0 {
+		m.failIn--
+	}
+	if !failed || m.kept {
+		m.keys = v.keys
+	}
+	if failed {
+		return ErrFailed
+	}
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"errors"
@@ -49,8 +49,8 @@ func wantInputs(t *testing.T, s *store.Store, threadID string, after uint64, lim
 	}
 }
 
-func TestInput(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testInput(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	a, b := threadAt(start, 1), threadAt(start, 2)
 	putInputs(t, s, a, 1, 2, 3, 300)
 	putInputs(t, s, b, 1)
@@ -77,9 +77,9 @@ func TestInput(t *testing.T) {
 }
 
 // A long queue is forgotten at once, and all of it is gone with its thread's execution.
-func TestForgetManyInputs(t *testing.T) {
+func testForgetManyInputs(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	empty := countKeys(t, s)
 	execID, id := idAt(start, 1), threadAt(start, 1)
 	run(t, s, execID, "vote", core.ExecutionCompleted)
@@ -106,8 +106,8 @@ func TestForgetManyInputs(t *testing.T) {
 	}
 }
 
-func TestInputInvalid(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testInputInvalid(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	for name, in := range map[string]*core.QueuedInput{
 		"ErrThreadRequired": input("", 1),
 		"ErrNumberRequired": input(threadAt(start, 1), 0),
@@ -119,8 +119,8 @@ func TestInputInvalid(t *testing.T) {
 }
 
 // What a transaction puts it deletes, among what was there.
-func TestInputsOfOneTransaction(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testInputsOfOneTransaction(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	id := threadAt(start, 1)
 	putInputs(t, s, id, 1, 2)
 	mustUpdate(t, s, func(tx core.Tx) error {
@@ -134,8 +134,8 @@ func TestInputsOfOneTransaction(t *testing.T) {
 }
 
 // A long queue is emptied from its front, some at a time, and equals the naive one.
-func TestInputsEqualModel(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testInputsEqualModel(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	rnd := rand.New(rand.NewPCG(7, 8))
 	id := threadAt(start, 1)
 	var queue []uint64

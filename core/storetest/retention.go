@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"bytes"
@@ -47,9 +47,9 @@ func run(tb testing.TB, s *store.Store, id, pattern string, status core.Executio
 }
 
 // When all is retired, nothing is left but what every store has.
-func TestRetainEverything(t *testing.T) {
+func testRetainEverything(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	empty := countKeys(t, s)
 	statuses := []core.ExecutionStatus{core.ExecutionCompleted, core.ExecutionFailed, core.ExecutionCancelled}
 	for i := range 250 {
@@ -89,9 +89,9 @@ func TestRetainEverything(t *testing.T) {
 }
 
 // What is active, young or still needed stays, and counters agree with the lists.
-func TestRetainKeeps(t *testing.T) {
+func testRetainKeeps(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	active, old := idAt(start, 1), idAt(start, 2)
 	run(t, s, active, "vote", core.ExecutionRunning)
 	run(t, s, old, "vote", core.ExecutionCompleted)
@@ -156,9 +156,9 @@ func TestRetainKeeps(t *testing.T) {
 }
 
 // One execution with a journal of many keys goes in several transactions.
-func TestRetainLongJournal(t *testing.T) {
+func testRetainLongJournal(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	id := idAt(start, 1)
 	run(t, s, id, "vote", core.ExecutionCompleted)
 	mustUpdate(t, s, func(tx core.Tx) error {
@@ -179,9 +179,9 @@ func TestRetainLongJournal(t *testing.T) {
 }
 
 // A definition that was put but is referred to by nothing yet has an hour; a pin keeps it as a hash does.
-func TestRetainDefinitions(t *testing.T) {
+func testRetainDefinitions(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	put := func(hash string) { mustUpdate(t, s, func(tx core.Tx) error { return tx.PutDefinition(hash, "x") }) }
 	put("waits")
 	put("pinned")
@@ -206,9 +206,9 @@ func TestRetainDefinitions(t *testing.T) {
 }
 
 // An idempotency key that was claimed anew outlives the index entry of its first claim.
-func TestRetainIdempotency(t *testing.T) {
+func testRetainIdempotency(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	claim := &core.IdempotencyClaim{Scope: "me", Key: "k"}
 	for i := range 2 {
 		mustUpdate(t, s, func(tx core.Tx) error { return tx.ClaimIdempotency(claim, fmt.Sprint("exec_", i), clock.Now()) })
@@ -224,9 +224,9 @@ func TestRetainIdempotency(t *testing.T) {
 	}
 }
 
-func TestRunMaintenance(t *testing.T) {
+func testRunMaintenance(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	for i := range 5 {
 		run(t, s, idAt(start.Add(time.Duration(i)*time.Hour), i+1), "vote", core.ExecutionCompleted)
 	}
@@ -254,9 +254,9 @@ func TestRunMaintenance(t *testing.T) {
 
 // A pattern may have the name of an execution: its events stand apart from those of the execution, and stay when it goes.
 // Events of patterns that an earlier version stored under the plain name are read on.
-func TestPatternNamedLikeAnExecution(t *testing.T) {
+func testPatternNamedLikeAnExecution(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	id := idAt(start, 1)
 	run(t, s, id, "p", core.ExecutionCompleted)
 	made := func(evt, subject string) {

@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 
 // Whoever stored a delivery finds it among what is due, wherever in time it lies, whatever others store, end and read
 // at the same time; and once it is over, no longer.
-func TestDueDeliveriesAreComplete(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testDueDeliveriesAreComplete(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	w := webhook(webhookAt(start, 1))
 	putWebhook(t, s, w)
 	ids := core.NewIDs(core.SystemClock{})

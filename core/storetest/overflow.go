@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 
 // A closure that does not fit the open batch opens the next one. Its keys were built in memory that the
 // commit of the full batch takes back: what comes behind it in its batch must not be written over it.
-func TestClosureThatOverflowsTheBatch(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testClosureThatOverflowsTheBatch(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	const n = 96
 	large := json.RawMessage(`"` + string(bytes.Repeat([]byte("x"), 900<<10)) + `"`)
 	running, release := make(chan struct{}), make(chan struct{})

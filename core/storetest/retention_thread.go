@@ -1,10 +1,8 @@
-package store_test
+package storetest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"sync/atomic"
 	"testing"
@@ -35,9 +33,9 @@ func runThread(tb testing.TB, s *store.Store, id, execID string, status core.Thr
 }
 
 // Threads go with their execution, with all that belongs to them, and nothing of others goes.
-func TestRetainThreads(t *testing.T) {
+func testRetainThreads(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	empty := countKeys(t, s)
 	ended, other := idAt(start, 1), idAt(start, 2)
 	run(t, s, ended, "vote", core.ExecutionCompleted)
@@ -86,9 +84,9 @@ func TestRetainThreads(t *testing.T) {
 }
 
 // An execution that is over stays, with its threads, while one of them is active.
-func TestRetainActiveThread(t *testing.T) {
+func testRetainActiveThread(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	execID := idAt(start, 1)
 	run(t, s, execID, "vote", core.ExecutionCompleted)
 	runThread(t, s, threadAt(start, 1), execID, core.ThreadCompleted, 1)
@@ -109,11 +107,11 @@ func TestRetainActiveThread(t *testing.T) {
 }
 
 // A thread that comes to an execution that is over, at any point while that is being removed, keeps it or finds it gone.
-func TestRetainThreadRace(t *testing.T) {
+func testRetainThreadRace(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
 	var batches atomic.Int32 // that the writer may still begin before the thread comes
 	come := make(chan struct{}, 1)
-	s := mustOpen(t, store.Options{Clock: clock, DiskFree: func(string) (uint64, error) { // it is asked for every batch
+	s := open(t, store.Options{Clock: clock, DiskFree: func(string) (uint64, error) { // it is asked for every batch
 		if batches.Add(-1) == 0 {
 			come <- struct{}{}
 		}
@@ -166,8 +164,8 @@ func TestRetainThreadRace(t *testing.T) {
 }
 
 // A dump holds threads and all around them.
-func TestThreadsInDump(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testThreadsInDump(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	for i, status := range core.ThreadStatuses {
 		runThread(t, s, threadAt(start, i+1), idAt(start, 1+i%2), status, 2)
 	}
@@ -203,13 +201,4 @@ func TestThreadsInDump(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want %+v", name, got, err, want)
 		}
 	}
-}
-
-func mustRestore(t *testing.T, s *store.Store) *store.Store {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "store")
-	if _, err := store.Restore(ctx, bytes.NewReader(mustDump(t, s)), dir, nil); err != nil {
-		t.Fatal(err)
-	}
-	return mustOpen(t, store.Options{Path: dir})
 }

@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"cmp"
@@ -17,8 +17,8 @@ func workspace(id, executionID string, status core.WorkspaceStatus) *core.Worksp
 	return &core.Workspace{ID: id, ExecutionID: executionID, Status: status, Path: "/var/lib/ws/" + id, Warnings: []string{"LFS"}, CreatedAt: start}
 }
 
-func TestWorkspace(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testWorkspace(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	w := workspace(ownID(core.PrefixWorkspace, start, 1), idAt(start, 1), core.WorkspaceReserved)
 	_, err := s.FindWorkspace(ctx, w.ID)
 	wantCode(t, err, core.CodeNotFound)
@@ -61,8 +61,8 @@ func workspaceList(s *store.Store, f core.WorkspaceFilter) lister {
 		func(w *core.Workspace) string { return w.ID })
 }
 
-func TestWorkspaceListsEqualModel(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testWorkspaceListsEqualModel(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	rnd := rand.New(rand.NewPCG(9, 10))
 	model := map[string]*core.Workspace{}
 	for i := range 300 {

@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"errors"
@@ -27,10 +27,10 @@ func mustEvents(tb testing.TB, s *store.Store, name string, after uint64, limit 
 }
 
 // A group holds the events of its subjects, with the same sequence and content, and OnCommit is told of the group.
-func TestGroup(t *testing.T) {
+func testGroup(t *testing.T, open Opener) {
 	var mu sync.Mutex
 	var told []core.Event
-	s := mustOpen(t, store.Options{OnCommit: func(events []core.Event) {
+	s := open(t, store.Options{OnCommit: func(events []core.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		told = append(told, events...)
@@ -91,8 +91,8 @@ func TestGroup(t *testing.T) {
 }
 
 // Events of a group that are written at once are there once each, in order.
-func TestGroupConcurrent(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testGroupConcurrent(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
@@ -115,11 +115,11 @@ func TestGroupConcurrent(t *testing.T) {
 	}
 }
 
-func TestLastSeq(t *testing.T) {
+func testLastSeq(t *testing.T, open Opener) {
 	dir := t.TempDir()
 	var s *store.Store
 	var early uint64
-	s = mustOpen(t, store.Options{Path: dir, OnCommit: func(events []core.Event) {
+	s = open(t, store.Options{Path: dir, OnCommit: func(events []core.Event) {
 		if last := events[len(events)-1].Seq; s.LastSeq() < last {
 			early = last
 		}
@@ -150,7 +150,7 @@ func TestLastSeq(t *testing.T) {
 	if early != 0 {
 		t.Fatalf("OnCommit was told of %d before LastSeq", early)
 	}
-	if got := mustOpen(t, store.Options{Path: dir}).LastSeq(); got != 10 {
+	if got := open(t, store.Options{Path: dir}).LastSeq(); got != 10 {
 		t.Fatalf("after it was opened again: %d, want 10", got)
 	}
 }

@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 // Whatever retention does meanwhile, the event of a delivery that waits or failed can be read: events are made,
 // followed from a cursor, delivered, failed and retried by hand, all at once, and none is ever young enough to be kept
 // for its age.
-func TestNeededEventsStay(t *testing.T) {
+func testNeededEventsStay(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	w := webhook(webhookAt(start, 1))
 	putWebhook(t, s, w)
 	if err := s.SetCursor(ctx, "webhooks", 0); err != nil { // a log that nobody reads is not kept
@@ -75,9 +75,9 @@ func TestNeededEventsStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := totalDeliveries(t, s, core.DeliveryFilter{Status: core.DeliveryPending}) + totalDeliveries(t, s, core.DeliveryFilter{Status: core.DeliveryFailed})
-	if len(log) != open || totalDeliveries(t, s, core.DeliveryFilter{}) != events {
-		t.Errorf("the log keeps %d events, %d deliveries need one", len(log), open)
+	waiting := totalDeliveries(t, s, core.DeliveryFilter{Status: core.DeliveryPending}) + totalDeliveries(t, s, core.DeliveryFilter{Status: core.DeliveryFailed})
+	if len(log) != waiting || totalDeliveries(t, s, core.DeliveryFilter{}) != events {
+		t.Errorf("the log keeps %d events, %d deliveries need one", len(log), waiting)
 	}
 }
 

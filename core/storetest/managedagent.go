@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"encoding/json"
@@ -9,9 +9,9 @@ import (
 	"github.com/wardroom/wardroom/core/store"
 )
 
-func TestManagedAgent(t *testing.T) {
+func testManagedAgent(t *testing.T, open Opener) {
 	dir := t.TempDir()
-	s := mustOpen(t, store.Options{Path: dir})
+	s := open(t, store.Options{Path: dir})
 	record := &core.ManagedAgentRecord{
 		ManagedAgent: core.ManagedAgent{ID: "magent_1", Type: "claude", Status: core.ManagedReady, Runtime: "local"},
 		Handle:       json.RawMessage(`{"id":"magent_1","data":"aGk="}`), Wanted: true,

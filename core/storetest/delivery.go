@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"cmp"
@@ -44,8 +44,8 @@ func putDeliveries(tb testing.TB, s *store.Store, list ...*core.Delivery) {
 	})
 }
 
-func TestDelivery(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testDelivery(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	w := webhook(webhookAt(start, 1))
 	putWebhook(t, s, w)
 	at, next := start.Add(time.Second), start.Add(time.Hour)
@@ -77,8 +77,8 @@ func TestDelivery(t *testing.T) {
 	wantCode(t, err, core.CodeNotFound)
 }
 
-func TestPutDeliveryRefuses(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testPutDeliveryRefuses(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	w, other := webhook(webhookAt(start, 1)), webhook(webhookAt(start, 2))
 	putWebhook(t, s, w)
 	putWebhook(t, s, other)
@@ -111,9 +111,9 @@ func TestPutDeliveryRefuses(t *testing.T) {
 
 // Every list, every count and the order of what is due agree with a model, whatever the steps; so does the restored
 // store.
-func TestDeliveriesAgainstModel(t *testing.T) {
+func testDeliveriesAgainstModel(t *testing.T, open Opener) {
 	dir := t.TempDir()
-	s := mustOpen(t, store.Options{Path: dir})
+	s := open(t, store.Options{Path: dir})
 	random := rand.New(rand.NewPCG(1, 2))
 	model := map[string]*core.Delivery{}
 	var hooks []string
@@ -140,7 +140,7 @@ func TestDeliveriesAgainstModel(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = mustOpen(t, store.Options{Path: dir})
+	s = open(t, store.Options{Path: dir})
 	checkDeliveries(t, s, hooks, model)
 	checkDeliveries(t, mustRestore(t, s), hooks, model)
 }
@@ -244,8 +244,8 @@ func sameDeliveries(got, want []*core.Delivery) bool {
 	return slices.EqualFunc(got, want, func(a, b *core.Delivery) bool { return reflect.DeepEqual(a, b) })
 }
 
-func TestFindDeliveriesRefuses(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testFindDeliveriesRefuses(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	w := webhook(webhookAt(start, 1))
 	putWebhook(t, s, w)
 	putDeliveries(t, s, delivery(1, w.ID), delivery(2, w.ID))
@@ -267,8 +267,8 @@ func TestFindDeliveriesRefuses(t *testing.T) {
 }
 
 // A transaction with many deliveries, more than Badger takes at once, is whole.
-func TestDeliveriesLarge(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testDeliveriesLarge(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	w := webhook(webhookAt(start, 1))
 	putWebhook(t, s, w)
 	const rows = 20_000
@@ -298,8 +298,8 @@ func checkDeliveryKeys(tb testing.TB, s *store.Store, want int) {
 }
 
 // Writers, readers, retention, and an endpoint that comes and goes, all at once.
-func TestDeliveriesConcurrently(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testDeliveriesConcurrently(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	ids := core.NewIDs(core.SystemClock{})
 	steady, brief := webhook(webhookAt(start, 1)), webhook(webhookAt(start, 2))
 	putWebhook(t, s, steady)

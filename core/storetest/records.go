@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 	"github.com/wardroom/wardroom/core/store"
 )
 
-func TestPattern(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testPattern(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	for _, p := range []*core.Pattern{
 		{Name: "vote", Version: "1.0.0", Source: "a", Hash: "h1"},
 		{Name: "vote", Version: "1.1.0", Source: "b", Hash: "h2"},
@@ -47,8 +47,8 @@ func TestPattern(t *testing.T) {
 	}
 }
 
-func TestDefinition(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testDefinition(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	_, err := s.FindDefinition(ctx, "h1")
 	wantCode(t, err, core.CodeNotFound)
 	for range 2 {
@@ -71,8 +71,8 @@ func TestDefinition(t *testing.T) {
 	wantCode(t, err, core.CodeValidation)
 }
 
-func TestBatch(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testBatch(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	_, err := s.FindBatch(ctx, "batch_1")
 	wantCode(t, err, core.CodeNotFound)
 	b := &core.Batch{ID: "batch_1", Pattern: core.PatternRef{Name: "vote", Version: "1"}, Status: core.BatchRunning, Total: 300, CreatedAt: start}
@@ -138,8 +138,8 @@ func TestBatch(t *testing.T) {
 }
 
 // A page of large results ends once it has enough, and what came of the items is not read to take a batch up.
-func TestBatchLargeResults(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testBatchLargeResults(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	b := &core.Batch{ID: "batch_1", Status: core.BatchRunning, Total: 12, CreatedAt: start}
 	large := json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)
 	for i := range 12 {
@@ -183,8 +183,8 @@ func TestBatchLargeResults(t *testing.T) {
 	}
 }
 
-func TestAgent(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testAgent(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	a := &core.AgentRecord{Agent: core.Agent{ID: "agent_1", Name: "one", ConnectedAt: start, LastHeartbeat: start}, ResumeHash: "r", Resumable: true}
 	mustUpdate(t, s, func(tx core.Tx) error { return tx.PutAgent(a) })
 	all, err := s.AllAgents(ctx)
@@ -200,8 +200,8 @@ func TestAgent(t *testing.T) {
 	wantCode(t, s.Update(ctx, func(tx core.Tx) error { return tx.PutAgent(&core.AgentRecord{}) }), core.CodeValidation)
 }
 
-func TestIdempotency(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testIdempotency(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	claim := &core.IdempotencyClaim{Scope: "me", Key: "k", BodyHash: "b"}
 	claimAt := func(at time.Time, id string) error {
 		return s.Update(ctx, func(tx core.Tx) error { return tx.ClaimIdempotency(claim, id, at) })
@@ -232,8 +232,8 @@ func TestIdempotency(t *testing.T) {
 	wantCode(t, s.Update(ctx, func(tx core.Tx) error { return tx.AnswerIdempotency(other) }), core.CodeNotFound)
 }
 
-func TestEvents(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testEvents(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	long := strings.Repeat("long/\x00", 2000)
 	var want []core.Event
 	for i, subject := range []string{"one", "one\x00", long, "one", "", "one", long} {
@@ -290,10 +290,10 @@ func TestEvents(t *testing.T) {
 	wantCode(t, err, core.CodeValidation)
 }
 
-func TestSequenceGoesOnAfterReopen(t *testing.T) {
+func testSequenceGoesOnAfterReopen(t *testing.T, open Opener) {
 	dir := t.TempDir()
 	for want := uint64(1); want < 4; want++ {
-		s := mustOpen(t, store.Options{Path: dir})
+		s := open(t, store.Options{Path: dir})
 		list := []core.Event{{Type: core.EventTaskCompleted, Subject: "one", Time: start}}
 		mustUpdate(t, s, func(tx core.Tx) error { return tx.Append(list...) })
 		if list[0].Seq != want {
@@ -305,8 +305,8 @@ func TestSequenceGoesOnAfterReopen(t *testing.T) {
 	}
 }
 
-func TestCursor(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testCursor(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	if err := s.SetCursor(ctx, "webhooks", 7); err != nil {
 		t.Fatal(err)
 	}

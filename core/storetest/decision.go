@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"errors"
@@ -25,8 +25,8 @@ func putDecision(tb testing.TB, s *store.Store, d *core.Decision) {
 	mustUpdate(tb, s, func(tx core.Tx) error { return tx.PutDecision(d) })
 }
 
-func TestDecision(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testDecision(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	d := decision(ownID(core.PrefixDecision, start, 1), idAt(start, 1), "f1")
 	_, err := s.FindDecision(ctx, d.ID)
 	wantCode(t, err, core.CodeNotFound)
@@ -72,8 +72,8 @@ func TestDecision(t *testing.T) {
 	})
 }
 
-func TestDecisionInvalid(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testDecisionInvalid(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	id, execID := ownID(core.PrefixDecision, start, 1), idAt(start, 1)
 	putDecision(t, s, decision(id, execID, "f1"))
 	odd := decision(id, execID, "f1")
@@ -98,8 +98,8 @@ func decisionList(s *store.Store, f core.DecisionFilter) lister {
 		func(d *core.Decision) string { return d.ID })
 }
 
-func TestDecisionListsEqualModel(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testDecisionListsEqualModel(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	rnd := rand.New(rand.NewPCG(11, 12))
 	model := map[string]*core.Decision{}
 	categories := []string{"", core.DecisionFinding, core.DecisionThreadSummary}
@@ -125,8 +125,8 @@ func TestDecisionListsEqualModel(t *testing.T) {
 }
 
 // A transaction that fails leaves no trace in lists, counts and fingerprints.
-func TestDecisionRolledBack(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testDecisionRolledBack(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	d := decision(ownID(core.PrefixDecision, start, 1), idAt(start, 1), "f1")
 	failed := errors.New("failed")
 	if err := s.Update(ctx, func(tx core.Tx) error { return errors.Join(tx.PutDecision(d), failed) }); !errors.Is(err, failed) {

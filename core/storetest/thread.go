@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"encoding/json"
@@ -43,8 +43,8 @@ func putThread(tb testing.TB, s *store.Store, r *core.ThreadRecord) {
 	mustUpdate(tb, s, func(tx core.Tx) error { return tx.PutThread(r) })
 }
 
-func TestThread(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testThread(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	id, execID := threadAt(start, 1), idAt(start, 1)
 	_, err := s.FindThread(ctx, id)
 	wantCode(t, err, core.CodeNotFound)
@@ -87,8 +87,8 @@ func wantThread(t *testing.T, s *store.Store, want *core.ThreadRecord) {
 }
 
 // What does not change is not written with every put.
-func TestThreadPutIsSmall(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testThreadPutIsSmall(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	r := thread(threadAt(start, 1), idAt(start, 1), core.ThreadRunning)
 	r.Preparation.ContextFiles = []core.ContextFile{{Path: "a", Content: strings.Repeat("b", 10_000)}}
 	putThread(t, s, r)
@@ -106,8 +106,8 @@ func TestThreadPutIsSmall(t *testing.T) {
 	}
 }
 
-func TestThreadInvalid(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testThreadInvalid(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	id, execID := threadAt(start, 1), idAt(start, 1)
 	putThread(t, s, thread(id, execID, core.ThreadRunning))
 	odd := thread(threadAt(start, 2), execID, core.ThreadRunning)
@@ -143,9 +143,9 @@ func threadList(s *store.Store, f core.ThreadFilter) lister {
 
 // Random lives of threads, then every list equals the naive one, by cursor and by offset, before and after the store
 // was opened again.
-func TestThreadListsEqualModel(t *testing.T) {
+func testThreadListsEqualModel(t *testing.T, open Opener) {
 	dir := t.TempDir()
-	s := mustOpen(t, store.Options{Path: dir})
+	s := open(t, store.Options{Path: dir})
 	rnd := rand.New(rand.NewPCG(5, 6))
 	model := map[string]*core.ThreadRecord{}
 	var ids []string
@@ -185,7 +185,7 @@ func TestThreadListsEqualModel(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	compare(mustOpen(t, store.Options{Path: dir}))
+	compare(open(t, store.Options{Path: dir}))
 }
 
 // wantActive compares the active threads and their counts with the model's.
@@ -218,8 +218,8 @@ func wantActive(t *testing.T, s *store.Store, model map[string]*core.ThreadRecor
 }
 
 // A limit on threads holds within one transaction and over transactions that share a commit.
-func TestCountActiveThreads(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testCountActiveThreads(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	const limit = 5
 	full := errors.New("full")
 	var taken atomic.Int32
@@ -261,8 +261,8 @@ func TestCountActiveThreads(t *testing.T) {
 }
 
 // A cursor is good for its own list only.
-func TestThreadCursor(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testThreadCursor(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	for i := range 3 {
 		putThread(t, s, thread(threadAt(start, i+1), idAt(start, 1), core.ThreadReady))
 	}
@@ -284,8 +284,8 @@ func TestThreadCursor(t *testing.T) {
 	}
 }
 
-func TestTxFindExecution(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testTxFindExecution(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	id := idAt(start, 1)
 	mustUpdate(t, s, func(tx core.Tx) error {
 		if _, err := tx.FindExecution(id); core.ErrorCode(err) != core.CodeNotFound {
@@ -296,26 +296,5 @@ func TestTxFindExecution(t *testing.T) {
 			t.Errorf("in the transaction: %+v, %v", e, findErr)
 		}
 		return err
-	})
-}
-
-func FuzzThreadCursor(f *testing.F) {
-	s := mustOpen(f, store.Options{})
-	for i := range 3 {
-		putThread(f, s, thread(threadAt(start, i+1), idAt(start, 1), core.ThreadReady))
-	}
-	_, info, err := s.FindThreads(ctx, core.ThreadFilter{Page: core.Page{Limit: 1}})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(info.NextCursor)
-	f.Add("AAAAAAAAAAA" + info.NextCursor)
-	f.Fuzz(func(t *testing.T, cursor string) {
-		for _, status := range []core.ThreadStatus{"", core.ThreadReady} {
-			_, _, err := s.FindThreads(ctx, core.ThreadFilter{Status: status, Page: core.Page{Cursor: cursor}})
-			if err != nil && core.ErrorCode(err) != core.CodeValidation {
-				t.Fatalf("cursor %q: %v", cursor, err)
-			}
-		}
 	})
 }

@@ -1,11 +1,8 @@
-package store_test
+package storetest
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -33,8 +30,8 @@ func putQuestion(tb testing.TB, s *store.Store, q *core.Question) {
 	mustUpdate(tb, s, func(tx core.Tx) error { return tx.PutQuestion(q) })
 }
 
-func TestQuestion(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testQuestion(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	id, execID := questionAt(start, 1), idAt(start, 1)
 	_, err := s.FindQuestion(ctx, id)
 	wantCode(t, err, core.CodeNotFound)
@@ -63,8 +60,8 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-func TestQuestionInvalid(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testQuestionInvalid(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	id, execID := questionAt(start, 1), idAt(start, 1)
 	putQuestion(t, s, question(id, execID, core.QuestionOpen))
 	for name, q := range map[string]*core.Question{
@@ -91,8 +88,8 @@ func TestQuestionInvalid(t *testing.T) {
 }
 
 // A cursor is good for its own list only.
-func TestQuestionCursor(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testQuestionCursor(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	for i := range 3 {
 		putQuestion(t, s, question(questionAt(start, i+1), idAt(start, 1), core.QuestionOpen))
 		putExecution(t, s, execution(idAt(start, i+1), "vote", core.ExecutionRunning))
@@ -108,8 +105,8 @@ func TestQuestionCursor(t *testing.T) {
 }
 
 // Random puts and changes of status, then every list equals the naive one, by cursor and by offset.
-func TestQuestionListsEqualModel(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testQuestionListsEqualModel(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	rnd := rand.New(rand.NewPCG(3, 4))
 	model := map[string]*core.Question{}
 	var ids []string
@@ -173,9 +170,9 @@ func compareQuestions(t *testing.T, s *store.Store, f core.QuestionFilter, want 
 }
 
 // Questions go with their execution and not before.
-func TestRetainQuestions(t *testing.T) {
+func testRetainQuestions(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	empty := countKeys(t, s)
 	ended, active := idAt(start, 1), idAt(start, 2)
 	run(t, s, ended, "vote", core.ExecutionCompleted)
@@ -206,16 +203,12 @@ func TestRetainQuestions(t *testing.T) {
 	}
 }
 
-func TestQuestionsInDump(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testQuestionsInDump(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	for i, status := range core.QuestionStatuses {
 		putQuestion(t, s, question(questionAt(start, i+1), idAt(start, 1), status))
 	}
-	dir := filepath.Join(t.TempDir(), "store")
-	if _, err := store.Restore(ctx, bytes.NewReader(mustDump(t, s)), dir, nil); err != nil {
-		t.Fatal(err)
-	}
-	again := mustOpen(t, store.Options{Path: dir})
+	again := mustRestore(t, s)
 	for _, status := range append([]core.QuestionStatus{""}, core.QuestionStatuses...) {
 		f := core.QuestionFilter{ExecutionID: idAt(start, 1), Status: status}
 		want, _, err := s.FindQuestions(ctx, f)
@@ -227,23 +220,4 @@ func TestQuestionsInDump(t *testing.T) {
 			t.Fatalf("status %q: got %v, %+v, %v, want %v", status, got, info, err, want)
 		}
 	}
-}
-
-func FuzzQuestionCursor(f *testing.F) {
-	s := mustOpen(f, store.Options{})
-	for i := range 3 {
-		putQuestion(f, s, question(questionAt(start, i+1), idAt(start, 1), core.QuestionOpen))
-	}
-	_, info, err := s.FindQuestions(ctx, core.QuestionFilter{Page: core.Page{Limit: 1}})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(info.NextCursor)
-	f.Add(fmt.Sprint("AAAAAAAAAAA", info.NextCursor))
-	f.Fuzz(func(t *testing.T, cursor string) {
-		_, _, err := s.FindQuestions(ctx, core.QuestionFilter{Page: core.Page{Cursor: cursor}})
-		if err != nil && core.ErrorCode(err) != core.CodeValidation {
-			t.Fatalf("cursor %q: %v", cursor, err)
-		}
-	})
 }

@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ func totalDeliveries(tb testing.TB, s *store.Store, f core.DeliveryFilter) int {
 	return info.Total
 }
 
-func TestRetainDeliveries(t *testing.T) {
+func testRetainDeliveries(t *testing.T, open Opener) {
 	for name, c := range map[string]struct {
 		policy store.Policy
 		want   []int // deliveries that stay, besides 0, 1000 and 2000, which wait
@@ -36,7 +36,7 @@ func TestRetainDeliveries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := coretest.NewClock()
-			s := mustOpen(t, store.Options{Clock: clock})
+			s := open(t, store.Options{Clock: clock})
 			w := webhook(webhookAt(start, 1))
 			putWebhook(t, s, w)
 			var all []*core.Delivery
@@ -67,9 +67,9 @@ func TestRetainDeliveries(t *testing.T) {
 }
 
 // Retention in more than one step, with some that stay in between.
-func TestRetainManyDeliveries(t *testing.T) {
+func testRetainManyDeliveries(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	w := webhook(webhookAt(start, 1))
 	putWebhook(t, s, w)
 	late := start.Add(time.Hour)
@@ -96,9 +96,9 @@ func TestRetainManyDeliveries(t *testing.T) {
 
 // The deliveries of a deleted endpoint are out of sight at once, whether or not an endpoint has the same id again, and
 // go step by step, after a crash as well.
-func TestPurgeDeliveries(t *testing.T) {
+func testPurgeDeliveries(t *testing.T, open Opener) {
 	dir := t.TempDir()
-	s := mustOpen(t, store.Options{Path: dir})
+	s := open(t, store.Options{Path: dir})
 	gone, kept := webhook(webhookAt(start, 1)), webhook(webhookAt(start, 2))
 	putWebhook(t, s, gone)
 	putWebhook(t, s, kept)
@@ -150,7 +150,7 @@ func TestPurgeDeliveries(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = mustOpen(t, store.Options{Path: dir})
+	s = open(t, store.Options{Path: dir})
 	if _, err := s.PurgeDeliveries(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -171,8 +171,8 @@ func TestPurgeDeliveries(t *testing.T) {
 }
 
 // A running store sees to a deleted endpoint without waiting for the hour.
-func TestMaintenancePurges(t *testing.T) {
-	s := mustOpen(t, store.Options{Clock: coretest.NewClock()})
+func testMaintenancePurges(t *testing.T, open Opener) {
+	s := open(t, store.Options{Clock: coretest.NewClock()})
 	w := webhook(webhookAt(start, 1))
 	putWebhook(t, s, w)
 	putDeliveries(t, s, delivery(1, w.ID))
@@ -186,9 +186,9 @@ func TestMaintenancePurges(t *testing.T) {
 }
 
 // The log keeps what deliveries may still be made from, and no more; what failed may be retried.
-func TestRetainNeededEvents(t *testing.T) {
+func testRetainNeededEvents(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	w, deleted := webhook(webhookAt(start, 1)), webhook(webhookAt(start, 2))
 	putWebhook(t, s, w)
 	putWebhook(t, s, deleted)

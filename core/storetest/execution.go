@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"reflect"
@@ -9,8 +9,8 @@ import (
 	"github.com/wardroom/wardroom/core/store"
 )
 
-func TestExecution(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testExecution(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	id := idAt(start, 1)
 	_, err := s.FindExecution(ctx, id)
 	wantCode(t, err, core.CodeNotFound)
@@ -41,8 +41,8 @@ func TestExecution(t *testing.T) {
 	}
 }
 
-func TestExecutionInvalid(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testExecutionInvalid(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	for name, e := range map[string]*core.Execution{
 		"ErrIDRequired":    execution("", "vote", core.ExecutionPending),
 		"ErrStatusUnknown": execution(idAt(start, 1), "vote", "paused"),
@@ -65,8 +65,8 @@ func TestExecutionInvalid(t *testing.T) {
 }
 
 // A record that ended may be put again, and may even change its status: no index entry is left behind.
-func TestExecutionPutAgain(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testExecutionPutAgain(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	id := idAt(start, 1)
 	for _, status := range []core.ExecutionStatus{
 		core.ExecutionCompleted, core.ExecutionCompleted, core.ExecutionFailed, core.ExecutionRunning, core.ExecutionCancelled,
@@ -89,9 +89,9 @@ func TestExecutionPutAgain(t *testing.T) {
 	}
 }
 
-func TestExecutionsSurviveReopen(t *testing.T) {
+func testExecutionsSurviveReopen(t *testing.T, open Opener) {
 	dir := t.TempDir()
-	s := mustOpen(t, store.Options{Path: dir})
+	s := open(t, store.Options{Path: dir})
 	for i, status := range core.ExecutionStatuses {
 		putExecution(t, s, execution(idAt(start.Add(time.Duration(i)*time.Second), i), "vote", status))
 	}
@@ -99,7 +99,7 @@ func TestExecutionsSurviveReopen(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = mustOpen(t, store.Options{Path: dir})
+	s = open(t, store.Options{Path: dir})
 	after, err := s.CountExecutions(ctx)
 	if err != nil || !reflect.DeepEqual(before, after) {
 		t.Fatalf("counts before %v, after %v, %v", before, after, err)

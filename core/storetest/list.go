@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"context"
@@ -35,8 +35,8 @@ var hostileNames = []string{"vote", "vote2", "a/b", "a", "a\x00", "a\x00\x01b", 
 
 // Random puts, changes of status and retention, then every list must equal the model's, by pages of any
 // size, by cursor and by offset.
-func TestListsEqualModel(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testListsEqualModel(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	m := model{}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for i := range 600 {
@@ -98,8 +98,8 @@ func compareLists(t *testing.T, s *store.Store, m model, f core.ExecutionFilter,
 	}
 }
 
-func TestListErrors(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testListErrors(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	fill(t, s, 30)
 	_, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Pattern: "p1", Page: core.Page{Limit: 2}})
 	if err != nil || info.NextCursor == "" {
@@ -133,8 +133,8 @@ func TestListErrors(t *testing.T) {
 }
 
 // A cursor stays good while rows are added and removed around it.
-func TestCursorIsStable(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testCursorIsStable(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	fill(t, s, 40)
 	first, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Page: core.Page{Limit: 10}})
 	if err != nil {
@@ -145,24 +145,4 @@ func TestCursorIsStable(t *testing.T) {
 	if err != nil || len(second) != 10 || second[0].ID >= first[9].ID {
 		t.Fatalf("second page begins with %s after %s, %v", second[0].ID, first[9].ID, err)
 	}
-}
-
-func FuzzCursor(f *testing.F) {
-	s := mustOpen(f, store.Options{})
-	fill(f, s, 5)
-	_, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Page: core.Page{Limit: 1}})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(info.NextCursor)
-	f.Add("AAAAAAAAAAAAAAAA")
-	f.Fuzz(func(t *testing.T, cursor string) {
-		if cursor == "" {
-			return
-		}
-		_, _, err := s.FindExecutions(ctx, core.ExecutionFilter{Page: core.Page{Cursor: cursor}})
-		if err != nil && core.ErrorCode(err) != core.CodeValidation {
-			t.Fatalf("cursor %q: %v", cursor, err)
-		}
-	})
 }

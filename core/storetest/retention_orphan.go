@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 )
 
 // The journal of a managed agent goes with it, and that of one that lives on by age.
-func TestRetainJournals(t *testing.T) {
+func testRetainJournals(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	gone, lives := core.IDBound(core.PrefixManaged, start), core.IDBound(core.PrefixManaged, start.Add(time.Second))
 	event := func(id string, at time.Time) {
 		mustUpdate(t, s, func(tx core.Tx) error {
@@ -53,9 +53,9 @@ func TestRetainJournals(t *testing.T) {
 }
 
 // Inputs of a batch whose record never came are swept, and no others.
-func TestRetainInputs(t *testing.T) {
+func testRetainInputs(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	stored, never, fresh := core.IDBound(core.PrefixBatch, start), core.IDBound(core.PrefixBatch, start.Add(time.Second)),
 		core.IDBound(core.PrefixBatch, start.Add(10*time.Hour))
 	for _, id := range []string{stored, never, fresh} {
@@ -77,9 +77,9 @@ func TestRetainInputs(t *testing.T) {
 }
 
 // Events that are stamped with a time of the future do not stop the trimming of the log, wherever they stand.
-func TestRetainEventsOfTheFuture(t *testing.T) {
+func testRetainEventsOfTheFuture(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	const n = 3000
 	mustUpdate(t, s, func(tx core.Tx) error {
 		for i := range n {
@@ -105,9 +105,9 @@ func TestRetainEventsOfTheFuture(t *testing.T) {
 }
 
 // What has an id of the future, made while the clock was ahead, goes when it is old by its own times.
-func TestRetainIDsOfTheFuture(t *testing.T) {
+func testRetainIDsOfTheFuture(t *testing.T, open Opener) {
 	clock := coretest.NewClock()
-	s := mustOpen(t, store.Options{Clock: clock})
+	s := open(t, store.Options{Clock: clock})
 	id := idAt(start.Add(90*24*time.Hour), 1)
 	e := execution(id, "vote", core.ExecutionCompleted)
 	done := start.Add(time.Second)

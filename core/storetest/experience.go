@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"context"
@@ -27,8 +27,8 @@ func putExperience(tb testing.TB, s *store.Store, e *core.Experience) {
 	mustUpdate(tb, s, func(tx core.Tx) error { return tx.PutExperience(e) })
 }
 
-func TestExperience(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testExperience(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	e := experience(ownID(core.PrefixMemory, start, 1), "f1", core.ExperienceSuccessful)
 	_, err := s.FindExperience(ctx, e.ID)
 	wantCode(t, err, core.CodeNotFound)
@@ -64,8 +64,8 @@ func TestExperience(t *testing.T) {
 	wantCode(t, err, core.CodeNotFound)
 }
 
-func TestExperienceInvalid(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testExperienceInvalid(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	odd := experience("exp_1", "", core.ExperienceFailed)
 	odd.Repo = "a\xff"
 	for name, e := range map[string]*core.Experience{
@@ -87,8 +87,8 @@ func experienceList(s *store.Store, f core.ExperienceFilter) lister {
 		func(e *core.Experience) string { return e.ID })
 }
 
-func TestExperienceListsEqualModel(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testExperienceListsEqualModel(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	rnd := rand.New(rand.NewPCG(13, 14))
 	model := map[string]*core.Experience{}
 	for i := range 500 {
@@ -139,8 +139,8 @@ func TestExperienceListsEqualModel(t *testing.T) {
 }
 
 // A walk may use the store, and ends with the first error.
-func TestWalkExperiences(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testWalkExperiences(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	const n = 450 // more than are read at a time
 	mustUpdate(t, s, func(tx core.Tx) (err error) {
 		for i := range n {

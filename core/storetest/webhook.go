@@ -1,4 +1,4 @@
-package store_test
+package storetest
 
 import (
 	"reflect"
@@ -30,9 +30,9 @@ func putWebhook(tb testing.TB, s *store.Store, w *core.WebhookRecord) {
 	mustUpdate(tb, s, func(tx core.Tx) error { return tx.PutWebhook(w) })
 }
 
-func TestWebhook(t *testing.T) {
+func testWebhook(t *testing.T, open Opener) {
 	dir := t.TempDir()
-	s := mustOpen(t, store.Options{Path: dir})
+	s := open(t, store.Options{Path: dir})
 	first, second := webhook(webhookAt(start, 1)), webhook(webhookAt(start.Add(time.Second), 1))
 	second.FailingSince = &start
 	declared := webhook(webhookAt(start.Add(-time.Hour), 1)) // its id is not of its time
@@ -67,7 +67,7 @@ func TestWebhook(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = mustOpen(t, store.Options{Path: dir})
+	s = open(t, store.Options{Path: dir})
 	check(s)
 	mustUpdate(t, s, func(tx core.Tx) error { return tx.DeleteWebhook(first.ID) })
 	mustUpdate(t, s, func(tx core.Tx) error { return tx.DeleteWebhook(first.ID) }) // again
@@ -78,8 +78,8 @@ func TestWebhook(t *testing.T) {
 }
 
 // The cursor of a consumer moves with what followed from the events, or not at all.
-func TestCursorInTransaction(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testCursorInTransaction(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	putWebhook(t, s, webhook(webhookAt(start, 1)))
 	err := s.Update(ctx, func(tx core.Tx) error {
 		if err := tx.SetCursor("webhooks", 7); err != nil {
@@ -98,8 +98,8 @@ func TestCursorInTransaction(t *testing.T) {
 	wantCode(t, s.Update(ctx, func(tx core.Tx) error { return tx.SetCursor("", 7) }), core.CodeValidation)
 }
 
-func TestFindEvent(t *testing.T) {
-	s := mustOpen(t, store.Options{})
+func testFindEvent(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
 	events := []core.Event{
 		{Type: core.EventTaskAssigned, Subject: "exec_1", Time: start},
 		{Type: core.EventExecutionStarted, ID: "evt_1", Subject: "exec_1", Time: start, Data: []byte(`{"executionId":"exec_1"}`)},

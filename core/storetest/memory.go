@@ -1,0 +1,179 @@
+// Package storetest is the contract of core.Store as tests: Run goes over everything that a store promises, and Memory is
+// a store that keeps those promises in memory, for the tests of all services. It is imported by tests only.
+package storetest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/core/store/kv/memory"
+)
+
+var _ core.Store = (*Memory)(nil)
+
+// Memory is the store of the product over a database in memory, with what tests do to one: it refuses writes when it is
+// told to, and says what was stored. It outlives the services that use it, as a disk does. All methods are safe for
+// concurrent use.
+type Memory struct {
+	*store.Store
+
+	mu      sync.Mutex // guards all below
+	tb      testing.TB
+	admit   func(ctx context.Context) error // asked ahead of each Update, or nil
+	broken  error                           // refuses each Update while it is set and left is 0
+	left    int                             // writes until then
+	failed  chan struct{}
+	refused int
+	stored  int
+	shown   func(events []core.Event)
+	events  []core.Event
+}
+
+// NewMemory returns a store that is closed at the end of the test.
+func NewMemory(tb testing.TB) *Memory {
+	tb.Helper()
+	return &Memory{Store: OnMemory(tb, memory.New(), store.Options{}), tb: tb, failed: make(chan struct{})}
+}
+
+// OnMemory opens a store on a database in memory, and closes it at the end of the test.
+func OnMemory(tb testing.TB, db *memory.DB, opts store.Options) *store.Store {
+	tb.Helper()
+	s, err := store.OpenOn(ctx, db, opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return closing(tb, s)
+}
+
+// Update implements core.Store, and does what the test asked for around it.
+func (m *Memory) Update(ctx context.Context, fn func(tx core.Tx) error) error {
+	m.mu.Lock()
+	admit := m.admit
+	m.mu.Unlock()
+	if admit != nil {
+		if err := admit(ctx); err != nil {
+			return err
+		}
+	}
+	refused := m.refuse()
+	var events []core.Event
+	err := m.Store.Update(ctx, func(tx core.Tx) error {
+		events = nil // of a run that counts no longer
+		if err := fn(listening{tx, &events}); err != nil {
+			return err
+		}
+		return refused // as by a commit that fails
+	})
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.stored++
+	m.events = append(m.events, events...)
+	shown := m.shown
+	m.mu.Unlock()
+	if shown != nil && len(events) > 0 {
+		shown(events)
+	}
+	return nil
+}
+
+// refuse counts one write, and returns the error for it if it is one to fail.
+func (m *Memory) refuse() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.broken == nil {
+		return nil
+	}
+	if m.left > 0 {
+		m.left--
+		return nil
+	}
+	if m.refused++; m.refused == 1 {
+		close(m.failed)
+	}
+	return m.broken
+}
+
+// Break has every write after the next n fail with err, and store nothing, until Heal.
+func (m *Memory) Break(n int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.broken, m.left, m.refused, m.failed = err, n, 0, make(chan struct{})
+}
+
+// Heal takes writes again after Break.
+func (m *Memory) Heal() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.broken = nil
+}
+
+// Refused returns how many writes failed since the last Break.
+func (m *Memory) Refused() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.refused
+}
+
+// Failed returns a channel that is closed at the first write that fails after the last Break.
+func (m *Memory) Failed() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.failed
+}
+
+// Stored returns how many Updates were stored.
+func (m *Memory) Stored() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stored
+}
+
+// Admit has fn called ahead of each Update, which it may hold up, or refuse by an error; nil: nothing is.
+func (m *Memory) Admit(fn func(ctx context.Context) error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.admit = fn
+}
+
+// Shown has fn called with the events of each Update that was stored before it returns, as subscribers get them; nil:
+// nothing is.
+func (m *Memory) Shown(fn func(events []core.Event)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.shown = fn
+}
+
+// Put stores what the test gives, as somebody else would: it is neither refused nor shown.
+func (m *Memory) Put(fn func(tx core.Tx) error) {
+	m.tb.Helper()
+	if err := m.Store.Update(context.Background(), fn); err != nil {
+		m.tb.Fatal(err)
+	}
+}
+
+// Appended returns the events of all Updates, in order. What Put stored is not among them.
+func (m *Memory) Appended() []core.Event {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	events := slices.Clone(m.events)
+	slices.SortFunc(events, func(a, b core.Event) int { return int(int64(a.Seq) - int64(b.Seq)) })
+	return events
+}
+
+// listening is a transaction that notes the events which are appended.
+type listening struct {
+	core.Tx
+	events *[]core.Event
+}
+
+func (l listening) Append(events ...core.Event) error {
+	err := l.Tx.Append(events...)
+	*l.events = append(*l.events, events...)
+	return err
+}

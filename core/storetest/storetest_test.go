@@ -1,0 +1,154 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/core/store/kv/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// The store in memory promises what the one on disk does.
+func TestMemory(t *testing.T) {
+	var places sync.Map // databases by their path
+	Run(t, func(tb testing.TB, opts store.Options) *store.Store {
+		db := any(memory.New())
+		if opts.Path != "" {
+			db, _ = places.LoadOrStore(opts.Path, db)
+		}
+		return OnMemory(tb, db.(*memory.DB), opts)
+	})
+}
+
+// A commit that fails at any point leaves a store that agrees with itself, goes on once it is opened again, and has all
+// that was acknowledged: what was not is there as a whole, or not at all.
+func TestCommitsThatFail(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		for n := 1; n <= 12; n++ {
+			t.Run(fmt.Sprintf("Commit=%d,Kept=%v", n, kept), func(t *testing.T) {
+				clock := coretest.NewClock()
+				db := memory.New()
+				s := OnMemory(t, db, store.Options{Clock: clock})
+				db.Fail(n, kept)
+				var done []int
+				for i := range 12 {
+					err := s.Update(ctx, func(tx core.Tx) error {
+						id := idAt(start, i+1)
+						return errors.Join(tx.PutExecution(execution(id, "p", core.ExecutionRunning)),
+							tx.Append(core.Event{Type: core.EventExecutionStarted, ID: "evt_" + id, Subject: id}))
+					})
+					if err == nil {
+						done = append(done, i)
+						continue
+					}
+					if e := core.AsError(err); !e.Unavailable {
+						t.Fatalf("write %d: %v", i, err)
+					}
+					coretest.WaitFor(t, "the store to be opened again", func() bool {
+						clock.Advance(time.Second)
+						readOnly, _ := s.State()
+						return !readOnly
+					})
+				}
+				extra := 0
+				if kept {
+					extra = 1
+				}
+				if len(done) != 11 {
+					t.Fatalf("%d writes were acknowledged, want 11", len(done))
+				}
+				for again := range 2 {
+					if again == 1 {
+						if err := s.Close(); err != nil {
+							t.Fatal(err)
+						}
+						s = OnMemory(t, db, store.Options{})
+					}
+					list, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Status: core.ExecutionRunning})
+					if err != nil || len(list) != len(done)+extra || info.Total != len(list) {
+						t.Fatalf("%d executions of %d, %v, want %d", len(list), info.Total, err, len(done)+extra)
+					}
+					for _, i := range done {
+						events, err := s.Events(ctx, idAt(start, i+1), 0, 10)
+						if err != nil || len(events) != 1 {
+							t.Fatalf("execution %d has %d events, %v", i, len(events), err)
+						}
+					}
+					log, err := s.Log(ctx, 0, 100)
+					if err != nil || len(log) != len(list) || s.LastSeq() != log[len(log)-1].Seq {
+						t.Fatalf("%d events in the log, the last is %d, %v", len(log), s.LastSeq(), err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func FuzzCursor(f *testing.F) {
+	s := OnMemory(f, memory.New(), store.Options{})
+	fill(f, s, 5)
+	_, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Page: core.Page{Limit: 1}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(info.NextCursor)
+	f.Add("AAAAAAAAAAAAAAAA")
+	f.Fuzz(func(t *testing.T, cursor string) {
+		if cursor == "" {
+			return
+		}
+		_, _, err := s.FindExecutions(ctx, core.ExecutionFilter{Page: core.Page{Cursor: cursor}})
+		if err != nil && core.ErrorCode(err) != core.CodeValidation {
+			t.Fatalf("cursor %q: %v", cursor, err)
+		}
+	})
+}
+
+func FuzzQuestionCursor(f *testing.F) {
+	s := OnMemory(f, memory.New(), store.Options{})
+	for i := range 3 {
+		putQuestion(f, s, question(questionAt(start, i+1), idAt(start, 1), core.QuestionOpen))
+	}
+	_, info, err := s.FindQuestions(ctx, core.QuestionFilter{Page: core.Page{Limit: 1}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(info.NextCursor)
+	f.Add(fmt.Sprint("AAAAAAAAAAA", info.NextCursor))
+	f.Fuzz(func(t *testing.T, cursor string) {
+		_, _, err := s.FindQuestions(ctx, core.QuestionFilter{Page: core.Page{Cursor: cursor}})
+		if err != nil && core.ErrorCode(err) != core.CodeValidation {
+			t.Fatalf("cursor %q: %v", cursor, err)
+		}
+	})
+}
+
+func FuzzThreadCursor(f *testing.F) {
+	s := OnMemory(f, memory.New(), store.Options{})
+	for i := range 3 {
+		putThread(f, s, thread(threadAt(start, i+1), idAt(start, 1), core.ThreadReady))
+	}
+	_, info, err := s.FindThreads(ctx, core.ThreadFilter{Page: core.Page{Limit: 1}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(info.NextCursor)
+	f.Add("AAAAAAAAAAA" + info.NextCursor)
+	f.Fuzz(func(t *testing.T, cursor string) {
+		for _, status := range []core.ThreadStatus{"", core.ThreadReady} {
+			_, _, err := s.FindThreads(ctx, core.ThreadFilter{Status: status, Page: core.Page{Cursor: cursor}})
+			if err != nil && core.ErrorCode(err) != core.CodeValidation {
+				t.Fatalf("cursor %q: %v", cursor, err)
+			}
+		}
+	})
+}
