@@ -7,6 +7,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // retainRows is how many threads or decisions one transaction of retention removes: each is in many lists.
@@ -21,7 +22,7 @@ func (s *Store) countActiveThreads(txn *badger.Txn, executionID string) (uint64,
 func threadLists(executionID string) map[string][]facet {
 	return map[string][]facet{
 		kindThread:   threadFacets(core.ThreadFilter{ExecutionID: executionID}),
-		kindDecision: decisionFacets(&core.Decision{ExecutionID: executionID}),
+		kindDecision: decisionFacets(&core.Decision{Decision: wire.Decision{ExecutionID: executionID}}),
 	}
 }
 
