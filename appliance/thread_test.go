@@ -109,7 +109,7 @@ func (s *site) checkRecord(done *client.Thread, secret string) {
 		t.Errorf("decisions %+v, %v", decisions, err)
 	}
 	found, err := s.api.ListExperiences(t.Context(), client.ExperienceFilter{Query: "wood widget"})
-	if err != nil || found.Total != 1 || found.Experiences[0].Outcome != string(core.ExperienceSuccessful) {
+	if err != nil || found.Total != 1 || found.Experiences[0].Outcome != core.ExperienceSuccessful {
 		t.Errorf("experiences %+v, %v", found, err)
 	}
 	pruned, err := s.api.PruneWorkspaces(t.Context(), client.WorkspacePrune{IDs: []string{place.ID}})

@@ -1,9 +1,6 @@
 package core
 
-import (
-	"encoding/json"
-	"time"
-)
+import "github.com/wardroom/wardroom/sdk/wire"
 
 // Categories of decisions that the system writes. People use any word.
 const (
@@ -13,18 +10,9 @@ const (
 	DecisionFinding           = "finding" // an agent reported it in its structured block
 )
 
-// Decision is something that all threads of an execution should know. Values are snapshots.
+// Decision is something that all threads of an execution should know, as it is stored. Values are snapshots.
 type Decision struct {
-	ID          string          `json:"id"`
-	ExecutionID string          `json:"executionId"`
-	ThreadID    string          `json:"threadId,omitempty"`
-	Category    string          `json:"category"`
-	Summary     string          `json:"summary"`
-	Details     json.RawMessage `json:"details,omitempty"`
-	CreatedBy   string          `json:"createdBy"` // id of the principal; "system"
-	CreatedAt   time.Time       `json:"createdAt"`
-	UpdatedAt   *time.Time      `json:"updatedAt,omitempty"` // the same was found again
-	Count       int             `json:"count"`               // how often it was found; 1 at first
+	wire.Decision
 	// Fingerprint is the same for decisions that say the same in an execution.
 	Fingerprint string `json:"fingerprint,omitempty"`
 }

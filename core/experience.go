@@ -1,40 +1,26 @@
 package core
 
-import (
-	"encoding/json"
-	"time"
-)
+import "github.com/wardroom/wardroom/sdk/wire"
 
 // ExperienceOutcome says how a piece of prior work ended.
-type ExperienceOutcome string
+type ExperienceOutcome = wire.ExperienceOutcome
 
 // Outcomes of experiences.
 const (
-	ExperienceSuccessful ExperienceOutcome = "successful"
-	ExperiencePartial    ExperienceOutcome = "partial"
-	ExperienceFailed     ExperienceOutcome = "failed"
+	ExperienceSuccessful = wire.ExperienceSuccessful
+	ExperiencePartial    = wire.ExperiencePartial
+	ExperienceFailed     = wire.ExperienceFailed
 )
 
 // ExperienceOutcomes lists every outcome, the best first.
 var ExperienceOutcomes = []ExperienceOutcome{ExperienceSuccessful, ExperiencePartial, ExperienceFailed}
 
-// Experience is what a thread's work came to, kept for later work. Values are snapshots.
+// Experience is what a thread's work came to, as it is stored for later work. Values are snapshots; Score is of an answer
+// only.
 type Experience struct {
-	ID          string            `json:"id"`
-	ExecutionID string            `json:"executionId"`
-	ThreadID    string            `json:"threadId,omitempty"`
-	Role        string            `json:"role"`
-	Repo        string            `json:"repo"`
-	Objective   string            `json:"objective"`
-	Summary     string            `json:"summary"`
-	Outcome     ExperienceOutcome `json:"outcome"`
-	Details     json.RawMessage   `json:"details,omitempty"` // {changes, tests, artifacts, error, turns, durationMs, agentType}
-	CreatedAt   time.Time         `json:"createdAt"`
-	UpdatedAt   *time.Time        `json:"updatedAt,omitempty"` // the same was made again
-	Count       int               `json:"count"`               // how often; 1 at first
+	wire.Experience
 	// Fingerprint is the same for experiences that say the same.
-	Fingerprint string  `json:"fingerprint,omitempty"`
-	Score       float64 `json:"score,omitempty"` // relevance to the query, in an answer only
+	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
 // ExperienceFilter selects experiences of a list. Zero values select all.

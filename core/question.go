@@ -3,65 +3,33 @@ package core
 import (
 	"context"
 	"encoding/json"
-	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// QuestionStatus is where a question is in its life.
-type QuestionStatus string
+// What is public of questions. Values are snapshots.
+type (
+	Question       = wire.Question
+	QuestionStatus = wire.QuestionStatus
+	QuestionKind   = wire.QuestionKind
+	QuestionOption = wire.QuestionOption
+)
 
-// States of a question. All but QuestionOpen are terminal.
+// States and kinds of questions.
 const (
-	QuestionOpen      QuestionStatus = "open"
-	QuestionAnswered  QuestionStatus = "answered"
-	QuestionExpired   QuestionStatus = "expired"   // nobody answered in time: the execution failed with ESCALATION_FAILED
-	QuestionCancelled QuestionStatus = "cancelled" // the execution ended, or the asker needs no answer any more
+	QuestionOpen      = wire.QuestionOpen
+	QuestionAnswered  = wire.QuestionAnswered
+	QuestionExpired   = wire.QuestionExpired
+	QuestionCancelled = wire.QuestionCancelled
+
+	QuestionMessage  = wire.QuestionMessage
+	QuestionApproval = wire.QuestionApproval
+	QuestionDialog   = wire.QuestionDialog
+	QuestionLogin    = wire.QuestionLogin
 )
 
 // QuestionStatuses lists every state, in the order of life.
 var QuestionStatuses = []QuestionStatus{QuestionOpen, QuestionAnswered, QuestionExpired, QuestionCancelled}
-
-// QuestionKind says what is asked for.
-type QuestionKind string
-
-// Kinds of questions.
-const (
-	QuestionMessage  QuestionKind = "message"  // an agent's message that no role answered
-	QuestionApproval QuestionKind = "approval" // a spawned agent asks leave to use a tool
-	QuestionDialog   QuestionKind = "question" // a spawned agent asks something in its terminal
-	QuestionLogin    QuestionKind = "login"    // a spawned agent needs a login
-)
-
-// Question is what an execution asks people. Values are snapshots.
-type Question struct {
-	ID          string           `json:"id"`
-	ExecutionID string           `json:"executionId"`
-	Kind        QuestionKind     `json:"kind"`
-	Status      QuestionStatus   `json:"status"`
-	Step        string           `json:"step,omitempty"` // path of the step whose task asks
-	Role        string           `json:"role"`           // that asks
-	AgentID     string           `json:"agentId"`
-	TaskID      string           `json:"taskId,omitempty"`
-	MessageID   string           `json:"messageId,omitempty"`
-	MessageType string           `json:"messageType,omitempty"`
-	Topic       string           `json:"topic,omitempty"`
-	Depth       int              `json:"depth"` // managers who were asked before
-	Text        string           `json:"text"`
-	Content     json.RawMessage  `json:"content,omitempty"`  // of the message, as it was sent
-	Options     []QuestionOption `json:"options,omitempty"`  // if not empty, the answer is the id of one, or text where the asker takes it
-	URL         string           `json:"url,omitempty"`      // of a login
-	PromptID    string           `json:"promptId,omitempty"` // of a spawned agent's prompt
-	Answer      json.RawMessage  `json:"answer,omitempty"`
-	AnsweredBy  string           `json:"answeredBy,omitempty"`
-	CreatedAt   time.Time        `json:"createdAt"`
-	ExpiresAt   time.Time        `json:"expiresAt"`
-	ClosedAt    *time.Time       `json:"closedAt,omitempty"` // answered, expired or cancelled
-}
-
-// QuestionOption is one answer to choose.
-type QuestionOption struct {
-	ID    string `json:"id"`
-	Label string `json:"label"`
-}
 
 // QuestionFilter selects questions of a list. Zero values select all.
 type QuestionFilter struct {

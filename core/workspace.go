@@ -2,58 +2,34 @@ package core
 
 import (
 	"context"
-	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// WorkspaceStatus is where a workspace is in its life.
-type WorkspaceStatus string
+// What is public of workspaces. Values are snapshots.
+type (
+	Workspace        = wire.Workspace
+	WorkspaceStatus  = wire.WorkspaceStatus
+	WorkspaceSpec    = wire.WorkspaceSpec
+	WorkspaceChanges = wire.WorkspaceChanges
+	WorkspaceCommit  = wire.WorkspaceCommit
+	WorkspaceFile    = wire.WorkspaceFile
+	WorkspaceDiff    = wire.WorkspaceDiff
+	WorkspaceUpdate  = wire.WorkspaceUpdate
+	WorkspacePruned  = wire.WorkspacePruned
+	WorkspaceUsage   = wire.WorkspaceUsage
+)
 
 // States of a workspace.
 const (
-	WorkspaceReserved WorkspaceStatus = "reserved" // id and path; nothing on disk
-	WorkspaceReady    WorkspaceStatus = "ready"    // checked out
-	WorkspaceReleased WorkspaceStatus = "released" // its thread is over; it stays until ExpiresAt
-	WorkspaceRemoved  WorkspaceStatus = "removed"  // its directory is gone; the record goes later
+	WorkspaceReserved = wire.WorkspaceReserved
+	WorkspaceReady    = wire.WorkspaceReady
+	WorkspaceReleased = wire.WorkspaceReleased
+	WorkspaceRemoved  = wire.WorkspaceRemoved
 )
 
 // WorkspaceStatuses lists every state, in the order of life.
 var WorkspaceStatuses = []WorkspaceStatus{WorkspaceReserved, WorkspaceReady, WorkspaceReleased, WorkspaceRemoved}
-
-// WorkspaceSpec is the workspace of a preparation: what is asked for, and, in an answer, what it became.
-type WorkspaceSpec struct {
-	WorkspaceID string `json:"workspaceId,omitempty"` // in a request: one that prepare reserved
-	Path        string `json:"path,omitempty"`        // absolute; in a request only beside WorkspaceID, and ignored
-	Repo        string `json:"repo,omitempty"`        // git URL or configured shorthand; "": an empty directory
-	Branch      string `json:"branch,omitempty"`      // to start from; "": the repository's default
-	WorkBranch  string `json:"workBranch,omitempty"`  // of the thread; "": wardroom/<execution>/<role>-<slug>
-	BaseCommit  string `json:"baseCommit,omitempty"`  // in an answer: what Branch was
-	Depth       int    `json:"depth,omitempty"`       // commits of history; 0: all
-	Filter      string `json:"filter,omitempty"`      // partial clone: blob:none, tree:0 or blob:limit=SIZE; "": all
-	Submodules  bool   `json:"submodules,omitempty"`
-}
-
-// Workspace is a directory that a thread works in. Values are snapshots.
-type Workspace struct {
-	ID          string          `json:"workspaceId"`
-	ThreadID    string          `json:"threadId,omitempty"`
-	ExecutionID string          `json:"executionId"`
-	Status      WorkspaceStatus `json:"status"`
-	Path        string          `json:"path"`           // absolute
-	Repo        string          `json:"repo,omitempty"` // as it was asked for, without credentials
-	URL         string          `json:"url,omitempty"`  // what Repo stands for, without credentials
-	Branch      string          `json:"branch,omitempty"`
-	WorkBranch  string          `json:"workBranch,omitempty"`
-	BaseCommit  string          `json:"baseCommit,omitempty"`
-	Depth       int             `json:"depth,omitempty"`
-	Filter      string          `json:"filter,omitempty"`
-	Submodules  bool            `json:"submodules,omitempty"`
-	SizeBytes   int64           `json:"sizeBytes,omitempty"` // at the last look
-	Warnings    []string        `json:"warnings,omitempty"`  // of the checkout: LFS pointers, names that differ by case, submodules left out
-	Kept        string          `json:"kept,omitempty"`      // why it was not removed after ExpiresAt: unpushed commits, changes
-	CreatedAt   time.Time       `json:"createdAt"`
-	ExpiresAt   *time.Time      `json:"expiresAt,omitempty"` // once released, or while it is only reserved
-	RemovedAt   *time.Time      `json:"removedAt,omitempty"`
-}
 
 // WorkspaceRequest asks for a workspace.
 type WorkspaceRequest struct {
@@ -62,34 +38,6 @@ type WorkspaceRequest struct {
 	Role        string
 	Name        string // of the thread; for the branch
 	Spec        WorkspaceSpec
-}
-
-// WorkspaceChanges is what happened in a workspace since its base commit.
-type WorkspaceChanges struct {
-	Commits     []WorkspaceCommit `json:"commits"` // oldest first, at most 100
-	CommitCount int               `json:"commitCount"`
-	Files       []WorkspaceFile   `json:"files"` // at most 500, committed and not
-	FileCount   int               `json:"fileCount"`
-	Insertions  int               `json:"insertions"`
-	Deletions   int               `json:"deletions"`
-	Uncommitted int               `json:"uncommitted"` // files
-	Unpushed    int               `json:"unpushed"`    // commits that the remote does not have
-}
-
-// WorkspaceCommit is one commit.
-type WorkspaceCommit struct {
-	Hash    string    `json:"hash"`
-	Subject string    `json:"subject"`
-	Author  string    `json:"author"`
-	Time    time.Time `json:"time"`
-}
-
-// WorkspaceFile is one changed file.
-type WorkspaceFile struct {
-	Path       string `json:"path"`
-	Status     string `json:"status"` // added, modified, deleted, renamed, untracked
-	Insertions int    `json:"insertions"`
-	Deletions  int    `json:"deletions"`
 }
 
 // WorkspaceFilter selects workspaces of a list. Zero values select all.
@@ -105,30 +53,6 @@ type WorkspacePrune struct {
 	Force   bool     // only with IDs: also where work is unpushed or uncommitted
 	DryRun  bool     // only tell
 	Mirrors bool     // also mirrors that no workspace uses
-}
-
-// WorkspacePruned is what became of one workspace or mirror.
-type WorkspacePruned struct {
-	ID         string `json:"id"` // of the workspace, or URL of the mirror
-	Removed    bool   `json:"removed"`
-	Reason     string `json:"reason,omitempty"` // why it was kept
-	FreedBytes int64  `json:"freedBytes"`
-}
-
-// WorkspaceUsage is what workspaces take on disk, as of the last look at each, and what they may.
-type WorkspaceUsage struct {
-	Count         int   `json:"count"` // that are not removed
-	Bytes         int64 `json:"bytes"`
-	ReleasedCount int   `json:"releasedCount"` // of them, those whose thread is over
-	ReleasedBytes int64 `json:"releasedBytes"`
-	KeptCount     int   `json:"keptCount"` // of them, those that stay for work that is nowhere else
-	KeptBytes     int64 `json:"keptBytes"`
-	Remove        int   `json:"remove"` // that retention would remove now, unless they hold work that is nowhere else
-
-	MaxCount         int   `json:"maxCount"`
-	MaxBytes         int64 `json:"maxBytes"`         // of one; 0: no bound; so are the next
-	MaxTotalBytes    int64 `json:"maxTotalBytes"`    // of all
-	MaxReleasedBytes int64 `json:"maxReleasedBytes"` // of those whose thread is over
 }
 
 // WorkspaceService makes and keeps workspaces. Methods are safe for concurrent use.
@@ -183,16 +107,6 @@ type WorkspaceService interface {
 	GitEnv(id string) map[string]string
 }
 
-// WorkspaceDiff is what the files of a workspace differ in from the commit that it began at.
-type WorkspaceDiff struct {
-	WorkspaceID string            `json:"workspaceId"`
-	BaseCommit  string            `json:"baseCommit"`
-	WorkBranch  string            `json:"workBranch"`
-	Patch       string            `json:"patch"`     // unified; of what is committed and of what is not
-	Truncated   bool              `json:"truncated"` // of Patch, at the end of a line
-	Changes     *WorkspaceChanges `json:"changes,omitempty"`
-}
-
 // WorkspaceUpdateMethod is a way to take what is new on a branch into another.
 type WorkspaceUpdateMethod string
 
@@ -201,15 +115,6 @@ const (
 	WorkspaceMerge  WorkspaceUpdateMethod = "merge"  // by a merge commit, or forward where nothing was committed
 	WorkspaceRebase WorkspaceUpdateMethod = "rebase" // the commits of the work are made anew behind the new ones
 )
-
-// WorkspaceUpdate is what became of a workspace by an update.
-type WorkspaceUpdate struct {
-	WorkspaceID string `json:"workspaceId"`
-	Branch      string `json:"branch"`
-	BaseCommit  string `json:"baseCommit"` // of the branch now
-	HeadCommit  string `json:"headCommit"` // of the work now
-	Changed     bool   `json:"changed"`
-}
 
 // WorkspaceReader reads stored workspaces.
 type WorkspaceReader interface {

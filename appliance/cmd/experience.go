@@ -60,14 +60,14 @@ func experienceTable(s *screen, rows []client.Experience) {
 	for i := range rows {
 		e := &rows[i]
 		how := styleGood
-		switch core.ExperienceOutcome(e.Outcome) {
+		switch core.ExperienceOutcome(string(e.Outcome)) {
 		case core.ExperiencePartial:
 			how = styleBusy
 		case core.ExperienceFailed:
 			how = styleBad
 		}
 		cells = append(cells, []cell{
-			{text: moment(&e.CreatedAt)}, {e.Outcome, how}, {text: e.Role}, {text: shorten(clean(e.Repo), 40)},
+			{text: moment(&e.CreatedAt)}, {string(e.Outcome), how}, {text: e.Role}, {text: shorten(clean(e.Repo), 40)},
 			{text: shorten(clean(strings.TrimSpace(e.Objective)), 50)}, {text: shorten(clean(strings.TrimSpace(e.Summary)), 80)},
 		})
 	}

@@ -88,12 +88,12 @@ func questionTable(s *screen, rows []client.Question, selected string, now time.
 	}
 	var cells [][]cell
 	for _, q := range rows {
-		last := status(q.Status)
+		last := status(string(q.Status))
 		if selected == client.QuestionOpen {
 			last = cell{text: "in " + age(q.ExpiresAt.Sub(now))}
 		}
 		cells = append(cells, []cell{
-			{text: q.ID}, {text: age(now.Sub(q.CreatedAt))}, {text: q.Role}, {text: q.Kind},
+			{text: q.ID}, {text: age(now.Sub(q.CreatedAt))}, {text: q.Role}, {text: string(q.Kind)},
 			{text: shorten(clean(strings.TrimSpace(q.Text)), 60)}, last,
 		})
 	}
@@ -143,7 +143,7 @@ func questionScreen(s *screen, q *client.Question) {
 	if q.Status == client.QuestionOpen {
 		expires = moment(&q.ExpiresAt)
 	}
-	s.fields("question", q.ID, "status", status(q.Status), "kind", q.Kind, "execution", q.ExecutionID, "step", q.Step,
+	s.fields("question", q.ID, "status", status(string(q.Status)), "kind", q.Kind, "execution", q.ExecutionID, "step", q.Step,
 		"asked by", asker, "topic", q.Topic, "asked", moment(&q.CreatedAt), "expires", expires,
 		"closed", moment(q.ClosedAt), "answered by", q.AnsweredBy, "login", q.URL)
 	if q.Depth > 0 {

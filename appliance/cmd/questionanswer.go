@@ -74,7 +74,7 @@ func (c *cli) answer(ctx context.Context, api *client.Client, id string, answer 
 		return err
 	}
 	return c.show(q.Body, func(s *screen) {
-		s.line("question %s %s", clean(q.ID), clean(q.Status))
+		s.line("question %s %s", clean(q.ID), clean(string(q.Status)))
 		s.line("the execution goes on: wardroom execution watch %s", clean(q.ExecutionID))
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // timelineTree is a timeline as a tree: steps in steps, and what happened in them below.
@@ -95,7 +96,7 @@ func answerHint(id string, asked []client.Question) string {
 			return answerCommand(&asked[i])
 		}
 	}
-	return answerCommand(&client.Question{ID: id})
+	return answerCommand(&client.Question{Question: wire.Question{ID: id}})
 }
 
 // asks tells whether an execution waits for people.

@@ -68,7 +68,7 @@ func workspaceTable(s *screen, rows []client.Workspace) {
 			until = "kept: " + w.Kept
 		}
 		cells = append(cells, []cell{
-			{text: w.ID}, workspaceStatus(w.Status), {text: w.ThreadID}, {text: shorten(clean(w.Repo), 40)}, {text: shorten(clean(w.WorkBranch), 48)},
+			{text: w.ID}, workspaceStatus(string(w.Status)), {text: w.ThreadID}, {text: shorten(clean(w.Repo), 40)}, {text: shorten(clean(w.WorkBranch), 48)},
 			{text: bytesText(w.SizeBytes)}, {text: until},
 		})
 	}
@@ -111,7 +111,7 @@ func workspaceFields(s *screen, w *client.Workspace) {
 	if w.URL != "" && w.URL != w.Repo {
 		of += " (" + w.URL + ")"
 	}
-	s.fields("workspace", w.ID, "state", workspaceStatus(w.Status), "path", w.Path, "repository", of, "branch", w.Branch,
+	s.fields("workspace", w.ID, "state", workspaceStatus(string(w.Status)), "path", w.Path, "repository", of, "branch", w.Branch,
 		"work branch", w.WorkBranch, "begins at", w.BaseCommit, "size", bytesText(w.SizeBytes), "warnings", strings.Join(w.Warnings, "; "),
 		"kept", w.Kept, "expires", moment(w.ExpiresAt), "removed", moment(w.RemovedAt))
 }

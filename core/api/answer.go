@@ -2,13 +2,11 @@ package api
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"sync"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // answer is what a handler returns.
@@ -33,11 +31,6 @@ func accepted(location string, body any) answer {
 	return answer{status: http.StatusAccepted, location: location, body: body}
 }
 
-// appender is implemented by the bodies of busy operations, which encode themselves without reflection.
-type appender interface {
-	appendJSON(b []byte) []byte
-}
-
 var buffers = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, 4096)) }}
 
 // maxPooled keeps one large answer from staying in memory for good.
@@ -47,27 +40,6 @@ func putBuffer(b *bytes.Buffer) {
 	if b.Cap() <= maxPooled {
 		b.Reset()
 		buffers.Put(b)
-	}
-}
-
-// encode writes a body as JSON.
-func encode(buf *bytes.Buffer, body any) {
-	if a, ok := body.(appender); ok {
-		buf.Write(a.appendJSON(buf.AvailableBuffer()))
-		return
-	}
-	start := buf.Len()
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(body); err != nil {
-		panic(err) // bodies are our own types; the recovery of serve makes it a 500
-	}
-	buf.Truncate(buf.Len() - 1) // the encoder's newline
-	// What is stored as JSON passes the encoder as it is, with what was escaped when it was stored.
-	written := buf.Bytes()[start:]
-	if plain := rawjson.Plain(written); len(plain) != len(written) {
-		buf.Truncate(start)
-		buf.Write(plain)
 	}
 }
 

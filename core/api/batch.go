@@ -139,7 +139,7 @@ func (s *Server) getBatch(c *call) (answer, error) {
 		Total: b.Total, Completed: b.Completed, Failed: b.Failed, StatusURL: batchPath(b.ID),
 		CreatedAt: timestamp(b.CreatedAt), CompletedAt: stamp(b.CompletedAt), CreatedBy: b.CreatedBy,
 		Results: make([]batchResult, len(results)),
-		Limit:   fields.limit, Offset: fields.offset, HasMore: fields.hasMore, NextCursor: fields.nextCursor,
+		Limit:   fields.Limit, Offset: fields.Offset, HasMore: fields.HasMore, NextCursor: fields.NextCursor,
 	}
 	for i, r := range results {
 		body.Results[i] = batchResult{

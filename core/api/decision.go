@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // decisionRoutes are there when the service has threads with a memory.
@@ -30,7 +31,7 @@ func (s *Server) decisionRoutes() []Route {
 			Summary:     "Record a shared decision. All threads of the execution that begin later are told of it.",
 			Description: "What says the same as an earlier decision of the execution is counted there, and that one is answered.",
 			Body:        &Body{JSON: new(addDecisionRequest)},
-			Responses:   []Response{{Status: 201, Body: decisionBody{}, Location: true, Doc: "It is stored."}},
+			Responses:   []Response{{Status: 201, Body: wire.Decision{}, Location: true, Doc: "It is stored."}},
 			Fails:       []int{404, 409}, Creates: true, Recover: s.recoverDecision, Handle: s.addDecision,
 		},
 		list(Route{
@@ -48,35 +49,9 @@ type addDecisionRequest struct {
 	Details  json.RawMessage `json:"details" doc:"Any object."`
 }
 
-// decisionBody is a shared decision on the wire.
-type decisionBody struct {
-	ID          string          `json:"id"`
-	ExecutionID string          `json:"executionId"`
-	ThreadID    string          `json:"threadId,omitempty"`
-	Category    string          `json:"category" doc:"Of the system: thread_summary, completion_outcome, failure_recovery and finding."`
-	Summary     string          `json:"summary"`
-	Details     json.RawMessage `json:"details,omitempty"`
-	CreatedBy   string          `json:"createdBy" doc:"system, or who wrote it."`
-	CreatedAt   timestamp       `json:"createdAt"`
-	UpdatedAt   *timestamp      `json:"updatedAt,omitempty" doc:"When the same was found again."`
-	Count       int             `json:"count" doc:"How often it was found."`
-}
-
-func newDecisionBody(d *core.Decision) decisionBody {
-	return decisionBody{
-		ID: d.ID, ExecutionID: d.ExecutionID, ThreadID: d.ThreadID, Category: d.Category, Summary: d.Summary,
-		Details: d.Details, CreatedBy: d.CreatedBy, CreatedAt: timestamp(d.CreatedAt), UpdatedAt: stamp(d.UpdatedAt),
-		Count: d.Count,
-	}
-}
-
 type decisionList struct {
-	Decisions  []decisionBody `json:"decisions"`
-	Total      int            `json:"total"`
-	Limit      int            `json:"limit"`
-	Offset     int            `json:"offset"`
-	HasMore    bool           `json:"hasMore"`
-	NextCursor string         `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last."`
+	Decisions []wire.Decision `json:"decisions"`
+	wire.PageInfo
 }
 
 func (s *Server) listThreadDecisions(c *call) (answer, error) {
@@ -98,11 +73,10 @@ func (s *Server) decisions(c *call, filter core.DecisionFilter) (answer, error) 
 		return answer{}, err
 	}
 	list := decisionList{
-		Decisions: make([]decisionBody, len(found)), Total: info.Total,
-		Limit: page.Limit, Offset: page.Offset, HasMore: info.HasMore, NextCursor: info.NextCursor,
+		Decisions: make([]wire.Decision, len(found)), PageInfo: pageOf(page, info),
 	}
 	for i, d := range found {
-		list.Decisions[i] = newDecisionBody(d)
+		list.Decisions[i] = d.Decision
 	}
 	return ok(list), nil
 }
@@ -117,8 +91,10 @@ func (s *Server) addDecision(c *call) (answer, error) {
 		return answer{}, err
 	}
 	d, err := s.opts.Memory.AddDecision(c.detached(), core.Decision{
-		ExecutionID: t.ExecutionID, ThreadID: t.ID, Category: req.Category, Summary: req.Summary, Details: req.Details,
-		CreatedBy: c.principal.ID,
+		Decision: wire.Decision{
+			ExecutionID: t.ExecutionID, ThreadID: t.ID, Category: req.Category, Summary: req.Summary, Details: req.Details,
+			CreatedBy: c.principal.ID,
+		},
 	})
 	if err != nil {
 		return answer{}, err
@@ -128,7 +104,7 @@ func (s *Server) addDecision(c *call) (answer, error) {
 
 // decisionCreated answers with a decision. It is found in the list of its thread's: the fragment names it there.
 func decisionCreated(threadID string, d *core.Decision) answer {
-	return created(threadPath(threadID)+"/shared-decisions#"+d.ID, newDecisionBody(d))
+	return created(threadPath(threadID)+"/shared-decisions#"+d.ID, d.Decision)
 }
 
 // recoverDecision answers a repeated request whose first answer was never given.

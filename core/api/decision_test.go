@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func TestListDecisions(t *testing.T) {
@@ -87,7 +88,7 @@ func TestAddDecisionOnce(t *testing.T) {
 	pages := 0
 	r.memory.decisions = func(f core.DecisionFilter) ([]*core.Decision, core.PageInfo, error) {
 		if pages++; f.Cursor == "" {
-			return []*core.Decision{{ID: "dec_2"}}, core.PageInfo{HasMore: true, NextCursor: "c"}, nil
+			return []*core.Decision{{Decision: wire.Decision{ID: "dec_2"}}}, core.PageInfo{HasMore: true, NextCursor: "c"}, nil
 		}
 		return []*core.Decision{someDecision(decisionID)}, core.PageInfo{}, nil
 	}

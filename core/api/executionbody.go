@@ -7,6 +7,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 var emptyObject = json.RawMessage("{}")
@@ -145,15 +146,6 @@ func appendAgentResult(b []byte, a *core.AgentResult) []byte {
 	return append(b, '}')
 }
 
-// appendValue appends a rare part of an otherwise hand-encoded body.
-func appendValue(b []byte, v any) []byte {
-	encoded, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // our own types; the recovery of serve makes it a 500
-	}
-	return append(b, encoded...)
-}
-
 func newExecutionError(e *core.ExecutionError) *executionError {
 	if e == nil {
 		return nil
@@ -236,11 +228,7 @@ func newExecutionBody(e *core.Execution, now time.Time) *executionBody {
 
 type executionList struct {
 	Executions []executionRow `json:"executions"`
-	Total      int            `json:"total"`
-	Limit      int            `json:"limit"`
-	Offset     int            `json:"offset"`
-	HasMore    bool           `json:"hasMore"`
-	NextCursor string         `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last."`
+	wire.PageInfo
 }
 
 type executionRow struct {
@@ -255,10 +243,10 @@ type executionRow struct {
 	Duration    int64                `json:"duration" doc:"Milliseconds."`
 }
 
-func newExecutionList(found []*core.Execution, p pageFields, now time.Time) executionList {
+func newExecutionList(found []*core.Execution, p wire.PageInfo, now time.Time) executionList {
 	list := executionList{
 		Executions: make([]executionRow, len(found)),
-		Total:      p.total, Limit: p.limit, Offset: p.offset, HasMore: p.hasMore, NextCursor: p.nextCursor,
+		PageInfo:   p,
 	}
 	for i, e := range found {
 		list.Executions[i] = executionRow{

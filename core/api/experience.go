@@ -1,10 +1,10 @@
 package api
 
 import (
-	"encoding/json"
 	"net/http"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // experienceRoutes are there when the service has a memory.
@@ -35,30 +35,9 @@ func experienceOutcomes() []string {
 	return list
 }
 
-// experienceBody is an episodic experience on the wire.
-type experienceBody struct {
-	ID          string                 `json:"id"`
-	ExecutionID string                 `json:"executionId"`
-	ThreadID    string                 `json:"threadId,omitempty"`
-	Role        string                 `json:"role"`
-	Repo        string                 `json:"repo"`
-	Objective   string                 `json:"objective"`
-	Summary     string                 `json:"summary"`
-	Outcome     core.ExperienceOutcome `json:"outcome" enum:"successful,partial,failed"`
-	Details     json.RawMessage        `json:"details" doc:"{changes, tests, artifacts, error, turns, durationMs, agentType}, as far as they are known."`
-	CreatedAt   timestamp              `json:"createdAt"`
-	UpdatedAt   *timestamp             `json:"updatedAt,omitempty" doc:"When the same was made again."`
-	Count       int                    `json:"count" doc:"How often it was made."`
-	Score       float64                `json:"score,omitempty" doc:"Relevance to q; to be compared within one answer only."`
-}
-
 type experienceList struct {
-	Experiences []experienceBody `json:"experiences"`
-	Total       int              `json:"total"`
-	Limit       int              `json:"limit"`
-	Offset      int              `json:"offset"`
-	HasMore     bool             `json:"hasMore"`
-	NextCursor  string           `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last, and with q."`
+	Experiences []wire.Experience `json:"experiences"`
+	wire.PageInfo
 }
 
 func (s *Server) listExperiences(c *call) (answer, error) {
@@ -76,16 +55,10 @@ func (s *Server) listExperiences(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	list := experienceList{
-		Experiences: make([]experienceBody, len(found)), Total: info.Total,
-		Limit: page.Limit, Offset: page.Offset, HasMore: info.HasMore, NextCursor: info.NextCursor,
-	}
+	list := experienceList{Experiences: make([]wire.Experience, len(found)), PageInfo: pageOf(page, info)}
 	for i, e := range found {
-		list.Experiences[i] = experienceBody{
-			ID: e.ID, ExecutionID: e.ExecutionID, ThreadID: e.ThreadID, Role: e.Role, Repo: e.Repo, Objective: e.Objective,
-			Summary: e.Summary, Outcome: e.Outcome, Details: rawOr(e.Details, "{}"), CreatedAt: timestamp(e.CreatedAt),
-			UpdatedAt: stamp(e.UpdatedAt), Count: e.Count, Score: e.Score,
-		}
+		list.Experiences[i] = e.Experience
+		list.Experiences[i].Details = rawOr(e.Details, "{}")
 	}
 	return ok(list), nil
 }

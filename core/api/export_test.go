@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/wardroom/wardroom/core"
@@ -44,4 +45,11 @@ func ScanRaw(data []byte) bool {
 	s.raw()
 	s.finish()
 	return s.err == nil
+}
+
+// Encode returns a body as it is answered.
+func Encode(body any) string {
+	var buf bytes.Buffer
+	encode(&buf, body)
+	return buf.String()
 }

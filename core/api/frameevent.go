@@ -84,5 +84,5 @@ func encodeQuestionFrame(ev core.Event) []byte {
 	if json.Unmarshal(ev.Data, &d) != nil || d.Question == nil {
 		return nil
 	}
-	return frameOf("question_asked", ev.Seq, appendValue(nil, newQuestionBody(d.Question)))
+	return frameOf("question_asked", ev.Seq, appendValue(nil, d.Question))
 }

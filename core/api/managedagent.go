@@ -166,8 +166,7 @@ func (s *Server) listManagedAgents(c *call) (answer, error) {
 		return answer{}, err
 	}
 	list := managedAgentList{
-		Agents: make([]managedAgentBody, len(found)), Total: info.Total,
-		Limit: page.Limit, Offset: page.Offset, HasMore: info.HasMore, NextCursor: info.NextCursor,
+		Agents: make([]managedAgentBody, len(found)), PageInfo: pageOf(page, info),
 	}
 	for i, a := range found {
 		list.Agents[i] = newManagedAgentBody(a)

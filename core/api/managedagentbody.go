@@ -55,12 +55,8 @@ func newManagedAgentBody(a *core.ManagedAgent) managedAgentBody {
 }
 
 type managedAgentList struct {
-	Agents     []managedAgentBody `json:"agents"`
-	Total      int                `json:"total"`
-	Limit      int                `json:"limit"`
-	Offset     int                `json:"offset"`
-	HasMore    bool               `json:"hasMore"`
-	NextCursor string             `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last."`
+	Agents []managedAgentBody `json:"agents"`
+	wire.PageInfo
 }
 
 type runtimeList struct {

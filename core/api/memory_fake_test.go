@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 const decisionID = "dec_01JGFJJZ8N4Q1W0000000000AB"
@@ -21,8 +22,10 @@ type fakeMemory struct {
 func someDecision(id string) *core.Decision {
 	later := epoch.Add(time.Hour)
 	return &core.Decision{
-		ID: id, ExecutionID: execID, ThreadID: threadID, Category: "architecture", Summary: "UTC everywhere",
-		Details: json.RawMessage(`{"why":["zones"]}`), CreatedBy: "mira", CreatedAt: epoch, UpdatedAt: &later, Count: 2,
+		Decision: wire.Decision{
+			ID: id, ExecutionID: execID, ThreadID: threadID, Category: "architecture", Summary: "UTC everywhere",
+			Details: json.RawMessage(`{"why":["zones"]}`), CreatedBy: "mira", CreatedAt: epoch, UpdatedAt: &later, Count: 2,
+		},
 		Fingerprint: "internal",
 	}
 }
@@ -39,7 +42,7 @@ func (f *fakeMemory) FindDecisions(_ context.Context, filter core.DecisionFilter
 	if f.decisions != nil {
 		return f.decisions(filter)
 	}
-	return []*core.Decision{someDecision(decisionID), {ID: "dec_2", ExecutionID: execID, Category: "finding", CreatedBy: "system", Count: 1}},
+	return []*core.Decision{someDecision(decisionID), {Decision: wire.Decision{ID: "dec_2", ExecutionID: execID, Category: "finding", CreatedBy: "system", Count: 1}}},
 		core.PageInfo{Total: 2}, nil
 }
 
@@ -48,9 +51,9 @@ func (f *fakeMemory) FindExperiences(_ context.Context, filter core.ExperienceFi
 		return f.experiences(filter)
 	}
 	return []*core.Experience{
-		{ID: "exp_1", ExecutionID: execID, ThreadID: threadID, Role: "implementer", Repo: "app", Objective: "o", Summary: "s",
+		{Experience: wire.Experience{ID: "exp_1", ExecutionID: execID, ThreadID: threadID, Role: "implementer", Repo: "app", Objective: "o", Summary: "s",
 			Outcome: core.ExperienceSuccessful, Details: json.RawMessage(`{"turns":3}`), CreatedAt: epoch, UpdatedAt: &epoch,
-			Count: 2, Fingerprint: "internal", Score: 0.75},
-		{ID: "exp_2", ExecutionID: execID, Outcome: core.ExperienceFailed, CreatedAt: epoch, Count: 1},
+			Count: 2, Score: 0.75}, Fingerprint: "internal"},
+		{Experience: wire.Experience{ID: "exp_2", ExecutionID: execID, Outcome: core.ExperienceFailed, CreatedAt: epoch, Count: 1}},
 	}, core.PageInfo{Total: 3, HasMore: true, NextCursor: "c"}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // pageParams are the query parameters of every list.
@@ -24,14 +25,6 @@ func largePageParams() []Param {
 	return params
 }
 
-// pageFields are the fields every list answers with. They are repeated in each body rather than embedded,
-// so that one look at a body shows all it has.
-type pageFields struct {
-	total, limit, offset int
-	hasMore              bool
-	nextCursor           string
-}
-
 // page reads the parameters of a list.
 func (c *call) page() (core.Page, error) {
 	p := core.Page{
@@ -45,9 +38,8 @@ func (c *call) page() (core.Page, error) {
 	return p, nil
 }
 
-func pageOf(p core.Page, info core.PageInfo) pageFields {
-	return pageFields{
-		total: info.Total, limit: p.Limit, offset: p.Offset,
-		hasMore: info.HasMore, nextCursor: info.NextCursor,
+func pageOf(p core.Page, info core.PageInfo) wire.PageInfo {
+	return wire.PageInfo{
+		Total: info.Total, Limit: p.Limit, Offset: p.Offset, HasMore: info.HasMore, NextCursor: info.NextCursor,
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // patternRequest creates or updates a pattern.
@@ -102,12 +103,8 @@ func (p *patternBody) appendJSON(b []byte) []byte {
 }
 
 type patternList struct {
-	Patterns   []patternRow `json:"patterns"`
-	Total      int          `json:"total"`
-	Limit      int          `json:"limit"`
-	Offset     int          `json:"offset"`
-	HasMore    bool         `json:"hasMore"`
-	NextCursor string       `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last."`
+	Patterns []patternRow `json:"patterns"`
+	wire.PageInfo
 }
 
 type patternRow struct {
@@ -119,10 +116,10 @@ type patternRow struct {
 	ReadOnly    bool      `json:"readOnly,omitempty"`
 }
 
-func newPatternList(found []*core.Pattern, p pageFields) patternList {
+func newPatternList(found []*core.Pattern, p wire.PageInfo) patternList {
 	list := patternList{
 		Patterns: make([]patternRow, len(found)),
-		Total:    p.total, Limit: p.limit, Offset: p.offset, HasMore: p.hasMore, NextCursor: p.nextCursor,
+		PageInfo: p,
 	}
 	for i, f := range found {
 		list.Patterns[i] = patternRow{

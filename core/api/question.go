@@ -1,9 +1,11 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // questionRoutes are there when executions may ask people at all.
@@ -18,7 +20,7 @@ func (s *Server) questionRoutes() []Route {
 		return r
 	}
 	page := []Response{{Status: 200, Body: questionList{}, Doc: "A page of questions."}}
-	one := []Response{{Status: 200, Body: questionBody{}, Doc: "The question."}}
+	one := []Response{{Status: 200, Body: core.Question{}, Doc: "The question."}}
 	query := append(pageParams(), Param{Name: "status", Type: ParamString, Enum: questionStatuses(), Doc: "Status."})
 	return []Route{
 		reads(Route{
@@ -53,6 +55,16 @@ func (s *Server) questionRoutes() []Route {
 	}
 }
 
+// answerQuestionRequest answers a question.
+type answerQuestionRequest struct {
+	Answer json.RawMessage `json:"answer" check:"required,any" doc:"Any JSON value but null." example:"\"use the staging database\""`
+}
+
+type questionList struct {
+	Questions []*core.Question `json:"questions"`
+	wire.PageInfo
+}
+
 func questionStatuses() []string {
 	list := make([]string, len(core.QuestionStatuses))
 	for i, s := range core.QuestionStatuses {
@@ -79,7 +91,7 @@ func (s *Server) questions(c *call, executionID string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(newQuestionList(found, pageOf(page, info))), nil
+	return ok(questionList{found, pageOf(page, info)}), nil
 }
 
 func (s *Server) getQuestion(c *call) (answer, error) {
@@ -109,5 +121,5 @@ func questionAnswer(q *core.Question, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(newQuestionBody(q)), nil
+	return ok(q), nil
 }

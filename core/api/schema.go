@@ -22,7 +22,7 @@ func (s *schemaSet) of(t reflect.Type, request bool) object {
 		return s.of(reflect.TypeOf(d.schema()), request)
 	}
 	switch t {
-	case timestampType:
+	case timestampType, timeType:
 		return object{"type": "string", "format": "date-time",
 			"pattern": `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`}
 	case textMapType:
@@ -60,6 +60,9 @@ func (s *schemaSet) of(t reflect.Type, request bool) object {
 }
 
 func schemaName(t reflect.Type) string {
+	if name, ok := schemaNames[t]; ok {
+		return name
+	}
 	name := strings.TrimSuffix(t.Name(), "Schema")
 	return strings.ToUpper(name[:1]) + name[1:]
 }

@@ -134,7 +134,7 @@ func kindOf(t reflect.Type) rawjson.Kind {
 	switch {
 	case t == rawType:
 		return rawjson.Object
-	case t == timestampType:
+	case t == timestampType, t == timeType:
 		return rawjson.String
 	}
 	switch t.Kind() {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 const threadsPath = "/api/managed-threads"
@@ -134,7 +135,7 @@ func (s *Server) threadRoutes() []Route {
 			Query: []Param{
 				{Name: "maxBytes", Type: ParamInteger, Default: "1048576", Min: 1, Max: 16 << 20, Doc: "Bytes of the patch at most."},
 			},
-			Responses: []Response{{Status: 200, Body: threadDiffBody{}, Doc: "The patch, and counts."}},
+			Responses: []Response{{Status: 200, Body: wire.ThreadDiff{}, Doc: "The patch, and counts."}},
 			Fails:     []int{404, 409}, Handle: s.diffThread,
 		}),
 		acts(Route{

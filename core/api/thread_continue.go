@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // continueThreadRequest says how another thread goes on with one that is over.
@@ -11,17 +12,6 @@ type continueThreadRequest struct {
 	Message       string            `json:"message" check:"max=262144" doc:"What is to be done. May be left out when messages got no answer: those are given first." example:"Now fix the tests as well"`
 	Env           map[string]string `json:"env" doc:"Environment of the agent. Secret: never logged or answered."`
 	DiscardQueued bool              `json:"discardQueued" doc:"Leave the messages that got no answer."`
-}
-
-// threadDiffBody holds the differences in the files of a thread.
-type threadDiffBody struct {
-	ThreadID    string                `json:"threadId"`
-	WorkspaceID string                `json:"workspaceId"`
-	BaseCommit  string                `json:"baseCommit" doc:"That it began at, or that it was brought onto."`
-	WorkBranch  string                `json:"workBranch"`
-	Patch       string                `json:"patch" doc:"Unified diff of what is committed and of what is not, files included that git does not know."`
-	Truncated   bool                  `json:"truncated" doc:"Of the patch, at the end of a line."`
-	Changes     *workspaceChangesBody `json:"changes,omitempty"`
 }
 
 // threadQueueBody is a page of the messages of a thread.
@@ -89,10 +79,7 @@ func (s *Server) diffThread(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(threadDiffBody{
-		ThreadID: id, WorkspaceID: d.WorkspaceID, BaseCommit: d.BaseCommit, WorkBranch: d.WorkBranch, Patch: d.Patch,
-		Truncated: d.Truncated, Changes: newWorkspaceChangesBody(d.Changes),
-	}), nil
+	return ok(wire.ThreadDiff{ThreadID: id, WorkspaceDiff: *d}), nil
 }
 
 func (s *Server) mergeThread(c *call) (answer, error) { return s.updateThread(c, core.WorkspaceMerge) }

@@ -21,7 +21,7 @@ type threadBody struct {
 	ManagedAgentID *string               `json:"managedAgentId" check:"nullable" doc:"null until its agent starts."`
 	AgentID        string                `json:"agentId,omitempty" doc:"Connected agent that hosts it."`
 	SessionID      string                `json:"sessionId,omitempty" doc:"Of the command-line tool."`
-	Workspace      *workspaceBody        `json:"workspace" check:"nullable" doc:"null until it is reserved, and of a thread that a connected agent hosts."`
+	Workspace      *core.Workspace       `json:"workspace" check:"nullable" doc:"null until it is reserved, and of a thread that a connected agent hosts."`
 	Preparation    threadPreparationBody `json:"preparation"`
 	Policy         core.ThreadPolicy     `json:"policy"`
 	Metadata       map[string]any        `json:"metadata"`
@@ -69,11 +69,11 @@ type threadFileBody struct {
 
 // completionBody is the outcome of a thread.
 type completionBody struct {
-	State     core.CompletionState  `json:"state" enum:"complete,partial,failed"`
-	Summary   string                `json:"summary"`
-	Artifacts []artifactBody        `json:"artifacts"`
-	Changes   *workspaceChangesBody `json:"changes,omitempty" doc:"Of its repository."`
-	Tests     *core.TestReport      `json:"tests,omitempty" doc:"What the agent says it ran."`
+	State     core.CompletionState   `json:"state" enum:"complete,partial,failed"`
+	Summary   string                 `json:"summary"`
+	Artifacts []artifactBody         `json:"artifacts"`
+	Changes   *core.WorkspaceChanges `json:"changes,omitempty" doc:"Of its repository."`
+	Tests     *core.TestReport       `json:"tests,omitempty" doc:"What the agent says it ran."`
 }
 
 type artifactBody struct {
@@ -85,7 +85,7 @@ func newThreadBody(t *core.Thread) threadBody {
 	body := threadBody{
 		ID: t.ID, ExecutionID: t.ExecutionID, Name: t.Name, AgentType: t.AgentType, Role: t.Role, Objective: t.Objective,
 		Status: t.Status, StatusReason: t.StatusReason, Runtime: textOrNull(t.Runtime),
-		ManagedAgentID: textOrNull(t.ManagedAgentID), AgentID: t.AgentID, SessionID: t.SessionID,
+		ManagedAgentID: textOrNull(t.ManagedAgentID), AgentID: t.AgentID, SessionID: t.SessionID, Workspace: t.Workspace,
 		Preparation: newThreadPreparationBody(&t.Preparation), Policy: t.Policy, Metadata: t.Metadata,
 		Summary: t.Summary, Completion: newCompletionBody(t.Completion), Prompt: t.Prompt, LoginURL: t.LoginURL,
 		FailedTurns: t.FailedTurns, LastTurn: t.LastTurn, Usage: t.Usage, RetryAt: stamp(t.RetryAt),
@@ -93,10 +93,6 @@ func newThreadBody(t *core.Thread) threadBody {
 		TurnCount: t.TurnCount, EventCount: t.EventCount, QueuedInputs: t.QueuedInputs, Restarts: t.Restarts,
 		CreatedBy: t.CreatedBy, CreatedAt: timestamp(t.CreatedAt), UpdatedAt: timestamp(t.UpdatedAt),
 		LastActivityAt: timestamp(t.LastActivityAt), StartedAt: stamp(t.StartedAt), EndedAt: stamp(t.EndedAt),
-	}
-	if t.Workspace != nil {
-		w := newWorkspaceBody(t.Workspace)
-		body.Workspace = &w
 	}
 	if t.Error != nil {
 		body.Error = &threadErrorBody{Code: t.Error.Code, Message: t.Error.Message}
@@ -135,7 +131,7 @@ func newCompletionBody(done *core.Completion) *completionBody {
 	}
 	body := &completionBody{
 		State: done.State, Summary: done.Summary, Artifacts: make([]artifactBody, len(done.Artifacts)),
-		Changes: newWorkspaceChangesBody(done.Changes), Tests: done.Tests,
+		Changes: done.Changes, Tests: done.Tests,
 	}
 	for i, a := range done.Artifacts {
 		body.Artifacts[i] = artifactBody(a)
@@ -144,18 +140,14 @@ func newCompletionBody(done *core.Completion) *completionBody {
 }
 
 type threadList struct {
-	Threads    []threadBody `json:"threads"`
-	Total      int          `json:"total"`
-	Limit      int          `json:"limit"`
-	Offset     int          `json:"offset"`
-	HasMore    bool         `json:"hasMore"`
-	NextCursor string       `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last."`
+	Threads []threadBody `json:"threads"`
+	wire.PageInfo
 }
 
-func newThreadList(found []*core.Thread, p pageFields) threadList {
+func newThreadList(found []*core.Thread, p wire.PageInfo) threadList {
 	list := threadList{
-		Threads: make([]threadBody, len(found)),
-		Total:   p.total, Limit: p.limit, Offset: p.offset, HasMore: p.hasMore, NextCursor: p.nextCursor,
+		Threads:  make([]threadBody, len(found)),
+		PageInfo: p,
 	}
 	for i, t := range found {
 		list.Threads[i] = newThreadBody(t)

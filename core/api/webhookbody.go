@@ -2,6 +2,7 @@ package api
 
 import (
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // maskedSecret stands for a secret wherever it is not shown.
@@ -71,18 +72,14 @@ func newWebhookBody(w *core.Webhook, whole bool) webhookBody {
 }
 
 type webhookList struct {
-	Webhooks   []webhookBody `json:"webhooks"`
-	Total      int           `json:"total"`
-	Limit      int           `json:"limit"`
-	Offset     int           `json:"offset"`
-	HasMore    bool          `json:"hasMore"`
-	NextCursor string        `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last."`
+	Webhooks []webhookBody `json:"webhooks"`
+	wire.PageInfo
 }
 
-func newWebhookList(found []*core.Webhook, p pageFields) webhookList {
+func newWebhookList(found []*core.Webhook, p wire.PageInfo) webhookList {
 	list := webhookList{
 		Webhooks: make([]webhookBody, len(found)),
-		Total:    p.total, Limit: p.limit, Offset: p.offset, HasMore: p.hasMore, NextCursor: p.nextCursor,
+		PageInfo: p,
 	}
 	for i, w := range found {
 		list.Webhooks[i] = newWebhookBody(w, false)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // deliveryRoutes are the operations on deliveries of an endpoint.
@@ -120,11 +121,7 @@ func newDeliveryBody(d *core.Delivery) deliveryBody {
 
 type deliveryList struct {
 	Deliveries []deliveryBody `json:"deliveries"`
-	Total      int            `json:"total"`
-	Limit      int            `json:"limit"`
-	Offset     int            `json:"offset"`
-	HasMore    bool           `json:"hasMore"`
-	NextCursor string         `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last."`
+	wire.PageInfo
 }
 
 func (s *Server) testWebhook(c *call) (answer, error) {
@@ -155,8 +152,7 @@ func (s *Server) listDeliveries(c *call) (answer, error) {
 		return answer{}, err
 	}
 	list := deliveryList{
-		Deliveries: make([]deliveryBody, len(found)), Total: info.Total,
-		Limit: page.Limit, Offset: page.Offset, HasMore: info.HasMore, NextCursor: info.NextCursor,
+		Deliveries: make([]deliveryBody, len(found)), PageInfo: pageOf(page, info),
 	}
 	for i, d := range found {
 		list.Deliveries[i] = newDeliveryBody(d)

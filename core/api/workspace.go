@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // workspaceRoutes are there when the service has workspaces at all.
@@ -34,7 +35,7 @@ func (s *Server) workspaceRoutes() []Route {
 		}),
 		reads(Route{
 			Path: "/api/workspaces/{workspaceId}", OperationID: "getWorkspace", Summary: "Get one workspace.",
-			Responses: []Response{{Status: 200, Body: workspaceBody{}, Doc: "The workspace."}},
+			Responses: []Response{{Status: 200, Body: core.Workspace{}, Doc: "The workspace."}},
 			Fails:     []int{404}, Handle: s.getWorkspace,
 		}),
 		{
@@ -44,10 +45,23 @@ func (s *Server) workspaceRoutes() []Route {
 			Description: "Work that is not pushed or not committed is kept, and told of, unless force is true with ids: that " +
 				"needs the scope admin. The workspace of a thread that runs is never removed.",
 			Body:      &Body{JSON: new(pruneWorkspacesRequest), Optional: true},
-			Responses: []Response{{Status: 200, Body: pruneAnswer{}, Doc: "What became of each."}},
+			Responses: []Response{{Status: 200, Body: wire.WorkspacePruneResult{}, Doc: "What became of each."}},
 			Fails:     []int{404, 409}, Handle: s.pruneWorkspaces,
 		},
 	}
+}
+
+// pruneWorkspacesRequest says what to remove.
+type pruneWorkspacesRequest struct {
+	IDs     []string `json:"ids" check:"max=1000" doc:"These, expired or not. Default: all that are expired."`
+	Force   bool     `json:"force" doc:"With ids: also what holds work that is nowhere else."`
+	DryRun  bool     `json:"dryRun" doc:"Only tell."`
+	Mirrors bool     `json:"mirrors" doc:"Also mirrors of repositories that no workspace uses."`
+}
+
+type workspaceList struct {
+	Workspaces []*core.Workspace `json:"workspaces"`
+	wire.PageInfo
 }
 
 func (s *Server) getWorkspaceUsage(c *call) (answer, error) {
@@ -77,14 +91,7 @@ func (s *Server) listWorkspaces(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	list := workspaceList{
-		Workspaces: make([]workspaceBody, len(found)), Total: info.Total,
-		Limit: page.Limit, Offset: page.Offset, HasMore: info.HasMore, NextCursor: info.NextCursor,
-	}
-	for i, w := range found {
-		list.Workspaces[i] = newWorkspaceBody(w)
-	}
-	return ok(list), nil
+	return ok(workspaceList{found, pageOf(page, info)}), nil
 }
 
 func (s *Server) getWorkspace(c *call) (answer, error) {
@@ -92,7 +99,7 @@ func (s *Server) getWorkspace(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(newWorkspaceBody(w)), nil
+	return ok(w), nil
 }
 
 func (s *Server) pruneWorkspaces(c *call) (answer, error) {
@@ -114,9 +121,8 @@ func (s *Server) pruneWorkspaces(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	body := pruneAnswer{Pruned: make([]prunedRow, len(found)), DryRun: req.DryRun}
-	for i, p := range found {
-		body.Pruned[i] = prunedRow(p)
+	body := wire.WorkspacePruneResult{Pruned: found, DryRun: req.DryRun}
+	for _, p := range found {
 		if p.Removed {
 			body.Removed++
 			body.FreedBytes += p.FreedBytes

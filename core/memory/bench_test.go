@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // writer makes texts whose words are as common and as rare as in real ones.
@@ -41,9 +42,11 @@ func (w *writer) experience(i int) core.Experience {
 		panic(err)
 	}
 	return core.Experience{
-		ExecutionID: fmt.Sprintf("exec_%d", i/5), Role: fmt.Sprintf("role%d", i%7), Repo: fmt.Sprintf("git/repo%d", i%40),
-		Objective: w.text(8 + w.random.IntN(20)), Summary: w.text(20 + w.random.IntN(50)),
-		Outcome: core.ExperienceOutcomes[i%3], Details: details,
+		Experience: wire.Experience{
+			ExecutionID: fmt.Sprintf("exec_%d", i/5), Role: fmt.Sprintf("role%d", i%7), Repo: fmt.Sprintf("git/repo%d", i%40),
+			Objective: w.text(8 + w.random.IntN(20)), Summary: w.text(20 + w.random.IntN(50)),
+			Outcome: core.ExperienceOutcomes[i%3], Details: details,
+		},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Bounds of a decision.
@@ -30,8 +31,10 @@ func (s *Service) AddDecision(ctx context.Context, d core.Decision) (*core.Decis
 		return nil, err
 	}
 	d = core.Decision{
-		ExecutionID: d.ExecutionID, ThreadID: d.ThreadID, Category: d.Category, Summary: strings.TrimSpace(d.Summary),
-		Details: bytes.Clone(bytes.TrimSpace(d.Details)), CreatedBy: core.PrincipalFrom(ctx).ID,
+		Decision: wire.Decision{
+			ExecutionID: d.ExecutionID, ThreadID: d.ThreadID, Category: d.Category, Summary: strings.TrimSpace(d.Summary),
+			Details: bytes.Clone(bytes.TrimSpace(d.Details)), CreatedBy: core.PrincipalFrom(ctx).ID,
+		},
 	}
 	claim := core.IdempotencyFrom(ctx)
 	var kept *core.Decision

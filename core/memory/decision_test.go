@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // asPerson is a request of a person.
@@ -21,8 +22,10 @@ func TestAddDecision(t *testing.T) {
 	r := newRig(t, "")
 	ctx := asPerson(t.Context())
 	got, err := r.AddDecision(ctx, core.Decision{
-		ID: "dec_x", ExecutionID: "exec_1", Category: "architecture", Summary: " Use one queue. ", Details: json.RawMessage(` {"a":1} `),
-		CreatedBy: "somebody", Count: 7,
+		Decision: wire.Decision{
+			ID: "dec_x", ExecutionID: "exec_1", Category: "architecture", Summary: " Use one queue. ", Details: json.RawMessage(` {"a":1} `),
+			CreatedBy: "somebody", Count: 7,
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -32,14 +35,14 @@ func TestAddDecision(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	r.clock.Advance(time.Minute)
-	again, err := r.AddDecision(ctx, core.Decision{ThreadID: "thread_1", Category: "architecture", Summary: "use ONE\nqueue."})
+	again, err := r.AddDecision(ctx, core.Decision{Decision: wire.Decision{ThreadID: "thread_1", Category: "architecture", Summary: "use ONE\nqueue."}})
 	if err != nil || again.ID != got.ID || again.Count != 2 || again.UpdatedAt == nil || !again.UpdatedAt.Equal(r.clock.Now()) {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 	for what, d := range map[string]core.Decision{
-		"execution": {ExecutionID: "exec_2", Category: "architecture", Summary: "Use one queue."},
-		"category":  {ExecutionID: "exec_1", Category: "finding", Summary: "Use one queue."},
-		"summary":   {ExecutionID: "exec_1", Category: "architecture", Summary: "Use two queues."},
+		"execution": {Decision: wire.Decision{ExecutionID: "exec_2", Category: "architecture", Summary: "Use one queue."}},
+		"category":  {Decision: wire.Decision{ExecutionID: "exec_1", Category: "finding", Summary: "Use one queue."}},
+		"summary":   {Decision: wire.Decision{ExecutionID: "exec_1", Category: "architecture", Summary: "Use two queues."}},
 	} {
 		if other, err := r.AddDecision(ctx, d); err != nil || other.Count != 1 || other.ID == got.ID {
 			t.Errorf("another %s: %+v, %v", what, other, err)
@@ -53,7 +56,7 @@ func TestAddDecision(t *testing.T) {
 
 func TestAddDecisionProblems(t *testing.T) {
 	r := newRig(t, "")
-	good := core.Decision{ExecutionID: "exec_1", Category: "x", Summary: "y"}
+	good := core.Decision{Decision: wire.Decision{ExecutionID: "exec_1", Category: "x", Summary: "y"}}
 	for _, tt := range []struct {
 		name   string
 		change func(d *core.Decision)
@@ -105,7 +108,7 @@ func TestAddDecisionProblems(t *testing.T) {
 func TestAddDecisionIdempotency(t *testing.T) {
 	r := newRig(t, "")
 	ctx := core.WithIdempotency(asPerson(t.Context()), &core.IdempotencyClaim{Key: "k"})
-	d := core.Decision{ExecutionID: "exec_1", Category: "x", Summary: "y"}
+	d := core.Decision{Decision: wire.Decision{ExecutionID: "exec_1", Category: "x", Summary: "y"}}
 	first, err := r.AddDecision(ctx, d)
 	if err != nil {
 		t.Fatal(err)
@@ -139,20 +142,20 @@ func TestKeepDecision(t *testing.T) {
 		}
 		return d
 	}
-	first := keep(core.Decision{ExecutionID: "exec_1", ThreadID: "thread_1", Category: core.DecisionThreadSummary, Summary: strings.Repeat("ö", 5000) + "\xff"})
+	first := keep(core.Decision{Decision: wire.Decision{ExecutionID: "exec_1", ThreadID: "thread_1", Category: core.DecisionThreadSummary, Summary: strings.Repeat("ö", 5000) + "\xff"}})
 	if first.ID == "" || first.CreatedBy != core.System.ID || first.ByHand() || first.Count != 1 || utf8.RuneCountInString(first.Summary) != 4000 {
 		t.Errorf("first: %d characters, %+v", utf8.RuneCountInString(first.Summary), first.ID)
 	}
-	if again := keep(core.Decision{ExecutionID: "exec_1", Category: core.DecisionThreadSummary, Summary: strings.Repeat("Ö", 5000)}); again.ID != first.ID || again.Count != 2 {
+	if again := keep(core.Decision{Decision: wire.Decision{ExecutionID: "exec_1", Category: core.DecisionThreadSummary, Summary: strings.Repeat("Ö", 5000)}}); again.ID != first.ID || again.Count != 2 {
 		t.Errorf("again: %s, %d", again.ID, again.Count)
 	}
 	// What the system found, and a person says as well, counts as by hand.
-	found := keep(core.Decision{ExecutionID: "exec_1", Category: core.DecisionFinding, Summary: "The cache is cold."})
-	said, err := r.AddDecision(asPerson(t.Context()), core.Decision{ExecutionID: "exec_1", Category: core.DecisionFinding, Summary: "the cache is cold."})
+	found := keep(core.Decision{Decision: wire.Decision{ExecutionID: "exec_1", Category: core.DecisionFinding, Summary: "The cache is cold."}})
+	said, err := r.AddDecision(asPerson(t.Context()), core.Decision{Decision: wire.Decision{ExecutionID: "exec_1", Category: core.DecisionFinding, Summary: "the cache is cold."}})
 	if err != nil || said.ID != found.ID || !said.ByHand() || said.Count != 2 {
 		t.Errorf("%+v, %v", said, err)
 	}
-	if found = keep(core.Decision{ExecutionID: "exec_1", Category: core.DecisionFinding, Summary: "The cache is cold."}); !found.ByHand() || found.Count != 3 {
+	if found = keep(core.Decision{Decision: wire.Decision{ExecutionID: "exec_1", Category: core.DecisionFinding, Summary: "The cache is cold."}}); !found.ByHand() || found.Count != 3 {
 		t.Errorf("%+v", found)
 	}
 }
@@ -161,7 +164,7 @@ func TestRecallDecisions(t *testing.T) {
 	r := newRig(t, "")
 	put := func(category, summary, by string) {
 		r.clock.Advance(time.Minute)
-		d := core.Decision{ExecutionID: "exec_1", Category: category, Summary: summary, CreatedBy: by}
+		d := core.Decision{Decision: wire.Decision{ExecutionID: "exec_1", Category: category, Summary: summary, CreatedBy: by}}
 		must(t, r.store.Update(t.Context(), func(tx core.Tx) error { return r.KeepDecision(tx, &d) }))
 	}
 	put("x", "hand old", "ada")

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -115,6 +116,9 @@ func (s *Service) KeepExperience(tx core.Tx, e *core.Experience) error {
 	}
 	if e.CreatedAt.IsZero() {
 		e.CreatedAt = now
+	}
+	if len(e.Details) == 0 {
+		e.Details = json.RawMessage("{}")
 	}
 	e.Count = max(e.Count, 1)
 	stored := *e

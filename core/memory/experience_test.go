@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func TestFindExperiences(t *testing.T) {
 	r := newRig(t, "")
 	r.keep(
-		core.Experience{ExecutionID: "exec_1", Role: "coder", Repo: "git/app", Objective: "Fix the flaky login test", Summary: "A clock was not injected."},
-		core.Experience{ExecutionID: "exec_1", Role: "tester", Repo: "git/app", Objective: "Write load tests", Summary: "The login page takes 3 s.", Outcome: core.ExperienceFailed,
-			Details: json.RawMessage(`{"error":{"code":"TIMEOUT","message":"selenium never answered"},"artifacts":[{"type":"file","value":"core/store/db.go"}]}`)},
-		core.Experience{ExecutionID: "exec_2", Role: "coder", Repo: "git/web", Objective: "Translate the menu", Summary: "Done for five languages.", Outcome: core.ExperiencePartial},
+		core.Experience{Experience: wire.Experience{ExecutionID: "exec_1", Role: "coder", Repo: "git/app", Objective: "Fix the flaky login test", Summary: "A clock was not injected."}},
+		core.Experience{Experience: wire.Experience{ExecutionID: "exec_1", Role: "tester", Repo: "git/app", Objective: "Write load tests", Summary: "The login page takes 3 s.", Outcome: core.ExperienceFailed,
+			Details: json.RawMessage(`{"error":{"code":"TIMEOUT","message":"selenium never answered"},"artifacts":[{"type":"file","value":"core/store/db.go"}]}`)}},
+		core.Experience{Experience: wire.Experience{ExecutionID: "exec_2", Role: "coder", Repo: "git/web", Objective: "Translate the menu", Summary: "Done for five languages.", Outcome: core.ExperiencePartial}},
 	)
 	const login, load, menu = "Fix the flaky login test", "Write load tests", "Translate the menu"
 	for _, tt := range []struct {
@@ -64,7 +65,7 @@ func TestFindExperiences(t *testing.T) {
 func TestFindExperiencesPages(t *testing.T) {
 	r := newRig(t, "")
 	for i := range 25 {
-		r.keep(core.Experience{Objective: fmt.Sprintf("login variant%d", i), Summary: strings.Repeat("more words ", i)})
+		r.keep(core.Experience{Experience: wire.Experience{Objective: fmt.Sprintf("login variant%d", i), Summary: strings.Repeat("more words ", i)}})
 	}
 	seen := map[string]bool{}
 	for offset := 0; offset < 25; offset += 10 {
@@ -101,23 +102,23 @@ func TestFindExperiencesPages(t *testing.T) {
 // An experience is kept once, however often it is made, and found at once.
 func TestKeepExperience(t *testing.T) {
 	r := newRig(t, "")
-	first := r.keep(core.Experience{Objective: "Fix login", Summary: "Done in thread_01JGABCDEFGHJKMNPQRSTVWXYZ at 3f2a9bc.", Repo: "a"})[0]
+	first := r.keep(core.Experience{Experience: wire.Experience{Objective: "Fix login", Summary: "Done in thread_01JGABCDEFGHJKMNPQRSTVWXYZ at 3f2a9bc.", Repo: "a"}})[0]
 	if first.ID == "" || first.Count != 1 || first.Fingerprint == "" || !first.CreatedAt.Equal(r.clock.Now()) || first.UpdatedAt != nil {
 		t.Errorf("first: %+v", first)
 	}
 	r.clock.Advance(time.Minute)
-	again := r.keep(core.Experience{Objective: " fix\n LOGIN", Summary: "done in thread_01JGABCDEFGHJKMNPQRSTVWXY0 at 77d1e00.", Repo: "a"})[0]
+	again := r.keep(core.Experience{Experience: wire.Experience{Objective: " fix\n LOGIN", Summary: "done in thread_01JGABCDEFGHJKMNPQRSTVWXY0 at 77d1e00.", Repo: "a"}})[0]
 	if again.ID != first.ID || again.Count != 2 || again.UpdatedAt == nil || !again.UpdatedAt.Equal(r.clock.Now()) || !again.CreatedAt.Equal(first.CreatedAt) {
 		t.Errorf("again: %+v", again)
 	}
 	for what, e := range map[string]core.Experience{
-		"repo":    {Objective: first.Objective, Summary: first.Summary, Repo: "b"},
-		"role":    {Objective: first.Objective, Summary: first.Summary, Repo: "a", Role: "x"},
-		"outcome": {Objective: first.Objective, Summary: first.Summary, Repo: "a", Outcome: core.ExperienceFailed},
-		"number":  {Objective: first.Objective, Summary: "Done, 3 tests fail", Repo: "a"},
-		"number2": {Objective: first.Objective, Summary: "Done, 4 tests fail", Repo: "a"},
-		"word":    {Objective: first.Objective, Summary: "It was defaced", Repo: "a"},
-		"word2":   {Objective: first.Objective, Summary: "It was effaced", Repo: "a"},
+		"repo":    {Experience: wire.Experience{Objective: first.Objective, Summary: first.Summary, Repo: "b"}},
+		"role":    {Experience: wire.Experience{Objective: first.Objective, Summary: first.Summary, Repo: "a", Role: "x"}},
+		"outcome": {Experience: wire.Experience{Objective: first.Objective, Summary: first.Summary, Repo: "a", Outcome: core.ExperienceFailed}},
+		"number":  {Experience: wire.Experience{Objective: first.Objective, Summary: "Done, 3 tests fail", Repo: "a"}},
+		"number2": {Experience: wire.Experience{Objective: first.Objective, Summary: "Done, 4 tests fail", Repo: "a"}},
+		"word":    {Experience: wire.Experience{Objective: first.Objective, Summary: "It was defaced", Repo: "a"}},
+		"word2":   {Experience: wire.Experience{Objective: first.Objective, Summary: "It was effaced", Repo: "a"}},
 	} {
 		if kept := r.keep(e)[0]; kept.Count != 1 {
 			t.Errorf("another %s counts as the same: %+v", what, kept)
@@ -131,7 +132,7 @@ func TestKeepExperience(t *testing.T) {
 // What is gone from the store is not found, and leaves the index.
 func TestFindExperiencesOfRemoved(t *testing.T) {
 	r := newRig(t, "")
-	kept := r.keep(core.Experience{Objective: "login one"}, core.Experience{Objective: "login two"})
+	kept := r.keep(core.Experience{Experience: wire.Experience{Objective: "login one"}}, core.Experience{Experience: wire.Experience{Objective: "login two"}})
 	if got := r.found(core.ExperienceFilter{Query: "login"}); len(strings.Split(got, ", ")) != 2 {
 		t.Fatalf("found %q", got)
 	}
@@ -149,7 +150,7 @@ func FuzzFindExperiences(f *testing.F) {
 		f.Add(s)
 	}
 	r := newRig(f, "")
-	r.keep(core.Experience{Objective: "Fix the login", Summary: "日本語 a b c", Role: "x", Repo: "y"})
+	r.keep(core.Experience{Experience: wire.Experience{Objective: "Fix the login", Summary: "日本語 a b c", Role: "x", Repo: "y"}})
 	f.Fuzz(func(t *testing.T, q string) {
 		list, info, err := r.FindExperiences(t.Context(), core.ExperienceFilter{Query: q})
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/memory"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 var login = core.ExperienceFilter{Query: "login", Page: core.Page{Limit: 100}}
@@ -41,7 +42,7 @@ func (r *rig) keepMany(n int, keep func(...core.Experience) []*core.Experience) 
 	r.t.Helper()
 	for range n {
 		r.clock.Advance(time.Minute)
-		keep(core.Experience{Objective: fmt.Sprintf("login variant%d", r.made), Repo: "a"})
+		keep(core.Experience{Experience: wire.Experience{Objective: fmt.Sprintf("login variant%d", r.made), Repo: "a"}})
 		r.made++
 	}
 }
@@ -66,13 +67,15 @@ func TestIndexCatchesUp(t *testing.T) {
 			}
 		}, 30},
 		{"AddedBefore", func(_ *testing.T, r *rig, _ string) {
-			r.store.put(&core.Experience{ID: core.IDBound(core.PrefixMemory, time.UnixMilli(5)), Objective: "login of old", Outcome: "failed", CreatedAt: r.clock.Now()})
+			r.store.put(&core.Experience{Experience: wire.Experience{ID: core.IDBound(core.PrefixMemory, time.UnixMilli(5)), Objective: "login of old", Outcome: "failed", CreatedAt: r.clock.Now()}})
 		}, 31},
 		{"Restored", func(_ *testing.T, r *rig, _ string) { // as many, all of them other ones
 			for i, id := range r.store.ids() {
 				r.store.drop(id)
 				r.store.put(&core.Experience{
-					ID: core.IDBound(core.PrefixMemory, time.UnixMilli(int64(i+1))), Objective: "login", Outcome: "failed", CreatedAt: r.clock.Now(),
+					Experience: wire.Experience{
+						ID: core.IDBound(core.PrefixMemory, time.UnixMilli(int64(i+1))), Objective: "login", Outcome: "failed", CreatedAt: r.clock.Now(),
+					},
 				})
 			}
 		}, 30},
@@ -237,7 +240,7 @@ func TestIndexFails(t *testing.T) {
 
 func TestClosed(t *testing.T) {
 	r := newRig(t, "")
-	r.keep(core.Experience{Objective: "login"})
+	r.keep(core.Experience{Experience: wire.Experience{Objective: "login"}})
 	r.close()
 	if err := r.Close(); err != nil {
 		t.Errorf("closed twice: %v", err)
@@ -245,7 +248,7 @@ func TestClosed(t *testing.T) {
 	if _, _, err := r.FindExperiences(t.Context(), login); core.ErrorCode(err) != core.CodeInternal || !core.AsError(err).Unavailable {
 		t.Errorf("a query: %v", err)
 	}
-	r.Kept(&core.Experience{ID: "exp_x"})
+	r.Kept(&core.Experience{Experience: wire.Experience{ID: "exp_x"}})
 	if got := r.found(core.ExperienceFilter{}); got != "login" {
 		t.Errorf("listed %q", got)
 	}
@@ -262,7 +265,7 @@ func TestKeptBesideSearches(t *testing.T) {
 	for w := range writers {
 		go func() {
 			for i := range each {
-				e := core.Experience{Objective: fmt.Sprintf("login by writer%d number%d", w, i), Outcome: "successful"}
+				e := core.Experience{Experience: wire.Experience{Objective: fmt.Sprintf("login by writer%d number%d", w, i), Outcome: "successful"}}
 				err := r.store.Update(t.Context(), func(tx core.Tx) error { return r.KeepExperience(tx, &e) })
 				if err != nil {
 					errs <- err
@@ -293,7 +296,7 @@ func TestKeptFlood(t *testing.T) {
 	r := newRig(t, "")
 	var list []core.Experience
 	for i := range 6000 {
-		list = append(list, core.Experience{Objective: fmt.Sprintf("login%d", i)})
+		list = append(list, core.Experience{Experience: wire.Experience{Objective: fmt.Sprintf("login%d", i)}})
 	}
 	r.keep(list...)
 	if _, info, err := r.FindExperiences(t.Context(), core.ExperienceFilter{Query: "login17 login5999"}); err != nil || info.Total != 2 {

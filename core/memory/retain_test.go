@@ -9,6 +9,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/memory"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // count is how many experiences the store has.
@@ -18,7 +19,7 @@ func TestRetentionByCount(t *testing.T) {
 	r := newRig(t, "")
 	for i := range 450 {
 		r.clock.Advance(time.Second)
-		r.keep(core.Experience{Objective: fmt.Sprintf("login%d", i)})
+		r.keep(core.Experience{Experience: wire.Experience{Objective: fmt.Sprintf("login%d", i)}})
 	}
 	c := r.opts.Config
 	c.MaxCount = 10
@@ -45,8 +46,8 @@ func TestRetentionByAge(t *testing.T) {
 	c := r.opts.Config
 	c.MaxAge = 10 * time.Hour
 	r.ApplyConfig(c)
-	old := core.Experience{Objective: "login old"}
-	again := core.Experience{Objective: "login again"}
+	old := core.Experience{Experience: wire.Experience{Objective: "login old"}}
+	again := core.Experience{Experience: wire.Experience{Objective: "login again"}}
 	r.keep(old, again)
 	r.total(login)
 	// The timer is set anew after each run, so the clock goes in small steps.

@@ -13,6 +13,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/store/kv"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // deep is JSON that encoding/json takes by itself, and not as a part of something else.
@@ -65,8 +66,8 @@ func seedPoison(t *testing.T, s *Store, at time.Time) poison {
 				}}),
 				tx.PutInput(&core.QueuedInput{ThreadID: thread, Number: 1}),
 				tx.PutWorkspace(&core.Workspace{ID: id(core.PrefixWorkspace), Status: core.WorkspaceReady}),
-				tx.PutDecision(&core.Decision{ID: id(core.PrefixDecision), ExecutionID: runs}),
-				tx.PutExperience(&core.Experience{ID: id(core.PrefixMemory), Outcome: core.ExperienceOutcomes[0]}),
+				tx.PutDecision(&core.Decision{Decision: wire.Decision{ID: id(core.PrefixDecision), ExecutionID: runs}}),
+				tx.PutExperience(&core.Experience{Experience: wire.Experience{ID: id(core.PrefixMemory), Outcome: core.ExperienceOutcomes[0]}}),
 				tx.PutWebhook(&core.WebhookRecord{Webhook: core.Webhook{ID: hook}}),
 				tx.PutDelivery(&core.Delivery{
 					ID: delivery, WebhookID: hook, Status: core.DeliveryFailed, Event: core.EventSystemAlert, CreatedAt: made, Timestamp: &done,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/store/kv"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // decisionFacets are the lists that a decision is in; nil is none.
@@ -104,7 +105,9 @@ func readDecision(txn kv.Snapshot, id string) (*core.Decision, error) {
 // FindDecisions implements core.MemoryReader. A filter without execution and thread selects decisions of all.
 func (s *Store) FindDecisions(ctx context.Context, filter core.DecisionFilter) ([]*core.Decision, core.PageInfo, error) {
 	q := listQuery{kind: kindDecision, idPrefix: core.PrefixDecision, page: filter.Page, facets: decisionFacets(&core.Decision{
-		ExecutionID: filter.ExecutionID, ThreadID: filter.ThreadID, Category: filter.Category,
+		Decision: wire.Decision{
+			ExecutionID: filter.ExecutionID, ThreadID: filter.ThreadID, Category: filter.Category,
+		},
 	})}
 	return findRows(ctx, s, q, readDecision)
 }

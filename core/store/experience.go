@@ -6,6 +6,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/store/kv"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // walkChunk is how many experiences WalkExperiences reads at a time.
@@ -106,7 +107,9 @@ func (s *Store) FindExperiences(ctx context.Context, filter core.ExperienceFilte
 		return nil, core.PageInfo{}, core.Invalid("outcome", "%q is not an outcome of an experience", filter.Outcome)
 	}
 	q := listQuery{kind: kindExperience, idPrefix: core.PrefixMemory, page: filter.Page, facets: experienceFacets(&core.Experience{
-		ExecutionID: filter.ExecutionID, Repo: filter.Repo, Role: filter.Role, Outcome: filter.Outcome,
+		Experience: wire.Experience{
+			ExecutionID: filter.ExecutionID, Repo: filter.Repo, Role: filter.Role, Outcome: filter.Outcome,
+		},
 	})}
 	return findRows(ctx, s, q, readExperience)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -25,8 +26,8 @@ func TestGoldenKeys(t *testing.T) {
 	state := threadState{core.ThreadFailed, "exec_1", "driver", "claude", sumFiles([]core.ContextFile{{Path: "a", Content: "b"}})}
 	facets := state.facets()
 	workspace := &core.Workspace{ExecutionID: "exec_1", Status: core.WorkspaceReady}
-	decision := &core.Decision{ExecutionID: "exec_1", ThreadID: "thread_1", Category: "finding"}
-	experience := &core.Experience{ExecutionID: "exec_1", Repo: "a/b", Role: "driver", Outcome: core.ExperiencePartial}
+	decision := &core.Decision{Decision: wire.Decision{ExecutionID: "exec_1", ThreadID: "thread_1", Category: "finding"}}
+	experience := &core.Experience{Experience: wire.Experience{ExecutionID: "exec_1", Repo: "a/b", Role: "driver", Outcome: core.ExperiencePartial}}
 	next := at.Add(time.Minute)
 	delivery := &core.Delivery{
 		ID: "dlv_1", WebhookID: "wh_1", EventID: "evt_1", Event: core.EventSystemAlert, Seq: 258, Subject: "exec_1", Test: true,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/store/kv"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // checkCounts proves that every count is the number of rows of its list, that no list is without a count, and that
@@ -72,8 +73,8 @@ func liveRandomly(rnd *rand.Rand, tx core.Tx) (err error) {
 		err = errors.Join(err,
 			tx.PutThread(r),
 			tx.PutWorkspace(&core.Workspace{ID: pick("ws_"), ExecutionID: pick("exec_"), Status: core.WorkspaceStatuses[rnd.IntN(4)]}),
-			tx.PutDecision(&core.Decision{ID: fmt.Sprint("dec_", n), ExecutionID: exec, ThreadID: pick("thread_"), Category: "c", Fingerprint: pick("f")}),
-			tx.PutExperience(&core.Experience{ID: pick("exp_"), Repo: pick("r"), Outcome: core.ExperienceOutcomes[rnd.IntN(3)], Fingerprint: pick("f")}),
+			tx.PutDecision(&core.Decision{Decision: wire.Decision{ID: fmt.Sprint("dec_", n), ExecutionID: exec, ThreadID: pick("thread_"), Category: "c"}, Fingerprint: pick("f")}),
+			tx.PutExperience(&core.Experience{Experience: wire.Experience{ID: pick("exp_"), Repo: pick("r"), Outcome: core.ExperienceOutcomes[rnd.IntN(3)]}, Fingerprint: pick("f")}),
 			tx.DeleteWorkspace(pick("ws_")),
 			tx.DeleteExperience(pick("exp_")),
 		)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/store/kv"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // retainRows is how many threads or decisions one transaction of retention removes: each is in many lists.
@@ -20,7 +21,7 @@ func (s *Store) countActiveThreads(txn kv.Snapshot, executionID string) (uint64,
 func threadLists(executionID string) map[string][]facet {
 	return map[string][]facet{
 		kindThread:   threadFacets(core.ThreadFilter{ExecutionID: executionID}),
-		kindDecision: decisionFacets(&core.Decision{ExecutionID: executionID}),
+		kindDecision: decisionFacets(&core.Decision{Decision: wire.Decision{ExecutionID: executionID}}),
 	}
 }
 

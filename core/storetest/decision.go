@@ -11,12 +11,15 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func decision(id, executionID, fingerprint string) *core.Decision {
 	return &core.Decision{
-		ID: id, ExecutionID: executionID, ThreadID: threadAt(start, 1), Category: core.DecisionFinding, Summary: "use the cache",
-		CreatedBy: core.System.ID, CreatedAt: start, Count: 1, Fingerprint: fingerprint,
+		Decision: wire.Decision{
+			ID: id, ExecutionID: executionID, ThreadID: threadAt(start, 1), Category: core.DecisionFinding, Summary: "use the cache",
+			CreatedBy: core.System.ID, CreatedAt: start, Count: 1,
+		}, Fingerprint: fingerprint,
 	}
 }
 

@@ -13,12 +13,15 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func experience(id, fingerprint string, outcome core.ExperienceOutcome) *core.Experience {
 	return &core.Experience{
-		ID: id, ExecutionID: idAt(start, 1), ThreadID: threadAt(start, 1), Role: "driver", Repo: "acme/parser", Objective: "make it faster",
-		Summary: "a table did it", Outcome: outcome, Details: json.RawMessage(`{"turns":3}`), CreatedAt: start, Count: 1, Fingerprint: fingerprint,
+		Experience: wire.Experience{
+			ID: id, ExecutionID: idAt(start, 1), ThreadID: threadAt(start, 1), Role: "driver", Repo: "acme/parser", Objective: "make it faster",
+			Summary: "a table did it", Outcome: outcome, Details: json.RawMessage(`{"turns":3}`), CreatedAt: start, Count: 1,
+		}, Fingerprint: fingerprint,
 	}
 }
 

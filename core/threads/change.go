@@ -9,6 +9,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/internal/pause"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // change is a transaction in the making: what a thread becomes, and what follows from that.
@@ -157,8 +158,10 @@ func (c *change) note(category, summary string, details any) {
 		}
 	}
 	c.decisions = append(c.decisions, &core.Decision{
-		ExecutionID: c.t.execution, ThreadID: c.t.id, Category: category, Summary: clip.Text(summary, maxSummary), Details: raw,
-		CreatedBy: core.System.ID, CreatedAt: c.now, Count: 1,
+		Decision: wire.Decision{
+			ExecutionID: c.t.execution, ThreadID: c.t.id, Category: category, Summary: clip.Text(summary, maxSummary), Details: raw,
+			CreatedBy: core.System.ID, CreatedAt: c.now, Count: 1,
+		},
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/threads/report"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // outcome is what the transaction of an end tells besides.
@@ -202,7 +203,9 @@ func (c *change) lesson() *core.Experience {
 		repo = r.Workspace.Repo
 	}
 	return &core.Experience{
-		ExecutionID: r.ExecutionID, ThreadID: r.ID, Role: r.Role, Repo: repo, Objective: r.Objective,
-		Summary: r.Completion.Summary, Outcome: outcome, Details: details, CreatedAt: c.now, Count: 1,
+		Experience: wire.Experience{
+			ExecutionID: r.ExecutionID, ThreadID: r.ID, Role: r.Role, Repo: repo, Objective: r.Objective,
+			Summary: r.Completion.Summary, Outcome: outcome, Details: details, CreatedAt: c.now, Count: 1,
+		},
 	}
 }

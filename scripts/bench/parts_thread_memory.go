@@ -16,6 +16,7 @@ import (
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/scripts/testbed"
 	api "github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // threadMemory measures queries of many experiences over the API, and what they cost a core that starts.
@@ -158,9 +159,11 @@ func seedExperiences(ctx context.Context, path string, n int, p *prose) error {
 					return err
 				}
 				err = tx.PutExperience(&core.Experience{
-					ID: ids.New(core.PrefixMemory), ExecutionID: fmt.Sprintf("exec_%d", i/5), Role: fmt.Sprintf("role%d", i%7),
-					Repo: fmt.Sprintf("git/repo%d", i%40), Objective: p.text(8 + p.random.IntN(20)), Summary: p.text(20 + p.random.IntN(50)),
-					Outcome: core.ExperienceOutcomes[i%3], Details: details, CreatedAt: clock.Now(), Count: 1,
+					Experience: wire.Experience{
+						ID: ids.New(core.PrefixMemory), ExecutionID: fmt.Sprintf("exec_%d", i/5), Role: fmt.Sprintf("role%d", i%7),
+						Repo: fmt.Sprintf("git/repo%d", i%40), Objective: p.text(8 + p.random.IntN(20)), Summary: p.text(20 + p.random.IntN(50)),
+						Outcome: core.ExperienceOutcomes[i%3], Details: details, CreatedAt: clock.Now(), Count: 1,
+					},
 					Fingerprint: fmt.Sprintf("%032x", i),
 				})
 				if err != nil {

@@ -6,22 +6,14 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
-	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Decision is something that all threads of an execution should know.
 type Decision struct {
 	Meta
-	ID          string          `json:"id"`
-	ExecutionID string          `json:"executionId"`
-	ThreadID    string          `json:"threadId,omitempty"`
-	Category    string          `json:"category"`
-	Summary     string          `json:"summary"`
-	Details     json.RawMessage `json:"details,omitempty"`
-	CreatedBy   string          `json:"createdBy"` // system, or who wrote it
-	CreatedAt   time.Time       `json:"createdAt"`
-	UpdatedAt   *time.Time      `json:"updatedAt,omitempty"` // the same was found again
-	Count       int             `json:"count"`               // how often it was found
+	wire.Decision
 }
 
 // NewDecision is a decision that is written by hand.

@@ -2,28 +2,20 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"net/http"
 	"net/url"
-	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
+
+// ExperienceOutcome says how a piece of prior work ended: successful, partial or failed.
+type ExperienceOutcome = wire.ExperienceOutcome
 
 // Experience is what a thread's work came to, kept for later work.
 type Experience struct {
-	ID          string          `json:"id"`
-	ExecutionID string          `json:"executionId"`
-	ThreadID    string          `json:"threadId,omitempty"`
-	Role        string          `json:"role"`
-	Repo        string          `json:"repo"`
-	Objective   string          `json:"objective"`
-	Summary     string          `json:"summary"`
-	Outcome     string          `json:"outcome"` // successful, partial, failed
-	Details     json.RawMessage `json:"details,omitempty"`
-	CreatedAt   time.Time       `json:"createdAt"`
-	UpdatedAt   *time.Time      `json:"updatedAt,omitempty"` // the same was made again
-	Count       int             `json:"count"`
-	Score       float64         `json:"score,omitempty"` // relevance to the query
+	Meta
+	wire.Experience
 }
 
 // ExperienceList is one page of experiences, newest first, or with a query the most relevant first.

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"net/url"
 	"strconv"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Page asks for one page of a list. Cursor, the NextCursor of the page before, costs the same wherever the
@@ -16,13 +18,7 @@ type Page struct {
 }
 
 // PageInfo comes back with each page.
-type PageInfo struct {
-	Total      int    `json:"total"` // true count of all rows that match
-	Limit      int    `json:"limit"`
-	Offset     int    `json:"offset"`
-	HasMore    bool   `json:"hasMore"`
-	NextCursor string `json:"nextCursor,omitempty"` // empty on the last page
-}
+type PageInfo = wire.PageInfo
 
 func (p Page) addTo(query url.Values) {
 	if p.Limit != 0 {

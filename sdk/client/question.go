@@ -6,7 +6,8 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
-	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // States of a question. All but QuestionOpen are final.
@@ -25,37 +26,17 @@ const (
 	QuestionLogin    = "login"    // a spawned agent needs a login, at URL
 )
 
+// What the API says of questions, see package wire.
+type (
+	QuestionStatus = wire.QuestionStatus
+	QuestionKind   = wire.QuestionKind
+	QuestionOption = wire.QuestionOption
+)
+
 // Question is what an execution asks people.
 type Question struct {
 	Meta
-	ID          string           `json:"id"`
-	ExecutionID string           `json:"executionId"`
-	Kind        string           `json:"kind"`
-	Status      string           `json:"status"`
-	Step        string           `json:"step,omitempty"` // path of the step that asks
-	Role        string           `json:"role"`           // that asks
-	AgentID     string           `json:"agentId"`
-	TaskID      string           `json:"taskId,omitempty"`
-	MessageID   string           `json:"messageId,omitempty"`
-	MessageType string           `json:"messageType,omitempty"`
-	Topic       string           `json:"topic,omitempty"`
-	Depth       int              `json:"depth"` // managers who were asked before
-	Text        string           `json:"text"`
-	Content     json.RawMessage  `json:"content,omitempty"` // of the message, as it was sent
-	Options     []QuestionOption `json:"options,omitempty"` // answers to choose from, by id
-	URL         string           `json:"url,omitempty"`
-	PromptID    string           `json:"promptId,omitempty"`
-	Answer      json.RawMessage  `json:"answer,omitempty"`
-	AnsweredBy  string           `json:"answeredBy,omitempty"`
-	CreatedAt   time.Time        `json:"createdAt"`
-	ExpiresAt   time.Time        `json:"expiresAt"` // the execution fails then
-	ClosedAt    *time.Time       `json:"closedAt,omitempty"`
-}
-
-// QuestionOption is one answer to choose.
-type QuestionOption struct {
-	ID    string `json:"id"`
-	Label string `json:"label"`
+	wire.Question
 }
 
 // QuestionList is one page of questions, newest first.

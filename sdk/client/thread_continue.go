@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // ThreadContinue says how another thread goes on with one that is over.
@@ -40,23 +42,13 @@ type ThreadQueueItem struct {
 // ThreadDiff is what the files of a thread differ in from the commit that it began at.
 type ThreadDiff struct {
 	Meta
-	ThreadID    string            `json:"threadId"`
-	WorkspaceID string            `json:"workspaceId"`
-	BaseCommit  string            `json:"baseCommit"`
-	WorkBranch  string            `json:"workBranch"`
-	Patch       string            `json:"patch"`
-	Truncated   bool              `json:"truncated"`
-	Changes     *WorkspaceChanges `json:"changes,omitempty"`
+	wire.ThreadDiff
 }
 
 // WorkspaceUpdate is what became of a workspace that was brought onto its branch.
 type WorkspaceUpdate struct {
 	Meta
-	WorkspaceID string `json:"workspaceId"`
-	Branch      string `json:"branch"`
-	BaseCommit  string `json:"baseCommit"`
-	HeadCommit  string `json:"headCommit"`
-	Changed     bool   `json:"changed"`
+	wire.WorkspaceUpdate
 }
 
 // ContinueThread starts a thread that goes on with one that is over, and returns it. CONFLICT when that runs, or goes
