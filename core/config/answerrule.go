@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // ruleKeys are the keys of a rule of threads.autoAnswer, in the order they are shown.
@@ -192,7 +193,7 @@ func (d *decoder) rule(key string, node *yaml.Node) core.AutoAnswerRule {
 }
 
 func suggestRuleKey(rule, name string) string {
-	if near := nearest(name, ruleNames()); near != "" {
+	if near := schema.Nearest(name, ruleNames()); near != "" {
 		return "did you mean " + join(rule, near) + "?"
 	}
 	return "known keys here are " + strings.Join(ruleNames(), ", ")

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // Config is the whole effective configuration. The comment of each field gives what its type cannot; the
@@ -173,3 +175,6 @@ func (s Server) LoopbackOnly() bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.Unmap().IsLoopback()
 }
+
+// FormatSize writes a number of bytes as the configuration shows it: "10MiB", "1500".
+func FormatSize(n int64) string { return schema.FormatSize(n) }

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // origin is the place in a file where a key was set.
@@ -135,7 +136,7 @@ func (d *decoder) member(l *collection, name, value *yaml.Node) {
 	}
 	if value.Kind != yaml.MappingNode && value.ShortTag() != "!!null" && value.Kind != yaml.AliasNode {
 		reason := fmt.Sprintf("is %s and wants keys below it, not %s", l.what, describeNode(value))
-		if near := nearest(name.Value, children(l.section)); near != "" {
+		if near := schema.Nearest(name.Value, children(l.section)); near != "" {
 			reason += "; did you mean " + join(l.section, near) + "?"
 		}
 		d.add(name.Line, key, "%s", reason)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // endpointKey is the dotted key of an endpoint, or of one of its keys.
@@ -149,7 +151,7 @@ func suggestEndpointKey(i int, section, name string) string {
 			names = append(names, first)
 		}
 	}
-	if near := nearest(name, names); near != "" {
+	if near := schema.Nearest(name, names); near != "" {
 		return "did you mean " + endpointKey(i, join(section, near)) + "?"
 	}
 	return "known keys here are " + strings.Join(names, ", ")

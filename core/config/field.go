@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // field describes one key. The pointer that ref returns carries the key's type: *string, *bool, *int,
@@ -61,11 +62,11 @@ func (f *field) set(c *Config, tag, plain string) error {
 		if tag != "" && tag != "!!str" && (tag != "!!int" || !decimal.MatchString(plain)) {
 			return fmt.Errorf("wants a size such as 512k, 10MiB or 4096, not %s", describe(tag, plain))
 		}
-		n, err := ParseSize(plain)
+		n, err := schema.ParseSize(plain)
 		if err != nil {
 			return err
 		}
-		if err := f.checkNumber(n, FormatSize); err != nil {
+		if err := f.checkNumber(n, schema.FormatSize); err != nil {
 			return err
 		}
 		*ref = n
@@ -73,11 +74,11 @@ func (f *field) set(c *Config, tag, plain string) error {
 		if tag != "" && tag != "!!str" {
 			return fmt.Errorf("wants a duration such as 30s, 24h or 7d, not %s", describe(tag, plain))
 		}
-		d, err := ParseDuration(plain)
+		d, err := schema.ParseDuration(plain)
 		if err != nil {
 			return err
 		}
-		if err := f.checkNumber(int64(d), func(n int64) string { return FormatDuration(time.Duration(n)) }); err != nil {
+		if err := f.checkNumber(int64(d), func(n int64) string { return schema.FormatDuration(time.Duration(n)) }); err != nil {
 			return err
 		}
 		*ref = d
@@ -118,7 +119,7 @@ func (f *field) checkText(text string) error {
 			}
 		}
 		reason := fmt.Sprintf("%q is not one of %s", text, strings.Join(f.words(), ", "))
-		if near := nearest(text, f.words()); near != "" {
+		if near := schema.Nearest(text, f.words()); near != "" {
 			reason += fmt.Sprintf("; did you mean %s?", near)
 		}
 		return fmt.Errorf("%s", reason)
@@ -156,9 +157,9 @@ func (f *field) text(c *Config) string {
 	case *int:
 		return strconv.Itoa(*ref)
 	case *int64:
-		return FormatSize(*ref)
+		return schema.FormatSize(*ref)
 	case *time.Duration:
-		return FormatDuration(*ref)
+		return schema.FormatDuration(*ref)
 	case *[]string:
 		return strings.Join(*ref, ", ")
 	case *Secret:

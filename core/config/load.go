@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // maxFile bounds one configuration file; a larger one is a mistake such as a log in the wrong place.
@@ -149,7 +150,7 @@ func readFile(path string) (File, error) {
 		return File{}, err
 	}
 	if int64(len(data)) > maxFile {
-		return File{}, fmt.Errorf("is larger than %s", FormatSize(maxFile))
+		return File{}, fmt.Errorf("is larger than %s", schema.FormatSize(maxFile))
 	}
 	return File{Name: path, Data: data}, nil
 }

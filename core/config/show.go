@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // Show renders the effective configuration, every key included, as YAML that Load reads back to the same
@@ -55,7 +56,7 @@ func (f *field) node(c *Config) *yaml.Node {
 		}
 		return list
 	case *time.Duration:
-		return textNode(FormatDuration(*ref))
+		return textNode(schema.FormatDuration(*ref))
 	case *Secret:
 		return textNode(f.text(c))
 	case *Env:
@@ -75,7 +76,7 @@ func (f *field) node(c *Config) *yaml.Node {
 		return endpointsNode(*ref)
 	case *int64:
 		// Plain, so that a size in whole bytes reads as a number and one with a unit as text.
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: FormatSize(*ref)}
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: schema.FormatSize(*ref)}
 	}
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: f.text(c)}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 const templateHead = `# Configuration of Wardroom.
@@ -100,9 +101,9 @@ func (f *field) bounds() (low, high string) {
 	format := func(n int64) string { return fmt.Sprint(n) }
 	switch f.zero().(type) {
 	case *time.Duration:
-		format = func(n int64) string { return FormatDuration(time.Duration(n)) }
+		format = func(n int64) string { return schema.FormatDuration(time.Duration(n)) }
 	case *int64:
-		format = FormatSize
+		format = schema.FormatSize
 	}
 	if f.max > 0 {
 		return format(f.min), format(f.max)

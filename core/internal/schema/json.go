@@ -1,4 +1,4 @@
-package api
+package schema
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -14,11 +15,11 @@ import (
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
-// decodeJSON reads a body into the struct that into points to. A body that is no JSON is refused at its
+// DecodeJSON reads the body of a request into the struct that into points to. A body that is no JSON is refused at its
 // first fault; otherwise every problem is reported at once: unknown fields with the nearest known one,
 // wrong types, values out of their bounds, missing required fields. A null is the same as an absent
 // field. Raw values alias data.
-func decodeJSON(data []byte, into any) error {
+func DecodeJSON(data []byte, into any) error {
 	d := decoder{scanner: scanner{data: data}}
 	target := reflect.ValueOf(into).Elem()
 	if k := d.peek(); d.err == nil && k != rawjson.Object {
@@ -34,8 +35,8 @@ func decodeJSON(data []byte, into any) error {
 	return core.InvalidAll("invalid request body", d.problems)
 }
 
-// maxProblems bounds an error answer; the rest is the client's to find in the next try.
-const maxProblems = 50
+// MaxProblems bounds an error answer; the rest is the client's to find in the next try.
+const MaxProblems = 50
 
 type decoder struct {
 	scanner
@@ -43,48 +44,48 @@ type decoder struct {
 }
 
 func (d *decoder) problem(path string, at int, format string, args ...any) {
-	if len(d.problems) >= maxProblems {
+	if len(d.problems) >= MaxProblems {
 		return
 	}
-	line, _ := position(d.data, at)
-	d.problems = append(d.problems, core.Problem{Path: path, Line: line, Reason: fmt.Sprintf(format, args...)})
+	line, column := position(d.data, at)
+	d.problems = append(d.problems, core.Problem{Path: path, Line: line, Column: column, Reason: fmt.Sprintf(format, args...)})
 }
 
 // structure reads an object into a struct.
 func (d *decoder) structure(path string, target reflect.Value) {
-	shape := shapeOf(target.Type())
+	shape := Of(target.Type())
 	var seen uint64
 	start := d.pos
 	d.object(func(key []byte, at int) {
 		i, ok := shape.byName[string(key)]
 		if !ok {
-			name := clip(string(key))
-			d.problem(join(path, name), at, "unknown field%s", suggest(name, shape.names))
+			name := Clip(string(key))
+			d.problem(Join(path, name), at, "unknown field%s", Hint(path, name, shape.Names()))
 			d.raw()
 			return
 		}
-		f := &shape.fields[i]
+		f := &shape.Fields[i]
 		if d.peek() == rawjson.Null {
 			d.literal("null")
 			return
 		}
 		if d.err == nil {
 			seen |= 1 << i
-			d.value(join(path, f.name), f, target.FieldByIndex(f.index))
+			d.value(Join(path, f.Name), f, target.FieldByIndex(f.Index))
 		}
 	})
 	if d.err != nil {
 		return
 	}
-	for i := range shape.fields {
-		if f := &shape.fields[i]; f.required && seen&(1<<i) == 0 {
-			d.problem(join(path, f.name), start, "is required")
+	for i := range shape.Fields {
+		if f := &shape.Fields[i]; f.Required && seen&(1<<i) == 0 {
+			d.problem(Join(path, f.Name), start, "is required")
 		}
 	}
 }
 
 // value reads the value at pos into a field.
-func (d *decoder) value(path string, f *field, target reflect.Value) {
+func (d *decoder) value(path string, f *Field, target reflect.Value) {
 	at, got := d.pos, d.peek()
 	if d.err != nil {
 		return
@@ -103,9 +104,9 @@ func (d *decoder) value(path string, f *field, target reflect.Value) {
 		target.SetBytes(d.raw())
 	case f.rawList:
 		d.rawList(path, f, target)
-	case f.typ == textListType:
+	case f.Type == textListType:
 		d.textList(path, at, f, target)
-	case f.typ == textMapType:
+	case f.Type == textMapType:
 		d.textMap(path, target)
 	case f.kind == rawjson.Array:
 		d.structList(path, at, f, target)
@@ -132,7 +133,7 @@ func (d *decoder) value(path string, f *field, target reflect.Value) {
 	}
 }
 
-func (d *decoder) rawList(path string, f *field, target reflect.Value) {
+func (d *decoder) rawList(path string, f *Field, target reflect.Value) {
 	list := []json.RawMessage{}
 	at := d.pos
 	d.array(func(i int) {
@@ -153,13 +154,13 @@ func (d *decoder) rawList(path string, f *field, target reflect.Value) {
 	}
 }
 
-func (d *decoder) text(path string, at int, f *field, target reflect.Value) {
+func (d *decoder) text(path string, at int, f *Field, target reflect.Value) {
 	text := string(d.str())
 	if d.err != nil {
 		return
 	}
-	if len(f.enum) > 0 && !contains(f.enum, text) {
-		d.problem(path, at, "must be one of %s, not %q", strings.Join(f.enum, ", "), clip(text))
+	if len(f.Enum) > 0 && !slices.Contains(f.Enum, text) {
+		d.problem(path, at, "must be one of %s, not %q", strings.Join(f.Enum, ", "), Clip(text))
 		return
 	}
 	f.bounds(int64(utf8.RuneCountInString(text)), func(format string, args ...any) {
@@ -168,7 +169,7 @@ func (d *decoder) text(path string, at int, f *field, target reflect.Value) {
 	target.SetString(text)
 }
 
-func (d *decoder) integer(path string, at int, f *field, target reflect.Value) {
+func (d *decoder) integer(path string, at int, f *Field, target reflect.Value) {
 	text := string(d.number())
 	if d.err != nil {
 		return
@@ -178,7 +179,7 @@ func (d *decoder) integer(path string, at int, f *field, target reflect.Value) {
 		// 1e3 and 2.0 are whole numbers too, as long as they are exact.
 		x, ferr := strconv.ParseFloat(text, 64)
 		if ferr != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
-			d.problem(path, at, "must be a whole number, not %s", clip(text))
+			d.problem(path, at, "must be a whole number, not %s", Clip(text))
 			return
 		}
 		n = int64(x)
@@ -189,18 +190,86 @@ func (d *decoder) integer(path string, at int, f *field, target reflect.Value) {
 	target.SetInt(n)
 }
 
-func join(path, name string) string {
-	if path == "" {
-		return name
+// textList reads a list of strings.
+func (d *decoder) textList(path string, at int, f *Field, target reflect.Value) {
+	list := []string{}
+	d.array(func(i int) {
+		if text, ok := d.element(fmt.Sprintf("%s[%d]", path, i)); ok {
+			list = append(list, text)
+		}
+	})
+	if d.err == nil {
+		f.bounds(int64(len(list)), func(format string, args ...any) {
+			d.problem(path, at, format+" items, not %d", append(args, len(list))...)
+		})
+		target.Set(reflect.ValueOf(list))
 	}
-	return path + "." + name
 }
 
-func contains(list []string, s string) bool {
-	for _, have := range list {
-		if have == s {
-			return true
+// structList reads a list of objects into a slice of structs.
+func (d *decoder) structList(path string, at int, f *Field, target reflect.Value) {
+	list := reflect.MakeSlice(target.Type(), 0, 0)
+	d.array(func(i int) {
+		here, from, got := fmt.Sprintf("%s[%d]", path, i), d.pos, d.peek()
+		if d.err != nil {
+			return
 		}
+		if got != rawjson.Object {
+			d.problem(here, from, "must be %s, not %s", rawjson.Object, got)
+			d.raw()
+			return
+		}
+		item := reflect.New(target.Type().Elem()).Elem()
+		d.structure(here, item)
+		list = reflect.Append(list, item)
+	})
+	if d.err == nil {
+		f.bounds(int64(list.Len()), func(format string, args ...any) {
+			d.problem(path, at, format+" items, not %d", append(args, list.Len())...)
+		})
+		target.Set(list)
 	}
-	return false
+}
+
+// textMap reads an object of strings. Its values may be secret and stay out of the problems.
+func (d *decoder) textMap(path string, target reflect.Value) {
+	texts := map[string]string{}
+	d.object(func(key []byte, _ int) {
+		name := string(key)
+		if text, ok := d.element(Join(path, Clip(name))); ok {
+			texts[name] = text
+		}
+	})
+	if d.err == nil {
+		target.Set(reflect.ValueOf(texts))
+	}
+}
+
+// element reads one string of a list or map.
+func (d *decoder) element(path string) (string, bool) {
+	at, got := d.pos, d.peek()
+	if d.err != nil {
+		return "", false
+	}
+	if got != rawjson.String {
+		d.problem(path, at, "must be %s, not %s", rawjson.String, got)
+		d.raw()
+		return "", false
+	}
+	text := string(d.str())
+	return text, d.err == nil
+}
+
+// float reads a number that may have a fraction.
+func (d *decoder) float(path string, at int, target reflect.Value) {
+	text := string(d.number())
+	if d.err != nil {
+		return
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(x, 0) {
+		d.problem(path, at, "must be a number that a computer can hold, not %s", Clip(text))
+		return
+	}
+	target.SetFloat(x)
 }
