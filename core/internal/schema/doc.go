@@ -6,6 +6,6 @@
 // environment, and knows nothing of what the values mean beyond their tags and named rules.
 //
 // A text that is no JSON or YAML is refused at its first fault. Otherwise every problem is reported, with path, line and
-// column, up to a bound. Depth is bounded, a key that comes twice is refused, and what stays raw keeps every digit.
+// column, in a body up to MaxProblems. Depth is bounded, a key that comes twice is refused, and what stays raw keeps every digit.
 // Everything here is pure, or belongs to one reader; Shapes are shared and read-only.
 package schema

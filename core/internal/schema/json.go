@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
@@ -147,10 +146,15 @@ func (d *decoder) rawList(path string, f *Field, target reflect.Value) {
 		list = append(list, d.raw())
 	})
 	if d.err == nil {
-		f.bounds(int64(len(list)), func(format string, args ...any) {
-			d.problem(path, at, format+" items, not %d", append(args, len(list))...)
-		})
+		d.items(path, at, f, len(list))
 		target.Set(reflect.ValueOf(list))
+	}
+}
+
+// items checks the length of a list.
+func (d *decoder) items(path string, at int, f *Field, n int) {
+	if reason := f.OutOf(int64(n)); reason != "" {
+		d.problem(path, at, "%s items, not %d", reason, n)
 	}
 }
 
@@ -160,12 +164,12 @@ func (d *decoder) text(path string, at int, f *Field, target reflect.Value) {
 		return
 	}
 	if len(f.Enum) > 0 && !slices.Contains(f.Enum, text) {
-		d.problem(path, at, "must be one of %s, not %q", strings.Join(f.Enum, ", "), Clip(text))
+		d.problem(path, at, "%s", notOneOf(f.Enum, text))
 		return
 	}
-	f.bounds(int64(utf8.RuneCountInString(text)), func(format string, args ...any) {
-		d.problem(path, at, format+" characters long", args...)
-	})
+	if reason := f.OutOf(int64(utf8.RuneCountInString(text))); reason != "" {
+		d.problem(path, at, "%s characters long", reason)
+	}
 	target.SetString(text)
 }
 
@@ -184,9 +188,9 @@ func (d *decoder) integer(path string, at int, f *Field, target reflect.Value) {
 		}
 		n = int64(x)
 	}
-	f.bounds(n, func(format string, args ...any) {
-		d.problem(path, at, format+", not %d", append(args, n)...)
-	})
+	if err := f.CheckNumber(n); err != nil {
+		d.problem(path, at, "%s", err)
+	}
 	target.SetInt(n)
 }
 
@@ -199,9 +203,7 @@ func (d *decoder) textList(path string, at int, f *Field, target reflect.Value) 
 		}
 	})
 	if d.err == nil {
-		f.bounds(int64(len(list)), func(format string, args ...any) {
-			d.problem(path, at, format+" items, not %d", append(args, len(list))...)
-		})
+		d.items(path, at, f, len(list))
 		target.Set(reflect.ValueOf(list))
 	}
 }
@@ -224,9 +226,7 @@ func (d *decoder) structList(path string, at int, f *Field, target reflect.Value
 		list = reflect.Append(list, item)
 	})
 	if d.err == nil {
-		f.bounds(int64(list.Len()), func(format string, args ...any) {
-			d.problem(path, at, format+" items, not %d", append(args, list.Len())...)
-		})
+		d.items(path, at, f, list.Len())
 		target.Set(list)
 	}
 }

@@ -24,6 +24,8 @@ import (
 //	check:"path"                     a path, which is made absolute
 //	enum:"low,normal"                the texts that it may be
 //	default:"30s"                    what it is when nothing is given
+//	entry:"a plugin"                 what an entry of map[string]*T is; the name is AnyName where keys stand beside entries
+//	reserved:"a,b: why"              names that no entry may have
 //	doc:"..." example:"..."          for the JSON Schema
 type Shape struct {
 	Fields []Field
@@ -36,6 +38,7 @@ type Field struct {
 	Index    []int // as reflect.Value.FieldByIndex takes it
 	Type     reflect.Type
 	Tag      reflect.StructTag // for what only the owner of the struct knows
+	Source   string            // its type and name in Go
 	Required bool
 	Optional bool // omitempty: may be absent from an answer
 	Size     bool // a number of bytes
@@ -71,13 +74,9 @@ func (s *Shape) Names() []string {
 	return names
 }
 
-// bounds calls bad with "must be at least %d" or "must be at most %d" when n is out of the field's bounds.
-func (f *Field) bounds(n int64, bad func(format string, args ...any)) {
-	if f.Min != nil && n < *f.Min {
-		bad("must be at least %d", *f.Min)
-	} else if f.Max != nil && n > *f.Max {
-		bad("must be at most %d", *f.Max)
-	}
+// known returns the names of all fields that people can write.
+func (s *Shape) known() []string {
+	return slices.DeleteFunc(s.Names(), func(name string) bool { return name == AnyName })
 }
 
 var shapes sync.Map // of reflect.Type to *Shape; a cache of pure values
@@ -121,7 +120,7 @@ func (s *Shape) collect(t reflect.Type, at []int) {
 		}
 		name, opts, _ := strings.Cut(tag, ",")
 		f := Field{
-			Name: name, Index: index, Type: sf.Type, Tag: sf.Tag, Optional: strings.Contains(opts, "omitempty"),
+			Name: name, Index: index, Type: sf.Type, Tag: sf.Tag, Source: t.Name() + "." + sf.Name, Optional: strings.Contains(opts, "omitempty"),
 			Default: sf.Tag.Get("default"), Doc: sf.Tag.Get("doc"), Example: sf.Tag.Get("example"),
 			kind: kindOf(sf.Type), raw: sf.Type == rawType, rawList: sf.Type == rawListType,
 		}
