@@ -72,7 +72,7 @@ func (a *App) Reload() (err error) {
 		return err
 	}
 	old := a.config.Load()
-	next := old.With(loaded.Reloadable())
+	next := old.With(loaded)
 	for i, r := range a.reloaders() {
 		if err := r.apply(next); err != nil {
 			for _, done := range a.reloaders()[:i] {

@@ -23,7 +23,7 @@
 //	api       HTTP: the route table, request and answer bodies, OpenAPI, streams
 //	health    named checks and their state
 //	metrics   the Prometheus series
-//	internal  leaves that several of these share: JSON text
+//	internal  leaves that several of these share: JSON text, and the strict reader of structs with tags
 //
 // # How a request flows
 //

@@ -149,9 +149,10 @@ func ErrorCode(err error) Code {
 
 // Problem is one finding of a validator: where it is, and what is wrong there.
 type Problem struct {
-	Path   string `json:"path"`           // dotted path, for example steps[1].agents.min
-	Line   int    `json:"line,omitempty"` // 1-based line of the source text; 0 when there is none
-	Reason string `json:"reason"`         // what is wrong and what would be right
+	Path   string `json:"path"`             // dotted path, for example steps[1].agents.min
+	Line   int    `json:"line,omitempty"`   // 1-based line of the source text; 0 when there is none
+	Column int    `json:"column,omitempty"` // 1-based, in characters of the line; 0 when it is not known
+	Reason string `json:"reason"`           // what is wrong and what would be right
 }
 
 // String renders the problem as "line 12: steps[1].agents.min: must be at least 1".

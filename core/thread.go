@@ -205,11 +205,11 @@ type ThreadFinish struct {
 
 // AutoAnswerRule answers prompts without people. The first rule that fits counts.
 type AutoAnswerRule struct {
-	Preset string `json:"preset,omitempty"` // approvalPreset that it holds for; "" all
-	Kind   string `json:"kind,omitempty"`   // of the prompt: approval, question, ...; "" all
-	Tool   string `json:"tool,omitempty"`   // glob on the tool's name; "" all
-	Match  string `json:"match,omitempty"`  // regular expression (RE2) on the prompt's text and the tool's input; "" all
-	Answer string `json:"answer"`           // allow, deny, or the id of an option
+	Preset string `json:"preset,omitempty" enum:",readonly,standard,permissive,autonomous" doc:"approvalPreset that the rule holds for. Left out: all."`
+	Kind   string `json:"kind,omitempty" check:"is=promptKind" doc:"Kind of the prompt: approval or question. Left out: all."`
+	Tool   string `json:"tool,omitempty" check:"is=ruleTool" doc:"Glob on the name of the tool. Left out: all."`
+	Match  string `json:"match,omitempty" check:"is=ruleMatch" doc:"Regular expression (RE2) on the prompt's text and the tool's input. Left out: all."`
+	Answer string `json:"answer" check:"is=answer" missing:"say allow, deny or the id of an option" doc:"allow, deny, or the id of an option."`
 }
 
 // AgentOutcome is what an agent reports of its own work in the structured block of a message.

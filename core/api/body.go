@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // readBody reads the request's body, checks its size and type, and leaves decoding to the handler. The
@@ -134,7 +135,7 @@ func (b *bodyReader) late(config *Config) error {
 func (c *call) checkType(spec *Body) error {
 	given, one := single(c.r.Header, "Content-Type")
 	if coding := c.r.Header["Content-Encoding"]; coding != nil {
-		return unsupported("Content-Encoding", "must be absent, not "+clip(strings.Join(coding, ", ")))
+		return unsupported("Content-Encoding", "must be absent, not "+schema.Clip(strings.Join(coding, ", ")))
 	}
 	if given == "application/json" { // nearly every request
 		return nil
@@ -154,12 +155,12 @@ func (c *call) checkType(spec *Body) error {
 		return refuse("is malformed; %s is expected", accepted)
 	}
 	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
-		return refuse("the charset must be utf-8, not %s", clip(charset))
+		return refuse("the charset must be utf-8, not %s", schema.Clip(charset))
 	}
 	if media == "application/json" || spec.YAML && isYAML(media) {
 		return nil
 	}
-	return refuse("must be %s, not %s", accepted, clip(media))
+	return refuse("must be %s, not %s", accepted, schema.Clip(media))
 }
 
 func unsupported(header, reason string) error {
@@ -184,7 +185,7 @@ func (c *call) decode(into any) error {
 	if !c.hasBody {
 		return nil
 	}
-	return decodeJSON(c.body, into)
+	return schema.DecodeJSON(c.body, into)
 }
 
 // source reads a YAML body.

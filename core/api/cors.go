@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // checkOrigin refuses what a browser sends on behalf of another site, unless the operator listed it. With
@@ -18,7 +19,7 @@ func (c *call) checkOrigin() error {
 	if !allowedOrigin(c.config, origin) {
 		return &core.Error{
 			Code:    core.CodeForbidden,
-			Message: "requests from the origin " + clip(origin) + " are refused; server.cors.origins lists those that are not",
+			Message: "requests from the origin " + schema.Clip(origin) + " are refused; server.cors.origins lists those that are not",
 			Details: map[string]any{"action": c.route.Action},
 		}
 	}
@@ -42,7 +43,7 @@ func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
 	if err == nil && !sameOrigin(origin, r.Host) && !allowedOrigin(config, origin) {
 		err = &core.Error{
 			Code:    core.CodeForbidden,
-			Message: "requests from the origin " + clip(origin) + " are refused",
+			Message: "requests from the origin " + schema.Clip(origin) + " are refused",
 			Details: map[string]any{"action": "preflight"},
 		}
 	}

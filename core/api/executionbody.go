@@ -94,7 +94,7 @@ type outcomeSchema struct {
 	Partial     bool                 `json:"partial,omitempty" doc:"It was ended with what it had, because nobody answered a message."`
 }
 
-func (outcome) schema() any { return outcomeSchema{} }
+func (outcome) JSONSchema() any { return outcomeSchema{} }
 
 func (o *outcome) appendJSON(b []byte) []byte {
 	e := o.e

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // checkHost refuses requests that were sent to a name which is not ours, as long as nobody has to say who he is: a page
@@ -16,7 +17,7 @@ func (s *Server) checkHost(config *Config, r *http.Request) error {
 	if s.opts.Authenticate != nil || servedHost(config.Hosts, r) {
 		return nil
 	}
-	return withStatus(http.StatusMisdirectedRequest, foreignHost(clip(strings.ToValidUTF8(r.Host, "\uFFFD"))))
+	return withStatus(http.StatusMisdirectedRequest, foreignHost(schema.Clip(strings.ToValidUTF8(r.Host, "\uFFFD"))))
 }
 
 // foreignHost is the error for a request that was sent to a host which is not ours.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // spawnRequest asks for a managed agent. Names of fields are the interface's; approvalPreset and what follows
@@ -50,9 +51,9 @@ func (r *spawnRequest) spec() (core.ManagedAgentSpec, error) {
 	checkEnv("env", r.Env, bad)
 	for name, value := range r.Labels {
 		if name == "" || len(name) > maxLabelText || len(value) > maxLabelText {
-			bad("labels."+clip(name), "name and value must be at most "+strconv.Itoa(maxLabelText)+" bytes, the name not empty")
+			bad("labels."+schema.Clip(name), "name and value must be at most "+strconv.Itoa(maxLabelText)+" bytes, the name not empty")
 		} else if strings.HasPrefix(name, ownLabels) {
-			bad("labels."+clip(name), "names that begin with "+ownLabels+" are the service's own; choose another")
+			bad("labels."+schema.Clip(name), "names that begin with "+ownLabels+" are the service's own; choose another")
 		}
 	}
 	if len(r.Labels) > maxLabels {
@@ -80,9 +81,9 @@ func checkEnv(path string, env map[string]string, bad func(path, reason string))
 		size += len(name) + len(value)
 		switch {
 		case name == "" || strings.ContainsAny(name, "=\x00"):
-			bad(path, "the name "+strconv.Quote(clip(name))+" must not be empty or hold = or NUL")
+			bad(path, "the name "+strconv.Quote(schema.Clip(name))+" must not be empty or hold = or NUL")
 		case strings.ContainsRune(value, 0):
-			bad(join(path, clip(name)), "must not hold NUL")
+			bad(schema.Join(path, schema.Clip(name)), "must not hold NUL")
 		}
 	}
 	if len(env) > maxEnv || size > maxEnvBytes {
@@ -111,7 +112,7 @@ func parseMemory(text string) (size int64, reason string) {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n <= 0 || n > math.MaxInt64/unit {
 		return 0, "must be a number of bytes above 0, with k, m or g behind it or not, such as 512m; not " +
-			strconv.Quote(clip(text))
+			strconv.Quote(schema.Clip(text))
 	}
 	return n * unit, ""
 }

@@ -11,15 +11,16 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // object is a JSON object of the document.
-type object = map[string]any
+type object = schema.Object
 
 // renderDocument makes the OpenAPI 3.1 document of a route table.
 func renderDocument(routes []Route, version, baseURL string) []byte {
-	schemas := &schemaSet{defs: object{}}
-	schemas.of(reflect.TypeFor[errorBody](), false)
+	schemas := &schema.Set{Defs: object{}, Names: schemaNames}
+	schemas.Of(reflect.TypeFor[errorBody](), false)
 	paths := object{}
 	for i := range routes {
 		r := &routes[i]
@@ -43,7 +44,7 @@ func renderDocument(routes []Route, version, baseURL string) []byte {
 		"security": []any{object{"bearer": []any{}}, object{}},
 		"paths":    paths,
 		"components": object{
-			"schemas": schemas.defs,
+			"schemas": schemas.Defs,
 			"securitySchemes": object{
 				"bearer": object{"type": "http", "scheme": "bearer", "description": "An API key or a JWT."},
 			},
@@ -55,7 +56,7 @@ func renderDocument(routes []Route, version, baseURL string) []byte {
 	return doc
 }
 
-func operation(r *Route, schemas *schemaSet) object {
+func operation(r *Route, schemas *schema.Set) object {
 	op := object{
 		"operationId": r.OperationID, "summary": r.Summary, "tags": []any{r.Tag},
 		"parameters": parameters(r), "responses": responses(r, schemas),
@@ -69,7 +70,7 @@ func operation(r *Route, schemas *schemaSet) object {
 	}
 	if b := r.Body; b != nil {
 		content := object{"application/json": object{
-			"schema": schemas.of(reflect.TypeOf(b.JSON).Elem(), true),
+			"schema": schemas.Of(reflect.TypeOf(b.JSON).Elem(), true),
 		}}
 		if b.YAML {
 			content["application/x-yaml"] = object{"schema": object{"type": "string"}}
@@ -81,8 +82,8 @@ func operation(r *Route, schemas *schemaSet) object {
 
 func parameters(r *Route) []any {
 	list := []any{}
-	add := func(name, in, doc string, required bool, schema object) {
-		p := object{"name": name, "in": in, "schema": schema}
+	add := func(name, in, doc string, required bool, as object) {
+		p := object{"name": name, "in": in, "schema": as}
 		if required {
 			p["required"] = true
 		}
@@ -143,7 +144,7 @@ var everyFails = []int{
 	http.StatusInternalServerError, http.StatusServiceUnavailable,
 }
 
-func responses(r *Route, schemas *schemaSet) object {
+func responses(r *Route, schemas *schema.Set) object {
 	all := object{}
 	headers := object{
 		"X-Request-Id":      object{"schema": object{"type": "string"}},
@@ -164,7 +165,7 @@ func responses(r *Route, schemas *schemaSet) object {
 			if typ == "" {
 				typ = "application/json"
 			}
-			content := object{typ: object{"schema": schemas.of(reflect.TypeOf(resp.Body), false)}}
+			content := object{typ: object{"schema": schemas.Of(reflect.TypeOf(resp.Body), false)}}
 			// Answers of one status may differ in their type.
 			if before, ok := all[strconv.Itoa(resp.Status)].(object); ok {
 				out["description"] = before["description"].(string) + " " + resp.Doc

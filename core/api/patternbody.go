@@ -79,7 +79,7 @@ type patternSchema struct {
 	ReadOnly    bool            `json:"readOnly,omitempty" doc:"The pattern came with the product."`
 }
 
-func (patternBody) schema() any { return patternSchema{} }
+func (patternBody) JSONSchema() any { return patternSchema{} }
 
 func (p *patternBody) appendJSON(b []byte) []byte {
 	b = append(b, `{"name":`...)

@@ -3,11 +3,13 @@ package api
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // query holds the query parameters of a request, checked against its route.
@@ -31,7 +33,7 @@ func (c *call) readQuery() error {
 	c.query.values = make([]string, len(c.query.params))
 	var problems []core.Problem
 	bad := func(name, format string, args ...any) {
-		problems = append(problems, core.Problem{Path: clip(name), Reason: fmt.Sprintf(format, args...)})
+		problems = append(problems, core.Problem{Path: schema.Clip(name), Reason: fmt.Sprintf(format, args...)})
 	}
 	for pair := range strings.SplitSeq(raw, "&") {
 		if pair == "" {
@@ -47,7 +49,7 @@ func (c *call) readQuery() error {
 		i := c.query.index(name)
 		switch {
 		case i < 0:
-			bad(name, "unknown query parameter%s", suggest(clip(name), c.query.names()))
+			bad(name, "unknown query parameter%s", schema.Hint("", schema.Clip(name), c.query.names()))
 		case c.query.set&(1<<i) != 0 && c.query.params[i].Type != ParamPairs:
 			bad(name, "is given twice")
 		default:
@@ -61,7 +63,7 @@ func (c *call) readQuery() error {
 				bad(name, "%s", reason)
 			}
 		}
-		if len(problems) >= maxProblems {
+		if len(problems) >= schema.MaxProblems {
 			break
 		}
 	}
@@ -75,7 +77,7 @@ func (p *Param) check(value string) string {
 		n, err := strconv.ParseInt(value, 10, 64)
 		switch {
 		case err != nil:
-			return fmt.Sprintf("must be a whole number, not %q", clip(value))
+			return fmt.Sprintf("must be a whole number, not %q", schema.Clip(value))
 		case p.Max > 0 && (n < p.Min || n > p.Max):
 			return fmt.Sprintf("must be from %d to %d, not %d", p.Min, p.Max, n)
 		case n < p.Min:
@@ -83,15 +85,15 @@ func (p *Param) check(value string) string {
 		}
 	case ParamBoolean:
 		if value != "true" && value != "false" {
-			return fmt.Sprintf("must be true or false, not %q", clip(value))
+			return fmt.Sprintf("must be true or false, not %q", schema.Clip(value))
 		}
 	case ParamTime:
 		if _, err := time.Parse(time.RFC3339, value); err != nil {
-			return fmt.Sprintf("must be an RFC 3339 time such as 2026-01-02T15:04:05Z, not %q", clip(value))
+			return fmt.Sprintf("must be an RFC 3339 time such as 2026-01-02T15:04:05Z, not %q", schema.Clip(value))
 		}
 	case ParamString, ParamList, ParamPairs:
-		if len(p.Enum) > 0 && !contains(p.Enum, value) {
-			return fmt.Sprintf("must be one of %s, not %q", strings.Join(p.Enum, ", "), clip(value))
+		if len(p.Enum) > 0 && !slices.Contains(p.Enum, value) {
+			return fmt.Sprintf("must be one of %s, not %q", strings.Join(p.Enum, ", "), schema.Clip(value))
 		}
 		if strings.ContainsRune(value, 0) || strings.ToValidUTF8(value, "") != value {
 			return "must be UTF-8 without NUL"
@@ -100,7 +102,7 @@ func (p *Param) check(value string) string {
 			return fmt.Sprintf("must be at most %d bytes", most)
 		}
 		if before, _, ok := strings.Cut(value, "="); p.Type == ParamPairs && (!ok || before == "") {
-			return fmt.Sprintf("must be name=value, not %q", clip(value))
+			return fmt.Sprintf("must be name=value, not %q", schema.Clip(value))
 		}
 	}
 	return ""

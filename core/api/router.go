@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // buildRouter mounts the table.
@@ -35,7 +36,7 @@ func (s *Server) buildRouter(routes []Route) {
 		allow := c.w.Header().Get("Allow")
 		return answer{}, withStatus(http.StatusMethodNotAllowed, &core.Error{
 			Code:    core.CodeValidation,
-			Message: "method " + clip(c.r.Method) + " is not allowed here; allowed are " + allow,
+			Message: "method " + schema.Clip(c.r.Method) + " is not allowed here; allowed are " + allow,
 			Details: map[string]any{"field": "method", "reason": "must be one of " + allow},
 		})
 	})
@@ -45,7 +46,7 @@ func (s *Server) buildRouter(routes []Route) {
 }
 
 func routeNotFound(c *call) error {
-	return core.NotFound("route", clip(c.r.Method+" "+strings.ToValidUTF8(c.r.URL.Path, "\uFFFD")))
+	return core.NotFound("route", schema.Clip(c.r.Method+" "+strings.ToValidUTF8(c.r.URL.Path, "\uFFFD")))
 }
 
 // pseudoRoute is what a request without a route runs through.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // threadEventList is a page of a thread's journal.
@@ -102,7 +103,7 @@ func (c *call) threadEventTypes() ([]core.EventType, error) {
 			for i, k := range known {
 				names[i] = string(k)
 			}
-			return nil, core.Invalid("type", "must be of %s, not %q", strings.Join(names, ", "), clip(name))
+			return nil, core.Invalid("type", "must be of %s, not %q", strings.Join(names, ", "), schema.Clip(name))
 		}
 		types = append(types, core.EventType(name))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 func (s *Server) threadStreamRoute() Route {
@@ -94,7 +95,7 @@ func (c *call) threadIDs() ([]string, error) {
 	ids := c.query.list("threadIds")
 	for i, id := range ids {
 		if !core.ValidID(core.PrefixThread, id) {
-			return nil, core.Invalid("threadIds", "must be ids of threads, not %q", clip(id))
+			return nil, core.Invalid("threadIds", "must be ids of threads, not %q", schema.Clip(id))
 		}
 		if slices.Contains(ids[:i], id) {
 			return nil, core.Invalid("threadIds", "names %s twice", id)

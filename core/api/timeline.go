@@ -50,7 +50,7 @@ type timelineEntry struct {
 	Usage     *wire.Usage       `json:"usage,omitempty" doc:"Of a task of a managed agent, where it tells."`
 }
 
-func (timelineBody) schema() any { return timelineSchema{} }
+func (timelineBody) JSONSchema() any { return timelineSchema{} }
 
 func (b timelineBody) appendJSON(out []byte) []byte {
 	t := b.t

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // deliveryRetried answers a retry by hand.
@@ -77,7 +78,7 @@ func (s *Server) retryDeliveries(c *call) (answer, error) {
 	if req.Since != "" {
 		var err error
 		if since, err = time.Parse(time.RFC3339, req.Since); err != nil {
-			return answer{}, core.Invalid("since", "must be an RFC 3339 time such as 2026-01-02T15:04:05Z, not %q", clip(req.Since))
+			return answer{}, core.Invalid("since", "must be an RFC 3339 time such as 2026-01-02T15:04:05Z, not %q", schema.Clip(req.Since))
 		}
 	}
 	out := deliveriesRetried{WebhookID: c.param("webhookId"), Status: core.DeliveryFailed}

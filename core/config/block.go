@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // Block is a part of the configuration whose keys belong to somebody else: the settings of a plugin. It is a
@@ -93,8 +95,6 @@ func (b Block) MarshalYAML() (any, error) { return b.node(), nil }
 // LogValue implements slog.LogValuer.
 func (b Block) LogValue() slog.Value { return slog.StringValue(b.String()) }
 
-func (b Block) equal(other Block) bool { return bytes.Equal(b.JSON(), other.JSON()) }
-
 // encode writes a tree of a block, with sorted keys. It cannot fail for what the decoder puts into one.
 func encode(value any) json.RawMessage {
 	var out bytes.Buffer
@@ -144,40 +144,24 @@ func merge(under, over map[string]any) map[string]any {
 }
 
 // node renders the block as YAML.
-func (b Block) node() *yaml.Node {
-	if b.IsZero() {
-		return &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-	}
-	return treeNode(b.root)
-}
+func (b Block) node() *yaml.Node { return treeNode(b.root) }
 
 func treeNode(value any) *yaml.Node {
 	switch value := value.(type) {
 	case map[string]any:
 		node := &yaml.Node{Kind: yaml.MappingNode}
-		if len(value) == 0 {
-			node.Style = yaml.FlowStyle
-		}
-		keys := make([]string, 0, len(value))
-		for key := range value {
-			keys = append(keys, key)
-		}
-		sort.Strings(keys)
-		for _, key := range keys {
+		for _, key := range sortedKeys(value) {
 			node.Content = append(node.Content, textNode(key), treeNode(value[key]))
 		}
-		return node
+		return flowed(node)
 	case []any:
 		node := &yaml.Node{Kind: yaml.SequenceNode}
-		if len(value) == 0 {
-			node.Style = yaml.FlowStyle
-		}
 		for _, item := range value {
 			node.Content = append(node.Content, treeNode(item))
 		}
-		return node
+		return flowed(node)
 	case string:
-		return textNode(escape(value))
+		return textNode(schema.Escape(value))
 	case sealed:
 		return textNode(redacted)
 	}

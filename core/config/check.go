@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 func checkNotEmpty(text string) error {
@@ -117,7 +119,7 @@ func checkPattern(text string) error {
 
 // checkEntry wants the name of an entry, or nothing.
 func checkEntry(text string) error {
-	if text != "" && !entryName.MatchString(text) {
+	if text != "" && !schema.IsEntryName(text) {
 		return fmt.Errorf("%q is not a name; use lower-case letters, digits, - and _, a letter first", text)
 	}
 	return nil

@@ -4,29 +4,53 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
-// Config is the whole effective configuration. The comment of each field gives what its type cannot; the
-// text for operators, with bounds and units, is in the table of fields.
+// Config is the whole effective configuration. A key is written here and nowhere else: the comment of its field is
+// the text for operators, the tags are those of core/internal/schema. Beside them reload:"live" says that a running
+// process takes over the key, or every key of a section, on SIGHUP, and each:"..." is the text for an entry.
+// int64 is a number of bytes.
 type Config struct {
-	Server     Server
-	Store      Store
-	Plugins    Plugins
-	Runtimes   map[string]*Runtime   // by the name that requests use
-	AgentTypes map[string]*AgentType // by the name that requests use
-	Metrics    Metrics
-	Engine     Engine
-	Threads    Threads
-	Webhooks   Webhooks
-	Agents     Agents
-	Streams    Streams
-	Log        Log
+	// The HTTP server.
+	Server Server `json:"server"`
+	// The durable state.
+	Store Store `json:"store"`
+	// Programs that extend Wardroom.
+	Plugins Plugins `json:"plugins"`
+	// Where managed agents run.
+	Runtimes map[string]*Runtime `json:"runtimes" entry:"a runtime" each:"One runtime, under the name that requests use: a plugin, or a server under a URL."`
+	// Programs that runtimes may run as agents, beside claude, codex and gemini.
+	AgentTypes map[string]*AgentType `json:"agentTypes" entry:"an agent type" reserved:"claude,codex,gemini: every runtime knows it already" each:"One agent type, under the name that requests use."`
+	// The Prometheus endpoint.
+	Metrics Metrics `json:"metrics" reload:"live"`
+	// How much work runs at once, and for how long.
+	Engine Engine `json:"engine" reload:"live"`
+	// Managed threads: long-lived work of single agents in workspaces of their own.
+	Threads Threads `json:"threads" reload:"live"`
+	// Signed callbacks that tell other systems of events.
+	Webhooks Webhooks `json:"webhooks" reload:"live"`
+	// Agents that connect over WebSocket.
+	Agents Agents `json:"agents"`
+	// Event streams to clients.
+	Streams Streams `json:"streams" reload:"live"`
+	// The log of the process.
+	Log Log `json:"log"`
 
-	files   []string          // what was read, in the order it was applied
-	origins map[string]origin // where each key that is not a default was set last
+	files  []string                // what was read, in the order it was applied
+	places map[string]schema.Place // where each key that is not a default was set last
+}
+
+// Default returns a new Config with the default of every key.
+func Default() *Config {
+	c := &Config{}
+	rules.SetDefaults(reflect.ValueOf(c).Elem())
+	return c
 }
 
 // Environments of server.environment.
@@ -44,102 +68,167 @@ const (
 
 // Server is the HTTP listener.
 type Server struct {
-	Listen            string   // host:port; port 0 takes a free one
-	Environment       string   // Production or Development
-	BaseURL           string   // without a trailing slash, or empty
-	Hosts             []string // further names under which the server is reached, lower case
-	CORS              CORS
-	MaxBody           int64 // bytes
-	MaxDefinition     int64 // bytes
-	ShutdownTimeout   time.Duration
-	ReadHeaderTimeout time.Duration
-	BodyTimeout       time.Duration
+	// Address and port of the HTTP server. While no security is configured, only a loopback address is accepted.
+	Listen string `json:"listen" default:"127.0.0.1:8080" check:"is=listen"`
+	// What the machine is for. Development relaxes rules that guard production, such as https for webhook targets.
+	Environment string `json:"environment" default:"production" enum:"production,development"`
+	// Address under which clients reach this server, when it stands behind a proxy; named in the OpenAPI document.
+	// Empty: the address that a client used.
+	BaseURL string `json:"baseUrl" check:"is=url"`
+	// Further names under which this server is reached. While no security is configured, requests for other hosts than
+	// loopback names, the listen address, the host of baseUrl and these are refused, so that no web page can have its
+	// own name pointed here.
+	Hosts []string `json:"hosts" check:"is=host" reload:"live"`
+	// Largest request body.
+	MaxBody int64 `json:"maxBody" default:"10MiB" check:"size,min=64KiB,max=1GiB"`
+	// Largest pattern definition.
+	MaxDefinition int64 `json:"maxDefinition" default:"1MiB" check:"size,min=4KiB,max=64MiB"`
+	// How long a stop waits for requests in flight. Work that is not finished goes on at the next start.
+	ShutdownTimeout time.Duration `json:"shutdownTimeout" default:"30s" check:"min=1s,max=10m"`
+	// How long a client may take to send the header of a request.
+	ReadHeaderTimeout time.Duration `json:"readHeaderTimeout" default:"10s" check:"min=1s,max=5m"`
+	// How long a client may take to send the body of a request.
+	BodyTimeout time.Duration `json:"bodyTimeout" default:"1m" check:"min=1s,max=1h"`
 	ConnectionLimits
+	// Web pages of other origins.
+	CORS CORS `json:"cors" reload:"live"`
 }
 
 // ConnectionLimits bound the connections of clients.
 type ConnectionLimits struct {
-	StallTimeout             time.Duration // for which a client may take or send nothing
-	MaxConnections           int
-	MaxConnectionsPerAddress int // 0: no limit of its own
+	// How long a client may take nothing of what is sent to it, or send nothing of a body that it began, before its
+	// connection is closed. One that is slow, but goes on, keeps it.
+	StallTimeout time.Duration `json:"stallTimeout" default:"30s" check:"min=1s,max=10m" reload:"live"`
+	// Connections open at once, streams, terminals and agents included. Fewer where the system grants fewer open
+	// files. Beyond that, new ones are closed at once.
+	MaxConnections int `json:"maxConnections" default:"50000" check:"min=16,max=1000000" reload:"live"`
+	// The same for the connections of one address. 0: no limit of its own, as a server behind a proxy needs it.
+	MaxConnectionsPerAddress int `json:"maxConnectionsPerAddress" check:"min=0,max=1000000" reload:"live"`
 }
 
 // CORS says which web pages of other origins may call the API.
 type CORS struct {
-	Origins []string // scheme://host[:port], lower case; empty refuses all
+	// Origins (scheme://host[:port]) whose web pages may call the API. Empty refuses every cross-origin request.
+	Origins []string `json:"origins" check:"is=origin"`
 }
 
 // Store is the durable state.
 type Store struct {
-	Path      string // absolute
-	MinFree   int64  // bytes
-	Retention Retention
+	// Directory of the database. Only one process may use it.
+	Path string `json:"path" default:"/var/lib/wardroom" check:"is=notEmpty,path"`
+	// Free disk space below which writes are refused, so that nothing acknowledged is lost on a full disk. Reads go
+	// on.
+	MinFree int64 `json:"minFree" default:"256MiB" check:"size,min=64MiB"`
+	// How long finished things are kept, and how much of them. `wardroom store usage` shows what each kind takes.
+	Retention Retention `json:"retention" reload:"live"`
 }
 
 // Retention is how long finished things are kept, and how much of them.
 type Retention struct {
-	Executions  time.Duration
-	Events      time.Duration
-	Batches     time.Duration
-	Agents      time.Duration
-	Idempotency time.Duration
-
-	MaxExecutionBytes int64 // 0: any size; so is the next
-	MaxEventBytes     int64
+	// How long a finished execution is kept.
+	Executions time.Duration `json:"executions" default:"720h" check:"min=1h"`
+	// How long entries of the event log are kept; journals of executions live as long as these.
+	Events time.Duration `json:"events" default:"720h" check:"min=1h"`
+	// How long a finished batch is kept.
+	Batches time.Duration `json:"batches" default:"720h" check:"min=1h"`
+	// How long the record of a disconnected agent is kept.
+	Agents time.Duration `json:"agents" default:"24h" check:"min=1m"`
+	// How long Idempotency-Key records are kept. A key counts for 24h, so shorter is refused.
+	Idempotency time.Duration `json:"idempotency" default:"24h" check:"min=1d"`
+	// What executions may take with all that belongs to them, before it is compressed. Beyond that the oldest finished
+	// ones go, whatever their age. 0: any size.
+	MaxExecutionBytes int64 `json:"maxExecutionBytes" check:"size,min=0"`
+	// The same for the event log.
+	MaxEventBytes int64 `json:"maxEventBytes" check:"size,min=0"`
 }
 
 // Metrics is the Prometheus endpoint.
 type Metrics struct {
-	Public bool
+	// Serve metrics and detailed health without a credential.
+	Public bool `json:"public"`
 }
 
 // Engine bounds the work in hand.
 type Engine struct {
-	MaxActive           int   // executions
-	MaxQueued           int   // executions
-	MaxQueuedBytes      int64 // bytes of input
-	MaxActivePerPattern int   // executions; 0 is no limit
-	DefaultTimeout      time.Duration
-	MaxTimeout          time.Duration
-	TaskTimeout         time.Duration
-	TaskRetries         int // attempts after the first
-	MaxBatchInputs      int
-	PriorityAging       time.Duration
-	RoleBinding         string // BindAuto, BindConnected or BindManaged
-	QuestionTimeout     time.Duration
+	// Executions that run at once. More wait in the queue. One that only waits, for people or agents, is not counted.
+	MaxActive int `json:"maxActive" default:"1000" check:"min=1,max=1000000"`
+	// Executions that wait. Beyond that, new ones are refused with 429. The last tenth is kept for patterns that have
+	// little in the queue.
+	MaxQueued int `json:"maxQueued" default:"10000" check:"min=1,max=10000000"`
+	// Bytes of input that executions which are not over hold in memory. Beyond that, new ones are refused with 429.
+	// The last tenth is kept as above.
+	MaxQueuedBytes int64 `json:"maxQueuedBytes" default:"512MiB" check:"size,min=16MiB"`
+	// Executions of one pattern that run at once, unless the pattern says otherwise. 0: no limit.
+	MaxActivePerPattern int `json:"maxActivePerPattern" check:"min=0,max=1000000"`
+	// Time limit of an execution when neither the request nor the pattern sets one.
+	DefaultTimeout time.Duration `json:"defaultTimeout" default:"5m" check:"min=1s"`
+	// Longest time limit that a request or a pattern may set.
+	MaxTimeout time.Duration `json:"maxTimeout" default:"24h" check:"min=1s"`
+	// Time limit of one task at one agent when the pattern sets none.
+	TaskTimeout time.Duration `json:"taskTimeout" default:"30s" check:"min=100ms"`
+	// How often a task is given to another agent after a retryable error or a lost agent.
+	TaskRetries int `json:"taskRetries" default:"2" check:"min=0,max=100"`
+	// Inputs that one batch may have.
+	MaxBatchInputs int `json:"maxBatchInputs" default:"1000" check:"min=1,max=1000000"`
+	// Waiting time after which a queued execution rises by one priority, so that none starves. Patterns of the same
+	// priority take turns.
+	PriorityAging time.Duration `json:"priorityAging" default:"30s" check:"min=1s"`
+	// Which agents serve roles of org charts that are not marked managed: connected ones, those that a runtime spawns
+	// for roles that name agent types, or (auto) spawned ones only where too few are connected.
+	RoleBinding string `json:"roleBinding" default:"auto" enum:"auto,connected,managed"`
+	// How long people have to answer a question of an org chart. The execution waits for it; one that nobody answers
+	// fails it.
+	QuestionTimeout time.Duration `json:"questionTimeout" default:"168h" check:"min=1s,max=365d"`
 }
 
 // Agents is the agent listener. The embedded part may change while the process runs.
 type Agents struct {
 	AgentLimits
-	MaxSessions int
-	MaxMessage  int64 // bytes
-	SendBuffer  int64 // bytes
+	// Connections of agents open at once. Beyond that, new ones are refused with 503.
+	MaxSessions int `json:"maxSessions" default:"20000" check:"min=1,max=1000000"`
+	// Largest message taken from an agent.
+	MaxMessage int64 `json:"maxMessage" default:"1MiB" check:"size,min=4KiB,max=64MiB"`
+	// Bytes that wait for one slow agent before its connection is closed.
+	SendBuffer int64 `json:"sendBuffer" default:"4MiB" check:"size,min=64KiB,max=1GiB"`
 }
 
 // AgentLimits are the intervals and limits that running sessions take over on a reload.
 type AgentLimits struct {
-	HeartbeatInterval time.Duration
-	UnhealthyAfter    int // missed heartbeats
-	DisconnectAfter   int // missed heartbeats
-	ResumeGrace       time.Duration
-	MessagesPerSecond int
-	KeepDisconnected  time.Duration
-	RegisterTimeout   time.Duration
+	// How often a connected agent reports that it is alive.
+	HeartbeatInterval time.Duration `json:"heartbeatInterval" default:"10s" check:"min=1s,max=10m" reload:"live"`
+	// Missed heartbeats after which an agent counts as unhealthy and gets no new tasks.
+	UnhealthyAfter int `json:"unhealthyAfter" default:"2" check:"min=1,max=100" reload:"live"`
+	// Missed heartbeats after which the connection of an agent is closed.
+	DisconnectAfter int `json:"disconnectAfter" default:"3" check:"min=2,max=100" reload:"live"`
+	// How long an agent whose connection was lost keeps its tasks before they go to others.
+	ResumeGrace time.Duration `json:"resumeGrace" default:"30s" check:"min=100ms,max=1d" reload:"live"`
+	// Messages that one agent may send per second over time.
+	MessagesPerSecond int `json:"messagesPerSecond" default:"100" check:"min=1,max=1000000" reload:"live"`
+	// How long a disconnected agent stays listed.
+	KeepDisconnected time.Duration `json:"keepDisconnected" default:"24h" check:"min=1s" reload:"live"`
+	// How long a new connection may take to register.
+	RegisterTimeout time.Duration `json:"registerTimeout" default:"10s" check:"min=1s,max=10m" reload:"live"`
 }
 
 // Streams is what every event stream to a client keeps to.
 type Streams struct {
-	MaxOpen      int
-	Heartbeat    time.Duration
-	MaxAge       time.Duration
-	WriteTimeout time.Duration
+	// Streams open at once. Beyond that, new ones are refused with 429.
+	MaxOpen int `json:"maxOpen" default:"20000" check:"min=1,max=1000000"`
+	// How often a silent stream sends a comment that keeps proxies from closing it.
+	Heartbeat time.Duration `json:"heartbeat" default:"15s" check:"min=1s,max=10m"`
+	// Age at which a stream is ended; clients resume where it ended.
+	MaxAge time.Duration `json:"maxAge" default:"1h" check:"min=1m"`
+	// How long the reader of a stream may take nothing of it before it is closed. It comes back with the last event
+	// that it has. One that is slow, but goes on, keeps it.
+	WriteTimeout time.Duration `json:"writeTimeout" default:"5s" check:"min=100ms,max=5m"`
 }
 
 // Log is the process log on stderr.
 type Log struct {
-	Level  string // trace, debug, info, warn or error
-	Format string // auto, text or json
+	// Least severe messages that are logged.
+	Level string `json:"level" default:"info" enum:"trace,debug,info,warn,error" reload:"live"`
+	// Form of the log on stderr: text for people, json for machines. auto is text.
+	Format string `json:"format" default:"auto" enum:"auto,text,json"`
 }
 
 // Files returns the files the configuration was read from, the main one first; none for Default.
@@ -173,3 +262,6 @@ func (s Server) LoopbackOnly() bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.Unmap().IsLoopback()
 }
+
+// FormatSize writes a number of bytes as the configuration shows it: "10MiB", "1500".
+func FormatSize(n int64) string { return schema.FormatSize(n) }

@@ -10,7 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core/config"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files and what is generated from the table of fields")
+var update = flag.Bool("update", false, "rewrite the golden files and what is generated from the fields of Config")
 
 // noEnv is a Lookup of an empty environment.
 func noEnv(string) (string, bool) { return "", false }

@@ -5,50 +5,60 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // deepest is how far the keys of a block may nest.
 const deepest = 32
 
-// block decodes the settings of a plugin and lays them over what an earlier file said.
-func (d *decoder) block(f *field, block *Block, line int, node *yaml.Node) {
-	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null" {
-		return // all its keys are commented out
-	}
+// blockReader reads blocks out of one file.
+type blockReader struct {
+	*schema.YAML
+	failed bool
+}
+
+func (d *blockReader) bad(path string, node *yaml.Node, format string, args ...any) {
+	d.Bad(path, node, format, args...)
+	d.failed = true
+}
+
+// ReadYAML implements schema.NodeReader: it lays the settings of a plugin over what an earlier file said.
+func (b *Block) ReadYAML(r *schema.YAML, path string, node *yaml.Node) bool {
 	if node.Kind != yaml.MappingNode {
-		d.add(line, f.key, "is a section and wants keys below it, not %s", describeNode(node))
-		return
+		r.Pairs(path, node, nil)
+		return false
 	}
-	before := len(d.problems)
-	root := d.tree(f.key, false, node, 1)
-	if len(d.problems) > before {
-		return
+	d := &blockReader{YAML: r}
+	if root := merge(b.root, d.tree(path, false, node, 1)); !d.failed && len(root) > 0 {
+		b.root = root
 	}
-	block.root = merge(block.root, root)
-	d.config.origins[f.key] = origin{d.file, line}
+	return !d.failed
 }
 
 // tree decodes a mapping of a block; secret tells that nothing in it must be shown.
-func (d *decoder) tree(key string, secret bool, node *yaml.Node, depth int) map[string]any {
+func (d *blockReader) tree(key string, secret bool, node *yaml.Node, depth int) map[string]any {
 	if depth > deepest {
-		d.add(node.Line, key, "nests deeper than %d levels", deepest)
+		d.bad(key, node, "nests deeper than %d levels", deepest)
 		return nil
 	}
 	out := make(map[string]any, len(node.Content)/2)
-	d.pairs(key, node, func(name, value *yaml.Node) {
-		out[name.Value] = d.branch(join(key, name.Value), secret || secretName.MatchString(name.Value), value, depth)
+	d.Pairs(key, node, func(name, value *yaml.Node) {
+		out[name.Value] = d.branch(schema.Join(key, schema.Clip(name.Value)), secret || secretName.MatchString(name.Value), value, depth)
 	})
 	return out
 }
 
 // branch decodes one value of a block; secret tells that it must not be shown.
-func (d *decoder) branch(key string, secret bool, node *yaml.Node, depth int) any {
-	if !d.plain(key, node) {
+func (d *blockReader) branch(key string, secret bool, node *yaml.Node, depth int) any {
+	if !d.Plain(key, node) {
+		d.failed = true
 		return nil
 	}
 	switch node.Kind {
@@ -56,7 +66,7 @@ func (d *decoder) branch(key string, secret bool, node *yaml.Node, depth int) an
 		return d.tree(key, secret, node, depth+1)
 	case yaml.SequenceNode:
 		if depth >= deepest {
-			d.add(node.Line, key, "nests deeper than %d levels", deepest)
+			d.bad(key, node, "nests deeper than %d levels", deepest)
 			return nil
 		}
 		list := make([]any, 0, len(node.Content))
@@ -67,7 +77,7 @@ func (d *decoder) branch(key string, secret bool, node *yaml.Node, depth int) an
 	}
 	value, fromOutside, err := d.leaf(node)
 	if err != nil {
-		d.add(node.Line, key, "%s", err)
+		d.bad(key, node, "%s", err)
 		return nil
 	}
 	if secret || fromOutside {
@@ -78,10 +88,10 @@ func (d *decoder) branch(key string, secret bool, node *yaml.Node, depth int) an
 
 // leaf decodes a scalar of a block. One that refers to the environment is text if it stands in quotes, else
 // what its value looks like.
-func (d *decoder) leaf(node *yaml.Node) (value any, fromOutside bool, err error) {
+func (d *blockReader) leaf(node *yaml.Node) (value any, fromOutside bool, err error) {
 	tag, text := node.ShortTag(), node.Value
 	if strings.Contains(text, "${") {
-		if text, err = interpolateSecret(text, d.lookup); err != nil {
+		if text, err = d.ExpandSecret(text); err != nil {
 			return nil, false, err
 		}
 		fromOutside = text != strings.ReplaceAll(node.Value, "$${", "${")
@@ -99,6 +109,9 @@ func (d *decoder) leaf(node *yaml.Node) (value any, fromOutside bool, err error)
 	}
 	return value, fromOutside, err
 }
+
+// decimal is a whole number as everybody reads it. YAML has more notations: 010 is eight there.
+var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
 // typed gives a scalar its type. Errors do not show the text: it may be a secret.
 func typed(tag, text string) (any, error) {
@@ -131,51 +144,4 @@ func typed(tag, text string) (any, error) {
 		return text, nil
 	}
 	return nil, errors.New("is of a type that is not supported; put it in quotes if it is text")
-}
-
-// env decodes environment variables and lays them over what an earlier file said.
-func (d *decoder) env(f *field, env *Env, line int, node *yaml.Node) {
-	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null" {
-		return
-	}
-	if node.Kind != yaml.MappingNode {
-		d.add(line, f.key, "wants variables such as NAME: value below it, not %s", describeNode(node))
-		return
-	}
-	next := Env{}
-	for name, value := range *env {
-		next[name] = value
-	}
-	d.pairs(f.key, node, func(name, value *yaml.Node) {
-		key := join(f.key, shorten(name.Value))
-		if !d.plain(key, value) {
-			return
-		}
-		secret, err := d.secret(value)
-		if err == nil {
-			err = checkEnvName(name.Value)
-		}
-		if err != nil {
-			d.add(value.Line, key, "%s", err)
-			return
-		}
-		next[name.Value] = secret
-	})
-	*env = next
-	d.config.origins[f.key] = origin{d.file, line}
-}
-
-// secret decodes a scalar that must not be shown; numbers and the like are the text as it was written.
-func (d *decoder) secret(node *yaml.Node) (Secret, error) {
-	if node.Kind != yaml.ScalarNode || node.ShortTag() == "!!null" {
-		return Secret{}, errors.New("wants a single value")
-	}
-	text, err := interpolateSecret(node.Value, d.lookup)
-	if err != nil {
-		return Secret{}, err
-	}
-	if strings.ContainsRune(text, 0) {
-		return Secret{}, errors.New("holds a NUL character")
-	}
-	return NewSecret(text), nil
 }

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // heldHeaders are those that Wardroom, or the transport, sets itself.
@@ -21,7 +23,7 @@ func checkHeaderName(name string) error {
 	lower := strings.ToLower(name)
 	switch {
 	case !httpguts.ValidHeaderFieldName(name):
-		return fmt.Errorf("%q is not the name of a header", shorten(name))
+		return fmt.Errorf("%q is not the name of a header", schema.Clip(name))
 	case strings.HasPrefix(lower, "x-service-") || slices.Contains(heldHeaders, lower):
 		return errors.New("is a header that Wardroom sets itself")
 	}
@@ -49,75 +51,23 @@ func checkFilter(text string) error {
 	return nil
 }
 
-func checkLabel(name, value string) error {
-	if err := checkFilter(name); err != nil {
-		return fmt.Errorf("its name %w", err)
-	}
-	if value == "" {
-		return nil
-	}
-	return checkFilter(value)
-}
-
-// valid checks each key of an endpoint by itself.
-func (e Endpoint) valid(i int) error {
-	none := &Config{} // the fields of an endpoint ask for none
-	for _, f := range endpointFields {
-		bound := f.bind(i, &e) // set writes into this copy
-		var err error
-		switch ref := f.of(&e).(type) {
-		case *Headers:
-			for name, value := range *ref {
-				if err = checkHeader(name, value.Reveal()); err != nil {
-					break
-				}
-			}
-		case *map[string]string:
-			for name, value := range *ref {
-				if err = checkLabel(name, value); err != nil {
-					break
-				}
-			}
-		case *string:
-			if *ref != "" {
-				err = bound.valid(none)
-			}
-		case *[]string:
-			err = bound.valid(none)
-		default:
-			err = bound.set(none, "", bound.text(none))
-		}
-		if err != nil {
-			return fmt.Errorf("endpoint %d, %s: %w", i, f.key, err)
-		}
-	}
-	return nil
-}
+// endpointKey is the dotted key of an endpoint.
+func endpointKey(i int) string { return fmt.Sprintf("webhooks.endpoints[%d]", i) }
 
 // endpoint reports what is missing in an endpoint, or does not go together.
 func (r *ruling) endpoint(i int, e *Endpoint) {
-	entry := endpointKey(i, "")
-	for key := range r.wrong { // such as one of its events
-		if strings.HasPrefix(key, entry) {
-			return
-		}
+	entry := endpointKey(i)
+	if r.isWrong(entry) { // such as one of its events
+		return
 	}
 	secret := e.Secret.Reveal()
-	switch {
-	case e.URL == "":
-		r.refuse(entry, "url", "is missing: give the URL of the receiver")
-	case strings.HasPrefix(strings.ToLower(e.URL), "http:") && r.config.Server.Environment != Development:
+	if strings.HasPrefix(strings.ToLower(e.URL), "http:") && r.config.Server.Environment != Development {
 		r.refuse(entry, "url", "must begin with https:// unless server.environment is %s", Development)
 	}
-	switch {
-	case len(e.Events) == 0:
-		r.refuse(entry, "events", `is missing: list types of events, or "*" for all`)
-	case twice(e.Events) != "":
+	if twice(e.Events) != "" {
 		r.refuse(entry, "events", "names %s twice", twice(e.Events))
 	}
 	switch {
-	case secret == "":
-		r.refuse(entry, "secret", "is missing: give what deliveries are signed with, such as ${WEBHOOK_SECRET}")
 	case len(secret) > maxSecretBytes:
 		r.refuse(entry, "secret", "is longer than %d bytes", maxSecretBytes)
 	case !utf8.ValidString(secret) || strings.ContainsFunc(secret, unicode.IsControl):
@@ -141,7 +91,7 @@ func (r *ruling) endpoint(i int, e *Endpoint) {
 	}
 	for j := range r.config.Webhooks.Endpoints[:i] {
 		if other := &r.config.Webhooks.Endpoints[j]; e.URL != "" && other.URL == e.URL && sameEvents(other.Events, e.Events) {
-			r.refuse(entry, "url", "is declared with the same events in %s already", endpointKey(j, ""))
+			r.refuse(entry, "url", "is declared with the same events in %s already", endpointKey(j))
 		}
 	}
 }

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // entryRules reports entries that are incomplete or contradict each other. As in relations, nothing is said
@@ -22,14 +24,10 @@ func (c *Config) entryRules(known []Problem) []Problem {
 	for _, name := range sortedKeys(c.Runtimes) {
 		r.runtime(name, c.Runtimes[name], users)
 	}
-	for _, name := range sortedKeys(c.AgentTypes) {
-		if c.AgentTypes[name].Command == "" {
-			r.refuse("agentTypes."+name, "command", "is missing: name the program that this agent type runs")
-		}
-	}
 	for _, name := range sortedKeys(c.Threads.Repositories) {
 		r.repository("threads.repositories."+name, c.Threads.Repositories[name])
 	}
+	r.given(c.keys())
 	for i := range c.Webhooks.Endpoints {
 		r.endpoint(i, &c.Webhooks.Endpoints[i])
 	}
@@ -46,15 +44,40 @@ type ruling struct {
 
 // refuse reports a problem with a key of an entry, at the place that set the key or else the entry.
 func (r *ruling) refuse(entry, name, format string, args ...any) {
-	key := join(entry, name)
+	key := schema.Join(entry, name)
 	if r.wrong[key] {
 		return
 	}
-	at, ok := r.config.origins[key]
+	at, ok := r.config.places[key]
 	if !ok {
-		at = r.config.origins[entry]
+		at = r.config.places[entry]
 	}
-	r.problems = append(r.problems, Problem{File: at.file, Line: at.line, Key: key, Reason: fmt.Sprintf(format, args...)})
+	r.problems = append(r.problems, Problem{File: at.File, Line: at.Line, Column: at.Column, Key: key, Reason: fmt.Sprintf(format, args...)})
+}
+
+// isWrong reports whether an entry, or something in it, has a problem already.
+func (r *ruling) isWrong(entry string) bool {
+	for key := range r.wrong {
+		if strings.HasPrefix(key, entry) {
+			return true
+		}
+	}
+	return false
+}
+
+// given reports keys of entries and lists that must be given and are not, or are empty.
+func (r *ruling) given(keys []key) {
+	for _, k := range keys {
+		if k.section {
+			continue
+		}
+		if entry := parentOf(k.path); k.missing() != "" && k.value.IsZero() && !r.wrong[entry] && !r.isWrong(k.path+"[") {
+			r.refuse(entry, k.name(), "is missing: %s", k.missing())
+		}
+		for i := range k.items() {
+			r.given(k.item(i))
+		}
+	}
 }
 
 func (r *ruling) plugin(name string, p *Plugin) {
@@ -67,7 +90,6 @@ func (r *ruling) repository(entry string, repo *Repository) {
 	secret := !repo.Password.IsZero()
 	switch {
 	case repo.URL == "":
-		r.refuse(entry, "url", "is missing: give the git URL that this name stands for")
 	case secret && repo.PasswordFile != "":
 		r.refuse(entry, "passwordFile", "is given beside password; keep one of them")
 	case repo.SSHKeyFile != "" && strings.Contains(repo.URL, "://") && !strings.HasPrefix(repo.URL, "ssh://"):

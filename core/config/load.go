@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // maxFile bounds one configuration file; a larger one is a mistake such as a log in the wrong place.
@@ -18,6 +19,9 @@ const maxFile = int64(1) << 20
 
 // DropInDir is the directory of drop-ins, beside the main file.
 const DropInDir = "conf.d"
+
+// Lookup finds an environment variable, as os.LookupEnv does.
+type Lookup = schema.Lookup
 
 // Options changes how a configuration is read.
 type Options struct {
@@ -62,7 +66,13 @@ func parse(files []File, opts Options, problems []Problem) (*Config, error) {
 		lookup = os.LookupEnv
 	}
 	c := Default()
-	c.origins = map[string]origin{}
+	c.places = map[string]schema.Place{}
+	reader := schema.YAML{
+		Rules: rules, Lookup: lookup, Places: c.places,
+		Report: func(at schema.Place, key, reason string) {
+			problems = append(problems, Problem{File: at.File, Line: at.Line, Column: at.Column, Key: key, Reason: reason})
+		},
+	}
 	order := map[string]int{}
 	for i, file := range files {
 		order[file.Name] = i
@@ -70,9 +80,8 @@ func parse(files []File, opts Options, problems []Problem) (*Config, error) {
 		if err != nil {
 			return nil, core.Errorf(core.CodeInternal, "the working directory cannot be found").WithCause(err)
 		}
-		d := decoder{config: c, file: file.Name, dir: filepath.Dir(abs), lookup: lookup}
-		d.decode(file.Data)
-		problems = append(problems, d.problems...)
+		reader.File, reader.Dir = file.Name, filepath.Dir(abs)
+		reader.Read(file.Data, c)
 		c.files = append(c.files, file.Name)
 	}
 	for i, p := range problems { // files that could not be read come last
@@ -149,7 +158,7 @@ func readFile(path string) (File, error) {
 		return File{}, err
 	}
 	if int64(len(data)) > maxFile {
-		return File{}, fmt.Errorf("is larger than %s", FormatSize(maxFile))
+		return File{}, fmt.Errorf("is larger than %s", schema.FormatSize(maxFile))
 	}
 	return File{Name: path, Data: data}, nil
 }

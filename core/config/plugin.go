@@ -2,9 +2,14 @@ package config
 
 // Plugins says where plugin binaries are, and holds what is set for single plugins.
 type Plugins struct {
-	Dir      string             // absolute, or empty for the folder "plugins" beside the binary
-	StateDir string             // absolute, or empty for the folder "plugins" in that of the store
-	Entries  map[string]*Plugin // by the name of the plugin
+	// Directory of the plugin binaries. Empty: the directory plugins beside the wardroom binary. Neither it nor a
+	// directory above it may be writable by others.
+	Dir string `json:"dir" check:"path"`
+	// Directory of what plugins keep, such as the rooms of agents. Empty: the directory plugins in store.path. No two
+	// servers may share it, and dumps do not hold it.
+	StateDir string `json:"stateDir" check:"path"`
+	// What is set for one plugin, under its name.
+	Entries map[string]*Plugin `json:"*" entry:"a plugin" reserved:"dir: plugins.dir is the directory of the plugins"`
 }
 
 // Kinds of plugins.
@@ -16,13 +21,20 @@ const (
 
 // Plugin is what is set for one plugin. A plugin needs no entry to be used: see Runtime.Plugin.
 type Plugin struct {
-	Kind     string // KindRuntime, KindSecret, KindAudit; empty: what its manifest says
-	Path     string // absolute path of the binary; empty: the plugin's name in Plugins.Dir
-	SHA256   string // 64 lower-case hexadecimal digits; empty: what its manifest says
-	Required bool   // the start fails without it
-	Enabled  bool
-	Config   Block // given to the plugin
-	Env      Env   // its environment beside what every plugin gets
+	// What the plugin is for. Empty: what its manifest says.
+	Kind string `json:"kind" enum:",runtime,secret,audit"`
+	// Its binary. Empty: the file of its name in plugins.dir. Two entries with one path run it twice, with settings of
+	// their own.
+	Path string `json:"path" check:"path"`
+	// Checksum that its binary must have. Empty: what its manifest says.
+	SHA256 string `json:"sha256" check:"is=sha256"`
+	// Fail the start when it does not get ready. Otherwise Wardroom is degraded without it.
+	Required bool `json:"required"`
+	// Run it. What wardroom plugin enable or disable said last comes first.
+	Enabled bool `json:"enabled" default:"true"`
+	// Its own settings; wardroom plugin info NAME shows what it takes. Values that refer to the environment are never
+	// shown.
+	Config Block `json:"config"`
+	// Variables for its environment, beside the few that every plugin gets. They are never shown.
+	Env Env `json:"env"`
 }
-
-func newPlugin(string) *Plugin { return &Plugin{Enabled: true} }

@@ -11,10 +11,11 @@ import (
 
 // Problem is one thing that is wrong with the configuration.
 type Problem struct {
-	File   string `json:"file,omitempty"` // as it was named to Load; empty for a value that no file set
-	Line   int    `json:"line,omitempty"` // 1-based; 0 when the whole file is meant
-	Key    string `json:"key,omitempty"`  // dotted; empty when the text itself is not YAML
-	Reason string `json:"reason"`         // what is wrong and what would be right
+	File   string `json:"file,omitempty"`   // as it was named to Load; empty for a value that no file set
+	Line   int    `json:"line,omitempty"`   // 1-based; 0 when the whole file is meant
+	Column int    `json:"column,omitempty"` // 1-based, in characters; 0 when it is not known
+	Key    string `json:"key,omitempty"`    // dotted; empty when the text itself is not YAML
+	Reason string `json:"reason"`           // what is wrong and what would be right
 }
 
 // String renders the problem as "file:line: key: reason", the form editors jump to.

@@ -6,7 +6,7 @@ import (
 	"github.com/wardroom/wardroom/core/config"
 )
 
-// What configs/ publishes is made from the table of fields, and must not lag behind it.
+// What configs/ publishes is made from the fields of Config, and must not lag behind it.
 func TestPublishedFiles(t *testing.T) {
 	t.Run("Schema", func(t *testing.T) {
 		data, err := config.Schema()

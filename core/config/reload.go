@@ -2,61 +2,35 @@ package config
 
 import (
 	"reflect"
-	"slices"
+	"strings"
 
-	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
-// Reloadable is what a running process takes over on SIGHUP. All other keys wait for a restart; see
-// NeedsRestart.
-type Reloadable struct {
-	LogLevel      string
-	Hosts         []string
-	CORS          CORS
-	Connections   ConnectionLimits
-	MetricsPublic bool
-	Retention     Retention
-	Engine        Engine
-	Threads       Threads // but for Root, which stays as it is
-	Webhooks      Webhooks
-	Agents        AgentLimits
-	Streams       Streams
+// With returns what is in effect after a reload: a copy of c with the keys of next that a running process takes
+// over, while the others wait for a restart; see NeedsRestart.
+func (c *Config) With(next *Config) *Config {
+	merged := c.clone()
+	takeOver(false, reflect.ValueOf(merged).Elem(), reflect.ValueOf(next.clone()).Elem())
+	return merged
 }
 
-// Reloadable returns the part of c that may change while the process runs.
-func (c *Config) Reloadable() Reloadable {
-	return Reloadable{
-		LogLevel:      c.Log.Level,
-		Hosts:         slices.Clone(c.Server.Hosts),
-		CORS:          CORS{Origins: append([]string(nil), c.Server.CORS.Origins...)},
-		Connections:   c.Server.ConnectionLimits,
-		MetricsPublic: c.Metrics.Public,
-		Retention:     c.Store.Retention,
-		Engine:        c.Engine,
-		Threads:       c.clone().Threads,
-		Webhooks:      c.Webhooks,
-		Agents:        c.Agents.AgentLimits,
-		Streams:       c.Streams,
+// takeOver sets what is live in a struct to that of from.
+func takeOver(live bool, v, from reflect.Value) {
+	shape := schema.Of(v.Type())
+	for i := range shape.Fields {
+		f := &shape.Fields[i]
+		lives := live
+		if tag := f.Tag.Get("reload"); tag != "" {
+			lives = tag == "live"
+		}
+		switch {
+		case f.IsSection():
+			takeOver(lives, v.FieldByIndex(f.Index), from.FieldByIndex(f.Index))
+		case lives:
+			v.FieldByIndex(f.Index).Set(from.FieldByIndex(f.Index))
+		}
 	}
-}
-
-// With returns a copy of c that has r in place of its reloadable part: what is in effect after a reload,
-// while the other keys wait for a restart.
-func (c *Config) With(r Reloadable) *Config {
-	next := *c
-	next.Log.Level = r.LogLevel
-	next.Server.Hosts = r.Hosts
-	next.Server.CORS = r.CORS
-	next.Server.ConnectionLimits = r.Connections
-	next.Metrics.Public = r.MetricsPublic
-	next.Store.Retention = r.Retention
-	next.Engine = r.Engine
-	next.Threads = r.Threads
-	next.Threads.Root = c.Threads.Root
-	next.Webhooks = r.Webhooks
-	next.Agents.AgentLimits = r.Agents
-	next.Streams = r.Streams
-	return &next
 }
 
 // Change is one key that differs between two configurations.
@@ -67,23 +41,40 @@ type Change struct {
 	Reloaded bool   `json:"reloaded"` // takes effect on SIGHUP; else it waits for a restart
 }
 
-// Changes returns the keys whose values differ: entries that came or went, then keys in the order of the table.
+// Changes returns the keys whose values differ: entries that came or went, then keys in the order of the file.
 func Changes(prev, next *Config) []Change {
+	prev, next = prev.clone(), next.clone()
 	var changes []Change
-	for _, l := range collections {
-		for _, name := range l.union(prev, next) {
-			was, is := l.has(prev, name), l.has(next, name)
-			if was != is {
-				changes = append(changes, Change{Key: join(l.section, name), Old: presence(was), New: presence(is), Reloaded: l.live})
+	after := next.collections()
+	for i, l := range prev.collections() {
+		was, is := l.entries, after[i].entries
+		for _, name := range entryNames(union(was, is)) {
+			had, has := was.MapIndex(reflect.ValueOf(name)).IsValid(), is.MapIndex(reflect.ValueOf(name)).IsValid()
+			if had != has {
+				changes = append(changes, Change{Key: schema.Join(l.path, name), Old: presence(had), New: presence(has), Reloaded: l.live})
 			}
+			rules.Entry(was, name) // both have the same keys then
+			rules.Entry(is, name)
 		}
 	}
-	for _, f := range fieldsOf(prev, next) {
-		if !f.equal(prev, next) {
-			changes = append(changes, Change{Key: f.key, Old: f.text(prev), New: f.text(next), Reloaded: f.live})
+	keys := next.keys()
+	for i, k := range prev.keys() {
+		if !k.section && !reflect.DeepEqual(k.value.Interface(), keys[i].value.Interface()) {
+			changes = append(changes, Change{Key: k.path, Old: k.text(), New: keys[i].text(), Reloaded: k.live})
 		}
 	}
 	return changes
+}
+
+// union returns a map with the keys of both.
+func union(a, b reflect.Value) reflect.Value {
+	all := reflect.MakeMap(a.Type())
+	for _, m := range []reflect.Value{a, b} {
+		for _, name := range m.MapKeys() {
+			all.SetMapIndex(name, m.MapIndex(name))
+		}
+	}
+	return all
 }
 
 func presence(there bool) string {
@@ -104,26 +95,22 @@ func NeedsRestart(prev, next *Config) []string {
 	return keys
 }
 
-// equal compares the values of the key; an empty list is equal to none.
-func (f *field) equal(a, b *Config) bool {
-	left, right := f.ref(a), f.ref(b)
-	switch left := left.(type) {
-	case *[]string:
-		if len(*left) == 0 {
-			return len(*right.(*[]string)) == 0
+// text renders the value of the key in one line as it would be written in the file; secrets are shown as ***.
+func (k *key) text() string {
+	switch value := k.value.Interface().(type) {
+	case Secret:
+		if value.IsZero() {
+			return ""
 		}
-	case *[]core.AutoAnswerRule:
-		if len(*left) == 0 {
-			return len(*right.(*[]core.AutoAnswerRule)) == 0
+	case Env:
+		vars := make([]string, 0, len(value))
+		for _, name := range value.Names() {
+			vars = append(vars, name+"="+redacted)
 		}
-	case *[]Endpoint:
-		return equalEndpoints(*left, *right.(*[]Endpoint))
-	case *Secret:
-		return left.Equal(*right.(*Secret))
-	case *Env:
-		return left.equal(*right.(*Env))
-	case *Block:
-		return left.equal(*right.(*Block))
+		return strings.Join(vars, " ")
 	}
-	return reflect.DeepEqual(left, right)
+	if k.IsStructs() {
+		return k.flow()
+	}
+	return k.Text(k.value)
 }

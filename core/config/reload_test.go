@@ -20,13 +20,13 @@ func everyKeyChanged(t *testing.T) *config.Config {
 	return c
 }
 
-// entryNames are the sections whose keys the operator chooses, with a name that every-key.good.yaml has there.
-var entryNames = map[string]string{"plugins": "runtime-local", "runtimes": "local", "agentTypes": "shell", "threads.repositories": "app"}
+// namesOfEntries are the sections whose keys the operator chooses, with a name that every-key.good.yaml has there.
+var namesOfEntries = map[string]string{"plugins": "runtime-local", "runtimes": "local", "agentTypes": "shell", "threads.repositories": "app"}
 
 // entryKey returns the key of an entry without its name: runtimes.url of runtimes.local.url. It is "" for a key of
 // no entry, and the section for the entry itself.
 func entryKey(key string) string {
-	for section := range entryNames {
+	for section := range namesOfEntries {
 		rest, ok := strings.CutPrefix(key, section+".")
 		if !ok || (section == "plugins" && (rest == "dir" || rest == "stateDir")) {
 			continue
@@ -40,8 +40,8 @@ func entryKey(key string) string {
 	return ""
 }
 
-// The packaged file says (reload) beside a key exactly if Reloadable carries it.
-func TestReloadableIsWhatTheFileSays(t *testing.T) {
+// The packaged file says (reload) beside a key exactly if With takes it over.
+func TestReloadIsWhatTheFileSays(t *testing.T) {
 	all := config.Changes(config.Default(), everyKeyChanged(t))
 	data, err := os.ReadFile("../../configs/wardroom.yaml")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestReloadableIsWhatTheFileSays(t *testing.T) {
 		if reloaded := strings.HasPrefix(key, "threads."); change.Reloaded != reloaded {
 			t.Errorf("%s is said to be reloaded: %v", change.Key, change.Reloaded)
 		}
-		if _, isSection := entryNames[key]; !isSection {
+		if _, isSection := namesOfEntries[key]; !isSection {
 			sample[key] = change.Key
 		}
 	}
@@ -70,14 +70,14 @@ func TestReloadableIsWhatTheFileSays(t *testing.T) {
 		t.Errorf("every-key.good.yaml changes %d keys of %d", len(all), len(keys))
 	}
 	// What remains after the reloadable part of the new one was taken over waits for a restart.
-	merged := config.Default().With(everyKeyChanged(t).Reloadable())
+	merged := config.Default().With(everyKeyChanged(t))
 	var waiting []string
 	for _, change := range config.Changes(merged, everyKeyChanged(t)) {
 		waiting = append(waiting, change.Key)
 	}
 	want := config.NeedsRestart(config.Default(), everyKeyChanged(t))
 	if !reflect.DeepEqual(waiting, want) {
-		t.Errorf("Reloadable leaves %v, NeedsRestart says %v", waiting, want)
+		t.Errorf("With leaves %v, NeedsRestart says %v", waiting, want)
 	}
 	for _, change := range all {
 		if marked := strings.Contains(comment(t, string(data), change.Key), "(reload)"); marked != change.Reloaded {
@@ -127,10 +127,11 @@ func TestNeedsRestart(t *testing.T) {
 	}
 }
 
-func TestReloadableIsACopy(t *testing.T) {
-	c := mustParse(t, "server: {cors: {origins: [https://a.example]}}")
-	c.Reloadable().CORS.Origins[0] = "https://changed.example"
-	if got := c.Server.CORS.Origins[0]; got != "https://a.example" {
+// What is in effect after a reload shares no entry with what was loaded.
+func TestWithIsACopy(t *testing.T) {
+	next := mustParse(t, "threads: {repositories: {a: {url: 'https://h/a'}}}")
+	config.Default().With(next).Threads.Repositories["a"].URL = "https://h/b"
+	if got := next.Threads.Repositories["a"].URL; got != "https://h/a" {
 		t.Errorf("the configuration changed to %s", got)
 	}
 }

@@ -2,30 +2,29 @@ package config
 
 // Runtime is a place where managed agents run: a plugin, or a server under a URL.
 type Runtime struct {
-	Plugin   string // name of the plugin; empty with URL
-	URL      string // of a runtime server, without a trailing slash; empty with Plugin
-	Token    Secret // for the server at URL
-	Config   Block  // given to the plugin
-	Priority int    // a lower one is chosen first
-	Required bool   // the start fails without it
+	// Name of the plugin that is this runtime. It needs no entry in plugins.
+	Plugin string `json:"plugin" check:"is=entry"`
+	// Address of a runtime server, instead of a plugin.
+	URL string `json:"url" check:"is=url"`
+	// Token that the server at url wants. It is never shown.
+	Token Secret `json:"token"`
+	// Settings of the plugin; the same as config of its entry in plugins.
+	Config Block `json:"config"`
+	// When a request names no runtime, the healthy one with the lowest number is taken. The default is 10 for local,
+	// 20 for docker, 30 for kubernetes.
+	Priority int `json:"priority" default:"100" check:"min=0,max=1000000"`
+	// Fail the start when it cannot be used. Otherwise Wardroom is degraded without it.
+	Required bool `json:"required"`
 }
 
-// Priorities of the runtimes that have a fixed name, and of all others.
-const (
-	priorityLocal      = 10
-	priorityDocker     = 20
-	priorityKubernetes = 30
-	priorityOther      = 100
-)
-
-func newRuntime(name string) *Runtime {
+// SetDefaults gives the runtimes that have a fixed name the priority of their kind.
+func (r *Runtime) SetDefaults(name string) {
 	switch name {
 	case "local":
-		return &Runtime{Priority: priorityLocal}
+		r.Priority = 10
 	case "docker":
-		return &Runtime{Priority: priorityDocker}
+		r.Priority = 20
 	case "kubernetes":
-		return &Runtime{Priority: priorityKubernetes}
+		r.Priority = 30
 	}
-	return &Runtime{Priority: priorityOther}
 }

@@ -2,12 +2,13 @@ package config
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // schemaID names the published schema; it is an identity and need not resolve.
@@ -76,12 +77,16 @@ func (o *orderedSchema) add(name string, node *schemaNode) {
 // Schema returns the JSON Schema (2020-12) of the configuration file, for editors. It is as strict as the
 // loader about keys and types; what needs more than one key, or the environment, only the loader checks.
 func Schema() ([]byte, error) {
-	defaults := Default()
 	root := sectionSchema("Configuration of Wardroom.")
 	root.Schema, root.ID, root.Title = "https://json-schema.org/draft/2020-12/schema", schemaID, "Wardroom configuration"
-	sections := map[string]*schemaNode{"": root}
-	for _, f := range fields {
-		section(sections, parentOf(f.key)).Properties.add(f.name(), f.schema(defaults))
+	c := sample()
+	addKeys(root, "", c.keys())
+	for _, l := range c.collections() { // every key of their sections is known now
+		section := root
+		for name := range strings.SplitSeq(l.path, ".") {
+			section = section.Properties.nodes[name]
+		}
+		section.addNames(&l)
 	}
 	data, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
@@ -90,43 +95,38 @@ func Schema() ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-func section(sections map[string]*schemaNode, key string) *schemaNode {
-	if node, ok := sections[key]; ok {
-		return node
-	}
-	node := sectionSchema(sectionDocs[key])
-	parent, name := section(sections, parentOf(key)), key[strings.LastIndex(key, ".")+1:]
-	if name == anyName {
-		parent.Names = &schemaNode{Pattern: "^" + entryNamePattern + "$"}
-		if fixed := unlikeEntries(parent); len(fixed) > 0 {
-			parent.Names = &schemaNode{AnyOf: []*schemaNode{parent.Names, {Enum: fixed}}}
+// addKeys adds keys to the section at path that they are below.
+func addKeys(root *schemaNode, path string, keys []key) {
+	sections := map[string]*schemaNode{path: root}
+	for _, k := range keys {
+		parent := sections[parentOf(k.path)]
+		switch {
+		case !k.section:
+			parent.Properties.add(k.name(), k.schema())
+			if k.missing() != "" && len(path) == 0 && root.Type == "object" {
+				parent.Required = append(parent.Required, k.name())
+			}
+		case k.name() == schema.AnyName:
+			sections[k.path] = sectionSchema(k.doc)
+			parent.Additional = sections[k.path]
+		default:
+			sections[k.path] = sectionSchema(k.doc)
+			parent.Properties.add(k.name(), sections[k.path])
 		}
-		if reserved := sortedReserved(findCollection(parentOf(key)), parent); len(reserved) > 0 {
-			parent.Names.Not = &schemaNode{Enum: reserved}
-		}
-		parent.Additional = node
-	} else {
-		parent.Properties.add(name, node)
 	}
-	sections[key] = node
-	return node
 }
 
-// unlikeEntries returns the keys of a section that no entry could be called.
-func unlikeEntries(section *schemaNode) []string {
-	return slices.DeleteFunc(slices.Clone(section.Properties.names), entryName.MatchString)
-}
-
-// sortedReserved returns the names that an entry may not have and that are no keys of the section either.
-func sortedReserved(l *collection, section *schemaNode) []string {
-	var names []string
-	for name := range l.reserved {
-		if _, isKey := section.Properties.nodes[name]; !isKey {
-			names = append(names, name)
-		}
+// addNames says what the entries of a section may be called.
+func (n *schemaNode) addNames(l *collection) {
+	n.Names = &schemaNode{Pattern: "^" + schema.EntryName + "$"}
+	if fixed := slices.DeleteFunc(slices.Clone(n.Properties.names), schema.IsEntryName); len(fixed) > 0 {
+		n.Names = &schemaNode{AnyOf: []*schemaNode{n.Names, {Enum: fixed}}}
 	}
-	sort.Strings(names)
-	return names
+	reserved, _ := l.Reserved()
+	reserved = slices.DeleteFunc(reserved, func(name string) bool { return slices.Contains(l.beside, name) })
+	if len(reserved) > 0 {
+		n.Names.Not = &schemaNode{Enum: reserved}
+	}
 }
 
 // sectionSchema makes a closed object; a section whose keys are all commented out is null.
@@ -140,62 +140,61 @@ func sectionSchema(doc string) *schemaNode {
 }
 
 // schema describes one key.
-func (f *field) schema(defaults *Config) *schemaNode {
-	node := &schemaNode{Description: f.help()}
+func (k *key) schema() *schemaNode {
+	node := &schemaNode{Description: k.help()}
 	referring := &schemaNode{Type: "string", Pattern: reference}
-	if f.in != nil {
-		f = f.bind(anyName) // no entry has this name, so the defaults are those of a new one
-	}
-	switch ref := f.ref(defaults).(type) {
-	case *string:
-		node.Type = "string"
-		node.Default = *ref
-		if len(f.enum) > 0 {
+	switch value := k.value.Interface().(type) {
+	case string:
+		node.Type, node.Default = "string", value
+		if len(k.Enum) > 0 {
 			node.Type = nil
-			node.AnyOf = []*schemaNode{{Type: "string", Enum: f.enum}, referring}
+			node.AnyOf = []*schemaNode{{Type: "string", Enum: k.Enum}, referring}
 		}
-	case *bool:
-		node.Default = *ref
+	case bool:
+		node.Default = value
 		node.AnyOf = []*schemaNode{{Type: "boolean"}, referring}
-	case *int:
-		node.Default = *ref
-		node.AnyOf = []*schemaNode{f.integer(), referring}
-	case *int64:
-		node.Default = f.text(defaults)
+	case int:
+		node.Default = value
+		node.AnyOf = []*schemaNode{k.integer(), referring}
+	case int64:
+		node.Default = k.text()
 		size := &schemaNode{Type: "string", Pattern: `^[0-9]+ *([bB]|[kKmMgGtT]([iI][bB])?)?$|` + reference}
-		node.AnyOf = []*schemaNode{f.integer(), size}
-	case *time.Duration:
-		node.Default = f.text(defaults)
+		node.AnyOf = []*schemaNode{k.integer(), size}
+	case time.Duration:
+		node.Default = k.text()
 		node.Type = "string"
 		node.Pattern = `^[0-9]+d$|^([0-9]+d)?([0-9.]+(ns|us|µs|μs|ms|s|m|h))+$|^([0-9]+d)?0$|` + reference
-	case *[]string:
-		node.Default = append([]string{}, *ref...)
-		node.Type = "array"
+	case []string:
+		node.Type, node.Default = "array", append([]string{}, value...)
 		node.Items = &schemaNode{Type: "string"}
-	case *[]core.AutoAnswerRule:
-		node.Default = []string{}
-		node.Type = "array"
-		node.Items = rulesSchema()
-	case *[]Endpoint:
-		node.Default = []string{}
-		node.Type = "array"
-		node.Items = endpointsSchema()
-	case *Secret:
+	case Secret:
 		node.Type = []string{"string", "number", "boolean"}
-	case *Env:
+	case Env:
 		node.Type = []string{"object", "null"}
 		node.Names = &schemaNode{Pattern: `^[A-Za-z_][A-Za-z0-9_]*$`}
 		node.Additional = &schemaNode{Type: []string{"string", "number", "boolean"}}
-	case *Block:
+	case Headers:
 		node.Type = []string{"object", "null"}
+		node.Additional = &schemaNode{Type: []string{"string", "number", "boolean"}}
+	case map[string]string:
+		node.Type = []string{"object", "null"}
+		node.Additional = &schemaNode{Type: "string"}
+	case Block:
+		node.Type = []string{"object", "null"}
+	default: // a list of structs
+		node.Type, node.Default = "array", []string{}
+		item := reflect.New(k.Type.Elem()).Elem()
+		rules.SetDefaults(item)
+		node.Items = sectionSchema(k.Tag.Get("each"))
+		node.Items.Type = "object"
+		addKeys(node.Items, "", keysIn("", false, item))
+	}
+	if k.missing() != "" {
+		node.Default = nil
 	}
 	return node
 }
 
-func (f *field) integer() *schemaNode {
-	node := &schemaNode{Type: "integer", Minimum: &f.min}
-	if f.max > 0 {
-		node.Maximum = &f.max
-	}
-	return node
+func (k *key) integer() *schemaNode {
+	return &schemaNode{Type: "integer", Minimum: k.Min, Maximum: k.Max}
 }

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // redacted is what every printed form of a Secret is.
@@ -30,6 +34,36 @@ func NewSecret(text string) Secret {
 		return Secret{}
 	}
 	return Secret{text: &text}
+}
+
+// ReadYAML implements schema.NodeReader.
+func (s *Secret) ReadYAML(r *schema.YAML, path string, node *yaml.Node) bool {
+	text, err := r.Secret(node)
+	if err != nil {
+		r.Bad(path, node, "%s", err)
+		return false
+	}
+	*s = NewSecret(text)
+	return true
+}
+
+// readSecrets adds to secrets what a mapping has under names that somebody chose. check says what is wrong with one.
+func readSecrets(r *schema.YAML, path string, node *yaml.Node, secrets map[string]Secret, check func(name, text string) error) {
+	r.Pairs(path, node, func(name, value *yaml.Node) {
+		at := schema.Join(path, schema.Clip(name.Value))
+		if !r.Plain(at, value) {
+			return
+		}
+		text, err := r.Secret(value)
+		if err == nil {
+			err = check(name.Value, text)
+		}
+		if err != nil {
+			r.Bad(at, value, "%s", err)
+			return
+		}
+		secrets[name.Value] = NewSecret(text)
+	})
 }
 
 // Reveal returns the text. Callers hand it to what needs it and keep no copy.

@@ -1,11 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 	"strings"
-	"time"
 
-	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 const templateHead = `# Configuration of Wardroom.
@@ -24,18 +25,20 @@ const templateHead = `# Configuration of Wardroom.
 func Template() []byte {
 	var b strings.Builder
 	b.WriteString(templateHead)
-	defaults := Default()
-	section := ""
-	for _, f := range fields {
-		section = openSections(&b, section, parentOf(f.key))
-		if f.in != nil {
-			f = f.bind(anyName) // no entry has this name, so the defaults are those of a new one
+	for _, k := range sample().keys() {
+		indent := margin(k.path)
+		if k.section {
+			name := k.name()
+			if name == schema.AnyName {
+				name = "#<name>"
+			}
+			fmt.Fprintf(&b, "\n%s# %s\n%s%s:\n", indent, k.doc, indent, name)
+			continue
 		}
-		indent := margin(f.key)
-		for _, line := range wrap(f.help(), 100-len(indent)) {
+		for _, line := range wrap(k.help(), 100-len(indent)) {
 			fmt.Fprintf(&b, "%s# %s\n", indent, line)
 		}
-		fmt.Fprintf(&b, "%s#%s: %s\n", indent, f.name(), f.sample(defaults))
+		fmt.Fprintf(&b, "%s#%s: %s\n", indent, k.name(), k.sample())
 	}
 	return []byte(b.String())
 }
@@ -43,7 +46,7 @@ func Template() []byte {
 // margin is what stands before a line that belongs to a key. Below the name of an entry, which is commented
 // out itself, it begins with a # of its own.
 func margin(key string) string {
-	before, below, isEntry := strings.Cut(key, anyName)
+	before, below, isEntry := strings.Cut(key, schema.AnyName)
 	indent := strings.Repeat("  ", strings.Count(before, "."))
 	if !isEntry || below == "" {
 		return indent
@@ -51,86 +54,39 @@ func margin(key string) string {
 	return indent + "#" + strings.Repeat("  ", strings.Count(below, "."))
 }
 
-// openSections writes the headings that lead from one section to the next and returns the latter.
-func openSections(b *strings.Builder, from, to string) string {
-	if from == to {
-		return to
-	}
-	if parent := parentOf(to); parent != "" && from != parent && !strings.HasPrefix(from, parent+".") {
-		openSections(b, from, parent)
-	}
-	name := to[strings.LastIndex(to, ".")+1:]
-	if name == anyName {
-		name = "#<name>"
-	}
-	fmt.Fprintf(b, "\n%s# %s\n%s%s:\n", margin(to), sectionDocs[to], margin(to), name)
-	return to
-}
-
 // help is the description with allowed texts, bounds, and whether a reload takes it over.
-func (f *field) help() string {
-	text := f.doc
-	if words := f.words(); len(words) > 0 {
+func (k *key) help() string {
+	text := k.doc
+	if words := rules.Words(k.Field); len(words) > 0 {
 		text += " One of " + strings.Join(words, ", ") + "."
 	}
-	if low, high := f.bounds(); high != "" {
-		text += fmt.Sprintf(" From %s to %s.", low, high)
-	} else if low != "" {
-		text += fmt.Sprintf(" At least %s.", low)
+	switch {
+	case k.Type.Kind() == reflect.Slice || k.Min == nil:
+	case k.Max != nil:
+		text += fmt.Sprintf(" From %s to %s.", k.Show(*k.Min), k.Show(*k.Max))
+	case *k.Min > 0:
+		text += fmt.Sprintf(" At least %s.", k.Show(*k.Min))
 	}
-	if f.live {
+	if k.live {
 		text += " (reload)"
 	}
 	return text
 }
 
-// words are the texts that the key takes, but for the empty one.
-func (f *field) words() []string {
-	var words []string
-	for _, word := range f.enum {
-		if word != "" {
-			words = append(words, word)
-		}
-	}
-	return words
-}
-
-// bounds renders the bounds of a numeric key; empty where there is none.
-func (f *field) bounds() (low, high string) {
-	format := func(n int64) string { return fmt.Sprint(n) }
-	switch f.zero().(type) {
-	case *time.Duration:
-		format = func(n int64) string { return FormatDuration(time.Duration(n)) }
-	case *int64:
-		format = FormatSize
-	}
-	if f.max > 0 {
-		return format(f.min), format(f.max)
-	}
-	if f.min > 0 {
-		return format(f.min), ""
-	}
-	return "", ""
-}
-
 // sample is the default as it stands behind the colon.
-func (f *field) sample(defaults *Config) string {
-	switch ref := f.ref(defaults).(type) {
-	case *string:
-		if *ref == "" {
-			return `""`
-		}
-		return *ref
-	case *[]string:
-		return "[" + strings.Join(*ref, ", ") + "]"
-	case *[]core.AutoAnswerRule, *[]Endpoint:
-		return "[]"
-	case *Secret:
+func (k *key) sample() string {
+	switch value := k.value.Interface().(type) {
+	case []string:
+		return "[" + strings.Join(value, ", ") + "]"
+	case Secret:
 		return `""`
-	case *Env, *Block:
+	case Env, Block:
 		return "{}"
 	}
-	return f.text(defaults)
+	if k.IsStructs() {
+		return "[]"
+	}
+	return cmp.Or(k.text(), `""`)
 }
 
 // wrap breaks text at spaces into lines of at most width bytes; a longer word stands alone.

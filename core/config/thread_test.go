@@ -41,14 +41,14 @@ func TestChangesOfThreads(t *testing.T) {
 	want := []config.Change{
 		{Key: "threads.repositories.b", Old: "absent", New: "declared", Reloaded: true},
 		{Key: "threads.root", Old: "/a", New: "/b"},
-		{Key: "threads.autoAnswer", Old: "", New: `[{"answer":"deny"}]`, Reloaded: true},
+		{Key: "threads.autoAnswer", Old: "", New: "[{answer: deny}]", Reloaded: true},
 		{Key: "threads.repositories.a.password", Old: "***", New: "***", Reloaded: true},
 		{Key: "threads.repositories.b.url", Old: "", New: "file:///b", Reloaded: true},
 	}
 	if got := config.Changes(prev, next); !reflect.DeepEqual(got, want) {
 		t.Errorf("changes %+v", got)
 	}
-	merged := prev.With(next.Reloadable())
+	merged := prev.With(next)
 	if got := merged.Threads.Root; got != "/a" {
 		t.Errorf("a reload moves the workspaces to %s", got)
 	}
@@ -79,7 +79,7 @@ func TestValidateThreadsInCode(t *testing.T) {
 	for _, p := range config.Problems(c.Validate()) {
 		keys = append(keys, p.Key)
 	}
-	want := []string{"threads.repositories.B", "threads.autoAnswer", "threads.repositories.a.url"}
+	want := []string{"threads.repositories.B", "threads.autoAnswer[1].preset", "threads.repositories.a.url"}
 	if !reflect.DeepEqual(keys, want) {
 		t.Errorf("problems of %v, want %v", keys, want)
 	}

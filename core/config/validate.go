@@ -2,72 +2,91 @@ package config
 
 import (
 	"fmt"
-	"time"
+	"reflect"
 
-	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // Validate checks every value and the relations between them. Load and Parse have done so already; it is
 // for a Config that was put together in code. VALIDATION_ERROR lists every problem.
 func (c *Config) Validate() error {
 	var problems []Problem
-	for _, l := range collections {
-		for _, name := range l.names(c) {
-			if err := l.check(name); err != nil {
-				problems = append(problems, Problem{Key: join(l.section, name), Reason: err.Error()})
+	for _, l := range c.collections() {
+		for _, name := range entryNames(l.entries) {
+			if err := l.CheckEntry(name); err != nil {
+				problems = append(problems, Problem{Key: schema.Join(l.path, name), Reason: err.Error()})
 			}
 		}
 	}
-	for _, f := range fieldsOf(c) {
-		if err := f.valid(c); err != nil {
-			problems = append(problems, Problem{Key: f.key, Reason: err.Error()})
-		}
-	}
+	problems = validate(problems, c.keys())
 	problems = append(problems, c.relations(problems)...)
 	return asError(append(problems, c.entryRules(problems)...), nil)
 }
 
-// valid checks the value that c has for the key.
-func (f *field) valid(c *Config) error {
-	switch ref := f.ref(c).(type) {
-	case *[]string:
-		for _, text := range *ref {
-			if err := f.checkText(text); err != nil {
+// validate adds what is wrong with the values of keys.
+func validate(problems []Problem, keys []key) []Problem {
+	for _, k := range keys {
+		if k.section {
+			continue
+		}
+		if err := k.valid(); err != nil {
+			problems = append(problems, Problem{Key: k.path, Reason: err.Error()})
+			continue
+		}
+		for i := range k.items() {
+			problems = validate(problems, k.item(i))
+		}
+	}
+	return problems
+}
+
+// items is the number of structs in a list of them.
+func (k *key) items() int {
+	if k.IsStructs() {
+		return k.value.Len()
+	}
+	return 0
+}
+
+// item returns the keys of one of the structs in a list.
+func (k *key) item(i int) []key {
+	return keysIn(fmt.Sprintf("%s[%d]", k.path, i), false, k.value.Index(i))
+}
+
+// valid checks the value of the key, but for what is in a list of structs.
+func (k *key) valid() error {
+	switch value := k.value.Interface().(type) {
+	case []string:
+		for _, text := range value {
+			if err := rules.CheckText(k.Field, text); err != nil {
 				return err
 			}
 		}
 		return nil
-	case *Env:
-		for _, name := range ref.Names() {
-			if err := checkEnvName(name); err != nil {
+	case map[string]string:
+		for _, name := range sortedKeys(value) {
+			if err := rules.CheckText(k.Field, name); err != nil {
+				return fmt.Errorf("its name %w", err)
+			}
+			if err := rules.CheckText(k.Field, value[name]); err != nil && value[name] != "" {
 				return err
 			}
 		}
 		return nil
-	case *[]core.AutoAnswerRule:
-		if len(*ref) > maxRules {
-			return fmt.Errorf("has %d rules; at most %d are allowed", len(*ref), maxRules)
-		}
-		for i, rule := range *ref {
-			if name, err := checkRule(rule); err != nil {
-				return fmt.Errorf("rule %d, %s: %w", i, name, err)
-			}
-		}
-		return nil
-	case *[]Endpoint:
-		if len(*ref) > maxEndpoints {
-			return fmt.Errorf("has %d endpoints; at most %d are allowed", len(*ref), maxEndpoints)
-		}
-		for i, e := range *ref {
-			if err := e.valid(i); err != nil {
-				return err
-			}
-		}
-		return nil
-	case *Secret, *Block:
+	case Env:
+		return value.check()
+	case Headers:
+		return value.check()
+	case Secret, Block:
 		return nil
 	}
-	return f.set(c.clone(), "", f.text(c)) // set writes, and c may be shared
+	if k.IsStructs() {
+		if reason := k.OutOf(int64(k.value.Len())); reason != "" {
+			return fmt.Errorf("%s items, not %d", reason, k.value.Len())
+		}
+		return nil
+	}
+	return rules.Set(k.Field, reflect.New(k.Type).Elem(), "", k.text())
 }
 
 // relation is a rule between two keys.
@@ -103,12 +122,13 @@ func (c *Config) relations(known []Problem) []Problem {
 		wrong[p.Key] = true
 	}
 	var problems []Problem
+	keys := c.keys()
 	for _, r := range relations {
 		if wrong[r.low] || wrong[r.high] {
 			continue
 		}
-		low, high := findField(r.low), findField(r.high)
-		a, b := low.number(c), high.number(c)
+		low, high := find(keys, r.low), find(keys, r.high)
+		a, b := low.value.Int(), high.value.Int()
 		if a < b || (a == b && !r.strict) {
 			continue
 		}
@@ -116,13 +136,13 @@ func (c *Config) relations(known []Problem) []Problem {
 		if r.strict {
 			word = "less than"
 		}
-		key, reason := r.low, fmt.Sprintf("%s must be %s %s (%s): %s", low.text(c), word, r.high, high.text(c), r.why)
-		at, ok := c.origins[r.low]
-		if other, set := c.origins[r.high]; set && !ok {
+		key, reason := r.low, fmt.Sprintf("%s must be %s %s (%s): %s", low.text(), word, r.high, high.text(), r.why)
+		at, ok := c.places[r.low]
+		if other, set := c.places[r.high]; set && !ok {
 			at, key = other, r.high
-			reason = fmt.Sprintf("%s must be %s %s (%s): %s", high.text(c), opposite(r.strict), r.low, low.text(c), r.why)
+			reason = fmt.Sprintf("%s must be %s %s (%s): %s", high.text(), opposite(r.strict), r.low, low.text(), r.why)
 		}
-		problems = append(problems, Problem{File: at.file, Line: at.line, Key: key, Reason: reason})
+		problems = append(problems, Problem{File: at.File, Line: at.Line, Column: at.Column, Key: key, Reason: reason})
 	}
 	return problems
 }
@@ -132,17 +152,4 @@ func opposite(strict bool) string {
 		return "more than"
 	}
 	return "at least"
-}
-
-// number is the value of a numeric key.
-func (f *field) number(c *Config) int64 {
-	switch ref := f.ref(c).(type) {
-	case *int:
-		return int64(*ref)
-	case *int64:
-		return *ref
-	case *time.Duration:
-		return int64(*ref)
-	}
-	return 0
 }

@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // problems collects what is wrong with a definition.
@@ -68,23 +67,13 @@ func clip(text string, n int) string {
 
 // hint names the known word nearest to word, as the tail of a message; "" if none is near.
 func hint(word string, known []string) string {
-	best, distance := "", 3
-	if len(word) > 64 || len(known) > 100 { // not worth the time
+	if len(known) > 100 { // not worth the time
 		return ""
 	}
-	for _, k := range known {
-		d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(k))
-		if len(word) >= 3 && strings.HasPrefix(k, word[:3]) {
-			d-- // vote is nearer to voting than the count of letters says
-		}
-		if d < distance && d < min(len(word), len(k)) {
-			best, distance = k, d
-		}
+	if near := schema.Nearest(word, known); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
+	return ""
 }
 
 // either writes words for people: a, b or c.

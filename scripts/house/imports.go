@@ -55,9 +55,9 @@ var edges = []edge{
 	{
 		from: within(leaves), to: within("core"),
 		except: func(importer, imported string, test bool) bool {
-			return imported == "core" || test && (imported == importer || imported == "core/coretest")
+			return imported == "core" || imported == "core/internal/rawjson" && importer != imported || test && (imported == importer || imported == "core/coretest")
 		},
-		why: "a package of core/internal is a leaf: siblings below core share it, so it imports nothing of core but the root's vocabulary",
+		why: "a package of core/internal is a leaf: siblings below core share it, so it imports nothing of core but the root's vocabulary, and how JSON is read",
 	},
 	{
 		from: within("core"), to: within("sdk"),

@@ -44,7 +44,8 @@ func (e *Error) Error() string {
 // Problem is one finding of the server's validation.
 type Problem struct {
 	Path   string `json:"path"`
-	Line   int    `json:"line,omitempty"` // 1-based; 0 when there is none
+	Line   int    `json:"line,omitempty"`   // 1-based; 0 when there is none
+	Column int    `json:"column,omitempty"` // 1-based, in characters; 0 when it is not known
 	Reason string `json:"reason"`
 }
 

@@ -1,10 +1,10 @@
-package config_test
+package schema_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 const day = 24 * time.Hour
@@ -42,7 +42,7 @@ func TestParseDuration(t *testing.T) {
 		{"1w", -1},
 		{" 5s", -1},
 	} {
-		got, err := config.ParseDuration(tt.text)
+		got, err := schema.ParseDuration(tt.text)
 		if (err != nil) != (tt.want < 0) || err == nil && got != tt.want {
 			t.Errorf("ParseDuration(%q) = %v, %v; want %v", tt.text, got, err, tt.want)
 		}
@@ -61,7 +61,7 @@ func TestFormatDuration(t *testing.T) {
 		100*time.Minute + 10*time.Second:   "1h40m10s",
 		10*time.Hour + 10*time.Millisecond: "10h0m0.01s",
 	} {
-		if got := config.FormatDuration(d); got != want {
+		if got := schema.FormatDuration(d); got != want {
 			t.Errorf("FormatDuration(%d) = %s, want %s", d, got, want)
 		}
 	}
@@ -72,16 +72,16 @@ func FuzzDuration(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		d, err := config.ParseDuration(text)
+		d, err := schema.ParseDuration(text)
 		if err != nil {
 			return
 		}
 		if d < 0 {
 			t.Fatalf("ParseDuration(%q) = %v", text, d)
 		}
-		again, err := config.ParseDuration(config.FormatDuration(d))
+		again, err := schema.ParseDuration(schema.FormatDuration(d))
 		if err != nil || again != d {
-			t.Fatalf("%q is %v, written as %s, read back as %v, %v", text, d, config.FormatDuration(d), again, err)
+			t.Fatalf("%q is %v, written as %s, read back as %v, %v", text, d, schema.FormatDuration(d), again, err)
 		}
 	})
 }

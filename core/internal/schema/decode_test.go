@@ -1,4 +1,4 @@
-package api_test
+package schema_test
 
 import (
 	"bytes"
@@ -11,17 +11,40 @@ import (
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/api"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
+// decoded is a body with a field of every kind.
+type decoded struct {
+	Text   string            `json:"text" check:"required,min=1,max=5"`
+	Choice core.Priority     `json:"choice" enum:"low,high"`
+	Count  int64             `json:"count" check:"min=1,max=10"`
+	Flag   bool              `json:"flag"`
+	Raw    json.RawMessage   `json:"raw"`
+	List   []json.RawMessage `json:"list" check:"max=2"`
+	Free   map[string]any    `json:"free"`
+	Nested struct {
+		Inner string `json:"inner" check:"required"`
+	} `json:"nested"`
+	Words []string          `json:"words" check:"max=2"`
+	Names map[string]string `json:"names"`
+	Ratio float64           `json:"ratio"`
+}
+
+func decode(data []byte) (decoded, error) {
+	var d decoded
+	err := schema.DecodeJSON(data, &d)
+	return d, err
+}
+
 func TestDecode(t *testing.T) {
-	got, err := api.Decode([]byte(` { "text" : "h\u00e9\n" , "choice":"low","count":1.0e1,"flag":true,
+	got, err := decode([]byte(` { "text" : "h\u00e9\n" , "choice":"low","count":1.0e1,"flag":true,
 		"raw":{"a":[1,2.5e-3,"x"]},"list":[{},{"b":null}],"free":{"k":{"n":1}},"nested":{"inner":""},
 		"words":["a","\u00e9"],"names":{"k":"v","l":""},"ratio":-2.5e-1} `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := api.Decoded{
+	want := decoded{
 		Text: "hé\n", Choice: "low", Count: 10, Flag: true, Raw: json.RawMessage(`{"a":[1,2.5e-3,"x"]}`),
 		List:  []json.RawMessage{json.RawMessage(`{}`), json.RawMessage(`{"b":null}`)},
 		Free:  map[string]any{"k": map[string]any{"n": json.Number("1")}},
@@ -41,13 +64,13 @@ func TestDecodeProblems(t *testing.T) {
 		{`{}`, []string{"line 1: text: is required"}},
 		{`[]`, []string{"line 1: body: must be an object, not an array"}},
 		{`null`, []string{"line 1: body: must be an object, not null"}},
-		{`{"text":""}`, []string{"line 1: text: must be at least 1 characters long"}},
-		{`{"text":"éééééé"}`, []string{"line 1: text: must be at most 5 characters long"}},
+		{`{"text":""}`, []string{"line 1: text: must be from 1 to 5 characters long"}},
+		{`{"text":"éééééé"}`, []string{"line 1: text: must be from 1 to 5 characters long"}},
 		{`{"text":"ééééé"}`, nil},
 		{"{\"text\":1,\n\"choice\":\"mid\",\n\"count\":11,\"flag\":\"true\",\n\"raw\":[],\"list\":{},\"free\":3,\"nested\":{}}", []string{
 			"line 1: text: must be a string, not a number",
 			"line 2: choice: must be one of low, high, not \"mid\"",
-			"line 3: count: must be at most 10, not 11",
+			"line 3: count: must be from 1 to 10, not 11",
 			"line 3: flag: must be a boolean, not a string",
 			"line 4: raw: must be an object, not an array",
 			"line 4: list: must be an array, not an object",
@@ -57,7 +80,7 @@ func TestDecodeProblems(t *testing.T) {
 		{`{"text":"a","cuont":1,"other":[{"deep":[]}],"nested":{"inner":"a","iner":2}}`, []string{
 			"line 1: cuont: unknown field; did you mean count?",
 			"line 1: other: unknown field; known are text, choice, count, flag, raw, list, free, nested, words, names, ratio",
-			"line 1: nested.iner: unknown field; did you mean inner?",
+			"line 1: nested.iner: unknown field; did you mean nested.inner?",
 		}},
 		{`{"text":"a","list":[{},1,{}]}`, []string{
 			"line 1: list[1]: must be an object, not a number", "line 1: list: must be at most 2 items, not 3",
@@ -75,7 +98,7 @@ func TestDecodeProblems(t *testing.T) {
 		{`{"text":"a","count":99999999999999999999}`, []string{"line 1: count: must be a whole number, not 99999999999999999999"}},
 		{`{"text":null,"count":null,"raw":null}`, []string{"line 1: text: is required"}},
 	} {
-		_, err := api.Decode([]byte(c.body))
+		_, err := decode([]byte(c.body))
 		var got []string
 		if err != nil {
 			problems, _ := core.AsError(err).Details["errors"].([]core.Problem)
@@ -115,7 +138,7 @@ func TestDecodeSyntax(t *testing.T) {
 		{"{\"text\":\"\xff\"}", "line 1, column 9: the string is not valid UTF-8"},
 		{`{"raw":{"` + strings.Repeat("k", 100) + `":}}`, "line 1, column 112: unexpected character '}', a value is expected"},
 	} {
-		_, err := api.Decode([]byte(c.body))
+		_, err := decode([]byte(c.body))
 		var e *core.Error
 		if !errors.As(err, &e) || e.Code != core.CodeValidation || e.Message != "body is not valid JSON: "+c.want {
 			t.Errorf("%s\ngot  %v\nwant %s", c.body, err, c.want)
@@ -128,11 +151,11 @@ func TestDuplicateKeysInLargeObjects(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&b, `"k%d":%d,`, i, i)
 	}
-	if !api.ScanRaw([]byte("{" + b.String() + `"last":1}`)) {
+	if !schema.ScanRaw([]byte("{" + b.String() + `"last":1}`)) {
 		t.Error("a large object is refused")
 	}
 	for _, double := range []string{"k0", "k7", "k8", "k99"} {
-		if api.ScanRaw([]byte("{" + b.String() + `"` + double + `":1}`)) {
+		if schema.ScanRaw([]byte("{" + b.String() + `"` + double + `":1}`)) {
 			t.Errorf("the double key %s passes", double)
 		}
 	}
@@ -143,7 +166,7 @@ func TestProblemsAreBounded(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&b, `"unknown%d":%d,`, i, i)
 	}
-	_, err := api.Decode([]byte("{" + b.String() + `"text":"a"}`))
+	_, err := decode([]byte("{" + b.String() + `"text":"a"}`))
 	if n := len(core.AsError(err).Details["errors"].([]core.Problem)); n > 50 {
 		t.Errorf("%d problems in one answer", n)
 	}
@@ -159,14 +182,14 @@ func FuzzScan(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		ok := api.ScanRaw(data)
+		ok := schema.ScanRaw(data)
 		if ok && !json.Valid(data) {
 			t.Fatalf("%q passes and is no JSON", data)
 		}
 		if !ok && json.Valid(data) && !refusedOnPurpose(data) {
 			t.Fatalf("%q is refused and is JSON", data)
 		}
-		if d, err := api.Decode(data); err == nil && d.Raw != nil && !json.Valid(d.Raw) {
+		if d, err := decode(data); err == nil && d.Raw != nil && !json.Valid(d.Raw) {
 			t.Fatalf("%q gave the raw value %q", data, d.Raw)
 		}
 	})
@@ -203,7 +226,7 @@ func refusedOnPurpose(data []byte) bool {
 				stack[top].key = true
 			}
 			stack = append(stack, level{map[string]bool{}, v == '{', true})
-			if len(stack) > api.MaxDepth {
+			if len(stack) > schema.MaxDepth {
 				return true
 			}
 		default:

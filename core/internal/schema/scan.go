@@ -1,4 +1,4 @@
-package api
+package schema
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
-// MaxDepth is how deep objects and arrays of a request body may nest.
+// MaxDepth is how deep objects and arrays may nest.
 const MaxDepth = rawjson.MaxDepth
 
 // scanner reads JSON strictly: RFC 8259 syntax in valid UTF-8, no key twice in an object, bounded depth.
@@ -33,7 +33,7 @@ func (s *scanner) fail(at int, format string, args ...any) {
 		Message: fmt.Sprintf("body is not valid JSON: line %d, column %d: %s", line, column, reason),
 		Details: map[string]any{
 			"field": "body", "reason": reason, "line": line, "column": column,
-			"errors": []core.Problem{{Path: "body", Line: line, Reason: reason}},
+			"errors": []core.Problem{{Path: "body", Line: line, Column: column, Reason: reason}},
 		},
 	}
 }
@@ -140,12 +140,12 @@ func (s *scanner) object(member func(key []byte, keyAt int)) {
 			return
 		}
 		if !keys.Add(key) {
-			s.fail(at, "the key %q appears twice in one object", clip(string(key)))
+			s.fail(at, "the key %q appears twice in one object", Clip(string(key)))
 			return
 		}
 		s.space()
 		if s.pos >= len(s.data) || s.data[s.pos] != ':' {
-			s.fail(s.pos, "a colon is expected after the key %q", clip(string(key)))
+			s.fail(s.pos, "a colon is expected after the key %q", Clip(string(key)))
 			return
 		}
 		s.pos++
@@ -205,15 +205,57 @@ func (s *scanner) finish() {
 	}
 }
 
-// clip shortens text of a client for an error message.
-func clip(s string) string {
-	const most = 64
-	if len(s) <= most {
-		return s
+// str consumes a string and returns its decoded bytes. They alias data when there is no escape.
+func (s *scanner) str() []byte {
+	start := s.pos
+	s.pos++
+	escaped, plain := false, true
+	for s.pos < len(s.data) {
+		switch c := s.data[s.pos]; {
+		case c == '"':
+			s.pos++
+			return s.decoded(start, escaped, plain)
+		case c == '\\':
+			escaped = true
+			if !s.escape() {
+				return nil
+			}
+		case c < 0x20:
+			s.fail(s.pos, "a control character in a string must be escaped")
+			return nil
+		default:
+			plain = plain && c < utf8.RuneSelf
+			s.pos++
+		}
 	}
-	end := most
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
+	s.fail(start, "the string does not end")
+	return nil
+}
+
+// escape consumes one escape sequence.
+func (s *scanner) escape() bool {
+	rest := s.data[s.pos:]
+	n := rawjson.EscapeLen(rest)
+	switch {
+	case n > 0:
+		s.pos += n
+		return true
+	case len(rest) > 1 && rest[1] == 'u':
+		s.fail(s.pos, "\\u needs four hexadecimal digits")
+	default:
+		s.fail(s.pos, "unknown escape sequence")
 	}
-	return s[:end] + "..."
+	return false
+}
+
+func (s *scanner) decoded(start int, escaped, plain bool) []byte {
+	text := s.data[start+1 : s.pos-1]
+	if !plain && !utf8.Valid(text) {
+		s.fail(start, "the string is not valid UTF-8")
+		return nil
+	}
+	if !escaped {
+		return text
+	}
+	return rawjson.Unquote(s.data[start:s.pos])
 }

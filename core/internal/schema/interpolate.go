@@ -1,4 +1,4 @@
-package config
+package schema
 
 import (
 	"errors"
@@ -42,7 +42,7 @@ func interpolate(text string, lookup Lookup) (string, error) {
 // resolve gives the value of what stands between the braces.
 func resolve(body string, lookup Lookup) (string, error) {
 	name, fallback, hasDefault := strings.Cut(body, ":-")
-	if !validName(name) {
+	if !IsVariable(name) {
 		return "", fmt.Errorf("the reference ${%s} is malformed; write ${NAME} or ${NAME:-default}", body)
 	}
 	if strings.Contains(fallback, "${") {
@@ -75,7 +75,8 @@ func interpolateSecret(text string, lookup Lookup) (string, error) {
 	return out, err
 }
 
-func validName(name string) bool {
+// IsVariable reports whether name is that of an environment variable.
+func IsVariable(name string) bool {
 	for i, r := range name {
 		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 		if !letter && (i == 0 || r < '0' || r > '9') {
@@ -85,5 +86,5 @@ func validName(name string) bool {
 	return name != ""
 }
 
-// escape is the reverse of interpolate for text without references.
-func escape(text string) string { return strings.ReplaceAll(text, "${", "$${") }
+// Escape is the reverse of interpolate for text without references.
+func Escape(text string) string { return strings.ReplaceAll(text, "${", "$${") }

@@ -1,9 +1,9 @@
-package config_test
+package schema_test
 
 import (
 	"testing"
 
-	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 func TestParseSize(t *testing.T) {
@@ -33,7 +33,7 @@ func TestParseSize(t *testing.T) {
 		{"9223372036854775808", -1},
 		{"10MiB ", -1},
 	} {
-		got, err := config.ParseSize(tt.text)
+		got, err := schema.ParseSize(tt.text)
 		if (err != nil) != (tt.want < 0) || err == nil && got != tt.want {
 			t.Errorf("ParseSize(%q) = %d, %v; want %d", tt.text, got, err, tt.want)
 		}
@@ -44,7 +44,7 @@ func TestFormatSize(t *testing.T) {
 	for n, want := range map[int64]string{
 		0: "0", 1: "1", 1023: "1023", 1024: "1KiB", 1025: "1025", 1 << 20: "1MiB", 1536 << 10: "1536KiB", 3 << 30: "3GiB", 1 << 50: "1024TiB",
 	} {
-		if got := config.FormatSize(n); got != want {
+		if got := schema.FormatSize(n); got != want {
 			t.Errorf("FormatSize(%d) = %s, want %s", n, got, want)
 		}
 	}
@@ -55,13 +55,13 @@ func FuzzSize(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		n, err := config.ParseSize(text)
+		n, err := schema.ParseSize(text)
 		if err != nil {
 			return
 		}
-		again, err := config.ParseSize(config.FormatSize(n))
+		again, err := schema.ParseSize(schema.FormatSize(n))
 		if n < 0 || err != nil || again != n {
-			t.Fatalf("%q is %d, written as %s, read back as %d, %v", text, n, config.FormatSize(n), again, err)
+			t.Fatalf("%q is %d, written as %s, read back as %d, %v", text, n, schema.FormatSize(n), again, err)
 		}
 	})
 }

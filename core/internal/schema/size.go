@@ -1,4 +1,4 @@
-package config
+package schema
 
 import (
 	"fmt"
@@ -13,10 +13,10 @@ var sizeUnits = []struct {
 	short string
 	bytes int64
 }{
-	{"TiB", "t", mib * mib},
-	{"GiB", "g", mib * kib},
-	{"MiB", "m", mib},
-	{"KiB", "k", kib},
+	{"TiB", "t", 1 << 40},
+	{"GiB", "g", 1 << 30},
+	{"MiB", "m", 1 << 20},
+	{"KiB", "k", 1 << 10},
 }
 
 // ParseSize reads a number of bytes: "10MiB", "512k", "1g", "4096". Units are powers of 1024 and their

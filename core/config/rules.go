@@ -1,0 +1,93 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
+)
+
+// rules are what check:"is=..." in the tags of Config refers to.
+var rules = schema.Rules{
+	"answer":     {Check: checkAnswer},
+	"branch":     {Check: checkBranch},
+	"cidr":       {Check: checkPrefix},
+	"entry":      {Check: checkEntry},
+	"event":      {Words: eventWords()},
+	"filter":     {Check: checkFilter},
+	"gitUrl":     {Check: checkGitURL},
+	"glob":       {Check: checkGlob},
+	"host":       {Check: checkHost, Clean: strings.ToLower},
+	"listen":     {Check: checkListen},
+	"notEmpty":   {Check: checkNotEmpty},
+	"origin":     {Check: checkOrigin, Clean: cleanURL},
+	"person":     {Check: checkPerson},
+	"promptKind": {Check: checkPromptKind},
+	"regexp":     {Check: checkPattern},
+	"ruleMatch":  {Check: checkRuleMatch},
+	"ruleTool":   {Check: checkRuleTool},
+	"sha256":     {Check: checkSHA256, Clean: strings.ToLower},
+	"target":     {Check: checkTarget},
+	"url":        {Check: checkBaseURL, Clean: cleanURL},
+}
+
+// Bounds of rules that answer, those of core/threads/rules, which would leave out what is beyond them.
+const (
+	maxRuleText  = 200  // bytes of a glob or an answer
+	maxRuleMatch = 2000 // bytes of an expression
+)
+
+var promptKind = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+
+func checkPromptKind(text string) error {
+	switch {
+	case text == "login":
+		return errors.New("a login is never answered by a rule")
+	case text != "" && !promptKind.MatchString(text):
+		return fmt.Errorf("%q is not a kind of prompt such as approval or question", schema.Clip(text))
+	}
+	return nil
+}
+
+func checkRuleTool(text string) error {
+	if err := checkBytes(text, maxRuleText); err != nil {
+		return err
+	}
+	if _, err := path.Match(text, ""); err != nil {
+		return fmt.Errorf("%q is not a glob: a [ without its ], or a \\ at the end", text)
+	}
+	return nil
+}
+
+func checkRuleMatch(text string) error {
+	if err := checkBytes(text, maxRuleMatch); err != nil {
+		return err
+	}
+	return checkPattern(text)
+}
+
+func checkAnswer(text string) error {
+	if err := checkBytes(text, maxRuleText); err != nil {
+		return err
+	}
+	return checkNotEmpty(text)
+}
+
+func checkBytes(text string, most int) error {
+	if len(text) > most {
+		return fmt.Errorf("is longer than %d bytes", most)
+	}
+	return nil
+}
+
+func eventWords() []string {
+	words := []string{string(core.AllEvents)}
+	for _, kind := range core.PublicEvents {
+		words = append(words, string(kind))
+	}
+	return words
+}
