@@ -53,7 +53,6 @@ func (c *cli) threadAttach() *cobra.Command {
 func (c *cli) attaches(cmd *cobra.Command, find func(ctx context.Context, api *client.Client, id string) (string, error)) *cobra.Command {
 	var readOnly bool
 	var keys string
-	cmd.Args = wants("ID")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		detach, err := parseKeys(keys)
 		if err != nil {

@@ -52,7 +52,6 @@ func (c *cli) batchRun() *cobra.Command {
 			"name says otherwise: amount:number, urgent:boolean, tags:json.\n\n" +
 			"Exits with 1 when an item failed. Ctrl-C leaves the batch running.",
 		Example: "  wardroom batch run tickets.jsonl --pattern triage --concurrency 10",
-		Args:    wants("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req, err := c.batchRequest(cmd, args[0], flags)
 			if err != nil {
@@ -135,7 +134,6 @@ func (c *cli) batchGet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get ID",
 		Short: "Show a batch with its results so far",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				batch, err := api.GetBatch(ctx, args[0])
@@ -155,7 +153,6 @@ func (c *cli) batchWatch() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch ID",
 		Short: "Follow a batch until it is over and show the results",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
 			if err != nil {
@@ -173,7 +170,6 @@ func (c *cli) batchCancel() *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel ID",
 		Short: "Cancel a batch: its running items, and those not yet started",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				batch, err := api.CancelBatch(ctx, args[0])

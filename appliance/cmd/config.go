@@ -59,7 +59,7 @@ func (c *cli) configValidate() *cobra.Command {
 		if marshalErr != nil {
 			return marshalErr
 		}
-		if c.output != "table" || err == nil {
+		if !c.tables() || err == nil {
 			if showErr := c.show(body, func(s *screen) {
 				s.line("valid: %s", clean(strings.Join(answer.Files, ", ")))
 			}); showErr != nil {
@@ -103,7 +103,6 @@ func (c *cli) configSchema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the configuration file, for editors",
-		Args:  wants(),
 		RunE: func(*cobra.Command, []string) error {
 			schema, err := config.Schema()
 			if err != nil {

@@ -21,7 +21,6 @@ func (c *cli) agentEvents() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events ID",
 		Short: "Show what happened to a managed agent",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 0 || limit > allLimit {
 				return usagef(cmd, "--limit must be from 1 to %d", allLimit)
@@ -80,7 +79,7 @@ func (c *cli) followEvents(cmd *cobra.Command, id string, after uint64) error {
 		case err != nil:
 			return err
 		}
-		if c.output != "table" {
+		if !c.tables() {
 			err = c.printEventDocument(event)
 		} else {
 			err = c.printManagedEvent(event, paint)

@@ -19,7 +19,6 @@ func (c *cli) agentLogs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs ID",
 		Short: "Show what a managed agent said, was told and did",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if tail < 0 {
 				return usagef(cmd, "--tail must not be negative")
@@ -83,7 +82,7 @@ func (c *cli) followLogs(cmd *cobra.Command, id string, opts client.LogOptions) 
 		case err != nil:
 			return err
 		}
-		if c.output != "table" {
+		if !c.tables() {
 			err = c.printEventDocument(event)
 		} else {
 			_, err = fmt.Fprintln(c.deps.Stdout, logText(line, paint))

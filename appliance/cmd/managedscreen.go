@@ -36,7 +36,6 @@ func (c *cli) agentScreen() *cobra.Command {
 		Short: "Print a managed agent's screen once, as text",
 		Long: "Print what a managed agent's terminal shows now, as text, and end. The terminal is looked at read-only:\n" +
 			"neither its size nor anything else of it changes. Of a stopped agent it is the last screen.",
-		Args: wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				agent, err := api.GetManagedAgent(ctx, args[0])
@@ -106,7 +105,6 @@ func (c *cli) agentInterrupt() *cobra.Command {
 		Short: "Stop the turn that a managed agent is at",
 		Long: "Stop the turn that a managed agent is at, as a person at its terminal would. The turn ends as interrupted;\n" +
 			"the agent goes on, and takes the next message.",
-		Args: wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				reply, err := api.SendManagedAgent(ctx, args[0], client.ManagedAgentInput{

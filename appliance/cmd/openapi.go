@@ -12,7 +12,6 @@ func (c *cli) openapiCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "openapi",
 		Short: "Print the server's OpenAPI document",
-		Args:  wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				document, err := api.OpenAPI(ctx)

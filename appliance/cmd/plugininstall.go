@@ -32,7 +32,6 @@ func (c *cli) pluginInstall() *cobra.Command {
 		Long: "Install shows what the file is and asks before it puts it in place. Nothing of the file is run. A server\n" +
 			"that runs finds the plugin at once; start it with `wardroom plugin enable NAME`, or name it in the\n" +
 			"configuration. An installed plugin is replaced, and goes on with its old binary until it is restarted.",
-		Args: wants("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			target, err := pluginDir(dir, configPath)
 			if err != nil {
@@ -147,7 +146,6 @@ func (c *cli) pluginManifest() *cobra.Command {
 		Short: "Write the manifest of a directory of plugins that were just built",
 		Long: "manifest runs each program in DIR with -version and writes manifest.json with name, kind, version and\n" +
 			"checksum of those that are plugins. It is for whoever builds plugins, not for files from elsewhere.",
-		Args: wants("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m, skipped, err := pluginhost.DescribeDir(cmd.Context(), args[0])
 			if err != nil {

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -15,7 +14,7 @@ func (c *cli) pluginLogs() *cobra.Command {
 	var tail int
 	var follow bool
 	cmd := &cobra.Command{
-		Use: "logs NAME", Short: "Show what a plugin logged", Args: wants("NAME"),
+		Use: "logs NAME", Short: "Show what a plugin logged",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if tail < 1 {
 				return usagef(cmd, "--tail must be at least 1")
@@ -74,20 +73,9 @@ func (c *cli) followPlugin(cmd *cobra.Command, name string, tail int) error {
 }
 
 func (c *cli) printPluginLine(line client.PluginLogLine, paint func(style, string) string) error {
-	if c.output == "table" {
+	if c.tables() {
 		_, err := io.WriteString(c.deps.Stdout, pluginLine(line, paint)+"\n")
 		return err
 	}
-	body, err := json.Marshal(line)
-	if err != nil {
-		return err
-	}
-	if c.output == "yaml" {
-		if _, err := io.WriteString(c.deps.Stdout, "---\n"); err != nil {
-			return err
-		}
-		return c.printYAML(body)
-	}
-	_, err = fmt.Fprintf(c.deps.Stdout, "%s\n", body)
-	return err
+	return c.printDocument(line)
 }

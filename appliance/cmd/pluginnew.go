@@ -37,7 +37,6 @@ func (c *cli) pluginNewRuntime() *cobra.Command {
 			"with the sdk (a copy of the repository, or of its go.mod, go.sum and sdk alone), and the module uses that.",
 		Example: "  wardroom plugin new runtime nspawn --module git.example.com/ops/runtime-nspawn\n" +
 			"  wardroom plugin new runtime nspawn --sdk /usr/src/wardroom",
-		Args: wants("NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.Name, o.Version = args[0], buildInfo().Version
 			if o.Dir == "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,7 @@ type Deps struct {
 	Stdout io.Writer               // nil: os.Stdout
 	Stderr io.Writer               // nil: os.Stderr
 	Getenv func(key string) string // nil: os.Getenv
+	Now    func() time.Time        // nil: time.Now; ages are shown at it
 }
 
 // cli is one run of the command line.
@@ -60,7 +62,11 @@ type cli struct {
 	output  string
 	noColor bool
 	timeout time.Duration
+
+	path *jsonPath // of --output jsonpath=; else nil
 }
+
+func (c *cli) now() time.Time { return c.deps.Now() }
 
 // New returns the root command. Commands return errors instead of printing them; Execute prints.
 func New(deps Deps) *cobra.Command {
@@ -101,6 +107,9 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	if deps.Getenv == nil {
 		deps.Getenv = os.Getenv
 	}
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
 	c := &cli{deps: deps}
 	root := group(&cobra.Command{
 		Use:   "wardroom",
@@ -121,7 +130,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.server, "server", "", "address of the server (default "+defaultServer+", or "+envServer+")")
 	flags.StringVar(&c.token, "token", "", "credential; prefer "+envToken+", which other users of the machine cannot see")
-	flags.StringVarP(&c.output, "output", "o", "table", "table, json or yaml")
+	flags.StringVarP(&c.output, "output", "o", "table", "table, wide, json, yaml, name or jsonpath=PATH")
 	flags.BoolVar(&c.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "give up on a request after this long; 0 waits for ever")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return c.checkFlags(cmd) }
@@ -142,14 +151,23 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 		c.agentCommand(), c.runtimeCommand(), c.webhookCommand(), c.pluginCommand(), c.statusCommand(), c.openapiCommand())
 	add("offline", c.configCommand(), c.storeCommand())
 	root.AddCommand(c.versionCommand(), exitCodesTopic())
+	complete(root)
 	return root, c
 }
 
+// outputs are the formats of --output; the last one goes on with a path.
+var outputs = []string{"table", "wide", "json", "yaml", "name", outputPath}
+
+const outputPath = "jsonpath="
+
 func (c *cli) checkFlags(cmd *cobra.Command) error {
-	switch c.output {
-	case "table", "json", "yaml":
-	default:
-		return usagef(cmd, "--output must be table, json or yaml, not %q", c.output)
+	if path, ok := strings.CutPrefix(c.output, outputPath); ok {
+		var err error
+		if c.path, err = parseJSONPath(path); err != nil {
+			return usagef(cmd, "--output jsonpath: %s", err)
+		}
+	} else if !slices.Contains(outputs, c.output) {
+		return usagef(cmd, "--output must be %s or jsonpath=PATH, not %q", strings.Join(outputs[:len(outputs)-1], ", "), c.output)
 	}
 	if c.timeout < 0 {
 		return usagef(cmd, "--timeout must not be negative")
@@ -247,17 +265,4 @@ func group(cmd *cobra.Command) *cobra.Command {
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	return cmd
-}
-
-// wants checks that exactly the named arguments are given.
-func wants(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < len(names) {
-			return usagef(cmd, "%s is missing", names[len(args)])
-		}
-		if len(args) > len(names) {
-			return usagef(cmd, "unexpected argument %q", args[len(names)])
-		}
-		return nil
-	}
 }

@@ -34,7 +34,6 @@ func (c *cli) runCommand() *cobra.Command {
 		Example: "  wardroom run triage --input '{\"text\":\"my invoice is wrong\"}'\n" +
 			"  wardroom run triage --input @ticket.json --stream\n" +
 			"  wardroom run triage --input @ticket.json --async -o json",
-		Args: wants("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req, err := c.executeRequest(cmd, args[0], flags)
 			if err != nil {
@@ -93,7 +92,7 @@ func executeOptions(
 	default:
 		return client.ExecuteOptions{}, usagef(cmd, "--priority must be low, normal, high or critical, not %q", priority)
 	}
-	pairs, err := metadataFlags(cmd, metadata)
+	pairs, err := keyValues[any](cmd, "metadata", metadata)
 	return client.ExecuteOptions{Timeout: timeout, Priority: priority, Metadata: pairs}, err
 }
 

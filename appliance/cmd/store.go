@@ -75,7 +75,6 @@ func (c *cli) storeDump() *cobra.Command {
 		Short: "Write all data to a file, checksummed",
 		Long: "Write all data to FILE (- writes stdout). The server must not run on the folder. FILE appears only once\n" +
 			"it is whole and on disk.",
-		Args: wants("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := flags.existing(cmd)
 			if err != nil {
@@ -154,7 +153,6 @@ func (c *cli) storeVerify() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Prove that a dump is whole",
-		Args:  wants("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			in, err := c.openFile(args[0])
 			if err != nil {
@@ -177,7 +175,6 @@ func (c *cli) storeRestore() *cobra.Command {
 		Short: "Make a store from a dump, in an empty folder",
 		Long: "Make a store in DIR from the dump in FILE (- reads stdin). DIR must be empty or not exist; it gets its\n" +
 			"content at once, after the dump proved whole.",
-		Args: wants("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := flags.path(cmd)
 			if err != nil {

@@ -42,7 +42,6 @@ func (c *cli) storeCheck() *cobra.Command {
 		Long: "Read all records of a store and list those that cannot be read, those that belong to a record which is not\n" +
 			"there, and indexes and counts that do not agree with the records. The server must not run on the folder.\n" +
 			"Nothing is changed. The exit code is 1 if there is something to repair.",
-		Args: wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := flags.existing(cmd)
 			if err != nil {
@@ -77,7 +76,6 @@ func (c *cli) storeRepair() *cobra.Command {
 		Long: "Remove the records that cannot be read, with what belongs to them, and make indexes and counts anew. Each such\n" +
 			"record is written to FILE first, as a line of JSON with its key and its bytes. The server must not run on the\n" +
 			"folder; make a dump before, if there is room for it.",
-		Args: wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if export == "" {
 				return usagef(cmd, "--export is missing: it names the file that gets a copy of what is removed")

@@ -27,7 +27,6 @@ func (c *cli) storeUsage() *cobra.Command {
 		Long: "Go over a store and show what each kind of records takes, indexes included and before it is compressed, and\n" +
 			"how many of them retention would remove now by age and size: by the configuration, or by the defaults with\n" +
 			"--data-dir. The server must not run on the folder. Nothing is changed.",
-		Args: wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := flags.existing(cmd)
 			if err != nil {

@@ -23,12 +23,6 @@ func (c *cli) threadContinue() *cobra.Command {
 			"one, and the messages that got no answer; MESSAGE comes behind them and may be left out if there are some.",
 		Example: "  wardroom thread continue thread_... 'Now fix the tests as well'\n" +
 			"  wardroom thread continue thread_... --follow",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 2 {
-				return wants("ID", "MESSAGE")(cmd, args)
-			}
-			return nil
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 2 {
 				text, err := c.message(cmd, args[1])
@@ -65,17 +59,13 @@ func (c *cli) threadQueue() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue ID",
 		Short: "List the messages of a thread that have no answer yet",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 0 || limit > allLimit {
 				return usagef(cmd, "--limit must be from 1 to %d", allLimit)
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				queue, err := api.ListThreadQueue(ctx, args[0], after, limit)
-				if err != nil {
-					return err
-				}
-				return c.show(queue.Body, func(s *screen) { queueScreen(s, queue) })
+				return show(c, queue, err, queueScreen)
 			})
 		},
 	}
@@ -110,7 +100,6 @@ func (c *cli) threadWithdraw() *cobra.Command {
 	return &cobra.Command{
 		Use:   "withdraw ID INPUT",
 		Short: "Withdraw a message that the agent does not have yet",
-		Args:  wants("ID", "INPUT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				if err := api.WithdrawThreadInput(ctx, args[0], args[1]); err != nil {
@@ -133,7 +122,6 @@ func (c *cli) threadDiff() *cobra.Command {
 		Long: "Show what the files of a thread differ in from the commit that it began at: what is committed, what is not, and\n" +
 			"files that git does not know.",
 		Example: "  wardroom thread diff thread_... | less -R\n  wardroom thread diff thread_... --stat",
-		Args:    wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				d, err := api.DiffThread(ctx, args[0], most)
@@ -199,7 +187,6 @@ func (c *cli) threadUpdate(name, short string, call func(*client.Client, context
 		Short: short,
 		Long: short + ". Its agent must wait for a\nmessage, or be gone, and nothing may be uncommitted. When both sides changed the same, the files are\n" +
 			"named, nothing changes, and the command exits with 4.",
-		Args: wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				done, err := call(api, ctx, args[0])

@@ -18,7 +18,6 @@ func (c *cli) threadEvents() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events ID",
 		Short: "Show what happened to a thread",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if filter.Limit < 0 || filter.Limit > allLimit {
 				return usagef(cmd, "--limit must be from 1 to %d", allLimit)

@@ -22,12 +22,6 @@ func (c *cli) threadSend() *cobra.Command {
 		Example: "  wardroom thread send thread_... 'Also update the changelog'\n" +
 			"  git diff | wardroom thread send thread_... -\n" +
 			"  wardroom thread send thread_... --keys ESC",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 2 {
-				return wants("ID", "TEXT")(cmd, args)
-			}
-			return nil
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in := client.ThreadInput{Keys: keys, IdempotencyKey: client.NewIdempotencyKey()}
 			if (len(args) == 2) == (len(keys) > 0) {
@@ -89,10 +83,7 @@ func (c *cli) threadAnswer() *cobra.Command {
 	}
 	return c.answers(cmd, "free text", func(ctx context.Context, api *client.Client, id string, answer client.ManagedAgentAnswer) error {
 		t, err := api.AnswerThread(ctx, id, client.ThreadAnswer(answer))
-		if err != nil {
-			return err
-		}
-		return c.showThread(t)
+		return show(c, t, err, threadScreen)
 	})
 }
 
@@ -101,7 +92,6 @@ func (c *cli) threadComplete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "complete ID",
 		Short: "End a thread with an outcome; its finish actions are done",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			known := false
 			for _, state := range core.CompletionStates {
@@ -112,10 +102,7 @@ func (c *cli) threadComplete() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				t, err := api.CompleteThread(ctx, args[0], in)
-				if err != nil {
-					return err
-				}
-				return c.showThread(t)
+				return show(c, t, err, threadScreen)
 			})
 		},
 	}

@@ -111,7 +111,7 @@ func (c *cli) threadRequest(cmd *cobra.Command, f *threadFlags) (client.ThreadSp
 	if err := policyFlags(cmd, f, &spec.Policy); err != nil {
 		return spec, err
 	}
-	metadata, err := metadataFlags(cmd, f.metadata)
+	metadata, err := keyValues[any](cmd, "metadata", f.metadata)
 	for key, value := range metadata {
 		if spec.Metadata == nil {
 			spec.Metadata = map[string]any{}
@@ -282,7 +282,6 @@ func (c *cli) threadSpawn() *cobra.Command {
 			"      --objective 'Fix the flaky test' --commit --push\n" +
 			"  wardroom thread prepare --repo app --objective @task.md -o json | \\\n" +
 			"      wardroom thread spawn --from - --type gemini",
-		Args: wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			spec, err := c.threadRequest(cmd, &flags)
 			if err != nil {

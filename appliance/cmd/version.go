@@ -62,7 +62,6 @@ func (c *cli) versionCommand() *cobra.Command {
 		Short: "Show the version of this program and of the server",
 		Long: "Show the version of this program and, if it can be reached within two seconds, of the server.\n" +
 			"A server that cannot be reached is no failure.",
-		Args: wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.showVersion(cmd.Context(), clientOnly)
 		},
