@@ -14,7 +14,10 @@ import (
 
 func (c *cli) agentCommand() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "agent", Aliases: []string{"agents"}, Short: "Look at connected agents, and run managed ones"})
-	cmd.AddCommand(c.agentList(), c.agentGet(), c.agentDisconnect(),
+	c.nouns[cmd] = managedAgents
+	get, disconnect := c.agentGet(), c.agentDisconnect()
+	c.nouns[get], c.nouns[disconnect] = kinds{managedAgents, connectedAgents}, connectedAgents
+	cmd.AddCommand(c.agentList(), get, disconnect,
 		c.agentSpawn(), c.agentSend(), c.agentKeys(), c.agentInterrupt(), c.agentAnswer(), c.agentAttach(), c.agentScreen(),
 		c.agentLogs(), c.agentEvents(), c.agentTop(), c.agentRestart(), c.agentStop())
 	return cmd

@@ -43,13 +43,3 @@ func takes(list []parameter) cobra.PositionalArgs {
 		return nil
 	}
 }
-
-// complete makes every command below cmd take the arguments that its usage names.
-func complete(cmd *cobra.Command) {
-	for _, child := range cmd.Commands() {
-		complete(child)
-	}
-	if cmd.RunE != nil && cmd.Args == nil {
-		cmd.Args = takes(parameters(cmd.Use))
-	}
-}

@@ -16,6 +16,7 @@ func (c *cli) executionCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "execution", Aliases: []string{"executions", "exec"}, Short: "Read, watch and steer executions",
 	})
+	c.nouns[cmd] = executions
 	cmd.AddCommand(executions.lists(c, &cobra.Command{Use: "list", Short: "List executions, newest first"}), c.executionGet(), c.executionTimeline(), c.executionWatch(), c.executionCancel(),
 		c.executionRetry(), c.executionRerun())
 	return cmd

@@ -14,6 +14,7 @@ func (c *cli) pluginCommand() *cobra.Command {
 		Long: "Plugins are programs beside wardroom: runtimes, secret providers and audit sinks.\n\n" +
 			"install, manifest and new work with files; the other commands talk to a running server.",
 	})
+	c.nouns[cmd] = plugins
 	cmd.AddCommand(plugins.lists(c, &cobra.Command{Use: "list", Short: "List the plugins that are configured or installed"}), c.pluginInfo(), c.pluginVerify(), c.pluginInstall(), c.pluginEnable(), c.pluginDisable(),
 		c.pluginRestart(), c.pluginLogs(), c.pluginManifest(), c.pluginNew())
 	return cmd

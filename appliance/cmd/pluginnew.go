@@ -14,6 +14,7 @@ func (c *cli) pluginNew() *cobra.Command {
 		Use: "new", Short: "Begin a plugin of your own",
 		Long: "new writes a Go module that builds a plugin and passes the conformance suite as it is.",
 	})
+	c.nouns[cmd] = nil // the names are new ones
 	cmd.AddCommand(c.pluginNewRuntime())
 	return cmd
 }

@@ -16,6 +16,7 @@ func (c *cli) questionCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "question", Aliases: []string{"questions"}, Short: "Read and answer what executions ask people",
 	})
+	c.nouns[cmd] = questions
 	cmd.AddCommand(questions.lists(c, &cobra.Command{Use: "list", Short: "List questions, newest first; by default the open ones"}), c.questionShow(), c.questionAnswer())
 	return cmd
 }

@@ -64,6 +64,8 @@ type cli struct {
 	timeout time.Duration
 
 	path *jsonPath // of --output jsonpath=; else nil
+
+	nouns map[*cobra.Command]kind // that commands, and those below them, are about
 }
 
 func (c *cli) now() time.Time { return c.deps.Now() }
@@ -110,7 +112,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	c := &cli{deps: deps}
+	c := &cli{deps: deps, nouns: map[*cobra.Command]kind{}}
 	root := group(&cobra.Command{
 		Use:   "wardroom",
 		Short: "Orchestrate AI agents",
@@ -151,7 +153,11 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 		c.agentCommand(), c.runtimeCommand(), c.webhookCommand(), c.pluginCommand(), c.statusCommand(), c.openapiCommand())
 	add("offline", c.configCommand(), c.storeCommand())
 	root.AddCommand(c.versionCommand(), exitCodesTopic())
-	complete(root)
+	c.prepare(root, nil)
+	// It fails only where a flag has its words twice.
+	_ = root.RegisterFlagCompletionFunc("output", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return outputs, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
 	return root, c
 }
 

@@ -48,6 +48,7 @@ func (c *cli) runCommand() *cobra.Command {
 			return c.runSync(cmd, req, flags.wait)
 		},
 	}
+	c.nouns[cmd] = patterns
 	f := cmd.Flags()
 	f.StringVar(&flags.input, "input", "{}", "input as JSON, @FILE, or - for stdin")
 	f.StringVar(&flags.version, "version", "", "exact version or a range such as 1.x (default the latest)")

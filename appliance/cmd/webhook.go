@@ -18,6 +18,7 @@ func (c *cli) webhookCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "webhook", Aliases: []string{"webhooks"}, Short: "Have events delivered to endpoints over HTTP",
 	})
+	c.nouns[cmd] = webhooks
 	cmd.AddCommand(c.webhookCreate(), webhooks.lists(c, &cobra.Command{Use: "list", Short: "List endpoints, newest first"}), c.webhookGet(), c.webhookUpdate(), c.webhookDelete(), c.webhookTest(),
 		c.webhookDeliveries(), c.webhookRetry(), c.webhookListen())
 	return cmd

@@ -15,6 +15,7 @@ func (c *cli) workspaceCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "workspace", Aliases: []string{"workspaces"}, Short: "Look at the directories that threads work in, and remove old ones",
 	})
+	c.nouns[cmd] = workspaces
 	cmd.AddCommand(workspaces.lists(c, &cobra.Command{Use: "list", Short: "List workspaces, newest first"}), c.workspaceGet(), c.workspaceUsage(), c.workspacePrune())
 	return cmd
 }
