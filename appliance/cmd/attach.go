@@ -95,7 +95,6 @@ func (c *cli) attach(ctx context.Context, id string, in, out *os.File, readOnly 
 	if err != nil {
 		return err
 	}
-	defer api.Close()
 	address, header := api.TerminalRequest(id)
 	a := &attachment{
 		in: in, out: out, readOnly: readOnly, detach: detachMatcher{keys: detach},

@@ -83,7 +83,7 @@ func (c *cli) configShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if c.output != "json" {
+		if c.tables() || c.output == "yaml" {
 			_, err = c.deps.Stdout.Write(text)
 			return err
 		}
@@ -95,7 +95,7 @@ func (c *cli) configShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.printJSON(body)
+		return c.showJSON(body)
 	})
 }
 
@@ -108,10 +108,7 @@ func (c *cli) configSchema() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if c.output == "yaml" {
-				return c.printYAML(schema)
-			}
-			return c.printJSON(schema) // it has no table
+			return c.showJSON(schema)
 		},
 	}
 }

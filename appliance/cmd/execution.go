@@ -67,7 +67,6 @@ func (c *cli) executionWatch() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer api.Close()
 			if out, ok := c.deps.Stdout.(*os.File); ok && c.drawsInPlace(out) && !lines && after == "" {
 				return c.watchTree(cmd.Context(), api, args[0], out)
 			}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -35,8 +36,14 @@ func oneOf[W ~string](flag string, words []W, more ...string) filter {
 		f.words = append(f.words, string(word))
 	}
 	f.words = append(f.words, more...)
-	f.usage = strings.Join(f.words[:len(f.words)-1], ", ") + " or " + f.words[len(f.words)-1]
+	f.usage = f.choice()
 	return f
+}
+
+// choice lists the words that f takes.
+func (f filter) choice() string {
+	last := len(f.words) - 1
+	return strings.Join(f.words[:last], ", ") + " or " + f.words[last]
 }
 
 // selection is what a list is to have.
@@ -155,8 +162,8 @@ func (c *cli) selection(cmd *cobra.Command, filters []filter, args []string) (se
 
 // checkWord refuses a text that is not one of the filter's words. Empty selects all.
 func checkWord(cmd *cobra.Command, f filter, text string) error {
-	if f.words == nil || contains(f.words, text) || (text == "" && f.initial == "") {
+	if f.words == nil || slices.Contains(f.words, text) || (text == "" && f.initial == "") {
 		return nil
 	}
-	return usagef(cmd, "--%s must be one of %s, not %q", f.flag, strings.Join(f.words, ", "), text)
+	return usagef(cmd, "--%s must be %s, not %q", f.flag, f.choice(), text)
 }

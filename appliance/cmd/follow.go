@@ -55,22 +55,18 @@ func followHint(id string) string {
 // printEvent writes one event: a line for a person, or one JSON document on a line for a script.
 func (c *cli) printEvent(event client.Event, data client.EventData, paint func(style, string) string) error {
 	if !c.tables() {
-		return c.printEventDocument(event)
+		return c.printDocument(event)
 	}
 	name := paint(eventStyle(event.Type), fmt.Sprintf("%-17s", clean(event.Type)))
 	_, err := fmt.Fprintf(c.deps.Stdout, "%s %s\n", name, eventText(event, data))
 	return err
 }
 
-func (c *cli) printEventDocument(event client.Event) error {
-	if !json.Valid(event.Data) {
-		return fmt.Errorf("data of a %s event is not JSON", event.Type)
-	}
-	return c.printDocument(event)
-}
-
 // printDocument writes one of a series of values: JSON on a line of its own, or a document of YAML.
 func (c *cli) printDocument(value any) error {
+	if event, ok := value.(client.Event); ok && !json.Valid(event.Data) {
+		return fmt.Errorf("data of a %s event is not JSON", clean(event.Type))
+	}
 	body, err := document(value)
 	switch {
 	case err != nil:

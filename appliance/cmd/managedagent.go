@@ -45,8 +45,6 @@ var managedAgents = &resource[client.ManagedAgent]{
 	},
 }
 
-func contains(list []string, text string) bool { return slices.Contains(list, text) }
-
 // managedStatus is the status with its reason.
 func managedStatus(a *client.ManagedAgent) cell {
 	style := stylePlain

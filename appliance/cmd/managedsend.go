@@ -81,7 +81,6 @@ func (c *cli) send(cmd *cobra.Command, id string, flags sendFlags) error {
 	if err != nil {
 		return err
 	}
-	defer api.Close()
 	if flags.in.IdempotencyKey == "" {
 		flags.in.IdempotencyKey = client.NewIdempotencyKey() // so that a lost connection never sends it twice
 	}

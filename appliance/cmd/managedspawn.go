@@ -61,8 +61,8 @@ func (c *cli) agentSpawn() *cobra.Command {
 func (c *cli) spawnSpec(cmd *cobra.Command, kind string, flags spawnFlags) (client.ManagedAgentSpec, error) {
 	spec := flags.spec
 	spec.Type, spec.IdempotencyKey = kind, client.NewIdempotencyKey()
-	if p := spec.ApprovalPreset; p != "" && !contains([]string{"readonly", "standard", "permissive", "autonomous"}, p) {
-		return spec, usagef(cmd, "--approval must be readonly, standard, permissive or autonomous, not %q", p)
+	if err := checkWord(cmd, ofApproval, spec.ApprovalPreset); err != nil {
+		return spec, err
 	}
 	if spec.CPU < 0 {
 		return spec, usagef(cmd, "--cpu must not be negative")
@@ -153,7 +153,6 @@ func (c *cli) waitReady(cmd *cobra.Command, agent *client.ManagedAgent) (*client
 	if err != nil {
 		return nil, err
 	}
-	defer api.Close()
 	ctx := cmd.Context()
 	stream, err := api.WatchManagedAgent(ctx, agent.ID, "")
 	if err != nil {

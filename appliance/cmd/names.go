@@ -18,9 +18,10 @@ import (
 type kind interface {
 	// isID reports whether a word is for the server to judge as it stands, without looking anything up.
 	isID(word string) bool
-	// matches returns what a word that is no id may mean: what it is the name of, or the beginning of the id of.
-	matches(ctx context.Context, api *client.Client, word string) ([]match, error)
-	// words returns what begins like that, each with what it is behind a tab. args stand before it in the command.
+	// matches returns what a word that is no id may mean: what it is the name of, or the beginning of the id of. args stand
+	// before it in the command.
+	matches(ctx context.Context, api *client.Client, args []string, word string) ([]match, error)
+	// words returns what begins like that, each with what it is behind a tab.
 	words(ctx context.Context, api *client.Client, args []string, begin string) ([]string, error)
 }
 
@@ -47,13 +48,13 @@ func (r *resource[T]) isID(word string) bool {
 	return r.prefix == "" || ok && !idBegins(rest)
 }
 
-func (r *resource[T]) matches(ctx context.Context, api *client.Client, word string) ([]match, error) {
+func (r *resource[T]) matches(ctx context.Context, api *client.Client, args []string, word string) ([]match, error) {
 	rest, prefixed := strings.CutPrefix(word, r.prefix)
 	byID, byName := idBegins(rest) || core.ValidID("", rest), r.name != nil && !prefixed
 	if !byID && !byName {
 		return nil, nil
 	}
-	sel := selection{Page: client.Page{Limit: allLimit}, values: map[string]any{}}
+	sel := selection{Page: client.Page{Limit: allLimit}, args: args, values: map[string]any{}}
 	if byID && !byName {
 		r.narrow(&sel, rest)
 	}
@@ -158,9 +159,9 @@ func (k kinds) isID(word string) bool {
 	return slices.ContainsFunc(k, func(one kind) bool { return one.isID(word) })
 }
 
-func (k kinds) matches(ctx context.Context, api *client.Client, word string) (found []match, err error) {
+func (k kinds) matches(ctx context.Context, api *client.Client, args []string, word string) (found []match, err error) {
 	for _, one := range k {
-		more, err := one.matches(ctx, api, word)
+		more, err := one.matches(ctx, api, args, word)
 		if err != nil {
 			return nil, err
 		}
@@ -185,7 +186,9 @@ type wordKind func(ctx context.Context, api *client.Client) ([]string, error)
 
 func (k wordKind) isID(string) bool { return true }
 
-func (k wordKind) matches(context.Context, *client.Client, string) ([]match, error) { return nil, nil }
+func (k wordKind) matches(context.Context, *client.Client, []string, string) ([]match, error) {
+	return nil, nil
+}
 
 func (k wordKind) words(ctx context.Context, api *client.Client, _ []string, begin string) ([]string, error) {
 	all, err := k(ctx, api)
@@ -220,7 +223,7 @@ var agentTypes wordKind = func(ctx context.Context, api *client.Client) ([]strin
 // flagKinds are the kinds that flags name one of, wherever they are.
 var flagKinds = map[string]kind{
 	"execution": executions, "pattern": patterns, "runtime": runtimes, "agent": connectedAgents, "workspace": workspaces,
-	"type": agentTypes, "approval": fixed(approvalPresets...), "priority": fixed("low", "normal", "high", "critical"),
+	"type": agentTypes, "approval": fixed(ofApproval.words...), "priority": fixed(ofPriority.words...),
 	"event": fixed(append([]core.EventType{"*"}, core.PublicEvents...)...), "state": fixed(core.CompletionStates...),
 	"format": fixed("json", "jsonl", "csv"),
 }
@@ -229,14 +232,14 @@ var flagKinds = map[string]kind{
 // command is about.
 var argumentKinds = map[string]kind{"TYPE": agentTypes, "DELIVERY": deliveries, "OPTION": fixed("allow", "deny")}
 
-// resolve returns the id of what a word names. A word that names nothing is returned as it is: the server says so.
-func (c *cli) resolve(cmd *cobra.Command, k kind, word string) (string, error) {
+// resolve returns the id of what a word behind args names. A word that names nothing is returned as it is: the server says so.
+func (c *cli) resolve(cmd *cobra.Command, k kind, args []string, word string) (string, error) {
 	if word == "" || k.isID(word) {
 		return word, nil
 	}
 	var found []match
 	if err := c.call(cmd, func(ctx context.Context, api *client.Client) (err error) {
-		found, err = k.matches(ctx, api, word)
+		found, err = k.matches(ctx, api, args, word)
 		return err
 	}); err != nil {
 		return "", err
@@ -266,7 +269,7 @@ func (c *cli) resolveAll(cmd *cobra.Command, list []parameter, of kind, args []s
 	for i := range args {
 		if k := argumentKind(list, of, i); k != nil {
 			var err error
-			if args[i], err = c.resolve(cmd, k, args[i]); err != nil {
+			if args[i], err = c.resolve(cmd, k, args[:i], args[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -276,7 +279,7 @@ func (c *cli) resolveAll(cmd *cobra.Command, list []parameter, of kind, args []s
 		if f == nil || !f.Changed || k.isID(f.Value.String()) {
 			continue
 		}
-		id, err := c.resolve(cmd, k, f.Value.String())
+		id, err := c.resolve(cmd, k, nil, f.Value.String())
 		if err == nil {
 			err = f.Value.Set(id)
 		}
@@ -305,7 +308,6 @@ func (c *cli) completes(cmd *cobra.Command, k kind, args []string, begin string)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	defer api.Close()
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()
 	words, err := k.words(ctx, api, args, begin)

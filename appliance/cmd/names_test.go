@@ -55,7 +55,7 @@ func named(t *testing.T) (url string, asked func() string) {
 		case "GET /api/patterns":
 			say(w, 200, `{"patterns":[{"name":"triage","version":"1.0.0","description":"Sort"},{"name":"vote","version":"2.0.0"}],"total":2}`)
 		case "GET /api/webhooks/wh_1/deliveries":
-			say(w, 200, `{"deliveries":[{"id":"dlv_1","event":"execution.failed","status":"failed"}],"total":1}`)
+			say(w, 200, `{"deliveries":[{"id":"dlv_`+newest+`","event":"execution.failed","status":"failed"}],"total":1}`)
 		case "GET /api/managed-agents/magent_" + newest, "GET /api/managed-agents/magent_" + oldest:
 			say(w, 200, agent(strings.TrimPrefix(r.URL.Path, "/api/managed-agents/magent_"), "c1", "ready"))
 		case "GET /api/agents/agent_" + newest:
@@ -101,6 +101,8 @@ func TestNames(t *testing.T) {
 		{"OldExecution", []string{"execution", "get", "exec_" + newest[:25]}, 2, "", []string{"exec_" + middle, "exec_" + newest + "  p failed"}, 1},
 		{"TooManyExecutions", []string{"execution", "get", "exec_00"}, 3, "", []string{"none of the newest 2000 of the executions"}, 20},
 		{"NoNames", []string{"execution", "get", "mine"}, 3, "", nil, 1},
+		{"Delivery", []string{"webhook", "retry", "wh_1", "dlv_01M7"}, 3, "", []string{`"retry" does not exist`}, 2},
+		{"DeliveryOfNothing", []string{"webhook", "retry", "wh_2", "dlv_01M7"}, 3, "", []string{`"deliveries" does not exist`}, 1},
 		{"Flag", []string{"thread", "list", "--execution", "exec_01M7WCB6"}, 2, "", []string{"means several"}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -139,7 +141,7 @@ func TestCompletion(t *testing.T) {
 		"thread spawn --type co|":         "codex",
 		"thread spawn --approval |":       "readonly standard permissive autonomous",
 		"thread events x --type |":        "started ready blocked tool_running turn_complete idle summary_updated output status completed failed stopped",
-		"webhook retry wh_1 |":            "dlv_1\texecution.failed failed",
+		"webhook retry wh_1 |":            "dlv_" + newest + "\texecution.failed failed",
 		"webhook deliveries x --status |": "pending succeeded failed cancelled",
 		"status -o |":                     "table wide json yaml name jsonpath=",
 		"plugin new runtime |":            "",

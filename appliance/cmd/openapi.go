@@ -18,10 +18,7 @@ func (c *cli) openapiCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if c.output == "yaml" {
-					return c.printYAML(document)
-				}
-				return c.printJSON(document) // it has no table
+				return c.showJSON(document)
 			})
 		},
 	}

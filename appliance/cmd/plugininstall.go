@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,11 +61,7 @@ func (c *cli) pluginInstall() *cobra.Command {
 			if err := p.Install(); err != nil {
 				return err
 			}
-			body, err := json.Marshal(installAnswer{p.Entry, target, was.Version})
-			if err != nil {
-				return err
-			}
-			return c.show(body, func(s *screen) {
+			return c.showValue(installAnswer{p.Entry, target, was.Version}, func(s *screen) {
 				s.line("installed %s %s in %s", p.Entry.Name, p.Entry.Version, clean(target))
 				if replaces {
 					s.line("it takes effect with `wardroom plugin restart %s`", p.Entry.Name)

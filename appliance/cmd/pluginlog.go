@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -24,10 +25,7 @@ func (c *cli) pluginLogs() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				list, err := api.PluginLogs(ctx, args[0], tail)
-				if err != nil {
-					return err
-				}
-				return c.show(list.Body, func(s *screen) {
+				return show(c, list, err, func(s *screen, list *client.PluginLogList) {
 					for _, line := range list.Logs {
 						s.line("%s", pluginLine(line, s.paint))
 					}
@@ -56,26 +54,14 @@ func (c *cli) followPlugin(cmd *cobra.Command, name string, tail int) error {
 	if err != nil {
 		return err
 	}
-	defer api.Close()
 	paint := c.painter(c.deps.Stdout)
-	for line, err := range api.FollowPluginLogs(cmd.Context(), name, tail) {
-		if err != nil {
-			if cmd.Context().Err() != nil {
-				return &interruption{cause: err}
-			}
-			return err
+	next, stop := iter.Pull2(api.FollowPluginLogs(cmd.Context(), name, tail))
+	defer stop()
+	return c.tail(cmd.Context(), func() (any, string, error) {
+		line, err, more := next()
+		if !more {
+			err = io.EOF
 		}
-		if err := c.printPluginLine(line, paint); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *cli) printPluginLine(line client.PluginLogLine, paint func(style, string) string) error {
-	if c.tables() {
-		_, err := io.WriteString(c.deps.Stdout, pluginLine(line, paint)+"\n")
-		return err
-	}
-	return c.printDocument(line)
+		return line, pluginLine(line, paint), err
+	})
 }

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"encoding/json"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -54,11 +53,7 @@ func (c *cli) pluginNewRuntime() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			body, err := json.Marshal(newAnswer{"runtime-" + o.Name, o.Module, dir, files})
-			if err != nil {
-				return err
-			}
-			return c.show(body, func(s *screen) {
+			return c.showValue(newAnswer{"runtime-" + o.Name, o.Module, dir, files}, func(s *screen) {
 				s.line("made the module %s in %s", o.Module, clean(dir))
 				fetch := ""
 				if o.SDK == "" {

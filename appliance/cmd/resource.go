@@ -204,6 +204,23 @@ func (c *cli) show(body json.RawMessage, draw func(s *screen)) error {
 	return c.print(view{body: body, draw: draw})
 }
 
+// showValue prints what a command made itself.
+func (c *cli) showValue(value any, draw func(s *screen)) error {
+	body, err := document(value)
+	if err != nil {
+		return err
+	}
+	return c.show(body, draw)
+}
+
+// showJSON prints a document that has no other look.
+func (c *cli) showJSON(body json.RawMessage) error {
+	if c.tables() {
+		return c.printJSON(body)
+	}
+	return c.print(view{body: body})
+}
+
 // idMembers are the members of answers that hold the id of what they are about, the likeliest first.
 var idMembers = []string{"id", "newExecutionId", "executionId", "batchId", "threadId", "deliveryId", "name"}
 

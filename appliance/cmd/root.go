@@ -63,7 +63,8 @@ type cli struct {
 	noColor bool
 	timeout time.Duration
 
-	path *jsonPath // of --output jsonpath=; else nil
+	path *jsonPath      // of --output jsonpath=; else nil
+	api  *client.Client // made by client; nil before
 
 	nouns map[*cobra.Command]kind // that commands, and those below them, are about
 }
@@ -85,6 +86,9 @@ func Execute(ctx context.Context, deps Deps, args []string) int {
 	}
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if c.api != nil {
+		c.api.Close()
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -214,13 +218,17 @@ func (c *cli) address() (server, token string) {
 	return server, token
 }
 
-// client returns a client of the chosen server.
+// client returns the client of the chosen server. Execute closes it.
 func (c *cli) client() (*client.Client, error) {
+	if c.api != nil {
+		return c.api, nil
+	}
 	server, token := c.address()
 	api, err := client.New(server, client.Options{Token: token, UserAgent: "wardroom-cli/" + buildInfo().Version})
 	if err != nil {
 		return nil, &usageError{message: err.Error(), hint: "name the server with --server or " + envServer}
 	}
+	c.api = api
 	return api, nil
 }
 
@@ -230,7 +238,6 @@ func (c *cli) call(cmd *cobra.Command, fn func(ctx context.Context, api *client.
 	if err != nil {
 		return err
 	}
-	defer api.Close()
 	ctx, cancel := c.bounded(cmd.Context())
 	defer cancel()
 	return c.late(ctx, fn(ctx, api))

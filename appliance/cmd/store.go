@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -232,17 +231,13 @@ func (c *cli) records(verb string) func(uint64) {
 }
 
 func (c *cli) showSummary(verb, file string, sum store.Summary) error {
-	body, err := json.Marshal(struct {
+	return c.showValue(struct {
 		File    string `json:"file"`
 		Schema  uint32 `json:"schema"`
 		Records uint64 `json:"records"`
 		Bytes   int64  `json:"bytes"`
 		SHA256  string `json:"sha256"`
-	}{file, sum.Schema, sum.Records, sum.Bytes, hex.EncodeToString(sum.SHA256[:])})
-	if err != nil {
-		return err
-	}
-	return c.show(body, func(s *screen) {
+	}{file, sum.Schema, sum.Records, sum.Bytes, hex.EncodeToString(sum.SHA256[:])}, func(s *screen) {
 		s.line("%s %s", verb, clean(file))
 		s.fields("schema", sum.Schema, "records", sum.Records, "bytes", sum.Bytes, "sha256", hex.EncodeToString(sum.SHA256[:]))
 	})

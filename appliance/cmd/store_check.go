@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"io"
 	"os"
@@ -116,11 +115,7 @@ func collectBroken(list *[]brokenAnswerLine) func(store.Finding) {
 
 func (c *cli) showStoreCheck(r store.Report, list []brokenAnswerLine, export string) error {
 	repaired := export != ""
-	body, err := json.Marshal(checkAnswer{r.Well() || repaired, r.Records, r.Broken, r.Orphans, r.Entries, export, list})
-	if err != nil {
-		return err
-	}
-	return c.show(body, func(s *screen) {
+	return c.showValue(checkAnswer{r.Well() || repaired, r.Records, r.Broken, r.Orphans, r.Entries, export, list}, func(s *screen) {
 		var rows [][]cell
 		for _, b := range list[:min(len(list), maxShownBroken)] {
 			rows = append(rows, plain(b.Kind, b.ID, bytesText(int64(b.Bytes)), b.Reason))

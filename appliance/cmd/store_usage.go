@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"encoding/json"
 	"strconv"
 	"time"
 
@@ -46,11 +45,7 @@ func (c *cli) storeUsage() *cobra.Command {
 			for _, kind := range store.UsageKinds {
 				lines = append(lines, usageLine{kind, usage[kind].Records, usage[kind].Bytes, usage[kind].Old})
 			}
-			body, err := json.Marshal(map[string][]usageLine{"kinds": lines})
-			if err != nil {
-				return err
-			}
-			return c.show(body, func(s *screen) {
+			return c.showValue(map[string][]usageLine{"kinds": lines}, func(s *screen) {
 				var rows [][]cell
 				for _, l := range lines {
 					rows = append(rows, plain(l.Kind, strconv.FormatInt(l.Records, 10), bytesText(l.Bytes), strconv.FormatInt(l.Remove, 10)))

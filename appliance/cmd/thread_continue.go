@@ -116,31 +116,24 @@ func (c *cli) threadWithdraw() *cobra.Command {
 func (c *cli) threadDiff() *cobra.Command {
 	var most int
 	var stat bool
-	cmd := &cobra.Command{
+	cmd := shows(c, &cobra.Command{
 		Use:   "diff ID",
 		Short: "Show what a thread changed, committed or not",
 		Long: "Show what the files of a thread differ in from the commit that it began at: what is committed, what is not, and\n" +
 			"files that git does not know.",
 		Example: "  wardroom thread diff thread_... | less -R\n  wardroom thread diff thread_... --stat",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				d, err := api.DiffThread(ctx, args[0], most)
-				if err != nil {
-					return err
-				}
-				return c.show(d.Body, func(s *screen) {
-					if stat {
-						diffStat(s, d)
-						return
-					}
-					c.writePatch(s, d.Patch)
-					if d.Truncated {
-						fmt.Fprintln(c.deps.Stderr, "there is more; ask for it with --max-bytes")
-					}
-				})
-			})
-		},
-	}
+	}, func(api *client.Client, ctx context.Context, id string) (*client.ThreadDiff, error) {
+		return api.DiffThread(ctx, id, most)
+	}, func(s *screen, d *client.ThreadDiff) {
+		if stat {
+			diffStat(s, d)
+			return
+		}
+		c.writePatch(s, d.Patch)
+		if d.Truncated {
+			fmt.Fprintln(c.deps.Stderr, "there is more; ask for it with --max-bytes")
+		}
+	})
 	cmd.Flags().IntVar(&most, "max-bytes", 0, "bytes of it at most, up to 16777216 (default 1048576)")
 	cmd.Flags().BoolVar(&stat, "stat", false, "the files and counts only")
 	return cmd
@@ -182,25 +175,16 @@ func (c *cli) threadRebase() *cobra.Command {
 }
 
 func (c *cli) threadUpdate(name, short string, call func(*client.Client, context.Context, string) (*client.WorkspaceUpdate, error)) *cobra.Command {
-	return &cobra.Command{
+	return shows(c, &cobra.Command{
 		Use:   name + " ID",
 		Short: short,
 		Long: short + ". Its agent must wait for a\nmessage, or be gone, and nothing may be uncommitted. When both sides changed the same, the files are\n" +
 			"named, nothing changes, and the command exits with 4.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				done, err := call(api, ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return c.show(done.Body, func(s *screen) {
-					if !done.Changed {
-						s.line("there is nothing new on %s", clean(done.Branch))
-						return
-					}
-					s.line("brought onto %s at %s; its work is at %s", clean(done.Branch), clean(done.BaseCommit), clean(done.HeadCommit))
-				})
-			})
-		},
-	}
+	}, call, func(s *screen, done *client.WorkspaceUpdate) {
+		if !done.Changed {
+			s.line("there is nothing new on %s", clean(done.Branch))
+			return
+		}
+		s.line("brought onto %s at %s; its work is at %s", clean(done.Branch), clean(done.BaseCommit), clean(done.HeadCommit))
+	})
 }

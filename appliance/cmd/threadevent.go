@@ -29,10 +29,7 @@ func (c *cli) threadEvents() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				list, err := api.ListThreadEvents(ctx, args[0], filter)
-				if err != nil {
-					return err
-				}
-				return c.show(list.Body, func(s *screen) {
+				return show(c, list, err, func(s *screen, list *client.ThreadEventList) {
 					for i := range list.Events {
 						e := &list.Events[i]
 						how, text := threadEventText(e.Type, e.Data)

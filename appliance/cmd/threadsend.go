@@ -38,10 +38,7 @@ func (c *cli) threadSend() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				receipt, err := api.SendThread(ctx, args[0], in)
-				if err != nil {
-					return err
-				}
-				return c.show(receipt.Body, func(s *screen) {
+				return show(c, receipt, err, func(s *screen, receipt *client.ThreadReceipt) {
 					if receipt.Sent {
 						s.line("sent")
 						return
@@ -89,16 +86,14 @@ func (c *cli) threadAnswer() *cobra.Command {
 
 func (c *cli) threadComplete() *cobra.Command {
 	var in client.ThreadClose
+	state := oneOf("state", core.CompletionStates)
+	state.initial = string(core.CompletionComplete)
 	cmd := &cobra.Command{
 		Use:   "complete ID",
 		Short: "End a thread with an outcome; its finish actions are done",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			known := false
-			for _, state := range core.CompletionStates {
-				known = known || in.State == string(state)
-			}
-			if !known {
-				return usagef(cmd, "--state must be one of %v, not %q", core.CompletionStates, in.State)
+			if err := checkWord(cmd, state, in.State); err != nil {
+				return err
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				t, err := api.CompleteThread(ctx, args[0], in)
@@ -106,7 +101,7 @@ func (c *cli) threadComplete() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&in.State, "state", string(core.CompletionComplete), "complete, partial or failed")
+	cmd.Flags().StringVar(&in.State, state.flag, state.initial, state.usage)
 	cmd.Flags().StringVar(&in.Summary, "summary", "", "what came of it (default what the agent said last)")
 	return cmd
 }
@@ -118,10 +113,7 @@ func (c *cli) threadStop() *cobra.Command {
 			return err
 		}
 		t, err := api.GetThread(ctx, id)
-		if err != nil {
-			return err
-		}
-		return c.show(t.Body, func(s *screen) {
+		return show(c, t, err, func(s *screen, t *client.Thread) {
 			s.line("thread %s is %s", clean(t.ID), clean(threadStatus(t.Status, t.StatusReason).text))
 		})
 	})

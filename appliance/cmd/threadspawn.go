@@ -128,12 +128,13 @@ func set(target *string, value string) {
 	}
 }
 
-var approvalPresets = []string{"readonly", "standard", "permissive", "autonomous"}
+// ofApproval is the flag of the approval presets.
+var ofApproval = oneOf("approval", []string{"readonly", "standard", "permissive", "autonomous"})
 
 func (c *cli) preparationFlags(cmd *cobra.Command, f *threadFlags, p *client.ThreadPreparation) error {
 	set(&p.ApprovalPreset, f.spec.Preparation.ApprovalPreset)
-	if p.ApprovalPreset != "" && !contains(approvalPresets, p.ApprovalPreset) {
-		return usagef(cmd, "--approval must be readonly, standard, permissive or autonomous, not %q", p.ApprovalPreset)
+	if err := checkWord(cmd, ofApproval, p.ApprovalPreset); err != nil {
+		return err
 	}
 	if f.workspace.Depth < 0 {
 		return usagef(cmd, "--depth must not be negative")

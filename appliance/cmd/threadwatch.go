@@ -79,7 +79,6 @@ func (c *cli) watchThreads(cmd *cobra.Command, what watchedThreads) error {
 	if err != nil {
 		return err
 	}
-	defer api.Close()
 	w := &threadWatch{
 		watchedThreads: what, c: c, api: api, print: newThreadPrinter(c),
 		names: map[string]string{}, states: map[string]string{},
@@ -129,7 +128,7 @@ func (w *threadWatch) run(ctx context.Context) error {
 // happened shows an event, and tells whether it was the last one.
 func (w *threadWatch) happened(ctx context.Context, event client.Event) (over bool, err error) {
 	if !w.c.tables() {
-		if err := w.c.printEventDocument(event); err != nil {
+		if err := w.c.printDocument(event); err != nil {
 			return false, err
 		}
 	}

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -85,7 +84,6 @@ func (c *cli) showVersion(ctx context.Context, clientOnly bool) error {
 		if err != nil {
 			return err
 		}
-		defer api.Close()
 		ctx, cancel := context.WithTimeout(ctx, serverVersionWait)
 		defer cancel()
 		answer.Server = &server{Address: api.BaseURL()}
@@ -93,11 +91,7 @@ func (c *cli) showVersion(ctx context.Context, clientOnly bool) error {
 			answer.Server.Error = err.Error()
 		}
 	}
-	body, err := json.Marshal(answer)
-	if err != nil {
-		return err
-	}
-	return c.show(body, func(s *screen) {
+	return c.showValue(answer, func(s *screen) {
 		about := ""
 		switch {
 		case answer.Server == nil:

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -104,11 +103,7 @@ func (c *cli) webhookDelete() *cobra.Command {
 				if err := api.DeleteWebhook(ctx, args[0]); err != nil {
 					return err
 				}
-				body, err := json.Marshal(map[string]any{"id": args[0], "deleted": true})
-				if err != nil {
-					return err
-				}
-				return c.show(body, func(s *screen) { s.line("webhook %s deleted", clean(args[0])) })
+				return c.showValue(map[string]any{"id": args[0], "deleted": true}, func(s *screen) { s.line("webhook %s deleted", clean(args[0])) })
 			})
 		},
 	}

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -26,10 +25,7 @@ func (c *cli) webhookTest() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				test, err := api.TestWebhook(ctx, args[0], event)
-				if err != nil {
-					return err
-				}
-				err = c.show(test.Body, func(s *screen) {
+				err = show(c, test, err, func(s *screen, test *client.WebhookTest) {
 					s.fields("delivery", test.DeliveryID, "event", test.Event, "status", status(test.Status), "answered", countText(test.StatusCode),
 						"took", span(test.Duration.Duration()), "error", test.LastError, "body", shorten(clean(strings.TrimSpace(test.ResponseBody)), 200))
 				})
@@ -126,10 +122,7 @@ func (c *cli) webhookRetry() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				retry, err := api.RetryDelivery(ctx, args[0], args[1], flags.key)
-				if err != nil {
-					return err
-				}
-				return c.show(retry.Body, func(s *screen) {
+				return show(c, retry, err, func(s *screen, retry *client.DeliveryRetry) {
 					s.line("delivery %s is due; see it with `wardroom webhook deliveries %s`", clean(retry.DeliveryID), clean(retry.WebhookID))
 				})
 			})
@@ -173,15 +166,11 @@ func (c *cli) retryFailed(cmd *cobra.Command, id string, flags *webhookRetryFlag
 			break
 		}
 	}
-	body, err := json.Marshal(struct {
+	return c.showValue(struct {
 		WebhookID string `json:"webhookId"`
 		Count     int    `json:"count"`
 		DryRun    bool   `json:"dryRun"`
-	}{id, total, which.DryRun})
-	if err != nil {
-		return err
-	}
-	return c.show(body, func(s *screen) {
+	}{id, total, which.DryRun}, func(s *screen) {
 		if which.DryRun {
 			s.line("%s would be due", deliveriesText(total))
 			return

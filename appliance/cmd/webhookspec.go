@@ -164,10 +164,7 @@ func (c *cli) webhookCreate() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				w, err := api.CreateWebhook(ctx, spec)
-				if err != nil {
-					return err
-				}
-				return c.show(w.Body, func(s *screen) {
+				return show(c, w, err, func(s *screen, w *client.Webhook) {
 					webhookScreen(s, w)
 					s.line("try it with `wardroom webhook test %s`", clean(w.ID))
 				})
