@@ -8,81 +8,70 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
 func (c *cli) agentCommand() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "agent", Aliases: []string{"agents"}, Short: "Look at connected agents, and run managed ones"})
-	cmd.AddCommand(c.agentList(), c.agentGet(), c.agentDisconnect(),
+	c.nouns[cmd] = managedAgents
+	get, disconnect := c.agentGet(), c.agentDisconnect()
+	c.nouns[get], c.nouns[disconnect] = kinds{managedAgents, connectedAgents}, connectedAgents
+	cmd.AddCommand(c.agentList(), get, disconnect,
 		c.agentSpawn(), c.agentSend(), c.agentKeys(), c.agentInterrupt(), c.agentAnswer(), c.agentAttach(), c.agentScreen(),
 		c.agentLogs(), c.agentEvents(), c.agentTop(), c.agentRestart(), c.agentStop())
 	return cmd
 }
 
+var connectedAgents = &resource[client.Agent]{
+	noun: "agent", member: "agents", prefix: core.PrefixAgent,
+	empty: "no agents are connected; docs/agent-protocol.md tells how, and --managed lists those that runtimes run",
+	columns: []column[client.Agent]{
+		{head: "AGENT", show: func(a *client.Agent) any { return a.ID }},
+		{head: "NAME", show: func(a *client.Agent) any { return a.Name }, cut: 32},
+		{head: "STATUS", show: func(a *client.Agent) any { return agentStatus(*a) }},
+		{head: "CAPABILITIES", show: func(a *client.Agent) any { return strings.Join(a.Capabilities, ",") }, cut: 40},
+		{head: "REGION", show: func(a *client.Agent) any { return a.Region }, wide: true},
+		{head: "TASKS", show: func(a *client.Agent) any { return a.TasksCompleted }},
+		{head: "LAST HEARTBEAT", show: func(a *client.Agent) any { return moment(&a.LastHeartbeat) }, wide: true},
+		{head: "AGE", show: func(a *client.Agent) any { return a.ConnectedAt }},
+	},
+	filters: []filter{
+		oneOf("status", []string{"connected", "disconnected"}),
+		{flag: "capabilities", usage: "only agents with all of these, comma-separated", kind: filterTexts},
+		{flag: "region", usage: "only of this region"},
+	},
+	id:     func(a *client.Agent) string { return a.ID },
+	name:   func(a *client.Agent) string { return a.Name },
+	status: func(a *client.Agent) string { return agentStatus(*a).text },
+	over:   func(a *client.Agent) bool { return a.Status != "connected" },
+	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
+		return api.ListAgents(ctx, client.AgentFilter{
+			Status: sel.text("status"), Capabilities: sel.texts("capabilities"), Region: sel.text("region"), Page: sel.Page,
+		})
+	},
+}
+
 func (c *cli) agentList() *cobra.Command {
-	var filter client.AgentFilter
-	var managed client.ManagedAgentFilter
-	var flags pageFlags
-	var ofRuntimes bool
-	var labels []string
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List connected agents, newest connection first, or with --managed those that runtimes run",
-		Args:  wants(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if ofRuntimes {
-				var err error
-				if managed.Labels, err = labelFlags(cmd, labels); err != nil {
-					return err
-				}
-				managed.Status = filter.Status
-				return c.managedList(cmd, managed, flags)
-			}
-			if managed.Type != "" || managed.Runtime != "" || len(labels) > 0 {
+	cmd := &cobra.Command{Use: "list", Short: "List connected agents, newest connection first, or with --managed those that runtimes run"}
+	cmd.Flags().String("status", "", "connected or disconnected; with --managed "+managedAgents.filters[0].usage)
+	managed := cmd.Flags().Bool("managed", false, "the agents that runtimes run, newest first")
+	connectedAgents.lists(c, cmd)
+	registerFilters(cmd, managedAgents.filters)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *managed {
+			return managedAgents.list(c, cmd, args)
+		}
+		for _, f := range managedAgents.filters[1:] {
+			if cmd.Flags().Changed(f.flag) {
 				return usagef(cmd, "--type, --runtime and --label go with --managed")
 			}
-			if s := filter.Status; s != "" && s != "connected" && s != "disconnected" {
-				return usagef(cmd, "--status must be connected or disconnected, not %q", s)
-			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				read := func(ctx context.Context, page client.Page) (client.Meta, client.PageInfo, error) {
-					filter.Page = page
-					list, err := api.ListAgents(ctx, filter)
-					if err != nil {
-						return client.Meta{}, client.PageInfo{}, err
-					}
-					return list.Meta, list.PageInfo, nil
-				}
-				return showList(ctx, c, flags, "agents", read, agentTable)
-			})
-		},
+		}
+		return connectedAgents.list(c, cmd, args)
 	}
-	cmd.Flags().StringVar(&filter.Status, "status", "", "connected or disconnected; with --managed starting, ready, busy, unreachable, error or stopped")
-	cmd.Flags().StringSliceVar(&filter.Capabilities, "capabilities", nil, "only agents with all of these, comma-separated")
-	cmd.Flags().StringVar(&filter.Region, "region", "", "only of this region")
-	cmd.Flags().BoolVar(&ofRuntimes, "managed", false, "the agents that runtimes run, newest first")
-	cmd.Flags().StringVar(&managed.Type, "type", "", "with --managed: only of this type")
-	cmd.Flags().StringVar(&managed.Runtime, "runtime", "", "with --managed: only of this runtime")
-	cmd.Flags().StringArrayVar(&labels, "label", nil, "with --managed: key=value, only agents with this label; may be repeated")
-	flags.register(cmd)
 	exclusive(cmd, "managed", "capabilities")
 	exclusive(cmd, "managed", "region")
 	return cmd
-}
-
-func agentTable(s *screen, rows []client.Agent) {
-	if len(rows) == 0 {
-		s.line("no agents are connected; docs/agent-protocol.md tells how, and --managed lists those that runtimes run")
-		return
-	}
-	var cells [][]cell
-	for _, a := range rows {
-		cells = append(cells, []cell{
-			{text: a.ID}, {text: a.Name}, agentStatus(a), {text: strings.Join(a.Capabilities, ",")},
-			{text: a.Region}, {text: fmt.Sprint(a.TasksCompleted)}, {text: moment(&a.LastHeartbeat)},
-		})
-	}
-	s.table([]string{"AGENT", "NAME", "STATUS", "CAPABILITIES", "REGION", "TASKS", "LAST HEARTBEAT"}, cells)
 }
 
 // agentStatus is the status, or "unhealthy" for a connected agent that misses its heartbeats.
@@ -97,21 +86,14 @@ func (c *cli) agentGet() *cobra.Command {
 	return &cobra.Command{
 		Use: "get ID", SuggestFor: []string{"show", "inspect"},
 		Short: "Show a connected agent with its statistics, or a managed one",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				if strings.HasPrefix(args[0], managedPrefix) {
+				if strings.HasPrefix(args[0], core.PrefixManaged) {
 					a, err := api.GetManagedAgent(ctx, args[0])
-					if err != nil {
-						return err
-					}
-					return c.showManaged(a)
+					return show(c, a, err, managedScreen)
 				}
 				a, err := api.GetAgent(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return c.show(a.Body, func(s *screen) { agentScreen(s, a) })
+				return show(c, a, err, agentScreen)
 			})
 		},
 	}
@@ -136,22 +118,13 @@ func agentScreen(s *screen, a *client.Agent) {
 
 func (c *cli) agentDisconnect() *cobra.Command {
 	var reason string
-	cmd := &cobra.Command{
-		Use:   "disconnect ID",
-		Short: "End an agent's session; its tasks go to others",
-		Args:  wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				gone, err := api.DisconnectAgent(ctx, args[0], reason)
-				if err != nil {
-					return err
-				}
-				return c.show(gone.Body, func(s *screen) {
-					s.line("agent %s disconnected at %s", clean(gone.ID), moment(gone.DisconnectedAt))
-				})
-			})
+	cmd := shows(c, &cobra.Command{Use: "disconnect ID", Short: "End an agent's session; its tasks go to others"},
+		func(api *client.Client, ctx context.Context, id string) (*client.AgentDisconnection, error) {
+			return api.DisconnectAgent(ctx, id, reason)
 		},
-	}
+		func(s *screen, gone *client.AgentDisconnection) {
+			s.line("agent %s disconnected at %s", clean(gone.ID), moment(gone.DisconnectedAt))
+		})
 	cmd.Flags().StringVar(&reason, "reason", "", "told to the agent")
 	return cmd
 }

@@ -17,7 +17,6 @@ type endAgent func(ctx context.Context, api *client.Client, id string, force boo
 func (c *cli) stops(cmd *cobra.Command, whose string, end endAgent) *cobra.Command {
 	var force bool
 	var grace time.Duration
-	cmd.Args = wants("ID")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if grace < 0 || (grace > 0 && grace < time.Millisecond) {
 			return usagef(cmd, "--grace must be at least 1ms")

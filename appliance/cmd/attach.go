@@ -53,7 +53,6 @@ func (c *cli) threadAttach() *cobra.Command {
 func (c *cli) attaches(cmd *cobra.Command, find func(ctx context.Context, api *client.Client, id string) (string, error)) *cobra.Command {
 	var readOnly bool
 	var keys string
-	cmd.Args = wants("ID")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		detach, err := parseKeys(keys)
 		if err != nil {
@@ -96,7 +95,6 @@ func (c *cli) attach(ctx context.Context, id string, in, out *os.File, readOnly 
 	if err != nil {
 		return err
 	}
-	defer api.Close()
 	address, header := api.TerminalRequest(id)
 	a := &attachment{
 		in: in, out: out, readOnly: readOnly, detach: detachMatcher{keys: detach},

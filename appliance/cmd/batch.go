@@ -52,7 +52,6 @@ func (c *cli) batchRun() *cobra.Command {
 			"name says otherwise: amount:number, urgent:boolean, tags:json.\n\n" +
 			"Exits with 1 when an item failed. Ctrl-C leaves the batch running.",
 		Example: "  wardroom batch run tickets.jsonl --pattern triage --concurrency 10",
-		Args:    wants("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req, err := c.batchRequest(cmd, args[0], flags)
 			if err != nil {
@@ -110,7 +109,6 @@ func (c *cli) runBatch(ctx context.Context, req client.BatchRequest, flags batch
 	if err != nil {
 		return err
 	}
-	defer api.Close()
 	var batch *client.Batch
 	err = c.persist(ctx, flags.watch.wait, func() (err error) {
 		ctx, cancel := c.bounded(ctx)
@@ -132,20 +130,8 @@ func (c *cli) runBatch(ctx context.Context, req client.BatchRequest, flags batch
 
 func (c *cli) batchGet() *cobra.Command {
 	var rows int
-	cmd := &cobra.Command{
-		Use:   "get ID",
-		Short: "Show a batch with its results so far",
-		Args:  wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				batch, err := api.GetBatch(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return c.show(batch.Body, func(s *screen) { batchScreen(s, batch, rows) })
-			})
-		},
-	}
+	cmd := shows(c, &cobra.Command{Use: "get ID", Short: "Show a batch with its results so far"},
+		(*client.Client).GetBatch, func(s *screen, batch *client.Batch) { batchScreen(s, batch, rows) })
 	cmd.Flags().IntVar(&rows, "rows", 20, "rows of the result table; 0 for none, -1 for all")
 	return cmd
 }
@@ -155,13 +141,11 @@ func (c *cli) batchWatch() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch ID",
 		Short: "Follow a batch until it is over and show the results",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
 			if err != nil {
 				return err
 			}
-			defer api.Close()
 			return c.followBatch(cmd.Context(), api, args[0], false, flags)
 		},
 	}
@@ -170,22 +154,10 @@ func (c *cli) batchWatch() *cobra.Command {
 }
 
 func (c *cli) batchCancel() *cobra.Command {
-	return &cobra.Command{
-		Use:   "cancel ID",
-		Short: "Cancel a batch: its running items, and those not yet started",
-		Args:  wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				batch, err := api.CancelBatch(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return c.show(batch.Body, func(s *screen) {
-					s.line("batch %s %s", clean(batch.BatchID), clean(batch.Status))
-				})
-			})
-		},
-	}
+	return shows(c, &cobra.Command{Use: "cancel ID", Short: "Cancel a batch: its running items, and those not yet started"},
+		(*client.Client).CancelBatch, func(s *screen, batch *client.Batch) {
+			s.line("batch %s %s", clean(batch.BatchID), clean(batch.Status))
+		})
 }
 
 // batchScreen shows a batch; rows bounds its table, -1 for all.

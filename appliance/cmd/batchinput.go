@@ -107,8 +107,8 @@ func lineInputs(data []byte) ([]json.RawMessage, error) {
 	return inputs, nil
 }
 
-// column is one column of a CSV file: `name` holds text, `name:type` what the type says.
-type column struct{ name, kind string }
+// csvColumn is one column of a CSV file: `name` holds text, `name:type` what the type says.
+type csvColumn struct{ name, kind string }
 
 // csvInputs makes an object of each row. A cell is text, unless the head says `name:number`, `name:boolean`
 // or `name:json`; an empty cell of such a column leaves the field out.
@@ -153,11 +153,11 @@ func csvInputs(data []byte) ([]json.RawMessage, error) {
 	}
 }
 
-func csvHead(head []string) ([]column, error) {
-	columns := make([]column, len(head))
+func csvHead(head []string) ([]csvColumn, error) {
+	columns := make([]csvColumn, len(head))
 	seen := map[string]bool{}
 	for i, text := range head {
-		c := column{name: strings.TrimSpace(text), kind: "string"}
+		c := csvColumn{name: strings.TrimSpace(text), kind: "string"}
 		if at := strings.LastIndexByte(c.name, ':'); at >= 0 {
 			c.name, c.kind = c.name[:at], c.name[at+1:]
 		}
@@ -180,7 +180,7 @@ func csvHead(head []string) ([]column, error) {
 }
 
 // value reads a cell; nil leaves the field out.
-func (c column) value(text string) (any, error) {
+func (c csvColumn) value(text string) (any, error) {
 	if c.kind == "string" {
 		return text, nil
 	}

@@ -467,3 +467,24 @@ func TestHostileNames(t *testing.T) {
 		t.Errorf("control characters reach the terminal: %q", out)
 	}
 }
+
+// TestListWatch shows a list anew when it changed, bears a server that goes away, and ends well with Ctrl-C.
+func TestListWatch(t *testing.T) {
+	var asked atomic.Int64
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		switch n := asked.Add(1); n {
+		case 2:
+			panic(http.ErrAbortHandler)
+		default:
+			_, _ = fmt.Fprintf(w, `{"executions":[{"executionId":"exec_%d","pattern":"p","status":"running"}],"total":1}`, min(n, 3))
+		}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	r := start(ctx, url, cmd.Deps{}, "execution", "list", "--watch")
+	coretest.WaitFor(t, "the second list", func() bool { return strings.Contains(r.stdout.String(), "exec_3 ") })
+	cancel()
+	r.expect(t, 0)
+	if n := strings.Count(r.stdout.String(), "EXECUTION"); n != 2 {
+		t.Errorf("%d lists, want 2:\n%s", n, &r.stdout)
+	}
+}

@@ -59,7 +59,7 @@ func (c *cli) configValidate() *cobra.Command {
 		if marshalErr != nil {
 			return marshalErr
 		}
-		if c.output != "table" || err == nil {
+		if !c.tables() || err == nil {
 			if showErr := c.show(body, func(s *screen) {
 				s.line("valid: %s", clean(strings.Join(answer.Files, ", ")))
 			}); showErr != nil {
@@ -83,7 +83,7 @@ func (c *cli) configShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if c.output != "json" {
+		if c.tables() || c.output == "yaml" {
 			_, err = c.deps.Stdout.Write(text)
 			return err
 		}
@@ -95,7 +95,7 @@ func (c *cli) configShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.printJSON(body)
+		return c.showJSON(body)
 	})
 }
 
@@ -103,16 +103,12 @@ func (c *cli) configSchema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the configuration file, for editors",
-		Args:  wants(),
 		RunE: func(*cobra.Command, []string) error {
 			schema, err := config.Schema()
 			if err != nil {
 				return err
 			}
-			if c.output == "yaml" {
-				return c.printYAML(schema)
-			}
-			return c.printJSON(schema) // it has no table
+			return c.showJSON(schema)
 		},
 	}
 }

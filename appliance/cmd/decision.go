@@ -3,19 +3,45 @@ package cmd
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
+var decisions = &resource[client.Decision]{
+	noun: "decision", member: "decisions", prefix: core.PrefixDecision, empty: "no decisions",
+	columns: []column[client.Decision]{
+		{head: "DECISION", show: func(d *client.Decision) any { return d.ID }, wide: true},
+		{head: "AGE", show: func(d *client.Decision) any { return d.CreatedAt }},
+		{head: "CATEGORY", show: func(d *client.Decision) any { return d.Category }},
+		{head: "BY", show: func(d *client.Decision) any {
+			if d.ThreadID != "" && d.CreatedBy == "system" {
+				return d.ThreadID
+			}
+			return d.CreatedBy
+		}},
+		{head: "FOUND", show: func(d *client.Decision) any { return d.Count }},
+		{head: "SUMMARY", show: func(d *client.Decision) any { return d.Summary }, cut: 100},
+	},
+	filters: []filter{
+		{flag: "execution", usage: "of all threads of this execution"},
+		{flag: "category", usage: "only of this category; with --add its category (default decision)"},
+	},
+	id: func(d *client.Decision) string { return d.ID },
+	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
+		filter := client.DecisionFilter{ExecutionID: sel.text("execution"), Category: sel.text("category"), Page: sel.Page}
+		if len(sel.args) == 1 {
+			filter.ThreadID = sel.args[0]
+		}
+		return api.ListDecisions(ctx, filter)
+	},
+}
+
 func (c *cli) threadDecisions() *cobra.Command {
-	var filter client.DecisionFilter
-	var flags pageFlags
-	var add, category, details string
-	cmd := &cobra.Command{
+	var add, details string
+	cmd := decisions.lists(c, &cobra.Command{
 		Use:     "decisions [ID]",
 		Aliases: []string{"decision"},
 		Short:   "Show what the threads of an execution should know, or add to it",
@@ -23,51 +49,29 @@ func (c *cli) threadDecisions() *cobra.Command {
 			"With --add one is written by hand; threads that start later are told of it.",
 		Example: "  wardroom thread decisions --execution exec_...\n" +
 			"  wardroom thread decisions thread_... --add 'The API keeps its old names'",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return wants("ID")(cmd, args)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				filter.ThreadID = args[0]
-			}
-			if (filter.ThreadID == "") == (filter.ExecutionID == "") {
-				return usagef(cmd, "name a thread, or an execution with --execution")
-			}
-			if cmd.Flags().Changed("add") {
-				return c.addDecision(cmd, filter.ThreadID, add, category, details)
-			}
-			if details != "" {
-				return usagef(cmd, "--details goes with --add")
-			}
-			filter.Category = category
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				read := func(ctx context.Context, page client.Page) (client.Meta, client.PageInfo, error) {
-					filter.Page = page
-					list, err := api.ListDecisions(ctx, filter)
-					if err != nil {
-						return client.Meta{}, client.PageInfo{}, err
-					}
-					return list.Meta, list.PageInfo, nil
-				}
-				return showList(ctx, c, flags, "decisions", read, decisionTable)
-			})
-		},
+	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		flags := cmd.Flags()
+		execution, _ := flags.GetString("execution")
+		switch {
+		case (len(args) == 0) == (execution == ""):
+			return usagef(cmd, "name a thread, or an execution with --execution")
+		case flags.Changed("add") && len(args) == 0:
+			return usagef(cmd, "--add wants a thread; its execution's other threads are told as well")
+		case flags.Changed("add"):
+			category, _ := flags.GetString("category")
+			return c.addDecision(cmd, args[0], add, category, details)
+		case details != "":
+			return usagef(cmd, "--details goes with --add")
+		}
+		return decisions.list(c, cmd, args)
 	}
-	cmd.Flags().StringVar(&filter.ExecutionID, "execution", "", "of all threads of this execution")
-	cmd.Flags().StringVar(&category, "category", "", "only of this category; with --add its category (default decision)")
 	cmd.Flags().StringVar(&add, "add", "", "write this decision: TEXT, @FILE, or - for stdin")
 	cmd.Flags().StringVar(&details, "details", "", "with --add: a JSON object of details, @FILE, or - for stdin")
-	flags.register(cmd)
 	return cmd
 }
 
 func (c *cli) addDecision(cmd *cobra.Command, thread, text, category, details string) error {
-	if thread == "" {
-		return usagef(cmd, "--add wants a thread; its execution's other threads are told as well")
-	}
 	text, err := c.textFlag(cmd, "add", text)
 	if err != nil {
 		return err
@@ -85,10 +89,7 @@ func (c *cli) addDecision(cmd *cobra.Command, thread, text, category, details st
 	}
 	return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 		made, err := api.AddDecision(ctx, thread, d)
-		if err != nil {
-			return err
-		}
-		return c.show(made.Body, func(s *screen) {
+		return show(c, made, err, func(s *screen, made *client.Decision) {
 			if made.Count > 1 {
 				s.line("decision %s was there already; it is found %d times now", clean(made.ID), made.Count)
 				return
@@ -96,24 +97,4 @@ func (c *cli) addDecision(cmd *cobra.Command, thread, text, category, details st
 			s.line("decision %s", clean(made.ID))
 		})
 	})
-}
-
-func decisionTable(s *screen, rows []client.Decision) {
-	if len(rows) == 0 {
-		s.line("no decisions")
-		return
-	}
-	var cells [][]cell
-	for i := range rows {
-		d := &rows[i]
-		by := d.CreatedBy
-		if d.ThreadID != "" && by == "system" {
-			by = d.ThreadID
-		}
-		cells = append(cells, []cell{
-			{text: moment(&d.CreatedAt)}, {text: d.Category}, {text: by}, {text: fmt.Sprint(d.Count)},
-			{text: shorten(clean(strings.TrimSpace(d.Summary)), 100)},
-		})
-	}
-	s.table([]string{"TIME", "CATEGORY", "BY", "FOUND", "SUMMARY"}, cells)
 }

@@ -17,7 +17,6 @@ func (c *cli) devCommand() *cobra.Command {
 		Short: "Run a server to try things out: loopback, no authentication",
 		Long: "Run a server for development until SIGTERM or SIGINT: loopback only, no authentication, no\n" +
 			"configuration file. Without --data-dir the data lies in a temporary folder that is removed at the end.",
-		Args: wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkLoopback(cmd, opts.Listen); err != nil {
 				return err

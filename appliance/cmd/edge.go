@@ -36,7 +36,6 @@ func (c *cli) edgeCommand() *cobra.Command {
 			"is started with the same --root. Threads get there with `wardroom thread spawn --runtime connected`, or --agent.",
 		Example: "  PORT=3100 /usr/lib/wardroom/plugins/runtime-local &\n" +
 			"  wardroom edge --server https://wardroom.example.com --root /var/lib/wardroom-edge --max 4",
-		Args: wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEdge(cmd, flags) },
 	}
 	f := cmd.Flags()

@@ -16,80 +16,41 @@ func (c *cli) executionCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "execution", Aliases: []string{"executions", "exec"}, Short: "Read, watch and steer executions",
 	})
-	cmd.AddCommand(c.executionList(), c.executionGet(), c.executionTimeline(), c.executionWatch(), c.executionCancel(),
+	c.nouns[cmd] = executions
+	cmd.AddCommand(executions.lists(c, &cobra.Command{Use: "list", Short: "List executions, newest first"}), c.executionGet(), c.executionTimeline(), c.executionWatch(), c.executionCancel(),
 		c.executionRetry(), c.executionRerun())
 	return cmd
 }
 
-func (c *cli) executionList() *cobra.Command {
-	var filter client.ExecutionFilter
-	var flags pageFlags
-	var since, until string
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List executions, newest first",
-		Args:  wants(),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if filter.Since, err = timeFlag(cmd, "since", since, time.Now()); err != nil {
-				return err
-			}
-			if filter.Until, err = timeFlag(cmd, "until", until, time.Now()); err != nil {
-				return err
-			}
-			if err := statusFlag(cmd, filter.Status); err != nil {
-				return err
-			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				read := func(ctx context.Context, page client.Page) (client.Meta, client.PageInfo, error) {
-					filter.Page = page
-					list, err := api.ListExecutions(ctx, filter)
-					if err != nil {
-						return client.Meta{}, client.PageInfo{}, err
-					}
-					return list.Meta, list.PageInfo, nil
-				}
-				return showList(ctx, c, flags, "executions", read, executionTable)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&filter.Pattern, "pattern", "", "only of this pattern")
-	cmd.Flags().StringVar(&filter.Status, "status", "", "pending, running, completed, failed or cancelled")
-	cmd.Flags().StringVar(&since, "since", "", "made at or after this time (RFC 3339), or this long ago (90m, 24h)")
-	cmd.Flags().StringVar(&until, "until", "", "made before this time (RFC 3339), or this long ago")
-	flags.register(cmd)
-	return cmd
-}
-
-func executionTable(s *screen, rows []client.Execution) {
-	if len(rows) == 0 {
-		s.line("no executions")
-		return
-	}
-	var cells [][]cell
-	for _, e := range rows {
-		cells = append(cells, []cell{
-			{text: e.ExecutionID}, {text: e.Pattern.Name}, {text: e.Version}, status(e.Status),
-			{text: moment(e.StartedAt)}, {text: elapsed(e.Status, e.Duration)},
+var executions = &resource[client.Execution]{
+	noun: "execution", member: "executions", prefix: core.PrefixExecution, empty: "no executions",
+	columns: []column[client.Execution]{
+		{head: "EXECUTION", show: func(e *client.Execution) any { return e.ExecutionID }},
+		{head: "PATTERN", show: func(e *client.Execution) any { return e.Pattern.Name }, cut: 40},
+		{head: "VERSION", show: func(e *client.Execution) any { return e.Version }},
+		{head: "STATUS", show: func(e *client.Execution) any { return status(e.Status) }},
+		{head: "STARTED", show: func(e *client.Execution) any { return moment(e.StartedAt) }, wide: true},
+		{head: "AGE", show: func(e *client.Execution) any { return e.CreatedAt }},
+		{head: "DURATION", show: func(e *client.Execution) any { return elapsed(e.Status, e.Duration) }},
+	},
+	filters: []filter{
+		{flag: "pattern", usage: "only of this pattern"},
+		oneOf("status", core.ExecutionStatuses),
+		{flag: "since", usage: "made at or after this time (RFC 3339), or this long ago (90m, 24h)", kind: filterTime},
+		{flag: "until", usage: "made before this time (RFC 3339), or this long ago", kind: filterTime},
+	},
+	id:     func(e *client.Execution) string { return e.ExecutionID },
+	status: func(e *client.Execution) string { return e.Pattern.Name + " " + e.Status },
+	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
+		return api.ListExecutions(ctx, client.ExecutionFilter{
+			Pattern: sel.text("pattern"), Status: sel.text("status"), Since: sel.time("since"), Until: sel.time("until"), Page: sel.Page,
 		})
-	}
-	s.table([]string{"EXECUTION", "PATTERN", "VERSION", "STATUS", "STARTED", "DURATION"}, cells)
+	},
 }
 
 func (c *cli) executionGet() *cobra.Command {
-	return &cobra.Command{
-		Use:   "get ID",
-		Short: "Show an execution with its input, result and agents",
-		Args:  wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				exec, err := api.GetExecution(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return c.show(exec.Body, func(s *screen) { executionScreen(s, exec) })
-			})
-		},
-	}
+	return shows(c, &cobra.Command{Use: "get ID", Short: "Show an execution with its input, result and agents"},
+		(*client.Client).GetExecution, executionScreen)
 }
 
 func (c *cli) executionWatch() *cobra.Command {
@@ -101,13 +62,11 @@ func (c *cli) executionWatch() *cobra.Command {
 		Long: "Show an execution until it is over, across restarts of the server: on a terminal as a tree of its steps,\n" +
 			"tasks, messages and questions that is drawn in place, anywhere else (or with --lines) event by event. The\n" +
 			"exit code is that of the execution. Ctrl-C ends the watching only. With -o json each event is one line.",
-		Args: wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
 			if err != nil {
 				return err
 			}
-			defer api.Close()
 			if out, ok := c.deps.Stdout.(*os.File); ok && c.drawsInPlace(out) && !lines && after == "" {
 				return c.watchTree(cmd.Context(), api, args[0], out)
 			}
@@ -125,81 +84,41 @@ func (c *cli) executionWatch() *cobra.Command {
 
 func (c *cli) executionCancel() *cobra.Command {
 	var reason string
-	cmd := &cobra.Command{
-		Use:   "cancel ID",
-		Short: "Cancel a pending or running execution",
-		Args:  wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				exec, err := api.CancelExecution(ctx, args[0], reason)
-				if err != nil {
-					return err
-				}
-				return c.show(exec.Body, func(s *screen) {
-					s.line("execution %s %s at %s", clean(exec.ExecutionID), clean(exec.Status), moment(exec.CancelledAt))
-				})
-			})
+	cmd := shows(c, &cobra.Command{Use: "cancel ID", Short: "Cancel a pending or running execution"},
+		func(api *client.Client, ctx context.Context, id string) (*client.Execution, error) {
+			return api.CancelExecution(ctx, id, reason)
 		},
-	}
+		func(s *screen, exec *client.Execution) {
+			s.line("execution %s %s at %s", clean(exec.ExecutionID), clean(exec.Status), moment(exec.CancelledAt))
+		})
 	cmd.Flags().StringVar(&reason, "reason", "", "kept with the execution")
 	return cmd
 }
 
 func (c *cli) executionRetry() *cobra.Command {
 	var key string
-	cmd := &cobra.Command{
-		Use:   "retry ID",
-		Short: "Run a finished execution again with the same version, input and options",
-		Args:  wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				again, err := api.RetryExecution(ctx, args[0], key)
-				return c.showRepetition(again, err)
-			})
-		},
-	}
+	cmd := shows(c, &cobra.Command{Use: "retry ID", Short: "Run a finished execution again with the same version, input and options"},
+		func(api *client.Client, ctx context.Context, id string) (*client.Repetition, error) {
+			return api.RetryExecution(ctx, id, key)
+		}, repetitionScreen)
 	cmd.Flags().StringVar(&key, "idempotency-key", "", "the same key gives the same execution for 24 hours")
 	return cmd
 }
 
 func (c *cli) executionRerun() *cobra.Command {
 	var key, from string
-	cmd := &cobra.Command{
-		Use:   "rerun ID",
-		Short: "Run a finished execution again from a step on, keeping the results before it",
-		Args:  wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				again, err := api.RerunExecution(ctx, args[0], from, key)
-				return c.showRepetition(again, err)
-			})
-		},
-	}
+	cmd := shows(c, &cobra.Command{Use: "rerun ID", Short: "Run a finished execution again from a step on, keeping the results before it"},
+		func(api *client.Client, ctx context.Context, id string) (*client.Repetition, error) {
+			return api.RerunExecution(ctx, id, from, key)
+		}, repetitionScreen)
 	cmd.Flags().StringVar(&from, "from-step", "", "id of the first step to run again (default the first without a result)")
 	cmd.Flags().StringVar(&key, "idempotency-key", "", "the same key gives the same execution for 24 hours")
 	return cmd
 }
 
-func (c *cli) showRepetition(again *client.Repetition, err error) error {
-	if err != nil {
-		return err
-	}
-	return c.show(again.Body, func(s *screen) {
-		s.line("execution %s %s", clean(again.NewExecutionID), clean(again.Status))
-		s.line("follow it: wardroom execution watch %s", clean(again.NewExecutionID))
-	})
-}
-
-func statusFlag(cmd *cobra.Command, value string) error {
-	if value == "" {
-		return nil
-	}
-	for _, known := range core.ExecutionStatuses {
-		if value == string(known) {
-			return nil
-		}
-	}
-	return usagef(cmd, "--status must be one of %v, not %q", core.ExecutionStatuses, value)
+func repetitionScreen(s *screen, again *client.Repetition) {
+	s.line("execution %s %s", clean(again.NewExecutionID), clean(again.Status))
+	s.line("follow it: wardroom execution watch %s", clean(again.NewExecutionID))
 }
 
 // timeFlag reads a time, or a duration back from now.

@@ -55,8 +55,9 @@ func exitCodesTopic() *cobra.Command {
 
 // usageError is a mistake in the command itself.
 type usageError struct {
-	message string
-	hint    string
+	message    string
+	candidates []string // what the command may have meant
+	hint       string
 }
 
 func (e *usageError) Error() string { return e.message }

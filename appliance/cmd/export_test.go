@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,19 @@ var (
 	Clean       = clean
 	Span        = span
 )
+
+// PickJSON returns the values at a path into a document.
+func PickJSON(path string, doc json.RawMessage) ([]string, error) {
+	p, err := parseJSONPath(path)
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	for _, value := range p.pick(doc) {
+		texts = append(texts, string(value))
+	}
+	return texts, nil
+}
 
 // Detach feeds pieces of typing to a matcher of the named keys.
 func Detach(names string, pieces ...[]byte) (passed string, detached bool, err error) {

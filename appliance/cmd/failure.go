@@ -70,6 +70,10 @@ func describe(err error) (string, []string) {
 	if errors.As(err, &interrupt) {
 		return interrupt.Error(), nil
 	}
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return err.Error(), usage.candidates
+	}
 	return err.Error(), nil
 }
 

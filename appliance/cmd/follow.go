@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -55,40 +54,34 @@ func followHint(id string) string {
 
 // printEvent writes one event: a line for a person, or one JSON document on a line for a script.
 func (c *cli) printEvent(event client.Event, data client.EventData, paint func(style, string) string) error {
-	if c.output != "table" {
-		return c.printEventDocument(event)
+	if !c.tables() {
+		return c.printDocument(event)
 	}
 	name := paint(eventStyle(event.Type), fmt.Sprintf("%-17s", clean(event.Type)))
 	_, err := fmt.Fprintf(c.deps.Stdout, "%s %s\n", name, eventText(event, data))
 	return err
 }
 
-func (c *cli) printEventDocument(event client.Event) error {
-	if !json.Valid(event.Data) {
-		return fmt.Errorf("data of a %s event is not JSON", event.Type)
-	}
-	return c.printDocument(event)
-}
-
 // printDocument writes one of a series of values: JSON on a line of its own, or a document of YAML.
 func (c *cli) printDocument(value any) error {
-	if c.output == "yaml" {
-		body, err := json.Marshal(value)
-		if err != nil {
-			return err
-		}
+	if event, ok := value.(client.Event); ok && !json.Valid(event.Data) {
+		return fmt.Errorf("data of a %s event is not JSON", clean(event.Type))
+	}
+	body, err := document(value)
+	switch {
+	case err != nil:
+		return err
+	case c.path != nil:
+		return c.printPath(body)
+	case c.output == "name":
+		return &usageError{message: "-o name is for answers with ids, and these are events", hint: "pick a part of them with -o jsonpath=PATH"}
+	case c.output == "yaml":
 		if _, err := fmt.Fprintln(c.deps.Stdout, "---"); err != nil {
 			return err
 		}
 		return c.printYAML(body)
 	}
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return err
-	}
-	_, err := c.deps.Stdout.Write(line.Bytes())
+	_, err = c.deps.Stdout.Write(body)
 	return err
 }
 

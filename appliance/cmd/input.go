@@ -122,18 +122,18 @@ func kindOf(value any) string {
 	return "an object"
 }
 
-// metadataFlags turns --metadata k=v pairs into an object.
-func metadataFlags(cmd *cobra.Command, pairs []string) (map[string]any, error) {
-	if len(pairs) == 0 {
-		return nil, nil
-	}
-	metadata := make(map[string]any, len(pairs))
+// keyValues reads the key=value pairs of a flag; nil if there are none.
+func keyValues[V any](cmd *cobra.Command, flag string, pairs []string) (map[string]V, error) {
+	var values map[string]V
 	for _, pair := range pairs {
-		key, value, ok := strings.Cut(pair, "=")
+		key, text, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return nil, usagef(cmd, "--metadata wants key=value, not %q", pair)
+			return nil, usagef(cmd, "--%s wants key=value, not %q", flag, pair)
 		}
-		metadata[key] = value
+		if values == nil {
+			values = make(map[string]V, len(pairs))
+		}
+		values[key], _ = any(text).(V) // V holds texts
 	}
-	return metadata, nil
+	return values, nil
 }

@@ -10,56 +10,39 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// managedPrefix begins the id of each managed agent: commands that take both kinds tell them apart by it.
-const managedPrefix = "magent_"
-
-var managedStatuses = []string{
-	client.ManagedStarting, client.ManagedReady, client.ManagedBusy, client.ManagedUnreachable, client.ManagedError, client.ManagedStopped,
-}
-
-// managedList prints a page of managed agents.
-func (c *cli) managedList(cmd *cobra.Command, filter client.ManagedAgentFilter, flags pageFlags) error {
-	if s := filter.Status; s != "" && !contains(managedStatuses, s) {
-		return usagef(cmd, "--status of managed agents must be %s, not %q", strings.Join(managedStatuses, ", "), s)
-	}
-	return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-		read := func(ctx context.Context, page client.Page) (client.Meta, client.PageInfo, error) {
-			filter.Page = page
-			list, err := api.ListManagedAgents(ctx, filter)
-			if err != nil {
-				return client.Meta{}, client.PageInfo{}, err
-			}
-			return list.Meta, list.PageInfo, nil
-		}
-		return showList(ctx, c, flags, "agents", read, managedTable)
-	})
-}
-
-func contains(list []string, text string) bool {
-	for _, have := range list {
-		if have == text {
-			return true
-		}
-	}
-	return false
-}
-
-func managedTable(s *screen, rows []client.ManagedAgent) {
-	if len(rows) == 0 {
-		s.line("no managed agents; `wardroom agent spawn TYPE` starts one")
-		return
-	}
-	var cells [][]cell
-	for _, a := range rows {
-		cells = append(cells, []cell{
-			{text: a.ID}, {text: a.Name}, {text: a.Type}, managedStatus(&a), {text: a.Runtime},
-			{text: fmt.Sprint(a.Turn)}, {text: moment(&a.LastActivityAt)},
+var managedAgents = &resource[client.ManagedAgent]{
+	noun: "managed agent", member: "agents", prefix: core.PrefixManaged, empty: "no managed agents; `wardroom agent spawn TYPE` starts one",
+	columns: []column[client.ManagedAgent]{
+		{head: "AGENT", show: func(a *client.ManagedAgent) any { return a.ID }},
+		{head: "NAME", show: func(a *client.ManagedAgent) any { return a.Name }, cut: 32},
+		{head: "TYPE", show: func(a *client.ManagedAgent) any { return a.Type }},
+		{head: "STATUS", show: func(a *client.ManagedAgent) any { return managedStatus(a) }, cut: 40},
+		{head: "RUNTIME", show: func(a *client.ManagedAgent) any { return a.Runtime }, wide: true},
+		{head: "TURNS", show: func(a *client.ManagedAgent) any { return a.Turn }},
+		{head: "LAST ACTIVITY", show: func(a *client.ManagedAgent) any { return moment(&a.LastActivityAt) }, wide: true},
+		{head: "AGE", show: func(a *client.ManagedAgent) any { return a.CreatedAt }},
+	},
+	filters: []filter{
+		oneOf("status", []string{
+			client.ManagedStarting, client.ManagedReady, client.ManagedBusy, client.ManagedUnreachable, client.ManagedError, client.ManagedStopped,
+		}),
+		{flag: "type", usage: "with --managed: only of this type"},
+		{flag: "runtime", usage: "with --managed: only of this runtime"},
+		{flag: "label", usage: "with --managed: key=value, only agents with this label; may be repeated", kind: filterPairs},
+	},
+	id:     func(a *client.ManagedAgent) string { return a.ID },
+	name:   func(a *client.ManagedAgent) string { return a.Name },
+	status: func(a *client.ManagedAgent) string { return spaced(a.Type, a.Status) },
+	over:   func(a *client.ManagedAgent) bool { return a.StoppedAt != nil },
+	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
+		return api.ListManagedAgents(ctx, client.ManagedAgentFilter{
+			Status: sel.text("status"), Type: sel.text("type"), Runtime: sel.text("runtime"), Labels: sel.pairs("label"), Page: sel.Page,
 		})
-	}
-	s.table([]string{"AGENT", "NAME", "TYPE", "STATUS", "RUNTIME", "TURNS", "LAST ACTIVITY"}, cells)
+	},
 }
 
 // managedStatus is the status with its reason.
@@ -148,29 +131,16 @@ func (c *cli) agentStop() *cobra.Command {
 			return err
 		}
 		a, err := api.GetManagedAgent(ctx, id)
-		if err != nil {
-			return err
-		}
-		return c.show(a.Body, func(s *screen) { s.line("agent %s has stopped", clean(a.ID)) })
+		return show(c, a, err, func(s *screen, a *client.ManagedAgent) { s.line("agent %s has stopped", clean(a.ID)) })
 	})
 }
 
 func (c *cli) agentRestart() *cobra.Command {
 	var how client.ManagedAgentRestart
-	cmd := &cobra.Command{
-		Use:   "restart ID",
-		Short: "Start a managed agent again under its id, with its session or a fresh one",
-		Args:  wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				a, err := api.RestartManagedAgent(ctx, args[0], how)
-				if err != nil {
-					return err
-				}
-				return c.showManaged(a)
-			})
-		},
-	}
+	cmd := shows(c, &cobra.Command{Use: "restart ID", Short: "Start a managed agent again under its id, with its session or a fresh one"},
+		func(api *client.Client, ctx context.Context, id string) (*client.ManagedAgent, error) {
+			return api.RestartManagedAgent(ctx, id, how)
+		}, managedScreen)
 	cmd.Flags().BoolVar(&how.Fresh, "fresh", false, "begin a new session instead of resuming the last one")
 	return cmd
 }

@@ -3,9 +3,7 @@ package cmd
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -21,7 +19,6 @@ func (c *cli) agentEvents() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events ID",
 		Short: "Show what happened to a managed agent",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 0 || limit > allLimit {
 				return usagef(cmd, "--limit must be from 1 to %d", allLimit)
@@ -31,10 +28,7 @@ func (c *cli) agentEvents() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				list, err := api.ListManagedAgentEvents(ctx, args[0], after, limit)
-				if err != nil {
-					return err
-				}
-				return c.show(list.Body, func(s *screen) {
+				return show(c, list, err, func(s *screen, list *client.ManagedAgentEventList) {
 					for i := range list.Events {
 						s.line("%s", managedEventText(&list.Events[i], s.paint))
 					}
@@ -58,46 +52,27 @@ func (c *cli) followEvents(cmd *cobra.Command, id string, after uint64) error {
 	if err != nil {
 		return err
 	}
-	defer api.Close()
 	last := ""
 	if after > 0 {
 		last = strconv.FormatUint(after, 10)
 	}
-	ctx := cmd.Context()
-	stream, err := api.WatchManagedAgent(ctx, id, last)
+	stream, err := api.WatchManagedAgent(cmd.Context(), id, last)
 	if err != nil {
 		return err
 	}
 	defer stream.Close()
 	paint := c.painter(c.deps.Stdout)
-	for {
+	return c.tail(cmd.Context(), func() (any, string, error) {
 		event, err := stream.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil && ctx.Err() != nil:
-			return &interruption{cause: err}
-		case err != nil:
-			return err
-		}
-		if c.output != "table" {
-			err = c.printEventDocument(event)
-		} else {
-			err = c.printManagedEvent(event, paint)
-		}
 		if err != nil {
-			return err
+			return nil, "", err
 		}
-	}
-}
-
-func (c *cli) printManagedEvent(event client.Event, paint func(style, string) string) error {
-	var e client.ManagedAgentEvent
-	if err := json.Unmarshal(event.Data, &e); err != nil {
-		return fmt.Errorf("data of a %s event: %w", clean(event.Type), err)
-	}
-	_, err := fmt.Fprintln(c.deps.Stdout, managedEventText(&e, paint))
-	return err
+		var e client.ManagedAgentEvent
+		if err := json.Unmarshal(event.Data, &e); err != nil {
+			return nil, "", fmt.Errorf("data of a %s event: %w", clean(event.Type), err)
+		}
+		return event, managedEventText(&e, paint), nil
+	})
 }
 
 // managedEventText is what a person wants to know of an event.

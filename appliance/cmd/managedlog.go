@@ -19,7 +19,6 @@ func (c *cli) agentLogs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs ID",
 		Short: "Show what a managed agent said, was told and did",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if tail < 0 {
 				return usagef(cmd, "--tail must not be negative")
@@ -34,10 +33,7 @@ func (c *cli) agentLogs() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				list, err := api.ManagedAgentLogs(ctx, args[0], opts)
-				if err != nil {
-					return err
-				}
-				return c.show(list.Body, func(s *screen) {
+				return show(c, list, err, func(s *screen, list *client.LogList) {
 					for _, l := range list.Logs {
 						s.line("%s", logText(l, s.paint))
 					}
@@ -65,16 +61,23 @@ func (c *cli) followLogs(cmd *cobra.Command, id string, opts client.LogOptions) 
 	if err != nil {
 		return err
 	}
-	defer api.Close()
-	ctx := cmd.Context()
-	stream, err := api.FollowManagedAgentLogs(ctx, id, opts)
+	stream, err := api.FollowManagedAgentLogs(cmd.Context(), id, opts)
 	if err != nil {
 		return err
 	}
 	defer stream.Close()
 	paint := c.painter(c.deps.Stdout)
-	for {
+	return c.tail(cmd.Context(), func() (any, string, error) {
 		line, event, err := stream.Next()
+		return event, logText(line, paint), err
+	})
+}
+
+// tail prints what next returns, as a value and as a line for people, until it returns io.EOF or a signal comes, which is
+// how one leaves it.
+func (c *cli) tail(ctx context.Context, next func() (value any, line string, err error)) error {
+	for {
+		value, line, err := next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -82,11 +85,10 @@ func (c *cli) followLogs(cmd *cobra.Command, id string, opts client.LogOptions) 
 			return &interruption{cause: err}
 		case err != nil:
 			return err
-		}
-		if c.output != "table" {
-			err = c.printEventDocument(event)
-		} else {
-			_, err = fmt.Fprintln(c.deps.Stdout, logText(line, paint))
+		case c.tables():
+			_, err = fmt.Fprintln(c.deps.Stdout, line)
+		default:
+			err = c.printDocument(value)
 		}
 		if err != nil {
 			return err

@@ -36,7 +36,6 @@ func (c *cli) agentScreen() *cobra.Command {
 		Short: "Print a managed agent's screen once, as text",
 		Long: "Print what a managed agent's terminal shows now, as text, and end. The terminal is looked at read-only:\n" +
 			"neither its size nor anything else of it changes. Of a stopped agent it is the last screen.",
-		Args: wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				agent, err := api.GetManagedAgent(ctx, args[0])
@@ -50,11 +49,7 @@ func (c *cli) agentScreen() *cobra.Command {
 				if err != nil {
 					return attachError(clean(agent.ID), err)
 				}
-				body, err := document(shown)
-				if err != nil {
-					return err
-				}
-				return c.show(body, func(s *screen) {
+				return c.showValue(shown, func(s *screen) {
 					for _, line := range shown.Lines {
 						s.line("%s", clean(line))
 					}
@@ -101,24 +96,14 @@ func readScreen(ctx context.Context, api *client.Client, id string) (*screenDocu
 }
 
 func (c *cli) agentInterrupt() *cobra.Command {
-	return &cobra.Command{
+	return shows(c, &cobra.Command{
 		Use:   "interrupt ID",
 		Short: "Stop the turn that a managed agent is at",
 		Long: "Stop the turn that a managed agent is at, as a person at its terminal would. The turn ends as interrupted;\n" +
 			"the agent goes on, and takes the next message.",
-		Args: wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				reply, err := api.SendManagedAgent(ctx, args[0], client.ManagedAgentInput{
-					Interrupt: true, IdempotencyKey: client.NewIdempotencyKey(),
-				})
-				if err != nil {
-					return err
-				}
-				return c.show(reply.Body, func(s *screen) { s.line("sent") })
-			})
-		},
-	}
+	}, func(api *client.Client, ctx context.Context, id string) (*client.ManagedAgentReply, error) {
+		return api.SendManagedAgent(ctx, id, client.ManagedAgentInput{Interrupt: true, IdempotencyKey: client.NewIdempotencyKey()})
+	}, func(s *screen, _ *client.ManagedAgentReply) { s.line("sent") })
 }
 
 // inputLines shows the input of a tool to a person: texts as they are, several lines as lines, and the rest as JSON.

@@ -25,7 +25,6 @@ func (c *cli) agentSend() *cobra.Command {
 			"Idempotency-Key, by which its turn is found again.",
 		Example: "  wardroom agent send magent_... 'Summarise README.md' --wait\n" +
 			"  git diff | wardroom agent send magent_... - --wait --timeout 10m",
-		Args: wants("ID", "TEXT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.in.Timeout < 0 || (flags.in.Timeout > 0 && flags.in.Timeout < time.Millisecond) {
 				return usagef(cmd, "--timeout must be at least 1ms")
@@ -64,12 +63,6 @@ func (c *cli) agentKeys() *cobra.Command {
 		Short:   "Press keys in a managed agent's terminal",
 		Long:    "Press keys in a managed agent's terminal, in order. docs/managed-agents.md lists their names.",
 		Example: "  wardroom agent keys magent_... ESC\n  wardroom agent keys magent_... DOWN DOWN ENTER",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return wants("ID", "KEY")(cmd, args)
-			}
-			return nil
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.send(cmd, args[0], sendFlags{in: client.ManagedAgentInput{Keys: args[1:]}})
 		},
@@ -88,7 +81,6 @@ func (c *cli) send(cmd *cobra.Command, id string, flags sendFlags) error {
 	if err != nil {
 		return err
 	}
-	defer api.Close()
 	if flags.in.IdempotencyKey == "" {
 		flags.in.IdempotencyKey = client.NewIdempotencyKey() // so that a lost connection never sends it twice
 	}
@@ -197,9 +189,6 @@ func (c *cli) agentAnswer() *cobra.Command {
 	const text = "free text; with deny the reason that the agent is told"
 	return c.answers(cmd, text, func(ctx context.Context, api *client.Client, id string, answer client.ManagedAgentAnswer) error {
 		a, err := api.AnswerManagedAgent(ctx, id, answer)
-		if err != nil {
-			return err
-		}
-		return c.showManaged(a)
+		return show(c, a, err, managedScreen)
 	})
 }

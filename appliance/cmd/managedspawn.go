@@ -31,7 +31,6 @@ func (c *cli) agentSpawn() *cobra.Command {
 			"runtime. With --wait the command ends when the agent takes messages.",
 		Example: "  wardroom agent spawn claude --workdir /srv/project --wait\n" +
 			"  wardroom agent spawn codex --env-file keys.env --approval readonly",
-		Args: wants("TYPE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec, err := c.spawnSpec(cmd, args[0], flags)
 			if err != nil {
@@ -62,8 +61,8 @@ func (c *cli) agentSpawn() *cobra.Command {
 func (c *cli) spawnSpec(cmd *cobra.Command, kind string, flags spawnFlags) (client.ManagedAgentSpec, error) {
 	spec := flags.spec
 	spec.Type, spec.IdempotencyKey = kind, client.NewIdempotencyKey()
-	if p := spec.ApprovalPreset; p != "" && !contains([]string{"readonly", "standard", "permissive", "autonomous"}, p) {
-		return spec, usagef(cmd, "--approval must be readonly, standard, permissive or autonomous, not %q", p)
+	if err := checkWord(cmd, ofApproval, spec.ApprovalPreset); err != nil {
+		return spec, err
 	}
 	if spec.CPU < 0 {
 		return spec, usagef(cmd, "--cpu must not be negative")
@@ -72,24 +71,8 @@ func (c *cli) spawnSpec(cmd *cobra.Command, kind string, flags spawnFlags) (clie
 	if spec.Env, err = c.environment(cmd, flags.envFile, flags.env); err != nil {
 		return spec, err
 	}
-	spec.Labels, err = labelFlags(cmd, flags.labels)
+	spec.Labels, err = keyValues[string](cmd, "label", flags.labels)
 	return spec, err
-}
-
-// labelFlags reads the values of --label; nil if there are none.
-func labelFlags(cmd *cobra.Command, pairs []string) (map[string]string, error) {
-	var labels map[string]string
-	for _, pair := range pairs {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key == "" {
-			return nil, usagef(cmd, "--label wants key=value, not %q", pair)
-		}
-		if labels == nil {
-			labels = map[string]string{}
-		}
-		labels[key] = value
-	}
-	return labels, nil
 }
 
 // environment joins --env-file and --env; the latter wins. No error shows a value.
@@ -170,7 +153,6 @@ func (c *cli) waitReady(cmd *cobra.Command, agent *client.ManagedAgent) (*client
 	if err != nil {
 		return nil, err
 	}
-	defer api.Close()
 	ctx := cmd.Context()
 	stream, err := api.WatchManagedAgent(ctx, agent.ID, "")
 	if err != nil {

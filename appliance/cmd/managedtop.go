@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,48 +43,31 @@ func (c *cli) agentTop() *cobra.Command {
 		Short: "Show what the running managed agents use, again and again",
 		Long: "Show the running managed agents with what they use, the busiest first. On a terminal the table is\n" +
 			"refreshed until Ctrl-C; elsewhere, with -o json or yaml, and with --once it is printed once.",
-		Args: wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if interval < minTopInterval {
 				return usagef(cmd, "--interval must be at least %s", minTopInterval)
 			}
 			filter := client.ManagedAgentFilter{}
 			var err error
-			if filter.Labels, err = labelFlags(cmd, labels); err != nil {
+			if filter.Labels, err = keyValues[string](cmd, "label", labels); err != nil {
 				return err
 			}
-			again := !once && c.output == "table" && isTerminal(c.deps.Stdout)
-			for {
-				var rows []*topRow
-				err := c.call(cmd, func(ctx context.Context, api *client.Client) (err error) {
-					rows, err = measure(ctx, api, filter)
-					return err
-				})
-				if ctx := cmd.Context(); ctx.Err() != nil && again {
-					return nil // Ctrl-C is how it ends
-				}
+			look := func(ctx context.Context, api *client.Client) (view, error) {
+				rows, err := measure(ctx, api, filter)
 				if err != nil {
-					return err
+					return view{}, err
 				}
-				if !again {
-					body, err := document(map[string]any{"agents": rows})
-					if err != nil {
-						return err
-					}
-					return c.show(body, func(s *screen) { topTable(s, rows) })
+				body, err := document(map[string]any{"agents": rows})
+				ids := make([]string, len(rows))
+				for i, row := range rows {
+					ids[i] = row.ID
 				}
-				s := &screen{paint: c.painter(c.deps.Stdout)}
-				s.line("%s  every %s, Ctrl-C ends", time.Now().Format("15:04:05"), interval)
-				topTable(s, rows)
-				// Home, each line with what was behind it cleared, and everything below.
-				text := bytes.ReplaceAll(s.buf.Bytes(), []byte("\n"), []byte("\x1b[K\n"))
-				if _, err := fmt.Fprintf(c.deps.Stdout, "\x1b[H%s\x1b[J", text); err != nil {
-					return err
-				}
-				if pauseFor(cmd.Context(), interval) != nil {
-					return nil //nolint:nilerr // Ctrl-C is how it ends
-				}
+				return view{body, func(s *screen) { topTable(s, rows) }, ids}, err
 			}
+			if !once && c.tables() && isTerminal(c.deps.Stdout) {
+				return c.refresh(cmd, interval, look)
+			}
+			return c.once(cmd, look)
 		},
 	}
 	f := cmd.Flags()
@@ -138,6 +120,9 @@ func measure(ctx context.Context, api *client.Client, filter client.ManagedAgent
 	return rows, ctx.Err()
 }
 
+// topCuts are the most columns of the terminal that the columns of agent top take.
+var topCuts = []int{0, 32, 0, 40, 0, 0, 0, 0, 0, 0}
+
 func topTable(s *screen, rows []*topRow) {
 	if len(rows) == 0 {
 		s.line("no managed agent runs; `wardroom agent spawn TYPE` starts one")
@@ -158,7 +143,7 @@ func topTable(s *screen, rows []*topRow) {
 		}
 		cells = append(cells, row)
 	}
-	s.table([]string{"AGENT", "NAME", "TYPE", "STATUS", "TURNS", "CPU %", "MEMORY", "UP", "SENT", "LAST TURN"}, cells)
+	s.grid([]string{"AGENT", "NAME", "TYPE", "STATUS", "TURNS", "CPU %", "MEMORY", "UP", "SENT", "LAST TURN"}, topCuts, cells)
 }
 
 // mebibytes renders memory and its limit, if it has one.

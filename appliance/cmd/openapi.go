@@ -12,17 +12,13 @@ func (c *cli) openapiCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "openapi",
 		Short: "Print the server's OpenAPI document",
-		Args:  wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				document, err := api.OpenAPI(ctx)
 				if err != nil {
 					return err
 				}
-				if c.output == "yaml" {
-					return c.printYAML(document)
-				}
-				return c.printJSON(document) // it has no table
+				return c.showJSON(document)
 			})
 		},
 	}

@@ -61,20 +61,6 @@ func statusStyle(status string) style {
 	return stylePlain
 }
 
-// show prints an answer: the table for people, else the API's JSON as it came, or the same as YAML.
-func (c *cli) show(body json.RawMessage, table func(t *screen)) error {
-	switch c.output {
-	case "json":
-		return c.printJSON(body)
-	case "yaml":
-		return c.printYAML(body)
-	}
-	s := &screen{paint: c.painter(c.deps.Stdout)}
-	table(s)
-	_, err := s.WriteTo(c.deps.Stdout)
-	return err
-}
-
 // document encodes what a command made itself, for show. Nothing in it is escaped for the sake of HTML.
 func document(v any) (json.RawMessage, error) {
 	var out bytes.Buffer

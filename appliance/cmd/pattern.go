@@ -13,70 +13,41 @@ import (
 
 func (c *cli) patternCommand() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "pattern", Aliases: []string{"patterns"}, Short: "Store and read patterns"})
-	cmd.AddCommand(c.patternList(), c.patternGet(), c.patternGraph(), c.patternPut(), c.patternValidate(), c.patternDelete(),
+	c.nouns[cmd] = patterns
+	cmd.AddCommand(patterns.lists(c, &cobra.Command{Use: "list", Short: "List the latest version of each pattern"}), c.patternGet(), c.patternGraph(), c.patternPut(), c.patternValidate(), c.patternDelete(),
 		c.patternVersions())
 	return cmd
 }
 
-func (c *cli) patternList() *cobra.Command {
-	var filter client.PatternFilter
-	var flags pageFlags
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the latest version of each pattern",
-		Args:  wants(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				read := func(ctx context.Context, page client.Page) (client.Meta, client.PageInfo, error) {
-					filter.Page = page
-					list, err := api.ListPatterns(ctx, filter)
-					if err != nil {
-						return client.Meta{}, client.PageInfo{}, err
-					}
-					return list.Meta, list.PageInfo, nil
-				}
-				return showList(ctx, c, flags, "patterns", read, patternTable)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&filter.Search, "search", "", "only those whose name or description holds this text")
-	flags.register(cmd)
-	return cmd
-}
-
-func patternTable(s *screen, rows []client.PatternSummary) {
-	if len(rows) == 0 {
-		s.line("no patterns; store one with `wardroom pattern put FILE`")
-		return
-	}
-	var cells [][]cell
-	for _, p := range rows {
-		cells = append(cells, plain(p.Name, p.Version, moment(&p.UpdatedAt), shorten(p.Description, 60)))
-	}
-	s.table([]string{"NAME", "VERSION", "UPDATED", "DESCRIPTION"}, cells)
+var patterns = &resource[client.PatternSummary]{
+	noun: "pattern", member: "patterns", empty: "no patterns; store one with `wardroom pattern put FILE`",
+	columns: []column[client.PatternSummary]{
+		{head: "NAME", show: func(p *client.PatternSummary) any { return p.Name }},
+		{head: "VERSION", show: func(p *client.PatternSummary) any { return p.Version }},
+		{head: "UPDATED", show: func(p *client.PatternSummary) any { return moment(&p.UpdatedAt) }, wide: true},
+		{head: "AGE", show: func(p *client.PatternSummary) any { return p.UpdatedAt }},
+		{head: "DESCRIPTION", show: func(p *client.PatternSummary) any { return p.Description }, cut: 60},
+	},
+	filters: []filter{{flag: "search", usage: "only those whose name or description holds this text"}},
+	id:      func(p *client.PatternSummary) string { return p.Name },
+	status:  func(p *client.PatternSummary) string { return spaced(p.Version, shorten(clean(p.Description), 60)) },
+	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
+		return api.ListPatterns(ctx, client.PatternFilter{Search: sel.text("search"), Page: sel.Page})
+	},
 }
 
 func (c *cli) patternGet() *cobra.Command {
 	var version string
-	cmd := &cobra.Command{
-		Use:   "get NAME",
-		Short: "Show a pattern with its definition",
-		Args:  wants("NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				p, err := api.GetPattern(ctx, args[0], version)
-				if err != nil {
-					return err
-				}
-				return c.show(p.Body, func(s *screen) {
-					s.fields("name", p.Name, "version", p.Version, "description", p.Description,
-						"created", moment(&p.CreatedAt), "updated", moment(&p.UpdatedAt), "by", p.CreatedBy)
-					s.line("definition:")
-					s.line("%s", pretty(p.Definition))
-				})
-			})
+	cmd := shows(c, &cobra.Command{Use: "get NAME", Short: "Show a pattern with its definition"},
+		func(api *client.Client, ctx context.Context, name string) (*client.Pattern, error) {
+			return api.GetPattern(ctx, name, version)
 		},
-	}
+		func(s *screen, p *client.Pattern) {
+			s.fields("name", p.Name, "version", p.Version, "description", p.Description,
+				"created", moment(&p.CreatedAt), "updated", moment(&p.UpdatedAt), "by", p.CreatedBy)
+			s.line("definition:")
+			s.line("%s", pretty(p.Definition))
+		})
 	cmd.Flags().StringVar(&version, "version", "", "exact version or a range such as 1.x (default the latest)")
 	return cmd
 }
@@ -88,7 +59,6 @@ func (c *cli) patternPut() *cobra.Command {
 		Short: "Store a definition: a new pattern, a new version, or the same version again",
 		Long: "Store the definition in FILE (YAML; - reads stdin). A name or version that is new is added; a version\n" +
 			"that exists is replaced, unless --create is given. Executions keep the definition they started with.",
-		Args: wants("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			source, err := c.readFile(args[0])
 			if err != nil {
@@ -136,14 +106,10 @@ func (c *cli) patternDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete NAME",
 		Short: "Delete a pattern, all versions or one",
-		Args:  wants("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				gone, err := api.DeletePattern(ctx, args[0], version)
-				if err != nil {
-					return err
-				}
-				return c.show(gone.Body, func(s *screen) {
+				return show(c, gone, err, func(s *screen, gone *client.PatternDeletion) {
 					s.line("pattern %s: %s deleted", clean(args[0]), count(gone.VersionsRemoved, "version"))
 				})
 			})
@@ -154,26 +120,14 @@ func (c *cli) patternDelete() *cobra.Command {
 }
 
 func (c *cli) patternVersions() *cobra.Command {
-	return &cobra.Command{
-		Use:   "versions NAME",
-		Short: "List the versions of a pattern, latest first",
-		Args:  wants("NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				list, err := api.PatternVersions(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return c.show(list.Body, func(s *screen) {
-					var cells [][]cell
-					for _, v := range list.Versions {
-						cells = append(cells, plain(v.Version, moment(&v.CreatedAt)))
-					}
-					s.table([]string{"VERSION", "CREATED"}, cells)
-				})
-			})
-		},
-	}
+	return shows(c, &cobra.Command{Use: "versions NAME", Short: "List the versions of a pattern, latest first"},
+		(*client.Client).PatternVersions, func(s *screen, list *client.PatternVersionList) {
+			var cells [][]cell
+			for _, v := range list.Versions {
+				cells = append(cells, plain(v.Version, moment(&v.CreatedAt)))
+			}
+			s.table([]string{"VERSION", "CREATED"}, cells)
+		})
 }
 
 // showProblems turns a refused definition into its lines with what is wrong there.

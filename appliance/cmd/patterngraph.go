@@ -23,10 +23,11 @@ func (c *cli) patternGraph() *cobra.Command {
 			"file of --file (YAML; - reads stdin), for which no server is needed.\n\n" +
 			"-o text is for a terminal, -o svg one self-contained picture, -o json what is drawn.",
 		Args: func(cmd *cobra.Command, args []string) error {
+			list := parameters("graph NAME")
 			if cmd.Flags().Changed("file") {
-				return wants()(cmd, args)
+				list = nil
 			}
-			return wants("NAME")(cmd, args)
+			return takes(list)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch format {

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -15,47 +14,34 @@ func (c *cli) pluginCommand() *cobra.Command {
 		Long: "Plugins are programs beside wardroom: runtimes, secret providers and audit sinks.\n\n" +
 			"install, manifest and new work with files; the other commands talk to a running server.",
 	})
-	cmd.AddCommand(c.pluginList(), c.pluginInfo(), c.pluginVerify(), c.pluginInstall(), c.pluginEnable(), c.pluginDisable(),
+	c.nouns[cmd] = plugins
+	cmd.AddCommand(plugins.lists(c, &cobra.Command{Use: "list", Short: "List the plugins that are configured or installed"}), c.pluginInfo(), c.pluginVerify(), c.pluginInstall(), c.pluginEnable(), c.pluginDisable(),
 		c.pluginRestart(), c.pluginLogs(), c.pluginManifest(), c.pluginNew())
 	return cmd
 }
 
-func (c *cli) pluginList() *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Short: "List the plugins that are configured or installed", Args: wants(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				list, err := api.ListPlugins(ctx)
-				if err != nil {
-					return err
-				}
-				return c.show(list.Body, func(s *screen) { pluginTable(s, list.Plugins) })
-			})
-		},
-	}
-}
-
-func pluginTable(s *screen, plugins []client.Plugin) {
-	if len(plugins) == 0 {
-		s.line("no plugins; install one with `wardroom plugin install FILE`")
-		return
-	}
-	var cells [][]cell
-	for _, p := range plugins {
-		restarts := ""
-		if p.Restarts > 0 {
-			restarts = fmt.Sprint(p.Restarts)
-		}
-		note := p.Reason
-		if p.State == "ready" && p.Health != "ok" {
-			note = p.HealthReason
-		}
-		cells = append(cells, []cell{
-			{text: p.Name}, {text: p.Kind}, {text: p.Version}, pluginState(p), {text: moment(&p.Since)}, {text: restarts},
-			{text: shorten(clean(note), 100)},
-		})
-	}
-	s.table([]string{"PLUGIN", "KIND", "VERSION", "STATE", "SINCE", "RESTARTS", "REASON"}, cells)
+var plugins = &resource[client.Plugin]{
+	noun: "plugin", member: "plugins", unpaged: true, empty: "no plugins; install one with `wardroom plugin install FILE`",
+	columns: []column[client.Plugin]{
+		{head: "PLUGIN", show: func(p *client.Plugin) any { return p.Name }},
+		{head: "KIND", show: func(p *client.Plugin) any { return p.Kind }},
+		{head: "VERSION", show: func(p *client.Plugin) any { return p.Version }},
+		{head: "STATE", show: func(p *client.Plugin) any { return pluginState(*p) }},
+		{head: "SINCE", show: func(p *client.Plugin) any { return moment(&p.Since) }, wide: true},
+		{head: "AGE", show: func(p *client.Plugin) any { return p.Since }},
+		{head: "RESTARTS", show: func(p *client.Plugin) any { return countText(p.Restarts) }},
+		{head: "REASON", show: func(p *client.Plugin) any {
+			if p.State == "ready" && p.Health != "ok" {
+				return p.HealthReason
+			}
+			return p.Reason
+		}, cut: 100},
+	},
+	id:     func(p *client.Plugin) string { return p.Name },
+	status: func(p *client.Plugin) string { return p.State },
+	fetch: func(ctx context.Context, api *client.Client, _ selection) (answered, error) {
+		return api.ListPlugins(ctx)
+	},
 }
 
 // pluginState is the state; of a ready plugin that is not well, its health.
@@ -78,32 +64,16 @@ func pluginState(p client.Plugin) cell {
 }
 
 func (c *cli) pluginInfo() *cobra.Command {
-	return &cobra.Command{
-		Use: "info NAME", Short: "Show a plugin, its state and the settings that it takes", Args: wants("NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				p, err := api.GetPlugin(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return c.show(p.Body, func(s *screen) { pluginScreen(s, p) })
-			})
-		},
-	}
+	return shows(c, &cobra.Command{Use: "info NAME", Short: "Show a plugin, its state and the settings that it takes"},
+		(*client.Client).GetPlugin, pluginScreen)
 }
 
 func pluginScreen(s *screen, p *client.Plugin) {
-	number := func(n int) string {
-		if n == 0 {
-			return ""
-		}
-		return fmt.Sprint(n)
-	}
 	s.fields("plugin", p.Name, "kind", p.Kind, "version", p.Version, "state", pluginState(*p), "since", moment(&p.Since),
 		"reason", p.Reason, "hint", p.Hint, "next attempt", moment(p.NextAttempt), "health", p.HealthReason,
 		"enabled", p.Enabled, "required", p.Required, "configured", p.Configured,
-		"path", p.Path, "sha256", p.SHA256, "pid", number(p.PID), "started", moment(p.StartedAt), "protocol", number(p.Protocol),
-		"restarts", number(p.Restarts), "crashes", number(p.Failures))
+		"path", p.Path, "sha256", p.SHA256, "pid", countText(p.PID), "started", moment(p.StartedAt), "protocol", countText(p.Protocol),
+		"restarts", countText(p.Restarts), "crashes", countText(p.Failures))
 	for _, check := range p.Checks {
 		s.line("check %s: %s %s", clean(check.Name), clean(check.Status), clean(check.Text))
 	}
@@ -117,14 +87,11 @@ func pluginScreen(s *screen, p *client.Plugin) {
 
 func (c *cli) pluginVerify() *cobra.Command {
 	return &cobra.Command{
-		Use: "verify NAME", Short: "Check a plugin's files, handshake, identity and settings", Args: wants("NAME"),
+		Use: "verify NAME", Short: "Check a plugin's files, handshake, identity and settings",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				r, err := api.VerifyPlugin(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				err = c.show(r.Body, func(s *screen) {
+				err = show(c, r, err, func(s *screen, r *client.PluginReport) {
 					var cells [][]cell
 					for _, check := range r.Checks {
 						cells = append(cells, []cell{{text: check.Name}, checkStatus(check.Status), {text: check.Text}})
@@ -167,14 +134,11 @@ func (c *cli) pluginChange(
 	use, short string, change func(*client.Client, context.Context, string) (*client.Plugin, error), want string,
 ) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Args: wants("NAME"),
+		Use: use, Short: short,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				p, err := change(api, ctx, args[0])
-				if err != nil {
-					return err
-				}
-				err = c.show(p.Body, func(s *screen) {
+				err = show(c, p, err, func(s *screen, p *client.Plugin) {
 					s.line("plugin %s %s is %s", clean(p.Name), clean(p.Version), clean(p.State))
 				})
 				if err == nil && p.State != want {

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,7 +31,6 @@ func (c *cli) pluginInstall() *cobra.Command {
 		Long: "Install shows what the file is and asks before it puts it in place. Nothing of the file is run. A server\n" +
 			"that runs finds the plugin at once; start it with `wardroom plugin enable NAME`, or name it in the\n" +
 			"configuration. An installed plugin is replaced, and goes on with its old binary until it is restarted.",
-		Args: wants("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			target, err := pluginDir(dir, configPath)
 			if err != nil {
@@ -63,11 +61,7 @@ func (c *cli) pluginInstall() *cobra.Command {
 			if err := p.Install(); err != nil {
 				return err
 			}
-			body, err := json.Marshal(installAnswer{p.Entry, target, was.Version})
-			if err != nil {
-				return err
-			}
-			return c.show(body, func(s *screen) {
+			return c.showValue(installAnswer{p.Entry, target, was.Version}, func(s *screen) {
 				s.line("installed %s %s in %s", p.Entry.Name, p.Entry.Version, clean(target))
 				if replaces {
 					s.line("it takes effect with `wardroom plugin restart %s`", p.Entry.Name)
@@ -147,7 +141,6 @@ func (c *cli) pluginManifest() *cobra.Command {
 		Short: "Write the manifest of a directory of plugins that were just built",
 		Long: "manifest runs each program in DIR with -version and writes manifest.json with name, kind, version and\n" +
 			"checksum of those that are plugins. It is for whoever builds plugins, not for files from elsewhere.",
-		Args: wants("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m, skipped, err := pluginhost.DescribeDir(cmd.Context(), args[0])
 			if err != nil {

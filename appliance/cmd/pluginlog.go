@@ -2,9 +2,9 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +15,7 @@ func (c *cli) pluginLogs() *cobra.Command {
 	var tail int
 	var follow bool
 	cmd := &cobra.Command{
-		Use: "logs NAME", Short: "Show what a plugin logged", Args: wants("NAME"),
+		Use: "logs NAME", Short: "Show what a plugin logged",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if tail < 1 {
 				return usagef(cmd, "--tail must be at least 1")
@@ -25,10 +25,7 @@ func (c *cli) pluginLogs() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				list, err := api.PluginLogs(ctx, args[0], tail)
-				if err != nil {
-					return err
-				}
-				return c.show(list.Body, func(s *screen) {
+				return show(c, list, err, func(s *screen, list *client.PluginLogList) {
 					for _, line := range list.Logs {
 						s.line("%s", pluginLine(line, s.paint))
 					}
@@ -57,37 +54,14 @@ func (c *cli) followPlugin(cmd *cobra.Command, name string, tail int) error {
 	if err != nil {
 		return err
 	}
-	defer api.Close()
 	paint := c.painter(c.deps.Stdout)
-	for line, err := range api.FollowPluginLogs(cmd.Context(), name, tail) {
-		if err != nil {
-			if cmd.Context().Err() != nil {
-				return &interruption{cause: err}
-			}
-			return err
+	next, stop := iter.Pull2(api.FollowPluginLogs(cmd.Context(), name, tail))
+	defer stop()
+	return c.tail(cmd.Context(), func() (any, string, error) {
+		line, err, more := next()
+		if !more {
+			err = io.EOF
 		}
-		if err := c.printPluginLine(line, paint); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *cli) printPluginLine(line client.PluginLogLine, paint func(style, string) string) error {
-	if c.output == "table" {
-		_, err := io.WriteString(c.deps.Stdout, pluginLine(line, paint)+"\n")
-		return err
-	}
-	body, err := json.Marshal(line)
-	if err != nil {
-		return err
-	}
-	if c.output == "yaml" {
-		if _, err := io.WriteString(c.deps.Stdout, "---\n"); err != nil {
-			return err
-		}
-		return c.printYAML(body)
-	}
-	_, err = fmt.Fprintf(c.deps.Stdout, "%s\n", body)
-	return err
+		return line, pluginLine(line, paint), err
+	})
 }

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"encoding/json"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ func (c *cli) pluginNew() *cobra.Command {
 		Use: "new", Short: "Begin a plugin of your own",
 		Long: "new writes a Go module that builds a plugin and passes the conformance suite as it is.",
 	})
+	c.nouns[cmd] = nil // the names are new ones
 	cmd.AddCommand(c.pluginNewRuntime())
 	return cmd
 }
@@ -37,7 +37,6 @@ func (c *cli) pluginNewRuntime() *cobra.Command {
 			"with the sdk (a copy of the repository, or of its go.mod, go.sum and sdk alone), and the module uses that.",
 		Example: "  wardroom plugin new runtime nspawn --module git.example.com/ops/runtime-nspawn\n" +
 			"  wardroom plugin new runtime nspawn --sdk /usr/src/wardroom",
-		Args: wants("NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.Name, o.Version = args[0], buildInfo().Version
 			if o.Dir == "" {
@@ -54,11 +53,7 @@ func (c *cli) pluginNewRuntime() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			body, err := json.Marshal(newAnswer{"runtime-" + o.Name, o.Module, dir, files})
-			if err != nil {
-				return err
-			}
-			return c.show(body, func(s *screen) {
+			return c.showValue(newAnswer{"runtime-" + o.Name, o.Module, dir, files}, func(s *screen) {
 				s.line("made the module %s in %s", o.Module, clean(dir))
 				fetch := ""
 				if o.SDK == "" {

@@ -14,12 +14,6 @@ type giveAnswer func(ctx context.Context, api *client.Client, id string, answer 
 // answers makes cmd one that answers a prompt: ID, an option or a free text.
 func (c *cli) answers(cmd *cobra.Command, textUsage string, give giveAnswer) *cobra.Command {
 	var answer client.ManagedAgentAnswer
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 || len(args) > 2 {
-			return wants("ID", "OPTION")(cmd, args)
-		}
-		return nil
-	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 2 {
 			answer.Choice = args[1]

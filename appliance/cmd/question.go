@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,121 +16,62 @@ func (c *cli) questionCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "question", Aliases: []string{"questions"}, Short: "Read and answer what executions ask people",
 	})
-	cmd.AddCommand(c.questionList(), c.questionShow(), c.questionAnswer())
+	c.nouns[cmd] = questions
+	cmd.AddCommand(questions.lists(c, &cobra.Command{Use: "list", Short: "List questions, newest first; by default the open ones"}), c.questionShow(), c.questionAnswer())
 	return cmd
 }
 
 // allStatuses selects questions of every status.
 const allStatuses = "any"
 
-func (c *cli) questionList() *cobra.Command {
-	var filter client.QuestionFilter
-	var flags pageFlags
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List questions, newest first; by default the open ones",
-		Args:  wants(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := questionStatusFlag(cmd, filter.Status); err != nil {
-				return err
+var questions = &resource[client.Question]{
+	noun: "question", member: "questions", prefix: core.PrefixQuestion, empty: "no questions",
+	columns: []column[client.Question]{
+		{head: "QUESTION", show: func(q *client.Question) any { return q.ID }},
+		{head: "AGE", show: func(q *client.Question) any { return q.CreatedAt }},
+		{head: "ROLE", show: func(q *client.Question) any { return q.Role }},
+		{head: "KIND", show: func(q *client.Question) any { return q.Kind }},
+		{head: "TEXT", show: func(q *client.Question) any { return q.Text }, cut: 60},
+		{head: "STATUS", show: func(q *client.Question) any { return status(string(q.Status)) }},
+		{head: "EXPIRES", show: func(q *client.Question) any {
+			if q.Status != client.QuestionOpen {
+				return "" // it expires no more
 			}
-			if filter.Status == allStatuses {
-				filter.Status = ""
+			return due{&q.ExpiresAt}
+		}},
+		{head: "EXECUTION", show: func(q *client.Question) any { return q.ExecutionID }, wide: true},
+	},
+	filters: []filter{
+		ofExecution,
+		func() filter {
+			f := oneOf("status", core.QuestionStatuses, allStatuses)
+			f.initial = client.QuestionOpen
+			return f
+		}(),
+	},
+	foot: func(rows []client.Question) string {
+		for i := range rows {
+			if rows[i].Status == client.QuestionOpen {
+				return "answer one: wardroom question answer ID TEXT"
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				read := func(ctx context.Context, page client.Page) (client.Meta, client.PageInfo, error) {
-					filter.Page = page
-					list, err := api.ListQuestions(ctx, filter)
-					if err != nil {
-						return client.Meta{}, client.PageInfo{}, err
-					}
-					return list.Meta, list.PageInfo, nil
-				}
-				return showList(ctx, c, flags, "questions", read, func(s *screen, rows []client.Question) {
-					questionTable(s, rows, filter.Status, time.Now())
-				})
-			})
-		},
-	}
-	cmd.Flags().StringVar(&filter.ExecutionID, "execution", "", "only of this execution")
-	cmd.Flags().StringVar(&filter.Status, "status", client.QuestionOpen, "open, answered, expired, cancelled or any")
-	flags.register(cmd)
-	return cmd
-}
-
-func questionStatusFlag(cmd *cobra.Command, value string) error {
-	if value == allStatuses {
-		return nil
-	}
-	for _, known := range core.QuestionStatuses {
-		if value == string(known) {
-			return nil
 		}
-	}
-	return usagef(cmd, "--status must be one of %v or %s, not %q", core.QuestionStatuses, allStatuses, value)
-}
-
-// questionTable lists questions. The status is worth a column only when they may differ in it; what is not open
-// expires no more.
-func questionTable(s *screen, rows []client.Question, selected string, now time.Time) {
-	if len(rows) == 0 {
-		if selected == client.QuestionOpen {
-			s.line("no open questions")
-		} else {
-			s.line("no questions")
+		return ""
+	},
+	id:     func(q *client.Question) string { return q.ID },
+	status: func(q *client.Question) string { return shorten(clean(strings.TrimSpace(q.Text)), 60) },
+	over:   func(q *client.Question) bool { return q.Status != client.QuestionOpen },
+	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
+		filter := client.QuestionFilter{ExecutionID: sel.text("execution"), Status: sel.text("status"), Page: sel.Page}
+		if filter.Status == allStatuses {
+			filter.Status = ""
 		}
-		return
-	}
-	head := []string{"ID", "AGE", "ROLE", "KIND", "TEXT", "EXPIRES"}
-	if selected != client.QuestionOpen {
-		head = []string{"ID", "AGE", "ROLE", "KIND", "TEXT", "STATUS"}
-	}
-	var cells [][]cell
-	for _, q := range rows {
-		last := status(string(q.Status))
-		if selected == client.QuestionOpen {
-			last = cell{text: "in " + age(q.ExpiresAt.Sub(now))}
-		}
-		cells = append(cells, []cell{
-			{text: q.ID}, {text: age(now.Sub(q.CreatedAt))}, {text: q.Role}, {text: string(q.Kind)},
-			{text: shorten(clean(strings.TrimSpace(q.Text)), 60)}, last,
-		})
-	}
-	s.table(head, cells)
-	if selected == client.QuestionOpen {
-		s.line("answer one: wardroom question answer ID TEXT")
-	}
-}
-
-// age renders a stretch of time in two units at most: 42s, 5m, 3h12m, 6d23h.
-func age(d time.Duration) string {
-	switch d = max(d, 0); {
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 24*time.Hour:
-		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
+		return api.ListQuestions(ctx, filter)
+	},
 }
 
 func (c *cli) questionShow() *cobra.Command {
-	return &cobra.Command{
-		Use:     "show ID",
-		Aliases: []string{"get"},
-		Short:   "Show a question with what it may be answered with",
-		Args:    wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				q, err := api.GetQuestion(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return c.show(q.Body, func(s *screen) { questionScreen(s, q) })
-			})
-		},
-	}
+	return shows(c, &cobra.Command{Use: "show ID", Aliases: []string{"get"}, Short: "Show a question with what it may be answered with"},
+		(*client.Client).GetQuestion, questionScreen)
 }
 
 func questionScreen(s *screen, q *client.Question) {

@@ -22,12 +22,6 @@ func (c *cli) questionAnswer() *cobra.Command {
 		Example: "  wardroom question answer q_... 'use the staging database'\n" +
 			"  wardroom question answer q_... --choice allow\n" +
 			"  wardroom question answer q_... --json '{\"database\":\"staging\"}'",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 2 {
-				return wants("ID", "TEXT")(cmd, args)
-			}
-			return nil
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ways := 0
 			for _, given := range []bool{len(args) == 2, cmd.Flags().Changed("json"), cmd.Flags().Changed("choice")} {

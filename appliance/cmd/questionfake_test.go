@@ -48,9 +48,9 @@ func (f *fake) questions(handle func(string, func(http.ResponseWriter, *http.Req
 	})
 }
 
-// question is a question of the API. Ages are by the clock of the machine, in units that a slow test stays within.
+// question is a question of the API. Ages are by the time of the scripts.
 func question(id string) string {
-	stamp := func(ago time.Duration) string { return time.Now().Add(-ago).UTC().Format("2006-01-02T15:04:05.000Z") }
+	stamp := func(ago time.Duration) string { return scriptTime().Add(-ago).UTC().Format("2006-01-02T15:04:05.000Z") }
 	const form = `{"id":%q,"executionId":"exec_1","kind":%q,"status":%q,"role":%q,"agentId":"agent_1","depth":%d,"text":"%s",%s"createdAt":%q,"expiresAt":%q}`
 	made, expires := stamp(90*time.Minute+30*time.Second), stamp(-7*24*time.Hour+30*time.Minute)
 	switch id {

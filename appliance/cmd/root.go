@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,7 @@ type Deps struct {
 	Stdout io.Writer               // nil: os.Stdout
 	Stderr io.Writer               // nil: os.Stderr
 	Getenv func(key string) string // nil: os.Getenv
+	Now    func() time.Time        // nil: time.Now; ages are shown at it
 }
 
 // cli is one run of the command line.
@@ -60,7 +62,14 @@ type cli struct {
 	output  string
 	noColor bool
 	timeout time.Duration
+
+	path *jsonPath      // of --output jsonpath=; else nil
+	api  *client.Client // made by client; nil before
+
+	nouns map[*cobra.Command]kind // that commands, and those below them, are about
 }
+
+func (c *cli) now() time.Time { return c.deps.Now() }
 
 // New returns the root command. Commands return errors instead of printing them; Execute prints.
 func New(deps Deps) *cobra.Command {
@@ -77,6 +86,9 @@ func Execute(ctx context.Context, deps Deps, args []string) int {
 	}
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if c.api != nil {
+		c.api.Close()
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -101,7 +113,10 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	if deps.Getenv == nil {
 		deps.Getenv = os.Getenv
 	}
-	c := &cli{deps: deps}
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	c := &cli{deps: deps, nouns: map[*cobra.Command]kind{}}
 	root := group(&cobra.Command{
 		Use:   "wardroom",
 		Short: "Orchestrate AI agents",
@@ -121,7 +136,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.server, "server", "", "address of the server (default "+defaultServer+", or "+envServer+")")
 	flags.StringVar(&c.token, "token", "", "credential; prefer "+envToken+", which other users of the machine cannot see")
-	flags.StringVarP(&c.output, "output", "o", "table", "table, json or yaml")
+	flags.StringVarP(&c.output, "output", "o", "table", "table, wide, json, yaml, name or jsonpath=PATH")
 	flags.BoolVar(&c.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "give up on a request after this long; 0 waits for ever")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return c.checkFlags(cmd) }
@@ -142,14 +157,27 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 		c.agentCommand(), c.runtimeCommand(), c.webhookCommand(), c.pluginCommand(), c.statusCommand(), c.openapiCommand())
 	add("offline", c.configCommand(), c.storeCommand())
 	root.AddCommand(c.versionCommand(), exitCodesTopic())
+	c.prepare(root, nil)
+	// It fails only where a flag has its words twice.
+	_ = root.RegisterFlagCompletionFunc("output", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return outputs, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
 	return root, c
 }
 
+// outputs are the formats of --output; the last one goes on with a path.
+var outputs = []string{"table", "wide", "json", "yaml", "name", outputPath}
+
+const outputPath = "jsonpath="
+
 func (c *cli) checkFlags(cmd *cobra.Command) error {
-	switch c.output {
-	case "table", "json", "yaml":
-	default:
-		return usagef(cmd, "--output must be table, json or yaml, not %q", c.output)
+	if path, ok := strings.CutPrefix(c.output, outputPath); ok {
+		var err error
+		if c.path, err = parseJSONPath(path); err != nil {
+			return usagef(cmd, "--output jsonpath: %s", err)
+		}
+	} else if !slices.Contains(outputs, c.output) {
+		return usagef(cmd, "--output must be %s or jsonpath=PATH, not %q", strings.Join(outputs[:len(outputs)-1], ", "), c.output)
 	}
 	if c.timeout < 0 {
 		return usagef(cmd, "--timeout must not be negative")
@@ -190,13 +218,17 @@ func (c *cli) address() (server, token string) {
 	return server, token
 }
 
-// client returns a client of the chosen server.
+// client returns the client of the chosen server. Execute closes it.
 func (c *cli) client() (*client.Client, error) {
+	if c.api != nil {
+		return c.api, nil
+	}
 	server, token := c.address()
 	api, err := client.New(server, client.Options{Token: token, UserAgent: "wardroom-cli/" + buildInfo().Version})
 	if err != nil {
 		return nil, &usageError{message: err.Error(), hint: "name the server with --server or " + envServer}
 	}
+	c.api = api
 	return api, nil
 }
 
@@ -206,7 +238,6 @@ func (c *cli) call(cmd *cobra.Command, fn func(ctx context.Context, api *client.
 	if err != nil {
 		return err
 	}
-	defer api.Close()
 	ctx, cancel := c.bounded(cmd.Context())
 	defer cancel()
 	return c.late(ctx, fn(ctx, api))
@@ -247,17 +278,4 @@ func group(cmd *cobra.Command) *cobra.Command {
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	return cmd
-}
-
-// wants checks that exactly the named arguments are given.
-func wants(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < len(names) {
-			return usagef(cmd, "%s is missing", names[len(args)])
-		}
-		if len(args) > len(names) {
-			return usagef(cmd, "unexpected argument %q", args[len(names)])
-		}
-		return nil
-	}
 }

@@ -34,7 +34,6 @@ func (c *cli) runCommand() *cobra.Command {
 		Example: "  wardroom run triage --input '{\"text\":\"my invoice is wrong\"}'\n" +
 			"  wardroom run triage --input @ticket.json --stream\n" +
 			"  wardroom run triage --input @ticket.json --async -o json",
-		Args: wants("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req, err := c.executeRequest(cmd, args[0], flags)
 			if err != nil {
@@ -49,6 +48,7 @@ func (c *cli) runCommand() *cobra.Command {
 			return c.runSync(cmd, req, flags.wait)
 		},
 	}
+	c.nouns[cmd] = patterns
 	f := cmd.Flags()
 	f.StringVar(&flags.input, "input", "{}", "input as JSON, @FILE, or - for stdin")
 	f.StringVar(&flags.version, "version", "", "exact version or a range such as 1.x (default the latest)")
@@ -82,18 +82,19 @@ func (c *cli) executeRequest(cmd *cobra.Command, name string, flags runFlags) (c
 	}, nil
 }
 
+// ofPriority is the flag of the priorities.
+var ofPriority = oneOf("priority", []string{"low", "normal", "high", "critical"})
+
 func executeOptions(
 	cmd *cobra.Command, timeout time.Duration, priority string, metadata []string,
 ) (client.ExecuteOptions, error) {
 	if timeout < 0 || (timeout > 0 && timeout < time.Millisecond) {
 		return client.ExecuteOptions{}, usagef(cmd, "--timeout must be at least 1ms")
 	}
-	switch priority {
-	case "", "low", "normal", "high", "critical":
-	default:
-		return client.ExecuteOptions{}, usagef(cmd, "--priority must be low, normal, high or critical, not %q", priority)
+	if err := checkWord(cmd, ofPriority, priority); err != nil {
+		return client.ExecuteOptions{}, err
 	}
-	pairs, err := metadataFlags(cmd, metadata)
+	pairs, err := keyValues[any](cmd, "metadata", metadata)
 	return client.ExecuteOptions{Timeout: timeout, Priority: priority, Metadata: pairs}, err
 }
 
@@ -105,7 +106,6 @@ func (c *cli) runAsync(cmd *cobra.Command, req client.ExecuteRequest) error {
 	if err != nil {
 		return err
 	}
-	defer api.Close()
 	exec, err := api.ExecuteAsync(ctx, req)
 	if err != nil {
 		return err
@@ -121,7 +121,6 @@ func (c *cli) runSync(cmd *cobra.Command, req client.ExecuteRequest, wait time.D
 	if err != nil {
 		return err
 	}
-	defer api.Close()
 	ctx := cmd.Context()
 	var exec *client.Execution
 	err = c.persist(ctx, wait, func() (err error) {
@@ -146,7 +145,6 @@ func (c *cli) runStream(cmd *cobra.Command, req client.ExecuteRequest) error {
 	if err != nil {
 		return err
 	}
-	defer api.Close()
 	stream, err := api.ExecuteStream(cmd.Context(), req)
 	if err != nil {
 		return err

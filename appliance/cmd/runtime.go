@@ -10,44 +10,37 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
+var runtimes = &resource[client.Runtime]{
+	noun: "runtime", member: "runtimes", unpaged: true, empty: "no runtimes; `runtimes` in the configuration declares them",
+	columns: []column[client.Runtime]{
+		{head: "RUNTIME", show: func(r *client.Runtime) any { return r.Name }},
+		{head: "PRIORITY", show: func(r *client.Runtime) any { return r.Priority }},
+		{head: "STATE", show: func(r *client.Runtime) any { return runtimeState(r) }},
+		{head: "AGENTS", show: func(r *client.Runtime) any {
+			if r.MaxAgents > 0 {
+				return fmt.Sprintf("%d of %d", r.Agents, r.MaxAgents)
+			}
+			return r.Agents
+		}},
+		{head: "TYPES", show: func(r *client.Runtime) any { return strings.Join(r.Types, ",") }, cut: 60},
+		{head: "REASON", show: func(r *client.Runtime) any { return r.Reason }, cut: 100},
+	},
+	id:     func(r *client.Runtime) string { return r.Name },
+	status: func(r *client.Runtime) string { return runtimeState(r).text },
+	fetch: func(ctx context.Context, api *client.Client, _ selection) (answered, error) {
+		return api.ListRuntimes(ctx)
+	},
+}
+
 func (c *cli) runtimeCommand() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "runtime", Aliases: []string{"runtimes"}, Short: "Look at the runtimes of managed agents"})
-	cmd.AddCommand(&cobra.Command{
-		Use:   "list",
-		Short: "List the runtimes, in the order in which they are tried",
-		Args:  wants(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				list, err := api.ListRuntimes(ctx)
-				if err != nil {
-					return err
-				}
-				return c.show(list.Body, func(s *screen) { runtimeTable(s, list.Runtimes) })
-			})
-		},
-	})
+	cmd.AddCommand(runtimes.lists(c, &cobra.Command{Use: "list", Short: "List the runtimes, in the order in which they are tried"}))
 	return cmd
 }
 
-func runtimeTable(s *screen, rows []client.Runtime) {
-	if len(rows) == 0 {
-		s.line("no runtimes; `runtimes` in the configuration declares them")
-		return
+func runtimeState(r *client.Runtime) cell {
+	if r.Ready {
+		return cell{"ready", styleGood}
 	}
-	var cells [][]cell
-	for _, r := range rows {
-		state := cell{"ready", styleGood}
-		if !r.Ready {
-			state = cell{"not ready", styleBad}
-		}
-		agents := fmt.Sprint(r.Agents)
-		if r.MaxAgents > 0 {
-			agents += fmt.Sprintf(" of %d", r.MaxAgents)
-		}
-		cells = append(cells, []cell{
-			{text: r.Name}, {text: fmt.Sprint(r.Priority)}, state, {text: agents},
-			{text: strings.Join(r.Types, ",")}, {text: r.Reason},
-		})
-	}
-	s.table([]string{"RUNTIME", "PRIORITY", "STATE", "AGENTS", "TYPES", "REASON"}, cells)
+	return cell{"not ready", styleBad}
 }

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
@@ -42,8 +43,11 @@ func (l leaks) Run() int {
 func wardroom() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // as the program's main
 	defer stop()
-	os.Exit(cmd.Execute(ctx, cmd.Deps{Run: standIn}, os.Args[1:]))
+	os.Exit(cmd.Execute(ctx, cmd.Deps{Run: standIn, Now: scriptTime}, os.Args[1:]))
 }
+
+// scriptTime is the time at which the scripts run, by which ages are shown.
+func scriptTime() time.Time { return time.Date(2026, 1, 2, 5, 0, 0, 0, time.UTC) }
 
 // standIn takes the place of the product: it reports ready and ends, or refuses its configuration.
 func standIn(_ context.Context, opts cmd.RunOptions) error {

@@ -18,7 +18,6 @@ func (c *cli) serveCommand() *cobra.Command {
 		Long: "Run the server until SIGTERM or SIGINT. SIGHUP reloads the configuration.\n\n" +
 			"While no security is configured the server binds loopback addresses only; --insecure lifts that,\n" +
 			"and then everyone who reaches the address may do everything.",
-		Args: wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.ConfigPath == "" {
 				return usagef(cmd, "--config is missing")

@@ -15,7 +15,6 @@ func (c *cli) statusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Show the server's health, checks and counts",
 		Long:  "Show the server's health, checks and counts. Exits with 7 when it is unhealthy or cannot be reached.",
-		Args:  wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				health, err := api.HealthDetailed(ctx)

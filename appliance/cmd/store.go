@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -75,7 +74,6 @@ func (c *cli) storeDump() *cobra.Command {
 		Short: "Write all data to a file, checksummed",
 		Long: "Write all data to FILE (- writes stdout). The server must not run on the folder. FILE appears only once\n" +
 			"it is whole and on disk.",
-		Args: wants("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := flags.existing(cmd)
 			if err != nil {
@@ -154,7 +152,6 @@ func (c *cli) storeVerify() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Prove that a dump is whole",
-		Args:  wants("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			in, err := c.openFile(args[0])
 			if err != nil {
@@ -177,7 +174,6 @@ func (c *cli) storeRestore() *cobra.Command {
 		Short: "Make a store from a dump, in an empty folder",
 		Long: "Make a store in DIR from the dump in FILE (- reads stdin). DIR must be empty or not exist; it gets its\n" +
 			"content at once, after the dump proved whole.",
-		Args: wants("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := flags.path(cmd)
 			if err != nil {
@@ -235,17 +231,13 @@ func (c *cli) records(verb string) func(uint64) {
 }
 
 func (c *cli) showSummary(verb, file string, sum store.Summary) error {
-	body, err := json.Marshal(struct {
+	return c.showValue(struct {
 		File    string `json:"file"`
 		Schema  uint32 `json:"schema"`
 		Records uint64 `json:"records"`
 		Bytes   int64  `json:"bytes"`
 		SHA256  string `json:"sha256"`
-	}{file, sum.Schema, sum.Records, sum.Bytes, hex.EncodeToString(sum.SHA256[:])})
-	if err != nil {
-		return err
-	}
-	return c.show(body, func(s *screen) {
+	}{file, sum.Schema, sum.Records, sum.Bytes, hex.EncodeToString(sum.SHA256[:])}, func(s *screen) {
 		s.line("%s %s", verb, clean(file))
 		s.fields("schema", sum.Schema, "records", sum.Records, "bytes", sum.Bytes, "sha256", hex.EncodeToString(sum.SHA256[:]))
 	})

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"io"
 	"os"
@@ -42,7 +41,6 @@ func (c *cli) storeCheck() *cobra.Command {
 		Long: "Read all records of a store and list those that cannot be read, those that belong to a record which is not\n" +
 			"there, and indexes and counts that do not agree with the records. The server must not run on the folder.\n" +
 			"Nothing is changed. The exit code is 1 if there is something to repair.",
-		Args: wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := flags.existing(cmd)
 			if err != nil {
@@ -77,7 +75,6 @@ func (c *cli) storeRepair() *cobra.Command {
 		Long: "Remove the records that cannot be read, with what belongs to them, and make indexes and counts anew. Each such\n" +
 			"record is written to FILE first, as a line of JSON with its key and its bytes. The server must not run on the\n" +
 			"folder; make a dump before, if there is room for it.",
-		Args: wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if export == "" {
 				return usagef(cmd, "--export is missing: it names the file that gets a copy of what is removed")
@@ -118,11 +115,7 @@ func collectBroken(list *[]brokenAnswerLine) func(store.Finding) {
 
 func (c *cli) showStoreCheck(r store.Report, list []brokenAnswerLine, export string) error {
 	repaired := export != ""
-	body, err := json.Marshal(checkAnswer{r.Well() || repaired, r.Records, r.Broken, r.Orphans, r.Entries, export, list})
-	if err != nil {
-		return err
-	}
-	return c.show(body, func(s *screen) {
+	return c.showValue(checkAnswer{r.Well() || repaired, r.Records, r.Broken, r.Orphans, r.Entries, export, list}, func(s *screen) {
 		var rows [][]cell
 		for _, b := range list[:min(len(list), maxShownBroken)] {
 			rows = append(rows, plain(b.Kind, b.ID, bytesText(int64(b.Bytes)), b.Reason))

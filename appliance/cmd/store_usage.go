@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"encoding/json"
 	"strconv"
 	"time"
 
@@ -27,7 +26,6 @@ func (c *cli) storeUsage() *cobra.Command {
 		Long: "Go over a store and show what each kind of records takes, indexes included and before it is compressed, and\n" +
 			"how many of them retention would remove now by age and size: by the configuration, or by the defaults with\n" +
 			"--data-dir. The server must not run on the folder. Nothing is changed.",
-		Args: wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := flags.existing(cmd)
 			if err != nil {
@@ -47,11 +45,7 @@ func (c *cli) storeUsage() *cobra.Command {
 			for _, kind := range store.UsageKinds {
 				lines = append(lines, usageLine{kind, usage[kind].Records, usage[kind].Bytes, usage[kind].Old})
 			}
-			body, err := json.Marshal(map[string][]usageLine{"kinds": lines})
-			if err != nil {
-				return err
-			}
-			return c.show(body, func(s *screen) {
+			return c.showValue(map[string][]usageLine{"kinds": lines}, func(s *screen) {
 				var rows [][]cell
 				for _, l := range lines {
 					rows = append(rows, plain(l.Kind, strconv.FormatInt(l.Records, 10), bytesText(l.Bytes), strconv.FormatInt(l.Remove, 10)))

@@ -15,70 +15,50 @@ func (c *cli) threadCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "thread", Aliases: []string{"threads"}, Short: "Run managed threads: supervised work in a prepared workspace",
 	})
-	cmd.AddCommand(c.threadSpawn(), c.threadPrepare(), c.threadList(), c.threadGet(), c.threadSend(), c.threadQueue(), c.threadWithdraw(),
+	c.nouns[cmd] = threads
+	cmd.AddCommand(c.threadSpawn(), c.threadPrepare(), threads.lists(c, &cobra.Command{Use: "list", Short: "List threads, newest first"}), c.threadGet(), c.threadSend(), c.threadQueue(), c.threadWithdraw(),
 		c.threadAnswer(), c.threadAttach(), c.threadComplete(), c.threadStop(), c.threadContinue(), c.threadDiff(), c.threadMerge(), c.threadRebase(),
 		c.threadEvents(), c.threadWatch(), c.threadDecisions(), c.threadExperiences())
 	return cmd
 }
 
-func (c *cli) threadList() *cobra.Command {
-	var filter client.ThreadFilter
-	var flags pageFlags
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List threads, newest first",
-		Args:  wants(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := threadStatusFlag(cmd, filter.Status); err != nil {
-				return err
-			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				read := func(ctx context.Context, page client.Page) (client.Meta, client.PageInfo, error) {
-					filter.Page = page
-					list, err := api.ListThreads(ctx, filter)
-					if err != nil {
-						return client.Meta{}, client.PageInfo{}, err
-					}
-					return list.Meta, list.PageInfo, nil
-				}
-				return showList(ctx, c, flags, "threads", read, threadTable)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&filter.ExecutionID, "execution", "", "only of this execution")
-	cmd.Flags().StringVar(&filter.Status, "status", "", "pending, preparing, starting, ready, running, blocked, idle, completed, failed or stopped")
-	cmd.Flags().StringVar(&filter.Role, "role", "", "only of this role")
-	cmd.Flags().StringVar(&filter.AgentType, "type", "", "only of this agent type")
-	flags.register(cmd)
-	return cmd
-}
-
-func threadStatusFlag(cmd *cobra.Command, value string) error {
-	if value == "" {
-		return nil
-	}
-	for _, known := range core.ThreadStatuses {
-		if value == string(known) {
-			return nil
-		}
-	}
-	return usagef(cmd, "--status must be one of %v, not %q", core.ThreadStatuses, value)
-}
-
-func threadTable(s *screen, rows []client.Thread) {
-	if len(rows) == 0 {
-		s.line("no threads; `wardroom thread spawn` starts one")
-		return
-	}
-	var cells [][]cell
-	for i := range rows {
-		t := &rows[i]
-		cells = append(cells, []cell{
-			{text: t.ID}, {text: shorten(clean(t.Name), 32)}, {text: t.AgentType}, {text: t.Role}, threadStatus(t.Status, t.StatusReason),
-			{text: fmt.Sprint(t.TurnCount)}, {text: t.ExecutionID}, {text: moment(&t.LastActivityAt)},
+var threads = &resource[client.Thread]{
+	noun: "thread", member: "threads", prefix: core.PrefixThread, empty: "no threads; `wardroom thread spawn` starts one",
+	columns: []column[client.Thread]{
+		{head: "THREAD", show: func(t *client.Thread) any { return t.ID }},
+		{head: "NAME", show: func(t *client.Thread) any { return t.Name }, cut: 32},
+		{head: "TYPE", show: func(t *client.Thread) any { return t.AgentType }},
+		{head: "ROLE", show: func(t *client.Thread) any { return t.Role }, wide: true},
+		{head: "STATUS", show: func(t *client.Thread) any { return threadStatus(t.Status, t.StatusReason) }, cut: 40},
+		{head: "OUTCOME", show: func(t *client.Thread) any { return threadOutcome(t.Completion) }},
+		{head: "TURNS", show: func(t *client.Thread) any { return t.TurnCount }, wide: true},
+		{head: "EXECUTION", show: func(t *client.Thread) any { return t.ExecutionID }, wide: true},
+		{head: "LAST ACTIVITY", show: func(t *client.Thread) any { return moment(&t.LastActivityAt) }, wide: true},
+		{head: "AGE", show: func(t *client.Thread) any { return t.CreatedAt }},
+	},
+	filters: []filter{
+		ofExecution, oneOf("status", core.ThreadStatuses),
+		{flag: "role", usage: "only of this role"}, {flag: "type", usage: "only of this agent type"},
+	},
+	id:     func(t *client.Thread) string { return t.ID },
+	name:   func(t *client.Thread) string { return t.Name },
+	status: func(t *client.Thread) string { return t.Status },
+	over:   func(t *client.Thread) bool { return threadOver(t.Status) },
+	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
+		return api.ListThreads(ctx, client.ThreadFilter{
+			ExecutionID: sel.text("execution"), Status: sel.text("status"), Role: sel.text("role"), AgentType: sel.text("type"), Page: sel.Page,
 		})
+	},
+}
+
+// ofExecution selects what belongs to one execution.
+var ofExecution = filter{flag: "execution", usage: "only of this execution"}
+
+func threadOutcome(done *client.ThreadCompletion) cell {
+	if done == nil {
+		return cell{}
 	}
-	s.table([]string{"THREAD", "NAME", "TYPE", "ROLE", "STATUS", "TURNS", "EXECUTION", "LAST ACTIVITY"}, cells)
+	return cell{done.State, completionStyle(done.State)}
 }
 
 // threadStatus is a status with its reason.
@@ -112,21 +92,10 @@ func threadStyle(status, reason string) style {
 func threadOver(status string) bool { return core.ThreadStatus(status).Terminal() }
 
 func (c *cli) threadGet() *cobra.Command {
-	return &cobra.Command{
-		Use: "get ID", SuggestFor: []string{"show", "inspect"},
-		Aliases: []string{"show"},
-		Short:   "Show a thread: where it works, what it asks, what came of it",
-		Args:    wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				t, err := api.GetThread(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return c.showThread(t)
-			})
-		},
-	}
+	return shows(c, &cobra.Command{
+		Use: "get ID", SuggestFor: []string{"inspect"}, Aliases: []string{"show"},
+		Short: "Show a thread: where it works, what it asks, what came of it",
+	}, (*client.Client).GetThread, threadScreen)
 }
 
 func (c *cli) showThread(t *client.Thread) error {

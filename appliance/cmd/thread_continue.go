@@ -23,12 +23,6 @@ func (c *cli) threadContinue() *cobra.Command {
 			"one, and the messages that got no answer; MESSAGE comes behind them and may be left out if there are some.",
 		Example: "  wardroom thread continue thread_... 'Now fix the tests as well'\n" +
 			"  wardroom thread continue thread_... --follow",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 2 {
-				return wants("ID", "MESSAGE")(cmd, args)
-			}
-			return nil
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 2 {
 				text, err := c.message(cmd, args[1])
@@ -65,17 +59,13 @@ func (c *cli) threadQueue() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue ID",
 		Short: "List the messages of a thread that have no answer yet",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 0 || limit > allLimit {
 				return usagef(cmd, "--limit must be from 1 to %d", allLimit)
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				queue, err := api.ListThreadQueue(ctx, args[0], after, limit)
-				if err != nil {
-					return err
-				}
-				return c.show(queue.Body, func(s *screen) { queueScreen(s, queue) })
+				return show(c, queue, err, queueScreen)
 			})
 		},
 	}
@@ -110,7 +100,6 @@ func (c *cli) threadWithdraw() *cobra.Command {
 	return &cobra.Command{
 		Use:   "withdraw ID INPUT",
 		Short: "Withdraw a message that the agent does not have yet",
-		Args:  wants("ID", "INPUT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				if err := api.WithdrawThreadInput(ctx, args[0], args[1]); err != nil {
@@ -127,32 +116,24 @@ func (c *cli) threadWithdraw() *cobra.Command {
 func (c *cli) threadDiff() *cobra.Command {
 	var most int
 	var stat bool
-	cmd := &cobra.Command{
+	cmd := shows(c, &cobra.Command{
 		Use:   "diff ID",
 		Short: "Show what a thread changed, committed or not",
 		Long: "Show what the files of a thread differ in from the commit that it began at: what is committed, what is not, and\n" +
 			"files that git does not know.",
 		Example: "  wardroom thread diff thread_... | less -R\n  wardroom thread diff thread_... --stat",
-		Args:    wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				d, err := api.DiffThread(ctx, args[0], most)
-				if err != nil {
-					return err
-				}
-				return c.show(d.Body, func(s *screen) {
-					if stat {
-						diffStat(s, d)
-						return
-					}
-					c.writePatch(s, d.Patch)
-					if d.Truncated {
-						fmt.Fprintln(c.deps.Stderr, "there is more; ask for it with --max-bytes")
-					}
-				})
-			})
-		},
-	}
+	}, func(api *client.Client, ctx context.Context, id string) (*client.ThreadDiff, error) {
+		return api.DiffThread(ctx, id, most)
+	}, func(s *screen, d *client.ThreadDiff) {
+		if stat {
+			diffStat(s, d)
+			return
+		}
+		c.writePatch(s, d.Patch)
+		if d.Truncated {
+			fmt.Fprintln(c.deps.Stderr, "there is more; ask for it with --max-bytes")
+		}
+	})
 	cmd.Flags().IntVar(&most, "max-bytes", 0, "bytes of it at most, up to 16777216 (default 1048576)")
 	cmd.Flags().BoolVar(&stat, "stat", false, "the files and counts only")
 	return cmd
@@ -194,26 +175,16 @@ func (c *cli) threadRebase() *cobra.Command {
 }
 
 func (c *cli) threadUpdate(name, short string, call func(*client.Client, context.Context, string) (*client.WorkspaceUpdate, error)) *cobra.Command {
-	return &cobra.Command{
+	return shows(c, &cobra.Command{
 		Use:   name + " ID",
 		Short: short,
 		Long: short + ". Its agent must wait for a\nmessage, or be gone, and nothing may be uncommitted. When both sides changed the same, the files are\n" +
 			"named, nothing changes, and the command exits with 4.",
-		Args: wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				done, err := call(api, ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return c.show(done.Body, func(s *screen) {
-					if !done.Changed {
-						s.line("there is nothing new on %s", clean(done.Branch))
-						return
-					}
-					s.line("brought onto %s at %s; its work is at %s", clean(done.Branch), clean(done.BaseCommit), clean(done.HeadCommit))
-				})
-			})
-		},
-	}
+	}, call, func(s *screen, done *client.WorkspaceUpdate) {
+		if !done.Changed {
+			s.line("there is nothing new on %s", clean(done.Branch))
+			return
+		}
+		s.line("brought onto %s at %s; its work is at %s", clean(done.Branch), clean(done.BaseCommit), clean(done.HeadCommit))
+	})
 }

@@ -18,7 +18,6 @@ func (c *cli) threadEvents() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events ID",
 		Short: "Show what happened to a thread",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if filter.Limit < 0 || filter.Limit > allLimit {
 				return usagef(cmd, "--limit must be from 1 to %d", allLimit)
@@ -30,10 +29,7 @@ func (c *cli) threadEvents() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				list, err := api.ListThreadEvents(ctx, args[0], filter)
-				if err != nil {
-					return err
-				}
-				return c.show(list.Body, func(s *screen) {
+				return show(c, list, err, func(s *screen, list *client.ThreadEventList) {
 					for i := range list.Events {
 						e := &list.Events[i]
 						how, text := threadEventText(e.Type, e.Data)
@@ -51,11 +47,24 @@ func (c *cli) threadEvents() *cobra.Command {
 	f.Uint64Var(&filter.Since, "after", 0, "only events after this sequence")
 	f.StringSliceVar(&filter.Types, "type", nil, "only these kinds, comma-separated, such as blocked,turn_complete,output (default all but output and status)")
 	f.IntVar(&filter.Limit, "limit", 0, "events at most, 1 to 100 (default 100)")
+	words := make([]string, len(threadEventKinds))
+	for i, kind := range threadEventKinds {
+		words[i] = threadKind(kind)
+	}
+	// It fails for a flag that is not there.
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 // threadKindPrefix begins the type of each event of a thread.
 const threadKindPrefix = "thread_"
+
+// threadEventKinds are the types of events that thread events can be asked for.
+var threadEventKinds = []string{
+	client.EventThreadStarted, client.EventThreadReady, client.EventThreadBlocked, client.EventThreadToolRunning,
+	client.EventThreadTurnComplete, client.EventThreadIdle, client.EventThreadSummaryUpdated, client.EventThreadOutput,
+	client.EventThreadStatus, client.EventThreadCompleted, client.EventThreadFailed, client.EventThreadStopped,
+}
 
 func threadKind(kind string) string { return clean(strings.TrimPrefix(kind, threadKindPrefix)) }
 

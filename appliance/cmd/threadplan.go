@@ -18,7 +18,6 @@ func (c *cli) threadPrepare() *cobra.Command {
 		Long: "Show what a thread would begin with, without starting it: repository and branch are looked up for real, a\n" +
 			"workspace is reserved, and the memory is what an agent would read. The JSON is a request for spawn --from.",
 		Example: "  wardroom thread prepare --repo app --role implementer --objective 'Fix the flaky test'",
-		Args:    wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			spec, err := c.threadRequest(cmd, &flags)
 			if err != nil {
@@ -27,10 +26,7 @@ func (c *cli) threadPrepare() *cobra.Command {
 			spec.Provision = flags.spec.Provision
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				plan, err := api.PrepareThread(ctx, spec)
-				if err != nil {
-					return err
-				}
-				return c.show(plan.Body, func(s *screen) { planScreen(s, plan) })
+				return show(c, plan, err, planScreen)
 			})
 		},
 	}

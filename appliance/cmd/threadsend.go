@@ -22,12 +22,6 @@ func (c *cli) threadSend() *cobra.Command {
 		Example: "  wardroom thread send thread_... 'Also update the changelog'\n" +
 			"  git diff | wardroom thread send thread_... -\n" +
 			"  wardroom thread send thread_... --keys ESC",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 2 {
-				return wants("ID", "TEXT")(cmd, args)
-			}
-			return nil
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in := client.ThreadInput{Keys: keys, IdempotencyKey: client.NewIdempotencyKey()}
 			if (len(args) == 2) == (len(keys) > 0) {
@@ -44,10 +38,7 @@ func (c *cli) threadSend() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				receipt, err := api.SendThread(ctx, args[0], in)
-				if err != nil {
-					return err
-				}
-				return c.show(receipt.Body, func(s *screen) {
+				return show(c, receipt, err, func(s *screen, receipt *client.ThreadReceipt) {
 					if receipt.Sent {
 						s.line("sent")
 						return
@@ -89,37 +80,28 @@ func (c *cli) threadAnswer() *cobra.Command {
 	}
 	return c.answers(cmd, "free text", func(ctx context.Context, api *client.Client, id string, answer client.ManagedAgentAnswer) error {
 		t, err := api.AnswerThread(ctx, id, client.ThreadAnswer(answer))
-		if err != nil {
-			return err
-		}
-		return c.showThread(t)
+		return show(c, t, err, threadScreen)
 	})
 }
 
 func (c *cli) threadComplete() *cobra.Command {
 	var in client.ThreadClose
+	state := oneOf("state", core.CompletionStates)
+	state.initial = string(core.CompletionComplete)
 	cmd := &cobra.Command{
 		Use:   "complete ID",
 		Short: "End a thread with an outcome; its finish actions are done",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			known := false
-			for _, state := range core.CompletionStates {
-				known = known || in.State == string(state)
-			}
-			if !known {
-				return usagef(cmd, "--state must be one of %v, not %q", core.CompletionStates, in.State)
+			if err := checkWord(cmd, state, in.State); err != nil {
+				return err
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				t, err := api.CompleteThread(ctx, args[0], in)
-				if err != nil {
-					return err
-				}
-				return c.showThread(t)
+				return show(c, t, err, threadScreen)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&in.State, "state", string(core.CompletionComplete), "complete, partial or failed")
+	cmd.Flags().StringVar(&in.State, state.flag, state.initial, state.usage)
 	cmd.Flags().StringVar(&in.Summary, "summary", "", "what came of it (default what the agent said last)")
 	return cmd
 }
@@ -131,10 +113,7 @@ func (c *cli) threadStop() *cobra.Command {
 			return err
 		}
 		t, err := api.GetThread(ctx, id)
-		if err != nil {
-			return err
-		}
-		return c.show(t.Body, func(s *screen) {
+		return show(c, t, err, func(s *screen, t *client.Thread) {
 			s.line("thread %s is %s", clean(t.ID), clean(threadStatus(t.Status, t.StatusReason).text))
 		})
 	})

@@ -111,7 +111,7 @@ func (c *cli) threadRequest(cmd *cobra.Command, f *threadFlags) (client.ThreadSp
 	if err := policyFlags(cmd, f, &spec.Policy); err != nil {
 		return spec, err
 	}
-	metadata, err := metadataFlags(cmd, f.metadata)
+	metadata, err := keyValues[any](cmd, "metadata", f.metadata)
 	for key, value := range metadata {
 		if spec.Metadata == nil {
 			spec.Metadata = map[string]any{}
@@ -128,12 +128,13 @@ func set(target *string, value string) {
 	}
 }
 
-var approvalPresets = []string{"readonly", "standard", "permissive", "autonomous"}
+// ofApproval is the flag of the approval presets.
+var ofApproval = oneOf("approval", []string{"readonly", "standard", "permissive", "autonomous"})
 
 func (c *cli) preparationFlags(cmd *cobra.Command, f *threadFlags, p *client.ThreadPreparation) error {
 	set(&p.ApprovalPreset, f.spec.Preparation.ApprovalPreset)
-	if p.ApprovalPreset != "" && !contains(approvalPresets, p.ApprovalPreset) {
-		return usagef(cmd, "--approval must be readonly, standard, permissive or autonomous, not %q", p.ApprovalPreset)
+	if err := checkWord(cmd, ofApproval, p.ApprovalPreset); err != nil {
+		return err
 	}
 	if f.workspace.Depth < 0 {
 		return usagef(cmd, "--depth must not be negative")
@@ -282,7 +283,6 @@ func (c *cli) threadSpawn() *cobra.Command {
 			"      --objective 'Fix the flaky test' --commit --push\n" +
 			"  wardroom thread prepare --repo app --objective @task.md -o json | \\\n" +
 			"      wardroom thread spawn --from - --type gemini",
-		Args: wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			spec, err := c.threadRequest(cmd, &flags)
 			if err != nil {

@@ -24,12 +24,6 @@ func (c *cli) threadWatch() *cobra.Command {
 			"execution, until none is left. What a thread asks is shown with the command that answers it. Exits with 1\n" +
 			"when a thread failed or was stopped.",
 		Example: "  wardroom thread watch thread_...\n  wardroom thread watch --execution exec_... --all",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return wants("ID")(cmd, args)
-			}
-			return nil
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (len(args) == 0) == (execution == "") {
 				return usagef(cmd, "name a thread, or an execution with --execution")
@@ -85,7 +79,6 @@ func (c *cli) watchThreads(cmd *cobra.Command, what watchedThreads) error {
 	if err != nil {
 		return err
 	}
-	defer api.Close()
 	w := &threadWatch{
 		watchedThreads: what, c: c, api: api, print: newThreadPrinter(c),
 		names: map[string]string{}, states: map[string]string{},
@@ -134,8 +127,8 @@ func (w *threadWatch) run(ctx context.Context) error {
 
 // happened shows an event, and tells whether it was the last one.
 func (w *threadWatch) happened(ctx context.Context, event client.Event) (over bool, err error) {
-	if w.c.output != "table" {
-		if err := w.c.printEventDocument(event); err != nil {
+	if !w.c.tables() {
+		if err := w.c.printDocument(event); err != nil {
 			return false, err
 		}
 	}
@@ -151,7 +144,7 @@ func (w *threadWatch) happened(ctx context.Context, event client.Event) (over bo
 		}
 		return false, nil
 	case client.EventGap:
-		if w.c.output == "table" {
+		if w.c.tables() {
 			w.print.note("some events are not kept any more: " + compact(event.Data, 160))
 		}
 		return false, w.look(ctx)
@@ -167,7 +160,7 @@ func (w *threadWatch) happened(ctx context.Context, event client.Event) (over bo
 	}
 	data := json.RawMessage(frame.Data.DataJSON)
 	kind := persistedKind(event.Type, frame)
-	if w.c.output == "table" {
+	if w.c.tables() {
 		w.print.event(w.names[frame.ThreadID], frame.ThreadID, time.UnixMilli(frame.Data.TimestampMs), kind, data)
 	}
 	if status, ended := endOf(kind); ended {
@@ -251,7 +244,7 @@ func (w *threadWatch) saw(t *client.Thread, first bool) {
 	} else if w.states[t.ID] == "" {
 		w.states[t.ID] = client.ThreadPending
 	}
-	if first && w.after == "" && w.c.output == "table" {
+	if first && w.after == "" && w.c.tables() {
 		w.print.state(t)
 	}
 }

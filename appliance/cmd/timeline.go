@@ -18,7 +18,6 @@ func (c *cli) executionTimeline() *cobra.Command {
 		Short: "Show what happened in an execution as a tree",
 		Long: "Show the steps of an execution with their tasks, messages and questions, how long each took and who did\n" +
 			"it. On a terminal that is wide enough a bar shows when. `execution watch` shows the same as it happens.",
-		Args: wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				tree, err := readTimeline(ctx, api, args[0])
@@ -70,7 +69,7 @@ func (c *cli) timelineStyle() timelineStyle {
 
 // drawsInPlace tells whether a drawing can be made over the one before.
 func (c *cli) drawsInPlace(out *os.File) bool {
-	return c.output == "table" && isTerminal(out) && c.deps.Getenv("TERM") != "dumb"
+	return c.tables() && isTerminal(out) && c.deps.Getenv("TERM") != "dumb"
 }
 
 // unicode tells whether the locale shows more than ASCII.

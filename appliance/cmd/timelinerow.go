@@ -246,13 +246,17 @@ func fitColumns(text string, columns int, unicode bool) string {
 	if uniseg.StringWidth(text) <= columns {
 		return text
 	}
-	tail := pick(unicode, "…", "~")
-	if columns < 1 {
+	return cutColumns(text, columns, pick(unicode, "…", "~"))
+}
+
+// cutColumns cuts a text that is longer to so many columns of a terminal, with tail at its end.
+func cutColumns(text string, columns int, tail string) string {
+	if columns < uniseg.StringWidth(tail) {
 		return ""
 	}
-	used, end := 0, 0
+	used, end := uniseg.StringWidth(tail), 0
 	for g := uniseg.NewGraphemes(text); g.Next(); {
-		if used += g.Width(); used > columns-1 {
+		if used += g.Width(); used > columns {
 			break
 		}
 		_, end = g.Positions()

@@ -18,7 +18,6 @@ func (c *cli) patternValidate() *cobra.Command {
 		Short: "Check a definition and show every problem beside its line",
 		Long: "Check the definition in FILE (YAML; - reads stdin) without a server. --remote asks the server instead,\n" +
 			"which knows the patterns that a definition is composed of.",
-		Args: wants("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			data, err := c.readFile(args[0])
 			if err != nil {
@@ -59,7 +58,7 @@ func (c *cli) showCheck(name, source string, check *client.PatternCheck) error {
 			return err
 		}
 	}
-	if c.output == "table" && !check.Valid {
+	if c.tables() && !check.Valid {
 		c.printProblems(name, source, check.Problems)
 	} else if err := c.show(body, func(s *screen) { s.line("%s is valid", clean(name)) }); err != nil {
 		return err

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -62,7 +61,6 @@ func (c *cli) versionCommand() *cobra.Command {
 		Short: "Show the version of this program and of the server",
 		Long: "Show the version of this program and, if it can be reached within two seconds, of the server.\n" +
 			"A server that cannot be reached is no failure.",
-		Args: wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.showVersion(cmd.Context(), clientOnly)
 		},
@@ -86,7 +84,6 @@ func (c *cli) showVersion(ctx context.Context, clientOnly bool) error {
 		if err != nil {
 			return err
 		}
-		defer api.Close()
 		ctx, cancel := context.WithTimeout(ctx, serverVersionWait)
 		defer cancel()
 		answer.Server = &server{Address: api.BaseURL()}
@@ -94,11 +91,7 @@ func (c *cli) showVersion(ctx context.Context, clientOnly bool) error {
 			answer.Server.Error = err.Error()
 		}
 	}
-	body, err := json.Marshal(answer)
-	if err != nil {
-		return err
-	}
-	return c.show(body, func(s *screen) {
+	return c.showValue(answer, func(s *screen) {
 		about := ""
 		switch {
 		case answer.Server == nil:

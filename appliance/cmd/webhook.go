@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -17,48 +17,28 @@ func (c *cli) webhookCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "webhook", Aliases: []string{"webhooks"}, Short: "Have events delivered to endpoints over HTTP",
 	})
-	cmd.AddCommand(c.webhookCreate(), c.webhookList(), c.webhookGet(), c.webhookUpdate(), c.webhookDelete(), c.webhookTest(),
+	c.nouns[cmd] = webhooks
+	cmd.AddCommand(c.webhookCreate(), webhooks.lists(c, &cobra.Command{Use: "list", Short: "List endpoints, newest first"}), c.webhookGet(), c.webhookUpdate(), c.webhookDelete(), c.webhookTest(),
 		c.webhookDeliveries(), c.webhookRetry(), c.webhookListen())
 	return cmd
 }
 
-func (c *cli) webhookList() *cobra.Command {
-	var flags pageFlags
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List endpoints, newest first",
-		Args:  wants(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				read := func(ctx context.Context, page client.Page) (client.Meta, client.PageInfo, error) {
-					list, err := api.ListWebhooks(ctx, page)
-					if err != nil {
-						return client.Meta{}, client.PageInfo{}, err
-					}
-					return list.Meta, list.PageInfo, nil
-				}
-				return showList(ctx, c, flags, "webhooks", read, webhookTable)
-			})
-		},
-	}
-	flags.register(cmd)
-	return cmd
-}
-
-func webhookTable(s *screen, rows []client.Webhook) {
-	if len(rows) == 0 {
-		s.line("no webhooks; `wardroom webhook create` makes one")
-		return
-	}
-	var cells [][]cell
-	for i := range rows {
-		w := &rows[i]
-		cells = append(cells, []cell{
-			{text: w.ID}, {text: shorten(clean(w.URL), 60)}, {text: shorten(clean(strings.Join(w.Events, ",")), 40)},
-			webhookState(w), {text: moment(&w.CreatedAt)},
-		})
-	}
-	s.table([]string{"WEBHOOK", "URL", "EVENTS", "STATE", "CREATED"}, cells)
+var webhooks = &resource[client.Webhook]{
+	noun: "webhook", member: "webhooks", prefix: core.PrefixWebhook, empty: "no webhooks; `wardroom webhook create` makes one",
+	columns: []column[client.Webhook]{
+		{head: "WEBHOOK", show: func(w *client.Webhook) any { return w.ID }},
+		{head: "URL", show: func(w *client.Webhook) any { return w.URL }, cut: 60},
+		{head: "EVENTS", show: func(w *client.Webhook) any { return strings.Join(w.Events, ",") }, cut: 40},
+		{head: "STATE", show: func(w *client.Webhook) any { return webhookState(w) }, cut: 40},
+		{head: "CREATED", show: func(w *client.Webhook) any { return moment(&w.CreatedAt) }, wide: true},
+		{head: "AGE", show: func(w *client.Webhook) any { return w.CreatedAt }},
+	},
+	id:     func(w *client.Webhook) string { return w.ID },
+	name:   func(w *client.Webhook) string { return w.URL },
+	status: func(w *client.Webhook) string { return webhookState(w).text },
+	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
+		return api.ListWebhooks(ctx, sel.Page)
+	},
 }
 
 // webhookState says whether an endpoint gets events, and why not.
@@ -73,21 +53,8 @@ func webhookState(w *client.Webhook) cell {
 }
 
 func (c *cli) webhookGet() *cobra.Command {
-	return &cobra.Command{
-		Use:     "get ID",
-		Aliases: []string{"show"},
-		Short:   "Show an endpoint and how its deliveries went",
-		Args:    wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				w, err := api.GetWebhook(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return c.show(w.Body, func(s *screen) { webhookScreen(s, w) })
-			})
-		},
-	}
+	return shows(c, &cobra.Command{Use: "get ID", Aliases: []string{"show"}, Short: "Show an endpoint and how its deliveries went"},
+		(*client.Client).GetWebhook, webhookScreen)
 }
 
 // secretMask is what the server shows in place of a secret.
@@ -131,17 +98,12 @@ func (c *cli) webhookDelete() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete ID",
 		Short: "Remove an endpoint; what waits for it is cancelled",
-		Args:  wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				if err := api.DeleteWebhook(ctx, args[0]); err != nil {
 					return err
 				}
-				body, err := json.Marshal(map[string]any{"id": args[0], "deleted": true})
-				if err != nil {
-					return err
-				}
-				return c.show(body, func(s *screen) { s.line("webhook %s deleted", clean(args[0])) })
+				return c.showValue(map[string]any{"id": args[0], "deleted": true}, func(s *screen) { s.line("webhook %s deleted", clean(args[0])) })
 			})
 		},
 	}

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -20,17 +19,13 @@ func (c *cli) webhookTest() *cobra.Command {
 		Short: "Have one made-up event delivered, and show what the endpoint answered",
 		Long: "Have one made-up event delivered at once, signed, with data.test set to true; the endpoint may be disabled.\n" +
 			"Exits with 1 when the endpoint does not take it.",
-		Args: wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := webhookEventFlag(cmd, event); err != nil {
+			if err := checkWord(cmd, ofEvent, event); err != nil {
 				return err
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				test, err := api.TestWebhook(ctx, args[0], event)
-				if err != nil {
-					return err
-				}
-				err = c.show(test.Body, func(s *screen) {
+				err = show(c, test, err, func(s *screen, test *client.WebhookTest) {
 					s.fields("delivery", test.DeliveryID, "event", test.Event, "status", status(test.Status), "answered", countText(test.StatusCode),
 						"took", span(test.Duration.Duration()), "error", test.LastError, "body", shorten(clean(strings.TrimSpace(test.ResponseBody)), 200))
 				})
@@ -48,89 +43,51 @@ func (c *cli) webhookTest() *cobra.Command {
 	return cmd
 }
 
-// webhookEventFlag checks the value of --event; empty is none.
-func webhookEventFlag(cmd *cobra.Command, value string) error {
-	if value == "" {
-		return nil
-	}
-	var known []string
-	for _, e := range core.PublicEvents {
-		known = append(known, string(e))
-	}
-	if !contains(known, value) {
-		return usagef(cmd, "--event must be one of %s, not %q", strings.Join(known, ", "), value)
-	}
-	return nil
+var deliveries = &resource[client.Delivery]{
+	noun: "delivery", member: "deliveries", prefix: core.PrefixDelivery, empty: "no deliveries",
+	columns: []column[client.Delivery]{
+		{head: "DELIVERY", show: func(d *client.Delivery) any { return d.ID }},
+		{head: "EVENT", show: func(d *client.Delivery) any {
+			if d.Test {
+				return d.Event + " (test)"
+			}
+			return d.Event
+		}, cut: 40},
+		{head: "STATUS", show: func(d *client.Delivery) any { return status(d.Status) }},
+		{head: "CODE", show: func(d *client.Delivery) any { return countText(d.StatusCode) }},
+		{head: "TRIES", show: func(d *client.Delivery) any { return d.Attempts }},
+		{head: "TRIED", show: func(d *client.Delivery) any { return moment(&d.Timestamp) }, wide: true},
+		{head: "TOOK", show: func(d *client.Delivery) any { return span(d.Duration.Duration()) }, wide: true},
+		{head: "AGE", show: func(d *client.Delivery) any { return d.CreatedAt }},
+		{head: "NEXT", show: func(d *client.Delivery) any {
+			if d.Status != client.DeliveryPending {
+				return ""
+			}
+			return due{d.NextAt}
+		}},
+		{head: "ERROR", show: func(d *client.Delivery) any { return d.LastError }, cut: 60},
+	},
+	filters: []filter{oneOf("status", core.DeliveryStatuses), ofEvent},
+	id:      func(d *client.Delivery) string { return d.ID },
+	status:  func(d *client.Delivery) string { return d.Event + " " + d.Status },
+	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
+		return api.ListDeliveries(ctx, client.DeliveryFilter{
+			WebhookID: sel.args[0], Status: sel.text("status"), Event: sel.text("event"), Page: sel.Page,
+		})
+	},
 }
+
+// ofEvent selects by the type of the event.
+var ofEvent = func() filter {
+	f := oneOf("event", core.PublicEvents)
+	f.usage = "only of this type"
+	return f
+}()
 
 func (c *cli) webhookDeliveries() *cobra.Command {
-	var filter client.DeliveryFilter
-	var flags pageFlags
-	cmd := &cobra.Command{
-		Use:     "deliveries ID",
-		Aliases: []string{"log"},
-		Short:   "List deliveries to an endpoint, newest first",
-		Args:    wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := webhookEventFlag(cmd, filter.Event); err != nil {
-				return err
-			}
-			if err := deliveryStatusFlag(cmd, filter.Status); err != nil {
-				return err
-			}
-			filter.WebhookID = args[0]
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				read := func(ctx context.Context, page client.Page) (client.Meta, client.PageInfo, error) {
-					filter.Page = page
-					list, err := api.ListDeliveries(ctx, filter)
-					if err != nil {
-						return client.Meta{}, client.PageInfo{}, err
-					}
-					return list.Meta, list.PageInfo, nil
-				}
-				return showList(ctx, c, flags, "deliveries", read, deliveryTable)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&filter.Status, "status", "", "pending, succeeded, failed or cancelled")
-	cmd.Flags().StringVar(&filter.Event, "event", "", "only of this type")
-	flags.register(cmd)
-	return cmd
-}
-
-func deliveryStatusFlag(cmd *cobra.Command, value string) error {
-	if value == "" {
-		return nil
-	}
-	for _, known := range core.DeliveryStatuses {
-		if value == string(known) {
-			return nil
-		}
-	}
-	return usagef(cmd, "--status must be one of %v, not %q", core.DeliveryStatuses, value)
-}
-
-func deliveryTable(s *screen, rows []client.Delivery) {
-	if len(rows) == 0 {
-		s.line("no deliveries")
-		return
-	}
-	var cells [][]cell
-	for i := range rows {
-		d := &rows[i]
-		event, next := d.Event, ""
-		if d.Test {
-			event += " (test)"
-		}
-		if d.Status == client.DeliveryPending {
-			next = moment(d.NextAt)
-		}
-		cells = append(cells, []cell{
-			{text: d.ID}, {text: event}, status(d.Status), {text: countText(d.StatusCode)}, {text: fmt.Sprint(d.Attempts)},
-			{text: moment(&d.Timestamp)}, {text: span(d.Duration.Duration())}, {text: next}, {text: shorten(clean(d.LastError), 60)},
-		})
-	}
-	s.table([]string{"DELIVERY", "EVENT", "STATUS", "CODE", "ATTEMPTS", "LAST ATTEMPT", "TOOK", "NEXT", "ERROR"}, cells)
+	return deliveries.lists(c, &cobra.Command{
+		Use: "deliveries ID", Aliases: []string{"log"}, Short: "List deliveries to an endpoint, newest first",
+	})
 }
 
 // webhookRetryFlags are the flags of webhook retry.
@@ -150,12 +107,6 @@ func (c *cli) webhookRetry() *cobra.Command {
 			"Receivers tell an event that they have already by its id.",
 		Example: "  wardroom webhook retry wh_... dlv_...\n" +
 			"  wardroom webhook retry wh_... --failed --since 24h --dry-run",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 2 {
-				return wants("ID", "DELIVERY")(cmd, args)
-			}
-			return nil
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (len(args) == 2) == flags.failed {
 				return usagef(cmd, "name a DELIVERY, or retry all that failed with --failed")
@@ -171,10 +122,7 @@ func (c *cli) webhookRetry() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				retry, err := api.RetryDelivery(ctx, args[0], args[1], flags.key)
-				if err != nil {
-					return err
-				}
-				return c.show(retry.Body, func(s *screen) {
+				return show(c, retry, err, func(s *screen, retry *client.DeliveryRetry) {
 					s.line("delivery %s is due; see it with `wardroom webhook deliveries %s`", clean(retry.DeliveryID), clean(retry.WebhookID))
 				})
 			})
@@ -191,7 +139,7 @@ func (c *cli) webhookRetry() *cobra.Command {
 
 // retryFailed retries everything that failed, request by request.
 func (c *cli) retryFailed(cmd *cobra.Command, id string, flags *webhookRetryFlags) error {
-	if err := webhookEventFlag(cmd, flags.which.Event); err != nil {
+	if err := checkWord(cmd, ofEvent, flags.which.Event); err != nil {
 		return err
 	}
 	since, err := timeFlag(cmd, "since", flags.since, time.Now())
@@ -218,15 +166,11 @@ func (c *cli) retryFailed(cmd *cobra.Command, id string, flags *webhookRetryFlag
 			break
 		}
 	}
-	body, err := json.Marshal(struct {
+	return c.showValue(struct {
 		WebhookID string `json:"webhookId"`
 		Count     int    `json:"count"`
 		DryRun    bool   `json:"dryRun"`
-	}{id, total, which.DryRun})
-	if err != nil {
-		return err
-	}
-	return c.show(body, func(s *screen) {
+	}{id, total, which.DryRun}, func(s *screen) {
 		if which.DryRun {
 			s.line("%s would be due", deliveriesText(total))
 			return

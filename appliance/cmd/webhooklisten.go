@@ -41,7 +41,6 @@ func (c *cli) webhookListen() *cobra.Command {
 		Example: "  wardroom webhook listen --secret-file secret.txt &\n" +
 			"  wardroom webhook create http://127.0.0.1:9000/ --event '*' --secret-file secret.txt\n" +
 			"  wardroom webhook listen --secret-file secret.txt --fail 2 -o json",
-		Args: wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			secret, err := c.secretFlags(cmd, flags.secret, flags.secretFile)
 			if err != nil {
@@ -198,7 +197,7 @@ func (l *webhookListener) take(got *receipt) int {
 
 // printReceipt writes one delivery: a line for a person, or one document for a script.
 func (c *cli) printReceipt(got *receipt) error {
-	if c.output != "table" {
+	if !c.tables() {
 		return c.printDocument(got)
 	}
 	paint := c.painter(c.deps.Stdout)

@@ -140,7 +140,6 @@ func (c *cli) webhookCreate() *cobra.Command {
 			"a secret, which is shown this once.",
 		Example: "  wardroom webhook create https://hooks.example.com/wardroom --event execution.completed,execution.failed\n" +
 			"  wardroom webhook create https://hooks.example.com/all --event '*' --secret-file secret.txt --pattern triage",
-		Args: wants("URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(flags.events) == 0 {
 				return usagef(cmd, "--event is missing; all events are --event '*'")
@@ -165,10 +164,7 @@ func (c *cli) webhookCreate() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				w, err := api.CreateWebhook(ctx, spec)
-				if err != nil {
-					return err
-				}
-				return c.show(w.Body, func(s *screen) {
+				return show(c, w, err, func(s *screen, w *client.Webhook) {
 					webhookScreen(s, w)
 					s.line("try it with `wardroom webhook test %s`", clean(w.ID))
 				})
@@ -202,7 +198,6 @@ func (c *cli) webhookUpdate() *cobra.Command {
 		Example: "  wardroom webhook update wh_... --enable\n" +
 			"  wardroom webhook update wh_... --rotate-secret --overlap 48h\n" +
 			"  wardroom webhook update wh_... --event '*' --reset filters,headers",
-		Args: wants("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := c.webhookPatch(cmd, &flags)
 			if err != nil {
@@ -229,10 +224,7 @@ func (c *cli) webhookUpdate() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				w, err := api.UpdateWebhook(ctx, args[0], p)
-				if err != nil {
-					return err
-				}
-				return c.show(w.Body, func(s *screen) { webhookScreen(s, w) })
+				return show(c, w, err, webhookScreen)
 			})
 		},
 	}

@@ -15,64 +15,38 @@ func (c *cli) workspaceCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "workspace", Aliases: []string{"workspaces"}, Short: "Look at the directories that threads work in, and remove old ones",
 	})
-	cmd.AddCommand(c.workspaceList(), c.workspaceGet(), c.workspaceUsage(), c.workspacePrune())
+	c.nouns[cmd] = workspaces
+	cmd.AddCommand(workspaces.lists(c, &cobra.Command{Use: "list", Short: "List workspaces, newest first"}), c.workspaceGet(), c.workspaceUsage(), c.workspacePrune())
 	return cmd
 }
 
-func (c *cli) workspaceList() *cobra.Command {
-	var filter client.WorkspaceFilter
-	var flags pageFlags
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List workspaces, newest first",
-		Args:  wants(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if filter.Status != "" {
-				known := false
-				for _, status := range core.WorkspaceStatuses {
-					known = known || filter.Status == string(status)
-				}
-				if !known {
-					return usagef(cmd, "--status must be one of %v, not %q", core.WorkspaceStatuses, filter.Status)
-				}
+var workspaces = &resource[client.Workspace]{
+	noun: "workspace", member: "workspaces", prefix: core.PrefixWorkspace, empty: "no workspaces",
+	columns: []column[client.Workspace]{
+		{head: "WORKSPACE", show: func(w *client.Workspace) any { return w.ID }},
+		{head: "STATUS", show: func(w *client.Workspace) any { return workspaceStatus(string(w.Status)) }},
+		{head: "THREAD", show: func(w *client.Workspace) any { return w.ThreadID }, wide: true},
+		{head: "REPOSITORY", show: func(w *client.Workspace) any { return w.Repo }, cut: 40},
+		{head: "BRANCH", show: func(w *client.Workspace) any { return w.WorkBranch }, cut: 48},
+		{head: "SIZE", show: func(w *client.Workspace) any { return bytesText(w.SizeBytes) }},
+		{head: "AGE", show: func(w *client.Workspace) any { return w.CreatedAt }},
+		{head: "UNTIL", show: func(w *client.Workspace) any {
+			switch {
+			case w.RemovedAt != nil:
+				return ""
+			case w.Kept != "":
+				return "kept: " + w.Kept
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				read := func(ctx context.Context, page client.Page) (client.Meta, client.PageInfo, error) {
-					filter.Page = page
-					list, err := api.ListWorkspaces(ctx, filter)
-					if err != nil {
-						return client.Meta{}, client.PageInfo{}, err
-					}
-					return list.Meta, list.PageInfo, nil
-				}
-				return showList(ctx, c, flags, "workspaces", read, workspaceTable)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&filter.Status, "status", "", "reserved, ready, released or removed")
-	cmd.Flags().StringVar(&filter.ExecutionID, "execution", "", "only of this execution")
-	flags.register(cmd)
-	return cmd
-}
-
-func workspaceTable(s *screen, rows []client.Workspace) {
-	if len(rows) == 0 {
-		s.line("no workspaces")
-		return
-	}
-	var cells [][]cell
-	for i := range rows {
-		w := &rows[i]
-		until := moment(w.ExpiresAt)
-		if w.Kept != "" {
-			until = "kept: " + w.Kept
-		}
-		cells = append(cells, []cell{
-			{text: w.ID}, workspaceStatus(string(w.Status)), {text: w.ThreadID}, {text: shorten(clean(w.Repo), 40)}, {text: shorten(clean(w.WorkBranch), 48)},
-			{text: bytesText(w.SizeBytes)}, {text: until},
-		})
-	}
-	s.table([]string{"WORKSPACE", "STATUS", "THREAD", "REPOSITORY", "BRANCH", "SIZE", "UNTIL"}, cells)
+			return due{w.ExpiresAt}
+		}, cut: 40},
+		{head: "PATH", show: func(w *client.Workspace) any { return w.Path }, wide: true},
+	},
+	filters: []filter{oneOf("status", core.WorkspaceStatuses), ofExecution},
+	id:      func(w *client.Workspace) string { return w.ID },
+	status:  func(w *client.Workspace) string { return spaced(string(w.Status), w.Repo) },
+	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
+		return api.ListWorkspaces(ctx, client.WorkspaceFilter{Status: sel.text("status"), ExecutionID: sel.text("execution"), Page: sel.Page})
+	},
 }
 
 func workspaceStatus(status string) cell {
@@ -89,21 +63,8 @@ func workspaceStatus(status string) cell {
 }
 
 func (c *cli) workspaceGet() *cobra.Command {
-	return &cobra.Command{
-		Use:     "get ID",
-		Aliases: []string{"show"},
-		Short:   "Show a workspace",
-		Args:    wants("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				w, err := api.GetWorkspace(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return c.show(w.Body, func(s *screen) { workspaceFields(s, w) })
-			})
-		},
-	}
+	return shows(c, &cobra.Command{Use: "get ID", Aliases: []string{"show"}, Short: "Show a workspace"},
+		(*client.Client).GetWorkspace, workspaceFields)
 }
 
 func workspaceFields(s *screen, w *client.Workspace) {
@@ -120,14 +81,10 @@ func (c *cli) workspaceUsage() *cobra.Command {
 	return &cobra.Command{
 		Use:   "usage",
 		Short: "Show what workspaces take on disk together, what they may, and how many retention would remove",
-		Args:  wants(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				u, err := api.WorkspaceUsage(ctx)
-				if err != nil {
-					return err
-				}
-				return c.show(u.Body, func(s *screen) { workspaceUsageTable(s, u) })
+				return show(c, u, err, workspaceUsageTable)
 			})
 		},
 	}
@@ -164,10 +121,7 @@ func (c *cli) workspacePrune() *cobra.Command {
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				pruned, err := api.PruneWorkspaces(ctx, prune)
-				if err != nil {
-					return err
-				}
-				return c.show(pruned.Body, func(s *screen) { prunedTable(s, pruned.Pruned, prune.DryRun) })
+				return show(c, pruned, err, func(s *screen, p *client.WorkspacePruneResult) { prunedTable(s, p.Pruned, prune.DryRun) })
 			})
 		},
 	}

@@ -24,6 +24,9 @@ type Meta struct {
 
 func (m *Meta) setMeta(meta Meta) { *m = meta }
 
+// Raw returns Body, for callers that handle answers of any type.
+func (m *Meta) Raw() json.RawMessage { return m.Body }
+
 // answer is an answer type, which embeds Meta.
 type answer interface{ setMeta(Meta) }
 
