@@ -21,22 +21,40 @@ var _ core.Store = (*Memory)(nil)
 type Memory struct {
 	*store.Store
 
-	mu      sync.Mutex // guards all below
-	tb      testing.TB
-	admit   func(ctx context.Context) error // asked ahead of each Update, or nil
-	broken  error                           // refuses each Update while it is set and left is 0
-	left    int                             // writes until then
-	failed  chan struct{}
-	refused int
-	stored  int
-	shown   func(events []core.Event)
-	events  []core.Event
+	mu        sync.Mutex // guards all below
+	tb        testing.TB
+	admit     func(ctx context.Context) error // asked ahead of each Update, or nil
+	broken    error                           // refuses each Update while it is set and left is 0
+	left      int                             // writes until then
+	failed    chan struct{}
+	refused   int
+	stored    int
+	shown     func(events []core.Event)
+	committed func(events []core.Event)
+	events    []core.Event
 }
 
 // NewMemory returns a store that is closed at the end of the test.
 func NewMemory(tb testing.TB) *Memory {
 	tb.Helper()
-	return &Memory{Store: OnMemory(tb, memory.New(), store.Options{}), tb: tb, failed: make(chan struct{})}
+	m := &Memory{tb: tb, failed: make(chan struct{})}
+	m.Store = OnMemory(tb, memory.New(), store.Options{OnCommit: func(events []core.Event) {
+		m.mu.Lock()
+		committed := m.committed
+		m.mu.Unlock()
+		if committed != nil {
+			committed(events)
+		}
+	}})
+	return m
+}
+
+// OnCommit has fn called as OnCommit of the store's options is: by its writer, with the events of each commit, those of
+// Put included.
+func (m *Memory) OnCommit(fn func(events []core.Event)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.committed = fn
 }
 
 // OnMemory opens a store on a database in memory, and closes it at the end of the test.
@@ -59,14 +77,13 @@ func (m *Memory) Update(ctx context.Context, fn func(tx core.Tx) error) error {
 			return err
 		}
 	}
-	refused := m.refuse()
 	var events []core.Event
 	err := m.Store.Update(ctx, func(tx core.Tx) error {
 		events = nil // of a run that counts no longer
 		if err := fn(listening{tx, &events}); err != nil {
 			return err
 		}
-		return refused // as by a commit that fails
+		return m.refuse()
 	})
 	if err != nil {
 		return err
@@ -82,7 +99,8 @@ func (m *Memory) Update(ctx context.Context, fn func(tx core.Tx) error) error {
 	return nil
 }
 
-// refuse counts one write, and returns the error for it if it is one to fail.
+// refuse counts a write that is about to be stored, and returns the error for it if it is one to fail. It is called by the
+// store's writer, one write after the other.
 func (m *Memory) refuse() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

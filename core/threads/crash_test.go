@@ -44,18 +44,14 @@ func lifeSpec() core.ThreadSpec {
 
 // live does once what people do in that life. It returns what stands in the way of more; nil once the thread is over.
 func (r *rig) live() error {
-	r.store.mu.Lock()
-	id := r.store.claims["spawn"]
-	r.store.mu.Unlock()
+	id := r.store.claimed("spawn")
 	if id == "" {
 		ctx := core.WithIdempotency(r.ctx, &core.IdempotencyClaim{Key: "spawn"})
 		_, err := r.SpawnThread(ctx, lifeSpec())
 		return errors.Join(err, errMore)
 	}
 	for _, text := range []string{"second", "third"} {
-		r.store.mu.Lock()
-		_, sent := r.store.claims[text]
-		r.store.mu.Unlock()
+		sent := r.store.claimed(text) != ""
 		// The agent is lost after the second: what is sent before that is seen is given to it twice, or not.
 		if !sent && text == "third" && r.record(id).Restarts == 0 {
 			break
@@ -92,28 +88,26 @@ func lifeOf(t *testing.T, crashAfter int) (events []string, end string, writes i
 	defer tick.Stop()
 	for r.live() != nil {
 		if time.Now().After(deadline) {
-			r.store.mu.Lock()
-			id := r.store.claims["spawn"]
-			r.store.mu.Unlock()
+			id := r.store.claimed("spawn")
 			t.Fatalf("crash after %d writes: the thread does not end: %q, %+v", crashAfter, r.kinds(id), r.record(id))
 		}
 		if !crashed {
 			select {
-			case <-r.store.failed:
+			case <-r.store.Failed():
 				crashed = true
 				r.Close()
-				r.store.heal()
+				r.store.Heal()
 				r.open()
 			default:
 			}
 		}
 		<-tick.C
 	}
-	rec := r.record(r.store.claims["spawn"])
+	rec := r.record(r.store.claimed("spawn"))
 	end = fmt.Sprint(rec.Status, rec.StatusReason, rec.TurnCount, rec.EventCount, rec.Restarts, rec.InputSeq, rec.SentSeq,
 		*rec.Completion, rec.Error, len(rec.SealedEnv), rec.Ending, r.agents.order[1:], len(r.agents.records), r.agents.revived,
-		r.agents.running(), len(r.store.inputs[rec.ID]), len(r.store.lessons), r.store.executions[rec.ExecutionID].Status)
-	return r.kinds(rec.ID), strings.NewReplacer(fmt.Sprintf("%p", rec.Completion.Tests), "", fmt.Sprintf("%p", rec.Completion.Changes), "").Replace(end), r.store.writes
+		r.agents.running(), len(r.waiting(rec.ID)), len(r.store.lessons()), r.store.execution(rec.ExecutionID).Status)
+	return r.kinds(rec.ID), strings.NewReplacer(fmt.Sprintf("%p", rec.Completion.Tests), "", fmt.Sprintf("%p", rec.Completion.Changes), "").Replace(end), r.store.Stored()
 }
 
 // TestCrashes kills the service after each of its transactions: the life goes on as if nothing had happened.

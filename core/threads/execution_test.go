@@ -2,6 +2,7 @@ package threads_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func TestCancelAdHoc(t *testing.T) {
 	if again, err := r.CancelAdHoc(r.ctx, s.ExecutionID, "more"); err != nil || again.CancelReason != "enough" {
 		t.Errorf("cancelled again %+v, %v", again, err)
 	}
-	if got := r.store.executions[s.ExecutionID].Status; got != core.ExecutionCancelled {
+	if got := r.store.execution(s.ExecutionID).Status; got != core.ExecutionCancelled {
 		t.Errorf("it is %s", got)
 	}
 	if _, err := r.SpawnThread(r.ctx, s); core.ErrorCode(err) != core.CodeConflict {
@@ -60,12 +61,12 @@ func TestAdHocEndsWithTheLast(t *testing.T) {
 	}
 	r.untilStatus(a, core.ThreadCompleted)
 	r.reopen()
-	if got := r.store.executions[s.ExecutionID].Status; got != core.ExecutionRunning {
+	if got := r.store.execution(s.ExecutionID).Status; got != core.ExecutionRunning {
 		t.Errorf("it is %s while a thread runs", got)
 	}
 	r.agents.do("", func(x *scripted) { x.exit("exited", 1) })
 	r.untilStatus(b, core.ThreadFailed)
-	e := r.store.executions[s.ExecutionID]
+	e := r.store.execution(s.ExecutionID)
 	var result struct {
 		Threads []struct{ ThreadID, Status, State string } `json:"threads"`
 	}
@@ -77,21 +78,24 @@ func TestAdHocEndsWithTheLast(t *testing.T) {
 
 // pattern is an execution that runs a pattern.
 func (r *rig) pattern(id string, chart bool) {
-	r.store.mu.Lock()
-	defer r.store.mu.Unlock()
-	r.store.executions[id] = &core.Execution{ID: id, Status: core.ExecutionRunning, Chart: chart}
+	r.store.Put(func(tx core.Tx) error {
+		return tx.PutExecution(&core.Execution{ID: id, Status: core.ExecutionRunning, Chart: chart})
+	})
 }
 
 func (r *rig) endPattern(id string, status core.ExecutionStatus) {
-	r.store.mu.Lock()
-	defer r.store.mu.Unlock()
-	e := *r.store.executions[id]
-	e.Status = status
-	if status == core.ExecutionFailed {
-		e.Error = &core.ExecutionError{Code: core.CodeTimeout, Message: "too late"}
-	}
-	r.store.executions[id] = &e
-	r.store.append(core.Event{Type: core.EventType("execution." + string(status)), Subject: id, Data: json.RawMessage("{}")})
+	r.store.Put(func(tx core.Tx) error {
+		e, err := tx.FindExecution(id)
+		if err != nil {
+			return err
+		}
+		e.Status = status
+		if status == core.ExecutionFailed {
+			e.Error = &core.ExecutionError{Code: core.CodeTimeout, Message: "too late"}
+		}
+		return errors.Join(tx.PutExecution(e),
+			tx.Append(core.Event{Type: core.EventType("execution." + string(status)), Subject: id, Data: json.RawMessage("{}")}))
+	})
 }
 
 func TestCancelledExecutionStopsThreads(t *testing.T) {
@@ -111,7 +115,7 @@ func TestCancelledExecutionStopsThreads(t *testing.T) {
 		if rec := r.untilStatus(id, core.ThreadStopped); rec.StatusReason != core.ThreadReasonExecution {
 			t.Errorf("reason %q", rec.StatusReason)
 		}
-		if got := r.store.executions["exec_1"].Status; got != core.ExecutionCancelled {
+		if got := r.store.execution("exec_1").Status; got != core.ExecutionCancelled {
 			t.Errorf("the execution is %s", got)
 		}
 		r.Close()

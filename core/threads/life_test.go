@@ -82,21 +82,21 @@ func TestLife(t *testing.T) {
 	if rec.EventCount != 11 || rec.TurnCount != 2 || rec.QueuedInputs != 0 || rec.Ending != nil || rec.SealedEnv != nil {
 		t.Errorf("record %+v", rec)
 	}
-	if len(r.store.lessons) != 1 || r.store.lessons[0].Outcome != core.ExperienceSuccessful || r.store.lessons[0].Repo != "app" {
-		t.Errorf("experiences %+v", r.store.lessons)
+	if len(r.store.lessons()) != 1 || r.store.lessons()[0].Outcome != core.ExperienceSuccessful || r.store.lessons()[0].Repo != "app" {
+		t.Errorf("experiences %+v", r.store.lessons())
 	}
 	var categories []string
-	for _, d := range r.store.decisions {
+	for _, d := range r.store.decisions(th.ExecutionID) {
 		categories = append(categories, d.Category)
 	}
 	if want := []string{"thread_summary", "finding", "thread_summary", "completion_outcome"}; !slices.Equal(categories, want) {
 		t.Errorf("decisions %q, want %q", categories, want)
 	}
-	e := r.store.executions[th.ExecutionID]
+	e := r.store.execution(th.ExecutionID)
 	if e.Status != core.ExecutionCompleted || !strings.Contains(string(e.Result), `"state":"complete"`) {
 		t.Errorf("execution %+v %s", e, e.Result)
 	}
-	if r.agents.running() != 0 || r.store.workspaces[rec.Workspace.ID].Status != core.WorkspaceReleased ||
+	if r.agents.running() != 0 || r.spaces.workspace(rec.Workspace.ID).Status != core.WorkspaceReleased ||
 		rec.Workspace.Status != core.WorkspaceReleased || r.spaces.finished != 1 {
 		t.Error("something was left behind")
 	}

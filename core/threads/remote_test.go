@@ -120,11 +120,11 @@ func TestRemoteLife(t *testing.T) {
 		r.open()
 		mend := func() {
 			select {
-			case <-r.store.failed:
+			case <-r.store.Failed():
 				if after >= 0 {
 					after = -1
 					r.Close()
-					r.store.heal()
+					r.store.Heal()
 					r.open()
 					e.resume()
 				}
@@ -160,7 +160,7 @@ func TestRemoteLife(t *testing.T) {
 		if len(r.hosts.forgot) == 0 || r.hosts.spawned[0].Env["TOKEN"] != "x" || len(r.hosts.spawned[0].ContextFiles) != 1 {
 			t.Errorf("forgot %q, spawned %+v", r.hosts.forgot, r.hosts.spawned)
 		}
-		return fmt.Sprint(r.kinds(id)), fmt.Sprint(rec.Status, rec.TurnCount, rec.Completion.Summary, len(e.taken)), r.store.writes
+		return fmt.Sprint(r.kinds(id)), fmt.Sprint(rec.Status, rec.TurnCount, rec.Completion.Summary, len(e.taken)), r.store.Stored()
 	}
 	want, wantEnd, writes := life(t, -1)
 	t.Logf("%d writes: %s %s", writes, want, wantEnd)
@@ -239,13 +239,13 @@ func TestRemoteAfterTheEnd(t *testing.T) {
 	e.mu.Lock()
 	r.store.failAfter(0)
 	tell(core.EventManagedBusy, "")
-	<-r.store.failed // it is tried again, and the others wait behind it
+	<-r.store.Failed() // it is tried again, and the others wait behind it
 	tell(core.EventManagedTurnComplete, block("complete", "Done"))
 	tell(core.EventManagedReady, "")
 	tell(core.EventManagedMessage, "one more thing")
 	tell(core.EventManagedBusy, "")
 	e.mu.Unlock()
-	r.store.heal()
+	r.store.Heal()
 	waiting.Wait()
 	r.untilStatus(id, core.ThreadCompleted)
 	for _, kind := range []core.EventType{core.EventManagedMessage, core.EventManagedStopped} {

@@ -41,14 +41,14 @@ func TestAgentEnds(t *testing.T) {
 			if rec.Error != nil && !strings.Contains(rec.Error.Message, fmt.Sprintf("the agent ended by itself with exit code %d", tt.code)) {
 				t.Errorf("the error is %q", rec.Error.Message)
 			}
-			if len(r.store.lessons) != 1 || r.store.lessons[0].Outcome != tt.outcome {
-				t.Errorf("experiences %+v", r.store.lessons)
+			if len(r.store.lessons()) != 1 || r.store.lessons()[0].Outcome != tt.outcome {
+				t.Errorf("experiences %+v", r.store.lessons())
 			}
 			want := core.ExecutionCompleted
 			if tt.status == core.ThreadFailed {
 				want = core.ExecutionFailed
 			}
-			if got := r.store.executions[rec.ExecutionID]; got.Status != want {
+			if got := r.store.execution(rec.ExecutionID); got.Status != want {
 				t.Errorf("execution %+v", got)
 			}
 		})
@@ -93,7 +93,7 @@ func TestLostTooOften(t *testing.T) {
 		t.Errorf("messages %q", got)
 	}
 	recoveries := 0
-	for _, d := range r.store.decisions {
+	for _, d := range r.store.decisions(rec.ExecutionID) {
 		if d.Category == core.DecisionFailureRecovery {
 			recoveries++
 		}
@@ -136,7 +136,7 @@ func TestStartFails(t *testing.T) {
 	}
 	r.open()
 	rec := r.untilStatus(r.spawn(spec()).ID, core.ThreadFailed)
-	if rec.Error.Code != core.CodeValidation || rec.Error.Message != "the agent cannot be started: claude is not installed" || len(r.store.lessons) != 1 {
+	if rec.Error.Code != core.CodeValidation || rec.Error.Message != "the agent cannot be started: claude is not installed" || len(r.store.lessons()) != 1 {
 		t.Errorf("%+v", rec.Error)
 	}
 }

@@ -31,7 +31,7 @@ type rig struct {
 
 func newRig(t *testing.T, clock core.Clock) *rig {
 	t.Helper()
-	store := newMemStore()
+	store := newMemStore(t, clock)
 	r := &rig{
 		t: t, ctx: context.Background(), clock: clock, ids: core.NewIDs(clock), store: store, agents: newFakeAgents(store),
 		spaces: &fakeSpaces{store: store, ids: core.NewIDs(clock)}, memory: &fakeMemory{ids: core.NewIDs(clock)}, hosts: &fakeHosts{},
@@ -123,10 +123,16 @@ func (r *rig) kinds(id string) []string {
 		if e.Type == core.EventThreadStatus {
 			kind += " " + field(e, "status")
 		}
-		if e.Group != core.ThreadGroup(r.record(id).ExecutionID) {
-			r.t.Errorf("event %s is in the group %q", e.Type, e.Group)
-		}
 		list = append(list, kind)
+	}
+	group, err := r.store.Events(r.ctx, core.ThreadGroup(r.record(id).ExecutionID), 0, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, e := range page {
+		if !slices.ContainsFunc(group, func(g core.Event) bool { return g.Seq == e.Seq && g.Subject == id }) {
+			r.t.Errorf("event %s is not in the group of its execution", e.Type)
+		}
 	}
 	return list
 }
@@ -159,23 +165,20 @@ func (f *fakeSpaces) ReserveWorkspace(ctx context.Context, req core.WorkspaceReq
 		Repo: req.Spec.Repo, Branch: req.Spec.Branch, WorkBranch: "wardroom/x",
 	}
 	w.Path = "/spaces/" + w.ID
-	f.store.mu.Lock()
-	defer f.store.mu.Unlock()
-	f.store.workspaces[w.ID] = w
+	f.put(w)
 	return w, nil
 }
 
 func (f *fakeSpaces) AdoptWorkspace(tx core.Tx, id, threadID, executionID string) (*core.Workspace, error) {
-	w := f.store.workspaces[id]
-	if w == nil {
-		return nil, core.NotFound("workspace", id)
+	w, err := tx.FindWorkspace(id)
+	if err != nil {
+		return nil, err
 	}
 	if w.ThreadID != "" && w.ThreadID != threadID && w.Status != core.WorkspaceReleased {
 		return nil, core.Conflict("workspace", id, string(w.Status), "taken")
 	}
-	next := *w
-	next.ThreadID, next.ExecutionID = threadID, executionID
-	return &next, tx.PutWorkspace(&next)
+	w.ThreadID, w.ExecutionID = threadID, executionID
+	return w, tx.PutWorkspace(w)
 }
 
 func (f *fakeSpaces) ProvisionWorkspace(ctx context.Context, id string) (*core.Workspace, error) {
@@ -184,21 +187,27 @@ func (f *fakeSpaces) ProvisionWorkspace(ctx context.Context, id string) (*core.W
 			return nil, err
 		}
 	}
-	f.store.mu.Lock()
-	defer f.store.mu.Unlock()
-	next := *f.store.workspaces[id]
-	next.Status = core.WorkspaceReady
-	f.store.workspaces[id] = &next
-	return &next, nil
+	w := f.workspace(id)
+	w.Status = core.WorkspaceReady
+	f.put(w)
+	return w, nil
 }
 
-func (f *fakeSpaces) FindWorkspace(_ context.Context, id string) (*core.Workspace, error) {
-	f.store.mu.Lock()
-	defer f.store.mu.Unlock()
-	if w := f.store.workspaces[id]; w != nil {
-		return w, nil
+func (f *fakeSpaces) FindWorkspace(ctx context.Context, id string) (*core.Workspace, error) {
+	return f.store.FindWorkspace(ctx, id)
+}
+
+// put stores a workspace as it is, whatever the store refuses otherwise.
+func (f *fakeSpaces) put(w *core.Workspace) {
+	f.store.Put(func(tx core.Tx) error { return tx.PutWorkspace(w) })
+}
+
+func (f *fakeSpaces) workspace(id string) *core.Workspace {
+	w, err := f.store.FindWorkspace(context.Background(), id)
+	if err != nil {
+		panic(err)
 	}
-	return nil, core.NotFound("workspace", id)
+	return w
 }
 
 func (f *fakeSpaces) WriteContext(_ context.Context, id string, files []core.ContextFile) error {
@@ -244,9 +253,12 @@ func (f *fakeSpaces) FinishWorkspace(context.Context, string, core.ThreadFinish,
 }
 
 func (f *fakeSpaces) ReleaseWorkspace(tx core.Tx, id string) error {
-	w := *f.store.workspaces[id]
+	w, err := tx.FindWorkspace(id)
+	if err != nil {
+		return err
+	}
 	w.Status = core.WorkspaceReleased
-	return tx.PutWorkspace(&w)
+	return tx.PutWorkspace(w)
 }
 
 func (f *fakeSpaces) UpdateWorkspace(_ context.Context, id string, how core.WorkspaceUpdateMethod) (*core.WorkspaceUpdate, error) {

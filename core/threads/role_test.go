@@ -3,6 +3,7 @@ package threads_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -73,10 +74,10 @@ func TestRole(t *testing.T) {
 			if rec.Completion.State != tt.state || rec.TurnCount != 1 || rec.Completion.Summary == "" {
 				t.Errorf("%+v after %d turns", rec.Completion, rec.TurnCount)
 			}
-			if len(r.store.lessons) != 1 || r.store.lessons[0].Role != "reviewer" {
-				t.Errorf("experiences %+v", r.store.lessons)
+			if len(r.store.lessons()) != 1 || r.store.lessons()[0].Role != "reviewer" {
+				t.Errorf("experiences %+v", r.store.lessons())
 			}
-			if got := r.store.executions["exec_1"].Status; got != tt.end {
+			if got := r.store.execution("exec_1").Status; got != tt.end {
 				t.Errorf("the execution is %s", got)
 			}
 			r.EndRole(a.ID, "again")
@@ -177,11 +178,11 @@ func TestRoleCrashes(t *testing.T) {
 		r.open()
 		mend := func() {
 			select {
-			case <-r.store.failed:
+			case <-r.store.Failed():
 				if after >= 0 {
 					after = -1
 					r.Close()
-					r.store.heal()
+					r.store.Heal()
 					r.open()
 				}
 			default:
@@ -202,10 +203,10 @@ func TestRoleCrashes(t *testing.T) {
 			mend()
 			return r.roleOf().Status.Terminal()
 		})
-		if n := len(r.store.threads); n != 1 || len(r.agents.records) != 1 {
+		if n := len(r.store.threads()); n != 1 || len(r.agents.records) != 1 {
 			t.Errorf("%d threads, %d agents", n, len(r.agents.records))
 		}
-		return fmt.Sprint(r.kinds(r.roleOf().ID)), r.store.writes
+		return fmt.Sprint(r.kinds(r.roleOf().ID)), r.store.Stored()
 	}
 	want, writes := life(t, -1)
 	for n := range writes {
@@ -248,10 +249,9 @@ func (r *rig) asks(q *core.Question) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.store.mu.Lock()
-	defer r.store.mu.Unlock()
-	r.store.questions = append(r.store.questions, q)
-	r.store.append(core.Event{Type: core.EventQuestionAsked, Subject: q.ExecutionID, Data: raw})
+	r.store.Put(func(tx core.Tx) error {
+		return errors.Join(tx.PutQuestion(q), tx.Append(core.Event{Type: core.EventQuestionAsked, Subject: q.ExecutionID, Data: raw}))
+	})
 }
 
 func TestSurfacedQuestion(t *testing.T) {
@@ -279,10 +279,10 @@ func TestSurfacedQuestion(t *testing.T) {
 	r.Close()
 	closed := *q
 	closed.Status = core.QuestionAnswered
-	r.store.mu.Lock()
-	r.store.questions[0] = &closed
-	r.store.append(core.Event{Type: core.EventQuestionAnswered, Subject: "exec_1", Data: json.RawMessage(`{"questionId":"` + q.ID + `"}`)})
-	r.store.mu.Unlock()
+	r.store.Put(func(tx core.Tx) error {
+		return errors.Join(tx.PutQuestion(&closed),
+			tx.Append(core.Event{Type: core.EventQuestionAnswered, Subject: "exec_1", Data: json.RawMessage(`{"questionId":"` + q.ID + `"}`)}))
+	})
 	r.open()
 	r.untilStatus(id, core.ThreadRunning)
 	kinds := r.kinds(id)
@@ -320,8 +320,8 @@ func TestRoleNeverStarted(t *testing.T) {
 			id := r.roleOf().ID
 			r.endPattern("exec_1", tt.end)
 			rec := r.untilStatus(id, tt.status)
-			if rec.StatusReason != core.ThreadReasonExecution || rec.Workspace.Status != core.WorkspaceReleased || len(r.store.threads) != 1 {
-				t.Errorf("record %+v of %d", rec, len(r.store.threads))
+			if rec.StatusReason != core.ThreadReasonExecution || rec.Workspace.Status != core.WorkspaceReleased || len(r.store.threads()) != 1 {
+				t.Errorf("record %+v of %d", rec, len(r.store.threads()))
 			}
 		})
 	}

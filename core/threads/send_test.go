@@ -35,18 +35,18 @@ func TestBurst(t *testing.T) {
 			continue
 		}
 		select {
-		case <-r.store.failed:
+		case <-r.store.Failed():
 			r.Close()
-			r.store.heal()
+			r.store.Heal()
 			r.open()
 		default:
 			t.Fatalf("message %d: %v", len(want), err)
 		}
 	}
 	select {
-	case <-r.store.failed:
+	case <-r.store.Failed():
 		r.Close()
-		r.store.heal()
+		r.store.Heal()
 		r.open()
 	default:
 	}

@@ -12,17 +12,20 @@ import (
 func TestThreadStateBeforeEvent(t *testing.T) {
 	r := newRig(t, coretest.NewClock()).open()
 	th := r.spawn(spec())
-	var asked int // guarded by the store's lock, as shown is
+	var asked int // guarded by the store's lock
 	r.store.mu.Lock()
-	r.store.shown = func(id string) {
-		stored := r.store.thread(id)
-		if stored == nil {
+	r.store.committed = func(events []core.Event) { // nothing is written meanwhile
+		id := events[len(events)-1].Subject
+		stored, err := r.store.FindThread(r.ctx, id)
+		if err != nil {
 			return
 		}
 		if now, err := r.FindThread(r.ctx, id); err != nil || now.UpdatedAt.Before(stored.UpdatedAt) || now.Status != stored.Status {
 			t.Errorf("at an event the thread is %s of %s, %v; stored is %s of %s",
 				now.Status, now.UpdatedAt.Format(time.RFC3339Nano), err, stored.Status, stored.UpdatedAt.Format(time.RFC3339Nano))
 		}
+		r.store.mu.Lock()
+		defer r.store.mu.Unlock()
 		asked++
 	}
 	r.store.mu.Unlock()

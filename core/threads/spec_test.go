@@ -69,7 +69,7 @@ func TestSpecProblems(t *testing.T) {
 	if list, _ := core.AsError(err).Details["errors"].([]core.Problem); len(list) != 3 {
 		t.Errorf("problems %v", list)
 	}
-	if n := len(r.store.threads); n != 0 {
+	if n := len(r.store.threads()); n != 0 {
 		t.Errorf("%d threads were stored", n)
 	}
 }
@@ -100,7 +100,7 @@ func TestPrepareThenSpawn(t *testing.T) {
 		metadata.Context.Repo != "app" || metadata.Context.Objective != "Fix the parser" {
 		t.Errorf("metadata %s", plan.Metadata)
 	}
-	if len(r.store.threads) != 0 || len(r.agents.records) != 0 || len(r.spaces.files) != 0 {
+	if len(r.store.threads()) != 0 || len(r.agents.records) != 0 || len(r.spaces.files) != 0 {
 		t.Error("preparing did more than that")
 	}
 	// What prepare answers can be spawned as it is.

@@ -50,10 +50,10 @@ func TestStopInEachState(t *testing.T) {
 						defer close(done)
 						_ = r.StopThread(r.ctx, id, core.ThreadStop{})
 					}()
-					<-r.store.failed
+					<-r.store.Failed()
 					r.Close()
 					<-done
-					r.store.heal()
+					r.store.Heal()
 					r.open()
 				} else if err := r.StopThread(r.ctx, id, core.ThreadStop{}); err != nil {
 					t.Fatal(err)
@@ -69,8 +69,8 @@ func TestStopInEachState(t *testing.T) {
 				if kinds[len(kinds)-1] != "thread_stopped" {
 					t.Errorf("events %q", kinds)
 				}
-				if want := rec.TurnCount > 0; (len(r.store.lessons) == 1) != want {
-					t.Errorf("%d experiences after %d turns", len(r.store.lessons), rec.TurnCount)
+				if want := rec.TurnCount > 0; (len(r.store.lessons()) == 1) != want {
+					t.Errorf("%d experiences after %d turns", len(r.store.lessons()), rec.TurnCount)
 				}
 				if err := r.StopThread(r.ctx, id, core.ThreadStop{}); err != nil {
 					t.Errorf("stopping a stopped one: %v", err)
@@ -98,7 +98,7 @@ func TestStopStoreRefuses(t *testing.T) {
 	if rec := r.record(id); rec.Status != core.ThreadReady {
 		t.Errorf("it is %s", rec.Status)
 	}
-	r.store.heal()
+	r.store.Heal()
 	if err := r.StopThread(r.ctx, id, core.ThreadStop{}); err != nil {
 		t.Fatal(err)
 	}

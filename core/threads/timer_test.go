@@ -42,8 +42,8 @@ func TestIdle(t *testing.T) {
 	if rec.StatusReason != core.ThreadReasonIdle || rec.Completion.State != core.CompletionPartial {
 		t.Errorf("stopped with %q, %+v", rec.StatusReason, rec.Completion)
 	}
-	if len(r.store.lessons) != 1 || r.store.lessons[0].Outcome != core.ExperiencePartial {
-		t.Errorf("experiences %+v", r.store.lessons)
+	if len(r.store.lessons()) != 1 || r.store.lessons()[0].Outcome != core.ExperiencePartial {
+		t.Errorf("experiences %+v", r.store.lessons())
 	}
 }
 

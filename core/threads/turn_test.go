@@ -79,8 +79,8 @@ func TestFailedTurn(t *testing.T) {
 	if turns := r.turnsOf(id); len(turns) != 1 || turns[0]["output"] != nil || turns[0]["error"] == nil {
 		t.Errorf("turns %v", turns)
 	}
-	if len(r.store.lessons) != 1 || r.store.lessons[0].Outcome != core.ExperienceFailed {
-		t.Errorf("experiences %+v", r.store.lessons)
+	if len(r.store.lessons()) != 1 || r.store.lessons()[0].Outcome != core.ExperienceFailed {
+		t.Errorf("experiences %+v", r.store.lessons())
 	}
 	if got := r.waiting(id); !slices.Equal(got, []string{"one"}) || rec.QueuedInputs != 1 {
 		t.Errorf("%q wait, %d are counted", got, rec.QueuedInputs)

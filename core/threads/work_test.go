@@ -59,17 +59,15 @@ func lossOf(t *testing.T, how string, crashAfter int) (messages, told []string, 
 	for {
 		if crashAfter >= 0 {
 			select {
-			case <-r.store.failed:
+			case <-r.store.Failed():
 				crashAfter = -1
 				r.Close()
-				r.store.heal()
+				r.store.Heal()
 				r.open()
 			default:
 			}
 		}
-		r.store.mu.Lock()
-		id, sent := r.store.claims["spawn"], r.store.claims["two"] != ""
-		r.store.mu.Unlock()
+		id, sent := r.store.claimed("spawn"), r.store.claimed("two") != ""
 		switch {
 		case id == "":
 			_, _ = r.SpawnThread(core.WithIdempotency(r.ctx, &core.IdempotencyClaim{Key: "spawn"}), s)
@@ -84,7 +82,7 @@ func lossOf(t *testing.T, how string, crashAfter int) (messages, told []string, 
 			if rec := r.record(id); rec.Status != core.ThreadCompleted || rec.Work != nil || len(r.waiting(id)) > 0 {
 				t.Errorf("%s: %s (%s), work %+v, %q wait", how, rec.Status, rec.StatusReason, rec.Work, r.waiting(id))
 			}
-			return r.agents.messages(), told, r.store.writes
+			return r.agents.messages(), told, r.store.Stored()
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: the thread does not end: %q, %+v, %q", how, r.kinds(id), r.record(id), r.agents.messages())
