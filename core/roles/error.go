@@ -5,46 +5,9 @@ import (
 	"fmt"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
-
-// Codes of runtimes, as they stand in details.runtimeCode.
-const (
-	codeInvalidArgument = "INVALID_ARGUMENT"
-	codeUnknownType     = "UNKNOWN_TYPE"
-	codeCLINotFound     = "CLI_NOT_FOUND"
-	codeAuthRequired    = "AUTH_REQUIRED"
-	codeSpawnFailed     = "SPAWN_FAILED"
-	codeNotRunning      = "NOT_RUNNING"
-	codeBlocked         = "BLOCKED"
-	codeNoPrompt        = "NO_PROMPT"
-	codeNotDelivered    = "NOT_DELIVERED"
-	codeDeliveryUnknown = "DELIVERY_UNKNOWN"
-	codeInternal        = "INTERNAL"
-	codeTimeout         = "TIMEOUT"
-	codeCanceled        = "CANCELED"
-)
-
-// runtimeCode returns the runtime's code of an error, or "".
-func runtimeCode(err error) string {
-	var e *core.Error
-	if !errors.As(err, &e) {
-		return ""
-	}
-	code, _ := e.Details["runtimeCode"].(string)
-	return code
-}
-
-// passing tells whether an error may pass by itself: the runtime is away, full, or starting.
-func passing(err error) bool {
-	var e *core.Error
-	return errors.As(err, &e) && e.Unavailable || runtimeCode(err) == codeCanceled
-}
-
-// noAgent tells whether an error says that the agent is not there any more.
-func noAgent(err error) bool {
-	return core.ErrorCode(err) == core.CodeNotFound || runtimeCode(err) == codeNotRunning
-}
 
 // Failures of turns.
 var (
@@ -59,7 +22,7 @@ var (
 	}
 	errUntaken = &core.Error{
 		Code: core.CodeAgentError, Message: "the agent did not take the message",
-		Details: map[string]any{"runtimeCode": codeNotDelivered},
+		Details: map[string]any{"runtimeCode": runtimecode.NotDelivered},
 	}
 )
 

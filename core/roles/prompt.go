@@ -7,6 +7,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/internal/pause"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
 
 // Message types and the topic of what agents ask on their own.
@@ -144,7 +145,7 @@ func (s *Service) login(a *agent, code string) {
 		if err == nil {
 			return
 		}
-		if !passing(err) || !s.pause(a.ctx, retry.Next()) {
+		if !runtimecode.Passing(err) || !s.pause(a.ctx, retry.Next()) {
 			s.log.Warn("a login was not answered", "agent", a.id, "error", err)
 			return
 		}
@@ -168,9 +169,9 @@ func (s *Service) answer(a *agent, list []core.ManagedAgentAnswer) {
 	var retry pause.Backoff
 	for len(list) > 0 {
 		_, err := s.agents.AnswerManagedAgent(a.ctx, a.id, list[0])
-		code := runtimeCode(err)
+		code := runtimecode.Of(err)
 		switch {
-		case err == nil, code == codeNoPrompt, noAgent(err), a.ctx.Err() != nil:
+		case err == nil, code == runtimecode.NoPrompt, runtimecode.NoAgent(err), a.ctx.Err() != nil:
 			return
 		case core.ErrorCode(err) == core.CodeValidation:
 			s.log.Warn("an answer was not taken by the agent", "agent", a.id, "prompt", list[0].PromptID, "error", err)

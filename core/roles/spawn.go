@@ -8,6 +8,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
 
 // birth is a spawn under way.
@@ -78,7 +79,7 @@ func (s *Service) bring(ctx context.Context, spec core.RoleSpec) (*agent, error)
 		}
 		rest := spec.Types[slices.Index(spec.Types, a.kind)+1:]
 		spare := slices.ContainsFunc(rest, func(kind string) bool { return offers(s.agents.Runtimes(ctx), kind, spec.Runtime) })
-		if err = s.awaitReady(ctx, a, spare); runtimeCode(err) != codeAuthRequired || !spare {
+		if err = s.awaitReady(ctx, a, spare); runtimecode.Of(err) != runtimecode.AuthRequired || !spare {
 			if err != nil && failure != nil {
 				err = failure
 			}
@@ -115,7 +116,7 @@ func (s *Service) begin(ctx context.Context, spec core.RoleSpec) (*agent, error)
 			return s.adoptNew(made, spec), nil
 		}
 		// A failure that leaves open whether the agent runs leaves its record: it may yet come.
-		if passing(err) || ctx.Err() != nil || slices.Contains([]string{codeInternal, codeTimeout}, runtimeCode(err)) {
+		if runtimecode.Passing(err) || ctx.Err() != nil || slices.Contains([]string{runtimecode.Internal, runtimecode.Timeout}, runtimecode.Of(err)) {
 			if a := s.recorded(spec); a != nil {
 				return a, nil
 			}
@@ -123,7 +124,7 @@ func (s *Service) begin(ctx context.Context, spec core.RoleSpec) (*agent, error)
 		if failure == nil {
 			failure = err
 		}
-		if code := runtimeCode(err); code != codeCLINotFound && code != codeUnknownType {
+		if code := runtimecode.Of(err); code != runtimecode.CLINotFound && code != runtimecode.UnknownType {
 			return nil, err
 		}
 		s.log.Info("a type of agent cannot be started; the role's next one is tried", "type", kind, "role", spec.Role, "error", err)
@@ -221,14 +222,14 @@ func (s *Service) awaitReady(ctx context.Context, a *agent, spare bool) error {
 	defer s.mu.Unlock()
 	switch {
 	case errors.Is(err, errLate) && a.state.login:
-		return notReady(a.kind, codeAuthRequired,
+		return notReady(a.kind, runtimecode.AuthRequired,
 			"it wants a login: give its runtime a key or a login for agents of this type (env or credentials in its settings)")
 	case errors.Is(err, errLate):
-		return notReady(a.kind, codeSpawnFailed, "it did not get ready in %s%s", s.opts.ReadyWait, because(a.state.reason))
+		return notReady(a.kind, runtimecode.SpawnFailed, "it did not get ready in %s%s", s.opts.ReadyWait, because(a.state.reason))
 	case err != nil:
 		return err
 	case a.over || a.state.gone:
-		return notReady(a.kind, codeSpawnFailed, "it ended before it was ready%s", because(a.state.reason))
+		return notReady(a.kind, runtimecode.SpawnFailed, "it ended before it was ready%s", because(a.state.reason))
 	}
 	return nil
 }

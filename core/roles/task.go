@@ -9,6 +9,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
 
 // Dispatch implements core.TaskCarrier.
@@ -125,7 +126,7 @@ func taskError(err error) *core.TaskError {
 	out := &core.TaskError{Code: string(e.Code), Message: e.Message, Details: e.Details}
 	passes, _ := e.Details["retryable"].(bool)
 	out.Retryable = passes || e.Code == core.CodeTimeout || errors.Is(err, errInterrupted) || errors.Is(err, errUntaken) ||
-		runtimeCode(err) == codeInternal
+		runtimecode.Of(err) == runtimecode.Internal
 	return out
 }
 

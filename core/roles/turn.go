@@ -9,6 +9,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/pause"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -108,32 +109,32 @@ var errTaken = errors.New("the message was taken")
 // failed decides what follows from a send that failed: nil to send again, errTaken when the turn is there, or the
 // error that ends it.
 func (s *Service) failed(ctx context.Context, x *exchange, err error) error {
-	code := runtimeCode(err)
-	if code != codeInternal {
+	code := runtimecode.Of(err)
+	if code != runtimecode.Internal {
 		x.failures = 0
 	}
 	switch {
-	case noAgent(err):
+	case runtimecode.NoAgent(err):
 		return s.expectEnd(ctx, x)
-	case code == codeBlocked:
+	case code == runtimecode.Blocked:
 		// What it asks is told to the sink, and the message follows the answer.
 		return s.retryOnce(ctx, x, func() bool { return x.a.state.read && x.a.state.prompt == nil && x.a.state.status != core.ManagedBusy })
-	case code == codeAuthRequired:
+	case code == runtimecode.AuthRequired:
 		return s.retryOnce(ctx, x, func() bool { return !x.a.state.login })
-	case code == codeTimeout && core.ErrorCode(err) == core.CodeTimeout:
+	case code == runtimecode.Timeout && core.ErrorCode(err) == core.CodeTimeout:
 		return s.pauseThen(ctx, x) // a long turn: the same key finds it again
-	case code == codeNotDelivered:
+	case code == runtimecode.NotDelivered:
 		if x.refused++; x.refused > maxResends {
 			return errUntaken
 		}
 		return s.pauseThen(ctx, x)
-	case code == codeDeliveryUnknown:
+	case code == runtimecode.DeliveryUnknown:
 		return s.settle(ctx, x)
-	case passing(err):
+	case runtimecode.Passing(err):
 		return s.pauseThen(ctx, x)
-	case code == codeInvalidArgument && fieldOf(err) == "id":
+	case code == runtimecode.InvalidArgument && fieldOf(err) == "id":
 		return errTaken // the same key with another text: an earlier life put it in other words
-	case code == codeInternal:
+	case code == runtimecode.Internal:
 		if x.failures++; x.failures > maxFailures {
 			return err
 		}

@@ -6,20 +6,13 @@ import (
 	"slices"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
 // sweepOften removes what is not kept any more, every now and then.
 func (s *Service) sweepOften() {
-	for {
-		due := make(chan struct{})
-		timer := s.opts.Clock.AfterFunc(sweepInterval, func() { close(due) })
-		select {
-		case <-s.ctx.Done():
-			timer.Stop()
-			return
-		case <-due:
-		}
+	for pause.For(s.ctx, s.opts.Clock, sweepInterval) {
 		if err := s.Sweep(s.ctx); err != nil && s.ctx.Err() == nil {
 			s.log.Warn("old agents were not removed", "error", err)
 		}

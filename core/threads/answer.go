@@ -10,6 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/internal/pause"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 	"github.com/wardroom/wardroom/core/threads/rules"
 )
 
@@ -72,12 +73,12 @@ func (t *thread) answerPrompt(ctx context.Context, prompt, answer string) {
 	var retry pause.Backoff
 	for tries := 1; ; tries++ {
 		err := t.giveAnswer(ctx, core.ThreadAnswer{PromptID: prompt, Choice: answer})
-		code := runtimeCode(err)
-		if err == nil || ctx.Err() != nil || code == codeNoPrompt || noAgent(err) {
+		code := runtimecode.Of(err)
+		if err == nil || ctx.Err() != nil || code == runtimecode.NoPrompt || runtimecode.NoAgent(err) {
 			return
 		}
 		t.log.Info("the answer of a rule is not taken", "prompt", prompt, "answer", answer, "error", err)
-		if !passing(err) && tries >= maxTries || core.ErrorCode(err) == core.CodeValidation {
+		if !runtimecode.Passing(err) && tries >= maxTries || core.ErrorCode(err) == core.CodeValidation {
 			t.must(ctx, func(c *change) error {
 				if p, ok := readPrompt(c.rec.Prompt); !ok || p.ID != prompt || c.rec.Ending != nil {
 					return errUnchanged

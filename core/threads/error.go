@@ -1,49 +1,14 @@
 package threads
 
 import (
-	"errors"
-
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
-
-// Codes of runtimes, as they stand in details.runtimeCode.
-const (
-	codeInvalidArgument = "INVALID_ARGUMENT"
-	codeAuthRequired    = "AUTH_REQUIRED"
-	codeNotRunning      = "NOT_RUNNING"
-	codeBlocked         = "BLOCKED"
-	codeNoPrompt        = "NO_PROMPT"
-	codeDeliveryUnknown = "DELIVERY_UNKNOWN"
-	codeInternal        = "INTERNAL"
-	codeTimeout         = "TIMEOUT"
-	codeCanceled        = "CANCELED"
-)
-
-// runtimeCode returns the runtime's code of an error, or "".
-func runtimeCode(err error) string {
-	var e *core.Error
-	if !errors.As(err, &e) {
-		return ""
-	}
-	code, _ := e.Details["runtimeCode"].(string)
-	return code
-}
-
-// passing tells whether an error may pass by itself: something is away, full, or starting.
-func passing(err error) bool {
-	var e *core.Error
-	return errors.As(err, &e) && e.Unavailable || runtimeCode(err) == codeCanceled
-}
 
 // unsure tells whether an agent may run although its start failed.
 func unsure(err error) bool {
-	code := runtimeCode(err)
-	return code == codeInternal || code == codeTimeout || core.ErrorCode(err) == core.CodeTimeout
-}
-
-// noAgent tells whether an error says that the agent is not there any more.
-func noAgent(err error) bool {
-	return core.ErrorCode(err) == core.CodeNotFound || runtimeCode(err) == codeNotRunning
+	code := runtimecode.Of(err)
+	return code == runtimecode.Internal || code == runtimecode.Timeout || core.ErrorCode(err) == core.CodeTimeout
 }
 
 func fieldOf(err error) string {
@@ -56,7 +21,7 @@ func fieldOf(err error) string {
 func threadError(err error) *core.ThreadError {
 	e := core.AsError(err)
 	message := e.Message
-	if reason, _ := e.Details["reason"].(string); reason != "" && runtimeCode(err) != "" {
+	if reason, _ := e.Details["reason"].(string); reason != "" && runtimecode.Of(err) != "" {
 		message = "the agent cannot be started: " + reason
 	}
 	return &core.ThreadError{Code: e.Code, Message: message}

@@ -8,6 +8,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/internal/pause"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
 
 // feed gives the agent the messages of the queue, one at a time and in their order, until ctx ends.
@@ -100,11 +101,11 @@ func (t *thread) give(ctx context.Context, in *core.QueuedInput, withdrawals int
 		if ctx.Err() != nil {
 			return false
 		}
-		code := runtimeCode(err)
+		code := runtimecode.Of(err)
 		switch {
-		case err == nil, code == codeInvalidArgument && fieldOf(err) == "id":
+		case err == nil, code == runtimecode.InvalidArgument && fieldOf(err) == "id":
 			return t.sent(ctx, in, attempt, "")
-		case code == codeDeliveryUnknown:
+		case code == runtimecode.DeliveryUnknown:
 			if t.tookOne(ctx, settleTime, began, turns) {
 				return t.sent(ctx, in, attempt, "")
 			}

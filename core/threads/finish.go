@@ -7,6 +7,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/internal/pause"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
 
 // finish works out the end that was decided on: the agent ends, what it left in the workspace is looked at and
@@ -140,7 +141,7 @@ func (t *thread) tryOften(ctx context.Context, fn func() error) error {
 	var retry pause.Backoff
 	for tries := 1; ; tries++ {
 		err := fn()
-		if err == nil || !passing(err) || tries >= maxTries {
+		if err == nil || !runtimecode.Passing(err) || tries >= maxTries {
 			return err
 		}
 		if !t.s.pause(ctx, retry.Next()) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/pause"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
 
 // prepare makes the workspace of a thread and writes what its agent should know. It returns once the thread is
@@ -53,7 +54,7 @@ func (t *thread) furnish(ctx context.Context) (*core.Workspace, *core.MemoryCont
 	var retry pause.Backoff
 	for tries := 1; ; tries++ {
 		ws, memory, err := t.furnishOnce(ctx, r)
-		if err == nil || ctx.Err() != nil || !passing(err) || tries >= maxTries {
+		if err == nil || ctx.Err() != nil || !runtimecode.Passing(err) || tries >= maxTries {
 			return ws, memory, err
 		}
 		t.log.Info("a workspace cannot be prepared yet", "error", err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
 
 // mailbox is what the host of a thread told, and was not looked at yet. The thread's mu guards it.
@@ -277,7 +278,7 @@ func (h *hosting) ask(ctx context.Context) bool {
 		memory, err = t.s.recall(ctx, r, nil)
 	}
 	if err != nil {
-		if passing(err) {
+		if runtimecode.Passing(err) {
 			return ctx.Err() == nil // the next look tries again
 		}
 		return t.must(ctx, func(c *change) error {

@@ -4,6 +4,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/internal/pause"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
 
 // startsAgain tells whether the agent of a thread is gone and is to be started again.
@@ -81,7 +82,7 @@ func (t *thread) restart() {
 			t.s.observer.ThreadRestarted()
 			return
 		}
-		if !passing(err) {
+		if !runtimecode.Passing(err) {
 			if tries >= maxTries || core.ErrorCode(err) == core.CodeNotFound {
 				t.must(ctx, func(c *change) error {
 					c.fail(core.ThreadReasonLost, &core.ThreadError{

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
 
 // arrival is a message that is about to be stored.
@@ -232,7 +233,7 @@ func ofThread(err error, r *core.ThreadRecord) error {
 		return core.Conflict("thread", r.ID, string(r.Status), "the agent of the thread is gone").WithCause(err)
 	case core.CodeConflict:
 		c := core.Conflict("thread", r.ID, string(r.Status), "%s", e.Message)
-		if code := runtimeCode(err); code != "" {
+		if code := runtimecode.Of(err); code != "" {
 			c.Details["runtimeCode"] = code
 		}
 		return c.WithCause(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/internal/pause"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
 
 // begin starts the agent of a thread, or takes up the one that an earlier life of ours started. It returns once the
@@ -27,7 +28,7 @@ func (t *thread) begin() {
 		if ctx.Err() != nil {
 			return
 		}
-		if !passing(err) {
+		if !runtimecode.Passing(err) {
 			if !unsure(err) || tries >= maxTries {
 				t.log.Warn("the agent of a thread cannot be started", "error", err)
 				t.must(ctx, func(c *change) error {

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // PruneWorkspaces implements core.WorkspaceService.
@@ -206,15 +207,7 @@ func (s *Service) erase(ctx context.Context, w *core.Workspace) error {
 
 // sweepOften removes what is expired every now and then.
 func (s *Service) sweepOften() {
-	for {
-		due := make(chan struct{})
-		timer := s.opts.Clock.AfterFunc(sweepInterval, func() { close(due) })
-		select {
-		case <-s.ctx.Done():
-			timer.Stop()
-			return
-		case <-due:
-		}
+	for pause.For(s.ctx, s.opts.Clock, sweepInterval) {
 		if err := s.Sweep(s.ctx); err != nil && s.ctx.Err() == nil {
 			s.log.Warn("expired workspaces were not removed", "error", err)
 		}

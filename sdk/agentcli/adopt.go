@@ -192,7 +192,7 @@ func (s *session) restore(ctx context.Context) {
 	s.agent.PID, s.agent.ContainerID, s.agent.PodName = info.PID, info.ContainerID, info.PodName
 	s.publish()
 	s.check.offset = offset
-	s.draft.left = true // who knows what was typed
+	s.delivery.draft.left = true // who knows what was typed
 	s.behind, s.display.history = true, time.Now().Add(historyMost)
 	s.display.mute(true)
 	if h, ok := s.proc.(OutputHeader); ok {
@@ -203,8 +203,8 @@ func (s *session) restore(ctx context.Context) {
 	if s.agent.Status == runtime.StatusStarting {
 		s.waitReady(s.plan.ReadyTimeout)
 	}
-	if s.turn != nil {
-		s.watchStuck()
+	if s.fusion.turn != nil {
+		s.fusion.watchStuck()
 	}
 }
 

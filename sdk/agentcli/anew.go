@@ -14,7 +14,7 @@ const (
 
 // unresumable reports whether the process ended because the session that it was to resume is not there.
 func (s *session) unresumable(lost bool) bool {
-	if s.ready || !s.resumes || lost || stopCause(s.stopping.Load()) != notStopping {
+	if s.ready || !s.resumes || lost || stopCause(s.stopper.cause.Load()) != notStopping {
 		return false
 	}
 	d, ok := s.driver.(Resumer)
@@ -30,7 +30,7 @@ func (s *session) unresumable(lost bool) bool {
 func (s *session) beginAnew(reason string) {
 	last := s.agent
 	last.Status, last.Reason, last.SessionID = runtime.StatusStopped, reason, ""
-	s.note(reason)
+	s.book.note(reason)
 	s.over, s.lostSession = true, true
 	s.a.stopped(last, nil, s.display.offset(), s.o.Now().UTC(), s.logger)
 	s.display.finish(nil)

@@ -9,7 +9,9 @@ type draft struct {
 var _ Drafts = host{}
 
 // Drafted implements Drafts.
-func (h host) Drafted() bool { return h.s.draft.left || h.s.typist.typedBy() != h.s.draft.clean }
+func (h host) Drafted() bool {
+	return h.s.delivery.draft.left || h.s.typist.typedBy() != h.s.delivery.draft.clean
+}
 
 // submitted handles that a message was taken: before is typedBy as it was when its typing began.
 func (d *draft) submitted(before uint64) { d.clean, d.left = before, false }

@@ -3,7 +3,6 @@ package agentcli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
 
@@ -12,18 +11,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// stopCause says why a process is about to end.
-type stopCause int32
-
 const (
-	notStopping stopCause = iota
-	stopAsked             // Stop asked it to
-	stopKilled            // Stop killed it
-)
-
-const (
-	defaultGrace = 5 * time.Second
-	maxGrace     = 10 * time.Minute
 	lastLines    = 5 // of the screen that go into a reason
 	closeTimeout = 5 * time.Second
 )
@@ -31,7 +19,7 @@ const (
 // end stops the process: politely, then with SIGTERM, then by force. It returns when nothing is left of it. UNAVAILABLE when
 // it got out of reach before.
 func (s *session) end(ctx context.Context, opts runtime.StopOptions) error {
-	if err := s.endProcess(ctx, opts); err != nil {
+	if err := s.stopper.stop(ctx, opts); err != nil {
 		return err
 	}
 	select {
@@ -44,82 +32,11 @@ func (s *session) end(ctx context.Context, opts runtime.StopOptions) error {
 	return nil
 }
 
-func (s *session) endProcess(ctx context.Context, opts runtime.StopOptions) error {
-	grace := min(opts.Grace, maxGrace)
-	if grace <= 0 {
-		grace = defaultGrace
+// typeExit has typed what ends the CLI, if there is such a thing.
+func (s *session) typeExit() {
+	if steps := s.driver.Exit(); len(steps) > 0 && !s.over {
+		s.typist.put(&typing{steps: steps})
 	}
-	if !opts.Force {
-		s.stopping.CompareAndSwap(int32(notStopping), int32(stopAsked))
-		if done, err := s.endPolitely(ctx, grace); done || err != nil {
-			return err
-		}
-	}
-	s.stopping.Store(int32(stopKilled))
-	if err := s.proc.Kill(ctx); err != nil && !errors.Is(err, ErrGone) {
-		select {
-		case <-s.ended:
-			return nil
-		default:
-			return stopError(ctx, err)
-		}
-	}
-	return s.waitEnd(ctx)
-}
-
-// endPolitely gives the process the grace; done if it ended.
-func (s *session) endPolitely(ctx context.Context, grace time.Duration) (done bool, err error) {
-	deadline := time.Now().Add(grace)
-	s.mail.post(func() {
-		if steps := s.driver.Exit(); len(steps) > 0 && !s.over {
-			s.typist.put(&typing{steps: steps})
-		}
-	})
-	if s.endsBy(ctx, time.Now().Add(grace/2)) {
-		return true, nil
-	}
-	if err := s.proc.Interrupt(ctx); err != nil && !errors.Is(err, ErrGone) && ctx.Err() == nil {
-		s.logger.Debug("SIGTERM failed", "error", err)
-	}
-	if s.endsBy(ctx, deadline) {
-		return true, nil
-	}
-	if ctx.Err() != nil {
-		return false, stopError(ctx, ctx.Err())
-	}
-	return false, nil
-}
-
-func (s *session) endsBy(ctx context.Context, deadline time.Time) bool {
-	timer := time.NewTimer(time.Until(deadline))
-	defer timer.Stop()
-	select {
-	case <-s.ended:
-		return true
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return false
-}
-
-func (s *session) waitEnd(ctx context.Context) error {
-	select {
-	case <-s.ended:
-		return nil
-	case <-ctx.Done():
-		return stopError(ctx, ctx.Err())
-	}
-}
-
-func stopError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return runtime.Errorf(runtime.CodeTimeout, "the agent did not end in time")
-	}
-	var e *runtime.Error
-	if errors.As(err, &e) {
-		return e
-	}
-	return runtime.Errorf(runtime.CodeInternal, "the agent could not be ended")
 }
 
 // exited handles that the process has ended, and that its last output was seen.
@@ -128,13 +45,13 @@ func (s *session) exited(exit runtime.Exit, err error, outOfMemory bool) {
 		return
 	}
 	lost := err != nil
-	s.unblock(runtime.SourceExit, "")
-	s.release(Signal{Source: runtime.SourceExit})
-	if s.turn != nil {
+	s.fusion.unblock(runtime.SourceExit, "")
+	s.fusion.release(Signal{Source: runtime.SourceExit})
+	if s.fusion.turn != nil {
 		why := &runtime.TurnError{Code: wire.TurnAgentEnded, Message: "the agent ended within the turn", Retryable: true}
-		s.failTurn(runtime.SourceExit, why)
+		s.fusion.failTurn(runtime.SourceExit, why)
 	}
-	s.logLines()
+	s.dirty = s.book.lines() || s.dirty
 	if !s.ready {
 		s.tellScreen()
 	}
@@ -162,7 +79,7 @@ func (s *session) exited(exit runtime.Exit, err error, outOfMemory bool) {
 
 // exitReason tells why the process ended.
 func (s *session) exitReason(lost, outOfMemory bool) string {
-	switch cause := stopCause(s.stopping.Load()); {
+	switch cause := stopCause(s.stopper.cause.Load()); {
 	case cause == stopKilled:
 		return runtime.ReasonKilled
 	case cause == stopAsked:
@@ -201,7 +118,7 @@ func (s *session) tellScreen() {
 		rows = rows[:len(rows)-1]
 	}
 	if len(rows) > 0 {
-		s.record(runtime.StreamTerminal, s.redact.text(strings.Join(rows, "\n")))
+		s.book.record(runtime.StreamTerminal, s.redact.text(strings.Join(rows, "\n")))
 	}
 }
 

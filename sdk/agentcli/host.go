@@ -57,7 +57,7 @@ type host struct{ s *session }
 
 var _ terminalHost = host{}
 
-func (h host) Signal(sig Signal) { h.s.signal(sig) }
+func (h host) Signal(sig Signal) { h.s.fusion.signal(sig) }
 
 func (h host) After(d time.Duration, fn func()) (cancel func()) {
 	return h.s.after(d, func() {

@@ -44,7 +44,7 @@ func (r *Runtime) Metrics(ctx context.Context, id string) (runtime.Metrics, erro
 	var m runtime.Metrics
 	asked := make(chan struct{})
 	if !s.mail.post(func() {
-		m.MessagesSent, m.LastResponseMs = s.sent, s.lastMs
+		m.MessagesSent, m.LastResponseMs = s.delivery.sent, s.fusion.lastMs
 		close(asked)
 	}) {
 		return runtime.Metrics{}, a.notRunning()

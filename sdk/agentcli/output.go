@@ -11,13 +11,11 @@ import (
 const (
 	pauseAfter  = 30 * time.Millisecond  // the output pauses when nothing came for so long
 	screenEvery = 250 * time.Millisecond // without a pause, the driver sees the screen so often
-	logEvery    = 250 * time.Millisecond // terminal lines are logged so often
-	logMost     = 500                    // terminal lines that are logged at a time
 )
 
 // output handles that output came.
 func (s *session) output() {
-	s.outputNoted.Store(false)
+	s.feeder.noted.Store(false)
 	if s.over {
 		return
 	}
@@ -32,8 +30,8 @@ func (s *session) output() {
 		s.showScreen()
 	}
 	s.check.moved(s)
-	if time.Since(s.lastLogged) >= logEvery {
-		s.logLines()
+	if time.Since(s.book.lastLogged) >= logEvery {
+		s.dirty = s.book.lines() || s.dirty
 	}
 }
 
@@ -47,7 +45,7 @@ func (s *session) pause() {
 	if s.watching && !s.behind {
 		s.showScreen()
 	}
-	s.logLines()
+	s.dirty = s.book.lines() || s.dirty
 }
 
 // showScreen lets the driver look at the screen.
@@ -76,50 +74,6 @@ func (s *session) commands(oscs []osc) {
 	s.dirty = true
 }
 
-// logLines writes the lines that left the screen to the log.
-func (s *session) logLines() {
-	s.lastLogged = time.Now()
-	lines, first, next := s.display.lines(s.loggedTo)
-	if next == s.loggedTo && len(lines) == 0 {
-		return
-	}
-	skipped := first - min(s.loggedTo, first)
-	if len(lines) > logMost {
-		skipped += uint64(len(lines) - logMost)
-		lines = lines[len(lines)-logMost:]
-	}
-	s.loggedTo = next
-	s.dirty = true
-	out := make([]runtime.LogLine, 0, len(lines)+1)
-	now := s.o.Now().UTC()
-	if skipped > 0 {
-		out = append(out, runtime.LogLine{Timestamp: now, Stream: runtime.StreamEvent, Line: fmt.Sprintf("%d lines of the terminal are left out", skipped)})
-	}
-	for _, line := range lines {
-		out = append(out, runtime.LogLine{Timestamp: now, Stream: runtime.StreamTerminal, Line: s.redact.text(line)})
-	}
-	s.write(out...)
-}
-
-// record writes a text to the log, line by line. It holds no secret any more.
-func (s *session) record(stream, text string) {
-	now := s.o.Now().UTC()
-	var out []runtime.LogLine
-	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		out = append(out, runtime.LogLine{Timestamp: now, Stream: stream, Line: line})
-	}
-	s.write(out...)
-}
-
-// note writes what happened to the log.
-func (s *session) note(text string) { s.record(runtime.StreamEvent, s.redact.text(text)) }
-
-func (s *session) write(lines ...runtime.LogLine) {
-	if err := s.log.Write(lines...); err != nil {
-		s.logger.Warn("lines of the log are lost", "lines", len(lines), "error", err)
-	}
-}
-
 // emit tells what happened to the agent as it is now.
 func (s *session) emit(e runtime.Event) {
 	e.AgentID, e.Time = s.a.id, s.o.Now().UTC()
@@ -136,7 +90,7 @@ func (s *session) emit(e runtime.Event) {
 	}
 	s.seq, s.agent.Seq = e.Seq, e.Seq
 	s.publish()
-	s.note(describe(&e))
+	s.book.note(describe(&e))
 }
 
 // describe is an event as a line of the log.

@@ -13,13 +13,13 @@ import (
 func (s *session) resume(state *lifeState) {
 	s.agent = state.Agent
 	s.doneTo = max(state.Offset, s.base)
-	s.ready, s.trust, s.loggedTo, s.urls = state.Ready, state.Trust, state.LoggedTo, state.URLs
-	s.sent, s.lastMs, s.seq, s.wish = state.Sent, state.LastMs, state.Seq, state.Wish
+	s.ready, s.fusion.trust, s.book.loggedTo, s.urls = state.Ready, state.Trust, state.LoggedTo, state.URLs
+	s.delivery.sent, s.fusion.lastMs, s.seq, s.wish = state.Sent, state.LastMs, state.Seq, state.Wish
 	if !state.TurnStarted.IsZero() {
-		s.turn = &turn{started: state.TurnStarted, input: state.TurnInput, refused: state.TurnRefused, source: runtime.SourceHost}
+		s.fusion.turn = &turn{started: state.TurnStarted, input: state.TurnInput, refused: state.TurnRefused, source: runtime.SourceHost}
 	}
 	if h := state.Held; h != nil {
-		s.held = &heldTurn{event: h.Event, input: h.Input, text: h.Text, told: h.Told}
+		s.fusion.held = &heldTurn{event: h.Event, input: h.Input, text: h.Text, told: h.Told}
 	}
 	since, told := s.events.Since(s.a.id, s.seq)
 	since = slices.DeleteFunc(since, func(e *runtime.Event) bool { return !e.Agent.CreatedAt.Equal(s.agent.CreatedAt) })
@@ -29,7 +29,7 @@ func (s *session) resume(state *lifeState) {
 			s.seq, s.agent.Seq = e.Seq, e.Seq
 			continue
 		}
-		cut = e.Type == runtime.EventTurnComplete && s.held == nil && e.Agent.Status == runtime.StatusReady
+		cut = e.Type == runtime.EventTurnComplete && s.fusion.held == nil && e.Agent.Status == runtime.StatusReady
 		s.resumeEvent(e)
 	}
 	if n := len(since); n > 0 {
@@ -38,19 +38,19 @@ func (s *session) resume(state *lifeState) {
 			s.emit(runtime.Event{Type: runtime.EventReady, Source: since[n-1].Source})
 		}
 	}
-	if h := s.held; h != nil {
+	if h := s.fusion.held; h != nil {
 		if !h.told {
 			h.told = true
 			s.emit(runtime.Event{Type: runtime.EventReady, Source: h.event.Source})
 		}
-		h.cancel = s.after(idleWait, func() { s.release(Signal{Source: h.event.Source}) })
+		h.cancel = s.after(idleWait, func() { s.fusion.release(Signal{Source: h.event.Source}) })
 	}
 	s.resumeInput()
 	if len(state.Driver) > 0 {
 		s.driver.Load(state.Driver)
 	}
 	if d, ok := s.driver.(turnResumer); ok {
-		d.resumeTurn(s.turn != nil, s.inputs.began(s.life, s.agent.Turn+1))
+		d.resumeTurn(s.fusion.turn != nil, s.inputs.began(s.life, s.agent.Turn+1))
 	}
 	s.publish()
 }
@@ -63,45 +63,45 @@ func (s *session) resumeEvent(e *runtime.Event) {
 	s.agent.Prompt, s.agent.LoginURL = e.Agent.Prompt, e.Agent.LoginURL
 	busy := s.agent.Status == runtime.StatusBusy
 	if s.agent.Status == runtime.StatusBlocked {
-		busy = s.turn != nil || e.Source != runtime.SourceScreen
+		busy = s.fusion.turn != nil || e.Source != runtime.SourceScreen
 	}
-	if s.held != nil && e.Type == runtime.EventReady {
-		s.held.told = true
+	if s.fusion.held != nil && e.Type == runtime.EventReady {
+		s.fusion.held.told = true
 	}
-	if s.turn != nil && e.Type == runtime.EventUnblocked && isRefusal(e.Prompt, e.Answered) {
-		s.turn.refused = true
+	if s.fusion.turn != nil && e.Type == runtime.EventUnblocked && isRefusal(e.Prompt, e.Answered) {
+		s.fusion.turn.refused = true
 	}
 	switch {
 	case e.Type == runtime.EventTurnComplete:
-		if r := s.inputs.began(s.life, e.Turn); r != nil {
-			s.rememberTurn(r, &runtime.Response{Text: e.Text, Turn: e.Turn, DurationMs: e.DurationMs, TurnOutcome: e.TurnOutcome})
+		if r := s.delivery.inputs.began(s.life, e.Turn); r != nil {
+			s.delivery.rememberTurn(r, &runtime.Response{Text: e.Text, Turn: e.Turn, DurationMs: e.DurationMs, TurnOutcome: e.TurnOutcome})
 		}
-		s.turn, s.held = nil, nil
-	case s.turn != nil && s.agent.Turn > was: // it ended, and waits for its text
-		s.held = &heldTurn{input: s.turn.input, told: true, event: runtime.Event{
-			Type: runtime.EventTurnComplete, Source: e.Source, Turn: s.agent.Turn, DurationMs: max(0, e.Time.Sub(s.turn.started).Milliseconds()),
+		s.fusion.turn, s.fusion.held = nil, nil
+	case s.fusion.turn != nil && s.agent.Turn > was: // it ended, and waits for its text
+		s.fusion.held = &heldTurn{input: s.fusion.turn.input, told: true, event: runtime.Event{
+			Type: runtime.EventTurnComplete, Source: e.Source, Turn: s.agent.Turn, DurationMs: max(0, e.Time.Sub(s.fusion.turn.started).Milliseconds()),
 		}}
-		if r := s.inputs.began(s.life, s.agent.Turn); r != nil {
-			s.held.input = r.ID
+		if r := s.delivery.inputs.began(s.life, s.agent.Turn); r != nil {
+			s.fusion.held.input = r.ID
 		}
-		s.turn = nil
-	case busy && s.turn == nil:
-		s.turn = &turn{started: e.Time, source: runtime.SourceHost}
+		s.fusion.turn = nil
+	case busy && s.fusion.turn == nil:
+		s.fusion.turn = &turn{started: e.Time, source: runtime.SourceHost}
 	case !busy:
-		s.turn = nil
+		s.fusion.turn = nil
 	}
 }
 
 // resumeInput gives the turn that runs the message that began it, and begins it if not even that was told.
 func (s *session) resumeInput() {
-	r := s.inputs.began(s.life, s.agent.Turn+1)
-	if r == nil || s.held != nil {
+	r := s.delivery.inputs.began(s.life, s.agent.Turn+1)
+	if r == nil || s.fusion.held != nil {
 		return
 	}
-	if s.turn == nil && s.agent.Status == runtime.StatusReady {
-		s.beginTurn(runtime.SourceHost, nil)
+	if s.fusion.turn == nil && s.agent.Status == runtime.StatusReady {
+		s.fusion.beginTurn(runtime.SourceHost, nil)
 	}
-	if s.turn != nil && s.turn.input == "" {
-		s.turn.input = r.ID
+	if s.fusion.turn != nil && s.fusion.turn.input == "" {
+		s.fusion.turn.input = r.ID
 	}
 }

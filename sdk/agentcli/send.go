@@ -65,7 +65,7 @@ func keysError(err error) error {
 // sendMessage queues a message and waits for its outcome.
 func (s *session) sendMessage(ctx context.Context, in runtime.Input, timeout time.Duration) (runtime.SendResult, error) {
 	m := newMessage(in, timeout)
-	if !s.mail.post(func() { s.enqueue(m) }) {
+	if !s.mail.post(func() { s.delivery.enqueue(m) }) {
 		return runtime.SendResult{}, s.a.notRunning()
 	}
 	timer := time.NewTimer(timeout)
@@ -77,7 +77,7 @@ func (s *session) sendMessage(ctx context.Context, in runtime.Input, timeout tim
 	case <-ctx.Done():
 	}
 	// The loop knows how far it came. If it has ended, it has answered.
-	s.mail.post(func() { s.abandon(m) })
+	s.mail.post(func() { s.delivery.abandon(m) })
 	<-m.done
 	return m.result, m.err
 }
@@ -96,12 +96,12 @@ func (s *session) planInterrupt() ([]Step, error) {
 	switch {
 	case s.over:
 		return nil, s.gone()
-	case s.turn == nil:
+	case s.fusion.turn == nil:
 		e := runtime.Errorf(runtime.CodeNotRunning, "no turn of agent %q runs, so there is nothing to interrupt", s.a.id)
 		e.Hint = "its status is " + string(s.agent.Status)
 		return nil, e
 	}
-	s.note("interrupt")
+	s.book.note("interrupt")
 	return s.stopTurn(), nil
 }
 
@@ -199,7 +199,7 @@ func (s *session) answerPrompt(answer runtime.Answer) ([]Step, error) {
 		return nil, err
 	}
 	s.dirty = true
-	s.note("answer " + p.ID + " " + answer.Choice)
+	s.book.note("answer " + p.ID + " " + answer.Choice)
 	return s.giveAnswer(p, answer)
 }
 

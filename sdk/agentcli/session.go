@@ -4,21 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/wardroom/wardroom/sdk/agentcli/internal/agentlog"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/journal"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// session drives one life of an agent. Its loop goroutine owns the state machine, the queue of messages and
-// the driver; a reader feeds the display, a typist types, a waiter waits for the end. Everything that other
-// goroutines want of the state machine they post into the mailbox.
+// session drives one life of an agent. Its loop goroutine owns the state machine, the delivery of messages and
+// the driver; a feeder feeds the display, a typist types, a waiter waits for the end, a stopper ends it. Everything
+// that other goroutines want of the state machine they post into the mailbox.
 type session struct {
+	loop
 	o       *Options
 	a       *agent
 	spec    runtime.Spec // with its environment
@@ -30,34 +29,28 @@ type session struct {
 	display *display
 	typist  *typist
 	sizes   *sizes
-	mail    *mailbox
 	events  *journal.Journal
-	log     *agentlog.Log
+	book    *logbook
 	redact  redactor
 	logger  hclog.Logger
 
 	ctx    context.Context // of the goroutines; its end lets go of the agent
 	cancel context.CancelFunc
-	group  sync.WaitGroup // of all goroutines but the loop
 	public atomic.Pointer[runtime.Agent]
 	freed  func() // called before ended is closed: another agent may run
 	// missing is called after freed when the agent runs, as far as is known, and has to be looked for.
 	missing func()
 	ended   chan struct{} // closed when nothing of the session runs any more
 
-	outputNoted atomic.Bool               // a note about output is in the mailbox
-	opened      atomic.Pointer[time.Time] // when the output was opened; nil: not yet
-	fed         atomic.Uint64             // output before it was read, and its commands are in the mailbox or done
-	caughtUp    chan struct{}             // closed when the reader saw the last byte
-	stopping    atomic.Int32              // why the process is about to end: a stopCause
-	gauge       gauge
+	feeder  *feeder
+	stopper *stopper
+	gauge   gauge
 
 	// The loop owns what follows.
 	agent   runtime.Agent
 	started time.Time
 	aliveAt time.Time // of the last sign of life since the session was made, with a monotonic reading
 	ready   bool      // it was ready once in this life
-	over    bool
 	// behind is set while the output since an earlier runtime process is being read: the screen is an old one, and neither it
 	// nor the hooks that came meanwhile are heard.
 	behind    bool
@@ -65,42 +58,26 @@ type session struct {
 	headKnown bool
 	away      bool // over, because the process is out of reach
 	wasAway   bool // the last that was told of the agent is that it was
-	turn      *turn
-	held      *heldTurn
-	late      int // announced texts of turns that did not wait for them
-	trust     int // of the best source that began a turn
-	queue     []*message
-	cur       *message // being typed, or typed and not confirmed
-	draft     draft
-	inputs    *inputs
-	repeats   map[string]*message // unanswered messages with an id
+	delivery  delivery
+	fusion    fusion
 	wish      wish
-	sent      int64
-	lastMs    int64
-	lastEnd   time.Time // when the last turn ended
-	urls      []string  // logins that were told since it was ready
-	doneTo    uint64    // commands of the output before it were given to the driver
-	toldTo    uint64    // what followed from commands before it is in the events
-	replays   bool      // the driver is given such a command
-	loggedTo  uint64    // scrollback lines before it are in the log
-	seq       uint64    // newest event
-	dirty     bool      // the state is to be stored
-	stored    []byte    // the state that was stored last
-	resumes   bool      // this life is to resume an earlier session
+	urls      []string // logins that were told since it was ready
+	doneTo    uint64   // commands of the output before it were given to the driver
+	toldTo    uint64   // what followed from commands before it is in the events
+	replays   bool     // the driver is given such a command
+	seq       uint64   // newest event
+	dirty     bool     // the state is to be stored
+	stored    []byte   // the state that was stored last
+	resumes   bool     // this life is to resume an earlier session
 	// lostSession is set when that is not there: anew is called when nothing of this life runs any more.
 	lostSession bool
 	anew        func()
 	watching    bool // the driver wants to see the screen
 
 	readyTimer func()
-	stuckTimer func()
-	pumpTimer  func()
 	pauseTimer func()
 	lastScreen time.Time // when the driver saw the screen
-	lastLogged time.Time
 	outputAt   time.Time // when the loop heard of output last
-	stuck      bool      // told in this turn
-	tool       bool      // a tool runs
 	check      checkpoint
 	exitCause  *runtime.Exit
 }
@@ -109,15 +86,23 @@ type session struct {
 func newSession(r *Runtime, a *agent, spec runtime.Spec, rec *record, proc Process) *session {
 	ctx, cancel := context.WithCancel(r.ctx)
 	s := &session{
-		o: &r.o, a: a, spec: spec, plan: rec.Plan, life: rec.Life, base: rec.Base, proc: proc, mail: newMailbox(), events: r.events,
-		log: a.log, redact: newRedactor(spec.Env), logger: r.o.Logger.With("agent", a.id, "type", spec.Type),
-		ctx: ctx, cancel: cancel, ended: make(chan struct{}), caughtUp: make(chan struct{}),
-		agent: rec.Agent, started: rec.Started, inputs: loadInputs(a.dir), repeats: map[string]*message{}, watching: true,
+		o: &r.o, a: a, spec: spec, plan: rec.Plan, life: rec.Life, base: rec.Base, proc: proc, loop: loop{mail: newMailbox()}, events: r.events,
+		redact: newRedactor(spec.Env), logger: r.o.Logger.With("agent", a.id, "type", spec.Type),
+		ctx: ctx, cancel: cancel, ended: make(chan struct{}),
+		agent: rec.Agent, started: rec.Started, watching: true,
 		doneTo: rec.Base,
 	}
 	s.aliveAt = s.o.Now()
 	s.display = newDisplay(s.o, rec.Cols, rec.Rows, rec.Base)
 	s.typist = newTypist(proc.Write, s.display.offset, time.Now, s.o.HumanHold)
+	s.feeder = &feeder{
+		ctx: ctx, proc: proc, base: s.base, display: s.display, typist: s.typist, mail: s.mail, output: s.output, commands: s.commands,
+		logger: s.logger, caughtUp: make(chan struct{}),
+	}
+	s.stopper = &stopper{proc: proc, mail: s.mail, ended: s.ended, politely: s.typeExit, logger: s.logger}
+	s.book = &logbook{log: a.log, display: s.display, redact: s.redact, now: s.o.Now, logger: s.logger}
+	s.fusion.s = s
+	s.delivery = delivery{s: s, inputs: loadInputs(a.dir), repeats: map[string]*message{}}
 	s.sizes = newSizes(s.o.ResizePolicy, rec.Cols, rec.Rows, s.resize)
 	s.publish()
 	return s
@@ -126,7 +111,7 @@ func newSession(r *Runtime, a *agent, spec runtime.Spec, rec *record, proc Proce
 // run is the session's loop. It returns when the process has ended, or the runtime lets go of it, and every
 // goroutine of the session is joined.
 func (s *session) run() {
-	s.spawn(s.read)
+	s.spawn(s.feeder.run)
 	if w, ok := s.driver.(keyWatcher); ok {
 		s.typist.place = host{s}.place
 		keys := &keyboard{}
@@ -155,7 +140,7 @@ func (s *session) run() {
 		case <-s.mail.wake:
 			for _, fn := range s.mail.take() {
 				fn()
-				s.pump()
+				s.delivery.pump()
 			}
 		case call, ok := <-heard:
 			if !ok {
@@ -165,7 +150,7 @@ func (s *session) run() {
 			s.alive()
 			s.driver.Hook(call)
 			s.dirty = true
-			s.pump()
+			s.delivery.pump()
 		case <-s.ctx.Done():
 			s.letGo()
 		}
@@ -176,10 +161,10 @@ func (s *session) run() {
 	for _, fn := range s.mail.close() {
 		fn() // each of them sees that the session is over, and answers whoever waits
 	}
-	s.dismiss()
+	s.delivery.dismiss()
 	s.group.Wait()
 	_ = s.proc.Close()
-	s.log.Rest()
+	s.book.log.Rest()
 	s.freed()
 	if s.away {
 		s.a.unreachable(s)
@@ -189,43 +174,6 @@ func (s *session) run() {
 		s.anew()
 	}
 	close(s.ended)
-}
-
-// spawn runs fn on a goroutine that the session joins.
-func (s *session) spawn(fn func()) {
-	s.group.Add(1)
-	go func() {
-		defer s.group.Done()
-		fn()
-	}()
-}
-
-// after posts fn to the loop later.
-func (s *session) after(d time.Duration, fn func()) (cancel func()) {
-	var off atomic.Bool
-	timer := time.AfterFunc(d, func() {
-		s.mail.post(func() {
-			if !off.Load() && !s.over {
-				fn()
-			}
-		})
-	})
-	return func() {
-		off.Store(true)
-		timer.Stop()
-	}
-}
-
-// do runs fn on a goroutine of the session, and then done on the loop.
-func (s *session) do(fn, done func()) {
-	s.spawn(func() {
-		fn()
-		s.mail.post(func() {
-			if !s.over && done != nil {
-				done()
-			}
-		})
-	})
 }
 
 // await waits for the end of the process, and cleans up behind it.
@@ -239,7 +187,7 @@ func (s *session) await() {
 		return
 	}
 	select { // the last words of the process come before its end
-	case <-s.caughtUp:
+	case <-s.feeder.caughtUp:
 	case <-time.After(drainTimeout):
 	case <-s.ctx.Done():
 		return
@@ -303,17 +251,57 @@ func (s *session) store() {
 // state is where the session is.
 func (s *session) state() *lifeState {
 	state := &lifeState{
-		Version: recordVersion, Life: s.life, Offset: s.doneTo, Agent: s.agent, Seq: s.seq, Ready: s.ready, Trust: s.trust,
-		LoggedTo: s.loggedTo, URLs: s.urls, Sent: s.sent, LastMs: s.lastMs, Wish: s.wish,
+		Version: recordVersion, Life: s.life, Offset: s.doneTo, Agent: s.agent, Seq: s.seq, Ready: s.ready, Trust: s.fusion.trust,
+		LoggedTo: s.book.loggedTo, URLs: s.urls, Sent: s.delivery.sent, LastMs: s.fusion.lastMs, Wish: s.wish,
 	}
 	if saved := s.driver.Save(); json.Valid(saved) {
 		state.Driver = saved
 	}
-	if s.turn != nil {
-		state.TurnStarted, state.TurnInput, state.TurnRefused = s.turn.started, s.turn.input, s.turn.refused
+	if s.fusion.turn != nil {
+		state.TurnStarted, state.TurnInput, state.TurnRefused = s.fusion.turn.started, s.fusion.turn.input, s.fusion.turn.refused
 	}
-	if h := s.held; h != nil {
+	if h := s.fusion.held; h != nil {
 		state.Held = &heldState{Event: h.event, Input: h.input, Text: h.text, Told: h.told}
 	}
 	return state
+}
+
+// catchUp ends the time in which the session is behind: once history was read, the terminal answers again, the driver looks
+// at it, hooks are heard, and messages are typed. What was left on the input line shows only then.
+func (s *session) catchUp() {
+	if s.over || !s.behind {
+		return
+	}
+	if !s.feeder.readHistory(s.head, s.headKnown) {
+		s.after(replayLook, s.catchUp)
+		return
+	}
+	s.display.mute(false)
+	s.behind = false
+	if s.wish != (wish{}) {
+		s.after(redoGrace, s.redo)
+	}
+	if w, ok := s.driver.(outputWatcher); ok {
+		w.output(s.display.offset())
+	}
+	if s.pauseTimer == nil {
+		s.pause()
+	}
+	s.delivery.pump()
+}
+
+// gone is why a session that is over does nothing any more.
+func (s *session) gone() error {
+	switch {
+	case s.agent.Status == runtime.StatusStopped:
+		return errNotRunning(s.a.id)
+	case s.away:
+		return errUnreachable(s.a.id)
+	default:
+		return &runtime.Error{Code: runtime.CodeUnavailable, Message: "the runtime is closing", Retry: true}
+	}
+}
+
+func (s *session) loginOpen() bool {
+	return s.agent.Status == runtime.StatusError && s.agent.Reason == runtime.ReasonLoginRequired
 }

@@ -51,7 +51,7 @@ func (s *session) redo() {
 		if steps, err = s.giveAnswer(p, *w.Answer); err != nil {
 			s.logger.Warn("the answer to a prompt cannot be given again", "prompt", p.ID, "error", err)
 		}
-	case s.turn != nil && w.Stop == s.agent.Turn+1:
+	case s.fusion.turn != nil && w.Stop == s.agent.Turn+1:
 		steps = s.stopTurn()
 	}
 	if len(steps) > 0 {

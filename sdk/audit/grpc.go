@@ -127,17 +127,10 @@ func (c *client) Flush(ctx context.Context) (uint64, error) {
 
 // ToStatus turns the error of a Sink into that of a gRPC call. The text of a foreign error stays behind.
 func ToStatus(err error) error {
-	if err == nil {
-		return nil
-	}
-	var e *Error
-	if !errors.As(err, &e) {
-		if bare := pluginv1.ContextStatus(err); bare != nil {
-			return bare
-		}
-	}
-	e = AsError(err)
-	return (&pluginv1.ErrorDetail{Code: string(e.Code), Message: e.Message, Hint: e.Hint, Retryable: e.Retry}).Status()
+	return pluginv1.ToStatus[*Error](err, func(err error) *pluginv1.ErrorDetail {
+		e := AsError(err)
+		return &pluginv1.ErrorDetail{Code: string(e.Code), Message: e.Message, Hint: e.Hint, Retryable: e.Retry}
+	})
 }
 
 // FromStatus turns the error of a gRPC call into that of a Sink.

@@ -99,7 +99,8 @@ type Problem struct {
 	Text     string `json:"text"`     // for an operator; holds no value of the configuration, which may be secret
 }
 
-// Host is what a plugin's process may ask of its host. Methods may be called concurrently.
+// Host is what a plugin's process may ask of its host. Methods may be called concurrently. They are many because most
+// only name a place or a value that the host gave; plugins that use few of them declare an interface of those.
 type Host interface {
 	// Logger writes into the host's log. No secret goes there.
 	Logger() hclog.Logger

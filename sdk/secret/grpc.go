@@ -160,16 +160,7 @@ func (c *changes) Close() error {
 
 // ToStatus turns the error of a Provider into that of a gRPC call. The text of a foreign error stays behind.
 func ToStatus(err error) error {
-	if err == nil {
-		return nil
-	}
-	var e *Error
-	if !errors.As(err, &e) {
-		if bare := pluginv1.ContextStatus(err); bare != nil {
-			return bare
-		}
-	}
-	return errorToProto(AsError(err)).Status()
+	return pluginv1.ToStatus[*Error](err, func(err error) *pluginv1.ErrorDetail { return errorToProto(AsError(err)) })
 }
 
 // FromStatus turns the error of a gRPC call into that of a Provider.

@@ -138,5 +138,21 @@ func ContextStatus(err error) error {
 	return nil
 }
 
+// ToStatus turns the error of a service, whose own errors are an E, into that of a call. detail makes any error one
+// of the service's own. The text of a foreign error stays behind; that of a context says that the call was cancelled
+// or late.
+func ToStatus[E error](err error, detail func(error) *ErrorDetail) error {
+	if err == nil {
+		return nil
+	}
+	var own E
+	if !errors.As(err, &own) {
+		if bare := ContextStatus(err); bare != nil {
+			return bare
+		}
+	}
+	return detail(err).Status()
+}
+
 // Text returns s as valid UTF-8: protobuf refuses a whole message for one bad byte in a string.
 func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
