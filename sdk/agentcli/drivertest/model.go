@@ -3,11 +3,13 @@ package drivertest
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -15,18 +17,37 @@ import (
 // Model is a running fake model.
 type Model struct{ URL string }
 
+// built is the program of the fake model, which one test builds for all; Main removes it.
+var built struct {
+	once sync.Once
+	path string // empty: it was not needed
+	err  error
+}
+
+func buildModel(root string) (string, error) {
+	dir, err := os.MkdirTemp("", "wardroom-fakemodel-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "fakemodel")
+	build := exec.Command("go", "build", "-o", path, "./scripts/fakemodel/cmd")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return path, fmt.Errorf("the fake model does not build: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
 // StartModel builds and runs the repository's fake model until the test ends. Its answers, and the directives
 // within a message that change them, are described at scripts/fakemodel.
 func StartModel(tb testing.TB) *Model {
 	tb.Helper()
 	root := moduleRoot(tb)
-	bin := filepath.Join(tb.TempDir(), "fakemodel")
-	build := exec.Command("go", "build", "-o", bin, "./scripts/fakemodel/cmd")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		tb.Fatalf("the fake model does not build: %v\n%s", err, out)
+	built.once.Do(func() { built.path, built.err = buildModel(root) })
+	if built.err != nil {
+		tb.Fatal(built.err)
 	}
-	cmd := exec.Command(bin, "-listen", "127.0.0.1:0", "-stdin")
+	cmd := exec.Command(built.path, "-listen", "127.0.0.1:0", "-stdin")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		tb.Fatal(err)
