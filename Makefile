@@ -82,7 +82,7 @@ fuzz-short: ## each fuzz target for FUZZTIME (5s, or a number of inputs: 500x); 
 	FUZZ_SINCE="$(FUZZ_SINCE)" bash scripts/fuzz/run.sh $(FUZZTIME) </dev/null
 
 e2e: build ## the real binary from outside: kill, restart, drain, full disk
-	go test -count=1 -timeout 20m ./appliance/e2e
+	WARDROOM_BIN="$(CURDIR)/bin/wardroom" go test -count=1 -timeout 20m ./appliance/e2e
 
 faults: ## ROUNDS (200) rounds of kills, clock steps, hostile agents, full disks and broken records, each proven
 	go run ./scripts/faultrig -rounds $(ROUNDS)

@@ -81,7 +81,7 @@ func TestTerminateWithViewers(t *testing.T) {
 // TestNothingLeaks attaches and lets go, starts and stops, and counts what the processes hold.
 func TestNothingLeaks(t *testing.T) {
 	c := managed(t)
-	core, plugin := c.cmd.Process.Pid, c.pluginPID()
+	core, plugin := c.process.PID(), c.pluginPID()
 	a := c.shell()
 	round := func(n int) {
 		for range n {

@@ -48,7 +48,7 @@ var tools = []tool{
 }
 
 // turnLimit is how long a real command line may take for what is quick on an idle machine.
-const turnLimit = 90 * time.Second
+const turnLimit = 3 * time.Minute
 
 // withTools starts a server whose runtime finds the real command lines.
 func withTools(t *testing.T) *crew {
@@ -99,8 +99,10 @@ func startModel(t *testing.T) *fakemodel.Server {
 // Each real command line is driven over HTTP through a turn, approvals by the API and by keys, a question, and
 // the deaths of core and plugin.
 func TestRealCLI(t *testing.T) {
+	t.Parallel()
 	for _, tool := range tools {
 		t.Run(tool.name, func(t *testing.T) {
+			t.Parallel()
 			needs(t, tool.name)
 			c, model := withTools(t), startModel(t)
 			a := c.spawn(client.ManagedAgentSpec{Type: tool.name, Env: fakemodel.Env(tool.name, model.URL())})
@@ -307,8 +309,10 @@ func driveLoss(t *testing.T, c *crew, a *client.ManagedAgent) {
 // A command line without a credential says that it needs a login, and where; one whose settings cannot work is
 // refused.
 func TestRealCLILogin(t *testing.T) {
+	t.Parallel()
 	for _, tool := range tools {
 		t.Run(tool.name, func(t *testing.T) {
+			t.Parallel()
 			needs(t, tool.name)
 			c := withTools(t)
 			a := c.spawn(client.ManagedAgentSpec{Type: tool.name})

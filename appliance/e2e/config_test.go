@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -22,7 +23,7 @@ func (s *server) refusedStart(args ...string) (stderr string, code int) {
 		listen = "127.0.0.1:0"
 	}
 	cmd.Env = append(os.Environ(), "E2E_LISTEN="+listen)
-	var log buffer
+	var log bytes.Buffer
 	cmd.Stderr = &log
 	err := cmd.Run()
 	var exit *exec.ExitError

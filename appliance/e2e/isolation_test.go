@@ -49,7 +49,7 @@ func TestHostileAgent(t *testing.T) {
 				}
 			}
 			apart := is.landlock || is.user // from the service
-			store, server := filepath.Join(c.dir, "store"), c.cmd.Process.Pid
+			store, server := filepath.Join(c.dir, "store"), c.process.PID()
 			can("a key", "cat "+store+"/threads.key", !apart)
 			can("the store", "ls "+store, !apart)
 			can("a new file in the store", "echo x >"+store+"/new-"+fmt.Sprint(apart), !apart)

@@ -1,16 +1,21 @@
 package e2e_test
 
 import (
+	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/wardroom/wardroom/core/pluginhost"
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // binary is the wardroom under test, and plugins the folder of its plugins, with a manifest.
@@ -18,21 +23,22 @@ var binary, plugins string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
+// atOnce is how many tests run beside each other. They wait for programs of others most of the time.
+const atOnce = 4
+
 func run(m *testing.M) int {
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(max(atOnce, runtime.GOMAXPROCS(0)))); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	dir, err := os.MkdirTemp("", "wardroom-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	if binary = os.Getenv("WARDROOM_E2E_BIN"); binary == "" {
-		binary = filepath.Join(dir, "wardroom")
-		err = build(binary, "appliance/cmd/wardroom")
-	}
-	if err == nil {
-		plugins, err = buildPlugins(filepath.Join(dir, "plugins"))
-	}
-	if err != nil {
+	if err := install(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -53,17 +59,30 @@ func build(path, command string) error {
 	return nil
 }
 
-// buildPlugins fills a folder as a package does: the plugins, and a manifest with their checksums.
-func buildPlugins(dir string) (string, error) {
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return "", err
+// install puts the product into a folder as a package does: the binary, and beside it the plugins with a manifest of their
+// checksums.
+func install(dir string) error {
+	product, err := testbed.Product(context.Background(), "", dir)
+	if err != nil {
+		return err
 	}
-	for _, name := range []string{"runtime-local", "holder"} {
-		if err := build(filepath.Join(dir, name), "plugins/"+name); err != nil {
-			return "", err
+	binary = filepath.Join(dir, "wardroom")
+	plugins = testbed.Plugins(binary)
+	if product != binary { // one that was built before, and is left as it is
+		if err := os.Mkdir(plugins, 0o755); err != nil {
+			return err
+		}
+		for _, name := range []string{"wardroom", "plugins/runtime-local", "plugins/holder"} {
+			data, err := os.ReadFile(filepath.Join(filepath.Dir(product), name))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, name), data, 0o755)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
-	return dir, writeManifest(dir, "runtime-local")
+	return writeManifest(plugins, "runtime-local")
 }
 
 // writeManifest announces the plugins of a folder.
@@ -79,8 +98,9 @@ func writeManifest(dir string, names ...string) error {
 	return os.WriteFile(filepath.Join(dir, pluginhost.ManifestFile), m.Encode(), 0o644)
 }
 
-// patience is how long a test waits for what must come: as long as the product waits for an agent to get ready.
-const patience = time.Minute
+// patience is how long a test waits for what must come: longer than the product waits for an agent to get ready, as other
+// tests run beside it.
+const patience = 2 * time.Minute
 
 // eventually waits until cond holds.
 func eventually(t testing.TB, what string, cond func() bool) {

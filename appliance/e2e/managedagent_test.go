@@ -15,6 +15,7 @@ import (
 // Everything that a caller can do with an agent of a declared type, on a runtime that is a plugin and on one
 // that is a server.
 func TestManagedAgent(t *testing.T) {
+	t.Parallel()
 	for name, start := range map[string]func(*testing.T, ...string) *crew{"Plugin": managed, "URL": managedByURL} {
 		t.Run(name, func(t *testing.T) { managedAgent(t, start(t)) })
 	}
@@ -191,6 +192,7 @@ func ended(t *testing.T, c *crew, id string) {
 
 // The development server has the local runtime when its plugins lie beside the binary, and a shell to try it with.
 func TestDevRuntime(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	bin := filepath.Join(dir, "wardroom")
 	if err := os.Link(binary, bin); err != nil {

@@ -95,7 +95,7 @@ func (s *staff) serving(ctx context.Context) []client.ManagedAgent {
 // slowly is eventually for what three command lines on a busy machine take.
 func slowly(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(4 * time.Minute)
+	deadline := time.Now().Add(6 * time.Minute)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
@@ -173,6 +173,7 @@ structure:
 // A chart whose roles are the three real command lines runs to its end: each asks for leave, a person gives it over
 // REST, one asks a question, and one judges the work of another.
 func TestOrgChartOfRealCLIs(t *testing.T) {
+	t.Parallel()
 	s := staffed(t)
 	verdict := `SAY[{"verdict": "approve", "confidence": 0.9, "feedback": "well made"}]`
 	id := s.begin("crew", "name: crew"+crewDefinition+`
@@ -227,8 +228,10 @@ workflow:
 // A turn that the model refused is no result of a role of a real command line: the step fails with AGENT_ERROR, and the next
 // role does not get the error's words. One that is to be done again fails as often as the pattern says.
 func TestFailedTurnOfOrgChart(t *testing.T) {
+	t.Parallel()
 	for role, tool := range map[string]string{"lead": "claude", "coder": "codex", "tester": "gemini"} {
 		t.Run(tool, func(t *testing.T) {
+			t.Parallel()
 			s := staffed(t)
 			id := s.begin("crew", "name: crew"+crewDefinition+fmt.Sprintf(`
 workflow:
@@ -250,12 +253,14 @@ workflow:
 // The end of the core in the middle of a step, by force or in good order: the agents go on, and what was done is not
 // done again.
 func TestOrgChartOverKill(t *testing.T) {
+	t.Parallel()
 	t.Run("Kill", func(t *testing.T) { orgChartOver(t, (*server).kill) })
 	t.Run("Stop", func(t *testing.T) { orgChartOver(t, (*server).stop) })
 }
 
 func orgChartOver(t *testing.T, end func(*server)) {
 	t.Helper()
+	t.Parallel()
 	s := staffed(t)
 	id := s.begin("crew", "name: crew"+crewDefinition+`
 workflow:
@@ -317,6 +322,7 @@ workflow:
 
 // The death of the plugin costs nothing; the death of an agent costs its task one more attempt, at another agent.
 func TestOrgChartOverLosses(t *testing.T) {
+	t.Parallel()
 	s := staffed(t)
 	id := s.begin("crew", "name: crew"+crewDefinition+`
 workflow:
@@ -361,6 +367,7 @@ workflow:
 
 // What one agent asks, another role answers, and nobody else is asked.
 func TestOrgChartTalk(t *testing.T) {
+	t.Parallel()
 	s := staffed(t)
 	id := s.begin("crew", "name: crew"+crewDefinition+`  escalation: {timeoutMs: 120000}
 workflow:
@@ -386,6 +393,7 @@ workflow:
 
 // A cancel ends what the agents do, and the agents.
 func TestOrgChartCancelled(t *testing.T) {
+	t.Parallel()
 	s := staffed(t)
 	id := s.begin("crew", "name: crew"+crewDefinition+`  escalation: {timeoutMs: 500}
 workflow:
@@ -416,6 +424,7 @@ workflow:
 
 // A pattern that is shipped runs on agents that are spawned for it.
 func TestStartupTeamOfRealCLIs(t *testing.T) {
+	t.Parallel()
 	s := staffed(t, "engine.roleBinding: managed")
 	id := s.begin("startup-team", "", `{"task": "a clock without hands"}`)
 	e := s.over(id, "completed")

@@ -39,6 +39,7 @@ func checksum(t *testing.T, path string) string {
 
 // Every way in which a plugin can be bad has a state and a reason that an operator sees, and harms nothing else.
 func TestBadPlugins(t *testing.T) {
+	t.Parallel()
 	path := badPlugin(t)
 	script := filepath.Join(filepath.Dir(path), "script")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\necho hello, world\nsleep 1000\n"), 0o755); err != nil {
@@ -137,6 +138,7 @@ func awaitPlugin(t *testing.T, c *crew, name, reason string) *client.Plugin {
 
 // A plugin that is required and cannot be had ends the start, with the reason.
 func TestRequiredPlugin(t *testing.T) {
+	t.Parallel()
 	path := badPlugin(t)
 	dir := shortDir(t)
 	s := configured(t, dir, filepath.Join(dir, "store"), "plugins.pen: {kind: runtime, required: true, sha256: "+

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/wardroom/wardroom/sdk/client"
@@ -48,7 +49,7 @@ var faults = []struct {
 			pid := c.pluginPID()
 			c.kill()
 			if !zombie(pid) {
-				_ = kill9(pid) // it may have ended with the core
+				_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended with the core
 			}
 		}
 		c.startRuntime()
@@ -71,6 +72,7 @@ const ticking = "for i in $(seq 1 100); do echo tick %d-$i.; sleep 0.02; done\r"
 // Whatever dies around an agent, the agent lives on: same id, same process, its history is there, what it
 // printed meanwhile is not lost, and it answers.
 func TestRecovery(t *testing.T) {
+	t.Parallel()
 	for place, start := range map[string]func(*testing.T, ...string) *crew{"Plugin": managed, "URL": managedByURL} {
 		t.Run(place, func(t *testing.T) {
 			c := start(t)
@@ -170,6 +172,7 @@ func ticks(t *testing.T, tick func(int) string, output string) {
 
 // An agent whose holder is killed is lost, says so, and leaves no process behind; it can be started again.
 func TestHolderKilled(t *testing.T) {
+	t.Parallel()
 	for place, start := range map[string]func(*testing.T, ...string) *crew{"Plugin": managed, "URL": managedByURL} {
 		t.Run(place, func(t *testing.T) {
 			c := start(t)
@@ -217,6 +220,7 @@ func lost(t *testing.T, c *crew, a *client.ManagedAgent) {
 
 // An agent that is killed by somebody else has crashed, and its children end with it.
 func TestAgentKilled(t *testing.T) {
+	t.Parallel()
 	c := managed(t)
 	a := c.shell()
 	c.told(a.ID, "(setsid sleep 1000 &); echo begun", "begun")
@@ -230,6 +234,7 @@ func TestAgentKilled(t *testing.T) {
 
 // A stop that the core dies over is carried out after its return.
 func TestStopOverAKill(t *testing.T) {
+	t.Parallel()
 	c := managed(t)
 	a := c.shell()
 	c.told(a.ID, "trap '' TERM HUP INT; echo stubborn", "stubborn")

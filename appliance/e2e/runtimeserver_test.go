@@ -4,59 +4,50 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // runtimeServer is the local runtime, started by hand: the same address and state over all its starts.
 type runtimeServer struct {
-	t    *testing.T
-	dir  string
-	port string
-	env  []string
-	log  *buffer
-	cmd  *exec.Cmd
-	done chan struct{}
+	t       *testing.T
+	dir     string
+	host    string
+	command testbed.Command
+	process *testbed.Process
 }
 
 // runtimeByHand starts a runtime server. env is beside that of the test.
 func runtimeByHand(t *testing.T, env ...string) *runtimeServer {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	host, err := testbed.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	_ = l.Close()
-	r := &runtimeServer{t: t, dir: shortDir(t), port: port, env: env, log: &buffer{}}
+	_, port, _ := net.SplitHostPort(host)
+	dir := shortDir(t)
+	r := &runtimeServer{t: t, dir: dir, host: host, command: testbed.Command{
+		Args: []string{filepath.Join(plugins, "runtime-local")}, Log: filepath.Join(t.TempDir(), "log"),
+		Env: append(env, "PORT="+port, "STATE_DIR="+filepath.Join(dir, "state"), "RUN_DIR="+filepath.Join(dir, "run")),
+	}}
 	t.Cleanup(r.cleanup)
 	r.start()
 	return r
 }
 
-func (r *runtimeServer) url() string { return "http://127.0.0.1:" + r.port }
+func (r *runtimeServer) url() string { return "http://" + r.host }
 
 func (r *runtimeServer) start() {
 	r.t.Helper()
-	r.cmd = exec.Command(filepath.Join(plugins, "runtime-local"))
-	r.cmd.Env = append(append(os.Environ(), "PORT="+r.port, "STATE_DIR="+filepath.Join(r.dir, "state"), "RUN_DIR="+filepath.Join(r.dir, "run")), r.env...)
-	r.cmd.Stdout, r.cmd.Stderr = r.log, r.log
-	if err := r.cmd.Start(); err != nil {
+	var err error
+	if r.process, err = r.command.Start(); err != nil {
 		r.t.Fatal(err)
 	}
-	r.done = make(chan struct{})
-	go func(cmd *exec.Cmd, done chan struct{}) {
-		_ = cmd.Wait()
-		close(done)
-	}(r.cmd, r.done)
 	eventually(r.t, "the runtime server", func() bool {
-		select {
-		case <-r.done:
-			r.t.Fatalf("the runtime server ended:\n%s", r.log)
-		default:
+		if err := r.process.Check(); err != nil {
+			r.t.Fatal(err)
 		}
 		resp, err := http.Get(r.url() + "/health")
 		if err != nil {
@@ -68,43 +59,23 @@ func (r *runtimeServer) start() {
 }
 
 // kill ends the server as a crash does.
-func (r *runtimeServer) kill() {
-	r.t.Helper()
-	if err := r.cmd.Process.Kill(); err != nil {
-		r.t.Fatal(err)
-	}
-	<-r.done
-}
+func (r *runtimeServer) kill() { r.process.Kill() }
 
 // stop ends the server in order.
 func (r *runtimeServer) stop() {
 	r.t.Helper()
-	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		r.t.Fatal(err)
-	}
-	eventually(r.t, "the end of the runtime server", func() bool {
-		select {
-		case <-r.done:
-			return true
-		default:
-			return false
-		}
-	})
-	if code := r.cmd.ProcessState.ExitCode(); code != 0 {
-		r.t.Errorf("the runtime server ended with %d after SIGTERM:\n%s", code, r.log)
+	if err := r.process.Stop(patience); err != nil {
+		r.t.Error(err)
 	}
 }
 
 func (r *runtimeServer) cleanup() {
-	select {
-	case <-r.done:
-	default:
-		_ = r.cmd.Process.Kill()
-		<-r.done
+	if r.process != nil {
+		r.process.Kill()
 	}
 	http.DefaultClient.CloseIdleConnections()
 	if r.t.Failed() {
-		r.t.Logf("log of the runtime server:\n%s", tail(r.log.String(), 6000))
+		r.t.Logf("log of the runtime server:\n%s", tail(logFile(r.command.Log).String(), 6000))
 	}
 }
 

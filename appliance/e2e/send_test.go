@@ -12,6 +12,7 @@ import (
 // `agent send --wait` gives the answer of its turn though the core is killed in the middle of it, with the next one on the
 // same address, and the message is done once. So it is when the turn ends while no core runs.
 func TestSendWaitOverAKill(t *testing.T) {
+	t.Parallel()
 	for _, meanwhile := range []bool{false, true} {
 		t.Run(fmt.Sprintf("EndsMeanwhile=%t", meanwhile), func(t *testing.T) {
 			c := managed(t)

@@ -1,21 +1,19 @@
 package e2e_test
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
+	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/wardroom/wardroom/core/api/apitest"
+	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -28,31 +26,25 @@ type server struct {
 	addr string // host:port; taken at the first start
 	url  string
 
-	cmd  *exec.Cmd
-	done chan struct{} // closed when the process ended
-	log  *buffer
+	process *testbed.Process // the one that was started last
+	logs    string           // folder of the logs of all
+	starts  int
+	log     logFile // of the one that was started last
 
 	transport *http.Transport
 	http      *http.Client   // checks every answer against the document
 	api       *client.Client // over http
 }
 
-// buffer collects what a process writes.
-type buffer struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
+// logFile is what a process wrote.
+type logFile string
 
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
+func (f logFile) String() string {
+	text, err := os.ReadFile(string(f))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
 
 // dev starts a development server in a folder of its own.
@@ -120,55 +112,36 @@ func (s *server) startFull() bool {
 // launch runs the process, and reports whether it got ready; one that may not fail does, or the test is over.
 func (s *server) launch(mayFail bool) bool {
 	s.t.Helper()
-	listen := s.addr
-	if listen == "" {
-		listen = "127.0.0.1:0"
+	if s.addr == "" {
+		var err error
+		if s.addr, err = testbed.FreeAddress(); err != nil {
+			s.t.Fatal(err)
+		}
 	}
-	args := s.args
-	if args[0] == "dev" {
-		args = append(append([]string(nil), args...), listen)
+	if s.logs == "" {
+		s.logs = s.t.TempDir()
 	}
-	bin := s.bin
-	if bin == "" {
-		bin = binary
+	args := append([]string{cmp.Or(s.bin, binary)}, s.args...)
+	if s.args[0] == "dev" {
+		args = append(args, s.addr)
 	}
-	s.cmd = exec.Command(bin, args...)
-	s.cmd.Env = append(os.Environ(), "E2E_LISTEN="+listen, "GOTRACEBACK=all")
-	s.log = &buffer{}
-	s.cmd.Stderr = s.log
-	stdout, err := s.cmd.StdoutPipe()
+	s.starts++
+	s.log = logFile(filepath.Join(s.logs, fmt.Sprintf("%d.log", s.starts)))
+	p, err := testbed.Command{Args: args, Env: []string{"E2E_LISTEN=" + s.addr, "GOTRACEBACK=all"}, Log: string(s.log)}.Start()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.done = make(chan struct{})
-	ready := make(chan string, 1)
-	go func(cmd *exec.Cmd, done chan struct{}) {
-		defer close(done)
-		lines := bufio.NewScanner(stdout)
-		for lines.Scan() {
-			if url, ok := strings.CutPrefix(lines.Text(), "ready: "); ok {
-				ready <- url
-			}
-		}
-		_ = cmd.Wait()
-	}(s.cmd, s.done)
+	s.process = p
 	if s.transport == nil {
 		s.t.Cleanup(s.cleanup)
 	}
-	select {
-	case s.url = <-ready:
-	case <-s.done:
-		if mayFail {
+	if err := p.Await(context.Background(), patience); err != nil {
+		if mayFail && p.Ended() {
 			return false
 		}
-		s.t.Fatalf("the server did not start:\n%s", s.log)
-	case <-time.After(patience):
-		s.t.Fatalf("the server is not ready:\n%s", s.log)
+		s.t.Fatalf("%v\n%s", err, s.log)
 	}
-	s.addr = strings.TrimPrefix(s.url, "http://")
+	s.url = p.Address
 	if s.transport == nil {
 		s.connect()
 	}
@@ -196,15 +169,15 @@ func (s *server) client(opts client.Options) *client.Client {
 // kill ends the process with no chance to say good-bye.
 func (s *server) kill() {
 	s.t.Helper()
-	if err := s.cmd.Process.Kill(); err != nil {
+	if err := s.process.Check(); err != nil {
 		s.t.Fatal(err)
 	}
-	<-s.done
+	s.process.Kill()
 }
 
 func (s *server) signal(sig syscall.Signal) {
 	s.t.Helper()
-	if err := s.cmd.Process.Signal(sig); err != nil {
+	if err := s.process.Cmd.Process.Signal(sig); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -213,11 +186,11 @@ func (s *server) signal(sig syscall.Signal) {
 func (s *server) wait() int {
 	s.t.Helper()
 	select {
-	case <-s.done:
-		return s.cmd.ProcessState.ExitCode()
+	case <-s.process.Done:
+		return s.process.Cmd.ProcessState.ExitCode()
 	case <-time.After(2 * patience):
-		_ = s.cmd.Process.Signal(syscall.SIGQUIT)
-		<-s.done
+		_ = s.process.Cmd.Process.Signal(syscall.SIGQUIT)
+		<-s.process.Done
 		s.t.Fatalf("the server did not end:\n%s", s.log)
 		return 0
 	}
@@ -240,14 +213,7 @@ func (s *server) restart() {
 
 // cleanup ends what is left, and shows the log of a failed test.
 func (s *server) cleanup() {
-	select {
-	case <-s.done:
-	default:
-		if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-			s.t.Error(err)
-		}
-		<-s.done
-	}
+	s.process.Kill()
 	if s.transport != nil {
 		s.transport.CloseIdleConnections()
 	}

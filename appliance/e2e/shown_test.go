@@ -12,6 +12,7 @@ import (
 // A client that asks at each event of an agent finds at least the state that the event tells of: 7 of 300 agents were
 // still starting when they were said to be ready.
 func TestStateBeforeEvent(t *testing.T) {
+	t.Parallel()
 	c := managed(t)
 	const rounds, atOnce = 40, 4
 	for round := range rounds {

@@ -21,6 +21,7 @@ const (
 
 // What cannot be spawned is refused with a code and the field, and leaves nothing behind.
 func TestSpawnRefusals(t *testing.T) {
+	t.Parallel()
 	roots, elsewhere := shortDir(t), shortDir(t)
 	file := filepath.Join(roots, "a-file")
 	broken := filepath.Join(elsewhere, "broken")
@@ -99,6 +100,7 @@ func TestSpawnRefusals(t *testing.T) {
 
 // A command that exits at its start, or never gets ready, is an agent in error that says why.
 func TestBadStarts(t *testing.T) {
+	t.Parallel()
 	c := managed(t, quitterType, sleeperType)
 	quitter := c.spawn(client.ManagedAgentSpec{Type: "quitter"})
 	a := c.await(quitter.ID, client.ManagedError)

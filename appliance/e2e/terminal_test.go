@@ -53,6 +53,7 @@ const mostMemory = 256 << 20
 
 // A line of 100 MB without an end harms neither the agent nor anybody else.
 func TestEndlessLine(t *testing.T) {
+	t.Parallel()
 	c := managed(t)
 	a, other := c.shell(), c.shell()
 	answer := c.later(a.ID, "head -c 100000000 /dev/zero | tr '\\0' x; echo; echo over")
@@ -62,7 +63,7 @@ func TestEndlessLine(t *testing.T) {
 		t.Errorf("the answer has %d bytes and ends with %q", len(got), tail(got, 40))
 	}
 	c.told(a.ID, "echo still here", "still here")
-	for name, pid := range map[string]int{"core": c.cmd.Process.Pid, "plugin": c.pluginPID(), "holder": parent(t, a.PID)} {
+	for name, pid := range map[string]int{"core": c.process.PID(), "plugin": c.pluginPID(), "holder": parent(t, a.PID)} {
 		if n := residentBytes(t, pid); n > mostMemory {
 			t.Errorf("the %s keeps %d MiB", name, n>>20)
 		}
@@ -76,6 +77,7 @@ func TestEndlessLine(t *testing.T) {
 
 // Bytes that are no UTF-8 reach a plain viewer as replacement characters, and a rich one as they are.
 func TestInvalidUTF8(t *testing.T) {
+	t.Parallel()
 	c := managed(t)
 	a := c.shell()
 	plain, rich := c.plainSocket(a.ID), c.view(a.ID, runtime.AttachOptions{})
@@ -103,6 +105,7 @@ func TestInvalidUTF8(t *testing.T) {
 
 // A size that no terminal has is refused, and the terminal keeps the one it has.
 func TestHostileSizes(t *testing.T) {
+	t.Parallel()
 	c := managed(t)
 	a := c.shell()
 	v := c.view(a.ID, runtime.AttachOptions{Cols: 100, Rows: 30})
@@ -142,6 +145,7 @@ func TestHostileSizes(t *testing.T) {
 
 // A viewer that never reads holds up neither the agent nor the other viewers.
 func TestStalledViewer(t *testing.T) {
+	t.Parallel()
 	c := managed(t)
 	a := c.shell()
 	good := c.view(a.ID, runtime.AttachOptions{})
@@ -157,7 +161,7 @@ func TestStalledViewer(t *testing.T) {
 	}
 	good.sees("all of it\r\n")
 	t.Logf("28 MB in %s beside three viewers that do not read", time.Since(began).Round(time.Millisecond))
-	if n := residentBytes(t, c.cmd.Process.Pid); n > mostMemory {
+	if n := residentBytes(t, c.process.PID()); n > mostMemory {
 		t.Errorf("the core keeps %d MiB", n>>20)
 	}
 	good.close()
@@ -167,6 +171,7 @@ func TestStalledViewer(t *testing.T) {
 // What two controllers type at once arrives whole and in the order of each; so do messages that many callers
 // send at once.
 func TestControllersAtOnce(t *testing.T) {
+	t.Parallel()
 	c := managed(t)
 	a := c.shell()
 	file := filepath.Join(a.Workdir, "typed")
@@ -226,6 +231,7 @@ func TestControllersAtOnce(t *testing.T) {
 
 // A terminal of nobody closes with 4404.
 func TestTerminalOfNobody(t *testing.T) {
+	t.Parallel()
 	c := managed(t)
 	conn := c.plainSocket("magent_nobody")
 	for {

@@ -11,8 +11,10 @@ import (
 
 // A thread of a real command line that is over goes on: another has its workspace, with the files in it.
 func TestContinueThread(t *testing.T) {
+	t.Parallel()
 	for _, tool := range tools {
 		t.Run(tool.name, func(t *testing.T) {
+			t.Parallel()
 			s := staffed(t)
 			spec := threadSpec(tool, repository(t), "SAY[half of it is made]")
 			spec.Policy.CompleteAfterTurns = 1

@@ -17,8 +17,10 @@ const memoryFile = ".wardroom/thread-memory.md"
 // A thread of each real command line goes its whole way: prepared, spawned in a repository, a tool call that is
 // allowed over REST, a turn, a summary, completion. What it came to is in the memory of the next thread.
 func TestThreadOfRealCLIs(t *testing.T) {
+	t.Parallel()
 	for _, tool := range tools {
 		t.Run(tool.name, func(t *testing.T) {
+			t.Parallel()
 			s := staffed(t)
 			repo := repository(t)
 			wholeThread(t, s, tool, repo)
@@ -184,18 +186,15 @@ func nextThread(t *testing.T, s *staff, tool tool, repo string) {
 // The deaths of core and plugin, by force, in each state of a thread's life: the agent is one and the same, what was
 // said is said once, and the end is what it would have been.
 func TestThreadOverKills(t *testing.T) {
-	s := staffed(t)
-	repo := repository(t)
-	defer func() { s.t = t }()
-	i := 0
+	t.Parallel()
 	for _, state := range []string{
 		client.ThreadPending, client.ThreadStarting, client.ThreadReady, client.ThreadRunning, client.ThreadBlocked, client.ThreadIdle,
 	} {
 		for _, victim := range []string{"core", "plugin"} {
-			i++
 			t.Run(state+"/"+victim, func(t *testing.T) {
-				s.t = t
-				threadOver(s, repo, state, fmt.Sprintf("strike-%d", i), func() {
+				t.Parallel()
+				s := staffed(t)
+				threadOver(s, repository(t), state, "strike-"+state+"-"+victim, func() {
 					if victim == "core" {
 						s.kill()
 						s.start()
@@ -281,6 +280,7 @@ func threadOver(s *staff, repo, state, words string, strike func()) {
 
 // An agent that is lost comes back with its session; one that ends by itself with an error fails its thread.
 func TestThreadOverLoss(t *testing.T) {
+	t.Parallel()
 	s := staffed(t)
 	repo, tool := repository(t), tools[0]
 	r := s.spawnThread(threadSpec(tool, repo, "SAY[first words]"))
@@ -318,6 +318,7 @@ func TestThreadOverLoss(t *testing.T) {
 
 // A role of an org chart is a thread of the execution, in the repository that the input names.
 func TestThreadOfRole(t *testing.T) {
+	t.Parallel()
 	s := staffed(t)
 	repo := repository(t)
 	input, err := json.Marshal(map[string]string{"task": "fix the widget", "repo": repo})

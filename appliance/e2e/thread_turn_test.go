@@ -11,8 +11,10 @@ import (
 // A turn that the model refused is no answer of a thread of a real command line: it does not complete by it, and
 // what was asked stays with it.
 func TestFailedTurnOfThread(t *testing.T) {
+	t.Parallel()
 	for _, tool := range tools {
 		t.Run(tool.name, func(t *testing.T) {
+			t.Parallel()
 			s := staffed(t)
 			spec := threadSpec(tool, repository(t), "Make the widget. FAIL[400]")
 			spec.Policy.CompleteAfterTurns = 1

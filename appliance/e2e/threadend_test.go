@@ -10,6 +10,7 @@ import (
 
 // A cancel of an ad-hoc execution stops all its threads, whatever they do; it cannot be run again.
 func TestThreadsCancelled(t *testing.T) {
+	t.Parallel()
 	s := staffed(t)
 	repo, tool := repository(t), tools[0]
 	held := s.spawnThread(threadSpec(tool, repo, "HOLD[never] SAY[never]"))
@@ -43,6 +44,7 @@ func TestThreadsCancelled(t *testing.T) {
 
 // The threads of roles end as their execution does, and an agent that is lost fails its own.
 func TestThreadsOfRolesEnd(t *testing.T) {
+	t.Parallel()
 	s := staffed(t)
 	repo := repository(t)
 	const definition = `

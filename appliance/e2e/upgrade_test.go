@@ -14,8 +14,10 @@ import (
 // An upgrade takes the installed files away for a moment while agents work. Nothing is lost or invented by it: each
 // message gets its own answer.
 func TestUpgradeUnderRealCLI(t *testing.T) {
+	t.Parallel()
 	for _, tool := range tools {
 		t.Run(tool.name, func(t *testing.T) {
+			t.Parallel()
 			needs(t, tool.name)
 			own := filepath.Join(shortDir(t), "plugins")
 			if err := os.CopyFS(own, os.DirFS(plugins)); err != nil {
@@ -45,6 +47,7 @@ func TestUpgradeUnderRealCLI(t *testing.T) {
 // A copy of an installation that is started beside the live server has the records of its agents, and leaves the agents
 // alone: to the copy they are lost.
 func TestRestoredCopyBesideTheLiveServer(t *testing.T) {
+	t.Parallel()
 	c := managed(t)
 	a := c.shell()
 	c.told(a.ID, "echo before", "before")

@@ -62,7 +62,9 @@ func (r *rig) killCore(ctx context.Context) error {
 func (r *rig) killPlugin() error {
 	pids, err := testbed.Running(testbed.RuntimePlugin, testbed.Plugins(r.binary))
 	for _, pid := range pids {
-		_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
+		if testbed.Parent(pid) == r.server.PID() { // others may use the same binaries
+			_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
+		}
 	}
 	return err
 }

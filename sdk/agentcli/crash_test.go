@@ -57,6 +57,7 @@ func TestCrashKeepsScreenAndScrollback(t *testing.T) {
 
 // TestCrashWhileTyping cuts the delivery: nobody knows, and nothing is typed twice.
 func TestCrashWhileTyping(t *testing.T) {
+	t.Parallel()
 	c := &fakeCLI{ignore: 1}
 	g, f := ready(t, c, nil)
 	f.confirm = true

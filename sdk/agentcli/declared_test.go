@@ -13,6 +13,7 @@ import (
 
 // TestWithoutAPattern drives programs that print no prompt: quiet tells that they wait.
 func TestWithoutAPattern(t *testing.T) {
+	t.Parallel()
 	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
 		idle := runtime.Duration(200 * time.Millisecond)
 		o.Types["cat"] = runtime.DeclaredType{Command: "cat", Idle: idle}
@@ -47,6 +48,7 @@ func TestWithoutAPattern(t *testing.T) {
 // A program without a prompt that computes is not one that waits, however quiet it is; one that never rests is not waited
 // for for ever.
 func TestQuietIsNotRest(t *testing.T) {
+	t.Parallel()
 	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
 		for name, loop := range map[string]string{
 			"slow": `echo -n "count "; for ((i = 0; i < 100000; i++)); do :; done; echo "for ${line^^}"`,
@@ -77,6 +79,7 @@ func TestQuietIsNotRest(t *testing.T) {
 }
 
 func TestDeclaredInTheSpec(t *testing.T) {
+	t.Parallel()
 	g := open(t, newLauncher(t, nil), nil)
 	g.spawn(runtime.Spec{ID: "p", Type: "mine", Declared: &runtime.DeclaredType{
 		Command: "bash", Args: []string{"--norc", "--noprofile"}, Env: map[string]string{"PS1": "> "}, Ready: runtime.ReadyRule{Pattern: `^> ?$`},
@@ -116,6 +119,7 @@ func TestDeclaredInTheSpec(t *testing.T) {
 // TestDraftBeforeTheFirstTurn leaves text on the line of programs that had no turn yet, as a crash between a message and
 // its Enter does.
 func TestDraftBeforeTheFirstTurn(t *testing.T) {
+	t.Parallel()
 	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
 		o.HumanHold = 5 * time.Millisecond
 		o.Types["prompts"] = runtime.DeclaredType{

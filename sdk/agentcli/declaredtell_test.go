@@ -56,6 +56,7 @@ func TestOutputIsToldAsItComes(t *testing.T) {
 
 // TestToldOnce kills the runtime while a command prints.
 func TestToldOnce(t *testing.T) {
+	t.Parallel()
 	g := open(t, newLauncher(t, nil), nil)
 	g.bash("b")
 	in := runtime.Input{ID: "i1", Message: "for i in $(seq 1 20); do echo line $i; sleep 0.1; done", ExpectResponse: true}
@@ -83,6 +84,7 @@ func TestToldOnce(t *testing.T) {
 
 // TestToldByAProgramThatDoesNotEcho tells the answer at its end, when it is sure what belongs to it.
 func TestToldByAProgramThatDoesNotEcho(t *testing.T) {
+	t.Parallel()
 	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
 		o.Types["quiet"] = runtime.DeclaredType{
 			Command: "bash", Idle: runtime.Duration(300 * time.Millisecond),

@@ -15,6 +15,7 @@ import (
 
 // TestWhyItEnded ends an agent in each way, while a message waits for its turn.
 func TestWhyItEnded(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		end  func(g *rig, p *process)

@@ -32,6 +32,7 @@ func TestInputsBehindATornLine(t *testing.T) {
 
 // TestInputsWithLargeResponses keeps the newest responses, and every id, in a file that can be read again.
 func TestInputsWithLargeResponses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	in := loadInputs(dir)
 	const n = maxInputs + 10

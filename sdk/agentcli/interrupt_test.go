@@ -50,6 +50,7 @@ func TestInterrupt(t *testing.T) {
 // TestInterruptDeclared stops a command of a declared type, which tells nothing of it: the turn says so all the same, with
 // what was printed until then.
 func TestInterruptDeclared(t *testing.T) {
+	t.Parallel()
 	g := open(t, newLauncher(t, nil), nil)
 	g.bash("b")
 	answer := make(chan *runtime.Response, 1)

@@ -12,6 +12,7 @@ import (
 // TestTurnsOfPersons has somebody run commands past the messages, over each way that there is: the agent is busy with them,
 // their text is their own turn's, and a message waits for its own.
 func TestTurnsOfPersons(t *testing.T) {
+	t.Parallel()
 	quick := func(o *agentcli.Options) { o.HumanHold = 5 * time.Millisecond }
 	for _, way := range []string{"viewer", "raw", "keys", "letters"} {
 		t.Run(way, func(t *testing.T) {
@@ -61,6 +62,7 @@ func TestTurnsOfPersons(t *testing.T) {
 
 // TestTurnOfAPersonWithoutAPattern does the same to a program that prints no prompt.
 func TestTurnOfAPersonWithoutAPattern(t *testing.T) {
+	t.Parallel()
 	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
 		o.HumanHold = 5 * time.Millisecond
 		o.Types["slow"] = runtime.DeclaredType{
@@ -100,6 +102,7 @@ func TestEmptyLineIsNoTurn(t *testing.T) {
 
 // TestPersonInterrupts has a person press the key in the turn of a message.
 func TestPersonInterrupts(t *testing.T) {
+	t.Parallel()
 	g := open(t, newLauncher(t, nil), nil)
 	g.bash("b")
 	v := g.attach("b", runtime.AttachOptions{})
@@ -124,6 +127,7 @@ func TestPersonInterrupts(t *testing.T) {
 // TestSeveralLinesAreOneMessage gives a shell that knows no paste a message of several lines: the prompt that each of them
 // brings does not end the turn.
 func TestSeveralLinesAreOneMessage(t *testing.T) {
+	t.Parallel()
 	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
 		o.Types["plain"] = runtime.DeclaredType{
 			Command: "bash", Args: []string{"--norc", "--noprofile", "--noediting"}, Env: map[string]string{"PS1": "> "},

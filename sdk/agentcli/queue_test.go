@@ -49,6 +49,7 @@ func TestMessageIsSentOnceConfirmed(t *testing.T) {
 }
 
 func TestLostEnterIsRepeated(t *testing.T) {
+	t.Parallel()
 	c := &fakeCLI{ignore: 1}
 	g, f := ready(t, c, nil)
 	f.confirm = true
@@ -250,6 +251,7 @@ func TestBlockedAndAnswer(t *testing.T) {
 }
 
 func TestLogin(t *testing.T) {
+	t.Parallel()
 	c := &fakeCLI{silent: true}
 	c.turn = func(p *process, msg string) {
 		p.print("code taken\r\n")
@@ -333,6 +335,7 @@ func TestRepeatedID(t *testing.T) {
 }
 
 func TestFullQueue(t *testing.T) {
+	t.Parallel()
 	c := &fakeCLI{silent: true}
 	g, _ := fake(t, c, nil)
 	g.spawn(runtime.Spec{ID: "a", Type: "fake"})

@@ -133,6 +133,7 @@ func TestTypedOverTheAPI(t *testing.T) {
 // TestTakenBehindAnotherTurn is a CLI that begins a turn of its own just when a message was submitted, and takes
 // the message after it: it is not said that the message was not taken.
 func TestTakenBehindAnotherTurn(t *testing.T) {
+	t.Parallel()
 	c := &fakeCLI{}
 	release := make(chan struct{})
 	c.turn = func(p *process, msg string) {
@@ -254,6 +255,7 @@ func TestCrashBetweenEventAndState(t *testing.T) {
 
 // TestCrashBeforeTheText loses the runtime after a turn ended and before its text came: the turn is told, once.
 func TestCrashBeforeTheText(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"killed", "closed", "killed before the state"} {
 		t.Run(name, func(t *testing.T) {
 			c := &fakeCLI{turn: func(p *process, msg string) {

@@ -14,6 +14,7 @@ import (
 // TestCrashAfterTheBusyEvent is a kill after the event of a turn was stored and before the state was: the driver of
 // a declared type, whom nobody else tells, learns that its turn runs.
 func TestCrashAfterTheBusyEvent(t *testing.T) {
+	t.Parallel()
 	g := open(t, newLauncher(t, nil), nil)
 	g.bash("b")
 	g.ask("b", "true")
@@ -50,6 +51,7 @@ func TestCrashAfterTheBusyEvent(t *testing.T) {
 // TestCrashBeforeTheTurnIsKnown is a kill between that a message was recorded as taken and that its turn is: a repeat of
 // the message gets the response of the turn all the same.
 func TestCrashBeforeTheTurnIsKnown(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join("agents", "b", "state.json")
 	for _, c := range []struct {
 		name string

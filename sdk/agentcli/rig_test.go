@@ -14,7 +14,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // rig is a runtime with what a test needs around it.
 type rig struct {

@@ -23,6 +23,7 @@ func (g *rig) wantSize(cols, rows int) {
 }
 
 func TestSizeOfTheViewerThatTypedLast(t *testing.T) {
+	t.Parallel()
 	g := stillAgent(t, nil)
 	first := g.attach("a", runtime.AttachOptions{Cols: 90, Rows: 30})
 	g.wantSize(90, 30)

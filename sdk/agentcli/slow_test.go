@@ -54,6 +54,7 @@ func TestRecoverOverASlowNetwork(t *testing.T) {
 // TestOldScreenIsNotJudged recovers a fake CLI whose hook waits: what the terminal told before it comes first, however long
 // that takes.
 func TestOldScreenIsNotJudged(t *testing.T) {
+	t.Parallel()
 	c := &fakeCLI{turn: func(p *process, msg string) {
 		p.signal(agentcli.Signal{Kind: agentcli.SignalTook, Text: msg})
 		if _, ok := p.read(); !ok {

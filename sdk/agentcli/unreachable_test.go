@@ -12,6 +12,7 @@ import (
 // TestUnreachable cuts the connection to an agent, at rest and at work, and mends it: nobody is told that the agent could be
 // restarted, and what it did meanwhile is not lost.
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	goOn := make(chan struct{}, 1)
 	c := &fakeCLI{turn: func(p *process, msg string) {
 		p.signal(agentcli.Signal{Kind: agentcli.SignalTook, Text: msg})

@@ -139,6 +139,7 @@ func TestFramesKeepCharactersWhole(t *testing.T) {
 }
 
 func TestInvalidUTF8AndLongLine(t *testing.T) {
+	t.Parallel()
 	g := stillAgent(t, nil)
 	p := g.l.process()
 	v := g.attach("a", runtime.AttachOptions{})
@@ -158,6 +159,7 @@ func TestInvalidUTF8AndLongLine(t *testing.T) {
 }
 
 func TestStalledViewerHoldsUpNobody(t *testing.T) {
+	t.Parallel()
 	g := stillAgent(t, nil)
 	p := g.l.process()
 	stalled := g.attach("a", runtime.AttachOptions{})
@@ -225,6 +227,7 @@ func TestViewerPermissionsAndEnds(t *testing.T) {
 }
 
 func TestTwoControllersAreNotMixed(t *testing.T) {
+	t.Parallel()
 	g := stillAgent(t, nil)
 	var group sync.WaitGroup
 	for _, letter := range []string{"a", "b", "c"} {
@@ -252,6 +255,7 @@ func TestTwoControllersAreNotMixed(t *testing.T) {
 }
 
 func TestInputToWhoDoesNotRead(t *testing.T) {
+	t.Parallel()
 	g := stillAgent(t, nil)
 	p := g.l.process()
 	p.mu.Lock()
@@ -268,6 +272,7 @@ func TestInputToWhoDoesNotRead(t *testing.T) {
 }
 
 func TestQueriesAreAnsweredOnce(t *testing.T) {
+	t.Parallel()
 	g := stillAgent(t, nil)
 	p := g.l.process()
 	v := g.attach("a", runtime.AttachOptions{})

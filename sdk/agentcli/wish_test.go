@@ -33,6 +33,7 @@ func reads(words string, first agentcli.Signal, end agentcli.Signal) func(p *pro
 
 // An answer that was taken, and whose dialog was not drawn when the runtime was killed, is given by the next one.
 func TestAnswerOutlivesTheRuntime(t *testing.T) {
+	t.Parallel()
 	c := &fakeCLI{}
 	c.turn = reads("answer p1 deny", agentcli.Signal{Kind: blocked, Prompt: approval("p1")}, agentcli.Signal{Kind: turnEnd, Text: "so be it"})
 	g, f := ready(t, c, nil)
@@ -55,6 +56,7 @@ func TestAnswerOutlivesTheRuntime(t *testing.T) {
 // An interrupt that the agent took no notice of when the runtime was killed is repeated by the next one, in the same turn
 // only.
 func TestInterruptOutlivesTheRuntime(t *testing.T) {
+	t.Parallel()
 	c := &fakeCLI{}
 	c.turn = reads("\x1b\x1b", agentcli.Signal{}, agentcli.Signal{Kind: turnEnd, TurnOutcome: runtime.TurnOutcome{Interrupted: true}})
 	g, _ := ready(t, c, nil)
@@ -81,6 +83,7 @@ func TestInterruptOutlivesTheRuntime(t *testing.T) {
 
 // An agent whose turn failed because it needs a login is not ready in between, each time.
 func TestLoginEndsTheTurn(t *testing.T) {
+	t.Parallel()
 	failed := &runtime.TurnError{Code: wire.TurnLoginRequired, Message: "401"}
 	c := &fakeCLI{turn: func(p *process, msg string) {
 		p.signal(agentcli.Signal{Kind: took, Text: msg})

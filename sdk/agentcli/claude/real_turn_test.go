@@ -33,6 +33,7 @@ func (h helped) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life)
 func startReal(t *testing.T, script, approval string, more map[string]string) *drivertest.Agent {
 	t.Helper()
 	drivertest.CLI(t, "claude")
+	t.Parallel()
 	adapter := claude.New()
 	if script != "" {
 		adapter = helped{adapter, script}

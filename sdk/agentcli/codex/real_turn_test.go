@@ -24,6 +24,7 @@ func started(t *testing.T, adapter agentcli.Adapter, env map[string]string) *dri
 // TestRealUsage wants tokens, requests and the model of each turn, and those of no other.
 func TestRealUsage(t *testing.T) {
 	drivertest.CLI(t, "codex")
+	t.Parallel()
 	a := started(t, codex.New(), modelEnv(drivertest.StartModel(t).URL))
 	for message, requests := range map[string]int64{"one": 1, "USE_TOOL[true] two": 2, "USE_TOOLS[3] four": 4} {
 		a.Send(message)
@@ -41,6 +42,7 @@ func TestRealUsage(t *testing.T) {
 // TestRealText wants what the agent says before the turn is over, once and in order.
 func TestRealText(t *testing.T) {
 	drivertest.CLI(t, "codex")
+	t.Parallel()
 	a := started(t, codex.New(), modelEnv(drivertest.StartModel(t).URL))
 	for _, message := range []string{"one", "SAY[two]", "LONG[500] three", "one"} {
 		a.Send(message)
@@ -58,6 +60,7 @@ func TestRealText(t *testing.T) {
 // TestRealNoHooks takes the hooks away: the transcript is the second witness, and without both nobody knows.
 func TestRealNoHooks(t *testing.T) {
 	drivertest.CLI(t, "codex")
+	t.Parallel()
 	env := modelEnv(drivertest.StartModel(t).URL)
 	t.Run("Later", func(t *testing.T) {
 		a := started(t, codex.New(), env)
@@ -102,6 +105,7 @@ func (u unhooked) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Lif
 // TestRealNoModel is about a model that is not there, which codex by itself would wait for.
 func TestRealNoModel(t *testing.T) {
 	drivertest.CLI(t, "codex")
+	t.Parallel()
 	a := started(t, codex.NewImpatient(2*time.Second), modelEnv("http://127.0.0.1:1"))
 	a.Send("hello")
 	if end := a.Turn(); end.Error == nil || end.Error.Code != wire.TurnModelUnavailable || !end.Error.Retryable || end.Text != "" {
@@ -112,6 +116,7 @@ func TestRealNoModel(t *testing.T) {
 // TestRealNoKey is about a provider of the operator's whose key is not in the environment.
 func TestRealNoKey(t *testing.T) {
 	drivertest.CLI(t, "codex")
+	t.Parallel()
 	a := started(t, keyless{codex.New()}, nil)
 	a.Submit("hello")
 	if end := a.Turn(); end.Error == nil || end.Error.Code != wire.TurnLoginRequired || end.Text != "" {
@@ -132,6 +137,7 @@ func (k keyless) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life
 // TestRealDialogs opens what no hook tells of: it stands where a message would be typed.
 func TestRealDialogs(t *testing.T) {
 	drivertest.CLI(t, "codex")
+	t.Parallel()
 	a := started(t, codex.New(), modelEnv(drivertest.StartModel(t).URL))
 	a.Send("hello")
 	a.Turn()

@@ -249,7 +249,7 @@ func (a *Agent) For(tb testing.TB) { a.tb = tb }
 // WaitFile waits until a file in the agent's home holds words.
 func (a *Agent) WaitFile(words string) {
 	a.tb.Helper()
-	limit := time.Now().Add(60 * time.Second)
+	limit := time.Now().Add(patience)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -302,28 +302,31 @@ func (a *Agent) Freeze(fn func()) {
 	fn()
 }
 
-// Send submits a message, confirms it once if it is not taken within a second, and waits until it is.
+// Send submits a message, confirms it while it is not taken, first after a second as a session does, and waits until it
+// is.
 func (a *Agent) Send(message string) Seen {
 	a.tb.Helper()
 	before := a.Count(agentcli.SignalTook)
 	a.Submit(message)
-	limit := time.NewTimer(time.Second)
+	limit, end := time.NewTimer(time.Second), time.Now().Add(patience)
 	defer limit.Stop()
-	for a.Count(agentcli.SignalTook) == before {
+	for a.Count(agentcli.SignalTook) == before && time.Now().Before(end) {
 		a.mu.Lock()
 		more := a.more
 		a.mu.Unlock()
 		select {
 		case <-more:
-			continue
 		case <-limit.C:
 			a.Confirmed++
 			a.Confirm()
+			limit.Reset(confirmAgain)
 		}
-		break
 	}
 	return a.Wait(agentcli.SignalTook)
 }
+
+// confirmAgain is how often Send confirms a message after the first time: a busy machine may take so long to refuse it.
+const confirmAgain = 5 * time.Second
 
 // Submit types a message without waiting for more.
 func (a *Agent) Submit(message string) {
@@ -398,7 +401,7 @@ func (a *Agent) Reload() {
 // Wait returns the next signal of one of the kinds, after the last one that it returned.
 func (a *Agent) Wait(kinds ...agentcli.SignalKind) Seen {
 	a.tb.Helper()
-	limit := time.NewTimer(30 * time.Second)
+	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	for {
 		a.mu.Lock()
@@ -455,7 +458,7 @@ func (a *Agent) Count(kind agentcli.SignalKind) int {
 // WaitScreen waits until the screen holds words.
 func (a *Agent) WaitScreen(words string) {
 	a.tb.Helper()
-	limit := time.Now().Add(20 * time.Second)
+	limit := time.Now().Add(patience)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !strings.Contains(a.Screen(), words) {

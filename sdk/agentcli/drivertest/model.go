@@ -17,13 +17,11 @@ type Model struct{ URL string }
 func StartModel(tb testing.TB) *Model {
 	tb.Helper()
 	root := moduleRoot(tb)
-	bin := filepath.Join(tb.TempDir(), "fakemodel")
-	build := exec.Command("go", "build", "-o", bin, "./scripts/fakemodel/cmd")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		tb.Fatalf("the fake model does not build: %v\n%s", err, out)
+	built.once.Do(func() { built.path, built.err = buildModel(root) })
+	if built.err != nil {
+		tb.Fatal(built.err)
 	}
-	cmd := exec.Command(bin, "-listen", "127.0.0.1:0", "-stdin")
+	cmd := exec.Command(built.path, "-listen", "127.0.0.1:0", "-stdin")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		tb.Fatal(err)

@@ -37,15 +37,16 @@ const outcomeLimit = 15 * time.Minute
 // code and no text, a refused or interrupted one says so, and the turn after each of them has its own answer.
 func (s Suite) RunOutcomes(t *testing.T) {
 	CLI(t, s.New().Type())
+	t.Parallel()
 	model := StartModel(t)
 	env := s.Env(model.URL)
-	t.Run("Failures", func(t *testing.T) { s.failures(t, env) })
-	t.Run("Login", func(t *testing.T) { s.loginInTurn(t, env) })
-	t.Run("Retried", func(t *testing.T) { s.retried(t, env) })
-	t.Run("Refusals", func(t *testing.T) { s.refusals(t, env) })
-	t.Run("Interrupts", func(t *testing.T) { s.interrupts(t, env) })
-	t.Run("Streams", func(t *testing.T) { s.streams(t, env) })
-	t.Run("Loop", func(t *testing.T) { s.loop(t, env) })
+	parallel(t, "Failures", func(t *testing.T) { s.failures(t, env) })
+	parallel(t, "Login", func(t *testing.T) { s.loginInTurn(t, env) })
+	parallel(t, "Retried", func(t *testing.T) { s.retried(t, env) })
+	parallel(t, "Refusals", func(t *testing.T) { s.refusals(t, env) })
+	parallel(t, "Interrupts", func(t *testing.T) { s.interrupts(t, env) })
+	parallel(t, "Streams", func(t *testing.T) { s.streams(t, env) })
+	parallel(t, "Loop", func(t *testing.T) { s.loop(t, env) })
 }
 
 // turn sends a message and returns what its turn came to, and its event.
@@ -141,7 +142,7 @@ func (s Suite) failures(t *testing.T, env map[string]string) {
 // loginInTurn has the provider refuse the credential within a turn.
 func (s Suite) loginInTurn(t *testing.T, env map[string]string) {
 	for _, status := range []int{401, 403} {
-		t.Run(fmt.Sprint(status), func(t *testing.T) {
+		parallel(t, fmt.Sprint(status), func(t *testing.T) {
 			r := s.open(t, merged(env, s.Impatient), outcomeLimit)
 			r.own("before")
 			response, event := r.turn(fmt.Sprintf("FAIL[%d] now", status))
@@ -227,7 +228,7 @@ func (r *rig) screen(what string) {
 		r.t.Fatal(err)
 	}
 	defer terminal.Close()
-	watchdog := time.AfterFunc(time.Minute, func() { _ = terminal.Close() })
+	watchdog := time.AfterFunc(patience, func() { _ = terminal.Close() })
 	defer watchdog.Stop()
 	screen := vt.New(vt.Options{Cols: 120, Rows: 40})
 	for !strings.Contains(strings.Join(screen.Text(), "\n"), want) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,11 @@ func Main(m *testing.M) int {
 		}
 		return 0
 	}
-	return m.Run()
+	code := m.Run()
+	if built.path != "" {
+		_ = os.RemoveAll(filepath.Dir(built.path))
+	}
+	return code
 }
 
 type hookRequest struct {

@@ -25,7 +25,8 @@ type rig struct {
 
 // RunRuntime runs the adapter below the real session: what callers of a runtime get to see.
 func (s Suite) RunRuntime(t *testing.T) {
-	r := s.open(t, s.Env(StartModel(t).URL), 3*time.Minute)
+	t.Parallel()
+	r := s.open(t, s.Env(StartModel(t).URL), 4*patience)
 	begun := time.Now()
 	defer func() { t.Logf("after the start: %v", time.Since(begun).Round(time.Millisecond)) }()
 	for i, m := range messages {
@@ -103,7 +104,7 @@ func (r *rig) wait(want runtime.EventType) runtime.Event {
 func (r *rig) send(message string) runtime.Response {
 	r.t.Helper()
 	result, err := r.rt.Send(context.Background(), "one", runtime.Input{
-		Message: message, ExpectResponse: true, Timeout: 40 * time.Second,
+		Message: message, ExpectResponse: true, Timeout: patience,
 	})
 	if err != nil {
 		r.t.Fatalf("%.60q: %v", message, err)
@@ -119,7 +120,7 @@ func (r *rig) together(n int) {
 		go func() {
 			text := fmt.Sprintf("number %d", i)
 			result, err := r.rt.Send(context.Background(), "one", runtime.Input{
-				Message: text, ExpectResponse: true, Timeout: 100 * time.Second,
+				Message: text, ExpectResponse: true, Timeout: 2 * patience,
 			})
 			if err == nil && result.Response.Text != "ANSWER["+text+"]" {
 				err = errors.New(text + " was answered by " + result.Response.Text)
@@ -139,7 +140,7 @@ func (r *rig) background(message string) <-chan string {
 	answer := make(chan string, 1)
 	go func() {
 		result, err := r.rt.Send(context.Background(), "one", runtime.Input{
-			Message: message, ExpectResponse: true, Timeout: 40 * time.Second,
+			Message: message, ExpectResponse: true, Timeout: patience,
 		})
 		if err != nil {
 			answer <- "error: " + err.Error()

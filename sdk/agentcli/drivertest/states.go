@@ -14,9 +14,10 @@ import (
 // RunStates runs what needs a start of its own: presets, failures of the model, and a missing login.
 func (s Suite) RunStates(t *testing.T) {
 	CLI(t, s.New().Type())
+	t.Parallel()
 	model := StartModel(t)
 	env := s.Env(model.URL)
-	t.Run("Autonomous", func(t *testing.T) {
+	parallel(t, "Autonomous", func(t *testing.T) {
 		a := StartSpec(t, s.New(), runtime.Spec{Env: env, Approval: "autonomous"})
 		a.Wait(agentcli.SignalIdle)
 		file := filepath.Join(a.Room.Workdir, "made")
@@ -28,7 +29,7 @@ func (s Suite) RunStates(t *testing.T) {
 			t.Errorf("%v\n%s", err, a.History())
 		}
 	})
-	t.Run("Readonly", func(t *testing.T) {
+	parallel(t, "Readonly", func(t *testing.T) {
 		a := StartSpec(t, s.New(), runtime.Spec{Env: env, Approval: "readonly"})
 		a.Wait(agentcli.SignalIdle)
 		file := filepath.Join(a.Room.Workdir, "made")
@@ -38,7 +39,7 @@ func (s Suite) RunStates(t *testing.T) {
 			t.Errorf("file: %v\n%s", err, a.History())
 		}
 	})
-	t.Run("Failure", func(t *testing.T) {
+	parallel(t, "Failure", func(t *testing.T) {
 		a := s.start(t, env)
 		a.Send("FAIL[400] now")
 		if end := a.Turn(); end.Error == nil || end.Error.Code != wire.TurnModelError || end.Error.Retryable {
@@ -49,7 +50,7 @@ func (s Suite) RunStates(t *testing.T) {
 			t.Errorf("turn ended with %q, error %+v", end.Text, end.Error)
 		}
 	})
-	t.Run("Login", func(t *testing.T) {
+	parallel(t, "Login", func(t *testing.T) {
 		a := Start(t, s.New(), s.LoginEnv)
 		seen := a.Wait(agentcli.SignalLogin, agentcli.SignalIdle)
 		if seen.Kind != agentcli.SignalLogin {

@@ -64,16 +64,29 @@ func counted(format string, n int) string {
 	return b.String()
 }
 
-// Run runs the suite.
+// patience is how long a test waits for what must come: several CLIs run beside each other, and most of the time each of
+// them waits for something.
+const patience = 2 * time.Minute
+
+// Run runs the suite. Its parts, and those of the other suites, run beside each other.
 func (s Suite) Run(t *testing.T) {
 	CLI(t, s.New().Type())
+	t.Parallel()
 	model := StartModel(t)
 	env := s.Env(model.URL)
-	t.Run("Turns", func(t *testing.T) { s.turns(t, env) })
-	t.Run("Messages", func(t *testing.T) { s.messages(t, env) })
-	t.Run("Prompts", func(t *testing.T) { s.prompts(t, env) })
-	t.Run("Resume", func(t *testing.T) { s.resume(t, env) })
-	t.Run("Drafts", func(t *testing.T) { s.drafts(t, env) })
+	parallel(t, "Turns", func(t *testing.T) { s.turns(t, env) })
+	parallel(t, "Messages", func(t *testing.T) { s.messages(t, env) })
+	parallel(t, "Prompts", func(t *testing.T) { s.prompts(t, env) })
+	parallel(t, "Resume", func(t *testing.T) { s.resume(t, env) })
+	parallel(t, "Drafts", func(t *testing.T) { s.drafts(t, env) })
+}
+
+// parallel runs a part that starts an agent of its own.
+func parallel(t *testing.T, name string, part func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		part(t)
+	})
 }
 
 // start starts an agent and waits until it is ready.
