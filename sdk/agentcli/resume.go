@@ -50,7 +50,7 @@ func (s *session) resume(state *lifeState) {
 		s.driver.Load(state.Driver)
 	}
 	if d, ok := s.driver.(turnResumer); ok {
-		d.resumeTurn(s.fusion.turn != nil, s.inputs.began(s.life, s.agent.Turn+1))
+		d.resumeTurn(s.fusion.turn != nil, s.delivery.inputs.began(s.life, s.agent.Turn+1))
 	}
 	s.publish()
 }
