@@ -65,7 +65,7 @@ type WorkspaceService interface {
 	// AdoptWorkspace gives a reserved or ready workspace of a preparation, or one whose thread is over, to a thread,
 	// within the caller's transaction. NOT_FOUND; CONFLICT when it belongs to another thread or was removed, or another
 	// repository or branch was asked for.
-	AdoptWorkspace(tx Tx, id, threadID, executionID string) (*Workspace, error)
+	AdoptWorkspace(tx WorkspaceTx, id, threadID, executionID string) (*Workspace, error)
 	// ProvisionWorkspace checks a reserved workspace out; a ready one is returned as it is. What fails leaves
 	// nothing behind but the reservation. INTERNAL_ERROR when the disk is full, with the reason for people.
 	ProvisionWorkspace(ctx context.Context, id string) (*Workspace, error)
@@ -88,7 +88,7 @@ type WorkspaceService interface {
 	// CheckFinish tells whether the finish actions are allowed for a repository. FORBIDDEN, VALIDATION_ERROR.
 	CheckFinish(spec *WorkspaceSpec, finish *ThreadFinish) error
 	// ReleaseWorkspace tells, within the caller's transaction, that the thread is over: the time to live begins.
-	ReleaseWorkspace(tx Tx, id string) error
+	ReleaseWorkspace(tx WorkspaceTx, id string) error
 	// FindWorkspaces lists workspaces, newest first.
 	FindWorkspaces(ctx context.Context, filter WorkspaceFilter) ([]*Workspace, PageInfo, error)
 	// FindWorkspace returns one. NOT_FOUND.

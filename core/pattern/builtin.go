@@ -97,7 +97,7 @@ func (b builtIn) installed(f *family) bool {
 
 // replace puts the built-in pattern in the place of those that were shipped before, and returns all versions
 // of the name. The zero builtIn only removes them.
-func (b builtIn) replace(tx core.Tx, name string, stored []*core.Pattern, now time.Time) ([]*core.Pattern, error) {
+func (b builtIn) replace(tx core.PatternTx, name string, stored []*core.Pattern, now time.Time) ([]*core.Pattern, error) {
 	created := now
 	var kept []*core.Pattern
 	for _, p := range stored {

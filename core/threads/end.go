@@ -93,7 +93,7 @@ func (c *change) leaveQueue(e *core.ThreadEnding) (upTo uint64) {
 }
 
 // release gives the workspace back. The record shows what became of it.
-func (c *change) release(tx core.Tx, id string) error {
+func (c *change) release(tx core.WorkspaceTx, id string) error {
 	err := c.t.s.opts.Workspaces.ReleaseWorkspace(tx, id)
 	if err == nil {
 		var ws *core.Workspace

@@ -169,7 +169,7 @@ func (f *fakeSpaces) ReserveWorkspace(ctx context.Context, req core.WorkspaceReq
 	return w, nil
 }
 
-func (f *fakeSpaces) AdoptWorkspace(tx core.Tx, id, threadID, executionID string) (*core.Workspace, error) {
+func (f *fakeSpaces) AdoptWorkspace(tx core.WorkspaceTx, id, threadID, executionID string) (*core.Workspace, error) {
 	w, err := tx.FindWorkspace(id)
 	if err != nil {
 		return nil, err
@@ -252,7 +252,7 @@ func (f *fakeSpaces) FinishWorkspace(context.Context, string, core.ThreadFinish,
 	return []core.Artifact{{Type: core.ArtifactCommit, Value: "abc"}}, nil
 }
 
-func (f *fakeSpaces) ReleaseWorkspace(tx core.Tx, id string) error {
+func (f *fakeSpaces) ReleaseWorkspace(tx core.WorkspaceTx, id string) error {
 	w, err := tx.FindWorkspace(id)
 	if err != nil {
 		return err

@@ -3,7 +3,7 @@ package workspace
 import "github.com/wardroom/wardroom/core"
 
 // AdoptWorkspace implements core.WorkspaceService.
-func (s *Service) AdoptWorkspace(tx core.Tx, id, threadID, executionID string) (*core.Workspace, error) {
+func (s *Service) AdoptWorkspace(tx core.WorkspaceTx, id, threadID, executionID string) (*core.Workspace, error) {
 	if !core.ValidID(core.PrefixWorkspace, id) {
 		return nil, core.NotFound("workspace", id)
 	}
@@ -28,7 +28,7 @@ func (s *Service) AdoptWorkspace(tx core.Tx, id, threadID, executionID string) (
 }
 
 // ReleaseWorkspace implements core.WorkspaceService.
-func (s *Service) ReleaseWorkspace(tx core.Tx, id string) error {
+func (s *Service) ReleaseWorkspace(tx core.WorkspaceTx, id string) error {
 	w, err := tx.FindWorkspace(id)
 	if err != nil {
 		return err
