@@ -54,22 +54,26 @@ func fileError(err error) error {
 	return err
 }
 
+// readValue reads the value of a flag: text, @FILE, or - for stdin. name is what errors speak of.
+func (c *cli) readValue(flag, value string) (data []byte, name string, err error) {
+	path, isFile := strings.CutPrefix(value, "@")
+	switch {
+	case value == "-":
+		path, name = "-", "stdin"
+	case isFile:
+		name = path
+	default:
+		return []byte(value), flag, nil
+	}
+	data, err = c.readFile(path)
+	return data, name, err
+}
+
 // objectFlag reads the value of a flag: JSON text, @file, or - for stdin. It must be an object.
 func (c *cli) objectFlag(flag, value string) (json.RawMessage, error) {
-	data := []byte(value)
-	name := flag
-	if path, ok := strings.CutPrefix(value, "@"); ok || value == "-" {
-		if value == "-" {
-			path = "-"
-		}
-		var err error
-		if data, err = c.readFile(path); err != nil {
-			return nil, err
-		}
-		name = path
-		if path == "-" {
-			name = "stdin"
-		}
+	data, name, err := c.readValue(flag, value)
+	if err != nil {
+		return nil, err
 	}
 	if err := checkObject(data); err != nil {
 		return nil, &usageError{

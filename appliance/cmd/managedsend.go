@@ -29,16 +29,9 @@ func (c *cli) agentSend() *cobra.Command {
 			if flags.in.Timeout < 0 || (flags.in.Timeout > 0 && flags.in.Timeout < time.Millisecond) {
 				return usagef(cmd, "--timeout must be at least 1ms")
 			}
-			text := args[1]
-			if text == "-" {
-				data, err := c.readFile("-")
-				if err != nil {
-					return err
-				}
-				text = strings.TrimRight(string(data), "\r\n")
-			}
-			if text == "" {
-				return usagef(cmd, "TEXT is empty")
+			text, err := c.message(cmd, args[1])
+			if err != nil {
+				return err
 			}
 			flags.in.Message = text
 			if raw {

@@ -74,33 +74,21 @@ func (c *cli) answer(ctx context.Context, api *client.Client, id string, answer 
 }
 
 func (c *cli) textAnswer(cmd *cobra.Command, text string) (json.RawMessage, error) {
-	if text == "-" {
-		data, err := c.readFile("-")
-		if err != nil {
-			return nil, err
-		}
-		text = strings.TrimRight(string(data), "\r\n")
+	text, err := c.message(cmd, text)
+	if err == nil && strings.TrimSpace(text) == "" {
+		err = usagef(cmd, "TEXT is empty")
 	}
-	if strings.TrimSpace(text) == "" {
-		return nil, usagef(cmd, "TEXT is empty")
+	if err != nil {
+		return nil, err
 	}
 	return json.Marshal(text)
 }
 
 // jsonAnswer reads the value of --json.
 func (c *cli) jsonAnswer(value string) (json.RawMessage, error) {
-	data, name := []byte(value), "--json"
-	if path, ok := strings.CutPrefix(value, "@"); ok || value == "-" {
-		if value == "-" {
-			path = "-"
-		}
-		var err error
-		if data, err = c.readFile(path); err != nil {
-			return nil, err
-		}
-		if name = path; path == "-" {
-			name = "stdin"
-		}
+	data, name, err := c.readValue("--json", value)
+	if err != nil {
+		return nil, err
 	}
 	data = bytes.TrimSpace(data)
 	switch {

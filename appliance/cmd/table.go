@@ -23,13 +23,17 @@ type screen struct {
 
 // screen returns an empty screen for stdout.
 func (c *cli) screen() *screen {
-	s := &screen{paint: c.painter(c.deps.Stdout), now: c.now(), wide: c.output == "wide"}
+	return &screen{paint: c.painter(c.deps.Stdout), now: c.now(), wide: c.output == "wide", width: c.width()}
+}
+
+// width returns the columns of the terminal that stdout is; 0 if it is none.
+func (c *cli) width() int {
 	if f, ok := c.deps.Stdout.(*os.File); ok && isTerminal(f) {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			s.width = width
+			return width
 		}
 	}
-	return s
+	return 0
 }
 
 // cell is one field of a table.

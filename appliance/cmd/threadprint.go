@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/rivo/uniseg"
-	"golang.org/x/term"
 
 	"github.com/wardroom/wardroom/sdk/client"
 )
@@ -30,10 +28,8 @@ const (
 
 func newThreadPrinter(c *cli) *threadPrinter {
 	p := &threadPrinter{w: c.deps.Stdout, paint: c.painter(c.deps.Stdout), names: nameLeast}
-	if f, ok := c.deps.Stdout.(*os.File); ok && isTerminal(f) {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			p.width = width - 1 // terminals differ in where the cursor is after the last column
-		}
+	if width := c.width(); width > 0 {
+		p.width = width - 1 // terminals differ in where the cursor is after the last column
 	}
 	return p
 }

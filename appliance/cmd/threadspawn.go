@@ -253,14 +253,11 @@ func policyFlags(cmd *cobra.Command, f *threadFlags, p *client.ThreadPolicy) err
 
 // textFlag reads the value of a flag: text, @FILE, or - for stdin.
 func (c *cli) textFlag(cmd *cobra.Command, name, value string) (string, error) {
-	if path, isFile := strings.CutPrefix(value, "@"); isFile || value == "-" {
-		if value == "-" {
-			path = "-"
-		}
-		data, err := c.readFile(path)
-		if err != nil {
-			return "", err
-		}
+	data, read, err := c.readValue(name, value)
+	if err != nil {
+		return "", err
+	}
+	if read != name {
 		value = strings.TrimRight(string(data), "\r\n")
 	}
 	if strings.TrimSpace(value) == "" {

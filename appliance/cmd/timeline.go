@@ -7,34 +7,26 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
 func (c *cli) executionTimeline() *cobra.Command {
-	return &cobra.Command{
+	return shows(c, &cobra.Command{
 		Use:   "timeline ID",
 		Short: "Show what happened in an execution as a tree",
 		Long: "Show the steps of an execution with their tasks, messages and questions, how long each took and who did\n" +
 			"it. On a terminal that is wide enough a bar shows when. `execution watch` shows the same as it happens.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				tree, err := readTimeline(ctx, api, args[0])
-				if err != nil {
-					return err
-				}
-				return c.show(tree.timeline.Body, func(s *screen) {
-					how := c.timelineStyle()
-					how.paint = s.paint
-					s.line("%s", tree.headline(s.paint, 0))
-					for _, line := range tree.draw(&how, tree.lines(&how), 0) {
-						s.line("%s", line)
-					}
-				})
-			})
-		},
-	}
+	}, func(api *client.Client, ctx context.Context, id string) (*timelineTree, error) {
+		return readTimeline(ctx, api, id)
+	}, func(s *screen, tree *timelineTree) {
+		how := c.timelineStyle()
+		how.paint = s.paint
+		s.line("%s", tree.headline(s.paint, 0))
+		for _, line := range tree.draw(&how, tree.lines(&how), 0) {
+			s.line("%s", line)
+		}
+	})
 }
 
 // readTimeline reads a timeline, and what is asked of people in it.
@@ -56,12 +48,8 @@ func readTimeline(ctx context.Context, api *client.Client, id string) (*timeline
 
 // timelineStyle fits drawings to where they are shown. Without a terminal COLUMNS gives the width.
 func (c *cli) timelineStyle() timelineStyle {
-	s := timelineStyle{paint: c.painter(c.deps.Stdout), unicode: c.unicode(), spin: -1}
-	if f, ok := c.deps.Stdout.(*os.File); ok && isTerminal(f) {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			s.width = width
-		}
-	} else if width, err := strconv.Atoi(c.deps.Getenv("COLUMNS")); err == nil && width > 0 {
+	s := timelineStyle{paint: c.painter(c.deps.Stdout), unicode: c.unicode(), spin: -1, width: c.width()}
+	if width, err := strconv.Atoi(c.deps.Getenv("COLUMNS")); s.width == 0 && err == nil && width > 0 {
 		s.width = width
 	}
 	return s

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -20,6 +21,9 @@ type timelineTree struct {
 	finished int
 	open     int // questions
 }
+
+// Raw returns the timeline as it came.
+func (t *timelineTree) Raw() json.RawMessage { return t.timeline.Body }
 
 // timelineNode is one row of the tree: an entry, or a title (of the roles) or a hint without one.
 type timelineNode struct {
