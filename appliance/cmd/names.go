@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/wardroom/wardroom/core"
@@ -37,10 +36,15 @@ const (
 	completionTime = 3 * time.Second // nobody waits longer behind TAB
 )
 
-// idBegins reports whether text is the beginning of a ULID, as far as one can be made before the year 3084. An id is a
-// prefix and a ULID.
+// What comes behind the prefix of an id: a ULID.
+const (
+	idLength = 26
+	idDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+)
+
+// idBegins reports whether text is the beginning of a ULID, as far as one can be made before the year 3084.
 func idBegins(text string) bool {
-	return text != "" && len(text) < ulid.EncodedSize && text[0] == '0' && strings.Trim(text, ulid.Encoding) == ""
+	return text != "" && len(text) < idLength && text[0] == '0' && strings.Trim(text, idDigits) == ""
 }
 
 func (r *resource[T]) isID(word string) bool {
@@ -78,10 +82,10 @@ func (r *resource[T]) matches(ctx context.Context, api *client.Client, args []st
 
 // narrow makes a list that can be selected by time hold what the ids that begin like that were made at.
 func (r *resource[T]) narrow(sel *selection, begin string) {
-	if !slices.ContainsFunc(r.filters, func(f filter) bool { return f.flag == "since" }) || len(begin) > ulid.EncodedSize {
+	if !slices.ContainsFunc(r.filters, func(f filter) bool { return f.flag == "since" }) || len(begin) > idLength {
 		return
 	}
-	more := ulid.EncodedSize - len(begin)
+	more := idLength - len(begin)
 	from, ok := core.IDTime("_" + begin + strings.Repeat("0", more))
 	until, also := core.IDTime("_" + begin + strings.Repeat("Z", more))
 	if ok && also {
