@@ -406,6 +406,7 @@ var (
 		{regexp.MustCompile(`,?\s*"\w+": ?<n>`), ""}, // also because zero may be left out
 		{regexp.MustCompile(`("(?:resumeToken|sealed)":)"[^"]*"`), `$1"<token>"`},
 		{regexp.MustCompile(`"(devel|v0\.0\.0-\d{14}-[0-9a-f]{12}(\+dirty)?)"`), `"<version>"`},
+		{regexp.MustCompile(`(?m)^(info version: )".*"$`), `$1"<version>"`}, // of a product that make built
 		{regexp.MustCompile(`127\.0\.0\.1:\d+`), "<address>"},
 		{regexp.MustCompile(`[0-9a-f]{40,64}`), "<hash>"},
 	}

@@ -105,7 +105,7 @@ func OfAgents(ids ...string) ([]int, error) {
 	return found, nil
 }
 
-func procFile(pid int, name string) string { return filepath.Join("/proc", strconv.Itoa(pid), name) }
+func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
 
 // DiskUse returns what the files of a tree take of the disk, in bytes, without those whose name skip reports; skip may be
 // nil. What goes away meanwhile does not count.
