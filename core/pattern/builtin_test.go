@@ -195,7 +195,7 @@ func TestAgentTypes(t *testing.T) {
 	f := newFixture(t, options)
 	text := strings.Replace(chart("  steps: [{type: assign, role: worker, task: t}]\n"), "{capabilities: [planning]}", "{agentType: [codex, claud]}", 1)
 	_, err := f.CreatePattern(ann(t), core.PatternInput{Source: text})
-	if e := wantCode(t, err, core.CodeValidation); e.Message != `definition: structure.roles.lead.agentType: names "claud", which is no agent type here; did you mean "claude"?` {
+	if e := wantCode(t, err, core.CodeValidation); e.Message != `definition: structure.roles.lead.agentType: names "claud", which is no agent type here; did you mean claude?` {
 		t.Errorf("message %s", e.Message)
 	}
 	if found := f.CheckPattern(t.Context(), text); len(found) != 1 || found[0].Line != 5 {

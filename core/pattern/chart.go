@@ -134,7 +134,7 @@ func (c *chartReader) readWorkflow(s section) {
 			s.add(s.at("steps"), s.node.line, "is missing: it is the list of what is done")
 		}
 	case n.kind != listNode || len(n.items) == 0:
-		s.wrong("steps", "must be a list of 1 or more steps, is %s", emptyOr(n))
+		s.wrong("steps", "must be a list of 1 or more steps, not %s", emptyOr(n))
 	default:
 		c.drafts = c.readSteps(s.at("steps"), n, "", 1)
 	}
@@ -147,7 +147,7 @@ func (c *chartReader) readWorkflow(s section) {
 
 func emptyOr(n *node) string {
 	if n.kind == listNode && len(n.items) == 0 {
-		return "empty"
+		return "an empty list"
 	}
 	return n.kind.String()
 }

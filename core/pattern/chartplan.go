@@ -122,7 +122,7 @@ func (p *chartPlan) Aggregate(step *core.ChartStep, scope core.ChartScope) (json
 		}
 	}
 	if kind := rawjson.KindOf(list); kind != rawjson.Array {
-		e := evaluation{problems: []core.Problem{{Path: "from", Line: step.Line, Reason: "must be a list, is " + kind.String()}}}
+		e := evaluation{problems: []core.Problem{{Path: "from", Line: step.Line, Reason: "must be a list, not " + kind.String()}}}
 		return nil, 0, e.failure(step)
 	}
 	result, confidence := fold(step.Method, elements(list))

@@ -150,7 +150,7 @@ func (c *chartReader) agentTypes(s section) []string {
 	}
 	for _, t := range types {
 		if !slices.Contains(c.rules.agentTypes, t) && !c.enough() {
-			s.wrong("agentType", "names %q, which is no agent type here%s", clip(t, maxVariableName), hintOrList(t, c.rules.agentTypes))
+			s.wrong("agentType", "names %q, which is no agent type here%s", clip(t, maxVariableName), hintOrList("", t, c.rules.agentTypes))
 		}
 	}
 	return types
@@ -241,7 +241,7 @@ func (c *chartReader) readRouting(s section) {
 		return
 	}
 	if n.kind != listNode || len(n.items) > maxRules {
-		s.wrong("routing", "must be a list of at most %d rules, is %s", maxRules, n.kind)
+		s.wrong("routing", "must be a list of at most %d rules, not %s", maxRules, n.kind)
 		return
 	}
 	for i, item := range n.items {
@@ -300,7 +300,7 @@ func (c *chartReader) readEscalation(s section) {
 		return
 	}
 	if routes.kind != mapNode || len(routes.keys) > maxRules {
-		e.wrong("topicRoutes", "must be a map of at most %d topics to role keys, is %s", maxRules, routes.kind)
+		e.wrong("topicRoutes", "must be a map of at most %d topics to role keys, not %s", maxRules, routes.kind)
 		return
 	}
 	x.TopicRoutes = make(map[string]string, len(routes.keys))

@@ -66,7 +66,7 @@ func (c *chartReader) readStep(at string, n *node, path string, depth int) *draf
 	case depth > maxNesting:
 		c.stop(at, n.line, "is nested too deep: steps may be nested at most %d deep", maxNesting)
 	case n.kind != mapNode:
-		c.add(at, n.line, "must be a step, a map with a type; is %s", n.kind)
+		c.add(at, n.line, "must be a step, a map with a type, not %s", n.kind)
 	default:
 		d.in.node = n
 		c.fillStep(d, depth)
@@ -140,7 +140,7 @@ func (c *chartReader) checkStepKeys(d *draft) {
 			c.add(at, e.line, "is not known here; steps of type %s name their role by %s", d.step.Kind, key)
 			continue
 		}
-		c.add(at, e.line, "is not known in steps of type %s%s", d.step.Kind, hintOrList(e.key, known))
+		c.add(at, e.line, "unknown field in steps of type %s%s", d.step.Kind, hintOrList(d.in.path, e.key, known))
 	}
 }
 
@@ -170,7 +170,7 @@ func (c *chartReader) readInner(d *draft, depth int) {
 		return
 	}
 	if n.kind != listNode || len(n.items) == 0 {
-		d.in.wrong("steps", "must be a list of 1 or more steps, is %s", emptyOr(n))
+		d.in.wrong("steps", "must be a list of 1 or more steps, not %s", emptyOr(n))
 		return
 	}
 	d.take(c.readSteps(d.in.at("steps"), n, d.step.Path+".", depth+1))

@@ -99,7 +99,7 @@ func (c *chartCompiler) aggregate(d *draft, e *stepExpressions) {
 			d.in.wrong("from", "is not a list: step %s is a %s", step.Path, step.Kind)
 		}
 	case n != nil:
-		d.in.wrong("from", "must be a variable such as ${step_0_result}, or a list of them; is %s", emptyOr(n))
+		d.in.wrong("from", "must be a variable such as ${step_0_result}, or a list of them, not %s", emptyOr(n))
 	case d.before == nil:
 		d.in.add(d.in.path, d.in.node.line, "lacks from, the list to aggregate: %s", d.alone)
 	default:
@@ -131,7 +131,7 @@ func (c *chartReader) compileOutput(s section) {
 	scope := &chartVocabulary{input: c.plan.declared(), steps: c.chart.Steps, outputs: c.outputs}
 	x := chartCompiler{c.problems, scope}
 	if n.kind != mapNode && n.kind != listNode && n.kind != textNode {
-		s.wrong("output", "must be an expression, or a map of them; is %s", n.kind)
+		s.wrong("output", "must be an expression, or a map of them, not %s", n.kind)
 		return
 	}
 	c.plan.chart.output = x.value(s.at("output"), "output", n, true)

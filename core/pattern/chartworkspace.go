@@ -98,7 +98,7 @@ func badPlaceText(key, text string) string {
 	case len(text) > maxPlaceText || strings.ContainsFunc(text, isControl):
 		return fmt.Sprintf("must be at most %d bytes of text without control characters", maxPlaceText)
 	case key == "filter" && text != "" && !cloneFilter.MatchString(text):
-		return "must be blob:none, tree:0 or blob:limit=SIZE, is " + fmt.Sprintf("%q", clip(text, 64))
+		return "must be blob:none, tree:0 or blob:limit=SIZE, not " + fmt.Sprintf("%q", clip(text, 64))
 	}
 	return ""
 }
@@ -132,7 +132,7 @@ func (e *evaluation) placeText(key string, x expression) string {
 	}
 	at := "workspace." + key
 	if kind := rawjson.KindOf(value); kind != rawjson.String {
-		e.problems = append(e.problems, core.Problem{Path: at, Reason: "must be text, is " + kind.String()})
+		e.problems = append(e.problems, core.Problem{Path: at, Reason: "must be text, not " + kind.String()})
 		return ""
 	}
 	text := string(rawjson.Unquote(value))

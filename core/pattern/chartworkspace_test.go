@@ -48,14 +48,14 @@ func TestWorkspace(t *testing.T) {
 func TestWorkspaceProblems(t *testing.T) {
 	const at = "structure.roles.worker.workspace"
 	for workspace, want := range map[string]struct{ path, reason string }{
-		`web`:                {at, "must be a map, is text"},
+		`web`:                {at, "must be a map, not text"},
 		`{}`:                 {at, "lacks repo"},
 		`{branch: main}`:     {at, "lacks repo"},
 		`{repo: ""}`:         {at + ".repo", "must not be empty"},
 		`{repo: 5}`:          {at + ".repo", "must be text"},
 		`{repo: "a\u0007b"}`: {at + ".repo", "without control characters"},
 		`{repo: ` + strings.Repeat("x", 3000) + `}`:   {at + ".repo", "at most 2048 bytes"},
-		`{repo: web, brnach: main}`:                   {at + ".brnach", `did you mean "branch"`},
+		`{repo: web, brnach: main}`:                   {at + ".brnach", `did you mean structure.roles.worker.workspace.branch`},
 		`{repo: web, depth: 0}`:                       {at + ".depth", "from 1 to"},
 		`{repo: web, depth: "5"}`:                     {at + ".depth", "whole number"},
 		`{repo: web, submodules: 1}`:                  {at + ".submodules", "true or false"},

@@ -20,7 +20,7 @@ func (c *chartCompiler) condition(at string, n *node) *term {
 		return &term{value: literal(n.text)}
 	case textNode:
 	default:
-		c.add(at, n.line, "must be a condition such as ${step_0_result.approved} == true, is %s", describe(n))
+		c.add(at, n.line, "must be a condition such as ${step_0_result.approved} == true, not %s", describe(n))
 		return nil
 	}
 	t, err := parseCondition(n.text, func(ref *reference) {
@@ -40,7 +40,7 @@ func (e *evaluation) test(t *term) bool {
 		return false
 	}
 	if rawjson.KindOf(value) != rawjson.Bool {
-		e.refuse(t, "must be true or false, is %s; compare it with something", rawjson.KindOf(value))
+		e.refuse(t, "must be true or false, not %s; compare it with something", rawjson.KindOf(value))
 		return false
 	}
 	return value[0] == 't'

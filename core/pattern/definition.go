@@ -70,7 +70,7 @@ func parse(source string, given identity, r rules) (*Plan, []core.Problem) {
 	}
 	p := &problems{list: found}
 	if root.kind != mapNode {
-		p.add("", root.line, "must be a map, is %s", root.kind)
+		p.add("", root.line, "must be a map, not %s", root.kind)
 		return nil, p.sorted()
 	}
 	plan := &Plan{}
@@ -123,7 +123,7 @@ func (s section) settle(key, given string, rule *regexp.Regexp, text string, num
 	}
 	word := n.plain
 	if n.kind != textNode && (n.kind != numberNode || !number) {
-		s.wrong(key, "must be text, is %s", n.kind)
+		s.wrong(key, "must be text, not %s", n.kind)
 		return given
 	}
 	if !rule.MatchString(word) {
@@ -166,7 +166,7 @@ func (s section) readConfig(plan *Plan) {
 		return
 	}
 	if n.kind != mapNode {
-		s.wrong("config", "must be a map, is %s", n.kind)
+		s.wrong("config", "must be a map, not %s", n.kind)
 		return
 	}
 	s.refuseSecrets("config", n)
@@ -233,7 +233,7 @@ func (s section) readSteps(plan *Plan, n *node) {
 	for i, item := range n.items {
 		path := fmt.Sprintf("steps[%d]", i)
 		if item.kind != mapNode {
-			s.add(path, item.line, "must be a map, is %s", item.kind)
+			s.add(path, item.line, "must be a map, not %s", item.kind)
 			continue
 		}
 		if slices.Contains(ids[:i], ids[i]) && ids[i] != "" {
@@ -323,7 +323,7 @@ func (s section) readOutput(plan *Plan) {
 		return
 	}
 	if n.kind != mapNode && n.kind != textNode {
-		s.wrong("output", "must be a map of expressions or one expression, is %s", n.kind)
+		s.wrong("output", "must be a map of expressions or one expression, not %s", n.kind)
 		return
 	}
 	ids := make([]string, 0, len(plan.steps))

@@ -57,7 +57,7 @@ func (x *inspection) add(path, reason string) {
 func (f *field) check(x *inspection, raw []byte, at func() string) {
 	kind := rawjson.KindOf(raw)
 	if !f.fits(kind, raw) {
-		x.add(at(), "must be "+kindName(f.kind)+", is "+kind.String())
+		x.add(at(), "must be "+kindName(f.kind)+", not "+kind.String())
 		return
 	}
 	if f.enum != nil && !f.enum[string(rawjson.AppendCanonical(nil, raw))] {
@@ -181,7 +181,7 @@ func (fs *fields) check(x *inspection, raw []byte, at func() string) {
 			if len(x.problems) >= maxProblems {
 				return // the rest would not be shown
 			}
-			x.add(join(at(), string(name)), "is not a declared field"+hintOrList(string(name), fs.names))
+			x.add(join(at(), string(name)), "unknown field"+hintOrList(at(), string(name), fs.names))
 			continue
 		}
 		seen[i] = true

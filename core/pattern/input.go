@@ -28,7 +28,7 @@ const (
 func (p *problems) readFields(path string, n *node) *fields {
 	fs := &fields{}
 	if n.kind != mapNode {
-		p.add(path, n.line, "must be a map of field names, is %s", n.kind)
+		p.add(path, n.line, "must be a map of field names, not %s", n.kind)
 		return fs
 	}
 	if len(n.keys) > maxFields {
@@ -52,14 +52,14 @@ func (p *problems) readField(path, name string, line int, n *node) *field {
 	f.quotedWithColon = append(rawjson.AppendString(nil, name), ':')
 	if n.kind == textNode {
 		if !slices.Contains(fieldTypes, n.text) {
-			p.add(path, n.line, "must be %s, is %s%s", either(fieldTypes), describe(n), hint(n.text, fieldTypes))
+			p.add(path, n.line, "must be one of %s, not %s%s", strings.Join(fieldTypes, ", "), describe(n), hint(n.text, fieldTypes))
 			return f
 		}
 		f.kind = n.text
 		return f
 	}
 	if n.kind != mapNode {
-		p.add(path, line, "must be a type or a map with the key type, is %s", n.kind)
+		p.add(path, line, "must be a type or a map with the key type, not %s", n.kind)
 		return f
 	}
 	before := len(p.list)
@@ -165,7 +165,7 @@ func (f *field) readEnum(s section) {
 	for i, item := range n.items {
 		raw := item.appendJSON(nil)
 		if !f.fits(rawjson.KindOf(raw), raw) {
-			s.add(fmt.Sprintf("%s[%d]", s.at("enum"), i), item.line, "must be %s, is %s", kindName(f.kind), item.kind)
+			s.add(fmt.Sprintf("%s[%d]", s.at("enum"), i), item.line, "must be %s, not %s", kindName(f.kind), item.kind)
 		}
 		f.enum[string(rawjson.AppendCanonical(nil, raw))] = true
 		words = append(words, string(raw))
@@ -188,7 +188,7 @@ func checkInput(declared *fields, input json.RawMessage) (json.RawMessage, error
 		return nil, core.InvalidAll("input", []core.Problem{{Path: "input", Reason: reason}})
 	}
 	if kind := rawjson.KindOf(input); kind != rawjson.Object {
-		return nil, core.InvalidAll("input", []core.Problem{{Path: "input", Reason: "must be an object, is " + kind.String()}})
+		return nil, core.InvalidAll("input", []core.Problem{{Path: "input", Reason: "must be an object, not " + kind.String()}})
 	}
 	if declared == nil {
 		return rawjson.Compact(input), nil

@@ -45,24 +45,24 @@ func TestCheckInput(t *testing.T) {
 	}
 	for _, tc := range []struct{ in, want string }{
 		{``, `input.text: is required`},
-		{`[]`, `input: must be an object, is an array`},
-		{`null`, `input: must be an object, is null`},
+		{`[]`, `input: must be an object, not an array`},
+		{`null`, `input: must be an object, not null`},
 		{`{`, `input: is not acceptable JSON: expected a key at byte 1`},
 		{`{"text":"ab","text":"cd"}`, `input: is not acceptable JSON: the key "text" appears twice at byte 13`},
 		{`{"text":"a"}`, `input.text: must have at least 2 characters, has 1`},
 		{`{"text":"éééééé"}`, `input.text: must have at most 5 characters, has 6`},
 		{`{"text":"A1"}`, `input.text: must match the pattern ^[a-zé]+$`},
-		{`{"text":7}`, `input.text: must be a string, is a number`},
+		{`{"text":7}`, `input.text: must be a string, not a number`},
 		{`{"text":null,"count":"3","on":1,"bag":[],"tags":{}}`,
-			`input.text: must be a string, is null; input.count: must be a whole number, is a string; input.on: must be a boolean, is a number; ` +
-				`input.bag: must be an object, is an array; input.tags: must be an array, is an object`},
-		{`{"text":"ab","count":1.5,"ratio":0.51}`, `input.count: must be a whole number, is a number; input.ratio: must be at most 0.5`},
+			`input.text: must be a string, not null; input.count: must be a whole number, not a string; input.on: must be a boolean, not a number; ` +
+				`input.bag: must be an object, not an array; input.tags: must be an array, not an object`},
+		{`{"text":"ab","count":1.5,"ratio":0.51}`, `input.count: must be a whole number, not a number; input.ratio: must be at most 0.5`},
 		{`{"text":"ab","count":1e999}`, `input.count: must be at most 10`},
 		{`{"text":"ab","count":0,"mode":"fats","size":2}`, `input.count: must be at least 1; input.mode: must be one of "fast", "slow"; input.size: must be one of 1, 2.5`},
 		{`{"text":"ab","tags":[]}`, `input.tags: must have at least 1 elements, has 0`},
-		{`{"text":"ab","tags":["a",2,"abcd"]}`, `input.tags[1]: must be a string, is a number; input.tags[2]: must have at most 3 characters, has 4; input.tags: must have at most 2 elements, has 3`},
-		{`{"text":"ab","opts":{"n":"x","depe":1}}`, `input.opts.n: must be a whole number, is a string; input.opts.depe: is not a declared field; did you mean "deep"?`},
-		{`{"text":"ab","cuont":1,"we ird":2}`, `input.cuont: is not a declared field; did you mean "count"?; input["we ird"]: is not a declared field; known are bag, count, free, list, mode, on, opts, ratio, size, tags, text`},
+		{`{"text":"ab","tags":["a",2,"abcd"]}`, `input.tags[1]: must be a string, not a number; input.tags[2]: must have at most 3 characters, has 4; input.tags: must have at most 2 elements, has 3`},
+		{`{"text":"ab","opts":{"n":"x","depe":1}}`, `input.opts.n: must be a whole number, not a string; input.opts.depe: unknown field; did you mean input.opts.deep?`},
+		{`{"text":"ab","cuont":1,"we ird":2}`, `input.cuont: unknown field; did you mean input.count?; input["we ird"]: unknown field; known are bag, count, free, list, mode, on, opts, ratio, size, tags, text`},
 	} {
 		_, err := plan.CheckInput(json.RawMessage(tc.in))
 		e := wantCode(t, err, core.CodeValidation)

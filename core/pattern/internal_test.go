@@ -70,7 +70,7 @@ func TestHint(t *testing.T) {
 		"capabilitys": "capabilities", "tasktimeout": "taskTimeout", "mn": "min", "vote": "voting", "zzz": "", "x": "", "": "",
 	} {
 		if want != "" {
-			want = fmt.Sprintf("; did you mean %q?", want)
+			want = fmt.Sprintf("; did you mean %s?", want)
 		}
 		if got := hint(word, known); got != want {
 			t.Errorf("hint(%q) is %q", word, got)

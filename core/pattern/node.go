@@ -16,7 +16,7 @@ const (
 	mapNode
 )
 
-var nodeKindNames = [...]string{"empty", "a boolean", "a number", "text", "a list", "a map"}
+var nodeKindNames = [...]string{"nothing", "a boolean", "a number", "text", "a list", "a map"}
 
 func (k nodeKind) String() string { return nodeKindNames[k] }
 

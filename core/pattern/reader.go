@@ -71,7 +71,7 @@ func hint(word string, known []string) string {
 		return ""
 	}
 	if near := schema.Nearest(word, known); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
+		return fmt.Sprintf("; did you mean %s?", near)
 	}
 	return ""
 }
@@ -103,7 +103,7 @@ func (p *problems) section(path string, n *node, known ...string) (s section, ok
 		return s, true
 	}
 	if n.kind != mapNode {
-		p.add(path, n.line, "must be a map, is %s", n.kind)
+		p.add(path, n.line, "must be a map, not %s", n.kind)
 		return s, false
 	}
 	s.node = n
@@ -112,17 +112,18 @@ func (p *problems) section(path string, n *node, known ...string) (s section, ok
 			break
 		}
 		if !slices.Contains(known, e.key) {
-			p.add(join(path, e.key), e.line, "is not known here%s", hintOrList(e.key, known))
+			p.add(join(path, e.key), e.line, "unknown field%s", hintOrList(path, e.key, known))
 		}
 	}
 	return s, true
 }
 
-func hintOrList(word string, known []string) string {
-	if h := hint(word, known); h != "" {
-		return h
+// hintOrList names the known word nearest to word below path, or else all of them.
+func hintOrList(path, word string, known []string) string {
+	if len(path) > maxPath/3 { // of steps nested deep: the word says enough
+		path = ""
 	}
-	return "; known are " + clip(strings.Join(known, ", "), 300)
+	return clip(schema.Hint(path, word, known), maxPath)
 }
 
 func (s section) at(key string) string { return join(s.path, key) }
@@ -140,7 +141,7 @@ func (s section) text(key string) string {
 		return ""
 	}
 	if n.kind != textNode {
-		s.wrong(key, "must be text, is %s", n.kind)
+		s.wrong(key, "must be text, not %s", n.kind)
 		return ""
 	}
 	return n.text
@@ -157,7 +158,7 @@ func (s section) choice(key, missing string, options ...string) string {
 		if n.kind == textNode {
 			near = hint(n.text, options)
 		}
-		s.wrong(key, "must be %s, is %s%s", either(options), describe(n), near)
+		s.wrong(key, "must be one of %s, not %s%s", strings.Join(options, ", "), describe(n), near)
 		return missing
 	}
 	return n.text
@@ -182,7 +183,7 @@ func (s section) integer(key string, missing, low, high int) int {
 	}
 	i, err := strconv.Atoi(n.text)
 	if n.kind != numberNode || err != nil || i < low || i > high {
-		s.wrong(key, "must be a whole number from %d to %d, is %s", low, high, describe(n))
+		s.wrong(key, "must be a whole number from %d to %d, not %s", low, high, describe(n))
 		return missing
 	}
 	return i
@@ -196,7 +197,7 @@ func (s section) number(key string, missing, low, high float64) float64 {
 	}
 	f, err := strconv.ParseFloat(n.text, 64)
 	if n.kind != numberNode || err != nil || f < low || f > high {
-		s.wrong(key, "must be a number from %s to %s, is %s", formatNumber(low), formatNumber(high), describe(n))
+		s.wrong(key, "must be a number from %s to %s, not %s", formatNumber(low), formatNumber(high), describe(n))
 		return missing
 	}
 	return f
@@ -209,7 +210,7 @@ func (s section) boolean(key string, missing bool) bool {
 		return missing
 	}
 	if n.kind != boolNode {
-		s.wrong(key, "must be true or false, is %s", describe(n))
+		s.wrong(key, "must be true or false, not %s", describe(n))
 		return missing
 	}
 	return n.text == "true"
@@ -228,7 +229,7 @@ func (s section) words(key string) []string {
 		return nil
 	}
 	if n.kind != listNode {
-		s.wrong(key, "must be a list of texts, is %s", n.kind)
+		s.wrong(key, "must be a list of texts, not %s", n.kind)
 		return nil
 	}
 	if len(n.items) > maxWords {
@@ -240,7 +241,7 @@ func (s section) words(key string) []string {
 		at := fmt.Sprintf("%s[%d]", s.at(key), i)
 		switch {
 		case item.kind != textNode:
-			s.add(at, item.line, "must be text, is %s", item.kind)
+			s.add(at, item.line, "must be text, not %s", item.kind)
 		case item.text == "" || len(item.text) > maxWord || strings.ContainsFunc(item.text, isControl):
 			s.add(at, item.line, "must be 1 to %d bytes of text without control characters", maxWord)
 		case slices.Contains(words, item.text):

@@ -59,7 +59,7 @@ func (v *vocabulary) check(r *reference) string {
 		}
 		return ""
 	}
-	return fmt.Sprintf("is not a variable%s", hintOrList(r.root, roots))
+	return fmt.Sprintf("is not a variable%s", hintOrList("", r.root, roots))
 }
 
 func (v *vocabulary) checkInput(r *reference) string {
