@@ -75,7 +75,7 @@ func managedStatus(a *client.ManagedAgent) cell {
 	case client.ManagedStopped:
 		style = styleFaint
 	}
-	text := a.Status
+	text := string(a.Status)
 	if a.StatusReason != "" {
 		text += " (" + a.StatusReason + ")"
 	}

@@ -31,7 +31,7 @@ func (c *cli) webhookTest() *cobra.Command {
 					return err
 				}
 				err = c.show(test.Body, func(s *screen) {
-					s.fields("delivery", test.DeliveryID, "event", test.Event, "status", status(test.Status), "answered", countText(test.StatusCode),
+					s.fields("delivery", test.DeliveryID, "event", test.Event, "status", status(string(test.Status)), "answered", countText(test.StatusCode),
 						"took", span(test.Duration.Duration()), "error", test.LastError, "body", shorten(clean(strings.TrimSpace(test.ResponseBody)), 200))
 				})
 				if err == nil && test.Status != client.DeliverySucceeded {
@@ -126,7 +126,7 @@ func deliveryTable(s *screen, rows []client.Delivery) {
 			next = moment(d.NextAt)
 		}
 		cells = append(cells, []cell{
-			{text: d.ID}, {text: event}, status(d.Status), {text: countText(d.StatusCode)}, {text: fmt.Sprint(d.Attempts)},
+			{text: d.ID}, {text: event}, status(string(d.Status)), {text: countText(d.StatusCode)}, {text: fmt.Sprint(d.Attempts)},
 			{text: moment(&d.Timestamp)}, {text: span(d.Duration.Duration())}, {text: next}, {text: shorten(clean(d.LastError), 60)},
 		})
 	}
