@@ -62,7 +62,7 @@ func checkCompletion(t *testing.T, done *client.Thread) {
 	}
 	commits := 0
 	for _, a := range c.Artifacts {
-		if a.Type == string(core.ArtifactCommit) {
+		if a.Type == core.ArtifactCommit {
 			commits++
 		}
 	}

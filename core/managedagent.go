@@ -10,19 +10,23 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// ManagedAgentStatus is where a managed agent is in its life.
-type ManagedAgentStatus string
+// What is public of managed agents and runtimes. Values are snapshots.
+type (
+	ManagedAgent        = wire.ManagedAgent
+	ManagedAgentStatus  = wire.ManagedAgentStatus
+	ManagedAgentMetrics = wire.ManagedAgentMetrics
+	LogLine             = wire.LogLine
+	RuntimeInfo         = wire.RuntimeInfo
+)
 
 // Managed agent states.
 const (
-	ManagedStarting ManagedAgentStatus = "starting"
-	ManagedReady    ManagedAgentStatus = "ready"
-	ManagedBusy     ManagedAgentStatus = "busy"
-	// ManagedUnreachable: it runs as far as is known, and neither the service nor its runtime can reach it now. It gets
-	// back to another state by itself.
-	ManagedUnreachable ManagedAgentStatus = "unreachable"
-	ManagedError       ManagedAgentStatus = "error"
-	ManagedStopped     ManagedAgentStatus = "stopped"
+	ManagedStarting    = wire.ManagedStarting
+	ManagedReady       = wire.ManagedReady
+	ManagedBusy        = wire.ManagedBusy
+	ManagedUnreachable = wire.ManagedUnreachable
+	ManagedError       = wire.ManagedError
+	ManagedStopped     = wire.ManagedStopped
 )
 
 // Reasons that stand in StatusReason beside those of the runtime (login_required, exited, lost, ...).
@@ -31,36 +35,6 @@ const (
 	ReasonRuntimeAway = "runtime_away" // unreachable: its whole runtime is
 	ReasonAgentAway   = "agent_away"   // unreachable: its runtime does not reach it
 )
-
-// ManagedAgent is a command-line agent that a runtime spawned. Values are snapshots.
-type ManagedAgent struct {
-	ID             string             `json:"id"`
-	Name           string             `json:"name"`
-	Type           string             `json:"type"`
-	Status         ManagedAgentStatus `json:"status"`
-	StatusReason   string             `json:"statusReason,omitempty"`
-	Runtime        string             `json:"runtime"`
-	Capabilities   []string           `json:"capabilities"`
-	Workdir        string             `json:"workdir,omitempty"`
-	PID            int                `json:"pid,omitempty"`
-	ContainerID    string             `json:"containerId,omitempty"`
-	PodName        string             `json:"podName,omitempty"`
-	ExitCode       *int               `json:"exitCode,omitempty"`
-	SessionID      string             `json:"sessionId,omitempty"`
-	Prompt         json.RawMessage    `json:"prompt,omitempty"` // {id, kind, text, tool?, input?, options, url?} while blocked
-	LoginURL       string             `json:"loginUrl,omitempty"`
-	Turn           int                `json:"turn,omitempty"`
-	CreatedAt      time.Time          `json:"createdAt"`
-	LastActivityAt time.Time          `json:"lastActivityAt"`
-	StoppedAt      *time.Time         `json:"stoppedAt,omitempty"` // its process ended, or it was never started
-	Labels         map[string]string  `json:"labels,omitempty"`    // of its spec; not stored twice
-	Usage          *wire.Usage        `json:"usage,omitempty"`     // sum over its turns, as far as it told
-	LastTurn       *wire.TurnOutcome  `json:"lastTurn,omitempty"`  // how its last turn ended
-	ReadyTimeout   time.Duration      `json:"-"`                   // it may take so long to get ready
-}
-
-// Gone tells whether the agent's process has ended for good, unless it is restarted.
-func (a *ManagedAgent) Gone() bool { return a.StoppedAt != nil }
 
 // ManagedAgentRecord is a managed agent as it is stored.
 type ManagedAgentRecord struct {
@@ -152,38 +126,10 @@ type LogOptions struct {
 	Follow bool
 }
 
-// LogLine is one line of an agent's log.
-type LogLine struct {
-	Timestamp time.Time `json:"timestamp"`
-	Stream    string    `json:"stream"` // terminal, input, output, event
-	Line      string    `json:"line"`
-}
-
 // LogStream yields lines; Next returns io.EOF at the end.
 type LogStream interface {
 	Next() (LogLine, error)
 	io.Closer
-}
-
-// ManagedAgentMetrics measure a running agent.
-type ManagedAgentMetrics struct {
-	CPUPercent       float64 `json:"cpuPercent"`
-	MemoryBytes      int64   `json:"memoryBytes"`
-	MemoryLimitBytes int64   `json:"memoryLimitBytes"`
-	UptimeSeconds    float64 `json:"uptimeSeconds"`
-	MessagesSent     int64   `json:"messagesSent"`
-	LastResponseMs   int64   `json:"lastResponseMs"`
-}
-
-// RuntimeInfo is one configured runtime.
-type RuntimeInfo struct {
-	Name      string   `json:"name"`
-	Priority  int      `json:"priority"` // lower is tried first
-	Ready     bool     `json:"ready"`
-	Reason    string   `json:"reason,omitempty"` // why it is not ready
-	Types     []string `json:"types"`
-	Agents    int      `json:"agents"` // running
-	MaxAgents int      `json:"maxAgents"`
 }
 
 // ManagedAgentService spawns agents through runtimes and keeps their records. Methods are safe for concurrent

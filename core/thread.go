@@ -180,38 +180,6 @@ type ContextFile struct {
 	Content string `json:"content"`
 }
 
-// ThreadPolicy is how a thread is supervised. Durations are milliseconds; 0 is the configured default.
-type ThreadPolicy struct {
-	IdleTimeoutMs       int64            `json:"idleTimeoutMs,omitempty"`       // without activity: idle; three times that: stopped
-	SummarizeAfterTurns int              `json:"summarizeAfterTurns,omitempty"` // a summary each so many turns; 0: only at the end
-	CompleteAfterTurns  int              `json:"completeAfterTurns,omitempty"`  // completed after so many turns; 0: when the agent says so
-	TimeoutMs           int64            `json:"timeoutMs,omitempty"`           // of the whole life
-	MaxRestarts         *int             `json:"maxRestarts,omitempty"`         // of a lost agent
-	TurnRetries         *int             `json:"turnRetries,omitempty"`         // of a turn that failed and may be tried again
-	MaxTokens           int64            `json:"maxTokens,omitempty"`           // of all turns: stopped; 0: none
-	MaxCost             float64          `json:"maxCost,omitempty"`             // likewise, in US dollars
-	MaxTurns            int              `json:"maxTurns,omitempty"`            // likewise, failed turns included
-	Finish              *ThreadFinish    `json:"finish,omitempty"`
-	AutoAnswer          []AutoAnswerRule `json:"autoAnswer,omitempty"`
-}
-
-// ThreadFinish is what is done with a workspace when its thread completes.
-type ThreadFinish struct {
-	Commit  bool   `json:"commit,omitempty"`  // what is not committed
-	Message string `json:"message,omitempty"` // of that commit; "" the objective
-	Push    bool   `json:"push,omitempty"`    // to the remote
-	Branch  string `json:"branch,omitempty"`  // there; "" the work branch's own name
-}
-
-// AutoAnswerRule answers prompts without people. The first rule that fits counts.
-type AutoAnswerRule struct {
-	Preset string `json:"preset,omitempty" enum:",readonly,standard,permissive,autonomous" doc:"approvalPreset that the rule holds for. Left out: all."`
-	Kind   string `json:"kind,omitempty" check:"is=promptKind" doc:"Kind of the prompt: approval or question. Left out: all."`
-	Tool   string `json:"tool,omitempty" check:"is=ruleTool" doc:"Glob on the name of the tool. Left out: all."`
-	Match  string `json:"match,omitempty" check:"is=ruleMatch" doc:"Regular expression (RE2) on the prompt's text and the tool's input. Left out: all."`
-	Answer string `json:"answer" check:"is=answer" missing:"say allow, deny or the id of an option" doc:"allow, deny, or the id of an option."`
-}
-
 // AgentOutcome is what an agent reports of its own work in the structured block of a message.
 type AgentOutcome struct {
 	State     CompletionState `json:"state,omitempty"` // "": it goes on
@@ -221,52 +189,35 @@ type AgentOutcome struct {
 	Decisions []string        `json:"decisions,omitempty"` // findings that the other threads should know
 }
 
-// TestReport is what tests an agent says it ran.
-type TestReport struct {
-	Run     int    `json:"run"`
-	Passed  int    `json:"passed"`
-	Failed  int    `json:"failed"`
-	Command string `json:"command,omitempty"`
-}
+// What is public of threads as it is stored.
+type (
+	ThreadPolicy    = wire.ThreadPolicy
+	ThreadFinish    = wire.ThreadFinish
+	ThreadQueue     = wire.ThreadQueue
+	ThreadQueueItem = wire.ThreadQueueItem
+	ThreadReceipt   = wire.ThreadReceipt
+	AutoAnswerRule  = wire.AutoAnswerRule
+	Completion      = wire.Completion
+	CompletionState = wire.CompletionState
+	Artifact        = wire.Artifact
+	ArtifactType    = wire.ArtifactType
+	TestReport      = wire.TestReport
+)
 
-// CompletionState says how good an outcome is.
-type CompletionState string
-
-// Completion states.
+// Completion states, and types of artifacts.
 const (
-	CompletionComplete CompletionState = "complete"
-	CompletionPartial  CompletionState = "partial"
-	CompletionFailed   CompletionState = "failed"
+	CompletionComplete = wire.CompletionComplete
+	CompletionPartial  = wire.CompletionPartial
+	CompletionFailed   = wire.CompletionFailed
+
+	ArtifactCommit = wire.ArtifactCommit
+	ArtifactFile   = wire.ArtifactFile
+	ArtifactURL    = wire.ArtifactURL
+	ArtifactReport = wire.ArtifactReport
 )
 
 // CompletionStates lists every completion state, the best first.
 var CompletionStates = []CompletionState{CompletionComplete, CompletionPartial, CompletionFailed}
-
-// Completion is the outcome of a thread.
-type Completion struct {
-	State     CompletionState   `json:"state"`
-	Summary   string            `json:"summary"`
-	Artifacts []Artifact        `json:"artifacts"`
-	Changes   *WorkspaceChanges `json:"changes,omitempty"` // of its repository
-	Tests     *TestReport       `json:"tests,omitempty"`
-}
-
-// ArtifactType says what an artifact is.
-type ArtifactType string
-
-// Artifact types.
-const (
-	ArtifactCommit ArtifactType = "commit" // value: the hash
-	ArtifactFile   ArtifactType = "file"   // value: the path in the repository
-	ArtifactURL    ArtifactType = "url"    // value: the address; of a push: repository#branch
-	ArtifactReport ArtifactType = "report" // value: a text
-)
-
-// Artifact is one thing that a thread made.
-type Artifact struct {
-	Type  ArtifactType `json:"type"`
-	Value string       `json:"value"`
-}
 
 // ThreadSpec is what a caller asks for.
 type ThreadSpec struct {
@@ -318,38 +269,11 @@ const (
 	InputWorking = "working" // the agent has it, or is being given it
 )
 
-// ThreadQueueItem is a message that waits, or that the agent works on.
-type ThreadQueueItem struct {
-	InputID   string    `json:"inputId"`
-	Number    uint64    `json:"number"`
-	State     string    `json:"state"`
-	Attempt   int       `json:"attempt,omitempty"` // how often it was given to the agent before
-	Message   string    `json:"message"`
-	CreatedAt time.Time `json:"createdAt"`
-}
-
-// ThreadQueue is a page of the messages of a thread that have no answer yet, in order.
-type ThreadQueue struct {
-	ThreadID  string            `json:"threadId"`
-	Queued    int               `json:"queued"` // that wait
-	Inputs    []ThreadQueueItem `json:"inputs"`
-	HasMore   bool              `json:"hasMore"`
-	NextAfter uint64            `json:"nextAfter,omitempty"` // after of the next page
-}
-
 // ThreadContinue says how another thread goes on with one that is over.
 type ThreadContinue struct {
 	Message       string            // "": the messages that got no answer are enough
 	Env           map[string]string // that of the old one is gone
 	DiscardQueued bool              // leave the messages that got no answer
-}
-
-// ThreadReceipt is the answer to a send.
-type ThreadReceipt struct {
-	ThreadID string `json:"threadId"`
-	InputID  string `json:"inputId,omitempty"` // of a message
-	Sent     bool   `json:"sent"`              // the agent took it; a message that waits in the queue is false
-	Queued   int    `json:"queued"`            // messages that wait, this one included
 }
 
 // ThreadAnswer answers the prompt of a blocked thread, or gives the code of a login.

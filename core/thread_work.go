@@ -8,11 +8,7 @@ import (
 )
 
 // ThreadTurn is how a turn of a thread ended.
-type ThreadTurn struct {
-	Turn       int   `json:"turn"` // from 1; failed turns are counted too
-	DurationMs int64 `json:"durationMs"`
-	wire.TurnOutcome
-}
+type ThreadTurn = wire.ThreadTurn
 
 // ThreadWork is the message that the agent of a thread works on, from before it is handed over until its turn is over.
 // Its text stays in the queue as long. One that is to be handed over again comes before all others.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // AllEvents as the event type of a webhook subscribes to every public one.
@@ -27,7 +29,23 @@ func NoticeSubject(id string) string { return "notices:" + id }
 // stored before have the plain name; the log reads them as they are.
 func PatternSubject(name string) string { return "patterns:" + name }
 
-// Webhook is an endpoint that events are delivered to. Values are snapshots.
+// What is public of webhooks and deliveries as it is stored.
+type (
+	WebhookFilters    = wire.WebhookFilters
+	WebhookStatistics = wire.WebhookStatistics
+	DeliveryStatus    = wire.DeliveryStatus
+)
+
+// States of a delivery.
+const (
+	DeliveryPending   = wire.DeliveryPending
+	DeliverySucceeded = wire.DeliverySucceeded
+	DeliveryFailed    = wire.DeliveryFailed
+	DeliveryCancelled = wire.DeliveryCancelled
+)
+
+// Webhook is an endpoint that events are delivered to. Values are snapshots. It is not wire.Webhook, which has the secret
+// among its fields: what is stored must have no place for one in clear.
 type Webhook struct {
 	ID             string            `json:"id"`
 	URL            string            `json:"url"`
@@ -49,21 +67,6 @@ type Webhook struct {
 	CreatedAt      time.Time         `json:"createdAt"`
 	UpdatedAt      time.Time         `json:"updatedAt"`
 	Statistics     WebhookStatistics `json:"statistics"`
-}
-
-// WebhookFilters restrict the events of an endpoint. Empty ones restrict nothing.
-type WebhookFilters struct {
-	Pattern  []string          `json:"pattern,omitempty"`  // names; for every event that names a pattern
-	Metadata map[string]string `json:"metadata,omitempty"` // of the execution; all must be equal
-}
-
-// WebhookStatistics count deliveries that came to their end.
-type WebhookStatistics struct {
-	Total          int64   `json:"deliveriesTotal"`
-	Succeeded      int64   `json:"deliveriesSucceeded"`
-	Failed         int64   `json:"deliveriesFailed"`
-	Pending        int64   `json:"deliveriesPending"`
-	AverageLatency float64 `json:"averageLatency"` // ms, of the attempts that succeeded
 }
 
 // WebhookRecord is a webhook as it is stored.
@@ -110,21 +113,11 @@ type WebhookPatch struct {
 	CA         *string
 }
 
-// DeliveryStatus is where a delivery is in its life.
-type DeliveryStatus string
-
-// States of a delivery. The last three are terminal, but a failed one may be retried by hand.
-const (
-	DeliveryPending   DeliveryStatus = "pending" // waits for its first or next attempt
-	DeliverySucceeded DeliveryStatus = "succeeded"
-	DeliveryFailed    DeliveryStatus = "failed"    // no attempt is left
-	DeliveryCancelled DeliveryStatus = "cancelled" // the endpoint was deleted
-)
-
 // DeliveryStatuses lists every state.
 var DeliveryStatuses = []DeliveryStatus{DeliveryPending, DeliverySucceeded, DeliveryFailed, DeliveryCancelled}
 
-// Delivery is one event on its way to one endpoint. Values are snapshots.
+// Delivery is one event on its way to one endpoint, as it is stored; wire.Delivery is what callers see of it, under names
+// that the interface gives. Values are snapshots.
 type Delivery struct {
 	ID           string          `json:"id"`
 	WebhookID    string          `json:"webhookId"`

@@ -36,7 +36,7 @@ var managedAgents = &resource[client.ManagedAgent]{
 	},
 	id:     func(a *client.ManagedAgent) string { return a.ID },
 	name:   func(a *client.ManagedAgent) string { return a.Name },
-	status: func(a *client.ManagedAgent) string { return spaced(a.Type, a.Status) },
+	status: func(a *client.ManagedAgent) string { return spaced(a.Type, string(a.Status)) },
 	over:   func(a *client.ManagedAgent) bool { return a.StoppedAt != nil },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
 		return api.ListManagedAgents(ctx, client.ManagedAgentFilter{
@@ -58,7 +58,7 @@ func managedStatus(a *client.ManagedAgent) cell {
 	case client.ManagedStopped:
 		style = styleFaint
 	}
-	text := a.Status
+	text := string(a.Status)
 	if a.StatusReason != "" {
 		text += " (" + a.StatusReason + ")"
 	}

@@ -203,7 +203,7 @@ func (c *cli) waitReady(cmd *cobra.Command, agent *client.ManagedAgent) (*client
 			return nil, c.stillStarting(ctx, agent.ID, err)
 		}
 		if status != "" && next.Status == client.ManagedStarting {
-			next.Status = status // an event is never older than that
+			next.Status = client.ManagedAgentStatus(status) // an event is never older than that
 		}
 		agent = next
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Bounds of agent top.
@@ -86,7 +87,7 @@ func measure(ctx context.Context, api *client.Client, filter client.ManagedAgent
 			return nil, err
 		}
 		if a.StoppedAt == nil {
-			rows = append(rows, &topRow{ID: a.ID, Name: a.Name, Type: a.Type, Status: a.Status, StatusReason: a.StatusReason, Turn: a.Turn})
+			rows = append(rows, &topRow{ID: a.ID, Name: a.Name, Type: a.Type, Status: string(a.Status), StatusReason: a.StatusReason, Turn: a.Turn})
 		}
 	}
 	var wg sync.WaitGroup
@@ -132,7 +133,7 @@ func topTable(s *screen, rows []*topRow) {
 	for _, r := range rows {
 		row := []cell{
 			{text: r.ID}, {text: r.Name}, {text: r.Type},
-			managedStatus(&client.ManagedAgent{Status: r.Status, StatusReason: r.StatusReason}), {text: fmt.Sprint(r.Turn)},
+			managedStatus(&client.ManagedAgent{ManagedAgent: wire.ManagedAgent{Status: client.ManagedAgentStatus(r.Status), StatusReason: r.StatusReason}}), {text: fmt.Sprint(r.Turn)},
 		}
 		if m := r.measured; m != nil {
 			row = append(row, plain(fmt.Sprintf("%.1f", m.CPUPercent), mebibytes(m.MemoryBytes, m.MemoryLimitBytes),

@@ -32,7 +32,7 @@ var questions = &resource[client.Question]{
 		{head: "ROLE", show: func(q *client.Question) any { return q.Role }},
 		{head: "KIND", show: func(q *client.Question) any { return q.Kind }},
 		{head: "TEXT", show: func(q *client.Question) any { return q.Text }, cut: 60},
-		{head: "STATUS", show: func(q *client.Question) any { return status(string(q.Status)) }},
+		{head: "STATUS", show: func(q *client.Question) any { return status(q.Status) }},
 		{head: "EXPIRES", show: func(q *client.Question) any {
 			if q.Status != client.QuestionOpen {
 				return "" // it expires no more
@@ -83,7 +83,7 @@ func questionScreen(s *screen, q *client.Question) {
 	if q.Status == client.QuestionOpen {
 		expires = moment(&q.ExpiresAt)
 	}
-	s.fields("question", q.ID, "status", status(string(q.Status)), "kind", q.Kind, "execution", q.ExecutionID, "step", q.Step,
+	s.fields("question", q.ID, "status", status(q.Status), "kind", q.Kind, "execution", q.ExecutionID, "step", q.Step,
 		"asked by", asker, "topic", q.Topic, "asked", moment(&q.CreatedAt), "expires", expires,
 		"closed", moment(q.ClosedAt), "answered by", q.AnsweredBy, "login", q.URL)
 	if q.Depth > 0 {

@@ -52,7 +52,7 @@ func plain(texts ...string) []cell {
 }
 
 // status makes the cell of a status word.
-func status(word string) cell { return cell{word, statusStyle(word)} }
+func status[S ~string](word S) cell { return cell{string(word), statusStyle(string(word))} }
 
 // WriteTo writes what was gathered.
 func (s *screen) WriteTo(w io.Writer) (int64, error) { return s.buf.WriteTo(w) }

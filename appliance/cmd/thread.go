@@ -58,7 +58,7 @@ func threadOutcome(done *client.ThreadCompletion) cell {
 	if done == nil {
 		return cell{}
 	}
-	return cell{done.State, completionStyle(done.State)}
+	return cell{string(done.State), completionStyle(string(done.State))}
 }
 
 // threadStatus is a status with its reason.
@@ -158,13 +158,13 @@ func completionScreen(s *screen, done *client.ThreadCompletion) {
 	if done.Changes != nil {
 		changes = changesText(done.Changes)
 	}
-	s.fields("outcome", cell{done.State, completionStyle(done.State)}, "changes", changes, "tests", tests)
+	s.fields("outcome", cell{string(done.State), completionStyle(string(done.State))}, "changes", changes, "tests", tests)
 	if done.Summary != "" {
 		paragraph(s, done.Summary)
 	}
 	var rows [][]cell
 	for _, a := range done.Artifacts {
-		rows = append(rows, plain(a.Type, shorten(clean(strings.TrimSpace(a.Value)), 160)))
+		rows = append(rows, plain(string(a.Type), shorten(clean(strings.TrimSpace(a.Value)), 160)))
 	}
 	if len(rows) > 0 {
 		s.line("")

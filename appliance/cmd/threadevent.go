@@ -70,7 +70,7 @@ func threadKind(kind string) string { return clean(strings.TrimPrefix(kind, thre
 
 // threadEventText is what a person wants to know of an event, and its colour. The text may have several lines.
 func threadEventText(kind string, data json.RawMessage) (style, string) {
-	d, err := (&client.ThreadEvent{Type: kind, Data: data}).Decode()
+	d, err := (&client.ThreadEvent{ThreadEvent: wire.ThreadEvent{Type: kind, Data: data}}).Decode()
 	if err != nil {
 		return stylePlain, compact(data, 160)
 	}
@@ -134,9 +134,9 @@ func endText(kind string, d client.ThreadEventData) (style, string) {
 	}
 	if done := d.Completion; done != nil {
 		if kind == client.EventThreadCompleted {
-			how = completionStyle(done.State)
+			how = completionStyle(string(done.State))
 		}
-		text = spaced(text, done.State)
+		text = spaced(text, string(done.State))
 		if done.Changes != nil {
 			text = spaced(text, changesText(done.Changes))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // threadPrinter writes what threads do, a line for each event. Longer texts go on below it.
@@ -41,7 +42,7 @@ func (p *threadPrinter) event(name, id string, at time.Time, kind string, data j
 	if kind != client.EventThreadBlocked {
 		return
 	}
-	d, err := (&client.ThreadEvent{Type: kind, Data: data}).Decode()
+	d, err := (&client.ThreadEvent{ThreadEvent: wire.ThreadEvent{Type: kind, Data: data}}).Decode()
 	if err == nil && d.Prompt != nil && !d.AutoAnswered {
 		p.answers(id, d.Prompt)
 	}

@@ -69,7 +69,7 @@ var deliveries = &resource[client.Delivery]{
 	},
 	filters: []filter{oneOf("status", core.DeliveryStatuses), ofEvent},
 	id:      func(d *client.Delivery) string { return d.ID },
-	status:  func(d *client.Delivery) string { return d.Event + " " + d.Status },
+	status:  func(d *client.Delivery) string { return d.Event + " " + string(d.Status) },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
 		return api.ListDeliveries(ctx, client.DeliveryFilter{
 			WebhookID: sel.args[0], Status: sel.text("status"), Event: sel.text("event"), Page: sel.Page,

@@ -116,7 +116,7 @@ func (c *crew) agent(id string) *client.ManagedAgent {
 func (c *crew) await(id, status string) *client.ManagedAgent {
 	c.t.Helper()
 	return c.awaitAgent(id, "status "+status, func(a *client.ManagedAgent) bool {
-		return a.Status == status && a.StatusReason != "unreachable"
+		return string(a.Status) == status && a.StatusReason != "unreachable"
 	})
 }
 

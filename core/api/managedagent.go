@@ -22,7 +22,7 @@ func (s *Server) managedAgentRoutes() []Route {
 		r.Tag, r.Resource, r.Scope = tag, resource, "agents:manage"
 		return r
 	}
-	agent := []Response{{Status: 200, Body: managedAgentBody{}, Doc: "The agent."}}
+	agent := []Response{{Status: 200, Body: core.ManagedAgent{}, Doc: "The agent."}}
 	return []Route{
 		acts(Route{
 			Method: http.MethodPost, Path: "/api/managed-agents", OperationID: "spawnManagedAgent",
@@ -31,7 +31,7 @@ func (s *Server) managedAgentRoutes() []Route {
 				"comes once the process runs; the agent takes messages when its status is ready. Values of env are " +
 				"never stored by the service, logged or answered.",
 			Body:      &Body{JSON: new(spawnRequest)},
-			Responses: []Response{{Status: 201, Body: managedAgentBody{}, Location: true, Doc: "It runs."}},
+			Responses: []Response{{Status: 201, Body: core.ManagedAgent{}, Location: true, Doc: "It runs."}},
 			Fails:     []int{409, 422, 502}, Creates: true, Recover: s.recoverSpawn, Handle: s.spawnManagedAgent,
 		}),
 		reads(Route{
@@ -165,13 +165,7 @@ func (s *Server) listManagedAgents(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	list := managedAgentList{
-		Agents: make([]managedAgentBody, len(found)), PageInfo: pageOf(page, info),
-	}
-	for i, a := range found {
-		list.Agents[i] = newManagedAgentBody(a)
-	}
-	return ok(list), nil
+	return ok(managedAgentList{found, pageOf(page, info)}), nil
 }
 
 func (s *Server) getManagedAgent(c *call) (answer, error) {
@@ -183,7 +177,7 @@ func managedAgentAnswer(a *core.ManagedAgent, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(newManagedAgentBody(a)), nil
+	return ok(a), nil
 }
 
 func (s *Server) restartManagedAgent(c *call) (answer, error) {
@@ -215,9 +209,5 @@ func (s *Server) managedAgentMetrics(c *call) (answer, error) {
 }
 
 func (s *Server) listRuntimes(c *call) (answer, error) {
-	list := runtimeList{Runtimes: s.opts.ManagedAgents.Runtimes(c.ctx)}
-	if list.Runtimes == nil {
-		list.Runtimes = []core.RuntimeInfo{}
-	}
-	return ok(list), nil
+	return ok(runtimeList{s.opts.ManagedAgents.Runtimes(c.ctx)}), nil
 }

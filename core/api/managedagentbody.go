@@ -1,8 +1,6 @@
 package api
 
 import (
-	"encoding/json"
-
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -13,49 +11,8 @@ var managedStatuses = []string{
 	string(core.ManagedUnreachable), string(core.ManagedError), string(core.ManagedStopped),
 }
 
-// managedAgentBody is a managed agent on the wire.
-type managedAgentBody struct {
-	ID             string                  `json:"id"`
-	Name           string                  `json:"name"`
-	Type           string                  `json:"type" example:"claude"`
-	Status         core.ManagedAgentStatus `json:"status" enum:"starting,ready,busy,unreachable,error,stopped" doc:"unreachable: it runs as far as is known, and cannot be reached now."`
-	StatusReason   string                  `json:"statusReason,omitempty" doc:"blocked: it waits for an answer; login_required: see loginUrl; runtime_away, agent_away: why it is unreachable; else why it is in error or stopped."`
-	Runtime        string                  `json:"runtime" example:"local"`
-	Capabilities   []string                `json:"capabilities"`
-	Workdir        string                  `json:"workdir,omitempty"`
-	PID            int                     `json:"pid,omitempty" doc:"Of the command-line tool itself, on a local runtime."`
-	ContainerID    string                  `json:"containerId,omitempty"`
-	PodName        string                  `json:"podName,omitempty"`
-	ExitCode       *int                    `json:"exitCode,omitempty" doc:"128+n after signal n."`
-	SessionID      string                  `json:"sessionId,omitempty" doc:"Of the tool; resume of a later agent takes it."`
-	Prompt         json.RawMessage         `json:"prompt,omitempty" doc:"While it is blocked: {id, kind, text, tool?, input?, options, url?}."`
-	LoginURL       string                  `json:"loginUrl,omitempty"`
-	Turn           int                     `json:"turn,omitempty" doc:"Turns so far."`
-	CreatedAt      timestamp               `json:"createdAt"`
-	LastActivityAt timestamp               `json:"lastActivityAt"`
-	StoppedAt      *timestamp              `json:"stoppedAt,omitempty" doc:"When its process ended."`
-	Labels         map[string]string       `json:"labels,omitempty" doc:"Those of its spawn."`
-	Usage          *wire.Usage             `json:"usage,omitempty" doc:"What its turns used, as far as it told. Never estimated."`
-	LastTurn       *wire.TurnOutcome       `json:"lastTurn,omitempty" doc:"How its last turn ended."`
-	ReadyTimeoutMs int64                   `json:"readyTimeoutMs,omitempty" doc:"How long it may take from its start until it is ready."`
-}
-
-func newManagedAgentBody(a *core.ManagedAgent) managedAgentBody {
-	body := managedAgentBody{
-		ID: a.ID, Name: a.Name, Type: a.Type, Status: a.Status, StatusReason: a.StatusReason, Runtime: a.Runtime,
-		Capabilities: a.Capabilities, Workdir: a.Workdir, PID: a.PID, ContainerID: a.ContainerID, PodName: a.PodName,
-		ExitCode: a.ExitCode, SessionID: a.SessionID, Prompt: a.Prompt, LoginURL: a.LoginURL, Turn: a.Turn,
-		CreatedAt: timestamp(a.CreatedAt), LastActivityAt: timestamp(a.LastActivityAt), StoppedAt: stamp(a.StoppedAt),
-		Labels: a.Labels, Usage: a.Usage, LastTurn: a.LastTurn, ReadyTimeoutMs: a.ReadyTimeout.Milliseconds(),
-	}
-	if body.Capabilities == nil {
-		body.Capabilities = []string{}
-	}
-	return body
-}
-
 type managedAgentList struct {
-	Agents []managedAgentBody `json:"agents"`
+	Agents []*core.ManagedAgent `json:"agents"`
 	wire.PageInfo
 }
 
@@ -92,38 +49,17 @@ type answerRequest struct {
 }
 
 type managedEventList struct {
-	Events    []managedEventRow `json:"events"`
-	Limit     int               `json:"limit"`
-	HasMore   bool              `json:"hasMore"`
-	NextSince uint64            `json:"nextSince" doc:"since of the next page."`
+	Events []wire.ManagedAgentEvent `json:"events"`
+	wire.EventPage
 }
 
-type managedEventRow struct {
-	AgentID   string          `json:"agentId"`
-	Sequence  uint64          `json:"sequence" doc:"Rises over all agents; the id of the event in the stream."`
-	Type      core.EventType  `json:"type" example:"managed_agent.turn_complete"`
-	Timestamp timestamp       `json:"timestamp"`
-	Data      json.RawMessage `json:"data" doc:"Depends on the type; status is the one that it led to."`
-}
-
-func newManagedEventRow(ev core.Event) managedEventRow {
-	return managedEventRow{
-		AgentID: ev.Subject, Sequence: ev.Seq, Type: ev.Type, Timestamp: timestamp(ev.Time),
-		Data: rawOr(ev.Data, "{}"),
+func newManagedEvent(ev core.Event) wire.ManagedAgentEvent {
+	return wire.ManagedAgentEvent{
+		AgentID: ev.Subject, Sequence: ev.Seq, Type: string(ev.Type), Timestamp: ev.Time, Data: rawOr(ev.Data, "{}"),
 	}
 }
 
 type logList struct {
-	Logs []logRow `json:"logs"`
-	Tail int      `json:"tail" doc:"Lines at most."`
-}
-
-type logRow struct {
-	Timestamp timestamp `json:"timestamp"`
-	Stream    string    `json:"stream" enum:"terminal,input,output,event" doc:"terminal: lines that left the screen; input and output: messages and answers; event: what happened."`
-	Line      string    `json:"line"`
-}
-
-func newLogRow(l core.LogLine) logRow {
-	return logRow{Timestamp: timestamp(l.Timestamp), Stream: l.Stream, Line: l.Line}
+	Logs []core.LogLine `json:"logs"`
+	Tail int            `json:"tail" doc:"Lines at most."`
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // wantsStream tells whether the client asks for server-sent events.
@@ -65,11 +66,11 @@ func (s *Server) listManagedEvents(c *call) error {
 	if err != nil {
 		return err
 	}
-	list := managedEventList{Limit: limit, HasMore: len(found) > limit, NextSince: since}
+	list := managedEventList{EventPage: wire.EventPage{Limit: limit, HasMore: len(found) > limit, NextSince: since}}
 	found = found[:min(limit, len(found))]
-	list.Events = make([]managedEventRow, len(found))
+	list.Events = make([]wire.ManagedAgentEvent, len(found))
 	for i, ev := range found {
-		list.Events[i] = newManagedEventRow(ev)
+		list.Events[i] = newManagedEvent(ev)
 		list.NextSince = ev.Seq
 	}
 	c.respond(ok(list))
@@ -80,6 +81,6 @@ func (s *Server) listManagedEvents(c *call) error {
 func managedEventFrame(ev core.Event) []byte {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(buf)
-	encode(buf, newManagedEventRow(ev))
+	encode(buf, newManagedEvent(ev))
 	return frameOf(string(ev.Type), ev.Seq, buf.Bytes())
 }

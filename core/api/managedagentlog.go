@@ -90,7 +90,7 @@ func (s *Server) managedAgentLogs(c *call) error {
 		return err
 	}
 	defer func() { _ = lines.Close() }()
-	list := logList{Logs: []logRow{}, Tail: opts.Tail}
+	list := logList{Logs: []core.LogLine{}, Tail: opts.Tail}
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
@@ -99,7 +99,7 @@ func (s *Server) managedAgentLogs(c *call) error {
 		if err != nil {
 			return err
 		}
-		list.Logs = append(list.Logs, newLogRow(line))
+		list.Logs = append(list.Logs, line)
 	}
 	c.respond(ok(list))
 	return nil

@@ -54,13 +54,8 @@ func (e *logEvents) read(ctx context.Context, after logPlace) {
 		if here.at.Equal(after.at) && here.nth <= after.nth {
 			continue
 		}
-		data, err := json.Marshal(newLogRow(line))
-		if err != nil {
-			e.err = err
-			return
-		}
 		select {
-		case e.next <- core.Event{Time: here.at, Seq: here.nth, Data: data}:
+		case e.next <- core.Event{Time: here.at, Seq: here.nth, Data: appendValue(nil, line)}:
 		case <-ctx.Done():
 			e.err = ctx.Err()
 			return

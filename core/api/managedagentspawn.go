@@ -130,7 +130,7 @@ func (s *Server) spawnManagedAgent(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return created(managedAgentPath(a.ID), newManagedAgentBody(a)), nil
+	return created(managedAgentPath(a.ID), a), nil
 }
 
 // recoverSpawn answers a repeated spawn whose first answer was never given.
@@ -143,5 +143,5 @@ func (s *Server) recoverSpawn(c *call, id string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return created(managedAgentPath(a.ID), newManagedAgentBody(a)), nil
+	return created(managedAgentPath(a.ID), a), nil
 }

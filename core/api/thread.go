@@ -88,7 +88,7 @@ func (s *Server) threadRoutes() []Route {
 				"is false while it waits. raw and keys go to the agent's terminal at once. Key names are those of " +
 				"docs/managed-agents.md: ENTER, ESC, TAB, UP, CTRL_C and so on.",
 			Body:      &Body{JSON: new(sendThreadRequest)},
-			Responses: []Response{{Status: 200, Body: threadReceipt{}, Doc: "It is stored, or typed."}},
+			Responses: []Response{{Status: 200, Body: core.ThreadReceipt{}, Doc: "It is stored, or typed."}},
 			Fails:     []int{404, 409, 502}, Creates: true, Recover: s.recoverThreadSend, Handle: s.sendThread,
 		}),
 		acts(Route{
@@ -120,7 +120,7 @@ func (s *Server) threadRoutes() []Route {
 				{Name: "after", Type: ParamInteger, Default: "0", Doc: "Only messages after this number."},
 				{Name: "limit", Type: ParamInteger, Default: "20", Min: 1, Max: core.MaxPageLimit, Doc: "Messages at most."},
 			},
-			Responses: []Response{{Status: 200, Body: threadQueueBody{}, Doc: "A page of messages."}},
+			Responses: []Response{{Status: 200, Body: core.ThreadQueue{}, Doc: "A page of messages."}},
 			Fails:     []int{404}, Handle: s.listThreadQueue,
 		}),
 		acts(Route{

@@ -14,24 +14,6 @@ type continueThreadRequest struct {
 	DiscardQueued bool              `json:"discardQueued" doc:"Leave the messages that got no answer."`
 }
 
-// threadQueueBody is a page of the messages of a thread.
-type threadQueueBody struct {
-	ThreadID  string            `json:"threadId"`
-	Queued    int               `json:"queued" doc:"Messages that wait."`
-	Inputs    []threadQueueItem `json:"inputs"`
-	HasMore   bool              `json:"hasMore"`
-	NextAfter uint64            `json:"nextAfter,omitempty" doc:"after of the next page."`
-}
-
-type threadQueueItem struct {
-	InputID   string    `json:"inputId"`
-	Number    uint64    `json:"number"`
-	State     string    `json:"state" enum:"waiting,working" doc:"working: the agent has it, or is being given it."`
-	Attempt   int       `json:"attempt,omitempty" doc:"How often it was given to the agent before."`
-	Message   string    `json:"message"`
-	CreatedAt timestamp `json:"createdAt"`
-}
-
 func (s *Server) continueThread(c *call) (answer, error) {
 	var req continueThreadRequest
 	if err := c.decode(&req); err != nil {
@@ -54,16 +36,7 @@ func (s *Server) listThreadQueue(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	body := threadQueueBody{
-		ThreadID: queue.ThreadID, Queued: queue.Queued, Inputs: make([]threadQueueItem, len(queue.Inputs)),
-		HasMore: queue.HasMore, NextAfter: queue.NextAfter,
-	}
-	for i, in := range queue.Inputs {
-		body.Inputs[i] = threadQueueItem{
-			InputID: in.InputID, Number: in.Number, State: in.State, Attempt: in.Attempt, Message: in.Message, CreatedAt: timestamp(in.CreatedAt),
-		}
-	}
-	return ok(body), nil
+	return ok(queue), nil
 }
 
 func (s *Server) withdrawThreadInput(c *call) (answer, error) {

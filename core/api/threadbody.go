@@ -26,7 +26,7 @@ type threadBody struct {
 	Policy         core.ThreadPolicy     `json:"policy"`
 	Metadata       map[string]any        `json:"metadata"`
 	Summary        string                `json:"summary"`
-	Completion     *completionBody       `json:"completion,omitempty" doc:"Once it is over."`
+	Completion     *core.Completion      `json:"completion,omitempty" doc:"Once it is over."`
 	Error          *threadErrorBody      `json:"error,omitempty" doc:"Why it failed."`
 	Prompt         json.RawMessage       `json:"prompt,omitempty" doc:"While it is blocked: {id, kind, text, tool?, input?, options, url?}."`
 	LoginURL       string                `json:"loginUrl,omitempty"`
@@ -67,27 +67,13 @@ type threadFileBody struct {
 	Content *string `json:"content,omitempty" doc:"Left out of lists."`
 }
 
-// completionBody is the outcome of a thread.
-type completionBody struct {
-	State     core.CompletionState   `json:"state" enum:"complete,partial,failed"`
-	Summary   string                 `json:"summary"`
-	Artifacts []artifactBody         `json:"artifacts"`
-	Changes   *core.WorkspaceChanges `json:"changes,omitempty" doc:"Of its repository."`
-	Tests     *core.TestReport       `json:"tests,omitempty" doc:"What the agent says it ran."`
-}
-
-type artifactBody struct {
-	Type  core.ArtifactType `json:"type" enum:"commit,file,url,report"`
-	Value string            `json:"value" doc:"Hash, path in the repository, address (repository#branch of a push), or text."`
-}
-
 func newThreadBody(t *core.Thread) threadBody {
 	body := threadBody{
 		ID: t.ID, ExecutionID: t.ExecutionID, Name: t.Name, AgentType: t.AgentType, Role: t.Role, Objective: t.Objective,
 		Status: t.Status, StatusReason: t.StatusReason, Runtime: textOrNull(t.Runtime),
 		ManagedAgentID: textOrNull(t.ManagedAgentID), AgentID: t.AgentID, SessionID: t.SessionID, Workspace: t.Workspace,
 		Preparation: newThreadPreparationBody(&t.Preparation), Policy: t.Policy, Metadata: t.Metadata,
-		Summary: t.Summary, Completion: newCompletionBody(t.Completion), Prompt: t.Prompt, LoginURL: t.LoginURL,
+		Summary: t.Summary, Completion: t.Completion, Prompt: t.Prompt, LoginURL: t.LoginURL,
 		FailedTurns: t.FailedTurns, LastTurn: t.LastTurn, Usage: t.Usage, RetryAt: stamp(t.RetryAt),
 		Continues: t.Continues, ContinuedBy: t.ContinuedBy,
 		TurnCount: t.TurnCount, EventCount: t.EventCount, QueuedInputs: t.QueuedInputs, Restarts: t.Restarts,
@@ -121,20 +107,6 @@ func newThreadPreparationBody(p *core.Preparation) threadPreparationBody {
 	}
 	if body.EnvNames == nil {
 		body.EnvNames = []string{}
-	}
-	return body
-}
-
-func newCompletionBody(done *core.Completion) *completionBody {
-	if done == nil {
-		return nil
-	}
-	body := &completionBody{
-		State: done.State, Summary: done.Summary, Artifacts: make([]artifactBody, len(done.Artifacts)),
-		Changes: done.Changes, Tests: done.Tests,
-	}
-	for i, a := range done.Artifacts {
-		body.Artifacts[i] = artifactBody(a)
 	}
 	return body
 }

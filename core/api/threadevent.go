@@ -1,30 +1,20 @@
 package api
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/schema"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // threadEventList is a page of a thread's journal.
 type threadEventList struct {
-	Events    []threadEventRow `json:"events"`
-	Limit     int              `json:"limit"`
-	HasMore   bool             `json:"hasMore" doc:"There may be more; a page can end before its limit where many events of other types lie between."`
-	NextSince uint64           `json:"nextSince" doc:"since of the next page."`
-}
-
-type threadEventRow struct {
-	ID          string          `json:"id"`
-	ThreadID    string          `json:"threadId"`
-	ExecutionID string          `json:"executionId"`
-	Sequence    uint64          `json:"sequence" doc:"Rises over all threads; the id of the event in streams."`
-	Type        core.EventType  `json:"type" example:"thread_turn_complete"`
-	Timestamp   timestamp       `json:"timestamp"`
-	Data        json.RawMessage `json:"data" doc:"Depends on the type: see docs/threads.md."`
+	Events    []wire.ThreadEvent `json:"events"`
+	Limit     int                `json:"limit"`
+	HasMore   bool               `json:"hasMore" doc:"There may be more; a page can end before its limit where many events of other types lie between."`
+	NextSince uint64             `json:"nextSince" doc:"since of the next page."`
 }
 
 // threadEventID is the id of an event: its own, or one of its time and sequence, which is always the same for it and
@@ -58,7 +48,7 @@ func (s *Server) listThreadEvents(c *call) (answer, error) {
 	}
 	limit := int(c.query.integer("limit"))
 	list := threadEventList{
-		Events: make([]threadEventRow, 0, limit), Limit: limit, NextSince: uint64(c.query.integer("since")),
+		Events: make([]wire.ThreadEvent, 0, limit), Limit: limit, NextSince: uint64(c.query.integer("since")),
 	}
 	for scanned, size := 0, limit+1; ; size = scanPage {
 		page, err := s.opts.Journal.Events(c.ctx, t.ID, list.NextSince, size)
@@ -72,9 +62,9 @@ func (s *Server) listThreadEvents(c *call) (answer, error) {
 					list.HasMore = true
 					return ok(list), nil
 				}
-				list.Events = append(list.Events, threadEventRow{
-					ID: threadEventID(ev), ThreadID: t.ID, ExecutionID: t.ExecutionID, Sequence: ev.Seq, Type: ev.Type,
-					Timestamp: timestamp(ev.Time), Data: rawOr(ev.Data, "{}"),
+				list.Events = append(list.Events, wire.ThreadEvent{
+					ID: threadEventID(ev), ThreadID: t.ID, ExecutionID: t.ExecutionID, Sequence: ev.Seq, Type: string(ev.Type),
+					Timestamp: ev.Time, Data: rawOr(ev.Data, "{}"),
 				})
 			}
 			list.NextSince = ev.Seq

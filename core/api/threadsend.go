@@ -9,14 +9,6 @@ type sendThreadRequest struct {
 	Keys    []string `json:"keys" check:"max=1000" doc:"Names of keys, pressed in order." example:"[\"ESC\",\"ENTER\"]"`
 }
 
-// threadReceipt tells what became of an input.
-type threadReceipt struct {
-	ThreadID string `json:"threadId"`
-	InputID  string `json:"inputId,omitempty" doc:"Of a message."`
-	Sent     bool   `json:"sent" doc:"The agent took it; false for a message that waits."`
-	Queued   int    `json:"queued" doc:"Messages that wait, this one included."`
-}
-
 // answerThreadRequest answers a prompt.
 type answerThreadRequest struct {
 	PromptID string `json:"promptId" check:"max=256" doc:"Default: the prompt that is open. Another one is a 409."`
@@ -66,7 +58,7 @@ func (s *Server) sendThread(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(threadReceipt(receipt)), nil
+	return ok(receipt), nil
 }
 
 // recoverThreadSend answers a repeated send whose first answer was never given.
@@ -80,7 +72,7 @@ func (s *Server) recoverThreadSend(c *call, resourceID string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(threadReceipt{ThreadID: id, InputID: resourceID, Sent: t.QueuedInputs == 0, Queued: t.QueuedInputs}), nil
+	return ok(core.ThreadReceipt{ThreadID: id, InputID: resourceID, Sent: t.QueuedInputs == 0, Queued: t.QueuedInputs}), nil
 }
 
 func (s *Server) answerThread(c *call) (answer, error) {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 const webhooksPath = "/api/webhooks"
@@ -20,7 +21,7 @@ func (s *Server) webhookRoutes() []Route {
 		r.Method, r.Tag, r.Resource, r.Action, r.Scope = method, "webhooks", "webhooks", action, "admin"
 		return r
 	}
-	record := []Response{{Status: 200, Body: webhookBody{}, Doc: "The endpoint."}}
+	record := []Response{{Status: 200, Body: wire.Webhook{}, Doc: "The endpoint."}}
 	routes := []Route{
 		route(http.MethodPost, "webhooks.create", Route{
 			Path: webhooksPath, OperationID: "createWebhook",
@@ -28,7 +29,7 @@ func (s *Server) webhookRoutes() []Route {
 			Description: "Only this answer shows the secret; a repeat with the same Idempotency-Key masks it, because " +
 				"secrets are kept encrypted only.",
 			Body:      &Body{JSON: new(createWebhookRequest)},
-			Responses: []Response{{Status: 201, Body: webhookBody{}, Location: true, Doc: "It is stored."}},
+			Responses: []Response{{Status: 201, Body: wire.Webhook{}, Location: true, Doc: "It is stored."}},
 			Fails:     []int{409}, Creates: true, Recover: s.recoverWebhook, Handle: s.createWebhook,
 		}),
 		route(http.MethodGet, "webhooks.read", Route{

@@ -17,7 +17,7 @@ func (s *Server) deliveryRoutes(route func(method, action string, r Route) Route
 			Description: "data.test is true in it. It is not repeated, and it is sent although the endpoint is disabled or " +
 				"does not subscribe to the type. An endpoint that fails is no error of this operation: see status.",
 			Body:      &Body{JSON: new(testWebhookRequest)},
-			Responses: []Response{{Status: 200, Body: webhookTestBody{}, Doc: "What came of it."}},
+			Responses: []Response{{Status: 200, Body: wire.WebhookTest{}, Doc: "What came of it."}},
 			Fails:     []int{404}, Handle: s.testWebhook,
 		}),
 		route(http.MethodGet, "webhooks.read", Route{
@@ -34,7 +34,7 @@ func (s *Server) deliveryRoutes(route func(method, action string, r Route) Route
 			Summary:     "Deliver again what failed, now, with all its attempts anew.",
 			Description: "The event keeps its id. A delivery that succeeded or waits is a 409.",
 			Body:        &Body{JSON: new(emptyRequest), Optional: true},
-			Responses:   []Response{{Status: 202, Body: deliveryRetried{}, Doc: "It is due."}},
+			Responses:   []Response{{Status: 202, Body: wire.DeliveryRetry{}, Doc: "It is due."}},
 			Fails:       []int{404, 409}, Creates: true, Recover: s.recoverDeliveryRetry, Handle: s.retryDelivery,
 		}),
 		route(http.MethodPost, "webhooks.retry", Route{
@@ -44,8 +44,8 @@ func (s *Server) deliveryRoutes(route func(method, action string, r Route) Route
 				"are older still. It may be repeated: what was made due waits and is not made due again. Test events are left out.",
 			Body: &Body{JSON: new(retryDeliveriesRequest), Optional: true},
 			Responses: []Response{
-				{Status: 202, Body: deliveriesRetried{}, Doc: "They are due."},
-				{Status: 200, Body: deliveriesRetried{}, Doc: "With dryRun: how many would be."},
+				{Status: 202, Body: wire.DeliveriesRetried{}, Doc: "They are due."},
+				{Status: 200, Body: wire.DeliveriesRetried{}, Doc: "With dryRun: how many would be."},
 			},
 			Fails: []int{404}, Handle: s.retryDeliveries,
 		}),
@@ -72,55 +72,22 @@ type testWebhookRequest struct {
 	Event string `json:"event" check:"required" enum:"execution.started,execution.completed,execution.failed,execution.cancelled,agent.connected,agent.disconnected,agent.unhealthy,pattern.created,pattern.updated,pattern.deleted,system.alert,thread.blocked,thread.completed,thread.failed,managed_agent.blocked,managed_agent.login_required,managed_agent.failed" doc:"Type of the made-up event."`
 }
 
-// webhookTestBody is what came of a test.
-type webhookTestBody struct {
-	DeliveryID   string              `json:"deliveryId"`
-	Event        core.EventType      `json:"event"`
-	Status       core.DeliveryStatus `json:"status" enum:"pending,succeeded,failed,cancelled"`
-	StatusCode   int                 `json:"statusCode" doc:"Of the endpoint's answer; 0: there was none."`
-	Duration     int64               `json:"duration" doc:"Milliseconds."`
-	LastError    string              `json:"lastError,omitempty"`
-	ResponseBody string              `json:"responseBody,omitempty" doc:"The beginning of the answer."`
-}
-
-// deliveryBody is a delivery on the wire.
-type deliveryBody struct {
-	ID           string              `json:"id"`
-	WebhookID    string              `json:"webhookId"`
-	EventID      string              `json:"eventId" doc:"The same at every attempt; receivers tell duplicates by it."`
-	Event        core.EventType      `json:"event"`
-	Subject      string              `json:"subject,omitempty" doc:"What the event is of, for example an execution."`
-	Status       core.DeliveryStatus `json:"status" enum:"pending,succeeded,failed,cancelled"`
-	StatusCode   int                 `json:"statusCode" doc:"Of the last answer; 0: there was none."`
-	Timestamp    timestamp           `json:"timestamp" doc:"Of the last attempt; before the first, when it was made."`
-	Duration     int64               `json:"duration" doc:"Milliseconds of the last attempt."`
-	Retries      int                 `json:"retries" doc:"Attempts after the first."`
-	Attempts     int                 `json:"attempts"`
-	Manual       int                 `json:"manualRetries,omitempty" doc:"Retries by hand."`
-	LastError    string              `json:"lastError,omitempty" doc:"Why the last attempt failed."`
-	NextAt       *timestamp          `json:"nextAt,omitempty" doc:"Of the next attempt, while it waits."`
-	CreatedAt    timestamp           `json:"createdAt"`
-	FirstAt      *timestamp          `json:"firstAt,omitempty" doc:"Of the first attempt."`
-	Test         bool                `json:"test,omitempty" doc:"A made-up event."`
-	ResponseBody string              `json:"responseBody,omitempty" doc:"The beginning of the last answer."`
-}
-
-func newDeliveryBody(d *core.Delivery) deliveryBody {
-	body := deliveryBody{
-		ID: d.ID, WebhookID: d.WebhookID, EventID: d.EventID, Event: d.Event, Subject: d.Subject, Status: d.Status,
-		StatusCode: d.StatusCode, Timestamp: timestamp(d.CreatedAt), Duration: d.DurationMs,
-		Retries: max(0, d.Attempts-1), Attempts: d.Attempts, Manual: d.Manual, LastError: d.LastError,
-		NextAt: stamp(d.NextAt), CreatedAt: timestamp(d.CreatedAt), FirstAt: stamp(d.FirstAt), Test: d.Test,
+func newDeliveryBody(d *core.Delivery) wire.Delivery {
+	body := wire.Delivery{
+		ID: d.ID, WebhookID: d.WebhookID, EventID: d.EventID, Event: string(d.Event), Subject: d.Subject, Status: d.Status,
+		StatusCode: d.StatusCode, Timestamp: d.CreatedAt, Duration: wire.Millis(d.DurationMs),
+		Retries: max(0, d.Attempts-1), Attempts: d.Attempts, ManualRetries: d.Manual, LastError: d.LastError,
+		NextAt: d.NextAt, CreatedAt: d.CreatedAt, FirstAt: d.FirstAt, Test: d.Test,
 		ResponseBody: d.ResponseBody,
 	}
 	if d.Timestamp != nil {
-		body.Timestamp = timestamp(*d.Timestamp)
+		body.Timestamp = *d.Timestamp
 	}
 	return body
 }
 
 type deliveryList struct {
-	Deliveries []deliveryBody `json:"deliveries"`
+	Deliveries []wire.Delivery `json:"deliveries"`
 	wire.PageInfo
 }
 
@@ -133,8 +100,8 @@ func (s *Server) testWebhook(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(webhookTestBody{
-		DeliveryID: d.ID, Event: d.Event, Status: d.Status, StatusCode: d.StatusCode, Duration: d.DurationMs,
+	return ok(wire.WebhookTest{
+		DeliveryID: d.ID, Event: string(d.Event), Status: d.Status, StatusCode: d.StatusCode, Duration: wire.Millis(d.DurationMs),
 		LastError: d.LastError, ResponseBody: d.ResponseBody,
 	}), nil
 }
@@ -152,7 +119,7 @@ func (s *Server) listDeliveries(c *call) (answer, error) {
 		return answer{}, err
 	}
 	list := deliveryList{
-		Deliveries: make([]deliveryBody, len(found)), PageInfo: pageOf(page, info),
+		Deliveries: make([]wire.Delivery, len(found)), PageInfo: pageOf(page, info),
 	}
 	for i, d := range found {
 		list.Deliveries[i] = newDeliveryBody(d)

@@ -8,14 +8,8 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/schema"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
-
-// deliveryRetried answers a retry by hand.
-type deliveryRetried struct {
-	DeliveryID string              `json:"deliveryId"`
-	WebhookID  string              `json:"webhookId"`
-	Status     core.DeliveryStatus `json:"status" enum:"pending"`
-}
 
 // retryDeliveriesRequest selects failed deliveries of an endpoint.
 type retryDeliveriesRequest struct {
@@ -24,14 +18,6 @@ type retryDeliveriesRequest struct {
 	Event  string `json:"event" enum:"execution.started,execution.completed,execution.failed,execution.cancelled,agent.connected,agent.disconnected,agent.unhealthy,pattern.created,pattern.updated,pattern.deleted,system.alert,thread.blocked,thread.completed,thread.failed,managed_agent.blocked,managed_agent.login_required,managed_agent.failed" doc:"Only of this type."`
 	DryRun bool   `json:"dryRun" doc:"Only count them."`
 	Cursor string `json:"cursor" check:"max=1024" doc:"nextCursor of the answer before."`
-}
-
-type deliveriesRetried struct {
-	WebhookID  string              `json:"webhookId"`
-	Status     core.DeliveryStatus `json:"status" enum:"pending,failed" doc:"Of those that are counted: pending, or failed after a dry run."`
-	Count      int                 `json:"count" doc:"Deliveries that were made due, or would be."`
-	HasMore    bool                `json:"hasMore" doc:"More may have failed; ask again for them, with cursor."`
-	NextCursor string              `json:"nextCursor,omitempty"`
 }
 
 // maxRetryPages bounds the deliveries that one request makes due, in pages of the list: each is a commit of the store.
@@ -66,7 +52,7 @@ func (s *Server) recoverDeliveryRetry(c *call, id string) (answer, error) {
 }
 
 func retryAnswer(webhookID, id string) answer {
-	return accepted("", deliveryRetried{DeliveryID: id, WebhookID: webhookID, Status: core.DeliveryPending})
+	return accepted("", wire.DeliveryRetry{DeliveryID: id, WebhookID: webhookID, Status: core.DeliveryPending})
 }
 
 func (s *Server) retryDeliveries(c *call) (answer, error) {
@@ -81,7 +67,7 @@ func (s *Server) retryDeliveries(c *call) (answer, error) {
 			return answer{}, core.Invalid("since", "must be an RFC 3339 time such as 2026-01-02T15:04:05Z, not %q", schema.Clip(req.Since))
 		}
 	}
-	out := deliveriesRetried{WebhookID: c.param("webhookId"), Status: core.DeliveryFailed}
+	out := wire.DeliveriesRetried{WebhookID: c.param("webhookId"), Status: core.DeliveryFailed}
 	ids, next, err := s.failedDeliveries(c.ctx, since, core.DeliveryFilter{
 		WebhookID: out.WebhookID, Status: core.DeliveryFailed, Event: core.EventType(req.Event),
 		Page: core.Page{Limit: core.MaxPageLimit, Cursor: req.Cursor},

@@ -6,22 +6,23 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // createWebhookRequest asks for an endpoint. Its bounds keep nonsense out; the service checks the rest.
 type createWebhookRequest struct {
-	URL               string              `json:"url" check:"required,min=1,max=2048" doc:"https, and no redirects." example:"https://hooks.example.com/wardroom"`
-	Events            []string            `json:"events" check:"required,min=1,max=100" doc:"Types of events; * is every public one." example:"[\"execution.completed\",\"execution.failed\"]"`
-	Secret            *string             `json:"secret" check:"min=1,max=1024" doc:"That deliveries are signed with. Default: one is made."`
-	Headers           map[string]string   `json:"headers" doc:"Sent with each delivery, besides the service's own."`
-	Enabled           *bool               `json:"enabled" doc:"Default: true."`
-	Retries           *int                `json:"retries" check:"min=0,max=4" doc:"Attempts after the first: 1 minute, 5 minutes, 30 minutes and 2 hours later. Default: 3."`
-	Timeout           *int64              `json:"timeout" check:"min=1,max=300000" doc:"Milliseconds of one attempt. Default: 30000."`
-	Filters           *webhookFiltersBody `json:"filters" doc:"Default: every event of the types."`
-	Ordered           bool                `json:"ordered" doc:"Of one execution, an event waits until the one before has come to its end."`
-	ClientCertificate string              `json:"clientCertificate" check:"max=65536" doc:"PEM to identify ourselves with, together with clientKey."`
-	ClientKey         string              `json:"clientKey" check:"max=65536" doc:"PEM; never shown again."`
-	CA                string              `json:"ca" check:"max=262144" doc:"PEM of the authorities that the endpoint's certificate must be from. Default: the system's."`
+	URL               string               `json:"url" check:"required,min=1,max=2048" doc:"https, and no redirects." example:"https://hooks.example.com/wardroom"`
+	Events            []string             `json:"events" check:"required,min=1,max=100" doc:"Types of events; * is every public one." example:"[\"execution.completed\",\"execution.failed\"]"`
+	Secret            *string              `json:"secret" check:"min=1,max=1024" doc:"That deliveries are signed with. Default: one is made."`
+	Headers           map[string]string    `json:"headers" doc:"Sent with each delivery, besides the service's own."`
+	Enabled           *bool                `json:"enabled" doc:"Default: true."`
+	Retries           *int                 `json:"retries" check:"min=0,max=4" doc:"Attempts after the first: 1 minute, 5 minutes, 30 minutes and 2 hours later. Default: 3."`
+	Timeout           *int64               `json:"timeout" check:"min=1,max=300000" doc:"Milliseconds of one attempt. Default: 30000."`
+	Filters           *wire.WebhookFilters `json:"filters" doc:"Default: every event of the types."`
+	Ordered           bool                 `json:"ordered" doc:"Of one execution, an event waits until the one before has come to its end."`
+	ClientCertificate string               `json:"clientCertificate" check:"max=65536" doc:"PEM to identify ourselves with, together with clientKey."`
+	ClientKey         string               `json:"clientKey" check:"max=65536" doc:"PEM; never shown again."`
+	CA                string               `json:"ca" check:"max=262144" doc:"PEM of the authorities that the endpoint's certificate must be from. Default: the system's."`
 }
 
 func (r *createWebhookRequest) spec() core.WebhookSpec {
@@ -33,27 +34,27 @@ func (r *createWebhookRequest) spec() core.WebhookSpec {
 		spec.Secret = *r.Secret
 	}
 	if r.Filters != nil {
-		spec.Filters = core.WebhookFilters(*r.Filters)
+		spec.Filters = *r.Filters
 	}
 	return spec
 }
 
 // updateWebhookRequest changes an endpoint.
 type updateWebhookRequest struct {
-	URL               *string             `json:"url" check:"min=1,max=2048" doc:"https, and no redirects."`
-	Events            []string            `json:"events" check:"min=1,max=100" doc:"Types of events; * is every public one."`
-	Secret            *string             `json:"secret" check:"min=1,max=1024" doc:"To sign with from now on."`
-	RotateSecret      *bool               `json:"rotateSecret" doc:"Make a new secret, unless one is given."`
-	Overlap           *int64              `json:"overlap" check:"min=0,max=604800000" doc:"Milliseconds that the former secret signs as well; 0: it ends at once. Default: configured."`
-	Headers           map[string]string   `json:"headers" doc:"In place of those before. null: none."`
-	Enabled           *bool               `json:"enabled" doc:"null: true."`
-	Retries           *int                `json:"retries" check:"min=0,max=4" doc:"Attempts after the first. null: 3."`
-	Timeout           *int64              `json:"timeout" check:"min=1,max=300000" doc:"Milliseconds of one attempt. null: 30000."`
-	Filters           *webhookFiltersBody `json:"filters" doc:"In place of those before. null: none."`
-	Ordered           *bool               `json:"ordered" doc:"null: false."`
-	ClientCertificate *string             `json:"clientCertificate" check:"max=65536" doc:"PEM, together with clientKey. null: none."`
-	ClientKey         *string             `json:"clientKey" check:"max=65536" doc:"PEM; never shown again."`
-	CA                *string             `json:"ca" check:"max=262144" doc:"PEM. null: the system's."`
+	URL               *string              `json:"url" check:"min=1,max=2048" doc:"https, and no redirects."`
+	Events            []string             `json:"events" check:"min=1,max=100" doc:"Types of events; * is every public one."`
+	Secret            *string              `json:"secret" check:"min=1,max=1024" doc:"To sign with from now on."`
+	RotateSecret      *bool                `json:"rotateSecret" doc:"Make a new secret, unless one is given."`
+	Overlap           *int64               `json:"overlap" check:"min=0,max=604800000" doc:"Milliseconds that the former secret signs as well; 0: it ends at once. Default: configured."`
+	Headers           map[string]string    `json:"headers" doc:"In place of those before. null: none."`
+	Enabled           *bool                `json:"enabled" doc:"null: true."`
+	Retries           *int                 `json:"retries" check:"min=0,max=4" doc:"Attempts after the first. null: 3."`
+	Timeout           *int64               `json:"timeout" check:"min=1,max=300000" doc:"Milliseconds of one attempt. null: 30000."`
+	Filters           *wire.WebhookFilters `json:"filters" doc:"In place of those before. null: none."`
+	Ordered           *bool                `json:"ordered" doc:"null: false."`
+	ClientCertificate *string              `json:"clientCertificate" check:"max=65536" doc:"PEM, together with clientKey. null: none."`
+	ClientKey         *string              `json:"clientKey" check:"max=65536" doc:"PEM; never shown again."`
+	CA                *string              `json:"ca" check:"max=262144" doc:"PEM. null: the system's."`
 }
 
 // Defaults that a null in a change stands for.
@@ -86,7 +87,7 @@ func (r *updateWebhookRequest) patch(null map[string]bool) (core.WebhookPatch, e
 		p.Headers = &r.Headers
 	}
 	if r.Filters != nil {
-		filters := core.WebhookFilters(*r.Filters)
+		filters := *r.Filters
 		p.Filters = &filters
 	}
 	for field := range null {

@@ -75,9 +75,9 @@ func (s *Service) FindManagedAgent(_ context.Context, id string) (*core.ManagedA
 func (s *Service) view(r *core.ManagedAgentRecord) *core.ManagedAgent {
 	a := r.ManagedAgent
 	a.Labels = maps.Clone(r.Spec.Labels)
-	a.ReadyTimeout = runtime.DefaultReadyTimeout
+	a.ReadyTimeoutMs = runtime.DefaultReadyTimeout.Milliseconds()
 	if declared, ok := s.opts.Types[r.Type]; ok && declared.Ready.Timeout > 0 {
-		a.ReadyTimeout = time.Duration(declared.Ready.Timeout)
+		a.ReadyTimeoutMs = time.Duration(declared.Ready.Timeout).Milliseconds()
 	}
 	if r.Gone() {
 		return &a

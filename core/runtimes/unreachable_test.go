@@ -142,7 +142,7 @@ func TestLabelsAndUsage(t *testing.T) {
 	r := newRig(t, store, map[string]*fake{"local": f}).ready("local")
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude", Labels: map[string]string{"team": "core", "k": "v"}})
 	r.spawn(core.ManagedAgentSpec{Type: "claude", Labels: map[string]string{"team": "web"}})
-	if a.Labels["team"] != "core" || a.ReadyTimeout != time.Minute {
+	if a.Labels["team"] != "core" || a.ReadyTimeoutMs != 60_000 {
 		t.Errorf("spawned %+v", a)
 	}
 	for want, labels := range map[int]map[string]string{2: nil, 1: {"team": "core", "k": "v"}, 0: {"team": "core", "k": ""}} {

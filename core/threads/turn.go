@@ -36,7 +36,7 @@ func (c *change) onTurn(sig *core.AgentSignal) {
 		r.LastText = ""
 		r.FailedTurns++
 	}
-	r.LastTurn = &core.ThreadTurn{Turn: turn, DurationMs: sig.DurationMs, TurnOutcome: outcome}
+	r.LastTurn = &core.ThreadTurn{Turn: turn, DurationMs: wire.Millis(sig.DurationMs), TurnOutcome: outcome}
 	c.addUsage(outcome.Usage)
 	c.event(core.EventThreadTurnComplete, data)
 	took := time.Duration(sig.DurationMs) * time.Millisecond

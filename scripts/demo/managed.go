@@ -187,7 +187,7 @@ func (d *demo) is(ctx context.Context, m *managed, status, reason string) (*clie
 	if a.Status == client.ManagedError || a.Status == client.ManagedStopped {
 		return nil, false, fmt.Errorf("%s is %s (%s) and was to become %s", m.tool.name, a.Status, a.StatusReason, status)
 	}
-	return a, a.Status == status && (reason == "" && a.StatusReason != "unreachable" || a.StatusReason == reason), nil
+	return a, string(a.Status) == status && (reason == "" && a.StatusReason != "unreachable" || a.StatusReason == reason), nil
 }
 
 // waitManaged waits until is holds.

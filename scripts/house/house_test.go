@@ -86,3 +86,5 @@ func report(t *testing.T, findings []house.Finding) {
 		t.Error(f)
 	}
 }
+
+func TestTwins(t *testing.T) { report(t, house.CheckTwins(realTree(t))) }

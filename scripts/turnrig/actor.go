@@ -94,7 +94,7 @@ func (a *actor) await(ctx context.Context, what string, limit time.Duration, con
 		case err == nil && cond(m):
 			return m, nil
 		case err == nil:
-			last = m.Status + " " + m.StatusReason
+			last = string(m.Status) + " " + m.StatusReason
 		}
 		if testbed.Pause(ctx, lookEvery) != nil {
 			return nil, fmt.Errorf("%s: it is not %s after %s; it is %s", a.name(), what, limit, last)

@@ -25,7 +25,7 @@ func Terminal(status string) bool {
 	return status == StatusCompleted || status == StatusFailed || status == StatusCancelled
 }
 
-// Millis is a duration in milliseconds, as the API writes durations.
+// Millis is a duration in milliseconds, with a fraction where it is a mean.
 type Millis float64
 
 // Duration converts to a time.Duration.

@@ -14,32 +14,23 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// What the API says of managed agents, see package wire.
+type (
+	ManagedAgentStatus = wire.ManagedAgentStatus
+	Runtime            = wire.RuntimeInfo
+)
+
 // ManagedAgent is a command-line agent that a runtime runs.
 type ManagedAgent struct {
 	Meta
-	ID             string            `json:"id"`
-	Name           string            `json:"name"`
-	Type           string            `json:"type"`
-	Status         string            `json:"status"`                 // starting, ready, busy, unreachable, error, stopped
-	StatusReason   string            `json:"statusReason,omitempty"` // blocked, login_required, exited, ...
-	Runtime        string            `json:"runtime"`
-	Capabilities   []string          `json:"capabilities"`
-	Workdir        string            `json:"workdir,omitempty"`
-	PID            int               `json:"pid,omitempty"`
-	ContainerID    string            `json:"containerId,omitempty"`
-	PodName        string            `json:"podName,omitempty"`
-	ExitCode       *int              `json:"exitCode,omitempty"`
-	SessionID      string            `json:"sessionId,omitempty"`
-	Prompt         *ManagedPrompt    `json:"prompt,omitempty"` // while it is blocked
-	LoginURL       string            `json:"loginUrl,omitempty"`
-	Turn           int               `json:"turn,omitempty"`
-	CreatedAt      time.Time         `json:"createdAt"`
-	LastActivityAt time.Time         `json:"lastActivityAt"`
-	StoppedAt      *time.Time        `json:"stoppedAt,omitempty"`
-	Labels         map[string]string `json:"labels,omitempty"`
-	Usage          *wire.Usage       `json:"usage,omitempty"`          // of all its turns, where it tells
-	LastTurn       *wire.TurnOutcome `json:"lastTurn,omitempty"`       // how its last turn ended
-	ReadyTimeoutMs int64             `json:"readyTimeoutMs,omitempty"` // how long it may take to get ready
+	wire.ManagedAgent
+	Prompt *ManagedPrompt `json:"prompt,omitempty"` // while it is blocked; the one of wire.ManagedAgent stays empty
+}
+
+// ManagedAgentMetrics measure a running agent.
+type ManagedAgentMetrics struct {
+	Meta
+	wire.ManagedAgentMetrics
 }
 
 // States of a managed agent.
@@ -102,28 +93,6 @@ type ManagedAgentFilter struct {
 	Runtime string
 	Labels  map[string]string // all of them
 	Page
-}
-
-// ManagedAgentMetrics measure a running agent.
-type ManagedAgentMetrics struct {
-	Meta
-	CPUPercent       float64 `json:"cpuPercent"` // of one core
-	MemoryBytes      int64   `json:"memoryBytes"`
-	MemoryLimitBytes int64   `json:"memoryLimitBytes"`
-	UptimeSeconds    float64 `json:"uptimeSeconds"`
-	MessagesSent     int64   `json:"messagesSent"`
-	LastResponseMs   int64   `json:"lastResponseMs"`
-}
-
-// Runtime is one configured runtime of the server.
-type Runtime struct {
-	Name      string   `json:"name"`
-	Priority  int      `json:"priority"` // lower is tried first
-	Ready     bool     `json:"ready"`
-	Reason    string   `json:"reason,omitempty"` // why it is not ready
-	Types     []string `json:"types"`
-	Agents    int      `json:"agents"`
-	MaxAgents int      `json:"maxAgents"` // 0: no limit
 }
 
 // RuntimeList is the configured runtimes, in the order in which they are tried.

@@ -6,20 +6,13 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // ManagedAgentEvent is something that happened to a managed agent. Streams carry it as the data of an Event
 // whose type is Type.
-type ManagedAgentEvent struct {
-	AgentID   string          `json:"agentId"`
-	Sequence  uint64          `json:"sequence"`
-	Type      string          `json:"type"` // managed_agent.ready and so on
-	Timestamp time.Time       `json:"timestamp"`
-	Data      json.RawMessage `json:"data"`
-}
+type ManagedAgentEvent struct{ wire.ManagedAgentEvent }
 
 // ManagedEventData is what the data of events may hold; which fields are there depends on the type.
 type ManagedEventData struct {
@@ -49,9 +42,8 @@ func (e *ManagedAgentEvent) Decode() (ManagedEventData, error) {
 // ManagedAgentEventList is one page of events, oldest first.
 type ManagedAgentEventList struct {
 	Meta
-	Events    []ManagedAgentEvent `json:"events"`
-	HasMore   bool                `json:"hasMore"`
-	NextSince uint64              `json:"nextSince"` // since of the next page
+	wire.EventPage
+	Events []ManagedAgentEvent `json:"events"`
 }
 
 // ListManagedAgentEvents returns stored events of an agent after a sequence; limit 0 is the server's default.

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // LogOptions select lines of a managed agent's log.
@@ -29,11 +31,7 @@ func (o LogOptions) query() url.Values {
 }
 
 // LogLine is one line of a log.
-type LogLine struct {
-	Timestamp time.Time `json:"timestamp"`
-	Stream    string    `json:"stream"` // terminal, input, output, event
-	Line      string    `json:"line"`
-}
+type LogLine = wire.LogLine
 
 // LogList is lines, oldest first.
 type LogList struct {

@@ -71,12 +71,16 @@ type Thread struct {
 	EndedAt        *time.Time        `json:"endedAt,omitempty"`
 }
 
-// ThreadTurn is how a turn of a thread ended.
-type ThreadTurn struct {
-	Turn       int    `json:"turn"`
-	DurationMs Millis `json:"durationMs"`
-	wire.TurnOutcome
-}
+// What the API says of threads, see package wire.
+type (
+	ThreadTurn       = wire.ThreadTurn
+	ThreadPolicy     = wire.ThreadPolicy
+	ThreadFinish     = wire.ThreadFinish
+	AutoAnswerRule   = wire.AutoAnswerRule
+	ThreadCompletion = wire.Completion
+	Artifact         = wire.Artifact
+	TestReport       = wire.TestReport
+)
 
 // Over tells whether nothing can happen to the thread any more.
 func (t *Thread) Over() bool {
@@ -117,66 +121,11 @@ func (f *ContextFile) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ThreadPolicy is how a thread is supervised. Durations are milliseconds; 0 is the server's default.
-type ThreadPolicy struct {
-	IdleTimeoutMs       int64            `json:"idleTimeoutMs,omitempty"`
-	SummarizeAfterTurns int              `json:"summarizeAfterTurns,omitempty"`
-	CompleteAfterTurns  int              `json:"completeAfterTurns,omitempty"`
-	TimeoutMs           int64            `json:"timeoutMs,omitempty"`
-	MaxRestarts         *int             `json:"maxRestarts,omitempty"`
-	TurnRetries         *int             `json:"turnRetries,omitempty"` // of a failed turn that may be tried again
-	MaxTokens           int64            `json:"maxTokens,omitempty"`   // of all turns; 0: no limit
-	MaxCost             float64          `json:"maxCost,omitempty"`     // in US dollars
-	MaxTurns            int              `json:"maxTurns,omitempty"`
-	Finish              *ThreadFinish    `json:"finish,omitempty"`
-	AutoAnswer          []AutoAnswerRule `json:"autoAnswer,omitempty"`
-}
-
-// ThreadFinish is what is done with a workspace when its thread completes.
-type ThreadFinish struct {
-	Commit  bool   `json:"commit,omitempty"`
-	Message string `json:"message,omitempty"` // of the commit; empty: the objective
-	Push    bool   `json:"push,omitempty"`
-	Branch  string `json:"branch,omitempty"` // at the remote; empty: the work branch's own name
-}
-
-// AutoAnswerRule answers prompts without people. Empty fields fit everything.
-type AutoAnswerRule struct {
-	Preset string `json:"preset,omitempty"`
-	Kind   string `json:"kind,omitempty"`
-	Tool   string `json:"tool,omitempty"`  // glob
-	Match  string `json:"match,omitempty"` // regular expression
-	Answer string `json:"answer"`          // allow, deny, or the id of an option
-}
-
-// ThreadCompletion is the outcome of a thread.
-type ThreadCompletion struct {
-	State     string            `json:"state"` // complete, partial, failed
-	Summary   string            `json:"summary"`
-	Artifacts []Artifact        `json:"artifacts"`
-	Changes   *WorkspaceChanges `json:"changes,omitempty"`
-	Tests     *TestReport       `json:"tests,omitempty"`
-}
-
 // ThreadError is why a thread, or one of its turns, failed.
 type ThreadError struct {
 	Code      string `json:"code"`
 	Message   string `json:"message"`
 	Retryable bool   `json:"retryable,omitempty"` // of a turn
-}
-
-// Artifact is one thing that a thread made.
-type Artifact struct {
-	Type  string `json:"type"` // commit, file, url, report
-	Value string `json:"value"`
-}
-
-// TestReport is what tests an agent says it ran.
-type TestReport struct {
-	Run     int    `json:"run"`
-	Passed  int    `json:"passed"`
-	Failed  int    `json:"failed"`
-	Command string `json:"command,omitempty"`
 }
 
 // ThreadList is one page of threads, newest first.

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -22,21 +21,7 @@ type ThreadContinue struct {
 // ThreadQueue is a page of the messages of a thread that have no answer yet, in their order.
 type ThreadQueue struct {
 	Meta
-	ThreadID  string            `json:"threadId"`
-	Queued    int               `json:"queued"` // that wait
-	Inputs    []ThreadQueueItem `json:"inputs"`
-	HasMore   bool              `json:"hasMore"`
-	NextAfter uint64            `json:"nextAfter,omitempty"` // after of the next page
-}
-
-// ThreadQueueItem is one of them.
-type ThreadQueueItem struct {
-	InputID   string    `json:"inputId"`
-	Number    uint64    `json:"number"`
-	State     string    `json:"state"`             // waiting; or working: the agent has it, or is being given it
-	Attempt   int       `json:"attempt,omitempty"` // how often it was given to the agent before
-	Message   string    `json:"message"`
-	CreatedAt time.Time `json:"createdAt"`
+	wire.ThreadQueue
 }
 
 // ThreadDiff is what the files of a thread differ in from the commit that it began at.

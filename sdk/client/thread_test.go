@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func TestThreadRequests(t *testing.T) {
@@ -284,7 +285,7 @@ func TestThreadEventData(t *testing.T) {
 	if d, err := told.Decode(); err != nil || d.Status != "idle" || d.IdleMs != 7 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	stored := client.ThreadEvent{Type: client.EventThreadBlocked, Data: json.RawMessage(`{"prompt":{"id":"p","kind":"approval"},"autoAnswered":true,"answer":"allow"}`)}
+	stored := client.ThreadEvent{ThreadEvent: wire.ThreadEvent{Type: client.EventThreadBlocked, Data: json.RawMessage(`{"prompt":{"id":"p","kind":"approval"},"autoAnswered":true,"answer":"allow"}`)}}
 	if d, err := stored.Decode(); err != nil || d.Prompt.ID != "p" || !d.AutoAnswered || d.Answer != "allow" {
 		t.Errorf("%+v, %v", d, err)
 	}

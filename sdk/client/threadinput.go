@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"net/http"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // ThreadInput is exactly one of a message, raw terminal input and keys.
@@ -17,10 +19,7 @@ type ThreadInput struct {
 // ThreadReceipt tells what became of an input.
 type ThreadReceipt struct {
 	Meta
-	ThreadID string `json:"threadId"`
-	InputID  string `json:"inputId,omitempty"` // of a message
-	Sent     bool   `json:"sent"`              // the agent took it; a message that waits is false
-	Queued   int    `json:"queued"`            // messages that wait, this one included
+	wire.ThreadReceipt
 }
 
 // ThreadAnswer answers what a blocked thread asks.

@@ -36,23 +36,13 @@ const (
 )
 
 // ThreadEvent is a stored event of a thread.
-type ThreadEvent struct {
-	ID          string          `json:"id"`
-	ThreadID    string          `json:"threadId"`
-	ExecutionID string          `json:"executionId"`
-	Sequence    uint64          `json:"sequence"`
-	Type        string          `json:"type"`
-	Timestamp   time.Time       `json:"timestamp"`
-	Data        json.RawMessage `json:"data"`
-}
+type ThreadEvent struct{ wire.ThreadEvent }
 
 // ThreadEventList is one page of events, oldest first.
 type ThreadEventList struct {
 	Meta
-	Events    []ThreadEvent `json:"events"`
-	Limit     int           `json:"limit"`
-	HasMore   bool          `json:"hasMore"`
-	NextSince uint64        `json:"nextSince"` // since of the next page
+	wire.EventPage
+	Events []ThreadEvent `json:"events"`
 }
 
 // ThreadEventFilter selects events of a thread. Zero values select the persisted kinds from the beginning.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/webhook"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // AllEvents as the event of a webhook subscribes to every public type.
@@ -22,44 +23,19 @@ const (
 	DeliveryCancelled = "cancelled" // the endpoint was deleted
 )
 
-// Webhook is an endpoint that events are delivered to.
+// What the API says of webhooks, see package wire.
+type (
+	WebhookFilters    = wire.WebhookFilters
+	WebhookStatistics = wire.WebhookStatistics
+	DeliveryStatus    = wire.DeliveryStatus
+	Delivery          = wire.Delivery
+)
+
+// Webhook is an endpoint that events are delivered to. Its secret is masked, but in the answers to CreateWebhook and to a
+// rotation.
 type Webhook struct {
 	Meta
-	ID                string             `json:"id"`
-	URL               string             `json:"url"`
-	Events            []string           `json:"events"`
-	Secret            string             `json:"secret"` // masked, but in the answer to CreateWebhook and to a rotation
-	Headers           map[string]string  `json:"headers"`
-	Enabled           bool               `json:"enabled"`
-	DisabledReason    string             `json:"disabledReason,omitempty"` // why the server disabled it
-	DisabledAt        *time.Time         `json:"disabledAt,omitempty"`
-	Retries           int                `json:"retries"` // attempts after the first
-	Timeout           Millis             `json:"timeout"` // of one attempt
-	Filters           WebhookFilters     `json:"filters"`
-	Ordered           bool               `json:"ordered"`
-	ClientCertificate string             `json:"clientCertificate,omitempty"` // PEM
-	CA                string             `json:"ca,omitempty"`                // PEM
-	Declared          bool               `json:"declared"`                    // in the server's configuration: read-only
-	SecretRotatesAt   *time.Time         `json:"secretRotatesAt,omitempty"`   // until then the former secret signs as well
-	CreatedBy         string             `json:"createdBy,omitempty"`
-	CreatedAt         time.Time          `json:"createdAt"`
-	UpdatedAt         time.Time          `json:"updatedAt"`
-	Statistics        *WebhookStatistics `json:"statistics,omitempty"` // nil in lists
-}
-
-// WebhookFilters restrict the events of an endpoint. Empty ones restrict nothing.
-type WebhookFilters struct {
-	Pattern  []string          `json:"pattern,omitempty"`  // names
-	Metadata map[string]string `json:"metadata,omitempty"` // of the execution; every value must be equal
-}
-
-// WebhookStatistics count the deliveries to an endpoint.
-type WebhookStatistics struct {
-	Total          int64  `json:"deliveriesTotal"`
-	Succeeded      int64  `json:"deliveriesSucceeded"`
-	Failed         int64  `json:"deliveriesFailed"`
-	Pending        int64  `json:"deliveriesPending"`
-	AverageLatency Millis `json:"averageLatency"`
+	wire.Webhook
 }
 
 // WebhookList is one page of endpoints, newest first.

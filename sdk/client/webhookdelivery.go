@@ -6,29 +6,9 @@ import (
 	"net/http"
 	"net/url"
 	"time"
-)
 
-// Delivery is one event on its way to one endpoint.
-type Delivery struct {
-	ID            string     `json:"id"`
-	WebhookID     string     `json:"webhookId"`
-	EventID       string     `json:"eventId"` // the same at every attempt
-	Event         string     `json:"event"`
-	Subject       string     `json:"subject,omitempty"`
-	Status        string     `json:"status"`
-	StatusCode    int        `json:"statusCode"` // of the last answer; 0: there was none
-	Timestamp     time.Time  `json:"timestamp"`  // of the last attempt; before the first, when it was made
-	Duration      Millis     `json:"duration"`   // of the last attempt
-	Retries       int        `json:"retries"`
-	Attempts      int        `json:"attempts"`
-	ManualRetries int        `json:"manualRetries,omitempty"`
-	LastError     string     `json:"lastError,omitempty"`
-	NextAt        *time.Time `json:"nextAt,omitempty"` // of the next attempt
-	CreatedAt     time.Time  `json:"createdAt"`
-	FirstAt       *time.Time `json:"firstAt,omitempty"`
-	Test          bool       `json:"test,omitempty"`
-	ResponseBody  string     `json:"responseBody,omitempty"` // the beginning of the last answer
-}
+	"github.com/wardroom/wardroom/sdk/wire"
+)
 
 // DeliveryList is one page of deliveries, newest first.
 type DeliveryList struct {
@@ -48,21 +28,19 @@ type DeliveryFilter struct {
 // WebhookTest is what came of a test event.
 type WebhookTest struct {
 	Meta
-	DeliveryID   string `json:"deliveryId"`
-	Event        string `json:"event"`
-	Status       string `json:"status"`
-	StatusCode   int    `json:"statusCode"` // 0: there was no answer
-	Duration     Millis `json:"duration"`
-	LastError    string `json:"lastError,omitempty"`
-	ResponseBody string `json:"responseBody,omitempty"`
+	wire.WebhookTest
 }
 
 // DeliveryRetry tells that a delivery is due again.
 type DeliveryRetry struct {
 	Meta
-	DeliveryID string `json:"deliveryId"`
-	WebhookID  string `json:"webhookId"`
-	Status     string `json:"status"`
+	wire.DeliveryRetry
+}
+
+// DeliveriesRetried counts deliveries that are due again, or would be.
+type DeliveriesRetried struct {
+	Meta
+	wire.DeliveriesRetried
 }
 
 // DeliveriesRetry selects failed deliveries to retry.
@@ -71,16 +49,6 @@ type DeliveriesRetry struct {
 	Event  string    `json:"event,omitempty"`
 	DryRun bool      `json:"dryRun,omitempty"` // only count them
 	Cursor string    `json:"cursor,omitempty"` // NextCursor of the answer before
-}
-
-// DeliveriesRetried counts deliveries that are due again, or would be.
-type DeliveriesRetried struct {
-	Meta
-	WebhookID  string `json:"webhookId"`
-	Status     string `json:"status"`
-	Count      int    `json:"count"`
-	HasMore    bool   `json:"hasMore"` // one request takes so many; ask again with NextCursor
-	NextCursor string `json:"nextCursor,omitempty"`
 }
 
 // TestWebhook has one made-up event of a type delivered to an endpoint, and returns what it answered. A test that failed is

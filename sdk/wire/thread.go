@@ -1,7 +1,119 @@
 package wire
 
+import "time"
+
 // ThreadDiff is what the files of a thread differ in from the commit that it began at.
 type ThreadDiff struct {
 	ThreadID string `json:"threadId"`
 	WorkspaceDiff
+}
+
+// ThreadQueue is a page of the messages of a thread that have no answer yet, in their order.
+type ThreadQueue struct {
+	ThreadID  string            `json:"threadId"`
+	Queued    int               `json:"queued" doc:"Messages that wait."`
+	Inputs    []ThreadQueueItem `json:"inputs"`
+	HasMore   bool              `json:"hasMore"`
+	NextAfter uint64            `json:"nextAfter,omitempty" doc:"after of the next page."`
+}
+
+// ThreadQueueItem is a message that waits, or that the agent works on.
+type ThreadQueueItem struct {
+	InputID   string    `json:"inputId"`
+	Number    uint64    `json:"number"`
+	State     string    `json:"state" enum:"waiting,working" doc:"working: the agent has it, or is being given it."`
+	Attempt   int       `json:"attempt,omitempty" doc:"How often it was given to the agent before."`
+	Message   string    `json:"message"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// ThreadReceipt tells what became of an input.
+type ThreadReceipt struct {
+	ThreadID string `json:"threadId"`
+	InputID  string `json:"inputId,omitempty" doc:"Of a message."`
+	Sent     bool   `json:"sent" doc:"The agent took it; false for a message that waits."`
+	Queued   int    `json:"queued" doc:"Messages that wait, this one included."`
+}
+
+// ThreadTurn is how a turn of a thread ended.
+type ThreadTurn struct {
+	Turn       int    `json:"turn"` // from 1; failed turns are counted too
+	DurationMs Millis `json:"durationMs"`
+	TurnOutcome
+}
+
+// ThreadPolicy is how a thread is supervised. Durations are milliseconds; 0 is the configured default.
+type ThreadPolicy struct {
+	IdleTimeoutMs       int64            `json:"idleTimeoutMs,omitempty"`       // without activity: idle; three times that: stopped
+	SummarizeAfterTurns int              `json:"summarizeAfterTurns,omitempty"` // a summary each so many turns; 0: only at the end
+	CompleteAfterTurns  int              `json:"completeAfterTurns,omitempty"`  // completed after so many turns; 0: when the agent says so
+	TimeoutMs           int64            `json:"timeoutMs,omitempty"`           // of the whole life
+	MaxRestarts         *int             `json:"maxRestarts,omitempty"`         // of a lost agent
+	TurnRetries         *int             `json:"turnRetries,omitempty"`         // of a turn that failed and may be tried again
+	MaxTokens           int64            `json:"maxTokens,omitempty"`           // of all turns: stopped; 0: none
+	MaxCost             float64          `json:"maxCost,omitempty"`             // likewise, in US dollars
+	MaxTurns            int              `json:"maxTurns,omitempty"`            // likewise, failed turns included
+	Finish              *ThreadFinish    `json:"finish,omitempty"`
+	AutoAnswer          []AutoAnswerRule `json:"autoAnswer,omitempty"`
+}
+
+// ThreadFinish is what is done with a workspace when its thread completes.
+type ThreadFinish struct {
+	Commit  bool   `json:"commit,omitempty"`  // what is not committed
+	Message string `json:"message,omitempty"` // of that commit; "" the objective
+	Push    bool   `json:"push,omitempty"`    // to the remote
+	Branch  string `json:"branch,omitempty"`  // there; "" the work branch's own name
+}
+
+// AutoAnswerRule answers prompts without people. The first rule that fits counts.
+type AutoAnswerRule struct {
+	Preset string `json:"preset,omitempty" enum:",readonly,standard,permissive,autonomous" doc:"approvalPreset that the rule holds for. Left out: all."`
+	Kind   string `json:"kind,omitempty" check:"is=promptKind" doc:"Kind of the prompt: approval or question. Left out: all."`
+	Tool   string `json:"tool,omitempty" check:"is=ruleTool" doc:"Glob on the name of the tool. Left out: all."`
+	Match  string `json:"match,omitempty" check:"is=ruleMatch" doc:"Regular expression (RE2) on the prompt's text and the tool's input. Left out: all."`
+	Answer string `json:"answer" check:"is=answer" missing:"say allow, deny or the id of an option" doc:"allow, deny, or the id of an option."`
+}
+
+// CompletionState says how good an outcome is.
+type CompletionState string
+
+// Completion states.
+const (
+	CompletionComplete CompletionState = "complete"
+	CompletionPartial  CompletionState = "partial"
+	CompletionFailed   CompletionState = "failed"
+)
+
+// Completion is the outcome of a thread.
+type Completion struct {
+	State     CompletionState   `json:"state" enum:"complete,partial,failed"`
+	Summary   string            `json:"summary"`
+	Artifacts []Artifact        `json:"artifacts"`
+	Changes   *WorkspaceChanges `json:"changes,omitempty" doc:"Of its repository."`
+	Tests     *TestReport       `json:"tests,omitempty" doc:"What the agent says it ran."`
+}
+
+// ArtifactType says what an artifact is.
+type ArtifactType string
+
+// Artifact types.
+const (
+	ArtifactCommit ArtifactType = "commit" // value: the hash
+	ArtifactFile   ArtifactType = "file"   // value: the path in the repository
+	ArtifactURL    ArtifactType = "url"    // value: the address; of a push: repository#branch
+	ArtifactReport ArtifactType = "report" // value: a text
+)
+
+// Artifact is one thing that a thread made.
+type Artifact struct {
+	Type  ArtifactType `json:"type" enum:"commit,file,url,report"`
+	Value string       `json:"value" doc:"Hash, path in the repository, address (repository#branch of a push), or text."`
+}
+
+// TestReport is what tests an agent says it ran.
+type TestReport struct {
+	Run     int    `json:"run"`
+	Passed  int    `json:"passed"`
+	Failed  int    `json:"failed"`
+	Command string `json:"command,omitempty"`
 }

@@ -1,0 +1,4 @@
+package house
+
+// TwinsWithout is CheckTwins without exceptions.
+func TwinsWithout(t *Tree) []Finding { return checkTwins(t, nil) }

@@ -1,0 +1,42 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// EventPage comes with a page of events. They have no total: there may be very many.
+type EventPage struct {
+	Limit     int    `json:"limit"`
+	HasMore   bool   `json:"hasMore"`
+	NextSince uint64 `json:"nextSince" doc:"since of the next page."`
+}
+
+// Event is something that happened to an execution, as its journal has it.
+type Event struct {
+	ExecutionID string          `json:"executionId"`
+	Sequence    uint64          `json:"sequence" doc:"Rises over all executions; the id of the event in streams."`
+	Type        string          `json:"type" example:"task.completed"`
+	Timestamp   time.Time       `json:"timestamp"`
+	Data        json.RawMessage `json:"data" doc:"Depends on the type."`
+}
+
+// ManagedAgentEvent is something that happened to a managed agent.
+type ManagedAgentEvent struct {
+	AgentID   string          `json:"agentId"`
+	Sequence  uint64          `json:"sequence" doc:"Rises over all agents; the id of the event in the stream."`
+	Type      string          `json:"type" example:"managed_agent.turn_complete"`
+	Timestamp time.Time       `json:"timestamp"`
+	Data      json.RawMessage `json:"data" doc:"Depends on the type; status is the one that it led to."`
+}
+
+// ThreadEvent is something that happened to a thread.
+type ThreadEvent struct {
+	ID          string          `json:"id"`
+	ThreadID    string          `json:"threadId"`
+	ExecutionID string          `json:"executionId"`
+	Sequence    uint64          `json:"sequence" doc:"Rises over all threads; the id of the event in streams."`
+	Type        string          `json:"type" example:"thread_turn_complete"`
+	Timestamp   time.Time       `json:"timestamp"`
+	Data        json.RawMessage `json:"data" doc:"Depends on the type: see docs/threads.md."`
+}
