@@ -104,7 +104,7 @@ func seedPoison(t *testing.T, s *Store, at time.Time) poison {
 		slices.Concat([]byte("vc/"), number),
 		appendList(nil, prefixRowCount, kindThread, threadFacets(core.ThreadFilter{}), 0),
 		appendList(nil, prefixRowCount, kindActiveThread, activeFacets(""), 0),
-		appendList(nil, prefixRowCount, kindWorkspace, workspaceFacets(&core.Workspace{}), 0),
+		appendList(nil, prefixRowCount, kindWorkspace, workspaces.facets(&core.Workspace{}), 0),
 		appendIdempotencyKey(nil, idempotencyHash("me", over)), []byte("cur/c" + over),
 		appendJournalKey(nil, over, 1), appendJournalKey(nil, over, 2), appendJournalKey(nil, managed, 3),
 		[]byte("meta/seq"), []byte("meta/webhooks"),
@@ -118,7 +118,7 @@ func (p poison) spoil(t *testing.T, s *Store) {
 	var writes []write
 	for _, key := range p.keys {
 		value := []byte{9}
-		if table, _ := tableOf(key); table.prefix == prefixExecution {
+		if section, _ := sectionOf(key); section.prefix == prefixExecution {
 			value, _ = json.Marshal(core.Execution{ID: "x", Agents: []core.AgentResult{{Result: deep}}}) // as an agent did it
 		}
 		if checkRecord(key, value) == nil {

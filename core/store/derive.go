@@ -30,14 +30,14 @@ func newDerived(txn kv.Snapshot, emit func(key, value []byte) error) *derived {
 
 // record takes in one record that can be read. A key that nothing follows from is ignored.
 func (d *derived) record(key, value []byte) error {
-	table, _ := tableOf(key)
-	id := string(key[len(table.prefix):])
-	switch table.prefix {
+	section, _ := sectionOf(key)
+	id := string(key[len(section.prefix):])
+	switch section.prefix {
 	case prefixExecution:
 		return d.execution(id, value)
 	case prefixPattern:
 		var p core.Pattern
-		if err := decodeJSON(table.kind, id, value, &p); err != nil {
+		if err := decodeJSON(section.kind, id, value, &p); err != nil {
 			return err
 		}
 		if p.Hash != "" {
@@ -45,7 +45,7 @@ func (d *derived) record(key, value []byte) error {
 		}
 	case prefixBatch:
 		var b core.Batch
-		if err := decodeJSON(table.kind, id, value, &b); err != nil || b.Status.Terminal() {
+		if err := decodeJSON(section.kind, id, value, &b); err != nil || b.Status.Terminal() {
 			return err
 		}
 		return d.emit(appendKey(nil, prefixBatchActive, id), []byte{})
@@ -54,38 +54,16 @@ func (d *derived) record(key, value []byte) error {
 	case prefixThread:
 		return d.thread(id, value)
 	case prefixWorkspace:
-		var w core.Workspace
-		if err := decodeJSON(table.kind, id, value, &w); err != nil {
-			return err
-		}
-		return d.lists(kindWorkspace, id, workspaceFacets(&w))
+		return workspaces.derive(d, id, value)
 	case prefixDecision:
-		var dc core.Decision
-		if err := decodeJSON(table.kind, id, value, &dc); err != nil {
-			return err
-		}
-		if dc.Fingerprint != "" {
-			if err := d.fingerprint(appendDecisionPrint(nil, dc.ExecutionID, dc.Fingerprint), prefixDecision, id); err != nil {
-				return err
-			}
-		}
-		return d.lists(kindDecision, id, decisionFacets(&dc))
+		return decisions.derive(d, id, value)
 	case prefixExperience:
-		var e core.Experience
-		if err := decodeJSON(table.kind, id, value, &e); err != nil {
-			return err
-		}
-		if e.Fingerprint != "" {
-			if err := d.fingerprint(appendKey(nil, prefixExperiencePrint, e.Fingerprint), prefixExperience, id); err != nil {
-				return err
-			}
-		}
-		return d.lists(kindExperience, id, experienceFacets(&e))
+		return experiences.derive(d, id, value)
 	case prefixDelivery:
 		return d.delivery(id, value)
 	case prefixIdempotency:
 		var rec core.IdempotencyRecord
-		if err := decodeJSON(table.kind, "", value, &rec); err != nil {
+		if err := decodeJSON(section.kind, "", value, &rec); err != nil {
 			return err
 		}
 		return d.emit(appendIdempotencyIndex(nil, claimedMs(rec.ClaimedAt), idempotencyHash(rec.Scope, rec.Key)), []byte{})
@@ -342,9 +320,9 @@ var (
 
 // ownerOf finds the key of the record that a record goes with; nil for one that stands alone.
 func ownerOf(key, value []byte) []byte {
-	table, _ := tableOf(key)
-	rest := key[len(table.prefix):]
-	switch table.prefix {
+	section, _ := sectionOf(key)
+	rest := key[len(section.prefix):]
+	switch section.prefix {
 	case prefixBatchInput, prefixBatchResult, prefixBatchValue:
 		if id, _, ok := cutEscaped(rest); ok {
 			return appendKey(nil, prefixBatch, id)
@@ -361,17 +339,17 @@ func ownerOf(key, value []byte) []byte {
 		return appendJournalKey(nil, string(value), lastUint64(key))
 	case prefixQuestion:
 		var q core.Question
-		if decodeJSON(table.kind, "", value, &q) == nil {
+		if decodeJSON(section.kind, "", value, &q) == nil {
 			return appendKey(nil, prefixExecution, q.ExecutionID)
 		}
 	case prefixThread:
 		var r core.ThreadRecord
-		if decodeJSON(table.kind, "", value, &r) == nil {
+		if decodeJSON(section.kind, "", value, &r) == nil {
 			return appendKey(nil, prefixExecution, r.ExecutionID)
 		}
 	case prefixDecision:
 		var d core.Decision
-		if decodeJSON(table.kind, "", value, &d) == nil {
+		if decodeJSON(section.kind, "", value, &d) == nil {
 			return appendKey(nil, prefixExecution, d.ExecutionID)
 		}
 	case prefixJournal:

@@ -178,16 +178,11 @@ func (s *Store) rowCount(txn kv.Snapshot, key []byte) (uint64, error) {
 	return n, err
 }
 
-// kindPrefixes are those of the records that the lists of a kind lead to.
-var kindPrefixes = map[string]string{
-	kindThread: prefixThread, kindActiveThread: prefixThread, kindWorkspace: prefixWorkspace,
-	kindDecision: prefixDecision, kindExperience: prefixExperience,
-}
-
 // listQuery selects rows of a kind.
 type listQuery struct {
 	kind     string
 	facets   []facet
+	prefix   string // of the records
 	idPrefix string // of the ids, for cursors
 	page     core.Page
 	// fits, if not nil, narrows the list further. It is asked about every row of the list for a total, so the list
@@ -231,7 +226,7 @@ func findRows[T any](ctx context.Context, s *Store, q listQuery, read func(txn k
 			last = id
 			row, err := read(txn, id)
 			if err != nil {
-				if _, err = s.pass(appendKey(nil, kindPrefixes[q.kind], id), err); err != nil {
+				if _, err = s.pass(appendKey(nil, q.prefix, id), err); err != nil {
 					return err
 				}
 				continue

@@ -7,19 +7,18 @@ import (
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
+var managedAgents = &table[core.ManagedAgentRecord]{prefix: prefixManaged, kind: "managed agent"}
+
 // PutManagedAgent implements core.Tx.
 func (t *tx) PutManagedAgent(a *core.ManagedAgentRecord) error {
 	if a.ID == "" {
 		return core.Invalid("id", "must not be empty")
 	}
-	return t.setJSON(t.key(prefixManaged, a.ID), a)
+	return managedAgents.put(t, a.ID, nil, a)
 }
 
 // DeleteManagedAgent implements core.Tx. An unknown id is no error.
-func (t *tx) DeleteManagedAgent(id string) error {
-	t.delete(t.key(prefixManaged, id))
-	return nil
-}
+func (t *tx) DeleteManagedAgent(id string) error { return managedAgents.drop(t, id) }
 
 // PutRuntimePosition implements core.Tx.
 func (t *tx) PutRuntimePosition(p core.RuntimePosition) error {
@@ -31,18 +30,7 @@ func (t *tx) PutRuntimePosition(p core.RuntimePosition) error {
 
 // AllManagedAgents implements core.ManagedAgentReader.
 func (s *Store) AllManagedAgents(ctx context.Context) ([]*core.ManagedAgentRecord, error) {
-	var list []*core.ManagedAgentRecord
-	err := s.view(ctx, func(txn kv.Snapshot) error {
-		return scan(txn, []byte(prefixManaged), nil, true, func(key, value []byte) (bool, error) {
-			a := new(core.ManagedAgentRecord)
-			if err := decodeJSON("managed agent", string(key[len(prefixManaged):]), value, a); err != nil {
-				return s.pass(key, err)
-			}
-			list = append(list, a)
-			return true, ctx.Err()
-		})
-	})
-	return list, err
+	return managedAgents.all(ctx, s)
 }
 
 // RuntimePositions implements core.ManagedAgentReader.

@@ -21,7 +21,7 @@ func (s *Store) countActiveThreads(txn kv.Snapshot, executionID string) (uint64,
 func threadLists(executionID string) map[string][]facet {
 	return map[string][]facet{
 		kindThread:   threadFacets(core.ThreadFilter{ExecutionID: executionID}),
-		kindDecision: decisionFacets(&core.Decision{Decision: wire.Decision{ExecutionID: executionID}}),
+		kindDecision: decisions.facets(&core.Decision{Decision: wire.Decision{ExecutionID: executionID}}),
 	}
 }
 
@@ -53,7 +53,7 @@ func (s *Store) removeThreads(ctx context.Context, executionID string) error {
 	if err != nil {
 		return err
 	}
-	return s.removeRows(ctx, executionID, kindDecision, lists[kindDecision], nil, (*tx).dropDecision)
+	return s.removeRows(ctx, executionID, kindDecision, lists[kindDecision], nil, decisions.drop)
 }
 
 // removeRows removes the rows of a list, the oldest first, as long as the execution has no active thread. before,

@@ -9,8 +9,8 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// table says of the keys under a prefix what lies there. The order in doc.go is that of this list.
-type table struct {
+// section says of the keys under a prefix what lies there. The order in doc.go is that of this list.
+type section struct {
 	prefix string
 	kind   string // in words
 	// primary says that nothing else in the store says the same: what is not primary is made anew by a repair.
@@ -18,27 +18,27 @@ type table struct {
 	decode  func(key, value []byte) error // key without the prefix
 }
 
-// jsonTable is a table of JSON records.
-func jsonTable[T any](prefix, kind string) table {
-	return table{prefix, kind, true, func(_, value []byte) error { return json.Unmarshal(value, new(T)) }}
+// jsonSection is a section of JSON records.
+func jsonSection[T any](prefix, kind string) section {
+	return section{prefix, kind, true, func(_, value []byte) error { return json.Unmarshal(value, new(T)) }}
 }
 
-// numberTable is a table of numbers that follow from records.
-func numberTable(prefix, kind string) table {
-	return table{prefix, kind, false, func(_, value []byte) error {
+// numberSection is a section of numbers that follow from records.
+func numberSection(prefix, kind string) section {
+	return section{prefix, kind, false, func(_, value []byte) error {
 		_, err := decodeUint64(value)
 		return err
 	}}
 }
 
-// keyTable is a table whose keys say all.
-func keyTable(prefix, kind string) table {
-	return table{prefix, kind, false, func(_, _ []byte) error { return nil }}
+// keySection is a section whose keys say all.
+func keySection(prefix, kind string) section {
+	return section{prefix, kind, false, func(_, _ []byte) error { return nil }}
 }
 
-// tables lists what is in the store. A key belongs to the table with the longest prefix that it begins with.
-var tables = []table{
-	jsonTable[core.Execution](prefixExecution, "execution"),
+// tables lists what is in the store. A key belongs to the section with the longest prefix that it begins with.
+var tables = []section{
+	jsonSection[core.Execution](prefixExecution, "execution"),
 	{prefixActive, "active execution", false, func(_, value []byte) error {
 		_, err := decodeActive(value)
 		return err
@@ -47,24 +47,24 @@ var tables = []table{
 		_, err := decodeCounts(value)
 		return err
 	}},
-	jsonTable[core.Pattern](prefixPattern, "pattern"),
+	jsonSection[core.Pattern](prefixPattern, "pattern"),
 	{prefixDefinition, "definition", true, func(_, value []byte) error {
 		if len(value) < definitionHeader {
 			return errRecord
 		}
 		return nil
 	}},
-	numberTable(prefixRefs, "reference count"),
-	jsonTable[core.Batch](prefixBatch, "batch"),
+	numberSection(prefixRefs, "reference count"),
+	jsonSection[core.Batch](prefixBatch, "batch"),
 	{prefixBatchInput, "input of batch", true, func(_, _ []byte) error { return nil }},
-	jsonTable[core.BatchResult](prefixBatchResult, "item of batch"),
-	jsonTable[batchValue](prefixBatchValue, "result of batch"),
-	jsonTable[core.AgentRecord](prefixAgent, "agent"),
-	jsonTable[core.ManagedAgentRecord](prefixManaged, "managed agent"),
+	jsonSection[core.BatchResult](prefixBatchResult, "item of batch"),
+	jsonSection[batchValue](prefixBatchValue, "result of batch"),
+	agents.section(),
+	managedAgents.section(),
 	{prefixRuntime, "position of runtime", true, decodeAnyNumber},
-	jsonTable[core.Question](prefixQuestion, "question"),
-	jsonTable[core.ThreadRecord](prefixThread, "thread"),
-	jsonTable[[]core.ContextFile](prefixThreadFiles, "context files of thread"),
+	jsonSection[core.Question](prefixQuestion, "question"),
+	threads.section(),
+	jsonSection[[]core.ContextFile](prefixThreadFiles, "context files of thread"),
 	{prefixThreadState, "state of thread", false, func(_, value []byte) error {
 		_, err := decodeThreadState(value)
 		return err
@@ -75,12 +75,12 @@ var tables = []table{
 		}
 		return decodeAnyNumber(key, value)
 	}},
-	jsonTable[core.Workspace](prefixWorkspace, "workspace"),
-	jsonTable[core.Decision](prefixDecision, "decision"),
-	keyTable(prefixDecisionPrint, "fingerprint of a decision"),
-	jsonTable[core.Experience](prefixExperience, "experience"),
-	keyTable(prefixExperiencePrint, "fingerprint of an experience"),
-	jsonTable[core.WebhookRecord](prefixWebhook, "webhook"),
+	workspaces.section(),
+	decisions.section(),
+	keySection(prefixDecisionPrint, "fingerprint of a decision"),
+	experiences.section(),
+	keySection(prefixExperiencePrint, "fingerprint of an experience"),
+	webhooks.section(),
 	{prefixWebhookNumber, "number of webhook", true, func(key, value []byte) error {
 		_, err := decodeWebhookNumber(string(key), value)
 		return err
@@ -95,13 +95,13 @@ var tables = []table{
 		}
 		return decodeAnyNumber(key, value)
 	}},
-	keyTable(prefixIndex, "index entry"),
+	keySection(prefixIndex, "index entry"),
 	{prefixDeliveryCount, "delivery counts of webhook", false, func(_, value []byte) error {
 		_, err := decodeDeliveryCounts(value)
 		return err
 	}},
-	numberTable(prefixRowCount, "number"),
-	jsonTable[core.IdempotencyRecord](prefixIdempotency, "idempotency key"),
+	numberSection(prefixRowCount, "number"),
+	jsonSection[core.IdempotencyRecord](prefixIdempotency, "idempotency key"),
 	{prefixJournal, "event of", true, func(key, value []byte) error {
 		subject, rest, ok := cutEscaped(key)
 		if !ok || len(rest) != 8 {
@@ -113,19 +113,19 @@ var tables = []table{
 		_, err := decodeEvent(subject, binary.BigEndian.Uint64(rest), value)
 		return err
 	}},
-	keyTable(prefixLog, "entry of the log for"),
+	keySection(prefixLog, "entry of the log for"),
 	{prefixCursor, "cursor", true, decodeAnyNumber},
-	keyTable(prefixBroken, "note of a broken record"),
+	keySection(prefixBroken, "note of a broken record"),
 	{keyRedoBroken, "transaction", true, func(_, value []byte) error {
 		_, err := decodeRedo(value)
 		return err
 	}},
-	jsonTable[clockRecord](keyClock, "clock"),
+	jsonSection[clockRecord](keyClock, "clock"),
 	{keySchema, "schema version", false, decodeSchemaRecord},
 	{keySchemaCopy, "schema version", false, decodeSchemaRecord},
 	{keySeq, "number", false, decodeAnyNumber},
 	{keyWebhooks, "number", false, decodeAnyNumber},
-	keyTable("meta/", "meta"),
+	keySection("meta/", "meta"),
 }
 
 func decodeSchemaRecord(_, value []byte) error {
@@ -138,8 +138,8 @@ func decodeAnyNumber(_, value []byte) error {
 	return err
 }
 
-// tableOf finds the table of a key; ok is false for a key that is none of ours.
-func tableOf(key []byte) (t table, ok bool) {
+// sectionOf finds the section of a key; ok is false for a key that is none of ours.
+func sectionOf(key []byte) (t section, ok bool) {
 	for _, c := range tables {
 		if len(c.prefix) > len(t.prefix) && bytes.HasPrefix(key, []byte(c.prefix)) {
 			t, ok = c, true
@@ -150,7 +150,7 @@ func tableOf(key []byte) (t table, ok bool) {
 
 // checkRecord returns why the record under key cannot be read, or nil.
 func checkRecord(key, value []byte) *damage {
-	t, ok := tableOf(key)
+	t, ok := sectionOf(key)
 	if !ok {
 		return &damage{what: "key", id: strconv.QuoteToASCII(string(key)), err: errRecord, key: key}
 	}

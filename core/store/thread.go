@@ -8,6 +8,9 @@ import (
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
+// threads has the records without their context files. Their lists are moved by moveThread, as they follow from a state.
+var threads = &table[core.ThreadRecord]{prefix: prefixThread, kind: "thread", idPrefix: core.PrefixThread}
+
 // threadState is what PutThread must know of the thread before, to move its index entries without a look at the
 // whole record. The zero value means that there is none.
 type threadState struct {
@@ -123,8 +126,8 @@ func (t *tx) threadState(id string) (threadState, error) {
 		return state, nil
 	}
 	// The record says it again, but for the sum of its files, which are then written once more.
-	r := new(core.ThreadRecord)
-	if err := t.read(t.key(prefixThread, id), "thread", id, r); err != nil {
+	r, err := threads.find(t, id)
+	if err != nil {
 		return threadState{}, err
 	}
 	return threadStateOf(r), nil
@@ -140,8 +143,8 @@ func readThreadState(id string, value []byte) (threadState, error) {
 
 // FindThread implements core.Tx.
 func (t *tx) FindThread(id string) (*core.ThreadRecord, error) {
-	r := new(core.ThreadRecord)
-	if err := t.read(t.key(prefixThread, id), "thread", id, r); err != nil {
+	r, err := threads.find(t, id)
+	if err != nil {
 		return nil, err
 	}
 	files, err := t.get(t.key(prefixThreadFiles, id))
@@ -173,15 +176,9 @@ func (s *Store) FindThread(ctx context.Context, id string) (*core.ThreadRecord, 
 	return r, err
 }
 
-// readThreadRow reads a thread without its context files, which no list shows.
-func readThreadRow(txn kv.Snapshot, id string) (*core.ThreadRecord, error) {
-	r := new(core.ThreadRecord)
-	return r, read(txn, appendKey(nil, prefixThread, id), "thread", id, r)
-}
-
 func readThread(txn kv.Snapshot, id string) (*core.ThreadRecord, error) {
-	r := new(core.ThreadRecord)
-	if err := read(txn, appendKey(nil, prefixThread, id), "thread", id, r); err != nil {
+	r, err := threads.read(txn, id)
+	if err != nil {
 		return nil, err
 	}
 	files, err := get(txn, appendKey(nil, prefixThreadFiles, id))
@@ -197,7 +194,7 @@ func (s *Store) FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*c
 	if filter.Status != "" && !slices.Contains(core.ThreadStatuses, filter.Status) {
 		return nil, core.PageInfo{}, core.Invalid("status", "%q is not a status of a thread", filter.Status)
 	}
-	q := listQuery{kind: kindThread, facets: threadFacets(filter), idPrefix: core.PrefixThread, page: filter.Page}
+	q := listQuery{kind: kindThread, facets: threadFacets(filter), page: filter.Page}
 	if filter.Status != "" && !filter.Status.Terminal() {
 		q.kind, q.facets, q.also = kindActiveThread, activeFacets(filter.ExecutionID), q.facets
 		q.fits = func(txn kv.Snapshot, id string) (bool, error) {
@@ -214,7 +211,7 @@ func (s *Store) FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*c
 				(filter.AgentType == "" || state.agentType == filter.AgentType), nil
 		}
 	}
-	return findRows(ctx, s, q, readThreadRow)
+	return threads.query(ctx, s, q)
 }
 
 // ActiveThreads implements core.ThreadReader.

@@ -9,6 +9,8 @@ import (
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
+var webhooks = &table[core.WebhookRecord]{prefix: prefixWebhook, kind: "webhook"}
+
 // PutWebhook implements core.Tx. An endpoint that is new gets a number of its own, under which its deliveries lie: one
 // that is made anew with the id of a former one never meets the deliveries of that.
 func (t *tx) PutWebhook(w *core.WebhookRecord) error {
@@ -38,16 +40,12 @@ func (t *tx) PutWebhook(w *core.WebhookRecord) error {
 			return err
 		}
 	}
-	return t.setJSON(t.key(prefixWebhook, w.ID), w)
+	return webhooks.put(t, w.ID, nil, w)
 }
 
 // FindWebhook implements core.Tx.
 func (t *tx) FindWebhook(id string) (*core.WebhookRecord, error) {
-	w := new(core.WebhookRecord)
-	if err := t.read(t.key(prefixWebhook, id), "webhook", id, w); err != nil {
-		return nil, err
-	}
-	return w, nil
+	return webhooks.find(t, id)
 }
 
 // DeleteWebhook implements core.Tx. An unknown id is no error. What lies under the endpoint's number stays until
@@ -111,17 +109,7 @@ func decodeWebhookNumber(id string, value []byte) (uint32, error) {
 // AllWebhooks implements core.WebhookReader. Ids need not be in order of time: those of declared endpoints come from
 // what they declare.
 func (s *Store) AllWebhooks(ctx context.Context) ([]*core.WebhookRecord, error) {
-	var list []*core.WebhookRecord
-	err := s.view(ctx, func(txn kv.Snapshot) error {
-		return scan(txn, []byte(prefixWebhook), nil, true, func(key, value []byte) (bool, error) {
-			w := new(core.WebhookRecord)
-			if err := decodeJSON("webhook", string(key[len(prefixWebhook):]), value, w); err != nil {
-				return s.pass(key, err)
-			}
-			list = append(list, w)
-			return true, ctx.Err()
-		})
-	})
+	list, err := webhooks.all(ctx, s)
 	slices.SortStableFunc(list, func(a, b *core.WebhookRecord) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return list, err
 }

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
+)
+
+// table is where the records of a noun lie: as JSON under a prefix and their id, in the lists of their facets, and under
+// a fingerprint if they have one. What follows from a record is written, removed and made anew by a repair by what the
+// table says of it; a noun's own file has its checks and its odd queries.
+type table[T any] struct {
+	prefix string
+	kind   string // in words
+	// facets are the lists that a record is in, which are named by the letters of lists; nil: the records are in none.
+	facets   func(r *T) []facet
+	lists    string
+	idPrefix string // of ids, for the cursors of lists
+	// print makes the key of a record's fingerprint, which leads to its id; nil for one without. nil: no record has one.
+	print func(r *T) []byte
+}
+
+// follows reports whether anything follows from a record.
+func (tb *table[T]) follows() bool { return tb.facets != nil || tb.print != nil }
+
+// derived returns what follows from a record; nothing does from none, which is nil.
+func (tb *table[T]) derived(r *T) (print []byte, facets []facet) {
+	if r != nil && tb.print != nil {
+		print = tb.print(r)
+	}
+	if r != nil && tb.facets != nil {
+		facets = tb.facets(r)
+	}
+	return print, facets
+}
+
+// put inserts a record, or replaces old, which get returned.
+func (tb *table[T]) put(t *tx, id string, old, fresh *T) error {
+	if err := t.setJSON(t.key(tb.prefix, id), fresh); err != nil {
+		return err
+	}
+	return tb.move(t, id, old, fresh)
+}
+
+// drop removes a record with all that follows from it. An unknown id is no error.
+func (tb *table[T]) drop(t *tx, id string) error {
+	if tb.follows() {
+		old, err := tb.get(t, id)
+		if err != nil || old == nil {
+			return err
+		}
+		if err := tb.move(t, id, old, nil); err != nil {
+			return err
+		}
+	}
+	t.delete(t.key(tb.prefix, id))
+	return nil
+}
+
+// move writes what follows from a record's change; nil stands for a record that does not exist.
+func (tb *table[T]) move(t *tx, id string, old, fresh *T) error {
+	if !tb.follows() {
+		return nil
+	}
+	wasPrint, was := tb.derived(old)
+	isPrint, is := tb.derived(fresh)
+	if err := t.fingerprint(id, wasPrint, isPrint); err != nil {
+		return err
+	}
+	return t.relist(tb.lists, id, was, is)
+}
+
+// get returns a record as the closure sees it, or nil.
+func (tb *table[T]) get(t *tx, id string) (*T, error) {
+	value, err := t.get(t.key(tb.prefix, id))
+	if err != nil || value == nil {
+		return nil, err
+	}
+	r := new(T)
+	return r, decodeJSON(tb.kind, id, value, r)
+}
+
+// same returns the record that a fingerprint leads to as the closure sees it, or nil.
+func (tb *table[T]) same(t *tx, print []byte) (*T, error) {
+	id, err := t.get(print)
+	if err != nil || id == nil {
+		return nil, err
+	}
+	return tb.get(t, string(id))
+}
+
+// find returns a record as the closure sees it. NOT_FOUND.
+func (tb *table[T]) find(t *tx, id string) (*T, error) {
+	r := new(T)
+	return r, t.read(t.key(tb.prefix, id), tb.kind, id, r)
+}
+
+// read returns a record. NOT_FOUND.
+func (tb *table[T]) read(txn kv.Snapshot, id string) (*T, error) {
+	r := new(T)
+	return r, read(txn, appendKey(nil, tb.prefix, id), tb.kind, id, r)
+}
+
+// one returns a record. NOT_FOUND.
+func (tb *table[T]) one(ctx context.Context, s *Store, id string) (r *T, err error) {
+	err = s.view(ctx, func(txn kv.Snapshot) (err error) {
+		r, err = tb.read(txn, id)
+		return err
+	})
+	return r, err
+}
+
+// all returns every record that can be read, in order of ids.
+func (tb *table[T]) all(ctx context.Context, s *Store) ([]*T, error) {
+	var list []*T
+	err := s.view(ctx, func(txn kv.Snapshot) error {
+		list = nil
+		return tb.scan(ctx, s, txn, "", func(_ string, r *T) bool {
+			list = append(list, r)
+			return true
+		})
+	})
+	return list, err
+}
+
+// scan calls fn with every record from an id on that can be read, in order of ids, until fn returns false.
+func (tb *table[T]) scan(ctx context.Context, s *Store, txn kv.Snapshot, from string, fn func(id string, r *T) bool) error {
+	return scan(txn, []byte(tb.prefix), appendKey(nil, tb.prefix, from), true, func(key, value []byte) (bool, error) {
+		id, r := string(key[len(tb.prefix):]), new(T)
+		if err := decodeJSON(tb.kind, id, value, r); err != nil {
+			return s.pass(key, err)
+		}
+		return fn(id, r), ctx.Err()
+	})
+}
+
+// page returns a page of the list of the records that have what wanted has, newest first.
+func (tb *table[T]) page(ctx context.Context, s *Store, page core.Page, wanted *T) ([]*T, core.PageInfo, error) {
+	return tb.query(ctx, s, listQuery{kind: tb.lists, facets: tb.facets(wanted), page: page})
+}
+
+// query returns a page of a list that q says more about.
+func (tb *table[T]) query(ctx context.Context, s *Store, q listQuery) ([]*T, core.PageInfo, error) {
+	q.prefix, q.idPrefix = tb.prefix, tb.idPrefix
+	return findRows(ctx, s, q, tb.read)
+}
+
+// section describes the table to those who go over all keys.
+func (tb *table[T]) section() section { return jsonSection[T](tb.prefix, tb.kind) }
+
+// derive takes in what follows from a record.
+func (tb *table[T]) derive(d *derived, id string, value []byte) error {
+	r := new(T)
+	if err := decodeJSON(tb.kind, id, value, r); err != nil {
+		return err
+	}
+	print, facets := tb.derived(r)
+	if print != nil {
+		if err := d.fingerprint(print, tb.prefix, id); err != nil {
+			return err
+		}
+	}
+	return d.lists(tb.lists, id, facets)
+}
