@@ -187,14 +187,18 @@ func nextThread(t *testing.T, s *staff, tool tool, repo string) {
 // said is said once, and the end is what it would have been.
 func TestThreadOverKills(t *testing.T) {
 	t.Parallel()
+	s := staffed(t)
+	repo := repository(t)
+	defer func() { s.t = t }()
+	i := 0
 	for _, state := range []string{
 		client.ThreadPending, client.ThreadStarting, client.ThreadReady, client.ThreadRunning, client.ThreadBlocked, client.ThreadIdle,
 	} {
 		for _, victim := range []string{"core", "plugin"} {
+			i++
 			t.Run(state+"/"+victim, func(t *testing.T) {
-				t.Parallel()
-				s := staffed(t)
-				threadOver(s, repository(t), state, "strike-"+state+"-"+victim, func() {
+				s.t = t
+				threadOver(s, repo, state, fmt.Sprintf("strike-%d", i), func() {
 					if victim == "core" {
 						s.kill()
 						s.start()
