@@ -12,6 +12,7 @@ import (
 
 // What is public of managed agents and runtimes. Values are snapshots.
 type (
+	// ManagedAgent is that of package wire, as all of these are.
 	ManagedAgent        = wire.ManagedAgent
 	ManagedAgentStatus  = wire.ManagedAgentStatus
 	ManagedAgentMetrics = wire.ManagedAgentMetrics

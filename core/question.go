@@ -9,6 +9,7 @@ import (
 
 // What is public of questions. Values are snapshots.
 type (
+	// Question is that of package wire, as all of these are.
 	Question       = wire.Question
 	QuestionStatus = wire.QuestionStatus
 	QuestionKind   = wire.QuestionKind

@@ -98,10 +98,6 @@ func (c *cli) threadGet() *cobra.Command {
 	}, (*client.Client).GetThread, threadScreen)
 }
 
-func (c *cli) showThread(t *client.Thread) error {
-	return c.show(t.Body, func(s *screen) { threadScreen(s, t) })
-}
-
 func threadScreen(s *screen, t *client.Thread) {
 	reason := ""
 	if t.Error != nil {

@@ -23,7 +23,7 @@ type timelineTree struct {
 }
 
 // Raw returns the timeline as it came.
-func (t *timelineTree) Raw() json.RawMessage { return t.timeline.Body }
+func (tree *timelineTree) Raw() json.RawMessage { return tree.timeline.Body }
 
 // timelineNode is one row of the tree: an entry, or a title (of the roles) or a hint without one.
 type timelineNode struct {

@@ -138,16 +138,21 @@ var (
 	WantCode   = wantCode
 	Fill       = fill
 
-	IDAt, OwnID             = idAt, ownID
-	Execution, PutExecution = execution, putExecution
-	ThreadAt                = threadAt
-	Thread, PutThread       = thread, putThread
-	ThreadEvent             = threadEvent
-	Experience              = experience
-	WebhookAt               = webhookAt
-	Webhook, PutWebhook     = webhook, putWebhook
-	Delivery, PutDeliveries = delivery, putDeliveries
-	EndedDelivery           = ended
-	CheckDeliveryKeys       = checkDeliveryKeys
-	Life                    = run
+	IDAt              = idAt
+	OwnID             = ownID
+	Execution         = execution
+	PutExecution      = putExecution
+	ThreadAt          = threadAt
+	Thread            = thread
+	PutThread         = putThread
+	ThreadEvent       = threadEvent
+	Experience        = experience
+	WebhookAt         = webhookAt
+	Webhook           = webhook
+	PutWebhook        = putWebhook
+	Delivery          = delivery
+	PutDeliveries     = putDeliveries
+	EndedDelivery     = ended
+	CheckDeliveryKeys = checkDeliveryKeys
+	Life              = run
 )

@@ -25,6 +25,7 @@ const (
 
 // What the API says of webhooks, see package wire.
 type (
+	// WebhookFilters is that of package wire, as all of these are.
 	WebhookFilters    = wire.WebhookFilters
 	WebhookStatistics = wire.WebhookStatistics
 	DeliveryStatus    = wire.DeliveryStatus
