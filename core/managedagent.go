@@ -12,7 +12,6 @@ import (
 
 // What is public of managed agents and runtimes. Values are snapshots.
 type (
-	// ManagedAgent is that of package wire, as all of these are.
 	ManagedAgent        = wire.ManagedAgent
 	ManagedAgentStatus  = wire.ManagedAgentStatus
 	ManagedAgentMetrics = wire.ManagedAgentMetrics

@@ -9,7 +9,6 @@ import (
 
 // What is public of questions. Values are snapshots.
 type (
-	// Question is that of package wire, as all of these are.
 	Question       = wire.Question
 	QuestionStatus = wire.QuestionStatus
 	QuestionKind   = wire.QuestionKind

@@ -191,7 +191,6 @@ type AgentOutcome struct {
 
 // What is public of threads as it is stored.
 type (
-	// ThreadPolicy is that of package wire, as all of these are.
 	ThreadPolicy    = wire.ThreadPolicy
 	ThreadFinish    = wire.ThreadFinish
 	ThreadQueue     = wire.ThreadQueue

@@ -31,7 +31,6 @@ func PatternSubject(name string) string { return "patterns:" + name }
 
 // What is public of webhooks and deliveries as it is stored.
 type (
-	// WebhookFilters is that of package wire, as all of these are.
 	WebhookFilters    = wire.WebhookFilters
 	WebhookStatistics = wire.WebhookStatistics
 	DeliveryStatus    = wire.DeliveryStatus

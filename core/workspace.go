@@ -8,7 +8,6 @@ import (
 
 // What is public of workspaces. Values are snapshots.
 type (
-	// Workspace is that of package wire, as all of these are.
 	Workspace        = wire.Workspace
 	WorkspaceStatus  = wire.WorkspaceStatus
 	WorkspaceSpec    = wire.WorkspaceSpec

@@ -16,7 +16,6 @@ import (
 
 // What the API says of managed agents, see package wire.
 type (
-	// ManagedAgentStatus is that of package wire, as all of these are.
 	ManagedAgentStatus = wire.ManagedAgentStatus
 	Runtime            = wire.RuntimeInfo
 )

@@ -28,7 +28,6 @@ const (
 
 // What the API says of questions, see package wire.
 type (
-	// QuestionStatus is that of package wire, as all of these are.
 	QuestionStatus = wire.QuestionStatus
 	QuestionKind   = wire.QuestionKind
 	QuestionOption = wire.QuestionOption

@@ -73,7 +73,6 @@ type Thread struct {
 
 // What the API says of threads, see package wire.
 type (
-	// ThreadTurn is that of package wire, as all of these are.
 	ThreadTurn       = wire.ThreadTurn
 	ThreadPolicy     = wire.ThreadPolicy
 	ThreadFinish     = wire.ThreadFinish

@@ -25,7 +25,6 @@ const (
 
 // What the API says of webhooks, see package wire.
 type (
-	// WebhookFilters is that of package wire, as all of these are.
 	WebhookFilters    = wire.WebhookFilters
 	WebhookStatistics = wire.WebhookStatistics
 	DeliveryStatus    = wire.DeliveryStatus

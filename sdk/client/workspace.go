@@ -19,7 +19,6 @@ const (
 
 // What the API says of workspaces, see package wire.
 type (
-	// WorkspaceStatus is that of package wire, as all of these are.
 	WorkspaceStatus  = wire.WorkspaceStatus
 	WorkspaceSpec    = wire.WorkspaceSpec
 	WorkspaceChanges = wire.WorkspaceChanges
