@@ -84,7 +84,7 @@ func TestExitCodesAgree(t *testing.T) {
 // service_plugin_ before those that plugins make.
 func TestSeriesExist(t *testing.T) {
 	var code strings.Builder
-	for _, pattern := range []string{"core/metrics/*.go", "plugins/*/*/*.go"} {
+	for _, pattern := range []string{"core/metrics/*.go", "plugins/*/*/*.go", "sdk/runtime/plugin/*.go"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)

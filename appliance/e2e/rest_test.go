@@ -167,7 +167,7 @@ func TestShapesOfRefusals(t *testing.T) {
 
 func TestHeaders(t *testing.T) {
 	t.Parallel()
-	s := serve(t, "server.cors.origins: [https://console.example]\nmetrics.public: true")
+	s := serve(t, "server.cors: {origins: [https://console.example]}\nmetrics.public: true")
 	if a := s.read("/api/health", "X-Request-Id", "my-request.1"); a.header.Get("X-Request-Id") != "my-request.1" {
 		t.Errorf("X-Request-Id %q is not echoed", a.header.Get("X-Request-Id"))
 	}
