@@ -48,7 +48,7 @@ var twinExceptions = []twinException{
 		groups: [][]string{
 			{"core.AgentResult", "core/api.agentResult", "scripts/faultrig/proof.AgentResult", "sdk/client.AgentResult"},
 			{"core.BatchResult", "core/api.batchResult", "sdk/client.BatchResult"},
-			{"core.ExecutionError", "core.TaskError", "core/api.errorDetail", "core/api.executionError", "sdk/agent/protocol.ErrorDetail", "sdk/client.ExecutionError", "sdk/runtimeserver.errorDetail"},
+			{"core.ExecutionError", "core.TaskError", "core/api.errorDetail", "core/api.executionError", "sdk/agent/protocol.ErrorDetail", "sdk/client.ExecutionError", "sdk/runtime/server.errorDetail"},
 			{"core.Preparation", "core/api.plannedPreparation", "core/api.threadPreparationBody"},
 			{"core.Problem", "sdk/client.Problem"},
 			{"core.StepReport", "core/api.chartStep", "sdk/client.WorkflowStep"},
@@ -73,6 +73,7 @@ var twinExceptions = []twinException{
 		groups: [][]string{
 			{"appliance.alert", "core/engine.alertData", "core/threads.alertData", "core/webhook.alertData"},
 			{"core.AgentSignal", "core/runtimes.eventData"},
+			{"core/config.AgentType", "sdk/runtime.DeclaredType"},
 			{"core/roles.prompt", "core/threads.promptView"},
 			{"sdk/agent/protocol.ThreadPrompt", "sdk/client.ManagedPrompt", "sdk/runtime.Prompt"},
 			{"sdk/runtime.LogLine", "sdk/wire.LogLine"},
