@@ -111,7 +111,9 @@ func (r *rig) command(ctx context.Context, dir string, args ...string) (string, 
 	}
 	cmd := exec.CommandContext(ctx, program, args[1:]...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "PATH="+filepath.Dir(r.o.wardroom)+":"+os.Getenv("PATH"))
+	// The copies are no repositories: what another program left as .git in a folder above must not stop a build.
+	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS="+os.Getenv("GOFLAGS")+" -buildvcs=false",
+		"PATH="+filepath.Dir(r.o.wardroom)+":"+os.Getenv("PATH"))
 	if r.appliance != nil {
 		cmd.Env = append(cmd.Env, "WARDROOM_SERVER="+r.appliance.URL)
 	}
