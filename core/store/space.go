@@ -195,6 +195,7 @@ func (s *Store) tryReserve() {
 // has the writer reopen the database after a failure.
 func (s *Store) monitor() {
 	defer s.wg.Done()
+	s.layBallast() // a disk may be full, and the process gone, before the first look
 	tick := make(chan struct{}, 1)
 	for {
 		timer := s.opts.Clock.AfterFunc(monitorEvery, func() {
