@@ -46,7 +46,7 @@ func (f filter) choice() string {
 	return strings.Join(f.words[:last], ", ") + " or " + f.words[last]
 }
 
-// selection is what a list is to have.
+// selection selects the rows of a list.
 type selection struct {
 	client.Page
 	all    bool     // every page

@@ -13,7 +13,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// kind is what a word on the command line names one of.
+// kind is a noun of which a word on the command line names one.
 type kind interface {
 	// isID reports whether a word is for the server to judge as it stands, without looking anything up.
 	isID(word string) bool
@@ -33,7 +33,7 @@ type match struct {
 // Bounds of looking names up.
 const (
 	scanPages      = 20              // pages of a list that are searched, the newest ones
-	completionTime = 3 * time.Second // nobody waits longer behind TAB
+	completionTime = 3 * time.Second // for the candidates behind TAB
 )
 
 // What comes behind the prefix of an id: a ULID.

@@ -43,7 +43,7 @@ type column[T any] struct {
 // answered is an answer of the API.
 type answered interface{ Raw() json.RawMessage }
 
-// view is what a command shows: an answer as it came, how it looks to people, and the ids of what is in it.
+// view holds what a command shows: an answer as it came, a function that draws it for people, and the ids in it.
 type view struct {
 	body json.RawMessage
 	draw func(s *screen)

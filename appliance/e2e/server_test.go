@@ -36,7 +36,7 @@ type server struct {
 	api       *client.Client // over http
 }
 
-// logFile is what a process wrote.
+// logFile is the path of the log of a process; String returns what is in it.
 type logFile string
 
 func (f logFile) String() string {

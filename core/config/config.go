@@ -176,7 +176,7 @@ type Engine struct {
 	// Which agents serve roles of org charts that are not marked managed: connected ones, those that a runtime spawns
 	// for roles that name agent types, or (auto) spawned ones only where too few are connected.
 	RoleBinding string `json:"roleBinding" default:"auto" enum:"auto,connected,managed"`
-	// How long people have to answer a question of an org chart. The execution waits for it; one that nobody answers
+	// How long people have to answer a question of an org chart. The execution waits for it; a question without an answer
 	// fails it.
 	QuestionTimeout time.Duration `json:"questionTimeout" default:"168h" check:"min=1s,max=365d"`
 }

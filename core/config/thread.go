@@ -113,11 +113,11 @@ type Finish struct {
 	Branches []string `json:"branches" default:"wardroom/*" check:"is=glob"`
 }
 
-// Memory bounds what is kept of threads, and what new ones are told.
+// Memory bounds what is kept of threads, and what of it the memory files of new ones hold.
 type Memory struct {
-	// Decisions of its execution that a new thread is told.
+	// Decisions of its execution in the memory file of a new thread.
 	MaxDecisions int `json:"maxDecisions" default:"5" check:"min=0,max=100"`
-	// Experiences of earlier threads that a new thread is told.
+	// Experiences of earlier threads in the memory file of a new thread.
 	MaxExperiences int `json:"maxExperiences" default:"4" check:"min=0,max=100"`
 	// Largest size of the memory file of a workspace.
 	MaxContext int64 `json:"maxContext" default:"16KiB" check:"size,min=1KiB,max=1MiB"`
