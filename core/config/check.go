@@ -80,6 +80,9 @@ func checkOrigin(text string) error {
 func parseHTTP(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		if strings.Contains(text, "@") { // it may hold a password
+			return nil, errors.New("is not an address that begins with http:// or https://, without a user")
+		}
 		return nil, fmt.Errorf("%q is not an address that begins with http:// or https://", text)
 	}
 	if u.User != nil {
