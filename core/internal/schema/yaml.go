@@ -94,7 +94,7 @@ func (r *YAML) mapping(path string, node *yaml.Node) bool {
 		if path == "" {
 			what = "the file "
 		}
-		r.Bad(path, node, "%smust be a section of keys, not %s", what, DescribeNode(node))
+		r.Bad(path, node, "%smust be a section of keys, not %s", what, nodeKind(node))
 		return false
 	}
 	return true
@@ -155,7 +155,7 @@ func (r *YAML) entry(path string, f *Field, entries reflect.Value, known []strin
 		return
 	}
 	if value.Kind == yaml.ScalarNode && value.ShortTag() != "!!null" || value.Kind == yaml.SequenceNode {
-		reason := fmt.Sprintf("is %s and must be a section of keys, not %s", f.Tag.Get("entry"), DescribeNode(value))
+		reason := fmt.Sprintf("is %s and must be a section of keys, not %s", f.Tag.Get("entry"), nodeKind(value))
 		if near := Nearest(name.Value, known); near != "" {
 			reason += "; did you mean " + Join(path, near) + "?"
 		}
@@ -246,7 +246,7 @@ func (r *YAML) list(path string, f *Field, target reflect.Value, node *yaml.Node
 			if item.Kind == yaml.MappingNode {
 				r.structure(at, value, item)
 			} else {
-				r.Bad(at, item, "must be a section of keys, not %s", DescribeNode(item))
+				r.Bad(at, item, "must be a section of keys, not %s", nodeKind(item))
 			}
 		default:
 			value.SetString(r.text(at, f, item))
@@ -364,6 +364,14 @@ func allKeys(path string, t reflect.Type) []string {
 		}
 	}
 	return keys
+}
+
+// nodeKind names a node where a section is wanted. The text of a scalar is left out: it may be a header or a password.
+func nodeKind(node *yaml.Node) string {
+	if node.Kind == yaml.ScalarNode {
+		return "a single value"
+	}
+	return DescribeNode(node)
 }
 
 // DescribeNode names a node for a problem.
