@@ -14,7 +14,7 @@ func (w *writer) load() error {
 	w.limits = db.Limits()
 	if w.latest == nil {
 		w.latest = map[string]execState{}
-		w.counts = map[string]*statusCounts{}
+		w.counts = map[string]statusCounts{}
 		w.defs = map[string]definition{}
 		w.tallies = map[uint32]*deliveryCounts{}
 	}
