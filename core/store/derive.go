@@ -50,7 +50,7 @@ func (d *derived) record(key, value []byte) error {
 		}
 		return d.emit(appendKey(nil, prefixBatchActive, id), []byte{})
 	case prefixQuestion:
-		return d.question(id, value)
+		return questions.derive(d, id, value)
 	case prefixThread:
 		return d.thread(id, value)
 	case prefixWorkspace:
@@ -98,21 +98,6 @@ func (d *derived) execution(id string, value []byte) error {
 		return err
 	}
 	return d.emit(appendBothIndex(nil, state.pattern, string(state.status), id), []byte{})
-}
-
-func (d *derived) question(id string, value []byte) error {
-	var q core.Question
-	if err := decodeJSON("question", id, value, &q); err != nil {
-		return err
-	}
-	for _, f := range []core.QuestionFilter{
-		{ExecutionID: q.ExecutionID, Status: q.Status}, {ExecutionID: q.ExecutionID}, {Status: q.Status},
-	} {
-		if err := d.emit(appendQuestionIndex(nil, f.ExecutionID, f.Status, id), []byte{}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (d *derived) thread(id string, value []byte) error {
@@ -227,7 +212,7 @@ func recordOf(entry, value []byte) []byte {
 		id = names[i+2:]
 	}
 	for _, kind := range []struct{ name, prefix string }{
-		{"x", prefixExecution}, {"q", prefixQuestion}, {kindActiveThread, prefixThread}, {kindThread, prefixThread},
+		{"x", prefixExecution}, {kindQuestion, prefixQuestion}, {kindActiveThread, prefixThread}, {kindThread, prefixThread},
 		{kindWorkspace, prefixWorkspace}, {kindDecision, prefixDecision}, {kindExperience, prefixExperience},
 	} {
 		if bytes.HasPrefix(name, []byte(kind.name)) {

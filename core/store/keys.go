@@ -32,10 +32,6 @@ const (
 	prefixLog         = "o/"
 	prefixCursor      = "cur/"
 
-	prefixQuestionByExecution = "ix/qx/"
-	prefixQuestionByStatus    = "ix/qs/"
-	prefixQuestionByBoth      = "ix/qxs/"
-
 	prefixThread          = "th/"
 	prefixThreadState     = "ts/"
 	prefixThreadFiles     = "tf/"
@@ -53,6 +49,7 @@ const (
 	prefixDeliveryCount   = "vc/"
 	prefixIndex           = "ix/"
 	prefixRowCount        = "n/"
+	kindQuestion          = "q"
 	kindThread            = "t"
 	kindActiveThread      = "ta"
 	kindWorkspace         = "w"

@@ -23,7 +23,7 @@ func checkCounts(t *testing.T, s *Store) {
 	err := s.view(context.Background(), func(txn kv.Snapshot) error {
 		for kind, record := range map[string]string{
 			kindThread: prefixThread, kindActiveThread: prefixThread, kindWorkspace: prefixWorkspace,
-			kindDecision: prefixDecision, kindExperience: prefixExperience,
+			kindDecision: prefixDecision, kindExperience: prefixExperience, kindQuestion: prefixQuestion,
 		} {
 			err := scan(txn, []byte(prefixIndex+kind), nil, false, func(key, _ []byte) (bool, error) {
 				at := max(bytes.LastIndexByte(key, '/'), bytes.LastIndexByte(key, 1)) + 1
@@ -75,6 +75,7 @@ func liveRandomly(rnd *rand.Rand, tx core.Tx) (err error) {
 			tx.PutWorkspace(&core.Workspace{ID: pick("ws_"), ExecutionID: pick("exec_"), Status: core.WorkspaceStatuses[rnd.IntN(4)]}),
 			tx.PutDecision(&core.Decision{Decision: wire.Decision{ID: fmt.Sprint("dec_", n), ExecutionID: exec, ThreadID: pick("thread_"), Category: "c"}, Fingerprint: pick("f")}),
 			tx.PutExperience(&core.Experience{Experience: wire.Experience{ID: pick("exp_"), Repo: pick("r"), Outcome: core.ExperienceOutcomes[rnd.IntN(3)]}, Fingerprint: pick("f")}),
+			tx.PutQuestion(&core.Question{ID: fmt.Sprint("q_", n), ExecutionID: exec, Status: core.QuestionStatuses[rnd.IntN(4)]}),
 			tx.DeleteWorkspace(pick("ws_")),
 			tx.DeleteExperience(pick("exp_")),
 		)
@@ -141,7 +142,7 @@ func TestCountsAgree(t *testing.T) {
 		}
 	}
 	for i := range 3 {
-		if err := s.removeThreads(ctx, fmt.Sprint("exec_", i)); err != nil {
+		if err := s.removeHeld(ctx, fmt.Sprint("exec_", i)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -137,13 +137,31 @@ func (tb *table[T]) scan(ctx context.Context, s *Store, txn kv.Snapshot, from st
 
 // page returns a page of the list of the records that have what wanted has, newest first.
 func (tb *table[T]) page(ctx context.Context, s *Store, page core.Page, wanted *T) ([]*T, core.PageInfo, error) {
-	return tb.query(ctx, s, listQuery{kind: tb.lists, facets: tb.facets(wanted), page: page})
+	return tb.query(ctx, s, s.listOf(tb.lists, tb.facets(wanted), nil, page), tb.read)
 }
 
-// query returns a page of a list that q says more about.
-func (tb *table[T]) query(ctx context.Context, s *Store, q listQuery) ([]*T, core.PageInfo, error) {
+// query returns a page of a list of the table's records, or of rows that read makes of them.
+func (tb *table[T]) query(ctx context.Context, s *Store, q *listQuery, read func(txn kv.Snapshot, id string) (*T, error)) (
+	[]*T, core.PageInfo, error,
+) {
 	q.prefix, q.idPrefix = tb.prefix, tb.idPrefix
-	return findRows(ctx, s, q, tb.read)
+	return findRows(ctx, s, q, read)
+}
+
+// indexed calls fn with every record that the keys under a prefix of an index lead to and that can be read, in order of
+// those keys.
+func (tb *table[T]) indexed(ctx context.Context, s *Store, txn kv.Snapshot, index []byte, fn func(id string, r *T) error) error {
+	return scan(txn, index, nil, false, func(key, _ []byte) (bool, error) {
+		id := string(key[len(index):])
+		r, err := tb.read(txn, id)
+		if err == nil {
+			err = fn(id, r)
+		}
+		if err != nil {
+			return s.pass(appendKey(nil, tb.prefix, id), err)
+		}
+		return true, ctx.Err()
+	})
 }
 
 // section describes the table to those who go over all keys.
