@@ -246,13 +246,28 @@ func (s *Store) view(ctx context.Context, fn func(txn kv.Snapshot) error) error 
 
 // get returns a copy of a key's value, or nil if the key does not exist.
 func get(txn kv.Snapshot, key []byte) ([]byte, error) {
-	var value []byte
-	_, err := txn.Get(key, func(v []byte) error {
-		value = append(make([]byte, 0, len(v)), v...) // not nil if it is empty
-		return nil
-	})
+	c := copiers.Get().(*copier)
+	_, err := txn.Get(key, c.take)
+	value := c.value
+	c.value = nil
+	copiers.Put(c)
 	return value, err
 }
+
+// copier saves get the allocations of a closure and of what it writes to.
+type copier struct {
+	value []byte
+	take  func(value []byte) error
+}
+
+var copiers = sync.Pool{New: func() any {
+	c := new(copier)
+	c.take = func(value []byte) error {
+		c.value = append(make([]byte, 0, len(value)), value...) // not nil if it is empty
+		return nil
+	}
+	return c
+}}
 
 // scan calls fn with each key under prefix from seek on, in order, until fn returns false or an error.
 // Key and value are valid during the call only; value is nil unless values is set.
