@@ -21,7 +21,7 @@ type Idempotency interface {
 
 // Journal reads the stored events of a subject or a group. core.Store is one.
 type Journal interface {
-	Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error)
+	Events(ctx context.Context, subject string, after uint64, limit int) (page []core.Event, more bool, err error)
 	// LastSeq returns the sequence of the newest committed event of all.
 	LastSeq() uint64
 }

@@ -55,6 +55,7 @@ func Run(t *testing.T, open Opener) {
 		{"Agent", testAgent},
 		{"Idempotency", testIdempotency},
 		{"Events", testEvents},
+		{"EventPagesEndByBytes", testEventPagesEndByBytes},
 		{"SequenceGoesOnAfterReopen", testSequenceGoesOnAfterReopen},
 		{"Cursor", testCursor},
 		{"RetainEverything", testRetainEverything},
