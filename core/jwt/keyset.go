@@ -94,14 +94,14 @@ func (s *keySet) find(ctx context.Context, id, algorithm string) ([]any, error) 
 		case enough:
 			return found, nil
 		case busy == nil && !known:
-			return nil, fmt.Errorf("%w: %w", errKeysAway, failed)
+			return nil, errors.Join(errKeysAway, failed)
 		case busy == nil:
 			return nil, errors.New("no key of the issuer has this id and algorithm")
 		}
 		select {
 		case <-busy:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: %w", errKeysAway, ctx.Err())
+			return nil, errors.Join(errKeysAway, ctx.Err())
 		}
 	}
 }
