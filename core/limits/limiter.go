@@ -10,16 +10,8 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// Kind is what a request does, as far as limits care.
-type Kind int
-
-// Kinds of requests.
-const (
-	Read    Kind = iota // GET and HEAD
-	Change              // all others
-	Execute             // the start of an execution of a pattern
-	kinds   = iota
-)
+// kinds is how many kinds of requests there are.
+const kinds = int(core.RequestExecute) + 1
 
 // Rate is a token bucket: how many requests a second in the long run, and how many at once. A Rate of 0 a second is no
 // limit.
@@ -32,7 +24,9 @@ type Rate struct {
 func PerMinute(n int) Rate { return Rate{float64(n) / 60, n} }
 
 // Standard are the limits of one client that the interface has, for when nothing else is said.
-var Standard = Options{Kinds: [kinds]Rate{Read: PerMinute(1000), Change: PerMinute(200), Execute: PerMinute(100)}}
+var Standard = Options{Kinds: [kinds]Rate{
+	core.RequestRead: PerMinute(1000), core.RequestChange: PerMinute(200), core.RequestExecute: PerMinute(100),
+}}
 
 // Options are the limits; all that apply to a request have to let it pass.
 type Options struct {
@@ -95,19 +89,9 @@ func bucket(r Rate) *rate.Limiter {
 
 func (l *Limiter) newBuckets() *buckets { return &buckets{all: bucket(l.opts.PerClient)} }
 
-// Verdict is what became of a request. Limit, Remaining and Reset are those of the limit that is nearest to exhaustion.
-type Verdict struct {
-	Allowed   bool
-	Limit     int       // requests at once; 0: no limit applies
-	Remaining int       // of them
-	Reset     time.Time // when all of them are there again, if no more requests come
-	Retry     time.Duration
-	By        string // which limit refused: global, client or pattern; empty if none did
-}
-
 // Take counts a request of a client, and returns whether it may go on. One that may not has used up nothing. The
 // pattern is that of an execution, empty for other requests.
-func (l *Limiter) Take(client string, kind Kind, pattern string) Verdict {
+func (l *Limiter) Take(client string, kind core.RequestKind, pattern string) core.Quota {
 	now := l.clock.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,7 +104,7 @@ func (l *Limiter) Take(client string, kind Kind, pattern string) Verdict {
 		of *rate.Limiter
 	}{{"global", l.global}, {"client", b.all}, {"client", b.kinds[kind]}, {"pattern", l.pattern(pattern, now)}}
 
-	v := Verdict{Allowed: true}
+	v := core.Quota{Allowed: true}
 	var nearest *rate.Limiter
 	least := math.Inf(1)
 	for _, e := range list {

@@ -16,7 +16,7 @@ import (
 func TestStandard(t *testing.T) {
 	clock := coretest.NewClock()
 	l := limits.New(limits.Standard, clock)
-	for kind, want := range map[limits.Kind]int{limits.Read: 1000, limits.Change: 200, limits.Execute: 100} {
+	for kind, want := range map[core.RequestKind]int{core.RequestRead: 1000, core.RequestChange: 200, core.RequestExecute: 100} {
 		for n := range want {
 			if v := l.Take("alice", kind, ""); !v.Allowed || v.Limit != want || v.Remaining != want-n-1 {
 				t.Fatalf("request %d of kind %d: %+v", n+1, kind, v)
@@ -45,7 +45,7 @@ func TestExact(t *testing.T) {
 	l := limits.New(limits.Options{PerClient: limits.Rate{PerSecond: 50, Burst: 20}}, clock)
 	var allowed int
 	for range 600_000 {
-		if l.Take("alice", limits.Read, "").Allowed {
+		if l.Take("alice", core.RequestRead, "").Allowed {
 			allowed++
 		}
 		clock.Advance(time.Millisecond)
@@ -59,18 +59,18 @@ func TestExact(t *testing.T) {
 func TestRefusedUsesNothing(t *testing.T) {
 	clock := coretest.NewClock()
 	l := limits.New(limits.Options{PerClient: limits.Rate{PerSecond: 1, Burst: 10}, PerPattern: limits.PerMinute(1)}, clock)
-	if v := l.Take("alice", limits.Execute, "review"); !v.Allowed {
+	if v := l.Take("alice", core.RequestExecute, "review"); !v.Allowed {
 		t.Fatalf("%+v", v)
 	}
 	for range 100 {
-		if v := l.Take("bob", limits.Execute, "review"); v.Allowed || v.By != "pattern" || v.Limit != 1 {
+		if v := l.Take("bob", core.RequestExecute, "review"); v.Allowed || v.By != "pattern" || v.Limit != 1 {
 			t.Fatalf("%+v", v)
 		}
 	}
-	if v := l.Take("bob", limits.Execute, "other"); !v.Allowed || v.Remaining != 0 {
+	if v := l.Take("bob", core.RequestExecute, "other"); !v.Allowed || v.Remaining != 0 {
 		t.Fatalf("another pattern: %+v", v)
 	}
-	if v := l.Take("bob", limits.Read, ""); !v.Allowed || v.Remaining != 8 {
+	if v := l.Take("bob", core.RequestRead, ""); !v.Allowed || v.Remaining != 8 {
 		t.Fatalf("bob has used two of ten: %+v", v)
 	}
 }
@@ -78,11 +78,11 @@ func TestRefusedUsesNothing(t *testing.T) {
 func TestGlobal(t *testing.T) {
 	l := limits.New(limits.Options{Global: limits.Rate{PerSecond: 1, Burst: 3}}, coretest.NewClock())
 	for n := range 3 {
-		if v := l.Take(fmt.Sprint(n), limits.Read, ""); !v.Allowed {
+		if v := l.Take(fmt.Sprint(n), core.RequestRead, ""); !v.Allowed {
 			t.Fatalf("%+v", v)
 		}
 	}
-	if v := l.Take("another", limits.Read, ""); v.Allowed || v.By != "global" {
+	if v := l.Take("another", core.RequestRead, ""); v.Allowed || v.By != "global" {
 		t.Fatalf("%+v", v)
 	}
 }
@@ -90,7 +90,7 @@ func TestGlobal(t *testing.T) {
 func TestNoLimit(t *testing.T) {
 	l := limits.New(limits.Options{}, coretest.NewClock())
 	for range 100 {
-		if v := l.Take("alice", limits.Execute, "p"); !v.Allowed || v.Limit != 0 || !v.Reset.IsZero() {
+		if v := l.Take("alice", core.RequestExecute, "p"); !v.Allowed || v.Limit != 0 || !v.Reset.IsZero() {
 			t.Fatalf("%+v", v)
 		}
 	}
@@ -100,21 +100,21 @@ func TestNoLimit(t *testing.T) {
 func TestManyClients(t *testing.T) {
 	clock := coretest.NewClock()
 	l := limits.New(limits.Options{PerClient: limits.Rate{PerSecond: 1, Burst: 5}, MaxClients: 100}, clock)
-	l.Take("alice", limits.Read, "")
+	l.Take("alice", core.RequestRead, "")
 	var allowed int
 	for n := range 10_000 {
-		if l.Take(fmt.Sprint("flood", n), limits.Read, "").Allowed {
+		if l.Take(fmt.Sprint("flood", n), core.RequestRead, "").Allowed {
 			allowed++
 		}
 	}
 	if allowed > 99+5 {
 		t.Errorf("%d requests of clients beyond the bound are allowed, want those of 99 clients and 5 of the others", allowed)
 	}
-	if v := l.Take("alice", limits.Read, ""); !v.Allowed || v.Remaining != 3 {
+	if v := l.Take("alice", core.RequestRead, ""); !v.Allowed || v.Remaining != 3 {
 		t.Errorf("who was there before: %+v", v)
 	}
 	clock.Advance(10 * time.Second)
-	if v := l.Take("late", limits.Read, ""); !v.Allowed || v.Remaining != 4 {
+	if v := l.Take("late", core.RequestRead, ""); !v.Allowed || v.Remaining != 4 {
 		t.Errorf("after the flood: %+v", v)
 	}
 }
@@ -122,14 +122,14 @@ func TestManyClients(t *testing.T) {
 func TestClockSteps(t *testing.T) {
 	clock := coretest.NewStepClock()
 	l := limits.New(limits.Options{PerClient: limits.Rate{PerSecond: 1, Burst: 1}}, clock)
-	l.Take("alice", limits.Read, "")
+	l.Take("alice", core.RequestRead, "")
 	clock.Step(time.Hour)
-	if v := l.Take("alice", limits.Read, ""); v.Allowed {
+	if v := l.Take("alice", core.RequestRead, ""); v.Allowed {
 		t.Error("a wall clock that was set forward gives requests away")
 	}
 	clock.Step(-2 * time.Hour)
 	clock.Advance(time.Second)
-	if v := l.Take("alice", limits.Read, ""); !v.Allowed {
+	if v := l.Take("alice", core.RequestRead, ""); !v.Allowed {
 		t.Error("a wall clock that was set back holds requests up")
 	}
 }
@@ -142,7 +142,7 @@ func TestConcurrentTakes(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 200 {
-				if l.Take("alice", limits.Read, "").Allowed {
+				if l.Take("alice", core.RequestRead, "").Allowed {
 					mu.Lock()
 					allowed++
 					mu.Unlock()
@@ -165,7 +165,7 @@ func TestMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	for n := range 100_000 {
-		l.Take(fmt.Sprintf("10.%d.%d.%d", n>>16, n>>8&255, n&255), limits.Read, "")
+		l.Take(fmt.Sprintf("10.%d.%d.%d", n>>16, n>>8&255, n&255), core.RequestRead, "")
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
@@ -182,6 +182,6 @@ func BenchmarkTake(b *testing.B) {
 	}, core.SystemClock{})
 	b.ReportAllocs()
 	for b.Loop() {
-		l.Take("alice", limits.Execute, "review")
+		l.Take("alice", core.RequestExecute, "review")
 	}
 }
