@@ -31,7 +31,7 @@ func (s *Server) healthRoutes() []Route {
 				{Status: 200, Body: probeBody{}, Doc: "Ready."},
 				{Status: 503, Body: probeBody{}, Doc: "Not ready."},
 			},
-			Public: always, Handle: s.getReady,
+			Public: always, Probe: true, Handle: s.getReady,
 		}),
 		get(Route{
 			Path: "/api/health/live", OperationID: "getLive",
@@ -40,7 +40,7 @@ func (s *Server) healthRoutes() []Route {
 				{Status: 200, Body: probeBody{}, Doc: "Alive."},
 				{Status: 503, Body: probeBody{}, Doc: "To be restarted."},
 			},
-			Public: always, Handle: s.getLive,
+			Public: always, Probe: true, Handle: s.getLive,
 		}),
 	}
 }
