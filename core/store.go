@@ -25,6 +25,7 @@ type Store interface {
 	MemoryReader
 	WebhookReader
 	IdempotencyReader
+	APIKeyReader
 
 	// Events returns up to limit events of a subject or a group with Seq > after, in order.
 	Events(ctx context.Context, subject string, after uint64, limit int) ([]Event, error)

@@ -51,6 +51,8 @@ const (
 	prefixDeliveries      = "ix/vl/"
 	prefixDue             = "ix/vd/"
 	prefixDeliveryCount   = "vc/"
+	prefixAPIKey          = "k/"
+	prefixAPIKeyName      = "kn/"
 	prefixIndex           = "ix/"
 	prefixRowCount        = "n/"
 	kindThread            = "t"
@@ -58,6 +60,7 @@ const (
 	kindWorkspace         = "w"
 	kindDecision          = "d"
 	kindExperience        = "e"
+	kindAPIKey            = "k"
 
 	prefixBroken = "bad/"
 
