@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func (s *Server) agentRoutes() []Route {
@@ -32,7 +33,7 @@ func (s *Server) agentRoutes() []Route {
 			Method: http.MethodPost, Path: "/api/agents/{agentId}/disconnect", OperationID: "disconnectAgent",
 			Summary: "End the session of an agent; its tasks go to others.", Tag: tag, Resource: resource,
 			Action: "agents.disconnect", Scope: "agents:manage",
-			Body:      &Body{JSON: new(cancelRequest), Optional: true},
+			Body:      &Body{JSON: new(wire.CancelRequest), Optional: true},
 			Responses: []Response{{Status: 200, Body: agentDisconnected{}, Doc: "It is disconnected."}},
 			Fails:     []int{404}, Handle: s.disconnectAgent,
 		},
@@ -157,7 +158,7 @@ func (s *Server) getAgent(c *call) (answer, error) {
 }
 
 func (s *Server) disconnectAgent(c *call) (answer, error) {
-	var req cancelRequest
+	var req wire.CancelRequest
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}

@@ -35,6 +35,7 @@ func appendValue(b []byte, v any) []byte { return appendAnswer(b, reflect.ValueO
 
 var (
 	timeType      = reflect.TypeFor[time.Time]()
+	rawType       = reflect.TypeFor[json.RawMessage]()
 	marshalerType = reflect.TypeFor[json.Marshaler]()
 )
 
@@ -49,6 +50,11 @@ func appendAnswer(b []byte, v reflect.Value) []byte {
 		return appendAnswer(b, v.Elem())
 	case v.Type() == timeType:
 		return timestamp(v.Interface().(time.Time)).append(b)
+	case v.Type() == rawType: // JSON that was read strictly, or that we wrote
+		if v.Len() == 0 {
+			return append(b, "null"...)
+		}
+		return rawjson.AppendCompact(b, v.Bytes())
 	case v.Type().Implements(marshalerType):
 		return appendMarshaled(b, v.Interface())
 	}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
@@ -129,6 +128,3 @@ func newPatternList(found []*core.Pattern, p wire.PageInfo) patternList {
 	}
 	return list
 }
-
-// milliseconds is a duration on the wire.
-func milliseconds(d time.Duration) int64 { return d.Milliseconds() }

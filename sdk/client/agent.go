@@ -28,11 +28,11 @@ type Agent struct {
 
 // AgentStatistics counts over the life of an agent's id.
 type AgentStatistics struct {
-	TasksCompleted int64   `json:"tasksCompleted"` // succeeded and failed
-	TasksSucceeded int64   `json:"tasksSucceeded"`
-	TasksFailed    int64   `json:"tasksFailed"`
-	AverageLatency Millis  `json:"averageLatency"`
-	Uptime         float64 `json:"uptime"` // seconds
+	TasksCompleted int64      `json:"tasksCompleted"` // succeeded and failed
+	TasksSucceeded int64      `json:"tasksSucceeded"`
+	TasksFailed    int64      `json:"tasksFailed"`
+	AverageLatency MeanMillis `json:"averageLatency"`
+	Uptime         float64    `json:"uptime"` // seconds
 }
 
 // AgentList is one page of agents.

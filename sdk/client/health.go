@@ -34,9 +34,9 @@ type HealthAgents struct {
 
 // HealthMetrics are the figures of a detailed answer.
 type HealthMetrics struct {
-	ExecutionsTotal  int64  `json:"executionsTotal"`
-	ExecutionsActive int64  `json:"executionsActive"`
-	AvgExecutionTime Millis `json:"avgExecutionTime"`
+	ExecutionsTotal  int64      `json:"executionsTotal"`
+	ExecutionsActive int64      `json:"executionsActive"`
+	AvgExecutionTime MeanMillis `json:"avgExecutionTime"`
 }
 
 // HealthCheck is one named check of a detailed answer.

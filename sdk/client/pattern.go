@@ -7,23 +7,12 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // PatternRef names one version of a pattern.
-type PatternRef struct {
-	Name    string `json:"name"`
-	Version string `json:"version,omitempty"`
-}
-
-// UnmarshalJSON takes an object, or a bare name as lists have it.
-func (r *PatternRef) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '"' {
-		*r = PatternRef{}
-		return json.Unmarshal(data, &r.Name)
-	}
-	type plain PatternRef
-	return json.Unmarshal(data, (*plain)(r))
-}
+type PatternRef = wire.PatternRef
 
 // PatternSummary is one row of a list of patterns: the latest version of a name.
 type PatternSummary struct {
