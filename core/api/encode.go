@@ -12,20 +12,11 @@ import (
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
-// appender is implemented by the bodies of busy operations, which encode themselves without reflection.
-type appender interface {
-	appendJSON(b []byte) []byte
-}
-
 // encode writes a body as JSON.
 //
 // The public types of sdk/wire are stored as well as answered, and answers differ in two things: times are in UTC with
 // milliseconds, and what is not left out when it is empty is never null, so that a list without rows is [].
 func encode(buf *bytes.Buffer, body any) {
-	if a, ok := body.(appender); ok {
-		buf.Write(a.appendJSON(buf.AvailableBuffer()))
-		return
-	}
 	// What is stored as JSON passes the encoder as it is, with what was escaped when it was stored.
 	buf.Write(rawjson.Plain(appendValue(buf.AvailableBuffer(), body)))
 }

@@ -9,6 +9,15 @@ import (
 // schemaNames are the names of public types in the OpenAPI document that are not their names in Go. Clients were
 // generated from the document: their types keep the names that they have.
 var schemaNames = map[reflect.Type]string{
+	reflect.TypeFor[wire.Agent]():                 "AgentRow",
+	reflect.TypeFor[wire.AgentDisconnection]():    "AgentDisconnected",
+	reflect.TypeFor[wire.Health]():                "HealthBody",
+	reflect.TypeFor[wire.PatternCheck]():          "Validation",
+	reflect.TypeFor[wire.PatternDeletion]():       "PatternDeleted",
+	reflect.TypeFor[wire.PatternInput]():          "PatternRequest",
+	reflect.TypeFor[wire.Plugin]():                "PluginBody",
+	reflect.TypeFor[wire.PluginLogLine]():         "PluginLogRow",
+	reflect.TypeFor[wire.Probe]():                 "ProbeBody",
 	reflect.TypeFor[wire.Batch]():                 "BatchBody",
 	reflect.TypeFor[wire.ExecuteOptions]():        "OptionsBody",
 	reflect.TypeFor[wire.Execution]():             "ExecutionBody",

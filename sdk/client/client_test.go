@@ -141,13 +141,13 @@ func TestNew(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
-	s := newServer(t, answer(200, `{"status":"healthy","version":"1.2.3","uptime":4.5}`))
+	s := newServer(t, answer(200, `{"status":"healthy","version":"1.2.3","uptime":4}`))
 	c := newClient(t, s.URL, client.Options{Token: "wr_secret", UserAgent: "test/1"})
 	health, err := c.Health(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if health.Status != "healthy" || health.Version != "1.2.3" || health.Uptime != 4.5 {
+	if health.Status != "healthy" || health.Version != "1.2.3" || health.Uptime != 4 {
 		t.Errorf("health = %+v", health)
 	}
 	if health.RequestID != "req_1" || health.ServerVersion != "9.9.9" || health.HTTPStatus != 200 || len(health.Body) == 0 {
