@@ -187,7 +187,7 @@ func (f *fakeExecutions) Timeline(_ context.Context, id string) (*core.Timeline,
 	}
 	return &core.Timeline{
 		ExecutionID: id, Pattern: core.PatternRef{Name: "classify", Version: "1.0.0"},
-		Status: core.ExecutionCompleted, LastSeq: 18,
+		Status: core.ExecutionCompleted, LastSequence: 18,
 	}, nil
 }
 
@@ -409,12 +409,15 @@ func (f *fakeJournal) LastSeq() uint64 {
 	return f.events[len(f.events)-1].Seq
 }
 
-func (f *fakeJournal) Events(_ context.Context, _ string, after uint64, limit int) ([]core.Event, error) {
-	var found []core.Event
+func (f *fakeJournal) Events(_ context.Context, _ string, after uint64, limit int) (found []core.Event, more bool, err error) {
 	for _, ev := range f.events {
-		if ev.Seq > after && len(found) < limit {
-			found = append(found, ev)
+		if ev.Seq <= after {
+			continue
 		}
+		if len(found) == limit {
+			return found, true, nil
+		}
+		found = append(found, ev)
 	}
-	return found, nil
+	return found, false, nil
 }

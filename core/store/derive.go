@@ -59,6 +59,8 @@ func (d *derived) record(key, value []byte) error {
 		return decisions.derive(d, id, value)
 	case prefixExperience:
 		return experiences.derive(d, id, value)
+	case prefixAPIKey:
+		return apiKeys.derive(d, id, value)
 	case prefixDelivery:
 		return d.delivery(id, value)
 	case prefixIdempotency:

@@ -58,6 +58,8 @@
 //	wh/<webhook id>                           webhook record, JSON
 //	wn/<webhook id>                           be32 number of the webhook; one that is made anew has another
 //	v/<delivery id>                           delivery; ids sort by time
+//	k/<key id>                                API key, JSON with MACs of its secrets
+//	kn/<name>                                 id of the API key that was put last under that name
 //	ix/vl/be32(number)<status><event><id>     every delivery: be64 sequence of its event while that is needed, or empty
 //	ix/vd/be32(number)be64(next)<id>          pending deliveries by next attempt, Unix ns, so that times sort
 //	vc/be32(number)                           deliveries of a webhook per status and event
@@ -78,7 +80,8 @@
 //	meta/redo                                 a transaction too large for one Badger commit, being applied
 //	meta/redo-broken                          such a transaction that could not be read
 //
-// Kinds of lists and their letters, in this order: q questions (x execution, s status), t threads (x execution, s terminal status, r role, t agent type),
-// ta active threads (x), w workspaces (x, s status), d decisions (x, t thread, c category) and e experiences (x, g
-// repository, r role, o outcome). A record is in the list of every combination of properties that it has a value for.
+// Kinds of lists and their letters, in this order: q questions (x execution, s status), t threads (x, s terminal status,
+// r role, t agent type), ta active threads (x), w workspaces (x, s status), d decisions (x, t thread, c category), e
+// experiences (x, g repository, r role, o outcome) and k API keys (o owner). A record is in the list of every
+// combination of properties that it has a value for.
 package store

@@ -47,6 +47,8 @@ const (
 	prefixDeliveries      = "ix/vl/"
 	prefixDue             = "ix/vd/"
 	prefixDeliveryCount   = "vc/"
+	prefixAPIKey          = "k/"
+	prefixAPIKeyName      = "kn/"
 	prefixIndex           = "ix/"
 	prefixRowCount        = "n/"
 	kindQuestion          = "q"
@@ -55,6 +57,7 @@ const (
 	kindWorkspace         = "w"
 	kindDecision          = "d"
 	kindExperience        = "e"
+	kindAPIKey            = "k"
 
 	prefixBroken = "bad/"
 

@@ -92,6 +92,8 @@ var tables = []section{
 		}
 		return decodeAnyNumber(key, value)
 	}},
+	apiKeys.section(),
+	keySection(prefixAPIKeyName, "name of an API key"),
 	keySection(prefixIndex, "index entry"),
 	{prefixDeliveryCount, "delivery counts of webhook", false, func(_, value []byte) error {
 		_, err := decodeDeliveryCounts(value)

@@ -16,6 +16,8 @@ func Run(t *testing.T, open Opener) {
 		name string
 		run  func(t *testing.T, open Opener)
 	}{
+		{"APIKey", testAPIKey},
+		{"APIKeyListsEqualModel", testAPIKeyListsEqualModel},
 		{"Decision", testDecision},
 		{"DecisionInvalid", testDecisionInvalid},
 		{"DecisionListsEqualModel", testDecisionListsEqualModel},
@@ -55,6 +57,7 @@ func Run(t *testing.T, open Opener) {
 		{"Agent", testAgent},
 		{"Idempotency", testIdempotency},
 		{"Events", testEvents},
+		{"EventPagesEndByBytes", testEventPagesEndByBytes},
 		{"SequenceGoesOnAfterReopen", testSequenceGoesOnAfterReopen},
 		{"Cursor", testCursor},
 		{"RetainEverything", testRetainEverything},
