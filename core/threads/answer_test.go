@@ -32,7 +32,7 @@ func TestAutoAnswerByPreset(t *testing.T) {
 	if rec.Status != core.ThreadBlocked {
 		t.Errorf("it is %s", rec.Status)
 	}
-	page, _ := r.store.Events(r.ctx, id, 0, 100)
+	page, _, _ := r.store.Events(r.ctx, id, 0, 100)
 	var blocked []string
 	for _, e := range page {
 		if e.Type == core.EventThreadBlocked {
@@ -186,7 +186,7 @@ func TestRuleOrder(t *testing.T) {
 			id := r.spawn(s).ID
 			var answer string
 			coretest.WaitFor(t, "the prompt", func() bool {
-				page, _ := r.store.Events(r.ctx, id, 0, 100)
+				page, _, _ := r.store.Events(r.ctx, id, 0, 100)
 				for _, e := range page {
 					if e.Type == core.EventThreadBlocked {
 						answer = field(e, "answer")
