@@ -251,6 +251,9 @@ type ThreadInput struct {
 	Message string
 	Raw     string
 	Keys    []string
+	// ExpectResponse waits for the end of the message's turn, up to Timeout (0: two minutes).
+	ExpectResponse bool
+	Timeout        time.Duration
 }
 
 // QueuedInput is a message that a thread has durably and its agent may not have yet.
@@ -323,8 +326,12 @@ type ThreadService interface {
 	FindThread(ctx context.Context, id string) (*Thread, error)
 	// SendThread gives input. A message is taken durably, in the order of the calls, and given to the agent when its
 	// turn comes; raw bytes and keys go to its terminal at once. NOT_FOUND; CONFLICT for a terminal thread, or raw
-	// bytes and keys while no agent runs; RATE_LIMITED when too much waits.
+	// bytes and keys while no agent runs; RATE_LIMITED when too much waits. With ExpectResponse the receipt has the response
+	// of the message's turn, the last one where it was given to the agent again; TIMEOUT, and CONFLICT when it was withdrawn
+	// or the thread ended before. When ctx ends, nobody waits any more, and the message stays.
 	SendThread(ctx context.Context, id string, in ThreadInput) (ThreadReceipt, error)
+	// AwaitThreadInput waits, as SendThread does, for the turn of a message that was sent before, its turn being over or not.
+	AwaitThreadInput(ctx context.Context, id, inputID string, timeout time.Duration) (ThreadReceipt, error)
 	// AnswerThread answers the open prompt and returns the thread. NOT_FOUND; CONFLICT when there is none;
 	// VALIDATION_ERROR for a choice that it does not offer.
 	AnswerThread(ctx context.Context, id string, answer ThreadAnswer) (*Thread, error)

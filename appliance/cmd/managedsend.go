@@ -103,13 +103,31 @@ func (c *cli) send(cmd *cobra.Command, id string, flags sendFlags) error {
 			s.line("sent")
 			return
 		}
-		for line := range strings.Lines(reply.Response.Text) {
-			s.line("%s", cleanLine(line))
-		}
+		s.answer(reply.Response)
 	}); err != nil || reply.Response == nil {
 		return err
 	}
-	return c.turnOutcome(ctx, api, id, reply.Response)
+	out := turnOutcome("agent "+id, reply.Response)
+	if e := reply.Response.Error; e != nil {
+		switch e.Code {
+		case wire.TurnLoginRequired:
+			bounded, cancel := c.bounded(ctx)
+			defer cancel()
+			if a, err := api.GetManagedAgent(bounded, id); err == nil {
+				out.hint = loginHint(a)
+			}
+		case wire.TurnAgentEnded:
+			out.hint = fmt.Sprintf("see why with `wardroom agent logs %s`; start it again with `wardroom agent restart %s`", clean(id), clean(id))
+		}
+	}
+	return out.orNil()
+}
+
+// answer prints what an agent said in a turn.
+func (s *screen) answer(r *wire.TurnResponse) {
+	for line := range strings.Lines(r.Text) {
+		s.line("%s", cleanLine(line))
+	}
 }
 
 // unsure reports whether an error says that it is not known whether a message was taken.
@@ -118,32 +136,31 @@ func unsure(err error) bool {
 	return errors.As(err, &e) && e.Details["runtimeCode"] == "DELIVERY_UNKNOWN"
 }
 
-// turnOutcome is the error of a turn that did not end with an answer.
-func (c *cli) turnOutcome(ctx context.Context, api *client.Client, id string, r *wire.TurnResponse) error {
+// turnOutcome is the error of a turn that did not end with an answer, of an agent or a thread; nil for one that did.
+func turnOutcome(whose string, r *wire.TurnResponse) *outcomeError {
 	out := &outcomeError{code: exitFailed}
 	switch {
 	case r.Error != nil:
-		out.message = fmt.Sprintf("turn %d of agent %s failed: %s: %s", r.Turn, id, r.Error.Code, r.Error.Message)
-		switch {
-		case r.Error.Code == wire.TurnLoginRequired:
-			bounded, cancel := c.bounded(ctx)
-			defer cancel()
-			if a, err := api.GetManagedAgent(bounded, id); err == nil {
-				out.hint = loginHint(a)
-			}
-		case r.Error.Code == wire.TurnAgentEnded:
-			out.hint = fmt.Sprintf("see why with `wardroom agent logs %s`; start it again with `wardroom agent restart %s`", clean(id), clean(id))
-		case r.Error.Retryable:
+		out.message = fmt.Sprintf("turn %d of %s failed: %s: %s", r.Turn, whose, r.Error.Code, r.Error.Message)
+		if r.Error.Retryable {
 			out.hint = "it may pass: send the message again later"
 		}
 	case r.Interrupted:
-		out.message = fmt.Sprintf("turn %d of agent %s was interrupted", r.Turn, id)
+		out.message = fmt.Sprintf("turn %d of %s was interrupted", r.Turn, whose)
 	case r.Refused:
-		out.message = fmt.Sprintf("an approval was refused in turn %d of agent %s", r.Turn, id)
+		out.message = fmt.Sprintf("an approval was refused in turn %d of %s", r.Turn, whose)
 	default:
 		return nil
 	}
 	return out
+}
+
+// orNil returns a nil error for a nil outcome.
+func (e *outcomeError) orNil() error {
+	if e == nil {
+		return nil
+	}
+	return e
 }
 
 // loginKeys are the variables by which agents get a key without a login.

@@ -13,19 +13,24 @@ import (
 
 func (c *cli) threadSend() *cobra.Command {
 	var raw bool
-	var keys []string
+	in, outage := client.ThreadInput{}, time.Duration(0)
 	cmd := &cobra.Command{
 		Use:   "send ID [TEXT]",
 		Short: "Give a thread a message, or keys for its terminal; - reads TEXT from stdin",
 		Long: "Give a thread a message. It is stored at once and given to the agent when its turn comes, in the order of\n" +
-			"the sends. --raw and --keys go to the agent's terminal as they are, at once.",
+			"the sends. --raw and --keys go to the agent's terminal as they are, at once. With --wait the command ends\n" +
+			"when the message's turn has ended, and prints the answer; a turn that failed for good, was interrupted, or\n" +
+			"in which an approval was refused, ends it with exit code 1. The wait survives a restart of the server: the\n" +
+			"message has an Idempotency-Key, by which its turn is found again.",
 		Example: "  wardroom thread send thread_... 'Also update the changelog'\n" +
-			"  git diff | wardroom thread send thread_... -\n" +
+			"  git diff | wardroom thread send thread_... - --wait --timeout 10m\n" +
 			"  wardroom thread send thread_... --keys ESC",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in := client.ThreadInput{Keys: keys, IdempotencyKey: client.NewIdempotencyKey()}
-			if (len(args) == 2) == (len(keys) > 0) {
+			if (len(args) == 2) == (len(in.Keys) > 0) {
 				return usagef(cmd, "give either TEXT or --keys")
+			}
+			if in.Timeout < 0 || in.Timeout > 0 && in.Timeout < time.Millisecond {
+				return usagef(cmd, "--timeout must be at least 1ms")
 			}
 			if len(args) == 2 {
 				text, err := c.message(cmd, args[1])
@@ -36,22 +41,57 @@ func (c *cli) threadSend() *cobra.Command {
 					in.Message, in.Raw = "", text
 				}
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				receipt, err := api.SendThread(ctx, args[0], in)
-				return show(c, receipt, err, func(s *screen, receipt *client.ThreadReceipt) {
-					if receipt.Sent {
-						s.line("sent")
-						return
-					}
-					s.line("stored; messages that wait for the agent: %d", receipt.Queued)
-				})
-			})
+			if in.IdempotencyKey == "" {
+				in.IdempotencyKey = client.NewIdempotencyKey()
+			}
+			return c.sendThread(cmd, args[0], in, outage)
 		},
 	}
-	cmd.Flags().BoolVar(&raw, "raw", false, "type TEXT into the terminal as it is, without ENTER")
-	cmd.Flags().StringSliceVar(&keys, "keys", nil, "names of keys to press, comma-separated, such as ESC or DOWN,ENTER")
+	f := cmd.Flags()
+	f.BoolVar(&in.ExpectResponse, "wait", false, "wait for the answer and print it")
+	f.BoolVar(&raw, "raw", false, "type TEXT into the terminal as it is, without ENTER")
+	f.StringSliceVar(&in.Keys, "keys", nil, "names of keys to press, comma-separated, such as ESC or DOWN,ENTER")
+	f.DurationVar(&in.Timeout, "timeout", 0, "how long --wait waits (default the server's 2m)")
+	f.StringVar(&in.IdempotencyKey, "idempotency-key", "", "the same key is the same message for 24 hours, and finds its turn (default a fresh one)")
+	f.DurationVar(&outage, "reconnect", defaultWait, "how long to bear a server that went away meanwhile")
 	exclusive(cmd, "raw", "keys")
+	exclusive(cmd, "wait", "raw")
+	exclusive(cmd, "wait", "keys")
 	return cmd
+}
+
+// sendThread gives input to a thread; the server bounds the time, so the command does not.
+func (c *cli) sendThread(cmd *cobra.Command, id string, in client.ThreadInput, outage time.Duration) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	var receipt *client.ThreadReceipt
+	err = c.persist(ctx, outage, func() (err error) {
+		receipt, err = api.SendThread(ctx, id, in)
+		return err
+	})
+	if err != nil {
+		if ctx.Err() != nil && in.ExpectResponse {
+			return &interruption{cause: err, hint: "the thread goes on; wait for the answer with the same command and --idempotency-key " +
+				clean(in.IdempotencyKey)}
+		}
+		return err
+	}
+	if err := c.show(receipt.Body, func(s *screen) {
+		switch {
+		case receipt.Response != nil:
+			s.answer(receipt.Response)
+		case receipt.Sent:
+			s.line("sent")
+		default:
+			s.line("stored; messages that wait for the agent: %d", receipt.Queued)
+		}
+	}); err != nil || receipt.Response == nil {
+		return err
+	}
+	return turnOutcome("thread "+id, receipt.Response).orNil()
 }
 
 // message reads a TEXT argument; - is stdin.

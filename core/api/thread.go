@@ -85,11 +85,12 @@ func (s *Server) threadRoutes() []Route {
 			Method: http.MethodPost, Path: one + "/send", OperationID: "sendThread", Action: "threads.send",
 			Summary: "Give a thread exactly one of a message, raw terminal input, or keys.",
 			Description: "A message is stored, and given to the agent when its turn comes, in the order of the sends; sent " +
-				"is false while it waits. raw and keys go to the agent's terminal at once. Key names are those of " +
+				"is false while it waits. With expectResponse the answer comes at the end of the message's turn, whatever " +
+				"happens to the server meanwhile: the same Idempotency-Key waits for it again. raw and keys go to the agent's terminal at once. Key names are those of " +
 				"docs/managed-agents.md: ENTER, ESC, TAB, UP, CTRL_C and so on.",
 			Body:      &Body{JSON: new(sendThreadRequest)},
 			Responses: []Response{{Status: 200, Body: core.ThreadReceipt{}, Doc: "It is stored, or typed."}},
-			Fails:     []int{404, 409, 502}, Creates: true, Recover: s.recoverThreadSend, Handle: s.sendThread,
+			Fails:     []int{404, 408, 409, 502}, Creates: true, Recover: s.recoverThreadSend, Handle: s.sendThread,
 		}),
 		acts(Route{
 			Method: http.MethodPost, Path: one + "/answer", OperationID: "answerThread", Action: "threads.answer",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 const (
@@ -136,6 +137,10 @@ func (f *fakeThreads) SendThread(ctx context.Context, id string, in core.ThreadI
 		return f.send(ctx, id, in)
 	}
 	return core.ThreadReceipt{ThreadID: id, InputID: "in_1", Queued: 1}, nil
+}
+
+func (f *fakeThreads) AwaitThreadInput(_ context.Context, id, inputID string, _ time.Duration) (core.ThreadReceipt, error) {
+	return core.ThreadReceipt{ThreadID: id, InputID: inputID, Sent: true, Response: &wire.TurnResponse{Text: "awaited", Turn: 1}}, nil
 }
 
 func (f *fakeThreads) AnswerThread(_ context.Context, id string, a core.ThreadAnswer) (*core.Thread, error) {

@@ -1,12 +1,19 @@
 package api
 
-import "github.com/wardroom/wardroom/core"
+import (
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
 
 // sendThreadRequest is the input for a thread.
 type sendThreadRequest struct {
 	Message string   `json:"message" doc:"Given to the agent when its turn comes." example:"Also update the changelog"`
 	Raw     string   `json:"raw" doc:"Typed into the terminal as it is."`
 	Keys    []string `json:"keys" check:"max=1000" doc:"Names of keys, pressed in order." example:"[\"ESC\",\"ENTER\"]"`
+
+	ExpectResponse bool  `json:"expectResponse" doc:"Wait for the end of the message's turn. With message only."`
+	Timeout        int64 `json:"timeout" check:"min=1,max=86400000" doc:"Milliseconds, with expectResponse; default 120000."`
 }
 
 // answerThreadRequest answers a prompt.
@@ -31,7 +38,10 @@ func (c *call) threadInput() (core.ThreadInput, error) {
 	if err := exactlyOne(req.Message, req.Raw, req.Keys); err != nil {
 		return core.ThreadInput{}, err
 	}
-	return core.ThreadInput{Message: req.Message, Raw: req.Raw, Keys: req.Keys}, nil
+	return core.ThreadInput{
+		Message: req.Message, Raw: req.Raw, Keys: req.Keys,
+		ExpectResponse: req.ExpectResponse, Timeout: time.Duration(req.Timeout) * time.Millisecond,
+	}, nil
 }
 
 // sendThread gives input to a thread. The service claims an Idempotency-Key together with the message that it stores.
@@ -54,6 +64,9 @@ func (s *Server) sendThread(c *call) (answer, error) {
 		}
 		ctx = core.WithIdempotency(ctx, nil)
 	}
+	if in.ExpectResponse {
+		ctx = c.ctx // nobody waits for the turn of a client that left
+	}
 	receipt, err := s.opts.Threads.SendThread(ctx, id, in)
 	if err != nil {
 		return answer{}, err
@@ -61,9 +74,21 @@ func (s *Server) sendThread(c *call) (answer, error) {
 	return ok(receipt), nil
 }
 
-// recoverThreadSend answers a repeated send whose first answer was never given.
+// recoverThreadSend answers a repeated send whose first answer was never given. Where a response is expected it waits on for
+// the turn of the message that was stored then.
 func (s *Server) recoverThreadSend(c *call, resourceID string) (answer, error) {
 	id := c.param("threadId")
+	in, err := c.threadInput()
+	if err != nil {
+		return answer{}, err
+	}
+	if in.ExpectResponse && resourceID != id {
+		receipt, err := s.opts.Threads.AwaitThreadInput(c.ctx, id, resourceID, in.Timeout)
+		if err != nil {
+			return answer{}, err
+		}
+		return ok(receipt), nil
+	}
 	if resourceID == id {
 		return answer{}, core.Conflict("thread", id, "",
 			"it is not known whether the input of this Idempotency-Key was typed; look at the terminal, and use a new key")

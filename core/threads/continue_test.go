@@ -204,10 +204,7 @@ func TestWithdrawAfterTheEnd(t *testing.T) {
 	}
 	r.open()
 	id := r.spawn(shellSpec("one")).ID
-	coretest.WaitFor(t, "the end", func() bool {
-		now, err := r.FindThread(r.ctx, id)
-		return err == nil && now.Status == core.ThreadFailed
-	})
+	r.untilStatus(id, core.ThreadFailed)
 	q, err := r.QueuedThreadInputs(r.ctx, id, 0, 10)
 	if err != nil || len(q.Inputs) != 1 || q.Inputs[0].Message != "one" || q.Inputs[0].State != core.InputWaiting {
 		t.Fatalf("queue %+v, %v", q, err)

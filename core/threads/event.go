@@ -36,6 +36,10 @@ type turnData struct {
 	Turn       int     `json:"turn"`
 	DurationMs int64   `json:"durationMs"`
 	Truncated  bool    `json:"truncated,omitempty"`
+	// InputID is the message whose turn it was; "" while that is not known, see statusTurnOf, and of a turn that somebody began
+	// at the terminal.
+	InputID string `json:"inputId,omitempty"`
+	Again   bool   `json:"again,omitempty"` // the turn failed, and the message is given to the agent again
 	wire.TurnOutcome
 }
 
@@ -72,6 +76,7 @@ type statusData struct {
 	Status  string `json:"status"`
 	Reason  string `json:"reason,omitempty"`
 	InputID string `json:"inputId,omitempty"` // of a message that the event is about
+	Turn    int    `json:"turn,omitempty"`    // with statusTurnOf
 }
 
 // Words of thread_status beside the states and reasons of threads.
@@ -79,6 +84,7 @@ const (
 	statusUnblocked = "unblocked"
 	statusHostBack  = "host_back"
 	statusRefused   = "input_refused"
+	statusTurnOf    = "input_turn"     // the turn that ended last was that of the message
 	statusRepeated  = "input_repeated" // a message is given to the agent again
 	statusWithdrawn = "input_withdrawn"
 	statusResumed   = "input_resumed" // the agent, whose session has the message, is told to go on

@@ -186,6 +186,9 @@ func (c *change) sent(in *core.QueuedInput, attempt int, refused string) error {
 		r.SentSeq = in.Number
 		c.freed += int64(len(in.Message))
 	}
+	if ended := r.Work.Ended; ended != nil && r.LastTurn != nil && refused == "" && !triesAgain(r, ended) {
+		c.event(core.EventThreadStatus, statusData{Status: statusTurnOf, InputID: r.Work.InputID, Turn: r.LastTurn.Turn})
+	}
 	switch ended := r.Work.Ended; {
 	case refused != "":
 		c.event(core.EventThreadStatus, statusData{Status: statusRefused, Reason: refused, InputID: r.Work.InputID})

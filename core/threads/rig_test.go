@@ -123,6 +123,9 @@ func (r *rig) kinds(id string) []string {
 		if e.Type == core.EventThreadStatus {
 			kind += " " + field(e, "status")
 		}
+		if kind == "thread_status input_turn" { // it depends on whether the turn ended before the agent was known to have the message
+			continue
+		}
 		list = append(list, kind)
 	}
 	group, _, err := r.store.Events(r.ctx, core.ThreadGroup(r.record(id).ExecutionID), 0, 0)

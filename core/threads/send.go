@@ -27,10 +27,19 @@ func (s *Service) SendThread(ctx context.Context, id string, in core.ThreadInput
 	if err != nil {
 		return core.ThreadReceipt{}, err
 	}
-	if in.Message != "" && t.record().Kind != core.ThreadKindRole {
-		return t.enqueue(ctx, in.Message)
+	r := t.record()
+	if r.Kind == core.ThreadKindRole && in.ExpectResponse {
+		return core.ThreadReceipt{}, core.Invalid("expectResponse", "is not for a thread that serves a role: its turns are its execution's")
 	}
-	return t.sendNow(ctx, in)
+	if in.Message == "" || r.Kind == core.ThreadKindRole {
+		return t.sendNow(ctx, in)
+	}
+	after := s.opts.Store.LastSeq()
+	receipt, err := t.enqueue(context.WithoutCancel(ctx), in.Message)
+	if err != nil || !in.ExpectResponse {
+		return receipt, err
+	}
+	return s.awaitInput(ctx, r, receipt.InputID, after, in.Timeout)
 }
 
 // active returns a thread that is not over. NOT_FOUND; CONFLICT for one that is.
@@ -73,6 +82,8 @@ func checkInput(in core.ThreadInput) error {
 		return core.Invalid("message", "must not be white space only")
 	case !utf8.ValidString(in.Message):
 		return core.Invalid("message", "must be valid UTF-8")
+	case in.ExpectResponse && in.Message == "":
+		return core.Invalid("expectResponse", "goes with a message only")
 	case len(in.Raw) > maxMessage:
 		return core.Invalid("raw", "must be at most %d bytes", maxMessage)
 	case len(in.Keys) > maxKeys:

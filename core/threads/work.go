@@ -167,7 +167,7 @@ func (c *change) settleWork(o *wire.TurnOutcome) {
 	case r.Ending != nil:
 	case o.Error == nil:
 		c.closeWork()
-	case o.Error.Retryable && r.Work.Failures < retries(r), o.Error.Code == wire.TurnLoginRequired && r.Work.Failures < max(1, retries(r)):
+	case triesAgain(r, o):
 		at := c.now.Add(c.t.s.config.Load().retryWait(r.Work.Failures))
 		c.repeat(o.Error.Code, false)
 		c.setWork(func(w *core.ThreadWork) { w.Failures++ })
@@ -186,6 +186,15 @@ func (c *change) settleWork(o *wire.TurnOutcome) {
 			Error: &core.ThreadError{Code: core.CodeAgentError, Message: message},
 		})
 	}
+}
+
+// triesAgain reports whether the message of a turn that ended so is given to the agent again.
+func triesAgain(r *core.ThreadRecord, o *wire.TurnOutcome) bool {
+	if r.Ending != nil || o.Error == nil {
+		return false
+	}
+	return o.Error.Retryable && o.Error.Code != wire.TurnAgentEnded && r.Work.Failures < retries(r) ||
+		o.Error.Code == wire.TurnLoginRequired && r.Work.Failures < max(1, retries(r))
 }
 
 // turnFailure says for people why the last turn failed.

@@ -54,6 +54,10 @@ func TestThreadRequests(t *testing.T) {
 			_, err := c.SendThread(ctx, "t", client.ThreadInput{Message: "hi", IdempotencyKey: "k"})
 			return err
 		}, `POST /api/managed-threads/t/send k {"message":"hi"}`},
+		{"SendAndWait", func(ctx context.Context) error {
+			_, err := c.SendThread(ctx, "t", client.ThreadInput{Message: "hi", ExpectResponse: true, Timeout: time.Second, IdempotencyKey: "k"})
+			return err
+		}, `POST /api/managed-threads/t/send k {"message":"hi","expectResponse":true,"timeout":1000}`},
 		{"SendKeys", func(ctx context.Context) error {
 			_, err := c.SendThread(ctx, "t", client.ThreadInput{Keys: []string{"ESC"}})
 			return err

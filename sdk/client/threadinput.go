@@ -3,17 +3,20 @@ package client
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // ThreadInput is exactly one of a message, raw terminal input and keys.
 type ThreadInput struct {
-	Message string   `json:"message,omitempty"` // stored, and given to the agent when its turn comes
-	Raw     string   `json:"raw,omitempty"`     // typed at once, as it is
-	Keys    []string `json:"keys,omitempty"`    // names of keys, such as ENTER, ESC, CTRL_C
-	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey.
-	IdempotencyKey string `json:"-"`
+	Message        string        // stored, and given to the agent when its turn comes
+	Raw            string        // typed at once, as it is
+	Keys           []string      // names of keys, such as ENTER, ESC, CTRL_C
+	ExpectResponse bool          // of a message: wait for the end of its turn
+	Timeout        time.Duration // of that wait, whole milliseconds; 0: the server's 120 s
+	// IdempotencyKey makes it safe to send the request again, and finds the turn of its message: see NewIdempotencyKey.
+	IdempotencyKey string
 }
 
 // ThreadReceipt tells what became of an input.
@@ -35,10 +38,14 @@ type ThreadClose struct {
 	Summary string `json:"summary,omitempty"` // empty: what the agent said last
 }
 
-// SendThread gives input to a thread. CONFLICT when it is over; RATE_LIMITED when too much waits.
+// SendThread gives input to a thread. CONFLICT when it is over; RATE_LIMITED when too much waits; TIMEOUT when a response is
+// expected and the turn did not end in time.
 func (c *Client) SendThread(ctx context.Context, id string, in ThreadInput) (*ThreadReceipt, error) {
 	out := new(ThreadReceipt)
-	r := request{method: http.MethodPost, path: threadPath(id) + "/send", body: in, key: in.IdempotencyKey}
+	body := sendBody{
+		Message: in.Message, Raw: in.Raw, Keys: in.Keys, ExpectResponse: in.ExpectResponse, Timeout: in.Timeout.Milliseconds(),
+	}
+	r := request{method: http.MethodPost, path: threadPath(id) + "/send", body: body, key: in.IdempotencyKey}
 	return result(out, c.do(ctx, r, out))
 }
 

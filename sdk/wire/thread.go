@@ -33,6 +33,8 @@ type ThreadReceipt struct {
 	InputID  string `json:"inputId,omitempty" doc:"Of a message."`
 	Sent     bool   `json:"sent" doc:"The agent took it; false for a message that waits."`
 	Queued   int    `json:"queued" doc:"Messages that wait, this one included."`
+	// Response is the answer of the message's turn, or why it gave none.
+	Response *TurnResponse `json:"response,omitempty" doc:"With expectResponse: what the agent answered, or why it did not."`
 }
 
 // ThreadTurn is how a turn of a thread ended.
