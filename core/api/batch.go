@@ -57,7 +57,8 @@ type batchBody struct {
 	Status    core.BatchStatus `json:"status" enum:"running,completed,failed,cancelled"`
 	Total     int              `json:"total"`
 	Completed int              `json:"completed"`
-	Failed    int              `json:"failed" doc:"Failed or cancelled items."`
+	Failed    int              `json:"failed" doc:"Items that failed."`
+	Cancelled int              `json:"cancelled" doc:"Items that were cancelled, and those that never began in a batch that is over."`
 	StatusURL string           `json:"statusUrl"`
 }
 
@@ -67,7 +68,8 @@ type batchDetail struct {
 	Status      core.BatchStatus `json:"status" enum:"running,completed,failed,cancelled"`
 	Total       int              `json:"total"`
 	Completed   int              `json:"completed"`
-	Failed      int              `json:"failed" doc:"Failed or cancelled items."`
+	Failed      int              `json:"failed" doc:"Items that failed."`
+	Cancelled   int              `json:"cancelled" doc:"Items that were cancelled, and those that never began in a batch that is over."`
 	StatusURL   string           `json:"statusUrl"`
 	CreatedAt   timestamp        `json:"createdAt"`
 	CompletedAt *timestamp       `json:"completedAt,omitempty"`
@@ -92,7 +94,7 @@ func batchPath(id string) string { return "/api/batch/" + id }
 func newBatchBody(b *core.Batch) batchBody {
 	return batchBody{
 		BatchID: b.ID, Pattern: patternRef(b.Pattern), Status: b.Status,
-		Total: b.Total, Completed: b.Completed, Failed: b.Failed, StatusURL: batchPath(b.ID),
+		Total: b.Total, Completed: b.Completed, Failed: b.Failed, Cancelled: b.Cancelled, StatusURL: batchPath(b.ID),
 	}
 }
 
@@ -136,7 +138,7 @@ func (s *Server) getBatch(c *call) (answer, error) {
 	fields := pageOf(page, info)
 	body := batchDetail{
 		BatchID: b.ID, Pattern: patternRef(b.Pattern), Status: b.Status,
-		Total: b.Total, Completed: b.Completed, Failed: b.Failed, StatusURL: batchPath(b.ID),
+		Total: b.Total, Completed: b.Completed, Failed: b.Failed, Cancelled: b.Cancelled, StatusURL: batchPath(b.ID),
 		CreatedAt: timestamp(b.CreatedAt), CompletedAt: stamp(b.CompletedAt), CreatedBy: b.CreatedBy,
 		Results: make([]batchResult, len(results)),
 		Limit:   fields.Limit, Offset: fields.Offset, HasMore: fields.HasMore, NextCursor: fields.NextCursor,

@@ -75,15 +75,40 @@ func (t *tx) itemKey(prefix, batchID string, index int) ([]byte, error) {
 func (s *Store) FindBatch(ctx context.Context, id string) (*core.Batch, error) {
 	var b *core.Batch
 	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
-		b, err = readBatch(txn, id)
+		b, err = s.readBatch(ctx, txn, id)
 		return err
 	})
 	return b, err
 }
 
-func readBatch(txn kv.Snapshot, id string) (*core.Batch, error) {
-	b := new(core.Batch)
-	return b, read(txn, appendKey(nil, prefixBatch, id), "batch", id, b)
+// batchRecord is a batch as it is stored. Cancelled is nil in one that a former version wrote: it counted items that were
+// cancelled among those that failed.
+type batchRecord struct {
+	core.Batch
+	Cancelled *int `json:"cancelled"`
+}
+
+func (s *Store) readBatch(ctx context.Context, txn kv.Snapshot, id string) (*core.Batch, error) {
+	var rec batchRecord
+	if err := read(txn, appendKey(nil, prefixBatch, id), "batch", id, &rec); err != nil {
+		return nil, err
+	}
+	b := &rec.Batch
+	switch {
+	case rec.Cancelled != nil:
+		b.Cancelled = *rec.Cancelled
+	case b.Failed > 0:
+		err := s.eachItem(ctx, txn, id, 0, func(r core.BatchResult) (bool, error) {
+			if r.Status == core.ExecutionCancelled && b.Failed > 0 {
+				b.Failed, b.Cancelled = b.Failed-1, b.Cancelled+1
+			}
+			return true, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
 }
 
 // eachItem calls fn with the items of a batch from an index on, in order, as far as they began or ended.
@@ -140,7 +165,7 @@ func (s *Store) ActiveBatches(ctx context.Context) ([]*core.Batch, error) {
 	err := s.view(ctx, func(txn kv.Snapshot) error {
 		return scan(txn, []byte(prefixBatchActive), nil, false, func(key, _ []byte) (bool, error) {
 			id := string(key[len(prefixBatchActive):])
-			b, err := readBatch(txn, id)
+			b, err := s.readBatch(ctx, txn, id)
 			if err != nil {
 				return s.pass(appendKey(nil, prefixBatch, id), err)
 			}

@@ -38,6 +38,7 @@ type Batch struct {
 	Total     int           `json:"total"`
 	Completed int           `json:"completed"`
 	Failed    int           `json:"failed"`
+	Cancelled int           `json:"cancelled"`
 	StatusURL string        `json:"statusUrl,omitempty"`
 	Results   []BatchResult `json:"results,omitempty"` // of GetBatch and GetBatchPage, by index; every item has one
 
