@@ -49,7 +49,7 @@ func webhookConfig(c *config.Config) (webhook.Config, error) {
 	out := webhook.Config{
 		Guard:         &target.Guard{Development: c.Server.Environment == config.Development, AllowPrivate: w.AllowPrivate},
 		MaxConcurrent: w.MaxConcurrent, MaxPerEndpoint: w.MaxPerEndpoint,
-		DisableAfter: orNever(w.DisableAfter), RotationOverlap: orNever(w.RotationOverlap),
+		DisableAfter: orNever(w.DisableAfter), RotationOverlap: w.RotationOverlap,
 	}
 	var err error
 	if out.Guard.AllowCIDRs, err = prefixes(w.AllowCIDRs); err != nil {

@@ -25,6 +25,7 @@ type Store interface {
 	MemoryReader
 	WebhookReader
 	IdempotencyReader
+	APIKeyReader
 
 	// Events returns up to limit events of a subject or a group with Seq > after, in order. A page ends early once its
 	// events have MaxPageBytes; more reports whether something that was committed is left out.

@@ -94,6 +94,9 @@ type Options struct {
 	Authenticate func(r *http.Request) (core.Principal, error)
 	Authorize    func(ctx context.Context, p core.Principal, a Access) error
 
+	// Limits decides which requests may go on; nil: all may.
+	Limits Limits
+
 	// LimitStall sets how long the reader of a stream may take nothing before its connection ends, 0 for what the listener
 	// has for all, by the context of its request; false: this connection has no such limit. Nil: none has.
 	LimitStall func(ctx context.Context, limit time.Duration) bool

@@ -11,6 +11,44 @@ import (
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
+var batches = &table[core.Batch]{prefix: prefixBatch, kind: "batch", decode: decodeBatch}
+
+// notCounted stands for the cancelled items of a batch that a former version wrote: it counted them among those that
+// failed.
+const notCounted = -1
+
+func decodeBatch(id string, value []byte) (*core.Batch, error) {
+	var rec struct {
+		core.Batch
+		Cancelled *int `json:"cancelled"`
+	}
+	if err := decodeJSON("batch", id, value, &rec); err != nil {
+		return nil, err
+	}
+	b := &rec.Batch
+	switch {
+	case rec.Cancelled != nil:
+		b.Cancelled = *rec.Cancelled
+	case b.Failed > 0:
+		b.Cancelled = notCounted
+	}
+	return b, nil
+}
+
+// countCancelled sees to the counts of a batch that a former version wrote.
+func (s *Store) countCancelled(ctx context.Context, txn kv.Snapshot, b *core.Batch) error {
+	if b.Cancelled != notCounted {
+		return nil
+	}
+	b.Cancelled = 0
+	return s.eachItem(ctx, txn, b.ID, 0, func(r core.BatchResult) (bool, error) {
+		if r.Status == core.ExecutionCancelled && b.Failed > 0 {
+			b.Failed, b.Cancelled = b.Failed-1, b.Cancelled+1
+		}
+		return true, nil
+	})
+}
+
 // PutBatch implements core.Tx. Results are put one by one and are not part of it.
 func (t *tx) PutBatch(b *core.Batch) error {
 	if b.ID == "" {
@@ -22,7 +60,7 @@ func (t *tx) PutBatch(b *core.Batch) error {
 	} else if err := t.set(active, nil); err != nil {
 		return err
 	}
-	return t.setJSON(t.key(prefixBatch, b.ID), b)
+	return batches.put(t, b.ID, nil, b)
 }
 
 // PutBatchInput implements core.Tx.
@@ -75,40 +113,12 @@ func (t *tx) itemKey(prefix, batchID string, index int) ([]byte, error) {
 func (s *Store) FindBatch(ctx context.Context, id string) (*core.Batch, error) {
 	var b *core.Batch
 	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
-		b, err = s.readBatch(ctx, txn, id)
+		if b, err = batches.read(txn, id); err == nil {
+			err = s.countCancelled(ctx, txn, b)
+		}
 		return err
 	})
 	return b, err
-}
-
-// batchRecord is a batch as it is stored. Cancelled is nil in one that a former version wrote: it counted items that were
-// cancelled among those that failed.
-type batchRecord struct {
-	core.Batch
-	Cancelled *int `json:"cancelled"`
-}
-
-func (s *Store) readBatch(ctx context.Context, txn kv.Snapshot, id string) (*core.Batch, error) {
-	var rec batchRecord
-	if err := read(txn, appendKey(nil, prefixBatch, id), "batch", id, &rec); err != nil {
-		return nil, err
-	}
-	b := &rec.Batch
-	switch {
-	case rec.Cancelled != nil:
-		b.Cancelled = *rec.Cancelled
-	case b.Failed > 0:
-		err := s.eachItem(ctx, txn, id, 0, func(r core.BatchResult) (bool, error) {
-			if r.Status == core.ExecutionCancelled && b.Failed > 0 {
-				b.Failed, b.Cancelled = b.Failed-1, b.Cancelled+1
-			}
-			return true, nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return b, nil
 }
 
 // eachItem calls fn with the items of a batch from an index on, in order, as far as they began or ended.
@@ -163,22 +173,16 @@ func (s *Store) FindBatchResults(ctx context.Context, id string, from, limit int
 func (s *Store) ActiveBatches(ctx context.Context) ([]*core.Batch, error) {
 	var list []*core.Batch
 	err := s.view(ctx, func(txn kv.Snapshot) error {
-		return scan(txn, []byte(prefixBatchActive), nil, false, func(key, _ []byte) (bool, error) {
-			id := string(key[len(prefixBatchActive):])
-			b, err := s.readBatch(ctx, txn, id)
-			if err != nil {
-				return s.pass(appendKey(nil, prefixBatch, id), err)
+		return batches.indexed(ctx, s, txn, []byte(prefixBatchActive), func(id string, b *core.Batch) error {
+			if err := s.countCancelled(ctx, txn, b); err != nil {
+				return err
 			}
-			err = s.eachItem(ctx, txn, id, 0, func(r core.BatchResult) (bool, error) {
+			list = append(list, b)
+			return s.eachItem(ctx, txn, id, 0, func(r core.BatchResult) (bool, error) {
 				r.Result, r.Error = nil, nil
 				b.Results = append(b.Results, r)
 				return true, nil
 			})
-			if err != nil {
-				return false, err
-			}
-			list = append(list, b)
-			return true, nil
 		})
 	})
 	return list, err

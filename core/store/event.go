@@ -37,7 +37,7 @@ func (t *tx) Append(events ...core.Event) error {
 		}
 		if e.Public() {
 			key := t.take(func(b []byte) []byte { return appendLogKey(b, e.Seq) })
-			if err := t.set(key, []byte(e.Subject)); err != nil {
+			if err := t.set(key, t.take(func(b []byte) []byte { return append(b, e.Subject...) })); err != nil {
 				return err
 			}
 		}
