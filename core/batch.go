@@ -47,7 +47,8 @@ type Batch struct {
 	Status      BatchStatus       `json:"status"`
 	Total       int               `json:"total"`
 	Completed   int               `json:"completed"` // items that completed
-	Failed      int               `json:"failed"`    // items that failed or were cancelled
+	Failed      int               `json:"failed"`    // items that failed
+	Cancelled   int               `json:"cancelled"` // items that were cancelled, or never began in a batch that is over
 	Concurrency int               `json:"concurrency"`
 	StopOnError bool              `json:"stopOnError,omitempty"`
 	Options     ExecuteOptions    `json:"options"`

@@ -163,7 +163,7 @@ func (c *cli) batchCancel() *cobra.Command {
 // batchScreen shows a batch; rows bounds its table, -1 for all.
 func batchScreen(s *screen, b *client.Batch, rows int) {
 	s.fields("batch", b.BatchID, "status", status(b.Status),
-		"items", fmt.Sprintf("%d in all, %d completed, %d failed", b.Total, b.Completed, b.Failed))
+		"items", fmt.Sprintf("%d in all, %d completed, %d failed, %d cancelled", b.Total, b.Completed, b.Failed, b.Cancelled))
 	if rows == 0 || len(b.Results) == 0 {
 		return
 	}

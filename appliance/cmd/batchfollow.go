@@ -102,6 +102,8 @@ func batchOutcome(b *client.Batch) error {
 		return &outcomeError{code: exitFailed, message: fmt.Sprintf("batch %s failed: it stopped at its first error", b.BatchID)}
 	case b.Failed > 0:
 		return &outcomeError{code: exitFailed, message: fmt.Sprintf("%d of %s failed", b.Failed, count(b.Total, "item"))}
+	case b.Cancelled > 0:
+		return &outcomeError{code: exitFailed, message: fmt.Sprintf("%d of %s cancelled", b.Cancelled, count(b.Total, "item"))}
 	}
 	return nil
 }

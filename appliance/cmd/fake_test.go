@@ -63,7 +63,7 @@ func newFake() *fake {
 	handle("POST /api/batch/execute", f.startBatch)
 	handle("GET /api/batch/{id}", f.batch)
 	handle("POST /api/batch/{id}/cancel", func(w http.ResponseWriter, _ *http.Request, _ string) {
-		say(w, 200, `{"batchId":"batch_1","status":"cancelled","total":3,"completed":1,"failed":2,"statusUrl":"/api/batch/batch_1"}`)
+		say(w, 200, `{"batchId":"batch_1","status":"cancelled","total":3,"completed":1,"failed":0,"cancelled":2,"statusUrl":"/api/batch/batch_1"}`)
 	})
 	handle("GET /api/agents", f.agents)
 	handle("GET /api/agents/{id}", f.agent)

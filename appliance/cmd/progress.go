@@ -41,7 +41,7 @@ func (p *barProgress) update(b *client.Batch) {
 	if b.Failed > 0 {
 		p.bar.Describe(fmt.Sprintf("%d failed", b.Failed))
 	}
-	_ = p.bar.Set(b.Completed + b.Failed) // it fails beyond the total only
+	_ = p.bar.Set(b.Completed + b.Failed + b.Cancelled) // it fails beyond the total only
 }
 
 func (p *barProgress) finish() {
@@ -59,7 +59,7 @@ type lineProgress struct {
 }
 
 func (p *lineProgress) update(b *client.Batch) {
-	done := b.Completed + b.Failed
+	done := b.Completed + b.Failed + b.Cancelled
 	now := time.Now()
 	tenth := max(p.total/10, 1)
 	if done == p.last || (p.last >= 0 && done/tenth == p.last/tenth && now.Sub(p.at) < lineEvery) {

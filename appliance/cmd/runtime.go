@@ -23,6 +23,7 @@ var runtimes = &resource[client.Runtime]{
 			return r.Agents
 		}},
 		{head: "TYPES", show: func(r *client.Runtime) any { return strings.Join(r.Types, ",") }, cut: 60},
+		{head: "ISOLATION", show: func(r *client.Runtime) any { return isolationText(r.Isolation) }, wide: true},
 		{head: "REASON", show: func(r *client.Runtime) any { return r.Reason }, cut: 100},
 	},
 	id:     func(r *client.Runtime) string { return r.Name },
@@ -36,6 +37,26 @@ func (c *cli) runtimeCommand() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "runtime", Aliases: []string{"runtimes"}, Short: "Look at the runtimes of managed agents"})
 	cmd.AddCommand(runtimes.lists(c, &cobra.Command{Use: "list", Short: "List the runtimes, in the order in which they are tried"}))
 	return cmd
+}
+
+// isolationText is what keeps agents of a runtime from its machine, in one line.
+func isolationText(i *client.RuntimeIsolation) string {
+	if i == nil {
+		return ""
+	}
+	parts := []string{"own user " + i.User}
+	if i.User == "" {
+		parts[0] = "the runtime's user"
+	}
+	if i.Landlock > 0 {
+		parts = append(parts, fmt.Sprintf("landlock %d", i.Landlock))
+	} else {
+		parts = append(parts, "no landlock")
+	}
+	if i.NoNewPrivs {
+		parts = append(parts, "no_new_privs")
+	}
+	return strings.Join(parts, ", ")
 }
 
 func runtimeState(r *client.Runtime) cell {

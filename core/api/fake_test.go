@@ -278,7 +278,7 @@ const batchID = "batch_01JGFJJZ8N4Q1W0000000000AB"
 func someBatch(status core.BatchStatus) *core.Batch {
 	b := &core.Batch{
 		ID: batchID, Pattern: core.PatternRef{Name: "classify", Version: "1.0.0"}, Status: status,
-		Total: 3, Completed: 1, Failed: 1, CreatedAt: epoch,
+		Total: 3, Completed: 1, Failed: 1, Cancelled: 1, CreatedAt: epoch,
 		Results: []core.BatchResult{
 			{Index: 0, ExecutionID: execID, Status: core.ExecutionCompleted, Result: json.RawMessage(`{"label":"good"}`)},
 			{Index: 1, Status: core.ExecutionFailed, Error: &core.ExecutionError{Code: core.CodeValidation, Message: "text: is required"}},

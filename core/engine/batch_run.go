@@ -132,7 +132,7 @@ func (b *batchRun) loop() {
 
 // stopped tells whether a batch that stops on errors had one before a restart.
 func (b *batchRun) stopped() bool {
-	return b.batch.StopOnError && b.batch.Failed > 0
+	return b.batch.StopOnError && b.batch.Failed+b.batch.Cancelled > 0
 }
 
 // pick returns the next index that has not begun.
@@ -318,15 +318,18 @@ func (b *batchRun) put(settled []core.BatchResult, next core.Batch) bool {
 	items, before := settled, next
 	for _, item := range settled {
 		b.items[item.Index] = brief(item)
-		if item.Status == core.ExecutionCompleted {
+		switch item.Status {
+		case core.ExecutionCompleted:
 			next.Completed++
-		} else {
+		case core.ExecutionCancelled:
+			next.Cancelled++
+		default:
 			next.Failed++
 		}
 	}
 	if next.Status.Terminal() {
 		settled = append(settled, b.rest()...)
-		next.Failed = next.Total - next.Completed
+		next.Cancelled = next.Total - next.Completed - next.Failed
 	}
 	for bare := false; ; {
 		err := b.eng.store.Update(context.Background(), func(tx core.Tx) error {

@@ -47,7 +47,7 @@ func TestBatchStopsWhatRuns(t *testing.T) {
 		r.pattern("p", core.Step{})
 		r.open()
 		b := r.batchEnd(r.batch(9, 5, true, 2).ID, 0) // no agent ever answers
-		if b.Status != core.BatchFailed || b.Failed != 9 || b.Completed != 0 || b.Results[0].Status != core.ExecutionCancelled {
+		if b.Status != core.BatchFailed || b.Failed != 1 || b.Cancelled != 8 || b.Completed != 0 || b.Results[0].Status != core.ExecutionCancelled {
 			t.Errorf("got %s %d/%d, first item %+v", b.Status, b.Completed, b.Failed, b.Results[0])
 		}
 	})
@@ -71,7 +71,7 @@ func TestBatchStopsWhatRuns(t *testing.T) {
 		r.store.executions[first.ExecutionID] = e
 		r.open()
 		b := r.batchEnd(id, 0)
-		if b.Status != core.BatchFailed || b.Failed != 6 || b.Results[1].Status != core.ExecutionCancelled {
+		if b.Status != core.BatchFailed || b.Failed != 1 || b.Cancelled != 5 || b.Results[1].Status != core.ExecutionCancelled {
 			t.Errorf("got %s %d/%d, second item %+v, %d tasks", b.Status, b.Completed, b.Failed, b.Results[1], len(held))
 		}
 	})

@@ -22,14 +22,15 @@ type fake struct {
 	// waiting, if there is one, is told of each send, which then waits for its caller to leave.
 	waiting chan struct{}
 	// slow, if there is one, holds up Capabilities until it is closed.
-	slow   chan struct{}
-	send   func(id string, in runtime.Input) (runtime.SendResult, error)
-	types  []string
-	stops  []string
-	stuck  string // id of an agent that cannot be reached
-	pruned []runtime.PruneOptions
-	lagged int // so many reads of events are answered with LAGGED, each after one event
-	reads  int // of events
+	slow      chan struct{}
+	send      func(id string, in runtime.Input) (runtime.SendResult, error)
+	types     []string
+	isolation *runtime.Isolation
+	stops     []string
+	stuck     string // id of an agent that cannot be reached
+	pruned    []runtime.PruneOptions
+	lagged    int // so many reads of events are answered with LAGGED, each after one event
+	reads     int // of events
 }
 
 func newFake(types ...string) *fake {
@@ -83,7 +84,7 @@ func (f *fake) Capabilities(ctx context.Context) (runtime.Capabilities, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return runtime.Capabilities{Name: "fake", Types: f.types, MaxAgents: 3}, f.check()
+	return runtime.Capabilities{Name: "fake", Types: f.types, MaxAgents: 3, Isolation: f.isolation}, f.check()
 }
 
 func (f *fake) Spawn(_ context.Context, spec runtime.Spec) (runtime.Agent, error) {

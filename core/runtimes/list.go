@@ -115,6 +115,7 @@ func (s *Service) Runtimes(context.Context) []core.RuntimeInfo {
 		caps := src.capabilities()
 		info := core.RuntimeInfo{
 			Name: src.Name, Priority: src.Priority, Types: slices.Clone(caps.Types), Agents: running[src.Name], MaxAgents: caps.MaxAgents,
+			Isolation: caps.Isolation,
 		}
 		for kind := range s.opts.Types {
 			if !slices.Contains(info.Types, kind) {

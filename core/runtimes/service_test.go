@@ -396,7 +396,11 @@ func TestObserve(t *testing.T) {
 
 func TestList(t *testing.T) {
 	f := newFake("claude")
+	f.isolation = &runtime.Isolation{NoNewPrivs: true, Landlock: 6, User: "agent"}
 	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
+	if info := r.Runtimes(ctx); !reflect.DeepEqual(info[0].Isolation, f.isolation) {
+		t.Errorf("isolation %+v", info[0].Isolation)
+	}
 	var ids []string
 	for range 5 {
 		ids = append(ids, r.spawn(core.ManagedAgentSpec{Type: "claude"}).ID)

@@ -11,7 +11,43 @@ import (
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
-var batches = &table[core.Batch]{prefix: prefixBatch, kind: "batch"}
+var batches = &table[core.Batch]{prefix: prefixBatch, kind: "batch", decode: decodeBatch}
+
+// notCounted stands for the cancelled items of a batch that a former version wrote: it counted them among those that
+// failed.
+const notCounted = -1
+
+func decodeBatch(id string, value []byte) (*core.Batch, error) {
+	var rec struct {
+		core.Batch
+		Cancelled *int `json:"cancelled"`
+	}
+	if err := decodeJSON("batch", id, value, &rec); err != nil {
+		return nil, err
+	}
+	b := &rec.Batch
+	switch {
+	case rec.Cancelled != nil:
+		b.Cancelled = *rec.Cancelled
+	case b.Failed > 0:
+		b.Cancelled = notCounted
+	}
+	return b, nil
+}
+
+// countCancelled sees to the counts of a batch that a former version wrote.
+func (s *Store) countCancelled(ctx context.Context, txn kv.Snapshot, b *core.Batch) error {
+	if b.Cancelled != notCounted {
+		return nil
+	}
+	b.Cancelled = 0
+	return s.eachItem(ctx, txn, b.ID, 0, func(r core.BatchResult) (bool, error) {
+		if r.Status == core.ExecutionCancelled && b.Failed > 0 {
+			b.Failed, b.Cancelled = b.Failed-1, b.Cancelled+1
+		}
+		return true, nil
+	})
+}
 
 // PutBatch implements core.Tx. Results are put one by one and are not part of it.
 func (t *tx) PutBatch(b *core.Batch) error {
@@ -75,7 +111,14 @@ func (t *tx) itemKey(prefix, batchID string, index int) ([]byte, error) {
 
 // FindBatch implements core.BatchReader.
 func (s *Store) FindBatch(ctx context.Context, id string) (*core.Batch, error) {
-	return batches.one(ctx, s, id)
+	var b *core.Batch
+	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
+		if b, err = batches.read(txn, id); err == nil {
+			err = s.countCancelled(ctx, txn, b)
+		}
+		return err
+	})
+	return b, err
 }
 
 // eachItem calls fn with the items of a batch from an index on, in order, as far as they began or ended.
@@ -131,6 +174,9 @@ func (s *Store) ActiveBatches(ctx context.Context) ([]*core.Batch, error) {
 	var list []*core.Batch
 	err := s.view(ctx, func(txn kv.Snapshot) error {
 		return batches.indexed(ctx, s, txn, []byte(prefixBatchActive), func(id string, b *core.Batch) error {
+			if err := s.countCancelled(ctx, txn, b); err != nil {
+				return err
+			}
 			list = append(list, b)
 			return s.eachItem(ctx, txn, id, 0, func(r core.BatchResult) (bool, error) {
 				r.Result, r.Error = nil, nil

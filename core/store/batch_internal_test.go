@@ -8,6 +8,43 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
+// A former version counted cancelled items as failed ones, and had no count of them.
+func TestCountsOfBatchesOfEarlierVersions(t *testing.T) {
+	ctx := context.Background()
+	s, err := Open(ctx, Options{Path: t.TempDir(), MinFreeBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	items := []core.ExecutionStatus{
+		core.ExecutionCompleted, core.ExecutionFailed, core.ExecutionCancelled, core.ExecutionCancelled, core.ExecutionFailed,
+	}
+	counts := `{"id":"batch_1","status":"failed","total":5,"completed":1,"failed":4,"options":{"metadata":{"cancelled":9}}`
+	for title, want := range map[string]struct {
+		stored            string
+		failed, cancelled int
+	}{
+		"former": {counts + `}`, 2, 2},
+		"now":    {counts + `,"cancelled":0}`, 4, 0},
+	} {
+		writes := []write{{appendKey(nil, prefixBatch, "batch_1"), []byte(want.stored)}}
+		for i, status := range items {
+			value, err := json.Marshal(core.BatchResult{Index: i, Status: status})
+			if err != nil {
+				t.Fatal(err)
+			}
+			writes = append(writes, write{appendItem(nil, prefixBatchResult, "batch_1", uint32(i)), value})
+		}
+		if err := commitWrites(s.db, writes); err != nil {
+			t.Fatal(err)
+		}
+		b, err := s.FindBatch(ctx, "batch_1")
+		if err != nil || b.Completed != 1 || b.Failed != want.failed || b.Cancelled != want.cancelled {
+			t.Errorf("%s: %+v, %v", title, b, err)
+		}
+	}
+}
+
 // What came of an item lay with how it stands in stores of earlier versions.
 func TestBatchResultsOfEarlierVersions(t *testing.T) {
 	ctx := context.Background()

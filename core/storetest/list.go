@@ -2,11 +2,14 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -171,6 +174,49 @@ func testCursorsOfOtherLists(t *testing.T, open Opener) {
 			if e := core.AsError(err); (other == name) != (err == nil) || err != nil && (e.Code != core.CodeValidation || e.Details["field"] != "cursor") {
 				t.Errorf("a cursor of %s for %s: %v", name, other, err)
 			}
+		}
+	}
+}
+
+// testListsAtOnce: lists read rows, however large what they lead to is: five of each kind at once take a fraction of one
+// of the records that are listed.
+func testListsAtOnce(t *testing.T, open Opener) {
+	const n, size = 16, 1 << 20
+	s := open(t, store.Options{})
+	large := strings.Repeat("x", size)
+	for i := range n {
+		e := execution(idAt(start, i+1), "pattern", core.ExecutionCompleted)
+		e.Input, e.Result = json.RawMessage(`{"text":"`+large+`"}`), json.RawMessage(`"`+large+`"`)
+		e.Agents = []core.AgentResult{{ID: "agent_1", Result: e.Result}}
+		r := thread(threadAt(start, i+1), e.ID, core.ThreadCompleted)
+		r.Preparation.ContextFiles = []core.ContextFile{{Path: core.ThreadMemoryPath, Content: large}}
+		mustUpdate(t, s, func(tx core.Tx) error { return errors.Join(tx.PutExecution(e), tx.PutThread(r)) })
+	}
+	page := core.Page{Limit: core.MaxPageLimit}
+	for name, list := range map[string]func() (int, error){
+		"executions": func() (int, error) {
+			list, _, err := s.FindExecutions(ctx, core.ExecutionFilter{Page: page})
+			return len(list), err
+		},
+		"threads": func() (int, error) {
+			list, _, err := s.FindThreads(ctx, core.ThreadFilter{Page: page})
+			return len(list), err
+		},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				if got, err := list(); err != nil || got != n {
+					t.Errorf("%s: %d rows, %v", name, got, err)
+				}
+			})
+		}
+		wg.Wait()
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > size {
+			t.Errorf("five lists of %s at once took %d KiB", name, took>>10)
 		}
 	}
 }

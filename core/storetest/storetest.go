@@ -27,6 +27,7 @@ func Run(t *testing.T, open Opener) {
 		{"ExperienceListsEqualModel", testExperienceListsEqualModel},
 		{"WalkExperiences", testWalkExperiences},
 		{"Execution", testExecution},
+		{"ListsAtOnce", testListsAtOnce},
 		{"ExecutionInvalid", testExecutionInvalid},
 		{"ExecutionPutAgain", testExecutionPutAgain},
 		{"ExecutionsSurviveReopen", testExecutionsSurviveReopen},

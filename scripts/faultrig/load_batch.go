@@ -69,7 +69,7 @@ func (c *client) watchBatch(ctx context.Context, id string, cancelAt int) error 
 }
 
 func (c *client) sawBatch(r reply, b proof.Batch) {
-	c.told.saw(proof.Sighting{ID: b.ID, Sent: r.sent, Got: r.got, Status: b.Status, Done: b.Completed + b.Failed})
+	c.told.saw(proof.Sighting{ID: b.ID, Sent: r.sent, Got: r.got, Status: b.Status, Done: b.Completed + b.Failed + b.Cancelled})
 }
 
 // cancelBatch cancels a batch. The answer is a sighting: it says that the batch is cancelled.

@@ -137,8 +137,8 @@ func (b *box) batch(ctx context.Context, n int) error {
 	}
 	return testbed.Until(ctx, settle, fmt.Sprintf("batch %s ends", started.BatchID), func(ctx context.Context) (bool, error) {
 		now, err := b.Client.GetBatch(ctx, started.BatchID)
-		if err == nil && now.Failed > 0 {
-			err = fmt.Errorf("%d of its executions failed", now.Failed)
+		if err == nil && now.Failed+now.Cancelled > 0 {
+			err = fmt.Errorf("%d of its executions failed, and %d were cancelled", now.Failed, now.Cancelled)
 		}
 		return err == nil && now.Completed == len(inputs), err
 	})

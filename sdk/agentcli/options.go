@@ -34,6 +34,8 @@ type Options struct {
 	Images bool
 	// EnforcesLimits tells that the Launcher holds agents to their limits.
 	EnforcesLimits bool
+	// Isolation is what the Launcher keeps agents from; nil: the capabilities do not say.
+	Isolation *runtime.Isolation
 	// Ephemeral tells that agents end with this process, because the Launcher has no way to keep them: the
 	// capabilities say that nothing is recovered after a crash.
 	Ephemeral bool

@@ -183,7 +183,7 @@ func (r *Runtime) all() []*agent {
 func (r *Runtime) Capabilities(context.Context) (runtime.Capabilities, error) {
 	return runtime.Capabilities{
 		Name: r.o.Name, Types: slices.Clone(r.types), Attach: true, Resize: true, Recover: !r.o.Ephemeral, Limits: r.o.EnforcesLimits,
-		Images: r.o.Images, MaxAgents: r.o.MaxAgents,
+		Images: r.o.Images, MaxAgents: r.o.MaxAgents, Isolation: r.o.Isolation,
 	}, nil
 }
 

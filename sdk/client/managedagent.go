@@ -18,6 +18,7 @@ import (
 type (
 	ManagedAgentStatus = wire.ManagedAgentStatus
 	Runtime            = wire.RuntimeInfo
+	RuntimeIsolation   = wire.RuntimeIsolation
 )
 
 // ManagedAgent is a command-line agent that a runtime runs.

@@ -146,3 +146,17 @@ func promptFromProto(p *pluginv1.Prompt) *Prompt {
 	}
 	return out
 }
+
+func isolationToProto(i *Isolation) *pluginv1.Isolation {
+	if i == nil {
+		return nil
+	}
+	return &pluginv1.Isolation{NoNewPrivs: i.NoNewPrivs, Landlock: number(i.Landlock), User: text(i.User), Reason: text(i.Reason)}
+}
+
+func isolationFromProto(i *pluginv1.Isolation) *Isolation {
+	if i == nil {
+		return nil
+	}
+	return &Isolation{NoNewPrivs: i.NoNewPrivs, Landlock: int(i.Landlock), User: i.User, Reason: i.Reason}
+}

@@ -139,7 +139,12 @@ type Capabilities struct {
 	Limits    bool     `json:"limits"`
 	Images    bool     `json:"images"`
 	MaxAgents int      `json:"maxAgents"` // 0: no limit
+
+	Isolation *Isolation `json:"isolation,omitempty"` // nil: it does not say
 }
+
+// Isolation is what keeps agents from the machine that they run on, and from one another.
+type Isolation = wire.RuntimeIsolation
 
 // Recovered is what became of a handle.
 type Recovered struct {

@@ -41,7 +41,8 @@ type Batch struct {
 	Status    BatchStatus `json:"status" enum:"running,completed,failed,cancelled"`
 	Total     int         `json:"total"`
 	Completed int         `json:"completed"`
-	Failed    int         `json:"failed" doc:"Failed or cancelled items."`
+	Failed    int         `json:"failed" doc:"Items that failed."`
+	Cancelled int         `json:"cancelled" doc:"Items that were cancelled, and those that never began in a batch that is over."`
 	StatusURL string      `json:"statusUrl"`
 }
 

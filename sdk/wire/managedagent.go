@@ -76,4 +76,14 @@ type RuntimeInfo struct {
 	Types     []string `json:"types"`
 	Agents    int      `json:"agents"`    // running
 	MaxAgents int      `json:"maxAgents"` // 0: no limit
+	// Isolation is what holds for agents there; nil where the runtime does not say, or never was ready.
+	Isolation *RuntimeIsolation `json:"isolation,omitempty" doc:"What holds for agents there. Absent where the runtime does not say."`
+}
+
+// RuntimeIsolation is what keeps agents from the machine that they run on, and from one another.
+type RuntimeIsolation struct {
+	NoNewPrivs bool   `json:"noNewPrivs" doc:"Agents gain no privileges: no sudo, no setuid programs."`
+	Landlock   int    `json:"landlock" doc:"Version of Landlock in force; 0: none."`
+	User       string `json:"user,omitempty" doc:"Who agents run as. Absent: the user of the runtime itself."`
+	Reason     string `json:"reason,omitempty" doc:"Why Landlock is not in force."`
 }

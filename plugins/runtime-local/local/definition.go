@@ -59,6 +59,7 @@ func (c *Config) open(ctx context.Context, place runtimeplugin.Place, all *child
 		Adapters: []agentcli.Adapter{claude.New(), codex.New(), gemini.New()}, Types: c.Types,
 		MaxAgents: c.MaxAgents, Scrollback: c.Scrollback, RingBytes: c.RingBytes,
 		ResizePolicy: c.ResizePolicy, StuckAfter: c.stuckAfter(), EnforcesLimits: memory && cpu && pids,
+		Isolation: launcher.isolation.inForce(),
 	}, nil
 }
 

@@ -115,6 +115,9 @@ func TestConfigure(t *testing.T) {
 	if err != nil || capabilities.MaxAgents != 5 || capabilities.Limits || !capabilities.Recover || len(capabilities.Types) != 3 {
 		t.Errorf("capabilities %+v, error %v", capabilities, err)
 	}
+	if i := capabilities.Isolation; i == nil || !i.NoNewPrivs || i.User != "" || (i.Landlock > 0) != (i.Reason == "") {
+		t.Errorf("isolation %+v", i)
+	}
 	eventually(t, "the agent's first prompt", func() bool {
 		return strings.Contains(string(second.Metrics()), `status="ready"} 1`)
 	})

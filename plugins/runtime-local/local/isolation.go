@@ -182,6 +182,15 @@ func (l *Launcher) holdsShut(dir string) string {
 	return ""
 }
 
+// inForce is what is in force, in the terms of the contract.
+func (i *isolation) inForce() *runtime.Isolation {
+	in := &runtime.Isolation{NoNewPrivs: true, Landlock: i.abi, Reason: i.why}
+	if i.user != nil {
+		in.User = i.user.name
+	}
+	return in
+}
+
 // check tells what is in force.
 func (i *isolation) check() plugin.Check {
 	parts := []string{"no_new_privs"}

@@ -34,20 +34,18 @@ func (p *prover) batches() {
 
 // addsUp compares a batch with its items.
 func (p *prover) addsUp(b *Batch, told Promise, items map[int]*Execution) {
-	if b.Completed+b.Failed != b.Total {
-		p.report(RuleBatch, b.ID, "completed %d and failed %d are not the total %d", b.Completed, b.Failed, b.Total)
+	if b.Completed+b.Failed+b.Cancelled != b.Total {
+		p.report(RuleBatch, b.ID, "completed %d, failed %d and cancelled %d are not the total %d", b.Completed, b.Failed, b.Cancelled, b.Total)
 	}
 	seen := map[int]bool{}
-	completed := 0
+	counts := map[string]int{}
 	for _, r := range b.Results {
 		if seen[r.Index] || r.Index < 0 || r.Index >= b.Total {
 			p.report(RuleBatch, b.ID, "index %d is there twice or out of range", r.Index)
 			continue
 		}
 		seen[r.Index] = true
-		if r.Status == "completed" {
-			completed++
-		}
+		counts[r.Status]++
 		if !terminal(r.Status) {
 			p.report(RuleBatch, b.ID, "item %d is %s in a batch that is %s", r.Index, r.Status, b.Status)
 		}
@@ -57,8 +55,10 @@ func (p *prover) addsUp(b *Batch, told Promise, items map[int]*Execution) {
 	if len(seen) != b.Total {
 		p.report(RuleBatch, b.ID, "%d of %d items have a result", len(seen), b.Total)
 	}
-	if completed != b.Completed {
-		p.report(RuleBatch, b.ID, "completed is %d, %d items are", b.Completed, completed)
+	for status, n := range map[string]int{"completed": b.Completed, "failed": b.Failed, "cancelled": b.Cancelled} {
+		if counts[status] != n {
+			p.report(RuleBatch, b.ID, "%s is %d, %d items are", status, n, counts[status])
+		}
 	}
 	for index, e := range items {
 		p.report(RuleBatch, b.ID, "execution %s ran for item %d, which has no result", e.ID, index)

@@ -75,6 +75,7 @@ type Batch struct {
 	Total     int          `json:"total"`
 	Completed int          `json:"completed"`
 	Failed    int          `json:"failed"`
+	Cancelled int          `json:"cancelled"`
 	Results   []BatchEntry `json:"results"`
 }
 

@@ -36,7 +36,7 @@ func (p *prover) sightings() {
 			p.follows(list[len(list)-1], last)
 		}
 		if b := p.Batches[id]; b != nil {
-			p.follows(list[len(list)-1], Sighting{ID: id, Status: b.Status, Done: b.Completed + b.Failed})
+			p.follows(list[len(list)-1], Sighting{ID: id, Status: b.Status, Done: b.Completed + b.Failed + b.Cancelled})
 		}
 	}
 }
