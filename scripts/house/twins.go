@@ -25,16 +25,8 @@ var twinExceptions = []twinException{
 	{
 		why: "requests: read with bounds by the decoder of core/api and written by sdk/client without; they become one when the strict reader takes a public type with checks",
 		groups: [][]string{
-			{"core/api.addDecisionRequest", "sdk/client.NewDecision"},
-			{"core/api.answerRequest", "core/api.answerThreadRequest", "sdk/agent/protocol.ThreadAnswer", "sdk/client.ManagedAgentAnswer", "sdk/client.ThreadAnswer", "sdk/runtime.Answer"},
 			{"core/api.autoAnswerRequest", "sdk/wire.AutoAnswerRule"},
-			{"core/api.continueThreadRequest", "sdk/client.ThreadContinue"},
-			{"core/api.createWebhookRequest", "sdk/client.WebhookSpec"},
 			{"core/api.plannedWorkspace", "core/api.workspaceRequest", "sdk/wire.WorkspaceSpec"},
-			{"core/api.pruneWorkspacesRequest", "sdk/client.WorkspacePrune"},
-			{"core/api.sendRequest", "sdk/client.sendBody"},
-			{"core/api.sendThreadRequest", "sdk/client.ThreadInput"},
-			{"core/api.spawnRequest", "sdk/client.ManagedAgentSpec"},
 			{"core/api.threadFinishRequest", "sdk/wire.ThreadFinish"},
 			{"core/api.threadPolicyRequest", "sdk/wire.ThreadPolicy"},
 			{"core/api.threadPreparationRequest", "sdk/client.ThreadPreparation"},

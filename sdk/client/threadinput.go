@@ -7,32 +7,17 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// ThreadInput is exactly one of a message, raw terminal input and keys.
-type ThreadInput struct {
-	Message string   `json:"message,omitempty"` // stored, and given to the agent when its turn comes
-	Raw     string   `json:"raw,omitempty"`     // typed at once, as it is
-	Keys    []string `json:"keys,omitempty"`    // names of keys, such as ENTER, ESC, CTRL_C
-	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey.
-	IdempotencyKey string `json:"-"`
-}
+// What is asked of threads, see package wire.
+type (
+	ThreadInput  = wire.ThreadInput
+	ThreadAnswer = wire.ThreadAnswer
+	ThreadClose  = wire.ThreadClose
+)
 
 // ThreadReceipt tells what became of an input.
 type ThreadReceipt struct {
 	Meta
 	wire.ThreadReceipt
-}
-
-// ThreadAnswer answers what a blocked thread asks.
-type ThreadAnswer struct {
-	PromptID string `json:"promptId,omitempty"` // empty: the one that is open
-	Choice   string `json:"choice,omitempty"`   // id of an option; allow or deny for an approval
-	Text     string `json:"text,omitempty"`
-}
-
-// ThreadClose ends a thread by hand.
-type ThreadClose struct {
-	State   string `json:"state,omitempty"`   // complete, partial, failed; empty: complete
-	Summary string `json:"summary,omitempty"` // empty: what the agent said last
 }
 
 // SendThread gives input to a thread. CONFLICT when it is over; RATE_LIMITED when too much waits.
