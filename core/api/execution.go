@@ -279,10 +279,10 @@ func (s *Server) listEvents(c *call) (answer, error) {
 		return answer{}, err
 	}
 	limit := int(c.query.integer("limit"))
-	// One more than asked tells whether there is a next page.
-	found, err := s.opts.Journal.Events(c.ctx, id, uint64(c.query.integer("since")), limit+1)
+	since := uint64(c.query.integer("since"))
+	found, more, err := s.opts.Journal.Events(c.ctx, id, since, limit)
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(newEventList(id, found, limit)), nil
+	return ok(newEventList(id, found, wire.EventPage{Limit: limit, HasMore: more, NextSince: since})), nil
 }

@@ -32,7 +32,7 @@ func (s *Server) healthRoutes() []Route {
 				{Status: 200, Body: wire.Probe{}, Doc: "Ready."},
 				{Status: 503, Body: wire.Probe{}, Doc: "Not ready."},
 			},
-			Public: always, Handle: s.getReady,
+			Public: always, Probe: true, Handle: s.getReady,
 		}),
 		get(Route{
 			Path: "/api/health/live", OperationID: "getLive",
@@ -41,7 +41,7 @@ func (s *Server) healthRoutes() []Route {
 				{Status: 200, Body: wire.Probe{}, Doc: "Alive."},
 				{Status: 503, Body: wire.Probe{}, Doc: "To be restarted."},
 			},
-			Public: always, Handle: s.getLive,
+			Public: always, Probe: true, Handle: s.getLive,
 		}),
 	}
 }

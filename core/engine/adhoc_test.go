@@ -57,7 +57,7 @@ func (s *storedStream) Close() {}
 
 func (s *storedStream) Next(ctx context.Context) (core.Event, error) {
 	for !s.ended {
-		page, err := s.rig.store.Events(ctx, s.subject, s.after, 1)
+		page, _, err := s.rig.store.Events(ctx, s.subject, s.after, 1)
 		if err != nil {
 			return core.Event{}, err
 		}

@@ -19,14 +19,13 @@ func (e *Engine) Timeline(ctx context.Context, id string) (*core.Timeline, error
 	}
 	fold := newTimelineFold()
 	for more := true; more; {
-		page, err := e.store.Events(ctx, id, fold.lastSeq, journalPage)
-		if err != nil {
+		var page []core.Event
+		if page, more, err = e.store.Events(ctx, id, fold.lastSeq, journalPage); err != nil {
 			return nil, err
 		}
 		if err := fold.add(page); err != nil {
 			return nil, fmt.Errorf("timeline of %s: %w", id, err)
 		}
-		more = len(page) == journalPage
 	}
 	if fold.over && !exec.Status.Terminal() { // it ended while the journal was read
 		if exec, err = e.store.FindExecution(ctx, id); err != nil {

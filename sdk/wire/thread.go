@@ -143,7 +143,7 @@ type ThreadClose struct {
 // ThreadContinue says how another thread goes on with one that is over.
 type ThreadContinue struct {
 	Message       string            `json:"message,omitempty" check:"max=262144" doc:"What is to be done. May be left out when messages got no answer: those are given first." example:"Now fix the tests as well"`
-	Env           map[string]string `json:"env,omitempty" doc:"Environment of the agent. Secret: never logged or answered."` // that of the old thread is gone
+	Env           map[string]string `json:"env,omitempty" doc:"Environment of the agent, beside that of the old thread and over it. Secret: never logged or answered."`
 	DiscardQueued bool              `json:"discardQueued,omitempty" doc:"Leave the messages that got no answer."`
 	// IdempotencyKey of sdk/client makes it safe to send the request again: it goes as a header.
 	IdempotencyKey string `json:"-"`
