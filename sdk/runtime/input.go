@@ -110,11 +110,7 @@ const (
 )
 
 // LogLine is one line.
-type LogLine struct {
-	Timestamp time.Time `json:"timestamp"`
-	Stream    string    `json:"stream"`
-	Line      string    `json:"line"`
-}
+type LogLine = wire.LogLine
 
 // Metrics measure a running agent, everything that it started included.
 type Metrics struct {

@@ -148,3 +148,12 @@ type ThreadContinue struct {
 	// IdempotencyKey of sdk/client makes it safe to send the request again: it goes as a header.
 	IdempotencyKey string `json:"-"`
 }
+
+// MemoryContext counts what a preparation found in the memory, and by what it looked.
+type MemoryContext struct {
+	SharedDecisionCount     int    `json:"sharedDecisionCount"`
+	EpisodicExperienceCount int    `json:"episodicExperienceCount"`
+	Repo                    string `json:"repo"`
+	Role                    string `json:"role"`
+	Objective               string `json:"objective"`
+}
