@@ -48,12 +48,7 @@ type WorkspaceFilter struct {
 }
 
 // WorkspacePrune says what to remove.
-type WorkspacePrune struct {
-	IDs     []string // these, expired or not; empty: all that are expired
-	Force   bool     // only with IDs: also where work is unpushed or uncommitted
-	DryRun  bool     // only tell
-	Mirrors bool     // also mirrors that no workspace uses
-}
+type WorkspacePrune = wire.WorkspacePrune
 
 // WorkspaceService makes and keeps workspaces. Methods are safe for concurrent use.
 type WorkspaceService interface {

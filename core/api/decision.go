@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"net/http"
 
 	"github.com/wardroom/wardroom/core"
@@ -30,7 +29,7 @@ func (s *Server) decisionRoutes() []Route {
 			Action: "threads.decide", Scope: "executions:create",
 			Summary:     "Record a shared decision. All threads of the execution that begin later are told of it.",
 			Description: "What says the same as an earlier decision of the execution is counted there, and that one is answered.",
-			Body:        &Body{JSON: new(addDecisionRequest)},
+			Body:        &Body{JSON: new(wire.NewDecision)},
 			Responses:   []Response{{Status: 201, Body: wire.Decision{}, Location: true, Doc: "It is stored."}},
 			Fails:       []int{404, 409}, Creates: true, Recover: s.recoverDecision, Handle: s.addDecision,
 		},
@@ -40,13 +39,6 @@ func (s *Server) decisionRoutes() []Route {
 			Summary: "List the shared decisions of one execution, newest first.", Handle: s.listExecutionDecisions,
 		}),
 	}
-}
-
-// addDecisionRequest is a decision that is written by hand.
-type addDecisionRequest struct {
-	Category string          `json:"category" check:"required,min=1,max=64" doc:"a-z, 0-9, _ and -." example:"architecture"`
-	Summary  string          `json:"summary" check:"required,min=1,max=4000" example:"Timestamps are stored in UTC"`
-	Details  json.RawMessage `json:"details" doc:"Any object."`
 }
 
 type decisionList struct {
@@ -82,7 +74,7 @@ func (s *Server) decisions(c *call, filter core.DecisionFilter) (answer, error) 
 }
 
 func (s *Server) addDecision(c *call) (answer, error) {
-	var req addDecisionRequest
+	var req wire.NewDecision
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // managedAgentRoutes are there when the service has runtimes at all.
@@ -30,7 +31,7 @@ func (s *Server) managedAgentRoutes() []Route {
 			Description: "Without runtime, the ready runtimes are tried in the order of their priority. The answer " +
 				"comes once the process runs; the agent takes messages when its status is ready. Values of env are " +
 				"never stored by the service, logged or answered.",
-			Body:      &Body{JSON: new(spawnRequest)},
+			Body:      &Body{JSON: new(wire.ManagedAgentSpec)},
 			Responses: []Response{{Status: 201, Body: core.ManagedAgent{}, Location: true, Doc: "It runs."}},
 			Fails:     []int{409, 422, 502}, Creates: true, Recover: s.recoverSpawn, Handle: s.spawnManagedAgent,
 		}),
@@ -74,14 +75,14 @@ func (s *Server) managedAgentRoutes() []Route {
 				"the answer comes with the end of the turn: how it ended, be it by an error of the model, is in " +
 				"response and no error of the call. raw, keys and interrupt go to the terminal at once. Key names " +
 				"are those of docs/managed-agents.md: ENTER, ESC, TAB, UP, CTRL_C and so on.",
-			Body:      &Body{JSON: new(sendRequest)},
+			Body:      &Body{JSON: new(wire.ManagedAgentInput)},
 			Responses: []Response{{Status: 200, Body: sendAnswer{}, Doc: "The agent took it."}},
 			Fails:     []int{404, 409, 502}, Creates: true, Recover: s.recoverSend, Handle: s.sendManagedAgent,
 		}),
 		acts(Route{
 			Method: http.MethodPost, Path: one + "/answer", OperationID: "answerManagedAgent",
 			Action: "agents.answer", Summary: "Answer the prompt of a blocked agent: an approval or a question.",
-			Body: &Body{JSON: new(answerRequest)}, Responses: agent,
+			Body: &Body{JSON: new(wire.ManagedAgentAnswer)}, Responses: agent,
 			Fails: []int{404, 409, 502}, Handle: s.answerManagedAgent,
 		}),
 		reads(Route{

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // input reads and translates the body of a send.
 func (c *call) input() (core.ManagedAgentInput, error) {
-	var req sendRequest
+	var req wire.ManagedAgentInput
 	if err := c.decode(&req); err != nil {
 		return core.ManagedAgentInput{}, err
 	}
@@ -100,7 +101,7 @@ func (s *Server) send(c *call, id string, in core.ManagedAgentInput) (answer, er
 }
 
 func (s *Server) answerManagedAgent(c *call) (answer, error) {
-	var req answerRequest
+	var req wire.ManagedAgentAnswer
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}

@@ -7,25 +7,8 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/schema"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
-
-// spawnRequest asks for a managed agent. Names of fields are the interface's; approvalPreset and what follows
-// are ours.
-type spawnRequest struct {
-	Name           string            `json:"name" check:"max=128" doc:"Default: the type." example:"reviewer"`
-	Type           string            `json:"type" check:"required,min=1,max=128" doc:"claude, codex, gemini, or one of agentTypes in the configuration." example:"claude"`
-	Capabilities   []string          `json:"capabilities" check:"max=100" example:"[\"review\"]"`
-	Workdir        string            `json:"workdir" check:"max=4096" doc:"Absolute path at the runtime. Default: a fresh folder of its own."`
-	Env            map[string]string `json:"env" doc:"Environment of the agent. Secret: never stored, logged or answered."`
-	Runtime        string            `json:"runtime" check:"max=128" doc:"Default: the first ready one by priority." example:"local"`
-	ApprovalPreset string            `json:"approvalPreset" enum:"readonly,standard,permissive,autonomous" doc:"What it may do without asking. Default: standard."`
-	Resume         string            `json:"resume" check:"max=256" doc:"sessionId of an earlier agent of this type."`
-	Image          string            `json:"image" check:"max=512" doc:"Of a runtime with images."`
-	Network        string            `json:"network" check:"max=256" doc:"Of a runtime with networks."`
-	Memory         string            `json:"memory" check:"max=32" doc:"Bytes, or with a unit k, m or g (powers of 1024)." example:"512m"`
-	CPU            float64           `json:"cpu" doc:"Cores." example:"0.5"`
-	Labels         map[string]string `json:"labels" doc:"Free keys, kept with the agent; names that begin with wardroom. are reserved."`
-}
 
 // Bounds of a spec.
 const (
@@ -37,8 +20,8 @@ const (
 	ownLabels    = "wardroom." // by these the service finds the agents of an execution
 )
 
-// spec checks what the decoder could not, and makes the service's spec. Values of env stay out of every error.
-func (r *spawnRequest) spec() (core.ManagedAgentSpec, error) {
+// managedAgentSpec checks what the decoder could not, and makes the service's spec. Values of env stay out of every error.
+func managedAgentSpec(r *wire.ManagedAgentSpec) (core.ManagedAgentSpec, error) {
 	var problems []core.Problem
 	bad := func(path, reason string) { problems = append(problems, core.Problem{Path: path, Reason: reason}) }
 	memory, reason := parseMemory(r.Memory)
@@ -118,11 +101,11 @@ func parseMemory(text string) (size int64, reason string) {
 }
 
 func (s *Server) spawnManagedAgent(c *call) (answer, error) {
-	var req spawnRequest
+	var req wire.ManagedAgentSpec
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
-	spec, err := req.spec()
+	spec, err := managedAgentSpec(&req)
 	if err != nil {
 		return answer{}, err
 	}

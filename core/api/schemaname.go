@@ -48,6 +48,16 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[wire.WorkspaceCommit]():       "WorkspaceCommitBody",
 	reflect.TypeFor[wire.WorkspacePruneResult]():  "PruneAnswer",
 	reflect.TypeFor[wire.WorkspacePruned]():       "PrunedRow",
+	reflect.TypeFor[wire.NewDecision]():           "AddDecisionRequest",
+	reflect.TypeFor[wire.WorkspacePrune]():        "PruneWorkspacesRequest",
+	reflect.TypeFor[wire.ThreadInput]():           "SendThreadRequest",
+	reflect.TypeFor[wire.ThreadAnswer]():          "AnswerThreadRequest",
+	reflect.TypeFor[wire.ThreadClose]():           "CompleteThreadRequest",
+	reflect.TypeFor[wire.ThreadContinue]():        "ContinueThreadRequest",
+	reflect.TypeFor[wire.ManagedAgentSpec]():      "SpawnRequest",
+	reflect.TypeFor[wire.ManagedAgentInput]():     "SendRequest",
+	reflect.TypeFor[wire.ManagedAgentAnswer]():    "AnswerRequest",
+	reflect.TypeFor[wire.WebhookSpec]():           "CreateWebhookRequest",
 }
 
 // requestNames are the names of public types in requests, where they differ from those in answers.

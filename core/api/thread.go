@@ -88,20 +88,20 @@ func (s *Server) threadRoutes() []Route {
 				"is false while it waits. With expectResponse the answer comes at the end of the message's turn, whatever " +
 				"happens to the server meanwhile: the same Idempotency-Key waits for it again. raw and keys go to the agent's terminal at once. Key names are those of " +
 				"docs/managed-agents.md: ENTER, ESC, TAB, UP, CTRL_C and so on.",
-			Body:      &Body{JSON: new(sendThreadRequest)},
+			Body:      &Body{JSON: new(wire.ThreadInput)},
 			Responses: []Response{{Status: 200, Body: core.ThreadReceipt{}, Doc: "It is stored, or typed."}},
 			Fails:     []int{404, 408, 409, 502}, Creates: true, Recover: s.recoverThreadSend, Handle: s.sendThread,
 		}),
 		acts(Route{
 			Method: http.MethodPost, Path: one + "/answer", OperationID: "answerThread", Action: "threads.answer",
 			Summary: "Answer what a blocked thread asks: an approval, a question, or the code of a login.",
-			Body:    &Body{JSON: new(answerThreadRequest)}, Responses: thread,
+			Body:    &Body{JSON: new(wire.ThreadAnswer)}, Responses: thread,
 			Fails: []int{404, 409, 502}, Handle: s.answerThread,
 		}),
 		acts(Route{
 			Method: http.MethodPost, Path: one + "/complete", OperationID: "completeThread", Action: "threads.complete",
 			Summary: "End a thread with an outcome. The finish actions of its policy are done.",
-			Body:    &Body{JSON: new(completeThreadRequest), Optional: true}, Responses: thread,
+			Body:    &Body{JSON: new(wire.ThreadClose), Optional: true}, Responses: thread,
 			Fails: []int{404, 409}, Handle: s.completeThread,
 		}),
 		acts(Route{
@@ -110,7 +110,7 @@ func (s *Server) threadRoutes() []Route {
 			Description: "A new thread takes over its workspace, its session where the agent can resume one, and the messages that " +
 				"got no answer; continues and continuedBy name the other. It belongs to the same execution, or to a new one when " +
 				"that is over. Values of env are those of this request: the old ones are gone.",
-			Body:      &Body{JSON: new(continueThreadRequest), Optional: true},
+			Body:      &Body{JSON: new(wire.ThreadContinue), Optional: true},
 			Responses: []Response{{Status: 201, Body: threadBody{}, Location: true, Doc: "The new thread is stored."}},
 			Fails:     []int{404, 409}, Creates: true, Recover: s.recoverThreadSpawn, Handle: s.continueThread,
 		}),
@@ -227,7 +227,7 @@ func (s *Server) stopThread(c *call) (answer, error) {
 }
 
 func (s *Server) completeThread(c *call) (answer, error) {
-	var req completeThreadRequest
+	var req wire.ThreadClose
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}

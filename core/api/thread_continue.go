@@ -7,15 +7,8 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// continueThreadRequest says how another thread goes on with one that is over.
-type continueThreadRequest struct {
-	Message       string            `json:"message" check:"max=262144" doc:"What is to be done. May be left out when messages got no answer: those are given first." example:"Now fix the tests as well"`
-	Env           map[string]string `json:"env" doc:"Environment of the agent, beside that of the old thread and over it. Secret: never logged or answered."`
-	DiscardQueued bool              `json:"discardQueued" doc:"Leave the messages that got no answer."`
-}
-
 func (s *Server) continueThread(c *call) (answer, error) {
-	var req continueThreadRequest
+	var req wire.ThreadContinue
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
@@ -24,7 +17,9 @@ func (s *Server) continueThread(c *call) (answer, error) {
 	if err := core.InvalidAll("invalid request body", problems); err != nil {
 		return answer{}, err
 	}
-	t, err := s.opts.Threads.ContinueThread(c.detached(), c.param("threadId"), core.ThreadContinue(req))
+	t, err := s.opts.Threads.ContinueThread(c.detached(), c.param("threadId"), core.ThreadContinue{
+		Message: req.Message, Env: req.Env, DiscardQueued: req.DiscardQueued,
+	})
 	if err != nil {
 		return answer{}, err
 	}

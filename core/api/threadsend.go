@@ -4,34 +4,12 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
-
-// sendThreadRequest is the input for a thread.
-type sendThreadRequest struct {
-	Message string   `json:"message" doc:"Given to the agent when its turn comes." example:"Also update the changelog"`
-	Raw     string   `json:"raw" doc:"Typed into the terminal as it is."`
-	Keys    []string `json:"keys" check:"max=1000" doc:"Names of keys, pressed in order." example:"[\"ESC\",\"ENTER\"]"`
-
-	ExpectResponse bool  `json:"expectResponse" doc:"Wait for the end of the message's turn. With message only."`
-	Timeout        int64 `json:"timeout" check:"min=1,max=86400000" doc:"Milliseconds, with expectResponse; default 120000."`
-}
-
-// answerThreadRequest answers a prompt.
-type answerThreadRequest struct {
-	PromptID string `json:"promptId" check:"max=256" doc:"Default: the prompt that is open. Another one is a 409."`
-	Choice   string `json:"choice" check:"max=256" doc:"Id of an option; allow or deny for an approval." example:"allow"`
-	Text     string `json:"text" check:"max=262144" doc:"Free text of a question, the code of a login, or with deny the reason."`
-}
-
-// completeThreadRequest ends a thread by hand.
-type completeThreadRequest struct {
-	State   string `json:"state" enum:"complete,partial,failed" doc:"Default: complete."`
-	Summary string `json:"summary" check:"max=65536" doc:"Default: what the agent said last."`
-}
 
 // threadInput reads and checks the body of a send.
 func (c *call) threadInput() (core.ThreadInput, error) {
-	var req sendThreadRequest
+	var req wire.ThreadInput
 	if err := c.decode(&req); err != nil {
 		return core.ThreadInput{}, err
 	}
@@ -101,7 +79,7 @@ func (s *Server) recoverThreadSend(c *call, resourceID string) (answer, error) {
 }
 
 func (s *Server) answerThread(c *call) (answer, error) {
-	var req answerThreadRequest
+	var req wire.ThreadAnswer
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}

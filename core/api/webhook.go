@@ -28,7 +28,7 @@ func (s *Server) webhookRoutes() []Route {
 			Summary: "Have events delivered to an endpoint, from now on.",
 			Description: "Only this answer shows the secret; a repeat with the same Idempotency-Key masks it, because " +
 				"secrets are kept encrypted only.",
-			Body:      &Body{JSON: new(createWebhookRequest)},
+			Body:      &Body{JSON: new(wire.WebhookSpec)},
 			Responses: []Response{{Status: 201, Body: wire.Webhook{}, Location: true, Doc: "It is stored."}},
 			Fails:     []int{409}, Creates: true, Recover: s.recoverWebhook, Handle: s.createWebhook,
 		}),
@@ -61,14 +61,14 @@ func (s *Server) webhookRoutes() []Route {
 }
 
 func (s *Server) createWebhook(c *call) (answer, error) {
-	var req createWebhookRequest
+	var req wire.WebhookSpec
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
-	if err := checkSecret(req.Secret); err != nil {
+	if err := checkSecret(&req.Secret); err != nil {
 		return answer{}, err
 	}
-	w, err := s.opts.Webhooks.CreateWebhook(c.detached(), req.spec())
+	w, err := s.opts.Webhooks.CreateWebhook(c.detached(), webhookSpec(&req))
 	if err != nil {
 		return answer{}, err
 	}

@@ -9,29 +9,14 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// createWebhookRequest asks for an endpoint. Its bounds keep nonsense out; the service checks the rest.
-type createWebhookRequest struct {
-	URL               string               `json:"url" check:"required,min=1,max=2048" doc:"https, and no redirects." example:"https://hooks.example.com/wardroom"`
-	Events            []string             `json:"events" check:"required,min=1,max=100" doc:"Types of events; * is every public one." example:"[\"execution.completed\",\"execution.failed\"]"`
-	Secret            *string              `json:"secret" check:"min=1,max=1024" doc:"That deliveries are signed with. Default: one is made."`
-	Headers           map[string]string    `json:"headers" doc:"Sent with each delivery, besides the service's own."`
-	Enabled           *bool                `json:"enabled" doc:"Default: true."`
-	Retries           *int                 `json:"retries" check:"min=0,max=4" doc:"Attempts after the first: 1 minute, 5 minutes, 30 minutes and 2 hours later. Default: 3."`
-	Timeout           *int64               `json:"timeout" check:"min=1,max=300000" doc:"Milliseconds of one attempt. Default: 30000."`
-	Filters           *wire.WebhookFilters `json:"filters" doc:"Default: every event of the types."`
-	Ordered           bool                 `json:"ordered" doc:"Of one execution, an event waits until the one before has come to its end."`
-	ClientCertificate string               `json:"clientCertificate" check:"max=65536" doc:"PEM to identify ourselves with, together with clientKey."`
-	ClientKey         string               `json:"clientKey" check:"max=65536" doc:"PEM; never shown again."`
-	CA                string               `json:"ca" check:"max=262144" doc:"PEM of the authorities that the endpoint's certificate must be from. Default: the system's."`
-}
-
-func (r *createWebhookRequest) spec() core.WebhookSpec {
+// webhookSpec makes the service's spec.
+func webhookSpec(r *wire.WebhookSpec) core.WebhookSpec {
 	spec := core.WebhookSpec{
-		URL: r.URL, Events: eventTypes(r.Events), Headers: r.Headers, Enabled: r.Enabled, Retries: r.Retries,
-		TimeoutMs: r.Timeout, Ordered: r.Ordered, ClientCert: r.ClientCertificate, ClientKey: r.ClientKey, CA: r.CA,
+		URL: r.URL, Events: eventTypes(r.Events), Secret: r.Secret, Headers: r.Headers, Enabled: r.Enabled, Retries: r.Retries,
+		Ordered: r.Ordered, ClientCert: r.ClientCertificate, ClientKey: r.ClientKey, CA: r.CA,
 	}
-	if r.Secret != nil {
-		spec.Secret = *r.Secret
+	if r.Timeout != 0 {
+		spec.TimeoutMs = new(int64(r.Timeout))
 	}
 	if r.Filters != nil {
 		spec.Filters = *r.Filters

@@ -44,19 +44,11 @@ func (s *Server) workspaceRoutes() []Route {
 			Summary: "Remove workspaces that are expired, or named.",
 			Description: "Work that is not pushed or not committed is kept, and told of, unless force is true with ids: that " +
 				"needs the scope admin. The workspace of a thread that runs is never removed.",
-			Body:      &Body{JSON: new(pruneWorkspacesRequest), Optional: true},
+			Body:      &Body{JSON: new(wire.WorkspacePrune), Optional: true},
 			Responses: []Response{{Status: 200, Body: wire.WorkspacePruneResult{}, Doc: "What became of each."}},
 			Fails:     []int{404, 409}, Handle: s.pruneWorkspaces,
 		},
 	}
-}
-
-// pruneWorkspacesRequest says what to remove.
-type pruneWorkspacesRequest struct {
-	IDs     []string `json:"ids" check:"max=1000" doc:"These, expired or not. Default: all that are expired."`
-	Force   bool     `json:"force" doc:"With ids: also what holds work that is nowhere else."`
-	DryRun  bool     `json:"dryRun" doc:"Only tell."`
-	Mirrors bool     `json:"mirrors" doc:"Also mirrors of repositories that no workspace uses."`
 }
 
 type workspaceList struct {
@@ -103,7 +95,7 @@ func (s *Server) getWorkspace(c *call) (answer, error) {
 }
 
 func (s *Server) pruneWorkspaces(c *call) (answer, error) {
-	var req pruneWorkspacesRequest
+	var req wire.WorkspacePrune
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
@@ -115,9 +107,7 @@ func (s *Server) pruneWorkspaces(c *call) (answer, error) {
 			return answer{}, core.Invalid("force", "goes with ids: name what is to be removed with its work")
 		}
 	}
-	found, err := s.opts.Workspaces.PruneWorkspaces(c.detached(), core.WorkspacePrune{
-		IDs: req.IDs, Force: req.Force, DryRun: req.DryRun, Mirrors: req.Mirrors,
-	})
+	found, err := s.opts.Workspaces.PruneWorkspaces(c.detached(), req)
 	if err != nil {
 		return answer{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // memoryContextKey is the key of a thread's metadata that is ours: what its memory was made of.
@@ -296,17 +297,9 @@ func (s *Service) recall(ctx context.Context, r *core.ThreadRecord, ws *core.Wor
 	return s.opts.Memory.Recall(ctx, q)
 }
 
-// memorySummary is what callers are told of a memory.
-type memorySummary struct {
-	SharedDecisionCount     int    `json:"sharedDecisionCount"`
-	EpisodicExperienceCount int    `json:"episodicExperienceCount"`
-	Repo                    string `json:"repo"`
-	Role                    string `json:"role"`
-	Objective               string `json:"objective"`
-}
-
-func summaryOf(m *core.MemoryContext) memorySummary {
-	return memorySummary{
+// summaryOf is what callers are told of a memory.
+func summaryOf(m *core.MemoryContext) wire.MemoryContext {
+	return wire.MemoryContext{
 		SharedDecisionCount: len(m.Decisions), EpisodicExperienceCount: len(m.Experiences),
 		Repo: m.Repo, Role: m.Role, Objective: m.Objective,
 	}

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"net/http"
 	"net/url"
@@ -17,13 +16,7 @@ type Decision struct {
 }
 
 // NewDecision is a decision that is written by hand.
-type NewDecision struct {
-	Category string          `json:"category"`
-	Summary  string          `json:"summary"`
-	Details  json.RawMessage `json:"details,omitempty"` // a JSON object
-	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey.
-	IdempotencyKey string `json:"-"`
-}
+type NewDecision = wire.NewDecision
 
 // DecisionList is one page of decisions, newest first.
 type DecisionList struct {

@@ -62,23 +62,7 @@ type PromptOption struct {
 }
 
 // ManagedAgentSpec asks for a managed agent. Only Type is needed.
-type ManagedAgentSpec struct {
-	Name           string            `json:"name,omitempty"`
-	Type           string            `json:"type"` // claude, codex, gemini, or one of the server's configuration
-	Capabilities   []string          `json:"capabilities,omitempty"`
-	Workdir        string            `json:"workdir,omitempty"`
-	Env            map[string]string `json:"env,omitempty"` // secret: the server neither keeps nor shows it
-	Runtime        string            `json:"runtime,omitempty"`
-	ApprovalPreset string            `json:"approvalPreset,omitempty"` // readonly, standard, permissive, autonomous
-	Resume         string            `json:"resume,omitempty"`         // SessionID of an earlier agent
-	Image          string            `json:"image,omitempty"`
-	Network        string            `json:"network,omitempty"`
-	Memory         string            `json:"memory,omitempty"` // such as 512m
-	CPU            float64           `json:"cpu,omitempty"`    // cores
-	Labels         map[string]string `json:"labels,omitempty"`
-	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey.
-	IdempotencyKey string `json:"-"`
-}
+type ManagedAgentSpec = wire.ManagedAgentSpec
 
 // ManagedAgentList is one page of managed agents.
 type ManagedAgentList struct {

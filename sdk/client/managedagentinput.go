@@ -28,27 +28,14 @@ type ManagedAgentReply struct {
 }
 
 // ManagedAgentAnswer answers the prompt of a blocked agent.
-type ManagedAgentAnswer struct {
-	PromptID string `json:"promptId,omitempty"` // empty: the one that is open
-	Choice   string `json:"choice,omitempty"`   // id of an option; allow or deny for an approval
-	Text     string `json:"text,omitempty"`
-}
-
-type sendBody struct {
-	Message        string   `json:"message,omitempty"`
-	Raw            string   `json:"raw,omitempty"`
-	Keys           []string `json:"keys,omitempty"`
-	Interrupt      bool     `json:"interrupt,omitempty"`
-	ExpectResponse bool     `json:"expectResponse,omitempty"`
-	Timeout        int64    `json:"timeout,omitempty"`
-}
+type ManagedAgentAnswer = wire.ManagedAgentAnswer
 
 // SendManagedAgent gives input to an agent and returns once the agent took it, or with ExpectResponse once it
 // answered. CONFLICT when the agent is stopped or blocked; TIMEOUT.
 func (c *Client) SendManagedAgent(ctx context.Context, id string, in ManagedAgentInput) (*ManagedAgentReply, error) {
-	body := sendBody{
+	body := wire.ManagedAgentInput{
 		Message: in.Message, Raw: in.Raw, Keys: in.Keys, Interrupt: in.Interrupt, ExpectResponse: in.ExpectResponse,
-		Timeout: in.Timeout.Milliseconds(),
+		Timeout: wire.MillisOf(in.Timeout),
 	}
 	out := new(ManagedAgentReply)
 	r := request{method: http.MethodPost, path: managedAgentPath(id) + "/send", body: body, key: in.IdempotencyKey}

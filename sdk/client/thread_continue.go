@@ -10,13 +10,7 @@ import (
 )
 
 // ThreadContinue says how another thread goes on with one that is over.
-type ThreadContinue struct {
-	Message       string            `json:"message,omitempty"` // empty: the messages that got no answer are enough
-	Env           map[string]string `json:"env,omitempty"`     // secret; beside that of the old thread, and over it
-	DiscardQueued bool              `json:"discardQueued,omitempty"`
-	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey.
-	IdempotencyKey string `json:"-"`
-}
+type ThreadContinue = wire.ThreadContinue
 
 // ThreadQueue is a page of the messages of a thread that have no answer yet, in their order.
 type ThreadQueue struct {

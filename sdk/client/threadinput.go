@@ -19,30 +19,23 @@ type ThreadInput struct {
 	IdempotencyKey string
 }
 
+// What is asked of threads, see package wire.
+type (
+	ThreadAnswer = wire.ThreadAnswer
+	ThreadClose  = wire.ThreadClose
+)
+
 // ThreadReceipt tells what became of an input.
 type ThreadReceipt struct {
 	Meta
 	wire.ThreadReceipt
 }
 
-// ThreadAnswer answers what a blocked thread asks.
-type ThreadAnswer struct {
-	PromptID string `json:"promptId,omitempty"` // empty: the one that is open
-	Choice   string `json:"choice,omitempty"`   // id of an option; allow or deny for an approval
-	Text     string `json:"text,omitempty"`
-}
-
-// ThreadClose ends a thread by hand.
-type ThreadClose struct {
-	State   string `json:"state,omitempty"`   // complete, partial, failed; empty: complete
-	Summary string `json:"summary,omitempty"` // empty: what the agent said last
-}
-
 // SendThread gives input to a thread. CONFLICT when it is over; RATE_LIMITED when too much waits; TIMEOUT when a response is
 // expected and the turn did not end in time.
 func (c *Client) SendThread(ctx context.Context, id string, in ThreadInput) (*ThreadReceipt, error) {
 	out := new(ThreadReceipt)
-	body := sendBody{
+	body := wire.ThreadInput{
 		Message: in.Message, Raw: in.Raw, Keys: in.Keys, ExpectResponse: in.ExpectResponse, Timeout: in.Timeout.Milliseconds(),
 	}
 	r := request{method: http.MethodPost, path: threadPath(id) + "/send", body: body, key: in.IdempotencyKey}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // ThreadSpec asks for a thread. ExecutionID (or NewExecution), AgentType and Objective are what most need.
@@ -37,13 +39,7 @@ type ThreadPlan struct {
 }
 
 // MemoryContext counts what a preparation found in the memory.
-type MemoryContext struct {
-	SharedDecisionCount     int    `json:"sharedDecisionCount"`
-	EpisodicExperienceCount int    `json:"episodicExperienceCount"`
-	Repo                    string `json:"repo"`
-	Role                    string `json:"role"`
-	Objective               string `json:"objective"`
-}
+type MemoryContext = wire.MemoryContext
 
 // MemoryContext reads metadata.memoryContext of the plan.
 func (p *ThreadPlan) MemoryContext() (MemoryContext, error) {

@@ -46,23 +46,7 @@ type WebhookList struct {
 }
 
 // WebhookSpec asks for an endpoint. URL and Events are what it needs; zero values are the server's defaults.
-type WebhookSpec struct {
-	URL               string            `json:"url"`
-	Events            []string          `json:"events"`
-	Secret            string            `json:"secret,omitempty"` // empty: the server makes one
-	Headers           map[string]string `json:"headers,omitempty"`
-	Enabled           *bool             `json:"enabled,omitempty"`
-	Retries           *int              `json:"retries,omitempty"`
-	Timeout           Millis            `json:"timeout,omitempty"`
-	Filters           *WebhookFilters   `json:"filters,omitempty"`
-	Ordered           bool              `json:"ordered,omitempty"`
-	ClientCertificate string            `json:"clientCertificate,omitempty"`
-	ClientKey         string            `json:"clientKey,omitempty"`
-	CA                string            `json:"ca,omitempty"`
-	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey. The answer to a repeat has the secret
-	// masked.
-	IdempotencyKey string `json:"-"`
-}
+type WebhookSpec = wire.WebhookSpec
 
 // WebhookPatch changes an endpoint. Nil fields stay; those named in Reset go back to their defaults.
 type WebhookPatch struct {

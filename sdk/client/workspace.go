@@ -60,12 +60,7 @@ type WorkspaceFilter struct {
 }
 
 // WorkspacePrune says what to remove.
-type WorkspacePrune struct {
-	IDs     []string `json:"ids,omitempty"`     // these, expired or not; none: all that are expired
-	Force   bool     `json:"force,omitempty"`   // with IDs: also what holds work that is nowhere else
-	DryRun  bool     `json:"dryRun,omitempty"`  // only tell
-	Mirrors bool     `json:"mirrors,omitempty"` // also mirrors that no workspace uses
-}
+type WorkspacePrune = wire.WorkspacePrune
 
 const workspacesPath = "/api/workspaces"
 

@@ -43,12 +43,9 @@ type (
 	Usage = wire.Usage
 )
 
-// Answer answers a prompt: one of its options by Choice, or Text for a question that takes free text.
-type Answer struct {
-	PromptID string `json:"promptId,omitempty"` // empty: whatever prompt is open
-	Choice   string `json:"choice,omitempty"`   // id of an option; allow and deny for approvals
-	Text     string `json:"text,omitempty"`     // of a question; with deny: the reason told to the agent
-}
+// Answer answers a prompt: one of its options by Choice, or Text for a question that takes free text. Without a PromptID
+// it is for whatever prompt is open.
+type Answer = wire.ManagedAgentAnswer
 
 // StopOptions say how to stop.
 type StopOptions struct {
@@ -113,11 +110,7 @@ const (
 )
 
 // LogLine is one line.
-type LogLine struct {
-	Timestamp time.Time `json:"timestamp"`
-	Stream    string    `json:"stream"`
-	Line      string    `json:"line"`
-}
+type LogLine = wire.LogLine
 
 // Metrics measure a running agent, everything that it started included.
 type Metrics struct {

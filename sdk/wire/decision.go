@@ -18,3 +18,12 @@ type Decision struct {
 	UpdatedAt   *time.Time      `json:"updatedAt,omitempty" doc:"When the same was found again."`
 	Count       int             `json:"count" doc:"How often it was found."` // 1 at first
 }
+
+// NewDecision is a decision that is written by hand.
+type NewDecision struct {
+	Category string          `json:"category" check:"required,min=1,max=64" doc:"a-z, 0-9, _ and -." example:"architecture"`
+	Summary  string          `json:"summary" check:"required,min=1,max=4000" example:"Timestamps are stored in UTC"`
+	Details  json.RawMessage `json:"details,omitempty" doc:"Any object."`
+	// IdempotencyKey of sdk/client makes it safe to send the request again: it goes as a header.
+	IdempotencyKey string `json:"-"`
+}

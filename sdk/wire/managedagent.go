@@ -87,3 +87,39 @@ type RuntimeIsolation struct {
 	User       string `json:"user,omitempty" doc:"Who agents run as. Absent: the user of the runtime itself."`
 	Reason     string `json:"reason,omitempty" doc:"Why Landlock is not in force."`
 }
+
+// ManagedAgentSpec asks for a managed agent. Names of fields are the interface's; approvalPreset and what follows are ours.
+type ManagedAgentSpec struct {
+	Name           string            `json:"name,omitempty" check:"max=128" doc:"Default: the type." example:"reviewer"`
+	Type           string            `json:"type" check:"required,min=1,max=128" doc:"claude, codex, gemini, or one of agentTypes in the configuration." example:"claude"`
+	Capabilities   []string          `json:"capabilities,omitempty" check:"max=100" example:"[\"review\"]"`
+	Workdir        string            `json:"workdir,omitempty" check:"max=4096" doc:"Absolute path at the runtime. Default: a fresh folder of its own."`
+	Env            map[string]string `json:"env,omitempty" doc:"Environment of the agent. Secret: never stored, logged or answered."`
+	Runtime        string            `json:"runtime,omitempty" check:"max=128" doc:"Default: the first ready one by priority." example:"local"`
+	ApprovalPreset string            `json:"approvalPreset,omitempty" enum:"readonly,standard,permissive,autonomous" doc:"What it may do without asking. Default: standard."`
+	Resume         string            `json:"resume,omitempty" check:"max=256" doc:"sessionId of an earlier agent of this type."`
+	Image          string            `json:"image,omitempty" check:"max=512" doc:"Of a runtime with images."`
+	Network        string            `json:"network,omitempty" check:"max=256" doc:"Of a runtime with networks."`
+	Memory         string            `json:"memory,omitempty" check:"max=32" doc:"Bytes, or with a unit k, m or g (powers of 1024)." example:"512m"`
+	CPU            float64           `json:"cpu,omitempty" doc:"Cores." example:"0.5"`
+	Labels         map[string]string `json:"labels,omitempty" doc:"Free keys, kept with the agent; names that begin with wardroom. are reserved."`
+	// IdempotencyKey of sdk/client makes it safe to send the request again: it goes as a header.
+	IdempotencyKey string `json:"-"`
+}
+
+// ManagedAgentInput is exactly one of a message, raw terminal input, keys and an interrupt.
+type ManagedAgentInput struct {
+	Message        string   `json:"message,omitempty" doc:"Submitted when the agent is idle." example:"Summarise README.md"`
+	Raw            string   `json:"raw,omitempty" doc:"Typed into the terminal as it is."`
+	Keys           []string `json:"keys,omitempty" check:"max=1000" doc:"Names of keys, pressed in order." example:"[\"ESC\",\"ENTER\"]"`
+	Interrupt      bool     `json:"interrupt,omitempty" doc:"Stop the turn that runs, as a person at the terminal would."`
+	ExpectResponse bool     `json:"expectResponse,omitempty" doc:"Wait for the end of the turn. With message only."`
+	Timeout        Millis   `json:"timeout,omitempty" check:"min=1,max=86400000" doc:"Milliseconds; default 120000."`
+}
+
+// ManagedAgentAnswer answers the prompt of a blocked agent.
+type ManagedAgentAnswer struct {
+	PromptID string `json:"promptId,omitempty" doc:"Default: the prompt that is open. Another one is a 409."`
+	Choice   string `json:"choice,omitempty" doc:"Id or label of an option; allow or deny for an approval." example:"allow"`
+	Text     string `json:"text,omitempty" doc:"Free text of a question, or with deny the reason."`
+}

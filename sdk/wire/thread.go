@@ -119,3 +119,44 @@ type TestReport struct {
 	Failed  int    `json:"failed"`
 	Command string `json:"command,omitempty"`
 }
+
+// ThreadInput is exactly one of a message, raw terminal input and keys.
+type ThreadInput struct {
+	Message string   `json:"message,omitempty" doc:"Given to the agent when its turn comes." example:"Also update the changelog"`
+	Raw     string   `json:"raw,omitempty" doc:"Typed into the terminal as it is."`
+	Keys    []string `json:"keys,omitempty" check:"max=1000" doc:"Names of keys, pressed in order." example:"[\"ESC\",\"ENTER\"]"`
+
+	ExpectResponse bool  `json:"expectResponse,omitempty" doc:"Wait for the end of the message's turn. With message only."`
+	Timeout        int64 `json:"timeout,omitempty" check:"min=1,max=86400000" doc:"Milliseconds, with expectResponse; default 120000."`
+}
+
+// ThreadAnswer answers the prompt of a blocked thread, or gives the code of a login.
+type ThreadAnswer struct {
+	PromptID string `json:"promptId,omitempty" check:"max=256" doc:"Default: the prompt that is open. Another one is a 409."`
+	Choice   string `json:"choice,omitempty" check:"max=256" doc:"Id of an option; allow or deny for an approval." example:"allow"`
+	Text     string `json:"text,omitempty" check:"max=262144" doc:"Free text of a question, the code of a login, or with deny the reason."`
+}
+
+// ThreadClose ends a thread by hand with an outcome.
+type ThreadClose struct {
+	State   string `json:"state,omitempty" enum:"complete,partial,failed" doc:"Default: complete."`
+	Summary string `json:"summary,omitempty" check:"max=65536" doc:"Default: what the agent said last."`
+}
+
+// ThreadContinue says how another thread goes on with one that is over.
+type ThreadContinue struct {
+	Message       string            `json:"message,omitempty" check:"max=262144" doc:"What is to be done. May be left out when messages got no answer: those are given first." example:"Now fix the tests as well"`
+	Env           map[string]string `json:"env,omitempty" doc:"Environment of the agent, beside that of the old thread and over it. Secret: never logged or answered."`
+	DiscardQueued bool              `json:"discardQueued,omitempty" doc:"Leave the messages that got no answer."`
+	// IdempotencyKey of sdk/client makes it safe to send the request again: it goes as a header.
+	IdempotencyKey string `json:"-"`
+}
+
+// MemoryContext counts what a preparation found in the memory, and by what it looked.
+type MemoryContext struct {
+	SharedDecisionCount     int    `json:"sharedDecisionCount"`
+	EpisodicExperienceCount int    `json:"episodicExperienceCount"`
+	Repo                    string `json:"repo"`
+	Role                    string `json:"role"`
+	Objective               string `json:"objective"`
+}

@@ -40,3 +40,22 @@ type WebhookStatistics struct {
 	Pending        int64   `json:"deliveriesPending" doc:"That wait for an attempt."`
 	AverageLatency float64 `json:"averageLatency" doc:"Milliseconds, of the attempts that succeeded."`
 }
+
+// WebhookSpec asks for an endpoint. Its bounds keep nonsense out; the service checks the rest.
+type WebhookSpec struct {
+	URL               string            `json:"url" check:"required,min=1,max=2048" doc:"https, and no redirects." example:"https://hooks.example.com/wardroom"`
+	Events            []string          `json:"events" check:"required,min=1,max=100" doc:"Types of events; * is every public one." example:"[\"execution.completed\",\"execution.failed\"]"`
+	Secret            string            `json:"secret,omitempty" check:"min=1,max=1024" doc:"That deliveries are signed with. Default: one is made."`
+	Headers           map[string]string `json:"headers,omitempty" doc:"Sent with each delivery, besides the service's own."`
+	Enabled           *bool             `json:"enabled,omitempty" doc:"Default: true."`
+	Retries           *int              `json:"retries,omitempty" check:"min=0,max=4" doc:"Attempts after the first: 1 minute, 5 minutes, 30 minutes and 2 hours later. Default: 3."`
+	Timeout           Millis            `json:"timeout,omitempty" check:"min=1,max=300000" doc:"Milliseconds of one attempt. Default: 30000."`
+	Filters           *WebhookFilters   `json:"filters,omitempty" doc:"Default: every event of the types."`
+	Ordered           bool              `json:"ordered,omitempty" doc:"Of one execution, an event waits until the one before has come to its end."`
+	ClientCertificate string            `json:"clientCertificate,omitempty" check:"max=65536" doc:"PEM to identify ourselves with, together with clientKey."`
+	ClientKey         string            `json:"clientKey,omitempty" check:"max=65536" doc:"PEM; never shown again."`
+	CA                string            `json:"ca,omitempty" check:"max=262144" doc:"PEM of the authorities that the endpoint's certificate must be from. Default: the system's."`
+	// IdempotencyKey of sdk/client makes it safe to send the request again: it goes as a header. The answer to a repeat has
+	// the secret masked.
+	IdempotencyKey string `json:"-"`
+}

@@ -128,3 +128,11 @@ type WorkspaceUsage struct {
 	MaxTotalBytes    int64 `json:"maxTotalBytes"`    // of all
 	MaxReleasedBytes int64 `json:"maxReleasedBytes"` // of those whose thread is over
 }
+
+// WorkspacePrune says what to remove.
+type WorkspacePrune struct {
+	IDs     []string `json:"ids,omitempty" check:"max=1000" doc:"These, expired or not. Default: all that are expired."`
+	Force   bool     `json:"force,omitempty" doc:"With ids: also what holds work that is nowhere else."`
+	DryRun  bool     `json:"dryRun,omitempty" doc:"Only tell."`
+	Mirrors bool     `json:"mirrors,omitempty" doc:"Also mirrors of repositories that no workspace uses."`
+}

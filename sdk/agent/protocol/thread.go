@@ -67,12 +67,8 @@ type ThreadInput struct {
 	Answer   *ThreadAnswer `json:"answer,omitempty"`
 }
 
-// ThreadAnswer answers the prompt that an agent is blocked on.
-type ThreadAnswer struct {
-	PromptID string `json:"promptId,omitempty"` // "": the open one
-	Choice   string `json:"choice,omitempty"`   // id of an option; allow or deny for an approval
-	Text     string `json:"text,omitempty"`
-}
+// ThreadAnswer answers the prompt that an agent is blocked on; without a PromptID the open one.
+type ThreadAnswer = wire.ThreadAnswer
 
 // ThreadStop asks for the end of a thread; a thread_event of type stopped follows.
 type ThreadStop struct {
