@@ -33,7 +33,6 @@ var twinExceptions = []twinException{
 			{"core/api.plannedWorkspace", "core/api.workspaceRequest", "sdk/wire.WorkspaceSpec"},
 			{"core/api.pruneWorkspacesRequest", "sdk/client.WorkspacePrune"},
 			{"core/api.sendRequest", "sdk/client.sendBody"},
-			{"core/api.sendThreadRequest", "sdk/client.ThreadInput"},
 			{"core/api.spawnRequest", "sdk/client.ManagedAgentSpec"},
 			{"core/api.threadFinishRequest", "sdk/wire.ThreadFinish"},
 			{"core/api.threadPolicyRequest", "sdk/wire.ThreadPolicy"},
