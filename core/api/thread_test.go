@@ -159,10 +159,11 @@ func TestSendThread(t *testing.T) {
 		return core.ThreadReceipt{ThreadID: id, InputID: "in_1", Sent: true}, nil
 	}
 	for body, want := range map[string]core.ThreadInput{
-		`{"message":"hi"}`:                      {Message: "hi"},
-		`{"raw":"\u0003"}`:                      {Raw: "\x03"},
-		`{"keys":["ESC","ENTER"]}`:              {Keys: []string{"ESC", "ENTER"}},
-		`{"message":"hi","raw":"","keys":null}`: {Message: "hi"},
+		`{"message":"hi"}`:                                      {Message: "hi"},
+		`{"raw":"\u0003"}`:                                      {Raw: "\x03"},
+		`{"keys":["ESC","ENTER"]}`:                              {Keys: []string{"ESC", "ENTER"}},
+		`{"message":"hi","raw":"","keys":null}`:                 {Message: "hi"},
+		`{"message":"hi","expectResponse":true,"timeout":1500}`: {Message: "hi", ExpectResponse: true, Timeout: 1500 * time.Millisecond},
 	} {
 		p := r.do("POST", onePath+"/send", body)
 		p.wants(t, 200, "")
@@ -176,7 +177,7 @@ func TestSendThread(t *testing.T) {
 	}
 	for _, body := range []string{
 		``, `{}`, `{"message":""}`, `{"message":"a","raw":"b"}`, `{"message":"a","keys":["ESC"]}`, `{"raw":"a","keys":["ESC"]}`,
-		`{"keys":[]}`, `{"keys":"ESC"}`, `{"keys":[1]}`, `{"message":1}`, `{"text":"a"}`, `{"message":"a","expectResponse":true}`,
+		`{"keys":[]}`, `{"keys":"ESC"}`, `{"keys":[1]}`, `{"message":1}`, `{"text":"a"}`, `{"message":"a","expectResponse":1}`,
 	} {
 		r.do("POST", onePath+"/send", body).wants(t, 400, core.CodeValidation)
 	}
