@@ -47,7 +47,8 @@ type TimelineEntry struct {
 	ThreadID   string       `json:"threadId,omitempty"` // of a role: the thread that its agent is
 	Attempt    int          `json:"attempt,omitempty"`  // of a task from 1, of a step that is run again from 2, depth of an escalation
 	Status     string       `json:"status"`             // running, completed, failed, timeout, lost, cancelled, skipped, open, answered, expired; of a thread its own
-	Detail     string       `json:"detail,omitempty"`   // error, topic, branch taken, reason
+	Detail     string       `json:"detail,omitempty"`   // error, topic, branch taken, reason, feedback of a verdict
+	Verdict    string       `json:"verdict,omitempty"`  // of a review or approve step that is over: approve, revise, reject
 	StartedAt  time.Time    `json:"startedAt"`
 	EndedAt    *time.Time   `json:"endedAt,omitempty"`
 	DurationMs int64        `json:"duration"`        // to now while it runs

@@ -39,7 +39,7 @@ func (c *cli) threadSend() *cobra.Command {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				receipt, err := api.SendThread(ctx, args[0], in)
 				return show(c, receipt, err, func(s *screen, receipt *client.ThreadReceipt) {
-					if receipt.Sent {
+					if receipt.Queued == 0 {
 						s.line("sent")
 						return
 					}

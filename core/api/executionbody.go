@@ -68,7 +68,7 @@ type agentResult struct {
 	ID     string          `json:"id" doc:"Id of the agent."`
 	Step   string          `json:"step,omitempty" doc:"Step of a pattern with several."`
 	Status string          `json:"status,omitempty" doc:"completed, failed, timeout or cancelled."`
-	Result json.RawMessage `json:"result,omitempty" check:"nullable"`
+	Result json.RawMessage `json:"result,omitempty" check:"nullable" doc:"An object: text is {text}, and what is no object otherwise {value}."`
 }
 
 // outcome is the answer to a synchronous execute. It encodes itself: this is the busiest answer.
@@ -141,7 +141,7 @@ func appendAgentResult(b []byte, a *core.AgentResult) []byte {
 	}
 	if len(a.Result) > 0 {
 		b = append(b, `,"result":`...)
-		b = append(b, a.Result...)
+		b = append(b, rawjson.AsObject(a.Result)...)
 	}
 	return append(b, '}')
 }
@@ -222,6 +222,7 @@ func newExecutionBody(e *core.Execution, now time.Time) *executionBody {
 	}
 	for i, a := range e.Agents {
 		b.Agents[i] = agentResult(a)
+		b.Agents[i].Result = rawjson.AsObject(a.Result)
 	}
 	return b
 }

@@ -1,6 +1,9 @@
 package api
 
 import (
+	"context"
+	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
@@ -13,7 +16,32 @@ func (s *Server) getTimeline(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	s.tellLost(c.ctx, t)
 	return ok(timelineBody{t}), nil
+}
+
+// maxLostLooks bounds the agents that a timeline is completed with.
+const maxLostLooks = 200
+
+// tellLost says of what runs at an agent whose connection is lost how long it is waited for.
+func (s *Server) tellLost(ctx context.Context, t *core.Timeline) {
+	told := map[string]string{}
+	for i := range t.Entries {
+		e := &t.Entries[i]
+		if e.EndedAt != nil || e.AgentID == "" || e.Kind != core.TimelineTask && e.Kind != core.TimelineRole {
+			continue
+		}
+		text, known := told[e.AgentID]
+		if !known && len(told) < maxLostLooks {
+			if a, err := s.opts.Agents.FindAgent(ctx, e.AgentID); err == nil && a.HeldUntil != nil {
+				text = fmt.Sprintf("agent lost, waits %d s", max(1, int64(math.Ceil(a.HeldUntil.Sub(s.opts.Clock.Now()).Seconds()))))
+			}
+			told[e.AgentID] = text
+		}
+		if text != "" {
+			e.Detail = text
+		}
+	}
 }
 
 // timelineBody is a timeline on the wire. It encodes itself, since workflows may have ten thousand steps.
@@ -43,7 +71,8 @@ type timelineEntry struct {
 	ThreadID  string            `json:"threadId,omitempty" doc:"Of a role: the managed thread that its agent is."`
 	Attempt   int               `json:"attempt,omitempty" doc:"Of a task from 1, of a step that is run again from 2; depth of an escalation."`
 	Status    string            `json:"status" doc:"running, completed, failed, timeout, lost, cancelled, skipped, open, answered or expired; of a thread its own status."`
-	Detail    string            `json:"detail,omitempty" doc:"Error, topic, branch taken or reason."`
+	Detail    string            `json:"detail,omitempty" doc:"Error, topic, branch taken, reason, or feedback of a verdict. While an agent is lost, how long it is waited for."`
+	Verdict   string            `json:"verdict,omitempty" enum:"approve,revise,reject" doc:"Of a review or approve step that is over."`
 	StartedAt timestamp         `json:"startedAt"`
 	EndedAt   *timestamp        `json:"endedAt,omitempty"`
 	Duration  int64             `json:"duration" doc:"Milliseconds; up to now while it goes on."`
@@ -108,6 +137,7 @@ func appendTimelineEntry(out []byte, e *core.TimelineEntry) []byte {
 	out = append(out, `,"status":`...)
 	out = rawjson.AppendString(out, e.Status)
 	text("detail", e.Detail)
+	text("verdict", e.Verdict)
 	out = timestamp(e.StartedAt).append(append(out, `,"startedAt":`...))
 	if e.EndedAt != nil {
 		out = timestamp(*e.EndedAt).append(append(out, `,"endedAt":`...))

@@ -44,7 +44,8 @@ type TimelineEntry struct {
 	ThreadID  string     `json:"threadId,omitempty"` // of a role: the managed thread that its agent is
 	Attempt   int        `json:"attempt,omitempty"`  // of a task from 1, of a step run again from 2; depth of an escalation
 	Status    string     `json:"status"`             // running, completed, failed, open, answered and so on
-	Detail    string     `json:"detail,omitempty"`   // error, topic, branch taken or reason
+	Detail    string     `json:"detail,omitempty"`   // error, topic, branch taken, reason, or feedback of a verdict
+	Verdict   string     `json:"verdict,omitempty"`  // of a review or approve step that is over: approve, revise or reject
 	StartedAt time.Time  `json:"startedAt"`
 	EndedAt   *time.Time `json:"endedAt,omitempty"`
 	Duration  Millis     `json:"duration"` // up to now while it goes on
