@@ -26,6 +26,6 @@ func (f feed) Live() core.EventStream {
 }
 
 // Log implements api.Feed.
-func (f feed) Log(ctx context.Context, after uint64, limit int) ([]core.Event, error) {
+func (f feed) Log(ctx context.Context, after uint64, limit int) (page []core.Event, more bool, err error) {
 	return f.store.Log(ctx, after, limit)
 }

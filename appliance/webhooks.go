@@ -159,7 +159,7 @@ func (a *App) behind(ctx context.Context) time.Duration {
 	if waiting == 0 {
 		return 0
 	}
-	list, err := a.store.Log(ctx, a.store.LastSeq()-waiting, 1)
+	list, _, err := a.store.Log(ctx, a.store.LastSeq()-waiting, 1)
 	if err != nil || len(list) == 0 { // those that wait are not public
 		return 0
 	}

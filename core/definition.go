@@ -17,12 +17,6 @@ type Definition struct {
 	Guard       *Guard          `json:",omitempty"` // who may run it; nil: everybody who may run patterns
 }
 
-// Guard names who may run a pattern.
-type Guard struct {
-	Users []string
-	Roles []string
-}
-
 // StepStrategy is how a step uses its agents.
 type StepStrategy string
 

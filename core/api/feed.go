@@ -16,7 +16,7 @@ type Feed interface {
 	// Live returns the events of all subjects from now on. A reader that falls behind is cut off.
 	Live() core.EventStream
 	// Log returns up to limit public events of all subjects with Seq > after, in order. core.Store has it.
-	Log(ctx context.Context, after uint64, limit int) ([]core.Event, error)
+	Log(ctx context.Context, after uint64, limit int) (page []core.Event, more bool, err error)
 }
 
 // maxFeedSubjects bounds the ids that one stream follows.
@@ -184,7 +184,7 @@ func (s *Server) replayFeed(c *call, w *frameWriter, filter feedFilter, after, h
 		gap.reason = gapFuture
 	}
 	for at := after; at < head; {
-		events, err := s.opts.Feed.Log(c.ctx, at, feedPage)
+		events, more, err := s.opts.Feed.Log(c.ctx, at, feedPage)
 		if err != nil {
 			if c.ctx.Err() == nil {
 				s.log.Error("stream broke off", "request", c.id, "error", err)
@@ -201,7 +201,7 @@ func (s *Server) replayFeed(c *call, w *frameWriter, filter feedFilter, after, h
 				return false
 			}
 		}
-		if len(events) < feedPage {
+		if !more {
 			break
 		}
 	}

@@ -16,14 +16,14 @@ type fakeFeed struct{ public, live []core.Event }
 
 func (f *fakeFeed) Live() core.EventStream { return &listed{f.live} }
 
-func (f *fakeFeed) Log(_ context.Context, after uint64, limit int) ([]core.Event, error) {
+func (f *fakeFeed) Log(_ context.Context, after uint64, limit int) ([]core.Event, bool, error) {
 	var list []core.Event
 	for _, ev := range f.public {
 		if ev.Seq > after && len(list) < limit {
 			list = append(list, ev)
 		}
 	}
-	return list, nil
+	return list, false, nil
 }
 
 // listed is a stream that ends.
