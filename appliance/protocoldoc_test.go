@@ -6,6 +6,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,7 +64,11 @@ func TestDocumentedChart(t *testing.T) {
 
 	a := open(t, appliance.Options{Dev: true, Listen: "127.0.0.1:0", DataDir: t.TempDir(), Version: "1.2.3"})
 	server := "http://" + a.Addr()
-	got := make(chan *agent.Task, len(tasks))
+	type seen struct {
+		role, step, capability string
+		input                  json.RawMessage
+	}
+	got := make(chan seen, len(tasks))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
 	next := make(chan int, 1) // the number of the task that is due: there is one at a time
@@ -74,7 +79,7 @@ func TestDocumentedChart(t *testing.T) {
 			Handler: func(_ context.Context, task *agent.Task) (any, error) {
 				n := <-next
 				next <- n + 1
-				got <- task
+				got <- seen{task.Role, task.Step, task.Capability, slices.Clone(task.Input)}
 				if n >= len(answers) {
 					return nil, &agent.Error{Code: "TOO_MANY", Message: "the page has no such task"}
 				}
@@ -107,14 +112,14 @@ func TestDocumentedChart(t *testing.T) {
 	}
 	for i, want := range tasks {
 		task := <-got
-		input := agentIDs.ReplaceAllString(string(task.Input), "agent")
+		input := agentIDs.ReplaceAllString(string(task.input), "agent")
 		var have, says any
 		if json.Unmarshal([]byte(input), &have) != nil ||
 			json.Unmarshal([]byte(agentIDs.ReplaceAllString(string(want.Payload.Input), "agent")), &says) != nil {
 			t.Fatalf("task %d: %s", i, input)
 		}
-		if !reflect.DeepEqual(have, says) || task.Role != want.Payload.Role || task.Step != want.Payload.Step || task.Capability != want.Payload.Capability {
-			t.Errorf("task %d of role %s, step %s, is\n%s\nthe page says\n%s", i, task.Role, task.Step, task.Input, want.Payload.Input)
+		if !reflect.DeepEqual(have, says) || task.role != want.Payload.Role || task.step != want.Payload.Step || task.capability != want.Payload.Capability {
+			t.Errorf("task %d of role %s, step %s, is\n%s\nthe page says\n%s", i, task.role, task.step, task.input, want.Payload.Input)
 		}
 	}
 }
