@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -47,6 +48,7 @@ type Options struct {
 	Insecure   bool              // serve may bind other addresses than loopback without security
 	Stderr     io.Writer         // the process log; nil discards it
 	Version    string            // of the binary
+	Commit     string            // that it was built from; empty if that is not known
 	Ready      func(addr string) // called once requests are taken, with the bound host:port; or nil
 }
 
@@ -111,7 +113,7 @@ func New(opts Options) (*App, error) {
 	}
 	a.config.Store(c)
 	a.ids = core.NewIDs(a.clock)
-	a.metrics = metrics.New(a.registry, metrics.Build{Version: opts.Version})
+	a.metrics = metrics.New(a.registry, metrics.Build{Version: opts.Version, Commit: opts.Commit})
 	metrics.RegisterProcess(a.registry)
 	a.metrics.Config.Reloaded(true, a.clock.Now()) // the first load counts as one
 	a.work, a.cancel = context.WithCancel(context.Background())
@@ -127,7 +129,7 @@ func load(opts Options) (*config.Config, error) {
 	c.Server.Listen = opts.Listen
 	c.Server.Environment = config.Development
 	c.Metrics.Public = true
-	c.Store.Path = filepath.Join(opts.DataDir, "store")
+	c.Store.Path = storePath(opts.DataDir)
 	c.Plugins.StateDir = filepath.Join(opts.DataDir, "plugins")
 	c.Threads.Root = filepath.Join(opts.DataDir, "workspaces")
 	devRuntimes(c)
@@ -219,7 +221,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Patterns: a.patterns, Executions: a.engine, Questions: a.engine, Batches: a.engine, Agents: a.agents,
 		ManagedAgents: a.runtimes, Plugins: a.plugins, Threads: a.threads, Memory: a.memory, Workspaces: a.workspaces,
 		Webhooks:    a.webhooks,
-		AgentSocket: http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store,
+		AgentSocket: http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store, Feed: feed{a.bus, a.store},
 		Health: a.health, Metrics: a.metrics.HTTP, Totals: a.metrics.Executions, Gatherer: a.gatherer(),
 		LimitStall: netlimit.LimitStall,
 		Clock:      a.clock, IDs: a.ids, Logger: a.log, Version: a.opts.Version, BaseURL: c.Server.BaseURL, Config: apiConfig(c),
@@ -262,6 +264,15 @@ func (a *App) listen(ctx context.Context) error {
 		a.opts.Ready(a.Addr())
 	}
 	return nil
+}
+
+// storePath is where the store of a development server lies: below its data folder, unless the folder is itself a store,
+// such as one that was restored. The commands on stores go by the same rule.
+func storePath(dataDir string) string {
+	if _, err := os.Stat(filepath.Join(dataDir, "MANIFEST")); err == nil {
+		return dataDir
+	}
+	return filepath.Join(dataDir, "store")
 }
 
 // Addr returns the bound host:port, once open.

@@ -40,6 +40,29 @@ func (a *App) seedTotals(ctx context.Context) error {
 		}
 	}
 	a.metrics.Executions.Seed(stored, active)
+	return a.seedTimes(ctx)
+}
+
+// seedPages is how many pages of the newest executions the mean duration goes on from.
+const seedPages = 10
+
+// seedTimes lets the mean duration go on from the executions that completed last.
+func (a *App) seedTimes(ctx context.Context) error {
+	page := core.Page{Limit: core.MaxPageLimit}
+	for range seedPages {
+		list, info, err := a.store.FindExecutions(ctx, core.ExecutionFilter{Status: core.ExecutionCompleted, Page: page})
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			if e.CompletedAt != nil {
+				a.metrics.Executions.SeedTimes(1, e.Duration(*e.CompletedAt))
+			}
+		}
+		if page.Cursor = info.NextCursor; !info.HasMore {
+			return nil
+		}
+	}
 	return nil
 }
 

@@ -30,6 +30,7 @@ type Agent struct {
 	Metadata       Metadata        `json:"metadata,omitempty"` // {model, version} and free keys
 	MaxTasks       int             `json:"maxTasks"`           // tasks it takes at once
 	ActiveTasks    int             `json:"-"`
+	HeldUntil      *time.Time      `json:"-"` // while its connection is lost: when its tasks go to others
 	Statistics     AgentStatistics `json:"statistics"`
 }
 

@@ -76,7 +76,9 @@ func (c *cli) runEdge(cmd *cobra.Command, flags edgeFlags) error {
 	}
 	defer client.CloseIdle()
 	opts.Runtime = client
-	opts.URL, opts.Token = c.address()
+	if opts.URL, opts.Token, opts.TLS, err = c.address(); err != nil {
+		return err
+	}
 	opts.Logger = slog.New(slog.NewTextHandler(c.deps.Stderr, nil))
 	e, err := edge.New(opts)
 	if err != nil {

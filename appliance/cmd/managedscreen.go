@@ -62,7 +62,7 @@ func (c *cli) agentScreen() *cobra.Command {
 // readScreen attaches to an agent's terminal until it has shown the whole screen.
 func readScreen(ctx context.Context, api *client.Client, id string) (*screenDocument, error) {
 	address, header := api.TerminalRequest(id)
-	remote, err := terminal.Dial(ctx, address, runtime.AttachOptions{ReadOnly: true}, terminal.DialOptions{Header: header})
+	remote, err := terminal.Dial(ctx, address, runtime.AttachOptions{ReadOnly: true}, terminal.DialOptions{Header: header, TLS: api.TLS()})
 	if err != nil {
 		return nil, err
 	}

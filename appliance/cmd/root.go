@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +37,7 @@ type RunOptions struct {
 	Insecure   bool              // serve may bind other addresses than loopback without security
 	Stderr     io.Writer         // the process log
 	Version    string            // of the binary
+	Commit     string            // that it was built from; empty if that is not known
 	Ready      func(addr string) // called once the server takes requests, with the bound host:port
 }
 
@@ -58,6 +61,7 @@ type cli struct {
 
 	// Global flags.
 	server  string
+	context string
 	token   string
 	output  string
 	noColor bool
@@ -135,6 +139,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.server, "server", "", "address of the server (default "+defaultServer+", or "+envServer+")")
+	flags.StringVar(&c.context, "context", "", "name of the server in `wardroom context list` to talk to (or "+envContext+")")
 	flags.StringVar(&c.token, "token", "", "credential; prefer "+envToken+", which other users of the machine cannot see")
 	flags.StringVarP(&c.output, "output", "o", "table", "table, wide, json, yaml, name or jsonpath=PATH")
 	flags.BoolVar(&c.noColor, "no-color", false, "no colours (also NO_COLOR)")
@@ -154,15 +159,49 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	}
 	add("run", c.serveCommand(), c.devCommand(), c.edgeCommand())
 	add("work", c.patternCommand(), c.runCommand(), c.executionCommand(), c.questionCommand(), c.batchCommand(), c.threadCommand(), c.workspaceCommand(),
-		c.agentCommand(), c.runtimeCommand(), c.webhookCommand(), c.pluginCommand(), c.statusCommand(), c.openapiCommand())
+		c.agentCommand(), c.runtimeCommand(), c.webhookCommand(), c.pluginCommand(), c.statusCommand(), c.openapiCommand(), c.eventsCommand(), c.contextCommand())
 	add("offline", c.configCommand(), c.storeCommand())
 	root.AddCommand(c.versionCommand(), exitCodesTopic())
+	root.SetHelpCommand(c.helpCommand(root))
 	c.prepare(root, nil)
 	// It fails only where a flag has its words twice.
 	_ = root.RegisterFlagCompletionFunc("output", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return outputs, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
 	return root, c
+}
+
+// helpCommand is cobra's, which takes any words; this one refuses those that are no command.
+func (c *cli) helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND...]",
+		Short: "Help about any command",
+		Args:  cobra.ArbitraryArgs,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+			found, _, err := root.Find(args)
+			if err != nil || found == nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var words []string
+			for _, child := range found.Commands() {
+				if (child.IsAvailableCommand() || child.IsAdditionalHelpTopicCommand()) && strings.HasPrefix(child.Name(), begin) {
+					words = append(words, child.Name()+"\t"+child.Short)
+				}
+			}
+			return words, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := root.Find(args)
+			if err != nil || found == nil {
+				return usagef(cmd, "unknown command %q", strings.Join(args, " "))
+			}
+			if len(rest) > 0 && found.HasSubCommands() {
+				return found.Args(found, rest)
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	}
 }
 
 // outputs are the formats of --output; the last one goes on with a path.
@@ -203,19 +242,20 @@ func exclusive(cmd *cobra.Command, a, b string) {
 	cmd.Annotations[annotationExclusive] += " " + a + "|" + b
 }
 
-// address returns the chosen server and the credential for it.
-func (c *cli) address() (server, token string) {
-	server, token = c.server, c.token
-	if server == "" {
-		server = c.deps.Getenv(envServer)
+// address returns the chosen server, the credential for it, and what its certificate is checked by; nil: the system's.
+func (c *cli) address() (server, token string, trust *tls.Config, err error) {
+	if c.context != "" && c.server != "" {
+		return "", "", nil, &usageError{message: "--context and --server exclude each other"}
 	}
-	if server == "" {
-		server = defaultServer
+	chosen, err := c.chosenContext()
+	if err != nil {
+		return "", "", nil, err
 	}
-	if token == "" {
-		token = c.deps.Getenv(envToken)
+	if trust, err = chosen.tlsConfig(); err != nil {
+		return "", "", nil, err
 	}
-	return server, token
+	server = cmp.Or(chosen.Server, c.server, c.deps.Getenv(envServer), defaultServer)
+	return server, cmp.Or(c.token, c.deps.Getenv(envToken)), trust, nil
 }
 
 // client returns the client of the chosen server. Execute closes it.
@@ -223,8 +263,11 @@ func (c *cli) client() (*client.Client, error) {
 	if c.api != nil {
 		return c.api, nil
 	}
-	server, token := c.address()
-	api, err := client.New(server, client.Options{Token: token, UserAgent: "wardroom-cli/" + buildInfo().Version})
+	server, token, trust, err := c.address()
+	if err != nil {
+		return nil, err
+	}
+	api, err := client.New(server, client.Options{Token: token, TLS: trust, UserAgent: "wardroom-cli/" + buildInfo().Version})
 	if err != nil {
 		return nil, &usageError{message: err.Error(), hint: "name the server with --server or " + envServer}
 	}

@@ -34,7 +34,8 @@ func (c *cli) serveCommand() *cobra.Command {
 // start runs the product. A signal while it still starts is an orderly end like a later one.
 func (c *cli) start(ctx context.Context, opts RunOptions) error {
 	opts.Stderr = c.deps.Stderr
-	opts.Version = buildInfo().Version
+	info := buildInfo()
+	opts.Version, opts.Commit = info.Version, info.Commit
 	err := c.deps.Run(ctx, opts)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil

@@ -83,7 +83,7 @@ func (c *cli) sendThread(cmd *cobra.Command, id string, in client.ThreadInput, o
 		switch {
 		case receipt.Response != nil:
 			s.answer(receipt.Response)
-		case receipt.Sent:
+		case receipt.Queued == 0:
 			s.line("sent")
 		default:
 			s.line("stored; messages that wait for the agent: %d", receipt.Queued)

@@ -45,6 +45,11 @@ func (s *timelineStyle) mark(e *client.TimelineEntry) piece {
 	signs := map[style][2]string{styleGood: {"✓", "+"}, styleBad: {"✗", "x"}, styleFaint: {"–", "-"}, stylePlain: {"·", "."}}
 	sign, known := signs[how]
 	switch {
+	case rejected(e):
+		sign, known, how = [2]string{"↻", "~"}, true, styleBusy
+		if e.Verdict == verdictReject {
+			sign, how = [2]string{"✗", "x"}, styleBad
+		}
 	case e.Status == client.QuestionOpen:
 		sign, known = [2]string{"?", "?"}, true
 	case e.EndedAt == nil && s.spin >= 0:
@@ -57,6 +62,14 @@ func (s *timelineStyle) mark(e *client.TimelineEntry) piece {
 		sign = [2]string{"·", "."}
 	}
 	return piece{how, pick(s.unicode, sign[0], sign[1])}
+}
+
+// verdictReject is the verdict that ends work; revise sends it back.
+const verdictReject = "reject"
+
+// rejected reports whether a review or approve step did its work, and did not approve.
+func rejected(e *client.TimelineEntry) bool {
+	return e.Kind == client.TimelineStep && e.Verdict != "" && e.Verdict != "approve" && entryStyle(e.Status) == styleGood
 }
 
 // entryStyle is the colour of an entry's status. What was cancelled did nothing wrong.
@@ -148,6 +161,14 @@ func (s *timelineStyle) left(tree *timelineTree, n *timelineNode) []piece {
 	add(styleFaint, again)
 	if how := entryStyle(e.Status); how != styleGood && e.Status != client.StatusRunning && e.Status != client.QuestionOpen {
 		add(how, e.Status)
+	}
+	if rejected(e) {
+		how := styleBusy
+		if e.Verdict == verdictReject {
+			how = styleBad
+		}
+		add(how, strings.TrimSuffix(e.Verdict+": "+detail, ": "))
+		return row[:len(row)-1]
 	}
 	add(styleFaint, detail)
 	return row[:len(row)-1] // the last gap

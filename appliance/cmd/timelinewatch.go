@@ -20,7 +20,7 @@ import (
 const (
 	drawEvery     = 100 * time.Millisecond
 	readAtMost    = 150 * time.Millisecond // between two readings
-	readAtLeast   = 10 * time.Second       // for what no event tells of
+	readAtLeast   = 2 * time.Second        // for what no event tells of, such as an agent or a server that is away
 	readShare     = 5
 	defaultHeight = 24
 )
@@ -201,7 +201,7 @@ func (w *timelineWatch) happened(event client.Event) {
 // took takes in a reading. One that failed leaves what is shown: the stream tells when it is in vain to go on.
 func (w *timelineWatch) took(r timelineReading) {
 	if r.err != nil {
-		w.away = "the server does not answer: " + clean(r.err.Error())
+		w.away = "server away, reconnecting (" + clean(r.err.Error()) + ")"
 		return
 	}
 	w.tree, w.readAt, w.away, w.lines = r.tree, r.at, "", nil

@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -30,13 +31,14 @@ func (s *Service) FindAgents(_ context.Context, filter core.AgentFilter) ([]*cor
 		skip = 0
 	}
 	page := []*core.Agent{}
+	anyStatus := filter // counts are of connected and disconnected ones, whichever of them are asked for
+	anyStatus.Status = ""
 	for _, a := range slices.Backward(s.all()) {
 		a.mu.Lock()
-		if !a.matches(filter) {
+		if !a.matches(anyStatus) {
 			a.mu.Unlock()
 			continue
 		}
-		info.Total++
 		switch {
 		case a.presence == gone:
 			counts.Disconnected++
@@ -46,6 +48,11 @@ func (s *Service) FindAgents(_ context.Context, filter core.AgentFilter) ([]*cor
 				counts.Healthy++
 			}
 		}
+		if !a.matches(filter) {
+			a.mu.Unlock()
+			continue
+		}
+		info.Total++
 		switch {
 		case filter.Cursor != "" && a.id >= filter.Cursor:
 		case skip > 0:
@@ -89,5 +96,15 @@ func (s *Service) FindAgent(_ context.Context, id string) (*core.Agent, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	snapshot := a.snapshot()
+	snapshot.HeldUntil = s.heldUntil(a)
 	return &snapshot, nil
+}
+
+// heldUntil returns when the grace of a lost agent is over; nil for others. a.mu is held.
+func (s *Service) heldUntil(a *agent) *time.Time {
+	if a.presence != lost {
+		return nil
+	}
+	until := a.lostAt.Add(s.config.Load().ResumeGrace)
+	return &until
 }

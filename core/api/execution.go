@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+	"encoding/json"
 	"maps"
 	"net/http"
 
@@ -201,6 +203,11 @@ func (s *Server) getExecution(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if e.Status == core.ExecutionRunning && len(e.Agents) == 0 {
+		if e.Agents, err = s.answered(c.ctx, e.ID); err != nil {
+			return answer{}, err
+		}
+	}
 	body := newExecution(e, report, s.opts.Clock.Now())
 	if e.AdHoc {
 		t, err := s.opts.Executions.Timeline(c.ctx, e.ID)
@@ -210,6 +217,33 @@ func (s *Server) getExecution(c *call) (answer, error) {
 		body.Metrics = adHocMetrics(t, body.Duration)
 	}
 	return ok(body), nil
+}
+
+// answered returns the agents that have answered a running execution so far; the record has them once it is over. Like a
+// page, it ends early once the results have core.MaxPageBytes.
+func (s *Server) answered(ctx context.Context, id string) ([]core.AgentResult, error) {
+	var list []core.AgentResult
+	after, size := uint64(0), 0
+	for {
+		events, more, err := s.opts.Journal.Events(ctx, id, after, core.MaxPageLimit)
+		if err != nil {
+			return nil, err
+		}
+		for _, ev := range events {
+			if after = ev.Seq; ev.Type != core.EventTaskCompleted {
+				continue
+			}
+			var d eventData
+			if json.Unmarshal(ev.Data, &d) != nil {
+				continue // it is in the journal, and shown with what is known
+			}
+			list = append(list, core.AgentResult{ID: d.AgentID, Step: d.Step, Status: "completed", Result: d.Result})
+			size += len(d.Result)
+		}
+		if !more || size >= core.MaxPageBytes {
+			return list, nil
+		}
+	}
 }
 
 func (s *Server) listExecutions(c *call) (answer, error) {

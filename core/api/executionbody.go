@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -12,11 +13,21 @@ var emptyObject = json.RawMessage("{}")
 
 type emptyRequest struct{}
 
+// shownResults returns results of agents as answers have them: each is an object.
+func shownResults(list []core.AgentResult) []core.AgentResult {
+	shown := make([]core.AgentResult, len(list))
+	for i, a := range list {
+		a.Result = rawjson.AsObject(a.Result)
+		shown[i] = a
+	}
+	return shown
+}
+
 // newOutcome returns the answer to a synchronous execute; report is nil unless it ran an org chart.
 func newOutcome(e *core.Execution, report *core.WorkflowReport, now time.Time) *wire.ExecutionOutcome {
 	o := &wire.ExecutionOutcome{
 		ExecutionID: e.ID, Pattern: e.Pattern, Status: e.Status, Result: e.Result, Error: e.Error,
-		Duration: wire.MillisOf(e.Duration(now)), Agents: e.Agents,
+		Duration: wire.MillisOf(e.Duration(now)), Agents: shownResults(e.Agents),
 	}
 	o.WorkflowOutcome = workflowOutcome(e, report, o.Duration)
 	if report != nil {
@@ -31,7 +42,7 @@ func newExecution(e *core.Execution, report *core.WorkflowReport, now time.Time)
 		ExecutionID: e.ID, Pattern: e.Pattern, Status: e.Status, Input: rawOr(e.Input, "{}"), Options: e.Options,
 		Result: e.Result, Error: e.Error, CreatedAt: e.CreatedAt, StartedAt: e.StartedAt, CompletedAt: e.CompletedAt,
 		CancelledAt: e.CancelledAt, CancelReason: e.CancelReason, Deadline: e.Deadline, Waiting: e.Waiting,
-		Duration: wire.MillisOf(e.Duration(now)), Agents: e.Agents, CreatedBy: e.CreatedBy,
+		Duration: wire.MillisOf(e.Duration(now)), Agents: shownResults(e.Agents), CreatedBy: e.CreatedBy,
 		BatchID: e.BatchID, RetryOf: e.RetryOf, RerunFrom: e.RerunFrom,
 	}
 	if e.BatchID != "" {

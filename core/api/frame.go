@@ -44,7 +44,7 @@ func encodeFrame(ev core.Event) []byte {
 			b = append(b, `,"step":`...)
 			b = rawjson.AppendString(b, d.Step)
 		}
-		b = appendRaw(b, "result", d.Result)
+		b = appendRaw(b, "result", rawjson.AsObject(d.Result))
 	case core.EventStepCompleted:
 		if d.Step == "" {
 			return nil // the only step: completed tells the same

@@ -35,6 +35,7 @@ type frameWriter struct {
 	timeout time.Duration
 	limited bool      // the connection has a stall limit
 	renewed time.Time // when the deadline was set last
+	retry   []byte    // the field with the reconnect delay, which goes with the first event; nil once it went
 }
 
 func newFrameWriter(c *call) *frameWriter {
@@ -55,10 +56,12 @@ func (f *frameWriter) limitStall(limit time.Duration) bool {
 	return limitStall != nil && limitStall(f.c.r.Context(), limit)
 }
 
-// begin sends the headers and the reconnect delay.
+// begin sends the headers. The reconnect delay goes with the first event: a client may take the first block of a stream
+// for its first event.
 func (f *frameWriter) begin(requestID string) {
 	f.headers()
-	f.write(append(appendRetry(nil, requestID), '\n'))
+	f.retry = appendRetry(nil, requestID)
+	_ = f.control.Flush()
 }
 
 // headers sends the headers; they leave with the first frame.
@@ -108,6 +111,10 @@ func (f *frameWriter) writeEvents(ev core.Event, waiting poller, render func(cor
 // write sends frames and returns false when the reader is gone or too slow.
 func (f *frameWriter) write(frames []byte) bool {
 	f.deadline()
+	if f.retry != nil && frames[0] != ':' { // not a comment
+		frames = append(f.retry, frames...)
+		f.retry = nil
+	}
 	if _, err := f.w.Write(frames); err != nil {
 		return false
 	}

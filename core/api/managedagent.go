@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -166,6 +167,9 @@ func (s *Server) listManagedAgents(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	for i := range found {
+		found[i] = shownManagedAgent(found[i])
+	}
 	return ok(managedAgentList{found, pageOf(page, info)}), nil
 }
 
@@ -173,12 +177,24 @@ func (s *Server) getManagedAgent(c *call) (answer, error) {
 	return managedAgentAnswer(s.opts.ManagedAgents.FindManagedAgent(c.ctx, c.param("agentId")))
 }
 
+// shownManagedAgent returns an agent as answers have it: its turn is the one that runs, while the record counts those that
+// ended. A turn that waits for an approval runs; a dialog before the first turn is no turn.
+func shownManagedAgent(a *core.ManagedAgent) *core.ManagedAgent {
+	var prompt struct{ Kind string }
+	if a.Status != core.ManagedBusy || len(a.Prompt) > 0 && (json.Unmarshal(a.Prompt, &prompt) != nil || prompt.Kind != "approval") {
+		return a
+	}
+	shown := *a
+	shown.Turn++
+	return &shown
+}
+
 // managedAgentAnswer renders what a service method returned.
 func managedAgentAnswer(a *core.ManagedAgent, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(a), nil
+	return ok(shownManagedAgent(a)), nil
 }
 
 func (s *Server) restartManagedAgent(c *call) (answer, error) {

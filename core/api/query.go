@@ -20,7 +20,7 @@ type query struct {
 }
 
 // readQuery parses the query strictly: unknown, repeated and malformed parameters are problems, all
-// reported at once.
+// reported at once. A parameter that begins with an underscore means nothing to the server and is passed over.
 func (c *call) readQuery() error {
 	c.query = query{params: c.route.Query}
 	raw := c.r.URL.RawQuery
@@ -48,6 +48,7 @@ func (c *call) readQuery() error {
 		}
 		i := c.query.index(name)
 		switch {
+		case i < 0 && strings.HasPrefix(name, "_"): // clients and proxies make addresses unique with ?_=123
 		case i < 0:
 			bad(name, "unknown query parameter%s", schema.Hint("", schema.Clip(name), c.query.names()))
 		case c.query.set&(1<<i) != 0 && c.query.params[i].Type != ParamPairs:

@@ -153,7 +153,7 @@ func (s *Server) routes() []Route {
 		s.patternRoutes(), s.executionRoutes(), s.streamRoutes(), s.questionRoutes(), s.batchRoutes(), s.agentRoutes(),
 		s.managedAgentRoutes(), s.threadRoutes(), s.decisionRoutes(), s.experienceRoutes(), s.workspaceRoutes(),
 		s.webhookRoutes(), s.pluginRoutes(),
-		s.healthRoutes(), s.metaRoutes(),
+		s.feedRoutes(), s.healthRoutes(), s.metaRoutes(),
 	} {
 		table = append(table, part...)
 	}

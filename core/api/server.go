@@ -83,6 +83,7 @@ type Options struct {
 	AgentSocket http.Handler // of GET /api/agents/connect; it upgrades the connection
 	Idempotency Idempotency
 	Journal     Journal
+	Feed        Feed // nil: there is no stream of all events
 
 	Health   Health              // nil: always healthy and ready
 	Metrics  Metrics             // nil: nothing is counted

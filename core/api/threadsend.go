@@ -75,7 +75,7 @@ func (s *Server) recoverThreadSend(c *call, resourceID string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(core.ThreadReceipt{ThreadID: id, InputID: resourceID, Sent: t.QueuedInputs == 0, Queued: t.QueuedInputs}), nil
+	return ok(core.ThreadReceipt{ThreadID: id, InputID: resourceID, Sent: true, Queued: t.QueuedInputs}), nil
 }
 
 func (s *Server) answerThread(c *call) (answer, error) {

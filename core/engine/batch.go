@@ -16,6 +16,9 @@ func (e *Engine) StartBatch(ctx context.Context, req core.BatchRequest) (*core.B
 	if err != nil {
 		return nil, err
 	}
+	if err := mayRun(core.PrincipalFrom(ctx), pattern.Name, plan.Definition()); err != nil {
+		return nil, err
+	}
 	if err := checkBatch(req, plan.Definition(), config); err != nil {
 		return nil, err
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
@@ -261,25 +263,46 @@ func (r *chartRun) grant(m message, c *change) {
 
 // requireAgents implements body.
 func (r *chartRun) requireAgents(context.Context) error {
+	var lacks []error
 	for _, role := range r.roles {
 		if err := r.requireRole(role, role.least()); err != nil {
-			return err
+			lacks = append(lacks, err)
 		}
 	}
-	return nil
+	return joinLacks(lacks)
 }
 
 // requireStarved is requireAgents while the execution runs: of what waits, and of roles that have nobody.
 func (r *chartRun) requireStarved() error {
+	var lacks []error
 	for _, role := range r.roles {
 		if !role.starved() {
 			continue
 		}
 		if err := r.requireRole(role, 1); err != nil {
-			return err
+			lacks = append(lacks, err)
 		}
 	}
-	return nil
+	return joinLacks(lacks)
+}
+
+// joinLacks makes one NO_AGENTS of those of several roles: the details are those of the first, and roles has those of each.
+func joinLacks(lacks []error) error {
+	switch len(lacks) {
+	case 0:
+		return nil
+	case 1:
+		return lacks[0]
+	}
+	texts, roles := make([]string, len(lacks)), make([]map[string]any, len(lacks))
+	for i, lack := range lacks {
+		e := core.AsError(lack)
+		texts[i], roles[i] = e.Message, e.Details
+	}
+	err := core.Errorf(core.CodeNoAgents, "%s", strings.Join(texts, "; "))
+	err.Details = maps.Clone(roles[0])
+	err.Details["roles"] = roles
+	return err
 }
 
 // failWithout ends the execution for lack of agents.

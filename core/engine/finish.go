@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // complete ends the execution with its result.
@@ -19,7 +20,7 @@ func (r *run) complete(c *change, output json.RawMessage) {
 	data.Partial = r.exec.Workflow != nil && r.exec.Workflow.Partial
 	data.Agents = make([]core.AgentResult, len(r.results))
 	for i, a := range r.results {
-		data.Agents[i] = core.AgentResult{ID: a.ID, Step: a.Step, Result: a.Result}
+		data.Agents[i] = core.AgentResult{ID: a.ID, Step: a.Step, Result: rawjson.AsObject(a.Result)}
 	}
 	r.event(c, core.EventExecutionCompleted, data)
 }
@@ -32,9 +33,10 @@ func (r *run) fail(c *change, code core.Code, message string, details map[string
 	r.exec.Error = &core.ExecutionError{Code: code, Message: message, Details: details}
 	r.exec.Agents = r.results
 	data := r.endData()
-	data.Error, data.Agents = r.exec.Error, r.results
-	if data.Agents == nil {
-		data.Agents = []core.AgentResult{}
+	data.Error, data.Agents = r.exec.Error, make([]core.AgentResult, len(r.results))
+	for i, a := range r.results {
+		a.Result = rawjson.AsObject(a.Result)
+		data.Agents[i] = a
 	}
 	r.event(c, core.EventExecutionFailed, data)
 }

@@ -134,6 +134,9 @@ func (e *Engine) prepare(ctx context.Context, req core.ExecuteRequest, from orig
 			return nil, nil, err
 		}
 	}
+	if err := mayRun(core.PrincipalFrom(ctx), ref.Name, plan.Definition()); err != nil {
+		return nil, nil, err
+	}
 	timeout, err := checkOptions(req.Options, plan.Definition(), config)
 	if err != nil {
 		return nil, nil, err
@@ -199,6 +202,9 @@ func (e *Engine) pin(ctx context.Context, plan core.Plan, pins map[string]string
 		if inner.OrgChart() != nil {
 			return nil, core.Invalid(fmt.Sprintf("steps[%d].pattern", i),
 				"pattern %q, which the step runs, is an org chart; only flat patterns can be steps of a pattern", pinKey(c))
+		}
+		if err := mayRun(core.PrincipalFrom(ctx), pattern.Name, inner.Definition()); err != nil {
+			return nil, err
 		}
 		if pins == nil {
 			pins = map[string]string{}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -248,9 +249,19 @@ func (f *timelineFold) stepCompleted(ev *core.Event, d *timelineData) {
 		if f.entries[i].Type == "" {
 			f.entries[i].Type = d.Kind
 		}
-		f.end(i, ev.Time, status, d.Branch)
+		detail := d.Branch
+		if kind := core.StepKind(f.entries[i].Type); kind == core.KindReview || kind == core.KindApprove {
+			var end struct{ Result verdictResult }
+			if json.Unmarshal(ev.Data, &end) == nil && end.Result.Verdict != "" { // it is null where the step was cut off
+				f.entries[i].Verdict, detail = end.Result.Verdict, clip.Marked(end.Result.Feedback, maxDetail, ellipsis)
+			}
+		}
+		f.end(i, ev.Time, status, detail)
 	}
 }
+
+// maxDetail bounds the feedback that an entry has, in bytes.
+const maxDetail = 500
 
 func (f *timelineFold) taskAssigned(ev *core.Event, d *timelineData) {
 	f.openStep(d.Step, d.Round, ev.Time)

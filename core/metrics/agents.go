@@ -84,5 +84,8 @@ func shownRegions(connected map[string]int) map[string]int {
 		}
 		shown[label] += connected[region]
 	}
+	if len(shown) == 0 {
+		shown[""] = 0 // a series that is not there looks like a server that is not
+	}
 	return shown
 }

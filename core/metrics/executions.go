@@ -22,7 +22,7 @@ type Executions struct {
 
 	total    atomic.Int64 // ever started, those before this process included once Seed was called
 	active   atomic.Int64
-	finished atomic.Int64 // ended in this process
+	finished atomic.Int64 // ended in this process, and before it as far as SeedTimes knows
 	spent    atomic.Int64 // nanoseconds, sum over finished
 }
 
@@ -63,6 +63,12 @@ func NewExecutions(reg prometheus.Registerer) *Executions {
 func (e *Executions) Seed(stored, active int64) {
 	e.total.Add(stored)
 	e.active.Add(active)
+}
+
+// SeedTimes lets the mean go on from executions that an earlier process ended, and how long they took together.
+func (e *Executions) SeedTimes(ended int64, took time.Duration) {
+	e.finished.Add(ended)
+	e.spent.Add(int64(took))
 }
 
 // ExecutionStarted counts a new execution.

@@ -200,6 +200,9 @@ func (s section) readSecurity(plan *Plan) {
 	a, ok := s.section("security", s.get("security"), "allowedUsers", "allowedRoles")
 	if ok {
 		plan.access = Access{Users: a.words("allowedUsers"), Roles: a.words("allowedRoles")}
+		if a.get("allowedUsers") != nil || a.get("allowedRoles") != nil {
+			plan.definition.Guard = &core.Guard{Users: plan.access.Users, Roles: plan.access.Roles}
+		}
 	}
 }
 

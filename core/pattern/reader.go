@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/schema"
@@ -183,10 +184,34 @@ func (s section) integer(key string, missing, low, high int) int {
 	}
 	i, err := strconv.Atoi(n.text)
 	if n.kind != numberNode || err != nil || i < low || i > high {
-		s.wrong(key, "must be a whole number from %d to %d, not %s", low, high, describe(n))
+		s.wrong(key, "must be a whole number%s, not %s", bounds(key, low, high), describe(n))
 		return missing
 	}
 	return i
+}
+
+// bounds says between what a number must be; of times also their unit, and the bounds in words.
+func bounds(key string, low, high int) string {
+	if lower := strings.ToLower(key); !strings.HasSuffix(lower, "timeout") && !strings.HasSuffix(key, "Ms") {
+		return fmt.Sprintf(" from %d to %d", low, high)
+	}
+	return fmt.Sprintf(" of milliseconds from %d to %d (%s)", low, high, inWords(time.Duration(high)*time.Millisecond))
+}
+
+// inWords says how long d is in the largest unit that it is a whole number of.
+func inWords(d time.Duration) string {
+	for _, unit := range []struct {
+		length time.Duration
+		name   string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
+		if n := d / unit.length; n*unit.length == d && n > 0 {
+			if n == 1 {
+				return "1 " + unit.name
+			}
+			return fmt.Sprintf("%d %ss", n, unit.name)
+		}
+	}
+	return d.String()
 }
 
 // number returns the number at key, which must lie in [low, high].

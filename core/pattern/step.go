@@ -110,17 +110,19 @@ func (s section) readAggregation() (g *aggregation, broken bool) {
 		first:     "",
 		best:      "field",
 	}[g.strategy]
-	if len(s.list) == before {
+	known := len(s.list) == before // what a strategy takes can be told of one that is known
+	if known {
 		for _, e := range a.node.keys {
 			if e.key != "strategy" && !strings.Contains(" "+allowed+" ", " "+e.key+" ") {
 				a.wrong(e.key, "has no meaning with the strategy %s", g.strategy)
 			}
 		}
 	}
-	switch g.strategy {
-	case voting:
+	switch {
+	case !known:
+	case g.strategy == voting:
 		g.method = a.choice("method", majority, majority, plurality, unanimous, weighted)
-	case merge:
+	case g.strategy == merge:
 		g.method = a.choice("method", deep, deep, shallow, concat, union)
 	}
 	g.readMeasures(a)

@@ -107,7 +107,7 @@ func (t *thread) enqueue(ctx context.Context, message string) (core.ThreadReceip
 	if a.err != nil {
 		return core.ThreadReceipt{}, a.err
 	}
-	return core.ThreadReceipt{ThreadID: t.id, InputID: a.input.ID, Queued: a.count}, nil
+	return core.ThreadReceipt{ThreadID: t.id, InputID: a.input.ID, Sent: true, Queued: a.count}, nil
 }
 
 // admit stores all messages that arrived. Whoever comes later finds them stored, or stores them.

@@ -87,7 +87,7 @@ func TestSendsAtOnce(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			receipt, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: fmt.Sprint("m", i)})
-			if err != nil || receipt.Sent {
+			if err != nil || !receipt.Sent {
 				t.Errorf("send: %+v, %v", receipt, err)
 			}
 			numbers[i] = receipt.InputID

@@ -14,7 +14,7 @@ func (s *Service) FindDeliveries(ctx context.Context, filter core.DeliveryFilter
 	return s.opts.Store.FindDeliveries(ctx, filter)
 }
 
-// RetryDelivery implements core.WebhookService.
+// RetryDelivery implements core.WebhookService. One that failed begins anew; one that waits has its next attempt now.
 func (s *Service) RetryDelivery(ctx context.Context, webhookID, id string) (*core.Delivery, error) {
 	s.records.Lock()
 	defer s.records.Unlock()
@@ -25,6 +25,7 @@ func (s *Service) RetryDelivery(ctx context.Context, webhookID, id string) (*cor
 		return nil, core.NotFound("webhook", webhookID)
 	}
 	was := ep.rec
+	due := ep.window[id] != nil // it is under way, or about to be
 	s.mu.Unlock()
 	var made *core.Delivery
 	var rec *core.WebhookRecord
@@ -36,10 +37,18 @@ func (s *Service) RetryDelivery(ctx context.Context, webhookID, id string) (*cor
 		if d.WebhookID != webhookID {
 			return core.NotFound("delivery", id)
 		}
-		if d.Status != core.DeliveryFailed {
-			return core.Conflict("delivery", id, string(d.Status), "delivery %s is %s; only one that failed is retried", id, d.Status)
-		}
 		now := s.clock.Now()
+		if d.Status == core.DeliveryPending { // it waits for its next attempt, which is made now
+			made, rec = d, was
+			if due || d.NextAt == nil || !d.NextAt.After(now) {
+				return nil
+			}
+			d.NextAt = &now
+			return tx.PutDelivery(d)
+		}
+		if d.Status != core.DeliveryFailed {
+			return core.Conflict("delivery", id, string(d.Status), "delivery %s is %s; one that failed or waits is retried", id, d.Status)
+		}
 		d.Status, d.NextAt, d.Attempts = core.DeliveryPending, &now, 0
 		d.Manual++
 		made, rec = d, was
@@ -58,6 +67,14 @@ func (s *Service) RetryDelivery(ctx context.Context, webhookID, id string) (*cor
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ep.rec = rec
+	if h, ok := ep.held[made.Subject]; ok && h.id == id {
+		h.next = s.clock.Now()
+		ep.held[made.Subject] = h
+	}
+	if ep.timer != nil {
+		ep.timer.Stop()
+		ep.timer = nil
+	}
 	s.look(ep)
 	s.dispatch()
 	copied := *made

@@ -294,6 +294,33 @@ func TestRetryDelivery(t *testing.T) {
 	wantCode(t, err, core.CodeNotFound)
 }
 
+// A delivery that waits for its next attempt is sent now when somebody asks for it, and goes on with its schedule after that.
+func TestRetryDeliveryThatWaits(t *testing.T) {
+	r := newRig(t, nil)
+	in := r.receive(status(500))
+	w := r.create(core.WebhookSpec{URL: in.URL, Retries: ptr(2)})
+	r.emit(core.EventPatternCreated, "p", data{})
+	d := r.attempts(1)
+	if d.Status != core.DeliveryPending || !d.NextAt.After(r.clock.Now()) {
+		t.Fatalf("delivery %+v", d)
+	}
+	if _, err := r.RetryDelivery(ctx, w.ID, d.ID); err != nil {
+		t.Fatal(err)
+	}
+	if d = r.attempts(2); d.Status != core.DeliveryPending || !d.NextAt.After(r.clock.Now()) {
+		t.Fatalf("after the retry: %+v", d)
+	}
+	in.set(nil)
+	if _, err := r.RetryDelivery(ctx, w.ID, d.ID); err != nil {
+		t.Fatal(err)
+	}
+	r.wait(1, core.DeliverySucceeded)
+	got, _ := r.FindWebhook(ctx, w.ID)
+	if st := got.Statistics; st.Total != 1 || st.Succeeded != 1 || st.Failed != 0 {
+		t.Errorf("statistics are %+v", st)
+	}
+}
+
 func TestTestWebhook(t *testing.T) {
 	r := newRig(t, nil)
 	in := r.receive(status(500))

@@ -37,7 +37,7 @@ func (b *bench) threadMirror(ctx context.Context) error {
 	if len(mirrors) != 1 {
 		return fmt.Errorf("there are %d mirrors of one repository", len(mirrors))
 	}
-	alone, err := b.plainWorktree(ctx, mirrors[0], warm.Preparation.Workspace.BaseCommit, 0)
+	alone, err := b.plainWorktree(ctx, "mirror", mirrors[0], warm.Preparation.Workspace.BaseCommit, 0)
 	if err != nil {
 		return err
 	}

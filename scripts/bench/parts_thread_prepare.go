@@ -57,7 +57,7 @@ func (b *bench) threadPrepare(ctx context.Context) error {
 		} else {
 			ours = append(ours, took)
 		}
-		if took, err = b.plainWorktree(ctx, mirror, w.BaseCommit, i); err != nil {
+		if took, err = b.plainWorktree(ctx, "prepare", mirror, w.BaseCommit, i); err != nil {
 			return err
 		}
 		if i > 0 {
@@ -74,9 +74,9 @@ func (b *bench) threadPrepare(ctx context.Context) error {
 	return nil
 }
 
-// plainWorktree times what git alone does in the core's mirror, the n-th time.
-func (b *bench) plainWorktree(ctx context.Context, mirror, commit string, n int) (time.Duration, error) {
-	name := fmt.Sprintf("plain-%d", n)
+// plainWorktree times what git alone does in the core's mirror, the n-th time in a part.
+func (b *bench) plainWorktree(ctx context.Context, part, mirror, commit string, n int) (time.Duration, error) {
+	name := fmt.Sprintf("plain-%s-%d", part, n)
 	start := time.Now()
 	err := git(ctx, mirror, nil, "worktree", "add", "-q", "-b", name, filepath.Join(b.dir, name), commit)
 	return time.Since(start), err

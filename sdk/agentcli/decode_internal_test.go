@@ -99,10 +99,11 @@ func TestWhole(t *testing.T) {
 
 func TestRedactor(t *testing.T) {
 	r := newRedactor(map[string]string{
-		"A": "longsecret", "B": "longsecret-and-more", "C": "short", "D": "/home/someone", "E": "http://host:1234/x", "F": "http://u:p@host/",
+		"A_KEY": "longsecret", "GitToken": "longsecret-and-more", "C_KEY": "short", "D": "/home/someone", "E": "http://host:1234/x", "F": "http://u:p@host/",
+		"STAGE": "production", "CREDENTIALS_FILE": "/home/someone/credentials",
 	})
-	got := r.text("longsecret-and-more longsecret short /home/someone http://host:1234/x http://u:p@host/")
-	if got != "*** *** short /home/someone http://host:1234/x ***" {
+	got := r.text("longsecret-and-more longsecret short /home/someone http://host:1234/x http://u:p@host/ in production")
+	if got != "*** *** short /home/someone http://host:1234/x *** in production" {
 		t.Error(got)
 	}
 	v := r.object(map[string]any{"a": []any{"x longsecret", 1.0}, "b": map[string]any{"c": "longsecret"}})

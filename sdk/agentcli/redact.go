@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -9,15 +10,26 @@ import (
 // ones occur in any text by chance.
 const minSecret = 8
 
-// redactor takes the values of a spec's environment out of what is kept: logs, events, reasons. Absolute
-// paths and addresses without a user stay, as they say where things are and not how to get in.
+// secretNames are words in the names of variables whose values are secrets.
+var secretNames = []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"}
+
+// isSecretName reports whether the value of a variable is a secret by its name.
+func isSecretName(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc(secretNames, func(word string) bool { return strings.Contains(name, word) })
+}
+
+// redactor takes the secrets of a spec's environment out of what is kept: logs, events, reasons. What is a secret is told
+// by the names of variables alone: an ordinary value, such as production, is part of ordinary texts. Addresses with a user
+// hold a password whatever their variable is called. Absolute paths and addresses without a user stay, as they say where
+// things are and not how to get in.
 type redactor struct{ r *strings.Replacer }
 
 func newRedactor(env map[string]string) redactor {
 	var values []string
-	for _, v := range env {
+	for name, v := range env {
 		v = strings.TrimSpace(v)
-		if len(v) < minSecret || isPlace(v) {
+		if len(v) < minSecret || isPlace(v) || !isSecretName(name) && !holdsPassword(v) {
 			continue
 		}
 		values = append(values, v)
@@ -32,6 +44,14 @@ func newRedactor(env map[string]string) redactor {
 		pairs = append(pairs, v, "***")
 	}
 	return redactor{strings.NewReplacer(pairs...)}
+}
+
+// holdsPassword reports whether v is an address with a user and a password.
+func holdsPassword(v string) bool {
+	_, rest, ok := strings.Cut(v, "://")
+	authority, _, _ := strings.Cut(rest, "/")
+	user, _, at := strings.Cut(authority, "@")
+	return ok && at && strings.Contains(user, ":")
 }
 
 func isPlace(v string) bool {

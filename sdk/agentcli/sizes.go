@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// sizeDebounce is how long a wish must stand before the terminal follows it: dragging a window makes many.
+// sizeDebounce is how long a wish must stand before the terminal follows it: dragging a window makes many. Keys do not
+// overtake a wish: it is followed before the next ones are typed.
 const sizeDebounce = 100 * time.Millisecond
 
 // sizes decides how large a terminal is. Each viewer has a wish; whose wish counts is the policy: latest
@@ -84,9 +85,12 @@ func (z *sizes) typed(v *viewer) {
 	w.typed = z.clock
 	changed := z.owner != v
 	z.owner = v
+	if z.timer != nil && z.timer.Stop() {
+		changed = true // a size waits: what is typed now is meant for it
+	}
 	z.mu.Unlock()
 	if changed {
-		z.later()
+		z.settle()
 	}
 }
 

@@ -65,3 +65,21 @@ func TestSmallestSize(t *testing.T) {
 	_ = small.Close()
 	g.wantSize(100, 20)
 }
+
+// A size is in force before the keys that were typed after it.
+func TestSizeBeforeKeys(t *testing.T) {
+	g := stillAgent(t, nil)
+	v := g.attach("a", runtime.AttachOptions{Cols: 90, Rows: 30})
+	g.wantSize(90, 30)
+	for i := range 20 {
+		if err := v.Resize(100+i, 40); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Input([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if cols, rows, _ := g.l.process().size(); cols != 100+i || rows != 40 {
+			t.Fatalf("%dx%d when the keys are typed, want %dx40", cols, rows, 100+i)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -19,6 +20,8 @@ type Options struct {
 	// HTTPClient sends the requests. Nil: one with connection reuse and no overall timeout, because
 	// streams and synchronous executions last as long as they last; bound calls with their context.
 	HTTPClient *http.Client
+	// TLS is how the server's certificate is checked, where HTTPClient is nil. Nil: as the system does.
+	TLS *tls.Config
 	// UserAgent is sent with each request. Empty: "wardroom-client".
 	UserAgent string
 	// Retry says whether and for how long a request is repeated. The zero value never repeats.
@@ -68,7 +71,7 @@ func New(baseURL string, opts Options) (*Client, error) {
 	base.RawPath = ""
 
 	if opts.HTTPClient == nil {
-		opts.HTTPClient = newHTTPClient()
+		opts.HTTPClient = newHTTPClient(opts.TLS)
 	}
 	if opts.UserAgent == "" {
 		opts.UserAgent = "wardroom-client"
@@ -97,8 +100,11 @@ func (c *Client) BaseURL() string { return c.base.String() }
 // Close lets go of idle connections. The client may be used again.
 func (c *Client) Close() { c.opts.HTTPClient.CloseIdleConnections() }
 
-func newHTTPClient() *http.Client {
+func newHTTPClient(trust *tls.Config) *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if trust != nil {
+		transport.TLSClientConfig = trust
+	}
 	transport.MaxIdleConnsPerHost = 64
 	return &http.Client{
 		Transport: transport,

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"iter"
 	"maps"
@@ -166,6 +167,9 @@ func (c *Client) ListRuntimes(ctx context.Context) (*RuntimeList, error) {
 	out := new(RuntimeList)
 	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/runtimes"}, out))
 }
+
+// TLS returns how the server's certificate is checked, as Options had it; for terminal.Dial.
+func (c *Client) TLS() *tls.Config { return c.opts.TLS }
 
 // TerminalRequest returns the address of an agent's terminal, a WebSocket that terminal.Dial of sdk/terminal
 // speaks to, and the headers that the request needs.

@@ -17,6 +17,8 @@ func TestByHand(t *testing.T) {
 	served := 0
 	var result error
 	alone.ServeAlone = func(context.Context) error { served++; return result }
+	ported := alone
+	ported.AlonePort = 3100
 	bare := sinkDefinition("", new(int))
 	wrong := def
 	wrong.Version = ""
@@ -36,6 +38,7 @@ func TestByHand(t *testing.T) {
 		{"NoSchema", bare, []string{"--schema"}, "", nil, 0, `"additionalProperties": false`, "", 0},
 		{"Usage", def, nil, "", nil, 2, "", "the appliance starts it", 0},
 		{"UsageAlone", alone, nil, "", nil, 2, "", "PORT=N audit-memory", 0},
+		{"ServeOnItsPort", ported, nil, "", nil, 0, "", "", 1},
 		{"PortWithoutServer", def, nil, "3100", nil, 2, "", "-version", 0},
 		{"UnknownArgument", alone, []string{"-x"}, "3100", nil, 2, "", "-version", 0},
 		{"Serve", alone, nil, "3100", nil, 0, "", "", 1},

@@ -48,6 +48,8 @@ type Definition struct {
 	// ServeAlone is what the program does when it is started by hand with PORT set, until ctx ends; a runtime
 	// serves HTTP then. Nil: the program prints how it is used and exits with 2.
 	ServeAlone func(ctx context.Context) error
+	// AlonePort is the port that ServeAlone takes without PORT; 0: it needs PORT.
+	AlonePort int
 }
 
 // Service is what a configuration made: the one of Runtime, Secret and Audit that is the plugin's kind, and what

@@ -11,7 +11,8 @@ import (
 )
 
 // Main is the whole main of a plugin. Started by a host it serves; by hand it prints its version (-version) or
-// the schema of its configuration (-schema), runs ServeAlone if PORT is set, and says otherwise how it is used.
+// the schema of its configuration (-schema), runs ServeAlone if PORT is set or AlonePort stands for it, and
+// says otherwise how it is used.
 func Main(def Definition) {
 	if startedByHost() {
 		Serve(def)
@@ -40,7 +41,7 @@ func run(ctx context.Context, def Definition, args []string, port string, stdout
 		}
 		_, _ = fmt.Fprintf(stdout, "%s\n", schema)
 		return 0
-	case len(args) == 0 && port != "" && def.ServeAlone != nil:
+	case len(args) == 0 && (port != "" || def.AlonePort != 0) && def.ServeAlone != nil:
 		if err := def.ServeAlone(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			_, _ = fmt.Fprintf(stderr, "%s: %v\n", def.Name, err)
 			return 1
@@ -52,6 +53,9 @@ func run(ctx context.Context, def Definition, args []string, port string, stdout
 		def.Name, def.Kind, def.Name, def.Name)
 	if def.ServeAlone != nil {
 		_, _ = fmt.Fprintf(stderr, "  PORT=N %s    serve on this port of the loopback interface\n", def.Name)
+	}
+	if def.AlonePort != 0 {
+		_, _ = fmt.Fprintf(stderr, "  %s           the same on port %d\n", def.Name, def.AlonePort)
 	}
 	return 2
 }

@@ -40,3 +40,13 @@ type ThreadEvent struct {
 	Timestamp   time.Time       `json:"timestamp"`
 	Data        json.RawMessage `json:"data" doc:"Depends on the type: see docs/threads.md."`
 }
+
+// FeedEvent is one thing that happened anywhere, as the stream of all events has it.
+type FeedEvent struct {
+	Sequence  uint64          `json:"sequence"` // rises over all subjects; events that the reader did not ask for are left out
+	Type      string          `json:"type"`
+	Subject   string          `json:"subject,omitempty"` // id of the execution, thread, agent or batch that it is about
+	Timestamp time.Time       `json:"timestamp"`
+	Topics    []string        `json:"topics"` // that it belongs to
+	Data      json.RawMessage `json:"data"`
+}

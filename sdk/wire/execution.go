@@ -72,7 +72,7 @@ type AgentResult struct {
 	ID     string          `json:"id" doc:"Id of the agent."`
 	Step   string          `json:"step,omitempty" doc:"Step of a pattern with several."`
 	Status string          `json:"status,omitempty" doc:"completed, failed, timeout or cancelled."` // or lost: its agent left
-	Result json.RawMessage `json:"result,omitempty" check:"nullable"`
+	Result json.RawMessage `json:"result,omitempty" check:"nullable" doc:"An object: text is {text}, and what is no object otherwise {value}."`
 }
 
 // WaitReason says what an execution waits for.

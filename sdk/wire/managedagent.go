@@ -37,7 +37,7 @@ type ManagedAgent struct {
 	SessionID      string             `json:"sessionId,omitempty" doc:"Of the tool; resume of a later agent takes it."`
 	Prompt         json.RawMessage    `json:"prompt,omitempty" doc:"While it is blocked: {id, kind, text, tool?, input?, options, url?}."`
 	LoginURL       string             `json:"loginUrl,omitempty"`
-	Turn           int                `json:"turn,omitempty" doc:"Turns so far."`
+	Turn           int                `json:"turn,omitempty" doc:"Number of the turn that runs, else of the last one."`
 	CreatedAt      time.Time          `json:"createdAt"`
 	LastActivityAt time.Time          `json:"lastActivityAt"`
 	StoppedAt      *time.Time         `json:"stoppedAt,omitempty" doc:"When its process ended."` // or it was never started

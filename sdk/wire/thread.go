@@ -31,7 +31,7 @@ type ThreadQueueItem struct {
 type ThreadReceipt struct {
 	ThreadID string `json:"threadId"`
 	InputID  string `json:"inputId,omitempty" doc:"Of a message."`
-	Sent     bool   `json:"sent" doc:"The agent took it; false for a message that waits."`
+	Sent     bool   `json:"sent" doc:"It is stored, and nothing loses it any more; or it was typed."`
 	Queued   int    `json:"queued" doc:"Messages that wait, this one included."`
 	// Response is the answer of the message's turn, or why it gave none.
 	Response *TurnResponse `json:"response,omitempty" doc:"With expectResponse: what the agent answered, or why it did not."`

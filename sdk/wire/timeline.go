@@ -42,7 +42,8 @@ type TimelineEntry struct {
 	ThreadID  string       `json:"threadId,omitempty" doc:"Of a role: the managed thread that its agent is."`
 	Attempt   int          `json:"attempt,omitempty" doc:"Of a task from 1, of a step that is run again from 2; depth of an escalation."`
 	Status    string       `json:"status" doc:"running, completed, failed, timeout, lost, cancelled, skipped, open, answered or expired; of a thread its own status."`
-	Detail    string       `json:"detail,omitempty" doc:"Error, topic, branch taken or reason."`
+	Detail    string       `json:"detail,omitempty" doc:"Error, topic, branch taken, reason, or feedback of a verdict. While an agent is lost, how long it is waited for."`
+	Verdict   string       `json:"verdict,omitempty" enum:"approve,revise,reject" doc:"Of a review or approve step that is over."`
 	StartedAt time.Time    `json:"startedAt"`
 	EndedAt   *time.Time   `json:"endedAt,omitempty"`
 	Duration  Millis       `json:"duration" doc:"Milliseconds; up to now while it goes on."`

@@ -70,6 +70,7 @@ func Definition(o Options) plugin.Definition {
 		},
 	}
 	checked := def // without ServeAlone, which refers to it
+	def.AlonePort = s.o.port()
 	def.ServeAlone = func(ctx context.Context) error { return s.serve(ctx, &checked, os.Getenv) }
 	return def
 }

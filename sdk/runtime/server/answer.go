@@ -2,10 +2,12 @@ package server
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
@@ -21,7 +23,8 @@ type httpError struct {
 func (e *httpError) Error() string { return fmt.Sprintf("%d: %s", e.status, e.err.Message) }
 
 type errorBody struct {
-	Error errorDetail `json:"error"`
+	Error     errorDetail `json:"error"`
+	RequestID string      `json:"requestId"`
 }
 
 type errorDetail struct {
@@ -34,17 +37,33 @@ type errorDetail struct {
 func body(err error) (int, errorBody) {
 	var own *httpError
 	if errors.As(err, &own) {
-		return own.status, errorBody{errorDetail{own.code, own.err.Message, own.err}}
+		return own.status, errorBody{Error: errorDetail{own.code, own.err.Message, own.err}}
 	}
 	e := runtime.AsError(err)
-	return e.Code.HTTPStatus(), errorBody{errorDetail{string(e.Code), e.Message, e}}
+	return e.Code.HTTPStatus(), errorBody{Error: errorDetail{string(e.Code), e.Message, e}}
+}
+
+// headerRequestID names a request: what the caller sends, if it is a word of that sort, else one that is made here.
+const headerRequestID = "X-Request-Id"
+
+func requestID(r *http.Request) string {
+	if id := r.Header.Get(headerRequestID); id != "" && len(id) <= 128 && !strings.ContainsFunc(id, notOfAnID) {
+		return id
+	}
+	return "req_" + rand.Text()
+}
+
+func notOfAnID(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.:", r)
 }
 
 // fail answers an error. Errors of the caller are no matter for the log.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status, body := body(err)
+	body.RequestID = w.Header().Get(headerRequestID)
 	if status >= http.StatusInternalServerError {
-		s.o.Logger.Warn("a call failed", "method", r.Method, "path", r.URL.Path, "status", status, "code", body.Error.Code, "error", body.Error.Message)
+		s.o.Logger.Warn("a call failed", "method", r.Method, "path", r.URL.Path, "status", status, "request", body.RequestID,
+			"code", body.Error.Code, "error", body.Error.Message)
 	}
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")

@@ -42,15 +42,16 @@ type message struct {
 // frames returns what /ws/events says about an event: under the name of the interface, if it has one for it,
 // and always as a thread_event.
 func frames(e *runtime.Event, name string) []EventFrame {
+	at := millis(e.Time)
 	agent := record(&e.Agent, name)
 	var all []EventFrame
 	if kind, data := named(e, &agent); kind != "" {
-		all = append(all, EventFrame{Event: kind, Data: data, Timestamp: e.Time, Seq: e.Seq})
+		all = append(all, EventFrame{Event: kind, Data: data, Timestamp: at, Seq: e.Seq})
 	}
 	if data, ok := asked(e, &agent); ok {
-		all = append(all, EventFrame{Event: "question", Data: data, Timestamp: e.Time, Seq: e.Seq})
+		all = append(all, EventFrame{Event: "question", Data: data, Timestamp: at, Seq: e.Seq})
 	}
-	return append(all, EventFrame{Event: "thread_event", Data: threadData{thread(e, &agent), threadEventOf(e)}, Timestamp: e.Time, Seq: e.Seq})
+	return append(all, EventFrame{Event: "thread_event", Data: threadData{thread(e, &agent), threadEventOf(e)}, Timestamp: at, Seq: e.Seq})
 }
 
 func named(e *runtime.Event, agent *Record) (string, eventData) {
@@ -73,7 +74,7 @@ func named(e *runtime.Event, agent *Record) (string, eventData) {
 		data.LoginURL = &e.LoginURL
 		return "login_required", data
 	case runtime.EventMessage:
-		data.Message = &message{AgentID: e.AgentID, Text: e.Text, Timestamp: e.Time}
+		data.Message = &message{AgentID: e.AgentID, Text: e.Text, Timestamp: millis(e.Time)}
 		return "message", data
 	default:
 		return "", data
@@ -114,3 +115,6 @@ func pick(texts ...string) *string {
 	}
 	return new(string)
 }
+
+// millis is a time as answers and frames have it: in UTC, with milliseconds.
+func millis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

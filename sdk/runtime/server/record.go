@@ -38,7 +38,7 @@ func record(a *runtime.Agent, name string) Record {
 		Capabilities: a.Capabilities, Labels: a.Labels, Workdir: a.Workdir,
 		PID: a.PID, ContainerID: a.ContainerID, PodName: a.PodName, ExitCode: a.ExitCode,
 		SessionID: a.SessionID, Prompt: a.Prompt, LoginURL: a.LoginURL, Turn: a.Turn,
-		CreatedAt: a.CreatedAt, LastActivityAt: a.LastActivityAt,
+		CreatedAt: millis(a.CreatedAt), LastActivityAt: millis(a.LastActivityAt),
 	}
 	if r.Capabilities == nil {
 		r.Capabilities = []string{}

@@ -65,6 +65,7 @@ func (s *Server) routes() http.Handler {
 func (s *Server) serve(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &recorder{ResponseWriter: w}
+		w.Header().Set(headerRequestID, requestID(r))
 		defer func() {
 			if reason := recover(); reason != nil {
 				if reason == http.ErrAbortHandler { //nolint:errorlint // the very value, as net/http compares it

@@ -55,7 +55,7 @@ func threadEventOf(e *runtime.Event) threadEvent {
 	kind, data := threadWords(e)
 	return threadEvent{
 		ID: e.AgentID + "-" + strconv.FormatUint(e.Seq, 10), ThreadID: threadID(e), ExecutionID: e.Agent.Labels[LabelExecution],
-		Sequence: e.Seq, Type: kind, Timestamp: e.Time, Source: e.Source, Data: data,
+		Sequence: e.Seq, Type: kind, Timestamp: millis(e.Time), Source: e.Source, Data: data,
 	}
 }
 

@@ -1,0 +1,285 @@
+package cmd
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+// envContext names the context to use, for one shell.
+const envContext = "WARDROOM_CONTEXT"
+
+// contexts is the file of a user's servers: which there are, and which one commands talk to when nothing else says.
+type contexts struct {
+	Current  string                   `json:"current,omitempty"`
+	Contexts map[string]serverContext `json:"contexts"`
+
+	path string
+}
+
+// serverContext is how one server is reached.
+type serverContext struct {
+	Server string `json:"server"`
+	CA     string `json:"ca,omitempty"` // file with the certificates that its own may be signed by; empty: those of the system
+}
+
+var contextName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// contextsPath is where the file lies: under the user's directory for configuration.
+func (c *cli) contextsPath() (string, error) {
+	dir := c.deps.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		home := c.deps.Getenv("HOME")
+		if !filepath.IsAbs(home) {
+			return "", errors.New("neither XDG_CONFIG_HOME nor HOME names a directory for the contexts")
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "wardroom", "contexts.json"), nil
+}
+
+// readContexts reads the file; one that is not there has no contexts.
+func (c *cli) readContexts() (*contexts, error) {
+	path, err := c.contextsPath()
+	if err != nil {
+		return nil, err
+	}
+	all := &contexts{Contexts: map[string]serverContext{}, path: path}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(all); err != nil || all.Contexts == nil {
+		return nil, &usageError{message: path + " cannot be read as contexts", hint: "mend or remove the file"}
+	}
+	return all, nil
+}
+
+func (all *contexts) write() error {
+	if err := os.MkdirAll(filepath.Dir(all.path), 0o700); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(all.path), ".contexts.*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), all.path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // what remains of the failure
+	}
+	return err
+}
+
+func (all *contexts) names() []string { return slices.Sorted(maps.Keys(all.Contexts)) }
+
+// find returns a context by its name.
+func (all *contexts) find(name string) (serverContext, error) {
+	if have, ok := all.Contexts[name]; ok {
+		return have, nil
+	}
+	there := "there is none"
+	if len(all.Contexts) > 0 {
+		there = "there is " + strings.Join(all.names(), ", ")
+	}
+	return serverContext{}, &usageError{message: fmt.Sprintf("no context %q; %s", name, there), hint: "add it with `wardroom context add`"}
+}
+
+// chosenContext returns the context that commands talk to. An address that was given, by flag or environment, leaves the
+// contexts out: then the file is not even read.
+func (c *cli) chosenContext() (serverContext, error) {
+	name := c.context
+	if name == "" {
+		if c.server != "" || c.deps.Getenv(envServer) != "" {
+			return serverContext{}, nil
+		}
+		name = c.deps.Getenv(envContext)
+	}
+	if path, err := c.contextsPath(); err != nil || name == "" && !exists(path) {
+		return serverContext{}, nil //nolint:nilerr // a user without a home has no contexts
+	}
+	all, err := c.readContexts()
+	if err != nil {
+		return serverContext{}, err
+	}
+	if name == "" {
+		name = all.Current
+	}
+	if name == "" {
+		return serverContext{}, nil
+	}
+	return all.find(name)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// tlsConfig trusts the certificates of the context's file alone; nil where the system's are to be trusted.
+func (s serverContext) tlsConfig() (*tls.Config, error) {
+	if s.CA == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(s.CA)
+	if err != nil {
+		return nil, fmt.Errorf("certificates of the context: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, &usageError{message: s.CA + " holds no certificate in PEM", hint: "name another file with `wardroom context add`"}
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
+}
+
+func (c *cli) contextCommand() *cobra.Command {
+	cmd := group(&cobra.Command{
+		Use: "context", Aliases: []string{"contexts"}, Short: "Keep the addresses of several servers, and choose one",
+		Long: "Keep the addresses of several servers in a file of yours, and choose the one that commands talk to.\n\n" +
+			"--server and WARDROOM_SERVER go before the chosen context, and --context NAME before all of them.",
+	})
+	cmd.AddCommand(c.contextAdd(), c.contextUse(), c.contextList(), c.contextRemove())
+	return cmd
+}
+
+func (c *cli) contextAdd() *cobra.Command {
+	var ca string
+	var use bool
+	cmd := &cobra.Command{
+		Use: "add NAME", Short: "Add a server, or change it",
+		Example: "  wardroom context add plant --server https://wardroom.example.com --ca plant-ca.pem --use",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !contextName.MatchString(args[0]) {
+				return usagef(cmd, "NAME must be 1 to 64 letters, digits, dots, dashes or underscores")
+			}
+			if c.server == "" {
+				return usagef(cmd, "--server is missing: the address of the server")
+			}
+			if _, err := client.New(c.server, client.Options{}); err != nil {
+				return usagef(cmd, "--server: %s", err)
+			}
+			made := serverContext{Server: c.server}
+			if ca != "" {
+				var err error
+				if made.CA, err = filepath.Abs(ca); err != nil {
+					return err
+				}
+				if _, err := made.tlsConfig(); err != nil {
+					return err
+				}
+			}
+			return c.changeContexts(func(all *contexts) (string, error) {
+				_, known := all.Contexts[args[0]]
+				all.Contexts[args[0]] = made
+				if use || len(all.Contexts) == 1 {
+					all.Current = args[0]
+				}
+				if known {
+					return "changed " + args[0], nil
+				}
+				return "added " + args[0], nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&ca, "ca", "", "file with the certificates (PEM) that the server's own is signed by, in place of the system's")
+	cmd.Flags().BoolVar(&use, "use", false, "choose it as well; the first one is chosen anyway")
+	return cmd
+}
+
+func (c *cli) contextUse() *cobra.Command {
+	return &cobra.Command{
+		Use: "use NAME", Short: "Choose the server that commands talk to",
+		RunE: func(_ *cobra.Command, args []string) error {
+			return c.changeContexts(func(all *contexts) (string, error) {
+				_, err := all.find(args[0])
+				all.Current = args[0]
+				return "commands talk to " + args[0] + " from now on", err
+			})
+		},
+	}
+}
+
+func (c *cli) contextRemove() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Forget a server",
+		RunE: func(_ *cobra.Command, args []string) error {
+			return c.changeContexts(func(all *contexts) (string, error) {
+				_, err := all.find(args[0])
+				delete(all.Contexts, args[0])
+				if all.Current == args[0] {
+					all.Current = ""
+				}
+				return "removed " + args[0], err
+			})
+		},
+	}
+}
+
+// changeContexts changes the file and prints what was done; nothing is written after an error.
+func (c *cli) changeContexts(change func(all *contexts) (string, error)) error {
+	all, err := c.readContexts()
+	if err != nil {
+		return err
+	}
+	done, err := change(all)
+	if err != nil {
+		return err
+	}
+	if err := all.write(); err != nil {
+		return err
+	}
+	return c.showValue(all, func(s *screen) { s.line("%s", done) })
+}
+
+func (c *cli) contextList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the servers",
+		RunE: func(*cobra.Command, []string) error {
+			all, err := c.readContexts()
+			if err != nil {
+				return err
+			}
+			return c.showValue(all, func(s *screen) {
+				if len(all.Contexts) == 0 {
+					s.line("no contexts; add one with `wardroom context add`")
+					return
+				}
+				rows := make([][]cell, 0, len(all.Contexts))
+				for _, name := range all.names() {
+					mark := ""
+					if name == all.Current {
+						mark = "*"
+					}
+					have := all.Contexts[name]
+					rows = append(rows, plain(mark, name, have.Server, have.CA))
+				}
+				s.table([]string{"", "CONTEXT", "SERVER", "CA"}, rows)
+			})
+		},
+	}
+}

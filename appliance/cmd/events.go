@@ -1,0 +1,93 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+// feedQuiet is how long nothing may come of what happened before a command that does not follow is done.
+const feedQuiet = 2 * time.Second
+
+// feedText is how many characters of an event's data a line shows.
+const feedText = 200
+
+func (c *cli) eventsCommand() *cobra.Command {
+	var f client.FeedFilter
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "Show what happened anywhere on the server, and what happens",
+		Long: "Show what happened anywhere on the server, one line for each event, as far as it is public: what webhooks deliver.\n" +
+			"With --follow, show everything as it happens, until Ctrl-C, from now on or from --after on. A server that goes away\n" +
+			"is waited for; a line says where events may be missing.",
+		Example: "  wardroom events --topic executions\n  wardroom events --follow --topic inbox,health\n  wardroom events --follow --subject exec_... -o json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			if !follow {
+				if f.After == "" {
+					f.After = "0"
+				}
+				var stop context.CancelFunc
+				ctx, stop = context.WithCancel(ctx)
+				defer stop()
+				quiet := time.AfterFunc(feedQuiet, stop)
+				defer quiet.Stop()
+			}
+			stream, err := api.FollowEvents(ctx, f)
+			if err != nil {
+				return err
+			}
+			paint := c.painter(c.deps.Stdout)
+			for event, err := range stream.Events() {
+				if !follow && (err != nil && ctx.Err() != nil && cmd.Context().Err() == nil || event.Type == client.EventGap) {
+					return nil // what happened so far was shown
+				}
+				if err != nil {
+					if ctx.Err() != nil {
+						return &interruption{cause: err, hint: "go on with `wardroom events --after " + clean(stream.LastEventID()) + "`"}
+					}
+					return err
+				}
+				if err := c.printFeed(event, paint); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens, until Ctrl-C")
+	cmd.Flags().StringSliceVar(&f.Topics, "topic", nil, "only these topics (default all): executions, inbox, threads, agents, patterns, health")
+	cmd.Flags().StringSliceVar(&f.Subjects, "subject", nil, "all that happens to these ids, of executions, threads and agents")
+	cmd.Flags().StringVar(&f.After, "after", "", "go on after this event: the number that -o json shows as id")
+	_ = cmd.RegisterFlagCompletionFunc("topic", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return []string{"executions", "inbox", "threads", "agents", "patterns", "health"}, cobra.ShellCompDirectiveNoFileComp
+	})
+	return cmd
+}
+
+// printFeed writes one event: a line for a person, or one JSON document on a line for a script.
+func (c *cli) printFeed(event client.Event, paint func(style, string) string) error {
+	if !c.tables() {
+		return c.printDocument(event)
+	}
+	if event.Type == client.EventGap {
+		_, err := fmt.Fprintln(c.deps.Stdout, paint(styleBusy, "events may be missing here"))
+		return err
+	}
+	e, err := event.Feed()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.deps.Stdout, "%s  %s  %s  %s\n", e.Timestamp.Local().Format("15:04:05.000"),
+		paint(eventStyle(e.Type), fmt.Sprintf("%-28s", clean(e.Type))), clean(e.Subject), paint(styleFaint, compact(e.Data, feedText)))
+	return err
+}

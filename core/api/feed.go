@@ -1,0 +1,209 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// Feed is what happens anywhere.
+type Feed interface {
+	// Live returns the events of all subjects from now on. A reader that falls behind is cut off.
+	Live() core.EventStream
+	// Log returns up to limit public events of all subjects with Seq > after, in order. core.Store has it.
+	Log(ctx context.Context, after uint64, limit int) (page []core.Event, more bool, err error)
+}
+
+// maxFeedSubjects bounds the ids that one stream follows.
+const maxFeedSubjects = 200
+
+// feedTopics are the topics of the stream of all events, each with what belongs to it.
+var feedTopics = []struct {
+	name string
+	has  func(t core.EventType) bool
+}{
+	{"executions", func(t core.EventType) bool { return strings.HasPrefix(string(t), "execution.") }},
+	{"inbox", func(t core.EventType) bool {
+		return strings.HasPrefix(string(t), "question.") || t == core.EventPublicThreadBlocked || t == core.EventThreadBlocked ||
+			t == core.EventManagedBlocked || t == core.EventManagedQuestion || t == core.EventManagedUnblocked || t == core.EventManagedLogin
+	}},
+	{"threads", func(t core.EventType) bool {
+		return strings.HasPrefix(string(t), "thread_") && t != core.EventThreadOutput || strings.HasPrefix(string(t), "thread.")
+	}},
+	{"agents", func(t core.EventType) bool {
+		return strings.HasPrefix(string(t), "agent.") || strings.HasPrefix(string(t), "managed_agent.") && t != core.EventManagedMessage
+	}},
+	{"patterns", func(t core.EventType) bool { return strings.HasPrefix(string(t), "pattern.") }},
+	{"health", func(t core.EventType) bool { return t == core.EventSystemAlert }},
+}
+
+func feedTopicNames() []string {
+	names := make([]string, len(feedTopics))
+	for i, t := range feedTopics {
+		names[i] = t.name
+	}
+	return names
+}
+
+// topicsOf returns the topics of a type of events; none for what only its subject's followers get.
+func topicsOf(t core.EventType) []string {
+	var names []string
+	for _, topic := range feedTopics {
+		if topic.has(t) {
+			names = append(names, topic.name)
+		}
+	}
+	return names
+}
+
+func (s *Server) feedRoutes() []Route {
+	return []Route{{
+		Method: http.MethodGet, Path: "/api/events", OperationID: "streamEvents",
+		Summary: "Follow what happens anywhere, as server-sent events.", Tag: "events",
+		Description: "Each event is `event: event` with data {sequence, type, subject, timestamp, topics, data} and the sequence as its id. " +
+			"A reader that comes back with Last-Event-ID gets the public events that it missed, those that webhooks deliver, and then " +
+			"`event: gap` {from, to, reason}: of other events some may be missing between the two, so what is shown is to be read anew. " +
+			"What agents say is told to those who name its thread or agent in subjects only.",
+		Resource: "executions", Action: "executions.read", Scope: "executions:read",
+		Query: []Param{
+			{Name: "topics", Type: ParamList, Doc: "Comma-separated: " + strings.Join(feedTopicNames(), ", ") +
+				". Default: all of them, unless subjects are given."},
+			{Name: "subjects", Type: ParamList, Doc: "Comma-separated ids of executions, threads, agents: everything that happens to them. 200 at most."},
+			{Name: "lastEventId", Type: ParamInteger, Default: "0", Doc: "Resume after this event id; the header Last-Event-ID wins."},
+		},
+		Responses: []Response{{Status: 200, Body: "", ContentType: "text/event-stream", Doc: "Events event and gap."}},
+		Resumes:   true, Stream: s.streamFeed,
+	}}
+}
+
+// feedFilter is what a reader of the stream of all events wants.
+type feedFilter struct{ topics, subjects []string }
+
+func (c *call) feedFilter() (feedFilter, error) {
+	f := feedFilter{topics: c.query.list("topics"), subjects: c.query.list("subjects")}
+	for _, name := range f.topics {
+		if names := feedTopicNames(); !slices.Contains(names, name) {
+			return f, core.Invalid("topics", "knows no %q%s", schema.Clip(name), schema.Hint("", schema.Clip(name), names))
+		}
+	}
+	if len(f.subjects) > maxFeedSubjects {
+		return f, core.Invalid("subjects", "has %d ids; at most %d are allowed", len(f.subjects), maxFeedSubjects)
+	}
+	if len(f.topics) == 0 && len(f.subjects) == 0 {
+		f.topics = feedTopicNames()
+	}
+	return f, nil
+}
+
+// wants reports whether the reader gets an event of these topics.
+func (f feedFilter) wants(ev *core.Event, topics []string) bool {
+	if slices.ContainsFunc(topics, func(name string) bool { return slices.Contains(f.topics, name) }) {
+		return true
+	}
+	return slices.ContainsFunc(f.subjects, func(id string) bool {
+		return ev.Subject == id || ev.Group != "" && ev.Group == core.ThreadGroup(id)
+	})
+}
+
+// frame makes the frame of an event, or nil for one that the reader does not want. What is not stored has no place in
+// the order, and is not shown.
+func (f feedFilter) frame(ev core.Event) []byte {
+	topics := topicsOf(ev.Type)
+	if ev.Seq == 0 || !f.wants(&ev, topics) {
+		return nil
+	}
+	if topics == nil {
+		topics = []string{}
+	}
+	return frameOf("event", ev.Seq, appendValue(nil, wire.FeedEvent{
+		Sequence: ev.Seq, Type: string(ev.Type), Subject: ev.Subject, Timestamp: ev.Time, Topics: topics, Data: rawOr(ev.Data, "{}"),
+	}))
+}
+
+// Reasons of a gap in the stream of all events, beside gapFuture.
+const gapUnlogged = "unlogged" // events that are not in the public log
+
+// streamFeed follows what happens anywhere.
+func (s *Server) streamFeed(c *call) error {
+	filter, err := c.feedFilter()
+	if err != nil {
+		return err
+	}
+	header, one := single(c.r.Header, "Last-Event-Id")
+	resumed := header != "" || !one || c.query.given("lastEventId")
+	after := uint64(0)
+	if resumed {
+		if after, err = c.lastEventID(); err != nil {
+			return err
+		}
+	}
+	if isHead(c.w.Header()) {
+		streamHeaders(c.w.Header())
+		c.w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	if s.opts.Feed == nil {
+		return core.Unavailable("starting", "the events of all are not there yet; try again")
+	}
+	r, err := s.streams.enter(c.config)
+	if err != nil {
+		return err
+	}
+	defer r.leave()
+	live := s.opts.Feed.Live()
+	defer live.Close()
+	head := s.opts.Journal.LastSeq() // what is committed behind it comes live
+	w := newFrameWriter(c)
+	defer w.close()
+	w.begin(c.id)
+	if resumed && !s.replayFeed(c, w, filter, after, head) {
+		return nil
+	}
+	s.pump(c, r, live, w, func(ev core.Event) []byte {
+		if ev.Seq <= head {
+			return nil
+		}
+		return filter.frame(ev)
+	})
+	return nil
+}
+
+// feedPage is how many events of the log are read at a time.
+const feedPage = 256
+
+// replayFeed writes the public events behind after, up to head, and that others may be missing. It returns false when the
+// stream is to end.
+func (s *Server) replayFeed(c *call, w *frameWriter, filter feedFilter, after, head uint64) bool {
+	gap := &streamGap{from: after, to: head, reason: gapUnlogged}
+	if after > head {
+		gap.reason = gapFuture
+	}
+	for at := after; at < head; {
+		events, more, err := s.opts.Feed.Log(c.ctx, at, feedPage)
+		if err != nil {
+			if c.ctx.Err() == nil {
+				s.log.Error("stream broke off", "request", c.id, "error", err)
+			}
+			w.write(commentEnd)
+			return false
+		}
+		for _, ev := range events {
+			if at = ev.Seq; at > head {
+				break
+			}
+			if frame := filter.frame(ev); frame != nil && !w.write(frame) {
+				s.opts.Metrics.StreamDropped("write")
+				return false
+			}
+		}
+		if !more {
+			break
+		}
+	}
+	return after == head || w.write(gap.frame())
+}
