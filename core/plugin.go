@@ -35,18 +35,21 @@ const (
 
 // Plugin is one plugin as callers see it; values are snapshots and hold no secret.
 type Plugin struct {
-	Name     string
-	Kind     string // runtime, secret or audit; empty while nothing tells
-	Version  string // what the running plugin says, else its manifest
-	Path     string // of the binary
-	SHA256   string // that the binary must have; empty: any, in development
-	Required bool   // the service does not start without it
-	Enabled  bool
-	Declared bool // the configuration names it; else it is only installed
+	Name    string
+	Kind    string // runtime, secret or audit; empty while nothing tells
+	Version string // what the running plugin says, else its manifest
+	// Installed is the version in the manifest now, when a build was installed that is not the one that runs; else empty.
+	Installed string
+	SDK       string // version of the sdk that the running plugin was built of; empty: not known
+	Path      string // of the binary
+	SHA256    string // that the binary must have; empty: any, in development
+	Required  bool   // the service does not start without it
+	Enabled   bool
+	Declared  bool // the configuration names it; else it is only installed
 
 	State       PluginState
 	Since       time.Time // of State
-	Reason      string    // why it is not ready; empty when it is
+	Reason      string    // why it is not ready; of a ready one, what keeps it from being of use
 	Hint        string    // what an operator can do about it
 	NextAttempt time.Time // of PluginFailed; else zero
 

@@ -17,9 +17,11 @@ type pluginBody struct {
 	Name         string           `json:"name"`
 	Kind         string           `json:"kind,omitempty" doc:"runtime, secret or audit; absent while nothing tells."`
 	Version      string           `json:"version,omitempty"`
+	Installed    string           `json:"installed,omitempty" doc:"Version of a build that was installed since, and runs after a restart of the plugin."`
+	SDK          string           `json:"sdk,omitempty" doc:"Version of the sdk that the running plugin was built of."`
 	State        core.PluginState `json:"state" enum:"disabled,verifying,starting,configuring,ready,failed,quarantined"`
 	Since        timestamp        `json:"since" doc:"Of the state."`
-	Reason       string           `json:"reason,omitempty" doc:"Why it is not ready."`
+	Reason       string           `json:"reason,omitempty" doc:"Why it is not ready, or, of a ready one, not used."`
 	Hint         string           `json:"hint,omitempty" doc:"What an operator can do about it."`
 	NextAttempt  *timestamp       `json:"nextAttempt,omitempty" doc:"When a failed plugin is tried again."`
 	Required     bool             `json:"required" doc:"The service does not start without it."`
@@ -70,7 +72,7 @@ type pluginLogRow struct {
 
 func newPluginBody(p *core.Plugin) pluginBody {
 	body := pluginBody{
-		Name: p.Name, Kind: p.Kind, Version: p.Version, State: p.State, Since: timestamp(p.Since), Reason: p.Reason, Hint: p.Hint,
+		Name: p.Name, Kind: p.Kind, Version: p.Version, Installed: p.Installed, SDK: p.SDK, State: p.State, Since: timestamp(p.Since), Reason: p.Reason, Hint: p.Hint,
 		NextAttempt: stampOf(p.NextAttempt), Required: p.Required, Enabled: p.Enabled, Configured: p.Declared, Path: p.Path,
 		SHA256: p.SHA256, PID: p.PID, StartedAt: stampOf(p.StartedAt), Protocol: p.Protocol, Features: p.Features,
 		Restarts: p.Restarts, Failures: p.Failures, Health: p.Health, HealthReason: p.HealthReason,

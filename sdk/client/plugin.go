@@ -19,7 +19,9 @@ type Plugin struct {
 	Name         string     `json:"name"`
 	Kind         string     `json:"kind,omitempty"` // runtime, secret or audit
 	Version      string     `json:"version,omitempty"`
-	State        string     `json:"state"` // disabled, verifying, starting, configuring, ready, failed or quarantined
+	Installed    string     `json:"installed,omitempty"` // version of a build that runs after a restart of the plugin
+	SDK          string     `json:"sdk,omitempty"`       // version that the running plugin was built of
+	State        string     `json:"state"`               // disabled, verifying, starting, configuring, ready, failed or quarantined
 	Since        time.Time  `json:"since"`
 	Reason       string     `json:"reason,omitempty"`
 	Hint         string     `json:"hint,omitempty"`
