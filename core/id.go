@@ -29,6 +29,7 @@ const (
 	PrefixWorkspace = "ws_"
 	PrefixDecision  = "dec_"
 	PrefixMemory    = "exp_" // of experiences
+	PrefixAPIKey    = "key_"
 )
 
 // IDs makes ids. Implementations are safe for concurrent use, and two ids of one instance never compare

@@ -1,6 +1,10 @@
 package core
 
-import "context"
+import (
+	"context"
+	"slices"
+	"time"
+)
 
 // PrincipalKind tells how a principal proved who it is.
 type PrincipalKind string
@@ -9,14 +13,23 @@ type PrincipalKind string
 const (
 	PrincipalAnonymous PrincipalKind = "anonymous" // no security configured: loopback only
 	PrincipalSystem    PrincipalKind = "system"    // Wardroom itself: recovery, retention, batches after a restart
+	PrincipalAPIKey    PrincipalKind = "apiKey"
+	PrincipalUser      PrincipalKind = "user" // a person who signed in, or whom a token names
 )
 
 // Principal is who makes a request. Every request carries one from the first day, so that records can name
-// their creator and later authorization has its subject.
+// their creator and authorization has its subject. Its lists are shared and must not be changed.
 type Principal struct {
 	Kind PrincipalKind
-	ID   string // stable identity: `sub`, key name, certificate subject; "anonymous" in dev
+	ID   string // stable identity: `sub`, owner of the key, certificate subject; "anonymous" in dev
 	Name string // for people
+	// KeyID is the id of the API key that was shown, else "".
+	KeyID  string
+	Groups []string
+	Roles  []string // that the credential itself carries, beyond those that bindings give
+	Scopes []string // bound what roles grant
+	// Expires is when the credential ends; zero: it does not, or is not known to.
+	Expires time.Time
 }
 
 // Anonymous is the principal of every request while no security is configured.
@@ -24,6 +37,15 @@ var Anonymous = Principal{Kind: PrincipalAnonymous, ID: "anonymous", Name: "anon
 
 // System is the principal of work that Wardroom starts by itself.
 var System = Principal{Kind: PrincipalSystem, ID: "system", Name: "system"}
+
+// IsReserved reports whether an id is that of a principal without a credential, which nobody else may have.
+func IsReserved(id string) bool { return id == Anonymous.ID || id == System.ID }
+
+// Unbounded reports whether nothing is ever refused to the principal: as long as no security is configured everyone is
+// anonymous, and what Wardroom does by itself was allowed when it was asked for.
+func (p Principal) Unbounded() bool {
+	return p.Kind == PrincipalAnonymous || p.Kind == PrincipalSystem || slices.Contains(p.Scopes, ScopeAdmin)
+}
 
 type principalKey struct{}
 

@@ -20,6 +20,7 @@ type Tx interface {
 	DeliveryTx
 	EventTx
 	IdempotencyTx
+	APIKeyTx
 }
 
 // ExecutionTx changes executions.
@@ -151,4 +152,16 @@ type IdempotencyTx interface {
 	ClaimIdempotency(claim *IdempotencyClaim, resourceID string, now time.Time) error
 	// AnswerIdempotency keeps the first answer beside a claimed key.
 	AnswerIdempotency(rec *IdempotencyRecord) error
+}
+
+// APIKeyTx changes API keys.
+type APIKeyTx interface {
+	// PutAPIKey inserts or replaces a key. It takes its name over from a key that has it.
+	PutAPIKey(k *APIKeyRecord) error
+	// FindAPIKey returns a key as this transaction sees it. NOT_FOUND.
+	FindAPIKey(id string) (*APIKeyRecord, error)
+	// APIKeyNamed returns the key that was put last under a name, or nil.
+	APIKeyNamed(name string) (*APIKeyRecord, error)
+	// DeleteAPIKey forgets a key. An unknown id is no error.
+	DeleteAPIKey(id string) error
 }

@@ -168,7 +168,7 @@ func TestClientLeaves(t *testing.T) {
 	if started.Err() != nil {
 		t.Error("the context of the start ended with the client")
 	}
-	if core.PrincipalFrom(started) != core.Anonymous {
+	if core.PrincipalFrom(started).ID != core.Anonymous.ID {
 		t.Error("the start lost its principal")
 	}
 }
@@ -294,6 +294,9 @@ func TestListEvents(t *testing.T) {
 	p = r.do("GET", "/api/executions/"+execID+"/events?since=12", "")
 	if len(p.at("events").([]any)) != 3 || p.at("hasMore") != false {
 		t.Errorf("body %s", p.text)
+	}
+	if p = r.do("GET", "/api/executions/"+execID+"/events?since=99", ""); p.text != `{"events":[],"limit":100,"hasMore":false,"nextSince":99}` {
+		t.Errorf("a page after the last event: %s", p.text)
 	}
 }
 

@@ -32,10 +32,6 @@ const (
 	prefixLog         = "o/"
 	prefixCursor      = "cur/"
 
-	prefixQuestionByExecution = "ix/qx/"
-	prefixQuestionByStatus    = "ix/qs/"
-	prefixQuestionByBoth      = "ix/qxs/"
-
 	prefixThread          = "th/"
 	prefixThreadState     = "ts/"
 	prefixThreadFiles     = "tf/"
@@ -51,13 +47,17 @@ const (
 	prefixDeliveries      = "ix/vl/"
 	prefixDue             = "ix/vd/"
 	prefixDeliveryCount   = "vc/"
+	prefixAPIKey          = "k/"
+	prefixAPIKeyName      = "kn/"
 	prefixIndex           = "ix/"
 	prefixRowCount        = "n/"
+	kindQuestion          = "q"
 	kindThread            = "t"
 	kindActiveThread      = "ta"
 	kindWorkspace         = "w"
 	kindDecision          = "d"
 	kindExperience        = "e"
+	kindAPIKey            = "k"
 
 	prefixBroken = "bad/"
 

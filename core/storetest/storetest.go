@@ -16,6 +16,8 @@ func Run(t *testing.T, open Opener) {
 		name string
 		run  func(t *testing.T, open Opener)
 	}{
+		{"APIKey", testAPIKey},
+		{"APIKeyListsEqualModel", testAPIKeyListsEqualModel},
 		{"Decision", testDecision},
 		{"DecisionInvalid", testDecisionInvalid},
 		{"DecisionListsEqualModel", testDecisionListsEqualModel},
@@ -39,12 +41,12 @@ func Run(t *testing.T, open Opener) {
 		{"ListsEqualModel", testListsEqualModel},
 		{"ListErrors", testListErrors},
 		{"CursorIsStable", testCursorIsStable},
+		{"CursorsOfOtherLists", testCursorsOfOtherLists},
 		{"ManagedAgent", testManagedAgent},
 		{"NeededEventsStay", testNeededEventsStay},
 		{"ClosureThatOverflowsTheBatch", testClosureThatOverflowsTheBatch},
 		{"Question", testQuestion},
 		{"QuestionInvalid", testQuestionInvalid},
-		{"QuestionCursor", testQuestionCursor},
 		{"QuestionListsEqualModel", testQuestionListsEqualModel},
 		{"RetainQuestions", testRetainQuestions},
 		{"QuestionsInDump", testQuestionsInDump},
@@ -55,6 +57,7 @@ func Run(t *testing.T, open Opener) {
 		{"Agent", testAgent},
 		{"Idempotency", testIdempotency},
 		{"Events", testEvents},
+		{"EventPagesEndByBytes", testEventPagesEndByBytes},
 		{"SequenceGoesOnAfterReopen", testSequenceGoesOnAfterReopen},
 		{"Cursor", testCursor},
 		{"RetainEverything", testRetainEverything},

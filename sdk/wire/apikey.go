@@ -1,0 +1,37 @@
+package wire
+
+import "time"
+
+// APIKeyStatus is the state of an API key.
+type APIKeyStatus string
+
+// States of an API key. Only an active one opens anything.
+const (
+	APIKeyActive  APIKeyStatus = "active"
+	APIKeyExpired APIKeyStatus = "expired"
+	APIKeyRevoked APIKeyStatus = "revoked"
+)
+
+// APIKey is a credential of a program or a person, without its secret.
+type APIKey struct {
+	ID          string       `json:"id"`
+	Name        string       `json:"name" doc:"Unique among the keys that are not over."`
+	Owner       string       `json:"owner" doc:"Who acts by it; the name of the key unless another was given."`
+	Scopes      []string     `json:"scopes"`
+	Roles       []string     `json:"roles,omitempty" doc:"Beyond those that security.rbac.bindings give the owner."`
+	Status      APIKeyStatus `json:"status,omitempty" enum:"active,expired,revoked"`
+	CreatedBy   string       `json:"createdBy"`
+	CreatedAt   time.Time    `json:"createdAt"`
+	ExpiresAt   *time.Time   `json:"expiresAt,omitempty" doc:"Absent: never."`
+	LastUsedAt  *time.Time   `json:"lastUsedAt,omitempty" doc:"To the minute."`
+	RotatedAt   *time.Time   `json:"rotatedAt,omitempty"`
+	FormerUntil *time.Time   `json:"formerUntil,omitempty" doc:"Until then the former secret is valid as well."`
+	RevokedAt   *time.Time   `json:"revokedAt,omitempty"`
+	RevokedBy   string       `json:"revokedBy,omitempty"`
+}
+
+// NewAPIKey is a key with its secret, as it is shown once.
+type NewAPIKey struct {
+	APIKey
+	Key string `json:"key,omitempty" doc:"The credential for Authorization: Bearer. It is shown once; absent in the answer to a repeat."`
+}
