@@ -3,6 +3,7 @@ module github.com/wardroom/wardroom
 go 1.26.0
 
 require (
+	aead.dev/minisign v0.3.0
 	github.com/Masterminds/semver/v3 v3.4.0
 	github.com/agnivade/levenshtein v1.2.1
 	github.com/blevesearch/bleve/v2 v2.5.7

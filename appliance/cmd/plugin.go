@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,11 +13,11 @@ func (c *cli) pluginCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "plugin", Aliases: []string{"plugins"}, Short: "Look after plugins",
 		Long: "Plugins are programs beside wardroom: runtimes, secret providers and audit sinks.\n\n" +
-			"install, manifest, new and sdk work with files; the other commands talk to a running server.",
+			"install, rollback, manifest, new, sdk, keygen and sign work with files; the other commands talk to a running server.",
 	})
 	c.nouns[cmd] = plugins
 	cmd.AddCommand(plugins.lists(c, &cobra.Command{Use: "list", Short: "List the plugins that are configured or installed"}), c.pluginInfo(), c.pluginVerify(), c.pluginInstall(), c.pluginEnable(), c.pluginDisable(),
-		c.pluginRestart(), c.pluginLogs(), c.pluginManifest(), c.pluginNew(), c.pluginSDK())
+		c.pluginRestart(), c.pluginLogs(), c.pluginManifest(), c.pluginNew(), c.pluginSDK(), c.pluginRollback(), c.pluginKeygen(), c.pluginSign())
 	return cmd
 }
 
@@ -31,10 +32,7 @@ var plugins = &resource[client.Plugin]{
 		{head: "AGE", show: func(p *client.Plugin) any { return p.Since }},
 		{head: "RESTARTS", show: func(p *client.Plugin) any { return countText(p.Restarts) }},
 		{head: "REASON", show: func(p *client.Plugin) any {
-			if p.State == "ready" && p.Health != "ok" {
-				return p.HealthReason
-			}
-			return p.Reason
+			return pluginReason(p)
 		}, cut: 100},
 	},
 	id:     func(p *client.Plugin) string { return p.Name },
@@ -42,6 +40,19 @@ var plugins = &resource[client.Plugin]{
 	fetch: func(ctx context.Context, api *client.Client, _ selection) (answered, error) {
 		return api.ListPlugins(ctx)
 	},
+}
+
+// pluginReason is what an operator should know of a plugin, in a line.
+func pluginReason(p *client.Plugin) string {
+	switch {
+	case p.State == "ready" && p.HealthReason != "":
+		return p.HealthReason
+	case p.Installed != "":
+		return p.Installed + " is installed; it runs after wardroom plugin restart " + p.Name
+	case p.State == "failed" && !p.NextAttempt.IsZero():
+		return p.Reason + "; tried again at " + p.NextAttempt.Local().Format(time.TimeOnly)
+	}
+	return p.Reason
 }
 
 // pluginState is the state; of a ready plugin that is not well, its health.
@@ -69,7 +80,7 @@ func (c *cli) pluginInfo() *cobra.Command {
 }
 
 func pluginScreen(s *screen, p *client.Plugin) {
-	s.fields("plugin", p.Name, "kind", p.Kind, "version", p.Version, "state", pluginState(*p), "since", moment(&p.Since),
+	s.fields("plugin", p.Name, "kind", p.Kind, "version", p.Version, "installed", p.Installed, "sdk", p.SDK, "state", pluginState(*p), "since", moment(&p.Since),
 		"reason", p.Reason, "hint", p.Hint, "next attempt", moment(&p.NextAttempt), "health", p.HealthReason,
 		"enabled", p.Enabled, "required", p.Required, "configured", p.Declared,
 		"path", p.Path, "sha256", p.SHA256, "pid", countText(p.PID), "started", moment(&p.StartedAt), "protocol", countText(p.Protocol),

@@ -19,10 +19,12 @@ type installAnswer struct {
 	pluginhost.ManifestEntry
 	Directory string `json:"directory"`
 	Replaced  string `json:"replaced,omitempty"` // the version that was there
+	Downgrade bool   `json:"downgrade,omitempty"`
 }
 
 func (c *cli) pluginInstall() *cobra.Command {
 	var dir, configPath, sum string
+	var trust pluginhost.Trust
 	var about pluginhost.About
 	var yes, unsafe bool
 	cmd := &cobra.Command{
@@ -30,10 +32,16 @@ func (c *cli) pluginInstall() *cobra.Command {
 		Short: "Install a plugin from a binary, or from a .tar.gz with manifest.json and the binary",
 		Long: "Install shows what the file is and asks before it puts it in place. Nothing of the file is run. A server\n" +
 			"that runs finds the plugin at once; start it with `wardroom plugin enable NAME`, or name it in the\n" +
-			"configuration. An installed plugin is replaced, and goes on with its old binary until it is restarted.",
+			"configuration. An installed plugin is replaced, and goes on with its old binary until it is restarted;\n" +
+			"`wardroom plugin rollback` brings it back. With plugins.trustedKeys in the configuration, or --key, the file\n" +
+			"must have a signature by one of the keys: FILE.minisig, as minisign and `wardroom plugin sign` write it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			target, err := pluginDir(dir, configPath)
+			target, keys, err := pluginDir(dir, configPath)
 			if err != nil {
+				return err
+			}
+			trust.Keys = append(trust.Keys, keys...)
+			if err := makePluginDir(target); err != nil {
 				return err
 			}
 			if !unsafe {
@@ -41,13 +49,13 @@ func (c *cli) pluginInstall() *cobra.Command {
 					return err
 				}
 			}
-			p, err := pluginhost.ReadPackage(args[0], target, about)
+			p, err := pluginhost.ReadPackage(args[0], target, about, trust)
 			if err != nil {
 				return err
 			}
 			defer p.Close()
 			if sum != "" && !strings.EqualFold(sum, p.Entry.SHA256) {
-				return core.Invalid("sha256", "of the binary is %s, not the one that was expected", p.Entry.SHA256)
+				return core.Invalid("sha256", "the binary has the checksum %s, not the one that was expected", p.Entry.SHA256)
 			}
 			was, replaces, err := p.Replaces()
 			if err != nil {
@@ -58,13 +66,19 @@ func (c *cli) pluginInstall() *cobra.Command {
 					return err
 				}
 			}
+			downgrade := replaces && pluginhost.Older(p.Entry.Version, was.Version)
+			if downgrade && yes {
+				if _, err := fmt.Fprintf(c.deps.Stderr, "warning: %s is older than the installed %s\n", clean(p.Entry.Version), clean(was.Version)); err != nil {
+					return err
+				}
+			}
 			if err := p.Install(); err != nil {
 				return err
 			}
-			return c.showValue(installAnswer{p.Entry, target, was.Version}, func(s *screen) {
+			return c.showValue(installAnswer{p.Entry, target, was.Version, downgrade}, func(s *screen) {
 				s.line("installed %s %s in %s", p.Entry.Name, p.Entry.Version, clean(target))
 				if replaces {
-					s.line("it takes effect with `wardroom plugin restart %s`", p.Entry.Name)
+					s.line("it takes effect with `wardroom plugin restart %s`; `wardroom plugin rollback %s` undoes it", p.Entry.Name, p.Entry.Name)
 				} else {
 					s.line("start it with `wardroom plugin enable %s`", p.Entry.Name)
 				}
@@ -75,6 +89,8 @@ func (c *cli) pluginInstall() *cobra.Command {
 	flags.StringVar(&dir, "dir", "", "directory of the plugins (default: plugins.dir of --config, else plugins beside wardroom)")
 	flags.StringVar(&configPath, "config", "", "configuration file that says where plugins are")
 	flags.StringVar(&sum, "sha256", "", "refuse a binary with another checksum")
+	flags.StringVar(&trust.Signature, "signature", "", "file of the signature (default FILE.minisig)")
+	flags.StringArrayVar(&trust.Keys, "key", nil, "require a signature by this public key of minisign, beside plugins.trustedKeys")
 	flags.StringVar(&about.Name, "name", "", "name of a bare binary (default: that of the file)")
 	flags.StringVar(&about.Kind, "kind", "", "kind of a bare binary: runtime, secret or audit (default: told by its name)")
 	flags.StringVar(&about.Version, "plugin-version", "", "version of a bare binary (default: what its build recorded)")
@@ -84,30 +100,34 @@ func (c *cli) pluginInstall() *cobra.Command {
 	return cmd
 }
 
-// pluginDir finds the directory of the plugins.
-func pluginDir(dir, configPath string) (string, error) {
+// pluginDir finds the directory of the plugins, and the keys by one of which they must be signed.
+func pluginDir(dir, configPath string) (found string, keys []string, err error) {
 	if configPath != "" {
 		cfg, err := config.Load(configPath, config.Options{})
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
-		dir = cfg.Plugins.Dir
+		dir, keys = cfg.Plugins.Dir, cfg.Plugins.TrustedKeys
 	}
 	if dir == "" {
 		self, err := os.Executable()
 		if err != nil {
-			return "", fmt.Errorf("find the directory of wardroom: %w", err)
+			return "", nil, fmt.Errorf("find the directory of wardroom: %w", err)
 		}
 		dir = filepath.Join(filepath.Dir(self), "plugins")
 	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", fmt.Errorf("directory of the plugins: %w", err)
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", nil, fmt.Errorf("directory of the plugins: %w", err)
 	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", core.Invalid("dir", "%s is not a directory; name that of the plugins with --dir or --config", dir)
+	return dir, keys, nil
+}
+
+// makePluginDir makes the directory of the plugins if it is not there.
+func makePluginDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return core.Invalid("dir", "%s is no directory and cannot be made; name that of the plugins with --dir or --config", dir)
 	}
-	return dir, nil
+	return nil
 }
 
 // confirmInstall shows what is about to be installed and asks.
@@ -117,12 +137,19 @@ func (c *cli) confirmInstall(p *pluginhost.Package, was pluginhost.ManifestEntry
 	if p.Vouched {
 		origin = "as its manifest says"
 	}
+	signer := p.Entry.SignedBy
+	if signer == "" {
+		signer = "nobody, as far as was checked: plugins.trustedKeys names no keys"
+	}
 	before := ""
 	if replaces {
 		before = was.Version + " (" + was.Kind + ")"
+		if pluginhost.Older(p.Entry.Version, was.Version) {
+			before += ", which is newer"
+		}
 	}
 	s.fields("plugin", p.Entry.Name, "kind", p.Entry.Kind, "version", p.Entry.Version, "sha256", p.Entry.SHA256+" ("+origin+")",
-		"size", config.FormatSize(p.Size), "into", dir, "replaces", before)
+		"signed by", signer, "size", config.FormatSize(p.Size), "into", dir, "replaces", before)
 	s.line("It will run with the rights of the service. Install it? [y/N]")
 	if _, err := s.WriteTo(c.deps.Stderr); err != nil {
 		return err
@@ -133,6 +160,41 @@ func (c *cli) confirmInstall(p *pluginhost.Package, was pluginhost.ManifestEntry
 		return nil
 	}
 	return &outcomeError{code: exitFailed, message: "nothing was installed", hint: "--yes installs without asking"}
+}
+
+// rollbackAnswer is what plugin rollback prints for scripts.
+type rollbackAnswer struct {
+	pluginhost.ManifestEntry
+	Directory string `json:"directory"`
+	Replaced  string `json:"replaced"` // the version that was there
+}
+
+func (c *cli) pluginRollback() *cobra.Command {
+	var dir, configPath string
+	cmd := &cobra.Command{
+		Use:   "rollback NAME",
+		Short: "Bring back the version of a plugin that the last install replaced",
+		Long: "rollback puts the files back that the last `wardroom plugin install` of the plugin replaced, and keeps the\n" +
+			"present ones: a second rollback undoes the first. It takes effect when the plugin is restarted.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			target, _, err := pluginDir(dir, configPath)
+			if err != nil {
+				return err
+			}
+			now, was, err := pluginhost.Rollback(target, args[0])
+			if err != nil {
+				return err
+			}
+			return c.showValue(rollbackAnswer{now, target, was.Version}, func(s *screen) {
+				s.line("%s %s is back in %s, in place of %s", now.Name, now.Version, clean(target), was.Version)
+				s.line("it takes effect with `wardroom plugin restart %s`", now.Name)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "directory of the plugins (default: plugins.dir of --config, else plugins beside wardroom)")
+	cmd.Flags().StringVar(&configPath, "config", "", "configuration file that says where plugins are")
+	exclusive(cmd, "dir", "config")
+	return cmd
 }
 
 func (c *cli) pluginManifest() *cobra.Command {
@@ -149,18 +211,24 @@ func (c *cli) pluginManifest() *cobra.Command {
 			if err := pluginhost.WriteManifest(args[0], m); err != nil {
 				return fmt.Errorf("write the manifest: %w", err)
 			}
+			lost := false
 			for _, name := range skipped {
+				lost = lost || pluginhost.KindOfName(name) != ""
 				if _, err := fmt.Fprintf(c.deps.Stderr, "left out %s\n", clean(name)); err != nil {
 					return err
 				}
 			}
-			return c.show(m.Encode(), func(s *screen) {
+			err = c.show(m.Encode(), func(s *screen) {
 				var cells [][]cell
 				for _, e := range m.Plugins {
 					cells = append(cells, plain(e.Name, e.Kind, e.Version, e.SHA256[:16]+"..."))
 				}
 				s.table([]string{"PLUGIN", "KIND", "VERSION", "SHA256"}, cells)
 			})
+			if err == nil && lost {
+				return &outcomeError{code: exitFailed, message: "a file with the name of a plugin is not in the manifest"}
+			}
+			return err
 		},
 	}
 }

@@ -37,7 +37,7 @@ func TestPluginInstall(t *testing.T) {
 	file, dir := program(t, "runtime-pen"), t.TempDir()
 	r := answering(t, "no\n", "plugin", "install", file, "--dir", dir)
 	r.expect(t, 1)
-	for _, want := range []string{"plugin:   runtime-pen", "kind:     runtime", "nobody vouches for it", "into:     " + dir, "Install it?", "nothing was installed"} {
+	for _, want := range []string{"plugin:     runtime-pen", "kind:       runtime", "nobody vouches for it", "signed by:  nobody", "into:       " + dir, "Install it?", "nothing was installed"} {
 		if !strings.Contains(r.stderr.String(), want) {
 			t.Errorf("stderr %q lacks %q", r.stderr.String(), want)
 		}
@@ -120,12 +120,65 @@ func TestPluginManifest(t *testing.T) {
 	}
 	r := execute(t, "", "plugin", "manifest", dir)
 	r.expect(t, 0)
-	if !strings.Contains(r.stdout.String(), "runtime-pen  runtime  1.2.3") || !strings.Contains(r.stderr.String(), "left out holder: it is no plugin") {
+	if !strings.Contains(r.stdout.String(), "runtime-pen  runtime  1.2.3") || !strings.Contains(r.stderr.String(), "left out holder: it is no plugin: with -version it ends with exit status 2") {
 		t.Errorf("stdout %q, stderr %q", r.stdout.String(), r.stderr.String())
 	}
 	m, err := pluginhost.ReadManifest(dir)
 	if err != nil || len(m.Plugins) != 1 || m.Plugins[0].Version != "1.2.3" {
 		t.Errorf("manifest %+v, %v", m, err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "runtime-broken"), []byte("#!/bin/sh\necho hello\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r = execute(t, "", "plugin", "manifest", dir)
+	r.expect(t, 1)
+	if !strings.Contains(r.stderr.String(), `left out runtime-broken: it is no plugin: with -version it prints "hello"`) {
+		t.Errorf("stderr %q", r.stderr.String())
+	}
 	execute(t, "", "plugin", "manifest", filepath.Join(dir, "none")).expect(t, 2)
+}
+
+// A key is made, a binary signed, installed where only signed ones are taken, upgraded, and taken back.
+func TestPluginSignAndRollback(t *testing.T) {
+	file, dir := program(t, "runtime-pen"), filepath.Join(t.TempDir(), "new", "plugins")
+	secret := filepath.Join(t.TempDir(), "key")
+	r := execute(t, "", "plugin", "keygen", secret, "-o", "json")
+	r.expect(t, 0)
+	var key struct{ SecretKey, PublicKey string }
+	if err := json.Unmarshal([]byte(r.stdout.String()), &key); err != nil || key.SecretKey != secret {
+		t.Fatalf("%q, %v", r.stdout.String(), err)
+	}
+	execute(t, "", "plugin", "keygen", secret).expect(t, 4)
+	config := filepath.Join(t.TempDir(), "w.yaml")
+	if err := os.WriteFile(config, []byte("plugins: {dir: "+dir+", trustedKeys: ["+key.PublicKey+"]}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r = execute(t, "", "plugin", "install", file, "--config", config, "--yes")
+	r.expect(t, 2)
+	if !strings.Contains(r.stderr.String(), "there is no file "+file+".minisig") {
+		t.Errorf("stderr %q", r.stderr.String())
+	}
+	execute(t, "", "plugin", "sign", file).expect(t, 2)
+	r = execute(t, "", "plugin", "sign", file, "--key", secret)
+	r.expect(t, 0)
+	if !strings.Contains(r.stdout.String(), file+".minisig") || !strings.Contains(r.stdout.String(), key.PublicKey) {
+		t.Errorf("stdout %q", r.stdout.String())
+	}
+	for _, version := range []string{"2.0.0", "1.9.0"} {
+		r = execute(t, "", "plugin", "install", file, "--config", config, "--yes", "--plugin-version", version)
+		r.expect(t, 0)
+	}
+	if !strings.Contains(r.stderr.String(), "warning: 1.9.0 is older than the installed 2.0.0") || !strings.Contains(r.stdout.String(), "plugin rollback runtime-pen") {
+		t.Errorf("stdout %q, stderr %q", r.stdout.String(), r.stderr.String())
+	}
+	r = execute(t, "", "plugin", "rollback", "runtime-pen", "--config", config)
+	r.expect(t, 0)
+	if !strings.Contains(r.stdout.String(), "runtime-pen 2.0.0 is back in "+dir+", in place of 1.9.0") {
+		t.Errorf("stdout %q", r.stdout.String())
+	}
+	m, err := pluginhost.ReadManifest(dir)
+	if err != nil || len(m.Plugins) != 1 || m.Plugins[0].Version != "2.0.0" || m.Plugins[0].SignedBy != key.PublicKey {
+		t.Errorf("manifest %+v, %v", m, err)
+	}
+	execute(t, "", "plugin", "rollback", "runtime-quill", "--config", config).expect(t, 3)
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"aead.dev/minisign"
+
 	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
@@ -42,6 +44,14 @@ func checkBaseURL(text string) error {
 	}
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return fmt.Errorf("%q must have neither a query nor a fragment", text)
+	}
+	return nil
+}
+
+// checkMinisign wants a public key.
+func checkMinisign(text string) error {
+	if err := new(minisign.PublicKey).UnmarshalText([]byte(text)); err != nil {
+		return fmt.Errorf("%q is not a public key of minisign: the second line of the file with the suffix .pub, which begins with RW", schema.Clip(text))
 	}
 	return nil
 }

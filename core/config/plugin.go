@@ -8,6 +8,9 @@ type Plugins struct {
 	// Directory of what plugins keep, such as the rooms of agents. Empty: the directory plugins in store.path. No two
 	// servers may share it, and dumps do not hold it.
 	StateDir string `json:"stateDir" check:"path"`
+	// Public keys of minisign. With any, wardroom plugin install takes only files that one of them signed, and plugins
+	// that were installed otherwise are not started. Empty: no signature is needed.
+	TrustedKeys []string `json:"trustedKeys" check:"is=minisign"`
 	// What is set for one plugin, under its name.
 	Entries map[string]*Plugin `json:"*" entry:"a plugin" reserved:"dir: plugins.dir is the directory of the plugins"`
 }

@@ -28,7 +28,7 @@ var namesOfEntries = map[string]string{"plugins": "runtime-local", "runtimes": "
 func entryKey(key string) string {
 	for section := range namesOfEntries {
 		rest, ok := strings.CutPrefix(key, section+".")
-		if !ok || (section == "plugins" && (rest == "dir" || rest == "stateDir")) {
+		if !ok || (section == "plugins" && (rest == "dir" || rest == "stateDir" || rest == "trustedKeys")) {
 			continue
 		}
 		_, name, below := strings.Cut(rest, ".")

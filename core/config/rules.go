@@ -24,6 +24,7 @@ var rules = schema.Rules{
 	"host":       {Check: checkHost, Clean: strings.ToLower},
 	"listen":     {Check: checkListen},
 	"notEmpty":   {Check: checkNotEmpty},
+	"minisign":   {Check: checkMinisign},
 	"origin":     {Check: checkOrigin, Clean: cleanURL},
 	"person":     {Check: checkPerson},
 	"promptKind": {Check: checkPromptKind},

@@ -9,8 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	goplugin "github.com/hashicorp/go-plugin"
+
+	"github.com/wardroom/wardroom/sdk/plugin"
 )
 
 // binary is a file that may be started.
@@ -18,6 +21,7 @@ type binary struct {
 	path  string
 	sum   []byte        // that it must have; nil: any, in development
 	entry ManifestEntry // zero: its manifest does not know it
+	files string        // directory of what came with it; empty: nothing did
 }
 
 // secure makes the comparison that is done last thing before the start.
@@ -54,10 +58,7 @@ func (h *Host) verify(s Spec) (binary, *failure) {
 	manifest := filepath.Dir(b.path)
 	if !h.opts.Dev {
 		if err := safe(b.path, filepath.Join(manifest, ManifestFile), filepath.Join(manifest, InstalledDir, s.Name+".json")); err != nil {
-			return b, &failure{
-				reason: "its files are not safe: " + err.Error(),
-				hint:   "plugins run with the rights of this service, so nobody else may be able to change them",
-			}
+			return b, unsafeFiles(err)
 		}
 	}
 	m, err := ReadManifest(manifest)
@@ -70,6 +71,18 @@ func (h *Host) verify(s Spec) (binary, *failure) {
 			reason: fmt.Sprintf("it is of kind %s, and the configuration wants %s", b.entry.Kind, s.Kind),
 			hint:   "correct plugins." + s.Name + ".kind, or where the plugin is used",
 		}
+	}
+	if b.entry.Protocol != 0 && b.entry.Protocol != plugin.ProtocolVersion {
+		return b, otherProtocol(b.entry.Protocol)
+	}
+	if !h.opts.Dev && s.SHA256 == "" && len(h.opts.TrustedKeys) > 0 && b.entry.installed && !h.trusts(b.entry.SignedBy) {
+		return b, &failure{
+			reason: "none of plugins.trustedKeys signed it, as far as is known since it was installed",
+			hint:   "install it again, with its signature, with wardroom plugin install --config FILE; or set plugins." + s.Name + ".sha256",
+		}
+	}
+	if failed := h.verifyFiles(manifest, &b); failed != nil {
+		return b, failed
 	}
 	sum := s.SHA256
 	if sum == "" && !h.opts.Dev {
@@ -89,8 +102,55 @@ func (h *Host) verify(s Spec) (binary, *failure) {
 	return b, nil
 }
 
+// trusts reports whether a key is one of the trusted ones.
+func (h *Host) trusts(key string) bool {
+	return key != "" && slices.Contains(h.opts.TrustedKeys, key)
+}
+
+// verifyFiles makes sure that the files that came with a plugin are those of its manifest.
+func (h *Host) verifyFiles(dir string, b *binary) *failure {
+	if len(b.entry.Files) == 0 {
+		return nil
+	}
+	b.files = filepath.Join(dir, b.entry.filesDir())
+	for _, f := range b.entry.Files {
+		path := filepath.Join(b.files, f.Name)
+		sum, err := FileSHA256(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return &failure{reason: "there is no file " + path + ", which came with it", hint: hintInstall}
+		}
+		if err != nil {
+			return &failure{reason: path + " cannot be read: " + lastError(err).Error(), hint: hintInstall}
+		}
+		if sum != f.SHA256 && !h.opts.Dev {
+			return anotherChecksum(path)
+		}
+		if err := checkOwner(path); err != nil && !h.opts.Dev {
+			return unsafeFiles(err)
+		}
+	}
+	return nil
+}
+
+// unsafeFiles is the failure of a plugin that somebody else could change.
+func unsafeFiles(err error) *failure {
+	return &failure{
+		reason: "its files are not safe: " + err.Error(),
+		hint:   "plugins run with the rights of this service, so nobody else may be able to change them",
+	}
+}
+
+// otherProtocol is the failure of a plugin for another release.
+func otherProtocol(version int) *failure {
+	return &failure{
+		reason: fmt.Sprintf("it speaks version %d of the plugin protocol, and this release speaks %d", version, plugin.ProtocolVersion),
+		hint:   hintUpgrade,
+	}
+}
+
 // safe makes sure that nobody else can change the binary, its manifests, or the programs beside it: a plugin may
-// start one, such as the holder of terminals.
+// start one, such as the holder of terminals. A program with the name of another plugin is none that it starts, and so
+// is that one's trouble alone.
 func safe(binary string, manifests ...string) error {
 	if err := checkOwner(binary); err != nil {
 		return err
@@ -106,6 +166,9 @@ func safe(binary string, manifests ...string) error {
 	}
 	for _, entry := range entries {
 		path := filepath.Join(filepath.Dir(binary), entry.Name())
+		if entry.Name() != filepath.Base(binary) && KindOfName(entry.Name()) != "" {
+			continue
+		}
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
 			continue
 		}

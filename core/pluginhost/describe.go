@@ -3,6 +3,7 @@ package pluginhost
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,9 +59,18 @@ func describe(ctx context.Context, path string) (ManifestEntry, error) {
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // PORT, or a host's variables, would make it serve
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
-	match := versionLine.FindStringSubmatch(strings.TrimSpace(shortenTo(string(out), 1000)))
-	if err != nil || match == nil {
-		return ManifestEntry{}, errors.New("it is no plugin: it does not answer to -version as one")
+	printed := strings.TrimSpace(shortenTo(string(out), 1000))
+	match := versionLine.FindStringSubmatch(printed)
+	const no = "it is no plugin: with -version it "
+	switch {
+	case ctx.Err() != nil:
+		return ManifestEntry{}, errors.New(no + "does not end within " + describeTime.String())
+	case err != nil && cmd.ProcessState != nil:
+		return ManifestEntry{}, errors.New(no + "ends with " + exitText(err))
+	case err != nil:
+		return ManifestEntry{}, errors.New("it does not start: " + lastError(err).Error())
+	case match == nil:
+		return ManifestEntry{}, fmt.Errorf("%sprints %q", no, shorten(printed))
 	}
 	sum, err := FileSHA256(path)
 	if err != nil {

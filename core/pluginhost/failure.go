@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -56,7 +57,7 @@ func launchFailure(err error, p *process) *failure {
 		return &failure{reason: p.path + " cannot be executed: " + lastError(err).Error(), hint: hintInstall}
 	case strings.Contains(text, "incompatible API version"), strings.Contains(text, "incompatible core API version"):
 		return &failure{
-			reason: fmt.Sprintf("it speaks another version of the plugin protocol: this release speaks %d", plugin.ProtocolVersion),
+			reason: fmt.Sprintf("it speaks another version of the plugin protocol: this release speaks %d%s", plugin.ProtocolVersion, spoken(text)),
 			hint:   hintUpgrade, cause: err,
 		}
 	case strings.Contains(text, "timeout while waiting"), errors.Is(err, context.DeadlineExceeded):
@@ -74,6 +75,17 @@ func launchFailure(err error, p *process) *failure {
 	f.cause = err
 	return f
 }
+
+// spoken returns what the handshake says that the plugin speaks.
+func spoken(text string) string {
+	if match := spokenForm.FindStringSubmatch(text); match != nil {
+		return ", and it speaks " + match[1]
+	}
+	return ""
+}
+
+// spokenForm is how go-plugin tells the version of a plugin.
+var spokenForm = regexp.MustCompile(`Plugin version: ([0-9]{1,9})`)
 
 // printed returns the line that go-plugin found in place of a handshake.
 func printed(text string) string {

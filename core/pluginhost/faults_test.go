@@ -73,7 +73,20 @@ func TestFaults(t *testing.T) {
 			spoil: func(t *testing.T, r *rig) { chmod(t, filepath.Join(r.dir, pluginhost.ManifestFile), 0o646) }},
 		{name: "WorldWritableParent", reason: "is writable by everyone", hint: "nobody else",
 			spoil: func(t *testing.T, r *rig) { chmod(t, filepath.Dir(r.dir), 0o777) }},
-		{name: "WrongProtocol", spoil: script("echo '1|7|unix|/nowhere|grpc|'; sleep 60"), reason: "it speaks another version of the plugin protocol: this release speaks 1", hint: "install the release"},
+		{name: "ManifestOfAnotherProtocol", reason: "it speaks version 2 of the plugin protocol, and this release speaks 1", hint: "install the release",
+			spoil: func(t *testing.T, r *rig) {
+				e := entryOf(t, r)
+				e.Protocol = 2
+				r.manifest(pluginhost.Manifest{Plugins: []pluginhost.ManifestEntry{e}})
+			}},
+		{name: "FileMissing", reason: "which came with it", hint: "plugin install",
+			spoil: func(t *testing.T, r *rig) {
+				e := entryOf(t, r)
+				e.Files = []pluginhost.ManifestFileEntry{{Name: "holder", SHA256: e.SHA256}}
+				r.manifest(pluginhost.Manifest{Plugins: []pluginhost.ManifestEntry{e}})
+			}},
+		{name: "LastWords", mode: "exit", reason: `it ended before it was ready: exit status 3; the last that it said is "panic: the pen is broken"`, hint: "plugin logs", crash: true},
+		{name: "WrongProtocol", spoil: script("echo '1|7|unix|/nowhere|grpc|'; sleep 60"), reason: "it speaks another version of the plugin protocol: this release speaks 1, and it speaks 7", hint: "install the release"},
 		{name: "WrongCoreProtocol", spoil: script("echo '9|1|unix|/nowhere|grpc|'; sleep 60"), reason: "it speaks another version of the plugin protocol", hint: "install the release"},
 		{name: "NotGRPC", spoil: script("echo '1|1|unix|/nowhere|netrpc|'; sleep 60"), reason: "it does not speak gRPC", hint: "install the release"},
 		{name: "NobodyListens", spoil: script("echo '1|1|unix|/nowhere|grpc|'; sleep 60"), reason: "it ended, or broke its connection, during the question what it is", hint: "plugin logs runtime-pen", crash: true},
@@ -92,7 +105,14 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t, pen(tt.mode))
-			r.opts.Limits = pluginhost.Limits{Start: 2 * time.Second, Configure: time.Second}
+			switch tt.mode { // those that are about a limit; a busy machine must not be one
+			case "silent":
+				r.opts.Limits.Start = 2 * time.Second
+			case "hang-configure":
+				r.opts.Limits.Configure = time.Second
+			default:
+				r.opts.Limits = pluginhost.Limits{Start: time.Minute, Configure: time.Minute}
+			}
 			if tt.spoil != nil {
 				tt.spoil(t, r)
 			}
@@ -169,6 +189,7 @@ func TestPutRight(t *testing.T) {
 // crash in between does not end in a checksum failure for ever.
 func TestUpgrade(t *testing.T) {
 	r := newRig(t, pen("")).open()
+	r.until("runtime-pen", core.PluginReady)
 	e := r.install("runtime-pen", builds.v2, "2.0.0", "runtime")
 	if p := r.plugin("runtime-pen"); p.State != core.PluginReady || p.Version != "1.0.0" {
 		t.Errorf("the running plugin was disturbed: %+v", p)

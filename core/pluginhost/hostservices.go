@@ -30,6 +30,15 @@ func (c *child) services() *services {
 	return s
 }
 
+// Features implements plugin.Featured: nobody is told of a service that would refuse every call.
+func (s *services) Features() []string {
+	list := []string{plugin.FeatureHostKV, plugin.FeatureHostLog}
+	if s.child.host.opts.Secrets != nil {
+		list = append(list, plugin.FeatureHostSecret)
+	}
+	return list
+}
+
 // collectTexts adds every text of a JSON value.
 func collectTexts(value any, into map[string]bool) {
 	switch value := value.(type) {

@@ -5,10 +5,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/atomicfile"
 )
+
+// formerDir holds, of each plugin that was installed over another, the binary and the entry of the one before.
+const formerDir = "former"
 
 // Replaces returns the entry of the plugin that installing p would replace, and whether there is one. CONFLICT
 // for a plugin that came with the package of Wardroom, which its package manager looks after.
@@ -35,31 +41,168 @@ func (p *Package) Replaces() (ManifestEntry, bool, error) {
 	return was, known, nil
 }
 
-// Install puts the binary in place and records it. A core that runs goes on with the old binary until the
-// plugin is restarted. The file is replaced and never written to: it may be running.
+// Older reports whether version a is certainly an older one than b.
+func Older(a, b string) bool {
+	former, err := semver.NewVersion(a)
+	if err != nil {
+		return false
+	}
+	later, err := semver.NewVersion(b)
+	return err == nil && former.LessThan(later)
+}
+
+// Install puts the plugin in place and records it, and keeps the one that was there for Rollback. A core that runs goes on
+// with the old binary, and its files, until the plugin is restarted. Files are replaced and never written to: they may be
+// running.
 func (p *Package) Install() error {
-	if _, _, err := p.Replaces(); err != nil {
+	was, replaces, err := p.Replaces()
+	if err != nil {
 		return err
 	}
-	failed := func(err error) error {
-		return core.Errorf(core.CodeForbidden, "%s cannot be written to: %s", p.dir, lastError(err)).WithCause(err)
+	if err := p.install(was, replaces); err != nil {
+		return unwritable(p.dir, err)
 	}
-	manifests := filepath.Join(p.dir, InstalledDir)
+	p.Close()
+	return nil
+}
+
+func (p *Package) install(was ManifestEntry, replaces bool) error {
+	if replaces {
+		if err := keepFormer(p.dir, was); err != nil {
+			return err
+		}
+	}
+	if to := p.Entry.filesDir(); to != "" {
+		to = filepath.Join(p.dir, to)
+		if err := os.RemoveAll(to); err != nil { // of the same build, installed before
+			return err
+		}
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			return err
+		}
+		for _, f := range p.Entry.Files {
+			if err := os.Rename(filepath.Join(p.temp, f.Name), filepath.Join(to, f.Name)); err != nil {
+				return err
+			}
+		}
+		if err := errors.Join(atomicfile.SyncDir(to), atomicfile.SyncDir(filepath.Dir(to))); err != nil {
+			return err
+		}
+	}
+	if err := place(p.dir, filepath.Join(p.temp, p.Entry.Name), p.Entry); err != nil {
+		return err
+	}
+	return p.sweepFiles()
+}
+
+// unwritable is the error for a directory of plugins that cannot be changed.
+func unwritable(dir string, err error) error {
+	return core.Errorf(core.CodeForbidden, "%s cannot be written to: %s", dir, lastError(err)).WithCause(err)
+}
+
+// place makes the binary at path that of a plugin, and records it.
+func place(dir, path string, e ManifestEntry) error {
+	manifests := filepath.Join(dir, InstalledDir)
 	if err := os.MkdirAll(manifests, 0o755); err != nil {
-		return failed(err)
+		return err
 	}
-	if err := os.Rename(p.temp, filepath.Join(p.dir, p.Entry.Name)); err != nil {
-		return failed(err)
+	if err := os.Rename(path, filepath.Join(dir, e.Name)); err != nil {
+		return err
 	}
-	p.temp = ""
-	if err := atomicfile.SyncDir(p.dir); err != nil {
-		return failed(err)
+	if err := atomicfile.SyncDir(dir); err != nil {
+		return err
 	}
-	m := Manifest{Format: manifestMajor, Plugins: []ManifestEntry{p.Entry}}
-	if err := writeFile(filepath.Join(manifests, p.Entry.Name+".json"), m.Encode(), 0o644); err != nil {
-		return failed(err)
+	return writeFile(filepath.Join(manifests, e.Name+".json"), entryFile(e), 0o644)
+}
+
+func entryFile(e ManifestEntry) []byte {
+	m := Manifest{Format: manifestMajor, Plugins: []ManifestEntry{e}}
+	return m.Encode()
+}
+
+// keepFormer makes the plugin that is in place the one that Rollback brings back. It stays in place.
+func keepFormer(dir string, e ManifestEntry) error {
+	former := filepath.Join(dir, formerDir)
+	if err := os.MkdirAll(former, 0o755); err != nil {
+		return err
+	}
+	binary := filepath.Join(former, e.Name)
+	_ = os.Remove(binary + ".new") // what a crash left
+	if err := os.Link(filepath.Join(dir, e.Name), binary+".new"); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // recorded, and removed by hand since
+		}
+		return err
+	}
+	if err := os.Rename(binary+".new", binary); err != nil {
+		return err
+	}
+	_ = os.Remove(binary + ".new") // a rename onto the same file leaves it
+	return writeFile(binary+".json", entryFile(e), 0o644)
+}
+
+// sweepFiles removes directories of files that neither the plugin nor the one before it has. The one before that may still
+// run: its files are gone then for what it starts anew.
+func (p *Package) sweepFiles() error {
+	keep := map[string]bool{p.Entry.filesDir(): true}
+	if m, err := readManifestFile(filepath.Join(p.dir, formerDir, p.Entry.Name+".json")); err == nil && len(m.Plugins) == 1 {
+		keep[m.Plugins[0].filesDir()] = true
+	}
+	entries, err := os.ReadDir(filepath.Join(p.dir, "files"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		name, ok := strings.CutPrefix(entry.Name(), p.Entry.Name+"-")
+		if rel := filepath.Join("files", entry.Name()); ok && len(name) == 16 && !keep[rel] {
+			if err := os.RemoveAll(filepath.Join(p.dir, rel)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// Rollback puts the plugin back that the last Install of it replaced, and keeps the present one in its stead: a second
+// Rollback undoes the first. It returns what is installed then and what was before. NOT_FOUND when nothing was kept.
+func Rollback(dir, name string) (now, was ManifestEntry, err error) {
+	if !pluginName.MatchString(name) {
+		return now, was, core.Invalid("name", "%q is not a name for a plugin", shorten(name))
+	}
+	former := filepath.Join(dir, formerDir, name)
+	m, err := readManifestFile(former + ".json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return now, was, core.Errorf(core.CodeNotFound, "no former version of the plugin %s is kept in %s: only an upgrade with wardroom plugin install keeps one", name, dir)
+	}
+	if err != nil {
+		return now, was, err
+	}
+	all, err := ReadManifest(dir)
+	if err != nil {
+		return now, was, err
+	}
+	was, known := all.Lookup(name)
+	if !known || len(m.Plugins) != 1 || m.Plugins[0].Name != name {
+		return now, was, core.Conflict("plugin", name, "", "the manifests of the plugin %s do not belong together; install it anew", name)
+	}
+	now = m.Plugins[0]
+	if sum, err := FileSHA256(former); err != nil || sum != now.SHA256 {
+		return now, was, core.Conflict("plugin", name, "", "the former version of the plugin %s was changed since; install it anew", name)
+	}
+	aside := former + ".back"
+	if err := os.Rename(former, aside); err != nil {
+		return now, was, unwritable(dir, err)
+	}
+	if err := keepFormer(dir, was); err != nil {
+		return now, was, unwritable(dir, errors.Join(err, os.Rename(aside, former)))
+	}
+	if err := place(dir, aside, now); err != nil {
+		return now, was, unwritable(dir, err)
+	}
+	return now, was, nil
 }
 
 // CheckDir makes sure that nobody but root and this user can change a directory of plugins.

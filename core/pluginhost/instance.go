@@ -20,6 +20,7 @@ type instance struct {
 	grpc    *grpc.ClientConn
 	conn    *plugin.Conn
 	info    plugin.Info
+	words   *lastWords
 	stopped atomic.Bool // it is being ended on purpose
 }
 

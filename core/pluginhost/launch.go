@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -50,7 +51,7 @@ func (c *child) start(ctx context.Context) (*instance, *failure) {
 }
 
 // launch starts a process and waits for its handshake.
-func (h *Host) launch(ctx context.Context, s Spec, b binary, log hclog.Logger) (*instance, *failure) {
+func (h *Host) launch(ctx context.Context, s Spec, b binary, log *pluginLogger) (*instance, *failure) {
 	state, err := h.stateDir(s.Name)
 	if err != nil {
 		return nil, &failure{reason: "its state directory cannot be made: " + lastError(err).Error(), hint: "look at the rights of " + h.opts.StateDir}
@@ -68,8 +69,13 @@ func (h *Host) launch(ctx context.Context, s Spec, b binary, log hclog.Logger) (
 		plugin.EnvPrivate: string(private), plugin.EnvWorkspaces: h.opts.Workspaces,
 		plugin.EnvLogLevel: h.level.get().String(), plugin.EnvParentFD: strconv.Itoa(parentFD),
 	})
+	if b.files != "" {
+		env = append(env, plugin.EnvFiles+"="+b.files)
+	}
+	words := new(lastWords)
+	log = log.overheard(words)
 	proc := &process{path: b.path, secure: b.secure(), dir: state, done: make(chan struct{})}
-	i := &instance{proc: proc}
+	i := &instance{proc: proc, words: words}
 	// A Client, like the command behind it, is good for one start only.
 	i.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  plugin.Handshake,
@@ -118,9 +124,13 @@ func (h *Host) launch(ctx context.Context, s Spec, b binary, log hclog.Logger) (
 			}
 		}
 		failed := launchFailure(out.err, proc)
-		i.end(h.opts.Limits.Stop, false)
+		i.end(h.opts.Limits.Stop, false) // and what it said last has come
+		if failed.crash {
+			failed.reason += words.text()
+		}
 		return nil, failed
 	}
+	words.quiet.Store(true)
 	i.conn = out.conn
 	return i, nil
 }
@@ -174,6 +184,7 @@ func (c *child) introduce(ctx context.Context, i *instance, b binary) *failure {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.status.Kind, c.status.Version, c.status.Features = string(info.Kind), shorten(info.Version), info.Features
+	c.status.SDK = shorten(info.SDK)
 	c.schema, c.examples = settings.Schema, settings.Examples
 	return nil
 }
@@ -223,7 +234,15 @@ func (c *child) publish(i *instance, again bool) {
 	}
 	c.status.Health, c.status.HealthReason = "", ""
 	c.mu.Unlock()
-	c.set(core.PluginReady, nil)
+	kind := string(i.info.Kind)
+	c.set(core.PluginReady, func(p *core.Plugin) {
+		if !slices.Contains(c.host.opts.Uses, kind) {
+			p.Reason = "this release asks nothing of " + kind + " plugins: it runs, and is not used"
+		}
+	})
+	if p, _ := c.snapshot(); p.Reason != "" {
+		c.log.Logger.Warn("plugin is not used", "kind", kind, "reason", p.Reason)
+	}
 	if again {
 		c.host.opts.Metrics.Restarted(c.spec.Name)
 	}

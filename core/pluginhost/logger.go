@@ -25,6 +25,29 @@ type pluginLogger struct {
 	prefix       string // before each of them
 	level        *atomic.Int32
 	with         []any
+	words        *lastWords // nil: nobody asks for them
+}
+
+// lastWords is the last line that a process printed or logged as a warning, which tells why it ended where nothing else does.
+type lastWords struct {
+	quiet atomic.Bool // it is up: what it prints is no longer a warning by itself
+	line  atomic.Pointer[string]
+}
+
+// text returns the line as the end of a reason.
+func (w *lastWords) text() string {
+	line := w.line.Load()
+	if line == nil {
+		return ""
+	}
+	return fmt.Sprintf("; the last that it said is %q", shortenTo(*line, 200))
+}
+
+// overheard returns a logger that notes the plugin's last line, and takes what it prints before it is up for warnings.
+func (l *pluginLogger) overheard(words *lastWords) *pluginLogger {
+	next := *l
+	next.words = words
+	return &next
 }
 
 var _ hclog.Logger = (*pluginLogger)(nil)
@@ -62,6 +85,14 @@ func (l *pluginLogger) Log(level hclog.Level, msg string, args ...any) {
 	if !l.plugin {
 		l.Logger.Debug(l.redact(msg), l.clean(args)...)
 		return
+	}
+	printed := len(args) == 0 // not logged: a record has its time
+	if w := l.words; w != nil && (printed || level >= hclog.Warn) && strings.TrimSpace(msg) != "" {
+		said := l.redact(strings.TrimSpace(msg))
+		w.line.Store(&said)
+		if printed && level < hclog.Warn && !w.quiet.Load() {
+			level = hclog.Warn
+		}
 	}
 	args = append(append([]any{}, l.with...), args...)
 	msg, args = l.prefix+l.redact(msg), l.clean(args)

@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -42,7 +43,45 @@ type ManifestEntry struct {
 	Kind     string `json:"kind"` // runtime, secret or audit
 	Version  string `json:"version"`
 	SHA256   string `json:"sha256"`   // of the file, 64 lower-case hexadecimal digits
-	Protocol int    `json:"protocol"` // highest major version of the plugin protocol that it speaks
+	Protocol int    `json:"protocol"` // major version of the plugin protocol that it speaks
+	// Files are programs and data that the plugin needs beside it. They lie in a directory of their own: plugin.File of
+	// the sdk tells where.
+	Files []ManifestFileEntry `json:"files,omitempty"`
+	// SignedBy is the public key whose signature was checked when the plugin was installed. Packages do not have it.
+	SignedBy string `json:"signedBy,omitempty"`
+
+	installed bool // read from InstalledDir
+}
+
+// ManifestFileEntry is a file that comes with a plugin.
+type ManifestFileEntry struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+}
+
+// fileName is what names a file that comes with a plugin.
+var fileName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$`)
+
+// maxFiles is how many files may come with a plugin.
+const maxFiles = 16
+
+// filesDir is where the files of a plugin are, in the directory of the plugins; empty for one that has none. Another
+// build has another directory: the one that runs keeps its own until it ends.
+func (e ManifestEntry) filesDir() string {
+	if len(e.Files) == 0 {
+		return ""
+	}
+	sum := sha256.New()
+	_, _ = fmt.Fprintln(sum, e.SHA256) // a hash takes everything
+	for _, f := range e.Files {
+		_, _ = fmt.Fprintln(sum, f.Name, f.SHA256)
+	}
+	return filepath.Join("files", e.Name+"-"+hex.EncodeToString(sum.Sum(nil)[:8]))
+}
+
+func validSum(text string) bool {
+	sum, err := hex.DecodeString(text)
+	return err == nil && len(sum) == sha256.Size && text == strings.ToLower(text)
 }
 
 // pluginName is what names a plugin and its file.
@@ -103,8 +142,26 @@ func (e ManifestEntry) check(add func(field, format string, args ...any)) {
 	if e.Version == "" || len(e.Version) > 64 || strings.ContainsFunc(e.Version, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		add("version", "must be 1 to 64 printable characters")
 	}
-	if sum, err := hex.DecodeString(e.SHA256); err != nil || len(sum) != 32 || e.SHA256 != strings.ToLower(e.SHA256) {
+	if !validSum(e.SHA256) {
 		add("sha256", "must be 64 lower-case hexadecimal digits")
+	}
+	if len(e.Files) > maxFiles {
+		add("files", "has %d entries; at most %d", len(e.Files), maxFiles)
+		return
+	}
+	seen := map[string]bool{e.Name: true, ManifestFile: true}
+	for i, f := range e.Files {
+		path := fmt.Sprintf("files[%d].", i)
+		switch {
+		case !fileName.MatchString(f.Name):
+			add(path+"name", "%q is not a name; use letters, digits, dot, - and _, at most 63", shorten(f.Name))
+		case seen[f.Name]:
+			add(path+"name", "%q is there twice", shorten(f.Name))
+		}
+		seen[f.Name] = true
+		if !validSum(f.SHA256) {
+			add(path+"sha256", "must be 64 lower-case hexadecimal digits")
+		}
 	}
 	if e.Protocol < 1 || e.Protocol > 1000 {
 		add("protocol", "must be the major version of the plugin protocol, 1 or higher")
@@ -155,6 +212,7 @@ func ReadManifest(dir string) (*Manifest, error) {
 		}
 		for _, e := range m.Plugins {
 			if _, known := all.Lookup(e.Name); !known {
+				e.installed = filepath.Dir(path) != filepath.Clean(dir)
 				all.Plugins = append(all.Plugins, e)
 			}
 		}

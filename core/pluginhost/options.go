@@ -33,6 +33,12 @@ type Options struct {
 	// directories for agents; plugins are told of both.
 	Private    []string
 	Workspaces string
+	// TrustedKeys are public keys of minisign. With any, a plugin that was installed by wardroom plugin install runs only
+	// if one of them signed it.
+	TrustedKeys []string
+	// Uses are the kinds of plugins that the service asks anything of. A ready plugin of another kind says that it is
+	// not used.
+	Uses []string
 	// Dev runs binaries without a checksum and from directories that others may write to.
 	Dev     bool
 	Plugins []Spec

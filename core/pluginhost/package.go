@@ -15,7 +15,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"aead.dev/minisign"
+
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/plugin"
 )
 
 // Bounds of a package, so that a hostile one cannot fill the disk.
@@ -25,25 +28,30 @@ const (
 )
 
 // Package is a plugin on its way into a directory: a bare binary, or a .tar.gz that holds manifest.json with one
-// entry and the binary that it names. Its binary lies in a temporary file of the target directory, so that
-// what was shown is what gets installed. Close removes what was not installed.
+// entry, the binary that it names, and the files that the entry lists. What it holds lies in a temporary directory of the
+// target directory, so that what was shown is what gets installed. Close removes what was not installed.
 type Package struct {
 	Entry ManifestEntry
-	Size  int64 // bytes of the binary
-	// Vouched tells that a manifest in the package announced the checksum; of a bare binary it was computed.
+	Size  int64 // bytes of the binary and its files
+	// Vouched reports whether a manifest in the package announced the checksum; of a bare binary it was computed. By whom
+	// it was signed is in Entry.
 	Vouched bool
 
 	dir  string
-	temp string // path of the binary; empty once it is installed
+	temp string // directory of what it holds, under its own name; empty once it is installed
 }
 
 // About says what a bare binary is, where that cannot be read from it. Empty fields are found out: the name is
 // that of the file, the kind is told by the beginning of the name, the version is what the Go build recorded.
 type About struct{ Name, Kind, Version string }
 
-// ReadPackage checks the file at path and unpacks its binary into the directory of plugins, under a temporary
-// name. Nothing of it is run. VALIDATION_ERROR tells what is wrong with the file.
-func ReadPackage(path, dir string, about About) (*Package, error) {
+// ReadPackage checks the file at path and unpacks it into the directory of plugins, under a temporary name. Nothing of it
+// is run. VALIDATION_ERROR tells what is wrong with the file, or with its signature.
+func ReadPackage(path, dir string, about About, trust Trust) (*Package, error) {
+	keys, err := parseKeys(trust.Keys)
+	if err != nil {
+		return nil, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, core.Invalid("file", "%s cannot be read: %s", path, lastError(err))
@@ -54,13 +62,32 @@ func ReadPackage(path, dir string, about About) (*Package, error) {
 		return nil, core.Invalid("file", "%s is not a file of at most %d MiB", path, maxPackage>>20)
 	}
 	p := &Package{dir: dir}
-	in := bufio.NewReader(f)
+	if p.temp, err = os.MkdirTemp(dir, ".install-*"); err != nil {
+		return nil, core.Errorf(core.CodeForbidden, "no file can be written to %s: %s", dir, lastError(err)).WithCause(err)
+	}
+	signed := minisign.NewReader(f) // of the very bytes that are unpacked
+	in := bufio.NewReader(signed)
 	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		if err = p.unpack(in); err == nil && about != (About{}) {
 			err = core.Invalid("file", "is an archive, whose manifest says name, kind and version: they cannot be given as well")
 		}
 	} else {
 		err = p.bare(path, in, about)
+	}
+	if err == nil && p.Entry.Protocol != plugin.ProtocolVersion {
+		err = core.Invalid("protocol", "%s speaks version %d of the plugin protocol, and this release speaks %d; install the release of the plugin that belongs to it",
+			p.Entry.Name, p.Entry.Protocol, plugin.ProtocolVersion)
+	}
+	if told := KindOfName(p.Entry.Name); err == nil && told != "" && told != p.Entry.Kind {
+		err = core.Invalid("kind", "is %s, and %s is the name of one of kind %s", p.Entry.Kind, p.Entry.Name, told)
+	}
+	if err == nil {
+		if _, failed := io.Copy(io.Discard, in); failed != nil {
+			err = core.Invalid("file", "%s cannot be read: %s", path, lastError(failed))
+		}
+	}
+	if err == nil {
+		p.Entry.SignedBy, err = trust.signedBy(path, keys, signed)
 	}
 	if err != nil {
 		p.Close()
@@ -78,7 +105,7 @@ func (p *Package) unpack(in io.Reader) error {
 	}
 	archive := tar.NewReader(io.LimitReader(unzipped, maxBinary+2*maxManifest))
 	var manifest *Manifest
-	var name, sum string
+	sums := map[string]string{} // of what it holds, besides the manifest
 	for {
 		h, err := archive.Next()
 		if errors.Is(err, io.EOF) {
@@ -94,8 +121,12 @@ func (p *Package) unpack(in io.Reader) error {
 		case h.Typeflag != tar.TypeReg:
 			return bad("holds %q, which is not a plain file", shorten(h.Name))
 		case entry == "" || entry == "." || entry == ".." || strings.ContainsAny(entry, "/\\\x00"):
-			return bad("holds %q: the manifest and the binary must lie at the top, without any path", shorten(h.Name))
-		case entry == ManifestFile && manifest == nil:
+			return bad("holds %q: all files must lie at the top, without any path", shorten(h.Name))
+		case !fileName.MatchString(entry):
+			return bad("holds %q, which is not a name for a file of a plugin", shorten(entry))
+		case entry == ManifestFile && manifest != nil || sums[entry] != "":
+			return bad("holds %s twice", entry)
+		case entry == ManifestFile:
 			data, err := io.ReadAll(io.LimitReader(archive, maxManifest+1))
 			if err != nil {
 				return bad("is a damaged archive")
@@ -103,37 +134,56 @@ func (p *Package) unpack(in io.Reader) error {
 			if manifest, err = ParseManifest(data); err != nil {
 				return err
 			}
-		case entry != ManifestFile && name == "":
-			if name = entry; !pluginName.MatchString(name) {
-				return bad("holds %q, which is not the name of a plugin", shorten(name))
-			}
-			if sum, err = p.save(archive); err != nil {
+		case len(sums) > maxFiles:
+			return bad("holds more than a binary and %d files", maxFiles)
+		default:
+			if sums[entry], err = p.save(entry, archive); err != nil {
 				return err
 			}
-		default:
-			return bad("holds more than %s and one binary: %q", ManifestFile, shorten(h.Name))
 		}
 	}
-	switch {
-	case manifest == nil || name == "":
+	if manifest == nil || len(sums) == 0 {
 		return bad("must hold %s and the binary that it names", ManifestFile)
-	case len(manifest.Plugins) != 1 || manifest.Plugins[0].Name != name:
-		return bad("has a manifest that does not name exactly the one plugin %s", name)
-	case manifest.Plugins[0].SHA256 != sum:
-		return bad("the checksum of its binary is %s, and its manifest says %s", sum, manifest.Plugins[0].SHA256)
+	}
+	if len(manifest.Plugins) != 1 || sums[manifest.Plugins[0].Name] == "" {
+		return bad("has a manifest that does not name exactly one plugin that is in it")
 	}
 	p.Entry, p.Vouched = manifest.Plugins[0], true
+	if p.Entry.SignedBy != "" {
+		return bad("has a manifest with signedBy, which says what was checked here and has no place in a package")
+	}
+	return p.checkSums(sums)
+}
+
+// checkSums compares what the archive held with its manifest.
+func (p *Package) checkSums(sums map[string]string) error {
+	listed := append([]ManifestFileEntry{{p.Entry.Name, p.Entry.SHA256}}, p.Entry.Files...)
+	for _, f := range listed {
+		switch sum := sums[f.Name]; {
+		case sum == "":
+			return core.Invalid("file", "does not hold %s, which its manifest lists", f.Name)
+		case sum != f.SHA256:
+			return core.Invalid("file", "the checksum of %s is %s, and its manifest says %s", f.Name, sum, f.SHA256)
+		}
+		delete(sums, f.Name)
+	}
+	for name := range sums {
+		return core.Invalid("file", "holds %q, which is not listed in files of its manifest", name)
+	}
 	return nil
 }
 
 // bare takes a binary without a manifest.
 func (p *Package) bare(path string, in io.Reader, about About) error {
-	sum, err := p.save(in)
-	if err != nil {
-		return err
-	}
 	p.Entry = ManifestEntry{
-		Name: orElse(about.Name, filepath.Base(path)), Kind: about.Kind, Version: about.Version, SHA256: sum, Protocol: 1,
+		Name: orElse(about.Name, filepath.Base(path)), Kind: about.Kind, Version: about.Version, Protocol: plugin.ProtocolVersion,
+	}
+	if !pluginName.MatchString(p.Entry.Name) {
+		return core.Invalid("name", "%q is not a name for a plugin; give one with --name", shorten(p.Entry.Name))
+	}
+	var err error
+	if p.Entry.SHA256, err = p.save(p.Entry.Name, in); err != nil {
+		return err
 	}
 	if p.Entry.Kind == "" {
 		if p.Entry.Kind = KindOfName(p.Entry.Name); p.Entry.Kind == "" {
@@ -141,7 +191,7 @@ func (p *Package) bare(path string, in io.Reader, about About) error {
 		}
 	}
 	if p.Entry.Version == "" {
-		info, err := buildinfo.ReadFile(p.temp)
+		info, err := buildinfo.ReadFile(filepath.Join(p.temp, p.Entry.Name))
 		if err != nil {
 			return core.Invalid("file", "is neither a .tar.gz archive nor a Go program; give its version if it is a plugin")
 		}
@@ -166,15 +216,15 @@ func KindOfName(name string) string {
 	return ""
 }
 
-// save writes the binary to a temporary file of the directory and returns its checksum.
-func (p *Package) save(in io.Reader) (string, error) {
-	f, err := os.CreateTemp(p.dir, ".install-*")
+// save writes a file to the temporary directory and returns its checksum.
+func (p *Package) save(name string, in io.Reader) (string, error) {
+	f, err := os.OpenFile(filepath.Join(p.temp, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
 	if err != nil {
 		return "", core.Errorf(core.CodeForbidden, "no file can be written to %s: %s", p.dir, lastError(err)).WithCause(err)
 	}
-	p.temp = f.Name()
 	sum := sha256.New()
-	p.Size, err = io.Copy(io.MultiWriter(f, sum), io.LimitReader(in, maxBinary+1))
+	size, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(in, maxBinary+1-p.Size))
+	p.Size += size
 	if err == nil {
 		err = f.Chmod(0o755)
 	}
@@ -186,11 +236,11 @@ func (p *Package) save(in io.Reader) (string, error) {
 	}
 	switch {
 	case err != nil:
-		return "", core.Invalid("file", "its binary cannot be unpacked into %s: %s", p.dir, lastError(err))
+		return "", core.Invalid("file", "%s cannot be unpacked into %s: %s", name, p.dir, lastError(err))
 	case p.Size > maxBinary:
-		return "", core.Invalid("file", "its binary is larger than %d MiB", maxBinary>>20)
-	case p.Size == 0:
-		return "", core.Invalid("file", "its binary is empty")
+		return "", core.Invalid("file", "is larger than %d MiB", maxBinary>>20)
+	case size == 0:
+		return "", core.Invalid("file", "%s is empty", name)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
@@ -198,7 +248,7 @@ func (p *Package) save(in io.Reader) (string, error) {
 // Close removes what was not installed. Safe to call twice.
 func (p *Package) Close() {
 	if p.temp != "" {
-		_ = os.Remove(p.temp)
+		_ = os.RemoveAll(p.temp)
 		p.temp = ""
 	}
 }

@@ -69,7 +69,7 @@ func TestInstallArchive(t *testing.T) {
 	dir := t.TempDir()
 	path := file(t, "pen.tar.gz", archive(t, member{name: "./", kind: tar.TypeDir}, member{name: "./manifest.json", data: manifestOf("runtime-pen", binaryText)},
 		member{name: "runtime-pen", data: binaryText}))
-	p, err := pluginhost.ReadPackage(path, dir, pluginhost.About{})
+	p, err := pluginhost.ReadPackage(path, dir, pluginhost.About{}, pluginhost.Trust{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestInstallArchive(t *testing.T) {
 		t.Errorf("binary %v, %v", info, err)
 	}
 	m, err := pluginhost.ReadManifest(dir)
-	if err != nil || len(m.Plugins) != 1 || m.Plugins[0] != p.Entry {
+	if err != nil || len(m.Plugins) != 1 || m.Plugins[0].SHA256 != p.Entry.SHA256 {
 		t.Errorf("manifest %+v, %v", m, err)
 	}
 	entries, _ := os.ReadDir(dir)
@@ -97,7 +97,7 @@ func TestInstallArchive(t *testing.T) {
 		t.Errorf("the directory holds %v", entries)
 	}
 
-	again, err := pluginhost.ReadPackage(path, dir, pluginhost.About{})
+	again, err := pluginhost.ReadPackage(path, dir, pluginhost.About{}, pluginhost.Trust{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,13 +124,14 @@ func TestInstallRefuses(t *testing.T) {
 		{"HardLink", archive(t, good, member{name: "runtime-pen", kind: tar.TypeLink}), "not a plain file"},
 		{"Device", archive(t, good, member{name: "runtime-pen", kind: tar.TypeChar}), "not a plain file"},
 		{"Directory", archive(t, good, member{name: "runtime-pen/", kind: tar.TypeDir}), "not a plain file"},
-		{"HiddenName", archive(t, good, member{name: ".bashrc", data: binaryText}), "not the name of a plugin"},
-		{"TwoBinaries", archive(t, good, binary, member{name: "other", data: "x"}), "more than manifest.json and one binary"},
-		{"TwoManifests", archive(t, good, good, binary), "more than manifest.json and one binary"},
+		{"HiddenName", archive(t, good, member{name: ".bashrc", data: binaryText}), "not a name for a file"},
+		{"TwoBinaries", archive(t, good, binary, member{name: "other", data: "x"}), "is not listed in files of its manifest"},
+		{"TwoManifests", archive(t, good, good, binary), "holds manifest.json twice"},
+		{"TwoOfOneName", archive(t, good, binary, binary), "holds runtime-pen twice"},
 		{"NoManifest", archive(t, binary), "must hold manifest.json"},
 		{"NoBinary", archive(t, good), "must hold manifest.json"},
 		{"Empty", archive(t), "must hold manifest.json"},
-		{"OtherName", archive(t, good, member{name: "runtime-quill", data: binaryText}), "does not name exactly the one plugin runtime-quill"},
+		{"OtherName", archive(t, good, member{name: "runtime-quill", data: binaryText}), "does not name exactly one plugin that is in it"},
 		{"OtherSum", archive(t, good, member{name: "runtime-pen", data: "changed"}), "its manifest says"},
 		{"EmptyBinary", archive(t, good, member{name: "runtime-pen"}), "is empty"},
 		{"BadManifest", archive(t, member{name: "manifest.json", data: `{"format":1,"plugins":[{"name":"a b"}]}`}, binary), "the manifest is not valid"},
@@ -142,7 +143,7 @@ func TestInstallRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			p, err := pluginhost.ReadPackage(file(t, "runtime-pen", tt.data), dir, pluginhost.About{})
+			p, err := pluginhost.ReadPackage(file(t, "runtime-pen", tt.data), dir, pluginhost.About{}, pluginhost.Trust{})
 			if p != nil || core.ErrorCode(err) != core.CodeValidation {
 				t.Fatalf("package %v, %v", p, err)
 			}
@@ -179,7 +180,7 @@ func TestInstallDoesNotReplace(t *testing.T) {
 			if err := prepare(dir); err != nil {
 				t.Fatal(err)
 			}
-			p, err := pluginhost.ReadPackage(file(t, "p.tar.gz", data), dir, pluginhost.About{})
+			p, err := pluginhost.ReadPackage(file(t, "p.tar.gz", data), dir, pluginhost.About{}, pluginhost.Trust{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +198,7 @@ func TestInstallDoesNotReplace(t *testing.T) {
 // A plugin that was installed from a file runs.
 func TestInstalledRuns(t *testing.T) {
 	r := newRig(t).open()
-	p, err := pluginhost.ReadPackage(builds.v1, r.dir, pluginhost.About{Name: "runtime-quill"})
+	p, err := pluginhost.ReadPackage(builds.v1, r.dir, pluginhost.About{Name: "runtime-quill"}, pluginhost.Trust{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +245,7 @@ func FuzzPackage(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p, err := pluginhost.ReadPackage(path, dir, pluginhost.About{})
+		p, err := pluginhost.ReadPackage(path, dir, pluginhost.About{}, pluginhost.Trust{})
 		if (p == nil) != (err != nil) {
 			t.Fatalf("%v with %v", p, err)
 		}

@@ -55,7 +55,7 @@ func newRig(tb testing.TB, specs ...pluginhost.Spec) *rig {
 		tb.Fatal(err)
 	}
 	r.opts = pluginhost.Options{
-		Dir: r.dir, RunDir: filepath.Join(short, "run"), StateDir: filepath.Join(tb.TempDir(), "state"), Plugins: specs,
+		Dir: r.dir, RunDir: filepath.Join(short, "run"), StateDir: filepath.Join(tb.TempDir(), "state"), Plugins: specs, Uses: []string{core.PluginKindRuntime},
 		Clock: r.clock, Metrics: r.metrics, Check: func(c pluginhost.HealthCheck) { r.checks[c.Name] = c },
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: r.log, DisableTime: true}),
 		Policy: pluginhost.Policy{

@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"context"
+	"path/filepath"
 	"sort"
 	"time"
 
@@ -16,6 +17,10 @@ func (h *Host) FindPlugins(context.Context) ([]*core.Plugin, error) {
 		known[name], _ = c.snapshot()
 	}
 	h.mu.Unlock()
+	manifests := map[string]*Manifest{}
+	for _, p := range known {
+		h.compare(p, manifests)
+	}
 	for _, p := range h.installed() {
 		if known[p.Name] == nil {
 			known[p.Name] = p
@@ -70,7 +75,29 @@ func (h *Host) FindPlugin(_ context.Context, name string) (*core.PluginDetail, e
 	case c == nil:
 		return &core.PluginDetail{Plugin: *installed}, nil
 	}
-	return c.detail(), nil
+	detail := c.detail()
+	h.compare(&detail.Plugin, map[string]*Manifest{})
+	return detail, nil
+}
+
+// compare notes in the status of a running plugin that another build of it was installed since. manifests are those that
+// were read, by directory.
+func (h *Host) compare(p *core.Plugin, manifests map[string]*Manifest) {
+	if p.PID == 0 {
+		return
+	}
+	dir := filepath.Dir(p.Path)
+	m, read := manifests[dir]
+	if !read {
+		m, _ = ReadManifest(dir) // what is wrong with it is told when it is started, or listed
+		manifests[dir] = m
+	}
+	if m == nil {
+		return
+	}
+	if e, known := m.Lookup(filepath.Base(p.Path)); known && p.SHA256 != "" && e.SHA256 != p.SHA256 && h.child(p.Name).spec.SHA256 == "" {
+		p.Installed = e.Version
+	}
 }
 
 // EnablePlugin implements core.PluginService.

@@ -2,10 +2,12 @@ package pluginhost
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/plugin"
 )
 
 // run is the child's life: rounds of starting, watching, stopping and waiting, until ctx ends. A round ends
@@ -73,13 +75,13 @@ func (c *child) serve(ctx context.Context, i *instance) *failure {
 	limits, clock := c.host.opts.Limits, c.host.opts.Clock
 	well, stopWell := after(clock, c.host.opts.Policy.Healthy)
 	defer func() { stopWell() }()
-	missed := 0
+	missed, unsaid := 0, 0
 	for {
 		tick, stopTick := after(clock, limits.Ping)
 		select {
 		case <-i.proc.done:
 			stopTick()
-			return crashed("its process ended: %s", exitText(i.proc.err))
+			return crashed("its process ended: %s%s", exitText(i.proc.err), i.words.text())
 		case <-ctx.Done():
 			stopTick()
 			return nil
@@ -95,7 +97,11 @@ func (c *child) serve(ctx context.Context, i *instance) *failure {
 		}
 		if i.ping(ctx, limits.Answer) {
 			missed = 0
-			c.examine(ctx, i)
+			if c.examine(ctx, i) {
+				unsaid = 0
+			} else if unsaid++; unsaid == mutes && ctx.Err() == nil {
+				c.mute(limits.Answer)
+			}
 			continue
 		}
 		if missed++; missed >= limits.Pings && ctx.Err() == nil {
@@ -108,13 +114,25 @@ func (c *child) serve(ctx context.Context, i *instance) *failure {
 	}
 }
 
-// examine asks a live plugin how it is.
-func (c *child) examine(ctx context.Context, i *instance) {
+// mutes is how many questions for its health a plugin that answers pings may leave open.
+const mutes = 2
+
+// mute says of a plugin that lives that it does not tell how it is.
+func (c *child) mute(limit time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.status.Health, c.checks = "degraded", nil
+	c.status.HealthReason = fmt.Sprintf("it does not say how it is: %d questions in a row got no answer within %s each", mutes, limit)
+	c.log.Logger.Warn("plugin changed its health", "health", c.status.Health, "reason", c.status.HealthReason)
+}
+
+// examine asks a live plugin how it is, and reports whether it said so.
+func (c *child) examine(ctx context.Context, i *instance) bool {
 	ctx, cancel := context.WithTimeout(ctx, c.host.opts.Limits.Answer)
 	defer cancel()
 	said, err := i.conn.Health(ctx)
 	if err != nil {
-		return // it answers pings; if it is in trouble, those will tell
+		return plugin.AsError(err).Code == plugin.CodeUnimplemented
 	}
 	checks := make([]core.PluginCheck, 0, len(said.Checks))
 	for _, check := range said.Checks {
@@ -129,6 +147,7 @@ func (c *child) examine(ctx context.Context, i *instance) {
 	if was != c.status.Health && (was != "" || c.status.Health != "ok") {
 		c.log.Logger.Info("plugin changed its health", "health", c.status.Health, "reason", c.status.HealthReason)
 	}
+	return true
 }
 
 // healthWord keeps what a plugin says within the words that there are.
@@ -140,10 +159,16 @@ func healthWord(word string) string {
 	return "ok"
 }
 
+// mendWait is the longest pause before a file or a setting is looked at again that was wrong.
+const mendWait = 10 * time.Second
+
 // rest waits after a failure: for the backoff, or in quarantine for an operator.
 func (c *child) rest(ctx context.Context, failed *failure) {
 	now := c.host.opts.Clock.Now()
 	wait, quarantine := c.breaker.fail(now, failed.crash)
+	if !failed.crash {
+		wait = min(wait, mendWait) // somebody is about to put it right, and then does not want to wait
+	}
 	hint := strings.ReplaceAll(failed.hint, "NAME", c.spec.Name)
 	if failed.cause != nil {
 		c.log.Logger.Debug("cause of the failure", "error", c.redact(failed.cause.Error()))

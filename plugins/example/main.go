@@ -14,6 +14,9 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/claude"
+	"github.com/wardroom/wardroom/sdk/agentcli/codex"
+	"github.com/wardroom/wardroom/sdk/agentcli/gemini"
 	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/agentcli/stream"
 	"github.com/wardroom/wardroom/sdk/plugin"
@@ -45,8 +48,8 @@ type config struct {
 	Workdirs  []string `json:"workdirs"`
 }
 
-// shell is the one agent type that this runtime declares; operators declare more in agentTypes. Adapters of the
-// coding CLIs go into agentcli.Options.Adapters.
+// shell is the one agent type that this runtime declares beside those of the coding CLIs, which the adapters bring;
+// operators declare more in agentTypes.
 var shell = runtime.DeclaredType{
 	Command: "sh", Env: map[string]string{"PS1": "$ "}, Ready: runtime.ReadyRule{Pattern: `^\$ $`}, Exit: "exit",
 }
@@ -66,6 +69,7 @@ func main() {
 				Launcher: &launcher{local.Rooms{
 					Dir: filepath.Join(place.StateDir, "rooms"), Workdirs: c.Workdirs, Private: place.Private, Workspaces: place.Workspaces,
 				}, &processes},
+				Adapters:  []agentcli.Adapter{claude.New(), codex.New(), gemini.New()},
 				Types:     map[string]runtime.DeclaredType{"sh": shell},
 				MaxAgents: c.MaxAgents,
 				Ephemeral: true, // a pty ends with the process that opened it

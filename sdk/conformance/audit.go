@@ -127,6 +127,9 @@ func writeGap(ctx context.Context, a *auditSubject) error {
 	batch := a.batch(3)
 	_, err := a.Sink.Write(ctx, []audit.Record{batch[0], batch[2]})
 	var e *audit.Error
+	if err == nil {
+		return fmt.Errorf("Write of a batch with a gap returned no error and should be %s", audit.CodeInvalidArgument)
+	}
 	if !errors.As(err, &e) || e.Code != audit.CodeInvalidArgument {
 		return fmt.Errorf("Write of a batch with a gap returned %w and should be %s", err, audit.CodeInvalidArgument)
 	}

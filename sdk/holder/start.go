@@ -52,10 +52,8 @@ func (h *Holding) Reap(wait bool) bool {
 	}
 }
 
-// Start starts the binary at path to hold what l says, in a session of its own. Zero values of l get their
-// defaults. What goes wrong there is *runtime.Error; log gets what the holding process says when it crashes, and
-// may be nil.
-func Start(ctx context.Context, path string, l wire.Launch, log *os.File) (*Holding, error) {
+// launchFrame is what the holding process reads, with defaults in place of zero values.
+func launchFrame(l wire.Launch) ([]byte, error) {
 	if l.RingBytes == 0 {
 		l.RingBytes = DefaultRing
 	}
@@ -68,6 +66,17 @@ func Start(ctx context.Context, path string, l wire.Launch, log *os.File) (*Hold
 	in := wire.Append(nil, l)
 	if len(in) > wire.MaxBody {
 		return nil, runtime.Invalid("env", "arguments and environment together are larger than 4 MiB")
+	}
+	return in, nil
+}
+
+// Start starts the binary at path to hold what l says, in a session of its own. Zero values of l get their
+// defaults. What goes wrong there is *runtime.Error; log gets what the holding process says when it crashes, and
+// may be nil.
+func Start(ctx context.Context, path string, l wire.Launch, log *os.File) (*Holding, error) {
+	in, err := launchFrame(l)
+	if err != nil {
+		return nil, err
 	}
 	cmd := exec.Command(path, "run") // not bound to ctx: it outlives this call, and this process
 	// A heap of some hundred kilobytes collects often at no cost; the default would let it grow to 4 MB first.
@@ -131,6 +140,11 @@ func (h *Holding) talk(to io.Writer, from io.Reader, launch []byte) error {
 	if _, err := to.Write(launch); err != nil {
 		return spawnFailed(err)
 	}
+	return h.started(from)
+}
+
+// started reads what became of a launch.
+func (h *Holding) started(from io.Reader) error {
 	kind, body, err := wire.NewReader(from).Next()
 	if err != nil {
 		return spawnFailed(err)

@@ -64,6 +64,12 @@ func (c *Conn) SetHostServices(services HostServices) {
 	c.services = services
 }
 
+func (c *Conn) hostServices() HostServices {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.services
+}
+
 // Info asks the plugin what it is. Has answers by the last Info.
 func (c *Conn) Info(ctx context.Context) (Info, error) {
 	r, err := c.rpc.Info(ctx, &pluginv1.InfoRequest{HostFeatures: hostFeatures})
@@ -116,7 +122,7 @@ func (c *Conn) Configure(ctx context.Context, config json.RawMessage, generation
 		return nil, err
 	}
 	if serving != nil {
-		req.HostServices, req.HostFeatures = hostServices, hostFeatures
+		req.HostServices, req.HostFeatures = hostServices, featuresOf(c.hostServices())
 	}
 	r, err := c.rpc.Configure(ctx, req)
 	err = fromStatus(err)

@@ -32,7 +32,9 @@ const (
 	EnvPrivate  = "WARDROOM_PLUGIN_PRIVATE"   // see Host.Private; a JSON array
 	// EnvWorkspaces is Host.Workspaces.
 	EnvWorkspaces = "WARDROOM_PLUGIN_WORKSPACES"
-	EnvLogLevel   = "WARDROOM_PLUGIN_LOG_LEVEL" // trace, debug, info (default), warn, error or off
+	// EnvFiles is the directory of the files that came with the plugin; see File.
+	EnvFiles    = "WARDROOM_PLUGIN_FILES"
+	EnvLogLevel = "WARDROOM_PLUGIN_LOG_LEVEL" // trace, debug, info (default), warn, error or off
 	// EnvParentFD is the number of a file descriptor: the read end of a pipe whose other end the host holds,
 	// and nobody else. When it ends, the plugin does.
 	EnvParentFD = "WARDROOM_PLUGIN_PARENT_FD"

@@ -22,6 +22,17 @@ type HostServices interface {
 	Log(ctx context.Context, level hclog.Level, message string, fields map[string]string) error
 }
 
+// Featured are HostServices that have a part of what there is: Features are FeatureHostSecret and so on.
+type Featured interface{ Features() []string }
+
+// featuresOf returns what services have.
+func featuresOf(services HostServices) []string {
+	if f, ok := services.(Featured); ok {
+		return f.Features()
+	}
+	return hostFeatures
+}
+
 // hostFeatures are what HostServices has.
 var hostFeatures = []string{FeatureHostSecret, FeatureHostKV, FeatureHostLog}
 

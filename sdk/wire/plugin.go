@@ -25,9 +25,11 @@ type Plugin struct {
 	Name         string      `json:"name"`
 	Kind         string      `json:"kind,omitempty" doc:"runtime, secret or audit; absent while nothing tells."`
 	Version      string      `json:"version,omitempty"` // what the running plugin says, else its manifest
+	Installed    string      `json:"installed,omitempty" doc:"Version of a build that was installed since, and runs after a restart of the plugin."`
+	SDK          string      `json:"sdk,omitempty" doc:"Version of the sdk that the running plugin was built of."`
 	State        PluginState `json:"state" enum:"disabled,verifying,starting,configuring,ready,failed,quarantined"`
 	Since        time.Time   `json:"since" doc:"Of the state."`
-	Reason       string      `json:"reason,omitempty" doc:"Why it is not ready."`
+	Reason       string      `json:"reason,omitempty" doc:"Why it is not ready, or, of a ready one, not used."`
 	Hint         string      `json:"hint,omitempty" doc:"What an operator can do about it."`
 	NextAttempt  time.Time   `json:"nextAttempt,omitzero" doc:"When a failed plugin is tried again."`
 	Required     bool        `json:"required" doc:"The service does not start without it."`

@@ -11,14 +11,26 @@ import (
 
 const usage = `holder holds the terminal of one agent for a runtime, which starts it:
   holder run                 reads what to start from standard input
+  holder start LOG           the same in a session of its own, and returns; LOG gets its standard error
+  holder connect SOCKET      standard input and output are a connection to the holder that listens there
   holder hook SOCKET NAME    hands standard input to the runtime and prints its answer
 `
 
 // Main is the program: args are without its name. It returns the exit code.
+//
+// run reads a wire.Launch from standard input, writes wire.Started or wire.Failed to standard output, and then has the
+// null device in place of both: a shell or an ssh that waits for the end of its output goes on. It keeps standard error,
+// for what a crash says, so that has to be a file. start runs it in a session of its own, with the file LOG for that, and
+// ends at once. connect is for holders that are reached by starting a program where they are. hook is what the CLI of an
+// agent runs; its descriptors are the CLI's, and it always ends with 0.
 func Main(args []string) int {
 	switch {
 	case len(args) == 1 && args[0] == "run":
 		return run()
+	case len(args) == 2 && args[0] == "start":
+		return detach(args[1])
+	case len(args) == 2 && args[0] == "connect":
+		return connect(args[1], os.Stdin, os.Stdout)
 	case len(args) == 3 && args[0] == "hook":
 		relay(args[1], args[2], os.Stdin, os.Stdout)
 		return 0 // a hook that cannot reach the runtime must not stop the CLI

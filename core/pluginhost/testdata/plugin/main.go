@@ -82,6 +82,11 @@ func configure(mode string) func(context.Context, json.RawMessage, plugin.Host) 
 			return plugin.Service{Secret: provider{}}, nil
 		case "audit":
 			return plugin.Service{Audit: &sink{}}, nil
+		case "mute":
+			return plugin.Service{Runtime: pen{host: host}, Health: func(ctx context.Context) plugin.Health {
+				time.Sleep(time.Hour) // whatever ctx says
+				return plugin.Health{}
+			}}, nil
 		case "sick":
 			return plugin.Service{Runtime: pen{host: host}, Health: func(context.Context) plugin.Health {
 				return plugin.Health{Status: plugin.StatusDegraded, Reason: "little ink", Checks: []plugin.Check{{Name: "ink", Status: plugin.StatusDegraded, Text: "1 ml"}}}
@@ -124,6 +129,11 @@ func (p pen) Spawn(ctx context.Context, spec runtime.Spec) (runtime.Agent, error
 	switch spec.ID {
 	case "exit":
 		os.Exit(7)
+	case "file":
+		data, err := os.ReadFile(plugin.File("ink"))
+		return runtime.Agent{ID: string(data)}, err
+	case "has-secret":
+		return runtime.Agent{ID: fmt.Sprint(p.host.Has(plugin.FeatureHostSecret), p.host.Has(plugin.FeatureHostKV))}, nil
 	case "kv":
 		if err := p.host.KV().Put(ctx, "ink", []byte("blue")); err != nil {
 			return runtime.Agent{}, err

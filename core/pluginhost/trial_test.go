@@ -1,0 +1,160 @@
+package pluginhost_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/pluginhost"
+	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/secret"
+)
+
+// A plugin that answers pings and never says how it is, is not one that is well.
+func TestMuteHealth(t *testing.T) {
+	r := newRig(t, pen("mute"))
+	r.opts.Limits = pluginhost.Limits{Answer: 200 * time.Millisecond, Ping: time.Second}
+	r.open()
+	r.until("runtime-pen", core.PluginReady)
+	coretest.WaitFor(t, "the silence to be told", func() bool {
+		r.clock.Advance(time.Second)
+		return r.plugin("runtime-pen").Health == "degraded"
+	})
+	contains(t, r.plugin("runtime-pen").HealthReason, "does not say how it is")
+	if status, message, _ := r.checks["plugin:runtime-pen"].Run(); status != "degraded" || !strings.Contains(message, "does not say") {
+		t.Errorf("the check says %s: %s", status, message)
+	}
+}
+
+// What nothing uses says so, wherever somebody looks.
+func TestUnusedKinds(t *testing.T) {
+	spec := pluginhost.Spec{Name: "audit-file", Enabled: true, Env: map[string]string{"TEST_MODE": "audit"}}
+	r := newRig(t, spec, pen("")).open()
+	contains(t, r.until("audit-file", core.PluginReady).Reason, "asks nothing of audit plugins", "not used")
+	contains(t, r.log.String(), "plugin is not used")
+	if p := r.until("runtime-pen", core.PluginReady); p.Reason != "" || p.SDK == "" {
+		t.Errorf("a plugin that is used: %+v", p)
+	}
+}
+
+// A plugin learns that there is nobody to ask for secrets.
+func TestHostHasNoSecrets(t *testing.T) {
+	for want, lookup := range map[string]pluginhost.SecretLookup{
+		"false true": nil,
+		"true true":  func(context.Context, string, string) (secret.Value, error) { return secret.Value{}, nil },
+	} {
+		r := newRig(t, pen(""))
+		r.opts.Secrets = lookup
+		r.open().until("runtime-pen", core.PluginReady)
+		if a, err := r.Runtime("runtime-pen").Spawn(t.Context(), runtime.Spec{ID: "has-secret"}); err != nil || a.ID != want {
+			t.Errorf("it has %q, %v, want %q", a.ID, err, want)
+		}
+	}
+}
+
+// A neighbour that others may change spoils itself, and nobody else.
+func TestUnsafeNeighbour(t *testing.T) {
+	other := pen("")
+	other.Name = "runtime-quill"
+	r := newRig(t, pen(""), other)
+	chmod(t, filepath.Join(r.dir, "runtime-quill"), 0o777)
+	r.open()
+	r.until("runtime-pen", core.PluginReady)
+	contains(t, r.until("runtime-quill", core.PluginFailed).Reason, "runtime-quill is writable by everyone")
+	chmod(t, filepath.Join(r.dir, "runtime-quill"), 0o755)
+	coretest.WaitFor(t, "the plugin that was put right", func() bool {
+		r.clock.Advance(time.Second)
+		return r.plugin("runtime-quill").State == core.PluginReady
+	})
+}
+
+// An upgrade is shown until the plugin is restarted, a file that came with it is found by it, and a rollback is one.
+func TestUpgradeIsShown(t *testing.T) {
+	r := newRig(t)
+	r.open()
+	install := func(from, version, ink string) {
+		t.Helper()
+		data, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := pluginhost.ReadPackage(buildWith(t, "ink", version, string(data), ink, 1), r.dir, pluginhost.About{}, pluginhost.Trust{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if err := p.Install(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ink := func() string {
+		t.Helper()
+		a, err := r.Runtime("runtime-pen").Spawn(t.Context(), runtime.Spec{ID: "file"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.ID
+	}
+	install(builds.v1, "1.0.0", "blue")
+	if _, err := r.EnablePlugin(t.Context(), "runtime-pen"); err != nil {
+		t.Fatal(err)
+	}
+	if p := r.until("runtime-pen", core.PluginReady); p.Installed != "" || ink() != "blue" {
+		t.Errorf("plugin %+v", p)
+	}
+	install(builds.v2, "2.0.0", "red")
+	if p := r.plugin("runtime-pen"); p.Version != "1.0.0" || p.Installed != "2.0.0" || ink() != "blue" {
+		t.Errorf("after the upgrade: %+v", p)
+	}
+	list, err := r.FindPlugins(t.Context())
+	if err != nil || len(list) != 1 || list[0].Installed != "2.0.0" {
+		t.Errorf("the list has %+v, %v", list, err)
+	}
+	restart := func(version, colour string) {
+		t.Helper()
+		p, err := r.RestartPlugin(t.Context(), "runtime-pen")
+		if err != nil || p.State != core.PluginReady || p.Version != version || r.plugin("runtime-pen").Installed != "" || ink() != colour {
+			t.Errorf("after the restart: %+v, %v", p, err)
+		}
+	}
+	restart("2.0.0", "red")
+	if _, _, err := pluginhost.Rollback(r.dir, "runtime-pen"); err != nil {
+		t.Fatal(err)
+	}
+	restart("1.0.0", "blue")
+}
+
+// With trusted keys, what was installed without a signature does not run, and what was signed does.
+func TestTrustedKeys(t *testing.T) {
+	secretKey, public := key(t)
+	data, err := os.ReadFile(builds.v1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t)
+	r.opts.TrustedKeys = []string{public}
+	r.opts.Policy.Max = time.Second
+	path := build(t, "1.0.0", string(data), "blue", 1)
+	p := install(t, path, r.dir)
+	r.opts.Plugins = []pluginhost.Spec{pen("")}
+	r.open()
+	contains(t, r.until("runtime-pen", core.PluginFailed).Reason, "none of plugins.trustedKeys signed it")
+	if _, _, err := pluginhost.Sign(path, secretKey, noPassword); err != nil {
+		t.Fatal(err)
+	}
+	if p, err = pluginhost.ReadPackage(path, r.dir, pluginhost.About{}, pluginhost.Trust{Keys: []string{public}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Install(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.RestartPlugin(t.Context(), "runtime-pen"); err != nil {
+		t.Fatal(err)
+	}
+	r.until("runtime-pen", core.PluginReady)
+}
