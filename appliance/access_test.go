@@ -77,7 +77,7 @@ func (s *secured) client(token string) *client.Client {
 // key makes a key and returns a client with it.
 func (s *secured) key(name string, scopes ...string) (*client.Client, *client.NewAPIKey) {
 	s.t.Helper()
-	k, err := s.client(s.adminKey).CreateKey(s.t.Context(), client.APIKeySpec{Name: name, Scopes: scopes})
+	k, err := s.client(s.adminKey).CreateKey(s.t.Context(), client.APIKeySpec{Name: name, Scopes: scopes}, "")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -220,6 +220,10 @@ func TestGuardedPattern(t *testing.T) {
 	if strings.ReplaceAll(a.Message, e.ExecutionID, missing) != b.Message {
 		t.Errorf("a foreign execution answers %q, a missing one %q", a.Message, b.Message)
 	}
+	_, err = bob.CreatePattern(ctx, client.PatternInput{Definition: strings.Replace(echo, "1.0.0", "2.0.0", 1), Name: "echo"})
+	s.wants(err, 403)
+	_, err = bob.ListThreads(ctx, client.ThreadFilter{ExecutionID: e.ExecutionID})
+	s.wants(err, 404)
 	_, err = bob.RetryExecution(ctx, e.ExecutionID, "")
 	s.wants(err, 404)
 }

@@ -226,7 +226,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 	a.metrics.Webhooks.Watch(a.webhookFigures)
 	a.registerChecks()
 	server := api.New(a.guarded(api.Options{
-		Patterns: a.patterns, Executions: a.engine, Questions: a.engine, Batches: a.engine, Agents: a.agents,
+		Patterns: editable{a.patterns, a}, Executions: a.engine, Questions: a.engine, Batches: a.engine, Agents: a.agents,
 		ManagedAgents: a.runtimes, Plugins: a.plugins, Threads: a.threads, Memory: a.memory, Workspaces: a.workspaces,
 		Webhooks:    a.webhooks,
 		AgentSocket: http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store,

@@ -1,6 +1,7 @@
 package appliance
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -62,7 +63,10 @@ func (a *App) authorize(ctx context.Context, p core.Principal, access core.Acces
 }
 
 // kinds are what ids name, as errors call it.
-var kinds = map[string]string{core.PrefixExecution: "execution", core.PrefixBatch: "batch", core.PrefixThread: "thread"}
+var kinds = map[string]string{
+	core.PrefixExecution: "execution", core.PrefixBatch: "batch", core.PrefixThread: "thread", core.PrefixQuestion: "question",
+	core.PrefixWorkspace: "workspace",
+}
 
 // kindOf returns what the id of a request names; "" for what belongs to no pattern, and for patterns themselves.
 func kindOf(access core.Access) string {
@@ -79,30 +83,41 @@ func kindOf(access core.Access) string {
 
 // aboutWhat completes what a request is about: the pattern that it belongs to, who made it, and the allow-list. NOT_FOUND.
 func (a *App) aboutWhat(ctx context.Context, access core.Access) (core.Access, error) {
-	id := access.ID
+	executionID := ""
 	switch kindOf(access) {
-	case "thread":
-		t, err := a.store.FindThread(ctx, id)
-		if err != nil {
-			return access, err
-		}
-		access.Owner, id = t.CreatedBy, t.ExecutionID
-		fallthrough
 	case "execution":
-		e, err := a.store.FindExecution(ctx, id)
+		executionID = access.ID
+	case "thread":
+		t, err := a.store.FindThread(ctx, access.ID)
 		if err != nil {
 			return access, err
 		}
-		access.Pattern = e.Pattern.Name
-		if access.Owner == "" || id == access.ID {
-			access.Owner = e.CreatedBy
+		access.Owner, executionID = t.CreatedBy, t.ExecutionID
+	case "question":
+		q, err := a.store.FindQuestion(ctx, access.ID)
+		if err != nil {
+			return access, err
 		}
+		executionID = q.ExecutionID
+	case "workspace":
+		w, err := a.store.FindWorkspace(ctx, access.ID)
+		if err != nil {
+			return access, err
+		}
+		executionID = w.ExecutionID
 	case "batch":
-		b, err := a.store.FindBatch(ctx, id)
+		b, err := a.store.FindBatch(ctx, access.ID)
 		if err != nil {
 			return access, err
 		}
 		access.Owner, access.Pattern = b.CreatedBy, b.Pattern.Name
+	}
+	if executionID != "" {
+		e, err := a.store.FindExecution(ctx, executionID)
+		if err != nil {
+			return access, err
+		}
+		access.Owner, access.Pattern = cmp.Or(access.Owner, e.CreatedBy), e.Pattern.Name
 	}
 	if access.Pattern == "" {
 		return access, nil
@@ -110,6 +125,27 @@ func (a *App) aboutWhat(ctx context.Context, access core.Access) (core.Access, e
 	guard, err := a.patterns.Guard(ctx, access.Pattern)
 	access.Guard = guard
 	return access, err
+}
+
+// editable gives the API the patterns, of which nobody makes another version who may not change them.
+type editable struct {
+	*pattern.Service
+	app *App
+}
+
+// CreatePattern implements core.PatternService. FORBIDDEN.
+func (e editable) CreatePattern(ctx context.Context, in core.PatternInput) (*core.Pattern, error) {
+	if e.app.policy != nil {
+		name := in.Name
+		if plan, problems := pattern.Parse(in.Source); name == "" && len(problems) == 0 {
+			name = plan.Definition().Name
+		}
+		access := core.Access{Action: "patterns.create", Resource: "patterns", Scope: core.ScopePatternsWrite, ID: name, Pattern: name}
+		if err := e.app.authorize(ctx, core.PrincipalFrom(ctx), access); err != nil {
+			return nil, err
+		}
+	}
+	return e.Service.CreatePattern(ctx, in)
 }
 
 // runnable gives the engine the patterns that whoever starts an execution may run: however it was asked for, by a batch, a

@@ -150,8 +150,8 @@ func (c *cli) authCreate() *cobra.Command {
 				return c.showValue(k, func(s *screen) { keyScreen(s, &client.APIKey{APIKey: k.APIKey}, k.Key) })
 			}, func(ctx context.Context, api *client.Client) error {
 				k, err := api.CreateKey(ctx, client.APIKeySpec{
-					Name: spec.Name, Owner: spec.Owner, Scopes: spec.Scopes, Roles: spec.Roles, ExpiresIn: client.Millis(spec.Life.Milliseconds()), Never: spec.Never,
-				})
+					Name: spec.Name, Owner: spec.Owner, Scopes: spec.Scopes, Roles: spec.Roles, ExpiresIn: spec.Life.Milliseconds(), Never: spec.Never,
+				}, "")
 				return show(c, k, err, newKeyScreen)
 			})
 		},

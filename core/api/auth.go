@@ -99,7 +99,7 @@ func (s *Server) keyRoutes() []Route {
 		route(http.MethodPost, "keys.create", Route{
 			Path: keysPath, OperationID: "createKey", Summary: "Make an API key.",
 			Description: "Only this answer shows it; a repeat with the same Idempotency-Key does not. The first key of a server is made on its machine.",
-			Body:        &Body{JSON: new(createKeyRequest)},
+			Body:        &Body{JSON: new(wire.APIKeySpec)},
 			Responses:   []Response{{Status: 201, Body: wire.NewAPIKey{}, Location: true, Doc: "It is valid."}},
 			Fails:       []int{409}, Creates: true, Recover: s.recoverKey, Handle: s.createKey,
 		}),
@@ -131,16 +131,6 @@ func (s *Server) keyRoutes() []Route {
 	}
 }
 
-// createKeyRequest asks for a key. The service checks the rest.
-type createKeyRequest struct {
-	Name      string   `json:"name" check:"required,min=1,max=100" doc:"What it is for." example:"ci"`
-	Owner     string   `json:"owner" check:"max=100" doc:"Who acts by it. Default: the name."`
-	Scopes    []string `json:"scopes" check:"required,min=1,max=10" doc:"Of patterns:read, patterns:write, patterns:delete, executions:create, executions:read, agents:read, agents:manage, read, execute, admin." example:"[\"executions:create\",\"executions:read\"]"`
-	Roles     []string `json:"roles" check:"max=20" doc:"Beyond those that security.rbac.bindings give the owner."`
-	ExpiresIn int64    `json:"expiresIn" check:"min=0,max=315360000000" doc:"Milliseconds that it lives. Default: 90 days."`
-	Never     bool     `json:"never" doc:"It lives until it is revoked."`
-}
-
 type rotateKeyRequest struct {
 	Overlap int64 `json:"overlap" check:"min=0,max=2592000000" doc:"Milliseconds that the former secret is valid as well. Default: 0, it ends at once."`
 }
@@ -153,7 +143,7 @@ type keyList struct {
 func keyPath(id string) string { return keysPath + "/" + id }
 
 func (s *Server) createKey(c *call) (answer, error) {
-	var req createKeyRequest
+	var req wire.APIKeySpec
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}

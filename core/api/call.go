@@ -197,6 +197,14 @@ func (c *call) mayAlso(name string) error {
 	return c.authorize(access)
 }
 
+// mayIn asks whether the caller may do what the route does within an execution that the body or the query names.
+func (c *call) mayIn(executionID string) error {
+	if c.s.opts.Authorize == nil || !core.ValidID(core.PrefixExecution, executionID) {
+		return nil // what is no id of an execution is refused as such
+	}
+	return c.authorize(Access{Action: c.route.Action, Resource: "executions", Scope: c.route.Scope, ID: executionID})
+}
+
 // maxName bounds a name or id in a path, in bytes.
 const maxName = 256
 

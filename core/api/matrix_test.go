@@ -2,7 +2,11 @@ package api_test
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +18,6 @@ import (
 // guarded is a rig whose callers name their scopes as their key, and may do what those cover.
 func guarded(t *testing.T) *rig {
 	return newRig(t, func(o *api.Options) {
-		o.Keys = &fakeAPIKeys{}
 		o.Authenticate = func(r *http.Request) (core.Principal, error) {
 			token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 			if !ok {
@@ -85,6 +88,42 @@ func TestScopeMatrix(t *testing.T) {
 var placeholders = strings.NewReplacer("{name}", "classify", "{executionId}", "exec_01JGFJJZ8N4Q1W0000000000AB", "{agentId}", "agent_01JGFJJZ8N4Q1W0000000000AB",
 	"{batchId}", "batch_01JGFJJZ8N4Q1W0000000000AB", "{threadId}", "thread_01JGFJJZ8N4Q1W0000000000AB", "{webhookId}", "wh_1", "{deliveryId}", "dlv_1",
 	"{questionId}", "q_1", "{workspaceId}", "ws_1", "{keyId}", "key_1", "{decisionId}", "dec_1", "{experienceId}", "exp_1")
+
+var update = flag.Bool("update", false, "write the table of docs/security.md anew")
+
+// The table of docs/security.md is that of the routes.
+func TestSecurityDoc(t *testing.T) {
+	var rows []string
+	for path, item := range document(t, newRig(t))["paths"].(map[string]any) {
+		for method, op := range item.(map[string]any) {
+			op := op.(map[string]any)
+			scope := fmt.Sprint("`", op["x-scope"], "`")
+			if security := op["security"].([]any); len(security) == 0 {
+				scope = "none"
+			} else if op["x-scope"] == core.ScopeAny {
+				scope = "any"
+			}
+			rows = append(rows, fmt.Sprintf("| `%s` | %s | `%s` | %s |\n", path, strings.ToUpper(method), op["x-action"], scope))
+		}
+	}
+	slices.Sort(rows)
+	const name, mark = "../../docs/security.md", "-update` -->\n"
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, found := strings.Cut(string(text), mark)
+	want := before + mark + "\n| Path | Method | Action | Scope |\n|---|---|---|---|\n" + strings.Join(rows, "")
+	if !found || string(text) == want {
+		return
+	}
+	if !*update {
+		t.Fatal("the table in docs/security.md is not that of the routes; run the test with -update")
+	}
+	if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // Each action has one scope, wherever it is asked for, and what people are told they may do is what they may.
 func TestActions(t *testing.T) {

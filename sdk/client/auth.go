@@ -28,17 +28,8 @@ type APIKeyList struct {
 	Keys []APIKey `json:"keys"`
 }
 
-// APIKeySpec asks for a key. Name and Scopes are what it needs.
-type APIKeySpec struct {
-	Name      string   `json:"name"`
-	Owner     string   `json:"owner,omitempty"` // empty: the name
-	Scopes    []string `json:"scopes"`
-	Roles     []string `json:"roles,omitempty"`
-	ExpiresIn Millis   `json:"expiresIn,omitempty"` // 0: 90 days
-	Never     bool     `json:"never,omitempty"`
-	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey. The answer to a repeat has no secret.
-	IdempotencyKey string `json:"-"`
-}
+// APIKeySpec asks for a key, see package wire.
+type APIKeySpec = wire.APIKeySpec
 
 // Session tells who calls, and what they may do.
 type Session struct {
@@ -72,10 +63,11 @@ func (c *Client) Can(ctx context.Context, action, resource string) (*Can, error)
 	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/auth/can", query: query}, out))
 }
 
-// CreateKey makes a key and returns it with its secret, this once.
-func (c *Client) CreateKey(ctx context.Context, spec APIKeySpec) (*NewAPIKey, error) {
+// CreateKey makes a key and returns it with its secret, this once. With an idempotency key that is not empty it may be sent
+// again, see NewIdempotencyKey; the answer to a repeat has no secret.
+func (c *Client) CreateKey(ctx context.Context, spec APIKeySpec, idempotencyKey string) (*NewAPIKey, error) {
 	out := new(NewAPIKey)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: keysPath, body: spec, key: spec.IdempotencyKey}, out))
+	return result(out, c.do(ctx, request{method: http.MethodPost, path: keysPath, body: spec, key: idempotencyKey}, out))
 }
 
 // ListKeys returns one page of keys, newest first; of one owner unless that is empty.
