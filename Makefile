@@ -14,6 +14,9 @@ PLUGINS  := $(filter-out example,$(patsubst plugins/%/main.go,%,$(wildcard plugi
 # Modules nested in the tree, such as a sample plugin: they have tests of their own.
 NESTED   := $(shell find . -mindepth 2 -name go.mod -not -path '*/node_modules/*' -not -path './.cache/*' -printf '%h ')
 
+# The sdk for authors of plugins, which wardroom has inside.
+SDK      := appliance/scaffold/bundle/sdk.tar.zst
+
 GOLANGCI_VERSION := 2.6.2
 GOLANGCI := .cache/bin/golangci-lint-$(GOLANGCI_VERSION)
 
@@ -29,8 +32,13 @@ SOAK     ?=
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
+# What wardroom plugin sdk writes.
+$(SDK): go.mod docs/plugins.md scripts/outside/sdk.go $(shell find sdk -type d -o -type f -not -name '*_test.go')
+	go run ./scripts/outside -pack $@
+	@touch $@
+
 # Each file is built beside the one that it replaces and renamed: a server whose agents work may run from here.
-build: ## bin/wardroom and bin/plugins/* with their manifest
+build: $(SDK) ## bin/wardroom and bin/plugins/* with their manifest
 	@mkdir -p bin/plugins bin/.new
 	$(GOBUILD) -o bin/.new/wardroom ./appliance/cmd/wardroom
 	@mv -f bin/.new/wardroom bin/wardroom

@@ -1,6 +1,6 @@
 module github.com/wardroom/wardroom
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/Masterminds/semver/v3 v3.4.0
@@ -12,6 +12,7 @@ require (
 	github.com/creack/pty v1.1.24
 	github.com/dgraph-io/badger/v4 v4.9.6
 	github.com/gin-gonic/gin v1.11.0
+	github.com/go-jose/go-jose/v4 v4.1.8
 	github.com/gorilla/websocket v1.5.3
 	github.com/hashicorp/go-hclog v1.6.3
 	github.com/hashicorp/go-plugin v1.8.0
@@ -35,6 +36,7 @@ require (
 	golang.org/x/sys v0.41.0
 	golang.org/x/term v0.38.0
 	golang.org/x/text v0.32.0
+	golang.org/x/time v0.16.0
 	google.golang.org/grpc v1.79.3
 	google.golang.org/protobuf v1.36.11
 	pgregory.net/rapid v1.3.0

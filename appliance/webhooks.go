@@ -49,7 +49,7 @@ func webhookConfig(c *config.Config) (webhook.Config, error) {
 	out := webhook.Config{
 		Guard:         &target.Guard{Development: c.Server.Environment == config.Development, AllowPrivate: w.AllowPrivate},
 		MaxConcurrent: w.MaxConcurrent, MaxPerEndpoint: w.MaxPerEndpoint,
-		DisableAfter: orNever(w.DisableAfter), RotationOverlap: orNever(w.RotationOverlap),
+		DisableAfter: orNever(w.DisableAfter), RotationOverlap: w.RotationOverlap,
 	}
 	var err error
 	if out.Guard.AllowCIDRs, err = prefixes(w.AllowCIDRs); err != nil {
@@ -159,7 +159,7 @@ func (a *App) behind(ctx context.Context) time.Duration {
 	if waiting == 0 {
 		return 0
 	}
-	list, err := a.store.Log(ctx, a.store.LastSeq()-waiting, 1)
+	list, _, err := a.store.Log(ctx, a.store.LastSeq()-waiting, 1)
 	if err != nil || len(list) == 0 { // those that wait are not public
 		return 0
 	}

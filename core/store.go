@@ -27,13 +27,14 @@ type Store interface {
 	IdempotencyReader
 	APIKeyReader
 
-	// Events returns up to limit events of a subject or a group with Seq > after, in order.
-	Events(ctx context.Context, subject string, after uint64, limit int) ([]Event, error)
+	// Events returns up to limit events of a subject or a group with Seq > after, in order. A page ends early once its
+	// events have MaxPageBytes; more reports whether something that was committed is left out.
+	Events(ctx context.Context, subject string, after uint64, limit int) (page []Event, more bool, err error)
 	// LastSeq returns the sequence of the newest committed event, of any subject.
 	LastSeq() uint64
 	// Log returns up to limit public events of all subjects with Seq > after, in order. Cursors of
-	// consumers that must miss nothing read it.
-	Log(ctx context.Context, after uint64, limit int) ([]Event, error)
+	// consumers that must miss nothing read it. A page ends, and more says so, as those of Events.
+	Log(ctx context.Context, after uint64, limit int) (page []Event, more bool, err error)
 }
 
 // ExecutionReader reads executions.

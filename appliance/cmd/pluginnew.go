@@ -18,6 +18,40 @@ func (c *cli) pluginNew() *cobra.Command {
 	return cmd
 }
 
+func (c *cli) pluginSDK() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sdk DIR",
+		Short: "Write the sdk that plugins are built of",
+		Long: "sdk writes the packages that plugins are built of, with the modules that they need and the guide for authors,\n" +
+			"docs/plugins.md, to DIR: a new or empty directory, or one with an earlier sdk, whose place it takes. Everything\n" +
+			"comes out of this program: no network is needed, neither now nor to build with it.\n\n" +
+			"`wardroom plugin new runtime NAME --sdk DIR` begins a plugin that uses it; `sh DIR/use.sh` has the module in\n" +
+			"the working directory use it.",
+		Example: "  wardroom plugin sdk /usr/src/wardroom-sdk",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := scaffold.WriteSDK(args[0]); err != nil {
+				return err
+			}
+			dir, err := filepath.Abs(args[0])
+			if err != nil {
+				return err
+			}
+			return c.showValue(sdkAnswer{dir, buildInfo().Version}, func(s *screen) {
+				s.line("wrote the sdk of wardroom %s to %s", buildInfo().Version, clean(dir))
+				s.line("begin a plugin with it: wardroom plugin new runtime NAME --sdk %s", clean(args[0]))
+			})
+		},
+	}
+	c.nouns[cmd] = nil // a directory
+	return cmd
+}
+
+// sdkAnswer is what plugin sdk prints for scripts.
+type sdkAnswer struct {
+	Directory string `json:"directory"`
+	Version   string `json:"version"` // of the program that had it inside
+}
+
 // newAnswer is what plugin new prints for scripts.
 type newAnswer struct {
 	Plugin    string   `json:"plugin"`
@@ -32,11 +66,12 @@ func (c *cli) pluginNewRuntime() *cobra.Command {
 		Use:   "runtime NAME",
 		Short: "Write the module of a runtime, which starts agents somewhere",
 		Long: "Write the module of the plugin runtime-NAME: a launcher over plain terminals of this machine, its tests\n" +
-			"with the conformance suite, and a README. It needs Go and nothing of Wardroom but the sdk, which is fetched\n" +
-			"from the module proxy in the version of this program. Where no proxy is reached, --sdk names a directory\n" +
-			"with the sdk (a copy of the repository, or of its go.mod, go.sum and sdk alone), and the module uses that.",
+			"with the conformance suite, and a README. It needs Go and nothing of Wardroom but the sdk, which this program\n" +
+			"writes into the module, below third_party: neither now nor later is a network needed. --sdk names a directory\n" +
+			"that has the sdk instead (one that `wardroom plugin sdk` wrote, or a copy of the repository), and with --fetch\n" +
+			"the sdk comes from a module proxy, in the version of this program.",
 		Example: "  wardroom plugin new runtime nspawn --module git.example.com/ops/runtime-nspawn\n" +
-			"  wardroom plugin new runtime nspawn --sdk /usr/src/wardroom",
+			"  wardroom plugin new runtime nspawn --sdk /usr/src/wardroom-sdk",
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.Name, o.Version = args[0], buildInfo().Version
 			if o.Dir == "" {
@@ -56,7 +91,7 @@ func (c *cli) pluginNewRuntime() *cobra.Command {
 			return c.showValue(newAnswer{"runtime-" + o.Name, o.Module, dir, files}, func(s *screen) {
 				s.line("made the module %s in %s", o.Module, clean(dir))
 				fetch := ""
-				if o.SDK == "" {
+				if o.Fetch {
 					fetch = "go mod tidy && "
 				}
 				s.line("build and check it: cd %s && %sgo build -o runtime-%s . && go test ./...", clean(o.Dir), fetch, o.Name)
@@ -66,6 +101,8 @@ func (c *cli) pluginNewRuntime() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.Dir, "dir", "", "directory to make (default runtime-NAME)")
 	flags.StringVar(&o.Module, "module", "", "path of the new module (default example.com/wardroom-runtime-NAME)")
-	flags.StringVar(&o.SDK, "sdk", "", "directory that has the sdk, instead of fetching it")
+	flags.StringVar(&o.SDK, "sdk", "", "directory that has the sdk (default: that of this program is written into the module)")
+	flags.BoolVar(&o.Fetch, "fetch", false, "fetch the sdk from a module proxy when the module is built")
+	exclusive(cmd, "sdk", "fetch")
 	return cmd
 }

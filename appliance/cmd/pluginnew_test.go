@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/wardroom/wardroom/appliance/scaffold"
 )
 
 func TestPluginNewRuntime(t *testing.T) {
@@ -59,4 +61,24 @@ func TestPluginNewRefuses(t *testing.T) {
 	if _, err := os.Stat(free); err == nil {
 		t.Error("something was written")
 	}
+}
+
+func TestPluginSDK(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "sdk")
+	r := execute(t, "", "plugin", "sdk", dir)
+	if !scaffold.HasSDK() {
+		r.expect(t, 2)
+		if !strings.Contains(r.stderr.String(), "make build") {
+			t.Errorf("stderr %q", r.stderr.String())
+		}
+		return // appliance/scaffold has the test that must not be skipped
+	}
+	r.expect(t, 0)
+	if !strings.Contains(r.stdout.String(), "to "+dir) || !strings.Contains(r.stdout.String(), "--sdk "+dir) {
+		t.Errorf("stdout %q", r.stdout.String())
+	}
+	execute(t, "", "plugin", "sdk", dir).expect(t, 0) // an upgrade
+	execute(t, "", "plugin", "new", "runtime", "pen", "--dir", filepath.Join(t.TempDir(), "pen"), "--sdk", dir).expect(t, 0)
+	execute(t, "", "plugin", "sdk", filepath.Dir(dir)).expect(t, 4)
+	execute(t, "", "plugin", "sdk").expect(t, 2)
 }

@@ -194,7 +194,7 @@ func (c *cli) webhookUpdate() *cobra.Command {
 		Use:   "update ID",
 		Short: "Change an endpoint, enable it, or give it a new secret",
 		Long: "Change an endpoint. What is not named stays; headers are replaced together, and so are --pattern and\n" +
-			"--metadata. While a secret is replaced, deliveries are signed with both for the time of --overlap.",
+			"--metadata. A new secret ends the former one at once; with --overlap deliveries are signed with both for that time.",
 		Example: "  wardroom webhook update wh_... --enable\n" +
 			"  wardroom webhook update wh_... --rotate-secret --overlap 48h\n" +
 			"  wardroom webhook update wh_... --event '*' --reset filters,headers",
@@ -233,7 +233,7 @@ func (c *cli) webhookUpdate() *cobra.Command {
 	cmd.Flags().BoolVar(&enable, "enable", false, "deliver again; what waited is due at once")
 	cmd.Flags().BoolVar(&disable, "disable", false, "deliver nothing until it is enabled")
 	cmd.Flags().BoolVar(&rotate, "rotate-secret", false, "give it a new secret, which is shown this once")
-	cmd.Flags().DurationVar(&overlap, "overlap", 0, "how long the former secret signs as well, up to 168h; 0 ends it (default the server's)")
+	cmd.Flags().DurationVar(&overlap, "overlap", 0, "how long the former secret signs as well, up to 168h; 0 ends all former ones (default the server's, which is 0)")
 	cmd.Flags().StringSliceVar(&reset, "reset", nil, "fields to set to their defaults: headers, filters, retries, timeout, ordered, clientCertificate, ca")
 	exclusive(cmd, "enable", "disable")
 	exclusive(cmd, "rotate-secret", "secret")

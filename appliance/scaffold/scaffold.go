@@ -20,15 +20,20 @@ const SDKModule = "github.com/wardroom/wardroom"
 //go:embed runtime/*.tmpl
 var templates embed.FS
 
+// ownSDK is where a module has the sdk that Runtime writes with it.
+const ownSDK = "third_party/wardroom"
+
 // Options say what to make. Name and Dir are needed.
 type Options struct {
 	Name   string // of the runtime; its plugin is runtime-NAME
 	Dir    string // where to: a directory that does not exist, or is empty
 	Module string // path of the new module; empty: DefaultModule
-	// SDK is a directory with the sdk, for machines that reach no module proxy; it gets into the module as a
-	// replacement, relative to Dir if it is relative to the working directory. Empty: Version is fetched.
-	SDK     string
-	Version string // of Wardroom, such as 1.2.3; needed without SDK
+	// SDK is a directory with the sdk; it gets into the module as a replacement, relative to Dir if it is relative to the
+	// working directory. Empty: the sdk of this program is written into the module, unless Fetch is set.
+	SDK string
+	// Fetch has the module require the sdk in Version, which is fetched from a module proxy.
+	Fetch   bool
+	Version string // of Wardroom, such as 1.2.3; needed with Fetch
 }
 
 var (
@@ -51,7 +56,27 @@ func Runtime(o Options) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Sorted(maps.Keys(files)), write(o.Dir, files)
+	err = write(o.Dir, func(temp string) error {
+		for name, text := range files {
+			if err := os.WriteFile(filepath.Join(temp, name), []byte(text), 0o644); err != nil {
+				return err
+			}
+		}
+		if o.SDK != "" || o.Fetch {
+			return nil
+		}
+		sdk := filepath.Join(temp, ownSDK)
+		if err := os.MkdirAll(sdk, 0o755); err != nil {
+			return err
+		}
+		archive, err := openSDK()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = archive.Close() }() // only read from
+		return UnpackSDK(archive, sdk)
+	}, "")
+	return slices.Sorted(maps.Keys(files)), err
 }
 
 // RuntimeFiles returns what Runtime writes, by name. It writes nothing.
@@ -105,20 +130,27 @@ func (o *Options) check() error {
 	return core.InvalidAll("the module cannot be made", problems)
 }
 
-// requirement returns the version to require, and the replacement if there is one.
+// requirement returns the version to require, and the replacements if there are any.
 func (o *Options) requirement() (version, replacement string, err error) {
-	if o.SDK == "" {
+	const none = "v0.0.0" // of a module that is replaced
+	switch {
+	case o.SDK != "" && o.Fetch:
+		return "", "", core.Invalid("sdk", "is either fetched or lies in %s, not both", o.SDK)
+	case o.Fetch:
 		if !releaseForm.MatchString(o.Version) {
-			return "", "", core.Invalid("sdk", "is needed: this program is %q, not a release whose sdk could be fetched; name a directory that has the sdk", o.Version)
+			return "", "", core.Invalid("sdk", "cannot be fetched: this program is %q, not a release; use the sdk that is in it, or name a directory that has one", o.Version)
 		}
 		return "v" + strings.TrimPrefix(o.Version, "v"), "", nil
+	case o.SDK == "":
+		module, err := bundledModule()
+		if err != nil {
+			return "", "", err
+		}
+		return none, replacements("./"+ownSDK, module), nil
 	}
-	data, err := os.ReadFile(filepath.Join(o.SDK, "go.mod"))
-	if err != nil || !sdkForm.Match(data) {
-		return "", "", core.Invalid("sdk", "%s has no go.mod of the module %s", o.SDK, SDKModule)
-	}
-	if info, err := os.Stat(filepath.Join(o.SDK, "sdk")); err != nil || !info.IsDir() {
-		return "", "", core.Invalid("sdk", "%s has no directory sdk; name the directory above it", o.SDK)
+	module, err := readModule(o.SDK)
+	if err != nil {
+		return "", "", err
 	}
 	path := filepath.Clean(o.SDK)
 	if !filepath.IsAbs(path) {
@@ -126,10 +158,7 @@ func (o *Options) requirement() (version, replacement string, err error) {
 			return "", "", core.Invalid("sdk", "%s cannot be reached from %s; give its whole path", o.SDK, o.Dir)
 		}
 	}
-	if strings.ContainsAny(path, " \t\"'`,()[]") {
-		path = strconv.Quote(path)
-	}
-	return "v0.0.0", "\nreplace " + SDKModule + " => " + path + "\n", nil
+	return none, replacements(path, module), nil
 }
 
 // relative is the path from one directory to another, in the form that go.mod takes for a path.

@@ -77,7 +77,7 @@ func TestExampleIsShort(t *testing.T) {
 
 func TestRuntime(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "runtime-pen")
-	names, err := scaffold.Runtime(scaffold.Options{Name: "pen", Dir: dir, Module: "git.example.com/ops/pen", Version: "1.2.3"})
+	names, err := scaffold.Runtime(scaffold.Options{Name: "pen", Dir: dir, Module: "git.example.com/ops/pen", Fetch: true, Version: "1.2.3"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,18 +160,19 @@ func TestRuntimeRefuses(t *testing.T) {
 		code core.Code
 		want string
 	}{
-		{"NoName", scaffold.Options{Dir: free, Version: "1.0.0"}, core.CodeValidation, "is not a name"},
-		{"UpperCase", scaffold.Options{Name: "Pen", Dir: free, Version: "1.0.0"}, core.CodeValidation, "is not a name"},
-		{"Path", scaffold.Options{Name: "../pen", Dir: free, Version: "1.0.0"}, core.CodeValidation, "is not a name"},
-		{"Long", scaffold.Options{Name: strings.Repeat("x", 56), Dir: free, Version: "1.0.0"}, core.CodeValidation, "at most 55"},
-		{"KindTwice", scaffold.Options{Name: "runtime-pen", Dir: free, Version: "1.0.0"}, core.CodeValidation, "give pen"},
-		{"NoDir", scaffold.Options{Name: "pen", Version: "1.0.0"}, core.CodeValidation, "name the directory"},
-		{"Module", scaffold.Options{Name: "pen", Dir: free, Module: "a b", Version: "1.0.0"}, core.CodeValidation, "is not the path"},
-		{"OurModule", scaffold.Options{Name: "pen", Dir: free, Module: scaffold.SDKModule + "/x", Version: "1.0.0"}, core.CodeValidation, "of your own"},
-		{"NotEmpty", scaffold.Options{Name: "pen", Dir: full, Version: "1.0.0"}, core.CodeConflict, "is not empty"},
-		{"IsFile", scaffold.Options{Name: "pen", Dir: filepath.Join(full, "go.mod"), Version: "1.0.0"}, core.CodeValidation, "not a directory"},
-		{"NoRelease", scaffold.Options{Name: "pen", Dir: free, Version: "devel"}, core.CodeValidation, "not a release"},
-		{"BetweenReleases", scaffold.Options{Name: "pen", Dir: free, Version: "1.0.0-3-gabcdef"}, core.CodeValidation, "not a release"},
+		{"NoName", scaffold.Options{Dir: free, Fetch: true, Version: "1.0.0"}, core.CodeValidation, "is not a name"},
+		{"UpperCase", scaffold.Options{Name: "Pen", Dir: free, Fetch: true, Version: "1.0.0"}, core.CodeValidation, "is not a name"},
+		{"Path", scaffold.Options{Name: "../pen", Dir: free, Fetch: true, Version: "1.0.0"}, core.CodeValidation, "is not a name"},
+		{"Long", scaffold.Options{Name: strings.Repeat("x", 56), Dir: free, Fetch: true, Version: "1.0.0"}, core.CodeValidation, "at most 55"},
+		{"KindTwice", scaffold.Options{Name: "runtime-pen", Dir: free, Fetch: true, Version: "1.0.0"}, core.CodeValidation, "give pen"},
+		{"NoDir", scaffold.Options{Name: "pen", Fetch: true, Version: "1.0.0"}, core.CodeValidation, "name the directory"},
+		{"Module", scaffold.Options{Name: "pen", Dir: free, Module: "a b", Fetch: true, Version: "1.0.0"}, core.CodeValidation, "is not the path"},
+		{"OurModule", scaffold.Options{Name: "pen", Dir: free, Module: scaffold.SDKModule + "/x", Fetch: true, Version: "1.0.0"}, core.CodeValidation, "of your own"},
+		{"NotEmpty", scaffold.Options{Name: "pen", Dir: full, Fetch: true, Version: "1.0.0"}, core.CodeConflict, "is not empty"},
+		{"IsFile", scaffold.Options{Name: "pen", Dir: filepath.Join(full, "go.mod"), Fetch: true, Version: "1.0.0"}, core.CodeValidation, "not a directory"},
+		{"NoRelease", scaffold.Options{Name: "pen", Dir: free, Fetch: true, Version: "devel"}, core.CodeValidation, "not a release"},
+		{"BetweenReleases", scaffold.Options{Name: "pen", Dir: free, Fetch: true, Version: "1.0.0-3-gabcdef"}, core.CodeValidation, "not a release"},
+		{"FetchedAndThere", scaffold.Options{Name: "pen", Dir: free, SDK: full, Fetch: true, Version: "1.0.0"}, core.CodeValidation, "not both"},
 		{"SDKMissing", scaffold.Options{Name: "pen", Dir: free, SDK: filepath.Join(base, "missing")}, core.CodeValidation, "no go.mod of the module"},
 		{"SDKInside", scaffold.Options{Name: "pen", Dir: free, SDK: filepath.Join(full, "sdk")}, core.CodeValidation, "no go.mod of the module"},
 		{"SDKEmpty", scaffold.Options{Name: "pen", Dir: free, SDK: noSDK}, core.CodeValidation, "no directory sdk"},

@@ -9,14 +9,15 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// write makes a directory with files, all or nothing.
-func write(dir string, files map[string]string) error {
+// write makes a directory, all or nothing: fill puts its files into a temporary one that is renamed. The directory does
+// not exist or is empty, but for former: where fill moves what is there now, to be removed at the end, or moved back.
+func write(dir string, fill func(temp string) error, former string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return core.Invalid("dir", "%s is not a directory that can be read", dir)
-	case len(entries) > 0:
+	case len(entries) > 0 && former == "":
 		return core.Conflict("directory", dir, "", "%s is not empty; choose another directory", dir)
 	}
 	failed := func(err error) error {
@@ -31,17 +32,23 @@ func write(dir string, files map[string]string) error {
 		return failed(err)
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // nothing, after the rename
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(temp, name), []byte(text), 0o644); err != nil {
-			return failed(err)
-		}
-	}
 	if err := os.Chmod(temp, 0o755); err != nil {
+		return failed(err)
+	}
+	if err := fill(temp); err != nil {
 		return failed(err)
 	}
 	// Renaming takes the place of an empty directory, and of no other.
 	if err := os.Rename(temp, dir); err != nil {
+		if former != "" {
+			_ = os.Rename(former, dir)
+		}
 		return failed(err)
+	}
+	if former != "" {
+		if err := os.RemoveAll(former); err != nil {
+			return failed(err)
+		}
 	}
 	return nil
 }

@@ -48,14 +48,14 @@ func hammer(b *testing.B, handler http.Handler, method, path, body string) {
 	})
 }
 
-func benchServer() http.Handler {
+func benchServer(tb testing.TB) http.Handler {
 	clock := core.SystemClock{}
 	pattern := somePattern("classify", "1.0.0")
 	pattern.Definition = json.RawMessage(benchDefinition)
 	return api.New(api.Options{
 		Patterns:   &fakePatterns{find: func(string, string) (*core.Pattern, error) { return pattern, nil }},
 		Executions: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{},
-		Idempotency: &fakeKeys{}, Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3", Config: api.Config{Hosts: testHosts},
+		Idempotency: newKeys(tb), Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3", Config: api.Config{Hosts: testHosts},
 	})
 }
 
@@ -76,7 +76,7 @@ func recorded(h http.Handler, method, path, body string) string {
 }
 
 func BenchmarkGetPattern(b *testing.B) {
-	s := benchServer()
+	s := benchServer(b)
 	b.Run("api", func(b *testing.B) { hammer(b, s, "GET", "/api/patterns/classify", "") })
 	b.Run("gin", func(b *testing.B) {
 		hammer(b, bareGin(recorded(s, "GET", "/api/patterns/classify", "")), "GET", "/api/patterns/classify", "")
@@ -86,7 +86,7 @@ func BenchmarkGetPattern(b *testing.B) {
 const executeBody = `{"input":{"text":"the quick brown fox"},"options":{"timeout":30000,"priority":"normal"}}`
 
 func BenchmarkExecute(b *testing.B) {
-	b.Run("api", func(b *testing.B) { hammer(b, benchServer(), "POST", "/api/patterns/classify/execute", executeBody) })
+	b.Run("api", func(b *testing.B) { hammer(b, benchServer(b), "POST", "/api/patterns/classify/execute", executeBody) })
 	b.Run("gin", func(b *testing.B) {
 		hammer(b, bareGin(strings.Repeat("x", 250)), "POST", "/api/patterns/classify/execute", executeBody)
 	})
@@ -94,7 +94,7 @@ func BenchmarkExecute(b *testing.B) {
 
 // BenchmarkHandler is the share of a request that is this package's, without network and net/http.
 func BenchmarkHandler(b *testing.B) {
-	s := benchServer()
+	s := benchServer(b)
 	for _, c := range []struct{ name, method, path, body string }{
 		{"get", "GET", "/api/patterns/classify", ""},
 		{"execute", "POST", "/api/patterns/classify/execute", executeBody},

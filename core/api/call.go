@@ -25,6 +25,7 @@ type call struct {
 	r         *http.Request
 	id        string // request id
 	principal core.Principal
+	origin    string          // the address that the request comes from, as it is counted by
 	ctx       context.Context // the request's, with the principal
 	query     query
 	body      []byte
@@ -141,6 +142,9 @@ func (c *call) run() error {
 // admit finds out who calls and whether they may.
 func (c *call) admit() error {
 	c.principal = core.Anonymous
+	if err := c.admitOrigin(); err != nil {
+		return err
+	}
 	o := &c.s.opts
 	if o.Revision != nil {
 		c.revision = o.Revision()
@@ -154,6 +158,9 @@ func (c *call) admit() error {
 		c.principal = p
 	}
 	c.ctx = core.WithPrincipal(c.r.Context(), c.principal)
+	if err := c.takeQuota(); err != nil {
+		return err
+	}
 	if open || o.Authorize == nil {
 		return nil
 	}

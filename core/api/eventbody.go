@@ -11,9 +11,9 @@ type eventList struct {
 	wire.EventPage
 }
 
-func newEventList(id string, found []core.Event, limit int) eventList {
-	list := eventList{EventPage: wire.EventPage{Limit: limit, HasMore: len(found) > limit}}
-	for _, e := range found[:min(limit, len(found))] {
+func newEventList(id string, found []core.Event, page wire.EventPage) eventList {
+	list := eventList{Events: make([]wire.Event, 0, len(found)), EventPage: page}
+	for _, e := range found {
 		list.Events = append(list.Events, wire.Event{
 			ExecutionID: id, Sequence: e.Seq, Type: string(e.Type), Timestamp: e.Time, Data: rawOr(e.Data, "{}"),
 		})

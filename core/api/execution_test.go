@@ -295,6 +295,9 @@ func TestListEvents(t *testing.T) {
 	if len(p.at("events").([]any)) != 3 || p.at("hasMore") != false {
 		t.Errorf("body %s", p.text)
 	}
+	if p = r.do("GET", "/api/executions/"+execID+"/events?since=99", ""); p.text != `{"events":[],"limit":100,"hasMore":false,"nextSince":99}` {
+		t.Errorf("a page after the last event: %s", p.text)
+	}
 }
 
 func TestConcurrentExecutes(t *testing.T) {

@@ -3,11 +3,14 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/storetest"
 )
 
 // fakePatterns is a core.PatternService made of functions; a nil one answers with a plain success.
@@ -184,7 +187,7 @@ func (f *fakeExecutions) Timeline(_ context.Context, id string) (*core.Timeline,
 	}
 	return &core.Timeline{
 		ExecutionID: id, Pattern: core.PatternRef{Name: "classify", Version: "1.0.0"},
-		Status: core.ExecutionCompleted, LastSeq: 18,
+		Status: core.ExecutionCompleted, LastSequence: 18,
 	}, nil
 }
 
@@ -357,64 +360,43 @@ func (f *fakeAgents) DisconnectAgent(_ context.Context, id, reason string) (*cor
 	return a, nil
 }
 
-// fakeKeys keeps idempotency records in memory, as the store does.
-type fakeKeys struct {
-	mu      sync.Mutex // guards all below
-	records map[[2]string]*core.IdempotencyRecord
-	fail    error // of Update
+// keys is a store of idempotency keys, with looks into it.
+type keys struct {
+	*storetest.Memory
+	mu     sync.Mutex
+	claims []*core.IdempotencyClaim // guarded by mu
 }
 
-func (f *fakeKeys) FindIdempotency(_ context.Context, scope, key string, _ time.Time) (*core.IdempotencyRecord, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.records[[2]string{scope, key}], nil
-}
+func newKeys(tb testing.TB) *keys { return &keys{Memory: storetest.NewMemory(tb)} }
 
 // claim does what a service does in the transaction that creates its resource.
-func (f *fakeKeys) claim(ctx context.Context, resourceID string) {
+func (k *keys) claim(ctx context.Context, resourceID string) {
 	claim := core.IdempotencyFrom(ctx)
-	if claim == nil {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.records == nil {
-		f.records = map[[2]string]*core.IdempotencyRecord{}
-	}
-	f.records[[2]string{claim.Scope, claim.Key}] = &core.IdempotencyRecord{
-		IdempotencyClaim: *claim, ResourceID: resourceID, ClaimedAt: epoch,
+	k.Put(func(tx core.Tx) error { return tx.ClaimIdempotency(claim, resourceID, epoch) })
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if claim != nil {
+		k.claims = append(k.claims, claim)
 	}
 }
 
-func (f *fakeKeys) Update(_ context.Context, fn func(tx core.Tx) error) error {
-	if f.fail != nil {
-		return f.fail
+// records returns what is stored of the keys that services claimed.
+func (k *keys) records() (list []*core.IdempotencyRecord) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, claim := range k.claims {
+		if rec, err := k.FindIdempotency(context.Background(), claim.Scope, claim.Key, epoch); err == nil && rec != nil {
+			list = append(list, rec)
+		}
 	}
-	return fn(keyTx{keys: f})
+	return list
 }
 
-// keyTx is a transaction that knows idempotency answers only.
-type keyTx struct {
-	core.Tx
-	keys *fakeKeys
-}
-
-func (t keyTx) ClaimIdempotency(claim *core.IdempotencyClaim, resourceID string, _ time.Time) error {
-	t.keys.claim(core.WithIdempotency(context.Background(), claim), resourceID)
-	return nil
-}
-
-func (t keyTx) AnswerIdempotency(rec *core.IdempotencyRecord) error {
-	t.keys.mu.Lock()
-	defer t.keys.mu.Unlock()
-	old := t.keys.records[[2]string{rec.Scope, rec.Key}]
-	if old == nil {
-		return core.NotFound("idempotency key", rec.Key)
-	}
-	own := *old
-	own.Status, own.Headers, own.Body = rec.Status, rec.Headers, rec.Body
-	t.keys.records[[2]string{rec.Scope, rec.Key}] = &own
-	return nil
+// dying does a request whose answer is not kept, as when the process dies before that; writes come ahead of it.
+func (k *keys) dying(writes int, request func() reply) reply {
+	k.Break(writes, errors.New("disk full"))
+	defer k.Heal()
+	return request()
 }
 
 // fakeJournal is the stored events of executions.
@@ -427,12 +409,15 @@ func (f *fakeJournal) LastSeq() uint64 {
 	return f.events[len(f.events)-1].Seq
 }
 
-func (f *fakeJournal) Events(_ context.Context, _ string, after uint64, limit int) ([]core.Event, error) {
-	var found []core.Event
+func (f *fakeJournal) Events(_ context.Context, _ string, after uint64, limit int) (found []core.Event, more bool, err error) {
 	for _, ev := range f.events {
-		if ev.Seq > after && len(found) < limit {
-			found = append(found, ev)
+		if ev.Seq <= after {
+			continue
 		}
+		if len(found) == limit {
+			return found, true, nil
+		}
+		found = append(found, ev)
 	}
-	return found, nil
+	return found, false, nil
 }

@@ -14,12 +14,12 @@ import (
 )
 
 // bare makes a server over fakes without a listener.
-func bare() *api.Server {
+func bare(tb testing.TB) *api.Server {
 	clock := core.SystemClock{}
 	return api.New(api.Options{
 		Patterns: &fakePatterns{}, Executions: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{}, ManagedAgents: &fakeManaged{}, Questions: &fakeQuestions{},
 		Threads: &fakeThreads{}, Memory: &fakeMemory{}, Workspaces: &fakeWorkspaces{}, Webhooks: &fakeWebhooks{},
-		Idempotency: &fakeKeys{}, Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3", Config: api.Config{Hosts: testHosts},
+		Idempotency: newKeys(tb), Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3", Config: api.Config{Hosts: testHosts},
 	})
 }
 
@@ -59,7 +59,7 @@ func FuzzRequestLine(f *testing.F) {
 	f.Add("OPTIONS", "/api/patterns")
 	f.Add("DELETE", "/api/patterns/a?version=%")
 	f.Add("HEAD", "/api/executions/x/stream")
-	server := bare()
+	server := bare(f)
 	f.Fuzz(func(t *testing.T, method, target string) {
 		u, err := url.ParseRequestURI(target)
 		if err != nil || method == "" || strings.ContainsAny(method, " \r\n\t") {
@@ -96,7 +96,7 @@ func FuzzBody(f *testing.F) {
 	}
 	f.Add(uint8(4), "application/json", `{"pattern":"p","inputs":[{}],"options":{"concurrency":3}}`, "k")
 	f.Add(uint8(0), "application/json;charset=", `{"definition":"x"}`, "\x00")
-	server := bare()
+	server := bare(f)
 	f.Fuzz(func(t *testing.T, which uint8, media, body, key string) {
 		method, path, named := strings.Cut(paths[int(which)%len(paths)], " ")
 		if !named {

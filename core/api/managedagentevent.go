@@ -61,13 +61,11 @@ func (s *Server) listManagedEvents(c *call) error {
 		return err
 	}
 	since, limit := uint64(c.query.integer("since")), int(c.query.integer("limit"))
-	// One more than asked tells whether there is a next page.
-	found, err := s.opts.Journal.Events(c.ctx, id, since, limit+1)
+	found, more, err := s.opts.Journal.Events(c.ctx, id, since, limit)
 	if err != nil {
 		return err
 	}
-	list := managedEventList{EventPage: wire.EventPage{Limit: limit, HasMore: len(found) > limit, NextSince: since}}
-	found = found[:min(limit, len(found))]
+	list := managedEventList{EventPage: wire.EventPage{Limit: limit, HasMore: more, NextSince: since}}
 	list.Events = make([]wire.ManagedAgentEvent, len(found))
 	for i, ev := range found {
 		list.Events[i] = newManagedEvent(ev)

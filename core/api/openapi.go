@@ -25,7 +25,7 @@ type document struct {
 
 // renderDocument makes the OpenAPI 3.1 document of a route table.
 func renderDocument(routes []Route, d document) []byte {
-	schemas := &schema.Set{Defs: object{}, Names: schemaNames}
+	schemas := &schema.Set{Defs: object{}, Names: schemaNames, InRequests: requestNames}
 	schemas.Of(reflect.TypeFor[errorBody](), false)
 	paths := object{}
 	for i := range routes {

@@ -33,7 +33,7 @@ type rig struct {
 	memory     *fakeMemory
 	workspaces *fakeWorkspaces
 	webhooks   *fakeWebhooks
-	keys       *fakeKeys
+	keys       *keys
 	journal    *fakeJournal
 	clock      *coretest.Clock
 	log        *bytes.Buffer // read it only when no request is under way
@@ -50,7 +50,7 @@ func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 	r := &rig{
 		tb: tb, patterns: &fakePatterns{}, executions: &fakeExecutions{}, batches: &fakeBatches{},
 		agents: &fakeAgents{}, managed: &fakeManaged{}, plugins: &fakePlugins{}, questions: &fakeQuestions{},
-		threads: &fakeThreads{}, memory: &fakeMemory{}, workspaces: &fakeWorkspaces{}, webhooks: &fakeWebhooks{}, keys: &fakeKeys{}, journal: &fakeJournal{events: completedJournal(execID)},
+		threads: &fakeThreads{}, memory: &fakeMemory{}, workspaces: &fakeWorkspaces{}, webhooks: &fakeWebhooks{}, keys: newKeys(tb), journal: &fakeJournal{events: completedJournal(execID)},
 		clock: coretest.NewClock(), log: &bytes.Buffer{},
 	}
 	o := api.Options{

@@ -24,6 +24,8 @@ type Route struct {
 	Scope    string
 	// Public tells whether the operation is open to everyone; nil: never.
 	Public func(Config) bool
+	// Probe marks what supervisors ask, as often as they like: it is not counted by limits of rate.
+	Probe bool
 
 	Query     []Param
 	Body      *Body // nil: the operation takes no body

@@ -21,7 +21,7 @@ type Idempotency interface {
 
 // Journal reads the stored events of a subject or a group. core.Store is one.
 type Journal interface {
-	Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error)
+	Events(ctx context.Context, subject string, after uint64, limit int) (page []core.Event, more bool, err error)
 	// LastSeq returns the sequence of the newest committed event of all.
 	LastSeq() uint64
 }
@@ -97,6 +97,9 @@ type Options struct {
 	Revision func() uint64
 	// Keys are the API keys; nil: there are no operations of keys.
 	Keys core.KeyService
+
+	// Limits decides which requests may go on; nil: all may.
+	Limits Limits
 
 	// LimitStall sets how long the reader of a stream may take nothing before its connection ends, 0 for what the listener
 	// has for all, by the context of its request; false: this connection has no such limit. Nil: none has.

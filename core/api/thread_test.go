@@ -314,6 +314,29 @@ func TestThreadEvents(t *testing.T) {
 	r.do("GET", onePath+"/events", "").wants(t, 404, core.CodeNotFound)
 }
 
+// An answer holds so many bytes only, and the next one begins with what it left out.
+func TestThreadEventsLarge(t *testing.T) {
+	r := newRig(t)
+	large := json.RawMessage(`{"text":"` + strings.Repeat("x", 1<<20) + `"}`)
+	for i := range 10 {
+		r.journal.events = append(r.journal.events, core.Event{Seq: uint64(i + 1), Type: core.EventThreadIdle, Time: epoch, Data: large})
+	}
+	since, got := "0", 0
+	for more := true; more; {
+		p := r.do("GET", onePath+"/events?since="+since, "")
+		p.wants(t, 200, "")
+		n := len(p.at("events").([]any))
+		if n == 0 || len(p.text) > core.MaxPageBytes+2*len(large) {
+			t.Fatalf("%d events in %d bytes", n, len(p.text))
+		}
+		next, _ := json.Marshal(p.at("nextSince"))
+		since, got, more = string(next), got+n, p.at("hasMore") == true
+	}
+	if got != 10 {
+		t.Errorf("%d events, want 10", got)
+	}
+}
+
 // An answer reads so much of a long journal only, and says where to go on.
 func TestThreadEventsLong(t *testing.T) {
 	r := newRig(t)

@@ -13,7 +13,7 @@ import (
 type threadEventList struct {
 	Events    []wire.ThreadEvent `json:"events"`
 	Limit     int                `json:"limit"`
-	HasMore   bool               `json:"hasMore" doc:"There may be more; a page can end before its limit where many events of other types lie between."`
+	HasMore   bool               `json:"hasMore" doc:"There may be more; a page can end before its limit where events are large, or many of other types lie between."`
 	NextSince uint64             `json:"nextSince" doc:"since of the next page."`
 }
 
@@ -50,18 +50,20 @@ func (s *Server) listThreadEvents(c *call) (answer, error) {
 	list := threadEventList{
 		Events: make([]wire.ThreadEvent, 0, limit), Limit: limit, NextSince: uint64(c.query.integer("since")),
 	}
+	bytes := 0
 	for scanned, size := 0, limit+1; ; size = scanPage {
-		page, err := s.opts.Journal.Events(c.ctx, t.ID, list.NextSince, size)
+		page, more, err := s.opts.Journal.Events(c.ctx, t.ID, list.NextSince, size)
 		if err != nil {
 			return answer{}, err
 		}
 		for i := range page {
 			ev := &page[i]
 			if slices.Contains(types, ev.Type) {
-				if len(list.Events) == limit {
+				if len(list.Events) == limit || bytes >= core.MaxPageBytes {
 					list.HasMore = true
 					return ok(list), nil
 				}
+				bytes += len(ev.Data)
 				list.Events = append(list.Events, wire.ThreadEvent{
 					ID: threadEventID(ev), ThreadID: t.ID, ExecutionID: t.ExecutionID, Sequence: ev.Seq, Type: string(ev.Type),
 					Timestamp: ev.Time, Data: rawOr(ev.Data, "{}"),
@@ -70,7 +72,7 @@ func (s *Server) listThreadEvents(c *call) (answer, error) {
 			list.NextSince = ev.Seq
 		}
 		scanned += len(page)
-		if len(page) < size {
+		if !more {
 			return ok(list), nil
 		}
 		if scanned >= maxScan {

@@ -139,7 +139,7 @@ func (s *Server) threadPosition(c *call, executionID string) (at uint64, gap *st
 	if at > now {
 		return now, &streamGap{from: at, to: now, reason: gapFuture}, nil
 	}
-	first, err := s.opts.Journal.Events(c.ctx, core.ThreadGroup(executionID), 0, 1)
+	first, _, err := s.opts.Journal.Events(c.ctx, core.ThreadGroup(executionID), 0, 1)
 	if err != nil || len(first) == 0 {
 		return at, nil, err
 	}

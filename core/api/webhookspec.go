@@ -45,7 +45,7 @@ type updateWebhookRequest struct {
 	Events            []string             `json:"events" check:"min=1,max=100" doc:"Types of events; * is every public one."`
 	Secret            *string              `json:"secret" check:"min=1,max=1024" doc:"To sign with from now on."`
 	RotateSecret      *bool                `json:"rotateSecret" doc:"Make a new secret, unless one is given."`
-	Overlap           *int64               `json:"overlap" check:"min=0,max=604800000" doc:"Milliseconds that the former secret signs as well; 0: it ends at once. Default: configured."`
+	Overlap           *int64               `json:"overlap" check:"min=0,max=604800000" doc:"Milliseconds that the former secret signs as well; 0 ends every former one. Default: 0, if not configured."`
 	Headers           map[string]string    `json:"headers" doc:"In place of those before. null: none."`
 	Enabled           *bool                `json:"enabled" doc:"null: true."`
 	Retries           *int                 `json:"retries" check:"min=0,max=4" doc:"Attempts after the first. null: 3."`

@@ -38,8 +38,9 @@ type Webhooks struct {
 	MaxPendingAge time.Duration `json:"maxPendingAge" default:"168h" check:"min=0s,max=3650d"`
 	// How long an endpoint may do nothing but fail before it is disabled. 0: for ever.
 	DisableAfter time.Duration `json:"disableAfter" default:"120h" check:"min=0s,max=360d"`
-	// How long the former secret of an endpoint signs beside a new one, unless the request says otherwise.
-	RotationOverlap time.Duration `json:"rotationOverlap" default:"24h" check:"min=0s,max=7d"`
+	// How long the former secret of an endpoint signs beside a new one, where the request does not say. 0: one digest,
+	// and the former secret ends at once. Receivers that expect exactly one digest refuse two.
+	RotationOverlap time.Duration `json:"rotationOverlap" default:"0s" check:"min=0s,max=7d"`
 	// Endpoints that are declared here: a list of {url, events, secret} with, each left out at will, headers, enabled,
 	// retries (after the first attempt, 0 to 4), timeout, ordered, clientCertFile, clientKeyFile, caFile and filters
 	// {pattern, metadata}. The API shows them and does not change them.

@@ -57,7 +57,7 @@ func (s *storedStream) Close() {}
 
 func (s *storedStream) Next(ctx context.Context) (core.Event, error) {
 	for !s.ended {
-		page, err := s.rig.store.Events(ctx, s.subject, s.after, 1)
+		page, _, err := s.rig.store.Events(ctx, s.subject, s.after, 1)
 		if err != nil {
 			return core.Event{}, err
 		}
@@ -235,7 +235,7 @@ func TestAdHocTimeline(t *testing.T) {
 	}
 	want := core.TimelineEntry{
 		Kind: core.TimelineThread, ID: "thread_0", Type: "claude", Name: "fix it", Role: "coder", AgentID: "magent_1",
-		Status: "failed", Detail: "it crashed", StartedAt: begin, EndedAt: &end, DurationMs: 60_000,
+		Status: "failed", Detail: "it crashed", StartedAt: begin, EndedAt: &end, Duration: 60_000,
 		Usage: first.Usage,
 	}
 	if got := line.Entries[0]; got != want {

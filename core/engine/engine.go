@@ -27,7 +27,7 @@ type Store interface {
 	FindExecution(ctx context.Context, id string) (*core.Execution, error)
 	FindExecutions(ctx context.Context, filter core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error)
 	ActiveExecutions(ctx context.Context) ([]*core.Execution, error)
-	Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error)
+	Events(ctx context.Context, subject string, after uint64, limit int) (page []core.Event, more bool, err error)
 	FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*core.ThreadRecord, core.PageInfo, error)
 	core.BatchReader
 	core.QuestionReader

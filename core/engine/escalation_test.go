@@ -117,7 +117,7 @@ func TestBestEffort(t *testing.T) {
 		t.Fatalf("the execution is %s with %s: %+v", exec.Status, exec.Result, exec.Workflow)
 	}
 	k.waitEvents(core.EventExecutionCompleted, 1)
-	events, err := k.store.Events(t.Context(), k.exec.ID, 0, 1000)
+	events, _, err := k.store.Events(t.Context(), k.exec.ID, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func (e *Engine) journal(ctx context.Context, id string) ([]core.Event, error) {
 	var all []core.Event
 	var after uint64
 	for {
-		page, err := e.store.Events(ctx, id, after, journalPage)
+		page, more, err := e.store.Events(ctx, id, after, journalPage)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +109,7 @@ func (e *Engine) journal(ctx context.Context, id string) ([]core.Event, error) {
 			return nil, errUnreadable
 		}
 		all = append(all, page...)
-		if len(page) < journalPage {
+		if !more || len(page) == 0 {
 			return all, nil
 		}
 		after = page[len(page)-1].Seq

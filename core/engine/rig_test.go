@@ -223,19 +223,22 @@ func (m *memory) ActiveExecutions(context.Context) ([]*core.Execution, error) {
 	return list, nil
 }
 
-func (m *memory) Events(_ context.Context, subject string, after uint64, limit int) ([]core.Event, error) {
+func (m *memory) Events(_ context.Context, subject string, after uint64, limit int) (list []core.Event, more bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.readable(subject); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var list []core.Event
 	for _, ev := range m.events[subject] {
-		if ev.Seq > after && len(list) < limit {
-			list = append(list, ev)
+		if ev.Seq <= after {
+			continue
 		}
+		if len(list) == limit {
+			return list, true, nil
+		}
+		list = append(list, ev)
 	}
-	return list, nil
+	return list, false, nil
 }
 
 func (m *memory) FindBatch(_ context.Context, id string) (*core.Batch, error) {

@@ -14,7 +14,7 @@ const pageSize = 256
 
 // Reader reads stored events; core.Store is one.
 type Reader interface {
-	Events(ctx context.Context, name string, after uint64, limit int) ([]core.Event, error)
+	Events(ctx context.Context, name string, after uint64, limit int) (page []core.Event, more bool, err error)
 	LastSeq() uint64
 }
 
@@ -81,7 +81,7 @@ type stream struct {
 
 	after  uint64       // sequence of the last event handed out, or what the caller began with
 	page   []core.Event // stored events, not yet handed out
-	handed bool         // an event was handed out; until then after is only what the caller claims
+	handed bool         // an event was handed out, or after was found; until then after is only what the caller claims
 	live   bool         // nothing stored is left that the subscription does not have
 	ended  bool         // the last event was handed out
 	mu     sync.Mutex   // guards sub and closed
@@ -164,7 +164,7 @@ func (s *stream) hand(e core.Event) core.Event {
 // ends tells whether e is the last event.
 func (s *stream) ends(e core.Event) bool { return s.isLast != nil && s.isLast(e) }
 
-// readPage reads on in the store. The subscription is older than the read, so once a page is not full the
+// readPage reads on in the store. The subscription is older than the read, so once a page leaves nothing out the
 // subscription has whatever comes later.
 func (s *stream) readPage(ctx context.Context) error {
 	sub := s.subscription()
@@ -174,12 +174,12 @@ func (s *stream) readPage(ctx context.Context) error {
 	if s.isLast != nil && !s.handed && after > 0 {
 		after-- // takes in the event that the caller says it saw: it may have been the last one
 	}
-	page, err := s.reader.Events(ctx, s.name, after, pageSize)
+	page, more, err := s.reader.Events(ctx, s.name, after, pageSize)
 	if err != nil {
 		return err
 	}
-	live := len(page) < pageSize
-	if len(page) > 0 && page[0].Seq == s.after {
+	seen := len(page) > 0 && page[0].Seq == s.after
+	if seen {
 		s.ended = s.ends(page[0])
 		page = page[1:]
 	}
@@ -188,7 +188,9 @@ func (s *stream) readPage(ctx context.Context) error {
 			return err
 		}
 	}
-	s.page, s.live = page, live
+	// The event that the caller saw may be all that a page has: the next one begins behind it.
+	s.handed = s.handed || seen
+	s.page, s.live = page, !more
 	return nil
 }
 
@@ -197,7 +199,7 @@ func (s *stream) readPage(ctx context.Context) error {
 func (s *stream) wasLast(ctx context.Context) (bool, error) {
 	var at uint64
 	for {
-		page, err := s.reader.Events(ctx, s.name, at, pageSize)
+		page, more, err := s.reader.Events(ctx, s.name, at, pageSize)
 		if err != nil {
 			return false, err
 		}
@@ -210,7 +212,7 @@ func (s *stream) wasLast(ctx context.Context) (bool, error) {
 			}
 			at = e.Seq
 		}
-		if len(page) < pageSize {
+		if !more {
 			return false, nil
 		}
 	}

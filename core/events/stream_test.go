@@ -18,6 +18,7 @@ type memory struct {
 	mu     sync.Mutex
 	events []core.Event
 	onRead func()
+	most   int // events of a page, where it is bounded by more than the limit asked for; 0: it is not
 	err    error
 }
 
@@ -27,19 +28,22 @@ func (m *memory) append(list ...core.Event) {
 	m.events = append(m.events, list...)
 }
 
-func (m *memory) Events(_ context.Context, subject string, after uint64, limit int) ([]core.Event, error) {
+func (m *memory) Events(_ context.Context, subject string, after uint64, limit int) (page []core.Event, more bool, err error) {
 	if m.onRead != nil {
 		m.onRead()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var page []core.Event
 	for _, e := range m.events {
-		if (e.Subject == subject || e.Group == subject) && e.Seq > after && len(page) < limit {
-			page = append(page, e)
+		if e.Subject != subject && e.Group != subject || e.Seq <= after {
+			continue
 		}
+		if len(page) == limit || m.most > 0 && len(page) == m.most {
+			return page, true, m.err
+		}
+		page = append(page, e)
 	}
-	return page, m.err
+	return page, false, m.err
 }
 
 func (m *memory) LastSeq() uint64 {
@@ -102,6 +106,18 @@ func TestStream(t *testing.T) {
 	}
 	wantNext(t, s, 4, 6)
 	wantEOF(t, s)
+}
+
+// A page that ends before its limit, because its events are large, is not the end of what is stored.
+func TestStreamOfShortPages(t *testing.T) {
+	bus, store := events.New(events.Options{}), &memory{most: 1}
+	store.append(event("one", 1), event("one", 2), event("one", 3), last("one", 4), event("one", 5))
+	streams := events.NewStreams(bus, store)
+	for after, want := range map[uint64][]uint64{0: {1, 2, 3, 4}, 2: {3, 4}, 4: nil, 5: nil, 99: nil} {
+		s := mustStream(t, streams, "one", after, isDone)
+		wantNext(t, s, want...)
+		wantEOF(t, s)
+	}
 }
 
 func TestStreamAfter(t *testing.T) {

@@ -21,7 +21,7 @@ type change struct {
 
 // CreatePattern implements core.PatternService.
 func (s *Service) CreatePattern(ctx context.Context, in core.PatternInput) (*core.Pattern, error) {
-	plan, err := s.accept(ctx, in)
+	plan, err := s.accept(ctx, in, "")
 	if err != nil {
 		return nil, err
 	}
@@ -61,13 +61,10 @@ func (s *Service) UpdatePattern(ctx context.Context, name string, in core.Patter
 	if s.catalog.family(name) == nil {
 		return core.PatternUpdate{}, unknown(name, "")
 	}
-	if in.Name == "" {
-		in.Name = name
-	}
-	if in.Name != name {
+	if in.Name != "" && in.Name != name {
 		return core.PatternUpdate{}, core.Invalid("name", "is %q in the body and %q in the path", clip(in.Name, maxName), name)
 	}
-	plan, err := s.accept(ctx, in)
+	plan, err := s.accept(ctx, in, name)
 	if err != nil {
 		return core.PatternUpdate{}, err
 	}
@@ -152,9 +149,9 @@ func (s *Service) DeletePattern(ctx context.Context, name, version string) (int,
 	return removed, nil
 }
 
-// accept checks what a caller sent, by itself.
-func (s *Service) accept(ctx context.Context, in core.PatternInput) (*Plan, error) {
-	plan, found := parse(in.Source, identity{in.Name, in.Version, in.Description}, s.rules(ctx))
+// accept checks what a caller sent, by itself. path is the name that the request is about, "" for a new one.
+func (s *Service) accept(ctx context.Context, in core.PatternInput, path string) (*Plan, error) {
+	plan, found := parse(in.Source, identity{in.Name, in.Version, in.Description, path}, s.rules(ctx))
 	if len(found) > 0 {
 		return nil, core.InvalidAll("definition", found)
 	}

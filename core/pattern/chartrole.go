@@ -173,23 +173,14 @@ func (c *chartReader) checkIDs(s section, n *node) {
 	}
 }
 
-// checkHierarchy reports circles, and all tops but the first.
+// checkHierarchy reports circles. Every role without a manager is the top of a hierarchy of its own.
 func (c *chartReader) checkHierarchy(s section, n *node, parents []string) {
 	index := make(map[string]int, len(parents))
 	for i, e := range n.keys {
 		index[e.key] = i
 	}
-	top := ""
 	state := make([]int, len(parents)) // 0: not seen; else the number of the walk that came by
-	for i, e := range n.keys {
-		if parents[i] == "" {
-			if top == "" {
-				top = e.key
-			} else {
-				c.add(join(s.at("roles"), e.key), e.line,
-					"is at the top of the hierarchy, as %s is: there can be one top only, so give it reportsTo", top)
-			}
-		}
+	for i := range n.keys {
 		for at := i; state[at] == 0; {
 			state[at] = i + 1
 			if parents[at] == "" || parents[at] == broken {

@@ -43,6 +43,7 @@ var topKeys = []string{"name", "version", "description", "input", "agents", "agg
 // identity is what a request says of a definition beside its text. Empty fields say nothing.
 type identity struct {
 	name, version, description string
+	path                       string // the name that the request is about: the text may leave its own out, or agree
 }
 
 // rules are what a definition is held to beside the language itself.
@@ -94,6 +95,12 @@ func isChart(root *node) bool { return root.get("structure") != nil || root.get(
 // readIdentity settles name, version and description between the definition and the request.
 func (p *problems) readIdentity(plan *Plan, root *node, given identity) {
 	s := section{problems: p, node: root}
+	if given.name == "" && given.path != "" {
+		if n := root.get("name"); n != nil && n.kind == textNode && n.plain != given.path {
+			s.wrong("name", "is %q here and %q in the path", clip(n.plain, maxName), clip(given.path, maxName))
+		}
+		given.name = given.path
+	}
 	d := &plan.definition
 	d.Name = s.settle("name", given.name, nameRule, nameText, false)
 	d.Version = s.settle("version", given.version, versionRule, versionText, true)
@@ -109,28 +116,28 @@ func (p *problems) readIdentity(plan *Plan, root *node, given identity) {
 	}
 }
 
-// settle reads a word that the request may name too. An unquoted number counts as the word it looks like
+// settle reads a word that the request may name too, and then wins: a text can be stored under a new version as it is.
+// An unquoted number counts as the word it looks like
 // where number is set: version: 1.0.
 func (s section) settle(key, given string, rule *regexp.Regexp, text string, number bool) string {
 	n := s.get(key)
-	if n == nil || n.kind == nullNode {
-		if given == "" {
-			s.add(key, 0, "is missing")
-		} else if !rule.MatchString(given) {
+	if given != "" {
+		if !rule.MatchString(given) {
 			s.add(key, 0, "%s", text)
 		}
 		return given
 	}
+	if n == nil || n.kind == nullNode {
+		s.add(key, 0, "is missing")
+		return ""
+	}
 	word := n.plain
 	if n.kind != textNode && (n.kind != numberNode || !number) {
 		s.wrong(key, "must be text, not %s", n.kind)
-		return given
+		return ""
 	}
 	if !rule.MatchString(word) {
 		s.wrong(key, "%s", text)
-	}
-	if given != "" && given != word {
-		s.wrong(key, "is %q here and %q in the request", clip(word, maxName), clip(given, maxName))
 	}
 	return word
 }
@@ -350,19 +357,8 @@ func (s section) readOutput(plan *Plan) {
 	}
 }
 
-// standIns returns an identity for what a stored text does not say itself, so that it can be compiled
-// without the request that brought it.
-func standIns(source string) identity {
-	root, _ := readYAML(source, len(source))
-	given := identity{}
-	if root == nil || root.kind != mapNode {
-		return given
-	}
-	if n := root.get("name"); n == nil || n.kind == nullNode {
-		given.name = "unnamed"
-	}
-	if n := root.get("version"); n == nil || n.kind == nullNode {
-		given.version = "0"
-	}
-	return given
+// standIn returns an identity that a stored text is compiled under without the request that brought it: the request may
+// have named another than the text does. No text runs a pattern of that name: it would have to hold its own hash.
+func standIn(source string) identity {
+	return identity{name: "stand-in-" + hashOf(source), version: "0"}
 }

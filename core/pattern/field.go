@@ -33,6 +33,7 @@ type fields struct {
 	list   []*field
 	byName map[string]int
 	names  []string
+	closed bool // other members are refused
 }
 
 // inspection collects the problems of one value.
@@ -167,7 +168,7 @@ func (f *field) checkArray(x *inspection, raw []byte, at func() string) {
 // fewFields is the number of declared fields up to which no memory is needed to note the seen ones.
 const fewFields = 32
 
-// check looks at an object: every member must be declared, every required one be there.
+// check looks at an object: every required member must be there, and none that is not declared if it is closed.
 func (fs *fields) check(x *inspection, raw []byte, at func() string) {
 	var few [fewFields]bool
 	seen := few[:]
@@ -178,6 +179,9 @@ func (fs *fields) check(x *inspection, raw []byte, at func() string) {
 		name := rawjson.Unquote(it.Key)
 		i, ok := fs.byName[string(name)]
 		if !ok {
+			if !fs.closed {
+				continue
+			}
 			if len(x.problems) >= maxProblems {
 				return // the rest would not be shown
 			}

@@ -24,6 +24,9 @@ const (
 	maxLength      = 1 << 30
 )
 
+// additionalKey says, with true or false, whether members that are not declared are passed on. With a type it is a field.
+const additionalKey = "additional"
+
 // readFields reads a map of field declarations.
 func (p *problems) readFields(path string, n *node) *fields {
 	fs := &fields{}
@@ -37,6 +40,10 @@ func (p *problems) readFields(path string, n *node) *fields {
 	}
 	for _, e := range n.keys {
 		at := join(path, e.key)
+		if e.key == additionalKey && e.value.kind == boolNode {
+			fs.closed = e.value.text == "false"
+			continue
+		}
 		if e.key == "" || len(e.key) > maxFieldName {
 			p.add(at, e.line, "must have a name of 1 to %d bytes", maxFieldName)
 			continue

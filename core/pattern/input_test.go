@@ -11,6 +11,7 @@ import (
 
 const inputDefinition = `
 input:
+  additional: false
   text: {type: string, required: true, minLength: 2, maxLength: 5, pattern: "^[a-zé]+$"}
   count: {type: integer, min: 1, max: 10, default: 3}
   ratio: {type: number, max: 0.5}
@@ -18,7 +19,7 @@ input:
   mode: {type: string, enum: [fast, slow]}
   size: {type: number, enum: [1, 2.5]}
   tags: {type: array, minLength: 1, maxLength: 2, items: {type: string, maxLength: 3}}
-  opts: {type: object, properties: {deep: {type: boolean, default: true}, n: {type: integer, required: true}}}
+  opts: {type: object, properties: {additional: false, deep: {type: boolean, default: true}, n: {type: integer, required: true}}}
   list: {type: array, items: {type: object, properties: {a: {type: integer, default: 1}}}}
   free: any
   bag: object
@@ -91,9 +92,27 @@ func TestCheckInputUndeclared(t *testing.T) {
 	wantCode(t, err, core.CodeValidation)
 }
 
+// TestCheckInputAdditional: what a pattern does not declare is passed on as it is, unless it says otherwise.
+func TestCheckInputAdditional(t *testing.T) {
+	plan := mustParse(t, flat("input: {text: {type: string, required: true}, n: {type: integer, default: 3}, opts: {type: object, properties: {a: string}}}\n"))
+	got, err := plan.CheckInput(json.RawMessage(`{"text":"ab","lang":"de","opts":{"a":"x","more":[1, 2]}}`))
+	if want := `{"text":"ab","lang":"de","opts":{"a":"x","more":[1,2]},"n":3}`; err != nil || string(got) != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+	// With a type it is a field like any other.
+	plan = mustParse(t, flat("input: {additional: string}\n"))
+	if _, err := plan.CheckInput(json.RawMessage(`{"additional":1}`)); core.ErrorCode(err) != core.CodeValidation {
+		t.Errorf("a field named additional: %v", err)
+	}
+	plan = mustParse(t, flat("input: {additional: true, text: string}\n"))
+	if _, err := plan.CheckInput(json.RawMessage(`{"other":1}`)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCheckInputManyFields(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("input:\n")
+	b.WriteString("input:\n  additional: false\n")
 	for i := range 100 {
 		fmt.Fprintf(&b, "  f%d: {type: integer, default: %d}\n", i, i)
 	}

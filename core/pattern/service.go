@@ -135,8 +135,8 @@ func (s *Service) Guard(ctx context.Context, name string) (*core.Guard, error) {
 }
 
 // Plan returns the plan of a definition by the hash that an execution pinned, also after its pattern was
-// replaced or deleted. Name and version of the plan's definition may be empty: the request that stored it
-// may have named them beside the text. NOT_FOUND for an unknown hash.
+// replaced or deleted. Name and version of the plan's definition are empty: the request that stored it may have named
+// others than the text does. NOT_FOUND for an unknown hash.
 func (s *Service) Plan(ctx context.Context, hash string) (core.Plan, error) {
 	if c := s.cache.get(hash); c != nil {
 		return c.plan, nil
@@ -145,17 +145,11 @@ func (s *Service) Plan(ctx context.Context, hash string) (core.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	standIn := standIns(source)
-	plan, err := s.compileStored(source, standIn)
+	plan, err := s.compileStored(source, standIn(source))
 	if err != nil {
 		return nil, err
 	}
-	if standIn.name != "" {
-		plan.definition.Name = ""
-	}
-	if standIn.version != "" {
-		plan.definition.Version = ""
-	}
+	plan.definition.Name, plan.definition.Version = "", ""
 	s.cache.put(hash, &compiled{plan: plan}, plan.weight(source))
 	return plan, nil
 }
@@ -195,7 +189,7 @@ func (s *Service) load(ctx context.Context, light *core.Pattern) (*compiled, err
 	if err != nil {
 		return nil, err
 	}
-	plan, err := s.compileStored(source, identity{light.Name, light.Version, light.Description})
+	plan, err := s.compileStored(source, identity{name: light.Name, version: light.Version, description: light.Description})
 	if err != nil {
 		return nil, err
 	}

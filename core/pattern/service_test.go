@@ -127,10 +127,10 @@ func TestCreatePatternIdentityBesideTheText(t *testing.T) {
 			t.Fatalf("pinned %+v, %v", pinned, err)
 		}
 	}
-	_, err := f.CreatePattern(ann(t), core.PatternInput{Name: "three", Version: "2", Source: source("other", "1")})
-	e := wantCode(t, err, core.CodeValidation)
-	if got := fmt.Sprint(e.Details["errors"]); got != `[line 1: name: is "other" here and "three" in the request line 2: version: is "1" here and "2" in the request]` {
-		t.Errorf("errors %s", got)
+	// What the request says wins over the text.
+	p, err := f.CreatePattern(ann(t), core.PatternInput{Name: "three", Version: "2", Source: source("other", "1")})
+	if err != nil || p.Name != "three" || p.Version != "2" {
+		t.Errorf("made %+v, %v", p, err)
 	}
 }
 
@@ -161,6 +161,16 @@ func TestUpdatePattern(t *testing.T) {
 		t.Fatalf("update %+v, %v", up, err)
 	}
 	f.wantEvent(core.EventPatternUpdated, "a", `{"name":"a","previousVersion":"1.0.0","updatedBy":"bob","version":"1.1.0"}`)
+
+	// A text that names its version is stored under a new one as it is.
+	up, err = f.UpdatePattern(bob, "a", core.PatternInput{Version: "1.2.0", Source: changed})
+	if err != nil || !up.Created || up.Pattern.Version != "1.2.0" || up.Pattern.Source != changed {
+		t.Fatalf("update %+v, %v", up, err)
+	}
+	if _, plan, err := f.Resolve(t.Context(), "a", "1.2.0"); err != nil || plan.Definition().Version != "1.2.0" {
+		t.Errorf("resolved %v, %v", plan, err)
+	}
+	f.wantEvent(core.EventPatternUpdated, "a", `{"name":"a","previousVersion":"1.1.0","updatedBy":"bob","version":"1.2.0"}`)
 
 	_, err = f.UpdatePattern(bob, "nope", core.PatternInput{Source: source("nope", "1")})
 	wantCode(t, err, core.CodeNotFound)

@@ -290,16 +290,19 @@ func (f *fake) AllManagedAgents(ctx context.Context) ([]*core.ManagedAgentRecord
 	return list, nil
 }
 
-func (f *fake) Events(_ context.Context, subject string, after uint64, limit int) ([]core.Event, error) {
+func (f *fake) Events(_ context.Context, subject string, after uint64, limit int) (page []core.Event, more bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var page []core.Event
 	for _, e := range f.events[subject] {
-		if e.Seq > after && len(page) < limit {
-			page = append(page, e)
+		if e.Seq <= after {
+			continue
 		}
+		if len(page) == limit {
+			return page, true, nil
+		}
+		page = append(page, e)
 	}
-	return page, nil
+	return page, false, nil
 }
 
 func (f *fake) ManagedAgentEvents(_ context.Context, id string, after uint64) (core.EventStream, error) {

@@ -49,7 +49,7 @@ func (s *Service) readStored(a *agent) bool {
 	var st state
 	var retry pause.Backoff
 	for {
-		page, err := s.opts.Store.Events(a.ctx, a.id, st.seq, eventPage)
+		page, more, err := s.opts.Store.Events(a.ctx, a.id, st.seq, eventPage)
 		if err != nil {
 			s.log.Debug("the events of an agent cannot be read yet", "agent", a.id, "error", err)
 			if !s.pause(a.ctx, retry.Next()) {
@@ -60,7 +60,7 @@ func (s *Service) readStored(a *agent) bool {
 		for _, e := range page {
 			st.fold(e)
 		}
-		if len(page) < eventPage {
+		if !more {
 			break
 		}
 	}

@@ -44,7 +44,7 @@ type Store interface {
 	// AllManagedAgents returns every record, oldest first.
 	AllManagedAgents(ctx context.Context) ([]*core.ManagedAgentRecord, error)
 	// Events returns stored events of a subject after a sequence, oldest first.
-	Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error)
+	Events(ctx context.Context, subject string, after uint64, limit int) (page []core.Event, more bool, err error)
 }
 
 // Options are what a Service is made of. Agents and Store are required.

@@ -14,7 +14,7 @@ import (
 // The ballast is a file of twice openFree bytes that holds nothing. Opening the database writes tables through memory maps
 // after a crash, and on a full disk that would kill the process without a word: so on a full disk the ballast is
 // removed first, the store opens in the room it leaves and takes no writes, and the ballast comes back once there is
-// room again. It is enough for a second start, should the first one end in a crash. Where it is not there, a store that was closed well is opened for reading only.
+// room again. It is enough for a second start, should the first one end in a crash. Where it is not there, the store is opened for reading only.
 
 const ballastFile = "reserve"
 
@@ -91,23 +91,25 @@ func openFull(opts Options) (kv.DB, error) {
 		return fmt.Errorf("store: open %s: %d MiB free on disk, %d MiB needed: free some space and start again%w",
 			opts.Path, free>>20, roomToOpen(opts.MinFreeBytes)>>20, why)
 	}
-	logs, err := filepath.Glob(filepath.Join(opts.Path, "*.mem"))
-	if err != nil || len(logs) > 0 {
-		return nil, full(errUnclean)
-	}
 	for _, name := range []string{badger.ManifestFilename, discardFile} { // it would make them
 		if _, err := os.Stat(filepath.Join(opts.Path, name)); err != nil {
 			return nil, full(errNew)
 		}
 	}
-	db, err := badger.Open(badgerOptions(opts.Path, opts.Logger).WithReadOnly(true))
+	size, err := largestLog(opts.Path)
+	if err == nil {
+		err = errors.Join(removeLeftovers(opts.Path, opts.Logger), trimLogs(opts.Path, opts.Logger))
+	}
+	if err != nil {
+		return nil, full(fmt.Errorf(": %w", err))
+	}
+	// What the logs hold is read into memory, and stays there: nothing is written. Badger keeps the files of the logs open
+	// then, also after Close; they are empty once the database was opened for writing.
+	db, err := badger.Open(badgerOptions(opts.Path, opts.Logger).WithReadOnly(true).WithMemTableSize(max(memTable, size)))
 	if err != nil {
 		return nil, full(fmt.Errorf(": %w", err))
 	}
 	return badgerDB{db}, nil
 }
 
-var (
-	errUnclean = errors.New("; it cannot even be read, as it was not closed well")
-	errNew     = errors.New("; there is nothing to read in it yet")
-)
+var errNew = errors.New("; there is nothing to read in it yet")

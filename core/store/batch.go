@@ -11,6 +11,8 @@ import (
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
+var batches = &table[core.Batch]{prefix: prefixBatch, kind: "batch"}
+
 // PutBatch implements core.Tx. Results are put one by one and are not part of it.
 func (t *tx) PutBatch(b *core.Batch) error {
 	if b.ID == "" {
@@ -22,7 +24,7 @@ func (t *tx) PutBatch(b *core.Batch) error {
 	} else if err := t.set(active, nil); err != nil {
 		return err
 	}
-	return t.setJSON(t.key(prefixBatch, b.ID), b)
+	return batches.put(t, b.ID, nil, b)
 }
 
 // PutBatchInput implements core.Tx.
@@ -73,17 +75,7 @@ func (t *tx) itemKey(prefix, batchID string, index int) ([]byte, error) {
 
 // FindBatch implements core.BatchReader.
 func (s *Store) FindBatch(ctx context.Context, id string) (*core.Batch, error) {
-	var b *core.Batch
-	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
-		b, err = readBatch(txn, id)
-		return err
-	})
-	return b, err
-}
-
-func readBatch(txn kv.Snapshot, id string) (*core.Batch, error) {
-	b := new(core.Batch)
-	return b, read(txn, appendKey(nil, prefixBatch, id), "batch", id, b)
+	return batches.one(ctx, s, id)
 }
 
 // eachItem calls fn with the items of a batch from an index on, in order, as far as they began or ended.
@@ -138,22 +130,13 @@ func (s *Store) FindBatchResults(ctx context.Context, id string, from, limit int
 func (s *Store) ActiveBatches(ctx context.Context) ([]*core.Batch, error) {
 	var list []*core.Batch
 	err := s.view(ctx, func(txn kv.Snapshot) error {
-		return scan(txn, []byte(prefixBatchActive), nil, false, func(key, _ []byte) (bool, error) {
-			id := string(key[len(prefixBatchActive):])
-			b, err := readBatch(txn, id)
-			if err != nil {
-				return s.pass(appendKey(nil, prefixBatch, id), err)
-			}
-			err = s.eachItem(ctx, txn, id, 0, func(r core.BatchResult) (bool, error) {
+		return batches.indexed(ctx, s, txn, []byte(prefixBatchActive), func(id string, b *core.Batch) error {
+			list = append(list, b)
+			return s.eachItem(ctx, txn, id, 0, func(r core.BatchResult) (bool, error) {
 				r.Result, r.Error = nil, nil
 				b.Results = append(b.Results, r)
 				return true, nil
 			})
-			if err != nil {
-				return false, err
-			}
-			list = append(list, b)
-			return true, nil
 		})
 	})
 	return list, err

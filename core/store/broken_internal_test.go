@@ -313,14 +313,14 @@ func brokenLists(t *testing.T, s *Store, p poison) {
 	count(len(due), err)(1)
 	seq, err := s.Cursor(ctx, "c"+p.bad[core.PrefixExecution])
 	count(int(seq), err)(0)
-	events, err := s.Log(ctx, 0, 0)
+	events, _, err := s.Log(ctx, 0, 0)
 	count(len(events), err)(1)
-	events, err = s.Events(ctx, p.bad[core.PrefixExecution], 0, 0)
+	events, _, err = s.Events(ctx, p.bad[core.PrefixExecution], 0, 0)
 	count(len(events), err)(2)
 	if err == nil && (events[0].Type != core.EventUnreadable || events[0].Seq != 1) {
 		t.Errorf("%+v", events[0])
 	}
-	events, err = s.Events(ctx, "group", 0, 0)
+	events, _, err = s.Events(ctx, "group", 0, 0)
 	count(len(events), err)(2)
 	counts, err := s.CountExecutions(ctx)
 	if err != nil || counts[p.bad["pattern"]][core.ExecutionCompleted] != 1 || counts[p.bad["pattern"]][core.ExecutionRunning] != 0 {

@@ -128,11 +128,11 @@ func checkAfterKill(t *testing.T, dir string, acknowledged map[string]bool) {
 	stored := map[string]bool{}
 	for _, e := range active {
 		stored[e.ID] = true
-		events, err := s.Events(ctx, e.ID, 0, 0)
+		events, _, err := s.Events(ctx, e.ID, 0, 0)
 		if err != nil || len(events) != 2 || events[0].Seq+1 != events[1].Seq {
 			t.Fatalf("execution %s has events %v, %v", e.ID, events, err)
 		}
-		if group, err := s.Events(ctx, core.ThreadGroup(e.ID), 0, 0); err != nil || len(group) != 1 || group[0].Subject != threadOf(e.ID) {
+		if group, _, err := s.Events(ctx, core.ThreadGroup(e.ID), 0, 0); err != nil || len(group) != 1 || group[0].Subject != threadOf(e.ID) {
 			t.Fatalf("the threads of execution %s have events %v, %v", e.ID, group, err)
 		}
 	}
@@ -155,7 +155,7 @@ func checkAfterKill(t *testing.T, dir string, acknowledged map[string]bool) {
 		}
 	}
 	checkDeliveryKeys(t, s, sum)
-	log, err := s.Log(ctx, 0, 0)
+	log, _, err := s.Log(ctx, 0, 0)
 	if err != nil || len(log) != len(stored) {
 		t.Fatalf("log holds %d events of %d executions, %v", len(log), len(stored), err)
 	}

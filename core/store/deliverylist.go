@@ -1,10 +1,8 @@
 package store
 
 import (
-	"container/heap"
 	"context"
 	"encoding/binary"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strconv"
@@ -174,56 +172,23 @@ func (w *writer) countDeliveries(put func(write) error) error {
 
 // FindDeliveries implements core.WebhookReader. An endpoint that is not known has none.
 func (s *Store) FindDeliveries(ctx context.Context, filter core.DeliveryFilter) ([]*core.Delivery, core.PageInfo, error) {
-	var info core.PageInfo
 	status, event := slices.Index(core.DeliveryStatuses, filter.Status), slices.Index(deliveryEvents, filter.Event)
 	switch {
 	case filter.Status != "" && status < 0:
-		return nil, info, core.Invalid("status", "%q is not a status of a delivery", filter.Status)
+		return nil, core.PageInfo{}, core.Invalid("status", "%q is not a status of a delivery", filter.Status)
 	case filter.Event != "" && event < 0:
-		return nil, info, core.Invalid("event", "%q is not a public event", filter.Event)
+		return nil, core.PageInfo{}, core.Invalid("event", "%q is not a public event", filter.Event)
 	}
-	limit, err := pageLimit(filter.Page)
-	if err != nil {
-		return nil, info, err
+	name := appendEscaped([]byte(prefixDeliveries), filter.WebhookID)
+	q := &listQuery{
+		name:   appendEscaped(appendEscaped(name, string(filter.Status)), string(filter.Event)),
+		prefix: prefixDelivery, idPrefix: core.PrefixDelivery, page: filter.Page,
+		ids: func(txn kv.Snapshot) (idWalk, int, error) {
+			lists, total, err := s.selectDeliveries(txn, filter.WebhookID, status, event)
+			return walkIndex(txn, lists...), int(total), err
+		},
 	}
-	last, skip := "", filter.Offset
-	if filter.Cursor != "" {
-		if last, err = decodeCursor(filter.Cursor, core.PrefixDelivery, deliveryHash(filter)); err != nil {
-			return nil, info, err
-		}
-		skip = 0
-	}
-	list := make([]*core.Delivery, 0, limit)
-	err = s.view(ctx, func(txn kv.Snapshot) error {
-		lists, total, err := s.selectDeliveries(txn, filter.WebhookID, status, event)
-		if err != nil {
-			return err
-		}
-		info.Total = int(total)
-		return mergeBack(txn, lists, last, func(id string) (bool, error) {
-			switch {
-			case skip > 0:
-				skip--
-				return true, ctx.Err()
-			case len(list) == limit:
-				info.HasMore = true
-				return false, nil
-			}
-			d, _, err := readDelivery(txn, id)
-			if err != nil {
-				return s.pass(appendKey(nil, prefixDelivery, id), err)
-			}
-			list = append(list, d)
-			return true, nil
-		})
-	})
-	if err != nil {
-		return nil, core.PageInfo{}, err
-	}
-	if info.HasMore {
-		info.NextCursor = encodeCursor(list[len(list)-1].ID, deliveryHash(filter))
-	}
-	return list, info, nil
+	return findRows(ctx, s, q, readDelivery)
 }
 
 // selectDeliveries returns the prefixes of the lists that are not empty, and how many rows they hold; -1 and "" select
@@ -266,97 +231,4 @@ func (c *deliveryCounts) lists(number uint32, want func(status, event int) bool)
 		}
 	}
 	return lists
-}
-
-// deliveryHash stands for the filter in a cursor.
-func deliveryHash(f core.DeliveryFilter) uint64 {
-	h := fnv.New64a()
-	b := appendEscaped([]byte(prefixDeliveries), f.WebhookID)
-	_, _ = h.Write(appendEscaped(appendEscaped(b, string(f.Status)), string(f.Event))) // never fails
-	return h.Sum64()
-}
-
-// idList is one list on its way into a merge.
-type idList struct {
-	it     kv.Iterator
-	prefix int    // length of what precedes ids
-	id     string // at the head
-}
-
-// next reads the head; false at the end of the list.
-func (l *idList) next() bool {
-	key, ok := l.it.Key()
-	if ok {
-		l.id = string(key[l.prefix:])
-	}
-	return ok
-}
-
-// idHeap has the largest id on top, or the smallest if up.
-type idHeap struct {
-	lists []*idList
-	up    bool
-}
-
-func (h *idHeap) Len() int           { return len(h.lists) }
-func (h *idHeap) Less(i, j int) bool { return h.lists[i].id < h.lists[j].id == h.up }
-func (h *idHeap) Swap(i, j int)      { h.lists[i], h.lists[j] = h.lists[j], h.lists[i] }
-func (h *idHeap) Push(x any)         { h.lists = append(h.lists, x.(*idList)) }
-func (h *idHeap) Pop() any {
-	last := h.lists[len(h.lists)-1]
-	h.lists = h.lists[:len(h.lists)-1]
-	return last
-}
-
-// mergeBack calls fn with the ids of all lists, newest first, until fn returns false or an error. If after is not empty,
-// it begins with the id that follows it.
-func mergeBack(txn kv.Snapshot, prefixes [][]byte, after string, fn func(id string) (bool, error)) error {
-	return merge(txn, prefixes, false, after, fn)
-}
-
-// mergeUp does as mergeBack, oldest first.
-func mergeUp(txn kv.Snapshot, prefixes [][]byte, after string, fn func(id string) (bool, error)) error {
-	return merge(txn, prefixes, true, after, fn)
-}
-
-func merge(txn kv.Snapshot, prefixes [][]byte, up bool, after string, fn func(id string) (bool, error)) error {
-	h := &idHeap{up: up}
-	var open []kv.Iterator
-	defer func() {
-		for _, it := range open {
-			it.Close()
-		}
-	}()
-	for _, prefix := range prefixes {
-		it := txn.Iterate(prefix, !up)
-		open = append(open, it)
-		l := &idList{it: it, prefix: len(prefix)}
-		seek := append(slices.Clone(prefix), after...)
-		if after == "" && !up {
-			seek = append(seek, 0xFF)
-		}
-		it.Seek(seek)
-		more := l.next()
-		if more && after != "" && l.id == after {
-			it.Next()
-			more = l.next()
-		}
-		if more {
-			h.lists = append(h.lists, l)
-		}
-	}
-	heap.Init(h)
-	for h.Len() > 0 {
-		l := h.lists[0]
-		if more, err := fn(l.id); err != nil || !more {
-			return err
-		}
-		l.it.Next()
-		if l.next() {
-			heap.Fix(h, 0)
-		} else {
-			heap.Pop(h)
-		}
-	}
-	return nil
 }

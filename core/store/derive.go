@@ -50,7 +50,7 @@ func (d *derived) record(key, value []byte) error {
 		}
 		return d.emit(appendKey(nil, prefixBatchActive, id), []byte{})
 	case prefixQuestion:
-		return d.question(id, value)
+		return questions.derive(d, id, value)
 	case prefixThread:
 		return d.thread(id, value)
 	case prefixWorkspace:
@@ -102,21 +102,6 @@ func (d *derived) execution(id string, value []byte) error {
 	return d.emit(appendBothIndex(nil, state.pattern, string(state.status), id), []byte{})
 }
 
-func (d *derived) question(id string, value []byte) error {
-	var q core.Question
-	if err := decodeJSON("question", id, value, &q); err != nil {
-		return err
-	}
-	for _, f := range []core.QuestionFilter{
-		{ExecutionID: q.ExecutionID, Status: q.Status}, {ExecutionID: q.ExecutionID}, {Status: q.Status},
-	} {
-		if err := d.emit(appendQuestionIndex(nil, f.ExecutionID, f.Status, id), []byte{}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (d *derived) thread(id string, value []byte) error {
 	r := new(core.ThreadRecord)
 	if err := decodeJSON("thread", id, value, r); err != nil {
@@ -140,11 +125,11 @@ func (d *derived) thread(id string, value []byte) error {
 }
 
 func (d *derived) delivery(id string, value []byte) error {
-	v, number, err := decodeDelivery(id, value)
+	v, err := deliveries.parse(id, value)
 	if err != nil {
 		return err
 	}
-	place := placeOf(number, v)
+	number, place := v.number, v.place()
 	c := d.deliveries[number]
 	if c == nil {
 		c = new(deliveryCounts)
@@ -229,7 +214,7 @@ func recordOf(entry, value []byte) []byte {
 		id = names[i+2:]
 	}
 	for _, kind := range []struct{ name, prefix string }{
-		{"x", prefixExecution}, {"q", prefixQuestion}, {kindActiveThread, prefixThread}, {kindThread, prefixThread},
+		{"x", prefixExecution}, {kindQuestion, prefixQuestion}, {kindActiveThread, prefixThread}, {kindThread, prefixThread},
 		{kindWorkspace, prefixWorkspace}, {kindDecision, prefixDecision}, {kindExperience, prefixExperience},
 	} {
 		if bytes.HasPrefix(name, []byte(kind.name)) {

@@ -22,6 +22,12 @@ import (
 // smallDisk mounts a file system of its own with so many MiB. Only root may.
 func smallDisk(t *testing.T, size int) string {
 	t.Helper()
+	return mountSmall(t, size, 0)
+}
+
+// mountSmall is smallDisk with the flags of its unmount.
+func mountSmall(t *testing.T, size, flags int) string {
+	t.Helper()
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=0700", size)); err != nil {
 		if os.Getenv("WARDROOM_REQUIRE_REAL") == "1" {
@@ -30,7 +36,7 @@ func smallDisk(t *testing.T, size int) string {
 		t.Skipf("a small file system cannot be mounted (it takes root): %v", err)
 	}
 	t.Cleanup(func() {
-		if err := unix.Unmount(dir, 0); err != nil {
+		if err := unix.Unmount(dir, flags); err != nil {
 			t.Errorf("unmount: %v", err)
 		}
 	})
@@ -152,6 +158,74 @@ func TestDiskFills(t *testing.T) {
 	if freeOf(t, disk) < budget*5/4 {
 		t.Skipf("only %d MiB are free", freeOf(t, disk)>>20)
 	}
+	coretest.WaitFor(t, "the store to take writes again", func() bool { return s.Update(ctx, appendEvent("one")) == nil })
+	check(s, "at the end")
+}
+
+// A store that was not stopped in order starts on a disk without a byte free also where nothing keeps room for that: for
+// reading only, with all that was acknowledged, and again, and takes writes once there is room.
+func TestCrashedStoreOnAFullDisk(t *testing.T) {
+	disk := mountSmall(t, 256, unix.MNT_DETACH) // Badger keeps logs that it opened for reading only
+	opts := store.Options{Path: filepath.Join(disk, "store"), MinFreeBytes: 48 << 20}
+	s, err := store.Open(ctx, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := bytes.Repeat([]byte("x"), 1<<20)
+	for n := range 20 {
+		mustUpdate(t, s, func(tx core.Tx) error {
+			return errors.Join(tx.PutBatchInput("small", n, large[:1000+n]), tx.PutBatchInput("large", n, large[:len(large)-n]))
+		})
+	}
+	// What a kill leaves are the files as they are while the store is open.
+	image := filepath.Join(disk, "image")
+	if err := os.CopyFS(image, os.DirFS(opts.Path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{opts.Path, filepath.Join(image, "reserve"), filepath.Join(image, "LOCK")} {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(image, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if logs, err := filepath.Glob(filepath.Join(image, "*.mem")); err != nil || len(logs) == 0 {
+		t.Fatalf("logs of memtables: %v, %v", logs, err)
+	}
+	opts.Path = image
+	check := func(s *store.Store, when string) {
+		t.Helper()
+		for n := range 20 {
+			for name, want := range map[string]int{"small": 1000 + n, "large": len(large) - n} {
+				if got, err := s.FindBatchInput(ctx, name, n); err != nil || len(got) != want {
+					t.Fatalf("%s: %s %d has %d bytes, %v, want %d", when, name, n, len(got), err, want)
+				}
+			}
+		}
+	}
+	free := fillDisk(t, disk, 0)
+	for range 2 {
+		if s, err = store.Open(ctx, opts); err != nil {
+			t.Fatalf("on a full disk: %v", err)
+		}
+		if readOnly, reason := s.State(); !readOnly || reason == "" {
+			t.Errorf("state: %v, %q", readOnly, reason)
+		}
+		check(s, "on a full disk")
+		wantReason(t, s.Update(ctx, appendEvent("one")), "store_read_only")
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s, err = store.Open(ctx, opts); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	free()
 	coretest.WaitFor(t, "the store to take writes again", func() bool { return s.Update(ctx, appendEvent("one")) == nil })
 	check(s, "at the end")
 }

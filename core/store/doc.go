@@ -20,7 +20,7 @@
 // leads to others is made anew from them. tables.go says what lies under each prefix, derive.go what follows from it;
 // Check and Repair go over a stopped store by them.
 //
-// # Key layout, schema version 1
+// # Key layout, schema version 2
 //
 // esc(s) is the string with 0x00 written as 0x00 0xFF, ended by 0x00 0x01: no name is a prefix of another,
 // and the order of names is the order of keys. be32 and be64 are big-endian numbers. JSON means the JSON
@@ -45,9 +45,6 @@
 //	ma/<managed agent id>                     managed agent record, JSON
 //	rt/<runtime>                              be64 sequence up to which the runtime's events are stored
 //	q/<question id>                           question, JSON; ids sort by time
-//	ix/qx/esc(execution id)<question id>      every question, by its execution
-//	ix/qs/esc(status)<question id>            every question, by its status
-//	ix/qxs/esc(exec. id)esc(status)<q. id>    every question, by both
 //	th/<thread id>                            thread record without its context files, JSON; ids sort by time
 //	tf/<thread id>                            context files of a thread, JSON
 //	ts/<thread id>                            what lists need of a thread: status, execution, role, agent type
@@ -83,7 +80,8 @@
 //	meta/redo                                 a transaction too large for one Badger commit, being applied
 //	meta/redo-broken                          such a transaction that could not be read
 //
-// Kinds of lists and their letters, in this order: t threads (x execution, s terminal status, r role, t agent type),
-// ta active threads (x), w workspaces (x, s status), d decisions (x, t thread, c category), e experiences (x, g
-// repository, r role, o outcome) and k API keys (o owner). A record is in the list of every combination of properties that it has a value for.
+// Kinds of lists and their letters, in this order: q questions (x execution, s status), t threads (x, s terminal status,
+// r role, t agent type), ta active threads (x), w workspaces (x, s status), d decisions (x, t thread, c category), e
+// experiences (x, g repository, r role, o outcome) and k API keys (o owner). A record is in the list of every
+// combination of properties that it has a value for.
 package store

@@ -37,7 +37,7 @@ func (t *tx) Append(events ...core.Event) error {
 		}
 		if e.Public() {
 			key := t.take(func(b []byte) []byte { return appendLogKey(b, e.Seq) })
-			if err := t.set(key, []byte(e.Subject)); err != nil {
+			if err := t.set(key, t.take(func(b []byte) []byte { return append(b, e.Subject...) })); err != nil {
 				return err
 			}
 		}
@@ -46,13 +46,30 @@ func (t *tx) Append(events ...core.Event) error {
 	return nil
 }
 
+// eventPage collects a page of events.
+type eventPage struct {
+	events      []core.Event
+	limit, size int
+	more        bool // something is left out
+}
+
+// full reports whether no event has room any more, and notes that one was left out then.
+func (p *eventPage) full() bool {
+	p.more = len(p.events) >= p.limit || p.size >= core.MaxPageBytes
+	return p.more
+}
+
+func (p *eventPage) add(e core.Event) {
+	p.size += len(e.Data)
+	p.events = append(p.events, e)
+}
+
 // Events implements core.Store. limit 0 or less means as many as one read may return. Subjects and groups share
 // their keys, so that neither costs a look for the other: what lies under a group leads to the event. An event that
 // went with its subject is left out; one that cannot be read stands there as core.EventUnreadable.
-func (s *Store) Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, error) {
-	limit = eventLimit(limit)
+func (s *Store) Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, bool, error) {
+	page := eventPage{limit: eventLimit(limit)}
 	last := s.LastSeq() // what was committed a moment ago is not to be read yet: see AfterCommit
-	var events []core.Event
 	err := s.view(ctx, func(txn kv.Snapshot) error {
 		prefix := appendEscaped([]byte(prefixJournal), subject)
 		if after+1 == 0 {
@@ -72,6 +89,9 @@ func (s *Store) Events(ctx context.Context, subject string, after uint64, limit 
 					return err == nil, err
 				}
 			}
+			if page.full() {
+				return false, nil
+			}
 			e, err := decodeEvent(name, seq, value)
 			if err != nil {
 				s.note(key, asDamage(damaged("event of", name, err)))
@@ -80,21 +100,20 @@ func (s *Store) Events(ctx context.Context, subject string, after uint64, limit 
 			if refers {
 				e.Group = subject
 			}
-			events = append(events, e)
-			return len(events) < limit, ctx.Err()
+			page.add(e)
+			return true, ctx.Err()
 		})
 	})
-	return events, err
+	return page.events, page.more, err
 }
 
 // LastSeq implements core.Store.
 func (s *Store) LastSeq() uint64 { return s.seq.Load() }
 
 // Log implements core.Store. What cannot be read is left out. limit 0 or less means as many as one read may return.
-func (s *Store) Log(ctx context.Context, after uint64, limit int) ([]core.Event, error) {
-	limit = eventLimit(limit)
+func (s *Store) Log(ctx context.Context, after uint64, limit int) ([]core.Event, bool, error) {
+	page := eventPage{limit: eventLimit(limit)}
 	last := s.LastSeq()
-	var events []core.Event
 	err := s.view(ctx, func(txn kv.Snapshot) error {
 		if after+1 == 0 {
 			return nil
@@ -113,15 +132,18 @@ func (s *Store) Log(ctx context.Context, after uint64, limit int) ([]core.Event,
 			if value == nil {
 				return s.pass(k, damaged("entry of the log for", string(subject), errRecord))
 			}
+			if page.full() {
+				return false, nil
+			}
 			e, err := decodeEvent(string(subject), seq, value)
 			if err != nil {
 				return s.pass(key, damaged("event of", string(subject), err))
 			}
-			events = append(events, e)
-			return len(events) < limit, ctx.Err()
+			page.add(e)
+			return true, ctx.Err()
 		})
 	})
-	return events, err
+	return page.events, page.more, err
 }
 
 func eventLimit(limit int) int {

@@ -9,6 +9,9 @@ import (
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
+// executions has the records. What follows from them is moved by moveIndexes, by what the writer has in memory.
+var executions = &table[core.Execution]{prefix: prefixExecution, kind: "execution", idPrefix: core.PrefixExecution}
+
 // PutExecution implements core.Tx.
 func (t *tx) PutExecution(e *core.Execution) error {
 	if e.ID == "" {
@@ -31,11 +34,7 @@ func (t *tx) PutExecution(e *core.Execution) error {
 	if err := t.moveIndexes(e.ID, old, state, e); err != nil {
 		return err
 	}
-	value, err := encodeJSON(e)
-	if err != nil {
-		return err
-	}
-	return t.set(t.key(prefixExecution, e.ID), value)
+	return executions.put(t, e.ID, nil, e)
 }
 
 // moveIndexes writes what follows from an execution's change of state: index entries, counters and
@@ -108,15 +107,11 @@ func (t *tx) execState(id string) (execState, error) {
 	if id > t.w.maxID {
 		return execState{}, nil
 	}
-	value, err := get(t.w.txn, t.key(prefixExecution, id))
-	if err != nil || value == nil {
+	e, err := executions.get(t, id)
+	if err != nil || e == nil {
 		return execState{}, err
 	}
-	var e core.Execution
-	if err := decodeJSON("execution", id, value, &e); err != nil {
-		return execState{}, err
-	}
-	return stateOf(&e), nil
+	return stateOf(e), nil
 }
 
 func stateOf(e *core.Execution) execState {
@@ -144,39 +139,20 @@ func sameRefs(refs []string, e *core.Execution) bool {
 }
 
 // FindExecution implements core.Tx.
-func (t *tx) FindExecution(id string) (*core.Execution, error) {
-	e := new(core.Execution)
-	return e, t.read(t.key(prefixExecution, id), "execution", id, e)
-}
+func (t *tx) FindExecution(id string) (*core.Execution, error) { return executions.find(t, id) }
 
 // FindExecution implements core.ExecutionReader.
 func (s *Store) FindExecution(ctx context.Context, id string) (*core.Execution, error) {
-	var e *core.Execution
-	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
-		e, err = readExecution(txn, id)
-		return err
-	})
-	return e, err
-}
-
-func readExecution(txn kv.Snapshot, id string) (*core.Execution, error) {
-	e := new(core.Execution)
-	return e, read(txn, appendKey(nil, prefixExecution, id), "execution", id, e)
+	return executions.one(ctx, s, id)
 }
 
 // ActiveExecutions implements core.ExecutionReader.
 func (s *Store) ActiveExecutions(ctx context.Context) ([]*core.Execution, error) {
 	var list []*core.Execution
 	err := s.view(ctx, func(txn kv.Snapshot) error {
-		list = nil
-		return scan(txn, []byte(prefixActive), nil, false, func(key, _ []byte) (bool, error) {
-			id := string(key[len(prefixActive):])
-			e, err := readExecution(txn, id)
-			if err != nil {
-				return s.pass(appendKey(nil, prefixExecution, id), err)
-			}
+		return executions.indexed(ctx, s, txn, []byte(prefixActive), func(_ string, e *core.Execution) error {
 			list = append(list, e)
-			return true, ctx.Err()
+			return nil
 		})
 	})
 	return list, err

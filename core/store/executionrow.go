@@ -103,7 +103,7 @@ func (s *Store) readRow(txn kv.Snapshot, id string) (*core.Execution, error) {
 }
 
 func rowOfRecord(txn kv.Snapshot, id string) (*core.Execution, error) {
-	e, err := readExecution(txn, id)
+	e, err := executions.read(txn, id)
 	if err != nil {
 		return nil, err
 	}

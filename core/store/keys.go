@@ -32,10 +32,6 @@ const (
 	prefixLog         = "o/"
 	prefixCursor      = "cur/"
 
-	prefixQuestionByExecution = "ix/qx/"
-	prefixQuestionByStatus    = "ix/qs/"
-	prefixQuestionByBoth      = "ix/qxs/"
-
 	prefixThread          = "th/"
 	prefixThreadState     = "ts/"
 	prefixThreadFiles     = "tf/"
@@ -55,6 +51,7 @@ const (
 	prefixAPIKeyName      = "kn/"
 	prefixIndex           = "ix/"
 	prefixRowCount        = "n/"
+	kindQuestion          = "q"
 	kindThread            = "t"
 	kindActiveThread      = "ta"
 	kindWorkspace         = "w"

@@ -25,6 +25,7 @@ func TestGoldenKeys(t *testing.T) {
 	active := execState{pattern: "vote", status: core.ExecutionRunning, refs: []string{"h1", "h2"}}
 	state := threadState{core.ThreadFailed, "exec_1", "driver", "claude", sumFiles([]core.ContextFile{{Path: "a", Content: "b"}})}
 	facets := state.facets()
+	asked := questions.facets(&core.Question{ExecutionID: "exec_1", Status: core.QuestionOpen})
 	workspace := &core.Workspace{ExecutionID: "exec_1", Status: core.WorkspaceReady}
 	decision := &core.Decision{Decision: wire.Decision{ExecutionID: "exec_1", ThreadID: "thread_1", Category: "finding"}}
 	experience := &core.Experience{Experience: wire.Experience{ExecutionID: "exec_1", Repo: "a/b", Role: "driver", Outcome: core.ExperiencePartial}}
@@ -57,10 +58,12 @@ func TestGoldenKeys(t *testing.T) {
 		{"agent", appendKey(nil, prefixAgent, "agent_1")},
 		{"managed agent", appendKey(nil, prefixManaged, "magent_1")},
 		{"runtime", appendKey(nil, prefixRuntime, "local")},
-		{"question", appendQuestionIndex(nil, "", "", "q_1")},
-		{"question by exec", appendQuestionIndex(nil, "exec_1", "", "q_1")},
-		{"question by status", appendQuestionIndex(nil, "", core.QuestionOpen, "q_1")},
-		{"question by both", appendQuestionIndex(nil, "exec_1", core.QuestionOpen, "q_1")},
+		{"question", appendKey(nil, prefixQuestion, "q_1")},
+		{"question in list", append(appendList(nil, prefixIndex, kindQuestion, asked, 0), "q_1"...)},
+		{"question by exec", append(appendList(nil, prefixIndex, kindQuestion, asked, 1), "q_1"...)},
+		{"question by status", append(appendList(nil, prefixIndex, kindQuestion, asked, 2), "q_1"...)},
+		{"question by both", append(appendList(nil, prefixIndex, kindQuestion, asked, 3), "q_1"...)},
+		{"questions, count", appendList(nil, prefixRowCount, kindQuestion, asked, 3)},
 		{"thread", appendKey(nil, prefixThread, "thread_1")},
 		{"thread state", appendKey(nil, prefixThreadState, "thread_1")},
 		{"context files", appendKey(nil, prefixThreadFiles, "thread_1")},

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"context"
-	"hash/fnv"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -178,111 +176,15 @@ func (s *Store) rowCount(txn kv.Snapshot, key []byte) (uint64, error) {
 	return n, err
 }
 
-// listQuery selects rows of a kind.
-type listQuery struct {
-	kind     string
-	facets   []facet
-	prefix   string // of the records
-	idPrefix string // of the ids, for cursors
-	page     core.Page
-	// fits, if not nil, narrows the list further. It is asked about every row of the list for a total, so the list
-	// must be short. also is then what it looks for, to tell cursors apart.
-	fits func(txn kv.Snapshot, id string) (bool, error)
-	also []facet
-}
-
-// hash stands for the filter in a cursor.
-func (q *listQuery) hash() uint64 {
-	b := appendList(nil, prefixIndex, q.kind, q.facets, selected(q.facets))
-	b = appendList(b, prefixIndex, q.kind, q.also, selected(q.also))
-	h := fnv.New64a()
-	_, _ = h.Write(b) // never fails
-	return h.Sum64()
-}
-
-// findRows returns a page of a list, newest first.
-func findRows[T any](ctx context.Context, s *Store, q listQuery, read func(txn kv.Snapshot, id string) (*T, error)) ([]*T, core.PageInfo, error) {
-	var info core.PageInfo
-	limit, err := pageLimit(q.page)
-	if err != nil {
-		return nil, info, err
+// listOf returns the query of the list that facets select; also is what the caller selects by beside them.
+func (s *Store) listOf(kind string, facets, also []facet, page core.Page) *listQuery {
+	mask := selected(facets)
+	name := appendList(nil, prefixIndex, kind, facets, mask)
+	return &listQuery{
+		name: appendList(name, prefixIndex, kind, also, selected(also)), page: page,
+		ids: func(txn kv.Snapshot) (idWalk, int, error) {
+			n, err := s.rowCount(txn, appendList(nil, prefixRowCount, kind, facets, mask))
+			return walkIndex(txn, appendList(nil, prefixIndex, kind, facets, mask)), int(n), err
+		},
 	}
-	hash := q.hash()
-	last, skip := "", q.page.Offset
-	if q.page.Cursor != "" {
-		if last, err = decodeCursor(q.page.Cursor, q.idPrefix, hash); err != nil {
-			return nil, info, err
-		}
-		skip = 0
-	}
-	rows := make([]*T, 0, limit)
-	err = s.view(ctx, func(txn kv.Snapshot) error {
-		ids, total, err := q.ids(ctx, s, txn, last, skip, limit+1)
-		if err != nil {
-			return err
-		}
-		info.Total, info.HasMore = total, len(ids) > limit
-		for _, id := range ids[:min(len(ids), limit)] {
-			last = id
-			row, err := read(txn, id)
-			if err != nil {
-				if _, err = s.pass(appendKey(nil, q.prefix, id), err); err != nil {
-					return err
-				}
-				continue
-			}
-			rows = append(rows, row)
-		}
-		return ctx.Err()
-	})
-	if err != nil {
-		return nil, core.PageInfo{}, err
-	}
-	if info.HasMore {
-		info.NextCursor = encodeCursor(last, hash)
-	}
-	return rows, info, nil
-}
-
-// ids returns up to limit ids of the list, newest first, below the id last if that is not empty, without the first
-// skip of them, and the number of ids in the whole list.
-func (q *listQuery) ids(ctx context.Context, s *Store, txn kv.Snapshot, last string, skip, limit int) (ids []string, total int, err error) {
-	mask := selected(q.facets)
-	prefix := appendList(nil, prefixIndex, q.kind, q.facets, mask)
-	if q.fits == nil {
-		n, err := s.rowCount(txn, appendList(nil, prefixRowCount, q.kind, q.facets, mask))
-		if err != nil {
-			return nil, 0, err
-		}
-		var end []byte
-		if last != "" {
-			end = append(slices.Clone(prefix), last...)
-		}
-		err = scanBack(txn, prefix, end, func(key []byte) (bool, error) {
-			if skip > 0 {
-				skip--
-			} else {
-				ids = append(ids, string(key[len(prefix):]))
-			}
-			return len(ids) < limit, ctx.Err()
-		})
-		return ids, int(n), err
-	}
-	err = scanBack(txn, prefix, nil, func(key []byte) (bool, error) {
-		id := string(key[len(prefix):])
-		ok, err := q.fits(txn, id)
-		if err != nil || !ok {
-			return err == nil, err
-		}
-		total++
-		switch {
-		case last != "" && id >= last:
-		case skip > 0:
-			skip--
-		case len(ids) < limit:
-			ids = append(ids, id)
-		}
-		return true, ctx.Err()
-	})
-	return ids, total, err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ func checkCounts(t *testing.T, s *Store) {
 	err := s.view(context.Background(), func(txn kv.Snapshot) error {
 		for kind, record := range map[string]string{
 			kindThread: prefixThread, kindActiveThread: prefixThread, kindWorkspace: prefixWorkspace,
-			kindDecision: prefixDecision, kindExperience: prefixExperience,
+			kindDecision: prefixDecision, kindExperience: prefixExperience, kindQuestion: prefixQuestion,
 		} {
 			err := scan(txn, []byte(prefixIndex+kind), nil, false, func(key, _ []byte) (bool, error) {
 				at := max(bytes.LastIndexByte(key, '/'), bytes.LastIndexByte(key, 1)) + 1
@@ -75,6 +76,7 @@ func liveRandomly(rnd *rand.Rand, tx core.Tx) (err error) {
 			tx.PutWorkspace(&core.Workspace{ID: pick("ws_"), ExecutionID: pick("exec_"), Status: core.WorkspaceStatuses[rnd.IntN(4)]}),
 			tx.PutDecision(&core.Decision{Decision: wire.Decision{ID: fmt.Sprint("dec_", n), ExecutionID: exec, ThreadID: pick("thread_"), Category: "c"}, Fingerprint: pick("f")}),
 			tx.PutExperience(&core.Experience{Experience: wire.Experience{ID: pick("exp_"), Repo: pick("r"), Outcome: core.ExperienceOutcomes[rnd.IntN(3)]}, Fingerprint: pick("f")}),
+			tx.PutQuestion(&core.Question{ID: fmt.Sprint("q_", n), ExecutionID: exec, Status: core.QuestionStatuses[rnd.IntN(4)]}),
 			tx.DeleteWorkspace(pick("ws_")),
 			tx.DeleteExperience(pick("exp_")),
 		)
@@ -141,7 +143,7 @@ func TestCountsAgree(t *testing.T) {
 		}
 	}
 	for i := range 3 {
-		if err := s.removeThreads(ctx, fmt.Sprint("exec_", i)); err != nil {
+		if err := s.removeHeld(ctx, fmt.Sprint("exec_", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -201,4 +203,45 @@ func number64(t *testing.T, s *Store, key []byte) (n uint64) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// A page is filled from behind records that cannot be read, and ids that lead to none.
+func TestPagesPassOver(t *testing.T) {
+	ctx := context.Background()
+	s := mustOpenAt(t, t.TempDir())
+	ids := core.NewIDs(core.SystemClock{})
+	var all []string
+	for range 6 {
+		id := ids.New(core.PrefixQuestion)
+		all = append(all, id)
+		err := s.Update(ctx, func(tx core.Tx) error {
+			return tx.PutQuestion(&core.Question{ID: id, ExecutionID: "exec_1", Status: core.QuestionOpen})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := commitWrites(s.db, []write{{[]byte(prefixQuestion + all[4]), []byte("{")}, {key: []byte(prefixQuestion + all[1])}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for page := (core.Page{Limit: 2}); ; {
+		list, info, err := s.FindQuestions(ctx, core.QuestionFilter{ExecutionID: "exec_1", Page: page})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range list {
+			got = append(got, q.ID)
+		}
+		if page.Cursor = info.NextCursor; !info.HasMore {
+			break
+		}
+	}
+	if want := []string{all[5], all[3], all[2], all[0]}; !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if broken := s.Broken(); len(broken) != 1 || broken[0].ID != all[4] {
+		t.Fatalf("noted: %+v", broken)
+	}
 }

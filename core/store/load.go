@@ -14,7 +14,7 @@ func (w *writer) load() error {
 	w.limits = db.Limits()
 	if w.latest == nil {
 		w.latest = map[string]execState{}
-		w.counts = map[string]*statusCounts{}
+		w.counts = map[string]statusCounts{}
 		w.defs = map[string]definition{}
 		w.tallies = map[uint32]*deliveryCounts{}
 	}
@@ -145,7 +145,7 @@ func readState(store *Store, txn kv.Snapshot, s *state) (healed []write, err err
 
 // stateOfRecord makes the state of an active execution from its record.
 func stateOfRecord(txn kv.Snapshot, id string) (execState, error) {
-	e, err := readExecution(txn, id)
+	e, err := executions.read(txn, id)
 	if err != nil {
 		return execState{}, errRecord
 	}

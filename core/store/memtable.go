@@ -13,8 +13,9 @@ import (
 // version had them: Badger reads the log of a memtable into one of the size that is asked for, and panics if it does
 // not fit. Closing makes files of them.
 func flushLarger(opts badger.Options, logger hclog.Logger) error {
-	size, err := largestMemTable(opts.Dir)
-	if err != nil || size <= opts.MemTableSize {
+	size, err := largestLog(opts.Dir)
+	// Badger gives a log twice the size of its memtable. One that is no larger than a memtable fits in any case.
+	if err != nil || size <= opts.MemTableSize || size == 2*opts.MemTableSize {
 		return err
 	}
 	logger.Info("writing out what a larger memtable held when the store was not closed", "bytes", size)
@@ -25,8 +26,8 @@ func flushLarger(opts badger.Options, logger hclog.Logger) error {
 	return db.Close()
 }
 
-// largestMemTable returns the size of the largest memtable that has a log. Badger gives a log twice its size.
-func largestMemTable(path string) (size int64, err error) {
+// largestLog returns the size of the largest log of a memtable; a memtable of that size holds what is in it.
+func largestLog(path string) (size int64, err error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return 0, fmt.Errorf("store: look for logs: %w", err)
@@ -36,7 +37,7 @@ func largestMemTable(path string) (size int64, err error) {
 			continue
 		}
 		if info, err := entry.Info(); err == nil { // gone meanwhile: it is another process' log
-			size = max(size, info.Size()/2)
+			size = max(size, info.Size())
 		}
 	}
 	return size, nil

@@ -49,8 +49,8 @@ func TestOpenAfterLargerMemtable(t *testing.T) {
 	if err := os.Remove(filepath.Join(image, "LOCK")); err != nil {
 		t.Fatal(err)
 	}
-	if size, err := largestMemTable(image); err != nil || size != 4*memTable {
-		t.Fatalf("the image has memtables of %d bytes, %v", size, err)
+	if size, err := largestLog(image); err != nil || size != 8*memTable {
+		t.Fatalf("the image has logs of %d bytes, %v", size, err)
 	}
 	if s, err = Open(ctx, Options{Path: image, MinFreeBytes: 1 << 20}); err != nil {
 		t.Fatal(err)

@@ -5,8 +5,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/store/kv"
 )
+
+// patterns has the versions of patterns. The id of one there is its name, escaped, with the version behind it.
+var patterns = &table[core.Pattern]{prefix: prefixPattern, kind: "pattern"}
 
 // PutPattern implements core.Tx. It inserts or replaces one version.
 func (t *tx) PutPattern(p *core.Pattern) error {
@@ -86,16 +88,5 @@ func (t *tx) FindPatternVersions(name string) ([]*core.Pattern, error) {
 
 // AllPatterns implements core.PatternReader. The order is that of names, then of versions as text.
 func (s *Store) AllPatterns(ctx context.Context) ([]*core.Pattern, error) {
-	var list []*core.Pattern
-	err := s.view(ctx, func(txn kv.Snapshot) error {
-		return scan(txn, []byte(prefixPattern), nil, true, func(key, value []byte) (bool, error) {
-			p := new(core.Pattern)
-			if err := decodeJSON("pattern", string(key[len(prefixPattern):]), value, p); err != nil {
-				return s.pass(key, err)
-			}
-			list = append(list, p)
-			return true, ctx.Err()
-		})
-	})
-	return list, err
+	return patterns.all(ctx, s)
 }

@@ -57,7 +57,7 @@ func TestReopenAfterFailedCommit(t *testing.T) {
 	if err := put("exec_3"); err != nil {
 		t.Fatal(err)
 	}
-	log, err := s.Log(ctx, 0, 0)
+	log, _, err := s.Log(ctx, 0, 0)
 	if err != nil || len(log) != 2 || log[1].Seq != 2 || log[1].Subject != "exec_3" {
 		t.Fatalf("log: %v, %v", log, err)
 	}

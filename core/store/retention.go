@@ -197,19 +197,15 @@ func (s *Store) retiredExecution(txn kv.Snapshot, id string) (*retired, bool, er
 	if n, err := s.countActiveThreads(txn, id); err != nil || n > 0 {
 		return nil, true, err
 	}
-	keys, err := s.questionKeys(txn, id)
-	if err != nil {
-		return nil, false, err
-	}
-	r := &retired{id: id, keys: keys, held: func(t *tx) (bool, error) {
-		return hasThreads(id, t.rowCount) // one came meanwhile: the next run sees to it
+	r := &retired{id: id, held: func(t *tx) (bool, error) {
+		return holdsRows(id, t.rowCount) // one came meanwhile: the next run sees to it
 	}}
-	has, err := hasThreads(id, func(key []byte) (uint64, error) { return s.rowCount(txn, key) })
+	has, err := holdsRows(id, func(key []byte) (uint64, error) { return s.rowCount(txn, key) })
 	if err != nil {
 		return nil, false, err
 	}
 	if has {
-		r.first = func(ctx context.Context) error { return s.removeThreads(ctx, id) }
+		r.first = func(ctx context.Context) error { return s.removeHeld(ctx, id) }
 	}
 	return r, true, scan(txn, appendEscaped([]byte(prefixJournal), id), nil, false, func(key, _ []byte) (bool, error) {
 		// An event that the log still holds goes with the log.

@@ -9,7 +9,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// retainRows is how many threads or decisions one transaction of retention removes: each is in many lists.
+// retainRows is how many threads, questions or decisions one transaction of retention removes: each is in many lists.
 const retainRows = 25
 
 // countActiveThreads counts the active threads of an execution.
@@ -17,17 +17,18 @@ func (s *Store) countActiveThreads(txn kv.Snapshot, executionID string) (uint64,
 	return s.rowCount(txn, appendActiveThreads(nil, executionID))
 }
 
-// threadLists are the lists of what an execution holds of managed threads, by kind.
-func threadLists(executionID string) map[string][]facet {
+// heldLists are the lists of what goes with an execution, by kind.
+func heldLists(executionID string) map[string][]facet {
 	return map[string][]facet{
 		kindThread:   threadFacets(core.ThreadFilter{ExecutionID: executionID}),
+		kindQuestion: questions.facets(&core.Question{ExecutionID: executionID}),
 		kindDecision: decisions.facets(&core.Decision{Decision: wire.Decision{ExecutionID: executionID}}),
 	}
 }
 
-// hasThreads tells whether an execution has threads or decisions. count reads the number of rows of a list.
-func hasThreads(executionID string, count func(key []byte) (uint64, error)) (bool, error) {
-	for kind, facets := range threadLists(executionID) {
+// holdsRows reports whether an execution has threads, questions or decisions. count reads the number of rows of a list.
+func holdsRows(executionID string, count func(key []byte) (uint64, error)) (bool, error) {
+	for kind, facets := range heldLists(executionID) {
 		if n, err := count(appendList(nil, prefixRowCount, kind, facets, selected(facets))); err != nil || n > 0 {
 			return n > 0, err
 		}
@@ -35,14 +36,14 @@ func hasThreads(executionID string, count func(key []byte) (uint64, error)) (boo
 	return false, nil
 }
 
-// removeThreads removes the threads of an execution that is about to go, with their inputs and events, and its
+// removeHeld removes the threads of an execution that is about to go, with their inputs and events, and its questions and
 // decisions. It stops once a thread is active: one may come to an execution that is over, at any time before its
 // record is gone. What a record leads to goes ahead of it, so that a run that was stopped finds it again.
-func (s *Store) removeThreads(ctx context.Context, executionID string) error {
+func (s *Store) removeHeld(ctx context.Context, executionID string) error {
 	if _, err := s.removePrefix(ctx, appendEscaped([]byte(prefixJournal), core.ThreadGroup(executionID))); err != nil {
 		return err
 	}
-	lists := threadLists(executionID)
+	lists := heldLists(executionID)
 	err := s.removeRows(ctx, executionID, kindThread, lists[kindThread], func(id string) error {
 		if _, err := s.removePrefix(ctx, appendEscaped([]byte(prefixJournal), id)); err != nil {
 			return err
@@ -51,6 +52,9 @@ func (s *Store) removeThreads(ctx context.Context, executionID string) error {
 		return err
 	}, (*tx).dropThread)
 	if err != nil {
+		return err
+	}
+	if err := s.removeRows(ctx, executionID, kindQuestion, lists[kindQuestion], nil, questions.drop); err != nil {
 		return err
 	}
 	return s.removeRows(ctx, executionID, kindDecision, lists[kindDecision], nil, decisions.drop)

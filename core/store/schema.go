@@ -19,8 +19,8 @@ type migration struct {
 	run  func(ctx context.Context, db kv.DB) error
 }
 
-// migrations lists every migration in order. Schema 1 is the first, so there is none yet to run.
-var migrations []migration
+// migrations lists every migration in order. Schema 1 is the first.
+var migrations = []migration{{to: 2, what: "lists and counts of questions", run: listQuestions}}
 
 func schemaVersion(steps []migration) uint32 {
 	if len(steps) == 0 {

@@ -103,7 +103,7 @@ func TestSchemaUnreadable(t *testing.T) {
 		if r, err := Check(ctx, CheckOptions{Path: dir}); err != nil || r.Broken != 1 {
 			t.Errorf("a check with a broken %s: %+v, %v", key, r, err)
 		}
-		if v, err := reopen(t, dir, nil); err != nil || v != 1 {
+		if v, err := reopen(t, dir, migrations); err != nil || v != schemaVersion(migrations) {
 			t.Fatalf("with a broken %s: %d, %v", key, v, err)
 		}
 		if r, err := Check(ctx, CheckOptions{Path: dir}); err != nil || !r.Well() {
@@ -111,13 +111,13 @@ func TestSchemaUnreadable(t *testing.T) {
 		}
 	}
 	spoil(schemaKeys...)
-	if _, err := reopen(t, dir, nil); err == nil || !strings.Contains(err.Error(), "store repair") {
+	if _, err := reopen(t, dir, migrations); err == nil || !strings.Contains(err.Error(), "store repair") {
 		t.Fatalf("with neither: %v", err)
 	}
 	if r, err := Repair(ctx, CheckOptions{Path: dir}, io.Discard, func() error { return nil }); err != nil || r.Broken != 2 {
 		t.Fatalf("the repair: %+v, %v", r, err)
 	}
-	if v, err := reopen(t, dir, nil); err != nil || v != 1 {
+	if v, err := reopen(t, dir, migrations); err != nil || v != schemaVersion(migrations) {
 		t.Fatalf("after the repair: %d, %v", v, err)
 	}
 }

@@ -40,7 +40,7 @@ func TestReadOnly(t *testing.T) {
 	if readOnly, reason := s.State(); !readOnly || reason == "" {
 		t.Fatalf("state: %v %q", readOnly, reason)
 	}
-	if events, err := s.Events(ctx, "one", 0, 0); err != nil || len(events) != 1 {
+	if events, _, err := s.Events(ctx, "one", 0, 0); err != nil || len(events) != 1 {
 		t.Fatalf("reads must go on: %v, %v", events, err)
 	}
 	if _, err := s.Retain(ctx, store.Policy{Executions: time.Hour, Events: time.Nanosecond}); err != nil {
@@ -66,7 +66,7 @@ func TestReadOnly(t *testing.T) {
 
 	d.free.Store(budget / 4)
 	_, err := s.Retain(ctx, store.Policy{Events: time.Nanosecond})
-	if events, _ := s.Log(ctx, 0, 0); len(events) > 0 && err == nil {
+	if events, _, _ := s.Log(ctx, 0, 0); len(events) > 0 && err == nil {
 		t.Fatal("not even retention may write below half of the budget")
 	}
 }

@@ -38,7 +38,7 @@ func keySection(prefix, kind string) section {
 
 // tables lists what is in the store. A key belongs to the section with the longest prefix that it begins with.
 var tables = []section{
-	jsonSection[core.Execution](prefixExecution, "execution"),
+	executions.section(),
 	{prefixActive, "active execution", false, func(_, value []byte) error {
 		_, err := decodeActive(value)
 		return err
@@ -47,7 +47,7 @@ var tables = []section{
 		_, err := decodeCounts(value)
 		return err
 	}},
-	jsonSection[core.Pattern](prefixPattern, "pattern"),
+	patterns.section(),
 	{prefixDefinition, "definition", true, func(_, value []byte) error {
 		if len(value) < definitionHeader {
 			return errRecord
@@ -55,14 +55,14 @@ var tables = []section{
 		return nil
 	}},
 	numberSection(prefixRefs, "reference count"),
-	jsonSection[core.Batch](prefixBatch, "batch"),
+	batches.section(),
 	{prefixBatchInput, "input of batch", true, func(_, _ []byte) error { return nil }},
 	jsonSection[core.BatchResult](prefixBatchResult, "item of batch"),
 	jsonSection[batchValue](prefixBatchValue, "result of batch"),
 	agents.section(),
 	managedAgents.section(),
 	{prefixRuntime, "position of runtime", true, decodeAnyNumber},
-	jsonSection[core.Question](prefixQuestion, "question"),
+	questions.section(),
 	threads.section(),
 	jsonSection[[]core.ContextFile](prefixThreadFiles, "context files of thread"),
 	{prefixThreadState, "state of thread", false, func(_, value []byte) error {
@@ -85,10 +85,7 @@ var tables = []section{
 		_, err := decodeWebhookNumber(string(key), value)
 		return err
 	}},
-	{prefixDelivery, "delivery", true, func(key, value []byte) error {
-		_, _, err := decodeDelivery(string(key), value)
-		return err
-	}},
+	deliveries.section(),
 	{prefixDeliveries, "place of a delivery", false, func(key, value []byte) error {
 		if len(value) == 0 {
 			return nil

@@ -178,14 +178,19 @@ func (s *Store) FindThread(ctx context.Context, id string) (*core.ThreadRecord, 
 
 func readThread(txn kv.Snapshot, id string) (*core.ThreadRecord, error) {
 	r, err := threads.read(txn, id)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = withFiles(txn, id, r)
 	}
+	return r, err
+}
+
+// withFiles reads the context files of a thread into its record.
+func withFiles(txn kv.Snapshot, id string, r *core.ThreadRecord) error {
 	files, err := get(txn, appendKey(nil, prefixThreadFiles, id))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return r, takeFiles(r, files)
+	return takeFiles(r, files)
 }
 
 // FindThreads implements core.ThreadReader. Rows have no context files. A list of a status of active threads looks at the states of all active
@@ -194,39 +199,52 @@ func (s *Store) FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*c
 	if filter.Status != "" && !slices.Contains(core.ThreadStatuses, filter.Status) {
 		return nil, core.PageInfo{}, core.Invalid("status", "%q is not a status of a thread", filter.Status)
 	}
-	q := listQuery{kind: kindThread, facets: threadFacets(filter), page: filter.Page}
-	if filter.Status != "" && !filter.Status.Terminal() {
-		q.kind, q.facets, q.also = kindActiveThread, activeFacets(filter.ExecutionID), q.facets
-		q.fits = func(txn kv.Snapshot, id string) (bool, error) {
-			value, err := get(txn, appendKey(nil, prefixThreadState, id))
-			if err != nil || value == nil {
-				return false, err
-			}
-			state, err := readThreadState(id, value)
-			if err != nil {
-				_, err = s.pass(appendKey(nil, prefixThreadState, id), err)
-				return false, err
-			}
-			return state.status == filter.Status && (filter.Role == "" || state.role == filter.Role) &&
-				(filter.AgentType == "" || state.agentType == filter.AgentType), nil
-		}
+	facets := threadFacets(filter)
+	if filter.Status == "" || filter.Status.Terminal() {
+		return threads.query(ctx, s, s.listOf(kindThread, facets, nil, filter.Page), threads.read)
 	}
-	return threads.query(ctx, s, q)
+	q := s.listOf(kindActiveThread, activeFacets(filter.ExecutionID), facets, filter.Page)
+	q.ids = func(txn kv.Snapshot) (idWalk, int, error) {
+		ids, err := s.activeThreadIDs(ctx, txn, filter)
+		return walkIDs(ids), len(ids), err
+	}
+	return threads.query(ctx, s, q, threads.read)
+}
+
+// activeThreadIDs returns the ids of the active threads that match, in ascending order.
+func (s *Store) activeThreadIDs(ctx context.Context, txn kv.Snapshot, filter core.ThreadFilter) (ids []string, err error) {
+	facets := activeFacets(filter.ExecutionID)
+	prefix := appendList(nil, prefixIndex, kindActiveThread, facets, selected(facets))
+	err = scan(txn, prefix, nil, false, func(key, _ []byte) (bool, error) {
+		id := string(key[len(prefix):])
+		value, err := get(txn, appendKey(nil, prefixThreadState, id))
+		if err != nil || value == nil {
+			return err == nil, err
+		}
+		state, err := readThreadState(id, value)
+		if err != nil {
+			return s.pass(appendKey(nil, prefixThreadState, id), err)
+		}
+		if state.status == filter.Status && (filter.Role == "" || state.role == filter.Role) &&
+			(filter.AgentType == "" || state.agentType == filter.AgentType) {
+			ids = append(ids, id)
+		}
+		return true, ctx.Err()
+	})
+	return ids, err
 }
 
 // ActiveThreads implements core.ThreadReader.
 func (s *Store) ActiveThreads(ctx context.Context) ([]*core.ThreadRecord, error) {
 	var list []*core.ThreadRecord
 	err := s.view(ctx, func(txn kv.Snapshot) error {
-		prefix := appendList(nil, prefixIndex, kindActiveThread, activeFacets(""), 0)
-		return scan(txn, prefix, nil, false, func(key, _ []byte) (bool, error) {
-			id := string(key[len(prefix):])
-			r, err := readThread(txn, id)
-			if err != nil {
-				return s.pass(appendKey(nil, prefixThread, id), err)
+		index := appendList(nil, prefixIndex, kindActiveThread, activeFacets(""), 0)
+		return threads.indexed(ctx, s, txn, index, func(id string, r *core.ThreadRecord) error {
+			if err := withFiles(txn, id, r); err != nil {
+				return err
 			}
 			list = append(list, r)
-			return true, ctx.Err()
+			return nil
 		})
 	})
 	return list, err

@@ -10,8 +10,8 @@ func (w *writer) prepare(put func(write) error) error {
 	}
 	for pattern, c := range w.counts {
 		wr := write{key: w.buf.take(func(dst []byte) []byte { return appendKey(dst, prefixCounter, pattern) })}
-		if *c != (statusCounts{}) {
-			wr.value = w.buf.take(func(dst []byte) []byte { return appendCounts(dst, *c) })
+		if c != (statusCounts{}) {
+			wr.value = w.buf.take(func(dst []byte) []byte { return appendCounts(dst, c) })
 		}
 		if err := put(wr); err != nil {
 			return err
@@ -41,8 +41,8 @@ func (w *writer) prepare(put func(write) error) error {
 	if w.batchSeq == w.seq {
 		return nil
 	}
-	value := w.buf.take(func(dst []byte) []byte { return appendUint64(dst, w.batchSeq) })
-	return put(write{[]byte(keySeq), value})
+	key := w.buf.take(func(dst []byte) []byte { return append(dst, keySeq...) })
+	return put(write{key, w.buf.take(func(dst []byte) []byte { return appendUint64(dst, w.batchSeq) })})
 }
 
 // tally counts one execution in the new values of its pattern's counters.
@@ -50,16 +50,13 @@ func (w *writer) tally(e execState, by int64) {
 	if !e.exists() {
 		return
 	}
-	c := w.counts[e.pattern]
-	if c == nil {
-		c = new(statusCounts)
-		// Only this goroutine changes the state, so it may read without the lock.
-		if stored := w.s.state.counts[e.pattern]; stored != nil {
-			*c = *stored
-		}
-		w.counts[e.pattern] = c
+	c, known := w.counts[e.pattern]
+	// Only this goroutine changes the state, so it may read without the lock.
+	if stored := w.s.state.counts[e.pattern]; !known && stored != nil {
+		c = *stored
 	}
 	c[statusIndex(e.status)] += by
+	w.counts[e.pattern] = c
 }
 
 // publish moves the state on by a committed batch.

@@ -40,8 +40,9 @@ var usageKinds = map[string]struct {
 }{
 	prefixExecution: {KindExecutions, true}, prefixActive: {KindExecutions, false}, prefixByPattern: {KindExecutions, false},
 	prefixByStatus: {KindExecutions, false}, prefixByBoth: {KindExecutions, false}, prefixQuestion: {KindExecutions, false},
-	prefixQuestionByExecution: {KindExecutions, false}, prefixQuestionByStatus: {KindExecutions, false},
-	prefixQuestionByBoth: {KindExecutions, false}, prefixThread: {KindExecutions, false}, prefixThreadState: {KindExecutions, false},
+	prefixIndex + kindQuestion + "/": {KindExecutions, false}, prefixIndex + kindQuestion + "x/": {KindExecutions, false},
+	prefixIndex + kindQuestion + "s/": {KindExecutions, false}, prefixIndex + kindQuestion + "xs/": {KindExecutions, false},
+	prefixThread: {KindExecutions, false}, prefixThreadState: {KindExecutions, false},
 	prefixThreadFiles: {KindExecutions, false}, prefixThreadInput: {KindExecutions, false}, prefixDecision: {KindExecutions, false},
 	prefixDecisionPrint: {KindExecutions, false},
 	prefixLog:           {KindEvents, true}, prefixBatch: {KindBatches, true}, prefixBatchInput: {KindBatches, false},

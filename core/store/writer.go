@@ -34,10 +34,10 @@ type writer struct {
 	changes  []execChange
 	latest   map[string]execState // by id, of changes
 	refs     []refDelta
-	shrinks  bool                     // some of refs are negative
-	orphans  bool                     // an endpoint was deleted
-	counts   map[string]*statusCounts // new values of the counters that the batch touches
-	defs     map[string]definition    // likewise of definitions
+	shrinks  bool                    // some of refs are negative
+	orphans  bool                    // an endpoint was deleted
+	counts   map[string]statusCounts // new values of the counters that the batch touches
+	defs     map[string]definition   // likewise of definitions
 	// numbers are those of all webhooks, or nil from a change on until the next batch: they are asked for with every
 	// delivery, and change hardly ever.
 	numbers map[string]uint32

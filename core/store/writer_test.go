@@ -67,7 +67,7 @@ func TestUpdateDiscards(t *testing.T) {
 	if err != nil || len(list) != 20 || info.Total != 20 {
 		t.Fatalf("%d rows, %+v, %v, want 20", len(list), info, err)
 	}
-	events, err := s.Events(ctx, "one", 0, 0)
+	events, _, err := s.Events(ctx, "one", 0, 0)
 	if err != nil || len(events) != 20 {
 		t.Fatalf("%d events, %v, want 20", len(events), err)
 	}
@@ -155,7 +155,7 @@ func TestUpdateContext(t *testing.T) {
 	}
 	mustUpdate(t, s, func(core.Tx) error { return nil }) // the writer is past all of them
 	for subject, want := range map[string]int{"ran": 1, "waited": 0, "late": 0} {
-		if events, err := s.Events(ctx, subject, 0, 0); err != nil || len(events) != want {
+		if events, _, err := s.Events(ctx, subject, 0, 0); err != nil || len(events) != want {
 			t.Fatalf("%s: %d events, %v, want %d", subject, len(events), err, want)
 		}
 	}
@@ -214,7 +214,7 @@ func TestAfterCommit(t *testing.T) {
 	var reader sync.WaitGroup
 	reader.Go(func() {
 		for after := uint64(0); ; {
-			events, err := s.Events(ctx, "one", after, 0)
+			events, _, err := s.Events(ctx, "one", after, 0)
 			if err != nil {
 				t.Error(err)
 				return
@@ -302,7 +302,7 @@ func TestUpdateLarge(t *testing.T) {
 	if _, err := s.FindBatchInput(ctx, "batch_2", 0); core.ErrorCode(err) != core.CodeNotFound {
 		t.Fatalf("the refused closure left something: %v", err)
 	}
-	if events, err := s.Events(ctx, "batch_1", 0, 0); err != nil || len(events) != 2 || events[1].Seq != 2 {
+	if events, _, err := s.Events(ctx, "batch_1", 0, 0); err != nil || len(events) != 2 || events[1].Seq != 2 {
 		t.Fatalf("events: %v, %v", events, err)
 	}
 }
@@ -362,7 +362,7 @@ func TestClosed(t *testing.T) {
 					wantReason(t, err, "store_closed")
 					return
 				}
-				if _, err := s.Events(ctx, "one", 0, 1); err != nil {
+				if _, _, err := s.Events(ctx, "one", 0, 1); err != nil {
 					wantReason(t, err, "store_closed")
 					return
 				}
@@ -397,8 +397,8 @@ func TestClosed(t *testing.T) {
 		"FindExperiences":  func() error { _, _, err := s.FindExperiences(ctx, core.ExperienceFilter{}); return err },
 		"WalkExperiences":  func() error { return s.WalkExperiences(ctx, "", nil) },
 		"FindIdempotency":  func() error { _, err := s.FindIdempotency(ctx, "x", "y", start); return err },
-		"Events":           func() error { _, err := s.Events(ctx, "x", 0, 1); return err },
-		"Log":              func() error { _, err := s.Log(ctx, 0, 1); return err },
+		"Events":           func() error { _, _, err := s.Events(ctx, "x", 0, 1); return err },
+		"Log":              func() error { _, _, err := s.Log(ctx, 0, 1); return err },
 		"SetCursor":        func() error { return s.SetCursor(ctx, "x", 1) },
 		"DeleteCursor":     func() error { return s.DeleteCursor(ctx, "x") },
 		"Cursor":           func() error { _, err := s.Cursor(ctx, "x"); return err },

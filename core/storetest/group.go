@@ -19,7 +19,7 @@ func threadEvent(threadID, executionID string, kind core.EventType) core.Event {
 
 func mustEvents(tb testing.TB, s *store.Store, name string, after uint64, limit int) []core.Event {
 	tb.Helper()
-	events, err := s.Events(ctx, name, after, limit)
+	events, _, err := s.Events(ctx, name, after, limit)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func testNeededEventsStay(t *testing.T, open Opener) {
 			t.Error(err)
 		}
 	}
-	log, err := s.Log(ctx, 0, 0)
+	log, _, err := s.Log(ctx, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func follow(s *store.Store, ids core.IDs, hook string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	page, err := s.Log(ctx, after, 13)
+	page, _, err := s.Log(ctx, after, 13)
 	if err != nil || len(page) == 0 {
 		return 0, err
 	}

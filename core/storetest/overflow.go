@@ -59,7 +59,7 @@ func testClosureThatOverflowsTheBatch(t *testing.T, open Opener) {
 		if err != nil || e.ID != id || e.Pattern.Name != fmt.Sprint("pattern", i) {
 			t.Errorf("execution %d: got %v, %v", i, e != nil, err)
 		}
-		if events, err := s.Events(ctx, id, 0, 10); err != nil || len(events) != 1 {
+		if events, _, err := s.Events(ctx, id, 0, 10); err != nil || len(events) != 1 {
 			t.Errorf("execution %d has %d events (%v), want 1", i, len(events), err)
 		}
 	}

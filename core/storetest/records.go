@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"runtime"
 	"slices"
@@ -258,36 +259,77 @@ func testEvents(t *testing.T, open Opener) {
 	}
 	for _, subject := range []string{"one", "one\x00", long, "", "unknown"} {
 		for after := range uint64(9) {
-			got, err := s.Events(ctx, subject, after, 0)
+			got, _, err := s.Events(ctx, subject, after, 0)
 			if want := pick(func(e core.Event) bool { return e.Subject == subject && e.Seq > after }); err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("%.10q after %d: %v, %v, want %v", subject, after, got, err, want)
 			}
 		}
 	}
 	for after := range uint64(9) {
-		got, err := s.Log(ctx, after, 0)
+		got, _, err := s.Log(ctx, after, 0)
 		if want := pick(func(e core.Event) bool { return e.Type.Public() && e.Seq > after }); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("log after %d: %v, %v, want %v", after, got, err, want)
 		}
 	}
 	for limit := 1; limit < 4; limit++ {
-		if got, err := s.Log(ctx, 0, limit); err != nil || len(got) != limit {
+		if got, _, err := s.Log(ctx, 0, limit); err != nil || len(got) != limit {
 			t.Fatalf("log of %d: %v, %v", limit, got, err)
 		}
-		if got, err := s.Events(ctx, "one", 0, limit); err != nil || len(got) != min(limit, 3) {
+		if got, _, err := s.Events(ctx, "one", 0, limit); err != nil || len(got) != min(limit, 3) {
 			t.Fatalf("events of %d: %v, %v", limit, got, err)
 		}
 	}
 	for _, after := range []uint64{^uint64(0), ^uint64(0) - 1} {
-		if got, err := s.Log(ctx, after, 0); err != nil || len(got) != 0 {
+		if got, _, err := s.Log(ctx, after, 0); err != nil || len(got) != 0 {
 			t.Fatalf("log after the end: %v, %v", got, err)
 		}
-		if got, err := s.Events(ctx, "one", after, 0); err != nil || len(got) != 0 {
+		if got, _, err := s.Events(ctx, "one", after, 0); err != nil || len(got) != 0 {
 			t.Fatalf("events after the end: %v, %v", got, err)
 		}
 	}
 	err := s.Update(ctx, func(tx core.Tx) error { return tx.Append(core.Event{Subject: "one"}) })
 	wantCode(t, err, core.CodeValidation)
+}
+
+// testEventPagesEndByBytes: a page holds no more than one event beyond MaxPageBytes, whatever limit asks for, and says
+// that it left something out.
+func testEventPagesEndByBytes(t *testing.T, open Opener) {
+	const n, size = 11, 1 << 20
+	s := open(t, store.Options{})
+	large := json.RawMessage(`"` + strings.Repeat("x", size) + `"`)
+	for i := range n {
+		mustUpdate(t, s, func(tx core.Tx) error {
+			return tx.Append(core.Event{
+				Type: core.EventExecutionCompleted, ID: fmt.Sprint("evt_", i), Time: start, Subject: "one", Group: "all", Data: large,
+			})
+		})
+	}
+	for name, read := range map[string]func(after uint64, limit int) ([]core.Event, bool, error){
+		"subject": func(after uint64, limit int) ([]core.Event, bool, error) { return s.Events(ctx, "one", after, limit) },
+		"group":   func(after uint64, limit int) ([]core.Event, bool, error) { return s.Events(ctx, "all", after, limit) },
+		"log":     func(after uint64, limit int) ([]core.Event, bool, error) { return s.Log(ctx, after, limit) },
+	} {
+		var after uint64
+		got := 0
+		for more := true; more; {
+			page, left, err := read(after, 0)
+			if err != nil || len(page) == 0 {
+				t.Fatalf("%s after %d: %d events, %v", name, after, len(page), err)
+			}
+			if bytes := len(page) * len(large); bytes > core.MaxPageBytes+len(large) {
+				t.Fatalf("%s: a page of %d bytes", name, bytes)
+			}
+			got, after, more = got+len(page), page[len(page)-1].Seq, left
+		}
+		if got != n {
+			t.Errorf("%s: %d events over all pages, want %d", name, got, n)
+		}
+		for _, limit := range []int{1, 2} {
+			if page, more, err := read(n-2, limit); err != nil || len(page) != limit || more != (limit < 2) {
+				t.Errorf("%s, %d of the last two: %d events, more %v, %v", name, limit, len(page), more, err)
+			}
+		}
+	}
 }
 
 func testSequenceGoesOnAfterReopen(t *testing.T, open Opener) {

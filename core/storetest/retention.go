@@ -131,11 +131,11 @@ func testRetainKeeps(t *testing.T, open Opener) {
 		t.Fatalf("executions still need their definition: %v", err)
 	}
 	// The log from the slowest consumer on is whole, though the execution of its events went.
-	log, err := s.Log(ctx, 1, 0)
+	log, _, err := s.Log(ctx, 1, 0)
 	if err != nil || len(log) != 4 || log[0].Subject != old {
 		t.Fatalf("log: %+v, %v", log, err)
 	}
-	if events, err := s.Events(ctx, active, 0, 0); err != nil || len(events) != 2 {
+	if events, _, err := s.Events(ctx, active, 0, 0); err != nil || len(events) != 2 {
 		t.Fatalf("the journal of an active execution was cut: %v, %v", events, err)
 	}
 	if err := s.DeleteCursor(ctx, "slow"); err != nil {
@@ -144,10 +144,10 @@ func testRetainKeeps(t *testing.T, open Opener) {
 	if _, err := s.Retain(ctx, policy); err != nil {
 		t.Fatal(err)
 	}
-	if events, err := s.Events(ctx, old, 0, 0); err != nil || len(events) != 0 {
+	if events, _, err := s.Events(ctx, old, 0, 0); err != nil || len(events) != 0 {
 		t.Fatalf("events of a retired execution are left: %v, %v", events, err)
 	}
-	if log, err := s.Log(ctx, 0, 0); err != nil || len(log) != 2 || log[0].Subject != young {
+	if log, _, err := s.Log(ctx, 0, 0); err != nil || len(log) != 2 || log[0].Subject != young {
 		t.Fatalf("log: %+v, %v", log, err)
 	}
 	if got, err := s.Retain(ctx, store.Policy{}); err != nil || got != (store.Retired{}) {
@@ -173,7 +173,7 @@ func testRetainLongJournal(t *testing.T, open Opener) {
 	if got, err := s.Retain(ctx, store.Policy{Executions: time.Hour, Events: time.Hour}); err != nil || got.Executions != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if events, err := s.Events(ctx, id, 0, 0); err != nil || len(events) != 0 {
+	if events, _, err := s.Events(ctx, id, 0, 0); err != nil || len(events) != 0 {
 		t.Fatalf("%d events are left, %v", len(events), err)
 	}
 }
@@ -266,7 +266,7 @@ func testPatternNamedLikeAnExecution(t *testing.T, open Opener) {
 	}
 	made("evt_old", "vote")
 	made("evt_new", core.PatternSubject(id))
-	journal, err := s.Events(ctx, id, 0, 0)
+	journal, _, err := s.Events(ctx, id, 0, 0)
 	if err != nil || len(journal) != 3 {
 		t.Fatalf("the execution has %d events, %v", len(journal), err)
 	}
@@ -275,7 +275,7 @@ func testPatternNamedLikeAnExecution(t *testing.T, open Opener) {
 		t.Fatal(err)
 	}
 	var found []string
-	log, err := s.Log(ctx, 0, 0)
+	log, _, err := s.Log(ctx, 0, 0)
 	for _, e := range log {
 		if e.Type == core.EventPatternCreated {
 			found = append(found, e.ID)
@@ -285,7 +285,7 @@ func testPatternNamedLikeAnExecution(t *testing.T, open Opener) {
 		t.Errorf("found %v, %v; %d records are broken", found, err, len(s.Broken()))
 	}
 	for _, subject := range []string{"vote", core.PatternSubject(id)} {
-		if list, err := s.Events(ctx, subject, 0, 0); err != nil || len(list) != 1 {
+		if list, _, err := s.Events(ctx, subject, 0, 0); err != nil || len(list) != 1 {
 			t.Errorf("%d events of %s, %v", len(list), subject, err)
 		}
 	}

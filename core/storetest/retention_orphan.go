@@ -35,7 +35,7 @@ func testRetainJournals(t *testing.T, open Opener) {
 	event(lives, start.Add(30*time.Minute))
 	mustUpdate(t, s, func(tx core.Tx) error { return tx.DeleteManagedAgent(gone) })
 	left := func(id string) int {
-		events, err := s.Events(ctx, id, 0, 0)
+		events, _, err := s.Events(ctx, id, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -179,9 +179,12 @@ func testThreadsInDump(t *testing.T, open Opener) {
 			list, _, err := s.FindThreads(ctx, core.ThreadFilter{ExecutionID: idAt(start, 1)})
 			return list, err
 		},
-		"active":  func(s *store.Store) (any, error) { return s.ActiveThreads(ctx) },
-		"inputs":  func(s *store.Store) (any, error) { return s.QueuedInputs(ctx, threadAt(start, 1), 0, 0) },
-		"group":   func(s *store.Store) (any, error) { return s.Events(ctx, core.ThreadGroup(idAt(start, 1)), 0, 0) },
+		"active": func(s *store.Store) (any, error) { return s.ActiveThreads(ctx) },
+		"inputs": func(s *store.Store) (any, error) { return s.QueuedInputs(ctx, threadAt(start, 1), 0, 0) },
+		"group": func(s *store.Store) (any, error) {
+			events, _, err := s.Events(ctx, core.ThreadGroup(idAt(start, 1)), 0, 0)
+			return events, err
+		},
 		"lastSeq": func(s *store.Store) (any, error) { return s.LastSeq(), nil },
 		"spaces":  func(s *store.Store) (any, error) { return s.AllWorkspaces(ctx) },
 		"decisions": func(s *store.Store) (any, error) {

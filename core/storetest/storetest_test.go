@@ -78,12 +78,12 @@ func TestCommitsThatFail(t *testing.T) {
 						t.Fatalf("%d executions of %d, %v, want %d", len(list), info.Total, err, len(done)+extra)
 					}
 					for _, i := range done {
-						events, err := s.Events(ctx, idAt(start, i+1), 0, 10)
+						events, _, err := s.Events(ctx, idAt(start, i+1), 0, 10)
 						if err != nil || len(events) != 1 {
 							t.Fatalf("execution %d has %d events, %v", i, len(events), err)
 						}
 					}
-					log, err := s.Log(ctx, 0, 100)
+					log, _, err := s.Log(ctx, 0, 100)
 					if err != nil || len(log) != len(list) || s.LastSeq() != log[len(log)-1].Seq {
 						t.Fatalf("%d events in the log, the last is %d, %v", len(log), s.LastSeq(), err)
 					}

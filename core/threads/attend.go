@@ -177,7 +177,7 @@ func (t *thread) catchUpOnce(ctx context.Context) error {
 		if r.ManagedAgentID == "" || r.Ending != nil {
 			return nil
 		}
-		page, err := t.s.opts.Store.Events(ctx, r.ManagedAgentID, r.AgentSeq, eventBatch)
+		page, _, err := t.s.opts.Store.Events(ctx, r.ManagedAgentID, r.AgentSeq, eventBatch)
 		if err != nil || len(page) == 0 {
 			return err
 		}

@@ -35,7 +35,7 @@ func TestCancelAdHoc(t *testing.T) {
 		t.Errorf("a thread in a cancelled execution: %v", err)
 	}
 	var kinds []string
-	page, _ := r.store.Events(r.ctx, s.ExecutionID, 0, 100)
+	page, _, _ := r.store.Events(r.ctx, s.ExecutionID, 0, 100)
 	for _, ev := range page {
 		kinds = append(kinds, string(ev.Type))
 		if !strings.HasPrefix(ev.ID, core.PrefixEvent) {

@@ -15,7 +15,7 @@ import (
 // notices returns what was told outside of a thread: the types of the events, and their data.
 func (r *rig) notices(id string) (kinds []core.EventType, data []map[string]any) {
 	r.t.Helper()
-	page, err := r.store.Events(r.ctx, core.NoticeSubject(id), 0, 1000)
+	page, _, err := r.store.Events(r.ctx, core.NoticeSubject(id), 0, 1000)
 	if err != nil {
 		r.t.Fatal(err)
 	}

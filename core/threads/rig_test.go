@@ -113,7 +113,7 @@ func (r *rig) untilStatus(id string, status core.ThreadStatus) *core.ThreadRecor
 
 // kinds are the types of the events of a thread, with the word of a thread_status.
 func (r *rig) kinds(id string) []string {
-	page, err := r.store.Events(r.ctx, id, 0, 1<<20)
+	page, _, err := r.store.Events(r.ctx, id, 0, 1<<20)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func (r *rig) kinds(id string) []string {
 		}
 		list = append(list, kind)
 	}
-	group, err := r.store.Events(r.ctx, core.ThreadGroup(r.record(id).ExecutionID), 0, 0)
+	group, _, err := r.store.Events(r.ctx, core.ThreadGroup(r.record(id).ExecutionID), 0, 0)
 	if err != nil {
 		r.t.Fatal(err)
 	}

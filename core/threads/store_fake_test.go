@@ -115,7 +115,7 @@ func (m *memStream) Next(ctx context.Context) (core.Event, error) {
 		m.s.mu.Lock()
 		wake := m.s.wake
 		m.s.mu.Unlock()
-		page, err := m.s.Events(ctx, m.name, m.after, 1)
+		page, _, err := m.s.Events(ctx, m.name, m.after, 1)
 		if err != nil {
 			return core.Event{}, err
 		}

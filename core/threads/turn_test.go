@@ -16,7 +16,7 @@ import (
 // turnsOf returns the data of each thread_turn_complete of a thread.
 func (r *rig) turnsOf(id string) []map[string]any {
 	r.t.Helper()
-	page, err := r.store.Events(r.ctx, id, 0, 1<<20)
+	page, _, err := r.store.Events(r.ctx, id, 0, 1<<20)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestOutputWhileItRuns(t *testing.T) {
 	id := r.spawn(shellSpec("one")).ID
 	r.untilStatus(id, core.ThreadRunning)
 	outputs := func() (texts []string) {
-		page, err := r.store.Events(r.ctx, id, 0, 1<<20)
+		page, _, err := r.store.Events(r.ctx, id, 0, 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -122,7 +122,7 @@ func (s *Service) declareOne(ctx context.Context, id string, spec core.WebhookSp
 		if sameSecret {
 			return nil
 		}
-		return s.setSecret(rec, secrets, spec.Secret, max(0, s.config.Load().RotationOverlap))
+		return s.setSecret(rec, secrets, spec.Secret, s.config.Load().RotationOverlap)
 	})
 	if err == nil && enabled {
 		err = s.redrive(ctx, id)

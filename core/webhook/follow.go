@@ -82,7 +82,7 @@ func (s *Service) page(ctx context.Context) (more bool, err error) {
 		s.position.Store(last)
 		return false, nil
 	}
-	events, err := s.opts.Store.Log(ctx, from, pageEvents)
+	events, more, err := s.opts.Store.Log(ctx, from, pageEvents)
 	if err != nil {
 		return false, err
 	}
@@ -118,11 +118,10 @@ func (s *Service) page(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 	}
-	switch {
-	case len(events) < pageEvents:
-		s.position.Store(max(last, s.position.Load()))
-	default:
+	if more {
 		s.position.Store(events[len(events)-1].Seq)
+	} else {
+		s.position.Store(max(last, s.position.Load()))
 	}
 	return s.position.Load() < s.opts.Store.LastSeq(), nil
 }

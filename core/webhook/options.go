@@ -15,12 +15,11 @@ import (
 
 // Defaults of Config and of endpoints.
 const (
-	DefaultMaxConcurrent   = 256
-	DefaultMaxPerEndpoint  = 10
-	DefaultDisableAfter    = 120 * time.Hour
-	DefaultRotationOverlap = 24 * time.Hour
-	DefaultRetries         = 3
-	DefaultTimeout         = 30 * time.Second
+	DefaultMaxConcurrent  = 256
+	DefaultMaxPerEndpoint = 10
+	DefaultDisableAfter   = 120 * time.Hour
+	DefaultRetries        = 3
+	DefaultTimeout        = 30 * time.Second
 )
 
 // Bounds.
@@ -93,7 +92,7 @@ type Config struct {
 	MaxPerEndpoint int
 	// DisableAfter is how long an endpoint may do nothing but fail. 0: 120 h; negative: for ever.
 	DisableAfter time.Duration
-	// RotationOverlap is how long a former secret signs as well when nobody says. 0: 24 h; negative: not at all.
+	// RotationOverlap is how long a former secret signs as well when the change of the secret does not say. 0: not at all.
 	RotationOverlap time.Duration
 	// Declared are the endpoints of the configuration.
 	Declared []core.WebhookSpec
@@ -106,7 +105,6 @@ func (c Config) withDefaults() *Config {
 	c.MaxConcurrent = cmp.Or(max(0, c.MaxConcurrent), DefaultMaxConcurrent)
 	c.MaxPerEndpoint = cmp.Or(max(0, c.MaxPerEndpoint), DefaultMaxPerEndpoint)
 	c.DisableAfter = cmp.Or(c.DisableAfter, DefaultDisableAfter)
-	c.RotationOverlap = cmp.Or(c.RotationOverlap, DefaultRotationOverlap)
 	return &c
 }
 

@@ -10,8 +10,9 @@ import (
 // schedule is how long after an attempt that failed the next one follows.
 var schedule = [maxRetries]time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour}
 
-// jitterShare is the part of a wait that may be added to it: never early, and not all at once.
-const jitterShare = 0.1
+// jitterShare is the part of a wait that may be added to it: never early, not all at once, and at most 2 % late together
+// with what the attempt itself takes to begin.
+const jitterShare = 0.015
 
 // wait returns how long to wait after so many attempts, at least one. after is what the receiver asked for.
 func wait(attempts int, after time.Duration, jitter float64) time.Duration {

@@ -105,9 +105,13 @@ func signing(secrets []secret, now time.Time) []string {
 	return texts
 }
 
-// rotate puts a secret before those that sign. The one before it signs until a time, unless that is over.
+// rotate puts a secret before those that sign. The one before it signs until a time, unless that is over: then all former
+// secrets end at once, since whoever wants no overlap wants to be rid of them.
 func rotate(secrets []secret, text string, now, until time.Time) []secret {
 	list := []secret{{Text: text}}
+	if !now.Before(until) {
+		return list
+	}
 	for i, k := range secrets {
 		if k.Text == text {
 			continue

@@ -270,7 +270,7 @@ func (s *Service) patch(rec *core.WebhookRecord, secrets []secret, p core.Webhoo
 	} else { // one that a later configuration refuses may still be changed otherwise
 		found = checkSettings(&rec.Webhook, key)
 	}
-	overlap := max(0, s.config.Load().RotationOverlap)
+	overlap := s.config.Load().RotationOverlap
 	if p.Overlap != nil {
 		overlap = *p.Overlap
 	}

@@ -180,6 +180,24 @@ func TestRotation(t *testing.T) {
 	if n := verify(t, in.all()[2], "last"); n != 1 {
 		t.Errorf("%d signatures without an overlap, want 1", n)
 	}
+	// A change that does not ask for an overlap has none, and 0 ends every former secret, not the last one alone.
+	for i, step := range []struct {
+		secret  string
+		overlap *time.Duration
+		want    int
+	}{
+		{"plain", nil, 1}, {"long", ptr(time.Hour), 2}, {"longer", ptr(2 * time.Hour), 3}, {"leaked", ptr(time.Duration(0)), 1},
+		{"long again", ptr(time.Hour), 2}, {"unsaid", nil, 1},
+	} {
+		if _, err := r.UpdateWebhook(ctx, w.ID, core.WebhookPatch{Secret: ptr(step.secret), Overlap: step.overlap}); err != nil {
+			t.Fatal(err)
+		}
+		r.emit(core.EventSystemAlert, step.secret, data{})
+		r.wait(4+i, core.DeliverySucceeded)
+		if n := verify(t, in.all()[3+i], step.secret); n != step.want {
+			t.Errorf("%s: %d signatures, want %d", step.secret, n, step.want)
+		}
+	}
 }
 
 // TestLostKey: with another key to seal with, deliveries wait for a new secret, and say so.
@@ -229,7 +247,8 @@ func TestDeclared(t *testing.T) {
 	r.emit(core.EventSystemAlert, "a", data{})
 	r.wait(2, core.DeliverySucceeded)
 
-	// The same URL and events keep their id, whatever else changes; the former secret signs for a while.
+	// The same URL and events keep their id, whatever else changes; the former secret signs for as long as the configuration asks for.
+	r.opts.Config.RotationOverlap = time.Hour
 	specs[0].Secret, specs[0].Headers = "three", map[string]string{"X-A": "1"}
 	r.opts.Config.Declared = specs[:1]
 	r.restart()

@@ -140,9 +140,14 @@ func (r *record) reset() {
 func (r *record) await(ctx context.Context, match func(Request) bool) ([]Request, error) {
 	for {
 		r.mu.Lock()
-		found, changed := r.copies(), r.changed
+		changed := r.changed
+		var found []Request
+		for _, entry := range r.entries {
+			if match(*entry) {
+				found = append(found, *entry)
+			}
+		}
 		r.mu.Unlock()
-		found = slices.DeleteFunc(found, func(q Request) bool { return !match(q) })
 		if len(found) > 0 {
 			return found, nil
 		}

@@ -28,7 +28,7 @@ const (
 	// diskRest bounds what is left of it when it is full: less than the budget, and sometimes less than a start needs.
 	diskRest = 60 << 20
 	// diskTurn is how long the core may take to see that the disk is full, or has room again.
-	diskTurn = 15 * time.Second
+	diskTurn = time.Minute
 )
 
 // disk is a small file system that the rig fills and frees.

@@ -132,9 +132,12 @@ func (r *rig) poisonRound(ctx context.Context, number int) (roundResult, error) 
 	return result, err
 }
 
+// poisonLimit bounds the looks at a poisoned store and its repair, which go over all of it several times.
+const poisonLimit = 20 * time.Minute
+
 // poisonedCore runs a core on the poisoned store, repairs it, and runs one again.
 func (r *rig) poisonedCore(ctx context.Context, p *poisoned) (problems []error, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 4*readyLimit)
+	ctx, cancel := context.WithTimeout(ctx, poisonLimit)
 	defer cancel()
 	if r.hooks, err = newHooks(r.dir); err != nil {
 		return nil, err

@@ -19,8 +19,8 @@ const (
 	drainWithin  = 300 * time.Millisecond  // a kill comes this soon after SIGTERM, while it drains
 	downWithin   = 200 * time.Millisecond  // how long the core stays away
 	loadAfter    = 400 * time.Millisecond  // the load goes on after the last restart
-	quietLimit   = 30 * time.Second        // for clients and executions to come to their ends
-	collectLimit = 60 * time.Second
+	quietLimit   = 2 * time.Minute         // for clients and executions to come to their ends
+	collectLimit = 5 * time.Minute
 )
 
 // faults are what is to happen in a round, drawn before it begins.

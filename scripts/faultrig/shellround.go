@@ -13,7 +13,7 @@ import (
 const shellEvery = 4
 
 // settleLimit bounds how long managed agents may take to be there again.
-const settleLimit = 30 * time.Second
+const settleLimit = 2 * time.Minute
 
 // strike is one fault of a round of managed agents or threads.
 type strike struct {

@@ -21,6 +21,7 @@ func main() {
 	flag.StringVar(&o.root, "root", ".", "the repository's `directory`")
 	flag.StringVar(&o.wardroom, "wardroom", "", "the wardroom `binary`; empty: it is built")
 	flag.StringVar(&o.export, "export", "", "only write the sdk alone to this new `directory`, for machines without a module proxy")
+	flag.StringVar(&o.pack, "pack", "", "only write the sdk as the archive `file` that wardroom has inside")
 	flag.BoolVar(&o.keep, "keep", false, "leave the directory")
 	flag.DurationVar(&o.limit, "limit", 8*time.Minute, "time for everything")
 	flag.Parse()
@@ -32,9 +33,9 @@ func main() {
 
 // options are the flags.
 type options struct {
-	root, wardroom, export string
-	keep                   bool
-	limit                  time.Duration
+	root, wardroom, export, pack string
+	keep                         bool
+	limit                        time.Duration
 }
 
 func run(o options) error {
@@ -44,6 +45,9 @@ func run(o options) error {
 	defer cancel()
 	if o.export != "" {
 		return exportSDK(ctx, o.root, o.export)
+	}
+	if o.pack != "" {
+		return packSDK(ctx, o.root, o.pack)
 	}
 	r, err := newRig(o, os.Stdout)
 	if err != nil {

@@ -48,7 +48,7 @@ func TestExportSDK(t *testing.T) {
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
-	if want := []string{"LICENSE", "NOTICE", "go.mod", "go.sum", "sdk"}; !slices.Equal(names, want) {
+	if want := []string{"LICENSE", "NOTICE", "docs", "go.mod", "go.sum", "modules", "sdk", "use.sh"}; !slices.Equal(names, want) {
 		t.Errorf("exported %v, want %v", names, want)
 	}
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -112,7 +112,9 @@ func (r *rig) command(ctx context.Context, dir string, args ...string) (string, 
 	cmd := exec.CommandContext(ctx, program, args[1:]...)
 	cmd.Dir = dir
 	// The copies are no repositories: what another program left as .git in a folder above must not stop a build.
+	// Nor is there a network, nor a module that somebody fetched before.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS="+os.Getenv("GOFLAGS")+" -buildvcs=false",
+		"GOPROXY=off", "GOMODCACHE="+filepath.Join(r.dir, "modules"),
 		"PATH="+filepath.Dir(r.o.wardroom)+":"+os.Getenv("PATH"))
 	if r.appliance != nil {
 		cmd.Env = append(cmd.Env, "WARDROOM_SERVER="+r.appliance.URL)
@@ -131,13 +133,18 @@ func (r *rig) build(ctx context.Context) (err error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
+	if r.o.wardroom == "" && os.Getenv(testbed.Built) == "" { // else make build put the sdk into it
+		if err := packSDK(ctx, r.root, filepath.Join(r.root, "appliance", "scaffold", "bundle", "sdk.tar.zst")); err != nil {
+			return err
+		}
+	}
 	r.o.wardroom, err = testbed.Product(ctx, r.o.wardroom, dir)
 	return err
 }
 
 // export also looks that nothing else of ours is there, and that the sdk needs nothing else.
 func (r *rig) export(ctx context.Context) error {
-	if err := exportSDK(ctx, r.root, r.sdk); err != nil {
+	if _, err := r.command(ctx, r.dir, "wardroom", "plugin", "sdk", r.sdk); err != nil {
 		return err
 	}
 	for _, name := range []string{"core", "appliance", "plugins", "scripts", "configs"} {
@@ -156,12 +163,12 @@ func (r *rig) takeExample(ctx context.Context) error {
 	if err := copyTree(filepath.Join(r.root, "plugins", "example"), r.example.dir, sources); err != nil {
 		return err
 	}
-	_, err := r.command(ctx, r.example.dir, "go", "mod", "edit", "-replace="+sdkModule+"=../wardroom")
+	_, err := r.command(ctx, r.example.dir, "sh", "../wardroom/use.sh")
 	return err
 }
 
 func (r *rig) scaffold(ctx context.Context) error {
-	_, err := r.command(ctx, r.dir, "wardroom", "plugin", "new", "runtime", r.outsider.runtime, "--dir", "outsider", "--sdk", "wardroom")
+	_, err := r.command(ctx, r.dir, "wardroom", "plugin", "new", "runtime", r.outsider.runtime, "--dir", "outsider")
 	return err
 }
 

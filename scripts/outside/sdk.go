@@ -1,22 +1,30 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 const sdkModule = "github.com/wardroom/wardroom"
 
-// exportSDK writes the sdk alone to a new directory: its packages without their tests, the licence, and a go.mod
-// that requires what they import and nothing else. It needs no network once the modules are in the cache.
+// modulesDir is where an exported sdk has the modules that it requires.
+const modulesDir = "modules"
+
+// exportSDK writes the sdk to a new directory, as it is built without a network: its packages without their tests, the
+// guide for authors, the licence, a go.mod that requires what they import and nothing else, and the packages of those
+// modules, in whose place go.mod puts them. It needs no network itself once the modules are in the cache.
 func exportSDK(ctx context.Context, root, dir string) error {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return fmt.Errorf("%s is not empty", dir)
@@ -41,15 +49,118 @@ func exportSDK(ctx context.Context, root, dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), trim(mod, strings.Fields(string(modules))), 0o644); err != nil {
 		return err
 	}
-	for _, name := range []string{"go.sum", "LICENSE", "NOTICE"} {
+	for _, name := range []string{"go.sum", "LICENSE", "NOTICE", "docs/plugins.md"} {
 		if err := copyFile(filepath.Join(root, name), filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
-	return nil
+	if err := os.WriteFile(filepath.Join(dir, "use.sh"), []byte(useScript), 0o755); err != nil {
+		return err
+	}
+	return exportModules(ctx, dir)
 }
 
-// exported tells whether a file of the sdk goes along.
+// useScript makes a module use the sdk that it lies beside.
+const useScript = `#!/bin/sh
+# Makes the Go module in the working directory use this directory for the sdk and for the modules that it requires:
+# sh use.sh. Run it again after an upgrade of this directory.
+set -e
+[ -f go.mod ] || { echo "there is no go.mod here; run it in the directory of a module" >&2; exit 1; }
+sdk=$(dirname "$0")
+case $sdk in /* | ./* | ../*) ;; *) sdk=./$sdk ;; esac
+set -- "-replace=` + sdkModule + `=$sdk"
+while read -r word from _ to; do
+	if [ "$word" = replace ]; then set -- "$@" "-replace=$from=$sdk/${to#./}"; fi
+done <"$sdk/go.mod"
+exec go mod edit "$@"
+`
+
+// exportModules copies the packages that the sdk imports from other modules, each module below modulesDir with a go.mod
+// of its own, and has the sdk's go.mod take them from there. Their files are as they were published, but for go.mod: it
+// requires nothing, as what they import is in the sdk's.
+func exportModules(ctx context.Context, dir string) error {
+	vendor := exec.CommandContext(ctx, "go", "mod", "vendor", "-o", modulesDir)
+	vendor.Dir, vendor.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	if out, err := vendor.CombinedOutput(); err != nil {
+		return fmt.Errorf("copy the modules of the sdk: %w\n%s", err, out)
+	}
+	list := filepath.Join(dir, modulesDir, "modules.txt")
+	data, err := os.ReadFile(list)
+	if err != nil {
+		return err
+	}
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return err
+	}
+	mod = append(mod, '\n')
+	versions, path := map[string]string{}, ""
+	for line := range strings.Lines(string(data)) {
+		switch fields := strings.Fields(line); {
+		case len(fields) == 3 && fields[0] == "#":
+			path = fields[1]
+			versions[path] = ""
+		case len(fields) >= 3 && fields[0] == "##" && fields[len(fields)-2] == "go":
+			versions[path] = "\ngo " + fields[len(fields)-1] + "\n" // of the language
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(versions)) {
+		mod = fmt.Appendf(mod, "replace %s => ./%s/%s\n", path, modulesDir, path)
+		stub := "module " + path + "\n" + versions[path]
+		if err := os.WriteFile(filepath.Join(dir, modulesDir, path, "go.mod"), []byte(stub), 0o644); err != nil {
+			return err
+		}
+	}
+	return errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o644), os.Remove(list))
+}
+
+// packSDK writes the exported sdk as an archive, the same bytes for the same sdk: it becomes a part of the product.
+func packSDK(ctx context.Context, root, file string) error {
+	dir, err := os.MkdirTemp("", "sdk-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a copy
+	if err := exportSDK(ctx, root, dir); err != nil {
+		return err
+	}
+	var packed bytes.Buffer
+	zipped, err := zstd.NewWriter(&packed, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	tarred := tar.NewWriter(zipped)
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if err := tarred.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(data))}); err != nil {
+			return err
+		}
+		_, err = tarred.Write(data)
+		return err
+	})
+	if err = errors.Join(err, tarred.Close(), zipped.Close()); err != nil {
+		return err
+	}
+	if before, err := os.ReadFile(file); err == nil && bytes.Equal(before, packed.Bytes()) {
+		return nil // it stays as old as it is, and so does what was built with it
+	}
+	if err := os.WriteFile(file+".new", packed.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}
+
+// exported reports whether a file of the sdk goes along.
 func exported(path string, entry fs.DirEntry) bool {
 	return entry.Name() != "testdata" && !strings.HasSuffix(path, "_test.go")
 }

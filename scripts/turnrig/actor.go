@@ -18,8 +18,8 @@ import (
 
 // Limits of what an actor waits for, on a machine that is kept busy.
 const (
-	turnLimit  = 6 * time.Minute
-	readyLimit = 3 * time.Minute
+	turnLimit  = 15 * time.Minute
+	readyLimit = 8 * time.Minute
 	lookEvery  = 100 * time.Millisecond
 )
 
@@ -47,6 +47,7 @@ type actor struct {
 	now    *turn      // the one that runs
 	kills  int        // of the command line and its holder
 	mended int        // kills after which it was restarted
+	fresh  bool       // the next restart begins a new session
 }
 
 func (a *actor) name() string { return fmt.Sprintf("%s-%d", a.tool, a.number) }
@@ -111,6 +112,9 @@ func (a *actor) run(ctx context.Context, turns int) error {
 		t := a.next(i)
 		a.turns = append(a.turns, t)
 		a.set(t)
+		if every := a.rig.options.freshEvery; every > 0 && i > 0 && i%every == 0 {
+			a.renew()
+		}
 		err := a.restart(ctx) // it may have been killed between turns
 		if err == nil {
 			err = a.play(ctx, t)
@@ -355,14 +359,22 @@ func (a *actor) mend(ctx context.Context, t *turn) error {
 	return a.restart(ctx)
 }
 
+// renew has the next restart begin a new session.
+func (a *actor) renew() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kills++
+	a.fresh = true
+}
+
 // restart starts the agent again as often as it was killed.
 func (a *actor) restart(ctx context.Context) error {
 	for a.isDown() {
 		a.mu.Lock()
-		kills := a.kills
+		kills, fresh := a.kills, a.fresh
 		a.mu.Unlock()
 		for {
-			_, err := a.rig.server.Client.RestartManagedAgent(ctx, a.id, client.ManagedAgentRestart{})
+			_, err := a.rig.server.Client.RestartManagedAgent(ctx, a.id, client.ManagedAgentRestart{Fresh: fresh})
 			if err == nil {
 				break
 			}
@@ -374,6 +386,9 @@ func (a *actor) restart(ctx context.Context) error {
 		a.mu.Lock()
 		struckAgain := a.kills != kills
 		a.mended = kills
+		if err == nil {
+			a.fresh = false
+		}
 		a.mu.Unlock()
 		if err != nil && !struckAgain {
 			return err

@@ -31,6 +31,7 @@ func main() {
 	kinds := flag.String("kinds", "", "kinds of turns, separated by commas; empty: all")
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the script; 0: a new one, which is printed")
 	flag.DurationVar(&o.killEvery, "kill-every", 20*time.Second, "mean time between kills; 0: none")
+	flag.IntVar(&o.freshEvery, "fresh-every", 100, "turns after which an agent begins a new session, so that its requests stay small; 0: never")
 	flag.IntVar(&o.burners, "burn", 1, "goroutines that keep the machine busy")
 	flag.DurationVar(&o.limit, "limit", 0, "time after which no new turn is begun; 0: none")
 	flag.StringVar(&o.binary, "binary", "", "the wardroom binary, with its plugins in plugins beside it; empty: built from the module in the working directory")

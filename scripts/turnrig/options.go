@@ -12,6 +12,7 @@ import (
 // options are the flags.
 type options struct {
 	turns, agents, burners int
+	freshEvery             int
 	tools, kinds           []string
 	seed                   uint64
 	killEvery, limit       time.Duration
@@ -22,7 +23,7 @@ type options struct {
 // check returns what is wrong with the flags.
 func (o *options) check() error {
 	var problems []error
-	if o.turns < 1 || o.agents < 1 || o.burners < 0 || o.killEvery < 0 || o.limit < 0 {
+	if o.turns < 1 || o.agents < 1 || o.burners < 0 || o.killEvery < 0 || o.limit < 0 || o.freshEvery < 0 {
 		problems = append(problems, errors.New("-turns and -agents must be at least 1, the rest at least 0, and there are no arguments"))
 	}
 	for _, name := range o.tools {

@@ -52,6 +52,9 @@ func (r *rig) report(ctx context.Context) error {
 	}
 	fmt.Fprintf(r.out, "killed: core %d, plugin %d, command line %d, holder %d; %s\n",
 		r.kills["core"], r.kills["plugin"], r.kills["cli"], r.kills["holder"], time.Since(r.began).Round(time.Second))
+	if err := r.byKind(); err != nil {
+		return err
+	}
 	for _, e := range examples {
 		fmt.Fprintln(r.out, "  "+e)
 	}
@@ -59,6 +62,33 @@ func (r *rig) report(ctx context.Context) error {
 		return errBroken
 	}
 	return nil
+}
+
+// byKind prints how many turns of each kind the command lines had.
+func (r *rig) byKind() error {
+	counts := map[string]map[string]int{}
+	for _, a := range r.actors {
+		for _, t := range a.turns {
+			if counts[t.script.kind] == nil {
+				counts[t.script.kind] = map[string]int{}
+			}
+			counts[t.script.kind][a.tool]++
+		}
+	}
+	table := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "KIND\t"+strings.ToUpper(strings.Join(r.options.tools, "\t")))
+	for i := range scripts {
+		kind := scripts[i].kind
+		if counts[kind] == nil {
+			continue
+		}
+		fmt.Fprint(table, kind)
+		for _, tool := range r.options.tools {
+			fmt.Fprintf(table, "\t%d", counts[kind][tool])
+		}
+		fmt.Fprintln(table)
+	}
+	return table.Flush()
 }
 
 // arrived compares the requests of an agent at its model with its turns.

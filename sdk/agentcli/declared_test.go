@@ -204,3 +204,40 @@ func TestSlowProgram(t *testing.T) {
 		t.Errorf("answer %q", got)
 	}
 }
+
+// TestSlowEcho takes its time between the first sign that it read a message and the echo, as a slow way does: the prompt that
+// the message was typed behind is not the one that ends its turn.
+func TestSlowEcho(t *testing.T) {
+	t.Parallel()
+	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
+		o.Types["slow"] = runtime.DeclaredType{
+			Command: "bash", Ready: runtime.ReadyRule{Pattern: `> ?$`}, Args: []string{"-c",
+				`stty -echo; printf '> '; while read -r line; do printf '\r'; sleep .3; printf '> %s\n%s\n> ' "$line" "${line^^}"; done`},
+		}
+	})
+	g.spawn(runtime.Spec{ID: "s", Type: "slow"})
+	g.status("s", runtime.StatusReady)
+	for _, message := range []string{"hello", "once more"} {
+		if got := g.ask("s", message).Text; got != strings.ToUpper(message) {
+			t.Errorf("answer %q", got)
+		}
+	}
+}
+
+// TestSamePlace draws its prompt at the same place after each message, without a word of it.
+func TestSamePlace(t *testing.T) {
+	t.Parallel()
+	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
+		o.Types["same"] = runtime.DeclaredType{
+			Command: "bash", Idle: runtime.Duration(200 * time.Millisecond), Ready: runtime.ReadyRule{Pattern: `> ?$`}, Args: []string{"-c",
+				`stty -echo; printf '> '; while read -r line; do printf '\033[H\033[2J> '; done`},
+		}
+	})
+	g.spawn(runtime.Spec{ID: "s", Type: "same"})
+	g.status("s", runtime.StatusReady)
+	for range 2 {
+		if got := g.ask("s", "hello"); got.Text != "" || got.Error != nil {
+			t.Errorf("%+v", got)
+		}
+	}
+}

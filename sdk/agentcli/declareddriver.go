@@ -99,7 +99,7 @@ func (d *declaredDriver) look(rows []string) {
 	if d.saved.Ready && !d.saved.Busy {
 		return
 	}
-	if d.prompted(d.below(rows)) {
+	if d.prompted(d.below(rows)) && !d.unmoved() {
 		rest := d.settled() - d.h.Quiet()
 		if rest <= 0 {
 			d.waits(true)
@@ -158,6 +158,19 @@ func (d *declaredDriver) answerLines() (lines []string, from uint64, where where
 	return nil, 0, nowhere
 }
 
+// unmoved reports whether the last line may be the prompt that the message was typed behind: its echo was not seen, and the
+// cursor is where it was. Only quiet can tell then.
+func (d *declaredDriver) unmoved() bool {
+	if !d.saved.Busy || d.saved.Text == "" || d.pattern == nil {
+		return false
+	}
+	if line, _ := d.h.Cursor(); line != d.saved.From {
+		return false
+	}
+	_, _, where := d.answerLines()
+	return where != exactly
+}
+
 // settled is after how much quiet a prompt is the one that ends the turn.
 func (d *declaredDriver) settled() time.Duration {
 	if d.saved.Busy && d.saved.Lines {
@@ -173,7 +186,7 @@ func (d *declaredDriver) quietTime() time.Duration {
 		return firstQuiet
 	case !d.saved.Ready:
 		return 0
-	case d.pattern == nil || d.asked:
+	case d.pattern == nil || d.asked || d.unmoved():
 		return d.idle
 	case !d.saved.Proven:
 		return unproven * d.idle

@@ -48,7 +48,7 @@ func (d *declaredDriver) sawRunning(running bool, step time.Duration) {
 	case wait == 0 || d.saved.Ready && !d.saved.Busy: // something else told meanwhile
 	case s.looks >= quietLooks && quiet >= wait, quiet >= quietMost*wait:
 		s.looks = 0
-		d.waits(false)
+		d.waits(d.prompted(d.below(d.h.Rows())))
 	default:
 		d.lookAgain(step)
 	}

@@ -92,8 +92,11 @@ func (d *display) onOSC(o vt.OSC) {
 	d.oscs = append(d.oscs, osc{code: o.Code, data: append([]byte(nil), o.Data...), end: end})
 }
 
-// feed takes the next bytes of output. It returns the replies of the terminal and the commands in the bytes.
+// feed takes the next bytes of output. It returns the replies of the terminal and the commands in the bytes. It holds mu from
+// the first to the last: who asks how far the output is, and how long it was quiet, sees a screen that is not older.
 func (d *display) feed(p []byte) (replies []byte, oscs []osc) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.ringMu.Lock()
 	_, _ = d.ring.Write(p)
 	d.end.Store(d.ring.End())
@@ -103,9 +106,6 @@ func (d *display) feed(p []byte) (replies []byte, oscs []osc) {
 	d.ringMu.Unlock()
 	d.seen.Store(time.Now().UnixNano())
 	d.heard.Store(int64(time.Since(d.made)))
-
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	replies = d.screen.Write(p)
 	d.at += uint64(len(p))
 	was, is := d.inFrame.Load(), d.screen.SyncOutput()
@@ -185,7 +185,15 @@ func (d *display) modes() (bracketedPaste, appCursor bool) {
 	return d.screen.BracketedPaste(), d.screen.AppCursor()
 }
 
+// offset is how far the output is; the screen may be behind.
 func (d *display) offset() uint64 { return d.end.Load() }
+
+// drawn is the output that the screen shows.
+func (d *display) drawn() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.at
+}
 
 // size returns the size of the terminal.
 func (d *display) size() (cols, rows int) {
@@ -228,8 +236,10 @@ func (d *display) pokeAll() {
 	}
 }
 
-// quiet is how long no output came.
+// quiet is how long no output came, all of which is on the screen.
 func (d *display) quiet() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	return time.Since(d.made) - time.Duration(d.heard.Load())
 }
 

@@ -43,7 +43,7 @@ type terminalHost interface {
 	// Text returns the lines from a line on, down to the last row of the screen with text, and the number of
 	// the first one that is left.
 	Text(from uint64) (lines []string, first uint64)
-	// Offset is that of the output.
+	// Offset is that of the output which Rows, Text and Cursor show.
 	Offset() uint64
 	// Quiet is how long no output came.
 	Quiet() time.Duration
@@ -80,7 +80,7 @@ func (h host) Now() time.Time { return h.s.o.Now() }
 
 func (h host) Do(fn, done func()) { h.s.do(fn, done) }
 
-func (h host) Offset() uint64 { return h.s.display.offset() }
+func (h host) Offset() uint64 { return h.s.display.drawn() }
 
 func (h host) Quiet() time.Duration { return h.s.display.quiet() }
 
@@ -105,7 +105,7 @@ func (h host) Running(done func(running bool)) {
 // place is where the terminal is.
 func (h host) place() place {
 	line, _ := h.Cursor()
-	return place{offset: h.Offset(), line: line}
+	return place{offset: h.s.display.offset(), line: line}
 }
 
 func (h host) Cursor() (line uint64, col int) {

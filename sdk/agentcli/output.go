@@ -21,7 +21,7 @@ func (s *session) output() {
 	}
 	s.outputAt = time.Now()
 	if w, ok := s.driver.(outputWatcher); ok && !s.behind {
-		w.output(s.display.offset())
+		w.output(s.display.drawn())
 	}
 	if s.pauseTimer == nil {
 		s.pauseTimer = s.after(pauseAfter, s.pause)

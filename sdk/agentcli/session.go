@@ -282,7 +282,7 @@ func (s *session) catchUp() {
 		s.after(redoGrace, s.redo)
 	}
 	if w, ok := s.driver.(outputWatcher); ok {
-		w.output(s.display.offset())
+		w.output(s.display.drawn())
 	}
 	if s.pauseTimer == nil {
 		s.pause()

@@ -8,7 +8,7 @@ import (
 // EventPage comes with a page of events. They have no total: there may be very many.
 type EventPage struct {
 	Limit     int    `json:"limit"`
-	HasMore   bool   `json:"hasMore"`
+	HasMore   bool   `json:"hasMore" doc:"There are more; a page ends before its limit where events are large."`
 	NextSince uint64 `json:"nextSince" doc:"since of the next page."`
 }
 

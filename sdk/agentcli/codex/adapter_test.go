@@ -104,12 +104,31 @@ func TestPlanKeyAlone(t *testing.T) {
 
 func TestPlanPresets(t *testing.T) {
 	for approval, want := range map[string][2]string{
-		"": {"workspace-write", "on-request"}, "standard": {"workspace-write", "on-request"}, "readonly": {"read-only", "never"},
-		"permissive": {"workspace-write", "never"}, "autonomous": {"danger-full-access", "never"},
+		"": {`default_permissions="wardroom"`, "on-request"}, "standard": {`default_permissions="wardroom"`, "on-request"},
+		"readonly": {`sandbox_mode="read-only"`, "never"}, "permissive": {`default_permissions="wardroom"`, "never"},
+		"autonomous": {`sandbox_mode="danger-full-access"`, "never"},
 	} {
 		p := plan(t, runtime.Spec{Approval: approval}, agentcli.Life{})
-		if !has(p, `sandbox_mode="`+want[0]+`"`) || !has(p, `approval_policy="`+want[1]+`"`) {
+		if !has(p, want[0]) || !has(p, `approval_policy="`+want[1]+`"`) {
 			t.Errorf("%q: %q", approval, p.Args)
+		}
+	}
+}
+
+// Temporary files are those of the room, and none of the host's.
+func TestPlanTemp(t *testing.T) {
+	for temp, want := range map[string]string{
+		"/room/tmp":   `"/room/tmp"="write","/room/tmp/.git"="write"`,
+		"/room/[tmp]": "sandbox_workspace_write.exclude_slash_tmp=true", // a profile would take it for a pattern
+	} {
+		r := room()
+		r.Temp = temp
+		p, err := codex.New().Plan(&runtime.Spec{}, r, agentcli.Life{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if args := strings.Join(p.Args, "\n"); !strings.Contains(args, want) || strings.Contains(args, ":slash_tmp") {
+			t.Errorf("%s: %s", temp, args)
 		}
 	}
 }

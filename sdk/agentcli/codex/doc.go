@@ -41,12 +41,12 @@
 // # Approval presets
 //
 //	readonly    sandbox read-only, approvals never: what writes fails without asking
-//	standard    sandbox workspace-write, approvals on-request: asks to leave the sandbox
-//	permissive  sandbox workspace-write with the network, approvals never: the sandbox is the limit
+//	standard    sandbox, approvals on-request: asks to leave the sandbox
+//	permissive  sandbox with the network, approvals never: the sandbox is the limit
 //	autonomous  no sandbox, approvals never
 //
-// The workspace-write sandbox shuts git's own files out. Where the room knows them, a permission profile takes its place:
-// the same, with what git needs to commit. See sandbox.
+// The sandbox is a permission profile in place of codex's workspace-write, which shuts git's own files out and lets the
+// host's /tmp be written: what git needs to commit is writable, and temporary files are those of the room. See sandbox.
 //
 // # Messages
 //

@@ -118,3 +118,49 @@ func TestRealGit(t *testing.T) {
 		}
 	}
 }
+
+// TestRealTemp has the real codex use temporary files: those of its room, and none of the host's. Of the host's /tmp codex's
+// sandbox would shut out .git and its like by empty directories, which stay there when a sandbox is killed, and which git and
+// go then take for a repository.
+func TestRealTemp(t *testing.T) {
+	drivertest.CLI(t, "codex")
+	model := drivertest.StartModel(t)
+	for _, approval := range []string{"standard", "permissive"} {
+		_, tree := repository(t)
+		for name, dir := range map[string]string{"tree": tree, "no repository": ""} {
+			t.Run(approval+"/"+name, func(t *testing.T) {
+				a := drivertest.StartSpec(t, codex.New(), runtime.Spec{Env: modelEnv(model.URL), Approval: approval, Workdir: dir})
+				a.Wait(agentcli.SignalIdle)
+				host, err := os.CreateTemp("/tmp", "wardroom-codex")
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { os.Remove(host.Name()) })
+				host.Close()
+				a.Send("USE_TOOL[" + `echo x > ` + host.Name() + `; f=$(mktemp) && echo "$f" > made && mkdir -p "$TMPDIR/.git" && ` +
+					`awk '{ print $5 }' /proc/self/mountinfo > mounts]`)
+				end := a.Turn()
+				made, err := os.ReadFile(filepath.Join(a.Room.Workdir, "made"))
+				if err != nil || !strings.HasPrefix(string(made), a.Room.Temp) {
+					t.Errorf("a temporary file is %q, %v, and not in %s: %s", made, err, a.Room.Temp, end.Text)
+				}
+				if _, err := os.Stat(filepath.Join(a.Room.Temp, ".git")); err != nil {
+					t.Error(err)
+				}
+				mounts, err := os.ReadFile(filepath.Join(a.Room.Workdir, "mounts"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, at := range strings.Fields(string(mounts)) {
+					dir, name := filepath.Split(at)
+					if (dir == a.Room.Temp+"/" || dir == "/tmp/") && strings.HasPrefix(name, ".") {
+						t.Errorf("the sandbox mounts something at %s", at)
+					}
+				}
+				if info, err := os.Stat(host.Name()); err != nil || info.Size() > 0 {
+					t.Errorf("a file in the host's /tmp was written: %v, %v", info, err)
+				}
+			})
+		}
+	}
+}

@@ -20,10 +20,10 @@ func sandbox(room agentcli.Room, preset setting.Approval) []string {
 	if network {
 		policy = `approval_policy="never"`
 	}
-	if g := room.Git; g.Dir != "" && !strings.ContainsAny(g.Dir+g.Common, "*?[]{}") { // these would be patterns
-		return append(profile(g, network), policy)
+	if !strings.ContainsAny(room.Git.Dir+room.Git.Common+room.Temp, "*?[]{}") { // these would be patterns
+		return append(profile(room, network), policy)
 	}
-	c := []string{`sandbox_mode="workspace-write"`, policy}
+	c := []string{`sandbox_mode="workspace-write"`, "sandbox_workspace_write.exclude_slash_tmp=true", policy}
 	if network {
 		c = append(c, "sandbox_workspace_write.network_access=true")
 	}
@@ -33,25 +33,38 @@ func sandbox(room agentcli.Room, preset setting.Approval) []string {
 // mounts reports whether codex runs its commands in its sandbox, which is made of mounts.
 func mounts(preset setting.Approval) bool { return preset != setting.Autonomous }
 
+// reserved are the names that codex shuts out of every folder that may be written in, unless told otherwise: where there is
+// none, it makes an empty directory, which stays when it is killed.
+var reserved = []string{".git", ".codex", ".agents", ".aws"}
+
 // profile returns the permissions of codex's workspace-write sandbox, with what git needs for commits, branches and tags
-// beside the work directory, which that sandbox shuts out. Hooks and configuration, which git runs and obeys outside of the
+// beside the work directory, which that sandbox shuts out. Temporary files are those of the room: an empty .git that stayed in
+// the host's /tmp would be taken for a repository by everything below. Hooks and configuration, which git runs and obeys outside of the
 // sandbox as well, stay read-only, and so does what would make git look for them elsewhere; other work trees and submodules
 // have their own.
-func profile(g agentcli.Git, network bool) []string {
+func profile(room agentcli.Room, network bool) []string {
 	const read, write = `"read"`, `"write"`
 	work := []string{`"."=` + write, `".codex"=` + read, `".agents"=` + read}
-	files := []string{`":root"=` + read, `":tmpdir"=` + write, `":slash_tmp"=` + write}
+	files := []string{`":root"=` + read}
 	allow := func(dir, access string, names ...string) {
 		for _, name := range names {
 			files = append(files, quote(path.Join(dir, name))+"="+access)
 		}
 	}
-	if g.Linked() {
+	if room.Temp != "" {
+		allow(room.Temp, write, ".")
+		allow(room.Temp, write, reserved...)
+	}
+	g := room.Git
+	switch {
+	case g.Dir == "":
+		work = append(work, `".git"=`+read)
+	case g.Linked():
 		work = append(work, `".git"=`+read)
 		allow(g.Dir, write, ".")
 		allow(g.Dir, read, "commondir", "gitdir", "config.worktree")
 		allow(g.Common, write, "objects", "refs", "logs")
-	} else {
+	default:
 		work = append(work, `".git"=`+write)
 		for _, name := range []string{"hooks", "config", "config.worktree", "worktrees", "modules"} {
 			work = append(work, quote(".git/"+name)+"="+read)

@@ -1,0 +1,71 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Limits decides which requests may go on. *limits.Gate is one.
+type Limits interface {
+	// Admit returns the address that a request comes from, as it is counted by; FORBIDDEN if nothing may come from there.
+	Admit(r *http.Request) (client string, err error)
+	// Take counts a request of a client. The pattern is that of an execution, empty for others.
+	Take(client string, kind core.RequestKind, pattern string) core.Quota
+}
+
+// admitOrigin refuses a request that comes from where none may come from.
+func (c *call) admitOrigin() (err error) {
+	if c.s.opts.Limits == nil {
+		return nil
+	}
+	c.origin, err = c.s.opts.Limits.Admit(c.r)
+	return err
+}
+
+// takeQuota counts the request for who sends it: a principal, or an address as long as nobody has said who they are.
+// Probes of the machine's supervisor are not counted.
+func (c *call) takeQuota() error {
+	if c.s.opts.Limits == nil || c.route.Probe {
+		return nil
+	}
+	client := "address " + c.origin
+	if c.principal.Kind != core.PrincipalAnonymous {
+		client = "principal " + c.principal.ID
+	}
+	kind, pattern := core.RequestChange, ""
+	switch {
+	case c.r.Method == http.MethodGet || c.r.Method == http.MethodHead:
+		kind = core.RequestRead
+	case c.route.Action == "executions.create" && strings.HasPrefix(c.route.Path, "/api/patterns/{name}/"):
+		kind = core.RequestExecute
+		pattern, _ = c.unescaped(c.route.paramNames[0])
+	}
+	q := c.s.opts.Limits.Take(client, kind, pattern)
+	if q.Limit > 0 {
+		h := c.w.Header()
+		h["X-RateLimit-Limit"] = []string{strconv.Itoa(q.Limit)}
+		h["X-RateLimit-Remaining"] = []string{strconv.Itoa(q.Remaining)}
+		h["X-RateLimit-Reset"] = []string{strconv.FormatInt(ceil(q.Reset), 10)}
+	}
+	if q.Allowed {
+		return nil
+	}
+	wait := max(int((q.Retry+time.Second-1)/time.Second), 1)
+	return &core.Error{
+		Code: core.CodeRateLimited, Message: "too many requests: " + limitTexts[q.By],
+		Details: map[string]any{"limit": q.Limit, "by": q.By, "retryAfter": wait},
+	}
+}
+
+var limitTexts = map[string]string{
+	"global":  "all clients together send more than this server takes",
+	"client":  "this client sends more than one client may",
+	"pattern": "this pattern is executed more often than it may be",
+}
+
+// ceil returns a time in seconds since 1970, rounded up.
+func ceil(t time.Time) int64 { return t.Add(time.Second - 1).Unix() }

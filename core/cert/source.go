@@ -1,0 +1,287 @@
+package cert
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
+)
+
+// Auth is what is asked of clients.
+type Auth string
+
+// What may be asked of clients. A certificate that is sent is checked in all cases but AuthNone.
+const (
+	AuthRequire Auth = "require" // no connection without a certificate of the CA
+	AuthRequest Auth = "request" // a certificate, or another credential
+	AuthNone    Auth = "none"    // certificates are not asked for
+)
+
+// lookEvery is how often the files are looked at. A file that changed is in use within two of them: one to see that it
+// changed, one to see that whoever writes it is done.
+const lookEvery = time.Second
+
+// maxFile bounds a file of certificates, in bytes.
+const maxFile = 4 << 20
+
+// Options are what a Source is made of.
+type Options struct {
+	CertFile string // our certificate and those of its issuers, in PEM
+	KeyFile  string
+	CAFile   string // the CAs of clients; empty only with AuthNone
+	Auth     Auth
+
+	Clock  core.Clock
+	Logger hclog.Logger
+}
+
+// Source is the certificates of a listener. It is safe for concurrent use.
+type Source struct {
+	opts   Options
+	stop   context.CancelFunc
+	done   sync.WaitGroup
+	loaded atomic.Pointer[loaded]
+
+	reloading sync.Mutex // one reload at a time
+	failure   atomic.Pointer[failure]
+}
+
+// loaded is the certificates of one moment. It is immutable.
+type loaded struct {
+	config *tls.Config
+	leaf   *x509.Certificate
+	sums   sums
+}
+
+type failure struct{ error }
+
+// sums are the hashes of the three files.
+type sums [3][sha256.Size]byte
+
+// Open reads the files and begins to look for changes of them. Its errors say which file, and why.
+func Open(o Options) (*Source, error) {
+	s := &Source{opts: o}
+	l, err := s.read()
+	if err != nil {
+		return nil, err
+	}
+	s.loaded.Store(l)
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.done.Add(1)
+	go s.watch(ctx, l.sums)
+	return s, nil
+}
+
+// Close ends the look for changes. Connections are left alone.
+func (s *Source) Close() {
+	s.stop()
+	s.done.Wait()
+}
+
+// TLS returns the configuration of a listener. Each connection gets the certificates of its moment; a session that was
+// begun under other ones is not resumed.
+func (s *Source) TLS() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			return s.loaded.Load().config, nil
+		},
+	}
+}
+
+// Expires returns when our certificate ends.
+func (s *Source) Expires() time.Time { return s.loaded.Load().leaf.NotAfter }
+
+// Failed returns why the files as they are now are not in use; nil if they are.
+func (s *Source) Failed() error {
+	if f := s.failure.Load(); f != nil {
+		return f.error
+	}
+	return nil
+}
+
+// Reload reads the files. If one of them is not right, what was in use before stays in use, and the error says which.
+func (s *Source) Reload() error {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	l, err := s.read()
+	if err != nil {
+		if old := s.failure.Swap(&failure{err}); old == nil || old.Error() != err.Error() {
+			s.opts.Logger.Error("certificate not reloaded, the former one stays in use", "error", err,
+				"expires", date(s.Expires()))
+		}
+		return err
+	}
+	s.failure.Store(nil)
+	if former := s.loaded.Swap(l); former.sums != l.sums {
+		s.opts.Logger.Info("certificate reloaded", "expires", date(l.leaf.NotAfter))
+	}
+	return nil
+}
+
+// watch reloads when the files have changed and stand still: certificate and key are two files, and whoever writes them
+// writes one after the other.
+func (s *Source) watch(ctx context.Context, used sums) {
+	defer s.done.Done()
+	last := used
+	for pause.For(ctx, s.opts.Clock, lookEvery) {
+		present, err := s.hash()
+		if err != nil || present != last {
+			last = present
+			continue
+		}
+		if present != used {
+			used = present
+			_ = s.Reload() // it has said why not
+		}
+	}
+}
+
+func (s *Source) files() [3]string { return [3]string{s.opts.CertFile, s.opts.KeyFile, s.opts.CAFile} }
+
+// hash hashes the files; one that cannot be read counts as changed.
+func (s *Source) hash() (sums, error) {
+	texts, err := s.texts()
+	if err != nil {
+		return sums{}, err
+	}
+	return texts.sums(), nil
+}
+
+// texts are the contents of the three files.
+type texts [3][]byte
+
+func (t texts) sums() (s sums) {
+	for i, text := range t {
+		s[i] = sha256.Sum256(text)
+	}
+	return s
+}
+
+func (s *Source) texts() (t texts, err error) {
+	for i, path := range s.files() {
+		if path == "" {
+			continue
+		}
+		if t[i], err = readFile(path); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err // it names the path
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("%s is larger than %d bytes", path, maxFile)
+	}
+	return text, err
+}
+
+// read reads and checks the files.
+func (s *Source) read() (*loaded, error) {
+	t, err := s.texts()
+	if err != nil {
+		return nil, err
+	}
+	pair, err := keyPair(s.opts.CertFile, s.opts.KeyFile, t[0], t[1])
+	if err != nil {
+		return nil, err
+	}
+	now := s.opts.Clock.Now()
+	if now.After(pair.Leaf.NotAfter) {
+		return nil, fmt.Errorf("%s: the certificate ended on %s", s.opts.CertFile, date(pair.Leaf.NotAfter))
+	}
+	config := &tls.Config{
+		MinVersion:   tls.VersionTLS12,
+		Certificates: []tls.Certificate{pair},
+		NextProtos:   []string{"h2", "http/1.1"},
+	}
+	switch s.opts.Auth {
+	case AuthRequire:
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+	case AuthRequest:
+		config.ClientAuth = tls.VerifyClientCertIfGiven
+	case AuthNone:
+		config.ClientAuth = tls.NoClientCert
+	default:
+		return nil, fmt.Errorf("client authentication %q is not known", s.opts.Auth)
+	}
+	if s.opts.CAFile != "" {
+		if config.ClientCAs, err = pool(s.opts.CAFile, t[2], now); err != nil {
+			return nil, err
+		}
+	} else if s.opts.Auth != AuthNone {
+		return nil, errors.New("certificates of clients cannot be checked without a file of their CAs")
+	}
+	return &loaded{config: config, leaf: pair.Leaf, sums: t.sums()}, nil
+}
+
+// keyPair joins a certificate and its key. The texts of package tls are not passed on: they may speak of the key.
+func keyPair(certFile, keyFile string, certText, keyText []byte) (tls.Certificate, error) {
+	if block, _ := pem.Decode(certText); block == nil {
+		return tls.Certificate{}, fmt.Errorf("%s holds no certificate in PEM", certFile)
+	}
+	if block, _ := pem.Decode(keyText); block == nil {
+		return tls.Certificate{}, fmt.Errorf("%s holds no private key in PEM", keyFile)
+	}
+	pair, err := tls.X509KeyPair(certText, keyText)
+	if err != nil || pair.Leaf == nil {
+		return tls.Certificate{}, fmt.Errorf("%s and %s are no pair of a certificate and its private key without a passphrase", certFile, keyFile)
+	}
+	return pair, nil
+}
+
+// pool returns the CAs of a file. One that ended or is no CA is refused: nobody could come in by it, and nobody would see why.
+func pool(path string, text []byte, now time.Time) (*x509.CertPool, error) {
+	p := x509.NewCertPool()
+	var n int
+	for rest := text; ; n++ {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		switch {
+		case block.Type != "CERTIFICATE" || err != nil:
+			return nil, fmt.Errorf("%s: block %d is no certificate", path, n+1)
+		case !c.IsCA && (c.Version == 3 || c.BasicConstraintsValid):
+			return nil, fmt.Errorf("%s: certificate %d is not that of a CA", path, n+1)
+		case now.After(c.NotAfter):
+			return nil, fmt.Errorf("%s: certificate %d ended on %s", path, n+1, date(c.NotAfter))
+		}
+		p.AddCert(c)
+	}
+	if n == 0 {
+		return nil, fmt.Errorf("%s holds no certificate in PEM", path)
+	}
+	return p, nil
+}
+
+func date(t time.Time) string { return t.UTC().Format(time.RFC3339) }

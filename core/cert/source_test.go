@@ -1,0 +1,371 @@
+package cert_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core/cert"
+	"github.com/wardroom/wardroom/core/coretest"
+)
+
+// authority is a CA of tests.
+type authority struct {
+	t     testing.TB
+	cert  *x509.Certificate
+	key   *ecdsa.PrivateKey
+	clock *coretest.Clock
+}
+
+func newKey(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func newAuthority(t testing.TB, clock *coretest.Clock) *authority {
+	t.Helper()
+	a := &authority{t: t, key: newKey(t), clock: clock}
+	a.cert = a.sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: "CA"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}, a.key, nil)
+	return a
+}
+
+// sign signs a template; issuer nil: by itself.
+func (a *authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey, issuer *x509.Certificate) *x509.Certificate {
+	a.t.Helper()
+	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	template.SerialNumber = serial
+	if template.NotBefore.IsZero() {
+		template.NotBefore = a.clock.Now().Add(-time.Hour)
+	}
+	if template.NotAfter.IsZero() {
+		template.NotAfter = a.clock.Now().Add(50 * 365 * 24 * time.Hour) // handshakes go by the real clock
+	}
+	if issuer == nil {
+		issuer = template
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, issuer, key.Public(), a.key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	c, err := x509.ParseCertificate(der)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return c
+}
+
+// issue makes a certificate of a server or a client.
+func (a *authority) issue(template *x509.Certificate) (certText, keyText []byte) {
+	a.t.Helper()
+	key := newKey(a.t)
+	template.DNSNames = append(template.DNSNames, "localhost")
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	c := a.sign(template, key, a.cert)
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return pemOf("CERTIFICATE", c.Raw), pemOf("PRIVATE KEY", der)
+}
+
+func pemOf(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+// files are the three files of a Source.
+type files struct{ cert, key, ca string }
+
+func newFiles(t testing.TB) files {
+	dir := t.TempDir()
+	return files{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")}
+}
+
+func write(t testing.TB, path string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rig is a Source that listens.
+type rig struct {
+	*authority
+	files
+	source *cert.Source
+	addr   string
+}
+
+func newRig(t *testing.T, auth cert.Auth) *rig {
+	t.Helper()
+	r := &rig{authority: newAuthority(t, coretest.NewClock()), files: newFiles(t)}
+	c, k := r.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "first"}})
+	write(t, r.files.cert, c)
+	write(t, r.files.key, k)
+	write(t, r.ca, pemOf("CERTIFICATE", r.authority.cert.Raw))
+	source, err := cert.Open(r.options(auth))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(source.Close)
+	r.source = source
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.addr = listener.Addr().String()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server := tls.Server(conn, source.TLS())
+			text := "refused"
+			if server.Handshake() == nil {
+				text = "nobody"
+				state := server.ConnectionState()
+				if who, ok := cert.IdentityOf(&state, cert.NameSubject); ok {
+					text = who.Name + "/" + strings.Join(who.Groups, ",")
+				}
+			}
+			_, _ = io.WriteString(server, text)
+			_ = server.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = listener.Close(); <-done })
+	return r
+}
+
+func (r *rig) options(auth cert.Auth) cert.Options {
+	return cert.Options{
+		CertFile: r.files.cert, KeyFile: r.files.key, CAFile: r.ca, Auth: auth, Clock: r.clock, Logger: hclog.NewNullLogger(),
+	}
+}
+
+// dial returns the name of the server's certificate and what it says of the client.
+func (r *rig) dial(change func(*tls.Config)) (server, client string, err error) {
+	roots := x509.NewCertPool()
+	roots.AddCert(r.authority.cert)
+	config := &tls.Config{RootCAs: roots, ServerName: "localhost"}
+	if change != nil {
+		change(config)
+	}
+	conn, err := tls.Dial("tcp", r.addr, config)
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { _ = conn.Close() }()
+	text, err := io.ReadAll(conn)
+	return conn.ConnectionState().PeerCertificates[0].Subject.CommonName, string(text), err
+}
+
+func (r *rig) as(t *testing.T, a *authority, template *x509.Certificate) func(*tls.Config) {
+	t.Helper()
+	c, k := a.issue(template)
+	pair, err := tls.X509KeyPair(c, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(config *tls.Config) { config.Certificates = []tls.Certificate{pair} }
+}
+
+func TestClientAuth(t *testing.T) {
+	alice := func() *x509.Certificate {
+		return &x509.Certificate{Subject: pkix.Name{CommonName: "alice", OrganizationalUnit: []string{"devs"}}}
+	}
+	for auth, want := range map[cert.Auth]struct{ without, with, foreign string }{
+		cert.AuthRequire: {"", "alice/devs", ""},
+		cert.AuthRequest: {"nobody", "alice/devs", ""},
+		cert.AuthNone:    {"nobody", "nobody", "nobody"},
+	} {
+		t.Run(string(auth), func(t *testing.T) {
+			r := newRig(t, auth)
+			if _, got, _ := r.dial(nil); got != want.without {
+				t.Errorf("without a certificate: %q, want %q", got, want.without)
+			}
+			if _, got, _ := r.dial(r.as(t, r.authority, alice())); got != want.with {
+				t.Errorf("with a certificate: %q, want %q", got, want.with)
+			}
+			foreign := newAuthority(t, r.clock)
+			force := r.as(t, foreign, alice())
+			got := func() string {
+				_, got, _ := r.dial(func(c *tls.Config) {
+					force(c)
+					pair := c.Certificates[0]
+					c.Certificates = nil // sent although the server does not name its issuer
+					c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+				})
+				return got
+			}()
+			if got != want.foreign {
+				t.Errorf("with a certificate of a foreign CA: %q, want %q", got, want.foreign)
+			}
+			ended := alice()
+			ended.NotBefore, ended.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
+			if _, got, _ := r.dial(r.as(t, r.authority, ended)); got == "alice/devs" {
+				t.Error("a certificate that ended is accepted")
+			}
+		})
+	}
+}
+
+func TestOldTLSIsRefused(t *testing.T) {
+	r := newRig(t, cert.AuthNone)
+	if _, _, err := r.dial(func(c *tls.Config) { c.MaxVersion = tls.VersionTLS11 }); err == nil {
+		t.Fatal("TLS 1.1 is accepted")
+	}
+	if _, got, err := r.dial(func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }); err != nil || got != "nobody" {
+		t.Fatalf("TLS 1.2: %q, %v", got, err)
+	}
+}
+
+func TestReload(t *testing.T) {
+	r := newRig(t, cert.AuthNone)
+	served := func() string {
+		name, _, err := r.dial(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	second, key := r.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "second"}})
+	write(t, r.files.cert, second) // the key is still the first one's
+	r.pass(t, 2)
+	coretest.WaitFor(t, "the refusal of half a pair", func() bool { return r.source.Failed() != nil })
+	if got := served(); got != "first" {
+		t.Fatalf("half a pair: %s is served, want first", got)
+	}
+	write(t, r.files.key, key)
+	r.pass(t, 2)
+	coretest.WaitFor(t, "the second certificate", func() bool { return served() == "second" })
+	if err := r.source.Failed(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(r.files.key); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.source.Reload(); err == nil {
+		t.Fatal("a reload without a key says nothing")
+	}
+	if got := served(); got != "second" {
+		t.Fatalf("%s is served, want second", got)
+	}
+}
+
+// pass lets n looks at the files pass.
+func (r *rig) pass(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		coretest.WaitFor(t, "the next look", func() bool { return r.clock.Pending() == 1 })
+		r.clock.Advance(time.Second)
+	}
+	coretest.WaitFor(t, "the end of the look", func() bool { return r.clock.Pending() == 1 })
+}
+
+func TestBadFiles(t *testing.T) {
+	r := newRig(t, cert.AuthRequire)
+	other, _ := r.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "other"}})
+	ended, endedKey := r.issue(&x509.Certificate{NotBefore: r.clock.Now().Add(-48 * time.Hour), NotAfter: r.clock.Now().Add(-time.Hour)})
+	good := map[string][]byte{}
+	for _, path := range []string{r.files.cert, r.files.key, r.ca} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		good[path] = text
+	}
+	for name, c := range map[string]struct {
+		files map[string][]byte
+		want  string
+	}{
+		"certificate missing":      {map[string][]byte{r.files.cert: nil}, "tls.crt"},
+		"key missing":              {map[string][]byte{r.files.key: nil}, "tls.key"},
+		"CA missing":               {map[string][]byte{r.ca: nil}, "ca.crt"},
+		"certificate no PEM":       {map[string][]byte{r.files.cert: []byte("x")}, "tls.crt holds no certificate"},
+		"key no PEM":               {map[string][]byte{r.files.key: []byte("x")}, "tls.key holds no private key"},
+		"key of another":           {map[string][]byte{r.files.cert: other}, "no pair"},
+		"certificate ended":        {map[string][]byte{r.files.cert: ended, r.files.key: endedKey}, "ended on"},
+		"CA empty":                 {map[string][]byte{r.ca: []byte("\n")}, "ca.crt holds no certificate"},
+		"CA that is none":          {map[string][]byte{r.ca: other}, "not that of a CA"},
+		"CA with a key in it":      {map[string][]byte{r.ca: good[r.files.key]}, "block 1 is no certificate"},
+		"certificate far too long": {map[string][]byte{r.files.cert: make([]byte, 5<<20)}, "larger than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for path, text := range good {
+				write(t, path, text)
+			}
+			for path, text := range c.files {
+				if text == nil {
+					if err := os.Remove(path); err != nil {
+						t.Fatal(err)
+					}
+					continue
+				}
+				write(t, path, text)
+			}
+			s, err := cert.Open(r.options(cert.AuthRequire))
+			if err == nil {
+				s.Close()
+				t.Fatal("opened")
+			}
+			if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "PRIVATE KEY-----") {
+				t.Fatalf("got %q, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+func TestIdentityOf(t *testing.T) {
+	uri := &url.URL{Scheme: "spiffe", Host: "example", Path: "/agent/1"}
+	state := func(c *x509.Certificate) *tls.ConnectionState {
+		return &tls.ConnectionState{PeerCertificates: []*x509.Certificate{c}, VerifiedChains: [][]*x509.Certificate{{c}}}
+	}
+	for name, c := range map[string]struct {
+		state *tls.ConnectionState
+		by    cert.Name
+		want  string
+	}{
+		"common name":         {state(&x509.Certificate{Subject: pkix.Name{CommonName: "alice"}}), cert.NameSubject, "alice"},
+		"URI":                 {state(&x509.Certificate{URIs: []*url.URL{uri}, DNSNames: []string{"a"}}), cert.NameSAN, "spiffe://example/agent/1"},
+		"e-mail":              {state(&x509.Certificate{EmailAddresses: []string{"a@example.com"}, DNSNames: []string{"a"}}), cert.NameSAN, "a@example.com"},
+		"DNS":                 {state(&x509.Certificate{DNSNames: []string{"a.example.com"}}), cert.NameSAN, "a.example.com"},
+		"none":                {state(&x509.Certificate{}), cert.NameSubject, ""},
+		"no alternative name": {state(&x509.Certificate{Subject: pkix.Name{CommonName: "alice"}}), cert.NameSAN, ""},
+		"control characters":  {state(&x509.Certificate{Subject: pkix.Name{CommonName: "alice\nadmin"}}), cert.NameSubject, ""},
+		"not checked": {&tls.ConnectionState{PeerCertificates: []*x509.Certificate{
+			{Subject: pkix.Name{CommonName: "alice"}},
+		}}, cert.NameSubject, ""},
+		"no TLS": {nil, cert.NameSubject, ""},
+	} {
+		who, ok := cert.IdentityOf(c.state, c.by)
+		if who.Name != c.want || ok != (c.want != "") {
+			t.Errorf("%s: got %q, %v; want %q", name, who.Name, ok, c.want)
+		}
+	}
+}

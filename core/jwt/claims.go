@@ -1,0 +1,159 @@
+package jwt
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/core/internal/rawjson"
+)
+
+// Bounds of what is read from a token.
+const (
+	maxToken = 16 << 10 // bytes
+	maxDepth = 16       // levels of its claims
+	maxText  = 256      // bytes of a subject, a group, a role, a scope, a key id
+	maxList  = 512      // groups, roles, scopes
+)
+
+// Identity is whom a verified token speaks for. It is immutable.
+type Identity struct {
+	Subject string // sub
+	Name    string // name, or preferred_username, or the subject: for people
+	Groups  []string
+	Roles   []string
+	Scopes  []string // scope (separated by spaces) or scp (so, or a list)
+	Expires time.Time
+}
+
+// claims are the members of a token's payload.
+type claims map[string]any
+
+// parseClaims reads a payload. Members that stand twice are refused, as no two readers agree on them.
+func parseClaims(payload []byte) (claims, error) {
+	if err := check(payload); err != nil {
+		return nil, fmt.Errorf("claims: %w", err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(payload))
+	decoder.UseNumber()
+	var c claims
+	if err := decoder.Decode(&c); err != nil || c == nil {
+		return nil, errors.New("claims are no JSON object")
+	}
+	return c, nil
+}
+
+// check checks the JSON of a token: its form, its depth, and that no member stands twice.
+func check(text []byte) error {
+	if rawjson.TooDeep(text, maxDepth) {
+		return fmt.Errorf("more than %d levels deep", maxDepth)
+	}
+	return rawjson.Check(text)
+}
+
+// text returns a claim that is a text of bounded length without control characters; empty if it is missing.
+func (c claims) text(name string) (string, error) {
+	value, ok := c[name]
+	if !ok {
+		return "", nil
+	}
+	s, ok := value.(string)
+	if !ok || !plain(s) {
+		return "", fmt.Errorf("claim %s is no text of at most %d bytes", name, maxText)
+	}
+	return s, nil
+}
+
+// time returns a claim in seconds since 1970 (RFC 7519, NumericDate); false if it is missing.
+func (c claims) time(name string) (time.Time, bool, error) {
+	value, ok := c[name]
+	if !ok {
+		return time.Time{}, false, nil
+	}
+	number, ok := value.(json.Number)
+	if !ok {
+		return time.Time{}, false, fmt.Errorf("claim %s is no number", name)
+	}
+	seconds, err := number.Float64()
+	const year10000 = 253402300800
+	if err != nil || math.IsNaN(seconds) || seconds < 0 || seconds >= year10000 {
+		return time.Time{}, false, fmt.Errorf("claim %s is no time", name)
+	}
+	whole, fraction := math.Modf(seconds)
+	return time.Unix(int64(whole), int64(fraction*float64(time.Second))), true, nil
+}
+
+// names returns a claim that is a list of texts, or one text, which split cuts. The name may be a path with dots, as
+// some providers nest their roles (realm_access.roles); a member of just that name goes first.
+func (c claims) names(name string, split func(string) []string) ([]string, error) {
+	value, ok := c.find(name)
+	if !ok {
+		return nil, nil
+	}
+	var list []string
+	switch v := value.(type) {
+	case string:
+		list = split(v)
+	case []any:
+		for _, e := range v {
+			s, ok := e.(string)
+			if !ok {
+				return nil, fmt.Errorf("claim %s holds other things than texts", name)
+			}
+			list = append(list, s)
+		}
+	default:
+		return nil, fmt.Errorf("claim %s is neither a text nor a list of texts", name)
+	}
+	if len(list) > maxList {
+		return nil, fmt.Errorf("claim %s has more than %d entries", name, maxList)
+	}
+	for _, s := range list {
+		if s == "" || !plain(s) {
+			return nil, fmt.Errorf("claim %s holds a text that is empty, too long or has control characters", name)
+		}
+	}
+	return list, nil
+}
+
+func (c claims) find(path string) (any, bool) {
+	if value, ok := c[path]; ok {
+		return value, true
+	}
+	head, rest, nested := strings.Cut(path, ".")
+	if !nested {
+		return nil, false
+	}
+	inner, ok := c[head].(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	return claims(inner).find(rest)
+}
+
+// has reports whether a claim is a text that equals want, or a list that holds it.
+func (c claims) has(name, want string) bool {
+	switch v := c[name].(type) {
+	case string:
+		return v == want
+	case []any:
+		for _, e := range v {
+			if e == want {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func whole(s string) []string { return []string{s} }
+
+func plain(s string) bool {
+	return len(s) <= maxText && utf8.ValidString(s) && strings.IndexFunc(s, unicode.IsControl) < 0
+}

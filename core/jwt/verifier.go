@@ -1,0 +1,260 @@
+package jwt
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Leeway is how far the clocks of an issuer and ours may differ.
+const Leeway = time.Minute
+
+// What a Verifier may accept, and what it accepts if nothing is said.
+var (
+	allAlgorithms     = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+	defaultAlgorithms = []string{"RS256", "PS256", "ES256", "EdDSA"}
+)
+
+// Options are what a Verifier is made of.
+type Options struct {
+	Issuer      string   // what iss has to be, to the letter
+	Audience    string   // what aud has to be or hold
+	KeySetURI   string   // where the issuer publishes its keys
+	Algorithms  []string // of RS, PS and ES with 256, 384 and 512, and EdDSA; empty: RS256, PS256, ES256, EdDSA
+	RolesClaim  string   // a name, or a path with dots; empty: roles
+	GroupsClaim string   // the same; empty: groups
+
+	Client *http.Client // fetches the keys; it follows no redirects of its own accord if that is not wanted
+	Clock  core.Clock
+	Logger hclog.Logger
+}
+
+// Verifier verifies tokens of one issuer. It is safe for concurrent use.
+type Verifier struct {
+	opts       Options
+	algorithms []jose.SignatureAlgorithm
+	keys       *keySet
+	seen       seen
+}
+
+// New makes a Verifier. Nothing is fetched before the first token comes.
+func New(o Options) (*Verifier, error) {
+	if o.Issuer == "" || o.Audience == "" || o.KeySetURI == "" {
+		return nil, errors.New("jwt: issuer, audience and the address of the key set are needed")
+	}
+	if len(o.Algorithms) == 0 {
+		o.Algorithms = defaultAlgorithms
+	}
+	if o.RolesClaim == "" {
+		o.RolesClaim = "roles"
+	}
+	if o.GroupsClaim == "" {
+		o.GroupsClaim = "groups"
+	}
+	v := &Verifier{opts: o}
+	for _, a := range o.Algorithms {
+		if !slices.Contains(allAlgorithms, a) {
+			return nil, fmt.Errorf("jwt: algorithm %q is not one of %s", a, strings.Join(allAlgorithms, ", "))
+		}
+		v.algorithms = append(v.algorithms, jose.SignatureAlgorithm(a))
+	}
+	v.keys = newKeySet(o.KeySetURI, o.Client, o.Clock, o.Logger)
+	return v, nil
+}
+
+// Close ends a fetch of keys that runs, and waits for it.
+func (v *Verifier) Close() { v.keys.close() }
+
+// State returns when the keys of the issuer were fetched last, and why they could not be since; it is for health.
+func (v *Verifier) State() (fetched time.Time, failed error) { return v.keys.state() }
+
+// Looks reports whether a bearer credential has the form of a token: three parts with dots between them.
+func Looks(credential string) bool { return strings.Count(credential, ".") == 2 }
+
+// Verify returns whom a token speaks for. Its errors are for the log: they tell which check failed, and hold no part of
+// the token; callers of the API are told nothing of them. Errors of Unavailable are about us, not about the token.
+func (v *Verifier) Verify(ctx context.Context, token string) (*Identity, error) {
+	if len(token) > maxToken {
+		return nil, fmt.Errorf("token of more than %d bytes", maxToken)
+	}
+	sum := sha256.Sum256([]byte(token))
+	now := v.opts.Clock.Now()
+	if who := v.seen.find(sum, now); who != nil {
+		return who, nil
+	}
+	who, err := v.verify(ctx, token, now)
+	if err != nil {
+		return nil, err
+	}
+	v.seen.keep(sum, who, now)
+	return who, nil
+}
+
+// Unavailable reports whether Verify failed because the keys of the issuer could not be had.
+func Unavailable(err error) bool { return errors.Is(err, errKeysAway) }
+
+func (v *Verifier) verify(ctx context.Context, token string, now time.Time) (*Identity, error) {
+	head, payload, err := split(token)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(v.opts.Algorithms, head.Algorithm) {
+		return nil, errors.New("an algorithm that is not allowed")
+	}
+	c, err := parseClaims(payload)
+	if err != nil {
+		return nil, err
+	}
+	// What costs nothing goes first: tokens of others do not make us fetch keys, or compute.
+	who, err := v.accept(c, now)
+	if err != nil {
+		return nil, err
+	}
+	signed, err := jose.ParseSignedCompact(token, v.algorithms)
+	if err != nil {
+		return nil, errors.New("no signature that can be read")
+	}
+	keys, err := v.keys.find(ctx, head.KeyID, head.Algorithm)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		if _, err := signed.Verify(key); err == nil {
+			return who, nil
+		}
+	}
+	return nil, errors.New("the signature is wrong")
+}
+
+// header is what is read of a token's protected header. Addresses and keys in it are not.
+type header struct {
+	Algorithm string `json:"alg"`
+	KeyID     string `json:"kid"`
+	Type      string `json:"typ"`
+	Content   string `json:"cty"`
+}
+
+// split cuts a compact token (RFC 7515, section 7.1) into its header and its payload.
+func split(token string) (header, []byte, error) {
+	var h header
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 || parts[2] == "" {
+		return h, nil, errors.New("not three parts")
+	}
+	if strings.ContainsAny(token, "\r\n") { // which decoders of base64 pass over
+		return h, nil, errors.New("with line breaks")
+	}
+	var decoded [2][]byte
+	strict := base64.RawURLEncoding.Strict()
+	for i := range decoded {
+		text, err := strict.DecodeString(parts[i])
+		if err != nil {
+			return h, nil, errors.New("a part that is not base64url")
+		}
+		decoded[i] = text
+	}
+	if _, err := strict.DecodeString(parts[2]); err != nil {
+		return h, nil, errors.New("a signature that is not base64url")
+	}
+	if err := check(decoded[0]); err != nil {
+		return h, nil, fmt.Errorf("header: %w", err)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(decoded[0], &members); err != nil {
+		return h, nil, errors.New("header is no JSON object")
+	}
+	// An extension that must be understood is not understood here, and payloads are neither detached nor deflated.
+	for _, name := range []string{"crit", "b64", "zip", "enc"} {
+		if _, ok := members[name]; ok {
+			return h, nil, fmt.Errorf("header has %s", name)
+		}
+	}
+	for name, field := range map[string]*string{"alg": &h.Algorithm, "kid": &h.KeyID, "typ": &h.Type, "cty": &h.Content} {
+		if raw, ok := members[name]; ok {
+			if err := json.Unmarshal(raw, field); err != nil || string(raw) == "null" || !plain(*field) {
+				return h, nil, fmt.Errorf("header: %s is no text of at most %d bytes", name, maxText)
+			}
+		}
+	}
+	switch strings.TrimPrefix(strings.ToLower(h.Type), "application/") {
+	case "", "jwt", "at+jwt":
+	default: // of another use: a logout token, for one, is no access token
+		return h, nil, errors.New("a type that is no access token")
+	}
+	if h.Content != "" {
+		return h, nil, errors.New("a token inside of a token")
+	}
+	return h, decoded[1], nil
+}
+
+// accept checks the claims, and returns whom they speak for.
+func (v *Verifier) accept(c claims, now time.Time) (*Identity, error) {
+	if iss, ok := c["iss"].(string); !ok || iss != v.opts.Issuer {
+		return nil, errors.New("of another issuer")
+	}
+	if !c.has("aud", v.opts.Audience) {
+		return nil, errors.New("for another audience")
+	}
+	expires, ok, err := c.time("exp")
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, errors.New("without a time of expiry")
+	case !now.Before(expires.Add(Leeway)):
+		return nil, errors.New("expired")
+	}
+	for _, name := range []string{"nbf", "iat"} {
+		from, ok, err := c.time(name)
+		if err != nil {
+			return nil, err
+		}
+		if ok && from.After(now.Add(Leeway)) {
+			return nil, fmt.Errorf("of the future (%s)", name)
+		}
+	}
+	who := &Identity{Expires: expires}
+	if who.Subject, err = c.text("sub"); err != nil {
+		return nil, err
+	}
+	if who.Subject == "" {
+		return nil, errors.New("without a subject")
+	}
+	who.Name = who.Subject
+	for _, name := range []string{"preferred_username", "name"} {
+		if text, err := c.text(name); err == nil && text != "" {
+			who.Name = text
+		}
+	}
+	for _, list := range []struct {
+		into  *[]string
+		claim string
+		split func(string) []string
+	}{
+		{&who.Groups, v.opts.GroupsClaim, whole},
+		{&who.Roles, v.opts.RolesClaim, whole},
+		{&who.Scopes, "scope", strings.Fields},
+	} {
+		if *list.into, err = c.names(list.claim, list.split); err != nil {
+			return nil, err
+		}
+	}
+	if _, ok := c["scope"]; !ok {
+		if who.Scopes, err = c.names("scp", strings.Fields); err != nil {
+			return nil, err
+		}
+	}
+	return who, nil
+}

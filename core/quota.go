@@ -1,0 +1,24 @@
+package core
+
+import "time"
+
+// RequestKind is what a request does, as far as limits of rate care.
+type RequestKind int
+
+// Kinds of requests.
+const (
+	RequestRead    RequestKind = iota // GET and HEAD
+	RequestChange                     // all others
+	RequestExecute                    // the start of an execution of a pattern
+)
+
+// Quota is what a limit of rate says of a request. Limit, Remaining and Reset are those of the limit that is nearest to
+// exhaustion.
+type Quota struct {
+	Allowed   bool
+	Limit     int           // requests at once; 0: no limit applies
+	Remaining int           // of them
+	Reset     time.Time     // when all of them are there again, if no more requests come
+	Retry     time.Duration // after which the request would be allowed; 0 if it is
+	By        string        // which limit refused: global, client or pattern; empty if none did
+}

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// crashedLog returns the log of a memtable of a store that is killed, with transactions of one write and of many.
+func crashedLog(tb testing.TB) (dir, name string) {
+	tb.Helper()
+	ctx := context.Background()
+	from := tb.TempDir()
+	s, err := Open(ctx, Options{Path: from, MinFreeBytes: 1 << 20})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for i := range 30 {
+		err := s.Update(ctx, func(tx core.Tx) error {
+			for n := range i%3 + 1 {
+				if err := tx.PutBatchInput(fmt.Sprint(i), n, bytes.Repeat([]byte("x"), 100*i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	dir = filepath.Join(tb.TempDir(), "image")
+	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+		tb.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "LOCK")); err != nil {
+		tb.Fatal(err)
+	}
+	logs, err := filepath.Glob(filepath.Join(dir, "*.mem"))
+	if err != nil || len(logs) != 1 {
+		tb.Fatalf("logs %v, %v", logs, err)
+	}
+	return dir, logs[0]
+}
+
+// Wherever a log breaks off, it is cut just where Badger cuts it: Badger takes what is left as whole for reading only, and
+// has the same of it as when it opens the uncut one for writing.
+func TestTrimLogAsBadgerDoes(t *testing.T) {
+	dir, name := crashedLog(t)
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := endOfLog(bytes.NewReader(whole))
+	if err != nil || end <= logHead || end >= int64(len(whole)) {
+		t.Fatalf("the log ends at %d of %d, %v", end, len(whole), err)
+	}
+	damaged := func(at int64, with byte) []byte {
+		b := bytes.Clone(whole)
+		b[at] ^= with
+		return b
+	}
+	cases := map[string][]byte{"whole": whole, "cut at its end": whole[:end], "nothing but its head": whole[:logHead]}
+	for _, at := range []int64{logHead + 1, end / 3, end / 2, end - 200, end - 3} {
+		cases[fmt.Sprint("cut at ", at)] = whole[:at]
+		cases[fmt.Sprint("damaged at ", at)] = damaged(at, 0x55)
+	}
+	keys := func(dir string, readOnly bool) (found []string) {
+		db, err := badger.Open(badgerOptions(dir, hclog.NewNullLogger()).WithReadOnly(readOnly).WithMemTableSize(2 * memTable))
+		if err != nil {
+			t.Fatalf("read-only %v: %v", readOnly, err)
+		}
+		defer func() { _ = db.Close() }()
+		err = db.View(func(txn *badger.Txn) error {
+			it := txn.NewIterator(badger.DefaultIteratorOptions)
+			defer it.Close()
+			for it.Rewind(); it.Valid(); it.Next() {
+				found = append(found, fmt.Sprintf("%x %d", it.Item().Key(), it.Item().ValueSize()))
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	for title, log := range cases {
+		t.Run(title, func(t *testing.T) {
+			both := map[bool][]string{}
+			for _, readOnly := range []bool{true, false} {
+				copied := filepath.Join(t.TempDir(), "store")
+				if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(copied, filepath.Base(name)), log, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if readOnly {
+					if err := trimLogs(copied, hclog.NewNullLogger()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				both[readOnly] = keys(copied, readOnly)
+			}
+			if fmt.Sprint(both[true]) != fmt.Sprint(both[false]) {
+				t.Errorf("%d records after trimming, %d for Badger", len(both[true]), len(both[false]))
+			}
+		})
+	}
+}
+
+func FuzzEndOfLog(f *testing.F) {
+	_, name := crashedLog(f)
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		f.Fatal(err)
+	}
+	end, err := endOfLog(bytes.NewReader(whole))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole[:end])
+	f.Add(whole[:end/2])
+	f.Add(binary.AppendUvarint([]byte("01234567890123456789\x40\x00"), 1<<63))
+	f.Fuzz(func(t *testing.T, log []byte) {
+		end, err := endOfLog(bytes.NewReader(log))
+		if err != nil || end < 0 || end > int64(len(log)) {
+			t.Fatalf("ends at %d of %d, %v", end, len(log), err)
+		}
+		if again, err := endOfLog(bytes.NewReader(log[:end])); err != nil || again != end {
+			t.Fatalf("what was cut at %d ends at %d, %v", end, again, err)
+		}
+	})
+}
