@@ -21,6 +21,8 @@
 //	webhook   signed callbacks: endpoints, the dispatcher of the event log, attempts and retries
 //	pluginhost  plugins: verify, launch, watch, restart, call
 //	api       HTTP: the route table, request and answer bodies, OpenAPI, streams
+//	access    who calls: API keys, and the authenticator of requests
+//	policy    who may do what: scopes, roles, allow-lists and the operator's rules, decided in Rego
 //	health    named checks and their state
 //	metrics   the Prometheus series
 //	internal  leaves that several of these share: JSON text, and the strict reader of structs with tags

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/client"
@@ -47,6 +48,9 @@ type Deps struct {
 	Run func(ctx context.Context, opts RunOptions) error
 	// Retention holds the configured bounds of what is kept.
 	Retention func(c *config.Config) store.Policy
+	// Keys hands fn the API keys in the directory of a store that no server has open. CONFLICT when one has.
+	Keys   func(ctx context.Context, dir string, fn func(ctx context.Context, keys core.KeyService) error) error
+	Policy PolicyTools
 
 	Stdin  io.Reader               // nil: os.Stdin
 	Stdout io.Writer               // nil: os.Stdout
@@ -60,12 +64,13 @@ type cli struct {
 	deps Deps
 
 	// Global flags.
-	server  string
-	context string
-	token   string
-	output  string
-	noColor bool
-	timeout time.Duration
+	server    string
+	context   string
+	token     string
+	tokenFile string
+	output    string
+	noColor   bool
+	timeout   time.Duration
 
 	path *jsonPath      // of --output jsonpath=; else nil
 	api  *client.Client // made by client; nil before
@@ -141,6 +146,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	flags.StringVar(&c.server, "server", "", "address of the server (default "+defaultServer+", or "+envServer+")")
 	flags.StringVar(&c.context, "context", "", "name of the server in `wardroom context list` to talk to (or "+envContext+")")
 	flags.StringVar(&c.token, "token", "", "credential; prefer "+envToken+", which other users of the machine cannot see")
+	flags.StringVar(&c.tokenFile, "token-file", "", "file with the credential; - is stdin")
 	flags.StringVarP(&c.output, "output", "o", "table", "table, wide, json, yaml, name or jsonpath=PATH")
 	flags.BoolVar(&c.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "give up on a request after this long; 0 waits for ever")
@@ -159,8 +165,9 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	}
 	add("run", c.serveCommand(), c.devCommand(), c.edgeCommand())
 	add("work", c.patternCommand(), c.runCommand(), c.executionCommand(), c.questionCommand(), c.batchCommand(), c.threadCommand(), c.workspaceCommand(),
-		c.agentCommand(), c.runtimeCommand(), c.webhookCommand(), c.pluginCommand(), c.statusCommand(), c.openapiCommand(), c.eventsCommand(), c.contextCommand())
-	add("offline", c.configCommand(), c.storeCommand())
+		c.agentCommand(), c.runtimeCommand(), c.webhookCommand(), c.pluginCommand(), c.authCommand(), c.statusCommand(), c.openapiCommand(),
+		c.eventsCommand(), c.contextCommand())
+	add("offline", c.configCommand(), c.policyCommand(), c.storeCommand())
 	root.AddCommand(c.versionCommand(), exitCodesTopic())
 	root.SetHelpCommand(c.helpCommand(root))
 	c.prepare(root, nil)
@@ -220,6 +227,18 @@ func (c *cli) checkFlags(cmd *cobra.Command) error {
 	}
 	if c.timeout < 0 {
 		return usagef(cmd, "--timeout must not be negative")
+	}
+	if c.tokenFile != "" {
+		if c.token != "" {
+			return usagef(cmd, "--token and --token-file exclude each other")
+		}
+		data, err := c.readFile(c.tokenFile)
+		if err != nil {
+			return err
+		}
+		if c.token = strings.TrimSpace(string(data)); c.token == "" {
+			return &usageError{message: "--token-file: the file is empty"}
+		}
 	}
 	for _, pair := range strings.Fields(cmd.Annotations[annotationExclusive]) {
 		a, b, _ := strings.Cut(pair, "|")

@@ -25,6 +25,7 @@ func document(tb testing.TB, r *rig) map[string]any {
 // The interface's own list of operations: none is missing and none is there by accident.
 func TestOperations(t *testing.T) {
 	want := []string{
+		"DELETE /api/auth/keys/{keyId}",
 		"DELETE /api/managed-agents/{agentId}",
 		"DELETE /api/managed-threads/{threadId}",
 		"DELETE /api/managed-threads/{threadId}/queue/{inputId}",
@@ -36,6 +37,9 @@ func TestOperations(t *testing.T) {
 		"GET /api/agents",
 		"GET /api/agents/connect",
 		"GET /api/agents/{agentId}",
+		"GET /api/auth/can",
+		"GET /api/auth/keys",
+		"GET /api/auth/keys/{keyId}",
 		"GET /api/batch/{batchId}",
 		"GET /api/executions",
 		"GET /api/executions/{executionId}",
@@ -71,6 +75,7 @@ func TestOperations(t *testing.T) {
 		"GET /api/questions",
 		"GET /api/questions/{questionId}",
 		"GET /api/runtimes",
+		"GET /api/session",
 		"GET /api/webhooks",
 		"GET /api/webhooks/{webhookId}",
 		"GET /api/webhooks/{webhookId}/deliveries",
@@ -83,6 +88,8 @@ func TestOperations(t *testing.T) {
 		"POST /api/admin/plugins/{name}/restart",
 		"POST /api/admin/plugins/{name}/verify",
 		"POST /api/agents/{agentId}/disconnect",
+		"POST /api/auth/keys",
+		"POST /api/auth/keys/{keyId}/rotate",
 		"POST /api/batch/execute",
 		"POST /api/batch/{batchId}/cancel",
 		"POST /api/executions/{executionId}/cancel",

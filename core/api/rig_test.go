@@ -57,7 +57,7 @@ func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 		Patterns: r.patterns, Executions: r.executions, Batches: r.batches, Agents: r.agents,
 		Idempotency: r.keys, Journal: r.journal, Gatherer: prometheus.NewRegistry(),
 		ManagedAgents: r.managed, Plugins: r.plugins, Questions: r.questions,
-		Threads: r.threads, Memory: r.memory, Workspaces: r.workspaces, Webhooks: r.webhooks,
+		Threads: r.threads, Memory: r.memory, Workspaces: r.workspaces, Webhooks: r.webhooks, Keys: &fakeAPIKeys{},
 		AgentSocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			w.WriteHeader(http.StatusUpgradeRequired)

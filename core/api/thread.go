@@ -180,7 +180,11 @@ func threadStatuses() []string {
 }
 
 func (s *Server) listThreads(c *call) (answer, error) {
-	return s.threads(c, c.query.text("executionId"))
+	id := c.query.text("executionId")
+	if err := c.mayIn(id); err != nil {
+		return answer{}, err
+	}
+	return s.threads(c, id)
 }
 
 func (s *Server) listExecutionThreads(c *call) (answer, error) {

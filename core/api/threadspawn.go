@@ -144,6 +144,9 @@ func (s *Server) spawnThread(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if err := c.mayIn(req.ExecutionID); err != nil {
+		return answer{}, err
+	}
 	t, err := s.opts.Threads.SpawnThread(c.detached(), spec)
 	if err != nil {
 		return answer{}, err
@@ -201,7 +204,7 @@ func (s *Server) prepareThread(c *call) (answer, error) {
 		return answer{}, err
 	}
 	if req.Provision {
-		if err := c.mayAlso("threads.provision", "executions:create"); err != nil {
+		if err := c.mayAlso(actionProvision); err != nil {
 			return answer{}, err
 		}
 	}
@@ -210,6 +213,9 @@ func (s *Server) prepareThread(c *call) (answer, error) {
 		return answer{}, err
 	}
 	spec.Provision = req.Provision
+	if err := c.mayIn(req.ExecutionID); err != nil {
+		return answer{}, err
+	}
 	plan, err := s.opts.Threads.PrepareThread(c.ctx, spec)
 	if err != nil {
 		return answer{}, err

@@ -115,8 +115,8 @@ var edges = []edge{
 		why: "the full-text index stays behind core/memory, which can build it anew",
 	},
 	{
-		from: product, to: under("github.com/open-policy-agent"), except: only("core/authz"),
-		why: "policy evaluation stays behind core/authz",
+		from: product, to: under("github.com/open-policy-agent"), except: only("core/policy"),
+		why: "policy evaluation stays behind core/policy",
 	},
 	{
 		from: product, to: anyOf(under("github.com/docker"), under("github.com/moby")), except: only("plugins/runtime-docker"),

@@ -35,3 +35,13 @@ type NewAPIKey struct {
 	APIKey
 	Key string `json:"key,omitempty" doc:"The credential for Authorization: Bearer. It is shown once; absent in the answer to a repeat."`
 }
+
+// APIKeySpec asks for a key. Name and Scopes are what it needs.
+type APIKeySpec struct {
+	Name      string   `json:"name" check:"required,min=1,max=100" doc:"What it is for." example:"ci"`
+	Owner     string   `json:"owner,omitempty" check:"max=100" doc:"Who acts by it. Default: the name."`
+	Scopes    []string `json:"scopes" check:"required,min=1,max=10" doc:"Such as read, execute, patterns:write, admin." example:"[\"executions:create\",\"executions:read\"]"`
+	Roles     []string `json:"roles,omitempty" check:"max=20" doc:"Beyond those that security.rbac.bindings give the owner."`
+	ExpiresIn int64    `json:"expiresIn,omitempty" check:"min=0,max=315360000000" doc:"Milliseconds that it lives. Default: 90 days."`
+	Never     bool     `json:"never,omitempty" doc:"It lives until it is revoked."`
+}
