@@ -261,7 +261,7 @@ func makeExecutions(t *testing.T, a *appliance.App, api *client.Client) {
 		}
 		coretest.WaitFor(t, "the end of "+run.pattern, func() bool {
 			got, err := api.GetExecution(t.Context(), e.ExecutionID)
-			return err == nil && got.Status == run.status
+			return err == nil && string(got.Status) == run.status
 		})
 	}
 	e, err := api.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "echo", Input: json.RawMessage(`{"do":"wait"}`)})

@@ -3,15 +3,17 @@ package core
 import (
 	"context"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // AgentStatus is whether an agent has, or may resume, a session.
-type AgentStatus string
+type AgentStatus = wire.AgentStatus
 
 // Agent states.
 const (
-	AgentConnected    AgentStatus = "connected"
-	AgentDisconnected AgentStatus = "disconnected"
+	AgentConnected    = wire.AgentConnected
+	AgentDisconnected = wire.AgentDisconnected
 )
 
 // Agent is one connected agent as callers see it; values are snapshots.

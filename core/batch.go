@@ -4,21 +4,23 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// BatchStatus is the state of a batch.
-type BatchStatus string
+// What is public of batches as it is stored.
+type (
+	BatchStatus = wire.BatchStatus
+	BatchResult = wire.BatchResult
+)
 
 // Batch states.
 const (
-	BatchRunning   BatchStatus = "running"
-	BatchCompleted BatchStatus = "completed" // all items processed, also with failed ones
-	BatchFailed    BatchStatus = "failed"    // stopOnError met an error; the rest is cancelled
-	BatchCancelled BatchStatus = "cancelled"
+	BatchRunning   = wire.BatchRunning
+	BatchCompleted = wire.BatchCompleted
+	BatchFailed    = wire.BatchFailed
+	BatchCancelled = wire.BatchCancelled
 )
-
-// Terminal tells whether the batch is over.
-func (s BatchStatus) Terminal() bool { return s != BatchRunning }
 
 // Bounds of a batch's concurrency option.
 const (
@@ -53,15 +55,6 @@ type Batch struct {
 	CreatedAt   time.Time         `json:"createdAt"`
 	CompletedAt *time.Time        `json:"completedAt,omitempty"`
 	Results     []BatchResult     `json:"-"` // filled by BatchReader.ActiveBatches, by index
-}
-
-// BatchResult is the outcome of one item.
-type BatchResult struct {
-	Index       int             `json:"index"`
-	ExecutionID string          `json:"executionId,omitempty"` // empty for an item that never became an execution
-	Status      ExecutionStatus `json:"status"`
-	Result      json.RawMessage `json:"result,omitempty"`
-	Error       *ExecutionError `json:"error,omitempty"`
 }
 
 // BatchService runs batches. What StartBatch acknowledged is finished, over restarts too.

@@ -3,11 +3,15 @@ package core
 import (
 	"errors"
 	"fmt"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// Code is the stable, machine-readable reason of an Error. The set is closed: it is the table of the
-// interface specification, and each boundary (HTTP, gRPC, exit code) maps it once.
-type Code string
+// What is public of errors.
+type (
+	Code    = wire.Code
+	Problem = wire.Problem
+)
 
 // The closed set of error codes.
 const (
@@ -145,20 +149,4 @@ func ErrorCode(err error) Code {
 		return ""
 	}
 	return AsError(err).Code
-}
-
-// Problem is one finding of a validator: where it is, and what is wrong there.
-type Problem struct {
-	Path   string `json:"path"`             // dotted path, for example steps[1].agents.min
-	Line   int    `json:"line,omitempty"`   // 1-based line of the source text; 0 when there is none
-	Column int    `json:"column,omitempty"` // 1-based, in characters of the line; 0 when it is not known
-	Reason string `json:"reason"`           // what is wrong and what would be right
-}
-
-// String renders the problem as "line 12: steps[1].agents.min: must be at least 1".
-func (p Problem) String() string {
-	if p.Line > 0 {
-		return fmt.Sprintf("line %d: %s: %s", p.Line, p.Path, p.Reason)
-	}
-	return fmt.Sprintf("%s: %s", p.Path, p.Reason)
 }

@@ -8,17 +8,35 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// ExecutionStatus is the state of an execution. It only ever moves forward: pending, running, and one of
-// the three terminal states.
-type ExecutionStatus string
+// What is public of executions as it is stored.
+type (
+	ExecutionStatus = wire.ExecutionStatus
+	Priority        = wire.Priority
+	ExecuteOptions  = wire.ExecuteOptions
+	ExecutionError  = wire.ExecutionError
+	ExecutionWait   = wire.ExecutionWait
+	WaitReason      = wire.WaitReason
+	AgentResult     = wire.AgentResult
+	StepReport      = wire.WorkflowStep
+	Metadata        = wire.Metadata
+)
 
-// Execution states.
+// Execution states, priorities, and reasons to wait.
 const (
-	ExecutionPending   ExecutionStatus = "pending"   // waits for a slot or for agents
-	ExecutionRunning   ExecutionStatus = "running"   // the first task was handed out
-	ExecutionCompleted ExecutionStatus = "completed" // terminal: has a result
-	ExecutionFailed    ExecutionStatus = "failed"    // terminal: has an error
-	ExecutionCancelled ExecutionStatus = "cancelled" // terminal: has cancelledAt
+	ExecutionPending   = wire.ExecutionPending
+	ExecutionRunning   = wire.ExecutionRunning
+	ExecutionCompleted = wire.ExecutionCompleted
+	ExecutionFailed    = wire.ExecutionFailed
+	ExecutionCancelled = wire.ExecutionCancelled
+
+	PriorityLow      = wire.PriorityLow
+	PriorityNormal   = wire.PriorityNormal
+	PriorityHigh     = wire.PriorityHigh
+	PriorityCritical = wire.PriorityCritical
+
+	WaitForPeople = wire.WaitForPeople
+	WaitForAgents = wire.WaitForAgents
+	WaitForSlot   = wire.WaitForSlot
 )
 
 // ExecutionStatuses lists every state, in the order of life.
@@ -26,47 +44,8 @@ var ExecutionStatuses = []ExecutionStatus{
 	ExecutionPending, ExecutionRunning, ExecutionCompleted, ExecutionFailed, ExecutionCancelled,
 }
 
-// Terminal tells whether nothing can happen to the execution any more.
-func (s ExecutionStatus) Terminal() bool {
-	return s == ExecutionCompleted || s == ExecutionFailed || s == ExecutionCancelled
-}
-
-// Priority orders waiting executions. Waiting raises it, so that low never starves.
-type Priority string
-
-// Priorities. The empty value means PriorityNormal.
-const (
-	PriorityLow      Priority = "low"
-	PriorityNormal   Priority = "normal"
-	PriorityHigh     Priority = "high"
-	PriorityCritical Priority = "critical"
-)
-
 // Priorities lists every priority, lowest first.
 var Priorities = []Priority{PriorityLow, PriorityNormal, PriorityHigh, PriorityCritical}
-
-// ExecuteOptions are the options of an execute request.
-type ExecuteOptions struct {
-	TimeoutMs int64    `json:"timeout,omitempty"` // milliseconds; 0: the pattern's or the configured default
-	Priority  Priority `json:"priority,omitempty"`
-	Metadata  Metadata `json:"metadata,omitempty"`
-}
-
-// ExecutionError is why an execution failed.
-type ExecutionError struct {
-	Code    Code           `json:"code"`
-	Message string         `json:"message"`
-	Details map[string]any `json:"details,omitempty"`
-}
-
-// AgentResult is what one agent gave to an execution. For a multi-step pattern it is one entry per agent
-// and step.
-type AgentResult struct {
-	ID     string          `json:"id"`               // agent id
-	Step   string          `json:"step,omitempty"`   // step id; empty for a pattern of a single step
-	Status string          `json:"status,omitempty"` // completed, failed, timeout, lost (its agent left), cancelled
-	Result json.RawMessage `json:"result,omitempty"`
-}
 
 // Execution is one run of one version of a pattern.
 type Execution struct {
@@ -100,22 +79,6 @@ type Execution struct {
 	AdHoc   bool           `json:"adHoc,omitempty"` // it runs no pattern: it lives as long as its threads
 }
 
-// WaitReason says what an execution waits for.
-type WaitReason string
-
-// Reasons to wait.
-const (
-	WaitForPeople WaitReason = "people" // an answer to a question
-	WaitForAgents WaitReason = "agents" // an agent of a role that has none, and a slot
-	WaitForSlot   WaitReason = "slot"   // to go on: it has its answer, and as many as may run at once do
-)
-
-// ExecutionWait is why a running execution does nothing now. Lists have only what it waits for.
-type ExecutionWait struct {
-	For   WaitReason `json:"for"`
-	Since time.Time  `json:"since,omitzero"`
-}
-
 // WorkflowReport is what an execution of an org chart tells of its steps.
 type WorkflowReport struct {
 	Steps         []StepReport `json:"steps"`             // at the top level, those that were begun
@@ -123,13 +86,6 @@ type WorkflowReport struct {
 	AgentsUsed    int          `json:"agentsUsed"`        // distinct
 	Partial       bool         `json:"partial,omitempty"` // it was ended with what it had: return_best_effort
 	Usage         *wire.Usage  `json:"usage,omitempty"`   // sum over the turns of managed agents that told; never estimated
-}
-
-// StepReport is one step at the top level of a workflow.
-type StepReport struct {
-	Step       int      `json:"step"` // from 0
-	Type       StepKind `json:"type"`
-	DurationMs int64    `json:"durationMs"`
 }
 
 // Duration returns how long the execution ran, from its first task to its end, or to now while it runs.

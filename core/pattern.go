@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Pattern is one stored version of a pattern. Values are immutable once they left the store.
@@ -23,10 +25,7 @@ type Pattern struct {
 }
 
 // PatternRef names one version of a pattern.
-type PatternRef struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-}
+type PatternRef = wire.PatternRef
 
 // PatternInput is what a caller gives to create or update a pattern.
 type PatternInput struct {

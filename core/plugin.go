@@ -2,23 +2,29 @@ package core
 
 import (
 	"context"
-	"encoding/json"
-	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// PluginState is where a plugin is in its life.
-type PluginState string
+// What is public of plugins. Values are snapshots.
+type (
+	Plugin        = wire.Plugin
+	PluginState   = wire.PluginState
+	PluginDetail  = wire.PluginDetail
+	PluginCheck   = wire.PluginCheck
+	PluginReport  = wire.PluginReport
+	PluginLogLine = wire.PluginLogLine
+)
 
-// States of a plugin. A plugin that is wanted goes through verifying, starting and configuring to ready; from
-// anywhere on that way it may fail, which is tried again, or be put into quarantine, which is not.
+// States of a plugin.
 const (
-	PluginDisabled    PluginState = "disabled"    // nobody wants it to run
-	PluginVerifying   PluginState = "verifying"   // its binary is compared with what its manifest says
-	PluginStarting    PluginState = "starting"    // its process was started and has not answered
-	PluginConfiguring PluginState = "configuring" // it takes its settings
-	PluginReady       PluginState = "ready"
-	PluginFailed      PluginState = "failed"      // it is tried again at NextAttempt
-	PluginQuarantined PluginState = "quarantined" // it failed too often; restart or enable it by hand
+	PluginDisabled    = wire.PluginDisabled
+	PluginVerifying   = wire.PluginVerifying
+	PluginStarting    = wire.PluginStarting
+	PluginConfiguring = wire.PluginConfiguring
+	PluginReady       = wire.PluginReady
+	PluginFailed      = wire.PluginFailed
+	PluginQuarantined = wire.PluginQuarantined
 )
 
 // PluginStates lists the states in the order of a plugin's life.
@@ -33,49 +39,6 @@ const (
 	PluginKindAudit   = "audit"
 )
 
-// Plugin is one plugin as callers see it; values are snapshots and hold no secret.
-type Plugin struct {
-	Name     string
-	Kind     string // runtime, secret or audit; empty while nothing tells
-	Version  string // what the running plugin says, else its manifest
-	Path     string // of the binary
-	SHA256   string // that the binary must have; empty: any, in development
-	Required bool   // the service does not start without it
-	Enabled  bool
-	Declared bool // the configuration names it; else it is only installed
-
-	State       PluginState
-	Since       time.Time // of State
-	Reason      string    // why it is not ready; empty when it is
-	Hint        string    // what an operator can do about it
-	NextAttempt time.Time // of PluginFailed; else zero
-
-	PID       int       // 0: no process
-	StartedAt time.Time // of the process; zero: none
-	Protocol  int       // major version that was agreed on; 0: none
-	Features  []string  // that the running plugin has
-	Restarts  int       // since the service started
-	Failures  int       // that count for the quarantine
-
-	Health       string // of a ready plugin: ok, degraded or failed; empty: not asked yet
-	HealthReason string
-}
-
-// PluginDetail is a plugin with what it says about its settings.
-type PluginDetail struct {
-	Plugin
-	Schema   json.RawMessage   // JSON Schema of its settings; nil: not known, or none
-	Examples []json.RawMessage // settings that are valid
-	Checks   []PluginCheck     // of its health
-}
-
-// PluginCheck is one finding about a plugin.
-type PluginCheck struct {
-	Name   string
-	Status string // ok, warning, failed or skipped
-	Text   string // what was found
-}
-
 // Outcomes of a PluginCheck.
 const (
 	PluginCheckOK      = "ok"
@@ -83,20 +46,6 @@ const (
 	PluginCheckFailed  = "failed"
 	PluginCheckSkipped = "skipped" // an earlier check failed, or the text tells why
 )
-
-// PluginReport is the outcome of VerifyPlugin.
-type PluginReport struct {
-	Name   string
-	OK     bool // no check failed
-	Checks []PluginCheck
-}
-
-// PluginLogLine is one line that a plugin logged or printed, or one change of its state.
-type PluginLogLine struct {
-	Time    time.Time
-	Level   string // trace, debug, info, warn or error
-	Message string
-}
 
 // PluginService knows the plugins of this process. Methods are safe for concurrent use. Those with a name
 // return NOT_FOUND for a plugin that is neither configured nor installed.

@@ -59,10 +59,10 @@ type TaskReport struct {
 
 // TaskError is an agent's report that it could not do a task.
 type TaskError struct {
-	Code      string         `json:"code"`
-	Message   string         `json:"message"`
-	Details   map[string]any `json:"details,omitempty"`
-	Retryable bool           `json:"-"`
+	Code      string
+	Message   string
+	Details   map[string]any
+	Retryable bool
 }
 
 // TaskDispatcher is what the engine needs of the connected agents. Methods never block on the network and

@@ -117,8 +117,8 @@ type ThreadRecord struct {
 	Kind string `json:"kind,omitempty"`
 	// FormerAgentID is an agent that could not resume the session of the thread that this one goes on with.
 	FormerAgentID string `json:"formerAgentId,omitempty"`
-	// SealedEnv is the environment that was asked for, encrypted. It goes once the agent was started: its runtime keeps
-	// what it starts an agent again with. Of a thread at a host it stays until the end.
+	// SealedEnv is the environment that was asked for, encrypted. It goes with the record, once another thread goes on with
+	// this one and has it, or at the end of a thread that none can go on with.
 	SealedEnv []byte `json:"sealedEnv,omitempty"`
 	// AgentSeq is the sequence of the last event of the agent that the record speaks of.
 	AgentSeq uint64 `json:"agentSeq,omitempty"`
@@ -272,7 +272,7 @@ const (
 // ThreadContinue says how another thread goes on with one that is over.
 type ThreadContinue struct {
 	Message       string            // "": the messages that got no answer are enough
-	Env           map[string]string // that of the old one is gone
+	Env           map[string]string // beside that of the old one, and over it
 	DiscardQueued bool              // leave the messages that got no answer
 }
 

@@ -76,7 +76,7 @@ func (c *cli) agentList() *cobra.Command {
 
 // agentStatus is the status, or "unhealthy" for a connected agent that misses its heartbeats.
 func agentStatus(a client.Agent) cell {
-	if a.Status == "connected" && a.Healthy != nil && !*a.Healthy {
+	if a.Status == "connected" && !a.Healthy {
 		return status("unhealthy")
 	}
 	return status(a.Status)

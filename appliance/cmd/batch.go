@@ -175,7 +175,7 @@ func batchScreen(s *screen, b *client.Batch, rows int) {
 	for _, r := range shown {
 		outcome := compact(r.Result, 80)
 		if r.Error != nil {
-			outcome = shorten(r.Error.Code+": "+r.Error.Message, 80)
+			outcome = shorten(r.Error.String(), 80)
 		}
 		cells = append(cells, []cell{{text: fmt.Sprint(r.Index)}, {text: r.ExecutionID}, status(r.Status), {text: outcome}})
 	}

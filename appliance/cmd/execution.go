@@ -22,16 +22,16 @@ func (c *cli) executionCommand() *cobra.Command {
 	return cmd
 }
 
-var executions = &resource[client.Execution]{
+var executions = &resource[client.ExecutionRow]{
 	noun: "execution", member: "executions", prefix: core.PrefixExecution, empty: "no executions",
-	columns: []column[client.Execution]{
-		{head: "EXECUTION", show: func(e *client.Execution) any { return e.ExecutionID }},
-		{head: "PATTERN", show: func(e *client.Execution) any { return e.Pattern.Name }, cut: 40},
-		{head: "VERSION", show: func(e *client.Execution) any { return e.Version }},
-		{head: "STATUS", show: func(e *client.Execution) any { return status(e.Status) }},
-		{head: "STARTED", show: func(e *client.Execution) any { return moment(e.StartedAt) }, wide: true},
-		{head: "AGE", show: func(e *client.Execution) any { return e.CreatedAt }},
-		{head: "DURATION", show: func(e *client.Execution) any { return elapsed(e.Status, e.Duration) }},
+	columns: []column[client.ExecutionRow]{
+		{head: "EXECUTION", show: func(e *client.ExecutionRow) any { return e.ExecutionID }},
+		{head: "PATTERN", show: func(e *client.ExecutionRow) any { return e.Pattern }, cut: 40},
+		{head: "VERSION", show: func(e *client.ExecutionRow) any { return e.Version }},
+		{head: "STATUS", show: func(e *client.ExecutionRow) any { return status(e.Status) }},
+		{head: "STARTED", show: func(e *client.ExecutionRow) any { return moment(e.StartedAt) }, wide: true},
+		{head: "AGE", show: func(e *client.ExecutionRow) any { return e.CreatedAt }},
+		{head: "DURATION", show: func(e *client.ExecutionRow) any { return elapsed(e.Status, e.Duration) }},
 	},
 	filters: []filter{
 		{flag: "pattern", usage: "only of this pattern"},
@@ -39,8 +39,8 @@ var executions = &resource[client.Execution]{
 		{flag: "since", usage: "made at or after this time (RFC 3339), or this long ago (90m, 24h)", kind: filterTime},
 		{flag: "until", usage: "made before this time (RFC 3339), or this long ago", kind: filterTime},
 	},
-	id:     func(e *client.Execution) string { return e.ExecutionID },
-	status: func(e *client.Execution) string { return e.Pattern.Name + " " + e.Status },
+	id:     func(e *client.ExecutionRow) string { return e.ExecutionID },
+	status: func(e *client.ExecutionRow) string { return e.Pattern + " " + string(e.Status) },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
 		return api.ListExecutions(ctx, client.ExecutionFilter{
 			Pattern: sel.text("pattern"), Status: sel.text("status"), Since: sel.time("since"), Until: sel.time("until"), Page: sel.Page,

@@ -15,7 +15,7 @@ var (
 	BatchInputs = batchInputs
 	ExitCode    = exitCode
 	YAMLNode    = yamlNode
-	Clean       = clean
+	Clean       = clean[string]
 	Span        = span
 )
 

@@ -30,7 +30,7 @@ func eventText(event client.Event, d client.EventData) string {
 		return compact(d.Result, 0)
 	case client.EventFailed:
 		if d.Error != nil {
-			return clean(d.Error.Code + ": " + d.Error.Message)
+			return clean(d.Error.String())
 		}
 	case client.EventCancelled:
 		return clean(d.Reason)

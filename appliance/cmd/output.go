@@ -143,7 +143,7 @@ func yamlValue(decoder *json.Decoder) (*yaml.Node, error) {
 
 // clean makes text from elsewhere safe for a terminal: a control or formatting character could move the
 // cursor, recolour the screen or turn the reading direction.
-func clean(text string) string {
+func clean[S ~string](text S) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			if r == '\n' || r == '\t' {
@@ -152,7 +152,7 @@ func clean(text string) string {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, text)
+	}, string(text))
 }
 
 // compact renders JSON on one line, cut to about width characters; 0 does not cut.

@@ -38,7 +38,7 @@ var plugins = &resource[client.Plugin]{
 		}, cut: 100},
 	},
 	id:     func(p *client.Plugin) string { return p.Name },
-	status: func(p *client.Plugin) string { return p.State },
+	status: func(p *client.Plugin) string { return string(p.State) },
 	fetch: func(ctx context.Context, api *client.Client, _ selection) (answered, error) {
 		return api.ListPlugins(ctx)
 	},
@@ -54,13 +54,13 @@ func pluginState(p client.Plugin) cell {
 		case "failed":
 			return cell{"ready, failed", styleBad}
 		}
-		return cell{p.State, styleGood}
+		return cell{string(p.State), styleGood}
 	case "failed", "quarantined":
-		return cell{p.State, styleBad}
+		return cell{string(p.State), styleBad}
 	case "disabled":
-		return cell{p.State, styleFaint}
+		return cell{string(p.State), styleFaint}
 	}
-	return cell{p.State, styleBusy}
+	return cell{string(p.State), styleBusy}
 }
 
 func (c *cli) pluginInfo() *cobra.Command {
@@ -70,9 +70,9 @@ func (c *cli) pluginInfo() *cobra.Command {
 
 func pluginScreen(s *screen, p *client.Plugin) {
 	s.fields("plugin", p.Name, "kind", p.Kind, "version", p.Version, "state", pluginState(*p), "since", moment(&p.Since),
-		"reason", p.Reason, "hint", p.Hint, "next attempt", moment(p.NextAttempt), "health", p.HealthReason,
-		"enabled", p.Enabled, "required", p.Required, "configured", p.Configured,
-		"path", p.Path, "sha256", p.SHA256, "pid", countText(p.PID), "started", moment(p.StartedAt), "protocol", countText(p.Protocol),
+		"reason", p.Reason, "hint", p.Hint, "next attempt", moment(&p.NextAttempt), "health", p.HealthReason,
+		"enabled", p.Enabled, "required", p.Required, "configured", p.Declared,
+		"path", p.Path, "sha256", p.SHA256, "pid", countText(p.PID), "started", moment(&p.StartedAt), "protocol", countText(p.Protocol),
 		"restarts", countText(p.Restarts), "crashes", countText(p.Failures))
 	for _, check := range p.Checks {
 		s.line("check %s: %s %s", clean(check.Name), clean(check.Status), clean(check.Text))
@@ -141,10 +141,10 @@ func (c *cli) pluginChange(
 				err = show(c, p, err, func(s *screen, p *client.Plugin) {
 					s.line("plugin %s %s is %s", clean(p.Name), clean(p.Version), clean(p.State))
 				})
-				if err == nil && p.State != want {
+				if err == nil && string(p.State) != want {
 					reason := clean(p.Reason)
 					if reason == "" {
-						reason = "it is still " + p.State
+						reason = "it is still " + string(p.State)
 					}
 					return &outcomeError{code: exitFailed, message: reason, hint: clean(p.Hint)}
 				}

@@ -160,11 +160,11 @@ func executionScreen(s *screen, e *client.Execution) {
 	}
 	reason := ""
 	if e.Error != nil {
-		reason = e.Error.Code + ": " + e.Error.Message
+		reason = e.Error.String()
 	}
 	waits := ""
 	if e.Waiting != nil {
-		waits = e.Waiting.For
+		waits = string(e.Waiting.For)
 	}
 	s.fields("execution", e.ExecutionID, "pattern", pattern, "status", status(e.Status), "error", reason, "waits for", waits,
 		"started", moment(e.StartedAt), "completed", moment(e.CompletedAt), "cancelled", moment(e.CancelledAt),
@@ -199,7 +199,7 @@ func workflowText(e *client.Execution) string {
 
 // elapsed renders how long an execution ran: nothing before it started, and a bound for one that was over
 // within the unit the API counts in.
-func elapsed(state string, d client.Millis) string {
+func elapsed[S ~string](state S, d client.Millis) string {
 	if d == 0 && client.Terminal(state) {
 		return "under 1 ms"
 	}
@@ -227,13 +227,13 @@ func agentResultTable(s *screen, results []client.AgentResult) {
 }
 
 // executionOutcome makes the exit code of an execution that is over, or still going on.
-func executionOutcome(id, state string, reason *client.ExecutionError) error {
+func executionOutcome[S ~string](id string, state S, reason *client.ExecutionError) error {
 	if state != client.StatusFailed && state != client.StatusCancelled {
 		return nil
 	}
 	out := &outcomeError{code: exitFailed, message: fmt.Sprintf("execution %s %s", id, state)}
 	if reason != nil {
-		out.message += ": " + reason.Code + ": " + reason.Message
+		out.message += ": " + reason.String()
 		switch reason.Code {
 		case client.CodeTimeout:
 			out.code = exitTimeout

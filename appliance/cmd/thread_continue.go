@@ -46,7 +46,7 @@ func (c *cli) threadContinue() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&in.DiscardQueued, "discard-queued", false, "leave the messages that got no answer")
-	f.StringArrayVar(&env, "env", nil, "K=V for its environment, or K to pass on this command's own; that of the old thread is gone; may be repeated")
+	f.StringArrayVar(&env, "env", nil, "K=V for its environment, or K to pass on this command's own; beside that of the old thread, and over it; may be repeated")
 	f.StringVar(&envFile, "env-file", "", "file of K=V lines for its environment; - is stdin")
 	f.StringVar(&key, "idempotency-key", "", "the same key starts one thread only (default a fresh one)")
 	f.BoolVarP(&follow, "follow", "f", false, "show what happens until it is over")

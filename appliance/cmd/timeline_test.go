@@ -11,13 +11,14 @@ import (
 
 	"github.com/wardroom/wardroom/appliance/cmd"
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // bigTimeline has so many steps at the top level, each of one task; from `running` on they run.
 func bigTimeline(steps, running int) *client.Timeline {
-	t := &client.Timeline{
+	t := &client.Timeline{Timeline: wire.Timeline{
 		ExecutionID: "exec_big", Pattern: client.PatternRef{Name: "long"}, Status: "running", StartedAt: &timelineEpoch, Duration: 20000,
-	}
+	}}
 	for i := range steps {
 		id, to := strconv.Itoa(i), 2+i%1000
 		if i >= running {
@@ -88,13 +89,13 @@ func TestTimelineFitsAnything(t *testing.T) {
 func randomTimeline(r *rand.Rand) *client.Timeline {
 	kinds := []string{"step", "step", "step", "task", "role", "message", "escalation", "other"}
 	states := []string{"completed", "failed", "lost", "skipped", "weird"}
-	tl := &client.Timeline{ExecutionID: "x", Pattern: client.PatternRef{Name: "p"}, Status: "running", Duration: 20000}
+	tl := &client.Timeline{Timeline: wire.Timeline{ExecutionID: "x", Pattern: client.PatternRef{Name: "p"}, Status: "running", Duration: 20000}}
 	if r.IntN(4) > 0 {
 		tl.StartedAt = &timelineEpoch
 	}
 	paths := []string{""}
 	for i := range r.IntN(120) {
-		e := client.TimelineEntry{Kind: kinds[r.IntN(len(kinds))], ID: "id" + strconv.Itoa(r.IntN(20)), Step: paths[r.IntN(len(paths))]}
+		e := client.TimelineEntry{Kind: client.TimelineKind(kinds[r.IntN(len(kinds))]), ID: "id" + strconv.Itoa(r.IntN(20)), Step: paths[r.IntN(len(paths))]}
 		e.Role, e.To, e.Detail = strings.Repeat("r", r.IntN(9)), strings.Repeat("to ", r.IntN(4)), strings.Repeat("技e\u0301 ", r.IntN(30))
 		if r.IntN(3) == 0 {
 			e.AgentID, e.Name, e.Attempt = "agent_"+strconv.Itoa(r.IntN(3)), strings.Repeat("n", r.IntN(5)), r.IntN(4)
@@ -139,14 +140,14 @@ func BenchmarkTimeline(b *testing.B) {
 
 // TestTimelineThreads: an ad-hoc execution has threads instead of steps.
 func TestTimelineThreads(t *testing.T) {
-	lines := cmd.DrawTimeline(&client.Timeline{
+	lines := cmd.DrawTimeline(&client.Timeline{Timeline: wire.Timeline{
 		ExecutionID: "exec_1", Pattern: client.PatternRef{Name: "managed-thread"}, Status: "running", StartedAt: &timelineEpoch, Duration: 9000,
 		Entries: []client.TimelineEntry{
 			entry(0, 5000, client.TimelineEntry{Kind: "thread", ID: "thread_1", Type: "claude", Name: "fix-parser", Role: "fixer", AgentID: "magent_1"}),
 			entry(0, 6000, client.TimelineEntry{Kind: "thread", ID: "thread_2", Type: "codex", Name: "docs", AgentID: "magent_2", Status: "stopped", Detail: "idle"}),
 			entry(0, 0, client.TimelineEntry{Kind: "thread", ID: "thread_3", Type: "codex", Name: "tests", Role: "tester", Status: "blocked"}),
 		},
-	}, 90, 9, false)
+	}}, 90, 9, false)
 	want := []string{
 		`|- + thread "fix-parser"  fixer  thread_1 (claude)            5 s`,
 		`|- . thread "docs"  thread_2 (codex)  stopped  idle           6 s`,

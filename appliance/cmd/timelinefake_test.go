@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 var timelineEpoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -31,7 +32,7 @@ func entry(from, to int, e client.TimelineEntry) client.TimelineEntry {
 // runningTimeline is of a workflow in the middle of its work, with one of everything.
 func runningTimeline() *client.Timeline {
 	started := timelineEpoch
-	return &client.Timeline{
+	return &client.Timeline{Timeline: wire.Timeline{
 		ExecutionID: "exec_chart", Pattern: client.PatternRef{Name: "startup-team", Version: "1.0.0"}, Status: "running",
 		StartedAt: &started, Duration: 20000, LastSequence: 40,
 		Entries: []client.TimelineEntry{
@@ -52,7 +53,7 @@ func runningTimeline() *client.Timeline {
 			entry(9000, 9001, client.TimelineEntry{Kind: "step", ID: "1.2.0", Step: "1.2", Type: "approve", Role: "cto", Attempt: 2, Status: "skipped"}),
 			entry(12000, 0, client.TimelineEntry{Kind: "question", ID: "q_1", Step: "1.1", Type: "approval", Role: "engineer", Status: "open", Detail: "May I run make?"}),
 		},
-	}
+	}}
 }
 
 // chartEvents is the stream of a workflow with one event of each type.
@@ -81,17 +82,17 @@ func (f *fake) timelines(handle func(string, func(http.ResponseWriter, *http.Req
 			return
 		case "exec_chart":
 		case "exec_new":
-			t = &client.Timeline{ExecutionID: "exec_new", Pattern: t.Pattern, Status: "pending", Entries: []client.TimelineEntry{}}
+			t = &client.Timeline{Timeline: wire.Timeline{ExecutionID: "exec_new", Pattern: t.Pattern, Status: "pending", Entries: []client.TimelineEntry{}}}
 		default:
 			ended := timelineEpoch.Add(1500 * time.Millisecond)
-			t = &client.Timeline{
+			t = &client.Timeline{Timeline: wire.Timeline{
 				ExecutionID: "exec_1", Pattern: client.PatternRef{Name: "triage", Version: "1.1.0"}, Status: "completed",
 				StartedAt: &timelineEpoch, CompletedAt: &ended, Duration: 1500,
 				Entries: []client.TimelineEntry{
 					entry(0, 700, client.TimelineEntry{Kind: "task", ID: "task_1", AgentID: "agent_1", Attempt: 1, Name: "lexicon"}),
 					entry(0, 1500, client.TimelineEntry{Kind: "task", ID: "task_2", AgentID: "agent_2", Attempt: 1, Status: "timeout", Detail: "ran over its time"}),
 				},
-			}
+			}}
 		}
 		body, err := json.Marshal(t)
 		if err != nil {

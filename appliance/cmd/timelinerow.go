@@ -143,7 +143,7 @@ func (s *timelineStyle) left(tree *timelineTree, n *timelineNode) []piece {
 		add(stylePlain, e.Role)
 		add(styleFaint, e.ID+by(&client.TimelineEntry{Type: e.Type}))
 	default:
-		add(stylePlain, e.Kind+" "+e.ID)
+		add(stylePlain, string(e.Kind)+" "+e.ID)
 	}
 	add(styleFaint, again)
 	if how := entryStyle(e.Status); how != styleGood && e.Status != client.StatusRunning && e.Status != client.QuestionOpen {

@@ -176,7 +176,7 @@ func (tree *timelineTree) agent(e *client.TimelineEntry) string {
 func (tree *timelineTree) headline(paint func(style, string) string, late time.Duration) string {
 	t := tree.timeline
 	pattern := clean(strings.TrimSpace(t.Pattern.Name + " " + t.Pattern.Version))
-	parts := []string{pattern, clean(t.ExecutionID), paint(statusStyle(t.Status), clean(t.Status))}
+	parts := []string{pattern, clean(t.ExecutionID), paint(statusStyle(string(t.Status)), clean(t.Status))}
 	if t.StartedAt != nil {
 		took := t.Duration.Duration()
 		if !client.Terminal(t.Status) {

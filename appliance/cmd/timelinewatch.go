@@ -295,7 +295,7 @@ func (w *timelineWatch) outcome(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		state, result, reason = exec.Status, exec.Result, exec.Error
+		state, result, reason = string(exec.Status), exec.Result, exec.Error
 	}
 	if len(result) > 0 && string(result) != "null" {
 		if _, err := fmt.Fprintf(w.out, "result: %s\n", compact(result, 0)); err != nil {

@@ -200,7 +200,7 @@ func (v *viewer) leaves(code int) {
 func endedTimeline(status string) *client.Timeline {
 	t := runningTimeline()
 	end := timelineEpoch.Add(20 * time.Second)
-	t.Status, t.CompletedAt = status, &end
+	t.Status, t.CompletedAt = client.ExecutionStatus(status), &end
 	for i := range t.Entries {
 		if e := &t.Entries[i]; e.EndedAt == nil {
 			e.EndedAt, e.Status = &end, "completed"

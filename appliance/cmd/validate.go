@@ -9,6 +9,7 @@ import (
 
 	"github.com/wardroom/wardroom/core/pattern"
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func (c *cli) patternValidate() *cobra.Command {
@@ -43,11 +44,7 @@ func (c *cli) patternValidate() *cobra.Command {
 // localCheck checks a definition in this process, in the shape of the API's answer.
 func localCheck(source string) *client.PatternCheck {
 	_, found := pattern.Parse(source)
-	check := &client.PatternCheck{Valid: len(found) == 0, Problems: []client.Problem{}}
-	for _, p := range found {
-		check.Problems = append(check.Problems, client.Problem(p))
-	}
-	return check
+	return &client.PatternCheck{PatternCheck: wire.PatternCheck{Valid: len(found) == 0, Problems: append([]client.Problem{}, found...)}}
 }
 
 func (c *cli) showCheck(name, source string, check *client.PatternCheck) error {

@@ -72,7 +72,7 @@ func webhookScreen(s *screen, w *client.Webhook) {
 	deliveries, latency := "", ""
 	if st := w.Statistics; st != nil {
 		deliveries = fmt.Sprintf("%d succeeded, %d failed, %d waiting", st.Succeeded, st.Failed, st.Pending)
-		latency = span(client.Millis(st.AverageLatency).Duration())
+		latency = span(client.MeanMillis(st.AverageLatency).Duration())
 	}
 	s.fields("webhook", w.ID, "url", w.URL, "events", strings.Join(w.Events, ", "), "state", webhookState(w), "disabled", moment(w.DisabledAt),
 		"declared", declared, "patterns", strings.Join(w.Filters.Pattern, ", "), "metadata", pairsText(w.Filters.Metadata),

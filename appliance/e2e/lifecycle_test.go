@@ -332,7 +332,7 @@ func TestBatchEnds(t *testing.T) {
 func tally(b *client.Batch, status string) int {
 	n := 0
 	for _, item := range b.Results {
-		if item.Status == status {
+		if string(item.Status) == status {
 			n++
 		}
 	}

@@ -117,7 +117,7 @@ func (s *staff) over(id, status string) *client.Execution {
 		}
 		return e.Status != "pending" && e.Status != "running"
 	})
-	if e.Status != status {
+	if string(e.Status) != status {
 		s.t.Fatalf("the execution ended as %s, want %s: %s", e.Status, status, e.Body)
 	}
 	return e

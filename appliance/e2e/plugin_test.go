@@ -73,7 +73,7 @@ func TestBadPlugins(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := awaitPlugin(t, c, tt.name, tt.reason)
-			if p.Hint == "" || p.PID != 0 || p.NextAttempt == nil || (p.Failures > 0) != tt.crashes {
+			if p.Hint == "" || p.PID != 0 || p.NextAttempt.IsZero() || (p.Failures > 0) != tt.crashes {
 				t.Errorf("%s", p.Body)
 			}
 			c.told(a.ID, "echo well", "well")

@@ -267,7 +267,7 @@ func TestMetrics(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if e := s.settled(id); e.Status != end {
+		if e := s.settled(id); string(e.Status) != end {
 			t.Fatalf("%s, want %s: %+v", e.Status, end, e.Error)
 		}
 	}

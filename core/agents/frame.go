@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // frame is one decoded frame of an agent. Its slices point into the bytes it was decoded from.
@@ -226,7 +226,7 @@ func (f *frame) into(payload any) error {
 // without names of Go types.
 func jsonReason(err error) string {
 	var kind *json.UnmarshalTypeError
-	var beyond *core.NumberRangeError
+	var beyond *wire.NumberRangeError
 	switch {
 	case errors.As(err, &beyond):
 		return "metadata: " + beyond.Error()

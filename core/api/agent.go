@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func (s *Server) agentRoutes() []Route {
@@ -32,8 +33,8 @@ func (s *Server) agentRoutes() []Route {
 			Method: http.MethodPost, Path: "/api/agents/{agentId}/disconnect", OperationID: "disconnectAgent",
 			Summary: "End the session of an agent; its tasks go to others.", Tag: tag, Resource: resource,
 			Action: "agents.disconnect", Scope: "agents:manage",
-			Body:      &Body{JSON: new(cancelRequest), Optional: true},
-			Responses: []Response{{Status: 200, Body: agentDisconnected{}, Doc: "It is disconnected."}},
+			Body:      &Body{JSON: new(wire.CancelRequest), Optional: true},
+			Responses: []Response{{Status: 200, Body: wire.AgentDisconnection{}, Doc: "It is disconnected."}},
 			Fails:     []int{404}, Handle: s.disconnectAgent,
 		},
 	}
@@ -51,66 +52,27 @@ func (s *Server) agentRoutes() []Route {
 }
 
 type agentList struct {
-	Agents       []agentRow `json:"agents"`
-	Total        int        `json:"total"`
-	Connected    int        `json:"connected" doc:"Of all agents that match."`
-	Disconnected int        `json:"disconnected" doc:"Of all agents that match."`
-	Limit        int        `json:"limit"`
-	Offset       int        `json:"offset"`
-	HasMore      bool       `json:"hasMore"`
-	NextCursor   string     `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last."`
-}
-
-type agentRow struct {
-	ID             string           `json:"id"`
-	Name           string           `json:"name"`
-	Status         core.AgentStatus `json:"status" enum:"connected,disconnected"`
-	Healthy        bool             `json:"healthy" doc:"false after two missed heartbeats, and while the connection is lost."`
-	Capabilities   []string         `json:"capabilities"`
-	Region         string           `json:"region"`
-	ConnectedAt    timestamp        `json:"connectedAt"`
-	LastHeartbeat  timestamp        `json:"lastHeartbeat"`
-	DisconnectedAt *timestamp       `json:"disconnectedAt,omitempty"`
-	TasksCompleted int64            `json:"tasksCompleted" doc:"Succeeded and failed."`
-	ActiveTasks    int              `json:"activeTasks"`
-	MaxTasks       int              `json:"maxTasks" doc:"Tasks it takes at once."`
-	Metadata       map[string]any   `json:"metadata" doc:"model, version and free keys."`
+	Agents       []wire.Agent `json:"agents"`
+	Total        int          `json:"total"`
+	Connected    int          `json:"connected" doc:"Of all agents that match."`
+	Disconnected int          `json:"disconnected" doc:"Of all agents that match."`
+	Limit        int          `json:"limit"`
+	Offset       int          `json:"offset"`
+	HasMore      bool         `json:"hasMore"`
+	NextCursor   string       `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last."`
 }
 
 type agentDetail struct {
-	agentRow
-	Statistics agentStatistics `json:"statistics"`
+	wire.Agent
+	Statistics wire.AgentStatistics `json:"statistics"`
 }
 
-type agentStatistics struct {
-	TasksCompleted int64   `json:"tasksCompleted" doc:"Succeeded and failed."`
-	TasksSucceeded int64   `json:"tasksSucceeded"`
-	TasksFailed    int64   `json:"tasksFailed"`
-	AverageLatency float64 `json:"averageLatency" doc:"Milliseconds from hand-out to answer."`
-	Uptime         int64   `json:"uptime" doc:"Seconds since it connected, or that it was connected."`
-}
-
-type agentDisconnected struct {
-	ID             string     `json:"id"`
-	Disconnected   bool       `json:"disconnected"`
-	DisconnectedAt *timestamp `json:"disconnectedAt"`
-}
-
-func newAgentRow(a *core.Agent) agentRow {
-	row := agentRow{
-		ID: a.ID, Name: a.Name, Status: a.Status, Healthy: a.Healthy,
-		Capabilities: a.Capabilities, Region: a.Region,
-		ConnectedAt: timestamp(a.ConnectedAt), LastHeartbeat: timestamp(a.LastHeartbeat),
-		DisconnectedAt: stamp(a.DisconnectedAt), TasksCompleted: a.Statistics.TasksCompleted,
-		ActiveTasks: a.ActiveTasks, MaxTasks: a.MaxTasks, Metadata: a.Metadata,
+func newAgentRow(a *core.Agent) wire.Agent {
+	return wire.Agent{
+		ID: a.ID, Name: a.Name, Status: a.Status, Healthy: a.Healthy, Capabilities: a.Capabilities, Region: a.Region,
+		ConnectedAt: a.ConnectedAt, LastHeartbeat: a.LastHeartbeat, DisconnectedAt: a.DisconnectedAt,
+		TasksCompleted: a.Statistics.TasksCompleted, ActiveTasks: a.ActiveTasks, MaxTasks: a.MaxTasks, Metadata: a.Metadata,
 	}
-	if row.Capabilities == nil {
-		row.Capabilities = []string{}
-	}
-	if row.Metadata == nil {
-		row.Metadata = map[string]any{}
-	}
-	return row
 }
 
 func (s *Server) listAgents(c *call) (answer, error) {
@@ -126,7 +88,7 @@ func (s *Server) listAgents(c *call) (answer, error) {
 		return answer{}, err
 	}
 	list := agentList{
-		Agents: make([]agentRow, len(found)), Total: info.Total,
+		Agents: make([]wire.Agent, len(found)), Total: info.Total,
 		Connected: counts.Connected, Disconnected: counts.Disconnected,
 		Limit: page.Limit, Offset: page.Offset, HasMore: info.HasMore, NextCursor: info.NextCursor,
 	}
@@ -147,17 +109,17 @@ func (s *Server) getAgent(c *call) (answer, error) {
 	}
 	st := a.Statistics
 	return ok(agentDetail{
-		agentRow: newAgentRow(a),
-		Statistics: agentStatistics{
+		Agent: newAgentRow(a),
+		Statistics: wire.AgentStatistics{
 			TasksCompleted: st.TasksCompleted, TasksSucceeded: st.TasksSucceeded, TasksFailed: st.TasksFailed,
-			AverageLatency: float64(st.AverageLatency()) / float64(time.Millisecond),
+			AverageLatency: wire.MeanOf(st.AverageLatency()),
 			Uptime:         int64(max(0, until.Sub(a.ConnectedAt)) / time.Second),
 		},
 	}), nil
 }
 
 func (s *Server) disconnectAgent(c *call) (answer, error) {
-	var req cancelRequest
+	var req wire.CancelRequest
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
@@ -165,7 +127,7 @@ func (s *Server) disconnectAgent(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(agentDisconnected{ID: a.ID, Disconnected: true, DisconnectedAt: stamp(a.DisconnectedAt)}), nil
+	return ok(wire.AgentDisconnection{ID: a.ID, Disconnected: true, DisconnectedAt: a.DisconnectedAt}), nil
 }
 
 // connectAgent hands the connection to the agents' own handler, which upgrades it.

@@ -99,7 +99,7 @@ func TestConnectAgent(t *testing.T) {
 	if last != "hello" {
 		t.Errorf("the last line is %q", last)
 	}
-	if p := <-principal; p != core.Anonymous {
+	if p := <-principal; p.ID != core.Anonymous.ID {
 		t.Errorf("principal %+v", p)
 	}
 }

@@ -1,10 +1,10 @@
 package api
 
 import (
-	"encoding/json"
 	"net/http"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func (s *Server) batchRoutes() []Route {
@@ -13,8 +13,8 @@ func (s *Server) batchRoutes() []Route {
 		{
 			Method: http.MethodPost, Path: "/api/batch/execute", OperationID: "executeBatch",
 			Summary: "Run one pattern over many inputs.", Tag: tag, Resource: resource,
-			Action: "executions.create", Scope: "executions:create", Body: &Body{JSON: new(batchRequest)},
-			Responses: []Response{{Status: 202, Body: batchBody{}, Location: true, Doc: "Stored with all its inputs."}},
+			Action: "executions.create", Scope: "executions:create", Body: &Body{JSON: new(wire.BatchRequest)},
+			Responses: []Response{{Status: 202, Body: wire.Batch{}, Location: true, Doc: "Stored with all its inputs."}},
 			Fails:     []int{404, 409}, Creates: true, Recover: s.recoverBatch, Handle: s.executeBatch,
 		},
 		{
@@ -22,7 +22,7 @@ func (s *Server) batchRoutes() []Route {
 			Summary: "Get a batch with a page of its results.", Tag: tag, Resource: resource,
 			Description: "Every item has a result, by index. A page may end before its limit where results are large.",
 			Action:      "executions.read", Scope: "executions:read", Query: largePageParams(),
-			Responses: []Response{{Status: 200, Body: batchDetail{}, Doc: "The batch."}},
+			Responses: []Response{{Status: 200, Body: wire.BatchDetail{}, Doc: "The batch."}},
 			Fails:     []int{404}, Handle: s.getBatch,
 		},
 		{
@@ -30,74 +30,23 @@ func (s *Server) batchRoutes() []Route {
 			Summary: "Cancel a running batch: its running items, and those that did not begin.",
 			Tag:     tag, Resource: resource, Action: "executions.cancel", Scope: "executions:create",
 			Body:      &Body{JSON: new(emptyRequest), Optional: true},
-			Responses: []Response{{Status: 200, Body: batchBody{}, Doc: "It is cancelled."}},
+			Responses: []Response{{Status: 200, Body: wire.Batch{}, Doc: "It is cancelled."}},
 			Fails:     []int{404, 409}, Handle: s.cancelBatch,
 		},
 	}
 }
 
-type batchRequest struct {
-	Pattern string            `json:"pattern" check:"required,min=1,max=256"`
-	Version string            `json:"version" check:"max=256" doc:"Exact version or a range. Default: the latest."`
-	Inputs  []json.RawMessage `json:"inputs" check:"required,min=1" doc:"One item each. An input the pattern refuses fails alone."`
-	Options batchOptions      `json:"options"`
-}
-
-type batchOptions struct {
-	Concurrency int            `json:"concurrency" check:"min=1,max=50" doc:"Items at once. Default: 5."`
-	StopOnError bool           `json:"stopOnError" doc:"The first failed item ends the batch."`
-	Timeout     int64          `json:"timeout" check:"min=1" doc:"Of each item, in milliseconds."`
-	Priority    core.Priority  `json:"priority" enum:"low,normal,high,critical"`
-	Metadata    map[string]any `json:"metadata" doc:"Kept with each execution."`
-}
-
-type batchBody struct {
-	BatchID   string           `json:"batchId"`
-	Pattern   patternRef       `json:"pattern"`
-	Status    core.BatchStatus `json:"status" enum:"running,completed,failed,cancelled"`
-	Total     int              `json:"total"`
-	Completed int              `json:"completed"`
-	Failed    int              `json:"failed" doc:"Failed or cancelled items."`
-	StatusURL string           `json:"statusUrl"`
-}
-
-type batchDetail struct {
-	BatchID     string           `json:"batchId"`
-	Pattern     patternRef       `json:"pattern"`
-	Status      core.BatchStatus `json:"status" enum:"running,completed,failed,cancelled"`
-	Total       int              `json:"total"`
-	Completed   int              `json:"completed"`
-	Failed      int              `json:"failed" doc:"Failed or cancelled items."`
-	StatusURL   string           `json:"statusUrl"`
-	CreatedAt   timestamp        `json:"createdAt"`
-	CompletedAt *timestamp       `json:"completedAt,omitempty"`
-	CreatedBy   string           `json:"createdBy,omitempty"`
-	Results     []batchResult    `json:"results" doc:"By index. An item that did not begin is pending."`
-	Limit       int              `json:"limit"`
-	Offset      int              `json:"offset"`
-	HasMore     bool             `json:"hasMore" doc:"There are more results; go on from nextCursor."`
-	NextCursor  string           `json:"nextCursor,omitempty"`
-}
-
-type batchResult struct {
-	Index       int                  `json:"index"`
-	ExecutionID string               `json:"executionId,omitempty" doc:"Absent for an item that never became an execution."`
-	Status      core.ExecutionStatus `json:"status" enum:"pending,running,completed,failed,cancelled"`
-	Result      json.RawMessage      `json:"result,omitempty" check:"nullable"`
-	Error       *executionError      `json:"error,omitempty"`
-}
-
 func batchPath(id string) string { return "/api/batch/" + id }
 
-func newBatchBody(b *core.Batch) batchBody {
-	return batchBody{
-		BatchID: b.ID, Pattern: patternRef(b.Pattern), Status: b.Status,
+func newBatchBody(b *core.Batch) wire.Batch {
+	return wire.Batch{
+		BatchID: b.ID, Pattern: b.Pattern, Status: b.Status,
 		Total: b.Total, Completed: b.Completed, Failed: b.Failed, StatusURL: batchPath(b.ID),
 	}
 }
 
 func (s *Server) executeBatch(c *call) (answer, error) {
-	var req batchRequest
+	var req wire.BatchRequest
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
@@ -108,7 +57,7 @@ func (s *Server) executeBatch(c *call) (answer, error) {
 	b, err := s.opts.Batches.StartBatch(c.detached(), core.BatchRequest{
 		Pattern: req.Pattern, Version: req.Version, Inputs: req.Inputs,
 		Concurrency: o.Concurrency, StopOnError: o.StopOnError,
-		Options: core.ExecuteOptions{TimeoutMs: o.Timeout, Priority: o.Priority, Metadata: o.Metadata},
+		Options: o.ExecuteOptions,
 	})
 	if err != nil {
 		return answer{}, err
@@ -134,20 +83,10 @@ func (s *Server) getBatch(c *call) (answer, error) {
 		return answer{}, err
 	}
 	fields := pageOf(page, info)
-	body := batchDetail{
-		BatchID: b.ID, Pattern: patternRef(b.Pattern), Status: b.Status,
-		Total: b.Total, Completed: b.Completed, Failed: b.Failed, StatusURL: batchPath(b.ID),
-		CreatedAt: timestamp(b.CreatedAt), CompletedAt: stamp(b.CompletedAt), CreatedBy: b.CreatedBy,
-		Results: make([]batchResult, len(results)),
-		Limit:   fields.Limit, Offset: fields.Offset, HasMore: fields.HasMore, NextCursor: fields.NextCursor,
-	}
-	for i, r := range results {
-		body.Results[i] = batchResult{
-			Index: r.Index, ExecutionID: r.ExecutionID, Status: r.Status, Result: r.Result,
-			Error: newExecutionError(r.Error),
-		}
-	}
-	return ok(body), nil
+	return ok(wire.BatchDetail{
+		Batch: newBatchBody(b), CreatedAt: b.CreatedAt, CompletedAt: b.CompletedAt, CreatedBy: b.CreatedBy, Results: results,
+		Limit: fields.Limit, Offset: fields.Offset, HasMore: fields.HasMore, NextCursor: fields.NextCursor,
+	}), nil
 }
 
 func (s *Server) cancelBatch(c *call) (answer, error) {

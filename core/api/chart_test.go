@@ -21,7 +21,7 @@ func chartExecution(status core.ExecutionStatus, report *core.WorkflowReport) *c
 }
 
 var someReport = &core.WorkflowReport{
-	Steps:         []core.StepReport{{Step: 0, Type: core.KindAssign, DurationMs: 30}, {Step: 1, Type: core.KindReview, DurationMs: 12}},
+	Steps:         []core.StepReport{{Step: 0, Type: string(core.KindAssign), Duration: 30}, {Step: 1, Type: string(core.KindReview), Duration: 12}},
 	StepsExecuted: 2, AgentsUsed: 1,
 }
 
@@ -124,20 +124,20 @@ func someTimeline() *core.Timeline {
 	end := func(ms int) *time.Time { t := at(ms); return &t }
 	return &core.Timeline{
 		ExecutionID: execID, Pattern: core.PatternRef{Name: "classify", Version: "1.0.0"}, Status: core.ExecutionRunning,
-		StartedAt: end(1), DurationMs: 60, LastSeq: 77,
+		StartedAt: end(1), Duration: 60, LastSequence: 77,
 		Entries: []core.TimelineEntry{
-			{Kind: core.TimelineRole, ID: "agent_1", Role: "engineer", AgentID: "agent_1", Type: "claude", Name: "lex", ThreadID: "thread_1", Status: "running", StartedAt: at(0), DurationMs: 61},
-			{Kind: core.TimelineThread, ID: "thread_2", Role: "writer", AgentID: "magent_1", Type: "codex", Name: "docs", Status: "blocked", StartedAt: at(0), DurationMs: 61},
-			{Kind: core.TimelineStep, ID: "0", Type: "parallel", Name: "build \"it\"", Status: "completed", StartedAt: at(1), EndedAt: end(51), DurationMs: 50},
-			{Kind: core.TimelineStep, ID: "0.0", Step: "0", Type: "assign", Role: "engineer", Status: "completed", StartedAt: at(1), EndedAt: end(51), DurationMs: 50},
-			{Kind: core.TimelineTask, ID: "task_1", Step: "0.0", Role: "engineer", AgentID: "agent_1", Attempt: 1, Status: "lost", Detail: "the agent left", StartedAt: at(1), EndedAt: end(5), DurationMs: 4},
-			{Kind: core.TimelineTask, ID: "task_1", Step: "0.0", Role: "engineer", AgentID: "agent_2", Attempt: 2, Status: "completed", StartedAt: at(5), EndedAt: end(51), DurationMs: 46},
-			{Kind: core.TimelineMessage, ID: "msg_1", Step: "0.0", Type: "question", Role: "engineer", To: "lead", Status: "answered", Detail: "architecture", StartedAt: at(6), EndedAt: end(9), DurationMs: 3},
-			{Kind: core.TimelineEscalation, ID: "msg_1", Step: "0.0", To: "cto", Attempt: 1, Status: "answered", StartedAt: at(7), EndedAt: end(9), DurationMs: 2},
-			{Kind: core.TimelineStep, ID: "1", Type: "approve", Role: "lead", Status: "completed", StartedAt: at(51), EndedAt: end(54), DurationMs: 3},
-			{Kind: core.TimelineStep, ID: "1", Type: "approve", Role: "lead", Attempt: 2, Status: "running", StartedAt: at(57), DurationMs: 4},
-			{Kind: core.TimelineStep, ID: "2", Type: "assign", Role: "engineer", Status: "running", StartedAt: at(52), DurationMs: 9},
-			{Kind: core.TimelineQuestion, ID: questionID, Step: "2", Role: "engineer", Status: "open", Detail: "which one?", StartedAt: at(53), DurationMs: 8},
+			{Kind: core.TimelineRole, ID: "agent_1", Role: "engineer", AgentID: "agent_1", Type: "claude", Name: "lex", ThreadID: "thread_1", Status: "running", StartedAt: at(0), Duration: 61},
+			{Kind: core.TimelineThread, ID: "thread_2", Role: "writer", AgentID: "magent_1", Type: "codex", Name: "docs", Status: "blocked", StartedAt: at(0), Duration: 61},
+			{Kind: core.TimelineStep, ID: "0", Type: "parallel", Name: "build \"it\"", Status: "completed", StartedAt: at(1), EndedAt: end(51), Duration: 50},
+			{Kind: core.TimelineStep, ID: "0.0", Step: "0", Type: "assign", Role: "engineer", Status: "completed", StartedAt: at(1), EndedAt: end(51), Duration: 50},
+			{Kind: core.TimelineTask, ID: "task_1", Step: "0.0", Role: "engineer", AgentID: "agent_1", Attempt: 1, Status: "lost", Detail: "the agent left", StartedAt: at(1), EndedAt: end(5), Duration: 4},
+			{Kind: core.TimelineTask, ID: "task_1", Step: "0.0", Role: "engineer", AgentID: "agent_2", Attempt: 2, Status: "completed", StartedAt: at(5), EndedAt: end(51), Duration: 46},
+			{Kind: core.TimelineMessage, ID: "msg_1", Step: "0.0", Type: "question", Role: "engineer", To: "lead", Status: "answered", Detail: "architecture", StartedAt: at(6), EndedAt: end(9), Duration: 3},
+			{Kind: core.TimelineEscalation, ID: "msg_1", Step: "0.0", To: "cto", Attempt: 1, Status: "answered", StartedAt: at(7), EndedAt: end(9), Duration: 2},
+			{Kind: core.TimelineStep, ID: "1", Type: "approve", Role: "lead", Status: "completed", StartedAt: at(51), EndedAt: end(54), Duration: 3},
+			{Kind: core.TimelineStep, ID: "1", Type: "approve", Role: "lead", Attempt: 2, Status: "running", StartedAt: at(57), Duration: 4},
+			{Kind: core.TimelineStep, ID: "2", Type: "assign", Role: "engineer", Status: "running", StartedAt: at(52), Duration: 9},
+			{Kind: core.TimelineQuestion, ID: questionID, Step: "2", Role: "engineer", Status: "open", Detail: "which one?", StartedAt: at(53), Duration: 8},
 		},
 	}
 }

@@ -12,20 +12,11 @@ import (
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
-// appender is implemented by the bodies of busy operations, which encode themselves without reflection.
-type appender interface {
-	appendJSON(b []byte) []byte
-}
-
 // encode writes a body as JSON.
 //
 // The public types of sdk/wire are stored as well as answered, and answers differ in two things: times are in UTC with
 // milliseconds, and what is not left out when it is empty is never null, so that a list without rows is [].
 func encode(buf *bytes.Buffer, body any) {
-	if a, ok := body.(appender); ok {
-		buf.Write(a.appendJSON(buf.AvailableBuffer()))
-		return
-	}
 	// What is stored as JSON passes the encoder as it is, with what was escaped when it was stored.
 	buf.Write(rawjson.Plain(appendValue(buf.AvailableBuffer(), body)))
 }
@@ -35,6 +26,7 @@ func appendValue(b []byte, v any) []byte { return appendAnswer(b, reflect.ValueO
 
 var (
 	timeType      = reflect.TypeFor[time.Time]()
+	rawType       = reflect.TypeFor[json.RawMessage]()
 	marshalerType = reflect.TypeFor[json.Marshaler]()
 )
 
@@ -49,6 +41,11 @@ func appendAnswer(b []byte, v reflect.Value) []byte {
 		return appendAnswer(b, v.Elem())
 	case v.Type() == timeType:
 		return timestamp(v.Interface().(time.Time)).append(b)
+	case v.Type() == rawType: // JSON that was read strictly, or that we wrote
+		if v.Len() == 0 {
+			return append(b, "null"...)
+		}
+		return rawjson.AppendCompact(b, v.Bytes())
 	case v.Type().Implements(marshalerType):
 		return appendMarshaled(b, v.Interface())
 	}

@@ -29,10 +29,10 @@ func (s *Server) executionRoutes() []Route {
 				versionParam("Default: the latest."),
 				{Name: "async", Type: ParamBoolean, Default: "false", Doc: "Return at once with 202."},
 			},
-			Body: &Body{JSON: new(executeRequest), Optional: true},
+			Body: &Body{JSON: new(wire.ExecuteRequest), Optional: true},
 			Responses: []Response{
-				{Status: 200, Body: outcome{}, Doc: "The execution is over."},
-				{Status: 202, Body: executionAccepted{}, Location: true, Doc: "The execution is stored and goes on."},
+				{Status: 200, Body: wire.ExecutionOutcome{}, Doc: "The execution is over."},
+				{Status: 202, Body: wire.ExecutionAccepted{}, Location: true, Doc: "The execution is stored and goes on."},
 			},
 			Fails: []int{404, 409}, Creates: true, Recover: s.recoverExecute, Handle: s.execute,
 		}),
@@ -48,37 +48,37 @@ func (s *Server) executionRoutes() []Route {
 		}),
 		reads(Route{
 			Path: "/api/executions/{executionId}", OperationID: "getExecution", Summary: "Get one execution.",
-			Responses: []Response{{Status: 200, Body: executionBody{}, Doc: "The execution."}},
+			Responses: []Response{{Status: 200, Body: wire.Execution{}, Doc: "The execution."}},
 			Fails:     []int{404}, Handle: s.getExecution,
 		}),
 		writes(Route{
 			Path: "/api/executions/{executionId}/cancel", OperationID: "cancelExecution",
 			Action: "executions.cancel", Summary: "Cancel a pending or running execution.",
-			Body:      &Body{JSON: new(cancelRequest), Optional: true},
-			Responses: []Response{{Status: 200, Body: executionCancelled{}, Doc: "It is cancelled."}},
+			Body:      &Body{JSON: new(wire.CancelRequest), Optional: true},
+			Responses: []Response{{Status: 200, Body: wire.ExecutionCancellation{}, Doc: "It is cancelled."}},
 			Fails:     []int{404, 409}, Handle: s.cancelExecution,
 		}),
 		writes(Route{
 			Path: "/api/executions/{executionId}/retry", OperationID: "retryExecution",
 			Action: "executions.create", Summary: "Run a finished execution again with the same input.",
 			Body:      &Body{JSON: new(emptyRequest), Optional: true},
-			Responses: []Response{{Status: 202, Body: executionRetried{}, Location: true, Doc: "Stored."}},
+			Responses: []Response{{Status: 202, Body: wire.ExecutionRetried{}, Location: true, Doc: "Stored."}},
 			Fails:     []int{404, 409}, Creates: true, Recover: s.recoverRetry, Handle: s.retryExecution,
 		}),
 		writes(Route{
 			Path: "/api/executions/{executionId}/rerun", OperationID: "rerunExecution",
 			Action:  "executions.create",
 			Summary: "Run a finished execution again from a step, keeping the results before it.",
-			Body:    &Body{JSON: new(rerunRequest), Optional: true},
+			Body:    &Body{JSON: new(wire.RerunRequest), Optional: true},
 			Responses: []Response{
-				{Status: 202, Body: executionRetried{}, Location: true, Doc: "Stored."},
+				{Status: 202, Body: wire.ExecutionRetried{}, Location: true, Doc: "Stored."},
 			},
 			Fails: []int{404, 409}, Creates: true, Recover: s.recoverRetry, Handle: s.rerunExecution,
 		}),
 		reads(Route{
 			Path: "/api/executions/{executionId}/timeline", OperationID: "getExecutionTimeline",
 			Summary:   "Tell what happened in an execution so far: steps, tasks, roles, messages, escalations, questions.",
-			Responses: []Response{{Status: 200, Body: timelineBody{}, Doc: "The timeline."}},
+			Responses: []Response{{Status: 200, Body: wire.Timeline{}, Doc: "The timeline."}},
 			Fails:     []int{404}, Handle: s.getTimeline,
 		}),
 		reads(Route{
@@ -106,15 +106,13 @@ func executionPath(id string) string { return "/api/executions/" + id }
 
 // executeRequest reads the request of execute and execute/stream.
 func (c *call) executeRequest() (core.ExecuteRequest, error) {
-	req := executeRequest{Input: emptyObject}
+	req := wire.ExecuteRequest{Input: emptyObject}
 	if err := c.decode(&req); err != nil {
 		return core.ExecuteRequest{}, err
 	}
 	return core.ExecuteRequest{
 		Pattern: c.param("name"), Version: c.query.text("version"), Input: req.Input,
-		Options: core.ExecuteOptions{
-			TimeoutMs: req.Options.Timeout, Priority: req.Options.Priority, Metadata: req.Options.Metadata,
-		},
+		Options: req.Options,
 	}, nil
 }
 
@@ -157,7 +155,7 @@ func (s *Server) await(c *call, id string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(&outcome{e, report, s.opts.Clock.Now()}), nil
+	return ok(newOutcome(e, report, s.opts.Clock.Now())), nil
 }
 
 // withDetail names the execution in the details of a passing failure, so that a client can come back to it.
@@ -184,7 +182,7 @@ func timeoutOf(e *core.Execution) int64 {
 
 func executionAcceptedAnswer(id string) answer {
 	path := executionPath(id)
-	return accepted(path, executionAccepted{ExecutionID: id, Status: core.ExecutionPending, StatusURL: path})
+	return accepted(path, wire.ExecutionAccepted{ExecutionID: id, Status: core.ExecutionPending, StatusURL: path})
 }
 
 func (s *Server) recoverExecute(c *call, id string) (answer, error) {
@@ -203,7 +201,7 @@ func (s *Server) getExecution(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	body := newExecutionBody(e, s.opts.Clock.Now()).withWorkflow(report)
+	body := newExecution(e, report, s.opts.Clock.Now())
 	if e.AdHoc {
 		t, err := s.opts.Executions.Timeline(c.ctx, e.ID)
 		if err != nil {
@@ -230,7 +228,7 @@ func (s *Server) listExecutions(c *call) (answer, error) {
 }
 
 func (s *Server) cancelExecution(c *call) (answer, error) {
-	var req cancelRequest
+	var req wire.CancelRequest
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
@@ -238,7 +236,7 @@ func (s *Server) cancelExecution(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(executionCancelled{ExecutionID: e.ID, Status: e.Status, CancelledAt: stamp(e.CancelledAt)}), nil
+	return ok(wire.ExecutionCancellation{ExecutionID: e.ID, Status: e.Status, CancelledAt: e.CancelledAt}), nil
 }
 
 func (s *Server) retryExecution(c *call) (answer, error) {
@@ -253,7 +251,7 @@ func (s *Server) retryExecution(c *call) (answer, error) {
 }
 
 func (s *Server) rerunExecution(c *call) (answer, error) {
-	var req rerunRequest
+	var req wire.RerunRequest
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
@@ -266,7 +264,7 @@ func (s *Server) rerunExecution(c *call) (answer, error) {
 
 func retriedAnswer(original, id string) answer {
 	path := executionPath(id)
-	return accepted(path, executionRetried{
+	return accepted(path, wire.ExecutionRetried{
 		OriginalExecutionID: original, NewExecutionID: id, Status: core.ExecutionPending, StatusURL: path,
 	})
 }

@@ -168,7 +168,7 @@ func TestClientLeaves(t *testing.T) {
 	if started.Err() != nil {
 		t.Error("the context of the start ended with the client")
 	}
-	if core.PrincipalFrom(started) != core.Anonymous {
+	if core.PrincipalFrom(started).ID != core.Anonymous.ID {
 		t.Error("the start lost its principal")
 	}
 }

@@ -187,7 +187,7 @@ func (f *fakeExecutions) Timeline(_ context.Context, id string) (*core.Timeline,
 	}
 	return &core.Timeline{
 		ExecutionID: id, Pattern: core.PatternRef{Name: "classify", Version: "1.0.0"},
-		Status: core.ExecutionCompleted, LastSeq: 18,
+		Status: core.ExecutionCompleted, LastSequence: 18,
 	}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func (s *Server) healthRoutes() []Route {
@@ -21,15 +22,15 @@ func (s *Server) healthRoutes() []Route {
 			Description: "Answers 200 whatever the status is; probes use ready and live.",
 			Query: []Param{{Name: "detailed", Type: ParamBoolean, Default: "false",
 				Doc: "Add components, metrics and checks."}},
-			Responses: []Response{{Status: 200, Body: healthBody{}, Doc: "The state of the service."}},
+			Responses: []Response{{Status: 200, Body: wire.Health{}, Doc: "The state of the service."}},
 			Public:    metricsPublic, Handle: s.getHealth,
 		}),
 		get(Route{
 			Path: "/api/health/ready", OperationID: "getReady",
 			Summary: "Tell whether the service takes traffic.",
 			Responses: []Response{
-				{Status: 200, Body: probeBody{}, Doc: "Ready."},
-				{Status: 503, Body: probeBody{}, Doc: "Not ready."},
+				{Status: 200, Body: wire.Probe{}, Doc: "Ready."},
+				{Status: 503, Body: wire.Probe{}, Doc: "Not ready."},
 			},
 			Public: always, Probe: true, Handle: s.getReady,
 		}),
@@ -37,59 +38,19 @@ func (s *Server) healthRoutes() []Route {
 			Path: "/api/health/live", OperationID: "getLive",
 			Summary: "Tell whether the process runs.",
 			Responses: []Response{
-				{Status: 200, Body: probeBody{}, Doc: "Alive."},
-				{Status: 503, Body: probeBody{}, Doc: "To be restarted."},
+				{Status: 200, Body: wire.Probe{}, Doc: "Alive."},
+				{Status: 503, Body: wire.Probe{}, Doc: "To be restarted."},
 			},
 			Public: always, Probe: true, Handle: s.getLive,
 		}),
 	}
 }
 
-type healthBody struct {
-	Status     string            `json:"status" enum:"healthy,degraded,unhealthy"`
-	Version    string            `json:"version"`
-	Uptime     int64             `json:"uptime" doc:"Seconds."`
-	Components *healthComponents `json:"components,omitempty"`
-	Metrics    *healthMetrics    `json:"metrics,omitempty"`
-	Checks     []healthCheck     `json:"checks,omitempty"`
-}
-
-type healthComponents struct {
-	Database string       `json:"database" enum:"healthy,degraded,unhealthy" doc:"The store."`
-	Redis    string       `json:"redis" enum:"disabled" doc:"No shared bus is configured."`
-	Agents   healthAgents `json:"agents"`
-}
-
-type healthAgents struct {
-	Connected int `json:"connected"`
-	Healthy   int `json:"healthy"`
-}
-
-type healthMetrics struct {
-	ExecutionsTotal  int64   `json:"executionsTotal"`
-	ExecutionsActive int64   `json:"executionsActive"`
-	AvgExecutionTime float64 `json:"avgExecutionTime" doc:"Milliseconds."`
-}
-
-type healthCheck struct {
-	Name     string    `json:"name"`
-	Severity string    `json:"severity" enum:"required,degraded,vital" doc:"What its failure means for the whole."`
-	Status   string    `json:"status" enum:"ok,degraded,failed"`
-	Message  string    `json:"message,omitempty"`
-	Hint     string    `json:"hint,omitempty" doc:"What the operator can do."`
-	Since    timestamp `json:"since"`
-}
-
-type probeBody struct {
-	Status  string   `json:"status" enum:"ok,unavailable"`
-	Reasons []string `json:"reasons,omitempty"`
-}
-
 // storeCheck is the name of the check that components.database shows.
 const storeCheck = "store"
 
 func (s *Server) getHealth(c *call) (answer, error) {
-	body := healthBody{
+	body := wire.Health{
 		Version: s.opts.Version,
 		Uptime:  int64(s.opts.Clock.Now().Sub(s.started) / time.Second),
 	}
@@ -98,10 +59,12 @@ func (s *Server) getHealth(c *call) (answer, error) {
 		return ok(body), nil
 	}
 	database := "healthy"
-	body.Checks = []healthCheck{}
+	body.Checks = []wire.HealthCheck{}
 	body.Status, _, _, _ = s.opts.Health.Inspect(c.ctx,
 		func(name, severity, status, message, hint string, since time.Time) {
-			body.Checks = append(body.Checks, healthCheck{name, severity, status, message, hint, timestamp(since)})
+			body.Checks = append(body.Checks, wire.HealthCheck{
+				Name: name, Severity: severity, Status: status, Message: message, Hint: hint, Since: since,
+			})
 			if name == storeCheck {
 				database = map[string]string{"degraded": "degraded", "failed": "unhealthy"}[status]
 				if database == "" {
@@ -113,14 +76,14 @@ func (s *Server) getHealth(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	body.Components = &healthComponents{
+	body.Components = &wire.HealthComponents{
 		Database: database, Redis: "disabled",
-		Agents: healthAgents{Connected: counts.Connected, Healthy: counts.Healthy},
+		Agents: wire.HealthAgents{Connected: counts.Connected, Healthy: counts.Healthy},
 	}
-	body.Metrics = &healthMetrics{}
+	body.Metrics = &wire.HealthMetrics{}
 	if s.opts.Totals != nil {
 		total, active, mean := s.opts.Totals.Totals()
-		body.Metrics = &healthMetrics{total, active, float64(mean) / float64(time.Millisecond)}
+		body.Metrics = &wire.HealthMetrics{ExecutionsTotal: total, ExecutionsActive: active, AvgExecutionTime: wire.MeanOf(mean)}
 	}
 	return ok(body), nil
 }
@@ -144,8 +107,7 @@ func (s *Server) getLive(c *call) (answer, error) {
 	return probe(live, reasons), nil
 }
 
-// failures collects the names of failed checks. Probes are open to everyone, so they name checks and say
-// nothing more.
+// failures collects the names of failed checks.
 func failures(reasons *[]string) func(name, severity, status, message, hint string, since time.Time) {
 	return func(name, _, status, _, _ string, _ time.Time) {
 		if status == "failed" {
@@ -156,8 +118,8 @@ func failures(reasons *[]string) func(name, severity, status, message, hint stri
 
 func probe(good bool, reasons []string) answer {
 	if good {
-		return ok(probeBody{Status: "ok"})
+		return ok(wire.Probe{Status: "ok"})
 	}
 	return answer{status: http.StatusServiceUnavailable, retryAfter: retryAfter5,
-		body: probeBody{Status: "unavailable", Reasons: reasons}}
+		body: wire.Probe{Status: "unavailable", Reasons: reasons}}
 }

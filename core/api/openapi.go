@@ -19,7 +19,7 @@ type object = schema.Object
 
 // renderDocument makes the OpenAPI 3.1 document of a route table.
 func renderDocument(routes []Route, version, baseURL string) []byte {
-	schemas := &schema.Set{Defs: object{}, Names: schemaNames}
+	schemas := &schema.Set{Defs: object{}, Names: schemaNames, InRequests: requestNames}
 	schemas.Of(reflect.TypeFor[errorBody](), false)
 	paths := object{}
 	for i := range routes {

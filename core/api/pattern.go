@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func (s *Server) patternRoutes() []Route {
@@ -17,7 +18,7 @@ func (s *Server) patternRoutes() []Route {
 		r.Method = http.MethodGet
 		return r
 	}
-	body := func() *Body { return &Body{JSON: new(patternRequest), YAML: true, Limit: "definition"} }
+	body := func() *Body { return &Body{JSON: new(wire.PatternInput), YAML: true, Limit: "definition"} }
 	return []Route{
 		reads(Route{
 			Path: "/api/patterns", OperationID: "listPatterns",
@@ -31,7 +32,7 @@ func (s *Server) patternRoutes() []Route {
 			Path: "/api/patterns/{name}", OperationID: "getPattern",
 			Summary:   "Get one version of a pattern.",
 			Query:     []Param{versionParam("Default: the latest.")},
-			Responses: []Response{{Status: 200, Body: patternBody{}, Doc: "The pattern."}},
+			Responses: []Response{{Status: 200, Body: wire.Pattern{}, Doc: "The pattern."}},
 			Fails:     []int{404}, Handle: s.getPattern,
 		}),
 		reads(Route{
@@ -52,8 +53,8 @@ func (s *Server) patternRoutes() []Route {
 			Method: http.MethodPost, Path: "/api/patterns/validate", OperationID: "validatePattern",
 			Summary: "Check a definition without storing it.", Tag: base.Tag, Resource: base.Resource,
 			Action: "patterns.read", Scope: "patterns:read",
-			Body:      &Body{JSON: new(validateRequest), YAML: true, Limit: "definition"},
-			Responses: []Response{{Status: 200, Body: validation{}, Doc: "Every problem of the definition."}},
+			Body:      &Body{JSON: new(wire.ValidateRequest), YAML: true, Limit: "definition"},
+			Responses: []Response{{Status: 200, Body: wire.PatternCheck{}, Doc: "Every problem of the definition."}},
 			Fails:     []int{413}, Handle: s.validatePattern,
 		},
 		{
@@ -71,7 +72,7 @@ func (s *Server) patternRoutes() []Route {
 			Summary: "Delete one version of a pattern, or all.", Tag: base.Tag, Resource: base.Resource,
 			Action: "patterns.delete", Scope: "patterns:delete",
 			Query:     []Param{versionParam("Default: all versions.")},
-			Responses: []Response{{Status: 200, Body: patternDeleted{}, Doc: "Deleted."}},
+			Responses: []Response{{Status: 200, Body: wire.PatternDeletion{}, Doc: "Deleted."}},
 			Fails:     []int{404, 409}, Handle: s.deletePattern,
 		},
 	}
@@ -100,7 +101,7 @@ func (s *Server) getPattern(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok((*patternBody)(p)), nil
+	return ok(newPattern(p)), nil
 }
 
 func (s *Server) listPatternVersions(c *call) (answer, error) {
@@ -112,11 +113,11 @@ func (s *Server) listPatternVersions(c *call) (answer, error) {
 	found = found[min(offset, total):]
 	found = found[:min(limit, len(found))]
 	list := patternVersions{
-		Versions: make([]patternVersion, len(found)),
+		Versions: make([]wire.PatternVersion, len(found)),
 		Total:    total, Limit: limit, Offset: offset, HasMore: offset+len(found) < total,
 	}
 	for i, p := range found {
-		list.Versions[i] = patternVersion{p.Version, timestamp(p.CreatedAt)}
+		list.Versions[i] = wire.PatternVersion{Version: p.Version, CreatedAt: p.CreatedAt}
 	}
 	return ok(list), nil
 }
@@ -127,7 +128,7 @@ func (c *call) patternInput() (core.PatternInput, error) {
 		source, err := c.source()
 		return core.PatternInput{Source: source}, err
 	}
-	var req patternRequest
+	var req wire.PatternInput
 	if err := c.decode(&req); err != nil {
 		return core.PatternInput{}, err
 	}
@@ -197,11 +198,11 @@ func (s *Server) deletePattern(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(patternDeleted{Deleted: true, VersionsRemoved: n}), nil
+	return ok(wire.PatternDeletion{Deleted: true, VersionsRemoved: n}), nil
 }
 
 func (s *Server) validatePattern(c *call) (answer, error) {
-	var req validateRequest
+	var req wire.ValidateRequest
 	if c.yaml() {
 		source, err := c.source()
 		if err != nil {
@@ -214,10 +215,7 @@ func (s *Server) validatePattern(c *call) (answer, error) {
 		return answer{}, tooLarge("definition", c.config.MaxDefinition)
 	}
 	problems := s.opts.Patterns.CheckPattern(context.WithoutCancel(c.ctx), req.Definition)
-	if problems == nil {
-		problems = []core.Problem{}
-	}
-	return ok(validation{Valid: len(problems) == 0, Problems: problems}), nil
+	return ok(wire.PatternCheck{Valid: len(problems) == 0, Problems: problems}), nil
 }
 
 // rawOr returns raw, or other when raw is empty.

@@ -97,7 +97,7 @@ func TestCreatePattern(t *testing.T) {
 	var got core.PatternInput
 	r.patterns.create = func(ctx context.Context, in core.PatternInput) (*core.Pattern, error) {
 		got = in
-		if core.PrincipalFrom(ctx) != core.Anonymous {
+		if core.PrincipalFrom(ctx).ID != core.Anonymous.ID {
 			t.Errorf("principal %+v", core.PrincipalFrom(ctx))
 		}
 		return somePattern("my pattern", "1.0.0"), nil

@@ -2,12 +2,12 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // pluginRoutes are there when the service runs plugins at all.
@@ -25,7 +25,7 @@ func (s *Server) pluginRoutes() []Route {
 		r.Body = &Body{JSON: new(emptyRequest), Optional: true}
 		return r
 	}
-	plugin := []Response{{Status: 200, Body: pluginBody{}, Doc: "The plugin as it is then: ready, failed, quarantined or disabled."}}
+	plugin := []Response{{Status: 200, Body: wire.Plugin{}, Doc: "The plugin as it is then: ready, failed, quarantined or disabled."}}
 	return []Route{
 		reads(Route{
 			Path: "/api/admin/plugins", OperationID: "listPlugins",
@@ -35,14 +35,14 @@ func (s *Server) pluginRoutes() []Route {
 		}),
 		reads(Route{
 			Path: one, OperationID: "getPlugin", Summary: "Get one plugin with the schema of its settings.",
-			Responses: []Response{{Status: 200, Body: pluginDetail{}, Doc: "The plugin."}},
+			Responses: []Response{{Status: 200, Body: wire.PluginDetail{}, Doc: "The plugin."}},
 			Fails:     []int{404}, Handle: s.getPlugin,
 		}),
 		acts(Route{
 			Path: one + "/verify", OperationID: "verifyPlugin", Action: "plugins.verify",
 			Summary:     "Check the files, the handshake, the identity and the settings of a plugin.",
 			Description: "A second instance is started for it and ended again; what runs is left alone.",
-			Responses:   []Response{{Status: 200, Body: pluginReport{}, Doc: "What was found; ok tells the outcome."}},
+			Responses:   []Response{{Status: 200, Body: wire.PluginReport{}, Doc: "What was found; ok tells the outcome."}},
 			Fails:       []int{404}, Handle: s.verifyPlugin,
 		}),
 		acts(Route{
@@ -85,11 +85,7 @@ func (s *Server) listPlugins(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	list := pluginList{Plugins: make([]pluginBody, len(found)), Total: len(found)}
-	for i, p := range found {
-		list.Plugins[i] = newPluginBody(p)
-	}
-	return ok(list), nil
+	return ok(pluginList{Plugins: found, Total: len(found)}), nil
 }
 
 func (s *Server) getPlugin(c *call) (answer, error) {
@@ -108,7 +104,7 @@ func (s *Server) verifyPlugin(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(pluginReport{Name: r.Name, OK: r.OK, Checks: newPluginChecks(r.Checks)}), nil
+	return ok(r), nil
 }
 
 // changePlugin makes the handler of an operation that answers with the plugin. What was asked for happens even
@@ -124,7 +120,7 @@ func (s *Server) changePlugin(
 		if err != nil {
 			return answer{}, err
 		}
-		return ok(newPluginBody(p)), nil
+		return ok(p), nil
 	}
 }
 
@@ -136,11 +132,7 @@ func (s *Server) pluginLogs(c *call) error {
 		return err
 	}
 	if !c.query.boolean("follow") {
-		list := pluginLogList{Logs: make([]pluginLogRow, len(lines)), Tail: tail}
-		for i, line := range lines {
-			list.Logs[i] = newPluginLogRow(line, 0)
-		}
-		c.respond(ok(list))
+		c.respond(ok(pluginLogList{Logs: lines, Tail: tail}))
 		return nil
 	}
 	if isHead(c.w.Header()) {
@@ -192,12 +184,9 @@ func followPlugin(ctx context.Context, plugins core.PluginService, name string, 
 // line hands on one line.
 func (e *pluginEvents) line(line core.PluginLogLine, lost int) error {
 	e.once.Do(func() { close(e.begun) })
-	data, err := json.Marshal(newPluginLogRow(line, lost))
-	if err != nil {
-		return err
-	}
+	line.Lost = lost
 	select {
-	case e.next <- core.Event{Time: line.Time, Data: data}:
+	case e.next <- core.Event{Time: line.Timestamp, Data: appendValue(nil, line)}:
 		return nil
 	case <-e.ctx.Done():
 		return e.ctx.Err()

@@ -76,15 +76,15 @@ func (f *fakePlugins) PluginLogs(_ context.Context, name string, tail int) ([]co
 	if _, err := f.FindPlugin(context.Background(), name); err != nil {
 		return nil, err
 	}
-	return []core.PluginLogLine{{Time: epoch, Level: "info", Message: "configured"}}[:min(tail, 1)], nil
+	return []core.PluginLogLine{{Timestamp: epoch, Level: "info", Message: "configured"}}[:min(tail, 1)], nil
 }
 
 func (f *fakePlugins) FollowPluginLogs(ctx context.Context, name string, tail int, visit func(core.PluginLogLine, int) error) error {
 	if f.follow != nil {
 		return f.follow(ctx, name, tail, visit)
 	}
-	if err := visit(core.PluginLogLine{Time: epoch, Level: "info", Message: "one"}, 0); err != nil {
+	if err := visit(core.PluginLogLine{Timestamp: epoch, Level: "info", Message: "one"}, 0); err != nil {
 		return err
 	}
-	return visit(core.PluginLogLine{Time: epoch, Level: "error", Message: "two"}, 3)
+	return visit(core.PluginLogLine{Timestamp: epoch, Level: "error", Message: "two"}, 3)
 }

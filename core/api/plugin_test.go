@@ -109,7 +109,7 @@ func TestPluginLogsReaderGone(t *testing.T) {
 	r.plugins.follow = func(ctx context.Context, _ string, _ int, visit func(core.PluginLogLine, int) error) error {
 		defer close(ended)
 		for {
-			if err := visit(core.PluginLogLine{Time: epoch, Level: "info", Message: "again"}, 0); err != nil {
+			if err := visit(core.PluginLogLine{Timestamp: epoch, Level: "info", Message: "again"}, 0); err != nil {
 				return err
 			}
 		}

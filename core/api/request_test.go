@@ -279,7 +279,7 @@ func TestAuthorization(t *testing.T) {
 			return alice, nil
 		}
 		o.Authorize = func(ctx context.Context, p core.Principal, a api.Access) error {
-			if p != alice || core.PrincipalFrom(ctx) != alice {
+			if p.ID != alice.ID || core.PrincipalFrom(ctx).ID != alice.ID {
 				t.Errorf("asked for %+v", p)
 			}
 			asked = append(asked, a)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func (s *Server) streamRoutes() []Route {
@@ -26,7 +27,7 @@ func (s *Server) streamRoutes() []Route {
 			Summary: "Run a pattern and follow it as server-sent events.", Tag: tag, Resource: resource,
 			Action: "executions.create", Scope: "executions:create",
 			Query: []Param{versionParam("Default: the latest."), last},
-			Body:  &Body{JSON: new(executeRequest), Optional: true}, Responses: []Response{events, nothingMore},
+			Body:  &Body{JSON: new(wire.ExecuteRequest), Optional: true}, Responses: []Response{events, nothingMore},
 			Fails: []int{404, 409}, Creates: true, Resumes: true, Stream: s.streamPattern,
 		},
 		{

@@ -10,7 +10,7 @@ import (
 // continueThreadRequest says how another thread goes on with one that is over.
 type continueThreadRequest struct {
 	Message       string            `json:"message" check:"max=262144" doc:"What is to be done. May be left out when messages got no answer: those are given first." example:"Now fix the tests as well"`
-	Env           map[string]string `json:"env" doc:"Environment of the agent. Secret: never logged or answered."`
+	Env           map[string]string `json:"env" doc:"Environment of the agent, beside that of the old thread and over it. Secret: never logged or answered."`
 	DiscardQueued bool              `json:"discardQueued" doc:"Leave the messages that got no answer."`
 }
 

@@ -235,7 +235,7 @@ func TestAdHocTimeline(t *testing.T) {
 	}
 	want := core.TimelineEntry{
 		Kind: core.TimelineThread, ID: "thread_0", Type: "claude", Name: "fix it", Role: "coder", AgentID: "magent_1",
-		Status: "failed", Detail: "it crashed", StartedAt: begin, EndedAt: &end, DurationMs: 60_000,
+		Status: "failed", Detail: "it crashed", StartedAt: begin, EndedAt: &end, Duration: 60_000,
 		Usage: first.Usage,
 	}
 	if got := line.Entries[0]; got != want {

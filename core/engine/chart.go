@@ -202,7 +202,7 @@ const maxCompositeResult = 16 << 10
 func (r *chartRun) startStep(path string, kind core.StepKind, round int, at time.Time) {
 	r.begun[path] = beginning{round, at}
 	if index, ok := topLevel(path); ok && index == len(r.steps) {
-		r.steps = append(r.steps, core.StepReport{Step: index, Type: kind})
+		r.steps = append(r.steps, core.StepReport{Step: index, Type: string(kind)})
 	}
 }
 
@@ -214,7 +214,7 @@ func (r *chartRun) endStep(path string, result json.RawMessage, at time.Time) {
 		}
 		r.latest = result
 		if b, ok := r.begun[path]; ok {
-			r.steps[index].DurationMs += at.Sub(b.at).Milliseconds()
+			r.steps[index].Duration += wire.MillisOf(at.Sub(b.at))
 		}
 	}
 	delete(r.begun, path)
@@ -252,7 +252,7 @@ func (r *chartRun) closing(c *change) {
 	report := &core.WorkflowReport{Steps: slices.Clone(r.steps), StepsExecuted: r.done, AgentsUsed: len(r.agents), Partial: r.partial, Usage: r.usage}
 	for i := range report.Steps {
 		if b, ok := r.begun[strconv.Itoa(i)]; ok {
-			report.Steps[i].DurationMs += c.now.Sub(b.at).Milliseconds()
+			report.Steps[i].Duration += wire.MillisOf(c.now.Sub(b.at))
 		}
 	}
 	if report.Steps == nil {

@@ -222,7 +222,7 @@ func TestTimelineOfTalk(t *testing.T) {
 		}
 		switch e.Kind {
 		case core.TimelineMessage, core.TimelineEscalation, core.TimelineQuestion:
-			list = append(list, fmt.Sprintf("%s %s>%s %s %d", e.Kind, e.Role, e.To, e.Status, e.DurationMs))
+			list = append(list, fmt.Sprintf("%s %s>%s %s %d", e.Kind, e.Role, e.To, e.Status, e.Duration))
 		}
 	}
 	want := []string{"message dev>lead answered 60000", "escalation dev>cto timeout 30000", "escalation dev>user answered 0", "question dev> answered 0"}

@@ -268,7 +268,7 @@ func TestChartOptionsTimeout(t *testing.T) {
 	exec := r.startWith(core.ExecuteRequest{Pattern: "one", Input: json.RawMessage(`{}`), Options: core.ExecuteOptions{TimeoutMs: 1000}})
 	r.agents.await(t, 1)
 	r.clock.Advance(stdtime.Second)
-	if got := r.wait(exec.ID); got.Error == nil || got.Error.Code != core.CodeTimeout || got.Workflow == nil || len(got.Workflow.Steps) != 1 || got.Workflow.Steps[0].DurationMs != 1000 {
+	if got := r.wait(exec.ID); got.Error == nil || got.Error.Code != core.CodeTimeout || got.Workflow == nil || len(got.Workflow.Steps) != 1 || got.Workflow.Steps[0].Duration != 1000 {
 		t.Errorf("got %+v %+v", got.Error, got.Workflow)
 	}
 }

@@ -38,8 +38,8 @@ func (e *Engine) Timeline(ctx context.Context, id string) (*core.Timeline, error
 	}
 	return &core.Timeline{
 		ExecutionID: id, Pattern: exec.Pattern, Status: exec.Status,
-		StartedAt: exec.StartedAt, CompletedAt: exec.CompletedAt, DurationMs: exec.Duration(now).Milliseconds(),
-		Entries: fold.result(now), LastSeq: fold.lastSeq,
+		StartedAt: exec.StartedAt, CompletedAt: exec.CompletedAt, Duration: wire.MillisOf(exec.Duration(now)),
+		Entries: fold.result(now), LastSequence: fold.lastSeq,
 	}, nil
 }
 
@@ -360,7 +360,7 @@ func (f *timelineFold) result(now time.Time) []core.TimelineEntry {
 		if entry.EndedAt != nil {
 			until = *entry.EndedAt
 		}
-		entry.DurationMs = max(until.Sub(entry.StartedAt), 0).Milliseconds()
+		entry.Duration = wire.MillisOf(max(until.Sub(entry.StartedAt), 0))
 		list[i] = entry
 	}
 	return list

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 var timelineStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -183,8 +184,8 @@ question q1 cancelled 1..2
 				if e.EndedAt != nil {
 					until = *e.EndedAt
 				}
-				if e.DurationMs != until.Sub(e.StartedAt).Milliseconds() {
-					t.Errorf("%s %s lasts %d ms", e.Kind, e.ID, e.DurationMs)
+				if e.Duration != wire.MillisOf(until.Sub(e.StartedAt)) {
+					t.Errorf("%s %s lasts %d ms", e.Kind, e.ID, e.Duration)
 				}
 			}
 			for n := range journal { // every beginning of a journal makes a timeline

@@ -25,12 +25,12 @@ func TestTimeline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Status != core.ExecutionRunning || got.DurationMs != 3000 || len(got.Entries) != 2 || got.LastSeq == 0 ||
+	if got.Status != core.ExecutionRunning || got.Duration != 3000 || len(got.Entries) != 2 || got.LastSequence == 0 ||
 		got.Pattern.Name != "p" || got.ExecutionID != exec.ID || got.StartedAt == nil || got.CompletedAt != nil {
 		t.Fatalf("got %+v", got)
 	}
 	step, task := got.Entries[0], got.Entries[1]
-	if step.Kind != core.TimelineStep || step.ID != "draft" || step.Status != "running" || step.DurationMs != 3000 || step.EndedAt != nil {
+	if step.Kind != core.TimelineStep || step.ID != "draft" || step.Status != "running" || step.Duration != 3000 || step.EndedAt != nil {
 		t.Errorf("the step is %+v", step)
 	}
 	if task.Kind != core.TimelineTask || task.ID != first.task.ID || task.Step != "draft" || task.AgentID != "a" || task.Attempt != 1 {
@@ -47,7 +47,7 @@ func TestTimeline(t *testing.T) {
 	r.wait(exec.ID)
 	r.clock.Advance(stdtime.Hour)
 	over, err := r.Timeline(t.Context(), exec.ID)
-	if err != nil || over.Status != core.ExecutionCompleted || over.DurationMs != 5000 || len(over.Entries) != 4 || over.LastSeq <= got.LastSeq {
+	if err != nil || over.Status != core.ExecutionCompleted || over.Duration != 5000 || len(over.Entries) != 4 || over.LastSequence <= got.LastSequence {
 		t.Fatalf("got %+v, %v", over, err)
 	}
 	for i, want := range []string{"step draft completed 3000", "task draft completed 3000", "step edit completed 2000", "task edit completed 2000"} {
@@ -56,7 +56,7 @@ func TestTimeline(t *testing.T) {
 		if e.Kind == core.TimelineStep {
 			where = e.ID
 		}
-		if line := fmt.Sprintf("%s %s %s %d", e.Kind, where, e.Status, e.DurationMs); line != want {
+		if line := fmt.Sprintf("%s %s %s %d", e.Kind, where, e.Status, e.Duration); line != want {
 			t.Errorf("entry %d is %s, want %s", i, line, want)
 		}
 	}

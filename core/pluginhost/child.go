@@ -109,7 +109,7 @@ func (c *child) set(state core.PluginState, change func(*core.Plugin)) {
 	default:
 		c.log.Logger.Debug("plugin changed its state", args...)
 	}
-	c.ring.add(core.PluginLogLine{Time: c.host.opts.Clock.Now(), Level: level, Message: "wardroom: plugin is " + string(state) + pairs(args[4:])})
+	c.ring.add(core.PluginLogLine{Timestamp: c.host.opts.Clock.Now(), Level: level, Message: "wardroom: plugin is " + string(state) + pairs(args[4:])})
 }
 
 // snapshot returns the status, and whether a failure is definite.

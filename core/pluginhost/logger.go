@@ -65,7 +65,7 @@ func (l *pluginLogger) Log(level hclog.Level, msg string, args ...any) {
 	}
 	args = append(append([]any{}, l.with...), args...)
 	msg, args = l.prefix+l.redact(msg), l.clean(args)
-	l.ring.add(core.PluginLogLine{Time: l.clock.Now(), Level: levelWord(level), Message: msg + pairs(args)})
+	l.ring.add(core.PluginLogLine{Timestamp: l.clock.Now(), Level: levelWord(level), Message: msg + pairs(args)})
 	l.Logger.Log(level, msg, args...)
 }
 

@@ -9,6 +9,9 @@ import (
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
+// deliveries has the records, which are not JSON. Their lists are moved by moveDelivery: there may be millions.
+var deliveries = &table[deliveryRecord]{prefix: prefixDelivery, kind: "delivery", idPrefix: core.PrefixDelivery, decode: decodeDelivery}
+
 // PutDelivery implements core.Tx. A delivery never changes its endpoint, event or test mark. A pending one has a
 // NextAt; one that succeeded or was cancelled is not made pending again (CONFLICT), because its event may be gone.
 func (t *tx) PutDelivery(d *core.Delivery) error {
@@ -31,33 +34,28 @@ func (t *tx) PutDelivery(d *core.Delivery) error {
 	if number == 0 {
 		return core.NotFound("webhook", d.WebhookID)
 	}
-	key := t.key(prefixDelivery, d.ID)
-	stored, err := t.get(key)
+	was, err := deliveries.get(t, d.ID)
 	if err != nil {
 		return err
 	}
 	var old deliveryPlace
-	if stored != nil {
-		was, n, err := decodeDelivery(d.ID, stored)
-		if err != nil {
+	if was != nil {
+		if err := sameDelivery(was, d, number); err != nil {
 			return err
 		}
-		if err := sameDelivery(was, n, d, number); err != nil {
-			return err
-		}
-		old = placeOf(n, was)
+		old = was.place()
 	}
 	fresh := placeOf(number, d)
-	if err := t.set(key, t.take(func(b []byte) []byte { return appendDelivery(b, fresh, d) })); err != nil {
+	if err := t.set(t.key(prefixDelivery, d.ID), t.take(func(b []byte) []byte { return appendDelivery(b, fresh, d) })); err != nil {
 		return err
 	}
 	return t.moveDelivery(d.ID, old, fresh)
 }
 
 // sameDelivery refuses what a delivery that is stored must not become.
-func sameDelivery(was *core.Delivery, n uint32, d *core.Delivery, number uint32) error {
+func sameDelivery(was *deliveryRecord, d *core.Delivery, number uint32) error {
 	switch {
-	case n != number:
+	case was.number != number:
 		return core.Conflict("delivery", d.ID, "", "delivery %s is another endpoint's", d.ID)
 	case was.Event != d.Event || was.Seq != d.Seq:
 		return core.Invalid("event", "is not the one that the delivery was stored with")
@@ -118,53 +116,39 @@ func (t *tx) noteDue(p deliveryPlace) {
 
 // dropDelivery removes a delivery with its index entries. ok is asked whether one in that state may go.
 func (t *tx) dropDelivery(id string, ok func(d *core.Delivery, number uint32) bool) (bool, error) {
-	key := t.key(prefixDelivery, id)
-	stored, err := t.get(key)
-	if err != nil || stored == nil {
+	d, err := deliveries.get(t, id)
+	if err != nil || d == nil || !ok(&d.Delivery, d.number) {
 		return false, err
 	}
-	d, number, err := decodeDelivery(id, stored)
-	if err != nil || !ok(d, number) {
-		return false, err
-	}
-	t.delete(key)
-	return true, t.moveDelivery(id, placeOf(number, d), deliveryPlace{})
+	t.delete(t.key(prefixDelivery, id))
+	return true, t.moveDelivery(id, d.place(), deliveryPlace{})
 }
 
 // FindDelivery implements core.Tx.
 func (t *tx) FindDelivery(id string) (*core.Delivery, error) {
-	value, err := t.get(t.key(prefixDelivery, id))
-	if err != nil {
-		return nil, err
-	}
-	if value == nil {
-		return nil, core.NotFound("delivery", id)
-	}
-	d, number, err := decodeDelivery(id, value)
+	d, err := deliveries.find(t, id)
 	if err != nil {
 		return nil, err
 	}
 	live, err := t.webhookNumber(d.WebhookID)
+	if err == nil && live != d.number {
+		err = core.NotFound("delivery", id)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if live != number {
-		return nil, core.NotFound("delivery", id)
-	}
-	return d, nil
+	return &d.Delivery, nil
 }
 
 // FindDelivery implements core.WebhookReader.
 func (s *Store) FindDelivery(ctx context.Context, id string) (*core.Delivery, error) {
-	var d *core.Delivery
-	err := s.view(ctx, func(txn kv.Snapshot) error {
-		var number uint32
-		var err error
-		if d, number, err = readDelivery(txn, id); err != nil {
+	var d *deliveryRecord
+	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
+		if d, err = deliveries.read(txn, id); err != nil {
 			return err
 		}
 		live, err := webhookNumber(txn, d.WebhookID)
-		if err == nil && live != number {
+		if err == nil && live != d.number {
 			err = core.NotFound("delivery", id)
 		}
 		return err
@@ -172,18 +156,15 @@ func (s *Store) FindDelivery(ctx context.Context, id string) (*core.Delivery, er
 	if err != nil {
 		return nil, err
 	}
-	return d, nil
+	return &d.Delivery, nil
 }
 
-func readDelivery(txn kv.Snapshot, id string) (d *core.Delivery, number uint32, err error) {
-	found, err := txn.Get(appendKey(nil, prefixDelivery, id), func(value []byte) (err error) {
-		d, number, err = decodeDelivery(id, value)
-		return err
-	})
-	if err == nil && !found {
-		err = core.NotFound("delivery", id)
+func readDelivery(txn kv.Snapshot, id string) (*core.Delivery, error) {
+	d, err := deliveries.read(txn, id)
+	if err != nil {
+		return nil, err
 	}
-	return d, number, err
+	return &d.Delivery, nil
 }
 
 // DueDeliveries implements core.WebhookReader. An endpoint that is not known has none.
@@ -221,7 +202,7 @@ func (s *Store) dueAfter(ctx context.Context, number uint32, seek []byte, limit 
 				return true, nil
 			}
 			id := string(key[len(prefix)+8:])
-			d, _, err := readDelivery(txn, id)
+			d, err := readDelivery(txn, id)
 			if err != nil {
 				return s.pass(appendKey(nil, prefixDelivery, id), err)
 			}

@@ -188,10 +188,7 @@ func (s *Store) FindDeliveries(ctx context.Context, filter core.DeliveryFilter) 
 			return walkIndex(txn, lists...), int(total), err
 		},
 	}
-	return findRows(ctx, s, q, func(txn kv.Snapshot, id string) (*core.Delivery, error) {
-		d, _, err := readDelivery(txn, id)
-		return d, err
-	})
+	return findRows(ctx, s, q, readDelivery)
 }
 
 // selectDeliveries returns the prefixes of the lists that are not empty, and how many rows they hold; -1 and "" select

@@ -96,19 +96,29 @@ func appendDelivery(dst []byte, p deliveryPlace, d *core.Delivery) []byte {
 	return append(dst, d.Body...)
 }
 
-// decodeDelivery reads a value of v/ and the number of its webhook.
-func decodeDelivery(id string, b []byte) (d *core.Delivery, number uint32, err error) {
+// deliveryRecord is a delivery as it is stored.
+type deliveryRecord struct {
+	core.Delivery
+	number uint32 // of its webhook
+}
+
+func (d *deliveryRecord) place() deliveryPlace { return placeOf(d.number, &d.Delivery) }
+
+// decodeDelivery reads a value of v/.
+func decodeDelivery(id string, b []byte) (d *deliveryRecord, err error) {
 	if len(b) < deliveryHeader || b[0] != recordVersion || int(b[1]) >= len(core.DeliveryStatuses) || int(b[2]) >= len(deliveryEvents) {
-		return nil, 0, damaged("delivery", id, errRecord)
+		return nil, damaged("delivery", id, errRecord)
 	}
 	flags := b[3]
-	d = &core.Delivery{ID: id, Status: core.DeliveryStatuses[b[1]], Event: deliveryEvents[b[2]], Test: flags&deliveryTest != 0}
-	number, b = binary.BigEndian.Uint32(b[4:]), b[deliveryHeader:]
+	d = &deliveryRecord{Delivery: core.Delivery{
+		ID: id, Status: core.DeliveryStatuses[b[1]], Event: deliveryEvents[b[2]], Test: flags&deliveryTest != 0,
+	}}
+	d.number, b = binary.BigEndian.Uint32(b[4:]), b[deliveryHeader:]
 	var counts [5]uint64
 	for i := range counts {
 		var n int
 		if counts[i], n = binary.Uvarint(b); n <= 0 {
-			return nil, 0, damaged("delivery", id, errRecord)
+			return nil, damaged("delivery", id, errRecord)
 		}
 		b = b[n:]
 	}
@@ -126,17 +136,17 @@ func decodeDelivery(id string, b []byte) (d *core.Delivery, number uint32, err e
 		}
 		nanos, n := binary.Varint(b)
 		if n <= 0 {
-			return nil, 0, damaged("delivery", id, errRecord)
+			return nil, damaged("delivery", id, errRecord)
 		}
 		*at, b = time.Unix(0, nanos).UTC(), b[n:]
 	}
 	for _, s := range []*string{&d.WebhookID, &d.EventID, &d.Subject, &d.LastError, &d.ResponseBody} {
 		if *s, b, err = cutString(b); err != nil {
-			return nil, 0, damaged("delivery", id, err)
+			return nil, damaged("delivery", id, err)
 		}
 	}
 	if len(b) > 0 {
 		d.Body = slices.Clone(b)
 	}
-	return d, number, nil
+	return d, nil
 }

@@ -125,11 +125,11 @@ func (d *derived) thread(id string, value []byte) error {
 }
 
 func (d *derived) delivery(id string, value []byte) error {
-	v, number, err := decodeDelivery(id, value)
+	v, err := deliveries.parse(id, value)
 	if err != nil {
 		return err
 	}
-	place := placeOf(number, v)
+	number, place := v.number, v.place()
 	c := d.deliveries[number]
 	if c == nil {
 		c = new(deliveryCounts)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -202,4 +203,45 @@ func number64(t *testing.T, s *Store, key []byte) (n uint64) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// A page is filled from behind records that cannot be read, and ids that lead to none.
+func TestPagesPassOver(t *testing.T) {
+	ctx := context.Background()
+	s := mustOpenAt(t, t.TempDir())
+	ids := core.NewIDs(core.SystemClock{})
+	var all []string
+	for range 6 {
+		id := ids.New(core.PrefixQuestion)
+		all = append(all, id)
+		err := s.Update(ctx, func(tx core.Tx) error {
+			return tx.PutQuestion(&core.Question{ID: id, ExecutionID: "exec_1", Status: core.QuestionOpen})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := commitWrites(s.db, []write{{[]byte(prefixQuestion + all[4]), []byte("{")}, {key: []byte(prefixQuestion + all[1])}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for page := (core.Page{Limit: 2}); ; {
+		list, info, err := s.FindQuestions(ctx, core.QuestionFilter{ExecutionID: "exec_1", Page: page})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range list {
+			got = append(got, q.ID)
+		}
+		if page.Cursor = info.NextCursor; !info.HasMore {
+			break
+		}
+	}
+	if want := []string{all[5], all[3], all[2], all[0]}; !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if broken := s.Broken(); len(broken) != 1 || broken[0].ID != all[4] {
+		t.Fatalf("noted: %+v", broken)
+	}
 }

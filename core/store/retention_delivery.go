@@ -95,7 +95,7 @@ func (s *Store) retainDeliveriesOf(ctx context.Context, number uint32, old cutof
 
 // endedBefore reports whether the last attempt of a delivery that is over was long ago.
 func endedBefore(txn kv.Snapshot, id string, old cutoff) (bool, error) {
-	d, _, err := readDelivery(txn, id)
+	d, err := deliveries.read(txn, id)
 	if err != nil {
 		return false, err
 	}

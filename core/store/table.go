@@ -7,12 +7,14 @@ import (
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
-// table is where the records of a noun lie: as JSON under a prefix and their id, in the lists of their facets, and under
+// table is where the records of a noun lie: under a prefix and their id, in the lists of their facets, and under
 // a fingerprint if they have one. What follows from a record is written, removed and made anew by a repair by what the
 // table says of it; a noun's own file has its checks and its odd queries.
 type table[T any] struct {
 	prefix string
 	kind   string // in words
+	// decode reads a record; nil: records are JSON. put is for those.
+	decode func(id string, value []byte) (*T, error)
 	// facets are the lists that a record is in, which are named by the letters of lists; nil: the records are in none.
 	facets   func(r *T) []facet
 	lists    string
@@ -77,6 +79,14 @@ func (tb *table[T]) get(t *tx, id string) (*T, error) {
 	if err != nil || value == nil {
 		return nil, err
 	}
+	return tb.parse(id, value)
+}
+
+// parse reads a record.
+func (tb *table[T]) parse(id string, value []byte) (*T, error) {
+	if tb.decode != nil {
+		return tb.decode(id, value)
+	}
 	r := new(T)
 	return r, decodeJSON(tb.kind, id, value, r)
 }
@@ -92,14 +102,27 @@ func (tb *table[T]) same(t *tx, print []byte) (*T, error) {
 
 // find returns a record as the closure sees it. NOT_FOUND.
 func (tb *table[T]) find(t *tx, id string) (*T, error) {
-	r := new(T)
-	return r, t.read(t.key(tb.prefix, id), tb.kind, id, r)
+	r, err := tb.get(t, id)
+	if err == nil && r == nil {
+		err = core.NotFound(tb.kind, id)
+	}
+	return r, err
 }
 
 // read returns a record. NOT_FOUND.
-func (tb *table[T]) read(txn kv.Snapshot, id string) (*T, error) {
-	r := new(T)
-	return r, read(txn, appendKey(nil, tb.prefix, id), tb.kind, id, r)
+func (tb *table[T]) read(txn kv.Snapshot, id string) (r *T, err error) {
+	key := appendKey(nil, tb.prefix, id)
+	found, err := txn.Get(key, func(value []byte) (err error) {
+		r, err = tb.parse(id, value)
+		return err
+	})
+	if err == nil && !found {
+		err = core.NotFound(tb.kind, id)
+	}
+	if d := asDamage(err); d != nil {
+		d.key = key
+	}
+	return r, err
 }
 
 // one returns a record. NOT_FOUND.
@@ -127,8 +150,9 @@ func (tb *table[T]) all(ctx context.Context, s *Store) ([]*T, error) {
 // scan calls fn with every record from an id on that can be read, in order of ids, until fn returns false.
 func (tb *table[T]) scan(ctx context.Context, s *Store, txn kv.Snapshot, from string, fn func(id string, r *T) bool) error {
 	return scan(txn, []byte(tb.prefix), appendKey(nil, tb.prefix, from), true, func(key, value []byte) (bool, error) {
-		id, r := string(key[len(tb.prefix):]), new(T)
-		if err := decodeJSON(tb.kind, id, value, r); err != nil {
+		id := string(key[len(tb.prefix):])
+		r, err := tb.parse(id, value)
+		if err != nil {
 			return s.pass(key, err)
 		}
 		return fn(id, r), ctx.Err()
@@ -165,12 +189,20 @@ func (tb *table[T]) indexed(ctx context.Context, s *Store, txn kv.Snapshot, inde
 }
 
 // section describes the table to those who go over all keys.
-func (tb *table[T]) section() section { return jsonSection[T](tb.prefix, tb.kind) }
+func (tb *table[T]) section() section {
+	if tb.decode == nil {
+		return jsonSection[T](tb.prefix, tb.kind)
+	}
+	return section{tb.prefix, tb.kind, true, func(key, value []byte) error {
+		_, err := tb.decode(string(key), value)
+		return err
+	}}
+}
 
 // derive takes in what follows from a record.
 func (tb *table[T]) derive(d *derived, id string, value []byte) error {
-	r := new(T)
-	if err := decodeJSON(tb.kind, id, value, r); err != nil {
+	r, err := tb.parse(id, value)
+	if err != nil {
 		return err
 	}
 	print, facets := tb.derived(r)

@@ -85,10 +85,7 @@ var tables = []section{
 		_, err := decodeWebhookNumber(string(key), value)
 		return err
 	}},
-	{prefixDelivery, "delivery", true, func(key, value []byte) error {
-		_, _, err := decodeDelivery(string(key), value)
-		return err
-	}},
+	deliveries.section(),
 	{prefixDeliveries, "place of a delivery", false, func(key, value []byte) error {
 		if len(value) == 0 {
 			return nil

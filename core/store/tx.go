@@ -129,18 +129,6 @@ func (t *tx) setJSON(key []byte, record any) error {
 	return t.set(key, value)
 }
 
-// read decodes the JSON record under key as the closure sees it; NOT_FOUND with what and id if there is none.
-func (t *tx) read(key []byte, what, id string, into any) error {
-	value, err := t.get(key)
-	if err != nil {
-		return err
-	}
-	if value == nil {
-		return core.NotFound(what, id)
-	}
-	return decodeJSON(what, id, value, into)
-}
-
 // scan calls fn with each key under prefix as the closure sees it: first those of the batch that the
 // closure did not touch, then the closure's own.
 func (t *tx) scan(prefix []byte, fn func(key, value []byte) error) error {

@@ -57,45 +57,15 @@ func testListsEqualModel(t *testing.T, open Opener) {
 		for _, status := range append([]core.ExecutionStatus{""}, core.ExecutionStatuses...) {
 			for _, since := range times {
 				f := core.ExecutionFilter{Pattern: pattern, Status: status, Since: since, Until: times[rnd.IntN(len(times))]}
-				compareLists(t, s, m, f, 1+rnd.IntN(40))
+				wantList(t, fmt.Sprintf("%.200q", fmt.Sprint(f)), executionList(s, f), m.list(f), 1+rnd.IntN(40))
 			}
 		}
 	}
 }
 
-func compareLists(t *testing.T, s *store.Store, m model, f core.ExecutionFilter, limit int) {
-	t.Helper()
-	want := m.list(f)
-	for _, byCursor := range []bool{true, false} {
-		f.Page = core.Page{Limit: limit}
-		var got []string
-		for {
-			list, info, err := s.FindExecutions(ctx, f)
-			if err != nil {
-				t.Fatalf("%+v: %v", f, err)
-			}
-			for _, e := range list {
-				got = append(got, e.ID)
-			}
-			if info.Total != len(want) {
-				t.Fatalf("%.60q: total %d, want %d", fmt.Sprintf("%+v", f), info.Total, len(want))
-			}
-			if info.HasMore != (len(got) < len(want)) || info.HasMore != (info.NextCursor != "") {
-				t.Fatalf("%+v: after %d of %d rows: %+v", f, len(got), len(want), info)
-			}
-			if !info.HasMore {
-				break
-			}
-			if byCursor {
-				f.Cursor = info.NextCursor
-			} else {
-				f.Offset += len(list)
-			}
-		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("%+v: got %d rows %v, want %d rows %v", f, len(got), got, len(want), want)
-		}
-	}
+func executionList(s *store.Store, f core.ExecutionFilter) lister {
+	return listOf(s.FindExecutions, func(p core.Page) core.ExecutionFilter { f.Page = p; return f },
+		func(e *core.Execution) string { return e.ID })
 }
 
 func testListErrors(t *testing.T, open Opener) {
@@ -144,5 +114,63 @@ func testCursorIsStable(t *testing.T, open Opener) {
 	second, _, err := s.FindExecutions(ctx, core.ExecutionFilter{Page: core.Page{Limit: 10, Cursor: info.NextCursor}})
 	if err != nil || len(second) != 10 || second[0].ID >= first[9].ID {
 		t.Fatalf("second page begins with %s after %s, %v", second[0].ID, first[9].ID, err)
+	}
+}
+
+// A cursor is good for the list that returned it, and for no other.
+func testCursorsOfOtherLists(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
+	exec, hook := idAt(start, 1), webhookAt(start, 1)
+	putWebhook(t, s, webhook(hook))
+	for n := 1; n <= 3; n++ {
+		mustUpdate(t, s, func(tx core.Tx) error {
+			return errors.Join(
+				tx.PutExecution(execution(idAt(start, n), "vote", core.ExecutionRunning)),
+				tx.PutExecution(execution(idAt(start, n+3), "vote", core.ExecutionFailed)),
+				tx.PutQuestion(question(questionAt(start, n), exec, core.QuestionOpen)),
+				tx.PutThread(thread(threadAt(start, n), exec, core.ThreadReady)),
+				tx.PutWorkspace(workspace(ownID(core.PrefixWorkspace, start, n), exec, core.WorkspaceReady)),
+				tx.PutDecision(decision(ownID(core.PrefixDecision, start, n), exec, fmt.Sprint(n))),
+				tx.PutExperience(experience(ownID(core.PrefixMemory, start, n), fmt.Sprint(n), core.ExperiencePartial)),
+				tx.PutDelivery(delivery(n, hook)))
+		})
+	}
+	deliveries := func(f core.DeliveryFilter) lister {
+		return listOf(s.FindDeliveries, func(p core.Page) core.DeliveryFilter { f.Page = p; return f },
+			func(d *core.Delivery) string { return d.ID })
+	}
+	lists := map[string]lister{
+		"executions":              executionList(s, core.ExecutionFilter{}),
+		"executions of a pattern": executionList(s, core.ExecutionFilter{Pattern: "vote"}),
+		"active executions":       executionList(s, core.ExecutionFilter{Status: core.ExecutionRunning}),
+		"executions that failed":  executionList(s, core.ExecutionFilter{Status: core.ExecutionFailed}),
+		"executions since":        executionList(s, core.ExecutionFilter{Since: start}),
+		"executions until":        executionList(s, core.ExecutionFilter{Until: start.Add(time.Hour)}),
+		"questions":               questionList(s, core.QuestionFilter{}),
+		"open questions":          questionList(s, core.QuestionFilter{Status: core.QuestionOpen}),
+		"questions of an exec.":   questionList(s, core.QuestionFilter{ExecutionID: exec}),
+		"threads":                 threadList(s, core.ThreadFilter{}),
+		"threads that are ready":  threadList(s, core.ThreadFilter{Status: core.ThreadReady}),
+		"threads of a role":       threadList(s, core.ThreadFilter{Role: "driver"}),
+		"workspaces":              workspaceList(s, core.WorkspaceFilter{}),
+		"decisions":               decisionList(s, core.DecisionFilter{}),
+		"experiences":             experienceList(s, core.ExperienceFilter{}),
+		"deliveries":              deliveries(core.DeliveryFilter{}),
+		"deliveries of a webhook": deliveries(core.DeliveryFilter{WebhookID: hook}),
+		"deliveries that wait":    deliveries(core.DeliveryFilter{Status: core.DeliveryPending}),
+		"deliveries of one event": deliveries(core.DeliveryFilter{Event: core.EventExecutionStarted}),
+	}
+	for name, list := range lists {
+		wantPages(t, list)
+		_, info, err := list(core.Page{Limit: 1})
+		if err != nil || info.NextCursor == "" {
+			t.Fatalf("%s: %+v, %v", name, info, err)
+		}
+		for other, list := range lists {
+			_, _, err := list(core.Page{Limit: 1, Cursor: info.NextCursor})
+			if e := core.AsError(err); (other == name) != (err == nil) || err != nil && (e.Code != core.CodeValidation || e.Details["field"] != "cursor") {
+				t.Errorf("a cursor of %s for %s: %v", name, other, err)
+			}
+		}
 	}
 }

@@ -172,7 +172,7 @@ func (c *change) end(e core.ThreadEnding) {
 		return
 	}
 	r.Ending = &e
-	r.Prompt, r.LoginURL, r.IdleSince, r.SealedEnv, r.RetryAt = nil, "", nil, nil, nil
+	r.Prompt, r.LoginURL, r.IdleSince, r.RetryAt = nil, "", nil, nil
 	r.StatusReason = e.Reason
 	if e.Status == core.ThreadCompleted {
 		r.Status, r.StatusReason = core.ThreadRunning, core.ThreadReasonFinishing

@@ -2,6 +2,7 @@ package threads
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -49,10 +50,19 @@ func (s *Service) ContinueThread(ctx context.Context, id string, in core.ThreadC
 	case len(from.left) == 0 && strings.TrimSpace(in.Message) == "":
 		return nil, core.Invalid("message", "is missing: no message waits in the thread, so say what is to be done")
 	}
+	env, err := s.openEnv(id, old.SealedEnv)
+	if err != nil {
+		return nil, err
+	}
+	if env == nil {
+		env = in.Env
+	} else {
+		maps.Copy(env, in.Env)
+	}
 	spec := core.ThreadSpec{
 		ExecutionID: old.ExecutionID, Name: old.Name, AgentType: old.AgentType, Role: old.Role, Objective: old.Objective,
 		Preparation: core.Preparation{
-			Workspace: &core.WorkspaceSpec{WorkspaceID: old.Workspace.ID}, Approval: old.Preparation.Approval, Env: in.Env,
+			Workspace: &core.WorkspaceSpec{WorkspaceID: old.Workspace.ID}, Approval: old.Preparation.Approval, Env: env,
 		},
 		Policy: old.Policy, Metadata: withoutMemory(old.Metadata), Runtime: old.Runtime,
 	}
@@ -94,7 +104,7 @@ func (from *continuation) take(tx core.Tx, r *core.ThreadRecord) error {
 	}
 	next := *latest
 	next.ContinuedBy, next.UpdatedAt, next.Work, next.SentSeq, next.QueuedInputs = r.ID, r.CreatedAt, nil, next.InputSeq, 0
-	next.Withdrawn = 0
+	next.Withdrawn, next.SealedEnv = 0, nil
 	if err := tx.PutThread(&next); err != nil {
 		return err
 	}

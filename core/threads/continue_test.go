@@ -110,7 +110,9 @@ func TestContinueLostSession(t *testing.T) {
 		a.end(block("partial", "Half of it"))
 	}
 	r.open()
-	old := r.spawn(spec()).ID
+	first := spec()
+	first.Preparation.Env = map[string]string{"TOKEN": "old", "CI": "1"}
+	old := r.spawn(first).ID
 	r.untilStatus(old, core.ThreadCompleted)
 	next, err := r.ContinueThread(r.ctx, old, core.ThreadContinue{Message: "the rest", Env: map[string]string{"TOKEN": "secret-value"}})
 	if err != nil {
@@ -120,8 +122,12 @@ func TestContinueLostSession(t *testing.T) {
 	if got := r.agents.messages(); len(got) != 2 || !strings.Contains(got[1], "What came of it: Half of it)\n\nthe rest") {
 		t.Errorf("messages %q", got)
 	}
-	if specs := r.agents.specs; len(specs) != 3 || specs[1].Resume == "" || specs[2].Resume != "" || specs[2].Env["TOKEN"] != "secret-value" || rec.SealedEnv != nil {
-		t.Errorf("specs %+v", specs)
+	if specs := r.agents.specs; len(specs) != 3 || specs[1].Resume == "" || specs[2].Resume != "" || specs[2].Env["TOKEN"] != "secret-value" ||
+		specs[2].Env["CI"] != "1" || len(rec.Preparation.EnvNames) != 2 {
+		t.Errorf("specs %+v, names %v", specs, rec.Preparation.EnvNames)
+	}
+	if left := r.record(old).SealedEnv; left != nil || rec.SealedEnv == nil {
+		t.Errorf("the old thread keeps the environment: %t, the new one: %t", left != nil, rec.SealedEnv != nil)
 	}
 }
 
@@ -198,7 +204,10 @@ func TestWithdrawAfterTheEnd(t *testing.T) {
 	}
 	r.open()
 	id := r.spawn(shellSpec("one")).ID
-	r.untilStatus(id, core.ThreadFailed)
+	coretest.WaitFor(t, "the end", func() bool {
+		now, err := r.FindThread(r.ctx, id)
+		return err == nil && now.Status == core.ThreadFailed
+	})
 	q, err := r.QueuedThreadInputs(r.ctx, id, 0, 10)
 	if err != nil || len(q.Inputs) != 1 || q.Inputs[0].Message != "one" || q.Inputs[0].State != core.InputWaiting {
 		t.Fatalf("queue %+v, %v", q, err)

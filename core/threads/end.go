@@ -50,7 +50,10 @@ func (c *change) conclude(out *outcome) error {
 	}
 	id, upTo, ws := r.ID, c.leaveQueue(&e), r.Workspace
 	c.freed = c.t.waiting
-	r.Ending, r.Report, r.LastText, r.Prompt, r.LoginURL, r.SealedEnv, r.IdleSince = nil, nil, "", nil, "", nil, nil
+	r.Ending, r.Report, r.LastText, r.Prompt, r.LoginURL, r.IdleSince = nil, nil, "", nil, "", nil
+	if continues(r) != nil {
+		r.SealedEnv = nil // nothing needs it any more
+	}
 	r.Speech, r.RetryAt, r.BlockedSince = nil, nil, nil
 	c.extra = append(c.extra, func(tx core.Tx) error {
 		if upTo > 0 {

@@ -79,7 +79,7 @@ func TestLife(t *testing.T) {
 		!slices.Contains(c.Artifacts, core.Artifact{Type: core.ArtifactCommit, Value: "abc"}) || len(c.Artifacts) != 1 {
 		t.Errorf("completion %+v", c)
 	}
-	if rec.EventCount != 11 || rec.TurnCount != 2 || rec.QueuedInputs != 0 || rec.Ending != nil || rec.SealedEnv != nil {
+	if rec.EventCount != 11 || rec.TurnCount != 2 || rec.QueuedInputs != 0 || rec.Ending != nil {
 		t.Errorf("record %+v", rec)
 	}
 	if len(r.store.lessons()) != 1 || r.store.lessons()[0].Outcome != core.ExperienceSuccessful || r.store.lessons()[0].Repo != "app" {

@@ -40,10 +40,13 @@ func (s *Service) QueuedThreadInputs(ctx context.Context, id string, after uint6
 	}
 }
 
-// stored returns the record of a thread, which must not be changed.
+// stored returns the record of a thread, which must not be changed. That of one that is over is changed in the store
+// alone, also while its supervisor is still there.
 func (s *Service) stored(ctx context.Context, id string) (*core.ThreadRecord, error) {
 	if t := s.find(id); t != nil {
-		return t.record(), nil
+		if r := t.record(); !r.Status.Terminal() {
+			return r, nil
+		}
 	}
 	return s.opts.Store.FindThread(ctx, id)
 }

@@ -102,9 +102,6 @@ func (c *change) onReady() {
 		return // people are asked, and the agent waits with everybody
 	}
 	r.Status, r.StatusReason, r.Prompt, r.LoginURL = core.ThreadReady, "", nil, ""
-	if r.Runtime != core.RuntimeConnected {
-		r.SealedEnv = nil // the agent has it for good
-	}
 	if r.RetryAt != nil {
 		r.StatusReason = core.ThreadReasonRetrying
 	}

@@ -120,9 +120,6 @@ func (t *thread) labelled(ctx context.Context) (*core.ManagedAgent, error) {
 func (c *change) started(a *core.ManagedAgent) {
 	r := c.rec
 	r.ManagedAgentID, r.Runtime = a.ID, a.Runtime
-	if !resumes(r) {
-		r.SealedEnv = nil
-	}
 	if a.SessionID != "" {
 		r.SessionID = a.SessionID
 	}

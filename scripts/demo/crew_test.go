@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func TestFinishedSteps(t *testing.T) {
-	steps := finishedSteps(&client.Timeline{Entries: []client.TimelineEntry{
+	steps := finishedSteps(&client.Timeline{Timeline: wire.Timeline{Entries: []client.TimelineEntry{
 		{Kind: client.TimelineStep, ID: "0", Type: "assign", Status: "completed"},
 		{Kind: client.TimelineTask, ID: "task_1", Step: "0", Status: "completed"},
 		{Kind: client.TimelineStep, ID: "1", Type: "parallel", Status: "running"},
 		{Kind: client.TimelineStep, ID: "1.0", Type: "review", Status: "completed"},
 		{Kind: client.TimelineStep, ID: "1.1", Type: "assign", Status: "running"},
-	}})
+	}}})
 	if got := strings.Join(slices.Sorted(maps.Keys(steps)), " "); got != "0 1.0" {
 		t.Errorf("got %q", got)
 	}

@@ -8,17 +8,18 @@ import (
 
 	"github.com/wardroom/wardroom/scripts/demo/classifier"
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 var methodNames = map[string]string{"a1": "lexicon", "a2": "rules", "a3": "bayes"}
 
 // execution is an execution as the API returns it, with a vote of each agent.
 func execution(id string, votes [3]classifier.Category, result string) *client.Execution {
-	e := &client.Execution{
+	e := &client.Execution{Execution: wire.Execution{
 		ExecutionID: "exec_" + id, Status: "completed",
 		Input:  json.RawMessage(fmt.Sprintf(`{"id":%q,"text":"x"}`, id)),
 		Result: json.RawMessage(result),
-	}
+	}}
 	for i, v := range votes {
 		e.Agents = append(e.Agents, client.AgentResult{
 			ID:     fmt.Sprint("a", i+1),

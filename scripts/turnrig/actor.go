@@ -18,7 +18,7 @@ import (
 
 // Limits of what an actor waits for, on a machine that is kept busy.
 const (
-	turnLimit  = 6 * time.Minute
+	turnLimit  = 15 * time.Minute
 	readyLimit = 8 * time.Minute
 	lookEvery  = 100 * time.Millisecond
 )

@@ -6,33 +6,18 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
+
+// AgentStatistics counts over the life of an agent's id.
+type AgentStatistics = wire.AgentStatistics
 
 // Agent is a connected agent, or one that was connected within the last 24 hours.
 type Agent struct {
 	Meta
-	ID             string           `json:"id"`
-	Name           string           `json:"name"`
-	Status         string           `json:"status"`            // connected or disconnected
-	Healthy        *bool            `json:"healthy,omitempty"` // nil when the server did not say
-	Capabilities   []string         `json:"capabilities"`
-	Region         string           `json:"region,omitempty"`
-	ConnectedAt    time.Time        `json:"connectedAt"`
-	LastHeartbeat  time.Time        `json:"lastHeartbeat"`
-	DisconnectedAt *time.Time       `json:"disconnectedAt,omitempty"`
-	TasksCompleted int64            `json:"tasksCompleted,omitempty"` // in lists
-	Metadata       map[string]any   `json:"metadata,omitempty"`
-	Statistics     *AgentStatistics `json:"statistics,omitempty"` // of GetAgent
-}
-
-// AgentStatistics counts over the life of an agent's id.
-type AgentStatistics struct {
-	TasksCompleted int64   `json:"tasksCompleted"` // succeeded and failed
-	TasksSucceeded int64   `json:"tasksSucceeded"`
-	TasksFailed    int64   `json:"tasksFailed"`
-	AverageLatency Millis  `json:"averageLatency"`
-	Uptime         float64 `json:"uptime"` // seconds
+	wire.Agent
+	Statistics *AgentStatistics `json:"statistics,omitempty"` // of GetAgent
 }
 
 // AgentList is one page of agents.
@@ -55,9 +40,7 @@ type AgentFilter struct {
 // AgentDisconnection tells what DisconnectAgent did.
 type AgentDisconnection struct {
 	Meta
-	ID             string     `json:"id"`
-	Disconnected   bool       `json:"disconnected"`
-	DisconnectedAt *time.Time `json:"disconnectedAt"`
+	wire.AgentDisconnection
 }
 
 // ListAgents returns one page of agents, newest connection first.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // BatchRequest asks for one pattern to be run over many inputs.
@@ -21,41 +23,12 @@ type BatchRequest struct {
 }
 
 // BatchResult is the outcome of one item.
-type BatchResult struct {
-	Index       int             `json:"index"`
-	ExecutionID string          `json:"executionId,omitempty"`
-	Status      string          `json:"status"`
-	Result      json.RawMessage `json:"result,omitempty"`
-	Error       *ExecutionError `json:"error,omitempty"`
-}
+type BatchResult = wire.BatchResult
 
-// Batch is one pattern run over many inputs. Status is running, completed (also with failed items), failed
-// (StopOnError met an error) or cancelled.
+// Batch is one pattern run over many inputs. Results are those of GetBatch and GetBatchPage.
 type Batch struct {
 	Meta
-	BatchID   string        `json:"batchId"`
-	Status    string        `json:"status"`
-	Total     int           `json:"total"`
-	Completed int           `json:"completed"`
-	Failed    int           `json:"failed"`
-	StatusURL string        `json:"statusUrl,omitempty"`
-	Results   []BatchResult `json:"results,omitempty"` // of GetBatch and GetBatchPage, by index; every item has one
-
-	HasMore    bool   `json:"hasMore,omitempty"` // of GetBatchPage: there are more results
-	NextCursor string `json:"nextCursor,omitempty"`
-}
-
-type batchOptionsBody struct {
-	Concurrency int  `json:"concurrency,omitempty"`
-	StopOnError bool `json:"stopOnError,omitempty"`
-	executeOptionsBody
-}
-
-type batchBody struct {
-	Pattern string            `json:"pattern"`
-	Version string            `json:"version,omitempty"`
-	Inputs  []json.RawMessage `json:"inputs"`
-	Options batchOptionsBody  `json:"options"`
+	wire.BatchDetail
 }
 
 // StartBatch starts a batch and returns it running.
@@ -64,9 +37,9 @@ func (c *Client) StartBatch(ctx context.Context, req BatchRequest) (*Batch, erro
 	if inputs == nil {
 		inputs = []json.RawMessage{}
 	}
-	body := batchBody{
+	body := wire.BatchRequest{
 		Pattern: req.Pattern, Version: req.Version, Inputs: inputs,
-		Options: batchOptionsBody{req.Concurrency, req.StopOnError, req.Options.body()},
+		Options: wire.BatchOptions{Concurrency: req.Concurrency, StopOnError: req.StopOnError, ExecuteOptions: req.Options.body()},
 	}
 	out := new(Batch)
 	r := request{method: http.MethodPost, path: "/api/batch/execute", body: body, key: req.IdempotencyKey}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Codes of the API's errors, and of the errors of failed executions.
@@ -42,20 +44,7 @@ func (e *Error) Error() string {
 }
 
 // Problem is one finding of the server's validation.
-type Problem struct {
-	Path   string `json:"path"`
-	Line   int    `json:"line,omitempty"`   // 1-based; 0 when there is none
-	Column int    `json:"column,omitempty"` // 1-based, in characters; 0 when it is not known
-	Reason string `json:"reason"`
-}
-
-// String renders the problem as "line 12: steps[1].agents.min: must be at least 1".
-func (p Problem) String() string {
-	if p.Line > 0 {
-		return fmt.Sprintf("line %d: %s: %s", p.Line, p.Path, p.Reason)
-	}
-	return p.Path + ": " + p.Reason
-}
+type Problem = wire.Problem
 
 // Problems returns details.errors of a VALIDATION_ERROR: every problem the server found, or nil.
 func (e *Error) Problems() []Problem {
@@ -72,9 +61,9 @@ func (e *Error) Problems() []Problem {
 		var p Problem
 		p.Path, _ = fields["path"].(string)
 		p.Reason, _ = fields["reason"].(string)
-		if line, ok := fields["line"].(float64); ok {
-			p.Line = int(line)
-		}
+		line, _ := fields["line"].(float64)
+		column, _ := fields["column"].(float64)
+		p.Line, p.Column = int(line), int(column)
 		problems = append(problems, p)
 	}
 	return problems

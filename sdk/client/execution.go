@@ -20,18 +20,23 @@ const (
 	StatusCancelled = "cancelled"
 )
 
-// Terminal tells whether an execution or batch in this state is over.
-func Terminal(status string) bool {
+// Terminal reports whether an execution or batch in this state is over.
+func Terminal[S ~string](status S) bool {
 	return status == StatusCompleted || status == StatusFailed || status == StatusCancelled
 }
 
-// Millis is a duration in milliseconds, with a fraction where it is a mean.
-type Millis float64
-
-// Duration converts to a time.Duration.
-func (m Millis) Duration() time.Duration {
-	return time.Duration(float64(m) * float64(time.Millisecond))
-}
+// What the API says of executions, see package wire.
+type (
+	Millis          = wire.Millis
+	MeanMillis      = wire.MeanMillis
+	ExecutionStatus = wire.ExecutionStatus
+	ExecutionRow    = wire.ExecutionRow
+	ExecutionError  = wire.ExecutionError
+	ExecutionWait   = wire.ExecutionWait
+	AgentResult     = wire.AgentResult
+	WorkflowMetrics = wire.WorkflowMetrics
+	WorkflowStep    = wire.WorkflowStep
+)
 
 // ExecuteOptions are the options of an execution.
 type ExecuteOptions struct {
@@ -40,14 +45,8 @@ type ExecuteOptions struct {
 	Metadata map[string]any // free keys, kept with the execution
 }
 
-type executeOptionsBody struct {
-	Timeout  int64          `json:"timeout,omitempty"`
-	Priority string         `json:"priority,omitempty"`
-	Metadata map[string]any `json:"metadata,omitempty"`
-}
-
-func (o ExecuteOptions) body() executeOptionsBody {
-	return executeOptionsBody{o.Timeout.Milliseconds(), o.Priority, o.Metadata}
+func (o ExecuteOptions) body() wire.ExecuteOptions {
+	return wire.ExecuteOptions{TimeoutMs: o.Timeout.Milliseconds(), Priority: wire.Priority(o.Priority), Metadata: o.Metadata}
 }
 
 // ExecuteRequest asks for one execution.
@@ -60,77 +59,18 @@ type ExecuteRequest struct {
 	IdempotencyKey string
 }
 
-// ExecutionError is why an execution failed.
-type ExecutionError struct {
-	Code    string         `json:"code"`
-	Message string         `json:"message"`
-	Details map[string]any `json:"details,omitempty"`
-}
-
-// AgentResult is what one agent gave to an execution.
-type AgentResult struct {
-	ID     string          `json:"id"`
-	Step   string          `json:"step,omitempty"` // of a pattern of several steps
-	Status string          `json:"status,omitempty"`
-	Result json.RawMessage `json:"result,omitempty"`
-}
-
-// Execution is one run of a pattern. Answers fill the fields they have: a list has no input or result.
+// Execution is one run of a pattern. Answers fill the fields they have.
 type Execution struct {
 	Meta
-	ExecutionID  string          `json:"executionId"`
-	Pattern      PatternRef      `json:"pattern"`
-	Version      string          `json:"version,omitempty"` // of the pattern; in lists, where Pattern is a name only
-	Status       string          `json:"status"`
-	Input        json.RawMessage `json:"input,omitempty"`
-	Result       json.RawMessage `json:"result,omitempty"`
-	Error        *ExecutionError `json:"error,omitempty"`
-	Agents       []AgentResult   `json:"agents,omitempty"`
-	CreatedAt    *time.Time      `json:"createdAt,omitempty"`
-	StartedAt    *time.Time      `json:"startedAt,omitempty"`
-	CompletedAt  *time.Time      `json:"completedAt,omitempty"`
-	CancelledAt  *time.Time      `json:"cancelledAt,omitempty"`
-	Waiting      *ExecutionWait  `json:"waiting,omitempty"`
-	Duration     Millis          `json:"duration,omitempty"`
-	StatusURL    string          `json:"statusUrl,omitempty"`
-	BatchID      string          `json:"batchId,omitempty"`
-	CancelReason string          `json:"cancelReason,omitempty"`
-
-	// Of an org chart only; Output is the same as Result.
-	PatternName string           `json:"patternName,omitempty"`
-	Output      json.RawMessage  `json:"output,omitempty"`
-	Metrics     *WorkflowMetrics `json:"metrics,omitempty"`
-	Steps       []WorkflowStep   `json:"steps,omitempty"`   // at the top level, those that were begun
-	Partial     bool             `json:"partial,omitempty"` // it was ended with what it had
-}
-
-// ExecutionWait is why a running execution does nothing now.
-type ExecutionWait struct {
-	For   string     `json:"for"`             // people, agents or slot
-	Since *time.Time `json:"since,omitempty"` // not in lists
-}
-
-// WorkflowMetrics is what an execution of an org chart took.
-type WorkflowMetrics struct {
-	Duration      Millis `json:"durationMs"`
-	StepsExecuted int    `json:"stepsExecuted"` // at the top level, finished
-	AgentsUsed    int    `json:"agentsUsed"`    // distinct
-	// Usage sums what the turns of managed agents used, as far as they told.
-	Usage *wire.Usage `json:"usage,omitempty"`
-}
-
-// WorkflowStep is a step at the top level of an org chart.
-type WorkflowStep struct {
-	Step     int    `json:"step"` // from 0
-	Type     string `json:"type"` // assign, parallel, sequential, review, approve, aggregate, condition
-	Duration Millis `json:"durationMs"`
+	wire.Execution
+	StatusURL string `json:"statusUrl,omitempty"` // of ExecuteAsync
 }
 
 // ExecutionList is one page of executions, newest first.
 type ExecutionList struct {
 	Meta
 	PageInfo
-	Executions []Execution `json:"executions"`
+	Executions []ExecutionRow `json:"executions"`
 }
 
 // ExecutionFilter selects executions of a list. Zero values select all.
@@ -145,25 +85,14 @@ type ExecutionFilter struct {
 // Repetition tells what RetryExecution or RerunExecution started.
 type Repetition struct {
 	Meta
-	OriginalExecutionID string `json:"originalExecutionId"`
-	NewExecutionID      string `json:"newExecutionId"`
-	Status              string `json:"status"`
-}
-
-type executeBody struct {
-	Input   json.RawMessage     `json:"input"`
-	Options *executeOptionsBody `json:"options,omitempty"`
+	wire.ExecutionRetried
 }
 
 // request makes the call; suffix is "" or "/stream".
 func (r ExecuteRequest) request(suffix string) request {
-	body := executeBody{Input: r.Input}
+	body := wire.ExecuteRequest{Input: r.Input, Options: r.Options.body()}
 	if body.Input == nil {
 		body.Input = json.RawMessage("{}")
-	}
-	if o := r.Options; o.Timeout != 0 || o.Priority != "" || o.Metadata != nil {
-		options := o.body()
-		body.Options = &options
 	}
 	return request{
 		method: http.MethodPost,
@@ -223,8 +152,8 @@ func (c *Client) ListExecutions(ctx context.Context, filter ExecutionFilter) (*E
 }
 
 // Executions walks all pages of a list.
-func (c *Client) Executions(ctx context.Context, filter ExecutionFilter) iter.Seq2[Execution, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Execution, PageInfo, error) {
+func (c *Client) Executions(ctx context.Context, filter ExecutionFilter) iter.Seq2[ExecutionRow, error] {
+	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]ExecutionRow, PageInfo, error) {
 		filter.Page = page
 		list, err := c.ListExecutions(ctx, filter)
 		if err != nil {
@@ -253,11 +182,8 @@ func (c *Client) RetryExecution(ctx context.Context, id, key string) (*Repetitio
 // RerunExecution starts a new execution that keeps the finished steps of a terminal one before fromStep;
 // empty means the first step without a result. key is an Idempotency-Key, or empty.
 func (c *Client) RerunExecution(ctx context.Context, id, fromStep, key string) (*Repetition, error) {
-	body := struct {
-		FromStep string `json:"fromStep,omitempty"`
-	}{fromStep}
 	out := new(Repetition)
-	r := request{method: http.MethodPost, path: executionPath(id) + "/rerun", body: body, key: key}
+	r := request{method: http.MethodPost, path: executionPath(id) + "/rerun", body: wire.RerunRequest{FromStep: fromStep}, key: key}
 	return result(out, c.do(ctx, r, out))
 }
 
@@ -266,7 +192,5 @@ func reasonBody(reason string) any {
 	if reason == "" {
 		return nil
 	}
-	return struct {
-		Reason string `json:"reason"`
-	}{reason}
+	return wire.CancelRequest{Reason: reason}
 }

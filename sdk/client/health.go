@@ -6,45 +6,21 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// What the API says of its health, see package wire.
+type (
+	HealthComponents = wire.HealthComponents
+	HealthMetrics    = wire.HealthMetrics
+	HealthCheck      = wire.HealthCheck
 )
 
 // Health is the state of the server.
 type Health struct {
 	Meta
-	Status     string            `json:"status"` // healthy, degraded or unhealthy
-	Version    string            `json:"version"`
-	Uptime     float64           `json:"uptime"` // seconds
-	Components *HealthComponents `json:"components,omitempty"`
-	Metrics    *HealthMetrics    `json:"metrics,omitempty"`
-	Checks     []HealthCheck     `json:"checks,omitempty"`
-}
-
-// HealthComponents are the parts of a detailed answer.
-type HealthComponents struct {
-	Database string       `json:"database"`
-	Redis    string       `json:"redis"`
-	Agents   HealthAgents `json:"agents"`
-}
-
-// HealthAgents counts agents.
-type HealthAgents struct {
-	Connected int `json:"connected"`
-	Healthy   int `json:"healthy"`
-}
-
-// HealthMetrics are the figures of a detailed answer.
-type HealthMetrics struct {
-	ExecutionsTotal  int64  `json:"executionsTotal"`
-	ExecutionsActive int64  `json:"executionsActive"`
-	AvgExecutionTime Millis `json:"avgExecutionTime"`
-}
-
-// HealthCheck is one named check of a detailed answer.
-type HealthCheck struct {
-	Name    string `json:"name"`
-	Status  string `json:"status"` // ok, degraded or failed
-	Message string `json:"message,omitempty"`
-	Hint    string `json:"hint,omitempty"` // what an operator does about it
+	wire.Health
 }
 
 // Health returns the server's state. An unhealthy server that says so (503 with a status) is an answer.

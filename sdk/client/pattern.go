@@ -6,33 +6,17 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
-	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// PatternRef names one version of a pattern.
-type PatternRef struct {
-	Name    string `json:"name"`
-	Version string `json:"version,omitempty"`
-}
-
-// UnmarshalJSON takes an object, or a bare name as lists have it.
-func (r *PatternRef) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '"' {
-		*r = PatternRef{}
-		return json.Unmarshal(data, &r.Name)
-	}
-	type plain PatternRef
-	return json.Unmarshal(data, (*plain)(r))
-}
-
-// PatternSummary is one row of a list of patterns: the latest version of a name.
-type PatternSummary struct {
-	Name        string    `json:"name"`
-	Version     string    `json:"version"`
-	Description string    `json:"description"`
-	CreatedAt   time.Time `json:"createdAt"`
-	UpdatedAt   time.Time `json:"updatedAt"`
-}
+// What the API says of patterns, see package wire.
+type (
+	PatternRef     = wire.PatternRef
+	PatternSummary = wire.PatternRow
+	PatternInput   = wire.PatternInput
+	PatternVersion = wire.PatternVersion
+)
 
 // PatternList is one page of patterns.
 type PatternList struct {
@@ -44,21 +28,7 @@ type PatternList struct {
 // Pattern is one version of a pattern.
 type Pattern struct {
 	Meta
-	Name        string          `json:"name"`
-	Version     string          `json:"version"`
-	Description string          `json:"description"`
-	Definition  json.RawMessage `json:"definition"` // the YAML text as a JSON object
-	CreatedAt   time.Time       `json:"createdAt"`
-	UpdatedAt   time.Time       `json:"updatedAt"`
-	CreatedBy   string          `json:"createdBy"`
-}
-
-// PatternInput is a definition to store. Empty fields are taken from the definition.
-type PatternInput struct {
-	Name        string `json:"name,omitempty"`
-	Version     string `json:"version,omitempty"`
-	Description string `json:"description,omitempty"`
-	Definition  string `json:"definition"` // YAML text
+	wire.Pattern
 }
 
 // PatternChange tells what CreatePattern or UpdatePattern did.
@@ -74,14 +44,7 @@ type PatternChange struct {
 // PatternDeletion tells what DeletePattern did.
 type PatternDeletion struct {
 	Meta
-	Deleted         bool `json:"deleted"`
-	VersionsRemoved int  `json:"versionsRemoved"`
-}
-
-// PatternVersion is one row of PatternVersions.
-type PatternVersion struct {
-	Version   string    `json:"version"`
-	CreatedAt time.Time `json:"createdAt"`
+	wire.PatternDeletion
 }
 
 // PatternVersionList lists the versions of a name, latest first.
@@ -94,8 +57,7 @@ type PatternVersionList struct {
 // PatternCheck is what ValidatePattern found.
 type PatternCheck struct {
 	Meta
-	Valid    bool      `json:"valid"`
-	Problems []Problem `json:"problems"`
+	wire.PatternCheck
 }
 
 // PatternFilter selects patterns of a list.
@@ -197,9 +159,7 @@ func (c *Client) PatternVersions(ctx context.Context, name string) (*PatternVers
 // ValidatePattern checks a definition and stores nothing. A definition with problems is an answer, not an
 // error.
 func (c *Client) ValidatePattern(ctx context.Context, definition string) (*PatternCheck, error) {
-	body := struct {
-		Definition string `json:"definition"`
-	}{definition}
+	body := wire.ValidateRequest{Definition: definition}
 	out := new(PatternCheck)
 	err := c.do(ctx, request{method: http.MethodPost, path: "/api/patterns/validate", body: body, harmless: true}, out)
 	return result(out, err)

@@ -10,37 +10,22 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// Plugin is a plugin that is configured or installed at the server.
+// What the API says of plugins, see package wire.
+type (
+	PluginState   = wire.PluginState
+	PluginCheck   = wire.PluginCheck
+	PluginLogLine = wire.PluginLogLine
+)
+
+// Plugin is a plugin that is configured or installed at the server. What it says about its settings, and the checks of its
+// health, come with GetPlugin only.
 type Plugin struct {
 	Meta
-	Name         string     `json:"name"`
-	Kind         string     `json:"kind,omitempty"` // runtime, secret or audit
-	Version      string     `json:"version,omitempty"`
-	State        string     `json:"state"` // disabled, verifying, starting, configuring, ready, failed or quarantined
-	Since        time.Time  `json:"since"`
-	Reason       string     `json:"reason,omitempty"`
-	Hint         string     `json:"hint,omitempty"`
-	NextAttempt  *time.Time `json:"nextAttempt,omitempty"`
-	Required     bool       `json:"required"`
-	Enabled      bool       `json:"enabled"`
-	Configured   bool       `json:"configured"`
-	Path         string     `json:"path"`
-	SHA256       string     `json:"sha256,omitempty"`
-	PID          int        `json:"pid,omitempty"`
-	StartedAt    *time.Time `json:"startedAt,omitempty"`
-	Protocol     int        `json:"protocol,omitempty"`
-	Features     []string   `json:"features,omitempty"`
-	Restarts     int        `json:"restarts"`
-	Failures     int        `json:"failures"`
-	Health       string     `json:"health,omitempty"` // ok, degraded or failed
-	HealthReason string     `json:"healthReason,omitempty"`
-
-	Schema   json.RawMessage   `json:"schema,omitempty"`   // of GetPlugin: JSON Schema of its settings
-	Examples []json.RawMessage `json:"examples,omitempty"` // of GetPlugin: settings that are valid
-	Checks   []PluginCheck     `json:"checks,omitempty"`   // of GetPlugin: of its health
+	wire.PluginDetail
 }
 
 // PluginList is all plugins.
@@ -50,27 +35,10 @@ type PluginList struct {
 	Total   int      `json:"total"`
 }
 
-// PluginCheck is one finding about a plugin.
-type PluginCheck struct {
-	Name   string `json:"name"`
-	Status string `json:"status"` // ok, warning, degraded, failed or skipped
-	Text   string `json:"text"`
-}
-
 // PluginReport is the outcome of VerifyPlugin.
 type PluginReport struct {
 	Meta
-	Name   string        `json:"name"`
-	OK     bool          `json:"ok"`
-	Checks []PluginCheck `json:"checks"`
-}
-
-// PluginLogLine is one line of a plugin's log.
-type PluginLogLine struct {
-	Timestamp time.Time `json:"timestamp"`
-	Level     string    `json:"level"`
-	Message   string    `json:"message"`
-	Lost      int       `json:"lost,omitempty"` // lines before it that a slow follower missed
+	wire.PluginReport
 }
 
 // PluginLogList is lines, oldest first.

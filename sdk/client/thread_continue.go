@@ -12,7 +12,7 @@ import (
 // ThreadContinue says how another thread goes on with one that is over.
 type ThreadContinue struct {
 	Message       string            `json:"message,omitempty"` // empty: the messages that got no answer are enough
-	Env           map[string]string `json:"env,omitempty"`     // secret; that of the old thread is gone
+	Env           map[string]string `json:"env,omitempty"`     // secret; beside that of the old thread, and over it
 	DiscardQueued bool              `json:"discardQueued,omitempty"`
 	// IdempotencyKey makes it safe to send the request again: see NewIdempotencyKey.
 	IdempotencyKey string `json:"-"`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // DecodeJSON reads the body of a request into the struct that into points to. A body that is no JSON is refused at its
@@ -114,7 +115,7 @@ func (d *decoder) value(path string, f *Field, target reflect.Value) {
 	case f.kind == rawjson.Object:
 		if raw := d.raw(); raw != nil {
 			var free core.Metadata
-			var beyond *core.NumberRangeError
+			var beyond *wire.NumberRangeError
 			if errors.As(json.Unmarshal(raw, &free), &beyond) { // the scanner found it well-formed
 				d.problem(path, at, "%s", beyond)
 			}

@@ -19,6 +19,8 @@ type Described interface{ JSONSchema() any }
 type Set struct {
 	Defs  Object                  // by name; structs are here, and referred to from elsewhere
 	Names map[reflect.Type]string // of structs whose name is another than in Go
+	// InRequests are the names of structs that are called otherwise where they are a request, or a part of one.
+	InRequests map[reflect.Type]string
 }
 
 // Of returns the schema of a type; structs become references to definitions. In a request a field is
@@ -58,7 +60,7 @@ func (s *Set) Of(t reflect.Type, request bool) Object {
 	case reflect.Pointer:
 		return s.Of(t.Elem(), request)
 	case reflect.Struct:
-		name := s.nameOf(t)
+		name := s.nameOf(t, request)
 		if _, ok := s.Defs[name]; !ok {
 			s.Defs[name] = Object{} // taken, in case the type refers to itself
 			s.Defs[name] = s.structure(t, request)
@@ -68,7 +70,10 @@ func (s *Set) Of(t reflect.Type, request bool) Object {
 	panic("schema: no schema for " + t.String())
 }
 
-func (s *Set) nameOf(t reflect.Type) string {
+func (s *Set) nameOf(t reflect.Type, request bool) string {
+	if name, ok := s.InRequests[t]; request && ok {
+		return name
+	}
 	if name, ok := s.Names[t]; ok {
 		return name
 	}

@@ -15,7 +15,7 @@ import (
 
 // Shape is what is known of a struct from the tags of its fields:
 //
-//	json:"name,omitempty"            its name in the text; omitempty: not always in an answer
+//	json:"name,omitempty"            its name in the text; omitempty, omitzero: not always in an answer
 //	check:"required,min=1,max=50"    bounds: of a number, of the characters of a string, of the items of a list
 //	check:"min=1s" check:"size,min=4KiB"  bounds of a duration, and of an int64 that is a number of bytes
 //	check:"any"                      a json.RawMessage that may be any value but null, not just an object
@@ -40,7 +40,7 @@ type Field struct {
 	Tag      reflect.StructTag // for what only the owner of the struct knows
 	Source   string            // its type and name in Go
 	Required bool
-	Optional bool // omitempty: may be absent from an answer
+	Optional bool // omitempty or omitzero: may be absent from an answer
 	Size     bool // a number of bytes
 	Path     bool
 	Min, Max *int64 // inclusive: a number, bytes, nanoseconds, characters or items
@@ -121,7 +121,7 @@ func (s *Shape) collect(t reflect.Type, at []int) {
 		}
 		name, opts, _ := strings.Cut(tag, ",")
 		f := Field{
-			Name: name, Index: index, Type: sf.Type, Tag: sf.Tag, Source: t.Name() + "." + sf.Name, Optional: strings.Contains(opts, "omitempty"),
+			Name: name, Index: index, Type: sf.Type, Tag: sf.Tag, Source: t.Name() + "." + sf.Name, Optional: opts != "",
 			Default: sf.Tag.Get("default"), Doc: sf.Tag.Get("doc"), Example: sf.Tag.Get("example"),
 			kind: kindOf(sf.Type), raw: sf.Type == rawType, rawList: sf.Type == rawListType,
 		}

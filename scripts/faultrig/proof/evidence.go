@@ -8,6 +8,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Evidence is everything known about one round. It is not changed by the rules.
@@ -57,12 +59,7 @@ type Error struct {
 }
 
 // AgentResult is what one agent gave to an execution.
-type AgentResult struct {
-	ID     string          `json:"id"`
-	Step   string          `json:"step"`
-	Status string          `json:"status"`
-	Result json.RawMessage `json:"result"`
-}
+type AgentResult = wire.AgentResult
 
 // Event is one entry of an execution's journal.
 type Event struct {

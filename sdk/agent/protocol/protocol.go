@@ -12,6 +12,8 @@ package protocol
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Subprotocol is the WebSocket subprotocol both sides must agree on, and Path is where agents connect.
@@ -160,11 +162,7 @@ type TaskError struct {
 }
 
 // ErrorDetail is an error as agents tell it.
-type ErrorDetail struct {
-	Code    string         `json:"code"`
-	Message string         `json:"message"`
-	Details map[string]any `json:"details,omitempty"`
-}
+type ErrorDetail = wire.ErrorDetail
 
 // TaskAck tells that the report on a task is durable, or was not needed: the agent may forget the task.
 type TaskAck struct {

@@ -101,9 +101,10 @@ func settings(room agentcli.Room, auth string) map[string]any {
 		"privacy":   map[string]any{"usageStatisticsEnabled": false},
 		"telemetry": map[string]any{"enabled": false},
 		// The spinner and its phrases redraw the whole screen: 55 kB/s of output, and 12 without them.
-		// The title tells the state.
+		// The title tells the state. By low verbosity gemini tries a model that is not to be had without end; by full it asks
+		// after the last of its attempts.
 		"ui": map[string]any{
-			"hideTips": true, "showSpinner": false, "loadingPhrases": "off", "hideWindowTitle": false, "dynamicWindowTitle": true,
+			"errorVerbosity": "full", "hideTips": true, "showSpinner": false, "loadingPhrases": "off", "hideWindowTitle": false, "dynamicWindowTitle": true,
 		},
 		"ide": map[string]any{"hasSeenNudge": true},
 	}

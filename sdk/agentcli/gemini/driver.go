@@ -55,6 +55,7 @@ type driver struct {
 	suspect dialog.Standing // what stands where the composer would, and is no prompt yet
 	seen    time.Time       // since when; zero: nothing does
 	chosen  string          // the answer to the dialog that stands
+	stopped time.Time       // when gemini was last told to give up a model that is not to be had
 }
 
 type state struct {

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
@@ -14,7 +15,13 @@ const (
 	idlePause  = 400 * time.Millisecond // it has a list, and the title says that gemini waits
 	workPause  = time.Second            // it has a list, and the title says that gemini works
 	blankPause = 2 * time.Second        // it has none, and the title says that gemini waits
+	// stopAgain is after how long an answer to the dialog of a model that is not to be had is given once more.
+	stopAgain = 3 * time.Second
 )
+
+// highDemand begins what gemini asks when it tried as often as it is set to: whether to try as often again, without end. The
+// quota of an account, and a model that there is not, have other words, and people decide about them.
+const highDemand = "We are currently experiencing high demand"
 
 // blocked reports a prompt that gemini told of. details are of the ToolPermission notification.
 func (d *driver) blocked(source, kind string, details map[string]any) {
@@ -81,9 +88,32 @@ func (d *driver) stands(rows []string) {
 		d.loggedOut(now.Text)
 		return
 	}
+	if d.state.Turn && strings.Contains(now.Text, highDemand) && d.stopTrying(&now) {
+		return
+	}
 	d.state.Dialog = &now
 	d.state.Prompt, d.state.Standing = now.Prompt(d.promptID()), true
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: d.state.Prompt})
+}
+
+// stopTrying has gemini give up a turn whose model is not to be had, so that it fails: whoever sent the message can send it
+// again, or give it to another agent. It returns false if the dialog cannot be answered so.
+func (d *driver) stopTrying(now *dialog.Standing) bool {
+	typist, ok := d.host.(agentcli.Typist)
+	if !ok {
+		return false
+	}
+	d.lookLater(stopAgain)
+	if d.host.Now().Sub(d.stopped) < stopAgain {
+		return true
+	}
+	steps, choice, err := now.Answer(runtime.Answer{Choice: "Stop"})
+	if err != nil {
+		return false
+	}
+	d.stopped, d.chosen = d.host.Now(), choice
+	typist.Type(steps)
+	return true
 }
 
 // dialogGone takes that the dialog which only the screen told of is gone.

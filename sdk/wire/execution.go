@@ -1,0 +1,189 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// ExecutionStatus is the state of an execution. It only ever moves forward: pending, running, and one of the three
+// terminal states.
+type ExecutionStatus string
+
+// Execution states.
+const (
+	ExecutionPending   ExecutionStatus = "pending"   // waits for a slot or for agents
+	ExecutionRunning   ExecutionStatus = "running"   // the first task was handed out
+	ExecutionCompleted ExecutionStatus = "completed" // terminal: has a result
+	ExecutionFailed    ExecutionStatus = "failed"    // terminal: has an error
+	ExecutionCancelled ExecutionStatus = "cancelled" // terminal: has cancelledAt
+)
+
+// Terminal reports whether nothing can happen to the execution any more.
+func (s ExecutionStatus) Terminal() bool {
+	return s == ExecutionCompleted || s == ExecutionFailed || s == ExecutionCancelled
+}
+
+// Priority orders waiting executions. Waiting raises it, so that low never starves.
+type Priority string
+
+// Priorities. The empty value means PriorityNormal.
+const (
+	PriorityLow      Priority = "low"
+	PriorityNormal   Priority = "normal"
+	PriorityHigh     Priority = "high"
+	PriorityCritical Priority = "critical"
+)
+
+// ExecuteOptions are the options of an execution.
+type ExecuteOptions struct {
+	TimeoutMs int64    `json:"timeout,omitempty" check:"min=1" doc:"Milliseconds. Default: the pattern's, else the configured one."`
+	Priority  Priority `json:"priority,omitempty" enum:"low,normal,high,critical" doc:"Default: normal."`
+	Metadata  Metadata `json:"metadata,omitempty" doc:"Free keys, kept with the execution."`
+}
+
+// ExecuteRequest runs a pattern.
+type ExecuteRequest struct {
+	Input   json.RawMessage `json:"input" doc:"Checked against the pattern's input. Default: {}." example:"{\"text\":\"hello\"}"`
+	Options ExecuteOptions  `json:"options,omitzero"`
+}
+
+// CancelRequest ends an execution, or the session of an agent.
+type CancelRequest struct {
+	Reason string `json:"reason,omitempty" check:"max=1024"`
+}
+
+// RerunRequest runs an execution again from a step.
+type RerunRequest struct {
+	FromStep string `json:"fromStep,omitempty" check:"max=256" doc:"Id of the first step to run again. Default: the first without a result."`
+}
+
+// ExecutionError is why an execution failed.
+type ExecutionError struct {
+	Code    Code           `json:"code" enum:"TIMEOUT,NO_AGENTS,AGENT_ERROR,VALIDATION_ERROR,APPROVAL_REJECTED,ESCALATION_FAILED,INTERRUPTED,INTERNAL_ERROR"`
+	Message string         `json:"message"`
+	Details map[string]any `json:"details,omitempty"`
+}
+
+// String returns code and message.
+func (e *ExecutionError) String() string { return string(e.Code) + ": " + e.Message }
+
+// AgentResult is what one agent gave to an execution. For a pattern of several steps it is one entry per agent and step.
+type AgentResult struct {
+	ID     string          `json:"id" doc:"Id of the agent."`
+	Step   string          `json:"step,omitempty" doc:"Step of a pattern with several."`
+	Status string          `json:"status,omitempty" doc:"completed, failed, timeout or cancelled."` // or lost: its agent left
+	Result json.RawMessage `json:"result,omitempty" check:"nullable"`
+}
+
+// WaitReason says what an execution waits for.
+type WaitReason string
+
+// Reasons to wait.
+const (
+	WaitForPeople WaitReason = "people" // an answer to a question
+	WaitForAgents WaitReason = "agents" // an agent of a role that has none, and a slot
+	WaitForSlot   WaitReason = "slot"   // to go on: it has its answer, and as many as may run at once do
+)
+
+// ExecutionWait is why a running execution does nothing now.
+type ExecutionWait struct {
+	For   WaitReason `json:"for" enum:"people,agents,slot" doc:"An answer of people to a question, agents of a role that has none, or its turn to go on."`
+	Since time.Time  `json:"since,omitzero" doc:"Not in lists."`
+}
+
+// Execution is one run of one version of a pattern.
+type Execution struct {
+	ExecutionID  string          `json:"executionId"`
+	Pattern      PatternRef      `json:"pattern"`
+	Status       ExecutionStatus `json:"status" enum:"pending,running,completed,failed,cancelled"`
+	Input        json.RawMessage `json:"input"`
+	Options      ExecuteOptions  `json:"options,omitzero"`
+	Result       json.RawMessage `json:"result,omitempty" check:"nullable"`
+	Error        *ExecutionError `json:"error,omitempty"`
+	CreatedAt    time.Time       `json:"createdAt"`
+	StartedAt    *time.Time      `json:"startedAt,omitempty" doc:"When the first task was handed out."`
+	CompletedAt  *time.Time      `json:"completedAt,omitempty"`
+	CancelledAt  *time.Time      `json:"cancelledAt,omitempty"`
+	CancelReason string          `json:"cancelReason,omitempty"`
+	Deadline     time.Time       `json:"deadline,omitzero"`
+	Waiting      *ExecutionWait  `json:"waiting,omitempty" doc:"Of a running execution that can only wait: it holds no slot of those that run at once."`
+	Duration     Millis          `json:"duration" doc:"Milliseconds since the first task, up to the end."`
+	Agents       []AgentResult   `json:"agents"`
+	CreatedBy    string          `json:"createdBy,omitempty"`
+	BatchID      string          `json:"batchId,omitempty"`
+	BatchIndex   *int            `json:"batchIndex,omitempty"`
+	RetryOf      string          `json:"retryOf,omitempty" doc:"The execution this one repeats."`
+	RerunFrom    string          `json:"rerunFrom,omitempty" doc:"The step a rerun began with."`
+	WorkflowOutcome
+}
+
+// WorkflowOutcome is what an execution of an org chart has beyond others. Metrics are those of an ad-hoc one too.
+type WorkflowOutcome struct {
+	PatternName string           `json:"patternName,omitempty" doc:"Of an org chart, like output, metrics, steps and partial."`
+	Output      json.RawMessage  `json:"output,omitempty" check:"nullable" doc:"The same as result."`
+	Metrics     *WorkflowMetrics `json:"metrics,omitempty" doc:"Of an ad-hoc execution too."`
+	Steps       []WorkflowStep   `json:"steps,omitzero" doc:"At the top level, those that were begun."`
+	Partial     bool             `json:"partial,omitempty" doc:"It was ended with what it had, because nobody answered a message."`
+}
+
+// WorkflowMetrics is what an execution of an org chart took.
+type WorkflowMetrics struct {
+	Duration      Millis `json:"durationMs"`
+	StepsExecuted int    `json:"stepsExecuted" doc:"At the top level, finished."`
+	AgentsUsed    int    `json:"agentsUsed" doc:"Distinct agents."`
+	Usage         *Usage `json:"usage,omitempty" doc:"Sum over the turns of managed agents, for tasks and for messages of other roles, where they tell; of an ad-hoc execution over its threads. Never estimated."`
+}
+
+// WorkflowStep is a step at the top level of an org chart.
+type WorkflowStep struct {
+	Step     int    `json:"step" doc:"From 0."`
+	Type     string `json:"type" enum:"assign,parallel,sequential,review,approve,aggregate,condition"`
+	Duration Millis `json:"durationMs"`
+}
+
+// ExecutionOutcome is the answer to a synchronous execute.
+type ExecutionOutcome struct {
+	ExecutionID string          `json:"executionId"`
+	Pattern     PatternRef      `json:"pattern"`
+	Status      ExecutionStatus `json:"status" enum:"completed,failed,cancelled"`
+	Result      json.RawMessage `json:"result" check:"nullable" doc:"Its shape follows the pattern's output."`
+	Error       *ExecutionError `json:"error,omitempty" doc:"Why it failed."`
+	Duration    Millis          `json:"duration" doc:"Milliseconds."`
+	WorkflowOutcome
+	Agents []AgentResult `json:"agents"`
+}
+
+// ExecutionRow is an execution in a list.
+type ExecutionRow struct {
+	ExecutionID string          `json:"executionId"`
+	Pattern     string          `json:"pattern" doc:"Name of the pattern."`
+	Version     string          `json:"version" doc:"Version of the pattern."`
+	Status      ExecutionStatus `json:"status" enum:"pending,running,completed,failed,cancelled"`
+	CreatedAt   time.Time       `json:"createdAt"`
+	StartedAt   *time.Time      `json:"startedAt,omitempty"`
+	CompletedAt *time.Time      `json:"completedAt,omitempty"`
+	Waiting     *ExecutionWait  `json:"waiting,omitempty" doc:"Of a running execution that can only wait."`
+	Duration    Millis          `json:"duration" doc:"Milliseconds."`
+}
+
+// ExecutionAccepted is the answer to an execute that is not waited for.
+type ExecutionAccepted struct {
+	ExecutionID string          `json:"executionId"`
+	Status      ExecutionStatus `json:"status" enum:"pending"`
+	StatusURL   string          `json:"statusUrl"`
+}
+
+// ExecutionCancellation is the answer to a cancel.
+type ExecutionCancellation struct {
+	ExecutionID string          `json:"executionId"`
+	Status      ExecutionStatus `json:"status" enum:"cancelled"`
+	CancelledAt *time.Time      `json:"cancelledAt"`
+}
+
+// ExecutionRetried is the answer to a retry or a rerun.
+type ExecutionRetried struct {
+	OriginalExecutionID string          `json:"originalExecutionId"`
+	NewExecutionID      string          `json:"newExecutionId"`
+	Status              ExecutionStatus `json:"status" enum:"pending"`
+	StatusURL           string          `json:"statusUrl"`
+}

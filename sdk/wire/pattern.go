@@ -1,0 +1,65 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// PatternRef names one version of a pattern.
+type PatternRef struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Pattern is one version of a pattern.
+type Pattern struct {
+	Name        string          `json:"name" example:"classify"`
+	Version     string          `json:"version" example:"1.0.0"`
+	Description string          `json:"description"`
+	Definition  json.RawMessage `json:"definition" doc:"The definition as an object."`
+	CreatedAt   time.Time       `json:"createdAt"`
+	UpdatedAt   time.Time       `json:"updatedAt"`
+	CreatedBy   string          `json:"createdBy"`
+	ReadOnly    bool            `json:"readOnly,omitempty" doc:"The pattern came with the product."`
+}
+
+// PatternRow is the latest version of a pattern in a list.
+type PatternRow struct {
+	Name        string    `json:"name"`
+	Version     string    `json:"version"`
+	Description string    `json:"description"`
+	CreatedAt   time.Time `json:"createdAt"`
+	UpdatedAt   time.Time `json:"updatedAt"`
+	ReadOnly    bool      `json:"readOnly,omitempty"`
+}
+
+// PatternVersion is a version in the list of those of one pattern.
+type PatternVersion struct {
+	Version   string    `json:"version"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// PatternInput is a definition to store.
+type PatternInput struct {
+	Name        string `json:"name,omitempty" check:"max=256" doc:"Default: the name in the definition, which it must equal."`
+	Version     string `json:"version,omitempty" check:"max=256" doc:"Default: the version in the definition."`
+	Description string `json:"description,omitempty" check:"max=4096" doc:"Default: the description in the definition."`
+	Definition  string `json:"definition" check:"required,min=1" doc:"The definition as YAML text."`
+}
+
+// ValidateRequest asks for the problems of a definition.
+type ValidateRequest struct {
+	Definition string `json:"definition" check:"required,min=1" doc:"The definition as YAML text."`
+}
+
+// PatternCheck is what is wrong with a definition.
+type PatternCheck struct {
+	Valid    bool      `json:"valid"`
+	Problems []Problem `json:"problems" doc:"Empty when the definition is valid."`
+}
+
+// PatternDeletion is the answer to a delete.
+type PatternDeletion struct {
+	Deleted         bool `json:"deleted"`
+	VersionsRemoved int  `json:"versionsRemoved"`
+}

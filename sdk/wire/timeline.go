@@ -1,0 +1,50 @@
+package wire
+
+import "time"
+
+// Timeline is what happened in an execution, for people: steps, the tasks in them, messages between roles, escalations
+// and questions.
+type Timeline struct {
+	ExecutionID  string          `json:"executionId"`
+	Pattern      PatternRef      `json:"pattern"`
+	Status       ExecutionStatus `json:"status" enum:"pending,running,completed,failed,cancelled"`
+	StartedAt    *time.Time      `json:"startedAt,omitempty"`
+	CompletedAt  *time.Time      `json:"completedAt,omitempty"`
+	Duration     Millis          `json:"duration" doc:"Milliseconds."`
+	Entries      []TimelineEntry `json:"entries" doc:"In the order in which they began."`
+	LastSequence uint64          `json:"lastSequence" doc:"A stream that resumes after this event id misses nothing."`
+}
+
+// TimelineKind says what an entry is.
+type TimelineKind string
+
+// Kinds of entries.
+const (
+	TimelineStep       TimelineKind = "step"
+	TimelineTask       TimelineKind = "task"       // one attempt at one agent
+	TimelineRole       TimelineKind = "role"       // an agent serves a role
+	TimelineMessage    TimelineKind = "message"    // from a role to a role
+	TimelineEscalation TimelineKind = "escalation" // a message that climbs
+	TimelineQuestion   TimelineKind = "question"   // to people
+	TimelineThread     TimelineKind = "thread"     // a managed thread that serves no role
+)
+
+// TimelineEntry is one thing with a beginning and, once it is over, an end.
+type TimelineEntry struct {
+	Kind      TimelineKind `json:"kind" enum:"step,task,role,message,escalation,question,thread"`
+	ID        string       `json:"id" doc:"Path of a step; id of a task (the same for each attempt), message, question or thread; agent of a role."`
+	Step      string       `json:"step,omitempty" doc:"Step that it belongs to; of a step the one around it."`
+	Type      string       `json:"type,omitempty" doc:"Kind of the step, type of the message, or agent type."`
+	Name      string       `json:"name,omitempty" doc:"Of the step, the agent or the thread."`
+	Role      string       `json:"role,omitempty" doc:"That does the task, or sends the message."`
+	To        string       `json:"to,omitempty" doc:"Role that gets the message, or user."`
+	AgentID   string       `json:"agentId,omitempty"`
+	ThreadID  string       `json:"threadId,omitempty" doc:"Of a role: the managed thread that its agent is."`
+	Attempt   int          `json:"attempt,omitempty" doc:"Of a task from 1, of a step that is run again from 2; depth of an escalation."`
+	Status    string       `json:"status" doc:"running, completed, failed, timeout, lost, cancelled, skipped, open, answered or expired; of a thread its own status."`
+	Detail    string       `json:"detail,omitempty" doc:"Error, topic, branch taken or reason."`
+	StartedAt time.Time    `json:"startedAt"`
+	EndedAt   *time.Time   `json:"endedAt,omitempty"`
+	Duration  Millis       `json:"duration" doc:"Milliseconds; up to now while it goes on."`
+	Usage     *Usage       `json:"usage,omitempty" doc:"Of a task of a managed agent, where it tells."`
+}
