@@ -17,6 +17,7 @@ import (
 
 	"github.com/wardroom/wardroom/configs"
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/access"
 	"github.com/wardroom/wardroom/core/agents"
 	"github.com/wardroom/wardroom/core/api"
 	"github.com/wardroom/wardroom/core/config"
@@ -27,6 +28,7 @@ import (
 	"github.com/wardroom/wardroom/core/metrics"
 	"github.com/wardroom/wardroom/core/pattern"
 	"github.com/wardroom/wardroom/core/pluginhost"
+	"github.com/wardroom/wardroom/core/policy"
 	"github.com/wardroom/wardroom/core/roles"
 	"github.com/wardroom/wardroom/core/runtimes"
 	"github.com/wardroom/wardroom/core/store"
@@ -73,6 +75,10 @@ type App struct {
 	memory     *memory.Service
 	threads    *threads.Service
 
+	access     *access.Service // nil: no security is configured
+	policy     *policy.Engine  // likewise
+	keyChanges atomic.Uint64   // keys that were revoked or rotated
+
 	webhooks *webhook.Service
 	publish  atomic.Pointer[webhook.Service] // webhooks, once they take notice of commits
 	alerts   *alerts
@@ -80,6 +86,7 @@ type App struct {
 	clients []*runtimeclient.Client // of runtimes that are reached by URL
 	health  *health.Registry
 	api     *api.Server
+	serving atomic.Pointer[api.Server] // api, once there is one
 	server  *http.Server
 
 	connections *netlimit.Listener
@@ -101,9 +108,9 @@ func New(opts Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !opts.Insecure && !c.Server.LoopbackOnly() {
+	if !opts.Insecure && !c.Security.Enabled() && !c.Server.LoopbackOnly() {
 		return nil, core.Invalid("server.listen",
-			"no security is configured, so %s must be a loopback address; --insecure lifts this", c.Server.Listen)
+			"no security is configured, so %s must be a loopback address; enable security.authentication.apiKeys, or lift this with --insecure", c.Server.Listen)
 	}
 	a := &App{
 		opts: opts, clock: newClock(), registry: prometheus.NewRegistry(),
@@ -156,6 +163,9 @@ func (a *App) Open(ctx context.Context) (err error) {
 		return fmt.Errorf("read the newest records: %w", err)
 	}
 	a.ids.NotBefore(newest)
+	if err = a.openAccess(ctx); err != nil {
+		return fmt.Errorf("open the keys: %w", err)
+	}
 	a.streams = events.NewStreams(a.bus, a.store)
 	if err = a.openWebhooks(ctx); err != nil {
 		return fmt.Errorf("open the webhooks: %w", err)
@@ -186,7 +196,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 	}
 	a.roles = a.newRoles()
 	a.engine = engine.New(engine.Options{
-		Store: a.store, Patterns: a.patterns, Agents: a.agents, Roles: a.roles, AdHoc: a.threads, Streams: a.streams,
+		Store: a.store, Patterns: runnable{a.patterns, a}, Agents: a.agents, Roles: a.roles, AdHoc: a.threads, Streams: a.streams,
 		Clock: a.clock, IDs: a.ids, Logger: a.log, Config: engineConfig(c), Observer: observer{a.metrics.Executions, a.metrics.Engine},
 		Alert: func(subject, message string, details map[string]any) {
 			a.alerts.raise(subject, alert{Severity: severityWarning, Message: message, Details: details})
@@ -215,7 +225,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 	a.metrics.Threads.Watch(a.threadFigures)
 	a.metrics.Webhooks.Watch(a.webhookFigures)
 	a.registerChecks()
-	a.api = api.New(api.Options{
+	server := api.New(a.guarded(api.Options{
 		Patterns: a.patterns, Executions: a.engine, Questions: a.engine, Batches: a.engine, Agents: a.agents,
 		ManagedAgents: a.runtimes, Plugins: a.plugins, Threads: a.threads, Memory: a.memory, Workspaces: a.workspaces,
 		Webhooks:    a.webhooks,
@@ -223,7 +233,9 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Health: a.health, Metrics: a.metrics.HTTP, Totals: a.metrics.Executions, Gatherer: a.gatherer(),
 		LimitStall: netlimit.LimitStall,
 		Clock:      a.clock, IDs: a.ids, Logger: a.log, Version: a.opts.Version, BaseURL: c.Server.BaseURL, Config: apiConfig(c),
-	})
+	}))
+	a.api = server
+	a.serving.Store(server)
 	return a.listen(ctx)
 }
 
@@ -376,6 +388,9 @@ func (a *App) Close() {
 	}
 	if a.api != nil {
 		a.api.Close()
+	}
+	if a.access != nil {
+		a.access.Close() // the last uses of keys are written
 	}
 	if a.health != nil {
 		a.health.Close()

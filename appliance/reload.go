@@ -45,6 +45,12 @@ func (a *App) reloaders() []reloader {
 		{"memory", func(c *config.Config) error { a.memory.ApplyConfig(memoryConfig(c)); return nil }},
 		{"threads", func(c *config.Config) error { a.threads.ApplyConfig(threadsConfig(c)); return nil }},
 		{"webhooks", func(c *config.Config) error { return a.reloadWebhooks(c) }},
+		{"access", func(c *config.Config) error {
+			if a.policy == nil {
+				return nil
+			}
+			return a.policy.Load(a.work, policyConfig(c))
+		}},
 		{"api", func(c *config.Config) error { a.api.ApplyConfig(apiConfig(c)); return nil }},
 		{"connections", func(c *config.Config) error { a.connections.Apply(a.connectionLimits(c)); return nil }},
 	}

@@ -19,6 +19,8 @@ const (
 	threadKeyFile = "threads.key"
 	// webhookKeyFile holds that of the secrets of webhooks, which need new ones after a restore without it.
 	webhookKeyFile = "webhooks.key"
+	// pepperFile holds what the secrets of API keys are hashed under, which need to be made anew after a restore without it.
+	pepperFile = "keys.pepper"
 )
 
 // sealKey reads the key in a directory, and makes one at the first start. CONFLICT when others may read it, or it is

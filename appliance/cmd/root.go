@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/client"
@@ -44,6 +45,9 @@ type Deps struct {
 	Run func(ctx context.Context, opts RunOptions) error
 	// Retention holds the configured bounds of what is kept.
 	Retention func(c *config.Config) store.Policy
+	// Keys hands fn the API keys in the directory of a store that no server has open. CONFLICT when one has.
+	Keys   func(ctx context.Context, dir string, fn func(ctx context.Context, keys core.KeyService) error) error
+	Policy PolicyTools
 
 	Stdin  io.Reader               // nil: os.Stdin
 	Stdout io.Writer               // nil: os.Stdout
@@ -57,11 +61,12 @@ type cli struct {
 	deps Deps
 
 	// Global flags.
-	server  string
-	token   string
-	output  string
-	noColor bool
-	timeout time.Duration
+	server    string
+	token     string
+	tokenFile string
+	output    string
+	noColor   bool
+	timeout   time.Duration
 
 	path *jsonPath      // of --output jsonpath=; else nil
 	api  *client.Client // made by client; nil before
@@ -136,6 +141,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.server, "server", "", "address of the server (default "+defaultServer+", or "+envServer+")")
 	flags.StringVar(&c.token, "token", "", "credential; prefer "+envToken+", which other users of the machine cannot see")
+	flags.StringVar(&c.tokenFile, "token-file", "", "file with the credential; - is stdin")
 	flags.StringVarP(&c.output, "output", "o", "table", "table, wide, json, yaml, name or jsonpath=PATH")
 	flags.BoolVar(&c.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "give up on a request after this long; 0 waits for ever")
@@ -154,8 +160,8 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	}
 	add("run", c.serveCommand(), c.devCommand(), c.edgeCommand())
 	add("work", c.patternCommand(), c.runCommand(), c.executionCommand(), c.questionCommand(), c.batchCommand(), c.threadCommand(), c.workspaceCommand(),
-		c.agentCommand(), c.runtimeCommand(), c.webhookCommand(), c.pluginCommand(), c.statusCommand(), c.openapiCommand())
-	add("offline", c.configCommand(), c.storeCommand())
+		c.agentCommand(), c.runtimeCommand(), c.webhookCommand(), c.pluginCommand(), c.authCommand(), c.statusCommand(), c.openapiCommand())
+	add("offline", c.configCommand(), c.policyCommand(), c.storeCommand())
 	root.AddCommand(c.versionCommand(), exitCodesTopic())
 	c.prepare(root, nil)
 	// It fails only where a flag has its words twice.
@@ -181,6 +187,18 @@ func (c *cli) checkFlags(cmd *cobra.Command) error {
 	}
 	if c.timeout < 0 {
 		return usagef(cmd, "--timeout must not be negative")
+	}
+	if c.tokenFile != "" {
+		if c.token != "" {
+			return usagef(cmd, "--token and --token-file exclude each other")
+		}
+		data, err := c.readFile(c.tokenFile)
+		if err != nil {
+			return err
+		}
+		if c.token = strings.TrimSpace(string(data)); c.token == "" {
+			return &usageError{message: "--token-file: the file is empty"}
+		}
 	}
 	for _, pair := range strings.Fields(cmd.Annotations[annotationExclusive]) {
 		a, b, _ := strings.Cut(pair, "|")

@@ -2,6 +2,8 @@ package agents
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -50,4 +52,33 @@ func (s *Service) leftByItself(a *agent, from *session, reason string, now time.
 		s.log.Warn("cannot store that an agent disconnected; it is tried again", "agent", a.id, "error", err)
 	}
 	from.shut(closeNormal, reason, false)
+}
+
+// EndSessions disconnects the agents whose connections were made by somebody who lost the right to them. Their tasks go to
+// others.
+func (s *Service) EndSessions(ctx context.Context, lost func(p core.Principal) bool) {
+	s.mu.Lock()
+	open := slices.Collect(maps.Keys(s.sessions))
+	s.mu.Unlock()
+	const reason = "the credential is not valid any more"
+	for _, session := range open {
+		if !lost(session.principal) {
+			continue
+		}
+		a := session.agent.Load()
+		if a != nil {
+			a.mu.Lock()
+			if a.session != session { // another connection resumed it
+				a = nil
+			}
+			a.mu.Unlock()
+		}
+		if a == nil {
+			session.shut(closeDisconnected, reason, false)
+			continue
+		}
+		if _, err := s.DisconnectAgent(ctx, a.id, reason); err != nil && core.ErrorCode(err) != core.CodeNotFound {
+			s.log.Warn("cannot store that an agent was disconnected; it is tried again", "agent", a.id, "error", err)
+		}
+	}
 }

@@ -57,7 +57,7 @@ func (s *Service) ServeWS(w http.ResponseWriter, r *http.Request) {
 		s.dismiss()
 		return
 	}
-	s.start(conn)
+	s.start(conn, core.PrincipalFrom(r.Context()))
 }
 
 // admit counts a session in, or says why none can be taken. It counts before the upgrade, so that many
@@ -85,8 +85,8 @@ func (s *Service) dismiss() {
 }
 
 // start runs the session on a goroutine of its own, which Close joins.
-func (s *Service) start(conn *websocket.Conn) {
-	session := &session{svc: s, conn: conn, opened: s.clock.Now(), dead: make(chan struct{})}
+func (s *Service) start(conn *websocket.Conn, p core.Principal) {
+	session := &session{svc: s, conn: conn, principal: p, opened: s.clock.Now(), dead: make(chan struct{})}
 	session.out.conn, session.out.broken = conn.NetConn(), session.kill
 	session.out.clock, session.out.watch = s.clock, s.watch
 	conn.SetPingHandler(session.pinged)

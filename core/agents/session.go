@@ -20,9 +20,11 @@ type session struct {
 	conn   *websocket.Conn
 	out    outbox
 	opened time.Time
-	dead   chan struct{}          // closed when the connection is to end
-	killed atomic.Bool            // dead is closed
-	why    atomic.Pointer[string] // why the server ends the session, if it does; set once
+	// principal is who made the connection.
+	principal core.Principal
+	dead      chan struct{}          // closed when the connection is to end
+	killed    atomic.Bool            // dead is closed
+	why       atomic.Pointer[string] // why the server ends the session, if it does; set once
 
 	agent atomic.Pointer[agent] // nil until registered; set by the reader
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -31,6 +32,9 @@ type call struct {
 	hasBody   bool
 	params    [2]string
 	code      core.Code // of the error that was answered
+	revision  uint64    // of what authorization goes by, as it was before the request was admitted
+	granted   []Access  // what was asked for and allowed, of a stream
+	watched   *watch    // of a stream whose caller may lose the right to it
 	logged    bool      // the request has its line in the log
 }
 
@@ -117,6 +121,7 @@ func (c *call) run() error {
 		return err
 	}
 	if c.route.Stream != nil {
+		defer c.watch()()
 		return c.route.Stream(c)
 	}
 	if c.route.Creates {
@@ -141,6 +146,9 @@ func (c *call) admit() error {
 		return err
 	}
 	o := &c.s.opts
+	if o.Revision != nil {
+		c.revision = o.Revision()
+	}
 	open := c.route.Public != nil && c.route.Public(*c.config)
 	if !open && o.Authenticate != nil {
 		p, err := o.Authenticate(c.r)
@@ -159,20 +167,41 @@ func (c *call) admit() error {
 	access := Access{Action: c.route.Action, Resource: c.route.Resource, Scope: c.route.Scope}
 	if len(c.route.paramNames) > 0 {
 		access.ID, _ = c.unescaped(c.route.paramNames[0])
+		if strings.HasPrefix(c.route.Path, patternsPath) {
+			access.Pattern = access.ID
+		}
 	}
-	return o.Authorize(c.ctx, c.principal, access)
+	return c.authorize(access)
 }
 
-// mayAlso asks whether the caller may do what only some requests of the route ask for.
-func (c *call) mayAlso(action, scope string) error {
+// patternsPath is what paths begin with whose first parameter names a pattern.
+const patternsPath = "/api/patterns/"
+
+// authorize asks whether the caller may do something.
+func (c *call) authorize(a Access) error {
+	if err := c.s.opts.Authorize(c.ctx, c.principal, a); err != nil {
+		return err
+	}
+	switch {
+	case c.watched != nil:
+		c.s.watches.also(c.watched, a)
+	case c.route.Stream != nil:
+		c.granted = append(c.granted, a)
+	}
+	return nil
+}
+
+// mayAlso asks whether the caller may do what only some requests of the route ask for. The action is one of innerActions.
+func (c *call) mayAlso(name string) error {
 	if c.s.opts.Authorize == nil {
 		return nil
 	}
-	access := Access{Action: action, Resource: c.route.Resource, Scope: scope}
+	a := c.s.action(name)
+	access := Access{Action: name, Resource: a.resource, Scope: a.scope}
 	if len(c.route.paramNames) > 0 {
 		access.ID = c.params[0]
 	}
-	return c.s.opts.Authorize(c.ctx, c.principal, access)
+	return c.authorize(access)
 }
 
 // maxName bounds a name or id in a path, in bytes.

@@ -12,10 +12,8 @@ func (s *Server) managedAgentTerminal(c *call) error {
 	}
 	id := c.param("agentId")
 	readOnly := c.query.boolean("readonly")
-	if !readOnly && s.opts.Authorize != nil {
-		err := s.opts.Authorize(c.ctx, c.principal, Access{
-			Action: "agents.input", Resource: c.route.Resource, Scope: "agents:manage", ID: id,
-		})
+	if !readOnly {
+		err := c.mayAlso(actionInput)
 		if err != nil && core.ErrorCode(err) != core.CodeForbidden {
 			return err
 		}

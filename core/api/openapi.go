@@ -17,8 +17,14 @@ import (
 // object is a JSON object of the document.
 type object = schema.Object
 
+// document is what the OpenAPI document says beside the operations.
+type document struct {
+	version, baseURL string
+	open             bool // nobody has to say who they are
+}
+
 // renderDocument makes the OpenAPI 3.1 document of a route table.
-func renderDocument(routes []Route, version, baseURL string) []byte {
+func renderDocument(routes []Route, d document) []byte {
 	schemas := &schema.Set{Defs: object{}, Names: schemaNames, InRequests: requestNames}
 	schemas.Of(reflect.TypeFor[errorBody](), false)
 	paths := object{}
@@ -29,24 +35,25 @@ func renderDocument(routes []Route, version, baseURL string) []byte {
 			item = object{}
 			paths[r.Path] = item
 		}
-		item[strings.ToLower(r.Method)] = operation(r, schemas)
+		item[strings.ToLower(r.Method)] = operation(r, schemas, d)
 	}
 	doc, err := json.Marshal(object{
 		"openapi":           "3.1.0",
 		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
 		"info": object{
 			"title":       "Wardroom",
-			"version":     version,
+			"version":     d.version,
 			"description": "Orchestrates AI agents: stores patterns, runs them on connected agents, keeps every outcome.",
 			"license":     object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		},
-		"servers":  []any{object{"url": cmp.Or(baseURL, "/")}},
-		"security": []any{object{"bearer": []any{}}, object{}},
+		"servers":  []any{object{"url": cmp.Or(d.baseURL, "/")}},
+		"security": d.security(core.ScopeAny),
 		"paths":    paths,
 		"components": object{
 			"schemas": schemas.Defs,
 			"securitySchemes": object{
-				"bearer": object{"type": "http", "scheme": "bearer", "description": "An API key or a JWT."},
+				"bearer": object{"type": "http", "scheme": "bearer", "description": "An API key. Operations name the scope that it must have; " +
+					"admin stands for all, read for those that end in :read, execute for executions:create and executions:read."},
 			},
 		},
 	})
@@ -56,11 +63,24 @@ func renderDocument(routes []Route, version, baseURL string) []byte {
 	return doc
 }
 
-func operation(r *Route, schemas *schema.Set) object {
+// security is what an operation that needs a scope asks for.
+func (d *document) security(scope string) []any {
+	scopes := []any{}
+	if scope != core.ScopeAny {
+		scopes = append(scopes, scope)
+	}
+	list := []any{object{"bearer": scopes}}
+	if d.open {
+		list = append(list, object{})
+	}
+	return list
+}
+
+func operation(r *Route, schemas *schema.Set, d document) object {
 	op := object{
 		"operationId": r.OperationID, "summary": r.Summary, "tags": []any{r.Tag},
 		"parameters": parameters(r), "responses": responses(r, schemas),
-		"x-action": r.Action, "x-resource": r.Resource, "x-scope": r.Scope,
+		"x-action": r.Action, "x-resource": r.Resource, "x-scope": r.Scope, "security": d.security(r.Scope),
 	}
 	if r.Description != "" {
 		op["description"] = r.Description

@@ -298,7 +298,7 @@ func TestAuthorization(t *testing.T) {
 	p.wants(t, 403, core.CodeForbidden)
 	want := []api.Access{
 		{Action: "patterns.read", Resource: "patterns", Scope: "patterns:read"},
-		{Action: "executions.create", Resource: "executions", Scope: "executions:create", ID: "a/b"},
+		{Action: "executions.create", Resource: "executions", Scope: "executions:create", ID: "a/b", Pattern: "a/b"},
 	}
 	if len(asked) != 2 || asked[0] != want[0] || asked[1] != want[1] {
 		t.Errorf("asked %+v", asked)

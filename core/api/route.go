@@ -152,7 +152,7 @@ func (s *Server) routes() []Route {
 	for _, part := range [][]Route{
 		s.patternRoutes(), s.executionRoutes(), s.streamRoutes(), s.questionRoutes(), s.batchRoutes(), s.agentRoutes(),
 		s.managedAgentRoutes(), s.threadRoutes(), s.decisionRoutes(), s.experienceRoutes(), s.workspaceRoutes(),
-		s.webhookRoutes(), s.pluginRoutes(),
+		s.webhookRoutes(), s.pluginRoutes(), s.authRoutes(),
 		s.healthRoutes(), s.metaRoutes(),
 	} {
 		table = append(table, part...)

@@ -54,12 +54,7 @@ type Totals interface {
 }
 
 // Access is what authorization is asked with.
-type Access struct {
-	Action   string // for example executions.create
-	Resource string // for example executions
-	Scope    string // for example executions:create
-	ID       string // of the resource in the path; empty on collections
-}
+type Access = core.Access
 
 // Options are what a Server is made of.
 type Options struct {
@@ -93,6 +88,15 @@ type Options struct {
 	// they may; nil: everyone may. Both return UNAUTHORIZED or FORBIDDEN errors.
 	Authenticate func(r *http.Request) (core.Principal, error)
 	Authorize    func(ctx context.Context, p core.Principal, a Access) error
+	// Decide answers the same question with the reason; nil: everything is allowed. It is asked for people who want to know.
+	Decide func(ctx context.Context, p core.Principal, a Access) core.Ruling
+	// Refresh returns a principal as it is now, or UNAUTHORIZED when its credential is over; Revision changes whenever an
+	// answer of Refresh or Authorize may be another. Both are asked about what goes on: streams, terminals and sockets end
+	// soon after their caller lost the right to them. Nil: they go on.
+	Refresh  func(ctx context.Context, p core.Principal) (core.Principal, error)
+	Revision func() uint64
+	// Keys are the API keys; nil: there are no operations of keys.
+	Keys core.KeyService
 
 	// Limits decides which requests may go on; nil: all may.
 	Limits Limits
@@ -123,9 +127,11 @@ type Server struct {
 	metricsText   http.Handler
 	flights       flights
 	streams       *streamSet
+	watches       watches
 	frames        frameCache // of executions
 	agentFrames   frameCache // of managed agents
 	threadFrames  frameCache
+	actions       map[string]action // by name
 	unmatched     *boundRoute
 	refused       *boundRoute
 }
@@ -167,7 +173,8 @@ func New(o Options) *Server {
 	if err := checkRoutes(routes); err != nil {
 		panic("api: " + err.Error())
 	}
-	s.document = renderDocument(routes, o.Version, o.BaseURL)
+	s.actions = actionsOf(routes)
+	s.document = renderDocument(routes, document{version: o.Version, baseURL: o.BaseURL, open: o.Authenticate == nil})
 	s.buildRouter(routes)
 	return s
 }

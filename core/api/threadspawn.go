@@ -201,7 +201,7 @@ func (s *Server) prepareThread(c *call) (answer, error) {
 		return answer{}, err
 	}
 	if req.Provision {
-		if err := c.mayAlso("threads.provision", "executions:create"); err != nil {
+		if err := c.mayAlso(actionProvision); err != nil {
 			return answer{}, err
 		}
 	}

@@ -108,7 +108,7 @@ func (s *Server) pruneWorkspaces(c *call) (answer, error) {
 		return answer{}, err
 	}
 	if req.Force {
-		if err := c.mayAlso("workspaces.force", "admin"); err != nil {
+		if err := c.mayAlso(actionForce); err != nil {
 			return answer{}, err
 		}
 		if len(req.IDs) == 0 {

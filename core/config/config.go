@@ -39,6 +39,8 @@ type Config struct {
 	Agents Agents `json:"agents"`
 	// Event streams to clients.
 	Streams Streams `json:"streams" reload:"live"`
+	// Who may do what.
+	Security Security `json:"security"`
 	// The log of the process.
 	Log Log `json:"log"`
 
@@ -265,3 +267,6 @@ func (s Server) LoopbackOnly() bool {
 
 // FormatSize writes a number of bytes as the configuration shows it: "10MiB", "1500".
 func FormatSize(n int64) string { return schema.FormatSize(n) }
+
+// ParseDuration reads a duration as the configuration has it: "90d", "1h30m".
+func ParseDuration(text string) (time.Duration, error) { return schema.ParseDuration(text) }

@@ -32,6 +32,7 @@ func (c *Config) entryRules(known []Problem) []Problem {
 		r.endpoint(i, &c.Webhooks.Endpoints[i])
 	}
 	r.proxy(&c.Webhooks)
+	r.security(&c.Security)
 	return r.problems
 }
 
@@ -49,8 +50,8 @@ func (r *ruling) refuse(entry, name, format string, args ...any) {
 		return
 	}
 	at, ok := r.config.places[key]
-	if !ok {
-		at = r.config.places[entry]
+	for ; !ok && entry != ""; entry = parentOf(entry) { // what is around it, where it is in a section that is not there
+		at, ok = r.config.places[entry]
 	}
 	r.problems = append(r.problems, Problem{File: at.File, Line: at.Line, Column: at.Column, Key: key, Reason: fmt.Sprintf(format, args...)})
 }

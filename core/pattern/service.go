@@ -118,6 +118,22 @@ func (s *Service) Resolve(ctx context.Context, name, version string) (*core.Patt
 	return c.pattern, c.plan, nil
 }
 
+// Guard returns who may run and read a pattern by the allow-list of its latest version, which counts for all of them; nil:
+// it has none, or there is no such pattern.
+func (s *Service) Guard(ctx context.Context, name string) (*core.Guard, error) {
+	c, err := s.resolve(ctx, name, "")
+	if core.ErrorCode(err) == core.CodeNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a := c.plan.Access(); len(a.Users)+len(a.Roles) > 0 {
+		return &core.Guard{Users: a.Users, Roles: a.Roles}, nil
+	}
+	return nil, nil
+}
+
 // Plan returns the plan of a definition by the hash that an execution pinned, also after its pattern was
 // replaced or deleted. Name and version of the plan's definition are empty: the request that stored it may have named
 // others than the text does. NOT_FOUND for an unknown hash.

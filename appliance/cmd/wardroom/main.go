@@ -23,6 +23,8 @@ func main() {
 			return appliance.Run(ctx, appliance.Options(opts))
 		},
 		Retention: appliance.Retention,
+		Keys:      appliance.OfflineKeys,
+		Policy:    cmd.PolicyTools{Check: appliance.CheckPolicy, Eval: appliance.EvalPolicy, Text: appliance.PolicyText},
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -1,0 +1,271 @@
+package appliance_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/appliance"
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/sdk/agent"
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+// secured is a server whose callers need keys.
+type secured struct {
+	*appliance.App
+	t        *testing.T
+	dir      string
+	config   string
+	log      *log
+	adminKey string
+}
+
+const withKeys = `
+security:
+  authentication:
+    apiKeys: {enabled: true}
+`
+
+func openSecured(t *testing.T, more string) *secured {
+	t.Helper()
+	s := &secured{t: t, dir: t.TempDir(), log: new(log)}
+	s.config = filepath.Join(s.dir, "wardroom.yaml")
+	s.write(more)
+	s.App = open(t, appliance.Options{ConfigPath: s.config, Version: "1.2.3", Stderr: s.log})
+	path := filepath.Join(s.dir, "store", "admin.key")
+	key, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	s.adminKey = strings.TrimSpace(string(key))
+	if strings.Contains(s.log.String(), s.adminKey) || !strings.Contains(s.log.String(), path) {
+		t.Error("the log has the key, or not where it is")
+	}
+	return s
+}
+
+func (s *secured) write(more string) {
+	s.t.Helper()
+	text := "server: {listen: '127.0.0.1:0'}\nstore: {path: store}\nplugins: {dir: plugins}\n" + withKeys + more
+	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *secured) client(token string) *client.Client {
+	s.t.Helper()
+	transport := &http.Transport{}
+	s.t.Cleanup(transport.CloseIdleConnections)
+	c, err := client.New("http://"+s.Addr(), client.Options{Token: token, HTTPClient: &http.Client{Transport: transport}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+// key makes a key and returns a client with it.
+func (s *secured) key(name string, scopes ...string) (*client.Client, *client.NewAPIKey) {
+	s.t.Helper()
+	k, err := s.client(s.adminKey).CreateKey(s.t.Context(), client.APIKeySpec{Name: name, Scopes: scopes})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.client(k.Key), k
+}
+
+func status(err error) int {
+	var e *client.Error
+	if errors.As(err, &e) {
+		return e.Status
+	}
+	return 0
+}
+
+func (s *secured) wants(err error, want int) {
+	s.t.Helper()
+	if got := status(err); got != want || want == 0 && err != nil {
+		s.t.Fatalf("%v, want status %d", err, want)
+	}
+}
+
+// From the first key to the last: made at the first start, able to do what its scopes say, rotated, revoked; agents and
+// streams end with theirs.
+func TestKeysEndToEnd(t *testing.T) {
+	s := openSecured(t, "")
+	ctx := t.Context()
+	admin := s.client(s.adminKey)
+	_, err := s.client("").ListPatterns(ctx, client.PatternFilter{})
+	s.wants(err, 401)
+	_, err = s.client("wr_nonsense").ListPatterns(ctx, client.PatternFilter{})
+	s.wants(err, 401)
+	_, err = admin.CreatePattern(ctx, client.PatternInput{Definition: echo, Name: "echo"})
+	s.wants(err, 0)
+
+	reader, _ := s.key("reader", "read")
+	_, err = reader.ListPatterns(ctx, client.PatternFilter{})
+	s.wants(err, 0)
+	_, err = reader.Execute(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
+	s.wants(err, 403)
+	_, err = reader.ListKeys(ctx, "", client.Page{})
+	s.wants(err, 403)
+	can, err := reader.Can(ctx, "executions.create", "")
+	s.wants(err, 0)
+	if can.Allowed || can.RequiredScope != "executions:create" || can.Revision == "" {
+		t.Errorf("%+v", can)
+	}
+	me, err := reader.GetSession(ctx)
+	s.wants(err, 0)
+	if me.ID != "reader" || !me.Authenticated || len(me.Actions) == 0 {
+		t.Errorf("%+v", me)
+	}
+
+	// An agent works with a key of its own, and is disconnected with it.
+	_, forAgents := s.key("worker", "agents:manage")
+	worker, err := agent.New(agent.Options{
+		URL: "http://" + s.Addr(), Token: forAgents.Key, Name: "echo", Capabilities: []string{"echo"},
+		Handler: func(context.Context, *agent.Task) (any, error) { return map[string]any{"said": "hi"}, nil },
+	})
+	s.wants(err, 0)
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Run(ctx) }()
+	coretest.WaitFor(t, "the agent to connect", worker.Connected)
+	runner, ofRunner := s.key("runner", "execute")
+	e, err := runner.Execute(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
+	s.wants(err, 0)
+	got, err := runner.GetExecution(ctx, e.ExecutionID)
+	s.wants(err, 0)
+	if !strings.Contains(string(got.Raw()), `"createdBy":"runner"`) {
+		t.Errorf("%s", got.Raw())
+	}
+	s.wants(admin.RevokeKey(ctx, forAgents.ID), 0)
+	<-ended
+
+	// The former secret ends with the rotation, the key with its revocation.
+	next, err := admin.RotateKey(ctx, ofRunner.ID, 0)
+	s.wants(err, 0)
+	_, err = runner.GetSession(ctx)
+	s.wants(err, 401)
+	runner = s.client(next.Key)
+	_, err = runner.GetSession(ctx)
+	s.wants(err, 0)
+	s.wants(admin.RevokeKey(ctx, ofRunner.ID), 0)
+	_, err = runner.GetSession(ctx)
+	s.wants(err, 401)
+	if text := s.log.String(); strings.Contains(text, next.Key) || strings.Contains(text, next.Key[30:60]) {
+		t.Error("the log has a key")
+	}
+
+	// Without a server the owner of the machine makes keys, and the next server knows them.
+	s.Close()
+	var made *core.NewAPIKey
+	err = appliance.OfflineKeys(ctx, filepath.Join(s.dir, "store"), func(ctx context.Context, keys core.KeyService) (err error) {
+		made, err = keys.CreateKey(ctx, core.APIKeySpec{Name: "offline", Scopes: []string{"read"}})
+		return err
+	})
+	s.wants(err, 0)
+	s.App = open(t, appliance.Options{ConfigPath: s.config, Version: "1.2.3", Stderr: s.log})
+	_, err = s.client(made.Key).ListPatterns(ctx, client.PatternFilter{})
+	s.wants(err, 0)
+	_, err = s.client(s.adminKey).ListKeys(ctx, "", client.Page{})
+	s.wants(err, 0)
+}
+
+const guardedEcho = echo + "security:\n  allowedUsers: [ann]\n"
+
+// What belongs to a pattern that is not open to a caller is not there for them, and no way around leads to it.
+func TestGuardedPattern(t *testing.T) {
+	s := openSecured(t, "")
+	ctx := t.Context()
+	admin := s.client(s.adminKey)
+	_, err := admin.CreatePattern(ctx, client.PatternInput{Definition: guardedEcho, Name: "echo"})
+	s.wants(err, 0)
+	composed := "name: around\nversion: 1.0.0\nsteps:\n  - id: one\n    pattern: echo@1.0.0\n"
+	ann, _ := s.key("ann", "execute", "read", "patterns:write")
+	bob, _ := s.key("bob", "execute", "read", "patterns:write")
+	e, err := ann.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
+	s.wants(err, 0)
+	_, err = ann.GetPattern(ctx, "echo", "")
+	s.wants(err, 0)
+	_, err = bob.GetPattern(ctx, "echo", "")
+	s.wants(err, 403)
+	_, err = bob.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
+	s.wants(err, 403)
+	_, err = bob.StartBatch(ctx, client.BatchRequest{Pattern: "echo", Inputs: []json.RawMessage{json.RawMessage(`{}`)}})
+	s.wants(err, 403)
+	if _, err = bob.CreatePattern(ctx, client.PatternInput{Definition: composed, Name: "around"}); err == nil {
+		_, err = bob.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "around", Input: []byte(`{}`)})
+	}
+	s.wants(err, 403)
+	_, err = ann.GetExecution(ctx, e.ExecutionID)
+	s.wants(err, 0)
+	_, foreign := bob.GetExecution(ctx, e.ExecutionID)
+	s.wants(foreign, 404)
+	missing := "exec_01JGFJJZ8N4Q1W0000000000AB"
+	_, unknown := bob.GetExecution(ctx, missing)
+	s.wants(unknown, 404)
+	var a, b *client.Error
+	errors.As(foreign, &a)
+	errors.As(unknown, &b)
+	if strings.ReplaceAll(a.Message, e.ExecutionID, missing) != b.Message {
+		t.Errorf("a foreign execution answers %q, a missing one %q", a.Message, b.Message)
+	}
+	_, err = bob.RetryExecution(ctx, e.ExecutionID, "")
+	s.wants(err, 404)
+}
+
+// Roles count at once after a reload, and a broken policy leaves the one before in force.
+func TestRolesReloaded(t *testing.T) {
+	s := openSecured(t, "")
+	ctx := t.Context()
+	ann, _ := s.key("ann", "execute", "read", "patterns:write")
+	write := func() int {
+		can, err := ann.Can(ctx, "patterns.create", "")
+		s.wants(err, 0)
+		if can.Allowed {
+			return 200
+		}
+		return 403
+	}
+	if got := write(); got != 200 {
+		t.Fatal(got)
+	}
+	s.write("  rbac:\n    enabled: true\n    bindings: [{subject: {name: bob}, role: developer}]\n")
+	if err := s.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if got := write(); got != 403 {
+		t.Errorf("without a role: %d", got)
+	}
+	if _, err := s.client(s.adminKey).ListKeys(ctx, "", client.Page{}); err != nil {
+		t.Errorf("the first key is locked out: %v", err)
+	}
+	s.write("  rbac:\n    enabled: true\n    bindings: [{subject: {name: ann}, role: developer}]\n")
+	if err := s.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if got := write(); got != 200 {
+		t.Errorf("with the role: %d", got)
+	}
+	dir := filepath.Join(s.dir, "policy")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "a.rego"), []byte("package wardroom.authz\n\nallow {\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s.write(fmt.Sprintf("  policy: {dir: %s}\n", dir))
+	if err := s.Reload(); core.ErrorCode(err) != core.CodeValidation || !strings.Contains(err.Error(), "a.rego") {
+		t.Errorf("%v", err)
+	}
+	if got := write(); got != 200 {
+		t.Errorf("after a broken reload: %d", got)
+	}
+}

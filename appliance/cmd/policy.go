@@ -1,0 +1,141 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/config"
+)
+
+// PolicyTools are what the policy commands call.
+type PolicyTools struct {
+	// Check compiles and tests the policy of a configuration, and returns its revision.
+	Check func(ctx context.Context, c *config.Config) (revision string, err error)
+	// Eval asks it.
+	Eval func(ctx context.Context, c *config.Config, p core.Principal, a core.Access) (core.Ruling, error)
+	// Text returns the built-in policy.
+	Text func() string
+}
+
+func (c *cli) policyCommand() *cobra.Command {
+	cmd := group(&cobra.Command{
+		Use: "policy", Short: "Check and try the rules of who may do what",
+		Long: "Check and try policies before a server takes them over. The built-in policy is meant unless --dir or --config names another.",
+	})
+	cmd.AddCommand(c.policyCheck("check", "Compile a policy and run its tests"), c.policyCheck("test", "Run the tests of a policy, in *_test.rego"),
+		c.policyEval(), c.policyShow())
+	return cmd
+}
+
+// rulesFlags say which policy is meant.
+type rulesFlags struct{ config, dir string }
+
+func (f *rulesFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.config, "config", "", "configuration file, for roles, bindings and security.policy.dir")
+	cmd.Flags().StringVar(&f.dir, "dir", "", "directory of *.rego files in place of that of the configuration")
+}
+
+func (f *rulesFlags) load() (*config.Config, error) {
+	c := config.Default()
+	if f.config != "" {
+		loaded, err := config.Load(f.config, config.Options{})
+		if err != nil {
+			return nil, err
+		}
+		c = loaded
+	}
+	if f.dir != "" {
+		c.Security.Policy.Dir = f.dir
+	}
+	return c, nil
+}
+
+func (c *cli) policyCheck(use, short string) *cobra.Command {
+	var flags rulesFlags
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			loaded, err := flags.load()
+			if err != nil {
+				return err
+			}
+			revision, err := c.deps.Policy.Check(cmd.Context(), loaded)
+			if err != nil {
+				return err
+			}
+			return c.showValue(map[string]any{"valid": true, "revision": revision}, func(s *screen) { s.line("valid, revision %s", revision) })
+		},
+	}
+	flags.register(cmd)
+	return cmd
+}
+
+func (c *cli) policyEval() *cobra.Command {
+	var flags rulesFlags
+	var p core.Principal
+	var a core.Access
+	cmd := &cobra.Command{
+		Use:   "eval --action ACTION --scope SCOPE --scopes A,B",
+		Short: "Ask a policy about a caller; exits with 5 if it refuses",
+		Long: "Ask what a policy says to a caller who does ACTION. Actions and the scopes that they need are in the OpenAPI document\n" +
+			"of a server, as x-action and x-scope.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.Action == "" || a.Scope == "" {
+				return usagef(cmd, "--action and --scope are needed")
+			}
+			for _, scope := range p.Scopes {
+				if !slices.Contains(core.Scopes, scope) {
+					return usagef(cmd, "%q is not a scope", scope)
+				}
+			}
+			loaded, err := flags.load()
+			if err != nil {
+				return err
+			}
+			p.Kind, p.Name = core.PrincipalAPIKey, p.ID
+			ruling, err := c.deps.Policy.Eval(cmd.Context(), loaded, p, a)
+			if err != nil {
+				return err
+			}
+			err = c.showValue(map[string]any{"allowed": ruling.Allowed, "reason": ruling.Reason, "revision": ruling.Revision}, func(s *screen) {
+				word := "refused"
+				if ruling.Allowed {
+					word = "allowed"
+				}
+				s.line("%s: %s", word, clean(ruling.Reason))
+			})
+			if err == nil && !ruling.Allowed {
+				return &outcomeError{code: exitAuth}
+			}
+			return err
+		},
+	}
+	flags.register(cmd)
+	f := cmd.Flags()
+	f.StringVar(&a.Action, "action", "", "what is done, such as executions.create")
+	f.StringVar(&a.Scope, "scope", "", "the scope that the action needs, such as executions:create")
+	f.StringVar(&a.Resource, "resource", "", "kind of what it is done to, such as executions")
+	f.StringVar(&a.ID, "id", "", "what it is done to")
+	f.StringVar(&a.Pattern, "pattern", "", "pattern that this belongs to")
+	f.StringVar(&a.Owner, "owner", "", "who made it")
+	f.StringVar(&p.ID, "as", "somebody", "who does it")
+	f.StringSliceVar(&p.Scopes, "scopes", nil, "scopes of the caller")
+	f.StringSliceVar(&p.Roles, "roles", nil, "roles of the caller's key")
+	f.StringSliceVar(&p.Groups, "groups", nil, "groups of the caller")
+	return cmd
+}
+
+func (c *cli) policyShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show", Short: "Print the built-in policy, to start one's own from", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprint(c.deps.Stdout, c.deps.Policy.Text())
+			return err
+		},
+	}
+}

@@ -1,0 +1,194 @@
+package appliance
+
+import (
+	"context"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/core/pattern"
+	"github.com/wardroom/wardroom/core/policy"
+)
+
+// policyConfig picks what the policy needs of the configuration.
+func policyConfig(c *config.Config) policy.Config {
+	r := c.Security.RBAC
+	out := policy.Config{RBAC: r.Enabled, DefaultRole: r.DefaultRole, Roles: map[string][]string{}, Dir: c.Security.Policy.Dir}
+	for _, role := range r.Roles {
+		out.Roles[role.Name] = []string{}
+		for _, p := range role.Permissions {
+			for _, action := range p.Actions {
+				out.Roles[role.Name] = append(out.Roles[role.Name], p.Resource+":"+action)
+			}
+		}
+	}
+	for _, b := range r.Bindings {
+		out.Bindings = append(out.Bindings, policy.Binding{Type: b.Subject.Type, Name: b.Subject.Name, Role: b.Role})
+	}
+	return out
+}
+
+// decide answers for a caller. Where what it is about belongs to a pattern with an allow-list, that counts too; hidden is
+// then what the caller is refused only because of it.
+func (a *App) decide(ctx context.Context, p core.Principal, access core.Access) (ruling core.Ruling, hidden bool) {
+	ruling = a.policy.Decide(ctx, p, access)
+	if !ruling.Allowed {
+		return ruling, false
+	}
+	whole, err := a.aboutWhat(ctx, access)
+	switch {
+	case core.ErrorCode(err) == core.CodeNotFound: // the operation says so itself
+		return ruling, false
+	case err != nil:
+		return core.Ruling{Reason: "what the request is about could not be read", Revision: ruling.Revision}, false
+	case whole == access:
+		return ruling, false
+	}
+	ruling = a.policy.Decide(ctx, p, whole)
+	return ruling, !ruling.Allowed
+}
+
+// authorize refuses what a caller may not do. What belongs to a pattern that is not open to them is not there for them: the
+// answer is that to an id which does not exist.
+func (a *App) authorize(ctx context.Context, p core.Principal, access core.Access) error {
+	ruling, hidden := a.decide(ctx, p, access)
+	if ruling.Allowed {
+		return nil
+	}
+	if kind := kindOf(access); hidden && kind != "" {
+		return core.NotFound(kind, access.ID)
+	}
+	return core.Forbidden(access.Action, ruling.Scope, "%s", ruling.Reason)
+}
+
+// kinds are what ids name, as errors call it.
+var kinds = map[string]string{core.PrefixExecution: "execution", core.PrefixBatch: "batch", core.PrefixThread: "thread"}
+
+// kindOf returns what the id of a request names; "" for what belongs to no pattern, and for patterns themselves.
+func kindOf(access core.Access) string {
+	if access.Pattern != "" {
+		return ""
+	}
+	for prefix, kind := range kinds {
+		if core.ValidID(prefix, access.ID) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// aboutWhat completes what a request is about: the pattern that it belongs to, who made it, and the allow-list. NOT_FOUND.
+func (a *App) aboutWhat(ctx context.Context, access core.Access) (core.Access, error) {
+	id := access.ID
+	switch kindOf(access) {
+	case "thread":
+		t, err := a.store.FindThread(ctx, id)
+		if err != nil {
+			return access, err
+		}
+		access.Owner, id = t.CreatedBy, t.ExecutionID
+		fallthrough
+	case "execution":
+		e, err := a.store.FindExecution(ctx, id)
+		if err != nil {
+			return access, err
+		}
+		access.Pattern = e.Pattern.Name
+		if access.Owner == "" || id == access.ID {
+			access.Owner = e.CreatedBy
+		}
+	case "batch":
+		b, err := a.store.FindBatch(ctx, id)
+		if err != nil {
+			return access, err
+		}
+		access.Owner, access.Pattern = b.CreatedBy, b.Pattern.Name
+	}
+	if access.Pattern == "" {
+		return access, nil
+	}
+	guard, err := a.patterns.Guard(ctx, access.Pattern)
+	access.Guard = guard
+	return access, err
+}
+
+// runnable gives the engine the patterns that whoever starts an execution may run: however it was asked for, by a batch, a
+// retry or a pattern that is composed of others.
+type runnable struct {
+	*pattern.Service
+	app *App
+}
+
+// Resolve implements engine.Patterns.
+func (r runnable) Resolve(ctx context.Context, name, version string) (*core.Pattern, core.Plan, error) {
+	found, plan, err := r.Service.Resolve(ctx, name, version)
+	p := core.PrincipalFrom(ctx)
+	if err != nil || r.app.policy == nil || p.Kind == core.PrincipalSystem {
+		return found, plan, err
+	}
+	access := core.Access{Action: "executions.create", Resource: "executions", Scope: core.ScopeExecutionsCreate, ID: name, Pattern: name}
+	if access.Guard, err = r.Guard(ctx, name); err != nil {
+		return nil, nil, err
+	}
+	if ruling := r.app.policy.Decide(ctx, p, access); !ruling.Allowed {
+		return nil, nil, core.Forbidden(access.Action, ruling.Scope, "%s", ruling.Reason)
+	}
+	return found, plan, nil
+}
+
+// accessRevision changes whenever somebody may have lost a right.
+func (a *App) accessRevision() uint64 { return a.keyChanges.Load() + a.policy.Loads() }
+
+// recheckEvery is how often what goes on is looked at for callers who lost their right to it.
+const recheckEvery = time.Second
+
+// watchAccess ends the streams, terminals and sockets of those who lost their right to them, until ctx ends.
+func (a *App) watchAccess(ctx context.Context) {
+	connect := core.Access{Action: "agents.connect", Resource: "agents", Scope: core.ScopeAgentsManage}
+	seen := a.accessRevision()
+	for {
+		wake := make(chan struct{})
+		timer := a.clock.AfterFunc(recheckEvery, func() { close(wake) })
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		server := a.serving.Load()
+		if server == nil {
+			continue
+		}
+		server.Recheck(ctx)
+		revision, now := a.accessRevision(), a.clock.Now()
+		a.agents.EndSessions(ctx, func(p core.Principal) bool {
+			if revision == seen && (p.Expires.IsZero() || now.Before(p.Expires)) {
+				return false
+			}
+			p, err := a.access.Refresh(ctx, p)
+			return core.ErrorCode(err) == core.CodeUnauthorized || err == nil && !a.policy.Decide(ctx, p, connect).Allowed
+		})
+		seen = revision
+	}
+}
+
+// CheckPolicy compiles and tests the policy of a configuration, and returns its revision.
+func CheckPolicy(ctx context.Context, c *config.Config) (revision string, err error) {
+	e, err := policy.New(ctx, policyConfig(c))
+	if err != nil {
+		return "", err
+	}
+	return e.Revision(), nil
+}
+
+// EvalPolicy asks the policy of a configuration.
+func EvalPolicy(ctx context.Context, c *config.Config, p core.Principal, access core.Access) (core.Ruling, error) {
+	e, err := policy.New(ctx, policyConfig(c))
+	if err != nil {
+		return core.Ruling{}, err
+	}
+	return e.Decide(ctx, p, access), nil
+}
+
+// PolicyText returns the built-in policy.
+func PolicyText() string { return policy.BuiltIn() }

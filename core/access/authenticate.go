@@ -1,0 +1,144 @@
+package access
+
+import (
+	"context"
+	"crypto/hmac"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// Authenticate returns who sends a request. UNAUTHORIZED {reason: missing} for one without a credential, and
+// {reason: invalid} for any that is not accepted, whatever the reason: only the log tells which. RATE_LIMITED for an
+// address with too many failed attempts, unless the key is one that was accepted before.
+func (s *Service) Authenticate(r *http.Request) (core.Principal, error) {
+	token, given := bearer(r.Header)
+	if !given {
+		return core.Principal{}, unauthorized("missing", "a credential is required: Authorization: Bearer <key>")
+	}
+	from := addressOf(r.RemoteAddr)
+	p, reason, err := s.check(r.Context(), token, from)
+	if err != nil || reason == "" {
+		return p, err
+	}
+	s.failures.add(from)
+	s.log.Debug("credential refused", "reason", reason, "key", p.KeyID, "from", r.RemoteAddr)
+	return core.Principal{}, unauthorized("invalid", "the credential is not valid")
+}
+
+func unauthorized(reason, message string) error {
+	e := core.Errorf(core.CodeUnauthorized, "%s", message)
+	e.Details = map[string]any{"reason": reason}
+	return e
+}
+
+// bearer returns the credential of a request. One that is sent twice is none that could be accepted.
+func bearer(h http.Header) (token string, given bool) {
+	values := h["Authorization"]
+	if len(values) == 0 || len(values) == 1 && values[0] == "" {
+		return "", false
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
+		return "", true
+	}
+	return token, true
+}
+
+// check returns whose a token is, or for the log why it is refused; of a key that is known, its id with it.
+func (s *Service) check(ctx context.Context, token string, from netip.Prefix) (p core.Principal, reason string, err error) {
+	id, secret, ok := parseKey(token)
+	wait := s.failures.exceeded(from)
+	if !ok {
+		if wait > 0 {
+			return p, "", tooMany(wait)
+		}
+		return p, "malformed", nil
+	}
+	e, _ := s.cache.get(id)
+	if e == nil {
+		if wait > 0 { // such an address costs no look at the store
+			return p, "", tooMany(wait)
+		}
+		if e, err = s.entry(ctx, id); err != nil {
+			return p, "", err
+		}
+	}
+	now := s.opts.Clock.Now()
+	hashes, status := noHashes, wire.APIKeyRevoked
+	if e != nil && len(e.rec.Hashes) > 0 {
+		hashes, status = e.rec.Hashes, e.rec.StatusAt(now)
+		p.KeyID = id
+	}
+	switch {
+	case !s.matches(id, secret, hashes, now):
+		reason = "unknown, or another secret"
+	case status != wire.APIKeyActive:
+		reason = string(status)
+	default:
+		s.touch(id, now)
+		return e.principal, "", nil
+	}
+	if wait > 0 {
+		return p, "", tooMany(wait)
+	}
+	return p, reason, nil
+}
+
+func tooMany(wait time.Duration) error {
+	seconds := int((wait + time.Second - 1) / time.Second)
+	e := core.Errorf(core.CodeRateLimited, "too many credentials of this address were not valid; try again in %d seconds", seconds)
+	e.Details = map[string]any{"limit": maxFailures, "windowSeconds": int(failureWindow / time.Second), "retryAfter": seconds}
+	return e
+}
+
+// noHashes stands for the secrets of a key that is not known, so that it takes as long as another to be refused.
+var noHashes = []core.KeyHash{{MAC: make([]byte, 32)}}
+
+// matches reports whether a secret is one of those of a key, in a time that does not depend on it.
+func (s *Service) matches(id, secret string, hashes []core.KeyHash, now time.Time) bool {
+	mac, good := s.mac(id, secret), false
+	for _, h := range hashes {
+		same := hmac.Equal(mac, h.MAC)
+		good = good || same && (h.Until == nil || now.Before(*h.Until))
+	}
+	return good
+}
+
+// Refresh returns a principal as it is now: UNAUTHORIZED when its key is revoked or expired. Streams and sockets that
+// began with it are asked about by it.
+func (s *Service) Refresh(ctx context.Context, p core.Principal) (core.Principal, error) {
+	if p.KeyID == "" {
+		return p, nil
+	}
+	e, err := s.entry(ctx, p.KeyID)
+	if err != nil {
+		return core.Principal{}, err
+	}
+	if e == nil || e.rec.StatusAt(s.opts.Clock.Now()) != wire.APIKeyActive {
+		return core.Principal{}, unauthorized("invalid", "the credential is not valid")
+	}
+	return e.principal, nil
+}
+
+// entry returns a key, or nil if there is none.
+func (s *Service) entry(ctx context.Context, id string) (*entry, error) {
+	e, mark := s.cache.get(id)
+	if e != nil {
+		return e, nil
+	}
+	rec, err := s.opts.Store.FindAPIKey(ctx, id)
+	switch {
+	case core.ErrorCode(err) == core.CodeNotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	e = newEntry(rec)
+	s.cache.put(id, e, mark)
+	return e, nil
+}

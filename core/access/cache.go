@@ -1,0 +1,66 @@
+package access
+
+import (
+	"sync"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// maxCached bounds the keys that are kept in memory, of which each takes about half a kilobyte. Beyond that any of them go.
+const maxCached = 20_000
+
+// entry is a key as it is checked. It is immutable.
+type entry struct {
+	rec       *core.APIKeyRecord
+	principal core.Principal
+}
+
+func newEntry(rec *core.APIKeyRecord) *entry {
+	p := core.Principal{
+		Kind: core.PrincipalAPIKey, ID: rec.Owner, Name: rec.Name, KeyID: rec.ID, Roles: rec.Roles, Scopes: rec.Scopes,
+	}
+	if rec.ExpiresAt != nil {
+		p.Expires = *rec.ExpiresAt
+	}
+	return &entry{rec: rec, principal: p}
+}
+
+// cache holds keys by id. The zero value is ready.
+type cache struct {
+	mu      sync.RWMutex // guards all below
+	entries map[string]*entry
+	changes uint64 // counts forget, so that nothing is put in that was read before
+}
+
+// get returns a key, or nil and the mark under which one that is read now may be put in.
+func (c *cache) get(id string) (*entry, uint64) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.entries[id], c.changes
+}
+
+// put keeps a key unless any key changed since mark.
+func (c *cache) put(id string, e *entry, mark uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changes != mark {
+		return
+	}
+	if c.entries == nil {
+		c.entries = map[string]*entry{}
+	}
+	for other := range c.entries {
+		if len(c.entries) < maxCached {
+			break
+		}
+		delete(c.entries, other)
+	}
+	c.entries[id] = e
+}
+
+func (c *cache) forget(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.entries, id)
+	c.changes++
+}

@@ -1,0 +1,188 @@
+package policy
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// verbs are the actions of permissions by the last word of an action; any other word is update.
+var verbs = map[string]string{
+	"create": "create", "spawn": "create", "connect": "create", "provision": "create", "prepare": "read", "read": "read",
+	"delete": "delete", "disconnect": "delete", "prune": "delete", "force": "delete", "stop": "delete",
+}
+
+// permissionOf returns what permissions of roles are about: the family of the scope, and what is done to it.
+func permissionOf(a core.Access) string {
+	family, _, _ := strings.Cut(a.Scope, ":")
+	_, word, _ := strings.Cut(a.Action, ".")
+	verb, known := verbs[word]
+	if !known {
+		verb = "update"
+	}
+	return family + ":" + verb
+}
+
+func term(key string, value *ast.Term) [2]*ast.Term {
+	return [2]*ast.Term{ast.StringTerm(key), value}
+}
+
+func texts(list []string) *ast.Term {
+	terms := make([]*ast.Term, len(list))
+	for i, text := range list {
+		terms[i] = ast.StringTerm(text)
+	}
+	return ast.ArrayTerm(terms...)
+}
+
+// inputOf is what a policy is asked with.
+func inputOf(p core.Principal, a core.Access) ast.Value {
+	pairs := [][2]*ast.Term{
+		term("action", ast.StringTerm(a.Action)), term("resource", ast.StringTerm(a.Resource)), term("scope", ast.StringTerm(a.Scope)),
+		term("permission", ast.StringTerm(permissionOf(a))),
+		term("id", ast.StringTerm(a.ID)), term("owner", ast.StringTerm(a.Owner)), term("pattern", ast.StringTerm(a.Pattern)),
+		term("principal", ast.ObjectTerm(
+			term("kind", ast.StringTerm(string(p.Kind))), term("id", ast.StringTerm(p.ID)), term("name", ast.StringTerm(p.Name)),
+			term("keyId", ast.StringTerm(p.KeyID)), term("groups", texts(p.Groups)), term("roles", texts(p.Roles)),
+			term("scopes", texts(core.ExpandScopes(p.Scopes))),
+		)),
+	}
+	if a.Guard != nil {
+		pairs = append(pairs, term("guard", ast.ObjectTerm(term("users", texts(a.Guard.Users)), term("roles", texts(a.Guard.Roles)))))
+	}
+	return ast.NewObject(pairs...)
+}
+
+// fields says which parts of a question a policy looks at, so that questions which differ in others share an answer.
+type fields struct{ id, owner, pattern bool }
+
+// fieldsOf goes over the rules of a policy, not over its tests. One that takes input as a whole looks at everything.
+func fieldsOf(modules []*ast.Module) fields {
+	var f fields
+	all := func() { f = fields{true, true, true} }
+	for _, m := range modules {
+		if strings.HasSuffix(m.Package.Location.File, testSuffix) {
+			continue
+		}
+		seen := 0
+		ast.WalkRefs(m, func(ref ast.Ref) bool {
+			if head, ok := ref[0].Value.(ast.Var); !ok || !head.Equal(ast.InputRootDocument.Value) {
+				return false
+			}
+			seen++
+			if len(ref) < 2 {
+				all()
+				return false
+			}
+			name, ok := ref[1].Value.(ast.String)
+			switch {
+			case !ok:
+				all()
+			case name == "id":
+				f.id = true
+			case name == "owner":
+				f.owner = true
+			case name == "pattern":
+				f.pattern = true
+			}
+			return false
+		})
+		vars := 0
+		ast.WalkVars(m, func(v ast.Var) bool {
+			if v.Equal(ast.InputRootDocument.Value) {
+				vars++
+			}
+			return false
+		})
+		if vars > seen { // input stands somewhere by itself
+			all()
+		}
+	}
+	return f
+}
+
+// key names a question in the cache. Each text stands behind its length, and lists behind theirs.
+func (f *fields) key(p core.Principal, a core.Access) string {
+	b := make([]byte, 0, 256)
+	add := func(text string) { b = append(binary.AppendUvarint(b, uint64(len(text))), text...) }
+	list := func(texts []string) {
+		b = binary.AppendUvarint(b, uint64(len(texts)))
+		for _, text := range texts {
+			add(text)
+		}
+	}
+	add(a.Action)
+	add(a.Resource)
+	add(a.Scope)
+	if f.id {
+		add(a.ID)
+	}
+	if f.owner {
+		add(a.Owner)
+	}
+	if f.pattern {
+		add(a.Pattern)
+	}
+	if a.Guard != nil {
+		b = append(b, 1)
+		list(a.Guard.Users)
+		list(a.Guard.Roles)
+	}
+	add(string(p.Kind))
+	add(p.ID)
+	add(p.Name)
+	add(p.KeyID)
+	list(p.Groups)
+	list(p.Roles)
+	list(p.Scopes)
+	return string(b)
+}
+
+// permissionsOf returns what a role grants as a set.
+func permissionsOf(list []string) map[string]any {
+	set := make(map[string]any, len(list))
+	for _, p := range list {
+		set[p] = true
+	}
+	return set
+}
+
+// roleAdmin is the role that may do everything.
+const roleAdmin = "admin"
+
+// builtIn is what the built-in roles grant.
+var builtIn = map[string][]string{
+	roleAdmin:   {"*"},
+	"operator":  slices.Concat(every("patterns"), every("executions"), every("agents")),
+	"developer": slices.Concat([]string{"patterns:create", "patterns:read", "patterns:update", "agents:read"}, every("executions")),
+	"viewer":    {"patterns:read", "executions:read", "agents:read"},
+}
+
+func every(family string) []string {
+	return []string{family + ":create", family + ":read", family + ":update", family + ":delete"}
+}
+
+// data is what the rules see of the configuration.
+func (c Config) data() map[string]any {
+	roles := map[string]any{}
+	for name, list := range builtIn {
+		roles[name] = permissionsOf(list)
+	}
+	for name, list := range c.Roles {
+		if _, taken := builtIn[name]; !taken {
+			roles[name] = permissionsOf(list)
+		}
+	}
+	bindings := map[string]any{"user": map[string]any{}, "group": map[string]any{}, "serviceAccount": map[string]any{}}
+	for _, b := range c.Bindings {
+		if names, ok := bindings[b.Type].(map[string]any); ok {
+			before, _ := names[b.Name].([]any)
+			names[b.Name] = append(before, b.Role)
+		}
+	}
+	return map[string]any{"rbac": c.RBAC, "defaultRole": c.DefaultRole, "roles": roles, "bindings": bindings}
+}

@@ -1,0 +1,70 @@
+# The built-in policy of Wardroom. A directory named by security.policy.dir replaces it; start from a copy.
+#
+# decision is what is asked. allow needs all of three: the scopes of the credential cover the operation, the roles of the
+# caller grant it (where security.rbac is enabled), and the allow-list of the pattern has the caller (where there is one).
+package wardroom.authz
+
+import data.wardroom.config
+
+default decision := {"allow": false, "reason": "no rule allows it"}
+
+decision := {"allow": false, "reason": sprintf("the credential needs the scope %s for %s", [input.scope, input.action]), "scope": input.scope} if {
+	not scope_allows
+} else := {"allow": false, "reason": sprintf("no role of the caller grants %s", [input.action])} if {
+	not role_allows
+} else := {"allow": false, "reason": "the pattern is not open to the caller"} if {
+	not guard_allows
+} else := {"allow": true, "reason": "scopes, roles and the allow-list of the pattern"}
+
+# What every credential may do.
+scope_allows if input.scope == "any"
+
+scope_allows if input.scope in input.principal.scopes
+
+# Roles.
+role_allows if not config.rbac
+
+role_allows if input.scope == "any"
+
+role_allows if {
+	some role in roles
+	config.roles[role]["*"]
+}
+
+role_allows if {
+	some role in roles
+	config.roles[role][input.permission]
+}
+
+# The roles of the caller: of the credential, and by bindings; else the default one.
+roles := given if {
+	count(given) > 0
+} else := {config.defaultRole}
+
+given contains role if some role in input.principal.roles
+
+given contains role if some role in config.bindings.user[input.principal.id]
+
+given contains role if some role in config.bindings.serviceAccount[input.principal.name]
+
+given contains role if {
+	some group in input.principal.groups
+	some role in config.bindings.group[group]
+}
+
+# The allow-list of a pattern. What somebody made stays open to them, and everything to administrators.
+guard_allows if not input.guard
+
+guard_allows if "admin" in input.principal.scopes
+
+guard_allows if input.principal.id in input.guard.users
+
+guard_allows if {
+	some role in given
+	role in input.guard.roles
+}
+
+guard_allows if {
+	input.owner != ""
+	input.owner == input.principal.id
+}

@@ -1,0 +1,44 @@
+package wardroom.authz_test
+
+import data.wardroom.authz
+
+roles := {"admin": {"*": true}, "viewer": {"patterns:read": true, "executions:read": true}}
+
+config := {"rbac": true, "defaultRole": "viewer", "roles": roles, "bindings": {"user": {"ann": ["admin"]}, "group": {"ops": ["admin"]}, "serviceAccount": {"ci": ["admin"]}}}
+
+who(id, scopes) := {"id": id, "name": "key", "roles": [], "groups": [], "scopes": scopes}
+
+ask(principal, action, scope) := {"action": action, "scope": scope, "permission": scope, "principal": principal, "owner": ""}
+
+test_scope_is_needed if {
+	not authz.decision.allow with input as ask(who("ann", ["patterns:read"]), "executions.read", "executions:read") with data.wardroom.config as config
+}
+
+test_role_is_needed if {
+	not authz.decision.allow with input as ask(who("bob", ["executions:create"]), "executions.create", "executions:create") with data.wardroom.config as config
+}
+
+test_default_role if {
+	authz.decision.allow with input as ask(who("bob", ["executions:read"]), "executions.read", "executions:read") with data.wardroom.config as config
+}
+
+test_bound_user if {
+	authz.decision.allow with input as ask(who("ann", ["executions:create"]), "executions.create", "executions:create") with data.wardroom.config as config
+}
+
+test_bound_group if {
+	principal := object.union(who("bob", ["executions:create"]), {"groups": ["ops"]})
+	authz.decision.allow with input as ask(principal, "executions.create", "executions:create") with data.wardroom.config as config
+}
+
+test_bound_service_account if {
+	principal := object.union(who("bob", ["executions:create"]), {"name": "ci"})
+	authz.decision.allow with input as ask(principal, "executions.create", "executions:create") with data.wardroom.config as config
+}
+
+test_guard if {
+	question := object.union(ask(who("bob", ["executions:read"]), "executions.read", "executions:read"), {"guard": {"users": ["ann"], "roles": ["admin"]}})
+	not authz.decision.allow with input as question with data.wardroom.config as config
+	authz.decision.allow with input as object.union(question, {"owner": "bob"}) with data.wardroom.config as config
+	authz.decision.allow with input as object.union(question, {"principal": who("ann", ["executions:read"])}) with data.wardroom.config as config
+}
