@@ -37,6 +37,9 @@ func (g *Gate) Change(rules Rules) {
 	}
 }
 
+// Origin returns the address that a request comes from; not valid where that cannot be told.
+func (g *Gate) Origin(r *http.Request) netip.Addr { return Origin(r, g.rules.Load().Proxies) }
+
 // Admit returns the address that a request comes from, as it is counted by; FORBIDDEN if nothing may come from there.
 func (g *Gate) Admit(r *http.Request) (client string, err error) {
 	rules := g.rules.Load()
