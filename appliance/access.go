@@ -33,9 +33,15 @@ func (a *App) openAccess(ctx context.Context) error {
 	if a.policy, err = policy.New(ctx, policyConfig(c)); err != nil {
 		return err
 	}
-	a.log.Info("requests need a key", "policy", a.policy.Revision(), "rbac", c.Security.RBAC.Enabled)
+	if err := a.openTokens(c.Security.Authentication.JWT); err != nil {
+		return err
+	}
+	a.log.Info("requests need a credential", "policy", a.policy.Revision(), "rbac", c.Security.RBAC.Enabled)
 	a.access = access.New(access.Options{
-		Store: a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("access"), Pepper: pepper,
+		Origin: a.gate.Origin, Tokens: a.verifyToken(), Certificate: a.clientOf(), NoKeys: !c.Security.Authentication.APIKeys.Enabled,
+		Attempt: func(method core.PrincipalKind, allowed bool) { a.metrics.Access.Attempt(string(method), allowed) },
+		Older:   a.store.Older,
+		Store:   a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("access"), Pepper: pepper,
 		KnownRole: func(name string) bool { return a.config.Load().Security.RBAC.HasRole(name) },
 		Changed:   func() { a.keyChanges.Add(1) },
 	})
@@ -45,6 +51,9 @@ func (a *App) openAccess(ctx context.Context) error {
 		defer a.wg.Done()
 		a.watchAccess(a.work)
 	}()
+	if !c.Security.Authentication.APIKeys.Enabled {
+		return nil
+	}
 	path := filepath.Join(c.Store.Path, adminKeyFile)
 	return a.access.CreateFirstKey(ctx, "admin", func(key string) error {
 		if err := keepKey(path, key); err != nil {
@@ -70,6 +79,7 @@ func keepKey(path, key string) error {
 
 // guarded adds to the options of the API what decides who may do what.
 func (a *App) guarded(o api.Options) api.Options {
+	o.Limits = a.gate
 	if a.access == nil {
 		return o
 	}

@@ -65,7 +65,9 @@ func (a *App) newAlerts() *alerts {
 		raise: l.raise, clock: a.clock, list: a.store.AllManagedAgents,
 		limit: func() time.Duration { return a.config.Load().Threads.WaitAlert },
 	}
+	own := &ownCertificateWatch{raise: l.raise, clock: a.clock, source: a.certificates.Load}
 	l.looks = []*look{
+		{every: alertLook, run: func(context.Context) { own.look() }},
 		{every: alertWaitLook, run: waits.look},
 		{every: alertLook, run: func(context.Context) { space.look() }},
 		{every: alertLook, run: func(context.Context) { records.look() }},

@@ -21,10 +21,13 @@ import (
 	"github.com/wardroom/wardroom/core/access"
 	"github.com/wardroom/wardroom/core/agents"
 	"github.com/wardroom/wardroom/core/api"
+	"github.com/wardroom/wardroom/core/cert"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/engine"
 	"github.com/wardroom/wardroom/core/events"
 	"github.com/wardroom/wardroom/core/health"
+	"github.com/wardroom/wardroom/core/jwt"
+	"github.com/wardroom/wardroom/core/limits"
 	"github.com/wardroom/wardroom/core/memory"
 	"github.com/wardroom/wardroom/core/metrics"
 	"github.com/wardroom/wardroom/core/pattern"
@@ -87,9 +90,13 @@ type App struct {
 
 	clients []*runtimeclient.Client // of runtimes that are reached by URL
 	health  *health.Registry
-	api     *api.Server
-	serving atomic.Pointer[api.Server] // api, once there is one
-	server  *http.Server
+	gate    *limits.Gate
+
+	tokens       *jwt.Verifier               // nil: there is no identity provider
+	certificates atomic.Pointer[cert.Source] // of the listener; nil: it has no TLS
+	api          *api.Server
+	serving      atomic.Pointer[api.Server] // api, once there is one
+	server       *http.Server
 
 	connections *netlimit.Listener
 
@@ -165,6 +172,11 @@ func (a *App) Open(ctx context.Context) (err error) {
 		return fmt.Errorf("read the newest records: %w", err)
 	}
 	a.ids.NotBefore(newest)
+	rules, err := limitRules(a.config.Load())
+	if err != nil {
+		return err
+	}
+	a.gate = limits.NewGate(rules, a.clock, a.metrics.Access.LimitHit)
 	if err = a.openAccess(ctx); err != nil {
 		return fmt.Errorf("open the keys: %w", err)
 	}
@@ -249,6 +261,10 @@ func (a *App) listen(ctx context.Context) error {
 		return core.Errorf(core.CodeConflict, "cannot listen on %s: is another process there?", c.Listen).WithCause(err)
 	}
 	a.connections = netlimit.New(listener, a.connectionLimits(a.config.Load()))
+	secured, err := a.secure(a.connections)
+	if err != nil {
+		return errors.Join(err, a.connections.Close())
+	}
 	a.metrics.Connections.Watch(a.connectionFigures)
 	a.server = &http.Server{
 		Handler: closeAfterChunks(a.api.Handler()), ReadHeaderTimeout: c.ReadHeaderTimeout,
@@ -259,7 +275,7 @@ func (a *App) listen(ctx context.Context) error {
 	a.wg.Add(2)
 	go func() {
 		defer a.wg.Done()
-		if err := a.server.Serve(a.connections); !errors.Is(err, http.ErrServerClosed) {
+		if err := a.server.Serve(secured); !errors.Is(err, http.ErrServerClosed) {
 			a.log.Error("the listener ended", "error", err)
 		}
 	}()
@@ -402,6 +418,12 @@ func (a *App) Close() {
 	}
 	if a.access != nil {
 		a.access.Close() // the last uses of keys are written
+	}
+	if a.tokens != nil {
+		a.tokens.Close()
+	}
+	if source := a.certificates.Load(); source != nil {
+		source.Close()
 	}
 	if a.health != nil {
 		a.health.Close()

@@ -53,6 +53,7 @@ func (a *App) decide(ctx context.Context, p core.Principal, access core.Access) 
 // answer is that to an id which does not exist.
 func (a *App) authorize(ctx context.Context, p core.Principal, access core.Access) error {
 	ruling, hidden := a.decide(ctx, p, access)
+	a.metrics.Access.Decision(access.Action, ruling.Allowed)
 	if ruling.Allowed {
 		return nil
 	}

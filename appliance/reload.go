@@ -52,6 +52,19 @@ func (a *App) reloaders() []reloader {
 			return a.policy.Load(a.work, policyConfig(c))
 		}},
 		{"api", func(c *config.Config) error { a.api.ApplyConfig(apiConfig(c)); return nil }},
+		{"certificates", func(*config.Config) error {
+			if source := a.certificates.Load(); source != nil {
+				_ = source.Reload() // it has said why not, and the former certificate stays in use
+			}
+			return nil
+		}},
+		{"limits", func(c *config.Config) error {
+			rules, err := limitRules(c)
+			if err == nil {
+				a.gate.Change(rules)
+			}
+			return err
+		}},
 		{"connections", func(c *config.Config) error { a.connections.Apply(a.connectionLimits(c)); return nil }},
 	}
 }

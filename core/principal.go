@@ -15,6 +15,7 @@ const (
 	PrincipalSystem    PrincipalKind = "system"    // Wardroom itself: recovery, retention, batches after a restart
 	PrincipalAPIKey    PrincipalKind = "apiKey"
 	PrincipalUser      PrincipalKind = "user" // a person who signed in, or whom a token names
+	PrincipalClient    PrincipalKind = "certificate"
 )
 
 // Principal is who makes a request. Every request carries one from the first day, so that records can name

@@ -18,10 +18,23 @@ import (
 func (s *Service) Authenticate(r *http.Request) (core.Principal, error) {
 	token, given := bearer(r.Header)
 	if !given {
+		if s.opts.Certificate != nil {
+			if p, ok := s.opts.Certificate(r); ok {
+				s.opts.Attempt(p.Kind, true)
+				return p, nil
+			}
+		}
 		return core.Principal{}, unauthorized("missing", "a credential is required: Authorization: Bearer <key>")
 	}
-	from := addressOf(r.RemoteAddr)
-	p, reason, err := s.check(r.Context(), token, from)
+	from := addressOf(s.opts.Origin(r))
+	method, check := core.PrincipalAPIKey, s.check
+	if s.opts.Tokens != nil && strings.Count(token, ".") == 2 { // no key has a dot
+		method, check = core.PrincipalUser, s.checkToken
+	}
+	p, reason, err := check(r.Context(), token, from)
+	if err == nil {
+		s.opts.Attempt(method, reason == "")
+	}
 	if err != nil || reason == "" {
 		return p, err
 	}
@@ -52,6 +65,7 @@ func bearer(h http.Header) (token string, given bool) {
 // check returns whose a token is, or for the log why it is refused; of a key that is known, its id with it.
 func (s *Service) check(ctx context.Context, token string, from netip.Prefix) (p core.Principal, reason string, err error) {
 	id, secret, ok := parseKey(token)
+	ok = ok && !s.opts.NoKeys
 	wait := s.failures.exceeded(from)
 	if !ok {
 		if wait > 0 {
@@ -89,6 +103,21 @@ func (s *Service) check(ctx context.Context, token string, from netip.Prefix) (p
 	return p, reason, nil
 }
 
+// checkToken is check for a token of an identity provider.
+func (s *Service) checkToken(ctx context.Context, token string, from netip.Prefix) (p core.Principal, reason string, err error) {
+	if wait := s.failures.exceeded(from); wait > 0 {
+		return p, "", tooMany(wait)
+	}
+	p, err = s.opts.Tokens(ctx, token)
+	switch {
+	case err == nil:
+		return p, "", nil
+	case core.AsError(err).Unavailable:
+		return p, "", err
+	}
+	return p, "token: " + err.Error(), nil
+}
+
 func tooMany(wait time.Duration) error {
 	seconds := int((wait + time.Second - 1) / time.Second)
 	e := core.Errorf(core.CodeRateLimited, "too many credentials of this address were not valid; try again in %d seconds", seconds)
@@ -112,6 +141,9 @@ func (s *Service) matches(id, secret string, hashes []core.KeyHash, now time.Tim
 // Refresh returns a principal as it is now: UNAUTHORIZED when its key is revoked or expired. Streams and sockets that
 // began with it are asked about by it.
 func (s *Service) Refresh(ctx context.Context, p core.Principal) (core.Principal, error) {
+	if !p.Expires.IsZero() && !s.opts.Clock.Now().Before(p.Expires) {
+		return core.Principal{}, unauthorized("invalid", "the credential is not valid")
+	}
 	if p.KeyID == "" {
 		return p, nil
 	}

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"net/http"
 	"net/netip"
 	"sync"
 	"time"
@@ -30,18 +31,26 @@ type attempts struct {
 
 // addressOf returns what attempts are counted under: an IPv4 address, or the network of an IPv6 one, of which every
 // customer has as many addresses as they like.
-func addressOf(remote string) netip.Prefix {
-	addr, err := netip.ParseAddrPort(remote)
-	if err != nil {
+func addressOf(addr netip.Addr) netip.Prefix {
+	if !addr.IsValid() {
 		return netip.Prefix{} // a socket of this machine: all of them together
 	}
-	ip := addr.Addr().Unmap().WithZone("")
+	ip := addr.Unmap().WithZone("")
 	bits := 32
 	if ip.Is6() {
 		bits = 64
 	}
 	prefix, _ := ip.Prefix(bits) // bits fit
 	return prefix
+}
+
+// connectionOf returns the address of a request's connection.
+func connectionOf(r *http.Request) netip.Addr {
+	addr, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return addr.Addr()
 }
 
 // exceeded returns how long an address has to wait before it may try keys that are not known to be good; 0: it may.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -47,6 +49,20 @@ type Options struct {
 	Pepper [32]byte
 	// KnownRole reports whether a role exists; nil: any may be given.
 	KnownRole func(name string) bool
+	// Origin returns the address that failed attempts of a request count for; nil: that of its connection.
+	Origin func(r *http.Request) netip.Addr
+	// Tokens verifies a token of an identity provider; nil: no tokens are taken. Its errors are for the log, but for one
+	// that is Unavailable: it cannot be told now.
+	Tokens func(ctx context.Context, token string) (core.Principal, error)
+	// Certificate returns whom the certificate of a connection speaks for, if that counts as a credential; nil: it never
+	// does.
+	Certificate func(r *http.Request) (core.Principal, bool)
+	// NoKeys refuses API keys: only tokens and certificates are taken.
+	NoKeys bool
+	// Attempt is called for each credential that was looked at; nil: nobody counts.
+	Attempt func(method core.PrincipalKind, allowed bool)
+	// Older says what is over for long; nil: the clock does.
+	Older core.OlderFunc
 	// Changed is called when a key was revoked or given other secrets; nil: nobody asks.
 	Changed func()
 }
@@ -70,6 +86,15 @@ type Service struct {
 func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
+	}
+	if o.Older == nil {
+		o.Older = core.OlderBy(o.Clock)
+	}
+	if o.Attempt == nil {
+		o.Attempt = func(core.PrincipalKind, bool) {}
+	}
+	if o.Origin == nil {
+		o.Origin = connectionOf
 	}
 	return &Service{opts: o, log: o.Logger, used: map[string]time.Time{}, failures: failures{clock: o.Clock}}
 }
@@ -162,7 +187,6 @@ func (s *Service) flush(ctx context.Context) {
 
 // purge forgets keys that were over long ago.
 func (s *Service) purge(ctx context.Context) {
-	before := s.opts.Clock.Now().Add(-keptBehind)
 	var gone []string
 	page := core.Page{Limit: core.MaxPageLimit}
 	for {
@@ -172,7 +196,7 @@ func (s *Service) purge(ctx context.Context) {
 			return
 		}
 		for _, rec := range list {
-			if end := endOf(rec); !end.IsZero() && end.Before(before) {
+			if end := endOf(rec); !end.IsZero() && s.opts.Older(end, keptBehind) {
 				gone = append(gone, rec.ID)
 			}
 		}

@@ -221,7 +221,7 @@ func (s *Source) read() (*loaded, error) {
 	config := &tls.Config{
 		MinVersion:   tls.VersionTLS12,
 		Certificates: []tls.Certificate{pair},
-		NextProtos:   []string{"h2", "http/1.1"},
+		NextProtos:   []string{"http/1.1"}, // the limits of connections, sockets and streams are those of HTTP/1.1
 	}
 	switch s.opts.Auth {
 	case AuthRequire:

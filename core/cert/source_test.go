@@ -1,15 +1,10 @@
 package cert_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
-	"math/big"
 	"net"
 	"net/url"
 	"os"
@@ -23,78 +18,6 @@ import (
 	"github.com/wardroom/wardroom/core/cert"
 	"github.com/wardroom/wardroom/core/coretest"
 )
-
-// authority is a CA of tests.
-type authority struct {
-	t     testing.TB
-	cert  *x509.Certificate
-	key   *ecdsa.PrivateKey
-	clock *coretest.Clock
-}
-
-func newKey(t testing.TB) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
-func newAuthority(t testing.TB, clock *coretest.Clock) *authority {
-	t.Helper()
-	a := &authority{t: t, key: newKey(t), clock: clock}
-	a.cert = a.sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "CA"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}, a.key, nil)
-	return a
-}
-
-// sign signs a template; issuer nil: by itself.
-func (a *authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey, issuer *x509.Certificate) *x509.Certificate {
-	a.t.Helper()
-	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	template.SerialNumber = serial
-	if template.NotBefore.IsZero() {
-		template.NotBefore = a.clock.Now().Add(-time.Hour)
-	}
-	if template.NotAfter.IsZero() {
-		template.NotAfter = a.clock.Now().Add(50 * 365 * 24 * time.Hour) // handshakes go by the real clock
-	}
-	if issuer == nil {
-		issuer = template
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, issuer, key.Public(), a.key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	c, err := x509.ParseCertificate(der)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return c
-}
-
-// issue makes a certificate of a server or a client.
-func (a *authority) issue(template *x509.Certificate) (certText, keyText []byte) {
-	a.t.Helper()
-	key := newKey(a.t)
-	template.DNSNames = append(template.DNSNames, "localhost")
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	c := a.sign(template, key, a.cert)
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return pemOf("CERTIFICATE", c.Raw), pemOf("PRIVATE KEY", der)
-}
-
-func pemOf(kind string, der []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
-}
 
 // files are the three files of a Source.
 type files struct{ cert, key, ca string }
@@ -113,19 +36,20 @@ func write(t testing.TB, path string, text []byte) {
 
 // rig is a Source that listens.
 type rig struct {
-	*authority
+	*coretest.Authority
 	files
+	clock  *coretest.Clock
 	source *cert.Source
 	addr   string
 }
 
 func newRig(t *testing.T, auth cert.Auth) *rig {
 	t.Helper()
-	r := &rig{authority: newAuthority(t, coretest.NewClock()), files: newFiles(t)}
-	c, k := r.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "first"}})
+	r := &rig{Authority: coretest.NewAuthority(t), files: newFiles(t), clock: coretest.NewClock()}
+	c, k := r.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "first"}})
 	write(t, r.files.cert, c)
 	write(t, r.files.key, k)
-	write(t, r.ca, pemOf("CERTIFICATE", r.authority.cert.Raw))
+	write(t, r.ca, r.PEM())
 	source, err := cert.Open(r.options(auth))
 	if err != nil {
 		t.Fatal(err)
@@ -170,9 +94,7 @@ func (r *rig) options(auth cert.Auth) cert.Options {
 
 // dial returns the name of the server's certificate and what it says of the client.
 func (r *rig) dial(change func(*tls.Config)) (server, client string, err error) {
-	roots := x509.NewCertPool()
-	roots.AddCert(r.authority.cert)
-	config := &tls.Config{RootCAs: roots, ServerName: "localhost"}
+	config := &tls.Config{RootCAs: r.Pool(), ServerName: "localhost"}
 	if change != nil {
 		change(config)
 	}
@@ -185,9 +107,9 @@ func (r *rig) dial(change func(*tls.Config)) (server, client string, err error) 
 	return conn.ConnectionState().PeerCertificates[0].Subject.CommonName, string(text), err
 }
 
-func (r *rig) as(t *testing.T, a *authority, template *x509.Certificate) func(*tls.Config) {
+func (r *rig) as(t *testing.T, a *coretest.Authority, template x509.Certificate) func(*tls.Config) {
 	t.Helper()
-	c, k := a.issue(template)
+	c, k := a.Issue(template)
 	pair, err := tls.X509KeyPair(c, k)
 	if err != nil {
 		t.Fatal(err)
@@ -196,8 +118,8 @@ func (r *rig) as(t *testing.T, a *authority, template *x509.Certificate) func(*t
 }
 
 func TestClientAuth(t *testing.T) {
-	alice := func() *x509.Certificate {
-		return &x509.Certificate{Subject: pkix.Name{CommonName: "alice", OrganizationalUnit: []string{"devs"}}}
+	alice := func() x509.Certificate {
+		return x509.Certificate{Subject: pkix.Name{CommonName: "alice", OrganizationalUnit: []string{"devs"}}}
 	}
 	for auth, want := range map[cert.Auth]struct{ without, with, foreign string }{
 		cert.AuthRequire: {"", "alice/devs", ""},
@@ -209,10 +131,10 @@ func TestClientAuth(t *testing.T) {
 			if _, got, _ := r.dial(nil); got != want.without {
 				t.Errorf("without a certificate: %q, want %q", got, want.without)
 			}
-			if _, got, _ := r.dial(r.as(t, r.authority, alice())); got != want.with {
+			if _, got, _ := r.dial(r.as(t, r.Authority, alice())); got != want.with {
 				t.Errorf("with a certificate: %q, want %q", got, want.with)
 			}
-			foreign := newAuthority(t, r.clock)
+			foreign := coretest.NewAuthority(t)
 			force := r.as(t, foreign, alice())
 			got := func() string {
 				_, got, _ := r.dial(func(c *tls.Config) {
@@ -228,7 +150,7 @@ func TestClientAuth(t *testing.T) {
 			}
 			ended := alice()
 			ended.NotBefore, ended.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
-			if _, got, _ := r.dial(r.as(t, r.authority, ended)); got == "alice/devs" {
+			if _, got, _ := r.dial(r.as(t, r.Authority, ended)); got == "alice/devs" {
 				t.Error("a certificate that ended is accepted")
 			}
 		})
@@ -254,7 +176,7 @@ func TestReload(t *testing.T) {
 		}
 		return name
 	}
-	second, key := r.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "second"}})
+	second, key := r.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "second"}})
 	write(t, r.files.cert, second) // the key is still the first one's
 	r.pass(t, 2)
 	coretest.WaitFor(t, "the refusal of half a pair", func() bool { return r.source.Failed() != nil })
@@ -290,8 +212,8 @@ func (r *rig) pass(t *testing.T, n int) {
 
 func TestBadFiles(t *testing.T) {
 	r := newRig(t, cert.AuthRequire)
-	other, _ := r.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "other"}})
-	ended, endedKey := r.issue(&x509.Certificate{NotBefore: r.clock.Now().Add(-48 * time.Hour), NotAfter: r.clock.Now().Add(-time.Hour)})
+	other, _ := r.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "other"}})
+	ended, endedKey := r.Issue(x509.Certificate{NotBefore: r.clock.Now().Add(-48 * time.Hour), NotAfter: r.clock.Now().Add(-time.Hour)})
 	good := map[string][]byte{}
 	for _, path := range []string{r.files.cert, r.files.key, r.ca} {
 		text, err := os.ReadFile(path)

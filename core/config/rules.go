@@ -33,7 +33,9 @@ var rules = schema.Rules{
 	"regexp":       {Check: checkPattern},
 	"ruleMatch":    {Check: checkRuleMatch},
 	"ruleTool":     {Check: checkRuleTool},
+	"scope":        {Words: core.Scopes},
 	"sha256":       {Check: checkSHA256, Clean: strings.ToLower},
+	"signature":    {Words: signatures},
 	"target":       {Check: checkTarget},
 	"url":          {Check: checkBaseURL, Clean: cleanURL},
 }

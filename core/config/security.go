@@ -12,21 +12,29 @@ import (
 type Security struct {
 	// How clients prove who they are.
 	Authentication Authentication `json:"authentication"`
+	// TLS of the listener, and the certificates of clients.
+	MTLS MTLS `json:"mtls"`
 	// What roles grant, and who has them.
 	RBAC RBAC `json:"rbac" reload:"live"`
 	// Rules of the operator's own, in the language of the Open Policy Agent.
 	Policy Policy `json:"policy" reload:"live"`
+	// How often requests may come.
+	RateLimit RateLimit `json:"rateLimit" reload:"live"`
+	// Where requests may come from.
+	Network Network `json:"network" reload:"live"`
 }
 
 // Authentication is how clients prove who they are.
 type Authentication struct {
 	// Keys that programs and people send as bearer tokens.
 	APIKeys APIKeys `json:"apiKeys"`
+	// Tokens (JWT) of an identity provider that people and programs send as bearer tokens.
+	JWT JWT `json:"jwt"`
 }
 
 // APIKeys are the keys of clients.
 type APIKeys struct {
-	// Take requests with an API key only. At the first start a key with the scope admin is made, in the file admin.key
+	// Take requests with an API key. At the first start a key with the scope admin is made, in the file admin.key
 	// in store.path.
 	Enabled bool `json:"enabled"`
 }
@@ -91,7 +99,9 @@ type Policy struct {
 var BuiltInRoles = []string{"admin", "operator", "developer", "viewer"}
 
 // Enabled reports whether clients have to prove who they are.
-func (s Security) Enabled() bool { return s.Authentication.APIKeys.Enabled }
+func (s Security) Enabled() bool {
+	return s.Authentication.APIKeys.Enabled || s.Authentication.JWT.Enabled || s.MTLS.Enabled && len(s.MTLS.Scopes) > 0
+}
 
 // HasRole reports whether a role is built in or declared.
 func (r RBAC) HasRole(name string) bool {
@@ -103,12 +113,15 @@ var crudWords = []string{"create", "read", "update", "delete"}
 
 // security reports what contradicts itself in the section.
 func (r *ruling) security(s *Security) {
+	r.jwt(&s.Authentication.JWT)
+	r.mtls(&s.MTLS)
+	r.limits(&s.RateLimit, &s.Network)
 	if !s.Enabled() {
 		if s.RBAC.Enabled {
-			r.refuse("security.rbac", "enabled", "needs to know who calls: enable security.authentication.apiKeys too")
+			r.refuse("security.rbac", "enabled", "needs to know who calls: enable security.authentication.apiKeys or jwt too")
 		}
 		if s.Policy.Dir != "" {
-			r.refuse("security.policy", "dir", "needs to know who calls: enable security.authentication.apiKeys too")
+			r.refuse("security.policy", "dir", "needs to know who calls: enable security.authentication.apiKeys or jwt too")
 		}
 	}
 	seen := map[string]bool{}

@@ -19,12 +19,13 @@ type Rules struct {
 // Gate decides which requests may go on, by where they come from and how many there were. It is safe for concurrent use.
 type Gate struct {
 	limiter *Limiter
+	refused func(client string)
 	rules   atomic.Pointer[Rules]
 }
 
-// NewGate makes a Gate.
-func NewGate(rules Rules, clock core.Clock) *Gate {
-	g := &Gate{limiter: New(rules.Limits, clock)}
+// NewGate makes a Gate. It calls refused for each request that was one too many.
+func NewGate(rules Rules, clock core.Clock, refused func(client string)) *Gate {
+	g := &Gate{limiter: New(rules.Limits, clock), refused: refused}
 	g.rules.Store(&rules)
 	return g
 }
@@ -35,6 +36,9 @@ func (g *Gate) Change(rules Rules) {
 		g.limiter.Change(rules.Limits)
 	}
 }
+
+// Origin returns the address that a request comes from; not valid where that cannot be told.
+func (g *Gate) Origin(r *http.Request) netip.Addr { return Origin(r, g.rules.Load().Proxies) }
 
 // Admit returns the address that a request comes from, as it is counted by; FORBIDDEN if nothing may come from there.
 func (g *Gate) Admit(r *http.Request) (client string, err error) {
@@ -56,5 +60,9 @@ func (g *Gate) Take(client string, kind core.RequestKind, pattern string) core.Q
 	if !g.rules.Load().Limited {
 		return core.Quota{Allowed: true}
 	}
-	return g.limiter.Take(client, kind, pattern)
+	q := g.limiter.Take(client, kind, pattern)
+	if !q.Allowed {
+		g.refused(client)
+	}
+	return q
 }

@@ -13,7 +13,7 @@ import (
 func TestGateAdmits(t *testing.T) {
 	g := limits.NewGate(limits.Rules{
 		Allowed: networks(t, "192.0.2.0/24"), Proxies: networks(t, "10.0.0.0/8"),
-	}, coretest.NewClock())
+	}, coretest.NewClock(), func(string) {})
 	for name, c := range map[string]struct {
 		remote, forwarded, client string
 	}{
@@ -44,7 +44,8 @@ func TestGateAdmits(t *testing.T) {
 func TestGateChanges(t *testing.T) {
 	clock := coretest.NewClock()
 	rules := limits.Rules{Limited: true, Limits: limits.Options{PerClient: limits.Rate{PerSecond: 1, Burst: 1}}}
-	g := limits.NewGate(rules, clock)
+	refused := map[string]int{}
+	g := limits.NewGate(rules, clock, func(client string) { refused[client]++ })
 	g.Take("alice", core.RequestRead, "")
 	g.Change(rules)
 	if v := g.Take("alice", core.RequestRead, ""); v.Allowed || v.Retry != time.Second {
@@ -59,5 +60,8 @@ func TestGateChanges(t *testing.T) {
 	g.Change(rules)
 	if v := g.Take("alice", core.RequestRead, ""); !v.Allowed || v.Limit != 3 {
 		t.Fatalf("other limits: %+v", v)
+	}
+	if len(refused) != 1 || refused["alice"] != 1 {
+		t.Fatalf("refused: %v", refused)
 	}
 }

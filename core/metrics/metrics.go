@@ -19,6 +19,7 @@ type Metrics struct {
 	Webhooks   *Webhooks
 
 	Connections *Connections
+	Access      *Access
 }
 
 // New makes and registers all series. It panics when reg has one of them already.
@@ -37,6 +38,7 @@ func New(reg prometheus.Registerer, build Build) *Metrics {
 		Webhooks:   NewWebhooks(reg),
 
 		Connections: NewConnections(reg),
+		Access:      NewAccess(reg),
 	}
 }
 

@@ -45,7 +45,11 @@ given contains role if some role in input.principal.roles
 
 given contains role if some role in config.bindings.user[input.principal.id]
 
-given contains role if some role in config.bindings.serviceAccount[input.principal.name]
+# Names of tokens and certificates are for people: only that of a key is given by us.
+given contains role if {
+	input.principal.kind == "apiKey"
+	some role in config.bindings.serviceAccount[input.principal.name]
+}
 
 given contains role if {
 	some group in input.principal.groups

@@ -6,7 +6,7 @@ roles := {"admin": {"*": true}, "viewer": {"patterns:read": true, "executions:re
 
 config := {"rbac": true, "defaultRole": "viewer", "roles": roles, "bindings": {"user": {"ann": ["admin"]}, "group": {"ops": ["admin"]}, "serviceAccount": {"ci": ["admin"]}}}
 
-who(id, scopes) := {"id": id, "name": "key", "roles": [], "groups": [], "scopes": scopes}
+who(id, scopes) := {"kind": "apiKey", "id": id, "name": "key", "roles": [], "groups": [], "scopes": scopes}
 
 ask(principal, action, scope) := {"action": action, "scope": scope, "permission": scope, "principal": principal, "owner": ""}
 
@@ -34,6 +34,11 @@ test_bound_group if {
 test_bound_service_account if {
 	principal := object.union(who("bob", ["executions:create"]), {"name": "ci"})
 	authz.decision.allow with input as ask(principal, "executions.create", "executions:create") with data.wardroom.config as config
+}
+
+test_name_of_a_token_is_no_service_account if {
+	principal := object.union(who("bob", ["executions:create"]), {"kind": "user", "name": "ci"})
+	not authz.decision.allow with input as ask(principal, "executions.create", "executions:create") with data.wardroom.config as config
 }
 
 test_guard if {

@@ -1,0 +1,40 @@
+package appliance
+
+import (
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/core/limits"
+)
+
+// burstOf is how many seconds of requests may come at once where the configuration does not say.
+const burstOf = 2
+
+// limitRules is what the configuration says of rates and of where requests may come from.
+func limitRules(c *config.Config) (limits.Rules, error) {
+	rates, network := &c.Security.RateLimit, &c.Security.Network
+	rules := limits.Rules{Limited: rates.Enabled, Limits: limits.Standard}
+	if rates.Numbers() {
+		rules.Limits = limits.Options{
+			Global: rateOf(rates.Global), PerClient: rateOf(rates.PerClient),
+			PerPattern: limits.PerMinute(rates.PerPattern.RequestsPerMinute),
+		}
+	}
+	var err error
+	if network.IPAllowlist.Enabled {
+		if rules.Allowed, err = prefixes(network.IPAllowlist.Ranges); err != nil {
+			return rules, core.Invalid("security.network.ipAllowlist.ranges", "%s", err)
+		}
+	}
+	if rules.Proxies, err = prefixes(network.TrustedProxies); err != nil {
+		return rules, core.Invalid("security.network.trustedProxies", "%s", err)
+	}
+	return rules, nil
+}
+
+func rateOf(r config.Rate) limits.Rate {
+	burst := r.BurstSize
+	if burst == 0 {
+		burst = burstOf * r.RequestsPerSecond
+	}
+	return limits.Rate{PerSecond: float64(r.RequestsPerSecond), Burst: burst}
+}

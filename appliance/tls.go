@@ -1,0 +1,74 @@
+package appliance
+
+import (
+	"crypto/tls"
+	"net"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/cert"
+)
+
+// secure reads the certificates of the listener and wraps it, where the configuration wants TLS.
+func (a *App) secure(listener net.Listener) (net.Listener, error) {
+	c := a.config.Load().Security.MTLS
+	if !c.Enabled {
+		return listener, nil
+	}
+	source, err := cert.Open(cert.Options{
+		CertFile: c.ServerCert, KeyFile: c.ServerKey, CAFile: c.ClientCA, Auth: cert.Auth(c.ClientAuth),
+		Clock: a.clock, Logger: a.log.Named("tls"),
+	})
+	if err != nil {
+		return nil, core.Errorf(core.CodeValidation, "security.mtls: %s", err)
+	}
+	a.certificates.Store(source)
+	a.metrics.Access.WatchCertificate(func() (time.Duration, bool) { return source.Expires().Sub(a.clock.Now()), true })
+	return tls.NewListener(listener, source.TLS()), nil
+}
+
+// ownCertificateWatch raises alerts when the certificate of the listener ends soon, when it ended, and when its files are
+// not taken up.
+type ownCertificateWatch struct {
+	raise  func(subject string, what alert)
+	clock  core.Clock
+	source func() *cert.Source // nil: there is no TLS
+
+	ends   time.Time // of the certificate that was told of
+	ended  bool      // that it ended was told
+	failed string    // the failure that was told
+}
+
+func (w *ownCertificateWatch) look() {
+	source := w.source()
+	if source == nil {
+		return
+	}
+	if err := source.Failed(); err == nil {
+		w.failed = ""
+	} else if reason := err.Error(); reason != w.failed {
+		w.failed = reason
+		w.raise("server", alert{
+			Severity: severityWarning, Message: "The new certificate of the server is not in use: " + reason,
+			Details: map[string]any{"reason": reason},
+		})
+	}
+	ends, now := source.Expires(), w.clock.Now()
+	if now.Add(certificateNear).Before(ends) {
+		return
+	}
+	ended := !now.Before(ends)
+	if ends.Equal(w.ends) && ended == w.ended {
+		return
+	}
+	w.ends, w.ended = ends, ended
+	end := ends.UTC().Format(time.RFC3339)
+	what := alert{
+		Severity: severityWarning, Message: "The certificate of the server ends on " + end,
+		Details: map[string]any{"notAfter": end},
+	}
+	if ended {
+		what.Severity, what.Message = severityCritical, "The certificate of the server ended on "+end+": clients refuse it"
+	}
+	w.raise("server", what)
+}

@@ -1,0 +1,43 @@
+package config
+
+// MTLS is the TLS of the listener, and the certificates of clients.
+type MTLS struct {
+	// Serve HTTPS with the certificate below, and not HTTP. TLS 1.2 and later.
+	Enabled bool `json:"enabled"`
+	// File with the certificate of the server and those of its issuers, in PEM. This file and the two below are looked at
+	// each second: a new pair is in use within seconds, one that is broken is reported and the former stays in use.
+	ServerCert string `json:"serverCert" check:"path"`
+	// File with the private key of serverCert, in PEM without a passphrase.
+	ServerKey string `json:"serverKey" check:"path"`
+	// File with the certificates of the CAs that sign those of clients, in PEM.
+	ClientCA string `json:"clientCA" check:"path"`
+	// What clients show: require refuses connections without a certificate of clientCA, request takes one beside other
+	// credentials, none asks for none.
+	ClientAuth string `json:"clientAuth" default:"require" enum:"require,request,none"`
+	// What in the certificate of a client names it: subject is the common name, san the first of its URIs, e-mail addresses
+	// and DNS names. Organizational units of the subject are its groups.
+	Identity string `json:"identity" default:"subject" enum:"subject,san"`
+	// Scopes of a client that shows a certificate and no other credential; what it may do within them is what roles say.
+	// Empty: a certificate alone is no credential.
+	Scopes []string `json:"scopes" check:"is=scope"`
+}
+
+// mtls reports what contradicts itself in the section.
+func (r *ruling) mtls(s *MTLS) {
+	const at = "security.mtls"
+	if !s.Enabled {
+		return
+	}
+	if s.ServerCert == "" {
+		r.refuse(at, "serverCert", "is missing: name the file with the certificate of the server")
+	}
+	if s.ServerKey == "" {
+		r.refuse(at, "serverKey", "is missing: name the file with the private key of the certificate")
+	}
+	if len(s.Scopes) > 0 && s.ClientAuth == "none" {
+		r.refuse(at, "scopes", "are given, but clientAuth none asks for no certificate")
+	}
+	if s.ClientCA == "" && s.ClientAuth != "none" {
+		r.refuse(at, "clientCA", "is missing: name the file with the CAs of clients, or set clientAuth to none")
+	}
+}
