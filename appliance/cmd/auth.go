@@ -96,7 +96,11 @@ func (c *cli) keys(
 	if c.server == "" && c.deps.Getenv(envServer) == "" {
 		c.server = "http://" + localListen(loaded.Server.Listen)
 	}
-	if _, token := c.address(); token == "" {
+	_, token, _, err := c.address()
+	if err != nil {
+		return err
+	}
+	if token == "" {
 		data, err := os.ReadFile(filepath.Join(loaded.Store.Path, adminKeyFile))
 		if err != nil {
 			return &usageError{message: "the server runs, and its first key cannot be read", hint: "give a key with the scope admin in " + envToken + " or with --token-file"}

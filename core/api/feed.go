@@ -23,23 +23,32 @@ type Feed interface {
 const maxFeedSubjects = 200
 
 // feedTopics are the topics of the stream of all events, each with what belongs to it.
+// What readers of topics need.
+var (
+	readExecutions = Access{Action: "executions.read", Resource: "executions", Scope: core.ScopeExecutionsRead}
+	readAgents     = Access{Action: "agents.read", Resource: "agents", Scope: core.ScopeAgentsRead}
+	readPatterns   = Access{Action: "patterns.read", Resource: "patterns", Scope: core.ScopePatternsRead}
+	readHealth     = Access{Action: "health.read", Resource: "health", Scope: core.ScopeAdmin}
+)
+
 var feedTopics = []struct {
 	name string
 	has  func(t core.EventType) bool
+	need Access // what a reader of it needs, but for the id
 }{
-	{"executions", func(t core.EventType) bool { return strings.HasPrefix(string(t), "execution.") }},
+	{"executions", func(t core.EventType) bool { return strings.HasPrefix(string(t), "execution.") }, readExecutions},
 	{"inbox", func(t core.EventType) bool {
 		return strings.HasPrefix(string(t), "question.") || t == core.EventPublicThreadBlocked || t == core.EventThreadBlocked ||
 			t == core.EventManagedBlocked || t == core.EventManagedQuestion || t == core.EventManagedUnblocked || t == core.EventManagedLogin
-	}},
+	}, readExecutions},
 	{"threads", func(t core.EventType) bool {
 		return strings.HasPrefix(string(t), "thread_") && t != core.EventThreadOutput || strings.HasPrefix(string(t), "thread.")
-	}},
+	}, Access{Action: "threads.read", Resource: "threads", Scope: core.ScopeExecutionsRead}},
 	{"agents", func(t core.EventType) bool {
 		return strings.HasPrefix(string(t), "agent.") || strings.HasPrefix(string(t), "managed_agent.") && t != core.EventManagedMessage
-	}},
-	{"patterns", func(t core.EventType) bool { return strings.HasPrefix(string(t), "pattern.") }},
-	{"health", func(t core.EventType) bool { return t == core.EventSystemAlert }},
+	}, readAgents},
+	{"patterns", func(t core.EventType) bool { return strings.HasPrefix(string(t), "pattern.") }, readPatterns},
+	{"health", func(t core.EventType) bool { return t == core.EventSystemAlert }, readHealth},
 }
 
 func feedTopicNames() []string {
@@ -68,12 +77,14 @@ func (s *Server) feedRoutes() []Route {
 		Description: "Each event is `event: event` with data {sequence, type, subject, timestamp, topics, data} and the sequence as its id. " +
 			"A reader that comes back with Last-Event-ID gets the public events that it missed, those that webhooks deliver, and then " +
 			"`event: gap` {from, to, reason}: of other events some may be missing between the two, so what is shown is to be read anew. " +
-			"What agents say is told to those who name its thread or agent in subjects only.",
-		Resource: "executions", Action: "executions.read", Scope: "executions:read",
+			"What agents say is told to those who name its thread or agent in subjects only. " +
+			"Each event goes to those who may read what it is about.",
+		Resource: "events", Action: "events.read", Scope: core.ScopeAny,
 		Query: []Param{
 			{Name: "topics", Type: ParamList, Doc: "Comma-separated: " + strings.Join(feedTopicNames(), ", ") +
 				". Default: all of them, unless subjects are given."},
-			{Name: "subjects", Type: ParamList, Doc: "Comma-separated ids of executions, threads, agents: everything that happens to them. 200 at most."},
+			{Name: "subjects", Type: ParamList, Doc: "Comma-separated ids of executions, threads, agents: everything that happens to them. " +
+				"200 at most."},
 			{Name: "lastEventId", Type: ParamInteger, Default: "0", Doc: "Resume after this event id; the header Last-Event-ID wins."},
 		},
 		Responses: []Response{{Status: 200, Body: "", ContentType: "text/event-stream", Doc: "Events event and gap."}},
@@ -110,11 +121,43 @@ func (f feedFilter) wants(ev *core.Event, topics []string) bool {
 	})
 }
 
-// frame makes the frame of an event, or nil for one that the reader does not want. What is not stored has no place in
+// mayRead reports whether the caller may read an event: what one of its topics needs, for its subject. What belongs to no
+// topic is what agents say, and read like their thread or themselves.
+func (c *call) mayRead(ev *core.Event) bool {
+	if c.s.opts.Authorize == nil {
+		return true
+	}
+	asked := false
+	for _, t := range feedTopics {
+		if !t.has(ev.Type) {
+			continue
+		}
+		asked = true
+		need := t.need
+		if strings.HasPrefix(string(ev.Type), "managed_agent.") {
+			need = readAgents
+		}
+		need.ID = ev.Subject
+		if c.s.opts.Authorize(c.ctx, c.principal, need) == nil {
+			return true
+		}
+	}
+	if asked {
+		return false
+	}
+	need := readAgents
+	if core.ValidID(core.PrefixThread, ev.Subject) || core.ValidID(core.PrefixExecution, ev.Subject) {
+		need = readExecutions
+	}
+	need.ID = ev.Subject
+	return c.s.opts.Authorize(c.ctx, c.principal, need) == nil
+}
+
+// frame makes the frame of an event, or nil for one that the reader does not want or may not read. What is not stored has no place in
 // the order, and is not shown.
-func (f feedFilter) frame(ev core.Event) []byte {
+func (f feedFilter) frame(c *call, ev core.Event) []byte {
 	topics := topicsOf(ev.Type)
-	if ev.Seq == 0 || !f.wants(&ev, topics) {
+	if ev.Seq == 0 || !f.wants(&ev, topics) || !c.mayRead(&ev) {
 		return nil
 	}
 	if topics == nil {
@@ -168,7 +211,7 @@ func (s *Server) streamFeed(c *call) error {
 		if ev.Seq <= head {
 			return nil
 		}
-		return filter.frame(ev)
+		return filter.frame(c, ev)
 	})
 	return nil
 }
@@ -196,7 +239,7 @@ func (s *Server) replayFeed(c *call, w *frameWriter, filter feedFilter, after, h
 			if at = ev.Seq; at > head {
 				break
 			}
-			if frame := filter.frame(ev); frame != nil && !w.write(frame) {
+			if frame := filter.frame(c, ev); frame != nil && !w.write(frame) {
 				s.opts.Metrics.StreamDropped("write")
 				return false
 			}

@@ -4,11 +4,11 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// mayRun returns FORBIDDEN if a principal may not run a pattern that names who may. Without access control nobody is a user or
-// has a role that could be named, so such a pattern runs for nobody but Wardroom itself, which goes on with what somebody
-// began who was allowed to.
+// mayRun returns FORBIDDEN for a pattern that names who may run it where nobody has to say who they are: without access
+// control no caller is a user or has a role that could be named. Callers with a credential were asked about before, by the
+// policy, and Wardroom itself goes on with what somebody began who was allowed to.
 func mayRun(p core.Principal, name string, d *core.Definition) error {
-	if d.Guard == nil || p.Kind == core.PrincipalSystem {
+	if d.Guard == nil || p.Kind != core.PrincipalAnonymous {
 		return nil
 	}
 	err := core.Errorf(core.CodeForbidden, "pattern %q is for those whom its security.allowedUsers and security.allowedRoles name, and without "+
