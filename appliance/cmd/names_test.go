@@ -40,7 +40,7 @@ func named(t *testing.T) (url string, asked func() string) {
 			}
 			say(w, 200, `{"agents":[`+agent(oldest, "c1", "stopped")+","+agent("01M5WCB6683RVRC4FX9262KNYQ", "two", "ready")+`],"total":4}`)
 		case "GET /api/agents":
-			say(w, 200, `{"agents":[{"id":"agent_`+newest+`","name":"lexicon","status":"connected"},{"id":"agent_`+middle+`","name":"two words","status":"connected"}],"total":2}`)
+			say(w, 200, `{"agents":[{"id":"agent_`+newest+`","name":"lexicon","status":"connected","healthy":true},{"id":"agent_`+middle+`","name":"two words","status":"connected","healthy":true}],"total":2}`)
 		case "GET /api/executions":
 			from, _ := time.Parse(time.RFC3339, q.Get("since"))
 			until, _ := time.Parse(time.RFC3339, q.Get("until"))

@@ -144,7 +144,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.server, "server", "", "address of the server (default "+defaultServer+", or "+envServer+")")
-	flags.StringVar(&c.context, "context", "", "name of the server in `wardroom context list` to talk to (or "+envContext+")")
+	flags.StringVar(&c.context, "context", "", "name of the server to talk to, one of wardroom context list (or "+envContext+")")
 	flags.StringVar(&c.token, "token", "", "credential; prefer "+envToken+", which other users of the machine cannot see")
 	flags.StringVar(&c.tokenFile, "token-file", "", "file with the credential; - is stdin")
 	flags.StringVarP(&c.output, "output", "o", "table", "table, wide, json, yaml, name or jsonpath=PATH")

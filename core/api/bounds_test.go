@@ -12,6 +12,7 @@ var unpaged = map[string]string{
 	"/api/admin/plugins/{name}":                            "one plugin",
 	"/api/agents/connect":                                  "a socket, bounded by frames",
 	"/api/agents/{agentId}":                                "one agent",
+	"/api/events":                                          "a stream, bounded by frames",
 	"/api/executions/{executionId}":                        "one record, which the store bounds",
 	"/api/executions/{executionId}/questions/{questionId}": "one question",
 	"/api/executions/{executionId}/stream":                 "a stream, bounded by frames",

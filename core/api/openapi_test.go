@@ -41,6 +41,7 @@ func TestOperations(t *testing.T) {
 		"GET /api/auth/keys",
 		"GET /api/auth/keys/{keyId}",
 		"GET /api/batch/{batchId}",
+		"GET /api/events",
 		"GET /api/executions",
 		"GET /api/executions/{executionId}",
 		"GET /api/executions/{executionId}/events",

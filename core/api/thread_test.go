@@ -213,7 +213,7 @@ func TestSendThreadOnce(t *testing.T) {
 	r.do("POST", onePath+"/send", message, "Idempotency-Key: a").wants(t, 503, core.CodeInternal)
 	p := r.do("POST", onePath+"/send", message, "Idempotency-Key: a")
 	p.wants(t, 200, "")
-	if sent != 1 || p.at("inputId") != "in_7" || p.at("queued") != 1.0 || p.at("sent") != false {
+	if sent != 1 || p.at("inputId") != "in_7" || p.at("queued") != 1.0 || p.at("sent") != true {
 		t.Errorf("%d sent, %s", sent, p.text)
 	}
 	r.do("POST", onePath+"/send", keys, "Idempotency-Key: b").wants(t, 503, core.CodeInternal)
