@@ -2,7 +2,7 @@ package core
 
 import "github.com/wardroom/wardroom/sdk/wire"
 
-// What happened in an execution, for people.
+// Timeline is what happened in an execution, for people; its parts are those of package wire.
 type (
 	Timeline      = wire.Timeline
 	TimelineEntry = wire.TimelineEntry

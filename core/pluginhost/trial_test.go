@@ -140,14 +140,15 @@ func TestTrustedKeys(t *testing.T) {
 	r.opts.TrustedKeys = []string{public}
 	r.opts.Policy.Max = time.Second
 	path := build(t, "1.0.0", string(data), "blue", 1)
-	p := install(t, path, r.dir)
+	install(t, path, r.dir)
 	r.opts.Plugins = []pluginhost.Spec{pen("")}
 	r.open()
 	contains(t, r.until("runtime-pen", core.PluginFailed).Reason, "none of plugins.trustedKeys signed it")
 	if _, _, err := pluginhost.Sign(path, secretKey, noPassword); err != nil {
 		t.Fatal(err)
 	}
-	if p, err = pluginhost.ReadPackage(path, r.dir, pluginhost.About{}, pluginhost.Trust{Keys: []string{public}}); err != nil {
+	p, err := pluginhost.ReadPackage(path, r.dir, pluginhost.About{}, pluginhost.Trust{Keys: []string{public}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Install(); err != nil {

@@ -19,7 +19,7 @@ type ThreadInput struct {
 	IdempotencyKey string
 }
 
-// What is asked of threads, see package wire.
+// ThreadAnswer, and ThreadClose, are what is asked of threads, see package wire.
 type (
 	ThreadAnswer = wire.ThreadAnswer
 	ThreadClose  = wire.ThreadClose

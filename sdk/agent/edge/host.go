@@ -109,7 +109,7 @@ func (h *host) Answer(ctx context.Context, t *agent.Thread, a protocol.ThreadAns
 		return agent.ErrThreadOver
 	}
 	return h.try(ctx, func() error {
-		return h.opts.Runtime.Answer(ctx, r.agentID, runtime.Answer{PromptID: a.PromptID, Choice: a.Choice, Text: a.Text})
+		return h.opts.Runtime.Answer(ctx, r.agentID, runtime.Answer(a))
 	})
 }
 
