@@ -53,7 +53,11 @@ func (c *cli) eventsCommand() *cobra.Command {
 				}
 				if err != nil {
 					if ctx.Err() != nil {
-						return &interruption{cause: err, hint: "go on with `wardroom events --after " + clean(stream.LastEventID()) + "`"}
+						stopped := &interruption{cause: err}
+						if last := stream.LastEventID(); last != "" {
+							stopped.hint = "go on with `wardroom events --follow --after " + clean(last) + "`"
+						}
+						return stopped
 					}
 					return err
 				}
