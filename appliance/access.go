@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/access"
 	"github.com/wardroom/wardroom/core/api"
+	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/policy"
 	"github.com/wardroom/wardroom/core/store"
 )
@@ -38,6 +40,11 @@ func (a *App) openAccess(ctx context.Context) error {
 	}
 	a.log.Info("requests need a credential", "policy", a.policy.Revision(), "rbac", c.Security.RBAC.Enabled)
 	a.access = access.New(access.Options{
+		Bound: func(name string) bool {
+			return slices.ContainsFunc(a.config.Load().Security.RBAC.Bindings, func(b config.Binding) bool {
+				return b.Subject.Type == "serviceAccount" && b.Subject.Name == name
+			})
+		},
 		Origin: a.gate.Origin, Tokens: a.verifyToken(), Certificate: a.clientOf(), NoKeys: !c.Security.Authentication.APIKeys.Enabled,
 		Attempt: func(method core.PrincipalKind, allowed bool) { a.metrics.Access.Attempt(string(method), allowed) },
 		Older:   a.store.Older,
@@ -87,7 +94,10 @@ func (a *App) guarded(o api.Options) api.Options {
 	o.Authenticate = a.access.Authenticate
 	o.Authorize = a.authorize
 	o.Decide = func(ctx context.Context, p core.Principal, access core.Access) core.Ruling {
-		ruling, _ := a.decide(ctx, p, access)
+		ruling, hidden := a.decide(ctx, p, access)
+		if hidden && kindOf(access) != "" || ruling.Allowed && !a.exists(ctx, access) { // alike, so that it tells nothing of ids
+			ruling.Allowed, ruling.Reason = false, "there is none of that id, or its pattern is not open to the caller"
+		}
 		return ruling
 	}
 	o.Refresh = a.access.Refresh

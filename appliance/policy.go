@@ -3,12 +3,16 @@ package appliance
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/core/memory"
 	"github.com/wardroom/wardroom/core/pattern"
 	"github.com/wardroom/wardroom/core/policy"
+	"github.com/wardroom/wardroom/core/threads"
 )
 
 // policyConfig picks what the policy needs of the configuration.
@@ -36,16 +40,22 @@ func (a *App) decide(ctx context.Context, p core.Principal, access core.Access) 
 	if !ruling.Allowed {
 		return ruling, false
 	}
-	whole, err := a.aboutWhat(ctx, access)
+	whole, guards, err := a.aboutWhat(ctx, access)
 	switch {
 	case core.ErrorCode(err) == core.CodeNotFound: // the operation says so itself
 		return ruling, false
 	case err != nil:
 		return core.Ruling{Reason: "what the request is about could not be read", Revision: ruling.Revision}, false
-	case whole == access:
+	case whole == access && len(guards) == 0:
 		return ruling, false
 	}
 	ruling = a.policy.Decide(ctx, p, whole)
+	for _, guard := range guards {
+		if ruling.Allowed {
+			whole.Guard = guard
+			ruling = a.policy.Decide(ctx, p, whole)
+		}
+	}
 	return ruling, !ruling.Allowed
 }
 
@@ -66,7 +76,7 @@ func (a *App) authorize(ctx context.Context, p core.Principal, access core.Acces
 // kinds are what ids name, as errors call it.
 var kinds = map[string]string{
 	core.PrefixExecution: "execution", core.PrefixBatch: "batch", core.PrefixThread: "thread", core.PrefixQuestion: "question",
-	core.PrefixWorkspace: "workspace",
+	core.PrefixWorkspace: "workspace", core.PrefixManaged: "managed agent",
 }
 
 // kindOf returns what the id of a request names; "" for what belongs to no pattern, and for patterns themselves.
@@ -82,50 +92,101 @@ func kindOf(access core.Access) string {
 	return ""
 }
 
-// aboutWhat completes what a request is about: the pattern that it belongs to, who made it, and the allow-list. NOT_FOUND.
-func (a *App) aboutWhat(ctx context.Context, access core.Access) (core.Access, error) {
+// aboutWhat completes what a request is about: the pattern that it belongs to, who made it, and the allow-list that the pattern
+// has now. What runs or ran goes by the allow-lists of what it runs as well, the composed patterns included, whatever became of
+// them. NOT_FOUND.
+func (a *App) aboutWhat(ctx context.Context, access core.Access) (whole core.Access, guards []*core.Guard, err error) {
 	executionID := ""
+	var pinned []string
 	switch kindOf(access) {
 	case "execution":
 		executionID = access.ID
 	case "thread":
 		t, err := a.store.FindThread(ctx, access.ID)
 		if err != nil {
-			return access, err
+			return access, nil, err
 		}
 		access.Owner, executionID = t.CreatedBy, t.ExecutionID
 	case "question":
 		q, err := a.store.FindQuestion(ctx, access.ID)
 		if err != nil {
-			return access, err
+			return access, nil, err
 		}
 		executionID = q.ExecutionID
 	case "workspace":
 		w, err := a.store.FindWorkspace(ctx, access.ID)
 		if err != nil {
-			return access, err
+			return access, nil, err
 		}
 		executionID = w.ExecutionID
 	case "batch":
 		b, err := a.store.FindBatch(ctx, access.ID)
 		if err != nil {
-			return access, err
+			return access, nil, err
 		}
 		access.Owner, access.Pattern = b.CreatedBy, b.Pattern.Name
+		pinned = append(slices.Collect(maps.Values(b.Pins)), b.Hash)
+	case "managed agent":
+		m, err := a.runtimes.FindManagedAgent(ctx, access.ID)
+		if err != nil {
+			return access, nil, err
+		}
+		if executionID = m.Labels[threads.LabelExecution]; !core.ValidID(core.PrefixExecution, executionID) {
+			return access, nil, nil
+		}
 	}
 	if executionID != "" {
 		e, err := a.store.FindExecution(ctx, executionID)
 		if err != nil {
-			return access, err
+			return access, nil, err
 		}
 		access.Owner, access.Pattern = cmp.Or(access.Owner, e.CreatedBy), e.Pattern.Name
+		pinned = append(slices.Collect(maps.Values(e.Pins)), e.Hash)
 	}
 	if access.Pattern == "" {
-		return access, nil
+		return access, nil, nil
 	}
-	guard, err := a.patterns.Guard(ctx, access.Pattern)
-	access.Guard = guard
-	return access, err
+	if access.Guard, err = a.patterns.Guard(ctx, access.Pattern); err != nil {
+		return access, nil, err
+	}
+	guards, err = a.patterns.PinnedGuards(ctx, pinned...)
+	return access, guards, err
+}
+
+// exists reports whether what an id names is there; what belongs to no pattern counts as such.
+func (a *App) exists(ctx context.Context, access core.Access) bool {
+	if kindOf(access) == "" {
+		return true
+	}
+	_, _, err := a.aboutWhat(ctx, access)
+	return core.ErrorCode(err) != core.CodeNotFound
+}
+
+// discreet gives threads the memory without what came of executions whose pattern has an allow-list: whoever is told of it
+// did not ask for it, and may not be one of those.
+type discreet struct {
+	*memory.Service
+	app *App
+}
+
+// Recall implements core.MemoryService.
+func (d discreet) Recall(ctx context.Context, q core.MemoryQuery) (*core.MemoryContext, error) {
+	found, err := d.Service.Recall(ctx, q)
+	if err != nil || d.app.policy == nil {
+		return found, err
+	}
+	var failed error
+	found.Experiences = slices.DeleteFunc(found.Experiences, func(e *core.Experience) bool {
+		if e.ExecutionID == q.ExecutionID {
+			return false
+		}
+		what, guards, err := d.app.aboutWhat(ctx, core.Access{ID: e.ExecutionID})
+		if err != nil && core.ErrorCode(err) != core.CodeNotFound {
+			failed = err
+		}
+		return err == nil && (what.Guard != nil || len(guards) > 0)
+	})
+	return found, failed
 }
 
 // editable gives the API the patterns, of which nobody makes another version who may not change them.

@@ -58,7 +58,7 @@ func (a *App) newThreads(ctx context.Context) error {
 		return err
 	}
 	a.threads = threads.New(threads.Options{
-		Store: a.store, Streams: a.streams, ManagedAgents: a.runtimes, Hosts: a.agents, Workspaces: a.workspaces, Memory: a.memory,
+		Store: a.store, Streams: a.streams, ManagedAgents: a.runtimes, Hosts: a.agents, Workspaces: a.workspaces, Memory: discreet{a.memory, a},
 		Clock: a.clock, IDs: a.ids, Logger: a.log.Named("threads"), Config: threadsConfig(c), SealKey: key, Observer: a.metrics.Threads,
 	})
 	a.agents.SetThreadSink(a.threads)

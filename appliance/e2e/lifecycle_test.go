@@ -306,7 +306,7 @@ func TestBatchEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b := ends(stopped.BatchID); b.Status != client.StatusFailed || tally(b, client.StatusFailed) != 1 || tally(b, client.StatusCompleted) < 2 ||
-		tally(b, client.StatusCancelled) == 0 || b.Completed != tally(b, client.StatusCompleted) || b.Completed+b.Failed != 12 {
+		tally(b, client.StatusCancelled) == 0 || b.Completed != tally(b, client.StatusCompleted) || b.Failed != 1 || b.Completed+b.Failed+b.Cancelled != 12 {
 		t.Errorf("stopped: %s", b.Body)
 	}
 	other, err := s.api.StartBatch(t.Context(), client.BatchRequest{Pattern: "item", Inputs: inputs, Concurrency: 2})
@@ -322,7 +322,7 @@ func TestBatchEnds(t *testing.T) {
 	if _, err := s.api.CancelBatch(t.Context(), other.BatchID); err != nil {
 		t.Fatal(err)
 	}
-	if b := ends(other.BatchID); b.Status != client.StatusCancelled || b.Completed != 3 || b.Failed != 9 ||
+	if b := ends(other.BatchID); b.Status != client.StatusCancelled || b.Completed != 3 || b.Failed != 1 || b.Cancelled != 8 ||
 		tally(b, client.StatusFailed) != 1 || tally(b, client.StatusCancelled) != 8 {
 		t.Errorf("cancelled: %s", b.Body)
 	}

@@ -211,7 +211,8 @@ func TestDocumentEqualsRoutes(t *testing.T) {
 	}
 	known := []string{"get", "put", "post", "delete", "patch"}
 	for path, methods := range doc.Paths {
-		url := strings.NewReplacer("{name}", "none", "{executionId}", "none", "{batchId}", "none", "{agentId}", "none").Replace(path)
+		url := strings.NewReplacer("{name}", "none", "{executionId}", "none", "{batchId}", "none", "{agentId}", "none",
+			"/api/events", "/api/events?topics=none").Replace(path) // a stream of all events has no end of its own
 		for _, method := range known {
 			a := s.do(strings.ToUpper(method), url, "", nil)
 			var f failure

@@ -49,6 +49,8 @@ type Options struct {
 	Pepper [32]byte
 	// KnownRole reports whether a role exists; nil: any may be given.
 	KnownRole func(name string) bool
+	// Bound reports whether a binding gives a role to the service account of a name; nil: none does.
+	Bound func(name string) bool
 	// Origin returns the address that failed attempts of a request count for; nil: that of its connection.
 	Origin func(r *http.Request) netip.Addr
 	// Tokens verifies a token of an identity provider; nil: no tokens are taken. Its errors are for the log, but for one
@@ -272,7 +274,7 @@ func (s *Service) CreateKey(ctx context.Context, spec core.APIKeySpec) (*core.Ne
 	if err := s.checkSpec(spec); err != nil {
 		return nil, err
 	}
-	if err := mayGive(core.PrincipalFrom(ctx), spec); err != nil {
+	if err := mayGive(core.PrincipalFrom(ctx), spec, s.opts.Bound); err != nil {
 		return nil, err
 	}
 	rec, key, err := s.newKey(ctx, spec)
@@ -391,7 +393,7 @@ func (s *Service) checkSpec(spec core.APIKeySpec) error {
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // mayGive refuses what would make a key mightier than who makes it.
-func mayGive(by core.Principal, spec core.APIKeySpec) error {
+func mayGive(by core.Principal, spec core.APIKeySpec, bound func(name string) bool) error {
 	if by.Unbounded() {
 		return nil
 	}
@@ -402,6 +404,9 @@ func mayGive(by core.Principal, spec core.APIKeySpec) error {
 	}
 	if spec.Owner != by.ID {
 		return core.Forbidden("keys.create", core.ScopeAdmin, "only with the scope admin a key may act for somebody else")
+	}
+	if bound != nil && bound(spec.Name) && spec.Name != by.Name {
+		return core.Forbidden("keys.create", core.ScopeAdmin, "only with the scope admin a key may have the name of a service account that has a role")
 	}
 	for _, role := range spec.Roles {
 		if !slices.Contains(by.Roles, role) {
@@ -426,7 +431,7 @@ func (s *Service) RotateKey(ctx context.Context, id string, overlap time.Duratio
 		if status := next.StatusAt(now); status != wire.APIKeyActive {
 			return core.Conflict("key", id, string(status), "the key is %s; create another one", status)
 		}
-		if err := mayGive(by, core.APIKeySpec{Scopes: next.Scopes, Owner: next.Owner, Roles: next.Roles}); err != nil {
+		if err := mayGive(by, core.APIKeySpec{Scopes: next.Scopes, Owner: next.Owner, Roles: next.Roles}, s.opts.Bound); err != nil {
 			return err
 		}
 		end := now.Add(overlap)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -153,7 +154,7 @@ func (c *call) admit() error {
 	if !open && o.Authenticate != nil {
 		p, err := o.Authenticate(c.r)
 		if err != nil {
-			return err
+			return cmp.Or(c.takeQuota(), err)
 		}
 		c.principal = p
 	}
@@ -210,6 +211,30 @@ func (c *call) mayIn(executionID string) error {
 		return nil // what is no id of an execution is refused as such
 	}
 	return c.authorize(Access{Action: c.route.Action, Resource: "executions", Scope: c.route.Scope, ID: executionID})
+}
+
+// mayUse refuses a workspace in a body that the caller could not read by its id.
+func (c *call) mayUse(workspaceID string) error {
+	if c.s.opts.Authorize == nil || !core.ValidID(core.PrefixWorkspace, workspaceID) {
+		return nil // what is no id of a workspace is refused as such
+	}
+	return c.authorize(Access{Action: c.route.Action, Resource: "workspaces", Scope: c.route.Scope, ID: workspaceID})
+}
+
+// visible returns the rows of a page that the caller may read by their ids: what belongs to a pattern that is not open to
+// them is left out. Totals count it still.
+func visible[T any](c *call, rows []T, id func(T) string) []T {
+	if c.s.opts.Authorize == nil {
+		return rows
+	}
+	shown := make([]T, 0, len(rows))
+	for _, row := range rows {
+		access := Access{Action: c.route.Action, Resource: c.route.Resource, Scope: c.route.Scope, ID: id(row)}
+		if c.s.opts.Authorize(c.ctx, c.principal, access) == nil {
+			shown = append(shown, row)
+		}
+	}
+	return shown
 }
 
 // maxName bounds a name or id in a path, in bytes.

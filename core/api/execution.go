@@ -258,6 +258,7 @@ func (s *Server) listExecutions(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	found = visible(c, found, func(e *core.Execution) string { return e.ID })
 	return ok(newExecutionList(found, pageOf(page, info), s.opts.Clock.Now())), nil
 }
 

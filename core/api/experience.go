@@ -55,6 +55,7 @@ func (s *Server) listExperiences(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	found = visible(c, found, func(e *core.Experience) string { return e.ExecutionID })
 	list := experienceList{Experiences: make([]wire.Experience, len(found)), PageInfo: pageOf(page, info)}
 	for i, e := range found {
 		list.Experiences[i] = e.Experience

@@ -167,6 +167,7 @@ func (s *Server) listManagedAgents(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	found = visible(c, found, func(a *core.ManagedAgent) string { return a.ID })
 	for i := range found {
 		found[i] = shownManagedAgent(found[i])
 	}

@@ -91,6 +91,7 @@ func (s *Server) questions(c *call, executionID string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	found = visible(c, found, func(q *core.Question) string { return q.ID })
 	return ok(questionList{found, pageOf(page, info)}), nil
 }
 

@@ -161,9 +161,14 @@ func TestQuestionScopes(t *testing.T) {
 	r.do("GET", "/api/executions/"+execID+"/timeline", "")
 	r.do("POST", questionsPath+"/"+questionID+"/answer", `{"answer":1}`)
 	want := []string{
+		// Of a list, each row too.
 		"executions.read executions:read ",
+		"executions.read executions:read q_01JGFJJZ8N4Q1W0000000000AC",
+		"executions.read executions:read " + questionID,
 		"executions.read executions:read " + questionID,
 		"executions.read executions:read " + execID,
+		"executions.read executions:read q_01JGFJJZ8N4Q1W0000000000AC",
+		"executions.read executions:read " + questionID,
 		"executions.read executions:read " + execID,
 		"executions.read executions:read " + execID,
 		"executions.answer executions:create " + execID,

@@ -72,11 +72,12 @@ func TestQuota(t *testing.T) {
 		a.at("error", "code") != "RATE_LIMITED" || authorized != 0 {
 		t.Fatalf("%d, %v, %s", a.status, a.header, a.text)
 	}
-	if a := r.do("GET", "/api/patterns", ""); a.status != http.StatusUnauthorized {
+	l.allowed = 1
+	if a := r.do("GET", "/api/patterns", ""); a.status != http.StatusUnauthorized || a.header.Get("X-RateLimit-Limit") != "10" {
 		t.Fatalf("without a credential: %d", a.status)
 	}
 	got := strings.Join(l.asked, "\n")
-	if want := "principal alice|0|\nprincipal alice|2|code-review\naddress 192.0.2.1|0|\nprincipal alice|1|"; got != want {
+	if want := "principal alice|0|\nprincipal alice|2|code-review\naddress 192.0.2.1|0|\nprincipal alice|1|\naddress 192.0.2.1|0|"; got != want {
 		t.Fatalf("asked\n%s\nwant\n%s", got, want)
 	}
 }

@@ -204,6 +204,7 @@ func (s *Server) threads(c *call, executionID string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	found = visible(c, found, func(t *core.Thread) string { return t.ID })
 	return ok(newThreadList(found, pageOf(page, info))), nil
 }
 

@@ -106,6 +106,14 @@ func (r *threadRequest) spec(agentType string) (core.ThreadSpec, error) {
 	}, nil
 }
 
+// workspaceID returns the id of the workspace that is asked for, or "".
+func (r *threadPreparationRequest) workspaceID() string {
+	if r.Workspace == nil {
+		return ""
+	}
+	return r.Workspace.WorkspaceID
+}
+
 func (r *threadPreparationRequest) preparation() core.Preparation {
 	p := core.Preparation{Approval: r.ApprovalPreset, Env: r.Env}
 	if w := r.Workspace; w != nil {
@@ -145,6 +153,9 @@ func (s *Server) spawnThread(c *call) (answer, error) {
 		return answer{}, err
 	}
 	if err := c.mayIn(req.ExecutionID); err != nil {
+		return answer{}, err
+	}
+	if err := c.mayUse(req.Preparation.workspaceID()); err != nil {
 		return answer{}, err
 	}
 	t, err := s.opts.Threads.SpawnThread(c.detached(), spec)
@@ -214,6 +225,9 @@ func (s *Server) prepareThread(c *call) (answer, error) {
 	}
 	spec.Provision = req.Provision
 	if err := c.mayIn(req.ExecutionID); err != nil {
+		return answer{}, err
+	}
+	if err := c.mayUse(req.Preparation.workspaceID()); err != nil {
 		return answer{}, err
 	}
 	plan, err := s.opts.Threads.PrepareThread(c.ctx, spec)

@@ -83,6 +83,7 @@ func (s *Server) listWorkspaces(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	found = visible(c, found, func(w *core.Workspace) string { return w.ID })
 	return ok(workspaceList{found, pageOf(page, info)}), nil
 }
 
@@ -105,6 +106,11 @@ func (s *Server) pruneWorkspaces(c *call) (answer, error) {
 		}
 		if len(req.IDs) == 0 {
 			return answer{}, core.Invalid("force", "goes with ids: name what is to be removed with its work")
+		}
+	}
+	for _, id := range req.IDs {
+		if err := c.mayUse(id); err != nil {
+			return answer{}, err
 		}
 	}
 	found, err := s.opts.Workspaces.PruneWorkspaces(c.detached(), req)

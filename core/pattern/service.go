@@ -134,6 +134,29 @@ func (s *Service) Guard(ctx context.Context, name string) (*core.Guard, error) {
 	return nil, nil
 }
 
+// PinnedGuards returns the allow-lists of definitions by the hashes that an execution pinned, also after their patterns were
+// replaced or deleted. Definitions that are gone have none.
+func (s *Service) PinnedGuards(ctx context.Context, hashes ...string) ([]*core.Guard, error) {
+	var list []*core.Guard
+	for _, hash := range hashes {
+		found, err := s.Plan(ctx, hash)
+		if core.ErrorCode(err) == core.CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		plan, ok := found.(*Plan)
+		if !ok {
+			continue // there is no other kind
+		}
+		if a := plan.Access(); len(a.Users)+len(a.Roles) > 0 {
+			list = append(list, &core.Guard{Users: a.Users, Roles: a.Roles})
+		}
+	}
+	return list, nil
+}
+
 // Plan returns the plan of a definition by the hash that an execution pinned, also after its pattern was
 // replaced or deleted. Name and version of the plan's definition are empty: the request that stored it may have named
 // others than the text does. NOT_FOUND for an unknown hash.

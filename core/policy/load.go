@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -80,7 +81,7 @@ func unreadable(path string, err error) error {
 
 // read reads a regular file of at most limit bytes.
 func read(path string, limit int) (string, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hold us up
 	if err != nil {
 		return "", err
 	}

@@ -505,6 +505,7 @@ func TestNotices(t *testing.T) {
 		return id
 	}
 	id := live(core.ManagedAgentSpec{Type: "claude", Name: "helper"})
+	coretest.WaitFor(t, "the last notice", func() bool { kinds, _ := notices(id); return len(kinds) == 4 })
 	kinds, data := notices(id)
 	want := []core.EventType{core.EventManagedBlocked, core.EventManagedBlocked, core.EventManagedLogin, core.EventManagedFailed}
 	if !reflect.DeepEqual(kinds, want) {

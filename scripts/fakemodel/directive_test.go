@@ -66,13 +66,13 @@ func TestParseDirectives(t *testing.T) {
 	}
 }
 
-// Brackets that never close take no more time than others.
+// Brackets that never close take no more time than others: a parser that looks at the rest again for each would take hours.
 func TestParseDirectivesIsLinear(t *testing.T) {
 	begun := time.Now()
 	for _, unit := range []string{"SAY[", "[", "]", "SAY[a]", "SAY[a", "a_"} {
 		fakemodel.ParseDirectives(strings.Repeat(unit, 1<<18))
 	}
-	if took := time.Since(begun); took > 10*time.Second {
+	if took := time.Since(begun); took > 5*time.Minute {
 		t.Errorf("took %s", took)
 	}
 }
