@@ -226,6 +226,63 @@ func TestGuardedPattern(t *testing.T) {
 	s.wants(err, 404)
 	_, err = bob.RetryExecution(ctx, e.ExecutionID, "")
 	s.wants(err, 404)
+	rows := func(c *client.Client) int {
+		list, err := c.ListExecutions(ctx, client.ExecutionFilter{})
+		s.wants(err, 0)
+		return len(list.Executions)
+	}
+	if n, m := rows(ann), rows(bob); n != 1 || m != 0 {
+		t.Errorf("ann lists %d executions, bob %d", n, m)
+	}
+	can, err := bob.Can(ctx, "executions.read", "executions/"+e.ExecutionID)
+	s.wants(err, 0)
+	none, err := bob.Can(ctx, "executions.read", "executions/"+missing)
+	s.wants(err, 0)
+	if can.Allowed || can.Allowed != none.Allowed || can.Reason != none.Reason {
+		t.Errorf("of a foreign execution %+v, of a missing one %+v", can, none)
+	}
+
+	// What ran keeps the allow-list that it had: without its pattern, and under another one of its name.
+	_, err = admin.DeletePattern(ctx, "echo", "")
+	s.wants(err, 0)
+	_, err = bob.GetExecution(ctx, e.ExecutionID)
+	s.wants(err, 404)
+	_, err = bob.CreatePattern(ctx, client.PatternInput{Definition: strings.Replace(guardedEcho, "ann", "bob", 1), Name: "echo"})
+	s.wants(err, 0)
+	_, err = bob.GetExecution(ctx, e.ExecutionID)
+	s.wants(err, 404)
+	_, err = ann.GetExecution(ctx, e.ExecutionID) // who made it
+	s.wants(err, 0)
+}
+
+// TestForeignWorkspace names the workspace of somebody else's execution in bodies.
+func TestForeignWorkspace(t *testing.T) {
+	s := openSecured(t, "")
+	ctx := t.Context()
+	_, err := s.client(s.adminKey).CreatePattern(ctx, client.PatternInput{Definition: guardedEcho, Name: "echo"})
+	s.wants(err, 0)
+	ann, _ := s.key("ann", "execute", "read")
+	bob, _ := s.key("bob", "execute", "read")
+	e, err := ann.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
+	s.wants(err, 0)
+	plan, err := ann.PrepareThread(ctx, client.ThreadSpec{
+		ExecutionID: e.ExecutionID, AgentType: "claude", Objective: "x",
+	})
+	s.wants(err, 0)
+	id := plan.Preparation.Workspace.WorkspaceID
+	spec := client.ThreadSpec{ExecutionID: "new", AgentType: "claude", Objective: "look"}
+	spec.Preparation.Workspace = &client.WorkspaceSpec{WorkspaceID: id}
+	_, err = bob.SpawnThread(ctx, spec)
+	s.wants(err, 404)
+	_, err = bob.PrepareThread(ctx, spec)
+	s.wants(err, 404)
+	_, err = bob.PruneWorkspaces(ctx, client.WorkspacePrune{IDs: []string{id}})
+	s.wants(err, 404)
+	list, err := bob.ListWorkspaces(ctx, client.WorkspaceFilter{})
+	s.wants(err, 0)
+	if len(list.Workspaces) != 0 {
+		t.Errorf("bob lists %+v", list.Workspaces)
+	}
 }
 
 // Roles count at once after a reload, and a broken policy leaves the one before in force.
