@@ -2,7 +2,7 @@ package core
 
 import "github.com/wardroom/wardroom/sdk/wire"
 
-// Timeline is what happened in an execution, for people; its parts are those of package wire.
+// What is public of what happened in an execution, for people.
 type (
 	Timeline      = wire.Timeline
 	TimelineEntry = wire.TimelineEntry

@@ -19,7 +19,7 @@ type ThreadInput struct {
 	IdempotencyKey string
 }
 
-// ThreadAnswer, and ThreadClose, are what is asked of threads, see package wire.
+// What the API says of bodies for threads.
 type (
 	ThreadAnswer = wire.ThreadAnswer
 	ThreadClose  = wire.ThreadClose
