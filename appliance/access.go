@@ -22,7 +22,7 @@ import (
 // adminKeyFile holds the first key, in the directory of the store.
 const adminKeyFile = "admin.key"
 
-// openAccess starts what tells who calls, unless nobody has to say it.
+// openAccess starts authentication and authorization, where the configuration enables them.
 func (a *App) openAccess(ctx context.Context) error {
 	c := a.config.Load()
 	if !c.Security.Enabled() {

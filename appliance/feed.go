@@ -8,7 +8,8 @@ import (
 	"github.com/wardroom/wardroom/core/store"
 )
 
-// Bounds of what waits for one reader of all events. One that falls further behind comes back and is told of the gap.
+// Bounds of what waits for one reader of all events. One that falls further behind is cut off, and receives a gap when it
+// comes back.
 const (
 	feedEvents = 4096
 	feedBytes  = 4 << 20

@@ -9,7 +9,7 @@ import (
 // burstOf is how many seconds of requests may come at once where the configuration does not say.
 const burstOf = 2
 
-// limitRules is what the configuration says of rates and of where requests may come from.
+// limitRules returns the limits of rate and of origin that the configuration has.
 func limitRules(c *config.Config) (limits.Rules, error) {
 	rates, network := &c.Security.RateLimit, &c.Security.Network
 	rules := limits.Rules{Limited: rates.Enabled, Limits: limits.Standard}

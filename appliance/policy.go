@@ -162,8 +162,8 @@ func (a *App) exists(ctx context.Context, access core.Access) bool {
 	return core.ErrorCode(err) != core.CodeNotFound
 }
 
-// discreet gives threads the memory without what came of executions whose pattern has an allow-list: whoever is told of it
-// did not ask for it, and may not be one of those.
+// discreet is the memory of threads, without the experiences of executions whose pattern has an allow-list: an agent gets
+// what it recalls unasked, and may work for somebody who is not in the list.
 type discreet struct {
 	*memory.Service
 	app *App
@@ -189,7 +189,7 @@ func (d discreet) Recall(ctx context.Context, q core.MemoryQuery) (*core.MemoryC
 	return found, failed
 }
 
-// editable gives the API the patterns, of which nobody makes another version who may not change them.
+// editable is the pattern service of the API. It refuses another version of a pattern to callers who may not change it.
 type editable struct {
 	*pattern.Service
 	app *App
