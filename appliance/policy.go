@@ -9,7 +9,6 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
-	"github.com/wardroom/wardroom/core/memory"
 	"github.com/wardroom/wardroom/core/pattern"
 	"github.com/wardroom/wardroom/core/policy"
 	"github.com/wardroom/wardroom/core/threads"
@@ -162,31 +161,13 @@ func (a *App) exists(ctx context.Context, access core.Access) bool {
 	return core.ErrorCode(err) != core.CodeNotFound
 }
 
-// discreet is the memory of threads, without the experiences of executions whose pattern has an allow-list: an agent gets
-// what it recalls unasked, and may work for somebody who is not in the list.
-type discreet struct {
-	*memory.Service
-	app *App
-}
-
-// Recall implements core.MemoryService.
-func (d discreet) Recall(ctx context.Context, q core.MemoryQuery) (*core.MemoryContext, error) {
-	found, err := d.Service.Recall(ctx, q)
-	if err != nil || d.app.policy == nil {
-		return found, err
+// guardedExecution reports whether an execution belongs to a pattern with an allow-list; one that cannot be read counts as such.
+func (a *App) guardedExecution(id string) bool {
+	what, guards, err := a.aboutWhat(a.work, core.Access{ID: id})
+	if core.ErrorCode(err) == core.CodeNotFound {
+		return false
 	}
-	var failed error
-	found.Experiences = slices.DeleteFunc(found.Experiences, func(e *core.Experience) bool {
-		if e.ExecutionID == q.ExecutionID {
-			return false
-		}
-		what, guards, err := d.app.aboutWhat(ctx, core.Access{ID: e.ExecutionID})
-		if err != nil && core.ErrorCode(err) != core.CodeNotFound {
-			failed = err
-		}
-		return err == nil && (what.Guard != nil || len(guards) > 0)
-	})
-	return found, failed
+	return err != nil || what.Guard != nil || len(guards) > 0
 }
 
 // editable is the pattern service of the API. It refuses another version of a pattern to callers who may not change it.

@@ -49,6 +49,7 @@ func (a *App) newThreads(ctx context.Context) error {
 	a.memory = memory.New(memory.Options{
 		Store: a.store, Path: filepath.Join(c.Store.Path, "memory-index"), Clock: a.clock, Older: a.store.Older,
 		IDs: a.ids, Logger: a.log, Config: memoryConfig(c), Instructions: report.Instructions(),
+		Guarded: a.guardedExecution,
 	})
 	if err := a.memory.Open(ctx); err != nil {
 		return fmt.Errorf("open the memory: %w", err)
@@ -58,7 +59,7 @@ func (a *App) newThreads(ctx context.Context) error {
 		return err
 	}
 	a.threads = threads.New(threads.Options{
-		Store: a.store, Streams: a.streams, ManagedAgents: a.runtimes, Hosts: a.agents, Workspaces: a.workspaces, Memory: discreet{a.memory, a},
+		Store: a.store, Streams: a.streams, ManagedAgents: a.runtimes, Hosts: a.agents, Workspaces: a.workspaces, Memory: a.memory,
 		Clock: a.clock, IDs: a.ids, Logger: a.log.Named("threads"), Config: threadsConfig(c), SealKey: key, Observer: a.metrics.Threads,
 	})
 	a.agents.SetThreadSink(a.threads)

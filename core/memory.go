@@ -34,7 +34,7 @@ type MemoryService interface {
 	// Recall returns what a thread should know, ranked and bounded.
 	Recall(ctx context.Context, q MemoryQuery) (*MemoryContext, error)
 	// KeepDecision and KeepExperience write within the caller's transaction, which takes what says the same only
-	// once. They give an empty ID its value.
+	// once. They give an empty ID its value; an experience of which nothing is kept has none afterwards.
 	KeepDecision(tx Tx, d *Decision) error
 	KeepExperience(tx Tx, e *Experience) error
 	// Kept is called after a transaction with KeepExperience was committed: the experiences can be found from now

@@ -4,12 +4,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"errors"
 	"io"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -260,6 +262,17 @@ func TestBadFiles(t *testing.T) {
 				t.Fatalf("got %q, want %q in it", err, c.want)
 			}
 		})
+	}
+}
+
+// TestPipe has a pipe in place of a file: nobody writes to it, and nobody waits for that.
+func TestPipe(t *testing.T) {
+	r := newRig(t, cert.AuthRequire)
+	if err := errors.Join(os.Remove(r.ca), syscall.Mkfifo(r.ca, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.source.Reload(); err == nil || !strings.Contains(err.Error(), "is no file") {
+		t.Errorf("got %v", err)
 	}
 }
 

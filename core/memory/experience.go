@@ -97,6 +97,10 @@ func (s *Service) read(ctx context.Context, hits []hit) ([]*core.Experience, err
 
 // KeepExperience implements core.MemoryService.
 func (s *Service) KeepExperience(tx core.Tx, e *core.Experience) error {
+	if s.guarded(e.ExecutionID) {
+		e.ID = "" // nothing that Kept would take
+		return nil
+	}
 	now := s.clock.Now()
 	e.Score = 0
 	e.Fingerprint = experiencePrint(e)
@@ -123,6 +127,10 @@ func (s *Service) KeepExperience(tx core.Tx, e *core.Experience) error {
 	e.Count = max(e.Count, 1)
 	stored := *e
 	return tx.PutExperience(&stored)
+}
+
+func (s *Service) guarded(executionID string) bool {
+	return s.guards != nil && s.guards(executionID)
 }
 
 // Kept implements core.MemoryService.

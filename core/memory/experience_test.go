@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/memory"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -126,6 +128,31 @@ func TestKeepExperience(t *testing.T) {
 	}
 	if _, info, err := r.FindExperiences(t.Context(), core.ExperienceFilter{Query: "login"}); err != nil || info.Total != 8 {
 		t.Errorf("%d experiences are found: %v", info.Total, err)
+	}
+}
+
+// Nothing is kept of an execution that is for some people only, and what was kept before is not recalled by others.
+func TestGuardedExecution(t *testing.T) {
+	var guarded atomic.Bool
+	r := newRig(t, "", func(o *memory.Options) {
+		o.Guarded = func(id string) bool { return guarded.Load() && id == "exec_1" }
+	})
+	exp := func(execution, objective string) core.Experience {
+		return core.Experience{Experience: wire.Experience{ExecutionID: execution, Objective: objective, Summary: "s", Repo: "a"}}
+	}
+	r.keep(exp("exec_1", "fix the secret login"), exp("exec_2", "fix the login form"))
+	guarded.Store(true)
+	if e := r.keep(exp("exec_1", "another secret login"))[0]; e.ID != "" {
+		t.Errorf("kept: %+v", e)
+	}
+	if n := r.total(core.ExperienceFilter{Query: "another"}); n != 0 {
+		t.Errorf("%d experiences have its words", n)
+	}
+	for execution, want := range map[string]int{"exec_1": 2, "exec_2": 1, "": 1} {
+		m := r.recall(core.MemoryQuery{ExecutionID: execution, Objective: "fix the login", Repo: "a"})
+		if len(m.Experiences) != want || want == 1 && strings.Contains(m.File.Content, "secret") {
+			t.Errorf("for %q: %d experiences, want %d:\n%s", execution, len(m.Experiences), want, m.File.Content)
+		}
 	}
 }
 

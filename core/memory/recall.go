@@ -151,7 +151,13 @@ func (s *Service) experiences(ctx context.Context, q core.MemoryQuery, most int)
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.ID, a.ID))
 	})
 	out := make([]*core.Experience, 0, most)
-	for _, c := range list[:min(len(list), most)] {
+	for _, c := range list {
+		if len(out) == most {
+			break
+		}
+		if c.ExecutionID != q.ExecutionID && s.guarded(c.ExecutionID) {
+			continue // kept before that was so
+		}
 		e := *c.Experience
 		e.Score = math.Round(c.score*1e4) / 1e4
 		out = append(out, &e)

@@ -35,6 +35,9 @@ type Options struct {
 	Config Config
 	// Instructions is Markdown that tells an agent how to report, for the end of the memory file.
 	Instructions string
+	// Guarded reports whether an execution belongs to people who are named; nil: none does. Nothing is kept of it, as an
+	// experience outlives its execution and agents of others would be told. It is called within transactions, so it reads only.
+	Guarded func(executionID string) bool
 }
 
 // Times of the upkeep.
@@ -53,6 +56,7 @@ type Service struct {
 	ids          core.IDs
 	log          hclog.Logger
 	instructions string
+	guards       func(executionID string) bool // or nil
 	config       atomic.Pointer[Config]
 
 	ctx    context.Context // of the goroutine; ends in Close
@@ -99,7 +103,7 @@ func New(o Options) *Service {
 	}
 	s := &Service{
 		store: o.Store, path: o.Path, clock: o.Clock, older: o.Older, ids: o.IDs, log: o.Logger.Named("memory"),
-		instructions: o.Instructions, wake: make(chan struct{}, 1), changed: make(chan struct{}),
+		instructions: o.Instructions, guards: o.Guarded, wake: make(chan struct{}, 1), changed: make(chan struct{}),
 		timers: make(map[string]core.Timer),
 	}
 	s.config.Store(&o.Config)

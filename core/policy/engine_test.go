@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -128,6 +129,17 @@ func TestBuiltInTests(t *testing.T) {
 }
 
 // A broken policy leaves the one before in force, and says where it is wrong.
+// A pipe among the files is refused, and not waited for.
+func TestPipe(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "a.rego"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := policy.New(t.Context(), policy.Config{Dir: dir}); err == nil || !strings.Contains(err.Error(), "it is no file") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestBrokenPolicies(t *testing.T) {
 	good := policy.BuiltIn()
 	for name, tt := range map[string]struct {
