@@ -128,7 +128,6 @@ func TestBuiltInTests(t *testing.T) {
 	mustNew(t, policy.Config{Dir: dir})
 }
 
-// A broken policy leaves the one before in force, and says where it is wrong.
 // A pipe among the files is refused, and not waited for.
 func TestPipe(t *testing.T) {
 	dir := t.TempDir()
@@ -140,6 +139,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
+// A broken policy leaves the one before in force, and says where it is wrong.
 func TestBrokenPolicies(t *testing.T) {
 	good := policy.BuiltIn()
 	for name, tt := range map[string]struct {
