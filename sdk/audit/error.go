@@ -17,7 +17,10 @@ const (
 	CodeTimeout         Code = "TIMEOUT"
 	CodeCanceled        Code = "CANCELED" // the caller ended the call
 	CodeUnimplemented   Code = "UNIMPLEMENTED"
-	CodeInternal        Code = "INTERNAL"
+	// CodeRejected says that the destination will never take one record, the one behind lastDurable: the appliance tells
+	// its operator, and goes on with the next. A sink first tries what it can to keep the record in another form.
+	CodeRejected Code = "REJECTED"
+	CodeInternal Code = "INTERNAL"
 )
 
 // Error is the one error type of a Sink. Message is written for an operator and holds nothing of a record.

@@ -38,9 +38,9 @@ func (s *server) Write(ctx context.Context, r *pluginv1.WriteRequest) (*pluginv1
 		if m.GetTime() != nil {
 			batch[i].Time = m.Time.AsTime()
 		}
-		if i > 0 && batch[i].Sequence != batch[i-1].Sequence+1 {
-			return nil, ToStatus(Errorf(CodeInvalidArgument, "record %d follows record %d: a batch has no gaps", batch[i].Sequence, batch[i-1].Sequence))
-		}
+	}
+	if err := CheckGaps(batch); err != nil {
+		return nil, ToStatus(err)
 	}
 	last, err := s.sink.Write(ctx, batch)
 	return &pluginv1.WriteResponse{LastDurable: last, Error: failure(err)}, nil
