@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/claims"
 	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
@@ -191,7 +192,7 @@ func parseKeys(text []byte) ([]jose.JSONWebKey, error) {
 	var keys []jose.JSONWebKey
 	for _, raw := range set.Keys {
 		var k jose.JSONWebKey
-		if err := k.UnmarshalJSON(raw); err != nil || k.Use != "" && k.Use != "sig" || len(k.KeyID) > maxText {
+		if err := k.UnmarshalJSON(raw); err != nil || k.Use != "" && k.Use != "sig" || len(k.KeyID) > claims.MaxText {
 			continue
 		}
 		public := k.Public() // empty for symmetric keys

@@ -16,7 +16,11 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/claims"
 )
+
+// maxToken bounds a token, in bytes.
+const maxToken = 16 << 10
 
 // Leeway is how far the clocks of an issuer and ours may differ.
 const Leeway = time.Minute
@@ -26,6 +30,17 @@ var (
 	allAlgorithms     = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 	defaultAlgorithms = []string{"RS256", "PS256", "ES256", "EdDSA"}
 )
+
+// Known returns those of the algorithms that a provider says it signs by which a Verifier may accept; nil if there are none.
+func Known(algorithms []string) []string {
+	var known []string
+	for _, a := range algorithms {
+		if slices.Contains(allAlgorithms, a) {
+			known = append(known, a)
+		}
+	}
+	return known
+}
 
 // Options are what a Verifier is made of.
 type Options struct {
@@ -39,6 +54,16 @@ type Options struct {
 	Client *http.Client // fetches the keys; it follows no redirects of its own accord if that is not wanted
 	Clock  core.Clock
 	Logger hclog.Logger
+}
+
+// Identity is whom a verified token speaks for. It is immutable.
+type Identity struct {
+	Subject string // sub
+	Name    string // name, or preferred_username, or the subject: for people
+	Groups  []string
+	Roles   []string
+	Scopes  []string // scope (separated by spaces) or scp (so, or a list)
+	Expires time.Time
 }
 
 // Verifier verifies tokens of one issuer. It is safe for concurrent use.
@@ -105,37 +130,80 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Identity, error) 
 // Unavailable reports whether Verify failed because the keys of the issuer could not be had.
 func Unavailable(err error) bool { return errors.Is(err, errKeysAway) }
 
-func (v *Verifier) verify(ctx context.Context, token string, now time.Time) (*Identity, error) {
+// VerifyID returns the claims of an ID token (OpenID Connect Core, section 3.1.3.7) of which the audience is the client.
+// The nonce is for the caller to compare. Errors are those of Verify.
+func (v *Verifier) VerifyID(ctx context.Context, token string) (claims.Claims, error) {
+	if len(token) > maxToken {
+		return nil, fmt.Errorf("token of more than %d bytes", maxToken)
+	}
+	head, c, _, err := v.read(token, v.opts.Clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(strings.ToLower(head.Type), "at+jwt") {
+		return nil, errors.New("an access token in place of an ID token")
+	}
+	if _, ok, _ := c.Time("iat"); !ok {
+		return nil, errors.New("without the time of its issue")
+	}
+	party, err := c.Text("azp")
+	if err != nil {
+		return nil, err
+	}
+	if list, _ := c["aud"].([]any); party == "" && len(list) > 1 || party != "" && party != v.opts.Audience {
+		return nil, errors.New("for another party")
+	}
+	if err := v.checkSignature(ctx, token, head); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// read takes a token apart and checks all of it but the signature. What costs nothing goes first: tokens of others do not
+// make us fetch keys, or compute.
+func (v *Verifier) read(token string, now time.Time) (header, claims.Claims, *Identity, error) {
 	head, payload, err := split(token)
 	if err != nil {
-		return nil, err
+		return head, nil, nil, err
 	}
 	if !slices.Contains(v.opts.Algorithms, head.Algorithm) {
-		return nil, errors.New("an algorithm that is not allowed")
+		return head, nil, nil, errors.New("an algorithm that is not allowed")
 	}
-	c, err := parseClaims(payload)
+	c, err := claims.Parse(payload)
 	if err != nil {
-		return nil, err
+		return head, nil, nil, err
 	}
-	// What costs nothing goes first: tokens of others do not make us fetch keys, or compute.
 	who, err := v.accept(c, now)
+	return head, c, who, err
+}
+
+func (v *Verifier) verify(ctx context.Context, token string, now time.Time) (*Identity, error) {
+	head, _, who, err := v.read(token, now)
 	if err != nil {
 		return nil, err
 	}
+	if err := v.checkSignature(ctx, token, head); err != nil {
+		return nil, err
+	}
+	return who, nil
+}
+
+// checkSignature checks that a key of the issuer signed a token.
+func (v *Verifier) checkSignature(ctx context.Context, token string, head header) error {
 	signed, err := jose.ParseSignedCompact(token, v.algorithms)
 	if err != nil {
-		return nil, errors.New("no signature that can be read")
+		return errors.New("no signature that can be read")
 	}
 	keys, err := v.keys.find(ctx, head.KeyID, head.Algorithm)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, key := range keys {
 		if _, err := signed.Verify(key); err == nil {
-			return who, nil
+			return nil
 		}
 	}
-	return nil, errors.New("the signature is wrong")
+	return errors.New("the signature is wrong")
 }
 
 // header is what is read of a token's protected header. Addresses and keys in it are not.
@@ -168,7 +236,7 @@ func split(token string) (header, []byte, error) {
 	if _, err := strict.DecodeString(parts[2]); err != nil {
 		return h, nil, errors.New("a signature that is not base64url")
 	}
-	if err := check(decoded[0]); err != nil {
+	if err := claims.Check(decoded[0]); err != nil {
 		return h, nil, fmt.Errorf("header: %w", err)
 	}
 	var members map[string]json.RawMessage
@@ -183,8 +251,8 @@ func split(token string) (header, []byte, error) {
 	}
 	for name, field := range map[string]*string{"alg": &h.Algorithm, "kid": &h.KeyID, "typ": &h.Type, "cty": &h.Content} {
 		if raw, ok := members[name]; ok {
-			if err := json.Unmarshal(raw, field); err != nil || string(raw) == "null" || !plain(*field) {
-				return h, nil, fmt.Errorf("header: %s is no text of at most %d bytes", name, maxText)
+			if err := json.Unmarshal(raw, field); err != nil || string(raw) == "null" || !claims.Plain(*field) {
+				return h, nil, fmt.Errorf("header: %s is no text of at most %d bytes", name, claims.MaxText)
 			}
 		}
 	}
@@ -200,14 +268,14 @@ func split(token string) (header, []byte, error) {
 }
 
 // accept checks the claims, and returns whom they speak for.
-func (v *Verifier) accept(c claims, now time.Time) (*Identity, error) {
+func (v *Verifier) accept(c claims.Claims, now time.Time) (*Identity, error) {
 	if iss, ok := c["iss"].(string); !ok || iss != v.opts.Issuer {
 		return nil, errors.New("of another issuer")
 	}
-	if !c.has("aud", v.opts.Audience) {
+	if !c.Has("aud", v.opts.Audience) {
 		return nil, errors.New("for another audience")
 	}
-	expires, ok, err := c.time("exp")
+	expires, ok, err := c.Time("exp")
 	switch {
 	case err != nil:
 		return nil, err
@@ -217,7 +285,7 @@ func (v *Verifier) accept(c claims, now time.Time) (*Identity, error) {
 		return nil, errors.New("expired")
 	}
 	for _, name := range []string{"nbf", "iat"} {
-		from, ok, err := c.time(name)
+		from, ok, err := c.Time(name)
 		if err != nil {
 			return nil, err
 		}
@@ -226,15 +294,18 @@ func (v *Verifier) accept(c claims, now time.Time) (*Identity, error) {
 		}
 	}
 	who := &Identity{Expires: expires}
-	if who.Subject, err = c.text("sub"); err != nil {
+	if who.Subject, err = c.Text("sub"); err != nil {
 		return nil, err
 	}
 	if who.Subject == "" {
 		return nil, errors.New("without a subject")
 	}
+	if !claims.Nameable(who.Subject) { // it would look like another one in lists and logs
+		return nil, errors.New("of a subject with spaces around it, or characters that do not show")
+	}
 	who.Name = who.Subject
 	for _, name := range []string{"preferred_username", "name"} {
-		if text, err := c.text(name); err == nil && text != "" {
+		if text, err := c.Text(name); err == nil && text != "" {
 			who.Name = text
 		}
 	}
@@ -243,16 +314,16 @@ func (v *Verifier) accept(c claims, now time.Time) (*Identity, error) {
 		claim string
 		split func(string) []string
 	}{
-		{&who.Groups, v.opts.GroupsClaim, whole},
-		{&who.Roles, v.opts.RolesClaim, whole},
+		{&who.Groups, v.opts.GroupsClaim, claims.Whole},
+		{&who.Roles, v.opts.RolesClaim, claims.Whole},
 		{&who.Scopes, "scope", strings.Fields},
 	} {
-		if *list.into, err = c.names(list.claim, list.split); err != nil {
+		if *list.into, err = c.Names(list.claim, list.split); err != nil {
 			return nil, err
 		}
 	}
 	if _, ok := c["scope"]; !ok {
-		if who.Scopes, err = c.names("scp", strings.Fields); err != nil {
+		if who.Scopes, err = c.Names("scp", strings.Fields); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
@@ -159,17 +160,26 @@ func (d *decoder) items(path string, at int, f *Field, n int) {
 	}
 }
 
-func (d *decoder) text(path string, at int, f *Field, target reflect.Value) {
+func (d *decoder) text(path string, pos int, f *Field, target reflect.Value) {
 	text := string(d.str())
 	if d.err != nil {
 		return
 	}
+	if target.Type() == timeType {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil || at.Year() < 1970 {
+			d.problem(path, pos, "must be a time of RFC 3339 such as 2026-12-01T08:00:00Z, from 1970 on")
+			return
+		}
+		target.Set(reflect.ValueOf(at.UTC()))
+		return
+	}
 	if len(f.Enum) > 0 && !slices.Contains(f.Enum, text) {
-		d.problem(path, at, "%s", notOneOf(f.Enum, text))
+		d.problem(path, pos, "%s", notOneOf(f.Enum, text))
 		return
 	}
 	if reason := f.OutOf(int64(utf8.RuneCountInString(text))); reason != "" {
-		d.problem(path, at, "%s characters long", reason)
+		d.problem(path, pos, "%s characters long", reason)
 	}
 	target.SetString(text)
 }

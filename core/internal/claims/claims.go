@@ -1,4 +1,4 @@
-package jwt
+package claims
 
 import (
 	"bytes"
@@ -14,64 +14,53 @@ import (
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
-// Bounds of what is read from a token.
+// Bounds of what is read.
 const (
-	maxToken = 16 << 10 // bytes
-	maxDepth = 16       // levels of its claims
-	maxText  = 256      // bytes of a subject, a group, a role, a scope, a key id
-	maxList  = 512      // groups, roles, scopes
+	maxDepth = 16  // levels of claims
+	MaxText  = 256 // bytes of a subject, a group, a role, a scope, a key id
+	maxList  = 512 // groups, roles, scopes
 )
 
-// Identity is whom a verified token speaks for. It is immutable.
-type Identity struct {
-	Subject string // sub
-	Name    string // name, or preferred_username, or the subject: for people
-	Groups  []string
-	Roles   []string
-	Scopes  []string // scope (separated by spaces) or scp (so, or a list)
-	Expires time.Time
-}
+// Claims are the members of a token's payload.
+type Claims map[string]any
 
-// claims are the members of a token's payload.
-type claims map[string]any
-
-// parseClaims reads a payload. Members that stand twice are refused, as no two readers agree on them.
-func parseClaims(payload []byte) (claims, error) {
-	if err := check(payload); err != nil {
+// Parse reads a payload. Members that stand twice are refused, as no two readers agree on them.
+func Parse(payload []byte) (Claims, error) {
+	if err := Check(payload); err != nil {
 		return nil, fmt.Errorf("claims: %w", err)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(payload))
 	decoder.UseNumber()
-	var c claims
+	var c Claims
 	if err := decoder.Decode(&c); err != nil || c == nil {
 		return nil, errors.New("claims are no JSON object")
 	}
 	return c, nil
 }
 
-// check checks the JSON of a token: its form, its depth, and that no member stands twice.
-func check(text []byte) error {
+// Check checks the JSON of a token: its form, its depth, and that no member stands twice.
+func Check(text []byte) error {
 	if rawjson.TooDeep(text, maxDepth) {
 		return fmt.Errorf("more than %d levels deep", maxDepth)
 	}
 	return rawjson.Check(text)
 }
 
-// text returns a claim that is a text of bounded length without control characters; empty if it is missing.
-func (c claims) text(name string) (string, error) {
+// Text returns a claim that is a text of bounded length without control characters; empty if it is missing.
+func (c Claims) Text(name string) (string, error) {
 	value, ok := c[name]
 	if !ok {
 		return "", nil
 	}
 	s, ok := value.(string)
-	if !ok || !plain(s) {
-		return "", fmt.Errorf("claim %s is no text of at most %d bytes", name, maxText)
+	if !ok || !Plain(s) {
+		return "", fmt.Errorf("claim %s is no text of at most %d bytes", name, MaxText)
 	}
 	return s, nil
 }
 
-// time returns a claim in seconds since 1970 (RFC 7519, NumericDate); false if it is missing.
-func (c claims) time(name string) (time.Time, bool, error) {
+// Time returns a claim in seconds since 1970 (RFC 7519, NumericDate); false if it is missing.
+func (c Claims) Time(name string) (time.Time, bool, error) {
 	value, ok := c[name]
 	if !ok {
 		return time.Time{}, false, nil
@@ -89,9 +78,9 @@ func (c claims) time(name string) (time.Time, bool, error) {
 	return time.Unix(int64(whole), int64(fraction*float64(time.Second))), true, nil
 }
 
-// names returns a claim that is a list of texts, or one text, which split cuts. The name may be a path with dots, as
+// Names returns a claim that is a list of texts, or one text, which split cuts. The name may be a path with dots, as
 // some providers nest their roles (realm_access.roles); a member of just that name goes first.
-func (c claims) names(name string, split func(string) []string) ([]string, error) {
+func (c Claims) Names(name string, split func(string) []string) ([]string, error) {
 	value, ok := c.find(name)
 	if !ok {
 		return nil, nil
@@ -115,14 +104,20 @@ func (c claims) names(name string, split func(string) []string) ([]string, error
 		return nil, fmt.Errorf("claim %s has more than %d entries", name, maxList)
 	}
 	for _, s := range list {
-		if s == "" || !plain(s) {
+		if s == "" || !Plain(s) {
 			return nil, fmt.Errorf("claim %s holds a text that is empty, too long or has control characters", name)
 		}
 	}
 	return list, nil
 }
 
-func (c claims) find(path string) (any, bool) {
+// Given reports whether there is a claim; the name is as that of Names.
+func (c Claims) Given(name string) bool {
+	_, ok := c.find(name)
+	return ok
+}
+
+func (c Claims) find(path string) (any, bool) {
 	if value, ok := c[path]; ok {
 		return value, true
 	}
@@ -134,11 +129,11 @@ func (c claims) find(path string) (any, bool) {
 	if !ok {
 		return nil, false
 	}
-	return claims(inner).find(rest)
+	return Claims(inner).find(rest)
 }
 
-// has reports whether a claim is a text that equals want, or a list that holds it.
-func (c claims) has(name, want string) bool {
+// Has reports whether a claim is a text that equals want, or a list that holds it.
+func (c Claims) Has(name, want string) bool {
 	switch v := c[name].(type) {
 	case string:
 		return v == want
@@ -152,8 +147,15 @@ func (c claims) has(name, want string) bool {
 	return false
 }
 
-func whole(s string) []string { return []string{s} }
+// Whole cuts no text.
+func Whole(s string) []string { return []string{s} }
 
-func plain(s string) bool {
-	return len(s) <= maxText && utf8.ValidString(s) && strings.IndexFunc(s, unicode.IsControl) < 0
+// Plain reports whether a text has bounded length, is UTF-8 and has no control characters.
+func Plain(s string) bool {
+	return len(s) <= MaxText && utf8.ValidString(s) && strings.IndexFunc(s, unicode.IsControl) < 0
+}
+
+// Nameable reports whether a text looks like itself alone: it has no space around it, and no character that does not show.
+func Nameable(s string) bool {
+	return strings.TrimSpace(s) == s && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
