@@ -26,6 +26,7 @@ type Agent struct {
 	ActiveTasks    int         `json:"activeTasks"`
 	MaxTasks       int         `json:"maxTasks" doc:"Tasks it takes at once."`
 	Metadata       Metadata    `json:"metadata" doc:"model, version and free keys."`
+	CreatedBy      string      `json:"createdBy,omitempty" doc:"Who registered it; the id of its token where it has one."`
 }
 
 // AgentStatistics counts over the life of an agent's id.

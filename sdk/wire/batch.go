@@ -46,6 +46,14 @@ type Batch struct {
 	StatusURL string      `json:"statusUrl"`
 }
 
+// BatchRow is a batch in a list.
+type BatchRow struct {
+	Batch
+	CreatedAt   time.Time  `json:"createdAt"`
+	CompletedAt *time.Time `json:"completedAt,omitempty"`
+	CreatedBy   string     `json:"createdBy,omitempty"`
+}
+
 // BatchDetail is a batch with a page of its results.
 type BatchDetail struct {
 	Batch

@@ -1,6 +1,9 @@
 package wire
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // DeliveryStatus is where a delivery is in its life.
 type DeliveryStatus string
@@ -33,6 +36,28 @@ type Delivery struct {
 	FirstAt       *time.Time     `json:"firstAt,omitempty" doc:"Of the first attempt."`
 	Test          bool           `json:"test,omitempty" doc:"A made-up event."`
 	ResponseBody  string         `json:"responseBody,omitempty" doc:"The beginning of the last answer."`
+}
+
+// DeliveryAttempt is one request of a delivery.
+type DeliveryAttempt struct {
+	At         time.Time `json:"at"`
+	StatusCode int       `json:"statusCode" doc:"Of the answer; 0: there was none."`
+	DurationMs int64     `json:"duration" doc:"Milliseconds."`
+	Error      string    `json:"error,omitempty" doc:"Why it failed."`
+}
+
+// DeliveryDetail is a delivery with what is sent and what came of it.
+type DeliveryDetail struct {
+	Delivery
+	Request    *DeliveryRequest  `json:"request,omitempty" doc:"Absent once the event is not stored any more."`
+	AttemptLog []DeliveryAttempt `json:"attemptLog" doc:"The last 16 that were made, oldest first."`
+}
+
+// DeliveryRequest is what an attempt sends, but for signature and time, which each has its own of.
+type DeliveryRequest struct {
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers" doc:"As of the next attempt; X-Service-Signature and X-Service-Timestamp are made for each."`
+	Body    json.RawMessage   `json:"body"`
 }
 
 // WebhookTest is what came of a made-up event.

@@ -164,6 +164,13 @@ type ExecutionRow struct {
 	CompletedAt *time.Time      `json:"completedAt,omitempty"`
 	Waiting     *ExecutionWait  `json:"waiting,omitempty" doc:"Of a running execution that can only wait."`
 	Duration    Millis          `json:"duration" doc:"Milliseconds."`
+
+	Priority      Priority          `json:"priority,omitempty" enum:"low,normal,high,critical" doc:"Absent: normal."`
+	BatchID       string            `json:"batchId,omitempty"`
+	ErrorCode     Code              `json:"errorCode,omitempty" doc:"Why it failed."`
+	CreatedBy     string            `json:"createdBy,omitempty"`
+	Metadata      map[string]string `json:"metadata,omitempty" doc:"What lists select by: texts, numbers and booleans of up to 256 bytes, 32 at most."`
+	OpenQuestions int               `json:"openQuestions,omitempty" doc:"Questions that wait for an answer of people."`
 }
 
 // ExecutionAccepted is the answer to an execute that is not waited for.

@@ -36,8 +36,10 @@ type ManagedAgent struct {
 	ExitCode       *int               `json:"exitCode,omitempty" doc:"128+n after signal n."`
 	SessionID      string             `json:"sessionId,omitempty" doc:"Of the tool; resume of a later agent takes it."`
 	Prompt         json.RawMessage    `json:"prompt,omitempty" doc:"While it is blocked: {id, kind, text, tool?, input?, options, url?}."`
+	Ruling         *PromptRuling      `json:"promptRuling,omitempty" doc:"What the server's policy said of its latest prompt; absent if it said nothing, and for agents of threads."`
 	LoginURL       string             `json:"loginUrl,omitempty"`
 	Turn           int                `json:"turn,omitempty" doc:"Number of the turn that runs, else of the last one."`
+	CreatedBy      string             `json:"createdBy,omitempty"`
 	CreatedAt      time.Time          `json:"createdAt"`
 	LastActivityAt time.Time          `json:"lastActivityAt"`
 	StoppedAt      *time.Time         `json:"stoppedAt,omitempty" doc:"When its process ended."` // or it was never started
@@ -100,6 +102,7 @@ type ManagedAgentSpec struct {
 	Resume         string            `json:"resume,omitempty" check:"max=256" doc:"sessionId of an earlier agent of this type."`
 	Image          string            `json:"image,omitempty" check:"max=512" doc:"Of a runtime with images."`
 	Network        string            `json:"network,omitempty" check:"max=256" doc:"Of a runtime with networks."`
+	Volumes        []string          `json:"volumes,omitempty" check:"max=64" doc:"Of a runtime with images: HOST_PATH:CONTAINER_PATH:MODE, with ro or rw for MODE." example:"[\"/srv/data:/data:ro\"]"`
 	Memory         string            `json:"memory,omitempty" check:"max=32" doc:"Bytes, or with a unit k, m or g (powers of 1024)." example:"512m"`
 	CPU            float64           `json:"cpu,omitempty" doc:"Cores." example:"0.5"`
 	Labels         map[string]string `json:"labels,omitempty" doc:"Free keys, kept with the agent; names that begin with wardroom. are reserved."`

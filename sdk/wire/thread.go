@@ -160,3 +160,13 @@ type MemoryContext struct {
 	Role                    string `json:"role"`
 	Objective               string `json:"objective"`
 }
+
+// PromptRuling is how a prompt is answered without people, or why they are asked.
+type PromptRuling struct {
+	PromptID string `json:"promptId"`
+	Answer   string `json:"answer" doc:"allow, deny or the id of an option; ask: a policy wants people to answer."`
+	By       string `json:"by" enum:"policy,thread,configuration,preset,person" doc:"What answers: the policy of the server, a rule of the thread or of the configuration, the approvalPreset, or somebody."`
+	Rule     string `json:"rule,omitempty" doc:"Which one: what the policy calls it, the place of the rule such as policy.autoAnswer[0], or the preset."`
+	Person   string `json:"person,omitempty" doc:"Who answers."`
+	Reason   string `json:"reason,omitempty" doc:"What the policy says."`
+}

@@ -48,4 +48,7 @@ type TimelineEntry struct {
 	EndedAt   *time.Time   `json:"endedAt,omitempty"`
 	Duration  Millis       `json:"duration" doc:"Milliseconds; up to now while it goes on."`
 	Usage     *Usage       `json:"usage,omitempty" doc:"Of a task of a managed agent, where it tells."`
+
+	FirstSequence uint64 `json:"firstSequence,omitempty" doc:"Of the event in the journal that it began with. Absent of threads, which have journals of their own."`
+	Sequence      uint64 `json:"sequence,omitempty" doc:"Of the event that changed it last."`
 }

@@ -260,13 +260,15 @@ type Spec struct {
 	// readonly, standard, permissive or autonomous.
 	Approval string `protobuf:"bytes,9,opt,name=approval,proto3" json:"approval,omitempty"`
 	// Session of an earlier agent to go on with.
-	Resume        string        `protobuf:"bytes,10,opt,name=resume,proto3" json:"resume,omitempty"`
-	Cols          uint32        `protobuf:"varint,11,opt,name=cols,proto3" json:"cols,omitempty"`
-	Rows          uint32        `protobuf:"varint,12,opt,name=rows,proto3" json:"rows,omitempty"`
-	Limits        *Limits       `protobuf:"bytes,13,opt,name=limits,proto3" json:"limits,omitempty"`
-	Declared      *DeclaredType `protobuf:"bytes,14,opt,name=declared,proto3" json:"declared,omitempty"`
-	Image         string        `protobuf:"bytes,15,opt,name=image,proto3" json:"image,omitempty"`
-	Network       string        `protobuf:"bytes,16,opt,name=network,proto3" json:"network,omitempty"`
+	Resume   string        `protobuf:"bytes,10,opt,name=resume,proto3" json:"resume,omitempty"`
+	Cols     uint32        `protobuf:"varint,11,opt,name=cols,proto3" json:"cols,omitempty"`
+	Rows     uint32        `protobuf:"varint,12,opt,name=rows,proto3" json:"rows,omitempty"`
+	Limits   *Limits       `protobuf:"bytes,13,opt,name=limits,proto3" json:"limits,omitempty"`
+	Declared *DeclaredType `protobuf:"bytes,14,opt,name=declared,proto3" json:"declared,omitempty"`
+	Image    string        `protobuf:"bytes,15,opt,name=image,proto3" json:"image,omitempty"`
+	Network  string        `protobuf:"bytes,16,opt,name=network,proto3" json:"network,omitempty"`
+	// HOST_PATH:CONTAINER_PATH:MODE, with ro or rw for MODE.
+	Volumes       []string `protobuf:"bytes,17,rep,name=volumes,proto3" json:"volumes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -411,6 +413,13 @@ func (x *Spec) GetNetwork() string {
 		return x.Network
 	}
 	return ""
+}
+
+func (x *Spec) GetVolumes() []string {
+	if x != nil {
+		return x.Volumes
+	}
+	return nil
 }
 
 // Limits bound an agent. 0 is the runtime's default.
@@ -3357,7 +3366,7 @@ const file_sdk_proto_v1_runtime_proto_rawDesc = "" +
 	"noNewPrivs\x12\x1a\n" +
 	"\blandlock\x18\x02 \x01(\rR\blandlock\x12\x12\n" +
 	"\x04user\x18\x03 \x01(\tR\x04user\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"\x84\x05\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\x9e\x05\n" +
 	"\x04Spec\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -3375,7 +3384,8 @@ const file_sdk_proto_v1_runtime_proto_rawDesc = "" +
 	"\x06limits\x18\r \x01(\v2\x1a.wardroom.plugin.v1.LimitsR\x06limits\x12<\n" +
 	"\bdeclared\x18\x0e \x01(\v2 .wardroom.plugin.v1.DeclaredTypeR\bdeclared\x12\x14\n" +
 	"\x05image\x18\x0f \x01(\tR\x05image\x12\x18\n" +
-	"\anetwork\x18\x10 \x01(\tR\anetwork\x1a9\n" +
+	"\anetwork\x18\x10 \x01(\tR\anetwork\x12\x18\n" +
+	"\avolumes\x18\x11 \x03(\tR\avolumes\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a6\n" +

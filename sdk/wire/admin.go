@@ -1,0 +1,48 @@
+package wire
+
+import "time"
+
+// AdminStatus is the state of a server, as the machine that it runs on is shown it.
+type AdminStatus struct {
+	Status    string      `json:"status"` // healthy, degraded or unhealthy
+	Phase     string      `json:"phase"`  // starting, ready or stopping
+	Version   string      `json:"version"`
+	Commit    string      `json:"commit,omitempty"`
+	PID       int         `json:"pid"`
+	StartedAt time.Time   `json:"startedAt"`
+	Address   string      `json:"address"`
+	Config    []string    `json:"config"` // files, in the order they were read
+	LogLevel  string      `json:"logLevel"`
+	Rows      []StatusRow `json:"rows"`
+}
+
+// StatusRow is the state of one part of a server.
+type StatusRow struct {
+	Kind    string     `json:"kind"` // part, plugin, queue, certificate, disk or alert
+	Name    string     `json:"name"`
+	Status  string     `json:"status"` // of a part: ok, degraded or failed; of an alert: its severity
+	Since   *time.Time `json:"since,omitempty"`
+	Message string     `json:"message,omitempty"`
+	Hint    string     `json:"hint,omitempty"` // what to do about it
+}
+
+// AdminReload is the outcome of a reload of the configuration.
+type AdminReload struct {
+	Files          []string `json:"files"`
+	WaitForRestart []string `json:"waitForRestart"` // keys whose new values are not in effect yet
+}
+
+// AdminLog is the level of the log.
+type AdminLog struct {
+	Level      string `json:"level"`
+	Configured string `json:"configured,omitempty"` // what a reload sets
+}
+
+// AdminError is the answer of the admin socket to what it refuses.
+type AdminError struct {
+	Error struct {
+		Code     string   `json:"code"`
+		Message  string   `json:"message"`
+		Problems []string `json:"problems,omitempty"` // of a configuration, one a line
+	} `json:"error"`
+}
