@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 
@@ -29,6 +30,45 @@ type BatchResult = wire.BatchResult
 type Batch struct {
 	Meta
 	wire.BatchDetail
+}
+
+// BatchRow is a batch in a list.
+type BatchRow = wire.BatchRow
+
+// BatchList is one page of batches, newest first.
+type BatchList struct {
+	Meta
+	PageInfo
+	Batches []BatchRow `json:"batches"`
+}
+
+// BatchFilter selects batches of a list. Zero values select all.
+type BatchFilter struct {
+	Status    string
+	Pattern   string
+	CreatedBy string
+	Page
+}
+
+// ListBatches returns one page of batches, newest first, without their results.
+func (c *Client) ListBatches(ctx context.Context, filter BatchFilter) (*BatchList, error) {
+	query := url.Values{}
+	setTexts(query, "status", filter.Status, "pattern", filter.Pattern, "createdBy", filter.CreatedBy)
+	filter.addTo(query)
+	out := new(BatchList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/batches", query: query}, out))
+}
+
+// Batches walks all pages of a list.
+func (c *Client) Batches(ctx context.Context, filter BatchFilter) iter.Seq2[BatchRow, error] {
+	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]BatchRow, PageInfo, error) {
+		filter.Page = page
+		list, err := c.ListBatches(ctx, filter)
+		if err != nil {
+			return nil, PageInfo{}, err
+		}
+		return list.Batches, list.PageInfo, nil
+	})
 }
 
 // StartBatch starts a batch and returns it running.

@@ -75,10 +75,14 @@ type ExecutionList struct {
 
 // ExecutionFilter selects executions of a list. Zero values select all.
 type ExecutionFilter struct {
-	Pattern string
-	Status  string
-	Since   time.Time // inclusive
-	Until   time.Time // exclusive
+	Pattern   string
+	Status    string // several: comma-separated
+	BatchID   string
+	ErrorCode string // why it failed
+	CreatedBy string
+	Metadata  map[string]string // all of them
+	Since     time.Time         // inclusive
+	Until     time.Time         // exclusive
 	Page
 }
 
@@ -133,11 +137,10 @@ func (c *Client) GetExecution(ctx context.Context, id string) (*Execution, error
 // ListExecutions returns one page of executions, newest first.
 func (c *Client) ListExecutions(ctx context.Context, filter ExecutionFilter) (*ExecutionList, error) {
 	query := url.Values{}
-	if filter.Pattern != "" {
-		query.Set("pattern", filter.Pattern)
-	}
-	if filter.Status != "" {
-		query.Set("status", filter.Status)
+	setTexts(query, "pattern", filter.Pattern, "status", filter.Status, "batchId", filter.BatchID, "errorCode", filter.ErrorCode,
+		"createdBy", filter.CreatedBy)
+	for key, value := range filter.Metadata {
+		query.Set("metadata."+key, value)
 	}
 	if !filter.Since.IsZero() {
 		query.Set("since", filter.Since.UTC().Format(time.RFC3339Nano))
@@ -161,6 +164,21 @@ func (c *Client) Executions(ctx context.Context, filter ExecutionFilter) iter.Se
 		}
 		return list.Executions, list.PageInfo, nil
 	})
+}
+
+// DeleteExecution removes an execution that is over, with all that belongs to it alone. CONFLICT while it, its batch or one
+// of its threads is active.
+func (c *Client) DeleteExecution(ctx context.Context, id string) error {
+	return c.do(ctx, request{method: http.MethodDelete, path: executionPath(id)}, nil)
+}
+
+// setTexts sets parameters that are not empty, given as name and value in turn.
+func setTexts(query url.Values, pairs ...string) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			query.Set(pairs[i], pairs[i+1])
+		}
+	}
 }
 
 // CancelExecution cancels a pending or running execution. CONFLICT if it completed or failed. Cancelling

@@ -56,7 +56,7 @@ func walk[T any](
 					return
 				}
 			}
-			if !info.HasMore || len(rows) == 0 {
+			if !info.HasMore || len(rows) == 0 && info.NextCursor == "" { // a page may be empty, and more follow
 				return
 			}
 			if info.NextCursor != "" {

@@ -52,23 +52,25 @@ type Thread struct {
 	Completion     *ThreadCompletion `json:"completion,omitempty"`
 	Error          *ThreadError      `json:"error,omitempty"`
 	Prompt         *ManagedPrompt    `json:"prompt,omitempty"` // while it is blocked
-	LoginURL       string            `json:"loginUrl,omitempty"`
-	TurnCount      int               `json:"turnCount"`             // that did not fail
-	FailedTurns    int               `json:"failedTurns,omitempty"` // beside them
-	LastTurn       *ThreadTurn       `json:"lastTurn,omitempty"`
-	Usage          *wire.Usage       `json:"usage,omitempty"`       // of all turns, as the agent told
-	RetryAt        *time.Time        `json:"retryAt,omitempty"`     // when the message of a failed turn is given again
-	Continues      string            `json:"continues,omitempty"`   // thread that it goes on with
-	ContinuedBy    string            `json:"continuedBy,omitempty"` // thread that goes on with it
-	EventCount     int               `json:"eventCount"`
-	QueuedInputs   int               `json:"queuedInputs"` // messages that the agent did not take yet
-	Restarts       int               `json:"restarts"`
-	CreatedBy      string            `json:"createdBy,omitempty"`
-	CreatedAt      time.Time         `json:"createdAt"`
-	UpdatedAt      time.Time         `json:"updatedAt"`
-	LastActivityAt time.Time         `json:"lastActivityAt"`
-	StartedAt      *time.Time        `json:"startedAt,omitempty"`
-	EndedAt        *time.Time        `json:"endedAt,omitempty"`
+	// PromptRuling is how its latest prompt was answered without people, or why they are asked; nil if no rule says anything.
+	PromptRuling   *wire.PromptRuling `json:"promptRuling,omitempty"`
+	LoginURL       string             `json:"loginUrl,omitempty"`
+	TurnCount      int                `json:"turnCount"`             // that did not fail
+	FailedTurns    int                `json:"failedTurns,omitempty"` // beside them
+	LastTurn       *ThreadTurn        `json:"lastTurn,omitempty"`
+	Usage          *wire.Usage        `json:"usage,omitempty"`       // of all turns, as the agent told
+	RetryAt        *time.Time         `json:"retryAt,omitempty"`     // when the message of a failed turn is given again
+	Continues      string             `json:"continues,omitempty"`   // thread that it goes on with
+	ContinuedBy    string             `json:"continuedBy,omitempty"` // thread that goes on with it
+	EventCount     int                `json:"eventCount"`
+	QueuedInputs   int                `json:"queuedInputs"` // messages that the agent did not take yet
+	Restarts       int                `json:"restarts"`
+	CreatedBy      string             `json:"createdBy,omitempty"`
+	CreatedAt      time.Time          `json:"createdAt"`
+	UpdatedAt      time.Time          `json:"updatedAt"`
+	LastActivityAt time.Time          `json:"lastActivityAt"`
+	StartedAt      *time.Time         `json:"startedAt,omitempty"`
+	EndedAt        *time.Time         `json:"endedAt,omitempty"`
 }
 
 // What the API says of threads, see package wire.

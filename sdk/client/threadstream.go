@@ -42,43 +42,47 @@ type ThreadEvent struct{ wire.ThreadEvent }
 type ThreadEventList struct {
 	Meta
 	wire.EventPage
-	Events []ThreadEvent `json:"events"`
+	Events     []ThreadEvent `json:"events"`
+	NextBefore uint64        `json:"nextBefore"` // of a filter with Newest or Before: Before of the next page
 }
 
 // ThreadEventFilter selects events of a thread. Zero values select the persisted kinds from the beginning.
 type ThreadEventFilter struct {
-	Since uint64   // only events after this sequence
-	Types []string // empty: all but EventThreadOutput and EventThreadStatus
-	Limit int      // 0: the server's default
+	Since  uint64   // only events after this sequence
+	Before uint64   // the newest events before this sequence; not together with Since
+	Newest bool     // the newest events of all; not together with Since
+	Types  []string // empty: all but EventThreadOutput and EventThreadStatus
+	Limit  int      // 0: the server's default
 }
 
 // ThreadEventData is what the data of events may hold; which fields are there depends on the type.
 type ThreadEventData struct {
-	Status         string            `json:"status"`
-	Reason         string            `json:"reason"`
-	Text           string            `json:"text"`
-	Turn           int               `json:"turn"`
-	Output         string            `json:"output"`
-	DurationMs     Millis            `json:"durationMs"`
-	Interrupted    bool              `json:"interrupted"`
-	Refused        bool              `json:"refused"`
-	Usage          *wire.Usage       `json:"usage"`   // of the turn
-	InputID        string            `json:"inputId"` // of a message that a thread_status is about
-	Prompt         *ManagedPrompt    `json:"prompt"`
-	AutoAnswered   bool              `json:"autoAnswered"`
-	Answer         string            `json:"answer"`
-	Tool           string            `json:"tool"`
-	Input          json.RawMessage   `json:"input"`
-	IdleMs         Millis            `json:"idleMs"`
-	Summary        string            `json:"summary"`
-	Turns          int               `json:"turns"`
-	Completion     *ThreadCompletion `json:"completion"`
-	Error          *ThreadError      `json:"error"`
-	ManagedAgentID string            `json:"managedAgentId"`
-	AgentID        string            `json:"agentId"`
-	Runtime        string            `json:"runtime"`
-	AgentType      string            `json:"agentType"`
-	Restart        int               `json:"restart"`
+	Status         string             `json:"status"`
+	Reason         string             `json:"reason"`
+	Text           string             `json:"text"`
+	Turn           int                `json:"turn"`
+	Output         string             `json:"output"`
+	DurationMs     Millis             `json:"durationMs"`
+	Interrupted    bool               `json:"interrupted"`
+	Refused        bool               `json:"refused"`
+	Usage          *wire.Usage        `json:"usage"`   // of the turn
+	InputID        string             `json:"inputId"` // of a message that a thread_status is about
+	Prompt         *ManagedPrompt     `json:"prompt"`
+	AutoAnswered   bool               `json:"autoAnswered"`
+	Answer         string             `json:"answer"`
+	Ruling         *wire.PromptRuling `json:"ruling"` // of a thread_blocked: what answers, or that people are to
+	Tool           string             `json:"tool"`
+	Input          json.RawMessage    `json:"input"`
+	IdleMs         Millis             `json:"idleMs"`
+	Summary        string             `json:"summary"`
+	Turns          int                `json:"turns"`
+	Completion     *ThreadCompletion  `json:"completion"`
+	Error          *ThreadError       `json:"error"`
+	ManagedAgentID string             `json:"managedAgentId"`
+	AgentID        string             `json:"agentId"`
+	Runtime        string             `json:"runtime"`
+	AgentType      string             `json:"agentType"`
+	Restart        int                `json:"restart"`
 }
 
 // Decode reads the data of the event.
@@ -147,6 +151,9 @@ func (c *Client) ListThreadEvents(ctx context.Context, id string, filter ThreadE
 	query := url.Values{}
 	if filter.Since > 0 {
 		query.Set("since", strconv.FormatUint(filter.Since, 10))
+	}
+	if filter.Before > 0 || filter.Newest {
+		query.Set("before", strconv.FormatUint(filter.Before, 10))
 	}
 	if filter.Limit > 0 {
 		query.Set("limit", strconv.Itoa(filter.Limit))

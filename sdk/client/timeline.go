@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strconv"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -29,6 +31,26 @@ const (
 type Timeline struct {
 	Meta
 	wire.Timeline
+}
+
+// Task is a task of an execution.
+type Task struct {
+	Meta
+	wire.Task
+}
+
+// GetTask returns a task of an execution: what its agent was asked, what it answered, and each attempt.
+func (c *Client) GetTask(ctx context.Context, executionID, taskID string) (*Task, error) {
+	out := new(Task)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: executionPath(executionID) + "/tasks/" + segment(taskID)}, out))
+}
+
+// GetTimelineSince returns of a timeline what changed after a sequence, such as LastSequence of the one before; threads
+// always.
+func (c *Client) GetTimelineSince(ctx context.Context, id string, since uint64) (*Timeline, error) {
+	out := new(Timeline)
+	query := url.Values{"since": {strconv.FormatUint(since, 10)}}
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: executionPath(id) + "/timeline", query: query}, out))
 }
 
 // GetTimeline tells what happened in an execution so far.

@@ -62,6 +62,18 @@ func (c *Client) TestWebhook(ctx context.Context, id, event string) (*WebhookTes
 	return result(out, c.do(ctx, r, out))
 }
 
+// DeliveryDetail is a delivery with what is sent and each of its attempts.
+type DeliveryDetail struct {
+	Meta
+	wire.DeliveryDetail
+}
+
+// GetDelivery returns a delivery to an endpoint with what is sent and each of its attempts.
+func (c *Client) GetDelivery(ctx context.Context, webhookID, id string) (*DeliveryDetail, error) {
+	out := new(DeliveryDetail)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: webhookPath(webhookID) + "/deliveries/" + segment(id)}, out))
+}
+
 // ListDeliveries returns one page of deliveries to an endpoint, newest first.
 func (c *Client) ListDeliveries(ctx context.Context, filter DeliveryFilter) (*DeliveryList, error) {
 	query := url.Values{}

@@ -1,0 +1,76 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// AgentToken is a token that agents register with, without its secret, see package wire.
+type AgentToken struct {
+	Meta
+	wire.AgentToken
+}
+
+// NewAgentToken is such a token with its secret, which no other answer shows.
+type NewAgentToken struct {
+	Meta
+	wire.NewAgentToken
+}
+
+// AgentTokenList is one page of tokens, newest first.
+type AgentTokenList struct {
+	Meta
+	PageInfo
+	Tokens []AgentToken `json:"tokens"`
+}
+
+// AgentTokenSpec asks for a token, see package wire.
+type AgentTokenSpec = wire.AgentTokenSpec
+
+const agentTokensPath = "/api/auth/agent-tokens" //nolint:gosec // a path with the word token in it
+
+func agentTokenPath(id string) string { return agentTokensPath + "/" + segment(id) }
+
+// CreateAgentToken makes a token that agents register with, and returns it with its secret, this once. With an idempotency
+// key that is not empty it may be sent again, see NewIdempotencyKey; the answer to a repeat has no secret.
+func (c *Client) CreateAgentToken(ctx context.Context, spec AgentTokenSpec, idempotencyKey string) (*NewAgentToken, error) {
+	out := new(NewAgentToken)
+	return result(out, c.do(ctx, request{method: http.MethodPost, path: agentTokensPath, body: spec, key: idempotencyKey}, out))
+}
+
+// ListAgentTokens returns one page of tokens, newest first; of one who made them unless that is empty.
+func (c *Client) ListAgentTokens(ctx context.Context, createdBy string, page Page) (*AgentTokenList, error) {
+	query := url.Values{}
+	if createdBy != "" {
+		query.Set("createdBy", createdBy)
+	}
+	page.addTo(query)
+	out := new(AgentTokenList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: agentTokensPath, query: query}, out))
+}
+
+// AgentTokens walks all pages of the list.
+func (c *Client) AgentTokens(ctx context.Context, createdBy string, page Page) iter.Seq2[AgentToken, error] {
+	return walk(ctx, page, func(ctx context.Context, page Page) ([]AgentToken, PageInfo, error) {
+		list, err := c.ListAgentTokens(ctx, createdBy, page)
+		if err != nil {
+			return nil, PageInfo{}, err
+		}
+		return list.Tokens, list.PageInfo, nil
+	})
+}
+
+// GetAgentToken returns one token, without its secret.
+func (c *Client) GetAgentToken(ctx context.Context, id string) (*AgentToken, error) {
+	out := new(AgentToken)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: agentTokenPath(id)}, out))
+}
+
+// RevokeAgentToken ends a token for good; agents that registered with it are disconnected within seconds.
+func (c *Client) RevokeAgentToken(ctx context.Context, id string) error {
+	return c.do(ctx, request{method: http.MethodDelete, path: agentTokenPath(id), harmless: true}, nil)
+}

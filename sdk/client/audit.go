@@ -1,0 +1,84 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// AuditFilter selects audit records. Zero values select all.
+type AuditFilter struct {
+	Since, Until time.Time
+	Action       string // such as executions.create, or keys.* for every action that begins with keys.
+	Actor        string // id
+	Category     string
+	Resource     string // a type, or type/id
+	Outcome      string
+	Limit        int
+	Cursor       string
+}
+
+// AuditList is a page of audit records, newest first. It may be short although there is more.
+type AuditList struct {
+	Meta
+	wire.AuditPage
+}
+
+// AuditStatus is how the audit trail is.
+type AuditStatus struct {
+	Meta
+	wire.AuditStatus
+}
+
+// ListAudit returns a page of audit records.
+func (c *Client) ListAudit(ctx context.Context, f AuditFilter) (*AuditList, error) {
+	query := url.Values{}
+	addTimes(query, f.Since, f.Until)
+	for name, value := range map[string]string{
+		"action": f.Action, "actor": f.Actor, "category": f.Category, "resource": f.Resource, "outcome": f.Outcome,
+	} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	Page{Limit: f.Limit, Cursor: f.Cursor}.addTo(query)
+	out := new(AuditList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/audit", query: query}, out))
+}
+
+func addTimes(query url.Values, since, until time.Time) {
+	if !since.IsZero() {
+		query.Set("since", since.UTC().Format(time.RFC3339Nano))
+	}
+	if !until.IsZero() {
+		query.Set("until", until.UTC().Format(time.RFC3339Nano))
+	}
+}
+
+// GetAuditStatus returns how the audit trail is.
+func (c *Client) GetAuditStatus(ctx context.Context) (*AuditStatus, error) {
+	out := new(AuditStatus)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/audit/status"}, out))
+}
+
+// ExportAudit returns an export of audit records, oldest first, which the caller closes. format is json, csv or cef.
+func (c *Client) ExportAudit(ctx context.Context, since, until time.Time, format string) (io.ReadCloser, error) {
+	query := url.Values{"format": {format}}
+	addTimes(query, since, until)
+	resp, err := c.send(ctx, request{method: http.MethodGet, path: "/api/audit/export", query: query, accept: "*/*"}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		data, err := c.read(ctx, resp)
+		if err != nil {
+			return nil, err
+		}
+		return nil, newError(resp, data)
+	}
+	return resp.Body, nil
+}

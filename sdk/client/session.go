@@ -1,0 +1,115 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// UserSession is what a person is signed in by, see package wire.
+type UserSession struct {
+	Meta
+	wire.UserSession
+}
+
+// UserSessionList is one page of sessions, newest first.
+type UserSessionList struct {
+	Meta
+	PageInfo
+	Sessions []UserSession `json:"sessions"`
+}
+
+// SignInMethods are the ways to sign in, see package wire.
+type SignInMethods struct {
+	Meta
+	wire.SignInMethods
+}
+
+// CLIGrant is a login of a command line that waits for a person's approval, see package wire.
+type CLIGrant struct {
+	Meta
+	wire.CLIGrant
+}
+
+// CLIToken is the outcome of a login, see package wire.
+type CLIToken struct {
+	Meta
+	wire.CLIToken
+}
+
+// SignOut answers the end of a session, see package wire.
+type SignOut struct {
+	Meta
+	wire.SignOut
+}
+
+// What the API says of logins of a command line, see package wire.
+type (
+	CLILogin  = wire.CLILogin
+	CLIRedeem = wire.CLIRedeem
+)
+
+const sessionsPath = "/api/auth/sessions"
+
+// SignInMethods tells how people sign in.
+func (c *Client) SignInMethods(ctx context.Context) (*SignInMethods, error) {
+	out := new(SignInMethods)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/auth/methods"}, out))
+}
+
+// BeginCLILogin begins the login of a command line: a person approves it at the path that the answer names.
+func (c *Client) BeginCLILogin(ctx context.Context, login CLILogin) (*CLIGrant, error) {
+	out := new(CLIGrant)
+	return result(out, c.do(ctx, request{method: http.MethodPost, path: "/auth/cli", body: login}, out))
+}
+
+// RedeemCLILogin returns the credential of a login that was approved. Before that it is CONFLICT with the status pending.
+func (c *Client) RedeemCLILogin(ctx context.Context, redeem CLIRedeem) (*CLIToken, error) {
+	out := new(CLIToken)
+	return result(out, c.do(ctx, request{method: http.MethodPost, path: "/auth/cli/token", body: redeem}, out))
+}
+
+// SignOut ends the session that the client's credential is of.
+func (c *Client) SignOut(ctx context.Context) (*SignOut, error) {
+	out := new(SignOut)
+	return result(out, c.do(ctx, request{method: http.MethodDelete, path: "/api/session"}, out))
+}
+
+// SessionFilter selects sessions. The zero value selects the caller's own.
+type SessionFilter struct {
+	User string // those of this user
+	All  bool   // those of everybody
+}
+
+// ListSessions returns one page of sessions that are not over, newest first.
+func (c *Client) ListSessions(ctx context.Context, filter SessionFilter, page Page) (*UserSessionList, error) {
+	query := url.Values{}
+	if filter.User != "" {
+		query.Set("user", filter.User)
+	}
+	if filter.All {
+		query.Set("all", "true")
+	}
+	page.addTo(query)
+	out := new(UserSessionList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: sessionsPath, query: query}, out))
+}
+
+// Sessions walks all pages of the list.
+func (c *Client) Sessions(ctx context.Context, filter SessionFilter, page Page) iter.Seq2[UserSession, error] {
+	return walk(ctx, page, func(ctx context.Context, page Page) ([]UserSession, PageInfo, error) {
+		list, err := c.ListSessions(ctx, filter, page)
+		if err != nil {
+			return nil, PageInfo{}, err
+		}
+		return list.Sessions, list.PageInfo, nil
+	})
+}
+
+// RevokeSession ends a session at once.
+func (c *Client) RevokeSession(ctx context.Context, id string) error {
+	return c.do(ctx, request{method: http.MethodDelete, path: sessionsPath + "/" + segment(id), harmless: true}, nil)
+}
