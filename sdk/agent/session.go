@@ -129,9 +129,17 @@ func dialError(resp *http.Response, err error) error {
 	if resp == nil {
 		return err
 	}
-	_ = resp.Body.Close()
+	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-		return &ConnectError{Status: resp.StatusCode, Message: http.StatusText(resp.StatusCode)}
+		refused := &ConnectError{Status: resp.StatusCode, Message: http.StatusText(resp.StatusCode)}
+		var body struct {
+			Error struct{ Code, Message string }
+		}
+		// The library keeps the beginning of the body, which is all of one of ours.
+		if json.NewDecoder(resp.Body).Decode(&body) == nil && body.Error.Message != "" {
+			refused.Code, refused.Message = body.Error.Code, body.Error.Message
+		}
+		return refused
 	}
 	return fmt.Errorf("connect: HTTP %s: %w", resp.Status, err)
 }

@@ -36,6 +36,9 @@ type Plan struct {
 	// Mounts says that the CLI runs its commands in a sandbox of its own that is made of mounts: a launcher must not
 	// confine it in a way that forbids those.
 	Mounts bool `json:"mounts,omitempty"`
+	// ReadOnly says, in a room that is Contained, that nothing may be written in the work directory, nor in what git keeps
+	// of it: the CLI does not see to it there.
+	ReadOnly bool `json:"readOnly,omitempty"`
 	// ReadyTimeout is how long the CLI may take to get ready; 0: 60 s.
 	ReadyTimeout time.Duration `json:"readyTimeout,omitempty"`
 }

@@ -48,6 +48,9 @@ type Room struct {
 	// Hook is a command, as arguments, that hands its standard input to the runtime and prints the answer, with
 	// the hook's name as its last argument. Empty where hooks cannot reach the runtime.
 	Hook []string
+	// Contained says that the room is a sandbox by itself, such as a container without privileges: a CLI need not make one of
+	// its own in it, and could not. The launcher heeds Command.ReadOnly then.
+	Contained bool
 	// LookPath finds a command where the agent will run. CLI_NOT_FOUND.
 	LookPath func(name string) (string, error)
 	// ReadFile reads a file of the agent. It returns an error that satisfies errors.Is(err, os.ErrNotExist) for
@@ -78,10 +81,11 @@ type Command struct {
 	Args  []string      // without the command itself
 	Env   []string      // complete: nothing is inherited
 	Files []File        // to be written before the start
-	// Mounts is that of the plan.
-	Mounts bool
-	Cols   int // size of the terminal
-	Rows   int
+	// Mounts and ReadOnly are those of the plan.
+	Mounts   bool
+	ReadOnly bool
+	Cols     int // size of the terminal
+	Rows     int
 }
 
 // File is a file that an adapter wants in the agent's home or work directory.

@@ -192,12 +192,12 @@ func (s *session) await() {
 	case <-s.ctx.Done():
 		return
 	}
-	out := false
+	out := exit.Reason == runtime.ReasonOutOfMemory
 	ctx, cancel := context.WithTimeout(s.ctx, cleanTimeout)
 	defer cancel()
 	if m, ok := s.proc.(Meter); ok {
 		if usage, err := m.Usage(ctx); err == nil {
-			out = usage.OutOfMemory
+			out = out || usage.OutOfMemory
 		}
 	}
 	if err := s.proc.Kill(ctx); err != nil && s.ctx.Err() == nil {

@@ -207,7 +207,7 @@ func (r *Runtime) start(ctx context.Context, a *agent, rec *record, adapter Adap
 	}
 	proc, err := r.o.Launcher.Launch(ctx, Command{
 		Spec: &spec, Room: room, Path: plan.Path, Args: plan.Args, Env: composeEnv(room.Env, plan.Env, spec.Env), Files: plan.Files,
-		Cols: rec.Cols, Rows: rec.Rows, Mounts: plan.Mounts,
+		Cols: rec.Cols, Rows: rec.Rows, Mounts: plan.Mounts, ReadOnly: plan.ReadOnly,
 	})
 	if err != nil {
 		return launchError(r, a.id, stepStart, err)

@@ -33,6 +33,7 @@ var presets = append(wire.ApprovalPresets(), "")
 const (
 	maxEnvBytes = 256 << 10
 	maxText     = 4 << 10
+	maxVolumes  = 64
 )
 
 // checkSpec tells what is wrong with a spec, whatever its type.
@@ -42,6 +43,7 @@ func (o *Options) checkSpec(spec *runtime.Spec) error {
 	}
 	for _, text := range []struct{ field, value string }{
 		{"name", spec.Name}, {"type", spec.Type}, {"installation", spec.Installation}, {"workdir", spec.Workdir}, {"resume", spec.Resume},
+		{"image", spec.Image}, {"network", spec.Network},
 	} {
 		if len(text.value) > maxText || !utf8.ValidString(text.value) || strings.ContainsRune(text.value, 0) {
 			return runtime.Invalid(text.field, "is not a text of at most %d bytes", maxText)
@@ -70,6 +72,12 @@ func (o *Options) checkSpec(spec *runtime.Spec) error {
 	}
 	if !o.Images && spec.Network != "" {
 		return runtime.Invalid("network", "the runtime %s has no networks to choose from", o.Name)
+	}
+	if !o.Images && len(spec.Volumes) > 0 {
+		return runtime.Invalid("volumes", "the runtime %s cannot mount directories; give the agent a workdir", o.Name)
+	}
+	if len(spec.Volumes) > maxVolumes {
+		return runtime.Invalid("volumes", "are more than %d", maxVolumes)
 	}
 	return checkEnv("env", spec.Env)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -130,6 +131,31 @@ func Start(ctx context.Context, path string, l wire.Launch, log *os.File) (*Hold
 	// It is waited for by its pid, see Reap. The descriptor of it that the library holds would stay until a collection.
 	_ = cmd.Process.Release()
 	return h, nil
+}
+
+// StartThrough is Start of a holder whose binary was started with "run" elsewhere, as the first process of a container or a
+// pod: in and out are its standard input and output. The caller closes them when ctx ends. The pids of Holding are those of
+// the other place, and only Command is known. Errors are *runtime.Error; UNAVAILABLE when the launch could not be handed over,
+// SPAWN_FAILED when the output ended without a word of what became of it.
+func StartThrough(ctx context.Context, in io.Writer, out io.Reader, l wire.Launch) (*Holding, error) {
+	frame, err := launchFrame(l)
+	if err != nil {
+		return nil, err
+	}
+	h := new(Holding)
+	if _, err = in.Write(frame); err == nil {
+		err = h.started(out)
+	}
+	var known *runtime.Error
+	switch {
+	case err == nil:
+		return h, nil
+	case ctx.Err() != nil:
+		return nil, runtime.Errorf(runtime.CodeTimeout, "the start of the agent was not waited for")
+	case errors.As(err, &known):
+		return nil, known
+	}
+	return nil, &runtime.Error{Code: runtime.CodeUnavailable, Retry: true, Message: fmt.Sprintf("the holder was not reached: %v", err)}
 }
 
 // startTime bounds how long a holding process may take to start its command.

@@ -50,8 +50,9 @@ type Spec struct {
 	Declared     *DeclaredType     `json:"declared,omitempty"` // the type, when it is declared in the caller's configuration
 
 	// The rest is for container and cluster runtimes; others refuse it with INVALID_SPEC.
-	Image   string `json:"image,omitempty"`
-	Network string `json:"network,omitempty"`
+	Image   string   `json:"image,omitempty"`
+	Network string   `json:"network,omitempty"`
+	Volumes []string `json:"volumes,omitempty"` // HOST_PATH:CONTAINER_PATH:MODE, with ro or rw for MODE
 }
 
 // Limits bound an agent. Zero is the runtime's default.

@@ -49,7 +49,7 @@ func specToProto(s *Spec) (*pluginv1.Spec, error) {
 	out := &pluginv1.Spec{
 		Id: s.ID, Name: s.Name, Type: s.Type, Installation: s.Installation, Capabilities: s.Capabilities, Labels: s.Labels,
 		Workdir: s.Workdir, Env: s.Env, Approval: s.Approval, Resume: s.Resume, Cols: uint32(s.Cols), Rows: uint32(s.Rows),
-		Image: s.Image, Network: s.Network,
+		Image: s.Image, Network: s.Network, Volumes: s.Volumes,
 	}
 	if s.Limits != (Limits{}) {
 		out.Limits = &pluginv1.Limits{MemoryBytes: s.Limits.MemoryBytes, Cpu: s.Limits.CPU, Pids: uint32(s.Limits.PIDs)}
@@ -87,6 +87,9 @@ func specText(s *Spec) string {
 		}
 	}
 	if field := listText("capabilities", s.Capabilities); field != "" {
+		return field
+	}
+	if field := listText("volumes", s.Volumes); field != "" {
 		return field
 	}
 	if field := mapText("labels", s.Labels); field != "" {
@@ -146,7 +149,7 @@ func specFromProto(s *pluginv1.Spec) Spec {
 	out := Spec{
 		ID: s.Id, Name: s.Name, Type: s.Type, Installation: s.Installation, Capabilities: s.Capabilities, Labels: s.Labels,
 		Workdir: s.Workdir, Env: s.Env, Approval: s.Approval, Resume: s.Resume, Cols: int(s.Cols), Rows: int(s.Rows),
-		Image: s.Image, Network: s.Network,
+		Image: s.Image, Network: s.Network, Volumes: s.Volumes,
 	}
 	if l := s.Limits; l != nil {
 		out.Limits = Limits{MemoryBytes: l.MemoryBytes, CPU: l.Cpu, PIDs: int(l.Pids)}

@@ -39,7 +39,7 @@ func fullSpec() runtime.Spec {
 			Command: "sh", Args: []string{"-i"}, Env: map[string]string{"A": "b"}, Idle: runtime.Duration(3 * time.Second), Exit: "exit",
 			Ready: runtime.ReadyRule{Pattern: `\$`, Timeout: runtime.Duration(time.Minute)},
 		},
-		Image: "img", Network: "net",
+		Image: "img", Network: "net", Volumes: []string{"/a:/b:ro"},
 	}
 }
 

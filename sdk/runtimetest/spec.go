@@ -21,6 +21,8 @@ func check(spec runtime.Spec) error {
 		return runtime.Invalid("id", "must be 1 to 64 letters, digits, _ and -")
 	case spec.Type != Type:
 		return &runtime.Error{Code: runtime.CodeUnknownType, Field: "type", Message: "this runtime knows only " + Type}
+	case len(spec.Volumes) > 0:
+		return runtime.Invalid("volumes", "this runtime cannot mount directories")
 	case spec.Image != "" || spec.Network != "":
 		return runtime.Invalid("image", "this runtime has no containers")
 	case spec.Cols < 0 || spec.Rows < 0 || spec.Cols > 1000 || spec.Rows > 1000:

@@ -49,7 +49,7 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 		return agentcli.Plan{}, err
 	}
 	plan := agentcli.Plan{
-		Path: native(room, found), Mounts: mounts(preset),
+		Path: native(room, found), Mounts: mounts(room, preset), ReadOnly: room.Contained && preset == setting.Readonly,
 		Env: map[string]string{"HOME": room.Home},
 	}
 	if life.Resume != "" {

@@ -10,6 +10,9 @@ import (
 
 // sandbox returns the configuration of a preset: where codex may write, and whether it asks for more.
 func sandbox(room agentcli.Room, preset setting.Approval) []string {
+	if room.Contained {
+		return contained(preset)
+	}
 	switch preset {
 	case setting.Readonly:
 		return []string{`sandbox_mode="read-only"`, `approval_policy="never"`}
@@ -30,8 +33,20 @@ func sandbox(room agentcli.Room, preset setting.Approval) []string {
 	return c
 }
 
+// contained is the configuration of a preset where the room is the sandbox: codex makes none of its own, and
+// needs to ask for less. That nothing is written is the launcher's matter (Plan.ReadOnly).
+func contained(preset setting.Approval) []string {
+	policy := `approval_policy="never"`
+	if preset == setting.Standard {
+		policy = `approval_policy="on-request"`
+	}
+	return []string{`sandbox_mode="danger-full-access"`, policy}
+}
+
 // mounts reports whether codex runs its commands in its sandbox, which is made of mounts.
-func mounts(preset setting.Approval) bool { return preset != setting.Autonomous }
+func mounts(room agentcli.Room, preset setting.Approval) bool {
+	return !room.Contained && preset != setting.Autonomous
+}
 
 // reserved are the names that codex shuts out of every folder that may be written in, unless told otherwise: where there is
 // none, it makes an empty directory, which stays when it is killed.

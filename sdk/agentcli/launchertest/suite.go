@@ -47,7 +47,7 @@ func Run(t *testing.T, opts Options) {
 		{"Room", s.room}, {"Echo", s.echo}, {"ExitCode", s.exitCode}, {"ExitSignal", s.exitSignal}, {"Resize", s.resize},
 		{"OutputFromOffset", s.outputFromOffset}, {"SecondReader", s.secondReader}, {"LargeOutput", s.largeOutput},
 		{"KillTree", s.killTree}, {"CommandMissing", s.commandMissing}, {"WriteBound", s.writeBound}, {"FindGone", s.findGone},
-		{"RemoveUnknown", s.removeUnknown}, {"Restart", s.restart}, {"Checkpoint", s.checkpoint}, {"Find", s.find}, {"Sever", s.sever},
+		{"RemoveUnknown", s.removeUnknown}, {"Restart", s.restart}, {"Checkpoint", s.checkpoint}, {"Find", s.find}, {"Sever", s.sever}, {"Hooks", s.hooks},
 	} {
 		t.Run(test.name, test.run)
 	}
@@ -74,6 +74,12 @@ func (s *suite) launch(t *testing.T, script string) *agent {
 
 func (s *suite) launchIn(t *testing.T, l agentcli.Launcher, dir, script string) *agent {
 	t.Helper()
+	return s.launchRoom(t, l, dir, func(agentcli.Room) string { return script })
+}
+
+// launchRoom is launchIn with a script that depends on the room.
+func (s *suite) launchRoom(t *testing.T, l agentcli.Launcher, dir string, script func(room agentcli.Room) string) *agent {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
 	spec := &runtime.Spec{ID: "agent_" + strings.ReplaceAll(strings.ToLower(t.Name()[strings.LastIndexByte(t.Name(), '/')+1:]), "#", "_"), Type: "sh"}
@@ -83,7 +89,7 @@ func (s *suite) launchIn(t *testing.T, l agentcli.Launcher, dir, script string) 
 	}
 	a := &agent{t: t, launcher: l, room: room, dir: dir, id: spec.ID}
 	a.Process, err = l.Launch(ctx, agentcli.Command{
-		Spec: spec, Room: room, Path: s.opts.Shell, Args: []string{"-c", script}, Env: room.Env, Cols: 80, Rows: 24,
+		Spec: spec, Room: room, Path: s.opts.Shell, Args: []string{"-c", script(room)}, Env: room.Env, Cols: 80, Rows: 24,
 	})
 	if err != nil {
 		t.Fatalf("Launch: %v", err)

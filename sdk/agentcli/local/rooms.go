@@ -32,9 +32,6 @@ type Rooms struct {
 	Workspaces string
 }
 
-// Owner is a user of this machine.
-type Owner struct{ UID, GID uint32 }
-
 var validID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // CheckID refuses what cannot be the name of a room. INVALID_SPEC.

@@ -107,14 +107,16 @@ func (k *Keeper) Run() {
 	k.wg.Go(k.input.run)
 	k.wg.Go(k.reaper.run)
 
+	linger := k.launch.Linger
 	select {
 	case <-k.reaper.done:
 	case <-k.terminate:
 		k.kill(killGrace)
 		<-k.reaper.done
+		linger = min(linger, killGrace) // whoever stops a container, or a machine, waits for this process
 	}
 	k.finish(drained)
-	k.linger()
+	k.linger(linger)
 	k.close()
 }
 
@@ -146,8 +148,8 @@ func (k *Keeper) finish(drained <-chan struct{}) {
 }
 
 // linger keeps the socket for clients that did not fetch the exit yet.
-func (k *Keeper) linger() {
-	timer := time.NewTimer(k.launch.Linger)
+func (k *Keeper) linger(most time.Duration) {
+	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {
 	case <-k.released:

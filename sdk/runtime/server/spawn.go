@@ -14,7 +14,6 @@ type spawnRequest struct {
 	Resources *resources `json:"resources"` // limits in the words of a container
 	Memory    string     `json:"memory"`    // as in resources
 	CPU       float64    `json:"cpu"`
-	Volumes   []string   `json:"volumes"`
 
 	// A declared type, without the wrapping.
 	Command string            `json:"command"`
@@ -34,9 +33,6 @@ func (q *spawnRequest) spec() (runtime.Spec, error) {
 	spec := q.Spec
 	if spec.Type == "" {
 		return spec, runtime.Invalid("type", "is needed: it says which agent to start")
-	}
-	if len(q.Volumes) > 0 {
-		return spec, runtime.Invalid("volumes", "this runtime cannot mount directories; give the agent a workdir")
 	}
 	if err := q.limits(&spec.Limits); err != nil {
 		return spec, err
@@ -63,7 +59,7 @@ func (q *spawnRequest) limits(limits *runtime.Limits) error {
 	}
 	for _, w := range wishes {
 		if w.memory != "" {
-			n, err := parseMemory(w.memory)
+			n, err := runtime.ParseMemory(w.memory)
 			if err != nil {
 				return runtime.Invalid(w.field+"memory", "%v", err)
 			}

@@ -1,4 +1,4 @@
-package server
+package runtime
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// parseMemory reads a size such as 512m, 1g, 1.5Gi or 1073741824. Units are powers of 1024.
-func parseMemory(text string) (int64, error) {
+// ParseMemory reads a size such as 512m, 1g, 1.5Gi or 1073741824. Units are powers of 1024.
+func ParseMemory(text string) (int64, error) {
 	end := strings.IndexFunc(text, func(c rune) bool { return c != '.' && (c < '0' || c > '9') })
 	if end < 0 {
 		end = len(text)
