@@ -32,6 +32,7 @@ type Agent struct {
 	ActiveTasks    int             `json:"-"`
 	HeldUntil      *time.Time      `json:"-"` // while its connection is lost: when its tasks go to others
 	Statistics     AgentStatistics `json:"statistics"`
+	CreatedBy      string          `json:"createdBy,omitempty"` // who registered it
 }
 
 // AgentStatistics counts over the life of the agent's id.

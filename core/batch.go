@@ -28,6 +28,17 @@ const (
 	MaxBatchConcurrency     = 50
 )
 
+// BatchStatuses lists every state.
+var BatchStatuses = []BatchStatus{BatchRunning, BatchCompleted, BatchFailed, BatchCancelled}
+
+// BatchFilter selects batches of a list. Zero values select all.
+type BatchFilter struct {
+	Status    BatchStatus
+	Pattern   string
+	CreatedBy string
+	Page
+}
+
 // BatchRequest asks for one pattern to be run over many inputs.
 type BatchRequest struct {
 	Pattern     string
@@ -64,6 +75,8 @@ type BatchService interface {
 	StartBatch(ctx context.Context, req BatchRequest) (*Batch, error)
 	// FindBatch returns the batch without its results. NOT_FOUND for an unknown id.
 	FindBatch(ctx context.Context, id string) (*Batch, error)
+	// FindBatches lists batches, newest first, without their results.
+	FindBatches(ctx context.Context, filter BatchFilter) ([]*Batch, PageInfo, error)
 	// FindBatchResults returns the batch with a page of its results, by index: every item has one, also where it did not
 	// begin. A page ends before its limit once its results have MaxPageBytes. NOT_FOUND for an unknown id.
 	FindBatchResults(ctx context.Context, id string, page Page) (*Batch, []BatchResult, PageInfo, error)

@@ -20,8 +20,14 @@
 //	memory    decisions and experiences: ranking, full text, the memory file
 //	webhook   signed callbacks: endpoints, the dispatcher of the event log, attempts and retries
 //	pluginhost  plugins: verify, launch, watch, restart, call
+//	schedule  executions and threads by the clock: ticks, overlap, catch-up, history
+//	overview  what people look at first: the inbox and the numbers of what goes on
+//	trigger   executions and threads by signed requests: secrets, signatures, replays, mapping
 //	api       HTTP: the route table, request and answer bodies, OpenAPI, streams
-//	access    who calls: API keys, and the authenticator of requests
+//	access    who calls: API keys, sessions of people, and the authenticator of requests
+//	jwt       tokens of an identity provider: their signatures, claims and keys
+//	sso       signing in at an identity provider, by OpenID Connect
+//	audit     who did what: the chained trail, its checkpoints, and the delivery to sinks
 //	policy    who may do what: scopes, roles, allow-lists and the operator's rules, decided in Rego
 //	health    named checks and their state
 //	metrics   the Prometheus series

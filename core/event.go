@@ -15,6 +15,7 @@ const (
 	EventExecutionCompleted EventType = "execution.completed"
 	EventExecutionFailed    EventType = "execution.failed"
 	EventExecutionCancelled EventType = "execution.cancelled"
+	EventExecutionDeleted   EventType = "execution.deleted" // by somebody; retention tells of nothing
 	EventAgentConnected     EventType = "agent.connected"
 	EventAgentDisconnected  EventType = "agent.disconnected"
 	EventAgentUnhealthy     EventType = "agent.unhealthy"
@@ -114,7 +115,7 @@ func (t EventType) Public() bool {
 		EventAgentConnected, EventAgentDisconnected, EventAgentUnhealthy,
 		EventPatternCreated, EventPatternUpdated, EventPatternDeleted, EventSystemAlert,
 		EventPublicThreadBlocked, EventPublicThreadCompleted, EventPublicThreadFailed,
-		EventManagedBlocked, EventManagedLogin, EventManagedFailed:
+		EventManagedBlocked, EventManagedLogin, EventManagedFailed, EventExecutionDeleted:
 		return true
 	}
 	return false
@@ -129,6 +130,9 @@ type Event struct {
 	Time    time.Time       `json:"time"`
 	Subject string          `json:"subject,omitempty"` // id of the execution, agent or batch, or the pattern's name
 	Data    json.RawMessage `json:"data,omitempty"`
+	// By is the principal who caused it, by the context of the transaction that wrote it; "" for the server itself, and
+	// while no security is configured.
+	By string `json:"by,omitempty"`
 	// Group is a second name under which the event is found and streamed, with the same Seq; "" for none. A name is
 	// a subject or a group, never both. It is not part of a stored event that is read by its subject.
 	Group string `json:"-"`

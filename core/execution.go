@@ -77,6 +77,8 @@ type Execution struct {
 	// Waiting is set while it runs and does nothing but wait: it has given back its slot of those that run at once.
 	Waiting *ExecutionWait `json:"waiting,omitempty"`
 	AdHoc   bool           `json:"adHoc,omitempty"` // it runs no pattern: it lives as long as its threads
+
+	OpenQuestions int `json:"-"` // of a row of a list: questions that wait for an answer
 }
 
 // WorkflowReport is what an execution of an org chart tells of its steps.
@@ -114,15 +116,32 @@ type ExecuteRequest struct {
 	RequireAgents bool
 }
 
+// What is public of the throughput of executions, see package wire.
+type (
+	ThroughputSpan  = wire.OverviewSpan
+	ThroughputRange = wire.OverviewRange
+)
+
+// Throughput is what happened to executions in each minute of the last 24 hours and each hour of the last 30 days, oldest
+// first, without those in which nothing did, and the sums of 1 hour, 24 hours, 7 days and 30 days.
+type Throughput struct {
+	Minutes, Hours []ThroughputSpan
+	Ranges         []ThroughputRange
+}
+
 // AdHocPattern is the pattern that stands in ad-hoc executions. It is not stored, and cannot be run.
 var AdHocPattern = PatternRef{Name: "managed-thread", Version: "0.0.0"}
 
 // ExecutionFilter selects executions of a list. Zero values select all.
 type ExecutionFilter struct {
-	Pattern string
-	Status  ExecutionStatus
-	Since   time.Time // inclusive bound on the time of creation
-	Until   time.Time // exclusive bound on the time of creation
+	Pattern   string
+	Statuses  []ExecutionStatus // any of them
+	BatchID   string
+	ErrorCode Code // why it failed
+	CreatedBy string
+	Metadata  map[string]string // all of them, as IndexedMetadata has them
+	Since     time.Time         // inclusive bound on the time of creation
+	Until     time.Time         // exclusive bound on the time of creation
 	Page
 }
 
@@ -139,7 +158,7 @@ type ExecutionService interface {
 	Wait(ctx context.Context, id string) (*Execution, error)
 	// FindExecution returns one execution. NOT_FOUND for an unknown id.
 	FindExecution(ctx context.Context, id string) (*Execution, error)
-	// FindExecutions lists executions, newest first, as rows: ID, Pattern, Status and times.
+	// FindExecutions lists executions, newest first, as rows; see ExecutionReader.
 	FindExecutions(ctx context.Context, filter ExecutionFilter) ([]*Execution, PageInfo, error)
 	// Cancel ends a pending or running execution and returns it with CancelledAt. Cancelling twice
 	// returns the first outcome; CONFLICT if it completed or failed.
@@ -150,8 +169,13 @@ type ExecutionService interface {
 	// Rerun starts a new execution that keeps the finished step results of a terminal one up to fromStep
 	// (a step id, or "" for the first step without a result). VALIDATION_ERROR for an unknown step.
 	Rerun(ctx context.Context, id, fromStep string) (*Execution, error)
+	// Delete removes a terminal execution with all that belongs to it alone: journal, questions, threads that are over,
+	// decisions. CONFLICT while it, its batch or one of its threads is active; NOT_FOUND for an unknown id.
+	Delete(ctx context.Context, id string) error
 	// Timeline tells what happened in an execution, so far. NOT_FOUND for an unknown id.
 	Timeline(ctx context.Context, id string) (*Timeline, error)
+	// FindTask returns a task of an execution. NOT_FOUND for an unknown id of either.
+	FindTask(ctx context.Context, executionID, taskID string) (*TaskDetail, error)
 	// Stream returns the events of an execution from the first one after `after` (a sequence; 0: all),
 	// and goes on live until the execution is terminal. NOT_FOUND for an unknown id.
 	Stream(ctx context.Context, id string, after uint64) (EventStream, error)

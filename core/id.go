@@ -30,6 +30,11 @@ const (
 	PrefixDecision  = "dec_"
 	PrefixMemory    = "exp_" // of experiences
 	PrefixAPIKey    = "key_"
+	PrefixToken     = "atok_" // of registration tokens of agents
+	PrefixSession   = "sess_"
+	PrefixAudit     = "aud_"
+	PrefixSchedule  = "sched_"
+	PrefixTrigger   = "trig_"
 )
 
 // IDs makes ids. Implementations are safe for concurrent use, and two ids of one instance never compare

@@ -67,9 +67,11 @@ type ManagedAgentSpec struct {
 	Resume       string            `json:"resume,omitempty"`         // session id
 	Image        string            `json:"image,omitempty"`
 	Network      string            `json:"network,omitempty"`
+	Volumes      []string          `json:"volumes,omitempty"` // HOST_PATH:CONTAINER_PATH:MODE
 	MemoryBytes  int64             `json:"memoryBytes,omitempty"`
 	CPU          float64           `json:"cpu,omitempty"`
 	Labels       map[string]string `json:"labels,omitempty"`
+	CreatedBy    string            `json:"createdBy,omitempty"` // for whom; empty: the caller
 }
 
 // ManagedAgentFilter selects managed agents of a list. Zero values select all.

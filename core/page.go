@@ -23,4 +23,5 @@ type PageInfo struct {
 	Total      int    // true count of all rows that match the filter
 	NextCursor string // empty on the last page
 	HasMore    bool
+	AtLeast    bool // Total is a lower bound: counting ended there
 }

@@ -16,6 +16,8 @@ const (
 	PrincipalAPIKey    PrincipalKind = "apiKey"
 	PrincipalUser      PrincipalKind = "user" // a person who signed in, or whom a token names
 	PrincipalClient    PrincipalKind = "certificate"
+	PrincipalAgent     PrincipalKind = "agent" // a connected agent, by security.agentAuth
+	PrincipalLocal     PrincipalKind = "local" // root or the service's user, over the admin socket of the machine
 )
 
 // Principal is who makes a request. Every request carries one from the first day, so that records can name
@@ -24,11 +26,13 @@ type Principal struct {
 	Kind PrincipalKind
 	ID   string // stable identity: `sub`, owner of the key, certificate subject; "anonymous" in dev
 	Name string // for people
-	// KeyID is the id of the API key that was shown, else "".
-	KeyID  string
-	Groups []string
-	Roles  []string // that the credential itself carries, beyond those that bindings give
-	Scopes []string // bound what roles grant
+	// KeyID is the id of the API key or registration token that was shown, else "".
+	KeyID string
+	// SessionID is the id of the session that the person is signed in by, else "".
+	SessionID string
+	Groups    []string
+	Roles     []string // that the credential itself carries, beyond those that bindings give
+	Scopes    []string // bound what roles grant
 	// Expires is when the credential ends; zero: it does not, or is not known to.
 	Expires time.Time
 }

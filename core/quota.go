@@ -12,6 +12,15 @@ const (
 	RequestExecute                    // the start of an execution of a pattern
 )
 
+// HoldKind is what a principal has open, as far as limits care.
+type HoldKind int
+
+// Kinds of what lasts.
+const (
+	HoldStream HoldKind = iota // of server-sent events
+	HoldSocket                 // a WebSocket of a terminal
+)
+
 // Quota is what a limit of rate says of a request. Limit, Remaining and Reset are those of the limit that is nearest to
 // exhaustion.
 type Quota struct {

@@ -14,6 +14,11 @@ type Store interface {
 	// INTERNAL_ERROR with Unavailable when the store is read-only (disk low) or closed.
 	Update(ctx context.Context, fn func(tx Tx) error) error
 
+	// DeleteExecution removes a terminal execution with what goes with it, in as many transactions as that takes; the last
+	// one has its record and appends the event. NOT_FOUND; CONFLICT while it or one of its threads is active: some of what
+	// belongs to it may be gone then.
+	DeleteExecution(ctx context.Context, id string, event Event) error
+
 	ExecutionReader
 	PatternReader
 	BatchReader
@@ -26,10 +31,17 @@ type Store interface {
 	WebhookReader
 	IdempotencyReader
 	APIKeyReader
+	AgentTokenReader
+	SessionReader
+	ScheduleReader
+	TriggerReader
 
 	// Events returns up to limit events of a subject or a group with Seq > after, in order. A page ends early once its
 	// events have MaxPageBytes; more reports whether something that was committed is left out.
 	Events(ctx context.Context, subject string, after uint64, limit int) (page []Event, more bool, err error)
+	// EventsBefore returns up to limit events of a subject or a group with Seq < before, the newest first. A page ends, and
+	// more says so, as those of Events.
+	EventsBefore(ctx context.Context, subject string, before uint64, limit int) (page []Event, more bool, err error)
 	// LastSeq returns the sequence of the newest committed event, of any subject.
 	LastSeq() uint64
 	// Log returns up to limit public events of all subjects with Seq > after, in order. Cursors of
@@ -40,12 +52,16 @@ type Store interface {
 // ExecutionReader reads executions.
 type ExecutionReader interface {
 	FindExecution(ctx context.Context, id string) (*Execution, error)
-	// FindExecutions returns rows of a list, newest first: with ID, Pattern, Status and times, and nothing else.
+	// FindExecutions returns rows of a list, newest first: with ID, Pattern, Status, times and Waiting, Priority, BatchID,
+	// CreatedBy, the Code of Error, indexed Metadata as text, OpenQuestions, and nothing else. What a filter selects by lies
+	// in an index. Where several select together a page may end early, with HasMore, and the total be a lower bound.
 	FindExecutions(ctx context.Context, filter ExecutionFilter) ([]*Execution, PageInfo, error)
 	// ActiveExecutions returns every execution that is not terminal, oldest first.
 	ActiveExecutions(ctx context.Context) ([]*Execution, error)
 	// CountExecutions returns the number of stored executions per pattern name and status.
 	CountExecutions(ctx context.Context) (map[string]map[ExecutionStatus]int, error)
+	// Throughput returns what happened to executions.
+	Throughput(ctx context.Context) (*Throughput, error)
 }
 
 // PatternReader reads patterns.
@@ -59,6 +75,8 @@ type PatternReader interface {
 // BatchReader reads batches.
 type BatchReader interface {
 	FindBatch(ctx context.Context, id string) (*Batch, error) // without Results
+	// FindBatches lists batches, newest first, without Results.
+	FindBatches(ctx context.Context, filter BatchFilter) ([]*Batch, PageInfo, error)
 	// FindBatchResults returns up to limit results of items from the index from on, by index, without those that did not
 	// begin. It ends early once they have MaxPageBytes. next is the index of the first one that was left out; -1: none was.
 	FindBatchResults(ctx context.Context, id string, from, limit int) (list []BatchResult, next int, err error)
@@ -76,8 +94,9 @@ type AgentReader interface {
 // AgentRecord is an agent as it is stored.
 type AgentRecord struct {
 	Agent
-	ResumeHash string `json:"resumeHash"` // hex SHA-256 of the resume token
-	Resumable  bool   `json:"resumable"`  // the session did not end for good
+	CreatorKind PrincipalKind `json:"creatorKind,omitempty"` // of CreatedBy
+	ResumeHash  string        `json:"resumeHash"`            // hex SHA-256 of the resume token
+	Resumable   bool          `json:"resumable"`             // the session did not end for good
 }
 
 // IdempotencyReader reads claimed keys.

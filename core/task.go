@@ -7,6 +7,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// TaskDetail is a task as people read it.
+type TaskDetail = wire.Task
+
 // Task is one piece of work for one agent, as the engine hands it to the agents package.
 type Task struct {
 	ID             string

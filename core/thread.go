@@ -84,24 +84,26 @@ type Thread struct {
 	Completion     *Completion  `json:"completion,omitempty"`
 	Error          *ThreadError `json:"error,omitempty"`
 	// Prompt is what a blocked agent waits for: {id, kind, text, tool?, input?, options, url?}.
-	Prompt         json.RawMessage `json:"prompt,omitempty"`
-	LoginURL       string          `json:"loginUrl,omitempty"`
-	TurnCount      int             `json:"turnCount"`             // that did not fail
-	FailedTurns    int             `json:"failedTurns,omitempty"` // beside them
-	LastTurn       *ThreadTurn     `json:"lastTurn,omitempty"`
-	Usage          *wire.Usage     `json:"usage,omitempty"`       // of all turns, as far as the agent told
-	RetryAt        *time.Time      `json:"retryAt,omitempty"`     // when the message of a failed turn is given again
-	EventCount     int             `json:"eventCount"`            // of the persisted kinds
-	QueuedInputs   int             `json:"queuedInputs"`          // messages that the agent did not take yet
-	Continues      string          `json:"continues,omitempty"`   // id of the thread that it goes on with
-	ContinuedBy    string          `json:"continuedBy,omitempty"` // id of the thread that goes on with it
-	Restarts       int             `json:"restarts"`
-	CreatedBy      string          `json:"createdBy,omitempty"`
-	CreatedAt      time.Time       `json:"createdAt"`
-	UpdatedAt      time.Time       `json:"updatedAt"`
-	LastActivityAt time.Time       `json:"lastActivityAt"`
-	StartedAt      *time.Time      `json:"startedAt,omitempty"` // its agent ran for the first time
-	EndedAt        *time.Time      `json:"endedAt,omitempty"`
+	Prompt json.RawMessage `json:"prompt,omitempty"`
+	// Ruling is how the latest prompt was answered without people, or why they are asked; nil if nothing says anything.
+	Ruling         *PromptRuling `json:"promptRuling,omitempty"`
+	LoginURL       string        `json:"loginUrl,omitempty"`
+	TurnCount      int           `json:"turnCount"`             // that did not fail
+	FailedTurns    int           `json:"failedTurns,omitempty"` // beside them
+	LastTurn       *ThreadTurn   `json:"lastTurn,omitempty"`
+	Usage          *wire.Usage   `json:"usage,omitempty"`       // of all turns, as far as the agent told
+	RetryAt        *time.Time    `json:"retryAt,omitempty"`     // when the message of a failed turn is given again
+	EventCount     int           `json:"eventCount"`            // of the persisted kinds
+	QueuedInputs   int           `json:"queuedInputs"`          // messages that the agent did not take yet
+	Continues      string        `json:"continues,omitempty"`   // id of the thread that it goes on with
+	ContinuedBy    string        `json:"continuedBy,omitempty"` // id of the thread that goes on with it
+	Restarts       int           `json:"restarts"`
+	CreatedBy      string        `json:"createdBy,omitempty"`
+	CreatedAt      time.Time     `json:"createdAt"`
+	UpdatedAt      time.Time     `json:"updatedAt"`
+	LastActivityAt time.Time     `json:"lastActivityAt"`
+	StartedAt      *time.Time    `json:"startedAt,omitempty"` // its agent ran for the first time
+	EndedAt        *time.Time    `json:"endedAt,omitempty"`
 }
 
 // ThreadError is why a thread failed.

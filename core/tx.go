@@ -21,6 +21,10 @@ type Tx interface {
 	EventTx
 	IdempotencyTx
 	APIKeyTx
+	AgentTokenTx
+	SessionTx
+	ScheduleTx
+	TriggerTx
 }
 
 // ExecutionTx changes executions.
@@ -164,4 +168,24 @@ type APIKeyTx interface {
 	APIKeyNamed(name string) (*APIKeyRecord, error)
 	// DeleteAPIKey forgets a key. An unknown id is no error.
 	DeleteAPIKey(id string) error
+}
+
+// AgentTokenTx changes registration tokens.
+type AgentTokenTx interface {
+	// PutAgentToken inserts or replaces a token.
+	PutAgentToken(k *AgentTokenRecord) error
+	// FindAgentToken returns a token as this transaction sees it. NOT_FOUND.
+	FindAgentToken(id string) (*AgentTokenRecord, error)
+	// DeleteAgentToken forgets a token. An unknown id is no error.
+	DeleteAgentToken(id string) error
+}
+
+// SessionTx changes the sessions of people.
+type SessionTx interface {
+	// PutSession inserts or replaces a session.
+	PutSession(r *SessionRecord) error
+	// FindSession returns a session as this transaction sees it. NOT_FOUND.
+	FindSession(id string) (*SessionRecord, error)
+	// DeleteSession forgets a session. An unknown id is no error.
+	DeleteSession(id string) error
 }

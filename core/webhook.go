@@ -17,7 +17,7 @@ var PublicEvents = []EventType{
 	EventAgentConnected, EventAgentDisconnected, EventAgentUnhealthy,
 	EventPatternCreated, EventPatternUpdated, EventPatternDeleted, EventSystemAlert,
 	EventPublicThreadBlocked, EventPublicThreadCompleted, EventPublicThreadFailed,
-	EventManagedBlocked, EventManagedLogin, EventManagedFailed,
+	EventManagedBlocked, EventManagedLogin, EventManagedFailed, EventExecutionDeleted,
 }
 
 // NoticeSubject is the subject of the public events of a thread or a managed agent. It is not the subject of its own
@@ -138,7 +138,18 @@ type Delivery struct {
 	LastError    string          `json:"lastError,omitempty"`
 	ResponseBody string          `json:"responseBody,omitempty"` // the beginning of the last answer
 	Body         json.RawMessage `json:"-"`                      // only of one whose event is not in the log: a test
+	// Former are the attempts before the last one, of which the fields above tell; the oldest first.
+	Former []DeliveryAttempt `json:"former,omitempty"`
 }
+
+// MaxFormerAttempts bounds Former.
+const MaxFormerAttempts = 15
+
+// What is public of the attempts of a delivery.
+type (
+	DeliveryAttempt = wire.DeliveryAttempt
+	DeliveryRequest = wire.DeliveryRequest
+)
 
 // DeliveryFilter selects deliveries of a list. Zero values select all.
 type DeliveryFilter struct {
@@ -167,7 +178,11 @@ type WebhookService interface {
 	TestWebhook(ctx context.Context, id string, event EventType) (*Delivery, error)
 	// FindDeliveries lists deliveries of an endpoint, newest first. NOT_FOUND (endpoint).
 	FindDeliveries(ctx context.Context, filter DeliveryFilter) ([]*Delivery, PageInfo, error)
-	// RetryDelivery makes a delivery due now, with its attempts anew. NOT_FOUND; CONFLICT if it succeeded, or waits.
+	// FindDelivery returns a delivery of an endpoint and what it sends; nil where its event is not stored any more.
+	// NOT_FOUND.
+	FindDelivery(ctx context.Context, webhookID, id string) (*Delivery, *DeliveryRequest, error)
+	// RetryDelivery makes a delivery due now: one that failed with its attempts anew, one that waits with its next one.
+	// NOT_FOUND; CONFLICT if it succeeded.
 	RetryDelivery(ctx context.Context, webhookID, id string) (*Delivery, error)
 }
 

@@ -1,0 +1,38 @@
+package core
+
+import (
+	"context"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// What is public of the inbox and the overview.
+type (
+	InboxItem   = wire.InboxItem
+	InboxSource = wire.InboxSource
+	Overview    = wire.Overview
+)
+
+// Sources of the inbox.
+const (
+	InboxExecution    = wire.InboxExecution
+	InboxThread       = wire.InboxThread
+	InboxManagedAgent = wire.InboxManagedAgent
+)
+
+// InboxSources lists every source.
+var InboxSources = []InboxSource{InboxExecution, InboxThread, InboxManagedAgent}
+
+// InboxFilter selects items of the inbox. Zero values select all. Offset does not place a page of it.
+type InboxFilter struct {
+	Sources []InboxSource
+	Page
+}
+
+// OverviewService reads what people look at first. Methods are safe for concurrent use.
+type OverviewService interface {
+	// FindInbox lists what waits for people, newest first. The total is a lower bound where very many threads or agents wait.
+	FindInbox(ctx context.Context, filter InboxFilter) ([]*InboxItem, PageInfo, error)
+	// Overview counts what there is and what happened.
+	Overview(ctx context.Context) (*Overview, error)
+}
