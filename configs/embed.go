@@ -13,6 +13,11 @@ import _ "embed"
 //go:embed wardroom.yaml
 var Template []byte
 
+// Packaged is the configuration that packages install: API keys, on a loopback address.
+//
+//go:embed packaged.yaml
+var Packaged []byte
+
 // Schema is the JSON Schema (2020-12) of the configuration file.
 //
 //go:embed wardroom.schema.json

@@ -81,6 +81,9 @@ type Server struct {
 	// loopback names, the listen address, the host of baseUrl and these are refused, so that no web page can have its
 	// own name pointed here.
 	Hosts []string `json:"hosts" check:"is=host" reload:"live"`
+	// Socket by which root and the user of the service reach the server on its own machine, with all rights. Empty:
+	// admin.sock in $RUNTIME_DIRECTORY, which a service manager makes, else in store.path.
+	AdminSocket string `json:"adminSocket" check:"path"`
 	// Largest request body.
 	MaxBody int64 `json:"maxBody" default:"10MiB" check:"size,min=64KiB,max=1GiB"`
 	// Largest pattern definition.
@@ -94,6 +97,14 @@ type Server struct {
 	ConnectionLimits
 	// Web pages of other origins.
 	CORS CORS `json:"cors" reload:"live"`
+	// The console, a web page that shows and steers everything.
+	Console Console `json:"console"`
+}
+
+// Console is the web console.
+type Console struct {
+	// Whether the server serves the console, at / below the path of server.baseUrl. It does what its user may do over the API.
+	Enabled bool `json:"enabled" default:"true"`
 }
 
 // ConnectionLimits bound the connections of clients.

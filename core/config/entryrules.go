@@ -32,7 +32,7 @@ func (c *Config) entryRules(known []Problem) []Problem {
 		r.endpoint(i, &c.Webhooks.Endpoints[i])
 	}
 	r.proxy(&c.Webhooks)
-	r.security(&c.Security)
+	r.security(&c.Security, &c.Server)
 	return r.problems
 }
 

@@ -9,35 +9,37 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/schema"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // rules are what check:"is=..." in the tags of Config refers to.
 var rules = schema.Rules{
-	"answer":       {Check: checkAnswer},
-	"branch":       {Check: checkBranch},
-	"cidr":         {Check: checkPrefix},
-	"crud":         {Words: crudWords},
-	"crudResource": {Words: []string{"patterns", "executions", "agents"}},
-	"entry":        {Check: checkEntry},
-	"event":        {Words: eventWords()},
-	"filter":       {Check: checkFilter},
-	"gitUrl":       {Check: checkGitURL},
-	"glob":         {Check: checkGlob},
-	"host":         {Check: checkHost, Clean: strings.ToLower},
-	"listen":       {Check: checkListen},
-	"notEmpty":     {Check: checkNotEmpty},
-	"minisign":     {Check: checkMinisign},
-	"origin":       {Check: checkOrigin, Clean: cleanURL},
-	"person":       {Check: checkPerson},
-	"promptKind":   {Check: checkPromptKind},
-	"regexp":       {Check: checkPattern},
-	"ruleMatch":    {Check: checkRuleMatch},
-	"ruleTool":     {Check: checkRuleTool},
-	"scope":        {Words: core.Scopes},
-	"sha256":       {Check: checkSHA256, Clean: strings.ToLower},
-	"signature":    {Words: signatures},
-	"target":       {Check: checkTarget},
-	"url":          {Check: checkBaseURL, Clean: cleanURL},
+	"answer":        {Check: checkAnswer},
+	"auditCategory": {Words: wire.AuditCategories},
+	"branch":        {Check: checkBranch},
+	"cidr":          {Check: checkPrefix},
+	"crud":          {Words: crudWords},
+	"crudResource":  {Words: []string{"patterns", "executions", "agents"}},
+	"entry":         {Check: checkEntry},
+	"event":         {Words: eventWords()},
+	"filter":        {Check: checkFilter},
+	"gitUrl":        {Check: checkGitURL},
+	"glob":          {Check: checkGlob},
+	"host":          {Check: checkHost, Clean: strings.ToLower},
+	"listen":        {Check: checkListen},
+	"notEmpty":      {Check: checkNotEmpty},
+	"minisign":      {Check: checkMinisign},
+	"origin":        {Check: checkOrigin, Clean: cleanURL},
+	"person":        {Check: checkPerson},
+	"promptKind":    {Check: checkPromptKind},
+	"regexp":        {Check: checkPattern},
+	"ruleMatch":     {Check: checkRuleMatch},
+	"ruleTool":      {Check: checkRuleTool},
+	"scope":         {Words: core.Scopes},
+	"sha256":        {Check: checkSHA256, Clean: strings.ToLower},
+	"signature":     {Words: signatures},
+	"target":        {Check: checkTarget},
+	"url":           {Check: checkBaseURL, Clean: cleanURL},
 }
 
 // Bounds of rules that answer, those of core/threads/rules, which would leave out what is beyond them.

@@ -76,6 +76,9 @@ func TestSchemaAcceptsWhatShowPrints(t *testing.T) {
 func TestSchemaRefusesBadFiles(t *testing.T) {
 	loaderOnly := map[string]string{
 		"relations":      "relations between keys",
+		"in-transit":     "relations between keys",
+		"sso-azure":      "relations between keys",
+		"sso-okta":       "relations between keys",
 		"references":     "the environment", // it fails for its unknown key
 		"anchors":        "how the text is written",
 		"two-documents":  "how the text is written",

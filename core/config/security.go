@@ -12,16 +12,26 @@ import (
 type Security struct {
 	// How clients prove who they are.
 	Authentication Authentication `json:"authentication"`
+	// Where people sign in.
+	SSO SSO `json:"sso"`
+	// How long people stay signed in.
+	Sessions Sessions `json:"sessions" reload:"live"`
 	// TLS of the listener, and the certificates of clients.
 	MTLS MTLS `json:"mtls"`
+	// How connected agents prove who they are.
+	AgentAuth AgentAuth `json:"agentAuth"`
 	// What roles grant, and who has them.
 	RBAC RBAC `json:"rbac" reload:"live"`
 	// Rules of the operator's own, in the language of the Open Policy Agent.
 	Policy Policy `json:"policy" reload:"live"`
+	// How what is stored and sent is protected from reading.
+	Encryption Encryption `json:"encryption"`
 	// How often requests may come.
 	RateLimit RateLimit `json:"rateLimit" reload:"live"`
 	// Where requests may come from.
 	Network Network `json:"network" reload:"live"`
+	// Who did what, and what was refused.
+	Audit Audit `json:"audit" reload:"live"`
 }
 
 // Authentication is how clients prove who they are.
@@ -89,9 +99,10 @@ type Subject struct {
 
 // Policy is what the operator rules beyond roles.
 type Policy struct {
-	// Directory of *.rego files that replace the built-in policy, with tests in *_test.rego beside them. They are compiled
-	// and tested at the start and at a reload; a directory that fails changes nothing at a reload, and keeps the server from
-	// starting. Empty: the built-in policy. `wardroom policy show` prints it to start from.
+	// Directory of *.rego files, with tests in *_test.rego beside them: the package wardroom.authz replaces the built-in
+	// policy, the package wardroom.approvals answers prompts of agents. They are compiled and tested at the start and at a
+	// reload; a directory that fails changes nothing at a reload, and keeps the server from starting. Empty: the built-in
+	// policy, which `wardroom policy show` prints to start from.
 	Dir string `json:"dir" check:"path"`
 }
 
@@ -100,7 +111,7 @@ var BuiltInRoles = []string{"admin", "operator", "developer", "viewer"}
 
 // Enabled reports whether clients have to prove who they are.
 func (s Security) Enabled() bool {
-	return s.Authentication.APIKeys.Enabled || s.Authentication.JWT.Enabled || s.MTLS.Enabled && len(s.MTLS.Scopes) > 0
+	return s.Authentication.APIKeys.Enabled || s.Authentication.JWT.Enabled || s.SSO.Enabled || s.MTLS.Enabled && len(s.MTLS.Scopes) > 0
 }
 
 // HasRole reports whether a role is built in or declared.
@@ -112,16 +123,17 @@ func (r RBAC) HasRole(name string) bool {
 var crudWords = []string{"create", "read", "update", "delete"}
 
 // security reports what contradicts itself in the section.
-func (r *ruling) security(s *Security) {
+func (r *ruling) security(s *Security, server *Server) {
 	r.jwt(&s.Authentication.JWT)
+	r.sso(s, server)
 	r.mtls(&s.MTLS)
+	r.agentAuth(s)
+	r.inTransit()
 	r.limits(&s.RateLimit, &s.Network)
+	r.audit(&s.Audit)
 	if !s.Enabled() {
 		if s.RBAC.Enabled {
 			r.refuse("security.rbac", "enabled", "needs to know who calls: enable security.authentication.apiKeys or jwt too")
-		}
-		if s.Policy.Dir != "" {
-			r.refuse("security.policy", "dir", "needs to know who calls: enable security.authentication.apiKeys or jwt too")
 		}
 	}
 	seen := map[string]bool{}

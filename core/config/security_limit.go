@@ -16,6 +16,8 @@ type RateLimit struct {
 	PerClient Rate `json:"perClient"`
 	// Executions of each pattern, whoever starts them.
 	PerPattern PerPattern `json:"perPattern"`
+	// What each client may have open at once.
+	Open OpenLimits `json:"open"`
 }
 
 // Rate is how many requests may come.
@@ -30,6 +32,19 @@ type Rate struct {
 type PerPattern struct {
 	// Executions a minute. 0: no limit.
 	RequestsPerMinute int `json:"requestsPerMinute" check:"min=0,max=1000000"`
+}
+
+// OpenLimits are what one client may have open at once. A client is who the credential says, else an address.
+type OpenLimits struct {
+	// Streams of events, logs and threads. 0: no limit but server.maxConnections.
+	Streams int `json:"streams" check:"min=0,max=1000000"`
+	// Terminals. 0: no limit.
+	Terminals int `json:"terminals" check:"min=0,max=1000000"`
+	// Connections of agents, by who made them. 0: no limit.
+	Agents int `json:"agents" check:"min=0,max=1000000"`
+	// Executions that wait or run, those of batches left out. It counts for callers with a credential. 0: no limit but
+	// that of the queue.
+	Executions int `json:"executions" check:"min=0,max=1000000"`
 }
 
 // Numbers reports whether any limit is given.
