@@ -5,13 +5,23 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
-var batches = &table[core.Batch]{prefix: prefixBatch, kind: "batch", decode: decodeBatch}
+var batches = &table[core.Batch]{
+	prefix: prefixBatch, kind: "batch", decode: decodeBatch, lists: kindBatch, idPrefix: core.PrefixBatch,
+	facets: func(b *core.Batch) []facet {
+		creator := b.CreatedBy
+		if !indexed(creator) {
+			creator = ""
+		}
+		return []facet{{'s', string(b.Status)}, {'p', b.Pattern.Name}, {'c', creator}}
+	},
+}
 
 // notCounted stands for the cancelled items of a batch that a former version wrote: it counted them among those that
 // failed.
@@ -54,13 +64,17 @@ func (t *tx) PutBatch(b *core.Batch) error {
 	if b.ID == "" {
 		return core.Invalid("id", "must not be empty")
 	}
+	old, err := batches.get(t, b.ID)
+	if err != nil && asDamage(err) == nil {
+		return err
+	}
 	active := t.key(prefixBatchActive, b.ID)
 	if b.Status.Terminal() {
 		t.delete(active)
 	} else if err := t.set(active, nil); err != nil {
 		return err
 	}
-	return batches.put(t, b.ID, nil, b)
+	return batches.put(t, b.ID, old, b)
 }
 
 // PutBatchInput implements core.Tx.
@@ -119,6 +133,25 @@ func (s *Store) FindBatch(ctx context.Context, id string) (*core.Batch, error) {
 		return err
 	})
 	return b, err
+}
+
+// FindBatches implements core.BatchReader.
+func (s *Store) FindBatches(ctx context.Context, filter core.BatchFilter) ([]*core.Batch, core.PageInfo, error) {
+	if filter.Status != "" && !slices.Contains(core.BatchStatuses, filter.Status) {
+		return nil, core.PageInfo{}, core.Invalid("status", "%q is not a status of a batch", filter.Status)
+	}
+	if len(filter.CreatedBy) > core.MaxIndexedBytes {
+		return nil, core.PageInfo{}, core.Invalid("createdBy", "must be at most %d bytes: lists do not select by what is longer", core.MaxIndexedBytes)
+	}
+	wanted := &core.Batch{Status: filter.Status, Pattern: core.PatternRef{Name: filter.Pattern}, CreatedBy: filter.CreatedBy}
+	q := s.listOf(kindBatch, batches.facets(wanted), nil, filter.Page)
+	return batches.query(ctx, s, q, func(txn kv.Snapshot, id string) (*core.Batch, error) {
+		b, err := batches.read(txn, id)
+		if err == nil {
+			err = s.countCancelled(ctx, txn, b)
+		}
+		return b, err
+	})
 }
 
 // eachItem calls fn with the items of a batch from an index on, in order, as far as they began or ended.

@@ -63,7 +63,7 @@ func BenchmarkFindExecutions(b *testing.B) {
 			fill(b, s, rows)
 			b.ResetTimer()
 			for b.Loop() {
-				list, _, err := s.FindExecutions(ctx, core.ExecutionFilter{Pattern: "p1", Status: core.ExecutionCompleted})
+				list, _, err := s.FindExecutions(ctx, core.ExecutionFilter{Pattern: "p1", Statuses: []core.ExecutionStatus{core.ExecutionCompleted}})
 				if err != nil || len(list) != 20 {
 					b.Fatal(len(list), err)
 				}

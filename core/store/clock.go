@@ -198,6 +198,7 @@ var idPrefixes = map[string]string{
 	prefixExecution: core.PrefixExecution, prefixBatch: core.PrefixBatch, prefixAgent: core.PrefixAgent, prefixManaged: core.PrefixManaged,
 	prefixQuestion: core.PrefixQuestion, prefixThread: core.PrefixThread, prefixWorkspace: core.PrefixWorkspace,
 	prefixDecision: core.PrefixDecision, prefixExperience: core.PrefixMemory, prefixDelivery: core.PrefixDelivery,
+	prefixSchedule: core.PrefixSchedule, prefixTrigger: core.PrefixTrigger,
 }
 
 // newestTime returns the time of the newest id or public event that is before a bound; zero if there is none.

@@ -13,7 +13,8 @@ import (
 //	1, status as its index in core.DeliveryStatuses, event as its place in deliveryEvents, flags, be32 number of the
 //	webhook, uvarint Seq, attempts, manual and status code, uvarint duration in ms, varint Unix nanoseconds of
 //	CreatedAt and of those of FirstAt, Timestamp and NextAt that the flags name, then webhook id, event id, subject,
-//	last error and response body, each with its uvarint length, then the body up to the end
+//	last error and response body, each with its uvarint length, then, if the flags say so, uvarint number of attempts
+//	before the last one and for each its Unix nanoseconds, status code, duration and error, then the body up to the end
 
 // deliveryEvents gives each public event its code on disk, which is its place: types are only ever added at the end.
 var deliveryEvents = []core.EventType{
@@ -21,7 +22,7 @@ var deliveryEvents = []core.EventType{
 	core.EventAgentConnected, core.EventAgentDisconnected, core.EventAgentUnhealthy,
 	core.EventPatternCreated, core.EventPatternUpdated, core.EventPatternDeleted, core.EventSystemAlert,
 	core.EventPublicThreadBlocked, core.EventPublicThreadCompleted, core.EventPublicThreadFailed,
-	core.EventManagedBlocked, core.EventManagedLogin, core.EventManagedFailed,
+	core.EventManagedBlocked, core.EventManagedLogin, core.EventManagedFailed, core.EventExecutionDeleted,
 }
 
 // Flags of a delivery.
@@ -30,6 +31,7 @@ const (
 	deliveryFirst
 	deliveryTimestamp
 	deliveryNext
+	deliveryFormer
 )
 
 // deliveryPlace is what of a delivery decides which index entries it has.
@@ -72,6 +74,10 @@ func appendDelivery(dst []byte, p deliveryPlace, d *core.Delivery) []byte {
 	if d.Test {
 		flags |= deliveryTest
 	}
+	former := d.Former[max(0, len(d.Former)-core.MaxFormerAttempts):]
+	if len(former) > 0 {
+		flags |= deliveryFormer
+	}
 	times := []*time.Time{d.FirstAt, d.Timestamp, d.NextAt}
 	for i, at := range times {
 		if at != nil {
@@ -92,6 +98,14 @@ func appendDelivery(dst []byte, p deliveryPlace, d *core.Delivery) []byte {
 	}
 	for _, s := range []string{d.WebhookID, d.EventID, d.Subject, d.LastError, d.ResponseBody} {
 		dst = appendString(dst, s)
+	}
+	if len(former) > 0 {
+		dst = binary.AppendUvarint(dst, uint64(len(former)))
+	}
+	for _, a := range former {
+		dst = binary.AppendVarint(dst, a.At.UnixNano())
+		dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(max(a.StatusCode, 0))), uint64(max(a.DurationMs, 0)))
+		dst = appendString(dst, a.Error)
 	}
 	return append(dst, d.Body...)
 }
@@ -145,8 +159,43 @@ func decodeDelivery(id string, b []byte) (d *deliveryRecord, err error) {
 			return nil, damaged("delivery", id, err)
 		}
 	}
+	if flags&deliveryFormer != 0 {
+		if d.Former, b, err = cutFormer(b); err != nil {
+			return nil, damaged("delivery", id, err)
+		}
+	}
 	if len(b) > 0 {
 		d.Body = slices.Clone(b)
 	}
 	return d, nil
+}
+
+// cutFormer reads the attempts before the last one.
+func cutFormer(b []byte) (list []core.DeliveryAttempt, rest []byte, err error) {
+	count, n := binary.Uvarint(b)
+	if n <= 0 || count > core.MaxFormerAttempts {
+		return nil, nil, errRecord
+	}
+	b = b[n:]
+	for range count {
+		nanos, n := binary.Varint(b)
+		if n <= 0 {
+			return nil, nil, errRecord
+		}
+		a := core.DeliveryAttempt{At: time.Unix(0, nanos).UTC()}
+		b = b[n:]
+		var numbers [2]uint64
+		for i := range numbers {
+			if numbers[i], n = binary.Uvarint(b); n <= 0 {
+				return nil, nil, errRecord
+			}
+			b = b[n:]
+		}
+		a.StatusCode, a.DurationMs = int(numbers[0]), int64(numbers[1])
+		if a.Error, b, err = cutString(b); err != nil {
+			return nil, nil, err
+		}
+		list = append(list, a)
+	}
+	return list, b, nil
 }

@@ -44,8 +44,10 @@ func (d *derived) record(key, value []byte) error {
 			d.refs[p.Hash]++
 		}
 	case prefixBatch:
-		var b core.Batch
-		if err := decodeJSON(section.kind, id, value, &b); err != nil || b.Status.Terminal() {
+		if err := batches.derive(d, id, value); err != nil {
+			return err
+		}
+		if b, err := batches.parse(id, value); err != nil || b.Status.Terminal() {
 			return err
 		}
 		return d.emit(appendKey(nil, prefixBatchActive, id), []byte{})
@@ -61,6 +63,10 @@ func (d *derived) record(key, value []byte) error {
 		return experiences.derive(d, id, value)
 	case prefixAPIKey:
 		return apiKeys.derive(d, id, value)
+	case prefixAgentToken:
+		return agentTokens.derive(d, id, value)
+	case prefixSession:
+		return sessions.derive(d, id, value)
 	case prefixDelivery:
 		return d.delivery(id, value)
 	case prefixIdempotency:
@@ -89,6 +95,11 @@ func (d *derived) execution(id string, value []byte) error {
 	}
 	for _, hash := range state.refs {
 		d.refs[hash]++
+	}
+	for _, prefix := range state.facts.lists() {
+		if err := d.emit(append(prefix, id...), []byte{}); err != nil {
+			return err
+		}
 	}
 	if err := d.emit(appendPatternIndex(nil, state.pattern, id), []byte{}); err != nil {
 		return err
@@ -215,7 +226,7 @@ func recordOf(entry, value []byte) []byte {
 	}
 	for _, kind := range []struct{ name, prefix string }{
 		{"x", prefixExecution}, {kindQuestion, prefixQuestion}, {kindActiveThread, prefixThread}, {kindThread, prefixThread},
-		{kindWorkspace, prefixWorkspace}, {kindDecision, prefixDecision}, {kindExperience, prefixExperience},
+		{kindWorkspace, prefixWorkspace}, {kindBatch, prefixBatch}, {kindAPIKey, prefixAPIKey}, {kindDecision, prefixDecision}, {kindExperience, prefixExperience},
 	} {
 		if bytes.HasPrefix(name, []byte(kind.name)) {
 			return appendKey(nil, kind.prefix, string(id))

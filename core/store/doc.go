@@ -20,7 +20,7 @@
 // leads to others is made anew from them. tables.go says what lies under each prefix, derive.go what follows from it;
 // Check and Repair go over a stopped store by them.
 //
-// # Key layout, schema version 2
+// # Key layout, schema version 3
 //
 // esc(s) is the string with 0x00 written as 0x00 0xFF, ended by 0x00 0x01: no name is a prefix of another,
 // and the order of names is the order of keys. be32 and be64 are big-endian numbers. JSON means the JSON
@@ -32,6 +32,11 @@
 //	ix/xp/esc(pattern)<execution id>          every execution, from its first put on
 //	ix/xs/esc(status)<execution id>           terminal executions: row, which is what lists show of one
 //	ix/xps/esc(pattern)esc(status)<exec. id>  terminal executions
+//	ix/xb/esc(batch)<execution id>            items of a batch
+//	ix/xc/esc(creator)<execution id>          executions by who made them
+//	ix/xe/esc(code)<execution id>             executions by the code of their error
+//	ix/xm/esc(key)esc(value)<execution id>    executions by metadata, as core.IndexedMetadata has it
+//	tp/m/be16(place), tp/h/be16(place)        what happened to executions in a minute or an hour, see span.go
 //	c/<pattern>                               executions per status, in the order of core.ExecutionStatuses
 //	p/esc(name)<version>                      pattern version, JSON
 //	d/<hash>                                  be64 Unix milliseconds of the put, then the definition's source
@@ -60,6 +65,12 @@
 //	v/<delivery id>                           delivery; ids sort by time
 //	k/<key id>                                API key, JSON with MACs of its secrets
 //	kn/<name>                                 id of the API key that was put last under that name
+//	at/<token id>                             registration token of agents, JSON with the MAC of its secret
+//	s/<session id>                            session of a person, JSON with the MAC of its secret
+//	au/be64(sequence)                         audit record: be64 Unix milliseconds, then the record, JSON
+//	ac/<sink>                                 be64 sequence up to which an audit sink has every record
+//	sc/<schedule id>                          schedule, JSON
+//	tg/<trigger id>                           trigger, JSON with its secrets encrypted
 //	ix/vl/be32(number)<status><event><id>     every delivery: be64 sequence of its event while that is needed, or empty
 //	ix/vd/be32(number)be64(next)<id>          pending deliveries by next attempt, Unix ns, so that times sort
 //	vc/be32(number)                           deliveries of a webhook per status and event
@@ -76,12 +87,14 @@
 //	meta/schema-copy                          the same, should that record become unreadable
 //	meta/seq                                  be64 last sequence number given
 //	meta/webhooks                             be64 last number that a webhook got
+//	meta/audit                                end of the audit trail: 1, be64 sequence, oldest kept, bytes, then the hash
 //	meta/installation                         id of the installation whose state this is
 //	meta/redo                                 a transaction too large for one Badger commit, being applied
 //	meta/redo-broken                          such a transaction that could not be read
 //
 // Kinds of lists and their letters, in this order: q questions (x execution, s status), t threads (x, s terminal status,
 // r role, t agent type), ta active threads (x), w workspaces (x, s status), d decisions (x, t thread, c category), e
-// experiences (x, g repository, r role, o outcome) and k API keys (o owner). A record is in the list of every
-// combination of properties that it has a value for.
+// experiences (x, g repository, r role, o outcome), k API keys (o owner), at registration tokens (b creator), s sessions (u
+// user) and b batches (s, p pattern, c creator). A record is in the list of every combination of properties that it has a
+// value for.
 package store

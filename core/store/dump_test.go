@@ -65,7 +65,7 @@ func snapshot(tb testing.TB, s *store.Store) []any {
 	add(list, err)
 	add(info, nil)
 	for _, status := range core.ExecutionStatuses {
-		list, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Pattern: "vote", Status: status})
+		list, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Pattern: "vote", Statuses: []core.ExecutionStatus{status}})
 		add(list, err)
 		add(info, nil)
 	}

@@ -21,6 +21,9 @@ func (t *tx) Append(events ...core.Event) error {
 		}
 		t.seq++
 		e.Seq = t.seq
+		if e.By == "" {
+			e.By = t.by
+		}
 		key := t.take(func(b []byte) []byte { return appendJournalKey(b, e.Subject, e.Seq) })
 		value := t.take(func(b []byte) []byte { return appendEvent(b, e) })
 		if err := t.set(key, value); err != nil {
@@ -80,31 +83,69 @@ func (s *Store) Events(ctx context.Context, subject string, after uint64, limit 
 			if lastUint64(key) > last {
 				return false, nil
 			}
-			name, seq := subject, lastUint64(key)
-			to, refers := decodeReference(value)
-			if refers {
-				name, key = to, appendJournalKey(nil, to, seq)
-				var err error
-				if value, err = get(txn, key); err != nil || value == nil {
-					return err == nil, err
-				}
-			}
 			if page.full() {
 				return false, nil
 			}
-			e, err := decodeEvent(name, seq, value)
+			e, err := s.eventAt(txn, subject, key, value)
+			if err == nil && e != nil {
+				page.add(*e)
+			}
 			if err != nil {
-				s.note(key, asDamage(damaged("event of", name, err)))
-				e = core.Event{Seq: seq, Type: core.EventUnreadable, Subject: name}
+				return false, err
 			}
-			if refers {
-				e.Group = subject
-			}
-			page.add(e)
 			return true, ctx.Err()
 		})
 	})
 	return page.events, page.more, err
+}
+
+// EventsBefore implements core.Store.
+func (s *Store) EventsBefore(ctx context.Context, subject string, before uint64, limit int) ([]core.Event, bool, error) {
+	page := eventPage{limit: eventLimit(limit)}
+	before = min(before, s.LastSeq()+1)
+	err := s.view(ctx, func(txn kv.Snapshot) error {
+		prefix := appendEscaped([]byte(prefixJournal), subject)
+		return scanBack(txn, prefix, appendJournalKey(nil, subject, before), func(key []byte) (bool, error) {
+			if page.full() {
+				return false, nil
+			}
+			value, err := get(txn, key)
+			if err != nil {
+				return false, err
+			}
+			e, err := s.eventAt(txn, subject, key, value)
+			if err == nil && e != nil {
+				page.add(*e)
+			}
+			if err == nil {
+				err = ctx.Err()
+			}
+			return true, err
+		})
+	})
+	return page.events, page.more, err
+}
+
+// eventAt reads the event of a subject or a group under a key; nil for one that went with its subject.
+func (s *Store) eventAt(txn kv.Snapshot, subject string, key, value []byte) (*core.Event, error) {
+	name, seq := subject, lastUint64(key)
+	to, refers := decodeReference(value)
+	if refers {
+		name, key = to, appendJournalKey(nil, to, seq)
+		var err error
+		if value, err = get(txn, key); err != nil || value == nil {
+			return nil, err
+		}
+	}
+	e, err := decodeEvent(name, seq, value)
+	if err != nil {
+		s.note(key, asDamage(damaged("event of", name, err)))
+		e = core.Event{Seq: seq, Type: core.EventUnreadable, Subject: name}
+	}
+	if refers {
+		e.Group = subject
+	}
+	return &e, nil
 }
 
 // LastSeq implements core.Store.

@@ -27,7 +27,7 @@ func (t *tx) PutExecution(e *core.Execution) error {
 	if err != nil {
 		return err
 	}
-	state := execState{pattern: e.Pattern.Name, status: e.Status, refs: old.refs}
+	state := execState{pattern: e.Pattern.Name, status: e.Status, refs: old.refs, facts: factsOf(e)}
 	if !sameRefs(old.refs, e) {
 		state.refs = refsOf(e)
 	}
@@ -52,6 +52,12 @@ func (t *tx) moveIndexes(id string, old, state execState, e *core.Execution) err
 			return err
 		}
 	}
+	refiled := !old.facts.equal(&state.facts)
+	if refiled || old.exists() != state.exists() {
+		if err := t.moveFacts(id, old, state); err != nil {
+			return err
+		}
+	}
 	moved = moved || old.status != state.status
 	if moved && old.status.Terminal() {
 		t.delete(t.take(func(b []byte) []byte { return appendStatusIndex(b, string(old.status), id) }))
@@ -66,7 +72,7 @@ func (t *tx) moveIndexes(id string, old, state execState, e *core.Execution) err
 	case old.active():
 		t.delete(t.key(prefixActive, id))
 	}
-	if moved && state.status.Terminal() {
+	if (moved || refiled) && state.status.Terminal() {
 		row := t.take(func(b []byte) []byte { return appendRow(b, e) })
 		if err := t.set(t.take(func(b []byte) []byte { return appendStatusIndex(b, string(state.status), id) }), row); err != nil {
 			return err
@@ -86,7 +92,7 @@ func (t *tx) moveIndexes(id string, old, state execState, e *core.Execution) err
 			t.refer(refDelta{hash: hash, by: -1})
 		}
 	}
-	t.change(execChange{id: id, old: old, new: state})
+	t.change(execChange{id: id, old: old, new: state, spans: spansOf(old, state, e)})
 	return nil
 }
 
@@ -115,7 +121,7 @@ func (t *tx) execState(id string) (execState, error) {
 }
 
 func stateOf(e *core.Execution) execState {
-	return execState{pattern: e.Pattern.Name, status: e.Status, refs: refsOf(e)}
+	return execState{pattern: e.Pattern.Name, status: e.Status, refs: refsOf(e), facts: factsOf(e)}
 }
 
 // refsOf lists the definitions that an execution needs, sorted, without doubles.

@@ -3,57 +3,144 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
-// FindExecutions implements core.ExecutionReader. Every combination of filters has an index of just the rows that match,
-// or, of those that are active, the ids in memory; the bounds in time are bounds on the id, exact to the millisecond. Rows
-// have what a list shows: id, pattern, status and times. The total comes from counters, or from a count over the keys of
-// the time range.
+// FindExecutions implements core.ExecutionReader. Every property that a filter selects by has an index of just the rows
+// that match, or, of those that are active, the ids in memory; the bounds in time are bounds on the id, exact to the
+// millisecond. Where several properties select, their indexes are walked together. The total of a pattern, statuses or
+// both comes from counters, any other one from a count over the keys.
 func (s *Store) FindExecutions(ctx context.Context, filter core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
-	if filter.Status != "" && statusIndex(filter.Status) < 0 {
-		return nil, core.PageInfo{}, core.Invalid("status", "%q is not an execution status", filter.Status)
+	filter.Statuses = slices.Compact(slices.Sorted(slices.Values(filter.Statuses)))
+	if err := checkExecutionFilter(filter); err != nil {
+		return nil, core.PageInfo{}, err
+	}
+	if len(filter.Statuses) == len(core.ExecutionStatuses) {
+		filter.Statuses = nil
 	}
 	q := &listQuery{name: executionListName(filter), page: filter.Page}
 	q.from, q.to = idRange(filter)
 	q.ids = func(txn kv.Snapshot) (idWalk, int, error) {
 		total := -1
-		if filter.Since.IsZero() && filter.Until.IsZero() {
-			total = int(s.state.totalOf(filter.Pattern, filter.Status))
+		facts := executionFactLists(filter)
+		if filter.Since.IsZero() && filter.Until.IsZero() && len(facts) == 0 {
+			total = int(s.state.totalOfAll(filter.Pattern, filter.Statuses))
 		}
-		if filter.Status != "" && !filter.Status.Terminal() {
-			return walkIDs(s.state.activeIDs(filter.Pattern, filter.Status, q.from, q.to)), total, nil
+		if len(facts) == 0 && len(filter.Statuses) <= 1 {
+			if len(filter.Statuses) == 1 && !filter.Statuses[0].Terminal() {
+				return walkIDs(s.state.activeIDs(filter.Pattern, filter.Statuses[0], q.from, q.to)), total, nil
+			}
+			return walkIndex(txn, executionIndex(filter)), total, nil
 		}
-		return walkIndex(txn, executionIndex(filter)), total, nil
+		return func(below string, fn func(id string) (bool, error)) error {
+			sets := s.executionSets(txn, filter, facts, q.from, below)
+			defer func() {
+				for _, set := range sets {
+					set.close()
+				}
+			}()
+			return walkAll(ctx, sets, maxWalk, fn)
+		}, total, nil
 	}
 	return executions.query(ctx, s, q, func(txn kv.Snapshot, id string) (*core.Execution, error) {
 		e, err := s.readRow(txn, id)
-		if err == nil && filter.Status != "" && e.Status != filter.Status {
+		if err == nil && len(filter.Statuses) > 0 && !slices.Contains(filter.Statuses, e.Status) {
 			return nil, nil // the ids of active ones are not part of the transaction
 		}
 		return e, err
 	})
 }
 
-// executionIndex returns the prefix of the index of executions that a pattern, a terminal status or both select.
+func checkExecutionFilter(filter core.ExecutionFilter) error {
+	for _, status := range filter.Statuses {
+		if statusIndex(status) < 0 {
+			return core.Invalid("status", "%q is not an execution status", status)
+		}
+	}
+	for _, f := range []struct{ field, value string }{
+		{"batchId", filter.BatchID}, {"createdBy", filter.CreatedBy}, {"errorCode", string(filter.ErrorCode)},
+	} {
+		if len(f.value) > core.MaxIndexedBytes {
+			return core.Invalid(f.field, "must be at most %d bytes: lists do not select by what is longer", core.MaxIndexedBytes)
+		}
+	}
+	if len(filter.Metadata) > core.MaxIndexedMetadata {
+		return core.Invalid("metadata", "must be at most %d pairs, not %d", core.MaxIndexedMetadata, len(filter.Metadata))
+	}
+	for key, value := range filter.Metadata {
+		if key == "" || len(key) > core.MaxIndexedBytes || len(value) > core.MaxIndexedBytes {
+			return core.Invalid("metadata", "must be a key and a value of at most %d bytes each: lists do not select by what is longer", core.MaxIndexedBytes)
+		}
+	}
+	return nil
+}
+
+// executionFactLists returns the prefixes of the indexes that a filter selects by beside pattern and status.
+func executionFactLists(filter core.ExecutionFilter) [][]byte {
+	f := executionFacts{batch: filter.BatchID, createdBy: filter.CreatedBy, errorCode: filter.ErrorCode}
+	for _, key := range slices.Sorted(maps.Keys(filter.Metadata)) {
+		f.metadata = append(f.metadata, core.MetadataPair{Key: key, Value: filter.Metadata[key]})
+	}
+	return f.lists()
+}
+
+// executionSets returns the sets of which every execution of a list is in all.
+func (s *Store) executionSets(txn kv.Snapshot, filter core.ExecutionFilter, facts [][]byte, from, below string) []idSet {
+	sets := make([]idSet, 0, len(facts)+2)
+	for _, prefix := range facts {
+		sets = append(sets, newIndexSet(txn, prefix, below))
+	}
+	if len(filter.Statuses) == 0 {
+		if filter.Pattern != "" {
+			sets = append(sets, newIndexSet(txn, appendPatternIndex(nil, filter.Pattern, ""), below))
+		}
+		return sets
+	}
+	union := new(unionSet)
+	for _, status := range filter.Statuses {
+		if !status.Terminal() {
+			union.sets = append(union.sets, newSliceSet(s.state.activeIDs(filter.Pattern, status, from, below), below))
+			continue
+		}
+		one := filter
+		one.Statuses = []core.ExecutionStatus{status}
+		union.sets = append(union.sets, newIndexSet(txn, executionIndex(one), below))
+	}
+	return append(sets, union)
+}
+
+// executionIndex returns the prefix of the index of executions that a pattern, one terminal status or both select.
 func executionIndex(filter core.ExecutionFilter) []byte {
+	status := ""
+	if len(filter.Statuses) > 0 {
+		status = string(filter.Statuses[0])
+	}
 	switch {
-	case filter.Pattern != "" && filter.Status != "":
-		return appendBothIndex(nil, filter.Pattern, string(filter.Status), "")
+	case filter.Pattern != "" && status != "":
+		return appendBothIndex(nil, filter.Pattern, status, "")
 	case filter.Pattern != "":
 		return appendPatternIndex(nil, filter.Pattern, "")
-	case filter.Status != "":
-		return appendStatusIndex(nil, string(filter.Status), "")
+	case status != "":
+		return appendStatusIndex(nil, status, "")
 	}
 	return []byte(prefixExecution)
 }
 
 // executionListName stands for the filter in a cursor.
 func executionListName(f core.ExecutionFilter) []byte {
-	b := appendEscaped(appendEscaped(nil, f.Pattern), string(f.Status))
+	b := appendEscaped(nil, f.Pattern)
+	for _, status := range f.Statuses {
+		b = append(b, string(status)+","...)
+	}
+	b = append(b, 0)
+	for _, prefix := range executionFactLists(f) {
+		b = append(b, prefix...)
+	}
 	if !f.Since.IsZero() {
 		b = binary.BigEndian.AppendUint64(append(b, 's'), uint64(f.Since.UnixNano()))
 	}

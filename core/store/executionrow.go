@@ -12,15 +12,20 @@ import (
 // entry by its status once it is over and behind the state of an active one, so that it costs no key and a list reads
 // no inputs and results:
 //
-//	version 1, pattern name and version, each with its uvarint length, then as varints the Unix nanoseconds of CreatedAt,
-//	StartedAt, CompletedAt and CancelledAt; the least number for none. Behind them, if it does nothing but wait, for what
+//	version 2, pattern name and version, each with its uvarint length, then as varints the Unix nanoseconds of CreatedAt,
+//	StartedAt, CompletedAt and CancelledAt; the least number for none. Behind them what it waits for, batch, creator, code
+//	of the error and priority, each with its uvarint length, then uvarint number of pairs of metadata, each as key and
+//	value
 //
-// Entries that an earlier version wrote have no row: the record is read then.
+// Entries that an earlier version wrote have none of this: the record is read then.
 
-const noRowTime = -1 << 63
+const (
+	rowVersion = 2
+	noRowTime  = -1 << 63
+)
 
 func appendRow(dst []byte, e *core.Execution) []byte {
-	dst = append(dst, recordVersion)
+	dst = append(dst, rowVersion)
 	dst = appendString(appendString(dst, e.Pattern.Name), e.Pattern.Version)
 	for _, at := range []*time.Time{&e.CreatedAt, e.StartedAt, e.CompletedAt, e.CancelledAt} {
 		nanos := int64(noRowTime)
@@ -29,15 +34,67 @@ func appendRow(dst []byte, e *core.Execution) []byte {
 		}
 		dst = binary.AppendVarint(dst, nanos)
 	}
-	if e.Waiting != nil {
-		dst = appendString(dst, string(e.Waiting.For))
+	f := factsOf(e)
+	for _, text := range []string{string(f.waiting), f.batch, f.createdBy, string(f.errorCode), string(f.priority)} {
+		dst = appendString(dst, text)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(f.metadata)))
+	for _, pair := range f.metadata {
+		dst = appendString(appendString(dst, pair.Key), pair.Value)
 	}
 	return dst
 }
 
+// cutFacts reads the facts at the end of a row.
+func cutFacts(b []byte) (f executionFacts, err error) {
+	var waiting, code, priority string
+	for _, text := range []*string{&waiting, &f.batch, &f.createdBy, &code, &priority} {
+		if *text, b, err = cutString(b); err != nil {
+			return f, err
+		}
+	}
+	f.waiting, f.errorCode, f.priority = core.WaitReason(waiting), core.Code(code), core.Priority(priority)
+	count, n := binary.Uvarint(b)
+	if n <= 0 || count > core.MaxIndexedMetadata {
+		return f, errRecord
+	}
+	b = b[n:]
+	for range count {
+		var pair core.MetadataPair
+		if pair.Key, b, err = cutString(b); err != nil {
+			return f, err
+		}
+		if pair.Value, b, err = cutString(b); err != nil {
+			return f, err
+		}
+		if pair.Key == "" || len(pair.Key) > core.MaxIndexedBytes || len(pair.Value) > core.MaxIndexedBytes {
+			return f, errRecord
+		}
+		f.metadata = append(f.metadata, pair)
+	}
+	return f, nil
+}
+
+// show puts facts into a row.
+func (f *executionFacts) show(e *core.Execution) {
+	e.BatchID, e.CreatedBy, e.Options.Priority = f.batch, f.createdBy, f.priority
+	if f.waiting != "" {
+		e.Waiting = &core.ExecutionWait{For: f.waiting}
+	}
+	if f.errorCode != "" {
+		e.Error = &core.ExecutionError{Code: f.errorCode}
+	}
+	if len(f.metadata) > 0 {
+		e.Options.Metadata = core.Metadata{}
+	}
+	for _, pair := range f.metadata {
+		e.Options.Metadata[pair.Key] = pair.Value
+	}
+}
+
 // decodeRow reads a row into an execution that has its id and status.
 func decodeRow(e *core.Execution, b []byte) error {
-	if len(b) == 0 || b[0] != recordVersion {
+	if len(b) == 0 || b[0] != rowVersion {
 		return errRecord
 	}
 	b = b[1:]
@@ -62,14 +119,11 @@ func decodeRow(e *core.Execution, b []byte) error {
 		e.CreatedAt = *times[0]
 	}
 	e.StartedAt, e.CompletedAt, e.CancelledAt = times[1], times[2], times[3]
-	if len(b) > 0 {
-		reason, _, err := cutString(b)
-		if err != nil {
-			return err
-		}
-		e.Waiting = &core.ExecutionWait{For: core.WaitReason(reason)}
+	f, err := cutFacts(b)
+	if err == nil {
+		f.show(e)
 	}
-	return nil
+	return err
 }
 
 // readRow returns what lists show of an execution. NOT_FOUND if there is no such execution.
@@ -81,10 +135,15 @@ func (s *Store) readRow(txn kv.Snapshot, id string) (*core.Execution, error) {
 	if value != nil {
 		state, row, err := cutActive(value)
 		e := &core.Execution{ID: id, Status: state.status}
-		if err == nil && decodeRow(e, row) == nil {
-			return e, nil
+		if err != nil || decodeRow(e, row) != nil {
+			if e, err = rowOfRecord(txn, id); err != nil {
+				return nil, err
+			}
 		}
-		return rowOfRecord(txn, id)
+		open := questions.facets(&core.Question{ExecutionID: id, Status: core.QuestionOpen})
+		n, err := s.rowCount(txn, appendList(nil, prefixRowCount, kindQuestion, open, selected(open)))
+		e.OpenQuestions = int(n)
+		return e, err
 	}
 	for _, status := range core.ExecutionStatuses {
 		if !status.Terminal() {
@@ -111,8 +170,7 @@ func rowOfRecord(txn kv.Snapshot, id string) (*core.Execution, error) {
 		ID: e.ID, Pattern: e.Pattern, Status: e.Status,
 		CreatedAt: e.CreatedAt, StartedAt: e.StartedAt, CompletedAt: e.CompletedAt, CancelledAt: e.CancelledAt,
 	}
-	if e.Waiting != nil {
-		row.Waiting = &core.ExecutionWait{For: e.Waiting.For}
-	}
+	f := factsOf(e)
+	f.show(row)
 	return row, nil
 }

@@ -52,7 +52,7 @@ func TestExecutionRows(t *testing.T) {
 		}
 	}
 	for status, row := range want {
-		list, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Status: status})
+		list, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Statuses: []core.ExecutionStatus{status}})
 		if err != nil || len(list) != 1 || info.Total != 1 || !reflect.DeepEqual(list[0], row) {
 			t.Errorf("%s: %+v, %v, want %+v", status, list, err, row)
 		}

@@ -13,6 +13,10 @@ const (
 	prefixByPattern   = "ix/xp/"
 	prefixByStatus    = "ix/xs/"
 	prefixByBoth      = "ix/xps/"
+	prefixByBatch     = "ix/xb/"
+	prefixByCreator   = "ix/xc/"
+	prefixByError     = "ix/xe/"
+	prefixByMetadata  = "ix/xm/"
 	prefixCounter     = "c/"
 	prefixPattern     = "p/"
 	prefixDefinition  = "d/"
@@ -22,6 +26,7 @@ const (
 	prefixBatchResult = "br/"
 	prefixBatchValue  = "bv/"
 	prefixBatchActive = "ix/ba/"
+	prefixSpan        = "tp/"
 	prefixAgent       = "a/"
 	prefixManaged     = "ma/"
 	prefixRuntime     = "rt/"
@@ -49,6 +54,10 @@ const (
 	prefixDeliveryCount   = "vc/"
 	prefixAPIKey          = "k/"
 	prefixAPIKeyName      = "kn/"
+	prefixAgentToken      = "at/"
+	prefixSession         = "s/"
+	prefixSchedule        = "sc/"
+	prefixTrigger         = "tg/"
 	prefixIndex           = "ix/"
 	prefixRowCount        = "n/"
 	kindQuestion          = "q"
@@ -58,8 +67,14 @@ const (
 	kindDecision          = "d"
 	kindExperience        = "e"
 	kindAPIKey            = "k"
+	kindAgentToken        = "at"
+	kindBatch             = "b"
+	kindSession           = "s"
 
 	prefixBroken = "bad/"
+
+	prefixAudit       = "au/"
+	prefixAuditCursor = "ac/"
 
 	keySchema     = "meta/schema"
 	keySchemaCopy = "meta/schema-copy"
@@ -71,6 +86,7 @@ const (
 	keySelf       = "meta/installation"
 
 	keyWebhooks = "meta/webhooks"
+	keyAudit    = "meta/audit"
 )
 
 // maxKey is the longest key that is written. Badger's own bound is 65,000 bytes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"hash/fnv"
 	"slices"
 
@@ -50,6 +51,7 @@ func findRows[T any](ctx context.Context, s *Store, q *listQuery, read func(txn 
 	}
 	rows := make([]*T, 0, limit)
 	last := ""
+	var end walkEnd
 	err = s.view(ctx, func(txn kv.Snapshot) error {
 		ids, total, err := q.ids(txn)
 		if err != nil {
@@ -76,6 +78,9 @@ func findRows[T any](ctx context.Context, s *Store, q *listQuery, read func(txn 
 			}
 			return true, nil
 		})
+		if errors.As(err, &end) { // the next page goes on from there
+			info.HasMore, last, err = true, end.at, nil
+		}
 		if err != nil {
 			return err
 		}
@@ -85,6 +90,9 @@ func findRows[T any](ctx context.Context, s *Store, q *listQuery, read func(txn 
 				info.Total++
 				return true, nil
 			})
+			if errors.As(err, &end) {
+				info.AtLeast, err = true, nil
+			}
 		}
 		return err
 	})

@@ -16,6 +16,7 @@ func (w *writer) load() error {
 		w.latest = map[string]execState{}
 		w.counts = map[string]statusCounts{}
 		w.defs = map[string]definition{}
+		w.spans = map[spanPlace]**span{}
 		w.tallies = map[uint32]*deliveryCounts{}
 	}
 	if !w.limits.ReadOnly {
@@ -58,6 +59,9 @@ func (w *writer) load() error {
 			w.s.log.Warn("what was made anew is not on disk yet", "error", oneLine(err.Error(), maxReason))
 		}
 	}
+	if err := w.loadAudit(txn); err != nil {
+		return err
+	}
 	if err := w.s.loadBroken(txn); err != nil {
 		return err
 	}
@@ -87,15 +91,16 @@ func readState(store *Store, txn kv.Snapshot, s *state) (healed []write, err err
 		id := string(key[len(prefixActive):])
 		e, err := decodeActive(value)
 		if err != nil {
-			if e, err = stateOfRecord(txn, id); err != nil {
-				return store.pass(key, damaged("active execution", id, err))
+			record, missing := executions.read(txn, id)
+			if missing != nil {
+				return store.pass(key, damaged("active execution", id, errRecord))
 			}
 			store.note(key, asDamage(damaged("active execution", id, errRecord)))
-			if !e.active() {
+			if e = stateOf(record); !e.active() {
 				healed = append(healed, write{key: slices.Clone(key)})
 				return true, nil
 			}
-			healed = append(healed, write{slices.Clone(key), appendActive(nil, e)}) // its row is written with the next change
+			healed = append(healed, write{slices.Clone(key), appendRow(appendActive(nil, e), record)})
 		}
 		s.active[id] = e
 		s.order = append(s.order, id)
@@ -134,6 +139,9 @@ func readState(store *Store, txn kv.Snapshot, s *state) (healed []write, err err
 	if err != nil {
 		return nil, err
 	}
+	if err := s.loadSpans(store, txn); err != nil {
+		return nil, err
+	}
 	return healed, scan(txn, []byte(prefixDefinition), nil, false, func(key, _ []byte) (bool, error) {
 		hash := string(key[len(prefixDefinition):])
 		d := s.defs[hash]
@@ -141,15 +149,6 @@ func readState(store *Store, txn kv.Snapshot, s *state) (healed []write, err err
 		s.defs[hash] = d
 		return true, nil
 	})
-}
-
-// stateOfRecord makes the state of an active execution from its record.
-func stateOfRecord(txn kv.Snapshot, id string) (execState, error) {
-	e, err := executions.read(txn, id)
-	if err != nil {
-		return execState{}, errRecord
-	}
-	return stateOf(e), nil
 }
 
 // countStatuses counts the executions of a pattern in its lists, and the active ones in a state that has them already.
@@ -179,4 +178,5 @@ func (s *state) replace(o *state) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.active, s.order, s.counts, s.byStatus, s.total, s.defs = o.active, o.order, o.counts, o.byStatus, o.total, o.defs
+	s.spans = o.spans
 }

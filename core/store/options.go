@@ -44,6 +44,8 @@ type Options struct {
 	// Seq, those of the journal included. Calls follow the order of commits and never overlap. It must
 	// not block, must not call Update, and must not keep the slice.
 	OnCommit func(events []core.Event)
+	// Audit records transactions, in them; nil: nothing is recorded.
+	Audit core.AuditHook
 	// DiskFree returns the bytes free for us on the file system of path; nil asks the operating system.
 	DiskFree func(path string) (uint64, error)
 }

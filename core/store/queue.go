@@ -20,6 +20,7 @@ const (
 // request is one closure on its way through the writer.
 type request struct {
 	fn          func(t *tx) error
+	by          string                    // principal whom the events of fn are put down to, or ""
 	alone       func(db *badger.DB) error // in place of fn: runs between two batches
 	maintenance bool                      // may run while the store is low on space: it makes room
 	state       atomic.Int32
@@ -83,7 +84,12 @@ func (q *queue) close() {
 // Update implements core.Store. A ctx that ends while the closure waits for its turn takes it back; once
 // the closure ran, Update waits for the outcome whatever ctx says.
 func (s *Store) Update(ctx context.Context, fn func(tx core.Tx) error) error {
-	return s.update(ctx, false, func(t *tx) error { return fn(t) })
+	return s.update(ctx, false, func(t *tx) error {
+		if err := fn(t); err != nil || s.opts.Audit == nil || len(t.writes) == 0 {
+			return err
+		}
+		return s.opts.Audit(ctx, t)
+	})
 }
 
 func (s *Store) update(ctx context.Context, maintenance bool, fn func(t *tx) error) error {
@@ -91,8 +97,16 @@ func (s *Store) update(ctx context.Context, maintenance bool, fn func(t *tx) err
 		return err
 	}
 	r := requests.Get().(*request)
-	r.fn, r.maintenance, r.err, r.alone = fn, maintenance, nil, nil
+	r.fn, r.by, r.maintenance, r.err, r.alone = fn, causedBy(ctx), maintenance, nil, nil
 	return s.ask(ctx, r)
+}
+
+// causedBy returns the principal of a context whom events are put down to: nobody who needs no credential.
+func causedBy(ctx context.Context) string {
+	if p := core.PrincipalFrom(ctx); !core.IsReserved(p.ID) {
+		return p.ID
+	}
+	return ""
 }
 
 // exclusive runs fn on the writer's goroutine between two batches: nobody writes meanwhile.
@@ -101,7 +115,7 @@ func (s *Store) exclusive(ctx context.Context, fn func(db *badger.DB) error) err
 		return err
 	}
 	r := requests.Get().(*request)
-	r.fn, r.maintenance, r.err, r.alone = nil, true, nil, fn
+	r.fn, r.by, r.maintenance, r.err, r.alone = nil, "", true, nil, fn
 	return s.ask(ctx, r)
 }
 

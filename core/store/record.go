@@ -15,7 +15,8 @@ import (
 // first byte of each binary form is its version.
 //
 //	event (j/):      1, uvarint length and type, varint Unix seconds, uvarint nanoseconds,
-//	                 uvarint length and id, then the data up to the end. Seq and subject are in the key.
+//	                 uvarint length and id, then the data up to the end. Seq and subject are in the key. One that
+//	                 somebody caused begins with 3, and has uvarint length and principal ahead of the data.
 //	active (ix/xa/): 1, status as its index in core.ExecutionStatuses, uvarint length and pattern,
 //	                 uvarint number of hashes, each with its uvarint length, then a row (see executionrow.go)
 //	counter (c/):    1, one uvarint per status in the order of core.ExecutionStatuses
@@ -25,6 +26,9 @@ const recordVersion = 1
 
 // referenceVersion begins the value of a j/ key whose name is a group: the subject follows, up to the end.
 const referenceVersion = 2
+
+// attributedVersion begins an event with a principal.
+const attributedVersion = 3
 
 var errRecord = errors.New("record is malformed")
 
@@ -42,20 +46,28 @@ func cutString(b []byte) (s string, rest []byte, err error) {
 }
 
 func appendEvent(dst []byte, e *core.Event) []byte {
-	dst = append(dst, recordVersion)
+	version := byte(recordVersion)
+	if e.By != "" {
+		version = attributedVersion
+	}
+	dst = append(dst, version)
 	dst = appendString(dst, string(e.Type))
 	dst = binary.AppendVarint(dst, e.Time.Unix())
 	dst = binary.AppendUvarint(dst, uint64(e.Time.Nanosecond()))
 	dst = appendString(dst, e.ID)
+	if e.By != "" {
+		dst = appendString(dst, e.By)
+	}
 	return append(dst, e.Data...)
 }
 
 // decodeEvent reads the value of a j/ key. The data is a copy, so b may be reused.
 func decodeEvent(subject string, seq uint64, b []byte) (core.Event, error) {
 	e := core.Event{Seq: seq, Subject: subject}
-	if len(b) == 0 || b[0] != recordVersion {
+	if len(b) == 0 || b[0] != recordVersion && b[0] != attributedVersion {
 		return e, errRecord
 	}
+	attributed := b[0] == attributedVersion
 	kind, b, err := cutString(b[1:])
 	if err != nil {
 		return e, err
@@ -71,6 +83,11 @@ func decodeEvent(subject string, seq uint64, b []byte) (core.Event, error) {
 	}
 	if e.ID, b, err = cutString(b[n:]); err != nil {
 		return e, err
+	}
+	if attributed {
+		if e.By, b, err = cutString(b); err != nil {
+			return e, err
+		}
 	}
 	e.Type = core.EventType(kind)
 	e.Time = time.Unix(sec, int64(nsec)).UTC()
@@ -133,8 +150,16 @@ func appendActive(dst []byte, s execState) []byte {
 }
 
 func decodeActive(b []byte) (s execState, err error) {
-	s, _, err = cutActive(b)
-	return s, err
+	s, row, err := cutActive(b)
+	if err != nil || len(row) == 0 || row[0] != rowVersion {
+		return s, err // an earlier version wrote it: what follows from the row is missing
+	}
+	e := &core.Execution{Status: s.status}
+	if err := decodeRow(e, row); err != nil {
+		return s, err
+	}
+	s.facts = factsOf(e)
+	return s, nil
 }
 
 // cutActive splits the row off what appendActive wrote; it is empty in entries that an earlier version wrote.

@@ -44,7 +44,7 @@ func (w *writer) commitLarge(r *request) {
 		return
 	}
 	w.accepted = append(w.accepted, r)
-	w.batchSeq, w.keys = t.seq, len(t.writes)
+	w.batchSeq, w.batchAudit, w.keys = t.seq, t.audit, len(t.writes)
 	w.events = append(w.events, t.events...)
 	w.after = append(w.after, t.after...)
 	w.changes = append(w.changes, t.changes...)

@@ -19,6 +19,9 @@ import (
 // repairChunk is how many writes a repair commits at a time.
 const repairChunk = 1000
 
+// repairBytes is how many bytes of them a migration commits at a time.
+const repairBytes = 4 << 20
+
 // maxRepairRounds bounds how often a repair goes over the store: what a round removes may leave something without an
 // owner, at most two levels deep.
 const maxRepairRounds = 5

@@ -31,10 +31,7 @@ func (s *Store) retainBatches(ctx context.Context, old cutoff) (int, error) {
 			}
 		}
 		return r, true, nil
-	}, func(t *tx, r *retired) error {
-		t.delete(t.key(prefixBatch, r.id))
-		return nil
-	})
+	}, func(t *tx, r *retired) error { return batches.drop(t, r.id) })
 }
 
 // retainEvents trims the log from its oldest entry on, but for the events that deliveries need. An event goes with its

@@ -8,14 +8,27 @@ import (
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
-// retainJournals removes events of managed agents: all of those whose record is gone, once they are older than orphan,
-// and those older than old of the others. What the log still holds goes with the log.
+// retainJournals removes events of managed agents, schedules and triggers: all of those whose record is gone, once they are older
+// than orphan, and those older than old of the others. What the log still holds goes with the log.
 func (s *Store) retainJournals(ctx context.Context, orphan, old cutoff) (int, error) {
 	removed := 0
-	err := s.eachOwner(ctx, prefixJournal, core.PrefixManaged, func(id string) error {
+	for _, of := range []struct{ ids, table string }{{core.PrefixManaged, prefixManaged}, {core.PrefixSchedule, prefixSchedule}, {core.PrefixTrigger, prefixTrigger}} {
+		n, err := s.retainJournalsOf(ctx, of.ids, of.table, orphan, old)
+		removed += n
+		if err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+// retainJournalsOf removes events of those whose ids begin like that and whose records lie in a table.
+func (s *Store) retainJournalsOf(ctx context.Context, ids, table string, orphan, old cutoff) (int, error) {
+	removed := 0
+	err := s.eachOwner(ctx, prefixJournal, ids, func(id string) error {
 		limit := old
 		err := s.view(ctx, func(txn kv.Snapshot) error {
-			has, err := txn.Get(appendKey(nil, prefixManaged, id), nil)
+			has, err := txn.Get(appendKey(nil, table, id), nil)
 			if !has {
 				limit = orphan
 			}

@@ -20,7 +20,10 @@ type migration struct {
 }
 
 // migrations lists every migration in order. Schema 1 is the first.
-var migrations = []migration{{to: 2, what: "lists and counts of questions", run: listQuestions}}
+var migrations = []migration{
+	{to: 2, what: "lists and counts of questions", run: listQuestions},
+	{to: 3, what: "lists of executions and batches by what they have", run: listFacts},
+}
 
 func schemaVersion(steps []migration) uint32 {
 	if len(steps) == 0 {
@@ -28,6 +31,9 @@ func schemaVersion(steps []migration) uint32 {
 	}
 	return steps[len(steps)-1].to
 }
+
+// SchemaVersion returns the version that this program writes, and the highest that it reads.
+func SchemaVersion() uint32 { return schemaVersion(migrations) }
 
 // migrate brings the store to the newest version, one recorded step at a time. A store of a newer version
 // is refused, because this program does not know what its keys mean.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/store"
 )
@@ -118,5 +120,34 @@ func TestLogIsReserved(t *testing.T) {
 		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Blocks*512 < info.Size() {
 			t.Fatalf("%s has %d bytes, but blocks for %d", path, info.Size(), st.Blocks*512)
 		}
+	}
+}
+
+// On a full disk neither a change nor its record is written, and the chain goes on where it ended.
+func TestAuditOnFullDisk(t *testing.T) {
+	const budget = 1 << 20
+	var d disk
+	d.free.Store(10 * budget)
+	clock := coretest.NewClock()
+	seal := func(dst []byte, sequence uint64, _ core.AuditHash) ([]byte, time.Time, core.AuditHash) {
+		return append(dst, "{}"...), clock.Now(), core.AuditHash{byte(sequence)}
+	}
+	s := mustOpen(t, store.Options{MinFreeBytes: budget, DiskFree: d.Free, Clock: clock, Audit: func(_ context.Context, tx core.AuditTx) error {
+		return tx.AppendAudit(seal)
+	}})
+	mustUpdate(t, s, appendEvent("one"))
+	d.free.Store(budget - 1)
+	wantReason(t, s.Update(ctx, appendEvent("one")), "store_read_only")
+	wantReason(t, s.RecordAudit(ctx, func(tx core.AuditTx) error { return tx.AppendAudit(seal) }), "store_read_only")
+	if head := s.AuditHead(); head.Sequence != 1 || head.Hash[0] != 1 || s.LastSeq() != 1 {
+		t.Errorf("%+v", head)
+	}
+	d.free.Store(10 * budget)
+	coretest.WaitFor(t, "room", func() bool {
+		clock.Advance(time.Second)
+		return s.Update(ctx, appendEvent("one")) == nil
+	})
+	if head := s.AuditHead(); head.Sequence != 2 || head.Hash[0] != 2 || head.First != 1 {
+		t.Errorf("%+v", head)
 	}
 }

@@ -14,19 +14,21 @@ type execState struct {
 	pattern string
 	status  core.ExecutionStatus
 	refs    []string // definition hashes, sorted, without doubles
+	facts   executionFacts
 }
 
 func (s execState) exists() bool { return s.status != "" }
 func (s execState) active() bool { return s.exists() && !s.status.Terminal() }
 
 func (s execState) equal(o execState) bool {
-	return s.status == o.status && s.pattern == o.pattern && slices.Equal(s.refs, o.refs)
+	return s.status == o.status && s.pattern == o.pattern && slices.Equal(s.refs, o.refs) && s.facts.equal(&o.facts)
 }
 
 // execChange is one execution's move from one state to another.
 type execChange struct {
 	id       string
 	old, new execState
+	spans    spanDelta // what it adds to the throughput
 }
 
 // statusCounts counts executions per status, in the order of core.ExecutionStatuses.
@@ -48,6 +50,7 @@ type state struct {
 	byStatus statusCounts
 	total    int64
 	defs     map[string]definition
+	spans    spanSet
 }
 
 func newState() *state {
@@ -146,6 +149,18 @@ func (s *state) totalOf(pattern string, status core.ExecutionStatus) int64 {
 	var sum int64
 	for _, n := range c {
 		sum += n
+	}
+	return sum
+}
+
+// totalOfAll is the number of executions with this pattern, if it is not empty, and any of these statuses, if there are
+// some.
+func (s *state) totalOfAll(pattern string, statuses []core.ExecutionStatus) (sum int64) {
+	if len(statuses) == 0 {
+		return s.totalOf(pattern, "")
+	}
+	for _, status := range statuses {
+		sum += s.totalOf(pattern, status)
 	}
 	return sum
 }

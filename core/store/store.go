@@ -34,7 +34,8 @@ type Store struct {
 	space *space
 	queue queue
 	stats counters
-	seq   atomic.Uint64 // last sequence number committed, for readers
+	seq   atomic.Uint64                  // last sequence number committed, for readers
+	audit atomic.Pointer[core.AuditHead] // committed, for readers
 
 	// dbMu guards db. Readers hold it for reading while they use db; the writer takes it to swap db after
 	// a failed commit, and Close to end.

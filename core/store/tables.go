@@ -55,6 +55,13 @@ var tables = []section{
 		return nil
 	}},
 	numberSection(prefixRefs, "reference count"),
+	{prefixSpan, "throughput", true, func(key, value []byte) error {
+		if _, ok := cutSpanKey(key); !ok {
+			return errRecord
+		}
+		_, err := decodeSpan(value)
+		return err
+	}},
 	batches.section(),
 	{prefixBatchInput, "input of batch", true, func(_, _ []byte) error { return nil }},
 	jsonSection[core.BatchResult](prefixBatchResult, "item of batch"),
@@ -94,6 +101,17 @@ var tables = []section{
 	}},
 	apiKeys.section(),
 	keySection(prefixAPIKeyName, "name of an API key"),
+	agentTokens.section(),
+	sessions.section(),
+	{prefixAudit, "audit record", true, func(_, value []byte) error {
+		if len(value) < auditHeader {
+			return errRecord
+		}
+		return nil
+	}},
+	{prefixAuditCursor, "cursor of audit sink", true, decodeAnyNumber},
+	schedules.section(),
+	triggers.section(),
 	keySection(prefixIndex, "index entry"),
 	{prefixDeliveryCount, "delivery counts of webhook", false, func(_, value []byte) error {
 		_, err := decodeDeliveryCounts(value)
@@ -124,6 +142,10 @@ var tables = []section{
 	{keySchemaCopy, "schema version", false, decodeSchemaRecord},
 	{keySeq, "number", false, decodeAnyNumber},
 	{keyWebhooks, "number", false, decodeAnyNumber},
+	{keyAudit, "end of the audit trail", false, func(_, value []byte) error {
+		_, err := decodeAuditHead(value)
+		return err
+	}},
 	keySection("meta/", "meta"),
 }
 

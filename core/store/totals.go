@@ -35,8 +35,17 @@ func (w *writer) prepare(put func(write) error) error {
 			return err
 		}
 	}
+	if err := w.countSpans(put); err != nil {
+		return err
+	}
 	if err := w.countDeliveries(put); err != nil {
 		return err
+	}
+	if w.batchAudit != w.audit {
+		key := w.buf.take(func(dst []byte) []byte { return append(dst, keyAudit...) })
+		if err := put(write{key, w.buf.take(func(dst []byte) []byte { return appendAuditHead(dst, w.batchAudit) })}); err != nil {
+			return err
+		}
 	}
 	if w.batchSeq == w.seq {
 		return nil
@@ -67,6 +76,9 @@ func (w *writer) publish() {
 	s := w.s.state
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for place, own := range w.spans {
+		*s.spans.at(place) = *own
+	}
 	for i := range w.changes {
 		s.apply(&w.changes[i])
 	}

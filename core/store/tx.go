@@ -37,7 +37,9 @@ type tx struct {
 	large   int64 // bytes that go to the value log
 	count   int64 // of entries, likewise
 	seq     uint64
+	audit   core.AuditHead // with what the closure adds
 	events  []core.Event
+	by      string   // principal whom they are put down to, or ""
 	after   []func() // of AfterCommit
 	changes []execChange
 	refs    []refDelta
@@ -55,6 +57,7 @@ func (t *tx) reset(seq uint64) {
 	clear(t.changes)
 	t.writes, t.events, t.after, t.changes, t.refs = t.writes[:0], t.events[:0], t.after[:0], t.changes[:0], t.refs[:0]
 	t.size, t.large, t.count, t.seq, t.shrinks, t.orphans = 0, 0, 0, seq, false, false
+	t.audit = t.w.batchAudit
 	clear(t.tallies)
 	clear(t.dues)
 	t.index.reset()

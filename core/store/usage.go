@@ -40,6 +40,8 @@ var usageKinds = map[string]struct {
 }{
 	prefixExecution: {KindExecutions, true}, prefixActive: {KindExecutions, false}, prefixByPattern: {KindExecutions, false},
 	prefixByStatus: {KindExecutions, false}, prefixByBoth: {KindExecutions, false}, prefixQuestion: {KindExecutions, false},
+	prefixByBatch: {KindExecutions, false}, prefixByCreator: {KindExecutions, false}, prefixByError: {KindExecutions, false},
+	prefixByMetadata:                 {KindExecutions, false},
 	prefixIndex + kindQuestion + "/": {KindExecutions, false}, prefixIndex + kindQuestion + "x/": {KindExecutions, false},
 	prefixIndex + kindQuestion + "s/": {KindExecutions, false}, prefixIndex + kindQuestion + "xs/": {KindExecutions, false},
 	prefixThread: {KindExecutions, false}, prefixThreadState: {KindExecutions, false},
@@ -47,7 +49,15 @@ var usageKinds = map[string]struct {
 	prefixDecisionPrint: {KindExecutions, false},
 	prefixLog:           {KindEvents, true}, prefixBatch: {KindBatches, true}, prefixBatchInput: {KindBatches, false},
 	prefixBatchResult: {KindBatches, false}, prefixBatchValue: {KindBatches, false}, prefixBatchActive: {KindBatches, false},
-	prefixDelivery: {KindDeliveries, true}, prefixDeliveries: {KindDeliveries, false}, prefixDue: {KindDeliveries, false},
+	prefixIndex + kindBatch + "/":    {KindBatches, false},
+	prefixIndex + kindBatch + "s/":   {KindBatches, false},
+	prefixIndex + kindBatch + "p/":   {KindBatches, false},
+	prefixIndex + kindBatch + "c/":   {KindBatches, false},
+	prefixIndex + kindBatch + "sp/":  {KindBatches, false},
+	prefixIndex + kindBatch + "sc/":  {KindBatches, false},
+	prefixIndex + kindBatch + "pc/":  {KindBatches, false},
+	prefixIndex + kindBatch + "spc/": {KindBatches, false},
+	prefixDelivery:                   {KindDeliveries, true}, prefixDeliveries: {KindDeliveries, false}, prefixDue: {KindDeliveries, false},
 	prefixAgent: {KindAgents, true}, prefixIdempotency: {KindIdempotency, true}, prefixIdemByTime: {KindIdempotency, false},
 }
 

@@ -20,24 +20,27 @@ type writer struct {
 	limits kv.Limits // of one batch
 
 	// The open batch.
-	txn      kv.Batch
-	tx       tx
-	buf      buffer
-	accepted []*request
-	size     int64 // in Badger's terms
-	large    int64 // bytes that go to the value log
-	count    int64 // likewise
-	keys     int   // written by closures
-	batchSeq uint64
-	events   []core.Event
-	after    []func() // of AfterCommit, in order
-	changes  []execChange
-	latest   map[string]execState // by id, of changes
-	refs     []refDelta
-	shrinks  bool                    // some of refs are negative
-	orphans  bool                    // an endpoint was deleted
-	counts   map[string]statusCounts // new values of the counters that the batch touches
-	defs     map[string]definition   // likewise of definitions
+	txn        kv.Batch
+	tx         tx
+	buf        buffer
+	accepted   []*request
+	size       int64 // in Badger's terms
+	large      int64 // bytes that go to the value log
+	count      int64 // likewise
+	keys       int   // written by closures
+	batchSeq   uint64
+	audit      core.AuditHead // committed
+	batchAudit core.AuditHead
+	events     []core.Event
+	after      []func() // of AfterCommit, in order
+	changes    []execChange
+	latest     map[string]execState // by id, of changes
+	refs       []refDelta
+	shrinks    bool                    // some of refs are negative
+	orphans    bool                    // an endpoint was deleted
+	counts     map[string]statusCounts // new values of the counters that the batch touches
+	defs       map[string]definition   // likewise of definitions
+	spans      map[spanPlace]**span    // likewise of the throughput
 	// numbers are those of all webhooks, or nil from a change on until the next batch: they are asked for with every
 	// delivery, and change hardly ever.
 	numbers map[string]uint32
@@ -98,6 +101,7 @@ func (w *writer) handle(r *request) {
 	}
 	t := &w.tx
 	t.reset(w.batchSeq)
+	t.by = r.by
 	if err := t.run(r.fn); err != nil {
 		r.answer(err)
 		return
@@ -111,6 +115,7 @@ func (w *writer) handle(r *request) {
 		w.begin()
 		// The commit took back the buffer in which the closure's keys and values were built: run it again.
 		t.reset(w.batchSeq)
+		t.by = r.by
 		if err := t.run(r.fn); err != nil {
 			r.answer(err)
 			return
@@ -147,8 +152,8 @@ func (w *writer) refuse(maintenance bool) error {
 
 func (w *writer) begin() {
 	w.txn = w.s.db.Begin()
-	w.batchSeq = w.seq
-	w.size, w.large, w.count = batchOverhead, 0, 1
+	w.batchSeq, w.batchAudit = w.seq, w.audit
+	w.size, w.large, w.count = batchOverhead, 0, 1+maxSpans
 	if w.numbers == nil {
 		// On failure they stay unknown, and each is looked up.
 		if numbers, err := w.s.webhookNumbers(w.txn); err == nil {
@@ -157,9 +162,9 @@ func (w *writer) begin() {
 	}
 }
 
-// batchOverhead is kept of each transaction for the sequence number. Counters and references are part of
-// the size of the closure that touches them.
-const batchOverhead = 4 << 10
+// batchOverhead is kept of each transaction for the sequence number and the throughput. Counters and references are part
+// of the size of the closure that touches them.
+const batchOverhead = 4<<10 + maxSpans*maxSpanSize
 
 // accept adds the closure's writes to the batch.
 func (w *writer) accept(r *request) {
@@ -174,7 +179,7 @@ func (w *writer) accept(r *request) {
 	w.large += t.large
 	w.count += t.count
 	w.keys += len(t.writes)
-	w.batchSeq = t.seq
+	w.batchSeq, w.batchAudit = t.seq, t.audit
 	w.events = append(w.events, t.events...)
 	w.after = append(w.after, t.after...)
 	w.refs = append(w.refs, t.refs...)
@@ -223,6 +228,11 @@ func (w *writer) commit() {
 // Its events can be read from the moment that LastSeq covers them.
 func (w *writer) done() {
 	w.seq = w.batchSeq
+	if w.audit != w.batchAudit {
+		head := w.batchAudit
+		w.audit = head
+		w.s.audit.Store(&head)
+	}
 	w.publish()
 	w.callAfter()
 	w.s.seq.Store(w.seq)
@@ -272,6 +282,7 @@ func (w *writer) end() {
 	clear(w.latest)
 	clear(w.counts)
 	clear(w.defs)
+	clear(w.spans)
 	clear(w.tallies)
 	w.keys, w.shrinks, w.orphans = 0, false, false
 	w.events, w.after, w.changes, w.refs = w.events[:0], w.after[:0], w.changes[:0], w.refs[:0]

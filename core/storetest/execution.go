@@ -79,7 +79,7 @@ func testExecutionPutAgain(t *testing.T, open Opener) {
 					if (p == "" || p == pattern) && (st == "" || st == status) {
 						want = 1
 					}
-					list, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Pattern: p, Status: st})
+					list, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Pattern: p, Statuses: statuses(st)})
 					if err != nil || len(list) != want || info.Total != want {
 						t.Fatalf("stored %s %s, list %q %q: %d rows, %+v, %v; want %d", pattern, status, p, st, len(list), info, err, want)
 					}
@@ -105,9 +105,17 @@ func testExecutionsSurviveReopen(t *testing.T, open Opener) {
 		t.Fatalf("counts before %v, after %v, %v", before, after, err)
 	}
 	for _, status := range core.ExecutionStatuses {
-		list, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Status: status})
+		list, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Statuses: statuses(status)})
 		if err != nil || len(list) != 1 || info.Total != 1 {
 			t.Fatalf("status %s: %d rows, %+v, %v", status, len(list), info, err)
 		}
 	}
+}
+
+// statuses returns a filter of one status; of all with "".
+func statuses(status core.ExecutionStatus) []core.ExecutionStatus {
+	if status == "" {
+		return nil
+	}
+	return []core.ExecutionStatus{status}
 }

@@ -23,7 +23,7 @@ type model map[string]*core.Execution
 func (m model) list(f core.ExecutionFilter) []string {
 	var ids []string
 	for id, e := range m {
-		if (f.Pattern == "" || e.Pattern.Name == f.Pattern) && (f.Status == "" || e.Status == f.Status) &&
+		if (f.Pattern == "" || e.Pattern.Name == f.Pattern) && (len(f.Statuses) == 0 || slices.Contains(f.Statuses, e.Status)) &&
 			(f.Since.IsZero() || !e.CreatedAt.Before(f.Since)) && (f.Until.IsZero() || e.CreatedAt.Before(f.Until)) {
 			ids = append(ids, id)
 		}
@@ -59,7 +59,7 @@ func testListsEqualModel(t *testing.T, open Opener) {
 	for _, pattern := range append([]string{"", "unknown"}, hostileNames...) {
 		for _, status := range append([]core.ExecutionStatus{""}, core.ExecutionStatuses...) {
 			for _, since := range times {
-				f := core.ExecutionFilter{Pattern: pattern, Status: status, Since: since, Until: times[rnd.IntN(len(times))]}
+				f := core.ExecutionFilter{Pattern: pattern, Statuses: statuses(status), Since: since, Until: times[rnd.IntN(len(times))]}
 				wantList(t, fmt.Sprintf("%.200q", fmt.Sprint(f)), executionList(s, f), m.list(f), 1+rnd.IntN(40))
 			}
 		}
@@ -82,7 +82,7 @@ func testListErrors(t *testing.T, open Opener) {
 		filter core.ExecutionFilter
 		field  string
 	}{
-		"ErrStatus":       {core.ExecutionFilter{Status: "paused"}, "status"},
+		"ErrStatus":       {core.ExecutionFilter{Statuses: []core.ExecutionStatus{"paused"}}, "status"},
 		"ErrLimit":        {core.ExecutionFilter{Page: core.Page{Limit: 101}}, "limit"},
 		"ErrLimitLow":     {core.ExecutionFilter{Page: core.Page{Limit: -1}}, "limit"},
 		"ErrOffset":       {core.ExecutionFilter{Page: core.Page{Offset: -1}}, "offset"},
@@ -145,8 +145,8 @@ func testCursorsOfOtherLists(t *testing.T, open Opener) {
 	lists := map[string]lister{
 		"executions":              executionList(s, core.ExecutionFilter{}),
 		"executions of a pattern": executionList(s, core.ExecutionFilter{Pattern: "vote"}),
-		"active executions":       executionList(s, core.ExecutionFilter{Status: core.ExecutionRunning}),
-		"executions that failed":  executionList(s, core.ExecutionFilter{Status: core.ExecutionFailed}),
+		"active executions":       executionList(s, core.ExecutionFilter{Statuses: []core.ExecutionStatus{core.ExecutionRunning}}),
+		"executions that failed":  executionList(s, core.ExecutionFilter{Statuses: []core.ExecutionStatus{core.ExecutionFailed}}),
 		"executions since":        executionList(s, core.ExecutionFilter{Since: start}),
 		"executions until":        executionList(s, core.ExecutionFilter{Until: start.Add(time.Hour)}),
 		"questions":               questionList(s, core.QuestionFilter{}),

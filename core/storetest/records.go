@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"runtime"
 	"slices"
@@ -362,4 +363,42 @@ func testCursor(t *testing.T, open Opener) {
 		t.Fatal(seq, err)
 	}
 	wantCode(t, s.SetCursor(ctx, "", 1), core.CodeValidation)
+}
+
+// Events are read backwards as they are forwards.
+func testEventsBefore(t *testing.T, open Opener) {
+	s := open(t, store.Options{})
+	id := idAt(start, 1)
+	mustUpdate(t, s, func(tx core.Tx) error {
+		for i := range 25 {
+			subject := id
+			if i%5 == 0 {
+				subject = idAt(start, 2)
+			}
+			if err := tx.Append(core.Event{Type: core.EventTaskAssigned, Subject: subject, Group: "threads:x", Time: start}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, name := range []string{id, "threads:x", "none"} {
+		all, _, err := s.Events(ctx, name, 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back []core.Event
+		for before, more := uint64(math.MaxUint64), true; more; {
+			var page []core.Event
+			if page, more, err = s.EventsBefore(ctx, name, before, 7); err != nil || len(page) > 7 || more && len(page) < 7 {
+				t.Fatal(len(page), more, err)
+			}
+			if back = append(back, page...); more {
+				before = page[len(page)-1].Seq
+			}
+		}
+		slices.Reverse(back)
+		if !reflect.DeepEqual(all, back) {
+			t.Errorf("%s: %d events backwards, want %d", name, len(back), len(all))
+		}
+	}
 }

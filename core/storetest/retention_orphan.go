@@ -10,11 +10,30 @@ import (
 	"github.com/wardroom/wardroom/core/store"
 )
 
-// The journal of a managed agent goes with it, and that of one that lives on by age.
+// The journal of a managed agent, a schedule or a trigger goes with it, and that of one that lives on by age.
 func testRetainJournals(t *testing.T, open Opener) {
+	for _, of := range []struct {
+		prefix      string
+		put, remove func(tx core.Tx, id string) error
+	}{
+		{core.PrefixManaged, func(tx core.Tx, id string) error {
+			return tx.PutManagedAgent(&core.ManagedAgentRecord{ManagedAgent: core.ManagedAgent{ID: id}})
+		}, core.Tx.DeleteManagedAgent},
+		{core.PrefixSchedule, func(tx core.Tx, id string) error {
+			return tx.PutSchedule(&core.ScheduleRecord{Schedule: core.Schedule{ID: id}})
+		}, core.Tx.DeleteSchedule},
+		{core.PrefixTrigger, func(tx core.Tx, id string) error {
+			return tx.PutTrigger(&core.TriggerRecord{Trigger: core.Trigger{ID: id}})
+		}, core.Tx.DeleteTrigger},
+	} {
+		t.Run(of.prefix, func(t *testing.T) { testRetainJournalsOf(t, open, of.prefix, of.put, of.remove) })
+	}
+}
+
+func testRetainJournalsOf(t *testing.T, open Opener, prefix string, put, remove func(tx core.Tx, id string) error) {
 	clock := coretest.NewClock()
 	s := open(t, store.Options{Clock: clock})
-	gone, lives := core.IDBound(core.PrefixManaged, start), core.IDBound(core.PrefixManaged, start.Add(time.Second))
+	gone, lives := core.IDBound(prefix, start), core.IDBound(prefix, start.Add(time.Second))
 	event := func(id string, at time.Time) {
 		mustUpdate(t, s, func(tx core.Tx) error {
 			events := make([]core.Event, 500)
@@ -25,15 +44,13 @@ func testRetainJournals(t *testing.T, open Opener) {
 		})
 	}
 	for _, id := range []string{gone, lives} {
-		mustUpdate(t, s, func(tx core.Tx) error {
-			return tx.PutManagedAgent(&core.ManagedAgentRecord{ManagedAgent: core.ManagedAgent{ID: id}})
-		})
+		mustUpdate(t, s, func(tx core.Tx) error { return put(tx, id) })
 		event(id, start)
 		event(id, start.Add(20*time.Minute))
 	}
 	event(lives, start.Add(9000*time.Hour)) // stamped while the clock was ahead
 	event(lives, start.Add(30*time.Minute))
-	mustUpdate(t, s, func(tx core.Tx) error { return tx.DeleteManagedAgent(gone) })
+	mustUpdate(t, s, func(tx core.Tx) error { return remove(tx, gone) })
 	left := func(id string) int {
 		events, _, err := s.Events(ctx, id, 0, 0)
 		if err != nil {

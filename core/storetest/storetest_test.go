@@ -73,7 +73,7 @@ func TestCommitsThatFail(t *testing.T) {
 						}
 						s = OnMemory(t, db, store.Options{})
 					}
-					list, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Status: core.ExecutionRunning})
+					list, info, err := s.FindExecutions(ctx, core.ExecutionFilter{Statuses: statuses(core.ExecutionRunning)})
 					if err != nil || len(list) != len(done)+extra || info.Total != len(list) {
 						t.Fatalf("%d executions of %d, %v, want %d", len(list), info.Total, err, len(done)+extra)
 					}

@@ -1,0 +1,44 @@
+package store
+
+import (
+	"context"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+var agentTokens = &table[core.AgentTokenRecord]{
+	prefix: prefixAgentToken, kind: "agent token", lists: kindAgentToken, idPrefix: core.PrefixToken,
+	facets: func(k *core.AgentTokenRecord) []facet { return []facet{{'b', k.CreatedBy}} },
+}
+
+// PutAgentToken implements core.AgentTokenTx.
+func (t *tx) PutAgentToken(k *core.AgentTokenRecord) error {
+	if k.ID == "" {
+		return core.Invalid("id", "must not be empty")
+	}
+	old, err := agentTokens.get(t, k.ID)
+	if err != nil {
+		return err
+	}
+	return agentTokens.put(t, k.ID, old, k)
+}
+
+// FindAgentToken implements core.AgentTokenTx.
+func (t *tx) FindAgentToken(id string) (*core.AgentTokenRecord, error) {
+	return agentTokens.find(t, id)
+}
+
+// DeleteAgentToken implements core.AgentTokenTx.
+func (t *tx) DeleteAgentToken(id string) error { return agentTokens.drop(t, id) }
+
+// FindAgentToken implements core.AgentTokenReader.
+func (s *Store) FindAgentToken(ctx context.Context, id string) (*core.AgentTokenRecord, error) {
+	return agentTokens.one(ctx, s, id)
+}
+
+// FindAgentTokens implements core.AgentTokenReader.
+func (s *Store) FindAgentTokens(ctx context.Context, filter core.AgentTokenFilter) ([]*core.AgentTokenRecord, core.PageInfo, error) {
+	wanted := new(core.AgentTokenRecord)
+	wanted.CreatedBy = filter.CreatedBy
+	return agentTokens.page(ctx, s, filter.Page, wanted)
+}

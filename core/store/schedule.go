@@ -1,0 +1,30 @@
+package store
+
+import (
+	"context"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+var schedules = &table[core.ScheduleRecord]{prefix: prefixSchedule, kind: "schedule"}
+
+// PutSchedule implements core.ScheduleTx.
+func (t *tx) PutSchedule(s *core.ScheduleRecord) error {
+	if s.ID == "" {
+		return core.Invalid("id", "must not be empty")
+	}
+	return schedules.put(t, s.ID, nil, s)
+}
+
+// FindScheduleRecord implements core.ScheduleTx.
+func (t *tx) FindScheduleRecord(id string) (*core.ScheduleRecord, error) {
+	return schedules.find(t, id)
+}
+
+// DeleteSchedule implements core.ScheduleTx.
+func (t *tx) DeleteSchedule(id string) error { return schedules.drop(t, id) }
+
+// AllSchedules implements core.ScheduleReader.
+func (s *Store) AllSchedules(ctx context.Context) ([]*core.ScheduleRecord, error) {
+	return schedules.all(ctx, s)
+}

@@ -1,0 +1,27 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/core/store/kv/memory"
+)
+
+// Audited is a store that keeps an audit trail.
+type Audited interface {
+	core.Store
+	core.AuditStore
+	Close() error
+}
+
+// OpenAudited opens a store whose transactions hook records, in a directory, or in memory if that is empty. It is closed
+// at the end of the test.
+func OpenAudited(tb testing.TB, dir string, clock core.Clock, hook core.AuditHook) Audited {
+	tb.Helper()
+	opts := store.Options{Path: dir, Clock: clock, Audit: hook}
+	if dir == "" {
+		return OnMemory(tb, memory.New(), opts)
+	}
+	return OnDisk(tb, opts)
+}
