@@ -1,0 +1,104 @@
+package audit
+
+import (
+	"context"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
+	"github.com/wardroom/wardroom/sdk/audit/trail"
+)
+
+const (
+	keepEvery   = 5 * time.Second // looks at what is due
+	retainEvery = time.Hour
+	retainFull  = time.Minute // while the trail is nearly full
+)
+
+// keep signs, retires and looks after sinks until Close.
+func (s *Service) keep() {
+	signed, retained := s.opts.Clock.Now(), s.opts.Clock.Now()
+	for pause.For(s.work, s.opts.Clock, keepEvery) {
+		now := s.opts.Clock.Now()
+		for _, entry := range s.folds.over(now) {
+			s.push(s.config.Load(), entry)
+		}
+		s.queue.signal() // what was lost is told of as soon as there is room
+		if now.Sub(signed) >= checkpointAfter || now.Before(signed) {
+			signed = now
+			s.checkpoint(s.work)
+		}
+		since := now.Sub(retained)
+		if since >= retainEvery || since < 0 || since >= retainFull && s.crowded() {
+			retained = now
+			s.retain(s.work)
+		}
+		for _, k := range s.sinks {
+			k.look(now)
+		}
+	}
+}
+
+// signal wakes the queue if something is to be told of.
+func (q *queue) signal() {
+	q.mu.Lock()
+	due := len(q.waiting) > 0 || q.lost > 0
+	q.mu.Unlock()
+	if due {
+		select {
+		case q.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// crowded reports whether the trail takes nine tenths of what it may.
+func (s *Service) crowded() bool {
+	c := s.config.Load()
+	return c.MaxBytes > 0 && s.store.AuditHead().Bytes >= c.MaxBytes/10*9
+}
+
+// slack is how much longer than retention says records may be kept, so that each look does not remove a few of them and
+// write a record of that.
+func slack(retention time.Duration) time.Duration { return min(retention/20, 24*time.Hour) }
+
+// retain removes the oldest records: those that are too old, and, where the trail is crowded, those that every sink has.
+// Nothing goes that a sink lacks, and not the newest record, which the next one is chained to.
+func (s *Service) retain(ctx context.Context) {
+	c := s.config.Load()
+	head := s.store.AuditHead()
+	if head.Sequence <= head.First {
+		return
+	}
+	delivered := head.Sequence - 1
+	for _, k := range s.sinks {
+		delivered = min(delivered, k.delivered())
+	}
+	tell := func(through uint64, removed int) core.AuditSeal {
+		return s.own(trail.ActionTrim, trail.AppendDetails(nil, map[string]any{"through": through, "removed": removed}))
+	}
+	removed := 0
+	trim := func(old func(at time.Time) bool) bool {
+		n, err := s.store.TrimAudit(ctx, delivered, old, tell)
+		removed += n
+		if err != nil && ctx.Err() == nil {
+			s.log.Error("retention of the audit trail failed", "error", err)
+		}
+		return err == nil
+	}
+	if c.Retention > 0 && s.opts.Older(s.timeOf(head.First), c.Retention+slack(c.Retention)) {
+		if !trim(func(at time.Time) bool { return s.opts.Older(at, c.Retention) }) {
+			return
+		}
+	}
+	if len(s.sinks) > 0 && s.crowded() {
+		room := s.store.AuditHead().Bytes - c.MaxBytes/10*8
+		trim(func(time.Time) bool {
+			room -= 700 // about what a record takes; the next look sees to the rest
+			return room > 0
+		})
+	}
+	if removed > 0 {
+		s.log.Info("retention of the audit trail", "removed", removed)
+	}
+}

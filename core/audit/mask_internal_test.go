@@ -1,0 +1,41 @@
+package audit
+
+import (
+	"strings"
+	"testing"
+)
+
+// Canaries in the places where bodies, answers and terminals have secrets do not get into a record; what is none stays.
+func TestMask(t *testing.T) {
+	for _, text := range []string{
+		`{"name":"ci","secret":"CANARY"}`, `{"a":[{"apiKey":"CANARY"}]}`, `{"headers":{"X-Own":"CANARY"}}`, `{"env":{"ANY":"CANARY"}}`,
+		`{"privateKey":"CANARY"}`, `{"clientCert":"c","client_key":"CANARY"}`, `{"Authorization":"Bearer CANARY"}`, `{"token":{"deep":["CANARY"]}}`,
+		"export API_KEY=CANARY\r", `curl -H "Authorization: Bearer CANARY-0123456789"`, "psql postgres://ann:CANARY@db/x", `password: "CANARY with blanks"`,
+		"my_token = 'CANARY'", `{"input":{"task":"log in with password=CANARY"}}`, "aws_secret_access_key=CANARY",
+		"-----BEGIN RSA PRIVATE KEY-----\nCANARY\n-----END RSA PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nCANARY",
+	} {
+		if got := maskBody([]byte(text)); strings.Contains(got, "CANARY") {
+			t.Errorf("%s\nbecomes %s", text, got)
+		}
+	}
+	for _, text := range []string{
+		"wr_01K4ZW8M2V_abcdefghijklmnopqrstuvwx_1a2b3c", "ghp_0123456789abcdefghijABCDEFGHIJ012345", "sk-ant-0123456789abcdefghij", "AKIAIOSFODNN7EXAMPLE",
+		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0abc.sig", "hvs.CAESIJ0123456789abcdefgh", "glpat-0123456789abcdefghij", "xoxb-123456789012-abcdef",
+	} {
+		if got := maskBody([]byte("see " + text + " there")); strings.Contains(got, text) || !strings.HasPrefix(got, "see ") || !strings.HasSuffix(got, " there") {
+			t.Errorf("%s becomes %s", text, got)
+		}
+	}
+	for _, text := range []string{`{"environment":"production","keyboard":"de","monkey":1}`, "deploy to production at 10:30", `{"task":"review the tokenizer"}`} {
+		if got := maskBody([]byte(text)); got != text {
+			t.Errorf("%s becomes %s", text, got)
+		}
+	}
+	long := strings.Repeat("é", maxText)
+	if got := maskBody([]byte(long)); len(got) > maxText+3 || !strings.HasSuffix(got, "é...") {
+		t.Errorf("%d bytes, ending in %q", len(got), got[len(got)-8:])
+	}
+	if got := maskBody([]byte{0xff, 'a'}); got != "\uFFFDa" {
+		t.Errorf("%q", got)
+	}
+}
