@@ -1,0 +1,321 @@
+package schedule
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/seal"
+)
+
+var _ core.ScheduleService = (*Service)(nil)
+
+// Bounds of schedules.
+const (
+	maxSchedules = 1000
+	maxWorkers   = 8   // schedules whose ticks are worked on at once
+	maxRuns      = 50  // entries of a history
+	maxQueue     = 100 // ticks of a schedule that wait
+	maxRunning   = 100 // runs of a schedule at once
+)
+
+// Times of the loop.
+const (
+	lookEvery  = 5 * time.Second  // how long a step of the clock goes unnoticed at most
+	queueEvery = time.Second      // how often the run before a tick that waits is looked at
+	grace      = time.Minute      // how late a tick is started as if it were on time
+	retryFirst = time.Second      // after a start that failed and may succeed later
+	retryMost  = 30 * time.Second // between such starts
+	retryFor   = 10 * time.Minute // how long such starts are tried
+	startTime  = 2 * time.Minute  // how long a start may take
+)
+
+// Store is what the service needs of a core.Store.
+type Store interface {
+	core.ScheduleReader
+	Update(ctx context.Context, fn func(tx core.Tx) error) error
+}
+
+// Observer counts. Methods return at once.
+type Observer interface {
+	// Ticked is called for count ticks that came to an outcome.
+	Ticked(outcome core.ScheduleOutcome, count int)
+	// Lag is called with how late a tick was started that was not made up for.
+	Lag(late time.Duration)
+}
+
+// Options are what a Service is made of. Store, Clock, IDs and Launcher are needed.
+type Options struct {
+	Store    Store
+	Clock    core.Clock
+	IDs      core.IDs
+	Logger   hclog.Logger // nil: discards
+	Launcher core.Launcher
+	SealKey  [32]byte // what environments are encrypted with
+	// Alert is called when a schedule begins to fail or to be blocked; nil: nobody asks.
+	Alert    func(subject, message string, details map[string]any)
+	Observer Observer // nil: nobody counts
+}
+
+// Service keeps schedules and starts what is due. Make it with New, start it with Open, end it with Close.
+type Service struct {
+	opts  Options
+	store Store
+	log   hclog.Logger
+	box   *seal.Box
+
+	wake chan struct{} // holds one: something changed
+	// asked counts the looks that were asked for, and looked is how many of them the last one answered.
+	asked, looked atomic.Uint64
+	stop          context.CancelFunc
+	wg            sync.WaitGroup
+
+	mu      sync.Mutex // guards all below; taken after that of an entry, never before
+	entries map[string]*entry
+	names   map[string]string // id by name; "" while one is being made
+	seen    time.Time         // by the clock on the wall, when the loop looked last
+	working int
+}
+
+// entry is a schedule at work.
+type entry struct {
+	mu       sync.Mutex // held while a tick or a change is worked on; guards all up to due
+	rec      *core.ScheduleRecord
+	cal      *calendar
+	gone     bool      // it was deleted
+	failing  time.Time // since when starts of the present tick fail; zero: they do not
+	tries    int       // that failed
+	retryAt  time.Time // when the next start is tried
+	shown    snapshot  // what it was after the last change; guarded by Service.mu
+	due      time.Time // when to look at it next; zero: after a change; guarded by Service.mu
+	underWay bool      // a goroutine works on it; guarded by Service.mu
+	again    bool      // it is looked at once more after that; guarded by Service.mu
+}
+
+// snapshot is a schedule as others see it. It is immutable.
+type snapshot struct {
+	rec *core.ScheduleRecord
+	cal *calendar
+}
+
+// New makes a service. It does nothing yet.
+func New(o Options) *Service {
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	if o.Alert == nil {
+		o.Alert = func(string, string, map[string]any) {}
+	}
+	if o.Observer == nil {
+		o.Observer = nobody{}
+	}
+	s := &Service{
+		opts: o, store: o.Store, log: o.Logger, box: seal.New(o.SealKey), wake: make(chan struct{}, 1),
+		entries: map[string]*entry{}, names: map[string]string{},
+	}
+	s.seen = s.now() // what is made before the first look is due at it
+	return s
+}
+
+// nobody is an Observer that does not count.
+type nobody struct{}
+
+func (nobody) Ticked(core.ScheduleOutcome, int) {}
+func (nobody) Lag(time.Duration)                {}
+
+// Open loads the schedules and starts to look for what is due.
+func (s *Service) Open(ctx context.Context) error {
+	list, err := s.store.AllSchedules(ctx)
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	for _, r := range list {
+		cal, problems := newCalendar(r)
+		if problems != nil { // of an expression that another version took
+			s.log.Error("a schedule cannot be read and is left out", "schedule", r.ID, "name", r.Name, "reason", problems[0].Reason)
+			continue
+		}
+		s.entries[r.ID] = &entry{rec: r, cal: cal, shown: snapshot{r, cal}, due: now}
+		s.names[r.Name] = r.ID
+	}
+	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.wg.Add(1)
+	go func() {
+		defer s.wg.Done()
+		s.run(ctx)
+	}()
+	return nil
+}
+
+// Close ends the loop and joins what it began. Safe to call twice, and before Open.
+func (s *Service) Close() {
+	if s.stop != nil {
+		s.stop()
+	}
+	s.wg.Wait()
+}
+
+// now returns the time on the wall, without a monotonic reading: ticks are compared with that.
+func (s *Service) now() time.Time { return s.opts.Clock.Now().Round(0).UTC() }
+
+// kick has the loop look now.
+func (s *Service) kick() {
+	s.asked.Add(1)
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run looks for what is due until ctx ends.
+func (s *Service) run(ctx context.Context) {
+	tick := make(chan struct{}, 1)
+	for {
+		asked := s.asked.Load()
+		timer := s.opts.Clock.AfterFunc(s.look(ctx), func() {
+			s.asked.Add(1)
+			select {
+			case tick <- struct{}{}:
+			default:
+			}
+		})
+		s.looked.Store(asked)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-tick:
+		case <-s.wake:
+			timer.Stop()
+		}
+	}
+}
+
+// look has every schedule worked on that is due, and returns how long until the next look.
+func (s *Service) look(ctx context.Context) time.Duration {
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	back := now.Before(s.seen) // then nothing is where it was
+	s.seen = now
+	wait := lookEvery
+	for _, e := range s.entries {
+		switch {
+		case e.underWay:
+			e.again = e.again || back
+		case !back && (e.due.IsZero() || e.due.After(now)):
+			if !e.due.IsZero() {
+				wait = min(wait, e.due.Sub(now))
+			}
+		case s.working >= maxWorkers: // the next one that is done looks again
+			e.due = now
+		default:
+			e.underWay = true
+			s.working++
+			s.wg.Add(1)
+			go func() {
+				defer s.wg.Done()
+				s.work(ctx, e)
+			}()
+		}
+	}
+	return wait
+}
+
+// work does what is due of a schedule.
+func (s *Service) work(ctx context.Context, e *entry) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var due time.Time
+	if !e.gone {
+		due = s.guarded(ctx, e)
+	}
+	s.mu.Lock()
+	if e.again {
+		due = s.seen
+	}
+	e.shown, e.due, e.underWay, e.again = snapshot{e.rec, e.cal}, due, false, false
+	s.working--
+	s.mu.Unlock()
+	s.kick()
+}
+
+// guarded is advance, whose panic ends nothing but this try: the record is as it was stored last.
+func (s *Service) guarded(ctx context.Context, e *entry) (due time.Time) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("the work on a schedule panicked", "schedule", e.rec.ID, "panic", p, "stack", string(debug.Stack()))
+			due = s.now().Add(retryMost)
+		}
+	}()
+	return s.advance(ctx, e)
+}
+
+// changed makes a change of an entry known, whose mu is held.
+func (s *Service) changed(e *entry) {
+	e.calm()
+	s.mu.Lock()
+	e.shown, e.due = snapshot{e.rec, e.cal}, s.seen
+	s.mu.Unlock()
+	s.kick()
+}
+
+// find returns an entry. NOT_FOUND.
+func (s *Service) find(id string) (*entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.entries[id]; e != nil {
+		return e, nil
+	}
+	return nil, core.NotFound("schedule", id)
+}
+
+// locked returns an entry with its mu held. NOT_FOUND.
+func (s *Service) locked(id string) (*entry, error) {
+	e, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	if e.gone {
+		e.mu.Unlock()
+		return nil, core.NotFound("schedule", id)
+	}
+	return e, nil
+}
+
+// Stats are what metrics show.
+type Stats struct {
+	ByStatus map[core.ScheduleStatus]int
+	Queued   int // ticks that wait
+}
+
+// Stats returns figures as they are now.
+func (s *Service) Stats() Stats {
+	out := Stats{ByStatus: map[core.ScheduleStatus]int{}}
+	for _, status := range core.ScheduleStatuses {
+		out.ByStatus[status] = 0
+	}
+	for _, t := range s.snapshots() {
+		out.ByStatus[t.status()]++
+		out.Queued += len(t.rec.Queue)
+	}
+	return out
+}
+
+// snapshots returns every schedule, in no order.
+func (s *Service) snapshots() []snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]snapshot, 0, len(s.entries))
+	for _, e := range s.entries {
+		list = append(list, e.shown)
+	}
+	return list
+}
