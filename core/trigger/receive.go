@@ -1,0 +1,303 @@
+package trigger
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/textproto"
+	"slices"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// refused is what everybody gets who cannot sign.
+func refused() error {
+	e := core.Errorf(core.CodeUnauthorized, "there is no trigger of that id for a request with that signature")
+	e.Details = map[string]any{"reason": "invalid"}
+	return e
+}
+
+// Receive implements core.TriggerService.
+func (s *Service) Receive(ctx context.Context, id string, r core.TriggerRequest) (*core.TriggerReceipt, error) {
+	out, what, err := s.receive(ctx, id, r)
+	s.opts.Observer.Received(what)
+	return out, err
+}
+
+// receive is Receive; what says for the metrics what became of the request.
+func (s *Service) receive(ctx context.Context, id string, r core.TriggerRequest) (out *core.TriggerReceipt, what string, err error) {
+	p, ok := proofOf(r.Header)
+	if !ok {
+		return nil, "unauthorized", refused()
+	}
+	now := s.opts.Clock.Now()
+	_, t := s.peek(id)
+	if t == nil {
+		t = &snapshot{rec: new(core.TriggerRecord)}
+	}
+	if !p.good(t.rec.Scheme, valid(t.secrets, now), r.Body, now) {
+		return nil, "unauthorized", refused()
+	}
+	// From here on the sender is who it should be.
+	e, err := s.locked(id)
+	if err != nil {
+		return nil, "unauthorized", refused() // it was deleted meanwhile
+	}
+	defer e.mu.Unlock()
+	if !e.rec.Enabled {
+		return nil, "disabled", core.Conflict("trigger", id, "disabled", "the trigger is disabled")
+	}
+	if reserved := e.limit.ReserveN(now, 1); !reserved.OK() || reserved.DelayFrom(now) > 0 {
+		wait := max(1, int((reserved.DelayFrom(now)+time.Second-1)/time.Second))
+		reserved.CancelAt(now)
+		limited := core.Errorf(core.CodeRateLimited, "the trigger takes %d requests a minute; try again in %d seconds", e.rec.RatePerMinute, wait)
+		limited.Details = map[string]any{"limit": e.rec.RatePerMinute, "windowSeconds": 60, "retryAfter": wait}
+		return nil, "limited", limited
+	}
+	if !wants(&e.rec.Trigger, p.event) {
+		return &core.TriggerReceipt{TriggerID: id, Outcome: wire.TriggerIgnored}, string(wire.TriggerIgnored), nil
+	}
+	keys := p.keys(r.Body)
+	for _, key := range keys {
+		before, err := s.store.FindIdempotency(ctx, scopeOf(id), key, now)
+		if err != nil {
+			return nil, string(wire.TriggerFailed), err
+		}
+		if before != nil {
+			return &core.TriggerReceipt{TriggerID: id, Outcome: wire.TriggerDuplicate, RunRef: refOf(before)}, string(wire.TriggerDuplicate), nil
+		}
+	}
+	ref, err := s.start(ctx, e, &p, keys, r)
+	switch code := core.ErrorCode(err); {
+	case err == nil:
+		return &core.TriggerReceipt{TriggerID: id, Outcome: wire.TriggerStarted, RunRef: ref}, string(wire.TriggerStarted), nil
+	case code == core.CodeForbidden || code == core.CodeUnauthorized:
+		s.block(ctx, e, &p, core.AsError(err))
+		return nil, string(wire.TriggerBlocked), core.Forbidden("executions.create", "", "the trigger is blocked: whoever it belongs to may not start what it starts")
+	default:
+		s.fail(ctx, e, &p, core.AsError(err))
+		return nil, string(wire.TriggerFailed), err
+	}
+}
+
+// scopeOf is what the requests to a trigger are claimed under.
+func scopeOf(id string) string { return "hooks " + id }
+
+// refOf returns what the first of several requests started.
+func refOf(r *core.IdempotencyRecord) core.RunRef {
+	var ref core.RunRef
+	_ = json.Unmarshal([]byte(r.ResourceID), &ref) // written by claim
+	return ref
+}
+
+// claim takes the keys of a request for what it starts.
+func claim(tx core.Tx, id string, keys []string, ref core.RunRef, now time.Time) error {
+	resource, err := json.Marshal(ref)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := tx.ClaimIdempotency(&core.IdempotencyClaim{Scope: scopeOf(id), Key: key}, string(resource), now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wants reports whether a trigger is for an event. GitHub's ping, which says that the hook is there, starts nothing
+// unless it is asked for.
+func wants(t *core.Trigger, event string) bool {
+	if len(t.Events) == 0 {
+		return t.Scheme != wire.SchemeGitHub || event != "ping"
+	}
+	return slices.Contains(t.Events, event)
+}
+
+// targetFor makes the target of a request.
+func targetFor(t *core.Trigger, p *proof, raw []byte, header func(string) string) (core.Target, error) {
+	body, err := decode(raw)
+	if err != nil {
+		return core.Target{}, err
+	}
+	tags := core.Metadata{"triggerId": t.ID}
+	if p.delivery != "" {
+		tags["deliveryId"] = p.delivery
+	}
+	out := t.Target
+	if out.Execution != nil {
+		x := *out.Execution
+		if x.Input, err = input(t, body, header); err != nil {
+			return out, err
+		}
+		maps.Copy(tags, x.Options.Metadata)
+		x.Options.Metadata = tags
+		out.Execution = &x
+	}
+	if out.Thread != nil {
+		x := *out.Thread
+		maps.Copy(tags, x.Metadata)
+		x.Metadata, x.Objective = tags, objective(t, body, header)
+		x.Preparation.ContextFiles = append(slices.Clip(x.Preparation.ContextFiles), wire.TargetFile{Path: BodyPath, Content: string(bytes.ToValidUTF8(raw, []byte("?")))})
+		out.Thread = &x
+	}
+	return out, nil
+}
+
+// BodyPath is the file in the workspace of a thread that holds the body of the request.
+const BodyPath = ".wardroom/trigger.json"
+
+// start starts the target for a request, whose entry is locked.
+func (s *Service) start(ctx context.Context, e *entry, p *proof, keys []string, r core.TriggerRequest) (core.RunRef, error) {
+	ctx, done := context.WithTimeout(ctx, startTime)
+	defer done()
+	who, err := s.opts.Launcher.Principal(ctx, e.rec.Principal)
+	if err != nil {
+		return core.RunRef{}, err
+	}
+	target, err := targetFor(&e.rec.Trigger, p, r.Body, canonical(r.Header))
+	if err != nil {
+		return core.RunRef{}, err
+	}
+	env, err := s.env(e.rec)
+	if err != nil {
+		return core.RunRef{}, err
+	}
+	var written *core.TriggerRecord
+	ref, err := s.opts.Launcher.Launch(core.WithPrincipal(ctx, who), target, env, func(tx core.Tx, ref core.RunRef) error {
+		now := s.opts.Clock.Now().UTC()
+		next := *e.rec
+		next.BlockedReason = ""
+		next.Counts.Started++
+		note(&next, core.TriggerRun{At: now, Outcome: wire.TriggerStarted, Delivery: p.delivery, Event: p.event, RunRef: ref})
+		if err := claim(tx, next.ID, keys, ref, now); err != nil {
+			return err
+		}
+		written = &next
+		return put(tx, &next, core.EventTriggerRun, next.Runs[0], now)
+	})
+	if err != nil {
+		return core.RunRef{}, err
+	}
+	e.rec = written
+	s.show(e)
+	return ref, nil
+}
+
+// canonical has headers found whatever the case of their names.
+func canonical(header func(string) string) func(string) string {
+	return func(name string) string { return header(textproto.CanonicalMIMEHeaderKey(name)) }
+}
+
+// note puts a run into the history of a record.
+func note(r *core.TriggerRecord, run core.TriggerRun) {
+	run.Reason, r.BlockedReason = clip.Marked(run.Reason, maxReason, "..."), clip.Marked(r.BlockedReason, maxReason, "...")
+	r.Runs = append([]core.TriggerRun{run}, r.Runs[:min(len(r.Runs), maxRuns-1)]...)
+}
+
+// put writes the next state of a record with an event about it.
+func put(tx core.Tx, next *core.TriggerRecord, kind core.EventType, data any, now time.Time) error {
+	if _, err := tx.FindTriggerRecord(next.ID); err != nil {
+		return err
+	}
+	if err := tx.PutTrigger(next); err != nil {
+		return err
+	}
+	return appendEvent(tx, next.ID, kind, data, now)
+}
+
+func appendEvent(tx core.Tx, id string, kind core.EventType, data any, now time.Time) error {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	return tx.Append(core.Event{Type: kind, Time: now, Subject: id, Data: raw})
+}
+
+// block notes a request that was refused for a right, and tells when that is new.
+func (s *Service) block(ctx context.Context, e *entry, p *proof, cause *core.Error) {
+	fresh := e.rec.BlockedReason == ""
+	ok := s.write(ctx, e, func(next *core.TriggerRecord, now time.Time) {
+		next.BlockedReason = cause.Message
+		next.Counts.Blocked++
+		note(next, core.TriggerRun{At: now, Outcome: wire.TriggerBlocked, Delivery: p.delivery, Event: p.event, Reason: cause.Message, Code: cause.Code})
+	})
+	if ok && fresh {
+		s.opts.Alert(e.rec.ID, fmt.Sprintf("trigger %s is blocked: %s", e.rec.Name, cause.Message), map[string]any{
+			"triggerId": e.rec.ID, "name": e.rec.Name, "target": e.rec.Target.Name(), "code": string(cause.Code), "runsAs": e.rec.Principal.ID,
+		})
+	}
+}
+
+// fail notes a request that could not be started.
+func (s *Service) fail(ctx context.Context, e *entry, p *proof, cause *core.Error) {
+	s.log.Info("a request to a trigger started nothing", "trigger", e.rec.ID, "delivery", p.delivery, "error", cause)
+	if cause.Unavailable {
+		return // nothing can be written now, and the sender comes back
+	}
+	s.write(ctx, e, func(next *core.TriggerRecord, now time.Time) {
+		next.Counts.Failed++
+		note(next, core.TriggerRun{At: now, Outcome: wire.TriggerFailed, Delivery: p.delivery, Event: p.event, Reason: cause.Message, Code: cause.Code})
+	})
+}
+
+// write stores what change makes of an entry's record, and reports whether it did. What is lost is a line of the history.
+func (s *Service) write(ctx context.Context, e *entry, change func(next *core.TriggerRecord, now time.Time)) bool {
+	now := s.opts.Clock.Now().UTC()
+	var next core.TriggerRecord
+	err := s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
+		next = *e.rec
+		change(&next, now)
+		return put(tx, &next, core.EventTriggerRun, next.Runs[0], now)
+	})
+	if err != nil {
+		s.log.Warn("what became of a request to a trigger was not written", "trigger", e.rec.ID, "error", err)
+		return false
+	}
+	e.rec = &next
+	s.show(e)
+	return true
+}
+
+// env returns the environment that the threads of a record get.
+func (s *Service) env(r *core.TriggerRecord) (map[string]string, error) {
+	if len(r.SealedEnv) == 0 {
+		return nil, nil
+	}
+	var env map[string]string
+	if !s.box.Open(r.ID+"/env", r.SealedEnv, &env) {
+		return nil, core.Conflict("trigger", r.ID, "", "the environment of the thread cannot be read any more: the key that sealed it "+
+			"(triggers.key) was replaced; give the target again")
+	}
+	return env, nil
+}
+
+// TryTrigger implements core.TriggerService.
+func (s *Service) TryTrigger(ctx context.Context, id, event string, body []byte) (*core.TriggerTrial, error) {
+	_, t := s.peek(id)
+	if t == nil {
+		return nil, core.NotFound("trigger", id)
+	}
+	none := func(string) string { return "" }
+	target, err := targetFor(&t.rec.Trigger, &proof{}, body, none)
+	if err != nil {
+		return nil, err
+	}
+	if !wants(&t.rec.Trigger, event) {
+		return &core.TriggerTrial{Outcome: wire.TriggerIgnored}, nil
+	}
+	if err := s.opts.Launcher.CheckTarget(ctx, target); err != nil {
+		return nil, err
+	}
+	out := &core.TriggerTrial{Outcome: wire.TriggerStarted}
+	if target.Execution != nil {
+		out.Input = target.Execution.Input
+	} else {
+		out.Objective = target.Thread.Objective
+	}
+	return out, nil
+}

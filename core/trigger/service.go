@@ -1,0 +1,246 @@
+package trigger
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"golang.org/x/time/rate"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/seal"
+)
+
+var _ core.TriggerService = (*Service)(nil)
+
+// Bounds of triggers.
+const (
+	maxTriggers = 1000
+	maxRuns     = 50              // entries of a history
+	startTime   = 2 * time.Minute // how long a start may take
+)
+
+// Store is what the service needs of a core.Store.
+type Store interface {
+	core.TriggerReader
+	core.IdempotencyReader
+	Update(ctx context.Context, fn func(tx core.Tx) error) error
+}
+
+// Observer counts. Methods return at once.
+type Observer interface {
+	// Received is called for each request with what became of it: an outcome, "unauthorized", "disabled" or "limited".
+	Received(outcome string)
+}
+
+// Options are what a Service is made of. Store, Clock, IDs and Launcher are needed.
+type Options struct {
+	Store    Store
+	Clock    core.Clock
+	IDs      core.IDs
+	Logger   hclog.Logger // nil: discards
+	Launcher core.Launcher
+	SealKey  [32]byte // what secrets are encrypted with
+	// Alert is called when a trigger begins to be blocked; nil: nobody asks.
+	Alert    func(subject, message string, details map[string]any)
+	Observer Observer // nil: nobody counts
+}
+
+// Service keeps triggers and starts what is asked for. Make it with New, load it with Open. It has no goroutines.
+type Service struct {
+	opts  Options
+	store Store
+	log   hclog.Logger
+	box   *seal.Box
+
+	mu      sync.Mutex // guards all below; taken after that of an entry, never before
+	entries map[string]*entry
+	names   map[string]string // id by name
+}
+
+// entry is a trigger at work.
+type entry struct {
+	mu      sync.Mutex // held while a request or a change is worked on
+	rec     *core.TriggerRecord
+	secrets []secret
+	limit   *rate.Limiter
+	gone    bool // it was deleted
+
+	shown *snapshot // guarded by Service.mu
+}
+
+// snapshot is what requests are checked against without waiting for others. It is immutable.
+type snapshot struct {
+	rec     *core.TriggerRecord
+	secrets []secret
+}
+
+// New makes a service. It knows no triggers yet.
+func New(o Options) *Service {
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	if o.Alert == nil {
+		o.Alert = func(string, string, map[string]any) {}
+	}
+	if o.Observer == nil {
+		o.Observer = nobody{}
+	}
+	return &Service{
+		opts: o, store: o.Store, log: o.Logger, box: seal.New(o.SealKey), entries: map[string]*entry{}, names: map[string]string{},
+	}
+}
+
+// nobody is an Observer that does not count.
+type nobody struct{}
+
+func (nobody) Received(string) {}
+
+// Open loads the triggers. One whose secret cannot be read takes no request until it is given another.
+func (s *Service) Open(ctx context.Context) error {
+	list, err := s.store.AllTriggers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		var secrets []secret
+		if !s.box.Open(r.ID, r.Sealed, &secrets) {
+			s.log.Error("the secret of a trigger cannot be read any more, as the key that sealed it (triggers.key) was replaced; rotate it",
+				"trigger", r.ID, "name", r.Name)
+		}
+		s.add(r, secrets)
+	}
+	return nil
+}
+
+// add makes a stored trigger known.
+func (s *Service) add(r *core.TriggerRecord, secrets []secret) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entries[r.ID] = &entry{rec: r, secrets: secrets, limit: limiter(r.RatePerMinute), shown: &snapshot{r, secrets}}
+	s.names[r.Name] = r.ID
+}
+
+// limiter takes so many requests a minute, of which a sixth, and at least ten, may come at once.
+func limiter(perMinute int) *rate.Limiter {
+	return rate.NewLimiter(rate.Limit(float64(perMinute)/60), max(perMinute/6, min(perMinute, 10)))
+}
+
+// show makes a change of an entry known, whose mu is held.
+func (s *Service) show(e *entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.shown = &snapshot{e.rec, e.secrets}
+}
+
+// peek returns an entry as it was after the last change; nil if there is none of that id.
+func (s *Service) peek(id string) (*entry, *snapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.entries[id]; e != nil {
+		return e, e.shown
+	}
+	return nil, nil
+}
+
+// locked returns an entry with its mu held. NOT_FOUND.
+func (s *Service) locked(id string) (*entry, error) {
+	e, _ := s.peek(id)
+	if e == nil {
+		return nil, core.NotFound("trigger", id)
+	}
+	e.mu.Lock()
+	if e.gone {
+		e.mu.Unlock()
+		return nil, core.NotFound("trigger", id)
+	}
+	return e, nil
+}
+
+// view is a record as others see it; whole with its history.
+func (s *Service) view(r *core.TriggerRecord, secrets []secret, whole bool) *core.Trigger {
+	out := r.Trigger
+	out.RotatesAt = nil
+	if now := s.opts.Clock.Now(); len(secrets) > 1 && secrets[1].Until != nil && now.Before(*secrets[1].Until) {
+		out.RotatesAt = secrets[1].Until
+	}
+	if !whole {
+		out.Runs = out.Runs[:min(len(out.Runs), 1)]
+	}
+	return &out
+}
+
+// FindTriggers implements core.TriggerService.
+func (s *Service) FindTriggers(_ context.Context, page core.Page) ([]*core.Trigger, core.PageInfo, error) {
+	limit := page.Limit
+	switch {
+	case limit < 0 || limit > core.MaxPageLimit:
+		return nil, core.PageInfo{}, core.Invalid("limit", "must be between 1 and %d", core.MaxPageLimit)
+	case page.Offset < 0:
+		return nil, core.PageInfo{}, core.Invalid("offset", "must not be negative")
+	case page.Cursor != "" && !core.ValidID(core.PrefixTrigger, page.Cursor):
+		return nil, core.PageInfo{}, core.Invalid("cursor", "is not one that a list returned")
+	case limit == 0:
+		limit = core.DefaultPageLimit
+	}
+	list := s.snapshots()
+	slices.SortFunc(list, func(a, b *snapshot) int { return strings.Compare(b.rec.ID, a.rec.ID) })
+	info := core.PageInfo{Total: len(list)}
+	from := min(page.Offset, len(list))
+	if page.Cursor != "" {
+		if from = slices.IndexFunc(list, func(t *snapshot) bool { return t.rec.ID < page.Cursor }); from < 0 {
+			from = len(list)
+		}
+	}
+	if list = list[from:]; len(list) > limit {
+		list = list[:limit]
+		info.HasMore, info.NextCursor = true, list[limit-1].rec.ID
+	}
+	rows := make([]*core.Trigger, len(list))
+	for i, t := range list {
+		rows[i] = s.view(t.rec, t.secrets, false)
+	}
+	return rows, info, nil
+}
+
+// snapshots returns every trigger, in no order.
+func (s *Service) snapshots() []*snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*snapshot, 0, len(s.entries))
+	for _, e := range s.entries {
+		list = append(list, e.shown)
+	}
+	return list
+}
+
+// FindTrigger implements core.TriggerService.
+func (s *Service) FindTrigger(_ context.Context, id string) (*core.Trigger, error) {
+	_, t := s.peek(id)
+	if t == nil {
+		return nil, core.NotFound("trigger", id)
+	}
+	return s.view(t.rec, t.secrets, true), nil
+}
+
+// Stats are what metrics show.
+type Stats struct {
+	Triggers int
+	Blocked  int // whose last request was refused for a right
+}
+
+// Stats returns figures as they are now.
+func (s *Service) Stats() Stats {
+	out := Stats{}
+	for _, t := range s.snapshots() {
+		out.Triggers++
+		if t.rec.BlockedReason != "" {
+			out.Blocked++
+		}
+	}
+	return out
+}
