@@ -18,6 +18,9 @@ import (
 func (s *Service) Authenticate(r *http.Request) (core.Principal, error) {
 	token, given := bearer(r.Header)
 	if !given {
+		if p, found, err := s.byCookie(r, true); found {
+			return p, err
+		}
 		if s.opts.Certificate != nil {
 			if p, ok := s.opts.Certificate(r); ok {
 				s.opts.Attempt(p.Kind, true)
@@ -28,8 +31,11 @@ func (s *Service) Authenticate(r *http.Request) (core.Principal, error) {
 	}
 	from := addressOf(s.opts.Origin(r))
 	method, check := core.PrincipalAPIKey, s.check
-	if s.opts.Tokens != nil && strings.Count(token, ".") == 2 { // no key has a dot
+	switch {
+	case s.opts.Tokens != nil && strings.Count(token, ".") == 2: // no key has a dot
 		method, check = core.PrincipalUser, s.checkToken
+	case s.opts.Sessions != nil && strings.HasPrefix(token, sessionForm.mark):
+		method, check = core.PrincipalUser, s.checkCLI
 	}
 	p, reason, err := check(r.Context(), token, from)
 	if err == nil {
@@ -64,7 +70,7 @@ func bearer(h http.Header) (token string, given bool) {
 
 // check returns whose a token is, or for the log why it is refused; of a key that is known, its id with it.
 func (s *Service) check(ctx context.Context, token string, from netip.Prefix) (p core.Principal, reason string, err error) {
-	id, secret, ok := parseKey(token)
+	id, secret, ok := keyForm.cut(token)
 	ok = ok && !s.opts.NoKeys
 	wait := s.failures.exceeded(from)
 	if !ok {
@@ -75,7 +81,7 @@ func (s *Service) check(ctx context.Context, token string, from netip.Prefix) (p
 	}
 	e, _ := s.cache.get(id)
 	if e == nil {
-		if wait > 0 { // such an address costs no look at the store
+		if wait > 0 && !s.known.has(ctx, s.opts.Store, id) { // such an address costs no look at the store
 			return p, "", tooMany(wait)
 		}
 		if e, err = s.entry(ctx, id); err != nil {
@@ -105,12 +111,14 @@ func (s *Service) check(ctx context.Context, token string, from netip.Prefix) (p
 
 // checkToken is check for a token of an identity provider.
 func (s *Service) checkToken(ctx context.Context, token string, from netip.Prefix) (p core.Principal, reason string, err error) {
-	if wait := s.failures.exceeded(from); wait > 0 {
+	now := s.opts.Clock.Now()
+	if wait := s.failures.exceeded(from); wait > 0 && !s.accepted.has(token, now) && !s.failures.spare(from) {
 		return p, "", tooMany(wait)
 	}
 	p, err = s.opts.Tokens(ctx, token)
 	switch {
 	case err == nil:
+		s.accepted.add(token, p.Expires, now)
 		return p, "", nil
 	case core.AsError(err).Unavailable:
 		return p, "", err
@@ -144,7 +152,10 @@ func (s *Service) Refresh(ctx context.Context, p core.Principal) (core.Principal
 	if !p.Expires.IsZero() && !s.opts.Clock.Now().Before(p.Expires) {
 		return core.Principal{}, unauthorized("invalid", "the credential is not valid")
 	}
-	if p.KeyID == "" {
+	switch {
+	case p.SessionID != "":
+		return s.refreshSession(ctx, p.SessionID)
+	case p.KeyID == "":
 		return p, nil
 	}
 	e, err := s.entry(ctx, p.KeyID)

@@ -14,6 +14,7 @@ const (
 	maxFailures   = 20 // of an address within failureWindow
 	failureWindow = time.Minute
 	maxAddresses  = 10_000 // that are kept; beyond that the oldest half goes
+	spareTries    = 10     // a second, of an address with too many, at what costs more than a look to be known as good
 )
 
 // failures counts failed attempts by address.
@@ -27,6 +28,9 @@ type failures struct {
 type attempts struct {
 	began time.Time
 	count int
+
+	second time.Time // that spared are of
+	spared int
 }
 
 // addressOf returns what attempts are counted under: an IPv4 address, or the network of an IPv6 one, of which every
@@ -62,6 +66,22 @@ func (f *failures) exceeded(from netip.Prefix) time.Duration {
 		return 0
 	}
 	return max(0, failureWindow-f.clock.Now().Sub(a.began))
+}
+
+// spare reports whether an address that exceeds the limit may try all the same: a good caller among others behind it gets in
+// within seconds.
+func (f *failures) spare(from netip.Prefix) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a, now := f.since[from], f.clock.Now()
+	if a == nil {
+		return true
+	}
+	if now.Sub(a.second) >= time.Second {
+		a.second, a.spared = now, 0
+	}
+	a.spared++
+	return a.spared <= spareTries
 }
 
 // add counts a failed attempt.

@@ -12,11 +12,21 @@ import (
 
 // Lengths of the parts of a key.
 const (
-	keyMark    = "wr_"
 	idLength   = 26 // of a ULID
 	secretSize = 32
 	sumSize    = 6
-	keyLength  = len(keyMark) + idLength + 1 + secretSize + 1 + sumSize
+)
+
+// form is how credentials of a kind look: mark, id, secret and checksum.
+type form struct {
+	mark   string // what they begin with
+	prefix string // of the ids of their records
+}
+
+var (
+	keyForm     = form{mark: "wr_", prefix: core.PrefixAPIKey}
+	sessionForm = form{mark: "wrs_", prefix: core.PrefixSession}
+	tokenForm   = form{mark: "wra_", prefix: core.PrefixToken} // registration tokens of agents
 )
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -39,23 +49,25 @@ func newSecret() (string, error) {
 	return string(out), nil
 }
 
-// formatKey joins the id of a record and a secret to a key.
-func formatKey(id, secret string) string {
-	text := keyMark + strings.TrimPrefix(id, core.PrefixAPIKey) + "_" + secret
+// join makes a credential of the id of a record and a secret.
+func (f form) join(id, secret string) string {
+	text := f.mark + strings.TrimPrefix(id, f.prefix) + "_" + secret
 	return text + "_" + checksum(text)
 }
 
-// parseKey takes a key apart. ok is false for a text that cannot be one, which costs no more than its checksum.
-func parseKey(text string) (id, secret string, ok bool) {
-	if len(text) != keyLength || !strings.HasPrefix(text, keyMark) {
+// cut takes a credential apart. ok is false for a text that cannot be one, which costs no more than its checksum.
+func (f form) cut(text string) (id, secret string, ok bool) {
+	length := len(f.mark) + idLength + 1 + secretSize + 1 + sumSize
+	if len(text) != length || !strings.HasPrefix(text, f.mark) {
 		return "", "", false
 	}
-	body, sum := text[:keyLength-sumSize-1], text[keyLength-sumSize:]
-	if text[len(body)] != '_' || body[len(keyMark)+idLength] != '_' || checksum(body) != sum {
+	body, sum := text[:length-sumSize-1], text[length-sumSize:]
+	at := len(f.mark) + idLength
+	if text[len(body)] != '_' || body[at] != '_' || checksum(body) != sum {
 		return "", "", false
 	}
-	id, secret = core.PrefixAPIKey+body[len(keyMark):len(keyMark)+idLength], body[len(keyMark)+idLength+1:]
-	return id, secret, core.ValidID(core.PrefixAPIKey, id) && strings.Trim(secret, base62) == ""
+	id, secret = f.prefix+body[len(f.mark):at], body[at+1:]
+	return id, secret, core.ValidID(f.prefix, id) && strings.Trim(secret, base62) == ""
 }
 
 // checksum returns the CRC-32 of a text in base62.
@@ -69,9 +81,12 @@ func checksum(text string) string {
 	return string(out[:])
 }
 
-// mac returns what is kept of the secret of a key.
-func (s *Service) mac(id, secret string) []byte {
-	h := hmac.New(sha256.New, s.opts.Pepper[:])
+// mac returns what is kept of the secret of a record.
+func (s *Service) mac(id, secret string) []byte { return macOf(s.opts.Pepper, id, secret) }
+
+// macOf returns what is kept of a secret.
+func macOf(pepper [32]byte, id, secret string) []byte {
+	h := hmac.New(sha256.New, pepper[:])
 	_, _ = h.Write([]byte(id)) // never fails, nor do the next
 	_, _ = h.Write([]byte{0})
 	_, _ = h.Write([]byte(secret))

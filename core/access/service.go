@@ -28,6 +28,8 @@ const (
 	maxRoles   = 20
 	maxFormer  = 4                   // secrets of one key that are valid at once, beside the newest
 	keptBehind = 30 * 24 * time.Hour // how long a key that is over stays listed
+	maxOver    = 1000                // keys that are over and listed; beyond that the first to be over go
+	overEvery  = 100                 // changes of keys between looks for those
 	flushEvery = time.Minute         // last uses are written at most so often
 	purgeEvery = time.Hour
 	minLife    = time.Minute
@@ -36,6 +38,7 @@ const (
 // Store is what the service needs of a core.Store.
 type Store interface {
 	core.APIKeyReader
+	core.SessionReader
 	core.IdempotencyReader
 	Update(ctx context.Context, fn func(tx core.Tx) error) error
 }
@@ -65,8 +68,10 @@ type Options struct {
 	Attempt func(method core.PrincipalKind, allowed bool)
 	// Older says what is over for long; nil: the clock does.
 	Older core.OlderFunc
-	// Changed is called when a key was revoked or given other secrets; nil: nobody asks.
+	// Changed is called when a key was revoked or given other secrets, and when a session ended; nil: nobody asks.
 	Changed func()
+	// Sessions are those of people; nil: there are none.
+	Sessions *SessionOptions
 }
 
 // Service keeps API keys and authenticates requests by them. Make it with New, start it with Open, end it with Close.
@@ -76,8 +81,17 @@ type Service struct {
 	cache    cache
 	failures failures
 
+	known    ids      // of keys, once somebody guesses
+	accepted accepted // tokens of an identity provider
+	changes  atomic.Int64
+
+	purging sync.Mutex // one look for keys that are over at a time
+
 	mu   sync.Mutex // guards used
 	used map[string]time.Time
+
+	sessions sessions
+	grants   grants
 
 	closed atomic.Bool
 	stop   context.CancelFunc
@@ -101,15 +115,19 @@ func New(o Options) *Service {
 	return &Service{opts: o, log: o.Logger, used: map[string]time.Time{}, failures: failures{clock: o.Clock}}
 }
 
-// Open starts the writing of last uses, and the removal of keys that were over long ago.
-func (s *Service) Open() {
-	ctx, stop := context.WithCancel(context.Background())
+// Open reads the sessions, and starts the writing of last uses and the removal of keys that were over long ago.
+func (s *Service) Open(ctx context.Context) error {
+	if err := s.loadSessions(ctx); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	s.wg.Add(1)
 	go func() {
 		defer s.wg.Done()
 		s.run(ctx)
 	}()
+	return nil
 }
 
 // Close writes what is left and joins.
@@ -132,9 +150,12 @@ func (s *Service) run(ctx context.Context) {
 		case <-ctx.Done():
 			timer.Stop()
 			s.flush(context.WithoutCancel(ctx))
+			s.flushSessions(context.WithoutCancel(ctx))
 			return
 		}
 		s.flush(ctx)
+		s.flushSessions(ctx)
+		s.endIdle(ctx)
 		if now := s.opts.Clock.Now(); now.Sub(purged) >= purgeEvery {
 			purged = now
 			s.purge(ctx)
@@ -187,8 +208,16 @@ func (s *Service) flush(ctx context.Context) {
 	}
 }
 
-// purge forgets keys that were over long ago.
+// purge forgets keys that were over long ago, and of too many those that were over first.
 func (s *Service) purge(ctx context.Context) {
+	s.purging.Lock()
+	defer s.purging.Unlock()
+	type over struct {
+		id  string
+		end time.Time
+	}
+	now := s.opts.Clock.Now()
+	var kept []over
 	var gone []string
 	page := core.Page{Limit: core.MaxPageLimit}
 	for {
@@ -198,12 +227,22 @@ func (s *Service) purge(ctx context.Context) {
 			return
 		}
 		for _, rec := range list {
-			if end := endOf(rec); !end.IsZero() && s.opts.Older(end, keptBehind) {
+			switch end := endOf(rec); {
+			case end.IsZero() || rec.StatusAt(now) == wire.APIKeyActive:
+			case s.opts.Older(end, keptBehind):
 				gone = append(gone, rec.ID)
+			default:
+				kept = append(kept, over{rec.ID, end})
 			}
 		}
 		if page.Cursor = info.NextCursor; page.Cursor == "" {
 			break
+		}
+	}
+	if len(kept) > maxOver {
+		slices.SortFunc(kept, func(a, b over) int { return a.end.Compare(b.end) })
+		for _, k := range kept[:len(kept)-maxOver] {
+			gone = append(gone, k.id)
 		}
 	}
 	for chunk := range slices.Chunk(gone, core.MaxPageLimit) {
@@ -218,6 +257,14 @@ func (s *Service) purge(ctx context.Context) {
 			s.log.Warn("keys that are over were not removed", "error", err)
 			return
 		}
+		s.known.drop(chunk)
+	}
+}
+
+// changed looks for keys that are over now and then, so that they stay bounded however fast they come.
+func (s *Service) changed(ctx context.Context) {
+	if s.changes.Add(1)%overEvery == 0 {
+		s.purge(context.WithoutCancel(ctx))
 	}
 }
 
@@ -322,7 +369,7 @@ func (s *Service) newKey(ctx context.Context, spec core.APIKeySpec) (*core.APIKe
 		rec.ExpiresAt = new(now.Add(cmp.Or(spec.Life, core.DefaultKeyLife)))
 	}
 	rec.Hashes = []core.KeyHash{{MAC: s.mac(rec.ID, secret)}}
-	return rec, formatKey(rec.ID, secret), nil
+	return rec, keyForm.join(rec.ID, secret), nil
 }
 
 // add stores a new key.
@@ -339,11 +386,13 @@ func (s *Service) add(ctx context.Context, rec *core.APIKeyRecord, key string) (
 		if other != nil && other.StatusAt(rec.CreatedAt) == wire.APIKeyActive {
 			return core.Conflict("key", other.ID, string(wire.APIKeyActive), "the key %s has the name %q already; revoke or rotate that one", other.ID, rec.Name)
 		}
+		tx.AfterCommit(func() { s.known.add(rec.ID) })
 		return tx.PutAPIKey(rec)
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.changed(ctx)
 	s.log.Info("key created", "key", rec.ID, "name", rec.Name, "owner", rec.Owner, "scopes", strings.Join(rec.Scopes, ","), "by", rec.CreatedBy)
 	return &core.NewAPIKey{APIKey: *s.view(rec), Key: key}, nil
 }
@@ -455,7 +504,7 @@ func (s *Service) RotateKey(ctx context.Context, id string, overlap time.Duratio
 		return nil, err
 	}
 	s.log.Info("key rotated", "key", id, "name", rec.Name, "overlap", overlap.String(), "by", by.ID)
-	return &core.NewAPIKey{APIKey: *s.view(rec), Key: formatKey(id, secret)}, nil
+	return &core.NewAPIKey{APIKey: *s.view(rec), Key: keyForm.join(id, secret)}, nil
 }
 
 // RevokeKey implements core.KeyService.
@@ -468,6 +517,7 @@ func (s *Service) RevokeKey(ctx context.Context, id string) error {
 		return nil
 	})
 	if err == nil {
+		s.changed(ctx)
 		s.log.Info("key revoked", "key", id, "by", by.ID)
 	}
 	return err

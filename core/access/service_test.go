@@ -30,12 +30,16 @@ type fakeStore struct {
 	keys  map[string]*core.APIKeyRecord
 	reads int
 	fails error
+
+	sessions map[string]*core.SessionRecord
 }
 
 type fakeTx struct {
 	core.Tx
 	keys  map[string]*core.APIKeyRecord
 	after []func()
+
+	sessions map[string]*core.SessionRecord
 }
 
 func (s *fakeStore) Update(_ context.Context, fn func(tx core.Tx) error) error {
@@ -44,11 +48,11 @@ func (s *fakeStore) Update(_ context.Context, fn func(tx core.Tx) error) error {
 	if s.fails != nil {
 		return s.fails
 	}
-	tx := &fakeTx{keys: maps.Clone(s.keys)}
+	tx := &fakeTx{keys: maps.Clone(s.keys), sessions: maps.Clone(s.sessions)}
 	if err := fn(tx); err != nil {
 		return err
 	}
-	s.keys = tx.keys
+	s.keys, s.sessions = tx.keys, tx.sessions
 	for _, f := range tx.after {
 		f()
 	}
@@ -374,7 +378,9 @@ func TestFirstKey(t *testing.T) {
 // Last uses are written once a minute, in one transaction, and at the end.
 func TestLastUse(t *testing.T) {
 	r := newRig(t)
-	r.Open()
+	if err := r.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	k := r.create(core.APIKeySpec{Name: "ci", Scopes: []string{"read"}})
 	r.wants(k.Key, "")
 	if r.store.keys[k.ID].LastUsedAt != nil {
@@ -413,5 +419,67 @@ func BenchmarkAuthenticate(b *testing.B) {
 		if _, err := r.Authenticate(req); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A flood of bad credentials locks out nobody with a good one behind the same address, though it was not seen before.
+func TestFloodBehindOneAddress(t *testing.T) {
+	r := newRig(t)
+	good := r.create(core.APIKeySpec{Name: "good", Scopes: []string{"read"}})
+	tokens := access.New(access.Options{
+		Store: r.store, Clock: r.clock, IDs: core.NewIDs(r.clock), Pepper: [32]byte{1},
+		Tokens: func(_ context.Context, token string) (core.Principal, error) {
+			if token != "good.good.good" {
+				return core.Principal{}, errors.New("bad")
+			}
+			return core.Principal{Kind: core.PrincipalUser, ID: "ann", Expires: r.clock.Now().Add(time.Hour)}, nil
+		},
+	})
+	try := func(token string) error {
+		req := httptest.NewRequest("GET", "/", nil)
+		req.Header.Set("Authorization", "Bearer "+token)
+		_, err := tokens.Authenticate(req)
+		return err
+	}
+	for range 25 {
+		_ = try("bad.bad.bad")
+	}
+	if err := try(good.Key); err != nil { // this service has not seen it yet
+		t.Errorf("a key: %v", err)
+	}
+	if err := try("good.good.good"); err != nil {
+		t.Errorf("a token among a few: %v", err)
+	}
+	for range 50 {
+		_ = try("bad.bad.bad")
+	}
+	if err := try("bad.bad.worse"); core.ErrorCode(err) != core.CodeRateLimited {
+		t.Errorf("one too many: %v", err)
+	}
+	if err := try("good.good.good"); err != nil {
+		t.Errorf("a token that was accepted before: %v", err)
+	}
+}
+
+// Keys that are over are bounded, however fast they come.
+func TestRevokedAreBounded(t *testing.T) {
+	r := newRig(t)
+	for i := range 1300 {
+		k := r.create(core.APIKeySpec{Name: fmt.Sprint(i), Scopes: []string{"read"}})
+		r.clock.Advance(time.Second)
+		if err := r.RevokeKey(t.Context(), k.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.create(core.APIKeySpec{Name: "left", Scopes: []string{"read"}})
+	if n := len(r.store.keys); n < 1000 || n > 1110 {
+		t.Errorf("%d keys are kept", n)
+	}
+	named := map[string]bool{}
+	for _, k := range r.store.keys {
+		named[k.Name] = true
+	}
+	if named["0"] || !named["1299"] || !named["left"] {
+		t.Error("others than the oldest are gone")
 	}
 }

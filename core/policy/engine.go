@@ -90,9 +90,14 @@ func compile(ctx context.Context, c Config) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !has(modules, authzPackage) && has(modules, approvalPackage) { // a directory that is about prompts alone
+		files = append(files, builtInFile())
+		if compiler, modules, err = parse(files); err != nil {
+			return nil, err
+		}
+	}
 	data := c.data()
-	store := inmem.NewFromObjectWithOpts(map[string]any{"wardroom": map[string]any{"config": data}},
-		inmem.OptRoundTripOnWrite(true), inmem.OptReturnASTValuesOnRead(true))
+	store := storeOf(data)
 	prepared, err := rego.New(rego.Query(query), rego.Compiler(compiler), rego.Store(store), rego.StrictBuiltinErrors(true)).PrepareForEval(ctx)
 	if err != nil {
 		return nil, problems(err)
@@ -102,6 +107,12 @@ func compile(ctx context.Context, c Config) (*compiled, error) {
 		return nil, err
 	}
 	return next, next.smoke(ctx)
+}
+
+// storeOf holds what rules see of the configuration.
+func storeOf(data map[string]any) storage.Store {
+	return inmem.NewFromObjectWithOpts(map[string]any{"wardroom": map[string]any{"config": data}},
+		inmem.OptRoundTripOnWrite(true), inmem.OptReturnASTValuesOnRead(true))
 }
 
 // smoke refuses a policy that would lock out everyone, or let in anyone.
@@ -180,12 +191,15 @@ func problems(err error) error {
 	for _, e := range list {
 		p := core.Problem{Path: "policy", Reason: e.Message}
 		if e.Location != nil {
-			p.Path, p.Line, p.Column = e.Location.File, e.Location.Row, e.Location.Col
+			p.Path, p.Line, p.Column = placeOf(e.Location), e.Location.Row, e.Location.Col
 		}
 		found = append(found, p)
 	}
 	return core.InvalidAll("policy", found)
 }
+
+// placeOf names a place in a file, the line with it: the text of an error has no more than that.
+func placeOf(at *ast.Location) string { return fmt.Sprintf("%s:%d", at.File, at.Row) }
 
 // runTests runs every test_ rule of the modules; one that is not true, or not at all, fails.
 func runTests(ctx context.Context, compiler *ast.Compiler, modules []*ast.Module, store storage.Store) error {
@@ -204,7 +218,7 @@ func runTests(ctx context.Context, compiler *ast.Compiler, modules []*ast.Module
 			cancel()
 			p := core.Problem{Path: path}
 			if rule.Location != nil {
-				p = core.Problem{Path: rule.Location.File, Line: rule.Location.Row}
+				p = core.Problem{Path: placeOf(rule.Location), Line: rule.Location.Row}
 			}
 			switch {
 			case err != nil:

@@ -43,10 +43,12 @@ func BuiltIn() string {
 	return string(data)
 }
 
+func builtInFile() file { return file{"authz.rego", BuiltIn()} }
+
 // load reads the files of a policy, sorted by name.
 func load(dir string) ([]file, error) {
 	if dir == "" {
-		return []file{{"authz.rego", BuiltIn()}}, nil
+		return []file{builtInFile()}, nil
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {

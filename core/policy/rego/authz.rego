@@ -21,10 +21,20 @@ scope_allows if input.scope == "any"
 
 scope_allows if input.scope in input.principal.scopes
 
+# An agent with a credential for agents connects, and does nothing else.
+scope_allows if agent_connects
+
+agent_connects if {
+	input.principal.kind == "agent"
+	input.action == "agents.connect"
+}
+
 # Roles.
 role_allows if not config.rbac
 
 role_allows if input.scope == "any"
+
+role_allows if agent_connects
 
 role_allows if {
 	some role in roles

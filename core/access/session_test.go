@@ -1,0 +1,438 @@
+package access_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/access"
+	"github.com/wardroom/wardroom/core/coretest"
+)
+
+func (s *fakeStore) FindSession(_ context.Context, id string) (*core.SessionRecord, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return (&fakeTx{sessions: s.sessions}).FindSession(id)
+}
+
+func (s *fakeStore) FindSessions(_ context.Context, f core.SessionFilter) ([]*core.SessionRecord, core.PageInfo, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*core.SessionRecord
+	for _, r := range s.sessions {
+		if f.User == "" || r.User == f.User {
+			list = append(list, r)
+		}
+	}
+	return list, core.PageInfo{Total: len(list)}, nil
+}
+
+func (t *fakeTx) FindSession(id string) (*core.SessionRecord, error) {
+	if r := t.sessions[id]; r != nil {
+		return r, nil
+	}
+	return nil, core.NotFound("session", id)
+}
+func (t *fakeTx) PutSession(r *core.SessionRecord) error { t.sessions[r.ID] = r; return nil }
+func (t *fakeTx) DeleteSession(id string) error          { delete(t.sessions, id); return nil }
+
+type people struct {
+	*rig
+	limits  access.SessionLimits
+	secure  bool
+	noSSO   bool
+	changes int
+}
+
+func newPeople(t *testing.T) *people {
+	t.Helper()
+	p := &people{limits: access.SessionLimits{Idle: time.Hour, MaxAge: 12 * time.Hour, MaxConcurrent: 3}}
+	p.rig = &rig{tb: t, store: &fakeStore{keys: map[string]*core.APIKeyRecord{}, sessions: map[string]*core.SessionRecord{}}, clock: coretest.NewClock()}
+	p.restart()
+	return p
+}
+
+// restart makes the service anew on the same store.
+func (p *people) restart() {
+	p.tb.Helper()
+	p.Service = access.New(access.Options{
+		Store: p.store, Clock: p.clock, IDs: core.NewIDs(p.clock), Pepper: [32]byte{1}, Changed: func() { p.changes++ },
+		Sessions: &access.SessionOptions{
+			Limits: func() access.SessionLimits { return p.limits }, Secure: p.secure, SSO: !p.noSSO,
+			Scopes: func(context.Context, core.Principal) []string { return []string{core.ScopeRead} },
+		},
+	})
+	if err := p.Open(p.tb.Context()); err != nil {
+		p.tb.Fatal(err)
+	}
+	p.tb.Cleanup(p.Close)
+}
+
+func (p *people) begin(user string, kind core.UserSessionKind) *core.NewSession {
+	p.tb.Helper()
+	s, err := p.CreateSession(p.tb.Context(), core.SessionSpec{Kind: kind, User: user, Method: core.SignInSSO, IDToken: "id-token-of-" + user})
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	p.clock.Advance(2 * time.Second)
+	return s
+}
+
+// browse authenticates a request of a browser at http://127.0.0.1:8080.
+func (p *people) browse(method, cookie string, header ...string) (core.Principal, error) {
+	p.tb.Helper()
+	r := httptest.NewRequest(method, "/api/session", http.NoBody)
+	r.Host, r.RemoteAddr = "127.0.0.1:8080", "10.0.0.1:1"
+	r.Header.Set("Cookie", "wardroom-session-8080="+cookie)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return p.Authenticate(r)
+}
+
+func TestSessionLife(t *testing.T) {
+	p := newPeople(t)
+	s := p.begin("ann", core.SessionBrowser)
+	who, err := p.browse("GET", s.Token)
+	if err != nil || who.ID != "ann" || who.SessionID != s.ID || who.Kind != core.PrincipalUser || !slices.Equal(who.Scopes, []string{"read"}) || !who.Expires.Equal(s.ExpiresAt) {
+		t.Fatalf("%+v, %v", who, err)
+	}
+	rec := p.store.sessions[s.ID]
+	if text := fmt.Sprintf("%+v %s", rec, rec.IDToken); strings.Contains(text, s.Token[31:63]) || strings.Contains(text, "id-token-of") {
+		t.Error("the store has a secret in clear")
+	}
+	// It outlives a restart; what was used before is known to the minute.
+	p.Close()
+	p.restart()
+	if _, err := p.browse("GET", s.Token); err != nil {
+		t.Fatalf("after a restart: %v", err)
+	}
+	// Use prolongs it, up to its age.
+	for range 20 {
+		p.clock.Advance(50 * time.Minute)
+		_, err = p.browse("GET", s.Token)
+		if err != nil {
+			break
+		}
+	}
+	if core.ErrorCode(err) != core.CodeUnauthorized || p.clock.Now().Before(s.ExpiresAt) {
+		t.Errorf("at %s: %v", p.clock.Now(), err)
+	}
+	// What is not used ends, and what goes on for it is looked at again.
+	idle, before := p.begin("ann", core.SessionBrowser), p.changes
+	p.clock.Advance(time.Hour)
+	if _, err := p.browse("GET", idle.Token); core.ErrorCode(err) != core.CodeUnauthorized {
+		t.Errorf("idle: %v", err)
+	}
+	if _, err := p.Refresh(t.Context(), core.Principal{SessionID: idle.ID}); core.ErrorCode(err) != core.CodeUnauthorized {
+		t.Errorf("refreshed: %v", err)
+	}
+	coretest.WaitFor(t, "the end of what is idle", func() bool { p.clock.Advance(time.Minute); return len(p.stored()) == 0 && p.changes > before })
+	// A command line has no such end.
+	cli := p.begin("ann", core.SessionCLI)
+	p.clock.Advance(11 * time.Hour)
+	p.wants(cli.Token, "")
+	p.clock.Advance(time.Hour)
+	p.wants(cli.Token, core.CodeUnauthorized)
+}
+
+func (p *people) stored() map[string]*core.SessionRecord {
+	p.store.mu.Lock()
+	defer p.store.mu.Unlock()
+	return maps.Clone(p.store.sessions)
+}
+
+// A clock that is set neither ends sessions nor prolongs them, and one that was set back before a start prolongs them by no
+// more than their life.
+func TestSessionClock(t *testing.T) {
+	p := newPeople(t)
+	p.Close()
+	p.clock = coretest.NewStepClock()
+	p.restart()
+	s := p.begin("ann", core.SessionBrowser)
+	good := func(want core.Code) {
+		t.Helper()
+		if _, err := p.browse("GET", s.Token); core.ErrorCode(err) != want {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	for _, step := range []time.Duration{24 * time.Hour, -48 * time.Hour} {
+		p.clock.Step(step)
+		good("")
+	}
+	p.clock.Advance(time.Hour)
+	good(core.CodeUnauthorized)
+	p.limits.Idle = 12 * time.Hour
+	s = p.begin("ann", core.SessionBrowser)
+	p.clock.Step(-1000 * time.Hour)
+	p.Close()
+	p.restart()
+	good("")
+	p.clock.Advance(12 * time.Hour)
+	good(core.CodeUnauthorized)
+}
+
+// A session of a browser is none of a command line, nor the other way round.
+func TestSessionKinds(t *testing.T) {
+	p := newPeople(t)
+	browser, cli := p.begin("ann", core.SessionBrowser), p.begin("ann", core.SessionCLI)
+	p.wants(cli.Token, "")
+	p.wants(browser.Token, core.CodeUnauthorized)
+	if _, err := p.browse("GET", cli.Token); core.ErrorCode(err) != core.CodeUnauthorized {
+		t.Errorf("the token of a command line as a cookie: %v", err)
+	}
+	if p.CookieSession(browser.Token) != browser.ID || p.CookieSession(cli.Token) != "" || p.CookieSession(browser.Token[:len(browser.Token)-40]+strings.Repeat("a", 40)) != "" {
+		t.Error("cookies are told apart badly")
+	}
+}
+
+func TestMaxConcurrent(t *testing.T) {
+	p := newPeople(t)
+	first, second, third := p.begin("ann", core.SessionBrowser), p.begin("ann", core.SessionBrowser), p.begin("ann", core.SessionCLI)
+	other := p.begin("bob", core.SessionBrowser)
+	if _, err := p.browse("GET", first.Token); err != nil { // now the second is the one that was not used for longest
+		t.Fatal(err)
+	}
+	before := p.changes
+	fourth := p.begin("ann", core.SessionBrowser)
+	for token, want := range map[string]core.Code{first.Token: "", second.Token: core.CodeUnauthorized, fourth.Token: "", other.Token: ""} {
+		if _, err := p.browse("GET", token); core.ErrorCode(err) != want {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	p.wants(third.Token, "")
+	if p.changes == before || len(p.stored()) != 4 {
+		t.Errorf("%d changes, %d stored", p.changes-before, len(p.stored()))
+	}
+}
+
+// Nobody takes over a session that somebody else put into their browser, and one that ends is over for all requests.
+func TestSessionEnds(t *testing.T) {
+	p := newPeople(t)
+	s := p.begin("ann", core.SessionBrowser)
+	next, err := p.CreateSession(t.Context(), core.SessionSpec{Kind: core.SessionBrowser, User: "bob", Method: core.SignInSSO, Replaces: p.CookieSession(s.Token)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.browse("GET", s.Token); core.ErrorCode(err) != core.CodeUnauthorized {
+		t.Errorf("the session from before the sign-in: %v", err)
+	}
+	if next.ID == s.ID || next.Token == s.Token {
+		t.Error("the sign-in kept the session")
+	}
+	if token, err := p.RevokeSession(t.Context(), next.ID); err != nil || token != "" {
+		t.Errorf("%q, %v", token, err)
+	}
+	if _, err := p.browse("GET", next.Token); core.ErrorCode(err) != core.CodeUnauthorized {
+		t.Errorf("revoked: %v", err)
+	}
+	if _, err := p.RevokeSession(t.Context(), next.ID); core.ErrorCode(err) != core.CodeNotFound {
+		t.Errorf("revoked twice: %v", err)
+	}
+	last := p.begin("ann", core.SessionBrowser)
+	if token, err := p.RevokeSession(t.Context(), last.ID); err != nil || token != "id-token-of-ann" {
+		t.Errorf("%q, %v", token, err)
+	}
+}
+
+// What a browser sends by itself is not enough.
+func TestCSRF(t *testing.T) {
+	p := newPeople(t)
+	s := p.begin("ann", core.SessionBrowser)
+	good := p.CSRFToken(s.ID)
+	other := p.begin("bob", core.SessionBrowser)
+	for name, tt := range map[string]struct {
+		method string
+		header []string
+		want   core.Code
+	}{
+		"Read":               {"GET", nil, ""},
+		"ReadOfSite":         {"GET", []string{"Sec-Fetch-Site", "same-origin"}, ""},
+		"ReadTyped":          {"GET", []string{"Sec-Fetch-Site", "none"}, ""},
+		"ReadOfOtherSite":    {"GET", []string{"Sec-Fetch-Site", "cross-site"}, core.CodeForbidden},
+		"ReadOfSubdomain":    {"GET", []string{"Sec-Fetch-Site", "same-site"}, core.CodeForbidden},
+		"ReadOfOtherOrigin":  {"GET", []string{"Origin", "http://127.0.0.1:9999"}, core.CodeForbidden},
+		"Change":             {"POST", []string{"X-CSRF-Token", good, "Origin", "http://127.0.0.1:8080", "Sec-Fetch-Site", "same-origin"}, ""},
+		"ChangeNoToken":      {"POST", []string{"Origin", "http://127.0.0.1:8080"}, core.CodeForbidden},
+		"ChangeOthersToken":  {"DELETE", []string{"X-CSRF-Token", p.CSRFToken(other.ID)}, core.CodeForbidden},
+		"ChangeEmptyToken":   {"PUT", []string{"X-CSRF-Token", ""}, core.CodeForbidden},
+		"ChangeOfOtherSite":  {"POST", []string{"X-CSRF-Token", good, "Sec-Fetch-Site", "cross-site"}, core.CodeForbidden},
+		"ChangeNullOrigin":   {"POST", []string{"X-CSRF-Token", good, "Origin", "null"}, core.CodeForbidden},
+		"Socket":             {"GET", []string{"Upgrade", "websocket", "Origin", "http://127.0.0.1:8080"}, ""},
+		"SocketNoOrigin":     {"GET", []string{"Upgrade", "websocket"}, core.CodeForbidden},
+		"SocketOfOtherHost":  {"GET", []string{"Upgrade", "websocket", "Origin", "http://evil.example"}, core.CodeForbidden},
+		"SocketOtherPort":    {"GET", []string{"Upgrade", "websocket", "Origin", "http://127.0.0.1:1"}, core.CodeForbidden},
+		"BearerGoesFirst":    {"POST", []string{"Authorization", "Bearer wr_nonsense"}, core.CodeUnauthorized},
+		"CookieTwiceIsNone":  {"GET", []string{"Cookie", "wardroom-session-8080=" + s.Token + "; wardroom-session-8080=" + other.Token}, core.CodeUnauthorized},
+		"CookieOfOtherPort":  {"GET", []string{"Cookie", "wardroom-session-8081=" + s.Token}, core.CodeUnauthorized},
+		"SecureNameOverHTTP": {"GET", []string{"Cookie", "__Host-wardroom-session=" + s.Token}, core.CodeUnauthorized},
+	} {
+		if _, err := p.browse(tt.method, s.Token, tt.header...); core.ErrorCode(err) != tt.want {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+	// Over https the cookie has the prefix of its host, an origin of plain http is another site, and a name is as good as loopback.
+	p.secure = true
+	p.Close()
+	p.restart()
+	r := httptest.NewRequest("GET", "/", http.NoBody)
+	r.Host = "wardroom.example"
+	r.Header.Set("Cookie", "__Host-wardroom-session="+s.Token)
+	if _, err := p.Authenticate(r); err != nil {
+		t.Errorf("secure: %v", err)
+	}
+	r.Header.Set("Origin", "http://wardroom.example")
+	if _, err := p.Authenticate(r); core.ErrorCode(err) != core.CodeForbidden {
+		t.Errorf("an origin of plain http: %v", err)
+	}
+	if _, err := p.browse("GET", s.Token); core.ErrorCode(err) != core.CodeUnauthorized {
+		t.Errorf("the name for loopback over https: %v", err)
+	}
+}
+
+// Sessions that were opened at an identity provider end with the way to sign in there.
+func TestNoSSOAnyMore(t *testing.T) {
+	p := newPeople(t)
+	s, cli := p.begin("ann", core.SessionBrowser), p.begin("ann", core.SessionCLI)
+	p.noSSO = true
+	p.Close()
+	p.restart()
+	if _, err := p.browse("GET", s.Token); core.ErrorCode(err) != core.CodeUnauthorized {
+		t.Errorf("%v", err)
+	}
+	p.wants(cli.Token, core.CodeUnauthorized)
+}
+
+// A session that was opened with an API key ends with it, and can do what it can.
+func TestKeySession(t *testing.T) {
+	p := newPeople(t)
+	k := p.create(core.APIKeySpec{Name: "ann's", Owner: "ann", Scopes: []string{"execute"}})
+	s, err := p.CreateSession(t.Context(), core.SessionSpec{Kind: core.SessionBrowser, User: "ann", Method: core.SignInAPIKey, KeyID: k.ID, Until: p.clock.Now().Add(time.Minute)})
+	if err != nil || s.ExpiresAt.Sub(p.clock.Now()) > time.Minute {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	who, err := p.browse("GET", s.Token)
+	if err != nil || who.KeyID != k.ID || who.ID != "ann" || !slices.Equal(who.Scopes, []string{"execute"}) || who.SessionID != s.ID {
+		t.Fatalf("%+v, %v", who, err)
+	}
+	if err := p.RevokeKey(t.Context(), k.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.browse("GET", s.Token); core.ErrorCode(err) != core.CodeUnauthorized {
+		t.Errorf("after the key's end: %v", err)
+	}
+	if _, err := p.Refresh(t.Context(), who); core.ErrorCode(err) != core.CodeUnauthorized {
+		t.Errorf("refreshed after the key's end: %v", err)
+	}
+}
+
+func TestGrant(t *testing.T) {
+	p := newPeople(t)
+	ann := p.begin("ann", core.SessionBrowser)
+	as := func(id string) context.Context {
+		return core.WithPrincipal(t.Context(), core.Principal{Kind: core.PrincipalUser, ID: "ann", SessionID: id})
+	}
+	const verifier = "0123456789012345678901234567890123456789012"
+	sum := sha256.Sum256([]byte(verifier))
+	begin := func(port int) *core.Grant {
+		t.Helper()
+		g, err := p.BeginGrant(t.Context(), core.GrantSpec{Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Port: port, Address: "10.0.0.7", Client: "lap\x1btop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	redeem := func(g *core.Grant, verifier, code string) (*core.NewSession, core.Code) {
+		t.Helper()
+		p.clock.Advance(core.GrantInterval)
+		s, err := p.RedeemGrant(t.Context(), g.DeviceCode, verifier, code)
+		return s, core.ErrorCode(err)
+	}
+	g := begin(0)
+	if shown, err := p.FindGrant(t.Context(), strings.ToLower(g.UserCode)); err != nil || shown.DeviceCode != "" || shown.Client != "laptop" {
+		t.Errorf("%+v, %v", shown, err)
+	}
+	if _, code := redeem(g, verifier, ""); code != core.CodeConflict {
+		t.Errorf("before the approval: %s", code)
+	}
+	if _, err := p.RedeemGrant(t.Context(), g.DeviceCode, verifier, ""); core.ErrorCode(err) != core.CodeRateLimited {
+		t.Errorf("too often: %v", err)
+	}
+	cli := p.begin("ann", core.SessionCLI)
+	if _, err := p.DecideGrant(as(cli.ID), g.UserCode, true); core.ErrorCode(err) != core.CodeForbidden {
+		t.Errorf("approved by a command line: %v", err)
+	}
+	if _, err := p.DecideGrant(as(ann.ID), g.UserCode, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.DecideGrant(as(ann.ID), g.UserCode, true); core.ErrorCode(err) != core.CodeNotFound {
+		t.Errorf("approved twice: %v", err)
+	}
+	s, code := redeem(g, verifier, "")
+	if code != "" || s.User != "ann" || s.Kind != core.SessionCLI || s.Address != "10.0.0.7" {
+		t.Fatalf("%+v, %s", s, code)
+	}
+	p.wants(s.Token, "")
+	if _, code := redeem(g, verifier, ""); code != core.CodeNotFound {
+		t.Errorf("redeemed twice: %s", code)
+	}
+	// With a port the code that goes through the browser is needed: whoever lured somebody into approving does not get it.
+	g = begin(4321)
+	secret, err := p.DecideGrant(as(ann.ID), g.UserCode, true)
+	if err != nil || secret == "" {
+		t.Fatalf("%q, %v", secret, err)
+	}
+	if _, code := redeem(g, verifier, ""); code != core.CodeNotFound {
+		t.Errorf("without the code: %s", code)
+	}
+	// Another verifier is a theft: the login is over.
+	g = begin(0)
+	if _, code := redeem(g, strings.Repeat("x", 43), ""); code != core.CodeNotFound {
+		t.Errorf("another verifier: %s", code)
+	}
+	if _, code := redeem(g, verifier, ""); code != core.CodeNotFound {
+		t.Errorf("after another verifier: %s", code)
+	}
+	// Refused, late, and approved by somebody who signed out since.
+	g = begin(0)
+	if _, err := p.DecideGrant(as(ann.ID), g.UserCode, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, code := redeem(g, verifier, ""); code != core.CodeForbidden {
+		t.Errorf("refused: %s", code)
+	}
+	g = begin(0)
+	if _, err := p.DecideGrant(as(ann.ID), g.UserCode, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.RevokeSession(t.Context(), ann.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, code := redeem(g, verifier, ""); code != core.CodeNotFound {
+		t.Errorf("approved by a session that ended: %s", code)
+	}
+	g = begin(0)
+	p.clock.Advance(core.GrantLife)
+	if _, err := p.FindGrant(t.Context(), g.UserCode); core.ErrorCode(err) != core.CodeNotFound {
+		t.Errorf("late: %v", err)
+	}
+	// However many are begun, few wait.
+	for i := range 30 {
+		_, err := p.BeginGrant(t.Context(), core.GrantSpec{Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Address: "10.0.0.8"})
+		if (core.ErrorCode(err) == core.CodeRateLimited) != (i >= 20) {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	if _, err := p.BeginGrant(t.Context(), core.GrantSpec{Challenge: "short"}); core.ErrorCode(err) != core.CodeValidation {
+		t.Errorf("a challenge that is none: %v", err)
+	}
+}
