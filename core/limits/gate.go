@@ -11,7 +11,8 @@ import (
 // Rules are what a Gate goes by. They are immutable.
 type Rules struct {
 	Limits  Options
-	Limited bool     // Limits are in force
+	Holds   Holds
+	Limited bool     // Limits and Holds are in force
 	Allowed Networks // requests come from these only; nil: from anywhere
 	Proxies Networks // whose X-Forwarded-For is believed
 }
@@ -21,6 +22,7 @@ type Gate struct {
 	limiter *Limiter
 	refused func(client string)
 	rules   atomic.Pointer[Rules]
+	holds   holds
 }
 
 // NewGate makes a Gate. It calls refused for each request that was one too many.

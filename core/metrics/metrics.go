@@ -17,9 +17,12 @@ type Metrics struct {
 	Questions  *Questions
 	Threads    *Threads
 	Webhooks   *Webhooks
+	Schedules  *Schedules
+	Triggers   *Triggers
 
 	Connections *Connections
 	Access      *Access
+	Audit       *Audit
 }
 
 // New makes and registers all series. It panics when reg has one of them already.
@@ -36,9 +39,12 @@ func New(reg prometheus.Registerer, build Build) *Metrics {
 		Questions:  NewQuestions(reg),
 		Threads:    NewThreads(reg),
 		Webhooks:   NewWebhooks(reg),
+		Schedules:  NewSchedules(reg),
+		Triggers:   NewTriggers(reg),
 
 		Connections: NewConnections(reg),
 		Access:      NewAccess(reg),
+		Audit:       NewAudit(reg),
 	}
 }
 
