@@ -19,6 +19,9 @@ const keptShare = 10
 // admit returns why a run that a caller starts finds no place in the queue, or nil. The caller holds mu.
 func (e *Engine) admit(r *run) error {
 	config := e.config.Load()
+	if most := config.MaxActivePerOwner; most > 0 && !core.IsReserved(r.exec.CreatedBy) && e.owned[r.exec.CreatedBy] >= most {
+		return ownerFull(most)
+	}
 	of := e.loads[shareKey(r.exec)]
 	limit := config.MaxQueued
 	kept := limit / keptShare
@@ -52,6 +55,14 @@ func queueFull(setting string, limit int64, what string) *core.Error {
 	return err
 }
 
+// ownerFull says that the engine takes no more of one caller.
+func ownerFull(limit int) *core.Error {
+	const setting = "security.rateLimit.open.executions"
+	err := queueFull(setting, int64(limit), fmt.Sprintf("%d executions of the caller wait or run already", limit))
+	err.Message = fmt.Sprintf("%d executions of the caller wait or run already; %s allows no more; try again later", limit, setting)
+	return err
+}
+
 // shareFull says that the queue takes no more of one pattern.
 func shareFull(r *run, setting string, limit int64, what string) *core.Error {
 	err := queueFull(setting, limit, what)
@@ -73,4 +84,10 @@ func (e *Engine) weigh(r *run, sign int) {
 		e.loads[key] = of
 	}
 	e.inputBytes += int64(sign) * r.inputBytes
+	if r.exec.BatchID != "" {
+		return
+	}
+	if e.owned[r.exec.CreatedBy] += sign; e.owned[r.exec.CreatedBy] == 0 {
+		delete(e.owned, r.exec.CreatedBy)
+	}
 }

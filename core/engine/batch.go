@@ -127,6 +127,11 @@ func (e *Engine) FindBatch(ctx context.Context, id string) (*core.Batch, error) 
 	return e.store.FindBatch(ctx, id)
 }
 
+// FindBatches implements core.BatchService.
+func (e *Engine) FindBatches(ctx context.Context, filter core.BatchFilter) ([]*core.Batch, core.PageInfo, error) {
+	return e.store.FindBatches(ctx, filter)
+}
+
 // CancelBatch implements core.BatchService.
 func (e *Engine) CancelBatch(ctx context.Context, id string) (*core.Batch, error) {
 	e.mu.Lock()

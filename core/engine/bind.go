@@ -75,8 +75,10 @@ func (r *chartRun) tryBind(c *change, wants []roleWant) {
 	r.takeGrants(c, wants, grants)
 }
 
-// bindKey is what executions of one pattern that wait for their roles have in common.
-func (r *chartRun) bindKey() string { return r.exec.Pattern.Name + "\x00\x00" + r.exec.Hash }
+// bindKey is what executions of one principal and pattern that wait for their roles have in common.
+func (r *chartRun) bindKey() string {
+	return r.exec.CreatedBy + "\x00" + r.exec.Pattern.Name + "\x00\x00" + r.exec.Hash
+}
 
 func (r *chartRun) takeGrants(c *change, wants []roleWant, grants []roleGrant) {
 	for i, g := range grants {

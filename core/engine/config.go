@@ -6,6 +6,7 @@ import "time"
 type Config struct {
 	MaxActive           int           // executions that run at once
 	MaxActivePerPattern int           // of one pattern; 0: no limit but the pattern's own
+	MaxActivePerOwner   int           // executions of one caller with a credential that wait or run; 0: no limit
 	MaxQueued           int           // executions that wait for a slot or agents; more are refused
 	MaxQueuedBytes      int64         // bytes of input that active executions hold in memory
 	DefaultTimeout      time.Duration // of an execution whose request and pattern name none

@@ -27,6 +27,7 @@ type Store interface {
 	FindExecution(ctx context.Context, id string) (*core.Execution, error)
 	FindExecutions(ctx context.Context, filter core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error)
 	ActiveExecutions(ctx context.Context) ([]*core.Execution, error)
+	DeleteExecution(ctx context.Context, id string, event core.Event) error
 	Events(ctx context.Context, subject string, after uint64, limit int) (page []core.Event, more bool, err error)
 	FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*core.ThreadRecord, core.PageInfo, error)
 	core.BatchReader
@@ -118,6 +119,7 @@ type Engine struct {
 	batches    map[string]*batchRun // active batches by id
 	inputBytes int64                // of all active executions
 	loads      map[string]load      // of them, by share
+	owned      map[string]int       // of them, those of a caller, without those of batches
 
 	tasksMu sync.RWMutex            // guards tasks and serving
 	tasks   map[string]*run         // by task id, of all active runs
@@ -148,6 +150,7 @@ func New(o Options) *Engine {
 		runs:    map[string]*run{},
 		batches: map[string]*batchRun{},
 		loads:   map[string]load{},
+		owned:   map[string]int{},
 		tasks:   map[string]*run{},
 		serving: map[string]map[*run]int{},
 	}

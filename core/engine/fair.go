@@ -7,19 +7,21 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// shareKey names whose share of the queue and of what comes free an execution takes: today its pattern's. A principal
-// becomes part of it once executions are owned.
+// shareKey names whose share of the queue an execution takes: its pattern's.
 func shareKey(exec *core.Execution) string { return exec.Pattern.Name }
 
-// flow is what stands in line of one share at one level of priority. Flows of a level take turns (start-time fair
-// queueing): each turn moves a flow behind those that had fewer, and one that comes new, or comes again, has the present
-// turn. So a share with thousands in line delays one with a single execution by one turn, whatever their ages. Within a
-// flow, and between levels, the order is that of priority and age.
+// flow is what stands in line of one principal at one level of priority, or within that of one of their patterns. Flows of
+// a level take turns (start-time fair queueing), and so do the patterns within a flow: each turn moves a flow behind those
+// that had fewer, and one that comes new, or comes again, has the present turn. So who has thousands in line delays
+// another's single execution by one turn, whatever their ages, and one pattern's thousands another one's. Within a pattern,
+// and between levels, the order is that of priority and age.
 type flow struct {
 	key   string
 	level int
 	turn  uint64 // its next
 	live  int    // waiters
+
+	patterns turns // within the flow of a principal
 
 	// Of a pass.
 	heads candidates // of the queues of its buckets
@@ -27,7 +29,7 @@ type flow struct {
 	in    bool       // it is in line
 }
 
-// turns has the flows of one level.
+// turns has the flows of one level, or of the patterns within a flow.
 type turns struct {
 	now   uint64 // highest turn that was served
 	flows map[string]*flow
@@ -94,9 +96,6 @@ func (l *line) Pop() any {
 // round holds the heads of all queues, by level and flow, for one pass.
 type round struct {
 	lines [4]line
-	// holding stands for the holder alone: it keeps the turn that it had when it began to hold, whatever else of its
-	// flow is served meanwhile.
-	holding flow
 }
 
 // collect fills the round. The caller holds the scheduler's mu.
@@ -113,15 +112,14 @@ func (s *scheduler) collect(now time.Time, aging time.Duration) *round {
 				continue
 			}
 			f := w.flow
-			if w == s.holder && w.turn < f.turn {
-				r.holding = flow{level: level, turn: w.turn}
-				f = &r.holding
-			}
 			if !f.in {
 				f.in, f.at, f.heads = true, f.turn, f.heads[:0]
 				r.lines[level] = append(r.lines[level], f)
 			}
-			f.heads = append(f.heads, newCandidate(b, w, now, aging))
+			c := newCandidate(b, w, now, aging)
+			// The holder keeps the turn that it had when it began to hold, whatever else of its pattern is served meanwhile.
+			c.at, c.kept = s.turnOf(w), w == s.holder
+			f.heads = append(f.heads, c)
 		}
 	}
 	for level := range r.lines {
@@ -132,6 +130,14 @@ func (s *scheduler) collect(now time.Time, aging time.Duration) *round {
 		heap.Init(&r.lines[level])
 	}
 	return r
+}
+
+// settle brings the candidate of a flow to its head that has its turn.
+func (f *flow) settle() {
+	for c := &f.heads[0]; !c.kept && c.at != c.waiter.pattern.turn; c = &f.heads[0] { // its pattern was served meanwhile
+		c.at = c.waiter.pattern.turn
+		heap.Fix(&f.heads, 0)
+	}
 }
 
 // next returns the flow whose head is to be looked at, or nil: of the flows that have their turn in their levels, the
@@ -169,5 +175,6 @@ func (r *round) passed(f *flow, next *candidate) {
 		heap.Pop(l)
 		return
 	}
+	f.settle()
 	heap.Fix(l, 0)
 }

@@ -35,6 +35,27 @@ type assignedData struct {
 	Round int          `json:"round,omitempty"`
 	Role  string       `json:"role,omitempty"` // of an org chart
 	Tasks []assignment `json:"tasks"`
+	orderData
+}
+
+// orderData is what tasks that are handed out together ask for, as far as that does not follow from the execution.
+type orderData struct {
+	Input   json.RawMessage `json:"input,omitempty"`
+	Context json.RawMessage `json:"context,omitempty"`
+	Omitted int             `json:"omittedBytes,omitempty"` // in place of what is too long
+	// Kept tells of a step of a flat pattern that what is missing is that of the execution. Former versions kept nothing.
+	Kept bool `json:"kept,omitempty"`
+}
+
+// maxOrder bounds the bytes of what a task asks for that are kept.
+const maxOrder = 64 << 10
+
+// orderOf returns what is kept of an input and a context; nil for what follows from the execution.
+func orderOf(input, context json.RawMessage) orderData {
+	if n := len(input) + len(context); n > maxOrder {
+		return orderData{Omitted: n}
+	}
+	return orderData{Input: input, Context: context}
 }
 
 // taskData is the data of task.completed, task.failed and task.late.

@@ -37,8 +37,9 @@ type memory struct {
 	questions  map[string]core.Question
 	threads    []core.ThreadRecord // oldest first
 	seq        uint64
-	refuse     error // returned by Update while set
-	refuseAt   int   // the commit from which on refuse is errReadOnly; 0: none
+	deleted    []core.Event // told of executions that were
+	refuse     error        // returned by Update while set
+	refuseAt   int          // the commit from which on refuse is errReadOnly; 0: none
 	refused    int
 	refusedAt  int // commits when it was refused last
 	commits    int
@@ -207,6 +208,21 @@ func (m *memory) FindExecution(_ context.Context, id string) (*core.Execution, e
 }
 
 func (m *memory) FindExecutions(context.Context, core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
+	return nil, core.PageInfo{}, errors.New("not used")
+}
+
+func (m *memory) DeleteExecution(_ context.Context, id string, event core.Event) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e, ok := m.executions[id]; !ok || !e.Status.Terminal() {
+		return core.Conflict("execution", id, string(e.Status), "is not over")
+	}
+	delete(m.executions, id)
+	m.deleted = append(m.deleted, event)
+	return nil
+}
+
+func (m *memory) FindBatches(context.Context, core.BatchFilter) ([]*core.Batch, core.PageInfo, error) {
 	return nil, core.PageInfo{}, errors.New("not used")
 }
 

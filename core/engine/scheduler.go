@@ -11,9 +11,9 @@ import (
 )
 
 // scheduler holds the runs that wait for a slot or for agents, and serves them by priority and age; of the same priority,
-// patterns take turns.
+// principals take turns, and so do the patterns of each.
 //
-// Waiters of one pattern with one need stand in one bucket, in a queue per priority: when the head of a
+// Waiters of one principal and pattern with one need stand in one bucket, in a queue per priority: when the head of a
 // bucket cannot be served, none behind it can, so a pass costs steps per bucket and not per waiter.
 type scheduler struct {
 	eng  *Engine
@@ -47,8 +47,9 @@ type waiter struct {
 	since     time.Time
 	level     int
 	key       string
-	flow      *flow
-	turn      uint64 // of the scheduler's holder: that which it had when it began to hold
+	flow      *flow  // of its principal
+	pattern   *flow  // of its pattern, within that
+	turn      uint64 // of the scheduler's holder: that which its pattern had when it began to hold
 	told      bool   // its run knows that nobody fits, busy or not
 
 	roles []roleWant  // of an org chart: what it lacks, instead of need and count
@@ -114,7 +115,7 @@ func (s *scheduler) len() int {
 // come between the run's own look and now.
 func (s *scheduler) add(w *waiter) {
 	if w.key == "" {
-		w.key = w.run.exec.Pattern.Name + "\x00" + strings.Join(w.need.Capabilities, "\x00")
+		w.key = bucketKey(w.run.exec, w.need)
 		// One that runs already may be at another step: its need differs from that of those who begin.
 		if !w.needsSlot || w.run.exec.Status == core.ExecutionRunning || len(w.need.Exclude) > 0 {
 			w.key += "\x00\x00" + w.run.exec.ID
@@ -129,7 +130,8 @@ func (s *scheduler) add(w *waiter) {
 	}
 	b.queues[w.level].insert(w)
 	b.live++
-	w.flow = s.turns[w.level].join(shareKey(w.run.exec), w.level)
+	w.flow = s.turns[w.level].join(w.run.exec.CreatedBy, w.level)
+	w.pattern = w.flow.patterns.join(w.run.exec.Pattern.Name, w.level)
 	s.byRun[w.run] = w
 	s.mu.Unlock()
 	s.kick()
@@ -154,6 +156,7 @@ func (s *scheduler) drop(r *run) {
 	w.gone = true
 	w.run = nil
 	w.flow.live--
+	w.pattern.live--
 	if len(s.byRun) == 1 { // nobody waits any more: all begin anew
 		s.turns = [4]turns{}
 	}
@@ -203,14 +206,19 @@ func (q *queue) head() *waiter {
 	return q.list[0]
 }
 
-// blocking tells whether a run that wants its first slot would overtake one that waits for the same.
-func (s *scheduler) blocking(pattern string, need core.TaskNeed) bool {
+// bucketKey names the bucket of those who begin.
+func bucketKey(exec *core.Execution, need core.TaskNeed) string {
+	return exec.CreatedBy + "\x00" + exec.Pattern.Name + "\x00" + strings.Join(need.Capabilities, "\x00")
+}
+
+// blocking tells whether a run that wants its first slot would overtake one of the same principal that waits for the same.
+func (s *scheduler) blocking(exec *core.Execution, need core.TaskNeed) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.buckets) == 0 {
 		return false
 	}
-	_, waits := s.buckets[pattern+"\x00"+strings.Join(need.Capabilities, "\x00")]
+	_, waits := s.buckets[bucketKey(exec, need)]
 	return waits
 }
 
@@ -261,12 +269,14 @@ func (s *scheduler) pass() {
 	full := false
 	s.first = true
 	for f := round.next(); f != nil; f = round.next() {
-		b, w := f.heads[0].bucket, f.heads[0].waiter
+		b, w, at := f.heads[0].bucket, f.heads[0].waiter, f.heads[0].at
 		var behind *candidate
 		if !b.blocked && !now.Before(b.restUntil) && !(full && w.needsSlot) && s.serve(w, b, config, &full) {
-			s.turns[w.level].served(w.flow, f.turn)
+			s.turns[w.level].served(w.flow, w.flow.turn)
+			w.flow.patterns.served(w.pattern, at)
 			if next := b.queues[w.level].head(); next != nil {
 				c := newCandidate(b, next, now, config.PriorityAging)
+				c.at = next.pattern.turn
 				behind = &c
 			}
 		}
@@ -388,7 +398,7 @@ func (s *scheduler) hold(w *waiter, b *bucket) {
 		if s.holder != nil {
 			s.unhold()
 		}
-		w.held, s.holder, w.turn = make([]roleGrant, len(w.roles)), w, w.flow.turn
+		w.held, s.holder, w.turn = make([]roleGrant, len(w.roles)), w, w.pattern.turn
 		s.holds.Store(true)
 		s.eng.reserveRoles(w.roles, true, w.held) // from now on it keeps what is free
 		b.rest, b.restUntil = 0, time.Time{}
@@ -482,20 +492,26 @@ func (s *scheduler) yieldAgents(w *waiter, need core.TaskNeed) bool {
 
 // before reports whether a comes before b.
 func (s *scheduler) before(a, b *waiter) bool {
-	if x, y := s.turnOf(a), s.turnOf(b); a.level == b.level && x != y {
-		return x < y
+	if a.level == b.level {
+		x, y := a.flow.turn, b.flow.turn
+		if a.flow == b.flow {
+			x, y = s.turnOf(a), s.turnOf(b)
+		}
+		if x != y {
+			return x < y
+		}
 	}
 	now, aging := s.eng.clock.Now(), s.eng.config.Load().PriorityAging
 	x, y := newCandidate(nil, a, now, aging), newCandidate(nil, b, now, aging)
 	return x.before(&y)
 }
 
-// turnOf returns the turn in which a waiter is looked at.
+// turnOf returns the turn of its pattern in which a waiter is looked at.
 func (s *scheduler) turnOf(w *waiter) uint64 {
 	if w == s.holder {
-		return min(w.turn, w.flow.turn)
+		return min(w.turn, w.pattern.turn)
 	}
-	return w.flow.turn
+	return w.pattern.turn
 }
 
 // tell sends a run back to think when the last agent that fits its narrowed need has left: it may go on

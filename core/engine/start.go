@@ -75,7 +75,10 @@ func (e *Engine) begin(ctx context.Context, req core.ExecuteRequest, from origin
 	c.put = true
 	claim := core.IdempotencyFrom(ctx)
 	c.extra = func(tx core.Tx) error {
-		if err := tx.ClaimIdempotency(claim, exec.ID, c.now); err != nil || from.extra == nil {
+		if err := tx.ClaimIdempotency(claim, exec.ID, c.now); err != nil {
+			return err
+		}
+		if err := core.Along(ctx, tx, core.RunRef{ExecutionID: exec.ID}); err != nil || from.extra == nil {
 			return err
 		}
 		return from.extra(tx, exec.ID)

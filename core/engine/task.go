@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"time"
@@ -274,7 +275,7 @@ func (r *flat) place(c *change) int {
 		return 0 // work is handed out to enough agents, or to none
 	}
 	if !r.slot {
-		if r.eng.waiters.blocking(r.exec.Pattern.Name, r.step.step.Need) {
+		if r.eng.waiters.blocking(r.exec, r.step.step.Need) {
 			return 0
 		}
 		own := r.plan.Definition().MaxActive
@@ -331,7 +332,22 @@ func (r *flat) assign(c *change, list []*attempt, agents []string) {
 		data.Tasks[i] = t.handOut(agent)
 		c.dispatch = append(c.dispatch, t)
 	}
+	data.orderData = r.order()
 	r.event(c, core.EventTaskAssigned, data)
+}
+
+// order is what the journal has of what the step's tasks ask for, beside the input and the metadata of the execution.
+func (r *flat) order() orderData {
+	input, context := r.step.input, r.step.context
+	if bytes.Equal(input, r.exec.Input) {
+		input = nil
+	}
+	if len(r.seq.steps) == 0 && len(r.step.answers) == 0 {
+		context = nil
+	}
+	kept := orderOf(input, context)
+	kept.Kept = r.step.path != ""
+	return kept
 }
 
 // wire is the task as agents get it.

@@ -165,7 +165,7 @@ func (f *timelineFold) folder(kind core.EventType) func(*core.Event, *timelineDa
 
 // begin adds an entry that runs and returns its index.
 func (f *timelineFold) begin(at time.Time, entry core.TimelineEntry) int {
-	entry.StartedAt = at
+	entry.StartedAt, entry.FirstSequence, entry.Sequence = at, f.lastSeq, f.lastSeq
 	if entry.Status == "" {
 		entry.Status = entryRunning
 	}
@@ -179,7 +179,7 @@ func (f *timelineFold) end(index int, at time.Time, status, detail string) {
 	if entry.EndedAt != nil {
 		return
 	}
-	entry.EndedAt, entry.Status = &at, status
+	entry.EndedAt, entry.Status, entry.Sequence = &at, status, f.lastSeq
 	if detail != "" {
 		entry.Detail = detail
 	}

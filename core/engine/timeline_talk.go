@@ -59,7 +59,7 @@ func (f *timelineFold) messageUsed(_ *core.Event, d *timelineData) {
 		sum := wire.Usage{}
 		sum.Add(f.entries[i].Usage)
 		sum.Add(d.Usage)
-		f.entries[i].Usage = &sum
+		f.entries[i].Usage, f.entries[i].Sequence = &sum, f.lastSeq
 	}
 }
 
@@ -86,7 +86,7 @@ func (f *timelineFold) toPeople(messageID string) {
 		i, ok = f.messages[messageID]
 	}
 	if ok && f.entries[i].To == "" {
-		f.entries[i].To = fromPeople
+		f.entries[i].To, f.entries[i].Sequence = fromPeople, f.lastSeq
 	}
 }
 

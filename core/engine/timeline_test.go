@@ -85,3 +85,75 @@ func TestTimelineOfManyTasks(t *testing.T) {
 		}
 	}
 }
+
+// A task tells what its agent was asked, as it was sent, and what came of each attempt.
+func TestFindTask(t *testing.T) {
+	r := newRig(t).open()
+	r.pattern("p", core.Step{ID: "draft"}, core.Step{ID: "edit"})
+	r.agents.add("a", 1)
+	exec := r.start("p")
+	first := r.agents.await(t, 1)[0]
+	if _, err := r.FindTask(t.Context(), exec.ID, "task_none"); core.ErrorCode(err) != core.CodeNotFound {
+		t.Errorf("got %v for an unknown task, want NOT_FOUND", err)
+	}
+	got, err := r.FindTask(t.Context(), exec.ID, first.task.ID)
+	if err != nil || got.Status != "running" || got.Step != "draft" || len(got.Attempts) != 1 || got.Asked == nil || string(got.Asked.Input) != string(first.task.Input) {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	before, err := r.Timeline(t.Context(), exec.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.agents.report("a", first.task, `{"text":"one"}`, nil)
+	coretest.WaitFor(t, "the second task", func() bool {
+		held := r.agents.held()
+		return len(held) == 1 && held[0].task.ID != first.task.ID
+	})
+	second := r.agents.held()[0]
+	if got, err = r.FindTask(t.Context(), exec.ID, first.task.ID); err != nil || got.Status != "completed" || string(got.Result) != `{"text":"one"}` {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	got, err = r.FindTask(t.Context(), exec.ID, second.task.ID)
+	if err != nil || got.Asked == nil || string(got.Asked.Input) != string(second.task.Input) || string(got.Asked.Context) != string(second.task.Context) {
+		t.Fatalf("got %+v, %v; sent %s with %s", got.Asked, err, second.task.Input, second.task.Context)
+	}
+	after, err := r.Timeline(t.Context(), exec.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range after.Entries {
+		if changed := e.Sequence > before.LastSequence; e.FirstSequence == 0 || !changed {
+			t.Errorf("%+v is as it was at %d", e, before.LastSequence)
+		}
+	}
+	r.agents.report("a", second.task, `{"text":"two"}`, nil)
+	r.wait(exec.ID)
+}
+
+// What is over is deleted, and told of; nothing else is.
+func TestDelete(t *testing.T) {
+	r := newRig(t).open()
+	r.pattern("p", core.Step{ID: "draft"})
+	r.agents.add("a", 1)
+	exec := r.start("p")
+	task := r.agents.await(t, 1)[0]
+	if err := r.Delete(t.Context(), exec.ID); core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("got %v for one that runs", err)
+	}
+	if err := r.Delete(t.Context(), "exec_none"); core.ErrorCode(err) != core.CodeNotFound {
+		t.Errorf("got %v for an unknown one", err)
+	}
+	r.agents.report("a", task.task, `{}`, nil)
+	r.wait(exec.ID)
+	if err := r.Delete(t.Context(), exec.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.FindExecution(t.Context(), exec.ID); core.ErrorCode(err) != core.CodeNotFound {
+		t.Errorf("got %v", err)
+	}
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	if len(r.store.deleted) != 1 || r.store.deleted[0].Type != core.EventExecutionDeleted || r.store.deleted[0].Subject != exec.ID {
+		t.Errorf("told %+v", r.store.deleted)
+	}
+}

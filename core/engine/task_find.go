@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// FindTask implements core.ExecutionService. What was asked is in the journal as far as it does not follow from the
+// execution; the attempts are those of the timeline.
+func (e *Engine) FindTask(ctx context.Context, executionID, taskID string) (*core.TaskDetail, error) {
+	exec, err := e.store.FindExecution(ctx, executionID)
+	if err != nil {
+		return nil, err
+	}
+	t := &core.TaskDetail{TaskID: taskID, ExecutionID: executionID, Attempts: []wire.TaskAttempt{}}
+	fold := newTimelineFold()
+	look := taskLook{exec: exec, task: t, ended: map[int]taskData{}}
+	for more := true; more; {
+		var page []core.Event
+		if page, more, err = e.store.Events(ctx, executionID, fold.lastSeq, journalPage); err != nil {
+			return nil, err
+		}
+		if err = fold.add(page); err == nil {
+			err = look.add(page)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("task %s of %s: %w", taskID, executionID, err)
+		}
+	}
+	for _, entry := range fold.result(e.clock.Now()) {
+		if entry.Kind == core.TimelineTask && entry.ID == taskID {
+			look.attempt(&entry)
+		}
+	}
+	if len(t.Attempts) == 0 {
+		return nil, core.NotFound("task", taskID)
+	}
+	return t, nil
+}
+
+// taskLook collects what the journal has of a task.
+type taskLook struct {
+	exec  *core.Execution
+	task  *core.TaskDetail
+	ended map[int]taskData // how attempts ended, by number
+}
+
+func (l *taskLook) add(events []core.Event) error {
+	for i := range events {
+		ev := &events[i]
+		switch ev.Type {
+		case core.EventTaskAssigned:
+			var d assignedData
+			if err := json.Unmarshal(ev.Data, &d); err != nil {
+				return fmt.Errorf("journal entry %d (%s): %w", ev.Seq, ev.Type, err)
+			}
+			for _, a := range d.Tasks {
+				if a.TaskID == l.task.TaskID {
+					l.asked(&d)
+				}
+			}
+		case core.EventTaskCompleted, core.EventTaskFailed, core.EventTaskLate:
+			var d taskData
+			if err := json.Unmarshal(ev.Data, &d); err != nil {
+				return fmt.Errorf("journal entry %d (%s): %w", ev.Seq, ev.Type, err)
+			}
+			if d.TaskID != l.task.TaskID {
+				continue
+			}
+			if ev.Type == core.EventTaskLate {
+				if len(l.task.Late) < maxLate {
+					l.task.Late = append(l.task.Late, wire.TaskLate{Attempt: d.Attempt, AgentID: d.AgentID, At: ev.Time, Reason: d.Reason})
+				}
+				continue
+			}
+			l.ended[d.Attempt] = d
+			if l.task.Error = d.Error; ev.Type == core.EventTaskCompleted {
+				l.task.Result = d.Result
+			}
+			l.task.Usage = cmp.Or(d.Usage, l.task.Usage)
+		}
+	}
+	return nil
+}
+
+// maxLate bounds the answers of a task that came too late and are told.
+const maxLate = 20
+
+// asked takes in what a task asks for when it is handed out. Of executions of former versions the journal has nothing of the
+// tasks of steps.
+func (l *taskLook) asked(d *assignedData) {
+	t := l.task
+	t.Step, t.Role = d.Step, d.Role
+	asked := &wire.TaskAsked{Input: d.Input, Context: d.Context, Omitted: d.Omitted}
+	if asked.Omitted == 0 && asked.Input == nil {
+		if l.exec.Chart || d.Step != "" && !d.Kept {
+			return
+		}
+		asked.Input = l.exec.Input
+	}
+	if asked.Omitted == 0 && asked.Context == nil && len(l.exec.Options.Metadata) > 0 {
+		asked.Context, _ = json.Marshal(map[string]any{"metadata": l.exec.Options.Metadata}) // it came as JSON
+	}
+	t.Asked = asked
+}
+
+// attempt takes in an entry of the timeline.
+func (l *taskLook) attempt(entry *core.TimelineEntry) {
+	t := l.task
+	a := wire.TaskAttempt{
+		Attempt: entry.Attempt, AgentID: entry.AgentID, AgentName: entry.Name, Status: entry.Status, StartedAt: entry.StartedAt,
+		EndedAt: entry.EndedAt, Duration: entry.Duration,
+	}
+	if d, ok := l.ended[entry.Attempt]; ok {
+		a.Error, a.Retry = d.Error, d.Retry
+	}
+	t.Step, t.Role = cmp.Or(t.Step, entry.Step), cmp.Or(t.Role, entry.Role)
+	t.Status = a.Status
+	t.Attempts = append(t.Attempts, a)
+}
