@@ -23,8 +23,7 @@ const (
 // agent is one entry of the registry. It outlives its connections.
 type agent struct {
 	id          string
-	connectedAt time.Time         // this and the next two are set before the agent is shared
-	tokenHash   [sha256.Size]byte // of the resume token
+	connectedAt time.Time // this and the next are set before the agent is shared
 	courier     *courier
 
 	seen   atomic.Int64 // wall clock (ns) of the last frame, for people
@@ -37,13 +36,15 @@ type agent struct {
 
 	saving sync.Mutex // held while the record is written, so that events are stored once and in order
 
-	mu       sync.Mutex // guards all below
-	presence presence
-	session  *session // of a live agent, else nil
-	lostAt   time.Time
-	restored bool // it was lost by a restart, and did not come back since: its grace begins when it can
-	lostWhy  string
-	leftAt   time.Time // when it was gone
+	mu        sync.Mutex // guards all below
+	by        maker
+	tokenHash [sha256.Size]byte // of the resume token; zeros once it was used up
+	presence  presence
+	session   *session // of a live agent, else nil
+	lostAt    time.Time
+	restored  bool // it was lost by a restart, and did not come back since: its grace begins when it can
+	lostWhy   string
+	leftAt    time.Time // when it was gone
 
 	name         string
 	capabilities []string // sorted; replaced, never changed
@@ -64,6 +65,15 @@ type agent struct {
 	changed bool         // differs from the stored record
 	events  []core.Event // to be stored with the record
 }
+
+// maker is who registered an agent. Only they resume its session. The zero value stands for agents of versions before
+// that did not say.
+type maker struct {
+	kind core.PrincipalKind
+	id   string
+}
+
+func makerOf(p core.Principal) maker { return maker{p.Kind, p.ID} }
 
 // held is a task that an agent has.
 type held struct {
@@ -149,6 +159,7 @@ func (a *agent) snapshot() core.Agent {
 		MaxTasks:      a.maxTasks,
 		ActiveTasks:   len(a.tasks),
 		Statistics:    a.stats,
+		CreatedBy:     a.by.id,
 	}
 	if a.presence == gone {
 		left := a.leftAt
@@ -160,9 +171,10 @@ func (a *agent) snapshot() core.Agent {
 // record is the agent as it is stored. a.mu is held.
 func (a *agent) record() *core.AgentRecord {
 	return &core.AgentRecord{
-		Agent:      a.snapshot(),
-		ResumeHash: hex.EncodeToString(a.tokenHash[:]),
-		Resumable:  a.presence != gone,
+		Agent:       a.snapshot(),
+		CreatorKind: a.by.kind,
+		ResumeHash:  hex.EncodeToString(a.tokenHash[:]),
+		Resumable:   a.presence != gone,
 	}
 }
 
@@ -171,6 +183,7 @@ func restore(r *core.AgentRecord, watch core.Stopwatch, now time.Time) *agent {
 	a := &agent{
 		watch:        watch,
 		id:           r.ID,
+		by:           maker{r.CreatorKind, r.CreatedBy},
 		connectedAt:  r.ConnectedAt,
 		name:         r.Name,
 		capabilities: r.Capabilities,

@@ -29,6 +29,7 @@ type Config struct {
 	CloseTimeout      time.Duration // real time for the closing handshake
 
 	MaxSessions     int           // open connections; more are refused with 503
+	MaxPerPrincipal int           // open connections of one principal with a credential; more are refused with 429; 0: no limit
 	MaxDisconnected int           // disconnected agents kept at most, the newest
 	SaveInterval    time.Duration // statistics are stored at most this often
 }
@@ -79,6 +80,7 @@ func (c Config) withDefaults() Config {
 		WriteTimeout:      cmp.Or(c.WriteTimeout, d.WriteTimeout),
 		CloseTimeout:      cmp.Or(c.CloseTimeout, d.CloseTimeout),
 		MaxSessions:       cmp.Or(c.MaxSessions, d.MaxSessions),
+		MaxPerPrincipal:   c.MaxPerPrincipal,
 		MaxDisconnected:   cmp.Or(c.MaxDisconnected, d.MaxDisconnected),
 		SaveInterval:      cmp.Or(c.SaveInterval, d.SaveInterval),
 	}

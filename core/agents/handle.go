@@ -158,6 +158,16 @@ func (s *session) status(a *agent, f *frame) error {
 			return fmt.Errorf("maxTasks: %s", reason)
 		}
 	}
+	if capabilities != nil {
+		a.mu.Lock()
+		name := a.name
+		a.mu.Unlock()
+		if err := s.mayOffer(core.AgentOffer{Name: name, Capabilities: capabilities}); err != nil {
+			e := core.AsError(err)
+			s.sendError(f.id, e.Code, e.Message, false)
+			return nil
+		}
+	}
 	s.svc.redescribe(a, s, capabilities, p.MaxTasks)
 	s.svc.drain(a, s, p.Status)
 	return nil

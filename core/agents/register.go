@@ -31,6 +31,10 @@ func (s *session) register(f *frame, now time.Time) {
 		s.reject(f.id, core.AsError(err).Message)
 		return
 	}
+	if err := s.mayOffer(core.AgentOffer{Name: reg.name, Capabilities: reg.capabilities, Threads: reg.threads != nil}); err != nil {
+		s.refuse(f.id, reg.name, err)
+		return
+	}
 	if reg.resume != nil {
 		// Reports on tasks of before the break are not a flood.
 		s.rate.credit(len(reg.resume.Tasks))
@@ -41,10 +45,58 @@ func (s *session) register(f *frame, now time.Time) {
 	s.svc.join(s, f.id, &reg, now)
 }
 
+// mayOffer returns why the credential of the session does not let an agent offer something.
+func (s *session) mayOffer(offer core.AgentOffer) error {
+	if s.svc.gate == nil {
+		return nil
+	}
+	return s.svc.gate.CheckAgent(s.svc.ctx, s.principal, offer)
+}
+
+// refuse ends a session whose registration was not taken up: for good when the credential does not allow it.
+func (s *session) refuse(frameID []byte, name string, err error) {
+	e := core.AsError(err)
+	if e.Code == core.CodeUnauthorized || e.Code == core.CodeForbidden {
+		s.svc.log.Info("agent refused", "name", name, "principal", s.principal.ID, "code", string(e.Code), "reason", e.Message)
+		s.sendError(frameID, e.Code, e.Message, true)
+		s.shut(closeRefused, e.Message, false)
+		return
+	}
+	s.svc.log.Warn("cannot register an agent", "name", name, "error", err)
+	s.sendError(frameID, core.CodeInternal, "the server cannot store anything at present; try again later", true)
+	s.shut(closeTryAgain, "the server cannot store the registration", false)
+}
+
+// comesBack returns the agent that is gone and that a registration shows the resume token of, or nil. The token is used up
+// by that: restore gives it back, for a registration that came to nothing.
+func (s *Service) comesBack(session *session, reg *registration) (old *agent, restore func()) {
+	if s.gate == nil || reg.resume == nil {
+		return nil, nil
+	}
+	a, hash := s.find(reg.resume.AgentID), sha256.Sum256([]byte(reg.resume.Token))
+	if a == nil {
+		return nil, nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.presence != gone || a.by != makerOf(session.principal) || subtle.ConstantTimeCompare(hash[:], a.tokenHash[:]) != 1 {
+		return nil, nil
+	}
+	a.tokenHash, a.changed = [sha256.Size]byte{}, true
+	return a, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.tokenHash = hash
+	}
+}
+
 // join makes a new agent. It is durable, with its event, before anybody hears of it.
 func (s *Service) join(session *session, frameID []byte, reg *registration, now time.Time) {
 	token, hash := newToken()
-	a := &agent{id: s.ids.New(core.PrefixAgent), connectedAt: now, tokenHash: hash, session: session, courier: &s.courier, watch: s.watch}
+	a := &agent{
+		id: s.ids.New(core.PrefixAgent), connectedAt: now, by: makerOf(session.principal), tokenHash: hash, session: session,
+		courier: &s.courier, watch: s.watch,
+	}
 	a.slots.pos = -1
 	a.hearFrom(now)
 	a.describe(reg)
@@ -60,9 +112,15 @@ func (s *Service) join(session *session, frameID []byte, reg *registration, now 
 		"region":       a.region,
 		"metadata":     metadata,
 	})
+	former, restore := s.comesBack(session, reg)
 	// It can be found before its event is told, and is held by who finds it until it was greeted.
 	a.mu.Lock()
 	err := s.store.Update(s.ctx, func(tx core.Tx) error {
+		if s.gate != nil {
+			if err := s.gate.AdmitAgent(tx, session.principal, former != nil); err != nil {
+				return err
+			}
+		}
 		if err := tx.PutAgent(record); err != nil {
 			return err
 		}
@@ -71,9 +129,10 @@ func (s *Service) join(session *session, frameID []byte, reg *registration, now 
 	})
 	if err != nil {
 		a.mu.Unlock()
-		s.log.Warn("cannot register an agent", "name", reg.name, "error", err)
-		session.sendError(frameID, core.CodeInternal, "the server cannot store anything at present; try again later", true)
-		session.shut(closeTryAgain, "the server cannot store the registration", false)
+		if restore != nil {
+			restore()
+		}
+		session.refuse(frameID, reg.name, err)
 		return
 	}
 	a.changed = false
@@ -84,24 +143,25 @@ func (s *Service) join(session *session, frameID []byte, reg *registration, now 
 	s.offered(a, reg)
 	a.mu.Unlock()
 	s.capacity.changed()
-	s.log.Info("agent connected", "agent", a.id, "name", reg.name, "capabilities", reg.capabilities)
+	s.log.Info("agent connected", "agent", a.id, "name", reg.name, "capabilities", reg.capabilities, "principal", session.principal.ID)
 }
 
-// resume takes up the session of a known agent. It returns false, and changes nothing, when agent id and
-// token do not name one that may be resumed; which of them was wrong is not told.
+// resume takes up the session of a known agent, for who registered it. It returns false, and changes nothing, when agent
+// id, token and principal do not name one that may be resumed; which of them was wrong is not told.
 func (s *Service) resume(session *session, frameID []byte, reg *registration, now time.Time) bool {
 	a := s.find(reg.resume.AgentID)
 	hash := sha256.Sum256([]byte(reg.resume.Token))
-	if a == nil || subtle.ConstantTimeCompare(hash[:], a.tokenHash[:]) != 1 {
+	if a == nil {
 		return false
 	}
+	by := makerOf(session.principal)
 	a.mu.Lock()
-	if a.presence == gone {
+	if a.presence == gone || a.by != (maker{}) && a.by != by || subtle.ConstantTimeCompare(hash[:], a.tokenHash[:]) != 1 {
 		a.mu.Unlock()
 		return false
 	}
 	older := a.session
-	a.presence, a.session, a.draining = live, session, false
+	a.presence, a.session, a.draining, a.by = live, session, false, by
 	a.ailing.Store(false)
 	a.hearFrom(now)
 	a.describe(reg)

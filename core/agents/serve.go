@@ -33,9 +33,14 @@ func (s *Service) ServeWS(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
-	if err := s.admit(); err != nil {
-		w.Header().Set("Retry-After", "1")
-		refuse(w, http.StatusServiceUnavailable, err)
+	p := core.PrincipalFrom(r.Context())
+	if err := s.admit(p); err != nil {
+		status, wait := http.StatusServiceUnavailable, "1"
+		if err.Code == core.CodeRateLimited {
+			status, wait = http.StatusTooManyRequests, "5"
+		}
+		w.Header().Set("Retry-After", wait)
+		refuse(w, status, err)
 		return
 	}
 	upgrader := websocket.Upgrader{
@@ -54,15 +59,15 @@ func (s *Service) ServeWS(w http.ResponseWriter, r *http.Request) {
 	}
 	conn, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		s.dismiss()
+		s.dismiss(p)
 		return
 	}
-	s.start(conn, core.PrincipalFrom(r.Context()))
+	s.start(conn, p)
 }
 
 // admit counts a session in, or says why none can be taken. It counts before the upgrade, so that many
 // upgrades at once stay within the limit.
-func (s *Service) admit() *core.Error {
+func (s *Service) admit(p core.Principal) *core.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.open || s.closing {
@@ -71,15 +76,24 @@ func (s *Service) admit() *core.Error {
 	if s.admitted >= s.config.Load().MaxSessions {
 		return core.Unavailable("sessions", "too many agents are connected")
 	}
+	if most := s.config.Load().MaxPerPrincipal; most > 0 && !core.IsReserved(p.ID) && s.admittedOf[makerOf(p)] >= most {
+		e := core.Errorf(core.CodeRateLimited, "%d agents are connected with this credential; security.rateLimit.open.agents allows no more", most)
+		e.Details = map[string]any{"limit": most, "by": "client", "retryAfter": 5}
+		return e
+	}
 	s.admitted++
+	s.admittedOf[makerOf(p)]++
 	s.readers.Add(1)
 	return nil
 }
 
 // dismiss undoes admit.
-func (s *Service) dismiss() {
+func (s *Service) dismiss(p core.Principal) {
 	s.mu.Lock()
 	s.admitted--
+	if s.admittedOf[makerOf(p)]--; s.admittedOf[makerOf(p)] <= 0 {
+		delete(s.admittedOf, makerOf(p))
+	}
 	s.mu.Unlock()
 	s.readers.Done()
 }
@@ -100,7 +114,7 @@ func (s *Service) start(conn *websocket.Conn, p core.Principal) {
 	}
 	s.counters.sessions.Add(1)
 	go func() {
-		defer s.dismiss()
+		defer s.dismiss(p)
 		session.run()
 		s.counters.sessions.Add(-1)
 		s.mu.Lock()

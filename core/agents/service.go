@@ -25,9 +25,19 @@ type Store interface {
 	core.AgentReader
 }
 
+// Gate says what the credential of an agent lets it do, beside connecting. Its methods are safe for concurrent use.
+type Gate interface {
+	// CheckAgent returns what the agent must not offer, as FORBIDDEN, or UNAUTHORIZED when its credential is over.
+	CheckAgent(ctx context.Context, p core.Principal, offer core.AgentOffer) error
+	// AdmitAgent counts a registration within its transaction. comesBack is an agent that registered before with the same
+	// credential, and is gone since. UNAUTHORIZED when the credential is over.
+	AdmitAgent(tx core.Tx, p core.Principal, comesBack bool) error
+}
+
 // Options are what a Service is made of. Store is required.
 type Options struct {
 	Store  Store
+	Gate   Gate          // nil: whoever connects may offer anything
 	Sink   core.TaskSink // or SetSink before Open
 	Clock  core.Clock    // default: the system clock
 	IDs    core.IDs      // default: made from Clock
@@ -42,6 +52,7 @@ type Service struct {
 	clock  core.Clock
 	watch  core.Stopwatch // of limits that are kept in integers
 	ids    core.IDs
+	gate   Gate // or nil
 	log    hclog.Logger
 	config atomic.Pointer[Config]
 	index  *index
@@ -64,9 +75,11 @@ type Service struct {
 	ordered  []*agent // by id, so by time of the first connection
 	sessions map[*session]struct{}
 	admitted int // sessions, and upgrades in progress
-	open     bool
-	closing  bool
-	timer    core.Timer // of the next sweep
+	// admittedOf counts those of each principal.
+	admittedOf map[maker]int
+	open       bool
+	closing    bool
+	timer      core.Timer // of the next sweep
 }
 
 // New makes a Service without side effects.
@@ -86,10 +99,13 @@ func New(o Options) *Service {
 		clock:    o.Clock,
 		watch:    core.NewStopwatch(o.Clock),
 		ids:      o.IDs,
+		gate:     o.Gate,
 		log:      o.Logger,
 		index:    newIndex(),
 		agents:   map[string]*agent{},
 		sessions: map[*session]struct{}{},
+
+		admittedOf: map[maker]int{},
 	}
 	config := o.Config.withDefaults()
 	s.config.Store(&config)

@@ -2,6 +2,7 @@ package roles
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -59,6 +60,9 @@ type Options struct {
 	// Changed, if not nil, is called when a runtime became ready, or is so no more, so that who waits for agents
 	// looks again. It must not block.
 	Changed func()
+	// Approve, if not nil, returns what the operator's policy says of a prompt of an agent, within a bounded time; false if
+	// that is nothing. The answer ask leaves it to the engine.
+	Approve func(agentID string, prompt json.RawMessage) (core.PromptRuling, bool)
 	// ReadyWait is how long a spawned agent may take until it takes messages; 0: 3 min.
 	ReadyWait time.Duration
 	// LoginWait is how long a spawned agent that wants a login before its first task is waited for; 0: 1 min.

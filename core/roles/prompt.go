@@ -75,6 +75,16 @@ func (s *Service) surface(a *agent) {
 	if ask == "" {
 		return
 	}
+	if p != nil && s.opts.Approve != nil {
+		if ruling, ok := s.opts.Approve(a.id, p.raw); ok && ruling.Answer != core.RulingAsk && p.Kind == kindApproval {
+			s.log.Info("a prompt is answered by the policy", "agent", a.id, "prompt", p.ID, "answer", ruling.Answer, "rule", ruling.Rule)
+			s.mu.Lock()
+			j.told[ask] = true
+			s.mu.Unlock()
+			s.start(func() { s.answer(a, []core.ManagedAgentAnswer{{PromptID: p.ID, Choice: ruling.Answer}}) })
+			return
+		}
+	}
 	m.AgentID, m.TaskID, m.AskID = a.id, j.task.ID, ask
 	m.Refuse = func(err *core.Error) {
 		s.log.Info("what an agent asked goes nowhere", "agent", a.id, "ask", ask, "error", err)

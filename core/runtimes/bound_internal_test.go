@@ -22,7 +22,7 @@ func TestToolInputIsBounded(t *testing.T) {
 			Type: runtime.EventBlocked, AgentID: "a", Prompt: &runtime.Prompt{ID: "p", Text: "may I", Tool: "bash", Input: input},
 			Tool: &runtime.ToolCall{Name: "bash", Input: input},
 		}
-		ev, ok := stored(e, core.ManagedBusy)
+		ev, ok := stored(e, core.ManagedBusy, nil)
 		if !ok || rawjson.TooDeep(ev.Data, rawjson.MaxDepth) || len(ev.Data) > maxEventText {
 			t.Errorf("%s: the event has %d bytes, %t", name, len(ev.Data), ok)
 		}

@@ -19,6 +19,8 @@ const (
 	maxEnv          = 200
 	maxEnvValue     = 128 << 10
 	maxCapabilities = 100
+	maxVolumes      = 64
+	maxVolumeText   = 8 << 10
 )
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -63,6 +65,12 @@ func checkSpec(spec core.ManagedAgentSpec) error {
 	if spec.CPU < 0 {
 		bad("cpu", "must not be negative")
 	}
+	for i, volume := range spec.Volumes {
+		if i >= maxVolumes || len(volume) > maxVolumeText {
+			bad(fmt.Sprintf("volumes[%d]", i), "must be at most %d volumes of %d bytes", maxVolumes, maxVolumeText)
+			break
+		}
+	}
 	return core.InvalidAll("managed agent", problems)
 }
 
@@ -81,7 +89,7 @@ func (s *Service) awaitFirst(ctx context.Context, spec core.ManagedAgentSpec) {
 		case <-s.draining.Done():
 			return
 		}
-		if ready, _ := src.ready(); ready && s.knows(src, spec.Type) {
+		if ready, _ := src.takes(); ready && s.knows(src, spec.Type) && (needsImages(&spec) == "" || src.capabilities().Images) {
 			return
 		}
 	}
@@ -98,7 +106,7 @@ func (s *Service) candidates(spec core.ManagedAgentSpec) ([]*source, error) {
 		if src == nil {
 			return nil, core.Invalid("runtime", "%q is not configured; there is %s", spec.Runtime, strings.Join(s.names(), ", "))
 		}
-		if ready, reason := src.ready(); !ready {
+		if ready, reason := src.takes(); !ready {
 			return nil, core.Unavailable("runtime_unavailable", "the runtime %s is not ready: %s", src.Name, reason)
 		}
 		if !s.knows(src, spec.Type) {
@@ -108,16 +116,27 @@ func (s *Service) candidates(spec core.ManagedAgentSpec) ([]*source, error) {
 	}
 	var ready, able []*source
 	var reasons []string
+	missing := ""
 	for _, src := range s.sources {
-		ok, reason := src.ready()
+		ok, reason := src.takes()
 		if !ok {
 			reasons = append(reasons, src.Name+": "+reason)
 			continue
 		}
 		ready = append(ready, src)
-		if s.knows(src, spec.Type) {
+		switch {
+		case !s.knows(src, spec.Type):
+		case !src.capabilities().Images && needsImages(&spec) != "":
+			missing = needsImages(&spec)
+		default:
 			able = append(able, src)
 		}
+	}
+	if spec.MemoryBytes > 0 || spec.CPU > 0 {
+		// Those that hold agents to limits come first; one of the others may hold this agent to what it asks for.
+		slices.SortStableFunc(able, func(a, b *source) int {
+			return holds(b) - holds(a)
+		})
 	}
 	switch {
 	case len(ready) == 0:
@@ -125,10 +144,34 @@ func (s *Service) candidates(spec core.ManagedAgentSpec) ([]*source, error) {
 	case len(able) == 0 && len(reasons) > 0:
 		return nil, core.Unavailable("runtime_unavailable",
 			"no runtime that is ready knows the type %q; not ready: %s", spec.Type, strings.Join(reasons, "; "))
+	case len(able) == 0 && missing != "":
+		return nil, core.Invalid(missing, "no runtime that is ready has images, networks and volumes; there is %s",
+			strings.Join(s.names(), ", "))
 	case len(able) == 0:
 		return nil, s.unknownType(spec.Type, ready)
 	}
 	return able, nil
+}
+
+// needsImages returns the first field of a spec that only a runtime with images has, or "".
+func needsImages(spec *core.ManagedAgentSpec) string {
+	switch {
+	case spec.Image != "":
+		return "image"
+	case spec.Network != "":
+		return "network"
+	case len(spec.Volumes) > 0:
+		return "volumes"
+	}
+	return ""
+}
+
+// holds is 1 for a runtime that holds agents to their limits, for sorting.
+func holds(src *source) int {
+	if src.capabilities().Limits {
+		return 1
+	}
+	return 0
 }
 
 // knows tells whether a runtime can start agents of a type: declared types go with the spec.

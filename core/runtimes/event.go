@@ -33,6 +33,7 @@ type eventData struct {
 	Source     string                  `json:"source,omitempty"` // hook, osc, exit, screen, host
 	Prompt     *runtime.Prompt         `json:"prompt,omitempty"`
 	Answered   string                  `json:"answered,omitempty"`
+	Ruling     *core.PromptRuling      `json:"ruling,omitempty"` // what the policy says of the prompt
 	Tool       *runtime.ToolCall       `json:"tool,omitempty"`
 	Text       string                  `json:"text,omitempty"`
 	Truncated  bool                    `json:"truncated,omitempty"` // of Text
@@ -46,7 +47,7 @@ type eventData struct {
 }
 
 // stored makes our event of a runtime's. ok is false for a type that we do not know: a newer runtime's.
-func stored(e *runtime.Event, status core.ManagedAgentStatus) (event core.Event, ok bool) {
+func stored(e *runtime.Event, status core.ManagedAgentStatus, ruling *core.PromptRuling) (event core.Event, ok bool) {
 	kind, ok := eventTypes[e.Type]
 	if !ok {
 		return core.Event{}, false
@@ -55,7 +56,7 @@ func stored(e *runtime.Event, status core.ManagedAgentStatus) (event core.Event,
 	data := eventData{
 		AgentID: e.AgentID, Status: status, Source: e.Source, Prompt: boundPrompt(e.Prompt), Answered: e.Answered, Tool: boundTool(e.Tool),
 		Text: text, Truncated: cut, Turn: e.Turn, DurationMs: e.DurationMs, TurnOutcome: e.TurnOutcome,
-		LoginURL: e.LoginURL, Reason: e.Reason, OccurredAt: e.Time,
+		LoginURL: e.LoginURL, Reason: e.Reason, Ruling: ruling, OccurredAt: e.Time,
 	}
 	if e.Exit != nil {
 		data.ExitCode = &e.Exit.Code

@@ -26,6 +26,9 @@ type fake struct {
 	send      func(id string, in runtime.Input) (runtime.SendResult, error)
 	types     []string
 	isolation *runtime.Isolation
+	images    bool
+	limits    bool
+	sick      string // why it takes no new agents
 	stops     []string
 	stuck     string // id of an agent that cannot be reached
 	pruned    []runtime.PruneOptions
@@ -65,6 +68,12 @@ func (f *fake) tell(id string, kind runtime.EventType, change func(a *runtime.Ag
 	})
 }
 
+func (f *fake) takes() (bool, string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.sick == "", f.sick
+}
+
 func (f *fake) setDown(down bool) { f.change(func() { f.down = down }) }
 
 func (f *fake) check() error {
@@ -84,7 +93,7 @@ func (f *fake) Capabilities(ctx context.Context) (runtime.Capabilities, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return runtime.Capabilities{Name: "fake", Types: f.types, MaxAgents: 3, Isolation: f.isolation}, f.check()
+	return runtime.Capabilities{Name: "fake", Types: f.types, MaxAgents: 3, Isolation: f.isolation, Images: f.images, Limits: f.limits}, f.check()
 }
 
 func (f *fake) Spawn(_ context.Context, spec runtime.Spec) (runtime.Agent, error) {

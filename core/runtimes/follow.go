@@ -174,6 +174,7 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 	defer s.writing.Unlock()
 	now := s.opts.Clock.Now()
 	changed := make(map[string]*core.ManagedAgentRecord)
+	fresh := make(map[string]bool) // whose prompt the policy has looked at
 	var events []core.Event
 	for i := range batch {
 		e := &batch[i]
@@ -194,7 +195,11 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 			endTurn(next, e)
 		}
 		said, _ := status(&e.Agent, next.Wanted)
-		if event, ok := stored(e, said); ok {
+		ruling := s.rule(ctx, next, e)
+		if ruling != nil {
+			next.Ruling, fresh[e.AgentID] = ruling, true
+		}
+		if event, ok := stored(e, said, ruling); ok {
 			events = append(events, s.withNotice(next, event)...)
 		}
 		changed[e.AgentID] = next
@@ -223,5 +228,10 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 		return err
 	}
 	src.position = position
+	for id, r := range changed {
+		if fresh[id] && ruled(r) {
+			s.answerRuled(id, *r.Ruling)
+		}
+	}
 	return nil
 }

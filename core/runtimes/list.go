@@ -126,7 +126,7 @@ func (s *Service) Runtimes(context.Context) []core.RuntimeInfo {
 		if info.Types == nil {
 			info.Types = []string{}
 		}
-		info.Ready, info.Reason = src.ready()
+		info.Ready, info.Reason = src.takes()
 		infos = append(infos, info)
 	}
 	return infos

@@ -14,7 +14,7 @@ const labelThread = "wardroom.thread"
 // people, or failed. Both are stored with the agent's record. Agents of threads are told of by their threads.
 func (s *Service) withNotice(r *core.ManagedAgentRecord, event core.Event) []core.Event {
 	list := []core.Event{event}
-	if r.Spec.Labels[labelThread] != "" {
+	if r.Spec.Labels[labelThread] != "" || event.Type == core.EventManagedBlocked && ruled(r) {
 		return list
 	}
 	kind := event.Type

@@ -39,6 +39,8 @@ type Source struct {
 	Runtime  runtime.Runtime
 	// State tells whether the runtime is there, and if not why. Nil: it is as far as its calls succeed.
 	State func() (ready bool, reason string)
+	// Takes tells whether the runtime, which is there, can start agents, and if not why and what to do. Nil: it can.
+	Takes func() (ok bool, reason string)
 	// Changed, if not nil, receives when State may have changed, so that recovery does not wait for a retry.
 	Changed <-chan struct{}
 }
@@ -66,5 +68,8 @@ type Options struct {
 	Types        map[string]runtime.DeclaredType // declared agent types
 	KeepStopped  time.Duration                   // how long stopped agents stay listed; 0: 24 h
 	Older        core.OlderFunc                  // decides for KeepStopped; nil: by Clock
-	OrphanGrace  time.Duration                   // how long agents that nobody knows may run; 0: 10 min
+	Approver     Approver                        // nil: people answer all prompts
+	// Typing wraps the terminals that people type into, so that it can be recorded; nil: nothing is.
+	Typing      func(ctx context.Context, agentID string, t runtime.Terminal) (runtime.Terminal, error)
+	OrphanGrace time.Duration // how long agents that nobody knows may run; 0: 10 min
 }

@@ -62,6 +62,9 @@ func (s *Service) recovered(ctx context.Context, src *source, id string, f runti
 			Data: encode(eventData{AgentID: id, Status: r.Status, Source: runtime.SourceHost, Reason: r.StatusReason, OccurredAt: now}),
 		}), true
 	})
+	if err == nil && !r.Gone() && r.Wanted && ruled(r) { // we went down before it was given
+		s.answerRuled(id, *r.Ruling)
+	}
 	if err != nil || r.Gone() || r.Wanted {
 		return err
 	}

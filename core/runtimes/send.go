@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -134,7 +135,25 @@ func (s *Service) AnswerManagedAgent(ctx context.Context, id string, answer core
 	if err != nil {
 		return nil, s.failed(err, id)
 	}
+	var open runtime.Prompt
+	_ = json.Unmarshal(r.Prompt, &open) // without an id where the record knows of none
+	s.answeredBy(ctx, id, cmp.Or(answer.PromptID, open.ID), cmp.Or(choice, "text"))
 	return s.refresh(ctx, id, rt)
+}
+
+// answeredBy notes who answered a prompt, where that is known. A failure to do so is no reason to say that it was not.
+func (s *Service) answeredBy(ctx context.Context, id, promptID, choice string) {
+	by := core.PrincipalFrom(ctx)
+	if core.IsReserved(by.ID) {
+		return
+	}
+	_, err := s.change(context.WithoutCancel(ctx), id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+		r.Ruling = &core.PromptRuling{PromptID: promptID, Answer: choice, By: core.RulingByPerson, Person: by.ID}
+		return nil, true
+	})
+	if err != nil {
+		s.log.Warn("who answered a prompt was not stored", "agent", id, "principal", by.ID, "error", err)
+	}
 }
 
 // choiceOf returns the id of the option that an answer means, which it names by id or by label. A prompt that we do not

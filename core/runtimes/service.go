@@ -240,6 +240,17 @@ func (src *source) ready() (bool, string) {
 	return src.connected, src.reason
 }
 
+// takes reports whether the runtime can be given new agents, and if not why. One that cannot may still serve those it has.
+func (src *source) takes() (bool, string) {
+	if ready, reason := src.ready(); !ready {
+		return false, reason
+	}
+	if src.Takes != nil {
+		return src.Takes()
+	}
+	return true, ""
+}
+
 // settle ends the wait for the first attempt to reach the runtime.
 func (src *source) settle() { src.once.Do(func() { close(src.tried) }) }
 

@@ -35,7 +35,7 @@ func newRig(tb testing.TB, store memory, fakes map[string]*fake) *rig {
 	var sources []runtimes.Source
 	priorities := map[string]int{"local": runtimes.PriorityLocal, "docker": runtimes.PriorityDocker}
 	for name, f := range fakes {
-		sources = append(sources, runtimes.Source{Name: name, Priority: priorities[name], Runtime: f, Changed: r.change})
+		sources = append(sources, runtimes.Source{Name: name, Priority: priorities[name], Runtime: f, Changed: r.change, Takes: f.takes})
 	}
 	r.Service = runtimes.New(runtimes.Options{
 		Store: store, Streams: store, Clock: r.clock, Installation: "inst", Sources: sources,

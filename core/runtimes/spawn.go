@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -37,15 +38,18 @@ func (s *Service) SpawnManagedAgent(ctx context.Context, spec core.ManagedAgentS
 		if err == nil {
 			return s.started(ctx, src, r.ID, &agent)
 		}
-		failure = translate(err, r)
+		if failed := translate(err, r); failure == nil {
+			failure = failed
+		}
 		if unsure(err) {
+			failure = translate(err, r)
 			// It may run: the record stays, and recovery finds out, unless the runtime can tell right now.
 			if runtime.ErrorCode(err) != runtime.CodeInternal || !s.absent(ctx, src, r.ID) {
 				return nil, failure
 			}
 			break
 		}
-		if runtime.ErrorCode(err) != runtime.CodeResourceLimit {
+		if !elsewhere(err) {
 			break
 		}
 	}
@@ -53,6 +57,16 @@ func (s *Service) SpawnManagedAgent(ctx context.Context, spec core.ManagedAgentS
 		s.log.Error("the record of an agent that did not start was not removed", "agent", r.ID, "error", err)
 	}
 	return nil, failure
+}
+
+// elsewhere reports whether an agent that did not start on one runtime may start on another: what it lacks is the
+// runtime's and not the caller's. The caller is told of the first one that was tried.
+func elsewhere(err error) bool {
+	switch runtime.ErrorCode(err) {
+	case runtime.CodeResourceLimit, runtime.CodeCLINotFound, runtime.CodeImageNotFound, runtime.CodeSocketError, runtime.CodeNetworkError:
+		return true
+	}
+	return false
 }
 
 // unsure tells whether an agent may run, or may yet start, although its spawn failed.
@@ -83,6 +97,7 @@ func (s *Service) begin(ctx context.Context, spec core.ManagedAgentSpec, on stri
 		ManagedAgent: core.ManagedAgent{
 			ID: s.opts.IDs.New(core.PrefixManaged), Name: spec.Name, Type: spec.Type, Status: core.ManagedStarting,
 			Runtime: on, Capabilities: slices.Clone(spec.Capabilities), Workdir: spec.Workdir,
+			CreatedBy: cmp.Or(spec.CreatedBy, core.PrincipalFrom(ctx).ID),
 			CreatedAt: now, LastActivityAt: now,
 		},
 		Spec: spec, Wanted: true,
@@ -186,7 +201,7 @@ func (s *Service) specFor(r *core.ManagedAgentRecord, spec core.ManagedAgentSpec
 	out := runtime.Spec{
 		ID: r.ID, Name: r.Name, Type: spec.Type, Installation: s.opts.Installation, Capabilities: spec.Capabilities,
 		Labels: spec.Labels, Workdir: spec.Workdir, Env: spec.Env, Approval: spec.Approval, Resume: spec.Resume,
-		Limits: runtime.Limits{MemoryBytes: spec.MemoryBytes, CPU: spec.CPU}, Image: spec.Image, Network: spec.Network,
+		Limits: runtime.Limits{MemoryBytes: spec.MemoryBytes, CPU: spec.CPU}, Image: spec.Image, Network: spec.Network, Volumes: spec.Volumes,
 	}
 	if declared, ok := s.opts.Types[spec.Type]; ok {
 		out.Declared = &declared

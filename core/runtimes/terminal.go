@@ -35,7 +35,16 @@ func (s *Service) ServeTerminal(w http.ResponseWriter, r *http.Request, id strin
 			case err != nil:
 				return nil, runtime.Errorf(runtime.CodeUnavailable, "%s", core.AsError(err).Message)
 			}
-			return rt.Attach(ctx, id, opts)
+			t, err := rt.Attach(ctx, id, opts)
+			if err != nil || readOnly || s.opts.Typing == nil {
+				return t, err
+			}
+			recorded, err := s.opts.Typing(ctx, id, t)
+			if err != nil {
+				_ = t.Close()
+				return nil, runtime.Errorf(runtime.CodeUnavailable, "%s", core.AsError(err).Message)
+			}
+			return recorded, nil
 		},
 		Refuse: func(_ http.ResponseWriter, _ *http.Request, status int, err *runtime.Error) {
 			refused = refusal(status, err)

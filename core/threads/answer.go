@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -17,22 +18,89 @@ import (
 // isQuestion tells whether a prompt is a question that an org chart surfaced: its agent does not wait in its terminal.
 func isQuestion(promptID string) bool { return core.ValidID(core.PrefixQuestion, promptID) }
 
-// decide returns the answer that a rule gives to the open prompt of a thread, if one does. Agents of roles are asked
-// for by the engine.
-func (t *thread) decide(r *core.ThreadRecord) (answer string, ok bool) {
+// Approver answers prompts by the operator's policy, within a bounded time. It is safe for concurrent use.
+type Approver interface {
+	// Decide returns false where the policy has nothing to say. The answer ask leaves the prompt to people, whatever rules
+	// say.
+	Decide(ctx context.Context, q core.PromptQuestion) (core.PromptRuling, bool)
+}
+
+// decide returns how the open prompt of a thread is answered without people, or that a policy wants them asked; nil when
+// nothing is said of it. The policy counts first, then rules and the preset. For agents of roles only the policy does,
+// and package roles gives its answer; the engine asks for them otherwise.
+func (t *thread) decide(r *core.ThreadRecord) *core.PromptRuling {
 	p, err := rules.ReadPrompt(r.Prompt)
-	if err != nil || len(r.Prompt) == 0 || r.Kind == core.ThreadKindRole || isQuestion(p.ID) {
-		return "", false
+	if err != nil || len(r.Prompt) == 0 || isQuestion(p.ID) {
+		return nil
+	}
+	if approver := t.s.opts.Approver; approver != nil && p.Kind != rules.KindLogin {
+		if ruling, ok := approver.Decide(t.ctx, t.question(r, p)); ok {
+			if ruling.Answer != core.RulingAsk && !p.Takes(ruling.Answer) {
+				ruling.Answer, ruling.Reason = core.RulingAsk, "the prompt does not take the answer of the policy"
+			}
+			return &ruling
+		}
 	}
 	configured := t.s.rules.Load()
-	if configured == nil || t.rules == nil {
-		return "", false // a rule that cannot be read may be one that denies
+	if configured == nil || t.rules == nil || r.Kind == core.ThreadKindRole {
+		return nil // a rule that cannot be read may be one that denies
 	}
 	dir := ""
 	if r.Workspace != nil {
 		dir = r.Workspace.Path
 	}
-	return rules.Join(t.rules, configured).Decide(r.Preparation.Approval, dir, p)
+	d, ok := rules.Join(t.rules, configured).Decide(r.Preparation.Approval, dir, p)
+	if !ok {
+		return nil
+	}
+	ruling := &core.PromptRuling{PromptID: p.ID, Answer: d.Answer, Rule: d.Rule, By: core.RulingByConfiguration}
+	switch {
+	case d.Preset:
+		ruling.By = core.RulingByPreset
+	case strings.HasPrefix(d.Rule, threadRules):
+		ruling.By = core.RulingByThread
+	}
+	return ruling
+}
+
+// threadRules is where the rules of a thread stand.
+const threadRules = "policy.autoAnswer"
+
+// question is what a policy is asked about a prompt of the thread.
+func (t *thread) question(r *core.ThreadRecord, p rules.Prompt) core.PromptQuestion {
+	q := core.PromptQuestion{
+		PromptID: p.ID, Kind: p.Kind, Text: p.Text, Tool: p.Tool, Input: p.Input,
+		AgentID: r.ManagedAgentID, ThreadID: r.ID, ExecutionID: r.ExecutionID, Name: r.Name, Role: r.Role, AgentType: r.AgentType,
+		Preset: cmp.Or(r.Preparation.Approval, rules.Standard), Owner: r.CreatedBy, Time: t.s.clock.Now(),
+	}
+	for _, o := range p.Options {
+		q.Options = append(q.Options, o.ID)
+	}
+	if s := r.Preparation.Workspace; s != nil {
+		q.Repository, q.Branch = s.Repo, s.Branch
+	}
+	if w := r.Workspace; w != nil {
+		q.Repository, q.Branch, q.Workspace = w.Repo, w.Branch, w.Path
+	}
+	return q
+}
+
+// RulePrompt returns what the policy says of a prompt of an agent that serves a role; false if that is nothing. It does not
+// answer.
+func (s *Service) RulePrompt(managedAgentID string, prompt json.RawMessage) (core.PromptRuling, bool) {
+	s.mu.Lock()
+	t := s.crew[managedAgentID]
+	s.mu.Unlock()
+	p, err := rules.ReadPrompt(prompt)
+	if t == nil || s.opts.Approver == nil || err != nil || p.Kind == rules.KindLogin {
+		return core.PromptRuling{}, false
+	}
+	return s.opts.Approver.Decide(t.ctx, t.question(t.record(), p))
+}
+
+// answers reports whether a ruling answers a prompt.
+func answers(r *core.PromptRuling) bool {
+	return r != nil && r.Answer != core.RulingAsk && r.By != core.RulingByPerson
 }
 
 // compileRules compiles rules that were checked when they came. It returns nil when they are wrong nevertheless.
@@ -62,8 +130,8 @@ func (t *thread) answerPrompts(ctx context.Context) {
 			continue
 		}
 		last = p.ID
-		if answer, auto := t.decide(r); auto {
-			t.answerPrompt(ctx, p.ID, answer)
+		if ruling := r.Ruling; r.Kind != core.ThreadKindRole && answers(ruling) && ruling.PromptID == p.ID {
+			t.answerPrompt(ctx, p.ID, ruling.Answer)
 		}
 	}
 }
@@ -83,6 +151,7 @@ func (t *thread) answerPrompt(ctx context.Context, prompt, answer string) {
 				if p, ok := readPrompt(c.rec.Prompt); !ok || p.ID != prompt || c.rec.Ending != nil {
 					return errUnchanged
 				}
+				c.rec.Ruling = nil
 				c.event(core.EventThreadBlocked, blockedData{Prompt: c.rec.Prompt})
 				c.noticeBlocked()
 				return nil
@@ -138,8 +207,8 @@ func (s *Service) AnswerThread(ctx context.Context, id string, a core.ThreadAnsw
 	a.PromptID = p.ID
 	if isQuestion(p.ID) {
 		err = s.answerQuestion(ctx, r, p, a)
-	} else {
-		err = t.giveAnswer(ctx, a)
+	} else if err = t.giveAnswer(ctx, a); err == nil {
+		t.answeredBy(ctx, a)
 	}
 	if err != nil {
 		return nil, ofThread(err, r)
@@ -152,6 +221,26 @@ func (s *Service) AnswerThread(ctx context.Context, id string, a core.ThreadAnsw
 		return !ok || open.ID != p.ID
 	})
 	return view(t.record()), nil
+}
+
+// answeredBy notes who answered a prompt, where that is known. A failure to do so is no reason to say that it was not.
+func (t *thread) answeredBy(ctx context.Context, a core.ThreadAnswer) {
+	by := core.PrincipalFrom(ctx)
+	if core.IsReserved(by.ID) {
+		return
+	}
+	ruling := &core.PromptRuling{PromptID: a.PromptID, Answer: cmp.Or(a.Choice, "text"), By: core.RulingByPerson, Person: by.ID}
+	err := t.change(ctx, func(c *change) error {
+		if c.rec.Status.Terminal() {
+			return errUnchanged
+		}
+		c.rec.Ruling = ruling
+		c.event(core.EventThreadStatus, statusData{Status: statusAnswered, Ruling: ruling})
+		return nil
+	})
+	if err != nil {
+		t.log.Warn("who answered a prompt was not stored", "prompt", a.PromptID, "principal", by.ID, "error", err)
+	}
 }
 
 // check tells whether a prompt takes an answer.

@@ -24,6 +24,8 @@ type blockedData struct {
 	Prompt       json.RawMessage `json:"prompt"`
 	AutoAnswered bool            `json:"autoAnswered"`
 	Answer       string          `json:"answer,omitempty"`
+	// Ruling is what answers, or says that people are to; nil: nothing but them.
+	Ruling *core.PromptRuling `json:"ruling,omitempty"`
 }
 
 type toolData struct {
@@ -77,11 +79,14 @@ type statusData struct {
 	Reason  string `json:"reason,omitempty"`
 	InputID string `json:"inputId,omitempty"` // of a message that the event is about
 	Turn    int    `json:"turn,omitempty"`    // with statusTurnOf
+	// Ruling says with statusAnswered who answered.
+	Ruling *core.PromptRuling `json:"ruling,omitempty"`
 }
 
 // Words of thread_status beside the states and reasons of threads.
 const (
 	statusUnblocked = "unblocked"
+	statusAnswered  = "answered" // somebody answered a prompt over the API
 	statusHostBack  = "host_back"
 	statusRefused   = "input_refused"
 	statusTurnOf    = "input_turn"     // the turn that ended last was that of the message

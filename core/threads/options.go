@@ -135,7 +135,7 @@ func (c Config) withDefaults() *Config {
 	return &c
 }
 
-// Options are what a Service is made of. All but Hosts, Clock, IDs, Logger and Observer are required.
+// Options are what a Service is made of. All but Hosts, Approver, Clock, IDs, Logger and Observer are required.
 type Options struct {
 	Store         core.Store
 	Streams       Streams
@@ -147,6 +147,7 @@ type Options struct {
 	IDs           core.IDs
 	Logger        hclog.Logger
 	Config        Config
+	Approver      Approver // nil: rules and presets alone answer prompts
 	// SealKey encrypts the environment that a thread was asked for until its agent was started. It is secret, and
 	// the same over restarts.
 	SealKey  [32]byte

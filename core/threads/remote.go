@@ -144,12 +144,14 @@ func (h *hosting) step(ctx context.Context) bool {
 	m := t.remote
 	t.remote.events, t.remote.back = nil, false
 	t.mu.Unlock()
-	for i, e := range m.events {
-		if !h.apply(ctx, e) {
+	for events := m.events; len(events) > 0; {
+		done, ok := h.apply(ctx, events[:min(len(events), eventBatch)])
+		events = events[done:]
+		if !ok {
 			// The end was decided on: endRemote settles the others, or the host would wait for them for ever. When the
 			// service closes it tells them again.
 			t.mu.Lock()
-			t.remote.events = append(m.events[i:len(m.events):len(m.events)], t.remote.events...)
+			t.remote.events = append(events[:len(events):len(events)], t.remote.events...)
 			t.mu.Unlock()
 			return false
 		}
@@ -301,39 +303,61 @@ func (h *hosting) ask(ctx context.Context) bool {
 	return true
 }
 
-// apply applies an event of the host, once.
-func (h *hosting) apply(ctx context.Context, e core.RemoteThreadEvent) bool {
+// apply applies events of the host, each once, as many in one transaction as the thread's state allows, at least one.
+// It returns how many were settled, and false once ctx ended.
+func (h *hosting) apply(ctx context.Context, events []core.RemoteThreadEvent) (done int, ok bool) {
 	t := h.t
-	ok := t.must(ctx, func(c *change) error {
-		r := c.rec
-		if r.Ending != nil || e.Seq <= r.AgentSeq {
-			return errUnchanged
-		}
-		r.AgentSeq = e.Seq
-		if e.SessionID != "" {
-			r.SessionID = e.SessionID
-		}
-		if e.InputTaken != "" && unsent(r) && e.InputTaken == workKey(r.Work) {
-			if err := c.taken(ctx); err != nil {
+	ok = t.must(ctx, func(c *change) error {
+		done = 0 // a change that could not be stored begins anew
+		before := c.rec.AgentSeq
+		for i := range events {
+			if done > 0 && startsAgain(c.rec) {
+				break
+			}
+			done++
+			if err := c.applyHosted(ctx, &events[i]); err != nil {
 				return err
 			}
 		}
-		if e.Type == core.EventManagedStarted && r.Status == core.ThreadStarting {
-			c.hosted()
-		}
-		if e.Type != "" {
-			c.apply(e.Type, &e.Signal)
+		if c.rec.AgentSeq == before {
+			return errUnchanged
 		}
 		return nil
 	})
 	if !ok {
-		return false
+		return 0, false
 	}
 	if startsAgain(t.record()) {
 		h.asked = false
 	}
-	settle(e)
-	return true
+	for _, e := range events[:done] {
+		settle(e)
+	}
+	return done, true
+}
+
+// applyHosted makes of the record what an event of the host says that was not applied yet.
+func (c *change) applyHosted(ctx context.Context, e *core.RemoteThreadEvent) error {
+	r := c.rec
+	if r.Ending != nil || e.Seq <= r.AgentSeq {
+		return nil
+	}
+	r.AgentSeq = e.Seq
+	if e.SessionID != "" {
+		r.SessionID = e.SessionID
+	}
+	if e.InputTaken != "" && unsent(r) && e.InputTaken == workKey(r.Work) {
+		if err := c.taken(ctx); err != nil {
+			return err
+		}
+	}
+	if e.Type == core.EventManagedStarted && r.Status == core.ThreadStarting {
+		c.hosted()
+	}
+	if e.Type != "" {
+		c.apply(e.Type, &e.Signal)
+	}
+	return nil
 }
 
 // taken notes that the host gave its agent the message that was handed over.

@@ -146,8 +146,12 @@ func (c *change) onBlocked(sig *core.AgentSignal) {
 	}
 	c.tellOutput() // people read it before they answer
 	r.Status, r.StatusReason, r.Prompt, r.IdleSince = core.ThreadBlocked, "", sig.Prompt, nil
-	answer, auto := c.t.decide(r)
-	c.event(core.EventThreadBlocked, blockedData{Prompt: sig.Prompt, AutoAnswered: auto, Answer: answer})
+	r.Ruling = c.t.decide(r)
+	auto, answer := answers(r.Ruling), ""
+	if auto {
+		answer = r.Ruling.Answer
+	}
+	c.event(core.EventThreadBlocked, blockedData{Prompt: sig.Prompt, AutoAnswered: auto, Answer: answer, Ruling: r.Ruling})
 	if r.BlockedSince = nil; !auto {
 		c.noticeBlocked()
 	}

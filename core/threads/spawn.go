@@ -123,6 +123,9 @@ func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place, 
 		if err := tx.ClaimIdempotency(core.IdempotencyFrom(ctx), r.ID, now); err != nil {
 			return err
 		}
+		if err := core.Along(ctx, tx, core.RunRef{ExecutionID: r.ExecutionID, ThreadID: r.ID}); err != nil {
+			return err
+		}
 		if err := s.putExecution(tx, r.ExecutionID, exec, now); err != nil {
 			return err
 		}
@@ -233,6 +236,16 @@ func firstMessage(r *core.ThreadRecord) string {
 	}
 	return r.Objective + "\n\n(Before you begin, read " + core.ThreadMemoryPath +
 		": it tells what is known already, and how to report the outcome at the end.)"
+}
+
+// CheckSpec returns why a spawn would be refused now, as far as that can be told without a look at workspaces and
+// runtimes. Nothing is reserved.
+func (s *Service) CheckSpec(ctx context.Context, spec core.ThreadSpec) error {
+	spec, err := s.check(spec, true)
+	if err != nil {
+		return err
+	}
+	return s.checkExecution(ctx, spec.ExecutionID)
 }
 
 // PrepareThread implements core.ThreadService.

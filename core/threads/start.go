@@ -58,7 +58,7 @@ func (t *thread) bear(ctx context.Context) (*core.ManagedAgent, error) {
 	}
 	spec := core.ManagedAgentSpec{
 		Name: clip.Text(r.Name, maxName), Type: r.AgentType, Runtime: r.Runtime, Approval: r.Preparation.Approval, Env: env,
-		Resume: r.SessionID,
+		Resume: r.SessionID, CreatedBy: r.CreatedBy,
 	}
 	t.s.complete(&spec, r)
 	return t.s.startAgent(ctx, spec)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -223,6 +224,10 @@ func (s *Service) ended(j *job, r *result, counts bool) {
 // settle gives a delivery the state that follows from an attempt.
 func (s *Service) settle(d *core.Delivery, rec *core.WebhookRecord, r *result, counts bool, now time.Time) {
 	if counts {
+		if d.Timestamp != nil {
+			former := append(slices.Clone(d.Former), core.DeliveryAttempt{At: *d.Timestamp, StatusCode: d.StatusCode, DurationMs: d.DurationMs, Error: d.LastError})
+			d.Former = former[max(0, len(former)-core.MaxFormerAttempts):]
+		}
 		began := r.began
 		d.Attempts++
 		d.Timestamp = &began

@@ -14,6 +14,35 @@ func (s *Service) FindDeliveries(ctx context.Context, filter core.DeliveryFilter
 	return s.opts.Store.FindDeliveries(ctx, filter)
 }
 
+// FindDelivery implements core.WebhookService.
+func (s *Service) FindDelivery(ctx context.Context, webhookID, id string) (*core.Delivery, *core.DeliveryRequest, error) {
+	rec, err := s.record(webhookID)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := s.opts.Store.FindDelivery(ctx, id)
+	if err == nil && d.WebhookID != webhookID {
+		err = core.NotFound("delivery", id)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := s.body(ctx, d)
+	if core.ErrorCode(err) == core.CodeNotFound {
+		return d, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	req := &core.DeliveryRequest{URL: rec.URL, Headers: map[string]string{}, Body: body}
+	for name, values := range requestHeader(&rec.Webhook, nil, d, body, "Wardroom/"+s.opts.Version, s.clock.Now()) {
+		if name != headerSignature && name != headerTimestamp {
+			req.Headers[name] = values[0]
+		}
+	}
+	return d, req, nil
+}
+
 // RetryDelivery implements core.WebhookService. One that failed begins anew; one that waits has its next attempt now.
 func (s *Service) RetryDelivery(ctx context.Context, webhookID, id string) (*core.Delivery, error) {
 	s.records.Lock()

@@ -286,6 +286,18 @@ func TestRetryDelivery(t *testing.T) {
 	if last.header.Get("X-Service-Retry-Count") != "1" || last.header.Get("X-Service-Original-Timestamp") == "" {
 		t.Errorf("the retry has headers %v", last.header)
 	}
+	whole, request, err := r.FindDelivery(ctx, w.ID, d.ID)
+	if err != nil || len(whole.Former) != 1 || whole.Former[0].StatusCode != 500 || whole.Former[0].Error == "" || whole.StatusCode != 200 {
+		t.Errorf("the delivery is %+v, %v", whole, err)
+	}
+	if request == nil || request.URL != in.URL || string(request.Body) != string(last.body) || request.Headers["X-Service-Delivery"] != d.ID ||
+		request.Headers["X-Service-Signature"] != "" {
+		t.Errorf("the request is %+v", request)
+	}
+	_, _, err = r.FindDelivery(ctx, "wh_none", d.ID)
+	wantCode(t, err, core.CodeNotFound)
+	_, _, err = r.FindDelivery(ctx, w.ID, "dlv_none")
+	wantCode(t, err, core.CodeNotFound)
 	_, err = r.RetryDelivery(ctx, w.ID, d.ID)
 	wantCode(t, err, core.CodeConflict)
 	_, err = r.RetryDelivery(ctx, w.ID, "dlv_none")

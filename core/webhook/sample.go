@@ -38,6 +38,8 @@ func sample(kind core.EventType, now time.Time) map[string]any {
 		})
 	case core.EventExecutionCancelled:
 		return with(map[string]any{"executionId": execution, "pattern": pattern, "reason": "a test", "duration": 1200})
+	case core.EventExecutionDeleted:
+		return with(map[string]any{"executionId": execution, "pattern": pattern, "status": core.ExecutionCompleted, "deletedBy": "test"})
 	case core.EventAgentConnected:
 		return with(map[string]any{
 			"agentId": agent, "name": "sample-agent", "capabilities": []string{"sample"}, "region": "", "metadata": map[string]any{},

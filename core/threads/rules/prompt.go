@@ -42,9 +42,9 @@ func ReadPrompt(raw json.RawMessage) (Prompt, error) {
 	return p, err
 }
 
-// takes tells whether an answer is one that the prompt offers. An approval without options is one of agents that
+// Takes tells whether an answer is one that the prompt offers. An approval without options is one of agents that
 // offer none: it takes yes and no.
-func (p Prompt) takes(answer string) bool {
+func (p Prompt) Takes(answer string) bool {
 	if len(p.Options) == 0 {
 		return p.Kind == KindApproval && (answer == Allow || answer == Deny)
 	}

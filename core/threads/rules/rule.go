@@ -38,6 +38,7 @@ type Rules struct {
 
 type rule struct {
 	core.AutoAnswerRule
+	name  string         // where it stands, such as policy.autoAnswer[0]
 	match *regexp.Regexp // nil: everything
 }
 
@@ -54,6 +55,7 @@ func Compile(list []core.AutoAnswerRule, at string) (*Rules, []core.Problem) {
 		for _, p := range found {
 			problems = append(problems, core.Problem{Path: fmt.Sprintf("%s[%d].%s", at, i, p.Path), Reason: p.Reason})
 		}
+		compiled.name = fmt.Sprintf("%s[%d]", at, i)
 		r.list = append(r.list, compiled)
 	}
 	if len(problems) > 0 {
@@ -137,29 +139,31 @@ func (r *rule) fits(preset string, p Prompt) bool {
 	return slices.ContainsFunc(texts, r.match.MatchString)
 }
 
+// Decision is an answer, and what gave it.
+type Decision struct {
+	Answer string
+	Rule   string // where the rule stands, such as policy.autoAnswer[0]; of a preset: its name
+	Preset bool   // no rule: the preset answers by itself
+}
+
 // Decide returns the answer to a prompt, and false when people are to answer. Rules count before what the preset
 // answers by itself, and the first that fits counts: when the prompt does not offer its answer, people are asked.
 // Preset "" is standard. Workspace is the absolute path that the agent works in; "" when it is not known.
-func (r *Rules) Decide(preset, workspace string, p Prompt) (answer string, ok bool) {
+func (r *Rules) Decide(preset, workspace string, p Prompt) (d Decision, ok bool) {
 	if preset == "" {
 		preset = Standard
 	}
 	if p.Kind == KindLogin {
-		return "", false
+		return d, false
 	}
+	d = Decision{Answer: byPreset(preset, workspace, p), Rule: preset, Preset: true}
 	if r != nil {
-		for i := range r.list {
-			if rule := &r.list[i]; rule.fits(preset, p) {
-				return accept(p, rule.Answer)
-			}
+		if i := slices.IndexFunc(r.list, func(rule rule) bool { return rule.fits(preset, p) }); i >= 0 {
+			d = Decision{Answer: r.list[i].Answer, Rule: r.list[i].name}
 		}
 	}
-	return accept(p, byPreset(preset, workspace, p))
-}
-
-func accept(p Prompt, answer string) (string, bool) {
-	if answer == "" || !p.takes(answer) {
-		return "", false
+	if d.Answer == "" || !p.Takes(d.Answer) {
+		return Decision{}, false
 	}
-	return answer, true
+	return d, true
 }

@@ -105,7 +105,8 @@ func TestPresets(t *testing.T) {
 				"readonly": tt.readonly, "standard": tt.standard, "permissive": tt.permissive, "autonomous": tt.autonomous,
 				"": tt.standard, "unheard-of": asked,
 			} {
-				got, ok := (&rules.Rules{}).Decide(preset, workspace, p)
+				d, ok := (&rules.Rules{}).Decide(preset, workspace, p)
+				got := d.Answer
 				if got != want || ok != (want != "") {
 					t.Errorf("%s: %q, %v, want %q", preset, got, ok, want)
 				}
@@ -134,7 +135,8 @@ func TestReadingCommands(t *testing.T) {
 		"if true": false, "! ls": false, "ls # x": false, "(ls)": false, strings.Repeat("ls ", 3000): false, "ls \x00": false,
 		"git diff ../x": false, "git show HEAD:../x": false, "git diff --no-index /etc/passwd a": false,
 	} {
-		got, _ := (*rules.Rules)(nil).Decide("permissive", workspace, prompt(t, command("Bash", line)))
+		d, _ := (*rules.Rules)(nil).Decide("permissive", workspace, prompt(t, command("Bash", line)))
+		got := d.Answer
 		if (got == "allow") != want {
 			t.Errorf("%q: %q, want allowed to be %v", line, got, want)
 		}
@@ -145,7 +147,8 @@ func TestReadingCommands(t *testing.T) {
 func TestUnknownWorkspace(t *testing.T) {
 	for path, want := range map[string]string{"a.go": "allow", "/a.go": "", "/": ""} {
 		for _, ws := range []string{"", "relative", "/"} {
-			got, _ := (*rules.Rules)(nil).Decide("permissive", ws, prompt(t, approval("Write", `{"file_path":"`+path+`"}`)))
+			d, _ := (*rules.Rules)(nil).Decide("permissive", ws, prompt(t, approval("Write", `{"file_path":"`+path+`"}`)))
+			got := d.Answer
 			if got != want {
 				t.Errorf("%q in %q: %q, want %q", path, ws, got, want)
 			}
@@ -206,8 +209,11 @@ func TestRules(t *testing.T) {
 				t.Fatal(problems)
 			}
 			got, ok := compiled.Decide(tt.preset, workspace, prompt(t, tt.prompt))
-			if got != tt.want || ok != (tt.want != "") {
-				t.Errorf("%q, %v, want %q", got, ok, tt.want)
+			if got.Answer != tt.want || ok != (tt.want != "") {
+				t.Errorf("%+v, %v, want %q", got, ok, tt.want)
+			}
+			if ok && !got.Preset && !strings.HasPrefix(got.Rule, "policy.autoAnswer[") || got.Preset && got.Rule == "" {
+				t.Errorf("%+v does not say which rule it is of", got)
 			}
 		})
 	}
@@ -258,7 +264,8 @@ func FuzzDecide(f *testing.F) {
 		if err != nil {
 			return
 		}
-		got, ok := compiled.Decide(preset, workspace, p)
+		d, ok := compiled.Decide(preset, workspace, p)
+		got := d.Answer
 		if ok != (got != "") {
 			t.Fatalf("%q, %v", got, ok)
 		}
@@ -282,7 +289,7 @@ func FuzzReadingCommand(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		p := rules.Prompt{Kind: "approval", Tool: "Bash", Input: map[string]any{"command": line}}
-		if got, _ := (*rules.Rules)(nil).Decide("permissive", workspace, p); got != "allow" {
+		if got, _ := (*rules.Rules)(nil).Decide("permissive", workspace, p); got.Answer != "allow" {
 			return
 		}
 		var bare strings.Builder // what stands outside single quotes

@@ -30,6 +30,8 @@ func (r *Refusal) Unwrap() error { return ErrRefused }
 type Guard struct {
 	// Development lets through loopback addresses and our own, and URLs with http.
 	Development bool
+	// Encrypted refuses URLs with http nevertheless, but for those of loopback where PlainLoopback is set.
+	Encrypted, PlainLoopback bool
 	// AllowPrivate lets through the private ranges: 10/8, 172.16/12, 192.168/16 and fc00::/7.
 	AllowPrivate bool
 	// AllowCIDRs open ranges that are closed by default: private ones, those shared behind a provider's NAT, for

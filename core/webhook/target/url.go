@@ -39,7 +39,7 @@ func (g *Guard) CheckURL(raw string) (*url.URL, error) {
 		return nil, core.Invalid(field, "is not a URL: %v", err)
 	}
 	switch {
-	case u.Scheme == "https", u.Scheme == "http" && g.Development:
+	case u.Scheme == "https", u.Scheme == "http" && g.plain(u.Hostname()):
 	case u.Scheme == "http":
 		return nil, core.Invalid(field, "must begin with https://; http is for the development environment only")
 	case u.Scheme == "":
@@ -163,4 +163,13 @@ func numeric(name string) bool {
 		}
 	}
 	return true
+}
+
+// plain reports whether a host may be spoken to without TLS.
+func (g *Guard) plain(host string) bool {
+	if !g.Development || !g.Encrypted {
+		return g.Development
+	}
+	addr, err := netip.ParseAddr(host)
+	return g.PlainLoopback && (strings.EqualFold(host, "localhost") || err == nil && addr.IsLoopback())
 }
