@@ -12,6 +12,7 @@ const (
 	actionInput     = "agents.input"      // keys into a terminal; without it the terminal is read only
 	actionProvision = "threads.provision" // a preparation that checks out
 	actionForce     = "workspaces.force"  // to remove work that was not pushed
+	actionSessions  = "sessions.manage"   // to see and end sessions of others
 )
 
 // action is what is asked for an action.
@@ -22,6 +23,7 @@ var innerActions = map[string]action{
 	actionInput:     {"agents", core.ScopeAgentsManage},
 	actionProvision: {"threads", core.ScopeExecutionsCreate},
 	actionForce:     {"workspaces", core.ScopeAdmin},
+	actionSessions:  {"sessions", core.ScopeAdmin},
 }
 
 // actionsOf returns every action by its name.

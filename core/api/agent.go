@@ -46,8 +46,9 @@ func (s *Server) agentRoutes() []Route {
 		Summary:     "Connect as an agent.",
 		Description: "A WebSocket with the subprotocol wardroom.agent.v1.",
 		Tag:         tag, Resource: resource, Action: "agents.connect", Scope: "agents:manage",
-		Responses: []Response{{Status: 101, Doc: "The connection is a WebSocket now."}},
-		Fails:     []int{426}, Stream: s.connectAgent,
+		Authenticate: s.opts.AuthenticateAgent,
+		Responses:    []Response{{Status: 101, Doc: "The connection is a WebSocket now."}},
+		Fails:        []int{426}, Stream: s.connectAgent, Detached: true,
 	})
 }
 
@@ -72,6 +73,7 @@ func newAgentRow(a *core.Agent) wire.Agent {
 		ID: a.ID, Name: a.Name, Status: a.Status, Healthy: a.Healthy, Capabilities: a.Capabilities, Region: a.Region,
 		ConnectedAt: a.ConnectedAt, LastHeartbeat: a.LastHeartbeat, DisconnectedAt: a.DisconnectedAt,
 		TasksCompleted: a.Statistics.TasksCompleted, ActiveTasks: a.ActiveTasks, MaxTasks: a.MaxTasks, Metadata: a.Metadata,
+		CreatedBy: a.CreatedBy,
 	}
 }
 

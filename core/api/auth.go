@@ -33,14 +33,19 @@ func (s *Server) authRoutes() []Route {
 			Handle:    s.can,
 		},
 	}
-	if s.opts.Keys == nil {
-		return routes
+	if s.opts.Keys != nil {
+		routes = append(routes, s.keyRoutes()...)
 	}
-	return append(routes, s.keyRoutes()...)
+	if s.opts.AgentTokens != nil {
+		routes = append(routes, s.agentTokenRoutes()...)
+	}
+	return routes
 }
 
-func (s *Server) getSession(c *call) (answer, error) {
-	p := c.principal
+func (s *Server) getSession(c *call) (answer, error) { return ok(s.session(c, c.principal)), nil }
+
+// session tells who a principal is.
+func (s *Server) session(c *call, p core.Principal) wire.Session {
 	body := wire.Session{
 		Authenticated: p.Kind != core.PrincipalAnonymous, Kind: string(p.Kind), ID: p.ID, Name: p.Name, KeyID: p.KeyID,
 		Groups: slices.Concat([]string{}, p.Groups), Roles: slices.Concat([]string{}, p.Roles), Scopes: slices.Concat([]string{}, p.Scopes), Actions: []string{},
@@ -53,7 +58,8 @@ func (s *Server) getSession(c *call) (answer, error) {
 			body.Actions = append(body.Actions, a.Action)
 		}
 	}
-	return ok(body), nil
+	s.aboutSession(c.ctx, p, &body)
+	return body
 }
 
 func (s *Server) decide(c *call, a Access) core.Ruling {

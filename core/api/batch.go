@@ -18,6 +18,16 @@ func (s *Server) batchRoutes() []Route {
 			Fails:     []int{404, 409}, Creates: true, Recover: s.recoverBatch, Handle: s.executeBatch,
 		},
 		{
+			Method: http.MethodGet, Path: "/api/batches", OperationID: "listBatches", Summary: "List batches, newest first.",
+			Tag: tag, Resource: resource, Action: "executions.read", Scope: "executions:read",
+			Query: append(pageParams(),
+				Param{Name: "status", Type: ParamString, Enum: batchStatuses(), Doc: "Status."},
+				Param{Name: "pattern", Type: ParamString, Doc: "Name of the pattern."},
+				Param{Name: "createdBy", Type: ParamString, Doc: "Only those of this caller."}),
+			Responses: []Response{{Status: 200, Body: batchList{}, Doc: "A page of batches, without their results."}},
+			Handle:    s.listBatches,
+		},
+		{
 			Method: http.MethodGet, Path: "/api/batch/{batchId}", OperationID: "getBatch",
 			Summary: "Get a batch with a page of its results.", Tag: tag, Resource: resource,
 			Description: "Every item has a result, by index. A page may end before its limit where results are large.",
@@ -43,6 +53,38 @@ func newBatchBody(b *core.Batch) wire.Batch {
 		BatchID: b.ID, Pattern: b.Pattern, Status: b.Status,
 		Total: b.Total, Completed: b.Completed, Failed: b.Failed, Cancelled: b.Cancelled, StatusURL: batchPath(b.ID),
 	}
+}
+
+type batchList struct {
+	Batches []wire.BatchRow `json:"batches"`
+	wire.PageInfo
+}
+
+func batchStatuses() []string {
+	list := make([]string, len(core.BatchStatuses))
+	for i, status := range core.BatchStatuses {
+		list[i] = string(status)
+	}
+	return list
+}
+
+func (s *Server) listBatches(c *call) (answer, error) {
+	page, err := c.page()
+	if err != nil {
+		return answer{}, err
+	}
+	found, info, err := s.opts.Batches.FindBatches(c.ctx, core.BatchFilter{
+		Status: core.BatchStatus(c.query.text("status")), Pattern: c.query.text("pattern"), CreatedBy: c.query.text("createdBy"), Page: page,
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	found = visible(c, found, func(b *core.Batch) string { return b.ID })
+	list := batchList{Batches: make([]wire.BatchRow, len(found)), PageInfo: pageOf(page, info)}
+	for i, b := range found {
+		list.Batches[i] = wire.BatchRow{Batch: newBatchBody(b), CreatedAt: b.CreatedAt, CompletedAt: b.CompletedAt, CreatedBy: b.CreatedBy}
+	}
+	return ok(list), nil
 }
 
 func (s *Server) executeBatch(c *call) (answer, error) {

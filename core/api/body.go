@@ -30,6 +30,14 @@ func (c *call) readBody() error {
 		// Room for the JSON around a definition and its escapes; the text itself is measured after.
 		limit = min(limit, 2*c.config.MaxDefinition+64<<10)
 	}
+	if spec.Limit == limitHook {
+		limit = min(limit, maxHookBody)
+		leave, err := c.s.hooks.enter(c.origin)
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
 	data, err := c.readAll(limit)
 	if err != nil {
 		return err
@@ -131,16 +139,22 @@ func (b *bodyReader) late(config *Config) error {
 	}
 }
 
+// formType is how browsers send forms.
+const formType = "application/x-www-form-urlencoded"
+
 // checkType accepts what the route takes, in UTF-8.
 func (c *call) checkType(spec *Body) error {
 	given, one := single(c.r.Header, "Content-Type")
 	if coding := c.r.Header["Content-Encoding"]; coding != nil {
 		return unsupported("Content-Encoding", "must be absent, not "+schema.Clip(strings.Join(coding, ", ")))
 	}
-	if given == "application/json" { // nearly every request
+	if given == "application/json" && !spec.Form { // nearly every request
 		return nil
 	}
 	accepted := "application/json"
+	if spec.Form {
+		accepted = formType
+	}
 	if spec.YAML {
 		accepted += " or application/x-yaml"
 	}
@@ -157,7 +171,7 @@ func (c *call) checkType(spec *Body) error {
 	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
 		return refuse("the charset must be utf-8, not %s", schema.Clip(charset))
 	}
-	if media == "application/json" || spec.YAML && isYAML(media) {
+	if media == accepted || media == "application/json" && !spec.Form || spec.YAML && isYAML(media) {
 		return nil
 	}
 	return refuse("must be %s, not %s", accepted, schema.Clip(media))

@@ -32,11 +32,12 @@ type call struct {
 	body      []byte
 	hasBody   bool
 	params    [2]string
-	code      core.Code // of the error that was answered
-	revision  uint64    // of what authorization goes by, as it was before the request was admitted
-	granted   []Access  // what was asked for and allowed, of a stream
-	watched   *watch    // of a stream whose caller may lose the right to it
-	logged    bool      // the request has its line in the log
+	code      core.Code         // of the error that was answered
+	revision  uint64            // of what authorization goes by, as it was before the request was admitted
+	granted   []Access          // what was asked for and allowed, of a stream
+	watched   *watch            // of a stream whose caller may lose the right to it
+	logged    bool              // the request has its line in the log
+	intent    *core.AuditIntent // what the request is about to do; nil: nothing that is recorded
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}
@@ -64,6 +65,9 @@ func (s *Server) serve(gc *gin.Context, route *boundRoute) {
 	}()
 	c.identify()
 	if err := c.run(); err != nil {
+		if refused := c.recordFailure(err); refused != nil {
+			err = refused
+		}
 		c.fail(err)
 	}
 }
@@ -112,6 +116,13 @@ func (c *call) run() error {
 	if err := c.admit(); err != nil {
 		return err
 	}
+	if c.route.Stream != nil {
+		release, err := c.hold()
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	if err := c.readParams(); err != nil {
 		return err
 	}
@@ -121,9 +132,23 @@ func (c *call) run() error {
 	if err := c.readBody(); err != nil {
 		return err
 	}
+	if err := c.intend(); err != nil {
+		return err
+	}
 	if c.route.Stream != nil {
+		if c.intent == nil {
+			if err := c.done(); err != nil {
+				return err
+			}
+		}
 		defer c.watch()()
-		return c.route.Stream(c)
+		err := c.route.Stream(c)
+		if err == nil && c.intent != nil {
+			if recErr := c.done(); recErr != nil { // it is answered already
+				c.s.log.Warn("an audit record was not kept", "request", c.id, "error", recErr)
+			}
+		}
+		return err
 	}
 	if c.route.Creates {
 		if key, err := c.idempotencyKey(); err != nil {
@@ -133,6 +158,9 @@ func (c *call) run() error {
 		}
 	}
 	a, err := c.route.Handle(c)
+	if err == nil {
+		err = c.done()
+	}
 	if err != nil {
 		return err
 	}
@@ -151,12 +179,19 @@ func (c *call) admit() error {
 		c.revision = o.Revision()
 	}
 	open := c.route.Public != nil && c.route.Public(*c.config)
-	if !open && o.Authenticate != nil {
-		p, err := o.Authenticate(c.r)
+	authenticate := o.Authenticate
+	if c.route.Authenticate != nil {
+		authenticate = c.route.Authenticate
+	}
+	if !open && authenticate != nil {
+		p, err := authenticate(c.r)
 		if err != nil {
 			return cmp.Or(c.takeQuota(), err)
 		}
 		c.principal = p
+		if err := c.signedIn(); err != nil {
+			return err
+		}
 	}
 	c.ctx = core.WithPrincipal(c.r.Context(), c.principal)
 	if err := c.takeQuota(); err != nil {

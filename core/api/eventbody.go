@@ -15,7 +15,7 @@ func newEventList(id string, found []core.Event, page wire.EventPage) eventList 
 	list := eventList{Events: make([]wire.Event, 0, len(found)), EventPage: page}
 	for _, e := range found {
 		list.Events = append(list.Events, wire.Event{
-			ExecutionID: id, Sequence: e.Seq, Type: string(e.Type), Timestamp: e.Time, Data: rawOr(e.Data, "{}"),
+			ExecutionID: id, Sequence: e.Seq, Type: string(e.Type), Timestamp: e.Time, Data: rawOr(e.Data, "{}"), Principal: e.By,
 		})
 		list.NextSince = e.Seq
 	}

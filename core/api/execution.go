@@ -42,7 +42,11 @@ func (s *Server) executionRoutes() []Route {
 			Path: "/api/executions", OperationID: "listExecutions", Summary: "List executions, newest first.",
 			Query: append(pageParams(),
 				Param{Name: "pattern", Type: ParamString, Doc: "Name of the pattern."},
-				Param{Name: "status", Type: ParamString, Enum: executionStatuses(), Doc: "Status."},
+				Param{Name: "status", Type: ParamList, Enum: executionStatuses(), Doc: "Comma-separated statuses, any of them: pending, running, completed, failed, cancelled."},
+				Param{Name: "batchId", Type: ParamString, Doc: "Only items of this batch."},
+				Param{Name: "errorCode", Type: ParamString, Doc: "Only those that failed with this code, such as TIMEOUT."},
+				Param{Name: "createdBy", Type: ParamString, Doc: "Only those of this caller."},
+				Param{Name: "metadata", Type: ParamKeys, Doc: "metadata.KEY=VALUE: only those with this metadata; several times: with all of them. Texts, numbers and booleans of up to 256 bytes are found."},
 				Param{Name: "since", Type: ParamTime, Doc: "Made at this time or later."},
 				Param{Name: "until", Type: ParamTime, Doc: "Made before this time."}),
 			Responses: []Response{{Status: 200, Body: executionList{}, Doc: "A page of executions."}},
@@ -53,6 +57,14 @@ func (s *Server) executionRoutes() []Route {
 			Responses: []Response{{Status: 200, Body: wire.Execution{}, Doc: "The execution."}},
 			Fails:     []int{404}, Handle: s.getExecution,
 		}),
+		{
+			Method: http.MethodDelete, Path: "/api/executions/{executionId}", OperationID: "deleteExecution", Tag: tag, Resource: resource,
+			Action: "executions.delete", Scope: core.ScopeAdmin, Summary: "Delete an execution that is over.",
+			Description: "Its journal, questions, decisions and threads go with it; experiences, deliveries and the public log stay. " +
+				"One that is active, has an active thread, or belongs to a batch that runs is a 409.",
+			Responses: []Response{{Status: http.StatusNoContent, Doc: "It is gone."}},
+			Fails:     []int{404, 409}, Handle: s.deleteExecution,
+		},
 		writes(Route{
 			Path: "/api/executions/{executionId}/cancel", OperationID: "cancelExecution",
 			Action: "executions.cancel", Summary: "Cancel a pending or running execution.",
@@ -80,8 +92,16 @@ func (s *Server) executionRoutes() []Route {
 		reads(Route{
 			Path: "/api/executions/{executionId}/timeline", OperationID: "getExecutionTimeline",
 			Summary:   "Tell what happened in an execution so far: steps, tasks, roles, messages, escalations, questions.",
+			Query:     []Param{{Name: "since", Type: ParamInteger, Default: "0", Doc: "Only what changed after this sequence, such as lastSequence of the answer before; threads always."}},
 			Responses: []Response{{Status: 200, Body: wire.Timeline{}, Doc: "The timeline."}},
 			Fails:     []int{404}, Handle: s.getTimeline,
+		}),
+		reads(Route{
+			Path: "/api/executions/{executionId}/tasks/{taskId}", OperationID: "getTask",
+			Summary:     "Get one task: what its agent was asked as it was sent, what it answered, and each attempt.",
+			Description: "Configuration of the pattern, which may hold secrets, is not told.",
+			Responses:   []Response{{Status: 200, Body: wire.Task{}, Doc: "The task."}},
+			Fails:       []int{404}, Handle: s.getTask,
 		}),
 		reads(Route{
 			Path: "/api/executions/{executionId}/events", OperationID: "listExecutionEvents",
@@ -100,6 +120,14 @@ func executionStatuses() []string {
 	list := make([]string, len(core.ExecutionStatuses))
 	for i, s := range core.ExecutionStatuses {
 		list[i] = string(s)
+	}
+	return list
+}
+
+func statusesOf(names []string) []core.ExecutionStatus {
+	var list []core.ExecutionStatus
+	for _, name := range names {
+		list = append(list, core.ExecutionStatus(name))
 	}
 	return list
 }
@@ -252,7 +280,8 @@ func (s *Server) listExecutions(c *call) (answer, error) {
 		return answer{}, err
 	}
 	found, info, err := s.opts.Executions.FindExecutions(c.ctx, core.ExecutionFilter{
-		Pattern: c.query.text("pattern"), Status: core.ExecutionStatus(c.query.text("status")),
+		Pattern: c.query.text("pattern"), Statuses: statusesOf(c.query.list("status")), BatchID: c.query.text("batchId"),
+		ErrorCode: core.Code(c.query.text("errorCode")), CreatedBy: c.query.text("createdBy"), Metadata: c.query.keys["metadata"],
 		Since: c.query.time("since"), Until: c.query.time("until"), Page: page,
 	})
 	if err != nil {
@@ -260,6 +289,13 @@ func (s *Server) listExecutions(c *call) (answer, error) {
 	}
 	found = visible(c, found, func(e *core.Execution) string { return e.ID })
 	return ok(newExecutionList(found, pageOf(page, info), s.opts.Clock.Now())), nil
+}
+
+func (s *Server) deleteExecution(c *call) (answer, error) {
+	if err := s.opts.Executions.Delete(c.detached(), c.param("executionId")); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusNoContent}, nil
 }
 
 func (s *Server) cancelExecution(c *call) (answer, error) {

@@ -222,10 +222,10 @@ func TestListExecutions(t *testing.T) {
 	p := r.do("GET", "/api/executions?pattern=classify&status=running&since=2026-01-02T00:00:00Z&until=2026-01-03T00:00:00.5%2B02:00&limit=100", "")
 	p.wants(t, 200, "")
 	want := core.ExecutionFilter{
-		Pattern: "classify", Status: core.ExecutionRunning, Page: core.Page{Limit: 100},
+		Pattern: "classify", Statuses: []core.ExecutionStatus{core.ExecutionRunning}, Page: core.Page{Limit: 100},
 		Since: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Until: got.Until,
 	}
-	if got != want || !got.Until.Equal(time.Date(2026, 1, 2, 22, 0, 0, 5e8, time.UTC)) {
+	if !reflect.DeepEqual(got, want) || !got.Until.Equal(time.Date(2026, 1, 2, 22, 0, 0, 5e8, time.UTC)) {
 		t.Errorf("filter %+v\nwant   %+v", got, want)
 	}
 	row := p.at("executions").([]any)[0].(map[string]any)

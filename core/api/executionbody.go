@@ -64,6 +64,17 @@ func newExecutionList(found []*core.Execution, p wire.PageInfo, now time.Time) e
 			ExecutionID: e.ID, Pattern: e.Pattern.Name, Version: e.Pattern.Version, Status: e.Status,
 			CreatedAt: e.CreatedAt, StartedAt: e.StartedAt, CompletedAt: e.CompletedAt,
 			Duration: wire.MillisOf(e.Duration(now)), Waiting: e.Waiting,
+			Priority: e.Options.Priority, BatchID: e.BatchID, CreatedBy: e.CreatedBy, OpenQuestions: e.OpenQuestions,
+		}
+		row := &list.Executions[i]
+		if e.Error != nil {
+			row.ErrorCode = e.Error.Code
+		}
+		for _, pair := range core.IndexedMetadata(e.Options.Metadata) {
+			if row.Metadata == nil {
+				row.Metadata = map[string]string{}
+			}
+			row.Metadata[pair.Key] = pair.Value
 		}
 	}
 	return list

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/storetest"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // fakePatterns is a core.PatternService made of functions; a nil one answers with a plain success.
@@ -89,6 +91,7 @@ type fakeExecutions struct {
 	find    func(id string) (*core.Execution, error)
 	findAll func(core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error)
 	cancel  func(id, reason string) (*core.Execution, error)
+	delete  func(id string) error
 	retry   func(ctx context.Context, id string) (*core.Execution, error)
 	rerun   func(ctx context.Context, id, step string) (*core.Execution, error)
 	stream  func(ctx context.Context, id string, after uint64) (core.EventStream, error)
@@ -134,6 +137,17 @@ func (f *fakeExecutions) Start(ctx context.Context, req core.ExecuteRequest) (*c
 		return f.start(ctx, req)
 	}
 	return someExecution(execID, core.ExecutionPending), nil
+}
+
+func (f *fakeExecutions) Delete(_ context.Context, id string) error {
+	if f.delete != nil {
+		return f.delete(id)
+	}
+	return nil
+}
+
+func (f *fakeExecutions) FindTask(_ context.Context, executionID, taskID string) (*core.TaskDetail, error) {
+	return &core.TaskDetail{ExecutionID: executionID, TaskID: taskID, Status: "running", Attempts: []wire.TaskAttempt{}}, nil
 }
 
 func (f *fakeExecutions) Wait(ctx context.Context, id string) (*core.Execution, error) {
@@ -271,6 +285,7 @@ type fakeBatches struct {
 	find   func(id string) (*core.Batch, error)
 	cancel func(id string) (*core.Batch, error)
 	page   core.Page // that was asked for last
+	filter core.BatchFilter
 }
 
 const batchID = "batch_01JGFJJZ8N4Q1W0000000000AB"
@@ -311,6 +326,11 @@ func (f *fakeBatches) FindBatchResults(ctx context.Context, id string, page core
 	}
 	f.page = page
 	return b, b.Results, core.PageInfo{Total: b.Total, HasMore: true, NextCursor: "2"}, nil
+}
+
+func (f *fakeBatches) FindBatches(_ context.Context, filter core.BatchFilter) ([]*core.Batch, core.PageInfo, error) {
+	f.filter = filter
+	return []*core.Batch{someBatch(core.BatchRunning)}, core.PageInfo{Total: 1}, nil
 }
 
 func (f *fakeBatches) CancelBatch(_ context.Context, id string) (*core.Batch, error) {
@@ -407,6 +427,19 @@ func (f *fakeJournal) LastSeq() uint64 {
 		return 0
 	}
 	return f.events[len(f.events)-1].Seq
+}
+
+func (f *fakeJournal) EventsBefore(_ context.Context, _ string, before uint64, limit int) (found []core.Event, more bool, err error) {
+	for _, ev := range slices.Backward(f.events) {
+		if ev.Seq >= before {
+			continue
+		}
+		if len(found) == limit {
+			return found, true, nil
+		}
+		found = append(found, ev)
+	}
+	return found, false, nil
 }
 
 func (f *fakeJournal) Events(_ context.Context, _ string, after uint64, limit int) (found []core.Event, more bool, err error) {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -28,6 +29,8 @@ var (
 	readExecutions = Access{Action: "executions.read", Resource: "executions", Scope: core.ScopeExecutionsRead}
 	readAgents     = Access{Action: "agents.read", Resource: "agents", Scope: core.ScopeAgentsRead}
 	readPatterns   = Access{Action: "patterns.read", Resource: "patterns", Scope: core.ScopePatternsRead}
+	readSchedules  = Access{Action: "schedules.read", Resource: "schedules", Scope: core.ScopeExecutionsRead}
+	readTriggers   = Access{Action: "triggers.read", Resource: "triggers", Scope: core.ScopeExecutionsRead}
 	readHealth     = Access{Action: "health.read", Resource: "health", Scope: core.ScopeAdmin}
 )
 
@@ -48,6 +51,8 @@ var feedTopics = []struct {
 		return strings.HasPrefix(string(t), "agent.") || strings.HasPrefix(string(t), "managed_agent.") && t != core.EventManagedMessage
 	}, readAgents},
 	{"patterns", func(t core.EventType) bool { return strings.HasPrefix(string(t), "pattern.") }, readPatterns},
+	{"schedules", func(t core.EventType) bool { return strings.HasPrefix(string(t), "schedule.") }, readSchedules},
+	{"triggers", func(t core.EventType) bool { return strings.HasPrefix(string(t), "trigger.") }, readTriggers},
 	{"health", func(t core.EventType) bool { return t == core.EventSystemAlert }, readHealth},
 }
 
@@ -93,7 +98,10 @@ func (s *Server) feedRoutes() []Route {
 }
 
 // feedFilter is what a reader of the stream of all events wants.
-type feedFilter struct{ topics, subjects []string }
+type feedFilter struct {
+	topics, subjects []string
+	past             bool // the events are of the log: what they are about may be gone
+}
 
 func (c *call) feedFilter() (feedFilter, error) {
 	f := feedFilter{topics: c.query.list("topics"), subjects: c.query.list("subjects")}
@@ -127,6 +135,9 @@ func (c *call) mayRead(ev *core.Event) bool {
 	if c.s.opts.Authorize == nil {
 		return true
 	}
+	if ev.Type == core.EventExecutionDeleted {
+		return c.mayReadDeleted(ev)
+	}
 	asked := false
 	for _, t := range feedTopics {
 		if !t.has(ev.Type) {
@@ -153,18 +164,44 @@ func (c *call) mayRead(ev *core.Event) bool {
 	return c.s.opts.Authorize(c.ctx, c.principal, need) == nil
 }
 
+// mayReadDeleted reports whether the caller may know that an execution was deleted: it goes by its pattern, as nothing else
+// is left of it.
+func (c *call) mayReadDeleted(ev *core.Event) bool {
+	var data struct {
+		Pattern core.PatternRef `json:"pattern"`
+	}
+	if json.Unmarshal(ev.Data, &data) != nil {
+		return false
+	}
+	need := readExecutions
+	need.Pattern = data.Pattern.Name
+	return c.s.opts.Authorize(c.ctx, c.principal, need) == nil
+}
+
+// mayReadOrphan reports whether the caller may read an event whose execution, if it is of one, is gone: it is for those who
+// may read everything, as it is not known any more who else may.
+func (c *call) mayReadOrphan(ev *core.Event) bool {
+	if c.s.opts.Authorize == nil || ev.Type == core.EventExecutionDeleted || !core.ValidID(core.PrefixExecution, ev.Subject) {
+		return true
+	}
+	if _, err := c.s.opts.Executions.FindExecution(c.ctx, ev.Subject); core.ErrorCode(err) != core.CodeNotFound {
+		return true
+	}
+	return c.s.opts.Authorize(c.ctx, c.principal, readHealth) == nil
+}
+
 // frame makes the frame of an event, or nil for one that the reader does not want or may not read. What is not stored has no place in
 // the order, and is not shown.
 func (f feedFilter) frame(c *call, ev core.Event) []byte {
 	topics := topicsOf(ev.Type)
-	if ev.Seq == 0 || !f.wants(&ev, topics) || !c.mayRead(&ev) {
+	if ev.Seq == 0 || !f.wants(&ev, topics) || !c.mayRead(&ev) || f.past && !c.mayReadOrphan(&ev) {
 		return nil
 	}
 	if topics == nil {
 		topics = []string{}
 	}
 	return frameOf("event", ev.Seq, appendValue(nil, wire.FeedEvent{
-		Sequence: ev.Seq, Type: string(ev.Type), Subject: ev.Subject, Timestamp: ev.Time, Topics: topics, Data: rawOr(ev.Data, "{}"),
+		Sequence: ev.Seq, Type: string(ev.Type), Subject: ev.Subject, Timestamp: ev.Time, Topics: topics, Data: rawOr(ev.Data, "{}"), Principal: ev.By,
 	}))
 }
 
@@ -222,6 +259,7 @@ const feedPage = 256
 // replayFeed writes the public events behind after, up to head, and that others may be missing. It returns false when the
 // stream is to end.
 func (s *Server) replayFeed(c *call, w *frameWriter, filter feedFilter, after, head uint64) bool {
+	filter.past = true
 	gap := &streamGap{from: after, to: head, reason: gapUnlogged}
 	if after > head {
 		gap.reason = gapFuture

@@ -14,6 +14,7 @@ var (
 	replayed    = []string{"true"}
 	cspNone     = []string{"default-src 'none'; frame-ancestors 'none'"}
 	retryAfter5 = []string{"5"}
+	oneYear     = []string{"max-age=31536000"}
 )
 
 // maxRequestID bounds an X-Request-Id that a client chose.
@@ -34,6 +35,9 @@ func (c *call) identify() {
 	h["X-Content-Type-Options"] = nosniff
 	h["Content-Security-Policy"] = cspNone
 	h["Cache-Control"] = noStore
+	if c.config.HSTS && c.r.TLS != nil {
+		h["Strict-Transport-Security"] = oneYear
+	}
 }
 
 func validRequestID(id string) bool {

@@ -20,6 +20,9 @@ func (s *Server) checkHost(config *Config, r *http.Request) error {
 	return withStatus(http.StatusMisdirectedRequest, foreignHost(schema.Clip(strings.ToValidUTF8(r.Host, "\uFFFD"))))
 }
 
+// ServesHost reports whether a request was sent to a host that is ours; what others mount beside the API goes by it too.
+func (s *Server) ServesHost(r *http.Request) bool { return s.checkHost(s.config.Load(), r) == nil }
+
 // foreignHost is the error for a request that was sent to a host which is not ours.
 func foreignHost(host string) *core.Error {
 	return &core.Error{

@@ -68,6 +68,9 @@ func (c *call) once(key string) error {
 	}
 	c.ctx = core.WithIdempotency(c.ctx, claim)
 	a, err := c.route.Handle(c)
+	if err == nil {
+		err = c.done()
+	}
 	if err != nil {
 		return err
 	}

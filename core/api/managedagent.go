@@ -139,7 +139,7 @@ func (s *Server) managedAgentRoutes() []Route {
 				{Name: "rows", Type: ParamInteger, Max: 1000, Doc: "Rows that this viewer would like."},
 			},
 			Responses: []Response{{Status: 101, Doc: "The connection is a WebSocket now."}},
-			Stream:    s.managedAgentTerminal,
+			Stream:    s.managedAgentTerminal, Socket: true,
 		}),
 		reads(Route{
 			Path: "/api/runtimes", OperationID: "listRuntimes",

@@ -38,7 +38,7 @@ type managedEventList struct {
 
 func newManagedEvent(ev core.Event) wire.ManagedAgentEvent {
 	return wire.ManagedAgentEvent{
-		AgentID: ev.Subject, Sequence: ev.Seq, Type: string(ev.Type), Timestamp: ev.Time, Data: rawOr(ev.Data, "{}"),
+		AgentID: ev.Subject, Sequence: ev.Seq, Type: string(ev.Type), Timestamp: ev.Time, Data: rawOr(ev.Data, "{}"), Principal: ev.By,
 	}
 }
 

@@ -52,7 +52,7 @@ func managedAgentSpec(r *wire.ManagedAgentSpec) (core.ManagedAgentSpec, error) {
 	}
 	return core.ManagedAgentSpec{
 		Name: r.Name, Type: r.Type, Capabilities: r.Capabilities, Workdir: r.Workdir, Env: r.Env,
-		Runtime: r.Runtime, Approval: r.ApprovalPreset, Resume: r.Resume, Image: r.Image, Network: r.Network,
+		Runtime: r.Runtime, Approval: r.ApprovalPreset, Resume: r.Resume, Image: r.Image, Network: r.Network, Volumes: r.Volumes,
 		MemoryBytes: memory, CPU: r.CPU, Labels: r.Labels,
 	}, nil
 }

@@ -19,7 +19,8 @@ func (s *Server) managedAgentTerminal(c *call) error {
 		}
 		readOnly = err != nil
 	}
-	r := c.r.WithContext(c.ctx)
+	request := c.entry("")
+	r := c.r.WithContext(core.WithAuditRequest(c.ctx, &request))
 	// Its origin was checked by the rule of the whole API; the terminal's own rule does not know the
 	// configured origins.
 	r.Header = r.Header.Clone()

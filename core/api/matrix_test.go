@@ -16,22 +16,24 @@ import (
 )
 
 // guarded is a rig whose callers name their scopes as their key, and may do what those cover.
-func guarded(t *testing.T) *rig {
-	return newRig(t, func(o *api.Options) {
-		o.Authenticate = func(r *http.Request) (core.Principal, error) {
-			token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-			if !ok {
-				return core.Principal{}, &core.Error{Code: core.CodeUnauthorized, Message: "no", Details: map[string]any{"reason": "missing"}}
-			}
-			return core.Principal{Kind: core.PrincipalAPIKey, ID: "ann", Scopes: strings.Split(token, ",")}, nil
+func guarded(t *testing.T, change ...func(*api.Options)) *rig {
+	return newRig(t, append(change, guard)...)
+}
+
+func guard(o *api.Options) {
+	o.Authenticate = func(r *http.Request) (core.Principal, error) {
+		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !ok {
+			return core.Principal{}, &core.Error{Code: core.CodeUnauthorized, Message: "no", Details: map[string]any{"reason": "missing"}}
 		}
-		o.Authorize = func(_ context.Context, p core.Principal, a api.Access) error {
-			if !core.Grants(p.Scopes, a.Scope) {
-				return core.Forbidden(a.Action, a.Scope, "no")
-			}
-			return nil
+		return core.Principal{Kind: core.PrincipalAPIKey, ID: "ann", Scopes: strings.Split(token, ",")}, nil
+	}
+	o.Authorize = func(_ context.Context, p core.Principal, a api.Access) error {
+		if !core.Grants(p.Scopes, a.Scope) {
+			return core.Forbidden(a.Action, a.Scope, "no")
 		}
-	})
+		return nil
+	}
 }
 
 // Every operation of the table, called with each scope: what needs no scope is open, without a credential the rest is 401,
@@ -87,7 +89,8 @@ func TestScopeMatrix(t *testing.T) {
 // placeholders fills in paths.
 var placeholders = strings.NewReplacer("{name}", "classify", "{executionId}", "exec_01JGFJJZ8N4Q1W0000000000AB", "{agentId}", "agent_01JGFJJZ8N4Q1W0000000000AB",
 	"{batchId}", "batch_01JGFJJZ8N4Q1W0000000000AB", "{threadId}", "thread_01JGFJJZ8N4Q1W0000000000AB", "{webhookId}", "wh_1", "{deliveryId}", "dlv_1",
-	"{questionId}", "q_1", "{workspaceId}", "ws_1", "{keyId}", "key_1", "{decisionId}", "dec_1", "{experienceId}", "exp_1")
+	"{questionId}", "q_1", "{workspaceId}", "ws_1", "{keyId}", "key_1", "{tokenId}", "atok_1", "{decisionId}", "dec_1", "{experienceId}", "exp_1",
+	"{sessionId}", "sess_1", "{scheduleId}", "sched_1", "{triggerId}", "trig_1")
 
 var update = flag.Bool("update", false, "write the table of docs/security.md anew")
 
@@ -239,3 +242,22 @@ func (*fakeAPIKeys) RotateKey(_ context.Context, id string, _ time.Duration) (*c
 	return nil, core.NotFound("key", id)
 }
 func (*fakeAPIKeys) RevokeKey(_ context.Context, id string) error { return core.NotFound("key", id) }
+
+// fakeAgentTokens knows no token.
+type fakeAgentTokens struct{}
+
+func (*fakeAgentTokens) CreateAgentToken(_ context.Context, spec core.AgentTokenSpec) (*core.NewAgentToken, error) {
+	return &core.NewAgentToken{AgentToken: core.AgentToken{ID: "atok_1", Capabilities: spec.Capabilities, Status: "active"}, Token: "wra_1"}, nil
+}
+
+func (*fakeAgentTokens) FindAgentTokens(context.Context, core.AgentTokenFilter) ([]*core.AgentToken, core.PageInfo, error) {
+	return nil, core.PageInfo{}, nil
+}
+
+func (*fakeAgentTokens) FindAgentToken(_ context.Context, id string) (*core.AgentToken, error) {
+	return nil, core.NotFound("agent token", id)
+}
+
+func (*fakeAgentTokens) RevokeAgentToken(_ context.Context, id string) error {
+	return core.NotFound("agent token", id)
+}

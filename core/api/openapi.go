@@ -89,7 +89,11 @@ func operation(r *Route, schemas *schema.Set, d document) object {
 		op["security"] = []any{}
 	}
 	if b := r.Body; b != nil {
-		content := object{"application/json": object{
+		typ := "application/json"
+		if b.Form {
+			typ = formType
+		}
+		content := object{typ: object{
 			"schema": schemas.Of(reflect.TypeOf(b.JSON).Elem(), true),
 		}}
 		if b.YAML {
@@ -147,6 +151,8 @@ func (p *Param) schema() object {
 		s["type"], s["default"] = "boolean", p.Default == "true"
 	case ParamPairs:
 		s["type"], s["items"] = "array", object{"type": "string", "pattern": "^[^=]+=", "maxLength": p.maxLength()}
+	case ParamKeys:
+		s["type"], s["maxLength"] = "string", core.MaxIndexedBytes
 	case ParamTime:
 		s["type"], s["format"] = "string", "date-time"
 	default:
@@ -202,13 +208,14 @@ func responses(r *Route, schemas *schema.Set) object {
 	}
 	for _, status := range fails {
 		if _, taken := all[strconv.Itoa(status)]; !taken {
-			all[strconv.Itoa(status)] = object{
-				"description": http.StatusText(status), "headers": headers,
-				"content": object{"application/json": object{
-					"schema":  object{"$ref": "#/components/schemas/ErrorBody"},
-					"example": errorExample(status),
-				}},
+			content := object{"application/json": object{
+				"schema":  object{"$ref": "#/components/schemas/ErrorBody"},
+				"example": errorExample(status),
+			}}
+			if r.Page {
+				content[pageMedia] = object{"schema": object{"type": "string"}}
 			}
+			all[strconv.Itoa(status)] = object{"description": http.StatusText(status), "headers": headers, "content": content}
 		}
 	}
 	return all

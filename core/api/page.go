@@ -40,6 +40,6 @@ func (c *call) page() (core.Page, error) {
 
 func pageOf(p core.Page, info core.PageInfo) wire.PageInfo {
 	return wire.PageInfo{
-		Total: info.Total, Limit: p.Limit, Offset: p.Offset, HasMore: info.HasMore, NextCursor: info.NextCursor,
+		Total: info.Total, AtLeast: info.AtLeast, Limit: p.Limit, Offset: p.Offset, HasMore: info.HasMore, NextCursor: info.NextCursor,
 	}
 }

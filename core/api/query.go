@@ -15,8 +15,9 @@ import (
 // query holds the query parameters of a request, checked against its route.
 type query struct {
 	params []Param
-	values []string // by index of params; defaults filled in
-	set    uint64   // bit i: the client gave params[i]
+	values []string                     // by index of params; defaults filled in
+	set    uint64                       // bit i: the client gave params[i]
+	keys   map[string]map[string]string // of ParamKeys, by name and key
 }
 
 // readQuery parses the query strictly: unknown, repeated and malformed parameters are problems, all
@@ -47,8 +48,20 @@ func (c *call) readQuery() error {
 			continue
 		}
 		i := c.query.index(name)
+		if i >= 0 && c.query.params[i].Type == ParamKeys {
+			bad(name, "must be %s.KEY=VALUE", name)
+			continue
+		}
+		if i < 0 {
+			if prefix, key, ok := strings.Cut(name, "."); ok && c.query.isKeys(prefix) {
+				if reason := c.query.takeKey(prefix, key, value); reason != "" {
+					bad(name, "%s", reason)
+				}
+				continue
+			}
+		}
 		switch {
-		case i < 0 && strings.HasPrefix(name, "_"): // clients and proxies make addresses unique with ?_=123
+		case i < 0 && (c.route.OpenQuery || strings.HasPrefix(name, "_")): // clients and proxies make addresses unique with ?_=123
 		case i < 0:
 			bad(name, "unknown query parameter%s", schema.Hint("", schema.Clip(name), c.query.names()))
 		case c.query.set&(1<<i) != 0 && c.query.params[i].Type != ParamPairs:
@@ -93,8 +106,14 @@ func (p *Param) check(value string) string {
 			return fmt.Sprintf("must be an RFC 3339 time such as 2026-01-02T15:04:05Z, not %q", schema.Clip(value))
 		}
 	case ParamString, ParamList, ParamPairs:
-		if len(p.Enum) > 0 && !slices.Contains(p.Enum, value) {
-			return fmt.Sprintf("must be one of %s, not %q", strings.Join(p.Enum, ", "), schema.Clip(value))
+		values := []string{value}
+		if p.Type == ParamList {
+			values = listItems(value)
+		}
+		for _, one := range values {
+			if len(p.Enum) > 0 && !slices.Contains(p.Enum, one) {
+				return fmt.Sprintf("must be one of %s, not %q", strings.Join(p.Enum, ", "), schema.Clip(one))
+			}
 		}
 		if strings.ContainsRune(value, 0) || strings.ToValidUTF8(value, "") != value {
 			return "must be UTF-8 without NUL"
@@ -116,6 +135,9 @@ const (
 )
 
 func (p *Param) maxLength() int {
+	if p.MaxBytes > 0 {
+		return p.MaxBytes
+	}
 	if p.Type == ParamList {
 		return maxQueryList
 	}
@@ -186,10 +208,49 @@ func (q *query) pairs(name string) map[string]string {
 	return all
 }
 
+// maxQueryKeys bounds the parameters of one ParamKeys.
+const maxQueryKeys = 32
+
+func (q *query) isKeys(name string) bool {
+	i := q.index(name)
+	return i >= 0 && q.params[i].Type == ParamKeys
+}
+
+// takeKey takes NAME.KEY, and returns what is wrong with it, or "".
+func (q *query) takeKey(name, key, value string) string {
+	for _, text := range []string{key, value} {
+		if strings.ContainsRune(text, 0) || strings.ToValidUTF8(text, "") != text {
+			return "must be UTF-8 without NUL"
+		}
+		if len(text) > core.MaxIndexedBytes {
+			return fmt.Sprintf("must be at most %d bytes", core.MaxIndexedBytes)
+		}
+	}
+	all := q.keys[name]
+	switch _, twice := all[key]; {
+	case key == "":
+		return "must name a key"
+	case twice:
+		return "is given twice"
+	case len(all) == maxQueryKeys:
+		return fmt.Sprintf("is one of too many: at most %d are taken", maxQueryKeys)
+	}
+	if q.keys == nil {
+		q.keys = map[string]map[string]string{}
+	}
+	if all == nil {
+		q.keys[name] = map[string]string{}
+	}
+	q.keys[name][key] = value
+	return ""
+}
+
 // list splits a comma-separated parameter.
-func (q *query) list(name string) []string {
+func (q *query) list(name string) []string { return listItems(q.text(name)) }
+
+func listItems(text string) []string {
 	var items []string
-	for item := range strings.SplitSeq(q.text(name), ",") {
+	for item := range strings.SplitSeq(text, ",") {
 		if item = strings.TrimSpace(item); item != "" {
 			items = append(items, item)
 		}

@@ -15,6 +15,9 @@ type Limits interface {
 	Admit(r *http.Request) (client string, err error)
 	// Take counts a request of a client. The pattern is that of an execution, empty for others.
 	Take(client string, kind core.RequestKind, pattern string) core.Quota
+	// Hold counts a stream or socket that a client opens, until release is called, once. ok is false when it has as many as
+	// it may, which is limit.
+	Hold(client string, kind core.HoldKind) (release func(), limit int, ok bool)
 }
 
 // admitOrigin refuses a request that comes from where none may come from.
@@ -32,10 +35,7 @@ func (c *call) takeQuota() error {
 	if c.s.opts.Limits == nil || c.route.Probe {
 		return nil
 	}
-	client := "address " + c.origin
-	if c.principal.Kind != core.PrincipalAnonymous {
-		client = "principal " + c.principal.ID
-	}
+	client := c.client()
 	kind, pattern := core.RequestChange, ""
 	switch {
 	case c.r.Method == http.MethodGet || c.r.Method == http.MethodHead:
@@ -60,6 +60,36 @@ func (c *call) takeQuota() error {
 		Details: map[string]any{"limit": q.Limit, "by": q.By, "retryAfter": wait},
 	}
 }
+
+// client is what the request is counted as.
+func (c *call) client() string {
+	if c.principal.Kind != core.PrincipalAnonymous {
+		return "principal " + c.principal.ID
+	}
+	return "address " + c.origin
+}
+
+// hold counts the stream or socket that the request opens, until the function that it returns is called.
+func (c *call) hold() (release func(), err error) {
+	if c.s.opts.Limits == nil || c.route.Detached {
+		return func() {}, nil
+	}
+	kind, what := core.HoldStream, "streams"
+	if c.route.Socket {
+		kind, what = core.HoldSocket, "terminals"
+	}
+	release, limit, ok := c.s.opts.Limits.Hold(c.client(), kind)
+	if !ok {
+		return nil, &core.Error{
+			Code: core.CodeRateLimited, Message: "this client has as many " + what + " open as one client may",
+			Details: map[string]any{"limit": limit, "by": "client", "retryAfter": retryHeld},
+		}
+	}
+	return release, nil
+}
+
+// retryHeld is when a client that has too much open may look again, in seconds.
+const retryHeld = 5
 
 var limitTexts = map[string]string{
 	"global":  "all clients together send more than this server takes",

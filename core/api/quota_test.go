@@ -18,6 +18,9 @@ type fakeLimits struct {
 	allowed int
 	refuse  bool // every address
 	asked   []string
+
+	holds, released int // streams at once, 0: any number; those that ended
+	held            []string
 }
 
 func (f *fakeLimits) Admit(*http.Request) (string, error) {
@@ -98,5 +101,30 @@ func TestOriginRefused(t *testing.T) {
 		if a := r.do("GET", path, ""); a.status != http.StatusForbidden || a.at("error", "code") != "FORBIDDEN" {
 			t.Errorf("%s: %d %s", path, a.status, a.text)
 		}
+	}
+}
+
+func (f *fakeLimits) Hold(client string, kind core.HoldKind) (release func(), limit int, ok bool) {
+	f.held = append(f.held, client)
+	return func() { f.released++ }, f.holds, f.holds == 0 || len(f.held)-f.released <= f.holds
+}
+
+// A client with as many streams as it may have gets no other, before anything of it is looked at; agents count elsewhere.
+func TestHeldStreams(t *testing.T) {
+	var l *fakeLimits
+	r := newRig(t, func(o *api.Options) {
+		l = &fakeLimits{clock: o.Clock, allowed: 100, holds: 1}
+		o.Limits = l
+	})
+	l.held = []string{"another"}
+	got := r.do("GET", "/api/executions/"+execID+"/stream", "")
+	got.wants(t, 429, core.CodeRateLimited)
+	if got.header.Get("Retry-After") != "5" || got.at("error", "details", "limit") != 1.0 {
+		t.Errorf("%v %s", got.header, got.text)
+	}
+	l.held = nil
+	r.do("GET", "/api/agents/connect", "")
+	if len(l.held) != 0 {
+		t.Errorf("a connection of an agent was counted: %v", l.held)
 	}
 }

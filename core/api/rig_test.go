@@ -29,10 +29,13 @@ type rig struct {
 	managed    *fakeManaged
 	plugins    *fakePlugins
 	questions  *fakeQuestions
+	overview   *fakeOverview
 	threads    *fakeThreads
 	memory     *fakeMemory
 	workspaces *fakeWorkspaces
 	webhooks   *fakeWebhooks
+	schedules  *fakeSchedules
+	triggers   *fakeTriggers
 	keys       *keys
 	journal    *fakeJournal
 	clock      *coretest.Clock
@@ -49,15 +52,17 @@ func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 	tb.Helper()
 	r := &rig{
 		tb: tb, patterns: &fakePatterns{}, executions: &fakeExecutions{}, batches: &fakeBatches{},
-		agents: &fakeAgents{}, managed: &fakeManaged{}, plugins: &fakePlugins{}, questions: &fakeQuestions{},
-		threads: &fakeThreads{}, memory: &fakeMemory{}, workspaces: &fakeWorkspaces{}, webhooks: &fakeWebhooks{}, keys: newKeys(tb), journal: &fakeJournal{events: completedJournal(execID)},
+		agents: &fakeAgents{}, managed: &fakeManaged{}, plugins: &fakePlugins{}, questions: &fakeQuestions{}, overview: &fakeOverview{},
+		threads: &fakeThreads{}, memory: &fakeMemory{}, workspaces: &fakeWorkspaces{}, webhooks: &fakeWebhooks{}, schedules: &fakeSchedules{},
+		triggers: &fakeTriggers{}, keys: newKeys(tb), journal: &fakeJournal{events: completedJournal(execID)},
 		clock: coretest.NewClock(), log: &bytes.Buffer{},
 	}
 	o := api.Options{
 		Patterns: r.patterns, Executions: r.executions, Batches: r.batches, Agents: r.agents,
 		Idempotency: r.keys, Journal: r.journal, Gatherer: prometheus.NewRegistry(),
-		ManagedAgents: r.managed, Plugins: r.plugins, Questions: r.questions,
-		Threads: r.threads, Memory: r.memory, Workspaces: r.workspaces, Webhooks: r.webhooks, Keys: &fakeAPIKeys{},
+		ManagedAgents: r.managed, Plugins: r.plugins, Questions: r.questions, Overview: r.overview,
+		Threads: r.threads, Memory: r.memory, Workspaces: r.workspaces, Webhooks: r.webhooks, Schedules: r.schedules, Triggers: r.triggers,
+		Keys: &fakeAPIKeys{}, AgentTokens: &fakeAgentTokens{}, SignIn: signIn(&fakeSignIn{}), Audit: &fakeAudit{},
 		AgentSocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			w.WriteHeader(http.StatusUpgradeRequired)
@@ -72,7 +77,10 @@ func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 	r.server = api.New(o)
 	r.http = httptest.NewServer(r.server.Handler())
 	transport := &http.Transport{}
-	r.client = &http.Client{Transport: apitest.Wrap(tb, transport, r.http.URL)}
+	r.client = &http.Client{
+		Transport:     apitest.Wrap(tb, transport, r.http.URL),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // pages lead elsewhere
+	}
 	tb.Cleanup(func() {
 		r.server.Close()
 		r.http.Close()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/wardroom/wardroom/core"
 )
 
 // Route declares one operation. The table of routes feeds the router, the OpenAPI document, authorization
@@ -24,10 +26,16 @@ type Route struct {
 	Scope    string
 	// Public tells whether the operation is open to everyone; nil: never.
 	Public func(Config) bool
+	// Authenticate finds out who calls, in place of Options.Authenticate; nil: that does.
+	Authenticate func(r *http.Request) (core.Principal, error)
 	// Probe marks what supervisors ask, as often as they like: it is not counted by limits of rate.
 	Probe bool
 
-	Query     []Param
+	Query []Param
+	// OpenQuery passes over parameters that are not declared: others choose them.
+	OpenQuery bool
+	// Page marks what browsers are sent to: errors are pages for those that ask for text/html.
+	Page      bool
 	Body      *Body // nil: the operation takes no body
 	Responses []Response
 	Fails     []int // statuses of errors beyond those every operation may give
@@ -42,6 +50,8 @@ type Route struct {
 	Handle  func(c *call) (answer, error)
 	Stream  func(c *call) error
 	Resumes bool
+	// Socket marks a Stream that is a WebSocket, Detached one that returns while its connection goes on elsewhere.
+	Socket, Detached bool
 }
 
 // ParamType is the type of a query parameter.
@@ -55,6 +65,7 @@ const (
 	ParamTime    ParamType = "date-time"
 	ParamList    ParamType = "list"  // comma-separated
 	ParamPairs   ParamType = "pairs" // name=value; may be given several times
+	ParamKeys    ParamType = "keys"  // any parameter NAME.KEY; each may be given once
 )
 
 // Param declares a query parameter.
@@ -63,6 +74,7 @@ type Param struct {
 	Type     ParamType
 	Default  string
 	Min, Max int64 // of an integer; both 0: unbounded
+	MaxBytes int   // of a text; 0: 1024
 	Enum     []string
 	Doc      string
 }
@@ -71,8 +83,9 @@ type Param struct {
 type Body struct {
 	JSON     any    // a pointer to the struct it is decoded into, for the document
 	YAML     bool   // YAML text is taken too
+	Form     bool   // it is a form (application/x-www-form-urlencoded), and not JSON
 	Optional bool   // no body is the same as {}
-	Limit    string // which limit applies: "" the general one, "definition" that of definitions
+	Limit    string // which limit applies: "" the general one, "definition" that of definitions, limitHook that of triggers
 }
 
 // Response declares a success answer.
@@ -96,6 +109,7 @@ func (r *Route) check() error {
 	missing(r.OperationID == "", "has no operation id")
 	missing(r.Action == "", "has no action: authorization could not be asked")
 	missing(r.Resource == "", "has no resource: authorization could not be asked")
+	missing(auditCategories[r.Resource] == "", "is of a resource without a category of audit records")
 	missing(r.Scope == "", "has no scope: authorization could not be asked")
 	missing(r.Summary == "" || r.Tag == "", "has no summary or tag")
 	missing((r.Handle == nil) == (r.Stream == nil), "needs either a handler or a stream")
@@ -152,7 +166,8 @@ func (s *Server) routes() []Route {
 	for _, part := range [][]Route{
 		s.patternRoutes(), s.executionRoutes(), s.streamRoutes(), s.questionRoutes(), s.batchRoutes(), s.agentRoutes(),
 		s.managedAgentRoutes(), s.threadRoutes(), s.decisionRoutes(), s.experienceRoutes(), s.workspaceRoutes(),
-		s.webhookRoutes(), s.pluginRoutes(), s.authRoutes(), s.feedRoutes(), s.healthRoutes(), s.metaRoutes(),
+		s.webhookRoutes(), s.scheduleRoutes(), s.triggerRoutes(), s.pluginRoutes(), s.authRoutes(), s.sessionRoutes(), s.signInRoutes(),
+		s.feedRoutes(), s.auditRoutes(), s.overviewRoutes(), s.healthRoutes(), s.metaRoutes(),
 	} {
 		table = append(table, part...)
 	}

@@ -22,6 +22,8 @@ type Idempotency interface {
 // Journal reads the stored events of a subject or a group. core.Store is one.
 type Journal interface {
 	Events(ctx context.Context, subject string, after uint64, limit int) (page []core.Event, more bool, err error)
+	// EventsBefore goes the other way: the newest first.
+	EventsBefore(ctx context.Context, subject string, before uint64, limit int) (page []core.Event, more bool, err error)
 	// LastSeq returns the sequence of the newest committed event of all.
 	LastSeq() uint64
 }
@@ -68,13 +70,21 @@ type Options struct {
 	Plugins core.PluginService
 	// Questions lists and answers what executions ask people; nil: there are no operations of questions.
 	Questions core.QuestionService
+	// Overview reads the inbox and the numbers; nil: there are no operations of them.
+	Overview core.OverviewService
 	// Threads, Memory and Workspaces are managed threads, what they know, and where they work; nil: there are no
 	// operations of them.
 	Threads    core.ThreadService
 	Memory     core.MemoryService
 	Workspaces core.WorkspaceService
+	// Schedules starts executions and threads by the clock; nil: there are no operations of schedules.
+	Schedules core.ScheduleService
+	// Triggers starts executions and threads when signed requests come in; nil: there are no operations of triggers.
+	Triggers core.TriggerService
 	// Webhooks delivers events to endpoints; nil: there are no operations of webhooks.
-	Webhooks    core.WebhookService
+	Webhooks core.WebhookService
+	// Audit records what is done and refused; nil: nothing is, and there are no operations of it.
+	Audit       core.AuditService
 	AgentSocket http.Handler // of GET /api/agents/connect; it upgrades the connection
 	Idempotency Idempotency
 	Journal     Journal
@@ -89,6 +99,8 @@ type Options struct {
 	// they may; nil: everyone may. Both return UNAUTHORIZED or FORBIDDEN errors.
 	Authenticate func(r *http.Request) (core.Principal, error)
 	Authorize    func(ctx context.Context, p core.Principal, a Access) error
+	// AuthenticateAgent is Authenticate for connections of agents; nil: Authenticate does it.
+	AuthenticateAgent func(r *http.Request) (core.Principal, error)
 	// Decide answers the same question with the reason; nil: everything is allowed. It is asked for people who want to know.
 	Decide func(ctx context.Context, p core.Principal, a Access) core.Ruling
 	// Refresh returns a principal as it is now, or UNAUTHORIZED when its credential is over; Revision changes whenever an
@@ -98,6 +110,10 @@ type Options struct {
 	Revision func() uint64
 	// Keys are the API keys; nil: there are no operations of keys.
 	Keys core.KeyService
+	// AgentTokens are the registration tokens of agents; nil: there are no operations of them.
+	AgentTokens core.AgentTokenService
+	// SignIn is how people sign in; without Sessions there are no operations of it.
+	SignIn SignIn
 
 	// Limits decides which requests may go on; nil: all may.
 	Limits Limits
@@ -127,6 +143,7 @@ type Server struct {
 	document      []byte // the OpenAPI document
 	metricsText   http.Handler
 	flights       flights
+	hooks         hookGate
 	streams       *streamSet
 	watches       watches
 	frames        frameCache // of executions

@@ -29,6 +29,7 @@ type threadBody struct {
 	Completion     *core.Completion      `json:"completion,omitempty" doc:"Once it is over."`
 	Error          *threadErrorBody      `json:"error,omitempty" doc:"Why it failed."`
 	Prompt         json.RawMessage       `json:"prompt,omitempty" doc:"While it is blocked: {id, kind, text, tool?, input?, options, url?}."`
+	PromptRuling   *core.PromptRuling    `json:"promptRuling,omitempty" doc:"How its latest prompt was answered without people, or why they are asked; absent if no rule says anything."`
 	LoginURL       string                `json:"loginUrl,omitempty"`
 	TurnCount      int                   `json:"turnCount" doc:"Turns that did not fail."`
 	FailedTurns    int                   `json:"failedTurns" doc:"Turns that failed, beside them."`
@@ -73,7 +74,7 @@ func newThreadBody(t *core.Thread) threadBody {
 		Status: t.Status, StatusReason: t.StatusReason, Runtime: textOrNull(t.Runtime),
 		ManagedAgentID: textOrNull(t.ManagedAgentID), AgentID: t.AgentID, SessionID: t.SessionID, Workspace: t.Workspace,
 		Preparation: newThreadPreparationBody(&t.Preparation), Policy: t.Policy, Metadata: t.Metadata,
-		Summary: t.Summary, Completion: t.Completion, Prompt: t.Prompt, LoginURL: t.LoginURL,
+		Summary: t.Summary, Completion: t.Completion, Prompt: t.Prompt, PromptRuling: t.Ruling, LoginURL: t.LoginURL,
 		FailedTurns: t.FailedTurns, LastTurn: t.LastTurn, Usage: t.Usage, RetryAt: stamp(t.RetryAt),
 		Continues: t.Continues, ContinuedBy: t.ContinuedBy,
 		TurnCount: t.TurnCount, EventCount: t.EventCount, QueuedInputs: t.QueuedInputs, Restarts: t.Restarts,

@@ -15,6 +15,8 @@ type threadEventList struct {
 	Limit     int                `json:"limit"`
 	HasMore   bool               `json:"hasMore" doc:"There may be more; a page can end before its limit where events are large, or many of other types lie between."`
 	NextSince uint64             `json:"nextSince" doc:"since of the next page."`
+	// NextBefore is there only where before was asked for.
+	NextBefore uint64 `json:"nextBefore,omitempty" doc:"With before: that of the next page, whose events are older."`
 }
 
 // threadEventID is the id of an event: its own, or one of its time and sequence, which is always the same for it and
@@ -50,6 +52,12 @@ func (s *Server) listThreadEvents(c *call) (answer, error) {
 	list := threadEventList{
 		Events: make([]wire.ThreadEvent, 0, limit), Limit: limit, NextSince: uint64(c.query.integer("since")),
 	}
+	if c.query.given("before") {
+		if c.query.given("since") {
+			return answer{}, core.Invalid("before", "cannot be combined with since")
+		}
+		return s.threadEventsBefore(c, t, types, list)
+	}
 	bytes := 0
 	for scanned, size := 0, limit+1; ; size = scanPage {
 		page, more, err := s.opts.Journal.Events(c.ctx, t.ID, list.NextSince, size)
@@ -64,10 +72,7 @@ func (s *Server) listThreadEvents(c *call) (answer, error) {
 					return ok(list), nil
 				}
 				bytes += len(ev.Data)
-				list.Events = append(list.Events, wire.ThreadEvent{
-					ID: threadEventID(ev), ThreadID: t.ID, ExecutionID: t.ExecutionID, Sequence: ev.Seq, Type: string(ev.Type),
-					Timestamp: ev.Time, Data: rawOr(ev.Data, "{}"),
-				})
+				list.Events = append(list.Events, threadEventOf(t, ev))
 			}
 			list.NextSince = ev.Seq
 		}
@@ -80,6 +85,46 @@ func (s *Server) listThreadEvents(c *call) (answer, error) {
 			return ok(list), nil
 		}
 	}
+}
+
+func threadEventOf(t *core.Thread, ev *core.Event) wire.ThreadEvent {
+	return wire.ThreadEvent{
+		ID: threadEventID(ev), ThreadID: t.ID, ExecutionID: t.ExecutionID, Sequence: ev.Seq, Type: string(ev.Type),
+		Timestamp: ev.Time, Data: rawOr(ev.Data, "{}"), Principal: ev.By,
+	}
+}
+
+// threadEventsBefore answers with the newest events before a sequence, in their order.
+func (s *Server) threadEventsBefore(c *call, t *core.Thread, types []core.EventType, list threadEventList) (answer, error) {
+	before := uint64(c.query.integer("before"))
+	if before == 0 {
+		before = s.opts.Journal.LastSeq() + 1
+	}
+	list.NextSince, list.NextBefore = before-1, before
+	bytes := 0
+	for scanned := 0; !list.HasMore; {
+		page, more, err := s.opts.Journal.EventsBefore(c.ctx, t.ID, list.NextBefore, scanPage)
+		if err != nil {
+			return answer{}, err
+		}
+		for i := range page {
+			ev := &page[i]
+			if slices.Contains(types, ev.Type) {
+				if list.HasMore = len(list.Events) == list.Limit || bytes >= core.MaxPageBytes; list.HasMore {
+					break
+				}
+				bytes += len(ev.Data)
+				list.Events = append(list.Events, threadEventOf(t, ev))
+			}
+			list.NextBefore = ev.Seq
+		}
+		if scanned += len(page); !more {
+			break
+		}
+		list.HasMore = list.HasMore || scanned >= maxScan
+	}
+	slices.Reverse(list.Events)
+	return ok(list), nil
 }
 
 // threadEventTypes reads the filter by type.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -13,7 +14,18 @@ func (s *Server) getTimeline(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if since := uint64(c.query.integer("since")); since > 0 {
+		t.Entries = slices.DeleteFunc(t.Entries, func(e core.TimelineEntry) bool { return e.Kind != core.TimelineThread && e.Sequence <= since })
+	}
 	s.tellLost(c.ctx, t)
+	return ok(t), nil
+}
+
+func (s *Server) getTask(c *call) (answer, error) {
+	t, err := s.opts.Executions.FindTask(c.ctx, c.param("executionId"), c.param("taskId"))
+	if err != nil {
+		return answer{}, err
+	}
 	return ok(t), nil
 }
 

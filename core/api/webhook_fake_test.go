@@ -111,6 +111,14 @@ func (f *fakeWebhooks) FindDeliveries(_ context.Context, filter core.DeliveryFil
 	return list, core.PageInfo{Total: 2}, nil
 }
 
+func (f *fakeWebhooks) FindDelivery(_ context.Context, webhookID, id string) (*core.Delivery, *core.DeliveryRequest, error) {
+	d := &core.Delivery{
+		ID: id, WebhookID: webhookID, Event: core.EventExecutionCompleted, Status: core.DeliveryFailed, Timestamp: &epoch, StatusCode: 503, LastError: "503",
+		Former: []core.DeliveryAttempt{{At: epoch, StatusCode: 500, Error: "500"}},
+	}
+	return d, &core.DeliveryRequest{URL: "https://x", Headers: map[string]string{"Content-Type": "application/json"}, Body: []byte(`{"id":"evt_1"}`)}, nil
+}
+
 func (f *fakeWebhooks) RetryDelivery(ctx context.Context, webhookID, id string) (*core.Delivery, error) {
 	if f.retry != nil {
 		return f.retry(ctx, webhookID, id)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -29,10 +30,16 @@ func (s *Server) deliveryRoutes(route func(method, action string, r Route) Route
 			Responses: []Response{{Status: 200, Body: deliveryList{}, Doc: "A page of deliveries."}},
 			Fails:     []int{404}, Handle: s.listDeliveries,
 		}),
+		route(http.MethodGet, "webhooks.read", Route{
+			Path: one + "/deliveries/{deliveryId}", OperationID: "getDelivery",
+			Summary:   "Get one delivery with what is sent and each of its attempts.",
+			Responses: []Response{{Status: 200, Body: wire.DeliveryDetail{}, Doc: "The delivery."}},
+			Fails:     []int{404}, Handle: s.getDelivery,
+		}),
 		route(http.MethodPost, "webhooks.retry", Route{
 			Path: one + "/deliveries/{deliveryId}/retry", OperationID: "retryDelivery",
 			Summary:     "Deliver again what failed, now, with all its attempts anew.",
-			Description: "The event keeps its id. A delivery that succeeded or waits is a 409.",
+			Description: "The event keeps its id. One that waits has its next attempt at once; one that succeeded is a 409.",
 			Body:        &Body{JSON: new(emptyRequest), Optional: true},
 			Responses:   []Response{{Status: 202, Body: wire.DeliveryRetry{}, Doc: "It is due."}},
 			Fails:       []int{404, 409}, Creates: true, Recover: s.recoverDeliveryRetry, Handle: s.retryDelivery,
@@ -69,7 +76,7 @@ func publicEvents() []string {
 }
 
 type testWebhookRequest struct {
-	Event string `json:"event" check:"required" enum:"execution.started,execution.completed,execution.failed,execution.cancelled,agent.connected,agent.disconnected,agent.unhealthy,pattern.created,pattern.updated,pattern.deleted,system.alert,thread.blocked,thread.completed,thread.failed,managed_agent.blocked,managed_agent.login_required,managed_agent.failed" doc:"Type of the made-up event."`
+	Event string `json:"event" check:"required" enum:"execution.started,execution.completed,execution.failed,execution.cancelled,agent.connected,agent.disconnected,agent.unhealthy,pattern.created,pattern.updated,pattern.deleted,system.alert,thread.blocked,thread.completed,thread.failed,managed_agent.blocked,managed_agent.login_required,managed_agent.failed,execution.deleted" doc:"Type of the made-up event."`
 }
 
 func newDeliveryBody(d *core.Delivery) wire.Delivery {
@@ -104,6 +111,18 @@ func (s *Server) testWebhook(c *call) (answer, error) {
 		DeliveryID: d.ID, Event: string(d.Event), Status: d.Status, StatusCode: d.StatusCode, Duration: wire.Millis(d.DurationMs),
 		LastError: d.LastError, ResponseBody: d.ResponseBody,
 	}), nil
+}
+
+func (s *Server) getDelivery(c *call) (answer, error) {
+	d, request, err := s.opts.Webhooks.FindDelivery(c.ctx, c.param("webhookId"), c.param("deliveryId"))
+	if err != nil {
+		return answer{}, err
+	}
+	body := wire.DeliveryDetail{Delivery: newDeliveryBody(d), Request: request, AttemptLog: slices.Concat([]wire.DeliveryAttempt{}, d.Former)}
+	if d.Timestamp != nil {
+		body.AttemptLog = append(body.AttemptLog, wire.DeliveryAttempt{At: *d.Timestamp, StatusCode: d.StatusCode, DurationMs: d.DurationMs, Error: d.LastError})
+	}
+	return ok(body), nil
 }
 
 func (s *Server) listDeliveries(c *call) (answer, error) {

@@ -15,7 +15,7 @@ import (
 type retryDeliveriesRequest struct {
 	Since  string `json:"since" check:"min=1,max=64" doc:"RFC 3339; only deliveries that were made after it." example:"2026-01-02T15:04:05Z"`
 	Status string `json:"status" enum:"failed" doc:"What is retried; nothing else can be."`
-	Event  string `json:"event" enum:"execution.started,execution.completed,execution.failed,execution.cancelled,agent.connected,agent.disconnected,agent.unhealthy,pattern.created,pattern.updated,pattern.deleted,system.alert,thread.blocked,thread.completed,thread.failed,managed_agent.blocked,managed_agent.login_required,managed_agent.failed" doc:"Only of this type."`
+	Event  string `json:"event" enum:"execution.started,execution.completed,execution.failed,execution.cancelled,agent.connected,agent.disconnected,agent.unhealthy,pattern.created,pattern.updated,pattern.deleted,system.alert,thread.blocked,thread.completed,thread.failed,managed_agent.blocked,managed_agent.login_required,managed_agent.failed,execution.deleted" doc:"Only of this type."`
 	DryRun bool   `json:"dryRun" doc:"Only count them."`
 	Cursor string `json:"cursor" check:"max=1024" doc:"nextCursor of the answer before."`
 }

@@ -1,0 +1,111 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+const agentTokensPath = "/api/auth/agent-tokens" //nolint:gosec // a path with the word token in it
+
+// agentTokenRoutes are about the tokens that agents register with.
+func (s *Server) agentTokenRoutes() []Route {
+	const one = agentTokensPath + "/{tokenId}"
+	route := func(method, action string, r Route) Route {
+		r.Method, r.Tag, r.Resource, r.Action, r.Scope = method, "auth", "tokens", action, core.ScopeAdmin
+		return r
+	}
+	return []Route{
+		route(http.MethodPost, "tokens.create", Route{
+			Path: agentTokensPath, OperationID: "createAgentToken", Summary: "Make a token that agents register with.",
+			Description: "Only this answer shows it; a repeat with the same Idempotency-Key does not.",
+			Body:        &Body{JSON: new(wire.AgentTokenSpec)},
+			Responses:   []Response{{Status: 201, Body: wire.NewAgentToken{}, Location: true, Doc: "It is valid."}},
+			Fails:       []int{409}, Creates: true, Recover: s.recoverAgentToken, Handle: s.createAgentToken,
+		}),
+		route(http.MethodGet, "tokens.read", Route{
+			Path: agentTokensPath, OperationID: "listAgentTokens", Summary: "List the tokens that agents register with, newest first.",
+			Description: "Revoked ones stay listed for 30 days.",
+			Query:       append(pageParams(), Param{Name: "createdBy", Type: ParamString, Doc: "Only those that this principal made."}),
+			Responses:   []Response{{Status: 200, Body: agentTokenList{}, Doc: "A page of tokens."}},
+			Handle:      s.listAgentTokens,
+		}),
+		route(http.MethodGet, "tokens.read", Route{
+			Path: one, OperationID: "getAgentToken", Summary: "Get one token that agents register with.",
+			Responses: []Response{{Status: 200, Body: wire.AgentToken{}, Doc: "The token, without its secret."}},
+			Fails:     []int{404}, Handle: s.getAgentToken,
+		}),
+		route(http.MethodDelete, "tokens.revoke", Route{
+			Path: one, OperationID: "revokeAgentToken", Summary: "End a token that agents register with, for good.",
+			Description: "Agents that registered with it are disconnected within seconds; their tasks go to others.",
+			Responses:   []Response{{Status: http.StatusNoContent, Doc: "It is revoked."}},
+			Fails:       []int{404}, Handle: s.revokeAgentToken,
+		}),
+	}
+}
+
+type agentTokenList struct {
+	Tokens []wire.AgentToken `json:"tokens"`
+	wire.PageInfo
+}
+
+func agentTokenPath(id string) string { return agentTokensPath + "/" + id }
+
+func (s *Server) createAgentToken(c *call) (answer, error) {
+	var req wire.AgentTokenSpec
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	t, err := s.opts.AgentTokens.CreateAgentToken(c.detached(), core.AgentTokenSpec{
+		Capabilities: req.Capabilities, Names: req.Names, Uses: req.Uses, Life: time.Duration(req.ExpiresIn) * time.Millisecond, Never: req.Never,
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	a := created(agentTokenPath(t.ID), *t)
+	a.kept = wire.NewAgentToken{AgentToken: t.AgentToken}
+	return a, nil
+}
+
+// recoverAgentToken answers a repeated create whose first answer was never given. Its secret was shown to nobody: the
+// caller makes another one.
+func (s *Server) recoverAgentToken(c *call, id string) (answer, error) {
+	t, err := s.opts.AgentTokens.FindAgentToken(c.ctx, id)
+	if err != nil {
+		return answer{}, err
+	}
+	return created(agentTokenPath(id), wire.NewAgentToken{AgentToken: *t}), nil
+}
+
+func (s *Server) listAgentTokens(c *call) (answer, error) {
+	page, err := c.page()
+	if err != nil {
+		return answer{}, err
+	}
+	found, info, err := s.opts.AgentTokens.FindAgentTokens(c.ctx, core.AgentTokenFilter{CreatedBy: c.query.text("createdBy"), Page: page})
+	if err != nil {
+		return answer{}, err
+	}
+	list := agentTokenList{Tokens: make([]wire.AgentToken, len(found)), PageInfo: pageOf(page, info)}
+	for i, t := range found {
+		list.Tokens[i] = *t
+	}
+	return ok(list), nil
+}
+
+func (s *Server) getAgentToken(c *call) (answer, error) {
+	t, err := s.opts.AgentTokens.FindAgentToken(c.ctx, c.param("tokenId"))
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(*t), nil
+}
+
+func (s *Server) revokeAgentToken(c *call) (answer, error) {
+	if err := s.opts.AgentTokens.RevokeAgentToken(c.detached(), c.param("tokenId")); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusNoContent}, nil
+}

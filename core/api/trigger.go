@@ -1,0 +1,278 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+const (
+	triggersPath = "/api/triggers"
+	hooksPath    = "/api/hooks"
+	maskedHook   = "trgsec_***" // stands for the secret of a trigger wherever it is not shown
+)
+
+func triggerPath(id string) string { return triggersPath + "/" + id }
+
+// triggerRoutes are there when the service takes signed requests.
+func (s *Server) triggerRoutes() []Route {
+	if s.opts.Triggers == nil {
+		return nil
+	}
+	const one = triggersPath + "/{triggerId}"
+	route := func(method, action string, r Route) Route {
+		r.Method, r.Tag, r.Resource, r.Action = method, "triggers", "triggers", action
+		if r.Scope = core.ScopeExecutionsCreate; strings.HasSuffix(action, ".read") {
+			r.Scope = core.ScopeExecutionsRead
+		}
+		return r
+	}
+	record := []Response{{Status: 200, Body: wire.Trigger{}, Doc: "The trigger."}}
+	return []Route{
+		route(http.MethodPost, "triggers.create", Route{
+			Path: triggersPath, OperationID: "createTrigger", Summary: "Start an execution or a thread when a signed request comes in.",
+			Description: "Its runs have the rights of the caller, who has to have them at each request. Only this answer shows the secret; a repeat with " +
+				"the same Idempotency-Key masks it. There are 1000 triggers at most.",
+			Body:      &Body{JSON: new(createTriggerRequest)},
+			Responses: []Response{{Status: 201, Body: wire.Trigger{}, Location: true, Doc: "It is stored."}},
+			Fails:     []int{403, 404, 409, 429}, Creates: true, Recover: s.recoverTrigger, Handle: s.createTrigger,
+		}),
+		route(http.MethodGet, "triggers.read", Route{
+			Path: triggersPath, OperationID: "listTriggers", Summary: "List triggers, newest first.",
+			Query: pageParams(), Responses: []Response{{Status: 200, Body: triggerList{}, Doc: "A page of triggers, without their histories."}},
+			Handle: s.listTriggers,
+		}),
+		route(http.MethodGet, "triggers.read", Route{
+			Path: one, OperationID: "getTrigger", Summary: "Get one trigger with its last requests.",
+			Responses: record, Fails: []int{404}, Handle: s.getTrigger,
+		}),
+		route(http.MethodPatch, "triggers.update", Route{
+			Path: one, OperationID: "updateTrigger", Summary: "Change a trigger.",
+			Description: "Fields that are absent stay. From then on its runs have the rights of the caller. A target replaces the one before as a whole. " +
+				"One with an environment that somebody else gave has to be given again.",
+			Body: &Body{JSON: new(updateTriggerRequest)}, Responses: record, Fails: []int{403, 404, 409}, Handle: s.updateTrigger,
+		}),
+		route(http.MethodPost, "triggers.rotate", Route{
+			Path: one + "/rotate", OperationID: "rotateTrigger", Summary: "Give a trigger another secret.",
+			Description: "Only this answer shows it. The former secret is taken for overlap, which is 0 unless it is given. From then on the trigger's runs have the rights of the caller, who knows the secret.",
+			Body:        &Body{JSON: new(rotateTriggerRequest), Optional: true}, Responses: record, Fails: []int{403, 404}, Handle: s.rotateTrigger,
+		}),
+		route(http.MethodPost, "triggers.read", Route{
+			Path: one + "/test", OperationID: "testTrigger", Summary: "Tell what a body would become, without starting anything.",
+			Body:      &Body{JSON: new(testTriggerRequest)},
+			Responses: []Response{{Status: 200, Body: wire.TriggerTrial{}, Doc: "What would be started."}},
+			Fails:     []int{403, 404}, Handle: s.testTrigger,
+		}),
+		route(http.MethodDelete, "triggers.delete", Route{
+			Path: one, OperationID: "deleteTrigger", Summary: "Remove a trigger. What it started goes on.",
+			Responses: []Response{{Status: http.StatusNoContent, Doc: "It is gone."}},
+			Fails:     []int{404}, Handle: s.deleteTrigger,
+		}),
+		{
+			Method: http.MethodPost, Path: hooksPath + "/{triggerId}", OperationID: "receiveHook", Summary: "Have a trigger start what it starts, by a signed request.",
+			Tag: "triggers", Resource: "triggers", Action: "triggers.receive", Scope: core.ScopeAny, Public: always,
+			Description: "No credential is needed but the signature, by the trigger's scheme: `X-Service-Signature: sha256=<hex>` of HMAC-SHA256 over " +
+				"`<X-Service-Timestamp>.<body>`, with a timestamp that is at most five minutes off; GitHub's `X-Hub-Signature-256`; or GitLab's `X-Gitlab-Token`. " +
+				"Without a good one the answer is 401, whatever the id. A request that was taken within the last 24 hours is answered with what it started.",
+			Body: &Body{JSON: new(hookBody), Limit: limitHook},
+			Responses: []Response{
+				{Status: 202, Body: wire.TriggerReceipt{}, Doc: "It is started."},
+				{Status: 200, Body: wire.TriggerReceipt{}, Doc: "Nothing is: it was taken before, or is of an event that the trigger does not want."},
+			},
+			Fails: []int{403, 404, 409, 429, 503}, Handle: s.receiveHook,
+		},
+	}
+}
+
+// hookBody is what a sender sends.
+type hookBody map[string]any
+
+type createTriggerRequest struct {
+	wire.TriggerSpec
+	Target targetRequest `json:"target" check:"required"`
+}
+
+type updateTriggerRequest struct {
+	Name          *string           `json:"name" check:"min=1,max=100"`
+	Enabled       *bool             `json:"enabled"`
+	Events        []string          `json:"events" check:"max=100" doc:"In place of those before; [] is all."`
+	Mapping       map[string]string `json:"mapping" doc:"In place of the one before; {} has the body be the input."`
+	RatePerMinute *int              `json:"ratePerMinute" check:"min=1,max=6000"`
+	Target        *targetRequest    `json:"target"`
+}
+
+type rotateTriggerRequest struct {
+	Secret  string `json:"secret" check:"min=16,max=1024" doc:"Default: one is made."`
+	Overlap int64  `json:"overlap" check:"min=0,max=604800000" doc:"Milliseconds that the former secret is taken as well. Default: 0, it ends at once."`
+}
+
+type testTriggerRequest struct {
+	Body  json.RawMessage `json:"body" check:"required" doc:"As a sender would send it."`
+	Event string          `json:"event" check:"max=100" doc:"The sender's name of what happened."`
+}
+
+type triggerList struct {
+	Triggers []wire.Trigger `json:"triggers"`
+	wire.PageInfo
+}
+
+// newTriggerBody renders a trigger; whole ones have their history.
+func newTriggerBody(t *core.Trigger, whole bool) wire.Trigger {
+	body := wire.Trigger{
+		ID: t.ID, Name: t.Name, Path: hooksPath + "/" + t.ID, Scheme: t.Scheme, Secret: maskedHook, SecretRotatesAt: t.RotatesAt, Enabled: t.Enabled,
+		BlockedReason: t.BlockedReason, Events: t.Events, Mapping: t.Mapping, RatePerMinute: t.RatePerMinute, Target: t.Target, RunsAs: t.Principal.ID,
+		Counts: t.Counts, CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
+	}
+	if t.Secret != "" {
+		body.Secret = t.Secret
+	}
+	if len(t.Runs) > 0 {
+		body.LastRun = &t.Runs[0]
+	}
+	if whole {
+		body.Runs = append([]core.TriggerRun{}, t.Runs...)
+	}
+	return body
+}
+
+// triggerAnswer renders what a service method returned.
+func triggerAnswer(t *core.Trigger, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(newTriggerBody(t, true)), nil
+}
+
+// triggerCreated answers with a new trigger. What is kept for a repeat of the request has no secret.
+func triggerCreated(t *core.Trigger) answer {
+	a := created(triggerPath(t.ID), newTriggerBody(t, true))
+	if t.Secret != "" {
+		masked := *t
+		masked.Secret = ""
+		a.kept = newTriggerBody(&masked, true)
+	}
+	return a
+}
+
+func (s *Server) createTrigger(c *call) (answer, error) {
+	var req createTriggerRequest
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	spec := core.TriggerSpec{
+		Name: req.Name, Scheme: req.Scheme, Secret: req.Secret, Events: req.Events, Mapping: req.Mapping, RatePerMinute: req.RatePerMinute, Disabled: req.Disabled,
+	}
+	var err error
+	if spec.Target, spec.Env, err = req.Target.target(c); err != nil {
+		return answer{}, err
+	}
+	t, err := s.opts.Triggers.CreateTrigger(c.detached(), spec)
+	if err != nil {
+		return answer{}, err
+	}
+	return triggerCreated(t), nil
+}
+
+// recoverTrigger answers a repeated create whose first answer was never given. Its secret was shown to nobody: the caller
+// has the one it gave, or rotates.
+func (s *Server) recoverTrigger(c *call, id string) (answer, error) {
+	t, err := s.opts.Triggers.FindTrigger(c.ctx, id)
+	if err != nil {
+		return answer{}, err
+	}
+	return triggerCreated(t), nil
+}
+
+func (s *Server) listTriggers(c *call) (answer, error) {
+	page, err := c.page()
+	if err != nil {
+		return answer{}, err
+	}
+	found, info, err := s.opts.Triggers.FindTriggers(c.ctx, page)
+	if err != nil {
+		return answer{}, err
+	}
+	list := triggerList{Triggers: []wire.Trigger{}, PageInfo: pageOf(page, info)}
+	for _, t := range visible(c, found, func(t *core.Trigger) string { return t.ID }) {
+		list.Triggers = append(list.Triggers, newTriggerBody(t, false))
+	}
+	return ok(list), nil
+}
+
+func (s *Server) getTrigger(c *call) (answer, error) {
+	return triggerAnswer(s.opts.Triggers.FindTrigger(c.ctx, c.param("triggerId")))
+}
+
+func (s *Server) updateTrigger(c *call) (answer, error) {
+	var req updateTriggerRequest
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	patch := core.TriggerPatch{Name: req.Name, Enabled: req.Enabled, RatePerMinute: req.RatePerMinute}
+	if req.Events != nil {
+		patch.Events = &req.Events
+	}
+	if req.Mapping != nil {
+		patch.Mapping = &req.Mapping
+	}
+	if req.Target != nil {
+		target, env, err := req.Target.target(c)
+		if err != nil {
+			return answer{}, err
+		}
+		patch.Target, patch.Env = &target, env
+	}
+	return triggerAnswer(s.opts.Triggers.UpdateTrigger(c.detached(), c.param("triggerId"), patch))
+}
+
+func (s *Server) rotateTrigger(c *call) (answer, error) {
+	var req rotateTriggerRequest
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	overlap := time.Duration(req.Overlap) * time.Millisecond
+	return triggerAnswer(s.opts.Triggers.RotateTrigger(c.detached(), c.param("triggerId"), req.Secret, overlap))
+}
+
+func (s *Server) testTrigger(c *call) (answer, error) {
+	var req testTriggerRequest
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	trial, err := s.opts.Triggers.TryTrigger(c.ctx, c.param("triggerId"), req.Event, req.Body)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(trial), nil
+}
+
+func (s *Server) deleteTrigger(c *call) (answer, error) {
+	if err := s.opts.Triggers.DeleteTrigger(c.detached(), c.param("triggerId")); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusNoContent}, nil
+}
+
+// receiveHook hands a request to its trigger. The body stays as it came, since that is what is signed.
+func (s *Server) receiveHook(c *call) (answer, error) {
+	receipt, err := s.opts.Triggers.Receive(c.detached(), c.param("triggerId"), core.TriggerRequest{
+		Body: c.body,
+		Header: func(name string) string {
+			if values := c.r.Header[name]; len(values) == 1 {
+				return values[0]
+			}
+			return ""
+		},
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	if receipt.Outcome == wire.TriggerStarted {
+		return answer{status: http.StatusAccepted, body: receipt}, nil
+	}
+	return ok(receipt), nil
+}
