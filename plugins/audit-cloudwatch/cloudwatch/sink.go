@@ -1,0 +1,247 @@
+// Package cloudwatch is an audit sink over the interface of Amazon CloudWatch Logs.
+//
+// It owns the log stream, which it makes in a group that is there, and keeps to the limits of batches: size, number, order
+// and age of events. It does not own the log group nor its retention. A record that comes again is stored again: its
+// eventId tells.
+package cloudwatch
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/audit"
+	"github.com/wardroom/wardroom/sdk/audit/remote"
+	"github.com/wardroom/wardroom/sdk/plugin"
+)
+
+// Limits of the service for one batch of events.
+const (
+	maxBatch  = 1_048_576 // bytes, with 26 for each event
+	perEvent  = 26
+	maxEvents = 10_000
+	maxSpan   = 24 * time.Hour
+	maxEvent  = 256<<10 - perEvent // of one event; larger ones are cut by some regions and refused by others
+	oldest    = 14*24*time.Hour - time.Hour
+	newest    = 2*time.Hour - 5*time.Minute
+)
+
+const schema = `{
+	"type": "object",
+	"additionalProperties": false,
+	"required": ["logGroup", "region"],
+	"properties": {
+		"logGroup": {"type": "string", "minLength": 1, "maxLength": 512, "description": "Log group; it must be there."},
+		"region": {"type": "string", "pattern": "^[a-z0-9-]+$", "description": "Such as eu-central-1."},
+		"logStream": {"type": "string", "default": "wardroom", "pattern": "^[^:*]{1,512}$", "description": "Log stream; it is made if it is not there."},
+		"endpoint": {"type": "string", "pattern": "^https?://", "description": "Address of the service, where it is not the usual one of the region."},
+		"caFile": {"type": "string", "description": "PEM file of the authorities of the service's certificate."}
+	}
+}`
+
+type config struct{ LogGroup, Region, LogStream, Endpoint, CAFile string }
+
+// Definition is the plugin.
+func Definition(version string) plugin.Definition {
+	return plugin.Definition{
+		Name: "audit-cloudwatch", Version: version, Kind: plugin.KindAudit, Schema: []byte(schema),
+		Examples: []json.RawMessage{json.RawMessage(`{"logGroup": "wardroom", "region": "eu-central-1"}`)},
+		Configure: func(_ context.Context, raw json.RawMessage, _ plugin.Host) (plugin.Service, error) {
+			s, err := open(raw)
+			if err != nil {
+				return plugin.Service{}, err
+			}
+			return plugin.Service{Audit: s, Close: func(context.Context) error {
+				s.client.Close()
+				s.local.Close()
+				return nil
+			}}, nil
+		},
+	}
+}
+
+// sink puts events.
+type sink struct {
+	client  *remote.Client
+	local   *remote.Client // for credentials
+	config  config
+	machine string
+	getenv  func(string) string
+	now     func() time.Time
+
+	mu    sync.Mutex // guards below; one call at a time
+	creds credentials
+	last  uint64
+}
+
+var _ audit.Sink = (*sink)(nil)
+
+func open(raw json.RawMessage) (*sink, error) {
+	c := config{LogStream: "wardroom"}
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return nil, audit.Errorf(audit.CodeInvalidArgument, "the settings are not of the form that the schema shows")
+	}
+	if c.Endpoint == "" {
+		c.Endpoint = "https://logs." + c.Region + ".amazonaws.com"
+		if strings.HasPrefix(c.Region, "cn-") {
+			c.Endpoint += ".cn"
+		}
+	}
+	client, err := remote.New(remote.Options{CAFile: c.CAFile})
+	if err != nil {
+		return nil, err
+	}
+	local, err := remote.New(remote.Options{Timeout: 5 * time.Second})
+	if err != nil {
+		return nil, err
+	}
+	return &sink{client: client, local: local, config: c, machine: machineHost, getenv: os.Getenv, now: time.Now}, nil
+}
+
+// call makes one call; the answer is decoded into out, unless that is nil. It returns the type of an error that the service
+// names. mu is held.
+func (s *sink) call(ctx context.Context, operation string, in, out any) (kind string, err error) {
+	if s.creds, err = s.credentialsOf(ctx, s.creds); err != nil {
+		return "", err
+	}
+	body, err := json.Marshal(in)
+	if err != nil {
+		return "", err
+	}
+	header := http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {"Logs_20140328." + operation}}
+	if err := s.creds.sign(header, s.config.Endpoint, s.config.Region, "logs", body, s.now()); err != nil {
+		return "", audit.Errorf(audit.CodeInvalidArgument, "the address of the service is wrong")
+	}
+	a, err := s.client.Do(ctx, http.MethodPost, s.config.Endpoint, header, body)
+	if err != nil {
+		return "", err
+	}
+	if a.Status == http.StatusOK {
+		if out != nil && json.Unmarshal(a.Body, out) != nil {
+			return "", audit.Errorf(audit.CodeUnavailable, "the service answers with something else")
+		}
+		return "", nil
+	}
+	var said struct {
+		Type string `json:"__type"`
+	}
+	_ = json.Unmarshal(a.Body, &said) // else there is no reason
+	kind = said.Type[strings.LastIndexByte(said.Type, '#')+1:]
+	switch kind {
+	case "ThrottlingException", "LimitExceededException", "ServiceUnavailableException":
+		return kind, audit.Errorf(audit.CodeUnavailable, "the service asks to wait (%s)", kind)
+	case "UnrecognizedClientException", "AccessDeniedException", "InvalidSignatureException", "ExpiredTokenException":
+		s.creds = credentials{} // they may have been changed
+		e := audit.Errorf(audit.CodeForbidden, "the service refuses the credential (%s)", kind)
+		e.Retry = true
+		return kind, e
+	}
+	return kind, remote.Refusal(a.Status, kind)
+}
+
+// Open implements audit.Sink: it makes the log stream.
+func (s *sink) Open(ctx context.Context, from uint64) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = from - 1
+	kind, err := s.call(ctx, "CreateLogStream", map[string]string{"logGroupName": s.config.LogGroup, "logStreamName": s.config.LogStream}, nil)
+	if kind == "ResourceAlreadyExistsException" {
+		err = nil
+	}
+	return 0, err
+}
+
+// inputEvent is an event as the service takes it.
+type inputEvent struct {
+	Timestamp int64  `json:"timestamp"`
+	Message   string `json:"message"`
+}
+
+// Write implements audit.Sink.
+func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := audit.CheckGaps(batch); err != nil {
+		return 0, err
+	}
+	for len(batch) > 0 {
+		if len(batch[0].JSON) > maxEvent {
+			s.last = batch[0].Sequence - 1
+			return s.last, audit.Errorf(audit.CodeRejected, "a record is larger than the service takes")
+		}
+		events, n := s.events(batch)
+		var said struct {
+			Rejected *struct {
+				TooNew  *int `json:"tooNewLogEventStartIndex"`
+				TooOld  *int `json:"tooOldLogEventEndIndex"`
+				Expired *int `json:"expiredLogEventEndIndex"`
+			} `json:"rejectedLogEventsInfo"`
+		}
+		kind, err := s.call(ctx, "PutLogEvents", map[string]any{
+			"logGroupName": s.config.LogGroup, "logStreamName": s.config.LogStream, "logEvents": events,
+		}, &said)
+		if err != nil {
+			if kind == "InvalidParameterException" && n == 1 {
+				s.last = batch[0].Sequence - 1
+				return s.last, audit.Errorf(audit.CodeRejected, "the service does not take a record")
+			}
+			return s.last, err
+		}
+		// Part of the events may be refused for their times in an answer of success. An expired one is older than the
+		// retention of the group, which is an operator's choice.
+		if r := said.Rejected; r != nil {
+			if r.TooNew != nil || r.TooOld != nil {
+				e := audit.Errorf(audit.CodeUnavailable, "the service does not take events of these times")
+				e.Hint = "compare the clock of this machine with the real time"
+				return s.last, e
+			}
+			if r.Expired != nil {
+				s.last = batch[0].Sequence - 1
+				return s.last, audit.Errorf(audit.CodeRejected, "a record is older than the retention of the log group")
+			}
+		}
+		s.last = batch[n-1].Sequence
+		batch = batch[n:]
+	}
+	return s.last, nil
+}
+
+// events makes the events of as many records as one batch takes, at least one. Their times rise, and are of the days that
+// the service takes: that of the record stands in it.
+func (s *sink) events(batch []audit.Record) (events []inputEvent, n int) {
+	now := s.now()
+	size := 0
+	var first, previous int64
+	for _, r := range batch {
+		at := r.Time
+		if at.Before(now.Add(-oldest)) {
+			at = now.Add(-oldest)
+		}
+		if at.After(now.Add(newest)) {
+			at = now.Add(newest)
+		}
+		stamp := max(at.UnixMilli(), previous)
+		if n == 0 {
+			first = stamp
+		}
+		size += len(r.JSON) + perEvent
+		if n > 0 && (size > maxBatch || n == maxEvents || len(r.JSON) > maxEvent || stamp-first >= maxSpan.Milliseconds()) {
+			break
+		}
+		events = append(events, inputEvent{stamp, string(r.JSON)})
+		previous = stamp
+		n++
+	}
+	return events, n
+}
+
+// Flush implements audit.Sink: what the service took is durable.
+func (s *sink) Flush(context.Context) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last, nil
+}

@@ -1,0 +1,246 @@
+package cloudwatch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/audit"
+)
+
+var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// service is the part of the service that the sink uses, written from its public documentation. It refuses what the real
+// one refuses.
+type service struct {
+	t      *testing.T
+	server *httptest.Server
+
+	mu      sync.Mutex // guards all below
+	streams map[string]bool
+	events  []inputEvent
+	calls   int
+	fail    string // type of the error of the next call
+	refuse  string // text of events that are refused
+}
+
+func newService(t *testing.T) *service {
+	s := &service{t: t, streams: map[string]bool{}}
+	s.server = httptest.NewServer(s)
+	t.Cleanup(s.server.Close)
+	return s
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	refuse := func(kind string) {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = fmt.Fprintf(w, `{"__type":"com.amazonaws.logs#%s","message":"a text"}`, kind)
+	}
+	body, _ := io.ReadAll(r.Body)
+	if s.fail != "" {
+		refuse(s.fail)
+		s.fail = ""
+		return
+	}
+	want := http.Header{"Content-Type": r.Header["Content-Type"], "X-Amz-Target": r.Header["X-Amz-Target"]}
+	c := credentials{id: "AKIDEXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}
+	if err := c.sign(want, s.server.URL, "eu-central-1", "logs", body, now); err != nil || want.Get("Authorization") != r.Header.Get("Authorization") {
+		refuse("InvalidSignatureException")
+		return
+	}
+	var in struct {
+		LogGroupName, LogStreamName string
+		LogEvents                   []inputEvent
+	}
+	if json.Unmarshal(body, &in) != nil {
+		refuse("SerializationException")
+		return
+	}
+	switch operation := strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "Logs_20140328."); {
+	case in.LogGroupName != "wardroom":
+		refuse("ResourceNotFoundException")
+	case operation == "CreateLogStream" && s.streams[in.LogStreamName]:
+		refuse("ResourceAlreadyExistsException")
+	case operation == "CreateLogStream":
+		s.streams[in.LogStreamName] = true
+	case operation == "PutLogEvents" && !s.streams[in.LogStreamName]:
+		refuse("ResourceNotFoundException")
+	case operation == "PutLogEvents":
+		s.put(w, in.LogEvents, refuse)
+	default:
+		refuse("UnknownOperationException")
+	}
+}
+
+func (s *service) put(w http.ResponseWriter, events []inputEvent, refuse func(string)) {
+	size := 0
+	for i, e := range events {
+		size += len(e.Message) + 26
+		switch {
+		case e.Message == "", len(e.Message)+26 > 256<<10, s.refuse != "" && strings.Contains(e.Message, s.refuse),
+			i > 0 && e.Timestamp < events[i-1].Timestamp, e.Timestamp-events[0].Timestamp >= 24*3600*1000:
+			refuse("InvalidParameterException")
+			return
+		case e.Timestamp < now.Add(-14*24*time.Hour).UnixMilli():
+			_, _ = io.WriteString(w, `{"rejectedLogEventsInfo":{"tooOldLogEventEndIndex":1}}`)
+			return
+		case e.Timestamp > now.Add(2*time.Hour).UnixMilli():
+			_, _ = io.WriteString(w, `{"rejectedLogEventsInfo":{"tooNewLogEventStartIndex":0}}`)
+			return
+		}
+	}
+	if len(events) == 0 || len(events) > 10_000 || size > 1_048_576 {
+		refuse("InvalidParameterException")
+		return
+	}
+	s.events = append(s.events, events...)
+	_, _ = io.WriteString(w, `{"nextSequenceToken":"1"}`)
+}
+
+func start(t *testing.T, s *service, group string) *sink {
+	t.Helper()
+	raw, err := json.Marshal(map[string]any{"logGroup": group, "region": "eu-central-1", "endpoint": s.server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := open(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}
+	k.getenv, k.now = func(name string) string { return env[name] }, func() time.Time { return now }
+	t.Cleanup(k.client.Close)
+	t.Cleanup(k.local.Close)
+	return k
+}
+
+func records(from, n, size int, at func(i int) time.Time) []audit.Record {
+	var list []audit.Record
+	for i := from; i < from+n; i++ {
+		list = append(list, audit.Record{Sequence: uint64(i), Time: at(i), JSON: fmt.Appendf(nil, `{"sequence":%d,"text":"%s"}`, i, bytes.Repeat([]byte("x"), size))})
+	}
+	return list
+}
+
+func TestLimitsOfBatches(t *testing.T) {
+	s := newService(t)
+	k := start(t, s, "wardroom")
+	for range 2 { // the stream may be there
+		if _, err := k.Open(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := records(1, 12_000, 10, func(int) time.Time { return now })                                                         // more than a batch has
+	list = append(list, records(12_001, 100, 50<<10, func(int) time.Time { return now })...)                                   // larger than a batch
+	list = append(list, records(12_101, 10, 10, func(i int) time.Time { return now.Add(-time.Duration(i%7) * time.Hour) })...) // not in order
+	list = append(list, records(12_111, 10, 10, func(i int) time.Time { return now.Add(time.Duration(i-12_130) * 48 * time.Hour) })...)
+	list = append(list, records(12_121, 2, 10, func(int) time.Time { return now.Add(24 * time.Hour) })...) // a clock that was ahead
+	if last, err := k.Write(t.Context(), list); err != nil || last != 12_122 {
+		t.Fatalf("%d, %v", last, err)
+	}
+	if len(s.events) != len(list) {
+		t.Fatalf("%d events", len(s.events))
+	}
+	for i, e := range s.events {
+		if e.Message != string(list[i].JSON) {
+			t.Fatalf("event %d is %.40s", i, e.Message)
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	s := newService(t)
+	k := start(t, s, "wardroom")
+	if _, err := k.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	at := func(int) time.Time { return now }
+	for kind, code := range map[string]audit.Code{
+		"ThrottlingException": audit.CodeUnavailable, "AccessDeniedException": audit.CodeForbidden, "ResourceNotFoundException": audit.CodeInvalidArgument,
+	} {
+		s.fail = kind
+		if last, err := k.Write(t.Context(), records(1, 2, 10, at)); last != 0 || audit.AsError(err).Code != code || !audit.AsError(err).Retry {
+			t.Errorf("%s: %d, %v", kind, last, err)
+		}
+	}
+	if last, err := k.Write(t.Context(), records(1, 1, 300<<10, at)); last != 0 || audit.AsError(err).Code != audit.CodeRejected {
+		t.Errorf("a large record: %d, %v", last, err)
+	}
+	s.refuse = `"sequence":2,`
+	if last, err := k.Write(t.Context(), records(2, 1, 1, at)); last != 1 || audit.AsError(err).Code != audit.CodeRejected {
+		t.Errorf("a record that is refused: %d, %v", last, err)
+	}
+	if _, err := start(t, s, "other").Open(t.Context(), 1); audit.AsError(err).Code != audit.CodeInvalidArgument {
+		t.Errorf("no such group: %v", err)
+	}
+}
+
+// The signature is that of the vector get-vanilla-like request which AWS publishes for POST: computed from its parts.
+func TestSignature(t *testing.T) {
+	header := http.Header{}
+	c := credentials{id: "AKIDEXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}
+	if err := c.sign(header, "https://example.amazonaws.com/", "us-east-1", "service", nil, time.Date(2015, 8, 30, 12, 36, 0, 0, time.UTC)); err != nil {
+		t.Fatal(err)
+	}
+	// post-vanilla of the test suite of Signature Version 4.
+	const want = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=host;x-amz-date, " +
+		"Signature=5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b"
+	if got := header.Get("Authorization"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestCredentials(t *testing.T) {
+	s := newService(t)
+	k := start(t, s, "wardroom")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "credentials")
+	if err := os.WriteFile(file, []byte("[default]\naws_access_key_id = A\naws_secret_access_key=B\n[audit]\naws_access_key_id=C\naws_secret_access_key=D\naws_session_token=E\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"AWS_SHARED_CREDENTIALS_FILE": file, "AWS_PROFILE": "audit"}
+	k.getenv = func(name string) string { return env[name] }
+	if c, err := k.credentialsOf(t.Context(), credentials{}); err != nil || c.id != "C" || c.session != "E" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	machine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodPut:
+			_, _ = io.WriteString(w, "token")
+		case r.Header.Get("X-Aws-Ec2-Metadata-Token") != "token":
+			w.WriteHeader(http.StatusUnauthorized)
+		case strings.HasSuffix(r.URL.Path, "/security-credentials/"):
+			_, _ = io.WriteString(w, "role\n")
+		default:
+			_, _ = fmt.Fprintf(w, `{"AccessKeyId":"M","SecretAccessKey":"N","Token":"O","Expiration":"%s"}`, now.Add(time.Hour).Format(time.RFC3339))
+		}
+	}))
+	defer machine.Close()
+	env, k.machine = map[string]string{"HOME": dir}, machine.URL
+	c, err := k.credentialsOf(t.Context(), credentials{})
+	if err != nil || c.id != "M" || c.expires.IsZero() {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	env["AWS_EC2_METADATA_DISABLED"] = "true"
+	if again, err := k.credentialsOf(t.Context(), c); err != nil || again != c {
+		t.Errorf("those that are good are asked for again: %v", err)
+	}
+	k.now = func() time.Time { return now.Add(58 * time.Minute) }
+	var e *audit.Error
+	if _, err := k.credentialsOf(t.Context(), c); !errors.As(err, &e) || e.Code != audit.CodeForbidden {
+		t.Errorf("%v", err)
+	}
+}

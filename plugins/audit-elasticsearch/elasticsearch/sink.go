@@ -1,0 +1,311 @@
+// Package elasticsearch is an audit sink over the bulk interface of Elasticsearch and OpenSearch. Records go to a data
+// stream, whose index template it makes if there is none.
+//
+// A document has the record twice: as text in event.original, byte for byte, so that it can be verified, and as an object
+// in wardroom, to search by. Its id is the eventId of the record, so that one that comes again is recognised. It owns no
+// retention: that is a policy of the data stream.
+package elasticsearch
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/audit"
+	"github.com/wardroom/wardroom/sdk/audit/remote"
+	"github.com/wardroom/wardroom/sdk/plugin"
+)
+
+// maxBody bounds a bulk request; servers take 100 MB, and recommend much less.
+const maxBody = 4 << 20
+
+const schema = `{
+	"type": "object",
+	"additionalProperties": false,
+	"required": ["hosts"],
+	"properties": {
+		"hosts": {"type": "array", "minItems": 1, "items": {"type": "string", "pattern": "^https?://"}, "description": "Addresses; the next one is used where one does not answer."},
+		"index": {"type": "string", "default": "wardroom-audit", "pattern": "^[a-z0-9][a-z0-9._-]*$", "description": "Data stream that records go to."},
+		"username": {"type": "string"},
+		"password": {"type": "string"},
+		"caFile": {"type": "string", "description": "PEM file of the authorities of the servers' certificates."},
+		"template": {"type": "boolean", "default": true, "description": "Make the index template of the data stream if there is none."}
+	}
+}`
+
+type config struct {
+	Hosts                             []string
+	Index, Username, Password, CAFile string
+	Template                          *bool
+}
+
+// Definition is the plugin.
+func Definition(version string) plugin.Definition {
+	return plugin.Definition{
+		Name: "audit-elasticsearch", Version: version, Kind: plugin.KindAudit, Schema: []byte(schema),
+		Examples: []json.RawMessage{json.RawMessage(`{"hosts": ["https://search.example.com:9200"], "username": "wardroom", "password": "secret"}`)},
+		Configure: func(_ context.Context, raw json.RawMessage, _ plugin.Host) (plugin.Service, error) {
+			s, err := open(raw)
+			if err != nil {
+				return plugin.Service{}, err
+			}
+			return plugin.Service{Audit: s, Close: func(context.Context) error { s.client.Close(); return nil }}, nil
+		},
+	}
+}
+
+// sink sends documents.
+type sink struct {
+	client *remote.Client
+	config config
+	header http.Header
+
+	mu   sync.Mutex // guards below; one call at a time
+	host int        // that answered last
+	last uint64
+}
+
+var _ audit.Sink = (*sink)(nil)
+
+func open(raw json.RawMessage) (*sink, error) {
+	c := config{Index: "wardroom-audit"}
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return nil, audit.Errorf(audit.CodeInvalidArgument, "the settings are not of the form that the schema shows")
+	}
+	client, err := remote.New(remote.Options{CAFile: c.CAFile})
+	if err != nil {
+		return nil, err
+	}
+	s := &sink{client: client, config: c, header: http.Header{}}
+	if c.Username != "" {
+		s.header["Authorization"] = []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password))}
+	}
+	return s, nil
+}
+
+// do sends a request to the host that answered last, or to the next one that does. mu is held.
+func (s *sink) do(ctx context.Context, method, path, kind string, body []byte) (a remote.Answer, err error) {
+	header := s.header.Clone()
+	if body != nil {
+		header["Content-Type"] = []string{kind}
+	}
+	for range s.config.Hosts {
+		host := strings.TrimRight(s.config.Hosts[s.host%len(s.config.Hosts)], "/")
+		if a, err = s.client.Do(ctx, method, host+path, header, body); err == nil && a.Status != http.StatusBadGateway && a.Status != http.StatusServiceUnavailable {
+			return a, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		s.host++
+	}
+	return a, err
+}
+
+// template is the index template. Details are kept as they are, and not indexed: each action has others.
+const template = `{
+	"index_patterns": [%INDEX%], "priority": 300, "data_stream": {},
+	"template": {"mappings": {"dynamic": false, "properties": {
+		"@timestamp": {"type": "date"},
+		"event": {"properties": {"original": {"type": "keyword", "index": false, "doc_values": false}}},
+		"wardroom": {"dynamic": false, "properties": {
+			"sequence": {"type": "long"}, "eventId": {"type": "keyword"}, "timestamp": {"type": "date"}, "category": {"type": "keyword"},
+			"action": {"type": "keyword"}, "outcome": {"type": "keyword"},
+			"actor": {"properties": {"type": {"type": "keyword"}, "id": {"type": "keyword", "ignore_above": 1024}, "ip": {"type": "keyword"}, "userAgent": {"type": "keyword", "ignore_above": 1024}}},
+			"resource": {"properties": {"type": {"type": "keyword"}, "id": {"type": "keyword", "ignore_above": 1024}, "version": {"type": "keyword"}}},
+			"request": {"properties": {"method": {"type": "keyword"}, "path": {"type": "keyword", "ignore_above": 1024}, "requestId": {"type": "keyword"}}},
+			"details": {"type": "object", "enabled": false}, "previousHash": {"type": "keyword"}, "hash": {"type": "keyword"}
+		}}
+	}}}
+}`
+
+// Open implements audit.Sink: it makes the index template.
+func (s *sink) Open(ctx context.Context, from uint64) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = from - 1
+	if s.config.Template != nil && !*s.config.Template {
+		return 0, nil
+	}
+	path := "/_index_template/" + url.PathEscape(s.config.Index)
+	a, err := s.do(ctx, http.MethodGet, path, "", nil)
+	if err != nil {
+		return 0, err
+	}
+	switch a.Status {
+	case http.StatusOK:
+		return 0, nil
+	case http.StatusNotFound:
+	default:
+		return 0, refusal(a)
+	}
+	name, err := json.Marshal(s.config.Index)
+	if err != nil {
+		return 0, err
+	}
+	a, err = s.do(ctx, http.MethodPut, path, "application/json", []byte(strings.Replace(template, "%INDEX%", string(name), 1)))
+	if err != nil {
+		return 0, err
+	}
+	if a.Status != http.StatusOK {
+		return 0, refusal(a)
+	}
+	return 0, nil
+}
+
+// document is what is stored of a record.
+type document struct {
+	Timestamp string          `json:"@timestamp"`
+	Event     original        `json:"event"`
+	Wardroom  json.RawMessage `json:"wardroom,omitempty"`
+}
+
+type original struct {
+	Original string `json:"original"`
+}
+
+// item is what the server says of a document.
+type item struct {
+	Status int `json:"status"`
+	Error  *struct {
+		Type string `json:"type"`
+	} `json:"error"`
+}
+
+// Write implements audit.Sink.
+func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := audit.CheckGaps(batch); err != nil {
+		return 0, err
+	}
+	for len(batch) > 0 {
+		n := fitting(batch)
+		items, err := s.bulk(ctx, batch[:n], true)
+		if err != nil {
+			return s.last, err
+		}
+		for i := range items {
+			if err := s.settle(ctx, batch[i], items[i]); err != nil {
+				return s.last, err
+			}
+			s.last = batch[i].Sequence
+		}
+		batch = batch[n:]
+	}
+	return s.last, nil
+}
+
+// settle looks at what became of a document. mu is held.
+func (s *sink) settle(ctx context.Context, r audit.Record, it item) error {
+	if kept(it.Status) {
+		return nil
+	}
+	if it.Status == http.StatusBadRequest { // as an object it does not fit: as text it may
+		items, err := s.bulk(ctx, []audit.Record{r}, false)
+		if err != nil {
+			return err
+		}
+		it = items[0]
+	}
+	reason := ""
+	if it.Error != nil {
+		reason = it.Error.Type
+	}
+	switch {
+	case kept(it.Status):
+		return nil
+	case it.Status == http.StatusBadRequest:
+		s.last = r.Sequence - 1
+		return audit.Errorf(audit.CodeRejected, "the server does not take a record: %.100s", reason)
+	}
+	return remote.Refusal(it.Status, reason)
+}
+
+// kept reports whether a document is there: it was made, or it was there before.
+func kept(status int) bool { return status >= 200 && status < 300 || status == http.StatusConflict }
+
+// fitting is how many records go into one request.
+func fitting(batch []audit.Record) int {
+	size := 0
+	for i, r := range batch {
+		if size += 2*len(r.JSON) + 256; size > maxBody && i > 0 {
+			return i
+		}
+	}
+	return len(batch)
+}
+
+// bulk sends documents, with the record as an object or without. mu is held.
+func (s *sink) bulk(ctx context.Context, batch []audit.Record, object bool) ([]item, error) {
+	var body bytes.Buffer
+	out := json.NewEncoder(&body) // which ends each value with a line break
+	out.SetEscapeHTML(false)
+	for _, r := range batch {
+		var id struct {
+			EventID string `json:"eventId"`
+		}
+		_ = json.Unmarshal(r.JSON, &id) // without one, the server gives the document an id
+		action := map[string]string{"_index": s.config.Index}
+		if id.EventID != "" {
+			action["_id"] = id.EventID
+		}
+		d := document{Timestamp: r.Time.UTC().Format(time.RFC3339Nano), Event: original{string(r.JSON)}}
+		if object && json.Valid(r.JSON) {
+			d.Wardroom = r.JSON
+		}
+		if err := out.Encode(map[string]any{"create": action}); err != nil {
+			return nil, err
+		}
+		if err := out.Encode(d); err != nil {
+			return nil, err
+		}
+	}
+	a, err := s.do(ctx, http.MethodPost, "/_bulk", "application/x-ndjson", body.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	if a.Status != http.StatusOK {
+		return nil, refusal(a)
+	}
+	var said struct {
+		Items []struct {
+			Create *item `json:"create"`
+		} `json:"items"`
+	}
+	if json.Unmarshal(a.Body, &said) != nil || len(said.Items) != len(batch) {
+		return nil, audit.Errorf(audit.CodeUnavailable, "the server answers with something else")
+	}
+	items := make([]item, len(batch))
+	for i := range said.Items {
+		if said.Items[i].Create == nil {
+			return nil, audit.Errorf(audit.CodeUnavailable, "the server answers with something else")
+		}
+		items[i] = *said.Items[i].Create
+	}
+	return items, nil
+}
+
+// Flush implements audit.Sink: a document that was taken is in the log of its shards.
+func (s *sink) Flush(context.Context) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last, nil
+}
+
+// refusal words an answer. Of the text of the server only the type of the error is told: the rest may quote a document.
+func refusal(a remote.Answer) *audit.Error {
+	var said struct {
+		Error struct {
+			Type string `json:"type"`
+		} `json:"error"`
+	}
+	_ = json.Unmarshal(a.Body, &said) // else there is no reason
+	return remote.Refusal(a.Status, said.Error.Type)
+}

@@ -1,0 +1,116 @@
+package elasticsearch
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/plugins/audit-elasticsearch/search"
+	"github.com/wardroom/wardroom/sdk/audit"
+)
+
+func start(t *testing.T, hosts []string, password string) *sink {
+	t.Helper()
+	raw, err := json.Marshal(map[string]any{"hosts": hosts, "username": search.User, "password": password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.client.Close)
+	return s
+}
+
+func records(from, n, size int) []audit.Record {
+	var list []audit.Record
+	for i := from; i < from+n; i++ {
+		list = append(list, audit.Record{Sequence: uint64(i), Time: time.Unix(1_800_000_000, 0), JSON: fmt.Appendf(nil, `{"sequence":%d,"eventId":"aud_%d","text":"<%s>"}`, i, i, bytes.Repeat([]byte("x"), size))})
+	}
+	return list
+}
+
+func TestWrite(t *testing.T) {
+	r := search.Start(t)
+	s := start(t, []string{r.URL()}, search.Password)
+	if _, err := s.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	list := records(1, 600, 10<<10)
+	if last, err := s.Write(t.Context(), list); err != nil || last != 600 {
+		t.Fatalf("%d, %v", last, err)
+	}
+	if last, err := s.Write(t.Context(), list[590:]); err != nil || last != 600 { // doubles are recognised
+		t.Fatalf("%d, %v", last, err)
+	}
+	if kept := r.Records(); len(kept) != 600 || !bytes.Equal(kept[599], list[599].JSON) {
+		t.Errorf("%d documents", len(kept))
+	}
+}
+
+func TestFailures(t *testing.T) {
+	r := search.Start(t)
+	s := start(t, []string{r.URL()}, search.Password)
+	if _, err := s.Write(t.Context(), records(1, 1, 1)); err == nil {
+		t.Error("without the template of a data stream nothing should be taken")
+	}
+	if _, err := s.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	r.Change(func() { r.Down = true })
+	if last, err := s.Write(t.Context(), records(1, 3, 1)); last != 0 || audit.AsError(err).Code != audit.CodeUnavailable {
+		t.Errorf("down: %d, %v", last, err)
+	}
+	r.Change(func() { r.Down, r.Full = false, 2 })
+	if last, err := s.Write(t.Context(), records(1, 5, 1)); last != 2 || audit.AsError(err).Code != audit.CodeUnavailable {
+		t.Errorf("full: %d, %v", last, err)
+	}
+	r.Change(func() { r.Full = 0 })
+	if last, err := s.Write(t.Context(), records(3, 3, 1)); last != 5 || err != nil || len(r.Records()) != 5 {
+		t.Errorf("afterwards: %d, %v", last, err)
+	}
+	wrong := start(t, []string{r.URL()}, "wrong")
+	if _, err := wrong.Open(t.Context(), 1); audit.AsError(err).Code != audit.CodeForbidden || !audit.AsError(err).Retry {
+		t.Errorf("a wrong password: %v", err)
+	}
+}
+
+// A record that does not fit as an object is kept as text, and one that does not fit at all is named.
+func TestRejected(t *testing.T) {
+	r := search.Start(t)
+	s := start(t, []string{r.URL()}, search.Password)
+	if _, err := s.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	r.Change(func() {
+		r.Refuses = func(doc []byte) bool {
+			return bytes.Contains(doc, []byte(`"wardroom":{"sequence":2,`)) || bytes.Contains(doc, []byte(`\"sequence\":4,`))
+		}
+	})
+	list := records(1, 6, 1)
+	last, err := s.Write(t.Context(), list)
+	if last != 3 || audit.AsError(err).Code != audit.CodeRejected {
+		t.Fatalf("%d, %v", last, err)
+	}
+	if last, err = s.Write(t.Context(), list[4:]); last != 6 || err != nil || len(r.Records()) != 5 {
+		t.Errorf("%d, %v, %d documents", last, err, len(r.Records()))
+	}
+}
+
+// Where one host does not answer, the next one gets the records.
+func TestHosts(t *testing.T) {
+	r := search.Start(t)
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	s := start(t, []string{gone.URL, r.URL() + "/"}, search.Password)
+	if _, err := s.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if last, err := s.Write(t.Context(), records(1, 3, 1)); err != nil || last != 3 {
+		t.Errorf("%d, %v", last, err)
+	}
+}

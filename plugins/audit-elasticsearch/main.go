@@ -1,0 +1,14 @@
+// Command audit-elasticsearch is the audit sink that sends records to a data stream of Elasticsearch or OpenSearch.
+//
+// It owns the process only; the sink is in the package below. The appliance starts it, and `wardroom plugin verify` checks it.
+package main
+
+import (
+	"github.com/wardroom/wardroom/plugins/audit-elasticsearch/elasticsearch"
+	"github.com/wardroom/wardroom/sdk/plugin"
+)
+
+// version may be set by the build.
+var version = "0.1.0"
+
+func main() { plugin.Main(elasticsearch.Definition(version)) }

@@ -1,0 +1,135 @@
+package file
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// rotate puts the file aside under a name with the time and its last record, and begins a new one. mu is held.
+func (s *Sink) rotate() error {
+	if err := s.sync(); err != nil {
+		return err
+	}
+	former, err := s.formerName()
+	if err != nil {
+		return err
+	}
+	s.shut()
+	if err := os.Rename(s.o.Path, former); err != nil {
+		return err
+	}
+	last := s.last
+	if err := s.open(); err != nil {
+		return err
+	}
+	s.last, s.durable = last, last
+	s.began = s.o.Now()
+	s.packFormer()
+	return nil
+}
+
+// formerName is the name of a file that is put aside; names sort by time.
+func (s *Sink) formerName() (string, error) {
+	ext := filepath.Ext(s.o.Path)
+	base := strings.TrimSuffix(s.o.Path, ext)
+	for n := range 1000 {
+		name := fmt.Sprintf("%s-%s-%012d", base, s.o.Now().UTC().Format("20060102T150405.000Z"), s.last)
+		if n > 0 {
+			name += fmt.Sprintf(".%d", n)
+		}
+		if !exists(name+ext) && !exists(name+ext+".gz") {
+			return name + ext, nil
+		}
+	}
+	return "", errors.New("no name is free for the former file")
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// former lists the files that were put aside, the oldest first.
+func (s *Sink) former() []string {
+	ext := filepath.Ext(s.o.Path)
+	base := strings.TrimSuffix(filepath.Base(s.o.Path), ext)
+	entries, err := os.ReadDir(filepath.Dir(s.o.Path))
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), base+"-")
+		if ok && len(rest) > 15 && rest[8] == 'T' && e.Type().IsRegular() &&
+			(strings.HasSuffix(rest, ext) || strings.HasSuffix(rest, ext+".gz")) {
+			list = append(list, filepath.Join(filepath.Dir(s.o.Path), e.Name()))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// packFormer compresses what is to be compressed, and removes what is beyond maxFiles, behind those who write. mu is
+// held.
+func (s *Sink) packFormer() {
+	if s.closed || !s.o.Compress && s.o.MaxFiles == 0 {
+		return
+	}
+	s.packing.Add(1)
+	go func() {
+		defer s.packing.Done()
+		s.packed.Lock()
+		defer s.packed.Unlock()
+		list := s.former()
+		if s.o.MaxFiles > 0 && len(list) > s.o.MaxFiles {
+			for _, path := range list[:len(list)-s.o.MaxFiles] {
+				if err := os.Remove(path); err != nil {
+					s.log.Warn("a former file stays", "error", err)
+				}
+			}
+			list = list[len(list)-s.o.MaxFiles:]
+		}
+		for _, path := range list {
+			if s.o.Compress && !strings.HasSuffix(path, ".gz") {
+				if err := pack(path); err != nil {
+					s.log.Warn("a former file is not compressed", "error", err)
+					return
+				}
+			}
+		}
+	}()
+}
+
+// pack compresses a file, which goes once its compressed form is on disk.
+func pack(path string) (err error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // only read from
+	temp := path + ".gz.tmp"
+	out, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(temp)
+		}
+	}()
+	z := gzip.NewWriter(out)
+	_, err = io.Copy(z, in)
+	if err = errors.Join(err, z.Close(), out.Sync(), out.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(temp, path+".gz"); err != nil {
+		return err
+	}
+	return errors.Join(os.Remove(path), syncDir(filepath.Dir(path)))
+}

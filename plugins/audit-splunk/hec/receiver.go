@@ -1,0 +1,183 @@
+// Package hec is a receiver of Splunk's HTTP Event Collector for tests, written from its public documentation. It
+// refuses what the real one refuses, with its texts and codes, and fails on demand. It owns no index: it keeps the events.
+package hec
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Token is the one that the receiver takes.
+const Token = "11111111-2222-3333-4444-555555555555"
+
+// maxContent is the size of a request that collectors take by default.
+const maxContent = 1_000_000
+
+// Receiver is a running collector. Its fields may be changed with Change.
+type Receiver struct {
+	server *httptest.Server
+
+	mu     sync.Mutex // guards all below
+	events []json.RawMessage
+	seen   map[string]bool
+	acks   int64
+	asked  map[int64]int // times that an acknowledgement was asked for
+
+	Busy    bool                    // 503, as while its queues are full
+	NoAck   bool                    // the token has no acknowledgement
+	Silent  bool                    // acknowledgements never come
+	Refuses func(event []byte) bool // events that it calls invalid
+}
+
+// Start runs one until the end of the test.
+func Start(tb testing.TB) *Receiver {
+	r := &Receiver{seen: map[string]bool{}, asked: map[int64]int{}}
+	r.server = httptest.NewServer(r)
+	tb.Cleanup(r.server.Close)
+	return r
+}
+
+// Addr returns host:port.
+func (r *Receiver) Addr() string { return r.server.Listener.Addr().String() }
+
+// Change lets fn change the fields.
+func (r *Receiver) Change(fn func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fn()
+}
+
+// Events returns what was indexed, each event once, in the order of arrival.
+func (r *Receiver) Events() [][]byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list [][]byte
+	for _, e := range r.events {
+		list = append(list, e)
+	}
+	return list
+}
+
+// ServeHTTP implements http.Handler.
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	say := func(status, code int, text string, more map[string]any) {
+		body := map[string]any{"text": text, "code": code}
+		for name, value := range more {
+			body[name] = value
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(body)
+	}
+	if r.Busy {
+		say(503, 9, "Server is busy", nil)
+		return
+	}
+	if req.URL.Path == "/services/collector/health" {
+		say(200, 17, "HEC is healthy", nil)
+		return
+	}
+	auth := req.Header.Get("Authorization")
+	switch {
+	case auth == "":
+		say(401, 2, "Token is required", nil)
+		return
+	case !strings.HasPrefix(auth, "Splunk "):
+		say(401, 3, "Invalid authorization", nil)
+		return
+	case auth != "Splunk "+Token:
+		say(403, 4, "Invalid token", nil)
+		return
+	}
+	channel := req.Header.Get("X-Splunk-Request-Channel")
+	if channel == "" && !r.NoAck {
+		say(400, 10, "Data channel is missing", nil)
+		return
+	}
+	body, err := io.ReadAll(io.LimitReader(req.Body, maxContent+1))
+	if err != nil || len(body) > maxContent {
+		say(413, 27, "Request entity too large", nil)
+		return
+	}
+	switch req.URL.Path {
+	case "/services/collector/event":
+		r.take(body, say)
+	case "/services/collector/ack":
+		r.answerAcks(body, w, say)
+	default:
+		say(404, 404, "The requested URL was not found on this server.", nil)
+	}
+}
+
+// take indexes events. Each is an object with event; they stand one after the other.
+func (r *Receiver) take(body []byte, say func(int, int, string, map[string]any)) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		say(400, 5, "No data", nil)
+		return
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	var batch []json.RawMessage
+	for n := 0; decoder.More(); n++ {
+		at := map[string]any{"invalid-event-number": n}
+		var e map[string]json.RawMessage
+		if err := decoder.Decode(&e); err != nil {
+			say(400, 6, "Invalid data format", at)
+			return
+		}
+		switch event, ok := e["event"]; {
+		case !ok:
+			say(400, 12, "Event field is required", at)
+			return
+		case string(event) == `""` || string(event) == "null":
+			say(400, 13, "Event field cannot be blank", at)
+			return
+		case r.Refuses != nil && r.Refuses(event):
+			say(400, 6, "Invalid data format", at)
+			return
+		default:
+			batch = append(batch, event)
+		}
+	}
+	for _, e := range batch {
+		if !r.seen[string(e)] {
+			r.seen[string(e)] = true
+			r.events = append(r.events, e)
+		}
+	}
+	if r.NoAck {
+		say(200, 0, "Success", nil)
+		return
+	}
+	r.acks++
+	say(200, 0, "Success", map[string]any{"ackId": r.acks - 1})
+}
+
+// answerAcks says which batches are indexed: not at the first time of asking.
+func (r *Receiver) answerAcks(body []byte, w http.ResponseWriter, say func(int, int, string, map[string]any)) {
+	var ask struct {
+		Acks []int64 `json:"acks"`
+	}
+	if r.NoAck {
+		say(400, 14, "ACK is disabled", nil)
+		return
+	}
+	if json.Unmarshal(body, &ask) != nil {
+		say(400, 6, "Invalid data format", nil)
+		return
+	}
+	acks := map[string]bool{}
+	for _, id := range ask.Acks {
+		r.asked[id]++
+		acks[strconv.FormatInt(id, 10)] = !r.Silent && id < r.acks && r.asked[id] > 1
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"acks": acks})
+}

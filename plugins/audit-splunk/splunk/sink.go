@@ -1,0 +1,309 @@
+// Package splunk is an audit sink over Splunk's HTTP Event Collector, with indexer acknowledgement: a record counts as
+// durable once the indexers say that they have it.
+//
+// It owns the channel and the acknowledgements that are awaited. A batch whose acknowledgement does not come is sent
+// again; events have the record's eventId, by which a search tells doubles.
+package splunk
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/audit"
+	"github.com/wardroom/wardroom/sdk/audit/remote"
+	"github.com/wardroom/wardroom/sdk/plugin"
+)
+
+const (
+	maxBody = 800 << 10 // of one request; collectors take 1 MB unless they are told otherwise
+	ackWait = 20 * time.Second
+	ackLook = 200 * time.Millisecond
+)
+
+const schema = `{
+	"type": "object",
+	"additionalProperties": false,
+	"required": ["host", "token"],
+	"properties": {
+		"host": {"type": "string", "minLength": 1, "description": "Host name or address of the collector."},
+		"port": {"type": "integer", "minimum": 1, "maximum": 65535, "default": 8088},
+		"token": {"type": "string", "minLength": 1, "description": "Token of the collector."},
+		"index": {"type": "string", "description": "Index that records go to; left out: that of the token."},
+		"source": {"type": "string", "default": "wardroom"},
+		"sourcetype": {"type": "string", "default": "wardroom:audit"},
+		"acknowledge": {"type": "boolean", "default": true, "description": "Wait for indexer acknowledgement, which the token must have enabled. Without it a record counts once the collector took it."},
+		"tls": {"type": "boolean", "default": true},
+		"caFile": {"type": "string", "description": "PEM file of the authorities of the collector's certificate."}
+	}
+}`
+
+type config struct {
+	Host, Token, Index, Source, Sourcetype, CAFile string
+	Port                                           int
+	Acknowledge, TLS                               *bool
+}
+
+// Definition is the plugin.
+func Definition(version string) plugin.Definition {
+	return plugin.Definition{
+		Name: "audit-splunk", Version: version, Kind: plugin.KindAudit, Schema: []byte(schema),
+		Examples: []json.RawMessage{json.RawMessage(`{"host": "splunk.example.com", "token": "00000000-0000-0000-0000-000000000000", "index": "audit"}`)},
+		Configure: func(_ context.Context, raw json.RawMessage, _ plugin.Host) (plugin.Service, error) {
+			s, err := open(raw)
+			if err != nil {
+				return plugin.Service{}, err
+			}
+			return plugin.Service{Audit: s, Close: func(context.Context) error { s.client.Close(); return nil }}, nil
+		},
+	}
+}
+
+// sink sends events.
+type sink struct {
+	client *remote.Client
+	base   string
+	header http.Header
+	meta   config
+	ack    bool
+	look   time.Duration
+	wait   time.Duration
+	mu     sync.Mutex // guards last; one call at a time
+	last   uint64
+}
+
+var _ audit.Sink = (*sink)(nil)
+
+func open(raw json.RawMessage) (*sink, error) {
+	c := config{Port: 8088, Source: "wardroom", Sourcetype: "wardroom:audit"}
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return nil, audit.Errorf(audit.CodeInvalidArgument, "the settings are not of the form that the schema shows")
+	}
+	client, err := remote.New(remote.Options{CAFile: c.CAFile})
+	if err != nil {
+		return nil, err
+	}
+	scheme := "https"
+	if c.TLS != nil && !*c.TLS {
+		scheme = "http"
+	}
+	return &sink{
+		client: client, base: scheme + "://" + net.JoinHostPort(c.Host, strconv.Itoa(c.Port)) + "/services/collector",
+		header: http.Header{
+			"Authorization": {"Splunk " + c.Token}, "Content-Type": {"application/json"}, "X-Splunk-Request-Channel": {channel()},
+		},
+		meta: c, ack: c.Acknowledge == nil || *c.Acknowledge, look: ackLook, wait: ackWait,
+	}, nil
+}
+
+// channel makes the id of a channel, a random UUID.
+func channel() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // does not fail
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// Open implements audit.Sink: it asks whether the collector is there.
+func (s *sink) Open(ctx context.Context, from uint64) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = from - 1
+	a, err := s.client.Do(ctx, http.MethodGet, s.base+"/health", s.header, nil)
+	if err != nil {
+		return 0, err
+	}
+	if a.Status != http.StatusOK {
+		return 0, refusal(a)
+	}
+	return 0, nil
+}
+
+// event is one event of the collector.
+type event struct {
+	Time       json.Number       `json:"time"`
+	Source     string            `json:"source"`
+	Sourcetype string            `json:"sourcetype"`
+	Index      string            `json:"index,omitempty"`
+	Event      json.RawMessage   `json:"event"`
+	Fields     map[string]string `json:"fields,omitempty"`
+}
+
+// Write implements audit.Sink.
+func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := audit.CheckGaps(batch); err != nil {
+		return 0, err
+	}
+	var acks []int64
+	end := s.last
+	for len(batch) > 0 {
+		var body bytes.Buffer
+		n := 0
+		for ; n < len(batch) && (n == 0 || body.Len()+len(batch[n].JSON) < maxBody); n++ {
+			data, err := json.Marshal(event{
+				Time: json.Number(strconv.FormatFloat(float64(batch[n].Time.UnixMilli())/1000, 'f', 3, 64)), Source: s.meta.Source,
+				Sourcetype: s.meta.Sourcetype, Index: s.meta.Index, Event: batch[n].JSON,
+			})
+			if err != nil { // it is no JSON: as text it is taken
+				data, _ = json.Marshal(event{Time: "0", Source: s.meta.Source, Sourcetype: s.meta.Sourcetype, Index: s.meta.Index, Event: quote(batch[n].JSON)})
+			}
+			body.Write(data)
+		}
+		a, err := s.client.Do(ctx, http.MethodPost, s.base+"/event", s.header, body.Bytes())
+		if err != nil {
+			return s.last, err
+		}
+		taken, ack, err := s.taken(a, n)
+		if err != nil && taken == 0 {
+			// One event that is refused for good may be the only one of its request: only then it is left out.
+			if n == 1 && a.Status == http.StatusBadRequest && len(acks) == 0 {
+				s.last = batch[0].Sequence - 1
+				return s.last, audit.Errorf(audit.CodeRejected, "the collector does not take a record: %s", textOf(a.Body))
+			}
+			if n > 1 && a.Status == http.StatusBadRequest && invalidEvent(a) >= 0 {
+				return s.split(ctx, batch, acks, end, invalidEvent(a))
+			}
+			return s.last, err
+		}
+		if ack >= 0 {
+			acks = append(acks, ack)
+		}
+		end = batch[n-1].Sequence
+		batch = batch[n:]
+	}
+	if err := s.await(ctx, acks); err != nil {
+		return s.last, err
+	}
+	s.last = end
+	return s.last, nil
+}
+
+// split sends what stands before a refused event, and says that the event is refused. mu is held.
+func (s *sink) split(ctx context.Context, batch []audit.Record, acks []int64, end uint64, bad int) (uint64, error) {
+	if bad > 0 && bad < len(batch) {
+		s.mu.Unlock()
+		last, err := s.Write(ctx, batch[:bad])
+		s.mu.Lock()
+		if err != nil {
+			return last, err
+		}
+		end = last
+	}
+	if err := s.await(ctx, acks); err != nil {
+		return s.last, err
+	}
+	s.last = max(end, batch[0].Sequence-1)
+	return s.last, audit.Errorf(audit.CodeRejected, "the collector does not take a record")
+}
+
+// answer is what the collector says.
+type answer struct {
+	Text    string `json:"text"`
+	Code    int    `json:"code"`
+	AckID   *int64 `json:"ackId"`
+	Invalid *int   `json:"invalid-event-number"`
+}
+
+// taken reads the answer to a batch.
+func (s *sink) taken(a remote.Answer, n int) (taken int, ack int64, err error) {
+	if a.Status != http.StatusOK {
+		return 0, -1, refusal(a)
+	}
+	var body answer
+	if json.Unmarshal(a.Body, &body) != nil || body.Code != 0 {
+		return 0, -1, audit.Errorf(audit.CodeUnavailable, "the collector answers with something else")
+	}
+	switch {
+	case !s.ack:
+		return n, -1, nil
+	case body.AckID == nil:
+		e := audit.Errorf(audit.CodeForbidden, "the collector gives no acknowledgement")
+		e.Hint, e.Retry = "enable indexer acknowledgement for the token, or set acknowledge to false", true
+		return 0, -1, e
+	}
+	return n, *body.AckID, nil
+}
+
+func invalidEvent(a remote.Answer) int {
+	var body answer
+	if json.Unmarshal(a.Body, &body) != nil || body.Invalid == nil {
+		return -1
+	}
+	return *body.Invalid
+}
+
+// await asks until all acknowledgements are there.
+func (s *sink) await(ctx context.Context, acks []int64) error {
+	if len(acks) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.wait)
+	defer cancel()
+	tick := time.NewTicker(s.look)
+	defer tick.Stop()
+	for {
+		body, err := json.Marshal(map[string]any{"acks": acks})
+		if err != nil {
+			return err
+		}
+		a, err := s.client.Do(ctx, http.MethodPost, s.base+"/ack", s.header, body)
+		if err != nil {
+			return err
+		}
+		if a.Status != http.StatusOK {
+			return refusal(a)
+		}
+		var said struct {
+			Acks map[string]bool `json:"acks"`
+		}
+		if json.Unmarshal(a.Body, &said) != nil {
+			return audit.Errorf(audit.CodeUnavailable, "the collector answers with something else")
+		}
+		var left []int64
+		for _, id := range acks {
+			if !said.Acks[strconv.FormatInt(id, 10)] {
+				left = append(left, id)
+			}
+		}
+		if acks = left; len(acks) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return audit.Errorf(audit.CodeTimeout, "the indexers did not acknowledge in time; the records are sent again")
+		case <-tick.C:
+		}
+	}
+}
+
+// Flush implements audit.Sink: what was written is acknowledged.
+func (s *sink) Flush(context.Context) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last, nil
+}
+
+func refusal(a remote.Answer) *audit.Error { return remote.Refusal(a.Status, textOf(a.Body)) }
+
+// textOf returns the reason that the collector gives: one of its fixed texts.
+func textOf(body []byte) string {
+	var said answer
+	if json.Unmarshal(body, &said) != nil {
+		return ""
+	}
+	return said.Text
+}
+
+func quote(b []byte) json.RawMessage {
+	text, _ := json.Marshal(string(b)) // of a text it does not fail
+	return text
+}

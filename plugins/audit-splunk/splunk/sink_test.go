@@ -1,0 +1,103 @@
+package splunk
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/plugins/audit-splunk/hec"
+	"github.com/wardroom/wardroom/sdk/audit"
+)
+
+func start(t *testing.T, r *hec.Receiver, more map[string]any) *sink {
+	t.Helper()
+	host, port, _ := net.SplitHostPort(r.Addr())
+	n, _ := strconv.Atoi(port)
+	settings := map[string]any{"host": host, "port": n, "token": hec.Token, "tls": false, "index": "audit"}
+	for name, value := range more {
+		settings[name] = value
+	}
+	raw, err := json.Marshal(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.look, s.wait = time.Millisecond, 200*time.Millisecond
+	t.Cleanup(s.client.Close)
+	if _, err := s.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func records(from, n, size int) []audit.Record {
+	var list []audit.Record
+	for i := from; i < from+n; i++ {
+		list = append(list, audit.Record{Sequence: uint64(i), Time: time.Unix(1_800_000_000, 0), JSON: fmt.Appendf(nil, `{"sequence":%d,"text":"%s"}`, i, bytes.Repeat([]byte("x"), size))})
+	}
+	return list
+}
+
+func TestWrite(t *testing.T) {
+	r := hec.Start(t)
+	s := start(t, r, nil)
+	// More than one request takes.
+	if last, err := s.Write(t.Context(), records(1, 300, 10<<10)); err != nil || last != 300 {
+		t.Fatalf("%d, %v", last, err)
+	}
+	if events := r.Events(); len(events) != 300 || string(events[299]) != string(records(300, 1, 10<<10)[0].JSON) {
+		t.Errorf("%d events", len(events))
+	}
+}
+
+func TestFailures(t *testing.T) {
+	r := hec.Start(t)
+	s := start(t, r, nil)
+	for _, test := range []struct {
+		name   string
+		change func()
+		code   audit.Code
+	}{
+		{"busy", func() { r.Busy = true }, audit.CodeUnavailable},
+		{"no acknowledgement of the token", func() { r.Busy, r.NoAck = false, true }, audit.CodeForbidden},
+		{"silent", func() { r.NoAck, r.Silent = false, true }, audit.CodeTimeout},
+	} {
+		r.Change(test.change)
+		if last, err := s.Write(t.Context(), records(1, 3, 10)); last != 0 || audit.AsError(err).Code != test.code {
+			t.Errorf("%s: %d, %v", test.name, last, err)
+		}
+	}
+	r.Change(func() { r.Silent = false })
+	if last, err := s.Write(t.Context(), records(1, 3, 10)); err != nil || last != 3 || len(r.Events()) != 3 {
+		t.Errorf("%d, %v, %d events", last, err, len(r.Events()))
+	}
+	wrong := start(t, r, map[string]any{"token": "no"})
+	if _, err := wrong.Write(t.Context(), records(4, 1, 10)); audit.AsError(err).Code != audit.CodeForbidden || !audit.AsError(err).Retry {
+		t.Errorf("a wrong token: %v", err)
+	}
+	if _, err := s.Write(t.Context(), []audit.Record{{Sequence: 4}, {Sequence: 6}}); audit.AsError(err).Code != audit.CodeInvalidArgument {
+		t.Errorf("a gap: %v", err)
+	}
+}
+
+// One event that the collector never takes is named, and the others get there.
+func TestRejected(t *testing.T) {
+	r := hec.Start(t)
+	s := start(t, r, nil)
+	r.Change(func() { r.Refuses = func(e []byte) bool { return bytes.Contains(e, []byte(`"sequence":5,`)) } })
+	list := records(1, 10, 10)
+	last, err := s.Write(t.Context(), list)
+	if last != 4 || audit.AsError(err).Code != audit.CodeRejected {
+		t.Fatalf("%d, %v", last, err)
+	}
+	if last, err = s.Write(t.Context(), list[5:]); last != 10 || err != nil || len(r.Events()) != 9 {
+		t.Errorf("%d, %v, %d events", last, err, len(r.Events()))
+	}
+}
