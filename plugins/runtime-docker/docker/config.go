@@ -1,0 +1,255 @@
+package docker
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/local"
+	"github.com/wardroom/wardroom/sdk/plugin"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+//go:embed schema.json
+var schema []byte
+
+// Defaults of a Config.
+const (
+	defaultSocket  = "/var/run/docker.sock"
+	defaultNetwork = "wardroom-agents"
+	defaultImage   = "wardroom/base"
+	defaultMemory  = 512 << 20
+	defaultCPU     = 0.5
+	defaultPIDs    = 512
+	defaultTemp    = 256 << 20
+	defaultGrace   = 10 * time.Minute
+	defaultUser    = 10001 // where the service is root; no user of a distribution
+)
+
+// leastMemory is the least that a holder and a command can start in, in bytes.
+const leastMemory = 16 << 20
+
+// Pull policies.
+const (
+	pullNever   = "never"
+	pullMissing = "if-missing"
+	pullAlways  = "always"
+)
+
+// Config is the configuration of the plugin; schema.json says what each field means.
+type Config struct {
+	Socket    string `json:"socket"`
+	StateDir  string `json:"stateDir"`
+	RoomsDir  string `json:"roomsDir"`
+	Holder    string `json:"holder"`
+	MaxAgents int    `json:"maxAgents"`
+
+	Image       string            `json:"image"`
+	Images      map[string]string `json:"images"`
+	AllowImages []string          `json:"allowImages"`
+	Pull        string            `json:"pull"`
+	Archives    []string          `json:"archives"`
+
+	Network  string   `json:"network"`
+	Internal bool     `json:"internal"`
+	Networks []string `json:"networks"`
+
+	Volumes     map[string]string `json:"volumes"` // by path: ro or rw
+	Workdirs    []string          `json:"workdirs"`
+	Env         map[string]string `json:"env"`
+	Credentials map[string]string `json:"credentials"`
+
+	User      string `json:"user"` // UID or UID:GID
+	Limits    Limits `json:"limits"`
+	TempBytes int64  `json:"tempBytes"`
+
+	OrphanGrace  string                          `json:"orphanGrace"`
+	Scrollback   int                             `json:"scrollback"`
+	RingBytes    int                             `json:"ringBytes"`
+	ResizePolicy string                          `json:"resizePolicy"`
+	StuckAfter   string                          `json:"stuckAfter"`
+	Types        map[string]runtime.DeclaredType `json:"types"`
+}
+
+// Limits are those of agents that ask for none. Zero is the default, which is a limit too.
+type Limits struct {
+	Memory string  `json:"memory"` // such as 512m
+	CPU    float64 `json:"cpu"`    // cores
+	PIDs   int     `json:"pids"`
+
+	memoryBytes int64 // Memory, read
+}
+
+// decode reads a configuration that satisfies the schema, and fills in defaults and what the caller gives.
+func decode(data []byte, stateDir string) (Config, error) {
+	c := Config{}
+	if err := json.Unmarshal(data, &c); err != nil {
+		return c, runtime.Errorf(runtime.CodeInvalidArgument, "the configuration cannot be read: %v", err)
+	}
+	for _, text := range []struct {
+		field    *string
+		fallback string
+	}{
+		{&c.Socket, defaultSocket}, {&c.StateDir, stateDir}, {&c.Image, defaultImage}, {&c.Pull, pullNever}, {&c.Network, defaultNetwork},
+	} {
+		if *text.field == "" {
+			*text.field = text.fallback
+		}
+	}
+	if c.StateDir == "" {
+		return c, &runtime.Error{Code: runtime.CodeInvalidArgument, Field: "stateDir", Message: "is not given, and the host names no directory either"}
+	}
+	if c.RoomsDir == "" {
+		c.RoomsDir = filepath.Join(c.StateDir, "agents")
+	}
+	if c.Holder == "" {
+		own, err := os.Executable()
+		if err != nil {
+			return c, runtime.Errorf(runtime.CodeInvalidArgument, "holder is not given, and the plugin's own path is not known: %v", err)
+		}
+		c.Holder = filepath.Join(filepath.Dir(own), "holder")
+	}
+	images := map[string]string{"claude": "wardroom/claude", "codex": "wardroom/codex", "gemini": "wardroom/gemini"}
+	maps.Copy(images, c.Images)
+	c.Images = images
+	if c.Limits.CPU == 0 {
+		c.Limits.CPU = defaultCPU
+	}
+	if c.Limits.PIDs == 0 {
+		c.Limits.PIDs = defaultPIDs
+	}
+	if c.TempBytes == 0 {
+		c.TempBytes = defaultTemp
+	}
+	c.Limits.memoryBytes = defaultMemory
+	if c.Limits.Memory != "" {
+		n, err := runtime.ParseMemory(c.Limits.Memory)
+		if err != nil {
+			return c, &runtime.Error{Code: runtime.CodeInvalidArgument, Field: "limits.memory", Message: err.Error()}
+		}
+		c.Limits.memoryBytes = n
+	}
+	return c, nil
+}
+
+// duration reads a duration that problems has checked; fallback for none.
+func duration(text string, fallback time.Duration) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return fallback
+	}
+	return d
+}
+
+// networkName is what the engine takes for the name of a network.
+var networkName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{1,127}$`)
+
+// foreignNetworks are names that the engine gives a meaning of their own: agents in them would not be apart from the machine.
+var foreignNetworks = []string{"host", "none", "bridge", "default"}
+
+// checkNetwork refuses a name that cannot be that of a network for agents.
+func checkNetwork(name string) error {
+	if !networkName.MatchString(name) || slices.Contains(foreignNetworks, name) {
+		return fmt.Errorf("%q is not the name of a network for agents: 2 to 128 letters, digits, _ . and -, and none of %s",
+			name, strings.Join(foreignNetworks, ", "))
+	}
+	return nil
+}
+
+// problems finds what the schema cannot say. What may be mended without a change here is a warning.
+func (c *Config) problems() []plugin.Problem {
+	var list []plugin.Problem
+	add := func(path, severity, format string, args ...any) {
+		list = append(list, plugin.Problem{Path: path, Severity: severity, Text: fmt.Sprintf(format, args...)})
+	}
+	for path, text := range map[string]string{"/stuckAfter": c.StuckAfter, "/orphanGrace": c.OrphanGrace} {
+		if d, err := time.ParseDuration(text); text != "" && (err != nil || d <= 0) {
+			add(path, plugin.SeverityError, "is no duration above zero, such as 10m")
+		}
+	}
+	if c.Limits.memoryBytes < leastMemory {
+		add("/limits/memory", plugin.SeverityError, "is less than the %d MiB that an agent needs to start", leastMemory>>20)
+	}
+	for path, name := range c.networkNames() {
+		if err := checkNetwork(name); err != nil {
+			add(path, plugin.SeverityError, "%v", err)
+		}
+	}
+	for path, ref := range c.imageNames() {
+		if err := checkImage(ref); err != nil {
+			add(path, plugin.SeverityError, "%v", err)
+		}
+	}
+	if _, err := parseUser(c.User); err != nil {
+		add("/user", plugin.SeverityError, "%v", err)
+	}
+	if e := runtime.AsError(local.CheckEnv("env", c.Env)); e != nil {
+		add("/env", plugin.SeverityError, "%s: %s", e.Field, e.Message)
+	}
+	for i, root := range c.Workdirs {
+		c.checkDir(fmt.Sprintf("/workdirs/%d", i), root, add)
+	}
+	for _, root := range slices.Sorted(maps.Keys(c.Volumes)) {
+		path := "/volumes/" + strings.ReplaceAll(root, "/", "~1")
+		if root == "/" {
+			add(path, plugin.SeverityError, "the whole machine cannot be given to agents; name directories")
+			continue
+		}
+		c.checkDir(path, root, add)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Credentials)) {
+		if info, err := os.Stat(c.Credentials[name]); err != nil || !info.IsDir() {
+			add("/credentials/"+name, plugin.SeverityError, "is no directory that can be read")
+		}
+	}
+	for i, file := range c.Archives {
+		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+			add(fmt.Sprintf("/archives/%d", i), plugin.SeverityWarning, "is no file at the moment")
+		}
+	}
+	if info, err := os.Stat(c.Holder); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+		add("/holder", plugin.SeverityError, "%s is no executable file; install it beside the plugin or name it", c.Holder)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Types)) {
+		if e := runtime.AsError(local.CheckEnv("env", c.Types[name].Env)); e != nil {
+			add("/types/"+name+"/env", plugin.SeverityError, "%s: %s", e.Field, e.Message)
+		}
+	}
+	return list
+}
+
+func (c *Config) checkDir(path, dir string, add func(path, severity, format string, args ...any)) {
+	if filepath.Clean(dir) != dir {
+		add(path, plugin.SeverityError, "is not a clean absolute path")
+	} else if _, err := os.Stat(dir); err != nil {
+		add(path, plugin.SeverityWarning, "is not there at the moment")
+	}
+}
+
+// networkNames are the networks of the configuration, by their path in it.
+func (c *Config) networkNames() map[string]string {
+	names := map[string]string{"/network": c.Network}
+	for i, name := range c.Networks {
+		names[fmt.Sprintf("/networks/%d", i)] = name
+	}
+	return names
+}
+
+// imageNames are the images of the configuration, by their path in it.
+func (c *Config) imageNames() map[string]string {
+	names := map[string]string{"/image": c.Image}
+	for kind, ref := range c.Images {
+		names["/images/"+kind] = ref
+	}
+	for i, pattern := range c.AllowImages {
+		names[fmt.Sprintf("/allowImages/%d", i)] = strings.TrimSuffix(pattern, "*") + strings.Repeat("x", strings.Count(pattern[max(0, len(pattern)-1):], "*"))
+	}
+	return names
+}

@@ -1,0 +1,266 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/distribution/reference"
+	imagetypes "github.com/docker/docker/api/types/image"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// Times of what moves images.
+const (
+	pullTime = 30 * time.Minute
+	loadTime = 10 * time.Minute
+)
+
+// image is one that is on the engine.
+type image struct {
+	id  string // its digest: what was looked up in it holds for ever
+	ref string
+	env []string
+}
+
+// images are the images that agents start from. Safe for concurrent use.
+type images struct {
+	engine   *engine
+	pull     string
+	archives []string
+	log      hclog.Logger
+
+	ctx  context.Context // of pulls, which outlive the call that began them
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+
+	loading chan struct{}     // holds a token while nothing is loaded; who has it may use loaded
+	loaded  map[string]string // archives that were loaded: what they were then
+
+	mu    sync.Mutex           // guards pulls
+	pulls map[string]*transfer // under way, by reference
+}
+
+// transfer is a pull that runs.
+type transfer struct {
+	done chan struct{} // closed when err is set
+	err  error
+}
+
+func newImages(e *engine, pull string, archives []string, log hclog.Logger) *images {
+	i := &images{engine: e, pull: pull, archives: archives, log: log, pulls: map[string]*transfer{}, loaded: map[string]string{}, loading: make(chan struct{}, 1)}
+	i.loading <- struct{}{}
+	i.ctx, i.stop = context.WithCancel(context.Background())
+	return i
+}
+
+// close ends pulls.
+func (i *images) close() {
+	i.stop()
+	i.wg.Wait()
+}
+
+// checkImage refuses what is no reference of an image.
+func checkImage(ref string) error {
+	if len(ref) > 512 || strings.TrimSpace(ref) != ref {
+		return fmt.Errorf("%.80q is not a reference of an image", ref)
+	}
+	if _, err := reference.ParseNormalizedNamed(ref); err != nil {
+		return fmt.Errorf("%q is not a reference of an image, such as wardroom/base:1: %w", ref, err)
+	}
+	return nil
+}
+
+// choose returns the image that an agent starts from. INVALID_SPEC for one that a request may not name.
+func (c *Config) choose(spec *runtime.Spec) (string, error) {
+	own, ok := c.Images[spec.Type]
+	if !ok {
+		own = c.Image
+	}
+	if spec.Image == "" || spec.Image == own {
+		return own, nil
+	}
+	if err := checkImage(spec.Image); err != nil {
+		return "", runtime.Invalid("image", "%v", err)
+	}
+	configured := spec.Image == c.Image
+	for _, ref := range c.Images {
+		configured = configured || spec.Image == ref
+	}
+	allowed := slices.ContainsFunc(c.AllowImages, func(pattern string) bool {
+		start, open := strings.CutSuffix(pattern, "*")
+		return spec.Image == pattern || open && strings.HasPrefix(spec.Image, start)
+	})
+	if !configured && !allowed {
+		e := runtime.Invalid("image", "%q is not allowed", spec.Image)
+		e.Hint = "add it to allowImages in the runtime's configuration"
+		return "", e
+	}
+	return spec.Image, nil
+}
+
+// find returns an image, loading or pulling it as the configuration has it. IMAGE_NOT_FOUND, SOCKET_ERROR.
+func (i *images) find(ctx context.Context, ref string) (image, error) {
+	if i.pull == pullAlways {
+		if err := i.fetch(ctx, ref); err != nil {
+			return image{}, err
+		}
+		return i.inspect(ctx, ref)
+	}
+	found, err := i.inspect(ctx, ref)
+	if runtime.ErrorCode(err) != runtime.CodeImageNotFound {
+		return found, err
+	}
+	if i.load(ctx) {
+		if found, err = i.inspect(ctx, ref); runtime.ErrorCode(err) != runtime.CodeImageNotFound {
+			return found, err
+		}
+	}
+	if i.pull == pullNever {
+		return image{}, err
+	}
+	if err := i.fetch(ctx, ref); err != nil {
+		return image{}, err
+	}
+	return i.inspect(ctx, ref)
+}
+
+func (i *images) inspect(ctx context.Context, ref string) (image, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	info, err := i.engine.ImageInspect(ctx, ref)
+	if cerrdefs.IsNotFound(err) {
+		return image{}, imageNotFound(ref, "is not on this machine", "build it (packaging/images), load it with docker load, or let the runtime pull it (pull)")
+	}
+	if err != nil {
+		return image{}, i.engine.failed("look at the image "+ref, err)
+	}
+	if info.Os != "" && info.Os != "linux" {
+		return image{}, imageNotFound(ref, "is for "+info.Os, "use one for linux")
+	}
+	found := image{id: info.ID, ref: ref}
+	if info.Config != nil {
+		found.env = info.Config.Env
+	}
+	return found, nil
+}
+
+func imageNotFound(ref, why, hint string) *runtime.Error {
+	return &runtime.Error{Code: runtime.CodeImageNotFound, Field: "image", Message: fmt.Sprintf("the image %s %s", ref, why), Hint: hint}
+}
+
+// fetch pulls an image, together with whoever wants the same one. Who does not wait for the end gets IMAGE_NOT_FOUND, which
+// may be tried again: the pull goes on.
+func (i *images) fetch(ctx context.Context, ref string) error {
+	i.mu.Lock()
+	t := i.pulls[ref]
+	if t == nil {
+		t = &transfer{done: make(chan struct{})}
+		i.pulls[ref] = t
+		i.wg.Go(func() {
+			t.err = i.download(ref)
+			i.mu.Lock()
+			delete(i.pulls, ref)
+			i.mu.Unlock()
+			close(t.done)
+		})
+	}
+	i.mu.Unlock()
+	select {
+	case <-t.done:
+		return t.err
+	case <-ctx.Done():
+		e := imageNotFound(ref, "is still being pulled", "try again in a while")
+		e.Retry = true
+		return e
+	}
+}
+
+func (i *images) download(ref string) error {
+	ctx, cancel := context.WithTimeout(i.ctx, pullTime)
+	defer cancel()
+	i.log.Info("pulling an image", "image", ref)
+	stream, err := i.engine.ImagePull(ctx, ref, imagetypes.PullOptions{})
+	if err == nil {
+		err = drain(stream)
+	}
+	if err == nil {
+		return nil
+	}
+	if failed := i.engine.failed("pull "+ref, err); runtime.ErrorCode(failed) == runtime.CodeSocketError {
+		return failed
+	}
+	return imageNotFound(ref, "cannot be pulled: "+said(err), "look whether the registry has it and may be reached, or load the image on this machine")
+}
+
+// drain reads the progress of a pull or a load to its end, and returns the error that it told of.
+func drain(stream io.ReadCloser) error {
+	defer func() { _ = stream.Close() }()
+	for lines := json.NewDecoder(stream); ; {
+		var line struct {
+			Error string `json:"error"`
+		}
+		switch err := lines.Decode(&line); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case line.Error != "":
+			return errors.New(line.Error)
+		}
+	}
+}
+
+// load loads the archives that were not loaded yet, or have changed since; it reports whether there was one.
+func (i *images) load(ctx context.Context) bool {
+	select {
+	case <-i.loading: // who comes meanwhile wants the same
+	case <-ctx.Done():
+		return false
+	}
+	defer func() { i.loading <- struct{}{} }()
+	fresh := false
+	for _, file := range i.archives {
+		info, err := os.Stat(file)
+		if err != nil {
+			i.log.Warn("an archive of images is not there", "file", file, "error", err)
+			continue
+		}
+		is := fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano())
+		if i.loaded[file] == is {
+			continue
+		}
+		if err := i.loadFile(ctx, file); err != nil {
+			i.log.Warn("an archive of images cannot be loaded", "file", file, "error", err)
+			continue
+		}
+		i.log.Info("an archive of images was loaded", "file", file)
+		i.loaded[file], fresh = is, true
+	}
+	return fresh
+}
+
+func (i *images) loadFile(ctx context.Context, file string) error {
+	ctx, cancel := context.WithTimeout(ctx, loadTime)
+	defer cancel()
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // only read from
+	answer, err := i.engine.ImageLoad(ctx, f)
+	if err != nil {
+		return err
+	}
+	return drain(answer.Body)
+}
