@@ -49,7 +49,7 @@ type Options struct {
 type Launcher struct {
 	opts    Options
 	bootID  string
-	owner   string // identity of StateDir: see ownerOf
+	owner   string // identity of StateDir: see local.Identity
 	helpers bool   // rooms have helpers of their own: see helper.go
 	cgroups cgroups
 	log     hclog.Logger
@@ -131,7 +131,7 @@ func (l *Launcher) Open(ctx context.Context) error {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	l.opts.StateDir = real
-	if l.owner, err = ownerOf(real); err != nil {
+	if l.owner, err = local.Identity(real); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	l.lodge()
