@@ -1,0 +1,112 @@
+// Requests to the API: one function for each kind, errors with their code, and what all answers say about the server.
+
+import { signal } from "@preact/signals";
+import { base } from "../base.ts";
+
+/** An answer that is no success, or no answer at all. */
+export class ApiError extends Error {
+  constructor(
+    readonly code: string, message: string, readonly status: number, readonly requestId: string,
+    readonly details: Record<string, unknown> = {}, readonly retryAfter = 0,
+  ) {
+    super(message);
+  }
+}
+
+/** The API key that was typed in, if any. It is kept in memory only: a page that is loaded anew has none. */
+export const apiKey = signal("");
+/** Token against forged requests, of a session by cookie. */
+export const csrf = signal("");
+/** Whether the server wants to know who we are. */
+export const signInNeeded = signal(false);
+/** Version of the server by its newest answer, and by its first one. */
+export const serverVersion = signal("");
+export const firstVersion = signal("");
+/** What is to be added to the browser's clock for the server's, in milliseconds. */
+export const clockSkew = signal(0);
+
+/** Now, by the server's clock. */
+export function now(): number {
+  return Date.now() + clockSkew.peek();
+}
+
+export type Query = Record<string, string | number | boolean | undefined>;
+
+/** The address of a path of the API. */
+export function address(path: string, query?: Query): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined && value !== "") params.set(name, String(value));
+  }
+  const text = params.toString();
+  return base + path + (text ? "?" + text : "");
+}
+
+/** Headers that say who we are. */
+export function credentials(): Record<string, string> {
+  return apiKey.peek() ? { Authorization: "Bearer " + apiKey.peek() } : {};
+}
+
+const timeoutMs = 30_000;
+
+export interface CallOptions { query?: Query; body?: unknown; signal?: AbortSignal; once?: string; timeout?: number }
+
+/** Calls the API. `once` is an Idempotency-Key: a repeat of the same click does nothing twice. */
+export async function call<T>(method: string, path: string, o: CallOptions = {}): Promise<T> {
+  const headers: Record<string, string> = { Accept: "application/json", ...credentials() };
+  if (o.body !== undefined) headers["Content-Type"] = "application/json";
+  if (o.once) headers["Idempotency-Key"] = o.once;
+  if (method !== "GET" && csrf.peek()) headers["X-CSRF-Token"] = csrf.peek();
+  const limit = AbortSignal.timeout(o.timeout ?? timeoutMs);
+  let answer: Response;
+  try {
+    answer = await fetch(address(path, o.query), {
+      method, headers, body: o.body === undefined ? undefined : JSON.stringify(o.body), cache: "no-store",
+      credentials: "same-origin", redirect: "error", signal: o.signal ? AbortSignal.any([o.signal, limit]) : limit,
+    });
+  } catch (err) {
+    if (o.signal?.aborted) throw err;
+    const late = limit.aborted;
+    throw new ApiError(late ? "NO_ANSWER" : "UNREACHABLE",
+      late ? `The server gave no answer within ${timeoutMs / 1000} seconds.` : "The server cannot be reached.", 0, "");
+  }
+  learn(answer);
+  if (answer.status === 204) return undefined as T;
+  let body: unknown;
+  try {
+    body = await answer.json();
+  } catch {
+    throw new ApiError("UNREADABLE", `The answer (status ${answer.status}) cannot be read.`, answer.status, answer.headers.get("X-Request-Id") ?? "");
+  }
+  if (answer.ok) return body as T;
+  const said = (body as { error?: { code?: string; message?: string; details?: Record<string, unknown> } }).error ?? {};
+  if (answer.status === 401) signInNeeded.value = true;
+  throw new ApiError(said.code ?? "INTERNAL_ERROR", said.message ?? answer.statusText, answer.status,
+    answer.headers.get("X-Request-Id") ?? "", said.details, Number(answer.headers.get("Retry-After") ?? 0));
+}
+
+function learn(answer: Response): void {
+  const version = answer.headers.get("X-Service-Version");
+  if (version) {
+    if (!firstVersion.peek()) firstVersion.value = version;
+    serverVersion.value = version;
+  }
+  const date = Date.parse(answer.headers.get("Date") ?? "");
+  if (!Number.isNaN(date)) {
+    const skew = date + 500 - Date.now(); // the header has whole seconds
+    clockSkew.value = Math.abs(skew) > 2000 ? skew : 0;
+  }
+}
+
+export const get = <T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> => call<T>("GET", path, { query, signal });
+export const post = <T>(path: string, body?: unknown, once?: string): Promise<T> => call<T>("POST", path, { body, once });
+export const del = <T>(path: string, query?: Query): Promise<T> => call<T>("DELETE", path, { query });
+
+/** A new Idempotency-Key. */
+export function freshKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return "console-" + Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+}
+
+/** A segment of a path. */
+export const seg = encodeURIComponent;

@@ -1,0 +1,222 @@
+// The one stream of a browser: it reads GET /api/events, resumes it, and hands events to those who want them. It runs in
+// the shared worker; where there is none, in the page. It touches no document.
+
+/** An event as the server tells it. */
+export interface FeedEvent {
+  sequence: number; type: string; subject?: string; timestamp: string; topics: string[]; data: Record<string, unknown>;
+}
+
+export type Connection = "connecting" | "live" | "broken" | "refused";
+
+/** What the hub says to a page. */
+export type Said =
+  | { kind: "events"; events: FeedEvent[] }
+  | { kind: "gap" }
+  | { kind: "state"; state: Connection; since: number }
+  | { kind: "key"; key: string };
+
+/** What a page says to the hub. */
+export type Asked =
+  | { kind: "hello"; address: string; key: string; keyGiven: boolean }
+  | { kind: "subjects"; subjects: string[] }
+  | { kind: "alive" }
+  | { kind: "again" }
+  | { kind: "bye" };
+
+interface Page { say(said: Said): void; subjects: string[]; seen: number }
+
+const maxSubjects = 200;
+const forgetAfterMs = 200_000; // timers of hidden tabs run once a minute
+const silenceMs = 60_000; // the server sends a comment every 15 s
+const maxFrame = 8 << 20;
+const pauses = [250, 500, 1000, 2000, 4000, 8000];
+
+/** The stream. It exists as long as there are pages, and reads as long as one of them lives. */
+export class Hub {
+  private pages = new Map<object, Page>();
+  private address = "";
+  private key = "";
+  private last = "";
+  private state: Connection = "connecting";
+  private since = Date.now();
+  private failures = 0;
+  private run?: AbortController;
+  private joined = "";
+  private timer?: ReturnType<typeof setTimeout>;
+
+  /** A page says something. */
+  hear(from: object, say: (said: Said) => void, asked: Asked): void {
+    switch (asked.kind) {
+      case "hello": {
+        this.pages.set(from, { say, subjects: this.pages.get(from)?.subjects ?? [], seen: Date.now() });
+        const other = asked.keyGiven && asked.key !== this.key;
+        if (other) this.key = asked.key;
+        this.address = asked.address;
+        say({ kind: "key", key: this.key });
+        say({ kind: "state", state: this.state, since: this.since });
+        if (!this.run || other || this.state === "refused") this.restart(0);
+        break;
+      }
+      case "subjects": {
+        const page = this.pages.get(from);
+        if (!page) return;
+        page.subjects = asked.subjects.slice(0, maxSubjects);
+        if (this.union() !== this.joined) this.restart(50);
+        break;
+      }
+      case "alive": {
+        const page = this.pages.get(from);
+        if (page) page.seen = Date.now();
+        this.prune();
+        break;
+      }
+      case "again":
+        this.failures = 0;
+        this.restart(0);
+        break;
+      case "bye":
+        this.pages.delete(from);
+        if (this.pages.size === 0) this.stop();
+    }
+  }
+
+  private prune(): void {
+    for (const [from, page] of this.pages) {
+      if (Date.now() - page.seen > forgetAfterMs) this.pages.delete(from);
+    }
+  }
+
+  private union(): string {
+    const all = new Set<string>();
+    for (const page of this.pages.values()) for (const id of page.subjects) all.add(id);
+    return [...all].sort().slice(0, maxSubjects).join(",");
+  }
+
+  private stop(): void {
+    clearTimeout(this.timer);
+    this.run?.abort();
+    this.run = undefined;
+    this.last = "";
+  }
+
+  /** Begins the stream anew after a pause, where the one before ended. */
+  private restart(pause: number): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.run?.abort();
+      this.run = new AbortController();
+      void this.follow(this.run);
+    }, pause);
+  }
+
+  private tell(state: Connection): void {
+    if (state === this.state) return;
+    this.state = state;
+    this.since = Date.now();
+    this.all({ kind: "state", state, since: this.since });
+  }
+
+  private all(said: Said): void {
+    for (const page of this.pages.values()) page.say(said);
+  }
+
+  private async follow(run: AbortController): Promise<void> {
+    this.joined = this.union();
+    const topics = "executions,inbox,threads,agents,patterns,health";
+    const query = "?topics=" + topics + (this.joined ? "&subjects=" + encodeURIComponent(this.joined) : "");
+    const headers: Record<string, string> = { Accept: "text/event-stream" };
+    if (this.key) headers.Authorization = "Bearer " + this.key;
+    if (this.last) headers["Last-Event-ID"] = this.last;
+    const resumed = this.last !== "";
+    try {
+      const answer = await fetch(this.address + query, { headers, cache: "no-store", credentials: "same-origin", signal: run.signal });
+      if (!answer.ok || !answer.body) {
+        await answer.body?.cancel();
+        if (answer.status === 400 && this.last) this.last = "";
+        this.fail(run, answer.status === 401 || answer.status === 403 ? "refused" : "broken");
+        return;
+      }
+      this.failures = 0;
+      if (!resumed) this.all({ kind: "gap" }); // what happened between the page's reads and now is not known
+      this.tell("live");
+      await this.read(answer.body, run);
+      this.fail(run, "connecting"); // a clean end: the server drains, or the stream was old
+    } catch {
+      this.fail(run, "broken");
+    }
+  }
+
+  private fail(run: AbortController, state: Connection): void {
+    if (run !== this.run || run.signal.aborted) return;
+    this.prune();
+    if (this.pages.size === 0) {
+      this.stop();
+      return;
+    }
+    this.tell(state);
+    const pause = pauses[Math.min(this.failures++, pauses.length - 1)]!;
+    this.restart(state === "refused" ? 15_000 : pause * (0.75 + Math.random() / 2));
+  }
+
+  /** Reads frames until the stream ends. Events of one piece of the network go to the pages together. */
+  private async read(body: ReadableStream<Uint8Array>, run: AbortController): Promise<void> {
+    const reader = body.getReader();
+    const decoder = new TextDecoder();
+    let rest = "";
+    for (;;) {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const silence = new Promise<never>((_, no) => { timer = setTimeout(() => no(new Error("silence")), silenceMs); });
+      let piece: ReadableStreamReadResult<Uint8Array>;
+      try {
+        piece = await Promise.race([reader.read(), silence]);
+      } catch (err) {
+        void reader.cancel().catch(() => undefined);
+        throw err;
+      } finally {
+        clearTimeout(timer);
+      }
+      if (piece.done || run !== this.run) {
+        if (!piece.done) void reader.cancel().catch(() => undefined);
+        return;
+      }
+      const frames = (rest + decoder.decode(piece.value, { stream: true })).split("\n\n");
+      rest = frames.pop()!;
+      if (rest.length > maxFrame) throw new Error("a frame is too long");
+      const events: FeedEvent[] = [];
+      let gap = false;
+      for (const frame of frames) {
+        const parsed = parseFrame(frame);
+        if (parsed.id) this.last = parsed.id;
+        if (parsed.event === "gap") gap = true;
+        else if (parsed.event === "event") {
+          const event = readEvent(parsed.data);
+          if (event) events.push(event);
+        }
+      }
+      if (events.length) this.all({ kind: "events", events });
+      if (gap) this.all({ kind: "gap" });
+    }
+  }
+}
+
+/** Reads one frame of a stream. */
+export function parseFrame(frame: string): { event: string; data: string; id: string } {
+  const out = { event: "message", data: "", id: "" };
+  for (const line of frame.split("\n")) {
+    const at = line.indexOf(":");
+    if (at <= 0) continue;
+    const value = line.slice(line[at + 1] === " " ? at + 2 : at + 1);
+    const field = line.slice(0, at);
+    if (field === "data") out.data += (out.data ? "\n" : "") + value;
+    else if (field === "event" || field === "id") out[field] = value;
+  }
+  return out;
+}
+
+function readEvent(text: string): FeedEvent | undefined {
+  try {
+    return JSON.parse(text) as FeedEvent;
+  } catch {
+    return undefined; // one bad record ends nothing
+  }
+}

@@ -1,0 +1,101 @@
+// The page's side of the stream: who listens to what, and how the connection is.
+
+import { signal, effect } from "@preact/signals";
+import { apiKey } from "../api/client.ts";
+import { base, workerAddress } from "../base.ts";
+import { Hub, type Asked, type Connection, type FeedEvent, type Said } from "./hub.ts";
+
+/** How the connection is, and since when by the browser's clock. */
+export const connection = signal<{ state: Connection; since: number }>({ state: "connecting", since: Date.now() });
+
+type Listener = { events: (events: FeedEvent[]) => void; gap: () => void };
+
+const listeners = new Set<Listener>();
+const wanted = new Map<string, number>(); // subjects, with how many want them
+let say: (asked: Asked) => void = () => undefined;
+let subjectsDue = false;
+
+/** Hears all events, and gaps in them, until the function that it returns is called. */
+export function listen(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Asks for everything that happens to these, until the function that it returns is called. */
+export function watch(...subjects: string[]): () => void {
+  for (const id of subjects) wanted.set(id, (wanted.get(id) ?? 0) + 1);
+  tellSubjects();
+  return () => {
+    for (const id of subjects) {
+      const left = (wanted.get(id) ?? 0) - 1;
+      if (left > 0) wanted.set(id, left);
+      else wanted.delete(id);
+    }
+    tellSubjects();
+  };
+}
+
+function tellSubjects(): void {
+  if (subjectsDue) return;
+  subjectsDue = true;
+  queueMicrotask(() => {
+    subjectsDue = false;
+    say({ kind: "subjects", subjects: [...wanted.keys()] });
+  });
+}
+
+/** Tries to connect now. */
+export function connectNow(): void {
+  say({ kind: "again" });
+}
+
+function hear(said: Said): void {
+  switch (said.kind) {
+    case "events":
+      for (const l of [...listeners]) l.events(said.events);
+      break;
+    case "gap":
+      for (const l of [...listeners]) l.gap();
+      break;
+    case "state":
+      connection.value = { state: said.state, since: said.since };
+      break;
+    case "key":
+      if (said.key && !apiKey.peek()) apiKey.value = said.key; // another tab has it
+  }
+}
+
+/** Opens the stream: in the worker that all tabs share, else in this page. */
+export function open(): void {
+  const me = {};
+  try {
+    const worker = new SharedWorker(workerAddress(), { type: "module", name: "wardroom" });
+    worker.port.onmessage = (e: MessageEvent<Said>) => hear(e.data);
+    worker.onerror = () => alone(me);
+    say = (asked) => worker.port.postMessage(asked);
+  } catch {
+    alone(me);
+  }
+  let given = false;
+  effect(() => {
+    const key = apiKey.value;
+    given ||= key !== "";
+    say({ kind: "hello", address: base + "/api/events", key, keyGiven: given });
+  });
+  setInterval(() => say({ kind: "alive" }), 20_000);
+  addEventListener("pagehide", () => say({ kind: "bye" }));
+  addEventListener("pageshow", (e) => {
+    if (e.persisted) {
+      say({ kind: "hello", address: base + "/api/events", key: apiKey.peek(), keyGiven: given });
+      tellSubjects();
+    }
+  });
+  addEventListener("online", connectNow);
+}
+
+function alone(me: object): void {
+  const hub = new Hub();
+  say = (asked) => hub.hear(me, hear, asked);
+  say({ kind: "hello", address: base + "/api/events", key: apiKey.peek(), keyGiven: apiKey.peek() !== "" });
+  tellSubjects();
+}

@@ -1,0 +1,62 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "../api/client.ts";
+import { Failure } from "./notice.tsx";
+
+/** A dialog over the page. Escape and a click beside it close it. */
+export function Dialog({ title, close, wide, children }: { title: string; close: () => void; wide?: boolean; children: ComponentChildren }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const el = ref.current!;
+    const before = document.activeElement as HTMLElement | null;
+    el.showModal();
+    return () => { el.close(); before?.focus?.(); };
+  }, []);
+  return <dialog ref={ref} class={wide ? "wide" : ""} aria-label={title} onCancel={(e) => { e.preventDefault(); close(); }}
+    onClick={(e) => { if (e.target === ref.current) close(); }}>
+    <div class="dialog">
+      <header><h2>{title}</h2><button class="quiet" aria-label="Close" onClick={close}>&times;</button></header>
+      {children}
+    </div>
+  </dialog>;
+}
+
+/** Runs what a button does: once at a time, with its error shown. */
+export function useAct(): { busy: boolean; error?: ApiError; act: (what: () => Promise<unknown>) => Promise<boolean>; clear(): void } {
+  const [state, set] = useState<{ busy: boolean; error?: ApiError }>({ busy: false });
+  const running = useRef(false);
+  return {
+    ...state,
+    clear: () => set({ busy: false }),
+    act: async (what) => {
+      if (running.current) return false;
+      running.current = true;
+      set({ busy: true });
+      try {
+        await what();
+        set({ busy: false });
+        return true;
+      } catch (err) {
+        set({ busy: false, error: err instanceof ApiError ? err : new ApiError("CONSOLE_ERROR", String(err), 0, "") });
+        return false;
+      } finally {
+        running.current = false;
+      }
+    },
+  };
+}
+
+/** Asks before something is done that cannot be undone, and shows what went wrong. */
+export function Confirm({ title, action, danger, close, run, children }: {
+  title: string; action: string; danger?: boolean; close: () => void; run: () => Promise<unknown>; children?: ComponentChildren;
+}) {
+  const a = useAct();
+  return <Dialog title={title} close={close}>
+    <div class="body">{children}{a.error && <Failure error={a.error} />}</div>
+    <footer>
+      <button class="button" onClick={close}>Keep as it is</button>
+      <button class={"button " + (danger ? "danger" : "main")} disabled={a.busy} autoFocus
+        onClick={() => void a.act(run).then((ok) => { if (ok) close(); })}>{action}</button>
+    </footer>
+  </Dialog>;
+}

@@ -1,0 +1,38 @@
+import type { ComponentChildren } from "preact";
+import type { ApiError } from "../api/client.ts";
+import { Text } from "./text.tsx";
+
+const advice: Record<string, string> = {
+  UNREACHABLE: "The console tries again by itself. Is the server running, and the network up?",
+  NO_ANSWER: "The server is busy or stopped. The console tries again by itself.",
+  UNAUTHORIZED: "Sign in again: the key is missing, wrong or over.",
+  FORBIDDEN: "Your key does not permit this. Whoever runs the server can give you the right.",
+  NOT_FOUND: "It does not exist, or was removed by retention. Go back to the list.",
+  RATE_LIMITED: "Too many requests: wait a little.",
+  CONFLICT: "Something changed in between: look at how it is now.",
+};
+
+/** What went wrong: code, reason, request and what to do. Old data stays beside it. */
+export function Failure({ error, old, again }: { error: ApiError; old?: boolean; again?: () => void }) {
+  return <div class="notice bad" role="alert">
+    <div>
+      <strong>{error.code}</strong> <Text>{error.message}</Text>
+      {advice[error.code] && <div class="soft">{advice[error.code]}</div>}
+      {old && <div class="soft">What is shown below is from before.</div>}
+      {error.requestId && <div class="soft mono">request {error.requestId}</div>}
+    </div>
+    {again && <button class="button" onClick={again}>Try again</button>}
+  </div>;
+}
+
+/** A list without entries says how to get a first one. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return <div class="empty"><strong>{title}</strong>{children && <div>{children}</div>}</div>;
+}
+
+export function Waiting() {
+  return <div class="waiting" role="status">Reading&hellip;</div>;
+}
+
+/** A command line to copy. */
+export { Command } from "./command.tsx";

@@ -1,0 +1,31 @@
+import { place, queryOf } from "../route.ts";
+import { href } from "../route.ts";
+import { Icon } from "./icon.tsx";
+import { count } from "./text.tsx";
+
+export interface Tab { key: string; name: string; n?: number }
+
+/** Tabs, each with an address of its own. */
+export function Tabs({ tabs, of }: { tabs: Tab[]; of: string }) {
+  const chosen = queryOf("tab") || tabs[0]!.key;
+  return <nav class="tabs" aria-label={of}>
+    {tabs.map((t) => <a key={t.key} href={href(place.value.path + (t.key === tabs[0]!.key ? "" : "?tab=" + t.key))}
+      aria-current={chosen === t.key ? "page" : undefined}>{t.name}{t.n ? <span class="count">{count(t.n)}</span> : null}</a>)}
+  </nav>;
+}
+
+/** A search field for a list. */
+export function Filter({ value, set, label }: { value: string; set: (text: string) => void; label: string }) {
+  return <label class="filter"><Icon name="search" /><span class="sr">{label}</span>
+    <input type="search" class="find" placeholder={label} value={value} onInput={(e) => set(e.currentTarget.value)} spellcheck={false} autocomplete="off" />
+  </label>;
+}
+
+/** A choice in a list's filter bar. */
+export function Choice({ label, value, options, set }: { label: string; value: string; options: [string, string][]; set: (v: string) => void }) {
+  return <label class="choice"><span>{label}</span>
+    <select value={value} onChange={(e) => set(e.currentTarget.value)}>
+      {options.map(([v, name]) => <option key={v} value={v}>{name}</option>)}
+    </select>
+  </label>;
+}

@@ -1,0 +1,246 @@
+// The emulator of a terminal, and the socket to it: wardroom.terminal.v1. What the agent writes is hostile: nothing in
+// it is answered, copied or followed without a person.
+
+import { Terminal } from "@xterm/xterm";
+import { FitAddon } from "@xterm/addon-fit";
+import { SearchAddon } from "@xterm/addon-search";
+import { WebLinksAddon } from "@xterm/addon-web-links";
+
+export interface Shown { state: "connecting" | "live" | "broken" | "ended"; writing: boolean; title: string; reason?: string }
+
+interface Control { type: string; offset?: number; lost?: number; cols?: number; rows?: number; code?: number; reason?: string; error?: { message?: string } }
+
+/** What the page hands in, so that this file is one of its own. */
+export interface Page { address(query: Record<string, string | number | boolean>): string; dark(): boolean; onTheme(f: () => void): () => void }
+
+const protocol = "wardroom.terminal.v1";
+const pauses = [250, 500, 1000, 2000, 4000, 8000];
+const maxWaiting = 4 << 20; // bytes that the emulator did not take yet; beyond, the socket is closed and resumed
+const dark = { background: "#0d1117", foreground: "#f0f6fc", cursor: "#f0f6fc", selectionBackground: "#264f78" };
+const light = {
+  background: "#ffffff", foreground: "#1f2328", cursor: "#1f2328", selectionBackground: "#b6d7ff", black: "#1f2328", red: "#cf222e", green: "#116329", yellow: "#7d4e00",
+  blue: "#0550ae", magenta: "#6639ba", cyan: "#1b5f66", white: "#59636e", brightBlack: "#59636e", brightRed: "#a40e26", brightGreen: "#1a7f37", brightYellow: "#633c01",
+  brightBlue: "#0969da", brightMagenta: "#8250df", brightCyan: "#12606a", brightWhite: "#424a53",
+};
+
+export class Screen {
+  private term: Terminal;
+  private fit = new FitAddon();
+  private search = new SearchAddon();
+  private socket?: WebSocket;
+  private offset?: number;
+  private tries = 0;
+  private waiting = 0;
+  private timer?: ReturnType<typeof setTimeout>;
+  private repaint = false;
+  private closed = false;
+  private state: Shown = { state: "connecting", writing: false, title: "" };
+  private stops: (() => void)[] = [];
+
+  constructor(private box: HTMLElement, private page: Page, private tell: (s: Shown) => void, private ask: (text: string) => void) {
+    this.term = new Terminal({
+      fontFamily: getComputedStyle(box).getPropertyValue("--mono") || "monospace", fontSize: 13, scrollback: 5000, disableStdin: true, cursorBlink: false,
+      theme: page.dark() ? dark : light, allowProposedApi: true, convertEol: false,
+      linkHandler: { activate: (_, to) => follow(to), allowNonHttpProtocols: false },
+    });
+    this.term.loadAddon(this.fit);
+    this.term.loadAddon(this.search);
+    this.term.loadAddon(new WebLinksAddon((_, to) => follow(to)));
+    this.swallow();
+    this.term.open(box);
+    void this.accelerate();
+    this.term.onData((data) => this.send(data));
+    this.term.onBinary((data) => this.sendBytes(Uint8Array.from(data, (c) => c.charCodeAt(0))));
+    this.term.onTitleChange((title) => this.set({ title: title.slice(0, 200) }));
+    this.term.attachCustomKeyEventHandler((e) => {
+      if (e.ctrlKey && e.key === "]" && e.type === "keydown") {
+        e.preventDefault();
+        this.write(false);
+        return false;
+      }
+      return !(e.ctrlKey && e.shiftKey && (e.key === "C" || e.key === "V")); // the browser copies and pastes
+    });
+    box.addEventListener("paste", this.pasted, { capture: true });
+    const sizes = new ResizeObserver(() => { if (this.state.writing) this.resize(); });
+    sizes.observe(box);
+    const theme = () => { this.term.options.theme = page.dark() ? dark : light; };
+    const media = matchMedia("(prefers-color-scheme: dark)");
+    media.addEventListener("change", theme);
+    this.stops.push(() => sizes.disconnect(), () => media.removeEventListener("change", theme), page.onTheme(theme));
+    this.connect();
+  }
+
+  /** Ends it. */
+  close(): void {
+    this.closed = true;
+    clearTimeout(this.timer);
+    this.socket?.close();
+    this.box.removeEventListener("paste", this.pasted, { capture: true });
+    for (const stop of this.stops) stop();
+    this.term.dispose();
+  }
+
+  focus(): void { this.term.focus(); }
+
+  find(text: string, next: boolean): void { if (text) this.search.findNext(text, { incremental: !next }); }
+
+  setReader(on: boolean): void { this.term.options.screenReaderMode = on; }
+
+  /** Takes the keyboard over, or gives it back. */
+  write(on: boolean): void {
+    if (on === this.state.writing) return;
+    this.set({ writing: on, state: "connecting" }); // keys count once the socket that takes them is there
+    this.term.options.disableStdin = !on;
+    this.term.options.cursorBlink = on;
+    this.connect();
+    if (on) this.term.focus();
+  }
+
+  /** Pastes what a person has looked at. It cannot end its bracket: no escape is in it. */
+  paste(text: string): void {
+    this.term.paste(text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, ""));
+    this.term.focus();
+  }
+
+  private pasted = (e: ClipboardEvent): void => {
+    e.preventDefault();
+    e.stopImmediatePropagation();
+    const text = e.clipboardData?.getData("text/plain") ?? "";
+    if (!this.state.writing || !text) return;
+    if (/[\r\n]/.test(text.trimEnd())) this.ask(text);
+    else this.paste(text);
+  };
+
+  private set(change: Partial<Shown>): void {
+    this.state = { ...this.state, ...change };
+    if (!this.closed) this.tell(this.state);
+  }
+
+  private async accelerate(): Promise<void> {
+    try {
+      const { WebglAddon } = await import("@xterm/addon-webgl");
+      if (this.closed) return;
+      const gl = new WebglAddon();
+      gl.onContextLoss(() => gl.dispose()); // the document's renderer takes over
+      this.term.loadAddon(gl);
+    } catch {
+      // likewise
+    }
+  }
+
+  /** What would make the emulator answer, or reach beyond its box, is taken out: each viewer would type the answer. */
+  private swallow(): void {
+    const p = this.term.parser;
+    const drop = () => true;
+    for (const id of [
+      { final: "c" }, { prefix: ">", final: "c" }, { prefix: "=", final: "c" }, { final: "n" }, { prefix: "?", final: "n" }, { prefix: ">", final: "n" },
+      { intermediates: "$", final: "p" }, { prefix: "?", intermediates: "$", final: "p" }, { prefix: ">", final: "q" }, { final: "t" }, { final: "x" },
+      { prefix: "?", final: "u" }, { prefix: ">", final: "t" }, { prefix: "?", final: "S" },
+    ]) p.registerCsiHandler(id, drop);
+    p.registerDcsHandler({ intermediates: "$", final: "q" }, drop);
+    p.registerDcsHandler({ intermediates: "+", final: "q" }, drop);
+    for (const code of [4, 5, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]) p.registerOscHandler(code, (data) => data.includes("?"));
+    for (const code of [9, 52, 99, 777, 1337]) p.registerOscHandler(code, drop);
+    p.registerEscHandler({ final: "Z" }, drop);
+  }
+
+  private connect(): void {
+    clearTimeout(this.timer);
+    const before = this.socket;
+    this.socket = undefined;
+    before?.close();
+    if (this.closed) return;
+    const query = { readonly: !this.state.writing, ...(this.offset === undefined ? { tail: 1000 } : { offset: this.offset }) };
+    const url = new URL(this.page.address(query), location.href);
+    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+    const socket = new WebSocket(url, protocol);
+    socket.binaryType = "arraybuffer";
+    this.socket = socket;
+    this.waiting = 0;
+    socket.onmessage = (e: MessageEvent<ArrayBuffer | string>) => {
+      if (socket !== this.socket) return;
+      if (typeof e.data === "string") this.control(e.data);
+      else this.output(new Uint8Array(e.data), socket);
+    };
+    socket.onclose = (e) => { if (socket === this.socket) this.lost(e); };
+  }
+
+  private lost(e: CloseEvent): void {
+    this.socket = undefined;
+    if (e.code === 1000 || e.code === 4404 || e.code === 4403 || e.code === 4401) {
+      this.set({ state: "ended", reason: this.state.reason ?? (e.reason || "the agent has no terminal any more") });
+      return;
+    }
+    this.set({ state: "broken", reason: e.reason || undefined });
+    const pause = pauses[Math.min(this.tries++, pauses.length - 1)]!;
+    this.timer = setTimeout(() => this.connect(), pause * (0.75 + Math.random() / 2));
+  }
+
+  private control(text: string): void {
+    let c: Control;
+    try {
+      c = JSON.parse(text) as Control;
+    } catch {
+      return;
+    }
+    switch (c.type) {
+      case "attached":
+        this.tries = 0;
+        this.set({ state: "live", reason: undefined });
+        if (this.state.writing) this.resize();
+        break;
+      case "repaint": this.repaint = true; // falls through
+      case "output": case "resized":
+        if (c.offset !== undefined) this.offset = c.offset;
+        if (c.cols && c.rows) this.term.resize(c.cols, c.rows);
+        break;
+      case "exit":
+        this.set({ state: "ended", reason: c.reason || `the agent ended with exit code ${c.code ?? 0}` });
+        break;
+      case "error":
+        this.set({ reason: c.error?.message });
+    }
+  }
+
+  private output(data: Uint8Array, socket: WebSocket): void {
+    if (this.repaint) {
+      this.repaint = false;
+      this.term.reset();
+    } else this.offset = (this.offset ?? 0) + data.length;
+    this.waiting += data.length;
+    this.term.write(data, () => { this.waiting -= data.length; });
+    if (this.waiting > maxWaiting && socket === this.socket) {
+      // The emulator does not keep up: what comes next is read again once it has.
+      this.socket = undefined;
+      socket.close();
+      this.term.write("", () => this.connect());
+    }
+  }
+
+  private resize(): void {
+    this.fit.fit();
+    this.sendText(JSON.stringify({ type: "resize", cols: this.term.cols, rows: this.term.rows }));
+  }
+
+  private send(data: string): void { this.sendBytes(new TextEncoder().encode(data)); }
+
+  private sendBytes(data: Uint8Array<ArrayBuffer>): void {
+    if (this.state.writing && this.socket?.readyState === WebSocket.OPEN) this.socket.send(data);
+  }
+
+  private sendText(text: string): void {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(text);
+  }
+}
+
+/** Opens a link of the terminal, after a look at where it leads. */
+function follow(to: string): void {
+  let url: URL;
+  try {
+    url = new URL(to);
+  } catch {
+    return;
+  }
+  if (!["http:", "https:", "mailto:"].includes(url.protocol)) return;
+  if (confirm("The agent's terminal links to:\n\n" + url.href + "\n\nOpen it?")) open(url.href, "_blank", "noopener,noreferrer");
+}

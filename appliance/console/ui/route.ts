@@ -1,0 +1,71 @@
+// Where the user is: the address is the state of a screen, and each change of it is a place to come back to.
+
+import { computed, signal } from "@preact/signals";
+import { base } from "./base.ts";
+
+interface Place { path: string; query: URLSearchParams; key: number }
+
+let keys = 0;
+
+function read(): Place {
+  let path = location.pathname;
+  if (base && (path === base || path.startsWith(base + "/"))) path = path.slice(base.length);
+  const state = history.state as { key?: number } | null;
+  return { path: path || "/", query: new URLSearchParams(location.search), key: state?.key ?? 0 };
+}
+
+export const place = signal<Place>(read());
+
+/** Segments of the path. */
+export const segments = computed(() => place.value.path.split("/").filter(Boolean).map((s) => {
+  try {
+    return decodeURIComponent(s);
+  } catch {
+    return s;
+  }
+}));
+
+/** The address of a place in the console. */
+export const href = (path: string): string => base + path;
+
+/** Goes to a place; with replace, going back passes over where we are. */
+export function go(path: string, replace = false): void {
+  if (replace) history.replaceState({ key: place.peek().key }, "", href(path));
+  else history.pushState({ key: Date.now() * 1000 + keys++ % 1000 }, "", href(path));
+  place.value = read();
+}
+
+/** Changes parts of the query; "" takes a part away. */
+export function setQuery(changes: Record<string, string>, replace = true): void {
+  const query = new URLSearchParams(place.peek().query);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) query.set(name, value);
+    else query.delete(name);
+  }
+  const text = query.toString();
+  go(place.peek().path + (text ? "?" + text : ""), replace);
+}
+
+/** A part of the query. */
+export const queryOf = (name: string): string => place.value.query.get(name) ?? "";
+
+/** Where an id of the product is shown, or "" for what is no id. */
+export function pathOfID(id: string): string {
+  const kinds: Record<string, string> = {
+    exec: "/executions/", thread: "/threads/", magent: "/agents/", agent: "/agents/", batch: "/batches/", q: "/inbox?ask=", wh: "/webhooks/", ws: "/workspaces/",
+  };
+  const m = /^([a-z]+)_[0-9A-HJKMNP-TV-Z]{26}$/.exec(id);
+  return m && kinds[m[1]!] ? kinds[m[1]!] + id : "";
+}
+
+addEventListener("popstate", () => { place.value = read(); });
+addEventListener("click", (e) => {
+  if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
+  const a = (e.target as Element | null)?.closest?.("a");
+  if (!a || a.target || a.hasAttribute("download") || a.origin !== location.origin) return;
+  if (base && !a.pathname.startsWith(base + "/") && a.pathname !== base) return;
+  const path = a.pathname.slice(base.length) || "/";
+  if (/^\/(api|auth|docs|assets)(\/|$)/.test(path)) return;
+  e.preventDefault();
+  if (a.href !== location.href) go(path + a.search);
+});

@@ -1,0 +1,46 @@
+// What a person chose for this browser. It is kept in the browser where that can be; nothing in it is secret.
+
+import { effect, signal } from "@preact/signals";
+
+export interface Setting {
+  theme: "system" | "light" | "dark";
+  rows: "comfortable" | "compact";
+  zone: "local" | "utc";
+  keys: boolean; // single keys
+}
+
+const standard: Setting = { theme: "system", rows: "comfortable", zone: "local", keys: true };
+
+function stored(): Setting {
+  try {
+    const read = JSON.parse(localStorage.getItem("wardroom") ?? "{}") as Partial<Setting>;
+    return {
+      theme: read.theme === "light" || read.theme === "dark" ? read.theme : "system",
+      rows: read.rows === "compact" ? "compact" : "comfortable",
+      zone: read.zone === "utc" ? "utc" : "local",
+      keys: read.keys !== false,
+    };
+  } catch {
+    return standard; // no storage: chosen for as long as the page is open
+  }
+}
+
+export const setting = signal<Setting>(stored());
+
+export function choose(change: Partial<Setting>): void {
+  setting.value = { ...setting.peek(), ...change };
+}
+
+effect(() => {
+  const s = setting.value;
+  document.documentElement.dataset.theme = s.theme;
+  document.documentElement.dataset.rows = s.rows;
+  try {
+    localStorage.setItem("wardroom", JSON.stringify(s));
+  } catch {
+    // likewise
+  }
+});
+
+/** Height of a row of a table in pixels. */
+export const rowHeight = (): number => (setting.value.rows === "compact" ? 26 : 32);

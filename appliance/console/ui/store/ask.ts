@@ -1,0 +1,117 @@
+// What waits for a person: questions of executions, prompts of threads and of agents, in one form, and how each is answered.
+
+import { get, post, seg } from "../api/client.ts";
+import type { ManagedAgentBody, ManagedAgentList, QuestionBody, QuestionList, ThreadBody, ThreadList } from "../api/types.gen.ts";
+import type { FeedEvent } from "../live/hub.ts";
+
+export interface Option { id: string; label: string }
+
+/** A prompt as agents have it. */
+export interface Prompt { id?: string; kind?: string; text?: string; tool?: string; input?: unknown; options?: Option[]; url?: string }
+
+export interface Ask {
+  key: string; // of the list: the id of what asks, and of what it asks
+  source: "question" | "thread" | "agent";
+  kind: string; // message, approval, question, login
+  id: string; // of the question, thread or agent
+  executionId?: string;
+  threadId?: string;
+  agentId?: string;
+  step?: string;
+  role?: string;
+  who: string;
+  text: string;
+  tool?: string;
+  input?: unknown;
+  options: Option[];
+  url?: string;
+  promptId?: string;
+  since?: string;
+  expires?: string;
+}
+
+/** What a person says to it. */
+export interface Say { choice?: string; text?: string }
+
+export function askOfQuestion(q: QuestionBody): Ask {
+  const content = q.content as { tool?: string; input?: unknown } | string | undefined;
+  const parts = content && typeof content === "object" ? content : undefined;
+  return {
+    key: q.id, source: "question", kind: q.kind, id: q.id, executionId: q.executionId, step: q.step, role: q.role, agentId: q.agentId,
+    who: q.role, text: q.text, tool: parts?.tool, input: parts?.input, options: q.options ?? [], url: q.url, promptId: q.promptId,
+    since: q.createdAt, expires: q.expiresAt,
+  };
+}
+
+export function askOfThread(t: ThreadBody): Ask | undefined {
+  if (t.status !== "blocked") return undefined;
+  const p = (t.prompt ?? {}) as Prompt;
+  return {
+    key: t.id + ":" + (p.id ?? "login"), source: "thread", kind: t.statusReason === "login" ? "login" : p.kind ?? "question", id: t.id, threadId: t.id,
+    executionId: t.executionId, agentId: t.managedAgentId ?? undefined, role: t.role, who: t.name || t.role || t.agentType,
+    text: p.text ?? (t.loginUrl ? "Its agent needs a login." : "It waits for an answer."), tool: p.tool, input: p.input, options: p.options ?? [],
+    url: p.url ?? t.loginUrl, promptId: p.id, since: t.updatedAt,
+  };
+}
+
+export function askOfAgent(a: ManagedAgentBody): Ask | undefined {
+  if (a.statusReason !== "blocked" && a.statusReason !== "login_required") return undefined;
+  const p = (a.prompt ?? {}) as Prompt;
+  return {
+    key: a.id + ":" + (p.id ?? "login"), source: "agent", kind: a.statusReason === "login_required" ? "login" : p.kind ?? "question", id: a.id, agentId: a.id,
+    who: a.name, role: a.type, text: p.text ?? "It needs a login.", tool: p.tool, input: p.input, options: p.options ?? [], url: p.url ?? a.loginUrl,
+    promptId: p.id, since: a.lastActivityAt,
+  };
+}
+
+/** Reads what waits, the most urgent first: what runs out first, then what waits longest. */
+export async function readInbox(signal: AbortSignal): Promise<{ asks: Ask[]; total: number }> {
+  const [questions, threads, agents] = await Promise.all([
+    get<QuestionList>("/api/questions", { status: "open", limit: 100 }, signal),
+    get<ThreadList>("/api/managed-threads", { status: "blocked", limit: 100 }, signal),
+    get<ManagedAgentList>("/api/managed-agents", { status: "busy", limit: 100 }, signal),
+  ]);
+  const asks: Ask[] = questions.questions.map(askOfQuestion);
+  const told = new Set<string>(); // agents whose prompt is in the list already, by question or thread
+  for (const q of questions.questions) told.add(q.agentId);
+  for (const t of threads.threads) {
+    const ask = askOfThread(t);
+    if (!ask || (ask.agentId && told.has(ask.agentId))) continue;
+    if (ask.agentId) told.add(ask.agentId);
+    asks.push(ask);
+  }
+  for (const a of agents.agents) {
+    const ask = told.has(a.id) ? undefined : askOfAgent(a);
+    if (ask) asks.push(ask);
+  }
+  const due = (a: Ask) => (a.expires ? Date.parse(a.expires) : Infinity);
+  asks.sort((a, b) => due(a) - due(b) || Date.parse(a.since ?? "") - Date.parse(b.since ?? "") || a.key.localeCompare(b.key));
+  return { asks, total: questions.total + (asks.length - questions.questions.length) };
+}
+
+/** Whether an event changes what waits. */
+export const changesInbox = (e: FeedEvent): boolean =>
+  e.topics.includes("inbox") || e.type.startsWith("execution.") && e.type !== "execution.queued" && e.type !== "execution.started" ||
+  e.topics.includes("threads") && e.type !== "thread_tool_running" || /^managed_agent\.(turn_complete|stopped|ready)$/.test(e.type);
+
+/** Gives an answer. It fails with CONFLICT where another was first. */
+export function answer(ask: Ask, say: Say): Promise<unknown> {
+  if (ask.source === "question") {
+    const options = ask.options.length > 0;
+    let value: unknown = say.choice ?? say.text;
+    if (say.choice && say.text) value = { choice: say.choice, reason: say.text };
+    else if (!say.choice && options) value = { text: say.text };
+    return post(`/api/executions/${seg(ask.executionId!)}/questions/${seg(ask.id)}/answer`, { answer: value });
+  }
+  const path = ask.source === "thread" ? `/api/managed-threads/${seg(ask.id)}/answer` : `/api/managed-agents/${seg(ask.id)}/answer`;
+  return post(path, { promptId: ask.promptId, choice: say.choice, text: say.text });
+}
+
+/** The same as a line for a shell. */
+export function answerCommand(ask: Ask, say: Say): string {
+  const quote = (s: string) => "'" + s.replaceAll("'", "'\\''") + "'";
+  if (ask.source === "question") {
+    return `wardroom question answer ${ask.id} ` + (say.choice ? `--choice ${quote(say.choice)}` : quote(say.text ?? "..."));
+  }
+  return `wardroom ${ask.source} answer ${ask.id} ` + quote(say.choice ?? say.text ?? "...");
+}

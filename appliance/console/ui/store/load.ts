@@ -1,0 +1,95 @@
+// What a screen shows: read from the server, read again when something happens to it, and kept while that goes on.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "../api/client.ts";
+import { listen } from "../live/live.ts";
+import type { FeedEvent } from "../live/hub.ts";
+
+export interface Loaded<T> {
+  data?: T;
+  error?: ApiError;
+  /** Nothing was read yet. */
+  first: boolean;
+  reload(): void;
+}
+
+interface Options {
+  /** Whether an event changes what is shown. */
+  on?: (event: FeedEvent) => boolean;
+  /** Milliseconds between two reads at least; default 400. */
+  pause?: number;
+}
+
+// What was shown last under a key: going back shows it at once, and reads it again.
+const kept = new Map<string, unknown>();
+const maxKept = 30;
+
+export function keep(key: string, value: unknown): void {
+  kept.delete(key);
+  kept.set(key, value);
+  if (kept.size > maxKept) kept.delete(kept.keys().next().value!);
+}
+
+export const recall = <T>(key: string): T | undefined => kept.get(key) as T | undefined;
+
+/** Reads something under a key. Another key is something else. An empty key reads nothing. */
+export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T>, o: Options = {}): Loaded<T> {
+  const [state, setState] = useState<{ key: string; data?: T; error?: ApiError }>({ key, data: recall<T>(key) });
+  const now = useRef({ read, o });
+  now.current = { read, o };
+  const again = useRef<() => void>(() => undefined);
+  useEffect(() => {
+    if (!key) return;
+    let abort: AbortController | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let began = 0;
+    let due = false;
+    let took = 0;
+    const start = async () => {
+      due = false;
+      began = performance.now();
+      abort = new AbortController();
+      const mine = abort;
+      try {
+        const data = await now.current.read(mine.signal);
+        if (mine.signal.aborted) return;
+        keep(key, data);
+        setState({ key, data });
+      } catch (err) {
+        if (mine.signal.aborted) return;
+        const error = err instanceof ApiError ? err : new ApiError("CONSOLE_ERROR", String(err), 0, "");
+        setState((s) => ({ key, data: s.key === key ? s.data : recall<T>(key), error }));
+        if (error.status === 0 || error.status === 429 || error.status === 503) schedule(Math.max(2000, error.retryAfter * 1000));
+      } finally {
+        took = performance.now() - began;
+        if (abort === mine) abort = undefined;
+        if (due) schedule();
+      }
+    };
+    const schedule = (least = 0) => {
+      if (abort) {
+        due = true; // once the read that goes on is over
+        return;
+      }
+      if (timer !== undefined) return;
+      // A read that costs much is made less often: never more than a fifth of the time is spent on it.
+      const pause = Math.max(now.current.o.pause ?? 400, took * 4);
+      timer = setTimeout(() => { timer = undefined; void start(); }, Math.max(least, began ? began + pause - performance.now() : 0));
+    };
+    again.current = () => schedule();
+    void start();
+    const stop = listen({
+      events: (events) => { if (now.current.o.on && events.some(now.current.o.on)) schedule(); },
+      gap: () => schedule(),
+    });
+    return () => {
+      stop();
+      abort?.abort();
+      abort = undefined;
+      due = false;
+      clearTimeout(timer);
+    };
+  }, [key]);
+  const own = state.key === key ? state : { key, data: recall<T>(key), error: undefined };
+  return { data: own.data, error: own.error, first: own.data === undefined && !own.error, reload: () => again.current() };
+}

@@ -1,0 +1,147 @@
+import { useEffect, useState } from "preact/hooks";
+import { call, del, get, post, seg } from "../api/client.ts";
+import type { AgentDetail, AgentList, LogList, ManagedAgentBody, ManagedAgentList, ManagedEventList, RuntimeList } from "../api/types.gen.ts";
+import { watch } from "../live/live.ts";
+import { AnswerBox } from "../part/answerbox.tsx";
+import { Confirm } from "../part/dialog.tsx";
+import { Copy, ID } from "../part/id.tsx";
+import { Value } from "../part/json.tsx";
+import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Rows } from "../part/rows.tsx";
+import { State } from "../part/state.tsx";
+import { Choice, Tabs } from "../part/tabs.tsx";
+import { Pre, Text, bytes, count, reveal } from "../part/text.tsx";
+import { When, lasted, timeOfDay } from "../part/time.tsx";
+import { useTitle } from "../part/title.ts";
+import { queryOf, setQuery } from "../route.ts";
+import { askOfAgent } from "../store/ask.ts";
+import { useLoad } from "../store/load.ts";
+import { usePages } from "../store/pages.ts";
+import { may } from "../store/session.ts";
+import { TerminalTab } from "./terminal.tsx";
+
+const changed = { on: (e: { topics: string[] }) => e.topics.includes("agents") };
+
+export function AgentsView() {
+  useTitle("Agents");
+  const tab = queryOf("tab") || "connected";
+  return <div class="page full">
+    <header class="head"><div class="line"><h1>Agents</h1></div><Tabs of="Agents" tabs={[{ key: "connected", name: "Connected" }, { key: "managed", name: "Managed" }, { key: "runtimes", name: "Runtimes" }]} /></header>
+    {tab === "connected" && <Connected />}{tab === "managed" && <Managed />}{tab === "runtimes" && <Runtimes />}
+  </div>;
+}
+
+function Connected() {
+  const status = queryOf("status");
+  const l = usePages("agents?" + status, (cursor, signal) => get<AgentList>("/api/agents", { limit: 100, cursor, status }, signal), (p) => p.agents, changed);
+  return <>
+    <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ["connected", "connected"], ["disconnected", "disconnected"]]} />{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div>
+    {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
+    {!l.rows && !l.error && <Waiting />}
+    {l.rows?.length === 0 && <Empty title="No agent is connected">Agents are processes of yours that connect over a WebSocket: <Command text="go run ./sdk/agent/examples/go" /></Empty>}
+    {l.rows && l.rows.length > 0 && <Rows label="Connected agents" rows={l.rows} id={(a) => a.id} to={(a) => "/agents/" + a.id} total={l.total} more={l.more} columns={[
+      { head: "State", cell: (a) => <State status={a.status === "connected" && !a.healthy ? "unhealthy" : a.status} /> },
+      { head: "Name", class: "grow", cell: (a) => <Text>{a.name}</Text> },
+      { head: "Capabilities", class: "mid grow", cell: (a) => a.capabilities.map((c) => <span key={c} class="badge"><Text>{c}</Text></span>) },
+      { head: "Tasks", class: "num", cell: (a) => `${count(a.activeTasks)}/${count(a.maxTasks)}` },
+      { head: "Done", class: "num wide", cell: (a) => count(a.tasksCompleted) },
+      { head: "Heartbeat", class: "mid", cell: (a) => <When at={a.lastHeartbeat} /> },
+      { head: "Id", class: "wide", cell: (a) => <ID id={a.id} to={"/agents/" + a.id} /> },
+    ]} />}
+  </>;
+}
+
+function Managed() {
+  const status = queryOf("status");
+  const l = usePages("managed?" + status, (cursor, signal) => get<ManagedAgentList>("/api/managed-agents", { limit: 100, cursor, status }, signal), (p) => p.agents, changed);
+  return <>
+    <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ...["starting", "ready", "busy", "unreachable", "error", "stopped"].map((s): [string, string] => [s, s])]} />{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div>
+    {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
+    {!l.rows && !l.error && <Waiting />}
+    {l.rows?.length === 0 && <Empty title="No managed agents">Coding tools in terminals of their own: <Command text={'wardroom agent spawn claude --name helper --workdir "$PWD"'} /></Empty>}
+    {l.rows && l.rows.length > 0 && <Rows label="Managed agents" rows={l.rows} id={(a) => a.id} to={(a) => "/agents/" + a.id} total={l.total} more={l.more} columns={[
+      { head: "State", cell: (a) => <State status={a.statusReason === "blocked" || a.statusReason === "login_required" ? a.statusReason : a.status} /> },
+      { head: "Name", class: "grow", cell: (a) => <Text>{a.name}</Text> },
+      { head: "Type", cell: (a) => <Text>{a.type}</Text> },
+      { head: "Runtime", class: "mid", cell: (a) => <Text>{a.runtime}</Text> },
+      { head: "Turn", class: "num mid", cell: (a) => a.turn ?? 0 },
+      { head: "Active", cell: (a) => <When at={a.lastActivityAt} /> },
+      { head: "Id", class: "wide", cell: (a) => <ID id={a.id} to={"/agents/" + a.id} /> },
+    ]} />}
+  </>;
+}
+
+function Runtimes() {
+  const l = useLoad("runtimes", (signal) => get<RuntimeList>("/api/runtimes", {}, signal), { on: (e) => e.topics.includes("agents") || e.topics.includes("health"), pause: 2000 });
+  if (!l.data) return l.error ? <Failure error={l.error} again={l.reload} /> : <Waiting />;
+  if (l.data.runtimes.length === 0) return <Empty title="No runtimes are configured">Managed agents run on runtimes: see runtimes in the configuration.</Empty>;
+  return <div tabIndex={0} class="scrolls cards">{l.data.runtimes.map((r) => <section key={r.name} class="card"><div class="line"><h2><Text>{r.name}</Text></h2><State status={r.ready ? "ready" : "failed"} word={r.ready ? "ready" : "not ready"} /></div>
+    {r.reason && <p><Text>{r.reason}</Text></p>}<p class="soft">{count(r.agents)} running{r.maxAgents ? " of " + count(r.maxAgents) : ""}, priority {r.priority}</p>
+    <p>{r.types.map((t) => <span key={t} class="badge"><Text>{t}</Text></span>)}</p>
+    {r.isolation && <p class="soft">{r.isolation.landlock ? "Landlock " + r.isolation.landlock : "no Landlock"}{r.isolation.noNewPrivs ? ", no new privileges" : ""}{r.isolation.user ? ", as " + r.isolation.user : ""}</p>}</section>)}</div>;
+}
+
+export function AgentView({ id }: { id: string }) {
+  return id.startsWith("magent_") ? <ManagedView id={id} /> : <ConnectedView id={id} />;
+}
+
+function ConnectedView({ id }: { id: string }) {
+  const a = useLoad("agent:" + id, (signal) => get<AgentDetail>("/api/agents/" + seg(id), {}, signal), { on: (e) => e.subject === id, pause: 1000 });
+  const [asking, setAsking] = useState(false);
+  useTitle(a.data?.name ?? "Agent");
+  if (!a.data) return a.error ? <div class="page"><Failure error={a.error} again={a.reload} /></div> : <Waiting />;
+  const d = a.data;
+  return <div class="page"><header class="head"><div class="line"><h1><Text>{d.name}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" /><State status={d.status === "connected" && !d.healthy ? "unhealthy" : d.status} /><span class="push" />
+    {d.status === "connected" && may("agents.disconnect") && <button class="button" onClick={() => setAsking(true)}>Disconnect&hellip;</button>}</div></header>
+    {a.error && <Failure error={a.error} old again={a.reload} />}
+    <div tabIndex={0} class="scrolls two-columns"><section><h2>Now</h2><dl class="facts">
+      <div><dt>Capabilities</dt><dd>{d.capabilities.map((c) => <span key={c} class="badge"><Text>{c}</Text></span>)}</dd></div><div><dt>Tasks</dt><dd>{count(d.activeTasks)} of {count(d.maxTasks)}</dd></div>
+      <div><dt>Heartbeat</dt><dd><When at={d.lastHeartbeat} /></dd></div><div><dt>Connected</dt><dd><When at={d.connectedAt} /></dd></div>{d.region && <div><dt>Region</dt><dd><Text>{d.region}</Text></dd></div>}</dl></section>
+      <section><h2>Over its life</h2><dl class="facts"><div><dt>Succeeded</dt><dd>{count(d.statistics.tasksSucceeded)}</dd></div><div><dt>Failed</dt><dd>{count(d.statistics.tasksFailed)}</dd></div><div><dt>Mean latency</dt><dd>{lasted(d.statistics.averageLatency)}</dd></div></dl></section>
+      <section><h2>Metadata</h2><Value value={d.metadata} label="Metadata" /></section></div>
+    {asking && <Confirm title="Disconnect this agent?" action="Disconnect" danger close={() => setAsking(false)} run={() => post(`/api/agents/${seg(id)}/disconnect`, { reason: "disconnected in the console" }).then(a.reload)}><p>Its session ends; what it works on is handed to others. It may connect again by itself.</p></Confirm>}
+  </div>;
+}
+
+function ManagedView({ id }: { id: string }) {
+  useEffect(() => watch(id), [id]);
+  const a = useLoad("managed:" + id, (signal) => get<ManagedAgentBody>("/api/managed-agents/" + seg(id), {}, signal), { on: (e) => e.subject === id });
+  const tab = queryOf("tab") || "terminal";
+  const log = useLoad(tab === "log" ? "agent-log:" + id : "", (signal) => get<LogList>(`/api/managed-agents/${seg(id)}/logs`, { tail: 1000 }, signal), { on: (e) => e.subject === id, pause: 1000 });
+  const events = useLoad(tab === "events" ? "agent-events:" + id : "", (signal) => get<ManagedEventList>(`/api/managed-agents/${seg(id)}/events`, { limit: 100 }, signal), { on: (e) => e.subject === id, pause: 1000 });
+  const [asking, setAsking] = useState("");
+  useTitle(a.data?.name ?? "Agent");
+  if (!a.data) return a.error ? <div class="page"><Failure error={a.error} again={a.reload} /></div> : <Waiting />;
+  const d = a.data;
+  const ask = askOfAgent(d);
+  const gone = Boolean(d.stoppedAt);
+  return <div class="page full">
+    <header class="head"><div class="line"><h1><Text>{d.name}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" /><State status={d.statusReason === "blocked" ? "blocked" : d.status} word={d.statusReason ? `${d.status}: ${d.statusReason.replaceAll("_", " ")}` : undefined} /><span class="push" />
+      {d.status === "busy" && may("agents.send") && <button class="button" onClick={() => setAsking("interrupt")}>Interrupt&hellip;</button>}
+      {may("agents.restart") && <button class="button" onClick={() => setAsking("restart")}>Restart&hellip;</button>}
+      {!gone && may("agents.stop") && <button class="button" onClick={() => setAsking("stop")}>Stop&hellip;</button>}</div>
+      <div class="line soft"><span><Text>{d.type}</Text></span><span>on <Text>{d.runtime}</Text></span><span>turn {d.turn ?? 0}</span><span>made <When at={d.createdAt} /></span>{d.workdir && <span class="mono clip"><Text>{d.workdir}</Text></span>}{d.exitCode !== undefined && <span>exit code {d.exitCode}</span>}</div>
+      <Tabs of="Agent" tabs={[{ key: "terminal", name: "Terminal" }, { key: "log", name: "Log" }, { key: "events", name: "Events" }, { key: "about", name: "About" }]} /></header>
+    {a.error && <Failure error={a.error} old again={a.reload} />}
+    {ask && <article class="said asks-you"><AnswerBox ask={ask} done={a.reload} /></article>}
+    {tab === "terminal" && (gone ? <Empty title="The agent has stopped">Its terminal is gone; the log has what left its screen.</Empty> : <TerminalTab agent={id} />)}
+    {tab === "log" && (log.data ? <div tabIndex={0} class="scrolls"><Pre label="Log" text={log.data.logs.map((l) => `${timeOfDay(l.timestamp)} ${l.stream.padEnd(8)} ${l.line}`).join("\n")} /></div> : log.error ? <Failure error={log.error} again={log.reload} /> : <Waiting />)}
+    {tab === "events" && (events.data ? <ol tabIndex={0} class="journal scrolls">{events.data.events.map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <span class="nums">{timeOfDay(e.timestamp)}</span> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol> : events.error ? <Failure error={events.error} again={events.reload} /> : <Waiting />)}
+    {tab === "about" && <About d={d} gone={gone} />}
+    {asking === "stop" && <Confirm title="Stop this agent?" action="Stop the agent" danger close={() => setAsking("")} run={() => del(`/api/managed-agents/${seg(id)}`).then(a.reload)}><p>Its process ends. It can be restarted, with its session where the tool can resume one.</p></Confirm>}
+    {asking === "restart" && <Confirm title="Restart this agent?" action="Restart" danger close={() => setAsking("")} run={() => call("POST", `/api/managed-agents/${seg(id)}/restart`, { body: {}, timeout: 120_000 }).then(a.reload)}><p>What it does now is lost. It begins again under its id.</p></Confirm>}
+    {asking === "interrupt" && <Confirm title="Interrupt its turn?" action="Interrupt" close={() => setAsking("")} run={() => post(`/api/managed-agents/${seg(id)}/send`, { interrupt: true }).then(a.reload)}><p>The turn that runs stops, as by ESC at the terminal.</p></Confirm>}
+  </div>;
+}
+
+interface Metrics { cpuPercent: number; memoryBytes: number; uptimeSeconds: number; messagesSent: number }
+
+function About({ d, gone }: { d: ManagedAgentBody; gone: boolean }) {
+  const m = useLoad(gone ? "" : "agent-metrics:" + d.id, (signal) => get<Metrics>(`/api/managed-agents/${seg(d.id)}/metrics`, {}, signal));
+  return <div tabIndex={0} class="scrolls two-columns"><section><h2>About</h2><dl class="facts">
+    {d.pid ? <div><dt>Process</dt><dd class="nums">{d.pid}</dd></div> : null}{d.sessionId && <div><dt>Session</dt><dd class="mono"><Text>{d.sessionId}</Text></dd></div>}
+    <div><dt>Capabilities</dt><dd>{d.capabilities.map((c) => <span key={c} class="badge"><Text>{c}</Text></span>)}</dd></div>
+    {d.usage && <div><dt>Used</dt><dd>{count(d.usage.inputTokens + d.usage.outputTokens)} tokens</dd></div>}
+    {Object.entries(d.labels ?? {}).map(([k, v]) => <div key={k}><dt class="mono"><Text>{k}</Text></dt><dd><Text>{v}</Text></dd></div>)}</dl></section>
+    {m.data && <section><h2>Uses now</h2><dl class="facts"><div><dt>CPU</dt><dd class="nums">{m.data.cpuPercent.toFixed(1)} %</dd></div><div><dt>Memory</dt><dd class="nums">{bytes(m.data.memoryBytes)}</dd></div><div><dt>Up</dt><dd>{lasted(m.data.uptimeSeconds * 1000)}</dd></div><div><dt>Messages</dt><dd>{count(m.data.messagesSent)}</dd></div></dl></section>}</div>;
+}

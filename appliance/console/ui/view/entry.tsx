@@ -1,0 +1,135 @@
+// One entry of a timeline in full: what was asked, what came of it, and when.
+
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { get, post, seg, freshKey } from "../api/client.ts";
+import type { EventRow, ExecutionBody, ExecutionRetried, QuestionBody } from "../api/types.gen.ts";
+import { AnswerBox } from "../part/answerbox.tsx";
+import { Confirm } from "../part/dialog.tsx";
+import { Copy, ID } from "../part/id.tsx";
+import { Value } from "../part/json.tsx";
+import { Failure, Waiting } from "../part/notice.tsx";
+import { State } from "../part/state.tsx";
+import { Text, count } from "../part/text.tsx";
+import { lasted, timeOfDay, absolute } from "../part/time.tsx";
+import { go } from "../route.ts";
+import { askOfQuestion } from "../store/ask.ts";
+import { readJournal } from "../store/journal.ts";
+import { useLoad } from "../store/load.ts";
+import type { Node } from "../store/timeline.ts";
+
+type Data = Record<string, unknown>;
+
+/** The facts of an entry that its journal has. */
+function factsOf(node: Node, events: EventRow[]): { asked?: unknown; answer?: unknown; error?: Data; confidence?: number; fallback?: boolean } {
+  const e = node.entry!;
+  const out: ReturnType<typeof factsOf> = {};
+  for (const ev of events) {
+    const d = ev.data as Data;
+    if (e.kind === "task" && ev.type === "task.assigned" && (d.tasks as Data[] | undefined)?.some((t) => t.taskId === e.id) && d.input) out.asked = d.input;
+    if (e.kind === "task" && d.taskId === e.id && (d.attempt ?? 1) === (e.attempt ?? 1)) {
+      if (ev.type === "task.completed") out.answer = d.result;
+      if (ev.type === "task.failed") out.error = d.error as Data | undefined;
+    }
+    if (e.kind === "step" && ev.type === "step.completed" && d.step === e.id) {
+      out.answer = d.result;
+      if (typeof d.confidence === "number") out.confidence = d.confidence;
+      out.fallback = d.fallback === true;
+    }
+    if ((e.kind === "message" || e.kind === "escalation") && d.messageId === e.id) {
+      if (ev.type === "message.sent") out.asked = d.content;
+      if (ev.type === "message.replied") out.answer = d.content;
+    }
+    if (e.kind === "question") {
+      const q = d.question as QuestionBody | undefined;
+      if (ev.type === "question.asked" && q?.id === e.id) out.asked = q.text;
+      if (ev.type === "question.answered" && d.questionId === e.id) out.answer = d.answer;
+    }
+  }
+  return out;
+}
+
+export function Entry({ execution, node, top, critical, version, close }: {
+  execution: ExecutionBody; node: Node; top: Node[]; critical: boolean; version: number; close: () => void;
+}) {
+  const e = node.entry!;
+  const id = execution.executionId;
+  const journal = useLoad("journal:" + id, (signal) => readJournal(id, signal), { on: (ev) => ev.subject === id });
+  const question = useLoad(e.kind === "question" ? "question:" + e.id : "", (signal) => get<QuestionBody>("/api/questions/" + seg(e.id), {}, signal), { on: (ev) => ev.subject === id });
+  const facts = journal.data ? factsOf(node, journal.data.events) : {};
+  const [rerun, setRerun] = useState(false);
+  const over = ["completed", "failed", "cancelled"].includes(execution.status);
+  const asked = facts.asked ?? (e.kind === "task" && journal.data ? execution.input : undefined); // a task without an input of its own has the execution's
+  const attempts = e.kind === "task" ? attemptsOf(top, e.id) : [];
+  void version;
+  return <aside class="detail" aria-label="Selected entry">
+    <header>
+      <State status={e.status} />
+      <h2><Text>{node.title}</Text></h2>
+      <span class="push" />
+      <Copy text={() => location.href} label="Copy a link to this entry" />
+      <button class="quiet" aria-label="Close" onClick={close}>&times;</button>
+    </header>
+    <div class="body">
+      <dl class="facts">
+        <Fact name="Kind">{e.kind}{e.type ? ", " + e.type : ""}{critical && <span class="badge" title="It decided when the execution ended.">critical path</span>}</Fact>
+        {e.step && <Fact name="Step"><span class="mono">{e.step}</span></Fact>}
+        {e.role && <Fact name="Role"><Text>{e.role}</Text></Fact>}
+        {e.to && <Fact name="To"><Text>{e.to}</Text></Fact>}
+        {e.agentId && <Fact name="Agent"><Text>{e.name || ""}</Text> <ID id={e.agentId} to={"/agents/" + e.agentId} /></Fact>}
+        {e.threadId && <Fact name="Thread"><ID id={e.threadId} to={"/threads/" + e.threadId} /></Fact>}
+        {e.kind === "thread" && <Fact name="Thread"><ID id={e.id} to={"/threads/" + e.id} /></Fact>}
+        <Fact name="Began"><time dateTime={e.startedAt} title={absolute(e.startedAt)}>{timeOfDay(e.startedAt)}</time></Fact>
+        <Fact name={node.running ? "Goes on since" : "Took"}>{lasted(node.to - node.from)}</Fact>
+        {e.attempt && e.attempt > 1 ? <Fact name="Attempt">{e.attempt}</Fact> : null}
+        {facts.confidence !== undefined && <Fact name="Confidence">{facts.confidence}{facts.fallback ? ", by fallback" : ""}</Fact>}
+        {e.verdict && <Fact name="Verdict"><State status={e.verdict} /></Fact>}
+        {e.usage && <Fact name="Used">{count(e.usage.inputTokens + e.usage.outputTokens)} tokens{e.usage.costUsd !== undefined ? `, $${e.usage.costUsd.toFixed(4)}` : ""}{e.usage.model ? " (" + e.usage.model + ")" : ""}</Fact>}
+      </dl>
+      {e.detail && <section><h3>{node.failed > 0 ? "Why" : "Detail"}</h3><p><Text>{e.detail}</Text></p></section>}
+      {asked !== undefined && <section><h3>Asked</h3><Asked value={asked} /></section>}
+      {e.kind === "question" && question.data?.status === "open" && <AnswerBox ask={askOfQuestion(question.data)} done={question.reload} />}
+      {e.kind === "question" && question.data?.answeredBy && <p class="soft">answered by <Text>{question.data.answeredBy}</Text></p>}
+      {facts.answer !== undefined && <section><h3>{e.kind === "step" ? "Result" : "Answer"}</h3><Value value={facts.answer} label="Answer" markdown /></section>}
+      {facts.error && <section><h3>Error</h3><p><strong class="mono">{String(facts.error.code ?? "")}</strong> <Text>{String(facts.error.message ?? "")}</Text></p></section>}
+      {attempts.length > 1 && <section><h3>Attempts</h3><ol class="plain">{attempts.map((n) => <li key={n.key}><State status={n.entry!.status} /> {n.entry!.name && <Text>{n.entry!.name}</Text>} <span class="soft">{lasted(n.to - n.from)}</span> {n.entry!.detail && <Text class="soft">{n.entry!.detail}</Text>}</li>)}</ol></section>}
+      {journal.error && <Failure error={journal.error} again={journal.reload} />}
+      {journal.first && <Waiting />}
+      {journal.data && !journal.data.whole && <p class="soft">The journal is longer than what is read here; the tab Journal has all of it.</p>}
+      {e.kind === "step" && over && <p><button class="button" onClick={() => setRerun(true)}>Run again from here&hellip;</button></p>}
+    </div>
+    {rerun && <Confirm title={"Run again from step " + e.id} action="Run again" close={() => setRerun(false)}
+      run={() => post<ExecutionRetried>(`/api/executions/${seg(id)}/rerun`, { fromStep: e.id }, freshKey()).then((r) => go("/executions/" + r.newExecutionId))}>
+      <p>A new execution begins with step <strong class="mono">{e.id}</strong>. The results of these steps are kept as they are:</p>
+      <ul>{keptSteps(top, e.id).map((n) => <li key={n.key}><span class="mono">{n.entry!.id}</span> <Text>{n.title}</Text></li>)}</ul>
+      {keptSteps(top, e.id).length === 0 && <p class="soft">None: everything runs anew.</p>}
+    </Confirm>}
+  </aside>;
+}
+
+/** The task in words first; what the facts above say already is left out. */
+function Asked({ value }: { value: unknown }) {
+  const o = value as Data | null;
+  if (!o || typeof o !== "object" || typeof o.task !== "string") return <Value value={value} label="What was asked" markdown />;
+  const { task, role: _role, step: _step, type: _type, ...rest } = o;
+  return <><Value value={task} label="What was asked" markdown />{Object.keys(rest).length > 0 && <Value value={rest} label="What was asked, the rest" />}</>;
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return <div><dt>{name}</dt><dd>{children}</dd></div>;
+}
+
+function attemptsOf(top: Node[], id: string): Node[] {
+  const out: Node[] = [];
+  const gather = (n: Node) => { if (n.entry?.kind === "task" && n.entry.id === id) out.push(n); n.children.forEach(gather); };
+  top.forEach(gather);
+  return out;
+}
+
+/** The steps at the top that lie before the one a rerun begins with. */
+function keptSteps(top: Node[], from: string): Node[] {
+  const steps = top.filter((n) => n.entry?.kind === "step");
+  const at = steps.findIndex((n) => n.entry!.id === from || from.startsWith(n.entry!.id + ".") || from.startsWith(n.entry!.id + "/"));
+  return at < 0 ? [] : steps.slice(0, at);
+}
+

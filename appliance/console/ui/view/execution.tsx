@@ -1,0 +1,138 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { address, freshKey, get, post, seg } from "../api/client.ts";
+import type { ExecutionBody, ExecutionRetried, QuestionList, ThreadList, Timeline } from "../api/types.gen.ts";
+import { watch } from "../live/live.ts";
+import { Confirm } from "../part/dialog.tsx";
+import { Copy, ID } from "../part/id.tsx";
+import { Value, indented } from "../part/json.tsx";
+import { Empty, Failure, Waiting } from "../part/notice.tsx";
+import { State } from "../part/state.tsx";
+import { Tabs } from "../part/tabs.tsx";
+import { Text, plural, reveal } from "../part/text.tsx";
+import { Lasted, When, timeOfDay } from "../part/time.tsx";
+import { useTitle } from "../part/title.ts";
+import { go, href, queryOf, setQuery } from "../route.ts";
+import { readJournal } from "../store/journal.ts";
+import { useLoad } from "../store/load.ts";
+import { RunDialog } from "./run.tsx";
+import { ThreadRows } from "./threads.tsx";
+import { TimelineTab } from "./timeline.tsx";
+import { Drawing } from "./drawing.tsx";
+
+export function ExecutionView({ id }: { id: string }) {
+  useEffect(() => watch(id), [id]);
+  const mine = { on: (e: { subject?: string; data: Record<string, unknown> }) => e.subject === id || e.data.executionId === id };
+  const execution = useLoad("execution:" + id, (signal) => get<ExecutionBody>("/api/executions/" + seg(id), {}, signal), mine);
+  const timeline = useLoad("timeline:" + id, (signal) => get<Timeline>(`/api/executions/${seg(id)}/timeline`, {}, signal), mine);
+  const questions = useLoad("questions:" + id, (signal) => get<QuestionList>(`/api/executions/${seg(id)}/questions`, { status: "open", limit: 100 }, signal), mine);
+  const threads = useLoad("threads:" + id, (signal) => get<ThreadList>(`/api/managed-threads/executions/${seg(id)}`, { limit: 100 }, signal), mine);
+  const tab = queryOf("tab") || "timeline";
+  const [asking, setAsking] = useState("");
+  const x = execution.data;
+  useTitle(x ? `${x.pattern.name} ${x.status}` : "Execution");
+  if (!x) return execution.error ? <div class="page"><Failure error={execution.error} again={execution.reload} /></div> : <Waiting />;
+  const over = ["completed", "failed", "cancelled"].includes(x.status);
+  const open = questions.data?.questions.length ?? 0;
+  const cause = x.error ? causeOf(timeline.data, x) : undefined;
+  const messages = timeline.data?.entries.filter((e) => e.kind === "message" || e.kind === "question").length ?? 0;
+  return <div class="page full">
+    <header class="head">
+      <div class="line">
+        <h1><a href={href("/patterns/" + seg(x.pattern.name))}><Text>{x.pattern.name}</Text></a><span class="soft">@{x.pattern.version}</span></h1>
+        <ID id={id} /><Copy text={id} label="Copy the id" />
+        <State status={x.status} /><Lasted from={x.startedAt ?? x.createdAt} to={x.completedAt ?? x.cancelledAt} />
+        {x.waiting && !over && <span class="badge needs">waits for {x.waiting.for === "people" ? "you" : x.waiting.for}{open > 0 ? ": " + plural(open, "question") : ""}</span>}
+        <span class="push" />
+        {open > 0 && <a class="button main" href={href("/inbox?execution=" + id)}>Answer {plural(open, "question")}</a>}
+        {!over && <button class="button" onClick={() => setAsking("cancel")}>Cancel&hellip;</button>}
+        {over && <button class="button" onClick={() => setAsking("retry")}>Run again&hellip;</button>}
+        <button class="button" onClick={() => setAsking("run")}>Run with changes&hellip;</button>
+      </div>
+      {x.error && <div class="cause" role="status"><State status="failed" word={x.error.code} /> <span><Text>{x.error.message}</Text>
+        {cause && <> &mdash; <a href={href(`/executions/${id}?sel=${encodeURIComponent(cause.key)}`)}>{cause.words}</a></>}</span></div>}
+      {x.cancelReason && <div class="cause"><State status="cancelled" /> <Text>{x.cancelReason}</Text></div>}
+      <div class="line soft">
+        <span>made <When at={x.createdAt} /></span>{x.createdBy && <span>by <Text>{x.createdBy}</Text></span>}
+        {x.options?.priority && x.options.priority !== "normal" && <span class="badge">{x.options.priority}</span>}
+        {x.batchId && <span>item {x.batchIndex} of <ID id={x.batchId} to={"/batches/" + x.batchId} /></span>}
+        {x.retryOf && <span>repeats <ID id={x.retryOf} to={"/executions/" + x.retryOf} />{x.rerunFrom ? " from step " + x.rerunFrom : ""}</span>}
+        {x.partial && <span class="badge needs">ended with what it had</span>}
+        <span class="push" />
+        <Copy text={() => `wardroom execution timeline ${id}`} label="Copy as CLI">CLI</Copy>
+        <Copy text={() => `curl -s ${location.origin}${address(`/api/executions/${id}`)}`} label="Copy as curl">curl</Copy>
+      </div>
+      <Tabs of="Execution" tabs={[
+        { key: "timeline", name: "Timeline" }, { key: "workflow", name: "Workflow" }, { key: "messages", name: "Messages", n: messages },
+        { key: "threads", name: "Threads", n: threads.data?.total }, { key: "data", name: "Data" }, { key: "journal", name: "Journal" },
+      ]} />
+    </header>
+    {execution.error && <Failure error={execution.error} old again={execution.reload} />}
+    {tab === "timeline" && (timeline.data ? <TimelineTab execution={x} timeline={timeline.data} /> : timeline.error ? <Failure error={timeline.error} again={timeline.reload} /> : <Waiting />)}
+    {tab === "workflow" && <div tabIndex={0} class="scrolls"><Drawing name={x.pattern.name} version={x.pattern.version} timeline={timeline.data} /></div>}
+    {tab === "messages" && <Messages id={id} />}
+    {tab === "threads" && (threads.data ? threads.data.threads.length ? <ThreadRows threads={threads.data.threads} label="Threads of the execution" />
+      : <Empty title="No managed threads">Agents that connect by themselves work without them.</Empty> : threads.error ? <Failure error={threads.error} again={threads.reload} /> : <Waiting />)}
+    {tab === "data" && <div tabIndex={0} class="scrolls two-columns">
+      <section><h2>Input <Copy text={() => indented(x.input)} label="Copy the input" /></h2><Value value={x.input} label="Input" /></section>
+      <section><h2>Result {x.result !== undefined && <Copy text={() => indented(x.result)} label="Copy the result" />}</h2>
+        {over ? <Value value={x.result ?? null} label="Result" markdown /> : <p class="soft">Not yet.</p>}</section>
+      {Object.keys(x.options?.metadata ?? {}).length > 0 && <section><h2>Metadata</h2><Value value={x.options!.metadata} label="Metadata" /></section>}
+      {x.agents.length > 0 && <section><h2>Agents</h2>{x.agents.map((a, i) => <div key={i} class="card"><div class="line"><ID id={a.id} to={"/agents/" + a.id} />{a.step && <span class="mono">{a.step}</span>}{a.status && <State status={a.status} />}</div><Value value={a.result ?? null} label={"Answer of " + a.id} markdown /></div>)}</section>}
+    </div>}
+    {tab === "journal" && <JournalTab id={id} />}
+    {asking === "cancel" && <Confirm title="Cancel this execution?" action="Cancel the execution" danger close={() => setAsking("")} run={() => post(`/api/executions/${seg(id)}/cancel`, { reason: "cancelled in the console" })}>
+      <p><span class="mono">{id}</span> ends at once; what its agents do is given up. This cannot be undone, but it can be run again.</p></Confirm>}
+    {asking === "retry" && <Confirm title="Run this execution again?" action="Run again" close={() => setAsking("")} run={() => post<ExecutionRetried>(`/api/executions/${seg(id)}/retry`, {}, freshKey()).then((r) => go("/executions/" + r.newExecutionId))}>
+      <p>A new execution with the same input begins. To keep the results of earlier steps, select a step in the timeline and run again from there.</p></Confirm>}
+    {asking === "run" && <RunDialog name={x.pattern.name} version={x.pattern.version} input={x.input} close={() => setAsking("")} />}
+  </div>;
+}
+
+/** The entry that failed first of those that are to blame. */
+function causeOf(t: Timeline | undefined, x: ExecutionBody): { key: string; words: string } | undefined {
+  if (!t) return undefined;
+  const step = x.error?.details?.step;
+  const failed = t.entries.filter((e) => ["failed", "timeout", "lost", "expired"].includes(e.status));
+  const e = failed.findLast((f) => f.kind === "task" && (step === undefined || f.step === step)) ?? failed.findLast((f) => f.kind !== "step") ?? failed.at(-1);
+  if (!e) return undefined;
+  return { key: `${e.kind}:${e.id}${e.attempt && e.attempt > 1 ? "#" + e.attempt : ""}`, words: `${e.kind}${e.step ? " of step " + e.step : ""}${e.name ? " at " + e.name : ""}` };
+}
+
+/** What roles and people said to one another. */
+function Messages({ id }: { id: string }) {
+  const journal = useLoad("journal:" + id, (signal) => readJournal(id, signal), { on: (e) => e.subject === id });
+  const said = useMemo(() => (journal.data?.events ?? []).flatMap((e) => {
+    const d = e.data as Record<string, unknown>;
+    const q = d.question as { role?: string; text?: string } | undefined;
+    switch (e.type) {
+      case "message.sent": return [{ e, from: String(d.role ?? ""), to: String(d.to || d.wish || "people"), what: String(d.messageType ?? ""), content: d.content }];
+      case "message.replied": return [{ e, from: String(d.from ?? ""), to: "", what: "reply", content: d.content }];
+      case "message.escalated": return [{ e, from: "", to: String(d.to || "people"), what: "escalated", content: d.reason }];
+      case "question.asked": return [{ e, from: String(q?.role ?? ""), to: "people", what: "question", content: q?.text }];
+      case "question.answered": return [{ e, from: String(d.by ?? "people"), to: "", what: "answer", content: d.answer }];
+      default: return [];
+    }
+  }), [journal.data]);
+  if (!journal.data) return journal.error ? <Failure error={journal.error} again={journal.reload} /> : <Waiting />;
+  if (said.length === 0) return <Empty title="Nobody said anything">Agents of an org chart ask their managers, and people where nobody else can answer.</Empty>;
+  return <ol tabIndex={0} class="talk scrolls">{said.slice(0, 500).map((m) => <li key={m.e.sequence}>
+    <div class="line"><strong><Text>{m.from || "\u2192"}</Text></strong>{m.to && <span class="soft">to <Text>{m.to}</Text></span>}<span class="badge">{m.what}</span><span class="push" /><span class="soft nums">{timeOfDay(m.e.timestamp)}</span></div>
+    <Value value={m.content} label={m.what} markdown />
+  </li>)}{said.length > 500 && <li class="soft">{said.length - 500} more: see the journal.</li>}</ol>;
+}
+
+function JournalTab({ id }: { id: string }) {
+  const journal = useLoad("journal:" + id, (signal) => readJournal(id, signal), { on: (e) => e.subject === id });
+  const from = Number(queryOf("from") || 0);
+  if (!journal.data) return journal.error ? <Failure error={journal.error} again={journal.reload} /> : <Waiting />;
+  const events = journal.data.events;
+  const shown = events.slice(from, from + 100);
+  return <div tabIndex={0} class="scrolls">
+    <div class="bar"><span class="soft">{from + 1}&ndash;{from + shown.length} of {events.length}{journal.data.whole ? "" : " that were read"}</span><span class="push" />
+      <button class="button" disabled={from === 0} onClick={() => setQuery({ from: String(Math.max(0, from - 100) || "") })}>Before</button>
+      <button class="button" disabled={from + 100 >= events.length} onClick={() => setQuery({ from: String(from + 100) })}>After</button>
+      <a class="button" href={address(`/api/executions/${id}/events`, { since: events[from]?.sequence ? events[from]!.sequence - 1 : 0 })} target="_blank" rel="noopener">JSON</a></div>
+    {!journal.data.whole && <p class="soft">The first 5,000 events are here; <code>wardroom execution events {id}</code> has all of them.</p>}
+    <ol class="journal">{shown.map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <span class="nums">{timeOfDay(e.timestamp)}</span> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol>
+  </div>;
+}

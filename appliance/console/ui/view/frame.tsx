@@ -1,0 +1,210 @@
+// The frame around all screens: navigation, search, the connection, keys.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { apiKey, firstVersion, get, post, seg, serverVersion, signInNeeded } from "../api/client.ts";
+import type { PatternList } from "../api/types.gen.ts";
+import { connectNow, connection } from "../live/live.ts";
+import { Dialog, useAct } from "../part/dialog.tsx";
+import { Icon } from "../part/icon.tsx";
+import { Failure } from "../part/notice.tsx";
+import { Text } from "../part/text.tsx";
+import { roughly, tick } from "../part/time.tsx";
+import { go, href, pathOfID, place, segments } from "../route.ts";
+import { choose, setting } from "../setting.ts";
+import { changesInbox, readInbox } from "../store/ask.ts";
+import { inboxCount } from "../store/counts.ts";
+import { useLoad } from "../store/load.ts";
+import { readSession, session } from "../store/session.ts";
+
+export const screens: [string, string, string][] = [
+  ["overview", "Overview", "o"], ["inbox", "Inbox", "i"], ["executions", "Executions", "e"], ["patterns", "Patterns", "p"], ["threads", "Threads", "t"],
+  ["agents", "Agents", "a"], ["webhooks", "Webhooks", "w"], ["system", "System", "s"],
+];
+
+export function Frame({ children }: { children: ComponentChildren }) {
+  const at = segments.value[0] ?? "overview";
+  const inbox = useLoad("inbox", readInbox, { on: changesInbox, pause: 250 });
+  const [open, setOpen] = useState("");
+  useEffect(() => { if (inbox.data) inboxCount.value = inbox.data.total; }, [inbox.data]);
+  useEffect(() => keys(setOpen), []);
+  const main = useRef<HTMLElement>(null);
+  const path = place.value.path;
+  const first = useRef(true);
+  useEffect(() => {
+    if (first.current) first.current = false;
+    else main.current?.focus({ preventScroll: true }); // another screen: readers and keys begin there
+    setOpen("");
+  }, [path]);
+  const n = inboxCount.value;
+  return <>
+    <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); main.current?.focus(); }}>To the content</a>
+    <div class="frame">
+      <header class="top">
+        <button class="quiet menu" aria-label="Navigation" aria-expanded={open === "menu"} onClick={() => setOpen(open === "menu" ? "" : "menu")}><Icon name="menu" /></button>
+        <a class="brand" href={href("/")} aria-label="Wardroom, overview"><svg viewBox="0 0 32 32" width="20" height="20" aria-hidden="true"><rect width="32" height="32" rx="7" class="fill" /><path d="M6 9.500l4.600 13h1.700L16 13.200l3.700 9.300h1.700L26 9.500" /></svg><span>Wardroom</span></a>
+        <button class="jump" onClick={() => setOpen("jump")}><Icon name="search" /><span>Id, pattern, command</span><kbd>Ctrl K</kbd></button>
+        <span class="push" />
+        <Connected />
+        <a class={"button inbox-count" + (n ? " needs" : "")} href={href("/inbox")} aria-label={`Inbox, ${n} open`}><Icon name="inbox" /><span class="nums">{n}</span></a>
+        <button class="quiet" aria-label={"Theme: " + setting.value.theme} title={"Theme: " + setting.value.theme} onClick={() => choose({ theme: ({ system: "light", light: "dark", dark: "system" } as const)[setting.value.theme] })}><Icon name="sun" /></button>
+        <Me />
+      </header>
+      <nav class={"side" + (open === "menu" ? " open" : "")} aria-label="Screens">
+        {screens.map(([key, name]) => <a key={key} href={href(key === "overview" ? "/" : "/" + key)} aria-current={at === key ? "page" : undefined}><Icon name={key} /><span>{name}</span>{key === "inbox" && n > 0 && <span class="count needs">{n}</span>}</a>)}
+        <span class="push" />
+        <button class="quiet help" onClick={() => setOpen("keys")}><Icon name="keys" /><span>Keys</span><kbd>?</kbd></button>
+      </nav>
+      <main id="main" tabIndex={-1} ref={main}>
+        {serverVersion.value && firstVersion.value !== serverVersion.value && <div class="notice" role="status"><span>The server is another version now: {serverVersion.value}.</span><button class="button" onClick={() => location.reload()}>Load it</button></div>}
+        {children}
+      </main>
+    </div>
+    {open === "jump" && <Jump close={() => setOpen("")} />}
+    {open === "keys" && <Keys close={() => setOpen("")} />}
+    {signInNeeded.value && <SignIn />}
+  </>;
+}
+
+function Connected() {
+  const c = connection.value;
+  const [shown, setShown] = useState(false);
+  useEffect(() => { // a reconnect within a second is no news
+    if (c.state === "live") { setShown(false); return; }
+    const t = setTimeout(() => setShown(true), 1000);
+    return () => clearTimeout(t);
+  }, [c]);
+  if (c.state === "live" || !shown) return <span class="live" role="status" title="What is shown changes by itself"><i class="dot" />{c.state === "live" ? "live" : "\u2026"}</span>;
+  return <span class="live off" role="status"><i class="dot" />{c.state === "refused" ? "not permitted" : c.state === "connecting" ? "connecting" : "no connection"} <span class="nums">{roughly(tick.value - c.since)}</span> <button class="link" onClick={connectNow}>try now</button></span>;
+}
+
+function Me() {
+  const s = session.value;
+  if (!s) return null;
+  return <span class="me soft" title={s.id}>{s.authenticated ? <Text>{s.name || s.id}</Text> : "open server"}</span>;
+}
+
+/** The single keys of the frame. Those of screens are heard as events. */
+function keys(setOpen: (what: string) => void): () => void {
+  let lead = 0;
+  const tell = (detail: string) => dispatchEvent(new CustomEvent("wardroom-key", { detail }));
+  const press = (e: KeyboardEvent) => {
+    if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") {
+      e.preventDefault();
+      setOpen("jump");
+      return;
+    }
+    const on = e.target as Element;
+    if (e.ctrlKey || e.metaKey || e.altKey || !setting.peek().keys || on.closest("input,textarea,select,[contenteditable],.terminal.writing,dialog")) return;
+    if (lead && Date.now() - lead < 1500) {
+      lead = 0;
+      const to = screens.find((s) => s[2] === e.key);
+      if (to) {
+        e.preventDefault();
+        go(to[0] === "overview" ? "/" : "/" + to[0]);
+      }
+      return;
+    }
+    const row = on.closest<HTMLElement>("[data-index]");
+    const step = (by: number) => {
+      tell(by > 0 ? "next" : "before");
+      if (row) row.dispatchEvent(new KeyboardEvent("keydown", { key: by > 0 ? "ArrowDown" : "ArrowUp", bubbles: true }));
+      else document.querySelector<HTMLElement>("main [data-index]")?.focus();
+    };
+    switch (e.key) {
+      case "g": lead = Date.now(); break;
+      case "?": setOpen("keys"); break;
+      case "/": {
+        const find = document.querySelector<HTMLElement>("main .find, main select");
+        if (!find) return;
+        find.focus();
+        break;
+      }
+      case "j": step(1); break;
+      case "k": step(-1); break;
+      case "x": row?.querySelector<HTMLInputElement>("input[type=checkbox]")?.click(); break;
+      case "r": tell("refresh"); break;
+      case "Escape": setOpen(""); return;
+      default:
+        if (!/^[1-9]$/.test(e.key)) return;
+        dispatchEvent(new CustomEvent("wardroom-digit", { detail: Number(e.key) }));
+    }
+    e.preventDefault();
+  };
+  addEventListener("keydown", press);
+  return () => removeEventListener("keydown", press);
+}
+
+const listed: [string, string][] = [
+  ["Ctrl K", "jump to an id, a pattern or a screen"], ["g, then a letter", "a screen: " + screens.map((s) => `${s[2]} ${s[1]}`).join(", ")], ["/", "the filter of the screen"],
+  ["j k, arrows", "next and previous row"], ["Enter", "open it"], ["x, Space", "select it"], ["r", "show the new rows"], ["1 \u2026 9", "an option of a prompt, which Enter then gives"],
+  ["+ \u2212 0", "zoom of a timeline that has the focus"], ["\u2190 \u2192", "close and open an entry"], ["Ctrl Enter", "send a message or an answer"], ["Ctrl ]", "give a terminal back"], ["?", "this list"],
+];
+
+function Keys({ close }: { close: () => void }) {
+  return <Dialog title="Keys" close={close}><div class="body"><dl class="keys">{listed.map(([k, what]) => <div key={k}><dt><kbd>{k}</kbd></dt><dd>{what}</dd></div>)}</dl>
+    <label class="line"><input type="checkbox" checked={setting.value.keys} onChange={(e) => choose({ keys: e.currentTarget.checked })} /> Single keys are on</label></div></Dialog>;
+}
+
+interface Hit { name: string; what: string; to: string }
+
+/** Jumps to whatever is typed. */
+function Jump({ close }: { close: () => void }) {
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const patterns = useLoad("patterns", (signal) => get<PatternList>("/api/patterns", { limit: 100 }, signal));
+  const q = text.trim();
+  const hits: Hit[] = [];
+  const id = /[a-z]+_[0-9A-HJKMNP-TV-Z]{26}/.exec(q)?.[0] ?? "";
+  if (id && pathOfID(id)) hits.push({ name: id, what: "open", to: pathOfID(id) });
+  const fits = (s: string) => s.toLowerCase().includes(q.toLowerCase());
+  for (const [key, name] of screens) if (!id && fits(name)) hits.push({ name, what: "screen", to: key === "overview" ? "/" : "/" + key });
+  for (const s of ["running", "failed", "pending", "completed", "cancelled"]) if (!id && q && fits(s + " executions")) hits.push({ name: s + " executions", what: "list", to: "/executions?status=" + s });
+  for (const p of patterns.data?.patterns ?? []) if (!id && q && fits(p.name)) hits.push({ name: p.name, what: "pattern", to: "/patterns/" + seg(p.name) });
+  const shown = hits.slice(0, 12);
+  const open = (h?: Hit) => { if (h) { close(); go(h.to); } };
+  return <Dialog title="Jump to" close={close}>
+    <div class="body jumping"><input autoFocus role="combobox" aria-expanded="true" aria-controls="hits" aria-activedescendant={shown[at] ? "hit" + at : undefined} aria-label="Id, pattern or command" placeholder="Id, pattern or command" value={text} spellcheck={false} autocomplete="off"
+      onInput={(e) => { setText(e.currentTarget.value); setAt(0); }}
+      onKeyDown={(e) => {
+        if (e.key === "ArrowDown") setAt(Math.min(shown.length - 1, at + 1));
+        else if (e.key === "ArrowUp") setAt(Math.max(0, at - 1));
+        else if (e.key === "Enter") open(shown[at]);
+        else return;
+        e.preventDefault();
+      }} />
+      <ul role="listbox" id="hits" aria-label="Hits">{shown.map((h, i) => <li key={h.to + h.name} id={"hit" + i} role="option" aria-selected={i === at} onClick={() => open(h)}><span class="clip"><Text>{h.name}</Text></span><span class="soft">{h.what}</span></li>)}</ul>
+      {shown.length === 0 && <p class="soft">Nothing fits.</p>}</div>
+  </Dialog>;
+}
+
+/** Asks for an API key. It is kept in memory only. */
+function SignIn() {
+  const [key, setKey] = useState("");
+  const a = useAct();
+  const enter = () => void a.act(async () => {
+    apiKey.value = key.trim();
+    try {
+      await get("/api/session");
+    } catch (err) {
+      apiKey.value = "";
+      throw err;
+    }
+    try {
+      await post("/api/session"); // a session of this browser takes the key's place, and lasts over a reload
+      apiKey.value = "";
+    } catch {
+      // there are no sessions here: the key stays in memory
+    }
+    setKey("");
+    signInNeeded.value = false;
+    await readSession();
+    connectNow();
+  });
+  return <Dialog title="Sign in" close={() => undefined}>
+    <form onSubmit={(e) => { e.preventDefault(); enter(); }}><div class="body form"><p>This server wants an API key. It is not kept in this browser: a session takes its place, or it is gone with the last tab.</p>
+      {a.error && <Failure error={a.error} />}
+      <label><span>API key</span><input type="password" autoFocus autocomplete="off" value={key} onInput={(e) => setKey(e.currentTarget.value)} /></label></div>
+      <footer><button class="button main" disabled={a.busy || !key.trim()}>Sign in</button></footer></form>
+  </Dialog>;
+}

@@ -1,0 +1,101 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { get, seg } from "../api/client.ts";
+import type { ExecutionBody, QuestionBody } from "../api/types.gen.ts";
+import { AnswerBox } from "../part/answerbox.tsx";
+import { ID } from "../part/id.tsx";
+import { Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Icon } from "../part/icon.tsx";
+import { Choice } from "../part/tabs.tsx";
+import { State } from "../part/state.tsx";
+import { Text, count } from "../part/text.tsx";
+import { When, roughly, tick } from "../part/time.tsx";
+import { useTitle } from "../part/title.ts";
+import { href, queryOf, setQuery } from "../route.ts";
+import { changesInbox, readInbox, type Ask } from "../store/ask.ts";
+import { inboxCount } from "../store/counts.ts";
+import { useLoad } from "../store/load.ts";
+
+const icons: Record<string, string> = { approval: "tool", question: "question", login: "login", message: "message" };
+
+export function InboxView() {
+  useTitle("Inbox");
+  const inbox = useLoad("inbox", readInbox, { on: changesInbox, pause: 250 });
+  const kind = queryOf("kind");
+  const execution = queryOf("execution");
+  const asks = (inbox.data?.asks ?? []).filter((a) => (!kind || a.kind === kind) && (!execution || a.executionId === execution));
+  const sel = queryOf("ask");
+  const at = asks.findIndex((a) => a.key === sel);
+  const chosen = at >= 0 ? asks[at] : undefined;
+  const wide = innerWidth > 900;
+  // The first is chosen where both fit. What was chosen stays until it is closed, even when it is answered elsewhere.
+  const [last, setLast] = useState<Ask | undefined>();
+  useEffect(() => { if (chosen) setLast(chosen); }, [chosen]);
+  useEffect(() => {
+    if (inbox.data) inboxCount.value = inbox.data.total;
+  }, [inbox.data]);
+  useEffect(() => { if (!sel && wide && asks[0]) setQuery({ ask: asks[0].key }); }, [sel, wide, asks[0]?.key]);
+  const gone = sel && !chosen && inbox.data ? last?.key === sel ? last : undefined : undefined;
+  const pick = (i: number) => { if (asks[i]) setQuery({ ask: asks[i]!.key }, wide); };
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    const press = (e: Event) => {
+      const d = (e as CustomEvent<string>).detail;
+      if (d !== "next" && d !== "before") return;
+      const i = Math.min(asks.length - 1, Math.max(0, at + (d === "next" ? 1 : -1)));
+      pick(i);
+      requestAnimationFrame(() => list.current?.querySelectorAll("a")[i]?.focus());
+    };
+    addEventListener("wardroom-key", press);
+    return () => removeEventListener("wardroom-key", press);
+  });
+  return <div class="page full">
+    <header class="head"><div class="line"><h1>Inbox</h1>{inbox.data && <span class="soft nums">{count(inbox.data.total)} open</span>}<span class="push" />
+      {execution && <button class="chip" aria-pressed="true" onClick={() => setQuery({ execution: "", ask: "" })}>one execution &times;</button>}
+      <Choice label="Kind" value={kind} set={(k) => setQuery({ kind: k, ask: "" })} options={[["", "all"], ["approval", "approvals"], ["question", "questions"], ["message", "messages"], ["login", "logins"]]} /></div></header>
+    {inbox.error && <Failure error={inbox.error} old={Boolean(inbox.data)} again={inbox.reload} />}
+    {inbox.first && <Waiting />}
+    {inbox.data && asks.length === 0 && !gone && <Empty title="Nothing waits for you">Questions of agents, their approvals and logins come here by themselves.</Empty>}
+    {(asks.length > 0 || gone) && <div class={"split" + (sel ? " two" : "")}>
+      <ul class="asks pane" ref={list} aria-label="What waits">
+        {asks.map((a) => <li key={a.key}><a href={href("/inbox?" + new URLSearchParams({ ...(kind && { kind }), ...(execution && { execution }), ask: a.key }))} aria-current={a.key === sel ? "true" : undefined}>
+          <Icon name={icons[a.kind] ?? "question"} />
+          <span class="what"><Text>{a.tool ? a.tool + ": " + firstLine(a.text) : firstLine(a.text)}</Text></span>
+          <span class="soft who"><Text>{a.who}</Text></span>
+          <span class="soft nums"><When at={a.since} suffix="" /></span>
+          <span class="nums left">{a.expires && <Left until={a.expires} />}</span>
+        </a></li>)}
+      </ul>
+      {(chosen ?? gone) && <AskDetail key={sel} ask={(chosen ?? gone)!} gone={!chosen} next={() => { const n = asks[at + 1] ?? asks.find((a) => a.key !== sel); setQuery({ ask: n?.key ?? "" }); inbox.reload(); }} />}
+    </div>}
+  </div>;
+}
+
+const firstLine = (text: string): string => text.trim().split("\n", 1)[0]!.slice(0, 200);
+
+function Left({ until }: { until: string }) {
+  const ms = Date.parse(until) - tick.value;
+  return <span class={ms < 600_000 ? "hot" : "soft"} title={"The execution fails then: " + until}>{ms > 0 ? roughly(ms) + " left" : "over"}</span>;
+}
+
+export function AskDetail({ ask, gone, next }: { ask: Ask; gone: boolean; next: () => void }) {
+  const execution = useLoad(ask.executionId ? "execution:" + ask.executionId : "", (signal) => get<ExecutionBody>("/api/executions/" + seg(ask.executionId!), {}, signal));
+  const question = useLoad(ask.source === "question" && gone ? "question:" + ask.id : "", (signal) => get<QuestionBody>("/api/questions/" + seg(ask.id), {}, signal));
+  const x = execution.data;
+  const q = question.data;
+  return <section class="detail wide-detail" aria-label="What is asked">
+    <header><h2><Text>{ask.who}</Text> {ask.kind === "approval" ? "asks leave" : ask.kind === "login" ? "needs a login" : "asks"}</h2><span class="push" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ ask: "" })}>&times;</button></header>
+    <div class="body">
+      <p class="line soft">
+        {x && <>in <a href={href("/executions/" + x.executionId)}><Text>{x.pattern.name}</Text>@{x.pattern.version}</a> <ID id={x.executionId} to={"/executions/" + x.executionId} /></>}
+        {ask.step && <a href={href(`/executions/${ask.executionId}?sel=${encodeURIComponent("step:" + ask.step)}`)}>step {ask.step}</a>}
+        {ask.agentId && <ID id={ask.agentId} to={"/agents/" + ask.agentId} />}
+        {ask.expires && !gone && <Left until={ask.expires} />}
+      </p>
+      {gone ? <div class="notice good" role="status"><div>
+        {q ? <><State status={q.status} /> {q.answeredBy && <>by <Text>{q.answeredBy}</Text></>} {q.closedAt && <When at={q.closedAt} />}{q.answer !== undefined && <p><Text>{typeof q.answer === "string" ? q.answer : JSON.stringify(q.answer)}</Text></p>}</>
+          : question.first && ask.source === "question" ? <span>Answered.</span> : <span>It does not wait any more: it was answered, or it ended.</span>}
+      </div><button class="button" onClick={next}>Next</button></div>
+        : <AnswerBox ask={ask} keys done={next} />}
+    </div>
+  </section>;
+}

@@ -1,0 +1,73 @@
+import { useState } from "preact/hooks";
+import { get, seg } from "../api/client.ts";
+import type { ExecutionList, Pattern, PatternList, PatternVersions } from "../api/types.gen.ts";
+import { Copy } from "../part/id.tsx";
+import { indented } from "../part/json.tsx";
+import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Rows } from "../part/rows.tsx";
+import { Choice, Tabs } from "../part/tabs.tsx";
+import { Pre, Text, count } from "../part/text.tsx";
+import { When } from "../part/time.tsx";
+import { useTitle } from "../part/title.ts";
+import { go, place, queryOf, setQuery } from "../route.ts";
+import { may } from "../store/session.ts";
+import { useLoad } from "../store/load.ts";
+import { usePages } from "../store/pages.ts";
+import { Drawing } from "./drawing.tsx";
+import { executionColumns } from "./executions.tsx";
+import { RunDialog } from "./run.tsx";
+
+const changed = { on: (e: { topics: string[] }) => e.topics.includes("patterns") };
+
+export function PatternsView() {
+  useTitle("Patterns");
+  const l = usePages("pattern-list", (cursor, signal) => get<PatternList>("/api/patterns", { limit: 100, cursor }, signal), (p) => p.patterns, changed);
+  const [run, setRun] = useState("");
+  return <div class="page full">
+    <header class="head"><div class="line"><h1>Patterns</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div></header>
+    {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
+    {!l.rows && !l.error && <Waiting />}
+    {l.rows?.length === 0 && <Empty title="No patterns yet"><Command text="wardroom pattern put pattern.yaml" /></Empty>}
+    {l.rows && l.rows.length > 0 && <Rows label="Patterns" rows={l.rows} id={(p) => p.name} to={(p) => "/patterns/" + seg(p.name)} total={l.total} more={l.more} columns={[
+      { head: "Name", cell: (p) => <strong><Text>{p.name}</Text></strong> },
+      { head: "Version", cell: (p) => <span class="nums">{p.version}</span> },
+      { head: "Description", class: "grow mid", cell: (p) => <Text class="soft">{p.description}</Text> },
+      { head: "Changed", class: "wide", cell: (p) => p.readOnly ? <span class="soft">came with the product</span> : <When at={p.updatedAt} /> },
+      { head: "Run", cell: (p) => may("executions.create") ? <button class="button small" onClick={() => setRun(p.name)}>Run&hellip;</button> : null },
+    ]} />}
+    {run && <RunDialog name={run} close={() => setRun("")} />}
+  </div>;
+}
+
+export function PatternView({ name }: { name: string }) {
+  const version = queryOf("version");
+  const p = useLoad(`pattern:${name}@${version}`, (signal) => get<Pattern>("/api/patterns/" + seg(name), { version }, signal), changed);
+  const versions = useLoad("versions:" + name, (signal) => get<PatternVersions>(`/api/patterns/${seg(name)}/versions`, { limit: 100 }, signal), changed);
+  const tab = queryOf("tab") || "drawing";
+  const runs = useLoad(tab === "runs" ? "runs:" + name : "", (signal) => get<ExecutionList>("/api/executions", { pattern: name, limit: 100 }, signal), { on: (e) => e.topics.includes("executions"), pause: 1000 });
+  const [run, setRun] = useState(false);
+  useTitle(name);
+  if (!p.data) return p.error ? <div class="page"><Failure error={p.error} again={p.reload} /></div> : <Waiting />;
+  const d = p.data;
+  const list = versions.data?.versions.map((v) => v.version) ?? [d.version];
+  return <div class="page full">
+    <header class="head">
+      <div class="line"><h1><Text>{d.name}</Text></h1>
+        <Choice label="Version" value={d.version} options={list.map((v): [string, string] => [v, v])} set={(v) => setQuery({ version: v === list[0] ? "" : v }, false)} />
+        {d.readOnly && <span class="badge">came with the product</span>}<span class="push" />
+        <Copy text={() => `wardroom pattern get ${d.name} --version ${d.version}`} label="Copy as CLI">CLI</Copy>
+        {may("executions.create") && <button class="button main" onClick={() => setRun(true)}>Run&hellip;</button>}</div>
+      {d.description && <p class="soft"><Text>{d.description}</Text></p>}
+      <Tabs of="Pattern" tabs={[{ key: "drawing", name: "Drawing" }, { key: "definition", name: "Definition" }, { key: "versions", name: "Versions", n: list.length }, { key: "runs", name: "Runs" }]} />
+    </header>
+    {p.error && <Failure error={p.error} old again={p.reload} />}
+    {tab === "drawing" && <div tabIndex={0} class="scrolls"><Drawing name={d.name} version={d.version} definition={d.definition} /></div>}
+    {tab === "definition" && <div tabIndex={0} class="scrolls"><div class="bar"><span class="soft">The definition as JSON</span><span class="push" /><Copy text={() => indented(d.definition)} label="Copy the definition">Copy</Copy></div><Pre text={indented(d.definition)} label="Definition" /></div>}
+    {tab === "versions" && <Rows label="Versions" rows={versions.data?.versions ?? []} id={(v) => v.version} to={(v) => place.value.path + "?version=" + encodeURIComponent(v.version)} columns={[
+      { head: "Version", class: "grow", cell: (v) => <span class="nums">{v.version}</span> }, { head: "Made", cell: (v) => <When at={v.createdAt} /> }]} />}
+    {tab === "runs" && (runs.data ? runs.data.executions.length ? <Rows label="Runs" columns={executionColumns} rows={runs.data.executions} id={(x) => x.executionId} to={(x) => "/executions/" + x.executionId} total={runs.data.total} />
+      : <Empty title="It has not run yet"><button class="button" onClick={() => setRun(true)}>Run&hellip;</button></Empty> : runs.error ? <Failure error={runs.error} again={runs.reload} /> : <Waiting />)}
+    {tab === "runs" && runs.data?.hasMore && <p class="bar"><button class="button" onClick={() => go("/executions?pattern=" + encodeURIComponent(name))}>All {count(runs.data.total)}</button></p>}
+    {run && <RunDialog name={d.name} version={d.version} close={() => setRun(false)} />}
+  </div>;
+}

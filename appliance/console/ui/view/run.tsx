@@ -1,0 +1,117 @@
+// The form that runs a pattern, made from its input.
+
+import { useState } from "preact/hooks";
+import { ApiError, address, call, freshKey, get, seg } from "../api/client.ts";
+import type { ExecutionAccepted, Pattern } from "../api/types.gen.ts";
+import { Dialog, useAct } from "../part/dialog.tsx";
+import { Copy } from "../part/id.tsx";
+import { Failure, Waiting } from "../part/notice.tsx";
+import { Text } from "../part/text.tsx";
+import { go } from "../route.ts";
+import { useLoad } from "../store/load.ts";
+
+export interface Field { name: string; type: string; required: boolean; fallback?: unknown; doc?: string; choices?: string[] }
+
+/** The fields of a pattern's input, as its definition has them. */
+export function fieldsOf(definition: unknown): Field[] {
+  const d = definition as { input?: Record<string, unknown>; workflow?: { input?: Record<string, unknown> } } | undefined;
+  const input = d?.workflow?.input ?? d?.input; // of an org chart, else of a flat pattern
+  if (!input || typeof input !== "object") return [];
+  return Object.entries(input).flatMap(([name, raw]): Field[] => {
+    if (typeof raw === "string") return [{ name, type: raw, required: false }];
+    if (!raw || typeof raw !== "object") return [];
+    const o = raw as { type?: string; required?: boolean; default?: unknown; description?: string; enum?: unknown[] };
+    return [{ name, type: o.type ?? "string", required: o.required === true, fallback: o.default, doc: o.description, choices: Array.isArray(o.enum) ? o.enum.map(String) : undefined }];
+  });
+}
+
+/** The value of a field as it was typed; what is no JSON where some is wanted is an error. */
+export function valueOf(f: Field, text: string): unknown {
+  if (text === "") return undefined;
+  switch (f.type) {
+    case "string": case "text": return text;
+    case "number": case "integer": {
+      const n = Number(text);
+      if (!Number.isFinite(n)) throw new Error(`${f.name} must be a number`);
+      return n;
+    }
+    case "boolean": return text === "true";
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${f.name} must be JSON`);
+  }
+}
+
+export function RunDialog({ name, version, input, close }: { name: string; version?: string; input?: unknown; close: () => void }) {
+  const p = useLoad(`pattern:${name}@${version ?? ""}`, (signal) => get<Pattern>("/api/patterns/" + seg(name), { version }, signal));
+  return <Dialog title={"Run " + name} close={close} wide>
+    {p.error && <Failure error={p.error} />}
+    {!p.data && !p.error && <Waiting />}
+    {p.data && <RunForm pattern={p.data} input={input} close={close} />}
+  </Dialog>;
+}
+
+function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown; close: () => void }) {
+  const fields = fieldsOf(pattern.definition);
+  const given = (input ?? {}) as Record<string, unknown>;
+  const [texts, setTexts] = useState<Record<string, string>>(() => Object.fromEntries(fields.map((f) => {
+    const v = given[f.name] ?? f.fallback;
+    return [f.name, v === undefined ? "" : typeof v === "string" ? v : JSON.stringify(v)];
+  })));
+  const known = new Set(fields.map((f) => f.name));
+  const rest = Object.fromEntries(Object.entries(given).filter(([k]) => !known.has(k)));
+  const [raw, setRaw] = useState(Object.keys(rest).length > 0 || fields.length === 0 ? JSON.stringify(rest, null, 2) : "");
+  const [priority, setPriority] = useState("normal");
+  const [key] = useState(freshKey);
+  const a = useAct();
+  const body = (): { input: Record<string, unknown>; options?: { priority: string } } => {
+    const out: Record<string, unknown> = {};
+    if (raw.trim()) {
+      let more: unknown;
+      try {
+        more = JSON.parse(raw);
+      } catch (err) {
+        throw new Error("The JSON cannot be read: " + (err as Error).message);
+      }
+      if (!more || typeof more !== "object" || Array.isArray(more)) throw new Error("The JSON must be an object.");
+      Object.assign(out, more);
+    }
+    for (const f of fields) {
+      const v = valueOf(f, texts[f.name] ?? "");
+      if (v !== undefined) out[f.name] = v;
+    }
+    return { input: out, ...(priority !== "normal" && { options: { priority } }) };
+  };
+  const safe = (): string => { try { return JSON.stringify(body().input); } catch { return "{}"; } };
+  const quote = (s: string): string => "'" + s.replaceAll("'", "'\\''") + "'";
+  const path = `/api/patterns/${seg(pattern.name)}/execute`;
+  const run = () => void a.act(async () => {
+    let request: ReturnType<typeof body>;
+    try {
+      request = body();
+    } catch (err) {
+      throw new ApiError("VALIDATION_ERROR", (err as Error).message, 400, "");
+    }
+    const made = await call<ExecutionAccepted>("POST", path, { query: { async: true, version: pattern.version }, body: request, once: key });
+    close();
+    go("/executions/" + made.executionId);
+  });
+  return <form onSubmit={(e) => { e.preventDefault(); run(); }}>
+    <div class="body form">
+      {fields.map((f) => <label key={f.name}><span><strong><Text>{f.name}</Text></strong> <span class="soft">{f.type}{f.required ? ", required" : ""}</span>{f.doc && <span class="soft"> &middot; <Text>{f.doc}</Text></span>}</span>
+        {f.choices ? <select value={texts[f.name]} required={f.required} onChange={(e) => setTexts({ ...texts, [f.name]: e.currentTarget.value })}><option value="" />{f.choices.map((c) => <option key={c} value={c}>{c}</option>)}</select>
+          : f.type === "boolean" ? <select value={texts[f.name]} required={f.required} onChange={(e) => setTexts({ ...texts, [f.name]: e.currentTarget.value })}><option value="" /><option value="true">true</option><option value="false">false</option></select>
+            : <textarea rows={f.type === "string" ? 2 : f.type === "number" || f.type === "integer" ? 1 : 3} class={f.type === "string" ? "" : "mono"} required={f.required} value={texts[f.name]} onInput={(e) => setTexts({ ...texts, [f.name]: e.currentTarget.value })} />}</label>)}
+      <details open={raw !== ""}><summary>{fields.length ? "Further input as JSON" : "Input as JSON"}</summary><label><span class="sr">Input as JSON</span><textarea rows={5} class="mono" value={raw} onInput={(e) => setRaw(e.currentTarget.value)} spellcheck={false} /></label></details>
+      <label class="short"><span>Priority</span><select value={priority} onChange={(e) => setPriority(e.currentTarget.value)}>{["low", "normal", "high", "critical"].map((v) => <option key={v} value={v}>{v}</option>)}</select></label>
+      {a.error && <Failure error={a.error} />}
+    </div>
+    <footer>
+      <Copy text={() => `wardroom run ${quote(pattern.name)} --version ${pattern.version} --input ${quote(safe())}`} label="Copy as CLI">CLI</Copy>
+      <Copy text={() => `curl -s -X POST ${quote(location.origin + address(path, { async: true, version: pattern.version }))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify({ input: JSON.parse(safe()) as unknown }))}`} label="Copy as curl">curl</Copy>
+      <span class="push" /><button type="button" class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy}>Run</button>
+    </footer>
+  </form>;
+}

@@ -1,0 +1,63 @@
+// The terminal of an agent. The emulator comes when it is first needed.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Dialog } from "../part/dialog.tsx";
+import { Icon } from "../part/icon.tsx";
+import { Text } from "../part/text.tsx";
+import { Pre } from "../part/text.tsx";
+import { address, seg } from "../api/client.ts";
+import { setting } from "../setting.ts";
+import { may } from "../store/session.ts";
+import type { Screen, Shown } from "../part/xterm.ts";
+
+export function TerminalTab({ agent }: { agent: string }) {
+  const box = useRef<HTMLDivElement>(null);
+  const screen = useRef<Screen>(undefined);
+  const [shown, setShown] = useState<Shown>({ state: "connecting", writing: false, title: "" });
+  const [failed, setFailed] = useState("");
+  const [paste, setPaste] = useState<string | undefined>();
+  const [find, setFind] = useState<string | undefined>();
+  const [reader, setReader] = useState(false);
+  const wanted = useRef(reader);
+  wanted.current = reader;
+  useEffect(() => {
+    let here = true;
+    import("../part/xterm.ts").then((m) => {
+      if (here && box.current) screen.current = new m.Screen(box.current, page(agent), setShown, (text) => setPaste(text));
+      screen.current?.setReader(wanted.current);
+    }, (err) => setFailed(String(err)));
+    return () => { here = false; screen.current?.close(); screen.current = undefined; };
+  }, [agent]);
+  useEffect(() => screen.current?.setReader(reader), [reader]);
+  const whole = () => { if (document.fullscreenElement) void document.exitFullscreen(); else void box.current?.parentElement?.requestFullscreen(); };
+  const words: Record<Shown["state"], string> = { connecting: "connecting", live: shown.writing ? "you type" : "read-only", broken: "the connection was lost: trying again", ended: "ended" };
+  return <section class="terminal-tab" aria-label="Terminal">
+    <div class="bar">
+      <span class={"badge " + (shown.state === "live" ? (shown.writing ? "needs" : "") : "bad")} role="status">{words[shown.state]}</span>
+      {shown.reason && <span class="hot"><Text>{shown.reason}</Text></span>}
+      {shown.title && <span class="soft clip"><Text>{shown.title}</Text></span>}
+      <span class="push" />
+      {find !== undefined && <form class="line" onSubmit={(e) => { e.preventDefault(); screen.current?.find(find, true); }}>
+        <input autoFocus class="find" aria-label="Find in the terminal" value={find} onInput={(e) => { setFind(e.currentTarget.value); screen.current?.find(e.currentTarget.value, false); }}
+          onKeyDown={(e) => { if (e.key === "Escape") { setFind(undefined); screen.current?.focus(); } }} /></form>}
+      <button class="quiet" aria-label="Find" title="Find" aria-pressed={find !== undefined} onClick={() => setFind(find === undefined ? "" : undefined)}><Icon name="search" /></button>
+      <button class="button" aria-pressed={reader} onClick={() => setReader(!reader)}>For screen readers</button>
+      <button class="button" onClick={whole}>Full screen</button>
+      {shown.state === "live" && may("agents.send") && (shown.writing
+        ? <button class="button" onClick={() => screen.current?.write(false)}>Give back <kbd>Ctrl+]</kbd></button>
+        : <button class="button main" onClick={() => screen.current?.write(true)}><Icon name="keys" />Take over</button>)}
+    </div>
+    {failed && <p class="notice bad">The terminal could not be loaded: {failed}</p>}
+    <div class="terminal-box"><div ref={box} class={"terminal" + (shown.writing ? " writing" : "")} /></div>
+    {paste !== undefined && <Dialog title={`Paste ${paste.split("\n").length} lines?`} close={() => setPaste(undefined)} wide>
+      <div class="body"><p>Each line may be run by what is in the terminal.</p><Pre text={paste} label="What is pasted" /></div>
+      <footer><button class="button" onClick={() => setPaste(undefined)}>Do not paste</button><button class="button main" autoFocus onClick={() => { screen.current?.paste(paste); setPaste(undefined); }}>Paste</button></footer>
+    </Dialog>}
+  </section>;
+}
+
+const page = (agent: string) => ({
+  address: (query: Record<string, string | number | boolean>) => address(`/api/managed-agents/${seg(agent)}/terminal`, query),
+  dark: () => setting.peek().theme === "dark" || setting.peek().theme === "system" && matchMedia("(prefers-color-scheme: dark)").matches,
+  onTheme: (f: () => void) => setting.subscribe(f),
+});

@@ -1,0 +1,223 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { del, freshKey, get, post, seg } from "../api/client.ts";
+import type { ThreadBody, ThreadDiffBody, ThreadEventList, ThreadEventRow, ThreadQueueBody, WorkspaceBody } from "../api/types.gen.ts";
+import { watch } from "../live/live.ts";
+import { AnswerBox, ToolInput } from "../part/answerbox.tsx";
+import { Confirm, useAct } from "../part/dialog.tsx";
+import { File, parseDiff } from "../part/diff.tsx";
+import { Copy, ID } from "../part/id.tsx";
+import { Value } from "../part/json.tsx";
+import { Markdown } from "../part/markdown.tsx";
+import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { State } from "../part/state.tsx";
+import { Tabs } from "../part/tabs.tsx";
+import { Pre, Text, bytes, count, plural, reveal } from "../part/text.tsx";
+import { Lasted, When, lasted, timeOfDay } from "../part/time.tsx";
+import { useTitle } from "../part/title.ts";
+import { queryOf } from "../route.ts";
+import { askOfThread, type Prompt } from "../store/ask.ts";
+import { useLoad } from "../store/load.ts";
+import { TerminalTab } from "./terminal.tsx";
+
+type Data = Record<string, unknown>;
+
+const over = new Set(["completed", "failed", "stopped"]);
+const types = ["thread_started", "thread_ready", "thread_blocked", "thread_tool_running", "thread_turn_complete", "thread_idle", "thread_summary_updated", "thread_completed", "thread_failed", "thread_stopped", "thread_output", "thread_status", "thread_input"];
+
+const logs = new Map<string, { events: ThreadEventRow[]; next: number }>();
+const maxEvents = 10_000;
+
+/** Reads the events of a thread from where it was read before. */
+async function readLog(id: string, signal: AbortSignal): Promise<{ events: ThreadEventRow[]; whole: boolean }> {
+  let log = logs.get(id);
+  if (!log) {
+    logs.clear();
+    log = { events: [], next: 0 };
+    logs.set(id, log);
+  }
+  while (log.events.length < maxEvents) {
+    const page = await get<ThreadEventList>(`/api/managed-threads/${seg(id)}/events`, { since: log.next, type: types.join(","), limit: 100 }, signal);
+    const after = log.events.at(-1)?.sequence ?? 0;
+    log.events.push(...page.events.filter((e) => e.sequence > after));
+    log.next = Math.max(log.next, page.nextSince ?? 0, log.events.at(-1)?.sequence ?? 0);
+    if (!page.hasMore) return { events: [...log.events], whole: true };
+  }
+  return { events: [...log.events], whole: false };
+}
+
+export function ThreadView({ id }: { id: string }) {
+  useEffect(() => watch(id), [id]);
+  const mine = { on: (e: { subject?: string }) => e.subject === id };
+  const thread = useLoad("thread:" + id, (signal) => get<ThreadBody>("/api/managed-threads/" + seg(id), {}, signal), mine);
+  const log = useLoad("thread-log:" + id, (signal) => readLog(id, signal), { ...mine, pause: 250 });
+  const queue = useLoad("thread-queue:" + id, (signal) => get<ThreadQueueBody>(`/api/managed-threads/${seg(id)}/queue`, { limit: 100 }, signal), mine);
+  const [asking, setAsking] = useState("");
+  const t = thread.data;
+  useTitle(t ? t.name || t.role || "Thread" : "Thread");
+  const tab = queryOf("tab") || "conversation";
+  if (!t) return thread.error ? <div class="page"><Failure error={thread.error} again={thread.reload} /></div> : <Waiting />;
+  const ended = over.has(t.status);
+  const reload = () => { thread.reload(); log.reload(); queue.reload(); };
+  return <div class="page full">
+    <header class="head">
+      <div class="line"><h1><Text>{t.name || t.objective.split("\n", 1)[0]}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" />
+        <State status={t.status} word={t.statusReason ? `${t.status}: ${t.statusReason}` : undefined} />
+        <span class="push" />
+        {!ended && <button class="button" onClick={() => setAsking("complete")}>Complete&hellip;</button>}
+        {!ended && <button class="button" onClick={() => setAsking("stop")}>Stop&hellip;</button>}
+        {ended && !t.continuedBy && <Copy text={`wardroom thread continue ${id} --message '...'`} label="Copy the command that goes on with it">Go on: CLI</Copy>}
+      </div>
+      <div class="line soft"><span><Text>{t.role}</Text></span><span><Text>{t.agentType}</Text></span><span>turn {count(t.turnCount)}</span>
+        <span>made <When at={t.createdAt} /></span>{t.startedAt && <span>runs for <Lasted from={t.startedAt} to={t.endedAt} /></span>}
+        {t.executionId && <span>in <ID id={t.executionId} to={"/executions/" + t.executionId} /></span>}
+        {t.continues && <span>goes on with <ID id={t.continues} to={"/threads/" + t.continues} /></span>}
+        {t.continuedBy && <span>continued by <ID id={t.continuedBy} to={"/threads/" + t.continuedBy} /></span>}
+        {t.usage && <span>{count(t.usage.inputTokens + t.usage.outputTokens)} tokens{t.usage.costUsd !== undefined ? `, $${t.usage.costUsd.toFixed(4)}` : ""}</span>}</div>
+      <Tabs of="Thread" tabs={[{ key: "conversation", name: "Conversation" }, ...(t.workspace?.repo ? [{ key: "changes", name: "Changes" }] : []),
+        ...(t.managedAgentId ? [{ key: "terminal", name: "Terminal" }] : []), { key: "memory", name: "Memory" }, { key: "workspace", name: "Workspace" }, { key: "events", name: "Events" }]} />
+    </header>
+    {thread.error && <Failure error={thread.error} old again={thread.reload} />}
+    {t.error && <div class="cause"><State status="failed" word={t.error.code} /> <Text>{t.error.message}</Text></div>}
+    {tab === "conversation" && <Conversation thread={t} log={log.data} queue={queue.data} error={log.error} reload={reload} />}
+    {tab === "changes" && <Changes id={id} workspace={t.workspace as WorkspaceBody | null} />}
+    {tab === "terminal" && t.managedAgentId && <TerminalTab agent={t.managedAgentId} />}
+    {tab === "memory" && <div tabIndex={0} class="scrolls two-columns"><section><h2>Began with</h2>{t.preparation.contextFiles.length === 0 && <p class="soft">No files.</p>}
+      {t.preparation.contextFiles.map((f) => <details key={f.path} class="file" open><summary><span class="mono">{reveal(f.path)}</span> <span class="soft">{bytes(f.bytes)}</span></summary><Markdown text={f.content ?? ""} label={f.path} /></details>)}</section>
+      <section><h2>Summary</h2>{t.summary ? <Markdown text={t.summary} label="Summary" /> : <p class="soft">None yet.</p>}{t.completion && <><h2>Outcome</h2><Value value={{ state: t.completion.state, summary: t.completion.summary }} label="Outcome" markdown />
+        {t.completion.artifacts.length > 0 && <ul>{t.completion.artifacts.map((a, i) => <li key={i}><span class="badge">{a.type}</span> <span class="mono">{reveal(a.value)}</span></li>)}</ul>}</>}</section></div>}
+    {tab === "workspace" && <div tabIndex={0} class="scrolls"><Workspace w={t.workspace as WorkspaceBody | null} /></div>}
+    {tab === "events" && <div tabIndex={0} class="scrolls">{log.data ? <ol class="journal">{log.data.events.slice(-300).map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <span class="nums">{timeOfDay(e.timestamp)}</span> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol> : <Waiting />}</div>}
+    {asking === "stop" && <Confirm title="Stop this thread?" action="Stop the thread" danger close={() => setAsking("")} run={() => del(`/api/managed-threads/${seg(id)}`).then(reload)}><p>Its agent ends, and the thread is over. Its workspace stays for a time.</p></Confirm>}
+    {asking === "complete" && <Confirm title="Complete this thread?" action="Complete" close={() => setAsking("")} run={() => post(`/api/managed-threads/${seg(id)}/complete`, {}).then(reload)}><p>The thread ends with what it has; the finish actions of its policy are done.</p></Confirm>}
+  </div>;
+}
+
+interface Turn { key: string; began: string; input?: string; by?: string; tools: ThreadEventRow[]; said: ThreadEventRow[]; prompts: ThreadEventRow[]; end?: ThreadEventRow; notes: ThreadEventRow[] }
+
+/** Folds events to turns. */
+function turnsOf(events: ThreadEventRow[]): Turn[] {
+  const turns: Turn[] = [];
+  let now: Turn | undefined;
+  const open = (e: ThreadEventRow): Turn => {
+    if (!now || now.end) {
+      now = { key: String(e.sequence), began: e.timestamp, tools: [], said: [], prompts: [], notes: [] };
+      turns.push(now);
+    }
+    return now;
+  };
+  for (const e of events) {
+    switch (e.type) {
+      case "thread_output": open(e).said.push(e); break;
+      case "thread_tool_running": open(e).tools.push(e); break;
+      case "thread_blocked": open(e).prompts.push(e); break;
+      case "thread_turn_complete": open(e).end = e; break;
+      case "thread_ready": case "thread_summary_updated": break;
+      case "thread_status": if (/running|unblocked|ready|preparing|starting|finishing/.test(String((e.data as Data).status))) break; open(e).notes.push(e); break;
+      default: open(e).notes.push(e);
+    }
+  }
+  return turns;
+}
+
+function Conversation({ thread: t, log, queue, error, reload }: { thread: ThreadBody; log?: { events: ThreadEventRow[]; whole: boolean }; queue?: ThreadQueueBody; error?: import("../api/client.ts").ApiError; reload: () => void }) {
+  const turns = useMemo(() => turnsOf(log?.events ?? []), [log]);
+  const box = useRef<HTMLDivElement>(null);
+  const follow = useRef(true);
+  const [all, setAll] = useState(false);
+  useEffect(() => { const el = box.current; if (el && follow.current) el.scrollTop = el.scrollHeight; }, [turns, t.status, queue?.queued]);
+  const ask = askOfThread(t);
+  const shown = all ? turns : turns.slice(-50);
+  const ended = over.has(t.status);
+  return <div class="conversation">
+    <div class="talk-box" ref={box} tabIndex={0} role="region" aria-label="Conversation" onScroll={(e) => { const el = e.currentTarget; follow.current = el.scrollHeight - el.scrollTop - el.clientHeight < 60; }}>
+      <article class="said you"><header><strong>Objective</strong><span class="push" /><span class="soft nums">{timeOfDay(t.createdAt)}</span></header><Markdown text={t.objective} label="Objective" /></article>
+      {shown.length < turns.length && <button class="link" onClick={() => setAll(true)}>Show {plural(turns.length - shown.length, "earlier turn")}</button>}
+      {shown.map((turn) => <TurnView key={turn.key} turn={turn} />)}
+      {error && <Failure error={error} again={reload} />}
+      {!log && !error && <Waiting />}
+      {ask && <article class="said asks-you"><header><State status="blocked" word="waits for you" /></header><AnswerBox ask={ask} keys done={reload} /></article>}
+      {t.status === "running" && <p class="soft line" role="status"><State status="running" word="works" /></p>}
+      {ended && t.completion && <article class="said over"><header><State status={t.completion.state === "complete" ? "completed" : t.completion.state} word={t.completion.state} /><span class="push" /><span class="soft nums">{t.endedAt && timeOfDay(t.endedAt)}</span></header><Markdown text={t.completion.summary} label="Outcome" />
+        {t.completion.changes && t.completion.changes.fileCount > 0 && <p class="soft">{plural(t.completion.changes.fileCount, "file")} changed, <span class="added">+{count(t.completion.changes.insertions)}</span> <span class="removed">&minus;{count(t.completion.changes.deletions)}</span>, {plural(t.completion.changes.commitCount, "commit")}</p>}</article>}
+    </div>
+    {!ended && <Composer id={t.id} queue={queue} sent={reload} />}
+  </div>;
+}
+
+function TurnView({ turn }: { turn: Turn }) {
+  const end = turn.end?.data as Data | undefined;
+  const said = typeof end?.output === "string" ? end.output : turn.said.map((e) => String((e.data as Data).text ?? "")).join("");
+  const fail = end?.error as { code?: string; message?: string } | undefined;
+  const tools = turn.tools.reduce((m, e) => m.set(String((e.data as Data).tool ?? "tool"), (m.get(String((e.data as Data).tool ?? "tool")) ?? 0) + 1), new Map<string, number>());
+  return <>
+    {turn.notes.map((e) => <p key={e.sequence} class="note soft"><span class="nums">{timeOfDay(e.timestamp)}</span> {noteOf(e)}</p>)}
+    {(said || turn.tools.length > 0 || turn.prompts.length > 0 || turn.end) && <article class="said agent">
+      <header>{end ? <strong>Turn {String(end.turn ?? "")}</strong> : <State status="running" word="works" />}{end && <span class="soft nums">{lasted(Number(end.durationMs ?? 0))}</span>}
+        {end?.interrupted === true && <span class="badge">interrupted</span>}{end?.refused === true && <span class="badge">refused</span>}<span class="push" /><span class="soft nums">{timeOfDay(turn.end?.timestamp ?? turn.began)}</span></header>
+      {tools.size > 0 && <details class="tools"><summary>{[...tools].map(([name, n]) => <span key={name} class="badge"><Text>{name}</Text>{n > 1 ? " \u00d7" + n : ""}</span>)}</summary>
+        {turn.tools.map((e) => <div key={e.sequence} class="card"><div class="line"><strong><Text>{String((e.data as Data).tool ?? "tool")}</Text></strong><span class="push" /><span class="soft nums">{timeOfDay(e.timestamp)}</span></div><ToolInput input={(e.data as Data).input} label="Input" /></div>)}</details>}
+      {turn.prompts.map((e) => { const d = e.data as Data; const p = d.prompt as Prompt | undefined; return d.autoAnswered === true ? <p key={e.sequence} class="note soft">{p?.tool ? <Text>{p.tool}</Text> : "a prompt"}: answered by a rule: <strong><Text>{String(d.answer ?? "")}</Text></strong></p> : <p key={e.sequence} class="note soft">asked: <Text>{p?.text ?? "a login"}</Text></p>; })}
+      {fail && <div class="cause"><State status="failed" word={fail.code ?? "failed"} /> <Text>{fail.message ?? ""}</Text></div>}
+      {said && <Markdown text={said} label="What the agent said" />}
+    </article>}
+  </>;
+}
+
+function noteOf(e: ThreadEventRow) {
+  const d = e.data as Data;
+  switch (e.type) {
+    case "thread_started": return <>its agent <Text>{String(d.agentType ?? "")}</Text> was started{d.restart ? " again" : ""} on <Text>{String(d.runtime ?? "")}</Text></>;
+    case "thread_idle": return <>idle for {lasted(Number(d.idleMs ?? 0))}</>;
+    case "thread_completed": return <>completed</>;
+    case "thread_failed": return <>failed: <Text>{String((d.error as Data | undefined)?.message ?? "")}</Text></>;
+    case "thread_stopped": return <>stopped: <Text>{String(d.reason ?? "")}</Text></>;
+    default: return <><Text>{String(d.status ?? e.type).replaceAll("_", " ")}</Text>{d.reason ? <>: <Text>{String(d.reason)}</Text></> : null}</>;
+  }
+}
+
+function Composer({ id, queue, sent }: { id: string; queue?: ThreadQueueBody; sent: () => void }) {
+  const draft = "draft:" + id;
+  const [text, setText] = useState(() => { try { return sessionStorage.getItem(draft) ?? ""; } catch { return ""; } });
+  const a = useAct();
+  const key = useRef("");
+  const write = (v: string) => { setText(v); key.current = ""; try { if (v) sessionStorage.setItem(draft, v); else sessionStorage.removeItem(draft); } catch { /* no storage: the draft lives as long as the page */ } };
+  const send = () => {
+    if (!text.trim()) return;
+    key.current ||= freshKey(); // a repeat of the same text after a lost answer sends nothing twice
+    void a.act(() => post(`/api/managed-threads/${seg(id)}/send`, { message: text }, key.current)).then((ok) => { if (ok) { write(""); sent(); } });
+  };
+  const waiting = queue?.inputs.filter((i) => i.state === "waiting") ?? [];
+  return <form class="composer" onSubmit={(e) => { e.preventDefault(); send(); }}>
+    {waiting.length > 0 && <details open class="queue"><summary>{plural(queue!.queued, "message")} queued</summary><ul>{waiting.map((i) => <Queued key={i.inputId} id={id} input={i} done={sent} />)}</ul></details>}
+    {a.error && <Failure error={a.error} />}
+    <label><span class="sr">Message</span><textarea rows={2} placeholder="Message to the agent" value={text} onInput={(e) => write(e.currentTarget.value)}
+      onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); send(); } }} /></label>
+    <button class="button main" disabled={a.busy || !text.trim()}>Send <kbd>Ctrl+Enter</kbd></button>
+  </form>;
+}
+
+function Queued({ id, input, done }: { id: string; input: ThreadQueueBody["inputs"][number]; done: () => void }) {
+  const a = useAct();
+  return <li><span class="clip"><Text>{input.message}</Text></span> <span class="soft"><When at={input.createdAt} /></span>
+    <button class="link" disabled={a.busy} onClick={() => void a.act(() => del(`/api/managed-threads/${seg(id)}/queue/${seg(input.inputId)}`)).then(done)}>withdraw</button>{a.error && <span class="hot"> <Text>{a.error.message}</Text></span>}</li>;
+}
+
+function Changes({ id, workspace }: { id: string; workspace: WorkspaceBody | null }) {
+  const diff = useLoad("diff:" + id, (signal) => get<ThreadDiffBody>(`/api/managed-threads/${seg(id)}/diff`, {}, signal), { on: (e) => e.subject === id && e.type === "thread_turn_complete" });
+  const files = useMemo(() => parseDiff(diff.data?.patch ?? ""), [diff.data]);
+  if (!diff.data) return diff.error ? <Failure error={diff.error} again={diff.reload} /> : <Waiting />;
+  const d = diff.data;
+  return <div tabIndex={0} class="scrolls">
+    <div class="bar"><strong>{plural(files.length, "file")}</strong> <span class="added">+{count(files.reduce((n, f) => n + f.added, 0))}</span> <span class="removed">&minus;{count(files.reduce((n, f) => n + f.removed, 0))}</span>
+      <span class="soft">against <span class="mono">{d.baseCommit.slice(0, 10)}</span></span><span class="push" />{workspace?.path && <Command text={`git fetch ${workspace.path} ${d.workBranch || "HEAD"}`} />}</div>
+    {d.truncated && <p class="notice">The patch is longer than 1 MiB and is cut: <Command text={`wardroom thread diff ${id}`} /></p>}
+    {files.length === 0 ? <Empty title="Nothing changed yet" /> : files.map((f, i) => <File key={i + f.path} file={f} open={files.length <= 30} />)}
+  </div>;
+}
+
+function Workspace({ w }: { w: WorkspaceBody | null }) {
+  if (!w) return <Empty title="No workspace here">It is not reserved yet, or the agent works on a machine of its own.</Empty>;
+  const rows: [string, string | undefined][] = [["Id", w.workspaceId], ["State", w.status], ["Path", w.path], ["Repository", w.repo], ["Branch", w.branch], ["Work branch", w.workBranch], ["Base commit", w.baseCommit], ["Size", w.sizeBytes ? bytes(w.sizeBytes) : undefined], ["Kept because", w.kept]];
+  return <><dl class="facts">{rows.filter(([, v]) => v).map(([k, v]) => <div key={k}><dt>{k}</dt><dd class="mono"><Text>{v!}</Text></dd></div>)}{w.expiresAt && <div><dt>Removed</dt><dd><When at={w.expiresAt} /></dd></div>}</dl>
+    {(w.warnings ?? []).map((text, i) => <Pre key={i} text={text} label="Warning" />)}</>;
+}

@@ -1,0 +1,273 @@
+package browser_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	browserpage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
+)
+
+const root = "../../.."
+
+// limit bounds one test.
+const limit = 90 * time.Second
+
+// rig is what all tests share: a browser, the product, and agents that go by rules.
+type rig struct {
+	*testbed.Server
+	browser context.Context
+	crew    []*testbed.Process
+	agent   string // binary of the demo's agents
+	end     []func()
+}
+
+var shared rig
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	chromium := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			chromium = path
+			break
+		}
+	}
+	if chromium == "" {
+		fmt.Fprintln(os.Stderr, "Chromium is not installed (Debian: apt-get install chromium): the tests of the console need it")
+		if os.Getenv("WARDROOM_REQUIRE_REAL") == "1" {
+			return 1
+		}
+		return 0
+	}
+	defer shared.close()
+	if err := shared.open(chromium); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+func (r *rig) close() {
+	for i := len(r.end) - 1; i >= 0; i-- {
+		r.end[i]()
+	}
+}
+
+func (r *rig) open(chromium string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "wardroom-console-")
+	if err != nil {
+		return err
+	}
+	r.end = append(r.end, func() { _ = os.RemoveAll(dir) })
+	binary := os.Getenv(testbed.Built)
+	builds := map[string]string{"agent": "./scripts/demo/agent"}
+	if binary == "" {
+		binary = filepath.Join(dir, "wardroom")
+		builds["wardroom"], builds["plugins/runtime-local"], builds["plugins/holder"] = "./appliance/cmd/wardroom", "./plugins/runtime-local", "./plugins/holder"
+	}
+	for name, pkg := range builds {
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(dir, name), pkg)
+		build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+		if text, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("go build %s: %w\n%s", pkg, err, text)
+		}
+	}
+	r.agent = filepath.Join(dir, "agent")
+	data := filepath.Join(dir, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		return err
+	}
+	if r.Server, err = testbed.NewDevServer(binary, data); err != nil {
+		return err
+	}
+	if err := r.Start(ctx); err != nil {
+		return err
+	}
+	r.end = append(r.end, func() { r.Close() })
+	for _, one := range []string{"ada:architecture,planning,review", "tom:coding,review", "eve:coding", "kim:coding", "quinn:testing"} {
+		name, capabilities, _ := strings.Cut(one, ":")
+		p, err := testbed.Command{
+			Args: []string{r.agent, "-server", r.URL, "-method", "team", "-name", name, "-capability", capabilities, "-think", "20ms"},
+			Log:  filepath.Join(dir, name+".log"),
+		}.Start()
+		if err != nil {
+			return err
+		}
+		r.crew = append(r.crew, p)
+		r.end = append(r.end, p.Kill)
+	}
+	err = testbed.Until(ctx, time.Minute, "five agents", func(ctx context.Context) (bool, error) {
+		h, err := r.Client.HealthDetailed(ctx)
+		return err == nil && h.Components != nil && h.Components.Agents.Connected >= 5, nil
+	})
+	if err != nil {
+		return err
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox,
+		chromedp.Flag("use-angle", "swiftshader"), chromedp.Flag("enable-unsafe-swiftshader", true), chromedp.WindowSize(1440, 900))
+	allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	// What the driver itself does not know of the browser is no news.
+	browser, quit := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {}))
+	r.end = append(r.end, stop, quit)
+	r.browser = browser
+	return chromedp.Run(browser)
+}
+
+// page is a tab that a test drives. Whatever a browser complains about fails the test.
+type page struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex // guards all below
+	bad      []string
+	hosts    map[string]bool // that were asked for something
+	calm     bool            // complaints about the network are expected: the server is away
+	requests map[network.RequestID]string
+}
+
+// open opens a tab at a path of the console.
+func open(t *testing.T, path string) *page {
+	t.Helper()
+	tab, closeTab := chromedp.NewContext(shared.browser)
+	ctx, cancel := context.WithTimeout(tab, limit)
+	p := &page{t: t, ctx: ctx, hosts: map[string]bool{}, requests: map[network.RequestID]string{}}
+	chromedp.ListenTarget(ctx, p.hear)
+	t.Cleanup(func() {
+		p.mu.Lock()
+		for _, text := range p.bad {
+			t.Error(text)
+		}
+		p.mu.Unlock()
+		if t.Failed() {
+			p.shoot("failed")
+		}
+		cancel()
+		closeTab()
+	})
+	p.do(network.Enable(), log.Enable(), runtime.Enable(), chromedp.Navigate(shared.URL+path))
+	return p
+}
+
+// hear takes notice of what goes wrong in the page.
+func (p *page) hear(ev any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	complain := func(format string, args ...any) { p.bad = append(p.bad, fmt.Sprintf(format, args...)) }
+	switch e := ev.(type) {
+	case *runtime.EventExceptionThrown:
+		complain("exception: %s", e.ExceptionDetails.Error())
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeAssert {
+			complain("console: %s %s", e.Type, e.Args[0].Value)
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.LevelError && !p.calm {
+			complain("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
+		}
+	case *network.EventRequestWillBeSent:
+		p.requests[e.RequestID] = e.Request.URL
+		if u, err := url.Parse(e.Request.URL); err == nil && u.Scheme != "data" && u.Scheme != "blob" {
+			p.hosts[u.Host] = true
+		}
+	case *network.EventLoadingFailed:
+		if !e.Canceled && !p.calm && e.ErrorText != "net::ERR_ABORTED" {
+			complain("request failed: %s %s", p.requests[e.RequestID], e.ErrorText)
+		}
+	}
+}
+
+// away says that the server is away, or was, and is expected to be missed.
+func (p *page) away(is bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calm = is
+}
+
+func (p *page) do(actions ...chromedp.Action) {
+	p.t.Helper()
+	if err := chromedp.Run(p.ctx, actions...); err != nil {
+		p.t.Fatalf("%v\n%s", err, p.text())
+	}
+}
+
+// text is what the page shows now, for people who read why a test failed.
+func (p *page) text() (text string) {
+	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
+	defer cancel()
+	_ = chromedp.Run(ctx, chromedp.Evaluate(`document.body?.innerText ?? ""`, &text))
+	if len(text) > 3000 {
+		text = text[:3000]
+	}
+	return text
+}
+
+// until waits until an expression is true in the page.
+func (p *page) until(what, expression string) {
+	p.t.Helper()
+	err := testbed.Until(p.ctx, 45*time.Second, what, func(ctx context.Context) (holds bool, err error) {
+		err = chromedp.Run(ctx, chromedp.Evaluate("Boolean("+expression+")", &holds))
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+			return false, err
+		}
+		return holds && err == nil, nil // while a page loads there may be nothing to ask
+	})
+	if err != nil {
+		p.t.Fatalf("%v\n%s", err, p.text())
+	}
+}
+
+// button is a visible button or link by its text.
+func button(text string) string {
+	return fmt.Sprintf(`[...document.querySelectorAll("button,a,summary")].find((b) => b.innerText.trim().startsWith(%q) && b.offsetParent && !b.disabled)`, text)
+}
+
+// click clicks with the mouse in the middle of what an expression finds, once it is there.
+func (p *page) click(expression string) {
+	p.t.Helper()
+	p.until("something to click: "+expression, expression)
+	var at [2]float64
+	p.do(chromedp.Evaluate(fmt.Sprintf(`(() => { const e = %s; e.scrollIntoView({block: "nearest"}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, expression), &at))
+	p.do(chromedp.MouseClickXY(at[0], at[1]))
+}
+
+// css is the first element that fits a selector, if it is shown.
+func css(selector string) string { return fmt.Sprintf("document.querySelector(%q)", selector) }
+
+// shoot keeps a picture of the page in the folder that CONSOLE_SHOTS names, if it does.
+func (p *page) shoot(name string) {
+	dir := os.Getenv("CONSOLE_SHOTS")
+	if dir == "" {
+		return
+	}
+	var png []byte
+	ctx, cancel := context.WithTimeout(p.ctx, 10*time.Second)
+	defer cancel()
+	if err := chromedp.Run(ctx, browserpage.BringToFront(), chromedp.CaptureScreenshot(&png)); err != nil {
+		p.t.Log(err)
+		return
+	}
+	file := filepath.Join(dir, strings.NewReplacer("/", "-", " ", "-").Replace(p.t.Name()+"-"+name)+".png")
+	if err := os.WriteFile(file, png, 0o644); err != nil {
+		p.t.Log(err)
+	}
+}
