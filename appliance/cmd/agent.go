@@ -16,10 +16,12 @@ func (c *cli) agentCommand() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "agent", Aliases: []string{"agents"}, Short: "Look at connected agents, and run managed ones"})
 	c.nouns[cmd] = managedAgents
 	get, disconnect := c.agentGet(), c.agentDisconnect()
-	c.nouns[get], c.nouns[disconnect] = kinds{managedAgents, connectedAgents}, connectedAgents
+	revoke := c.agentTokenRevoke()
+	c.nouns[get], c.nouns[disconnect], c.nouns[revoke] = kinds{managedAgents, connectedAgents}, connectedAgents, agentTokens
 	cmd.AddCommand(c.agentList(), get, disconnect,
 		c.agentSpawn(), c.agentSend(), c.agentKeys(), c.agentInterrupt(), c.agentAnswer(), c.agentAttach(), c.agentScreen(),
-		c.agentLogs(), c.agentEvents(), c.agentTop(), c.agentRestart(), c.agentStop())
+		c.agentLogs(), c.agentEvents(), c.agentTop(), c.agentRestart(), c.agentStop(),
+		c.agentTokenCreate(), c.agentTokenList(), revoke)
 	return cmd
 }
 

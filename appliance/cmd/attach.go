@@ -99,7 +99,7 @@ func (c *cli) attach(ctx context.Context, id string, in, out *os.File, readOnly 
 	a := &attachment{
 		in: in, out: out, readOnly: readOnly, detach: detachMatcher{keys: detach},
 		dial: func(ctx context.Context, opts runtime.AttachOptions) (runtime.Terminal, error) {
-			return terminal.Dial(ctx, address, opts, terminal.DialOptions{Header: header, TLS: api.TLS()})
+			return terminal.Dial(ctx, address, opts, terminal.DialOptions{Header: header, TLS: api.TLS(), Dial: c.dial})
 		},
 	}
 	exit, err := a.run(ctx)

@@ -29,7 +29,7 @@ func (c *cli) authCommand() *cobra.Command {
 			"and while it runs over REST, with the key in the file admin.key unless another credential is given.",
 	})
 	c.nouns[cmd] = apiKeys
-	cmd.AddCommand(c.authCreate(), c.authList(), c.authRotate(), c.authRevoke(), c.authCan(), c.authWhoami())
+	cmd.AddCommand(c.authCreate(), c.authList(), c.authRotate(), c.authRevoke(), c.authReset(), c.authCan(), c.authWhoami(), c.authSessions())
 	return cmd
 }
 
@@ -82,14 +82,32 @@ func (c *cli) keys(
 	cmd *cobra.Command, f *authFlags, offline func(ctx context.Context, keys core.KeyService) error,
 	online func(ctx context.Context, api *client.Client) error,
 ) error {
+	return c.offlineOr(cmd, f, func(ctx context.Context, dir string) error { return c.deps.Keys(ctx, dir, offline) }, online)
+}
+
+// offlineOr runs offline on the directory of the store of a server that does not run, else online.
+func (c *cli) offlineOr(
+	cmd *cobra.Command, f *authFlags, offline func(ctx context.Context, dir string) error,
+	online func(ctx context.Context, api *client.Client) error,
+) error {
 	if f.config == "" {
 		return c.call(cmd, online)
 	}
+	return c.atStore(cmd, f, func(dir string) error { return offline(cmd.Context(), dir) },
+		func() error { return c.call(cmd, online) })
+}
+
+// atStore runs a command on the machine of a server: offline with the directory of its store, or online, as the server's
+// first key unless another credential is given, where the server runs.
+func (c *cli) atStore(cmd *cobra.Command, f *authFlags, offline func(dir string) error, online func() error) error {
 	loaded, err := config.Load(f.config, config.Options{})
 	if err != nil {
 		return err
 	}
-	err = c.deps.Keys(cmd.Context(), loaded.Store.Path, offline)
+	err = offline(loaded.Store.Path)
+	if owned := ownAs(loaded.Store.Path, loaded.Store.Path); err == nil { // root may have made the store of the service
+		err = owned
+	}
 	if core.ErrorCode(err) != core.CodeConflict || !isInUse(err) {
 		return err
 	}
@@ -102,18 +120,19 @@ func (c *cli) keys(
 	}
 	if token == "" {
 		data, err := os.ReadFile(filepath.Join(loaded.Store.Path, adminKeyFile))
-		if err != nil {
+		if err == nil {
+			c.token = strings.TrimSpace(string(data))
+		} else if loaded.Security.Enabled() {
 			return &usageError{message: "the server runs, and its first key cannot be read", hint: "give a key with the scope admin in " + envToken + " or with --token-file"}
 		}
-		c.token = strings.TrimSpace(string(data))
 	}
-	return c.call(cmd, online)
+	return online()
 }
 
 // isInUse reports whether a store is open elsewhere, which a conflict with something in it is not.
 func isInUse(err error) bool {
 	var e *core.Error
-	return errors.As(err, &e) && e.Details["resource"] != "key"
+	return errors.As(err, &e) && e.Details["resource"] == "store"
 }
 
 // localListen is the address at which a server that listens on listen is reached from its own machine.
@@ -280,6 +299,35 @@ func (c *cli) authRevoke() *cobra.Command {
 	return cmd
 }
 
+// authReset is the way out when what keys are hashed under is lost.
+func (c *cli) authReset() *cobra.Command {
+	var flags authFlags
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "reset --config FILE --yes", Short: "Give up all API keys and agent tokens of a server that does not run",
+		Long: "Forget all API keys and agent tokens in the store of a server that does not run, for a store whose keys.pepper is lost:\n" +
+			"without that file none of them is valid. The next start makes a first key, as that of a new server does.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if flags.config == "" || !yes {
+				return usagef(cmd, "--config and --yes are needed: whoever has a key needs another one afterwards")
+			}
+			loaded, err := config.Load(flags.config, config.Options{})
+			if err != nil {
+				return err
+			}
+			count, err := c.deps.ResetKeys(cmd.Context(), loaded.Store.Path)
+			if err != nil {
+				return err
+			}
+			return c.showValue(map[string]any{"removed": count}, func(s *screen) { s.line("%d keys and tokens are gone", count) })
+		},
+	}
+	flags.register(cmd)
+	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
+	return cmd
+}
+
 func (c *cli) authCan() *cobra.Command {
 	return &cobra.Command{
 		Use: "can ACTION [RESOURCE]", Short: "Tell whether the caller may do something; exits with 5 if not",
@@ -323,7 +371,7 @@ func (c *cli) authWhoami() *cobra.Command {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				answer, err := api.GetSession(ctx)
 				return show(c, answer, err, func(s *screen, a *client.Session) {
-					s.fields("id", a.ID, "name", a.Name, "kind", a.Kind, "key", a.KeyID, "groups", strings.Join(a.Groups, ","), "roles", strings.Join(a.Roles, ","),
+					s.fields("id", a.ID, "name", a.Name, "kind", a.Kind, "key", a.KeyID, "session", a.SessionID, "groups", strings.Join(a.Groups, ","), "roles", strings.Join(a.Roles, ","),
 						"scopes", strings.Join(a.Scopes, ","), "expires", moment(a.ExpiresAt), "may", fmt.Sprintf("%d actions; -o json lists them", len(a.Actions)))
 				})
 			})

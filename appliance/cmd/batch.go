@@ -7,13 +7,42 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
 func (c *cli) batchCommand() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "batch", Aliases: []string{"batches"}, Short: "Run a pattern over many inputs"})
-	cmd.AddCommand(c.batchRun(), c.batchGet(), c.batchWatch(), c.batchCancel())
+	c.nouns[cmd] = batches
+	cmd.AddCommand(batches.lists(c, &cobra.Command{Use: "list", Short: "List batches, newest first"}), c.batchRun(), c.batchGet(), c.batchWatch(), c.batchCancel())
 	return cmd
+}
+
+var batches = &resource[client.BatchRow]{
+	noun: "batch", member: "batches", prefix: core.PrefixBatch, empty: "no batches",
+	columns: []column[client.BatchRow]{
+		{head: "BATCH", show: func(b *client.BatchRow) any { return b.BatchID }},
+		{head: "PATTERN", show: func(b *client.BatchRow) any { return b.Pattern.Name }, cut: 40},
+		{head: "VERSION", show: func(b *client.BatchRow) any { return b.Pattern.Version }, wide: true},
+		{head: "STATUS", show: func(b *client.BatchRow) any { return status(b.Status) }},
+		{head: "ITEMS", show: func(b *client.BatchRow) any { return b.Total }},
+		{head: "DONE", show: func(b *client.BatchRow) any { return b.Completed + b.Failed + b.Cancelled }},
+		{head: "FAILED", show: func(b *client.BatchRow) any { return b.Failed }},
+		{head: "CREATED BY", show: func(b *client.BatchRow) any { return b.CreatedBy }, wide: true, cut: 24},
+		{head: "AGE", show: func(b *client.BatchRow) any { return b.CreatedAt }},
+	},
+	filters: []filter{
+		oneOf("status", core.BatchStatuses),
+		{flag: "pattern", usage: "only of this pattern"},
+		{flag: "created-by", usage: "only those of this caller"},
+	},
+	id:     func(b *client.BatchRow) string { return b.BatchID },
+	status: func(b *client.BatchRow) string { return b.Pattern.Name + " " + string(b.Status) },
+	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
+		return api.ListBatches(ctx, client.BatchFilter{
+			Status: sel.text("status"), Pattern: sel.text("pattern"), CreatedBy: sel.text("created-by"), Page: sel.Page,
+		})
+	},
 }
 
 // batchFlags are the flags of `wardroom batch run`.

@@ -37,16 +37,24 @@ func configFile(cmd *cobra.Command, run func(cmd *cobra.Command, path string) er
 }
 
 func (c *cli) configValidate() *cobra.Command {
-	return configFile(&cobra.Command{
+	var environment int
+	cmd := configFile(&cobra.Command{
 		Use:   "validate FILE",
 		Short: "Check a configuration file and its drop-ins; every problem is shown at once",
 	}, func(_ *cobra.Command, path string) error {
+		var options config.Options
+		if environment != 0 {
+			var err error
+			if options.Lookup, err = environOf(environment); err != nil {
+				return err
+			}
+		}
 		answer := struct {
 			Valid    bool             `json:"valid"`
 			Files    []string         `json:"files"`
 			Problems []config.Problem `json:"problems"`
 		}{Files: []string{}, Problems: []config.Problem{}}
-		cfg, err := config.Load(path, config.Options{})
+		cfg, err := config.Load(path, options)
 		if err != nil && config.Problems(err) == nil {
 			return err
 		}
@@ -68,6 +76,8 @@ func (c *cli) configValidate() *cobra.Command {
 		}
 		return err
 	})
+	cmd.Flags().IntVar(&environment, "env-of", 0, "number of a process whose environment values refer to, such as a running server's")
+	return cmd
 }
 
 func (c *cli) configShow() *cobra.Command {

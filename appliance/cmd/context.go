@@ -35,6 +35,8 @@ type contexts struct {
 type serverContext struct {
 	Server string `json:"server"`
 	CA     string `json:"ca,omitempty"` // file with the certificates that its own may be signed by; empty: those of the system
+	// TokenFile holds the credential; empty: that of `wardroom login`, if there is one.
+	TokenFile string `json:"tokenFile,omitempty"`
 }
 
 var contextName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
@@ -82,18 +84,7 @@ func (all *contexts) write() error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(all.path), ".contexts.*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), all.path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // what remains of the failure
-	}
-	return err
+	return replaceFile(all.path, data)
 }
 
 func (all *contexts) names() []string { return slices.Sorted(maps.Keys(all.Contexts)) }
@@ -110,30 +101,34 @@ func (all *contexts) find(name string) (serverContext, error) {
 	return serverContext{}, &usageError{message: fmt.Sprintf("no context %q; %s", name, there), hint: "add it with `wardroom context add`"}
 }
 
-// chosenContext returns the context that commands talk to. An address that was given, by flag or environment, leaves the
-// contexts out: then the file is not even read.
-func (c *cli) chosenContext() (serverContext, error) {
+// chosenContext returns the context that commands talk to, and what it is reached with. An address that was given, by flag
+// or environment, leaves the contexts out: then the file is not even read.
+func (c *cli) chosenContext() (chosen serverContext, credential string, err error) {
 	name := c.context
 	if name == "" {
 		if c.server != "" || c.deps.Getenv(envServer) != "" {
-			return serverContext{}, nil
+			return chosen, "", nil
 		}
 		name = c.deps.Getenv(envContext)
 	}
 	if path, err := c.contextsPath(); err != nil || name == "" && !exists(path) {
-		return serverContext{}, nil //nolint:nilerr // a user without a home has no contexts
+		return chosen, "", nil //nolint:nilerr // a user without a home has no contexts
 	}
 	all, err := c.readContexts()
 	if err != nil {
-		return serverContext{}, err
+		return chosen, "", err
 	}
 	if name == "" {
 		name = all.Current
 	}
 	if name == "" {
-		return serverContext{}, nil
+		return chosen, "", nil
 	}
-	return all.find(name)
+	if chosen, err = all.find(name); err != nil || c.token != "" || c.deps.Getenv(envToken) != "" {
+		return chosen, "", err
+	}
+	credential, err = c.credential(name, all)
+	return chosen, credential, err
 }
 
 func exists(path string) bool {
@@ -160,8 +155,10 @@ func (s serverContext) tlsConfig() (*tls.Config, error) {
 func (c *cli) contextCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "context", Aliases: []string{"contexts"}, Short: "Keep the addresses of several servers, and choose one",
-		Long: "Keep the addresses of several servers in a file of yours, and choose the one that commands talk to.\n\n" +
-			"--server and WARDROOM_SERVER go before the chosen context, and --context NAME before all of them.",
+		Long: "Keep the addresses of several servers in a file of yours, each with its credential, and choose the one that commands\n" +
+			"talk to. The credential is a file that you name, or that of `wardroom login`; it is sent to that server alone.\n\n" +
+			"--server and WARDROOM_SERVER go before the chosen context, and --context NAME before all of them. --token, --token-file\n" +
+			"and WARDROOM_TOKEN go before its credential.",
 	})
 	cmd.AddCommand(c.contextAdd(), c.contextUse(), c.contextList(), c.contextRemove())
 	return cmd
@@ -172,7 +169,10 @@ func (c *cli) contextAdd() *cobra.Command {
 	var use bool
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Add a server, or change it",
-		Example: "  wardroom context add plant --server https://wardroom.example.com --ca plant-ca.pem --use",
+		Long: "Add a server, or change it. With --token-file the context is reached with the credential in that file, which is read anew\n" +
+			"by each command; without it by what `wardroom login` keeps.",
+		Example: "  wardroom context add plant --server https://wardroom.example.com --ca plant-ca.pem --use\n" +
+			"  wardroom context add ci --server https://wardroom.example.com --token-file /run/secrets/wardroom",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !contextName.MatchString(args[0]) {
 				return usagef(cmd, "NAME must be 1 to 64 letters, digits, dots, dashes or underscores")
@@ -193,8 +193,24 @@ func (c *cli) contextAdd() *cobra.Command {
 					return err
 				}
 			}
+			if c.tokenFile == "-" {
+				return usagef(cmd, "--token-file must be a file: the context keeps its name, and reads it each time")
+			}
+			if c.tokenFile != "" {
+				var err error
+				if made.TokenFile, err = filepath.Abs(c.tokenFile); err != nil {
+					return err
+				}
+			} else if c.token != "" {
+				return usagef(cmd, "--token is not kept; give the name of a file with --token-file")
+			}
 			return c.changeContexts(func(all *contexts) (string, error) {
-				_, known := all.Contexts[args[0]]
+				before, known := all.Contexts[args[0]]
+				if known && before.Server != made.Server {
+					if err := all.removeLogin(args[0]); err != nil {
+						return "", err
+					}
+				}
 				all.Contexts[args[0]] = made
 				if use || len(all.Contexts) == 1 {
 					all.Current = args[0]
@@ -230,6 +246,9 @@ func (c *cli) contextRemove() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			return c.changeContexts(func(all *contexts) (string, error) {
 				_, err := all.find(args[0])
+				if err == nil {
+					err = all.removeLogin(args[0])
+				}
 				delete(all.Contexts, args[0])
 				if all.Current == args[0] {
 					all.Current = ""
@@ -276,10 +295,27 @@ func (c *cli) contextList() *cobra.Command {
 						mark = "*"
 					}
 					have := all.Contexts[name]
-					rows = append(rows, plain(mark, name, have.Server, have.CA))
+					rows = append(rows, plain(mark, name, have.Server, c.credentialText(name, all), have.CA))
 				}
-				s.table([]string{"", "CONTEXT", "SERVER", "CA"}, rows)
+				s.table([]string{"", "CONTEXT", "SERVER", "CREDENTIAL", "CA"}, rows)
 			})
 		},
 	}
+}
+
+// credentialText tells what a context is reached with.
+func (c *cli) credentialText(name string, all *contexts) string {
+	if path := all.Contexts[name].TokenFile; path != "" {
+		return path
+	}
+	saved, err := all.readLogin(name)
+	switch {
+	case err != nil:
+		return "unreadable login"
+	case saved == nil:
+		return ""
+	case !c.now().Before(saved.ExpiresAt):
+		return "login of " + saved.User + ", which ended"
+	}
+	return "login of " + saved.User
 }

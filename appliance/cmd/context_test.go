@@ -72,10 +72,86 @@ func TestContexts(t *testing.T) {
 	if text := run(0, "context", "list"); strings.Contains(text, "lab") || strings.Contains(text, "*") {
 		t.Errorf("after the removal: %s", text)
 	}
+	credentials(t, dir, run)
 	info, err := os.Stat(filepath.Join(dir, "config", "wardroom", "contexts.json"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
+}
+
+// credentials: a context is reached with the file that it names, or with its login, and neither goes to another server.
+func credentials(t *testing.T, dir string, run func(want int, args ...string) string) {
+	t.Helper()
+	got := make(chan string, 10)
+	serve := func() *httptest.Server {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			got <- r.Header.Get("Authorization")
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"id":"ann","actions":[]}`))
+		}))
+		t.Cleanup(s.Close)
+		return s
+	}
+	sent := func(want string, args ...string) {
+		t.Helper()
+		run(0, append([]string{"auth", "whoami"}, args...)...)
+		if header := <-got; header != want {
+			t.Errorf("%v sends %q, want %q", args, header, want)
+		}
+	}
+	one, other := serve(), serve()
+	file := filepath.Join(dir, "token")
+	if err := os.WriteFile(file, []byte("first\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(0, "context", "add", "keyed", "--server", one.URL, "--token-file", file, "--use")
+	run(2, "context", "add", "keyed", "--server", one.URL, "--token", "secret")
+	run(2, "context", "add", "keyed", "--server", one.URL, "--token-file", "-")
+	sent("Bearer first")
+	if err := os.WriteFile(file, []byte("second\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sent("Bearer second")
+	sent("Bearer third", "--token", "third")
+	sent("", "--server", other.URL)
+	if text := run(0, "context", "list"); !strings.Contains(text, file) {
+		t.Errorf("%s", text)
+	}
+	// A login counts for the server that it was made at, until it ends, and only as long as nobody else can read it.
+	login := func(server, until string, mode os.FileMode) {
+		t.Helper()
+		path := filepath.Join(dir, "config", "wardroom", "logins", "signed.json")
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		text := `{"server":"` + server + `","token":"wrs_x","sessionId":"sess_1","user":"ann","expiresAt":"` + until + `"}`
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(0, "context", "add", "signed", "--server", one.URL, "--use")
+	sent("")
+	login(one.URL, "2999-01-01T00:00:00Z", 0o600)
+	sent("Bearer wrs_x")
+	login(other.URL, "2999-01-01T00:00:00Z", 0o600)
+	sent("")
+	login(one.URL, "2001-01-01T00:00:00Z", 0o600)
+	if text := run(5, "auth", "whoami"); !strings.Contains(text, "ended at") || !strings.Contains(text, "wardroom login --context signed") {
+		t.Errorf("%s", text)
+	}
+	login(one.URL, "2999-01-01T00:00:00Z", 0o644)
+	if text := run(2, "auth", "whoami"); !strings.Contains(text, "can be read by others") {
+		t.Errorf("%s", text)
+	}
+	login(one.URL, "2999-01-01T00:00:00Z", 0o600)
+	run(0, "context", "remove", "signed")
+	run(0, "context", "add", "signed", "--server", one.URL, "--use")
+	sent("")
+	run(0, "context", "remove", "signed")
+	run(0, "context", "remove", "keyed")
 }
 
 func TestHelpOfNothing(t *testing.T) {

@@ -45,7 +45,7 @@ func (c *cli) runDev(cmd *cobra.Command, opts RunOptions) (err error) {
 	opts.Ready = func(addr string) {
 		s := &screen{paint: c.painter(c.deps.Stdout)}
 		s.line("wardroom %s, development server", buildInfo().Version)
-		s.fields("  address", "http://"+addr, "  data", opts.DataDir+" ("+kept+")", "  security", "no authentication")
+		s.fields("  address", "http://"+addr, "  console", "open http://"+addr+"/ in a browser", "  data", opts.DataDir+" ("+kept+")", "  security", "no authentication")
 		s.line("ready: http://%s", addr)
 		_, _ = s.WriteTo(c.deps.Stdout) // a closed stdout is no reason to end the server
 	}

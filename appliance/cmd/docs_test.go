@@ -97,13 +97,23 @@ func TestSeriesExist(t *testing.T) {
 			code.Write(data)
 		}
 	}
-	for _, match := range seriesPattern.FindAllStringSubmatch(readDoc(t, "docs/operations.md"), -1) {
+	named := seriesPattern.FindAllStringSubmatch(readDoc(t, "docs/operations.md"), -1)
+	for _, page := range []string{"configs/alerts/wardroom.yml", "configs/dashboards/wardroom.json"} {
+		found := regexp.MustCompile(`()\b(service_[a-z_]+)`).FindAllStringSubmatch(readDoc(t, page), -1)
+		if len(found) < 10 {
+			t.Errorf("%s names %d series", page, len(found))
+		}
+		for _, match := range found {
+			named = append(named, []string{page, strings.TrimSuffix(match[2], "_bucket")})
+		}
+	}
+	for _, match := range named {
 		ofPlugin, ok := strings.CutPrefix(match[1], "service_plugin_")
 		if ok && (ofPlugin == "" || strings.Contains(code.String(), "# TYPE "+ofPlugin+" ")) {
 			continue
 		}
 		if !strings.Contains(code.String(), `"`+match[1]+`"`) {
-			t.Errorf("docs/operations.md speaks of %s, which does not exist", match[1])
+			t.Errorf("%s: %s does not exist", match[0], match[1])
 		}
 	}
 }

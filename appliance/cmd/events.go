@@ -69,11 +69,11 @@ func (c *cli) eventsCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens, until Ctrl-C")
-	cmd.Flags().StringSliceVar(&f.Topics, "topic", nil, "only these topics (default all): executions, inbox, threads, agents, patterns, health")
+	cmd.Flags().StringSliceVar(&f.Topics, "topic", nil, "only these topics (default all): executions, inbox, threads, agents, patterns, schedules, triggers, health")
 	cmd.Flags().StringSliceVar(&f.Subjects, "subject", nil, "all that happens to these ids, of executions, threads and agents")
 	cmd.Flags().StringVar(&f.After, "after", "", "go on after this event: the number that -o json shows as id")
 	_ = cmd.RegisterFlagCompletionFunc("topic", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{"executions", "inbox", "threads", "agents", "patterns", "health"}, cobra.ShellCompDirectiveNoFileComp
+		return []string{"executions", "inbox", "threads", "agents", "patterns", "schedules", "triggers", "health"}, cobra.ShellCompDirectiveNoFileComp
 	})
 	return cmd
 }

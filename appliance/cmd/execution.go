@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,8 +18,8 @@ func (c *cli) executionCommand() *cobra.Command {
 		Use: "execution", Aliases: []string{"executions", "exec"}, Short: "Read, watch and steer executions",
 	})
 	c.nouns[cmd] = executions
-	cmd.AddCommand(executions.lists(c, &cobra.Command{Use: "list", Short: "List executions, newest first"}), c.executionGet(), c.executionTimeline(), c.executionWatch(), c.executionCancel(),
-		c.executionRetry(), c.executionRerun())
+	cmd.AddCommand(executions.lists(c, &cobra.Command{Use: "list", Short: "List executions, newest first"}), c.executionGet(), c.executionTimeline(), c.executionTask(), c.executionWatch(), c.executionCancel(),
+		c.executionRetry(), c.executionRerun(), c.executionDelete())
 	return cmd
 }
 
@@ -29,13 +30,22 @@ var executions = &resource[client.ExecutionRow]{
 		{head: "PATTERN", show: func(e *client.ExecutionRow) any { return e.Pattern }, cut: 40},
 		{head: "VERSION", show: func(e *client.ExecutionRow) any { return e.Version }},
 		{head: "STATUS", show: func(e *client.ExecutionRow) any { return status(e.Status) }},
+		{head: "ERROR", show: func(e *client.ExecutionRow) any { return string(e.ErrorCode) }, wide: true},
+		{head: "ASKS", show: func(e *client.ExecutionRow) any { return openText(e.OpenQuestions) }, wide: true},
+		{head: "BATCH", show: func(e *client.ExecutionRow) any { return e.BatchID }, wide: true},
+		{head: "CREATED BY", show: func(e *client.ExecutionRow) any { return e.CreatedBy }, wide: true, cut: 24},
+		{head: "METADATA", show: func(e *client.ExecutionRow) any { return pairsText(e.Metadata) }, wide: true, cut: 40},
 		{head: "STARTED", show: func(e *client.ExecutionRow) any { return moment(e.StartedAt) }, wide: true},
 		{head: "AGE", show: func(e *client.ExecutionRow) any { return e.CreatedAt }},
 		{head: "DURATION", show: func(e *client.ExecutionRow) any { return elapsed(e.Status, e.Duration) }},
 	},
 	filters: []filter{
 		{flag: "pattern", usage: "only of this pattern"},
-		oneOf("status", core.ExecutionStatuses),
+		anyOf("status", core.ExecutionStatuses),
+		{flag: "batch", usage: "only items of this batch"},
+		{flag: "error", usage: "only those that failed with this code, such as TIMEOUT"},
+		{flag: "created-by", usage: "only those of this caller"},
+		{flag: "metadata", usage: "key=value, only those with this metadata; may be repeated", kind: filterPairs},
 		{flag: "since", usage: "made at or after this time (RFC 3339), or this long ago (90m, 24h)", kind: filterTime},
 		{flag: "until", usage: "made before this time (RFC 3339), or this long ago", kind: filterTime},
 	},
@@ -43,9 +53,18 @@ var executions = &resource[client.ExecutionRow]{
 	status: func(e *client.ExecutionRow) string { return e.Pattern + " " + string(e.Status) },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
 		return api.ListExecutions(ctx, client.ExecutionFilter{
-			Pattern: sel.text("pattern"), Status: sel.text("status"), Since: sel.time("since"), Until: sel.time("until"), Page: sel.Page,
+			Pattern: sel.text("pattern"), Status: strings.Join(sel.texts("status"), ","), BatchID: sel.text("batch"),
+			ErrorCode: sel.text("error"), CreatedBy: sel.text("created-by"), Metadata: sel.pairs("metadata"), Since: sel.time("since"), Until: sel.time("until"), Page: sel.Page,
 		})
 	},
+}
+
+// openText is a number of open questions, or nothing.
+func openText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
 }
 
 func (c *cli) executionGet() *cobra.Command {

@@ -117,7 +117,7 @@ func apiHint(e *client.Error) string {
 	resource, _ := e.Details["resource"].(string)
 	switch e.Code {
 	case client.CodeUnauthorized:
-		return "give a credential with " + envToken + " or --token"
+		return "sign in with `wardroom login`, or give a credential with " + envToken + " or --token-file"
 	case client.CodeForbidden:
 		if scope, ok := e.Details["requiredScope"].(string); ok {
 			return "the credential needs the scope " + clean(scope)

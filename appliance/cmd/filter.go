@@ -40,6 +40,13 @@ func oneOf[W ~string](flag string, words []W, more ...string) filter {
 	return f
 }
 
+// anyOf returns a filter that takes any of some words, comma-separated.
+func anyOf[W ~string](flag string, words []W) filter {
+	f := oneOf(flag, words)
+	f.kind, f.usage = filterTexts, f.usage+"; several: comma-separated"
+	return f
+}
+
 // choice lists the words that f takes.
 func (f filter) choice() string {
 	last := len(f.words) - 1
@@ -109,10 +116,14 @@ func registerListing(cmd *cobra.Command, paged bool) {
 		return
 	}
 	flags.Int("limit", 0, "rows of a page, 1 to 100 (default 20)")
-	flags.Int("offset", 0, "rows to skip")
 	flags.String("cursor", "", "nextCursor of the page before")
 	flags.Bool("all", false, "all rows, page by page")
 	exclusive(cmd, "all", "limit")
+}
+
+// registerOffset registers the flag of lists that can skip rows.
+func registerOffset(cmd *cobra.Command) {
+	cmd.Flags().Int("offset", 0, "rows to skip")
 	exclusive(cmd, "offset", "cursor")
 }
 
@@ -137,7 +148,14 @@ func (c *cli) selection(cmd *cobra.Command, filters []filter, args []string) (se
 		var err error
 		switch f.kind {
 		case filterTexts:
-			sel.values[f.flag], err = flags.GetStringSlice(f.flag)
+			var words []string
+			words, err = flags.GetStringSlice(f.flag)
+			for i := range words {
+				if err == nil {
+					err = checkWord(cmd, f, words[i])
+				}
+			}
+			sel.values[f.flag] = words
 		case filterPairs:
 			var pairs []string
 			if pairs, err = flags.GetStringArray(f.flag); err == nil {

@@ -42,7 +42,7 @@ func (c *cli) agentScreen() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				shown, err := readScreen(ctx, api, agent.ID)
+				shown, err := c.readScreen(ctx, api, agent.ID)
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
@@ -60,9 +60,9 @@ func (c *cli) agentScreen() *cobra.Command {
 }
 
 // readScreen attaches to an agent's terminal until it has shown the whole screen.
-func readScreen(ctx context.Context, api *client.Client, id string) (*screenDocument, error) {
+func (c *cli) readScreen(ctx context.Context, api *client.Client, id string) (*screenDocument, error) {
 	address, header := api.TerminalRequest(id)
-	remote, err := terminal.Dial(ctx, address, runtime.AttachOptions{ReadOnly: true}, terminal.DialOptions{Header: header, TLS: api.TLS()})
+	remote, err := terminal.Dial(ctx, address, runtime.AttachOptions{ReadOnly: true}, terminal.DialOptions{Header: header, TLS: api.TLS(), Dial: c.dial})
 	if err != nil {
 		return nil, err
 	}

@@ -50,6 +50,7 @@ func (c *cli) agentSpawn() *cobra.Command {
 	f.StringVar(&flags.spec.Resume, "resume", "", "session of an earlier agent to go on with")
 	f.StringVar(&flags.spec.Image, "image", "", "image, on a runtime that has them")
 	f.StringVar(&flags.spec.Network, "network", "", "network, on a runtime that has them")
+	f.StringArrayVar(&flags.spec.Volumes, "volume", nil, "HOST_PATH:CONTAINER_PATH:MODE (ro or rw), on a runtime with images; may be repeated")
 	f.StringVar(&flags.spec.Memory, "memory", "", "memory limit such as 512m")
 	f.Float64Var(&flags.spec.CPU, "cpu", 0, "limit in cores")
 	f.StringArrayVar(&flags.labels, "label", nil, "key=value kept with the agent; may be repeated")

@@ -107,7 +107,7 @@ func (r *resource[T]) scan(ctx context.Context, api *client.Client, sel selectio
 		for i := range rows {
 			see(&rows[i])
 		}
-		if !info.HasMore || len(rows) == 0 {
+		if !info.HasMore || len(rows) == 0 && info.NextCursor == "" {
 			return true, nil
 		}
 		sel.Cursor = info.NextCursor
@@ -226,7 +226,7 @@ var agentTypes wordKind = func(ctx context.Context, api *client.Client) ([]strin
 
 // flagKinds are the kinds that flags name one of, wherever they are.
 var flagKinds = map[string]kind{
-	"execution": executions, "pattern": patterns, "runtime": runtimes, "agent": connectedAgents, "workspace": workspaces,
+	"execution": executions, "batch": batches, "pattern": patterns, "runtime": runtimes, "agent": connectedAgents, "workspace": workspaces,
 	"type": agentTypes, "approval": fixed(ofApproval.words...), "priority": fixed(ofPriority.words...),
 	"event": fixed(append([]core.EventType{"*"}, core.PublicEvents...)...), "state": fixed(core.CompletionStates...),
 	"format": fixed("json", "jsonl", "csv"),

@@ -198,13 +198,16 @@ func (c *cli) pluginRollback() *cobra.Command {
 }
 
 func (c *cli) pluginManifest() *cobra.Command {
-	return &cobra.Command{
+	var files []string
+	cmd := &cobra.Command{
 		Use:   "manifest DIR",
 		Short: "Write the manifest of a directory of plugins that were just built",
 		Long: "manifest runs each program in DIR with -version and writes manifest.json with name, kind, version and\n" +
-			"checksum of those that are plugins. It is for whoever builds plugins, not for files from elsewhere.",
+			"checksum of those that are plugins. It is for whoever builds plugins, not for files from elsewhere.\n\n" +
+			"With --file the directory is that of a package: of one plugin, and the files that come with it.",
+		Example: "  wardroom plugin manifest package --file holder --file prices.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			m, skipped, err := pluginhost.DescribeDir(cmd.Context(), args[0])
+			m, skipped, err := pluginhost.DescribeDir(cmd.Context(), args[0], files...)
 			if err != nil {
 				return err
 			}
@@ -231,4 +234,6 @@ func (c *cli) pluginManifest() *cobra.Command {
 			return err
 		},
 	}
+	cmd.Flags().StringArrayVar(&files, "file", nil, "file in DIR that the plugin needs beside it; may be repeated")
+	return cmd
 }

@@ -138,6 +138,35 @@ func TestPluginManifest(t *testing.T) {
 	execute(t, "", "plugin", "manifest", filepath.Join(dir, "none")).expect(t, 2)
 }
 
+// A package of several files is written, and installed as it is.
+func TestPluginManifestOfPackage(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"runtime-pen": "#!/bin/sh\necho \"runtime-pen 1.2.3 (runtime plugin, protocol 1)\"\n", "holder": "#!/bin/sh\ntouch \"$0.ran\"\n", "prices.json": "{}",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := execute(t, "", "plugin", "manifest", dir, "--file", "prices.json", "--file", "holder")
+	r.expect(t, 0)
+	if r.stderr.String() != "" {
+		t.Errorf("stderr %q", r.stderr.String())
+	}
+	m, err := pluginhost.ReadManifest(dir)
+	if err != nil || len(m.Plugins) != 1 || len(m.Plugins[0].Files) != 2 || m.Plugins[0].Files[0].Name != "holder" || len(m.Plugins[0].Files[1].SHA256) != 64 {
+		t.Fatalf("manifest %+v, %v", m, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "holder.ran")); err == nil {
+		t.Error("a file that comes with the plugin was run")
+	}
+	for _, bad := range []string{"../holder", "none", ".", "holder/x"} {
+		execute(t, "", "plugin", "manifest", dir, "--file", bad).expect(t, 2)
+	}
+	execute(t, "", "plugin", "manifest", dir, "--file", "holder", "--file", "holder").expect(t, 2)
+	execute(t, "", "plugin", "manifest", dir, "--file", "runtime-pen").expect(t, 2) // then there is no plugin
+}
+
 // A key is made, a binary signed, installed where only signed ones are taken, upgraded, and taken back.
 func TestPluginSignAndRollback(t *testing.T) {
 	file, dir := program(t, "runtime-pen"), filepath.Join(t.TempDir(), "new", "plugins")

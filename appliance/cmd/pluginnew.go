@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,7 @@ func (c *cli) pluginNew() *cobra.Command {
 		Long: "new writes a Go module that builds a plugin and passes the conformance suite as it is.",
 	})
 	c.nouns[cmd] = nil // the names are new ones
-	cmd.AddCommand(c.pluginNewRuntime())
+	cmd.AddCommand(c.pluginNewRuntime(), c.pluginNewAudit())
 	return cmd
 }
 
@@ -61,46 +62,64 @@ type newAnswer struct {
 }
 
 func (c *cli) pluginNewRuntime() *cobra.Command {
-	var o scaffold.Options
-	cmd := &cobra.Command{
+	return c.pluginNewModule(false, &cobra.Command{
 		Use:   "runtime NAME",
 		Short: "Write the module of a runtime, which starts agents somewhere",
 		Long: "Write the module of the plugin runtime-NAME: a launcher over plain terminals of this machine, its tests\n" +
-			"with the conformance suite, and a README. It needs Go and nothing of Wardroom but the sdk, which this program\n" +
-			"writes into the module, below third_party: neither now nor later is a network needed. --sdk names a directory\n" +
-			"that has the sdk instead (one that `wardroom plugin sdk` wrote, or a copy of the repository), and with --fetch\n" +
-			"the sdk comes from a module proxy, in the version of this program.",
+			"with the conformance suite, and a README. " + newModuleText,
 		Example: "  wardroom plugin new runtime nspawn --module git.example.com/ops/runtime-nspawn\n" +
 			"  wardroom plugin new runtime nspawn --sdk /usr/src/wardroom-sdk",
-		RunE: func(_ *cobra.Command, args []string) error {
-			o.Name, o.Version = args[0], buildInfo().Version
-			if o.Dir == "" {
-				o.Dir = "runtime-" + o.Name
+	})
+}
+
+func (c *cli) pluginNewAudit() *cobra.Command {
+	return c.pluginNewModule(true, &cobra.Command{
+		Use:   "audit NAME",
+		Short: "Write the module of an audit sink, which keeps audit records somewhere",
+		Long: "Write the module of the plugin audit-NAME: a sink that appends to a file, its tests with the conformance\n" +
+			"suite, and a README. " + newModuleText,
+		Example: "  wardroom plugin new audit syslog --module git.example.com/ops/audit-syslog",
+	})
+}
+
+// newModuleText is what the help of both says of the sdk.
+const newModuleText = "It needs Go and nothing of Wardroom but the sdk, which this program\n" +
+	"writes into the module, below third_party: neither now nor later is a network needed. --sdk names a directory\n" +
+	"that has the sdk instead (one that `wardroom plugin sdk` wrote, or a copy of the repository), and with --fetch\n" +
+	"the sdk comes from a module proxy, in the version of this program."
+
+// pluginNewModule makes cmd one that writes a module.
+func (c *cli) pluginNewModule(audit bool, cmd *cobra.Command) *cobra.Command {
+	o := scaffold.Options{Audit: audit}
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		o.Name, o.Version = args[0], buildInfo().Version
+		if o.Dir == "" {
+			o.Dir = o.Plugin()
+		}
+		if o.Module == "" {
+			o.Module = o.DefaultModule()
+		}
+		files, err := scaffold.Module(o)
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.Abs(o.Dir)
+		if err != nil {
+			return err
+		}
+		return c.showValue(newAnswer{o.Plugin(), o.Module, dir, files}, func(s *screen) {
+			s.line("made the module %s in %s", o.Module, clean(dir))
+			fetch := ""
+			if o.Fetch {
+				fetch = "go mod tidy && "
 			}
-			if o.Module == "" {
-				o.Module = scaffold.DefaultModule(o.Name)
-			}
-			files, err := scaffold.Runtime(o)
-			if err != nil {
-				return err
-			}
-			dir, err := filepath.Abs(o.Dir)
-			if err != nil {
-				return err
-			}
-			return c.showValue(newAnswer{"runtime-" + o.Name, o.Module, dir, files}, func(s *screen) {
-				s.line("made the module %s in %s", o.Module, clean(dir))
-				fetch := ""
-				if o.Fetch {
-					fetch = "go mod tidy && "
-				}
-				s.line("build and check it: cd %s && %sgo build -o runtime-%s . && go test ./...", clean(o.Dir), fetch, o.Name)
-			})
-		},
+			s.line("build and check it: cd %s && %sgo build -o %s . && go test ./...", clean(o.Dir), fetch, o.Plugin())
+		})
 	}
+	kind := strings.TrimSuffix(cmd.Use, " NAME")
 	flags := cmd.Flags()
-	flags.StringVar(&o.Dir, "dir", "", "directory to make (default runtime-NAME)")
-	flags.StringVar(&o.Module, "module", "", "path of the new module (default example.com/wardroom-runtime-NAME)")
+	flags.StringVar(&o.Dir, "dir", "", "directory to make (default "+kind+"-NAME)")
+	flags.StringVar(&o.Module, "module", "", "path of the new module (default example.com/wardroom-"+kind+"-NAME)")
 	flags.StringVar(&o.SDK, "sdk", "", "directory that has the sdk (default: that of this program is written into the module)")
 	flags.BoolVar(&o.Fetch, "fetch", false, "fetch the sdk from a module proxy when the module is built")
 	exclusive(cmd, "sdk", "fetch")

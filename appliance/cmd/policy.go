@@ -2,8 +2,10 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +19,8 @@ type PolicyTools struct {
 	Check func(ctx context.Context, c *config.Config) (revision string, err error)
 	// Eval asks it.
 	Eval func(ctx context.Context, c *config.Config, p core.Principal, a core.Access) (core.Ruling, error)
+	// EvalApproval asks it about a prompt of an agent; ok is false where it has nothing to say.
+	EvalApproval func(ctx context.Context, c *config.Config, q core.PromptQuestion) (ruling core.PromptRuling, ok bool, err error)
 	// Text returns the built-in policy.
 	Text func() string
 }
@@ -27,7 +31,7 @@ func (c *cli) policyCommand() *cobra.Command {
 		Long: "Check and try policies before a server takes them over. The built-in policy is meant unless --dir or --config names another.",
 	})
 	cmd.AddCommand(c.policyCheck("check", "Compile a policy and run its tests"), c.policyCheck("test", "Run the tests of a policy, in *_test.rego"),
-		c.policyEval(), c.policyShow())
+		c.policyEval(), c.policyPrompt(), c.policyShow())
 	return cmd
 }
 
@@ -127,6 +131,75 @@ func (c *cli) policyEval() *cobra.Command {
 	f.StringSliceVar(&p.Scopes, "scopes", nil, "scopes of the caller")
 	f.StringSliceVar(&p.Roles, "roles", nil, "roles of the caller's key")
 	f.StringSliceVar(&p.Groups, "groups", nil, "groups of the caller")
+	return cmd
+}
+
+func (c *cli) policyPrompt() *cobra.Command {
+	var flags rulesFlags
+	var q core.PromptQuestion
+	var input, at string
+	cmd := &cobra.Command{
+		Use:   "eval-prompt --tool TOOL --input JSON",
+		Short: "Ask a policy about a prompt of an agent; exits with 5 if it denies",
+		Long: "Ask what the package wardroom.approvals of a policy says of an agent's prompt. Without a rule that is about it, the rules\n" +
+			"of the thread and of the configuration and the approvalPreset count.",
+		Example: `  wardroom policy eval-prompt --dir /etc/wardroom/policy --tool Bash --input '{"command": "git push"}' --role engineer`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := json.Unmarshal([]byte(input), &q.Input); err != nil {
+				return usagef(cmd, "--input must be a JSON object: %v", err)
+			}
+			q.Time = c.now()
+			if at != "" {
+				when, err := time.Parse(time.RFC3339, at)
+				if err != nil {
+					return usagef(cmd, "--at must be a time such as 2026-01-02T15:04:05Z, not %q", at)
+				}
+				q.Time = when
+			}
+			loaded, err := flags.load()
+			if err != nil {
+				return err
+			}
+			q.PromptID, q.Options = "prompt", []string{core.RulingAllow, core.RulingDeny}
+			ruling, ok, err := c.deps.Policy.EvalApproval(cmd.Context(), loaded, q)
+			if err != nil {
+				return err
+			}
+			said := map[string]any{"decided": ok}
+			if ok {
+				said["answer"], said["rule"], said["reason"] = ruling.Answer, ruling.Rule, ruling.Reason
+			}
+			err = c.showValue(said, func(s *screen) {
+				if !ok {
+					s.line("nothing: other rules and the preset count")
+					return
+				}
+				s.line("%s, by the rule %s", ruling.Answer, clean(ruling.Rule))
+				if ruling.Reason != "" {
+					s.line("%s", clean(ruling.Reason))
+				}
+			})
+			if err == nil && ok && ruling.Answer == core.RulingDeny {
+				return &outcomeError{code: exitAuth}
+			}
+			return err
+		},
+	}
+	flags.register(cmd)
+	f := cmd.Flags()
+	f.StringVar(&q.Kind, "kind", "approval", "kind of the prompt: approval or question")
+	f.StringVar(&q.Tool, "tool", "", "tool that the agent wants to use")
+	f.StringVar(&input, "input", "{}", "what it would get, a JSON object")
+	f.StringVar(&q.Text, "text", "", "what people would be asked")
+	f.StringVar(&q.Role, "role", "", "role of the agent")
+	f.StringVar(&q.Repository, "repository", "", "repository that it works on")
+	f.StringVar(&q.Branch, "branch", "", "branch that it began at")
+	f.StringVar(&q.Workspace, "workspace", "", "path that it works in")
+	f.StringVar(&q.AgentType, "agent-type", "", "type of the agent, such as claude")
+	f.StringVar(&q.Preset, "preset", "standard", "approvalPreset of the agent")
+	f.StringVar(&q.Owner, "owner", "", "who made its thread")
+	f.StringVar(&at, "at", "", "when it asks (default now)")
 	return cmd
 }
 

@@ -25,6 +25,7 @@ type resource[T any] struct {
 	empty   string              // shown in place of a list without rows
 	foot    func([]T) string    // shown below the rows; may be nil
 	unpaged bool                // the answer always has all rows
+	forward bool                // pages have cursors only
 	id      func(row *T) string // what commands take
 	name    func(row *T) string // what people call it; nil if it has no name of its own
 	status  func(row *T) string // nil if it has none
@@ -54,6 +55,9 @@ type view struct {
 func (r *resource[T]) lists(c *cli, cmd *cobra.Command) *cobra.Command {
 	registerFilters(cmd, r.filters)
 	registerListing(cmd, !r.unpaged)
+	if !r.unpaged && !r.forward {
+		registerOffset(cmd)
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return r.list(c, cmd, args) }
 	return cmd
 }
@@ -92,8 +96,15 @@ func (r *resource[T]) view(ctx context.Context, api *client.Client, sel selectio
 	}
 	return view{body, func(s *screen) {
 		r.draw(s, rows)
-		if info.HasMore {
-			s.line("%d of %d; --all shows the rest", len(rows), info.Total)
+		switch {
+		case info.HasMore && info.Total == 0: // they were not counted
+			s.line("there are more; --all shows them")
+		case info.HasMore:
+			total := fmt.Sprint(info.Total)
+			if info.AtLeast {
+				total = "at least " + total
+			}
+			s.line("%d of %s; --all shows the rest", len(rows), total)
 		}
 	}, ids}, nil
 }
@@ -125,7 +136,7 @@ func (r *resource[T]) rest(
 			return nil, err
 		}
 		merged = append(merged, rows...)
-		if !info.HasMore || len(rows) == 0 {
+		if !info.HasMore || len(rows) == 0 && info.NextCursor == "" { // a page may be empty, and more follow
 			return document(map[string]any{r.member: merged, "total": len(merged)})
 		}
 		sel.Cursor = info.NextCursor

@@ -49,7 +49,13 @@ type Deps struct {
 	// Retention holds the configured bounds of what is kept.
 	Retention func(c *config.Config) store.Policy
 	// Keys hands fn the API keys in the directory of a store that no server has open. CONFLICT when one has.
-	Keys   func(ctx context.Context, dir string, fn func(ctx context.Context, keys core.KeyService) error) error
+	Keys func(ctx context.Context, dir string, fn func(ctx context.Context, keys core.KeyService) error) error
+	// AgentTokens is Keys for the registration tokens of agents.
+	AgentTokens func(ctx context.Context, dir string, fn func(ctx context.Context, tokens core.AgentTokenService) error) error
+	// ResetKeys forgets all keys and registration tokens in such a directory, and returns how many there were.
+	ResetKeys func(ctx context.Context, dir string) (int, error)
+	// Audit hands fn the audit trail in the directory of a store that no server has open. CONFLICT when one has.
+	Audit  func(ctx context.Context, dir string, fn func(ctx context.Context, audit core.AuditService) error) error
 	Policy PolicyTools
 
 	Stdin  io.Reader               // nil: os.Stdin
@@ -57,6 +63,9 @@ type Deps struct {
 	Stderr io.Writer               // nil: os.Stderr
 	Getenv func(key string) string // nil: os.Getenv
 	Now    func() time.Time        // nil: time.Now; ages are shown at it
+
+	OpenBrowser func(address string) error                       // nil: the browser of this machine
+	Sleep       func(ctx context.Context, d time.Duration) error // nil: waits, or returns the error of ctx
 }
 
 // cli is one run of the command line.
@@ -74,6 +83,7 @@ type cli struct {
 
 	path *jsonPath      // of --output jsonpath=; else nil
 	api  *client.Client // made by client; nil before
+	dial dialFunc       // of api's connections, where they go to a socket of this machine; else nil
 
 	nouns map[*cobra.Command]kind // that commands, and those below them, are about
 }
@@ -125,6 +135,12 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
+	if deps.OpenBrowser == nil {
+		deps.OpenBrowser = openBrowser
+	}
+	if deps.Sleep == nil {
+		deps.Sleep = sleep
+	}
 	c := &cli{deps: deps, nouns: map[*cobra.Command]kind{}}
 	root := group(&cobra.Command{
 		Use:   "wardroom",
@@ -155,6 +171,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	root.AddGroup(
 		&cobra.Group{ID: "run", Title: "Run the server:"},
 		&cobra.Group{ID: "work", Title: "Work with a server:"},
+		&cobra.Group{ID: "machine", Title: "Look after the server of this machine:"},
 		&cobra.Group{ID: "offline", Title: "Work with files:"},
 	)
 	add := func(id string, commands ...*cobra.Command) {
@@ -165,8 +182,10 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	}
 	add("run", c.serveCommand(), c.devCommand(), c.edgeCommand())
 	add("work", c.patternCommand(), c.runCommand(), c.executionCommand(), c.questionCommand(), c.batchCommand(), c.threadCommand(), c.workspaceCommand(),
-		c.agentCommand(), c.runtimeCommand(), c.webhookCommand(), c.pluginCommand(), c.authCommand(), c.statusCommand(), c.openapiCommand(),
-		c.eventsCommand(), c.contextCommand())
+		c.agentCommand(), c.runtimeCommand(), c.scheduleCommand(), c.triggerCommand(), c.webhookCommand(), c.pluginCommand(), c.authCommand(),
+		c.auditCommand(), c.statusCommand(), c.overviewCommand(), c.inboxCommand(), c.openCommand(), c.openapiCommand(), c.eventsCommand(),
+		c.contextCommand(), c.loginCommand(), c.logoutCommand())
+	add("machine", c.setupCommand(), c.doctorCommand(), c.reloadCommand(), c.logLevelCommand(), c.backupCommand(), c.debugCommand())
 	add("offline", c.configCommand(), c.policyCommand(), c.storeCommand())
 	root.AddCommand(c.versionCommand(), exitCodesTopic())
 	root.SetHelpCommand(c.helpCommand(root))
@@ -232,12 +251,9 @@ func (c *cli) checkFlags(cmd *cobra.Command) error {
 		if c.token != "" {
 			return usagef(cmd, "--token and --token-file exclude each other")
 		}
-		data, err := c.readFile(c.tokenFile)
-		if err != nil {
+		var err error
+		if c.token, err = c.readToken(c.tokenFile); err != nil {
 			return err
-		}
-		if c.token = strings.TrimSpace(string(data)); c.token == "" {
-			return &usageError{message: "--token-file: the file is empty"}
 		}
 	}
 	for _, pair := range strings.Fields(cmd.Annotations[annotationExclusive]) {
@@ -247,6 +263,19 @@ func (c *cli) checkFlags(cmd *cobra.Command) error {
 		}
 	}
 	return nil
+}
+
+// readToken reads a credential from a file.
+func (c *cli) readToken(path string) (string, error) {
+	data, err := c.readFile(path)
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(data))
+	if token == "" {
+		return "", &usageError{message: path + ": the file with the credential is empty"}
+	}
+	return token, nil
 }
 
 // annotationExclusive holds the pairs of flags that exclude each other.
@@ -266,7 +295,7 @@ func (c *cli) address() (server, token string, trust *tls.Config, err error) {
 	if c.context != "" && c.server != "" {
 		return "", "", nil, &usageError{message: "--context and --server exclude each other"}
 	}
-	chosen, err := c.chosenContext()
+	chosen, kept, err := c.chosenContext()
 	if err != nil {
 		return "", "", nil, err
 	}
@@ -274,8 +303,11 @@ func (c *cli) address() (server, token string, trust *tls.Config, err error) {
 		return "", "", nil, err
 	}
 	server = cmp.Or(chosen.Server, c.server, c.deps.Getenv(envServer), defaultServer)
-	return server, cmp.Or(c.token, c.deps.Getenv(envToken)), trust, nil
+	return server, cmp.Or(c.token, c.deps.Getenv(envToken), kept), trust, nil
 }
+
+// userAgent is what the command line calls itself.
+func userAgent() string { return "wardroom-cli/" + buildInfo().Version }
 
 // client returns the client of the chosen server. Execute closes it.
 func (c *cli) client() (*client.Client, error) {
@@ -286,7 +318,16 @@ func (c *cli) client() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	api, err := client.New(server, client.Options{Token: token, TLS: trust, UserAgent: "wardroom-cli/" + buildInfo().Version})
+	options := client.Options{Token: token, TLS: trust, UserAgent: userAgent()}
+	local, err := c.chosenSocket(server)
+	if err != nil {
+		return nil, err
+	}
+	if local != nil {
+		server, options.Token, options.HTTPClient = "http://localhost", local.token, local.http
+		c.dial = local.dial
+	}
+	api, err := client.New(server, options)
 	if err != nil {
 		return nil, &usageError{message: err.Error(), hint: "name the server with --server or " + envServer}
 	}

@@ -14,8 +14,20 @@ func (c *cli) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show the server's health, checks and counts",
-		Long:  "Show the server's health, checks and counts. Exits with 7 when it is unhealthy or cannot be reached.",
+		Long: "Show the server's health, checks and counts. Exits with 7 when it is unhealthy or cannot be reached.\n\n" +
+			"On the machine of the server, to root and the user of the service, it shows one table of all parts, plugins,\n" +
+			"queues, certificates, the disk, and the alerts of the last day.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			server, _, _, err := c.address()
+			if err != nil {
+				return err
+			}
+			if local, err := c.chosenSocket(server); err != nil || local != nil {
+				if err != nil {
+					return err
+				}
+				return c.localStatus(cmd.Context(), local)
+			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				health, err := api.HealthDetailed(ctx)
 				if err != nil {

@@ -102,7 +102,7 @@ func (c *cli) dump(ctx context.Context, dir, file string) (sum store.Summary, er
 	if err != nil {
 		return sum, inUse(err)
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() { err = errors.Join(err, s.Close(), ownAs(dir, dir)) }()
 	if file == "-" {
 		return s.Dump(ctx, c.deps.Stdout, c.records("dumped"))
 	}

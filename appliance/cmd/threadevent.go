@@ -36,7 +36,10 @@ func (c *cli) threadEvents() *cobra.Command {
 						s.line("%s", strings.TrimRight(fmt.Sprintf("%6d %s %s %s", e.Sequence, e.Timestamp.Local().Format("15:04:05.000"),
 							s.paint(how, fmt.Sprintf("%-15s", threadKind(e.Type))), shorten(clean(text), 160)), " "))
 					}
-					if list.HasMore {
+					switch backwards := filter.Newest || filter.Before > 0; {
+					case list.HasMore && backwards:
+						s.line("there are older ones; go on with --before %d", list.NextBefore)
+					case list.HasMore:
 						s.line("there is more; go on with --after %d", list.NextSince)
 					}
 				})
@@ -45,6 +48,11 @@ func (c *cli) threadEvents() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.Uint64Var(&filter.Since, "after", 0, "only events after this sequence")
+	f.Uint64Var(&filter.Before, "before", 0, "the newest events before this sequence")
+	f.BoolVar(&filter.Newest, "newest", false, "the newest events of all")
+	exclusive(cmd, "after", "before")
+	exclusive(cmd, "after", "newest")
+	exclusive(cmd, "before", "newest")
 	f.StringSliceVar(&filter.Types, "type", nil, "only these kinds, comma-separated, such as blocked,turn_complete,output (default all but output and status)")
 	f.IntVar(&filter.Limit, "limit", 0, "events at most, 1 to 100 (default 100)")
 	words := make([]string, len(threadEventKinds))
@@ -90,6 +98,9 @@ func threadEventText(kind string, data json.RawMessage) (style, string) {
 		}
 		if d.AutoAnswered {
 			text += "\nanswered by a rule: " + d.Answer
+			if d.Ruling != nil {
+				text += " (" + spaced(d.Ruling.By, d.Ruling.Rule, d.Ruling.Reason) + ")"
+			}
 		}
 		return styleBusy, text
 	case client.EventThreadToolRunning:

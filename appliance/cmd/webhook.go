@@ -19,7 +19,7 @@ func (c *cli) webhookCommand() *cobra.Command {
 	})
 	c.nouns[cmd] = webhooks
 	cmd.AddCommand(c.webhookCreate(), webhooks.lists(c, &cobra.Command{Use: "list", Short: "List endpoints, newest first"}), c.webhookGet(), c.webhookUpdate(), c.webhookDelete(), c.webhookTest(),
-		c.webhookDeliveries(), c.webhookRetry(), c.webhookListen())
+		c.webhookDeliveries(), c.webhookDelivery(), c.webhookRetry(), c.webhookListen())
 	return cmd
 }
 

@@ -3,6 +3,8 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,6 +85,43 @@ var ofEvent = func() filter {
 	f.usage = "only of this type"
 	return f
 }()
+
+func (c *cli) webhookDelivery() *cobra.Command {
+	return &cobra.Command{
+		Use: "delivery ID DELIVERY", Short: "Show a delivery with what is sent and each of its attempts",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				d, err := api.GetDelivery(ctx, args[0], args[1])
+				return show(c, d, err, deliveryScreen)
+			})
+		},
+	}
+}
+
+func deliveryScreen(s *screen, d *client.DeliveryDetail) {
+	s.fields("delivery", d.ID, "event", d.Event, "event id", d.EventID, "subject", d.Subject, "status", status(d.Status), "created", moment(&d.CreatedAt),
+		"next", moment(d.NextAt), "last answer", shorten(clean(strings.TrimSpace(d.ResponseBody)), 200))
+	if len(d.AttemptLog) > 0 {
+		s.line("")
+		var rows [][]cell
+		for i := range d.AttemptLog {
+			a := &d.AttemptLog[i]
+			rows = append(rows, plain(moment(&a.At), countText(a.StatusCode), span(time.Duration(a.DurationMs)*time.Millisecond), shorten(clean(a.Error), 80)))
+		}
+		s.table([]string{"TRIED", "CODE", "TOOK", "ERROR"}, rows)
+	}
+	s.line("")
+	if d.Request == nil {
+		s.line("what was sent is not stored any more")
+		return
+	}
+	s.line("POST %s", clean(d.Request.URL))
+	for _, name := range slices.Sorted(maps.Keys(d.Request.Headers)) {
+		s.line("%s: %s", clean(name), clean(d.Request.Headers[name]))
+	}
+	s.line("")
+	s.line("%s", pretty(d.Request.Body))
+}
 
 func (c *cli) webhookDeliveries() *cobra.Command {
 	return deliveries.lists(c, &cobra.Command{

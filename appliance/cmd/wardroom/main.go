@@ -23,8 +23,11 @@ func main() {
 			return appliance.Run(ctx, appliance.Options(opts))
 		},
 		Retention: appliance.Retention,
-		Keys:      appliance.OfflineKeys,
-		Policy:    cmd.PolicyTools{Check: appliance.CheckPolicy, Eval: appliance.EvalPolicy, Text: appliance.PolicyText},
+		Keys:      appliance.OfflineKeys, AgentTokens: appliance.OfflineAgentTokens, ResetKeys: appliance.ResetKeys,
+		Audit: appliance.OfflineAudit,
+		Policy: cmd.PolicyTools{
+			Check: appliance.CheckPolicy, Eval: appliance.EvalPolicy, EvalApproval: appliance.EvalApproval, Text: appliance.PolicyText,
+		},
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -1,0 +1,146 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wardroom/wardroom/core/backup"
+	"github.com/wardroom/wardroom/core/store"
+)
+
+// restoringSuffix is what the name of a directory ends with in which a store is being restored.
+const restoringSuffix = ".restoring"
+
+func (c *cli) backupRestore() *cobra.Command {
+	var flags backupFlags
+	var place storeFlags
+	var files string
+	cmd := &cobra.Command{
+		Use:   "restore FILE --data-dir DIR",
+		Short: "Make a store from a backup, in an empty directory",
+		Long: "Make a store in DIR from the backup in FILE. DIR must be empty or not exist; it gets its content at once, after the\n" +
+			"backup proved whole, and with the owner that it, or else the directory above it, has. Keys that the backup holds\n" +
+			"are put into place; its configuration is written to --files, where that is given.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := place.path(cmd)
+			if err != nil {
+				return err
+			}
+			if dir, err = filepath.Abs(dir); err != nil {
+				return err
+			}
+			for _, must := range []string{dir, files} {
+				if entries, err := os.ReadDir(must); must != "" && err == nil && len(entries) > 0 {
+					return &outcomeError{code: exitConflict, message: must + " is not empty", hint: "restore into a new or empty directory; move what is there aside first"}
+				}
+			}
+			// The whole file is proved before anything is made of it.
+			answer, err := c.readBackup(cmd.Context(), &flags, args[0])
+			if err != nil {
+				return err
+			}
+			if err := c.restoreBackup(cmd.Context(), &flags, args[0], dir, files); err != nil {
+				return backupError(args[0], err)
+			}
+			answer.Directory = dir
+			return c.showValue(answer, func(s *screen) {
+				answer.screen("restored from")(s)
+				if !answer.Secrets {
+					s.line("")
+					s.line("The backup has no keys: no API key is valid, and secrets of webhooks need to be set anew.")
+					s.line("Make a key with: wardroom auth create-key --config FILE --name admin --scopes admin")
+				}
+			})
+		},
+	}
+	flags.register(cmd)
+	place.register(cmd)
+	cmd.Flags().StringVar(&files, "files", "", "new directory for the configuration and other files of the backup")
+	return cmd
+}
+
+// restoreBackup builds the store beside dir and gives it the name once everything of it is on disk: a restore that is cut
+// leaves nothing at dir, and the next one clears away what it left beside it.
+func (c *cli) restoreBackup(ctx context.Context, flags *backupFlags, path, dir, files string) (err error) {
+	r, _, end, err := flags.open(path)
+	if err != nil {
+		return err
+	}
+	defer end()
+	temp := dir + restoringSuffix
+	if err := os.RemoveAll(temp); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(temp))
+		}
+	}()
+	whole, err := unpackBackup(ctx, r, temp, c.records("restored"))
+	if err != nil {
+		return err
+	}
+	for _, f := range whole.Files {
+		switch key, ok := strings.CutPrefix(f.Name, "keys/"); {
+		case ok && !strings.Contains(key, "/"):
+			err = writeDurably(filepath.Join(temp, key), f.Data)
+		case files != "":
+			err = writeDurably(filepath.Join(files, filepath.FromSlash(f.Name)), f.Data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := ownAs(temp, dir); err != nil {
+		return err
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(temp, dir); err != nil {
+		return err
+	}
+	parent, err := os.Open(filepath.Dir(dir))
+	if err != nil {
+		return fmt.Errorf("make the restored store durable: %w", err)
+	}
+	return errors.Join(parent.Sync(), parent.Close())
+}
+
+// unpackBackup makes a store at dir from the dump in an archive.
+func unpackBackup(ctx context.Context, r io.Reader, dir string, progress func(uint64)) (*backup.Contents, error) {
+	dump, into := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		_, err := store.Restore(ctx, dump, dir, progress)
+		_ = dump.CloseWithError(errors.Join(err, io.ErrClosedPipe)) // the reader of the archive need not go on
+		done <- err
+	}()
+	whole, err := backup.Read(ctx, r, into)
+	_ = into.CloseWithError(err)
+	if failed := <-done; failed != nil && (err == nil || errors.Is(err, io.ErrClosedPipe)) {
+		err = failed
+	}
+	return whole, err
+}
+
+// writeDurably makes a file that only its owner can read, and its directories.
+func writeDurably(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}

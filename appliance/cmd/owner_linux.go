@@ -1,0 +1,80 @@
+package cmd
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// ownAs gives everything in a directory to who owns the one at model, or, where there is none, the one above it. Only root
+// can, and for others there is nothing to do: what root makes for the service must belong to the service.
+func ownAs(dir, model string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(model)
+	if errors.Is(err, fs.ErrNotExist) {
+		info, err = os.Stat(filepath.Dir(model))
+	}
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || owner.Uid == 0 {
+		return nil
+	}
+	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, int(owner.Uid), int(owner.Gid))
+	})
+}
+
+// foreignFile looks for a file directly in a directory that does not belong to the owner of the directory.
+func foreignFile(dir string) (path, owner string, found bool) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", "", false
+	}
+	of := func(info fs.FileInfo) uint32 {
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+			return stat.Uid
+		}
+		return 0
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", "", false
+	}
+	for _, entry := range entries {
+		if one, err := entry.Info(); err == nil && of(one) != of(info) {
+			return filepath.Join(dir, entry.Name()), strconv.FormatUint(uint64(of(info)), 10) + ":", true
+		}
+	}
+	return "", "", false
+}
+
+// freeBytes returns what unprivileged users may still write on the file system of path.
+func freeBytes(path string) (int64, bool) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(path, &s); err != nil {
+		return 0, false
+	}
+	return int64(s.Bavail) * s.Bsize, true
+}
+
+// groupOf is the group of a configuration file, or of the directory where it will be; -1 if neither is there.
+func groupOf(path string) int {
+	for _, at := range []string{path, filepath.Dir(path)} {
+		if info, err := os.Stat(at); err == nil {
+			if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+				return int(stat.Gid)
+			}
+		}
+	}
+	return -1
+}

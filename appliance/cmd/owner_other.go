@@ -1,0 +1,15 @@
+//go:build !linux
+
+package cmd
+
+// ownAs does nothing: the packages that run the service as a user of its own are for Linux.
+func ownAs(string, string) error { return nil }
+
+// foreignFile finds none: see ownAs.
+func foreignFile(string) (path, owner string, found bool) { return "", "", false }
+
+// freeBytes is not known: see ownAs.
+func freeBytes(string) (int64, bool) { return 0, false }
+
+// groupOf is not known: see ownAs.
+func groupOf(string) int { return -1 }
