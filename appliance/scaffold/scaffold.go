@@ -17,17 +17,18 @@ import (
 // SDKModule is the module that has the sdk.
 const SDKModule = "github.com/wardroom/wardroom"
 
-//go:embed runtime/*.tmpl
+//go:embed runtime/*.tmpl audit/*.tmpl
 var templates embed.FS
 
-// ownSDK is where a module has the sdk that Runtime writes with it.
+// ownSDK is where a module has the sdk that Module writes with it.
 const ownSDK = "third_party/wardroom"
 
 // Options say what to make. Name and Dir are needed.
 type Options struct {
-	Name   string // of the runtime; its plugin is runtime-NAME
+	Name   string // of the runtime or sink; its plugin is runtime-NAME or audit-NAME
 	Dir    string // where to: a directory that does not exist, or is empty
 	Module string // path of the new module; empty: DefaultModule
+	Audit  bool   // it is an audit sink; else a runtime
 	// SDK is a directory with the sdk; it gets into the module as a replacement, relative to Dir if it is relative to the
 	// working directory. Empty: the sdk of this program is written into the module, unless Fetch is set.
 	SDK string
@@ -47,12 +48,22 @@ var (
 const maxName = 63 - len("runtime-")
 
 // DefaultModule is the path of a module whose author named none.
-func DefaultModule(name string) string { return "example.com/wardroom-runtime-" + name }
+func (o *Options) DefaultModule() string { return "example.com/wardroom-" + o.Plugin() }
 
-// Runtime writes the module of a runtime plugin and returns the names of its files, sorted. VALIDATION_ERROR and
+// Plugin is what the plugin is called.
+func (o *Options) Plugin() string { return o.kind() + "-" + o.Name }
+
+func (o *Options) kind() string {
+	if o.Audit {
+		return "audit"
+	}
+	return "runtime"
+}
+
+// Module writes the module of a plugin and returns the names of its files, sorted. VALIDATION_ERROR and
 // CONFLICT name what is wrong, and then nothing is written.
-func Runtime(o Options) ([]string, error) {
-	files, err := RuntimeFiles(o)
+func Module(o Options) ([]string, error) {
+	files, err := Files(o)
 	if err != nil {
 		return nil, err
 	}
@@ -79,10 +90,10 @@ func Runtime(o Options) ([]string, error) {
 	return slices.Sorted(maps.Keys(files)), err
 }
 
-// RuntimeFiles returns what Runtime writes, by name. It writes nothing.
-func RuntimeFiles(o Options) (map[string]string, error) {
+// Files returns what Module writes, by name. It writes nothing.
+func Files(o Options) (map[string]string, error) {
 	if o.Module == "" {
-		o.Module = DefaultModule(o.Name)
+		o.Module = o.DefaultModule()
 	}
 	if err := o.check(); err != nil {
 		return nil, err
@@ -92,17 +103,20 @@ func RuntimeFiles(o Options) (map[string]string, error) {
 		return nil, err
 	}
 	fill := strings.NewReplacer("@NAME@", o.Name, "@MODULE@", o.Module, "@VERSION@", version, "@REPLACE@", replacement)
-	entries, err := fs.ReadDir(templates, "runtime")
+	paths, err := fs.Glob(templates, o.kind()+"/*.tmpl")
 	if err != nil {
 		return nil, err
 	}
+	if o.Audit { // both need the modules of the sdk
+		paths = append(paths, "runtime/go.mod.tmpl", "runtime/go.sum.tmpl")
+	}
 	files := map[string]string{}
-	for _, entry := range entries {
-		data, err := templates.ReadFile("runtime/" + entry.Name())
+	for _, path := range paths {
+		data, err := templates.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
-		name := strings.TrimSuffix(entry.Name(), ".tmpl")
+		name := strings.TrimSuffix(filepath.Base(path), ".tmpl")
 		if name == "gitignore" { // go:embed leaves out names that begin with a dot
 			name = ".gitignore"
 		}
@@ -116,8 +130,8 @@ func (o *Options) check() error {
 	add := func(field, reason string) { problems = append(problems, core.Problem{Path: field, Reason: reason}) }
 	if !nameForm.MatchString(o.Name) || len(o.Name) > maxName {
 		add("name", strconv.Quote(o.Name)+" is not a name; use lower-case letters, digits and single dashes, a letter first, at most "+strconv.Itoa(maxName))
-	} else if strings.HasPrefix(o.Name, "runtime-") {
-		add("name", "is put behind runtime- by itself; give "+strings.TrimPrefix(o.Name, "runtime-"))
+	} else if strings.HasPrefix(o.Name, o.kind()+"-") {
+		add("name", "is put behind "+o.kind()+"- by itself; give "+strings.TrimPrefix(o.Name, o.kind()+"-"))
 	}
 	if !moduleForm.MatchString(o.Module) || len(o.Module) > 200 {
 		add("module", strconv.Quote(o.Module)+" is not the path of a Go module, such as example.com/team/runtime-x")

@@ -26,7 +26,7 @@ func TestExample(t *testing.T) {
 		adoptRequirements(t)
 		t.Log("run it once more without -update: the templates are embedded")
 	}
-	files, err := scaffold.RuntimeFiles(scaffold.Options{Name: "example", Dir: example, SDK: root})
+	files, err := scaffold.Files(scaffold.Options{Name: "example", Dir: example, SDK: root})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func adoptRequirements(t *testing.T) {
 		text := string(data)
 		if name == "go.mod" {
 			text, _, _ = strings.Cut(text, "\nreplace ")
-			text = strings.NewReplacer("module "+scaffold.DefaultModule("example"), "module @MODULE@", scaffold.SDKModule+" v0.0.0", scaffold.SDKModule+" @VERSION@").Replace(text) + "@REPLACE@"
+			text = strings.NewReplacer("module "+"example.com/wardroom-runtime-example", "module @MODULE@", scaffold.SDKModule+" v0.0.0", scaffold.SDKModule+" @VERSION@").Replace(text) + "@REPLACE@"
 		}
 		if err := os.WriteFile(filepath.Join("runtime", name+".tmpl"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -77,7 +77,7 @@ func TestExampleIsShort(t *testing.T) {
 
 func TestRuntime(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "runtime-pen")
-	names, err := scaffold.Runtime(scaffold.Options{Name: "pen", Dir: dir, Module: "git.example.com/ops/pen", Fetch: true, Version: "1.2.3"})
+	names, err := scaffold.Module(scaffold.Options{Name: "pen", Dir: dir, Module: "git.example.com/ops/pen", Fetch: true, Version: "1.2.3"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestReplacement(t *testing.T) {
 		{"here", "here/wardroom", "./wardroom"},
 		{"out", sdk(t, filepath.Join(base, "with blank")), `"` + filepath.Join(base, "with blank") + `"`},
 	} {
-		files, err := scaffold.RuntimeFiles(scaffold.Options{Name: "pen", Dir: tt.dir, SDK: tt.sdk})
+		files, err := scaffold.Files(scaffold.Options{Name: "pen", Dir: tt.dir, SDK: tt.sdk})
 		if err != nil {
 			t.Errorf("%s: %v", tt.sdk, err)
 			continue
@@ -178,7 +178,7 @@ func TestRuntimeRefuses(t *testing.T) {
 		{"SDKEmpty", scaffold.Options{Name: "pen", Dir: free, SDK: noSDK}, core.CodeValidation, "no directory sdk"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := scaffold.Runtime(tt.o)
+			_, err := scaffold.Module(tt.o)
 			e := core.AsError(err)
 			if err == nil || e.Code != tt.code || !strings.Contains(err.Error()+problems(e), tt.want) {
 				t.Errorf("error %v (%v), want %s with %q", err, e, tt.code, tt.want)

@@ -96,7 +96,7 @@ func TestBundle(t *testing.T) {
 		t.Skip("there is no sdk in bundle; make build puts it there")
 	}
 	dir := filepath.Join(t.TempDir(), "pen")
-	if _, err := Runtime(Options{Name: "pen", Dir: dir}); err != nil {
+	if _, err := Module(Options{Name: "pen", Dir: dir}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"main.go", ownSDK + "/go.mod", ownSDK + "/sdk/plugin/main.go", ownSDK + "/docs/plugins.md", ownSDK + "/modules/google.golang.org/grpc/go.mod"} {
