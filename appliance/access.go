@@ -5,32 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/access"
 	"github.com/wardroom/wardroom/core/api"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/policy"
-	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // adminKeyFile holds the first key, in the directory of the store.
 const adminKeyFile = "admin.key"
 
 // openAccess starts authentication and authorization, where the configuration enables them.
-func (a *App) openAccess(ctx context.Context) error {
+func (a *App) openAccess(ctx context.Context) (err error) {
 	c := a.config.Load()
-	if !c.Security.Enabled() {
-		return nil
+	if err := a.checkStoreDir(ctx, c.Store.Path); err != nil {
+		return err
 	}
-	pepper, err := sealKey(c.Store.Path, pepperFile)
+	pepper, err := pepper(ctx, a.store, c.Store.Path, a.clock.Now())
 	if err != nil {
 		return err
+	}
+	defer func() {
+		if err == nil {
+			a.openAgentAuth(pepper)
+		}
+	}()
+	a.approvals = new(policy.Approvals)
+	if err = a.loadApprovals(c); err != nil {
+		return err
+	}
+	if !c.Security.Enabled() {
+		return nil
 	}
 	if a.policy, err = policy.New(ctx, policyConfig(c)); err != nil {
 		return err
@@ -51,8 +62,14 @@ func (a *App) openAccess(ctx context.Context) error {
 		Store:   a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("access"), Pepper: pepper,
 		KnownRole: func(name string) bool { return a.config.Load().Security.RBAC.HasRole(name) },
 		Changed:   func() { a.keyChanges.Add(1) },
+		Sessions:  &access.SessionOptions{Limits: a.sessionLimits, Scopes: a.sessionScopes, Secure: c.SecureCookies(), SSO: c.Security.SSO.Enabled},
 	})
-	a.access.Open()
+	if err := a.openSignIn(c, pepper); err != nil {
+		return err
+	}
+	if err := a.access.Open(ctx); err != nil {
+		return err
+	}
 	a.wg.Add(1)
 	go func() {
 		defer a.wg.Done()
@@ -62,6 +79,7 @@ func (a *App) openAccess(ctx context.Context) error {
 		return nil
 	}
 	path := filepath.Join(c.Store.Path, adminKeyFile)
+	ctx = core.WithAuditIntent(ctx, keyIntent("keys.create"))
 	return a.access.CreateFirstKey(ctx, "admin", func(key string) error {
 		if err := keepKey(path, key); err != nil {
 			return fmt.Errorf("keep the first key in %s: %w", path, err)
@@ -69,6 +87,17 @@ func (a *App) openAccess(ctx context.Context) error {
 		a.log.Info("the first key was made; it may do everything", "file", path)
 		return nil
 	})
+}
+
+// keyIntent is what is recorded of a change of keys that no request asked for.
+func keyIntent(action string) *core.AuditIntent {
+	return &core.AuditIntent{
+		AuditEntry: core.AuditEntry{
+			Category: wire.AuditAdmin, Action: action, Outcome: wire.AuditSuccess, Resource: wire.AuditResource{Type: "keys"},
+			Actor: wire.AuditActor{Type: string(core.PrincipalSystem), ID: core.System.ID},
+		},
+		IDPrefix: core.PrefixAPIKey,
+	}
 }
 
 // keepKey writes a key to a file that only we can read. One that is there is of a start that did not get to its end.
@@ -87,43 +116,27 @@ func keepKey(path, key string) error {
 // guarded adds to the options of the API what decides who may do what.
 func (a *App) guarded(o api.Options) api.Options {
 	o.Limits = a.gate
+	o.AgentTokens, o.AuthenticateAgent = a.agentTokens, a.agentAuth.Authenticate
 	if a.access == nil {
 		return o
 	}
 	o.Keys = a.access
-	o.Authenticate = a.access.Authenticate
+	o.SignIn = a.signInOptions()
+	o.Authenticate = func(r *http.Request) (core.Principal, error) {
+		if p, ok := localPrincipal(r.Context()); ok { // who came by the admin socket has shown who it is
+			return p, nil
+		}
+		return a.access.Authenticate(r)
+	}
 	o.Authorize = a.authorize
 	o.Decide = func(ctx context.Context, p core.Principal, access core.Access) core.Ruling {
 		ruling, hidden := a.decide(ctx, p, access)
-		if hidden && kindOf(access) != "" || ruling.Allowed && !a.exists(ctx, access) { // alike, so that it tells nothing of ids
+		if hidden && kindOf(access) != "" { // alike, so that it tells nothing of ids
 			ruling.Allowed, ruling.Reason = false, "there is none of that id, or its pattern is not open to the caller"
 		}
 		return ruling
 	}
-	o.Refresh = a.access.Refresh
+	o.Refresh = a.refresh
 	o.Revision = a.accessRevision
 	return o
-}
-
-// OfflineKeys hands fn the keys in the directory of a store that no server has open, on behalf of who owns it. CONFLICT
-// when one has.
-func OfflineKeys(ctx context.Context, dir string, fn func(ctx context.Context, keys core.KeyService) error) (err error) {
-	s, err := store.Open(ctx, store.Options{Path: dir})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	pepper, err := sealKey(dir, pepperFile)
-	if err != nil {
-		return err
-	}
-	newest, err := s.NewestTime(ctx)
-	if err != nil {
-		return err
-	}
-	clock := newClock()
-	ids := core.NewIDs(clock)
-	ids.NotBefore(newest)
-	keys := access.New(access.Options{Store: s, Clock: clock, IDs: ids, Logger: hclog.NewNullLogger(), Pepper: pepper})
-	return fn(core.WithPrincipal(ctx, core.System), keys)
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"math/big"
 	"strings"
 	"sync"
@@ -101,14 +102,19 @@ func TestRecordWatch(t *testing.T) {
 
 func TestPluginWatch(t *testing.T) {
 	var got raised
+	var recorded []string
 	w := &pluginWatch{
 		Plugins: metrics.New(prometheus.NewRegistry(), metrics.Build{}).Plugins, raise: got.raise, last: map[string]string{},
-		why: func(plugin string) (string, string) { return plugin + " crashed", "look" },
+		why:   func(plugin string) (string, string) { return plugin + " crashed", "look" },
+		state: func(plugin, state string) { recorded = append(recorded, plugin+" "+state) },
 	}
 	for _, state := range []core.PluginState{core.PluginReady, core.PluginFailed, core.PluginQuarantined, core.PluginQuarantined, core.PluginReady} {
 		w.State("local", "runtime", string(state))
 	}
 	got.expect(t, "the first time", "Plugin local is in quarantine: local crashed")
+	if fmt.Sprint(recorded) != "[local ready local quarantined local ready]" {
+		t.Errorf("recorded %v", recorded)
+	}
 	w.State("local", "runtime", string(core.PluginQuarantined))
 	w.State("other", "runtime", string(core.PluginQuarantined))
 	got.expect(t, "later", "local", "local", "other")

@@ -19,6 +19,7 @@ type pluginWatch struct {
 	*metrics.Plugins
 	raise func(subject string, what alert)
 	why   func(plugin string) (reason, hint string)
+	state func(plugin, state string) // is told of what lasts
 
 	mu   sync.Mutex // guards last
 	last map[string]string
@@ -33,7 +34,13 @@ func (w *pluginWatch) State(plugin, kind, state string) {
 	was := w.last[plugin]
 	w.last[plugin] = state
 	w.mu.Unlock()
-	if state != string(core.PluginQuarantined) || was == state {
+	if was == state {
+		return
+	}
+	if state == string(core.PluginQuarantined) || state == string(core.PluginReady) {
+		w.state(plugin, state)
+	}
+	if state != string(core.PluginQuarantined) {
 		return
 	}
 	reason, hint := w.why(plugin)
@@ -147,5 +154,5 @@ func (w *certificateWatch) judge(hook *core.WebhookRecord, what, text string, to
 }
 
 func (a *App) pluginWatch() *pluginWatch {
-	return &pluginWatch{Plugins: a.metrics.Plugins, raise: a.alerts.raise, why: a.whyPlugin, last: map[string]string{}}
+	return &pluginWatch{Plugins: a.metrics.Plugins, raise: a.alerts.raise, why: a.whyPlugin, state: a.recordPlugin, last: map[string]string{}}
 }

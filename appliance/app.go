@@ -21,6 +21,7 @@ import (
 	"github.com/wardroom/wardroom/core/access"
 	"github.com/wardroom/wardroom/core/agents"
 	"github.com/wardroom/wardroom/core/api"
+	"github.com/wardroom/wardroom/core/audit"
 	"github.com/wardroom/wardroom/core/cert"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/engine"
@@ -35,12 +36,16 @@ import (
 	"github.com/wardroom/wardroom/core/policy"
 	"github.com/wardroom/wardroom/core/roles"
 	"github.com/wardroom/wardroom/core/runtimes"
+	"github.com/wardroom/wardroom/core/schedule"
+	"github.com/wardroom/wardroom/core/sso"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/core/threads"
+	"github.com/wardroom/wardroom/core/trigger"
 	"github.com/wardroom/wardroom/core/webhook"
 	"github.com/wardroom/wardroom/core/workspace"
 	"github.com/wardroom/wardroom/sdk/netlimit"
 	runtimeclient "github.com/wardroom/wardroom/sdk/runtime/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Options say what to run.
@@ -82,7 +87,17 @@ type App struct {
 
 	access     *access.Service // nil: no security is configured
 	policy     *policy.Engine  // likewise
-	keyChanges atomic.Uint64   // keys that were revoked or rotated
+	keyChanges atomic.Uint64   // keys and tokens that were revoked or rotated
+
+	approvals   *policy.Approvals
+	agentTokens *access.AgentTokens
+	agentAuth   *access.AgentAuth
+
+	audit    *audit.Service
+	alerting atomic.Pointer[alerts] // alerts, once there are
+
+	schedules *schedule.Service
+	triggers  *trigger.Service
 
 	webhooks *webhook.Service
 	publish  atomic.Pointer[webhook.Service] // webhooks, once they take notice of commits
@@ -92,11 +107,16 @@ type App struct {
 	health  *health.Registry
 	gate    *limits.Gate
 
-	tokens       *jwt.Verifier               // nil: there is no identity provider
+	tokens       *jwt.Verifier               // nil: no tokens of an identity provider are taken
+	signIn       *sso.Service                // nil: there is no identity provider to sign in at
 	certificates atomic.Pointer[cert.Source] // of the listener; nil: it has no TLS
 	api          *api.Server
 	serving      atomic.Pointer[api.Server] // api, once there is one
 	server       *http.Server
+	admin        *admin     // nil: there is no admin socket
+	recent       *recentLog // the end of the log
+	backups      sync.Mutex // one backup at a time
+	started      time.Time
 
 	connections *netlimit.Listener
 
@@ -122,9 +142,10 @@ func New(opts Options) (*App, error) {
 			"no security is configured, so %s must be a loopback address; enable security.authentication.apiKeys, or lift this with --insecure", c.Server.Listen)
 	}
 	a := &App{
-		opts: opts, clock: newClock(), registry: prometheus.NewRegistry(),
-		log: newLogger(c.Log, opts.Stderr),
+		opts: opts, clock: newClock(), registry: prometheus.NewRegistry(), recent: &recentLog{next: opts.Stderr},
 	}
+	a.started = a.clock.Now()
+	a.log = newLogger(c.Log, opts.Stderr, a.recent)
 	a.config.Store(c)
 	a.ids = core.NewIDs(a.clock)
 	a.metrics = metrics.New(a.registry, metrics.Build{Version: opts.Version, Commit: opts.Commit})
@@ -160,13 +181,18 @@ func (a *App) Open(ctx context.Context) (err error) {
 	c := a.config.Load()
 	a.health = health.New(a.clock)
 	a.bus = events.New(events.Options{})
+	if err = a.newAudit(c); err != nil {
+		return fmt.Errorf("open the audit trail: %w", err)
+	}
 	a.store, err = store.Open(ctx, store.Options{
-		Path: c.Store.Path, MinFreeBytes: uint64(c.Store.MinFree), Clock: a.clock,
+		Audit: a.audit.Hook,
+		Path:  c.Store.Path, MinFreeBytes: uint64(c.Store.MinFree), Clock: a.clock,
 		Logger: a.log.Named("store"), OnCommit: a.committed,
 	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
+	a.audit.Open(a.store, auditSinks(c))
 	newest, err := a.store.NewestTime(ctx)
 	if err != nil {
 		return fmt.Errorf("read the newest records: %w", err)
@@ -185,6 +211,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		return fmt.Errorf("open the webhooks: %w", err)
 	}
 	a.alerts = a.newAlerts()
+	a.alerting.Store(a.alerts)
 	a.wg.Add(1)
 	go func() {
 		defer a.wg.Done()
@@ -197,11 +224,12 @@ func (a *App) Open(ctx context.Context) (err error) {
 		return fmt.Errorf("load the patterns: %w", err)
 	}
 	a.agents = agents.New(agents.Options{
-		Store: a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("agents"), Config: agentsConfig(c),
+		Store: a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("agents"), Config: agentsConfig(c), Gate: a.agentTokens,
 	})
 	if err = a.openPlugins(ctx); err != nil {
 		return fmt.Errorf("start the plugins: %w", err)
 	}
+	a.deliverAudit()
 	if err = a.openRuntimes(ctx); err != nil {
 		return fmt.Errorf("open the runtimes: %w", err)
 	}
@@ -234,6 +262,12 @@ func (a *App) Open(ctx context.Context) (err error) {
 	if err = a.engine.Open(ctx); err != nil {
 		return fmt.Errorf("resume the executions: %w", err)
 	}
+	if err = a.openSchedules(ctx); err != nil {
+		return fmt.Errorf("open the schedules: %w", err)
+	}
+	if err = a.openTriggers(ctx); err != nil {
+		return fmt.Errorf("open the triggers: %w", err)
+	}
 	a.metrics.Agents.Watch(a.agentFigures)
 	a.metrics.Store.Watch(a.storeFigures)
 	a.metrics.Threads.Watch(a.threadFigures)
@@ -243,6 +277,10 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Patterns: editable{a.patterns, a}, Executions: a.engine, Questions: a.engine, Batches: a.engine, Agents: a.agents,
 		ManagedAgents: a.runtimes, Plugins: a.plugins, Threads: a.threads, Memory: a.memory, Workspaces: a.workspaces,
 		Webhooks:    a.webhooks,
+		Schedules:   a.schedules,
+		Triggers:    a.triggers,
+		Overview:    a.overview(),
+		Audit:       a.audit,
 		AgentSocket: http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store, Feed: feed{a.bus, a.store},
 		Health: a.health, Metrics: a.metrics.HTTP, Totals: a.metrics.Executions, Gatherer: a.gatherer(),
 		LimitStall: netlimit.LimitStall,
@@ -267,12 +305,16 @@ func (a *App) listen(ctx context.Context) error {
 	}
 	a.metrics.Connections.Watch(a.connectionFigures)
 	a.server = &http.Server{
-		Handler: closeAfterChunks(a.api.Handler()), ReadHeaderTimeout: c.ReadHeaderTimeout,
+		Handler: closeAfterChunks(a.front()), ReadHeaderTimeout: c.ReadHeaderTimeout,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ConnContext: netlimit.ConnContext, ConnState: netlimit.ConnState,
 		ErrorLog: a.log.Named("http").StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
-	a.wg.Add(2)
+	a.wg.Add(3)
+	go func() {
+		defer a.wg.Done()
+		a.watchAccess(a.work)
+	}()
 	go func() {
 		defer a.wg.Done()
 		if err := a.server.Serve(secured); !errors.Is(err, http.ErrServerClosed) {
@@ -283,11 +325,16 @@ func (a *App) listen(ctx context.Context) error {
 		defer a.wg.Done()
 		_ = a.store.RunMaintenance(a.work, a.retention) // ends with the work only
 	}()
+	if err := a.openAdmin(ctx); err != nil {
+		return err
+	}
+	a.recordSystem("system.start", wire.AuditSuccess, map[string]any{"version": a.opts.Version})
 	a.agents.Reachable()
 	a.health.SetPhase(health.PhaseReady)
 	a.metrics.Config.Reloaded(true, a.clock.Now())
 	a.log.Info("ready", "version", a.opts.Version, "address", a.Addr(), "store", a.config.Load().Store.Path)
 	notify(notifyReady, "STATUS=ready on "+a.Addr())
+	a.startWatchdog()
 	if a.opts.Ready != nil {
 		a.opts.Ready(a.Addr())
 	}
@@ -348,6 +395,9 @@ func (a *App) Close() {
 	if a.health != nil {
 		a.health.SetPhase(health.PhaseStopping)
 	}
+	if a.schedules != nil {
+		a.schedules.Close() // what is due from here on is made up for at the next start
+	}
 	if a.engine != nil {
 		drain, done := context.WithTimeout(ctx, limit/drainShare)
 		a.engine.Drain(drain)
@@ -374,6 +424,9 @@ func (a *App) Close() {
 	if a.runtimes != nil {
 		a.runtimes.Drain() // those who wait for an agent get theirs; the agents live on
 	}
+	if a.admin != nil {
+		a.admin.close(ctx)
+	}
 	if a.server != nil {
 		a.connections.Drain(stopStall)
 		if err := a.server.Shutdown(ctx); err != nil {
@@ -393,6 +446,12 @@ func (a *App) Close() {
 	}
 	for _, client := range a.clients {
 		client.CloseIdle()
+	}
+	if a.audit != nil {
+		if a.serving.Swap(nil) != nil { // it was ready
+			a.recordSystem("system.stop", wire.AuditSuccess, nil)
+		}
+		a.audit.Drain()
 	}
 	if a.plugins != nil {
 		a.plugins.Close()
@@ -422,6 +481,9 @@ func (a *App) Close() {
 	if a.tokens != nil {
 		a.tokens.Close()
 	}
+	if a.signIn != nil {
+		a.signIn.Close()
+	}
 	if source := a.certificates.Load(); source != nil {
 		source.Close()
 	}
@@ -430,6 +492,9 @@ func (a *App) Close() {
 	}
 	if a.bus != nil {
 		a.bus.Close()
+	}
+	if a.audit != nil {
+		a.audit.Close()
 	}
 	if a.store != nil {
 		if err := a.store.Close(); err != nil {

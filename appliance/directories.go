@@ -45,7 +45,7 @@ func runDir(stateDir string) (string, error) {
 // privatePaths are what agents must not get at, as far as their runtime can see to that: the store with its keys, the
 // state of plugins, sockets, the workspaces of others, the configuration, and the files with secrets that it names.
 func (a *App) privatePaths(c *config.Config, state, run string) []string {
-	paths := []string{c.Store.Path, state, workspaceRoot(c)}
+	paths := []string{c.Store.Path, state, workspaceRoot(c), filepath.Join(filepath.Dir(adminPath(c)), adminTokenFile)}
 	if filepath.Dir(run) != filepath.Clean(os.TempDir()) { // one that is there holds sockets alone, and lies where all write
 		paths = append(paths, run)
 	}

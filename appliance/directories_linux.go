@@ -21,3 +21,12 @@ func private(dir string) error {
 
 // noFollow keeps an open from following a symbolic link.
 const noFollow = syscall.O_NOFOLLOW
+
+// ownerOf returns the user whom a file belongs to.
+func ownerOf(info os.FileInfo) (uid int, ok bool) {
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(owner.Uid), true
+}

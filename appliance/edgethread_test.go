@@ -60,8 +60,8 @@ func TestThreadAtAnEdge(t *testing.T) {
 	if end.Completion == nil || end.Completion.Summary != "Made far away." || end.TurnCount != 2 {
 		t.Errorf("the thread ended as %s", end.Body)
 	}
-	found, err := s.api.ListExperiences(t.Context(), client.ExperienceFilter{Query: "far away"})
-	if err != nil || found.Total != 1 || found.Experiences[0].Repo != s.repo {
-		t.Errorf("experiences %+v, %v", found, err)
-	}
+	coretest.WaitFor(t, "the experience to be found", func() bool { // the index follows the store
+		found, err := s.api.ListExperiences(t.Context(), client.ExperienceFilter{Query: "far away"})
+		return err == nil && found.Total == 1 && found.Experiences[0].Repo == s.repo
+	})
 }

@@ -12,7 +12,9 @@ const burstOf = 2
 // limitRules returns the limits of rate and of origin that the configuration has.
 func limitRules(c *config.Config) (limits.Rules, error) {
 	rates, network := &c.Security.RateLimit, &c.Security.Network
-	rules := limits.Rules{Limited: rates.Enabled, Limits: limits.Standard}
+	rules := limits.Rules{
+		Limited: rates.Enabled, Limits: limits.Standard, Holds: limits.Holds{Streams: rates.Open.Streams, Sockets: rates.Open.Terminals},
+	}
 	if rates.Numbers() {
 		rules.Limits = limits.Options{
 			Global: rateOf(rates.Global), PerClient: rateOf(rates.PerClient),

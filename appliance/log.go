@@ -11,15 +11,15 @@ import (
 )
 
 // newLogger makes the process log: text for people and journald, JSON when asked for. Under journald,
-// which stamps lines itself, the time is left out.
-func newLogger(c config.Log, out io.Writer) hclog.Logger {
+// which stamps lines itself, the time is left out. Lines go to through, which passes them on to out.
+func newLogger(c config.Log, out, through io.Writer) hclog.Logger {
 	_, journald := os.LookupEnv("JOURNAL_STREAM")
 	color := hclog.ColorOff
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		color = hclog.AutoColor
+		color = hclog.ForceColor // through is no terminal itself
 	}
 	return hclog.New(&hclog.LoggerOptions{
-		Name: "wardroom", Level: hclog.LevelFromString(c.Level), Output: out,
+		Name: "wardroom", Level: hclog.LevelFromString(c.Level), Output: through,
 		JSONFormat: c.Format == "json", DisableTime: journald && c.Format != "json",
 		Color: color, TimeFormat: "2006-01-02T15:04:05.000Z07:00",
 	})

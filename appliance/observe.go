@@ -50,7 +50,7 @@ const seedPages = 10
 func (a *App) seedTimes(ctx context.Context) error {
 	page := core.Page{Limit: core.MaxPageLimit}
 	for range seedPages {
-		list, info, err := a.store.FindExecutions(ctx, core.ExecutionFilter{Status: core.ExecutionCompleted, Page: page})
+		list, info, err := a.store.FindExecutions(ctx, core.ExecutionFilter{Statuses: []core.ExecutionStatus{core.ExecutionCompleted}, Page: page})
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func (a *App) openPlugins(ctx context.Context) error {
 	a.plugins, err = pluginhost.New(pluginhost.Options{
 		Dir: dir, RunDir: run, StateDir: state, Dev: a.opts.Dev,
 		Private: a.privatePaths(c, state, run), Workspaces: workspace.TreesDir(workspaces),
-		Uses: []string{config.KindRuntime}, TrustedKeys: c.Plugins.TrustedKeys,
+		Uses: []string{config.KindRuntime, config.KindAudit}, TrustedKeys: c.Plugins.TrustedKeys,
 		Plugins: pluginSpecs(c), Clock: a.clock, Logger: a.log, Metrics: a.pluginWatch(), Check: a.watchPlugin,
 	})
 	if err != nil {
@@ -91,6 +91,7 @@ func pluginSpecs(c *config.Config) []pluginhost.Spec {
 		}
 		specs[r.Plugin] = spec
 	}
+	destination(c, specs)
 	var list []pluginhost.Spec
 	for _, name := range slices.Sorted(maps.Keys(specs)) {
 		list = append(list, specs[name])

@@ -32,8 +32,24 @@ func policyConfig(c *config.Config) policy.Config {
 	return out
 }
 
+// loadApprovals takes over what answers prompts by the operator's policy. Without security the policy must not be about
+// access as well: nothing would ask it.
+func (a *App) loadApprovals(c *config.Config) error {
+	if !c.Security.Enabled() {
+		about, err := policy.DecidesAccess(c.Security.Policy.Dir)
+		if err != nil {
+			return err
+		}
+		if about {
+			return core.Invalid("security.policy.dir", "the package wardroom.authz needs to know who calls: enable security.authentication.apiKeys or jwt too")
+		}
+	}
+	return a.approvals.Load(a.work, policyConfig(c))
+}
+
 // decide answers for a caller. Where what it is about belongs to a pattern with an allow-list, that counts too; hidden is
-// then what the caller is refused only because of it.
+// then what the caller is refused only because of it, and likewise what is not there: whatever else is wrong with a request,
+// the two are refused at the same point, so that nothing tells them apart.
 func (a *App) decide(ctx context.Context, p core.Principal, access core.Access) (ruling core.Ruling, hidden bool) {
 	ruling = a.policy.Decide(ctx, p, access)
 	if !ruling.Allowed {
@@ -41,6 +57,8 @@ func (a *App) decide(ctx context.Context, p core.Principal, access core.Access) 
 	}
 	whole, guards, err := a.aboutWhat(ctx, access)
 	switch {
+	case core.ErrorCode(err) == core.CodeNotFound && kindOf(access) != "":
+		return core.Ruling{Reason: "there is none of that id", Revision: ruling.Revision}, true
 	case core.ErrorCode(err) == core.CodeNotFound: // the operation says so itself
 		return ruling, false
 	case err != nil:
@@ -75,7 +93,7 @@ func (a *App) authorize(ctx context.Context, p core.Principal, access core.Acces
 // kinds are what ids name, as errors call it.
 var kinds = map[string]string{
 	core.PrefixExecution: "execution", core.PrefixBatch: "batch", core.PrefixThread: "thread", core.PrefixQuestion: "question",
-	core.PrefixWorkspace: "workspace", core.PrefixManaged: "managed agent",
+	core.PrefixWorkspace: "workspace", core.PrefixManaged: "managed agent", core.PrefixSchedule: "schedule", core.PrefixTrigger: "trigger",
 }
 
 // kindOf returns what the id of a request names; "" for what belongs to no pattern, and for patterns themselves.
@@ -125,6 +143,20 @@ func (a *App) aboutWhat(ctx context.Context, access core.Access) (whole core.Acc
 		}
 		access.Owner, access.Pattern = b.CreatedBy, b.Pattern.Name
 		pinned = append(slices.Collect(maps.Values(b.Pins)), b.Hash)
+	case "schedule":
+		found, err := a.schedules.FindSchedule(ctx, access.ID)
+		if err != nil {
+			return access, nil, err
+		}
+		access.Owner = found.RunsAs
+		executionID, access.Pattern = aboutTarget(&found.Target)
+	case "trigger":
+		found, err := a.triggers.FindTrigger(ctx, access.ID)
+		if err != nil {
+			return access, nil, err
+		}
+		access.Owner = found.Principal.ID
+		executionID, access.Pattern = aboutTarget(&found.Target)
 	case "managed agent":
 		m, err := a.runtimes.FindManagedAgent(ctx, access.ID)
 		if err != nil {
@@ -150,15 +182,6 @@ func (a *App) aboutWhat(ctx context.Context, access core.Access) (whole core.Acc
 	}
 	guards, err = a.patterns.PinnedGuards(ctx, pinned...)
 	return access, guards, err
-}
-
-// exists reports whether what an id names is there; what belongs to no pattern counts as such.
-func (a *App) exists(ctx context.Context, access core.Access) bool {
-	if kindOf(access) == "" {
-		return true
-	}
-	_, _, err := a.aboutWhat(ctx, access)
-	return core.ErrorCode(err) != core.CodeNotFound
 }
 
 // guardedExecution reports whether an execution belongs to a pattern with an allow-list; one that cannot be read counts as such.
@@ -216,7 +239,12 @@ func (r runnable) Resolve(ctx context.Context, name, version string) (*core.Patt
 }
 
 // accessRevision changes whenever somebody may have lost a right.
-func (a *App) accessRevision() uint64 { return a.keyChanges.Load() + a.policy.Loads() }
+func (a *App) accessRevision() uint64 {
+	if a.policy == nil {
+		return a.keyChanges.Load()
+	}
+	return a.keyChanges.Load() + a.policy.Loads()
+}
 
 // recheckEvery is how often what goes on is looked at for callers who lost their right to it.
 const recheckEvery = time.Second
@@ -224,7 +252,7 @@ const recheckEvery = time.Second
 // watchAccess ends the streams, terminals and sockets of those who lost their right to them, until ctx ends.
 func (a *App) watchAccess(ctx context.Context) {
 	connect := core.Access{Action: "agents.connect", Resource: "agents", Scope: core.ScopeAgentsManage}
-	seen := a.accessRevision()
+	seen, purged := a.accessRevision(), a.clock.Now()
 	for {
 		wake := make(chan struct{})
 		timer := a.clock.AfterFunc(recheckEvery, func() { close(wake) })
@@ -238,14 +266,21 @@ func (a *App) watchAccess(ctx context.Context) {
 		if server == nil {
 			continue
 		}
+		if now := a.clock.Now(); now.Sub(purged) >= purgeTokensEvery {
+			purged = now
+			a.agentTokens.Purge(ctx)
+		}
 		server.Recheck(ctx)
 		revision, now := a.accessRevision(), a.clock.Now()
+		if revision == seen && a.access == nil && !a.config.Load().Security.AgentAuth.Certificates() {
+			continue // nothing ended, and nothing ends by itself
+		}
 		a.agents.EndSessions(ctx, func(p core.Principal) bool {
 			if revision == seen && (p.Expires.IsZero() || now.Before(p.Expires)) {
 				return false
 			}
-			p, err := a.access.Refresh(ctx, p)
-			return core.ErrorCode(err) == core.CodeUnauthorized || err == nil && !a.policy.Decide(ctx, p, connect).Allowed
+			p, err := a.refresh(ctx, p)
+			return core.ErrorCode(err) == core.CodeUnauthorized || err == nil && a.policy != nil && !a.policy.Decide(ctx, p, connect).Allowed
 		})
 		seen = revision
 	}
@@ -257,7 +292,20 @@ func CheckPolicy(ctx context.Context, c *config.Config) (revision string, err er
 	if err != nil {
 		return "", err
 	}
+	if _, err := policy.NewApprovals(ctx, policyConfig(c)); err != nil {
+		return "", err
+	}
 	return e.Revision(), nil
+}
+
+// EvalApproval asks the policy of a configuration about a prompt; ok is false where it has nothing to say.
+func EvalApproval(ctx context.Context, c *config.Config, q core.PromptQuestion) (ruling core.PromptRuling, ok bool, err error) {
+	a, err := policy.NewApprovals(ctx, policyConfig(c))
+	if err != nil {
+		return ruling, false, err
+	}
+	ruling, ok = a.Decide(ctx, q)
+	return ruling, ok, nil
 }
 
 // EvalPolicy asks the policy of a configuration.

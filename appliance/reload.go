@@ -10,6 +10,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // hangups delivers SIGHUP until stop is called.
@@ -45,12 +46,14 @@ func (a *App) reloaders() []reloader {
 		{"memory", func(c *config.Config) error { a.memory.ApplyConfig(memoryConfig(c)); return nil }},
 		{"threads", func(c *config.Config) error { a.threads.ApplyConfig(threadsConfig(c)); return nil }},
 		{"webhooks", func(c *config.Config) error { return a.reloadWebhooks(c) }},
+		{"approvals", func(c *config.Config) error { return a.loadApprovals(c) }},
 		{"access", func(c *config.Config) error {
 			if a.policy == nil {
 				return nil
 			}
 			return a.policy.Load(a.work, policyConfig(c))
 		}},
+		{"audit", func(c *config.Config) error { a.reloadAudit(c); return nil }},
 		{"api", func(c *config.Config) error { a.api.ApplyConfig(apiConfig(c)); return nil }},
 		{"certificates", func(*config.Config) error {
 			if source := a.certificates.Load(); source != nil {
@@ -69,6 +72,14 @@ func (a *App) reloaders() []reloader {
 	}
 }
 
+// policyRevision names the policy that decides; "" for none.
+func (a *App) policyRevision() string {
+	if a.policy == nil {
+		return ""
+	}
+	return a.policy.Revision()
+}
+
 // Reload reads the configuration again and applies what may change while the process runs: all of it, or
 // nothing. Keys that wait for a restart are named in the log. A bad file changes nothing.
 func (a *App) Reload() (err error) {
@@ -82,6 +93,9 @@ func (a *App) Reload() (err error) {
 			status = "STATUS=the last reload failed, the old configuration is in effect; ready on " + a.Addr()
 		}
 		notify(notifyReady, status)
+		if err != nil {
+			a.recordSystem("config.reload", wire.AuditFailure, map[string]any{"code": string(core.ErrorCode(err))})
+		}
 	}()
 	if a.opts.Dev {
 		return core.Errorf(core.CodeConflict, "the development server has no configuration file to reload")
@@ -90,6 +104,7 @@ func (a *App) Reload() (err error) {
 	if err != nil {
 		return err
 	}
+	policy := a.policyRevision()
 	old := a.config.Load()
 	next := old.With(loaded)
 	for i, r := range a.reloaders() {
@@ -106,6 +121,10 @@ func (a *App) Reload() (err error) {
 	var changed []string
 	for _, change := range config.Changes(old, next) {
 		changed = append(changed, change.Key)
+	}
+	a.recordSystem("config.reload", wire.AuditSuccess, map[string]any{"changed": changed})
+	if now := a.policyRevision(); now != policy {
+		a.recordSystem("policy.change", wire.AuditSuccess, map[string]any{"revision": now, "previousRevision": policy})
 	}
 	a.log.Info("configuration reloaded", "changed", strings.Join(changed, ","))
 	if waiting := config.NeedsRestart(old, loaded); len(waiting) > 0 {

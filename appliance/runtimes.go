@@ -13,6 +13,7 @@ import (
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/health"
 	"github.com/wardroom/wardroom/core/runtimes"
+	"github.com/wardroom/wardroom/sdk/plugin"
 	"github.com/wardroom/wardroom/sdk/runtime"
 	runtimeclient "github.com/wardroom/wardroom/sdk/runtime/client"
 )
@@ -35,7 +36,7 @@ func (a *App) openRuntimes(ctx context.Context) error {
 	a.runtimes = runtimes.New(runtimes.Options{
 		Store: a.store, Streams: a.streams, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("runtimes"),
 		Installation: installation, Sources: sources, Types: declaredTypes(c), KeepStopped: c.Store.Retention.Agents,
-		Older: a.store.Older,
+		Older: a.store.Older, Approver: a.approvals, Typing: a.recordTyping,
 	})
 	return a.runtimes.Open(ctx)
 }
@@ -62,6 +63,13 @@ func (a *App) source(ctx context.Context, name string, r *config.Runtime) (runti
 				reason += "; " + p.Hint
 			}
 			return p.State == core.PluginReady, reason
+		}
+		source.Takes = func() (bool, string) {
+			p, err := a.plugins.FindPlugin(context.Background(), r.Plugin)
+			if err != nil {
+				return false, core.AsError(err).Message
+			}
+			return p.Health != plugin.StatusFailed, p.HealthReason
 		}
 		return source, nil
 	}

@@ -19,6 +19,12 @@ const (
 	threadKeyFile = "threads.key"
 	// webhookKeyFile holds that of the secrets of webhooks, which need new ones after a restore without it.
 	webhookKeyFile = "webhooks.key"
+	// scheduleKeyFile holds that of the environments of threads that schedules start; their targets need to be given anew
+	// after a restore without it.
+	scheduleKeyFile = "schedules.key"
+	// triggerKeyFile holds that of the secrets of triggers and of the environments of threads that they start; after a
+	// restore without it each trigger needs another secret.
+	triggerKeyFile = "triggers.key"
 	// pepperFile holds what the secrets of API keys are hashed under, which need to be made anew after a restore without it.
 	pepperFile = "keys.pepper"
 )

@@ -18,11 +18,13 @@ func engineConfig(c *config.Config) engine.Config {
 		TaskTimeout: c.Engine.TaskTimeout, TaskRetries: c.Engine.TaskRetries,
 		MaxBatchInputs: c.Engine.MaxBatchInputs, PriorityAging: c.Engine.PriorityAging,
 		RoleBinding: engine.RoleBinding(c.Engine.RoleBinding), QuestionTimeout: c.Engine.QuestionTimeout,
+		MaxActivePerOwner: openLimits(c).Executions,
 	}
 }
 
 func agentsConfig(c *config.Config) agents.Config {
 	return agents.Config{
+		MaxPerPrincipal:   openLimits(c).Agents,
 		HeartbeatInterval: c.Agents.HeartbeatInterval,
 		UnhealthyAfter:    c.Agents.UnhealthyAfter,
 		DisconnectAfter:   c.Agents.DisconnectAfter,
@@ -44,7 +46,16 @@ func apiConfig(c *config.Config) api.Config {
 		BodyTimeout: c.Server.BodyTimeout, StallTimeout: c.Server.StallTimeout,
 		Heartbeat: c.Streams.Heartbeat, StreamMaxAge: c.Streams.MaxAge,
 		WriteTimeout: c.Streams.WriteTimeout, MetricsPublic: c.Metrics.Public,
+		HSTS: c.Security.Encryption.InTransit.Enabled,
 	}
+}
+
+// openLimits are what one caller may have open at once.
+func openLimits(c *config.Config) config.OpenLimits {
+	if !c.Security.RateLimit.Enabled {
+		return config.OpenLimits{}
+	}
+	return c.Security.RateLimit.Open
 }
 
 // retention is the policy of the configuration in effect.

@@ -61,6 +61,7 @@ func (a *App) newThreads(ctx context.Context) error {
 	a.threads = threads.New(threads.Options{
 		Store: a.store, Streams: a.streams, ManagedAgents: a.runtimes, Hosts: a.agents, Workspaces: a.workspaces, Memory: a.memory,
 		Clock: a.clock, IDs: a.ids, Logger: a.log.Named("threads"), Config: threadsConfig(c), SealKey: key, Observer: a.metrics.Threads,
+		Approver: a.approvals,
 	})
 	a.agents.SetThreadSink(a.threads)
 	return nil

@@ -19,23 +19,28 @@ func (a *App) openTokens(c config.JWT) (err error) {
 	if !c.Enabled {
 		return nil
 	}
-	transport, _ := http.DefaultTransport.(*http.Transport)
 	a.tokens, err = jwt.New(jwt.Options{
 		Issuer: c.Issuer, Audience: c.Audience, KeySetURI: c.JWKSURI, Algorithms: c.Algorithms,
 		RolesClaim: c.RolesClaim, GroupsClaim: c.GroupsClaim,
-		Client: &http.Client{
-			Transport: transport.Clone(),
-			CheckRedirect: func(*http.Request, []*http.Request) error {
-				return errors.New("the key set is somewhere else; give its own address")
-			},
-		},
-		Clock: a.clock, Logger: a.log.Named("tokens"),
+		Client: providerClient(),
+		Clock:  a.clock, Logger: a.log.Named("tokens"),
 	})
 	if err != nil {
 		return err
 	}
 	a.health.Register(health.Check{Name: "identity", Severity: health.Degraded, Run: a.checkIdentity})
 	return nil
+}
+
+// providerClient makes what calls an identity provider.
+func providerClient() *http.Client {
+	transport, _ := http.DefaultTransport.(*http.Transport)
+	return &http.Client{
+		Transport: transport.Clone(),
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return errors.New("the provider sends us elsewhere; give its own address")
+		},
+	}
 }
 
 // verifyToken returns what verifies a token; nil where none are taken.

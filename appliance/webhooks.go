@@ -47,7 +47,7 @@ func (a *App) openWebhooks(ctx context.Context) error {
 func webhookConfig(c *config.Config) (webhook.Config, error) {
 	w := c.Webhooks
 	out := webhook.Config{
-		Guard:         &target.Guard{Development: c.Server.Environment == config.Development, AllowPrivate: w.AllowPrivate},
+		Guard:         webhookGuard(c),
 		MaxConcurrent: w.MaxConcurrent, MaxPerEndpoint: w.MaxPerEndpoint,
 		DisableAfter: orNever(w.DisableAfter), RotationOverlap: w.RotationOverlap,
 	}
@@ -230,4 +230,13 @@ func (a *App) reloadWebhooks(c *config.Config) error {
 		return err
 	}
 	return a.webhooks.Reload(a.work, hooks)
+}
+
+// webhookGuard decides which targets deliveries may go to.
+func webhookGuard(c *config.Config) *target.Guard {
+	transit := c.Security.Encryption.InTransit
+	return &target.Guard{
+		Development: c.Server.Environment == config.Development, AllowPrivate: c.Webhooks.AllowPrivate,
+		Encrypted: transit.Enabled, PlainLoopback: transit.AllowLoopback,
+	}
 }

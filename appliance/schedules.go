@@ -1,0 +1,43 @@
+package appliance
+
+import (
+	"context"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/metrics"
+	"github.com/wardroom/wardroom/core/schedule"
+)
+
+var _ schedule.Observer = (*metrics.Schedules)(nil)
+
+// openSchedules starts what is due by the clock, and what was due while nobody was there.
+func (a *App) openSchedules(ctx context.Context) error {
+	key, err := sealKey(a.config.Load().Store.Path, scheduleKeyFile)
+	if err != nil {
+		return err
+	}
+	a.schedules = schedule.New(schedule.Options{
+		Store: a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("schedules"), Launcher: launcher{a}, SealKey: key,
+		Alert: func(subject, message string, details map[string]any) {
+			a.alerts.raise(subject, alert{Severity: severityWarning, Message: message, Details: details})
+		},
+		Observer: a.metrics.Schedules,
+	})
+	a.metrics.Schedules.Watch(func() metrics.ScheduleFigures {
+		s := a.schedules.Stats()
+		return metrics.ScheduleFigures{ByStatus: s.ByStatus, Queued: s.Queued}
+	})
+	return a.schedules.Open(ctx)
+}
+
+// aboutTarget returns the execution that the threads of a target belong to, and the pattern that its executions are of; ""
+// where there is none.
+func aboutTarget(t *core.Target) (executionID, pattern string) {
+	if t.Execution != nil {
+		return "", t.Execution.Pattern
+	}
+	if t.Thread != nil && core.ValidID(core.PrefixExecution, t.Thread.ExecutionID) {
+		return t.Thread.ExecutionID, ""
+	}
+	return "", ""
+}
