@@ -44,7 +44,7 @@ func agentsMain(args []string) int {
 func echoAgents(ctx context.Context, server string, n, slots int) error {
 	return testbed.PlayAgents(ctx, "echo", n, func(i int) agent.Options {
 		return agent.Options{
-			URL: server, Name: fmt.Sprintf("echo-%d", i), Capabilities: []string{"echo"},
+			URL: server, Token: os.Getenv("WARDROOM_TOKEN"), Name: fmt.Sprintf("echo-%d", i), Capabilities: []string{"echo"},
 			MaxConcurrentTasks: slots, Inline: true,
 			Handler: func(context.Context, *agent.Task) (any, error) {
 				return map[string]any{"label": "pangram", "confidence": 0.9}, nil

@@ -34,12 +34,16 @@ func (l load) quantile(q float64) float64 {
 type request struct {
 	method, path string
 	body         []byte
-	want         int // status
+	want         int    // status
+	token        string // credential; "": none
 }
 
 func (r request) bytes(host string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.method, r.path, host)
+	if r.token != "" {
+		fmt.Fprintf(&b, "Authorization: Bearer %s\r\n", r.token)
+	}
 	if r.body != nil {
 		fmt.Fprintf(&b, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(r.body))
 	}

@@ -24,6 +24,7 @@ func parts() []part {
 		{"baseline", (*bench).baselines},
 		{"sync", (*bench).syncExecute},
 		{"async", (*bench).asyncStart},
+		{"fair", (*bench).fairShares},
 		{"read", (*bench).readPattern},
 		{"stream", (*bench).streamFanOut},
 		{"idle", (*bench).idleAgents},

@@ -46,7 +46,7 @@ func (b *bench) syncExecute(ctx context.Context) error {
 		return err
 	}
 	defer stop(agents)
-	req := request{http.MethodPost, "/api/patterns/bench-echo/execute", []byte(echoBody), http.StatusOK}
+	req := request{method: http.MethodPost, path: "/api/patterns/bench-echo/execute", body: []byte(echoBody), want: http.StatusOK}
 	if _, err := fire(ctx, s.Host, 8, b.span(2*time.Second), req); err != nil { // warm-up
 		return err
 	}
@@ -91,7 +91,7 @@ func (b *bench) asyncStart(ctx context.Context) error {
 		return err
 	}
 	body := `{"input":{"text":"hello"},"options":{"timeout":250}}`
-	req := request{http.MethodPost, "/api/patterns/bench-echo/execute?async=true", []byte(body), http.StatusAccepted}
+	req := request{method: http.MethodPost, path: "/api/patterns/bench-echo/execute?async=true", body: []byte(body), want: http.StatusAccepted}
 	if _, err := fire(ctx, s.Host, 8, b.span(time.Second), req); err != nil {
 		return err
 	}

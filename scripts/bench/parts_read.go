@@ -35,7 +35,7 @@ func (b *bench) readPattern(ctx context.Context) error {
 		return err
 	}
 	defer bare.Close()
-	req := request{http.MethodGet, path, nil, http.StatusOK}
+	req := request{method: http.MethodGet, path: path, body: nil, want: http.StatusOK}
 	var ours, theirs float64
 	for range 3 { // in turns, so that a change of the machine's load meets both
 		a, err := fire(ctx, s.Host, 16, b.span(2*time.Second), req)

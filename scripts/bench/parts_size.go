@@ -65,7 +65,7 @@ func (b *bench) manyRows(ctx context.Context) error {
 			return err
 		}
 		ready := s.Took
-		req := request{http.MethodGet, "/api/executions?pattern=seeded-3&status=completed", nil, http.StatusOK}
+		req := request{method: http.MethodGet, path: "/api/executions?pattern=seeded-3&status=completed", body: nil, want: http.StatusOK}
 		if _, err := fire(ctx, s.Host, 1, b.span(time.Second), req); err != nil {
 			return err
 		}

@@ -107,7 +107,8 @@ func turn(ctx context.Context, t *agent.Thread, events int) error {
 	return t.Ready(ctx)
 }
 
-// oddEvents reads back what the threads said and counts what is not as it was said.
+// oddEvents reads back what the threads said and counts what is not as it was said. One event may hold several
+// sayings, a line each.
 func (h *hosting) oddEvents(ctx context.Context, all []*agent.Thread, events int) (odd int, err error) {
 	for _, t := range all {
 		next := 0
@@ -121,10 +122,12 @@ func (h *hosting) oddEvents(ctx context.Context, all []*agent.Thread, events int
 				if err != nil {
 					return 0, err
 				}
-				if data.Text != fmt.Sprintf("%s%d", appendText, next) {
-					odd++
+				for line := range strings.Lines(data.Text) {
+					if strings.TrimSuffix(line, "\n") != fmt.Sprintf("%s%d", appendText, next) {
+						odd++
+					}
+					next++
 				}
-				next++
 			}
 			if !list.HasMore {
 				break

@@ -133,7 +133,7 @@ func (b *bench) hookRate(ctx context.Context, f *farm, bare float64) error {
 	if _, err := s.subscribe(ctx, f, "/r/%", hookEndpoints); err != nil {
 		return err
 	}
-	req := request{http.MethodPost, "/api/patterns/bench-echo/execute", []byte(echoBody), http.StatusOK}
+	req := request{method: http.MethodPost, path: "/api/patterns/bench-echo/execute", body: []byte(echoBody), want: http.StatusOK}
 	if _, err := pace(ctx, s.Host, 30, b.span(3*time.Second), req); err != nil { // warm-up
 		return err
 	}
@@ -244,7 +244,7 @@ func (b *bench) hookLatency(ctx context.Context, f *farm) error {
 
 // hookRound executes at a steady rate and tells what arrived of it.
 func (b *bench) hookRound(ctx context.Context, s *server, f *farm) (received, error) {
-	req := request{http.MethodPost, "/api/patterns/bench-echo/execute", []byte(echoBody), http.StatusOK}
+	req := request{method: http.MethodPost, path: "/api/patterns/bench-echo/execute", body: []byte(echoBody), want: http.StatusOK}
 	if _, err := pace(ctx, s.Host, 250, b.span(2*time.Second), req); err != nil {
 		return received{}, err
 	}

@@ -68,6 +68,8 @@ var edges = []edge{
 			switch area(importer) {
 			case "core/agents": // the wire protocol is one definition for both sides; its tests drive a real client
 				return imported == "sdk/agent/protocol" || test && imported == "sdk/agent"
+			case "core/audit": // records in the form that everybody verifies, and hands them to sinks
+				return imported == "sdk/audit" || imported == "sdk/audit/trail"
 			case "core/pluginhost":
 				return true
 			case "core/runtimes": // speaks the contract of runtimes, and serves their terminals

@@ -102,10 +102,10 @@ func LoadDir(dir string) (*Tree, error) {
 	return Load(os.DirFS(abs))
 }
 
-// skipDir tells which directories hold nothing of ours: what tools make, and test data.
+// skipDir tells which directories hold nothing of ours: what tools make, code of others, and test data.
 func skipDir(base string) bool {
 	switch base {
-	case "testdata", "node_modules", "bin", "vendor":
+	case "testdata", "node_modules", "bin", "vendor", "dist":
 		return true
 	}
 	return strings.HasPrefix(base, ".") && base != ".ci"

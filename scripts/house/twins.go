@@ -44,7 +44,6 @@ var twinExceptions = []twinException{
 		why: "to be done: events inside the service, and what runtimes and agents say",
 		groups: [][]string{
 			{"appliance.alert", "core/engine.alertData", "core/threads.alertData", "core/webhook.alertData"},
-			{"core.AgentSignal", "core/runtimes.eventData"},
 			{"core/config.AgentType", "sdk/runtime.DeclaredType"},
 			{"core/roles.prompt", "core/threads.promptView"},
 			{"sdk/agent/protocol.ThreadPrompt", "sdk/client.ManagedPrompt", "sdk/runtime.Prompt"},
