@@ -57,7 +57,7 @@ export -f fuzz
 
 for dir in "${dirs[@]}"; do
 	binary=$work/$(echo "$dir" | tr / _).test
-	go test -c -fuzz=. -o "$binary" "./$dir" >&2
+	(cd "$dir" && go test -c -fuzz=. -o "$binary" .) >&2 # in there: the directory may be of a nested module
 	(cd "$dir" && "$binary" -test.list '^Fuzz') | sed "s,.*,$dir & $binary,"
 done >"$work/targets"
 xargs -P "$(nproc)" -L1 bash -c 'fuzz "$@" || exit 1' fuzz <"$work/targets"
