@@ -337,3 +337,6 @@ func codeError(m wire.Done) error {
 	}
 	return runtime.Errorf(runtime.CodeInternal, "the holder failed: %s", m.Text)
 }
+
+// Cut ends the connection as the network would: the command runs on, and Wait asks Options.Gone.
+func (c *Client) Cut() error { return c.conn.Close() }

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/wardroom/wardroom/sdk/holder/wire"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -26,33 +29,56 @@ type Transport func(ctx context.Context, args ...string) *exec.Cmd
 // only Command is known. Errors are *runtime.Error: UNAVAILABLE, which may be tried again, when the transport failed before
 // anything was started; TIMEOUT when it is not known whether the command runs, and Connect tells.
 func StartOver(ctx context.Context, over Transport, log string, l wire.Launch) (*Holding, error) {
+	return startBy(ctx, func(ctx context.Context, in io.Reader, out io.Writer, args ...string) error {
+		cmd := over(ctx, args...)
+		var said bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &said
+		cmd.WaitDelay = time.Second
+		err := cmd.Run()
+		if line := lastLine(said.Bytes()); line != "" {
+			err = errors.Join(err, errors.New(line))
+		}
+		return err
+	}, log, l)
+}
+
+// Stream runs the holder's binary with arguments where the agents live, such as by an exec in a pod, until it ends; in and out
+// are its standard input and output. When ctx ends the connection is cut, and nothing else.
+type Stream func(ctx context.Context, in io.Reader, out io.Writer, args ...string) error
+
+// Start is StartOver over a stream.
+func (s Stream) Start(ctx context.Context, log string, l wire.Launch) (*Holding, error) {
+	return startBy(ctx, s, log, l)
+}
+
+func startBy(ctx context.Context, over Stream, log string, l wire.Launch) (*Holding, error) {
 	in, err := launchFrame(l)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	cmd := over(ctx, "start", log)
-	var out, said bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &said
-	cmd.WaitDelay = time.Second
-	failed := cmd.Run()
-	h := new(Holding)
+	var out bytes.Buffer
+	failed := over(ctx, bytes.NewReader(in), &out, "start", log)
 	if out.Len() > 0 {
+		h := new(Holding)
 		if err := h.started(&out); err != nil {
 			return nil, err
 		}
 		return h, nil
 	}
+	var known *runtime.Error
 	switch {
 	case ctx.Err() != nil:
 		return nil, runtime.Errorf(runtime.CodeTimeout, "the start of the agent was not waited for")
+	case errors.As(failed, &known):
+		return nil, known
 	case failed == nil:
 		failed = errors.New("it said nothing")
 	}
 	return nil, &runtime.Error{
 		Code: runtime.CodeUnavailable, Retry: true,
-		Message: fmt.Sprintf("the holder cannot be started over there: %v: %s", failed, lastLine(said.Bytes())),
+		Message: "the holder cannot be started over there: " + strings.ReplaceAll(failed.Error(), "\n", ": "),
 	}
 }
 
@@ -69,31 +95,64 @@ func lastLine(said []byte) string {
 // with "connect SOCKET". A socket that nobody listens on any more is agentcli.ErrGone; a transport that fails is UNAVAILABLE.
 func DialOver(over Transport, socket string) func(ctx context.Context) (net.Conn, error) {
 	return func(context.Context) (net.Conn, error) {
-		pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-		if err != nil {
-			return nil, err
-		}
-		near, far := os.NewFile(uintptr(pair[0]), "near"), os.NewFile(uintptr(pair[1]), "far")
-		defer func() { _, _ = near.Close(), far.Close() }() // the connection has a copy of the one, the command of the other
-		conn, err := net.FileConn(near)
-		if err != nil {
-			return nil, err
-		}
-		ctx, cancel := context.WithCancel(context.Background()) // the connection outlives the call
-		cmd := over(ctx, "connect", socket)
-		cmd.Stdin, cmd.Stdout = far, far
-		cmd.WaitDelay = time.Second
-		if err := cmd.Start(); err != nil {
-			cancel()
-			return nil, errors.Join(err, conn.Close())
-		}
-		c := &commandConn{Conn: conn, cancel: cancel, ended: make(chan struct{})}
-		go func() {
-			defer close(c.ended)
-			_ = cmd.Wait() // that the connection is cut is seen on it
-		}()
-		return c, nil
+		return connectBy(func(ctx context.Context, far *os.File) (func(), error) {
+			cmd := over(ctx, "connect", socket)
+			cmd.Stdin, cmd.Stdout = far, far
+			cmd.WaitDelay = time.Second
+			// That the connection is cut is seen on it.
+			return func() { _ = cmd.Wait() }, cmd.Start()
+		})
 	}
+}
+
+// Dial is DialOver over a stream.
+func (s Stream) Dial(socket string) func(ctx context.Context) (net.Conn, error) {
+	return func(context.Context) (net.Conn, error) {
+		return connectBy(func(ctx context.Context, far *os.File) (func(), error) {
+			// The descriptor of its own outlives the call.
+			fd, err := unix.FcntlInt(far.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+			if err != nil {
+				return nil, err
+			}
+			if err := unix.SetNonblock(fd, true); err != nil {
+				return nil, errors.Join(err, unix.Close(fd))
+			}
+			end := os.NewFile(uintptr(fd), "far")
+			stop := context.AfterFunc(ctx, func() { _ = end.SetDeadline(time.Unix(1, 0)) }) // who reads or writes it lets go
+			return func() {
+				_ = s(ctx, end, end, "connect", socket)
+				stop()
+				_ = end.Close()
+			}, nil
+		})
+	}
+}
+
+// connectBy returns the near end of a pair of sockets; begin starts what serves the far one, and returns what waits for the
+// end of that.
+func connectBy(begin func(ctx context.Context, far *os.File) (wait func(), err error)) (net.Conn, error) {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	near, far := os.NewFile(uintptr(pair[0]), "near"), os.NewFile(uintptr(pair[1]), "far")
+	defer func() { _, _ = near.Close(), far.Close() }() // the connection has a copy of the one, what serves it of the other
+	conn, err := net.FileConn(near)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background()) // the connection outlives the call
+	wait, err := begin(ctx, far)
+	if err != nil {
+		cancel()
+		return nil, errors.Join(err, conn.Close())
+	}
+	c := &commandConn{Conn: conn, cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(c.ended)
+		wait()
+	}()
+	return c, nil
 }
 
 // commandConn is a connection through a command, which ends with it.

@@ -78,6 +78,9 @@ func Open(l wire.Launch) (*Keeper, *wire.Failed) {
 		return nil, failed("command", err)
 	}
 
+	if l.Inherit {
+		l.Env = inherited(l.Env)
+	}
 	listener, err := listen(l.Socket, l.User)
 	if err != nil {
 		return nil, failed("listen", err)

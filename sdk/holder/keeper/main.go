@@ -3,17 +3,25 @@ package keeper
 import (
 	"io"
 	"os"
+	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/wardroom/wardroom/sdk/holder/wire"
 )
 
-const usage = `holder holds the terminal of one agent for a runtime, which starts it:
+const help = `holder holds the terminal of one agent for a runtime, which starts it:
   holder run                 reads what to start from standard input
   holder start LOG           the same in a session of its own, and returns; LOG gets its standard error
   holder connect SOCKET      standard input and output are a connection to the holder that listens there
   holder hook SOCKET NAME    hands standard input to the runtime and prints its answer
+And in a pod, where a runtime has no other program:
+  holder room SECONDS EXIT   takes in what loses its parent; ends when nothing ran for so long, with the file EXIT as its last word
+  holder look NAME           prints where a command is on the PATH
+  holder put                 writes the files that standard input describes
+  holder get PATH FROM MOST  prints a part of a file
+  holder usage               prints what the container has used
 `
 
 // Main is the program: args are without its name. It returns the exit code.
@@ -21,8 +29,8 @@ const usage = `holder holds the terminal of one agent for a runtime, which start
 // run reads a wire.Launch from standard input, writes wire.Started or wire.Failed to standard output, and then has the
 // null device in place of both: a shell or an ssh that waits for the end of its output goes on. It keeps standard error,
 // for what a crash says, so that has to be a file. start runs it in a session of its own, with the file LOG for that, and
-// ends at once. connect is for holders that are reached by starting a program where they are. hook is what the CLI of an
-// agent runs; its descriptors are the CLI's, and it always ends with 0.
+// ends when it runs. connect is for holders that are reached by starting a program where they are. hook is what the CLI of an
+// agent runs; its descriptors are the CLI's, and it always ends with 0. The others are for pods: see holder.Room.
 func Main(args []string) int {
 	switch {
 	case len(args) == 1 && args[0] == "run":
@@ -35,8 +43,37 @@ func Main(args []string) int {
 		relay(args[1], args[2], os.Stdin, os.Stdout)
 		return 0 // a hook that cannot reach the runtime must not stop the CLI
 	}
-	_, _ = os.Stderr.WriteString(usage)
+	if code, known := inRoom(args); known {
+		return code
+	}
+	_, _ = os.Stderr.WriteString(help)
 	return 2
+}
+
+// inRoom runs what serves a pod.
+func inRoom(args []string) (code int, known bool) {
+	switch {
+	case len(args) == 3 && args[0] == "room":
+		seconds, err := strconv.ParseUint(args[1], 10, 31)
+		if err != nil || seconds == 0 {
+			return 2, false
+		}
+		return holdRoom(time.Duration(seconds)*time.Second, args[2]), true
+	case len(args) == 2 && args[0] == "look":
+		return look(args[1], os.Stdout), true
+	case len(args) == 1 && args[0] == "put":
+		return put(os.Stdin, os.Stdout), true
+	case len(args) == 4 && args[0] == "get":
+		from, badFrom := strconv.ParseInt(args[2], 10, 64)
+		most, badMost := strconv.ParseInt(args[3], 10, 32)
+		if badFrom != nil || badMost != nil {
+			return 2, false
+		}
+		return get(args[1], from, int(most), os.Stdout), true
+	case len(args) == 1 && args[0] == "usage":
+		return usage(os.Stdout), true
+	}
+	return 2, false
 }
 
 // run holds what standard input describes; standard output gets Started or Failed, and then both are let go.

@@ -4,36 +4,81 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/wardroom/wardroom/sdk/holder/wire"
 )
 
-// detach starts this program's run in a session of its own, with the standard input and output of this process and a log
-// for the rest, and does not wait for it.
-func detach(log string) int {
-	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		_ = wire.Write(os.Stdout, *failed("log", err))
-		return 1
+// ownEnv are the variables that a holding process has for itself.
+var ownEnv = []string{"GOTRACEBACK=single", "GOGC=10", "GOMAXPROCS=1"}
+
+// inherited is the environment that this process was started with, and env over it. The last of two of one name counts.
+func inherited(env []string) []string {
+	own := slices.DeleteFunc(os.Environ(), func(pair string) bool { return slices.Contains(ownEnv, pair) })
+	names := map[string]bool{}
+	for _, pair := range env {
+		name, _, _ := strings.Cut(pair, "=")
+		names[name] = true
 	}
-	self, err := os.Executable()
-	if err != nil {
-		_ = wire.Write(os.Stdout, *failed("launch", err))
-		return 1
-	}
-	_, err = syscall.ForkExec(self, []string{self, "run"}, &syscall.ProcAttr{
-		Dir: "/",
-		// As holder.Start sets them: a small heap that is collected often.
-		Env:   []string{"GOTRACEBACK=single", "GOGC=10", "GOMAXPROCS=1"},
-		Files: []uintptr{0, 1, file.Fd()},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
+	own = slices.DeleteFunc(own, func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return names[name]
 	})
-	if err != nil {
+	return append(own, env...)
+}
+
+// detach starts this program's run in a session of its own, hands it the launch that standard input holds, and prints what
+// became of it; log gets what it says when it crashes. Nothing of this process is the other's: it may end at once.
+func detach(log string) int {
+	if err := startDetached(log); err != nil {
 		_ = wire.Write(os.Stdout, *failed("launch", err))
 		return 1
 	}
 	return 0
+}
+
+func startDetached(log string) error {
+	kind, body, err := wire.NewReader(os.Stdin).Next()
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	_, err = syscall.ForkExec(self, []string{self, "run"}, &syscall.ProcAttr{
+		Dir: "/",
+		// As holder.Start sets them: a small heap that is collected often. The rest is for Launch.Inherit.
+		Env:   append(os.Environ(), ownEnv...),
+		Files: []uintptr{inR.Fd(), outW.Fd(), file.Fd()},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	_, _ = inR.Close(), outW.Close()
+	if err != nil {
+		return err
+	}
+	var head [wire.HeaderLen]byte
+	wire.PutHeader(head[:], kind, len(body))
+	if _, err := inW.Write(append(head[:], body...)); err != nil {
+		return err
+	}
+	_ = inW.Close()
+	_, err = io.Copy(os.Stdout, outR) // it lets go of the pipe when it has said how it went
+	return err
 }
 
 // connect passes bytes between a holder's socket and in and out until either ends. When nobody listens there it says so as

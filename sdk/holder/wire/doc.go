@@ -24,5 +24,6 @@
 //	RoleHook     sends HookRequest, gets HookReply. Needs no nonce: every process of the agent may call, and no other.
 //
 // The holding process itself gets a Launch frame on its standard input and answers Started or Failed on its
-// standard output.
+// standard output. Where agents run in a place of their own, such as a pod, the same binary writes and reads files there
+// (File, Part) and measures it (Usage).
 package wire

@@ -49,6 +49,9 @@ const (
 	KindHookAnswer  Kind = 42
 	KindHookRequest Kind = 43
 	KindHookReply   Kind = 44
+	KindFile        Kind = 50
+	KindPart        Kind = 51
+	KindUsage       Kind = 52
 )
 
 // PutHeader writes the header of a frame into h, which has HeaderLen bytes.

@@ -30,6 +30,9 @@ type Launch struct {
 	// gets no_new_privs in any case.
 	Landlock             bool
 	Shut, Open, Readable []string
+	// Inherit has the command get the environment that the holding process was started with, under Env: for a pod, whose
+	// environment holds secrets that the runtime need not know.
+	Inherit bool
 }
 
 // User is a user of the machine by numbers.
@@ -66,7 +69,7 @@ func (m Launch) append(b []byte) []byte {
 		}
 	}
 	b = putBool(b, m.Landlock)
-	return putList(putList(putList(b, m.Shut), m.Open), m.Readable)
+	return putBool(putList(putList(putList(b, m.Shut), m.Open), m.Readable), m.Inherit)
 }
 
 // ParseLaunch reads a body of KindLaunch.
@@ -96,6 +99,9 @@ func ParseLaunch(body []byte) (Launch, error) {
 	}
 	m.Landlock = f.bool()
 	m.Shut, m.Open, m.Readable = f.list(), f.list(), f.list()
+	if f.err == nil && len(f.b) > 0 { // an earlier version ends here
+		m.Inherit = f.bool()
+	}
 	return m, f.err
 }
 

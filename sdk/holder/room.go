@@ -1,0 +1,131 @@
+package holder
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/holder/wire"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// Room is a place with the holder's binary and nothing else that can be relied on, such as a pod of any image: its files are
+// written and read, and its use is measured, by that binary. Its methods may be called concurrently, and return what the stream
+// returns when that fails.
+type Room struct{ Stream Stream }
+
+// maxRead bounds a file that ReadFile returns, in bytes.
+const maxRead = 64 << 20
+
+// LookPath finds a command on the PATH over there. CLI_NOT_FOUND.
+func (r Room) LookPath(ctx context.Context, name string) (string, error) {
+	var out bytes.Buffer
+	if err := r.Stream(ctx, nil, &out, "look", name); err != nil {
+		return "", err
+	}
+	if out.Len() == 0 {
+		return "", &runtime.Error{
+			Code: runtime.CodeCLINotFound, Message: fmt.Sprintf("there is no command %q where the agent runs", name), Hint: "use an image that has it",
+		}
+	}
+	return out.String(), nil
+}
+
+// Write writes files, all of which are absolute. SPAWN_FAILED names the one that cannot be written.
+func (r Room) Write(ctx context.Context, files []agentcli.File) error {
+	if len(files) == 0 {
+		return nil
+	}
+	var in, out bytes.Buffer
+	for _, file := range files {
+		mode := uint32(file.Mode.Perm())
+		if mode == 0 {
+			mode = 0o600
+		}
+		if err := wire.Write(&in, wire.File{Path: file.Path, Mode: mode, Keep: file.Keep, Data: file.Data}); err != nil {
+			return runtime.Errorf(runtime.CodeSpawnFailed, "the file %s is too large", file.Path)
+		}
+	}
+	if err := r.Stream(ctx, &in, &out, "put"); err != nil {
+		return err
+	}
+	kind, body, err := wire.NewReader(&out).Next()
+	if err != nil || kind != wire.KindDone {
+		return cutOff()
+	}
+	if done, err := wire.ParseDone(body); err != nil || done.Code != wire.CodeOK {
+		return runtime.Errorf(runtime.CodeSpawnFailed, "the files of the agent cannot be written: %s", done.Text)
+	}
+	return nil
+}
+
+// ReadFrom reads a part of a file, as agentcli.Room has it.
+func (r Room) ReadFrom(ctx context.Context, path string, offset int64, limit int) (data []byte, at int64, err error) {
+	part, err := r.part(ctx, path, offset, limit)
+	return part.Data, int64(part.Offset), err
+}
+
+// ReadFile reads a whole file, of at most 64 MiB, as agentcli.Room has it.
+func (r Room) ReadFile(ctx context.Context, path string) ([]byte, error) {
+	var all []byte
+	for {
+		part, err := r.part(ctx, path, int64(len(all)), maxRead)
+		if err != nil {
+			return nil, err
+		}
+		if part.Size > maxRead {
+			return nil, runtime.Errorf(runtime.CodeResourceLimit, "%s is larger than %d bytes", path, maxRead)
+		}
+		if all = append(all, part.Data...); len(part.Data) == 0 || uint64(len(all)) >= part.Size {
+			return all, nil
+		}
+	}
+}
+
+func (r Room) part(ctx context.Context, path string, offset int64, limit int) (wire.Part, error) {
+	var out bytes.Buffer
+	err := r.Stream(ctx, nil, &out, "get", path, strconv.FormatInt(offset, 10), strconv.Itoa(limit))
+	if err != nil {
+		return wire.Part{}, err
+	}
+	kind, body, err := wire.NewReader(&out).Next()
+	switch {
+	case err != nil:
+		return wire.Part{}, cutOff()
+	case kind == wire.KindPart:
+		return wire.ParsePart(body)
+	case kind != wire.KindDone:
+		return wire.Part{}, badHolder(errors.New("unexpected answer"))
+	}
+	done, err := wire.ParseDone(body)
+	if err == nil && done.Code == wire.CodeEnded {
+		return wire.Part{}, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	}
+	return wire.Part{}, runtime.Errorf(runtime.CodeForbidden, "%s cannot be read: %s", path, done.Text)
+}
+
+// Usage measures the container.
+func (r Room) Usage(ctx context.Context) (agentcli.Usage, error) {
+	var out bytes.Buffer
+	if err := r.Stream(ctx, nil, &out, "usage"); err != nil {
+		return agentcli.Usage{}, err
+	}
+	kind, body, err := wire.NewReader(io.LimitReader(&out, wire.MaxBody)).Next()
+	if err != nil || kind != wire.KindUsage {
+		return agentcli.Usage{}, cutOff()
+	}
+	u, err := wire.ParseUsage(body)
+	if err != nil {
+		return agentcli.Usage{}, badHolder(err)
+	}
+	return agentcli.Usage{
+		CPU: time.Duration(u.CPU), MemoryBytes: int64(u.Memory), MemoryLimitBytes: int64(u.Limit), PIDs: int(u.PIDs),
+		Running: int(u.Running), OutOfMemory: u.Kills > 0,
+	}, nil
+}
