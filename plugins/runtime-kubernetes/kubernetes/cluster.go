@@ -1,0 +1,230 @@
+package kubernetes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/client-go/kubernetes/scheme"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	networkingclient "k8s.io/client-go/kubernetes/typed/networking/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/remotecommand"
+	utilexec "k8s.io/client-go/util/exec"
+
+	"github.com/wardroom/wardroom/sdk/holder"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// callTime bounds calls of the API that follow nothing.
+const callTime = 30 * time.Second
+
+// container is the one of each pod.
+const containerName = "agent"
+
+// namespaceFile names the namespace of a program that runs in a pod.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// cluster is the API of a cluster, in one namespace. Safe for concurrent use.
+type cluster struct {
+	config    *rest.Config
+	namespace string
+	core      coreclient.CoreV1Interface
+	network   networkingclient.NetworkingV1Interface
+	access    authorizationclient.AuthorizationV1Interface
+	close     func()
+}
+
+// openCluster makes the clients; it calls nothing. Without a kubeconfig the program has to run in a pod.
+func openCluster(c *Config, version string) (*cluster, error) {
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: c.Kubeconfig}
+	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.Context})
+	invalid := func(field string, err error) error {
+		return &runtime.Error{Code: runtime.CodeInvalidArgument, Field: field, Message: err.Error()}
+	}
+	config, err := rest.InClusterConfig()
+	if c.Kubeconfig != "" {
+		config, err = loaded.ClientConfig()
+	}
+	if errors.Is(err, rest.ErrNotInCluster) {
+		return nil, &runtime.Error{
+			Code: runtime.CodeInvalidArgument, Field: "kubeconfig", Message: "is not given, and the service does not run in a pod of a cluster",
+			Hint: "name a kubeconfig that the service's user can read",
+		}
+	}
+	if err != nil {
+		return nil, invalid("kubeconfig", err)
+	}
+	k := &cluster{config: config, namespace: c.Namespace}
+	if k.namespace == "" && c.Kubeconfig != "" {
+		if k.namespace, _, err = loaded.Namespace(); err != nil {
+			return nil, invalid("kubeconfig", err)
+		}
+	} else if k.namespace == "" {
+		data, err := os.ReadFile(namespaceFile)
+		if err != nil {
+			return nil, invalid("namespace", err)
+		}
+		k.namespace = strings.TrimSpace(string(data))
+	}
+	config.UserAgent = "wardroom-runtime-kubernetes/" + version
+	config.QPS, config.Burst = 50, 100
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, invalid("kubeconfig", err)
+	}
+	k.close = client.CloseIdleConnections
+	core, coreErr := coreclient.NewForConfigAndClient(config, client)
+	network, networkErr := networkingclient.NewForConfigAndClient(config, client)
+	access, accessErr := authorizationclient.NewForConfigAndClient(config, client)
+	if err := errors.Join(coreErr, networkErr, accessErr); err != nil {
+		return nil, invalid("kubeconfig", err)
+	}
+	k.core, k.network, k.access = core, network, access
+	return k, nil
+}
+
+func (k *cluster) pods() coreclient.PodInterface { return k.core.Pods(k.namespace) }
+
+// stream runs the holder's binary in a pod.
+func (k *cluster) stream(pod, binary string) holder.Stream {
+	return func(ctx context.Context, in io.Reader, out io.Writer, args ...string) error {
+		request := k.core.RESTClient().Post().Resource("pods").Namespace(k.namespace).Name(pod).SubResource("exec").VersionedParams(&corev1.PodExecOptions{
+			Container: containerName, Command: append([]string{binary}, args...), Stdin: in != nil, Stdout: true, Stderr: true,
+		}, scheme.ParameterCodec)
+		sockets, err := remotecommand.NewWebSocketExecutor(k.config, http.MethodGet, request.URL().String())
+		if err != nil {
+			return k.failed("run the holder in pod "+pod, err)
+		}
+		older, err := remotecommand.NewSPDYExecutor(k.config, http.MethodPost, request.URL())
+		if err != nil {
+			return k.failed("run the holder in pod "+pod, err)
+		}
+		executor, err := remotecommand.NewFallbackExecutor(sockets, older, func(err error) bool {
+			return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+		})
+		if err != nil {
+			return k.failed("run the holder in pod "+pod, err)
+		}
+		words := new(lastWords)
+		options := remotecommand.StreamOptions{Stdout: out, Stderr: words}
+		if in != nil { // a nil reader in an interface would be one
+			options.Stdin = in
+		}
+		err = executor.StreamWithContext(ctx, options)
+		var code utilexec.CodeExitError
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &code):
+			return runtime.Errorf(runtime.CodeSpawnFailed, "the holder in pod %s ended with %d: %s", pod, code.Code, words.text())
+		}
+		return k.failed("run the holder in pod "+pod, err)
+	}
+}
+
+// lastWords keeps the beginning of what a holder says on standard error.
+type lastWords struct{ said bytes.Buffer }
+
+// Write implements io.Writer.
+func (w *lastWords) Write(p []byte) (int, error) {
+	w.said.Write(p[:min(len(p), maxSaid-min(maxSaid, w.said.Len()))])
+	return len(p), nil
+}
+
+func (w *lastWords) text() string { return strings.Join(strings.Fields(w.said.String()), " ") }
+
+// maxSaid is the most of the cluster's words that an error repeats, in bytes.
+const maxSaid = 500
+
+// said is what the cluster said, in one line of a length for an error.
+func said(err error) string {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if len(text) > maxSaid {
+		text = strings.ToValidUTF8(text[:maxSaid], "") + " ..."
+	}
+	return text
+}
+
+// refusal is how an API server says what an account may not do.
+var refusal = regexp.MustCompile(`User "([^"]*)" cannot (\S+) resource "([^"]*)"`)
+
+// failed makes a *runtime.Error of the cluster's: UNAVAILABLE when it was not reached or did not answer, RESOURCE_LIMIT for a
+// quota, SPAWN_FAILED for what it refused. A verb that the account lacks is named.
+func (k *cluster) failed(what string, err error) error {
+	var known *runtime.Error
+	switch {
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, context.Canceled):
+		return runtime.Errorf(runtime.CodeCanceled, "%s: the call was cancelled", what)
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
+		return &runtime.Error{
+			Code: runtime.CodeResourceLimit, Message: what + ": " + said(err), Retry: true,
+			Hint: "stop an agent, ask for less, or raise the quota of the namespace " + k.namespace,
+		}
+	case apierrors.IsForbidden(err):
+		hint := "look at the admission rules of the namespace " + k.namespace
+		if m := refusal.FindStringSubmatch(err.Error()); m != nil {
+			return &runtime.Error{
+				Code: runtime.CodeSpawnFailed, Message: fmt.Sprintf("%s: the runtime's account lacks the verb %s on %s in the namespace %s", what, m[2], m[3], k.namespace),
+				Hint: fmt.Sprintf("give %s a role with it, as the chart's has", m[1]),
+			}
+		}
+		return &runtime.Error{Code: runtime.CodeSpawnFailed, Message: what + ": " + said(err), Hint: hint}
+	case apierrors.IsUnauthorized(err):
+		return &runtime.Error{
+			Code: runtime.CodeUnavailable, Message: what + ": the cluster does not know the runtime's account", Retry: true,
+			Hint: "its token or certificate may have ended; renew the kubeconfig",
+		}
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		return &runtime.Error{Code: runtime.CodeSpawnFailed, Message: what + ": " + said(err)}
+	}
+	message := what + ": the API server of the cluster does not answer"
+	if !errors.Is(err, context.DeadlineExceeded) {
+		message += ": " + said(err)
+	}
+	return &runtime.Error{Code: runtime.CodeUnavailable, Message: message, Retry: true, Hint: "look whether it runs and is reached from here"}
+}
+
+// get returns a pod as the API server has it now; nil if there is none. The errors are those of failed.
+func (k *cluster) get(ctx context.Context, name string) (*corev1.Pod, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	pod, err := k.pods().Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, k.failed("look at the pod "+name, err)
+	}
+	return pod, nil
+}
+
+// remove asks for the removal of a pod; one that is not there is no error.
+func (k *cluster) remove(ctx context.Context, name, uid string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	options := metav1.DeleteOptions{}
+	if uid != "" {
+		options = *metav1.NewPreconditionDeleteOptions(uid)
+	}
+	err := k.pods().Delete(ctx, name, options)
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // one of another uid is another pod
+	}
+	return k.failed("remove the pod "+name, err)
+}

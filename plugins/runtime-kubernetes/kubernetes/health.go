@@ -1,0 +1,87 @@
+package kubernetes
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/wardroom/wardroom/sdk/plugin"
+	"github.com/wardroom/wardroom/sdk/runtime"
+	runtimeplugin "github.com/wardroom/wardroom/sdk/runtime/plugin"
+)
+
+var _ runtimeplugin.Checker = (*Launcher)(nil)
+
+// needed are the verbs that the runtime's account needs in its namespace, by resource: those of the chart's role.
+var needed = []struct {
+	group, resource, subresource string
+	verbs                        []string
+}{
+	{"", "pods", "", []string{"create", "delete", "get", "list", "watch"}},
+	{"", "pods", "exec", []string{"create", "get"}},
+	{"", "configmaps", "", []string{"create", "get"}},
+	{"networking.k8s.io", "networkpolicies", "", []string{"create", "update"}},
+}
+
+// Health looks at what agents need to start.
+func (l *Launcher) Health(ctx context.Context) plugin.Health {
+	health := plugin.Health{Status: plugin.StatusOK}
+	note := func(name, status, text string) {
+		health.Checks = append(health.Checks, plugin.Check{Name: name, Status: status, Text: text})
+		if status == plugin.StatusFailed && health.Status != plugin.StatusFailed || status == plugin.StatusDegraded && health.Status == plugin.StatusOK {
+			health.Status, health.Reason = status, text
+		}
+	}
+	if probe, err := os.CreateTemp(l.dir, ".probe"); err != nil {
+		note("state", plugin.StatusFailed, "nothing can be written to "+l.dir+": no agent can start")
+	} else {
+		_ = probe.Close()
+		_ = os.Remove(probe.Name())
+		note("state", plugin.StatusOK, "")
+	}
+	missing, err := l.missing(ctx)
+	if err != nil {
+		e := runtime.AsError(err)
+		note("cluster", plugin.StatusFailed, strings.TrimSuffix(e.Message+"; "+e.Hint, "; "))
+		return health
+	}
+	note("cluster", plugin.StatusOK, "namespace "+l.cluster.namespace)
+	if len(missing) > 0 {
+		note("access", plugin.StatusFailed, "the runtime's account lacks in the namespace "+l.cluster.namespace+": "+strings.Join(missing, ", ")+
+			"; give it the role of the chart")
+	} else {
+		note("access", plugin.StatusOK, "")
+	}
+	if err := l.watcher.failure(); err != nil && len(missing) == 0 {
+		note("watch", plugin.StatusDegraded, "the pods of agents cannot be followed at the moment: "+said(err))
+	} else if err == nil {
+		note("watch", plugin.StatusOK, "")
+	}
+	return health
+}
+
+// missing asks what the account may do, and returns what it may not.
+func (l *Launcher) missing(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	var missing []string
+	for _, n := range needed {
+		for _, verb := range n.verbs {
+			answer, err := l.cluster.access.SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+				Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Namespace: l.cluster.namespace, Verb: verb, Group: n.group, Resource: n.resource, Subresource: n.subresource,
+				}},
+			}, metav1.CreateOptions{})
+			if err != nil {
+				return nil, l.cluster.failed("ask the cluster what the runtime may do", err)
+			}
+			if !answer.Status.Allowed {
+				missing = append(missing, strings.TrimSuffix(verb+" "+n.resource+"/"+n.subresource, "/"))
+			}
+		}
+	}
+	return missing, nil
+}

@@ -1,0 +1,576 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/local"
+	"github.com/wardroom/wardroom/sdk/holder"
+	"github.com/wardroom/wardroom/sdk/holder/wire"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// Options make a Launcher. Config is one that decode returned; all but Private, Workspaces and Logger is needed.
+type Options struct {
+	Config     Config
+	Version    string   // of the plugin
+	Private    []string // what belongs to the service alone
+	Workspaces string   // below it the service makes work directories for agents
+	Logger     hclog.Logger
+}
+
+// Launcher is an agentcli.Launcher for the pods of a namespace. One process at a time uses a StateDir.
+type Launcher struct {
+	config  Config
+	version string
+	log     hclog.Logger
+	cluster *cluster
+	watcher *watcher
+	rooms   local.Rooms // of work directories on this machine
+	dir     string      // what is stored of agents
+	owner   string      // identity of StateDir: see local.Identity
+
+	mu        sync.Mutex            // guards what follows
+	busy      map[string]bool       // ids of agents that are being launched or removed
+	processes map[string][]*process // connected, by pod
+	running   map[string]wire.Nonce // lives that are not known to be over, by id
+	furnished string                // uid of the owner object, once all of the namespace's is there
+
+	stop context.CancelFunc // of the sweeper
+	wg   sync.WaitGroup     // the sweeper
+}
+
+var (
+	_ agentcli.Launcher     = (*Launcher)(nil)
+	_ agentcli.Rediscoverer = (*Launcher)(nil)
+)
+
+// Open makes a launcher. The cluster need not be there.
+func Open(opts Options) (*Launcher, error) {
+	c := opts.Config
+	l := &Launcher{
+		version: opts.Version, log: opts.Logger, busy: map[string]bool{}, processes: map[string][]*process{}, running: map[string]wire.Nonce{},
+	}
+	if l.log == nil {
+		l.log = hclog.NewNullLogger()
+	}
+	l.dir = filepath.Join(c.StateDir, "agents")
+	if err := os.MkdirAll(l.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make a directory of the runtime: %w", err)
+	}
+	var err error
+	if c.StateDir, err = filepath.EvalSymlinks(c.StateDir); err != nil {
+		return nil, fmt.Errorf("directory of the runtime: %w", err)
+	}
+	l.config = c
+	if l.owner, err = local.Identity(c.StateDir); err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	l.rooms = local.Rooms{
+		Dir: filepath.Join(c.StateDir, "rooms"), Own: []string{c.StateDir}, Private: opts.Private, Workspaces: opts.Workspaces, Limits: true, Unmarked: true,
+	}
+	if os.Getuid() == 0 {
+		l.rooms.Owner = &local.Owner{UID: uint32(c.User), GID: uint32(c.User)}
+	}
+	if l.cluster, err = openCluster(&c, opts.Version); err != nil {
+		return nil, err
+	}
+	l.watcher = watchPods(l.cluster, labelOwner+"="+l.owner, l.podOver)
+	ctx, cancel := context.WithCancel(context.Background())
+	l.stop = cancel
+	l.wg.Go(func() { l.sweep(ctx, duration(c.OrphanGrace, defaultGrace)) })
+	return l, nil
+}
+
+// Close lets go; agents go on.
+func (l *Launcher) Close() error {
+	l.stop()
+	l.wg.Wait()
+	l.watcher.close()
+	l.cluster.close()
+	return nil
+}
+
+// claim keeps two calls from working on one id at once.
+func (l *Launcher) claim(id string) (release func(), err error) {
+	if err := local.CheckID(id); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy[id] {
+		return nil, &runtime.Error{Code: runtime.CodeAlreadyExists, Message: "agent " + id + " is being started or removed", Retry: true}
+	}
+	l.busy[id] = true
+	return func() {
+		l.mu.Lock()
+		delete(l.busy, id)
+		l.mu.Unlock()
+	}, nil
+}
+
+// room is the holder's binary in a pod.
+func (l *Launcher) room(pod string) holder.Room {
+	return holder.Room{Stream: l.cluster.stream(pod, l.config.Holder)}
+}
+
+// Prepare makes the pod of an agent, or finds the one that its last life has left. INVALID_SPEC, WORKDIR_NOT_ALLOWED,
+// IMAGE_NOT_FOUND, RESOURCE_LIMIT. For an agent that runs nothing is made.
+func (l *Launcher) Prepare(ctx context.Context, spec *runtime.Spec) (agentcli.Room, error) {
+	release, err := l.claim(spec.ID)
+	if err != nil {
+		return agentcli.Room{}, err
+	}
+	defer release()
+	w, err := l.wish(ctx, spec)
+	if err != nil {
+		return agentcli.Room{}, err
+	}
+	plan, err := l.podOf(w)
+	if err != nil {
+		return agentcli.Room{}, err
+	}
+	v, err := l.load(spec.ID)
+	if err != nil || !l.runs(v.Handle) {
+		if v, err = l.have(ctx, spec.ID, v, plan); err != nil {
+			return agentcli.Room{}, err
+		}
+	}
+	return l.describe(spec, v.Handle.Pod, w.git), nil
+}
+
+// wish checks what a spec asks for.
+func (l *Launcher) wish(ctx context.Context, spec *runtime.Spec) (wish, error) {
+	image, err := l.config.choose(spec)
+	if err != nil {
+		return wish{}, err
+	}
+	w := wish{spec: spec, image: image}
+	if spec.Network != "" {
+		return w, runtime.Invalid("network", "pods have one network; egress in the runtime's configuration bounds it")
+	}
+	if err := local.CheckEnv("env", spec.Env); err != nil {
+		return w, err
+	}
+	if spec.Declared != nil {
+		if err := local.CheckEnv("declared.env", spec.Declared.Env); err != nil {
+			return w, err
+		}
+	}
+	if dir := spec.Workdir; dir != "" {
+		if l.config.mountOf(dir) == "" {
+			return w, local.WorkdirNotAllowed("add it to mounts in the runtime's configuration", "%s is below none of the paths that pods may have", dir)
+		}
+		if _, err := os.Stat(dir); err == nil { // the service sees it too: threads need that
+			room, err := l.rooms.Prepare(ctx, spec)
+			if err != nil {
+				return w, err
+			}
+			if room.Workdir != dir {
+				return w, local.WorkdirNotAllowed("name "+room.Workdir, "%s is a symlink, which leads elsewhere in a pod", dir)
+			}
+			if err := l.rooms.HandOver(room, true); err != nil {
+				return w, err
+			}
+			w.git = room.Git
+		}
+	}
+	return w, nil
+}
+
+// runs reports whether a life is connected, or was found, and is not known to be over.
+func (l *Launcher) runs(h handle) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	nonce, ok := l.running[h.ID]
+	return ok && nonce == h.Nonce
+}
+
+// have returns the pod of a plan: the one that there is, or a new one in its place.
+func (l *Launcher) have(ctx context.Context, id string, v life, plan *corev1.Pod) (life, error) {
+	digest, err := planOf(plan)
+	if err != nil {
+		return v, runtime.Errorf(runtime.CodeInternal, "the pod cannot be planned: %v", err)
+	}
+	if v.Handle.Pod != "" && v.Handle.Owner == l.owner {
+		pod, err := l.cluster.get(ctx, v.Handle.Pod)
+		if err != nil {
+			return v, err
+		}
+		if pod != nil && string(pod.UID) == v.Handle.UID {
+			if ready, _ := judge(pod); ready && v.Plan == digest {
+				return v, nil
+			}
+			if err := l.cluster.remove(ctx, pod.Name, v.Handle.UID); err != nil {
+				return v, err
+			}
+		}
+	}
+	image := plan.Spec.Containers[0].Image
+	pod, err := l.create(ctx, id, plan)
+	if err != nil {
+		return v, err
+	}
+	v = life{
+		Handle: handle{Version: handleVersion, ID: id, Owner: l.owner, Pod: pod.Name, UID: string(pod.UID), StartedAt: time.Now()}, Plan: digest, Image: image,
+	}
+	if err := l.save(v); err != nil {
+		l.discard(ctx, pod)
+		return v, runtime.Errorf(runtime.CodeSpawnFailed, "record the agent: %v", err)
+	}
+	return v, nil
+}
+
+// describe is the room that a pod is.
+func (l *Launcher) describe(spec *runtime.Spec, pod string, git agentcli.Git) agentcli.Room {
+	in := l.room(pod)
+	room := agentcli.Room{
+		Home: l.config.HomeDir, Workdir: workDir, Temp: tempDir, Git: git, Contained: true, Hook: []string{l.config.Holder, "hook", socketPath},
+		Env: []string{"COLORTERM=truecolor", "HOME=" + l.config.HomeDir, "LANG=C.UTF-8", "TERM=xterm-256color", "TMPDIR=" + tempDir},
+	}
+	if spec.Workdir != "" {
+		room.Workdir = spec.Workdir
+	}
+	inside := func(file string) error {
+		for _, dir := range []string{room.Home, room.Workdir, room.Temp} {
+			if file != dir && within(path.Clean(file), dir) {
+				return nil
+			}
+		}
+		return runtime.Errorf(runtime.CodeForbidden, "%s is outside of the agent's room", file)
+	}
+	room.LookPath = func(name string) (string, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), callTime)
+		defer cancel()
+		return in.LookPath(ctx, name)
+	}
+	room.ReadFile = func(file string) ([]byte, error) {
+		if err := inside(file); err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), callTime)
+		defer cancel()
+		return in.ReadFile(ctx, file)
+	}
+	room.ReadFrom = func(file string, offset int64, limit int) ([]byte, int64, error) {
+		if err := inside(file); err != nil {
+			return nil, 0, err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), callTime)
+		defer cancel()
+		return in.ReadFrom(ctx, file, offset, limit)
+	}
+	return room
+}
+
+// Launch starts the command in the pod that Prepare has made. What an earlier life of the same id left is ended first.
+func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.Process, error) {
+	id := cmd.Spec.ID
+	release, err := l.claim(id)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	v, err := l.load(id)
+	if err != nil {
+		return nil, runtime.Errorf(runtime.CodeSpawnFailed, "the agent was not prepared: %v", err)
+	}
+	if v.Launched && !v.Over {
+		if err := l.endLife(ctx, v.Handle); err != nil {
+			return nil, err
+		}
+	}
+	for _, file := range cmd.Files {
+		clean := path.Clean(file.Path)
+		if clean != file.Path || !within(clean, cmd.Room.Home) && !within(clean, cmd.Room.Workdir) {
+			return nil, runtime.Errorf(runtime.CodeSpawnFailed, "the file %s is outside of the agent's room", file.Path)
+		}
+	}
+	if err := l.room(v.Handle.Pod).Write(ctx, cmd.Files); err != nil {
+		return nil, err
+	}
+	v.Handle.Nonce, v.Handle.StartedAt, v.Launched, v.Over = holder.NewNonce(), time.Now(), true, false
+	// It is stored before it runs, so that it is found whatever happens next.
+	if err := l.save(v); err != nil {
+		return nil, runtime.Errorf(runtime.CodeSpawnFailed, "record the agent: %v", err)
+	}
+	holding, err := l.cluster.stream(v.Handle.Pod, l.config.Holder).Start(ctx, logPath, wire.Launch{
+		Socket: socketPath, Nonce: v.Handle.Nonce, ExitFile: exitPath, Path: cmd.Path, Args: cmd.Args, Env: marked(cmd.Env, v.Handle),
+		Dir: cmd.Room.Workdir, Cols: uint16(cmd.Cols), Rows: uint16(cmd.Rows), RingBytes: uint32(l.config.RingBytes), Inherit: true,
+	})
+	if err != nil {
+		l.forgo(ctx, v)
+		return nil, err
+	}
+	v.Handle.PID = holding.Command.PID
+	if err := l.save(v); err != nil {
+		l.forgo(ctx, v)
+		return nil, runtime.Errorf(runtime.CodeSpawnFailed, "record the agent: %v", err)
+	}
+	process, err := l.connect(ctx, v.Handle)
+	if err != nil {
+		l.forgo(ctx, v)
+		var known *runtime.Error
+		if !errors.As(err, &known) {
+			err = runtime.Errorf(runtime.CodeSpawnFailed, "the agent was started and ended at once: %v", err)
+		}
+		return nil, err
+	}
+	return process, nil
+}
+
+// forgo removes the pod of a life that did not begin.
+func (l *Launcher) forgo(ctx context.Context, v life) {
+	ctx = context.WithoutCancel(ctx)
+	if err := l.cluster.remove(ctx, v.Handle.Pod, v.Handle.UID); err != nil {
+		l.log.Warn("the pod of an agent that did not start cannot be removed yet", "pod", v.Handle.Pod, "error", err)
+	}
+	l.overNow(v.Handle)
+}
+
+// endLife ends what runs of a life, and leaves its pod.
+func (l *Launcher) endLife(ctx context.Context, h handle) error {
+	p, err := l.connect(ctx, h)
+	if errors.Is(err, agentcli.ErrGone) {
+		l.overNow(h)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = p.Client.Kill(ctx)
+	err = errors.Join(err, p.Close())
+	l.overNow(h)
+	return err
+}
+
+// overNow notes that a life is over.
+func (l *Launcher) overNow(h handle) {
+	l.mu.Lock()
+	if l.running[h.ID] == h.Nonce {
+		delete(l.running, h.ID)
+	}
+	l.mu.Unlock()
+	v, err := l.load(h.ID)
+	if err != nil || v.Handle.Nonce != h.Nonce || v.Over {
+		return
+	}
+	v.Over = true
+	if err := l.save(v); err != nil {
+		l.log.Warn("the end of an agent is not stored", "agent", h.ID, "error", err)
+	}
+}
+
+// connect makes the Process of a handle. agentcli.ErrGone when nobody listens, or another life does.
+func (l *Launcher) connect(ctx context.Context, h handle) (*process, error) {
+	p := &process{launcher: l, handle: h}
+	dial := l.cluster.stream(h.Pod, l.config.Holder).Dial(socketPath)
+	client, err := holder.Connect(ctx, holder.Options{Nonce: h.Nonce, Dial: dial, Gone: p.gone})
+	if err != nil {
+		return nil, err
+	}
+	p.Client = client
+	l.mu.Lock()
+	l.running[h.ID] = h.Nonce
+	l.processes[h.Pod] = append(l.processes[h.Pod], p)
+	l.mu.Unlock()
+	return p, nil
+}
+
+// podOver cuts the connections to a pod that ended or is gone: they might not notice by themselves.
+func (l *Launcher) podOver(pod *corev1.Pod) {
+	l.mu.Lock()
+	list := slices.Clone(l.processes[pod.Name])
+	l.mu.Unlock()
+	for _, p := range list {
+		p.cut()
+	}
+}
+
+// Latest implements agentcli.Rediscoverer.
+func (l *Launcher) Latest(_ context.Context, id string, since time.Time) ([]byte, error) {
+	if err := local.CheckID(id); err != nil {
+		return nil, err
+	}
+	v, err := l.load(id)
+	if err != nil || !v.Launched || v.Over || v.Handle.StartedAt.Before(since) || v.Handle.Owner != l.owner {
+		return nil, agentcli.ErrGone
+	}
+	return v.Handle.encode(), nil
+}
+
+// Find returns the process of a handle, running or ended with a known exit. agentcli.ErrGone. The pod of another state
+// directory is gone to this one, and not touched: a restored copy of an installation has the handles of the original, and must
+// not take its agents away.
+func (l *Launcher) Find(ctx context.Context, data []byte) (agentcli.Process, error) {
+	h, err := parseHandle(data)
+	if err != nil {
+		return nil, err
+	}
+	if h.Owner != l.owner {
+		l.log.Warn("an agent belongs to another state directory, and is left alone", "agent", h.ID)
+		return nil, agentcli.ErrGone
+	}
+	p, err := l.connect(ctx, h)
+	if err == nil {
+		return p, nil
+	}
+	silent := errors.Is(err, agentcli.ErrGone)
+	if !silent && runtime.ErrorCode(err) != runtime.CodeUnavailable && runtime.ErrorCode(err) != runtime.CodeTimeout {
+		return nil, err
+	}
+	exit, err := l.ended(ctx, h, silent)
+	if err != nil {
+		return nil, err
+	}
+	return &endedProcess{launcher: l, handle: h, exit: exit}, nil
+}
+
+// endTime is how long a pod whose holder is gone may take to be seen as ended.
+const endTime = 3 * time.Second
+
+// ended returns how a life ended whose holder does not answer; silent says that nobody listens in the pod for certain.
+// agentcli.ErrGone when nothing is known of its end, and UNAVAILABLE when it runs as far as is known: because its pod does, or
+// because the cluster cannot be asked.
+func (l *Launcher) ended(ctx context.Context, h handle, silent bool) (runtime.Exit, error) {
+	unavailable := func(err error) error {
+		e := runtime.AsError(err)
+		return &runtime.Error{Code: runtime.CodeUnavailable, Message: e.Message, Hint: e.Hint, Retry: true}
+	}
+	deadline := time.Now().Add(endTime)
+	for {
+		pod, err := l.cluster.get(ctx, h.Pod)
+		switch {
+		case err != nil:
+			return runtime.Exit{}, unavailable(err)
+		case pod == nil || string(pod.UID) != h.UID:
+			l.overNow(h)
+			return runtime.Exit{}, agentcli.ErrGone
+		case over(pod):
+			l.overNow(h)
+			return lastExit(pod, h)
+		}
+		exit, err := l.exitFile(ctx, h)
+		if err == nil {
+			l.overNow(h)
+			return exit, nil
+		}
+		if silent && errors.Is(err, os.ErrNotExist) { // the pod was asked: its holder is gone, and left no word
+			if v, loadErr := l.load(h.ID); loadErr == nil && v.Handle.Nonce == h.Nonce {
+				if err := l.cluster.remove(ctx, h.Pod, h.UID); err != nil {
+					return runtime.Exit{}, unavailable(err)
+				}
+			}
+			l.overNow(h)
+			return runtime.Exit{}, agentcli.ErrGone
+		}
+		if time.Now().After(deadline) || ctx.Err() != nil {
+			return runtime.Exit{}, &runtime.Error{
+				Code: runtime.CodeUnavailable, Message: "the holder of agent " + h.ID + " does not answer in its pod", Retry: true,
+			}
+		}
+		l.watcher.next(ctx, endTime/6)
+	}
+}
+
+// exitFile reads how the command of a life ended, in a pod that runs. os.ErrNotExist when its holder left no word.
+func (l *Launcher) exitFile(ctx context.Context, h handle) (runtime.Exit, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	data, err := l.room(h.Pod).ReadFile(ctx, exitPath)
+	if err != nil {
+		return runtime.Exit{}, err
+	}
+	known, err := wire.ParseExitFile(data)
+	if err != nil || known.Nonce != h.Nonce {
+		return runtime.Exit{}, os.ErrNotExist
+	}
+	exit := exitOf(known)
+	if exit.Code == 128+9 && exit.Reason == "" {
+		if usage, err := l.room(h.Pod).Usage(ctx); err == nil && usage.OutOfMemory {
+			exit.Reason = runtime.ReasonOutOfMemory
+		}
+	}
+	return exit, nil
+}
+
+func exitOf(known wire.Exited) runtime.Exit {
+	exit := runtime.Exit{Code: int(known.Code)}
+	if known.Killed {
+		exit.Reason = runtime.ReasonKilled
+	}
+	return exit
+}
+
+// lastExit is how a life ended whose pod did. agentcli.ErrGone.
+func lastExit(pod *corev1.Pod, h handle) (runtime.Exit, error) {
+	for _, s := range pod.Status.ContainerStatuses {
+		t := s.State.Terminated
+		if s.Name != containerName || t == nil {
+			continue
+		}
+		if known, err := wire.ParseExitFile([]byte(t.Message)); err == nil && known.Nonce == h.Nonce {
+			exit := exitOf(known)
+			if exit.Code == 128+9 && exit.Reason == "" && t.Reason == "OOMKilled" {
+				exit.Reason = runtime.ReasonOutOfMemory
+			}
+			return exit, nil
+		}
+		if t.Reason == "OOMKilled" {
+			return runtime.Exit{Code: 128 + 9, Reason: runtime.ReasonOutOfMemory}, nil
+		}
+	}
+	if pod.Status.Reason != "" { // evicted, preempted, or its node was shut down
+		why := strings.TrimSuffix(pod.Status.Reason+": "+said(errors.New(pod.Status.Message)), ": ")
+		return runtime.Exit{Code: 128 + 9, Reason: runtime.ReasonLost + ": " + why}, nil
+	}
+	return runtime.Exit{}, agentcli.ErrGone
+}
+
+// Remove removes the pod of an agent, and its home where that outlives pods.
+func (l *Launcher) Remove(ctx context.Context, id string) error {
+	release, err := l.claim(id)
+	if err != nil {
+		return err
+	}
+	defer release()
+	v, err := l.load(id)
+	if err != nil || v.Handle.Owner != l.owner {
+		return nil // no life, or none of this state directory
+	}
+	if err := l.cluster.remove(ctx, v.Handle.Pod, v.Handle.UID); err != nil {
+		return err
+	}
+	l.overNow(v.Handle)
+	if err := os.RemoveAll(filepath.Join(l.rooms.Dir, id)); err != nil {
+		return runtime.Errorf(runtime.CodeInternal, "remove the room of agent %s: %v", id, err)
+	}
+	if err := os.Remove(l.lifeFile(id)); err != nil {
+		return runtime.Errorf(runtime.CodeInternal, "remove what is stored of agent %s: %v", id, err)
+	}
+	return nil
+}
+
+// Names of the marks that processes of an agent carry.
+const (
+	markID    = "WARDROOM_AGENT_ID"
+	markNonce = "WARDROOM_AGENT_NONCE"
+)
+
+// marked returns the environment with the marks of a life, and none that somebody else put there.
+func marked(env []string, h handle) []string {
+	out := slices.DeleteFunc(slices.Clone(env), func(pair string) bool { return strings.HasPrefix(pair, "WARDROOM_AGENT_") })
+	return append(out, markID+"="+h.ID, markNonce+"="+h.Nonce.String())
+}

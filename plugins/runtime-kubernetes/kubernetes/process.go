@@ -1,0 +1,158 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/holder"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// killTime is how long the holder may take to end what it holds, before its pod is removed.
+const killTime = 10 * time.Second
+
+// process is an agent whose holder is connected.
+type process struct {
+	*holder.Client
+	launcher *Launcher
+	handle   handle
+	killed   atomic.Bool // Kill removed the pod
+}
+
+var (
+	_ agentcli.Process      = (*process)(nil)
+	_ agentcli.Checkpointer = (*process)(nil)
+	_ agentcli.HookSource   = (*process)(nil)
+	_ agentcli.Meter        = (*process)(nil)
+	_ agentcli.OutputHeader = (*process)(nil)
+)
+
+// Handle implements agentcli.Process.
+func (p *process) Handle() []byte { return p.handle.encode() }
+
+// Info implements agentcli.Process.
+func (p *process) Info() agentcli.ProcessInfo { return p.handle.info() }
+
+// Kill ends the agent, by its holder where that answers, and by the removal of its pod where it does not. A pod whose holder
+// answered stays for a while: its files may be asked for, and it may get a next life.
+func (p *process) Kill(ctx context.Context) error {
+	asked, cancel := context.WithTimeout(ctx, killTime)
+	err := p.Client.Kill(asked)
+	cancel()
+	if err == nil {
+		return nil
+	}
+	if v, loadErr := p.launcher.load(p.handle.ID); loadErr != nil || v.Handle.Nonce != p.handle.Nonce || v.Over {
+		return nil // it is over, or another life has the pod
+	}
+	p.killed.Store(true)
+	return p.launcher.end(ctx, p.handle)
+}
+
+// end removes a pod, and returns when it is gone.
+func (l *Launcher) end(ctx context.Context, h handle) error {
+	if err := l.cluster.remove(ctx, h.Pod, h.UID); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		pod, err := l.cluster.get(ctx, h.Pod)
+		if err != nil {
+			return err
+		}
+		if pod == nil || string(pod.UID) != h.UID || over(pod) {
+			return nil
+		}
+		l.watcher.next(ctx, time.Second)
+	}
+	return runtime.Errorf(runtime.CodeTimeout, "the pod %s is still being removed", h.Pod)
+}
+
+// Wait returns how the command ended.
+func (p *process) Wait(ctx context.Context) (runtime.Exit, error) {
+	exit, err := p.Client.Wait(ctx)
+	if err != nil {
+		return exit, err
+	}
+	if exit.Reason == "" && exit.Code == 128+9 {
+		ctx, cancel := context.WithTimeout(ctx, callTime)
+		defer cancel()
+		if usage, err := p.Usage(ctx); err == nil && usage.OutOfMemory {
+			exit.Reason = runtime.ReasonOutOfMemory
+		}
+	}
+	p.launcher.overNow(p.handle)
+	return exit, nil
+}
+
+// gone is asked when the holder was lost before it told of an end.
+func (p *process) gone(ctx context.Context) (runtime.Exit, error) {
+	exit, err := p.launcher.ended(ctx, p.handle, false)
+	if p.killed.Load() && errors.Is(err, agentcli.ErrGone) {
+		return runtime.Exit{Code: 128 + 9, Reason: runtime.ReasonKilled}, nil
+	}
+	return exit, err
+}
+
+// cut ends the connection, and nothing else.
+func (p *process) cut() { _ = p.Client.Cut() }
+
+// Close implements agentcli.Process.
+func (p *process) Close() error {
+	err := p.Client.Close()
+	l := p.launcher
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := slices.DeleteFunc(l.processes[p.handle.Pod], func(one *process) bool { return one == p })
+	if len(list) == 0 {
+		delete(l.processes, p.handle.Pod)
+	} else {
+		l.processes[p.handle.Pod] = list
+	}
+	return err
+}
+
+// Usage implements agentcli.Meter: the figures are those of the pod's own control groups.
+func (p *process) Usage(ctx context.Context) (agentcli.Usage, error) {
+	return p.launcher.room(p.handle.Pod).Usage(ctx)
+}
+
+// endedProcess is an agent that ended while nobody looked, and left its exit.
+type endedProcess struct {
+	launcher *Launcher
+	handle   handle
+	exit     runtime.Exit
+}
+
+var _ agentcli.Process = (*endedProcess)(nil)
+
+func notRunning() error {
+	return runtime.Errorf(runtime.CodeNotRunning, "the agent's process has ended")
+}
+
+func (e *endedProcess) Handle() []byte                         { return e.handle.encode() }
+func (e *endedProcess) Info() agentcli.ProcessInfo             { return e.handle.info() }
+func (e *endedProcess) Write(context.Context, []byte) error    { return notRunning() }
+func (e *endedProcess) Resize(context.Context, int, int) error { return notRunning() }
+func (e *endedProcess) Interrupt(context.Context) error        { return notRunning() }
+func (e *endedProcess) Kill(context.Context) error             { return nil }
+func (e *endedProcess) Close() error                           { return nil }
+
+// Output is at its end, wherever that is: the bytes are gone with the holder.
+func (e *endedProcess) Output(_ context.Context, from uint64) (agentcli.Output, error) {
+	return endedOutput(from), nil
+}
+
+// Wait implements agentcli.Process.
+func (e *endedProcess) Wait(context.Context) (runtime.Exit, error) { return e.exit, nil }
+
+// endedOutput is the output of an ended agent.
+type endedOutput uint64
+
+func (endedOutput) Read([]byte) (int, error) { return 0, io.EOF }
+func (o endedOutput) Offset() uint64         { return uint64(o) }
+func (endedOutput) Close() error             { return nil }

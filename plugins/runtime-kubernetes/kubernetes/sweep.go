@@ -1,0 +1,63 @@
+package kubernetes
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/local"
+)
+
+// sweepTime is how often leftovers are looked for, unless they may be younger than that.
+const sweepTime = time.Minute
+
+// sweep removes, until ctx ends, pods of this state directory that no agent has, once they are older than grace, and those
+// that ended and whose end is known. While the cluster is away nothing happens.
+func (l *Launcher) sweep(ctx context.Context, grace time.Duration) {
+	ticker := time.NewTicker(min(sweepTime, max(grace/2, 100*time.Millisecond)))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			l.sweepOnce(ctx, grace)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (l *Launcher) sweepOnce(ctx context.Context, grace time.Duration) {
+	for _, pod := range l.watcher.all() {
+		if ctx.Err() != nil || pod.DeletionTimestamp != nil || !l.leftover(pod, grace) {
+			continue
+		}
+		l.log.Info("removing a pod that no agent has", "pod", pod.Name, "phase", pod.Status.Phase)
+		if err := l.cluster.remove(ctx, pod.Name, string(pod.UID)); err != nil {
+			l.log.Warn("a pod that no agent has cannot be removed", "pod", pod.Name, "error", err)
+		}
+	}
+}
+
+// leftover reports whether a pod of this state directory is of no use any more. One whose life is recorded and not known to
+// be over is somebody's, who will ask for it.
+func (l *Launcher) leftover(pod *corev1.Pod, grace time.Duration) bool {
+	id := pod.Labels[labelAgent]
+	if v, known := l.recorded(pod); known {
+		return over(pod) && (v.Over || !v.Launched)
+	}
+	l.mu.Lock()
+	busy := l.busy[id]
+	l.mu.Unlock()
+	return !busy && time.Since(pod.CreationTimestamp.Time) >= grace
+}
+
+// recorded returns what is stored of the agent that has a pod.
+func (l *Launcher) recorded(pod *corev1.Pod) (life, bool) {
+	id := pod.Annotations[annotationAgent]
+	if local.CheckID(id) != nil {
+		return life{}, false
+	}
+	v, err := l.load(id)
+	return v, err == nil && v.Handle.UID == string(pod.UID)
+}

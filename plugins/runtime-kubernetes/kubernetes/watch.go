@@ -1,0 +1,139 @@
+package kubernetes
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// watcher knows the pods of one state directory. What it knows is a hint: before anything is ended, the API server is asked.
+// Safe for concurrent use.
+type watcher struct {
+	store cache.Store
+	stop  context.CancelFunc
+	done  chan struct{}
+	ended func(pod *corev1.Pod) // is called for a pod that ended or is gone
+
+	mu      sync.Mutex // guards what follows
+	changed chan struct{}
+	err     error // why the last watch ended, until another one works
+}
+
+// watchPods follows the pods that a selector names until close. A watch that the API server ends, or whose place in its
+// history is gone, is begun anew with a list: what happened meanwhile is seen by what is there then.
+func watchPods(k *cluster, selector string, ended func(pod *corev1.Pod)) *watcher {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &watcher{stop: cancel, done: make(chan struct{}), ended: ended, changed: make(chan struct{})}
+	pods := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.LabelSelector = selector
+			list, err := k.pods().List(ctx, o)
+			w.note(err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.LabelSelector = selector
+			stream, err := k.pods().Watch(ctx, o)
+			w.note(err)
+			return stream, err
+		},
+	}
+	store, controller := cache.NewInformerWithOptions(cache.InformerOptions{
+		ListerWatcher: pods, ObjectType: &corev1.Pod{}, Transform: shorten,
+		Handler: cache.ResourceEventHandlerFuncs{
+			AddFunc: func(o any) { w.see(o, false) }, UpdateFunc: func(_, o any) { w.see(o, false) }, DeleteFunc: func(o any) { w.see(o, true) },
+		},
+	})
+	w.store = store
+	go func() {
+		defer close(w.done)
+		controller.RunWithContext(ctx)
+	}()
+	return w
+}
+
+func (w *watcher) close() {
+	w.stop()
+	<-w.done
+}
+
+// shorten leaves of a pod what this runtime asks for.
+func shorten(o any) (any, error) {
+	pod, ok := o.(*corev1.Pod)
+	if !ok {
+		return o, nil
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID, Labels: pod.Labels, Annotations: pod.Annotations, CreationTimestamp: pod.CreationTimestamp,
+			DeletionTimestamp: pod.DeletionTimestamp, ResourceVersion: pod.ResourceVersion,
+		},
+		Status: corev1.PodStatus{
+			Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message, Conditions: pod.Status.Conditions,
+			ContainerStatuses: pod.Status.ContainerStatuses,
+		},
+	}, nil
+}
+
+// see takes a change in.
+func (w *watcher) see(o any, gone bool) {
+	if last, ok := o.(cache.DeletedFinalStateUnknown); ok { // it went while nobody watched
+		o = last.Obj
+	}
+	w.mu.Lock()
+	close(w.changed)
+	w.changed = make(chan struct{})
+	w.mu.Unlock()
+	if pod, ok := o.(*corev1.Pod); ok && (gone || over(pod)) {
+		w.ended(pod)
+	}
+}
+
+func (w *watcher) note(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = err
+}
+
+// failure is why nothing is seen at the moment; nil if that is not so.
+func (w *watcher) failure() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// next waits for a change of any pod, for at most the time most.
+func (w *watcher) next(ctx context.Context, most time.Duration) {
+	w.mu.Lock()
+	changed := w.changed
+	w.mu.Unlock()
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// all returns the pods that are known.
+func (w *watcher) all() []*corev1.Pod {
+	var list []*corev1.Pod
+	for _, o := range w.store.List() {
+		if pod, ok := o.(*corev1.Pod); ok {
+			list = append(list, pod)
+		}
+	}
+	return list
+}
+
+// over reports whether nothing of a pod runs any more.
+func over(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
