@@ -14,7 +14,7 @@ GOBUILD  := CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)'
 # The example is for authors to copy; the product does not ship it.
 PLUGINS  := $(filter-out example,$(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go)))
 # Modules nested in the tree, such as a sample plugin: they have tests of their own.
-NESTED   := $(shell find . -mindepth 2 -name go.mod -not -path '*/node_modules/*' -not -path './.cache/*' -printf '%h ')
+NESTED   := $(shell find . -mindepth 2 -name go.mod -not -path '*/node_modules/*' -not -path './.cache/*' -not -path './scripts/cluster/*' -printf '%h ')
 
 # The sdk for authors of plugins, which wardroom has inside.
 SDK      := appliance/scaffold/bundle/sdk.tar.zst
