@@ -31,7 +31,7 @@ const patience = 20 * time.Second
 
 // TestMain makes the test binary a holder when it is started as one.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && slices.Contains([]string{"run", "hook", "start", "connect"}, os.Args[1]) {
+	if len(os.Args) > 1 && slices.Contains([]string{"run", "hook", "start", "connect", "room", "look", "put", "get", "usage"}, os.Args[1]) {
 		os.Exit(keeper.Main(os.Args[1:]))
 	}
 	goleak.VerifyTestMain(m)

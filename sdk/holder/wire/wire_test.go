@@ -26,9 +26,12 @@ var messages = []struct {
 	}, plain(wire.ParseWelcome)},
 	{wire.Refused{Code: wire.CodeNonce, Text: "no"}, plain(wire.ParseRefused)},
 	{launch(func(l *wire.Launch) {
-		l.User, l.Landlock = &wire.User{UID: 6, GID: 7, Groups: []uint32{8, 9}}, true
-		l.Shut, l.Open, l.Readable = []string{"/d"}, []string{"/d/o"}, []string{"/d/r"}
+		confined(l)
+		l.Inherit = true
 	}), plain(wire.ParseLaunch)},
+	{wire.File{Path: "/f", Mode: 0o640, Keep: true, Data: []byte("text")}, plain(wire.ParseFile)},
+	{wire.Part{Offset: 1, Size: 9, Data: []byte("part")}, plain(wire.ParsePart)},
+	{wire.Usage{CPU: 1, Memory: 2, Limit: 3, Kills: 4, PIDs: 5, Running: 6}, plain(wire.ParseUsage)},
 	{wire.Started{PID: 1, Start: 2}, plain(wire.ParseStarted)},
 	{wire.Failed{Step: "command", Errno: 2, Text: "missing"}, plain(wire.ParseFailed)},
 	{wire.OutputStart{Offset: 77}, plain(wire.ParseOutputStart)},
@@ -54,6 +57,12 @@ func launch(fill func(*wire.Launch)) wire.Launch {
 	return l
 }
 
+// confined adds what the second version has.
+func confined(l *wire.Launch) {
+	l.User, l.Landlock = &wire.User{UID: 6, GID: 7, Groups: []uint32{8, 9}}, true
+	l.Shut, l.Open, l.Readable = []string{"/d"}, []string{"/d/o"}, []string{"/d/r"}
+}
+
 func plain[M any](parse func([]byte) (M, error)) func(wire.Kind, []byte) (any, error) {
 	return func(_ wire.Kind, body []byte) (any, error) { return parse(body) }
 }
@@ -76,23 +85,23 @@ func TestMessages(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, test.m) {
 			t.Errorf("%T: got %+v, error %v, want %+v", test.m, got, err, test.m)
 		}
-		// A later version may add fields, and a cut body is refused. The first version knew fewer fields of a launch: a plugin
+		// A later version may add fields, and a cut body is refused. Earlier versions knew fewer fields of a launch: a plugin
 		// that an upgrade left running sends those to the holder that is installed now.
 		if got, err := test.parse(kind, append(bytes.Clone(body), 1, 2, 3)); err != nil || !reflect.DeepEqual(got, test.m) {
 			t.Errorf("%T with more fields: got %+v, error %v", test.m, got, err)
 		}
-		first := 0
+		earlier := 0
 		for cut := range body {
 			got, err := test.parse(kind, body[:cut])
 			switch {
-			case err == nil && reflect.DeepEqual(got, launch(func(*wire.Launch) {})):
-				first++
+			case err == nil && (reflect.DeepEqual(got, launch(func(*wire.Launch) {})) || reflect.DeepEqual(got, launch(confined))):
+				earlier++
 			case err == nil:
 				t.Errorf("%T of %d bytes is taken when cut to %d", test.m, len(body), cut)
 			}
 		}
-		if want := map[bool]int{true: 1}[kind == wire.KindLaunch]; first != want {
-			t.Errorf("%T of the first version is taken in %d forms, want %d", test.m, first, want)
+		if want := map[bool]int{true: 2}[kind == wire.KindLaunch]; earlier != want {
+			t.Errorf("%T of earlier versions is taken in %d forms, want %d", test.m, earlier, want)
 		}
 	}
 }
