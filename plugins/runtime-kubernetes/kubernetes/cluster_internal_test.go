@@ -17,7 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/holder"
@@ -27,7 +27,7 @@ import (
 
 func TestFailed(t *testing.T) {
 	k := &cluster{namespace: "ns"}
-	pods := schema.GroupResource{Resource: "pods"}
+	pods := apischema.GroupResource{Resource: "pods"}
 	rbac := errors.New(`User "system:serviceaccount:ns:wardroom" cannot create resource "pods/exec" in API group "" in the namespace "ns"`)
 	for _, tt := range []struct {
 		err   error

@@ -79,7 +79,7 @@ func status(ctx context.Context, t testing.TB, rt runtime.Runtime, id string, wa
 	t.Helper()
 	until(ctx, t, "the status "+string(want), func() bool {
 		var err error
-		a, err = rt.Get(ctx, id)
+		a, err = rt.Inspect(ctx, id)
 		return err == nil && a.Status == want
 	})
 	return a
@@ -288,7 +288,7 @@ func TestServerAway(t *testing.T) {
 	if _, err := rt.Spawn(ctx, shell(id(t))); runtime.ErrorCode(err) != runtime.CodeUnavailable {
 		t.Errorf("a spawn meanwhile: %v", err)
 	}
-	if health := p.Conn().Health(ctx); health.Status != plugin.StatusFailed {
+	if health, err := p.Conn().Health(ctx); err != nil || health.Status != plugin.StatusFailed {
 		t.Errorf("health %+v", health)
 	}
 	g.set(false)
@@ -380,7 +380,7 @@ func TestAccess(t *testing.T) {
 	p := c.plugin(t, map[string]any{"kubeconfig": path})
 	_, err = p.Conn().Runtime().Spawn(ctx, shell(id(t)))
 	wantError(t, err, runtime.CodeSpawnFailed, "lacks the verb create on pods")
-	if health := p.Conn().Health(ctx); health.Status != plugin.StatusFailed || !strings.Contains(health.Reason, "create pods") {
+	if health, err := p.Conn().Health(ctx); err != nil || health.Status != plugin.StatusFailed || !strings.Contains(health.Reason, "create pods") {
 		t.Errorf("health %+v", health)
 	}
 	// What is needed is enough.
@@ -390,7 +390,7 @@ func TestAccess(t *testing.T) {
 	}
 	spec := shell(id(t))
 	until(ctx, t, "the role to count", func() bool { _, err = p.Conn().Runtime().Spawn(ctx, spec); return err == nil })
-	if health := p.Conn().Health(ctx); health.Status != plugin.StatusOK {
+	if health, err := p.Conn().Health(ctx); err != nil || health.Status != plugin.StatusOK {
 		t.Errorf("health %+v", health)
 	}
 	if err := p.Conn().Runtime().Stop(ctx, spec.ID, runtime.StopOptions{Force: true}); err != nil {

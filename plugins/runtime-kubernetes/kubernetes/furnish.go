@@ -17,29 +17,33 @@ const fieldManager = "wardroom"
 // ownerName is the name of what this state directory has in the namespace beside its pods.
 func (l *Launcher) ownerName() string { return "wardroom-" + l.owner }
 
-// furnish makes, once, what pods need in the namespace: the object that owns them all, whose removal removes them, and the
-// network policy.
+// furnish makes what pods need in the namespace, where it is missing: the object that owns them all, whose removal removes
+// them, and the network policy.
 func (l *Launcher) furnish(ctx context.Context) error {
-	l.mu.Lock()
-	done := l.furnished != ""
-	l.mu.Unlock()
-	if done {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	maps := l.cluster.core.ConfigMaps(l.cluster.namespace)
 	labels := map[string]string{labelOwner: l.owner, "app.kubernetes.io/managed-by": "wardroom"}
-	owner, err := maps.Create(ctx, &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: l.ownerName(), Labels: labels, Annotations: map[string]string{
-			annotationVersion: l.version, "wardroom.io/about": "owns the pods of an installation of Wardroom: they are removed with it",
-		}},
-	}, metav1.CreateOptions{FieldManager: fieldManager})
-	if apierrors.IsAlreadyExists(err) {
+	// It is asked for each time: pods of an owner that is gone would be removed at once.
+	owner, err := maps.Get(ctx, l.ownerName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		owner, err = maps.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: l.ownerName(), Labels: labels, Annotations: map[string]string{
+				annotationVersion: l.version, "wardroom.io/about": "owns the pods of an installation of Wardroom: they are removed with it",
+			}},
+		}, metav1.CreateOptions{FieldManager: fieldManager})
+	}
+	if apierrors.IsAlreadyExists(err) { // another start was faster
 		owner, err = maps.Get(ctx, l.ownerName(), metav1.GetOptions{})
 	}
 	if err != nil {
 		return l.cluster.failed("make the owner of pods", err)
+	}
+	l.mu.Lock()
+	done := l.furnished == string(owner.UID)
+	l.mu.Unlock()
+	if done {
+		return nil
 	}
 	policy := l.policy(labels, owner)
 	policies := l.cluster.network.NetworkPolicies(l.cluster.namespace)

@@ -148,7 +148,7 @@ func (l *Launcher) Prepare(ctx context.Context, spec *runtime.Spec) (agentcli.Ro
 			return agentcli.Room{}, err
 		}
 	}
-	return l.describe(spec, v.Handle.Pod, w.git), nil
+	return l.describe(spec, w.git), nil
 }
 
 // wish checks what a spec asks for.
@@ -233,9 +233,17 @@ func (l *Launcher) have(ctx context.Context, id string, v life, plan *corev1.Pod
 	return v, nil
 }
 
-// describe is the room that a pod is.
-func (l *Launcher) describe(spec *runtime.Spec, pod string, git agentcli.Git) agentcli.Room {
-	in := l.room(pod)
+// describe is the room that an agent's pod is, whichever that is when it is asked.
+func (l *Launcher) describe(spec *runtime.Spec, git agentcli.Git) agentcli.Room {
+	ask := func(question func(ctx context.Context, in holder.Room) error) error {
+		v, err := l.load(spec.ID)
+		if err != nil {
+			return runtime.NotFound(spec.ID)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), callTime)
+		defer cancel()
+		return question(ctx, l.room(v.Handle.Pod))
+	}
 	room := agentcli.Room{
 		Home: l.config.HomeDir, Workdir: workDir, Temp: tempDir, Git: git, Contained: true, Hook: []string{l.config.Holder, "hook", socketPath},
 		Env: []string{"COLORTERM=truecolor", "HOME=" + l.config.HomeDir, "LANG=C.UTF-8", "TERM=xterm-256color", "TMPDIR=" + tempDir},
@@ -251,26 +259,32 @@ func (l *Launcher) describe(spec *runtime.Spec, pod string, git agentcli.Git) ag
 		}
 		return runtime.Errorf(runtime.CodeForbidden, "%s is outside of the agent's room", file)
 	}
-	room.LookPath = func(name string) (string, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), callTime)
-		defer cancel()
-		return in.LookPath(ctx, name)
+	room.LookPath = func(name string) (found string, err error) {
+		err = ask(func(ctx context.Context, in holder.Room) error {
+			found, err = in.LookPath(ctx, name)
+			return err
+		})
+		return found, err
 	}
-	room.ReadFile = func(file string) ([]byte, error) {
+	room.ReadFile = func(file string) (data []byte, err error) {
 		if err := inside(file); err != nil {
 			return nil, err
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), callTime)
-		defer cancel()
-		return in.ReadFile(ctx, file)
+		err = ask(func(ctx context.Context, in holder.Room) error {
+			data, err = in.ReadFile(ctx, file)
+			return err
+		})
+		return data, err
 	}
-	room.ReadFrom = func(file string, offset int64, limit int) ([]byte, int64, error) {
+	room.ReadFrom = func(file string, offset int64, limit int) (data []byte, at int64, err error) {
 		if err := inside(file); err != nil {
 			return nil, 0, err
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), callTime)
-		defer cancel()
-		return in.ReadFrom(ctx, file, offset, limit)
+		err = ask(func(ctx context.Context, in holder.Room) error {
+			data, at, err = in.ReadFrom(ctx, file, offset, limit)
+			return err
+		})
+		return data, at, err
 	}
 	return room
 }
@@ -296,6 +310,15 @@ func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.P
 		clean := path.Clean(file.Path)
 		if clean != file.Path || !within(clean, cmd.Room.Home) && !within(clean, cmd.Room.Workdir) {
 			return nil, runtime.Errorf(runtime.CodeSpawnFailed, "the file %s is outside of the agent's room", file.Path)
+		}
+	}
+	if cmd.ReadOnly { // Prepare could not know
+		plan, err := l.podOf(wish{spec: cmd.Spec, image: v.Image, git: cmd.Room.Git, readOnly: true})
+		if err != nil {
+			return nil, err
+		}
+		if v, err = l.have(ctx, id, v, plan); err != nil {
+			return nil, err
 		}
 	}
 	if err := l.room(v.Handle.Pod).Write(ctx, cmd.Files); err != nil {
@@ -423,6 +446,9 @@ func (l *Launcher) Find(ctx context.Context, data []byte) (agentcli.Process, err
 		l.log.Warn("an agent belongs to another state directory, and is left alone", "agent", h.ID)
 		return nil, agentcli.ErrGone
 	}
+	if _, err := l.load(h.ID); errors.Is(err, os.ErrNotExist) { // it was removed
+		return nil, agentcli.ErrGone
+	}
 	p, err := l.connect(ctx, h)
 	if err == nil {
 		return p, nil
@@ -476,7 +502,8 @@ func (l *Launcher) ended(ctx context.Context, h handle, silent bool) (runtime.Ex
 			l.overNow(h)
 			return runtime.Exit{}, agentcli.ErrGone
 		}
-		if time.Now().After(deadline) || ctx.Err() != nil {
+		alive := errors.Is(err, os.ErrNotExist) && pod.DeletionTimestamp == nil // its files can be read
+		if alive || time.Now().After(deadline) || ctx.Err() != nil {
 			return runtime.Exit{}, &runtime.Error{
 				Code: runtime.CodeUnavailable, Message: "the holder of agent " + h.ID + " does not answer in its pod", Retry: true,
 			}

@@ -41,6 +41,8 @@ type wish struct {
 	spec  *runtime.Spec
 	image string
 	git   agentcli.Git // of the work directory, where the service sees it
+	// readOnly has the agent not write in its work directory.
+	readOnly bool
 }
 
 // podOf plans the pod of an agent: it may do nothing that an agent does not need. INVALID_SPEC, WORKDIR_NOT_ALLOWED.
@@ -168,10 +170,10 @@ func (l *Launcher) volumes(w wish) ([]corev1.Volume, []corev1.VolumeMount, error
 		volumes = append(volumes, corev1.Volume{Name: "home", VolumeSource: claimed(c.HomeClaim)})
 		mounts = append(mounts,
 			corev1.VolumeMount{Name: "home", MountPath: c.HomeDir, SubPath: path.Join("agents", w.spec.ID, "home")},
-			corev1.VolumeMount{Name: "home", MountPath: workDir, SubPath: path.Join("agents", w.spec.ID, "work")})
+			corev1.VolumeMount{Name: "home", MountPath: workDir, SubPath: path.Join("agents", w.spec.ID, "work"), ReadOnly: w.readOnly})
 	} else {
 		volumes = append(volumes, empty("home", 0, ""), empty("work", 0, ""))
-		mounts = append(mounts, corev1.VolumeMount{Name: "home", MountPath: c.HomeDir}, corev1.VolumeMount{Name: "work", MountPath: workDir})
+		mounts = append(mounts, corev1.VolumeMount{Name: "home", MountPath: c.HomeDir}, corev1.VolumeMount{Name: "work", MountPath: workDir, ReadOnly: w.readOnly})
 	}
 	used := map[string]string{} // path of the configuration to the name of a volume
 	add := func(from, to string, write bool) error {
@@ -199,9 +201,9 @@ func (l *Launcher) volumes(w wish) ([]corev1.Volume, []corev1.VolumeMount, error
 		return nil
 	}
 	if dir := w.spec.Workdir; dir != "" {
-		write := true
+		write := !w.readOnly
 		if root := c.mountOf(dir); root != "" {
-			write = c.Mounts[root].Mode == modeWrite
+			write = write && c.Mounts[root].Mode == modeWrite
 		}
 		if err := add(dir, dir, write); err != nil {
 			return nil, nil, &runtime.Error{

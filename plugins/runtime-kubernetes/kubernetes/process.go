@@ -45,6 +45,7 @@ func (p *process) Kill(ctx context.Context) error {
 	err := p.Client.Kill(asked)
 	cancel()
 	if err == nil {
+		p.launcher.overNow(p.handle)
 		return nil
 	}
 	if v, loadErr := p.launcher.load(p.handle.ID); loadErr != nil || v.Handle.Nonce != p.handle.Nonce || v.Over {

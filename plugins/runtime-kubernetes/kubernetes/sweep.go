@@ -42,7 +42,7 @@ func (l *Launcher) sweepOnce(ctx context.Context, grace time.Duration) {
 // leftover reports whether a pod of this state directory is of no use any more. One whose life is recorded and not known to
 // be over is somebody's, who will ask for it.
 func (l *Launcher) leftover(pod *corev1.Pod, grace time.Duration) bool {
-	id := pod.Labels[labelAgent]
+	id := pod.Annotations[annotationAgent]
 	if v, known := l.recorded(pod); known {
 		return over(pod) && (v.Over || !v.Launched)
 	}
