@@ -10,8 +10,10 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +26,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/remotecommand"
 	utilexec "k8s.io/client-go/util/exec"
+	"k8s.io/klog/v2"
 
 	"github.com/wardroom/wardroom/sdk/holder"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -48,8 +51,13 @@ type cluster struct {
 	close     func()
 }
 
+// quiet takes the words of the client's own log away, which tells of every connection that ends: what matters is in the errors
+// and the health of this package.
+var quiet = sync.OnceFunc(func() { klog.SetLogger(logr.Discard()) })
+
 // openCluster makes the clients; it calls nothing. Without a kubeconfig the program has to run in a pod.
 func openCluster(c *Config, version string) (*cluster, error) {
+	quiet()
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: c.Kubeconfig}
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.Context})
 	invalid := func(field string, err error) error {

@@ -33,6 +33,11 @@ func TestLauncherContract(t *testing.T) {
 	launchertest.Run(t, launchertest.Options{
 		Survives: true,
 		New:      func(t *testing.T, dir string) agentcli.Launcher { return c.open(t, dir, nil) },
+		Sever: func(t *testing.T, p agentcli.Process) {
+			if err := p.(interface{ Cut() error }).Cut(); err != nil {
+				t.Fatal(err)
+			}
+		},
 	})
 }
 
