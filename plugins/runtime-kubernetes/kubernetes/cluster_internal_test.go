@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -170,12 +171,11 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestWatchExpires has the server end a watch with 410 Gone: what happened meanwhile is seen by the list that follows, the
-// removal of a pod as well.
-func TestWatchExpires(t *testing.T) {
-	a := &api{pods: map[string]*corev1.Pod{}, version: 1, watches: make(chan chan any, 8)}
+// open returns the API as a cluster.
+func (a *api) open(t testing.TB) *cluster {
+	t.Helper()
 	server := httptest.NewServer(a)
-	defer server.Close()
+	t.Cleanup(server.Close)
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	text := `{"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "c", "cluster": {"server": "` + server.URL + `"}}], "contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "ns"}}], "current-context": "c"}`
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -185,7 +185,15 @@ func TestWatchExpires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer k.close()
+	t.Cleanup(k.close)
+	return k
+}
+
+// TestWatchExpires has the server end a watch with 410 Gone: what happened meanwhile is seen by the list that follows, the
+// removal of a pod as well.
+func TestWatchExpires(t *testing.T) {
+	a := &api{pods: map[string]*corev1.Pod{}, version: 1, watches: make(chan chan any, 8)}
+	k := a.open(t)
 	a.set("stays", corev1.PodRunning)
 	a.set("goes", corev1.PodRunning)
 	ended := make(chan string, 8)
@@ -231,5 +239,43 @@ func TestWatchExpires(t *testing.T) {
 	}
 	if !seen["goes"] || !seen["stays"] {
 		t.Errorf("%v ended", seen)
+	}
+}
+
+// TestManyPods follows 1,000 pods, as a large installation has them: what is kept of them is small.
+func TestManyPods(t *testing.T) {
+	const count, most = 1000, 60 << 20
+	a := &api{pods: map[string]*corev1.Pod{}, version: 1, watches: make(chan chan any, 8)}
+	l := &Launcher{config: decoded(t, `{}`), owner: "owner", version: "test"}
+	plan, err := l.podOf(wish{spec: &runtime.Spec{ID: "agent", Type: "claude"}, image: "wardroom/claude"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range count {
+		pod := plan.DeepCopy()
+		pod.Name, pod.Namespace, pod.Status.Phase = fmt.Sprintf("pod-%d", i), "ns", corev1.PodRunning
+		pod.ManagedFields = []metav1.ManagedFieldsEntry{{FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:x":"` + strings.Repeat("x", 4<<10) + `"}`)}}}
+		a.pods[pod.Name] = pod
+	}
+	k := a.open(t)
+	var before, after goruntime.MemStats
+	goruntime.GC()
+	goruntime.ReadMemStats(&before)
+	w := watchPods(k, "x=y", func(*corev1.Pod) {})
+	defer w.close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for len(w.all()) != count {
+		w.next(ctx, 10*time.Millisecond)
+		if ctx.Err() != nil {
+			t.Fatalf("%d pods are known", len(w.all()))
+		}
+	}
+	goruntime.GC()
+	goruntime.ReadMemStats(&after)
+	used := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	t.Logf("%d pods take %d KiB", count, used>>10)
+	if used > most {
+		t.Errorf("%d pods take %d bytes, want at most %d", count, used, most)
 	}
 }

@@ -427,7 +427,8 @@ func TestSweep(t *testing.T) {
 // TestClaim keeps the home of an agent in a claim, over the end of its pod.
 func TestClaim(t *testing.T) {
 	c, ctx := need(t), within(t)
-	rt := c.plugin(t, map[string]any{"homeClaim": c.claim(t)}).Conn().Runtime()
+	name := c.claim(t)
+	rt := c.plugin(t, map[string]any{"homeClaim": name}).Conn().Runtime()
 	spec := shell(id(t))
 	a := spawn(ctx, t, rt, spec)
 	say(ctx, t, rt, a.ID, "echo kept >~/note; echo work >note")
@@ -438,6 +439,23 @@ func TestClaim(t *testing.T) {
 	spawn(ctx, t, rt, spec)
 	if got := say(ctx, t, rt, spec.ID, "cat ~/note note"); got != "kept\nwork" {
 		t.Errorf("the next life finds %q", got)
+	}
+	volume, err := c.core.PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(volume.Spec.HostPath.Path, "agents", spec.ID)
+	if _, err := os.Stat(folder); err != nil {
+		t.Error(err)
+	}
+	if err := rt.Stop(ctx, spec.ID, runtime.StopOptions{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rt.Prune(ctx, runtime.PruneOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(folder); !os.IsNotExist(err) {
+		t.Errorf("the folder of an agent that was removed: %v", err)
 	}
 }
 

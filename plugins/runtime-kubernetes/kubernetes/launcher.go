@@ -581,6 +581,9 @@ func (l *Launcher) Remove(ctx context.Context, id string) error {
 		return err
 	}
 	l.overNow(v.Handle)
+	if err := l.clearHome(ctx, v); err != nil {
+		return err
+	}
 	if err := os.RemoveAll(filepath.Join(l.rooms.Dir, id)); err != nil {
 		return runtime.Errorf(runtime.CodeInternal, "remove the room of agent %s: %v", id, err)
 	}

@@ -182,7 +182,7 @@ func (c *cluster) plugin(t testing.TB, more map[string]any) *plugintest.Plugin {
 // claim makes a claim over a directory of the node, which is this machine, and returns its name.
 func (c *cluster) claim(t testing.TB) string {
 	t.Helper()
-	at, err := os.MkdirTemp("", "claim")
+	at, err := os.MkdirTemp("/var/tmp", "claim") // not in /tmp, which pods have of their own
 	if err != nil {
 		t.Fatal(err)
 	}

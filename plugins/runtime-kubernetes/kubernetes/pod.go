@@ -169,8 +169,8 @@ func (l *Launcher) volumes(w wish) ([]corev1.Volume, []corev1.VolumeMount, error
 	if c.HomeClaim != "" {
 		volumes = append(volumes, corev1.Volume{Name: "home", VolumeSource: claimed(c.HomeClaim)})
 		mounts = append(mounts,
-			corev1.VolumeMount{Name: "home", MountPath: c.HomeDir, SubPath: path.Join("agents", w.spec.ID, "home")},
-			corev1.VolumeMount{Name: "home", MountPath: workDir, SubPath: path.Join("agents", w.spec.ID, "work"), ReadOnly: w.readOnly})
+			corev1.VolumeMount{Name: "home", MountPath: c.HomeDir, SubPath: path.Join(homes, w.spec.ID, "home")},
+			corev1.VolumeMount{Name: "home", MountPath: workDir, SubPath: path.Join(homes, w.spec.ID, "work"), ReadOnly: w.readOnly})
 	} else {
 		volumes = append(volumes, empty("home", 0, ""), empty("work", 0, ""))
 		mounts = append(mounts, corev1.VolumeMount{Name: "home", MountPath: c.HomeDir}, corev1.VolumeMount{Name: "work", MountPath: workDir, ReadOnly: w.readOnly})

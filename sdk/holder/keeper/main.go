@@ -3,6 +3,7 @@ package keeper
 import (
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -21,6 +22,7 @@ And in a pod, where a runtime has no other program:
   holder look NAME           prints where a command is on the PATH
   holder put                 writes the files that standard input describes
   holder get PATH FROM MOST  prints a part of a file
+  holder clear PATH          removes a directory and all that is in it
   holder usage               prints what the container has used
 `
 
@@ -70,6 +72,8 @@ func inRoom(args []string) (code int, known bool) {
 			return 2, false
 		}
 		return get(args[1], from, int(most), os.Stdout), true
+	case len(args) == 2 && args[0] == "clear" && filepath.IsAbs(args[1]):
+		return codeOf(os.RemoveAll(args[1])), true
 	case len(args) == 1 && args[0] == "usage":
 		return usage(os.Stdout), true
 	}
