@@ -1,4 +1,5 @@
-// Command runtime-kubernetes is the runtime plugin that starts agents in pods of a Kubernetes cluster.
+// Command runtime-kubernetes is the runtime plugin that starts agents in pods of a Kubernetes cluster. Started by hand with
+// PORT set it is a runtime server.
 package main
 
 import (

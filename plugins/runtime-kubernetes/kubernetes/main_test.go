@@ -117,11 +117,16 @@ var (
 		}
 		shared = c
 		// Pods cannot be made before their service account is there.
-		for until := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-			_, err := c.core.ServiceAccounts(c.namespace).Get(context.Background(), "default", metav1.GetOptions{})
-			if err == nil || time.Now().After(until) {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		ticker := time.NewTicker(100 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			_, err := c.core.ServiceAccounts(c.namespace).Get(ctx, "default", metav1.GetOptions{})
+			if err == nil || ctx.Err() != nil {
 				return err
 			}
+			<-ticker.C
 		}
 	})
 )
