@@ -504,3 +504,23 @@ func TestWorktree(t *testing.T) {
 		}
 	}
 }
+
+// TestKilled ends by SIGKILL, in its pod, the command of an agent, and the holder of another one: the first has exited, the
+// second is lost, and nothing of it is left.
+func TestKilled(t *testing.T) {
+	c, ctx := need(t), within(t)
+	rt := c.plugin(t, nil).Conn().Runtime()
+	for _, tt := range []struct{ line, reason string }{{"kill -9 $$", runtime.ReasonExited}, {"kill -9 $PPID", runtime.ReasonLost}} {
+		a := spawn(ctx, t, rt, shell(id(t)))
+		status(ctx, t, rt, a.ID, runtime.StatusReady)
+		if _, err := rt.Send(ctx, a.ID, runtime.Input{Raw: tt.line + "\r"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := status(ctx, t, rt, a.ID, runtime.StatusStopped); got.Reason != tt.reason {
+			t.Errorf("after %s the reason is %q, want %q", tt.line, got.Reason, tt.reason)
+		}
+		if tt.reason == runtime.ReasonLost {
+			until(ctx, t, "no pod", func() bool { return len(c.pods(ctx, t, a.ID)) == 0 })
+		}
+	}
+}
