@@ -14,7 +14,6 @@ import (
 // TestPlugin checks the binary as the appliance runs it, agents in real pods, kill -9 included.
 func TestPlugin(t *testing.T) {
 	p := need(t).plugin(t, nil)
-	t.Parallel() // it waits for pods most of its time, as the contract of launchers does
 	conformance.Runtime(t.Context(), t, p.RuntimeOptions(shell))
 }
 
@@ -31,7 +30,6 @@ func TestVerify(t *testing.T) {
 
 func TestLauncherContract(t *testing.T) {
 	c := need(t)
-	t.Parallel()
 	launchertest.Run(t, launchertest.Options{
 		Survives: true,
 		New:      func(t *testing.T, dir string) agentcli.Launcher { return c.open(t, dir, nil) },
