@@ -2,6 +2,7 @@ package vault
 
 import (
 	"bytes"
+	"crypto/x509"
 	"encoding/json"
 	"net"
 	"net/url"
@@ -89,8 +90,10 @@ func decode(data []byte) (Config, []plugin.Problem) {
 		c.poll = d
 	}
 	if c.CACert != "" {
-		if err := checkCA(c.CACert); err != "" {
-			add("/caCert", plugin.SeverityError, err)
+		if pem, err := os.ReadFile(c.CACert); err != nil {
+			add("/caCert", plugin.SeverityWarning, "cannot be read at the moment")
+		} else if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+			add("/caCert", plugin.SeverityError, "holds no certificate in PEM form")
 		}
 	}
 	c.Auth.check(add)

@@ -76,7 +76,7 @@ func home(t testing.TB) string {
 	return dir
 }
 
-// server is a real Vault that tests started, with files as its storage.
+// server is a real Vault that tests started.
 type server struct {
 	home, dir string
 	address   string
@@ -95,29 +95,36 @@ path "leased/*"              { capabilities = ["read"] }
 path "short/*"               { capabilities = ["read"] }
 `
 
-// launch makes a server of its own.
+// launch makes a server; a secure one has TLS, and keeps what it holds when it is killed.
 func launch(home string, secure bool) (*server, error) {
 	dir, err := os.MkdirTemp("", "vault")
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listen, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	listen := l.Addr().String()
-	_ = l.Close()
+	peers, err := freePort()
+	if err != nil {
+		return nil, err
+	}
 	s := &server{home: home, dir: dir, address: "http://" + listen}
-	tls := `tls_disable = true`
-	if secure {
+	tls, storage := `tls_disable = true`, `storage "inmem" {}`
+	if secure { // and what it holds outlives it
+		data := filepath.Join(dir, "data")
+		if err := os.Mkdir(data, 0o700); err != nil {
+			return nil, err
+		}
+		storage = fmt.Sprintf("storage \"raft\" {\npath = %q\nnode_id = \"one\"\nperformance_multiplier = 1\n}", data)
 		s.address, s.ca = "https://"+listen, filepath.Join(dir, "cert.pem")
 		if err := certify(s.ca, filepath.Join(dir, "key.pem")); err != nil {
 			return nil, err
 		}
 		tls = fmt.Sprintf("tls_cert_file = %q\ntls_key_file = %q", s.ca, filepath.Join(dir, "key.pem"))
 	}
-	config := fmt.Sprintf("storage \"file\" { path = %q }\nlistener \"tcp\" {\naddress = %q\n%s\n}\ndisable_mlock = true\nplugin_directory = %q\napi_addr = %q\n",
-		filepath.Join(dir, "data"), listen, tls, filepath.Join(home, "plugins"), s.address)
+	config := fmt.Sprintf("%s\nlistener \"tcp\" {\naddress = %q\ncluster_address = %q\n%s\n}\ndisable_mlock = true\nplugin_directory = %q\napi_addr = %q\ncluster_addr = %q\n",
+		storage, listen, peers, tls, filepath.Join(home, "plugins"), s.address, "https://"+peers)
 	if err := os.WriteFile(filepath.Join(dir, "vault.hcl"), []byte(config), 0o600); err != nil {
 		return nil, err
 	}
@@ -135,6 +142,15 @@ func launch(home string, secure bool) (*server, error) {
 	s.key = answer.Keys[0]
 	s.admin.SetToken(answer.RootToken)
 	return s, errors.Join(s.unseal(), s.furnish())
+}
+
+// freePort returns an address of the loopback interface that nobody listens at.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
 }
 
 // start runs the program, and waits until it answers.

