@@ -18,23 +18,16 @@ func (s *store) health(ctx context.Context) plugin.Health {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.timeout)
 	defer cancel()
-	conn, problem := s.connection(nil)
-	if problem == nil {
-		if err := conn.rest.Get().AbsPath("/version").Do(ctx).Error(); err != nil {
-			problem = s.config.fault(ctx, err, "get", "/version")
-		}
-	}
-	s.mu.Lock()
-	last, unwatched := s.last, len(s.unwatched)
-	s.mu.Unlock()
-	switch {
-	case problem != nil:
-		note("cluster", plugin.StatusFailed, problem.Message+"; "+problem.Hint)
-	case last != nil:
-		note("cluster", plugin.StatusFailed, last.Message+"; "+last.Hint)
-	default:
+	err := s.ask(func(conn *connection) error { return conn.rest.Get().AbsPath("/version").Do(ctx).Error() })
+	if err != nil {
+		e := s.config.fault(ctx, err, "get", "/version")
+		note("cluster", plugin.StatusFailed, e.Message+"; "+e.Hint)
+	} else {
 		note("cluster", plugin.StatusOK, "")
 	}
+	s.mu.Lock()
+	unwatched := len(s.unwatched)
+	s.mu.Unlock()
 	if unwatched > 0 {
 		note("watch", plugin.StatusDegraded, fmt.Sprintf("%d secrets are read every %s, because the verb watch is missing in the role of the provider", unwatched, s.config.poll))
 	} else {

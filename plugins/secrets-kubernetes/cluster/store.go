@@ -35,7 +35,6 @@ type store struct {
 	mu        sync.Mutex // guards all below
 	conn      *connection
 	connected time.Time
-	last      *secret.Error   // of the last request that was about no single secret; nil: it went well
 	unwatched map[string]bool // places that the cluster does not let be watched
 }
 
@@ -108,7 +107,6 @@ func (s *store) connection(failed *connection) (*connection, *secret.Error) {
 		if s.conn != nil {
 			return s.conn, nil
 		}
-		s.last = err
 		return nil, err
 	}
 	if s.conn != nil {
@@ -127,31 +125,38 @@ func (s *store) Read(ctx context.Context, place string) (source.Entry, error) {
 	return entryOf(place, object)
 }
 
-// get reads a secret. An account or an authority that the cluster does not know makes it read the files anew, once.
+// get reads a secret.
 func (s *store) get(ctx context.Context, place string) (*corev1.Secret, *secret.Error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.timeout)
 	defer cancel()
-	conn, problem := s.connection(nil)
-	for try := 0; ; try++ {
-		if problem != nil {
-			return nil, problem
-		}
+	object := &corev1.Secret{}
+	shown := place // with its namespace, when that is known
+	failed := s.ask(func(conn *connection) error {
 		namespace, name := conn.split(place)
-		object := &corev1.Secret{}
-		err := conn.rest.Get().Namespace(namespace).Resource("secrets").Name(name).Do(ctx).Into(object)
-		if err == nil {
-			s.note(nil)
-			return object, nil
-		}
-		if try == 0 && (apierrors.IsUnauthorized(err) || untrusted(err)) {
-			if conn, problem = s.connection(conn); problem == nil {
-				continue
-			}
-		}
-		e := s.config.fault(ctx, err, "get", namespace+"/"+name)
-		s.note(e)
-		return nil, e
+		shown = namespace + "/" + name
+		return conn.rest.Get().Namespace(namespace).Resource("secrets").Name(name).Do(ctx).Into(object)
+	})
+	if failed != nil {
+		return nil, s.config.fault(ctx, failed, "get", shown)
 	}
+	return object, nil
+}
+
+// ask makes a request. An account or an authority that is not known makes it read the files anew, once.
+func (s *store) ask(request func(*connection) error) error {
+	conn, problem := s.connection(nil)
+	if problem != nil {
+		return problem
+	}
+	err := request(conn)
+	if !apierrors.IsUnauthorized(err) && !untrusted(err) {
+		return err
+	}
+	again, problem := s.connection(conn)
+	if problem != nil || again == conn {
+		return err
+	}
+	return request(again)
 }
 
 // split returns the parts of a place, with the namespace of the connection where it has none.
@@ -160,16 +165,6 @@ func (c *connection) split(place string) (namespace, name string) {
 		namespace = c.namespace
 	}
 	return namespace, name
-}
-
-// note keeps what Health tells. What is about one secret is no matter of the cluster.
-func (s *store) note(e *secret.Error) {
-	if e != nil && !e.Retry && e.Code != secret.CodeNotConfigured {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last = e
 }
 
 // entryOf turns an object into what is at a place.

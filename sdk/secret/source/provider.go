@@ -250,7 +250,7 @@ func (p *Provider) follow(ctx context.Context, place string, known bool) {
 	}
 	wait := time.Duration(0)
 	if known {
-		wait = rand.N(p.o.Interval)
+		wait = rand.N(p.o.Interval) //nolint:gosec // spreads the readings, no secret
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
