@@ -13,8 +13,8 @@ TAGS     := nomsgpack
 GOBUILD  := CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)'
 # The example is for authors to copy; the product does not ship it.
 PLUGINS  := $(filter-out example,$(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go)))
-# Modules nested in the tree, such as a sample plugin: they have tests of their own.
-NESTED   := $(shell find . -mindepth 2 -name go.mod -not -path '*/node_modules/*' -not -path './.cache/*' -not -path './scripts/cluster/*' -printf '%h ')
+# Modules nested in the tree, such as a sample plugin: they have tests of their own. A cluster and Vault are only built.
+NESTED   := $(shell find . -mindepth 2 -name go.mod -not -path '*/node_modules/*' -not -path './.cache/*' -not -path './scripts/cluster/*' -not -path './scripts/vault/*' -printf '%h ')
 
 # The sdk for authors of plugins, which wardroom has inside.
 SDK      := appliance/scaffold/bundle/sdk.tar.zst
@@ -37,7 +37,7 @@ TURNS    ?= 1000
 BENCH    ?=
 SOAK     ?=
 
-.PHONY: help build console demo test nested race lint bench clis oidc fuzz-short e2e faults soak turns package appliance clean
+.PHONY: help build console demo test nested race lint bench clis oidc vault fuzz-short e2e faults soak turns package appliance clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -115,6 +115,9 @@ clis: ## the pinned claude, codex and gemini in .cache/clis (needs node 20 and n
 
 oidc: ## the OpenID provider that tests of single sign-on run, in .cache/oidc (needs node 20 and npm)
 	bash scripts/oidc/install.sh .cache/oidc
+
+vault: ## the Vault server that tests of secrets-vault run, in .cache/vault (some minutes, 3 GB of modules; a test peer that is not shipped)
+	bash scripts/vault/build.sh .cache/vault
 
 fuzz-short: ## each fuzz target for FUZZTIME (5s, or a number of inputs: 500x); FUZZ_SINCE=24h: of packages changed lately
 	FUZZ_SINCE="$(FUZZ_SINCE)" bash scripts/fuzz/run.sh $(FUZZTIME) </dev/null

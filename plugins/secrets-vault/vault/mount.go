@@ -1,0 +1,98 @@
+package vault
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/vault/api"
+)
+
+const (
+	kindKV    = "kv"
+	mountLife = 10 * time.Minute
+	maxMounts = 1_000
+)
+
+// mount is what is enabled at a path.
+type mount struct {
+	path    string // ends with a slash
+	kind    string // kv, database and so on; empty: not known
+	version string // of kv
+	looked  time.Time
+}
+
+func (m mount) versioned() bool { return m.kind == kindKV && m.version == "2" }
+
+// api returns the path of a request for a secret: with version 2 of the key-value engine data/ stands behind the mount,
+// which people leave out as the command line of Vault has them do.
+func (m mount) api(path string) string {
+	rest, ok := strings.CutPrefix(path, m.path)
+	if !m.versioned() || !ok || strings.HasPrefix(rest, "data/") {
+		return path
+	}
+	return m.path + "data/" + rest
+}
+
+// mounts are those that were looked at.
+type mounts struct {
+	client *api.Client
+
+	mu    sync.Mutex // guards all below
+	known map[string]mount
+}
+
+// find returns the mount of a path, if it is known.
+func (m *mounts) find(path string) (mount, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for prefix := path; ; {
+		i := strings.LastIndexByte(prefix, '/')
+		if i < 0 {
+			return mount{}, false
+		}
+		if found, ok := m.known[prefix[:i+1]]; ok {
+			return found, time.Since(found.looked) < mountLife
+		}
+		prefix = prefix[:i]
+	}
+}
+
+// api returns the path of a request as far as it is known.
+func (m *mounts) api(path string) string {
+	found, _ := m.find(path)
+	return found.api(path)
+}
+
+// of returns the mount of a path. One that cannot be looked at is as if nothing were known: the answer to a reading tells.
+// The error is that of a token which is not valid.
+func (m *mounts) of(ctx context.Context, path string) (mount, error) {
+	found, ok := m.find(path)
+	if ok {
+		return found, nil
+	}
+	answer, err := m.client.Logical().ReadWithContext(ctx, "sys/internal/ui/mounts/"+path)
+	if invalidToken(err) {
+		return mount{}, err
+	}
+	if err != nil || answer == nil {
+		return found, nil
+	}
+	next := mount{looked: time.Now()}
+	next.path, _ = answer.Data["path"].(string)
+	next.kind, _ = answer.Data["type"].(string)
+	if options, ok := answer.Data["options"].(map[string]any); ok {
+		next.version, _ = options["version"].(string)
+	}
+	if next.path == "" || !strings.HasPrefix(path, next.path) {
+		return found, nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.known) >= maxMounts {
+		clear(m.known)
+	}
+	m.known[next.path] = next
+	return next, nil
+}
