@@ -99,11 +99,19 @@ type Server struct {
 	CORS CORS `json:"cors" reload:"live"`
 	// The console, a web page that shows and steers everything.
 	Console Console `json:"console"`
+	// The documentation, as web pages.
+	Docs Docs `json:"docs"`
 }
 
 // Console is the web console.
 type Console struct {
 	// Whether the server serves the console, at / below the path of server.baseUrl. It does what its user may do over the API.
+	Enabled bool `json:"enabled" default:"true"`
+}
+
+// Docs is the documentation that the server serves.
+type Docs struct {
+	// Whether the server serves its documentation, at /docs below the path of server.baseUrl, to everybody who reaches it.
 	Enabled bool `json:"enabled" default:"true"`
 }
 
