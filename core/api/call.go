@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
@@ -50,9 +51,10 @@ func (s *Server) serve(gc *gin.Context, route *boundRoute) {
 	*c = call{s: s, route: route, config: s.config.Load(), gc: gc, w: gc.Writer, r: gc.Request}
 	defer func() {
 		if p := recover(); p != nil {
-			s.recovered(c, p)
+			s.recovered(c, p, began)
 		}
 		took := s.opts.Clock.Now().Sub(began)
+		s.logAccess(c, took)
 		if route.Stream != nil {
 			took = -1
 		}
@@ -91,8 +93,9 @@ func (s *Server) logRefused(id, operation string, p core.Principal, status int, 
 
 // recovered ends a request whose handler panicked. A stream that has begun is cut, since its reader could
 // not tell a broken answer from a whole one.
-func (s *Server) recovered(c *call, p any) {
+func (s *Server) recovered(c *call, p any, began time.Time) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		s.logAccess(c, s.opts.Clock.Now().Sub(began))
 		panic(p)
 	}
 	s.opts.Metrics.Panicked()
@@ -100,6 +103,7 @@ func (s *Server) recovered(c *call, p any) {
 	s.log.Error("request panicked", "request", c.id, "operation", c.route.OperationID, "panic", p,
 		"stack", string(debug.Stack()))
 	if c.w.Written() {
+		s.logAccess(c, s.opts.Clock.Now().Sub(began))
 		panic(http.ErrAbortHandler)
 	}
 	c.respond(errorAnswer(core.Errorf(core.CodeInternal, "internal error"), c.id))

@@ -250,6 +250,9 @@ type Log struct {
 	Level string `json:"level" default:"info" enum:"trace,debug,info,warn,error" reload:"live"`
 	// Form of the log on stderr: text for people, json for machines. auto is text.
 	Format string `json:"format" default:"auto" enum:"auto,text,json"`
+	// Whether each request to the API has a line of JSON on stderr as well: who asked for which route, and what came of it.
+	// Nothing that a client sent but its request id is in it.
+	Access bool `json:"access" reload:"live"`
 }
 
 // Files returns the files the configuration was read from, the main one first; none for Default.
