@@ -14,19 +14,19 @@ import (
 	"github.com/wardroom/wardroom/core/coretest"
 )
 
-// lines keeps what is written, for tests that look while requests are under way.
-type lines struct {
+// accessLines keeps what is written, for tests that look while requests are under way.
+type accessLines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (l *lines) Write(p []byte) (int, error) {
+func (l *accessLines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *lines) String() string {
+func (l *accessLines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
@@ -34,7 +34,7 @@ func (l *lines) String() string {
 
 // Each request has one line, with what is known of it and nothing that a client sent but the request id.
 func TestAccessLog(t *testing.T) {
-	var log lines
+	var log accessLines
 	r := newRig(t, func(o *api.Options) {
 		o.AccessLog, o.Config.AccessLog = &log, true
 		o.Authenticate = func(req *http.Request) (core.Principal, error) {
@@ -94,7 +94,7 @@ func TestAccessLog(t *testing.T) {
 }
 
 func TestAccessLogIsOff(t *testing.T) {
-	var log lines
+	var log accessLines
 	r := newRig(t, func(o *api.Options) { o.AccessLog = &log })
 	r.do(http.MethodGet, "/api/executions", "")
 	if text := log.String(); text != "" {
