@@ -33,7 +33,7 @@ func (s *Server) logAccess(c *call, took time.Duration) {
 	line, err := json.Marshal(accessLine{
 		Time: s.opts.Clock.Now().UTC(), Log: "access", RequestID: c.id, Principal: c.principal.ID, Address: c.origin, Method: method,
 		Route: c.route.Path, Operation: c.route.OperationID, Status: c.w.Status(), Code: string(c.code),
-		DurationMs: float64(took.Microseconds()) / 1000, Bytes: max(c.w.Size(), 0),
+		DurationMs: float64(took.Microseconds()) / 1000, Bytes: max(c.w.Size(), 0) + c.streamed,
 	})
 	if err != nil {
 		return // texts and numbers: it does not happen

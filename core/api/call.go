@@ -37,6 +37,7 @@ type call struct {
 	revision  uint64            // of what authorization goes by, as it was before the request was admitted
 	granted   []Access          // what was asked for and allowed, of a stream
 	watched   *watch            // of a stream whose caller may lose the right to it
+	streamed  int               // bytes of the answer that the router does not know of
 	logged    bool              // the request has its line in the log
 	intent    *core.AuditIntent // what the request is about to do; nil: nothing that is recorded
 }

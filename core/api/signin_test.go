@@ -123,7 +123,7 @@ func TestSignInIsAudited(t *testing.T) {
 			t.Run(c.name+" "+accept, func(t *testing.T) {
 				f := &fakeAudit{}
 				r := newRig(t, func(o *api.Options) { o.SignIn, o.Audit = signIn(&fakeSignIn{finish: c.finish}), f })
-				r.browse(http.MethodGet, "/auth/callback?code=c0de&state="+c.state, core.SignInCookie(false, "127.0.0.1:8080", c.state)+"=kept", "", "Accept: "+accept)
+				r.browse(http.MethodGet, "/auth/callback?code=c0de&state="+c.state, core.SignInCookie(false, "127.0.0.1:8080", c.state)+"=kept", "", "Accept", accept)
 				entries := f.take()
 				if len(entries) != 1 {
 					t.Fatalf("%+v", entries)
