@@ -103,7 +103,7 @@ func (s *site) addAPI(data []byte) []*page {
 		names = append(names, tag)
 	}
 	sort.Strings(names)
-	// The document is read again when somebody asks for a page: few servers are asked, and it is large.
+	// The document is read again when somebody asks for one of these pages: it is large, and few do.
 	read := sync.OnceValue(func() *apiReference { return newAPIReference(data) })
 	pages := []*page{s.add(apiPage, "API", func() []byte { return read().overview(names) })}
 	for _, tag := range names {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/wardroom/wardroom/appliance/console"
 )
@@ -31,9 +32,9 @@ type Options struct {
 type Handler struct {
 	next   http.Handler
 	opts   Options
-	prefix string // of all addresses: "" or "/path"
-	style  string // address of the style sheet
-	site   *site
+	prefix string       // of all addresses: "" or "/path"
+	style  string       // address of the style sheet
+	site   func() *site // made when somebody first asks: most servers are never asked
 }
 
 // root is where the pages are, below the prefix.
@@ -52,7 +53,7 @@ func New(next http.Handler, o Options) *Handler {
 	h := &Handler{next: next, opts: o, prefix: console.Prefix(o.BaseURL)}
 	sum := sha256.Sum256(style)
 	h.style = h.prefix + root + "/assets/" + hex.EncodeToString(sum[:8]) + ".css"
-	h.site = newSite(h.prefix+root, o.OpenAPI)
+	h.site = sync.OnceValue(func() *site { return newSite(h.prefix+root, o.OpenAPI) })
 	return h
 }
 
@@ -88,7 +89,7 @@ type view struct {
 
 // page serves one page, or says that there is none.
 func (h *Handler) page(w http.ResponseWriter, r *http.Request, name string) {
-	p := h.site.page(name)
+	p := h.site().page(name)
 	if p == nil {
 		h.show(w, r, http.StatusNotFound, view{
 			Title: "No such page", Body: "<h1>No such page</h1><p>The pages are on the left; the search finds what is in them.</p>",
@@ -101,7 +102,7 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, name string) {
 
 // show sends a page in its frame.
 func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v view) {
-	v.Root, v.Style, v.Version, v.Navigation = h.prefix+root, h.style, h.opts.Version, h.site.chapters
+	v.Root, v.Style, v.Version, v.Navigation = h.prefix+root, h.style, h.opts.Version, h.site().chapters
 	var out bytes.Buffer
 	if err := pageTemplate.Execute(&out, v); err != nil {
 		http.Error(w, "the page could not be made", http.StatusInternalServerError)
@@ -156,7 +157,7 @@ func (h *Handler) search(w http.ResponseWriter, r *http.Request) {
 	query = strings.TrimSpace(query)
 	var b strings.Builder
 	b.WriteString("<h1>Search</h1>\n")
-	found := h.site.index().find(query, maxFound)
+	found := h.site().index().find(query, maxFound)
 	switch {
 	case query == "":
 		b.WriteString("<p>Type words that a page must have.</p>")

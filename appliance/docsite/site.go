@@ -13,7 +13,7 @@ import (
 	"github.com/wardroom/wardroom/docs"
 )
 
-// site is all pages. They are rendered when somebody first asks for them, since most servers are never asked.
+// site is all pages. Each is rendered when somebody first asks for it.
 type site struct {
 	root     string // address of the pages
 	chapters []chapter
