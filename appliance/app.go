@@ -113,7 +113,8 @@ type App struct {
 	api          *api.Server
 	serving      atomic.Pointer[api.Server] // api, once there is one
 	server       *http.Server
-	admin        *admin     // nil: there is no admin socket
+	admin        *admin // nil: there is no admin socket
+	stderr       *lineWriter
 	recent       *recentLog // the end of the log
 	backups      sync.Mutex // one backup at a time
 	started      time.Time
@@ -142,8 +143,9 @@ func New(opts Options) (*App, error) {
 			"no security is configured, so %s must be a loopback address; enable security.authentication.apiKeys, or lift this with --insecure", c.Server.Listen)
 	}
 	a := &App{
-		opts: opts, clock: newClock(), registry: prometheus.NewRegistry(), recent: &recentLog{next: opts.Stderr},
+		opts: opts, clock: newClock(), registry: prometheus.NewRegistry(), stderr: &lineWriter{next: opts.Stderr},
 	}
+	a.recent = &recentLog{next: a.stderr}
 	a.started = a.clock.Now()
 	a.log = newLogger(c.Log, opts.Stderr, a.recent)
 	a.config.Store(c)
@@ -283,6 +285,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Audit:       a.audit,
 		AgentSocket: http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store, Feed: feed{a.bus, a.store},
 		Health: a.health, Metrics: a.metrics.HTTP, Totals: a.metrics.Executions, Gatherer: a.gatherer(),
+		AccessLog:  a.stderr,
 		LimitStall: netlimit.LimitStall,
 		Clock:      a.clock, IDs: a.ids, Logger: a.log, Version: a.opts.Version, BaseURL: c.Server.BaseURL, Config: apiConfig(c),
 	}))

@@ -4,13 +4,20 @@ import (
 	"net/http"
 
 	"github.com/wardroom/wardroom/appliance/console"
+	"github.com/wardroom/wardroom/appliance/docsite"
 )
 
-// front returns what the listener serves: the API, behind the console if there is one.
+// front returns what the listener serves: the API, behind the console and the documentation where there are such.
 func (a *App) front() http.Handler {
 	c := a.config.Load().Server
-	if !c.Console.Enabled {
-		return a.api.Handler()
+	handler := a.api.Handler()
+	if c.Console.Enabled {
+		handler = console.New(handler, console.Options{BaseURL: c.BaseURL, Serves: a.api.ServesHost})
 	}
-	return console.New(a.api.Handler(), console.Options{BaseURL: c.BaseURL, Serves: a.api.ServesHost})
+	if c.Docs.Enabled {
+		handler = docsite.New(handler, docsite.Options{
+			BaseURL: c.BaseURL, Serves: a.api.ServesHost, Version: a.opts.Version, OpenAPI: a.api.Document(),
+		})
+	}
+	return handler
 }

@@ -5,6 +5,18 @@ import (
 	"sync"
 )
 
+// lineWriter has the log and the access log write their lines one after the other.
+type lineWriter struct {
+	mu   sync.Mutex // held while next is written to
+	next io.Writer
+}
+
+func (w *lineWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.next.Write(p)
+}
+
 // recentLogBytes is how much of the log is kept in memory.
 const recentLogBytes = 256 << 10
 

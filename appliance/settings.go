@@ -46,7 +46,7 @@ func apiConfig(c *config.Config) api.Config {
 		BodyTimeout: c.Server.BodyTimeout, StallTimeout: c.Server.StallTimeout,
 		Heartbeat: c.Streams.Heartbeat, StreamMaxAge: c.Streams.MaxAge,
 		WriteTimeout: c.Streams.WriteTimeout, MetricsPublic: c.Metrics.Public,
-		HSTS: c.Security.Encryption.InTransit.Enabled,
+		HSTS: c.Security.Encryption.InTransit.Enabled, AccessLog: c.Log.Access,
 	}
 }
 

@@ -56,19 +56,19 @@ var scopesButAdmin = slices.DeleteFunc(slices.Clone(core.Scopes), func(scope str
 
 // sessionScopes returns what a person who signed in at the identity provider may do at most. Where roles decide it is what
 // roles can grant; admin, to which no allow-list of a pattern applies, goes to administrators alone.
-func (a *App) sessionScopes(ctx context.Context, p core.Principal) []string {
+func (a *App) sessionScopes(ctx context.Context, p core.Principal) (scopes []string, byDefault bool) {
 	c := &a.config.Load().Security
 	switch {
 	case len(c.SSO.DefaultScopes) > 0:
-		return c.SSO.DefaultScopes
+		return c.SSO.DefaultScopes, true
 	case !c.RBAC.Enabled:
-		return []string{core.ScopeRead}
+		return []string{core.ScopeRead}, true
 	}
 	p.Scopes = []string{core.ScopeAdmin}
 	if a.policy.Decide(ctx, p, core.Access{Action: "keys.create", Resource: "keys", Scope: core.ScopeAdmin}).Allowed {
-		return p.Scopes
+		return p.Scopes, false
 	}
-	return scopesButAdmin
+	return scopesButAdmin, false
 }
 
 // signInOptions are what the API needs of signing in.

@@ -69,7 +69,7 @@ func (a *App) verifyToken() func(ctx context.Context, token string) (core.Princi
 			}
 		}
 		if len(p.Scopes) == 0 {
-			p.Scopes = fallback
+			p.Scopes, p.ScopesByDefault = fallback, true
 		}
 		return p, nil
 	}

@@ -33,6 +33,9 @@ type Principal struct {
 	Groups    []string
 	Roles     []string // that the credential itself carries, beyond those that bindings give
 	Scopes    []string // bound what roles grant
+	// ScopesByDefault says that the configuration gave the scopes, to everybody whose credential names none: admin among them
+	// opens no allow-list of a pattern.
+	ScopesByDefault bool
 	// Expires is when the credential ends; zero: it does not, or is not known to.
 	Expires time.Time
 }

@@ -23,17 +23,23 @@ type PrincipalRecord struct {
 	Groups []string      `json:"groups,omitempty"`
 	Roles  []string      `json:"roles,omitempty"`
 	Scopes []string      `json:"scopes,omitempty"`
+	// ScopesByDefault is that of Principal.
+	ScopesByDefault bool `json:"scopesByDefault,omitempty"`
 }
 
 // RecordOf returns what is kept of a principal. When its credential ends is not: a key is asked about by its id, and
 // tokens live shorter than what is started with their owner's rights.
 func RecordOf(p Principal) PrincipalRecord {
-	return PrincipalRecord{Kind: p.Kind, ID: p.ID, Name: p.Name, KeyID: p.KeyID, Groups: p.Groups, Roles: p.Roles, Scopes: p.Scopes}
+	return PrincipalRecord{
+		Kind: p.Kind, ID: p.ID, Name: p.Name, KeyID: p.KeyID, Groups: p.Groups, Roles: p.Roles, Scopes: p.Scopes, ScopesByDefault: p.ScopesByDefault,
+	}
 }
 
 // Principal returns the principal of a record, as it was.
 func (r PrincipalRecord) Principal() Principal {
-	return Principal{Kind: r.Kind, ID: r.ID, Name: r.Name, KeyID: r.KeyID, Groups: r.Groups, Roles: r.Roles, Scopes: r.Scopes}
+	return Principal{
+		Kind: r.Kind, ID: r.ID, Name: r.Name, KeyID: r.KeyID, Groups: r.Groups, Roles: r.Roles, Scopes: r.Scopes, ScopesByDefault: r.ScopesByDefault,
+	}
 }
 
 // AlongFunc writes what belongs to the start of something into the transaction that stores it. It goes by the rules of

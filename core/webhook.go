@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -22,7 +23,18 @@ var PublicEvents = []EventType{
 
 // NoticeSubject is the subject of the public events of a thread or a managed agent. It is not the subject of its own
 // events: those go with it, while what is public goes with the log.
-func NoticeSubject(id string) string { return "notices:" + id }
+func NoticeSubject(id string) string { return noticePrefix + id }
+
+const noticePrefix = "notices:"
+
+// NoticeOf returns whose public events have a subject; "" if it is no such subject.
+func NoticeOf(subject string) string {
+	id, ok := strings.CutPrefix(subject, noticePrefix)
+	if !ok {
+		return ""
+	}
+	return id
+}
 
 // PatternSubject is the subject of the events of a pattern. Users choose names of patterns, ids among them: with the colon,
 // which no id and no name has, a pattern's events are never taken for those of an execution or a thread. Events that were

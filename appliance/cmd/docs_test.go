@@ -28,9 +28,10 @@ func readDoc(t *testing.T, name string) string {
 	return string(data)
 }
 
-// TestLinks follows every relative link of the pages that this package keeps.
+// TestLinks follows every relative link of the pages and the READMEs, to its file. Places within pages are followed by the tests of
+// appliance/docsite.
 func TestLinks(t *testing.T) {
-	for _, page := range []string{"README.md", "docs/cli.md", "docs/managed-agents.md", "docs/operations.md", "docs/webhooks-verify.md"} {
+	for _, page := range pages(t) {
 		for _, link := range linkPattern.FindAllStringSubmatch(readDoc(t, page), -1) {
 			target := filepath.Join(root, filepath.Dir(page), link[1])
 			if _, err := os.Stat(target); err != nil {

@@ -53,7 +53,7 @@ func loadAssets(tree fs.FS) *assets {
 		}
 		fmt.Fprintf(sum, "%s %d\n", name, len(data))
 		sum.Write(data)
-		a.byName[name] = &asset{plain: data, kind: kind, packed: sync.OnceValues(func() ([]byte, bool) { return pack(data) })}
+		a.byName[name] = &asset{plain: data, kind: kind, packed: sync.OnceValues(func() ([]byte, bool) { return Pack(data) })}
 		return nil
 	})
 	if err != nil {
@@ -66,7 +66,8 @@ func loadAssets(tree fs.FS) *assets {
 // minPacked is the size below which compressing a file gains nothing.
 const minPacked = 1 << 10
 
-func pack(data []byte) ([]byte, bool) {
+// Pack returns a text compressed, and whether that is worth sending.
+func Pack(data []byte) ([]byte, bool) {
 	if len(data) < minPacked {
 		return nil, false
 	}
@@ -81,8 +82,8 @@ func pack(data []byte) ([]byte, bool) {
 	return out.Bytes(), err == nil && out.Len() < len(data)
 }
 
-// takesGzip reports whether the sender of a request reads gzip.
-func takesGzip(r *http.Request) bool {
+// TakesGzip reports whether the sender of a request reads gzip.
+func TakesGzip(r *http.Request) bool {
 	for _, line := range r.Header.Values("Accept-Encoding") {
 		for part := range strings.SplitSeq(line, ",") {
 			name, weight, weighted := strings.Cut(strings.TrimSpace(part), ";")

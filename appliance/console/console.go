@@ -76,7 +76,7 @@ func (h *Handler) render() string {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r = h.below(r)
+	r = Below(h.prefix, r)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead || reserved(r.URL.Path) || h.opts.Serves != nil && !h.opts.Serves(r) {
 		h.next.ServeHTTP(w, r)
 		return
@@ -101,12 +101,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(h.page) // a reader that went away misses nothing
 }
 
-// below takes the path of the base address away, where a proxy left it.
-func (h *Handler) below(r *http.Request) *http.Request {
-	if h.prefix == "" {
+// Below takes the prefix of all addresses away from that of a request, where a proxy left it.
+func Below(prefix string, r *http.Request) *http.Request {
+	if prefix == "" {
 		return r
 	}
-	escaped, ok := strings.CutPrefix(r.URL.EscapedPath(), h.prefix)
+	escaped, ok := strings.CutPrefix(r.URL.EscapedPath(), prefix)
 	if !ok || escaped != "" && escaped[0] != '/' {
 		return r
 	}
@@ -159,7 +159,7 @@ func (h *Handler) asset(w http.ResponseWriter, r *http.Request, name string) {
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	w.Header().Set("Vary", "Accept-Encoding")
 	body := a.plain
-	if packed, worth := a.packed(); worth && takesGzip(r) {
+	if packed, worth := a.packed(); worth && TakesGzip(r) {
 		w.Header().Set("Content-Encoding", "gzip")
 		body = packed
 	}

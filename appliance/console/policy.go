@@ -10,7 +10,12 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // setPolicy sets the headers that all answers of the console have.
 func setPolicy(h http.Header) {
+	SetHeaders(h)
 	h.Set("Content-Security-Policy", policy)
+}
+
+// SetHeaders sets the headers that all answers to browsers have, but for the policy of their content.
+func SetHeaders(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")

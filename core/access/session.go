@@ -40,8 +40,8 @@ type SessionLimits struct {
 // SessionOptions are those of the sessions of people. All are needed.
 type SessionOptions struct {
 	Limits func() SessionLimits
-	// Scopes returns what a person who signed in by an identity provider may do at most.
-	Scopes func(ctx context.Context, p core.Principal) []string
+	// Scopes returns what a person who signed in by an identity provider may do at most, and whether everybody gets that.
+	Scopes func(ctx context.Context, p core.Principal) (scopes []string, byDefault bool)
 	// Secure says that browsers reach the server by https; else sessions are for loopback alone.
 	Secure bool
 	// SSO says that people sign in at an identity provider. Without it sessions that they opened there are none any more.
@@ -447,7 +447,7 @@ func (s *Service) sessionPrincipal(ctx context.Context, l liveSession) (core.Pri
 		if !s.opts.Sessions.SSO {
 			return core.Principal{}, unauthorized("invalid", "the credential is not valid")
 		}
-		p.Scopes = s.opts.Sessions.Scopes(ctx, p)
+		p.Scopes, p.ScopesByDefault = s.opts.Sessions.Scopes(ctx, p)
 		return p, nil
 	}
 	e, err := s.entry(ctx, rec.KeyID)

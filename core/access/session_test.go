@@ -68,7 +68,7 @@ func (p *people) restart() {
 		Store: p.store, Clock: p.clock, IDs: core.NewIDs(p.clock), Pepper: [32]byte{1}, Changed: func() { p.changes++ },
 		Sessions: &access.SessionOptions{
 			Limits: func() access.SessionLimits { return p.limits }, Secure: p.secure, SSO: !p.noSSO,
-			Scopes: func(context.Context, core.Principal) []string { return []string{core.ScopeRead} },
+			Scopes: func(context.Context, core.Principal) ([]string, bool) { return []string{core.ScopeRead}, false },
 		},
 	})
 	if err := p.Open(p.tb.Context()); err != nil {

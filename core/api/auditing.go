@@ -96,6 +96,18 @@ func (c *call) signedIn() error {
 	return c.s.opts.Audit.SignedIn(c.r.Context(), e, c.principal.KeyID)
 }
 
+// recordSignIn records that a person proved to be the principal of the call, before a session begins.
+func (c *call) recordSignIn(method string) error {
+	audit := c.s.opts.Audit
+	if audit == nil || !audit.Wants(wire.AuditAuthentication, false) {
+		return nil
+	}
+	e := c.entry(wire.AuditSuccess)
+	e.Category, e.Action, e.Resource = wire.AuditAuthentication, actionSignIn, wire.AuditResource{Type: "session"}
+	e.Details = map[string]any{"method": method}
+	return audit.Record(c.ctx, e)
+}
+
 // intend puts what the request is about to do into its context.
 func (c *call) intend() error {
 	audit := c.s.opts.Audit

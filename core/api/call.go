@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
@@ -36,6 +37,7 @@ type call struct {
 	revision  uint64            // of what authorization goes by, as it was before the request was admitted
 	granted   []Access          // what was asked for and allowed, of a stream
 	watched   *watch            // of a stream whose caller may lose the right to it
+	streamed  int               // bytes of the answer that the router does not know of
 	logged    bool              // the request has its line in the log
 	intent    *core.AuditIntent // what the request is about to do; nil: nothing that is recorded
 }
@@ -50,9 +52,10 @@ func (s *Server) serve(gc *gin.Context, route *boundRoute) {
 	*c = call{s: s, route: route, config: s.config.Load(), gc: gc, w: gc.Writer, r: gc.Request}
 	defer func() {
 		if p := recover(); p != nil {
-			s.recovered(c, p)
+			s.recovered(c, p, began)
 		}
 		took := s.opts.Clock.Now().Sub(began)
+		s.logAccess(c, took)
 		if route.Stream != nil {
 			took = -1
 		}
@@ -91,8 +94,9 @@ func (s *Server) logRefused(id, operation string, p core.Principal, status int, 
 
 // recovered ends a request whose handler panicked. A stream that has begun is cut, since its reader could
 // not tell a broken answer from a whole one.
-func (s *Server) recovered(c *call, p any) {
+func (s *Server) recovered(c *call, p any, began time.Time) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		s.logAccess(c, s.opts.Clock.Now().Sub(began))
 		panic(p)
 	}
 	s.opts.Metrics.Panicked()
@@ -100,6 +104,7 @@ func (s *Server) recovered(c *call, p any) {
 	s.log.Error("request panicked", "request", c.id, "operation", c.route.OperationID, "panic", p,
 		"stack", string(debug.Stack()))
 	if c.w.Written() {
+		s.logAccess(c, s.opts.Clock.Now().Sub(began))
 		panic(http.ErrAbortHandler)
 	}
 	c.respond(errorAnswer(core.Errorf(core.CodeInternal, "internal error"), c.id))

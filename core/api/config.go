@@ -16,6 +16,7 @@ type Config struct {
 	StreamMaxAge   time.Duration // after which a stream ends and its reader comes back; default 1 h
 	WriteTimeout   time.Duration // for which the reader of a stream may take nothing; default 5 s
 	HSTS           bool          // answers over TLS tell browsers to stay with HTTPS for a year
+	AccessLog      bool          // each request has its line in Options.AccessLog
 	MetricsPublic  bool          // metrics and detailed health need no credential
 }
 

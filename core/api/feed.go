@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -138,6 +139,7 @@ func (c *call) mayRead(ev *core.Event) bool {
 	if ev.Type == core.EventExecutionDeleted {
 		return c.mayReadDeleted(ev)
 	}
+	subject := cmp.Or(core.NoticeOf(ev.Subject), ev.Subject)
 	asked := false
 	for _, t := range feedTopics {
 		if !t.has(ev.Type) {
@@ -148,7 +150,7 @@ func (c *call) mayRead(ev *core.Event) bool {
 		if strings.HasPrefix(string(ev.Type), "managed_agent.") {
 			need = readAgents
 		}
-		need.ID = ev.Subject
+		need.ID = subject
 		if c.s.opts.Authorize(c.ctx, c.principal, need) == nil {
 			return true
 		}
@@ -157,10 +159,10 @@ func (c *call) mayRead(ev *core.Event) bool {
 		return false
 	}
 	need := readAgents
-	if core.ValidID(core.PrefixThread, ev.Subject) || core.ValidID(core.PrefixExecution, ev.Subject) {
+	if core.ValidID(core.PrefixThread, subject) || core.ValidID(core.PrefixExecution, subject) {
 		need = readExecutions
 	}
-	need.ID = ev.Subject
+	need.ID = subject
 	return c.s.opts.Authorize(c.ctx, c.principal, need) == nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/api"
+	"github.com/wardroom/wardroom/core/coretest"
 )
 
 // fakeFeed has public events, and hands out the live ones once.
@@ -39,6 +40,29 @@ func (l *listed) Next(context.Context) (core.Event, error) {
 }
 
 func (l *listed) Close() {}
+
+// TestFeedNotices: what is public of a thread or a managed agent goes to those who may read it by its id.
+func TestFeedNotices(t *testing.T) {
+	ids := core.NewIDs(coretest.NewClock())
+	open, closed, agent := ids.New(core.PrefixThread), ids.New(core.PrefixThread), ids.New(core.PrefixManaged)
+	r := newRig(t, func(o *api.Options) {
+		o.Feed = &fakeFeed{live: []core.Event{
+			{Seq: 1001, Type: core.EventPublicThreadBlocked, Subject: core.NoticeSubject(open)},
+			{Seq: 1002, Type: core.EventPublicThreadBlocked, Subject: core.NoticeSubject(closed)},
+			{Seq: 1003, Type: core.EventManagedBlocked, Subject: core.NoticeSubject(agent)},
+		}}
+		o.Authorize = func(_ context.Context, _ core.Principal, a api.Access) error {
+			if a.ID == closed || a.ID == agent {
+				return core.NotFound("thread", a.ID)
+			}
+			return nil
+		}
+	})
+	text := r.do("GET", "/api/events", "").text
+	if !strings.Contains(text, open) || strings.Contains(text, closed) || strings.Contains(text, agent) {
+		t.Error(text)
+	}
+}
 
 // TestFeed: topics and subjects select; who resumes gets what was public, and then hears of the gap; what is not stored,
 // and what was committed before the stream began, is not told twice.

@@ -115,7 +115,9 @@ func (f *frameWriter) write(frames []byte) bool {
 		frames = append(f.retry, frames...)
 		f.retry = nil
 	}
-	if _, err := f.w.Write(frames); err != nil {
+	n, err := f.w.Write(frames)
+	f.c.streamed += n
+	if err != nil {
 		return false
 	}
 	return f.control.Flush() == nil

@@ -29,6 +29,9 @@ func (s *Server) metaRoutes() []Route {
 	}
 }
 
+// Document returns the OpenAPI document. It is not to be changed.
+func (s *Server) Document() []byte { return s.document }
+
 func metricsHandler(g prometheus.Gatherer) http.Handler {
 	return promhttp.HandlerFor(g, promhttp.HandlerOpts{
 		ErrorHandling:      promhttp.ContinueOnError, // one broken collector must not hide the others

@@ -21,6 +21,8 @@ type object = schema.Object
 type document struct {
 	version, baseURL string
 	open             bool // nobody has to say who they are
+	sessions         bool // browsers may be signed in
+	secure           bool // browsers come by https
 }
 
 // renderDocument makes the OpenAPI 3.1 document of a route table.
@@ -50,17 +52,29 @@ func renderDocument(routes []Route, d document) []byte {
 		"security": d.security(core.ScopeAny),
 		"paths":    paths,
 		"components": object{
-			"schemas": schemas.Defs,
-			"securitySchemes": object{
-				"bearer": object{"type": "http", "scheme": "bearer", "description": "An API key. Operations name the scope that it must have; " +
-					"admin stands for all, read for those that end in :read, execute for executions:create and executions:read."},
-			},
+			"schemas":         schemas.Defs,
+			"securitySchemes": d.schemes(),
 		},
 	})
 	if err != nil {
 		panic(err) // strings, numbers, maps and lists only
 	}
 	return doc
+}
+
+// schemes are the ways to say who one is.
+func (d *document) schemes() object {
+	schemes := object{
+		"bearer": object{"type": "http", "scheme": "bearer", "description": "An API key. Operations name the scope that it must have; " +
+			"admin stands for all, read for those that end in :read, execute for executions:create and executions:read."},
+	}
+	if d.sessions {
+		schemes["session"] = object{"type": "apiKey", "in": "cookie", "name": core.SessionCookie(d.secure, ""),
+			"description": "The session of a browser that is signed in. Requests that change anything also carry its csrfToken, which " +
+				"GET /api/session tells, in the header X-CSRF-Token. Where people sign in by plain HTTP, on loopback, the port is " +
+				"the end of the name."}
+	}
+	return schemes
 }
 
 // security is what an operation that needs a scope asks for.
@@ -70,6 +84,9 @@ func (d *document) security(scope string) []any {
 		scopes = append(scopes, scope)
 	}
 	list := []any{object{"bearer": scopes}}
+	if d.sessions {
+		list = append(list, object{"session": scopes})
+	}
 	if d.open {
 		list = append(list, object{})
 	}

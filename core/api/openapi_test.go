@@ -380,3 +380,37 @@ func TestApitestStatus(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSchemesOfTheDocument: what an operation may be asked with is declared, the cookie of sessions where there are sessions.
+func TestSchemesOfTheDocument(t *testing.T) {
+	for _, sessions := range []bool{false, true} {
+		r := newRig(t, func(o *api.Options) {
+			if !sessions {
+				o.SignIn = api.SignIn{}
+			}
+		})
+		var doc struct {
+			Components struct {
+				SecuritySchemes map[string]map[string]string `json:"securitySchemes"`
+			} `json:"components"`
+			Paths map[string]map[string]struct {
+				Security []map[string][]string `json:"security"`
+			} `json:"paths"`
+		}
+		if err := json.Unmarshal(r.server.Document(), &doc); err != nil {
+			t.Fatal(err)
+		}
+		cookie, declared := doc.Components.SecuritySchemes["session"]
+		if declared != sessions || sessions && (cookie["in"] != "cookie" || cookie["name"] != core.SessionCookie(false, "")) {
+			t.Errorf("sessions %v: the scheme is %v", sessions, cookie)
+		}
+		offered := false
+		for _, way := range doc.Paths["/api/executions"]["get"].Security {
+			scopes, ok := way["session"]
+			offered = offered || ok && slices.Equal(scopes, []string{core.ScopeExecutionsRead})
+		}
+		if offered != sessions {
+			t.Errorf("sessions %v: the operation asks for %v", sessions, doc.Paths["/api/executions"]["get"].Security)
+		}
+	}
+}

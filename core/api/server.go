@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -94,6 +95,9 @@ type Options struct {
 	Metrics  Metrics             // nil: nothing is counted
 	Totals   Totals              // nil: zeros
 	Gatherer prometheus.Gatherer // nil: no series
+	// AccessLog takes a line of JSON for each request while Config.AccessLog is set, one Write a line, from many goroutines at
+	// once; nil: there is none.
+	AccessLog io.Writer
 
 	// Authenticate tells who sends a request; nil: everyone is core.Anonymous. Authorize decides whether
 	// they may; nil: everyone may. Both return UNAUTHORIZED or FORBIDDEN errors.
@@ -192,7 +196,7 @@ func New(o Options) *Server {
 		panic("api: " + err.Error())
 	}
 	s.actions = actionsOf(routes)
-	s.document = renderDocument(routes, document{version: o.Version, baseURL: o.BaseURL, open: o.Authenticate == nil})
+	s.document = renderDocument(routes, document{version: o.Version, baseURL: o.BaseURL, open: o.Authenticate == nil, sessions: o.SignIn.Sessions != nil, secure: o.SignIn.Secure})
 	s.buildRouter(routes)
 	return s
 }

@@ -134,12 +134,15 @@ func (s *Server) callbackPage(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	c.principal = core.Principal{Kind: core.PrincipalUser, ID: who.User, Name: who.Name} // for the log and the trail
+	if err := c.recordSignIn(core.SignInSSO); err != nil {
+		return answer{}, err
+	}
 	if _, err := s.beginSession(c, core.SessionSpec{
 		User: who.User, Name: who.Name, Method: core.SignInSSO, Groups: who.Groups, Roles: who.Roles, IDToken: who.IDToken,
 	}); err != nil {
 		return answer{}, err
 	}
-	c.principal.ID = who.User // for the log
 	// A page, and not a redirect: what it leads to is then asked for by this site, and not by the provider's.
 	return c.page200(pageContent{Title: "Signed in", Text: "You are signed in as " + who.Name + ".", Next: who.ReturnTo}), nil
 }

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/api"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // fakeSignIn is an identity provider, its sessions and the logins of command lines. Its one session is sess_1 of ann.
@@ -104,6 +106,38 @@ func (f *fakeSignIn) DecideGrant(_ context.Context, _ string, approve bool) (str
 
 func (f *fakeSignIn) RedeemGrant(context.Context, string, string, string) (*core.NewSession, error) {
 	return nil, core.Conflict("login", "", "pending", "wait")
+}
+
+// TestSignInIsAudited: each sign-in and each refusal of one leaves a record, whatever the browser asks for.
+func TestSignInIsAudited(t *testing.T) {
+	for _, c := range []struct {
+		name, state string
+		finish      error
+		outcome     string
+		actor       string
+	}{
+		{"signed in", "statestate", nil, wire.AuditSuccess, "ann"},
+		{"refused", "statestate", core.Errorf(core.CodeUnauthorized, "the sign-in did not come to its end"), wire.AuditDenied, core.Anonymous.ID},
+	} {
+		for _, accept := range []string{"text/html", "application/json"} {
+			t.Run(c.name+" "+accept, func(t *testing.T) {
+				f := &fakeAudit{}
+				r := newRig(t, func(o *api.Options) { o.SignIn, o.Audit = signIn(&fakeSignIn{finish: c.finish}), f })
+				r.browse(http.MethodGet, "/auth/callback?code=c0de&state="+c.state, core.SignInCookie(false, "127.0.0.1:8080", c.state)+"=kept", "", "Accept", accept)
+				entries := f.take()
+				if len(entries) != 1 {
+					t.Fatalf("%+v", entries)
+				}
+				e := entries[0]
+				if e.Category != wire.AuditAuthentication || e.Action != "session.authenticate" || e.Outcome != c.outcome || e.Actor.ID != c.actor {
+					t.Errorf("%+v", e)
+				}
+				if text := fmt.Sprint(e); strings.Contains(text, "c0de") || strings.Contains(text, c.state) {
+					t.Errorf("the code or the state is in the record: %s", text)
+				}
+			})
+		}
+	}
 }
 
 // browse sends a request as a browser on loopback does, without following redirects.

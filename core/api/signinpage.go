@@ -81,6 +81,9 @@ func paged(handle func(c *call) (answer, error)) func(c *call) (answer, error) {
 		if err == nil || !strings.Contains(c.r.Header.Get("Accept"), pageMedia) {
 			return a, err
 		}
+		if refused := c.recordFailure(err); refused != nil {
+			err = refused
+		}
 		e := core.AsError(err)
 		plain := errorAnswer(err, c.id)
 		if plain.status >= http.StatusInternalServerError {

@@ -99,11 +99,19 @@ type Server struct {
 	CORS CORS `json:"cors" reload:"live"`
 	// The console, a web page that shows and steers everything.
 	Console Console `json:"console"`
+	// The documentation, as web pages.
+	Docs Docs `json:"docs"`
 }
 
 // Console is the web console.
 type Console struct {
 	// Whether the server serves the console, at / below the path of server.baseUrl. It does what its user may do over the API.
+	Enabled bool `json:"enabled" default:"true"`
+}
+
+// Docs is the documentation that the server serves.
+type Docs struct {
+	// Whether the server serves its documentation, at /docs below the path of server.baseUrl, to everybody who reaches it.
 	Enabled bool `json:"enabled" default:"true"`
 }
 
@@ -242,6 +250,9 @@ type Log struct {
 	Level string `json:"level" default:"info" enum:"trace,debug,info,warn,error" reload:"live"`
 	// Form of the log on stderr: text for people, json for machines. auto is text.
 	Format string `json:"format" default:"auto" enum:"auto,text,json"`
+	// Whether each request to the API has a line of JSON on stderr as well: who asked for which route, and what came of it.
+	// Nothing that a client sent but its request id is in it.
+	Access bool `json:"access" reload:"live"`
 }
 
 // Files returns the files the configuration was read from, the main one first; none for Default.

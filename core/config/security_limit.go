@@ -42,8 +42,8 @@ type OpenLimits struct {
 	Terminals int `json:"terminals" check:"min=0,max=1000000"`
 	// Connections of agents, by who made them. 0: no limit.
 	Agents int `json:"agents" check:"min=0,max=1000000"`
-	// Executions that wait or run, those of batches left out. It counts for callers with a credential. 0: no limit but
-	// that of the queue.
+	// Executions that wait or run, and inputs of batches that are not over: a batch is refused in whole where there is no room
+	// for all of its inputs. It counts for callers with a credential. 0: no limit but that of the queue.
 	Executions int `json:"executions" check:"min=0,max=1000000"`
 }
 

@@ -84,10 +84,37 @@ func (e *Engine) weigh(r *run, sign int) {
 		e.loads[key] = of
 	}
 	e.inputBytes += int64(sign) * r.inputBytes
-	if r.exec.BatchID != "" {
-		return
+	if r.exec.BatchID == "" { // those of batches count from the start of theirs
+		e.own(r.exec.CreatedBy, sign)
 	}
-	if e.owned[r.exec.CreatedBy] += sign; e.owned[r.exec.CreatedBy] == 0 {
-		delete(e.owned, r.exec.CreatedBy)
+}
+
+// own adds to what a caller has that waits or runs. The caller holds mu.
+func (e *Engine) own(caller string, n int) {
+	if e.owned[caller] += n; e.owned[caller] == 0 {
+		delete(e.owned, caller)
 	}
+}
+
+// holdItems counts the items of a batch that a caller starts, until releaseItems does. RATE_LIMITED if there is no room
+// for all of them.
+func (e *Engine) holdItems(caller string, n int) error {
+	most := e.config.Load().MaxActivePerOwner
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if have := e.owned[caller]; most > 0 && !core.IsReserved(caller) && have+n > most {
+		err := ownerFull(most)
+		err.Message = fmt.Sprintf("the batch has %d inputs, and %d executions of the caller wait or run already; "+
+			"security.rateLimit.open.executions allows %d together", n, have, most)
+		return err
+	}
+	e.own(caller, n)
+	return nil
+}
+
+// releaseItems takes items of a batch that are over, or never began, away from their caller.
+func (e *Engine) releaseItems(caller string, n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.own(caller, -n)
 }

@@ -41,8 +41,12 @@ func (e *Engine) StartBatch(ctx context.Context, req core.BatchRequest) (*core.B
 		Concurrency: concurrency, StopOnError: req.StopOnError, Options: req.Options,
 		CreatedBy: core.PrincipalFrom(ctx).ID, CreatedAt: now,
 	}
+	if err := e.holdItems(b.CreatedBy, b.Total); err != nil {
+		return nil, err
+	}
 	detached := context.WithoutCancel(ctx)
 	if err := e.storeInputs(detached, b.ID, req.Inputs); err != nil {
+		e.releaseItems(b.CreatedBy, b.Total)
 		return nil, err
 	}
 	claim := core.IdempotencyFrom(ctx)
@@ -54,6 +58,7 @@ func (e *Engine) StartBatch(ctx context.Context, req core.BatchRequest) (*core.B
 		return tx.PutBatch(&copied)
 	})
 	if err != nil {
+		e.releaseItems(b.CreatedBy, b.Total)
 		return nil, err
 	}
 	snapshot := *b

@@ -14,6 +14,7 @@ type batchRun struct {
 	batch *core.Batch              // counts and status, as stored last
 	items map[int]core.BatchResult // by index, as stored last, without what they came to
 	next  int                      // first index that may not have begun
+	held  int                      // items that count for who started the batch
 
 	ended      chan core.BatchResult // from the watchers of running items
 	cancelled  chan struct{}
@@ -23,13 +24,16 @@ type batchRun struct {
 }
 
 func (e *Engine) newBatchRun(b *core.Batch) *batchRun {
-	items := make(map[int]core.BatchResult, len(b.Results))
+	items, held := make(map[int]core.BatchResult, len(b.Results)), b.Total
 	for _, r := range b.Results {
 		items[r.Index] = brief(r)
+		if r.Status.Terminal() {
+			held--
+		}
 	}
 	b.Results = nil
 	return &batchRun{
-		eng: e, batch: b, items: items,
+		eng: e, batch: b, items: items, held: held,
 		ended:     make(chan core.BatchResult, b.Concurrency),
 		cancelled: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -40,21 +44,27 @@ func brief(item core.BatchResult) core.BatchResult {
 	return core.BatchResult{Index: item.Index, ExecutionID: item.ExecutionID, Status: item.Status}
 }
 
-func (e *Engine) launchBatch(b *core.Batch) {
-	run := e.newBatchRun(b)
+// launchBatch starts a batch whose items are held.
+func (e *Engine) launchBatch(b *core.Batch) { e.launchRun(e.newBatchRun(b)) }
+
+func (e *Engine) launchRun(run *batchRun) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.state == stateClosed {
 		return // it is stored; the next start takes it up
 	}
-	e.batches[b.ID] = run
+	e.batches[run.batch.ID] = run
 	e.wg.Add(1)
 	go run.loop()
 }
 
 func (e *Engine) resumeBatch(b *core.Batch) {
 	copied := *b
-	e.launchBatch(&copied)
+	run := e.newBatchRun(&copied)
+	e.mu.Lock()
+	e.own(b.CreatedBy, run.held)
+	e.mu.Unlock()
+	e.launchRun(run)
 }
 
 // stopReason is why a batch that stops on errors cancels its items.
@@ -345,6 +355,7 @@ func (b *batchRun) put(settled []core.BatchResult, next core.Batch) bool {
 		case err == nil:
 			b.eng.writable.accept()
 			b.batch = &next
+			b.release(len(items))
 			return true
 		case core.AsError(err).Unavailable:
 			b.eng.writable.refuse(err)
@@ -363,6 +374,7 @@ func (b *batchRun) put(settled []core.BatchResult, next core.Batch) bool {
 			b.eng.writable.accept()
 			b.eng.setAside("batch", b.batch.ID, err)
 			b.batch = &next // it ends for those who wait; the next start takes up what is stored
+			b.release(len(items))
 			return true
 		}
 		if !b.eng.pause(storeRetry) {
@@ -384,6 +396,16 @@ func (b *batchRun) putEach(items []core.BatchResult, before core.Batch) bool {
 	end := *b.batch
 	end.Status, end.CompletedAt = before.Status, before.CompletedAt
 	return b.put(nil, end)
+}
+
+// release has items that are over, and at the end all others, count no more for who started the batch.
+func (b *batchRun) release(items int) {
+	if b.batch.Status.Terminal() {
+		items = b.held
+	}
+	items = min(items, b.held)
+	b.held -= items
+	b.eng.releaseItems(b.batch.CreatedBy, items)
 }
 
 // rest lists the items that never began, as cancelled.

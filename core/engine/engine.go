@@ -119,7 +119,7 @@ type Engine struct {
 	batches    map[string]*batchRun // active batches by id
 	inputBytes int64                // of all active executions
 	loads      map[string]load      // of them, by share
-	owned      map[string]int       // of them, those of a caller, without those of batches
+	owned      map[string]int       // of them, those of a caller, and items of batches that are not over
 
 	tasksMu sync.RWMutex            // guards tasks and serving
 	tasks   map[string]*run         // by task id, of all active runs

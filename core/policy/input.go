@@ -48,7 +48,7 @@ func inputOf(p core.Principal, a core.Access) ast.Value {
 		term("principal", ast.ObjectTerm(
 			term("kind", ast.StringTerm(string(p.Kind))), term("id", ast.StringTerm(p.ID)), term("name", ast.StringTerm(p.Name)),
 			term("keyId", ast.StringTerm(p.KeyID)), term("groups", texts(p.Groups)), term("roles", texts(p.Roles)),
-			term("scopes", texts(core.ExpandScopes(p.Scopes))),
+			term("scopes", texts(core.ExpandScopes(p.Scopes))), term("scopesByDefault", ast.BooleanTerm(p.ScopesByDefault)),
 		)),
 	}
 	if a.Guard != nil {
@@ -139,6 +139,9 @@ func (f *fields) key(p core.Principal, a core.Access) string {
 	list(p.Groups)
 	list(p.Roles)
 	list(p.Scopes)
+	if p.ScopesByDefault {
+		b = append(b, 1)
+	}
 	return string(b)
 }
 

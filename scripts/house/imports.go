@@ -100,6 +100,14 @@ var edges = []edge{
 		why:    "configs is files and go:embed, without logic",
 	},
 	{
+		from: within("docs"), to: anyOf(ours, foreign),
+		why: "docs is pages and go:embed, without logic",
+	},
+	{
+		from: product, to: under("github.com/yuin/goldmark"), except: only("appliance/docsite"),
+		why: "Markdown is rendered in one place, which leaves HTML out",
+	},
+	{
 		from: func(importer string) bool { return !Within(importer, "scripts") },
 		to:   within("scripts"),
 		why:  "the product does not depend on its tools",

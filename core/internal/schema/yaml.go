@@ -335,13 +335,44 @@ func (r *YAML) Plain(path string, node *yaml.Node) bool {
 // hint adds to Hint the right name in the wrong section.
 func (r *YAML) hint(path, name string, known []string) string {
 	if !strings.EqualFold(Nearest(name, known), name) && !strings.Contains(path, "[") {
-		for _, key := range r.keys {
-			if strings.EqualFold(key[strings.LastIndex(key, ".")+1:], name) {
-				return "; did you mean " + key + "?"
-			}
+		if key := r.elsewhere(path, name); key != "" {
+			return "; did you mean " + key + "?"
 		}
 	}
 	return Hint(path, name, known)
+}
+
+// elsewhere returns the key of this name whose section is nearest to path: the one that shares most of it, of several
+// the one that is nested least, and then the first by name. It is empty if no key is called so.
+func (r *YAML) elsewhere(path, name string) string {
+	best, mostShared, leastDepth := "", 0, 0
+	for _, key := range r.keys {
+		if !strings.EqualFold(key[strings.LastIndex(key, ".")+1:], name) {
+			continue
+		}
+		shared, depth := sharedSections(path, key), strings.Count(key, ".")
+		if best == "" || shared > mostShared || shared == mostShared && depth < leastDepth {
+			best, mostShared, leastDepth = key, shared, depth
+		}
+	}
+	return best
+}
+
+// sharedSections returns with how many names both dotted paths begin.
+func sharedSections(a, b string) int {
+	n := 0
+	for {
+		nameA, restA, moreA := strings.Cut(a, ".")
+		nameB, restB, moreB := strings.Cut(b, ".")
+		if nameA == "" || nameA != nameB {
+			return n
+		}
+		n++
+		if !moreA || !moreB {
+			return n
+		}
+		a, b = restA, restB
+	}
 }
 
 // allKeys returns the paths of all keys and sections of a struct.

@@ -41,6 +41,25 @@ test_name_of_a_token_is_no_service_account if {
 	not authz.decision.allow with input as ask(principal, "executions.create", "executions:create") with data.wardroom.config as config
 }
 
+test_admin_passes_every_guard if {
+	question := object.union(ask(who("bob", ["admin", "executions:read"]), "executions.read", "executions:read"), {"guard": {"users": ["ann"], "roles": []}})
+	authz.decision.allow with input as question with data.wardroom.config as config
+}
+
+test_admin_by_default_passes_none if {
+	bob := object.union(who("bob", ["admin", "executions:read"]), {"scopesByDefault": true})
+	question := object.union(ask(bob, "executions.read", "executions:read"), {"guard": {"users": ["ann"], "roles": []}})
+	not authz.decision.allow with input as question with data.wardroom.config as object.union(config, {"rbac": false})
+	not authz.decision.allow with input as question with data.wardroom.config as config
+	authz.decision.allow with input as object.union(question, {"owner": "bob"}) with data.wardroom.config as config
+}
+
+test_admin_by_default_with_the_role_passes_every_guard if {
+	ann := object.union(who("ann", ["admin", "executions:read"]), {"scopesByDefault": true})
+	question := object.union(ask(ann, "executions.read", "executions:read"), {"guard": {"users": ["eve"], "roles": []}})
+	authz.decision.allow with input as question with data.wardroom.config as config
+}
+
 test_guard if {
 	question := object.union(ask(who("bob", ["executions:read"]), "executions.read", "executions:read"), {"guard": {"users": ["ann"], "roles": ["admin"]}})
 	not authz.decision.allow with input as question with data.wardroom.config as config

@@ -1,0 +1,179 @@
+package docsite
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/wardroom/wardroom/appliance/console"
+)
+
+// Options say what is served, and how it is reached.
+type Options struct {
+	// BaseURL is the address at which browsers reach the server, "" for the root of whatever host they used. Its path goes
+	// before each address of a page, whether or not a proxy takes it away on the way.
+	BaseURL string
+	// Serves reports whether a request was sent to a host that is ours; nil: all are. Others go on to the next handler.
+	Serves func(*http.Request) bool
+	// Version is that of the binary.
+	Version string
+	// OpenAPI is the document that the reference of the API is made from.
+	OpenAPI []byte
+}
+
+// Handler serves the documentation before the next handler. It is safe for concurrent use.
+type Handler struct {
+	next   http.Handler
+	opts   Options
+	prefix string       // of all addresses: "" or "/path"
+	style  string       // address of the style sheet
+	site   func() *site // made when somebody first asks: most servers are never asked
+}
+
+// root is where the pages are, below the prefix.
+const root = "/docs"
+
+//go:embed style.css
+var style []byte
+
+//go:embed page.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// New makes the handler. What is not below /docs goes on to next.
+func New(next http.Handler, o Options) *Handler {
+	h := &Handler{next: next, opts: o, prefix: console.Prefix(o.BaseURL)}
+	sum := sha256.Sum256(style)
+	h.style = h.prefix + root + "/assets/" + hex.EncodeToString(sum[:8]) + ".css"
+	h.site = sync.OnceValue(func() *site { return newSite(h.prefix+root, o.OpenAPI) })
+	return h
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	below := console.Below(h.prefix, r)
+	rest, ok := strings.CutPrefix(below.URL.Path, root)
+	if !ok || rest != "" && rest[0] != '/' || r.Method != http.MethodGet && r.Method != http.MethodHead ||
+		h.opts.Serves != nil && !h.opts.Serves(r) {
+		h.next.ServeHTTP(w, r)
+		return
+	}
+	name := strings.Trim(rest, "/")
+	switch {
+	case h.prefix+root+rest == h.style:
+		h.send(w, r, http.StatusOK, "text/css; charset=utf-8", "public, max-age=31536000, immutable", style)
+	case name == "search":
+		h.search(w, r)
+	default:
+		h.page(w, r, name)
+	}
+}
+
+// view is what the template shows.
+type view struct {
+	Root, Style, Version string
+	Title, Name          string // Name is that of the page; empty where there is none
+	Query                string
+	Navigation           []chapter
+	Body                 template.HTML
+	Contents             []section
+}
+
+// page serves one page, or says that there is none.
+func (h *Handler) page(w http.ResponseWriter, r *http.Request, name string) {
+	p := h.site().page(name)
+	if p == nil {
+		h.show(w, r, http.StatusNotFound, view{
+			Title: "No such page", Body: "<h1>No such page</h1><p>The pages are on the left; the search finds what is in them.</p>",
+		})
+		return
+	}
+	made := p.made()
+	h.show(w, r, http.StatusOK, view{Title: p.title, Name: p.name, Body: made.body, Contents: made.contents()})
+}
+
+// show sends a page in its frame.
+func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v view) {
+	v.Root, v.Style, v.Version, v.Navigation = h.prefix+root, h.style, h.opts.Version, h.site().chapters
+	var out bytes.Buffer
+	if err := pageTemplate.Execute(&out, v); err != nil {
+		http.Error(w, "the page could not be made", http.StatusInternalServerError)
+		return
+	}
+	h.send(w, r, status, "text/html; charset=utf-8", "no-cache", out.Bytes())
+}
+
+// policy is what a page may load and do: the one style sheet, and the search.
+const policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// send answers a request.
+func (h *Handler) send(w http.ResponseWriter, r *http.Request, status int, kind, cache string, body []byte) {
+	header := w.Header()
+	console.SetHeaders(header)
+	header.Set("Content-Security-Policy", policy)
+	header.Set("Content-Type", kind)
+	header.Set("Cache-Control", cache)
+	header.Set("Vary", "Accept-Encoding")
+	if status == http.StatusOK {
+		sum := sha256.Sum256(body)
+		tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+		header.Set("ETag", tag)
+		if r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	if console.TakesGzip(r) {
+		if packed, worth := console.Pack(body); worth {
+			header.Set("Content-Encoding", "gzip")
+			body = packed
+		}
+	}
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a reader that went away misses nothing
+}
+
+// Bounds of a search.
+const (
+	maxQuery = 200 // bytes
+	maxFound = 30
+)
+
+// search serves what the search finds.
+func (h *Handler) search(w http.ResponseWriter, r *http.Request) {
+	query := strings.ToValidUTF8(r.URL.Query().Get("q"), "")
+	if len(query) > maxQuery {
+		query = strings.ToValidUTF8(query[:maxQuery], "")
+	}
+	query = strings.TrimSpace(query)
+	var b strings.Builder
+	b.WriteString("<h1>Search</h1>\n")
+	found := h.site().index().find(query, maxFound)
+	switch {
+	case query == "":
+		b.WriteString("<p>Type words that a page must have.</p>")
+	case len(found) == 0:
+		fmt.Fprintf(&b, "<p>Nothing has all of <strong>%s</strong>.</p>", template.HTMLEscapeString(query))
+	default:
+		b.WriteString("<ol class=\"found\">\n")
+		for _, f := range found {
+			address := h.prefix + root + "/" + f.page.name
+			if f.ID != "" {
+				address += "#" + f.ID
+			}
+			fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a> <span>%s</span><p>%s</p></li>\n", template.HTMLEscapeString(address),
+				template.HTMLEscapeString(f.Title), template.HTMLEscapeString(f.page.title), f.excerpt)
+		}
+		b.WriteString("</ol>")
+	}
+	h.show(w, r, http.StatusOK, view{Title: "Search", Query: query, Body: template.HTML(b.String())}) //nolint:gosec // escaped above
+}
