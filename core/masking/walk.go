@@ -156,14 +156,21 @@ func (w *walk) skipText() bool {
 	if w.raw[w.pos] != '"' {
 		return false
 	}
-	for i := w.pos + 1; i < len(w.raw); i++ {
-		switch w.raw[i] {
-		case '\\':
-			i++
-		case '"':
-			w.pos = i + 1
+	end := 0 // of the text, unless it is escaped
+	for i := w.pos + 1; i < len(w.raw); {
+		if end < i {
+			n := bytes.IndexByte(w.raw[i:], '"')
+			if n < 0 {
+				return false
+			}
+			end = i + n
+		}
+		n := bytes.IndexByte(w.raw[i:end], '\\')
+		if n < 0 {
+			w.pos = end + 1
 			return true
 		}
+		i += n + 2
 	}
 	return false
 }

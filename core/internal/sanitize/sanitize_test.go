@@ -2,6 +2,7 @@ package sanitize_test
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -87,6 +88,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+var scriptTag = regexp.MustCompile(`(?i)<script[\s/>]`)
+
 // FuzzText: what was sanitized stays as it is, and has no tag that is to go.
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{"<b>x</b>", "<scr<script>ipt>", "a<!--<b>-->", "<img src=x onerror=1", "<svg/onload=1><style><a", "<<b>", "</script", "<a href='j\tavascript:1'>"} {
@@ -98,7 +101,7 @@ func FuzzText(f *testing.F) {
 			if again, removed := sanitize.Text(clean, o); again != clean {
 				t.Fatalf("%+v: %q became %q, and that %q (%v)", o, text, clean, again, removed)
 			}
-			if low := strings.ToLower(clean); strings.Contains(low, "<script") {
+			if scriptTag.MatchString(clean) {
 				t.Fatalf("%+v: %q became %q", o, text, clean)
 			}
 		}
