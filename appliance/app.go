@@ -29,6 +29,7 @@ import (
 	"github.com/wardroom/wardroom/core/health"
 	"github.com/wardroom/wardroom/core/jwt"
 	"github.com/wardroom/wardroom/core/limits"
+	"github.com/wardroom/wardroom/core/masking"
 	"github.com/wardroom/wardroom/core/memory"
 	"github.com/wardroom/wardroom/core/metrics"
 	"github.com/wardroom/wardroom/core/pattern"
@@ -93,6 +94,7 @@ type App struct {
 	agentTokens *access.AgentTokens
 	agentAuth   *access.AgentAuth
 
+	masker   masking.Masker // of fields, in whatever is shown
 	audit    *audit.Service
 	alerting atomic.Pointer[alerts] // alerts, once there are
 
@@ -147,7 +149,7 @@ func New(opts Options) (*App, error) {
 	}
 	a.recent = &recentLog{next: a.stderr}
 	a.started = a.clock.Now()
-	a.log = newLogger(c.Log, opts.Stderr, a.recent)
+	a.log = maskedLogger{newLogger(c.Log, opts.Stderr, a.recent), &a.masker}
 	a.config.Store(c)
 	a.ids = core.NewIDs(a.clock)
 	a.metrics = metrics.New(a.registry, metrics.Build{Version: opts.Version, Commit: opts.Commit})
@@ -283,6 +285,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Triggers:    a.triggers,
 		Overview:    a.overview(),
 		Audit:       a.audit,
+		Mask:        &a.masker,
 		AgentSocket: http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store, Feed: feed{a.bus, a.store},
 		Health: a.health, Metrics: a.metrics.HTTP, Totals: a.metrics.Executions, Gatherer: a.gatherer(),
 		AccessLog:  a.stderr,
@@ -291,6 +294,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 	}))
 	a.api = server
 	a.serving.Store(server)
+	a.warnUnmatched(ctx)
 	return a.listen(ctx)
 }
 

@@ -27,12 +27,15 @@ func (a *App) newAudit(c *config.Config) error {
 	if err := os.MkdirAll(c.Store.Path, 0o700); err != nil {
 		return err
 	}
+	if err := a.applyMasking(c); err != nil {
+		return err
+	}
 	key, err := audit.OpenKey(c.Store.Path)
 	if err != nil {
 		return err
 	}
 	a.audit = audit.New(audit.Options{
-		Clock: a.clock, IDs: a.ids, Logger: a.log, Config: auditConfig(c), Key: key, Metrics: a.metrics.Audit,
+		Clock: a.clock, IDs: a.ids, Logger: a.log, Config: auditConfig(c), Key: key, Metrics: a.metrics.Audit, Mask: &a.masker,
 		Version: a.opts.Version,
 		Older:   func(since time.Time, age time.Duration) bool { return a.store.Older(since, age) },
 		Alert: func(subject, message string, details map[string]any) {

@@ -34,6 +34,7 @@ func (a *App) reloaders() []reloader {
 			a.plugins.SetLogLevel(level)
 			return nil
 		}},
+		{"masking", func(c *config.Config) error { return a.applyMasking(c) }}, // before those who keep what was masked
 		{"agents", func(c *config.Config) error { return a.agents.ApplyConfig(agentsConfig(c)) }},
 		{"engine", func(c *config.Config) error { a.engine.ApplyConfig(engineConfig(c)); return nil }},
 		{"workspaces", func(c *config.Config) error {
@@ -126,6 +127,7 @@ func (a *App) Reload() (err error) {
 	if now := a.policyRevision(); now != policy {
 		a.recordSystem("policy.change", wire.AuditSuccess, map[string]any{"revision": now, "previousRevision": policy})
 	}
+	a.warnUnmatched(a.work)
 	a.log.Info("configuration reloaded", "changed", strings.Join(changed, ","))
 	if waiting := config.NeedsRestart(old, loaded); len(waiting) > 0 {
 		a.log.Warn("some keys wait for a restart", "keys", strings.Join(waiting, ","))

@@ -19,6 +19,8 @@ func engineConfig(c *config.Config) engine.Config {
 		MaxBatchInputs: c.Engine.MaxBatchInputs, PriorityAging: c.Engine.PriorityAging,
 		RoleBinding: engine.RoleBinding(c.Engine.RoleBinding), QuestionTimeout: c.Engine.QuestionTimeout,
 		MaxActivePerOwner: openLimits(c).Executions,
+		SanitizeHTML:      c.Security.InputValidation.Enabled && c.Security.InputValidation.Sanitize.HTML,
+		SanitizeScripts:   c.Security.InputValidation.Enabled && c.Security.InputValidation.Sanitize.Scripts,
 	}
 }
 
@@ -40,8 +42,12 @@ func agentsConfig(c *config.Config) agents.Config {
 }
 
 func apiConfig(c *config.Config) api.Config {
+	maxBody, types := c.Server.MaxBody, []string(nil)
+	if v := &c.Security.InputValidation; v.Enabled {
+		maxBody, types = min(maxBody, v.MaxSize), v.AllowedContentTypes
+	}
 	return api.Config{
-		MaxBody: c.Server.MaxBody, MaxDefinition: c.Server.MaxDefinition, MaxBatchInputs: c.Engine.MaxBatchInputs,
+		MaxBody: maxBody, AllowedTypes: types, MaxDefinition: c.Server.MaxDefinition, MaxBatchInputs: c.Engine.MaxBatchInputs,
 		Hosts: c.Server.ServedHosts(), CORSOrigins: c.Server.CORS.Origins, MaxStreams: c.Streams.MaxOpen,
 		BodyTimeout: c.Server.BodyTimeout, StallTimeout: c.Server.StallTimeout,
 		Heartbeat: c.Streams.Heartbeat, StreamMaxAge: c.Streams.MaxAge,

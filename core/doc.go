@@ -28,6 +28,7 @@
 //	jwt       tokens of an identity provider: their signatures, claims and keys
 //	sso       signing in at an identity provider, by OpenID Connect
 //	audit     who did what: the chained trail, its checkpoints, and the delivery to sinks
+//	masking   fields that are not shown in clear, by their paths
 //	policy    who may do what: scopes, roles, allow-lists and the operator's rules, decided in Rego
 //	health    named checks and their state
 //	metrics   the Prometheus series

@@ -19,6 +19,7 @@ type (
 	AgentResult     = wire.AgentResult
 	StepReport      = wire.WorkflowStep
 	Metadata        = wire.Metadata
+	SanitizedField  = wire.SanitizedField
 )
 
 // Execution states, priorities, and reasons to wait.
@@ -76,7 +77,9 @@ type Execution struct {
 	Chart        bool            `json:"chart,omitempty"`     // it runs an org chart; set from its start
 	// Waiting is set while it runs and does nothing but wait: it has given back its slot of those that run at once.
 	Waiting *ExecutionWait `json:"waiting,omitempty"`
-	AdHoc   bool           `json:"adHoc,omitempty"` // it runs no pattern: it lives as long as its threads
+	// Sanitized are the texts of Input that something was taken out of before it was stored.
+	Sanitized []SanitizedField `json:"sanitized,omitempty"`
+	AdHoc     bool             `json:"adHoc,omitempty"` // it runs no pattern: it lives as long as its threads
 
 	OpenQuestions int `json:"-"` // of a row of a list: questions that wait for an answer
 }

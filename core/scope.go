@@ -11,10 +11,11 @@ const (
 	ScopeExecutionsRead   = "executions:read"
 	ScopeAgentsRead       = "agents:read"
 	ScopeAgentsManage     = "agents:manage"
-	ScopeAuditRead        = "audit:read" // the audit trail; read does not stand for it
-	ScopeAdmin            = "admin"      // implies all
-	ScopeRead             = "read"       // all that end in :read, but for audit:read
-	ScopeExecute          = "execute"    // executions:create and executions:read
+	ScopeAuditRead        = "audit:read"    // the audit trail; read does not stand for it
+	ScopeDataUnmasked     = "data:unmasked" // answers in clear where fields are masked; read does not stand for it
+	ScopeAdmin            = "admin"         // implies all
+	ScopeRead             = "read"          // all that end in :read, but for audit:read
+	ScopeExecute          = "execute"       // executions:create and executions:read
 	// ScopeAny is what operations need that every credential may use. It is never granted.
 	ScopeAny = "any"
 )
@@ -22,7 +23,7 @@ const (
 // Scopes lists every scope that a credential may have.
 var Scopes = []string{
 	ScopePatternsRead, ScopePatternsWrite, ScopePatternsDelete, ScopeExecutionsCreate, ScopeExecutionsRead,
-	ScopeAgentsRead, ScopeAgentsManage, ScopeAuditRead, ScopeAdmin, ScopeRead, ScopeExecute,
+	ScopeAgentsRead, ScopeAgentsManage, ScopeAuditRead, ScopeDataUnmasked, ScopeAdmin, ScopeRead, ScopeExecute,
 }
 
 // coarse says what the scopes that stand for others stand for.

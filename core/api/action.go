@@ -13,6 +13,7 @@ const (
 	actionProvision = "threads.provision" // a preparation that checks out
 	actionForce     = "workspaces.force"  // to remove work that was not pushed
 	actionSessions  = "sessions.manage"   // to see and end sessions of others
+	actionUnmasked  = "data.unmasked"     // to read in clear what is masked for others
 )
 
 // action is what is asked for an action.
@@ -24,6 +25,7 @@ var innerActions = map[string]action{
 	actionProvision: {"threads", core.ScopeExecutionsCreate},
 	actionForce:     {"workspaces", core.ScopeAdmin},
 	actionSessions:  {"sessions", core.ScopeAdmin},
+	actionUnmasked:  {"data", core.ScopeDataUnmasked},
 }
 
 // actionsOf returns every action by its name.

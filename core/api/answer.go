@@ -47,6 +47,9 @@ func (c *call) respond(a answer) {
 	if body, ok := a.body.(errorBody); ok {
 		c.code = core.Code(body.Error.Code)
 	}
+	if a.status < http.StatusBadRequest && (a.raw != nil || a.body != nil) && a.typ == "" && c.masks() {
+		a.raw = c.s.opts.Mask.Mask(a.bytesOf())
+	}
 	writeAnswer(c.w, a)
 }
 

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -171,10 +172,21 @@ func (c *call) checkType(spec *Body) error {
 	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
 		return refuse("the charset must be utf-8, not %s", schema.Clip(charset))
 	}
+	if !spec.Form && !c.config.allows(media) {
+		return refuse("must be one of %s, as security.inputValidation.allowedContentTypes says, not %s",
+			strings.Join(c.config.AllowedTypes, ", "), schema.Clip(media))
+	}
 	if media == accepted || media == "application/json" && !spec.Form || spec.YAML && isYAML(media) {
 		return nil
 	}
 	return refuse("must be %s, not %s", accepted, schema.Clip(media))
+}
+
+// allows reports whether bodies of a media type are taken at all. The names of YAML stand for each other.
+func (c *Config) allows(media string) bool {
+	return len(c.AllowedTypes) == 0 || slices.ContainsFunc(c.AllowedTypes, func(allowed string) bool {
+		return allowed == media || isYAML(allowed) && isYAML(media)
+	})
 }
 
 func unsupported(header, reason string) error {

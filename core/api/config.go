@@ -17,6 +17,7 @@ type Config struct {
 	WriteTimeout   time.Duration // for which the reader of a stream may take nothing; default 5 s
 	HSTS           bool          // answers over TLS tell browsers to stay with HTTPS for a year
 	AccessLog      bool          // each request has its line in Options.AccessLog
+	AllowedTypes   []string      // media types of bodies, forms left out, of those that a route takes; empty: all of them
 	MetricsPublic  bool          // metrics and detailed health need no credential
 }
 

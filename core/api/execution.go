@@ -158,7 +158,7 @@ func (s *Server) execute(c *call) (answer, error) {
 		return answer{}, err
 	}
 	if async {
-		return executionAcceptedAnswer(e.ID), nil
+		return executionAcceptedAnswer(e), nil
 	}
 	return s.await(c, e.ID)
 }
@@ -210,14 +210,18 @@ func timeoutOf(e *core.Execution) int64 {
 	return e.Deadline.Sub(e.CreatedAt).Milliseconds()
 }
 
-func executionAcceptedAnswer(id string) answer {
-	path := executionPath(id)
-	return accepted(path, wire.ExecutionAccepted{ExecutionID: id, Status: core.ExecutionPending, StatusURL: path})
+func executionAcceptedAnswer(e *core.Execution) answer {
+	path := executionPath(e.ID)
+	return accepted(path, wire.ExecutionAccepted{ExecutionID: e.ID, Status: core.ExecutionPending, StatusURL: path, Sanitized: e.Sanitized})
 }
 
 func (s *Server) recoverExecute(c *call, id string) (answer, error) {
 	if c.query.boolean("async") {
-		return executionAcceptedAnswer(id), nil
+		e, err := s.opts.Executions.FindExecution(c.ctx, id)
+		if err != nil {
+			return answer{}, err
+		}
+		return executionAcceptedAnswer(e), nil
 	}
 	return s.await(c, id)
 }

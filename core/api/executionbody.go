@@ -27,7 +27,7 @@ func shownResults(list []core.AgentResult) []core.AgentResult {
 func newOutcome(e *core.Execution, report *core.WorkflowReport, now time.Time) *wire.ExecutionOutcome {
 	o := &wire.ExecutionOutcome{
 		ExecutionID: e.ID, Pattern: e.Pattern, Status: e.Status, Result: e.Result, Error: e.Error,
-		Duration: wire.MillisOf(e.Duration(now)), Agents: shownResults(e.Agents),
+		Duration: wire.MillisOf(e.Duration(now)), Agents: shownResults(e.Agents), Sanitized: e.Sanitized,
 	}
 	o.WorkflowOutcome = workflowOutcome(e, report, o.Duration)
 	if report != nil {
@@ -43,7 +43,7 @@ func newExecution(e *core.Execution, report *core.WorkflowReport, now time.Time)
 		Result: e.Result, Error: e.Error, CreatedAt: e.CreatedAt, StartedAt: e.StartedAt, CompletedAt: e.CompletedAt,
 		CancelledAt: e.CancelledAt, CancelReason: e.CancelReason, Deadline: e.Deadline, Waiting: e.Waiting,
 		Duration: wire.MillisOf(e.Duration(now)), Agents: shownResults(e.Agents), CreatedBy: e.CreatedBy,
-		BatchID: e.BatchID, RetryOf: e.RetryOf, RerunFrom: e.RerunFrom,
+		BatchID: e.BatchID, RetryOf: e.RetryOf, RerunFrom: e.RerunFrom, Sanitized: e.Sanitized,
 	}
 	if e.BatchID != "" {
 		body.BatchIndex = &e.BatchIndex

@@ -111,6 +111,9 @@ func (f *frameWriter) writeEvents(ev core.Event, waiting poller, render func(cor
 // write sends frames and returns false when the reader is gone or too slow.
 func (f *frameWriter) write(frames []byte) bool {
 	f.deadline()
+	if f.c.masks() {
+		frames = maskFrames(f.c.s.opts.Mask, frames)
+	}
 	if f.retry != nil && frames[0] != ':' { // not a comment
 		frames = append(f.retry, frames...)
 		f.retry = nil

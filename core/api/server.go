@@ -119,6 +119,8 @@ type Options struct {
 	// SignIn is how people sign in; without Sessions there are no operations of it.
 	SignIn SignIn
 
+	// Mask replaces fields of answers and streams for callers who may not read them in clear; nil: none.
+	Mask core.Masker
 	// Limits decides which requests may go on; nil: all may.
 	Limits Limits
 

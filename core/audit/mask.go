@@ -1,11 +1,15 @@
 package audit
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"strings"
 
 	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
+	"github.com/wardroom/wardroom/sdk/audit/trail"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // maxText bounds a text in a record of the level verbose, in bytes.
@@ -41,8 +45,40 @@ func (s *Service) Text(text []byte) string {
 	if c := s.config.Load(); !c.Enabled || c.Level < Verbose {
 		return ""
 	}
+	if s.opts.Mask.Active() && len(text) > 0 && (text[0] == '{' || text[0] == '[') {
+		text = s.opts.Mask.Mask(text)
+	}
 	return maskBody(text)
 }
+
+// maskRecord masks the fields of a record that paths name. Details that a record needs to be found by stay as every frame
+// does; the form of details is canonical before and after.
+func (s *Service) maskRecord(r *wire.AuditRecord) {
+	m := s.opts.Mask
+	r.Actor.IP = m.MaskText("actor.ip", r.Actor.IP)
+	r.Actor.UserAgent = m.MaskText("actor.userAgent", r.Actor.UserAgent)
+	if len(r.Details) == 0 {
+		return
+	}
+	around := append(append([]byte(`{"details":`), r.Details...), '}')
+	masked := m.Mask(around)
+	if bytes.Equal(masked, around) {
+		return
+	}
+	details, _ := rawjson.Field(masked, "details")
+	canonical, err := trail.Canonical(details)
+	if err != nil { // rather none than those in clear
+		canonical = nil
+	}
+	r.Details = canonical
+}
+
+// noMask masks nothing.
+type noMask struct{}
+
+func (noMask) Active() bool                   { return false }
+func (noMask) Mask(raw []byte) []byte         { return raw }
+func (noMask) MaskText(_, text string) string { return text }
 
 // maskBody masks a body, by the names of its members if it is JSON, and cuts it.
 func maskBody(text []byte) string {

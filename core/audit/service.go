@@ -22,6 +22,8 @@ type Options struct {
 	Logger hclog.Logger
 	Config Config
 	Key    ed25519.PrivateKey // signs checkpoints
+	// Mask replaces fields of records that must not be read in clear, before they are chained; nil: none.
+	Mask core.Masker
 	// Version is that of the product, which exports in CEF name.
 	Version string
 	// Older reports what is old; nil: the clock is believed.
@@ -79,6 +81,9 @@ func New(o Options) *Service {
 	}
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
+	}
+	if o.Mask == nil {
+		o.Mask = noMask{}
 	}
 	s := &Service{opts: o, log: o.Logger.Named("audit")}
 	s.queue.wake = make(chan struct{}, 1)
@@ -305,6 +310,9 @@ func (s *Service) seal(e *core.AuditEntry, level Level) core.AuditSeal {
 			r.Request = wire.AuditRequest{RequestID: e.Request.RequestID}
 		} else if len(e.Details) > 0 {
 			r.Details = trail.AppendDetails(nil, e.Details)
+		}
+		if s.opts.Mask.Active() {
+			s.maskRecord(&r)
 		}
 		line, hash := trail.AppendSealed(dst, &r, previous)
 		return line, r.Timestamp, hash

@@ -27,6 +27,8 @@ var rules = schema.Rules{
 	"glob":          {Check: checkGlob},
 	"host":          {Check: checkHost, Clean: strings.ToLower},
 	"listen":        {Check: checkListen},
+	"maskPath":      {Check: checkMaskPath},
+	"mediaType":     {Check: checkMediaType},
 	"notEmpty":      {Check: checkNotEmpty},
 	"minisign":      {Check: checkMinisign},
 	"origin":        {Check: checkOrigin, Clean: cleanURL},

@@ -32,6 +32,10 @@ type Security struct {
 	Network Network `json:"network" reload:"live"`
 	// Who did what, and what was refused.
 	Audit Audit `json:"audit" reload:"live"`
+	// How what is shown is protected from reading.
+	DataProtection DataProtection `json:"dataProtection" reload:"live"`
+	// What is taken of requests.
+	InputValidation InputValidation `json:"inputValidation" reload:"live"`
 }
 
 // Authentication is how clients prove who they are.
@@ -131,6 +135,7 @@ func (r *ruling) security(s *Security, server *Server) {
 	r.inTransit()
 	r.limits(&s.RateLimit, &s.Network)
 	r.audit(&s.Audit)
+	r.data(s)
 	if !s.Enabled() {
 		if s.RBAC.Enabled {
 			r.refuse("security.rbac", "enabled", "needs to know who calls: enable security.authentication.apiKeys or jwt too")

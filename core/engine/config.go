@@ -17,6 +17,8 @@ type Config struct {
 	PriorityAging       time.Duration // waiting this long counts as one priority level
 	RoleBinding         RoleBinding   // which agents serve the roles of org charts; "" is BindAuto
 	QuestionTimeout     time.Duration // how long people have to answer a question
+	SanitizeHTML        bool          // tags are taken out of the texts of inputs
+	SanitizeScripts     bool          // what could run is taken out of the texts of inputs
 }
 
 // DefaultConfig returns the limits that decisions of the product settle.

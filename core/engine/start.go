@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/sanitize"
 )
 
 // maxComposition is how deep patterns may be composed into each other.
@@ -144,7 +145,11 @@ func (e *Engine) prepare(ctx context.Context, req core.ExecuteRequest, from orig
 	if err != nil {
 		return nil, nil, err
 	}
-	input, err := plan.CheckInput(req.Input)
+	given, sanitized, err := sanitizeInput(req.Input, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	input, err := plan.CheckInput(given)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -154,8 +159,21 @@ func (e *Engine) prepare(ctx context.Context, req core.ExecuteRequest, from orig
 		Status: core.ExecutionPending, Input: input, Options: req.Options,
 		CreatedBy: core.PrincipalFrom(ctx).ID, CreatedAt: now, Deadline: now.Add(timeout),
 		BatchID: from.batchID, BatchIndex: from.batchIndex, RetryOf: from.retryOf, RerunFrom: from.rerunFrom,
-		Chart: plan.OrgChart() != nil,
+		Chart: plan.OrgChart() != nil, Sanitized: sanitized,
 	}, plan, nil
+}
+
+// sanitizeInput takes out of the texts of an input what config says, and tells of which. VALIDATION_ERROR.
+func sanitizeInput(input json.RawMessage, config *Config) (json.RawMessage, []core.SanitizedField, error) {
+	clean, changes, err := sanitize.JSON(input, "input", sanitize.Options{HTML: config.SanitizeHTML, Scripts: config.SanitizeScripts})
+	if err != nil {
+		return nil, nil, core.Invalid("input", "%s; security.inputValidation.sanitize takes HTML out of texts, but not out of names", err)
+	}
+	var told []core.SanitizedField
+	for _, c := range changes {
+		told = append(told, core.SanitizedField{Field: c.Field, Removed: c.Removed})
+	}
+	return clean, told, nil
 }
 
 // checkOptions validates execute options, all problems at once, and returns the execution's time limit.

@@ -12,7 +12,8 @@ import (
 // timeLayout is ISO 8601 with milliseconds.
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// envelope makes the body of every attempt for an event. It depends on the event alone, so that all have the same bytes.
+// envelope makes the body of every attempt for an event. It depends on the event alone, so that all have the same bytes;
+// only fields that are masked from some time on differ.
 func envelope(id string, kind core.EventType, at time.Time, data json.RawMessage) []byte {
 	if len(data) == 0 {
 		data = json.RawMessage("{}")
@@ -64,6 +65,22 @@ func (c *bodies) put(seq uint64, body []byte) {
 	c.bytes += len(body)
 }
 
+// bodyOf makes the body of an event as receivers may read it.
+func (s *Service) bodyOf(e *core.Event) []byte {
+	b := envelope(e.ID, e.Type, e.Time, e.Data)
+	if m := s.opts.Mask; m != nil && m.Active() {
+		return m.Mask(b)
+	}
+	return b
+}
+
+// clear forgets all bodies: they were made by other rules.
+func (c *bodies) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held, c.order, c.bytes = nil, nil, 0
+}
+
 // body returns what is sent for a delivery. NOT_FOUND when its event is not stored any more.
 func (s *Service) body(ctx context.Context, d *core.Delivery) ([]byte, error) {
 	if len(d.Body) > 0 {
@@ -76,7 +93,7 @@ func (s *Service) body(ctx context.Context, d *core.Delivery) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := envelope(e.ID, e.Type, e.Time, e.Data)
+	b := s.bodyOf(&e)
 	s.bodies.put(d.Seq, b)
 	return b, nil
 }

@@ -169,7 +169,7 @@ func (s *Service) fanOut(ctx context.Context, events []core.Event, rows []*core.
 		}
 		if next < len(events) && events[next].Seq == d.Seq {
 			e := &events[next]
-			s.bodies.put(d.Seq, envelope(e.ID, e.Type, e.Time, e.Data))
+			s.bodies.put(d.Seq, s.bodyOf(e))
 			next++
 		}
 	}

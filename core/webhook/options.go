@@ -120,6 +120,8 @@ type Options struct {
 	// Version is that of the product, for User-Agent.
 	Version  string
 	Observer Observer
+	// Mask replaces fields of what is delivered that receivers must not read in clear; nil: none.
+	Mask core.Masker
 	// Transport makes what sends the requests of one endpoint; nil: target.NewTransport with Config's guard and proxy.
 	Transport func(c *Config, t target.TLS) (http.RoundTripper, error)
 	// Jitter returns a number in [0, 1) for each wait; nil: a random one.

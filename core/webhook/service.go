@@ -133,6 +133,7 @@ func (s *Service) Reload(ctx context.Context, c Config) error {
 		return err
 	}
 	s.config.Store(c.withDefaults())
+	s.bodies.clear()
 	s.mu.Lock()
 	for _, ep := range s.endpoints {
 		ep.closeTransport()

@@ -34,6 +34,7 @@ type (
 	ExecutionError  = wire.ExecutionError
 	ExecutionWait   = wire.ExecutionWait
 	AgentResult     = wire.AgentResult
+	SanitizedField  = wire.SanitizedField
 	WorkflowMetrics = wire.WorkflowMetrics
 	WorkflowStep    = wire.WorkflowStep
 )

@@ -67,6 +67,12 @@ type ExecutionError struct {
 // String returns code and message.
 func (e *ExecutionError) String() string { return string(e.Code) + ": " + e.Message }
 
+// SanitizedField tells of a text of an input that something was taken out of before anything else was done with it.
+type SanitizedField struct {
+	Field   string   `json:"field" doc:"Where the text stands, such as input.items[0].text."`
+	Removed []string `json:"removed" doc:"html: tags and comments. scripts: what could run."`
+}
+
 // AgentResult is what one agent gave to an execution. For a pattern of several steps it is one entry per agent and step.
 type AgentResult struct {
 	ID     string          `json:"id" doc:"Id of the agent."`
@@ -114,6 +120,8 @@ type Execution struct {
 	BatchIndex   *int            `json:"batchIndex,omitempty"`
 	RetryOf      string          `json:"retryOf,omitempty" doc:"The execution this one repeats."`
 	RerunFrom    string          `json:"rerunFrom,omitempty" doc:"The step a rerun began with."`
+
+	Sanitized []SanitizedField `json:"sanitized,omitempty" doc:"Texts of the input that something was taken out of (security.inputValidation.sanitize), 100 at most."`
 	WorkflowOutcome
 }
 
@@ -150,7 +158,8 @@ type ExecutionOutcome struct {
 	Error       *ExecutionError `json:"error,omitempty" doc:"Why it failed."`
 	Duration    Millis          `json:"duration" doc:"Milliseconds."`
 	WorkflowOutcome
-	Agents []AgentResult `json:"agents"`
+	Agents    []AgentResult    `json:"agents"`
+	Sanitized []SanitizedField `json:"sanitized,omitempty" doc:"Texts of the input that something was taken out of, 100 at most."`
 }
 
 // ExecutionRow is an execution in a list.
@@ -178,6 +187,8 @@ type ExecutionAccepted struct {
 	ExecutionID string          `json:"executionId"`
 	Status      ExecutionStatus `json:"status" enum:"pending"`
 	StatusURL   string          `json:"statusUrl"`
+
+	Sanitized []SanitizedField `json:"sanitized,omitempty" doc:"Texts of the input that something was taken out of, 100 at most."`
 }
 
 // ExecutionCancellation is the answer to a cancel.

@@ -717,6 +717,8 @@ export interface ExecuteRequest {
 
 export interface ExecutionAccepted {
   executionId: string;
+  /** Texts of the input that something was taken out of, 100 at most. */
+  sanitized?: SanitizedField[];
   status: "pending";
   statusUrl: string;
 }
@@ -751,6 +753,8 @@ export interface ExecutionBody {
   result?: unknown;
   /** The execution this one repeats. */
   retryOf?: string;
+  /** Texts of the input that something was taken out of (security.inputValidation.sanitize), 100 at most. */
+  sanitized?: SanitizedField[];
   /** When the first task was handed out. */
   startedAt?: string;
   status: "pending" | "running" | "completed" | "failed" | "cancelled";
@@ -1095,6 +1099,8 @@ export interface Outcome {
   patternName?: string;
   /** Its shape follows the pattern's output. */
   result: unknown;
+  /** Texts of the input that something was taken out of, 100 at most. */
+  sanitized?: SanitizedField[];
   status: "completed" | "failed" | "cancelled";
   /** At the top level, those that were begun. */
   steps?: ChartStep[];
@@ -1608,6 +1614,13 @@ export interface RuntimeIsolation {
 
 export interface RuntimeList {
   runtimes: RuntimeInfo[];
+}
+
+export interface SanitizedField {
+  /** Where the text stands, such as input.items[0].text. */
+  field: string;
+  /** html: tags and comments. scripts: what could run. */
+  removed: string[];
 }
 
 export interface Schedule {
