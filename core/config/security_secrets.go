@@ -10,7 +10,8 @@ import (
 type Secrets struct {
 	// Where secrets are kept. The plugin secrets-vault, secrets-kubernetes or secrets-aws reads them there, with the settings
 	// below; references begin with vault, kubernetes or aws. Empty: nowhere; plugins of the kind secret in plugins are used in
-	// any case, and references to the environment, to files and to credentials need no plugin.
+	// any case, and references to the environment, to files and to credentials need no plugin. Of the sections below that
+	// one counts which is the provider's.
 	Provider string `json:"provider" enum:",kubernetes,vault,aws-secrets-manager" reload:"restart"`
 	// Secrets of Kubernetes.
 	Kubernetes SecretsKubernetes `json:"kubernetes" reload:"restart"`
@@ -119,18 +120,9 @@ func (c *Config) secretPlugins() map[string]bool {
 	return names
 }
 
-// secrets reports settings of another provider than the chosen one, and references that could never be resolved.
+// secrets reports what the chosen provider lacks, and references that could never be resolved.
 func (r *ruling) secrets(s *Secrets) {
 	const at = "security.secrets"
-	for name, given := range map[string]bool{
-		"kubernetes": s.Provider != "kubernetes" && s.Kubernetes != SecretsKubernetes{},
-		"vault":      s.Provider != "vault" && s.Vault != SecretsVault{},
-		"aws":        s.Provider != "aws-secrets-manager" && s.AWS != SecretsAWS{},
-	} {
-		if given {
-			r.refuse(at, name, "is given, but provider is not this one")
-		}
-	}
 	if s.Provider == "vault" && s.Vault.Address == "" {
 		r.refuse(at+".vault", "address", "is missing: give the address of the server")
 	}

@@ -11,11 +11,11 @@ type MTLS struct {
 	ServerKey string `json:"serverKey" check:"path"`
 	// File with the certificates of the CAs that sign those of clients, in PEM.
 	ClientCA string `json:"clientCA" check:"path"`
-	// Secret that holds serverCert and serverKey, instead of the files: a name at security.secrets.provider or a reference
+	// Secret that holds serverCert and serverKey, in place of the files: a name at security.secrets.provider or a reference
 	// without a key, such as kubernetes:wardroom-tls. Its keys are tls.crt and tls.key. New values are in use within seconds
 	// of being known.
 	ServerCertSecret string `json:"serverCertSecret"`
-	// Secret that holds clientCA, instead of the file. Its key is ca.crt, unless the reference has one.
+	// Secret that holds clientCA, in place of the file. Its key is ca.crt, unless the reference has one.
 	ClientCASecret string `json:"clientCASecret"`
 	// What clients show: require refuses connections without a certificate of clientCA, request takes one beside other
 	// credentials, none asks for none.
@@ -34,15 +34,8 @@ func (r *ruling) mtls(s *MTLS) {
 	if !s.Enabled {
 		return
 	}
-	if s.ServerCertSecret != "" {
-		if s.ServerCert != "" || s.ServerKey != "" {
-			r.refuse(at, "serverCertSecret", "is given beside serverCert or serverKey; keep one of them")
-		}
-	} else if s.ServerCert == "" {
+	if s.ServerCert == "" && s.ServerCertSecret == "" {
 		r.refuse(at, "serverCert", "is missing: name the file with the certificate of the server, or give serverCertSecret")
-	}
-	if s.ClientCASecret != "" && s.ClientCA != "" {
-		r.refuse(at, "clientCASecret", "is given beside clientCA; keep one of them")
 	}
 	if s.ServerKey == "" && s.ServerCertSecret == "" {
 		r.refuse(at, "serverKey", "is missing: name the file with the private key of the certificate")
