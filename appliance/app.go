@@ -38,6 +38,7 @@ import (
 	"github.com/wardroom/wardroom/core/roles"
 	"github.com/wardroom/wardroom/core/runtimes"
 	"github.com/wardroom/wardroom/core/schedule"
+	"github.com/wardroom/wardroom/core/secrets"
 	"github.com/wardroom/wardroom/core/sso"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/core/threads"
@@ -100,6 +101,9 @@ type App struct {
 
 	schedules *schedule.Service
 	triggers  *trigger.Service
+
+	secrets *secrets.Service
+	host    atomic.Pointer[pluginhost.Host] // plugins, once they are started
 
 	webhooks *webhook.Service
 	publish  atomic.Pointer[webhook.Service] // webhooks, once they take notice of commits
@@ -207,6 +211,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		return err
 	}
 	a.gate = limits.NewGate(rules, a.clock, a.metrics.Access.LimitHit)
+	a.openSecrets(c)
 	if err = a.openAccess(ctx); err != nil {
 		return fmt.Errorf("open the keys: %w", err)
 	}
@@ -223,12 +228,14 @@ func (a *App) Open(ctx context.Context) (err error) {
 	}()
 	a.patterns = pattern.NewService(a.store, a.clock, pattern.Options{
 		MaxDefinition: int(c.Server.MaxDefinition), IDs: a.ids, BuiltIns: configs.Patterns(), AgentTypes: a.agentTypes,
+		CheckSecret: a.secrets.CheckSecret,
 	})
 	if err = a.patterns.Open(ctx); err != nil {
 		return fmt.Errorf("load the patterns: %w", err)
 	}
 	a.agents = agents.New(agents.Options{
 		Store: a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("agents"), Config: agentsConfig(c), Gate: a.agentTokens,
+		Secrets: a.secrets.Requested("engine"),
 	})
 	if err = a.openPlugins(ctx); err != nil {
 		return fmt.Errorf("start the plugins: %w", err)
@@ -281,6 +288,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Patterns: editable{a.patterns, a}, Executions: a.engine, Questions: a.engine, Batches: a.engine, Agents: a.agents,
 		ManagedAgents: a.runtimes, Plugins: a.plugins, Threads: a.threads, Memory: a.memory, Workspaces: a.workspaces,
 		Webhooks:    a.webhooks,
+		Secrets:     a.secrets,
 		Schedules:   a.schedules,
 		Triggers:    a.triggers,
 		Overview:    a.overview(),
@@ -478,6 +486,9 @@ func (a *App) Close() {
 	a.wg.Wait()
 	if a.webhooks != nil {
 		a.webhooks.Close()
+	}
+	if a.secrets != nil {
+		a.secrets.Close()
 	}
 	if a.api != nil {
 		a.api.Close()

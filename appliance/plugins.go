@@ -37,12 +37,13 @@ func (a *App) openPlugins(ctx context.Context) error {
 	a.plugins, err = pluginhost.New(pluginhost.Options{
 		Dir: dir, RunDir: run, StateDir: state, Dev: a.opts.Dev,
 		Private: a.privatePaths(c, state, run), Workspaces: workspace.TreesDir(workspaces),
-		Uses: []string{config.KindRuntime, config.KindAudit}, TrustedKeys: c.Plugins.TrustedKeys,
+		Uses: []string{config.KindRuntime, config.KindAudit, config.KindSecret}, Secrets: a.pluginSecret, TrustedKeys: c.Plugins.TrustedKeys,
 		Plugins: pluginSpecs(c), Clock: a.clock, Logger: a.log, Metrics: a.pluginWatch(), Check: a.watchPlugin,
 	})
 	if err != nil {
 		return err
 	}
+	a.host.Store(a.plugins)
 	return a.plugins.Open(ctx)
 }
 
@@ -64,12 +65,17 @@ func (a *App) watchPlugin(c pluginhost.HealthCheck) {
 	}})
 }
 
-// pluginSpecs lists the plugins of the configuration: those that have an entry, and those that a runtime is.
+// pluginSpecs lists the plugins of the configuration: those that have an entry, and those that a runtime, the audit
+// destination or the provider of secrets is.
 func pluginSpecs(c *config.Config) []pluginhost.Spec {
 	specs := make(map[string]pluginhost.Spec)
 	for name, p := range c.Plugins.Entries {
+		kind := p.Kind
+		if p.IsSecret(name) {
+			kind = config.KindSecret
+		}
 		specs[name] = pluginhost.Spec{
-			Name: name, Kind: p.Kind, Path: p.Path, SHA256: p.SHA256, Required: p.Required, Enabled: p.Enabled,
+			Name: name, Kind: kind, Path: p.Path, SHA256: p.SHA256, Required: p.Required, Enabled: p.Enabled,
 			Config: p.Config.JSON(), Env: p.Env.Reveal(), Secrets: p.Config.Secrets(),
 		}
 	}
@@ -92,6 +98,7 @@ func pluginSpecs(c *config.Config) []pluginhost.Spec {
 		specs[r.Plugin] = spec
 	}
 	destination(c, specs)
+	secretProvider(c, specs)
 	var list []pluginhost.Spec
 	for _, name := range slices.Sorted(maps.Keys(specs)) {
 		list = append(list, specs[name])

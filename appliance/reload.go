@@ -35,10 +35,11 @@ func (a *App) reloaders() []reloader {
 			return nil
 		}},
 		{"masking", func(c *config.Config) error { return a.applyMasking(c) }}, // before those who keep what was masked
+		{"secrets", func(c *config.Config) error { a.secrets.ApplyConfig(secretsConfig(c)); return nil }},
 		{"agents", func(c *config.Config) error { return a.agents.ApplyConfig(agentsConfig(c)) }},
 		{"engine", func(c *config.Config) error { a.engine.ApplyConfig(engineConfig(c)); return nil }},
 		{"workspaces", func(c *config.Config) error {
-			places, err := workspaceConfig(c)
+			places, err := a.workspaceConfig(c)
 			if err == nil {
 				a.workspaces.ApplyConfig(places)
 			}

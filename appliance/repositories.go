@@ -17,20 +17,21 @@ const maxPassword = 64 << 10
 
 // workspaceConfig picks what workspaces need, with the passwords of repositories as their files hold them now.
 // VALIDATION_ERROR when a file cannot be used.
-func workspaceConfig(c *config.Config) (workspace.Config, error) {
+func (a *App) workspaceConfig(c *config.Config) (workspace.Config, error) {
 	w := c.Threads.Workspaces
 	repositories := make(map[string]workspace.Repository, len(c.Threads.Repositories))
 	for name, r := range c.Threads.Repositories {
-		password := r.Password
+		password, current := r.Password, a.gitPassword(name, r.Password)
 		if r.PasswordFile != "" {
 			var err error
 			if password, err = readPassword(r.PasswordFile); err != nil {
 				return workspace.Config{}, core.Invalid("threads.repositories."+name+".passwordFile", "%s", err)
 			}
+			current = password.Reveal // whatever it looks like
 		}
 		repository := workspace.Repository{URL: r.URL, Branch: r.Branch, Username: r.Username, SSHKeyFile: r.SSHKeyFile}
 		if !password.IsZero() {
-			repository.Password = password.Reveal
+			repository.Password = current
 		}
 		repositories[name] = repository
 	}

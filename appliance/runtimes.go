@@ -37,6 +37,7 @@ func (a *App) openRuntimes(ctx context.Context) error {
 		Store: a.store, Streams: a.streams, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("runtimes"),
 		Installation: installation, Sources: sources, Types: declaredTypes(c), KeepStopped: c.Store.Retention.Agents,
 		Older: a.store.Older, Approver: a.approvals, Typing: a.recordTyping,
+		Secrets: a.secrets.Requested("agents"), TypeSecrets: a.secrets.Configured("agents"),
 	})
 	return a.runtimes.Open(ctx)
 }

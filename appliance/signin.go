@@ -26,7 +26,7 @@ func (a *App) openSignIn(c *config.Config, pepper [32]byte) (err error) {
 	key := hmac.New(sha256.New, pepper[:])
 	_, _ = key.Write([]byte("wardroom sign-in")) // never fails
 	options := sso.Options{
-		Kind: at.Provider, Issuer: own.Issuer, ClientID: own.ClientID, ClientSecret: own.ClientSecret.Reveal(), Scopes: own.Scopes,
+		Kind: at.Provider, Issuer: own.Issuer, ClientID: own.ClientID, ClientSecret: own.ClientSecret.Reveal(), Secrets: a.secrets.Configured("sso"), Scopes: own.Scopes,
 		HostedDomain: own.HostedDomain, UserClaim: at.UserClaim, GroupsClaim: at.GroupsClaim, RolesClaim: at.RolesClaim,
 		Attempt:     func(allowed bool) { a.metrics.Access.Attempt("sso", allowed) },
 		Unavailable: jwt.Unavailable, Client: client, Clock: a.clock, Logger: a.log.Named("sso"),

@@ -32,7 +32,7 @@ func workspaceRoot(c *config.Config) string {
 // newThreads makes what threads consist of, and opens what they need: the threads themselves open after the agents.
 func (a *App) newThreads(ctx context.Context) error {
 	c := a.config.Load()
-	places, err := workspaceConfig(c)
+	places, err := a.workspaceConfig(c)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (a *App) newThreads(ctx context.Context) error {
 	a.threads = threads.New(threads.Options{
 		Store: a.store, Streams: a.streams, ManagedAgents: a.runtimes, Hosts: a.agents, Workspaces: a.workspaces, Memory: a.memory,
 		Clock: a.clock, IDs: a.ids, Logger: a.log.Named("threads"), Config: threadsConfig(c), SealKey: key, Observer: a.metrics.Threads,
-		Approver: a.approvals,
+		Approver: a.approvals, Secrets: a.secrets.Requested("threads"),
 	})
 	a.agents.SetThreadSink(a.threads)
 	return nil

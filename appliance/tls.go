@@ -15,8 +15,12 @@ func (a *App) secure(listener net.Listener) (net.Listener, error) {
 	if !c.Enabled {
 		return listener, nil
 	}
+	certificate, key, ca, read, err := a.certificateSecrets(a.config.Load())
+	if err != nil {
+		return nil, err
+	}
 	source, err := cert.Open(cert.Options{
-		CertFile: c.ServerCert, KeyFile: c.ServerKey, CAFile: c.ClientCA, Auth: cert.Auth(c.ClientAuth),
+		CertFile: certificate, KeyFile: key, CAFile: ca, Secret: read, Auth: cert.Auth(c.ClientAuth),
 		Clock: a.clock, Logger: a.log.Named("tls"),
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ type Definition struct {
 	Timeout     time.Duration   // of an execution; 0: the configured default
 	MaxActive   int             // executions of this pattern that run at once; 0: the configured default
 	Config      json.RawMessage // object handed to each task, or nil
+	Secrets     []SecretRef     `json:",omitempty"` // that Config refers to
 	Guard       *Guard          `json:",omitempty"` // who may run it; nil: everybody who may run patterns
 }
 

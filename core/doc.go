@@ -29,6 +29,7 @@
 //	sso       signing in at an identity provider, by OpenID Connect
 //	audit     who did what: the chained trail, its checkpoints, and the delivery to sinks
 //	masking   fields that are not shown in clear, by their paths
+//	secrets   references to secrets: their providers, what is kept in memory, what users may name
 //	policy    who may do what: scopes, roles, allow-lists and the operator's rules, decided in Rego
 //	health    named checks and their state
 //	metrics   the Prometheus series

@@ -20,7 +20,8 @@ type Task struct {
 	Capability     string // the first required capability, for the agent to route on
 	Role           string
 	Input          json.RawMessage
-	Config         json.RawMessage // resolved pattern config; may hold secrets: never stored or logged
+	Config         json.RawMessage // of the pattern, with references in place of secrets
+	Secrets        bool            // Config refers to secrets, which the agents package puts in as it sends the task
 	Timeout        time.Duration
 	Priority       Priority
 	Context        json.RawMessage // earlier results and the execution's metadata

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +14,7 @@ func (c *cli) pluginNew() *cobra.Command {
 		Long: "new writes a Go module that builds a plugin and passes the conformance suite as it is.",
 	})
 	c.nouns[cmd] = nil // the names are new ones
-	cmd.AddCommand(c.pluginNewRuntime(), c.pluginNewAudit())
+	cmd.AddCommand(c.pluginNewRuntime(), c.pluginNewAudit(), c.pluginNewSecret())
 	return cmd
 }
 
@@ -62,7 +61,7 @@ type newAnswer struct {
 }
 
 func (c *cli) pluginNewRuntime() *cobra.Command {
-	return c.pluginNewModule(false, &cobra.Command{
+	return c.pluginNewModule("runtime", &cobra.Command{
 		Use:   "runtime NAME",
 		Short: "Write the module of a runtime, which starts agents somewhere",
 		Long: "Write the module of the plugin runtime-NAME: a launcher over plain terminals of this machine, its tests\n" +
@@ -73,12 +72,22 @@ func (c *cli) pluginNewRuntime() *cobra.Command {
 }
 
 func (c *cli) pluginNewAudit() *cobra.Command {
-	return c.pluginNewModule(true, &cobra.Command{
+	return c.pluginNewModule("audit", &cobra.Command{
 		Use:   "audit NAME",
 		Short: "Write the module of an audit sink, which keeps audit records somewhere",
 		Long: "Write the module of the plugin audit-NAME: a sink that appends to a file, its tests with the conformance\n" +
 			"suite, and a README. " + newModuleText,
 		Example: "  wardroom plugin new audit syslog --module git.example.com/ops/audit-syslog",
+	})
+}
+
+func (c *cli) pluginNewSecret() *cobra.Command {
+	return c.pluginNewModule("secret", &cobra.Command{
+		Use:   "secret NAME",
+		Short: "Write the module of a secret provider, which reads secrets from somewhere",
+		Long: "Write the module of the plugin secrets-NAME: a provider that reads files of a directory, its tests with the\n" +
+			"conformance suite, and a README. " + newModuleText,
+		Example: "  wardroom plugin new secret keepass --module git.example.com/ops/secrets-keepass",
 	})
 }
 
@@ -89,8 +98,8 @@ const newModuleText = "It needs Go and nothing of Wardroom but the sdk, which th
 	"the sdk comes from a module proxy, in the version of this program."
 
 // pluginNewModule makes cmd one that writes a module.
-func (c *cli) pluginNewModule(audit bool, cmd *cobra.Command) *cobra.Command {
-	o := scaffold.Options{Audit: audit}
+func (c *cli) pluginNewModule(kind string, cmd *cobra.Command) *cobra.Command {
+	o := scaffold.Options{Kind: kind}
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		o.Name, o.Version = args[0], buildInfo().Version
 		if o.Dir == "" {
@@ -116,10 +125,10 @@ func (c *cli) pluginNewModule(audit bool, cmd *cobra.Command) *cobra.Command {
 			s.line("build and check it: cd %s && %sgo build -o %s . && go test ./...", clean(o.Dir), fetch, o.Plugin())
 		})
 	}
-	kind := strings.TrimSuffix(cmd.Use, " NAME")
+	named := scaffold.Options{Kind: kind, Name: "NAME"}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Dir, "dir", "", "directory to make (default "+kind+"-NAME)")
-	flags.StringVar(&o.Module, "module", "", "path of the new module (default example.com/wardroom-"+kind+"-NAME)")
+	flags.StringVar(&o.Dir, "dir", "", "directory to make (default "+named.Plugin()+")")
+	flags.StringVar(&o.Module, "module", "", "path of the new module (default "+named.DefaultModule()+")")
 	flags.StringVar(&o.SDK, "sdk", "", "directory that has the sdk (default: that of this program is written into the module)")
 	flags.BoolVar(&o.Fetch, "fetch", false, "fetch the sdk from a module proxy when the module is built")
 	exclusive(cmd, "sdk", "fetch")

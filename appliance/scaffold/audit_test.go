@@ -17,7 +17,7 @@ func TestAudit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := scaffold.Module(scaffold.Options{Name: "pen", Dir: dir, SDK: sdk, Audit: true}); err != nil {
+	if _, err := scaffold.Module(scaffold.Options{Name: "pen", Dir: dir, SDK: sdk, Kind: "audit"}); err != nil {
 		t.Fatal(err)
 	}
 	main, err := os.ReadFile(filepath.Join(dir, "main.go"))
@@ -39,7 +39,7 @@ func TestAudit(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("go test: %v\n%s", err, out)
 	}
-	if _, err := scaffold.Files(scaffold.Options{Name: "audit-pen", Dir: dir, SDK: sdk, Audit: true}); err == nil || !strings.Contains(err.Error(), "give pen") {
+	if _, err := scaffold.Files(scaffold.Options{Name: "audit-pen", Dir: dir, SDK: sdk, Kind: "audit"}); err == nil || !strings.Contains(err.Error(), "give pen") {
 		t.Errorf("%v", err)
 	}
 }

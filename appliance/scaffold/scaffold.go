@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"embed"
 	"io/fs"
 	"maps"
@@ -17,7 +18,7 @@ import (
 // SDKModule is the module that has the sdk.
 const SDKModule = "github.com/wardroom/wardroom"
 
-//go:embed runtime/*.tmpl audit/*.tmpl
+//go:embed runtime/*.tmpl audit/*.tmpl secret/*.tmpl
 var templates embed.FS
 
 // ownSDK is where a module has the sdk that Module writes with it.
@@ -25,10 +26,10 @@ const ownSDK = "third_party/wardroom"
 
 // Options say what to make. Name and Dir are needed.
 type Options struct {
-	Name   string // of the runtime or sink; its plugin is runtime-NAME or audit-NAME
+	Name   string // of the runtime, sink or provider; its plugin is runtime-NAME, audit-NAME or secrets-NAME
 	Dir    string // where to: a directory that does not exist, or is empty
 	Module string // path of the new module; empty: DefaultModule
-	Audit  bool   // it is an audit sink; else a runtime
+	Kind   string // runtime, audit or secret; empty: runtime
 	// SDK is a directory with the sdk; it gets into the module as a replacement, relative to Dir if it is relative to the
 	// working directory. Empty: the sdk of this program is written into the module, unless Fetch is set.
 	SDK string
@@ -51,13 +52,16 @@ const maxName = 63 - len("runtime-")
 func (o *Options) DefaultModule() string { return "example.com/wardroom-" + o.Plugin() }
 
 // Plugin is what the plugin is called.
-func (o *Options) Plugin() string { return o.kind() + "-" + o.Name }
+func (o *Options) Plugin() string { return o.prefix() + o.Name }
 
-func (o *Options) kind() string {
-	if o.Audit {
-		return "audit"
+func (o *Options) kind() string { return cmp.Or(o.Kind, core.PluginKindRuntime) }
+
+// prefix begins the name of the plugin.
+func (o *Options) prefix() string {
+	if o.kind() == core.PluginKindSecret {
+		return core.SecretPluginPrefix
 	}
-	return "runtime"
+	return o.kind() + "-"
 }
 
 // Module writes the module of a plugin and returns the names of its files, sorted. VALIDATION_ERROR and
@@ -107,7 +111,7 @@ func Files(o Options) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Audit { // both need the modules of the sdk
+	if o.kind() != core.PluginKindRuntime { // all need the modules of the sdk
 		paths = append(paths, "runtime/go.mod.tmpl", "runtime/go.sum.tmpl")
 	}
 	files := map[string]string{}
@@ -130,8 +134,8 @@ func (o *Options) check() error {
 	add := func(field, reason string) { problems = append(problems, core.Problem{Path: field, Reason: reason}) }
 	if !nameForm.MatchString(o.Name) || len(o.Name) > maxName {
 		add("name", strconv.Quote(o.Name)+" is not a name; use lower-case letters, digits and single dashes, a letter first, at most "+strconv.Itoa(maxName))
-	} else if strings.HasPrefix(o.Name, o.kind()+"-") {
-		add("name", "is put behind "+o.kind()+"- by itself; give "+strings.TrimPrefix(o.Name, o.kind()+"-"))
+	} else if strings.HasPrefix(o.Name, o.prefix()) {
+		add("name", "is put behind "+o.prefix()+" by itself; give "+strings.TrimPrefix(o.Name, o.prefix()))
 	}
 	if !moduleForm.MatchString(o.Module) || len(o.Module) > 200 {
 		add("module", strconv.Quote(o.Module)+" is not the path of a Go module, such as example.com/team/runtime-x")

@@ -22,6 +22,9 @@ func (s *Service) Dispatch(agentID string, task core.Task) bool {
 	if a == nil {
 		return false
 	}
+	if task.Secrets {
+		return s.dispatchSecret(a, task)
+	}
 	now := s.clock.Now()
 	buf := getBuffer()
 	defer putBuffer(buf)
@@ -53,7 +56,11 @@ func (s *Service) Adopt(agentID string, task core.Task) bool {
 	}
 	a.hold(&task, now)
 	s.index.hold(a, len(a.tasks))
-	if _, has := a.listed[task.ID]; a.session != nil && !has {
+	switch _, has := a.listed[task.ID]; {
+	case a.session == nil || has:
+	case task.Secrets:
+		s.sendSecret(a, a.tasks[task.ID])
+	default:
 		s.sendLocked(a, appendTask(nil, &task, now))
 	}
 	return true

@@ -212,9 +212,14 @@ func (s *Service) catchUp(a *agent, silent bool, now time.Time) {
 		}
 	}
 	for id, h := range a.tasks {
-		if _, has := a.listed[id]; !has && !h.settled {
-			a.session.out.putBeyond(appendTask(nil, &h.task, now))
+		if _, has := a.listed[id]; has || h.settled {
+			continue
 		}
+		if h.task.Secrets {
+			s.sendSecret(a, h)
+			continue
+		}
+		a.session.out.putBeyond(appendTask(nil, &h.task, now))
 	}
 	for _, l := range a.mail.letters {
 		if l.message != nil || !l.sent {

@@ -54,11 +54,24 @@ func startRigWith(
 ) *rig {
 	tb.Helper()
 	r := &rig{tb: tb, store: store, clock: clock}
-	if config.CloseTimeout == 0 {
-		config.CloseTimeout = 500 * time.Millisecond
+	return r.startWith(agents.Options{Config: config, Sink: sink}, threads)
+}
+
+// start opens the service of a rig that has a store, a clock and a sink.
+func (r *rig) start(o agents.Options) *rig {
+	r.tb.Helper()
+	o.Sink = r.sink
+	return r.startWith(o, nil)
+}
+
+func (r *rig) startWith(o agents.Options, threads core.ThreadHostSink) *rig {
+	r.tb.Helper()
+	tb := r.tb
+	if o.Config.CloseTimeout == 0 {
+		o.Config.CloseTimeout = 500 * time.Millisecond
 	}
-	r.svc = agents.New(agents.Options{Store: store, Clock: clock, IDs: core.NewIDs(clock), Config: config})
-	r.svc.SetSink(sink)
+	o.Store, o.Clock, o.IDs = r.store, r.clock, core.NewIDs(r.clock)
+	r.svc = agents.New(o)
 	r.svc.SetThreadSink(threads)
 	if err := r.svc.Open(context.Background()); err != nil {
 		tb.Fatal(err)

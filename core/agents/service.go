@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -34,15 +35,24 @@ type Gate interface {
 	AdmitAgent(tx core.Tx, p core.Principal, comesBack bool) error
 }
 
+// TaskSecrets resolves what the settings of tasks refer to. Its methods are safe for concurrent use.
+type TaskSecrets interface {
+	// TaskConfig returns the settings of a task with secrets in place of references. It may wait for a provider. The error
+	// names the reference, and never a value.
+	TaskConfig(ctx context.Context, task *core.Task) (json.RawMessage, error)
+}
+
 // Options are what a Service is made of. Store is required.
 type Options struct {
-	Store  Store
-	Gate   Gate          // nil: whoever connects may offer anything
-	Sink   core.TaskSink // or SetSink before Open
-	Clock  core.Clock    // default: the system clock
-	IDs    core.IDs      // default: made from Clock
-	Logger hclog.Logger  // default: none
-	Config Config        // zero fields: defaults
+	Store Store
+	Gate  Gate // nil: whoever connects may offer anything
+	// Secrets puts secrets into the settings of tasks that refer to them; nil: such tasks fail.
+	Secrets TaskSecrets
+	Sink    core.TaskSink // or SetSink before Open
+	Clock   core.Clock    // default: the system clock
+	IDs     core.IDs      // default: made from Clock
+	Logger  hclog.Logger  // default: none
+	Config  Config        // zero fields: defaults
 }
 
 // Service keeps the connected agents. All methods are safe for concurrent use, after Open.
@@ -53,6 +63,7 @@ type Service struct {
 	watch  core.Stopwatch // of limits that are kept in integers
 	ids    core.IDs
 	gate   Gate // or nil
+	secret secretTasks
 	log    hclog.Logger
 	config atomic.Pointer[Config]
 	index  *index
@@ -100,6 +111,7 @@ func New(o Options) *Service {
 		watch:    core.NewStopwatch(o.Clock),
 		ids:      o.IDs,
 		gate:     o.Gate,
+		secret:   secretTasks{source: o.Secrets},
 		log:      o.Logger,
 		index:    newIndex(),
 		agents:   map[string]*agent{},
@@ -150,6 +162,7 @@ func (s *Service) Open(ctx context.Context) error {
 	slices.SortFunc(s.ordered, func(a, b *agent) int { return strings.Compare(a.id, b.id) })
 	s.capacity.start(s.sink.CapacityChanged)
 	s.courier.start(s.threads)
+	s.secret.start()
 	s.swept.saved = now
 	s.timer = s.clock.AfterFunc(sweepInterval, s.sweep)
 	s.log.Info("agent registry opened", "agents", len(records))
@@ -181,6 +194,7 @@ func (s *Service) Close(ctx context.Context) error {
 	s.mu.Unlock()
 
 	s.courier.stop() // that all hosts are away is no news then
+	s.secret.stop()
 	for _, session := range sessions {
 		session.shut(closeRestart, "the server stops; come back and resume", false)
 	}

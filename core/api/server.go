@@ -69,6 +69,8 @@ type Options struct {
 	ManagedAgents core.ManagedAgentService
 	// Plugins runs plugins; nil: there are no operations of plugins.
 	Plugins core.PluginService
+	// Secrets tells of the providers of secrets; nil: there are no operations of them.
+	Secrets core.SecretService
 	// Questions lists and answers what executions ask people; nil: there are no operations of questions.
 	Questions core.QuestionService
 	// Overview reads the inbox and the numbers; nil: there are no operations of them.

@@ -44,6 +44,9 @@ type Options struct {
 	KeyFile  string
 	CAFile   string // the CAs of clients; empty only with AuthNone
 	Auth     Auth
+	// Secret reads one of the three that is a secret and no file, and reports whether it is; nil: all are files. It is called
+	// each second and must be quick.
+	Secret func(name string) (text []byte, ok bool, err error)
 
 	Clock  core.Clock
 	Logger hclog.Logger
@@ -178,7 +181,14 @@ func (s *Source) texts() (t texts, err error) {
 		if path == "" {
 			continue
 		}
-		if t[i], err = readFile(path); err != nil {
+		secret := false
+		if s.opts.Secret != nil {
+			t[i], secret, err = s.opts.Secret(path)
+		}
+		if !secret {
+			t[i], err = readFile(path)
+		}
+		if err != nil {
 			return t, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
@@ -100,6 +101,9 @@ func (r *ruling) given(keys []key) {
 func (r *ruling) plugin(name string, p *Plugin) {
 	if p.Required && !p.Enabled {
 		r.refuse("plugins."+name, "required", "contradicts enabled: false; a plugin that is required must run")
+	}
+	if p.Kind == KindSecret && !strings.HasPrefix(name, core.SecretPluginPrefix) {
+		r.refuse("plugins."+name, "kind", "is secret: references go by the name of the entry, so it must begin with %s; give the binary in path", core.SecretPluginPrefix)
 	}
 }
 

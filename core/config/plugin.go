@@ -1,5 +1,11 @@
 package config
 
+import (
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+)
+
 // Plugins says where plugin binaries are, and holds what is set for single plugins.
 type Plugins struct {
 	// Directory of the plugin binaries. Empty: the directory plugins beside the wardroom binary. Neither it nor a
@@ -21,6 +27,11 @@ const (
 	KindSecret  = "secret"
 	KindAudit   = "audit"
 )
+
+// IsSecret reports whether the entry of that name is a provider of secrets, which references call by the name.
+func (p *Plugin) IsSecret(name string) bool {
+	return strings.HasPrefix(name, core.SecretPluginPrefix) && (p.Kind == KindSecret || p.Kind == "")
+}
 
 // Plugin is what is set for one plugin. A plugin needs no entry to be used: see Runtime.Plugin.
 type Plugin struct {

@@ -38,6 +38,7 @@ var rules = schema.Rules{
 	"ruleMatch":     {Check: checkRuleMatch},
 	"ruleTool":      {Check: checkRuleTool},
 	"scope":         {Words: core.Scopes},
+	"secretGlob":    {Check: checkSecretGlob},
 	"sha256":        {Check: checkSHA256, Clean: strings.ToLower},
 	"signature":     {Words: signatures},
 	"target":        {Check: checkTarget},
@@ -89,6 +90,20 @@ func checkAnswer(text string) error {
 func checkBytes(text string, most int) error {
 	if len(text) > most {
 		return fmt.Errorf("is longer than %d bytes", most)
+	}
+	return nil
+}
+
+func checkSecretGlob(text string) error {
+	ref := strings.ReplaceAll(text, "*", "x")
+	if !strings.Contains(ref, "#") {
+		ref += "#x"
+	}
+	if _, ok := core.RequestedSecretRef(ref); !ok {
+		return fmt.Errorf("%q is no pattern of references such as vault:agents/**", schema.Clip(text))
+	}
+	if _, err := path.Match(text, ""); err != nil {
+		return fmt.Errorf("%q is not a glob: a [ without its ], or a \\ at the end", text)
 	}
 	return nil
 }

@@ -26,6 +26,8 @@ type Security struct {
 	Policy Policy `json:"policy" reload:"live"`
 	// How what is stored and sent is protected from reading.
 	Encryption Encryption `json:"encryption"`
+	// Where secrets come from that this file, patterns and requests refer to.
+	Secrets Secrets `json:"secrets" reload:"live"`
 	// How often requests may come.
 	RateLimit RateLimit `json:"rateLimit" reload:"live"`
 	// Where requests may come from.
@@ -136,6 +138,7 @@ func (r *ruling) security(s *Security, server *Server) {
 	r.limits(&s.RateLimit, &s.Network)
 	r.audit(&s.Audit)
 	r.data(s)
+	r.secrets(&s.Secrets)
 	if !s.Enabled() {
 		if s.RBAC.Enabled {
 			r.refuse("security.rbac", "enabled", "needs to know who calls: enable security.authentication.apiKeys or jwt too")

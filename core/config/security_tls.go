@@ -11,6 +11,12 @@ type MTLS struct {
 	ServerKey string `json:"serverKey" check:"path"`
 	// File with the certificates of the CAs that sign those of clients, in PEM.
 	ClientCA string `json:"clientCA" check:"path"`
+	// Secret that holds serverCert and serverKey, in place of the files: a name at security.secrets.provider or a reference
+	// without a key, such as kubernetes:wardroom-tls. Its keys are tls.crt and tls.key. New values are in use within seconds
+	// of being known.
+	ServerCertSecret string `json:"serverCertSecret"`
+	// Secret that holds clientCA, in place of the file. Its key is ca.crt, unless the reference has one.
+	ClientCASecret string `json:"clientCASecret"`
 	// What clients show: require refuses connections without a certificate of clientCA, request takes one beside other
 	// credentials, none asks for none.
 	ClientAuth string `json:"clientAuth" default:"require" enum:"require,request,none"`
@@ -28,16 +34,16 @@ func (r *ruling) mtls(s *MTLS) {
 	if !s.Enabled {
 		return
 	}
-	if s.ServerCert == "" {
-		r.refuse(at, "serverCert", "is missing: name the file with the certificate of the server")
+	if s.ServerCert == "" && s.ServerCertSecret == "" {
+		r.refuse(at, "serverCert", "is missing: name the file with the certificate of the server, or give serverCertSecret")
 	}
-	if s.ServerKey == "" {
+	if s.ServerKey == "" && s.ServerCertSecret == "" {
 		r.refuse(at, "serverKey", "is missing: name the file with the private key of the certificate")
 	}
 	if len(s.Scopes) > 0 && s.ClientAuth == "none" {
 		r.refuse(at, "scopes", "are given, but clientAuth none asks for no certificate")
 	}
-	if s.ClientCA == "" && s.ClientAuth != "none" {
+	if s.ClientCA == "" && s.ClientCASecret == "" && s.ClientAuth != "none" {
 		r.refuse(at, "clientCA", "is missing: name the file with the CAs of clients, or set clientAuth to none")
 	}
 }

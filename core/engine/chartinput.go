@@ -70,7 +70,7 @@ func (r *chartRun) wire(l *leaf) (core.Task, error) {
 		ID: l.id, ExecutionID: r.exec.ID,
 		PatternName: r.exec.Pattern.Name, PatternVersion: r.exec.Pattern.Version,
 		Step: l.step.Path, Capability: capability, Role: l.role.role.Key,
-		Input: raw, Config: r.plan.Definition().Config,
+		Input: raw, Config: r.plan.Definition().Config, Secrets: len(r.plan.Definition().Secrets) > 0,
 		Timeout: r.taskTimeout(l), Priority: r.exec.Options.Priority,
 		Context: r.context, Attempt: l.number,
 	}, nil

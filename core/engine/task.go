@@ -360,7 +360,7 @@ func (r *flat) wire(t *attempt) core.Task {
 		ID: t.id, ExecutionID: r.exec.ID,
 		PatternName: r.exec.Pattern.Name, PatternVersion: r.exec.Pattern.Version,
 		Step: r.step.path, Capability: capability,
-		Input: r.step.input, Config: r.seq.plan.Definition().Config,
+		Input: r.step.input, Config: r.seq.plan.Definition().Config, Secrets: len(r.seq.plan.Definition().Secrets) > 0,
 		Timeout: r.taskTimeout(), Priority: r.exec.Options.Priority,
 		Context: r.step.context, Attempt: t.number,
 	}

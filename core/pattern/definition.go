@@ -28,7 +28,6 @@ var (
 	nameRule    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 	versionRule = regexp.MustCompile(`^[0-9A-Za-z.+-]{1,64}$`)
 	stepRule    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
-	secretRule  = regexp.MustCompile(`^vault:[^#]+#.+$`)
 )
 
 const (
@@ -50,6 +49,8 @@ type identity struct {
 type rules struct {
 	limit      int      // bytes of the longest text
 	agentTypes []string // that roles may name; nil: any
+	// secret says why a reference of config cannot be resolved; nil: nobody asks.
+	secret func(ref core.SecretRef) error
 }
 
 // Parse reads and checks a definition, flat or an org chart. It returns either a plan or every problem that
@@ -81,6 +82,13 @@ func parse(source string, given identity, r rules) (*Plan, []core.Problem) {
 	} else {
 		s, _ := p.section("", root, topKeys...)
 		s.readBody(plan)
+	}
+	if r.secret != nil {
+		for _, ref := range plan.definition.Secrets {
+			if err := r.secret(ref); err != nil {
+				p.add("config", root.keyLine("config"), "%s", core.AsError(err).Message)
+			}
+		}
 	}
 	if len(p.list) > 0 {
 		return nil, p.sorted()
@@ -176,24 +184,27 @@ func (s section) readConfig(plan *Plan) {
 		s.wrong("config", "must be a map, not %s", n.kind)
 		return
 	}
-	s.refuseSecrets("config", n)
+	plan.definition.Secrets = secretRefs(nil, n)
 	plan.definition.Config = n.appendJSON(nil)
 }
 
-// refuseSecrets reports every reference to a secret: agents would get the reference instead of the secret.
-func (s section) refuseSecrets(path string, n *node) {
-	switch {
-	case n.kind == textNode && secretRule.MatchString(n.text):
-		s.add(path, n.line, "refers to a secret, but no secret provider is configured")
-	case n.kind == listNode:
-		for i, item := range n.items {
-			s.refuseSecrets(fmt.Sprintf("%s[%d]", path, i), item)
+// secretRefs appends the references to secrets in a value.
+func secretRefs(list []core.SecretRef, n *node) []core.SecretRef {
+	switch n.kind {
+	case textNode:
+		if ref, ok := core.RequestedSecretRef(n.text); ok {
+			list = append(list, ref)
 		}
-	case n.kind == mapNode:
+	case listNode:
+		for _, item := range n.items {
+			list = secretRefs(list, item)
+		}
+	case mapNode:
 		for _, e := range n.keys {
-			s.refuseSecrets(join(path, e.key), e.value)
+			list = secretRefs(list, e.value)
 		}
 	}
+	return list
 }
 
 func (s section) readSecurity(plan *Plan) {

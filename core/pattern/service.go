@@ -35,6 +35,9 @@ type Options struct {
 	// AgentTypes returns those that roles of new definitions may name; nil: any. It is called by every
 	// create, update and check, and must be quick.
 	AgentTypes func(ctx context.Context) []string
+	// CheckSecret says why a secret that config refers to could never be resolved; nil: new definitions may refer to any. It
+	// must be quick.
+	CheckSecret func(ref core.SecretRef) error
 }
 
 // Service implements core.PatternService, and gives plans to the engine. Reads come from memory: what is
@@ -236,7 +239,7 @@ func full(light *core.Pattern, source string, plan *Plan) *core.Pattern {
 
 // rules are those for texts that are new.
 func (s *Service) rules(ctx context.Context) rules {
-	r := rules{limit: s.options.MaxDefinition}
+	r := rules{limit: s.options.MaxDefinition, secret: s.options.CheckSecret}
 	if s.options.AgentTypes != nil {
 		r.agentTypes = s.options.AgentTypes(ctx)
 	}

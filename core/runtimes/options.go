@@ -69,6 +69,8 @@ type Options struct {
 	KeepStopped  time.Duration                   // how long stopped agents stay listed; 0: 24 h
 	Older        core.OlderFunc                  // decides for KeepStopped; nil: by Clock
 	Approver     Approver                        // nil: people answer all prompts
+	Secrets      core.SecretSource               // of the environments of agents; nil: their values stay as they are
+	TypeSecrets  core.SecretSource               // of the environments of declared agent types, likewise
 	// Typing wraps the terminals that people type into, so that it can be recorded; nil: nothing is.
 	Typing      func(ctx context.Context, agentID string, t runtime.Terminal) (runtime.Terminal, error)
 	OrphanGrace time.Duration // how long agents that nobody knows may run; 0: 10 min

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/wardroom/wardroom/core"
@@ -21,6 +22,10 @@ func (s *Service) SpawnManagedAgent(ctx context.Context, spec core.ManagedAgentS
 	if err != nil {
 		return nil, err
 	}
+	env, declared, err := s.secretEnv(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
 	r, err := s.begin(ctx, spec, candidates[0].Name)
 	if err != nil {
 		return nil, err
@@ -34,7 +39,7 @@ func (s *Service) SpawnManagedAgent(ctx context.Context, spec core.ManagedAgentS
 		if r, err = s.move(ctx, r.ID, src.Name); err != nil {
 			return nil, err
 		}
-		agent, err := src.Runtime.Spawn(ctx, s.specFor(r, spec))
+		agent, err := src.Runtime.Spawn(ctx, s.specFor(r, spec, env, declared))
 		if err == nil {
 			return s.started(ctx, src, r.ID, &agent)
 		}
@@ -196,15 +201,47 @@ func (s *Service) remove(ctx context.Context, id string) error {
 	return nil
 }
 
+// secretEnv returns the environments of an agent and of its declared type with secrets in place of references. They go to the
+// runtime alone; the record keeps the references.
+func (s *Service) secretEnv(ctx context.Context, spec core.ManagedAgentSpec) (env map[string]string, declared *runtime.DeclaredType, err error) {
+	if env = spec.Env; s.opts.Secrets != nil {
+		if env, err = s.opts.Secrets.SecretEnv(ctx, env); err != nil {
+			return nil, nil, err
+		}
+	}
+	if t, ok := s.opts.Types[spec.Type]; ok {
+		declared = &t
+		if s.opts.TypeSecrets != nil {
+			if declared.Env, err = s.opts.TypeSecrets.SecretEnv(ctx, t.Env); err != nil {
+				return nil, nil, err
+			}
+		}
+		if err = checkSecretEnv(declared.Env); err != nil {
+			return nil, nil, err
+		}
+	}
+	return env, declared, checkSecretEnv(env)
+}
+
+// checkSecretEnv refuses what no environment can hold. Values may have become longer than those that were asked for.
+func checkSecretEnv(env map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if len(env[name]) > maxEnvValue {
+			return core.Invalid("env."+name, "is longer than %d bytes", maxEnvValue)
+		}
+	}
+	return nil
+}
+
 // specFor makes the runtime's spec.
-func (s *Service) specFor(r *core.ManagedAgentRecord, spec core.ManagedAgentSpec) runtime.Spec {
+func (s *Service) specFor(
+	r *core.ManagedAgentRecord, spec core.ManagedAgentSpec, env map[string]string, declared *runtime.DeclaredType,
+) runtime.Spec {
 	out := runtime.Spec{
 		ID: r.ID, Name: r.Name, Type: spec.Type, Installation: s.opts.Installation, Capabilities: spec.Capabilities,
-		Labels: spec.Labels, Workdir: spec.Workdir, Env: spec.Env, Approval: spec.Approval, Resume: spec.Resume,
+		Labels: spec.Labels, Workdir: spec.Workdir, Env: env, Approval: spec.Approval, Resume: spec.Resume,
 		Limits: runtime.Limits{MemoryBytes: spec.MemoryBytes, CPU: spec.CPU}, Image: spec.Image, Network: spec.Network, Volumes: spec.Volumes,
 	}
-	if declared, ok := s.opts.Types[spec.Type]; ok {
-		out.Declared = &declared
-	}
+	out.Declared = declared
 	return out
 }

@@ -38,10 +38,11 @@ type Options struct {
 	Kind         string // oidc, okta, azure or google
 	Issuer       string // to the letter
 	ClientID     string
-	ClientSecret string   // empty: a public client, which PKCE alone protects
-	Scopes       []string // that are asked for; openid is among them in any case
-	HostedDomain string   // of google: only people of this domain are let in; empty: all
-	UserClaim    string   // what names a person: sub, or email, which the provider has to have verified
+	ClientSecret string            // or a reference to it; empty: a public client, which PKCE alone protects
+	Secrets      core.SecretSource // of what ClientSecret refers to; nil: it is taken as it is
+	Scopes       []string          // that are asked for; openid is among them in any case
+	HostedDomain string            // of google: only people of this domain are let in; empty: all
+	UserClaim    string            // what names a person: sub, or email, which the provider has to have verified
 	GroupsClaim  string
 	RolesClaim   string
 
@@ -116,17 +117,17 @@ func (s *Service) Begin(ctx context.Context, redirectURI, returnTo string) (*cor
 	if s.opts.HostedDomain != "" {
 		options = append(options, oauth2.SetAuthURLParam("hd", s.opts.HostedDomain))
 	}
-	return &core.SignInAttempt{State: a.State, Location: s.exchanger(m, a.Redirect).AuthCodeURL(a.State, options...), Kept: kept}, nil
+	return &core.SignInAttempt{State: a.State, Location: s.exchanger(m, a.Redirect, s.opts.ClientSecret).AuthCodeURL(a.State, options...), Kept: kept}, nil
 }
 
 // exchanger is the client of the provider's endpoints.
-func (s *Service) exchanger(m *metadata, redirect string) *oauth2.Config {
+func (s *Service) exchanger(m *metadata, redirect, secret string) *oauth2.Config {
 	style := oauth2.AuthStyleInHeader // what a provider knows that does not say otherwise
-	if s.opts.ClientSecret == "" || len(m.ClientAuthentication) > 0 && !slices.Contains(m.ClientAuthentication, "client_secret_basic") {
+	if secret == "" || len(m.ClientAuthentication) > 0 && !slices.Contains(m.ClientAuthentication, "client_secret_basic") {
 		style = oauth2.AuthStyleInParams
 	}
 	return &oauth2.Config{
-		ClientID: s.opts.ClientID, ClientSecret: s.opts.ClientSecret, RedirectURL: redirect, Scopes: s.opts.Scopes,
+		ClientID: s.opts.ClientID, ClientSecret: secret, RedirectURL: redirect, Scopes: s.opts.Scopes,
 		Endpoint: oauth2.Endpoint{AuthURL: m.AuthorizationEndpoint, TokenURL: m.TokenEndpoint, AuthStyle: style},
 	}
 }
@@ -190,7 +191,14 @@ func (s *Service) finish(ctx context.Context, query map[string]string, kept stri
 func (s *Service) exchange(ctx context.Context, m *metadata, checks Verifier, a *attempt, code string) (*core.SignedIn, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	token, err := s.exchanger(m, a.Redirect).Exchange(
+	secret := s.opts.ClientSecret
+	if s.opts.Secrets != nil {
+		var err error
+		if secret, err = s.opts.Secrets.SecretText(ctx, secret); err != nil {
+			return nil, away(err)
+		}
+	}
+	token, err := s.exchanger(m, a.Redirect, secret).Exchange(
 		context.WithValue(ctx, oauth2.HTTPClient, s.opts.Client), code, oauth2.VerifierOption(a.Verifier))
 	if err != nil {
 		var refused *oauth2.RetrieveError

@@ -148,6 +148,9 @@ type Options struct {
 	Logger        hclog.Logger
 	Config        Config
 	Approver      Approver // nil: rules and presets alone answer prompts
+	// Secrets resolves what environments refer to, of threads that connected agents host; nil: their values stay as they are.
+	// Those of others are resolved by ManagedAgents.
+	Secrets core.SecretSource
 	// SealKey encrypts the environment that a thread was asked for until its agent was started. It is secret, and
 	// the same over restarts.
 	SealKey  [32]byte

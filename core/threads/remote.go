@@ -271,6 +271,9 @@ func (h *hosting) ask(ctx context.Context) bool {
 	t := h.t
 	r := t.record()
 	env, err := t.s.openEnv(t.id, r.SealedEnv)
+	if err == nil && t.s.opts.Secrets != nil {
+		env, err = t.s.opts.Secrets.SecretEnv(ctx, env)
+	}
 	var space *core.WorkspaceSpec
 	if err == nil {
 		space, err = t.s.opts.Workspaces.ResolveWorkspace(r.Preparation.Workspace)

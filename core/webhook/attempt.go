@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
@@ -126,6 +129,11 @@ func (s *Service) send(ctx context.Context, p plan, d *core.Delivery) (r result)
 		}
 		return r
 	}
+	secrets, headers, err := s.resolve(ctx, p, r.began)
+	if err != nil {
+		r.aborted, r.why = ctx.Err() != nil, core.AsError(err).Message
+		return r
+	}
 	timeout := time.Duration(p.rec.TimeoutMs) * time.Millisecond
 	inTime, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -134,7 +142,7 @@ func (s *Service) send(ctx context.Context, p plan, d *core.Delivery) (r result)
 		r.why = "the url cannot be used: " + err.Error()
 		return r
 	}
-	req.Header = requestHeader(&p.rec.Webhook, signing(p.secrets, r.began), d, body, "Wardroom/"+s.opts.Version, r.began)
+	req.Header = requestHeader(headers, secrets, d, body, "Wardroom/"+s.opts.Version, r.began)
 	resp, err := p.transport.RoundTrip(req)
 	if err != nil {
 		r.aborted = ctx.Err() != nil
@@ -156,6 +164,43 @@ func (s *Service) send(ctx context.Context, p plan, d *core.Delivery) (r result)
 	resp.Body.Close()
 	r.text = clip.Text(strings.ToValidUTF8(string(read[:min(len(read), keepBytes)]), "\uFFFD"), keepBytes)
 	return r
+}
+
+// resolve returns the texts that sign a request, and the headers of the endpoint, with secrets in place of references: each
+// attempt is made with those of its moment.
+func (s *Service) resolve(ctx context.Context, p plan, now time.Time) (texts []string, headers map[string]string, err error) {
+	texts, headers = signing(p.secrets, now), p.rec.Headers
+	source := s.opts.Secrets
+	if p.rec.Declared {
+		source = s.opts.DeclaredSecrets
+	}
+	if source == nil {
+		return texts, headers, nil
+	}
+	for i, text := range texts {
+		if texts[i], err = source.SecretText(ctx, text); err != nil {
+			return nil, nil, err
+		}
+		if texts[i] == "" {
+			return nil, nil, core.Errorf(core.CodeValidation, "the secret of the endpoint is empty: %s refers to nothing", clip.Text(text, maxFilterText))
+		}
+	}
+	copied := false
+	for name, text := range headers {
+		value, err := source.SecretText(ctx, text)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case value == text:
+			continue
+		case !httpguts.ValidHeaderFieldValue(value):
+			return nil, nil, core.Errorf(core.CodeValidation, "the secret of the header %s holds what no header can hold", name)
+		case !copied:
+			headers, copied = maps.Clone(headers), true
+		}
+		headers[name] = value
+	}
+	return texts, headers, nil
 }
 
 func statusError(resp *http.Response) string {

@@ -61,7 +61,7 @@ func FuzzHeaders(f *testing.F) {
 			return
 		}
 		d := &core.Delivery{ID: "dlv_1", Event: core.EventSystemAlert}
-		h := requestHeader(&core.Webhook{Headers: headers}, []string{"s"}, d, []byte("{}"), "Wardroom", at)
+		h := requestHeader(headers, []string{"s"}, d, []byte("{}"), "Wardroom", at)
 		var wire strings.Builder
 		if err := h.Write(&wire); err != nil {
 			t.Fatal(err)

@@ -115,6 +115,10 @@ type Options struct {
 	IDs    core.IDs
 	Logger hclog.Logger
 	Config Config
+	// Secrets resolves what secrets and headers refer to, of endpoints that users made, and DeclaredSecrets those of the
+	// configuration; nil: their texts are taken as they are.
+	Secrets         core.SecretSource
+	DeclaredSecrets core.SecretSource
 	// SealKey encrypts secrets and keys of client certificates. It is secret, and the same over restarts.
 	SealKey [32]byte
 	// Version is that of the product, for User-Agent.

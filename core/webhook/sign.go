@@ -44,11 +44,11 @@ func signature(secrets []string, timestamp string, body []byte) string {
 }
 
 // requestHeader makes the headers of one attempt. Those of the endpoint never replace ours: CheckHeaders refuses them.
-func requestHeader(w *core.Webhook, secrets []string, d *core.Delivery, body []byte, agent string, now time.Time) http.Header {
+func requestHeader(own map[string]string, secrets []string, d *core.Delivery, body []byte, agent string, now time.Time) http.Header {
 	timestamp := strconv.FormatInt(now.Unix(), 10)
-	h := make(http.Header, 8+len(w.Headers))
+	h := make(http.Header, 8+len(own))
 	h.Set("User-Agent", agent)
-	for name, value := range w.Headers {
+	for name, value := range own {
 		h.Set(name, value)
 	}
 	h.Set("Content-Type", "application/json")

@@ -72,6 +72,8 @@ var edges = []edge{
 				return imported == "sdk/audit" || imported == "sdk/audit/trail"
 			case "core/pluginhost":
 				return true
+			case "core/secrets": // asks providers, and keeps values in the type that never prints them
+				return imported == "sdk/secret"
 			case "core/runtimes": // speaks the contract of runtimes, and serves their terminals
 				return imported == "sdk/runtime" || imported == "sdk/terminal" || test && Within(imported, "sdk")
 			}

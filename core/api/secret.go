@@ -1,0 +1,55 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// secretRoutes are about where secrets come from. No answer holds one.
+func (s *Server) secretRoutes() []Route {
+	if s.opts.Secrets == nil {
+		return nil
+	}
+	const tag, resource = "secrets", "secrets"
+	return []Route{
+		{
+			Method: http.MethodGet, Path: "/api/admin/secrets/providers", OperationID: "listSecretProviders", Tag: tag,
+			Resource: resource, Action: "secrets.read", Scope: core.ScopeAdmin,
+			Summary:   "List the providers of secrets, and how they are.",
+			Responses: []Response{{Status: 200, Body: secretProviderList{}, Doc: "The providers, the built-in ones first."}},
+			Handle: func(c *call) (answer, error) {
+				list, err := s.opts.Secrets.FindSecretProviders(c.ctx)
+				if err != nil {
+					return answer{}, err
+				}
+				return ok(secretProviderList{Providers: list, Total: len(list)}), nil
+			},
+		},
+		{
+			Method: http.MethodPost, Path: "/api/admin/secrets/test", OperationID: "testSecret", Tag: tag,
+			Resource: resource, Action: "secrets.test", Scope: core.ScopeAdmin,
+			Summary:     "Tell whether a reference leads to a secret.",
+			Description: "The provider is asked anew. The answer tells what is known of the secret, and never the secret.",
+			Body:        &Body{JSON: new(wire.SecretTestRequest)},
+			Responses:   []Response{{Status: 200, Body: wire.SecretTest{}, Doc: "Whether it does, and if not why."}},
+			Handle: func(c *call) (answer, error) {
+				var in wire.SecretTestRequest
+				if err := c.decode(&in); err != nil {
+					return answer{}, err
+				}
+				found, err := s.opts.Secrets.TestSecret(c.ctx, in.Reference)
+				if err != nil {
+					return answer{}, err
+				}
+				return ok(*found), nil
+			},
+		},
+	}
+}
+
+type secretProviderList struct {
+	Providers []core.SecretProvider `json:"providers"`
+	Total     int                   `json:"total"`
+}

@@ -1,0 +1,90 @@
+package secrets
+
+import (
+	"os"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/secret"
+)
+
+// Bounds.
+const (
+	// MaxValue is the size of the largest secret.
+	MaxValue   = 1 << 20
+	maxEntries = 4096
+	maxBytes   = 64 << 20
+	maxBatch   = 100 // references in one call of a provider
+
+	lookEvery    = time.Second      // between looks for what is to be asked for anew
+	localRefresh = 5 * time.Second  // of what built-in providers read
+	minRefresh   = time.Second      // of a value that expires soon
+	retryFirst   = time.Second      // after a failure
+	retryMost    = 30 * time.Second // after many
+	missingRetry = 2 * time.Second  // after the answer that there is no such secret
+	rewatch      = 30 * time.Second // until a provider that ended a watch is asked for another
+	unusedAfter  = 30 * time.Minute // what was not used for so long is forgotten
+	waitFirst    = 100 * time.Millisecond
+)
+
+// Plugin is a provider that is a plugin.
+type Plugin struct {
+	Provider secret.Provider
+	// State tells whether it is there, and if not why and what to do.
+	State func() (ready bool, reason, hint string)
+}
+
+// Config is what may change while the service runs.
+type Config struct {
+	// Refresh is how long the value of a plugin is good without being asked for anew. 0: 5 minutes.
+	Refresh time.Duration
+	// StaleFor is how much longer it is used while its provider does not answer. A value that expires is never used beyond that.
+	StaleFor time.Duration
+	// Timeout bounds the wait for a provider. 0: 10 s.
+	Timeout time.Duration
+	// Allow are patterns of references that users may write, as in path.Match, where ** matches / as well. Empty: those of all
+	// plugins.
+	Allow []string
+}
+
+func (c Config) withDefaults() *Config {
+	if c.Refresh <= 0 {
+		c.Refresh = 5 * time.Minute
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = 10 * time.Second
+	}
+	return &c
+}
+
+// Options are what a Service is made of. Clock is required.
+type Options struct {
+	Clock  core.Clock
+	Logger hclog.Logger
+	Config Config
+	// Plugins are the providers beside the built-in ones, by the name of the plugin.
+	Plugins map[string]Plugin
+	// Environ finds variables of the environment; nil: os.LookupEnv.
+	Environ func(string) (string, bool)
+	// Credentials is the directory of the service manager's credentials; empty: $CREDENTIALS_DIRECTORY.
+	Credentials string
+}
+
+func (o *Options) setDefaults() {
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	if o.Environ == nil {
+		o.Environ = os.LookupEnv
+	}
+	if o.Credentials == "" {
+		o.Credentials, _ = o.Environ("CREDENTIALS_DIRECTORY")
+	}
+}
+
+// caller names a part of the appliance to the provider.
+func caller(component string) secret.Caller { return secret.Caller{Component: component} }
+
+var _ core.SecretService = (*Service)(nil)

@@ -1,0 +1,551 @@
+package secrets
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
+	"github.com/wardroom/wardroom/sdk/secret"
+)
+
+// Service resolves references. Make it with New, end it with Close. It is safe for concurrent use.
+type Service struct {
+	opts   Options
+	clock  core.Clock
+	log    hclog.Logger
+	config atomic.Pointer[Config]
+
+	providers map[string]*provider // by the name of the built-in one or of the plugin; immutable
+
+	ctx    context.Context // of the fetches and loops
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu      sync.RWMutex
+	closed  bool
+	entries map[core.SecretRef]*entry
+	bytes   int // of all values
+}
+
+// provider is one that references name.
+type provider struct {
+	name     string // what references begin with
+	plugin   string // empty: built in
+	provider secret.Provider
+	state    func() (ready bool, reason, hint string)
+
+	changed chan struct{} // the set of its secrets is another one; holds one
+	watched atomic.Bool   // a watch is open
+	mu      sync.Mutex    // guards failed
+	failed  *secret.Error // of its last call, if that failed as a whole
+}
+
+// entry is one secret. All but state and used is guarded by Service.mu.
+type entry struct {
+	ref    core.SecretRef
+	from   *provider
+	state  atomic.Pointer[value]
+	used   atomic.Int64 // unix nanoseconds of the last use
+	flight *flight      // a fetch under way; or nil
+	failed *secret.Error
+	retry  time.Time // failed counts until then
+	tries  int       // failures in a row
+	size   int       // bytes of the value
+}
+
+// value is what a provider answered. It is immutable.
+type value struct {
+	secret.Value
+	fresh time.Time // until then it is used without asking
+	until time.Time // until then it is used while its provider does not answer
+	stale bool      // the last time its provider did not answer
+}
+
+// flight is a fetch that several may wait for. err is valid once done is closed.
+type flight struct {
+	done chan struct{}
+	err  *secret.Error
+}
+
+// New returns a service that resolves at once; Open begins what it does by itself.
+func New(o Options) *Service {
+	o.setDefaults()
+	s := &Service{
+		opts: o, clock: o.Clock, log: o.Logger, providers: map[string]*provider{}, entries: map[core.SecretRef]*entry{},
+	}
+	s.config.Store(o.Config.withDefaults())
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	for _, name := range []string{core.SecretsCredential, core.SecretsEnv, core.SecretsFile} {
+		own := &builtin{name: name, environ: o.Environ, credentials: o.Credentials}
+		s.providers[name] = &provider{name: name, provider: own, changed: make(chan struct{}, 1)}
+	}
+	short := map[string]string{}
+	for alias, plugin := range core.SecretAliases {
+		short[plugin] = alias
+	}
+	for plugin, p := range o.Plugins {
+		name := plugin
+		if alias, ok := short[plugin]; ok {
+			name = alias
+		}
+		s.providers[plugin] = &provider{name: name, plugin: plugin, provider: p.Provider, state: p.State, changed: make(chan struct{}, 1)}
+	}
+	return s
+}
+
+// Open begins to ask anew for what is in use, and to watch what can be watched.
+func (s *Service) Open() {
+	s.wg.Add(1)
+	go func() {
+		defer s.wg.Done()
+		s.keep()
+	}()
+	for _, p := range s.providers {
+		if watcher, ok := p.provider.(secret.Watcher); ok {
+			s.wg.Add(1)
+			go func() {
+				defer s.wg.Done()
+				s.watch(p, watcher)
+			}()
+		}
+	}
+}
+
+// Close ends all fetches and forgets the secrets. What is resolved afterwards is UNAVAILABLE.
+func (s *Service) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel()
+	s.wg.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.entries)
+	s.bytes = 0
+}
+
+// ApplyConfig changes how long values are kept from their next fetch on, and what users may write at once.
+func (s *Service) ApplyConfig(c Config) { s.config.Store(c.withDefaults()) }
+
+// Resolve returns a secret: from memory while that is good, else from its provider. Several that want the same secret at the
+// same time are one call of the provider. The error is a *secret.Error.
+func (s *Service) Resolve(ctx context.Context, ref core.SecretRef, by secret.Caller) (secret.Value, error) {
+	now := s.clock.Now()
+	s.mu.RLock()
+	e := s.entries[ref]
+	s.mu.RUnlock()
+	if e != nil {
+		if v := e.state.Load(); v != nil && now.Before(v.fresh) {
+			e.used.Store(now.UnixNano())
+			return v.Value, nil
+		}
+	}
+	return s.resolve(ctx, ref, by, now)
+}
+
+func (s *Service) resolve(ctx context.Context, ref core.SecretRef, by secret.Caller, now time.Time) (secret.Value, error) {
+	e, f, err := s.join(ref, by, now)
+	if err != nil {
+		return secret.Value{}, err
+	}
+	if f != nil {
+		select {
+		case <-f.done:
+			if f.err != nil {
+				return secret.Value{}, f.err
+			}
+		case <-ctx.Done():
+			return secret.Value{}, secret.Errorf(secret.CodeTimeout, "its provider did not answer in time")
+		}
+	}
+	if v := e.state.Load(); v != nil {
+		return v.Value, nil
+	}
+	return secret.Value{}, secret.Errorf(secret.CodeUnavailable, "it was forgotten while it was fetched")
+}
+
+// join returns the entry of a reference and the fetch to wait for; no fetch when the entry has a value to be used.
+func (s *Service) join(ref core.SecretRef, by secret.Caller, now time.Time) (*entry, *flight, error) {
+	p, e := s.providerOf(ref)
+	if e != nil {
+		return nil, nil, e
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, nil, secret.Errorf(secret.CodeUnavailable, "the service is being stopped")
+	}
+	known := s.entries[ref]
+	if known == nil {
+		known = &entry{ref: ref, from: p}
+		s.entries[ref] = known
+		s.bound(known)
+		p.signal()
+	}
+	known.used.Store(now.UnixNano())
+	v := known.state.Load()
+	switch {
+	case v != nil && now.Before(v.fresh):
+		return known, nil, nil
+	case known.flight != nil:
+	case v == nil && known.failed != nil && now.Before(known.retry):
+		return nil, nil, known.failed
+	default:
+		s.fetch(p, by, []*entry{known})
+	}
+	return known, known.flight, nil
+}
+
+func (s *Service) providerOf(ref core.SecretRef) (*provider, *secret.Error) {
+	name := ref.Plugin()
+	if name == "" {
+		name = ref.Provider
+	}
+	if p := s.providers[name]; p != nil {
+		return p, nil
+	}
+	return nil, &secret.Error{
+		Code: secret.CodeNotConfigured, Message: "no provider " + ref.Provider + " is configured",
+		Hint: "set security.secrets.provider, or declare the plugin " + name + " in plugins",
+	}
+}
+
+func (p *provider) signal() {
+	select {
+	case p.changed <- struct{}{}:
+	default:
+	}
+}
+
+// bound forgets what was not used for longest until there is room. mu is held.
+func (s *Service) bound(but *entry) {
+	for len(s.entries) > maxEntries || s.bytes > maxBytes {
+		var oldest *entry
+		for _, e := range s.entries {
+			if e != but && e.flight == nil && (oldest == nil || e.used.Load() < oldest.used.Load()) {
+				oldest = e
+			}
+		}
+		if oldest == nil {
+			return
+		}
+		s.drop(oldest)
+	}
+}
+
+// drop forgets an entry. mu is held.
+func (s *Service) drop(e *entry) {
+	if s.entries[e.ref] == e {
+		delete(s.entries, e.ref)
+		s.bytes -= e.size
+		e.from.signal()
+	}
+}
+
+// fetch begins to ask a provider for entries that are not asked for yet. mu is held.
+func (s *Service) fetch(p *provider, by secret.Caller, list []*entry) {
+	if s.closed || len(list) == 0 {
+		return
+	}
+	f := &flight{done: make(chan struct{})}
+	wait := false
+	for _, e := range list {
+		e.flight = &flight{done: f.done}
+		wait = wait || e.state.Load() == nil
+	}
+	s.wg.Add(1)
+	go func() {
+		defer s.wg.Done()
+		defer close(f.done)
+		results, err := s.ask(p, by, list, wait)
+		now := s.clock.Now()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for i, e := range list {
+			var failed *secret.Error
+			if failed = err; failed == nil {
+				failed = s.take(e, results[i], now)
+			}
+			if failed != nil {
+				failed = s.fail(e, failed, now)
+			}
+			e.flight.err, e.flight = failed, nil
+		}
+		s.bound(nil)
+	}()
+}
+
+// ask makes the call. While the provider is not there, it is asked again until the time is over, where somebody has no value
+// to go on with: at the start of the service, plugins are not there yet.
+func (s *Service) ask(p *provider, by secret.Caller, list []*entry, wait bool) ([]secret.Result, *secret.Error) {
+	refs := make([]secret.Ref, len(list))
+	for i, e := range list {
+		refs[i] = secret.Ref{Path: e.ref.Path, Key: e.ref.Key}
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, s.config.Load().Timeout)
+	defer cancel()
+	again := pause.Backoff{First: waitFirst, Most: time.Second}
+	for {
+		results, err := p.provider.Resolve(ctx, refs, by)
+		if err == nil && len(results) != len(refs) {
+			err = secret.Errorf(secret.CodeInternal, "the provider answered %d references with %d results", len(refs), len(results))
+		}
+		failed := secret.AsError(err)
+		if failed == nil {
+			failed = allDown(results)
+		}
+		if failed != nil && ctx.Err() != nil && s.ctx.Err() == nil && failed.Code != secret.CodeUnavailable {
+			failed = secret.Errorf(secret.CodeTimeout, "its provider did not answer within %s", s.config.Load().Timeout)
+		}
+		if failed == nil || !wait || failed.Code != secret.CodeUnavailable || !pause.For(ctx, s.clock, again.Next()) {
+			p.mu.Lock()
+			p.failed = failed
+			p.mu.Unlock()
+			return results, failed
+		}
+	}
+}
+
+// allDown returns the failure of all results, where the provider says of each that its store cannot be reached.
+func allDown(results []secret.Result) *secret.Error {
+	for _, r := range results {
+		if r.Error == nil || !down(r.Error) {
+			return nil
+		}
+	}
+	if len(results) == 0 {
+		return nil
+	}
+	return results[0].Error
+}
+
+// down reports whether an error says nothing about the secret.
+func down(e *secret.Error) bool {
+	switch e.Code {
+	case secret.CodeNotFound, secret.CodeInvalidRef, secret.CodeForbidden, secret.CodeNotConfigured, secret.CodeUnimplemented:
+		return false
+	}
+	return true
+}
+
+// take takes in a result. mu is held.
+func (s *Service) take(e *entry, r secret.Result, now time.Time) *secret.Error {
+	switch {
+	case r.Error != nil:
+		return r.Error
+	case r.Value.Len() > MaxValue:
+		return secret.Errorf(secret.CodeInvalidRef, "it is %d bytes long; at most %d are taken", r.Value.Len(), MaxValue)
+	case !r.Value.NotAfter().IsZero() && !now.Before(r.Value.NotAfter()):
+		return secret.Errorf(secret.CodeNotFound, "its provider gave a value that has expired")
+	}
+	c := s.config.Load()
+	v := &value{Value: r.Value, fresh: now.Add(c.Refresh)}
+	if e.from.plugin == "" {
+		v.fresh = now.Add(localRefresh)
+	}
+	v.until = v.fresh.Add(c.StaleFor)
+	if end := r.Value.NotAfter(); !end.IsZero() {
+		if soon := now.Add(max(end.Sub(now)*2/3, minRefresh)); soon.Before(v.fresh) {
+			v.fresh = soon
+		}
+		v.fresh, v.until = sooner(v.fresh, end), sooner(v.until, end)
+	}
+	old := e.state.Swap(v)
+	e.failed, e.tries = nil, 0
+	if s.entries[e.ref] == e {
+		s.bytes += r.Value.Len() - e.size
+		e.size = r.Value.Len()
+	}
+	switch {
+	case old == nil:
+	case !bytes.Equal(old.Reveal(), v.Reveal()):
+		s.log.Info("secret changed", "secret", e.ref.String(), "version", v.Version())
+	case old.stale:
+		s.log.Info("secret is up to date again", "secret", e.ref.String())
+	}
+	return nil
+}
+
+func sooner(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// fail notes a failure, and returns it unless the former value may be used. mu is held.
+func (s *Service) fail(e *entry, failed *secret.Error, now time.Time) *secret.Error {
+	e.tries++
+	wait := min(retryFirst<<min(e.tries-1, 10), retryMost)
+	v := e.state.Load()
+	if v != nil && down(failed) && now.Before(v.until) {
+		kept := *v
+		kept.fresh, kept.stale = sooner(now.Add(wait), v.until), true
+		e.state.Store(&kept)
+		if !v.stale {
+			s.log.Warn("secret kept although its provider does not answer", "secret", e.ref.String(), "code", failed.Code,
+				"reason", failed.Message, "until", v.until.UTC().Format(time.RFC3339))
+		}
+		return nil
+	}
+	if v != nil || e.failed == nil || e.failed.Code != failed.Code {
+		s.log.Warn("secret not resolved", "secret", e.ref.String(), "code", failed.Code, "reason", failed.Message)
+	}
+	e.state.Store(nil)
+	s.bytes -= e.size
+	e.size = 0
+	if !down(failed) {
+		wait = missingRetry
+	}
+	e.failed, e.retry = failed, now.Add(wait)
+	return failed
+}
+
+// keep asks anew for what is in use before it is no longer fresh, and forgets what is not used.
+func (s *Service) keep() {
+	for pause.For(s.ctx, s.clock, lookEvery) {
+		now := s.clock.Now()
+		due := map[*provider][]*entry{}
+		s.mu.Lock()
+		for _, e := range s.entries {
+			if e.flight != nil {
+				continue
+			}
+			if idle := now.UnixNano() - e.used.Load(); idle > int64(unusedAfter) {
+				s.drop(e)
+				continue
+			}
+			if v := e.state.Load(); v != nil && !now.Add(2*lookEvery).Before(v.fresh) {
+				due[e.from] = append(due[e.from], e)
+			}
+		}
+		for p, list := range due {
+			for chunk := range slices.Chunk(list, maxBatch) {
+				s.fetch(p, caller("refresh"), chunk)
+			}
+		}
+		s.mu.Unlock()
+	}
+}
+
+// refs lists the references of a provider that have a value.
+func (s *Service) refs(p *provider) []secret.Ref {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var list []secret.Ref
+	for _, e := range s.entries {
+		if e.from == p {
+			list = append(list, secret.Ref{Path: e.ref.Path, Key: e.ref.Key})
+		}
+	}
+	slices.SortFunc(list, func(a, b secret.Ref) int { return bytes.Compare([]byte(a.String()), []byte(b.String())) })
+	return slices.Compact(list)
+}
+
+// touch asks anew for references that changed; nil: for all of the provider.
+func (s *Service) touch(p *provider, refs []secret.Ref) {
+	changed := map[secret.Ref]bool{}
+	for _, ref := range refs {
+		changed[ref] = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*entry
+	for _, e := range s.entries {
+		if e.from == p && e.flight == nil && (refs == nil || changed[secret.Ref{Path: e.ref.Path, Key: e.ref.Key}]) {
+			list = append(list, e)
+		}
+	}
+	for chunk := range slices.Chunk(list, maxBatch) {
+		s.fetch(p, caller("refresh"), chunk)
+	}
+}
+
+// watch follows the secrets of a provider that are in use, until the service is closed.
+func (s *Service) watch(p *provider, watcher secret.Watcher) {
+	defer p.watched.Store(false)
+	for s.ctx.Err() == nil {
+		refs := s.refs(p)
+		if len(refs) == 0 {
+			select {
+			case <-p.changed:
+				continue
+			case <-s.ctx.Done():
+				return
+			}
+		}
+		ctx, cancel := context.WithCancel(s.ctx)
+		stream, err := watcher.Watch(ctx, refs)
+		if err != nil {
+			cancel()
+			pause.For(s.ctx, s.clock, rewatch)
+			continue
+		}
+		if !p.watched.Swap(true) { // else only the set of secrets is another one
+			s.touch(p, nil) // what changed before the watch
+		}
+		ended := make(chan struct{})
+		go func() { // joined below
+			defer close(ended)
+			for {
+				changed, err := stream.Next()
+				if err != nil {
+					return
+				}
+				if len(changed) > 0 {
+					s.touch(p, changed)
+				}
+			}
+		}()
+		again := s.follow(p, refs, ended)
+		_ = stream.Close()
+		cancel()
+		<-ended
+		if !again {
+			p.watched.Store(false)
+			pause.For(s.ctx, s.clock, retryFirst)
+		}
+	}
+}
+
+// follow waits until the secrets in use are others than refs, or the watch ended; then it returns false.
+func (s *Service) follow(p *provider, refs []secret.Ref, ended <-chan struct{}) bool {
+	for {
+		select {
+		case <-s.ctx.Done():
+			return true
+		case <-ended:
+			return false
+		case <-p.changed:
+			if !pause.For(s.ctx, s.clock, waitFirst) { // more come together
+				return true
+			}
+			if !slices.Equal(s.refs(p), refs) {
+				return true
+			}
+		}
+	}
+}
+
+// names are those of the providers, the built-in ones first.
+func (s *Service) names() []string {
+	names := slices.Sorted(maps.Keys(s.providers))
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch first, second := s.providers[a].plugin == "", s.providers[b].plugin == ""; {
+		case first && !second:
+			return -1
+		case second && !first:
+			return 1
+		}
+		return 0
+	})
+	return names
+}

@@ -1,0 +1,37 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// SecretProvider is where secrets come from.
+type SecretProvider = wire.SecretProvider
+
+// SecretProviderList is all providers of secrets.
+type SecretProviderList struct {
+	Meta
+	Providers []SecretProvider `json:"providers"`
+	Total     int              `json:"total"`
+}
+
+// SecretTest tells whether a reference leads to a secret.
+type SecretTest struct {
+	Meta
+	wire.SecretTest
+}
+
+// ListSecretProviders returns the providers of secrets.
+func (c *Client) ListSecretProviders(ctx context.Context) (*SecretProviderList, error) {
+	out := new(SecretProviderList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/admin/secrets/providers"}, out))
+}
+
+// TestSecret has the server ask for a secret. The answer tells whether there is one, and never the secret.
+func (c *Client) TestSecret(ctx context.Context, reference string) (*SecretTest, error) {
+	out := new(SecretTest)
+	r := request{method: http.MethodPost, path: "/api/admin/secrets/test", body: wire.SecretTestRequest{Reference: reference}, harmless: true}
+	return result(out, c.do(ctx, r, out))
+}
