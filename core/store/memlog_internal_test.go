@@ -62,7 +62,7 @@ func TestTrimLogAsBadgerDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	end, err := endOfLog(bytes.NewReader(whole))
+	end, err := endOfLog(bytes.NewReader(whole), inClear)
 	if err != nil || end <= logHead || end >= int64(len(whole)) {
 		t.Fatalf("the log ends at %d of %d, %v", end, len(whole), err)
 	}
@@ -77,7 +77,7 @@ func TestTrimLogAsBadgerDoes(t *testing.T) {
 		cases[fmt.Sprint("damaged at ", at)] = damaged(at, 0x55)
 	}
 	keys := func(dir string, readOnly bool) (found []string) {
-		db, err := badger.Open(badgerOptions(dir, hclog.NewNullLogger()).WithReadOnly(readOnly).WithMemTableSize(2 * memTable))
+		db, err := badger.Open(badgerOptions(dir, nil, hclog.NewNullLogger()).WithReadOnly(readOnly).WithMemTableSize(2 * memTable))
 		if err != nil {
 			t.Fatalf("read-only %v: %v", readOnly, err)
 		}
@@ -107,7 +107,7 @@ func TestTrimLogAsBadgerDoes(t *testing.T) {
 					t.Fatal(err)
 				}
 				if readOnly {
-					if err := trimLogs(copied, hclog.NewNullLogger()); err != nil {
+					if err := trimLogs(copied, nil, hclog.NewNullLogger()); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -126,7 +126,7 @@ func FuzzEndOfLog(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	end, err := endOfLog(bytes.NewReader(whole))
+	end, err := endOfLog(bytes.NewReader(whole), inClear)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -134,12 +134,15 @@ func FuzzEndOfLog(f *testing.F) {
 	f.Add(whole[:end/2])
 	f.Add(binary.AppendUvarint([]byte("01234567890123456789\x40\x00"), 1<<63))
 	f.Fuzz(func(t *testing.T, log []byte) {
-		end, err := endOfLog(bytes.NewReader(log))
+		end, err := endOfLog(bytes.NewReader(log), inClear)
 		if err != nil || end < 0 || end > int64(len(log)) {
 			t.Fatalf("ends at %d of %d, %v", end, len(log), err)
 		}
-		if again, err := endOfLog(bytes.NewReader(log[:end])); err != nil || again != end {
+		if again, err := endOfLog(bytes.NewReader(log[:end]), inClear); err != nil || again != end {
 			t.Fatalf("what was cut at %d ends at %d, %v", end, again, err)
 		}
 	})
 }
+
+// inClear is the key of logs that are not encrypted.
+func inClear(uint64) ([]byte, error) { return nil, nil }
