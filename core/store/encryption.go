@@ -95,11 +95,6 @@ func (e *Encryption) makeRing(ctx context.Context, dir string, now time.Time) (*
 	return atrest.NewRing(ctx, e.Source, now, saveRing(filepath.Join(dir, ringFile)))
 }
 
-// forgotten makes the ring of a store that lives as long as its process.
-func (e *Encryption) forgotten(ctx context.Context, now time.Time) (*atrest.Ring, error) {
-	return atrest.NewRing(ctx, e.Source, now, func([]byte) error { return nil })
-}
-
 func saveRing(path string) func(data []byte) error {
 	return func(data []byte) error {
 		if err := atomicfile.Write(path, data, 0o600); err != nil {

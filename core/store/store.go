@@ -125,23 +125,17 @@ func open(ctx context.Context, opts Options, steps []migration) (*Store, error) 
 }
 
 // OpenOn opens a store on a database without a directory, in memory for one, which Close closes. Path and
-// MinFreeBytes of the options are ignored.
+// MinFreeBytes of the options are ignored, and Encryption: an encrypted one is an atrest.DB.
 func OpenOn(ctx context.Context, db kv.DB, opts Options) (*Store, error) {
 	opts.Path, opts.MinFreeBytes = "", 0
 	if opts.DiskFree == nil {
 		opts.DiskFree = func(string) (uint64, error) { return noDisk, nil }
 	}
 	opts.setDefaults()
-	var ring *atrest.Ring
-	if opts.Encryption != nil {
-		var err error
-		if ring, err = opts.Encryption.forgotten(ctx, opts.Clock.Now()); err != nil {
-			return nil, fmt.Errorf("store: open: %w", err)
-		}
-	}
-	db = sealed(db, ring)
 	s := newStore(opts, db, noDisk)
-	s.ring = ring
+	if d, ok := db.(*atrest.DB); ok {
+		s.ring = d.Ring()
+	}
 	s.open = func() (kv.DB, error) { return db, nil }
 	if err := s.start(ctx, true, migrations); err != nil {
 		return nil, fmt.Errorf("store: open: %w", err)

@@ -22,6 +22,9 @@ type DB struct {
 // Seal puts a ring over a database.
 func Seal(db kv.DB, ring *Ring) *DB { return &DB{db, ring} }
 
+// Ring returns the ring.
+func (d *DB) Ring() *Ring { return d.ring }
+
 // Unwrap returns the database below.
 func (d *DB) Unwrap() kv.DB { return d.DB }
 
