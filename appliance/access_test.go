@@ -169,7 +169,7 @@ func TestKeysEndToEnd(t *testing.T) {
 	// Without a server the owner of the machine makes keys, and the next server knows them.
 	s.Close()
 	var made *core.NewAPIKey
-	err = appliance.OfflineKeys(ctx, filepath.Join(s.dir, "store"), func(ctx context.Context, keys core.KeyService) (err error) {
+	err = appliance.OfflineKeys(ctx, store.Location{Path: filepath.Join(s.dir, "store")}, func(ctx context.Context, keys core.KeyService) (err error) {
 		made, err = keys.CreateKey(ctx, core.APIKeySpec{Name: "offline", Scopes: []string{"read"}})
 		return err
 	})

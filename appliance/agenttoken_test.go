@@ -137,7 +137,7 @@ func TestPepperVanished(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(store, "keys.pepper")); err == nil {
 		t.Error("it was made anew")
 	}
-	if n, err := appliance.ResetKeys(t.Context(), store); err != nil || n != 1 {
+	if n, err := appliance.ResetKeys(t.Context(), place.Location{Path: store}); err != nil || n != 1 {
 		t.Fatalf("%d, %v", n, err)
 	}
 	s.App = open(t, appliance.Options{ConfigPath: s.config, Version: "1.2.3", Stderr: s.log})

@@ -106,7 +106,7 @@ func TestAudit(t *testing.T) {
 		t.Fatal(err)
 	}
 	var offline bytes.Buffer
-	if err := appliance.OfflineAudit(t.Context(), filepath.Join(s.dir, "store"), func(ctx context.Context, a core.AuditService) error {
+	if err := appliance.OfflineAudit(t.Context(), store.Location{Path: filepath.Join(s.dir, "store")}, func(ctx context.Context, a core.AuditService) error {
 		return a.ExportAudit(ctx, time.Time{}, time.Time{}, "json", &offline)
 	}); err != nil {
 		t.Fatal(err)

@@ -40,19 +40,16 @@ func convert(ctx context.Context, opts Options) error {
 	if err := roomToConvert(opts); err != nil {
 		return err
 	}
-	from, err := openBadger(opts.Path, nil, opts.Logger) // which also keeps others out
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return errors.Join(err, from.Close())
-	}
 	ring, err := readRing(ctx, dir, opts.Encryption)
 	if err == nil && ring == nil {
 		ring, err = opts.Encryption.makeRing(ctx, dir, opts.Clock.Now())
 	}
 	if err != nil {
-		return errors.Join(err, from.Close())
+		return err
+	}
+	from, err := openBadger(opts.Path, nil, opts.Logger) // which also keeps others out
+	if err != nil {
+		return err
 	}
 	to, err := openBadger(dir, ring, opts.Logger)
 	if err != nil {
@@ -262,7 +259,7 @@ func finishConversion(path string, step func() error) error {
 	}
 	if there(convertMoving) {
 		from := filepath.Join(path, convertMoving)
-		if err := eachFile(from, func(name string) bool { return name == ringFile || isDatabaseFile(name) }, func(name string) error {
+		if err := eachFile(from, func(name string) bool { return name == RingFile || isDatabaseFile(name) }, func(name string) error {
 			if err := step(); err != nil {
 				return err
 			}
@@ -309,4 +306,3 @@ func eachFile(dir string, which func(name string) bool, fn func(name string) err
 func dropConversion(path string) error {
 	return os.RemoveAll(filepath.Join(path, convertDir))
 }
-

@@ -23,8 +23,8 @@ import (
 // changed or swapped, and lets their key change while the store is in use. Badger encrypts its files as a whole below it,
 // which proves nothing, and hides the names in keys. Both have keys that the ring keeps, wrapped by a master key.
 
-// ringFile is the ring of data keys in the directory of a store.
-const ringFile = "encryption.json"
+// RingFile is the ring of data keys in the directory of a store.
+const RingFile = "encryption.json"
 
 // maxRingFile bounds what is read of it.
 const maxRingFile = 1 << 20
@@ -37,12 +37,18 @@ type Encryption struct {
 	Progress func(done, total int64)
 }
 
+// Location is where a store is, with what opens it.
+type Location struct {
+	Path       string
+	Encryption *Encryption // nil: it is in clear
+}
+
 // ErrEncrypted says that a store is encrypted, and that no key for it is configured.
 var ErrEncrypted = errors.New("the store is encrypted, and no key is configured for it: give it as it was (security.encryption.atRest)")
 
 // readRing opens the ring in a directory; nil when there is none.
 func readRing(ctx context.Context, dir string, e *Encryption) (*atrest.Ring, error) {
-	path := filepath.Join(dir, ringFile)
+	path := filepath.Join(dir, RingFile)
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -82,7 +88,7 @@ func checkClear(dir string) error {
 	registry, err := badger.OpenKeyRegistry(badger.KeyRegistryOptions{Dir: dir, ReadOnly: true})
 	if errors.Is(err, badger.ErrEncryptionKeyMismatch) {
 		return fmt.Errorf("the store is encrypted, and the file %s with its data keys is gone: put it back from a copy of the directory, "+
-			"or restore a backup", ringFile)
+			"or restore a backup", RingFile)
 	}
 	if err != nil {
 		return err
@@ -92,11 +98,14 @@ func checkClear(dir string) error {
 
 // makeRing makes the ring of a new store.
 func (e *Encryption) makeRing(ctx context.Context, dir string, now time.Time) (*atrest.Ring, error) {
-	return atrest.NewRing(ctx, e.Source, now, saveRing(filepath.Join(dir, ringFile)))
+	return atrest.NewRing(ctx, e.Source, now, saveRing(filepath.Join(dir, RingFile)))
 }
 
 func saveRing(path string) func(data []byte) error {
 	return func(data []byte) error {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
 		if err := atomicfile.Write(path, data, 0o600); err != nil {
 			return err
 		}

@@ -84,7 +84,7 @@ func trimLog(name string, keyOf func(id uint64) ([]byte, error), logger hclog.Lo
 
 // What a log of Badger is made of: a head (the id of its key, and where that begins), then entries.
 const (
-	logHead    = 20 // be64 id of the key, then the beginning of its counters
+	logHead    = 20       // be64 id of the key, then the beginning of its counters
 	logTxn     = 1 << 6   // meta of an entry that is part of a transaction
 	logFinTxn  = 1 << 7   // and of the one that ends it, whose value is the version of the transaction
 	logMaxKey  = 1 << 16  // bytes

@@ -47,12 +47,12 @@ func (r Report) Well() bool { return r.Broken == 0 && r.Orphans == 0 && r.Entrie
 
 // CheckOptions are those of Check and Repair. Only Path is required.
 type CheckOptions struct {
-	Path     string
-	Logger   hclog.Logger
+	Path   string
+	Logger hclog.Logger
 	// Encryption is that of a store that is encrypted.
 	Encryption *Encryption
-	Found    func(Finding)        // gets each record that cannot be read
-	Progress func(records uint64) // is told the number of records looked at
+	Found      func(Finding)        // gets each record that cannot be read
+	Progress   func(records uint64) // is told the number of records looked at
 }
 
 // Check reads the whole of a store that no process uses, and changes nothing in it.

@@ -212,9 +212,9 @@ func openBadger(path string, ring *atrest.Ring, logger hclog.Logger) (kv.DB, err
 		return nil, core.Conflict("store", path, "", "store: %s is in use by %s: a store belongs to one process at a time", path, owner)
 	case errors.Is(err, badger.ErrEncryptionKeyMismatch) && ring == nil:
 		return nil, fmt.Errorf("store: open %s: the store is encrypted, and the file %s with its data keys is gone: put it back from a copy of "+
-			"the directory, or restore a backup", path, ringFile)
+			"the directory, or restore a backup", path, RingFile)
 	case errors.Is(err, badger.ErrEncryptionKeyMismatch):
-		return nil, fmt.Errorf("store: open %s: the files of the store and its data keys in %s do not belong together", path, ringFile)
+		return nil, fmt.Errorf("store: open %s: the files of the store and its data keys in %s do not belong together", path, RingFile)
 	case strings.Contains(err.Error(), "external magic number doesn't match"):
 		return nil, fmt.Errorf("store: %s holds the data of another program: %w", path, err)
 	}

@@ -191,7 +191,7 @@ func (a *arena) take(n int) []byte {
 	}
 	from := len(a.piece)
 	a.piece = a.piece[:from+n]
-	return a.piece[from:from:from+n]
+	return a.piece[from : from : from+n]
 }
 
 func (a *arena) reset() { a.piece = a.first }

@@ -134,7 +134,9 @@ func keyOf(stored []byte) (id uint32, ok bool) {
 
 // Unopened reports whether a value is one that did not open: readers get such a record as it is stored, which is none that
 // they know.
-func Unopened(value []byte) bool { return len(value) >= len(magic) && string(value[:len(magic)]) == magic }
+func Unopened(value []byte) bool {
+	return len(value) >= len(magic) && string(value[:len(magic)]) == magic
+}
 
 // ErrUnopened is why such a value is no record.
 var ErrUnopened = errSealed

@@ -97,7 +97,9 @@ func (r *Ring) unwrap(ctx context.Context, w Wrapped, about string) ([]byte, err
 }
 
 // about says what a key of the ring is for; 0 stands for that of the database's files.
-func (r *Ring) about(id uint32) string { return fmt.Sprintf("wardroom store %s key %d", r.file.Store, id) }
+func (r *Ring) about(id uint32) string {
+	return fmt.Sprintf("wardroom store %s key %d", r.file.Store, id)
+}
 
 func newKey() []byte {
 	key := make([]byte, keySize)
