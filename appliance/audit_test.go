@@ -14,6 +14,7 @@ import (
 	"github.com/wardroom/wardroom/appliance"
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/audit/trail"
 	"github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/sdk/wire"

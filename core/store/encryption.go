@@ -75,10 +75,8 @@ func openRing(ctx context.Context, dir string, e *Encryption) (*atrest.Ring, err
 	if err != nil || ring != nil {
 		return ring, err
 	}
-	if e != nil {
-		if _, err := os.Stat(filepath.Join(dir, badger.KeyRegistryFileName)); err == nil {
-			return nil, checkClear(dir)
-		}
+	if _, err := os.Stat(filepath.Join(dir, badger.KeyRegistryFileName)); err == nil {
+		return nil, checkClear(dir)
 	}
 	return nil, nil
 }
