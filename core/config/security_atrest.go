@@ -38,8 +38,6 @@ func (r *ruling) atRest() {
 	const entry = "security.encryption.atRest"
 	a := &r.config.Security.Encryption.AtRest
 	switch {
-	case a.File != "" && a.Provider != KeyFromFile:
-		r.refuse(entry, "file", "is given, and provider is %s: keep one of them", a.Provider)
 	case a.Enabled && a.Provider == KeyFromFile && a.File == "":
 		r.refuse(entry, "file", "is missing: make one with `wardroom store key new FILE`")
 	case a.File != "" && within(r.config.Store.Path, a.File):

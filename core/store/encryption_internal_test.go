@@ -478,3 +478,39 @@ func TestEncryptedOnFullDisk(t *testing.T) {
 		t.Error("the key was changed")
 	}
 }
+
+// Nothing of any kind of record can be read in the files of an encrypted store, not even the names in keys.
+func TestNothingInClear(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	s, err := Open(ctx, Options{Path: dir, MinFreeBytes: 1 << 20, Encryption: newEncryption(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.update(ctx, false, func(t *tx) error {
+		var errs []error
+		for _, section := range tables {
+			for _, value := range []string{"canary-small", strings.Repeat("canary-large ", 60_000)} {
+				key := fmt.Sprintf("%scanary-name-%d", section.prefix, len(value))
+				errs = append(errs, t.set([]byte(key), []byte(value)))
+			}
+		}
+		return errors.Join(errs...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(when string) {
+		t.Helper()
+		for name, data := range filesOf(t, dir) {
+			if strings.Contains(data, "canary") {
+				t.Errorf("%s: %s holds what was stored", when, name)
+			}
+		}
+	}
+	look("while it runs") // logs and the value log
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	look("at rest") // tables
+}
