@@ -22,11 +22,11 @@ func Encryption(c *config.Config) *store.Encryption {
 	}
 	switch a.Provider {
 	case config.KeyFromEnvironment:
-		return &store.Encryption{Source: atrest.FromEnvironment(a.Variable, a.KeyID)}
+		return &store.Encryption{Names: a.Names, Source: atrest.FromEnvironment(a.Variable, a.KeyID)}
 	case config.KeyFromSystemd:
-		return &store.Encryption{Source: atrest.FromCredential(a.Credential, a.KeyID)}
+		return &store.Encryption{Names: a.Names, Source: atrest.FromCredential(a.Credential, a.KeyID)}
 	}
-	return &store.Encryption{Source: atrest.FromFile(a.File, a.KeyID)}
+	return &store.Encryption{Names: a.Names, Source: atrest.FromFile(a.File, a.KeyID)}
 }
 
 // convertTell is how often the start says how far the encryption of a store in clear is.
@@ -86,6 +86,9 @@ func (a *App) encryptionRow() wire.StatusRow {
 		return row
 	}
 	row.Message = fmt.Sprintf("on: master key %s from %s, data key %d since %s", st.MasterKey, st.Source, st.DataKey, st.Since.Format(time.DateOnly))
+	if !st.Names {
+		row.Message += "; names in keys of the database are in clear"
+	}
 	switch {
 	case st.Resealing && st.Failed != "":
 		row.Status, row.Hint = "degraded", "it is tried again every minute"

@@ -11,6 +11,9 @@ type AtRest struct {
 	// Encrypt the store, and dumps and backups of it. A store in clear is encrypted at the next start, for which the disk needs
 	// room for a copy. From then on it is opened with its key only.
 	Enabled bool `json:"enabled"`
+	// Hide the names in keys of the database too: of patterns and people, and metadata of executions. It counts when a store is
+	// made or first encrypted, and costs more than the rest of the encryption.
+	Names bool `json:"names"`
 	// Where the master key is read from, at the start and when keys are changed: the file below, a variable of the
 	// environment, or a credential that systemd gives the service.
 	Provider string `json:"provider" default:"file" enum:"file,environment,systemd"`

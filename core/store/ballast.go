@@ -110,7 +110,11 @@ func openFull(opts Options, ring *atrest.Ring) (kv.DB, error) {
 	if err != nil {
 		return nil, full(fmt.Errorf(": %w", err))
 	}
-	return sealed(badgerDB{db}, ring), nil
+	layers, err := layered(db, ring)
+	if err != nil {
+		return nil, full(fmt.Errorf(": %w", err))
+	}
+	return layers, nil
 }
 
 var errNew = errors.New("; there is nothing to read in it yet")

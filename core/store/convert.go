@@ -13,6 +13,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/wardroom/wardroom/core/internal/atomicfile"
+	"github.com/wardroom/wardroom/core/store/atrest"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
@@ -42,7 +43,7 @@ func convert(ctx context.Context, opts Options) error {
 	}
 	ring, err := readRing(ctx, dir, opts.Encryption)
 	if err == nil && ring == nil {
-		ring, err = opts.Encryption.makeRing(ctx, dir, opts.Clock.Now())
+		_, err = atrest.NewEnvelope(ctx, opts.Encryption.Source) // the key is there, before anything is touched
 	}
 	if err != nil {
 		return err
@@ -50,6 +51,11 @@ func convert(ctx context.Context, opts Options) error {
 	from, err := openBadger(opts.Path, nil, opts.Logger) // which also keeps others out
 	if err != nil {
 		return err
+	}
+	if ring == nil {
+		if ring, err = opts.Encryption.makeRing(ctx, dir, opts.Clock.Now()); err != nil {
+			return errors.Join(err, from.Close())
+		}
 	}
 	to, err := openBadger(dir, ring, opts.Logger)
 	if err != nil {

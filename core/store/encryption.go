@@ -19,9 +19,10 @@ import (
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
-// An encrypted store has two layers. Values are sealed above the port (package atrest), which proves that they were not
-// changed or swapped, and lets their key change while the store is in use. Badger encrypts its files as a whole below it,
-// which proves nothing, and hides the names in keys. Both have keys that the ring keeps, wrapped by a master key.
+// An encrypted store has one layer or two. Values are sealed above the port (package atrest), which proves that they were not
+// changed or swapped, and lets their key change while the store is in use. With Names Badger encrypts its files as a whole
+// below it, which proves nothing, hides the names in keys, and costs more than the sealing. Both have keys that the ring
+// keeps, wrapped by a master key.
 
 // RingFile is the ring of data keys in the directory of a store.
 const RingFile = "encryption.json"
@@ -33,6 +34,9 @@ const maxRingFile = 1 << 20
 type Encryption struct {
 	// Source has the master key.
 	Source atrest.KeySource
+	// Names has Badger encrypt its files too, so that nobody reads the names in its keys. It counts when a store is made or
+	// first encrypted, and stays as it was then.
+	Names bool
 	// Progress, which may be nil, is told how many records of a store in clear were encrypted, while Open does that.
 	Progress func(done, total int64)
 }
@@ -81,12 +85,30 @@ func openRing(ctx context.Context, dir string, e *Encryption) (*atrest.Ring, err
 	return nil, nil
 }
 
+var errRingGone = fmt.Errorf("the store is encrypted, and the file %s with its data keys is gone: put it back from a copy of the directory, "+
+	"or restore a backup", RingFile)
+
+// notSealed refuses a database in clear whose values are sealed.
+func notSealed(db kv.DB) error {
+	txn := db.Snapshot()
+	defer txn.Discard()
+	for _, key := range schemaKeys {
+		value, err := get(txn, []byte(key))
+		if err != nil {
+			return err
+		}
+		if atrest.Unopened(value) {
+			return errRingGone
+		}
+	}
+	return nil
+}
+
 // checkClear refuses files that are encrypted by a key that is gone.
 func checkClear(dir string) error {
 	registry, err := badger.OpenKeyRegistry(badger.KeyRegistryOptions{Dir: dir, ReadOnly: true})
 	if errors.Is(err, badger.ErrEncryptionKeyMismatch) {
-		return fmt.Errorf("the store is encrypted, and the file %s with its data keys is gone: put it back from a copy of the directory, "+
-			"or restore a backup", RingFile)
+		return errRingGone
 	}
 	if err != nil {
 		return err
@@ -96,7 +118,7 @@ func checkClear(dir string) error {
 
 // makeRing makes the ring of a new store.
 func (e *Encryption) makeRing(ctx context.Context, dir string, now time.Time) (*atrest.Ring, error) {
-	return atrest.NewRing(ctx, e.Source, now, saveRing(filepath.Join(dir, RingFile)))
+	return atrest.NewRing(ctx, e.Source, e.Names, now, saveRing(filepath.Join(dir, RingFile)))
 }
 
 func saveRing(path string) func(data []byte) error {
@@ -135,12 +157,23 @@ func unlock(ctx context.Context, opts Options) (*atrest.Ring, error) {
 	return openRing(ctx, opts.Path, opts.Encryption)
 }
 
-// tableKey is the key of Badger's files, nil for a store in clear.
+// tableKey is the key of Badger's files, nil where they are not encrypted.
 func tableKey(ring *atrest.Ring) []byte {
 	if ring == nil {
 		return nil
 	}
 	return ring.TableKey()
+}
+
+// layered puts the ring of a store over the database that was opened, or checks that it needs none. The database is closed
+// where that fails.
+func layered(db *badger.DB, ring *atrest.Ring) (kv.DB, error) {
+	if ring == nil {
+		if err := notSealed(badgerDB{db}); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	return sealed(badgerDB{db}, ring), nil
 }
 
 // sealed puts a ring over a database, unless the store is in clear.

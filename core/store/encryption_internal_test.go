@@ -175,7 +175,7 @@ func convertUntil(t *testing.T, opts Options) error {
 // A copy that is killed before any of its commits goes on where it was, whether or not the commit had reached the disk.
 func TestCopyResumes(t *testing.T) {
 	ctx := context.Background()
-	ring, err := atrest.NewRing(ctx, newEncryption(t).Source, time.Now(), func([]byte) error { return nil })
+	ring, err := atrest.NewRing(ctx, newEncryption(t).Source, false, time.Now(), func([]byte) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,13 +268,20 @@ func TestWrongKey(t *testing.T) {
 			if !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
-			if after := filesOf(t, tt.dir); !maps.Equal(before, after) {
+			// Whether the values are sealed is seen once the database is open, which writes out its logs.
+			if after := filesOf(t, tt.dir); tt.dir != gone && !maps.Equal(before, after) {
 				t.Error("files were changed")
 			}
 			if _, err := Check(ctx, CheckOptions{Path: tt.dir, Encryption: tt.encryption}); err == nil && tt.dir != clear {
 				t.Error("it was checked")
 			}
 		})
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, RingFile)); err != nil || os.WriteFile(filepath.Join(gone, RingFile), data, 0o600) != nil {
+		t.Fatal(err)
+	}
+	if report, err := Check(ctx, CheckOptions{Path: gone, Encryption: right}); err != nil || !report.Well() {
+		t.Errorf("the ring was put back: %+v, %v", report, err)
 	}
 	if report, err := Check(ctx, CheckOptions{Path: dir, Encryption: right}); err != nil || !report.Well() {
 		t.Errorf("%+v, %v", report, err)
@@ -290,7 +297,7 @@ func TestRotateKey(t *testing.T) {
 		for n := range 4 {
 			var saved []byte
 			save := func(data []byte) error { saved = data; return nil }
-			ring, err := atrest.NewRing(ctx, encryption.Source, time.Now(), save)
+			ring, err := atrest.NewRing(ctx, encryption.Source, false, time.Now(), save)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -399,7 +406,7 @@ func TestRotateKeyOnDisk(t *testing.T) {
 // No section of the store takes bytes that do not open for a record, and no single one of them keeps the store from starting.
 func TestEachRecordChanged(t *testing.T) {
 	ctx := context.Background()
-	ring, err := atrest.NewRing(ctx, newEncryption(t).Source, time.Now(), func([]byte) error { return nil })
+	ring, err := atrest.NewRing(ctx, newEncryption(t).Source, false, time.Now(), func([]byte) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -479,18 +486,25 @@ func TestEncryptedOnFullDisk(t *testing.T) {
 	}
 }
 
-// Nothing of any kind of record can be read in the files of an encrypted store, not even the names in keys.
+// Nothing of any kind of record can be read in the files of an encrypted store, and with names not even its key.
 func TestNothingInClear(t *testing.T) {
+	t.Run("Values", func(t *testing.T) { testNothingInClear(t, false, "canary-value") })
+	t.Run("Names", func(t *testing.T) { testNothingInClear(t, true, "canary") })
+}
+
+func testNothingInClear(t *testing.T, names bool, canary string) {
 	ctx := context.Background()
 	dir := t.TempDir()
-	s, err := Open(ctx, Options{Path: dir, MinFreeBytes: 1 << 20, Encryption: newEncryption(t)})
+	encryption := newEncryption(t)
+	encryption.Names = names
+	s, err := Open(ctx, Options{Path: dir, MinFreeBytes: 1 << 20, Encryption: encryption})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = s.update(ctx, false, func(t *tx) error {
 		var errs []error
 		for _, section := range tables {
-			for _, value := range []string{"canary-small", strings.Repeat("canary-large ", 60_000)} {
+			for _, value := range []string{"canary-value", strings.Repeat("canary-value ", 60_000)} {
 				key := fmt.Sprintf("%scanary-name-%d", section.prefix, len(value))
 				errs = append(errs, t.set([]byte(key), []byte(value)))
 			}
@@ -503,7 +517,7 @@ func TestNothingInClear(t *testing.T) {
 	look := func(when string) {
 		t.Helper()
 		for name, data := range filesOf(t, dir) {
-			if strings.Contains(data, "canary") {
+			if strings.Contains(data, canary) {
 				t.Errorf("%s: %s holds what was stored", when, name)
 			}
 		}

@@ -62,6 +62,9 @@ func TestTrimLogAsBadgerDoes(t *testing.T) {
 }
 
 func testTrimLog(t *testing.T, encryption *Encryption) {
+	if encryption != nil {
+		encryption.Names = true
+	}
 	dir, name := crashedLog(t, encryption)
 	ring, err := openRing(context.Background(), dir, encryption)
 	if err != nil {

@@ -201,7 +201,11 @@ func openBadger(path string, ring *atrest.Ring, logger hclog.Logger) (kv.DB, err
 	}
 	switch {
 	case err == nil:
-		return sealed(badgerDB{db}, ring), nil
+		layers, err := layered(db, ring)
+		if err != nil {
+			return nil, fmt.Errorf("store: open %s: %w", path, err)
+		}
+		return layers, nil
 	case strings.Contains(err.Error(), "Cannot acquire directory lock"):
 		owner := "another process"
 		if pid, readErr := os.ReadFile(filepath.Join(path, "LOCK")); readErr == nil {
@@ -211,8 +215,7 @@ func openBadger(path string, ring *atrest.Ring, logger hclog.Logger) (kv.DB, err
 		}
 		return nil, core.Conflict("store", path, "", "store: %s is in use by %s: a store belongs to one process at a time", path, owner)
 	case errors.Is(err, badger.ErrEncryptionKeyMismatch) && ring == nil:
-		return nil, fmt.Errorf("store: open %s: the store is encrypted, and the file %s with its data keys is gone: put it back from a copy of "+
-			"the directory, or restore a backup", path, RingFile)
+		return nil, fmt.Errorf("store: open %s: %w", path, errRingGone)
 	case errors.Is(err, badger.ErrEncryptionKeyMismatch):
 		return nil, fmt.Errorf("store: open %s: the files of the store and its data keys in %s do not belong together", path, RingFile)
 	case strings.Contains(err.Error(), "external magic number doesn't match"):

@@ -41,7 +41,7 @@ func keyFile(tb testing.TB, keys ...atrest.MasterKey) string {
 func ring(tb testing.TB, source atrest.KeySource) (*atrest.Ring, *[]byte) {
 	tb.Helper()
 	saved := new([]byte)
-	r, err := atrest.NewRing(ctx, source, now, func(data []byte) error {
+	r, err := atrest.NewRing(ctx, source, true, now, func(data []byte) error {
 		*saved = data
 		return nil
 	})

@@ -21,8 +21,8 @@
 //
 // # Ring
 //
-// The ring is a file of JSON: data keys, and the key under which the database encrypts its files as a whole, so that the names
-// in its keys cannot be read either. Each is wrapped by the master key, which is never written to disk here.
+// The ring is a file of JSON: data keys, and where names are to be hidden too, the key under which the database encrypts its
+// files as a whole. Each is wrapped by the master key, which is never written to disk here.
 //
 // # Files
 //

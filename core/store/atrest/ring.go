@@ -26,7 +26,7 @@ type ringFile struct {
 	Store   string    `json:"store"`   // chosen at random; part of what is authenticated
 	Current uint32    `json:"current"` // data key of what is written
 	Keys    []ringKey `json:"keys"`
-	Tables  Wrapped   `json:"tables"` // under which the database encrypts its files
+	Tables  *Wrapped  `json:"tables,omitempty"` // under which the database encrypts its files, if it does
 }
 
 type ringKey struct {
@@ -48,11 +48,14 @@ type Ring struct {
 	current atomic.Pointer[dataKey]
 }
 
-// NewRing makes a ring with one data key and saves it.
-func NewRing(ctx context.Context, source KeySource, now time.Time, save func(data []byte) error) (*Ring, error) {
+// NewRing makes a ring with one data key and saves it. With names it has a key for the files of the database too.
+func NewRing(ctx context.Context, source KeySource, names bool, now time.Time, save func(data []byte) error) (*Ring, error) {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
-	r := &Ring{source: source, save: save, file: ringFile{Format: ringFormat, Store: hex.EncodeToString(id[:])}, tables: newKey()}
+	r := &Ring{source: source, save: save, file: ringFile{Format: ringFormat, Store: hex.EncodeToString(id[:])}}
+	if names {
+		r.tables = newKey()
+	}
 	r.keys.Store(&map[uint32]*dataKey{})
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,9 +79,11 @@ func OpenRing(ctx context.Context, source KeySource, data []byte, save func(data
 		}
 		keys[k.ID] = newDataKey(k.ID, key)
 	}
-	var err error
-	if r.tables, err = r.unwrap(ctx, r.file.Tables, r.about(0)); err != nil {
-		return nil, err
+	if r.file.Tables != nil {
+		var err error
+		if r.tables, err = r.unwrap(ctx, *r.file.Tables, r.about(0)); err != nil {
+			return nil, err
+		}
 	}
 	if keys[r.file.Current] == nil {
 		return nil, errors.New("the ring of data keys names one that it does not have")
@@ -107,7 +112,7 @@ func newKey() []byte {
 	return key
 }
 
-// TableKey is the key under which the database encrypts its files.
+// TableKey is the key under which the database encrypts its files; nil when it does not.
 func (r *Ring) TableKey() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,8 +149,12 @@ func (r *Ring) add(ctx context.Context, now time.Time) error {
 		return err
 	}
 	next.Keys, next.Current = append(next.Keys, ringKey{id, now.UTC().Truncate(time.Second), wrapped}), id
-	if next.Tables, err = r.source.Wrap(ctx, r.tables, r.about(0)); err != nil {
-		return err
+	if r.tables != nil {
+		tables, err := r.source.Wrap(ctx, r.tables, r.about(0))
+		if err != nil {
+			return err
+		}
+		next.Tables = &tables
 	}
 	if err := r.store(next); err != nil {
 		return err
@@ -187,13 +196,14 @@ type RingStatus struct {
 	DataKey   uint32    // current one
 	Since     time.Time // it is that
 	DataKeys  int       // more than one while records are sealed by others
+	Names     bool      // the database encrypts its files too
 }
 
 // Status returns what is known of the ring.
 func (r *Ring) Status() RingStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := RingStatus{Source: r.source.String(), DataKey: r.file.Current, DataKeys: len(r.file.Keys)}
+	s := RingStatus{Source: r.source.String(), DataKey: r.file.Current, DataKeys: len(r.file.Keys), Names: r.tables != nil}
 	for _, k := range r.file.Keys {
 		if k.ID == r.file.Current {
 			s.MasterKey, s.Since = k.KeyID, k.CreatedAt
