@@ -388,10 +388,23 @@ func TestWalk(t *testing.T) {
 			t.Errorf("names = %v after %d requests", names, len(s.seen()))
 		}
 	})
+	t.Run("EmptyPages", func(t *testing.T) {
+		s := newServer(t, page("", true, "c1"), page("", true, "c2"), page("a", false, ""))
+		if names, err := walk(newClient(t, s.URL, client.Options{}), ""); err != nil || len(names) != 1 {
+			t.Errorf("names = %v, err = %v", names, err)
+		}
+	})
 	t.Run("EmptyPageEnds", func(t *testing.T) {
-		s := newServer(t, page("", true, "again"))
+		s := newServer(t, page("", true, ""))
 		if names, err := walk(newClient(t, s.URL, client.Options{}), ""); err != nil || len(names) != 0 {
 			t.Errorf("names = %v, err = %v", names, err)
+		}
+	})
+	t.Run("SamePageAgain", func(t *testing.T) {
+		s := newServer(t, page("a", true, "again"))
+		names, err := walk(newClient(t, s.URL, client.Options{}), "")
+		if err == nil || len(names) != 2 || len(s.seen()) != 2 {
+			t.Errorf("names = %v, err = %v after %d requests", names, err, len(s.seen()))
 		}
 	})
 	t.Run("Error", func(t *testing.T) {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"net/url"
 	"strconv"
@@ -59,9 +60,13 @@ func walk[T any](
 			if !info.HasMore || len(rows) == 0 && info.NextCursor == "" { // a page may be empty, and more follow
 				return
 			}
-			if info.NextCursor != "" {
+			switch {
+			case info.NextCursor != "" && info.NextCursor == next.Cursor:
+				yield(zero, fmt.Errorf("the server's list does not go on: the page behind the cursor %q is that page again", next.Cursor))
+				return
+			case info.NextCursor != "":
 				next.Cursor = info.NextCursor
-			} else {
+			default:
 				next.Cursor = ""
 				next.Offset += len(rows)
 			}
