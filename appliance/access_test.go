@@ -14,6 +14,7 @@ import (
 	"github.com/wardroom/wardroom/appliance"
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/agent"
 	"github.com/wardroom/wardroom/sdk/client"
 )
@@ -169,7 +170,7 @@ func TestKeysEndToEnd(t *testing.T) {
 	// Without a server the owner of the machine makes keys, and the next server knows them.
 	s.Close()
 	var made *core.NewAPIKey
-	err = appliance.OfflineKeys(ctx, filepath.Join(s.dir, "store"), func(ctx context.Context, keys core.KeyService) (err error) {
+	err = appliance.OfflineKeys(ctx, store.Location{Path: filepath.Join(s.dir, "store")}, func(ctx context.Context, keys core.KeyService) (err error) {
 		made, err = keys.CreateKey(ctx, core.APIKeySpec{Name: "offline", Scopes: []string{"read"}})
 		return err
 	})

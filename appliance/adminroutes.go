@@ -53,6 +53,7 @@ func (a *App) adminRoutes() http.Handler {
 		w.Header().Set("Content-Type", "application/yaml")
 		_, _ = w.Write(text) // a client that left needs no answer
 	})
+	handle("POST /admin/store/key/rotate", a.rotateStoreKey)
 	mux.HandleFunc("GET /admin/backup", a.sendBackup)
 	mux.HandleFunc("GET /admin/recent-log", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -46,7 +46,7 @@ func (a *App) status(ctx context.Context) (wire.AdminStatus, error) {
 	}
 	s.Rows = append(s.Rows, a.queueRows(ctx)...)
 	s.Rows = append(s.Rows, a.certificateRows()...)
-	s.Rows = append(s.Rows, a.diskRow())
+	s.Rows = append(s.Rows, a.diskRow(), a.encryptionRow())
 	alerts, err := a.alertRows(ctx)
 	s.Rows = append(s.Rows, alerts...)
 	return s, err

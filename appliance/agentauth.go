@@ -113,12 +113,12 @@ func pepperNeeded(ctx context.Context, s *store.Store, now time.Time) (id string
 }
 
 // offline opens the store of a server that does not run, for fn. CONFLICT when a server has it open.
-func offline(ctx context.Context, dir string, fn func(ctx context.Context, s *store.Store, clock core.Clock, ids core.IDs) error) (err error) {
-	recorded, err := offlineAudit(dir, true)
+func offline(ctx context.Context, at store.Location, fn func(ctx context.Context, s *store.Store, clock core.Clock, ids core.IDs) error) (err error) {
+	recorded, err := offlineAudit(at.Path, true)
 	if err != nil {
 		return err
 	}
-	s, err := store.Open(ctx, store.Options{Path: dir, Audit: func(ctx context.Context, tx core.AuditTx) error {
+	s, err := store.Open(ctx, store.Options{Path: at.Path, Encryption: at.Encryption, Audit: func(ctx context.Context, tx core.AuditTx) error {
 		if tx.AuditHead().Sequence == 0 {
 			return nil // nothing was ever recorded here
 		}
@@ -142,9 +142,9 @@ func offline(ctx context.Context, dir string, fn func(ctx context.Context, s *st
 
 // OfflineKeys hands fn the keys in the directory of a store that no server has open, on behalf of who owns it. CONFLICT
 // when one has.
-func OfflineKeys(ctx context.Context, dir string, fn func(ctx context.Context, keys core.KeyService) error) error {
-	return offline(ctx, dir, func(ctx context.Context, s *store.Store, clock core.Clock, ids core.IDs) error {
-		pepper, err := pepper(ctx, s, dir, clock.Now())
+func OfflineKeys(ctx context.Context, at store.Location, fn func(ctx context.Context, keys core.KeyService) error) error {
+	return offline(ctx, at, func(ctx context.Context, s *store.Store, clock core.Clock, ids core.IDs) error {
+		pepper, err := pepper(ctx, s, at.Path, clock.Now())
 		if err != nil {
 			return err
 		}
@@ -153,9 +153,9 @@ func OfflineKeys(ctx context.Context, dir string, fn func(ctx context.Context, k
 }
 
 // OfflineAgentTokens is OfflineKeys for the registration tokens of agents.
-func OfflineAgentTokens(ctx context.Context, dir string, fn func(ctx context.Context, tokens core.AgentTokenService) error) error {
-	return offline(ctx, dir, func(ctx context.Context, s *store.Store, clock core.Clock, ids core.IDs) error {
-		pepper, err := pepper(ctx, s, dir, clock.Now())
+func OfflineAgentTokens(ctx context.Context, at store.Location, fn func(ctx context.Context, tokens core.AgentTokenService) error) error {
+	return offline(ctx, at, func(ctx context.Context, s *store.Store, clock core.Clock, ids core.IDs) error {
+		pepper, err := pepper(ctx, s, at.Path, clock.Now())
 		if err != nil {
 			return err
 		}
@@ -165,8 +165,8 @@ func OfflineAgentTokens(ctx context.Context, dir string, fn func(ctx context.Con
 
 // ResetKeys forgets all keys and registration tokens in the directory of a store that no server has open, so that the next
 // start makes a first key. It returns how many there were.
-func ResetKeys(ctx context.Context, dir string) (count int, err error) {
-	err = offline(ctx, dir, func(ctx context.Context, s *store.Store, _ core.Clock, _ core.IDs) error {
+func ResetKeys(ctx context.Context, at store.Location) (count int, err error) {
+	err = offline(ctx, at, func(ctx context.Context, s *store.Store, _ core.Clock, _ core.IDs) error {
 		for {
 			keys, _, err := s.FindAPIKeys(ctx, core.APIKeyFilter{Page: core.Page{Limit: core.MaxPageLimit}})
 			if err != nil {

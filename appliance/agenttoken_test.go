@@ -13,6 +13,7 @@ import (
 	"github.com/wardroom/wardroom/appliance"
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/agent"
 	"github.com/wardroom/wardroom/sdk/client"
 )
@@ -113,7 +114,7 @@ func TestAgentTokensBesideKeys(t *testing.T) {
 	coretest.WaitFor(t, "the agent with a key", byKey.Connected)
 	s.Close()
 	var token *core.NewAgentToken
-	err := appliance.OfflineAgentTokens(t.Context(), filepath.Join(s.dir, "store"), func(ctx context.Context, tokens core.AgentTokenService) (err error) {
+	err := appliance.OfflineAgentTokens(t.Context(), store.Location{Path: filepath.Join(s.dir, "store")}, func(ctx context.Context, tokens core.AgentTokenService) (err error) {
 		token, err = tokens.CreateAgentToken(ctx, core.AgentTokenSpec{Capabilities: []string{"*"}})
 		return err
 	})
@@ -127,21 +128,21 @@ func TestAgentTokensBesideKeys(t *testing.T) {
 func TestPepperVanished(t *testing.T) {
 	s := openSecured(t, "")
 	s.Close()
-	store := filepath.Join(s.dir, "store")
-	if err := os.Remove(filepath.Join(store, "keys.pepper")); err != nil {
+	dir := filepath.Join(s.dir, "store")
+	if err := os.Remove(filepath.Join(dir, "keys.pepper")); err != nil {
 		t.Fatal(err)
 	}
 	if err := starts(t, s.config); core.ErrorCode(err) != core.CodeConflict || !strings.Contains(err.Error(), "keys.pepper") || !strings.Contains(err.Error(), "auth reset") {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(store, "keys.pepper")); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, "keys.pepper")); err == nil {
 		t.Error("it was made anew")
 	}
-	if n, err := appliance.ResetKeys(t.Context(), store); err != nil || n != 1 {
+	if n, err := appliance.ResetKeys(t.Context(), store.Location{Path: dir}); err != nil || n != 1 {
 		t.Fatalf("%d, %v", n, err)
 	}
 	s.App = open(t, appliance.Options{ConfigPath: s.config, Version: "1.2.3", Stderr: s.log})
-	key, err := os.ReadFile(filepath.Join(store, "admin.key"))
+	key, err := os.ReadFile(filepath.Join(dir, "admin.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,8 +166,8 @@ func starts(t *testing.T, config string) error {
 func TestStoreForEveryone(t *testing.T) {
 	s := openSecured(t, "")
 	s.Close()
-	store := filepath.Join(s.dir, "store")
-	if err := os.Chmod(store, 0o777); err != nil {
+	dir := filepath.Join(s.dir, "store")
+	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	if err := starts(t, s.config); core.ErrorCode(err) != core.CodeConflict || !strings.Contains(err.Error(), "0777") {

@@ -183,13 +183,13 @@ func (a *App) recordPlugin(plugin, state string) {
 }
 
 // OfflineAudit hands fn the audit trail in the directory of a store that no server has open. CONFLICT when one has.
-func OfflineAudit(ctx context.Context, dir string, fn func(ctx context.Context, trail core.AuditService) error) (err error) {
-	s, err := store.Open(ctx, store.Options{Path: dir})
+func OfflineAudit(ctx context.Context, at store.Location, fn func(ctx context.Context, trail core.AuditService) error) (err error) {
+	s, err := store.Open(ctx, store.Options{Path: at.Path, Encryption: at.Encryption})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	service, err := offlineAudit(dir, false)
+	service, err := offlineAudit(at.Path, false)
 	if err != nil {
 		return err
 	}

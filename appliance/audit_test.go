@@ -14,6 +14,7 @@ import (
 	"github.com/wardroom/wardroom/appliance"
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/audit/trail"
 	"github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -106,7 +107,7 @@ func TestAudit(t *testing.T) {
 		t.Fatal(err)
 	}
 	var offline bytes.Buffer
-	if err := appliance.OfflineAudit(t.Context(), filepath.Join(s.dir, "store"), func(ctx context.Context, a core.AuditService) error {
+	if err := appliance.OfflineAudit(t.Context(), store.Location{Path: filepath.Join(s.dir, "store")}, func(ctx context.Context, a core.AuditService) error {
 		return a.ExportAudit(ctx, time.Time{}, time.Time{}, "json", &offline)
 	}); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,8 @@
 package appliance
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,13 +14,15 @@ import (
 	"github.com/wardroom/wardroom/core/audit"
 	"github.com/wardroom/wardroom/core/backup"
 	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // maxBackupFile bounds a file beside the store that a backup takes along, in bytes.
 const maxBackupFile = 1 << 20
 
 // sendBackup streams an archive of the running server. With secrets=true it has the keys of the store and the configuration
-// as it stands in its files; without, the configuration in effect with its secrets hidden. An archive that fails on the way
+// as it stands in its files. With seal=true the answer has the envelope that the caller is to encrypt the archive by, and the
+// secrets with it, if the store is encrypted. Without both, the configuration in effect with its secrets hidden. An archive that fails on the way
 // ends without its last entry, so that nobody takes it for a whole one.
 func (a *App) sendBackup(w http.ResponseWriter, r *http.Request) {
 	secrets := false
@@ -28,6 +32,28 @@ func (a *App) sendBackup(w http.ResponseWriter, r *http.Request) {
 	case "", "false":
 	default:
 		writeAdminError(w, core.Invalid("secrets", "must be true or false"))
+		return
+	}
+	var envelope string
+	switch r.URL.Query().Get("seal") {
+	case "true":
+		e, encrypted, err := a.store.FileEnvelope(r.Context())
+		if err != nil {
+			a.log.Error("the backup could not be begun", "error", err)
+			writeAdminError(w, err)
+			return
+		}
+		if encrypted {
+			text, err := json.Marshal(e)
+			if err != nil {
+				writeAdminError(w, err)
+				return
+			}
+			secrets, envelope = true, base64.StdEncoding.EncodeToString(text)
+		}
+	case "", "false":
+	default:
+		writeAdminError(w, core.Invalid("seal", "must be true or false"))
 		return
 	}
 	if !a.backups.TryLock() {
@@ -40,6 +66,9 @@ func (a *App) sendBackup(w http.ResponseWriter, r *http.Request) {
 		a.log.Error("the backup could not be begun", "error", err)
 		writeAdminError(w, core.Errorf(core.CodeConflict, "%s", err))
 		return
+	}
+	if envelope != "" {
+		w.Header().Set(wire.AdminSealHeader, envelope)
 	}
 	w.Header().Set("Content-Type", "application/zstd")
 	started := a.clock.Now()

@@ -57,6 +57,12 @@ func (a *App) privatePaths(c *config.Config, state, run string) []string {
 	for _, repository := range c.Threads.Repositories {
 		paths = append(paths, repository.PasswordFile, repository.SSHKeyFile)
 	}
+	if atRest := c.Security.Encryption.AtRest; atRest.Enabled {
+		paths = append(paths, atRest.File)
+		if atRest.Provider == config.KeyFromSystemd {
+			paths = append(paths, os.Getenv("CREDENTIALS_DIRECTORY"))
+		}
+	}
 	for _, endpoint := range c.Webhooks.Endpoints {
 		paths = append(paths, endpoint.ClientKeyFile)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -104,11 +105,20 @@ func (a *App) storeFigures() metrics.StoreFigures {
 	for _, f := range a.store.RetentionFailures() {
 		failures[f.Kind] = f.Count
 	}
-	return metrics.StoreFigures{
+	encryption := a.store.EncryptionStatus()
+	figures := metrics.StoreFigures{
 		Commits: s.Commits, Updates: s.Updates, CommitTime: s.CommitTime, Failures: s.Failures,
 		Size: s.LSMBytes + s.ValueBytes, Free: int64(s.FreeBytes), ReadOnly: readOnly,
 		Broken: int64(len(a.store.Broken())), Retention: failures,
 	}
+	if encryption.Enabled {
+		figures.Encrypted, figures.MasterKey = true, encryption.MasterKey
+		figures.DataKey = strconv.FormatUint(uint64(encryption.DataKey), 10)
+		if encryption.Resealing {
+			figures.Unsealed = encryption.Total - encryption.Done
+		}
+	}
+	return figures
 }
 
 // agentFigures is what metrics show of the agents' registry.
@@ -142,6 +152,9 @@ func (a *App) checkStore(ctx context.Context) health.Result {
 			return health.Impaired(fmt.Sprintf("%s are not retired since %s: %s", f.Kind, f.Since.UTC().Format(time.RFC3339), f.Reason),
 				"look into the log; the next run tries again within the hour")
 		}
+	}
+	if st := a.store.EncryptionStatus(); st.Failed != "" {
+		return health.Impaired("records are still sealed by a former data key: "+st.Failed, "look into the log; it is tried again every minute")
 	}
 	for _, step := range a.store.ClockSteps() {
 		if step.Until > 0 {

@@ -3,6 +3,7 @@ package appliance
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -46,8 +47,13 @@ func (a *App) newThreads(ctx context.Context) error {
 	if err := a.workspaces.Open(ctx); err != nil {
 		return fmt.Errorf("open the workspaces: %w", err)
 	}
+	if c.Security.Encryption.AtRest.Enabled {
+		if err := os.RemoveAll(memoryIndex(c)); err != nil {
+			return fmt.Errorf("remove the index of experiences that is in clear: %w", err)
+		}
+	}
 	a.memory = memory.New(memory.Options{
-		Store: a.store, Path: filepath.Join(c.Store.Path, "memory-index"), Clock: a.clock, Older: a.store.Older,
+		Store: a.store, Path: indexPath(c), Clock: a.clock, Older: a.store.Older,
 		IDs: a.ids, Logger: a.log, Config: memoryConfig(c), Instructions: report.Instructions(),
 		Guarded: a.guardedExecution,
 	})
@@ -66,6 +72,16 @@ func (a *App) newThreads(ctx context.Context) error {
 	a.agents.SetThreadSink(a.threads)
 	return nil
 }
+
+// indexPath is where the index of experiences is; "" for one in memory. It would say on disk what an encrypted store hides.
+func indexPath(c *config.Config) string {
+	if c.Security.Encryption.AtRest.Enabled {
+		return ""
+	}
+	return memoryIndex(c)
+}
+
+func memoryIndex(c *config.Config) string { return filepath.Join(c.Store.Path, "memory-index") }
 
 // threadFigures is what metrics show of threads, workspaces and memory.
 func (a *App) threadFigures() metrics.ThreadFigures {

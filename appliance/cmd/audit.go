@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/audit/trail"
 	"github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -106,8 +107,8 @@ func (c *cli) auditList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.atStore(cmd, &flags, func(dir string) error {
-			return c.deps.Audit(cmd.Context(), dir, func(ctx context.Context, audit core.AuditService) error {
+		return c.atStore(cmd, &flags, func(at store.Location) error {
+			return c.deps.Audit(cmd.Context(), at, func(ctx context.Context, audit core.AuditService) error {
 				return c.listOffline(ctx, audit, sel)
 			})
 		}, func() error { return online(cmd, args) })
@@ -211,8 +212,8 @@ func (c *cli) export(cmd *cobra.Command, flags *authFlags, from, to time.Time, f
 	if flags.config == "" {
 		return online()
 	}
-	return c.atStore(cmd, flags, func(dir string) error {
-		return c.deps.Audit(cmd.Context(), dir, func(ctx context.Context, audit core.AuditService) error {
+	return c.atStore(cmd, flags, func(at store.Location) error {
+		return c.deps.Audit(cmd.Context(), at, func(ctx context.Context, audit core.AuditService) error {
 			return audit.ExportAudit(ctx, from, to, format, w)
 		})
 	}, online)
@@ -307,8 +308,8 @@ func (c *cli) verify(cmd *cobra.Command, flags *authFlags, files []string, v *tr
 	if flags.config == "" {
 		return online()
 	}
-	return c.atStore(cmd, flags, func(dir string) error {
-		return c.deps.Audit(cmd.Context(), dir, func(ctx context.Context, audit core.AuditService) error {
+	return c.atStore(cmd, flags, func(at store.Location) error {
+		return c.deps.Audit(cmd.Context(), at, func(ctx context.Context, audit core.AuditService) error {
 			status, err := audit.AuditStatus(ctx)
 			if err != nil {
 				return err
@@ -384,8 +385,8 @@ func (c *cli) auditStatus() *cobra.Command {
 			if flags.config == "" {
 				return online()
 			}
-			return c.atStore(cmd, &flags, func(dir string) error {
-				return c.deps.Audit(cmd.Context(), dir, func(ctx context.Context, audit core.AuditService) error {
+			return c.atStore(cmd, &flags, func(at store.Location) error {
+				return c.deps.Audit(cmd.Context(), at, func(ctx context.Context, audit core.AuditService) error {
 					st, err := audit.AuditStatus(ctx)
 					if err != nil {
 						return err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -82,29 +83,38 @@ func (c *cli) keys(
 	cmd *cobra.Command, f *authFlags, offline func(ctx context.Context, keys core.KeyService) error,
 	online func(ctx context.Context, api *client.Client) error,
 ) error {
-	return c.offlineOr(cmd, f, func(ctx context.Context, dir string) error { return c.deps.Keys(ctx, dir, offline) }, online)
+	return c.offlineOr(cmd, f, func(ctx context.Context, at store.Location) error { return c.deps.Keys(ctx, at, offline) }, online)
 }
 
 // offlineOr runs offline on the directory of the store of a server that does not run, else online.
 func (c *cli) offlineOr(
-	cmd *cobra.Command, f *authFlags, offline func(ctx context.Context, dir string) error,
+	cmd *cobra.Command, f *authFlags, offline func(ctx context.Context, at store.Location) error,
 	online func(ctx context.Context, api *client.Client) error,
 ) error {
 	if f.config == "" {
 		return c.call(cmd, online)
 	}
-	return c.atStore(cmd, f, func(dir string) error { return offline(cmd.Context(), dir) },
+	return c.atStore(cmd, f, func(at store.Location) error { return offline(cmd.Context(), at) },
 		func() error { return c.call(cmd, online) })
+}
+
+// location is where the store of a configuration is.
+func (c *cli) location(loaded *config.Config) store.Location {
+	at := store.Location{Path: loaded.Store.Path}
+	if c.deps.Encryption != nil {
+		at.Encryption = c.deps.Encryption(loaded)
+	}
+	return at
 }
 
 // atStore runs a command on the machine of a server: offline with the directory of its store, or online, as the server's
 // first key unless another credential is given, where the server runs.
-func (c *cli) atStore(cmd *cobra.Command, f *authFlags, offline func(dir string) error, online func() error) error {
+func (c *cli) atStore(cmd *cobra.Command, f *authFlags, offline func(at store.Location) error, online func() error) error {
 	loaded, err := config.Load(f.config, config.Options{})
 	if err != nil {
 		return err
 	}
-	err = offline(loaded.Store.Path)
+	err = offline(c.location(loaded))
 	if owned := ownAs(loaded.Store.Path, loaded.Store.Path); err == nil { // root may have made the store of the service
 		err = owned
 	}
@@ -316,7 +326,7 @@ func (c *cli) authReset() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			count, err := c.deps.ResetKeys(cmd.Context(), loaded.Store.Path)
+			count, err := c.deps.ResetKeys(cmd.Context(), c.location(loaded))
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,8 @@ package cmd
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +22,8 @@ import (
 	"github.com/wardroom/wardroom/core/backup"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/core/store/atrest"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // ageHeader is what an encrypted archive begins with.
@@ -84,12 +88,13 @@ func (c *cli) backupCreate() *cobra.Command {
 	var dir string
 	var keep int
 	var recipients []string
-	var secrets, force bool
+	var secrets, clear, force bool
 	cmd := &cobra.Command{
 		Use:   "create [FILE]",
 		Short: "Back up the running server of this machine",
 		Long: "Back up the running server of this machine to FILE, or to a new file in --dir. It appears once it is whole, on disk\n" +
-			"and proved. With --recipient it is encrypted for that public key of age (age1...).\n\n" +
+			"and proved. With --recipient it is encrypted for that public key of age (age1...); without, a backup of an encrypted\n" +
+			"store is encrypted by the store's master key, unless --clear is given.\n\n" +
 			"The keys under which the store has secrets, and the configuration with its own, are left out of a backup unless it\n" +
 			"is encrypted or --secrets asks for them. Without keys.pepper no API key is valid after a restore.",
 		Example: "  wardroom backup create /backup/wardroom.backup\n  wardroom backup create --dir /var/backups/wardroom --keep 7 --recipient age1...",
@@ -123,7 +128,7 @@ func (c *cli) backupCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			answer, err := c.createBackup(cmd.Context(), s, file, to, secrets || len(to) > 0)
+			answer, err := c.createBackup(cmd.Context(), s, file, to, secrets || len(to) > 0, !clear && len(to) == 0)
 			if err == nil && keep > 0 {
 				answer.Removed, err = removeBackups(dir, keep)
 			}
@@ -138,18 +143,23 @@ func (c *cli) backupCreate() *cobra.Command {
 	flags.IntVar(&keep, "keep", 0, "with --dir: keep so many backups of those that are there, and remove older ones; 0 keeps all")
 	flags.StringArrayVar(&recipients, "recipient", nil, "public key of age to encrypt for; may be given more than once")
 	flags.BoolVar(&secrets, "secrets", false, "take keys and secrets along without encryption")
+	flags.BoolVar(&clear, "clear", false, "do not encrypt a backup of an encrypted store by its key")
 	flags.BoolVar(&force, "force", false, "overwrite FILE")
 	return cmd
 }
 
 // createBackup writes what the server sends, and proves it.
-func (c *cli) createBackup(ctx context.Context, s *adminSocket, file string, to []agelib.Recipient, secrets bool) (*backupAnswer, error) {
-	sent, err := s.do(ctx, http.MethodGet, fmt.Sprintf("/admin/backup?secrets=%t", secrets), nil)
+func (c *cli) createBackup(ctx context.Context, s *adminSocket, file string, to []agelib.Recipient, secrets, seal bool) (*backupAnswer, error) {
+	sent, err := s.do(ctx, http.MethodGet, fmt.Sprintf("/admin/backup?secrets=%t&seal=%t", secrets, seal), nil)
 	if err != nil {
 		return nil, err
 	}
 	defer sent.Body.Close()
-	answer := &backupAnswer{File: file, Encrypted: len(to) > 0, Secrets: secrets}
+	envelope, sealed, err := envelopeOf(sent.Header.Get(wire.AdminSealHeader))
+	if err != nil {
+		return nil, err
+	}
+	answer := &backupAnswer{File: file, Encrypted: len(to) > 0 || sealed, Secrets: secrets}
 	err = writeWhole(file, func(w io.Writer) error {
 		out := bufio.NewWriterSize(w, 256<<10)
 		counted := &counter{next: out, show: c.bytesShown("backed up")}
@@ -160,6 +170,10 @@ func (c *cli) createBackup(ctx context.Context, s *adminSocket, file string, to 
 				return err
 			}
 			into = encrypted
+		} else if sealed {
+			if into, err = atrest.NewWriter(counted, envelope); err != nil {
+				return err
+			}
 		}
 		// What is written is proved as it comes: an encrypted file could not be read back here.
 		passed := io.TeeReader(sent.Body, into)
@@ -182,6 +196,21 @@ func (c *cli) createBackup(ctx context.Context, s *adminSocket, file string, to 
 		return nil, err
 	}
 	return answer, nil
+}
+
+// envelopeOf reads what the server wants a backup to be encrypted by; ok is false when its store is in clear.
+func envelopeOf(header string) (e atrest.Envelope, ok bool, err error) {
+	if header == "" {
+		return e, false, nil
+	}
+	text, err := base64.StdEncoding.DecodeString(header)
+	if err == nil {
+		err = json.Unmarshal(text, &e)
+	}
+	if err != nil {
+		return e, false, &outcomeError{code: exitFailed, message: "the server sent an envelope that cannot be read", hint: "use the command line of its version"}
+	}
+	return e, true, nil
 }
 
 func (a *backupAnswer) about(c *backup.Contents, sum store.Summary) {
@@ -234,14 +263,22 @@ func removeBackups(dir string, keep int) (removed []string, err error) {
 }
 
 // backupFlags are those of commands that read an archive.
-type backupFlags struct{ identity string }
+type backupFlags struct {
+	identity string
+	keys     *keyFlags
+}
 
-func (f *backupFlags) register(cmd *cobra.Command) {
+// register adds the flags, and those of the store key unless keys has them already.
+func (f *backupFlags) register(cmd *cobra.Command, keys *keyFlags) {
+	if f.keys = keys; keys == nil {
+		f.keys = new(keyFlags)
+		f.keys.register(cmd, "configuration file with the store key of an encrypted backup")
+	}
 	cmd.Flags().StringVar(&f.identity, "identity", "", "file with the secret key of age that an encrypted backup is for")
 }
 
 // open opens an archive, decrypted.
-func (f *backupFlags) open(path string) (r io.Reader, encrypted bool, end func(), err error) {
+func (f *backupFlags) open(ctx context.Context, c *cli, path string) (r io.Reader, encrypted bool, end func(), err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, false, nil, fileError(err)
@@ -249,7 +286,12 @@ func (f *backupFlags) open(path string) (r io.Reader, encrypted bool, end func()
 	in := bufio.NewReaderSize(file, 256<<10)
 	end = func() { _ = file.Close() } // only read from
 	if begin, _ := in.Peek(len(ageHeader)); string(begin) != ageHeader {
-		return in, false, end, nil
+		plain, encrypted, err := c.unseal(ctx, in, path, f.keys)
+		if err != nil {
+			end()
+			return nil, encrypted, nil, err
+		}
+		return plain, encrypted, end, nil
 	}
 	plain, err := f.decrypt(path, in)
 	if err != nil {
@@ -296,12 +338,12 @@ func (c *cli) backupVerify() *cobra.Command {
 			return c.showValue(answer, answer.screen("whole:"))
 		},
 	}
-	flags.register(cmd)
+	flags.register(cmd, nil)
 	return cmd
 }
 
 func (c *cli) readBackup(ctx context.Context, flags *backupFlags, path string) (*backupAnswer, error) {
-	r, encrypted, end, err := flags.open(path)
+	r, encrypted, end, err := flags.open(ctx, c, path)
 	if err != nil {
 		return nil, err
 	}
@@ -327,7 +369,7 @@ func backupError(path string, err error) error {
 	switch {
 	case errors.Is(err, backup.ErrNewer):
 		return &usageError{message: path + ": " + err.Error(), hint: "use the version of wardroom that made it, or a later one"}
-	case errors.Is(err, backup.ErrArchive), errors.Is(err, store.ErrDump):
+	case errors.Is(err, backup.ErrArchive), errors.Is(err, store.ErrDump), errors.Is(err, atrest.ErrFile), errors.Is(err, atrest.ErrKey):
 		return &usageError{message: path + ": " + err.Error()}
 	}
 	return err
@@ -339,7 +381,7 @@ func (c *cli) backupInspect() *cobra.Command {
 		Use:   "inspect FILE",
 		Short: "Show what a backup says of itself, without proving it",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, encrypted, end, err := flags.open(args[0])
+			r, encrypted, end, err := flags.open(cmd.Context(), c, args[0])
 			if err != nil {
 				return err
 			}
@@ -356,7 +398,7 @@ func (c *cli) backupInspect() *cobra.Command {
 			return c.showValue(answer, answer.screen("backup"))
 		},
 	}
-	flags.register(cmd)
+	flags.register(cmd, nil)
 	return cmd
 }
 

@@ -61,7 +61,7 @@ func (c *cli) backupRestore() *cobra.Command {
 			})
 		},
 	}
-	flags.register(cmd)
+	flags.register(cmd, &place.keyFlags)
 	place.register(cmd)
 	cmd.Flags().StringVar(&files, "files", "", "new directory for the configuration and other files of the backup")
 	return cmd
@@ -70,7 +70,7 @@ func (c *cli) backupRestore() *cobra.Command {
 // restoreBackup builds the store beside dir and gives it the name once everything of it is on disk: a restore that is cut
 // leaves nothing at dir, and the next one clears away what it left beside it.
 func (c *cli) restoreBackup(ctx context.Context, flags *backupFlags, path, dir, files string) (err error) {
-	r, _, end, err := flags.open(path)
+	r, _, end, err := flags.open(ctx, c, path)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,11 @@ func (c *cli) restoreBackup(ctx context.Context, flags *backupFlags, path, dir, 
 			err = errors.Join(err, os.RemoveAll(temp))
 		}
 	}()
-	whole, err := unpackBackup(ctx, r, temp, c.records("restored"))
+	encryption, err := flags.keys.encryption(c)
+	if err != nil {
+		return err
+	}
+	whole, err := unpackBackup(ctx, r, temp, encryption, c.records("restored"))
 	if err != nil {
 		return err
 	}
@@ -116,11 +120,11 @@ func (c *cli) restoreBackup(ctx context.Context, flags *backupFlags, path, dir, 
 }
 
 // unpackBackup makes a store at dir from the dump in an archive.
-func unpackBackup(ctx context.Context, r io.Reader, dir string, progress func(uint64)) (*backup.Contents, error) {
+func unpackBackup(ctx context.Context, r io.Reader, dir string, encryption *store.Encryption, progress func(uint64)) (*backup.Contents, error) {
 	dump, into := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		_, err := store.Restore(ctx, dump, dir, progress)
+		_, err := store.Restore(ctx, dump, dir, encryption, progress)
 		_ = dump.CloseWithError(errors.Join(err, io.ErrClosedPipe)) // the reader of the archive need not go on
 		done <- err
 	}()

@@ -23,6 +23,7 @@ import (
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/core/store/atrest"
 )
 
 // output is a buffer that a test may read while the command writes.
@@ -346,6 +347,42 @@ func TestStore(t *testing.T) {
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
+}
+
+// TestStoreEncrypted dumps an encrypted store and restores it, with its key only.
+func TestStoreEncrypted(t *testing.T) {
+	dir := t.TempDir()
+	data, key, other, dump := filepath.Join(dir, "data"), filepath.Join(dir, "store.key"), filepath.Join(dir, "other.key"), filepath.Join(dir, "dump")
+	execute(t, "", "store", "key", "new", key).expect(t, 0)
+	execute(t, "", "store", "key", "new", other).expect(t, 0)
+	execute(t, "", "store", "key", "new", key).expect(t, 4, "exists", "--add")
+	s, err := store.Open(t.Context(), store.Options{Path: data, MinFreeBytes: 1, Encryption: &store.Encryption{Source: atrest.FromFile(key, "")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, "", "store", "key", "new", key, "--add").expect(t, 0) // the former one still opens
+	execute(t, "", "store", "dump", dump, "--data-dir", data).expect(t, 1, "is encrypted")
+	execute(t, "", "store", "dump", dump, "--data-dir", data, "--store-key", key).expect(t, 0)
+	execute(t, "", "store", "verify", dump).expect(t, 2, "is encrypted", "--store-key")
+	execute(t, "", "store", "verify", dump, "--store-key", other).expect(t, 2, "it was encrypted by key")
+	execute(t, "", "store", "verify", dump, "--store-key", key).expect(t, 0)
+	execute(t, "", "store", "restore", dump, "--data-dir", filepath.Join(dir, "again"), "--store-key", key).expect(t, 0)
+	execute(t, "", "store", "check", "--data-dir", filepath.Join(dir, "again")).expect(t, 1, "is encrypted")
+	execute(t, "", "store", "check", "--data-dir", filepath.Join(dir, "again"), "--store-key", key).expect(t, 0)
+	clear := filepath.Join(dir, "clear")
+	execute(t, "", "store", "dump", clear, "--data-dir", data, "--store-key", key, "--clear").expect(t, 0)
+	execute(t, "", "store", "verify", clear).expect(t, 0)
+	whole, err := os.ReadFile(dump)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dump, whole[:len(whole)-1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, "", "store", "verify", dump, "--store-key", key).expect(t, 2, "changed or ends too early")
 }
 
 // TestStoreRepair lists a record that cannot be read, keeps a copy of it and removes it.

@@ -48,14 +48,16 @@ type Deps struct {
 	Run func(ctx context.Context, opts RunOptions) error
 	// Retention holds the configured bounds of what is kept.
 	Retention func(c *config.Config) store.Policy
+	// Encryption is what opens the store of a configuration; nil for one in clear.
+	Encryption func(c *config.Config) *store.Encryption
 	// Keys hands fn the API keys in the directory of a store that no server has open. CONFLICT when one has.
-	Keys func(ctx context.Context, dir string, fn func(ctx context.Context, keys core.KeyService) error) error
+	Keys func(ctx context.Context, at store.Location, fn func(ctx context.Context, keys core.KeyService) error) error
 	// AgentTokens is Keys for the registration tokens of agents.
-	AgentTokens func(ctx context.Context, dir string, fn func(ctx context.Context, tokens core.AgentTokenService) error) error
+	AgentTokens func(ctx context.Context, at store.Location, fn func(ctx context.Context, tokens core.AgentTokenService) error) error
 	// ResetKeys forgets all keys and registration tokens in such a directory, and returns how many there were.
-	ResetKeys func(ctx context.Context, dir string) (int, error)
+	ResetKeys func(ctx context.Context, at store.Location) (int, error)
 	// Audit hands fn the audit trail in the directory of a store that no server has open. CONFLICT when one has.
-	Audit  func(ctx context.Context, dir string, fn func(ctx context.Context, audit core.AuditService) error) error
+	Audit  func(ctx context.Context, at store.Location, fn func(ctx context.Context, audit core.AuditService) error) error
 	Policy PolicyTools
 
 	Stdin  io.Reader               // nil: os.Stdin

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -14,24 +15,51 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/core/store/atrest"
 )
 
 func (c *cli) storeCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use:   "store",
-		Short: "Back up, restore, check and repair the data of a server that is not running",
+		Short: "Back up, restore, check and repair the data of a server that is not running, and make its keys",
 	})
-	cmd.AddCommand(c.storeDump(), c.storeVerify(), c.storeRestore(), c.storeCheck(), c.storeRepair(), c.storeUsage())
+	cmd.AddCommand(c.storeDump(), c.storeVerify(), c.storeRestore(), c.storeCheck(), c.storeRepair(), c.storeUsage(), c.storeKey())
 	return cmd
 }
 
 // storeFlags say where the store is.
-type storeFlags struct{ dataDir, config string }
+type storeFlags struct {
+	dataDir string
+	keyFlags
+}
 
 func (f *storeFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "the folder in store.path, or the --data-dir of dev")
-	cmd.Flags().StringVar(&f.config, "config", "", "configuration file whose store.path is meant")
+	f.keyFlags.register(cmd, "configuration file whose store.path is meant, and whose store key")
 	exclusive(cmd, "data-dir", "config")
+}
+
+// keyFlags say what opens a store, a dump or a backup that is encrypted.
+type keyFlags struct{ config, key string }
+
+func (f *keyFlags) register(cmd *cobra.Command, config string) {
+	cmd.Flags().StringVar(&f.config, "config", "", config)
+	cmd.Flags().StringVar(&f.key, "store-key", "", "file with the master key of an encrypted store")
+}
+
+// encryption returns what the flags name; nil when they name no key.
+func (f *keyFlags) encryption(c *cli) (*store.Encryption, error) {
+	if f.key != "" {
+		return &store.Encryption{Source: atrest.FromFile(f.key, "")}, nil
+	}
+	if f.config == "" {
+		return nil, nil
+	}
+	cfg, err := config.Load(f.config, config.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return c.location(cfg).Encryption, nil
 }
 
 // path returns the named folder.
@@ -47,6 +75,15 @@ func (f *storeFlags) path(cmd *cobra.Command) (string, error) {
 		return cfg.Store.Path, nil
 	}
 	return "", usagef(cmd, "--data-dir or --config is missing")
+}
+
+// open returns the existing folder with what opens it.
+func (f *storeFlags) open(c *cli, cmd *cobra.Command) (at store.Location, err error) {
+	if at.Path, err = f.existing(cmd); err != nil {
+		return at, err
+	}
+	at.Encryption, err = f.encryption(c)
+	return at, err
 }
 
 // existing returns the folder if it holds a store: opening would make one where there is none.
@@ -68,21 +105,21 @@ const storeFolder = "store"
 
 func (c *cli) storeDump() *cobra.Command {
 	var flags storeFlags
-	var force bool
+	var force, clear bool
 	cmd := &cobra.Command{
 		Use:   "dump FILE --data-dir DIR",
 		Short: "Write all data to a file, checksummed",
 		Long: "Write all data to FILE (- writes stdout). The server must not run on the folder. FILE appears only once\n" +
-			"it is whole and on disk.",
+			"it is whole and on disk. Of an encrypted store it is encrypted by the same master key.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := flags.existing(cmd)
+			at, err := flags.open(c, cmd)
 			if err != nil {
 				return err
 			}
 			if _, err := os.Stat(args[0]); err == nil && args[0] != "-" && !force {
 				return &usageError{message: args[0] + " exists", hint: "overwrite it with --force"}
 			}
-			sum, err := c.dump(cmd.Context(), dir, args[0])
+			sum, err := c.dump(cmd.Context(), at, args[0], clear)
 			if err != nil {
 				return err
 			}
@@ -94,23 +131,42 @@ func (c *cli) storeDump() *cobra.Command {
 	}
 	flags.register(cmd)
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE")
+	cmd.Flags().BoolVar(&clear, "clear", false, "do not encrypt FILE, though the store is")
 	return cmd
 }
 
-func (c *cli) dump(ctx context.Context, dir, file string) (sum store.Summary, err error) {
-	s, err := store.Open(ctx, store.Options{Path: dir})
+func (c *cli) dump(ctx context.Context, at store.Location, file string, clear bool) (sum store.Summary, err error) {
+	dir := at.Path
+	if _, err := os.Stat(filepath.Join(dir, store.RingFile)); errors.Is(err, fs.ErrNotExist) {
+		at.Encryption = nil // a dump does not encrypt a store in clear
+	}
+	s, err := store.Open(ctx, store.Options{Path: dir, Encryption: at.Encryption})
 	if err != nil {
 		return sum, inUse(err)
 	}
 	defer func() { err = errors.Join(err, s.Close(), ownAs(dir, dir)) }()
-	if file == "-" {
-		return s.Dump(ctx, c.deps.Stdout, c.records("dumped"))
+	dump := func(w io.Writer) (err error) {
+		envelope, encrypted, err := s.FileEnvelope(ctx)
+		if err != nil {
+			return err
+		}
+		if !encrypted || clear {
+			sum, err = s.Dump(ctx, w, c.records("dumped"))
+			return err
+		}
+		sealed, err := atrest.NewWriter(w, envelope)
+		if err != nil {
+			return err
+		}
+		if sum, err = s.Dump(ctx, sealed, c.records("dumped")); err != nil {
+			return err
+		}
+		return sealed.Close()
 	}
-	err = writeWhole(file, func(w io.Writer) (err error) {
-		sum, err = s.Dump(ctx, w, c.records("dumped"))
-		return err
-	})
-	return sum, err
+	if file == "-" {
+		return sum, dump(c.deps.Stdout)
+	}
+	return sum, writeWhole(file, dump)
 }
 
 // inUse makes a store that another process holds a conflict.
@@ -149,22 +205,49 @@ func writeWhole(file string, write func(io.Writer) error) (err error) {
 }
 
 func (c *cli) storeVerify() *cobra.Command {
-	return &cobra.Command{
+	var flags keyFlags
+	cmd := &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Prove that a dump is whole",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := c.openFile(args[0])
 			if err != nil {
 				return err
 			}
 			defer in.Close()
-			sum, err := store.Verify(in, c.records("checked"))
+			plain, _, err := c.unseal(cmd.Context(), in, args[0], &flags)
+			if err != nil {
+				return err
+			}
+			sum, err := store.Verify(plain, c.records("checked"))
 			if err != nil {
 				return dumpError(args[0], err)
 			}
 			return c.showSummary("whole:", args[0], sum)
 		},
 	}
+	flags.register(cmd, "configuration file with the store key of an encrypted dump")
+	return cmd
+}
+
+// unseal returns what is in a dump or backup, which may be encrypted by a store key, and whether it is.
+func (c *cli) unseal(ctx context.Context, in io.Reader, file string, flags *keyFlags) (io.Reader, bool, error) {
+	encrypted, in, err := atrest.Sealed(in)
+	if err != nil || !encrypted {
+		return in, encrypted, err
+	}
+	key, err := flags.encryption(c)
+	if err != nil {
+		return nil, true, err
+	}
+	if key == nil {
+		return nil, true, &usageError{message: file + " is encrypted by the key of a store", hint: "name the file with the key: --store-key FILE, or the configuration that names it: --config FILE"}
+	}
+	plain, err := atrest.NewReader(ctx, in, key.Source)
+	if err != nil {
+		return nil, true, dumpError(file, err)
+	}
+	return plain, true, nil
 }
 
 func (c *cli) storeRestore() *cobra.Command {
@@ -173,7 +256,8 @@ func (c *cli) storeRestore() *cobra.Command {
 		Use:   "restore FILE --data-dir DIR",
 		Short: "Make a store from a dump, in an empty folder",
 		Long: "Make a store in DIR from the dump in FILE (- reads stdin). DIR must be empty or not exist; it gets its\n" +
-			"content at once, after the dump proved whole.",
+			"content at once, after the dump proved whole. With --store-key, or a --config that encrypts the store, the store is\n" +
+			"encrypted; an encrypted dump needs its key.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := flags.path(cmd)
 			if err != nil {
@@ -191,7 +275,15 @@ func (c *cli) storeRestore() *cobra.Command {
 				return err
 			}
 			defer in.Close()
-			sum, err := store.Restore(cmd.Context(), in, dir, c.records("restored"))
+			plain, _, err := c.unseal(cmd.Context(), in, args[0], &flags.keyFlags)
+			if err != nil {
+				return err
+			}
+			encryption, err := flags.encryption(c)
+			if err != nil {
+				return err
+			}
+			sum, err := store.Restore(cmd.Context(), plain, dir, encryption, c.records("restored"))
 			if err != nil {
 				return dumpError(args[0], err)
 			}
@@ -216,7 +308,7 @@ func (c *cli) openFile(path string) (io.ReadCloser, error) {
 
 // dumpError makes a damaged dump an input that is not valid.
 func dumpError(file string, err error) error {
-	if errors.Is(err, store.ErrDump) {
+	if errors.Is(err, store.ErrDump) || errors.Is(err, atrest.ErrFile) || errors.Is(err, atrest.ErrKey) {
 		return &usageError{message: file + ": " + err.Error()}
 	}
 	return err

@@ -42,12 +42,12 @@ func (c *cli) storeCheck() *cobra.Command {
 			"there, and indexes and counts that do not agree with the records. The server must not run on the folder.\n" +
 			"Nothing is changed. The exit code is 1 if there is something to repair.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := flags.existing(cmd)
+			at, err := flags.open(c, cmd)
 			if err != nil {
 				return err
 			}
 			list := []brokenAnswerLine{}
-			opts := store.CheckOptions{Path: dir, Progress: c.records("checked"), Found: collectBroken(&list)}
+			opts := store.CheckOptions{Path: at.Path, Encryption: at.Encryption, Progress: c.records("checked"), Found: collectBroken(&list)}
 			report, err := store.Check(cmd.Context(), opts)
 			if err != nil {
 				return inUse(err)
@@ -56,7 +56,7 @@ func (c *cli) storeCheck() *cobra.Command {
 				return err
 			}
 			return &outcomeError{
-				code: exitFailed, message: dir + " needs a repair",
+				code: exitFailed, message: at.Path + " needs a repair",
 				hint: "`wardroom store repair --export FILE` keeps a copy of what it removes",
 			}
 		},
@@ -79,7 +79,7 @@ func (c *cli) storeRepair() *cobra.Command {
 			if export == "" {
 				return usagef(cmd, "--export is missing: it names the file that gets a copy of what is removed")
 			}
-			dir, err := flags.existing(cmd)
+			at, err := flags.open(c, cmd)
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func (c *cli) storeRepair() *cobra.Command {
 				return &usageError{message: export + " exists", hint: "overwrite it with --force"}
 			}
 			list := []brokenAnswerLine{}
-			opts := store.CheckOptions{Path: dir, Progress: c.records("checked"), Found: collectBroken(&list)}
+			opts := store.CheckOptions{Path: at.Path, Encryption: at.Encryption, Progress: c.records("checked"), Found: collectBroken(&list)}
 			var lines bytes.Buffer
 			report, err := store.Repair(cmd.Context(), opts, &lines, func() error {
 				return writeWhole(export, func(w io.Writer) error {

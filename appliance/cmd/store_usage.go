@@ -27,7 +27,7 @@ func (c *cli) storeUsage() *cobra.Command {
 			"how many of them retention would remove now by age and size: by the configuration, or by the defaults with\n" +
 			"--data-dir. The server must not run on the folder. Nothing is changed.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := flags.existing(cmd)
+			at, err := flags.open(c, cmd)
 			if err != nil {
 				return err
 			}
@@ -37,7 +37,7 @@ func (c *cli) storeUsage() *cobra.Command {
 					return err
 				}
 			}
-			usage, err := store.MeasureUsage(cmd.Context(), dir, c.deps.Retention(cfg), time.Now())
+			usage, err := store.MeasureUsage(cmd.Context(), at.Path, at.Encryption, c.deps.Retention(cfg), time.Now())
 			if err != nil {
 				return inUse(err)
 			}

@@ -41,6 +41,7 @@ var rules = schema.Rules{
 	"secretGlob":    {Check: checkSecretGlob},
 	"sha256":        {Check: checkSHA256, Clean: strings.ToLower},
 	"signature":     {Words: signatures},
+	"storeKeyId":    {Check: checkStoreKeyID},
 	"target":        {Check: checkTarget},
 	"url":           {Check: checkBaseURL, Clean: cleanURL},
 }
@@ -59,6 +60,13 @@ func checkPromptKind(text string) error {
 		return errors.New("a login is never answered by a rule")
 	case text != "" && !promptKind.MatchString(text):
 		return fmt.Errorf("%q is not a kind of prompt such as approval or question", schema.Clip(text))
+	}
+	return nil
+}
+
+func checkStoreKeyID(text string) error {
+	if text != "" && !storeKeyID.MatchString(text) {
+		return fmt.Errorf("%q is not the id of a store key: 16 digits in hex", schema.Clip(text))
 	}
 	return nil
 }

@@ -77,6 +77,7 @@ func TestSchemaRefusesBadFiles(t *testing.T) {
 	loaderOnly := map[string]string{
 		"relations":      "relations between keys",
 		"in-transit":     "relations between keys",
+		"at-rest":        "relations between keys",
 		"sso-azure":      "relations between keys",
 		"sso-okta":       "relations between keys",
 		"references":     "the environment", // it fails for its unknown key

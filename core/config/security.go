@@ -135,6 +135,7 @@ func (r *ruling) security(s *Security, server *Server) {
 	r.mtls(&s.MTLS)
 	r.agentAuth(s)
 	r.inTransit()
+	r.atRest()
 	r.limits(&s.RateLimit, &s.Network)
 	r.audit(&s.Audit)
 	r.data(s)

@@ -9,6 +9,8 @@ import (
 
 // Encryption is how what is stored and sent is protected from reading.
 type Encryption struct {
+	// What is stored.
+	AtRest AtRest `json:"atRest"`
 	// What is sent over networks.
 	InTransit InTransit `json:"inTransit"`
 }

@@ -204,24 +204,28 @@ func TestStoreAndConfig(t *testing.T) {
 	m, reg := newMetrics()
 	figures := metrics.StoreFigures{
 		Commits: 3, Updates: 12, CommitTime: 1500 * time.Millisecond, Failures: 1, Size: 10, Free: 20, ReadOnly: true,
-		Broken: 4, Retention: map[string]int64{"events": 5},
+		Broken: 4, Encrypted: true, MasterKey: "00aa", DataKey: "2", Unsealed: 7, Retention: map[string]int64{"events": 5},
 	}
 	m.Store.Watch(func() metrics.StoreFigures { return figures })
 	at := time.Unix(1700000000, 500_000_000)
 	m.Config.Reloaded(true, at)
 	m.Config.Reloaded(false, at.Add(time.Hour))
 	expect(t, reg, map[string]float64{
-		"service_store_commits_total{}":                          3,
-		"service_store_transactions_total{}":                     12,
-		"service_store_commit_seconds_total{}":                   1.5,
-		"service_store_failures_total{}":                         1,
-		"service_store_size_bytes{}":                             10,
-		"service_store_free_bytes{}":                             20,
-		"service_store_read_only{}":                              1,
-		"service_store_broken_records{}":                         4,
-		"service_store_retention_failures_total{kind=events}":    5,
-		"service_config_last_reload_successful{}":                0,
-		"service_config_last_reload_success_timestamp_seconds{}": 1700000000.5,
+		"service_store_commits_total{}":                       3,
+		"service_store_transactions_total{}":                  12,
+		"service_store_commit_seconds_total{}":                1.5,
+		"service_store_failures_total{}":                      1,
+		"service_store_size_bytes{}":                          10,
+		"service_store_free_bytes{}":                          20,
+		"service_store_read_only{}":                           1,
+		"service_store_broken_records{}":                      4,
+		"service_store_retention_failures_total{kind=events}": 5,
+		"service_store_encrypted{}":                           1,
+		"service_store_encryption_pending_records{}":          7,
+
+		"service_store_encryption_info{data_key=2,master_key=00aa}": 1,
+		"service_config_last_reload_successful{}":                   0,
+		"service_config_last_reload_success_timestamp_seconds{}":    1700000000.5,
 	})
 	figures.ReadOnly = false
 	expect(t, reg, map[string]float64{"service_store_read_only{}": 0})

@@ -16,7 +16,11 @@ type StoreFigures struct {
 	Size       int64 // bytes on disk
 	Free       int64 // bytes left on the file system
 	ReadOnly   bool
-	Broken     int64            // records that cannot be read
+	Broken     int64 // records that cannot be read
+	Encrypted  bool
+	MasterKey  string           // id, of an encrypted store
+	DataKey    string           // number, likewise
+	Unsealed   int64            // records that are still to be looked at after a change of keys
 	Retention  map[string]int64 // runs of retention that failed, by kind of records; every kind is there
 }
 
@@ -25,7 +29,8 @@ type Store struct {
 	source atomic.Pointer[func() StoreFigures]
 	series []storeSeries
 
-	retention *prometheus.Desc
+	retention  *prometheus.Desc
+	encryption *prometheus.Desc
 }
 
 type storeSeries struct {
@@ -56,6 +61,12 @@ func NewStore(reg prometheus.Registerer) *Store {
 		func(f StoreFigures) float64 { return gauge(f.ReadOnly) })
 	add("service_store_broken_records", "Stored records that cannot be read and are passed over.", prometheus.GaugeValue,
 		func(f StoreFigures) float64 { return float64(f.Broken) })
+	add("service_store_encrypted", "1 while the store is encrypted on disk, else 0.", prometheus.GaugeValue,
+		func(f StoreFigures) float64 { return gauge(f.Encrypted) })
+	add("service_store_encryption_pending_records", "Records still to be looked at, to seal them by the present data key.", prometheus.GaugeValue,
+		func(f StoreFigures) float64 { return float64(f.Unsealed) })
+	s.encryption = prometheus.NewDesc("service_store_encryption_info",
+		"The keys of an encrypted store: id of the master key, number of the data key.", []string{"master_key", "data_key"}, nil)
 	s.retention = prometheus.NewDesc("service_store_retention_failures_total",
 		"Runs of retention that could not go through a kind of records.", []string{"kind"}, nil)
 	reg.MustRegister(s)
@@ -71,6 +82,7 @@ func (s *Store) Describe(ch chan<- *prometheus.Desc) {
 		ch <- series.desc
 	}
 	ch <- s.retention
+	ch <- s.encryption
 }
 
 // Collect implements prometheus.Collector.
@@ -82,6 +94,9 @@ func (s *Store) Collect(ch chan<- prometheus.Metric) {
 	f := (*source)()
 	for _, series := range s.series {
 		ch <- prometheus.MustNewConstMetric(series.desc, series.kind, series.value(f))
+	}
+	if f.Encrypted {
+		ch <- prometheus.MustNewConstMetric(s.encryption, prometheus.GaugeValue, 1, f.MasterKey, f.DataKey)
 	}
 	for kind, n := range f.Retention {
 		ch <- prometheus.MustNewConstMetric(s.retention, prometheus.CounterValue, float64(n), kind)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/atrest"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
@@ -156,7 +157,7 @@ func (s *Store) AuditRows(ctx context.Context, from uint64, backwards bool, fn f
 			}
 			on := false
 			err := it.Value(func(value []byte) (err error) {
-				if len(value) < auditHeader {
+				if len(value) < auditHeader || atrest.Unopened(value) {
 					on = true
 					return nil // the gap tells
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/wardroom/wardroom/core/store/atrest"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
@@ -85,7 +86,7 @@ func (s *Store) dropBallast() {
 }
 
 // openFull opens a store on a full disk for reading only. The error is for the operator who starts the process.
-func openFull(opts Options) (kv.DB, error) {
+func openFull(opts Options, ring *atrest.Ring) (kv.DB, error) {
 	free, _ := opts.DiskFree(opts.Path) // it was asked a moment ago
 	full := func(why error) error {
 		return fmt.Errorf("store: open %s: %d MiB free on disk, %d MiB needed: free some space and start again%w",
@@ -98,18 +99,22 @@ func openFull(opts Options) (kv.DB, error) {
 	}
 	size, err := largestLog(opts.Path)
 	if err == nil {
-		err = errors.Join(removeLeftovers(opts.Path, opts.Logger), trimLogs(opts.Path, opts.Logger))
+		err = errors.Join(removeLeftovers(opts.Path, opts.Logger), trimLogs(opts.Path, tableKey(ring), opts.Logger))
 	}
 	if err != nil {
 		return nil, full(fmt.Errorf(": %w", err))
 	}
 	// What the logs hold is read into memory, and stays there: nothing is written. Badger keeps the files of the logs open
 	// then, also after Close; they are empty once the database was opened for writing.
-	db, err := badger.Open(badgerOptions(opts.Path, opts.Logger).WithReadOnly(true).WithMemTableSize(max(memTable, size)))
+	db, err := badger.Open(badgerOptions(opts.Path, tableKey(ring), opts.Logger).WithReadOnly(true).WithMemTableSize(max(memTable, size)))
 	if err != nil {
 		return nil, full(fmt.Errorf(": %w", err))
 	}
-	return badgerDB{db}, nil
+	layers, err := layered(db, ring)
+	if err != nil {
+		return nil, full(fmt.Errorf(": %w", err))
+	}
+	return layers, nil
 }
 
 var errNew = errors.New("; there is nothing to read in it yet")

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/atrest"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
@@ -230,6 +231,10 @@ func (s *Store) FindBatchInput(ctx context.Context, batchID string, index int) (
 		}
 		if err == nil && input == nil {
 			err = core.NotFound("batch item", batchID+"/"+strconv.Itoa(index))
+		}
+		if atrest.Unopened(input) {
+			err = damaged("input of batch", batchID+"/"+strconv.Itoa(index), atrest.ErrUnopened)
+			asDamage(err).key = appendItem(nil, prefixBatchInput, batchID, uint32(index))
 		}
 		return err
 	})

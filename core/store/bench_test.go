@@ -9,14 +9,23 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/core/storetest"
 )
 
 // BenchmarkUpdate is the start of an execution: its record, three index entries, and two events of which
 // one is public; seven keys.
-func BenchmarkUpdate(b *testing.B) {
+func BenchmarkUpdate(b *testing.B) { inClearAndEncrypted(b, benchmarkUpdate) }
+
+// inClearAndEncrypted runs a benchmark on a store in clear, then on an encrypted one.
+func inClearAndEncrypted(b *testing.B, fn func(b *testing.B, opts store.Options)) {
+	b.Run("clear", func(b *testing.B) { fn(b, store.Options{}) })
+	b.Run("encrypted", func(b *testing.B) { fn(b, store.Options{Encryption: storetest.Encryption(b)}) })
+}
+
+func benchmarkUpdate(b *testing.B, opts store.Options) {
 	for _, goroutines := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) {
-			s := mustOpen(b, store.Options{})
+			s := mustOpen(b, opts)
 			ids := core.NewIDs(core.SystemClock{})
 			before, cpu := s.Stats(), cpuTime()
 			b.ReportAllocs()
@@ -56,10 +65,12 @@ func BenchmarkUpdate(b *testing.B) {
 }
 
 // BenchmarkFindExecutions is a page of twenty by pattern and status.
-func BenchmarkFindExecutions(b *testing.B) {
+func BenchmarkFindExecutions(b *testing.B) { inClearAndEncrypted(b, benchmarkFindExecutions) }
+
+func benchmarkFindExecutions(b *testing.B, opts store.Options) {
 	for _, rows := range []int{1000, 50_000} {
 		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
-			s := mustOpen(b, store.Options{})
+			s := mustOpen(b, opts)
 			fill(b, s, rows)
 			b.ResetTimer()
 			for b.Loop() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store/atrest"
 	"github.com/wardroom/wardroom/core/store/kv"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -131,18 +132,39 @@ func (p poison) spoil(t *testing.T, s *Store) {
 	}
 }
 
+// swap puts in the place of each record the sealed bytes of another one.
+func (p poison) swap(t *testing.T, s *Store) {
+	t.Helper()
+	below := s.db.(*atrest.DB).Unwrap()
+	txn := below.Snapshot()
+	defer txn.Discard()
+	other, err := get(txn, []byte(keySchema))
+	var writes []write
+	for _, key := range p.keys {
+		writes = append(writes, write{key, other})
+	}
+	if err := errors.Join(err, commitWrites(below, writes)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // One broken record in each table keeps nobody from the others: not lists, not retention, not the next start.
 func TestBrokenRecords(t *testing.T) {
+	t.Run("InClear", func(t *testing.T) { testBrokenRecords(t, nil, poison.spoil) })
+	t.Run("Encrypted", func(t *testing.T) { testBrokenRecords(t, newEncryption(t), poison.swap) })
+}
+
+func testBrokenRecords(t *testing.T, encryption *Encryption, spoil func(p poison, t *testing.T, s *Store)) {
 	ctx := context.Background()
 	clock := coretest.NewClock()
 	dir := t.TempDir()
-	opts := Options{Path: dir, MinFreeBytes: 1 << 20, Clock: clock}
+	opts := Options{Path: dir, MinFreeBytes: 1 << 20, Clock: clock, Encryption: encryption}
 	s, err := Open(ctx, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := seedPoison(t, s, clock.Now())
-	p.spoil(t, s)
+	spoil(p, t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

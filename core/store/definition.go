@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/atrest"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
@@ -39,8 +40,10 @@ func (s *Store) FindDefinition(ctx context.Context, hash string) (string, error)
 		if value == nil {
 			return core.NotFound("definition", hash)
 		}
-		if len(value) < definitionHeader {
-			return damaged("definition", hash, errRecord)
+		if len(value) < definitionHeader || atrest.Unopened(value) {
+			err := damaged("definition", hash, errRecord)
+			asDamage(err).key = appendKey(nil, prefixDefinition, hash)
+			return err
 		}
 		source = string(value[definitionHeader:])
 		return nil

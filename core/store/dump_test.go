@@ -103,7 +103,7 @@ func TestDumpAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "new", "store")
-	restored, err := store.Restore(ctx, iotest.OneByteReader(bytes.NewReader(dump)), dir, nil)
+	restored, err := store.Restore(ctx, iotest.OneByteReader(bytes.NewReader(dump)), dir, nil, nil)
 	if err != nil || restored != verified {
 		t.Fatalf("%+v, %v, want %+v", restored, err, verified)
 	}
@@ -141,7 +141,7 @@ func TestGoldenDump(t *testing.T) {
 	}
 	defer func() { _ = f.Close() }()
 	dir := filepath.Join(t.TempDir(), "store")
-	sum, err := store.Restore(ctx, f, dir, nil)
+	sum, err := store.Restore(ctx, f, dir, nil, nil)
 	if err != nil || sum.Schema != 1 {
 		t.Fatalf("%+v, %v", sum, err)
 	}
@@ -173,7 +173,7 @@ func TestDamagedDump(t *testing.T) {
 	}
 	parent := t.TempDir()
 	for _, n := range []int{0, 20, len(dump) / 2, len(dump) - 1} {
-		if _, err := store.Restore(ctx, bytes.NewReader(dump[:n]), filepath.Join(parent, "store"), nil); !errors.Is(err, store.ErrDump) {
+		if _, err := store.Restore(ctx, bytes.NewReader(dump[:n]), filepath.Join(parent, "store"), nil, nil); !errors.Is(err, store.ErrDump) {
 			t.Fatalf("cut after %d bytes: %v", n, err)
 		}
 		if left, err := os.ReadDir(parent); err != nil || len(left) != 0 {
@@ -189,18 +189,18 @@ func TestRestoreErrors(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(full, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Restore(ctx, bytes.NewReader(dump), full, nil); err == nil || !strings.Contains(err.Error(), "not empty") {
+	if _, err := store.Restore(ctx, bytes.NewReader(dump), full, nil, nil); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Fatalf("got %v", err)
 	}
-	if _, err := store.Restore(ctx, bytes.NewReader(dump), filepath.Join(full, "file"), nil); err == nil {
+	if _, err := store.Restore(ctx, bytes.NewReader(dump), filepath.Join(full, "file"), nil, nil); err == nil {
 		t.Fatal("it was restored over a file")
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := store.Restore(cancelled, bytes.NewReader(dump), filepath.Join(full, "new"), nil); !errors.Is(err, context.Canceled) {
+	if _, err := store.Restore(cancelled, bytes.NewReader(dump), filepath.Join(full, "new"), nil, nil); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
-	if _, err := store.Restore(ctx, iotest.ErrReader(errRefused), filepath.Join(full, "new"), nil); !errors.Is(err, errRefused) {
+	if _, err := store.Restore(ctx, iotest.ErrReader(errRefused), filepath.Join(full, "new"), nil, nil); !errors.Is(err, errRefused) {
 		t.Fatalf("got %v", err)
 	}
 	newer := resum(dump, func(b []byte) { // schema 9 in header and record
@@ -208,12 +208,12 @@ func TestRestoreErrors(t *testing.T) {
 		at := bytes.Index(b, []byte("meta/schema")) + len("meta/schema")
 		binary.BigEndian.PutUint32(b[at:], 9)
 	})
-	_, err := store.Restore(ctx, bytes.NewReader(newer), filepath.Join(full, "new"), nil)
+	_, err := store.Restore(ctx, bytes.NewReader(newer), filepath.Join(full, "new"), nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "schema version 9") {
 		t.Fatalf("got %v", err)
 	}
 	mixed := resum(dump, func(b []byte) { binary.BigEndian.PutUint32(b[12:], 9) })
-	if _, err := store.Restore(ctx, bytes.NewReader(mixed), filepath.Join(full, "new"), nil); !errors.Is(err, store.ErrDump) {
+	if _, err := store.Restore(ctx, bytes.NewReader(mixed), filepath.Join(full, "new"), nil, nil); !errors.Is(err, store.ErrDump) {
 		t.Fatalf("got %v", err)
 	}
 	if left, err := os.ReadDir(full); err != nil || len(left) != 1 {

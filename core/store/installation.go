@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"github.com/wardroom/wardroom/core/store/atrest"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
@@ -12,6 +13,9 @@ func (s *Store) Installation(ctx context.Context, fresh func() string) (string, 
 	var id string
 	err := s.view(ctx, func(txn kv.Snapshot) error {
 		value, err := get(txn, []byte(keySelf))
+		if atrest.Unopened(value) {
+			return damaged("id of the installation", keySelf, atrest.ErrUnopened)
+		}
 		id = string(value)
 		return err
 	})

@@ -274,10 +274,10 @@ func (s *Store) withDB(fn func(db *badger.DB) error) error {
 	s.compacting.Lock()
 	defer s.compacting.Unlock()
 	s.dbMu.RLock()
-	db, ok := s.db.(badgerDB)
+	db := badgerOf(s.db)
 	s.dbMu.RUnlock()
-	if !ok || db.Opts().ReadOnly {
+	if db == nil || db.Opts().ReadOnly {
 		return badger.ErrNoRewrite
 	}
-	return fn(db.DB)
+	return fn(db)
 }

@@ -2,6 +2,8 @@ package store
 
 import (
 	"bufio"
+	"crypto/aes"
+	"crypto/cipher"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/dgraph-io/badger/v4"
 	"github.com/hashicorp/go-hclog"
 )
 
@@ -22,7 +25,7 @@ import (
 //
 // It works under Badger's own lock on the directory. When another process holds the lock, it does nothing and lets Badger
 // say so.
-func trimLogs(path string, logger hclog.Logger) error {
+func trimLogs(path string, tableKey []byte, logger hclog.Logger) (err error) {
 	unlock, locked, err := lockDir(path)
 	if err != nil {
 		return fmt.Errorf("store: lock %s: %w", path, err)
@@ -35,15 +38,27 @@ func trimLogs(path string, logger hclog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("store: look for logs: %w", err)
 	}
+	keyOf := func(uint64) ([]byte, error) { return nil, nil }
+	if tableKey != nil {
+		registry, err := badger.OpenKeyRegistry(badger.KeyRegistryOptions{Dir: path, ReadOnly: true, EncryptionKey: tableKey})
+		if err != nil {
+			return fmt.Errorf("store: read the keys of %s: %w", path, err)
+		}
+		defer func() { err = errors.Join(err, registry.Close()) }()
+		keyOf = func(id uint64) ([]byte, error) {
+			key, err := registry.DataKey(id)
+			return key.GetData(), err
+		}
+	}
 	for _, name := range logs {
-		if err := trimLog(name, logger); err != nil {
+		if err := trimLog(name, keyOf, logger); err != nil {
 			return fmt.Errorf("store: trim %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func trimLog(name string, logger hclog.Logger) error {
+func trimLog(name string, keyOf func(id uint64) ([]byte, error), logger hclog.Logger) error {
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -53,7 +68,7 @@ func trimLog(name string, logger hclog.Logger) error {
 	if err != nil {
 		return err
 	}
-	end, err := endOfLog(f)
+	end, err := endOfLog(f, keyOf)
 	switch {
 	case err != nil:
 		return err
@@ -69,7 +84,7 @@ func trimLog(name string, logger hclog.Logger) error {
 
 // What a log of Badger is made of: a head (the id of its key, and where that begins), then entries.
 const (
-	logHead    = 20
+	logHead    = 20       // be64 id of the key, then the beginning of its counters
 	logTxn     = 1 << 6   // meta of an entry that is part of a transaction
 	logFinTxn  = 1 << 7   // and of the one that ends it, whose value is the version of the transaction
 	logMaxKey  = 1 << 16  // bytes
@@ -82,19 +97,30 @@ var (
 	errLogRest = errors.New("no whole entry") // of what lies behind the last one
 )
 
-// endOfLog returns where the last transaction of a log ends.
-func endOfLog(r io.Reader) (end int64, err error) {
+// endOfLog returns where the last transaction of a log ends. keyOf returns the key that a log is encrypted by, or nil.
+func endOfLog(r io.Reader, keyOf func(id uint64) ([]byte, error)) (end int64, err error) {
 	in := &logReader{r: bufio.NewReaderSize(r, 64<<10)}
-	if _, err := io.CopyN(io.Discard, in.r, logHead); errors.Is(err, io.EOF) {
+	var head [logHead]byte
+	if _, err := io.ReadFull(in.r, head[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return 0, nil
 	} else if err != nil {
 		return 0, err
+	}
+	key, err := keyOf(binary.BigEndian.Uint64(head[:]))
+	if err != nil {
+		return 0, err
+	}
+	if key != nil {
+		if in.block, err = aes.NewCipher(key); err != nil {
+			return 0, err
+		}
+		copy(in.counter[:], head[8:])
 	}
 	at := int64(logHead)
 	end = at
 	var open uint64 // version of the transaction that did not end yet; 0: none is open
 	for {
-		e, err := in.entry()
+		e, err := in.entry(at)
 		if errors.Is(err, errLogRest) {
 			return end, nil
 		}
@@ -137,6 +163,9 @@ type logReader struct {
 	sum  uint32
 	size int64
 	buf  []byte
+	// Of a log that is encrypted; the counter ends with the place of the entry.
+	block   cipher.Block
+	counter [aes.BlockSize]byte
 }
 
 // ReadByte implements io.ByteReader.
@@ -149,8 +178,8 @@ func (l *logReader) ReadByte() (byte, error) {
 	return b, err
 }
 
-// entry reads the next entry. The error is errLogRest where there is no whole one.
-func (l *logReader) entry() (e logEntry, err error) {
+// entry reads the next entry, which begins at a place of the log. The error is errLogRest where there is no whole one.
+func (l *logReader) entry(at int64) (e logEntry, err error) {
 	l.sum, l.size = 0, 0
 	if e.meta, err = l.ReadByte(); err == nil {
 		_, err = l.ReadByte() // a second meta, of whoever uses the database: nothing is kept in it
@@ -180,6 +209,10 @@ func (l *logReader) entry() (e logEntry, err error) {
 		return e, errLogRest
 	}
 	e.size = l.size + int64(len(buf))
+	if l.block != nil {
+		binary.BigEndian.PutUint32(l.counter[aes.BlockSize-4:], uint32(at))
+		cipher.NewCTR(l.block, l.counter[:]).XORKeyStream(buf[:n], buf[:n])
+	}
 	e.version = math.MaxUint64 - binary.BigEndian.Uint64(buf[keyLen-logVersion:keyLen])
 	if e.meta&logTxn == 0 && e.meta&logFinTxn != 0 {
 		if e.fin, err = strconv.ParseUint(string(buf[keyLen:n]), 10, 64); err != nil {

@@ -16,11 +16,11 @@ import (
 )
 
 // crashedLog returns the log of a memtable of a store that is killed, with transactions of one write and of many.
-func crashedLog(tb testing.TB) (dir, name string) {
+func crashedLog(tb testing.TB, encryption *Encryption) (dir, name string) {
 	tb.Helper()
 	ctx := context.Background()
 	from := tb.TempDir()
-	s, err := Open(ctx, Options{Path: from, MinFreeBytes: 1 << 20})
+	s, err := Open(ctx, Options{Path: from, MinFreeBytes: 1 << 20, Encryption: encryption})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -57,12 +57,25 @@ func crashedLog(tb testing.TB) (dir, name string) {
 // Wherever a log breaks off, it is cut just where Badger cuts it: Badger takes what is left as whole for reading only, and
 // has the same of it as when it opens the uncut one for writing.
 func TestTrimLogAsBadgerDoes(t *testing.T) {
-	dir, name := crashedLog(t)
+	t.Run("InClear", func(t *testing.T) { testTrimLog(t, nil) })
+	t.Run("Encrypted", func(t *testing.T) { testTrimLog(t, newEncryption(t)) })
+}
+
+func testTrimLog(t *testing.T, encryption *Encryption) {
+	if encryption != nil {
+		encryption.Names = true
+	}
+	dir, name := crashedLog(t, encryption)
+	ring, err := openRing(context.Background(), dir, encryption)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := tableKey(ring)
 	whole, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	end, err := endOfLog(bytes.NewReader(whole))
+	end, err := endOfLog(bytes.NewReader(whole), keysOfLogs(t, dir, key))
 	if err != nil || end <= logHead || end >= int64(len(whole)) {
 		t.Fatalf("the log ends at %d of %d, %v", end, len(whole), err)
 	}
@@ -77,7 +90,7 @@ func TestTrimLogAsBadgerDoes(t *testing.T) {
 		cases[fmt.Sprint("damaged at ", at)] = damaged(at, 0x55)
 	}
 	keys := func(dir string, readOnly bool) (found []string) {
-		db, err := badger.Open(badgerOptions(dir, hclog.NewNullLogger()).WithReadOnly(readOnly).WithMemTableSize(2 * memTable))
+		db, err := badger.Open(badgerOptions(dir, key, hclog.NewNullLogger()).WithReadOnly(readOnly).WithMemTableSize(2 * memTable))
 		if err != nil {
 			t.Fatalf("read-only %v: %v", readOnly, err)
 		}
@@ -107,7 +120,7 @@ func TestTrimLogAsBadgerDoes(t *testing.T) {
 					t.Fatal(err)
 				}
 				if readOnly {
-					if err := trimLogs(copied, hclog.NewNullLogger()); err != nil {
+					if err := trimLogs(copied, key, hclog.NewNullLogger()); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -121,12 +134,12 @@ func TestTrimLogAsBadgerDoes(t *testing.T) {
 }
 
 func FuzzEndOfLog(f *testing.F) {
-	_, name := crashedLog(f)
+	_, name := crashedLog(f, nil)
 	whole, err := os.ReadFile(name)
 	if err != nil {
 		f.Fatal(err)
 	}
-	end, err := endOfLog(bytes.NewReader(whole))
+	end, err := endOfLog(bytes.NewReader(whole), inClear)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -134,12 +147,33 @@ func FuzzEndOfLog(f *testing.F) {
 	f.Add(whole[:end/2])
 	f.Add(binary.AppendUvarint([]byte("01234567890123456789\x40\x00"), 1<<63))
 	f.Fuzz(func(t *testing.T, log []byte) {
-		end, err := endOfLog(bytes.NewReader(log))
+		end, err := endOfLog(bytes.NewReader(log), inClear)
 		if err != nil || end < 0 || end > int64(len(log)) {
 			t.Fatalf("ends at %d of %d, %v", end, len(log), err)
 		}
-		if again, err := endOfLog(bytes.NewReader(log[:end])); err != nil || again != end {
+		if again, err := endOfLog(bytes.NewReader(log[:end]), inClear); err != nil || again != end {
 			t.Fatalf("what was cut at %d ends at %d, %v", end, again, err)
 		}
 	})
 }
+
+// keysOfLogs returns what finds the keys of the logs of a store.
+func keysOfLogs(t *testing.T, dir string, key []byte) func(id uint64) ([]byte, error) {
+	t.Helper()
+	registry, err := badger.OpenKeyRegistry(badger.KeyRegistryOptions{Dir: dir, ReadOnly: true, EncryptionKey: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := registry.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return func(id uint64) ([]byte, error) {
+		k, err := registry.DataKey(id)
+		return k.GetData(), err
+	}
+}
+
+// inClear is the key of logs that are not encrypted.
+func inClear(uint64) ([]byte, error) { return nil, nil }

@@ -25,7 +25,7 @@ func TestOpenAfterLargerMemtable(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db, err := badger.Open(badgerOptions(dir, hclog.NewNullLogger()).WithMemTableSize(4 * memTable))
+	db, err := badger.Open(badgerOptions(dir, nil, hclog.NewNullLogger()).WithMemTableSize(4 * memTable))
 	if err != nil {
 		t.Fatal(err)
 	}

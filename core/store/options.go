@@ -46,6 +46,8 @@ type Options struct {
 	OnCommit func(events []core.Event)
 	// Audit records transactions, in them; nil: nothing is recorded.
 	Audit core.AuditHook
+	// Encryption has the store encrypted on disk; nil: it is in clear. A store in clear is encrypted by Open.
+	Encryption *Encryption
 	// DiskFree returns the bytes free for us on the file system of path; nil asks the operating system.
 	DiskFree func(path string) (uint64, error)
 }
@@ -66,8 +68,12 @@ func (o *Options) setDefaults() {
 }
 
 // badgerOptions is the profile for a small machine: about 100 MiB at full load, a few when idle.
-func badgerOptions(path string, logger hclog.Logger) badger.Options {
+//
+// With a key Badger encrypts its files, under data keys of its own that it changes every ten days, so that the names in keys
+// cannot be read. Values are sealed before they come here, see encryption.go.
+func badgerOptions(path string, key []byte, logger hclog.Logger) badger.Options {
 	return badger.DefaultOptions(path).
+		WithEncryptionKey(key).
 		WithSyncWrites(true).
 		WithDetectConflicts(false). // there is one writer
 		WithMemTableSize(memTable).

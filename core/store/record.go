@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/atrest"
 )
 
 // Values that are written on every step of an execution have a binary form; all others are JSON. The
@@ -215,6 +216,9 @@ func decodeUint64(b []byte) (uint64, error) {
 	if len(b) < 8 {
 		return 0, errRecord
 	}
+	if atrest.Unopened(b) {
+		return 0, atrest.ErrUnopened
+	}
 	return binary.BigEndian.Uint64(b), nil
 }
 
@@ -260,6 +264,9 @@ func depth(value []byte) (deepest int) {
 
 // decodeJSON reads a JSON record; what names the record for the log.
 func decodeJSON(what, id string, b []byte, into any) error {
+	if atrest.Unopened(b) {
+		return damaged(what, id, atrest.ErrUnopened)
+	}
 	if err := json.Unmarshal(b, into); err != nil {
 		return damaged(what, id, err)
 	}

@@ -189,7 +189,7 @@ func (s *Store) applyRedo(db kv.DB, writes []write, parts uint32) error {
 		return nil
 	}
 	for i := range writes {
-		n, l := entrySize(writes[i].key, writes[i].value, limits.Large), largeSize(writes[i].key, writes[i].value, limits.Large)
+		n, l := entrySize(writes[i].key, writes[i].value, limits), largeSize(writes[i].key, writes[i].value, limits.Large)
 		if i > from && (size+n > limits.Size || large+l > maxValue || int64(i-from+2+int(parts)) > limits.Count) {
 			if err := commit(writes[from:i]); err != nil {
 				return err

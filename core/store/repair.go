@@ -47,15 +47,17 @@ func (r Report) Well() bool { return r.Broken == 0 && r.Orphans == 0 && r.Entrie
 
 // CheckOptions are those of Check and Repair. Only Path is required.
 type CheckOptions struct {
-	Path     string
-	Logger   hclog.Logger
-	Found    func(Finding)        // gets each record that cannot be read
-	Progress func(records uint64) // is told the number of records looked at
+	Path   string
+	Logger hclog.Logger
+	// Encryption is that of a store that is encrypted.
+	Encryption *Encryption
+	Found      func(Finding)        // gets each record that cannot be read
+	Progress   func(records uint64) // is told the number of records looked at
 }
 
 // Check reads the whole of a store that no process uses, and changes nothing in it.
 func Check(ctx context.Context, opts CheckOptions) (Report, error) {
-	c, err := openChecker(opts)
+	c, err := openChecker(ctx, opts)
 	if err != nil {
 		return Report{}, err
 	}
@@ -67,7 +69,7 @@ func Check(ctx context.Context, opts CheckOptions) (Report, error) {
 // counts anew. Each record that cannot be read is written to export first, as a line of JSON; the caller makes that
 // durable in keep, which is called once before anything is removed.
 func Repair(ctx context.Context, opts CheckOptions, export io.Writer, keep func() error) (Report, error) {
-	c, err := openChecker(opts)
+	c, err := openChecker(ctx, opts)
 	if err != nil {
 		return Report{}, err
 	}
@@ -84,7 +86,7 @@ type checker struct {
 	writes []write
 }
 
-func openChecker(opts CheckOptions) (*checker, error) {
+func openChecker(ctx context.Context, opts CheckOptions) (*checker, error) {
 	if opts.Logger == nil {
 		opts.Logger = hclog.NewNullLogger()
 	}
@@ -95,7 +97,11 @@ func openChecker(opts CheckOptions) (*checker, error) {
 	if err := checkOwner(path); err != nil {
 		return nil, fmt.Errorf("store: open %s: %w", path, err)
 	}
-	db, err := openBadger(path, opts.Logger)
+	ring, err := openRing(ctx, path, opts.Encryption)
+	if err != nil {
+		return nil, fmt.Errorf("store: open %s: %w", path, err)
+	}
+	db, err := openBadger(path, ring, opts.Logger)
 	if err != nil {
 		return nil, err
 	}

@@ -8,17 +8,19 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/wardroom/wardroom/core/store/atrest"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 // Restore makes a store at dir from a dump. dir must be empty or not exist. The store is built beside it
 // and takes the name only once the dump proved whole and everything is on disk, so a failure or a crash
-// leaves nothing at dir. An older schema is migrated at the next Open; a newer one is refused.
-func Restore(ctx context.Context, r io.Reader, dir string, progress func(records uint64)) (Summary, error) {
+// leaves nothing at dir. With encryption the store is encrypted. An older schema is migrated at the next Open; a newer one is refused.
+func Restore(ctx context.Context, r io.Reader, dir string, encryption *Encryption, progress func(records uint64)) (Summary, error) {
 	var sum Summary
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -37,7 +39,7 @@ func Restore(ctx context.Context, r io.Reader, dir string, progress func(records
 	if err != nil {
 		return sum, fmt.Errorf("store: restore: %w", err)
 	}
-	sum, err = restoreInto(ctx, r, temp, progress)
+	sum, err = restoreInto(ctx, r, temp, encryption, progress)
 	if err == nil {
 		err = takePlace(temp, dir)
 	}
@@ -47,20 +49,31 @@ func Restore(ctx context.Context, r io.Reader, dir string, progress func(records
 	return sum, nil
 }
 
-func restoreInto(ctx context.Context, r io.Reader, dir string, progress func(uint64)) (Summary, error) {
+func restoreInto(ctx context.Context, r io.Reader, dir string, encryption *Encryption, progress func(uint64)) (Summary, error) {
+	var ring *atrest.Ring
+	if encryption != nil {
+		var err error
+		if ring, err = encryption.makeRing(ctx, dir, time.Now()); err != nil {
+			return Summary{}, err
+		}
+	}
 	// Nothing counts before the last rename, so syncing each commit would only cost time: closing the
 	// database syncs its files.
-	opened, err := badger.Open(badgerOptions(dir, hclog.NewNullLogger()).WithSyncWrites(false))
+	opened, err := badger.Open(badgerOptions(dir, tableKey(ring), hclog.NewNullLogger()).WithSyncWrites(false))
 	if err != nil {
 		return Summary{}, err
 	}
-	db := badgerDB{opened}
-	load := db.NewWriteBatch()
+	db := sealed(badgerDB{opened}, ring)
+	load := opened.NewWriteBatch()
 	sum, err := decodeDump(r, progress, func(key, value []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return load.Set(slices.Clone(key), slices.Clone(value))
+		key = slices.Clone(key)
+		if ring != nil {
+			return load.Set(key, ring.Seal(key, value))
+		}
+		return load.Set(key, slices.Clone(value))
 	})
 	if err != nil {
 		load.Cancel()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/atrest"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
@@ -178,7 +179,7 @@ func (t *tx) dropDefinitions(hashes []string, old cutoff) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if len(value) < definitionHeader || !old.passed(time.UnixMilli(int64(binary.BigEndian.Uint64(value)))) {
+		if len(value) < definitionHeader || atrest.Unopened(value) || !old.passed(time.UnixMilli(int64(binary.BigEndian.Uint64(value)))) {
 			continue
 		}
 		if t.w.refsOf(hash) > 0 {

@@ -60,7 +60,7 @@ func (s *Store) Stats() Stats {
 	s.state.mu.RUnlock()
 	s.dbMu.RLock()
 	defer s.dbMu.RUnlock()
-	if db, ok := s.db.(badgerDB); ok {
+	if db := badgerOf(s.db); db != nil {
 		_, st.ValueBytes = db.Size() // as of the last minute
 		for _, level := range db.Levels() {
 			st.LSMBytes += level.Size

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/atrest"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
@@ -58,6 +59,9 @@ type Store struct {
 	closeOnce sync.Once
 	closeErr  error
 
+	ring      *atrest.Ring // nil: in clear
+	resealing resealState
+
 	ballast  atomic.Bool     // is there
 	reserved map[string]bool // write-ahead logs with all their blocks; used at open, then by the monitor
 	// compacting is held by what uses db for long without dbMu, and by whoever closes it.
@@ -92,21 +96,26 @@ func open(ctx context.Context, opts Options, steps []migration) (*Store, error) 
 		return nil, fmt.Errorf("store: the file system of %s holds %d bytes, but the store is to leave %d bytes free: "+
 			"it could never be written; lower the space to be left free or use a larger disk", path, total, opts.MinFreeBytes)
 	}
+	ring, err := unlock(ctx, opts)
+	if err != nil {
+		return nil, fmt.Errorf("store: open %s: %w", path, err)
+	}
 	room, err := makeRoom(opts)
 	if err != nil {
 		return nil, err
 	}
 	var db kv.DB
 	if room {
-		db, err = openBadger(path, opts.Logger)
+		db, err = openBadger(path, ring, opts.Logger)
 	} else {
-		db, err = openFull(opts)
+		db, err = openFull(opts, ring)
 	}
 	if err != nil {
 		return nil, err
 	}
 	s := newStore(opts, db, total)
-	s.open = func() (kv.DB, error) { return openBadger(path, opts.Logger) }
+	s.ring = ring
+	s.open = func() (kv.DB, error) { return openBadger(path, ring, opts.Logger) }
 	s.values.dir, s.values.moved = path, func() int64 { return s.moved.Swap(0) }
 	s.tryReserve()
 	if err := s.start(ctx, room, steps); err != nil {
@@ -116,7 +125,7 @@ func open(ctx context.Context, opts Options, steps []migration) (*Store, error) 
 }
 
 // OpenOn opens a store on a database without a directory, in memory for one, which Close closes. Path and
-// MinFreeBytes of the options are ignored.
+// MinFreeBytes of the options are ignored, and Encryption: an encrypted one is an atrest.DB.
 func OpenOn(ctx context.Context, db kv.DB, opts Options) (*Store, error) {
 	opts.Path, opts.MinFreeBytes = "", 0
 	if opts.DiskFree == nil {
@@ -124,6 +133,9 @@ func OpenOn(ctx context.Context, db kv.DB, opts Options) (*Store, error) {
 	}
 	opts.setDefaults()
 	s := newStore(opts, db, noDisk)
+	if d, ok := db.(*atrest.DB); ok {
+		s.ring = d.Ring()
+	}
 	s.open = func() (kv.DB, error) { return db, nil }
 	if err := s.start(ctx, true, migrations); err != nil {
 		return nil, fmt.Errorf("store: open: %w", err)
@@ -135,7 +147,10 @@ func OpenOn(ctx context.Context, db kv.DB, opts Options) (*Store, error) {
 const noDisk = 1 << 62
 
 func newStore(opts Options, db kv.DB, total uint64) *Store {
-	return &Store{opts: opts, log: opts.Logger, db: db, state: newState(), space: newSpace(opts.MinFreeBytes, total), orphans: make(chan struct{}, 1)}
+	return &Store{
+		opts: opts, log: opts.Logger, db: db, state: newState(), space: newSpace(opts.MinFreeBytes, total), orphans: make(chan struct{}, 1),
+		resealing: resealState{wake: make(chan struct{}, 1)},
+	}
 }
 
 // start brings an opened database to the present schema, reads what is kept in memory, and starts the goroutines.
@@ -166,15 +181,19 @@ func (s *Store) start(ctx context.Context, room bool, steps []migration) (err er
 	s.wg.Add(2)
 	go w.run()
 	go s.monitor()
+	if s.ring != nil {
+		s.wg.Add(1)
+		go s.reseal()
+	}
 	return nil
 }
 
 // openBadger opens the database and turns the common failures into something an operator can act on.
-func openBadger(path string, logger hclog.Logger) (kv.DB, error) {
+func openBadger(path string, ring *atrest.Ring, logger hclog.Logger) (kv.DB, error) {
 	if err := removeLeftovers(path, logger); err != nil {
 		return nil, err
 	}
-	opts := badgerOptions(path, logger)
+	opts := badgerOptions(path, tableKey(ring), logger)
 	var db *badger.DB
 	err := flushLarger(opts, logger)
 	if err == nil {
@@ -182,7 +201,11 @@ func openBadger(path string, logger hclog.Logger) (kv.DB, error) {
 	}
 	switch {
 	case err == nil:
-		return badgerDB{db}, nil
+		layers, err := layered(db, ring)
+		if err != nil {
+			return nil, fmt.Errorf("store: open %s: %w", path, err)
+		}
+		return layers, nil
 	case strings.Contains(err.Error(), "Cannot acquire directory lock"):
 		owner := "another process"
 		if pid, readErr := os.ReadFile(filepath.Join(path, "LOCK")); readErr == nil {
@@ -191,6 +214,10 @@ func openBadger(path string, logger hclog.Logger) (kv.DB, error) {
 			}
 		}
 		return nil, core.Conflict("store", path, "", "store: %s is in use by %s: a store belongs to one process at a time", path, owner)
+	case errors.Is(err, badger.ErrEncryptionKeyMismatch) && ring == nil:
+		return nil, fmt.Errorf("store: open %s: %w", path, errRingGone)
+	case errors.Is(err, badger.ErrEncryptionKeyMismatch):
+		return nil, fmt.Errorf("store: open %s: the files of the store and its data keys in %s do not belong together", path, RingFile)
 	case strings.Contains(err.Error(), "external magic number doesn't match"):
 		return nil, fmt.Errorf("store: %s holds the data of another program: %w", path, err)
 	}

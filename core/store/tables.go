@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/atrest"
 )
 
 // section says of the keys under a prefix what lies there. The order in doc.go is that of this list.
@@ -176,7 +177,11 @@ func checkRecord(key, value []byte) *damage {
 		return &damage{what: "key", id: strconv.QuoteToASCII(string(key)), err: errRecord, key: key}
 	}
 	rest := key[len(t.prefix):]
-	if err := t.decode(rest, value); err != nil {
+	err := t.decode(rest, value)
+	if atrest.Unopened(value) {
+		err = atrest.ErrUnopened
+	}
+	if err != nil {
 		id := recordID(rest)
 		if id == "" {
 			id = string(key)

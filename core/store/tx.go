@@ -85,7 +85,7 @@ func (t *tx) set(key, value []byte) error {
 		return core.Invalid("body", "is too large: one record holds up to %d bytes", maxValue)
 	}
 	t.writes = append(t.writes, write{key, value})
-	t.reserve(entrySize(key, value, t.w.limits.Large))
+	t.reserve(entrySize(key, value, t.w.limits))
 	t.large += largeSize(key, value, t.w.limits.Large)
 	return nil
 }
@@ -95,7 +95,7 @@ func (t *tx) delete(key []byte) {
 		return // cannot be there
 	}
 	t.writes = append(t.writes, write{key: key})
-	t.reserve(entrySize(key, nil, t.w.limits.Large))
+	t.reserve(entrySize(key, nil, t.w.limits))
 }
 
 // reserve accounts for one entry of the batch.
@@ -172,12 +172,12 @@ func (t *tx) run(fn func(t *tx) error) (err error) {
 	return fn(t)
 }
 
-// entrySize is what Badger counts for an entry: large values lie in the value log.
-func entrySize(key, value []byte, threshold int64) int64 {
-	if int64(len(value)) >= threshold {
+// entrySize is what the database counts for an entry: large values lie in the value log.
+func entrySize(key, value []byte, limits kv.Limits) int64 {
+	if int64(len(value)) >= limits.Large {
 		return int64(len(key)) + entryOverhead
 	}
-	return int64(len(key)+len(value)) + entryOverhead
+	return int64(len(key)+len(value)) + entryOverhead + limits.Overhead
 }
 
 // largeSize is what an entry takes in the value log: nothing, for values that are not large.

@@ -233,8 +233,8 @@ func (s *Store) sizeExcess(ctx context.Context, policy Policy) (map[string]int64
 
 // MeasureUsage goes over a store that no process uses, and says what each kind of records takes and what a policy would
 // remove of it now.
-func MeasureUsage(ctx context.Context, path string, policy Policy, now time.Time) (u Usage, err error) {
-	c, err := openChecker(CheckOptions{Path: path, Logger: hclog.NewNullLogger()})
+func MeasureUsage(ctx context.Context, path string, encryption *Encryption, policy Policy, now time.Time) (u Usage, err error) {
+	c, err := openChecker(ctx, CheckOptions{Path: path, Logger: hclog.NewNullLogger(), Encryption: encryption})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func TestRetainBySize(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	usage, err := store.MeasureUsage(ctx, dir, policy, clock.Now())
+	usage, err := store.MeasureUsage(ctx, dir, nil, policy, clock.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestUsageOfWorkspaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	for limit, old := range map[int64]int64{0: 1, 500: 1, 499: 2, 200: 2, 199: 3} {
-		u, err := store.MeasureUsage(ctx, dir, store.Policy{WorkspaceBytes: limit}, start)
+		u, err := store.MeasureUsage(ctx, dir, nil, store.Policy{WorkspaceBytes: limit}, start)
 		if err != nil {
 			t.Fatal(err)
 		}

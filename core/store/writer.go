@@ -93,7 +93,7 @@ func (w *writer) handle(r *request) {
 			r.answer(w.s.space.refusal())
 			return
 		}
-		r.answer(r.alone(w.s.db.(badgerDB).DB)) // only a store with Badger asks
+		r.answer(r.alone(badgerOf(w.s.db))) // only a store with Badger asks
 		return
 	}
 	if w.txn == nil {

@@ -49,7 +49,7 @@ func closing(tb testing.TB, s *store.Store) *store.Store {
 func mustRestore(t *testing.T, s *store.Store) *store.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
-	if _, err := store.Restore(ctx, bytes.NewReader(mustDump(t, s)), dir, nil); err != nil {
+	if _, err := store.Restore(ctx, bytes.NewReader(mustDump(t, s)), dir, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	return OnDisk(t, store.Options{Path: dir})

@@ -32,6 +32,18 @@ type AdminReload struct {
 	WaitForRestart []string `json:"waitForRestart"` // keys whose new values are not in effect yet
 }
 
+// AdminStoreKey is how the store is encrypted.
+type AdminStoreKey struct {
+	MasterKey string `json:"masterKey"` // id of the key that wraps the data keys
+	DataKey   uint32 `json:"dataKey"`   // number of the one that records are sealed by
+	Resealing bool   `json:"resealing"` // records of a former data key are being sealed anew
+	Done      int64  `json:"done"`      // records looked at by that
+	Total     int64  `json:"total"`
+}
+
+// AdminSealHeader is the header in which an answer with a backup has the envelope to encrypt it by, as JSON in base64.
+const AdminSealHeader = "X-Wardroom-Envelope"
+
 // AdminLog is the level of the log.
 type AdminLog struct {
 	Level      string `json:"level"`

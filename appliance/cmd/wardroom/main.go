@@ -22,8 +22,8 @@ func main() {
 		Run: func(ctx context.Context, opts cmd.RunOptions) error {
 			return appliance.Run(ctx, appliance.Options(opts))
 		},
-		Retention: appliance.Retention,
-		Keys:      appliance.OfflineKeys, AgentTokens: appliance.OfflineAgentTokens, ResetKeys: appliance.ResetKeys,
+		Retention: appliance.Retention, Encryption: appliance.Encryption,
+		Keys: appliance.OfflineKeys, AgentTokens: appliance.OfflineAgentTokens, ResetKeys: appliance.ResetKeys,
 		Audit: appliance.OfflineAudit,
 		Policy: cmd.PolicyTools{
 			Check: appliance.CheckPolicy, Eval: appliance.EvalPolicy, EvalApproval: appliance.EvalApproval, Text: appliance.PolicyText,

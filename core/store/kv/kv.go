@@ -21,6 +21,7 @@ type Limits struct {
 	Size     int64 // of keys and values in bytes, but for those of Large and more
 	Count    int64 // of keys
 	Large    int64 // values of so many bytes and more are kept apart: they count by their key only
+	Overhead int64 // of Size, of each entry beside its key and value
 	ReadOnly bool  // no batch may be committed
 }
 

@@ -1,0 +1,100 @@
+package appliance
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/core/store/atrest"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// Encryption returns what opens the store of a configuration; nil for one in clear.
+func Encryption(c *config.Config) *store.Encryption {
+	a := c.Security.Encryption.AtRest
+	if !a.Enabled {
+		return nil
+	}
+	switch a.Provider {
+	case config.KeyFromEnvironment:
+		return &store.Encryption{Names: a.Names, Source: atrest.FromEnvironment(a.Variable, a.KeyID)}
+	case config.KeyFromSystemd:
+		return &store.Encryption{Names: a.Names, Source: atrest.FromCredential(a.Credential, a.KeyID)}
+	}
+	return &store.Encryption{Names: a.Names, Source: atrest.FromFile(a.File, a.KeyID)}
+}
+
+// convertTell is how often the start says how far the encryption of a store in clear is.
+const convertTell = 5 * time.Second
+
+// serverEncryption is Encryption of a start that tells of its progress.
+func serverEncryption(c *config.Config, log hclog.Logger, clock core.Clock) *store.Encryption {
+	e := Encryption(c)
+	if e == nil {
+		return nil
+	}
+	var told time.Time
+	e.Progress = func(done, total int64) {
+		now := clock.Now()
+		if now.Sub(told) < convertTell && done < total {
+			return
+		}
+		told = now
+		log.Info("encrypting the store", "records", done, "of", total)
+		notify(fmt.Sprintf("STATUS=encrypting the store: %d of %d records", done, total),
+			fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", (2*time.Minute).Microseconds()))
+	}
+	return e
+}
+
+// rotateStoreKey changes the keys of the store, for the operator of this machine.
+func (a *App) rotateStoreKey(_ http.ResponseWriter, r *http.Request) (any, error) {
+	st, err := a.store.RotateKey(r.Context())
+	entry := core.AuditEntry{
+		Category: wire.AuditAdmin, Action: "store.key.rotate", Outcome: wire.AuditSuccess, Resource: wire.AuditResource{Type: "store"},
+		Details: map[string]any{"masterKey": st.MasterKey, "dataKey": st.DataKey},
+	}
+	if p, ok := localPrincipal(r.Context()); ok {
+		entry.Actor = wire.AuditActor{Type: string(p.Kind), ID: p.ID}
+	}
+	if err != nil {
+		entry.Outcome, entry.Details = wire.AuditFailure, map[string]any{"code": string(core.ErrorCode(err))}
+	}
+	if failed := a.audit.Record(r.Context(), entry); failed != nil {
+		a.log.Warn("an audit record was not kept", "action", entry.Action, "error", failed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return storeKey(st), nil
+}
+
+func storeKey(st store.EncryptionStatus) wire.AdminStoreKey {
+	return wire.AdminStoreKey{MasterKey: st.MasterKey, DataKey: st.DataKey, Resealing: st.Resealing, Done: st.Done, Total: st.Total}
+}
+
+// encryptionRow says how the store is encrypted.
+func (a *App) encryptionRow() wire.StatusRow {
+	row := wire.StatusRow{Kind: "encryption", Name: "store", Status: "ok", Message: "off: the store is in clear"}
+	st := a.store.EncryptionStatus()
+	if !st.Enabled {
+		return row
+	}
+	row.Message = fmt.Sprintf("on: master key %s from %s, data key %d since %s", st.MasterKey, st.Source, st.DataKey, st.Since.Format(time.DateOnly))
+	if !st.Names {
+		row.Message += "; names in keys of the database are in clear"
+	}
+	switch {
+	case st.Resealing && st.Failed != "":
+		row.Status, row.Hint = "degraded", "it is tried again every minute"
+		row.Message += "; records are still sealed by a former data key: " + st.Failed
+	case st.Resealing:
+		row.Message += fmt.Sprintf("; %d of %d records looked at to seal them anew", st.Done, st.Total)
+	}
+	return row
+}
