@@ -46,6 +46,8 @@ type Options struct {
 	OnCommit func(events []core.Event)
 	// Audit records transactions, in them; nil: nothing is recorded.
 	Audit core.AuditHook
+	// NoMigrationDump migrates a store of an older schema without a dump of it in its directory.
+	NoMigrationDump bool
 	// DiskFree returns the bytes free for us on the file system of path; nil asks the operating system.
 	DiskFree func(path string) (uint64, error)
 }
