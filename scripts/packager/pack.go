@@ -63,7 +63,7 @@ func (b *builder) pack(ctx context.Context, p *pkg, format string) error {
 			depends = append(depends, name+" (= "+debVersion(b.version)+")")
 		}
 		spec["recommends"] = p.recommends
-		spec["deb"] = map[string]any{"compression": "xz", "signature": signature}
+		spec["deb"] = map[string]any{"compression": "gzip", "signature": signature}
 	case "rpm":
 		for _, name := range p.depends {
 			depends = append(depends, name+" = "+debVersion(b.version))
