@@ -60,11 +60,11 @@ debian() {
 	mv "$debian.$$" "$debian"
 }
 
-pack() { make --no-print-directory package ARCHES="$arch" "$@"; }
+pack() { make --no-print-directory "$1" ARCHES="$arch" "${@:2}"; }
 
 # again packs once more, and compares.
 again() {
-	pack DIST="$work/again" PACKAGE_VERSION="$version"
+	pack bundle DIST="$work/again" PACKAGE_VERSION="$version"
 	cmp "$packages/one/SHA256SUMS" "$work/again/SHA256SUMS"
 	(cd "$work/again" && sha256sum --quiet -c SHA256SUMS)
 	rm -rf "$work/again"
@@ -77,7 +77,7 @@ two() {
 	gpg --batch --quiet --pinentry-mode loopback --passphrase '' --quick-generate-key 'Rig <rig@example.com>' rsa3072 sign never
 	gpg --batch --quiet --armor --export-secret-keys >"$work/key.asc"
 	gpg --batch --quiet --armor --export >"$packages/key.pub"
-	pack DIST="$packages/two" PACKAGE_VERSION="$version+rig2" SIGN_KEY="$work/key.asc"
+	pack package DIST="$packages/two" PACKAGE_VERSION="$version+rig2" SIGN_KEY="$work/key.asc"
 	gpg --batch --quiet --verify "$packages/two/SHA256SUMS.asc" "$packages/two/SHA256SUMS"
 	gpgconf --kill all
 }
@@ -115,7 +115,7 @@ export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 if [ ! -e "$packages/two/SHA256SUMS.asc" ]; then
 	say "packages"
 	mkdir -p "$packages"
-	pack DIST="$packages/one" PACKAGE_VERSION="$version" >"$work/pack.log" 2>&1 || { cat "$work/pack.log" >&2; exit 1; }
+	pack bundle DIST="$packages/one" PACKAGE_VERSION="$version" >"$work/pack.log" 2>&1 || { cat "$work/pack.log" >&2; exit 1; }
 	say "the same bytes once more, and a second version, signed"
 	beside again again
 	beside two two
