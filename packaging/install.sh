@@ -34,8 +34,8 @@ done
 
 [ -e SHA256SUMS ] || fail "SHA256SUMS is missing: this is not a whole bundle"
 if [ -n "$key" ]; then
-	command -v gpg >/dev/null || fail "gpg is missing, which checks the signature"
 	[ -e SHA256SUMS.asc ] || fail "the bundle is not signed"
+	command -v gpg >/dev/null || fail "gpg is missing, which checks the signature"
 	home=$(mktemp -d)
 	trap 'gpgconf --homedir "$home" --kill all 2>/dev/null; rm -rf "$home"' EXIT
 	gpg --homedir "$home" --batch --quiet --import "$key" || fail "$key holds no public key"

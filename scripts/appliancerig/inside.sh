@@ -2,6 +2,7 @@
 # What the rig of packages does on the machine that it booted: an operator's week. Arguments: the two versions.
 set -euo pipefail
 one=$1 two=$2
+installed_limit=$((64 * 1024)) # KiB, of the core package
 cd /packages
 
 say() { printf '   %s\n' "$*"; }
@@ -42,6 +43,9 @@ refuses 'not signed' sh install.sh --key /packages/key.pub
 sh install.sh none >/tmp/install.log 2>&1 || { cat /tmp/install.log; fail "install.sh"; }
 cd /packages
 ! systemctl is-active --quiet wardroom || fail "it was started"
+installed=$(dpkg-query -W -f '${Installed-Size}' wardroom)
+say "$((installed / 1024)) MiB installed, $((installed_limit / 1024)) at most"
+[ "$installed" -le "$installed_limit" ] || fail "the package takes $installed KiB installed"
 ! systemctl is-enabled --quiet wardroom || fail "it was enabled"
 [ "$(stat -c '%U:%G %a' /etc/wardroom)" = "root:wardroom 750" ] || fail "mode of /etc/wardroom: $(stat -c '%U:%G %a' /etc/wardroom)"
 [ "$(stat -c '%U:%G %a' /etc/wardroom/wardroom.yaml)" = "root:wardroom 640" ] || fail "mode of the configuration"
