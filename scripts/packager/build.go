@@ -76,6 +76,9 @@ func run(ctx context.Context, o options) (err error) {
 			}
 		}
 	}
+	if err := b.wheel(b.out); err != nil {
+		return fmt.Errorf("the library for Python: %w", err)
+	}
 	if b.bundles {
 		for _, arch := range b.arches {
 			if err := b.bundle(ctx, arch); err != nil {

@@ -24,7 +24,7 @@ func (b *builder) bundle(ctx context.Context, arch string) (err error) {
 	rpmArch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[arch]
 	links := map[string]string{"install.sh": filepath.Join(b.root, "packaging", "install.sh")} // what lies where
 	for _, entry := range packages {
-		for _, suffix := range []string{"_" + arch + ".deb", "." + rpmArch + ".rpm", "_all.deb", ".noarch.rpm"} {
+		for _, suffix := range []string{"_" + arch + ".deb", "." + rpmArch + ".rpm", "_all.deb", ".noarch.rpm", ".whl"} {
 			if strings.HasSuffix(entry.Name(), suffix) {
 				links["packages/"+entry.Name()] = filepath.Join(b.out, entry.Name())
 			}
