@@ -29,6 +29,8 @@ ARCHES   ?= amd64,arm64
 DIST     ?= dist
 PACKAGE_VERSION ?= $(VERSION:-dirty=)
 SIGN_KEY ?=
+# Of make bundle: images of agents that go along, as packaging/images/build.sh -o writes them.
+IMAGES   ?=
 
 FUZZTIME ?= 5s
 PACKAGES ?= ./...
@@ -37,7 +39,7 @@ TURNS    ?= 1000
 BENCH    ?=
 SOAK     ?=
 
-.PHONY: help build console demo test nested race lint bench clis oidc vault fuzz-short e2e faults soak turns package appliance clean
+.PHONY: help build console demo test nested race lint bench clis oidc vault fuzz-short e2e faults soak turns package bundle appliance clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -97,6 +99,9 @@ $(GOLANGCI):
 
 package: $(SDK) $(NFPM) ## dist/*.deb and *.rpm for ARCHES, reproducible; SIGN_KEY names an OpenPGP secret key file
 	go run ./scripts/packager -nfpm "$(CURDIR)/$(NFPM)" -out "$(DIST)" -arch "$(ARCHES)" -version "$(PACKAGE_VERSION)" -tags "$(TAGS)" $(if $(SIGN_KEY),-sign "$(abspath $(SIGN_KEY))")
+
+bundle: $(SDK) $(NFPM) ## the same, and for each of ARCHES one file that installs without a network; IMAGES names images for it
+	go run ./scripts/packager -bundle -nfpm "$(CURDIR)/$(NFPM)" -out "$(DIST)" -arch "$(ARCHES)" -version "$(PACKAGE_VERSION)" -tags "$(TAGS)" $(if $(SIGN_KEY),-sign "$(abspath $(SIGN_KEY))") $(if $(IMAGES),-images "$(abspath $(IMAGES))")
 
 # The pinned version, built once.
 $(NFPM):

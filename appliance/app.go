@@ -193,7 +193,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		return fmt.Errorf("open the audit trail: %w", err)
 	}
 	a.store, err = store.Open(ctx, store.Options{
-		Audit: a.audit.Hook, Encryption: serverEncryption(c, a.log.Named("store"), a.clock),
+		Audit: a.audit.Hook, Encryption: serverEncryption(c, a.log.Named("store"), a.clock), NoMigrationDump: !c.Store.DumpBeforeMigration,
 		Path: c.Store.Path, MinFreeBytes: uint64(c.Store.MinFree), Clock: a.clock,
 		Logger: a.log.Named("store"), OnCommit: a.committed,
 	})

@@ -140,6 +140,9 @@ type Store struct {
 	// Free disk space below which writes are refused, so that nothing acknowledged is lost on a full disk. Reads go
 	// on.
 	MinFree int64 `json:"minFree" default:"256MiB" check:"size,min=64MiB"`
+	// After an upgrade whose store has another form, write it to before-migration.dump in its directory before it is
+	// changed, for `wardroom store restore` by the former version. That takes as much disk as the uncompressed store.
+	DumpBeforeMigration bool `json:"dumpBeforeMigration" default:"true"`
 	// How long finished things are kept, and how much of them. `wardroom store usage` shows what each kind takes.
 	Retention Retention `json:"retention" reload:"live"`
 }

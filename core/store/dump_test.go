@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -19,7 +20,7 @@ import (
 	"github.com/wardroom/wardroom/core/store"
 )
 
-var updateDump = flag.Bool("update-dump", false, "write testdata/v1.dump")
+var updateDump = flag.Bool("update-dump", false, "write the dump of the present schema to testdata")
 
 // everything stores at least one record of each kind.
 func everything(tb testing.TB, s *store.Store) {
@@ -125,29 +126,36 @@ func TestDumpAndRestore(t *testing.T) {
 	}
 }
 
-// The dump of schema version 1 must be readable for ever. Run with -update-dump only to make the first.
+// Dumps of former schema versions must be readable for ever, and the present one has its own. Run with -update-dump only to
+// make that.
 func TestGoldenDump(t *testing.T) {
-	const path = "testdata/v1.dump"
 	s := mustOpen(t, store.Options{Clock: fixedClock()})
 	everything(t, s)
+	present := store.SchemaVersion()
 	if *updateDump {
-		if err := os.WriteFile(path, mustDump(t, s), 0o644); err != nil {
+		if err := os.WriteFile(fmt.Sprintf("testdata/v%d.dump", present), mustDump(t, s), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	dir := filepath.Join(t.TempDir(), "store")
-	sum, err := store.Restore(ctx, f, dir, nil, nil)
-	if err != nil || sum.Schema != 1 {
-		t.Fatalf("%+v, %v", sum, err)
-	}
-	old := mustOpen(t, store.Options{Path: dir})
-	if got, want := snapshot(t, old), snapshot(t, s); !reflect.DeepEqual(got, want) {
-		t.Fatalf("got %+v\nwant %+v", got, want)
+	for _, version := range []uint32{1, present} { // none of 2 was kept
+		f, err := os.Open(fmt.Sprintf("testdata/v%d.dump", version))
+		if err != nil {
+			t.Fatalf("%v: make the dump of a new schema with -update-dump, and name its predecessor here", err)
+		}
+		dir := filepath.Join(t.TempDir(), "store")
+		sum, err := store.Restore(ctx, f, dir, nil, nil)
+		_ = f.Close()
+		if err != nil || sum.Schema != version {
+			t.Fatalf("%+v, %v", sum, err)
+		}
+		old := mustOpen(t, store.Options{Path: dir})
+		if got, want := snapshot(t, old), snapshot(t, s); !reflect.DeepEqual(got, want) {
+			t.Fatalf("schema %d: got %+v\nwant %+v", version, got, want)
+		}
+		_, err = os.Stat(filepath.Join(dir, "before-migration.dump"))
+		if dumped := err == nil; dumped != (version < present) {
+			t.Errorf("schema %d: dumped before the migration: %t, %v", version, dumped, err)
+		}
 	}
 }
 

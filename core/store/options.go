@@ -48,6 +48,8 @@ type Options struct {
 	Audit core.AuditHook
 	// Encryption has the store encrypted on disk; nil: it is in clear. A store in clear is encrypted by Open.
 	Encryption *Encryption
+	// NoMigrationDump migrates a store of an older schema without a dump of it in its directory.
+	NoMigrationDump bool
 	// DiskFree returns the bytes free for us on the file system of path; nil asks the operating system.
 	DiskFree func(path string) (uint64, error)
 }

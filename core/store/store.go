@@ -159,7 +159,7 @@ func (s *Store) start(ctx context.Context, room bool, steps []migration) (err er
 	w := &writer{s: s}
 	w.tx.w = w
 	if room {
-		err = migrate(ctx, s.db, steps)
+		err = s.migrate(ctx, steps)
 	} else {
 		w.failed = errFull
 		s.space.fail(errFull)

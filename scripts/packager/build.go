@@ -20,9 +20,9 @@ const module = "github.com/wardroom/wardroom"
 
 // options are the flags.
 type options struct {
-	root, out, version, tags, nfpm, key string
-	arches                              []string
-	keep                                bool
+	root, out, version, tags, nfpm, key, images string
+	arches                                      []string
+	keep, bundles                               bool
 }
 
 // builder makes the packages of one version.
@@ -76,7 +76,22 @@ func run(ctx context.Context, o options) (err error) {
 			}
 		}
 	}
-	return b.sums(ctx)
+	if err := b.wheel(b.out); err != nil {
+		return fmt.Errorf("the library for Python: %w", err)
+	}
+	if b.bundles {
+		for _, arch := range b.arches {
+			if err := b.bundle(ctx, arch); err != nil {
+				return fmt.Errorf("bundle for %s: %w", arch, err)
+			}
+		}
+	}
+	if err := b.sums(ctx, b.out); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(b.out, "SHA256SUMS"))
+	fmt.Printf("%s", text)
+	return err
 }
 
 // described is how git describe writes a commit after a tag.

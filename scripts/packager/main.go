@@ -1,8 +1,10 @@
 // Command packager makes the packages of Wardroom: .deb and .rpm for each architecture, with manual pages, completions,
-// licences and a bill of materials, checksums over all of them, and signatures where it is given a key.
+// licences and a bill of materials, checksums over all of them, signatures where it is given a key, and bundles of it all for
+// machines without a network.
 //
 // It owns what is in which package and where it lies on the machine; how a package file is written is nfpm's. The same
-// commit gives the same bytes: times are those of the commit, and nothing of the machine gets in. `make package` calls it.
+// commit gives the same bytes: times are those of the commit, and nothing of the machine gets in. `make package` and
+// `make bundle` call it.
 package main
 
 import (
@@ -26,6 +28,8 @@ func main() {
 	flag.StringVar(&o.tags, "tags", "", "build tags of the programs")
 	flag.StringVar(&o.nfpm, "nfpm", "nfpm", "the `program` nfpm")
 	flag.StringVar(&o.key, "sign", "", "OpenPGP secret key `file` to sign packages and checksums with")
+	flag.BoolVar(&o.bundles, "bundle", false, "make a bundle of each architecture as well, for machines without a network")
+	flag.StringVar(&o.images, "images", "", "`file` of images of agents, as docker save writes them, for the bundles")
 	flag.BoolVar(&o.keep, "keep", false, "leave the directory that packages are made of")
 	limit := flag.Duration("limit", 30*time.Minute, "time for everything")
 	flag.Parse()

@@ -63,7 +63,7 @@ func (b *builder) pack(ctx context.Context, p *pkg, format string) error {
 			depends = append(depends, name+" (= "+debVersion(b.version)+")")
 		}
 		spec["recommends"] = p.recommends
-		spec["deb"] = map[string]any{"compression": "xz", "signature": signature}
+		spec["deb"] = map[string]any{"compression": "gzip", "signature": signature}
 	case "rpm":
 		for _, name := range p.depends {
 			depends = append(depends, name+" = "+debVersion(b.version))
@@ -137,25 +137,31 @@ func (b *builder) contents(p *pkg, format string) ([]content, error) {
 	return list, err
 }
 
-// sums writes the checksums of all packages, and signs them where there is a key.
-func (b *builder) sums(ctx context.Context) error {
-	entries, err := os.ReadDir(b.out)
-	if err != nil {
+// sums writes the checksums of all files of a directory into it, and signs them where there is a key.
+func (b *builder) sums(ctx context.Context, dir string) error {
+	file := filepath.Join(dir, "SHA256SUMS")
+	if err := os.RemoveAll(file); err != nil {
 		return err
 	}
 	var text strings.Builder
-	for _, entry := range entries {
-		sum, err := sumFile(filepath.Join(b.out, entry.Name()))
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasPrefix(path, file) {
+			return err
+		}
+		sum, err := sumFile(path)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&text, "%s  %s\n", sum, entry.Name())
+		at, err := filepath.Rel(dir, path)
+		fmt.Fprintf(&text, "%s  %s\n", sum, filepath.ToSlash(at))
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	file := filepath.Join(b.out, "SHA256SUMS")
 	if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
 		return err
 	}
-	fmt.Print(text.String())
 	if b.key == "" {
 		return nil
 	}

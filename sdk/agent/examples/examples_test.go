@@ -381,7 +381,7 @@ func buildGo(t *testing.T) []string {
 func buildPython(t *testing.T) []string {
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
 		if exec.Command(python, "-c", "import websockets").Run() == nil {
-			return []string{python, filepath.Join("python", "agent.py")}
+			return []string{"env", "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH=" + filepath.Join("..", "python"), python, filepath.Join("python", "agent.py")}
 		}
 	}
 	missing(t, "no python3 with the websockets package (Debian: apt-get install python3-websockets)")

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Before its first migration a store is dumped, so that there is a way back to the program that wrote it. The dump has the
+// first name until all migrations are recorded: a start that finds it was cut in a migration, and what it would dump now
+// would be half migrated. There is one such dump at most, and it goes by age.
+const (
+	migratingDump = "migrating.dump"
+	formerDump    = "before-migration.dump"
+	formerLife    = 30 * 24 * time.Hour
+)
+
+// dumpCheckEvery is how many bytes of a dump are written between two looks at the free space.
+const dumpCheckEvery = 8 << 20
+
+// migrate brings the store to the present schema. One of an older schema is dumped before, unless Options say otherwise.
+func (s *Store) migrate(ctx context.Context, steps []migration) error {
+	have, err := readSchema(s.db)
+	if err != nil {
+		return err
+	}
+	want := schemaVersion(steps)
+	if s.opts.Path != "" && !s.opts.NoMigrationDump && have > 0 && have < want {
+		if err := s.dumpFormer(ctx, have, want); err != nil {
+			return err
+		}
+	}
+	if err := migrate(ctx, s.db, steps); err != nil {
+		return s.wayBack(have, want, err)
+	}
+	return s.keepFormer()
+}
+
+// dumpFormer writes the dump, unless an interrupted migration left it.
+func (s *Store) dumpFormer(ctx context.Context, have, want uint32) error {
+	path := filepath.Join(s.opts.Path, migratingDump)
+	switch _, err := os.Lstat(path); {
+	case err == nil:
+		s.log.Info("a migration that was interrupted goes on", "from", have, "to", want, "dump", path)
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	s.log.Info("the store is dumped before it is migrated", "from", have, "to", want)
+	sum, err := s.writeFormer(ctx, path)
+	if err != nil {
+		return fmt.Errorf("dump the store before it is brought from schema version %d to %d: %w", have, want, err)
+	}
+	s.log.Info("the store was dumped", "dump", path, "records", sum.Records, "bytes", sum.Bytes)
+	return nil
+}
+
+// writeFormer writes a dump that has its name only once it is whole and on disk.
+func (s *Store) writeFormer(ctx context.Context, path string) (sum Summary, err error) {
+	temp := path + ".new"
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return sum, err
+	}
+	txn := s.db.Snapshot()
+	sum, err = dump(ctx, ctx, txn, &roomyWriter{s: s, f: f}, nil)
+	txn.Discard()
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		return sum, errors.Join(err, os.Remove(temp))
+	}
+	return sum, syncPath(s.opts.Path)
+}
+
+// roomyWriter writes to a file as long as the disk keeps what is to be left free.
+type roomyWriter struct {
+	s    *Store
+	f    *os.File
+	left int // until the next look
+}
+
+func (w *roomyWriter) Write(p []byte) (int, error) {
+	if w.left -= len(p); w.left < 0 {
+		free, err := w.s.opts.DiskFree(w.s.opts.Path)
+		if err != nil {
+			return 0, err
+		}
+		if free < w.s.opts.MinFreeBytes+dumpCheckEvery {
+			return 0, fmt.Errorf("%w: free some, or set store.dumpBeforeMigration: false if there is a backup", errFull)
+		}
+		w.left = dumpCheckEvery
+	}
+	return w.f.Write(p)
+}
+
+// keepFormer gives the dump of finished migrations its lasting name, and removes one that is old.
+func (s *Store) keepFormer() error {
+	if s.opts.Path == "" {
+		return nil
+	}
+	from, to := filepath.Join(s.opts.Path, migratingDump), filepath.Join(s.opts.Path, formerDump)
+	if err := os.Rename(from, to); err == nil {
+		return syncPath(s.opts.Path)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	info, err := os.Lstat(to)
+	if err != nil || s.opts.Clock.Now().Sub(info.ModTime()) < formerLife {
+		return nil // most stores have none
+	}
+	s.log.Info("the dump of before the migration is old and is removed", "dump", to)
+	return os.Remove(to)
+}
+
+// wayBack adds to the refusal of a newer store how to get back to one of this program.
+func (s *Store) wayBack(have, want uint32, err error) error {
+	if have <= want || s.opts.Path == "" {
+		return err
+	}
+	former := filepath.Join(s.opts.Path, formerDump)
+	if _, missing := os.Lstat(former); missing != nil {
+		return err
+	}
+	return fmt.Errorf("%w; %s is the store as it was before the upgrade, for `wardroom store restore`", err, former)
+}

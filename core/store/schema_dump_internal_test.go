@@ -1,0 +1,143 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core/store/kv"
+)
+
+// former opens a store with migrations, and closes it.
+func former(t *testing.T, opts Options, steps []migration) error {
+	t.Helper()
+	if opts.MinFreeBytes == 0 {
+		opts.MinFreeBytes = 1 << 20
+	}
+	s, err := open(context.Background(), opts, steps)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// mark is a migration that leaves a key, and then fails if it is told to.
+func mark(to uint32, failure error) migration {
+	return migration{to: to, what: "mark", run: func(_ context.Context, db kv.DB) error {
+		return errors.Join(commitWrites(db, []write{{[]byte{'~', byte(to)}, []byte("x")}}), failure)
+	}}
+}
+
+func schemaOfDump(t *testing.T, path string) (schema uint32, records uint64) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := Verify(bytes.NewReader(data), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum.Schema, sum.Records
+}
+
+// Before the first migration the store is dumped; a migration that was cut goes on with the dump of before it.
+func TestDumpBeforeMigration(t *testing.T) {
+	dir := t.TempDir()
+	lasting, during := filepath.Join(dir, formerDump), filepath.Join(dir, migratingDump)
+	if err := former(t, Options{Path: dir}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(lasting); !os.IsNotExist(err) {
+		t.Fatalf("a new store was dumped: %v", err)
+	}
+	cut := errors.New("power cut")
+	if err := former(t, Options{Path: dir}, []migration{mark(2, nil), mark(3, cut)}); !errors.Is(err, cut) {
+		t.Fatalf("got %v", err)
+	}
+	if schema, _ := schemaOfDump(t, during); schema != 1 {
+		t.Fatalf("the dump has schema version %d", schema)
+	}
+	before, err := os.ReadFile(during)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := former(t, Options{Path: dir}, []migration{mark(2, nil), mark(3, nil)}); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.ReadFile(lasting); err != nil || !bytes.Equal(before, after) {
+		t.Fatalf("the dump was made again: %v", err)
+	}
+	if _, err := os.Stat(during); !os.IsNotExist(err) {
+		t.Fatalf("two dumps: %v", err)
+	}
+	// The program of before is told the way back, and the dump is one for it.
+	err = former(t, Options{Path: dir}, []migration{mark(2, nil)})
+	if err == nil || !strings.Contains(err.Error(), "schema version 3") || !strings.Contains(err.Error(), lasting) {
+		t.Fatalf("got %v", err)
+	}
+	f, err := os.Open(lasting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	back := filepath.Join(t.TempDir(), "store")
+	if _, err := Restore(context.Background(), f, back, nil); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := reopen(t, back, nil); err != nil || v != 1 {
+		t.Fatalf("the restored store has schema %d, %v", v, err)
+	}
+	// The next one takes its place, and it goes by age.
+	if err := former(t, Options{Path: dir}, []migration{mark(2, nil), mark(3, nil), mark(4, nil)}); err != nil {
+		t.Fatal(err)
+	}
+	if schema, _ := schemaOfDump(t, lasting); schema != 3 {
+		t.Fatalf("the dump has schema version %d", schema)
+	}
+	if err := os.Chtimes(lasting, time.Time{}, time.Now().Add(-formerLife-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := former(t, Options{Path: dir}, []migration{mark(2, nil), mark(3, nil), mark(4, nil)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(lasting); !os.IsNotExist(err) {
+		t.Fatalf("an old dump stays: %v", err)
+	}
+}
+
+// Without room for the dump nothing is migrated and nothing is left; one that is to be migrated without a dump has none.
+func TestDumpBeforeMigrationNoRoom(t *testing.T) {
+	dir := t.TempDir()
+	if err := former(t, Options{Path: dir}, nil); err != nil {
+		t.Fatal(err)
+	}
+	looks := 0
+	opts := Options{Path: dir, MinFreeBytes: 64 << 20, DiskFree: func(string) (uint64, error) {
+		if looks++; looks > 1 { // there was enough to open it
+			return 70 << 20, nil
+		}
+		return 1 << 40, nil
+	}}
+	err := former(t, opts, []migration{mark(2, nil)})
+	if !errors.Is(err, errFull) || !strings.Contains(err.Error(), "from schema version 1 to 2") || !strings.Contains(err.Error(), "dumpBeforeMigration") {
+		t.Fatalf("got %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.dump*")); len(left) > 0 {
+		t.Fatalf("left: %v", left)
+	}
+	if v, err := reopen(t, dir, nil); err != nil || v != 1 {
+		t.Fatalf("schema %d, %v", v, err)
+	}
+	if err := former(t, Options{Path: dir, NoMigrationDump: true}, []migration{mark(2, nil)}); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.dump*")); len(left) > 0 {
+		t.Fatalf("left: %v", left)
+	}
+}

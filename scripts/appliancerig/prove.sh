@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# What run.sh runs in namespaces of their own. Argument: a directory for everything.
+set -euo pipefail
+work=$1
+export TMPDIR=$work # so that what is left of a killed program goes with the rest
+arch=$(go env GOARCH)
+version=$(cat VERSION)
+packages=${PACKAGES:-$work}
+machine=
+
+finish() {
+	local code=$?
+	if [ "$code" -ne 0 ] && [ -n "$machine" ]; then
+		echo "--- the journal of the service:" >&2
+		inside journalctl -u wardroom --no-pager -n 60 -o cat >&2 || true
+	fi
+	if [ "${KEEP:-}" = 1 ] && [ -n "$machine" ]; then
+		touch "$work/kept"
+		sleep infinity
+	fi
+	exit "$code" # with this process all others go, the machine among them
+}
+trap finish EXIT
+trap 'exit 143' INT TERM HUP
+
+started=$SECONDS
+say() { printf '== %3ds  %s\n' $((SECONDS - started)) "$*"; }
+
+# beside NAME COMMAND... runs something beside what follows; joined NAME waits for it, and shows what it printed if it failed.
+declare -A besides
+beside() {
+	local name=$1
+	shift
+	("$@") >"$work/$name.log" 2>&1 </dev/null &
+	besides[$name]=$!
+}
+joined() {
+	wait "${besides[$1]}" || {
+		echo "FAILED: $1" >&2
+		cat "$work/$1.log" >&2
+		exit 1
+	}
+	say "$1: done"
+}
+
+# inside runs a command on the booted machine.
+inside() { nsenter -t "$machine" -a env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"; }
+
+# debian makes the archive of the machine, once. Its name has what is in it.
+include=systemd,systemd-sysv,dbus,git,ca-certificates,procps,zstd
+debian=$PWD/.cache/appliancerig/bookworm-$arch-$(sha256sum <<<"$include" | cut -c1-8).tar
+debian() {
+	[ ! -s "$debian" ] || return 0
+	mkdir -p "${debian%/*}"
+	local sources=()
+	# The machine's own mirror, where it has the same Debian.
+	if grep -qs bookworm /etc/apt/sources.list.d/debian.sources; then sources=(/etc/apt/sources.list.d/debian.sources); fi
+	mmdebstrap --quiet --format=tar --variant=minbase --include="$include" bookworm "$work/debian.tar" "${sources[@]}"
+	mv "$work/debian.tar" "$debian.$$"
+	mv "$debian.$$" "$debian"
+}
+
+pack() { make --no-print-directory "$1" ARCHES="$arch" "${@:2}"; }
+
+# again packs once more, and compares.
+again() {
+	pack bundle DIST="$work/again" PACKAGE_VERSION="$version"
+	cmp "$packages/one/SHA256SUMS" "$work/again/SHA256SUMS"
+	(cd "$work/again" && sha256sum --quiet -c SHA256SUMS)
+	rm -rf "$work/again"
+}
+
+# two packs a second version, signed by a key of its own.
+two() {
+	export GNUPGHOME=$work/gnupg
+	mkdir -m 700 "$GNUPGHOME"
+	gpg --batch --quiet --pinentry-mode loopback --passphrase '' --quick-generate-key 'Rig <rig@example.com>' rsa3072 sign never
+	gpg --batch --quiet --armor --export-secret-keys >"$work/key.asc"
+	gpg --batch --quiet --armor --export >"$packages/key.pub"
+	pack package DIST="$packages/two" PACKAGE_VERSION="$version+rig2" SIGN_KEY="$work/key.asc"
+	gpg --batch --quiet --verify "$packages/two/SHA256SUMS.asc" "$packages/two/SHA256SUMS"
+	gpgconf --kill all
+}
+
+# rpms installs, upgrades and removes the rpm in a root.
+rpms() {
+	local root=$work/rpmroot
+	rpm --root "$work/rpmdb" --initdb
+	rpm --root "$work/rpmdb" --import "$packages/key.pub"
+	rpm --root "$work/rpmdb" -K "$packages"/two/wardroom-[0-9]*.rpm | grep 'signatures OK'
+	mkdir "$root"
+	tar -C "$root" -xf "$debian"
+	rpm --root "$root" --initdb
+	mkdir -p "$root/packages"
+	cp "$packages"/one/*.rpm "$packages"/two/*.rpm "$root/packages/"
+	# Debian's rpm installs packages only when it is told to.
+	rpm_root() { rpm --force-debian --root "$root" --nodeps "$@" >>"$work/rpm.log" 2>&1 || { cat "$work/rpm.log" >&2; return 1; }; }
+	rpm_root -i "$root/packages/wardroom-$version-1".*.rpm "$root/packages/wardroom-runtime-local-$version-1".*.rpm
+	chroot "$root" getent passwd wardroom
+	[ "$(chroot "$root" stat -c '%U:%G %a' /etc/wardroom/wardroom.yaml)" = "root:wardroom 640" ]
+	chroot "$root" wardroom config validate /etc/wardroom/wardroom.yaml
+	chroot "$root" wardroom version --client
+	echo "# kept" >>"$root/etc/wardroom/wardroom.yaml"
+	rpm_root -U "$root"/packages/wardroom-[0-9]*rig2*.rpm "$root"/packages/wardroom-runtime-local-*rig2*.rpm
+	grep '^# kept' "$root/etc/wardroom/wardroom.yaml"
+	[ "$(chroot "$root" stat -c '%U:%G %a' /etc/wardroom)" = "root:wardroom 750" ]
+	rpm_root -e wardroom-runtime-local wardroom
+	[ ! -e "$root/usr/bin/wardroom" ]
+	if grep 'scriptlet failed' "$work/rpm.log"; then exit 1; fi
+	rm -rf "$root"
+}
+
+beside debian debian
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+if [ ! -e "$packages/two/SHA256SUMS.asc" ]; then
+	say "packages"
+	mkdir -p "$packages"
+	pack bundle DIST="$packages/one" PACKAGE_VERSION="$version" >"$work/pack.log" 2>&1 || { cat "$work/pack.log" >&2; exit 1; }
+	say "the same bytes once more, and a second version, signed"
+	beside again again
+	beside two two
+	joined again
+	joined two
+fi
+joined debian
+beside rpms rpms
+beside lintian lintian --fail-on error,warning "$packages"/one/*.deb
+
+say "boot"
+root=$work/root
+mkdir "$root"
+tar -C "$root" -xf "$debian"
+mkdir "$root/packages"
+cp -r "$packages/one" "$packages/two" "$root/packages/"
+CGO_ENABLED=0 go build -trimpath -o "$root/packages/agent" ./scripts/appliancerig/agent
+cp scripts/appliancerig/inside.sh "$root/packages/"
+setsid systemd-nspawn -D "$root" --machine="rig$(basename "$work" | tr -dc a-zA-Z0-9)" --register=no --keep-unit --private-network --resolv-conf=off -b \
+	>"$work/console" 2>&1 </dev/null &
+nspawn=$!
+state=
+for _ in $(seq 1200); do
+	machine=$(pgrep -P "$nspawn" -x systemd || true)
+	if [ -n "$machine" ]; then
+		state=$(inside systemctl is-system-running 2>/dev/null || true)
+		case $state in running | degraded) break ;; esac
+	fi
+	[ -d "/proc/$nspawn" ] || break
+	sleep 0.1
+done
+case $state in running | degraded) ;; *)
+	echo "FAILED: the machine did not boot: $state" >&2
+	cat "$work/console" >&2
+	exit 1
+	;;
+esac
+say "an operator's week"
+inside bash /packages/inside.sh "$version" "$version+rig2"
+joined rpms
+joined lintian
+say "all of it holds"

@@ -1,0 +1,81 @@
+"""What handlers get: tasks, and messages of other roles."""
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Mapping, Optional
+
+if TYPE_CHECKING:
+    from .agent import Agent
+
+
+@dataclasses.dataclass(frozen=True)
+class Reply:
+    """The answer of another role to Task.ask."""
+
+    message_id: str
+    sender: str  # the role, or person
+    content: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Message:
+    """What another role of an org chart asks or tells."""
+
+    message_id: str
+    execution_id: str
+    task_id: str
+    sender: str
+    kind: str  # such as question or feedback
+    topic: str
+    content: Any
+    wants_reply: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A task. config may hold secrets: do not log it."""
+
+    task_id: str
+    execution_id: str
+    pattern_name: str
+    pattern_version: str
+    input: Any
+    timeout: float  # seconds
+    priority: str  # low, normal, high or critical
+    attempt: int
+    capability: str
+    role: str  # of an org chart; empty in a flat pattern
+    step: str
+    config: Mapping[str, Any]
+    context: Mapping[str, Any]
+    _agent: "Agent" = dataclasses.field(repr=False, compare=False)
+
+    async def progress(self, *, text: Optional[str] = None, data: Any = None) -> None:
+        """Shows text, or data, to whoever watches. It is not stored, and dropped while there is no connection."""
+        if (text is None) == (data is None):
+            raise ValueError("progress takes either text or data")
+        await self._agent._progress(self.task_id, {"text": text} if data is None else {"data": data})
+
+    async def ask(self, content: Any, *, topic: str = "", to: str = "", kind: str = "question") -> Reply:
+        """Asks another role, as the org chart routes it, and waits for its reply. Raises MessageRefused if it goes nowhere."""
+        return await self._agent._ask(self.task_id, kind, content, topic, to)
+
+    async def tell(self, content: Any, *, topic: str = "", to: str = "", kind: str = "feedback") -> None:
+        """Says something to another role and waits for nothing. It is dropped while there is no connection."""
+        await self._agent._tell(self.task_id, kind, content, topic, to)
+
+
+def task_of(agent: "Agent", p: Mapping[str, Any]) -> Task:
+    return Task(
+        task_id=p["taskId"], execution_id=p.get("executionId", ""), pattern_name=p.get("patternName", ""),
+        pattern_version=p.get("patternVersion", ""), input=p.get("input"), timeout=p.get("timeout", 0) / 1000,
+        priority=p.get("priority", "normal"), attempt=p.get("attempt", 0), capability=p.get("capability", ""),
+        role=p.get("role", ""), step=p.get("step", ""), config=p.get("config") or {}, context=p.get("context") or {}, _agent=agent,
+    )
+
+
+def message_of(p: Mapping[str, Any]) -> Message:
+    return Message(
+        message_id=p["messageId"], execution_id=p.get("executionId", ""), task_id=p.get("taskId", ""), sender=p.get("from", ""),
+        kind=p.get("messageType", ""), topic=p.get("topic", ""), content=p.get("content"), wants_reply=p.get("wantsReply", False),
+    )
