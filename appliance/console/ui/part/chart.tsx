@@ -95,7 +95,7 @@ export function Throughput(p: Props) {
     const w = Math.max(1, x(p, s.at + p.step) - a - 1);
     return n > 0 ? `M${a.toFixed(1)} ${y(low).toFixed(1)}v${(y(low + n) - y(low)).toFixed(1)}h${w.toFixed(1)}V${y(low).toFixed(1)}z` : "";
   };
-  return <Frame title={"Throughput " + (p.step === 60_000 ? "a minute" : p.step === 3600e3 ? "an hour" : `in ${p.step / 60_000} minutes`)} words={words} p={p} y={[[y(0), "0"], [y(most / 2), most % 2 && most < 4 ? "" : String(most / 2)], [y(most), count(most)]]}
+  return <Frame title={"Throughput " + (p.step === 60_000 ? "a minute" : p.step === 3600e3 ? "an hour" : p.step > 3600e3 ? `in ${p.step / 3600e3} hours` : `in ${p.step / 60_000} minutes`)} words={words} p={p} y={[[y(0), "0"], [y(most / 2), most % 2 && most < 4 ? "" : String(most / 2)], [y(most), count(most)]]}
     said={(s) => `${count(s.completed)} completed, ${count(s.failed)} failed${s.cancelled ? `, ${count(s.cancelled)} cancelled` : ""}`}>
     <path class="done" d={p.spans.map((s) => bar(s, 0, s.completed)).join("")} />
     <path class="stopped" d={p.spans.map((s) => bar(s, s.completed, s.cancelled)).join("")} />

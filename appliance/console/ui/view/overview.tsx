@@ -46,7 +46,7 @@ export function OverviewView() {
       {tile("/agents?tab=managed&status=busy", o && of(o.managedAgents, "busy"), "managed agents busy", "runs")}
       {tile("/webhooks", o?.waiting.deliveries, "deliveries waiting", "")}
     </div>
-    {c && <section class="card charts" aria-label="Over time"><div class="chips" role="group" aria-label="Range">{ranges.map(([key, words]) => <button key={key} class="chip" aria-pressed={key === range} aria-label={"The last " + words} onClick={() => setQuery({ range: key === "1h" ? "" : key })}>{key}</button>)}</div>
+    {c && <section class="card charts" aria-label="Over time"><div class="chips" role="group" aria-label="Range">{ranges.map(([key, words]) => <button key={key} class="chip" aria-pressed={key === range} title={"The last " + words} onClick={() => setQuery({ range: key === "1h" ? "" : key })}>{key}</button>)}</div>
       <div class="columns"><Throughput range={c.range} from={c.from} to={c.to} step={c.step} spans={c.spans} /><Durations range={c.range} from={c.from} to={c.to} step={c.fine.step} spans={c.fine.spans} /></div></section>}
     <div class="columns">
       <section class="card"><h2>Needs you, the most urgent first</h2>

@@ -14,9 +14,11 @@ import { may } from "../store/session.ts";
 import { useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { Drawing } from "./drawing.tsx";
+import { more } from "./lazy.tsx";
 import { executionColumns } from "./executions.tsx";
 import { RunDialog } from "./run.tsx";
 
+const CompareVersions = more((m) => m.CompareVersions);
 const changed = { on: (e: { topics: string[] }) => e.topics.includes("patterns") };
 
 export function PatternsView() {
@@ -63,10 +65,11 @@ export function PatternView({ name }: { name: string }) {
     {p.error && <Failure error={p.error} old again={p.reload} />}
     {tab === "drawing" && <div tabIndex={0} class="scrolls"><Drawing name={d.name} version={d.version} definition={d.definition} /></div>}
     {tab === "definition" && <div tabIndex={0} class="scrolls"><div class="bar"><span class="soft">The definition as JSON</span><span class="push" /><Copy text={() => indented(d.definition)} label="Copy the definition">Copy</Copy></div><Pre text={indented(d.definition)} label="Definition" /></div>}
+    {tab === "versions" && <div tabIndex={0} class="versions"><CompareVersions name={d.name} version={d.version} versions={list} /></div>}
     {tab === "versions" && <Rows label="Versions" rows={versions.data?.versions ?? []} id={(v) => v.version} to={(v) => place.value.path + "?version=" + encodeURIComponent(v.version)} columns={[
       { head: "Version", class: "grow", cell: (v) => <span class="nums">{v.version}</span> }, { head: "Made", cell: (v) => <When at={v.createdAt} /> }]} />}
     {tab === "runs" && (runs.data ? runs.data.executions.length ? <Rows label="Runs" columns={executionColumns} rows={runs.data.executions} id={(x) => x.executionId} to={(x) => "/executions/" + x.executionId} total={runs.data.total} />
-      : <Empty title="It has not run yet"><button class="button" onClick={() => setRun(true)}>Run&hellip;</button></Empty> : runs.error ? <Failure error={runs.error} again={runs.reload} /> : <Waiting />)}
+      : <Empty title="It has not run yet">{may("executions.create") && <button class="button" onClick={() => setRun(true)}>Run&hellip;</button>}</Empty> : runs.error ? <Failure error={runs.error} again={runs.reload} /> : <Waiting />)}
     {tab === "runs" && runs.data?.hasMore && <p class="bar"><button class="button" onClick={() => go("/executions?pattern=" + encodeURIComponent(name))}>All {count(runs.data.total)}</button></p>}
     {run && <RunDialog name={d.name} version={d.version} close={() => setRun(false)} />}
   </div>;

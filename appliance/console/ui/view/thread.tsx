@@ -17,6 +17,7 @@ import { useTitle } from "../part/title.ts";
 import { queryOf } from "../route.ts";
 import { askOfThread, type Prompt } from "../store/ask.ts";
 import { useLoad } from "../store/load.ts";
+import { may } from "../store/session.ts";
 import { TerminalTab } from "./terminal.tsx";
 
 type Data = Record<string, unknown>;
@@ -63,8 +64,8 @@ export function ThreadView({ id }: { id: string }) {
       <div class="line"><h1><Text>{t.name || t.objective.split("\n", 1)[0]}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" />
         <State status={t.status} word={t.statusReason ? `${t.status}: ${t.statusReason}` : undefined} />
         <span class="push" />
-        {!ended && <button class="button" onClick={() => setAsking("complete")}>Complete&hellip;</button>}
-        {!ended && <button class="button" onClick={() => setAsking("stop")}>Stop&hellip;</button>}
+        {!ended && may("threads.complete") && <button class="button" onClick={() => setAsking("complete")}>Complete&hellip;</button>}
+        {!ended && may("threads.stop") && <button class="button" onClick={() => setAsking("stop")}>Stop&hellip;</button>}
         {ended && !t.continuedBy && <Copy text={`wardroom thread continue ${id} --message '...'`} label="Copy the command that goes on with it">Go on: CLI</Copy>}
       </div>
       <div class="line soft"><span><Text>{t.role}</Text></span><span><Text>{t.agentType}</Text></span><span>turn {count(t.turnCount)}</span>

@@ -28,7 +28,7 @@ export function TriggersView() {
   return <div class="page full">
     <header class="head"><div class="line"><h1>Triggers</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div></header>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{!l.rows && !l.error && <Waiting />}
-    {l.rows?.length === 0 && <Empty title="No triggers yet">Other systems start what they may by signed requests: <Command text="wardroom trigger create pushes --scheme github --event push --pattern NAME" /></Empty>}
+    {l.rows?.length === 0 && <Empty title="No triggers yet">Other systems start what they may by signed requests: <Command text="wardroom trigger create --name pushes --scheme github --on push --pattern NAME --map text='$.repository.full_name'" /></Empty>}
     {l.rows && l.rows.length > 0 && <Rows label="Triggers" rows={l.rows} id={(t) => t.id} to={(t) => "/triggers/" + t.id} total={l.total} more={l.more} columns={[
       { head: "State", cell: (t) => <State status={stateOf(t)} /> },
       { head: "Name", class: "grow", cell: (t) => <strong><Text>{t.name}</Text></strong> },
