@@ -3,6 +3,7 @@ package browser_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -150,4 +151,36 @@ func starters(t *testing.T) (schedule, trigger string) {
 		_ = shared.Client.DeleteTrigger(ctx, r.ID)
 	})
 	return s.ID, r.ID
+}
+
+// A pattern is written with what the server says of its lines, stored as a new version, and no version is overwritten.
+func TestPatternEditor(t *testing.T) {
+	const text = "name: edited\nversion: 1.0.0 # first\nagents: {capabilities: [urgency], min: 1}\naggregation: {strategy: first}\n"
+	if _, err := shared.Client.CreatePattern(t.Context(), client.PatternInput{Definition: text}); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, "/patterns/edited?tab=edit")
+	const area = `document.querySelector(".paper textarea")`
+	p.until("the text as it was stored, with its comment", area+`?.value.includes("# first") && document.querySelector(".editing [role=status]").innerText.includes("would take it")`)
+	write := func(text string) {
+		t.Helper()
+		p.do(chromedp.Evaluate(fmt.Sprintf(`(() => { const e = %s; e.value = %q; e.dispatchEvent(new Event("input", {bubbles: true})); })()`, area, text), nil))
+	}
+	write(strings.Replace(text, "strategy", "stratgy", 1))
+	p.until("the problem at its line", `document.querySelector("#problems button")?.innerText.startsWith("4:") && document.querySelector(".gutter .bad")?.innerText === "4" && document.querySelector(".beside span")`)
+	if p.holds(button("Save")) {
+		t.Error("what the server would refuse can be saved")
+	}
+	p.checkAxe(t, "editor")
+	p.shoot("editor")
+	write(strings.Replace(text, "first", "second", 1))
+	p.click(button("Save as 1.0.0"))
+	p.until("both texts: the version is there already", `document.querySelector(".both .diff") && document.querySelector(".notice.bad")?.innerText.includes("CONFLICT")`)
+	p.do(chromedp.Reload())
+	p.until("the draft after a reload", area+`?.value.includes("# second")`)
+	p.click(button("Make it 1.0.1"))
+	p.click(button("Save as 1.0.1"))
+	p.until("the new version", `new URLSearchParams(location.search).get("version") === "1.0.1"`)
+	p.do(chromedp.Navigate(shared.URL + "/patterns/edited?tab=versions"))
+	p.until("what is new in it", `document.querySelector(".diff .add")?.innerText.includes("1.0.1 # second") && document.querySelector(".diff .del")?.innerText.includes("1.0.0 # first")`)
 }

@@ -13,7 +13,8 @@ import { lineDiff } from "../store/linediff.ts";
 import { useLoad } from "../store/load.ts";
 
 function Difference({ name, before, after }: { name: string; before: unknown; after: unknown }) {
-  const text = lineDiff(name, indented(before ?? null), indented(after ?? null));
+  const whole = (v: unknown): string => (typeof v === "string" ? v : indented(v ?? null));
+  const text = lineDiff(name, whole(before), whole(after));
   return text === "" ? <p class="soft">{name}: no difference.</p> : <Diff text={text} label={"Difference: " + name} />;
 }
 
@@ -27,7 +28,7 @@ export function CompareVersions({ name, version, versions }: { name: string; ver
   return <>
     <div class="bar"><Choice label={`What is new in ${version} since`} value={other} options={others.map((v): [string, string] => [v, v])} set={(v) => setQuery({ with: v })} /></div>
     {here.error && <Failure error={here.error} />}{there.error && <Failure error={there.error} />}
-    {here.data && there.data ? <Difference name={name} before={there.data.definition} after={here.data.definition} /> : !here.error && !there.error && <Waiting />}
+    {here.data && there.data ? <Difference name={name} before={there.data.source ?? there.data.definition} after={here.data.source ?? here.data.definition} /> : !here.error && !there.error && <Waiting />}
   </>;
 }
 

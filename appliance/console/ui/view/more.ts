@@ -4,5 +4,6 @@ export { Durations, Throughput } from "../part/chart.tsx";
 export { AuditView } from "./audit.tsx";
 export { BatchView, BatchesView } from "./batches.tsx";
 export { CompareExecutions, CompareVersions } from "./compare.tsx";
+export { PatternEditor } from "./editor.tsx";
 export { ScheduleView, SchedulesView } from "./schedules.tsx";
 export { TriggerView, TriggersView } from "./triggers.tsx";
