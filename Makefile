@@ -37,7 +37,7 @@ TURNS    ?= 1000
 BENCH    ?=
 SOAK     ?=
 
-.PHONY: help build console demo test race lint bench clis oidc fuzz-short e2e faults soak turns package appliance clean
+.PHONY: help build console demo test nested race lint bench clis oidc fuzz-short e2e faults soak turns package appliance clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -70,16 +70,18 @@ demo: build ## agents vote on a real corpus, coding tools and a thread are drive
 
 test: ## every test of every module, the house rules included; PACKAGES and TESTFLAGS choose among them
 	go test -timeout 30m $(TESTFLAGS) $(PACKAGES)
+	@$(MAKE) --no-print-directory nested
+
+nested: ## the tests of the modules nested in the tree alone
 	@for dir in $(NESTED); do echo "cd $$dir && go test ./..."; (cd "$$dir" && go test -count=1 ./...); done # they read files outside of their module
 
 race: ## the same under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(MAKE) --no-print-directory test TESTFLAGS=-race
 
-lint: $(GOLANGCI) ## gofmt, go mod tidy, go vet and the pinned golangci-lint
+lint: $(GOLANGCI) ## gofmt, go mod tidy and the pinned golangci-lint, go vet's checks among its own
 	@unformatted="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go' | while read -r f; do if [ -e "$$f" ]; then echo "$$f"; fi; done))"; \
 	if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi
 	go mod tidy -diff
-	go vet ./...
 	$(GOLANGCI) run ./...
 
 # The pinned version is taken from the machine if it is there, and built otherwise (some minutes, once).

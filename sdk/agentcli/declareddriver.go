@@ -397,10 +397,12 @@ func (d *declaredDriver) littered() bool {
 	return (d.saved.Proven || ok && drafts.Drafted()) && !d.prompted(d.h.Rows())
 }
 
-// submitted implements submitWatcher.
+// submitted implements submitWatcher. On a busy machine all that follows Enter may be here before it is told that Enter was
+// typed, and nothing comes later that would be a reason to look.
 func (d *declaredDriver) submitted(before uint64) {
 	d.typed, d.before = true, before
 	d.output(d.h.Offset())
+	d.look(d.h.Rows())
 }
 
 // submittedOn implements echoReader: below the echo of a message that was submitted there is at least the next prompt.

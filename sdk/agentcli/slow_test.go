@@ -94,3 +94,40 @@ func TestOldScreenIsNotJudged(t *testing.T) {
 		t.Errorf("events %s", got)
 	}
 }
+
+// lateLauncher has processes whose Write returns late: what was typed has its answer by then.
+type lateLauncher struct{ *launcher }
+
+type lateProcess struct {
+	agentcli.Process
+}
+
+func (l lateLauncher) Launch(ctx context.Context, command agentcli.Command) (agentcli.Process, error) {
+	p, err := l.launcher.Launch(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	return lateProcess{p}, nil
+}
+
+func (p lateProcess) Write(ctx context.Context, b []byte) error {
+	err := p.Process.Write(ctx, b)
+	select {
+	case <-ctx.Done():
+	case <-time.After(300 * time.Millisecond):
+	}
+	return err
+}
+
+// TestAnswerBeforeTheKeysReturn has a command answer before it is known that Enter was typed, as on a busy machine.
+func TestAnswerBeforeTheKeysReturn(t *testing.T) {
+	t.Parallel()
+	l := newLauncher(t, nil)
+	g := open(t, l, func(o *agentcli.Options) { o.Launcher = lateLauncher{l} })
+	g.bash("b")
+	for _, word := range []string{"one", "two"} {
+		if got := g.ask("b", "echo "+word).Text; got != word {
+			t.Errorf("answer %q", got)
+		}
+	}
+}
