@@ -77,7 +77,7 @@ func TestSignIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer admin.Close()
-	const definition = "name: echo\nversion: 1.0.0\nagents: {min: 1}\naggregation: {strategy: first}\n"
+	const definition = "name: echo\nversion: 1.0.0\nagents: {capabilities: [echo], min: 1}\naggregation: {strategy: first}\n"
 	if _, err := admin.CreatePattern(t.Context(), client.PatternInput{Definition: definition}); err != nil {
 		t.Fatal(err)
 	}
