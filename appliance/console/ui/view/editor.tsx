@@ -99,7 +99,7 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
       {lineDiff(other.name, other.source ?? "", text) ? <Diff text={lineDiff(other.name, other.source ?? "", text)} label="Stored version and yours" /> : <p class="soft">The texts are the same.</p>}</div>}
     <div class="sheet"><div class="gutter" aria-hidden="true"><div ref={gutter}>{lines.map((_, i) => <div key={i} class={bad.has(i + 1) ? "bad" : ""}>{i + 1}</div>)}</div></div>
       <div class="paper"><textarea ref={area} class="mono" aria-label="Definition" aria-describedby="problems" wrap="off" spellcheck={false} autocomplete="off" value={text} onInput={(e) => write(e.currentTarget.value)} onScroll={scroll} />
-        <div class="beside" aria-hidden="true"><div ref={beside}>{[...bad].map(([line, list]) => <span key={line} style={{ top: padding + line * lineHeight - 4 + "px", left: `calc(${(lines[line - 1] ?? "").search(/\S|$/)}ch + ${padding}px)` }}>{revealed(list.map((p) => p.reason).join("; "))}</span>)}</div></div></div></div>
+        <div class="beside" aria-hidden="true"><div ref={beside}>{[...bad].map(([line, list]) => <span key={line} style={{ top: padding + (line - 1) * lineHeight + "px", left: `calc(${(lines[line - 1] ?? "").length + 2}ch + ${padding}px)` }}>{revealed(list.map((p) => p.reason).join("; "))}</span>)}</div></div></div></div>
     <ul id="problems" class="problems" aria-label="Problems">{problems.map((p, i) => <li key={i}><button class="link" onClick={() => show(p)}>{p.line ? `${p.line}:${p.column ?? 1} ` : ""}<span class="mono"><Text>{p.path}</Text></span> <Text>{p.reason}</Text></button></li>)}</ul>
   </div>;
 }
