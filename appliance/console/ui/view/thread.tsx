@@ -141,7 +141,7 @@ function Conversation({ thread: t, log, queue, error, reload }: { thread: Thread
       {ended && t.completion && <article class="said over"><header><State status={t.completion.state === "complete" ? "completed" : t.completion.state} word={t.completion.state} /><span class="push" /><span class="soft nums">{t.endedAt && timeOfDay(t.endedAt)}</span></header><Markdown text={t.completion.summary} label="Outcome" />
         {t.completion.changes && t.completion.changes.fileCount > 0 && <p class="soft">{plural(t.completion.changes.fileCount, "file")} changed, <span class="added">+{count(t.completion.changes.insertions)}</span> <span class="removed">&minus;{count(t.completion.changes.deletions)}</span>, {plural(t.completion.changes.commitCount, "commit")}</p>}</article>}
     </div>
-    {!ended && <Composer id={t.id} queue={queue} sent={reload} />}
+    {!ended && may("threads.send") && <Composer id={t.id} queue={queue} sent={reload} />}
   </div>;
 }
 
