@@ -11,7 +11,7 @@ import (
 // The main job by keyboard alone: a run by its form, the slowest task and what it was asked, a question and its answer.
 func TestMainJobByKeyboard(t *testing.T) {
 	p := open(t, "/")
-	p.until("the overview", `document.querySelectorAll(".tile").length >= 6`)
+	p.until("the overview", `document.querySelectorAll(".tile").length >= 6 && [...document.querySelectorAll(".tile strong")].every((n) => /\d/.test(n.innerText))`)
 	p.press("?")
 	p.until("the list of keys", `document.querySelector("dialog .keys")?.innerText.includes("Enter")`)
 	p.press(kb.Escape)

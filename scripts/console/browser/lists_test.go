@@ -87,7 +87,7 @@ func TestBatch(t *testing.T) {
 	putUrgency(t)
 	p := open(t, "/batches")
 	p.click(button("Start one"))
-	p.until("the patterns", `document.querySelector("dialog option[value=urgency]")`)
+	p.until("the patterns", `[...document.querySelectorAll("dialog option")].some((o) => o.value === "urgency")`)
 	p.do(chromedp.SetValue(`dialog select`, "urgency", chromedp.ByQuery), chromedp.Evaluate(`document.querySelector("dialog select").dispatchEvent(new Event("change", {bubbles: true}))`, nil))
 	p.click(css("dialog textarea"))
 	p.do(chromedp.KeyEvent(`{"text": "a"}` + "\n" + `{"text": "b"` + "\n"))

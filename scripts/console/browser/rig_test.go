@@ -155,9 +155,9 @@ func open(t *testing.T, path string) *page {
 }
 
 // openIn opens a tab at an address.
-func openIn(t *testing.T, address string, options ...chromedp.ContextOption) *page {
+func openIn(t *testing.T, address string) *page {
 	t.Helper()
-	tab, closeTab := chromedp.NewContext(shared.browser, options...)
+	tab, closeTab := chromedp.NewContext(shared.browser)
 	ctx, cancel := context.WithTimeout(tab, limit)
 	p := &page{t: t, ctx: ctx, hosts: map[string]bool{}, requests: map[network.RequestID]string{}}
 	chromedp.ListenTarget(ctx, p.hear)
@@ -259,7 +259,7 @@ func button(text string) string {
 // click clicks with the mouse in the middle of what an expression finds, once it is there.
 func (p *page) click(expression string) {
 	p.t.Helper()
-	p.until("something to click: "+expression, expression)
+	p.until("something to click: "+expression, "("+expression+")?.getClientRects().length > 0")
 	var at [2]float64
 	p.do(chromedp.Evaluate(fmt.Sprintf(`(() => { const e = %s; e.scrollIntoView({block: "nearest"}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, expression), &at))
 	p.do(chromedp.MouseClickXY(at[0], at[1]))

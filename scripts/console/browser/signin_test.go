@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -82,7 +83,8 @@ func TestSignIn(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	p := openIn(t, s.URL+"/patterns", chromedp.WithNewBrowserContext())
+	p := openIn(t, s.URL+"/patterns")
+	defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
 	p.away(true) // that nobody is known yet is answered with 401, which browsers tell of
 	p.until("the sign-in", `document.querySelector(".sign-in input[type=password]")`)
 	if p.holds(`document.querySelector("nav, .tile, table")`) {

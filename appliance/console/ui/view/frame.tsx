@@ -1,7 +1,7 @@
 // The frame around all screens: navigation, search, the connection, keys.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { firstVersion, get, seg, serverVersion, signInNeeded } from "../api/client.ts";
 import type { PatternList } from "../api/types.gen.ts";
 import { connectNow, connection } from "../live/live.ts";
@@ -40,7 +40,7 @@ function Framed({ children }: { children: ComponentChildren }) {
   const inbox = useLoad("inbox", readInbox, { on: changesInbox, pause: 250 });
   const [open, setOpen] = useState("");
   useEffect(() => { if (inbox.data) inboxCount.value = inbox.data.total; }, [inbox.data]);
-  useEffect(() => keys(setOpen), []);
+  useLayoutEffect(() => keys(setOpen), []);
   const main = useRef<HTMLElement>(null);
   const path = place.value.path;
   const first = useRef(true);
