@@ -85,7 +85,7 @@ func TestSignIn(t *testing.T) {
 
 	p := openIn(t, s.URL+"/patterns")
 	defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
-	p.away(true) // that nobody is known yet is answered with 401, which browsers tell of
+	p.away(true)                                                              // that nobody is known yet is answered with 401, which browsers tell of
 	p.until("the sign-in", `document.querySelector(".sign-in input[type=password]")`)
 	if p.holds(`document.querySelector("nav, .tile, table")`) {
 		t.Error("something is shown before anybody has signed in")
