@@ -74,7 +74,7 @@ func (p *page) tabTo(what, e string) {
 func (p *page) runByKeys(pattern string) {
 	p.t.Helper()
 	p.press("g", "p")
-	p.until("the patterns", fmt.Sprintf(`[...document.querySelectorAll("tr")].some((r) => r.dataset.id === %q)`, pattern))
+	p.until("the patterns, with the focus in them", fmt.Sprintf(`document.activeElement.id === "main" && [...document.querySelectorAll("tr")].some((r) => r.dataset.id === %q)`, pattern))
 	for range 60 {
 		if p.holds(fmt.Sprintf(`document.activeElement.dataset.id === %q`, pattern)) {
 			break
