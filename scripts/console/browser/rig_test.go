@@ -286,3 +286,10 @@ func (p *page) shoot(name string) {
 		p.t.Log(err)
 	}
 }
+
+// holds reports whether an expression is true in the page now.
+func (p *page) holds(expression string) (is bool) {
+	p.t.Helper()
+	p.do(chromedp.Evaluate("Boolean("+expression+")", &is))
+	return is
+}
