@@ -43,7 +43,7 @@ func TestGetPattern(t *testing.T) {
 	r.patterns.find = func(n, v string) (*core.Pattern, error) {
 		name, version = n, v
 		p := somePattern(n, "1.4.0")
-		p.ReadOnly = true
+		p.ReadOnly, p.Source = true, "name: classify # the one\n"
 		return p, nil
 	}
 	p := r.do("GET", "/api/patterns/classify?version=1.x", "")
@@ -51,7 +51,7 @@ func TestGetPattern(t *testing.T) {
 	if name != "classify" || version != "1.x" {
 		t.Errorf("asked for %q %q", name, version)
 	}
-	want := `{"name":"classify","version":"1.4.0","description":"sorts \"texts\"","definition":{"agents":{"min":3}},` +
+	want := `{"name":"classify","version":"1.4.0","description":"sorts \"texts\"","definition":{"agents":{"min":3}},"source":"name: classify # the one\n",` +
 		`"createdAt":"2026-01-02T03:04:05.678Z","updatedAt":"2026-01-02T03:04:05.678Z","createdBy":"anonymous","readOnly":true}`
 	if p.text != want {
 		t.Errorf("body\n%s\nwant\n%s", p.text, want)

@@ -36,7 +36,7 @@ type patternVersions struct {
 // newPattern returns a pattern as it is read.
 func newPattern(p *core.Pattern) *wire.Pattern {
 	return &wire.Pattern{
-		Name: p.Name, Version: p.Version, Description: p.Description, Definition: rawOr(p.Definition, "{}"),
+		Name: p.Name, Version: p.Version, Description: p.Description, Definition: rawOr(p.Definition, "{}"), Source: p.Source,
 		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, CreatedBy: p.CreatedBy, ReadOnly: p.ReadOnly,
 	}
 }

@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -82,6 +85,9 @@ func TestPathsAreRoutes(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^paths (/api\S*) `).FindAllStringSubmatch(string(golden), -1) {
 		known[parameter.ReplaceAllString(m[1], "*")] = true
 	}
+	for _, path := range []string{"/api/auth/methods", "/api/auth/sessions", "/api/auth/sessions/*"} {
+		known[path] = true // the golden is of a server without security, which lacks them
+	}
 	if len(known) < 40 {
 		t.Fatalf("the golden has %d paths: did its form change?", len(known))
 	}
@@ -140,5 +146,79 @@ func TestSourcesAreStrict(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// What a browser loads first, and what it loads when it is needed, stays in its bounds.
+func TestSizes(t *testing.T) {
+	made, err := bundle(pathsOf(root), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed := func(names ...string) (total int) {
+		for _, name := range names {
+			var out bytes.Buffer
+			z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := z.Write(made[name]); err != nil {
+				t.Fatal(err)
+			}
+			if err := z.Close(); err != nil {
+				t.Fatal(err)
+			}
+			total += out.Len()
+		}
+		return total
+	}
+	static := regexp.MustCompile(`(?:from|import)"\./(chunk-\w+\.js)"`)
+	lazy := regexp.MustCompile(`import\("\./(chunk-\w+\.js)"\)`)
+	// closure is a file with all that it needs before it runs.
+	var closure func(name string, have map[string]bool)
+	closure = func(name string, have map[string]bool) {
+		have[name] = true
+		for _, m := range static.FindAllSubmatch(made[name], -1) {
+			if !have[string(m[1])] {
+				closure(string(m[1]), have)
+			}
+		}
+	}
+	first := map[string]bool{}
+	closure("main.js", first)
+	names := append(slices.Sorted(maps.Keys(first)), "main.css", "worker.js")
+	if n := packed(names...); n > 90<<10 || len(names)+1 > 6 { // and the page
+		t.Errorf("the first load is %d bytes in %d requests: %v", n, len(names)+1, names)
+	}
+	later := map[string]bool{}
+	for name := range first {
+		for _, m := range lazy.FindAllSubmatch(made[name], -1) {
+			later[string(m[1])] = true
+		}
+	}
+	if len(later) < 3 {
+		t.Fatalf("%v are loaded later: did the form of imports change?", later)
+	}
+	for name := range later {
+		most := 30 << 10 // charts and further screens, and formatted text
+		if bytes.Contains(made[name], []byte("xterm")) {
+			most = 170 << 10
+		}
+		have := map[string]bool{}
+		closure(name, have)
+		for _, m := range lazy.FindAllSubmatch(made[name], -1) {
+			have[string(m[1])] = true // that it asks for by itself
+		}
+		maps.DeleteFunc(have, func(name string, _ bool) bool { return first[name] })
+		if n := packed(slices.Sorted(maps.Keys(have))...); n > most {
+			t.Errorf("%s is %d bytes more, at most %d", name, n, most)
+		}
+	}
+	total := 0
+	for _, data := range made {
+		total += len(data)
+	}
+	if total > 3<<19 {
+		t.Errorf("all files are %d bytes, at most 1.5 MiB", total)
 	}
 }

@@ -17,6 +17,7 @@ type Pattern struct {
 	Version     string          `json:"version" example:"1.0.0"`
 	Description string          `json:"description"`
 	Definition  json.RawMessage `json:"definition" doc:"The definition as an object."`
+	Source      string          `json:"source,omitempty" doc:"The same as it was stored: YAML text, with its comments."`
 	CreatedAt   time.Time       `json:"createdAt"`
 	UpdatedAt   time.Time       `json:"updatedAt"`
 	CreatedBy   string          `json:"createdBy"`

@@ -1,21 +1,32 @@
 // The console.
 
+import { effect } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
-import { open } from "./live/live.ts";
+import { signInNeeded } from "./api/client.ts";
+import { listen, open } from "./live/live.ts";
 import { Empty } from "./part/notice.tsx";
 import { go, href, pathOfID, segments } from "./route.ts";
-import { readSession } from "./store/session.ts";
+import { asked, readSession, session } from "./store/session.ts";
 import { AgentView, AgentsView } from "./view/agents.tsx";
 import { ExecutionView } from "./view/execution.tsx";
 import { ExecutionsView } from "./view/executions.tsx";
 import { Frame } from "./view/frame.tsx";
 import { InboxView } from "./view/inbox.tsx";
+import { more } from "./view/lazy.tsx";
 import { OverviewView } from "./view/overview.tsx";
 import { PatternView, PatternsView } from "./view/patterns.tsx";
 import { SystemView, WebhookView, WebhooksView } from "./view/system.tsx";
 import { ThreadView } from "./view/thread.tsx";
 import { ThreadsView } from "./view/threads.tsx";
+
+const BatchView = more((m) => m.BatchView);
+const BatchesView = more((m) => m.BatchesView);
+const ScheduleView = more((m) => m.ScheduleView);
+const SchedulesView = more((m) => m.SchedulesView);
+const TriggerView = more((m) => m.TriggerView);
+const TriggersView = more((m) => m.TriggersView);
+const AuditView = more((m) => m.AuditView);
 
 function Screen() {
   const [noun, id] = segments.value;
@@ -23,6 +34,10 @@ function Screen() {
     case undefined: case "overview": return <OverviewView />;
     case "inbox": return <InboxView />;
     case "executions": return id ? <ExecutionView key={id} id={id} /> : <ExecutionsView />;
+    case "batches": return id ? <BatchView key={id} id={id} /> : <BatchesView />;
+    case "schedules": return id ? <ScheduleView key={id} id={id} /> : <SchedulesView />;
+    case "triggers": return id ? <TriggerView key={id} id={id} /> : <TriggersView />;
+    case "audit": return <AuditView />;
     case "patterns": return id ? <PatternView key={id} name={id} /> : <PatternsView />;
     case "threads": return id ? <ThreadView key={id} id={id} /> : <ThreadsView />;
     case "agents": return id ? <AgentView key={id} id={id} /> : <AgentsView />;
@@ -39,6 +54,13 @@ function Elsewhere({ path }: { path: string }) {
   return to ? null : <div class="page"><Empty title="There is no such screen"><a href={href("/")}>To the overview</a></Empty></div>;
 }
 
-open();
+// The stream begins when the server has said that we may have it; one that was away at first is asked again once it is there.
+let opened = false;
+effect(() => {
+  if (opened || !asked.value || signInNeeded.value) return;
+  opened = true;
+  open();
+});
+listen({ events: () => undefined, gap: () => { if (!session.peek()) void readSession(); } });
 void readSession();
 render(<Frame><Screen /></Frame>, document.getElementById("app")!);

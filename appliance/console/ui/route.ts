@@ -52,7 +52,7 @@ export const queryOf = (name: string): string => place.value.query.get(name) ?? 
 /** Where an id of the product is shown, or "" for what is no id. */
 export function pathOfID(id: string): string {
   const kinds: Record<string, string> = {
-    exec: "/executions/", thread: "/threads/", magent: "/agents/", agent: "/agents/", batch: "/batches/", q: "/inbox?ask=", wh: "/webhooks/", ws: "/workspaces/",
+    exec: "/executions/", thread: "/threads/", magent: "/agents/", agent: "/agents/", batch: "/batches/", q: "/inbox?ask=", wh: "/webhooks/", ws: "/system?tab=workspaces&sel=", sched: "/schedules/", trig: "/triggers/",
   };
   const m = /^([a-z]+)_[0-9A-HJKMNP-TV-Z]{26}$/.exec(id);
   return m && kinds[m[1]!] ? kinds[m[1]!] + id : "";

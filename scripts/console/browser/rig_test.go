@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
@@ -32,6 +33,7 @@ type rig struct {
 	*testbed.Server
 	browser context.Context
 	crew    []*testbed.Process
+	binary  string // of the product
 	agent   string // binary of the demo's agents
 	end     []func()
 }
@@ -92,7 +94,7 @@ func (r *rig) open(chromium string) error {
 			return fmt.Errorf("go build %s: %w\n%s", pkg, err, text)
 		}
 	}
-	r.agent = filepath.Join(dir, "agent")
+	r.binary, r.agent = binary, filepath.Join(dir, "agent")
 	data := filepath.Join(dir, "data")
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return err
@@ -143,10 +145,17 @@ type page struct {
 	hosts    map[string]bool // that were asked for something
 	calm     bool            // complaints about the network are expected: the server is away
 	requests map[network.RequestID]string
+	typed    []byte // that terminals of the page sent
 }
 
 // open opens a tab at a path of the console.
 func open(t *testing.T, path string) *page {
+	t.Helper()
+	return openIn(t, shared.URL+path)
+}
+
+// openIn opens a tab at an address.
+func openIn(t *testing.T, address string) *page {
 	t.Helper()
 	tab, closeTab := chromedp.NewContext(shared.browser)
 	ctx, cancel := context.WithTimeout(tab, limit)
@@ -164,7 +173,7 @@ func open(t *testing.T, path string) *page {
 		cancel()
 		closeTab()
 	})
-	p.do(network.Enable(), log.Enable(), runtime.Enable(), chromedp.Navigate(shared.URL+path))
+	p.do(network.Enable(), log.Enable(), runtime.Enable(), chromedp.Navigate(address))
 	return p
 }
 
@@ -188,6 +197,12 @@ func (p *page) hear(ev any) {
 		p.requests[e.RequestID] = e.Request.URL
 		if u, err := url.Parse(e.Request.URL); err == nil && u.Scheme != "data" && u.Scheme != "blob" {
 			p.hosts[u.Host] = true
+		}
+	case *network.EventWebSocketFrameSent:
+		if e.Response.Opcode == 2 { // what is typed; all else is text
+			if data, err := base64.StdEncoding.DecodeString(e.Response.PayloadData); err == nil {
+				p.typed = append(p.typed, data...)
+			}
 		}
 	case *network.EventLoadingFailed:
 		if !e.Canceled && !p.calm && e.ErrorText != "net::ERR_ABORTED" {
@@ -244,7 +259,7 @@ func button(text string) string {
 // click clicks with the mouse in the middle of what an expression finds, once it is there.
 func (p *page) click(expression string) {
 	p.t.Helper()
-	p.until("something to click: "+expression, expression)
+	p.until("something to click: "+expression, "("+expression+")?.getClientRects().length > 0")
 	var at [2]float64
 	p.do(chromedp.Evaluate(fmt.Sprintf(`(() => { const e = %s; e.scrollIntoView({block: "nearest"}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, expression), &at))
 	p.do(chromedp.MouseClickXY(at[0], at[1]))
@@ -270,4 +285,11 @@ func (p *page) shoot(name string) {
 	if err := os.WriteFile(file, png, 0o644); err != nil {
 		p.t.Log(err)
 	}
+}
+
+// holds reports whether an expression is true in the page now.
+func (p *page) holds(expression string) (is bool) {
+	p.t.Helper()
+	p.do(chromedp.Evaluate("Boolean("+expression+")", &is))
+	return is
 }

@@ -39,6 +39,33 @@ func TestTerminal(t *testing.T) {
 	if contains(shown, "no-") {
 		t.Errorf("what was typed before it was taken over has reached the terminal:\n%s", shown)
 	}
+	p.hostileOutput(t, lines)
 	p.click(button("Give back"))
 	p.until("the keyboard is given back", `!document.querySelector(".terminal.writing") && document.querySelector(".bar [role=status]").innerText === "read-only"`)
+}
+
+// hostileOutput has the shell write what would make a terminal type, copy or retitle by itself: the page sends the
+// shell what was typed and nothing else, copies nothing, and shows a title as text.
+func (p *page) hostileOutput(t *testing.T, lines string) {
+	t.Helper()
+	p.do(chromedp.Evaluate(`window.copied = []; navigator.clipboard.writeText = (t) => { window.copied.push(t); return Promise.resolve(); }; 0`, nil))
+	const queries = `\e[c\e[>c\e[=c\e[5n\e[6n\e[?6n\e[>q\e[x\e[14t\e[21t\e[?2026$p\e]4;1;?\a\e]10;?\a\e]11;?\a\e]12;?\a\eP$qm\e\\\eP+q544e\e\\\eZ\e[?u`
+	const command = `printf '` + queries + `\e]52;c;aGFja2Vk\a\e]0;<b>title</b>\a\e]8;;javascript:window.hacked=1\e\\link\e]8;;\e\\\n'; echo fini''shed`
+	p.mu.Lock()
+	p.typed = nil
+	p.mu.Unlock()
+	p.do(chromedp.KeyEvent(command), chromedp.KeyEvent("\r"))
+	p.until("the end of the command", lines+`.includes("finished")`)
+	p.until("the title as text", `[...document.querySelectorAll(".terminal-tab .bar .clip")].some((e) => e.innerText === "<b>title</b>")`)
+	p.mu.Lock()
+	typed := string(p.typed)
+	p.mu.Unlock()
+	if want := command + "\r"; typed != want {
+		t.Errorf("typed into the terminal: %q\nby the person: %q", typed, want)
+	}
+	var copied []string
+	var hacked bool
+	if err := chromedp.Run(p.ctx, chromedp.Evaluate(`window.copied`, &copied), chromedp.Evaluate(`Boolean(window.hacked)`, &hacked)); err != nil || len(copied) > 0 || hacked {
+		t.Errorf("copied %q, ran %v, %v", copied, hacked, err)
+	}
 }

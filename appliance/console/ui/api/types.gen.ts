@@ -1177,6 +1177,8 @@ export interface Pattern {
   name: string;
   /** The pattern came with the product. */
   readOnly?: boolean;
+  /** The same as it was stored: YAML text, with its comments. */
+  source?: string;
   updatedAt: string;
   version: string;
 }

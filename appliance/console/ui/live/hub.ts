@@ -122,7 +122,7 @@ export class Hub {
 
   private async follow(run: AbortController): Promise<void> {
     this.joined = this.union();
-    const topics = "executions,inbox,threads,agents,patterns,health";
+    const topics = "executions,inbox,threads,agents,patterns,schedules,triggers,health";
     const query = "?topics=" + topics + (this.joined ? "&subjects=" + encodeURIComponent(this.joined) : "");
     const headers: Record<string, string> = { Accept: "text/event-stream" };
     if (this.key) headers.Authorization = "Bearer " + this.key;

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { answer, answerCommand, type Ask } from "../store/ask.ts";
 import { href } from "../route.ts";
+import { may } from "../store/session.ts";
 import { Copy } from "./id.tsx";
 import { useAct } from "./dialog.tsx";
 import { Diff, isEdit, editDiff } from "./diff.tsx";
@@ -40,6 +41,7 @@ export function AnswerBox({ ask, done, keys }: { ask: Ask; done?: () => void; ke
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => { setText(""); setChoice(""); a.clear(); }, [ask.key]);
   const options = ask.options.length > 0 ? ask.options : ask.kind === "approval" ? [{ id: "allow", label: "Allow" }, { id: "deny", label: "Deny" }] : [];
+  const allowed = may({ question: "executions.answer", thread: "threads.answer", agent: "agents.answer" }[ask.source]);
   const takesText = ask.kind === "approval" ? options.some((o) => refusal.test(o.id)) : true;
   const send = (say: { choice?: string; text?: string }) => void a.act(() => answer(ask, say)).then((ok) => { if (ok) done?.(); });
   const choose = (o: { id: string; label: string }) => {
@@ -64,13 +66,14 @@ export function AnswerBox({ ask, done, keys }: { ask: Ask; done?: () => void; ke
     <ToolInput input={ask.input} label={"Input of " + (ask.tool ?? "the tool")} />
     {ask.url && <OutLinkLine to={ask.url} label="Log in at" />}
     {a.error && <Failure error={a.error} />}
-    <div class="answers">
+    {!allowed && <p class="soft">You may read this, and not answer it.</p>}
+    {allowed && <div class="answers">
       {options.map((o, i) => <button key={o.id} data-option={o.id} class={"button " + (refusal.test(o.id) ? "danger" : i === 0 ? "main" : "")}
         disabled={a.busy || (text.trim() !== "" && ask.kind === "approval" && !refusal.test(o.id))} aria-busy={a.busy && choice === o.id} onClick={() => choose(o)}>
         <kbd>{i + 1}</kbd> <Text>{o.label || o.id}</Text>
       </button>)}
-    </div>
-    {takesText && <form class="saying" onSubmit={(e) => { e.preventDefault(); if (ask.kind !== "approval" && text.trim()) send({ text: text.trim() }); }}>
+    </div>}
+    {takesText && allowed && <form class="saying" onSubmit={(e) => { e.preventDefault(); if (ask.kind !== "approval" && text.trim()) send({ text: text.trim() }); }}>
       <label><span>{ask.kind === "approval" ? "Reason, with a refusal" : ask.kind === "login" ? "Code" : options.length ? "Or in your own words" : "Answer"}</span>
         <textarea ref={field} rows={ask.kind === "approval" || ask.kind === "login" ? 1 : 3} value={text} onInput={(e) => setText(e.currentTarget.value)}
           onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && ask.kind !== "approval" && text.trim()) { e.preventDefault(); send({ text: text.trim() }); } }} />

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../api/client.ts";
 import { Failure } from "./notice.tsx";
 
 /** A dialog over the page. Escape and a click beside it close it. */
 export function Dialog({ title, close, wide, children }: { title: string; close: () => void; wide?: boolean; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => { // shown as soon as it is there: the next key is for it
     const el = ref.current!;
     const before = document.activeElement as HTMLElement | null;
     el.showModal();

@@ -29,20 +29,20 @@ export function Value({ value, label, markdown }: { value: unknown; label: strin
   if (typeof value === "string") return markdown ? <Markdown text={value} label={label} /> : <Pre text={value} label={label} />;
   if (typeof value !== "object") return <span class="mono">{String(value)}</span>;
   if (Array.isArray(value) && value.length > 0 && value.length <= 24) {
-    return <ol class="value">{value.map((v: unknown, i) => <li key={i}>{leaf(v, `${label} ${i + 1}`)}</li>)}</ol>;
+    return <ol class="value">{value.map((v: unknown, i) => <li key={i}>{leaf(v, `${label} ${i + 1}`, markdown)}</li>)}</ol>;
   }
   const entries = Object.entries(value as Record<string, unknown>);
   if (!Array.isArray(value) && entries.length === 1 && entries[0]![0] === "text" && typeof entries[0]![1] === "string") {
     return <Markdown text={entries[0]![1]} label={label} />;
   }
   if (!Array.isArray(value) && entries.length > 0 && entries.length <= 24) {
-    return <dl class="value">{entries.map(([name, v]) => <div key={name}><dt class="mono"><Text>{name}</Text></dt><dd>{leaf(v, label + " " + name)}</dd></div>)}</dl>;
+    return <dl class="value">{entries.map(([name, v]) => <div key={name}><dt class="mono"><Text>{name}</Text></dt><dd>{leaf(v, label + " " + name, markdown)}</dd></div>)}</dl>;
   }
   return <Pre text={indented(value)} label={label} />;
 }
 
-function leaf(v: unknown, label: string): ComponentChildren {
-  if (typeof v === "string") return v.length > 200 || v.includes("\n") ? <Markdown text={v} label={label} /> : <bdi>{v === "" ? <span class="soft">empty</span> : reveal(v)}</bdi>;
+function leaf(v: unknown, label: string, markdown?: boolean): ComponentChildren {
+  if (typeof v === "string") return v.length > 200 || v.includes("\n") || markdown && v !== "" ? <Markdown text={v} label={label} /> : <bdi>{v === "" ? <span class="soft">empty</span> : reveal(v)}</bdi>;
   if (v === null || typeof v !== "object") return <span class="mono">{String(v)}</span>;
   return <Pre text={indented(v)} label={label} />;
 }

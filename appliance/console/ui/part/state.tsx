@@ -3,10 +3,10 @@
 export type Kind = "waits" | "runs" | "needs" | "done" | "failed" | "stopped" | "ready";
 
 const kinds: Record<string, Kind> = {
-  pending: "waits", preparing: "waits", starting: "waits", queued: "waits", idle: "ready", retrying: "waits", skipped: "stopped",
+  pending: "waits", preparing: "waits", starting: "waits", queued: "waits", idle: "ready", retrying: "waits", skipped: "stopped", missed: "needs", paused: "stopped", ended: "stopped", ignored: "stopped", attempt: "waits", denied: "failed",
   running: "runs", busy: "runs", working: "runs", delivering: "runs",
   blocked: "needs", open: "needs", login_required: "needs", disabled: "stopped",
-  completed: "done", complete: "done", answered: "done", delivered: "done", succeeded: "done", ok: "done", healthy: "done", approve: "done",
+  completed: "done", complete: "done", answered: "done", delivered: "done", succeeded: "done", ok: "done", healthy: "done", approve: "done", started: "done",
   failed: "failed", error: "failed", timeout: "failed", lost: "failed", unreachable: "failed", expired: "failed", unhealthy: "failed",
   degraded: "needs", quarantined: "failed", reject: "failed", revise: "needs", partial: "needs", dead: "failed",
   cancelled: "stopped", stopped: "stopped", disconnected: "stopped",

@@ -1,7 +1,7 @@
 // What waits for a person: questions of executions, prompts of threads and of agents, in one form, and how each is answered.
 
 import { get, post, seg } from "../api/client.ts";
-import type { ManagedAgentBody, ManagedAgentList, QuestionBody, QuestionList, ThreadBody, ThreadList } from "../api/types.gen.ts";
+import type { InboxItem, InboxList, ManagedAgentBody, QuestionBody, ThreadBody } from "../api/types.gen.ts";
 import type { FeedEvent } from "../live/hub.ts";
 
 export interface Option { id: string; label: string }
@@ -64,29 +64,32 @@ export function askOfAgent(a: ManagedAgentBody): Ask | undefined {
   };
 }
 
-/** Reads what waits, the most urgent first: what runs out first, then what waits longest. */
+export function askOfItem(i: InboxItem): Ask {
+  return {
+    key: i.source === "execution" ? i.id : i.id + ":" + (i.promptId ?? "login"), source: sources[i.source], kind: i.kind, id: i.id, executionId: i.executionId,
+    threadId: i.threadId, agentId: i.agentId, role: i.role, who: i.name || i.role || i.agentType || i.id, text: i.text || (i.kind === "login" ? "Its agent needs a login." : "It waits for an answer."),
+    tool: i.tool, input: i.input, options: i.options ?? [], url: i.url, promptId: i.promptId, since: i.since, expires: i.expiresAt,
+  };
+}
+
+const sources = { execution: "question", thread: "thread", managed_agent: "agent" } as const;
+const pageSize = 100;
+const maxRead = 500;
+
+/** Reads what waits, the most urgent first: what runs out first, then what waits longest. Of more than 500 the newest are read. */
 export async function readInbox(signal: AbortSignal): Promise<{ asks: Ask[]; total: number }> {
-  const [questions, threads, agents] = await Promise.all([
-    get<QuestionList>("/api/questions", { status: "open", limit: 100 }, signal),
-    get<ThreadList>("/api/managed-threads", { status: "blocked", limit: 100 }, signal),
-    get<ManagedAgentList>("/api/managed-agents", { status: "busy", limit: 100 }, signal),
-  ]);
-  const asks: Ask[] = questions.questions.map(askOfQuestion);
-  const told = new Set<string>(); // agents whose prompt is in the list already, by question or thread
-  for (const q of questions.questions) told.add(q.agentId);
-  for (const t of threads.threads) {
-    const ask = askOfThread(t);
-    if (!ask || (ask.agentId && told.has(ask.agentId))) continue;
-    if (ask.agentId) told.add(ask.agentId);
-    asks.push(ask);
-  }
-  for (const a of agents.agents) {
-    const ask = told.has(a.id) ? undefined : askOfAgent(a);
-    if (ask) asks.push(ask);
-  }
+  const asks: Ask[] = [];
+  let total = 0;
+  let cursor: string | undefined;
+  do {
+    const page: InboxList = await get<InboxList>("/api/inbox", { limit: pageSize, cursor }, signal);
+    asks.push(...page.items.map(askOfItem));
+    total = page.total;
+    cursor = page.hasMore ? page.nextCursor : undefined;
+  } while (cursor && asks.length < maxRead);
   const due = (a: Ask) => (a.expires ? Date.parse(a.expires) : Infinity);
   asks.sort((a, b) => due(a) - due(b) || Date.parse(a.since ?? "") - Date.parse(b.since ?? "") || a.key.localeCompare(b.key));
-  return { asks, total: questions.total + (asks.length - questions.questions.length) };
+  return { asks, total };
 }
 
 /** Whether an event changes what waits. */

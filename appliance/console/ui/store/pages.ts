@@ -24,7 +24,7 @@ export function usePages<P extends PageOf, R>(key: string, read: (cursor: string
   }, [key]);
   const own = rest?.key === key ? rest : undefined;
   const head = first.data ? rowsOf(first.data) : undefined;
-  const id = (r: R): unknown => (r as { id?: string }).id ?? (r as { workspaceId?: string }).workspaceId ?? (r as { batchId?: string }).batchId ?? (r as { name?: string }).name ?? r;
+  const id = (r: R): unknown => (r as { id?: string }).id ?? (r as { workspaceId?: string }).workspaceId ?? (r as { batchId?: string }).batchId ?? (r as { sequence?: number }).sequence ?? (r as { name?: string }).name ?? r;
   const have = new Set(head?.map(id));
   const rows = head && own ? [...head, ...own.rows.filter((r) => !have.has(id(r)))] : head;
   const cursor = own ? own.cursor : first.data?.nextCursor;

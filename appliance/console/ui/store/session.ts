@@ -1,21 +1,73 @@
 // Who we are, and what we may do. What we may not do is not offered.
 
 import { signal } from "@preact/signals";
-import { csrf, get, signInNeeded } from "../api/client.ts";
+import { apiKey, call, csrf, get, post, signInNeeded } from "../api/client.ts";
+import type { Session } from "../api/types.gen.ts";
+import { connectNow } from "../live/live.ts";
 
-export interface Who { authenticated: boolean; kind: string; id: string; name: string; actions: string[]; csrfToken?: string }
+/** How people sign in here. */
+export interface Methods { apiKey: boolean; sso: boolean; provider?: string; loginUrl?: string; secure: boolean }
 
-export const session = signal<Who | undefined>(undefined);
+export const session = signal<Session | undefined>(undefined);
+
+/** Whether it was asked who we are: before, nothing else is asked for. */
+export const asked = signal(false);
 
 /** Reads who we are. */
 export async function readSession(): Promise<void> {
   try {
-    session.value = await get<Who>("/api/session");
+    session.value = await get<Session>("/api/session");
     csrf.value = session.value.csrfToken ?? "";
     signInNeeded.value = false;
   } catch {
     // 401 asks for a sign-in by itself; a server that is away is asked again once it is back
+  } finally {
+    asked.value = true;
   }
+}
+
+/** Reads how people sign in. A server that keeps no sessions takes keys alone. */
+export async function readMethods(signal: AbortSignal): Promise<Methods> {
+  try {
+    return await get<Methods>("/api/auth/methods", {}, signal);
+  } catch (err) {
+    if ((err as { status?: number }).status !== 404) throw err;
+    return { apiKey: true, sso: false, secure: false };
+  }
+}
+
+/** Signs in by an API key. A session of this browser takes the key's place where it can: it lasts over a reload. */
+export async function signIn(key: string): Promise<void> {
+  apiKey.value = key;
+  try {
+    await get("/api/session");
+  } catch (err) {
+    apiKey.value = "";
+    throw err;
+  }
+  try {
+    await post("/api/session");
+    apiKey.value = "";
+  } catch {
+    // there are no sessions here: the key stays in memory
+  }
+  await readSession();
+  connectNow();
+}
+
+/** Ends the session, here and at the identity provider, or forgets the key. */
+export async function signOut(): Promise<void> {
+  let after = "";
+  if (session.peek()?.sessionId) after = (await call<{ logoutUrl?: string }>("DELETE", "/api/session")).logoutUrl ?? "";
+  apiKey.value = "";
+  csrf.value = "";
+  if (after) {
+    location.assign(after);
+    return;
+  }
+  session.value = undefined;
+  signInNeeded.value = true;
+  connectNow();
 }
 
 /** Whether the caller may do something at all. */

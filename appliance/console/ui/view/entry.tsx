@@ -3,34 +3,30 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { get, post, seg, freshKey } from "../api/client.ts";
-import type { EventRow, ExecutionBody, ExecutionRetried, QuestionBody } from "../api/types.gen.ts";
+import type { EventRow, ExecutionBody, ExecutionRetried, QuestionBody, Task } from "../api/types.gen.ts";
 import { AnswerBox } from "../part/answerbox.tsx";
 import { Confirm } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
-import { Value } from "../part/json.tsx";
+import { Value, indented } from "../part/json.tsx";
 import { Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
-import { Text, count } from "../part/text.tsx";
+import { Text, bytes, count } from "../part/text.tsx";
 import { lasted, timeOfDay, absolute } from "../part/time.tsx";
 import { go } from "../route.ts";
 import { askOfQuestion } from "../store/ask.ts";
 import { readJournal } from "../store/journal.ts";
 import { useLoad } from "../store/load.ts";
+import { may } from "../store/session.ts";
 import type { Node } from "../store/timeline.ts";
 
 type Data = Record<string, unknown>;
 
 /** The facts of an entry that its journal has. */
-function factsOf(node: Node, events: EventRow[]): { asked?: unknown; answer?: unknown; error?: Data; confidence?: number; fallback?: boolean } {
+function factsOf(node: Node, events: EventRow[]): { asked?: unknown; answer?: unknown; confidence?: number; fallback?: boolean } {
   const e = node.entry!;
   const out: ReturnType<typeof factsOf> = {};
   for (const ev of events) {
     const d = ev.data as Data;
-    if (e.kind === "task" && ev.type === "task.assigned" && (d.tasks as Data[] | undefined)?.some((t) => t.taskId === e.id) && d.input) out.asked = d.input;
-    if (e.kind === "task" && d.taskId === e.id && (d.attempt ?? 1) === (e.attempt ?? 1)) {
-      if (ev.type === "task.completed") out.answer = d.result;
-      if (ev.type === "task.failed") out.error = d.error as Data | undefined;
-    }
     if (e.kind === "step" && ev.type === "step.completed" && d.step === e.id) {
       out.answer = d.result;
       if (typeof d.confidence === "number") out.confidence = d.confidence;
@@ -54,13 +50,14 @@ export function Entry({ execution, node, top, critical, version, close }: {
 }) {
   const e = node.entry!;
   const id = execution.executionId;
-  const journal = useLoad("journal:" + id, (signal) => readJournal(id, signal), { on: (ev) => ev.subject === id });
+  const ofTask = e.kind === "task";
+  const task = useLoad(ofTask ? `task:${id}:${e.id}` : "", (signal) => get<Task>(`/api/executions/${seg(id)}/tasks/${seg(e.id)}`, {}, signal), { on: (ev) => ev.subject === id });
+  const journal = useLoad(ofTask ? "" : "journal:" + id, (signal) => readJournal(id, signal), { on: (ev) => ev.subject === id });
   const question = useLoad(e.kind === "question" ? "question:" + e.id : "", (signal) => get<QuestionBody>("/api/questions/" + seg(e.id), {}, signal), { on: (ev) => ev.subject === id });
   const facts = journal.data ? factsOf(node, journal.data.events) : {};
   const [rerun, setRerun] = useState(false);
   const over = ["completed", "failed", "cancelled"].includes(execution.status);
-  const asked = facts.asked ?? (e.kind === "task" && journal.data ? execution.input : undefined); // a task without an input of its own has the execution's
-  const attempts = e.kind === "task" ? attemptsOf(top, e.id) : [];
+  const t = task.data;
   void version;
   return <aside class="detail" aria-label="Selected entry">
     <header>
@@ -87,16 +84,19 @@ export function Entry({ execution, node, top, critical, version, close }: {
         {e.usage && <Fact name="Used">{count(e.usage.inputTokens + e.usage.outputTokens)} tokens{e.usage.costUsd !== undefined ? `, $${e.usage.costUsd.toFixed(4)}` : ""}{e.usage.model ? " (" + e.usage.model + ")" : ""}</Fact>}
       </dl>
       {e.detail && <section><h3>{node.failed > 0 ? "Why" : "Detail"}</h3><p><Text>{e.detail}</Text></p></section>}
-      {asked !== undefined && <section><h3>Asked</h3><Asked value={asked} /></section>}
+      {facts.asked !== undefined && <section><h3>Asked</h3><Asked value={facts.asked} /></section>}
+      {t && <TaskAsked task={t} input={execution.input} />}
       {e.kind === "question" && question.data?.status === "open" && <AnswerBox ask={askOfQuestion(question.data)} done={question.reload} />}
       {e.kind === "question" && question.data?.answeredBy && <p class="soft">answered by <Text>{question.data.answeredBy}</Text></p>}
       {facts.answer !== undefined && <section><h3>{e.kind === "step" ? "Result" : "Answer"}</h3><Value value={facts.answer} label="Answer" markdown /></section>}
-      {facts.error && <section><h3>Error</h3><p><strong class="mono">{String(facts.error.code ?? "")}</strong> <Text>{String(facts.error.message ?? "")}</Text></p></section>}
-      {attempts.length > 1 && <section><h3>Attempts</h3><ol class="plain">{attempts.map((n) => <li key={n.key}><State status={n.entry!.status} /> {n.entry!.name && <Text>{n.entry!.name}</Text>} <span class="soft">{lasted(n.to - n.from)}</span> {n.entry!.detail && <Text class="soft">{n.entry!.detail}</Text>}</li>)}</ol></section>}
+      {t?.result !== undefined && <section><h3>Answer</h3><Value value={t.result} label="Answer" markdown /></section>}
+      {t?.error && <section><h3>Error</h3><p><strong class="mono">{t.error.code}</strong> <Text>{t.error.message}</Text></p></section>}
+      {t && <Attempts task={t} />}
       {journal.error && <Failure error={journal.error} again={journal.reload} />}
-      {journal.first && <Waiting />}
+      {task.error && <Failure error={task.error} old={Boolean(t)} again={task.reload} />}
+      {(ofTask ? task.first : journal.first) && <Waiting />}
       {journal.data && !journal.data.whole && <p class="soft">The journal is longer than what is read here; the tab Journal has all of it.</p>}
-      {e.kind === "step" && over && <p><button class="button" onClick={() => setRerun(true)}>Run again from here&hellip;</button></p>}
+      {e.kind === "step" && over && may("executions.create") && <p><button class="button" onClick={() => setRerun(true)}>Run again from here&hellip;</button></p>}
     </div>
     {rerun && <Confirm title={"Run again from step " + e.id} action="Run again" close={() => setRerun(false)}
       run={() => post<ExecutionRetried>(`/api/executions/${seg(id)}/rerun`, { fromStep: e.id }, freshKey()).then((r) => go("/executions/" + r.newExecutionId))}>
@@ -115,15 +115,26 @@ function Asked({ value }: { value: unknown }) {
   return <><Value value={task} label="What was asked" markdown />{Object.keys(rest).length > 0 && <Value value={rest} label="What was asked, the rest" />}</>;
 }
 
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return <div><dt>{name}</dt><dd>{children}</dd></div>;
+/** What a task's agent was asked, as it was sent. */
+function TaskAsked({ task: t, input }: { task: Task; input: unknown }) {
+  const a = t.asked;
+  if (!a) return <section><h3>Asked</h3><p class="soft">As it was sent it was not kept: the execution began before this version, or a rerun took the task over. The execution's input:</p><Asked value={input} /></section>;
+  if (a.omittedBytes) return <section><h3>Asked</h3><p class="soft">It has {bytes(a.omittedBytes)}, which is too much to be kept.</p></section>;
+  return <section><h3>Asked, as it was sent <Copy text={() => indented(a)} label="Copy what was asked" /></h3><Asked value={a.input ?? null} />
+    {isFilled(a.context) && <details><summary>Beside it: what the agent was told of earlier</summary><Value value={a.context} label="Context" markdown /></details>}</section>;
 }
 
-function attemptsOf(top: Node[], id: string): Node[] {
-  const out: Node[] = [];
-  const gather = (n: Node) => { if (n.entry?.kind === "task" && n.entry.id === id) out.push(n); n.children.forEach(gather); };
-  top.forEach(gather);
-  return out;
+const isFilled = (v: unknown): boolean => v !== undefined && v !== null && !(typeof v === "object" && Object.keys(v).length === 0);
+
+/** Every attempt at a task, and answers that came too late. */
+function Attempts({ task: t }: { task: Task }) {
+  return <section><h3>Attempts</h3><ol class="plain attempts">{t.attempts.map((a) => <li key={a.attempt}><span class="nums soft">{a.attempt}</span> <State status={a.status} /> <Text>{a.agentName ?? ""}</Text> <ID id={a.agentId} to={"/agents/" + a.agentId} /> <span class="soft nums">{timeOfDay(a.startedAt)}, {lasted(a.duration)}</span>
+    {a.error && <div><strong class="mono">{a.error.code}</strong> <Text>{a.error.message}</Text>{a.retry && <span class="soft"> It was to be handed out again.</span>}</div>}</li>)}</ol>
+    {(t.late?.length ?? 0) > 0 && <><h3>Came too late</h3><ol class="plain">{t.late!.map((l, i) => <li key={i}>attempt {l.attempt} of <ID id={l.agentId} to={"/agents/" + l.agentId} /> <span class="soft">{timeOfDay(l.at)}</span> <Text>{l.reason}</Text></li>)}</ol></>}</section>;
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return <div><dt>{name}</dt><dd>{children}</dd></div>;
 }
 
 /** The steps at the top that lie before the one a rerun begins with. */

@@ -3,6 +3,7 @@ import { address, freshKey, get, post, seg } from "../api/client.ts";
 import type { ExecutionBody, ExecutionRetried, QuestionList, ThreadList, Timeline } from "../api/types.gen.ts";
 import { watch } from "../live/live.ts";
 import { Confirm } from "../part/dialog.tsx";
+import { download } from "../part/export.ts";
 import { Copy, ID } from "../part/id.tsx";
 import { Value, indented } from "../part/json.tsx";
 import { Empty, Failure, Waiting } from "../part/notice.tsx";
@@ -14,10 +15,14 @@ import { useTitle } from "../part/title.ts";
 import { go, href, queryOf, setQuery } from "../route.ts";
 import { readJournal } from "../store/journal.ts";
 import { useLoad } from "../store/load.ts";
+import { may } from "../store/session.ts";
+import { more } from "./lazy.tsx";
 import { RunDialog } from "./run.tsx";
 import { ThreadRows } from "./threads.tsx";
 import { TimelineTab } from "./timeline.tsx";
 import { Drawing } from "./drawing.tsx";
+
+const CompareExecutions = more((m) => m.CompareExecutions);
 
 export function ExecutionView({ id }: { id: string }) {
   useEffect(() => watch(id), [id]);
@@ -44,9 +49,9 @@ export function ExecutionView({ id }: { id: string }) {
         {x.waiting && !over && <span class="badge needs">waits for {x.waiting.for === "people" ? "you" : x.waiting.for}{open > 0 ? ": " + plural(open, "question") : ""}</span>}
         <span class="push" />
         {open > 0 && <a class="button main" href={href("/inbox?execution=" + id)}>Answer {plural(open, "question")}</a>}
-        {!over && <button class="button" onClick={() => setAsking("cancel")}>Cancel&hellip;</button>}
-        {over && <button class="button" onClick={() => setAsking("retry")}>Run again&hellip;</button>}
-        <button class="button" onClick={() => setAsking("run")}>Run with changes&hellip;</button>
+        {!over && may("executions.cancel") && <button class="button" onClick={() => setAsking("cancel")}>Cancel&hellip;</button>}
+        {over && may("executions.create") && <button class="button" onClick={() => setAsking("retry")}>Run again&hellip;</button>}
+        {may("executions.create") && <button class="button" onClick={() => setAsking("run")}>Run with changes&hellip;</button>}
       </div>
       {x.error && <div class="cause" role="status"><State status="failed" word={x.error.code} /> <span><Text>{x.error.message}</Text>
         {cause && <> &mdash; <a href={href(`/executions/${id}?sel=${encodeURIComponent(cause.key)}`)}>{cause.words}</a></>}</span></div>}
@@ -60,6 +65,8 @@ export function ExecutionView({ id }: { id: string }) {
         <span class="push" />
         <Copy text={() => `wardroom execution timeline ${id}`} label="Copy as CLI">CLI</Copy>
         <Copy text={() => `curl -s ${location.origin}${address(`/api/executions/${id}`)}`} label="Copy as curl">curl</Copy>
+        <Copy text={() => location.href} label="Copy a link to this">link</Copy>
+        <button class="button" onClick={() => download(id + ".json", "application/json", indented(x))}>Download</button>
       </div>
       <Tabs of="Execution" tabs={[
         { key: "timeline", name: "Timeline" }, { key: "workflow", name: "Workflow" }, { key: "messages", name: "Messages", n: messages },
@@ -78,6 +85,7 @@ export function ExecutionView({ id }: { id: string }) {
         {over ? <Value value={x.result ?? null} label="Result" markdown /> : <p class="soft">Not yet.</p>}</section>
       {Object.keys(x.options?.metadata ?? {}).length > 0 && <section><h2>Metadata</h2><Value value={x.options!.metadata} label="Metadata" /></section>}
       {x.agents.length > 0 && <section><h2>Agents</h2>{x.agents.map((a, i) => <div key={i} class="card"><div class="line"><ID id={a.id} to={"/agents/" + a.id} />{a.step && <span class="mono">{a.step}</span>}{a.status && <State status={a.status} />}</div><Value value={a.result ?? null} label={"Answer of " + a.id} markdown /></div>)}</section>}
+      <CompareExecutions execution={x} />
     </div>}
     {tab === "journal" && <JournalTab id={id} />}
     {asking === "cancel" && <Confirm title="Cancel this execution?" action="Cancel the execution" danger close={() => setAsking("")} run={() => post(`/api/executions/${seg(id)}/cancel`, { reason: "cancelled in the console" })}>

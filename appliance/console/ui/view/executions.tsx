@@ -1,9 +1,10 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ApiError, freshKey, get, post, seg } from "../api/client.ts";
-import type { ExecutionList, ExecutionRow, PatternList } from "../api/types.gen.ts";
+import { ApiError, freshKey, get, now, post, seg } from "../api/client.ts";
+import type { ExecutionList, ExecutionRow, Overview, PatternList } from "../api/types.gen.ts";
 import { listen } from "../live/live.ts";
 import type { FeedEvent } from "../live/hub.ts";
-import { Dialog } from "../part/dialog.tsx";
+import { Dialog, useAct } from "../part/dialog.tsx";
+import { csv, download, jsonLines } from "../part/export.ts";
 import { ID, shortID } from "../part/id.tsx";
 import { Empty, Failure, Waiting, Command } from "../part/notice.tsx";
 import { Rows, type Column } from "../part/rows.tsx";
@@ -12,33 +13,54 @@ import { Choice } from "../part/tabs.tsx";
 import { Text, count, plural } from "../part/text.tsx";
 import { Lasted, When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
-import { queryOf, setQuery } from "../route.ts";
+import { href, place, queryOf, setQuery } from "../route.ts";
+import { filtersIn, keyOfFilter, queryOfFilter, spans, statuses } from "../store/filter.ts";
 import { keep, recall, useLoad } from "../store/load.ts";
+import { chartOf } from "../store/overview.ts";
+import { may } from "../store/session.ts";
+import { more } from "./lazy.tsx";
 
 const pageSize = 100;
 const maxRows = 5000;
 
-interface List { rows: ExecutionRow[]; total: number; cursor?: string; more: boolean }
+interface List { rows: ExecutionRow[]; total: number; atLeast?: boolean; cursor?: string; more: boolean }
 
-const spans: [string, string, number][] = [["", "all time", 0], ["1h", "1 h", 3600e3], ["24h", "24 h", 864e5], ["7d", "7 days", 6048e5], ["30d", "30 days", 2592e6]];
+type Col = Column<ExecutionRow> & { key: string };
 
-export const executionColumns: Column<ExecutionRow>[] = [
-  { head: "State", cell: (x) => <State status={x.status} word={x.waiting && x.status === "running" ? "waits for " + x.waiting.for : undefined} /> },
-  { head: "Pattern", class: "grow", cell: (x) => <><Text>{x.pattern}</Text> <span class="soft">{x.version}</span></> },
-  { head: "Began", cell: (x) => <When at={x.startedAt ?? x.createdAt} /> },
-  { head: "Duration", class: "num", cell: (x) => x.startedAt ? <Lasted from={x.startedAt} to={x.completedAt} ms={x.duration} /> : <span class="soft">--</span> },
-  { head: "Id", class: "mid", cell: (x) => <ID id={x.executionId} to={"/executions/" + x.executionId} /> },
+const always: Col[] = [
+  { key: "state", head: "State", cell: (x) => <State status={x.status} word={x.waiting && x.status === "running" ? "waits for " + x.waiting.for : undefined} /> },
+  { key: "pattern", head: "Pattern", class: "grow", cell: (x) => <><Text>{x.pattern}</Text> <span class="soft">{x.version}</span></> },
+  { key: "began", head: "Began", cell: (x) => <When at={x.startedAt ?? x.createdAt} /> },
+  { key: "duration", head: "Duration", class: "num", cell: (x) => x.startedAt ? <Lasted from={x.startedAt} to={x.completedAt} ms={x.duration} /> : <span class="soft">--</span> },
 ];
 
+const id: Col = { key: "id", head: "Id", class: "mid", cell: (x) => <ID id={x.executionId} to={"/executions/" + x.executionId} /> };
+
+// Columns that a person chooses, beside metadata.
+const chosen: Col[] = [
+  { key: "error", head: "Why", class: "mid", cell: (x) => x.errorCode ? <span class="mono removed"><Text>{x.errorCode}</Text></span> : x.openQuestions ? <span class="hot">{plural(x.openQuestions, "question")}</span> : null },
+  { key: "creator", head: "Creator", class: "mid", cell: (x) => <Text>{x.createdBy}</Text> },
+  { key: "priority", head: "Priority", class: "mid", cell: (x) => <span class={x.priority ? "" : "soft"}>{x.priority ?? "normal"}</span> },
+  { key: "batch", head: "Batch", class: "mid", cell: (x) => x.batchId ? <ID id={x.batchId} to={"/batches/" + x.batchId} /> : null },
+];
+
+const usual = "error";
+
+/** The columns that an address names; of metadata by its keys. */
+function columnsOf(names: string): Column<ExecutionRow>[] {
+  const more = names.split(",").flatMap((n): Col[] => n.startsWith("metadata.")
+    ? [{ key: n, head: n.slice(9), class: "mid", cell: (x) => <Text>{x.metadata?.[n.slice(9)]}</Text> }] : chosen.filter((c) => c.key === n));
+  return [...always, ...more, id];
+}
+
+export const executionColumns: Column<ExecutionRow>[] = columnsOf(usual);
+
 /** Reads pages of the list, keeps its rows as they change, and counts what is new. */
-function useList(filter: { status: string; pattern: string; span: string; before: string }) {
-  const key = "executions?" + JSON.stringify(filter);
+function useList(filter: URLSearchParams) {
+  const key = "executions?" + keyOfFilter(filter);
   const [state, setState] = useState<{ key: string; list?: List; error?: ApiError; fresh: number }>({ key, list: recall<List>(key), fresh: 0 });
   const busy = useRef(false);
-  const query = (cursor?: string) => {
-    const span = spans.find((s) => s[0] === filter.span)?.[2] ?? 0;
-    return { status: filter.status, pattern: filter.pattern, until: filter.before, limit: pageSize, cursor, since: span ? new Date(Date.now() - span).toISOString() : "" };
-  };
+  const query = (cursor?: string) => ({ ...queryOfFilter(filter, now()), limit: pageSize, cursor });
   const read = async (signal: AbortSignal | undefined, how: "fresh" | "more" | "check") => {
     if (busy.current && how !== "fresh") return;
     busy.current = true;
@@ -48,17 +70,17 @@ function useList(filter: { status: string; pattern: string; span: string; before
       if (signal?.aborted) return;
       let list: List;
       let fresh = 0;
-      if (!before || how === "fresh") list = { rows: page.executions, total: page.total, cursor: page.nextCursor, more: page.hasMore };
+      if (!before || how === "fresh") list = { rows: page.executions, total: page.total, atLeast: page.totalAtLeast, cursor: page.nextCursor, more: page.hasMore };
       else if (how === "more") {
         const have = new Set(before.rows.map((r) => r.executionId));
-        list = { rows: [...before.rows, ...page.executions.filter((r) => !have.has(r.executionId))], total: page.total, cursor: page.nextCursor, more: page.hasMore };
+        list = { rows: [...before.rows, ...page.executions.filter((r) => !have.has(r.executionId))], total: page.total, atLeast: page.totalAtLeast, cursor: page.nextCursor, more: page.hasMore };
       } else { // rows change in place; new ones wait
-        const now = new Map(page.executions.map((r) => [r.executionId, r]));
-        list = { ...before, rows: before.rows.map((r) => now.get(r.executionId) ?? r), total: before.total };
+        const newer = new Map(page.executions.map((r) => [r.executionId, r]));
+        list = { ...before, rows: before.rows.map((r) => newer.get(r.executionId) ?? r), total: before.total };
         const newest = before.rows[0]?.executionId ?? "";
         fresh = page.executions.filter((r) => r.executionId > newest).length;
         if (fresh >= pageSize) fresh = Math.max(fresh, page.total - before.total);
-        if (before.rows.length === 0 && fresh > 0) { list = { rows: page.executions, total: page.total, cursor: page.nextCursor, more: page.hasMore }; fresh = 0; }
+        if (before.rows.length === 0 && fresh > 0) { list = { rows: page.executions, total: page.total, atLeast: page.totalAtLeast, cursor: page.nextCursor, more: page.hasMore }; fresh = 0; }
       }
       keep(key, list);
       setState((s) => ({ key, list, fresh: how === "more" ? (s.key === key ? s.fresh : 0) : fresh }));
@@ -69,13 +91,13 @@ function useList(filter: { status: string; pattern: string; span: string; before
       busy.current = false;
     }
   };
-  const now = useRef(read);
-  now.current = read;
+  const latest = useRef(read);
+  latest.current = read;
   useEffect(() => {
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     void read(abort.signal, recall<List>(key) ? "check" : "fresh");
-    const later = () => { timer ??= setTimeout(() => { timer = undefined; void now.current(abort.signal, "check"); }, 700); };
+    const later = () => { timer ??= setTimeout(() => { timer = undefined; void latest.current(abort.signal, "check"); }, 700); };
     const stop = listen({ gap: later, events: (events) => {
       const mine = events.filter((e) => e.topics.includes("executions"));
       if (mine.length === 0) return;
@@ -113,11 +135,88 @@ function patch(key: string, events: FeedEvent[], set: (f: (s: { key: string; lis
   set((s) => (s.key === key ? { ...s, list: next } : s));
 }
 
+const Throughput = more((m) => m.Throughput);
+
+/** What ended over time, to narrow the list by. */
+function Histogram({ filter }: { filter: URLSearchParams }) {
+  const o = useLoad("overview", (signal) => get<Overview>("/api/overview", {}, signal), { on: (e) => e.topics.includes("executions"), pause: 5000 });
+  if (!o.data) return null;
+  const c = chartOf(o.data, filter.get("range") || "30d");
+  const at = (name: string) => { const t = Date.parse(filter.get(name) ?? ""); return Number.isNaN(t) ? undefined : t; };
+  return <div class="histogram"><Throughput range={c.range} from={c.from} to={c.to} step={c.step} spans={c.spans} picked={[at("since"), at("until")]}
+    pick={(from, to) => setQuery({ since: new Date(from).toISOString(), until: new Date(to).toISOString() }, false)} />
+    <p class="soft">All executions by when they ended; drag over a time to see what was made in it.</p></div>;
+}
+
+/** A time as an input of the browser has it, in the browser's zone. */
+const local = (iso: string): string => {
+  const t = Date.parse(iso);
+  return Number.isNaN(t) ? "" : new Date(t - new Date(t).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+};
+
+/** The filters that have no place in the bar. */
+function MoreFilters({ filter, close }: { filter: URLSearchParams; close: () => void }) {
+  const [key, setKey] = useState("");
+  const field = (name: string, label: string, hint: string) => <label><span>{label}</span><input name={name} defaultValue={filter.get(name) ?? ""} placeholder={hint} spellcheck={false} autocomplete="off" /></label>;
+  return <Dialog title="Filters" close={close}><form onSubmit={(e) => {
+    e.preventDefault();
+    const f = new FormData(e.currentTarget);
+    const text = (n: string) => String(f.get(n) ?? "").trim();
+    const time = (n: string) => (text(n) ? new Date(text(n)).toISOString() : "");
+    close();
+    setQuery({ errorCode: text("errorCode"), createdBy: text("createdBy"), batchId: text("batchId"), since: time("since"), until: time("until"), ...(key.trim() && { ["metadata." + key.trim()]: text("value") }) }, false);
+  }}><div class="body form">
+    {field("errorCode", "Failed with", "TIMEOUT")}{field("createdBy", "Creator", "as records have it")}{field("batchId", "Batch", "batch_...")}
+    <div class="pair"><label><span>Metadata</span><input value={key} onInput={(e) => setKey(e.currentTarget.value)} placeholder="key" spellcheck={false} autocomplete="off" /></label><label><span>is</span><input name="value" placeholder="value" spellcheck={false} autocomplete="off" /></label></div>
+    <div class="pair"><label><span>Made from</span><input type="datetime-local" name="since" defaultValue={local(filter.get("since") ?? "")} /></label><label><span>until</span><input type="datetime-local" name="until" defaultValue={local(filter.get("until") ?? "")} /></label></div>
+  </div><footer><button type="button" class="button" onClick={close}>Close</button><button class="button main">Filter</button></footer></form></Dialog>;
+}
+
+/** What the table shows beside what it always shows. */
+function Columns({ names, close }: { names: string[]; close: () => void }) {
+  const [key, setKey] = useState("");
+  const set = (list: string[]) => setQuery({ cols: list.join(",") === usual ? "" : list.join(",") || "none" });
+  const metadata = names.filter((n) => n.startsWith("metadata."));
+  return <Dialog title="Columns" close={close}><form onSubmit={(e) => { e.preventDefault(); if (key.trim()) { set([...names, "metadata." + key.trim()]); setKey(""); } else close(); }}><div class="body form">
+    {[...chosen.map((c): [string, string] => [c.key, c.head]), ...metadata.map((n): [string, string] => [n, n])].map(([n, head]) => <label key={n} class="check"><input type="checkbox" checked={names.includes(n)} onChange={() => set(names.includes(n) ? names.filter((x) => x !== n) : [...names, n])} /> <Text>{head}</Text></label>)}
+    <label><span>Metadata</span><input value={key} onInput={(e) => setKey(e.currentTarget.value)} placeholder="key" spellcheck={false} autocomplete="off" /></label>
+  </div><footer><button class="button main">{key.trim() ? "Add" : "Done"}</button></footer></form></Dialog>;
+}
+
+const maxExported = 10_000;
+
+/** Reads what the filters select, and offers it as a file. */
+function Export({ filter, total, close }: { filter: URLSearchParams; total: number; close: () => void }) {
+  const [read, setRead] = useState(0);
+  const abort = useRef(new AbortController());
+  useEffect(() => () => abort.current.abort(), []);
+  const a = useAct();
+  const run = (form: "jsonl" | "csv") => void a.act(async () => {
+    const rows: ExecutionRow[] = [];
+    const query = queryOfFilter(filter, now());
+    query.until ||= new Date(now()).toISOString(); // what is made meanwhile does not move the pages
+    let cursor: string | undefined;
+    do {
+      const page: ExecutionList = await get<ExecutionList>("/api/executions", { ...query, limit: pageSize, cursor }, abort.current.signal);
+      rows.push(...page.executions);
+      cursor = page.hasMore ? page.nextCursor : undefined;
+      setRead(rows.length);
+    } while (cursor && rows.length < maxExported);
+    if (form === "csv") download("executions.csv", "text/csv", csv(rows as unknown as Record<string, unknown>[], ["executionId", "status", "pattern", "version", "createdAt", "startedAt", "completedAt", "duration", "errorCode", "createdBy"]));
+    else download("executions.jsonl", "application/x-ndjson", jsonLines(rows));
+  });
+  return <Dialog title="Export" close={close}><div class="body"><p>{total > maxExported ? `The first ${count(maxExported)} of ${count(total)} executions` : plural(total, "execution")} that these filters select, newest first.</p>
+    {(a.busy || read > 0) && <p role="status">{count(read)} read{a.busy ? "\u2026" : "."}</p>}{a.error && <Failure error={a.error} />}</div>
+    <footer><button class="button" onClick={close}>Close</button><button class="button" disabled={a.busy} onClick={() => run("csv")}>CSV</button><button class="button main" disabled={a.busy} onClick={() => run("jsonl")}>JSON lines</button></footer></Dialog>;
+}
+
+const names: Record<string, string> = { errorCode: "failed with", createdBy: "creator", batchId: "batch", since: "from", until: "until" };
+
 export function ExecutionsView() {
   useTitle("Executions");
-  const filter = { status: queryOf("status"), pattern: queryOf("pattern"), span: queryOf("range"), before: queryOf("before") };
+  const filter = place.value.query;
   const l = useList(filter);
-  const patterns = useLoad("patterns", (signal) => get<PatternList>("/api/patterns", { limit: 100 }, signal), { on: (e) => e.topics.includes("patterns") });
+  const patterns = useLoad(may("patterns.read") ? "patterns" : "", (signal) => get<PatternList>("/api/patterns", { limit: 100 }, signal), { on: (e) => e.topics.includes("patterns") });
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const [doing, setDoing] = useState("");
   useEffect(() => setMarked(new Set()), [l.key]);
@@ -126,38 +225,52 @@ export function ExecutionsView() {
     addEventListener("wardroom-key", press);
     return () => removeEventListener("wardroom-key", press);
   });
-  const names = useMemo(() => {
+  const pattern = queryOf("pattern");
+  const known = useMemo(() => {
     const list = (patterns.data?.patterns ?? []).map((p) => p.name);
-    return filter.pattern && !list.includes(filter.pattern) ? [filter.pattern, ...list] : list;
-  }, [patterns.data, filter.pattern]);
+    return pattern && !list.includes(pattern) ? [pattern, ...list] : list;
+  }, [patterns.data, pattern]);
   const mark = (id: string) => setMarked((s) => { const n = new Set(s); if (!n.delete(id)) n.add(id); return n; });
-  const filtered = Boolean(filter.status || filter.pattern || filter.span || filter.before);
+  const states = queryOf("status").split(",").filter(Boolean);
+  const active = filtersIn(filter);
+  const further = active.filter((n) => n in names || n.startsWith("metadata."));
+  const cols = queryOf("cols") ? queryOf("cols").split(",").filter((n) => n !== "none") : [usual];
+  const columns = useMemo(() => columnsOf(cols.join(",")), [cols.join(",")]);
+  const clear = () => setQuery(Object.fromEntries(active.map((n) => [n, ""])));
   const list = l.list;
   return <div class="page full">
-    <header class="head"><div class="line"><h1>Executions</h1>{list && <span class="soft nums">{count(list.total)}</span>}
+    <header class="head"><div class="line"><h1>Executions</h1>{list && <span class="soft nums">{count(list.total)}{list.atLeast ? " or more" : ""}</span>}
       <span class="push" />
       {l.fresh > 0 && <button class="button main" onClick={l.refresh}>{count(l.fresh)} new <kbd>r</kbd></button>}
+      <button class="button" aria-pressed={queryOf("time") === "1"} onClick={() => setQuery({ time: queryOf("time") === "1" ? "" : "1" })}>Over time</button>
+      <button class="button" onClick={() => setDoing("columns")}>Columns</button>
+      <button class="button" disabled={!list || list.rows.length === 0} onClick={() => setDoing("export")}>Export&hellip;</button>
     </div>
     <div class="bar">
-      <Choice label="State" value={filter.status} set={(status) => setQuery({ status })} options={[["", "any"], ["pending", "pending"], ["running", "running"], ["completed", "completed"], ["failed", "failed"], ["cancelled", "cancelled"]]} />
-      <Choice label="Pattern" value={filter.pattern} set={(pattern) => setQuery({ pattern })} options={[["", "any"], ...names.map((n): [string, string] => [n, n])]} />
-      <Choice label="Made in" value={filter.span} set={(range) => setQuery({ range, before: "" })} options={spans.map(([v, name]) => [v, name])} />
-      {filter.before && <button class="chip" aria-pressed="true" onClick={() => setQuery({ before: "" })}>before <When at={filter.before} /> &times;</button>}
-      {filtered && <button class="link" onClick={() => setQuery({ status: "", pattern: "", range: "", before: "" })}>clear</button>}
+      <div class="chips" role="group" aria-label="State">{statuses.map((s) => <button key={s} class="chip" aria-pressed={states.includes(s)} onClick={() => setQuery({ status: statuses.filter((o) => states.includes(o) !== (o === s)).join(",") })}>{s}</button>)}</div>
+      <Choice label="Pattern" value={pattern} set={(p) => setQuery({ pattern: p })} options={[["", "any"], ...known.map((n): [string, string] => [n, n])]} />
+      <Choice label="Made in" value={queryOf("range")} set={(range) => setQuery({ range, since: "", until: "" })} options={spans.map(([v, name]) => [v, name])} />
+      {further.map((n) => <button key={n} class="chip" aria-pressed="true" onClick={() => setQuery({ [n]: "" })}>{names[n] ?? n} {n === "since" || n === "until" ? <When at={filter.get(n)} /> : <Text>{n === "batchId" ? shortID(filter.get(n)!) : filter.get(n)!}</Text>} &times;<span class="sr"> take this filter away</span></button>)}
+      <button class="link" onClick={() => setDoing("filters")}>+ filter</button>
+      {active.length > 0 && <button class="link" onClick={clear}>clear</button>}
       <span class="push" />
       {marked.size > 0 && <><span class="nums">{count(marked.size)} selected</span>
-        <button class="button" onClick={() => setDoing("retry")}>Run again&hellip;</button><button class="button" onClick={() => setDoing("cancel")}>Cancel&hellip;</button>
+        {may("executions.create") && <button class="button" onClick={() => setDoing("retry")}>Run again&hellip;</button>}{may("executions.cancel") && <button class="button" onClick={() => setDoing("cancel")}>Cancel&hellip;</button>}
         <button class="link" onClick={() => setMarked(new Set())}>none</button></>}
     </div></header>
+    {queryOf("time") === "1" && <Histogram filter={filter} />}
     {l.error && <Failure error={l.error} old={Boolean(list)} again={l.refresh} />}
     {!list && !l.error && <Waiting />}
-    {list && list.rows.length === 0 && (filtered ? <Empty title="Nothing fits these filters"><button class="button" onClick={() => setQuery({ status: "", pattern: "", range: "", before: "" })}>Show all</button></Empty>
-      : <Empty title="Nothing has run yet">Open a <a href={"patterns"}>pattern</a> and run it, or <Command text={"wardroom run startup-team --input '{\"task\": \"a word counter\"}'"} /></Empty>)}
-    {list && list.rows.length > 0 && <Rows label="Executions" columns={executionColumns} rows={list.rows} id={(x) => x.executionId} to={(x) => "/executions/" + x.executionId}
-      total={list.total} more={l.more} marked={marked} mark={mark} />}
+    {list && list.rows.length === 0 && (active.length > 0 ? <Empty title="Nothing fits these filters"><button class="button" onClick={clear}>Show all</button></Empty>
+      : <Empty title="Nothing has run yet">Open a <a href={href("/patterns")}>pattern</a> and run it, or <Command text={"wardroom run startup-team --input '{\"task\": \"a word counter\"}'"} /></Empty>)}
+    {list && list.rows.length > 0 && <Rows label="Executions" columns={columns} rows={list.rows} id={(x) => x.executionId} to={(x) => "/executions/" + x.executionId}
+      total={list.total} more={l.more} marked={marked} mark={may("executions.create") || may("executions.cancel") ? mark : undefined} />}
     {list && list.rows.length >= maxRows && list.more && <p class="bar"><span class="soft">{count(list.rows.length)} of {count(list.total)} are shown.</span>
-      <button class="button" onClick={() => setQuery({ before: list.rows.at(-1)!.createdAt }, false)}>Older ones</button></p>}
-    {doing && <Several what={doing} ids={[...marked]} rows={list?.rows ?? []} close={() => { setDoing(""); setMarked(new Set()); }} />}
+      <button class="button" onClick={() => setQuery({ until: list.rows.at(-1)!.createdAt }, false)}>Older ones</button></p>}
+    {(doing === "retry" || doing === "cancel") && <Several what={doing} ids={[...marked]} rows={list?.rows ?? []} close={() => { setDoing(""); setMarked(new Set()); }} />}
+    {doing === "filters" && <MoreFilters filter={filter} close={() => setDoing("")} />}
+    {doing === "columns" && <Columns names={cols} close={() => setDoing("")} />}
+    {doing === "export" && <Export filter={new URLSearchParams(filter)} total={list?.total ?? 0} close={() => setDoing("")} />}
   </div>;
 }
 

@@ -1,13 +1,12 @@
 // The frame around all screens: navigation, search, the connection, keys.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { apiKey, firstVersion, get, post, seg, serverVersion, signInNeeded } from "../api/client.ts";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { firstVersion, get, seg, serverVersion, signInNeeded } from "../api/client.ts";
 import type { PatternList } from "../api/types.gen.ts";
 import { connectNow, connection } from "../live/live.ts";
-import { Dialog, useAct } from "../part/dialog.tsx";
+import { Dialog } from "../part/dialog.tsx";
 import { Icon } from "../part/icon.tsx";
-import { Failure } from "../part/notice.tsx";
 import { Text } from "../part/text.tsx";
 import { roughly, tick } from "../part/time.tsx";
 import { go, href, pathOfID, place, segments } from "../route.ts";
@@ -15,19 +14,33 @@ import { choose, setting } from "../setting.ts";
 import { changesInbox, readInbox } from "../store/ask.ts";
 import { inboxCount } from "../store/counts.ts";
 import { useLoad } from "../store/load.ts";
-import { readSession, session } from "../store/session.ts";
+import { asked, may, session } from "../store/session.ts";
+import { Account, SignInDialog, SignInPage } from "./signin.tsx";
 
-export const screens: [string, string, string][] = [
-  ["overview", "Overview", "o"], ["inbox", "Inbox", "i"], ["executions", "Executions", "e"], ["patterns", "Patterns", "p"], ["threads", "Threads", "t"],
-  ["agents", "Agents", "a"], ["webhooks", "Webhooks", "w"], ["system", "System", "s"],
+// Screens with the key that leads there after g, and what a person has to be permitted for it to be of use.
+const all: [string, string, string, string][] = [
+  ["overview", "Overview", "o", "executions.read"], ["inbox", "Inbox", "i", "inbox.read"], ["executions", "Executions", "e", "executions.read"],
+  ["batches", "Batches", "b", "executions.read"], ["patterns", "Patterns", "p", "patterns.read"], ["schedules", "Schedules", "c", "schedules.read"],
+  ["triggers", "Triggers", "r", "triggers.read"], ["threads", "Threads", "t", "threads.read"], ["agents", "Agents", "a", "agents.read"],
+  ["webhooks", "Webhooks", "w", "webhooks.read"], ["audit", "Audit", "u", "audit.read"], ["system", "System", "s", "health.read"],
 ];
 
+/** The screens that are offered. What is of this browser alone is in the last, whatever else is permitted. */
+const screens = (): typeof all => all.filter(([key, , , needs]) => key === "system" || may(needs));
+
+/** Nothing is shown, and nothing asked for, before it is known who asks. */
 export function Frame({ children }: { children: ComponentChildren }) {
+  if (!asked.value) return null;
+  if (signInNeeded.value && !session.value) return <SignInPage />;
+  return <Framed>{children}</Framed>;
+}
+
+function Framed({ children }: { children: ComponentChildren }) {
   const at = segments.value[0] ?? "overview";
   const inbox = useLoad("inbox", readInbox, { on: changesInbox, pause: 250 });
   const [open, setOpen] = useState("");
   useEffect(() => { if (inbox.data) inboxCount.value = inbox.data.total; }, [inbox.data]);
-  useEffect(() => keys(setOpen), []);
+  useLayoutEffect(() => keys(setOpen), []);
   const main = useRef<HTMLElement>(null);
   const path = place.value.path;
   const first = useRef(true);
@@ -48,10 +61,10 @@ export function Frame({ children }: { children: ComponentChildren }) {
         <Connected />
         <a class={"button inbox-count" + (n ? " needs" : "")} href={href("/inbox")} aria-label={`Inbox, ${n} open`}><Icon name="inbox" /><span class="nums">{n}</span></a>
         <button class="quiet" aria-label={"Theme: " + setting.value.theme} title={"Theme: " + setting.value.theme} onClick={() => choose({ theme: ({ system: "light", light: "dark", dark: "system" } as const)[setting.value.theme] })}><Icon name="sun" /></button>
-        <Me />
+        <Me open={() => setOpen("account")} />
       </header>
       <nav class={"side" + (open === "menu" ? " open" : "")} aria-label="Screens">
-        {screens.map(([key, name]) => <a key={key} href={href(key === "overview" ? "/" : "/" + key)} aria-current={at === key ? "page" : undefined}><Icon name={key} /><span>{name}</span>{key === "inbox" && n > 0 && <span class="count needs">{n}</span>}</a>)}
+        {screens().map(([key, name]) => <a key={key} href={href(key === "overview" ? "/" : "/" + key)} aria-current={at === key ? "page" : undefined}><Icon name={key} /><span>{name}</span>{key === "inbox" && n > 0 && <span class="count needs">{n}</span>}</a>)}
         <span class="push" />
         <button class="quiet help" onClick={() => setOpen("keys")}><Icon name="keys" /><span>Keys</span><kbd>?</kbd></button>
       </nav>
@@ -62,7 +75,8 @@ export function Frame({ children }: { children: ComponentChildren }) {
     </div>
     {open === "jump" && <Jump close={() => setOpen("")} />}
     {open === "keys" && <Keys close={() => setOpen("")} />}
-    {signInNeeded.value && <SignIn />}
+    {open === "account" && <Account close={() => setOpen("")} />}
+    {signInNeeded.value && <SignInDialog />}
   </>;
 }
 
@@ -78,10 +92,10 @@ function Connected() {
   return <span class="live off" role="status"><i class="dot" />{c.state === "refused" ? "not permitted" : c.state === "connecting" ? "connecting" : "no connection"} <span class="nums">{roughly(tick.value - c.since)}</span> <button class="link" onClick={connectNow}>try now</button></span>;
 }
 
-function Me() {
+function Me({ open }: { open: () => void }) {
   const s = session.value;
   if (!s) return null;
-  return <span class="me soft" title={s.id}>{s.authenticated ? <Text>{s.name || s.id}</Text> : "open server"}</span>;
+  return <button class="quiet me" title={s.id} aria-label={"Who you are: " + (s.authenticated ? s.name || s.id : "open server")} onClick={open}><Icon name="role" /><span>{s.authenticated ? <Text>{s.name || s.id}</Text> : "open server"}</span></button>;
 }
 
 /** The single keys of the frame. Those of screens are heard as events. */
@@ -98,7 +112,7 @@ function keys(setOpen: (what: string) => void): () => void {
     if (e.ctrlKey || e.metaKey || e.altKey || !setting.peek().keys || on.closest("input,textarea,select,[contenteditable],.terminal.writing,dialog")) return;
     if (lead && Date.now() - lead < 1500) {
       lead = 0;
-      const to = screens.find((s) => s[2] === e.key);
+      const to = screens().find((s) => s[2] === e.key);
       if (to) {
         e.preventDefault();
         go(to[0] === "overview" ? "/" : "/" + to[0]);
@@ -135,14 +149,14 @@ function keys(setOpen: (what: string) => void): () => void {
   return () => removeEventListener("keydown", press);
 }
 
-const listed: [string, string][] = [
-  ["Ctrl K", "jump to an id, a pattern or a screen"], ["g, then a letter", "a screen: " + screens.map((s) => `${s[2]} ${s[1]}`).join(", ")], ["/", "the filter of the screen"],
+const listed = (): [string, string][] => [
+  ["Ctrl K", "jump to an id, a pattern or a screen"], ["g, then a letter", "a screen: " + screens().map((s) => `${s[2]} ${s[1]}`).join(", ")], ["/", "the filter of the screen"],
   ["j k, arrows", "next and previous row"], ["Enter", "open it"], ["x, Space", "select it"], ["r", "show the new rows"], ["1 \u2026 9", "an option of a prompt, which Enter then gives"],
   ["+ \u2212 0", "zoom of a timeline that has the focus"], ["\u2190 \u2192", "close and open an entry"], ["Ctrl Enter", "send a message or an answer"], ["Ctrl ]", "give a terminal back"], ["?", "this list"],
 ];
 
 function Keys({ close }: { close: () => void }) {
-  return <Dialog title="Keys" close={close}><div class="body"><dl class="keys">{listed.map(([k, what]) => <div key={k}><dt><kbd>{k}</kbd></dt><dd>{what}</dd></div>)}</dl>
+  return <Dialog title="Keys" close={close}><div class="body"><dl class="keys">{listed().map(([k, what]) => <div key={k}><dt><kbd>{k}</kbd></dt><dd>{what}</dd></div>)}</dl>
     <label class="line"><input type="checkbox" checked={setting.value.keys} onChange={(e) => choose({ keys: e.currentTarget.checked })} /> Single keys are on</label></div></Dialog>;
 }
 
@@ -158,7 +172,7 @@ function Jump({ close }: { close: () => void }) {
   const id = /[a-z]+_[0-9A-HJKMNP-TV-Z]{26}/.exec(q)?.[0] ?? "";
   if (id && pathOfID(id)) hits.push({ name: id, what: "open", to: pathOfID(id) });
   const fits = (s: string) => s.toLowerCase().includes(q.toLowerCase());
-  for (const [key, name] of screens) if (!id && fits(name)) hits.push({ name, what: "screen", to: key === "overview" ? "/" : "/" + key });
+  for (const [key, name] of screens()) if (!id && fits(name)) hits.push({ name, what: "screen", to: key === "overview" ? "/" : "/" + key });
   for (const s of ["running", "failed", "pending", "completed", "cancelled"]) if (!id && q && fits(s + " executions")) hits.push({ name: s + " executions", what: "list", to: "/executions?status=" + s });
   for (const p of patterns.data?.patterns ?? []) if (!id && q && fits(p.name)) hits.push({ name: p.name, what: "pattern", to: "/patterns/" + seg(p.name) });
   const shown = hits.slice(0, 12);
@@ -175,36 +189,5 @@ function Jump({ close }: { close: () => void }) {
       }} />
       <ul role="listbox" id="hits" aria-label="Hits">{shown.map((h, i) => <li key={h.to + h.name} id={"hit" + i} role="option" aria-selected={i === at} onClick={() => open(h)}><span class="clip"><Text>{h.name}</Text></span><span class="soft">{h.what}</span></li>)}</ul>
       {shown.length === 0 && <p class="soft">Nothing fits.</p>}</div>
-  </Dialog>;
-}
-
-/** Asks for an API key. It is kept in memory only. */
-function SignIn() {
-  const [key, setKey] = useState("");
-  const a = useAct();
-  const enter = () => void a.act(async () => {
-    apiKey.value = key.trim();
-    try {
-      await get("/api/session");
-    } catch (err) {
-      apiKey.value = "";
-      throw err;
-    }
-    try {
-      await post("/api/session"); // a session of this browser takes the key's place, and lasts over a reload
-      apiKey.value = "";
-    } catch {
-      // there are no sessions here: the key stays in memory
-    }
-    setKey("");
-    signInNeeded.value = false;
-    await readSession();
-    connectNow();
-  });
-  return <Dialog title="Sign in" close={() => undefined}>
-    <form onSubmit={(e) => { e.preventDefault(); enter(); }}><div class="body form"><p>This server wants an API key. It is not kept in this browser: a session takes its place, or it is gone with the last tab.</p>
-      {a.error && <Failure error={a.error} />}
-      <label><span>API key</span><input type="password" autoFocus autocomplete="off" value={key} onInput={(e) => setKey(e.currentTarget.value)} /></label></div>
-      <footer><button class="button main" disabled={a.busy || !key.trim()}>Sign in</button></footer></form>
   </Dialog>;
 }

@@ -49,7 +49,7 @@ export function InboxView() {
     return () => removeEventListener("wardroom-key", press);
   });
   return <div class="page full">
-    <header class="head"><div class="line"><h1>Inbox</h1>{inbox.data && <span class="soft nums">{count(inbox.data.total)} open</span>}<span class="push" />
+    <header class="head"><div class="line"><h1>Inbox</h1>{inbox.data && <span class="soft nums">{count(inbox.data.total)} open{inbox.data.total > inbox.data.asks.length ? `, ${count(inbox.data.asks.length)} of them here` : ""}</span>}<span class="push" />
       {execution && <button class="chip" aria-pressed="true" onClick={() => setQuery({ execution: "", ask: "" })}>one execution &times;</button>}
       <Choice label="Kind" value={kind} set={(k) => setQuery({ kind: k, ask: "" })} options={[["", "all"], ["approval", "approvals"], ["question", "questions"], ["message", "messages"], ["login", "logins"]]} /></div></header>
     {inbox.error && <Failure error={inbox.error} old={Boolean(inbox.data)} again={inbox.reload} />}

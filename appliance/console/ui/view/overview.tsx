@@ -1,42 +1,55 @@
 import { call, freshKey, get } from "../api/client.ts";
-import type { ExecutionAccepted, ExecutionList, HealthBody, ManagedAgentList } from "../api/types.gen.ts";
+import type { ExecutionAccepted, ExecutionList, HealthBody, Overview } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
 import { Command, Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Text, count } from "../part/text.tsx";
 import { Lasted, When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
-import { go, href } from "../route.ts";
+import { go, href, queryOf, setQuery } from "../route.ts";
 import { changesInbox, readInbox } from "../store/ask.ts";
 import { useLoad } from "../store/load.ts";
+import { chartOf, of, ranges } from "../store/overview.ts";
 import { may } from "../store/session.ts";
+import { more } from "./lazy.tsx";
 
 const executions = { on: (e: { topics: string[] }) => e.topics.includes("executions"), pause: 1000 };
 
+const Throughput = more((m) => m.Throughput);
+const Durations = more((m) => m.Durations);
+
 export function OverviewView() {
   useTitle("Overview");
-  const health = useLoad("health", (signal) => get<HealthBody>("/api/health", { detailed: true }, signal), { on: (e) => e.topics.includes("health") || e.topics.includes("executions") || e.topics.includes("agents"), pause: 2000 });
+  const all = useLoad("overview", (signal) => get<Overview>("/api/overview", {}, signal), { on: (e) => e.topics.some((t) => t === "executions" || t === "agents" || t === "inbox" || t === "threads"), pause: 2000 });
+  const health = useLoad(may("health.read") ? "health" : "", (signal) => get<HealthBody>("/api/health", { detailed: true }, signal), { on: (e) => e.topics.includes("health"), pause: 2000 });
   const inbox = useLoad("inbox", readInbox, { on: changesInbox });
   const running = useLoad("overview-running", (signal) => get<ExecutionList>("/api/executions", { status: "running", limit: 8 }, signal), executions);
   const failed = useLoad("overview-failed", (signal) => get<ExecutionList>("/api/executions", { status: "failed", limit: 10 }, signal), executions);
-  const busy = useLoad("overview-busy", (signal) => get<ManagedAgentList>("/api/managed-agents", { status: "busy", limit: 1 }, signal), { on: (e) => e.topics.includes("agents"), pause: 1000 });
+  const o = all.data;
   const h = health.data;
   const checks = (h?.checks ?? []).filter((c) => c.status !== "ok");
-  const never = h?.metrics?.executionsTotal === 0;
+  const hour = o?.ranges.find((r) => r.range === "1h");
+  const never = o && Object.values(o.executions).every((n) => n === 0);
+  const range = ranges.some((r) => r[0] === queryOf("range")) ? queryOf("range") : "1h";
+  const c = o && chartOf(o, range);
+  const tile = (to: string, n: number | undefined, name: string, kind: string) => <Tile to={to} n={n} name={name} kind={n ? kind : ""} />;
   return <div class="page">
     <header class="head"><div class="line"><h1>Overview</h1>{h && <State status={h.status} />}</div></header>
-    {health.error && health.error.status !== 403 && <Failure error={health.error} old={Boolean(h)} again={health.reload} />}
+    {all.error && <Failure error={all.error} old={Boolean(o)} again={all.reload} />}
     {never && <First />}
     <div class="tiles">
-      <Tile to="/inbox" n={inbox.data?.total} name="need you" kind={inbox.data?.total ? "needs" : ""} />
-      <Tile to="/executions?status=running" n={running.data?.total} name="running" kind={running.data?.total ? "runs" : ""} />
-      <Tile to="/executions?status=failed" n={failed.data?.total} name="failed" kind={failed.data?.total ? "failed" : ""} />
-      <Tile to="/executions" n={h?.metrics?.executionsTotal} name="executions" kind="" />
-      <Tile to="/agents?status=connected" n={h?.components?.agents.connected} name="agents connected" kind="" />
-      <Tile to="/agents?tab=managed&status=busy" n={busy.data?.total} name="managed agents busy" kind={busy.data?.total ? "runs" : ""} />
+      {tile("/inbox", inbox.data?.total ?? o?.waiting.people, "need you", "needs")}
+      {tile("/executions?status=running", o && of(o.executions, "running"), "running", "runs")}
+      {tile("/executions?status=pending", o?.waiting.queue, "waiting for their turn", "")}
+      {tile("/executions?status=failed&range=1h", hour?.failed, "failed in an hour", "failed")}
+      <a class="tile" href={href("/agents?status=connected")}><strong class="nums">{o ? `${count(o.agents.healthy)}/${count(o.agents.connected)}` : "\u2013"}</strong><span>agents healthy</span></a>
+      {tile("/agents?tab=managed&status=busy", o && of(o.managedAgents, "busy"), "managed agents busy", "runs")}
+      {tile("/webhooks", o?.waiting.deliveries, "deliveries waiting", "")}
     </div>
+    {c && <section class="card charts" aria-label="Over time"><div class="chips" role="group" aria-label="Range">{ranges.map(([key, words]) => <button key={key} class="chip" aria-pressed={key === range} title={"The last " + words} onClick={() => setQuery({ range: key === "1h" ? "" : key })}>{key}</button>)}</div>
+      <div class="columns"><Throughput range={c.range} from={c.from} to={c.to} step={c.step} spans={c.spans} /><Durations range={c.range} from={c.from} to={c.to} step={c.fine.step} spans={c.fine.spans} /></div></section>}
     <div class="columns">
-      <section class="card"><h2>Needs you, oldest first</h2>
+      <section class="card"><h2>Needs you, the most urgent first</h2>
         {!inbox.data ? inbox.error ? <Failure error={inbox.error} again={inbox.reload} /> : <Waiting /> : inbox.data.asks.length === 0 ? <p class="soft">Nothing waits for you.</p> :
           <ul class="links-list">{inbox.data.asks.slice(0, 8).map((a) => <li key={a.key}><a href={href("/inbox?ask=" + encodeURIComponent(a.key))}><span class="clip"><Text>{a.tool ? a.tool + ": " + a.text : a.text}</Text></span><span class="soft"><Text>{a.who}</Text></span><When at={a.since} suffix="" /></a></li>)}</ul>}
       </section>
@@ -46,9 +59,9 @@ export function OverviewView() {
       </section>
       <section class="card"><h2>Failed last</h2>
         {!failed.data ? failed.error ? <Failure error={failed.error} again={failed.reload} /> : <Waiting /> : failed.data.executions.length === 0 ? <p class="soft">Nothing failed.</p> :
-          <ul class="links-list">{failed.data.executions.map((x) => <li key={x.executionId}><a href={href("/executions/" + x.executionId)}><span class="clip"><State status="failed" short /> <Text>{x.pattern}</Text> <span class="soft">{x.version}</span></span><When at={x.completedAt ?? x.createdAt} /></a></li>)}</ul>}
+          <ul class="links-list">{failed.data.executions.map((x) => <li key={x.executionId}><a href={href("/executions/" + x.executionId)}><span class="clip"><State status="failed" short /> <Text>{x.pattern}</Text> <span class="soft">{x.version}</span></span>{x.errorCode && <span class="mono removed"><Text>{x.errorCode}</Text></span>}<When at={x.completedAt ?? x.createdAt} /></a></li>)}</ul>}
       </section>
-      {checks.length > 0 && <section class="card"><h2>Not ok</h2><ul class="plain">{checks.map((c) => <li key={c.name}><div class="line"><State status={c.status} /><strong><Text>{c.name}</Text></strong><span class="push" /><When at={c.since} /></div>{c.message && <p><Text>{c.message}</Text></p>}{c.hint && <p class="soft"><Text>{c.hint}</Text></p>}</li>)}</ul></section>}
+      {checks.length > 0 && <section class="card"><h2>Not ok</h2><ul class="plain">{checks.map((k) => <li key={k.name}><div class="line"><State status={k.status} /><strong><Text>{k.name}</Text></strong><span class="push" /><When at={k.since} /></div>{k.message && <p><Text>{k.message}</Text></p>}{k.hint && <p class="soft"><Text>{k.hint}</Text></p>}</li>)}</ul></section>}
     </div>
   </div>;
 }

@@ -14,17 +14,42 @@ import { may } from "../store/session.ts";
 import { useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { Drawing } from "./drawing.tsx";
+import { more } from "./lazy.tsx";
 import { executionColumns } from "./executions.tsx";
 import { RunDialog } from "./run.tsx";
 
+const PatternEditor = more((m) => m.PatternEditor);
+const CompareVersions = more((m) => m.CompareVersions);
 const changed = { on: (e: { topics: string[] }) => e.topics.includes("patterns") };
 
+// What a new pattern begins as.
+const template = `name: my-pattern
+version: 1.0.0
+description: What it is for
+input:
+  text: {type: string, required: true}
+agents:
+  capabilities: [general]
+  min: 1
+aggregation:
+  strategy: first
+`;
+
+function NewPattern() {
+  useTitle("New pattern");
+  return <div class="page full"><header class="head"><div class="line"><h1>New pattern</h1></div></header><PatternEditor name="" source={template} fresh /></div>;
+}
+
 export function PatternsView() {
+  return queryOf("tab") === "new" ? <NewPattern /> : <Overall />;
+}
+
+function Overall() {
   useTitle("Patterns");
   const l = usePages("pattern-list", (cursor, signal) => get<PatternList>("/api/patterns", { limit: 100, cursor }, signal), (p) => p.patterns, changed);
   const [run, setRun] = useState("");
   return <div class="page full">
-    <header class="head"><div class="line"><h1>Patterns</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div></header>
+    <header class="head"><div class="line"><h1>Patterns</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}<span class="push" />{may("patterns.create") && <button class="button main" onClick={() => go("/patterns?tab=new")}>New&hellip;</button>}</div></header>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && <Empty title="No patterns yet"><Command text="wardroom pattern put pattern.yaml" /></Empty>}
@@ -58,15 +83,17 @@ export function PatternView({ name }: { name: string }) {
         <Copy text={() => `wardroom pattern get ${d.name} --version ${d.version}`} label="Copy as CLI">CLI</Copy>
         {may("executions.create") && <button class="button main" onClick={() => setRun(true)}>Run&hellip;</button>}</div>
       {d.description && <p class="soft"><Text>{d.description}</Text></p>}
-      <Tabs of="Pattern" tabs={[{ key: "drawing", name: "Drawing" }, { key: "definition", name: "Definition" }, { key: "versions", name: "Versions", n: list.length }, { key: "runs", name: "Runs" }]} />
+      <Tabs of="Pattern" tabs={[{ key: "drawing", name: "Drawing" }, { key: "definition", name: "Definition" }, { key: "versions", name: "Versions", n: list.length }, { key: "runs", name: "Runs" }, ...(may("patterns.create") && d.source ? [{ key: "edit", name: "Edit" }] : [])]} />
     </header>
     {p.error && <Failure error={p.error} old again={p.reload} />}
     {tab === "drawing" && <div tabIndex={0} class="scrolls"><Drawing name={d.name} version={d.version} definition={d.definition} /></div>}
-    {tab === "definition" && <div tabIndex={0} class="scrolls"><div class="bar"><span class="soft">The definition as JSON</span><span class="push" /><Copy text={() => indented(d.definition)} label="Copy the definition">Copy</Copy></div><Pre text={indented(d.definition)} label="Definition" /></div>}
+    {tab === "definition" && <div tabIndex={0} class="scrolls"><div class="bar"><span class="soft">{d.source ? "The definition as it was stored" : "The definition as JSON"}</span><span class="push" /><Copy text={() => d.source ?? indented(d.definition)} label="Copy the definition">Copy</Copy></div><Pre text={d.source ?? indented(d.definition)} label="Definition" /></div>}
+    {tab === "edit" && d.source && <PatternEditor key={d.version} name={d.name + "@" + d.version} source={d.source} />}
+    {tab === "versions" && <div tabIndex={0} class="versions"><CompareVersions name={d.name} version={d.version} versions={list} /></div>}
     {tab === "versions" && <Rows label="Versions" rows={versions.data?.versions ?? []} id={(v) => v.version} to={(v) => place.value.path + "?version=" + encodeURIComponent(v.version)} columns={[
       { head: "Version", class: "grow", cell: (v) => <span class="nums">{v.version}</span> }, { head: "Made", cell: (v) => <When at={v.createdAt} /> }]} />}
     {tab === "runs" && (runs.data ? runs.data.executions.length ? <Rows label="Runs" columns={executionColumns} rows={runs.data.executions} id={(x) => x.executionId} to={(x) => "/executions/" + x.executionId} total={runs.data.total} />
-      : <Empty title="It has not run yet"><button class="button" onClick={() => setRun(true)}>Run&hellip;</button></Empty> : runs.error ? <Failure error={runs.error} again={runs.reload} /> : <Waiting />)}
+      : <Empty title="It has not run yet">{may("executions.create") && <button class="button" onClick={() => setRun(true)}>Run&hellip;</button>}</Empty> : runs.error ? <Failure error={runs.error} again={runs.reload} /> : <Waiting />)}
     {tab === "runs" && runs.data?.hasMore && <p class="bar"><button class="button" onClick={() => go("/executions?pattern=" + encodeURIComponent(name))}>All {count(runs.data.total)}</button></p>}
     {run && <RunDialog name={d.name} version={d.version} close={() => setRun(false)} />}
   </div>;

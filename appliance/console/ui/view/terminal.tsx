@@ -43,7 +43,7 @@ export function TerminalTab({ agent }: { agent: string }) {
       <button class="quiet" aria-label="Find" title="Find" aria-pressed={find !== undefined} onClick={() => setFind(find === undefined ? "" : undefined)}><Icon name="search" /></button>
       <button class="button" aria-pressed={reader} onClick={() => setReader(!reader)}>For screen readers</button>
       <button class="button" onClick={whole}>Full screen</button>
-      {shown.state === "live" && may("agents.send") && (shown.writing
+      {shown.state === "live" && may("agents.input") && (shown.writing
         ? <button class="button" onClick={() => screen.current?.write(false)}>Give back <kbd>Ctrl+]</kbd></button>
         : <button class="button main" onClick={() => screen.current?.write(true)}><Icon name="keys" />Take over</button>)}
     </div>

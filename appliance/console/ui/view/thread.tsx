@@ -17,6 +17,7 @@ import { useTitle } from "../part/title.ts";
 import { queryOf } from "../route.ts";
 import { askOfThread, type Prompt } from "../store/ask.ts";
 import { useLoad } from "../store/load.ts";
+import { may } from "../store/session.ts";
 import { TerminalTab } from "./terminal.tsx";
 
 type Data = Record<string, unknown>;
@@ -63,8 +64,8 @@ export function ThreadView({ id }: { id: string }) {
       <div class="line"><h1><Text>{t.name || t.objective.split("\n", 1)[0]}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" />
         <State status={t.status} word={t.statusReason ? `${t.status}: ${t.statusReason}` : undefined} />
         <span class="push" />
-        {!ended && <button class="button" onClick={() => setAsking("complete")}>Complete&hellip;</button>}
-        {!ended && <button class="button" onClick={() => setAsking("stop")}>Stop&hellip;</button>}
+        {!ended && may("threads.complete") && <button class="button" onClick={() => setAsking("complete")}>Complete&hellip;</button>}
+        {!ended && may("threads.stop") && <button class="button" onClick={() => setAsking("stop")}>Stop&hellip;</button>}
         {ended && !t.continuedBy && <Copy text={`wardroom thread continue ${id} --message '...'`} label="Copy the command that goes on with it">Go on: CLI</Copy>}
       </div>
       <div class="line soft"><span><Text>{t.role}</Text></span><span><Text>{t.agentType}</Text></span><span>turn {count(t.turnCount)}</span>
@@ -140,7 +141,7 @@ function Conversation({ thread: t, log, queue, error, reload }: { thread: Thread
       {ended && t.completion && <article class="said over"><header><State status={t.completion.state === "complete" ? "completed" : t.completion.state} word={t.completion.state} /><span class="push" /><span class="soft nums">{t.endedAt && timeOfDay(t.endedAt)}</span></header><Markdown text={t.completion.summary} label="Outcome" />
         {t.completion.changes && t.completion.changes.fileCount > 0 && <p class="soft">{plural(t.completion.changes.fileCount, "file")} changed, <span class="added">+{count(t.completion.changes.insertions)}</span> <span class="removed">&minus;{count(t.completion.changes.deletions)}</span>, {plural(t.completion.changes.commitCount, "commit")}</p>}</article>}
     </div>
-    {!ended && <Composer id={t.id} queue={queue} sent={reload} />}
+    {!ended && may("threads.send") && <Composer id={t.id} queue={queue} sent={reload} />}
   </div>;
 }
 

@@ -1,0 +1,77 @@
+// The audit trail: who did what, and how the trail itself is.
+
+import { address, get } from "../api/client.ts";
+import type { AuditPage, AuditRecord, AuditStatus } from "../api/types.gen.ts";
+import { Copy } from "../part/id.tsx";
+import { Value } from "../part/json.tsx";
+import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Rows } from "../part/rows.tsx";
+import { State } from "../part/state.tsx";
+import { Choice } from "../part/tabs.tsx";
+import { Text, bytes, count } from "../part/text.tsx";
+import { When, absolute } from "../part/time.tsx";
+import { useTitle } from "../part/title.ts";
+import { queryOf, setQuery } from "../route.ts";
+import { useLoad } from "../store/load.ts";
+import { usePages } from "../store/pages.ts";
+
+const categories = ["authentication", "authorization", "patterns", "executions", "agents", "admin"];
+const outcomes = ["attempt", "success", "failure", "denied"];
+const fields = ["action", "actor", "resource"];
+const words: Record<string, string> = { success: "completed", failure: "failed", denied: "denied", attempt: "attempt" };
+
+export function AuditView() {
+  useTitle("Audit");
+  const query = Object.fromEntries(["category", "outcome", "since", ...fields].map((n) => [n, queryOf(n)]));
+  const l = usePages("audit?" + JSON.stringify(query), (cursor, signal) => get<AuditPage>("/api/audit", { ...query, limit: 100, cursor }, signal), (p) => p.records);
+  const status = useLoad("audit-status", (signal) => get<AuditStatus>("/api/audit/status", {}, signal));
+  const filtered = Object.values(query).some(Boolean);
+  const sel = Number(queryOf("sel"));
+  const chosen = l.rows?.find((r) => r.sequence === sel);
+  return <div class="page full">
+    <header class="head"><div class="line"><h1>Audit</h1>{status.data && <Trail s={status.data} />}<span class="push" />
+      <button class="button" onClick={() => { l.reload(); status.reload(); }}>Read again</button>
+      <a class="button" href={address("/api/audit/export", { format: "json", since: query.since })} download="audit.jsonl">Export JSON lines</a><a class="button" href={address("/api/audit/export", { format: "csv", since: query.since })} download="audit.csv">CSV</a></div>
+      <form class="bar" onSubmit={(e) => { e.preventDefault(); const f = new FormData(e.currentTarget); setQuery(Object.fromEntries(fields.map((n) => [n, String(f.get(n) ?? "").trim()])), false); }}>
+        <Choice label="Category" value={query.category!} set={(v) => setQuery({ category: v, sel: "" })} options={[["", "any"], ...categories.map((c): [string, string] => [c, c])]} />
+        <Choice label="Outcome" value={query.outcome!} set={(v) => setQuery({ outcome: v, sel: "" })} options={[["", "any"], ...outcomes.map((c): [string, string] => [c, c])]} />
+        {fields.map((n) => <label key={n} class="choice"><span>{n}</span><input name={n} key={query[n]} defaultValue={query[n]} placeholder={n === "action" ? "keys.*" : n === "resource" ? "patterns/classify" : ""} spellcheck={false} autocomplete="off" /></label>)}
+        <button class="button">Filter</button>{filtered && <button type="button" class="link" onClick={() => setQuery({ category: "", outcome: "", since: "", action: "", actor: "", resource: "", sel: "" })}>clear</button>}
+      </form></header>
+    {status.data && <Sinks s={status.data} />}
+    {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{status.error && <Failure error={status.error} />}{!l.rows && !l.error && <Waiting />}
+    {l.rows?.length === 0 && (filtered ? <Empty title="Nothing fits these filters" /> : <Empty title="Nothing is recorded yet">What is recorded is set by <code>audit</code> in the configuration.</Empty>)}
+    {l.rows && l.rows.length > 0 && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Records" rows={l.rows} id={(r) => String(r.sequence)} pick={(r) => setQuery({ sel: String(r.sequence) })} chosen={chosen ? String(chosen.sequence) : ""} more={l.more} columns={[
+      { head: "Outcome", cell: (r) => <State status={words[r.outcome]!} word={r.outcome} /> },
+      { head: "At", cell: (r) => <When at={r.timestamp} /> },
+      { head: "Action", cell: (r) => <span class="mono"><Text>{r.action}</Text></span> },
+      { head: "Who", class: "mid", cell: (r) => <Text>{r.actor.id || r.actor.type}</Text> },
+      { head: "What", class: "grow", cell: (r) => <><Text>{r.resource.type}</Text>{r.resource.id && <span class="soft"> <Text>{r.resource.id}</Text></span>}</> },
+      { head: "From", class: "wide", cell: (r) => <Text class="soft">{r.actor.ip}</Text> },
+      { head: "Number", class: "num wide", cell: (r) => r.sequence },
+    ]} /></div>{chosen && <Record r={chosen} />}</div>}
+  </div>;
+}
+
+/** How the trail is, in a line. */
+function Trail({ s }: { s: AuditStatus }) {
+  if (!s.enabled) return <State status="disabled" word="nothing is recorded" />;
+  return <span class="line"><State status={s.lost > 0 ? "degraded" : "ok"} word={s.lost > 0 ? `${count(s.lost)} records were lost` : "chained and signed"} /><span class="soft nums">records {s.first}&ndash;{s.last}, {bytes(s.bytes)}</span></span>;
+}
+
+/** Where records go beside this server, and how to prove the trail. */
+function Sinks({ s }: { s: AuditStatus }) {
+  if (!s.enabled) return null;
+  return <details class="bar"><summary>Proof and sinks{s.sinks.some((k) => k.state !== "ok") && <span class="hot"> not all sinks have all records</span>}</summary>
+    <dl class="facts"><div><dt>Key</dt><dd class="mono"><Text>{s.keyId}</Text> <Copy text={s.publicKey} label="Copy the public key" /></dd></div><div><dt>Newest hash</dt><dd class="mono"><Text>{s.hash}</Text> <Copy text={s.hash} label="Copy the hash" /></dd></div><div><dt>Prove it</dt><dd><Command text="wardroom audit verify --config /etc/wardroom/wardroom.yaml" /></dd></div></dl>
+    {s.sinks.length > 0 && <table class="plain"><thead><tr><th>Sink</th><th>State</th><th>Lacks</th><th>Says</th></tr></thead><tbody>{s.sinks.map((k) => <tr key={k.name}><td><Text>{k.name}</Text></td><td><State status={k.state === "ok" ? "ok" : k.state === "failing" ? "failed" : "degraded"} word={k.state} /></td><td>{count(k.behind)}{k.rejected > 0 && `, ${count(k.rejected)} refused for good`}</td><td><Text>{k.error ?? ""}</Text></td></tr>)}</tbody></table>}
+  </details>;
+}
+
+function Record({ r }: { r: AuditRecord }) {
+  const fact = (name: string, value?: string) => value ? <div><dt>{name}</dt><dd class="mono"><Text>{value}</Text></dd></div> : null;
+  return <aside class="detail" aria-label="Selected record"><header><h2 class="mono"><Text>{r.action}</Text></h2><span class="push" /><Copy text={() => location.href} label="Copy a link to this record" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></header>
+    <div class="body" tabIndex={0}><dl class="facts">{fact("Number", String(r.sequence))}{fact("At", absolute(r.timestamp))}{fact("Outcome", r.outcome)}{fact("Category", r.category)}{fact("Who", r.actor.id)}{fact("Known as", r.actor.type)}{fact("From", r.actor.ip)}{fact("By", r.actor.userAgent)}
+      {fact("What", r.resource.type)}{fact("Which", r.resource.id)}{fact("Version", r.resource.version)}{fact("Request", r.request.requestId)}{fact("Path", [r.request.method, r.request.path].filter(Boolean).join(" "))}{fact("Hash", r.hash)}{fact("Before it", r.previousHash)}</dl>
+      <h3>Details</h3><Value value={r.details} label="Details" /></div></aside>;
+}

@@ -1,0 +1,105 @@
+// The editor of a pattern: its text with what the server says of each line, kept in this browser until it is stored.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError, call, freshKey, get, seg } from "../api/client.ts";
+import type { Pattern, PatternCreated, Problem, Validation } from "../api/types.gen.ts";
+import { useAct } from "../part/dialog.tsx";
+import { Diff } from "../part/diff.tsx";
+import { Failure } from "../part/notice.tsx";
+import { State } from "../part/state.tsx";
+import { Text, plural, revealed } from "../part/text.tsx";
+import { go } from "../route.ts";
+import { lineDiff } from "../store/linediff.ts";
+
+const lineHeight = 18; // as the style has it
+const padding = 8;
+
+// A draft survives a closed tab, where the browser keeps anything.
+const drafts = {
+  get: (key: string): string | undefined => { try { return localStorage.getItem("wardroom-draft:" + key) ?? undefined; } catch { return undefined; } },
+  set: (key: string, text: string | undefined): void => {
+    try {
+      if (text === undefined || text.length > 256 << 10) localStorage.removeItem("wardroom-draft:" + key);
+      else localStorage.setItem("wardroom-draft:" + key, text);
+    } catch {
+      // no storage: the text lives as long as the page
+    }
+  },
+};
+
+/** A field at the top of a definition, as it is written. */
+const field = (text: string, name: string): string => new RegExp(`^${name}:\\s*["']?([^"'#\\n]+?)["']?\\s*(?:#.*)?$`, "m").exec(text)?.[1] ?? "";
+
+/** The version after one: its last number is raised. */
+export const raised = (version: string): string => version.replace(/(\d+)(?!.*\d)/, (n) => String(Number(n) + 1));
+
+export function PatternEditor({ name, source, fresh }: { name: string; source: string; fresh?: boolean }) {
+  const key = name || "new";
+  const [text, setText] = useState(() => drafts.get(key) ?? source);
+  const [check, setCheck] = useState<{ text: string; problems: Problem[] } | undefined>();
+  const [other, setOther] = useState<Pattern | undefined>();
+  const [once, setOnce] = useState(freshKey);
+  const a = useAct();
+  const area = useRef<HTMLTextAreaElement>(null);
+  const beside = useRef<HTMLDivElement>(null);
+  const gutter = useRef<HTMLDivElement>(null);
+  const changed = text !== source;
+  useEffect(() => { drafts.set(key, changed ? text : undefined); }, [text, changed]);
+  useEffect(() => {
+    const abort = new AbortController();
+    const t = setTimeout(() => {
+      call<Validation>("POST", "/api/patterns/validate", { body: { definition: text }, signal: abort.signal }).then(
+        (v) => setCheck({ text, problems: v.problems }),
+        (err: unknown) => { if (!abort.signal.aborted) setCheck({ text, problems: [{ path: "", reason: err instanceof ApiError ? err.message : String(err) }] }); });
+    }, 350);
+    return () => { clearTimeout(t); abort.abort(); };
+  }, [text]);
+  const write = (t: string) => { setText(t); setOther(undefined); setOnce(freshKey()); a.clear(); };
+  const scroll = () => {
+    const el = area.current!;
+    gutter.current!.style.transform = `translateY(${-el.scrollTop}px)`;
+    beside.current!.style.transform = `translate(${-el.scrollLeft}px, ${-el.scrollTop}px)`;
+  };
+  const lines = text.split("\n");
+  const problems = check?.problems ?? [];
+  const bad = new Map<number, Problem[]>();
+  for (const p of problems) if (p.line) bad.set(p.line, [...(bad.get(p.line) ?? []), p]);
+  const show = (p: Problem) => {
+    const el = area.current!;
+    const line = Math.min(p.line ?? 1, lines.length);
+    const at = lines.slice(0, line - 1).reduce((n, l) => n + l.length + 1, 0) + Math.min((p.column ?? 1) - 1, lines[line - 1]!.length);
+    el.focus();
+    el.setSelectionRange(at, at);
+    el.scrollTop = Math.max(0, (line - 4) * lineHeight);
+  };
+  const version = field(text, "version");
+  const save = () => void a.act(async () => {
+    setOther(undefined);
+    try {
+      const made = await call<PatternCreated>("POST", "/api/patterns", { body: { definition: text }, once });
+      drafts.set(key, undefined);
+      go(`/patterns/${seg(made.name)}?version=${encodeURIComponent(made.version)}`);
+    } catch (err) {
+      if (err instanceof ApiError && err.code === "CONFLICT" && field(text, "name") && version) {
+        setOnce(freshKey());
+        setOther(await get<Pattern>("/api/patterns/" + seg(field(text, "name")), { version }).catch(() => undefined));
+      }
+      throw err;
+    }
+  });
+  const next = raised(version);
+  const ready = check?.text === text && problems.length === 0;
+  return <div class="editing">
+    <div class="bar"><span role="status">{check?.text !== text ? <span class="soft">looking at it&hellip;</span> : problems.length === 0 ? <State status="ok" word="the server would take it" /> : <State status="failed" word={plural(problems.length, "problem")} />}</span>
+      <span class="push" />{changed && <span class="soft">draft, kept in this browser</span>}{changed && <button class="button" onClick={() => write(source)}>Give it up</button>}
+      {version && next !== version && <button class="button" onClick={() => write(text.replace(/^(version:\s*["']?)[^"'#\n]+?(["']?\s*(?:#.*)?)$/m, `$1${next}$2`))}>Make it {next}</button>}
+      <button class="button main" disabled={a.busy || !ready || !changed && !fresh} onClick={save}>Save{version && ` as ${version}`}</button></div>
+    {a.error && <Failure error={a.error} />}
+    {other && <div class="both"><p class="hot">There is a version {version} already, with another text. Removed lines are of the stored one, added lines of yours. Give yours another version to keep both.</p>
+      {lineDiff(other.name, other.source ?? "", text) ? <Diff text={lineDiff(other.name, other.source ?? "", text)} label="Stored version and yours" /> : <p class="soft">The texts are the same.</p>}</div>}
+    <div class="sheet"><div class="gutter" aria-hidden="true"><div ref={gutter}>{lines.map((_, i) => <div key={i} class={bad.has(i + 1) ? "bad" : ""}>{i + 1}</div>)}</div></div>
+      <div class="paper"><textarea ref={area} class="mono" aria-label="Definition" aria-describedby="problems" wrap="off" spellcheck={false} autocomplete="off" value={text} onInput={(e) => write(e.currentTarget.value)} onScroll={scroll} />
+        <div class="beside" aria-hidden="true"><div ref={beside}>{[...bad].map(([line, list]) => <span key={line} style={{ top: padding + (line - 1) * lineHeight + "px", left: `calc(${(lines[line - 1] ?? "").length + 2}ch + ${padding}px)` }}>{revealed(list.map((p) => p.reason).join("; "))}</span>)}</div></div></div></div>
+    <ul id="problems" class="problems" aria-label="Problems">{problems.map((p, i) => <li key={i}><button class="link" onClick={() => show(p)}>{p.line ? `${p.line}:${p.column ?? 1} ` : ""}<span class="mono"><Text>{p.path}</Text></span> <Text>{p.reason}</Text></button></li>)}</ul>
+  </div>;
+}

@@ -1,0 +1,9 @@
+// Screens that few open first, and charts: they are loaded together, when one of them is shown.
+
+export { Durations, Throughput } from "../part/chart.tsx";
+export { AuditView } from "./audit.tsx";
+export { BatchView, BatchesView } from "./batches.tsx";
+export { CompareExecutions, CompareVersions } from "./compare.tsx";
+export { PatternEditor } from "./editor.tsx";
+export { ScheduleView, SchedulesView } from "./schedules.tsx";
+export { TriggerView, TriggersView } from "./triggers.tsx";

@@ -1,0 +1,185 @@
+package browser_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// urgency is a pattern that nobody can run here: its executions wait, or fail.
+const urgency = "name: urgency\nversion: 1.0.0\ninput:\n  text: {type: string}\nagents: {capabilities: [urgency], min: 1}\naggregation: {strategy: first}\n"
+
+// putUrgency stores it, once for all tests.
+func putUrgency(t *testing.T) {
+	t.Helper()
+	if _, err := shared.Client.GetPattern(t.Context(), "urgency", ""); err == nil {
+		return
+	}
+	if _, err := shared.Client.CreatePattern(t.Context(), client.PatternInput{Definition: urgency}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Filters are in the address and are sent; what they select is exported; a selection is cancelled with the outcome of each.
+func TestExecutionList(t *testing.T) {
+	putUrgency(t)
+	var ids []string
+	for _, team := range []string{"blue", "blue", "red"} {
+		e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "x"}`), Options: client.ExecuteOptions{Metadata: map[string]any{"team": team}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, e.ExecutionID)
+	}
+	p := open(t, "/executions")
+	p.click(button("+ filter"))
+	p.click(css(`dialog input[placeholder="key"]`))
+	p.do(chromedp.KeyEvent("team"))
+	p.click(css(`dialog input[name=value]`))
+	p.do(chromedp.KeyEvent("blue"))
+	p.click(`[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Filter")`)
+	const rows = `document.querySelectorAll("main tr[data-index]").length`
+	p.until("two that fit", rows+` === 2 && new URLSearchParams(location.search).get("metadata.team") === "blue"`)
+	p.click(button("pending"))
+	p.click(button("failed"))
+	p.until("several states in the address", `new URLSearchParams(location.search).get("status") === "pending,failed" && `+rows+" === 2")
+
+	p.do(chromedp.Evaluate(`window.files = []; URL.createObjectURL = (b) => { b.text().then((t) => window.files.push(t)); return "data:,"; }; HTMLAnchorElement.prototype.click = () => {}`, nil))
+	p.click(button("Export"))
+	p.click(button("JSON lines"))
+	p.until("the lines", `window.files.length === 1`)
+	p.click(button("CSV"))
+	p.until("the table", `window.files.length === 2`)
+	var files []string
+	p.do(chromedp.Evaluate(`window.files`, &files))
+	lines := strings.Split(strings.TrimSpace(files[0]), "\n")
+	var row struct{ ExecutionID string }
+	if err := json.Unmarshal([]byte(lines[0]), &row); err != nil || len(lines) != 2 || row.ExecutionID != ids[1] {
+		t.Errorf("exported %q, %v", files[0], err)
+	}
+	if !strings.HasPrefix(files[1], "executionId,status,") || strings.Count(files[1], "\r\n") != 3 {
+		t.Errorf("exported %q", files[1])
+	}
+	p.click(css(`dialog button[aria-label="Close"]`))
+
+	p.click(css("tr[data-index] input[type=checkbox]"))
+	p.click(button("Cancel"))
+	p.until("the id", `document.querySelector("dialog table")?.innerText.includes("pending")`)
+	p.click(button("Cancel 1"))
+	p.until("its outcome", `document.querySelector("dialog table")?.innerText.includes("cancelled")`)
+	p.click(`[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Close")`)
+	p.until("its state, in place", `[...document.querySelectorAll("main tr[data-index]")].some((r) => r.innerText.includes("cancelled"))`)
+	p.click(button("clear"))
+	p.until("all of them, by time as well", rows+` > 2 && location.search === ""`)
+	p.click(button("Over time"))
+	p.until("the histogram", `document.querySelector(".plot svg[role=img]")?.ariaLabel.startsWith("Throughput of the last 30 days")`)
+}
+
+// A batch is started from text whose lines are checked first, and shown item by item.
+func TestBatch(t *testing.T) {
+	putUrgency(t)
+	p := open(t, "/batches")
+	p.click(button("Start one"))
+	p.until("the patterns", `[...document.querySelectorAll("dialog option")].some((o) => o.value === "urgency")`)
+	p.do(chromedp.SetValue(`dialog select`, "urgency", chromedp.ByQuery), chromedp.Evaluate(`document.querySelector("dialog select").dispatchEvent(new Event("change", {bubbles: true}))`, nil))
+	p.click(css("dialog textarea"))
+	p.do(chromedp.KeyEvent(`{"text": "a"}` + "\n" + `{"text": "b"` + "\n"))
+	p.until("the line that cannot be read", `document.querySelector("dialog .problems")?.innerText.includes("line 2")`)
+	if p.holds(button("Start 1")) {
+		t.Error("a batch with a line that cannot be read can be started")
+	}
+	p.do(chromedp.Evaluate(`document.querySelector("dialog textarea").select()`, nil), chromedp.KeyEvent("text\n\"a, and b\"\nc\n"))
+	p.click(button("Start 2 items"))
+	p.until("the batch", `location.pathname.startsWith("/batches/batch_") && document.querySelectorAll("tr[data-index]").length === 2 && document.querySelector(".item-map svg")`)
+	p.click(button("Cancel"))
+	p.click(button("Cancel the batch"))
+	p.until("its end", `document.querySelector(".head .state")?.innerText.includes("cancelled") && document.querySelector(".item-map svg").ariaLabel === "Items: 2 cancelled"`)
+	p.shoot("batch")
+}
+
+// A schedule is paused, resumed and run; what a body would start is told; both from the keyboard of nobody but the page.
+func TestSchedulesAndTriggers(t *testing.T) {
+	putUrgency(t)
+	s, tr := starters(t)
+	p := open(t, "/schedules")
+	p.click(css(`tr[data-id="` + s + `"]`))
+	p.click(button("Pause"))
+	p.until("the pause", `document.querySelector(".head .state")?.innerText === "paused"`)
+	p.click(button("Resume"))
+	p.until("the end of the pause", `document.querySelector(".head .state")?.innerText === "active"`)
+	p.click(button("Run now"))
+	p.click(`[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Run now")`)
+	p.until("what it started", `location.pathname.startsWith("/executions/exec_")`)
+	p.do(chromedp.NavigateBack())
+	p.until("its run", `document.querySelector("main table")?.innerText.includes("started")`)
+
+	p.do(chromedp.Navigate(shared.URL + "/" + tr))
+	p.until("the trigger by its id", `location.pathname.startsWith("/triggers/") && document.querySelector("textarea")`)
+	p.click(css("main textarea"))
+	p.do(chromedp.KeyEvent(`{"body": {"title": "Help"}}`))
+	p.click(button("What would it start?"))
+	p.until("what it would start", `document.querySelector("form [role=status]")?.innerText.includes("Help")`)
+	p.click(button("Disable"))
+	p.until("that it is off", `document.querySelector(".head .state")?.innerText === "disabled"`)
+}
+
+// starters makes a schedule and a trigger, which end with the test.
+func starters(t *testing.T) (schedule, trigger string) {
+	t.Helper()
+	target := client.Target{Execution: &client.ExecutionTarget{Pattern: "urgency", Input: []byte(`{"text": "by the clock"}`)}}
+	s, err := shared.Client.CreateSchedule(t.Context(), client.ScheduleSpec{ScheduleSpec: wire.ScheduleSpec{Name: "console-" + t.Name(), ScheduleTiming: wire.ScheduleTiming{Cron: "0 3 1 1 *"}}, Target: target})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target = client.Target{Execution: &client.ExecutionTarget{Pattern: "urgency"}}
+	r, err := shared.Client.CreateTrigger(t.Context(), client.TriggerSpec{TriggerSpec: wire.TriggerSpec{Name: "console-" + t.Name(), Mapping: map[string]string{"text": "$.body.title"}}, Target: target})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		_ = shared.Client.DeleteSchedule(ctx, s.ID)
+		_ = shared.Client.DeleteTrigger(ctx, r.ID)
+	})
+	return s.ID, r.ID
+}
+
+// A pattern is written with what the server says of its lines, stored as a new version, and no version is overwritten.
+func TestPatternEditor(t *testing.T) {
+	const text = "name: edited\nversion: 1.0.0 # first\nagents: {capabilities: [urgency], min: 1}\naggregation: {strategy: first}\n"
+	if _, err := shared.Client.CreatePattern(t.Context(), client.PatternInput{Definition: text}); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, "/patterns/edited?tab=edit")
+	const area = `document.querySelector(".paper textarea")`
+	p.until("the text as it was stored, with its comment", area+`?.value.includes("# first") && document.querySelector(".editing [role=status]").innerText.includes("would take it")`)
+	write := func(text string) {
+		t.Helper()
+		p.do(chromedp.Evaluate(fmt.Sprintf(`(() => { const e = %s; e.value = %q; e.dispatchEvent(new Event("input", {bubbles: true})); })()`, area, text), nil))
+	}
+	write(strings.Replace(text, "strategy", "stratgy", 1))
+	p.until("the problem at its line", `document.querySelector("#problems button")?.innerText.startsWith("4:") && document.querySelector(".gutter .bad")?.innerText === "4" && document.querySelector(".beside span")`)
+	if p.holds(button("Save")) {
+		t.Error("what the server would refuse can be saved")
+	}
+	p.checkAxe(t, "editor")
+	p.shoot("editor")
+	write(strings.Replace(text, "first", "second", 1))
+	p.away(true) // a conflict is an error to browsers
+	p.click(button("Save as 1.0.0"))
+	p.until("both texts: the version is there already", `document.querySelector(".both .diff") && document.querySelector(".notice.bad")?.innerText.includes("CONFLICT")`)
+	p.do(chromedp.Reload())
+	p.until("the draft after a reload", area+`?.value.includes("# second")`)
+	p.click(button("Make it 1.0.1"))
+	p.click(button("Save as 1.0.1"))
+	p.until("the new version", `new URLSearchParams(location.search).get("version") === "1.0.1"`)
+	p.do(chromedp.Navigate(shared.URL + "/patterns/edited?tab=versions"))
+	p.until("what is new in it", `document.querySelector(".diff .add")?.innerText.includes("1.0.1 # second") && document.querySelector(".diff .del")?.innerText.includes("1.0.0 # first")`)
+}

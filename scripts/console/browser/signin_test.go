@@ -1,0 +1,138 @@
+package browser_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+// openProvider starts a real OpenID provider on loopback and returns its issuer; "" where its library is not installed.
+func openProvider(t *testing.T) string {
+	t.Helper()
+	folder := os.Getenv("WARDROOM_OIDC")
+	if folder == "" {
+		folder = filepath.Join(root, ".cache", "oidc")
+	}
+	if _, err := os.Stat(filepath.Join(folder, "node_modules", "oidc-provider")); err != nil {
+		if os.Getenv("WARDROOM_REQUIRE_REAL") == "1" {
+			t.Fatal("oidc-provider is not there; `make oidc` installs it, or name its folder in WARDROOM_OIDC")
+		}
+		t.Log("oidc-provider is not there (`make oidc` installs it): signing in at a provider is left out")
+		return ""
+	}
+	node := exec.Command("node", filepath.Join(root, "scripts", "oidc", "provider.mjs"), folder)
+	stdin, err := node.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := node.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := node.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stdin.Close() // which it ends at
+		_ = node.Wait()
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// People sign in by a key, or at the identity provider; what they may not do is not offered; the audit trail has it.
+func TestSignIn(t *testing.T) {
+	issuer := openProvider(t)
+	config := "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity:\n  authentication: {apiKeys: {enabled: true}}\n  audit: {enabled: true}\n"
+	if issuer != "" {
+		config += fmt.Sprintf("  rbac: {enabled: true, defaultRole: viewer}\n  sso: {enabled: true, oidc: {issuer: %q, clientId: wardroom, clientSecret: sekret}}\n", issuer)
+	}
+	s, err := testbed.NewServer(shared.binary, t.TempDir(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	key, err := os.ReadFile(filepath.Join(s.Dir, "store", "admin.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := client.New(s.URL, client.Options{Token: strings.TrimSpace(string(key))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	const definition = "name: echo\nversion: 1.0.0\nagents: {capabilities: [echo], min: 1}\naggregation: {strategy: first}\n"
+	if _, err := admin.CreatePattern(t.Context(), client.PatternInput{Definition: definition}); err != nil {
+		t.Fatal(err)
+	}
+
+	p := openIn(t, s.URL+"/patterns")
+	defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
+	p.away(true)                                                              // that nobody is known yet is answered with 401, which browsers tell of
+	p.until("the sign-in", `document.querySelector(".sign-in input[type=password]")`)
+	if p.holds(`document.querySelector("nav, .tile, table")`) {
+		t.Error("something is shown before anybody has signed in")
+	}
+	p.checkAxe(t, "sign-in")
+	p.click(css(".sign-in input[type=password]"))
+	p.do(chromedp.KeyEvent("wrm_wrong"), chromedp.KeyEvent(kb.Enter))
+	p.until("a refusal", `document.querySelector(".sign-in .notice.bad")`)
+	p.do(chromedp.Evaluate(`document.querySelector(".sign-in input[type=password]").select()`, nil), chromedp.KeyEvent(strings.TrimSpace(string(key))), chromedp.KeyEvent(kb.Enter))
+	p.until("where we wanted to go", `location.pathname === "/patterns" && document.querySelector("tr[data-id=echo] button")`)
+	p.do(chromedp.Navigate(s.URL + "/audit"))
+	p.until("the trail after a reload: the session has taken the key's place", `document.querySelector("tr[data-index]") && document.querySelector("main").innerText.includes("patterns.create")`)
+	p.click(`[...document.querySelectorAll("tr[data-index]")].find((r) => r.innerText.includes("patterns.create"))`)
+	p.until("the record", `document.querySelector(".detail")?.innerText.startsWith("patterns.create")`)
+	p.checkAxe(t, "audit")
+	p.shoot("audit")
+	p.signOut()
+
+	if issuer == "" {
+		return
+	}
+	p.click(button("Sign in with your organization"))
+	p.until("the provider", `document.querySelector("input[name=login]")`)
+	p.click(css("input[name=login]"))
+	p.do(chromedp.KeyEvent("ann"))
+	p.click(css("input[name=password]"))
+	p.do(chromedp.KeyEvent("any"), chromedp.KeyEvent(kb.Enter))
+	p.until("the provider's question", `document.querySelector("form button[type=submit], form input[type=submit]") && !document.querySelector("input[name=login]")`)
+	p.click(css("form button[type=submit], form input[type=submit]"))
+	p.until("who we are, where we wanted to go", `location.pathname === "/audit" || document.querySelector(".me")?.innerText.includes("ann")`)
+	p.until("our name", `document.querySelector(".me")?.innerText.includes("ann")`)
+	if p.holds(`document.querySelector('nav a[href="/audit"]')`) {
+		t.Error("a viewer is offered the audit trail")
+	}
+	p.do(chromedp.Navigate(s.URL + "/patterns"))
+	p.until("the patterns", `document.querySelector("tr[data-id=echo]")`)
+	if p.holds(`document.querySelector("tr[data-id=echo] button")`) {
+		t.Error("a viewer is offered to run a pattern")
+	}
+	p.shoot("viewer")
+}
+
+// signOut leaves by the page of who one is.
+func (p *page) signOut() {
+	p.t.Helper()
+	p.click(css("button.me"))
+	p.until("who we are", `document.querySelector("dialog")?.innerText.includes("In records")`)
+	p.click(button("Sign out"))
+	p.until("the sign-in", `document.querySelector(".sign-in")`)
+}
