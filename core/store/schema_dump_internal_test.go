@@ -87,7 +87,7 @@ func TestDumpBeforeMigration(t *testing.T) {
 	}
 	defer func() { _ = f.Close() }()
 	back := filepath.Join(t.TempDir(), "store")
-	if _, err := Restore(context.Background(), f, back, nil); err != nil {
+	if _, err := Restore(context.Background(), f, back, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := reopen(t, back, nil); err != nil || v != 1 {
