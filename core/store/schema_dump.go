@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/wardroom/wardroom/core/store/atrest"
 )
 
 // Before its first migration a store is dumped, so that there is a way back to the program that wrote it. The dump has the
@@ -66,9 +69,7 @@ func (s *Store) writeFormer(ctx context.Context, path string) (sum Summary, err 
 	if err != nil {
 		return sum, err
 	}
-	txn := s.db.Snapshot()
-	sum, err = dump(ctx, ctx, txn, &roomyWriter{s: s, f: f}, nil)
-	txn.Discard()
+	sum, err = s.dumpSealed(ctx, &roomyWriter{s: s, f: f})
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(temp, path)
@@ -77,6 +78,27 @@ func (s *Store) writeFormer(ctx context.Context, path string) (sum Summary, err 
 		return sum, errors.Join(err, os.Remove(temp))
 	}
 	return sum, syncPath(s.opts.Path)
+}
+
+// dumpSealed writes the dump, which is encrypted if the store is.
+func (s *Store) dumpSealed(ctx context.Context, w io.Writer) (sum Summary, err error) {
+	envelope, encrypted, err := s.FileEnvelope(ctx)
+	if err != nil {
+		return sum, err
+	}
+	txn := s.db.Snapshot()
+	defer txn.Discard()
+	if !encrypted {
+		return dump(ctx, ctx, txn, w, nil)
+	}
+	sealed, err := atrest.NewWriter(w, envelope)
+	if err != nil {
+		return sum, err
+	}
+	if sum, err = dump(ctx, ctx, txn, sealed, nil); err != nil {
+		return sum, err
+	}
+	return sum, sealed.Close()
 }
 
 // roomyWriter writes to a file as long as the disk keeps what is to be left free.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wardroom/wardroom/core/store/atrest"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
@@ -139,5 +140,31 @@ func TestDumpBeforeMigrationNoRoom(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.dump*")); len(left) > 0 {
 		t.Fatalf("left: %v", left)
+	}
+}
+
+// The dump of an encrypted store is encrypted too.
+func TestDumpOfEncryptedStoreBeforeMigration(t *testing.T) {
+	ctx := context.Background()
+	opts := Options{Path: t.TempDir(), Encryption: newEncryption(t)}
+	for _, steps := range [][]migration{nil, {mark(2, nil)}} {
+		if err := former(t, opts, steps); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(opts.Path, formerDump))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, _, err := atrest.Sealed(bytes.NewReader(data))
+	if err != nil || !sealed {
+		t.Fatalf("sealed: %t, %v", sealed, err)
+	}
+	plain, err := atrest.NewReader(ctx, bytes.NewReader(data), opts.Encryption.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum, err := Verify(plain, nil); err != nil || sum.Schema != 1 {
+		t.Errorf("%+v, %v", sum, err)
 	}
 }
