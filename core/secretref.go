@@ -111,7 +111,7 @@ func ParseSecretRef(text string) (ref SecretRef, ok bool, err error) {
 	case ref.Path == "" || !keyed:
 		return SecretRef{}, false, fmt.Errorf("is not of the form %s:<path>#<key>", provider)
 	case strings.Contains("/"+ref.Path+"/", "/../"):
-		return SecretRef{}, false, errors.New("must not lead upwards with ..")
+		return SecretRef{}, false, errors.New("must not lead upwards (..)")
 	}
 	return ref, true, nil
 }

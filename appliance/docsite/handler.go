@@ -175,5 +175,5 @@ func (h *Handler) search(w http.ResponseWriter, r *http.Request) {
 		}
 		b.WriteString("</ol>")
 	}
-	h.show(w, r, http.StatusOK, view{Title: "Search", Query: query, Body: template.HTML(b.String())}) //nolint:gosec // escaped above
+	h.show(w, r, http.StatusOK, view{Title: "Search", Query: query, Body: template.HTML(b.String())})
 }

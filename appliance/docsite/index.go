@@ -212,7 +212,7 @@ func excerpt(text string, words []string) template.HTML {
 	if to < len(text) {
 		b.WriteString(" …")
 	}
-	return template.HTML(b.String()) //nolint:gosec // escaped above
+	return template.HTML(b.String())
 }
 
 func isWord(c byte) bool {

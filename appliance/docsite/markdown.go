@@ -64,7 +64,7 @@ func render(source []byte, resolve func(link string) (string, bool)) (*rendered,
 	if err := markdown.Renderer().Render(&out, source, tree); err != nil {
 		return nil, err
 	}
-	return &rendered{body: template.HTML(out.String()), sections: sectionsOf(tree, source)}, nil //nolint:gosec // the renderer escapes
+	return &rendered{body: template.HTML(out.String()), sections: sectionsOf(tree, source)}, nil
 }
 
 // removeComments takes out what is for those who write a page.

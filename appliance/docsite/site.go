@@ -87,7 +87,7 @@ func (s *site) add(name, title string, source func() []byte) *page {
 	p.made = sync.OnceValue(func() *rendered {
 		made, err := render(p.source(), s.resolve)
 		if err != nil { // of writing into memory: there is none
-			return &rendered{body: template.HTML(template.HTMLEscapeString(err.Error()))} //nolint:gosec // escaped
+			return &rendered{body: template.HTML(template.HTMLEscapeString(err.Error()))}
 		}
 		return made
 	})

@@ -115,7 +115,7 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%s: reads as %q", what, got)
 		}
 	}
-	var it kv.Iterator = db.Snapshot().Iterate(nil, true)
+	it := db.Snapshot().Iterate(nil, true)
 	defer it.Close()
 	it.Seek([]byte("large"))
 	if err := it.Value(func(v []byte) error {
