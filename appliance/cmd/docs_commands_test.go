@@ -142,4 +142,4 @@ func unknownKeys(text string) []string {
 }
 
 // otherNames are fields of patterns and actions that are called like keys.
-var otherNames = map[string]bool{"security.allowedUsers": true, "security.allowedRoles": true, "metrics.read": true}
+var otherNames = map[string]bool{"security.allowedUsers": true, "security.allowedRoles": true, "metrics.read": true, "store.key.rotate": true}

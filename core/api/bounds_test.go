@@ -20,6 +20,7 @@ var unpaged = map[string]string{
 	"/api/executions/{executionId}/timeline":               "steps, tasks and messages of one execution, whose workflow and rounds are bounded, without their values",
 	"/api/auth/agent-tokens/{tokenId}":                     "one token",
 	"/api/audit/export":                                    "a stream, page by page as it is read",
+	"/api/admin/secrets/providers":                         "a row a provider of the configuration",
 	"/api/audit/status":                                    "figures, and one row a sink",
 	"/api/executions/{executionId}/tasks/{taskId}":         "one task, whose attempts are bounded by retries, with what was asked up to 64 KiB",
 	"/api/overview":                                        "a number a minute of a day and an hour of a month",
