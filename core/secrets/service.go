@@ -327,8 +327,12 @@ func allDown(results []secret.Result) *secret.Error {
 	return results[0].Error
 }
 
-// down reports whether an error says nothing about the secret.
+// down reports whether an error says nothing about the secret. One that may pass by itself does not, whatever its code: a
+// provider whose own login was refused for a while says FORBIDDEN too.
 func down(e *secret.Error) bool {
+	if e.Retry {
+		return true
+	}
 	switch e.Code {
 	case secret.CodeNotFound, secret.CodeInvalidRef, secret.CodeForbidden, secret.CodeNotConfigured, secret.CodeUnimplemented:
 		return false
