@@ -182,7 +182,7 @@ func TestSecrets(t *testing.T) {
 		{path: "nothing", key: "x", code: secret.CodeNotFound, text: "secret/data/team/nothing"},
 		{path: "/plain/nothing", key: "x", code: secret.CodeNotFound, text: "plain/nothing"},
 		{path: "secret/data/kinds?version=9", key: "text", code: secret.CodeNotFound, text: "version=9"},
-		{path: "secret/data/deleted", key: "text", code: secret.CodeNotFound, text: "version 1 of secret/data/deleted was deleted"},
+		{path: "secret/data/deleted", key: "text", code: secret.CodeNotFound, text: " of secret/data/deleted was deleted"},
 		{path: "secret/data/forbidden", key: "x", code: secret.CodeForbidden, text: "refuses to read secret/data/forbidden: permission denied"},
 		{path: "/elsewhere/x", key: "x", code: secret.CodeForbidden, text: "elsewhere/x"},
 		{path: "/sys/mounts", code: secret.CodeInvalidRef, text: "sys/"},
