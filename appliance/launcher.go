@@ -60,7 +60,11 @@ func (l launcher) CheckTarget(ctx context.Context, t core.Target) error {
 	if t.Thread != nil {
 		return l.app.threads.CheckSpec(ctx, threadSpec(t.Thread, nil))
 	}
-	err := l.app.engine.CheckRequest(ctx, executeRequest(t.Execution))
+	req := executeRequest(t.Execution)
+	if t.Execution.Input == nil {
+		req.Input = nil
+	}
+	err := l.app.engine.CheckRequest(ctx, req)
 	if core.ErrorCode(err) == core.CodeNotFound {
 		return core.Invalid("target.execution.pattern", "there is no pattern %s of that version", t.Execution.Pattern)
 	}

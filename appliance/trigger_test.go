@@ -106,3 +106,24 @@ func TestTriggersEndToEnd(t *testing.T) {
 		t.Error("the secret is in the log")
 	}
 }
+
+// A pattern may require what only the requests bring; at a schedule nobody brings it.
+func TestTargetsWithRequiredInput(t *testing.T) {
+	s := openSecured(t, "")
+	ctx := t.Context()
+	admin := s.client(s.adminKey)
+	_, err := admin.CreatePattern(ctx, client.PatternInput{Definition: echo + "input: {text: {type: string, required: true}}\n", Name: "echo"})
+	s.wants(err, 0)
+	target := client.Target{Execution: &client.ExecutionTarget{Pattern: "echo"}}
+	_, err = admin.CreateSchedule(ctx, client.ScheduleSpec{ScheduleSpec: wire.ScheduleSpec{Name: "daily", ScheduleTiming: client.ScheduleTiming{Cron: "0 0 29 2 *"}}, Target: target})
+	s.wants(err, 400)
+	hook, err := admin.CreateTrigger(ctx, client.TriggerSpec{TriggerSpec: wire.TriggerSpec{Name: "mapped", Mapping: map[string]string{"text": "$.title"}}, Target: target})
+	s.wants(err, 0)
+	receipt, err := admin.SendHook(ctx, hook.ID, hook.Secret, "d1", "", []byte(`{"title":"one"}`))
+	s.wants(err, 0)
+	if receipt.Outcome != wire.TriggerStarted {
+		t.Errorf("%+v", receipt)
+	}
+	_, err = admin.SendHook(ctx, hook.ID, hook.Secret, "d2", "", []byte(`{}`))
+	s.wants(err, 400)
+}

@@ -208,7 +208,12 @@ func (s *Service) check(ctx context.Context, r *core.ScheduleRecord, env map[str
 	if err := core.InvalidAll("schedule", problems); err != nil {
 		return nil, err
 	}
-	if err := s.opts.Launcher.CheckTarget(ctx, r.Target); err != nil {
+	target := r.Target
+	if x := target.Execution; x != nil && len(x.Input) == 0 {
+		whole := *x
+		whole.Input, target.Execution = json.RawMessage("{}"), &whole // there will be no other
+	}
+	if err := s.opts.Launcher.CheckTarget(ctx, target); err != nil {
 		return nil, err
 	}
 	if len(env) > 0 {
