@@ -33,8 +33,7 @@ func TestTooFewAgentsGetNothing(t *testing.T) {
 		} else {
 			id = r.start("p").ID
 		}
-		r.agents.add("other", 0) // a pass of the scheduler, and still not enough: it is lost at once
-		r.agents.lose("other")
+		r.agents.open("a", 6) // a pass of the scheduler, and still not enough
 		coretest.WaitFor(t, "the timer", func() bool { return r.clock.Pending() > 0 })
 		if n := len(r.agents.held()); n != 0 {
 			t.Fatalf("batch %t: %d tasks were handed out", batch, n)
