@@ -1714,6 +1714,55 @@ export interface ScheduleTicks {
   timeZone: string;
 }
 
+export interface SecretProvider {
+  /** What to do about it. */
+  hint?: string;
+  /** What references begin with. */
+  name: string;
+  /** The plugin that it is; missing for one that is built in. */
+  plugin?: string;
+  /** What is wrong. */
+  reason?: string;
+  /** Secrets of it that are in use. */
+  secrets: number;
+  /** ok, degraded: values are kept that could not be asked for anew, or failed: it cannot be asked. */
+  status: "ok" | "degraded" | "failed";
+  /** Whether it tells of changes by itself; else it is asked again now and then. */
+  watched: boolean;
+}
+
+export interface SecretProviderList {
+  providers: SecretProvider[];
+  total: number;
+}
+
+export interface SecretTest {
+  /** It is no text: environments, headers and JSON cannot hold it. */
+  binary?: boolean;
+  /** Why there is none, as a word: NOT_FOUND, FORBIDDEN, UNAVAILABLE and so on. */
+  code?: string;
+  /** When it stops being valid; missing: it does not. */
+  expiresAt?: string;
+  /** What to do about it. */
+  hint?: string;
+  /** The plugin that was asked; missing for a built-in provider. */
+  plugin?: string;
+  provider: string;
+  /** Why there is none, as its provider says it. */
+  reason?: string;
+  reference: string;
+  resolves: boolean;
+  /** About how long it is. */
+  size?: "empty" | "under 16 bytes" | "16 to 63 bytes" | "64 to 1023 bytes" | "1 to 64 KiB" | "over 64 KiB";
+  /** What its provider calls this value of it. */
+  version?: string;
+}
+
+export interface SecretTestRequest {
+  /** Such as vault:secret/db#password. */
+  reference: string;
+}
+
 export interface SendAnswer {
   /** With expectResponse: what it answered, or why it did not. */
   response?: TurnResponse;
