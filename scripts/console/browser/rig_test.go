@@ -173,7 +173,8 @@ func openIn(t *testing.T, address string) *page {
 		cancel()
 		closeTab()
 	})
-	p.do(network.Enable(), log.Enable(), runtime.Enable(), chromedp.Navigate(address))
+	// In front: a tab behind another one draws no frame, and a terminal in it shows nothing new.
+	p.do(network.Enable(), log.Enable(), runtime.Enable(), browserpage.BringToFront(), chromedp.Navigate(address))
 	return p
 }
 
