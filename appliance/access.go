@@ -89,7 +89,7 @@ func (a *App) openAccess(ctx context.Context) (err error) {
 	})
 }
 
-// keyIntent is what is recorded of a change of keys that no request asked for.
+// keyIntent returns the audit record of a key change that no request asked for.
 func keyIntent(action string) *core.AuditIntent {
 	return &core.AuditIntent{
 		AuditEntry: core.AuditEntry{

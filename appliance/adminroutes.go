@@ -17,7 +17,7 @@ import (
 // maxAdminBody bounds the body of a request to the admin socket that is not one to the API.
 const maxAdminBody = 64 << 10
 
-// adminRoutes is what the admin socket serves: the API under its paths, and below /admin what only this machine does.
+// adminRoutes returns the handler of the admin socket: the API under its paths, and under /admin the local operations.
 func (a *App) adminRoutes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/api/", a.api.Handler())

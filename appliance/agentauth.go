@@ -63,8 +63,8 @@ func (a *App) refresh(ctx context.Context, p core.Principal) (core.Principal, er
 // purgeTokensEvery is how often registration tokens that are over are looked for.
 const purgeTokensEvery = time.Hour
 
-// pepper returns what keys and tokens are hashed under. CONFLICT when it is gone, but what is hashed under it is not: with
-// another one nobody would get in any more.
+// pepper returns the key under which keys and tokens are hashed. It returns CONFLICT when the key is gone while hashes made
+// with it remain: with another key every credential would be refused.
 func pepper(ctx context.Context, s *store.Store, dir string, now time.Time) (key [32]byte, err error) {
 	path := filepath.Join(dir, pepperFile)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {

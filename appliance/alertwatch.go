@@ -19,7 +19,7 @@ type pluginWatch struct {
 	*metrics.Plugins
 	raise func(subject string, what alert)
 	why   func(plugin string) (reason, hint string)
-	state func(plugin, state string) // is told of what lasts
+	state func(plugin, state string) // called for conditions that last
 
 	mu   sync.Mutex // guards last
 	last map[string]string

@@ -23,7 +23,7 @@ const maxBackupFile = 1 << 20
 // sendBackup streams an archive of the running server. With secrets=true it has the keys of the store and the configuration
 // as it stands in its files. With seal=true the answer has the envelope that the caller is to encrypt the archive by, and the
 // secrets with it, if the store is encrypted. Without both, the configuration in effect with its secrets hidden. An archive that fails on the way
-// ends without its last entry, so that nobody takes it for a whole one.
+// ends without its last entry, which marks it as incomplete.
 func (a *App) sendBackup(w http.ResponseWriter, r *http.Request) {
 	secrets := false
 	switch r.URL.Query().Get("secrets") {

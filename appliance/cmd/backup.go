@@ -44,7 +44,7 @@ func (c *cli) backupCommand() *cobra.Command {
 	return cmd
 }
 
-// backupAnswer is what the backup commands print for scripts.
+// backupAnswer is the JSON output of the backup commands.
 type backupAnswer struct {
 	File      string   `json:"file"`
 	Bytes     int64    `json:"bytes"` // of the file
@@ -407,7 +407,7 @@ type counter struct {
 	next  io.Writer
 	bytes int64
 	shown int64
-	show  func(int64) // nil: nobody looks
+	show  func(int64) // nil if no progress is shown
 }
 
 func (w *counter) Write(p []byte) (int, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/wardroom/wardroom/core/store"
 )
 
-// restoringSuffix is what the name of a directory ends with in which a store is being restored.
+// restoringSuffix is the suffix of a directory in which a store is being restored.
 const restoringSuffix = ".restoring"
 
 func (c *cli) backupRestore() *cobra.Command {
