@@ -51,19 +51,21 @@ func (r *ruling) refuse(entry, name, format string, args ...any) {
 		return
 	}
 	at, ok := r.config.places[key]
-	if !ok && r.config.places[entry].Line == 0 { // a section has no place of its own: that of what stands first in it
-		at, ok = r.firstIn(entry)
-	}
-	for ; !ok && entry != ""; entry = parentOf(entry) { // what is around it, where it is in a section that is not there
-		at, ok = r.config.places[entry]
+	for around := entry; !ok; around = parentOf(around) { // what is around it, where it is in a section that is not there
+		if at, ok = r.config.places[around]; at.Line == 0 { // a section has no place of its own: that of what stands first in it
+			at, ok = r.firstIn(around)
+		}
+		if around == "" {
+			break
+		}
 	}
 	r.problems = append(r.problems, Problem{File: at.File, Line: at.Line, Column: at.Column, Key: key, Reason: fmt.Sprintf(format, args...)})
 }
 
-// firstIn returns the place of the key of a section that stands first in its file.
+// firstIn returns the place of the key of a section that stands first in its file; "" is the whole configuration.
 func (r *ruling) firstIn(section string) (at schema.Place, ok bool) {
 	for key, p := range r.config.places {
-		if !strings.HasPrefix(key, section+".") {
+		if p.Line == 0 || section != "" && !strings.HasPrefix(key, section+".") {
 			continue
 		}
 		if !ok || p.File < at.File || p.File == at.File && (p.Line < at.Line || p.Line == at.Line && p.Column < at.Column) {
