@@ -52,6 +52,10 @@ const (
 	EventQuestionExpired  EventType = "question.expired"
 )
 
+// EventPromptRuled tells in the journal of an execution how a prompt of one of its threads was answered, by a rule or by
+// somebody, or that a policy wants people to. Its data is a PromptRuled.
+const EventPromptRuled EventType = "prompt.ruled"
+
 // EventUnreadable stands in the place of a stored event that cannot be read: only its Seq and Subject are known. It is
 // not stored itself and not shown to anybody; whoever follows from events what they did must not go on from there.
 const EventUnreadable EventType = "event.unreadable"
@@ -130,8 +134,8 @@ type Event struct {
 	Time    time.Time       `json:"time"`
 	Subject string          `json:"subject,omitempty"` // id of the execution, agent or batch, or the pattern's name
 	Data    json.RawMessage `json:"data,omitempty"`
-	// By is the principal who caused it, by the context of the transaction that wrote it; "" for the server itself, and
-	// while no security is configured.
+	// By is the id of the principal who caused it, System.ID for what the server did by itself. Whoever writes an event later
+	// than it was asked for sets it; else it is that of the transaction's context. "" of events that are older than this.
 	By string `json:"by,omitempty"`
 	// Group is a second name under which the event is found and streamed, with the same Seq; "" for none. A name is
 	// a subject or a group, never both. It is not part of a stored event that is read by its subject.

@@ -25,6 +25,7 @@ type Tx interface {
 	SessionTx
 	ScheduleTx
 	TriggerTx
+	ErasureTx
 }
 
 // ExecutionTx changes executions.

@@ -67,6 +67,8 @@ func (d *derived) record(key, value []byte) error {
 		return agentTokens.derive(d, id, value)
 	case prefixSession:
 		return sessions.derive(d, id, value)
+	case prefixErasure:
+		return erasures.derive(d, id, value)
 	case prefixDelivery:
 		return d.delivery(id, value)
 	case prefixIdempotency:

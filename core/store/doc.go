@@ -71,6 +71,8 @@
 //	ac/<sink>                                 be64 sequence up to which an audit sink has every record
 //	sc/<schedule id>                          schedule, JSON
 //	tg/<trigger id>                           trigger, JSON with its secrets encrypted
+//	er/<erasure id>                           erasure, JSON; with its subject until it is over
+//	em/esc(erasure id)<id>                    kind of something that the erasure removes, until it is over
 //	ix/vl/be32(number)<status><event><id>     every delivery: be64 sequence of its event while that is needed, or empty
 //	ix/vd/be32(number)be64(next)<id>          pending deliveries by next attempt, Unix ns, so that times sort
 //	vc/be32(number)                           deliveries of a webhook per status and event
@@ -95,6 +97,6 @@
 // Kinds of lists and their letters, in this order: q questions (x execution, s status), t threads (x, s terminal status,
 // r role, t agent type), ta active threads (x), w workspaces (x, s status), d decisions (x, t thread, c category), e
 // experiences (x, g repository, r role, o outcome), k API keys (o owner), at registration tokens (b creator), s sessions (u
-// user) and b batches (s, p pattern, c creator). A record is in the list of every combination of properties that it has a
+// user), b batches (s, p pattern, c creator) and er erasures (s). A record is in the list of every combination of properties that it has a
 // value for.
 package store

@@ -58,6 +58,8 @@ const (
 	prefixSession         = "s/"
 	prefixSchedule        = "sc/"
 	prefixTrigger         = "tg/"
+	prefixErasure         = "er/"
+	prefixErased          = "em/"
 	prefixIndex           = "ix/"
 	prefixRowCount        = "n/"
 	kindQuestion          = "q"
@@ -70,6 +72,7 @@ const (
 	kindAgentToken        = "at"
 	kindBatch             = "b"
 	kindSession           = "s"
+	kindErasure           = "er"
 
 	prefixBroken = "bad/"
 

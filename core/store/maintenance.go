@@ -18,6 +18,8 @@ const (
 	maintenanceFirst = 10 * time.Minute
 	// maintenanceLow is the time between two runs while the store is read-only for want of space.
 	maintenanceLow = 5 * time.Minute
+	// maxOwedRuns is how often the space of what was retired is looked for before it is taken to be in use.
+	maxOwedRuns = 5
 	// maintenanceTick is how often the clock is looked at.
 	maintenanceTick = time.Minute
 )
@@ -114,9 +116,25 @@ func (s *Store) maintain(ctx context.Context, policy Policy) {
 func (s *Store) reclaim(ctx context.Context, done Retired) error {
 	s.retainMu.Lock()
 	defer s.retainMu.Unlock()
+	if done == (Retired{}) {
+		done = s.owed
+	}
 	if done == (Retired{}) || !s.reclaimPays(done) {
 		return s.collectValues(ctx)
 	}
+	err := s.merge(ctx, done)
+	s.measure()
+	// A merge that failed, or that left the store full as a compaction beside it held what it could have dropped, is tried
+	// again by the next runs, which may find nothing more to retire.
+	if s.owedRuns++; err == nil && !s.space.isLow() || s.owedRuns >= maxOwedRuns {
+		done, s.owedRuns = Retired{}, 0
+	}
+	s.owed = done
+	return err
+}
+
+// merge merges all tables after done was retired. The caller holds retainMu.
+func (s *Store) merge(ctx context.Context, done Retired) error {
 	deep := false
 	if err := s.withDB(func(db *badger.DB) error {
 		deep = slices.ContainsFunc(db.Levels(), func(l badger.LevelInfo) bool { return l.Level > 0 && l.NumTables > 0 })

@@ -20,7 +20,7 @@ const (
 // request is one closure on its way through the writer.
 type request struct {
 	fn          func(t *tx) error
-	by          string                    // principal whom the events of fn are put down to, or ""
+	by          string                    // id of the principal whom the events of fn are put down to
 	alone       func(db *badger.DB) error // in place of fn: runs between two batches
 	maintenance bool                      // may run while the store is low on space: it makes room
 	state       atomic.Int32
@@ -97,16 +97,8 @@ func (s *Store) update(ctx context.Context, maintenance bool, fn func(t *tx) err
 		return err
 	}
 	r := requests.Get().(*request)
-	r.fn, r.by, r.maintenance, r.err, r.alone = fn, causedBy(ctx), maintenance, nil, nil
+	r.fn, r.by, r.maintenance, r.err, r.alone = fn, core.PrincipalFrom(ctx).ID, maintenance, nil, nil
 	return s.ask(ctx, r)
-}
-
-// causedBy returns the principal of a context whom events are put down to: nobody who needs no credential.
-func causedBy(ctx context.Context) string {
-	if p := core.PrincipalFrom(ctx); !core.IsReserved(p.ID) {
-		return p.ID
-	}
-	return ""
 }
 
 // exclusive runs fn on the writer's goroutine between two batches: nobody writes meanwhile.

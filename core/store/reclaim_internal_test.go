@@ -100,11 +100,13 @@ func TestReclaimWhileLow(t *testing.T) {
 		t.Skipf("%d executions did not fill the disk", n)
 	}
 	clock.Advance(1000 * time.Hour)
-	s.maintain(ctx, Policy{Executions: time.Hour})
-	s.measure()
-	if readOnly, reason := s.State(); readOnly {
-		t.Fatalf("after retention of %d executions: %s", n, reason)
-	}
+	// A compaction that runs beside it may hold what the merge would drop; then the next runs see to it.
+	coretest.WaitFor(t, fmt.Sprintf("room after retention of %d executions", n), func() bool {
+		s.maintain(ctx, Policy{Executions: time.Hour})
+		s.measure()
+		readOnly, _ := s.State()
+		return !readOnly
+	})
 	if err := s.Update(ctx, func(tx core.Tx) error { return tx.SetCursor("c", 1) }); err != nil {
 		t.Fatal(err)
 	}

@@ -31,6 +31,9 @@ const referenceVersion = 2
 // attributedVersion begins an event with a principal.
 const attributedVersion = 3
 
+// ownVersion begins an event of core.System, which most are: its principal takes no place.
+const ownVersion = 4
+
 var errRecord = errors.New("record is malformed")
 
 func appendString(dst []byte, s string) []byte {
@@ -48,7 +51,11 @@ func cutString(b []byte) (s string, rest []byte, err error) {
 
 func appendEvent(dst []byte, e *core.Event) []byte {
 	version := byte(recordVersion)
-	if e.By != "" {
+	switch e.By {
+	case "":
+	case core.System.ID:
+		version = ownVersion
+	default:
 		version = attributedVersion
 	}
 	dst = append(dst, version)
@@ -56,7 +63,7 @@ func appendEvent(dst []byte, e *core.Event) []byte {
 	dst = binary.AppendVarint(dst, e.Time.Unix())
 	dst = binary.AppendUvarint(dst, uint64(e.Time.Nanosecond()))
 	dst = appendString(dst, e.ID)
-	if e.By != "" {
+	if version == attributedVersion {
 		dst = appendString(dst, e.By)
 	}
 	return append(dst, e.Data...)
@@ -65,10 +72,13 @@ func appendEvent(dst []byte, e *core.Event) []byte {
 // decodeEvent reads the value of a j/ key. The data is a copy, so b may be reused.
 func decodeEvent(subject string, seq uint64, b []byte) (core.Event, error) {
 	e := core.Event{Seq: seq, Subject: subject}
-	if len(b) == 0 || b[0] != recordVersion && b[0] != attributedVersion {
+	if len(b) == 0 || b[0] != recordVersion && b[0] != attributedVersion && b[0] != ownVersion {
 		return e, errRecord
 	}
 	attributed := b[0] == attributedVersion
+	if b[0] == ownVersion {
+		e.By = core.System.ID
+	}
 	kind, b, err := cutString(b[1:])
 	if err != nil {
 		return e, err

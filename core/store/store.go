@@ -67,6 +67,8 @@ type Store struct {
 	// compacting is held by what uses db for long without dbMu, and by whoever closes it.
 	compacting sync.Mutex
 	retainMu   sync.Mutex // one retention or value log collection at a time
+	owed       Retired    // what was retired, and whose space a merge did not give back yet; guarded by retainMu
+	owedRuns   int        // runs since it was retired; guarded by retainMu
 }
 
 // Open opens the store at opts.Path, migrates it to the present schema, and starts its writer and its

@@ -113,6 +113,8 @@ var tables = []section{
 	{prefixAuditCursor, "cursor of audit sink", true, decodeAnyNumber},
 	schedules.section(),
 	triggers.section(),
+	erasures.section(),
+	{prefixErased, "mark of an erasure", true, func(_, _ []byte) error { return nil }},
 	keySection(prefixIndex, "index entry"),
 	{prefixDeliveryCount, "delivery counts of webhook", false, func(_, value []byte) error {
 		_, err := decodeDeliveryCounts(value)

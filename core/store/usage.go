@@ -15,10 +15,13 @@ import (
 )
 
 // UsageKinds lists the kinds that Usage tells apart; KindOther is all that no policy is about.
-var UsageKinds = []string{KindExecutions, KindEvents, KindBatches, KindDeliveries, KindAgents, KindIdempotency, KindWorkspaces, KindOther}
+var UsageKinds = []string{KindExecutions, KindEvents, KindBatches, KindDeliveries, KindAgents, KindIdempotency, KindAudit, KindWorkspaces, KindOther}
 
 // KindWorkspaces is what workspaces take on disk beside the store, of which it has the records.
 const KindWorkspaces = "workspaces"
+
+// KindAudit is the audit trail, which core/audit removes from: its records, and how far sinks have them.
+const KindAudit = "audit"
 
 // KindOther is what belongs to none of the kinds that retention removes.
 const KindOther = "other"
@@ -58,6 +61,7 @@ var usageKinds = map[string]struct {
 	prefixIndex + kindBatch + "pc/":  {KindBatches, false},
 	prefixIndex + kindBatch + "spc/": {KindBatches, false},
 	prefixDelivery:                   {KindDeliveries, true}, prefixDeliveries: {KindDeliveries, false}, prefixDue: {KindDeliveries, false},
+	prefixAudit: {KindAudit, true}, prefixAuditCursor: {KindAudit, false}, keyAudit: {KindAudit, false},
 	prefixAgent: {KindAgents, true}, prefixIdempotency: {KindIdempotency, true}, prefixIdemByTime: {KindIdempotency, false},
 }
 

@@ -22,7 +22,7 @@ func testEventPrincipal(t *testing.T, open Opener) {
 	if err != nil || len(page) != 4 {
 		t.Fatalf("%v, %v", page, err)
 	}
-	for i, want := range []string{"ann", "", "", "bob"} {
+	for i, want := range []string{"ann", "system", "anonymous", "bob"} {
 		if page[i].By != want || string(page[i].Data) != `{}` {
 			t.Errorf("event %d is by %q with %s, want %q", i, page[i].By, page[i].Data, want)
 		}

@@ -1,0 +1,391 @@
+package erasure
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// step is a part of an erasure. run does some of it, bounded, and reports whether all of it is done; it may be run again at
+// any time.
+type step struct {
+	name string
+	run  func(s *Service, ctx context.Context, e *core.ErasureRecord) (done bool, err error)
+}
+
+// steps are in the order in which they are done: what starts work goes first, and what refers to other things after them.
+// From compact on the record names the subject no more.
+var steps = []step{
+	{"schedules", (*Service).eraseSchedules},
+	{"stop", (*Service).stop},
+	{"executions", (*Service).eraseExecutions},
+	{"batches", (*Service).eraseBatches},
+	{"managedAgents", (*Service).eraseManaged},
+	{"sessions", (*Service).endSessions},
+	{"deliveries", of(core.ErasureStore.EraseDeliveries)},
+	{"idempotencyKeys", of(core.ErasureStore.EraseIdempotency)},
+	{"events", of(core.ErasureStore.EraseEvents)},
+	{"names", of(core.ErasureStore.EraseNames)},
+	{"audit", (*Service).redactAudit},
+	{"forget", (*Service).forget},
+	{"compact", (*Service).compact},
+}
+
+// of makes a step of what the store does.
+func of(run func(store core.ErasureStore, ctx context.Context, e *core.ErasureRecord) (bool, error)) func(*Service, context.Context, *core.ErasureRecord) (bool, error) {
+	return func(s *Service, ctx context.Context, e *core.ErasureRecord) (bool, error) {
+		return run(s.opts.Store, ctx, e)
+	}
+}
+
+// advance does what is left of an erasure.
+func (s *Service) advance(ctx context.Context, e *core.ErasureRecord) error {
+	for i := range steps {
+		if steps[i].name != e.Step {
+			continue
+		}
+		for done := false; !done; {
+			var err error
+			if done, err = steps[i].run(s, ctx, e); err != nil {
+				return err
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		if i == len(steps)-1 {
+			return s.finish(ctx, e)
+		}
+		next := clone(e)
+		next.Step, next.Place, next.Waiting = steps[i+1].name, nil, ""
+		if err := s.save(ctx, next); err != nil {
+			return err
+		}
+		*e = *next
+	}
+	return nil
+}
+
+// mark notes what is about to go, and counts it.
+func (s *Service) mark(ctx context.Context, e *core.ErasureRecord, kind string, ids ...string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	var next *core.ErasureRecord
+	err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
+		next = clone(e)
+		for _, id := range ids {
+			fresh, err := tx.MarkErased(e.ID, kind, id)
+			if err != nil {
+				return err
+			}
+			if fresh {
+				next.Done[kind]++
+			}
+		}
+		return tx.PutErasure(next)
+	})
+	if err == nil {
+		*e = *next
+	}
+	return err
+}
+
+// gone passes over what somebody else removed meanwhile.
+func gone(err error) error {
+	if core.ErrorCode(err) == core.CodeNotFound {
+		return nil
+	}
+	return err
+}
+
+func (s *Service) eraseSchedules(ctx context.Context, e *core.ErasureRecord) (bool, error) {
+	schedules, err := s.schedules(ctx, e.Subject)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range schedules {
+		if err := s.mark(ctx, e, core.DataSchedules, r.ID); err != nil {
+			return false, err
+		}
+		if err := gone(s.opts.Schedules.DeleteSchedule(ctx, r.ID)); err != nil {
+			return false, err
+		}
+	}
+	triggers, err := s.triggers(ctx, e.Subject)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range triggers {
+		if err := s.mark(ctx, e, core.DataTriggers, r.ID); err != nil {
+			return false, err
+		}
+		if err := gone(s.opts.Triggers.DeleteTrigger(ctx, r.ID)); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// cancelReason is what executions are cancelled with.
+const cancelReason = "the data of its subject is erased"
+
+// stop sees to it that nothing of the subject runs that was made before the erasure: it cancels, if that was asked for, and
+// comes again until all is over.
+func (s *Service) stop(ctx context.Context, e *core.ErasureRecord) (bool, error) {
+	active := core.DataCounts{}
+	err := s.eachBatch(ctx, e.Subject, func(b *core.Batch) error {
+		if b.Status.Terminal() || b.CreatedAt.After(e.CreatedAt) {
+			return nil
+		}
+		active[core.DataBatches]++
+		if !e.Cancel {
+			return nil
+		}
+		_, err := s.opts.Work.CancelBatch(ctx, b.ID)
+		return over(err)
+	})
+	if err != nil {
+		return false, err
+	}
+	err = s.eachExecution(ctx, e.Subject, func(row *core.Execution) error {
+		if row.Status.Terminal() || row.CreatedAt.After(e.CreatedAt) {
+			return nil
+		}
+		active[core.DataExecutions]++
+		if !e.Cancel {
+			return nil
+		}
+		_, err := s.opts.Work.Cancel(ctx, row.ID, cancelReason)
+		return over(err)
+	})
+	if err != nil {
+		return false, err
+	}
+	err = s.eachManaged(ctx, e.Subject, func(a *core.ManagedAgent) error {
+		if a.StoppedAt != nil || a.CreatedAt.After(e.CreatedAt) {
+			return nil
+		}
+		active[core.DataManagedAgents]++
+		if !e.Cancel {
+			return nil
+		}
+		return gone(s.opts.Managed.StopManagedAgent(ctx, a.ID, core.ManagedAgentStop{}))
+	})
+	if err != nil {
+		return false, err
+	}
+	if len(active) > 0 {
+		return false, core.Conflict("subject", "", "active", "%s of the subject not over yet", activeText(active))
+	}
+	return true, nil
+}
+
+// over passes over what came to its end, or is gone, meanwhile.
+func over(err error) error {
+	if core.ErrorCode(err) == core.CodeConflict {
+		return nil
+	}
+	return gone(err)
+}
+
+// eraseExecutions removes a page of executions, each with what belongs to it.
+func (s *Service) eraseExecutions(ctx context.Context, e *core.ErasureRecord) (bool, error) {
+	for _, filter := range filters(e.Subject, e.CreatedAt) {
+		rows, _, err := s.opts.Store.FindExecutions(ctx, filter)
+		if err != nil {
+			return false, err
+		}
+		for _, row := range rows {
+			if err := s.eraseExecution(ctx, e, row.ID); err != nil {
+				return false, err
+			}
+			if err := ctx.Err(); err != nil {
+				return false, err
+			}
+		}
+		if len(rows) > 0 {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (s *Service) eraseExecution(ctx context.Context, e *core.ErasureRecord, id string) error {
+	if err := s.mark(ctx, e, core.DataExecutions, id); err != nil {
+		return err
+	}
+	var managed []string
+	err := s.eachThread(ctx, id, func(t *core.ThreadRecord) error {
+		if t.ManagedAgentID != "" {
+			managed = append(managed, t.ManagedAgentID)
+		}
+		return s.mark(ctx, e, core.DataThreads, t.ID)
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.mark(ctx, e, core.DataManagedAgents, managed...); err != nil {
+		return err
+	}
+	if err := s.eraseWorkspaces(ctx, e, id); err != nil {
+		return err
+	}
+	ids, err := s.opts.Memory.ForgetExecution(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := s.mark(ctx, e, core.DataExperiences, ids...); err != nil {
+		return err
+	}
+	if err := gone(s.opts.Work.Delete(ctx, id)); err != nil {
+		return err
+	}
+	for _, agent := range managed {
+		if err := gone(s.opts.Managed.ForgetManagedAgent(ctx, agent)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseWorkspaces removes the files of an execution's threads, also those that are nowhere else.
+func (s *Service) eraseWorkspaces(ctx context.Context, e *core.ErasureRecord, executionID string) error {
+	filter := core.WorkspaceFilter{ExecutionID: executionID, Page: core.Page{Limit: core.MaxPageLimit}}
+	for {
+		list, info, err := s.opts.Store.FindWorkspaces(ctx, filter)
+		if err != nil {
+			return err
+		}
+		for _, w := range list {
+			if err := s.mark(ctx, e, core.DataWorkspaces, w.ID); err != nil {
+				return err
+			}
+			pruned, err := s.opts.Workspaces.PruneWorkspaces(ctx, core.WorkspacePrune{IDs: []string{w.ID}, Force: true})
+			if err := gone(err); err != nil {
+				return err
+			}
+			for _, p := range pruned {
+				if !p.Removed && w.Status != wire.WorkspaceRemoved {
+					return fmt.Errorf("workspace %s was not removed: %s", p.ID, p.Reason)
+				}
+			}
+		}
+		if filter.Cursor = info.NextCursor; !info.HasMore || filter.Cursor == "" {
+			return nil
+		}
+	}
+}
+
+func (s *Service) eraseBatches(ctx context.Context, e *core.ErasureRecord) (bool, error) {
+	return true, s.eachBatch(ctx, e.Subject, func(b *core.Batch) error {
+		if b.CreatedAt.After(e.CreatedAt) {
+			return nil
+		}
+		if err := s.mark(ctx, e, core.DataBatches, b.ID); err != nil {
+			return err
+		}
+		return s.opts.Store.EraseBatch(ctx, b.ID)
+	})
+}
+
+func (s *Service) eraseManaged(ctx context.Context, e *core.ErasureRecord) (bool, error) {
+	return true, s.eachManaged(ctx, e.Subject, func(a *core.ManagedAgent) error {
+		if a.CreatedAt.After(e.CreatedAt) {
+			return nil
+		}
+		if err := s.mark(ctx, e, core.DataManagedAgents, a.ID); err != nil {
+			return err
+		}
+		return gone(s.opts.Managed.ForgetManagedAgent(ctx, a.ID))
+	})
+}
+
+// endSessions signs the subject out everywhere.
+func (s *Service) endSessions(ctx context.Context, e *core.ErasureRecord) (bool, error) {
+	if s.opts.Sessions == nil {
+		return true, nil
+	}
+	list, _, err := s.opts.Store.FindSessions(ctx, core.SessionFilter{User: e.Subject, Page: core.Page{Limit: core.MaxPageLimit}})
+	if err != nil {
+		return false, err
+	}
+	for _, r := range list {
+		if err := s.mark(ctx, e, core.DataSessions, r.ID); err != nil {
+			return false, err
+		}
+		_, err := s.opts.Sessions.RevokeSession(ctx, r.ID)
+		if err := gone(err); err != nil {
+			return false, err
+		}
+	}
+	return len(list) == 0, nil
+}
+
+func (s *Service) redactAudit(ctx context.Context, e *core.ErasureRecord) (bool, error) {
+	return s.opts.Store.RedactAudit(ctx, e, func(row core.AuditRow, marked func(id string) bool) ([]byte, error) {
+		return s.opts.Trail.Redact(row, e, marked)
+	})
+}
+
+// forget takes the subject out of the record of the erasure itself.
+func (s *Service) forget(ctx context.Context, e *core.ErasureRecord) (bool, error) {
+	if err := s.opts.Store.DropMarks(ctx, e.ID); err != nil {
+		return false, err
+	}
+	next := clone(e)
+	if next.RequestedBy == e.Subject {
+		next.RequestedBy = e.Pseudonym
+	}
+	next.Subject = ""
+	if err := s.save(ctx, next); err != nil {
+		return false, err
+	}
+	*e = *next
+	return true, nil
+}
+
+// compact has the files written anew. Where that fails, as for want of room, what was removed stays in files until the store
+// writes them anew by itself.
+func (s *Service) compact(ctx context.Context, e *core.ErasureRecord) (bool, error) {
+	err := s.opts.Store.Compact(ctx)
+	if err == nil || ctx.Err() != nil {
+		return err == nil, err
+	}
+	s.log.Warn("the files of the store were not written anew after an erasure", "erasure", e.ID, "error", err)
+	next := clone(e)
+	next.Remaining = append(next.Remaining[:len(next.Remaining):len(next.Remaining)], core.DataRemainder{
+		Kind: "files", Note: "the files of the store were not written anew (" + err.Error() + "): what was removed goes from them as the store writes on",
+	})
+	if err := s.save(ctx, next); err != nil {
+		return false, err
+	}
+	*e = *next
+	return true, nil
+}
+
+// finish ends an erasure, with the event that its audit record follows from.
+func (s *Service) finish(ctx context.Context, e *core.ErasureRecord) error {
+	now := s.opts.Clock.Now().UTC()
+	next := clone(e)
+	next.Status, next.Step, next.Place, next.Waiting, next.CompletedAt = wire.ErasureCompleted, "", nil, "", &now
+	data, err := json.Marshal(map[string]any{"pseudonym": next.Pseudonym, "done": next.Done})
+	if err != nil {
+		return core.AsError(err)
+	}
+	err = s.opts.Store.Update(ctx, func(tx core.Tx) error {
+		if err := tx.PutErasure(next); err != nil {
+			return err
+		}
+		return tx.Append(core.Event{Type: core.EventDataErased, Time: now, Subject: next.ID, Data: data})
+	})
+	if err != nil {
+		return err
+	}
+	*e = *next
+	s.log.Info("erasure is over", "erasure", e.ID, "done", fmt.Sprint(map[string]int(e.Done)))
+	return nil
+}

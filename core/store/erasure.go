@@ -1,0 +1,384 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
+)
+
+var _ core.ErasureStore = (*Store)(nil)
+
+var erasures = &table[core.ErasureRecord]{
+	prefix: prefixErasure, kind: "erasure", lists: kindErasure, idPrefix: core.PrefixErasure,
+	facets: func(e *core.ErasureRecord) []facet { return []facet{{'s', string(e.Status)}} },
+}
+
+// Bounds of one step of an erasure: what it looks at, and what it changes.
+const (
+	eraseLook   = 5000
+	eraseChange = 500
+)
+
+// PutErasure implements core.ErasureTx.
+func (t *tx) PutErasure(e *core.ErasureRecord) error {
+	if e.ID == "" {
+		return core.Invalid("id", "must not be empty")
+	}
+	old, err := erasures.get(t, e.ID)
+	if err != nil {
+		return err
+	}
+	return erasures.put(t, e.ID, old, e)
+}
+
+// MarkErased implements core.ErasureTx.
+func (t *tx) MarkErased(erasureID, kind, id string) (bool, error) {
+	key := t.take(func(b []byte) []byte { return appendMark(b, erasureID, id) })
+	if have, err := t.get(key); err != nil || have != nil {
+		return false, err
+	}
+	return true, t.set(key, t.take(func(b []byte) []byte { return append(b, kind...) }))
+}
+
+func appendMark(dst []byte, erasureID, id string) []byte {
+	return append(appendEscaped(append(dst, prefixErased...), erasureID), id...)
+}
+
+// FindErasure implements core.ErasureStore.
+func (s *Store) FindErasure(ctx context.Context, id string) (*core.ErasureRecord, error) {
+	return erasures.one(ctx, s, id)
+}
+
+// FindErasures implements core.ErasureStore.
+func (s *Store) FindErasures(ctx context.Context, page core.Page) ([]*core.ErasureRecord, core.PageInfo, error) {
+	return erasures.page(ctx, s, page, new(core.ErasureRecord))
+}
+
+// AllErasures implements core.ErasureStore.
+func (s *Store) AllErasures(ctx context.Context) ([]*core.ErasureRecord, error) {
+	return erasures.all(ctx, s)
+}
+
+// EraseBatch implements core.ErasureStore. Inputs and results go first, in as many transactions as that takes.
+func (s *Store) EraseBatch(ctx context.Context, id string) error {
+	b, err := batches.one(ctx, s, id)
+	if core.ErrorCode(err) == core.CodeNotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !b.Status.Terminal() {
+		return core.Conflict("batch", id, string(b.Status), "batch %s is %s; it can be erased once it is over", id, b.Status)
+	}
+	for _, prefix := range []string{prefixBatchInput, prefixBatchResult, prefixBatchValue} {
+		if _, err := s.removePrefix(ctx, appendEscaped([]byte(prefix), id)); err != nil {
+			return err
+		}
+	}
+	return s.update(ctx, true, func(t *tx) error { return batches.drop(t, id) })
+}
+
+// eraseChanges are what a step of an erasure does; a write without a value deletes.
+type eraseChanges struct {
+	writes []write
+	drops  []string // ids of deliveries
+	next   []byte   // where the next step goes on; nil: nowhere
+	grown  int64    // bytes that audit records become longer by
+}
+
+// eraseStep looks at the keys under a prefix from the place of an erasure on, and makes the changes that look asks for
+// together with the new place. look adds to c, and returns how many things it changed.
+func (s *Store) eraseStep(ctx context.Context, e *core.ErasureRecord, kind, prefix string,
+	look func(txn kv.Snapshot, key, value []byte, c *eraseChanges) (changed int, err error),
+) (done bool, err error) {
+	c := new(eraseChanges)
+	changed := 0
+	err = s.view(ctx, func(txn kv.Snapshot) error {
+		looked := 0
+		var from []byte
+		if len(e.Place) > 0 {
+			from = e.Place
+		}
+		return scan(txn, []byte(prefix), from, true, func(key, value []byte) (bool, error) {
+			if looked == eraseLook || changed >= eraseChange {
+				c.next = slices.Clone(key)
+				return false, nil
+			}
+			looked++
+			n, err := look(txn, key, value, c)
+			changed += n
+			if err != nil {
+				return s.pass(key, err)
+			}
+			return true, ctx.Err()
+		})
+	})
+	if err != nil {
+		return false, err
+	}
+	next := *e
+	next.Place, next.Done = c.next, maps.Clone(e.Done)
+	if changed > 0 {
+		if next.Done == nil {
+			next.Done = core.DataCounts{}
+		}
+		next.Done[kind] += changed
+	}
+	err = s.update(ctx, true, func(t *tx) error {
+		for _, w := range c.writes {
+			// What went meanwhile, by retention, stays away.
+			if have, err := t.get(w.key); err != nil || have == nil {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			if w.value == nil {
+				t.delete(w.key)
+			} else if err := t.set(w.key, w.value); err != nil {
+				return err
+			}
+		}
+		for _, id := range c.drops {
+			if _, err := t.dropDelivery(id, func(d *core.Delivery, _ uint32) bool { return d.Status != core.DeliveryPending }); err != nil {
+				return err
+			}
+		}
+		t.audit.Bytes = max(t.audit.Bytes+c.grown, 0)
+		return t.PutErasure(&next)
+	})
+	if err != nil {
+		return false, err
+	}
+	*e = next
+	return c.next == nil, nil
+}
+
+// marked reports whether a thing is marked by an erasure.
+func marked(txn kv.Snapshot, erasureID, id string) (bool, error) {
+	if id == "" {
+		return false, nil
+	}
+	return txn.Get(appendMark(nil, erasureID, id), nil)
+}
+
+// EraseEvents implements core.ErasureStore.
+func (s *Store) EraseEvents(ctx context.Context, e *core.ErasureRecord) (bool, error) {
+	return s.eraseStep(ctx, e, core.DataEvents, prefixJournal, func(txn kv.Snapshot, key, value []byte, c *eraseChanges) (int, error) {
+		subject, _, ok := cutEscaped(key[len(prefixJournal):])
+		if !ok {
+			return 0, nil
+		}
+		owner, group := subject, false
+		if to, refers := decodeReference(value); refers {
+			owner, group = to, true
+		}
+		gone, err := marked(txn, e.ID, owner)
+		if err != nil {
+			return 0, err
+		}
+		seq := lastUint64(key)
+		held, err := txn.Get(appendLogKey(nil, seq), nil)
+		if err != nil {
+			return 0, err
+		}
+		if gone && !held {
+			c.writes = append(c.writes, write{key: slices.Clone(key)})
+			return 1, nil
+		}
+		if group || !gone && !bytes.Contains(value, []byte(e.Subject)) {
+			return 0, nil
+		}
+		event, err := decodeEvent(subject, seq, value)
+		if err != nil {
+			return 0, damaged("event of", subject, err)
+		}
+		changed := false
+		if event.By == e.Subject {
+			event.By, changed = e.Pseudonym, true
+		}
+		data := event.Data
+		if gone {
+			data = erasedData(data)
+		}
+		if data = renamed(data, e.Subject, e.Pseudonym); !bytes.Equal(data, event.Data) {
+			event.Data, changed = data, true
+		}
+		if !changed {
+			return 0, nil
+		}
+		c.writes = append(c.writes, write{slices.Clone(key), appendEvent(nil, &event)})
+		return 1, nil
+	})
+}
+
+// frameMembers are what events of something that was erased still tell: what they are about, and nothing that anybody wrote.
+var frameMembers = []string{
+	"executionId", "threadId", "batchId", "agentId", "managedAgentId", "scheduleId", "triggerId", "pattern", "status", "duration", "deletedBy",
+}
+
+// erasedData returns the data of an event without what people and agents wrote.
+func erasedData(data json.RawMessage) json.RawMessage {
+	var have, left map[string]json.RawMessage
+	if len(data) == 0 || json.Unmarshal(data, &have) != nil {
+		return nil
+	}
+	left = map[string]json.RawMessage{"erased": json.RawMessage("true")}
+	for _, name := range frameMembers {
+		if value, ok := have[name]; ok {
+			left[name] = value
+		}
+	}
+	out, _ := json.Marshal(left) // of JSON it does not fail
+	return out
+}
+
+// nameMembers are where records and events name who did something.
+var nameMembers = []string{"by", "createdBy", "updatedBy", "deletedBy", "answeredBy", "owner", "requestedBy"}
+
+// renamed returns a JSON object with a pseudonym in the place of a name; raw itself where the name is nowhere.
+func renamed(raw []byte, name, pseudonym string) []byte {
+	if !bytes.Contains(raw, []byte(name)) {
+		return raw
+	}
+	var have map[string]json.RawMessage
+	if json.Unmarshal(raw, &have) != nil {
+		return raw
+	}
+	changed := false
+	for _, member := range nameMembers {
+		var text string
+		if value, ok := have[member]; ok && json.Unmarshal(value, &text) == nil && text == name {
+			have[member], _ = json.Marshal(pseudonym)
+			changed = true
+		}
+	}
+	if !changed {
+		return raw
+	}
+	out, _ := json.Marshal(have) // of JSON it does not fail
+	return out
+}
+
+// EraseDeliveries implements core.ErasureStore.
+func (s *Store) EraseDeliveries(ctx context.Context, e *core.ErasureRecord) (bool, error) {
+	return s.eraseStep(ctx, e, core.DataDeliveries, prefixDelivery, func(txn kv.Snapshot, key, value []byte, c *eraseChanges) (int, error) {
+		id := string(key[len(prefixDelivery):])
+		d, err := decodeDelivery(id, value)
+		if err != nil {
+			return 0, err
+		}
+		if gone, err := marked(txn, e.ID, d.Subject); err != nil || !gone {
+			return 0, err
+		}
+		if d.Status != core.DeliveryPending {
+			c.drops = append(c.drops, id)
+			return 1, nil
+		}
+		if d.ResponseBody == "" && d.LastError == "" && len(d.Former) == 0 {
+			return 0, nil
+		}
+		place := d.place()
+		d.ResponseBody, d.LastError, d.Former = "", "", nil
+		c.writes = append(c.writes, write{slices.Clone(key), appendDelivery(nil, place, &d.Delivery)})
+		return 1, nil
+	})
+}
+
+// EraseIdempotency implements core.ErasureStore.
+func (s *Store) EraseIdempotency(ctx context.Context, e *core.ErasureRecord) (bool, error) {
+	return s.eraseStep(ctx, e, core.DataIdempotency, prefixIdempotency, func(txn kv.Snapshot, key, value []byte, c *eraseChanges) (int, error) {
+		var rec core.IdempotencyRecord
+		hash := key[len(prefixIdempotency):]
+		if err := decodeJSON("idempotency key", "", value, &rec); err != nil {
+			return 0, err
+		}
+		gone, err := marked(txn, e.ID, rec.ResourceID)
+		if err != nil || !gone && !strings.HasPrefix(rec.Scope, e.Subject+" ") {
+			return 0, err
+		}
+		index := binary.BigEndian.AppendUint64([]byte(prefixIdemByTime), claimedMs(rec.ClaimedAt))
+		c.writes = append(c.writes, write{key: slices.Clone(key)}, write{key: append(index, hash...)})
+		return 1, nil
+	})
+}
+
+// EraseNames implements core.ErasureStore. The place begins with the prefix of the table that is being looked at.
+func (s *Store) EraseNames(ctx context.Context, e *core.ErasureRecord) (bool, error) {
+	tables := []struct{ prefix, kind string }{
+		{prefixQuestion, core.DataQuestions}, {prefixDecision, core.DataDecisions}, {prefixThread, core.DataThreads},
+	}
+	at := 0
+	for i, tb := range tables {
+		if bytes.HasPrefix(e.Place, []byte(tb.prefix)) {
+			at = i
+		}
+	}
+	done, err := s.eraseStep(ctx, e, tables[at].kind, tables[at].prefix, func(_ kv.Snapshot, key, value []byte, c *eraseChanges) (int, error) {
+		fresh := renamed(value, e.Subject, e.Pseudonym)
+		if bytes.Equal(fresh, value) {
+			return 0, nil
+		}
+		if tables[at].kind == core.DataThreads {
+			var thread core.Thread
+			if json.Unmarshal(value, &thread) != nil || !thread.Status.Terminal() {
+				return 0, nil // its supervisor would write the name again
+			}
+		}
+		c.writes = append(c.writes, write{slices.Clone(key), fresh})
+		return 1, nil
+	})
+	if err != nil || !done || at == len(tables)-1 {
+		return done, err
+	}
+	e.Place = []byte(tables[at+1].prefix)
+	return false, nil
+}
+
+// RedactAudit implements core.ErasureStore.
+func (s *Store) RedactAudit(ctx context.Context, e *core.ErasureRecord, redact func(row core.AuditRow, marked func(id string) bool) ([]byte, error)) (bool, error) {
+	last := s.AuditHead().Sequence
+	return s.eraseStep(ctx, e, core.DataAudit, prefixAudit, func(txn kv.Snapshot, key, value []byte, c *eraseChanges) (int, error) {
+		row := core.AuditRow{Sequence: lastUint64(key)}
+		if row.Sequence > last || len(value) < auditHeader {
+			return 0, nil
+		}
+		row.Record = value[auditHeader:]
+		var failed error
+		record, err := redact(row, func(id string) bool {
+			gone, err := marked(txn, e.ID, id)
+			failed = errors.Join(failed, err)
+			return gone
+		})
+		if err = errors.Join(err, failed); err != nil || record == nil {
+			return 0, err
+		}
+		c.grown += int64(len(record) - len(row.Record))
+		c.writes = append(c.writes, write{slices.Clone(key), append(slices.Clone(value[:auditHeader]), record...)})
+		return 1, nil
+	})
+}
+
+// DropMarks implements core.ErasureStore.
+func (s *Store) DropMarks(ctx context.Context, erasureID string) error {
+	_, err := s.removePrefix(ctx, appendMark(nil, erasureID, ""))
+	return err
+}
+
+// Compact implements core.ErasureStore: the memtable is written out, all tables are merged into one level, and files of
+// the value log of which half is garbage are collected. Badger keeps a value of a large record in a file that is mostly in
+// use, until more of that file has gone.
+func (s *Store) Compact(ctx context.Context) error {
+	s.retainMu.Lock()
+	defer s.retainMu.Unlock()
+	return s.merge(ctx, Retired{})
+}
