@@ -17,6 +17,8 @@ func everyKeyChanged(t *testing.T) *config.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// No file may give these beside the names of files, which it has.
+	c.Security.MTLS.ServerCertSecret, c.Security.MTLS.ClientCASecret = "wardroom-tls", "vault:wardroom-ca#bundle.pem"
 	return c
 }
 

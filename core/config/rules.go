@@ -17,6 +17,7 @@ var rules = schema.Rules{
 	"answer":        {Check: checkAnswer},
 	"auditCategory": {Words: wire.AuditCategories},
 	"branch":        {Check: checkBranch},
+	"awsRegion":     {Check: checkAWSRegion},
 	"cidr":          {Check: checkPrefix},
 	"crud":          {Words: crudWords},
 	"crudResource":  {Words: []string{"patterns", "executions", "agents"}},
@@ -43,6 +44,7 @@ var rules = schema.Rules{
 	"signature":     {Words: signatures},
 	"storeKeyId":    {Check: checkStoreKeyID},
 	"target":        {Check: checkTarget},
+	"vaultPath":     {Check: checkVaultPath},
 	"url":           {Check: checkBaseURL, Clean: cleanURL},
 }
 
@@ -67,6 +69,20 @@ func checkPromptKind(text string) error {
 func checkStoreKeyID(text string) error {
 	if text != "" && !storeKeyID.MatchString(text) {
 		return fmt.Errorf("%q is not the id of a store key: 16 digits in hex", schema.Clip(text))
+	}
+	return nil
+}
+
+func checkVaultPath(text string) error {
+	if text != "" && (!vaultPath.MatchString(text) || strings.Contains(text, "..")) {
+		return fmt.Errorf("%q is no name of Vault: letters, digits, dots, dashes and underscores", schema.Clip(text))
+	}
+	return nil
+}
+
+func checkAWSRegion(text string) error {
+	if text != "" && !awsRegion.MatchString(text) {
+		return fmt.Errorf("%q is not a region such as eu-central-1", schema.Clip(text))
 	}
 	return nil
 }

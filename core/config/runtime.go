@@ -13,6 +13,9 @@ type Runtime struct {
 	// When a request names no runtime, the healthy one with the lowest number is taken. The default is 10 for local,
 	// 20 for docker, 30 for kubernetes.
 	Priority int `json:"priority" default:"100" check:"min=0,max=1000000"`
+	// Where it runs, such as eu-central-1. With security.compliance.gdpr.dataResidency.region another region is refused. Empty: it is
+	// not said.
+	Region string `json:"region" check:"max=128"`
 	// Fail the start when it cannot be used. Otherwise Wardroom is degraded without it.
 	Required bool `json:"required"`
 }

@@ -75,18 +75,21 @@ func TestSchemaAcceptsWhatShowPrints(t *testing.T) {
 // What only the loader can know is listed; every other bad file must fail in an editor as well.
 func TestSchemaRefusesBadFiles(t *testing.T) {
 	loaderOnly := map[string]string{
-		"relations":      "relations between keys",
-		"in-transit":     "relations between keys",
-		"at-rest":        "relations between keys",
-		"sso-azure":      "relations between keys",
-		"sso-okta":       "relations between keys",
-		"references":     "the environment", // it fails for its unknown key
-		"anchors":        "how the text is written",
-		"two-documents":  "how the text is written",
-		"duplicate-keys": "how the text is written",
-		"syntax":         "how the text is written",
-		"tab":            "how the text is written",
-		"strange-keys":   "how the text is written",
+		"relations":        "relations between keys",
+		"in-transit":       "relations between keys",
+		"at-rest":          "relations between keys",
+		"admin-by-default": "relations between keys",
+		"at-rest-kms":      "relations between keys",
+		"at-rest-vault":    "relations between keys",
+		"sso-azure":        "relations between keys",
+		"sso-okta":         "relations between keys",
+		"references":       "the environment", // it fails for its unknown key
+		"anchors":          "how the text is written",
+		"two-documents":    "how the text is written",
+		"duplicate-keys":   "how the text is written",
+		"syntax":           "how the text is written",
+		"tab":              "how the text is written",
+		"strange-keys":     "how the text is written",
 	}
 	schema := compiled(t)
 	for _, path := range glob(t, "testdata/*.bad.yaml") {

@@ -38,6 +38,8 @@ type Security struct {
 	DataProtection DataProtection `json:"dataProtection" reload:"live"`
 	// What is taken of requests.
 	InputValidation InputValidation `json:"inputValidation" reload:"live"`
+	// What laws and standards ask for.
+	Compliance Compliance `json:"compliance" reload:"live"`
 }
 
 // Authentication is how clients prove who they are.
@@ -140,6 +142,15 @@ func (r *ruling) security(s *Security, server *Server) {
 	r.audit(&s.Audit)
 	r.data(s)
 	r.secrets(&s.Secrets)
+	// Without roles everybody would be an administrator.
+	const everybody = "must not hold admin where security.rbac is not enabled: everybody would be an administrator"
+	if s.Authentication.JWT.Enabled && !s.RBAC.Enabled && slices.Contains(s.Authentication.JWT.DefaultScopes, "admin") {
+		r.refuse("security.authentication.jwt", "defaultScopes", everybody)
+	}
+	if s.SSO.Enabled && !s.RBAC.Enabled && slices.Contains(s.SSO.DefaultScopes, "admin") {
+		r.refuse("security.sso", "defaultScopes", everybody)
+	}
+	r.compliance(s)
 	if !s.Enabled() {
 		if s.RBAC.Enabled {
 			r.refuse("security.rbac", "enabled", "needs to know who calls: enable security.authentication.apiKeys or jwt too")

@@ -38,8 +38,8 @@ type InputValidation struct {
 	// Size of a request body. Beyond it: 413. server.maxBody stays the upper bound.
 	MaxSize int64 `json:"maxSize" default:"10MiB" check:"size,min=1KiB"`
 	// Media types of request bodies that are taken, of those that a request takes: application/json,
-	// application/x-yaml for definitions of patterns. Others get 415. Empty: all of them. Forms for signing in are not
-	// bodies in this sense.
+	// application/x-yaml for definitions of patterns. Others get 415. Empty: all of them. Other types, such as text/plain, may be
+	// named and change nothing: no request takes them. Forms for signing in are not bodies in this sense.
 	AllowedContentTypes []string `json:"allowedContentTypes" check:"is=mediaType,max=32"`
 	// What is taken out of texts in inputs of executions, which tell of it (sanitized).
 	Sanitize Sanitize `json:"sanitize"`

@@ -171,6 +171,16 @@ func (r *ruling) secretTexts(check func(entry, name, text string)) {
 	for _, name := range sortedKeys(c.AgentTypes) {
 		vars("agentTypes."+name+".env", c.AgentTypes[name].Env)
 	}
+	for _, name := range sortedKeys(c.Plugins.Entries) {
+		p, entry := c.Plugins.Entries[name], "plugins."+name+".env"
+		for _, variable := range sortedKeys(p.Env) {
+			text := p.Env[variable].Reveal()
+			check(entry, variable, text)
+			if ref, ok, _ := core.ParseSecretRef(text); ok && !ref.BuiltIn() && p.IsSecret(name) {
+				r.refuse(entry, variable, "refers to a secret of %s: a provider of secrets may refer to env, file and credential only", ref.Provider)
+			}
+		}
+	}
 	for i := range c.Webhooks.Endpoints {
 		check(endpointKey(i), "secret", c.Webhooks.Endpoints[i].Secret.Reveal())
 		vars(endpointKey(i)+".headers", c.Webhooks.Endpoints[i].Headers)

@@ -27,6 +27,13 @@ func TestSecrets(t *testing.T) {
 		"AllowOwn":           {"security: {secrets: {allow: ['file:/**']}}\n", "is no pattern of references"},
 		"Token":              {"runtimes: {r: {url: 'http://127.0.0.1:1', token: 'env:T'}}\n", "runtimes.r.token: takes no reference"},
 		"Certificate":        {"security: {secrets: {provider: kubernetes}, mtls: {enabled: true, serverCertSecret: tls, clientCASecret: 'kubernetes:ca#bundle.pem'}}\n", ""},
+		"CertificateTwice":   {"security: {secrets: {provider: kubernetes}, mtls: {enabled: true, clientAuth: none, serverCert: a.crt, serverKey: a.key, serverCertSecret: tls}}\n", "security.mtls.serverCert: is given beside serverCertSecret"},
+		"KeyTwice":           {"security: {secrets: {provider: kubernetes}, mtls: {enabled: true, clientAuth: none, serverKey: a.key, serverCertSecret: tls}}\n", "security.mtls.serverKey: is given beside serverCertSecret"},
+		"AuthoritiesTwice":   {"security: {secrets: {provider: kubernetes}, mtls: {enabled: true, serverCertSecret: tls, clientCA: ca.crt, clientCASecret: ca}}\n", "security.mtls.clientCA: is given beside clientCASecret"},
+		"PluginEnv":          {vault + "plugins: {runtime-x: {env: {A: 'vault:a#b', B: 'env:B'}}}\n", ""},
+		"PluginEnvNowhere":   {"plugins: {runtime-x: {env: {A: 'vault:a#b'}}}\n", "plugins.runtime-x.env.A: refers to a secret of vault, which is not configured"},
+		"PluginEnvMalformed": {vault + "plugins: {runtime-x: {env: {A: 'vault:a'}}}\n", "plugins.runtime-x.env.A: begins as a reference to a secret and is not of the form"},
+		"PluginEnvProvider":  {vault + "plugins: {secrets-vault: {kind: secret, env: {A: 'vault:a#b', B: 'file:/b'}}}\n", "plugins.secrets-vault.env.A: refers to a secret of vault: a provider of secrets may refer"},
 		"CertificateNowhere": {"security: {mtls: {enabled: true, clientAuth: none, serverCertSecret: tls}}\n", "names no provider"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,6 +34,14 @@ func (r *ruling) mtls(s *MTLS) {
 	if !s.Enabled {
 		return
 	}
+	for _, twice := range []struct{ file, secret, name, other string }{
+		{s.ServerCert, s.ServerCertSecret, "serverCert", "serverCertSecret"}, {s.ServerKey, s.ServerCertSecret, "serverKey", "serverCertSecret"},
+		{s.ClientCA, s.ClientCASecret, "clientCA", "clientCASecret"},
+	} {
+		if twice.file != "" && twice.secret != "" {
+			r.refuse(at, twice.name, "is given beside %s: remove one of them, as only one can be used", twice.other)
+		}
+	}
 	if s.ServerCert == "" && s.ServerCertSecret == "" {
 		r.refuse(at, "serverCert", "is missing: name the file with the certificate of the server, or give serverCertSecret")
 	}

@@ -41,6 +41,8 @@ type Webhooks struct {
 	// How long the former secret of an endpoint signs beside a new one, where the request does not say. 0: one digest,
 	// and the former secret ends at once. Receivers that expect exactly one digest refuse two.
 	RotationOverlap time.Duration `json:"rotationOverlap" default:"0s" check:"min=0s,max=7d"`
+	// Where hosts of receivers are, for security.compliance.gdpr.dataResidency.region: a list of {region, hosts}.
+	Regions []WebhookRegion `json:"regions" check:"max=100" each:"One region."`
 	// Endpoints that are declared here: a list of {url, events, secret} with, each left out at will, headers, enabled,
 	// retries (after the first attempt, 0 to 4), timeout, ordered, clientCertFile, clientKeyFile, caFile and filters
 	// {pattern, metadata}. The API shows them and does not change them.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // Bounds and defaults of an org chart.
@@ -14,19 +15,12 @@ const (
 	maxRules        = 1000
 	maxChartSteps   = 20_000
 	maxNesting      = 200 // steps one inside the other
-	maxDepth        = 100
 	defaultDepth    = 5
 	defaultReply    = 30_000        // milliseconds
 	chartTimeout    = 2 * time.Hour // of an execution
 	approveRetries  = 2
 	maxVariableName = 64 // bytes of a name that a message shows
 )
-
-// chartKeys are the keys of an org chart.
-var chartKeys = []string{"name", "version", "description", "structure", "workflow", "execution", "config", "security"}
-
-// approvalPresets are what spawned agents may be allowed to do without asking.
-var approvalPresets = []string{"readonly", "standard", "permissive", "autonomous"}
 
 // chartReader reads an org chart. What is broken is reported and stands in the chart as it was meant, as far
 // as that can be told, so that one mistake makes one problem.
@@ -57,8 +51,8 @@ func (p *problems) readChart(plan *Plan, root *node, r rules) {
 	s.readConfig(plan)
 	s.readSecurity(plan)
 	plan.chart = &chartPlan{chart: c.chart, steps: map[string]*stepExpressions{}, places: map[string]*workplace{}}
-	structure, workflow := c.part(s, "structure", "name", "roles", "routing", "escalation"),
-		c.part(s, "workflow", "name", "input", "steps", "output")
+	structure, workflow := c.part(s, "structure", shapeOf[structureText]()),
+		c.part(s, "workflow", shapeOf[workflowText]())
 	c.readStructure(structure)
 	c.readWorkflow(workflow)
 	c.bindRoles(structure)
@@ -67,13 +61,13 @@ func (p *problems) readChart(plan *Plan, root *node, r rules) {
 }
 
 // part opens structure or workflow, of which a definition has both.
-func (c *chartReader) part(s section, key string, known ...string) section {
+func (c *chartReader) part(s section, key string, shape *schema.Shape) section {
 	n := s.get(key)
 	if n == nil {
 		s.add(key, 0, "is missing: an org chart has both structure (who there is) and workflow (what they do)")
-		return section{problems: c.problems, path: key, node: &node{kind: mapNode}}
+		return section{problems: c.problems, path: key, node: &node{kind: mapNode}, shape: shape}
 	}
-	part, ok := s.section(key, n, known...)
+	part, ok := s.section(key, n, shape)
 	if !ok {
 		part.node = &node{kind: nullNode, line: n.line}
 	}
@@ -82,31 +76,31 @@ func (c *chartReader) part(s section, key string, known ...string) section {
 
 // readTop reports the keys that do not belong at the top of an org chart.
 func (c *chartReader) readTop(root *node) section {
-	known := &node{kind: mapNode, line: root.line}
+	known, shape := &node{kind: mapNode, line: root.line}, shapeOf[chartText]()
 	for _, e := range root.keys {
 		switch {
 		case slices.Contains([]string{"input", "output", "steps"}, e.key):
 			c.add(e.key, e.line, "belongs under workflow in an org chart")
 		case slices.Contains([]string{"roles", "routing", "escalation"}, e.key):
 			c.add(e.key, e.line, "belongs under structure in an org chart")
-		case slices.Contains(topKeys, e.key) && !slices.Contains(chartKeys, e.key):
+		case shapeOf[flatText]().Find(e.key) != nil && shape.Find(e.key) == nil:
 			c.add(e.key, e.line, "belongs to a flat pattern; this is an org chart, having structure or workflow")
 		default:
 			known.keys = append(known.keys, e)
 		}
 	}
-	s, _ := c.section("", known, chartKeys...)
+	s, _ := c.section("", known, shape)
 	return s
 }
 
 func (c *chartReader) readLimits(s section) {
-	e, ok := s.section("execution", s.get("execution"), "timeout", "maxConcurrent")
+	e, ok := s.section("execution", s.get("execution"), shapeOf[limitsText]())
 	if !ok {
 		return
 	}
 	d := &c.plan.definition
-	d.Timeout = time.Duration(e.integer("timeout", int(chartTimeout/time.Millisecond), 1, maxTimeout)) * time.Millisecond
-	d.MaxActive = e.integer("maxConcurrent", 0, 1, maxActive)
+	d.Timeout = time.Duration(e.integer("timeout", int(chartTimeout/time.Millisecond))) * time.Millisecond
+	d.MaxActive = e.integer("maxConcurrent", 0)
 }
 
 func (c *chartReader) readStructure(s section) {

@@ -58,8 +58,7 @@ func (c *chartReader) readRole(at string, e entry) (core.Role, string) {
 	if n.kind == nullNode { // a role may be nothing but its key
 		n = &node{kind: mapNode, line: e.line}
 	}
-	s, ok := c.section(at, n, "id", "name", "agentType", "capabilities", "singleton", "minInstances", "maxInstances",
-		"reportsTo", "managed", "approvalPreset", "runtime", "workspace")
+	s, ok := c.section(at, n, shapeOf[roleText]())
 	if !ok {
 		return role, broken
 	}
@@ -75,7 +74,7 @@ func (c *chartReader) readRole(at string, e entry) (core.Role, string) {
 	if role.Managed && s.get("agentType") == nil {
 		s.wrong("managed", "needs agentType, which says what agents to spawn")
 	}
-	role.Approval = s.choice("approvalPreset", "", approvalPresets...)
+	role.Approval = s.choice("approvalPreset", "")
 	role.Runtime = s.word("runtime")
 	c.readWorkplace(s, &role)
 	readInstances(s, &role)
@@ -98,8 +97,8 @@ func (c *chartReader) readRole(at string, e entry) (core.Role, string) {
 // readInstances reads how many agents serve a role. Max stays 0 when nothing is said of it.
 func readInstances(s section, role *core.Role) {
 	role.Singleton = s.boolean("singleton", false)
-	role.Min = s.integer("minInstances", 1, 0, maxAgents)
-	role.Max = s.integer("maxInstances", 0, 1, maxAgents)
+	role.Min = s.integer("minInstances", 1)
+	role.Max = s.integer("maxInstances", 0)
 	switch {
 	case role.Singleton:
 		if role.Min > 1 {
@@ -237,7 +236,7 @@ func (c *chartReader) readRouting(s section) {
 	}
 	for i, item := range n.items {
 		at := fmt.Sprintf("%s[%d]", s.at("routing"), i)
-		r, ok := c.section(at, item, "from", "to", "topics", "messageTypes")
+		r, ok := c.section(at, item, shapeOf[core.RoutingRule]())
 		if !ok {
 			continue
 		}
@@ -270,21 +269,17 @@ func (c *chartReader) readEscalation(s section) {
 	x := &c.chart.Escalation
 	*x = core.Escalation{Default: core.BehaviorReportsTo, OnMaxDepth: core.BehaviorSurface,
 		Timeout: defaultReply * time.Millisecond, MaxDepth: defaultDepth}
-	e, ok := s.section(s.at("escalation"), s.get("escalation"), "defaultBehavior", "topicRoutes", "timeoutMs", "maxDepth", "onMaxDepth")
+	e, ok := s.section(s.at("escalation"), s.get("escalation"), shapeOf[escalationText]())
 	if !ok {
 		return
 	}
-	behaviors := make([]string, len(core.Behaviors))
-	for i, b := range core.Behaviors {
-		behaviors[i] = string(b)
-	}
-	x.Default = core.Behavior(e.choice("defaultBehavior", string(x.Default), behaviors...))
-	x.Timeout = time.Duration(e.integer("timeoutMs", defaultReply, 1, maxTimeout)) * time.Millisecond
-	x.MaxDepth = e.integer("maxDepth", defaultDepth, 0, maxDepth)
+	x.Default = core.Behavior(e.choice("defaultBehavior", string(x.Default)))
+	x.Timeout = time.Duration(e.integer("timeoutMs", defaultReply)) * time.Millisecond
+	x.MaxDepth = e.integer("maxDepth", defaultDepth)
 	if n := e.get("onMaxDepth"); n != nil && n.kind == textNode && n.text == string(core.BehaviorReportsTo) {
-		e.wrong("onMaxDepth", "cannot be %s, for there is no higher level to go to; choose %s", core.BehaviorReportsTo, either(behaviors[1:]))
+		e.wrong("onMaxDepth", "cannot be %s, for there is no higher level to go to; choose %s", core.BehaviorReportsTo, either(e.shape.Find("onMaxDepth").Enum))
 	} else {
-		x.OnMaxDepth = core.Behavior(e.choice("onMaxDepth", string(x.OnMaxDepth), behaviors[1:]...))
+		x.OnMaxDepth = core.Behavior(e.choice("onMaxDepth", string(x.OnMaxDepth)))
 	}
 	routes := e.get("topicRoutes")
 	if routes == nil {

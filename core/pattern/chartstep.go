@@ -21,21 +21,8 @@ type draft struct {
 	alone  string
 }
 
-// stepKeys are the keys of steps by type, beside those of all steps.
-var stepKeys = map[core.StepKind][]string{
-	core.KindAssign:     {"role", "task", "timeout"},
-	core.KindParallel:   {"steps"},
-	core.KindSequential: {"steps"},
-	core.KindReview:     {"reviewer", "subject", "timeout"},
-	core.KindApprove:    {"approver", "subject", "timeout", "onReject", "maxRetries"},
-	core.KindAggregate:  {"method", "from"},
-	core.KindCondition:  {"check", "then", "else"},
-}
-
 // roleKey is the key by which a step at an agent names its role.
 var roleKey = map[core.StepKind]string{core.KindAssign: "role", core.KindReview: "reviewer", core.KindApprove: "approver"}
-
-var commonStepKeys = []string{"type", "name", "output"}
 
 // readSteps reads a list of steps whose numbers begin with prefix.
 func (c *chartReader) readSteps(at string, n *node, prefix string, depth int) []*draft {
@@ -58,7 +45,7 @@ func (c *chartReader) readSteps(at string, n *node, prefix string, depth int) []
 
 // readStep reads one step, at depth steps one inside the other.
 func (c *chartReader) readStep(at string, n *node, path string, depth int) *draft {
-	d := &draft{step: &core.ChartStep{Path: path, Line: n.line}, in: section{problems: c.problems, path: at, node: &node{kind: mapNode}}}
+	d := &draft{step: &core.ChartStep{Path: path, Line: n.line}, in: section{problems: c.problems, path: at, node: &node{kind: mapNode}, shape: shapeOf[stepTypeText]()}}
 	c.steps++
 	switch {
 	case c.steps > maxChartSteps:
@@ -81,45 +68,33 @@ func (c *chartReader) stop(at string, line int, format string, args ...any) {
 
 // fillStep reads what a step says of itself.
 func (c *chartReader) fillStep(d *draft, depth int) {
-	kind := d.in.choice("type", "", stepTypes...)
+	kind := d.in.choice("type", "")
 	if d.in.get("type") == nil {
-		c.add(d.in.path, d.in.node.line, "lacks a type: %s", either(stepTypes))
+		c.add(d.in.path, d.in.node.line, "lacks a type: %s", either(d.in.shape.Find("type").Enum))
 	}
 	step := d.step
 	step.Kind = core.StepKind(kind)
 	if kind != "" {
+		d.in.shape = stepShapes[step.Kind]
 		c.checkStepKeys(d)
 	}
 	step.Name = d.in.word("name")
 	c.readStepOutput(d)
 	if step.Kind.AtAgent() {
 		c.readStepRole(d)
-		step.Timeout = time.Duration(d.in.integer("timeout", 0, 1, maxTimeout)) * time.Millisecond
+		step.Timeout = time.Duration(d.in.integer("timeout", 0)) * time.Millisecond
 	}
 	switch step.Kind {
 	case core.KindApprove:
 		c.readApprove(d)
 	case core.KindAggregate:
 		d.requires("method")
-		step.Method = core.Method(d.in.choice("method", "", methods...))
+		step.Method = core.Method(d.in.choice("method", ""))
 	case core.KindParallel, core.KindSequential:
 		c.readInner(d, depth)
 	case core.KindCondition:
 		c.readBranches(d, depth)
 	}
-}
-
-var (
-	stepTypes = textsOf(core.StepKinds)
-	methods   = textsOf(core.Methods)
-)
-
-func textsOf[T ~string](all []T) []string {
-	names := make([]string, len(all))
-	for i, v := range all {
-		names[i] = string(v)
-	}
-	return names
 }
 
 // requires reports a key that the step's type cannot do without.
@@ -130,9 +105,8 @@ func (d *draft) requires(key string) {
 }
 
 func (c *chartReader) checkStepKeys(d *draft) {
-	known := append(slices.Clone(commonStepKeys), stepKeys[d.step.Kind]...)
 	for _, e := range d.in.node.keys {
-		if slices.Contains(known, e.key) || c.enough() {
+		if d.in.shape.Find(e.key) != nil || c.enough() {
 			continue
 		}
 		at := join(d.in.path, e.key)
@@ -140,7 +114,7 @@ func (c *chartReader) checkStepKeys(d *draft) {
 			c.add(at, e.line, "is not known here; steps of type %s name their role by %s", d.step.Kind, key)
 			continue
 		}
-		c.add(at, e.line, "unknown field in steps of type %s%s", d.step.Kind, hintOrList(d.in.path, e.key, known))
+		c.add(at, e.line, "unknown field in steps of type %s%s", d.step.Kind, hintOrList(d.in.path, e.key, d.in.shape.Names()))
 	}
 }
 
@@ -152,9 +126,8 @@ func (c *chartReader) readStepRole(d *draft) {
 }
 
 func (c *chartReader) readApprove(d *draft) {
-	d.step.OnReject = core.OnReject(d.in.choice("onReject", string(core.OnRejectContinue),
-		string(core.OnRejectContinue), string(core.OnRejectFail), string(core.OnRejectRetry)))
-	n := d.in.integer("maxRetries", approveRetries, 0, maxRetries)
+	d.step.OnReject = core.OnReject(d.in.choice("onReject", string(core.OnRejectContinue)))
+	n := d.in.integer("maxRetries", approveRetries)
 	if d.step.OnReject == core.OnRejectRetry {
 		d.step.MaxRetries = n
 	} else if d.in.get("maxRetries") != nil {

@@ -12,9 +12,6 @@ import (
 // maxPlaceText bounds repo, branch and filter of a workspace, in bytes, as written and as evaluated.
 const maxPlaceText = 2048
 
-// maxHistory is how many commits a workspace may ask for.
-const maxHistory = 1_000_000
-
 // cloneFilter is what git knows of filters that a workspace may use.
 var cloneFilter = regexp.MustCompile(`^(blob:none|tree:0|blob:limit=[0-9]{1,12}[kmg]?)$`)
 
@@ -41,7 +38,7 @@ func (c *chartReader) readWorkplace(s section, role *core.Role) {
 	if !role.Managed && s.get("agentType") == nil {
 		s.wrong("workspace", "is for agents that are spawned: the role needs agentType, which says what agents to spawn")
 	}
-	in, ok := c.section(s.at("workspace"), n, "repo", "branch", "depth", "filter", "submodules")
+	in, ok := c.section(s.at("workspace"), n, shapeOf[workplaceText]())
 	if !ok {
 		return
 	}
@@ -49,7 +46,7 @@ func (c *chartReader) readWorkplace(s section, role *core.Role) {
 		in.add(in.path, n.line, "lacks repo, the git URL of the repository, or its configured name")
 	}
 	c.places = append(c.places, workplaceDraft{in, &workplace{
-		role: role.Key, depth: in.integer("depth", 0, 1, maxHistory), submodules: in.boolean("submodules", false),
+		role: role.Key, depth: in.integer("depth", 0), submodules: in.boolean("submodules", false),
 	}})
 }
 

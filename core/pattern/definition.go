@@ -17,11 +17,7 @@ const (
 	maxDescription     = 4096
 	maxSteps           = 100
 	maxAgents          = 1000
-	maxRetries         = 10
-	maxActive          = 100_000
-	defaultTaskTimeout = 30_000                  // milliseconds
-	maxTaskTimeout     = 24 * 60 * 60 * 1000     // milliseconds
-	maxTimeout         = 7 * 24 * 60 * 60 * 1000 // milliseconds
+	defaultTaskTimeout = 30_000 // milliseconds
 )
 
 var (
@@ -31,13 +27,9 @@ var (
 )
 
 const (
-	nameText    = "must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with a letter or digit"
-	versionText = "must be 1 to 64 letters, digits, dots, dashes or plus signs"
+	nameReason    = "must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with a letter or digit"
+	versionReason = "must be 1 to 64 letters, digits, dots, dashes or plus signs"
 )
-
-// topKeys are the keys of a flat definition.
-var topKeys = []string{"name", "version", "description", "input", "agents", "aggregation", "output",
-	"execution", "validation", "config", "security", "steps"}
 
 // identity is what a request says of a definition beside its text. Empty fields say nothing.
 type identity struct {
@@ -80,7 +72,7 @@ func parse(source string, given identity, r rules) (*Plan, []core.Problem) {
 	if isChart(root) {
 		p.readChart(plan, root, r)
 	} else {
-		s, _ := p.section("", root, topKeys...)
+		s, _ := p.section("", root, shapeOf[flatText]())
 		s.readBody(plan)
 	}
 	if r.secret != nil {
@@ -102,7 +94,7 @@ func isChart(root *node) bool { return root.get("structure") != nil || root.get(
 
 // readIdentity settles name, version and description between the definition and the request.
 func (p *problems) readIdentity(plan *Plan, root *node, given identity) {
-	s := section{problems: p, node: root}
+	s := section{problems: p, node: root, shape: shapeOf[identityText]()}
 	if given.name == "" && given.path != "" {
 		if n := root.get("name"); n != nil && n.kind == textNode && n.plain != given.path {
 			s.wrong("name", "is %q here and %q in the path", clip(n.plain, maxName), clip(given.path, maxName))
@@ -110,8 +102,8 @@ func (p *problems) readIdentity(plan *Plan, root *node, given identity) {
 		given.name = given.path
 	}
 	d := &plan.definition
-	d.Name = s.settle("name", given.name, nameRule, nameText, false)
-	d.Version = s.settle("version", given.version, versionRule, versionText, true)
+	d.Name = s.settle("name", given.name, nameRule, nameReason, false)
+	d.Version = s.settle("version", given.version, versionRule, versionReason, true)
 	if d.Version == latestVersion {
 		s.add("version", root.keyLine("version"), "must not be %q, which stands for the newest version", latestVersion)
 	}
@@ -167,12 +159,12 @@ func (s section) readBody(plan *Plan) {
 }
 
 func (s section) readExecution(plan *Plan) {
-	e, ok := s.section("execution", s.get("execution"), "strategy", "waitForAll", "minResults", "timeout", "maxConcurrent")
+	e, ok := s.section("execution", s.get("execution"), shapeOf[executionText]())
 	if !ok {
 		return
 	}
-	plan.definition.Timeout = time.Duration(e.integer("timeout", 0, 1, maxTimeout)) * time.Millisecond
-	plan.definition.MaxActive = e.integer("maxConcurrent", 0, 1, maxActive)
+	plan.definition.Timeout = time.Duration(e.integer("timeout", 0)) * time.Millisecond
+	plan.definition.MaxActive = e.integer("maxConcurrent", 0)
 }
 
 func (s section) readConfig(plan *Plan) {
@@ -208,7 +200,7 @@ func secretRefs(list []core.SecretRef, n *node) []core.SecretRef {
 }
 
 func (s section) readSecurity(plan *Plan) {
-	a, ok := s.section("security", s.get("security"), "allowedUsers", "allowedRoles")
+	a, ok := s.section("security", s.get("security"), shapeOf[securityText]())
 	if ok {
 		plan.access = Access{Users: a.words("allowedUsers"), Roles: a.words("allowedRoles")}
 		if a.get("allowedUsers") != nil || a.get("allowedRoles") != nil {
@@ -286,14 +278,11 @@ func stepIDs(n *node) []string {
 }
 
 func (p *problems) readStep(path string, n *node, step *core.Step, plan *stepPlan) {
-	known := []string{"id", "agents", "input", "aggregation", "validation", "execution"}
-	composed := n.get("pattern") != nil
+	shape, composed := shapeOf[stepText](), n.get("pattern") != nil
 	if composed {
-		known = []string{"id", "pattern", "input"}
-	} else {
-		known = append(known, "pattern")
+		shape = shapeOf[composedText]()
 	}
-	s, _ := p.section(path, n, known...)
+	s, _ := p.section(path, n, shape)
 	step.ID = s.text("id")
 	switch {
 	case n.get("id") == nil:
@@ -309,7 +298,7 @@ func (p *problems) readStep(path string, n *node, step *core.Step, plan *stepPla
 		p.add(path, n.line, "lacks agents, or the pattern to run")
 	}
 	s.readAgents(step)
-	if e, ok := s.section(s.at("execution"), s.get("execution"), "strategy", "waitForAll", "minResults"); ok {
+	if e, ok := s.section(s.at("execution"), s.get("execution"), shapeOf[stepExecutionText]()); ok {
 		e.readStepExecution(step, s)
 	}
 	s.readValidation(step)
@@ -320,7 +309,7 @@ func (s section) readComposition() *core.Composition {
 	text := s.text("pattern")
 	name, version, ranged := strings.Cut(text, "@")
 	if !nameRule.MatchString(name) {
-		s.wrong("pattern", "must be a pattern's name, or name@range: the name %s", nameText)
+		s.wrong("pattern", "must be a pattern's name, or name@range: the name %s", nameReason)
 	}
 	if ranged {
 		if err := checkSelector(version); err != nil || version == "" {

@@ -14,14 +14,13 @@ import (
 )
 
 // fieldTypes are the types an input field may have.
-var fieldTypes = []string{"string", "number", "integer", "boolean", "object", "array", "any"}
+var fieldTypes = shapeOf[fieldText]().Find("type").Enum
 
 // Bounds of what a definition may declare.
 const (
 	maxFields      = 1000
 	maxFieldName   = 256
 	maxPatternText = 1000
-	maxLength      = 1 << 30
 )
 
 // additionalKey says, with true or false, whether members that are not declared are passed on. With a type it is a field.
@@ -70,9 +69,8 @@ func (p *problems) readField(path, name string, line int, n *node) *field {
 		return f
 	}
 	before := len(p.list)
-	s, _ := p.section(path, n, "type", "required", "default", "description", "min", "max", "minLength",
-		"maxLength", "pattern", "enum", "items", "properties")
-	f.kind = s.choice("type", "any", fieldTypes...)
+	s, _ := p.section(path, n, shapeOf[fieldText]())
+	f.kind = s.choice("type", "any")
 	f.required = s.boolean("required", false)
 	s.text("description")
 	f.readBounds(s)
@@ -98,8 +96,8 @@ func (f *field) readBounds(s section) {
 	}
 	f.belongs(s, "minLength", "string", "array")
 	f.belongs(s, "maxLength", "string", "array")
-	f.short = s.integer("minLength", 0, 0, maxLength)
-	f.long = s.integer("maxLength", -1, 0, maxLength)
+	f.short = s.integer("minLength", 0)
+	f.long = s.integer("maxLength", -1)
 	if f.long >= 0 && f.short > f.long {
 		s.wrong("maxLength", "is below minLength")
 	}
@@ -135,7 +133,7 @@ func (f *field) bound(s section, key string) *float64 {
 		return nil
 	}
 	f.belongs(s, key, "number", "integer")
-	v := s.number(key, 0, -1e308, 1e308)
+	v := s.numberIn(key, 0, -1e308, 1e308)
 	return &v
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // These tests look inside: what they check cannot be seen through the exported names.
@@ -92,5 +93,28 @@ func TestClip(t *testing.T) {
 	}
 	if got := clip("abc", 3); got != "abc" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestWords: the words of the language are those of the core.
+func TestWords(t *testing.T) {
+	enum := func(s *schema.Shape, key string) []string { return s.Find(key).Enum }
+	for _, c := range []struct{ got, want any }{
+		{enum(shapeOf[stepTypeText](), "type"), core.StepKinds},
+		{enum(shapeOf[escalationText](), "defaultBehavior"), core.Behaviors},
+		{enum(shapeOf[escalationText](), "onMaxDepth"), core.Behaviors[1:]},
+		{enum(shapeOf[aggregateText](), "method"), core.Methods},
+		{enum(shapeOf[stepExecutionText](), "strategy"), []core.StepStrategy{core.StepParallel, core.StepSequential, core.StepRace}},
+		{enum(shapeOf[validationText](), "onFailure"), []core.OnInvalid{core.OnInvalidFail, core.OnInvalidRetry, core.OnInvalidFallback}},
+		{enum(shapeOf[approveText](), "onReject"), []core.OnReject{core.OnRejectContinue, core.OnRejectFail, core.OnRejectRetry}},
+	} {
+		if got, want := fmt.Sprint(c.got), fmt.Sprint(c.want); got != want {
+			t.Errorf("%s, the core has %s", got, want)
+		}
+	}
+	for _, kind := range core.StepKinds {
+		if got := enum(stepShapes[kind], "type"); len(got) != 1 || got[0] != string(kind) {
+			t.Errorf("%s is of type %v", kind, got)
+		}
 	}
 }

@@ -93,13 +93,14 @@ func either(words []string) string {
 // then, so that reading goes on and finds every problem. A nil node reads as an empty map.
 type section struct {
 	*problems
-	path string
-	node *node
+	path  string
+	node  *node
+	shape *schema.Shape // the keys of the map, and what their values may be; nil where keys are free
 }
 
-// section opens the map at n and reports keys that are not known. ok is false if n is something else.
-func (p *problems) section(path string, n *node, known ...string) (s section, ok bool) {
-	s = section{problems: p, path: path, node: &node{kind: mapNode}}
+// section opens the map at n and reports keys that its shape does not have. ok is false if n is something else.
+func (p *problems) section(path string, n *node, shape *schema.Shape) (s section, ok bool) {
+	s = section{problems: p, path: path, node: &node{kind: mapNode}, shape: shape}
 	if n == nil {
 		return s, true
 	}
@@ -112,8 +113,8 @@ func (p *problems) section(path string, n *node, known ...string) (s section, ok
 		if len(p.list) == maxProblems {
 			break
 		}
-		if !slices.Contains(known, e.key) {
-			p.add(join(path, e.key), e.line, "unknown field%s", hintOrList(path, e.key, known))
+		if shape.Find(e.key) == nil {
+			p.add(join(path, e.key), e.line, "unknown field%s", hintOrList(path, e.key, shape.Names()))
 		}
 	}
 	return s, true
@@ -148,8 +149,13 @@ func (s section) text(key string) string {
 	return n.text
 }
 
-// choice returns the word at key, which must be one of the options.
-func (s section) choice(key, missing string, options ...string) string {
+// choice returns the word at key, which must be one of those of its shape.
+func (s section) choice(key, missing string) string {
+	return s.option(key, missing, s.shape.Find(key).Enum)
+}
+
+// option returns the word at key, which must be one of the options.
+func (s section) option(key, missing string, options []string) string {
 	n := s.get(key)
 	if n == nil {
 		return missing
@@ -176,12 +182,14 @@ func describe(n *node) string {
 	return n.kind.String()
 }
 
-// integer returns the whole number at key, which must lie in [low, high].
-func (s section) integer(key string, missing, low, high int) int {
+// integer returns the whole number at key, which must lie in the bounds of its shape.
+func (s section) integer(key string, missing int) int {
 	n := s.get(key)
 	if n == nil {
 		return missing
 	}
+	field := s.shape.Find(key)
+	low, high := int(*field.Min), int(*field.Max)
 	i, err := strconv.Atoi(n.text)
 	if n.kind != numberNode || err != nil || i < low || i > high {
 		s.wrong(key, "must be a whole number%s, not %s", bounds(key, low, high), describe(n))
@@ -214,8 +222,14 @@ func inWords(d time.Duration) string {
 	return d.String()
 }
 
-// number returns the number at key, which must lie in [low, high].
-func (s section) number(key string, missing, low, high float64) float64 {
+// number returns the number at key, which must lie in the bounds of its shape.
+func (s section) number(key string, missing float64) float64 {
+	field := s.shape.Find(key)
+	return s.numberIn(key, missing, float64(*field.Min), float64(*field.Max))
+}
+
+// numberIn returns the number at key, which must lie in [low, high].
+func (s section) numberIn(key string, missing, low, high float64) float64 {
 	n := s.get(key)
 	if n == nil {
 		return missing

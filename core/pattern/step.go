@@ -10,21 +10,21 @@ import (
 // readAgents reads which agents a step needs, and how many.
 func (s section) readAgents(step *core.Step) {
 	step.Min, step.Max, step.TaskTimeout = 1, 1, defaultTaskTimeout*time.Millisecond
-	a, ok := s.section(s.at("agents"), s.get("agents"), "capabilities", "min", "max", "taskTimeout", "prefer")
+	a, ok := s.section(s.at("agents"), s.get("agents"), shapeOf[agentsText]())
 	if !ok {
 		return
 	}
 	step.Need.Capabilities = a.words("capabilities")
-	step.Min = a.integer("min", 1, 1, maxAgents)
-	step.Max = a.integer("max", step.Min, 1, maxAgents)
+	step.Min = a.integer("min", 1)
+	step.Max = a.integer("max", step.Min)
 	if step.Max < step.Min {
 		if a.get("min") != nil {
 			a.wrong("max", "is %d, below min, which is %d", step.Max, step.Min)
 		}
 		step.Max = step.Min
 	}
-	step.TaskTimeout = time.Duration(a.integer("taskTimeout", defaultTaskTimeout, 1, maxTaskTimeout)) * time.Millisecond
-	p, ok := a.section(a.at("prefer"), a.get("prefer"), "region", "names", "model")
+	step.TaskTimeout = time.Duration(a.integer("taskTimeout", defaultTaskTimeout)) * time.Millisecond
+	p, ok := a.section(a.at("prefer"), a.get("prefer"), shapeOf[core.AgentPreference]())
 	if ok {
 		step.Need.Prefer = core.AgentPreference{Region: p.text("region"), Names: p.words("names"), Model: p.text("model")}
 	}
@@ -39,15 +39,14 @@ func (s section) readStrategy(step *core.Step) {
 	if n == nil {
 		n = &node{kind: mapNode}
 	}
-	section{problems: s.problems, path: s.at("execution"), node: n}.readStepExecution(step, s)
+	section{problems: s.problems, path: s.at("execution"), node: n, shape: shapeOf[stepExecutionText]()}.readStepExecution(step, s)
 }
 
 // readStepExecution reads how a step uses its agents. around is the section that holds it, with agents.
 func (s section) readStepExecution(step *core.Step, around section) {
-	step.Strategy = core.StepStrategy(s.choice("strategy", string(core.StepParallel),
-		string(core.StepParallel), string(core.StepSequential), string(core.StepRace)))
+	step.Strategy = core.StepStrategy(s.choice("strategy", string(core.StepParallel)))
 	limited := s.get("minResults") != nil
-	step.MinResults = s.integer("minResults", step.Min, 1, maxAgents)
+	step.MinResults = s.integer("minResults", step.Min)
 	if limited && (step.MinResults < step.Min || step.MinResults > step.Max) {
 		s.wrong("minResults", "must lie between agents.min and agents.max, which are %d and %d", step.Min, step.Max)
 	}
@@ -70,19 +69,18 @@ func (s section) readStepExecution(step *core.Step, around section) {
 
 // readValidation reads the rules a step's outcome must meet.
 func (s section) readValidation(step *core.Step) {
-	v, ok := s.section(s.at("validation"), s.get("validation"), "minConfidence", "onFailure", "maxRetries", "fallback")
+	v, ok := s.section(s.at("validation"), s.get("validation"), shapeOf[validationText]())
 	step.OnInvalid = core.OnInvalidFail
 	if !ok {
 		return
 	}
-	step.MinConfidence = v.number("minConfidence", 0, 0, 1)
-	step.OnInvalid = core.OnInvalid(v.choice("onFailure", string(core.OnInvalidFail),
-		string(core.OnInvalidFail), string(core.OnInvalidRetry), string(core.OnInvalidFallback)))
+	step.MinConfidence = v.number("minConfidence", 0)
+	step.OnInvalid = core.OnInvalid(v.choice("onFailure", string(core.OnInvalidFail)))
 	retries := 0
 	if step.OnInvalid == core.OnInvalidRetry {
 		retries = 1
 	}
-	step.MaxRetries = v.integer("maxRetries", retries, 0, maxRetries)
+	step.MaxRetries = v.integer("maxRetries", retries)
 	fallback := v.get("fallback")
 	if fallback != nil {
 		step.Fallback = fallback.appendJSON(nil)
@@ -96,13 +94,11 @@ func (s section) readValidation(step *core.Step) {
 func (s section) readAggregation() (g *aggregation, broken bool) {
 	before := len(s.list)
 	g = &aggregation{strategy: merge, method: deep}
-	a, ok := s.section(s.at("aggregation"), s.get("aggregation"),
-		"strategy", "method", "field", "fields", "threshold", "minVotes", "weights")
+	a, ok := s.section(s.at("aggregation"), s.get("aggregation"), shapeOf[aggregationText]())
 	if !ok {
 		return g, true
 	}
-	g.strategy = strategy(a.choice("strategy", string(merge),
-		string(voting), string(consensus), string(merge), string(first), string(best)))
+	g.strategy = strategy(a.choice("strategy", string(merge)))
 	allowed := map[strategy]string{
 		voting:    "method field threshold minVotes weights",
 		consensus: "field fields threshold minVotes",
@@ -121,9 +117,9 @@ func (s section) readAggregation() (g *aggregation, broken bool) {
 	switch {
 	case !known:
 	case g.strategy == voting:
-		g.method = a.choice("method", majority, majority, plurality, unanimous, weighted)
+		g.method = a.option("method", majority, []string{majority, plurality, unanimous, weighted})
 	case g.strategy == merge:
-		g.method = a.choice("method", deep, deep, shallow, concat, union)
+		g.method = a.option("method", deep, []string{deep, shallow, concat, union})
 	}
 	g.readMeasures(a)
 	return g, len(s.list) > before
@@ -136,12 +132,12 @@ func (g *aggregation) readMeasures(a section) {
 		a.wrong("field", "is empty")
 	}
 	if n := a.get("threshold"); n != nil {
-		g.threshold = a.number("threshold", 1, 0, 1)
+		g.threshold = a.number("threshold", 1)
 		if g.threshold == 0 {
 			a.wrong("threshold", "must be above 0 and at most 1")
 		}
 	}
-	g.minVotes = a.integer("minVotes", 0, 1, maxAgents)
+	g.minVotes = a.integer("minVotes", 0)
 	if a.get("fields") != nil && g.field != nil {
 		a.wrong("fields", "cannot be given together with field")
 	}
@@ -184,6 +180,6 @@ func (g *aggregation) readWeights(a section) {
 	g.weights = make(map[string]float64, len(n.keys))
 	w := section{problems: a.problems, path: a.at("weights"), node: n}
 	for _, e := range n.keys {
-		g.weights[e.key] = w.number(e.key, 1, 0, 1e9)
+		g.weights[e.key] = w.numberIn(e.key, 1, 0, 1e9)
 	}
 }
