@@ -44,6 +44,8 @@ type ManagedAgentRecord struct {
 	Spec ManagedAgentSpec `json:"spec"`
 	// Wanted is false once a stop was asked for: an agent that is found running then is stopped.
 	Wanted bool `json:"wanted"`
+	// WantedBy is the principal who last had it started or stopped.
+	WantedBy string `json:"wantedBy,omitempty"`
 	// SnapshotSeq is the position in the runtime's events that the record speaks of: what was said before it
 	// changes nothing any more.
 	SnapshotSeq uint64 `json:"snapshotSeq,omitempty"`
@@ -142,7 +144,8 @@ type ManagedAgentService interface {
 	// FindManagedAgent returns one agent. NOT_FOUND.
 	FindManagedAgent(ctx context.Context, id string) (*ManagedAgent, error)
 	// SpawnManagedAgent starts an agent and returns its record once its process runs. VALIDATION_ERROR for an
-	// unknown type, runtime or a bad field; INTERNAL_ERROR with Unavailable when no runtime is ready.
+	// unknown type, runtime or a bad field; NO_AGENTS when none is configured; INTERNAL_ERROR with Unavailable when none
+	// is ready.
 	SpawnManagedAgent(ctx context.Context, spec ManagedAgentSpec) (*ManagedAgent, error)
 	// SendManagedAgent gives input to an agent. Sent is only said when the agent took it. NOT_FOUND; CONFLICT
 	// when it is stopped or blocked; TIMEOUT; INTERNAL_ERROR with Unavailable while it cannot be reached.
@@ -164,8 +167,10 @@ type ManagedAgentService interface {
 	// that nothing was answered: the request is no WebSocket, or its query is wrong. Later failures close the
 	// socket with a code: 4404 for an unknown agent.
 	ServeTerminal(w http.ResponseWriter, r *http.Request, id string, readOnly bool) error
-	// Runtimes lists the configured runtimes in the order in which they are tried.
+	// Runtimes lists the configured runtimes in the order in which they are tried, as they were when they got ready.
 	Runtimes(ctx context.Context) []RuntimeInfo
+	// LookAtRuntimes is Runtimes after each that is ready was asked anew, for a moment at most, what it has.
+	LookAtRuntimes(ctx context.Context) []RuntimeInfo
 }
 
 // ManagedAgentReader reads stored managed agents.

@@ -62,6 +62,15 @@ func WithPrincipal(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
+// OnBehalf returns a context of work that Wardroom does by itself because somebody asked for it: what is written by it is put
+// down to them. It is allowed everything. by is the id of their principal; "" leaves ctx as it is.
+func OnBehalf(ctx context.Context, by string) context.Context {
+	if by == "" {
+		return ctx
+	}
+	return WithPrincipal(ctx, Principal{Kind: PrincipalSystem, ID: by})
+}
+
 // PrincipalFrom returns the principal of ctx, or System when none was set: only code inside the process
 // runs without one.
 func PrincipalFrom(ctx context.Context) Principal {

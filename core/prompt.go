@@ -25,6 +25,18 @@ const (
 	RulingByPerson        = "person"        // somebody over the API
 )
 
+// PromptRuled is the data of prompt.ruled.
+type PromptRuled struct {
+	ThreadID string       `json:"threadId"`
+	Name     string       `json:"name"` // of the thread
+	Role     string       `json:"role,omitempty"`
+	AgentID  string       `json:"agentId,omitempty"`
+	Kind     string       `json:"kind,omitempty"` // of the prompt
+	Tool     string       `json:"tool,omitempty"`
+	Text     string       `json:"text,omitempty"` // of the prompt, its beginning
+	Ruling   PromptRuling `json:"ruling"`
+}
+
 // PromptQuestion is what a policy is asked about a prompt of an agent. Fields that are not known are empty.
 type PromptQuestion struct {
 	PromptID string

@@ -143,6 +143,8 @@ type ThreadRecord struct {
 	// BlockedSince is when people began to be waited for; WaitAlerted reports whether it was told that they are slow.
 	BlockedSince *time.Time `json:"blockedSince,omitempty"`
 	WaitAlerted  bool       `json:"waitAlerted,omitempty"`
+	// Rulings is how many rulings its execution's journal has of it.
+	Rulings int `json:"rulings,omitempty"`
 	// IdleSince is when the thread became idle.
 	IdleSince *time.Time `json:"idleSince,omitempty"`
 	// Report is what the agent reported of its outcome, so far.
@@ -161,6 +163,7 @@ type ThreadEnding struct {
 	Error   *ThreadError    `json:"error,omitempty"`
 	Force   bool            `json:"force,omitempty"`
 	GraceMs int64           `json:"graceMs,omitempty"`
+	By      string          `json:"by,omitempty"` // principal who ends it, System.ID for ourselves
 	// Finished tells that the finish actions were done and Artifacts and Changes hold what came of them.
 	Finished  bool              `json:"finished,omitempty"`
 	Artifacts []Artifact        `json:"artifacts,omitempty"`
@@ -265,6 +268,7 @@ type QueuedInput struct {
 	Number    uint64    `json:"number"` // of the thread, from 1
 	Message   string    `json:"message"`
 	CreatedAt time.Time `json:"createdAt"`
+	CreatedBy string    `json:"createdBy,omitempty"` // principal who sent it
 	Withdrawn bool      `json:"withdrawn,omitempty"` // it is not given to the agent; its text is gone
 }
 

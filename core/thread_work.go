@@ -15,6 +15,7 @@ type ThreadTurn = wire.ThreadTurn
 type ThreadWork struct {
 	InputID string `json:"inputId"`
 	Number  uint64 `json:"number,omitempty"` // of the input; 0: a word to go on, which is in no queue
+	By      string `json:"by,omitempty"`     // principal who sent the input
 	// Attempt is how often it was handed over before; the agent knows each attempt by another key.
 	Attempt int `json:"attempt,omitempty"`
 	// Failures is how many turns of it failed in a row.

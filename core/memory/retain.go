@@ -112,3 +112,20 @@ func (s *Service) remove(ctx context.Context, chunk []*core.Experience, goes fun
 	s.enqueue(gone...)
 	return len(gone), nil
 }
+
+// ForgetExecution removes the experiences of an execution, from the index too, and returns their ids.
+func (s *Service) ForgetExecution(ctx context.Context, executionID string) (ids []string, err error) {
+	all := func(*core.Experience) bool { return true }
+	for {
+		chunk, _, err := s.store.FindExperiences(ctx, core.ExperienceFilter{ExecutionID: executionID, Page: core.Page{Limit: core.MaxPageLimit}})
+		if err != nil || len(chunk) == 0 {
+			return ids, err
+		}
+		for _, e := range chunk {
+			ids = append(ids, e.ID)
+		}
+		if _, err := s.remove(ctx, chunk, all); err != nil {
+			return ids, err
+		}
+	}
+}

@@ -38,8 +38,8 @@ func (s *Service) take(id, name, kind string, who instance) *agent {
 	a := &agent{id: id, name: name, kind: kind, who: who, changed: make(chan struct{})}
 	a.ctx, a.cancel = context.WithCancel(s.ctx)
 	s.crew[id] = a
-	s.startLocked(func() { s.follow(a) })
-	s.startLocked(func() { s.work(a) })
+	s.tasks.Go(func() { s.follow(a) })
+	s.tasks.Go(func() { s.work(a) })
 	return a
 }
 
@@ -88,7 +88,7 @@ func (s *Service) Hold(agentID string) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.ending[agentID] {
+	if s.tasks.Ended() || s.ending[agentID] {
 		return false
 	}
 	if s.crew[agentID] != nil {
@@ -115,7 +115,7 @@ func (s *Service) took(who instance, id string) {
 // lost ends the service of an agent that is gone, and tells the sink once.
 func (s *Service) lost(a *agent) {
 	s.mu.Lock()
-	if a.over || s.closed {
+	if a.over || s.tasks.Ended() {
 		s.mu.Unlock()
 		return
 	}

@@ -276,6 +276,8 @@ func (f *fake) Runtimes(context.Context) []core.RuntimeInfo {
 	return slices.Clone(f.runtimes)
 }
 
+func (f *fake) LookAtRuntimes(ctx context.Context) []core.RuntimeInfo { return f.Runtimes(ctx) }
+
 func (f *fake) AllManagedAgents(ctx context.Context) ([]*core.ManagedAgentRecord, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

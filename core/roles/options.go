@@ -30,6 +30,7 @@ const (
 	turnLimit        = 24 * time.Hour   // of one wait for a turn; a longer turn is waited for again
 	foldWait         = 10 * time.Second // for the events of a turn that was answered
 	settleTime       = 5 * time.Second  // for a turn to begin whose message may have been taken
+	unknownAsks      = 3                // times that a runtime is asked again, by its key, what became of a message
 	interruptEvery   = 3 * time.Second
 	maxInterrupts    = 6
 	maxResends       = 3

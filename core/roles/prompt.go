@@ -81,7 +81,7 @@ func (s *Service) surface(a *agent) {
 			s.mu.Lock()
 			j.told[ask] = true
 			s.mu.Unlock()
-			s.start(func() { s.answer(a, []core.ManagedAgentAnswer{{PromptID: p.ID, Choice: ruling.Answer}}) })
+			s.tasks.Go(func() { s.answer(a, []core.ManagedAgentAnswer{{PromptID: p.ID, Choice: ruling.Answer}}) })
 			return
 		}
 	}
@@ -126,7 +126,7 @@ func (s *Service) Reply(agentID string, r core.AgentReply) bool {
 			j.told[r.AskID] = true
 		}
 	}
-	s.startLocked(func() { s.reply(a, r) })
+	s.tasks.Go(func() { s.reply(a, r) })
 	return true
 }
 
@@ -171,7 +171,7 @@ func (s *Service) decline(a *agent, p *prompt, why string) {
 	if why != "" {
 		answer.Text += " (" + clip.Text(why, 500) + ")"
 	}
-	s.start(func() { s.answer(a, []core.ManagedAgentAnswer{answer}) })
+	s.tasks.Go(func() { s.answer(a, []core.ManagedAgentAnswer{answer}) })
 }
 
 // answer gives the first of the answers that the agent takes. It tries as long as the prompt is open.

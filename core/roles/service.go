@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/joined"
 )
 
 var _ core.RoleSpawner = (*Service)(nil)
@@ -24,12 +25,11 @@ type Service struct {
 
 	ctx    context.Context // of all work; ends in Close
 	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	tasks  joined.Group  // all goroutines of the service
 	spawns chan struct{} // holds one value for each spawn under way
 	stops  chan struct{} // as spawns, of stops
 
-	mu     sync.Mutex // guards all below, and the fields of agents, jobs and births that say so
-	closed bool
+	mu     sync.Mutex                   // guards all below, and the fields of agents, jobs and births that say so
 	crew   map[string]*agent            // that serve roles
 	births map[instance]*birth          // spawns under way
 	left   map[instance]map[string]bool // ids of agents of an earlier life that nobody took up yet
@@ -88,36 +88,17 @@ func (s *Service) Open(ctx context.Context) error {
 	}
 	s.ready = s.readiness()
 	s.mu.Unlock()
-	s.start(s.lookOften)
+	s.tasks.Go(s.lookOften)
 	return nil
 }
 
 // Close ends all work and joins it. What agents do goes on without us. Safe to call twice.
 func (s *Service) Close() {
 	s.mu.Lock()
-	s.closed = true
+	s.tasks.End()
 	s.mu.Unlock()
 	s.cancel()
-	s.wg.Wait()
-}
-
-// start runs fn on a goroutine that Close waits for; not at all once Close has begun.
-func (s *Service) start(fn func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.startLocked(fn)
-}
-
-// startLocked is start for a caller that holds mu.
-func (s *Service) startLocked(fn func()) {
-	if s.closed {
-		return
-	}
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
-		fn()
-	}()
+	s.tasks.Wait()
 }
 
 // leave notes an agent that nobody took up. The caller holds mu.

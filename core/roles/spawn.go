@@ -22,13 +22,13 @@ func (s *Service) Spawn(spec core.RoleSpec) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	who := instanceOf(spec)
-	if s.closed || s.births[who] != nil {
+	if s.tasks.Ended() || s.births[who] != nil {
 		return // the engine asks again after a restart; or it is about to be told
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	b := &birth{cancel: cancel}
 	s.births[who] = b
-	s.startLocked(func() {
+	s.tasks.Go(func() {
 		defer cancel()
 		s.bear(ctx, b, spec)
 	})
@@ -40,7 +40,7 @@ func (s *Service) bear(ctx context.Context, b *birth, spec core.RoleSpec) {
 	s.mu.Lock()
 	delete(s.births, instanceOf(spec))
 	off := b.called
-	if s.closed {
+	if s.tasks.Ended() {
 		s.mu.Unlock()
 		return // the agent lives on, and is taken over when the engine asks again
 	}

@@ -80,14 +80,14 @@ func (s *Service) endLocked(id, reason string) {
 	if a := s.crew[id]; a != nil {
 		s.letGo(a)
 	}
-	if s.ending[id] || s.closed {
+	if s.ending[id] || s.tasks.Ended() {
 		return
 	}
 	s.ending[id] = true
 	if s.opts.Threads != nil {
 		s.opts.Threads.EndRole(id, reason)
 	}
-	s.startLocked(func() { s.stopAgent(id, reason) })
+	s.tasks.Go(func() { s.stopAgent(id, reason) })
 }
 
 // stopAgent tries until the agent is gone. The first try already stores that it is not wanted, so that a restart

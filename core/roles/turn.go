@@ -19,6 +19,7 @@ type exchange struct {
 	text     string
 	key      string
 	resends  int // with another key
+	asked    int // times that the runtime did not know what became of the message, by the present key
 	refused  int // times that it was not taken
 	failures int // in a row
 	retry    pause.Backoff
@@ -174,19 +175,29 @@ func (s *Service) expectEnd(ctx context.Context, x *exchange) error {
 	return s.pauseThen(ctx, x)
 }
 
-// settle finds out about a message of which it is not known whether it was taken: if a turn begins soon, or began
-// since, it was. Otherwise it is sent again, with another key.
+// settle finds out about a message of which it is not known whether it was taken. The runtime, which remembers keys, is asked
+// again first: the call may only have been cut off, and its turn have ended meanwhile. Where it does not know either: if a
+// turn begins soon, or began since, the message was taken. Otherwise it is sent again, with another key.
 func (s *Service) settle(ctx context.Context, x *exchange) error {
 	taken := func() bool {
 		st := &x.a.state
 		return st.turn > x.base || st.began > x.began || st.status == core.ManagedBusy
 	}
-	err := s.await(ctx, x.a, wait(settleTime), taken)
+	x.asked++
+	last := x.asked > unknownAsks
+	limit := x.retry.Next()
+	if last {
+		limit, x.asked = settleTime, 0
+	}
+	err := s.await(ctx, x.a, wait(limit), taken)
 	switch {
 	case err == nil:
 		return errTaken
 	case !errors.Is(err, errLate):
 		return err
+	}
+	if !last {
+		return nil
 	}
 	if x.resends++; x.resends > maxResends {
 		return errUntaken

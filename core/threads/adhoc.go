@@ -154,6 +154,7 @@ func (s *Service) CancelAdHoc(ctx context.Context, executionID, reason string) (
 		}
 		next := *e
 		next.Status, next.CompletedAt, next.CancelledAt, next.CancelReason = core.ExecutionCancelled, &now, &now, reason
+		next.CancelledBy = core.PrincipalFrom(ctx).ID
 		out = &next
 		if err := tx.PutExecution(&next); err != nil {
 			return err
@@ -163,6 +164,6 @@ func (s *Service) CancelAdHoc(ctx context.Context, executionID, reason string) (
 	if err != nil {
 		return nil, err
 	}
-	s.stopAll(executionID)
+	s.stopAll(executionID, out.CancelledBy)
 	return out, nil
 }

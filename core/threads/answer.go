@@ -151,6 +151,11 @@ func (t *thread) answerPrompt(ctx context.Context, prompt, answer string) {
 				if p, ok := readPrompt(c.rec.Prompt); !ok || p.ID != prompt || c.rec.Ending != nil {
 					return errUnchanged
 				}
+				if former := c.rec.Ruling; former != nil {
+					asks := *former
+					asks.Answer, asks.Reason = core.RulingAsk, "the agent did not take the answer "+answer
+					c.ruled(c.rec.Prompt, &asks)
+				}
 				c.rec.Ruling = nil
 				c.event(core.EventThreadBlocked, blockedData{Prompt: c.rec.Prompt})
 				c.noticeBlocked()
@@ -208,7 +213,7 @@ func (s *Service) AnswerThread(ctx context.Context, id string, a core.ThreadAnsw
 	if isQuestion(p.ID) {
 		err = s.answerQuestion(ctx, r, p, a)
 	} else if err = t.giveAnswer(ctx, a); err == nil {
-		t.answeredBy(ctx, a)
+		t.answeredBy(ctx, r.Prompt, a)
 	}
 	if err != nil {
 		return nil, ofThread(err, r)
@@ -224,7 +229,7 @@ func (s *Service) AnswerThread(ctx context.Context, id string, a core.ThreadAnsw
 }
 
 // answeredBy notes who answered a prompt, where that is known. A failure to do so is no reason to say that it was not.
-func (t *thread) answeredBy(ctx context.Context, a core.ThreadAnswer) {
+func (t *thread) answeredBy(ctx context.Context, prompt json.RawMessage, a core.ThreadAnswer) {
 	by := core.PrincipalFrom(ctx)
 	if core.IsReserved(by.ID) {
 		return
@@ -236,6 +241,7 @@ func (t *thread) answeredBy(ctx context.Context, a core.ThreadAnswer) {
 		}
 		c.rec.Ruling = ruling
 		c.event(core.EventThreadStatus, statusData{Status: statusAnswered, Ruling: ruling})
+		c.ruled(prompt, ruling)
 		return nil
 	})
 	if err != nil {

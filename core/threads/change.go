@@ -16,6 +16,7 @@ import (
 type change struct {
 	t   *thread
 	now time.Time
+	by  string // principal whom its events are put down to
 	old *core.ThreadRecord
 	rec *core.ThreadRecord // a copy that may be changed; what it points to is replaced, never changed
 
@@ -40,7 +41,7 @@ func (c *change) event(kind core.EventType, data any) {
 		raw = json.RawMessage("{}")
 	}
 	c.events = append(c.events, core.Event{
-		Type: kind, Time: c.now, Subject: c.t.id, Group: core.ThreadGroup(c.t.execution), Data: raw,
+		Type: kind, Time: c.now, Subject: c.t.id, Group: core.ThreadGroup(c.t.execution), Data: raw, By: c.by,
 	})
 	for _, persisted := range core.PersistedThreadEvents {
 		if kind == persisted {
@@ -71,7 +72,7 @@ func (t *thread) change(ctx context.Context, fn func(c *change) error) error {
 func (t *thread) store(ctx context.Context, fn func(c *change) error) (*change, error) {
 	old := t.record()
 	next := *old
-	c := &change{t: t, now: t.s.clock.Now(), old: old, rec: &next, said: t.said, starts: t.starts}
+	c := &change{t: t, now: t.s.clock.Now(), by: core.PrincipalFrom(ctx).ID, old: old, rec: &next, said: t.said, starts: t.starts}
 	if err := fn(c); err != nil {
 		if errors.Is(err, errUnchanged) {
 			return nil, nil
@@ -171,6 +172,7 @@ func (c *change) end(e core.ThreadEnding) {
 	if r.Ending != nil || r.Status.Terminal() {
 		return
 	}
+	e.By = c.by
 	r.Ending = &e
 	r.Prompt, r.LoginURL, r.IdleSince, r.RetryAt = nil, "", nil, nil
 	r.StatusReason = e.Reason

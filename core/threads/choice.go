@@ -43,8 +43,37 @@ func (s *Service) place(ctx context.Context, spec *core.ThreadSpec) (place, erro
 			return place{runtime: core.RuntimeConnected, host: h.AgentID}, nil
 		}
 	}
-	return place{}, core.Unavailable("runtime_unavailable", "nothing runs agents of the type %q now: %s",
-		spec.AgentType, missing(infos, hosts, spec))
+	for _, info := range infos {
+		if !info.Ready && spec.AgentID == "" && (spec.Runtime == "" || spec.Runtime == info.Name) { // it may get ready
+			return place{}, core.Unavailable("runtime_unavailable", "nothing runs agents of the type %q now: %s",
+				spec.AgentType, missing(infos, hosts, spec))
+		}
+	}
+	return place{}, core.NoRuntime("nothing runs agents of the type %q: %s", spec.AgentType, missing(infos, hosts, spec))
+}
+
+// checkType refuses a type that nobody knows, in the words that a managed agent gets. A runtime that is away may know it.
+func (s *Service) checkType(ctx context.Context, kind string) error {
+	if s.opts.AgentTypes == nil || kind == "" {
+		return nil
+	}
+	known := s.opts.AgentTypes(ctx)
+	if s.opts.Hosts != nil {
+		for _, h := range s.opts.Hosts.Hosts() {
+			known = append(known, h.Types...)
+		}
+	}
+	if slices.Contains(known, kind) {
+		return nil
+	}
+	for _, info := range s.opts.ManagedAgents.Runtimes(ctx) {
+		if !info.Ready {
+			return nil
+		}
+	}
+	slices.Sort(known)
+	return core.Invalid("agentType", "%q is not an agent type; there is %s, and agentTypes in the configuration declares more",
+		kind, listed(slices.Compact(known)))
 }
 
 func listed(names []string) string { return strings.Join(names, ", ") }

@@ -118,7 +118,7 @@ func (from *continuation) take(tx core.Tx, r *core.ThreadRecord) error {
 func (s *Service) firstInputs(r *core.ThreadRecord, from *continuation) []*core.QueuedInput {
 	var list []*core.QueuedInput
 	add := func(id, message string) {
-		list = append(list, &core.QueuedInput{ID: id, ThreadID: r.ID, Number: uint64(len(list) + 1), Message: message, CreatedAt: r.CreatedAt})
+		list = append(list, &core.QueuedInput{ID: id, ThreadID: r.ID, Number: uint64(len(list) + 1), Message: message, CreatedAt: r.CreatedAt, CreatedBy: r.CreatedBy})
 	}
 	if from == nil {
 		if message := firstMessage(r); message != "" {

@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ func (c *change) conclude(out *outcome) error {
 	}
 	e := *r.Ending
 	at := c.now
+	c.by = cmp.Or(e.By, c.by) // its end is what was asked for
 	c.tellOutput()
 	r.Status, r.StatusReason, r.EndedAt = e.Status, e.Reason, &at
 	r.Error = e.Error

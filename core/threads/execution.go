@@ -21,13 +21,13 @@ func (s *Service) watchLocked(r *core.ThreadRecord) {
 	if w := s.watches[r.ExecutionID]; w != nil {
 		w.threads++
 		// What was told before the thread was there is not told again: the execution may be over by now.
-		s.startLocked(func() { s.review(w.ctx, r.ExecutionID) })
+		s.tasks.Go(func() { s.review(w.ctx, r.ExecutionID) })
 		return
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.watches[r.ExecutionID] = &watch{threads: 1, ctx: ctx, cancel: cancel}
 	execution := r.ExecutionID
-	s.startLocked(func() {
+	s.tasks.Go(func() {
 		defer cancel()
 		for !s.guard("following an execution", execution, func() { s.follow(ctx, execution) }) && s.pause(ctx, maxRetry) {
 			s.log.Info("following an execution is begun anew", "execution", execution)
@@ -81,7 +81,7 @@ func (s *Service) catchUp(ctx context.Context, execution string) error {
 		return err
 	}
 	if e.Status == core.ExecutionCancelled {
-		s.stopAll(execution)
+		s.stopAll(execution, e.CancelledBy)
 		return nil
 	}
 	if e.Status.Terminal() {
@@ -109,7 +109,7 @@ func (s *Service) consume(ctx context.Context, execution string, at uint64, retr
 		retry.Reset()
 		switch e.Type {
 		case core.EventExecutionCancelled:
-			s.stopAll(execution)
+			s.stopAll(execution, e.By)
 		case core.EventExecutionCompleted, core.EventExecutionFailed:
 			s.endRoles(execution)
 		case core.EventQuestionAsked:
@@ -143,12 +143,12 @@ func (s *Service) of(execution string) []*thread {
 	return list
 }
 
-// stopAll decides that all threads of an execution stop, because it was cancelled.
-func (s *Service) stopAll(execution string) {
+// stopAll decides that all threads of an execution stop, because somebody cancelled it.
+func (s *Service) stopAll(execution, by string) {
 	for _, t := range s.of(execution) {
-		s.start(func() {
+		s.tasks.Go(func() {
 			t.catchUp(t.work)
-			t.must(t.work, func(c *change) error {
+			t.must(core.OnBehalf(t.work, by), func(c *change) error {
 				c.end(core.ThreadEnding{Status: core.ThreadStopped, State: core.CompletionPartial, Reason: core.ThreadReasonExecution})
 				return nil
 			})
@@ -160,7 +160,7 @@ func (s *Service) stopAll(execution string) {
 func (s *Service) endRoles(execution string) {
 	for _, t := range s.of(execution) {
 		if t.record().Kind == core.ThreadKindRole {
-			s.start(t.endRole)
+			s.tasks.Go(t.endRole)
 		}
 	}
 }

@@ -91,10 +91,13 @@ func (t *thread) give(ctx context.Context, in *core.QueuedInput, withdrawals int
 	}
 	attempt := r.Work.Attempt
 	text, key := workText(r, in), workKey(r.Work)
-	resends := 0
+	resends, asked := 0, 0
 	var retry pause.Backoff
+	began, turns := t.turnsSeen()
 	for {
-		began, turns := t.turnsSeen()
+		if asked == 0 {
+			began, turns = t.turnsSeen()
+		}
 		_, err := t.s.opts.ManagedAgents.SendManagedAgent(ctx, t.record().ManagedAgentID, core.ManagedAgentInput{
 			Message: text, Timeout: sendLimit, Key: key,
 		})
@@ -106,11 +109,22 @@ func (t *thread) give(ctx context.Context, in *core.QueuedInput, withdrawals int
 		case err == nil, code == runtimecode.InvalidArgument && fieldOf(err) == "id":
 			return t.sent(ctx, in, attempt, "")
 		case code == runtimecode.DeliveryUnknown:
+			// The call was cut off, or the runtime does not know it itself: what remembers keys is asked before a turn is waited for,
+			// as a turn that ended meanwhile may have left no other trace.
+			if asked++; asked <= unknownAsks {
+				if t.tookOne(ctx, retry.Next(), began, turns) {
+					return t.sent(ctx, in, attempt, "")
+				}
+				if !t.await(ctx, nil, feedable) {
+					return false
+				}
+				continue
+			}
 			if t.tookOne(ctx, settleTime, began, turns) {
 				return t.sent(ctx, in, attempt, "")
 			}
 			resends++
-			key = workKey(r.Work) + "." + strconv.Itoa(resends+1)
+			key, asked = workKey(r.Work)+"."+strconv.Itoa(resends+1), 0
 			continue
 		case core.ErrorCode(err) == core.CodeValidation:
 			t.log.Warn("an agent refuses a message for good", "input", r.Work.InputID, "error", err)

@@ -65,6 +65,7 @@ func (t *thread) endManaged(ctx context.Context) error {
 		}
 		id = a.ID
 	}
+	ctx = core.OnBehalf(ctx, r.Ending.By)
 	select {
 	case t.s.stops <- struct{}{}:
 		defer func() { <-t.s.stops }()
@@ -75,7 +76,7 @@ func (t *thread) endManaged(ctx context.Context) error {
 	stop, cancel := context.WithCancel(ctx)
 	defer cancel()
 	forced := r.Ending.Force
-	t.s.start(func() {
+	t.s.tasks.Go(func() {
 		if !forced && t.await(stop, nil, func(r *core.ThreadRecord) bool { return r.Ending != nil && r.Ending.Force }) {
 			_ = t.s.opts.ManagedAgents.StopManagedAgent(stop, id, core.ManagedAgentStop{Force: true}) // the first call tells
 		}

@@ -24,7 +24,7 @@ func (c *change) public(kind core.EventType, data any) {
 		raw = json.RawMessage("{}") // plain data always encodes
 	}
 	c.events = append(c.events, core.Event{
-		ID: c.t.s.opts.IDs.New(core.PrefixEvent), Type: kind, Time: c.now, Subject: core.NoticeSubject(c.t.id), Data: raw,
+		ID: c.t.s.opts.IDs.New(core.PrefixEvent), Type: kind, Time: c.now, Subject: core.NoticeSubject(c.t.id), Data: raw, By: c.by,
 	})
 }
 

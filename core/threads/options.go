@@ -19,6 +19,7 @@ const (
 const (
 	maxRetry      = 15 * time.Second
 	lookInterval  = 5 * time.Second        // between looks at an agent whose end no event told
+	unknownAsks   = 3                      // times that a runtime is asked again, by its key, what became of a message
 	settleTime    = 5 * time.Second        // for a turn to begin whose message may have been taken
 	turnShows     = 5 * time.Second        // for the turn of a message that was taken to show
 	answerWait    = 500 * time.Millisecond // for an answer to show
@@ -105,6 +106,8 @@ type Config struct {
 	SpawnsAtOnce int
 	// WaitAlert is how long a thread waits for people until a system.alert tells of it. 0: it never does.
 	WaitAlert time.Duration
+	// RequireConsent has the metadata of threads that begin an execution of their own say that those whom the data is of agree.
+	RequireConsent bool
 	// AutoAnswer are rules behind those of a thread's own policy.
 	AutoAnswer []core.AutoAnswerRule
 }
@@ -147,7 +150,9 @@ type Options struct {
 	IDs           core.IDs
 	Logger        hclog.Logger
 	Config        Config
-	Approver      Approver // nil: rules and presets alone answer prompts
+	// AgentTypes returns the types that are known whether or not anything runs them now; nil: any is.
+	AgentTypes func(ctx context.Context) []string
+	Approver   Approver // nil: rules and presets alone answer prompts
 	// Secrets resolves what environments refer to, of threads that connected agents host; nil: their values stay as they are.
 	// Those of others are resolved by ManagedAgents.
 	Secrets core.SecretSource

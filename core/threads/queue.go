@@ -60,7 +60,7 @@ func firstWaiting(r *core.ThreadRecord) uint64 {
 }
 
 func item(r *core.ThreadRecord, in *core.QueuedInput) core.ThreadQueueItem {
-	out := core.ThreadQueueItem{InputID: in.ID, Number: in.Number, State: core.InputWaiting, Message: in.Message, CreatedAt: in.CreatedAt}
+	out := core.ThreadQueueItem{InputID: in.ID, Number: in.Number, State: core.InputWaiting, Message: in.Message, CreatedAt: in.CreatedAt, CreatedBy: in.CreatedBy}
 	if w := r.Work; w != nil && w.Number == in.Number {
 		out.Attempt = w.Attempt
 		if w.Held {
@@ -143,7 +143,7 @@ func withdrawFrom(r *core.ThreadRecord, in *core.QueuedInput) (*core.QueuedInput
 		r.Withdrawn++
 	}
 	r.Withdrawals++
-	return &core.QueuedInput{ID: in.ID, ThreadID: in.ThreadID, Number: in.Number, CreatedAt: in.CreatedAt, Withdrawn: true}, nil
+	return &core.QueuedInput{ID: in.ID, ThreadID: in.ThreadID, Number: in.Number, CreatedAt: in.CreatedAt, CreatedBy: in.CreatedBy, Withdrawn: true}, nil
 }
 
 // withdrawStored withdraws a message that a thread which is over still has.

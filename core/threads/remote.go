@@ -68,7 +68,7 @@ func (s *Service) HostBack(agentID string, threadIDs []string) {
 	})
 	for _, id := range threadIDs {
 		if s.find(id) == nil && s.opts.Hosts != nil {
-			s.start(func() {
+			s.tasks.Go(func() {
 				if r, err := s.opts.Store.FindThread(s.ctx, id); core.ErrorCode(err) == core.CodeNotFound || err == nil && r.Status.Terminal() {
 					s.opts.Hosts.StopThread(agentID, id, "the thread is over", true)
 				}

@@ -236,6 +236,11 @@ func TestRemoteAfterTheEnd(t *testing.T) {
 			AgentID: "agent_1", ThreadID: id, Seq: e.seq, Type: kind, Signal: core.AgentSignal{Text: text}, Settled: waiting.Done,
 		})
 	}
+	coretest.WaitFor(t, "what was told so far to be settled", func() bool { // it takes the lock that is held below
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return len(e.unsure) == 0
+	})
 	e.mu.Lock()
 	r.store.failAfter(0)
 	tell(core.EventManagedBusy, "")

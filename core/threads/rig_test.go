@@ -49,6 +49,7 @@ func (r *rig) make() *threads.Service {
 	return threads.New(threads.Options{
 		Store: r.store, Streams: r.store, ManagedAgents: r.agents, Hosts: r.hosts, Workspaces: r.spaces, Memory: r.memory,
 		Clock: r.clock, IDs: r.ids, Config: r.config, SealKey: [32]byte{1, 2, 3}, Observer: r.observer,
+		AgentTypes: func(context.Context) []string { return []string{"claude", "codex", "gemini", "shell"} },
 	})
 }
 

@@ -47,7 +47,7 @@ func (s *Service) SpawnRole(ctx context.Context, spec core.RoleSpec, agent core.
 	s.mu.Unlock()
 	if t != nil && t.spent(ctx) {
 		s.vacate(t)
-		s.start(t.endRole)
+		s.tasks.Go(t.endRole)
 		t = nil
 	}
 	if t == nil {
@@ -85,7 +85,7 @@ func (s *Service) vacateLocked(t *thread) {
 func (s *Service) sit(ctx context.Context, at seat) (release func(), err error) {
 	for {
 		s.mu.Lock()
-		if s.closed {
+		if s.tasks.Ended() {
 			s.mu.Unlock()
 			return nil, errShuttingDown()
 		}
@@ -249,7 +249,7 @@ func (s *Service) EndRole(agentID, _ string) {
 	t := s.crew[agentID]
 	if t != nil && t.record().Kind == core.ThreadKindRole {
 		s.vacateLocked(t)
-		s.startLocked(t.endRole)
+		s.tasks.Go(t.endRole)
 	}
 	s.mu.Unlock()
 }

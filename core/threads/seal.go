@@ -36,6 +36,6 @@ func (s *Service) openEnv(threadID string, sealed []byte) (map[string]string, er
 			return env, nil
 		}
 	}
-	return nil, core.Errorf(core.CodeInternal, "the environment of the thread cannot be read any more: the key that sealed it "+
+	return nil, core.Conflict("thread", threadID, "", "the environment of the thread cannot be read any more: the key that sealed it "+
 		"(threads.key) was replaced; spawn the thread again")
 }

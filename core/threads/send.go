@@ -96,7 +96,7 @@ func checkInput(in core.ThreadInput) error {
 // transaction, in the order of the calls.
 func (t *thread) enqueue(ctx context.Context, message string) (core.ThreadReceipt, error) {
 	a := &arrival{
-		input: &core.QueuedInput{ID: t.s.opts.IDs.New(core.PrefixInput), ThreadID: t.id, Message: message, CreatedAt: t.s.clock.Now()},
+		input: &core.QueuedInput{ID: t.s.opts.IDs.New(core.PrefixInput), ThreadID: t.id, Message: message, CreatedAt: t.s.clock.Now(), CreatedBy: core.PrincipalFrom(ctx).ID},
 		claim: core.IdempotencyFrom(ctx), done: make(chan struct{}),
 	}
 	t.mu.Lock()
@@ -168,6 +168,7 @@ func (t *thread) admitAll(ctx context.Context, list []*arrival) error {
 		if len(taken) == 0 {
 			return errUnchanged
 		}
+		c.by = taken[0].input.CreatedBy
 		c.freed = t.waiting - bytes
 		r.LastActivityAt = c.now
 		if r.Status == core.ThreadIdle {

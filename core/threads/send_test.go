@@ -182,7 +182,7 @@ func TestUnsureSend(t *testing.T) {
 	var keys []string
 	taken := false
 	r.agents.send = func(in core.ManagedAgentInput) error {
-		if keys = append(keys, in.Key); len(keys) > 1 {
+		if keys = append(keys, in.Key); keys[0] != in.Key {
 			return nil
 		}
 		if taken {
@@ -198,7 +198,7 @@ func TestUnsureSend(t *testing.T) {
 		clock.Advance(1e9)
 		return rec.TurnCount == 1 && rec.SentSeq == 1
 	})
-	if len(keys) != 2 || keys[1] != keys[0]+".2" {
+	if len(keys) != 5 || keys[3] != keys[0] || keys[4] != keys[0]+".2" {
 		t.Errorf("keys %q", keys)
 	}
 	keys, taken = nil, true
@@ -207,6 +207,29 @@ func TestUnsureSend(t *testing.T) {
 	}
 	r.until(id, "the second turn", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 2 && rec.SentSeq == 2 })
 	if len(keys) != 1 {
+		t.Errorf("keys %q", keys)
+	}
+}
+
+// TestCutSend: a call was cut off, no turn showed, and the runtime knows by the key that the message was taken. It is not given
+// to the agent a second time.
+func TestCutSend(t *testing.T) {
+	clock := coretest.NewClock()
+	r := newRig(t, clock)
+	var keys []string
+	r.agents.send = func(in core.ManagedAgentInput) error {
+		if keys = append(keys, in.Key); len(keys) == 1 {
+			return runtimeError(core.CodeConflict, "DELIVERY_UNKNOWN")
+		}
+		return nil
+	}
+	r.open()
+	id := r.spawn(spec()).ID
+	r.until(id, "the turn", func(rec *core.ThreadRecord) bool {
+		clock.Advance(1e9)
+		return rec.TurnCount == 1 && rec.SentSeq == 1
+	})
+	if len(keys) != 2 || keys[1] != keys[0] {
 		t.Errorf("keys %q", keys)
 	}
 }

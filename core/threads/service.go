@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/joined"
 	"github.com/wardroom/wardroom/core/threads/rules"
 )
 
@@ -34,13 +35,12 @@ type Service struct {
 
 	ctx    context.Context // of all work; ends in Close
 	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	tasks  joined.Group  // all goroutines of the service
 	stops  chan struct{} // holds one value for each stop of an agent under way
 
 	questions core.QuestionService // or nil; set once before Open
 
-	mu        sync.Mutex // guards all below
-	closed    bool
+	mu        sync.Mutex             // guards all below
 	live      map[string]*thread     // that are not over, by id
 	roles     map[seat]*thread       // that serve roles
 	seats     map[seat]chan struct{} // calls of SpawnRole under way; closed when one is over
@@ -115,29 +115,10 @@ func (s *Service) ApplyConfig(c Config) {
 // call twice.
 func (s *Service) Close() {
 	s.mu.Lock()
-	s.closed = true
+	s.tasks.End()
 	s.mu.Unlock()
 	s.cancel()
-	s.wg.Wait()
-}
-
-// start runs fn on a goroutine that Close waits for; not at all once Close has begun.
-func (s *Service) start(fn func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.startLocked(fn)
-}
-
-// startLocked is start for a caller that holds mu.
-func (s *Service) startLocked(fn func()) {
-	if s.closed {
-		return
-	}
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
-		fn()
-	}()
+	s.tasks.Wait()
 }
 
 // guard runs fn, and keeps a panic in the supervision of one thread from the others. It returns false after one.

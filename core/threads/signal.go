@@ -136,7 +136,10 @@ func (c *change) onBusy() {
 		return
 	}
 	r.Status, r.StatusReason, r.Prompt, r.LoginURL, r.IdleSince = core.ThreadRunning, "", nil, "", nil
+	former := c.by
+	c.by = c.worksFor()
 	c.event(core.EventThreadStatus, statusData{Status: string(core.ThreadRunning)})
+	c.by = former
 }
 
 func (c *change) onBlocked(sig *core.AgentSignal) {
@@ -152,6 +155,7 @@ func (c *change) onBlocked(sig *core.AgentSignal) {
 		answer = r.Ruling.Answer
 	}
 	c.event(core.EventThreadBlocked, blockedData{Prompt: sig.Prompt, AutoAnswered: auto, Answer: answer, Ruling: r.Ruling})
+	c.ruled(sig.Prompt, r.Ruling)
 	if r.BlockedSince = nil; !auto {
 		c.noticeBlocked()
 	}

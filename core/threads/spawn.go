@@ -24,8 +24,16 @@ func (s *Service) spawnThread(ctx context.Context, spec core.ThreadSpec, from *c
 	if err != nil {
 		return nil, err
 	}
+	if err := s.checkType(ctx, spec.AgentType); err != nil {
+		return nil, err
+	}
 	if err := s.checkExecution(ctx, spec.ExecutionID); err != nil {
 		return nil, err
+	}
+	if spec.ExecutionID == core.NewExecution && s.config.Load().RequireConsent { // else its execution has it
+		if err := core.CheckConsent(spec.Metadata, "metadata"); err != nil {
+			return nil, err
+		}
 	}
 	where, err := s.place(ctx, &spec)
 	if err != nil {
@@ -51,7 +59,7 @@ func (s *Service) spawnThread(ctx context.Context, spec core.ThreadSpec, from *c
 func (s *Service) takeRoom() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.tasks.Ended() {
 		return errShuttingDown()
 	}
 	if most := s.config.Load().MaxThreads; s.spawned >= most {
@@ -252,6 +260,9 @@ func (s *Service) CheckSpec(ctx context.Context, spec core.ThreadSpec) error {
 func (s *Service) PrepareThread(ctx context.Context, spec core.ThreadSpec) (*core.ThreadPlan, error) {
 	spec, err := s.check(s.withPrepared(ctx, spec), false)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.checkType(ctx, spec.AgentType); err != nil {
 		return nil, err
 	}
 	if err := s.checkExecution(ctx, spec.ExecutionID); err != nil {

@@ -28,7 +28,7 @@ func (s *Service) StopThread(ctx context.Context, id string, opts core.ThreadSto
 		}
 		if r.Ending != nil {
 			forced := *r.Ending
-			forced.Force = true
+			forced.Force, forced.By = true, c.by
 			r.Ending = &forced
 			return nil
 		}

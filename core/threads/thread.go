@@ -109,7 +109,7 @@ func (s *Service) launch(t *thread) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := t.record()
-	if s.closed || r.Status.Terminal() {
+	if s.tasks.Ended() || r.Status.Terminal() {
 		return
 	}
 	s.live[t.id] = t
@@ -117,7 +117,7 @@ func (s *Service) launch(t *thread) {
 		s.crew[r.ManagedAgentID] = t
 	}
 	s.watchLocked(r)
-	s.startLocked(func() {
+	s.tasks.Go(func() {
 		defer t.cancel()
 		t.arm()
 		for !s.guard("the supervision of a thread", t.id, t.run) && s.pause(t.ctx, maxRetry) {
@@ -192,7 +192,7 @@ func (t *thread) arm() {
 	limit := time.Duration(r.Policy.TimeoutMs) * time.Millisecond
 	// Of a thread that was taken up after a restart the wall clock tells, which was set back perhaps.
 	timer := t.s.clock.AfterFunc(min(limit, t.untilAt(r.CreatedAt.Add(limit))), func() {
-		t.s.start(func() {
+		t.s.tasks.Go(func() {
 			t.must(t.work, func(c *change) error {
 				c.end(core.ThreadEnding{
 					Status: core.ThreadFailed, State: core.CompletionFailed, Reason: core.ThreadReasonTimeout,

@@ -41,7 +41,10 @@ func (c *change) onTurn(sig *core.AgentSignal) {
 	}
 	r.LastTurn = &core.ThreadTurn{Turn: turn, DurationMs: wire.Millis(sig.DurationMs), TurnOutcome: outcome}
 	c.addUsage(outcome.Usage)
+	former := c.by
+	c.by = c.worksFor()
 	c.event(core.EventThreadTurnComplete, data)
+	c.by = former
 	took := time.Duration(sig.DurationMs) * time.Millisecond
 	c.after = append(c.after, func() { c.t.s.observer.TurnEnded(took) })
 	if r.LastText != "" {

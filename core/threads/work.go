@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -80,7 +81,7 @@ func (c *change) open(in *core.QueuedInput) {
 		return
 	}
 	c.closeWork()
-	r.Work = &core.ThreadWork{InputID: in.ID, Number: in.Number, Held: true}
+	r.Work = &core.ThreadWork{InputID: in.ID, Number: in.Number, By: in.CreatedBy, Held: true}
 }
 
 // closeWork forgets the message whose turn is over.
@@ -131,6 +132,14 @@ func workText(r *core.ThreadRecord, in *core.QueuedInput) string {
 		return goOnNewText + "\n\n" + firstMessage(r)
 	}
 	return goOnText
+}
+
+// worksFor returns the principal whose message the agent works on; System.ID where that is not known.
+func (c *change) worksFor() string {
+	if w := c.rec.Work; w != nil && w.Held {
+		return cmp.Or(w.By, c.by)
+	}
+	return c.by
 }
 
 // turnBegan notes that a turn began. One that begins behind the end of another is not that of the message that the

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -21,6 +22,7 @@ type Set struct {
 	Names map[reflect.Type]string // of structs whose name is another than in Go
 	// InRequests are the names of structs that are called otherwise where they are a request, or a part of one.
 	InRequests map[reflect.Type]string
+	Refs       string // what references to definitions begin with; empty: those of an OpenAPI document
 }
 
 // Of returns the schema of a type; structs become references to definitions. In a request a field is
@@ -65,7 +67,7 @@ func (s *Set) Of(t reflect.Type, request bool) Object {
 			s.Defs[name] = Object{} // taken, in case the type refers to itself
 			s.Defs[name] = s.structure(t, request)
 		}
-		return Object{"$ref": "#/components/schemas/" + name}
+		return Object{"$ref": cmp.Or(s.Refs, "#/components/schemas/") + name}
 	}
 	panic("schema: no schema for " + t.String())
 }
