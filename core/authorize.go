@@ -12,6 +12,9 @@ type Access struct {
 	Guard *Guard
 }
 
+// ActionGrant is to give a key scopes, roles or an owner that are not those of whoever makes it: for administrators alone.
+const ActionGrant = "keys.grant"
+
 // Guard is the allow-list of a pattern: who may run and read it, and what comes of it.
 type Guard struct {
 	Users []string

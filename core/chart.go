@@ -42,10 +42,10 @@ type Role struct {
 
 // RoutingRule sends messages of a role to another.
 type RoutingRule struct {
-	From         string // key of a role, or Anyone
-	To           string // key of a role
-	Topics       []string
-	MessageTypes []string
+	From         string   `json:"from" check:"required" doc:"Key of the role that asks; * is anyone."`
+	To           string   `json:"to" check:"required" doc:"Key of the role that answers."`
+	Topics       []string `json:"topics,omitempty" check:"min=1,max=1000" doc:"Topics of the messages. This or messageTypes."`
+	MessageTypes []string `json:"messageTypes,omitempty" check:"min=1,max=1000" doc:"Types of the messages. This or topics."`
 }
 
 // Anyone stands for any role in RoutingRule.From.

@@ -29,6 +29,8 @@
 //	sso       signing in at an identity provider, by OpenID Connect
 //	audit     who did what: the chained trail, its checkpoints, and the delivery to sinks
 //	masking   fields that are not shown in clear, by their paths
+//	erasure   what is stored of a subject: its export, and its erasure
+//	compliance  what the profiles soc2, gdpr and hipaa ask for, and the report of a check
 //	secrets   references to secrets: their providers, what is kept in memory, what users may name
 //	policy    who may do what: scopes, roles, allow-lists and the operator's rules, decided in Rego
 //	health    named checks and their state

@@ -120,6 +120,15 @@ func Conflict(resource, id, status, format string, args ...any) *Error {
 	return &Error{Code: CodeConflict, Message: fmt.Sprintf(format, args...), Details: details}
 }
 
+// NoRuntime makes a NO_AGENTS for an agent that nothing could start as things are configured; it does not pass by itself,
+// unlike a runtime that is away (Unavailable).
+func NoRuntime(format string, args ...any) *Error {
+	return &Error{
+		Code: CodeNoAgents, Message: fmt.Sprintf(format, args...),
+		Details: map[string]any{"required": 1, "available": 0, "capabilities": []string{}, "reason": "no_runtime"},
+	}
+}
+
 // Unavailable makes an INTERNAL_ERROR that HTTP answers with 503; reason is a stable word for details.
 func Unavailable(reason, format string, args ...any) *Error {
 	return &Error{

@@ -69,6 +69,7 @@ type Execution struct {
 	Deadline    time.Time  `json:"deadline"`
 
 	CancelReason string          `json:"cancelReason,omitempty"`
+	CancelledBy  string          `json:"cancelledBy,omitempty"` // principal; System.ID for ourselves
 	BatchID      string          `json:"batchId,omitempty"`
 	BatchIndex   int             `json:"batchIndex,omitempty"`
 	RetryOf      string          `json:"retryOf,omitempty"`   // the execution this one repeats

@@ -35,6 +35,7 @@ const (
 	PrefixAudit     = "aud_"
 	PrefixSchedule  = "sched_"
 	PrefixTrigger   = "trig_"
+	PrefixErasure   = "ers_"
 )
 
 // IDs makes ids. Implementations are safe for concurrent use, and two ids of one instance never compare

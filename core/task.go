@@ -39,9 +39,9 @@ type TaskNeed struct {
 
 // AgentPreference ranks agents that are otherwise equal.
 type AgentPreference struct {
-	Region string   `json:"region,omitempty"`
-	Names  []string `json:"names,omitempty"`
-	Model  string   `json:"model,omitempty"`
+	Region string   `json:"region,omitempty" doc:"Region of the agents."`
+	Names  []string `json:"names,omitempty" check:"max=1000" doc:"Names of agents."`
+	Model  string   `json:"model,omitempty" doc:"Model of the agents."`
 }
 
 // TaskReport is what an agent says about a task.

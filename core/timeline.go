@@ -18,4 +18,5 @@ const (
 	TimelineEscalation = wire.TimelineEscalation
 	TimelineQuestion   = wire.TimelineQuestion
 	TimelineThread     = wire.TimelineThread
+	TimelineApproval   = wire.TimelineApproval
 )

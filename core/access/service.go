@@ -54,6 +54,8 @@ type Options struct {
 	KnownRole func(name string) bool
 	// Bound reports whether a binding gives a role to the service account of a name; nil: none does.
 	Bound func(name string) bool
+	// MayGrant reports whether somebody may do core.ActionGrant; nil: all who have the scope admin.
+	MayGrant func(ctx context.Context, p core.Principal) bool
 	// Origin returns the address that failed attempts of a request count for; nil: that of its connection.
 	Origin func(r *http.Request) netip.Addr
 	// Tokens verifies a token of an identity provider; nil: no tokens are taken. Its errors are for the log, but for one
@@ -321,7 +323,7 @@ func (s *Service) CreateKey(ctx context.Context, spec core.APIKeySpec) (*core.Ne
 	if err := s.checkSpec(spec); err != nil {
 		return nil, err
 	}
-	if err := mayGive(core.PrincipalFrom(ctx), spec, s.opts.Bound); err != nil {
+	if err := s.mayGive(ctx, spec); err != nil {
 		return nil, err
 	}
 	rec, key, err := s.newKey(ctx, spec)
@@ -442,24 +444,28 @@ func (s *Service) checkSpec(spec core.APIKeySpec) error {
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // mayGive refuses what would make a key mightier than who makes it.
-func mayGive(by core.Principal, spec core.APIKeySpec, bound func(name string) bool) error {
-	if by.Unbounded() {
+func (s *Service) mayGive(ctx context.Context, spec core.APIKeySpec) error {
+	by := core.PrincipalFrom(ctx)
+	if by.Kind == core.PrincipalSystem || by.Unbounded() && (s.opts.MayGrant == nil || s.opts.MayGrant(ctx, by)) {
 		return nil
 	}
 	for _, scope := range spec.Scopes {
 		if missing := slices.IndexFunc(core.ExpandScopes([]string{scope}), func(s string) bool { return !core.Grants(by.Scopes, s) }); missing >= 0 {
 			return core.Forbidden("keys.create", scope, "a key cannot get the scope %s from one without it", scope)
 		}
+		if scope == core.ScopeAdmin && by.ScopesByDefault { // it opens allow-lists that the default does not
+			return core.Forbidden("keys.create", scope, "a key cannot get the scope %s from one who has it by default, as everybody", scope)
+		}
 	}
 	if spec.Owner != by.ID {
-		return core.Forbidden("keys.create", core.ScopeAdmin, "only with the scope admin a key may act for somebody else")
+		return core.Forbidden("keys.create", core.ScopeAdmin, "only an administrator makes keys that act for somebody else")
 	}
-	if bound != nil && bound(spec.Name) && spec.Name != by.Name {
-		return core.Forbidden("keys.create", core.ScopeAdmin, "only with the scope admin a key may have the name of a service account that has a role")
+	if s.opts.Bound != nil && s.opts.Bound(spec.Name) && (spec.Name != by.Name || by.Kind != core.PrincipalAPIKey) {
+		return core.Forbidden("keys.create", core.ScopeAdmin, "only an administrator makes keys with the name of a service account that has a role")
 	}
 	for _, role := range spec.Roles {
 		if !slices.Contains(by.Roles, role) {
-			return core.Forbidden("keys.create", core.ScopeAdmin, "only with the scope admin a key may get a role that its maker's credential does not carry")
+			return core.Forbidden("keys.create", core.ScopeAdmin, "only an administrator gives a key a role that its maker's credential does not carry")
 		}
 	}
 	return nil
@@ -480,7 +486,7 @@ func (s *Service) RotateKey(ctx context.Context, id string, overlap time.Duratio
 		if status := next.StatusAt(now); status != wire.APIKeyActive {
 			return core.Conflict("key", id, string(status), "the key is %s; create another one", status)
 		}
-		if err := mayGive(by, core.APIKeySpec{Scopes: next.Scopes, Owner: next.Owner, Roles: next.Roles}, s.opts.Bound); err != nil {
+		if err := s.mayGive(ctx, core.APIKeySpec{Name: next.Name, Scopes: next.Scopes, Owner: next.Owner, Roles: next.Roles}); err != nil {
 			return err
 		}
 		end := now.Add(overlap)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -102,12 +104,16 @@ type rig struct {
 	clock *coretest.Clock
 }
 
-func newRig(tb testing.TB) *rig {
+func newRig(tb testing.TB, change ...func(*access.Options)) *rig {
 	r := &rig{tb: tb, store: &fakeStore{keys: map[string]*core.APIKeyRecord{}}, clock: coretest.NewClock()}
-	r.Service = access.New(access.Options{
+	o := access.Options{
 		Store: r.store, Clock: r.clock, IDs: core.NewIDs(r.clock), Pepper: [32]byte{1},
-		KnownRole: func(name string) bool { return name == "operator" },
-	})
+		KnownRole: func(name string) bool { return name == "operator" || name == "admin" },
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	r.Service = access.New(o)
 	return r
 }
 
@@ -355,6 +361,35 @@ func TestNoEscalation(t *testing.T) {
 	}
 }
 
+// Who is an administrator by nothing but a default, which everybody has, makes keys for themselves without admin.
+func TestNoEscalationByDefault(t *testing.T) {
+	r := newRig(t, func(o *access.Options) {
+		o.MayGrant = func(_ context.Context, p core.Principal) bool { return !p.ScopesByDefault }
+		o.Bound = func(name string) bool { return name == "ci" }
+	})
+	bob := core.WithPrincipal(t.Context(), core.Principal{Kind: core.PrincipalUser, ID: "bob", Name: "ci", Scopes: []string{"admin"}, ScopesByDefault: true})
+	boss := r.create(core.APIKeySpec{Name: "boss", Scopes: []string{"admin"}, Roles: []string{"admin"}})
+	for name, spec := range map[string]core.APIKeySpec{
+		"admin": {Name: "a", Owner: "bob", Scopes: []string{"admin"}}, "somebody else": {Name: "a", Owner: "boss", Scopes: []string{"read"}},
+		"a role":                        {Name: "a", Owner: "bob", Scopes: []string{"read"}, Roles: []string{"operator"}},
+		"the name of a service account": {Name: "ci", Owner: "bob", Scopes: []string{"read"}},
+	} {
+		if _, err := r.CreateKey(bob, spec); core.ErrorCode(err) != core.CodeForbidden {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := r.RotateKey(bob, boss.ID, 0); core.ErrorCode(err) != core.CodeForbidden {
+		t.Errorf("rotated the key of another: %v", err)
+	}
+	if _, err := r.CreateKey(bob, core.APIKeySpec{Name: "mine", Owner: "bob", Scopes: []string{"execute"}}); err != nil {
+		t.Errorf("one of their own: %v", err)
+	}
+	root := core.WithPrincipal(t.Context(), core.Principal{Kind: core.PrincipalAPIKey, ID: "root", Scopes: []string{"admin"}})
+	if _, err := r.CreateKey(root, core.APIKeySpec{Name: "next", Owner: "ann", Scopes: []string{"admin"}}); err != nil {
+		t.Errorf("an administrator: %v", err)
+	}
+}
+
 func TestFirstKey(t *testing.T) {
 	r := newRig(t)
 	broken := errors.New("disk full")
@@ -483,3 +518,54 @@ func TestRevokedAreBounded(t *testing.T) {
 		t.Error("others than the oldest are gone")
 	}
 }
+
+// How long a wrong key takes to be refused does not tell how much of its secret is right. The medians may differ by what a busy
+// machine does to them.
+func TestTimingOfComparison(t *testing.T) {
+	n := 0
+	r := newRig(t, func(o *access.Options) { // an address of its own for each: none fails too often
+		o.Origin = func(*http.Request) netip.Addr {
+			n++
+			return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)})
+		}
+	})
+	key := r.create(core.APIKeySpec{Name: "ci", Scopes: []string{"read"}}).Key
+	r.wants(key, "")
+	body := key[:strings.LastIndexByte(key, '_')]
+	secret := strings.LastIndexByte(body, '_') + 1
+	forged := func(at int) string {
+		b := []byte(body)
+		if b[at]++; !strings.ContainsRune(base62, rune(b[at])) {
+			b[at] = '0'
+		}
+		sum := crc32.ChecksumIEEE(b)
+		end := make([]byte, 6)
+		for i := range end {
+			end[5-i] = base62[sum%62]
+			sum /= 62
+		}
+		return string(b) + "_" + string(end)
+	}
+	cases := []string{forged(secret), forged(len(body) - 1)} // the first, and the last character is wrong
+	took := make([][]time.Duration, len(cases))
+	for range 5000 {
+		for i, key := range cases {
+			req := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+			req.Header.Set("Authorization", "Bearer "+key)
+			began := time.Now()
+			_, err := r.Authenticate(req)
+			took[i] = append(took[i], time.Since(began))
+			if core.ErrorCode(err) != core.CodeUnauthorized {
+				t.Fatalf("%s: %v", key, err)
+			}
+		}
+	}
+	for i := range took {
+		slices.Sort(took[i])
+	}
+	if a, b := took[0][2500], took[1][2500]; float64(a)/float64(b) < .8 || float64(a)/float64(b) > 1.25 {
+		t.Errorf("the medians are %v and %v", a, b)
+	}
+}
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -122,9 +122,9 @@ func (a *agent) lose(x *index, now time.Time, why string) {
 	}
 }
 
-// leave makes an agent gone and returns the tasks it had. a.mu is held; the caller saves the agent and
+// leave makes an agent gone, as somebody had it, and returns the tasks it had. a.mu is held; the caller saves the agent and
 // tells the sink.
-func (a *agent) leave(x *index, ids core.IDs, now time.Time, reason string, graceful bool) []string {
+func (a *agent) leave(x *index, ids core.IDs, now time.Time, reason, by string, graceful bool) []string {
 	tasks := make([]string, 0, len(a.tasks))
 	for id := range a.tasks {
 		tasks = append(tasks, id)
@@ -134,7 +134,7 @@ func (a *agent) leave(x *index, ids core.IDs, now time.Time, reason string, grac
 	x.remove(a)
 	a.courier.post(notice{kind: hostGone, agent: a}) // one that was lost before a restart may have hosted threads
 	a.changed = true
-	a.events = append(a.events, event(ids, core.EventAgentDisconnected, a.id, now, map[string]any{
+	a.events = append(a.events, event(ids, core.EventAgentDisconnected, a.id, by, now, map[string]any{
 		"agentId":           a.id,
 		"name":              a.name,
 		"reason":            reason,
@@ -208,11 +208,11 @@ func restore(r *core.AgentRecord, watch core.Stopwatch, now time.Time) *agent {
 	return a
 }
 
-// event makes a public event about an agent. data holds plain values, which always encode.
-func event(ids core.IDs, kind core.EventType, agentID string, now time.Time, data map[string]any) core.Event {
+// event makes a public event about an agent, put down to a principal: it may be stored with others. data holds plain values, which always encode.
+func event(ids core.IDs, kind core.EventType, agentID, by string, now time.Time, data map[string]any) core.Event {
 	raw, err := json.Marshal(data)
 	if err != nil {
 		raw = json.RawMessage("{}")
 	}
-	return core.Event{ID: ids.New(core.PrefixEvent), Type: kind, Time: now, Subject: agentID, Data: raw}
+	return core.Event{ID: ids.New(core.PrefixEvent), Type: kind, Time: now, Subject: agentID, Data: raw, By: by}
 }

@@ -21,6 +21,7 @@ type Config struct {
 	MaxMessage        int64         // bytes of one frame from an agent; larger ones close with 1009
 	MessagesPerSecond int           // sustained, of an agent; first reports on handed-out tasks are free
 	FloodTolerance    time.Duration // a rate that stays above the limit this long closes with 4429
+	Region            string        // agents that declare another one are refused; "": none are
 	MaxSendBytes      int           // bytes queued towards one agent; more close with 1013
 	MaxUnsettled      int           // reports of one session the engine holds; more pause reading
 	MaxUnsettledBytes int           // bytes of those reports
@@ -81,6 +82,7 @@ func (c Config) withDefaults() Config {
 		CloseTimeout:      cmp.Or(c.CloseTimeout, d.CloseTimeout),
 		MaxSessions:       cmp.Or(c.MaxSessions, d.MaxSessions),
 		MaxPerPrincipal:   c.MaxPerPrincipal,
+		Region:            c.Region,
 		MaxDisconnected:   cmp.Or(c.MaxDisconnected, d.MaxDisconnected),
 		SaveInterval:      cmp.Or(c.SaveInterval, d.SaveInterval),
 	}

@@ -21,7 +21,7 @@ func (s *Service) DisconnectAgent(ctx context.Context, id, reason string) (*core
 	session, leaves := a.session, a.presence != gone
 	var tasks []string
 	if leaves {
-		tasks = a.leave(s.index, s.ids, s.clock.Now(), reason, true)
+		tasks = a.leave(s.index, s.ids, s.clock.Now(), reason, core.PrincipalFrom(ctx).ID, true)
 	}
 	a.mu.Unlock()
 	if leaves {
@@ -44,7 +44,7 @@ func (s *Service) leftByItself(a *agent, from *session, reason string, now time.
 		a.mu.Unlock()
 		return
 	}
-	tasks := a.leave(s.index, s.ids, now, reason, true)
+	tasks := a.leave(s.index, s.ids, now, reason, a.by.id, true)
 	a.mu.Unlock()
 	s.sink.AgentLost(a.id, tasks)
 	s.log.Info("agent disconnected", "agent", a.id, "reason", reason, "graceful", true, "tasks", len(tasks))

@@ -31,6 +31,10 @@ func (s *session) register(f *frame, now time.Time) {
 		s.reject(f.id, core.AsError(err).Message)
 		return
 	}
+	if region := s.svc.config.Load().Region; region != "" && reg.region != "" && reg.region != region {
+		s.reject(f.id, core.Invalid("region", "is %s, and security.compliance.gdpr.dataResidency.region keeps data in %s", reg.region, region).Message)
+		return
+	}
 	if err := s.mayOffer(core.AgentOffer{Name: reg.name, Capabilities: reg.capabilities, Threads: reg.threads != nil}); err != nil {
 		s.refuse(f.id, reg.name, err)
 		return
@@ -105,7 +109,7 @@ func (s *Service) join(session *session, frameID []byte, reg *registration, now 
 	if metadata == nil {
 		metadata = map[string]any{} // the field is an object, always
 	}
-	connected := event(s.ids, core.EventAgentConnected, a.id, now, map[string]any{
+	connected := event(s.ids, core.EventAgentConnected, a.id, a.by.id, now, map[string]any{
 		"agentId":      a.id,
 		"name":         a.name,
 		"capabilities": a.capabilities,

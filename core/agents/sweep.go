@@ -107,7 +107,7 @@ func (s *Service) check(a *agent, c *Config, now time.Time) {
 			return
 		}
 		reason := a.lostWhy
-		tasks := a.leave(s.index, s.ids, now, reason, false)
+		tasks := a.leave(s.index, s.ids, now, reason, core.System.ID, false)
 		s.swept.departed = append(s.swept.departed, departure{agentID: a.id, tasks: tasks})
 		s.log.Info("agent disconnected", "agent", a.id, "reason", reason, "graceful", false, "tasks", len(tasks))
 	}
@@ -136,7 +136,7 @@ func (s *Service) checkHeartbeat(a *agent, c *Config, now time.Time) {
 		}
 		a.refresh(s.index)
 		a.changed = true
-		a.events = append(a.events, event(s.ids, core.EventAgentUnhealthy, a.id, now, map[string]any{
+		a.events = append(a.events, event(s.ids, core.EventAgentUnhealthy, a.id, core.System.ID, now, map[string]any{
 			"agentId":       a.id,
 			"reason":        fmt.Sprintf("missed %d heartbeats", c.UnhealthyAfter),
 			"lastHeartbeat": time.Unix(0, a.seen.Load()).UTC(),

@@ -14,6 +14,7 @@ const (
 	actionForce     = "workspaces.force"  // to remove work that was not pushed
 	actionSessions  = "sessions.manage"   // to see and end sessions of others
 	actionUnmasked  = "data.unmasked"     // to read in clear what is masked for others
+	actionGrant     = core.ActionGrant    // a key that may do more than whoever makes it
 )
 
 // action is what is asked for an action.
@@ -26,6 +27,7 @@ var innerActions = map[string]action{
 	actionForce:     {"workspaces", core.ScopeAdmin},
 	actionSessions:  {"sessions", core.ScopeAdmin},
 	actionUnmasked:  {"data", core.ScopeDataUnmasked},
+	actionGrant:     {"keys", core.ScopeAdmin},
 }
 
 // actionsOf returns every action by its name.

@@ -19,7 +19,7 @@ func (s *Server) agentTokenRoutes() []Route {
 	}
 	return []Route{
 		route(http.MethodPost, "tokens.create", Route{
-			Path: agentTokensPath, OperationID: "createAgentToken", Summary: "Make a token that agents register with.",
+			Path: agentTokensPath, OperationID: "createAgentToken", Secret: true, Summary: "Make a token that agents register with.",
 			Description: "Only this answer shows it; a repeat with the same Idempotency-Key does not.",
 			Body:        &Body{JSON: new(wire.AgentTokenSpec)},
 			Responses:   []Response{{Status: 201, Body: wire.NewAgentToken{}, Location: true, Doc: "It is valid."}},

@@ -50,11 +50,11 @@ func (c *call) respond(a answer) {
 	if a.status < http.StatusBadRequest && (a.raw != nil || a.body != nil) && a.typ == "" && c.masks() {
 		a.raw = c.s.opts.Mask.Mask(a.bytesOf())
 	}
-	writeAnswer(c.w, a)
+	writeAnswer(c.w, c, a)
 }
 
-// writeAnswer sends an answer in one write with its length.
-func writeAnswer(w http.ResponseWriter, a answer) {
+// writeAnswer sends an answer in one write with its length. c shapes it; nil: it goes out as it is.
+func writeAnswer(w http.ResponseWriter, c *call, a answer) {
 	h := w.Header()
 	if a.location != "" {
 		h["Location"] = []string{a.location}
@@ -72,8 +72,14 @@ func writeAnswer(w http.ResponseWriter, a answer) {
 		encode(buf, a.body)
 		body = buf.Bytes()
 	}
+	status := a.status
+	if c != nil && body != nil {
+		buf := buffers.Get().(*bytes.Buffer)
+		defer putBuffer(buf)
+		status, body = c.shape(status, a.typ, body, buf)
+	}
 	if body == nil {
-		w.WriteHeader(a.status)
+		w.WriteHeader(status)
 		return
 	}
 	if a.typ != "" {
@@ -82,7 +88,7 @@ func writeAnswer(w http.ResponseWriter, a answer) {
 		h["Content-Type"] = jsonType
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	w.WriteHeader(a.status)
+	w.WriteHeader(status)
 	// A failed write means that the client left; there is nobody to tell.
 	_, _ = w.Write(body)
 }

@@ -23,6 +23,7 @@ var auditCategories = map[string]string{
 	"schedules": wire.AuditExecutions, "triggers": wire.AuditExecutions, "inbox": wire.AuditExecutions,
 	"agents": wire.AuditAgents, "runtimes": wire.AuditAgents,
 	"session": wire.AuditAdmin, "keys": wire.AuditAdmin, "tokens": wire.AuditAdmin, "webhooks": wire.AuditAdmin, "plugins": wire.AuditAdmin, "secrets": wire.AuditAdmin, "audit": wire.AuditAdmin,
+	"data": wire.AuditAdmin, "compliance": wire.AuditAdmin,
 	"health": wire.AuditAdmin, "metrics": wire.AuditAdmin, "openapi": wire.AuditAdmin,
 }
 
@@ -34,7 +35,7 @@ var auditIDs = map[string]string{
 // auditPrefixes are those of other operations, by resource.
 var auditPrefixes = map[string]string{
 	"executions": core.PrefixExecution, "webhooks": core.PrefixWebhook, "threads": core.PrefixThread, "agents": core.PrefixManaged,
-	"schedules": core.PrefixSchedule, "tokens": core.PrefixToken,
+	"schedules": core.PrefixSchedule, "tokens": core.PrefixToken, "data": core.PrefixErasure,
 	"keys": core.PrefixAPIKey, "decisions": core.PrefixDecision, "experiences": core.PrefixMemory, "workspaces": core.PrefixWorkspace,
 }
 
@@ -164,7 +165,7 @@ func (c *call) details() map[string]any {
 	}
 	if c.hasBody {
 		details["inputSize"] = len(c.body)
-		if text := c.s.opts.Audit.Text(c.body); text != "" {
+		if text := c.s.opts.Audit.Text(c.body); text != "" && c.route.Resource != "data" { // that names a subject
 			details["body"] = text
 		}
 	}
@@ -187,7 +188,7 @@ func (c *call) done() error {
 		return audit.Record(c.ctx, c.intent.AuditEntry)
 	case c.route.changes() || c.route.Probe || c.route.Action == "":
 		return nil
-	case c.route.Resource != "audit" && !audit.Wants(auditCategories[c.route.Resource], true):
+	case c.route.Resource != "audit" && !audit.Wants(auditCategories[c.route.Resource], true) && !c.readsWork():
 		return nil
 	}
 	if c.route.Public != nil && c.route.Public(*c.config) {
@@ -196,6 +197,12 @@ func (c *call) done() error {
 	e := c.entry(wire.AuditSuccess)
 	e.Details = c.details()
 	return audit.Record(c.ctx, e)
+}
+
+// readsWork reports whether the request reads what was put into executions or came of them, and that is recorded at every
+// level.
+func (c *call) readsWork() bool {
+	return c.config.RecordReads && auditCategories[c.route.Resource] == wire.AuditExecutions
 }
 
 // auditRefusals are the outcomes of errors that are refusals.

@@ -16,7 +16,7 @@ func (s *Server) authRoutes() []Route {
 	const tag = "auth"
 	routes := []Route{
 		{
-			Method: http.MethodGet, Path: "/api/session", OperationID: "getSession", Tag: tag, Resource: "session",
+			Method: http.MethodGet, Path: "/api/session", OperationID: "getSession", Secret: true, Tag: tag, Resource: "session",
 			Action: "session.read", Scope: core.ScopeAny, Summary: "Tell who calls, and what they may do.",
 			Responses: []Response{{Status: 200, Body: wire.Session{}, Doc: "The caller."}},
 			Handle:    s.getSession,
@@ -103,7 +103,7 @@ func (s *Server) keyRoutes() []Route {
 	}
 	return []Route{
 		route(http.MethodPost, "keys.create", Route{
-			Path: keysPath, OperationID: "createKey", Summary: "Make an API key.",
+			Path: keysPath, OperationID: "createKey", Secret: true, Summary: "Make an API key.",
 			Description: "Only this answer shows it; a repeat with the same Idempotency-Key does not. The first key of a server is made on its machine.",
 			Body:        &Body{JSON: new(wire.APIKeySpec)},
 			Responses:   []Response{{Status: 201, Body: wire.NewAPIKey{}, Location: true, Doc: "It is valid."}},
@@ -122,7 +122,7 @@ func (s *Server) keyRoutes() []Route {
 			Fails:     []int{404}, Handle: s.getKey,
 		}),
 		route(http.MethodPost, "keys.rotate", Route{
-			Path: one + "/rotate", OperationID: "rotateKey", Summary: "Give an API key another secret.",
+			Path: one + "/rotate", OperationID: "rotateKey", Secret: true, Summary: "Give an API key another secret.",
 			Description: "Only this answer shows it. The former secret is valid for overlap, which is 0 unless it is given. A key that is over is a 409.",
 			Body:        &Body{JSON: new(rotateKeyRequest), Optional: true},
 			Responses:   []Response{{Status: 200, Body: wire.NewAPIKey{}, Doc: "The key with its new secret."}},

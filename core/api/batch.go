@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -125,6 +126,9 @@ func (s *Server) getBatch(c *call) (answer, error) {
 		return answer{}, err
 	}
 	fields := pageOf(page, info)
+	for i := range results {
+		results[i].Result = rawjson.AsObject(results[i].Result)
+	}
 	return ok(wire.BatchDetail{
 		Batch: newBatchBody(b), CreatedAt: b.CreatedAt, CompletedAt: b.CompletedAt, CreatedBy: b.CreatedBy, Results: results,
 		Limit: fields.Limit, Offset: fields.Offset, HasMore: fields.HasMore, NextCursor: fields.NextCursor,

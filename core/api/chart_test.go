@@ -211,7 +211,7 @@ func TestChartFrames(t *testing.T) {
 		"event: step_completed\nid: 28\ndata: {\"step\":\"0\",\"result\":[1],\"confidence\":1,\"type\":\"condition\",\"round\":1,\"branch\":\"then\"}\n\n",
 		"event: message_closed\nid: 29\ndata: {\"executionId\":\"" + execID + "\",\"messageId\":\"msg_1\",\"questionId\":\"q_1\",\"reason\":\"its task is over\"}\n\n",
 		"event: role_released\nid: 30\ndata: {\"executionId\":\"" + execID + "\",\"role\":\"lead\",\"agentId\":\"agent_1\",\"reason\":\"completed\"}\n\n",
-		"event: completed\nid: 31\ndata: {\"executionId\":\"" + execID + "\",\"status\":\"completed\",\"result\":1,\"partial\":true,\"duration\":12}\n\n",
+		"event: completed\nid: 31\ndata: {\"executionId\":\"" + execID + "\",\"status\":\"completed\",\"result\":{\"value\":1},\"partial\":true,\"duration\":12}\n\n",
 	}
 	r := newRig(t)
 	asked := r.do("GET", "/api/questions/"+questionID, "").text

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -98,7 +99,7 @@ func workflowOutcome(e *core.Execution, report *core.WorkflowReport, duration wi
 		steps = []wire.WorkflowStep{}
 	}
 	return wire.WorkflowOutcome{
-		PatternName: e.Pattern.Name, Output: e.Result, Partial: report.Partial, Steps: steps,
+		PatternName: e.Pattern.Name, Output: rawjson.AsObject(e.Result), Partial: report.Partial, Steps: steps,
 		Metrics: &wire.WorkflowMetrics{
 			Duration: duration, StepsExecuted: report.StepsExecuted, AgentsUsed: report.AgentsUsed, Usage: report.Usage,
 		},

@@ -16,6 +16,7 @@ type Config struct {
 	StreamMaxAge   time.Duration // after which a stream ends and its reader comes back; default 1 h
 	WriteTimeout   time.Duration // for which the reader of a stream may take nothing; default 5 s
 	HSTS           bool          // answers over TLS tell browsers to stay with HTTPS for a year
+	RecordReads    bool          // who reads executions and the like is in the audit trail at every level
 	AccessLog      bool          // each request has its line in Options.AccessLog
 	AllowedTypes   []string      // media types of bodies, forms left out, of those that a route takes; empty: all of them
 	MetricsPublic  bool          // metrics and detailed health need no credential

@@ -53,7 +53,7 @@ func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
 		h["X-Request-Id"] = []string{id}
 		a := errorAnswer(err, id)
 		s.logRefused(id, "preflight", core.Anonymous, a.status, core.ErrorCode(err))
-		writeAnswer(w, a)
+		writeAnswer(w, nil, a)
 		return
 	}
 	h.Set("Access-Control-Allow-Origin", origin)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/api"
 	"github.com/wardroom/wardroom/core/coretest"
 )
 
@@ -64,6 +65,31 @@ func TestExecuteAsync(t *testing.T) {
 	}
 	if p.header.Get("Location") != path {
 		t.Errorf("Location %q", p.header.Get("Location"))
+	}
+}
+
+// TestResultsAreObjects shows every value of a result as an object, in each place that the interface has it.
+func TestResultsAreObjects(t *testing.T) {
+	r := newRig(t)
+	for value, want := range map[string]string{`"Faster."`: `{"text":"Faster."}`, `7`: `{"value":7}`, `[1]`: `{"value":[1]}`, `{"a":1}`: `{"a":1}`, `null`: `null`} {
+		find := func(string) (*core.Execution, error) {
+			e := someExecution(execID, core.ExecutionCompleted)
+			e.Result = json.RawMessage(value)
+			e.Agents = []core.AgentResult{{ID: "agent_1", Status: "completed", Result: json.RawMessage(value)}}
+			return e, nil
+		}
+		r.executions.find = find
+		r.executions.wait = func(_ context.Context, id string) (*core.Execution, error) { return find(id) }
+		for _, p := range []reply{r.do("POST", "/api/patterns/classify/execute", ""), r.do("GET", "/api/executions/"+execID, "")} {
+			p.wants(t, 200, "")
+			if strings.Count(p.text, `"result":`+want) != 2 {
+				t.Errorf("%s is shown as %s", value, p.text)
+			}
+		}
+		frame := string(api.EncodeFrame(core.Event{Seq: 1, Type: core.EventExecutionCompleted, Subject: execID, Data: json.RawMessage(`{"result":` + value + `}`)}))
+		if !strings.Contains(frame, `"result":`+want) {
+			t.Errorf("%s is streamed as %s", value, frame)
+		}
 	}
 }
 

@@ -26,12 +26,12 @@ func shownResults(list []core.AgentResult) []core.AgentResult {
 // newOutcome returns the answer to a synchronous execute; report is nil unless it ran an org chart.
 func newOutcome(e *core.Execution, report *core.WorkflowReport, now time.Time) *wire.ExecutionOutcome {
 	o := &wire.ExecutionOutcome{
-		ExecutionID: e.ID, Pattern: e.Pattern, Status: e.Status, Result: e.Result, Error: e.Error,
+		ExecutionID: e.ID, Pattern: e.Pattern, Status: e.Status, Result: rawjson.AsObject(e.Result), Error: e.Error,
 		Duration: wire.MillisOf(e.Duration(now)), Agents: shownResults(e.Agents), Sanitized: e.Sanitized,
 	}
 	o.WorkflowOutcome = workflowOutcome(e, report, o.Duration)
 	if report != nil {
-		o.Output = rawOr(e.Result, "null")
+		o.Output = rawOr(o.Result, "null")
 	}
 	return o
 }
@@ -40,8 +40,8 @@ func newOutcome(e *core.Execution, report *core.WorkflowReport, now time.Time) *
 func newExecution(e *core.Execution, report *core.WorkflowReport, now time.Time) *wire.Execution {
 	body := &wire.Execution{
 		ExecutionID: e.ID, Pattern: e.Pattern, Status: e.Status, Input: rawOr(e.Input, "{}"), Options: e.Options,
-		Result: e.Result, Error: e.Error, CreatedAt: e.CreatedAt, StartedAt: e.StartedAt, CompletedAt: e.CompletedAt,
-		CancelledAt: e.CancelledAt, CancelReason: e.CancelReason, Deadline: e.Deadline, Waiting: e.Waiting,
+		Result: rawjson.AsObject(e.Result), Error: e.Error, CreatedAt: e.CreatedAt, StartedAt: e.StartedAt, CompletedAt: e.CompletedAt,
+		CancelledAt: e.CancelledAt, CancelReason: e.CancelReason, CancelledBy: e.CancelledBy, Deadline: e.Deadline, Waiting: e.Waiting,
 		Duration: wire.MillisOf(e.Duration(now)), Agents: shownResults(e.Agents), CreatedBy: e.CreatedBy,
 		BatchID: e.BatchID, RetryOf: e.RetryOf, RerunFrom: e.RerunFrom, Sanitized: e.Sanitized,
 	}

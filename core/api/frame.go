@@ -64,7 +64,7 @@ func encodeFrame(ev core.Event) []byte {
 		return frameOf("agent_progress", 0, ev.Data)
 	case core.EventExecutionCompleted:
 		name, b = "completed", appendStatus(b, ev.Subject, core.ExecutionCompleted)
-		b = appendRaw(b, "result", d.Result)
+		b = appendRaw(b, "result", rawjson.AsObject(d.Result))
 		if d.Partial {
 			b = append(b, `,"partial":true`...)
 		}

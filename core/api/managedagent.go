@@ -227,5 +227,5 @@ func (s *Server) managedAgentMetrics(c *call) (answer, error) {
 }
 
 func (s *Server) listRuntimes(c *call) (answer, error) {
-	return ok(runtimeList{s.opts.ManagedAgents.Runtimes(c.ctx)}), nil
+	return ok(runtimeList{s.opts.ManagedAgents.LookAtRuntimes(c.ctx)}), nil
 }

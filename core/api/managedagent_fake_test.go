@@ -127,6 +127,8 @@ func (f *fakeManaged) ServeTerminal(w http.ResponseWriter, r *http.Request, id s
 
 func (f *fakeManaged) Runtimes(context.Context) []core.RuntimeInfo { return f.runtimes }
 
+func (f *fakeManaged) LookAtRuntimes(context.Context) []core.RuntimeInfo { return f.runtimes }
+
 func managedJournal(id string) []core.Event {
 	return []core.Event{
 		{Seq: 21, Type: core.EventManagedStarted, Time: epoch, Subject: id, Data: json.RawMessage(`{"agentId":"` + id + `","status":"starting"}`)},

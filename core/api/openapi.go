@@ -148,6 +148,10 @@ func parameters(r *Route) []any {
 	if r.Resumes {
 		add("Last-Event-ID", "header", "Resume after this event.", false, object{"type": "string"})
 	}
+	if r.read() {
+		add("If-None-Match", "header", "ETags of answers that the caller has: 304 without a body where one of them is still right.", false,
+			object{"type": "string"})
+	}
 	add("X-Request-Id", "header", "Names the request in the answer and in the log.", false,
 		object{"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"})
 	return list
@@ -217,6 +221,9 @@ func responses(r *Route, schemas *schema.Set) object {
 			out["content"] = content
 		}
 		all[strconv.Itoa(resp.Status)] = out
+	}
+	if r.read() {
+		all[strconv.Itoa(http.StatusNotModified)] = object{"description": "The caller has this answer, by If-None-Match.", "headers": headers}
 	}
 	fails := slices.Concat(everyFails, r.Fails)
 	if r.Body != nil { // it may arrive too slowly, be too large, or be something else

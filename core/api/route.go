@@ -35,7 +35,9 @@ type Route struct {
 	// OpenQuery passes over parameters that are not declared: others choose them.
 	OpenQuery bool
 	// Page marks what browsers are sent to: errors are pages for those that ask for text/html.
-	Page      bool
+	Page bool
+	// Secret marks an answer that shows a secret: it is not compressed.
+	Secret    bool
 	Body      *Body // nil: the operation takes no body
 	Responses []Response
 	Fails     []int // statuses of errors beyond those every operation may give
@@ -53,6 +55,9 @@ type Route struct {
 	// Socket marks a Stream that is a WebSocket, Detached one that returns while its connection goes on elsewhere.
 	Socket, Detached bool
 }
+
+// read reports whether the operation is a read with one answer, which gets an entity tag.
+func (r *Route) read() bool { return r.Method == http.MethodGet && r.Handle != nil }
 
 // ParamType is the type of a query parameter.
 type ParamType string
@@ -167,7 +172,7 @@ func (s *Server) routes() []Route {
 		s.patternRoutes(), s.executionRoutes(), s.streamRoutes(), s.questionRoutes(), s.batchRoutes(), s.agentRoutes(),
 		s.managedAgentRoutes(), s.threadRoutes(), s.decisionRoutes(), s.experienceRoutes(), s.workspaceRoutes(),
 		s.webhookRoutes(), s.scheduleRoutes(), s.triggerRoutes(), s.pluginRoutes(), s.secretRoutes(), s.authRoutes(), s.sessionRoutes(), s.signInRoutes(),
-		s.feedRoutes(), s.auditRoutes(), s.overviewRoutes(), s.healthRoutes(), s.metaRoutes(),
+		s.feedRoutes(), s.auditRoutes(), s.erasureRoutes(), s.complianceRoutes(), s.overviewRoutes(), s.healthRoutes(), s.metaRoutes(),
 	} {
 		table = append(table, part...)
 	}

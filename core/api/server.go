@@ -86,6 +86,10 @@ type Options struct {
 	Triggers core.TriggerService
 	// Webhooks delivers events to endpoints; nil: there are no operations of webhooks.
 	Webhooks core.WebhookService
+	// Erasures exports and erases what is stored of a subject; nil: there are no operations of it.
+	Erasures core.ErasureService
+	// Compliance proves what profiles ask for; nil: there are no operations of it.
+	Compliance core.ComplianceService
 	// Audit records what is done and refused; nil: nothing is, and there are no operations of it.
 	Audit       core.AuditService
 	AgentSocket http.Handler // of GET /api/agents/connect; it upgrades the connection

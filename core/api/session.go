@@ -37,7 +37,7 @@ func (s *Server) sessionRoutes() []Route {
 	const tag = "auth"
 	return []Route{
 		{
-			Method: http.MethodPost, Path: "/api/session", OperationID: "createSession", Tag: tag, Resource: "session",
+			Method: http.MethodPost, Path: "/api/session", OperationID: "createSession", Secret: true, Tag: tag, Resource: "session",
 			Action: "session.create", Scope: core.ScopeAny, Summary: "Sign a browser in by the API key of the request.",
 			Description: "The answer sets the cookie of the session, which lasts no longer than the key. A session that the browser had ends. " +
 				"Only over https, or on loopback.",

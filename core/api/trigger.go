@@ -34,7 +34,7 @@ func (s *Server) triggerRoutes() []Route {
 	record := []Response{{Status: 200, Body: wire.Trigger{}, Doc: "The trigger."}}
 	return []Route{
 		route(http.MethodPost, "triggers.create", Route{
-			Path: triggersPath, OperationID: "createTrigger", Summary: "Start an execution or a thread when a signed request comes in.",
+			Path: triggersPath, OperationID: "createTrigger", Secret: true, Summary: "Start an execution or a thread when a signed request comes in.",
 			Description: "Its runs have the rights of the caller, who has to have them at each request. Only this answer shows the secret; a repeat with " +
 				"the same Idempotency-Key masks it. There are 1000 triggers at most.",
 			Body:      &Body{JSON: new(createTriggerRequest)},
@@ -57,7 +57,7 @@ func (s *Server) triggerRoutes() []Route {
 			Body: &Body{JSON: new(updateTriggerRequest)}, Responses: record, Fails: []int{403, 404, 409}, Handle: s.updateTrigger,
 		}),
 		route(http.MethodPost, "triggers.rotate", Route{
-			Path: one + "/rotate", OperationID: "rotateTrigger", Summary: "Give a trigger another secret.",
+			Path: one + "/rotate", OperationID: "rotateTrigger", Secret: true, Summary: "Give a trigger another secret.",
 			Description: "Only this answer shows it. The former secret is taken for overlap, which is 0 unless it is given. From then on the trigger's runs have the rights of the caller, who knows the secret.",
 			Body:        &Body{JSON: new(rotateTriggerRequest), Optional: true}, Responses: record, Fails: []int{403, 404}, Handle: s.rotateTrigger,
 		}),

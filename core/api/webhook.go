@@ -24,7 +24,7 @@ func (s *Server) webhookRoutes() []Route {
 	record := []Response{{Status: 200, Body: wire.Webhook{}, Doc: "The endpoint."}}
 	routes := []Route{
 		route(http.MethodPost, "webhooks.create", Route{
-			Path: webhooksPath, OperationID: "createWebhook",
+			Path: webhooksPath, OperationID: "createWebhook", Secret: true,
 			Summary: "Have events delivered to an endpoint, from now on.",
 			Description: "Only this answer shows the secret; a repeat with the same Idempotency-Key masks it, because " +
 				"secrets are kept encrypted only.",
@@ -43,7 +43,7 @@ func (s *Server) webhookRoutes() []Route {
 			Responses: record, Fails: []int{404}, Handle: s.getWebhook,
 		}),
 		route(http.MethodPatch, "webhooks.update", Route{
-			Path: one, OperationID: "updateWebhook",
+			Path: one, OperationID: "updateWebhook", Secret: true,
 			Summary: "Change an endpoint, or give it a new secret.",
 			Description: "Fields that are absent stay; null resets one to its default. A new secret is shown once, here. " +
 				"Enabling an endpoint makes due what waits for it. One of the configuration is a 409.",

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 	sinks "github.com/wardroom/wardroom/sdk/audit"
 	"github.com/wardroom/wardroom/sdk/audit/trail"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -213,14 +214,17 @@ func (s *Service) Hook(ctx context.Context, tx core.AuditTx) error {
 		intent = nil
 	}
 	var entries []core.AuditEntry
+	events := tx.Appended()
 	if intent != nil {
 		entry := intent.AuditEntry
 		if entry.Resource.ID == "" && intent.IDPrefix != "" {
 			entry.Resource.ID = tx.FirstID(intent.IDPrefix)
 		}
+		if made := madePattern(events); made != nil && entry.Resource.ID == "" && entry.Resource.Type == "patterns" {
+			entry.Resource.ID, entry.Resource.Version = textField(made, "name"), textField(made, "version")
+		}
 		entries = append(entries, entry)
 	}
-	events := tx.Appended()
 	for i := range events {
 		if entry, ok := derive(&events[i], intent); ok && c.wants(entry.Category) {
 			entries = append(entries, entry)
@@ -236,6 +240,22 @@ func (s *Service) Hook(ctx context.Context, tx core.AuditTx) error {
 		tx.AfterCommit(func() { intent.Recorded.Store(true) })
 	}
 	return nil
+}
+
+// madePattern returns the event of a pattern that was made, or nil. A pattern's id is its name, which no prefix tells of.
+func madePattern(events []core.Event) *core.Event {
+	for i := range events {
+		if events[i].Type == core.EventPatternCreated {
+			return &events[i]
+		}
+	}
+	return nil
+}
+
+// textField returns a text in the data of an event; "" for none.
+func textField(e *core.Event, name string) string {
+	value, _ := rawjson.Field(e.Data, name)
+	return textOf(value)
 }
 
 // errFull is the answer to what cannot be recorded.

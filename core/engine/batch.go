@@ -22,6 +22,11 @@ func (e *Engine) StartBatch(ctx context.Context, req core.BatchRequest) (*core.B
 	if err := checkBatch(req, plan.Definition(), config); err != nil {
 		return nil, err
 	}
+	if config.RequireConsent {
+		if err := core.CheckConsent(req.Options.Metadata, "options.metadata"); err != nil {
+			return nil, err
+		}
+	}
 	if !e.accepting() {
 		return nil, errShuttingDown()
 	}
@@ -147,7 +152,10 @@ func (e *Engine) CancelBatch(ctx context.Context, id string) (*core.Batch, error
 			return nil, e.writable.reason() // and nothing has changed
 		}
 		refused := e.writable.refusal()
-		run.cancelOnce.Do(func() { close(run.cancelled) })
+		run.cancelOnce.Do(func() {
+			run.cancelledBy = core.PrincipalFrom(ctx).ID
+			close(run.cancelled)
+		})
 		select {
 		case <-run.done:
 		case <-refused: // it is cancelled once the store takes writes again
@@ -169,7 +177,7 @@ func (e *Engine) CancelBatch(ctx context.Context, id string) (*core.Batch, error
 		if e.stopping() || !e.accepting() {
 			return nil, errShuttingDown()
 		}
-		return nil, core.Errorf(core.CodeInternal, "batch %s was set aside: its end cannot be stored; it is tried again after a restart", id)
+		return nil, core.Conflict("batch", id, string(b.Status), "batch %s was set aside: its end cannot be stored; it is tried again after a restart", id)
 	}
 	return nil, core.Conflict("batch", id, string(b.Status), "batch %s is %s already and cannot be cancelled", id, b.Status)
 }

@@ -19,8 +19,10 @@ type batchRun struct {
 	ended      chan core.BatchResult // from the watchers of running items
 	cancelled  chan struct{}
 	cancelOnce sync.Once
-	done       chan struct{} // closed once the terminal state is durable
-	watchers   sync.WaitGroup
+	// cancelledBy is the principal who cancelled it, set before cancelled is closed.
+	cancelledBy string
+	done        chan struct{} // closed once the terminal state is durable
+	watchers    sync.WaitGroup
 }
 
 func (e *Engine) newBatchRun(b *core.Batch) *batchRun {
@@ -83,7 +85,7 @@ func (b *batchRun) loop() {
 	}
 	stop := b.stopped()
 	if stop {
-		b.cancelItems(running, stopReason)
+		b.cancelItems(running, stopReason, core.System.ID)
 	}
 	cancelled := b.cancelled
 	for {
@@ -100,7 +102,7 @@ func (b *batchRun) loop() {
 			if failed != nil {
 				settled = append(settled, *failed)
 				if stop = b.batch.StopOnError; stop {
-					b.cancelItems(running, stopReason)
+					b.cancelItems(running, stopReason, core.System.ID)
 				}
 				continue
 			}
@@ -113,7 +115,7 @@ func (b *batchRun) loop() {
 				settled = b.gather(item)
 			case <-cancelled:
 				cancelled = nil
-				b.cancelItems(running, "the batch was cancelled")
+				b.cancelItems(running, "the batch was cancelled", b.cancelledBy)
 				continue
 			case <-b.eng.quit:
 				return
@@ -123,7 +125,7 @@ func (b *batchRun) loop() {
 			delete(running, item.Index)
 			if item.Status != core.ExecutionCompleted && b.batch.StopOnError && !stop && cancelled != nil {
 				stop = true
-				b.cancelItems(running, stopReason)
+				b.cancelItems(running, stopReason, core.System.ID)
 			}
 		}
 		over := len(running) == 0 && (stop || cancelled == nil || b.begun())
@@ -194,7 +196,7 @@ func (b *batchRun) begin(index int) (id string, failed *core.BatchResult, ok boo
 }
 
 func (b *batchRun) tryBegin(index int) (*started, error) {
-	ctx := core.WithPrincipal(b.eng.detached(), core.Principal{Kind: core.PrincipalSystem, ID: b.batch.CreatedBy})
+	ctx := core.OnBehalf(b.eng.detached(), b.batch.CreatedBy)
 	input, err := b.eng.store.FindBatchInput(ctx, b.batch.ID, index)
 	if err != nil {
 		return nil, err
@@ -277,13 +279,13 @@ func (b *batchRun) gather(first core.BatchResult) []core.BatchResult {
 	}
 }
 
-func (b *batchRun) cancelItems(running map[int]string, reason string) {
+func (b *batchRun) cancelItems(running map[int]string, reason, by string) {
 	for _, id := range running {
 		r := b.eng.activeRun(id)
 		if r == nil {
 			continue
 		}
-		r.inbox.put(message{kind: msgCancel, reason: reason, reply: make(chan cancelReply, 1)})
+		r.inbox.put(message{kind: msgCancel, reason: reason, by: by, reply: make(chan cancelReply, 1)})
 	}
 }
 

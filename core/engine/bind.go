@@ -346,7 +346,7 @@ func noRoleAgents(role *core.Role, required, available int, reason string) *core
 	if capabilities == nil {
 		capabilities = []string{}
 	}
-	text := fmt.Sprintf("role %q needs %d agents with the capabilities %v and %d are connected", role.Key, required, capabilities, available)
+	text := fmt.Sprintf("too few agents for the role %q with the capabilities %v: %d needed, %d connected", role.Key, capabilities, required, available)
 	if reason != "" {
 		text += "; none can be spawned: " + reason
 	}

@@ -18,6 +18,7 @@ type Config struct {
 	RoleBinding         RoleBinding   // which agents serve the roles of org charts; "" is BindAuto
 	QuestionTimeout     time.Duration // how long people have to answer a question
 	SanitizeHTML        bool          // tags are taken out of the texts of inputs
+	RequireConsent      bool          // metadata must say that those whom the data is of agree
 	SanitizeScripts     bool          // what could run is taken out of the texts of inputs
 }
 

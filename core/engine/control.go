@@ -51,7 +51,7 @@ func (e *Engine) inactive(id string) error {
 	if e.stopping() || !e.accepting() { // it goes on after the start
 		return errShuttingDown()
 	}
-	return core.Errorf(core.CodeInternal,
+	return core.Conflict("execution", id, "",
 		"execution %s was set aside: what is stored of it cannot be read or written; it is tried again after a restart", id)
 }
 
@@ -72,7 +72,7 @@ func (e *Engine) Cancel(ctx context.Context, id, reason string) (*core.Execution
 			return nil, e.writable.reason() // and nothing has changed
 		}
 		reply, refused := make(chan cancelReply, 1), e.writable.refusal()
-		if r.inbox.put(message{kind: msgCancel, reason: reason, reply: reply}) {
+		if r.inbox.put(message{kind: msgCancel, reason: reason, by: core.PrincipalFrom(ctx).ID, reply: reply}) {
 			select {
 			case out := <-reply:
 				return out.execution, out.err

@@ -107,6 +107,7 @@ type Engine struct {
 	config   atomic.Pointer[Config]
 
 	limits   *limits
+	pace     *pace
 	waiters  *scheduler
 	writable *writable
 
@@ -162,7 +163,7 @@ func New(o Options) *Engine {
 	}
 	config := o.Config
 	e.config.Store(&config)
-	e.limits = newLimits()
+	e.limits, e.pace = newLimits(), newPace()
 	e.writable = newWritable()
 	e.waiters = newScheduler(e)
 	return e

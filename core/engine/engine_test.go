@@ -349,9 +349,12 @@ func TestCancel(t *testing.T) {
 	r.pattern("p", core.Step{})
 	exec := r.start("p")
 	r.agents.await(t, 1)
-	first, err := r.Cancel(t.Context(), exec.ID, "changed my mind")
-	if err != nil || first.CancelledAt == nil || first.CancelReason != "changed my mind" {
+	first, err := r.Cancel(core.WithPrincipal(t.Context(), core.Principal{ID: "ann"}), exec.ID, "changed my mind")
+	if err != nil || first.CancelledAt == nil || first.CancelReason != "changed my mind" || first.CancelledBy != "ann" {
 		t.Fatalf("got %+v, %v", first, err)
+	}
+	if events, _, err := r.store.Events(t.Context(), exec.ID, 0, 10); err != nil || events[len(events)-1].By != "ann" {
+		t.Errorf("%+v, %v", events, err)
 	}
 	r.clock.Advance(stdtime.Second)
 	second, err := r.Cancel(t.Context(), exec.ID, "again")

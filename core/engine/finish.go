@@ -14,7 +14,7 @@ func (r *run) complete(c *change, output json.RawMessage) {
 	r.exec.Result = output
 	r.exec.Agents = r.results
 	data := r.endData()
-	if data.Result = output; output == nil {
+	if data.Result = rawjson.AsObject(output); output == nil {
 		data.Result = json.RawMessage("null")
 	}
 	data.Partial = r.exec.Workflow != nil && r.exec.Workflow.Partial
@@ -78,8 +78,8 @@ func noAgents(step *core.Step, available int) *core.Error {
 	if capabilities == nil {
 		capabilities = []string{}
 	}
-	err := core.Errorf(core.CodeNoAgents, "%d agents with the capabilities %v are needed and %d are connected",
-		required, capabilities, available)
+	err := core.Errorf(core.CodeNoAgents, "too few agents with the capabilities %v: %d needed, %d connected",
+		capabilities, required, available)
 	err.Details = map[string]any{"required": required, "available": available, "capabilities": capabilities}
 	return err
 }
@@ -90,7 +90,7 @@ func (r *run) cancel(c *change, reason string) {
 	r.body.keepAll()
 	r.close(c, core.ExecutionCancelled)
 	at := c.now
-	r.exec.CancelledAt, r.exec.CancelReason = &at, reason
+	r.exec.CancelledAt, r.exec.CancelReason, r.exec.CancelledBy = &at, reason, c.by
 	r.exec.Agents = r.results
 	data := r.endData()
 	data.Reason = &reason
@@ -139,8 +139,10 @@ func (r *run) start(c *change) {
 	if metadata == nil {
 		metadata = map[string]any{}
 	}
-	r.event(c, core.EventExecutionStarted, startedData{
-		ExecutionID: r.exec.ID, Pattern: r.exec.Pattern, Input: r.exec.Input, Metadata: metadata,
+	c.causedBy(r.exec.CreatedBy, func() {
+		r.event(c, core.EventExecutionStarted, startedData{
+			ExecutionID: r.exec.ID, Pattern: r.exec.Pattern, Input: r.exec.Input, Metadata: metadata,
+		})
 	})
 	last := len(c.events) - 1
 	started := c.events[last]

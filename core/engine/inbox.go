@@ -13,10 +13,12 @@ type message struct {
 	report core.TaskReport
 	agents []string // reserved for this run
 	slot   bool     // of msgAgents: a slot was granted too
+	youth  *youth   // of msgAgents: of an execution that begins now
 	ticket uint64   // of msgAgents: the request it answers
 	agent  string
 	task   string
 	reason string
+	by     string // of msgCancel: the principal who cancels
 	data   json.RawMessage
 	reply  chan<- cancelReply
 

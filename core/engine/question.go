@@ -129,9 +129,11 @@ func (a *peopleAnswer) handle(r *chartRun, c *change) {
 	}
 	q := l.question
 	q.Answer, q.AnsweredBy = a.answer, a.by
-	r.event(c, core.EventQuestionAnswered, answeredData{QuestionID: q.ID, MessageID: l.MessageID, Answer: a.answer, By: a.by})
-	r.closeQuestion(c, l, core.QuestionAnswered)
-	r.reply(c, l, fromPeople, "", content)
+	c.causedBy(a.by, func() {
+		r.event(c, core.EventQuestionAnswered, answeredData{QuestionID: q.ID, MessageID: l.MessageID, Answer: a.answer, By: a.by})
+		r.closeQuestion(c, l, core.QuestionAnswered)
+		r.reply(c, l, fromPeople, "", content)
+	})
 	c.after = append(c.after, func() {
 		out := answerOutcome{err: errNotOpen}
 		if q.Status == core.QuestionAnswered { // else the change could not be stored

@@ -23,6 +23,7 @@ type run struct {
 	agents     map[string]struct{} // distinct agents that answered
 	results    []core.AgentResult  // of finished steps
 	slot       bool                // counts against the limits
+	youth      *youth              // of a flat pattern that began a moment ago, or nil
 	parkedNow  bool                // counts as parked
 	queued     bool                // stands in line at the scheduler
 	sync       bool                // a caller waits who is to hear at once when too few agents are left; set before it starts
@@ -120,6 +121,7 @@ func (r *run) abandon() {
 // change is what one turn of the loop writes, and what it does after that is durable.
 type change struct {
 	now    time.Time
+	by     string // principal whom its events are put down to
 	events []core.Event
 	put    bool // the execution's record changed
 	over   bool // the execution is terminal
@@ -146,7 +148,15 @@ type releaseOp struct {
 	managed             bool // the agent was spawned for a role
 }
 
-func (r *run) newChange() *change { return &change{now: r.eng.clock.Now()} }
+func (r *run) newChange() *change { return &change{now: r.eng.clock.Now(), by: core.System.ID} }
+
+// causedBy runs fn, whose events are put down to a principal.
+func (c *change) causedBy(by string, fn func()) {
+	former := c.by
+	c.by = by
+	fn()
+	c.by = former
+}
 
 // event appends a journal event. Public events get an id of their own.
 func (r *run) event(c *change, kind core.EventType, data any) {
@@ -155,7 +165,7 @@ func (r *run) event(c *change, kind core.EventType, data any) {
 		r.eng.log.Error("journal event does not marshal", "execution", r.exec.ID, "type", kind, "error", err)
 		raw = json.RawMessage("{}")
 	}
-	ev := core.Event{Type: kind, Time: c.now, Subject: r.exec.ID, Data: raw}
+	ev := core.Event{Type: kind, Time: c.now, Subject: r.exec.ID, Data: raw, By: c.by}
 	if kind.Public() {
 		ev.ID = r.eng.ids.New(core.PrefixEvent)
 	}
@@ -185,7 +195,7 @@ func (r *run) commit(c *change) bool {
 			c.events, c.extra, c.questions = nil, nil, nil
 			r.results = nil
 			r.body.drop()
-			r.exec.Result, r.exec.CancelledAt, r.exec.CancelReason = nil, nil, ""
+			r.exec.Result, r.exec.CancelledAt, r.exec.CancelReason, r.exec.CancelledBy = nil, nil, "", ""
 			c.over = false
 			r.fail(c, core.CodeInternal, "the outcome could not be stored", nil)
 			continue
@@ -315,6 +325,7 @@ func (r *run) end() {
 	final := *r.exec
 	r.final = &final
 	e := r.eng
+	e.pace.end(r.youth)
 	duration := final.Duration(e.clock.Now())
 	e.finished.Add(1) // before anybody can see that it is over
 	e.finishedNanos.Add(int64(duration))

@@ -32,7 +32,8 @@ type scheduler struct {
 	// free for it, and its slot, so that those behind it cannot take one agent after the other for ever. There is one at
 	// most, so that no two hold what the other lacks; and whoever comes before it, or runs already, takes what it holds.
 	holder *waiter
-	first  bool // within a pass: of those who need several agents at once, nobody failed to be served before
+	paced  time.Time // within a pass: when one that has to wait for its turn to begin may do so
+	first  bool      // reports within a pass whether each waiter for several agents so far was served
 }
 
 // waiter is one run's request for agents.
@@ -43,7 +44,8 @@ type waiter struct {
 	count     int
 	least     int // agents that there must be, busy or not, before any is used
 	needsSlot bool
-	own       int // the pattern's own limit
+	begins    bool // it is a flat execution without any task so far
+	own       int  // the pattern's own limit
 	since     time.Time
 	level     int
 	key       string
@@ -267,7 +269,7 @@ func (s *scheduler) pass() {
 	}
 	round := s.collect(now, config.PriorityAging)
 	full := false
-	s.first = true
+	s.first, s.paced = true, time.Time{}
 	for f := round.next(); f != nil; f = round.next() {
 		b, w, at := f.heads[0].bucket, f.heads[0].waiter, f.heads[0].at
 		var behind *candidate
@@ -282,7 +284,7 @@ func (s *scheduler) pass() {
 		}
 		round.passed(f, behind)
 	}
-	var wake time.Time
+	wake := s.paced
 	for _, b := range s.buckets {
 		b.blocked = false
 		if now.Before(b.restUntil) {
@@ -299,12 +301,28 @@ func (s *scheduler) pass() {
 }
 
 // serve gives a waiter what it waits for and takes it out of line, or returns false. The caller holds mu.
-func (s *scheduler) serve(w *waiter, b *bucket, config *Config, full *bool) bool {
+func (s *scheduler) serve(w *waiter, b *bucket, config *Config, full *bool) (served bool) {
 	r := w.run
+	var young *youth
+	if w.begins {
+		now := s.eng.clock.Now()
+		var wait time.Duration
+		if young, wait = s.eng.pace.begin(r.exec.CreatedBy, now); young == nil {
+			s.paced = sooner(s.paced, now.Add(wait))
+			b.blocked = true
+			return false
+		}
+		defer func() {
+			if !served {
+				s.eng.pace.undo(young)
+			}
+		}()
+	}
 	if w.needsSlot && w != s.holder {
 		switch s.eng.limits.take(r.exec.Pattern.Name, w.own, config) {
 		case fullInAll:
 			if s.yieldTo(w) { // the holder has a slot
+				s.eng.pace.undo(young)
 				return s.serve(w, b, config, full)
 			}
 			*full = true
@@ -337,7 +355,8 @@ func (s *scheduler) serve(w *waiter, b *bucket, config *Config, full *bool) bool
 	}
 	slot, ticket := w.needsSlot, w.ticket
 	s.drop(r)
-	if !r.inbox.put(message{kind: msgAgents, agents: agents, slot: slot, ticket: ticket}) {
+	if !r.inbox.put(message{kind: msgAgents, agents: agents, slot: slot, youth: young, ticket: ticket}) {
+		s.eng.pace.end(young)
 		s.eng.giveBack(r, agents, slot)
 	}
 	return true

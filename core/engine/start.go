@@ -86,7 +86,7 @@ func (e *Engine) begin(ctx context.Context, req core.ExecuteRequest, from origin
 	}
 	r.body.advance(c)
 	if exec.Status == core.ExecutionPending {
-		r.event(c, core.EventExecutionQueued, queuedData{})
+		c.causedBy(exec.CreatedBy, func() { r.event(c, core.EventExecutionQueued, queuedData{}) })
 	}
 	first := *exec
 	// The work is begun or it is not, whether the caller waits or not.
@@ -105,6 +105,7 @@ func (e *Engine) begin(ctx context.Context, req core.ExecuteRequest, from origin
 // undo gives back what a run took that could not be stored.
 func (r *run) undo(c *change) {
 	e := r.eng
+	e.pace.undo(r.youth)
 	r.body.undo(c)
 	if r.slot || c.freeSlot {
 		e.limits.give(r.exec.Pattern.Name)
@@ -144,6 +145,11 @@ func (e *Engine) prepare(ctx context.Context, req core.ExecuteRequest, from orig
 	timeout, err := checkOptions(req.Options, plan.Definition(), config)
 	if err != nil {
 		return nil, nil, err
+	}
+	if config.RequireConsent {
+		if err := core.CheckConsent(req.Options.Metadata, "options.metadata"); err != nil {
+			return nil, nil, err
+		}
 	}
 	given, sanitized, err := sanitizeInput(req.Input, config)
 	if err != nil {

@@ -75,6 +75,9 @@ func (r *run) handle(m message, c *change) {
 		}
 		r.queued = false
 		r.slot = r.slot || m.slot
+		if m.youth != nil {
+			r.youth = m.youth
+		}
 		r.body.grant(m, c)
 	case msgProgress:
 		r.progress(m)
@@ -82,7 +85,7 @@ func (r *run) handle(m message, c *change) {
 	case msgCancel:
 		r.cancels = append(r.cancels, m.reply)
 		if !c.over {
-			r.cancel(c, m.reason)
+			c.causedBy(m.by, func() { r.cancel(c, m.reason) })
 		}
 	default:
 		r.body.other(m, c)
@@ -278,8 +281,14 @@ func (r *flat) place(c *change) int {
 		if r.eng.waiters.blocking(r.exec, r.step.step.Need) {
 			return 0
 		}
+		if r.exec.Status == core.ExecutionPending {
+			if r.youth, _ = r.eng.pace.begin(r.exec.CreatedBy, c.now); r.youth == nil {
+				return 0
+			}
+		}
 		own := r.plan.Definition().MaxActive
 		if r.eng.limits.take(r.exec.Pattern.Name, own, r.eng.config.Load()) != granted {
+			r.eng.pace.undo(r.youth)
 			return 0
 		}
 		r.slot = true
@@ -292,6 +301,7 @@ func (r *flat) place(c *change) int {
 	r.assign(c, list, agents)
 	if len(agents) == 0 && r.exec.Status == core.ExecutionPending {
 		r.slot = false
+		r.eng.pace.undo(r.youth)
 		r.eng.limits.give(r.exec.Pattern.Name)
 	}
 	return len(agents)

@@ -72,12 +72,13 @@ type timelineFold struct {
 	messages    map[string]int
 	escalations map[string]int // by message id
 	questions   map[string]int
+	approvals   map[string]int // by thread and prompt, those that people are asked about
 }
 
 func newTimelineFold() *timelineFold {
 	return &timelineFold{
 		steps: map[string]int{}, tasks: map[string]int{}, inStep: map[string][]int{}, roles: map[[2]string]int{},
-		messages: map[string]int{}, escalations: map[string]int{}, questions: map[string]int{},
+		messages: map[string]int{}, escalations: map[string]int{}, questions: map[string]int{}, approvals: map[string]int{},
 	}
 }
 
@@ -110,6 +111,11 @@ type timelineData struct {
 	WantsReply  bool                 `json:"wantsReply"`
 	Question    *core.Question       `json:"question"`
 	QuestionID  string               `json:"questionId"`
+	By          string               `json:"by"`
+	ThreadID    string               `json:"threadId"`
+	Tool        string               `json:"tool"`
+	Text        string               `json:"text"`
+	Ruling      *core.PromptRuling   `json:"ruling"`
 }
 
 // add folds events in. Types it does not know are passed over.
@@ -157,6 +163,8 @@ func (f *timelineFold) folder(kind core.EventType) func(*core.Event, *timelineDa
 		return f.questionAsked
 	case core.EventQuestionAnswered, core.EventQuestionExpired:
 		return f.questionEnded
+	case core.EventPromptRuled:
+		return f.promptRuled
 	case core.EventExecutionCompleted, core.EventExecutionFailed, core.EventExecutionCancelled:
 		return f.executionEnded
 	}
@@ -357,7 +365,7 @@ func (f *timelineFold) executionEnded(ev *core.Event, d *timelineData) {
 			f.end(i, ev.Time, work, "")
 		case core.TimelineRole:
 			f.end(i, ev.Time, entryCompleted, "")
-		case core.TimelineMessage, core.TimelineEscalation, core.TimelineQuestion:
+		case core.TimelineMessage, core.TimelineEscalation, core.TimelineQuestion, core.TimelineApproval:
 			f.end(i, ev.Time, entryCancelled, "")
 		}
 	}

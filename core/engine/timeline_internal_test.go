@@ -262,3 +262,29 @@ func BenchmarkTimelineFold(b *testing.B) {
 		}
 	}
 }
+
+// An approval shows who answered it, and one that a policy left to people is open until somebody does.
+func TestTimelineApprovals(t *testing.T) {
+	f := newTimelineFold()
+	err := f.add(journalOf(t,
+		`prompt.ruled {"threadId":"thread_1","name":"fix","role":"engineer","tool":"Bash","text":"Run make?","ruling":{"promptId":"p-1","answer":"allow","by":"policy","rule":"tests"}}`,
+		`prompt.ruled {"threadId":"thread_1","name":"fix","tool":"Bash","text":"Push?","ruling":{"promptId":"p-2","answer":"ask","by":"policy","rule":"push"}}`,
+		`prompt.ruled {"threadId":"thread_2","name":"other","ruling":{"promptId":"p-2","answer":"ask","by":"policy","rule":"push"}}`,
+		`prompt.ruled {"threadId":"thread_1","name":"fix","tool":"Bash","text":"Push?","ruling":{"promptId":"p-2","answer":"deny","by":"person","person":"ann"}}`,
+		`prompt.ruled {}`,
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := f.result(timelineStart)
+	want := `approval p-1 answered 0..0 type=Bash name=fix role=engineer (Run make?)
+approval p-2 answered 1..3 type=Bash name=fix (Push?)
+approval p-2 open 2..- name=other
+`
+	if got := outline(entries); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if a, b := entries[0].Ruling, entries[1].Ruling; a.Rule != "tests" || b.Person != "ann" || b.Answer != "deny" || entries[1].ThreadID != "thread_1" {
+		t.Errorf("%+v, %+v", a, b)
+	}
+}

@@ -96,8 +96,31 @@ func (f *timelineFold) questionEnded(ev *core.Event, d *timelineData) {
 		status = string(core.QuestionExpired)
 	}
 	if i, ok := f.questions[d.QuestionID]; ok {
+		f.entries[i].By = d.By
 		f.end(i, ev.Time, status, "")
 	}
+}
+
+// promptRuled shows how a prompt of a thread was answered. One that a policy left to people is open until somebody answers.
+func (f *timelineFold) promptRuled(ev *core.Event, d *timelineData) {
+	if d.Ruling == nil {
+		return
+	}
+	key := d.ThreadID + " " + d.Ruling.PromptID
+	i, open := f.approvals[key]
+	if !open {
+		i = f.begin(ev.Time, core.TimelineEntry{
+			Kind: core.TimelineApproval, ID: d.Ruling.PromptID, Type: d.Tool, Name: d.Name, Role: d.Role, AgentID: d.AgentID,
+			ThreadID: d.ThreadID, Status: string(core.QuestionOpen), Detail: clip.Marked(d.Text, timelineText, ellipsis),
+		})
+	}
+	f.entries[i].Ruling = d.Ruling
+	if d.Ruling.Answer == core.RulingAsk {
+		f.approvals[key] = i
+		return
+	}
+	delete(f.approvals, key)
+	f.end(i, ev.Time, entryAnswered, "")
 }
 
 // ellipsis ends a text that was cut.

@@ -224,7 +224,7 @@ func TestUnstorableEndIsSetAside(t *testing.T) {
 	if !seen.has(exec.ID) {
 		t.Error("no alert")
 	}
-	if _, err := r.Cancel(t.Context(), exec.ID, ""); core.ErrorCode(err) != core.CodeInternal || !strings.Contains(err.Error(), "set aside") {
+	if _, err := r.Cancel(t.Context(), exec.ID, ""); core.ErrorCode(err) != core.CodeConflict || !strings.Contains(err.Error(), "set aside") {
 		t.Errorf("a cancel later: %v", err)
 	}
 	if stats := r.Stats(); stats.Active != 0 || stats.Running != 0 {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/wardroom/wardroom/core"
 )
 
 // Outcomes of attempts and decisions.
@@ -19,6 +21,11 @@ type Access struct {
 	decisions *bound[[2]prometheus.Counter] // by action
 	hits      *bound[prometheus.Counter]    // by client
 	expiry    atomic.Pointer[func() (time.Duration, bool)]
+}
+
+// authMethods are the methods of service_auth_attempts_total, which are there from the start.
+var authMethods = []string{
+	string(core.PrincipalAPIKey), string(core.PrincipalUser), string(core.PrincipalClient), string(core.PrincipalAgent), "sso",
 }
 
 // NewAccess makes the series of authentication, authorization and limits.
@@ -43,8 +50,15 @@ func NewAccess(reg prometheus.Registerer) *Access {
 	}
 	reg.MustRegister(attempts, decisions, hits, expiryCollector{a, prometheus.NewDesc("service_certificate_expiry_seconds",
 		"Seconds until the certificate of the listener ends, below 0 once it has.", nil, nil)})
+	for _, method := range authMethods {
+		a.attempts.get(method)
+	}
+	a.hits.get("")
 	return a
 }
+
+// Action makes the series of an action, at 0 as long as nothing was decided about it.
+func (a *Access) Action(name string) { a.decisions.get(name) }
 
 // Attempt counts a credential that was looked at.
 func (a *Access) Attempt(method string, allowed bool) { count(a.attempts.get(method), allowed) }

@@ -71,8 +71,13 @@ func (e *Executions) SeedTimes(ended int64, took time.Duration) {
 	e.spent.Add(int64(took))
 }
 
+// Known makes the series of a pattern, at 0 as long as no execution of it ended: an alert cannot tell a series that is not
+// there from a server that is not.
+func (e *Executions) Known(pattern string) { e.byPattern.get(pattern) }
+
 // ExecutionStarted counts a new execution.
-func (e *Executions) ExecutionStarted(string) {
+func (e *Executions) ExecutionStarted(pattern string) {
+	e.Known(pattern)
 	e.total.Add(1)
 	e.active.Add(1)
 }
@@ -94,12 +99,20 @@ func (e *Executions) ExecutionFinished(pattern string, status core.ExecutionStat
 // adHocName finds the events that may be of an ad-hoc execution without decoding all others.
 var adHocName = []byte(`"` + core.AdHocPattern.Name + `"`)
 
-// Committed counts ad-hoc executions from what was stored of them, since no engine runs them. Other events are passed
-// over.
+// Committed counts ad-hoc executions from what was stored of them, since no engine runs them, and gets to know new patterns.
+// Other events are passed over.
 func (e *Executions) Committed(events []core.Event) {
 	for i := range events {
 		var status core.ExecutionStatus
 		switch events[i].Type {
+		case core.EventPatternCreated:
+			var data struct {
+				Name string `json:"name"`
+			}
+			if json.Unmarshal(events[i].Data, &data) == nil && data.Name != "" {
+				e.Known(data.Name)
+			}
+			continue
 		case core.EventExecutionStarted:
 			status = core.ExecutionRunning
 		case core.EventExecutionCompleted:

@@ -23,6 +23,7 @@ type Metrics struct {
 	Connections *Connections
 	Access      *Access
 	Audit       *Audit
+	Secrets     *Secrets
 }
 
 // New makes and registers all series. It panics when reg has one of them already.
@@ -45,6 +46,7 @@ func New(reg prometheus.Registerer, build Build) *Metrics {
 		Connections: NewConnections(reg),
 		Access:      NewAccess(reg),
 		Audit:       NewAudit(reg),
+		Secrets:     NewSecrets(reg),
 	}
 }
 

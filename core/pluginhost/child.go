@@ -19,6 +19,7 @@ type child struct {
 	ring     *ring
 	log      *pluginLogger
 	redact   func(string) string
+	hidden   *hidden  // what redact replaces
 	breaker  *breaker // of the run loop
 
 	hooks   sync.WaitGroup // Ready functions under way
@@ -41,9 +42,10 @@ type child struct {
 }
 
 func newChild(h *Host, s Spec, declared bool) *child {
+	hidden := newHidden(s.secrets())
 	c := &child{
 		host: h, spec: s, declared: declared, enabled: s.Enabled, ring: newRing(),
-		redact: redactor(s.secrets()), breaker: newBreaker(h.opts.Policy), changed: make(chan struct{}),
+		redact: hidden.redact, hidden: hidden, breaker: newBreaker(h.opts.Policy), changed: make(chan struct{}),
 	}
 	c.log = &pluginLogger{
 		Logger: h.log.Named(s.Name), clock: h.opts.Clock, ring: c.ring, redact: c.redact, level: &h.level.value,

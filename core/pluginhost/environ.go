@@ -1,13 +1,17 @@
 package pluginhost
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sort"
 	"strings"
+	"sync/atomic"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/secret"
 )
 
 // passed are the variables of the host that every plugin gets. Everything else of the host's environment,
@@ -17,6 +21,7 @@ var passed = []string{
 	"LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "XDG_RUNTIME_DIR",
+	"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", // in a pod: where its cluster is
 }
 
 // reservedEnv begins the names that belong to the protocol between host and plugin.
@@ -94,6 +99,56 @@ func sweepSockets(dir string) error {
 	}
 	return nil
 }
+
+// resolved returns the settings of the plugin with the values of its environment that references name, as they are now. They
+// are hidden in what it says from then on.
+func (c *child) resolved(ctx context.Context) (Spec, *failure) {
+	s := c.spec
+	var found []string
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		if _, ok, err := core.ParseSecretRef(s.Env[name]); !ok && err == nil {
+			continue
+		}
+		if c.host.opts.Secrets == nil {
+			return s, &failure{reason: "its variable " + name + " refers to a secret, and no provider of secrets is configured"}
+		}
+		v, err := c.host.opts.Secrets(ctx, s.Name, s.Env[name])
+		if err != nil {
+			e := secret.AsError(err)
+			return s, &failure{reason: "its variable " + name + " refers to a secret that cannot be had: " + e.Message, hint: orElse(e.Hint, "wardroom secret test REFERENCE tells why; it is tried again by itself")}
+		}
+		text := string(v.Reveal())
+		if strings.Contains(text, "\x00") {
+			return s, &failure{reason: "its variable " + name + " refers to a secret that is no text"}
+		}
+		if len(found) == 0 {
+			s.Env = maps.Clone(s.Env)
+		}
+		s.Env[name], found = text, append(found, text)
+	}
+	if len(found) > 0 {
+		c.hidden.set(append(c.spec.secrets(), found...))
+	}
+	return s, nil
+}
+
+// hidden is what a plugin may not say. It is safe for concurrent use.
+type hidden struct {
+	replace atomic.Pointer[func(string) string]
+}
+
+func newHidden(secrets []string) *hidden {
+	h := new(hidden)
+	h.set(secrets)
+	return h
+}
+
+func (h *hidden) set(secrets []string) {
+	r := redactor(secrets)
+	h.replace.Store(&r)
+}
+
+func (h *hidden) redact(text string) string { return (*h.replace.Load())(text) }
 
 // redactor replaces the secrets of a plugin in what it says: it may put them into an error or its log.
 func redactor(secrets []string) func(string) string {

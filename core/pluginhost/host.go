@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/plugin"
 )
 
 // Host runs the plugins. Make it with New, then Open and Close it once each. All other methods are safe for
@@ -203,6 +205,24 @@ func (h *Host) SetLogLevel(level hclog.Level) {
 					h.log.Debug("a plugin did not take its log level", "plugin", c.spec.Name, "error", err)
 				}
 			}()
+		}
+	}
+}
+
+// Hangup passes SIGHUP on to the plugins that know what to do with it.
+func (h *Host) Hangup() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range h.children {
+		i := c.instance()
+		if i == nil {
+			continue
+		}
+		c.mu.Lock()
+		takes := slices.Contains(c.status.Features, plugin.FeatureHangup)
+		c.mu.Unlock()
+		if takes {
+			i.proc.hangup()
 		}
 	}
 }

@@ -18,7 +18,10 @@ type services struct {
 	refs  map[string]bool // texts in its settings: what it may ask for
 }
 
-var _ plugin.HostServices = (*services)(nil)
+var (
+	_ plugin.HostServices = (*services)(nil)
+	_ plugin.KeyServices  = (*services)(nil)
+)
 
 // services makes the host's services for the child.
 func (c *child) services() *services {
@@ -36,7 +39,18 @@ func (s *services) Features() []string {
 	if s.child.host.opts.Secrets != nil {
 		list = append(list, plugin.FeatureHostSecret)
 	}
+	if s.child.host.opts.Keys != nil {
+		list = append(list, plugin.FeatureHostStateKey)
+	}
 	return list
+}
+
+// StateKey implements plugin.KeyServices.
+func (s *services) StateKey(ctx context.Context) ([]byte, error) {
+	if s.child.host.opts.Keys == nil {
+		return nil, &plugin.Error{Code: plugin.CodeUnimplemented, Message: "this host has no keys for plugins"}
+	}
+	return s.child.host.opts.Keys(ctx, s.child.spec.Name)
 }
 
 // collectTexts adds every text of a JSON value.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -79,9 +81,13 @@ func TestHostServices(t *testing.T) {
 	r.opts.Secrets = func(_ context.Context, plugin, ref string) (secret.Value, error) {
 		return secret.NewValue([]byte(plugin+" "+ref), "1", time.Time{}), nil
 	}
+	r.opts.Keys = func(_ context.Context, plugin string) ([]byte, error) { return fmt.Appendf(nil, "%032s", plugin), nil }
 	r.open()
 	rt := r.Runtime("runtime-pen")
 	for range 2 { // what was kept is there after a restart
+		if a, err := rt.Spawn(t.Context(), runtime.Spec{ID: "key"}); err != nil || a.ID != fmt.Sprintf("%032s", "runtime-pen") || a.Name != "true" {
+			t.Errorf("key: %+v, %v", a, err)
+		}
 		a, err := rt.Spawn(t.Context(), runtime.Spec{ID: "kv"})
 		if err != nil || a.ID != "blue" || a.Name != "true" {
 			t.Fatalf("key-value store: %+v, %v", a, err)
@@ -106,6 +112,55 @@ func TestHostServices(t *testing.T) {
 	}
 	contains(t, joined(lines), "warn the pen was dropped height=1m")
 	contains(t, r.log.String(), "the pen was dropped")
+}
+
+// A variable that refers to a secret has its value of the moment, which is cut out of what the plugin says; while it cannot be had
+// the plugin is not started.
+func TestSecretEnvironment(t *testing.T) {
+	spec := pen("")
+	spec.Env["PEN_SECRET"] = "vault:ink#colour"
+	r := newRig(t, spec)
+	var refuses atomic.Bool
+	refuses.Store(true)
+	r.opts.Secrets = func(_ context.Context, plugin, ref string) (secret.Value, error) {
+		if refuses.Load() {
+			return secret.Value{}, secret.Errorf(secret.CodeForbidden, "permission denied")
+		}
+		return secret.NewValue([]byte("canary-of-"+plugin+"-"+ref), "1", time.Time{}), nil
+	}
+	r.open()
+	r.until("runtime-pen", core.PluginFailed)
+	contains(t, r.plugin("runtime-pen").Reason, "its variable PEN_SECRET refers to a secret that cannot be had: permission denied")
+	refuses.Store(false)
+	r.clock.Advance(time.Minute)
+	r.until("runtime-pen", core.PluginReady)
+	a, err := r.Runtime("runtime-pen").Spawn(t.Context(), runtime.Spec{ID: "environment"})
+	if err != nil || a.ID != "canary-of-runtime-pen-vault:ink#colour" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	coretest.WaitFor(t, "what it says", func() bool {
+		lines, err := r.PluginLogs(t.Context(), "runtime-pen", 0)
+		return err == nil && strings.Contains(joined(lines), "the pen says ***")
+	})
+	if strings.Contains(r.log.String(), "canary-of-") {
+		t.Error("the log holds the secret")
+	}
+}
+
+// SIGHUP reaches the plugins that say what it means to them, and no others, which would end.
+func TestHangup(t *testing.T) {
+	other := pen("")
+	other.Name = "runtime-quill"
+	r := newRig(t, pen("hangup"), other).open()
+	pid := r.plugin("runtime-quill").PID
+	r.Hangup()
+	coretest.WaitFor(t, "the signal", func() bool {
+		lines, err := r.PluginLogs(t.Context(), "runtime-pen", 0)
+		return err == nil && strings.Contains(joined(lines), "the pen was dipped anew")
+	})
+	if p := r.plugin("runtime-quill"); p.State != core.PluginReady || p.PID != pid || r.plugin("runtime-pen").State != core.PluginReady {
+		t.Errorf("%+v", p)
+	}
 }
 
 // Errors of the plugin itself pass through as they are; those of its absence are told apart.

@@ -30,7 +30,11 @@ func (c *child) start(ctx context.Context) (*instance, *failure) {
 	c.set(core.PluginStarting, func(p *core.Plugin) {
 		p.Kind, p.Version, p.SHA256 = orElse(b.entry.Kind, p.Kind), b.entry.Version, orElse(c.spec.SHA256, b.entry.SHA256)
 	})
-	i, failed := c.host.launch(ctx, c.spec, b, c.log)
+	spec, failed := c.resolved(ctx)
+	if failed != nil {
+		return nil, failed
+	}
+	i, failed := c.host.launch(ctx, spec, b, c.log)
 	if failed != nil {
 		return nil, failed
 	}

@@ -49,12 +49,16 @@ type Options struct {
 	Lookup  func(string) (string, bool) // finds variables of the host's environment; nil: os.LookupEnv
 	Check   func(HealthCheck)           // told of each plugin that is supervised, once; nil: nobody asks
 	Secrets SecretLookup                // resolves references for plugins; nil: none can be
+	Keys    StateKeys                   // for what plugins keep; nil: they get none
 	Policy  Policy                      // zero: DefaultPolicy
 	Limits  Limits                      // zero fields: DefaultLimits
 }
 
 // SecretLookup resolves a reference that stands in the settings of a plugin.
 type SecretLookup func(ctx context.Context, plugin, ref string) (secret.Value, error)
+
+// StateKeys returns the key under which a plugin encrypts what it keeps: plugin.StateKeySize bytes, the same each time.
+type StateKeys func(ctx context.Context, plugin string) ([]byte, error)
 
 // Metrics counts what plugins do. *metrics.Plugins is one. Methods are safe for concurrent use.
 type Metrics interface {

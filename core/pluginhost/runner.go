@@ -134,6 +134,15 @@ func (p *process) signal(sig syscall.Signal) {
 	}
 }
 
+// hangup sends SIGHUP to the process alone: what it started may not know it.
+func (p *process) hangup() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped && p.pid != 0 {
+		_ = syscall.Kill(p.pid, syscall.SIGHUP) // gone already is what is wanted
+	}
+}
+
 // wasKilled tells whether the host killed the process.
 func (p *process) wasKilled() bool {
 	p.mu.Lock()

@@ -81,9 +81,13 @@ func (c *child) verify(ctx context.Context) *core.PluginReport {
 	default:
 		r.add("files", core.PluginCheckOK, "%s may be changed by root and this service only; checksum %s", b.path, sum)
 	}
+	spec, failed := c.resolved(ctx)
+	if failed != nil {
+		return r.fail("environment", failed)
+	}
 	log := *c.log
 	log.prefix = "verify: " // not what the instance says that serves
-	i, failed := c.host.launch(ctx, c.spec, b, &log)
+	i, failed := c.host.launch(ctx, spec, b, &log)
 	if failed != nil {
 		return r.fail("handshake", failed)
 	}

@@ -13,7 +13,7 @@ import (
 // verbs are the actions of permissions by the last word of an action; any other word is update.
 var verbs = map[string]string{
 	"create": "create", "spawn": "create", "connect": "create", "provision": "create", "prepare": "read", "read": "read",
-	"delete": "delete", "disconnect": "delete", "prune": "delete", "force": "delete", "stop": "delete",
+	"delete": "delete", "disconnect": "delete", "prune": "delete", "force": "delete", "stop": "delete", "grant": "grant",
 }
 
 // permissionOf returns what permissions of roles are about: the family of the scope, and what is done to it.

@@ -99,7 +99,7 @@ func (s *Service) awaitFirst(ctx context.Context, spec core.ManagedAgentSpec) {
 // priority that know the type.
 func (s *Service) candidates(spec core.ManagedAgentSpec) ([]*source, error) {
 	if len(s.sources) == 0 {
-		return nil, core.Unavailable("no_runtime", "no runtime is configured: see runtimes in the configuration")
+		return nil, core.NoRuntime("no runtime is configured: see runtimes in the configuration")
 	}
 	if spec.Runtime != "" {
 		src := s.source(spec.Runtime)

@@ -64,6 +64,14 @@ func stored(e *runtime.Event, status core.ManagedAgentStatus, ruling *core.Promp
 	return core.Event{Type: kind, Time: e.Time, Subject: e.AgentID, Data: encode(data)}, true
 }
 
+// causeOf returns the principal of an event of an agent: who had it started, or stopped. "" leaves it to the transaction.
+func causeOf(r *core.ManagedAgentRecord, kind core.EventType) string {
+	if r.Wanted == (kind == core.EventManagedStarted) && (r.Wanted || kind == core.EventManagedStopped) {
+		return r.WantedBy
+	}
+	return ""
+}
+
 // bounded cuts text that an agent made to what one event may hold.
 func bounded(text string) (string, bool) {
 	kept := clip.Text(text, maxEventText)

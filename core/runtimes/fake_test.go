@@ -26,6 +26,7 @@ type fake struct {
 	send      func(id string, in runtime.Input) (runtime.SendResult, error)
 	types     []string
 	isolation *runtime.Isolation
+	missing   []string
 	images    bool
 	limits    bool
 	sick      string // why it takes no new agents
@@ -93,7 +94,7 @@ func (f *fake) Capabilities(ctx context.Context) (runtime.Capabilities, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return runtime.Capabilities{Name: "fake", Types: f.types, MaxAgents: 3, Isolation: f.isolation, Images: f.images, Limits: f.limits}, f.check()
+	return runtime.Capabilities{Name: "fake", Types: f.types, MaxAgents: 3, MissingTypes: f.missing, Isolation: f.isolation, Images: f.images, Limits: f.limits}, f.check()
 }
 
 func (f *fake) Spawn(_ context.Context, spec runtime.Spec) (runtime.Agent, error) {

@@ -54,9 +54,7 @@ func (s *Service) attend(src *source) (worked bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	src.mu.Lock()
-	src.caps = caps
-	src.mu.Unlock()
+	src.setCapabilities(caps)
 	retry, stuck := pause.Backoff{First: defaultRetry, Most: maxRetry}, 0
 	for {
 		if err := s.recover(ctx, src); err != nil {
@@ -200,6 +198,7 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 			next.Ruling, fresh[e.AgentID] = ruling, true
 		}
 		if event, ok := stored(e, said, ruling); ok {
+			event.By = causeOf(next, event.Type)
 			events = append(events, s.withNotice(next, event)...)
 		}
 		changed[e.AgentID] = next

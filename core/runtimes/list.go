@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -100,6 +101,28 @@ func (s *Service) reaches(name string) bool {
 	return ready
 }
 
+// lookTime bounds how long a list of the runtimes waits for what they say anew.
+const lookTime = 2 * time.Second
+
+// LookAtRuntimes implements core.ManagedAgentService. A runtime that does not answer in time is shown as it was.
+func (s *Service) LookAtRuntimes(ctx context.Context) []core.RuntimeInfo {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	var asked sync.WaitGroup
+	for _, src := range s.sources {
+		if ready, _ := src.ready(); !ready {
+			continue
+		}
+		asked.Go(func() {
+			if caps, err := src.Runtime.Capabilities(ctx); err == nil {
+				src.setCapabilities(caps)
+			}
+		})
+	}
+	asked.Wait()
+	return s.Runtimes(ctx)
+}
+
 // Runtimes implements core.ManagedAgentService.
 func (s *Service) Runtimes(context.Context) []core.RuntimeInfo {
 	running := make(map[string]int)
@@ -115,7 +138,7 @@ func (s *Service) Runtimes(context.Context) []core.RuntimeInfo {
 		caps := src.capabilities()
 		info := core.RuntimeInfo{
 			Name: src.Name, Priority: src.Priority, Types: slices.Clone(caps.Types), Agents: running[src.Name], MaxAgents: caps.MaxAgents,
-			Isolation: caps.Isolation,
+			MissingTypes: slices.Clone(caps.MissingTypes), Isolation: caps.Isolation,
 		}
 		for kind := range s.opts.Types {
 			if !slices.Contains(info.Types, kind) {

@@ -43,6 +43,6 @@ func (s *Service) withNotice(r *core.ManagedAgentRecord, event core.Event) []cor
 	}
 	s.log.Info("a managed agent waits for people or failed", "agent", r.ID, "name", r.Name, "event", kind, "reason", notice.Reason)
 	return append(list, core.Event{
-		ID: s.opts.IDs.New(core.PrefixEvent), Type: kind, Time: event.Time, Subject: core.NoticeSubject(r.ID), Data: encode(notice),
+		ID: s.opts.IDs.New(core.PrefixEvent), Type: kind, Time: event.Time, Subject: core.NoticeSubject(r.ID), Data: encode(notice), By: event.By,
 	})
 }

@@ -58,7 +58,7 @@ func (s *Service) recovered(ctx context.Context, src *source, id string, f runti
 		}
 		lose(r, runtime.ReasonLost, now)
 		return s.withNotice(r, core.Event{
-			Type: core.EventManagedStopped, Time: now, Subject: id,
+			Type: core.EventManagedStopped, Time: now, Subject: id, By: causeOf(r, core.EventManagedStopped),
 			Data: encode(eventData{AgentID: id, Status: r.Status, Source: runtime.SourceHost, Reason: r.StatusReason, OccurredAt: now}),
 		}), true
 	})

@@ -260,6 +260,12 @@ func (src *source) capabilities() runtime.Capabilities {
 	return src.caps
 }
 
+func (src *source) setCapabilities(caps runtime.Capabilities) {
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	src.caps = caps
+}
+
 func (src *source) set(connected bool, reason string) {
 	src.mu.Lock()
 	defer src.mu.Unlock()

@@ -394,6 +394,31 @@ func TestObserve(t *testing.T) {
 	}
 }
 
+// TestMissingTypes shows what a runtime lacks at the moment of the look, and what it never says.
+func TestMissingTypes(t *testing.T) {
+	silent, says := newFake("claude"), newFake("claude", "codex")
+	says.missing = []string{"codex"}
+	r := newRig(t, newMemory(t), map[string]*fake{"local": says, "old": silent}).ready("local", "old")
+	missing := func(infos []core.RuntimeInfo) map[string][]string {
+		all := make(map[string][]string)
+		for _, info := range infos {
+			all[info.Name] = info.MissingTypes
+		}
+		return all
+	}
+	if got := missing(r.LookAtRuntimes(ctx)); !slices.Equal(got["local"], []string{"codex"}) || got["old"] != nil {
+		t.Errorf("missing: %v", got)
+	}
+	says.change(func() { says.missing = []string{} }) // it was installed
+	if got := missing(r.LookAtRuntimes(ctx)); got["local"] == nil || len(got["local"]) > 0 {
+		t.Errorf("missing after it was installed: %#v", got["local"])
+	}
+	says.setDown(true)
+	if got := missing(r.LookAtRuntimes(ctx)); got["local"] == nil {
+		t.Error("a runtime that is away forgets what it said")
+	}
+}
+
 func TestList(t *testing.T) {
 	f := newFake("claude")
 	f.isolation = &runtime.Isolation{NoNewPrivs: true, Landlock: 6, User: "agent"}

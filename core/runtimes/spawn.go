@@ -107,6 +107,7 @@ func (s *Service) begin(ctx context.Context, spec core.ManagedAgentSpec, on stri
 		},
 		Spec: spec, Wanted: true,
 	}
+	r.WantedBy = r.CreatedBy
 	if r.Name == "" {
 		r.Name = spec.Type
 	}

@@ -65,8 +65,11 @@ func (s *Service) end(ctx context.Context, rt runtime.Runtime, r *core.ManagedAg
 // want stores whether the agent is to run.
 func (s *Service) want(ctx context.Context, id string, wanted bool) (*core.ManagedAgentRecord, error) {
 	return s.change(ctx, id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
-		changed := r.Wanted != wanted
-		r.Wanted = wanted
+		by := core.PrincipalFrom(ctx).ID
+		changed := r.Wanted != wanted || wanted && r.WantedBy != by // the first who stops it does
+		if changed {
+			r.Wanted, r.WantedBy = wanted, by
+		}
 		return nil, changed
 	})
 }

@@ -141,3 +141,21 @@ func (s *Service) settleUnsure(ctx context.Context, ids []string) error {
 	}
 	return nil
 }
+
+// ForgetManagedAgent removes the record of an agent that is stopped, before its time; what its runtime keeps of it goes with
+// the next look for agents that are not known. An unknown id is no error; CONFLICT while it is not stopped.
+func (s *Service) ForgetManagedAgent(ctx context.Context, id string) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.RLock()
+	r, ok := s.agents[id]
+	busy := ok && (r.StoppedAt == nil || s.pending[id] != nil || s.restarting[id] != 0)
+	s.mu.RUnlock()
+	switch {
+	case busy:
+		return core.Conflict("managed agent", id, string(r.Status), "agent %s is %s: stop it first", id, r.Status)
+	case !ok:
+		return nil
+	}
+	return s.remove(ctx, id)
+}

@@ -44,8 +44,13 @@ type provider struct {
 
 	changed chan struct{} // the set of its secrets is another one; holds one
 	watched atomic.Bool   // a watch is open
-	mu      sync.Mutex    // guards failed
-	failed  *secret.Error // of its last call, if that failed as a whole
+
+	hits, misses atomic.Int64 // uses of secrets
+
+	mu      sync.Mutex       // guards all below
+	failed  *secret.Error    // of its last call, if that failed as a whole
+	answers map[string]int64 // about single secrets, by code
+	asked   time.Duration    // spent in calls
 }
 
 // entry is one secret. All but state and used is guarded by Service.mu.
@@ -64,6 +69,7 @@ type entry struct {
 // value is what a provider answered. It is immutable.
 type value struct {
 	secret.Value
+	at    time.Time // when its provider gave it
 	fresh time.Time // until then it is used without asking
 	until time.Time // until then it is used while its provider does not answer
 	stale bool      // the last time its provider did not answer
@@ -85,7 +91,7 @@ func New(o Options) *Service {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, name := range []string{core.SecretsCredential, core.SecretsEnv, core.SecretsFile} {
 		own := &builtin{name: name, environ: o.Environ, credentials: o.Credentials}
-		s.providers[name] = &provider{name: name, provider: own, changed: make(chan struct{}, 1)}
+		s.providers[name] = &provider{name: name, provider: own, changed: make(chan struct{}, 1), answers: map[string]int64{codeOK: 0}}
 	}
 	short := map[string]string{}
 	for alias, plugin := range core.SecretAliases {
@@ -96,7 +102,9 @@ func New(o Options) *Service {
 		if alias, ok := short[plugin]; ok {
 			name = alias
 		}
-		s.providers[plugin] = &provider{name: name, plugin: plugin, provider: p.Provider, state: p.State, changed: make(chan struct{}, 1)}
+		s.providers[plugin] = &provider{
+			name: name, plugin: plugin, provider: p.Provider, state: p.State, changed: make(chan struct{}, 1), answers: map[string]int64{codeOK: 0},
+		}
 	}
 	return s
 }
@@ -145,6 +153,7 @@ func (s *Service) Resolve(ctx context.Context, ref core.SecretRef, by secret.Cal
 	if e != nil {
 		if v := e.state.Load(); v != nil && now.Before(v.fresh) {
 			e.used.Store(now.UnixNano())
+			e.from.hits.Add(1)
 			return v.Value, nil
 		}
 	}
@@ -192,9 +201,12 @@ func (s *Service) join(ref core.SecretRef, by secret.Caller, now time.Time) (*en
 	}
 	known.used.Store(now.UnixNano())
 	v := known.state.Load()
-	switch {
-	case v != nil && now.Before(v.fresh):
+	if v != nil && now.Before(v.fresh) {
+		p.hits.Add(1)
 		return known, nil, nil
+	}
+	p.misses.Add(1)
+	switch {
 	case known.flight != nil:
 	case v == nil && known.failed != nil && now.Before(known.retry):
 		return nil, nil, known.failed
@@ -265,8 +277,11 @@ func (s *Service) fetch(p *provider, by secret.Caller, list []*entry) {
 	go func() {
 		defer s.wg.Done()
 		defer close(f.done)
+		begin := s.clock.Now()
 		results, err := s.ask(p, by, list, wait)
 		now := s.clock.Now()
+		codes := make([]string, len(list)) // set below
+		defer func() { p.answered(codes, now.Sub(begin)) }()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for i, e := range list {
@@ -274,7 +289,9 @@ func (s *Service) fetch(p *provider, by secret.Caller, list []*entry) {
 			if failed = err; failed == nil {
 				failed = s.take(e, results[i], now)
 			}
+			codes[i] = codeOK
 			if failed != nil {
+				codes[i] = string(failed.Code)
 				failed = s.fail(e, failed, now)
 			}
 			e.flight.err, e.flight = failed, nil
@@ -351,7 +368,7 @@ func (s *Service) take(e *entry, r secret.Result, now time.Time) *secret.Error {
 		return secret.Errorf(secret.CodeNotFound, "its provider gave a value that has expired")
 	}
 	c := s.config.Load()
-	v := &value{Value: r.Value, fresh: now.Add(c.Refresh)}
+	v := &value{Value: r.Value, at: now, fresh: now.Add(c.Refresh)}
 	if e.from.plugin == "" {
 		v.fresh = now.Add(localRefresh)
 	}

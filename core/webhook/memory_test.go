@@ -15,21 +15,19 @@ var errGone = core.Unavailable("store_failed", "the disk is gone")
 // memory is a store in memory, with looks into it.
 type memory struct {
 	*storetest.Memory
-	committed atomic.Pointer[func()] // called once the next write of deliveries counts, before who wrote knows
+	committed atomic.Pointer[func()] // called once the next write of deliveries that begins counts, before who wrote knows
 }
 
 func newMemory(tb testing.TB) *memory { return &memory{Memory: storetest.NewMemory(tb)} }
 
 func (m *memory) Update(ctx context.Context, fn func(tx core.Tx) error) error {
-	deliveries := 0
+	deliveries, hook := 0, m.committed.Load()
 	err := m.Memory.Update(ctx, func(tx core.Tx) error {
 		deliveries = 0
 		return fn(counting{tx, &deliveries})
 	})
-	if err == nil && deliveries > 0 {
-		if hook := m.committed.Swap(nil); hook != nil {
-			(*hook)()
-		}
+	if err == nil && deliveries > 0 && hook != nil && m.committed.CompareAndSwap(hook, nil) {
+		(*hook)()
 	}
 	return err
 }

@@ -67,7 +67,7 @@ func (s *Service) openSecrets(id string, sealed []byte) ([]secret, error) {
 	var list []secret
 	plain, ok := s.openBytes(id, sealed)
 	if !ok || json.Unmarshal(plain, &list) != nil || len(list) == 0 {
-		return nil, core.Errorf(core.CodeInternal, "the secret of the endpoint cannot be read any more: the key that sealed it "+
+		return nil, core.Conflict("webhook", id, "", "the secret of the endpoint cannot be read any more: the key that sealed it "+
 			"was replaced; give the endpoint a new secret")
 	}
 	return list, nil
@@ -88,7 +88,7 @@ func (s *Service) openKey(id string, sealed []byte) (string, error) {
 	}
 	plain, ok := s.openBytes(id+"/key", sealed)
 	if !ok {
-		return "", core.Errorf(core.CodeInternal, "the key of the client certificate cannot be read any more: the key that "+
+		return "", core.Conflict("webhook", id, "", "the key of the client certificate cannot be read any more: the key that "+
 			"sealed it was replaced; give the endpoint its certificate and key anew")
 	}
 	return string(plain), nil

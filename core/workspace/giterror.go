@@ -155,7 +155,7 @@ func explain(err error, rem *remote, branch string) error {
 	case failTimeout:
 		e = core.Unavailable(string(kind), "git took too long; try again, or have threads.workspaces.fetchTimeout and checkoutTimeout raised")
 	case failDisk:
-		e = core.Errorf(core.CodeInternal, "the disk of the workspaces is full; free some space, for example with wardroom workspace prune")
+		e = core.Unavailable(string(kind), "the disk of the workspaces is full; free some space, for example with wardroom workspace prune")
 	case failLocked:
 		e = core.Unavailable(string(kind), "another git process works on the repository; try again")
 	case failBroken:

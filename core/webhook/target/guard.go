@@ -40,6 +40,9 @@ type Guard struct {
 	AllowCIDRs []netip.Prefix
 	// DenyCIDRs close ranges, public ones included. They win over everything that opens one.
 	DenyCIDRs []netip.Prefix
+	// Elsewhere returns why deliveries must not go to a host, as it is outside of the region that data stays in; "" for one that
+	// is not. nil: data may go anywhere.
+	Elsewhere func(host string) string
 	// Own are the addresses that we listen on ourselves. An unspecified one stands for every address of the machine.
 	Own []netip.AddrPort
 	// Interfaces lists the addresses of the machine; nil asks the operating system.
@@ -80,8 +83,13 @@ func (g *Guard) Judge(to netip.AddrPort) error {
 	return nil
 }
 
-// judgeURL judges the address in a URL; a name passes.
+// judgeURL judges where a URL is, and the address in it; a name passes otherwise.
 func (g *Guard) judgeURL(u *url.URL) error {
+	if g.Elsewhere != nil {
+		if reason := g.Elsewhere(u.Hostname()); reason != "" {
+			return &Refusal{u.Host, reason}
+		}
+	}
 	addr, err := netip.ParseAddr(u.Hostname())
 	if err != nil {
 		return nil

@@ -96,6 +96,11 @@ func NewTransport(guard *Guard, opts Options) (*http.Transport, error) {
 		dialer.Control = guard.Control
 	}
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if host, _, err := net.SplitHostPort(address); err == nil && guard.Elsewhere != nil && opts.Proxy == nil {
+			if reason := guard.Elsewhere(host); reason != "" {
+				return nil, &Refusal{address, reason}
+			}
+		}
 		return dialer.DialContext(ctx, network, address)
 	}
 	return t, nil

@@ -56,6 +56,11 @@ func (g *Guard) CheckURL(raw string) (*url.URL, error) {
 	if u.Host, err = g.checkHost(u); err != nil {
 		return nil, err
 	}
+	if g.Elsewhere != nil {
+		if reason := g.Elsewhere(u.Hostname()); reason != "" {
+			return nil, core.Invalid(field, "is refused: %s", reason)
+		}
+	}
 	return u, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"time"
@@ -46,7 +47,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "pid of the child: %d\n", cmd.Process.Pid)
 	}
 	def := plugin.Definition{
-		Name: "runtime-pen", Version: version, Kind: plugin.KindRuntime,
+		Name: "runtime-pen", Version: version, Kind: plugin.KindRuntime, Features: features(mode),
 		Schema:    []byte(`{"type": "object", "properties": {"ink": {"type": "string"}, "ref": {"type": "string"}, "token": {"type": "string"}}, "additionalProperties": false}`),
 		Examples:  []json.RawMessage{[]byte(`{"ink": "blue"}`)},
 		Configure: configure(mode),
@@ -134,6 +135,12 @@ func (p pen) Spawn(ctx context.Context, spec runtime.Spec) (runtime.Agent, error
 		return runtime.Agent{ID: string(data)}, err
 	case "has-secret":
 		return runtime.Agent{ID: fmt.Sprint(p.host.Has(plugin.FeatureHostSecret), p.host.Has(plugin.FeatureHostKV))}, nil
+	case "environment":
+		p.host.Logger().Warn("the pen says " + os.Getenv("PEN_SECRET"))
+		return runtime.Agent{ID: os.Getenv("PEN_SECRET")}, nil
+	case "key":
+		key, err := p.host.StateKey(ctx)
+		return runtime.Agent{ID: string(key), Name: fmt.Sprint(p.host.Has(plugin.FeatureHostStateKey))}, err
 	case "kv":
 		if err := p.host.KV().Put(ctx, "ink", []byte("blue")); err != nil {
 			return runtime.Agent{}, err
@@ -213,3 +220,18 @@ func (s *sink) Write(_ context.Context, batch []audit.Record) (uint64, error) {
 }
 
 func (s *sink) Flush(context.Context) (uint64, error) { return s.last, nil }
+
+// features are what the plugin can do in a mode.
+func features(mode string) []string {
+	if mode != "hangup" {
+		return nil
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	go func() {
+		for range hangups {
+			_, _ = fmt.Fprintln(os.Stderr, "the pen was dipped anew")
+		}
+	}()
+	return []string{plugin.FeatureHangup}
+}

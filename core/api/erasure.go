@@ -1,0 +1,127 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+const erasuresPath = "/api/data/erasures"
+
+type erasureList struct {
+	Erasures []*core.Erasure `json:"erasures"`
+	wire.PageInfo
+}
+
+// erasureRoutes are about what is stored of a subject. Subjects stand in bodies, so that no log of paths names them.
+func (s *Server) erasureRoutes() []Route {
+	if s.opts.Erasures == nil {
+		return nil
+	}
+	route := func(method, action string, r Route) Route {
+		r.Method, r.Tag, r.Resource, r.Action, r.Scope = method, "data", "data", action, core.ScopeAdmin
+		return r
+	}
+	return []Route{
+		route(http.MethodPost, "data.export", Route{
+			Path: "/api/data/export", OperationID: "exportData", Summary: "Export what is stored of a subject.",
+			Description: "A thing a line, each {kind, id, data}; the last line has the kind end and the number of lines before it. An export that breaks off has no such line.",
+			Body:        &Body{JSON: new(wire.DataExportRequest)},
+			Responses:   []Response{{Status: 200, Body: "", ContentType: "application/x-ndjson", Doc: "The things."}},
+			Stream:      s.exportData,
+		}),
+		route(http.MethodPost, "data.erase", Route{
+			Path: erasuresPath, OperationID: "eraseData", Summary: "Erase what is stored of a subject.",
+			Description: "With dryRun it only tells what there is. Otherwise confirm is the subject once more. It goes on by itself, over restarts too; " +
+				"asking again while it runs answers the same erasure.",
+			Body: &Body{JSON: new(wire.ErasureRequest)},
+			Responses: []Response{
+				{Status: 200, Body: wire.Erasure{}, Doc: "A dry run: what there is."},
+				{Status: 202, Body: wire.Erasure{}, Location: true, Doc: "It runs."},
+			},
+			Fails: []int{409}, Handle: s.eraseData,
+		}),
+		route(http.MethodGet, "data.read", Route{
+			Path: erasuresPath, OperationID: "listErasures", Summary: "List erasures, newest first.",
+			Query: pageParams(), Responses: []Response{{Status: 200, Body: erasureList{}, Doc: "A page of erasures."}}, Handle: s.listErasures,
+		}),
+		route(http.MethodGet, "data.read", Route{
+			Path: erasuresPath + "/{erasureId}", OperationID: "getErasure", Summary: "Get an erasure, with how far it is.",
+			Responses: []Response{{Status: 200, Body: wire.Erasure{}, Doc: "The erasure."}}, Fails: []int{404},
+			Handle: func(c *call) (answer, error) {
+				e, err := s.opts.Erasures.FindErasure(c.ctx, c.param("erasureId"))
+				if err != nil {
+					return answer{}, err
+				}
+				return ok(*e), nil
+			},
+		}),
+	}
+}
+
+func (s *Server) eraseData(c *call) (answer, error) {
+	var req wire.ErasureRequest
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	e, err := s.opts.Erasures.Erase(c.ctx, req)
+	if err != nil {
+		return answer{}, err
+	}
+	if req.DryRun {
+		return ok(*e), nil
+	}
+	a := created(erasuresPath+"/"+e.ID, *e)
+	a.status = http.StatusAccepted
+	return a, nil
+}
+
+func (s *Server) listErasures(c *call) (answer, error) {
+	page, err := c.page()
+	if err != nil {
+		return answer{}, err
+	}
+	found, info, err := s.opts.Erasures.FindErasures(c.ctx, page)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(erasureList{Erasures: found, PageInfo: pageOf(page, info)}), nil
+}
+
+// exportData streams. It ends when the client takes nothing for as long as that is allowed to any.
+func (s *Server) exportData(c *call) error {
+	var req wire.DataExportRequest
+	if err := c.decode(&req); err != nil {
+		return err
+	}
+	masks := c.masks()
+	out := &stallingWriter{w: c.w, control: http.NewResponseController(c.w), stall: c.config.StallTimeout}
+	defer func() { _ = out.control.SetWriteDeadline(time.Time{}) }()
+	lines := 0
+	write := func(item core.DataItem) error {
+		line, err := json.Marshal(item)
+		if err != nil {
+			return core.AsError(err)
+		}
+		if masks {
+			line = s.opts.Mask.Mask(line)
+		}
+		if lines == 0 {
+			c.w.Header()["Content-Type"] = []string{"application/x-ndjson"}
+		}
+		lines++
+		_, err = out.Write(append(line, '\n'))
+		return err
+	}
+	if err := s.opts.Erasures.Export(c.ctx, req.Subject, write); err != nil {
+		return err
+	}
+	count, err := json.Marshal(map[string]int{"count": lines})
+	if err != nil {
+		return core.AsError(err)
+	}
+	return write(core.DataItem{Kind: "end", Data: count})
+}

@@ -1,0 +1,175 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
+	"github.com/wardroom/wardroom/sdk/audit/trail"
+)
+
+// plainDetails are the details that name and hold nothing of a person.
+var plainDetails = []string{"action", "agentCount", "agents", "code", "duration", "inputSize", "method", "outcome", "pattern", "reason", "repeated", "version"}
+
+// Redact returns a record without the subject of an erasure, signed by the key of checkpoints, or nil for one that tells
+// nothing of it: what the subject did is put down to the pseudonym, without address, program and texts; texts of others about
+// what the erasure removed go; the subject's name goes wherever else it stands. marked reports whether a thing was removed.
+func (s *Service) Redact(row core.AuditRow, e *core.ErasureRecord, marked func(id string) bool) ([]byte, error) {
+	var head struct {
+		Action   string `json:"action"`
+		Resource struct {
+			ID string `json:"id"`
+		} `json:"resource"`
+	}
+	named := bytes.Contains(row.Record, trail.AppendText(nil, e.Subject)[1:len(trail.AppendText(nil, e.Subject))-1])
+	if !named && !bytes.Contains(row.Record, []byte(`"body":`)) {
+		return nil, nil
+	}
+	if err := json.Unmarshal(row.Record, &head); err != nil {
+		return nil, nil //nolint:nilerr // a verification reports what is no record
+	}
+	if strings.HasPrefix(head.Action, "audit.") {
+		return nil, nil // it is about the trail, and named by its hashes
+	}
+	removed := marked(head.Resource.ID)
+	if !named && !removed {
+		return nil, nil
+	}
+	r, err := trail.Parse(row.Record)
+	if err != nil {
+		return nil, nil //nolint:nilerr // as above
+	}
+	changed := false
+	set := func(field *string, value string) {
+		if *field != value {
+			*field, changed = value, true
+		}
+	}
+	if r.Actor.ID == e.Subject {
+		set(&r.Actor.ID, e.Pseudonym)
+		set(&r.Actor.IP, "")
+		set(&r.Actor.UserAgent, "")
+		changed = keepDetails(r, plainDetails) || changed
+	} else if removed {
+		changed = dropDetail(r, "body") || changed
+	}
+	if named {
+		set(&r.Resource.ID, replaceWord(r.Resource.ID, e.Subject, e.Pseudonym))
+		set(&r.Request.Path, replaceWord(r.Request.Path, e.Subject, e.Pseudonym))
+		changed = replaceDetails(r, e.Subject, e.Pseudonym) || changed
+	}
+	if !changed {
+		return nil, nil
+	}
+	return trail.Redact(nil, r, s.opts.Key, e.ID, s.opts.Clock.Now()), nil
+}
+
+// details returns the details of a record as an object; nil for none.
+func details(r *core.AuditRecord) map[string]any {
+	var all map[string]any
+	d := json.NewDecoder(bytes.NewReader(r.Details))
+	d.UseNumber()
+	if len(r.Details) == 0 || d.Decode(&all) != nil {
+		return nil
+	}
+	return all
+}
+
+// keepDetails leaves only details of those names whose values are no objects or lists.
+func keepDetails(r *core.AuditRecord, names []string) (changed bool) {
+	all := details(r)
+	for name, value := range all {
+		switch value.(type) {
+		case map[string]any, []any:
+		default:
+			if slices.Contains(names, name) {
+				continue
+			}
+		}
+		delete(all, name)
+		changed = true
+	}
+	if changed {
+		r.Details = trail.AppendDetails(nil, all)
+	}
+	return changed
+}
+
+func dropDetail(r *core.AuditRecord, name string) bool {
+	if _, ok := rawjson.Field(r.Details, name); !ok {
+		return false
+	}
+	all := details(r)
+	delete(all, name)
+	r.Details = trail.AppendDetails(nil, all)
+	return true
+}
+
+// replaceDetails puts a pseudonym in the place of a name in every text of the details, also in the names of members.
+func replaceDetails(r *core.AuditRecord, name, pseudonym string) bool {
+	all := details(r)
+	if all == nil {
+		return false
+	}
+	fresh := trail.AppendDetails(nil, replaceIn(all, name, pseudonym).(map[string]any))
+	if bytes.Equal(fresh, r.Details) {
+		return false
+	}
+	r.Details = fresh
+	return true
+}
+
+func replaceIn(v any, name, pseudonym string) any {
+	switch v := v.(type) {
+	case string:
+		return replaceWord(v, name, pseudonym)
+	case []any:
+		for i := range v {
+			v[i] = replaceIn(v[i], name, pseudonym)
+		}
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for member, value := range v {
+			out[replaceWord(member, name, pseudonym)] = replaceIn(value, name, pseudonym)
+		}
+		return out
+	}
+	return v
+}
+
+// replaceWord replaces a name where it stands by itself: not within a longer word, so that erasing ann leaves channel as
+// it is.
+func replaceWord(text, name, by string) string {
+	if name == "" || !strings.Contains(text, name) {
+		return text
+	}
+	var b strings.Builder
+	for rest, before := text, byte(' '); ; {
+		i := strings.Index(rest, name)
+		if i < 0 {
+			return b.String() + rest
+		}
+		b.WriteString(rest[:i])
+		if i > 0 {
+			before = rest[i-1]
+		}
+		after := byte(' ')
+		if end := i + len(name); end < len(rest) {
+			after = rest[end]
+		}
+		if wordByte(before) || wordByte(after) {
+			b.WriteString(name)
+		} else {
+			b.WriteString(by)
+		}
+		before = name[len(name)-1]
+		rest = rest[i+len(name):]
+	}
+}
+
+func wordByte(b byte) bool {
+	return b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= 0x80
+}

@@ -1,0 +1,78 @@
+package audit
+
+import (
+	"crypto/ed25519"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/sdk/audit/trail"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+func TestReplaceWord(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "ann": "P", "channel": "channel", "ann,ann": "P,P", "x ann.": "x P.", "annann": "annann", "an": "an", "/keys/ann": "/keys/P", "ännann ann": "ännann P",
+	} {
+		if got := replaceWord(text, "ann", "P"); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestRedact(t *testing.T) {
+	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	clock := coretest.NewClock()
+	s := New(Options{Clock: clock, IDs: core.NewIDs(clock), Key: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))})
+	e := &core.ErasureRecord{Subject: "ann", Erasure: core.Erasure{ID: "ers_1", Pseudonym: "erased-1"}}
+	marked := func(id string) bool { return id == "exec_1" }
+	record := func(change func(r *wire.AuditRecord)) core.AuditRow {
+		r := &wire.AuditRecord{
+			Sequence: 1, EventID: "aud_1", Timestamp: now, Category: wire.AuditExecutions, Action: "executions.create", Outcome: wire.AuditSuccess,
+			Actor: wire.AuditActor{Type: "user", ID: "bob", IP: "10.0.0.1"}, Resource: wire.AuditResource{Type: "executions", ID: "exec_2"},
+			Details: trail.AppendDetails(nil, map[string]any{"body": "text", "inputSize": 3}),
+		}
+		change(r)
+		line, _ := trail.AppendSealed(nil, r, trail.Hash{})
+		return core.AuditRow{Sequence: 1, Record: line}
+	}
+	for name, tt := range map[string]struct {
+		row       core.AuditRow
+		has, gone []string // both empty: it stays
+	}{
+		"OfOthers":     {row: record(func(*wire.AuditRecord) {})},
+		"OfTheSubject": {record(func(r *wire.AuditRecord) { r.Actor.ID = "ann" }), []string{`"erased-1"`, `"inputSize":3`}, []string{`"ann"`, "10.0.0.1", "text"}},
+		"AboutErased":  {record(func(r *wire.AuditRecord) { r.Resource.ID = "exec_1" }), []string{`"bob"`, "10.0.0.1"}, []string{"body"}},
+		"NamesIt": {record(func(r *wire.AuditRecord) {
+			r.Details = trail.AppendDetails(nil, map[string]any{"owner": "ann", "n": "channel"})
+		}), []string{"channel", "erased-1"}, []string{`"ann"`}},
+		"OfTheTrail": {row: record(func(r *wire.AuditRecord) { r.Action = trail.ActionTrim; r.Actor.ID = "ann" })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := s.Redact(tt.row, e, marked)
+			if err != nil || (got == nil) != (len(tt.has)+len(tt.gone) == 0) {
+				t.Fatalf("%s, %v", got, err)
+			}
+			if got == nil {
+				return
+			}
+			for _, part := range tt.has {
+				if !strings.Contains(string(got), part) {
+					t.Errorf("lacks %s: %s", part, got)
+				}
+			}
+			for _, part := range tt.gone {
+				if strings.Contains(string(got), part) {
+					t.Errorf("still has %s: %s", part, got)
+				}
+			}
+			v := new(trail.Verifier)
+			v.Add(got)
+			if r := v.Report(); !r.OK || r.Redacted != 1 {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
