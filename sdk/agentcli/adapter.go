@@ -25,6 +25,12 @@ type Life struct {
 	SessionID string
 }
 
+// Commander is an Adapter that knows the name of the command that Plan looks for, so that the runtime says beforehand
+// whether it is there, as far as its Launcher is a Finder.
+type Commander interface {
+	Command() string
+}
+
 // Plan is how to start a CLI. It is stored with the agent, so it holds no secret: secret environment variables
 // come from the spec and are added at the start.
 type Plan struct {

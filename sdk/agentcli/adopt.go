@@ -29,13 +29,21 @@ func (r *Runtime) load(ctx context.Context, root string) error {
 		}
 		dir := filepath.Join(root, entry.Name())
 		sweep(dir)
-		rec, err := loadRecord(dir)
+		rec, inClear, locked, err := loadRecord(dir, r.by)
 		if err != nil {
 			// It stays as it is: another version of this program may know it.
 			r.o.Logger.Error("an agent's record is left alone", "agent", entry.Name(), "error", err)
 			continue
 		}
-		a := newAgentEntry(root, entry.Name(), rec)
+		if locked != nil {
+			r.o.Logger.Error("an agent can be used, and not be restarted; its secrets are not masked in its log", "agent", entry.Name(), "error", locked)
+		}
+		if inClear {
+			if err := rec.encrypt(dir, r.by); err != nil {
+				r.o.Logger.Error("the environment of an agent is still stored in clear", "agent", entry.Name(), "error", err)
+			}
+		}
+		a := newAgentEntry(root, entry.Name(), r.by, rec)
 		r.agents[a.id] = a
 		slots <- struct{}{}
 		group.Add(1)

@@ -19,6 +19,7 @@ type agent struct {
 	id  string
 	dir string
 	log *agentlog.Log
+	by  *sealer // of what is stored
 	// turn is held by whoever starts, stops or removes the agent; capacity 1.
 	turn chan struct{}
 
@@ -28,9 +29,9 @@ type agent struct {
 	gone bool     // removed: whoever waited for turn looks again
 }
 
-func newAgentEntry(root, id string, rec *record) *agent {
+func newAgentEntry(root, id string, by *sealer, rec *record) *agent {
 	dir := filepath.Join(root, id)
-	a := &agent{id: id, dir: dir, log: agentlog.New(dir), turn: make(chan struct{}, 1)}
+	a := &agent{id: id, dir: dir, by: by, log: agentlog.New(dir), turn: make(chan struct{}, 1)}
 	if rec != nil {
 		a.rec = *rec
 	}
@@ -88,7 +89,7 @@ func (a *agent) update(change func(*record)) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	change(&a.rec)
-	return a.rec.save(a.dir)
+	return a.rec.save(a.dir, a.by)
 }
 
 // handle returns what a later process needs to find the agent.
@@ -104,7 +105,7 @@ func (a *agent) stopped(last runtime.Agent, exit *runtime.Exit, offset uint64, a
 	defer a.mu.Unlock()
 	a.live = nil
 	a.rec.Agent, a.rec.Exit, a.rec.Stopped, a.rec.Process, a.rec.Base = last, exit, at, nil, offset
-	if err := a.rec.save(a.dir); err != nil {
+	if err := a.rec.save(a.dir, a.by); err != nil {
 		logger.Error("the end of the agent is not stored", "error", err)
 	}
 }
@@ -137,11 +138,8 @@ func (a *agent) isOf(spec *runtime.Spec) (bool, error) {
 	if !equalSpecs(&a.rec.Spec, &bare) {
 		return false, nil
 	}
-	if err := saveEnv(a.dir, spec.Env); err != nil {
-		return true, err
-	}
-	a.rec.Spec, a.rec.Partial = *spec, false
-	return true, a.rec.save(a.dir)
+	a.rec.Spec, a.rec.Sealed, a.rec.Partial = *spec, nil, false
+	return true, a.rec.save(a.dir, a.by)
 }
 
 // remove deletes what is stored of the agent.

@@ -18,7 +18,10 @@ type declared struct {
 	pattern *regexp.Regexp // nil: the first quiet moment
 }
 
-var _ Adapter = (*declared)(nil)
+var (
+	_ Adapter   = (*declared)(nil)
+	_ Commander = (*declared)(nil)
+)
 
 // newDeclared checks a declaration. INVALID_SPEC names the field.
 func newDeclared(name string, t runtime.DeclaredType) (*declared, error) {
@@ -52,6 +55,9 @@ func newDeclared(name string, t runtime.DeclaredType) (*declared, error) {
 
 // Type implements Adapter.
 func (d *declared) Type() string { return d.name }
+
+// Command implements Commander.
+func (d *declared) Command() string { return d.t.Command }
 
 // Plan implements Adapter.
 func (d *declared) Plan(_ *runtime.Spec, room Room, _ Life) (Plan, error) {

@@ -38,6 +38,13 @@ type Rediscoverer interface {
 	Latest(ctx context.Context, id string, since time.Time) (handle []byte, err error)
 }
 
+// Finder is a Launcher that finds commands before there is a room to run them in, as Room.LookPath will. One whose rooms
+// differ, by their images for instance, is none: the runtime does not say what is there then.
+type Finder interface {
+	// LookPath is called often, and is quick. CLI_NOT_FOUND.
+	LookPath(ctx context.Context, name string) (string, error)
+}
+
 // Room is where an agent lives, in the paths that the agent itself sees. They are real paths, without symlinks.
 type Room struct {
 	Home    string   // its own, private: configuration, sessions, caches

@@ -15,6 +15,9 @@ type Options struct {
 	// StateDir keeps records, events and logs of agents, 0700; it must outlive the process. One process at a
 	// time uses it.
 	StateDir string
+	// StateKey encrypts the environments of agents in StateDir; it has StateKeySize bytes, and should lie elsewhere. Nil: a
+	// key of its own in StateDir, which keeps the secrets out of single files only.
+	StateKey []byte
 	Adapters []Adapter                       // the agent types that are known by themselves
 	Types    map[string]runtime.DeclaredType // declared in the configuration
 	Logger   hclog.Logger
@@ -98,6 +101,8 @@ func (o *Options) check() error {
 		return bad("Launcher", "a runtime needs a launcher")
 	case o.StateDir == "":
 		return bad("StateDir", "a runtime needs a directory for its state")
+	case o.StateKey != nil && len(o.StateKey) != StateKeySize:
+		return bad("StateKey", "the key has %d bytes, and needs %d", len(o.StateKey), StateKeySize)
 	case o.ResizePolicy != ResizeLatest && o.ResizePolicy != ResizeSmallest:
 		return bad("ResizePolicy", "%q is neither %q nor %q", o.ResizePolicy, ResizeLatest, ResizeSmallest)
 	case o.MaxAgents < 0:

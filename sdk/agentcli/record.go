@@ -16,7 +16,7 @@ import (
 // Files of an agent, in its directory below StateDir/agents. All are readable by the owner only.
 const (
 	recordFile = "record.json" // what the agent is: durable
-	envFile    = "env.json"    // values of the spec's environment, for Restart: durable
+	clearFile  = "env.json"    // the environment in clear, as earlier versions kept it
 	stateFile  = "state.json"  // where it was: survives the process, not the machine
 	inputsFile = "inputs.jsonl"
 	screenFile = "screen" // its last screen
@@ -27,12 +27,14 @@ const (
 	maxRecord     = 16 << 20
 )
 
-// record is what is stored of an agent. It holds no secret.
+// record is what is stored of an agent. On disk its environment is encrypted.
 type record struct {
-	Version int           `json:"version"`
-	Spec    runtime.Spec  `json:"spec"` // Env is stored apart
-	Plan    Plan          `json:"plan"`
-	Partial bool          `json:"partial,omitempty"` // found by its handle: the environment is not known
+	Version int          `json:"version"`
+	Spec    runtime.Spec `json:"spec"` // on disk without secrets
+	Plan    Plan         `json:"plan"` // likewise
+	// Sealed is what is missing there, encrypted. It is up to date on disk, and kept in memory only where it did not open.
+	Sealed  []byte        `json:"sealed,omitempty"`
+	Partial bool          `json:"partial,omitempty"` // the environment is not known: found by its handle, or Sealed did not open
 	Room    roomRecord    `json:"room"`
 	Life    int           `json:"life"`              // how often it was started
 	Base    uint64        `json:"base"`              // offset of the first byte of this life
@@ -57,9 +59,14 @@ type roomRecord struct {
 func (r *record) running() bool { return len(r.Process) > 0 }
 
 // save writes the record, durably.
-func (r *record) save(dir string) error {
-	public := *r
-	public.Spec = withoutEnv(r.Spec)
+func (r *record) save(dir string, by *sealer) error {
+	public, secrets := r.split()
+	if !r.Partial {
+		var err error
+		if public.Sealed, err = by.seal(r.Spec.ID, secrets); err != nil {
+			return err
+		}
+	}
 	data, err := json.Marshal(public)
 	if err != nil {
 		return err
@@ -67,8 +74,49 @@ func (r *record) save(dir string) error {
 	return durable.WriteFile(filepath.Join(dir, recordFile), data, true)
 }
 
-// loadRecord reads what is stored of an agent, and its environment.
-func loadRecord(dir string) (*record, error) {
+// loadRecord reads what is stored of an agent. locked says why its environment is not known; nil when it is. inClear
+// reports whether there is one that an earlier version of this program left unencrypted: the caller saves the record
+// then, and removes it.
+func loadRecord(dir string, by *sealer) (r *record, inClear bool, locked error, err error) {
+	if r, err = readRecord(dir); err != nil {
+		return nil, false, nil, err
+	}
+	data, err := durable.ReadFile(filepath.Join(dir, clearFile), maxRecord)
+	switch {
+	case err == nil:
+		inClear = true
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, false, nil, fmt.Errorf("%s cannot be read", filepath.Join(dir, clearFile))
+	}
+	if len(r.Sealed) > 0 { // what is in clear beside it is older
+		s, locked := by.open(r.Spec.ID, r.Sealed)
+		if r.Partial = locked != nil; r.Partial {
+			return r, inClear, fmt.Errorf("its environment: %w", locked), nil
+		}
+		r.join(s)
+		r.Sealed = nil
+		return r, inClear, nil, nil
+	}
+	if inClear && json.Unmarshal(data, &r.Spec.Env) != nil {
+		return nil, false, nil, fmt.Errorf("%s cannot be read", filepath.Join(dir, clearFile)) // its text may hold a secret
+	}
+	_, secrets := r.split()
+	return r, inClear || !secrets.none(), nil, nil
+}
+
+// encrypt saves a record whose environment was in clear, and removes that.
+func (r *record) encrypt(dir string, by *sealer) error {
+	if err := r.save(dir, by); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(dir, clearFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// readRecord reads what is stored of an agent as it is stored.
+func readRecord(dir string) (*record, error) {
 	data, err := durable.ReadFile(filepath.Join(dir, recordFile), maxRecord)
 	if err != nil {
 		return nil, err
@@ -83,40 +131,7 @@ func loadRecord(dir string) (*record, error) {
 	if !validID.MatchString(r.Spec.ID) || r.Spec.ID != filepath.Base(dir) {
 		return nil, fmt.Errorf("%s is the record of agent %q", filepath.Join(dir, recordFile), r.Spec.ID)
 	}
-	data, err = durable.ReadFile(filepath.Join(dir, envFile), maxRecord)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &r, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &r.Spec.Env)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read", filepath.Join(dir, envFile)) // its text may hold a secret
-	}
 	return &r, nil
-}
-
-// saveEnv writes the values of the environment, durably.
-func saveEnv(dir string, env map[string]string) error {
-	path := filepath.Join(dir, envFile)
-	if len(env) == 0 {
-		err := os.Remove(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
-	}
-	data, err := json.Marshal(env)
-	if err != nil {
-		return err
-	}
-	return durable.WriteFile(path, data, true)
-}
-
-// withoutEnv returns a spec that may be stored and shown.
-func withoutEnv(spec runtime.Spec) runtime.Spec {
-	spec.Env = nil
-	return spec
 }
 
 // withoutSecrets returns a spec that may leave the machine's state directory.

@@ -28,6 +28,7 @@ type Runtime struct {
 	group  sync.WaitGroup // of the sessions' loops and of calls that outlive their callers
 	events *journal.Journal
 	lock   *os.File      // held as long as the runtime is open
+	by     *sealer       // of what is stored; set by Open
 	sought chan struct{} // has an element when an agent got out of reach; capacity 1
 
 	mu      sync.Mutex // guards all below
@@ -86,6 +87,9 @@ func (r *Runtime) Open(ctx context.Context) (err error) {
 			_ = r.lock.Close()
 		}
 	}()
+	if r.by, err = r.o.openSealer(); err != nil {
+		return err
+	}
 	if r.events, err = journal.Open(filepath.Join(r.o.StateDir, "events.jsonl"), r.o.KeepEvents); err != nil {
 		return fmt.Errorf("the events: %w", err)
 	}
@@ -180,11 +184,34 @@ func (r *Runtime) all() []*agent {
 }
 
 // Capabilities implements runtime.Runtime.
-func (r *Runtime) Capabilities(context.Context) (runtime.Capabilities, error) {
+func (r *Runtime) Capabilities(ctx context.Context) (runtime.Capabilities, error) {
 	return runtime.Capabilities{
 		Name: r.o.Name, Types: slices.Clone(r.types), Attach: true, Resize: true, Recover: !r.o.Ephemeral, Limits: r.o.EnforcesLimits,
-		Images: r.o.Images, MaxAgents: r.o.MaxAgents, Isolation: r.o.Isolation,
+		Images: r.o.Images, MaxAgents: r.o.MaxAgents, Isolation: r.o.Isolation, MissingTypes: r.missing(ctx),
 	}, nil
+}
+
+// missing returns the types whose command the launcher does not find, sorted; nil where that cannot be told.
+func (r *Runtime) missing(ctx context.Context) []string {
+	finder, ok := r.o.Launcher.(Finder)
+	if !ok {
+		return nil
+	}
+	missing := []string{}
+	for _, kind := range r.types {
+		c, ok := r.adapters[kind].(Commander)
+		if !ok {
+			continue
+		}
+		switch _, err := finder.LookPath(ctx, c.Command()); {
+		case runtime.ErrorCode(err) == runtime.CodeCLINotFound:
+			missing = append(missing, kind)
+		case err != nil:
+			r.o.Logger.Debug("it cannot be told whether a command is there", "type", kind, "error", err)
+			return nil
+		}
+	}
+	return missing
 }
 
 // Inspect implements runtime.Runtime.

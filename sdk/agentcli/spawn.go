@@ -115,7 +115,7 @@ func (r *Runtime) claim(ctx context.Context, id string) (*agent, error) {
 		r.mu.Lock()
 		a := r.agents[id]
 		if a == nil {
-			a = newAgentEntry(r.root(), id, nil)
+			a = newAgentEntry(r.root(), id, r.by, nil)
 			r.agents[id] = a
 		}
 		r.mu.Unlock()
@@ -236,15 +236,12 @@ func (r *Runtime) storeStart(a *agent, rec *record) error {
 	if err := os.MkdirAll(a.dir, 0o700); err != nil {
 		return err
 	}
-	for _, name := range []string{stateFile, screenFile} {
+	for _, name := range []string{stateFile, screenFile, clearFile} {
 		if err := os.Remove(filepath.Join(a.dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
-	if err := saveEnv(a.dir, rec.Spec.Env); err != nil {
-		return err
-	}
-	if err := rec.save(a.dir); err != nil {
+	if err := rec.save(a.dir, r.by); err != nil {
 		return err
 	}
 	return durable.SyncDir(r.root())
@@ -358,6 +355,12 @@ func (r *Runtime) restart(ctx context.Context, id string, opts runtime.RestartOp
 	if a.gone {
 		return runtime.Agent{}, runtime.NotFound(id)
 	}
+	a.mu.Lock()
+	partial := a.rec.Partial
+	a.mu.Unlock()
+	if partial {
+		return runtime.Agent{}, errPartial(id) // before it is ended
+	}
 	if s := a.session(); s != nil {
 		if err := s.end(ctx, runtime.StopOptions{}); err != nil {
 			return runtime.Agent{}, err
@@ -366,13 +369,8 @@ func (r *Runtime) restart(ctx context.Context, id string, opts runtime.RestartOp
 	a.mu.Lock()
 	rec := a.rec
 	a.mu.Unlock()
-	switch {
-	case rec.running():
+	if rec.running() {
 		return runtime.Agent{}, errUnreachable(id)
-	case rec.Partial:
-		e := runtime.Errorf(runtime.CodeInvalidSpec, "the environment of agent %q is not known any more", id)
-		e.Hint = "spawn it again with its spec"
-		return runtime.Agent{}, e
 	}
 	adapter, err := r.adapter(&rec.Spec)
 	if err != nil {

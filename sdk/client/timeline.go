@@ -24,6 +24,7 @@ const (
 	TimelineEscalation = wire.TimelineEscalation
 	TimelineQuestion   = wire.TimelineQuestion
 	TimelineThread     = wire.TimelineThread
+	TimelineApproval   = wire.TimelineApproval
 )
 
 // Timeline is what happened in an execution so far. LastSequence, as the `after` of WatchExecution, makes a stream that

@@ -75,13 +75,13 @@ func (c *Client) Kill(ctx context.Context) error {
 func (c *Client) Wait(ctx context.Context) (runtime.Exit, error) {
 	select {
 	case <-c.exited:
-		return exitOf(c.exit), nil
+		return ExitOf(c.exit), nil
 	case <-ctx.Done():
 		return runtime.Exit{}, ended(ctx)
 	case <-c.lost:
 		select {
 		case <-c.exited:
-			return exitOf(c.exit), nil
+			return ExitOf(c.exit), nil
 		default:
 		}
 		if c.opts.Gone != nil {
@@ -91,8 +91,8 @@ func (c *Client) Wait(ctx context.Context) (runtime.Exit, error) {
 	}
 }
 
-// exitOf is the exit for callers.
-func exitOf(m wire.Exited) runtime.Exit {
+// ExitOf is the exit that a holder tells of, for callers.
+func ExitOf(m wire.Exited) runtime.Exit {
 	exit := runtime.Exit{Code: int(m.Code)}
 	if m.Killed {
 		exit.Reason = runtime.ReasonKilled

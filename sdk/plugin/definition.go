@@ -122,6 +122,9 @@ type Host interface {
 	Has(feature string) bool
 	// Secret resolves a reference that stands in the plugin's configuration. FORBIDDEN for others.
 	Secret(ctx context.Context, ref string) (secret.Value, error)
+	// StateKey returns the key that the plugin encrypts what it keeps under: StateKeySize bytes, the same after each restart
+	// of plugin and host, and not kept in StateDir. UNIMPLEMENTED without FeatureHostStateKey.
+	StateKey(ctx context.Context) ([]byte, error)
 	// KV keeps small values.
 	KV() KV
 	// Report writes a record into the host's log and returns when it is there: what must not be lost with the

@@ -44,6 +44,9 @@ const (
 const (
 	// FeatureSecretWatch says that a secret provider tells of changes.
 	FeatureSecretWatch = "secret.watch"
+	// FeatureHangup says that SIGHUP has the plugin open anew what it writes to, as log rotation wants it. A host that gets one
+	// passes it on to plugins that say so; others would end.
+	FeatureHangup = "hangup"
 )
 
 // Features of a host.
@@ -51,6 +54,8 @@ const (
 	FeatureHostSecret = "host.secret"
 	FeatureHostKV     = "host.kv"
 	FeatureHostLog    = "host.log"
+	// FeatureHostStateKey says that Host.StateKey has a key.
+	FeatureHostStateKey = "host.statekey"
 )
 
 // hostServices is the id of the broker under which the host serves.

@@ -190,3 +190,19 @@ func (h *pluginHost) Report(ctx context.Context, level hclog.Level, message stri
 	_, err = rpc.Log(ctx, &pluginv1.LogRequest{Level: level.String(), Message: pluginv1.Text(message), Fields: clean})
 	return fromStatus(err)
 }
+
+// StateKey implements Host.
+func (h *pluginHost) StateKey(ctx context.Context) ([]byte, error) {
+	rpc, err := h.client()
+	if err != nil {
+		return nil, err
+	}
+	r, err := rpc.StateKey(ctx, &pluginv1.StateKeyRequest{})
+	if err != nil {
+		return nil, fromStatus(err)
+	}
+	if len(r.Key) != StateKeySize {
+		return nil, Errorf(CodeInternal, "the host gave a key of another length")
+	}
+	return r.Key, nil
+}

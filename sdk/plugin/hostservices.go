@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/hashicorp/go-hclog"
@@ -22,6 +23,16 @@ type HostServices interface {
 	Log(ctx context.Context, level hclog.Level, message string, fields map[string]string) error
 }
 
+// KeyServices are HostServices that have a key for what the plugin keeps.
+type KeyServices interface {
+	// StateKey returns StateKeySize bytes that follow from the name of the plugin and a secret of the host, and from nothing
+	// that is in the plugin's own directories.
+	StateKey(ctx context.Context) ([]byte, error)
+}
+
+// StateKeySize is the length of Host.StateKey, in bytes.
+const StateKeySize = 32
+
 // Featured are HostServices that have a part of what there is: Features are FeatureHostSecret and so on.
 type Featured interface{ Features() []string }
 
@@ -30,10 +41,13 @@ func featuresOf(services HostServices) []string {
 	if f, ok := services.(Featured); ok {
 		return f.Features()
 	}
+	if _, ok := services.(KeyServices); ok {
+		return append(slices.Clone(hostFeatures), FeatureHostStateKey)
+	}
 	return hostFeatures
 }
 
-// hostFeatures are what HostServices has.
+// hostFeatures are what all HostServices have.
 var hostFeatures = []string{FeatureHostSecret, FeatureHostKV, FeatureHostLog}
 
 // hostServer is the wire's side of HostServices.
@@ -112,4 +126,16 @@ func (s *hostServer) Log(ctx context.Context, r *pluginv1.LogRequest) (*pluginv1
 		return nil, toStatus(err)
 	}
 	return &pluginv1.LogResponse{}, nil
+}
+
+func (s *hostServer) StateKey(ctx context.Context, _ *pluginv1.StateKeyRequest) (*pluginv1.StateKeyResponse, error) {
+	keys, ok := s.host.(KeyServices)
+	if !ok {
+		return nil, toStatus(&Error{Code: CodeUnimplemented, Message: "the host has no key for the state of plugins"})
+	}
+	key, err := keys.StateKey(ctx)
+	if err != nil {
+		return nil, toStatus(err)
+	}
+	return &pluginv1.StateKeyResponse{Key: key}, nil
 }

@@ -8,12 +8,15 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/wardroom/wardroom/sdk/coredump"
 )
 
 // Main is the whole main of a plugin. Started by a host it serves; by hand it prints its version (-version) or
 // the schema of its configuration (-schema), runs ServeAlone if PORT is set or AlonePort stands for it, and
 // says otherwise how it is used.
 func Main(def Definition) {
+	_ = coredump.Off() // lowering one's own limit is always allowed
 	if startedByHost() {
 		Serve(def)
 		return

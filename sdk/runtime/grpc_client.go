@@ -29,7 +29,7 @@ func (c *client) Capabilities(ctx context.Context) (Capabilities, error) {
 	}
 	return Capabilities{
 		Name: r.Name, Types: r.Types, Attach: r.Attach, Resize: r.Resize, Recover: r.Recover, Limits: r.Limits,
-		Images: r.Images, MaxAgents: int(r.MaxAgents), Isolation: isolationFromProto(r.Isolation),
+		Images: r.Images, MaxAgents: int(r.MaxAgents), Isolation: isolationFromProto(r.Isolation), MissingTypes: commandsFromProto(r.Commands),
 	}, nil
 }
 

@@ -147,6 +147,20 @@ func promptFromProto(p *pluginv1.Prompt) *Prompt {
 	return out
 }
 
+func commandsToProto(missing []string) *pluginv1.Commands {
+	if missing == nil {
+		return nil
+	}
+	return &pluginv1.Commands{MissingTypes: texts(missing)}
+}
+
+func commandsFromProto(c *pluginv1.Commands) []string {
+	if c == nil {
+		return nil
+	}
+	return append([]string{}, c.MissingTypes...)
+}
+
 func isolationToProto(i *Isolation) *pluginv1.Isolation {
 	if i == nil {
 		return nil

@@ -27,7 +27,7 @@ func (s *server) Capabilities(ctx context.Context, _ *pluginv1.CapabilitiesReque
 	}
 	return &pluginv1.CapabilitiesResponse{
 		Name: text(c.Name), Types: texts(c.Types), Attach: c.Attach, Resize: c.Resize, Recover: c.Recover, Limits: c.Limits,
-		Images: c.Images, MaxAgents: number(c.MaxAgents), Isolation: isolationToProto(c.Isolation),
+		Images: c.Images, MaxAgents: number(c.MaxAgents), Isolation: isolationToProto(c.Isolation), Commands: commandsToProto(c.MissingTypes),
 	}, nil
 }
 

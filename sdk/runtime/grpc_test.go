@@ -58,7 +58,7 @@ func TestValuesCrossTheWire(t *testing.T) {
 	f := &fake{
 		agent: fullAgent(),
 		caps: runtime.Capabilities{Name: "local", Types: []string{"claude"}, Attach: true, Resize: true, Recover: true, Limits: true, Images: true, MaxAgents: 7,
-			Isolation: &runtime.Isolation{NoNewPrivs: true, Landlock: 6, User: "agent", Reason: "none"}},
+			Isolation: &runtime.Isolation{NoNewPrivs: true, Landlock: 6, User: "agent", Reason: "none"}, MissingTypes: []string{"codex"}},
 		sent:  runtime.SendResult{Sent: true, Response: &runtime.Response{Text: "done", Turn: 2, DurationMs: 1500}},
 		meter: runtime.Metrics{CPUPercent: 1.5, MemoryBytes: 2, MemoryLimitBytes: 3, UptimeSeconds: 4.5, MessagesSent: 5, LastResponseMs: 6},
 		prune: runtime.PruneReport{Removed: []string{"a"}, Stopped: []string{"b"}, Left: []string{"c"}},

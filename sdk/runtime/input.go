@@ -134,6 +134,9 @@ type Capabilities struct {
 	MaxAgents int      `json:"maxAgents"` // 0: no limit
 
 	Isolation *Isolation `json:"isolation,omitempty"` // nil: it does not say
+	// MissingTypes are those of Types whose command is not found where agents run, at the moment of the call, sorted. Nil: it
+	// does not say; empty: every command is there.
+	MissingTypes []string `json:"missingTypes,omitzero"`
 }
 
 // Isolation is what keeps agents from the machine that they run on, and from one another.

@@ -44,8 +44,18 @@ type AuditRecord struct {
 	Resource     AuditResource   `json:"resource"`
 	Details      json.RawMessage `json:"details" doc:"Depends on the action and the level."`
 	Request      AuditRequest    `json:"request"`
+	Redacted     *AuditRedaction `json:"redacted,omitempty" doc:"Present on a record from which what names a person was taken out."`
 	PreviousHash string          `json:"previousHash" doc:"Hash of the record before; zeros before the first."`
-	Hash         string          `json:"hash" doc:"SHA-256 of the record without this member, in hexadecimal digits."`
+	Hash         string          `json:"hash" doc:"SHA-256 of the record without this member, in hexadecimal digits; of a redacted one as it was before."`
+}
+
+// AuditRedaction proves that it was Wardroom that took something out of a record. The record keeps the hash that it had, so
+// that the chain holds; what is left of it is signed by the key of checkpoints.
+type AuditRedaction struct {
+	At        time.Time `json:"at"`
+	Erasure   string    `json:"erasure" doc:"Id of the erasure."`
+	PublicKey string    `json:"publicKey" doc:"Ed25519, in base64."`
+	Signature string    `json:"signature" doc:"In base64."`
 }
 
 // AuditActor is who did it.

@@ -72,6 +72,6 @@ type BatchResult struct {
 	Index       int             `json:"index"`
 	ExecutionID string          `json:"executionId,omitempty" doc:"Absent for an item that never became an execution."`
 	Status      ExecutionStatus `json:"status" enum:"pending,running,completed,failed,cancelled"`
-	Result      json.RawMessage `json:"result,omitempty" check:"nullable"`
+	Result      json.RawMessage `json:"result,omitempty" check:"nullable" doc:"As that of its execution."`
 	Error       *ExecutionError `json:"error,omitempty"`
 }

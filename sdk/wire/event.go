@@ -19,7 +19,7 @@ type Event struct {
 	Type        string          `json:"type" example:"task.completed"`
 	Timestamp   time.Time       `json:"timestamp"`
 	Data        json.RawMessage `json:"data" doc:"Depends on the type."`
-	Principal   string          `json:"principal,omitempty" doc:"Who caused it; absent where the server did by itself, and without security."`
+	Principal   string          `json:"principal,omitempty" doc:"Who caused it: a principal, or system where the server did by itself; absent of events of earlier versions."`
 }
 
 // ManagedAgentEvent is something that happened to a managed agent.
@@ -29,7 +29,7 @@ type ManagedAgentEvent struct {
 	Type      string          `json:"type" example:"managed_agent.turn_complete"`
 	Timestamp time.Time       `json:"timestamp"`
 	Data      json.RawMessage `json:"data" doc:"Depends on the type; status is the one that it led to."`
-	Principal string          `json:"principal,omitempty" doc:"Who caused it; absent where the server did by itself, and without security."`
+	Principal string          `json:"principal,omitempty" doc:"Who caused it: a principal, or system where the server did by itself; absent of events of earlier versions."`
 }
 
 // ThreadEvent is something that happened to a thread.
@@ -41,7 +41,7 @@ type ThreadEvent struct {
 	Type        string          `json:"type" example:"thread_turn_complete"`
 	Timestamp   time.Time       `json:"timestamp"`
 	Data        json.RawMessage `json:"data" doc:"Depends on the type: see docs/threads.md."`
-	Principal   string          `json:"principal,omitempty" doc:"Who caused it; absent where the server did by itself, and without security."`
+	Principal   string          `json:"principal,omitempty" doc:"Who caused it: a principal, or system where the server did by itself; absent of events of earlier versions."`
 }
 
 // FeedEvent is one thing that happened anywhere, as the stream of all events has it.
@@ -52,5 +52,5 @@ type FeedEvent struct {
 	Timestamp time.Time       `json:"timestamp"`
 	Topics    []string        `json:"topics"` // that it belongs to
 	Data      json.RawMessage `json:"data"`
-	Principal string          `json:"principal,omitempty" doc:"Who caused it; absent where the server did by itself, and without security."`
+	Principal string          `json:"principal,omitempty" doc:"Who caused it: a principal, or system where the server did by itself; absent of events of earlier versions."`
 }

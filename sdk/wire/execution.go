@@ -104,13 +104,14 @@ type Execution struct {
 	Status       ExecutionStatus `json:"status" enum:"pending,running,completed,failed,cancelled"`
 	Input        json.RawMessage `json:"input"`
 	Options      ExecuteOptions  `json:"options,omitzero"`
-	Result       json.RawMessage `json:"result,omitempty" check:"nullable"`
+	Result       json.RawMessage `json:"result,omitempty" check:"nullable" doc:"Its shape follows the pattern's output. An object: text is {text}, and what is no object otherwise {value}."`
 	Error        *ExecutionError `json:"error,omitempty"`
 	CreatedAt    time.Time       `json:"createdAt"`
 	StartedAt    *time.Time      `json:"startedAt,omitempty" doc:"When the first task was handed out."`
 	CompletedAt  *time.Time      `json:"completedAt,omitempty"`
 	CancelledAt  *time.Time      `json:"cancelledAt,omitempty"`
 	CancelReason string          `json:"cancelReason,omitempty"`
+	CancelledBy  string          `json:"cancelledBy,omitempty" doc:"Who cancelled it; system where the server did by itself, as of items of a batch."`
 	Deadline     time.Time       `json:"deadline,omitzero"`
 	Waiting      *ExecutionWait  `json:"waiting,omitempty" doc:"Of a running execution that can only wait: it holds no slot of those that run at once."`
 	Duration     Millis          `json:"duration" doc:"Milliseconds since the first task, up to the end."`
@@ -154,7 +155,7 @@ type ExecutionOutcome struct {
 	ExecutionID string          `json:"executionId"`
 	Pattern     PatternRef      `json:"pattern"`
 	Status      ExecutionStatus `json:"status" enum:"completed,failed,cancelled"`
-	Result      json.RawMessage `json:"result" check:"nullable" doc:"Its shape follows the pattern's output."`
+	Result      json.RawMessage `json:"result" check:"nullable" doc:"Its shape follows the pattern's output. An object: text is {text}, and what is no object otherwise {value}."`
 	Error       *ExecutionError `json:"error,omitempty" doc:"Why it failed."`
 	Duration    Millis          `json:"duration" doc:"Milliseconds."`
 	WorkflowOutcome

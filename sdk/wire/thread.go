@@ -25,6 +25,7 @@ type ThreadQueueItem struct {
 	Attempt   int       `json:"attempt,omitempty" doc:"How often it was given to the agent before."`
 	Message   string    `json:"message"`
 	CreatedAt time.Time `json:"createdAt"`
+	CreatedBy string    `json:"createdBy,omitempty" doc:"Who sent it."`
 }
 
 // ThreadReceipt tells what became of an input.

@@ -15,6 +15,9 @@ import (
 // Version is the claude that this adapter was measured with. Others are driven the same way.
 const Version = "2.1.197"
 
+// program is the command of the CLI.
+const program = "claude"
+
 const installHint = "install it with: npm install -g @anthropic-ai/claude-code"
 
 // waitForever is the time in seconds that claude gives a hook; the driver ends each one itself.
@@ -33,6 +36,9 @@ func New() agentcli.Adapter { return adapter{} }
 
 func (adapter) Type() string { return "claude" }
 
+// Command implements agentcli.Commander.
+func (adapter) Command() string { return program }
+
 func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) (agentcli.Plan, error) {
 	preset, err := setting.ApprovalOf(spec)
 	if err != nil {
@@ -45,7 +51,7 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 	if err := checkCredential(spec, room, key); err != nil {
 		return agentcli.Plan{}, err
 	}
-	bin, err := setting.Find(room, "claude", installHint)
+	bin, err := setting.Find(room, program, installHint)
 	if err != nil {
 		return agentcli.Plan{}, err
 	}

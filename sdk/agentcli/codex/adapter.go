@@ -15,6 +15,9 @@ import (
 // Version is the codex that this adapter was measured with. Others are driven the same way.
 const Version = "0.169.0"
 
+// program is the command of the CLI.
+const program = "codex"
+
 const installHint = "install it with: npm install -g @openai/codex"
 
 // waitForever is the time in seconds that codex gives a hook; the driver answers each one at once.
@@ -35,6 +38,9 @@ func New() agentcli.Adapter { return adapter{patience: networkPatience} }
 
 func (adapter) Type() string { return "codex" }
 
+// Command implements agentcli.Commander.
+func (adapter) Command() string { return program }
+
 func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) (agentcli.Plan, error) {
 	preset, err := setting.ApprovalOf(spec)
 	if err != nil {
@@ -44,7 +50,7 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 	if err != nil {
 		return agentcli.Plan{}, err
 	}
-	found, err := setting.Find(room, "codex", installHint)
+	found, err := setting.Find(room, program, installHint)
 	if err != nil {
 		return agentcli.Plan{}, err
 	}

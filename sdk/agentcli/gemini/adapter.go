@@ -12,6 +12,9 @@ import (
 // Version is the gemini that this adapter was measured with. Others are driven the same way.
 const Version = "0.61.0"
 
+// program is the command of the CLI.
+const program = "gemini"
+
 const installHint = "install it with: npm install -g @google/gemini-cli (it needs node 20 or later)"
 
 // waitForever is the time in milliseconds that gemini gives a hook; the driver answers each one at once.
@@ -28,6 +31,9 @@ func New() agentcli.Adapter { return adapter{} }
 
 func (adapter) Type() string { return "gemini" }
 
+// Command implements agentcli.Commander.
+func (adapter) Command() string { return program }
+
 func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) (agentcli.Plan, error) {
 	preset, err := setting.ApprovalOf(spec)
 	if err != nil {
@@ -37,7 +43,7 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 	if err != nil {
 		return agentcli.Plan{}, err
 	}
-	bin, err := setting.Find(room, "gemini", installHint)
+	bin, err := setting.Find(room, program, installHint)
 	if err != nil {
 		return agentcli.Plan{}, err
 	}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -54,6 +55,11 @@ func (r *Rooms) environment(room agentcli.Room, base string) []string {
 		list = append(list, name+"="+env[name])
 	}
 	return list
+}
+
+// LookPath implements agentcli.Finder: it finds a command as the rooms will. CLI_NOT_FOUND.
+func (r *Rooms) LookPath(_ context.Context, name string) (string, error) {
+	return lookPath(name, r.environment(agentcli.Room{}, ""))
 }
 
 // lookPath finds a command on the PATH of the agent. CLI_NOT_FOUND.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -79,12 +80,16 @@ func (e *Writer) Flush() error {
 var columns = []string{
 	"sequence", "eventId", "timestamp", "category", "action", "outcome", "actorType", "actorId", "actorIp", "actorUserAgent",
 	"resourceType", "resourceId", "resourceVersion", "details", "method", "path", "requestId", "previousHash", "hash",
+	"redacted",
 }
+
+// formerColumns is how many columns exports of former versions have.
+const formerColumns = 19
 
 func appendRow(row []string, r *wire.AuditRecord) []string {
 	row = append(row, strconv.FormatUint(r.Sequence, 10), r.EventID, r.Timestamp.UTC().Format(timeForm), r.Category, r.Action, r.Outcome,
 		r.Actor.Type, r.Actor.ID, r.Actor.IP, r.Actor.UserAgent, r.Resource.Type, r.Resource.ID, r.Resource.Version,
-		string(r.Details), r.Request.Method, r.Request.Path, r.Request.RequestID, r.PreviousHash, r.Hash)
+		string(r.Details), r.Request.Method, r.Request.Path, r.Request.RequestID, r.PreviousHash, r.Hash, redactionText(r.Redacted))
 	for i, text := range row {
 		if risky(text) {
 			row[i] = "'" + text
@@ -101,7 +106,7 @@ func risky(text string) bool {
 
 // fromRow reads what appendRow made.
 func fromRow(row []string) (*wire.AuditRecord, error) {
-	if len(row) != len(columns) {
+	if len(row) != len(columns) && len(row) != formerColumns {
 		return nil, fmt.Errorf("has %d columns, not %d", len(row), len(columns))
 	}
 	for i, text := range row {
@@ -117,12 +122,28 @@ func fromRow(row []string) (*wire.AuditRecord, error) {
 	if err != nil {
 		return nil, errors.New("has no timestamp in its third column")
 	}
-	return &wire.AuditRecord{
+	r := &wire.AuditRecord{
 		Sequence: sequence, EventID: row[1], Timestamp: at, Category: row[3], Action: row[4], Outcome: row[5],
 		Actor:    wire.AuditActor{Type: row[6], ID: row[7], IP: row[8], UserAgent: row[9]},
 		Resource: wire.AuditResource{Type: row[10], ID: row[11], Version: row[12]}, Details: []byte(row[13]),
 		Request: wire.AuditRequest{Method: row[14], Path: row[15], RequestID: row[16]}, PreviousHash: row[17], Hash: row[18],
-	}, nil
+	}
+	if len(row) > formerColumns && row[formerColumns] != "" {
+		r.Redacted = new(wire.AuditRedaction)
+		if json.Unmarshal([]byte(row[formerColumns]), r.Redacted) != nil {
+			return nil, errors.New("has an unreadable redaction in its last column")
+		}
+	}
+	return r, nil
+}
+
+// redactionText is a redaction as a cell.
+func redactionText(r *wire.AuditRedaction) string {
+	if r == nil {
+		return ""
+	}
+	text, _ := json.Marshal(r) // of texts and a time it does not fail
+	return string(text)
 }
 
 // severities of CEF by outcome.

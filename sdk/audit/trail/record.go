@@ -87,7 +87,11 @@ func appendBody(dst []byte, r *wire.AuditRecord) []byte {
 	if len(dst) > at { // without the first comma
 		dst = append(dst[:at], dst[at+1:]...)
 	}
-	return append(dst, '}')
+	dst = append(dst, '}')
+	if r.Redacted != nil {
+		dst = appendRedaction(dst, r.Redacted)
+	}
+	return dst
 }
 
 func appendGiven(dst []byte, name, value string) []byte {
@@ -238,7 +242,8 @@ func read(line []byte) (place, *wire.AuditRecord, error) {
 	if p, err = placeOfRecord(r); err != nil || !p.sound {
 		return p, r, err
 	}
-	// It says the same in another form, such as with blanks; but it has to say that and nothing else.
+	// It says the same in another form, such as with blanks; but it has to say that and nothing else. What is redacted is
+	// compared by the verifier.
 	sealed, _ := AppendSealed(nil, r, p.previous)
 	p.sound = !doubled(json.NewDecoder(bytes.NewReader(line))) && sameValue(line, sealed)
 	return p, r, nil

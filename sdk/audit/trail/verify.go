@@ -40,6 +40,7 @@ type Report struct {
 	Checkpoints int       `json:"checkpoints"`          // with a good signature
 	Signed      uint64    `json:"signed"`               // sequence up to which a checkpoint signs; what is behind it could be cut off unnoticed
 	Trimmed     uint64    `json:"trimmed,omitempty"`    // sequence up to which retention says that it removed records
+	Redacted    int       `json:"redacted,omitempty"`   // records that an erasure took a person out of, with a good signature
 	KeysGiven   bool      `json:"keysGiven"`            // signatures were checked with keys from elsewhere
 	Findings    []Finding `json:"findings"`             // the first MaxFindings
 	More        int       `json:"more,omitempty"`       // findings beyond those
@@ -84,6 +85,9 @@ func (v *Verifier) Add(line []byte) {
 		v.find(Finding{Kind: FindingUnread, Text: err.Error()})
 		return
 	}
+	if r != nil && r.Redacted != nil {
+		p.sound = !doubled(json.NewDecoder(bytes.NewReader(line))) && sameValue(line, appendRecord(nil, r)) && v.redaction(r)
+	}
 	if !v.place(p) {
 		return
 	}
@@ -103,9 +107,21 @@ func (v *Verifier) AddRecord(r *wire.AuditRecord) {
 		v.find(Finding{Kind: FindingUnread, Sequence: r.Sequence, Text: err.Error()})
 		return
 	}
+	if r.Redacted != nil {
+		p.sound = v.redaction(r)
+	}
 	if v.place(p) {
 		v.about(r, p)
 	}
+}
+
+// redaction reports whether a redacted record is signed by a key that is trusted, and counts it.
+func (v *Verifier) redaction(r *wire.AuditRecord) bool {
+	ok := checkRedaction(r, v.keys(r.Redacted.PublicKey))
+	if ok {
+		v.report.Redacted++
+	}
+	return ok
 }
 
 // Unreadable notes a line that is no record, for reasons that its reader knows.
@@ -187,7 +203,7 @@ func (v *Verifier) about(r *wire.AuditRecord, p place) {
 	case ActionCheckpoint:
 		c, err := readCheckpoint(r.Details)
 		if err == nil {
-			err = c.check(v.keys(c), p.sequence-1, p.previous)
+			err = c.check(v.keys(c.PublicKey), p.sequence-1, p.previous)
 		}
 		if err != nil {
 			v.find(Finding{Kind: FindingSigned, Sequence: p.sequence, Text: fmt.Sprintf("the checkpoint %d %s", p.sequence, err)})
@@ -198,12 +214,12 @@ func (v *Verifier) about(r *wire.AuditRecord, p place) {
 	}
 }
 
-// keys returns what a checkpoint may be signed by.
-func (v *Verifier) keys(c *checkpoint) []ed25519.PublicKey {
+// keys returns what a checkpoint, or a redacted record, that names a key may be signed by.
+func (v *Verifier) keys(named string) []ed25519.PublicKey {
 	if len(v.Keys) > 0 {
 		return v.Keys
 	}
-	key, err := ParsePublicKey(c.PublicKey)
+	key, err := ParsePublicKey(named)
 	if err != nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/wardroom/wardroom/sdk/coredump"
 	"github.com/wardroom/wardroom/sdk/holder/wire"
 )
 
@@ -34,6 +35,7 @@ And in a pod, where a runtime has no other program:
 // ends when it runs. connect is for holders that are reached by starting a program where they are. hook is what the CLI of an
 // agent runs; its descriptors are the CLI's, and it always ends with 0. The others are for pods: see holder.Room.
 func Main(args []string) int {
+	_ = coredump.Off() // lowering one's own limit is always allowed
 	switch {
 	case len(args) == 1 && args[0] == "run":
 		return run()

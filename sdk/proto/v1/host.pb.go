@@ -576,6 +576,87 @@ func (*LogResponse) Descriptor() ([]byte, []int) {
 	return file_sdk_proto_v1_host_proto_rawDescGZIP(), []int{11}
 }
 
+type StateKeyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StateKeyRequest) Reset() {
+	*x = StateKeyRequest{}
+	mi := &file_sdk_proto_v1_host_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StateKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StateKeyRequest) ProtoMessage() {}
+
+func (x *StateKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sdk_proto_v1_host_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StateKeyRequest.ProtoReflect.Descriptor instead.
+func (*StateKeyRequest) Descriptor() ([]byte, []int) {
+	return file_sdk_proto_v1_host_proto_rawDescGZIP(), []int{12}
+}
+
+type StateKeyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 32 bytes.
+	Key           []byte `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StateKeyResponse) Reset() {
+	*x = StateKeyResponse{}
+	mi := &file_sdk_proto_v1_host_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StateKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StateKeyResponse) ProtoMessage() {}
+
+func (x *StateKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sdk_proto_v1_host_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StateKeyResponse.ProtoReflect.Descriptor instead.
+func (*StateKeyResponse) Descriptor() ([]byte, []int) {
+	return file_sdk_proto_v1_host_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *StateKeyResponse) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
 var File_sdk_proto_v1_host_proto protoreflect.FileDescriptor
 
 const file_sdk_proto_v1_host_proto_rawDesc = "" +
@@ -611,14 +692,18 @@ const file_sdk_proto_v1_host_proto_rawDesc = "" +
 	"\vFieldsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\r\n" +
-	"\vLogResponse2\xfd\x03\n" +
+	"\vLogResponse\"\x11\n" +
+	"\x0fStateKeyRequest\"$\n" +
+	"\x10StateKeyResponse\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\fR\x03key2\xd4\x04\n" +
 	"\fHostServices\x12a\n" +
 	"\fSecretLookup\x12'.wardroom.plugin.v1.SecretLookupRequest\x1a(.wardroom.plugin.v1.SecretLookupResponse\x12L\n" +
 	"\x05KVGet\x12 .wardroom.plugin.v1.KVGetRequest\x1a!.wardroom.plugin.v1.KVGetResponse\x12L\n" +
 	"\x05KVPut\x12 .wardroom.plugin.v1.KVPutRequest\x1a!.wardroom.plugin.v1.KVPutResponse\x12U\n" +
 	"\bKVDelete\x12#.wardroom.plugin.v1.KVDeleteRequest\x1a$.wardroom.plugin.v1.KVDeleteResponse\x12O\n" +
 	"\x06KVList\x12!.wardroom.plugin.v1.KVListRequest\x1a\".wardroom.plugin.v1.KVListResponse\x12F\n" +
-	"\x03Log\x12\x1e.wardroom.plugin.v1.LogRequest\x1a\x1f.wardroom.plugin.v1.LogResponseB4Z2github.com/wardroom/wardroom/sdk/proto/v1;pluginv1b\x06proto3"
+	"\x03Log\x12\x1e.wardroom.plugin.v1.LogRequest\x1a\x1f.wardroom.plugin.v1.LogResponse\x12U\n" +
+	"\bStateKey\x12#.wardroom.plugin.v1.StateKeyRequest\x1a$.wardroom.plugin.v1.StateKeyResponseB4Z2github.com/wardroom/wardroom/sdk/proto/v1;pluginv1b\x06proto3"
 
 var (
 	file_sdk_proto_v1_host_proto_rawDescOnce sync.Once
@@ -632,7 +717,7 @@ func file_sdk_proto_v1_host_proto_rawDescGZIP() []byte {
 	return file_sdk_proto_v1_host_proto_rawDescData
 }
 
-var file_sdk_proto_v1_host_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_sdk_proto_v1_host_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_sdk_proto_v1_host_proto_goTypes = []any{
 	(*SecretLookupRequest)(nil),   // 0: wardroom.plugin.v1.SecretLookupRequest
 	(*SecretLookupResponse)(nil),  // 1: wardroom.plugin.v1.SecretLookupResponse
@@ -646,26 +731,30 @@ var file_sdk_proto_v1_host_proto_goTypes = []any{
 	(*KVListResponse)(nil),        // 9: wardroom.plugin.v1.KVListResponse
 	(*LogRequest)(nil),            // 10: wardroom.plugin.v1.LogRequest
 	(*LogResponse)(nil),           // 11: wardroom.plugin.v1.LogResponse
-	nil,                           // 12: wardroom.plugin.v1.LogRequest.FieldsEntry
-	(*timestamppb.Timestamp)(nil), // 13: google.protobuf.Timestamp
+	(*StateKeyRequest)(nil),       // 12: wardroom.plugin.v1.StateKeyRequest
+	(*StateKeyResponse)(nil),      // 13: wardroom.plugin.v1.StateKeyResponse
+	nil,                           // 14: wardroom.plugin.v1.LogRequest.FieldsEntry
+	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
 }
 var file_sdk_proto_v1_host_proto_depIdxs = []int32{
-	13, // 0: wardroom.plugin.v1.SecretLookupResponse.not_after:type_name -> google.protobuf.Timestamp
-	12, // 1: wardroom.plugin.v1.LogRequest.fields:type_name -> wardroom.plugin.v1.LogRequest.FieldsEntry
+	15, // 0: wardroom.plugin.v1.SecretLookupResponse.not_after:type_name -> google.protobuf.Timestamp
+	14, // 1: wardroom.plugin.v1.LogRequest.fields:type_name -> wardroom.plugin.v1.LogRequest.FieldsEntry
 	0,  // 2: wardroom.plugin.v1.HostServices.SecretLookup:input_type -> wardroom.plugin.v1.SecretLookupRequest
 	2,  // 3: wardroom.plugin.v1.HostServices.KVGet:input_type -> wardroom.plugin.v1.KVGetRequest
 	4,  // 4: wardroom.plugin.v1.HostServices.KVPut:input_type -> wardroom.plugin.v1.KVPutRequest
 	6,  // 5: wardroom.plugin.v1.HostServices.KVDelete:input_type -> wardroom.plugin.v1.KVDeleteRequest
 	8,  // 6: wardroom.plugin.v1.HostServices.KVList:input_type -> wardroom.plugin.v1.KVListRequest
 	10, // 7: wardroom.plugin.v1.HostServices.Log:input_type -> wardroom.plugin.v1.LogRequest
-	1,  // 8: wardroom.plugin.v1.HostServices.SecretLookup:output_type -> wardroom.plugin.v1.SecretLookupResponse
-	3,  // 9: wardroom.plugin.v1.HostServices.KVGet:output_type -> wardroom.plugin.v1.KVGetResponse
-	5,  // 10: wardroom.plugin.v1.HostServices.KVPut:output_type -> wardroom.plugin.v1.KVPutResponse
-	7,  // 11: wardroom.plugin.v1.HostServices.KVDelete:output_type -> wardroom.plugin.v1.KVDeleteResponse
-	9,  // 12: wardroom.plugin.v1.HostServices.KVList:output_type -> wardroom.plugin.v1.KVListResponse
-	11, // 13: wardroom.plugin.v1.HostServices.Log:output_type -> wardroom.plugin.v1.LogResponse
-	8,  // [8:14] is the sub-list for method output_type
-	2,  // [2:8] is the sub-list for method input_type
+	12, // 8: wardroom.plugin.v1.HostServices.StateKey:input_type -> wardroom.plugin.v1.StateKeyRequest
+	1,  // 9: wardroom.plugin.v1.HostServices.SecretLookup:output_type -> wardroom.plugin.v1.SecretLookupResponse
+	3,  // 10: wardroom.plugin.v1.HostServices.KVGet:output_type -> wardroom.plugin.v1.KVGetResponse
+	5,  // 11: wardroom.plugin.v1.HostServices.KVPut:output_type -> wardroom.plugin.v1.KVPutResponse
+	7,  // 12: wardroom.plugin.v1.HostServices.KVDelete:output_type -> wardroom.plugin.v1.KVDeleteResponse
+	9,  // 13: wardroom.plugin.v1.HostServices.KVList:output_type -> wardroom.plugin.v1.KVListResponse
+	11, // 14: wardroom.plugin.v1.HostServices.Log:output_type -> wardroom.plugin.v1.LogResponse
+	13, // 15: wardroom.plugin.v1.HostServices.StateKey:output_type -> wardroom.plugin.v1.StateKeyResponse
+	9,  // [9:16] is the sub-list for method output_type
+	2,  // [2:9] is the sub-list for method input_type
 	2,  // [2:2] is the sub-list for extension type_name
 	2,  // [2:2] is the sub-list for extension extendee
 	0,  // [0:2] is the sub-list for field type_name
@@ -682,7 +771,7 @@ func file_sdk_proto_v1_host_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sdk_proto_v1_host_proto_rawDesc), len(file_sdk_proto_v1_host_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,6 +25,7 @@ const (
 	HostServices_KVDelete_FullMethodName     = "/wardroom.plugin.v1.HostServices/KVDelete"
 	HostServices_KVList_FullMethodName       = "/wardroom.plugin.v1.HostServices/KVList"
 	HostServices_Log_FullMethodName          = "/wardroom.plugin.v1.HostServices/Log"
+	HostServices_StateKey_FullMethodName     = "/wardroom.plugin.v1.HostServices/StateKey"
 )
 
 // HostServicesClient is the client API for HostServices service.
@@ -42,6 +43,8 @@ type HostServicesClient interface {
 	KVList(ctx context.Context, in *KVListRequest, opts ...grpc.CallOption) (*KVListResponse, error)
 	// Log writes a record to the host's log and answers when it is written.
 	Log(ctx context.Context, in *LogRequest, opts ...grpc.CallOption) (*LogResponse, error)
+	// StateKey returns the key that the plugin encrypts what it keeps under, which is the same after each restart.
+	StateKey(ctx context.Context, in *StateKeyRequest, opts ...grpc.CallOption) (*StateKeyResponse, error)
 }
 
 type hostServicesClient struct {
@@ -112,6 +115,16 @@ func (c *hostServicesClient) Log(ctx context.Context, in *LogRequest, opts ...gr
 	return out, nil
 }
 
+func (c *hostServicesClient) StateKey(ctx context.Context, in *StateKeyRequest, opts ...grpc.CallOption) (*StateKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StateKeyResponse)
+	err := c.cc.Invoke(ctx, HostServices_StateKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // HostServicesServer is the server API for HostServices service.
 // All implementations must embed UnimplementedHostServicesServer
 // for forward compatibility.
@@ -127,6 +140,8 @@ type HostServicesServer interface {
 	KVList(context.Context, *KVListRequest) (*KVListResponse, error)
 	// Log writes a record to the host's log and answers when it is written.
 	Log(context.Context, *LogRequest) (*LogResponse, error)
+	// StateKey returns the key that the plugin encrypts what it keeps under, which is the same after each restart.
+	StateKey(context.Context, *StateKeyRequest) (*StateKeyResponse, error)
 	mustEmbedUnimplementedHostServicesServer()
 }
 
@@ -154,6 +169,9 @@ func (UnimplementedHostServicesServer) KVList(context.Context, *KVListRequest) (
 }
 func (UnimplementedHostServicesServer) Log(context.Context, *LogRequest) (*LogResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method Log not implemented")
+}
+func (UnimplementedHostServicesServer) StateKey(context.Context, *StateKeyRequest) (*StateKeyResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method StateKey not implemented")
 }
 func (UnimplementedHostServicesServer) mustEmbedUnimplementedHostServicesServer() {}
 func (UnimplementedHostServicesServer) testEmbeddedByValue()                      {}
@@ -284,6 +302,24 @@ func _HostServices_Log_Handler(srv interface{}, ctx context.Context, dec func(in
 	return interceptor(ctx, in, info, handler)
 }
 
+func _HostServices_StateKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StateKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(HostServicesServer).StateKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: HostServices_StateKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(HostServicesServer).StateKey(ctx, req.(*StateKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // HostServices_ServiceDesc is the grpc.ServiceDesc for HostServices service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -314,6 +350,10 @@ var HostServices_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Log",
 			Handler:    _HostServices_Log_Handler,
+		},
+		{
+			MethodName: "StateKey",
+			Handler:    _HostServices_StateKey_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

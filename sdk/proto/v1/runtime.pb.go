@@ -74,7 +74,9 @@ type CapabilitiesResponse struct {
 	// 0: no limit.
 	MaxAgents uint32 `protobuf:"varint,8,opt,name=max_agents,json=maxAgents,proto3" json:"max_agents,omitempty"`
 	// Unset: the runtime does not say.
-	Isolation     *Isolation `protobuf:"bytes,9,opt,name=isolation,proto3" json:"isolation,omitempty"`
+	Isolation *Isolation `protobuf:"bytes,9,opt,name=isolation,proto3" json:"isolation,omitempty"`
+	// Unset: the runtime does not say.
+	Commands      *Commands `protobuf:"bytes,10,opt,name=commands,proto3" json:"commands,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -172,6 +174,59 @@ func (x *CapabilitiesResponse) GetIsolation() *Isolation {
 	return nil
 }
 
+func (x *CapabilitiesResponse) GetCommands() *Commands {
+	if x != nil {
+		return x.Commands
+	}
+	return nil
+}
+
+// Commands is what a runtime finds of the commands of its types, at the moment it is asked.
+type Commands struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types whose command is not there.
+	MissingTypes  []string `protobuf:"bytes,1,rep,name=missing_types,json=missingTypes,proto3" json:"missing_types,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Commands) Reset() {
+	*x = Commands{}
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Commands) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Commands) ProtoMessage() {}
+
+func (x *Commands) ProtoReflect() protoreflect.Message {
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Commands.ProtoReflect.Descriptor instead.
+func (*Commands) Descriptor() ([]byte, []int) {
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Commands) GetMissingTypes() []string {
+	if x != nil {
+		return x.MissingTypes
+	}
+	return nil
+}
+
 // Isolation is what keeps agents from the machine that they run on, and from one another.
 type Isolation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -189,7 +244,7 @@ type Isolation struct {
 
 func (x *Isolation) Reset() {
 	*x = Isolation{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[2]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -201,7 +256,7 @@ func (x *Isolation) String() string {
 func (*Isolation) ProtoMessage() {}
 
 func (x *Isolation) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[2]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -214,7 +269,7 @@ func (x *Isolation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Isolation.ProtoReflect.Descriptor instead.
 func (*Isolation) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{2}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Isolation) GetNoNewPrivs() bool {
@@ -275,7 +330,7 @@ type Spec struct {
 
 func (x *Spec) Reset() {
 	*x = Spec{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[3]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -287,7 +342,7 @@ func (x *Spec) String() string {
 func (*Spec) ProtoMessage() {}
 
 func (x *Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[3]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -300,7 +355,7 @@ func (x *Spec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spec.ProtoReflect.Descriptor instead.
 func (*Spec) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{3}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Spec) GetId() string {
@@ -435,7 +490,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[4]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -447,7 +502,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[4]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -460,7 +515,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{4}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Limits) GetMemoryBytes() int64 {
@@ -500,7 +555,7 @@ type DeclaredType struct {
 
 func (x *DeclaredType) Reset() {
 	*x = DeclaredType{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[5]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -512,7 +567,7 @@ func (x *DeclaredType) String() string {
 func (*DeclaredType) ProtoMessage() {}
 
 func (x *DeclaredType) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[5]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -525,7 +580,7 @@ func (x *DeclaredType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeclaredType.ProtoReflect.Descriptor instead.
 func (*DeclaredType) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{5}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *DeclaredType) GetCommand() string {
@@ -580,7 +635,7 @@ type ReadyRule struct {
 
 func (x *ReadyRule) Reset() {
 	*x = ReadyRule{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[6]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -592,7 +647,7 @@ func (x *ReadyRule) String() string {
 func (*ReadyRule) ProtoMessage() {}
 
 func (x *ReadyRule) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[6]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -605,7 +660,7 @@ func (x *ReadyRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadyRule.ProtoReflect.Descriptor instead.
 func (*ReadyRule) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{6}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ReadyRule) GetPattern() string {
@@ -658,7 +713,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[7]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -670,7 +725,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[7]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -683,7 +738,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{7}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Agent) GetId() string {
@@ -838,7 +893,7 @@ type Handle struct {
 
 func (x *Handle) Reset() {
 	*x = Handle{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[8]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -850,7 +905,7 @@ func (x *Handle) String() string {
 func (*Handle) ProtoMessage() {}
 
 func (x *Handle) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[8]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -863,7 +918,7 @@ func (x *Handle) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Handle.ProtoReflect.Descriptor instead.
 func (*Handle) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{8}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Handle) GetId() string {
@@ -898,7 +953,7 @@ type Prompt struct {
 
 func (x *Prompt) Reset() {
 	*x = Prompt{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[9]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -910,7 +965,7 @@ func (x *Prompt) String() string {
 func (*Prompt) ProtoMessage() {}
 
 func (x *Prompt) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[9]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -923,7 +978,7 @@ func (x *Prompt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prompt.ProtoReflect.Descriptor instead.
 func (*Prompt) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{9}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Prompt) GetId() string {
@@ -986,7 +1041,7 @@ type Option struct {
 
 func (x *Option) Reset() {
 	*x = Option{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[10]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -998,7 +1053,7 @@ func (x *Option) String() string {
 func (*Option) ProtoMessage() {}
 
 func (x *Option) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[10]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1011,7 +1066,7 @@ func (x *Option) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Option.ProtoReflect.Descriptor instead.
 func (*Option) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{10}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Option) GetId() string {
@@ -1037,7 +1092,7 @@ type SpawnRequest struct {
 
 func (x *SpawnRequest) Reset() {
 	*x = SpawnRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[11]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1049,7 +1104,7 @@ func (x *SpawnRequest) String() string {
 func (*SpawnRequest) ProtoMessage() {}
 
 func (x *SpawnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[11]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1062,7 +1117,7 @@ func (x *SpawnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpawnRequest.ProtoReflect.Descriptor instead.
 func (*SpawnRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{11}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SpawnRequest) GetSpec() *Spec {
@@ -1081,7 +1136,7 @@ type SpawnResponse struct {
 
 func (x *SpawnResponse) Reset() {
 	*x = SpawnResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[12]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1093,7 +1148,7 @@ func (x *SpawnResponse) String() string {
 func (*SpawnResponse) ProtoMessage() {}
 
 func (x *SpawnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[12]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1106,7 +1161,7 @@ func (x *SpawnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpawnResponse.ProtoReflect.Descriptor instead.
 func (*SpawnResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{12}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SpawnResponse) GetAgent() *Agent {
@@ -1128,7 +1183,7 @@ type StopRequest struct {
 
 func (x *StopRequest) Reset() {
 	*x = StopRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[13]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1140,7 +1195,7 @@ func (x *StopRequest) String() string {
 func (*StopRequest) ProtoMessage() {}
 
 func (x *StopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[13]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1153,7 +1208,7 @@ func (x *StopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopRequest.ProtoReflect.Descriptor instead.
 func (*StopRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{13}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *StopRequest) GetId() string {
@@ -1185,7 +1240,7 @@ type StopResponse struct {
 
 func (x *StopResponse) Reset() {
 	*x = StopResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[14]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1197,7 +1252,7 @@ func (x *StopResponse) String() string {
 func (*StopResponse) ProtoMessage() {}
 
 func (x *StopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[14]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1210,7 +1265,7 @@ func (x *StopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopResponse.ProtoReflect.Descriptor instead.
 func (*StopResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{14}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{15}
 }
 
 type RestartRequest struct {
@@ -1224,7 +1279,7 @@ type RestartRequest struct {
 
 func (x *RestartRequest) Reset() {
 	*x = RestartRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[15]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1236,7 +1291,7 @@ func (x *RestartRequest) String() string {
 func (*RestartRequest) ProtoMessage() {}
 
 func (x *RestartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[15]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1249,7 +1304,7 @@ func (x *RestartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestartRequest.ProtoReflect.Descriptor instead.
 func (*RestartRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{15}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RestartRequest) GetId() string {
@@ -1275,7 +1330,7 @@ type RestartResponse struct {
 
 func (x *RestartResponse) Reset() {
 	*x = RestartResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[16]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1287,7 +1342,7 @@ func (x *RestartResponse) String() string {
 func (*RestartResponse) ProtoMessage() {}
 
 func (x *RestartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[16]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1300,7 +1355,7 @@ func (x *RestartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestartResponse.ProtoReflect.Descriptor instead.
 func (*RestartResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{16}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RestartResponse) GetAgent() *Agent {
@@ -1319,7 +1374,7 @@ type InspectRequest struct {
 
 func (x *InspectRequest) Reset() {
 	*x = InspectRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[17]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1331,7 +1386,7 @@ func (x *InspectRequest) String() string {
 func (*InspectRequest) ProtoMessage() {}
 
 func (x *InspectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[17]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1344,7 +1399,7 @@ func (x *InspectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectRequest.ProtoReflect.Descriptor instead.
 func (*InspectRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{17}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *InspectRequest) GetId() string {
@@ -1363,7 +1418,7 @@ type InspectResponse struct {
 
 func (x *InspectResponse) Reset() {
 	*x = InspectResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[18]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1375,7 +1430,7 @@ func (x *InspectResponse) String() string {
 func (*InspectResponse) ProtoMessage() {}
 
 func (x *InspectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[18]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1388,7 +1443,7 @@ func (x *InspectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectResponse.ProtoReflect.Descriptor instead.
 func (*InspectResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{18}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *InspectResponse) GetAgent() *Agent {
@@ -1408,7 +1463,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[19]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1420,7 +1475,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[19]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1433,7 +1488,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{19}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListRequest) GetInstallation() string {
@@ -1459,7 +1514,7 @@ type ListResponse struct {
 
 func (x *ListResponse) Reset() {
 	*x = ListResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[20]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1471,7 +1526,7 @@ func (x *ListResponse) String() string {
 func (*ListResponse) ProtoMessage() {}
 
 func (x *ListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[20]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1484,7 +1539,7 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
 func (*ListResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{20}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListResponse) GetAgents() []*Agent {
@@ -1517,7 +1572,7 @@ type SendRequest struct {
 
 func (x *SendRequest) Reset() {
 	*x = SendRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[21]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1529,7 +1584,7 @@ func (x *SendRequest) String() string {
 func (*SendRequest) ProtoMessage() {}
 
 func (x *SendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[21]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1542,7 +1597,7 @@ func (x *SendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendRequest.ProtoReflect.Descriptor instead.
 func (*SendRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{21}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SendRequest) GetId() string {
@@ -1611,7 +1666,7 @@ type SendResponse struct {
 
 func (x *SendResponse) Reset() {
 	*x = SendResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[22]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1623,7 +1678,7 @@ func (x *SendResponse) String() string {
 func (*SendResponse) ProtoMessage() {}
 
 func (x *SendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[22]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1636,7 +1691,7 @@ func (x *SendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendResponse.ProtoReflect.Descriptor instead.
 func (*SendResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{22}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SendResponse) GetSent() bool {
@@ -1667,7 +1722,7 @@ type TurnResponse struct {
 
 func (x *TurnResponse) Reset() {
 	*x = TurnResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[23]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1679,7 +1734,7 @@ func (x *TurnResponse) String() string {
 func (*TurnResponse) ProtoMessage() {}
 
 func (x *TurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[23]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1692,7 +1747,7 @@ func (x *TurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnResponse.ProtoReflect.Descriptor instead.
 func (*TurnResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{23}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *TurnResponse) GetText() string {
@@ -1740,7 +1795,7 @@ type TurnOutcome struct {
 
 func (x *TurnOutcome) Reset() {
 	*x = TurnOutcome{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[24]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1752,7 +1807,7 @@ func (x *TurnOutcome) String() string {
 func (*TurnOutcome) ProtoMessage() {}
 
 func (x *TurnOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[24]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1765,7 +1820,7 @@ func (x *TurnOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnOutcome.ProtoReflect.Descriptor instead.
 func (*TurnOutcome) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{24}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *TurnOutcome) GetInterrupted() bool {
@@ -1808,7 +1863,7 @@ type TurnError struct {
 
 func (x *TurnError) Reset() {
 	*x = TurnError{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[25]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1820,7 +1875,7 @@ func (x *TurnError) String() string {
 func (*TurnError) ProtoMessage() {}
 
 func (x *TurnError) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[25]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1833,7 +1888,7 @@ func (x *TurnError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnError.ProtoReflect.Descriptor instead.
 func (*TurnError) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{25}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *TurnError) GetCode() string {
@@ -1874,7 +1929,7 @@ type TurnUsage struct {
 
 func (x *TurnUsage) Reset() {
 	*x = TurnUsage{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[26]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1886,7 +1941,7 @@ func (x *TurnUsage) String() string {
 func (*TurnUsage) ProtoMessage() {}
 
 func (x *TurnUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[26]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1899,7 +1954,7 @@ func (x *TurnUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnUsage.ProtoReflect.Descriptor instead.
 func (*TurnUsage) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{26}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *TurnUsage) GetModel() string {
@@ -1964,7 +2019,7 @@ type AnswerRequest struct {
 
 func (x *AnswerRequest) Reset() {
 	*x = AnswerRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[27]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1976,7 +2031,7 @@ func (x *AnswerRequest) String() string {
 func (*AnswerRequest) ProtoMessage() {}
 
 func (x *AnswerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[27]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1989,7 +2044,7 @@ func (x *AnswerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerRequest.ProtoReflect.Descriptor instead.
 func (*AnswerRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{27}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AnswerRequest) GetId() string {
@@ -2028,7 +2083,7 @@ type AnswerResponse struct {
 
 func (x *AnswerResponse) Reset() {
 	*x = AnswerResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[28]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2040,7 +2095,7 @@ func (x *AnswerResponse) String() string {
 func (*AnswerResponse) ProtoMessage() {}
 
 func (x *AnswerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[28]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2053,7 +2108,7 @@ func (x *AnswerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerResponse.ProtoReflect.Descriptor instead.
 func (*AnswerResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{28}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{29}
 }
 
 type AttachRequest struct {
@@ -2070,7 +2125,7 @@ type AttachRequest struct {
 
 func (x *AttachRequest) Reset() {
 	*x = AttachRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[29]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2082,7 +2137,7 @@ func (x *AttachRequest) String() string {
 func (*AttachRequest) ProtoMessage() {}
 
 func (x *AttachRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[29]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2095,7 +2150,7 @@ func (x *AttachRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachRequest.ProtoReflect.Descriptor instead.
 func (*AttachRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{29}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AttachRequest) GetRequest() isAttachRequest_Request {
@@ -2172,7 +2227,7 @@ type AttachOpen struct {
 
 func (x *AttachOpen) Reset() {
 	*x = AttachOpen{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[30]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2184,7 +2239,7 @@ func (x *AttachOpen) String() string {
 func (*AttachOpen) ProtoMessage() {}
 
 func (x *AttachOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[30]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2197,7 +2252,7 @@ func (x *AttachOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachOpen.ProtoReflect.Descriptor instead.
 func (*AttachOpen) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{30}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AttachOpen) GetId() string {
@@ -2252,7 +2307,7 @@ type TerminalSize struct {
 
 func (x *TerminalSize) Reset() {
 	*x = TerminalSize{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[31]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2264,7 +2319,7 @@ func (x *TerminalSize) String() string {
 func (*TerminalSize) ProtoMessage() {}
 
 func (x *TerminalSize) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[31]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2277,7 +2332,7 @@ func (x *TerminalSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminalSize.ProtoReflect.Descriptor instead.
 func (*TerminalSize) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{31}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *TerminalSize) GetCols() uint32 {
@@ -2320,7 +2375,7 @@ type AttachResponse struct {
 
 func (x *AttachResponse) Reset() {
 	*x = AttachResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[32]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2332,7 +2387,7 @@ func (x *AttachResponse) String() string {
 func (*AttachResponse) ProtoMessage() {}
 
 func (x *AttachResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[32]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2345,7 +2400,7 @@ func (x *AttachResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachResponse.ProtoReflect.Descriptor instead.
 func (*AttachResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{32}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *AttachResponse) GetData() []byte {
@@ -2423,7 +2478,7 @@ type Exit struct {
 
 func (x *Exit) Reset() {
 	*x = Exit{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[33]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2435,7 +2490,7 @@ func (x *Exit) String() string {
 func (*Exit) ProtoMessage() {}
 
 func (x *Exit) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[33]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2448,7 +2503,7 @@ func (x *Exit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exit.ProtoReflect.Descriptor instead.
 func (*Exit) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{33}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Exit) GetCode() int32 {
@@ -2479,7 +2534,7 @@ type LogsRequest struct {
 
 func (x *LogsRequest) Reset() {
 	*x = LogsRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[34]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2491,7 +2546,7 @@ func (x *LogsRequest) String() string {
 func (*LogsRequest) ProtoMessage() {}
 
 func (x *LogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[34]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2504,7 +2559,7 @@ func (x *LogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsRequest.ProtoReflect.Descriptor instead.
 func (*LogsRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{34}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *LogsRequest) GetId() string {
@@ -2547,7 +2602,7 @@ type LogsResponse struct {
 
 func (x *LogsResponse) Reset() {
 	*x = LogsResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[35]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2559,7 +2614,7 @@ func (x *LogsResponse) String() string {
 func (*LogsResponse) ProtoMessage() {}
 
 func (x *LogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[35]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2572,7 +2627,7 @@ func (x *LogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsResponse.ProtoReflect.Descriptor instead.
 func (*LogsResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{35}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *LogsResponse) GetTimestamp() *timestamppb.Timestamp {
@@ -2605,7 +2660,7 @@ type AgentMetricsRequest struct {
 
 func (x *AgentMetricsRequest) Reset() {
 	*x = AgentMetricsRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[36]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2617,7 +2672,7 @@ func (x *AgentMetricsRequest) String() string {
 func (*AgentMetricsRequest) ProtoMessage() {}
 
 func (x *AgentMetricsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[36]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2630,7 +2685,7 @@ func (x *AgentMetricsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentMetricsRequest.ProtoReflect.Descriptor instead.
 func (*AgentMetricsRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{36}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *AgentMetricsRequest) GetId() string {
@@ -2654,7 +2709,7 @@ type AgentMetricsResponse struct {
 
 func (x *AgentMetricsResponse) Reset() {
 	*x = AgentMetricsResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[37]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2666,7 +2721,7 @@ func (x *AgentMetricsResponse) String() string {
 func (*AgentMetricsResponse) ProtoMessage() {}
 
 func (x *AgentMetricsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[37]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2679,7 +2734,7 @@ func (x *AgentMetricsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentMetricsResponse.ProtoReflect.Descriptor instead.
 func (*AgentMetricsResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{37}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *AgentMetricsResponse) GetCpuPercent() float64 {
@@ -2738,7 +2793,7 @@ type EventsRequest struct {
 
 func (x *EventsRequest) Reset() {
 	*x = EventsRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[38]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2750,7 +2805,7 @@ func (x *EventsRequest) String() string {
 func (*EventsRequest) ProtoMessage() {}
 
 func (x *EventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[38]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2763,7 +2818,7 @@ func (x *EventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventsRequest.ProtoReflect.Descriptor instead.
 func (*EventsRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{38}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *EventsRequest) GetAgentId() string {
@@ -2796,7 +2851,7 @@ type EventsResponse struct {
 
 func (x *EventsResponse) Reset() {
 	*x = EventsResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[39]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2808,7 +2863,7 @@ func (x *EventsResponse) String() string {
 func (*EventsResponse) ProtoMessage() {}
 
 func (x *EventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[39]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2821,7 +2876,7 @@ func (x *EventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventsResponse.ProtoReflect.Descriptor instead.
 func (*EventsResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{39}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *EventsResponse) GetEvent() *Event {
@@ -2863,7 +2918,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[40]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2875,7 +2930,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[40]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2888,7 +2943,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{40}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Event) GetSeq() uint64 {
@@ -3021,7 +3076,7 @@ type ToolCall struct {
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[41]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3033,7 +3088,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[41]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3046,7 +3101,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{41}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ToolCall) GetName() string {
@@ -3072,7 +3127,7 @@ type RecoverRequest struct {
 
 func (x *RecoverRequest) Reset() {
 	*x = RecoverRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[42]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3084,7 +3139,7 @@ func (x *RecoverRequest) String() string {
 func (*RecoverRequest) ProtoMessage() {}
 
 func (x *RecoverRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[42]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3097,7 +3152,7 @@ func (x *RecoverRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoverRequest.ProtoReflect.Descriptor instead.
 func (*RecoverRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{42}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RecoverRequest) GetHandles() []*Handle {
@@ -3117,7 +3172,7 @@ type RecoverResponse struct {
 
 func (x *RecoverResponse) Reset() {
 	*x = RecoverResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[43]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3129,7 +3184,7 @@ func (x *RecoverResponse) String() string {
 func (*RecoverResponse) ProtoMessage() {}
 
 func (x *RecoverResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[43]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3142,7 +3197,7 @@ func (x *RecoverResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoverResponse.ProtoReflect.Descriptor instead.
 func (*RecoverResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{43}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RecoverResponse) GetResults() []*Recovered {
@@ -3164,7 +3219,7 @@ type Recovered struct {
 
 func (x *Recovered) Reset() {
 	*x = Recovered{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[44]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3176,7 +3231,7 @@ func (x *Recovered) String() string {
 func (*Recovered) ProtoMessage() {}
 
 func (x *Recovered) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[44]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3189,7 +3244,7 @@ func (x *Recovered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recovered.ProtoReflect.Descriptor instead.
 func (*Recovered) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{44}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Recovered) GetHandle() *Handle {
@@ -3226,7 +3281,7 @@ type PruneRequest struct {
 
 func (x *PruneRequest) Reset() {
 	*x = PruneRequest{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[45]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3238,7 +3293,7 @@ func (x *PruneRequest) String() string {
 func (*PruneRequest) ProtoMessage() {}
 
 func (x *PruneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[45]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3251,7 +3306,7 @@ func (x *PruneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
 func (*PruneRequest) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{45}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *PruneRequest) GetInstallation() string {
@@ -3295,7 +3350,7 @@ type PruneResponse struct {
 
 func (x *PruneResponse) Reset() {
 	*x = PruneResponse{}
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[46]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3307,7 +3362,7 @@ func (x *PruneResponse) String() string {
 func (*PruneResponse) ProtoMessage() {}
 
 func (x *PruneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[46]
+	mi := &file_sdk_proto_v1_runtime_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3320,7 +3375,7 @@ func (x *PruneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneResponse.ProtoReflect.Descriptor instead.
 func (*PruneResponse) Descriptor() ([]byte, []int) {
-	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{46}
+	return file_sdk_proto_v1_runtime_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *PruneResponse) GetRemoved() []string {
@@ -3349,7 +3404,7 @@ var File_sdk_proto_v1_runtime_proto protoreflect.FileDescriptor
 const file_sdk_proto_v1_runtime_proto_rawDesc = "" +
 	"\n" +
 	"\x1asdk/proto/v1/runtime.proto\x12\x12wardroom.plugin.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18sdk/proto/v1/error.proto\"\x15\n" +
-	"\x13CapabilitiesRequest\"\x96\x02\n" +
+	"\x13CapabilitiesRequest\"\xd0\x02\n" +
 	"\x14CapabilitiesResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05types\x18\x02 \x03(\tR\x05types\x12\x16\n" +
@@ -3360,7 +3415,11 @@ const file_sdk_proto_v1_runtime_proto_rawDesc = "" +
 	"\x06images\x18\a \x01(\bR\x06images\x12\x1d\n" +
 	"\n" +
 	"max_agents\x18\b \x01(\rR\tmaxAgents\x12;\n" +
-	"\tisolation\x18\t \x01(\v2\x1d.wardroom.plugin.v1.IsolationR\tisolation\"u\n" +
+	"\tisolation\x18\t \x01(\v2\x1d.wardroom.plugin.v1.IsolationR\tisolation\x128\n" +
+	"\bcommands\x18\n" +
+	" \x01(\v2\x1c.wardroom.plugin.v1.CommandsR\bcommands\"/\n" +
+	"\bCommands\x12#\n" +
+	"\rmissing_types\x18\x01 \x03(\tR\fmissingTypes\"u\n" +
 	"\tIsolation\x12 \n" +
 	"\fno_new_privs\x18\x01 \x01(\bR\n" +
 	"noNewPrivs\x12\x1a\n" +
@@ -3644,147 +3703,149 @@ func file_sdk_proto_v1_runtime_proto_rawDescGZIP() []byte {
 	return file_sdk_proto_v1_runtime_proto_rawDescData
 }
 
-var file_sdk_proto_v1_runtime_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
+var file_sdk_proto_v1_runtime_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_sdk_proto_v1_runtime_proto_goTypes = []any{
 	(*CapabilitiesRequest)(nil),   // 0: wardroom.plugin.v1.CapabilitiesRequest
 	(*CapabilitiesResponse)(nil),  // 1: wardroom.plugin.v1.CapabilitiesResponse
-	(*Isolation)(nil),             // 2: wardroom.plugin.v1.Isolation
-	(*Spec)(nil),                  // 3: wardroom.plugin.v1.Spec
-	(*Limits)(nil),                // 4: wardroom.plugin.v1.Limits
-	(*DeclaredType)(nil),          // 5: wardroom.plugin.v1.DeclaredType
-	(*ReadyRule)(nil),             // 6: wardroom.plugin.v1.ReadyRule
-	(*Agent)(nil),                 // 7: wardroom.plugin.v1.Agent
-	(*Handle)(nil),                // 8: wardroom.plugin.v1.Handle
-	(*Prompt)(nil),                // 9: wardroom.plugin.v1.Prompt
-	(*Option)(nil),                // 10: wardroom.plugin.v1.Option
-	(*SpawnRequest)(nil),          // 11: wardroom.plugin.v1.SpawnRequest
-	(*SpawnResponse)(nil),         // 12: wardroom.plugin.v1.SpawnResponse
-	(*StopRequest)(nil),           // 13: wardroom.plugin.v1.StopRequest
-	(*StopResponse)(nil),          // 14: wardroom.plugin.v1.StopResponse
-	(*RestartRequest)(nil),        // 15: wardroom.plugin.v1.RestartRequest
-	(*RestartResponse)(nil),       // 16: wardroom.plugin.v1.RestartResponse
-	(*InspectRequest)(nil),        // 17: wardroom.plugin.v1.InspectRequest
-	(*InspectResponse)(nil),       // 18: wardroom.plugin.v1.InspectResponse
-	(*ListRequest)(nil),           // 19: wardroom.plugin.v1.ListRequest
-	(*ListResponse)(nil),          // 20: wardroom.plugin.v1.ListResponse
-	(*SendRequest)(nil),           // 21: wardroom.plugin.v1.SendRequest
-	(*SendResponse)(nil),          // 22: wardroom.plugin.v1.SendResponse
-	(*TurnResponse)(nil),          // 23: wardroom.plugin.v1.TurnResponse
-	(*TurnOutcome)(nil),           // 24: wardroom.plugin.v1.TurnOutcome
-	(*TurnError)(nil),             // 25: wardroom.plugin.v1.TurnError
-	(*TurnUsage)(nil),             // 26: wardroom.plugin.v1.TurnUsage
-	(*AnswerRequest)(nil),         // 27: wardroom.plugin.v1.AnswerRequest
-	(*AnswerResponse)(nil),        // 28: wardroom.plugin.v1.AnswerResponse
-	(*AttachRequest)(nil),         // 29: wardroom.plugin.v1.AttachRequest
-	(*AttachOpen)(nil),            // 30: wardroom.plugin.v1.AttachOpen
-	(*TerminalSize)(nil),          // 31: wardroom.plugin.v1.TerminalSize
-	(*AttachResponse)(nil),        // 32: wardroom.plugin.v1.AttachResponse
-	(*Exit)(nil),                  // 33: wardroom.plugin.v1.Exit
-	(*LogsRequest)(nil),           // 34: wardroom.plugin.v1.LogsRequest
-	(*LogsResponse)(nil),          // 35: wardroom.plugin.v1.LogsResponse
-	(*AgentMetricsRequest)(nil),   // 36: wardroom.plugin.v1.AgentMetricsRequest
-	(*AgentMetricsResponse)(nil),  // 37: wardroom.plugin.v1.AgentMetricsResponse
-	(*EventsRequest)(nil),         // 38: wardroom.plugin.v1.EventsRequest
-	(*EventsResponse)(nil),        // 39: wardroom.plugin.v1.EventsResponse
-	(*Event)(nil),                 // 40: wardroom.plugin.v1.Event
-	(*ToolCall)(nil),              // 41: wardroom.plugin.v1.ToolCall
-	(*RecoverRequest)(nil),        // 42: wardroom.plugin.v1.RecoverRequest
-	(*RecoverResponse)(nil),       // 43: wardroom.plugin.v1.RecoverResponse
-	(*Recovered)(nil),             // 44: wardroom.plugin.v1.Recovered
-	(*PruneRequest)(nil),          // 45: wardroom.plugin.v1.PruneRequest
-	(*PruneResponse)(nil),         // 46: wardroom.plugin.v1.PruneResponse
-	nil,                           // 47: wardroom.plugin.v1.Spec.LabelsEntry
-	nil,                           // 48: wardroom.plugin.v1.Spec.EnvEntry
-	nil,                           // 49: wardroom.plugin.v1.DeclaredType.EnvEntry
-	nil,                           // 50: wardroom.plugin.v1.Agent.LabelsEntry
-	nil,                           // 51: wardroom.plugin.v1.ListRequest.LabelsEntry
-	(*durationpb.Duration)(nil),   // 52: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 53: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 54: google.protobuf.Struct
-	(*ErrorDetail)(nil),           // 55: wardroom.plugin.v1.ErrorDetail
+	(*Commands)(nil),              // 2: wardroom.plugin.v1.Commands
+	(*Isolation)(nil),             // 3: wardroom.plugin.v1.Isolation
+	(*Spec)(nil),                  // 4: wardroom.plugin.v1.Spec
+	(*Limits)(nil),                // 5: wardroom.plugin.v1.Limits
+	(*DeclaredType)(nil),          // 6: wardroom.plugin.v1.DeclaredType
+	(*ReadyRule)(nil),             // 7: wardroom.plugin.v1.ReadyRule
+	(*Agent)(nil),                 // 8: wardroom.plugin.v1.Agent
+	(*Handle)(nil),                // 9: wardroom.plugin.v1.Handle
+	(*Prompt)(nil),                // 10: wardroom.plugin.v1.Prompt
+	(*Option)(nil),                // 11: wardroom.plugin.v1.Option
+	(*SpawnRequest)(nil),          // 12: wardroom.plugin.v1.SpawnRequest
+	(*SpawnResponse)(nil),         // 13: wardroom.plugin.v1.SpawnResponse
+	(*StopRequest)(nil),           // 14: wardroom.plugin.v1.StopRequest
+	(*StopResponse)(nil),          // 15: wardroom.plugin.v1.StopResponse
+	(*RestartRequest)(nil),        // 16: wardroom.plugin.v1.RestartRequest
+	(*RestartResponse)(nil),       // 17: wardroom.plugin.v1.RestartResponse
+	(*InspectRequest)(nil),        // 18: wardroom.plugin.v1.InspectRequest
+	(*InspectResponse)(nil),       // 19: wardroom.plugin.v1.InspectResponse
+	(*ListRequest)(nil),           // 20: wardroom.plugin.v1.ListRequest
+	(*ListResponse)(nil),          // 21: wardroom.plugin.v1.ListResponse
+	(*SendRequest)(nil),           // 22: wardroom.plugin.v1.SendRequest
+	(*SendResponse)(nil),          // 23: wardroom.plugin.v1.SendResponse
+	(*TurnResponse)(nil),          // 24: wardroom.plugin.v1.TurnResponse
+	(*TurnOutcome)(nil),           // 25: wardroom.plugin.v1.TurnOutcome
+	(*TurnError)(nil),             // 26: wardroom.plugin.v1.TurnError
+	(*TurnUsage)(nil),             // 27: wardroom.plugin.v1.TurnUsage
+	(*AnswerRequest)(nil),         // 28: wardroom.plugin.v1.AnswerRequest
+	(*AnswerResponse)(nil),        // 29: wardroom.plugin.v1.AnswerResponse
+	(*AttachRequest)(nil),         // 30: wardroom.plugin.v1.AttachRequest
+	(*AttachOpen)(nil),            // 31: wardroom.plugin.v1.AttachOpen
+	(*TerminalSize)(nil),          // 32: wardroom.plugin.v1.TerminalSize
+	(*AttachResponse)(nil),        // 33: wardroom.plugin.v1.AttachResponse
+	(*Exit)(nil),                  // 34: wardroom.plugin.v1.Exit
+	(*LogsRequest)(nil),           // 35: wardroom.plugin.v1.LogsRequest
+	(*LogsResponse)(nil),          // 36: wardroom.plugin.v1.LogsResponse
+	(*AgentMetricsRequest)(nil),   // 37: wardroom.plugin.v1.AgentMetricsRequest
+	(*AgentMetricsResponse)(nil),  // 38: wardroom.plugin.v1.AgentMetricsResponse
+	(*EventsRequest)(nil),         // 39: wardroom.plugin.v1.EventsRequest
+	(*EventsResponse)(nil),        // 40: wardroom.plugin.v1.EventsResponse
+	(*Event)(nil),                 // 41: wardroom.plugin.v1.Event
+	(*ToolCall)(nil),              // 42: wardroom.plugin.v1.ToolCall
+	(*RecoverRequest)(nil),        // 43: wardroom.plugin.v1.RecoverRequest
+	(*RecoverResponse)(nil),       // 44: wardroom.plugin.v1.RecoverResponse
+	(*Recovered)(nil),             // 45: wardroom.plugin.v1.Recovered
+	(*PruneRequest)(nil),          // 46: wardroom.plugin.v1.PruneRequest
+	(*PruneResponse)(nil),         // 47: wardroom.plugin.v1.PruneResponse
+	nil,                           // 48: wardroom.plugin.v1.Spec.LabelsEntry
+	nil,                           // 49: wardroom.plugin.v1.Spec.EnvEntry
+	nil,                           // 50: wardroom.plugin.v1.DeclaredType.EnvEntry
+	nil,                           // 51: wardroom.plugin.v1.Agent.LabelsEntry
+	nil,                           // 52: wardroom.plugin.v1.ListRequest.LabelsEntry
+	(*durationpb.Duration)(nil),   // 53: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 54: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 55: google.protobuf.Struct
+	(*ErrorDetail)(nil),           // 56: wardroom.plugin.v1.ErrorDetail
 }
 var file_sdk_proto_v1_runtime_proto_depIdxs = []int32{
-	2,  // 0: wardroom.plugin.v1.CapabilitiesResponse.isolation:type_name -> wardroom.plugin.v1.Isolation
-	47, // 1: wardroom.plugin.v1.Spec.labels:type_name -> wardroom.plugin.v1.Spec.LabelsEntry
-	48, // 2: wardroom.plugin.v1.Spec.env:type_name -> wardroom.plugin.v1.Spec.EnvEntry
-	4,  // 3: wardroom.plugin.v1.Spec.limits:type_name -> wardroom.plugin.v1.Limits
-	5,  // 4: wardroom.plugin.v1.Spec.declared:type_name -> wardroom.plugin.v1.DeclaredType
-	49, // 5: wardroom.plugin.v1.DeclaredType.env:type_name -> wardroom.plugin.v1.DeclaredType.EnvEntry
-	6,  // 6: wardroom.plugin.v1.DeclaredType.ready:type_name -> wardroom.plugin.v1.ReadyRule
-	52, // 7: wardroom.plugin.v1.DeclaredType.idle:type_name -> google.protobuf.Duration
-	52, // 8: wardroom.plugin.v1.ReadyRule.timeout:type_name -> google.protobuf.Duration
-	50, // 9: wardroom.plugin.v1.Agent.labels:type_name -> wardroom.plugin.v1.Agent.LabelsEntry
-	9,  // 10: wardroom.plugin.v1.Agent.prompt:type_name -> wardroom.plugin.v1.Prompt
-	53, // 11: wardroom.plugin.v1.Agent.created_at:type_name -> google.protobuf.Timestamp
-	53, // 12: wardroom.plugin.v1.Agent.last_activity_at:type_name -> google.protobuf.Timestamp
-	8,  // 13: wardroom.plugin.v1.Agent.handle:type_name -> wardroom.plugin.v1.Handle
-	54, // 14: wardroom.plugin.v1.Prompt.input:type_name -> google.protobuf.Struct
-	10, // 15: wardroom.plugin.v1.Prompt.options:type_name -> wardroom.plugin.v1.Option
-	3,  // 16: wardroom.plugin.v1.SpawnRequest.spec:type_name -> wardroom.plugin.v1.Spec
-	7,  // 17: wardroom.plugin.v1.SpawnResponse.agent:type_name -> wardroom.plugin.v1.Agent
-	52, // 18: wardroom.plugin.v1.StopRequest.grace:type_name -> google.protobuf.Duration
-	7,  // 19: wardroom.plugin.v1.RestartResponse.agent:type_name -> wardroom.plugin.v1.Agent
-	7,  // 20: wardroom.plugin.v1.InspectResponse.agent:type_name -> wardroom.plugin.v1.Agent
-	51, // 21: wardroom.plugin.v1.ListRequest.labels:type_name -> wardroom.plugin.v1.ListRequest.LabelsEntry
-	7,  // 22: wardroom.plugin.v1.ListResponse.agents:type_name -> wardroom.plugin.v1.Agent
-	52, // 23: wardroom.plugin.v1.SendRequest.timeout:type_name -> google.protobuf.Duration
-	23, // 24: wardroom.plugin.v1.SendResponse.response:type_name -> wardroom.plugin.v1.TurnResponse
-	24, // 25: wardroom.plugin.v1.TurnResponse.outcome:type_name -> wardroom.plugin.v1.TurnOutcome
-	25, // 26: wardroom.plugin.v1.TurnOutcome.error:type_name -> wardroom.plugin.v1.TurnError
-	26, // 27: wardroom.plugin.v1.TurnOutcome.usage:type_name -> wardroom.plugin.v1.TurnUsage
-	30, // 28: wardroom.plugin.v1.AttachRequest.open:type_name -> wardroom.plugin.v1.AttachOpen
-	31, // 29: wardroom.plugin.v1.AttachRequest.resize:type_name -> wardroom.plugin.v1.TerminalSize
-	33, // 30: wardroom.plugin.v1.AttachResponse.exit:type_name -> wardroom.plugin.v1.Exit
-	55, // 31: wardroom.plugin.v1.AttachResponse.input_error:type_name -> wardroom.plugin.v1.ErrorDetail
-	53, // 32: wardroom.plugin.v1.LogsRequest.since:type_name -> google.protobuf.Timestamp
-	53, // 33: wardroom.plugin.v1.LogsResponse.timestamp:type_name -> google.protobuf.Timestamp
-	40, // 34: wardroom.plugin.v1.EventsResponse.event:type_name -> wardroom.plugin.v1.Event
-	53, // 35: wardroom.plugin.v1.Event.time:type_name -> google.protobuf.Timestamp
-	7,  // 36: wardroom.plugin.v1.Event.agent:type_name -> wardroom.plugin.v1.Agent
-	9,  // 37: wardroom.plugin.v1.Event.prompt:type_name -> wardroom.plugin.v1.Prompt
-	41, // 38: wardroom.plugin.v1.Event.tool:type_name -> wardroom.plugin.v1.ToolCall
-	33, // 39: wardroom.plugin.v1.Event.exit:type_name -> wardroom.plugin.v1.Exit
-	24, // 40: wardroom.plugin.v1.Event.outcome:type_name -> wardroom.plugin.v1.TurnOutcome
-	54, // 41: wardroom.plugin.v1.ToolCall.input:type_name -> google.protobuf.Struct
-	8,  // 42: wardroom.plugin.v1.RecoverRequest.handles:type_name -> wardroom.plugin.v1.Handle
-	44, // 43: wardroom.plugin.v1.RecoverResponse.results:type_name -> wardroom.plugin.v1.Recovered
-	8,  // 44: wardroom.plugin.v1.Recovered.handle:type_name -> wardroom.plugin.v1.Handle
-	7,  // 45: wardroom.plugin.v1.Recovered.agent:type_name -> wardroom.plugin.v1.Agent
-	55, // 46: wardroom.plugin.v1.Recovered.error:type_name -> wardroom.plugin.v1.ErrorDetail
-	52, // 47: wardroom.plugin.v1.PruneRequest.grace:type_name -> google.protobuf.Duration
-	0,  // 48: wardroom.plugin.v1.Runtime.Capabilities:input_type -> wardroom.plugin.v1.CapabilitiesRequest
-	11, // 49: wardroom.plugin.v1.Runtime.Spawn:input_type -> wardroom.plugin.v1.SpawnRequest
-	13, // 50: wardroom.plugin.v1.Runtime.Stop:input_type -> wardroom.plugin.v1.StopRequest
-	15, // 51: wardroom.plugin.v1.Runtime.Restart:input_type -> wardroom.plugin.v1.RestartRequest
-	17, // 52: wardroom.plugin.v1.Runtime.Inspect:input_type -> wardroom.plugin.v1.InspectRequest
-	19, // 53: wardroom.plugin.v1.Runtime.List:input_type -> wardroom.plugin.v1.ListRequest
-	21, // 54: wardroom.plugin.v1.Runtime.Send:input_type -> wardroom.plugin.v1.SendRequest
-	27, // 55: wardroom.plugin.v1.Runtime.Answer:input_type -> wardroom.plugin.v1.AnswerRequest
-	29, // 56: wardroom.plugin.v1.Runtime.Attach:input_type -> wardroom.plugin.v1.AttachRequest
-	34, // 57: wardroom.plugin.v1.Runtime.Logs:input_type -> wardroom.plugin.v1.LogsRequest
-	36, // 58: wardroom.plugin.v1.Runtime.AgentMetrics:input_type -> wardroom.plugin.v1.AgentMetricsRequest
-	38, // 59: wardroom.plugin.v1.Runtime.Events:input_type -> wardroom.plugin.v1.EventsRequest
-	42, // 60: wardroom.plugin.v1.Runtime.Recover:input_type -> wardroom.plugin.v1.RecoverRequest
-	45, // 61: wardroom.plugin.v1.Runtime.Prune:input_type -> wardroom.plugin.v1.PruneRequest
-	1,  // 62: wardroom.plugin.v1.Runtime.Capabilities:output_type -> wardroom.plugin.v1.CapabilitiesResponse
-	12, // 63: wardroom.plugin.v1.Runtime.Spawn:output_type -> wardroom.plugin.v1.SpawnResponse
-	14, // 64: wardroom.plugin.v1.Runtime.Stop:output_type -> wardroom.plugin.v1.StopResponse
-	16, // 65: wardroom.plugin.v1.Runtime.Restart:output_type -> wardroom.plugin.v1.RestartResponse
-	18, // 66: wardroom.plugin.v1.Runtime.Inspect:output_type -> wardroom.plugin.v1.InspectResponse
-	20, // 67: wardroom.plugin.v1.Runtime.List:output_type -> wardroom.plugin.v1.ListResponse
-	22, // 68: wardroom.plugin.v1.Runtime.Send:output_type -> wardroom.plugin.v1.SendResponse
-	28, // 69: wardroom.plugin.v1.Runtime.Answer:output_type -> wardroom.plugin.v1.AnswerResponse
-	32, // 70: wardroom.plugin.v1.Runtime.Attach:output_type -> wardroom.plugin.v1.AttachResponse
-	35, // 71: wardroom.plugin.v1.Runtime.Logs:output_type -> wardroom.plugin.v1.LogsResponse
-	37, // 72: wardroom.plugin.v1.Runtime.AgentMetrics:output_type -> wardroom.plugin.v1.AgentMetricsResponse
-	39, // 73: wardroom.plugin.v1.Runtime.Events:output_type -> wardroom.plugin.v1.EventsResponse
-	43, // 74: wardroom.plugin.v1.Runtime.Recover:output_type -> wardroom.plugin.v1.RecoverResponse
-	46, // 75: wardroom.plugin.v1.Runtime.Prune:output_type -> wardroom.plugin.v1.PruneResponse
-	62, // [62:76] is the sub-list for method output_type
-	48, // [48:62] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	3,  // 0: wardroom.plugin.v1.CapabilitiesResponse.isolation:type_name -> wardroom.plugin.v1.Isolation
+	2,  // 1: wardroom.plugin.v1.CapabilitiesResponse.commands:type_name -> wardroom.plugin.v1.Commands
+	48, // 2: wardroom.plugin.v1.Spec.labels:type_name -> wardroom.plugin.v1.Spec.LabelsEntry
+	49, // 3: wardroom.plugin.v1.Spec.env:type_name -> wardroom.plugin.v1.Spec.EnvEntry
+	5,  // 4: wardroom.plugin.v1.Spec.limits:type_name -> wardroom.plugin.v1.Limits
+	6,  // 5: wardroom.plugin.v1.Spec.declared:type_name -> wardroom.plugin.v1.DeclaredType
+	50, // 6: wardroom.plugin.v1.DeclaredType.env:type_name -> wardroom.plugin.v1.DeclaredType.EnvEntry
+	7,  // 7: wardroom.plugin.v1.DeclaredType.ready:type_name -> wardroom.plugin.v1.ReadyRule
+	53, // 8: wardroom.plugin.v1.DeclaredType.idle:type_name -> google.protobuf.Duration
+	53, // 9: wardroom.plugin.v1.ReadyRule.timeout:type_name -> google.protobuf.Duration
+	51, // 10: wardroom.plugin.v1.Agent.labels:type_name -> wardroom.plugin.v1.Agent.LabelsEntry
+	10, // 11: wardroom.plugin.v1.Agent.prompt:type_name -> wardroom.plugin.v1.Prompt
+	54, // 12: wardroom.plugin.v1.Agent.created_at:type_name -> google.protobuf.Timestamp
+	54, // 13: wardroom.plugin.v1.Agent.last_activity_at:type_name -> google.protobuf.Timestamp
+	9,  // 14: wardroom.plugin.v1.Agent.handle:type_name -> wardroom.plugin.v1.Handle
+	55, // 15: wardroom.plugin.v1.Prompt.input:type_name -> google.protobuf.Struct
+	11, // 16: wardroom.plugin.v1.Prompt.options:type_name -> wardroom.plugin.v1.Option
+	4,  // 17: wardroom.plugin.v1.SpawnRequest.spec:type_name -> wardroom.plugin.v1.Spec
+	8,  // 18: wardroom.plugin.v1.SpawnResponse.agent:type_name -> wardroom.plugin.v1.Agent
+	53, // 19: wardroom.plugin.v1.StopRequest.grace:type_name -> google.protobuf.Duration
+	8,  // 20: wardroom.plugin.v1.RestartResponse.agent:type_name -> wardroom.plugin.v1.Agent
+	8,  // 21: wardroom.plugin.v1.InspectResponse.agent:type_name -> wardroom.plugin.v1.Agent
+	52, // 22: wardroom.plugin.v1.ListRequest.labels:type_name -> wardroom.plugin.v1.ListRequest.LabelsEntry
+	8,  // 23: wardroom.plugin.v1.ListResponse.agents:type_name -> wardroom.plugin.v1.Agent
+	53, // 24: wardroom.plugin.v1.SendRequest.timeout:type_name -> google.protobuf.Duration
+	24, // 25: wardroom.plugin.v1.SendResponse.response:type_name -> wardroom.plugin.v1.TurnResponse
+	25, // 26: wardroom.plugin.v1.TurnResponse.outcome:type_name -> wardroom.plugin.v1.TurnOutcome
+	26, // 27: wardroom.plugin.v1.TurnOutcome.error:type_name -> wardroom.plugin.v1.TurnError
+	27, // 28: wardroom.plugin.v1.TurnOutcome.usage:type_name -> wardroom.plugin.v1.TurnUsage
+	31, // 29: wardroom.plugin.v1.AttachRequest.open:type_name -> wardroom.plugin.v1.AttachOpen
+	32, // 30: wardroom.plugin.v1.AttachRequest.resize:type_name -> wardroom.plugin.v1.TerminalSize
+	34, // 31: wardroom.plugin.v1.AttachResponse.exit:type_name -> wardroom.plugin.v1.Exit
+	56, // 32: wardroom.plugin.v1.AttachResponse.input_error:type_name -> wardroom.plugin.v1.ErrorDetail
+	54, // 33: wardroom.plugin.v1.LogsRequest.since:type_name -> google.protobuf.Timestamp
+	54, // 34: wardroom.plugin.v1.LogsResponse.timestamp:type_name -> google.protobuf.Timestamp
+	41, // 35: wardroom.plugin.v1.EventsResponse.event:type_name -> wardroom.plugin.v1.Event
+	54, // 36: wardroom.plugin.v1.Event.time:type_name -> google.protobuf.Timestamp
+	8,  // 37: wardroom.plugin.v1.Event.agent:type_name -> wardroom.plugin.v1.Agent
+	10, // 38: wardroom.plugin.v1.Event.prompt:type_name -> wardroom.plugin.v1.Prompt
+	42, // 39: wardroom.plugin.v1.Event.tool:type_name -> wardroom.plugin.v1.ToolCall
+	34, // 40: wardroom.plugin.v1.Event.exit:type_name -> wardroom.plugin.v1.Exit
+	25, // 41: wardroom.plugin.v1.Event.outcome:type_name -> wardroom.plugin.v1.TurnOutcome
+	55, // 42: wardroom.plugin.v1.ToolCall.input:type_name -> google.protobuf.Struct
+	9,  // 43: wardroom.plugin.v1.RecoverRequest.handles:type_name -> wardroom.plugin.v1.Handle
+	45, // 44: wardroom.plugin.v1.RecoverResponse.results:type_name -> wardroom.plugin.v1.Recovered
+	9,  // 45: wardroom.plugin.v1.Recovered.handle:type_name -> wardroom.plugin.v1.Handle
+	8,  // 46: wardroom.plugin.v1.Recovered.agent:type_name -> wardroom.plugin.v1.Agent
+	56, // 47: wardroom.plugin.v1.Recovered.error:type_name -> wardroom.plugin.v1.ErrorDetail
+	53, // 48: wardroom.plugin.v1.PruneRequest.grace:type_name -> google.protobuf.Duration
+	0,  // 49: wardroom.plugin.v1.Runtime.Capabilities:input_type -> wardroom.plugin.v1.CapabilitiesRequest
+	12, // 50: wardroom.plugin.v1.Runtime.Spawn:input_type -> wardroom.plugin.v1.SpawnRequest
+	14, // 51: wardroom.plugin.v1.Runtime.Stop:input_type -> wardroom.plugin.v1.StopRequest
+	16, // 52: wardroom.plugin.v1.Runtime.Restart:input_type -> wardroom.plugin.v1.RestartRequest
+	18, // 53: wardroom.plugin.v1.Runtime.Inspect:input_type -> wardroom.plugin.v1.InspectRequest
+	20, // 54: wardroom.plugin.v1.Runtime.List:input_type -> wardroom.plugin.v1.ListRequest
+	22, // 55: wardroom.plugin.v1.Runtime.Send:input_type -> wardroom.plugin.v1.SendRequest
+	28, // 56: wardroom.plugin.v1.Runtime.Answer:input_type -> wardroom.plugin.v1.AnswerRequest
+	30, // 57: wardroom.plugin.v1.Runtime.Attach:input_type -> wardroom.plugin.v1.AttachRequest
+	35, // 58: wardroom.plugin.v1.Runtime.Logs:input_type -> wardroom.plugin.v1.LogsRequest
+	37, // 59: wardroom.plugin.v1.Runtime.AgentMetrics:input_type -> wardroom.plugin.v1.AgentMetricsRequest
+	39, // 60: wardroom.plugin.v1.Runtime.Events:input_type -> wardroom.plugin.v1.EventsRequest
+	43, // 61: wardroom.plugin.v1.Runtime.Recover:input_type -> wardroom.plugin.v1.RecoverRequest
+	46, // 62: wardroom.plugin.v1.Runtime.Prune:input_type -> wardroom.plugin.v1.PruneRequest
+	1,  // 63: wardroom.plugin.v1.Runtime.Capabilities:output_type -> wardroom.plugin.v1.CapabilitiesResponse
+	13, // 64: wardroom.plugin.v1.Runtime.Spawn:output_type -> wardroom.plugin.v1.SpawnResponse
+	15, // 65: wardroom.plugin.v1.Runtime.Stop:output_type -> wardroom.plugin.v1.StopResponse
+	17, // 66: wardroom.plugin.v1.Runtime.Restart:output_type -> wardroom.plugin.v1.RestartResponse
+	19, // 67: wardroom.plugin.v1.Runtime.Inspect:output_type -> wardroom.plugin.v1.InspectResponse
+	21, // 68: wardroom.plugin.v1.Runtime.List:output_type -> wardroom.plugin.v1.ListResponse
+	23, // 69: wardroom.plugin.v1.Runtime.Send:output_type -> wardroom.plugin.v1.SendResponse
+	29, // 70: wardroom.plugin.v1.Runtime.Answer:output_type -> wardroom.plugin.v1.AnswerResponse
+	33, // 71: wardroom.plugin.v1.Runtime.Attach:output_type -> wardroom.plugin.v1.AttachResponse
+	36, // 72: wardroom.plugin.v1.Runtime.Logs:output_type -> wardroom.plugin.v1.LogsResponse
+	38, // 73: wardroom.plugin.v1.Runtime.AgentMetrics:output_type -> wardroom.plugin.v1.AgentMetricsResponse
+	40, // 74: wardroom.plugin.v1.Runtime.Events:output_type -> wardroom.plugin.v1.EventsResponse
+	44, // 75: wardroom.plugin.v1.Runtime.Recover:output_type -> wardroom.plugin.v1.RecoverResponse
+	47, // 76: wardroom.plugin.v1.Runtime.Prune:output_type -> wardroom.plugin.v1.PruneResponse
+	63, // [63:77] is the sub-list for method output_type
+	49, // [49:63] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_sdk_proto_v1_runtime_proto_init() }
@@ -3793,21 +3854,21 @@ func file_sdk_proto_v1_runtime_proto_init() {
 		return
 	}
 	file_sdk_proto_v1_error_proto_init()
-	file_sdk_proto_v1_runtime_proto_msgTypes[7].OneofWrappers = []any{}
-	file_sdk_proto_v1_runtime_proto_msgTypes[26].OneofWrappers = []any{}
-	file_sdk_proto_v1_runtime_proto_msgTypes[29].OneofWrappers = []any{
+	file_sdk_proto_v1_runtime_proto_msgTypes[8].OneofWrappers = []any{}
+	file_sdk_proto_v1_runtime_proto_msgTypes[27].OneofWrappers = []any{}
+	file_sdk_proto_v1_runtime_proto_msgTypes[30].OneofWrappers = []any{
 		(*AttachRequest_Open)(nil),
 		(*AttachRequest_Input)(nil),
 		(*AttachRequest_Resize)(nil),
 	}
-	file_sdk_proto_v1_runtime_proto_msgTypes[30].OneofWrappers = []any{}
+	file_sdk_proto_v1_runtime_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sdk_proto_v1_runtime_proto_rawDesc), len(file_sdk_proto_v1_runtime_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   52,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,8 +19,8 @@ import (
 const closeTimeout = 10 * time.Second
 
 // serve is the program started by hand: a runtime server. Beside what runtimeserver.FromEnv reads, the
-// environment says: CONFIG_FILE (JSON, checked as an appliance would), what Options.Settings reads, STATE_DIR, RUN_DIR
-// and LOG_LEVEL.
+// environment says: CONFIG_FILE (JSON, checked as an appliance would), what Options.Settings reads, STATE_DIR, RUN_DIR,
+// STATE_KEY_FILE and LOG_LEVEL.
 func (s *services) serve(ctx context.Context, def *plugin.Definition, getenv func(string) string) error {
 	log := hclog.New(&hclog.LoggerOptions{Name: s.o.Name, Level: hclog.LevelFromString(getenv("LOG_LEVEL")), Output: os.Stderr})
 	options, err := runtimeserver.FromEnv(getenv, s.o.port())
@@ -36,6 +36,9 @@ func (s *services) serve(ctx context.Context, def *plugin.Definition, getenv fun
 		return err
 	}
 	if place.RunDir, err = s.runDir(getenv, place.StateDir); err != nil {
+		return err
+	}
+	if place.KeyFile, err = s.keyFile(getenv); err != nil {
 		return err
 	}
 	now, err := s.replace(ctx, config, place)
@@ -137,6 +140,26 @@ func (s *services) runDir(getenv func(string) string, state string) (string, err
 		dir = filepath.Join(state, "run")
 	}
 	return makeDir("RUN_DIR", dir)
+}
+
+// keyFile is STATE_KEY_FILE, or a file among the user's configuration, apart from the state. Without a home directory it is empty:
+// the key lies in the state directory then.
+func (s *services) keyFile(getenv func(string) string) (string, error) {
+	path := getenv("STATE_KEY_FILE")
+	if path == "" {
+		base := getenv("XDG_CONFIG_HOME")
+		if home := getenv("HOME"); base == "" && home != "" {
+			base = filepath.Join(home, ".config")
+		}
+		if base == "" {
+			return "", nil
+		}
+		path = filepath.Join(base, "wardroom", s.o.Name+".key")
+	}
+	if _, err := makeDir("STATE_KEY_FILE", filepath.Dir(path)); err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
 }
 
 // makeDir makes a directory that a variable names, unless it is there, and returns its whole path.

@@ -46,6 +46,19 @@ type Place struct {
 	Private    []string
 	Workspaces string
 	Host       plugin.Host // nil when the program was started by hand
+	// KeyFile is where the key of the agents' environments lies when there is no host that has one; empty: in StateDir.
+	KeyFile string
+}
+
+// stateKey returns what the environments of agents are encrypted under; nil: the runtime sees to it.
+func (p *Place) stateKey(ctx context.Context) ([]byte, error) {
+	switch {
+	case p.Host != nil && p.Host.Has(plugin.FeatureHostStateKey):
+		return p.Host.StateKey(ctx)
+	case p.KeyFile != "":
+		return agentcli.KeyFile(p.KeyFile)
+	}
+	return nil, nil
 }
 
 // Checker is a launcher that looks at what its agents need to start. It may be called at any time while its runtime

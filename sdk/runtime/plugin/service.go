@@ -40,11 +40,19 @@ func (s *services) replace(ctx context.Context, config json.RawMessage, place Pl
 	if place.StateDir == "" {
 		return nil, runtime.Errorf(runtime.CodeInvalidArgument, "the host gives this plugin no directory for its state")
 	}
+	key, err := place.stateKey(ctx)
+	if err != nil {
+		place.Logger.Error("there is no key for the environments of agents", "error", err)
+		return nil, runtime.Errorf(runtime.CodeUnavailable, "there is no key for the environments of agents; the log says why")
+	}
 	options, err := s.o.New(ctx, config, place)
 	if err != nil {
 		return nil, err
 	}
 	options = s.o.complete(options, place)
+	if options.StateKey == nil {
+		options.StateKey = key
+	}
 	next := &service{all: s, name: options.Name, options: options}
 	if next.runtime, err = agentcli.NewRuntime(options); err != nil {
 		return nil, errors.Join(err, next.closeLauncher())

@@ -1,0 +1,20 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// ComplianceReport is what a check of a profile found.
+type ComplianceReport struct {
+	Meta
+	wire.ComplianceReport
+}
+
+// CheckCompliance proves from the running system what a profile asks for: soc2, gdpr or hipaa.
+func (c *Client) CheckCompliance(ctx context.Context, profile string) (*ComplianceReport, error) {
+	out := new(ComplianceReport)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/compliance/" + segment(profile)}, out))
+}

@@ -1,0 +1,72 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// What the API says of erasures, see package wire.
+type (
+	ErasureRequest = wire.ErasureRequest
+	DataCounts     = wire.DataCounts
+)
+
+// Erasure takes what is stored of a subject out of the store.
+type Erasure struct {
+	Meta
+	wire.Erasure
+}
+
+// ErasureList is one page of erasures, newest first.
+type ErasureList struct {
+	Meta
+	PageInfo
+	Erasures []Erasure `json:"erasures"`
+}
+
+const erasuresPath = "/api/data/erasures"
+
+// EraseData begins to erase what is stored of a subject, or, with DryRun, tells what there is.
+func (c *Client) EraseData(ctx context.Context, req ErasureRequest) (*Erasure, error) {
+	out := new(Erasure)
+	return result(out, c.do(ctx, request{method: http.MethodPost, path: erasuresPath, body: req, harmless: true}, out))
+}
+
+// GetErasure returns an erasure, with how far it is.
+func (c *Client) GetErasure(ctx context.Context, id string) (*Erasure, error) {
+	out := new(Erasure)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: erasuresPath + "/" + segment(id)}, out))
+}
+
+// ListErasures returns a page of erasures.
+func (c *Client) ListErasures(ctx context.Context, page Page) (*ErasureList, error) {
+	query := url.Values{}
+	page.addTo(query)
+	out := new(ErasureList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: erasuresPath, query: query}, out))
+}
+
+// ExportData returns what is stored of a subject, a thing a line, which the caller closes. Its last line has the kind end.
+func (c *Client) ExportData(ctx context.Context, subject string) (io.ReadCloser, error) {
+	body, err := json.Marshal(wire.DataExportRequest{Subject: subject})
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.send(ctx, request{method: http.MethodPost, path: "/api/data/export", accept: "*/*"}, body)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		data, err := c.read(ctx, resp)
+		if err != nil {
+			return nil, err
+		}
+		return nil, newError(resp, data)
+	}
+	return resp.Body, nil
+}
