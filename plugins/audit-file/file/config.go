@@ -47,7 +47,7 @@ const schema = `{
 // Definition is the plugin.
 func Definition(version string) plugin.Definition {
 	return plugin.Definition{
-		Name: "audit-file", Version: version, Kind: plugin.KindAudit, Schema: []byte(schema),
+		Name: "audit-file", Version: version, Kind: plugin.KindAudit, Schema: []byte(schema), Features: []string{plugin.FeatureHangup},
 		Examples: []json.RawMessage{
 			json.RawMessage(`{}`),
 			json.RawMessage(`{"path": "/var/log/wardroom/audit.log", "rotation": {"maxSize": "50MiB", "maxAge": "24h", "compress": true}}`),

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/distribution/reference"
+
 	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/plugin"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -24,7 +26,6 @@ var schema []byte
 const (
 	defaultSocket  = "/var/run/docker.sock"
 	defaultNetwork = "wardroom-agents"
-	defaultImage   = "wardroom/base"
 	defaultMemory  = 512 << 20
 	defaultCPU     = 0.5
 	defaultPIDs    = 512
@@ -51,11 +52,10 @@ type Config struct {
 	Holder    string `json:"holder"`
 	MaxAgents int    `json:"maxAgents"`
 
-	Image       string            `json:"image"`
-	Images      map[string]string `json:"images"`
-	AllowImages []string          `json:"allowImages"`
-	Pull        string            `json:"pull"`
-	Archives    []string          `json:"archives"`
+	runtime.ImageChoice
+	Pull       string              `json:"pull"`
+	Registries map[string]Registry `json:"registries"` // by host, with its port
+	Archives   []string            `json:"archives"`
 
 	Network  string   `json:"network"`
 	Internal bool     `json:"internal"`
@@ -78,6 +78,12 @@ type Config struct {
 	Types        map[string]runtime.DeclaredType `json:"types"`
 }
 
+// Registry is who the engine pulls as from one registry.
+type Registry struct {
+	Username     string `json:"username"`
+	PasswordFile string `json:"passwordFile"` // read at each pull
+}
+
 // Limits are those of agents that ask for none. Zero is the default, which is a limit too.
 type Limits struct {
 	Memory string  `json:"memory"` // such as 512m
@@ -97,7 +103,7 @@ func decode(data []byte, stateDir string) (Config, error) {
 		field    *string
 		fallback string
 	}{
-		{&c.Socket, defaultSocket}, {&c.StateDir, stateDir}, {&c.Image, defaultImage}, {&c.Pull, pullNever}, {&c.Network, defaultNetwork},
+		{&c.Socket, defaultSocket}, {&c.StateDir, stateDir}, {&c.Pull, pullNever}, {&c.Network, defaultNetwork},
 	} {
 		if *text.field == "" {
 			*text.field = text.fallback
@@ -116,9 +122,7 @@ func decode(data []byte, stateDir string) (Config, error) {
 		}
 		c.Holder = filepath.Join(filepath.Dir(own), "holder")
 	}
-	images := map[string]string{"claude": "wardroom/claude", "codex": "wardroom/codex", "gemini": "wardroom/gemini"}
-	maps.Copy(images, c.Images)
-	c.Images = images
+	c.SetDefaults()
 	if c.Limits.CPU == 0 {
 		c.Limits.CPU = defaultCPU
 	}
@@ -182,10 +186,8 @@ func (c *Config) problems() []plugin.Problem {
 			add(path, plugin.SeverityError, "%v", err)
 		}
 	}
-	for path, ref := range c.imageNames() {
-		if err := checkImage(ref); err != nil {
-			add(path, plugin.SeverityError, "%v", err)
-		}
+	for path, err := range c.ImageChoice.Problems(checkImage) {
+		add(path, plugin.SeverityError, "%v", err)
 	}
 	if _, err := parseUser(c.User); err != nil {
 		add("/user", plugin.SeverityError, "%v", err)
@@ -207,6 +209,15 @@ func (c *Config) problems() []plugin.Problem {
 	for _, name := range slices.Sorted(maps.Keys(c.Credentials)) {
 		if info, err := os.Stat(c.Credentials[name]); err != nil || !info.IsDir() {
 			add("/credentials/"+name, plugin.SeverityError, "is no directory that can be read")
+		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(c.Registries)) {
+		path := "/registries/" + strings.ReplaceAll(host, "/", "~1")
+		if ref, err := reference.ParseNormalizedNamed(host + "/image"); err != nil || reference.Domain(ref) != host {
+			add(path, plugin.SeverityError, "%q is not the host of a registry, such as registry.example.com:5000", host)
+		}
+		if _, err := os.ReadFile(c.Registries[host].PasswordFile); err != nil {
+			add(path+"/passwordFile", plugin.SeverityWarning, "cannot be read at the moment")
 		}
 	}
 	for i, file := range c.Archives {
@@ -238,18 +249,6 @@ func (c *Config) networkNames() map[string]string {
 	names := map[string]string{"/network": c.Network}
 	for i, name := range c.Networks {
 		names[fmt.Sprintf("/networks/%d", i)] = name
-	}
-	return names
-}
-
-// imageNames are the images of the configuration, by their path in it.
-func (c *Config) imageNames() map[string]string {
-	names := map[string]string{"/image": c.Image}
-	for kind, ref := range c.Images {
-		names["/images/"+kind] = ref
-	}
-	for i, pattern := range c.AllowImages {
-		names[fmt.Sprintf("/allowImages/%d", i)] = strings.TrimSuffix(pattern, "*") + strings.Repeat("x", strings.Count(pattern[max(0, len(pattern)-1):], "*"))
 	}
 	return names
 }

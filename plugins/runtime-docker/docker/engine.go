@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types/system"
 	"github.com/docker/docker/client"
 
+	"github.com/wardroom/wardroom/sdk/holder/life"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -120,17 +121,9 @@ func (e *engine) failed(what string, err error) error {
 	return &runtime.Error{Code: runtime.CodeSpawnFailed, Message: what + ": " + said(err)}
 }
 
-// maxSaid is the most of an engine's words that an error repeats, in bytes.
-const maxSaid = 500
-
-// said is what the engine said, in one line of a length for an error.
+// said is what the engine said, for an error.
 func said(err error) string {
-	text := strings.TrimPrefix(err.Error(), "Error response from daemon: ")
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > maxSaid {
-		text = strings.ToValidUTF8(text[:maxSaid], "") + " ..."
-	}
-	return text
+	return life.OneLine(strings.TrimPrefix(err.Error(), "Error response from daemon: "))
 }
 
 // refused translates the engine's refusal to make or start a container.

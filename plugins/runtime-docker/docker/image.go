@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/distribution/reference"
 	imagetypes "github.com/docker/docker/api/types/image"
+	registrytypes "github.com/docker/docker/api/types/registry"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -35,10 +35,11 @@ type image struct {
 
 // images are the images that agents start from. Safe for concurrent use.
 type images struct {
-	engine   *engine
-	pull     string
-	archives []string
-	log      hclog.Logger
+	engine     *engine
+	pull       string
+	registries map[string]Registry // by host
+	archives   []string
+	log        hclog.Logger
 
 	ctx  context.Context // of pulls, which outlive the call that began them
 	stop context.CancelFunc
@@ -57,8 +58,11 @@ type transfer struct {
 	err  error
 }
 
-func newImages(e *engine, pull string, archives []string, log hclog.Logger) *images {
-	i := &images{engine: e, pull: pull, archives: archives, log: log, pulls: map[string]*transfer{}, loaded: map[string]string{}, loading: make(chan struct{}, 1)}
+func newImages(e *engine, c *Config, log hclog.Logger) *images {
+	i := &images{
+		engine: e, pull: c.Pull, registries: c.Registries, archives: c.Archives, log: log,
+		pulls: map[string]*transfer{}, loaded: map[string]string{}, loading: make(chan struct{}, 1),
+	}
 	i.loading <- struct{}{}
 	i.ctx, i.stop = context.WithCancel(context.Background())
 	return i
@@ -79,34 +83,6 @@ func checkImage(ref string) error {
 		return fmt.Errorf("%q is not a reference of an image, such as wardroom/base:1: %w", ref, err)
 	}
 	return nil
-}
-
-// choose returns the image that an agent starts from. INVALID_SPEC for one that a request may not name.
-func (c *Config) choose(spec *runtime.Spec) (string, error) {
-	own, ok := c.Images[spec.Type]
-	if !ok {
-		own = c.Image
-	}
-	if spec.Image == "" || spec.Image == own {
-		return own, nil
-	}
-	if err := checkImage(spec.Image); err != nil {
-		return "", runtime.Invalid("image", "%v", err)
-	}
-	configured := spec.Image == c.Image
-	for _, ref := range c.Images {
-		configured = configured || spec.Image == ref
-	}
-	allowed := slices.ContainsFunc(c.AllowImages, func(pattern string) bool {
-		start, open := strings.CutSuffix(pattern, "*")
-		return spec.Image == pattern || open && strings.HasPrefix(spec.Image, start)
-	})
-	if !configured && !allowed {
-		e := runtime.Invalid("image", "%q is not allowed", spec.Image)
-		e.Hint = "add it to allowImages in the runtime's configuration"
-		return "", e
-	}
-	return spec.Image, nil
 }
 
 // find returns an image, loading or pulling it as the configuration has it. IMAGE_NOT_FOUND, SOCKET_ERROR.
@@ -190,7 +166,11 @@ func (i *images) download(ref string) error {
 	ctx, cancel := context.WithTimeout(i.ctx, pullTime)
 	defer cancel()
 	i.log.Info("pulling an image", "image", ref)
-	stream, err := i.engine.ImagePull(ctx, ref, imagetypes.PullOptions{})
+	auth, err := i.auth(ref)
+	if err != nil {
+		return err
+	}
+	stream, err := i.engine.ImagePull(ctx, ref, imagetypes.PullOptions{RegistryAuth: auth})
 	if err == nil {
 		err = drain(stream)
 	}
@@ -200,7 +180,31 @@ func (i *images) download(ref string) error {
 	if failed := i.engine.failed("pull "+ref, err); runtime.ErrorCode(failed) == runtime.CodeSocketError {
 		return failed
 	}
-	return imageNotFound(ref, "cannot be pulled: "+said(err), "look whether the registry has it and may be reached, or load the image on this machine")
+	hint := "look whether the registry has it and may be reached, or load the image on this machine"
+	if cerrdefs.IsUnauthorized(err) || cerrdefs.IsPermissionDenied(err) || strings.Contains(err.Error(), "unauthorized") || strings.Contains(err.Error(), "no basic auth") {
+		hint = "name a user of the registry in registries of the runtime's configuration, and look at its password"
+	}
+	return imageNotFound(ref, "cannot be pulled: "+said(err), hint)
+}
+
+// auth is who the registry of an image is told that pulls; empty for nobody. IMAGE_NOT_FOUND where the password cannot be read.
+func (i *images) auth(ref string) (string, error) {
+	named, err := reference.ParseNormalizedNamed(ref)
+	if err != nil {
+		return "", imageNotFound(ref, "has no reference", "")
+	}
+	host := reference.Domain(named)
+	as, ok := i.registries[host]
+	if !ok {
+		return "", nil
+	}
+	password, err := os.ReadFile(as.PasswordFile)
+	if err != nil {
+		return "", imageNotFound(ref, "cannot be pulled: the password of "+as.Username+" is not there: "+err.Error(), "look at registries."+host+".passwordFile")
+	}
+	return registrytypes.EncodeAuthConfig(registrytypes.AuthConfig{
+		Username: as.Username, Password: strings.TrimRight(string(password), "\r\n"), ServerAddress: host,
+	})
 }
 
 // drain reads the progress of a pull or a load to its end, and returns the error that it told of.

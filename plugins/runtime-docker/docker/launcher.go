@@ -21,6 +21,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/holder"
+	"github.com/wardroom/wardroom/sdk/holder/life"
 	"github.com/wardroom/wardroom/sdk/holder/proc"
 	"github.com/wardroom/wardroom/sdk/holder/wire"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -48,8 +49,7 @@ type Launcher struct {
 	owner   string // identity of StateDir: see local.Identity
 	bootID  string
 
-	mu   sync.Mutex      // guards busy
-	busy map[string]bool // ids of agents that are being launched or removed
+	claims life.Claims
 
 	stop context.CancelFunc // of the sweeper
 	wg   sync.WaitGroup     // the sweeper
@@ -66,7 +66,7 @@ var notInside = []string{"PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA
 // Open makes a launcher. The engine need not be there.
 func Open(opts Options) (*Launcher, error) {
 	c := opts.Config
-	l := &Launcher{config: c, version: opts.Version, private: opts.Private, log: opts.Logger, busy: map[string]bool{}}
+	l := &Launcher{config: c, version: opts.Version, private: opts.Private, log: opts.Logger}
 	if l.log == nil {
 		l.log = hclog.NewNullLogger()
 	}
@@ -108,7 +108,7 @@ func Open(opts Options) (*Launcher, error) {
 		Dir: c.RoomsDir, Workdirs: c.Workdirs, Env: c.Env, Environ: environ, Credentials: c.Credentials, Limits: true, Unmarked: true,
 		Own: []string{c.StateDir}, Private: opts.Private, Workspaces: opts.Workspaces,
 	}
-	l.images = newImages(l.engine, c.Pull, c.Archives, l.log)
+	l.images = newImages(l.engine, &c, l.log)
 	l.probes = newProbes(l.engine, l.owner)
 	ctx, cancel := context.WithCancel(context.Background())
 	l.stop = cancel
@@ -127,24 +127,6 @@ func (l *Launcher) Close() error {
 
 func (l *Launcher) room(id string) string { return filepath.Join(l.rooms.Dir, id) }
 
-// claim keeps two calls from working on one id at once.
-func (l *Launcher) claim(id string) (release func(), err error) {
-	if err := local.CheckID(id); err != nil {
-		return nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.busy[id] {
-		return nil, &runtime.Error{Code: runtime.CodeAlreadyExists, Message: "agent " + id + " is being started or removed", Retry: true}
-	}
-	l.busy[id] = true
-	return func() {
-		l.mu.Lock()
-		delete(l.busy, id)
-		l.mu.Unlock()
-	}, nil
-}
-
 // Prepare makes the room of an agent, on this machine and at the same paths in its container. INVALID_SPEC,
 // WORKDIR_NOT_ALLOWED, RESOURCE_LIMIT. An agent that was found again is prepared without the engine, which may be away.
 func (l *Launcher) Prepare(ctx context.Context, spec *runtime.Spec) (agentcli.Room, error) {
@@ -161,7 +143,7 @@ func (l *Launcher) Prepare(ctx context.Context, spec *runtime.Spec) (agentcli.Ro
 	if err := l.checkLimits(spec, f); err != nil {
 		return agentcli.Room{}, err
 	}
-	ref, err := l.config.choose(spec)
+	ref, err := l.config.Choose(spec, checkImage)
 	if err != nil {
 		return agentcli.Room{}, err
 	}
@@ -225,7 +207,7 @@ func imageEnv(in image, room []string) []string {
 // Launch starts the command in a container of its own. What an earlier life of the same id left is ended first.
 func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.Process, error) {
 	id := cmd.Spec.ID
-	release, err := l.claim(id)
+	release, err := l.claims.Claim(id)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +225,7 @@ func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.P
 	if err != nil {
 		return nil, err
 	}
-	ref, err := l.config.choose(cmd.Spec)
+	ref, err := l.config.Choose(cmd.Spec, checkImage)
 	if err != nil {
 		return nil, err
 	}
@@ -327,7 +309,7 @@ func (l *Launcher) start(ctx context.Context, cmd agentcli.Command, h handle) er
 		return l.engine.refused("attach to the container", err)
 	}
 	out, words := io.Pipe()
-	var crash lastWords
+	var crash life.Words
 	done := make(chan struct{})
 	go func() { // ends with the connection
 		defer close(done)
@@ -344,7 +326,7 @@ func (l *Launcher) start(ctx context.Context, cmd agentcli.Command, h handle) er
 		return l.engine.refused("start the container", err)
 	}
 	_, err = holder.StartThrough(ctx, attached.Conn, out, wire.Launch{
-		Socket: insideSocket, Nonce: h.Nonce, ExitFile: insideExit, Path: cmd.Path, Args: cmd.Args, Env: marked(cmd.Env, h),
+		Socket: insideSocket, Nonce: h.Nonce, ExitFile: insideExit, Path: cmd.Path, Args: cmd.Args, Env: life.Marked(cmd.Env, h.ID, h.Nonce),
 		Dir: cmd.Room.Workdir, Cols: uint16(cmd.Cols), Rows: uint16(cmd.Rows), RingBytes: uint32(l.config.RingBytes),
 	})
 	if err == nil {
@@ -352,7 +334,7 @@ func (l *Launcher) start(ctx context.Context, cmd agentcli.Command, h handle) er
 	}
 	hangUp()
 	<-done
-	return l.startFailed(ctx, h, err, crash.text())
+	return l.startFailed(ctx, h, err, crash.String())
 }
 
 // startFailed adds what is known of a container whose holder did not start its command.
@@ -454,7 +436,11 @@ func (l *Launcher) Find(ctx context.Context, data []byte) (agentcli.Process, err
 	if err != nil {
 		return nil, err
 	}
-	return &endedProcess{launcher: l, handle: h, exit: exit}, nil
+	gone := &life.Ended{Record: h.encode(), Process: h.info(), Exit: exit, End: func(ctx context.Context) error { return l.end(ctx, h) }}
+	if known, err := l.readExit(h); err == nil {
+		gone.Head = &known.Head
+	}
+	return gone, nil
 }
 
 // ended returns how a life ended whose holder does not answer. agentcli.ErrGone when nothing is known of its end, and
@@ -485,10 +471,7 @@ func (l *Launcher) ended(ctx context.Context, h handle) (runtime.Exit, error) {
 	known, err := l.readExit(h)
 	switch {
 	case err == nil:
-		exit = runtime.Exit{Code: int(known.Code)}
-		if known.Killed {
-			exit.Reason = runtime.ReasonKilled
-		}
+		exit = holder.ExitOf(known)
 	case !oom:
 		return exit, agentcli.ErrGone
 	}
@@ -544,7 +527,7 @@ func (l *Launcher) discard(ctx context.Context, h handle) {
 
 // Remove removes the room of an agent, and ends what is left of it.
 func (l *Launcher) Remove(ctx context.Context, id string) error {
-	release, err := l.claim(id)
+	release, err := l.claims.Claim(id)
 	if err != nil {
 		return err
 	}
@@ -557,31 +540,3 @@ func (l *Launcher) Remove(ctx context.Context, id string) error {
 	}
 	return nil
 }
-
-// Names of the marks that processes of an agent carry.
-const (
-	markID    = "WARDROOM_AGENT_ID"
-	markNonce = "WARDROOM_AGENT_NONCE"
-)
-
-// marked returns the environment with the marks of a life, and none that somebody else put there.
-func marked(env []string, h handle) []string {
-	out := make([]string, 0, len(env)+2)
-	for _, pair := range env {
-		if !strings.HasPrefix(pair, "WARDROOM_AGENT_") {
-			out = append(out, pair)
-		}
-	}
-	return append(out, markID+"="+h.ID, markNonce+"="+h.Nonce.String())
-}
-
-// lastWords keeps the beginning of what a holder says on standard error. It is read after its writer has ended.
-type lastWords struct{ said []byte }
-
-// Write implements io.Writer.
-func (w *lastWords) Write(p []byte) (int, error) {
-	w.said = append(w.said, p[:min(len(p), maxSaid-len(w.said))]...)
-	return len(p), nil
-}
-
-func (w *lastWords) text() string { return strings.Join(strings.Fields(string(w.said)), " ") }

@@ -91,6 +91,9 @@ func (p *process) outOfMemory(ctx context.Context) bool {
 	return err == nil && info.State != nil && info.State.OOMKilled
 }
 
+// controlGroups is where the kernel has control groups.
+const controlGroups = "/sys/fs/cgroup"
+
 // killedForMemory reports whether the kernel ended something of the control group that a process is in for its memory.
 func killedForMemory(pid int) bool {
 	groups, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
@@ -105,9 +108,9 @@ func killedForMemory(pid int) bool {
 		file := ""
 		switch {
 		case slices.Contains(strings.Split(parts[1], ","), "memory"):
-			file = filepath.Join("/sys/fs/cgroup/memory", parts[2], "memory.oom_control")
+			file = filepath.Join(controlGroups, "memory", parts[2], "memory.oom_control")
 		case parts[0] == "0":
-			file = filepath.Join("/sys/fs/cgroup", parts[2], "memory.events")
+			file = filepath.Join(controlGroups, parts[2], "memory.events")
 		}
 		counts, err := os.ReadFile(file)
 		if err != nil {
@@ -196,44 +199,3 @@ func processesOf(pid int) (holder, command proc.ID) {
 	}
 	return holder, command
 }
-
-// endedProcess is an agent that ended while nobody looked, and left its exit.
-type endedProcess struct {
-	launcher *Launcher
-	handle   handle
-	exit     runtime.Exit
-}
-
-var _ agentcli.Process = (*endedProcess)(nil)
-
-func notRunning() error {
-	return runtime.Errorf(runtime.CodeNotRunning, "the agent's process has ended")
-}
-
-func (e *endedProcess) Handle() []byte                         { return e.handle.encode() }
-func (e *endedProcess) Info() agentcli.ProcessInfo             { return e.handle.info() }
-func (e *endedProcess) Write(context.Context, []byte) error    { return notRunning() }
-func (e *endedProcess) Resize(context.Context, int, int) error { return notRunning() }
-func (e *endedProcess) Interrupt(context.Context) error        { return notRunning() }
-func (e *endedProcess) Close() error                           { return nil }
-
-// Output is at its end, wherever that is: the bytes are gone with the holder.
-func (e *endedProcess) Output(_ context.Context, from uint64) (agentcli.Output, error) {
-	if known, err := e.launcher.readExit(e.handle); err == nil {
-		from = known.Head
-	}
-	return endedOutput(from), nil
-}
-
-// Kill removes the container that is left.
-func (e *endedProcess) Kill(ctx context.Context) error { return e.launcher.end(ctx, e.handle) }
-
-// Wait implements agentcli.Process.
-func (e *endedProcess) Wait(context.Context) (runtime.Exit, error) { return e.exit, nil }
-
-// endedOutput is the output of an ended agent.
-type endedOutput uint64
-
-func (endedOutput) Read([]byte) (int, error) { return 0, io.EOF }
-func (o endedOutput) Offset() uint64         { return uint64(o) }
-func (endedOutput) Close() error             { return nil }

@@ -58,10 +58,7 @@ func (l *Launcher) leftover(one *container.Summary) bool {
 	if one.Labels[labelRole] != roleAgent || local.CheckID(id) != nil {
 		return false
 	}
-	l.mu.Lock()
-	busy := l.busy[id]
-	l.mu.Unlock()
-	if busy {
+	if l.claims.Held(id) {
 		return false
 	}
 	h, err := l.load(id)

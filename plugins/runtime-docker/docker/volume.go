@@ -77,7 +77,7 @@ func parseVolume(text string) (volume, error) {
 		case !path.IsAbs(p):
 			return v, fmt.Errorf("%.200q is not an absolute path", p)
 		case slices.Contains(strings.Split(p, "/"), ".."):
-			return v, fmt.Errorf("%.200q has ..", p)
+			return v, fmt.Errorf("%.200q has .. in it", p)
 		case strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f }):
 			return v, fmt.Errorf("%.200q has a control character", p)
 		}

@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +28,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/wardroom/wardroom/sdk/holder"
+	"github.com/wardroom/wardroom/sdk/holder/life"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -127,7 +127,7 @@ func (k *cluster) stream(pod, binary string) holder.Stream {
 		if err != nil {
 			return k.failed("run the holder in pod "+pod, err)
 		}
-		words := new(lastWords)
+		words := new(life.Words)
 		options := remotecommand.StreamOptions{Stdout: out, Stderr: words}
 		if in != nil { // a nil reader in an interface would be one
 			options.Stdin = in
@@ -138,34 +138,14 @@ func (k *cluster) stream(pod, binary string) holder.Stream {
 		case err == nil:
 			return nil
 		case errors.As(err, &code):
-			return runtime.Errorf(runtime.CodeSpawnFailed, "the holder in pod %s ended with %d: %s", pod, code.Code, words.text())
+			return runtime.Errorf(runtime.CodeSpawnFailed, "the holder in pod %s ended with %d: %s", pod, code.Code, words)
 		}
 		return k.failed("run the holder in pod "+pod, err)
 	}
 }
 
-// lastWords keeps the beginning of what a holder says on standard error.
-type lastWords struct{ said bytes.Buffer }
-
-// Write implements io.Writer.
-func (w *lastWords) Write(p []byte) (int, error) {
-	w.said.Write(p[:min(len(p), maxSaid-min(maxSaid, w.said.Len()))])
-	return len(p), nil
-}
-
-func (w *lastWords) text() string { return strings.Join(strings.Fields(w.said.String()), " ") }
-
-// maxSaid is the most of the cluster's words that an error repeats, in bytes.
-const maxSaid = 500
-
-// said is what the cluster said, in one line of a length for an error.
-func said(err error) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	if len(text) > maxSaid {
-		text = strings.ToValidUTF8(text[:maxSaid], "") + " ..."
-	}
-	return text
-}
+// said is what the cluster said, for an error.
+func said(err error) string { return life.OneLine(err.Error()) }
 
 // refusal is how an API server says what an account may not do.
 var refusal = regexp.MustCompile(`User "([^"]*)" cannot (\S+) resource "([^"]*)"`)

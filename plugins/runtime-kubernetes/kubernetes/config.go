@@ -26,7 +26,6 @@ var schema []byte
 
 // Defaults of a Config.
 const (
-	defaultImage     = "wardroom/base"
 	defaultHolder    = "/usr/local/bin/wardroom-holder"
 	defaultHome      = "/home/agent"
 	defaultMemory    = 512 << 20
@@ -50,12 +49,10 @@ type Config struct {
 	StateDir   string `json:"stateDir"`
 	MaxAgents  int    `json:"maxAgents"`
 
-	Image       string            `json:"image"`
-	Images      map[string]string `json:"images"`
-	AllowImages []string          `json:"allowImages"`
-	Pull        string            `json:"pull"`
-	PullSecrets []string          `json:"pullSecrets"`
-	Holder      string            `json:"holder"`
+	runtime.ImageChoice
+	Pull        string   `json:"pull"`
+	PullSecrets []string `json:"pullSecrets"`
+	Holder      string   `json:"holder"`
 
 	Env       map[string]string    `json:"env"`
 	Secrets   []string             `json:"secrets"`   // each key of them is a variable
@@ -142,7 +139,7 @@ func decode(data []byte, stateDir string) (Config, error) {
 		field    *string
 		fallback string
 	}{
-		{&c.StateDir, stateDir}, {&c.Image, defaultImage}, {&c.Pull, string(corev1.PullIfNotPresent)}, {&c.Holder, defaultHolder}, {&c.HomeDir, defaultHome},
+		{&c.StateDir, stateDir}, {&c.Pull, string(corev1.PullIfNotPresent)}, {&c.Holder, defaultHolder}, {&c.HomeDir, defaultHome},
 	} {
 		if *text.field == "" {
 			*text.field = text.fallback
@@ -151,9 +148,7 @@ func decode(data []byte, stateDir string) (Config, error) {
 	if c.StateDir == "" {
 		return c, &runtime.Error{Code: runtime.CodeInvalidArgument, Field: "stateDir", Message: "is not given, and the host names no directory either"}
 	}
-	images := map[string]string{"claude": "wardroom/claude", "codex": "wardroom/codex", "gemini": "wardroom/gemini"}
-	maps.Copy(images, c.Images)
-	c.Images = images
+	c.SetDefaults()
 	if c.Limits.CPU == 0 {
 		c.Limits.CPU = defaultCPU
 	}
@@ -222,10 +217,8 @@ func (c *Config) problems() []plugin.Problem {
 			add(at, "%q is not a name: small letters, digits, - and .", name)
 		}
 	}
-	for at, ref := range c.imageNames() {
-		if !imageForm.MatchString(ref) {
-			add(at, "%q is not a reference of an image, such as wardroom/base:1", ref)
-		}
+	for at, err := range c.ImageChoice.Problems(checkImage) {
+		add(at, "%v", err)
 	}
 	if e := runtime.AsError(local.CheckEnv("env", c.Env)); e != nil {
 		add("/env", "%s: %s", e.Field, e.Message)
@@ -278,16 +271,12 @@ func (c *Config) names() map[string]string {
 	return all
 }
 
-// imageNames are the images of the configuration, by their path in it.
-func (c *Config) imageNames() map[string]string {
-	all := map[string]string{"/image": c.Image}
-	for kind, ref := range c.Images {
-		all["/images/"+kind] = ref
+// checkImage refuses what is no reference of an image.
+func checkImage(ref string) error {
+	if !imageForm.MatchString(ref) {
+		return fmt.Errorf("%q is not a reference of an image, such as wardroom/base:1", ref)
 	}
-	for i, pattern := range c.AllowImages {
-		all[fmt.Sprintf("/allowImages/%d", i)] = strings.TrimSuffix(pattern, "*") + "x"
-	}
-	return all
+	return nil
 }
 
 // kept are directories of a pod that nothing is mounted on or below.
@@ -306,34 +295,6 @@ func (c *Config) reserved(at string) string {
 // within reports whether a path is a directory or below it.
 func within(at, dir string) bool {
 	return at == dir || strings.HasPrefix(at, strings.TrimSuffix(dir, "/")+"/")
-}
-
-// choose returns the image that an agent starts from. INVALID_SPEC for one that a request may not name.
-func (c *Config) choose(spec *runtime.Spec) (string, error) {
-	own, ok := c.Images[spec.Type]
-	if !ok {
-		own = c.Image
-	}
-	if spec.Image == "" || spec.Image == own {
-		return own, nil
-	}
-	if !imageForm.MatchString(spec.Image) {
-		return "", runtime.Invalid("image", "%q is not a reference of an image", spec.Image)
-	}
-	configured := spec.Image == c.Image
-	for _, ref := range c.Images {
-		configured = configured || spec.Image == ref
-	}
-	allowed := slices.ContainsFunc(c.AllowImages, func(pattern string) bool {
-		start, open := strings.CutSuffix(pattern, "*")
-		return spec.Image == pattern || open && strings.HasPrefix(spec.Image, start)
-	})
-	if !configured && !allowed {
-		e := runtime.Invalid("image", "%q is not allowed", spec.Image)
-		e.Hint = "add it to allowImages in the runtime's configuration"
-		return "", e
-	}
-	return spec.Image, nil
 }
 
 // egress is one way out of an agent's pod.

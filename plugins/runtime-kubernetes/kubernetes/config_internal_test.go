@@ -64,7 +64,7 @@ func TestChoose(t *testing.T) {
 		{"claude", "", "mine/claude:1"}, {"codex", "", "wardroom/codex"}, {"shell", "", "wardroom/base"}, {"shell", "mine/claude:1", "mine/claude:1"},
 		{"shell", "team/any:3", "team/any:3"}, {"shell", "other/one:2", "other/one:2"}, {"shell", "other/one:3", ""}, {"shell", "teams/x", ""}, {"shell", " team/x", ""},
 	} {
-		got, err := c.choose(&runtime.Spec{Type: tt.kind, Image: tt.image})
+		got, err := c.Choose(&runtime.Spec{Type: tt.kind, Image: tt.image}, checkImage)
 		if got != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("%s of %s is %q, %v; want %q", tt.image, tt.kind, got, err, tt.want)
 		}

@@ -53,8 +53,8 @@ func parseHandle(data []byte) (handle, error) {
 	return h, nil
 }
 
-// life is what is stored of an agent: the pod that it has, and the life in it.
-type life struct {
+// record is what is stored of an agent: the pod that it has, and the life in it.
+type record struct {
 	Handle handle `json:"handle"` // its nonce is zero before the first life
 	Plan   string `json:"plan"`   // digest of what the pod was made from
 	Image  string `json:"image"`
@@ -66,7 +66,7 @@ type life struct {
 func (l *Launcher) lifeFile(id string) string { return filepath.Join(l.dir, id+".json") }
 
 // save writes what is stored of an agent.
-func (l *Launcher) save(v life) error {
+func (l *Launcher) save(v record) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -79,8 +79,8 @@ func (l *Launcher) save(v life) error {
 }
 
 // load reads what is stored of an agent.
-func (l *Launcher) load(id string) (life, error) {
-	var v life
+func (l *Launcher) load(id string) (record, error) {
+	var v record
 	data, err := os.ReadFile(l.lifeFile(id))
 	if err != nil {
 		return v, err

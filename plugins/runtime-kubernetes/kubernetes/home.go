@@ -20,7 +20,7 @@ const claimDir = "/claim"
 
 // clearHome removes the folder that an agent has in the claim for homes, by a pod of its own: nothing else can reach it. UNAVAILABLE,
 // and the errors of cluster.failed.
-func (l *Launcher) clearHome(ctx context.Context, v life) error {
+func (l *Launcher) clearHome(ctx context.Context, v record) error {
 	if l.config.HomeClaim == "" {
 		return nil
 	}

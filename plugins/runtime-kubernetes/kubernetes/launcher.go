@@ -18,6 +18,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/holder"
+	"github.com/wardroom/wardroom/sdk/holder/life"
 	"github.com/wardroom/wardroom/sdk/holder/wire"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
@@ -42,8 +43,9 @@ type Launcher struct {
 	dir     string      // what is stored of agents
 	owner   string      // identity of StateDir: see local.Identity
 
+	claims life.Claims
+
 	mu        sync.Mutex            // guards what follows
-	busy      map[string]bool       // ids of agents that are being launched or removed
 	processes map[string][]*process // connected, by pod
 	running   map[string]wire.Nonce // lives that are not known to be over, by id
 	furnished string                // uid of the owner object, once all of the namespace's is there
@@ -61,7 +63,7 @@ var (
 func Open(opts Options) (*Launcher, error) {
 	c := opts.Config
 	l := &Launcher{
-		version: opts.Version, log: opts.Logger, busy: map[string]bool{}, processes: map[string][]*process{}, running: map[string]wire.Nonce{},
+		version: opts.Version, log: opts.Logger, processes: map[string][]*process{}, running: map[string]wire.Nonce{},
 	}
 	if l.log == nil {
 		l.log = hclog.NewNullLogger()
@@ -103,24 +105,6 @@ func (l *Launcher) Close() error {
 	return nil
 }
 
-// claim keeps two calls from working on one id at once.
-func (l *Launcher) claim(id string) (release func(), err error) {
-	if err := local.CheckID(id); err != nil {
-		return nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.busy[id] {
-		return nil, &runtime.Error{Code: runtime.CodeAlreadyExists, Message: "agent " + id + " is being started or removed", Retry: true}
-	}
-	l.busy[id] = true
-	return func() {
-		l.mu.Lock()
-		delete(l.busy, id)
-		l.mu.Unlock()
-	}, nil
-}
-
 // room is the holder's binary in a pod.
 func (l *Launcher) room(pod string) holder.Room {
 	return holder.Room{Stream: l.cluster.stream(pod, l.config.Holder)}
@@ -129,7 +113,7 @@ func (l *Launcher) room(pod string) holder.Room {
 // Prepare makes the pod of an agent, or finds the one that its last life has left. INVALID_SPEC, WORKDIR_NOT_ALLOWED,
 // IMAGE_NOT_FOUND, RESOURCE_LIMIT. For an agent that runs nothing is made.
 func (l *Launcher) Prepare(ctx context.Context, spec *runtime.Spec) (agentcli.Room, error) {
-	release, err := l.claim(spec.ID)
+	release, err := l.claims.Claim(spec.ID)
 	if err != nil {
 		return agentcli.Room{}, err
 	}
@@ -153,7 +137,7 @@ func (l *Launcher) Prepare(ctx context.Context, spec *runtime.Spec) (agentcli.Ro
 
 // wish checks what a spec asks for.
 func (l *Launcher) wish(ctx context.Context, spec *runtime.Spec) (wish, error) {
-	image, err := l.config.choose(spec)
+	image, err := l.config.Choose(spec, checkImage)
 	if err != nil {
 		return wish{}, err
 	}
@@ -199,7 +183,7 @@ func (l *Launcher) runs(h handle) bool {
 }
 
 // have returns the pod of a plan: the one that there is, or a new one in its place.
-func (l *Launcher) have(ctx context.Context, id string, v life, plan *corev1.Pod) (life, error) {
+func (l *Launcher) have(ctx context.Context, id string, v record, plan *corev1.Pod) (record, error) {
 	digest, err := planOf(plan)
 	if err != nil {
 		return v, runtime.Errorf(runtime.CodeInternal, "the pod cannot be planned: %v", err)
@@ -223,7 +207,7 @@ func (l *Launcher) have(ctx context.Context, id string, v life, plan *corev1.Pod
 	if err != nil {
 		return v, err
 	}
-	v = life{
+	v = record{
 		Handle: handle{Version: handleVersion, ID: id, Owner: l.owner, Pod: pod.Name, UID: string(pod.UID), StartedAt: time.Now()}, Plan: digest, Image: image,
 	}
 	if err := l.save(v); err != nil {
@@ -292,7 +276,7 @@ func (l *Launcher) describe(spec *runtime.Spec, git agentcli.Git) agentcli.Room 
 // Launch starts the command in the pod that Prepare has made. What an earlier life of the same id left is ended first.
 func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.Process, error) {
 	id := cmd.Spec.ID
-	release, err := l.claim(id)
+	release, err := l.claims.Claim(id)
 	if err != nil {
 		return nil, err
 	}
@@ -330,7 +314,7 @@ func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.P
 		return nil, runtime.Errorf(runtime.CodeSpawnFailed, "record the agent: %v", err)
 	}
 	holding, err := l.cluster.stream(v.Handle.Pod, l.config.Holder).Start(ctx, logPath, wire.Launch{
-		Socket: socketPath, Nonce: v.Handle.Nonce, ExitFile: exitPath, Path: cmd.Path, Args: cmd.Args, Env: marked(cmd.Env, v.Handle),
+		Socket: socketPath, Nonce: v.Handle.Nonce, ExitFile: exitPath, Path: cmd.Path, Args: cmd.Args, Env: life.Marked(cmd.Env, v.Handle.ID, v.Handle.Nonce),
 		Dir: cmd.Room.Workdir, Cols: uint16(cmd.Cols), Rows: uint16(cmd.Rows), RingBytes: uint32(l.config.RingBytes), Inherit: true,
 	})
 	if err != nil {
@@ -355,7 +339,7 @@ func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.P
 }
 
 // forgo removes the pod of a life that did not begin.
-func (l *Launcher) forgo(ctx context.Context, v life) {
+func (l *Launcher) forgo(ctx context.Context, v record) {
 	ctx = context.WithoutCancel(ctx)
 	if err := l.cluster.remove(ctx, v.Handle.Pod, v.Handle.UID); err != nil {
 		l.log.Warn("the pod of an agent that did not start cannot be removed yet", "pod", v.Handle.Pod, "error", err)
@@ -461,7 +445,7 @@ func (l *Launcher) Find(ctx context.Context, data []byte) (agentcli.Process, err
 	if err != nil {
 		return nil, err
 	}
-	return &endedProcess{launcher: l, handle: h, exit: exit}, nil
+	return &life.Ended{Record: h.encode(), Process: h.info(), Exit: exit}, nil
 }
 
 // endTime is how long a pod whose holder is gone may take to be seen as ended.
@@ -524,21 +508,13 @@ func (l *Launcher) exitFile(ctx context.Context, h handle) (runtime.Exit, error)
 	if err != nil || known.Nonce != h.Nonce {
 		return runtime.Exit{}, os.ErrNotExist
 	}
-	exit := exitOf(known)
+	exit := holder.ExitOf(known)
 	if exit.Code == 128+9 && exit.Reason == "" {
 		if usage, err := l.room(h.Pod).Usage(ctx); err == nil && usage.OutOfMemory {
 			exit.Reason = runtime.ReasonOutOfMemory
 		}
 	}
 	return exit, nil
-}
-
-func exitOf(known wire.Exited) runtime.Exit {
-	exit := runtime.Exit{Code: int(known.Code)}
-	if known.Killed {
-		exit.Reason = runtime.ReasonKilled
-	}
-	return exit
 }
 
 // lastExit is how a life ended whose pod did. agentcli.ErrGone.
@@ -549,7 +525,7 @@ func lastExit(pod *corev1.Pod, h handle) (runtime.Exit, error) {
 			continue
 		}
 		if known, err := wire.ParseExitFile([]byte(t.Message)); err == nil && known.Nonce == h.Nonce {
-			exit := exitOf(known)
+			exit := holder.ExitOf(known)
 			if exit.Code == 128+9 && exit.Reason == "" && t.Reason == "OOMKilled" {
 				exit.Reason = runtime.ReasonOutOfMemory
 			}
@@ -568,7 +544,7 @@ func lastExit(pod *corev1.Pod, h handle) (runtime.Exit, error) {
 
 // Remove removes the pod of an agent, and its home where that outlives pods.
 func (l *Launcher) Remove(ctx context.Context, id string) error {
-	release, err := l.claim(id)
+	release, err := l.claims.Claim(id)
 	if err != nil {
 		return err
 	}
@@ -591,16 +567,4 @@ func (l *Launcher) Remove(ctx context.Context, id string) error {
 		return runtime.Errorf(runtime.CodeInternal, "remove what is stored of agent %s: %v", id, err)
 	}
 	return nil
-}
-
-// Names of the marks that processes of an agent carry.
-const (
-	markID    = "WARDROOM_AGENT_ID"
-	markNonce = "WARDROOM_AGENT_NONCE"
-)
-
-// marked returns the environment with the marks of a life, and none that somebody else put there.
-func marked(env []string, h handle) []string {
-	out := slices.DeleteFunc(slices.Clone(env), func(pair string) bool { return strings.HasPrefix(pair, "WARDROOM_AGENT_") })
-	return append(out, markID+"="+h.ID, markNonce+"="+h.Nonce.String())
 }

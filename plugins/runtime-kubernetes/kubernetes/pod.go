@@ -259,7 +259,7 @@ func (c *Config) parseVolume(text string) (from, to string, write bool, err erro
 	}
 	for _, p := range parts[:2] {
 		if !path.IsAbs(p) || path.Clean(p) != p || p == "/" || strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return "", "", false, fmt.Errorf("%q is not the absolute path of a directory below /, without ..", p)
+			return "", "", false, fmt.Errorf("%q is not the absolute path of a directory below /, without .. in it", p)
 		}
 	}
 	if why := c.reserved(parts[1]); why != "" {

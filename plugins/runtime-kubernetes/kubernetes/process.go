@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -121,39 +120,3 @@ func (p *process) Close() error {
 func (p *process) Usage(ctx context.Context) (agentcli.Usage, error) {
 	return p.launcher.room(p.handle.Pod).Usage(ctx)
 }
-
-// endedProcess is an agent that ended while nobody looked, and left its exit.
-type endedProcess struct {
-	launcher *Launcher
-	handle   handle
-	exit     runtime.Exit
-}
-
-var _ agentcli.Process = (*endedProcess)(nil)
-
-func notRunning() error {
-	return runtime.Errorf(runtime.CodeNotRunning, "the agent's process has ended")
-}
-
-func (e *endedProcess) Handle() []byte                         { return e.handle.encode() }
-func (e *endedProcess) Info() agentcli.ProcessInfo             { return e.handle.info() }
-func (e *endedProcess) Write(context.Context, []byte) error    { return notRunning() }
-func (e *endedProcess) Resize(context.Context, int, int) error { return notRunning() }
-func (e *endedProcess) Interrupt(context.Context) error        { return notRunning() }
-func (e *endedProcess) Kill(context.Context) error             { return nil }
-func (e *endedProcess) Close() error                           { return nil }
-
-// Output is at its end, wherever that is: the bytes are gone with the holder.
-func (e *endedProcess) Output(_ context.Context, from uint64) (agentcli.Output, error) {
-	return endedOutput(from), nil
-}
-
-// Wait implements agentcli.Process.
-func (e *endedProcess) Wait(context.Context) (runtime.Exit, error) { return e.exit, nil }
-
-// endedOutput is the output of an ended agent.
-type endedOutput uint64
-
-func (endedOutput) Read([]byte) (int, error) { return 0, io.EOF }
-func (o endedOutput) Offset() uint64         { return uint64(o) }
-func (endedOutput) Close() error             { return nil }

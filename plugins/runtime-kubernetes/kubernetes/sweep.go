@@ -46,17 +46,14 @@ func (l *Launcher) leftover(pod *corev1.Pod, grace time.Duration) bool {
 	if v, known := l.recorded(pod); known {
 		return over(pod) && (v.Over || !v.Launched)
 	}
-	l.mu.Lock()
-	busy := l.busy[id]
-	l.mu.Unlock()
-	return !busy && time.Since(pod.CreationTimestamp.Time) >= grace
+	return !l.claims.Held(id) && time.Since(pod.CreationTimestamp.Time) >= grace
 }
 
 // recorded returns what is stored of the agent that has a pod.
-func (l *Launcher) recorded(pod *corev1.Pod) (life, bool) {
+func (l *Launcher) recorded(pod *corev1.Pod) (record, bool) {
 	id := pod.Annotations[annotationAgent]
 	if local.CheckID(id) != nil {
-		return life{}, false
+		return record{}, false
 	}
 	v, err := l.load(id)
 	return v, err == nil && v.Handle.UID == string(pod.UID)

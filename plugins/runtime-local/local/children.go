@@ -4,32 +4,15 @@ import (
 	"sync"
 
 	"github.com/wardroom/wardroom/sdk/holder"
-	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/holder/life"
 )
 
 // children are the holders that this process started, whichever configuration they are of. Safe for concurrent use.
 type children struct {
+	claims life.Claims
+
 	mu       sync.Mutex
 	holdings map[int]*holder.Holding // by pid, to be reaped
-	busy     map[string]bool         // ids of agents that are being launched or removed
-}
-
-// claim keeps two calls from working on one id at once.
-func (c *children) claim(id string) (release func(), err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.busy[id] {
-		return nil, &runtime.Error{Code: runtime.CodeAlreadyExists, Message: "agent " + id + " is being started or removed", Retry: true}
-	}
-	if c.busy == nil {
-		c.busy = map[string]bool{}
-	}
-	c.busy[id] = true
-	return func() {
-		c.mu.Lock()
-		delete(c.busy, id)
-		c.mu.Unlock()
-	}, nil
 }
 
 func (c *children) add(h *holder.Holding) {

@@ -27,6 +27,7 @@ func (h host) StateDir() string     { return filepath.Join(h.dir, "state") }
 func (h host) RunDir() string       { return filepath.Join(h.dir, "run") }
 func (h host) Private() []string    { return nil }
 func (h host) Workspaces() string   { return "" }
+func (h host) Has(string) bool      { return false }
 
 func config(t *testing.T, values map[string]any) json.RawMessage {
 	t.Helper()

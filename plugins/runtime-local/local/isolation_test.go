@@ -188,6 +188,25 @@ func TestIsolationRefused(t *testing.T) {
 	}
 }
 
+// TestLookPath finds commands before there is an agent, as it does for one.
+func TestLookPath(t *testing.T) {
+	dir := t.TempDir()
+	tool := filepath.Join(dir, "tool")
+	if err := os.WriteFile(tool, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, t.TempDir(), func(o *local.Options) { o.Env = map[string]string{"PATH": dir} })
+	if path, err := l.LookPath(t.Context(), "tool"); err != nil || path != tool {
+		t.Errorf("%q, error %v, want %q", path, err, tool)
+	}
+	if err := os.Remove(tool); err != nil {
+		t.Fatal(err)
+	}
+	if path, err := l.LookPath(t.Context(), "tool"); runtime.ErrorCode(err) != runtime.CodeCLINotFound {
+		t.Errorf("%q, error %v, want CLI_NOT_FOUND", path, err)
+	}
+}
+
 // TestWorkdirOfTheService refuses to let an agent work in what is the service's own, but for workspaces.
 func TestWorkdirOfTheService(t *testing.T) {
 	site := t.TempDir()

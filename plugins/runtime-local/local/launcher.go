@@ -20,6 +20,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/holder"
+	"github.com/wardroom/wardroom/sdk/holder/life"
 	"github.com/wardroom/wardroom/sdk/holder/proc"
 	"github.com/wardroom/wardroom/sdk/holder/wire"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -176,7 +177,7 @@ func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.P
 	if err := local.CheckID(cmd.Spec.ID); err != nil {
 		return nil, err
 	}
-	release, err := l.children.claim(cmd.Spec.ID)
+	release, err := l.children.claims.Claim(cmd.Spec.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +238,7 @@ func (l *Launcher) start(ctx context.Context, helper string, cmd agentcli.Comman
 	defer func() { _ = log.Close() }()
 	launch := wire.Launch{
 		Socket: h.Socket, Nonce: h.Nonce, ExitFile: l.exitFile(h.ID), Path: cmd.Path, Args: cmd.Args,
-		Env: marked(cmd.Env, h), Dir: cmd.Room.Workdir, Cols: uint16(cmd.Cols), Rows: uint16(cmd.Rows),
+		Env: life.Marked(cmd.Env, h.ID, h.Nonce), Dir: cmd.Room.Workdir, Cols: uint16(cmd.Cols), Rows: uint16(cmd.Rows),
 		RingBytes: uint32(l.opts.RingBytes), Linger: l.opts.Linger, Cgroup: group.unified, Joins: group.joins, Homes: group.homes,
 	}
 	if err := l.confine(&launch, cmd); err != nil {
@@ -344,7 +345,10 @@ func (l *Launcher) findEnded(h handle) (agentcli.Process, error) {
 	if err != nil {
 		return nil, agentcli.ErrGone
 	}
-	return &ended{handle: h, exit: exit}, nil
+	return &life.Ended{
+		Record: h.encode(), Process: h.info(), Exit: withReason(holder.ExitOf(exit), h), Head: &exit.Head,
+		End: func(context.Context) error { removeGroups(h.Groups); return nil },
+	}, nil
 }
 
 func (l *Launcher) readExit(h handle) (wire.Exited, error) {
@@ -364,7 +368,7 @@ func (l *Launcher) Remove(ctx context.Context, id string) error {
 	if err := local.CheckID(id); err != nil {
 		return err
 	}
-	release, err := l.children.claim(id)
+	release, err := l.children.claims.Claim(id)
 	if err != nil {
 		return err
 	}

@@ -3,13 +3,11 @@ package local
 import (
 	"context"
 	"errors"
-	"io"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/holder"
-	"github.com/wardroom/wardroom/sdk/holder/wire"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -31,8 +29,10 @@ var (
 func (p *process) Handle() []byte { return p.handle.encode() }
 
 // Info implements agentcli.Process.
-func (p *process) Info() agentcli.ProcessInfo {
-	return agentcli.ProcessInfo{PID: p.handle.Command.PID, StartedAt: p.handle.StartedAt}
+func (p *process) Info() agentcli.ProcessInfo { return p.handle.info() }
+
+func (h handle) info() agentcli.ProcessInfo {
+	return agentcli.ProcessInfo{PID: h.Command.PID, StartedAt: h.StartedAt}
 }
 
 // Kill ends the agent even when its holder is dead.
@@ -62,7 +62,7 @@ func (p *process) Wait(ctx context.Context) (runtime.Exit, error) {
 		known, readErr := p.launcher.readExit(p.handle)
 		switch {
 		case readErr == nil:
-			exit, err = withReason(exitOf(known), p.handle), nil
+			exit, err = withReason(holder.ExitOf(known), p.handle), nil
 		case holds: // only the connection is gone: the agent is fine, and must not be ended for it
 			return exit, err
 		default:
@@ -83,14 +83,6 @@ func (p *process) Close() error {
 	return err
 }
 
-func exitOf(m wire.Exited) runtime.Exit {
-	exit := runtime.Exit{Code: int(m.Code)}
-	if m.Killed {
-		exit.Reason = runtime.ReasonKilled
-	}
-	return exit
-}
-
 // withReason says so when the kernel killed the command for its memory.
 func withReason(exit runtime.Exit, h handle) runtime.Exit {
 	if exit.Reason == "" && exit.Code == 128+int(unix.SIGKILL) && outOfMemory(h.Groups) {
@@ -98,46 +90,3 @@ func withReason(exit runtime.Exit, h handle) runtime.Exit {
 	}
 	return exit
 }
-
-// ended is an agent that ended while nobody looked, and left its exit.
-type ended struct {
-	handle handle
-	exit   wire.Exited
-}
-
-var _ agentcli.Process = (*ended)(nil)
-
-func notRunning() error {
-	return runtime.Errorf(runtime.CodeNotRunning, "the agent's process has ended")
-}
-
-func (e *ended) Handle() []byte { return e.handle.encode() }
-
-func (e *ended) Info() agentcli.ProcessInfo {
-	return agentcli.ProcessInfo{PID: e.handle.Command.PID, StartedAt: e.handle.StartedAt}
-}
-
-func (e *ended) Output(context.Context, uint64) (agentcli.Output, error) {
-	return endedOutput(e.exit.Head), nil
-}
-func (e *ended) Write(context.Context, []byte) error    { return notRunning() }
-func (e *ended) Resize(context.Context, int, int) error { return notRunning() }
-func (e *ended) Interrupt(context.Context) error        { return notRunning() }
-func (e *ended) Close() error                           { return nil }
-
-// Kill has nothing left to end but the agent's cgroups.
-func (e *ended) Kill(context.Context) error {
-	removeGroups(e.handle.Groups)
-	return nil
-}
-
-func (e *ended) Wait(context.Context) (runtime.Exit, error) {
-	return withReason(exitOf(e.exit), e.handle), nil
-}
-
-// endedOutput is the output of an ended agent, whose bytes are gone with its holder.
-type endedOutput uint64
-
-func (endedOutput) Read([]byte) (int, error) { return 0, io.EOF }
-func (o endedOutput) Offset() uint64         { return uint64(o) }
-func (endedOutput) Close() error             { return nil }

@@ -78,6 +78,15 @@ func (l *Launcher) Prepare(ctx context.Context, spec *runtime.Spec) (agentcli.Ro
 	return room, nil
 }
 
+// LookPath implements agentcli.Finder: it finds a command as agents will, whichever account they run as. CLI_NOT_FOUND.
+func (l *Launcher) LookPath(ctx context.Context, name string) (string, error) {
+	find := func(name string) (string, error) { return l.rooms.LookPath(ctx, name) }
+	if a := l.isolation.user; a != nil {
+		find = a.lookPath(find)
+	}
+	return find(name)
+}
+
 // lookPath narrows a look-up of commands to those that the account may run.
 func (a *account) lookPath(find func(string) (string, error)) func(string) (string, error) {
 	return func(name string) (string, error) {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/wardroom/wardroom/sdk/holder/life"
 	"github.com/wardroom/wardroom/sdk/holder/proc"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
@@ -37,7 +38,7 @@ func (l *Launcher) sweep(ctx context.Context) error {
 		}
 	}
 	if len(dead) > 0 {
-		found, err := proc.Marked(markNonce)
+		found, err := proc.Marked(life.MarkNonce)
 		if err != nil {
 			return fmt.Errorf("processes of this machine: %w", err)
 		}
@@ -130,7 +131,7 @@ func (l *Launcher) clear(h handle) bool {
 			}
 		}
 		killGroups(h.Groups)
-		found, err := proc.Marked(markNonce)
+		found, err := proc.Marked(life.MarkNonce)
 		if err != nil {
 			return false
 		}
