@@ -22,6 +22,9 @@ SDK      := appliance/scaffold/bundle/sdk.tar.zst
 GOLANGCI_VERSION := 2.6.2
 GOLANGCI := .cache/bin/golangci-lint-$(GOLANGCI_VERSION)
 
+HELM_VERSION := 3.19.0
+HELM     := .cache/bin/helm-$(HELM_VERSION)
+
 NFPM_VERSION := 2.45.0
 NFPM     := .cache/bin/nfpm-$(NFPM_VERSION)
 # Of make package: architectures, where packages go, their version, and an OpenPGP secret key to sign them with.
@@ -39,7 +42,7 @@ TURNS    ?= 1000
 BENCH    ?=
 SOAK     ?=
 
-.PHONY: help build console demo test nested race lint bench clis oidc vault fuzz-short e2e faults soak turns package bundle appliance clean
+.PHONY: help build console demo test nested race lint bench clis oidc vault helm fuzz-short e2e faults soak turns package bundle appliance clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -128,6 +131,13 @@ oidc: ## the OpenID provider that tests of single sign-on run, in .cache/oidc (n
 
 vault: ## the Vault server that tests of secrets-vault run, in .cache/vault (some minutes, 3 GB of modules; a test peer that is not shipped)
 	bash scripts/vault/build.sh .cache/vault
+
+helm: $(HELM) ## the helm that tests of the chart run, in .cache/bin (2 minutes of processor time)
+
+$(HELM):
+	@mkdir -p .cache/bin
+	CGO_ENABLED=0 GOBIN="$(CURDIR)/.cache/bin" go install -trimpath -ldflags '-s -w' helm.sh/helm/v3/cmd/helm@v$(HELM_VERSION)
+	mv .cache/bin/helm $(HELM)
 
 fuzz-short: ## each fuzz target for FUZZTIME (5s, or a number of inputs: 500x); FUZZ_SINCE=24h: of packages changed lately
 	FUZZ_SINCE="$(FUZZ_SINCE)" bash scripts/fuzz/run.sh $(FUZZTIME) </dev/null

@@ -25,6 +25,7 @@ func parts() []part {
 		{"sync", (*bench).syncExecute},
 		{"async", (*bench).asyncStart},
 		{"fair", (*bench).fairShares},
+		{"access", (*bench).access},
 		{"read", (*bench).readPattern},
 		{"stream", (*bench).streamFanOut},
 		{"idle", (*bench).idleAgents},

@@ -21,6 +21,8 @@ if [ $# -gt 0 ]; then
 	done
 	if git=$(command -v git); then
 		cp -L "$git" "$root/bin/git"
+		ln -s git "$root/bin/git-upload-pack" # what it runs for repositories at a path
+		ln -s git "$root/bin/git-receive-pack"
 		ldd "$git" | grep -o '/[^ ]*' | while read -r library; do
 			mkdir -p "$root$(dirname "$library")"
 			cp -L "$library" "$root$library"

@@ -45,6 +45,7 @@ var twinExceptions = []twinException{
 		groups: [][]string{
 			{"appliance.alert", "core/engine.alertData", "core/threads.alertData", "core/webhook.alertData"},
 			{"core/config.AgentType", "sdk/runtime.DeclaredType"},
+			{"core/config.VaultTransitAuth", "plugins/secrets-vault/vault.Auth"}, // two logins: core imports no plugin, and a plugin no core
 			{"core/roles.prompt", "core/threads.promptView"},
 			{"sdk/agent/protocol.ThreadPrompt", "sdk/client.ManagedPrompt", "sdk/runtime.Prompt"},
 			{"sdk/runtime.Metrics", "sdk/wire.ManagedAgentMetrics"},

@@ -129,6 +129,7 @@ func (b *builder) layoutCore(ctx context.Context, arch string) (*pkg, error) {
 		"etc/default/wardroom":                           "packaging/conf/wardroom.default",
 		"usr/share/doc/wardroom/examples/wardroom.yaml":  "configs/wardroom.yaml",
 		"usr/share/wardroom/wardroom.schema.json":        "configs/wardroom.schema.json",
+		"usr/share/wardroom/pattern.schema.json":         "configs/pattern.schema.json",
 	} {
 		if err := b.put(p, from, to); err != nil {
 			return nil, err

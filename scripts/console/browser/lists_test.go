@@ -104,6 +104,26 @@ func TestBatch(t *testing.T) {
 	p.shoot("batch")
 }
 
+// Keys may come faster than rows are drawn: Enter opens the row that the last j went to, not that which had the focus before.
+func TestFastKeys(t *testing.T) {
+	putUrgency(t)
+	for range 3 {
+		if _, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "x"}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := open(t, "/executions")
+	p.until("rows", `document.querySelectorAll("main tr[data-index]").length > 2`)
+	var want string
+	p.do(chromedp.Evaluate(`(() => {
+		const key = (k) => (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent("keydown", { key: k, bubbles: true, cancelable: true }));
+		const id = document.querySelector('main tr[data-index="2"]').dataset.id;
+		for (const k of ["j", "j", "j", "Enter"]) key(k);
+		return id;
+	})()`, &want))
+	p.until("the third one", `location.pathname.endsWith(`+fmt.Sprintf("%q", want)+`)`)
+}
+
 // A schedule is paused, resumed and run; what a body would start is told; both from the keyboard of nobody but the page.
 func TestSchedulesAndTriggers(t *testing.T) {
 	putUrgency(t)

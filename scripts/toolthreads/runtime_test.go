@@ -1,0 +1,142 @@
+package toolthreads_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
+)
+
+// limits are those of the tools in containers and pods.
+const limits = `limits: {memory: 1g, cpu: 2}`
+
+// need returns what a variable names. Without it the test is skipped, or fails where real components are required.
+func need(t *testing.T, variable, what string) string {
+	t.Helper()
+	if testing.Short() || os.Getuid() != 0 {
+		t.Skip("starts agents in containers, and gives files to their user, which takes root")
+	}
+	value := os.Getenv(variable)
+	if value == "" {
+		t.Skipf("%s names no %s with the images of packaging/images", variable, what)
+	}
+	return value
+}
+
+// serve starts a server with one runtime, whose settings get what is in $DIR, and has each tool do its thread there.
+func serve(t *testing.T, runtime, settings, address string) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	at, err := os.MkdirTemp("/var/tmp", "threads") // not in /tmp, which containers and pods have of their own
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(at) })
+	binary, err := testbed.Product(ctx, "", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin := filepath.Join(testbed.Plugins(binary), "runtime-"+runtime)
+	sum, err := testbed.Checksum(plugin)
+	if err != nil {
+		t.Skipf("%v: make build makes the plugins, and WARDROOM_BIN names its bin/wardroom", err)
+	}
+	config := fmt.Sprintf(`server: {listen: $LISTEN}
+store: {path: $DIR/store, minFree: 64MiB}
+threads: {root: $DIR/threads, finish: {push: true}}
+plugins: {dir: %q, runtime-%s: {kind: runtime, sha256: %q}}
+runtimes: {%s: {plugin: runtime-%s, required: true, config: {%s, %s}}}
+`, filepath.Dir(plugin), runtime, sum, runtime, runtime, limits, settings)
+	server, err := testbed.NewServer(binary, at, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	if err := server.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Stop(time.Minute) })
+	shop := repository(ctx, t, at)
+	for _, tool := range tools {
+		t.Run(tool, func(t *testing.T) { give(ctx, t, server.Client, tool, shop, address) })
+	}
+}
+
+func TestContainers(t *testing.T) {
+	e := engine(need(t, "WARDROOM_DOCKER_SOCKET", "engine"))
+	for _, tool := range tools {
+		if err := e.call(t, http.MethodGet, "/images/wardroom/"+tool+"/json", "", nil); err != nil {
+			t.Skipf("the engine has no image of %s: %v", tool, err)
+		}
+	}
+	name := "wardroom-threads-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	if err := e.call(t, http.MethodPost, "/networks/create", `{"Name": "`+name+`", "Driver": "bridge"}`, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.call(t, http.MethodDelete, "/networks/"+name, "", nil) })
+	var network struct {
+		IPAM struct{ Config []struct{ Gateway string } }
+	}
+	if err := e.call(t, http.MethodGet, "/networks/"+name, "", &network); err != nil || len(network.IPAM.Config) == 0 {
+		t.Fatalf("the network has no address: %v", err)
+	}
+	serve(t, "docker", fmt.Sprintf("socket: %q, network: %s", string(e), name), network.IPAM.Config[0].Gateway)
+}
+
+// engine is the socket of a container engine.
+type engine string
+
+// call asks the engine; answer may be nil.
+func (e engine) call(t *testing.T, method, path, body string, answer any) error {
+	t.Helper()
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", string(e))
+	}}
+	defer transport.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, "http://engine"+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // only read from
+	if response.StatusCode >= http.StatusBadRequest {
+		return fmt.Errorf("%s %s: %s", method, path, response.Status)
+	}
+	if answer == nil {
+		return nil
+	}
+	return json.NewDecoder(response.Body).Decode(answer)
+}
+
+// TestPods needs the cluster of scripts/cluster, whose node is this machine: worktrees are directories of it.
+func TestPods(t *testing.T) {
+	kubeconfig := need(t, "WARDROOM_CLUSTER", "cluster")
+	if os.Getenv("WARDROOM_CLUSTER_TOOLS") == "" {
+		t.Skip("WARDROOM_CLUSTER_TOOLS says that the images of packaging/images are on the node")
+	}
+	bridge, err := net.InterfaceByName("wardroom0")
+	if err != nil {
+		t.Skipf("this machine is not the node: %v", err)
+	}
+	addresses, err := bridge.Addrs()
+	if err != nil || len(addresses) == 0 {
+		t.Fatalf("the network of pods has no address: %v", err)
+	}
+	address, _, _ := strings.Cut(addresses[0].String(), "/")
+	serve(t, "kubernetes", fmt.Sprintf(`kubeconfig: %q, namespace: default, pull: never, requests: {memory: 64m, cpu: 0.05}, mounts: {"$DIR/threads": {node: true, mode: rw}}`, kubeconfig), address)
+}
