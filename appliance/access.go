@@ -56,6 +56,12 @@ func (a *App) openAccess(ctx context.Context) (err error) {
 				return b.Subject.Type == "serviceAccount" && b.Subject.Name == name
 			})
 		},
+		MayGrant: func(ctx context.Context, p core.Principal) bool {
+			if p.ScopesByDefault && !a.config.Load().Security.RBAC.Enabled {
+				return false // a reload may have taken roles away
+			}
+			return a.policy.Decide(ctx, p, core.Access{Action: core.ActionGrant, Resource: "keys", Scope: core.ScopeAdmin}).Allowed
+		},
 		Origin: a.gate.Origin, Tokens: a.verifyToken(), Certificate: a.clientOf(), NoKeys: !c.Security.Authentication.APIKeys.Enabled,
 		Attempt: func(method core.PrincipalKind, allowed bool) { a.metrics.Access.Attempt(string(method), allowed) },
 		Older:   a.store.Older,

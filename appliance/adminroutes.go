@@ -112,6 +112,25 @@ func writeAdminError(w http.ResponseWriter, err error) {
 	writeAdminJSON(w, status, body)
 }
 
+// recordLocal records what the operator of this machine changed or took out over the admin socket, and how it ended; details are
+// those of a success. The first part of the action is the type of what was changed.
+func (a *App) recordLocal(r *http.Request, action string, err error, details map[string]any) {
+	kind, _, _ := strings.Cut(action, ".")
+	entry := core.AuditEntry{
+		Category: wire.AuditAdmin, Action: action, Outcome: wire.AuditSuccess, Resource: wire.AuditResource{Type: kind}, Details: details,
+		Request: wire.AuditRequest{Method: r.Method, Path: r.URL.Path},
+	}
+	if p, ok := localPrincipal(r.Context()); ok {
+		entry.Actor = wire.AuditActor{Type: string(p.Kind), ID: p.ID}
+	}
+	if err != nil {
+		entry.Outcome, entry.Details = wire.AuditFailure, map[string]any{"code": string(core.ErrorCode(err))}
+	}
+	if failed := a.audit.Record(r.Context(), entry); failed != nil {
+		a.log.Warn("an audit record was not kept", "action", action, "error", failed)
+	}
+}
+
 // levels are the values of log.level.
 var levels = []string{"trace", "debug", "info", "warn", "error"}
 
@@ -131,8 +150,10 @@ func (a *App) putLogLevel(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if level == hclog.NoLevel || level == hclog.Off {
 		return nil, core.Invalid("level", "must be one of %s", strings.Join(levels, ", "))
 	}
+	before := a.logLevel().Level
 	a.log.SetLevel(level)
 	a.plugins.SetLogLevel(level)
+	a.recordLocal(r, "log.level", nil, map[string]any{"level": level.String(), "before": before})
 	return a.logLevel(), nil
 }
 

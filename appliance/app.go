@@ -25,6 +25,7 @@ import (
 	"github.com/wardroom/wardroom/core/cert"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/engine"
+	"github.com/wardroom/wardroom/core/erasure"
 	"github.com/wardroom/wardroom/core/events"
 	"github.com/wardroom/wardroom/core/health"
 	"github.com/wardroom/wardroom/core/jwt"
@@ -45,6 +46,7 @@ import (
 	"github.com/wardroom/wardroom/core/trigger"
 	"github.com/wardroom/wardroom/core/webhook"
 	"github.com/wardroom/wardroom/core/workspace"
+	"github.com/wardroom/wardroom/sdk/coredump"
 	"github.com/wardroom/wardroom/sdk/netlimit"
 	runtimeclient "github.com/wardroom/wardroom/sdk/runtime/client"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -80,8 +82,10 @@ type App struct {
 	agents   *agents.Service
 	engine   *engine.Engine
 	plugins  *pluginhost.Host
-	runtimes *runtimes.Service
-	roles    *roles.Service
+	// stateKeys are those under which plugins encrypt what they keep
+	stateKeys *stateKeys
+	runtimes  *runtimes.Service
+	roles     *roles.Service
 
 	workspaces *workspace.Service
 	memory     *memory.Service
@@ -101,6 +105,7 @@ type App struct {
 
 	schedules *schedule.Service
 	triggers  *trigger.Service
+	erasures  *erasure.Service
 
 	secrets *secrets.Service
 	host    atomic.Pointer[pluginhost.Host] // plugins, once they are started
@@ -187,6 +192,14 @@ func (a *App) Open(ctx context.Context) (err error) {
 		}
 	}()
 	c := a.config.Load()
+	// Whoever finds the address taken has made and changed nothing. Requests are taken once all is there to answer them.
+	probe, err := bind(ctx, c.Server.Listen)
+	if err != nil {
+		return err
+	}
+	if err = probe.Close(); err != nil {
+		return err
+	}
 	a.health = health.New(a.clock)
 	a.bus = events.New(events.Options{})
 	if err = a.newAudit(c); err != nil {
@@ -279,8 +292,10 @@ func (a *App) Open(ctx context.Context) (err error) {
 	if err = a.openTriggers(ctx); err != nil {
 		return fmt.Errorf("open the triggers: %w", err)
 	}
+	a.openErasures()
 	a.metrics.Agents.Watch(a.agentFigures)
 	a.metrics.Store.Watch(a.storeFigures)
+	a.metrics.Secrets.Watch(a.secretFigures)
 	a.metrics.Threads.Watch(a.threadFigures)
 	a.metrics.Webhooks.Watch(a.webhookFigures)
 	a.registerChecks()
@@ -292,6 +307,8 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Schedules:   a.schedules,
 		Triggers:    a.triggers,
 		Overview:    a.overview(),
+		Erasures:    a.erasures,
+		Compliance:  a.compliance(),
 		Audit:       a.audit,
 		Mask:        &a.masker,
 		AgentSocket: http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store, Feed: feed{a.bus, a.store},
@@ -302,6 +319,9 @@ func (a *App) Open(ctx context.Context) (err error) {
 	}))
 	a.api = server
 	a.serving.Store(server)
+	for _, action := range server.Actions() {
+		a.metrics.Access.Action(action.Action)
+	}
 	a.warnUnmatched(ctx)
 	return a.listen(ctx)
 }
@@ -309,9 +329,9 @@ func (a *App) Open(ctx context.Context) (err error) {
 // listen binds the address and serves it.
 func (a *App) listen(ctx context.Context) error {
 	c := a.config.Load().Server
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
+	listener, err := bind(ctx, c.Listen)
 	if err != nil {
-		return core.Errorf(core.CodeConflict, "cannot listen on %s: is another process there?", c.Listen).WithCause(err)
+		return err
 	}
 	a.connections = netlimit.New(listener, a.connectionLimits(a.config.Load()))
 	secured, err := a.secure(a.connections)
@@ -356,6 +376,15 @@ func (a *App) listen(ctx context.Context) error {
 	return nil
 }
 
+// bind takes the address that the API is served on.
+func bind(ctx context.Context, address string) (net.Listener, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, core.Errorf(core.CodeConflict, "cannot listen on %s: is another process there?", address).WithCause(err)
+	}
+	return listener, nil
+}
+
 // storePath is where the store of a development server lies: below its data folder, unless the folder is itself a store,
 // such as one that was restored. The commands on stores go by the same rule.
 func storePath(dataDir string) string {
@@ -376,6 +405,9 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
+	if err := coredump.Off(); err != nil {
+		a.log.Warn("core dumps of this process are not off: they would hold secrets", "error", err)
+	}
 	hangups, stop := hangups()
 	defer stop()
 	if err := a.Open(ctx); err != nil {
@@ -387,6 +419,7 @@ func Run(ctx context.Context, opts Options) error {
 			if err := a.Reload(); err != nil {
 				a.log.Error("the configuration was not reloaded; the old one stays in effect", "error", err)
 			}
+			a.plugins.Hangup()
 		case <-ctx.Done():
 			a.Close()
 			return nil
@@ -409,6 +442,9 @@ func (a *App) Close() {
 	defer cancel()
 	if a.health != nil {
 		a.health.SetPhase(health.PhaseStopping)
+	}
+	if a.erasures != nil {
+		a.erasures.Close() // what is left of them is erased after the next start
 	}
 	if a.schedules != nil {
 		a.schedules.Close() // what is due from here on is made up for at the next start

@@ -207,6 +207,9 @@ func TestOpenFails(t *testing.T) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
 			a.Close() // after a failed Open too
+			if _, err := os.Stat(filepath.Join(dir, "store")); name == "AddressTaken" && err == nil {
+				t.Error("a store was made before the address was found taken")
+			}
 			if err := goleak.Find(before); err != nil {
 				t.Error(err)
 			}

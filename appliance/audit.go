@@ -51,7 +51,7 @@ func auditConfig(c *config.Config) audit.Config {
 	s := &c.Security.Audit
 	return audit.Config{
 		Enabled: s.Enabled, Blocking: s.Mode == "blocking", Level: audit.ParseLevel(s.Level), Events: s.Categories(),
-		Retention: s.Retention, MaxBytes: s.MaxSize, Queue: s.Queue,
+		Retention: c.Security.Compliance.AuditAge(s.Retention), MaxBytes: s.MaxSize, Queue: s.Queue,
 	}
 }
 

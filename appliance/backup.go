@@ -79,11 +79,13 @@ func (a *App) sendBackup(w http.ResponseWriter, r *http.Request) {
 		sum, failed := a.store.Dump(r.Context(), archive, nil)
 		if err = failed; err == nil {
 			if err = archive.Close(); err == nil {
+				a.recordLocal(r, "store.backup", nil, map[string]any{"secrets": secrets, "records": sum.Records})
 				a.log.Info("a backup was made", "records", sum.Records, "bytes", sum.Bytes, "took", a.clock.Now().Sub(started))
 				return
 			}
 		}
 	}
+	a.recordLocal(r, "store.backup", err, nil)
 	a.log.Error("the backup failed", "error", err)
 	panic(http.ErrAbortHandler) // the reader must see that the answer has no end
 }
@@ -114,7 +116,7 @@ func (a *App) backupFiles(secrets bool) (files []backup.File, err error) {
 		}
 		return []backup.File{{Name: "config/effective.yaml", Data: text}}, nil
 	}
-	for _, name := range []string{threadKeyFile, webhookKeyFile, scheduleKeyFile, triggerKeyFile, pepperFile, audit.KeyFile} {
+	for _, name := range []string{threadKeyFile, webhookKeyFile, scheduleKeyFile, triggerKeyFile, stateKeyFile, pepperFile, audit.KeyFile} {
 		if err := add(filepath.Join(c.Store.Path, name), "keys/"+name); err != nil {
 			return nil, err
 		}

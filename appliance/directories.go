@@ -59,6 +59,9 @@ func (a *App) privatePaths(c *config.Config, state, run string) []string {
 	}
 	if atRest := c.Security.Encryption.AtRest; atRest.Enabled {
 		paths = append(paths, atRest.File)
+		if auth := atRest.Vault.Auth; atRest.Provider == config.KeyInVault {
+			paths = append(paths, auth.TokenFile, auth.SecretIDFile)
+		}
 		if atRest.Provider == config.KeyFromSystemd {
 			paths = append(paths, os.Getenv("CREDENTIALS_DIRECTORY"))
 		}

@@ -3,6 +3,7 @@ package appliance
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -11,6 +12,7 @@ import (
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/core/store/atrest"
+	"github.com/wardroom/wardroom/core/store/atrest/keyservice"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -21,6 +23,16 @@ func Encryption(c *config.Config) *store.Encryption {
 		return nil
 	}
 	switch a.Provider {
+	case config.KeyInVault:
+		v := a.Vault
+		return &store.Encryption{Names: a.Names, Source: keyservice.NewTransit(keyservice.Transit{
+			Address: v.Address, Namespace: v.Namespace, CACert: v.CACert, Mount: v.Mount, Key: v.Key, Timeout: v.Timeout,
+			Login: keyservice.TransitLogin(v.Auth),
+		})}
+	case config.KeyInKMS:
+		return &store.Encryption{Names: a.Names, Source: keyservice.NewKMS(keyservice.KMS{
+			Region: a.KMS.Region, Key: a.KMS.Key, Endpoint: a.KMS.Endpoint, Timeout: a.KMS.Timeout, Getenv: os.Getenv,
+		})}
 	case config.KeyFromEnvironment:
 		return &store.Encryption{Names: a.Names, Source: atrest.FromEnvironment(a.Variable, a.KeyID)}
 	case config.KeyFromSystemd:
@@ -55,19 +67,12 @@ func serverEncryption(c *config.Config, log hclog.Logger, clock core.Clock) *sto
 // rotateStoreKey changes the keys of the store, for the operator of this machine.
 func (a *App) rotateStoreKey(_ http.ResponseWriter, r *http.Request) (any, error) {
 	st, err := a.store.RotateKey(r.Context())
-	entry := core.AuditEntry{
-		Category: wire.AuditAdmin, Action: "store.key.rotate", Outcome: wire.AuditSuccess, Resource: wire.AuditResource{Type: "store"},
-		Details: map[string]any{"masterKey": st.MasterKey, "dataKey": st.DataKey},
+	if err == nil {
+		if err = a.stateKeys.rewrap(r.Context(), st.MasterKey); err != nil {
+			err = fmt.Errorf("the keys of the store were changed, and the next start does the rest: %w", err)
+		}
 	}
-	if p, ok := localPrincipal(r.Context()); ok {
-		entry.Actor = wire.AuditActor{Type: string(p.Kind), ID: p.ID}
-	}
-	if err != nil {
-		entry.Outcome, entry.Details = wire.AuditFailure, map[string]any{"code": string(core.ErrorCode(err))}
-	}
-	if failed := a.audit.Record(r.Context(), entry); failed != nil {
-		a.log.Warn("an audit record was not kept", "action", entry.Action, "error", failed)
-	}
+	a.recordLocal(r, "store.key.rotate", err, map[string]any{"masterKey": st.MasterKey, "dataKey": st.DataKey})
 	if err != nil {
 		return nil, err
 	}

@@ -17,11 +17,20 @@ import (
 // hashes. It is not in dumps.
 const maskingKeyFile = "masking.key"
 
+// phiFields are what people put into executions and agents make of it.
+var phiFields = []string{"input.**", "inputs.**", "result.**", "results.**", "output.**", "outputs.**", "metadata.**"}
+
 // applyMasking takes over which fields are masked.
 func (a *App) applyMasking(c *config.Config) error {
 	m := &c.Security.DataProtection.Masking
 	rules := masking.Config{Enabled: m.Enabled, Fields: m.Fields, Method: m.Method}
-	if m.Enabled && m.Method == masking.Hash {
+	if h := &c.Security.Compliance.HIPAA; h.Enabled && h.PHI.MinimumNecessary {
+		if !m.Enabled {
+			rules.Fields = nil
+		}
+		rules.Enabled, rules.Fields = true, append(slices.Clone(rules.Fields), phiFields...)
+	}
+	if rules.Enabled && m.Method == masking.Hash {
 		var err error
 		if rules.Key, err = sealKey(c.Store.Path, maskingKeyFile); err != nil {
 			return err

@@ -29,7 +29,7 @@ func protect(t *testing.T, r *receiver, sections string) *secured {
 	s := &secured{t: t, dir: t.TempDir(), log: new(log)}
 	s.config = filepath.Join(s.dir, "wardroom.yaml")
 	text := "server: {listen: '127.0.0.1:0', environment: development}\nstore: {path: store}\nplugins: {dir: plugins}\nlog: {level: trace}\n" +
-		fmt.Sprintf("webhooks: {endpoints: [{url: %q, events: ['*'], secret: %s}]}\n", r.server.URL, hookSecret) +
+		fmt.Sprintf("webhooks: {regions: [{region: lab, hosts: [127.0.0.1]}], endpoints: [{url: %q, events: ['*'], secret: %s}]}\n", r.server.URL, hookSecret) +
 		withKeys + "  audit: {enabled: true, level: verbose}\n" + sections
 	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

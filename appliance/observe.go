@@ -41,7 +41,28 @@ func (a *App) seedTotals(ctx context.Context) error {
 		}
 	}
 	a.metrics.Executions.Seed(stored, active)
+	if err := a.seedPatterns(ctx); err != nil {
+		return err
+	}
 	return a.seedTimes(ctx)
+}
+
+// seedPatterns has the series of the stored patterns there from the start, as many as there may be.
+func (a *App) seedPatterns(ctx context.Context) error {
+	page := core.Page{Limit: core.MaxPageLimit}
+	for range metrics.MaxLabelValues / core.MaxPageLimit {
+		list, info, err := a.patterns.FindPatterns(ctx, core.PatternFilter{Page: page})
+		if err != nil {
+			return err
+		}
+		for _, p := range list {
+			a.metrics.Executions.Known(p.Name)
+		}
+		if page.Cursor = info.NextCursor; !info.HasMore {
+			return nil
+		}
+	}
+	return nil
 }
 
 // seedPages is how many pages of the newest executions the mean duration goes on from.

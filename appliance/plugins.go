@@ -12,6 +12,7 @@ import (
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/health"
 	"github.com/wardroom/wardroom/core/pluginhost"
+	"github.com/wardroom/wardroom/core/store/atrest"
 	"github.com/wardroom/wardroom/core/workspace"
 )
 
@@ -34,10 +35,17 @@ func (a *App) openPlugins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var source atrest.KeySource
+	if e := Encryption(c); e != nil {
+		source = e.Source
+	}
+	if a.stateKeys, err = openStateKeys(ctx, c.Store.Path, source, a.store.EncryptionStatus().MasterKey); err != nil {
+		return err
+	}
 	a.plugins, err = pluginhost.New(pluginhost.Options{
 		Dir: dir, RunDir: run, StateDir: state, Dev: a.opts.Dev,
 		Private: a.privatePaths(c, state, run), Workspaces: workspace.TreesDir(workspaces),
-		Uses: []string{config.KindRuntime, config.KindAudit, config.KindSecret}, Secrets: a.pluginSecret, TrustedKeys: c.Plugins.TrustedKeys,
+		Uses: []string{config.KindRuntime, config.KindAudit, config.KindSecret}, Secrets: a.pluginSecret, Keys: a.stateKeys.of, TrustedKeys: c.Plugins.TrustedKeys,
 		Plugins: pluginSpecs(c), Clock: a.clock, Logger: a.log, Metrics: a.pluginWatch(), Check: a.watchPlugin,
 	})
 	if err != nil {

@@ -105,7 +105,7 @@ func TestScheduleSpawnsThreads(t *testing.T) {
 	ctx := t.Context()
 	admin := s.client(s.adminKey)
 	spec := nightly("thread", "")
-	spec.Target = client.Target{Thread: &client.ThreadSpec{AgentType: "nothing", Objective: "x"}}
+	spec.Target = client.Target{Thread: &client.ThreadSpec{AgentType: "claude", Objective: "x"}}
 	spec.Target.Thread.Preparation.Env = map[string]string{"KEY": "canary"}
 	made, err := admin.CreateSchedule(ctx, spec)
 	s.wants(err, 0)

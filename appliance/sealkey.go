@@ -44,34 +44,49 @@ func sealKey(dir, name string) (key [32]byte, err error) {
 }
 
 func readSealKey(path string) (key [32]byte, err error) {
+	text, err := readPrivate(path, int64(len(key))+1)
+	if err != nil {
+		return key, err
+	}
+	if len(text) != len(key) {
+		return key, core.Errorf(core.CodeConflict, "%s is no key of %d bytes; remove it to get a new one", path, len(key))
+	}
+	return [32]byte(text), nil
+}
+
+// readPrivate reads the beginning of a file. CONFLICT when others than this user may read it.
+func readPrivate(path string, limit int64) ([]byte, error) {
 	// The file that is looked at is the one that is read, whatever happens to the path meanwhile.
 	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
 	if err != nil {
-		return key, fmt.Errorf("open the key: %w", err)
+		return nil, fmt.Errorf("open the key: %w", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return key, fmt.Errorf("look at the key: %w", err)
+		return nil, fmt.Errorf("look at the key: %w", err)
 	}
 	if mode := info.Mode(); !mode.IsRegular() || mode.Perm()&0o077 != 0 {
-		return key, core.Errorf(core.CodeConflict, "%s may be read by others; make it a file of mode 0600, or remove it to get a new key", path)
+		return nil, core.Errorf(core.CodeConflict, "%s may be read by others; make it a file of mode 0600, or remove it to get a new key", path)
 	}
-	if info.Size() != int64(len(key)) {
-		return key, core.Errorf(core.CodeConflict, "%s is no key of %d bytes; remove it to get a new one", path, len(key))
+	text, err := io.ReadAll(io.LimitReader(f, limit))
+	if err != nil {
+		return nil, fmt.Errorf("read the key: %w", err)
 	}
-	if _, err := io.ReadFull(f, key[:]); err != nil {
-		return key, fmt.Errorf("read the key: %w", err)
-	}
-	return key, nil
+	return text, nil
 }
 
-// writeSealKey makes a key that is there wholly or not at all.
-func writeSealKey(path string) (err error) {
+// writeSealKey makes a key.
+func writeSealKey(path string) error {
 	key := make([]byte, 32)
 	if _, err := rand.Read(key); err != nil {
 		return err
 	}
+	return writePrivate(path, key)
+}
+
+// writePrivate makes or replaces a file that is there wholly or not at all, for this user alone.
+func writePrivate(path string, text []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
 	if err != nil {
 		return err
@@ -81,7 +96,7 @@ func writeSealKey(path string) (err error) {
 			_ = os.Remove(f.Name())
 		}
 	}()
-	_, err = f.Write(key)
+	_, err = f.Write(text)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

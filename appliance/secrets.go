@@ -10,6 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/health"
+	"github.com/wardroom/wardroom/core/metrics"
 	"github.com/wardroom/wardroom/core/pluginhost"
 	"github.com/wardroom/wardroom/core/secrets"
 	"github.com/wardroom/wardroom/sdk/secret"
@@ -50,6 +51,15 @@ func (a *App) checkSecrets(ctx context.Context) health.Result {
 		}
 	}
 	return health.OK()
+}
+
+// secretFigures is what metrics show of the providers of secrets.
+func (a *App) secretFigures() []metrics.SecretFigures {
+	var list []metrics.SecretFigures
+	for _, f := range a.secrets.Figures() {
+		list = append(list, metrics.SecretFigures(f))
+	}
+	return list
 }
 
 // latePlugin is a provider that is a plugin, before the plugins were started as well.

@@ -19,6 +19,7 @@ func engineConfig(c *config.Config) engine.Config {
 		MaxBatchInputs: c.Engine.MaxBatchInputs, PriorityAging: c.Engine.PriorityAging,
 		RoleBinding: engine.RoleBinding(c.Engine.RoleBinding), QuestionTimeout: c.Engine.QuestionTimeout,
 		MaxActivePerOwner: openLimits(c).Executions,
+		RequireConsent:    c.Security.Compliance.ConsentRequired(),
 		SanitizeHTML:      c.Security.InputValidation.Enabled && c.Security.InputValidation.Sanitize.HTML,
 		SanitizeScripts:   c.Security.InputValidation.Enabled && c.Security.InputValidation.Sanitize.Scripts,
 	}
@@ -36,6 +37,7 @@ func agentsConfig(c *config.Config) agents.Config {
 		MessagesPerSecond: c.Agents.MessagesPerSecond,
 		MaxMessage:        c.Agents.MaxMessage,
 		MaxSessions:       c.Agents.MaxSessions,
+		Region:            c.Security.Compliance.Residency(),
 		MaxSendBytes:      int(c.Agents.SendBuffer),
 		TaskTimeout:       c.Engine.TaskTimeout,
 	}
@@ -53,6 +55,7 @@ func apiConfig(c *config.Config) api.Config {
 		Heartbeat: c.Streams.Heartbeat, StreamMaxAge: c.Streams.MaxAge,
 		WriteTimeout: c.Streams.WriteTimeout, MetricsPublic: c.Metrics.Public,
 		HSTS: c.Security.Encryption.InTransit.Enabled, AccessLog: c.Log.Access,
+		RecordReads: c.Security.Compliance.HIPAA.Enabled && c.Security.Compliance.HIPAA.PHI.AccessLogging,
 	}
 }
 
@@ -69,11 +72,11 @@ func (a *App) retention() store.Policy { return Retention(a.config.Load()) }
 
 // Retention is the policy of a configuration.
 func Retention(c *config.Config) store.Policy {
-	keep, hooks := c.Store.Retention, c.Webhooks.Retention
+	keep, hooks, age := c.Store.Retention, c.Webhooks.Retention, c.Security.Compliance.ExecutionAge
 	return store.Policy{
-		Executions: keep.Executions, Events: keep.Events, Batches: keep.Batches, Agents: keep.Agents,
+		Executions: age(keep.Executions), Events: age(keep.Events), Batches: age(keep.Batches), Agents: keep.Agents,
 		Idempotency: keep.Idempotency,
-		Deliveries:  hooks.Age, DeliveriesPerWebhook: hooks.MaxPerEndpoint,
+		Deliveries:  age(hooks.Age), DeliveriesPerWebhook: hooks.MaxPerEndpoint,
 		PendingPerWebhook: c.Webhooks.MaxPending, PendingAge: c.Webhooks.MaxPendingAge,
 		WorkspaceBytes: c.Threads.Workspaces.MaxReleasedBytes,
 		ExecutionBytes: keep.MaxExecutionBytes, EventBytes: keep.MaxEventBytes, DeliveryBytes: hooks.MaxBytes,

@@ -67,7 +67,7 @@ func (a *App) newThreads(ctx context.Context) error {
 	a.threads = threads.New(threads.Options{
 		Store: a.store, Streams: a.streams, ManagedAgents: a.runtimes, Hosts: a.agents, Workspaces: a.workspaces, Memory: a.memory,
 		Clock: a.clock, IDs: a.ids, Logger: a.log.Named("threads"), Config: threadsConfig(c), SealKey: key, Observer: a.metrics.Threads,
-		Approver: a.approvals, Secrets: a.secrets.Requested("threads"),
+		AgentTypes: a.agentTypes, Approver: a.approvals, Secrets: a.secrets.Requested("threads"),
 	})
 	a.agents.SetThreadSink(a.threads)
 	return nil
@@ -140,6 +140,7 @@ func threadsConfig(c *config.Config) threads.Config {
 		Timeout: c.Threads.Timeout, MaxRestarts: c.Threads.MaxRestarts, SummarizeAfterTurns: c.Threads.SummarizeAfterTurns,
 		TurnRetries: c.Threads.TurnRetries, TurnRetryDelay: c.Threads.TurnRetryDelay, WaitAlert: c.Threads.WaitAlert,
 		SpawnsAtOnce: c.Threads.SpawnsAtOnce, AutoAnswer: c.Threads.AutoAnswer,
+		RequireConsent: c.Security.Compliance.ConsentRequired(),
 	}
 }
 

@@ -236,8 +236,17 @@ func (a *App) reloadWebhooks(c *config.Config) error {
 // webhookGuard decides which targets deliveries may go to.
 func webhookGuard(c *config.Config) *target.Guard {
 	transit := c.Security.Encryption.InTransit
-	return &target.Guard{
+	guard := &target.Guard{
 		Development: c.Server.Environment == config.Development, AllowPrivate: c.Webhooks.AllowPrivate,
 		Encrypted: transit.Enabled, PlainLoopback: transit.AllowLoopback,
 	}
+	if region, hooks := c.Security.Compliance.Residency(), &c.Webhooks; region != "" {
+		guard.Elsewhere = func(host string) string {
+			if hooks.Resides(host, region) {
+				return ""
+			}
+			return "webhooks.regions does not have it in " + region + ", where security.compliance.gdpr.dataResidency.region keeps data"
+		}
+	}
+	return guard
 }

@@ -16,13 +16,13 @@ import (
 // Drawing is what there is to draw of a pattern. Its JSON form is an answer of the command line. Texts are of one line,
 // without control characters.
 type Drawing struct {
-	Name        string      `json:"name"`
-	Version     string      `json:"version"`
-	Description string      `json:"description,omitempty"`
-	Roles       []*Role     `json:"roles,omitempty"` // at the top of the hierarchy
-	Rules       []Rule      `json:"rules,omitempty"`
-	Escalation  *Escalation `json:"escalation,omitempty"`
-	Steps       []*Step     `json:"steps"`
+	Name        string             `json:"name"`
+	Version     string             `json:"version"`
+	Description string             `json:"description,omitempty"`
+	Roles       []*Role            `json:"roles,omitempty"` // at the top of the hierarchy
+	Rules       []core.RoutingRule `json:"rules,omitempty"` // routing rules and topic routes, as people read them
+	Escalation  *Escalation        `json:"escalation,omitempty"`
+	Steps       []*Step            `json:"steps"`
 }
 
 // Role is a role with those that report to it.
@@ -34,14 +34,6 @@ type Role struct {
 	Capabilities []string `json:"capabilities,omitempty"`
 	Managed      bool     `json:"managed,omitempty"`
 	Reports      []*Role  `json:"reports,omitempty"`
-}
-
-// Rule is a routing rule, or a topic route.
-type Rule struct {
-	From         string   `json:"from"`
-	To           string   `json:"to"`
-	Topics       []string `json:"topics,omitempty"`
-	MessageTypes []string `json:"messageTypes,omitempty"`
 }
 
 // Escalation is what becomes of messages that no rule routes or nobody answers.
@@ -129,7 +121,7 @@ func (d *Drawing) messages(c *core.Chart) {
 		if r.From == core.Anyone {
 			from = "any role"
 		}
-		d.Rules = append(d.Rules, Rule{From: from, To: line(r.To), Topics: lines(r.Topics), MessageTypes: lines(r.MessageTypes)})
+		d.Rules = append(d.Rules, core.RoutingRule{From: from, To: line(r.To), Topics: lines(r.Topics), MessageTypes: lines(r.MessageTypes)})
 	}
 	var topics []string
 	for topic := range c.Escalation.TopicRoutes {
@@ -137,7 +129,7 @@ func (d *Drawing) messages(c *core.Chart) {
 	}
 	sort.Strings(topics)
 	for _, topic := range topics {
-		d.Rules = append(d.Rules, Rule{From: "any role", To: line(c.Escalation.TopicRoutes[topic]), Topics: []string{line(topic)}})
+		d.Rules = append(d.Rules, core.RoutingRule{From: "any role", To: line(c.Escalation.TopicRoutes[topic]), Topics: []string{line(topic)}})
 	}
 	e := c.Escalation
 	d.Escalation = &Escalation{Default: e.Default, TimeoutMs: e.Timeout.Milliseconds(), MaxDepth: e.MaxDepth, OnMaxDepth: e.OnMaxDepth}
@@ -273,7 +265,7 @@ func (d *Drawing) flat(def *core.Definition, definition json.RawMessage) {
 }
 
 // about renders what a rule is for.
-func (r Rule) about() string {
+func about(r core.RoutingRule) string {
 	if len(r.Topics) > 0 {
 		return "topic " + strings.Join(r.Topics, ", ")
 	}

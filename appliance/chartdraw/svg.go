@@ -128,7 +128,7 @@ func (p *picture) section(name string) {
 func (p *picture) messages(d *Drawing) {
 	p.y += 10
 	for _, r := range d.Rules {
-		p.prose("soft", cut(r.From+" → "+r.To+" · "+r.about(), maxText, "…"))
+		p.prose("soft", cut(r.From+" → "+r.To+" · "+about(r), maxText, "…"))
 	}
 	if d.Escalation != nil {
 		p.prose("soft", cut(d.Escalation.sentence(), maxText, "…"))

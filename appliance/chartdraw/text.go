@@ -56,7 +56,7 @@ func (d *Drawing) Text(opts TextOptions) string {
 		w.line("")
 		w.line("Messages")
 		for _, r := range d.Rules {
-			w.line(r.From + w.arrow + r.To + w.dot + r.about())
+			w.line(r.From + w.arrow + r.To + w.dot + about(r))
 		}
 		w.line(d.Escalation.sentence())
 	}

@@ -360,6 +360,9 @@ func reportScreen(s *screen, r *trail.Report) {
 	if r.Trimmed > 0 {
 		s.fields("retention", fmt.Sprintf("removed those up to record %d", r.Trimmed))
 	}
+	if r.Redacted > 0 {
+		s.fields("redacted", fmt.Sprintf("%d, by erasures, each signed", r.Redacted))
+	}
 	if r.Duplicates > 0 {
 		s.fields("duplicates", fmt.Sprintf("%d, which are harmless", r.Duplicates))
 	}

@@ -154,6 +154,9 @@ func apiHint(e *client.Error) string {
 			return fmt.Sprintf("look at it with `wardroom execution get %s`", clean(id))
 		}
 	case client.CodeNoAgents:
+		if reason, _ := e.Details["reason"].(string); reason == "no_runtime" {
+			return "see where agents can run with `wardroom runtime list`"
+		}
 		return "see who is connected with `wardroom agent list`; with --async an execution waits for agents"
 	case client.CodeRateLimited:
 		if e.RetryAfter > 0 {

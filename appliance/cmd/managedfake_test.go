@@ -46,7 +46,7 @@ func (f *fake) managed(handle func(route string, h func(w http.ResponseWriter, r
 	}
 	agent := one(func(w http.ResponseWriter, _ *http.Request, id, _ string) { say(w, 200, managedAgent(id)) })
 	handle("GET /api/runtimes", func(w http.ResponseWriter, _ *http.Request, _ string) {
-		say(w, 200, `{"runtimes":[{"name":"local","priority":10,"ready":true,"types":["claude","codex"],"agents":2,"maxAgents":10,"isolation":{"noNewPrivs":true,"landlock":6,"user":"wardroom-agent"}},`+
+		say(w, 200, `{"runtimes":[{"name":"local","priority":10,"ready":true,"types":["claude","codex"],"missingTypes":["codex"],"agents":2,"maxAgents":10,"isolation":{"noNewPrivs":true,"landlock":6,"user":"wardroom-agent"}},`+
 			`{"name":"docker","priority":20,"ready":false,"reason":"the socket is not there","types":[],"agents":0,"maxAgents":0}]}`)
 	})
 	handle("GET /api/managed-agents", func(w http.ResponseWriter, r *http.Request, _ string) {

@@ -177,6 +177,20 @@ func shorten(text string, width int) string {
 	return string(runes[:width-3]) + "..."
 }
 
+// resultText renders a result for people. One that is nothing but text, which the API shows as {"text": ...}, is the text.
+func resultText(value json.RawMessage) string {
+	var fields map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(value, &fields) != nil || len(fields) != 1 || fields["text"] == nil || json.Unmarshal(fields["text"], &text) != nil {
+		return pretty(value)
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = clean(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // pretty renders JSON over several lines for a person.
 func pretty(value json.RawMessage) string {
 	var out bytes.Buffer

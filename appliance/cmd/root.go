@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
@@ -157,7 +158,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	root.SetOut(deps.Stdout)
 	root.SetErr(deps.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef(cmd, "%s", err)
+		return usagef(cmd, "%s%s", err, nearFlags(cmd, err))
 	})
 
 	flags := root.PersistentFlags()
@@ -184,7 +185,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	}
 	add("run", c.serveCommand(), c.devCommand(), c.edgeCommand())
 	add("work", c.patternCommand(), c.runCommand(), c.executionCommand(), c.questionCommand(), c.batchCommand(), c.threadCommand(), c.workspaceCommand(),
-		c.agentCommand(), c.runtimeCommand(), c.scheduleCommand(), c.triggerCommand(), c.webhookCommand(), c.pluginCommand(), c.secretCommand(), c.authCommand(),
+		c.agentCommand(), c.runtimeCommand(), c.scheduleCommand(), c.triggerCommand(), c.webhookCommand(), c.pluginCommand(), c.secretCommand(), c.dataCommand(), c.complianceCommand(), c.authCommand(),
 		c.auditCommand(), c.statusCommand(), c.overviewCommand(), c.inboxCommand(), c.openCommand(), c.openapiCommand(), c.eventsCommand(),
 		c.contextCommand(), c.loginCommand(), c.logoutCommand())
 	add("machine", c.setupCommand(), c.doctorCommand(), c.reloadCommand(), c.logLevelCommand(), c.backupCommand(), c.debugCommand())
@@ -366,6 +367,26 @@ func (c *cli) late(ctx context.Context, err error) error {
 		}
 	}
 	return err
+}
+
+// nearFlags says which flags were meant by one that there is not, or "".
+func nearFlags(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 { // one letter is near to everything
+		return ""
+	}
+	// cobra finds near names among commands only.
+	names := &cobra.Command{SuggestionsMinimumDistance: 2}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+		}
+	})
+	near := names.SuggestionsFor(unknown.GetSpecifiedName())
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean --" + strings.Join(near, " or --") + "?"
 }
 
 // group makes a command that only holds others: alone it prints its help, with an unknown word it says so.

@@ -174,7 +174,7 @@ func executionScreen(s *screen, e *client.Execution) {
 	}
 	if len(e.Result) > 0 && string(e.Result) != "null" {
 		s.line("result:")
-		s.line("%s", pretty(e.Result))
+		s.line("%s", resultText(e.Result))
 	}
 	if len(e.Agents) > 0 {
 		s.line("")

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,7 @@ var runtimes = &resource[client.Runtime]{
 			}
 			return r.Agents
 		}},
-		{head: "TYPES", show: func(r *client.Runtime) any { return strings.Join(r.Types, ",") }, cut: 60},
+		{head: "TYPES", show: func(r *client.Runtime) any { return typesText(r) }, cut: 80},
 		{head: "ISOLATION", show: func(r *client.Runtime) any { return isolationText(r.Isolation) }, wide: true},
 		{head: "REASON", show: func(r *client.Runtime) any { return r.Reason }, cut: 100},
 	},
@@ -37,6 +38,15 @@ func (c *cli) runtimeCommand() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "runtime", Aliases: []string{"runtimes"}, Short: "Look at the runtimes of managed agents"})
 	cmd.AddCommand(runtimes.lists(c, &cobra.Command{Use: "list", Short: "List the runtimes, in the order in which they are tried"}))
 	return cmd
+}
+
+// typesText is the types of a runtime, those whose command is there first.
+func typesText(r *client.Runtime) string {
+	found := slices.DeleteFunc(slices.Clone(r.Types), func(kind string) bool { return slices.Contains(r.MissingTypes, kind) })
+	if len(r.MissingTypes) == 0 {
+		return strings.Join(found, ",")
+	}
+	return strings.TrimSpace(strings.Join(found, ",") + " (not found: " + strings.Join(r.MissingTypes, ",") + ")")
 }
 
 // isolationText is what keeps agents of a runtime from its machine, in one line.

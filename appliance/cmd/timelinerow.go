@@ -151,6 +151,11 @@ func (s *timelineStyle) left(tree *timelineTree, n *timelineNode) []piece {
 		add(stylePlain, pick(s.unicode, "↑ ", "^ ")+clean(e.To))
 	case client.TimelineQuestion:
 		add(stylePlain, e.Role+" asks")
+	case client.TimelineApproval:
+		add(stylePlain, spaced(e.Role, quoted(e.Name), "asks to use", e.Type))
+		if r := e.Ruling; r != nil {
+			add(styleBusy, spaced(r.Answer+" by", r.By, r.Rule, r.Person, r.Reason))
+		}
 	case client.TimelineThread:
 		add(stylePlain, "thread "+quoted(e.Name))
 		add(stylePlain, e.Role)
@@ -298,7 +303,7 @@ func (s *timelineStyle) bar(b *strings.Builder, tree *timelineTree, e *client.Ti
 	switch e.Kind {
 	case client.TimelineMessage, client.TimelineEscalation, client.TimelineRole, client.TimelineThread:
 		sign = pick(s.unicode, "─", "-")
-	case client.TimelineQuestion:
+	case client.TimelineQuestion, client.TimelineApproval:
 		sign = pick(s.unicode, "░", "?")
 	}
 	how := entryStyle(e.Status)

@@ -8,9 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"path"
-	"strings"
 	"sync"
 )
 
@@ -80,20 +78,4 @@ func Pack(data []byte) ([]byte, bool) {
 		err = w.Close()
 	}
 	return out.Bytes(), err == nil && out.Len() < len(data)
-}
-
-// TakesGzip reports whether the sender of a request reads gzip.
-func TakesGzip(r *http.Request) bool {
-	for _, line := range r.Header.Values("Accept-Encoding") {
-		for part := range strings.SplitSeq(line, ",") {
-			name, weight, weighted := strings.Cut(strings.TrimSpace(part), ";")
-			if name = strings.TrimSpace(name); name != "gzip" && name != "*" {
-				continue
-			}
-			if q := strings.ReplaceAll(weight, " ", ""); !weighted || q != "q=0" && !strings.HasPrefix(q, "q=0.000") {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/wardroom/wardroom/core/api"
 )
 
 // Options say how the console is reached.
@@ -159,7 +161,7 @@ func (h *Handler) asset(w http.ResponseWriter, r *http.Request, name string) {
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	w.Header().Set("Vary", "Accept-Encoding")
 	body := a.plain
-	if packed, worth := a.packed(); worth && TakesGzip(r) {
+	if packed, worth := a.packed(); worth && api.TakesGzip(r) {
 		w.Header().Set("Content-Encoding", "gzip")
 		body = packed
 	}

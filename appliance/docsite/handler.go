@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/wardroom/wardroom/appliance/console"
+	"github.com/wardroom/wardroom/core/api"
 )
 
 // Options say what is served, and how it is reached.
@@ -131,7 +132,7 @@ func (h *Handler) send(w http.ResponseWriter, r *http.Request, status int, kind,
 			return
 		}
 	}
-	if console.TakesGzip(r) {
+	if api.TakesGzip(r) {
 		if packed, worth := console.Pack(body); worth {
 			header.Set("Content-Encoding", "gzip")
 			body = packed

@@ -16,7 +16,7 @@ import (
 
 // shellType is an agent type for tests: any program that prints a prompt will do.
 const shellType = `agentTypes.shell: {command: bash, args: [--norc, --noprofile], ` +
-	`env: {PS1: "ready> ", PS2: "", HISTFILE: /dev/null}, ready: {pattern: "^ready> $"}, exit: exit}`
+	`env: {PS1: "ready> ", PS2: "", HISTFILE: /dev/null, CANARY_TOKEN: ` + canary + `}, ready: {pattern: "^ready> $"}, exit: exit}`
 
 // crew is a server with managed agents on a local runtime.
 type crew struct {

@@ -301,8 +301,8 @@ workflow:
 		t.Fatal(err)
 	}
 	e := s.over(id, "completed")
-	var out []string
-	if err := json.Unmarshal(e.Output, &out); err != nil || len(out) != 3 || out[0] != "coded" || out[1] != "tested" || !strings.HasPrefix(out[2], "asked") {
+	var out struct{ Value []string }
+	if err := json.Unmarshal(e.Output, &out); err != nil || len(out.Value) != 3 || out.Value[0] != "coded" || out.Value[1] != "tested" || !strings.HasPrefix(out.Value[2], "asked") {
 		t.Errorf("output %s, %v", e.Output, err)
 	}
 	for words, want := range map[string]int{"first-words": 1, "second-words": 1, "third-words": 1} {
@@ -353,7 +353,7 @@ workflow:
 		t.Fatal(err)
 	}
 	e := s.over(id, "completed")
-	if string(e.Output) != `"coded"` {
+	if string(e.Output) != `{"text":"coded"}` {
 		t.Errorf("output %s", e.Output)
 	}
 	if n := s.prompts("first-words"); n != 1 {

@@ -27,6 +27,7 @@ type server struct {
 	url  string
 
 	process *testbed.Process // the one that was started last
+	env     []string         // beside what every server gets
 	logs    string           // folder of the logs of all
 	starts  int
 	log     logFile // of the one that was started last
@@ -112,6 +113,24 @@ func (s *server) startFull() bool {
 // launch runs the process, and reports whether it got ready; one that may not fail does, or the test is over.
 func (s *server) launch(mayFail bool) bool {
 	s.t.Helper()
+	s.begin()
+	p := s.process
+	if err := p.Await(context.Background(), patience); err != nil {
+		if mayFail && p.Ended() {
+			return false
+		}
+		s.t.Fatalf("%v\n%s", err, s.log)
+	}
+	s.url = p.Address
+	if s.transport == nil {
+		s.connect()
+	}
+	return true
+}
+
+// begin runs the process and does not wait for it.
+func (s *server) begin() {
+	s.t.Helper()
 	if s.addr == "" {
 		var err error
 		if s.addr, err = testbed.FreeAddress(); err != nil {
@@ -127,7 +146,7 @@ func (s *server) launch(mayFail bool) bool {
 	}
 	s.starts++
 	s.log = logFile(filepath.Join(s.logs, fmt.Sprintf("%d.log", s.starts)))
-	p, err := testbed.Command{Args: args, Env: []string{"E2E_LISTEN=" + s.addr, "GOTRACEBACK=all"}, Log: string(s.log)}.Start()
+	p, err := testbed.Command{Args: args, Env: append([]string{"E2E_LISTEN=" + s.addr, "GOTRACEBACK=all"}, s.env...), Log: string(s.log)}.Start()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -135,17 +154,6 @@ func (s *server) launch(mayFail bool) bool {
 	if s.transport == nil {
 		s.t.Cleanup(s.cleanup)
 	}
-	if err := p.Await(context.Background(), patience); err != nil {
-		if mayFail && p.Ended() {
-			return false
-		}
-		s.t.Fatalf("%v\n%s", err, s.log)
-	}
-	s.url = p.Address
-	if s.transport == nil {
-		s.connect()
-	}
-	return true
 }
 
 // connect makes the clients.
@@ -217,6 +225,8 @@ func (s *server) cleanup() {
 	if s.transport != nil {
 		s.transport.CloseIdleConnections()
 	}
+	inFiles(s.t, s.logs, canary)
+	inFiles(s.t, s.dir, canary)
 	if log := s.log.String(); strings.Contains(log, "panic") || strings.Contains(log, "DATA RACE") {
 		s.t.Errorf("the server panicked")
 	}

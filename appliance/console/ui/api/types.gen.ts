@@ -193,16 +193,28 @@ export interface AuditRecord {
   details: unknown;
   /** The same in every sink. */
   eventId: string;
-  /** SHA-256 of the record without this member, in hexadecimal digits. */
+  /** SHA-256 of the record without this member, in hexadecimal digits; of a redacted one as it was before. */
   hash: string;
   outcome: "attempt" | "success" | "failure" | "denied";
   /** Hash of the record before; zeros before the first. */
   previousHash: string;
+  /** Present on a record from which what names a person was taken out. */
+  redacted?: AuditRedaction;
   request: AuditRequest;
   resource: AuditResource;
   /** Rises by one from record to record. */
   sequence: number;
   timestamp: string;
+}
+
+export interface AuditRedaction {
+  at: string;
+  /** Id of the erasure. */
+  erasure: string;
+  /** Ed25519, in base64. */
+  publicKey: string;
+  /** In base64. */
+  signature: string;
 }
 
 export interface AuditRequest {
@@ -359,6 +371,7 @@ export interface BatchResult {
   /** Absent for an item that never became an execution. */
   executionId?: string;
   index: number;
+  /** As that of its execution. */
   result?: unknown;
   status: "pending" | "running" | "completed" | "failed" | "cancelled";
 }
@@ -427,6 +440,30 @@ export interface CompletionBody {
   summary: string;
   /** What the agent says it ran. */
   tests?: TestReport;
+}
+
+export interface ComplianceControl {
+  /** What was found in the running system. */
+  evidence: string;
+  id: string;
+  /** Keys of the configuration that it goes by. */
+  keys: string[];
+  passed: boolean;
+  title: string;
+}
+
+export interface ComplianceReport {
+  checkedAt: string;
+  controls: ComplianceControl[];
+  /** The profile is enforced: a configuration that contradicts it is refused. */
+  enabled: boolean;
+  /** Controls that did not. */
+  failed: number;
+  /** Every control passed. */
+  passed: boolean;
+  profile: "soc2" | "gdpr" | "hipaa";
+  /** Of the server. */
+  version: string;
 }
 
 export interface ContextFile {
@@ -516,6 +553,19 @@ export interface CreateWebhookRequest {
   timeout?: number;
   /** https, and no redirects. */
   url: string;
+}
+
+export interface DataExportRequest {
+  /** Id of who made the data, or the value of the metadata key subject. */
+  subject: string;
+}
+
+export interface DataRemainder {
+  /** 0: it is not counted. */
+  count: number;
+  kind: string;
+  /** Why it stays, and what to do. */
+  note: string;
 }
 
 export interface DecisionBody {
@@ -666,6 +716,51 @@ export interface DeliveryRetried {
 export interface EmptyRequest {
 }
 
+export interface Erasure {
+  /** What ran at the start: it is cancelled if that was asked for, and refuses the erasure otherwise. */
+  active?: Record<string, unknown>;
+  completedAt?: string;
+  createdAt?: string;
+  /** What was erased or changed so far, by kind. */
+  done?: Record<string, unknown>;
+  /** Empty in a dry run. */
+  id: string;
+  /** What there was of the subject at the start, by kind. */
+  planned: Record<string, unknown>;
+  /** Random; it stands in the place of the subject where records stay. Nothing leads from it to the subject. */
+  pseudonym?: string;
+  remaining?: DataRemainder[];
+  requestedBy?: string;
+  status?: "running" | "completed";
+  /** What is being worked on. */
+  step?: string;
+  /** Why the present step does not get on; it is tried again. */
+  waiting?: string;
+}
+
+export interface ErasureList {
+  erasures: Erasure[];
+  hasMore: boolean;
+  limit: number;
+  /** cursor of the next page; absent on the last. */
+  nextCursor?: string;
+  offset: number;
+  total: number;
+  /** total is a lower bound: several filters select together, and counting ended there. */
+  totalAtLeast?: boolean;
+}
+
+export interface ErasureRequest {
+  /** Cancel what runs of the subject; otherwise that refuses the erasure. */
+  cancel?: boolean;
+  /** The subject once more; required unless dryRun. */
+  confirm?: string;
+  /** Only tell what there is. */
+  dryRun?: boolean;
+  /** Id of who made the data, or the value of the metadata key subject. */
+  subject: string;
+}
+
 export interface ErrorBody {
   error: ErrorDetail;
   /** Also in the header X-Request-Id and in the log. */
@@ -692,7 +787,7 @@ export interface EventRow {
   /** Depends on the type. */
   data: unknown;
   executionId: string;
-  /** Who caused it; absent where the server did by itself, and without security. */
+  /** Who caused it: a principal, or system where the server did by itself; absent of events of earlier versions. */
   principal?: string;
   /** Rises over all executions; the id of the event in streams. */
   sequence: number;
@@ -729,6 +824,8 @@ export interface ExecutionBody {
   batchIndex?: number;
   cancelReason?: string;
   cancelledAt?: string;
+  /** Who cancelled it; system where the server did by itself, as of items of a batch. */
+  cancelledBy?: string;
   completedAt?: string;
   createdAt: string;
   createdBy?: string;
@@ -750,6 +847,7 @@ export interface ExecutionBody {
   patternName?: string;
   /** The step a rerun began with. */
   rerunFrom?: string;
+  /** Its shape follows the pattern's output. An object: text is {text}, and what is no object otherwise {value}. */
   result?: unknown;
   /** The execution this one repeats. */
   retryOf?: string;
@@ -1041,7 +1139,7 @@ export interface ManagedEventRow {
   agentId: string;
   /** Depends on the type; status is the one that it led to. */
   data: unknown;
-  /** Who caused it; absent where the server did by itself, and without security. */
+  /** Who caused it: a principal, or system where the server did by itself; absent of events of earlier versions. */
   principal?: string;
   /** Rises over all agents; the id of the event in the stream. */
   sequence: number;
@@ -1097,7 +1195,7 @@ export interface Outcome {
   pattern: PatternRef;
   /** Of an org chart, like output, metrics, steps and partial. */
   patternName?: string;
-  /** Its shape follows the pattern's output. */
+  /** Its shape follows the pattern's output. An object: text is {text}, and what is no object otherwise {value}. */
   result: unknown;
   /** Texts of the input that something was taken out of, 100 at most. */
   sanitized?: SanitizedField[];
@@ -1596,6 +1694,8 @@ export interface RuntimeInfo {
   /** What holds for agents there. Absent where the runtime does not say. */
   isolation?: RuntimeIsolation;
   maxAgents: number;
+  /** Those of types whose command is not found where the runtime starts agents. Absent where the runtime does not say; a type that the configuration declares is looked for when it is spawned. */
+  missingTypes?: string[];
   name: string;
   priority: number;
   ready: boolean;
@@ -2067,7 +2167,7 @@ export interface ThreadEventRow {
   data: unknown;
   executionId: string;
   id: string;
-  /** Who caused it; absent where the server did by itself, and without security. */
+  /** Who caused it: a principal, or system where the server did by itself; absent of events of earlier versions. */
   principal?: string;
   /** Rises over all threads; the id of the event in streams. */
   sequence: number;
@@ -2200,6 +2300,8 @@ export interface ThreadQueueItem {
   /** How often it was given to the agent before. */
   attempt?: number;
   createdAt: string;
+  /** Who sent it. */
+  createdBy?: string;
   inputId: string;
   message: string;
   number: number;
@@ -2290,6 +2392,8 @@ export interface TimelineEntry {
   agentId?: string;
   /** Of a task from 1, of a step that is run again from 2; depth of an escalation. */
   attempt?: number;
+  /** Who answered a question. */
+  by?: string;
   /** Error, topic, branch taken, reason, or feedback of a verdict. While an agent is lost, how long it is waited for. */
   detail?: string;
   /** Milliseconds; up to now while it goes on. */
@@ -2297,13 +2401,15 @@ export interface TimelineEntry {
   endedAt?: string;
   /** Of the event in the journal that it began with. Absent of threads, which have journals of their own. */
   firstSequence?: number;
-  /** Path of a step; id of a task (the same for each attempt), message, question or thread; agent of a role. */
+  /** Path of a step; id of a task (the same for each attempt), message, question, thread or prompt; agent of a role. */
   id: string;
-  kind: "step" | "task" | "role" | "message" | "escalation" | "question" | "thread";
+  kind: "step" | "task" | "role" | "message" | "escalation" | "question" | "thread" | "approval";
   /** Of the step, the agent or the thread. */
   name?: string;
   /** That does the task, or sends the message. */
   role?: string;
+  /** Of an approval: which rule, or who, answers. */
+  ruling?: PromptRuling;
   /** Of the event that changed it last. */
   sequence?: number;
   startedAt: string;
@@ -2311,11 +2417,11 @@ export interface TimelineEntry {
   status: string;
   /** Step that it belongs to; of a step the one around it. */
   step?: string;
-  /** Of a role: the managed thread that its agent is. */
+  /** Of a role: the managed thread that its agent is. Of an approval: the thread that asked. */
   threadId?: string;
   /** Role that gets the message, or user. */
   to?: string;
-  /** Kind of the step, type of the message, or agent type. */
+  /** Kind of the step, type of the message, agent type, or the tool that an approval is about. */
   type?: string;
   /** Of a task of a managed agent, where it tells. */
   usage?: Usage;

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { go, href, place } from "../route.ts";
 import { rowHeight } from "../setting.ts";
+import { useRowFocus } from "./rowfocus.ts";
 
 export interface Column<T> {
   head: string;
@@ -62,19 +63,11 @@ export function Rows<T>(p: Props<T>) {
     if (p.more && last >= p.rows.length) p.more();
   }, [last, p.rows.length]);
   const open = (row: T) => { if (p.pick) p.pick(row); else if (p.to) go(p.to(row)); };
-  const focus = (index: number) => {
-    const el = box.current!;
-    if (index < 0 || index >= p.rows.length) return;
-    const y = index * height;
-    if (y < el.scrollTop) el.scrollTop = y;
-    if (y + height * 2 > el.scrollTop + el.clientHeight) el.scrollTop = y + height * 2 - el.clientHeight;
-    setView({ top: el.scrollTop, height: el.clientHeight });
-    requestAnimationFrame(() => el.querySelector<HTMLElement>(`tr[data-index="${index}"]`)?.focus({ preventScroll: true }));
-  };
+  const { focus, at: rowAt } = useRowFocus(box, height, p.rows.length, () => setView({ top: box.current!.scrollTop, height: box.current!.clientHeight }));
   const keys = (e: KeyboardEvent) => {
     const row = (e.target as Element).closest<HTMLElement>("tr[data-index]");
     if (!row || e.ctrlKey || e.metaKey || e.altKey) return;
-    const index = Number(row.dataset.index);
+    const index = rowAt(row);
     switch (e.key) {
       case "ArrowDown": focus(index + 1); break;
       case "ArrowUp": focus(index - 1); break;

@@ -33,6 +33,7 @@ export function titleOf(e: TimelineEntry): string {
     case "message": return (e.role ?? "?") + " \u2192 " + (e.to || "?");
     case "escalation": return "escalated to " + (e.to || "people");
     case "question": return "asks people";
+    case "approval": return (e.type ?? "prompt") + (e.ruling ? " \u00b7 " + e.ruling.answer + " by " + (e.ruling.person || e.ruling.rule || e.ruling.by) : "");
     case "thread": return e.name || e.role || "thread";
   }
 }

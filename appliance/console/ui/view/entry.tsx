@@ -80,6 +80,8 @@ export function Entry({ execution, node, top, critical, version, close }: {
         <Fact name={node.running ? "Goes on since" : "Took"}>{lasted(node.to - node.from)}</Fact>
         {e.attempt && e.attempt > 1 ? <Fact name="Attempt">{e.attempt}</Fact> : null}
         {facts.confidence !== undefined && <Fact name="Confidence">{facts.confidence}{facts.fallback ? ", by fallback" : ""}</Fact>}
+        {e.ruling && <Fact name="Answer"><Text>{e.ruling.answer}</Text> by <Text>{[e.ruling.by, e.ruling.rule, e.ruling.person].filter(Boolean).join(" ")}</Text></Fact>}
+        {e.ruling?.reason && <Fact name="Reason"><Text>{e.ruling.reason}</Text></Fact>}
         {e.verdict && <Fact name="Verdict"><State status={e.verdict} /></Fact>}
         {e.usage && <Fact name="Used">{count(e.usage.inputTokens + e.usage.outputTokens)} tokens{e.usage.costUsd !== undefined ? `, $${e.usage.costUsd.toFixed(4)}` : ""}{e.usage.model ? " (" + e.usage.model + ")" : ""}</Fact>}
       </dl>

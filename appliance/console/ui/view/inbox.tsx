@@ -10,7 +10,7 @@ import { State } from "../part/state.tsx";
 import { Text, count } from "../part/text.tsx";
 import { When, roughly, tick } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
-import { href, queryOf, setQuery } from "../route.ts";
+import { href, place, queryOf, setQuery } from "../route.ts";
 import { changesInbox, readInbox, type Ask } from "../store/ask.ts";
 import { inboxCount } from "../store/counts.ts";
 import { useLoad } from "../store/load.ts";
@@ -41,7 +41,8 @@ export function InboxView() {
     const press = (e: Event) => {
       const d = (e as CustomEvent<string>).detail;
       if (d !== "next" && d !== "before") return;
-      const i = Math.min(asks.length - 1, Math.max(0, at + (d === "next" ? 1 : -1)));
+      const now = asks.findIndex((a) => a.key === place.peek().query.get("ask")); // a key may come before what the last one chose is drawn
+      const i = Math.min(asks.length - 1, Math.max(0, now + (d === "next" ? 1 : -1)));
       pick(i);
       requestAnimationFrame(() => list.current?.querySelectorAll("a")[i]?.focus());
     };

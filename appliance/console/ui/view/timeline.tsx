@@ -5,6 +5,7 @@ import type { ExecutionBody, Timeline } from "../api/types.gen.ts";
 import { Icon } from "../part/icon.tsx";
 import { Filter } from "../part/tabs.tsx";
 import { State, kindOf } from "../part/state.tsx";
+import { useRowFocus } from "../part/rowfocus.ts";
 import { lasted, tick } from "../part/time.tsx";
 import { Text, count } from "../part/text.tsx";
 import { queryOf, setQuery } from "../route.ts";
@@ -60,19 +61,11 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
     if (n.key === "roles") setOpened(flip);
     else setClosed(flip);
   };
-  const focus = (i: number) => {
-    const el = box.current!;
-    if (i < 0 || i >= rows.length) return;
-    const y = i * height;
-    if (y < el.scrollTop) el.scrollTop = y;
-    if (y + height * 2 > el.scrollTop + el.clientHeight) el.scrollTop = y + height * 2 - el.clientHeight;
-    setView((v) => ({ ...v, top: el.scrollTop, height: el.clientHeight }));
-    requestAnimationFrame(() => el.querySelector<HTMLElement>(`[data-index="${i}"]`)?.focus({ preventScroll: true }));
-  };
+  const { focus, at } = useRowFocus(box, height, rows.length, () => setView((v) => ({ ...v, top: box.current!.scrollTop, height: box.current!.clientHeight })));
   const keys = (e: KeyboardEvent) => {
     const el = (e.target as Element).closest<HTMLElement>("[data-index]");
     if (!el || e.ctrlKey || e.metaKey || e.altKey) return;
-    const i = Number(el.dataset.index);
+    const i = at(el);
     const row = rows[i];
     if (!row) return;
     switch (e.key) {

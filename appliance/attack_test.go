@@ -1,0 +1,252 @@
+package appliance_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/wardroom/wardroom/appliance"
+	"github.com/wardroom/wardroom/configs"
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/runtimetest"
+
+	runtimeserver "github.com/wardroom/wardroom/sdk/runtime/server"
+)
+
+// openWithRuntime starts a server whose callers need keys, with a runtime whose agents do nothing.
+func openWithRuntime(t *testing.T, security string) *secured {
+	t.Helper()
+	world := runtimetest.NewWorld()
+	t.Cleanup(world.Close)
+	handler, err := runtimeserver.New(runtimeserver.Options{Runtime: world.Runtime()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime := httptest.NewServer(handler.Handler())
+	t.Cleanup(runtime.Close)
+	s := &secured{t: t, dir: t.TempDir(), log: new(log)}
+	s.config = filepath.Join(s.dir, "wardroom.yaml")
+	text := fmt.Sprintf("server: {listen: '127.0.0.1:0'}\nstore: {path: store}\nplugins: {dir: plugins}\nruntimes: {local: {url: %q, required: true}}\n"+
+		"security:\n  authentication: {apiKeys: {enabled: true}}\n%s", runtime.URL, security)
+	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.App = open(t, appliance.Options{ConfigPath: s.config, Version: "1.2.3", Stderr: s.log})
+	key, err := os.ReadFile(filepath.Join(s.dir, "store", "admin.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.adminKey = strings.TrimSpace(string(key))
+	return s
+}
+
+// terminal opens the terminal of an agent; a refusal is returned by its status.
+func (s *secured) terminal(c *client.Client, agent string) (*websocket.Conn, int) {
+	s.t.Helper()
+	address, header := c.TerminalRequest(agent)
+	conn, resp, err := websocket.DefaultDialer.DialContext(s.t.Context(), strings.Replace(address, "http", "ws", 1), header)
+	if err != nil && resp == nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err == nil {
+		s.t.Cleanup(func() { _ = conn.Close() })
+	}
+	return conn, resp.StatusCode
+}
+
+// events opens the stream of all events; the answer is closed at the end of the test at the latest.
+func (s *secured) events(token string) *http.Response {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.Addr()+"/api/events", http.NoBody)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+// Somebody who opens what lasts without end gets no more than their part, others get theirs, and what ends makes room.
+func TestOpenLimits(t *testing.T) {
+	s := openWithRuntime(t, "  rateLimit:\n    enabled: true\n    perClient: {requestsPerSecond: 10000, burstSize: 10000}\n"+
+		"    open: {streams: 1, terminals: 1, agents: 1, executions: 2}\n")
+	ctx := t.Context()
+	_, err := s.client(s.adminKey).CreatePattern(ctx, client.PatternInput{Definition: echo, Name: "echo"})
+	s.wants(err, 0)
+	ann, annKey := s.key("ann", "read", "execute", "agents:manage")
+	bob, bobKey := s.key("bob", "read", "execute", "agents:manage")
+
+	first := s.events(annKey.Key)
+	second := s.events(annKey.Key)
+	if first.StatusCode != 200 || second.StatusCode != 429 || second.Header.Get("Retry-After") == "" {
+		t.Errorf("streams: %d, then %d %v", first.StatusCode, second.StatusCode, second.Header)
+	}
+	if other := s.events(bobKey.Key); other.StatusCode != 200 {
+		t.Errorf("the stream of another: %d", other.StatusCode)
+	}
+	_ = first.Body.Close()
+	coretest.WaitFor(t, "room for a stream", func() bool { return s.events(annKey.Key).StatusCode == 200 })
+
+	agent, err := ann.SpawnManagedAgent(ctx, client.ManagedAgentSpec{Type: runtimetest.Type, Name: "one"})
+	s.wants(err, 0)
+	if _, status := s.terminal(ann, agent.ID); status != 101 {
+		t.Fatalf("a terminal: %d", status)
+	}
+	if _, status := s.terminal(ann, agent.ID); status != 429 {
+		t.Errorf("a second terminal: %d", status)
+	}
+	if _, status := s.terminal(bob, agent.ID); status != 101 {
+		t.Errorf("the terminal of another: %d", status)
+	}
+
+	for range 2 {
+		_, err = ann.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
+		s.wants(err, 0)
+	}
+	_, err = ann.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
+	s.wants(err, 429)
+	_, err = ann.StartBatch(ctx, client.BatchRequest{Pattern: "echo", Inputs: []json.RawMessage{json.RawMessage(`{}`)}})
+	s.wants(err, 429)
+	var limited *client.Error
+	if !errors.As(err, &limited) || limited.Code != string(core.CodeRateLimited) {
+		t.Errorf("%v", err)
+	}
+	_, err = bob.StartBatch(ctx, client.BatchRequest{Pattern: "echo", Inputs: []json.RawMessage{json.RawMessage(`{}`), json.RawMessage(`{}`)}})
+	s.wants(err, 0)
+
+	worker, _ := s.runs(annKey.Key, "worker", "other")
+	coretest.WaitFor(t, "an agent", worker.Connected)
+	_, ended := s.runs(annKey.Key, "worker-2", "other")
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "RATE_LIMITED") && !strings.Contains(err.Error(), "429") {
+			t.Errorf("a second agent: %v", err)
+		}
+	case <-time.After(2 * time.Second): // the library tries again as long as it is refused for a limit
+		list, err := s.client(s.adminKey).ListAgents(ctx, client.AgentFilter{Status: "connected"})
+		s.wants(err, 0)
+		if len(list.Agents) != 1 {
+			t.Errorf("%d agents are connected", len(list.Agents))
+		}
+	}
+}
+
+// A terminal whose key is revoked ends within five seconds, and another's goes on.
+func TestWithdrawnTerminal(t *testing.T) {
+	s := openWithRuntime(t, "")
+	ctx := t.Context()
+	ann, annKey := s.key("ann", "read", "agents:manage")
+	bob, _ := s.key("bob", "read")
+	agent, err := ann.SpawnManagedAgent(ctx, client.ManagedAgentSpec{Type: runtimetest.Type, Name: "one"})
+	s.wants(err, 0)
+	open := func(c *client.Client) <-chan struct{} {
+		conn, status := s.terminal(c, agent.ID)
+		if status != 101 {
+			t.Fatalf("a terminal: %d", status)
+		}
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			for {
+				if _, _, err := conn.ReadMessage(); err != nil {
+					return
+				}
+			}
+		}()
+		return over
+	}
+	mine, other := open(ann), open(bob)
+	began := time.Now()
+	s.wants(s.client(s.adminKey).RevokeKey(ctx, annKey.ID), 0)
+	<-mine
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it ended after %v", took)
+	}
+	select {
+	case <-other:
+		t.Error("the terminal of another ended")
+	default:
+	}
+}
+
+// Text of a caller reaches neither the headers of answers nor another line of the log.
+func TestInjection(t *testing.T) {
+	s := openSecured(t, "")
+	for _, hostile := range []string{"a%0d%0aSet-Cookie:%20x=1", "a%0aINFO%20forged", "%1b%5d0;owned%07", "a%00b", "%e2%80%ae", "..%2f..%2fetc%2fpasswd"} {
+		for _, path := range []string{"/api/patterns/" + hostile, "/api/executions/" + hostile, "/api/keys/" + hostile, "/auth/login?returnTo=" + hostile, "/" + hostile} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Addr()+path, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+s.adminKey)
+			req.Header.Set("User-Agent", "x\x1b]0;owned\x07")
+			req.Header.Set("X-Request-Id", "r\x1b[2J")
+			resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+			if err != nil {
+				if strings.Contains(err.Error(), "invalid header") {
+					req.Header.Del("User-Agent")
+					req.Header.Del("X-Request-Id")
+					resp, err = (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = resp.Body.Close()
+			for name, values := range resp.Header {
+				for _, value := range values {
+					if strings.ContainsAny(value, "\r\n\x1b\x07\x00") || strings.Contains(value, "x=1") && name == "Set-Cookie" {
+						t.Errorf("%s: the header %s is %q", path, name, value)
+					}
+				}
+			}
+			if resp.StatusCode >= 500 {
+				t.Errorf("%s: %d", path, resp.StatusCode)
+			}
+		}
+	}
+	for line := range strings.Lines(s.log.String()) {
+		if strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\r\x1b\x07\x00") || strings.HasPrefix(line, "INFO forged") {
+			t.Errorf("the log has the line %q", line)
+		}
+	}
+}
+
+// What the package installs wants a credential from everybody, and the first start leaves one for whoever owns the machine.
+func TestPackagedConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "wardroom.yaml")
+	write(t, config, strings.NewReplacer("/var/lib/wardroom", filepath.Join(dir, "store"), "127.0.0.1:8080", "127.0.0.1:0").Replace(string(configs.Packaged)))
+	s := &secured{t: t, dir: dir, log: new(log)}
+	s.App = open(t, appliance.Options{ConfigPath: config, Version: "1.2.3", Stderr: s.log})
+	if status, text := s.ask("", http.MethodGet, "/api/patterns"); status != 401 {
+		t.Errorf("without a credential: %d %s", status, text)
+	}
+	path := filepath.Join(dir, "store", "admin.key")
+	key, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if status, text := s.ask(strings.TrimSpace(string(key)), http.MethodGet, "/api/auth/keys"); status != 200 {
+		t.Errorf("with the first key: %d %s", status, text)
+	}
+}

@@ -1,0 +1,283 @@
+package e2e_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/coredump"
+	spec "github.com/wardroom/wardroom/sdk/wire"
+)
+
+// canary is a secret in the environment of every agent of the type shell: whichever test uses one, it is in no file that the
+// server or a runtime leaves, nor in any log.
+const canary = "c4naryOfTheShellq7x"
+
+// inFiles reports the files of a tree that hold a secret. Files of configuration are passed over: they are where it stands.
+func inFiles(t *testing.T, dir string, secrets ...string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			return nil
+		}
+		if err != nil || !d.Type().IsRegular() || filepath.Ext(path) == ".yaml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil // it is gone meanwhile
+		}
+		for _, secret := range secrets {
+			if i := bytes.Index(text, []byte(secret)); i >= 0 {
+				t.Errorf("%s holds %s: ...%q", path, secret, text[max(0, i-80):min(len(text), i+20)])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// bundled returns the text of a debug bundle. Profiles in it are compressed once more.
+func bundled(t *testing.T, file string) string {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	unzipped, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for r := tar.NewReader(unzipped); ; {
+		part, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return all.String()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if inner, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
+			if data, err = io.ReadAll(inner); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fmt.Fprintf(&all, "== %s\n%s\n", part.Name, data)
+	}
+}
+
+// Secrets are planted in all places that a running server, its plugin and its agents have for them, and found nowhere: not in
+// the log at its most talkative, answers, streams, deliveries, audit records, metrics, files of the store and of the
+// runtime, a dump, a debug bundle, or lists of processes, also after everything was killed and found again; and no process can
+// leave a core dump.
+func TestNothingLeaksOfProcesses(t *testing.T) {
+	t.Parallel()
+	for name, atRest := range map[string]bool{"InClear": false, "Encrypted": true} {
+		t.Run(name, func(t *testing.T) {
+			planted := map[string]string{"the environment of a type": canary}
+			plant := func(where string) string {
+				planted[where] = fmt.Sprintf("c4naryNumber%02dq7x", len(planted))
+				return planted[where]
+			}
+			var delivered syncText
+			receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				delivered.add(fmt.Sprint(r.Header, string(body)))
+			}))
+			defer receiver.Close()
+			outside := t.TempDir()
+			secretFile := filepath.Join(outside, "hook-secret")
+			if err := os.WriteFile(secretFile, []byte(plant("a file that a reference names")+"-long-enough\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			socket := filepath.Join(shortDir(t), "admin.sock")
+			ofPlugin := plant("the environment of a plugin")
+			yaml := []string{
+				"log.level: trace", "server.environment: development", "server.adminSocket: " + socket,
+				"plugins.runtime-local: {env: {RUNTIME_TOKEN: " + ofPlugin + "}}",
+				"security.audit: {enabled: true, level: verbose}",
+				"threads.repositories: {tools: {url: 'https://git.example.com/tools.git', username: ci, password: " + plant("the password of a repository") + "}}",
+				fmt.Sprintf("webhooks.endpoints: [{url: %q, events: ['*'], secret: 'file:%s'}]", receiver.URL, secretFile),
+			}
+			if atRest {
+				key := filepath.Join(outside, "store.key")
+				if out, code := (&server{t: t}).command("store", "key", "new", key); code != 0 {
+					t.Fatalf("store key new: %d %s", code, out)
+				}
+				text, err := os.ReadFile(key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text = bytes.TrimSpace(text)
+				planted["the master key"] = string(text[bytes.LastIndexByte(text, ':')+1:])
+				yaml = append(yaml, "security.encryption: {atRest: {enabled: true, file: "+key+"}}")
+			}
+			c := managed(t, yaml...)
+			ctx := t.Context()
+			own := plant("the environment of an agent")
+			a := c.spawn(client.ManagedAgentSpec{Type: "shell", Env: map[string]string{"SPAWN_TOKEN": own}})
+			c.await(a.ID, "ready")
+			thread, err := c.api.SpawnThread(ctx, client.ThreadSpec{
+				ExecutionID: "new", AgentType: "shell", Name: "one", Preparation: client.ThreadPreparation{Env: map[string]string{"THREAD_TOKEN": plant("the environment of a thread")}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			target := client.Target{Thread: &client.ThreadSpec{
+				ExecutionID: "new", AgentType: "shell", Preparation: client.ThreadPreparation{Env: map[string]string{"LATER_TOKEN": plant("the environment of a target")}},
+			}}
+			if _, err := c.api.CreateSchedule(ctx, client.ScheduleSpec{
+				ScheduleSpec: spec.ScheduleSpec{Name: "yearly", ScheduleTiming: spec.ScheduleTiming{Cron: "0 0 1 1 *"}}, Target: target,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			trigger, err := c.api.CreateTrigger(ctx, client.TriggerSpec{
+				TriggerSpec: spec.TriggerSpec{Name: "push", Secret: plant("the secret of a trigger") + "-long-enough"}, Target: target,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			hook, err := c.api.CreateWebhook(ctx, client.WebhookSpec{
+				URL: receiver.URL + "/own", Events: []string{"*"}, Secret: plant("the secret of a webhook") + "-long-enough",
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "deliveries", func() bool { return delivered.has("thread") })
+			length := fmt.Sprint(len(own), len(canary))
+			c.told(a.ID, "echo ${#SPAWN_TOKEN} ${#CANARY_TOKEN}", length)
+			before := c.agent(a.ID).PID
+
+			search := func(when string) {
+				t.Helper()
+				found := map[string]string{"deliveries": delivered.String()}
+				for _, path := range []string{
+					"/api/managed-agents", "/api/managed-agents/" + a.ID, "/api/managed-agents/" + a.ID + "/events", "/api/managed-agents/" + a.ID + "/logs",
+					"/api/managed-threads", "/api/managed-threads/" + thread.ID, "/api/managed-threads/" + thread.ID + "/events", "/api/schedules", "/api/triggers", "/api/triggers/" + trigger.ID,
+					"/api/webhooks", "/api/webhooks/" + hook.ID, "/api/webhooks/" + hook.ID + "/deliveries", "/api/runtimes", "/api/admin/plugins", "/api/executions",
+					"/api/audit", "/api/audit/export", "/api/metrics", "/api/health?detailed=true", "/api/admin/secrets/providers",
+				} {
+					answer := c.read(path)
+					if answer.status != http.StatusOK {
+						t.Errorf("%s: %s", path, answer)
+					}
+					found["GET "+path] = string(answer.body)
+				}
+				bundle := filepath.Join(outside, when+".tar.gz")
+				if out, code := c.command("debug", "bundle", bundle, "--duration", "0s", "--server", "unix:"+socket); code != 0 {
+					t.Fatalf("debug bundle: %d %s", code, out)
+				}
+				found["the debug bundle"] = bundled(t, bundle)
+				for _, pid := range append(holders(t, c.dir, filepath.Dir(binary)), c.process.PID(), c.pluginPID(), c.agent(a.ID).PID) {
+					if text, err := os.ReadFile(procFile(pid, "cmdline")); err == nil {
+						found[fmt.Sprintf("the command line of %d", pid)] = string(text)
+					}
+					limits, err := os.ReadFile(procFile(pid, "limits"))
+					if err != nil {
+						continue
+					}
+					for line := range strings.Lines(string(limits)) {
+						if f := strings.Fields(line); strings.HasPrefix(line, "Max core file size") && f[4] != fmt.Sprint(coredump.Limit) && f[4] != "0" {
+							t.Errorf("process %d may dump its core: %s", pid, line)
+						}
+					}
+				}
+				for _, pid := range append(holders(t, c.dir, filepath.Dir(binary)), c.process.PID(), c.pluginPID()) {
+					if text, err := os.ReadFile(procFile(pid, "environ")); err == nil {
+						if pid == c.pluginPID() {
+							text = bytes.ReplaceAll(text, []byte(ofPlugin), nil) // which it is for
+						}
+						found[fmt.Sprintf("the environment of %d", pid)] = string(text)
+					}
+				}
+				for where, secret := range planted {
+					for place, text := range found {
+						if i := strings.Index(text, secret); i >= 0 {
+							t.Errorf("%s: %s has %s: ...%q", when, place, where, text[max(0, i-80):min(len(text), i+20)])
+						}
+					}
+					inFiles(t, c.dir, secret)
+					inFiles(t, c.server.logs, secret)
+				}
+			}
+			search("running")
+			c.kill()
+			c.start()
+			c.runtimeReady()
+			if now := c.await(a.ID, "ready"); now.PID != before {
+				t.Errorf("the agent was not found again: %d, %d", now.PID, before)
+			}
+			if _, err := c.api.RestartManagedAgent(ctx, a.ID, client.ManagedAgentRestart{}); err != nil {
+				t.Fatal(err)
+			}
+			c.await(a.ID, "ready")
+			c.told(a.ID, "echo ${#SPAWN_TOKEN} ${#CANARY_TOKEN}", length)
+			search("after a kill")
+			if err := c.api.StopThread(ctx, thread.ID, true, 0); err != nil {
+				t.Error(err)
+			}
+			c.retire(a.ID)
+			c.stop()
+			dump := filepath.Join(outside, "dump")
+			args := []string{"store", "dump", dump, "--data-dir", filepath.Join(c.dir, "store")}
+			if atRest {
+				args = append(args, "--store-key", filepath.Join(outside, "store.key"))
+			}
+			if out, code := c.command(args...); code != 0 {
+				t.Fatalf("store dump: %d %s", code, out)
+			}
+			for _, secret := range planted {
+				inFiles(t, c.dir, secret)
+				inFiles(t, c.server.logs, secret)
+			}
+			data, err := os.ReadFile(dump)
+			if err != nil || len(data) == 0 {
+				t.Errorf("the dump: %d bytes, %v", len(data), err)
+			}
+			for where, secret := range planted {
+				if bytes.Contains(data, []byte(secret)) {
+					t.Errorf("the dump has %s", where)
+				}
+			}
+		})
+	}
+}
+
+// syncText collects texts of several goroutines.
+type syncText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *syncText) add(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text.WriteString(text)
+}
+
+func (s *syncText) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+func (s *syncText) has(part string) bool { return strings.Contains(s.String(), part) }
