@@ -82,6 +82,7 @@ func TestSchemaRefusesBadFiles(t *testing.T) {
 		"at-rest-kms":      "relations between keys",
 		"at-rest-vault":    "relations between keys",
 		"sso-azure":        "relations between keys",
+		"sso-nowhere":      "relations between keys",
 		"sso-okta":         "relations between keys",
 		"references":       "the environment", // it fails for its unknown key
 		"anchors":          "how the text is written",
