@@ -85,6 +85,32 @@ func (s *Store) dropBallast() {
 	s.ballast.Store(false)
 }
 
+// closeDB closes the database if there is room for the tables that its memtables become: they are written through memory
+// maps, and on a full disk that would kill the process amid its end. The ballast is given up for them. Without room the
+// database is left as a crash leaves it: the logs of the memtables hold all that was acknowledged, and the next start reads
+// them. The caller holds dbMu.
+func (s *Store) closeDB() error {
+	if db := badgerOf(s.db); db == nil || db.Opts().ReadOnly {
+		return s.db.Close()
+	}
+	logs, err := filepath.Glob(filepath.Join(s.opts.Path, "*.mem"))
+	if err != nil {
+		return err
+	}
+	// A table may be larger than what it is made of, by the index and where nothing compresses.
+	need := uint64(len(logs)) * 2 * memTable
+	free, err := s.opts.DiskFree(s.opts.Path)
+	if err == nil && free < need {
+		s.dropBallast()
+		free, err = s.opts.DiskFree(s.opts.Path)
+	}
+	if err != nil || free < need {
+		s.log.Warn("the disk is full: the store is left to the next start as it is", "free", free, "needed", need, "error", err)
+		return nil
+	}
+	return s.db.Close()
+}
+
 // openFull opens a store on a full disk for reading only. The error is for the operator who starts the process.
 func openFull(opts Options, ring *atrest.Ring) (kv.DB, error) {
 	free, _ := opts.DiskFree(opts.Path) // it was asked a moment ago

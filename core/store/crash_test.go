@@ -18,10 +18,7 @@ import (
 // each id once its update was acknowledged, until the parent kills the process.
 func crashWriter(dir string) {
 	s, err := store.Open(ctx, store.Options{Path: dir, MinFreeBytes: 1 << 20})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	must(err)
 	ids := core.NewIDs(core.SystemClock{})
 	hook := webhook(webhookAt(start, 1))
 	err = s.Update(ctx, func(tx core.Tx) error {
@@ -30,10 +27,7 @@ func crashWriter(dir string) {
 		}
 		return tx.PutWebhook(hook)
 	})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	must(err)
 	var out sync.Mutex
 	for g := range 8 {
 		go func() {

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,18 @@ func diskFree(path string) (uint64, error) {
 		return 0, err
 	}
 	return st.Bavail * uint64(st.Bsize), nil
+}
+
+// filesFree returns how many files can still be made on the file system of path; math.MaxUint64 where it does not count them.
+func filesFree(path string) (uint64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return 0, err
+	}
+	if st.Files == 0 { // it makes them from free space
+		return math.MaxUint64, nil
+	}
+	return st.Ffree, nil
 }
 
 func diskTotal(path string) (uint64, error) {

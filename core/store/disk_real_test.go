@@ -3,11 +3,14 @@
 package store_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -29,7 +32,7 @@ func smallDisk(t *testing.T, size int) string {
 func mountSmall(t *testing.T, size, flags int) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=0700", size)); err != nil {
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm,nr_inodes=8192,mode=0700", size)); err != nil {
 		if os.Getenv("WARDROOM_REQUIRE_REAL") == "1" {
 			t.Fatalf("a small file system cannot be mounted: %v", err)
 		}
@@ -228,4 +231,53 @@ func TestCrashedStoreOnAFullDisk(t *testing.T) {
 	free()
 	coretest.WaitFor(t, "the store to take writes again", func() bool { return s.Update(ctx, appendEvent("one")) == nil })
 	check(s, "at the end")
+}
+
+// A store is closed on a disk without a byte free, with and without what is kept for that, and nothing is lost. A process of
+// its own closes it: what is left as it is stays open until that ends.
+func TestCloseOnAFullDisk(t *testing.T) {
+	for _, kept := range []bool{true, false} {
+		t.Run(fmt.Sprintf("ballast %v", kept), func(t *testing.T) {
+			disk := smallDisk(t, 256)
+			dir := filepath.Join(disk, "store")
+			child := exec.Command(os.Args[0])
+			child.Env = append(os.Environ(), "STORE_TEST_CLOSE_DIR="+dir)
+			var stderr strings.Builder
+			child.Stderr = &stderr
+			stdin, err := child.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			stdout, err := child.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := child.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
+				t.Fatal(line, err, stderr.String())
+			}
+			if !kept {
+				if err := os.Remove(filepath.Join(dir, "reserve")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			free := fillDisk(t, disk, 0)
+			if err := errors.Join(stdin.Close(), child.Wait()); err != nil {
+				t.Fatal(err, stderr.String())
+			}
+			free()
+			s, err := store.Open(ctx, closedOptions(dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = s.Close() }()
+			for n := range closedInputs {
+				if got, err := s.FindBatchInput(ctx, "batch_1", n); err != nil || len(got) != closedInputSize {
+					t.Fatalf("%d: %d bytes, %v", n, len(got), err)
+				}
+			}
+		})
+	}
 }

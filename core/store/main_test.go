@@ -17,6 +17,10 @@ func TestMain(m *testing.M) {
 		crashWriter(dir)
 		return
 	}
+	if dir := os.Getenv("STORE_TEST_CLOSE_DIR"); dir != "" {
+		closeWriter(dir)
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 

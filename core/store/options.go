@@ -92,7 +92,8 @@ func badgerOptions(path string, key []byte, logger hclog.Logger) badger.Options 
 		WithNumLevelZeroTables(32).
 		WithNumLevelZeroTablesStall(80).
 		WithBaseLevelSize(64 << 20).
-		WithCompactL0OnClose(true).
+		// Merging level 0 needs room and time; the next start does it where it is due.
+		WithCompactL0OnClose(false).
 		WithCompression(options.Snappy). // without it, the files take longer to write than to compress
 		WithExternalMagic(magic).
 		WithMetricsEnabled(false).

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -15,12 +16,18 @@ const monitorEvery = time.Second
 // errFull stands for the failed commit of a store that was opened for reading only, as the disk is full.
 var errFull = errors.New("the disk is full")
 
+// minFiles is how many files must be possible on the file system for writes to be taken: what is written becomes tables, and
+// a merge of the largest level that one box has makes a few hundred. Badger cannot be told of one that it could not make:
+// it tries again for ever with those of memtables, and goes on without those of a merge.
+const minFiles = 1000
+
 // space decides whether there is room to write. All methods are safe for concurrent use.
 type space struct {
 	min, again uint64 // bytes free below which writes stop, and from which they go on
 
 	mu     sync.Mutex // guards all below
 	free   uint64
+	files  uint64 // that can still be made
 	low    bool
 	taken  uint64 // what was let in since free was measured for a batch
 	failed error  // the commit error that waits for a reopen
@@ -33,19 +40,20 @@ func newSpace(minFree, total uint64) *space {
 	if half := minFree + (total-minFree)/2; half < again {
 		again = half
 	}
-	return &space{min: minFree, again: again}
+	return &space{min: minFree, again: again, files: math.MaxUint64}
 }
 
-// observe takes a measurement and tells whether the store just became writable or read-only.
-func (s *space) observe(free uint64) (turned bool, low bool) {
+// observe takes a measurement of free bytes and of files that can be made, and tells whether the store just became
+// writable or read-only.
+func (s *space) observe(free, files uint64) (turned bool, low bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.free = free
+	s.free, s.files = free, files
 	was := s.low
 	if s.low {
-		s.low = free < s.again
+		s.low = free < s.again || files < minFiles+minFiles/4
 	} else {
-		s.low = free < s.min
+		s.low = free < s.min || files < minFiles
 	}
 	return s.low != was, s.low
 }
@@ -84,7 +92,7 @@ func (s *space) reopenDue() bool {
 // the budget, because it is what makes room.
 func (s *space) admit(maintenance bool) error {
 	s.mu.Lock()
-	ok := !s.low || maintenance && s.free >= s.min/2
+	ok := !s.low || maintenance && s.free >= s.min/2 && s.files >= minFiles/2
 	s.mu.Unlock()
 	if ok {
 		return nil
@@ -123,6 +131,9 @@ func (s *space) take(bytes int64, maintenance bool) error {
 		floor /= 2
 	}
 	need := s.taken + uint64(max(bytes, 0))
+	if s.files < minFiles/2 || s.files < minFiles && !maintenance {
+		return core.Unavailable("store_read_only", "the store has no room for this: %s", s.lack())
+	}
 	if s.free < floor || s.free-floor < need {
 		return core.Unavailable("store_read_only",
 			"the store has no room for this: %d MiB free on disk, of which %d MiB are kept, and %d MiB to write", s.free>>20, floor>>20, need>>20)
@@ -140,14 +151,20 @@ func (s *space) state() (readOnly bool, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.failed != nil && s.low, errors.Is(s.failed, errFull):
-		return true, fmt.Sprintf("%d MiB free on disk, %d MiB needed", s.free>>20, s.again>>20)
+	case s.failed != nil && s.low, errors.Is(s.failed, errFull), s.failed == nil && s.low:
+		return true, s.lack()
 	case s.failed != nil:
 		return true, "a write failed and is being recovered from"
-	case s.low:
-		return true, fmt.Sprintf("%d MiB free on disk, %d MiB needed", s.free>>20, s.again>>20)
 	}
 	return false, ""
+}
+
+// lack says what there is too little of. The caller holds mu.
+func (s *space) lack() string {
+	if s.files < minFiles+minFiles/4 {
+		return fmt.Sprintf("%d files can still be made on the file system (df -i), %d needed", s.files, minFiles+minFiles/4)
+	}
+	return fmt.Sprintf("%d MiB free on disk, %d MiB needed", s.free>>20, s.again>>20)
 }
 
 // State tells whether writes are refused now, and why, in words for an operator.
@@ -161,17 +178,21 @@ func (s *Store) State() (readOnly bool, reason string) {
 	return s.space.state()
 }
 
-// measure looks at the free space. A file system that cannot be asked counts as full.
+// measure looks at the free space and the files that can be made. A file system that cannot be asked counts as full.
 func (s *Store) measure() {
 	free, err := s.opts.DiskFree(s.opts.Path)
 	if err != nil {
 		free = 0
 		s.log.Error("free space of the store", "path", s.opts.Path, "error", err)
 	}
-	turned, low := s.space.observe(free)
+	files, err := filesFree(s.opts.Path)
+	if err != nil { // said by the other call, if it is the same
+		files = math.MaxUint64
+	}
+	turned, low := s.space.observe(free, files)
 	switch {
 	case turned && low:
-		s.log.Error("store is read-only: disk space low", "free", free, "needed", s.space.again)
+		s.log.Error("store is read-only: disk space low", "free", free, "needed", s.space.again, "files", files)
 	case turned:
 		s.log.Info("disk space is back", "free", free)
 	}

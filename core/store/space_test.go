@@ -29,12 +29,21 @@ func (d *disk) Free(string) (uint64, error) {
 	return d.free.Load(), nil
 }
 
+// room gives the space back before the store is closed, which takes some.
+func (d *disk) room(t *testing.T) {
+	t.Cleanup(func() {
+		d.free.Store(1 << 30)
+		d.broken.Store(false)
+	})
+}
+
 func TestReadOnly(t *testing.T) {
 	const budget = 1 << 20
 	var d disk
 	d.free.Store(10 * budget)
 	clock := coretest.NewClock()
 	s := mustOpen(t, store.Options{MinFreeBytes: budget, DiskFree: d.Free, Clock: clock})
+	d.room(t)
 	mustUpdate(t, s, appendEvent("one"))
 
 	d.free.Store(budget - 1)
@@ -79,6 +88,7 @@ func TestMonitorSeesLowSpace(t *testing.T) {
 	d.free.Store(10 << 20)
 	clock := coretest.NewClock()
 	s := mustOpen(t, store.Options{MinFreeBytes: 1 << 20, DiskFree: d.Free, Clock: clock})
+	d.room(t)
 	d.free.Store(1)
 	coretest.WaitFor(t, "the store to be read-only", func() bool {
 		clock.Advance(time.Second)
@@ -135,6 +145,7 @@ func TestAuditOnFullDisk(t *testing.T) {
 	s := mustOpen(t, store.Options{MinFreeBytes: budget, DiskFree: d.Free, Clock: clock, Audit: func(_ context.Context, tx core.AuditTx) error {
 		return tx.AppendAudit(seal)
 	}})
+	d.room(t)
 	mustUpdate(t, s, appendEvent("one"))
 	d.free.Store(budget - 1)
 	wantReason(t, s.Update(ctx, appendEvent("one")), "store_read_only")

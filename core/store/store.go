@@ -226,8 +226,8 @@ func openBadger(path string, ring *atrest.Ring, logger hclog.Logger) (kv.DB, err
 	return nil, fmt.Errorf("store: open %s: %w", path, err)
 }
 
-// Close answers the updates that were queued before it, stops the goroutines and closes the files. Safe
-// to call twice.
+// Close answers the updates that were queued before it, stops the goroutines and closes the files; on a full disk, in the room
+// that is kept for a start, and without even that it leaves the files as a crash does, for the next start. Safe to call twice.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		s.queue.close()
@@ -239,7 +239,7 @@ func (s *Store) Close() error {
 		defer s.dbMu.Unlock()
 		s.closed = true
 		if s.db != nil {
-			s.closeErr = s.db.Close()
+			s.closeErr = s.closeDB()
 			s.db = nil
 		}
 	})

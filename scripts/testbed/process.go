@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -153,14 +154,24 @@ func (p *Process) Outcome() string {
 // tailLines is how much of a log an error shows.
 const tailLines = 15
 
-// Tail returns the end of the child's log.
+// crashes begin the lines in which Go says why it ends a process, before the goroutines.
+var crashes = []string{"panic: ", "fatal error: ", "unexpected fault address"}
+
+// Tail returns the end of the child's log; of a child that crashed, the end from the line that says so.
 func (p *Process) Tail() string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {
 		return err.Error()
 	}
 	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
-	return strings.Join(lines[max(len(lines)-tailLines, 0):], "\n")
+	crash := slices.IndexFunc(lines, func(line string) bool {
+		return slices.ContainsFunc(crashes, func(word string) bool { return strings.HasPrefix(line, word) })
+	})
+	if crash < 0 {
+		crash = len(lines) - tailLines
+	}
+	lines = lines[max(crash, 0):]
+	return strings.Join(lines[:min(len(lines), tailLines)], "\n")
 }
 
 // Kill ends the child as a crash does, and waits for its end.
