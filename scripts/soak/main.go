@@ -11,7 +11,8 @@
 //     fast as the machine takes them; their bodies are of real size (mostly 1 KiB, some 64 KiB, few of 600 KiB, which lie
 //     in the value log). So what the store holds is 30 days of a thinner load, and sizes in the table are those of that.
 //   - A day passes in four jumps of six hours, with a quarter of the load before each. Timers that are due in them run
-//     once, so retention runs four times a day and not hourly, on the same amount of work a day.
+//     once, so retention runs four times a day and not hourly, on the same amount of work a day. Where one run takes
+//     longer than the jumps after it, another hour passes for the next.
 //   - Retention is as by default: 30 days of executions, events, batches and deliveries, a day of keys and agents.
 //   - The server is stopped in order and started again once a month (30 days), as for an update; that is when starts
 //     are measured, three times.
