@@ -92,8 +92,8 @@ type eraseChanges struct {
 	writes []write
 	drops  []string // ids of deliveries
 	moves  []creatorMove
-	next   []byte   // where the next step goes on; nil: nowhere
-	grown  int64    // bytes that audit records become longer by
+	next   []byte // where the next step goes on; nil: nowhere
+	grown  int64  // bytes that audit records become longer by
 }
 
 // creatorMove is a record that has another creator from then on.
