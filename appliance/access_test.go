@@ -118,7 +118,7 @@ func TestKeysEndToEnd(t *testing.T) {
 	s.wants(err, 0)
 	_, err = reader.Execute(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
 	s.wants(err, 403)
-	_, err = reader.ListKeys(ctx, "", client.Page{})
+	_, err = reader.ListKeys(ctx, client.APIKeyFilter{})
 	s.wants(err, 403)
 	can, err := reader.Can(ctx, "executions.create", "")
 	s.wants(err, 0)
@@ -178,7 +178,7 @@ func TestKeysEndToEnd(t *testing.T) {
 	s.App = open(t, appliance.Options{ConfigPath: s.config, Version: "1.2.3", Stderr: s.log})
 	_, err = s.client(made.Key).ListPatterns(ctx, client.PatternFilter{})
 	s.wants(err, 0)
-	_, err = s.client(s.adminKey).ListKeys(ctx, "", client.Page{})
+	_, err = s.client(s.adminKey).ListKeys(ctx, client.APIKeyFilter{})
 	s.wants(err, 0)
 }
 
@@ -309,7 +309,7 @@ func TestRolesReloaded(t *testing.T) {
 	if got := write(); got != 403 {
 		t.Errorf("without a role: %d", got)
 	}
-	if _, err := s.client(s.adminKey).ListKeys(ctx, "", client.Page{}); err != nil {
+	if _, err := s.client(s.adminKey).ListKeys(ctx, client.APIKeyFilter{}); err != nil {
 		t.Errorf("the first key is locked out: %v", err)
 	}
 	s.write("  rbac:\n    enabled: true\n    bindings: [{subject: {name: ann}, role: developer}]\n")

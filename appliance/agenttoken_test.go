@@ -146,7 +146,7 @@ func TestPepperVanished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.client(strings.TrimSpace(string(key))).ListKeys(t.Context(), "", client.Page{})
+	_, err = s.client(strings.TrimSpace(string(key))).ListKeys(t.Context(), client.APIKeyFilter{})
 	s.wants(err, 0)
 }
 

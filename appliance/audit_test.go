@@ -32,7 +32,7 @@ func TestAudit(t *testing.T) {
 	if _, err := admin.CreateWebhook(t.Context(), client.WebhookSpec{URL: "https://hooks.example.com/x", Events: []string{"*"}, Secret: canary}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.client(key.Key).ListKeys(t.Context(), "", client.Page{}); err == nil {
+	if _, err := s.client(key.Key).ListKeys(t.Context(), client.APIKeyFilter{}); err == nil {
 		t.Error("a key without the scope lists keys")
 	}
 	if _, err := s.client("wr_wrong").GetSession(t.Context()); err == nil {

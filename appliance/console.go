@@ -15,8 +15,12 @@ func (a *App) front() http.Handler {
 		handler = console.New(handler, console.Options{BaseURL: c.BaseURL, Serves: a.api.ServesHost})
 	}
 	if c.Docs.Enabled {
+		version := a.opts.Version
+		if a.api.Authenticates() { // only who signed in learns it
+			version = ""
+		}
 		handler = docsite.New(handler, docsite.Options{
-			BaseURL: c.BaseURL, Serves: a.api.ServesHost, Version: a.opts.Version, OpenAPI: a.api.Document(),
+			BaseURL: c.BaseURL, Serves: a.api.ServesHost, Version: version, OpenAPI: a.api.Document(),
 		})
 	}
 	return handler

@@ -47,7 +47,7 @@ func TestSchedulesEndToEnd(t *testing.T) {
 	_, err = ben.RunSchedule(ctx, own.ID, "")
 	s.wants(err, 404)
 	s.wants(ben.DeleteSchedule(ctx, own.ID), 404)
-	list, err := ben.ListSchedules(ctx, "", client.Page{})
+	list, err := ben.ListSchedules(ctx, client.ScheduleFilter{})
 	s.wants(err, 0)
 	if len(list.Schedules) != 0 {
 		t.Errorf("%+v", list.Schedules)

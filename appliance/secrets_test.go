@@ -184,7 +184,7 @@ webhooks: {endpoints: [{url: %q, events: ["*"], secret: "secrets-drawer:db#hook"
 	}
 	for _, show := range []func() (interface{ Raw() json.RawMessage }, error){
 		func() (interface{ Raw() json.RawMessage }, error) {
-			return api.ListWebhooks(t.Context(), client.Page{})
+			return api.ListWebhooks(t.Context(), client.WebhookFilter{})
 		},
 		func() (interface{ Raw() json.RawMessage }, error) { return api.GetPattern(t.Context(), "keyed", "") },
 	} {

@@ -354,7 +354,7 @@ func TestDeclaredWebhooks(t *testing.T) {
 	r := newReceiver(t)
 	a, file := hooked(t, r, "store: {path: DIR/store}\n")
 	api := connect(t, a)
-	list, err := api.ListWebhooks(t.Context(), client.Page{})
+	list, err := api.ListWebhooks(t.Context(), client.WebhookFilter{})
 	if err != nil || len(list.Webhooks) != 1 || !list.Webhooks[0].Declared || list.Webhooks[0].URL != r.server.URL {
 		t.Fatalf("webhooks %+v, %v", list, err)
 	}
@@ -384,7 +384,7 @@ func TestDeclaredWebhooks(t *testing.T) {
 	if err := a.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	if list, err = api.ListWebhooks(t.Context(), client.Page{}); err != nil || len(list.Webhooks) != 0 {
+	if list, err = api.ListWebhooks(t.Context(), client.WebhookFilter{}); err != nil || len(list.Webhooks) != 0 {
 		t.Errorf("after a reload without it: %+v, %v", list, err)
 	}
 	metrics := scrape(t, a)

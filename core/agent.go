@@ -56,6 +56,7 @@ type AgentFilter struct {
 	Status       AgentStatus
 	Capabilities []string // all of them
 	Region       string
+	CreatedBy    string // who registered it
 	Page
 }
 

@@ -72,7 +72,8 @@ type KeyService interface {
 
 // APIKeyFilter selects keys of a list. Zero values select all.
 type APIKeyFilter struct {
-	Owner string
+	Owner     string
+	CreatedBy string
 	Page
 }
 

@@ -25,5 +25,6 @@ type DecisionFilter struct {
 	ExecutionID string
 	ThreadID    string
 	Category    string
+	CreatedBy   string
 	Page
 }

@@ -25,7 +25,8 @@ var InboxSources = []InboxSource{InboxExecution, InboxThread, InboxManagedAgent}
 
 // InboxFilter selects items of the inbox. Zero values select all. Offset does not place a page of it.
 type InboxFilter struct {
-	Sources []InboxSource
+	Sources   []InboxSource
+	CreatedBy string // whose execution, thread or managed agent waits
 	Page
 }
 

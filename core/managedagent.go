@@ -78,10 +78,11 @@ type ManagedAgentSpec struct {
 
 // ManagedAgentFilter selects managed agents of a list. Zero values select all.
 type ManagedAgentFilter struct {
-	Status  ManagedAgentStatus
-	Type    string
-	Runtime string
-	Labels  map[string]string // all of them
+	Status    ManagedAgentStatus
+	Type      string
+	Runtime   string
+	Labels    map[string]string // all of them
+	CreatedBy string
 	Page
 }
 

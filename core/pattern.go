@@ -37,7 +37,8 @@ type PatternInput struct {
 
 // PatternFilter selects patterns of a list. Lists hold the latest version of each name.
 type PatternFilter struct {
-	Search string // substring of name or description, letter case ignored
+	Search    string // substring of name or description, letter case ignored
+	CreatedBy string // of the latest version
 	Page
 }
 

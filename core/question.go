@@ -35,6 +35,7 @@ var QuestionStatuses = []QuestionStatus{QuestionOpen, QuestionAnswered, Question
 type QuestionFilter struct {
 	ExecutionID string
 	Status      QuestionStatus
+	CreatedBy   string // whose execution asks
 	Page
 }
 

@@ -94,7 +94,8 @@ type SchedulePatch struct {
 
 // ScheduleFilter selects schedules of a list. Zero values select all.
 type ScheduleFilter struct {
-	Status ScheduleStatus
+	Status    ScheduleStatus
+	CreatedBy string
 	Page
 }
 

@@ -310,6 +310,7 @@ type ThreadFilter struct {
 	Status      ThreadStatus
 	Role        string
 	AgentType   string
+	CreatedBy   string
 	Page
 }
 

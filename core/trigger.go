@@ -91,6 +91,12 @@ type TriggerRequest struct {
 	Body   []byte
 }
 
+// TriggerFilter selects triggers of a list. Zero values select all.
+type TriggerFilter struct {
+	CreatedBy string
+	Page
+}
+
 // TriggerService starts executions and threads when signed requests come in. Methods are safe for concurrent use.
 type TriggerService interface {
 	// CreateTrigger stores a trigger, whose runs have the rights of the principal of ctx, and returns it with its secret,
@@ -98,7 +104,7 @@ type TriggerService interface {
 	// taken; RATE_LIMITED when there are too many.
 	CreateTrigger(ctx context.Context, spec TriggerSpec) (*Trigger, error)
 	// FindTriggers lists triggers, newest first, without Runs.
-	FindTriggers(ctx context.Context, page Page) ([]*Trigger, PageInfo, error)
+	FindTriggers(ctx context.Context, filter TriggerFilter) ([]*Trigger, PageInfo, error)
 	// FindTrigger returns one. NOT_FOUND.
 	FindTrigger(ctx context.Context, id string) (*Trigger, error)
 	// UpdateTrigger changes a trigger, whose runs have the rights of the principal of ctx from then on. Errors as of

@@ -171,10 +171,16 @@ type DeliveryFilter struct {
 	Page
 }
 
+// WebhookFilter selects endpoints of a list; WebhookFilters are what an endpoint selects events by. Zero values select all.
+type WebhookFilter struct {
+	CreatedBy string
+	Page
+}
+
 // WebhookService keeps endpoints and delivers events to them. Methods are safe for concurrent use.
 type WebhookService interface {
 	// FindWebhooks lists endpoints, newest first, without their secrets.
-	FindWebhooks(ctx context.Context, page Page) ([]*Webhook, PageInfo, error)
+	FindWebhooks(ctx context.Context, filter WebhookFilter) ([]*Webhook, PageInfo, error)
 	// FindWebhook returns one, with statistics. NOT_FOUND.
 	FindWebhook(ctx context.Context, id string) (*Webhook, error)
 	// CreateWebhook stores an endpoint and returns it with its secret, this once. It gets the events that are

@@ -42,6 +42,7 @@ var connectedAgents = &resource[client.Agent]{
 		oneOf("status", []string{"connected", "disconnected"}),
 		{flag: "capabilities", usage: "only agents with all of these, comma-separated", kind: filterTexts},
 		{flag: "region", usage: "only of this region"},
+		byCreator,
 	},
 	id:     func(a *client.Agent) string { return a.ID },
 	name:   func(a *client.Agent) string { return a.Name },
@@ -49,7 +50,7 @@ var connectedAgents = &resource[client.Agent]{
 	over:   func(a *client.Agent) bool { return a.Status != "connected" },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
 		return api.ListAgents(ctx, client.AgentFilter{
-			Status: sel.text("status"), Capabilities: sel.texts("capabilities"), Region: sel.text("region"), Page: sel.Page,
+			Status: sel.text("status"), Capabilities: sel.texts("capabilities"), Region: sel.text("region"), CreatedBy: sel.text("created-by"), Page: sel.Page,
 		})
 	},
 }
@@ -65,7 +66,7 @@ func (c *cli) agentList() *cobra.Command {
 			return managedAgents.list(c, cmd, args)
 		}
 		for _, f := range managedAgents.filters[1:] {
-			if cmd.Flags().Changed(f.flag) {
+			if f.flag != byCreator.flag && cmd.Flags().Changed(f.flag) {
 				return usagef(cmd, "--type, --runtime and --label go with --managed")
 			}
 		}

@@ -47,13 +47,13 @@ var apiKeys = &resource[client.APIKey]{
 		{head: "USED", show: func(k *client.APIKey) any { return moment(k.LastUsedAt) }, wide: true},
 		{head: "AGE", show: func(k *client.APIKey) any { return k.CreatedAt }},
 	},
-	filters: []filter{{flag: "owner", usage: "only those of this owner"}},
+	filters: []filter{{flag: "owner", usage: "only those of this owner"}, byCreator},
 	id:      func(k *client.APIKey) string { return k.ID },
 	name:    func(k *client.APIKey) string { return k.Name },
 	status:  func(k *client.APIKey) string { return string(k.Status) },
 	over:    func(k *client.APIKey) bool { return k.Status != "active" },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
-		return api.ListKeys(ctx, sel.text("owner"), sel.Page)
+		return api.ListKeys(ctx, client.APIKeyFilter{Owner: sel.text("owner"), CreatedBy: sel.text("created-by"), Page: sel.Page})
 	},
 }
 
@@ -241,7 +241,7 @@ func (c *cli) authList() *cobra.Command {
 		}
 		return c.keys(cmd, &flags, func(ctx context.Context, keys core.KeyService) error {
 			found, info, err := keys.FindKeys(ctx, core.APIKeyFilter{
-				Owner: sel.text("owner"), Page: core.Page{Limit: sel.Limit, Offset: sel.Offset, Cursor: sel.Cursor},
+				Owner: sel.text("owner"), CreatedBy: sel.text("created-by"), Page: core.Page{Limit: sel.Limit, Offset: sel.Offset, Cursor: sel.Cursor},
 			})
 			if err != nil {
 				return err

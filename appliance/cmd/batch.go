@@ -34,7 +34,7 @@ var batches = &resource[client.BatchRow]{
 	filters: []filter{
 		oneOf("status", core.BatchStatuses),
 		{flag: "pattern", usage: "only of this pattern"},
-		{flag: "created-by", usage: "only those of this caller"},
+		byCreator,
 	},
 	id:     func(b *client.BatchRow) string { return b.BatchID },
 	status: func(b *client.BatchRow) string { return b.Pattern.Name + " " + string(b.Status) },

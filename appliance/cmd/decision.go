@@ -28,10 +28,11 @@ var decisions = &resource[client.Decision]{
 	filters: []filter{
 		{flag: "execution", usage: "of all threads of this execution"},
 		{flag: "category", usage: "only of this category; with --add its category (default decision)"},
+		byCreator,
 	},
 	id: func(d *client.Decision) string { return d.ID },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
-		filter := client.DecisionFilter{ExecutionID: sel.text("execution"), Category: sel.text("category"), Page: sel.Page}
+		filter := client.DecisionFilter{ExecutionID: sel.text("execution"), Category: sel.text("category"), CreatedBy: sel.text("created-by"), Page: sel.Page}
 		if len(sel.args) == 1 {
 			filter.ThreadID = sel.args[0]
 		}

@@ -44,7 +44,7 @@ var executions = &resource[client.ExecutionRow]{
 		anyOf("status", core.ExecutionStatuses),
 		{flag: "batch", usage: "only items of this batch"},
 		{flag: "error", usage: "only those that failed with this code, such as TIMEOUT"},
-		{flag: "created-by", usage: "only those of this caller"},
+		byCreator,
 		{flag: "metadata", usage: "key=value, only those with this metadata; may be repeated", kind: filterPairs},
 		{flag: "since", usage: "made at or after this time (RFC 3339), or this long ago (90m, 24h)", kind: filterTime},
 		{flag: "until", usage: "made before this time (RFC 3339), or this long ago", kind: filterTime},

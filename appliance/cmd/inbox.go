@@ -38,11 +38,11 @@ var inbox = &resource[client.InboxItem]{
 		{head: "OPTIONS", show: func(i *client.InboxItem) any { return inboxOptions(i) }, wide: true, cut: 40},
 		{head: "EXECUTION", show: func(i *client.InboxItem) any { return i.ExecutionID }, wide: true},
 	},
-	filters: []filter{anyOf("source", core.InboxSources)},
+	filters: []filter{anyOf("source", core.InboxSources), {flag: "created-by", usage: "only what waits for work of this caller"}},
 	foot:    inboxFoot,
 	id:      func(i *client.InboxItem) string { return i.ID },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
-		filter := client.InboxFilter{Page: sel.Page}
+		filter := client.InboxFilter{CreatedBy: sel.text("created-by"), Page: sel.Page}
 		for _, source := range sel.texts("source") {
 			filter.Sources = append(filter.Sources, wire.InboxSource(source))
 		}

@@ -33,6 +33,7 @@ var managedAgents = &resource[client.ManagedAgent]{
 		{flag: "type", usage: "with --managed: only of this type"},
 		{flag: "runtime", usage: "with --managed: only of this runtime"},
 		{flag: "label", usage: "with --managed: key=value, only agents with this label; may be repeated", kind: filterPairs},
+		byCreator,
 	},
 	id:     func(a *client.ManagedAgent) string { return a.ID },
 	name:   func(a *client.ManagedAgent) string { return a.Name },
@@ -40,7 +41,8 @@ var managedAgents = &resource[client.ManagedAgent]{
 	over:   func(a *client.ManagedAgent) bool { return a.StoppedAt != nil },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
 		return api.ListManagedAgents(ctx, client.ManagedAgentFilter{
-			Status: sel.text("status"), Type: sel.text("type"), Runtime: sel.text("runtime"), Labels: sel.pairs("label"), Page: sel.Page,
+			Status: sel.text("status"), Type: sel.text("type"), Runtime: sel.text("runtime"), Labels: sel.pairs("label"),
+			CreatedBy: sel.text("created-by"), Page: sel.Page,
 		})
 	},
 }

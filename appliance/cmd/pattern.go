@@ -28,11 +28,11 @@ var patterns = &resource[client.PatternSummary]{
 		{head: "AGE", show: func(p *client.PatternSummary) any { return p.UpdatedAt }},
 		{head: "DESCRIPTION", show: func(p *client.PatternSummary) any { return p.Description }, cut: 60},
 	},
-	filters: []filter{{flag: "search", usage: "only those whose name or description holds this text"}},
+	filters: []filter{{flag: "search", usage: "only those whose name or description holds this text"}, byCreator},
 	id:      func(p *client.PatternSummary) string { return p.Name },
 	status:  func(p *client.PatternSummary) string { return spaced(p.Version, shorten(clean(p.Description), 60)) },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
-		return api.ListPatterns(ctx, client.PatternFilter{Search: sel.text("search"), Page: sel.Page})
+		return api.ListPatterns(ctx, client.PatternFilter{Search: sel.text("search"), CreatedBy: sel.text("created-by"), Page: sel.Page})
 	},
 }
 

@@ -48,6 +48,7 @@ var questions = &resource[client.Question]{
 			f.initial = client.QuestionOpen
 			return f
 		}(),
+		{flag: "created-by", usage: "only those of executions of this caller"},
 	},
 	foot: func(rows []client.Question) string {
 		for i := range rows {
@@ -61,7 +62,7 @@ var questions = &resource[client.Question]{
 	status: func(q *client.Question) string { return shorten(clean(strings.TrimSpace(q.Text)), 60) },
 	over:   func(q *client.Question) bool { return q.Status != client.QuestionOpen },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
-		filter := client.QuestionFilter{ExecutionID: sel.text("execution"), Status: sel.text("status"), Page: sel.Page}
+		filter := client.QuestionFilter{ExecutionID: sel.text("execution"), Status: sel.text("status"), CreatedBy: sel.text("created-by"), Page: sel.Page}
 		if filter.Status == allStatuses {
 			filter.Status = ""
 		}

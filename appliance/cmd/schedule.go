@@ -42,12 +42,12 @@ var schedules = &resource[client.Schedule]{
 		{head: "RUNS AS", show: func(s *client.Schedule) any { return s.RunsAs }, wide: true},
 		{head: "AGE", show: func(s *client.Schedule) any { return s.CreatedAt }},
 	},
-	filters: []filter{oneOf("status", core.ScheduleStatuses)},
+	filters: []filter{oneOf("status", core.ScheduleStatuses), byCreator},
 	id:      func(s *client.Schedule) string { return s.ID },
 	name:    func(s *client.Schedule) string { return s.Name },
 	status:  func(s *client.Schedule) string { return spaced(string(s.Status), s.Cron) },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
-		return api.ListSchedules(ctx, sel.text("status"), sel.Page)
+		return api.ListSchedules(ctx, client.ScheduleFilter{Status: sel.text("status"), CreatedBy: sel.text("created-by"), Page: sel.Page})
 	},
 }
 

@@ -39,6 +39,7 @@ var threads = &resource[client.Thread]{
 	filters: []filter{
 		ofExecution, oneOf("status", core.ThreadStatuses),
 		{flag: "role", usage: "only of this role"}, {flag: "type", usage: "only of this agent type"},
+		byCreator,
 	},
 	id:     func(t *client.Thread) string { return t.ID },
 	name:   func(t *client.Thread) string { return t.Name },
@@ -46,10 +47,14 @@ var threads = &resource[client.Thread]{
 	over:   func(t *client.Thread) bool { return threadOver(t.Status) },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
 		return api.ListThreads(ctx, client.ThreadFilter{
-			ExecutionID: sel.text("execution"), Status: sel.text("status"), Role: sel.text("role"), AgentType: sel.text("type"), Page: sel.Page,
+			ExecutionID: sel.text("execution"), Status: sel.text("status"), Role: sel.text("role"), AgentType: sel.text("type"),
+			CreatedBy: sel.text("created-by"), Page: sel.Page,
 		})
 	},
 }
+
+// byCreator selects what one caller made.
+var byCreator = filter{flag: "created-by", usage: "only those of this caller"}
 
 // ofExecution selects what belongs to one execution.
 var ofExecution = filter{flag: "execution", usage: "only of this execution"}

@@ -44,11 +44,12 @@ var triggers = &resource[client.Trigger]{
 		{head: "RUNS AS", show: func(t *client.Trigger) any { return t.RunsAs }, wide: true},
 		{head: "AGE", show: func(t *client.Trigger) any { return t.CreatedAt }},
 	},
-	id:     func(t *client.Trigger) string { return t.ID },
-	name:   func(t *client.Trigger) string { return t.Name },
-	status: func(t *client.Trigger) string { return triggerState(&t.Trigger).text },
+	id:      func(t *client.Trigger) string { return t.ID },
+	name:    func(t *client.Trigger) string { return t.Name },
+	status:  func(t *client.Trigger) string { return triggerState(&t.Trigger).text },
+	filters: []filter{byCreator},
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
-		return api.ListTriggers(ctx, sel.Page)
+		return api.ListTriggers(ctx, client.TriggerFilter{CreatedBy: sel.text("created-by"), Page: sel.Page})
 	},
 }
 

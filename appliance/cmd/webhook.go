@@ -33,11 +33,12 @@ var webhooks = &resource[client.Webhook]{
 		{head: "CREATED", show: func(w *client.Webhook) any { return moment(&w.CreatedAt) }, wide: true},
 		{head: "AGE", show: func(w *client.Webhook) any { return w.CreatedAt }},
 	},
-	id:     func(w *client.Webhook) string { return w.ID },
-	name:   func(w *client.Webhook) string { return w.URL },
-	status: func(w *client.Webhook) string { return webhookState(w).text },
+	id:      func(w *client.Webhook) string { return w.ID },
+	name:    func(w *client.Webhook) string { return w.URL },
+	status:  func(w *client.Webhook) string { return webhookState(w).text },
+	filters: []filter{byCreator},
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
-		return api.ListWebhooks(ctx, sel.Page)
+		return api.ListWebhooks(ctx, client.WebhookFilter{CreatedBy: sel.text("created-by"), Page: sel.Page})
 	},
 }
 

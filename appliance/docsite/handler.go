@@ -23,7 +23,7 @@ type Options struct {
 	BaseURL string
 	// Serves reports whether a request was sent to a host that is ours; nil: all are. Others go on to the next handler.
 	Serves func(*http.Request) bool
-	// Version is that of the binary.
+	// Version is that of the binary; "" shows none.
 	Version string
 	// OpenAPI is the document that the reference of the API is made from.
 	OpenAPI []byte

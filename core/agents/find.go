@@ -76,7 +76,7 @@ func (a *agent) matches(f core.AgentFilter) bool {
 	if f.Status != "" && (f.Status == core.AgentDisconnected) != (a.presence == gone) {
 		return false
 	}
-	if f.Region != "" && f.Region != a.region {
+	if f.Region != "" && f.Region != a.region || f.CreatedBy != "" && f.CreatedBy != a.by.id {
 		return false
 	}
 	for _, c := range f.Capabilities {

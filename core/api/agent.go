@@ -18,7 +18,8 @@ func (s *Server) agentRoutes() []Route {
 			Query: append(pageParams(),
 				Param{Name: "status", Type: ParamString, Enum: []string{"connected", "disconnected"}, Doc: "Status."},
 				Param{Name: "capabilities", Type: ParamList, Doc: "Comma-separated; the agent has all of them."},
-				Param{Name: "region", Type: ParamString, Doc: "Region."}),
+				Param{Name: "region", Type: ParamString, Doc: "Region."},
+				Param{Name: "createdBy", Type: ParamString, Doc: "Only those that this caller, or this token, registered."}),
 			Responses: []Response{{Status: 200, Body: agentList{}, Doc: "A page of agents."}},
 			Handle:    s.listAgents,
 		},
@@ -84,7 +85,8 @@ func (s *Server) listAgents(c *call) (answer, error) {
 	}
 	found, info, counts, err := s.opts.Agents.FindAgents(c.ctx, core.AgentFilter{
 		Status:       core.AgentStatus(c.query.text("status")),
-		Capabilities: c.query.list("capabilities"), Region: c.query.text("region"), Page: page,
+		Capabilities: c.query.list("capabilities"), Region: c.query.text("region"),
+		CreatedBy: c.query.text("createdBy"), Page: page,
 	})
 	if err != nil {
 		return answer{}, err

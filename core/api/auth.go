@@ -112,7 +112,7 @@ func (s *Server) keyRoutes() []Route {
 		route(http.MethodGet, "keys.read", Route{
 			Path: keysPath, OperationID: "listKeys", Summary: "List API keys, newest first.",
 			Description: "Those that are over stay listed for 30 days.",
-			Query:       append(pageParams(), Param{Name: "owner", Type: ParamString, Doc: "Only those of this owner."}),
+			Query:       append(pageParams(), Param{Name: "owner", Type: ParamString, Doc: "Only those of this owner."}, creatorParam),
 			Responses:   []Response{{Status: 200, Body: keyList{}, Doc: "A page of keys."}},
 			Handle:      s.listKeys,
 		}),
@@ -179,7 +179,7 @@ func (s *Server) listKeys(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	found, info, err := s.opts.Keys.FindKeys(c.ctx, core.APIKeyFilter{Owner: c.query.text("owner"), Page: page})
+	found, info, err := s.opts.Keys.FindKeys(c.ctx, core.APIKeyFilter{Owner: c.query.text("owner"), CreatedBy: c.query.text("createdBy"), Page: page})
 	if err != nil {
 		return answer{}, err
 	}

@@ -24,7 +24,7 @@ func (s *Server) batchRoutes() []Route {
 			Query: append(pageParams(),
 				Param{Name: "status", Type: ParamString, Enum: batchStatuses(), Doc: "Status."},
 				Param{Name: "pattern", Type: ParamString, Doc: "Name of the pattern."},
-				Param{Name: "createdBy", Type: ParamString, Doc: "Only those of this caller."}),
+				creatorParam),
 			Responses: []Response{{Status: 200, Body: batchList{}, Doc: "A page of batches, without their results."}},
 			Handle:    s.listBatches,
 		},

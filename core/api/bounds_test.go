@@ -13,6 +13,8 @@ var unpaged = map[string]string{
 	"/api/agents/connect":                                  "a socket, bounded by frames",
 	"/api/agents/{agentId}":                                "one agent",
 	"/api/events":                                          "a stream, bounded by frames",
+	"/api/compliance/{profile}":                            "one report, a row a control",
+	"/api/data/erasures/{erasureId}":                       "one erasure",
 	"/api/executions/{executionId}":                        "one record, which the store bounds",
 	"/api/executions/{executionId}/questions/{questionId}": "one question",
 	"/api/executions/{executionId}/stream":                 "a stream, bounded by frames",

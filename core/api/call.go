@@ -194,6 +194,7 @@ func (c *call) admit() error {
 			return cmp.Or(c.takeQuota(), err)
 		}
 		c.principal = p
+		c.w.Header()["X-Service-Version"] = c.s.versionHeader
 		if err := c.signedIn(); err != nil {
 			return err
 		}

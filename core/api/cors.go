@@ -35,7 +35,9 @@ func (c *call) checkOrigin() error {
 // preflight answers a browser that asks whether it may send a request.
 func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h["X-Service-Version"] = s.versionHeader
+	if s.opts.Authenticate == nil {
+		h["X-Service-Version"] = s.versionHeader
+	}
 	h["X-Content-Type-Options"] = nosniff
 	h["Cache-Control"] = noStore
 	h.Add("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")

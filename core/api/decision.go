@@ -15,7 +15,7 @@ func (s *Server) decisionRoutes() []Route {
 	const tag, ofThread = "memory", threadsPath + "/{threadId}/shared-decisions"
 	list := func(r Route) Route {
 		r.Method, r.Tag, r.Scope, r.Fails = http.MethodGet, tag, "executions:read", []int{404}
-		r.Query = append(pageParams(), Param{Name: "category", Type: ParamString, Doc: "Category."})
+		r.Query = append(pageParams(), Param{Name: "category", Type: ParamString, Doc: "Category."}, creatorParam)
 		r.Responses = []Response{{Status: 200, Body: decisionList{}, Doc: "A page of decisions."}}
 		return r
 	}
@@ -59,7 +59,7 @@ func (s *Server) decisions(c *call, filter core.DecisionFilter) (answer, error) 
 	if err != nil {
 		return answer{}, err
 	}
-	filter.Category, filter.Page = c.query.text("category"), page
+	filter.Category, filter.CreatedBy, filter.Page = c.query.text("category"), c.query.text("createdBy"), page
 	found, info, err := s.opts.Memory.FindDecisions(c.ctx, filter)
 	if err != nil {
 		return answer{}, err

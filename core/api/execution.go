@@ -45,7 +45,7 @@ func (s *Server) executionRoutes() []Route {
 				Param{Name: "status", Type: ParamList, Enum: executionStatuses(), Doc: "Comma-separated statuses, any of them: pending, running, completed, failed, cancelled."},
 				Param{Name: "batchId", Type: ParamString, Doc: "Only items of this batch."},
 				Param{Name: "errorCode", Type: ParamString, Doc: "Only those that failed with this code, such as TIMEOUT."},
-				Param{Name: "createdBy", Type: ParamString, Doc: "Only those of this caller."},
+				creatorParam,
 				Param{Name: "metadata", Type: ParamKeys, Doc: "metadata.KEY=VALUE: only those with this metadata; several times: with all of them. Texts, numbers and booleans of up to 256 bytes are found."},
 				Param{Name: "since", Type: ParamTime, Doc: "Made at this time or later."},
 				Param{Name: "until", Type: ParamTime, Doc: "Made before this time."}),

@@ -20,7 +20,8 @@ var (
 // maxRequestID bounds an X-Request-Id that a client chose.
 const maxRequestID = 128
 
-// identify gives the request its id and the answer its standing headers. Keys are in canonical form and
+// identify gives the request its id and the answer its standing headers; where callers prove who they are, only those who
+// did learn the version, from admit. Keys are in canonical form and
 // set directly: Header.Set would canonicalise and allocate for each.
 func (c *call) identify() {
 	h := c.w.Header()
@@ -31,7 +32,9 @@ func (c *call) identify() {
 		c.id = c.s.opts.IDs.New(core.PrefixRequest)
 		h["X-Request-Id"] = []string{c.id}
 	}
-	h["X-Service-Version"] = c.s.versionHeader
+	if c.s.opts.Authenticate == nil {
+		h["X-Service-Version"] = c.s.versionHeader
+	}
 	h["X-Content-Type-Options"] = nosniff
 	h["Content-Security-Policy"] = cspNone
 	h["Cache-Control"] = noStore

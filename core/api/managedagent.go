@@ -43,7 +43,7 @@ func (s *Server) managedAgentRoutes() []Route {
 				Param{Name: "status", Type: ParamString, Enum: managedStatuses, Doc: "Status."},
 				Param{Name: "type", Type: ParamString, Doc: "Agent type."},
 				Param{Name: "runtime", Type: ParamString, Doc: "Name of the runtime."},
-				Param{Name: "label", Type: ParamPairs, Doc: "name=value: only agents with this label; several times: with all of them."}),
+				Param{Name: "label", Type: ParamPairs, Doc: "name=value: only agents with this label; several times: with all of them."}, creatorParam),
 			Responses: []Response{{Status: 200, Body: managedAgentList{}, Doc: "A page of agents."}},
 			Handle:    s.listManagedAgents,
 		}),
@@ -162,7 +162,8 @@ func (s *Server) listManagedAgents(c *call) (answer, error) {
 	}
 	found, info, err := s.opts.ManagedAgents.FindManagedAgents(c.ctx, core.ManagedAgentFilter{
 		Status: core.ManagedAgentStatus(c.query.text("status")),
-		Type:   c.query.text("type"), Runtime: c.query.text("runtime"), Labels: c.query.pairs("label"), Page: page,
+		Type:   c.query.text("type"), Runtime: c.query.text("runtime"), Labels: c.query.pairs("label"),
+		CreatedBy: c.query.text("createdBy"), Page: page,
 	})
 	if err != nil {
 		return answer{}, err

@@ -90,7 +90,7 @@ func TestScopeMatrix(t *testing.T) {
 var placeholders = strings.NewReplacer("{name}", "classify", "{executionId}", "exec_01JGFJJZ8N4Q1W0000000000AB", "{agentId}", "agent_01JGFJJZ8N4Q1W0000000000AB",
 	"{batchId}", "batch_01JGFJJZ8N4Q1W0000000000AB", "{threadId}", "thread_01JGFJJZ8N4Q1W0000000000AB", "{webhookId}", "wh_1", "{deliveryId}", "dlv_1",
 	"{questionId}", "q_1", "{workspaceId}", "ws_1", "{keyId}", "key_1", "{tokenId}", "atok_1", "{decisionId}", "dec_1", "{experienceId}", "exp_1",
-	"{sessionId}", "sess_1", "{scheduleId}", "sched_1", "{triggerId}", "trig_1")
+	"{sessionId}", "sess_1", "{scheduleId}", "sched_1", "{triggerId}", "trig_1", "{erasureId}", "era_1", "{profile}", "soc2")
 
 var update = flag.Bool("update", false, "write the table of docs/security.md anew")
 

@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/wardroom/wardroom/core"
 )
 
 // metaRoutes are about the service itself: its series and its description.
@@ -13,7 +15,7 @@ func (s *Server) metaRoutes() []Route {
 		{
 			Method: http.MethodGet, Path: "/api/metrics", OperationID: "getMetrics",
 			Summary: "Get the series in the text format of Prometheus.", Tag: "health", Resource: "metrics",
-			Action: "metrics.read", Scope: "admin", Public: metricsPublic,
+			Action: "metrics.read", Scope: core.ScopeRead, Public: metricsPublic,
 			Responses: []Response{{Status: 200, Body: "", ContentType: "text/plain", Doc: "The series."}},
 			Stream:    s.getMetrics,
 		},
@@ -28,6 +30,9 @@ func (s *Server) metaRoutes() []Route {
 		},
 	}
 }
+
+// Authenticates reports whether callers must prove who they are.
+func (s *Server) Authenticates() bool { return s.opts.Authenticate != nil }
 
 // Document returns the OpenAPI document. It is not to be changed.
 func (s *Server) Document() []byte { return s.document }

@@ -25,6 +25,15 @@ type document struct {
 	secure           bool // browsers come by https
 }
 
+// shownVersion is what the document says of the version: everybody may read it, and only those who signed in learn that of
+// the server where callers prove who they are.
+func (d document) shownVersion() string {
+	if d.open {
+		return d.version
+	}
+	return "unspecified"
+}
+
 // renderDocument makes the OpenAPI 3.1 document of a route table.
 func renderDocument(routes []Route, d document) []byte {
 	schemas := &schema.Set{Defs: object{}, Names: schemaNames, InRequests: requestNames}
@@ -44,7 +53,7 @@ func renderDocument(routes []Route, d document) []byte {
 		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
 		"info": object{
 			"title":       "Wardroom",
-			"version":     d.version,
+			"version":     d.shownVersion(),
 			"description": "Orchestrates AI agents: stores patterns, runs them on connected agents, keeps every outcome.",
 			"license":     object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		},

@@ -24,6 +24,7 @@ func (s *Server) overviewRoutes() []Route {
 				pageParams()[0],
 				{Name: "cursor", Type: ParamString, Doc: "nextCursor of the page before."},
 				{Name: "source", Type: ParamList, Enum: inboxSources(), Doc: "Comma-separated, any of them: execution, thread, managed_agent."},
+				{Name: "createdBy", Type: ParamString, Doc: "Only what waits for executions, threads and agents of this caller."},
 			},
 			Responses: []Response{{Status: 200, Body: inboxList{}, Doc: "A page of the inbox."}},
 			Handle:    s.listInbox,
@@ -57,7 +58,7 @@ var readThreads = Access{Action: "threads.read", Resource: "threads", Scope: cor
 
 func (s *Server) listInbox(c *call) (answer, error) {
 	page := core.Page{Limit: int(c.query.integer("limit")), Cursor: c.query.text("cursor")}
-	filter := core.InboxFilter{Page: page}
+	filter := core.InboxFilter{CreatedBy: c.query.text("createdBy"), Page: page}
 	for _, source := range c.query.list("source") {
 		filter.Sources = append(filter.Sources, core.InboxSource(source))
 	}

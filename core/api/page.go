@@ -18,6 +18,9 @@ func pageParams() []Param {
 	}
 }
 
+// creatorParam selects the rows of a list by who made them.
+var creatorParam = Param{Name: "createdBy", Type: ParamString, Doc: "Only those of this caller."}
+
 // largePageParams are those of a list that has always come whole: all of it, as long as it is no longer than a page may be.
 func largePageParams() []Param {
 	params := pageParams()

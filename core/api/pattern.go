@@ -24,7 +24,8 @@ func (s *Server) patternRoutes() []Route {
 			Path: "/api/patterns", OperationID: "listPatterns",
 			Summary: "List the latest version of each pattern, newest first.",
 			Query: append(pageParams(), Param{Name: "search", Type: ParamString,
-				Doc: "Text that the name or the description holds, letter case ignored."}),
+				Doc: "Text that the name or the description holds, letter case ignored."},
+				Param{Name: "createdBy", Type: ParamString, Doc: "Only those whose latest version this caller made."}),
 			Responses: []Response{{Status: 200, Body: patternList{}, Doc: "A page of patterns."}},
 			Handle:    s.listPatterns,
 		}),
@@ -88,7 +89,7 @@ func (s *Server) listPatterns(c *call) (answer, error) {
 		return answer{}, err
 	}
 	found, info, err := s.opts.Patterns.FindPatterns(c.ctx, core.PatternFilter{
-		Search: c.query.text("search"), Page: page,
+		Search: c.query.text("search"), CreatedBy: c.query.text("createdBy"), Page: page,
 	})
 	if err != nil {
 		return answer{}, err

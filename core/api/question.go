@@ -21,7 +21,8 @@ func (s *Server) questionRoutes() []Route {
 	}
 	page := []Response{{Status: 200, Body: questionList{}, Doc: "A page of questions."}}
 	one := []Response{{Status: 200, Body: core.Question{}, Doc: "The question."}}
-	query := append(pageParams(), Param{Name: "status", Type: ParamString, Enum: questionStatuses(), Doc: "Status."})
+	query := append(pageParams(), Param{Name: "status", Type: ParamString, Enum: questionStatuses(), Doc: "Status."},
+		Param{Name: "createdBy", Type: ParamString, Doc: "Only those of executions of this caller."})
 	return []Route{
 		reads(Route{
 			Path: "/api/questions", OperationID: "listQuestions",
@@ -86,7 +87,8 @@ func (s *Server) questions(c *call, executionID string) (answer, error) {
 		return answer{}, err
 	}
 	found, info, err := s.opts.Questions.FindQuestions(c.ctx, core.QuestionFilter{
-		ExecutionID: executionID, Status: core.QuestionStatus(c.query.text("status")), Page: page,
+		ExecutionID: executionID, Status: core.QuestionStatus(c.query.text("status")),
+		CreatedBy: c.query.text("createdBy"), Page: page,
 	})
 	if err != nil {
 		return answer{}, err

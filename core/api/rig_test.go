@@ -62,7 +62,7 @@ func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 		Idempotency: r.keys, Journal: r.journal, Gatherer: prometheus.NewRegistry(),
 		ManagedAgents: r.managed, Plugins: r.plugins, Secrets: fakeSecrets{}, Questions: r.questions, Overview: r.overview,
 		Threads: r.threads, Memory: r.memory, Workspaces: r.workspaces, Webhooks: r.webhooks, Schedules: r.schedules, Triggers: r.triggers,
-		Keys: &fakeAPIKeys{}, AgentTokens: &fakeAgentTokens{}, SignIn: signIn(&fakeSignIn{}), Audit: &fakeAudit{},
+		Keys: &fakeAPIKeys{}, AgentTokens: &fakeAgentTokens{}, SignIn: signIn(&fakeSignIn{}), Audit: &fakeAudit{}, Erasures: fakeErasures{}, Compliance: fakeCompliance{},
 		AgentSocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			w.WriteHeader(http.StatusUpgradeRequired)

@@ -48,7 +48,7 @@ func (s *Server) scheduleRoutes() []Route {
 		}),
 		route(http.MethodGet, "schedules.read", Route{
 			Path: schedulesPath, OperationID: "listSchedules", Summary: "List schedules, newest first.",
-			Query:     append(pageParams(), Param{Name: "status", Type: ParamString, Enum: []string{"active", "paused", "blocked", "ended"}, Doc: "Only those in this state."}),
+			Query:     append(pageParams(), Param{Name: "status", Type: ParamString, Enum: []string{"active", "paused", "blocked", "ended"}, Doc: "Only those in this state."}, creatorParam),
 			Responses: []Response{{Status: 200, Body: scheduleList{}, Doc: "A page of schedules, without their histories."}},
 			Handle:    s.listSchedules,
 		}),
@@ -170,7 +170,9 @@ func (s *Server) listSchedules(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	found, info, err := s.opts.Schedules.FindSchedules(c.ctx, core.ScheduleFilter{Status: core.ScheduleStatus(c.query.text("status")), Page: page})
+	found, info, err := s.opts.Schedules.FindSchedules(c.ctx, core.ScheduleFilter{
+		Status: core.ScheduleStatus(c.query.text("status")), CreatedBy: c.query.text("createdBy"), Page: page,
+	})
 	if err != nil {
 		return answer{}, err
 	}

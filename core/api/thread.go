@@ -32,7 +32,7 @@ func (s *Server) threadRoutes() []Route {
 	filter := append(pageParams(),
 		Param{Name: "status", Type: ParamString, Enum: threadStatuses(), Doc: "Status."},
 		Param{Name: "role", Type: ParamString, Doc: "Role."},
-		Param{Name: "agentType", Type: ParamString, Doc: "Agent type."})
+		Param{Name: "agentType", Type: ParamString, Doc: "Agent type."}, creatorParam)
 	ofExecution := reads(Route{
 		Path: threadsPath + "/executions/{executionId}", OperationID: "listExecutionThreads",
 		Summary: "List the threads of one execution, newest first.",
@@ -200,7 +200,7 @@ func (s *Server) threads(c *call, executionID string) (answer, error) {
 	}
 	found, info, err := s.opts.Threads.FindThreads(c.ctx, core.ThreadFilter{
 		ExecutionID: executionID, Status: core.ThreadStatus(c.query.text("status")),
-		Role: c.query.text("role"), AgentType: c.query.text("agentType"), Page: page,
+		Role: c.query.text("role"), AgentType: c.query.text("agentType"), CreatedBy: c.query.text("createdBy"), Page: page,
 	})
 	if err != nil {
 		return answer{}, err

@@ -43,7 +43,7 @@ func (s *Server) triggerRoutes() []Route {
 		}),
 		route(http.MethodGet, "triggers.read", Route{
 			Path: triggersPath, OperationID: "listTriggers", Summary: "List triggers, newest first.",
-			Query: pageParams(), Responses: []Response{{Status: 200, Body: triggerList{}, Doc: "A page of triggers, without their histories."}},
+			Query: append(pageParams(), creatorParam), Responses: []Response{{Status: 200, Body: triggerList{}, Doc: "A page of triggers, without their histories."}},
 			Handle: s.listTriggers,
 		}),
 		route(http.MethodGet, "triggers.read", Route{
@@ -192,7 +192,7 @@ func (s *Server) listTriggers(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	found, info, err := s.opts.Triggers.FindTriggers(c.ctx, page)
+	found, info, err := s.opts.Triggers.FindTriggers(c.ctx, core.TriggerFilter{CreatedBy: c.query.text("createdBy"), Page: page})
 	if err != nil {
 		return answer{}, err
 	}

@@ -51,7 +51,7 @@ func (f *fakeTriggers) CreateTrigger(_ context.Context, spec core.TriggerSpec) (
 	return t, err
 }
 
-func (f *fakeTriggers) FindTriggers(context.Context, core.Page) ([]*core.Trigger, core.PageInfo, error) {
+func (f *fakeTriggers) FindTriggers(context.Context, core.TriggerFilter) ([]*core.Trigger, core.PageInfo, error) {
 	return []*core.Trigger{someTrigger(triggerID)}, core.PageInfo{Total: 1}, f.err
 }
 

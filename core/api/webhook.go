@@ -34,7 +34,7 @@ func (s *Server) webhookRoutes() []Route {
 		}),
 		route(http.MethodGet, "webhooks.read", Route{
 			Path: webhooksPath, OperationID: "listWebhooks", Summary: "List endpoints, newest first.",
-			Query:     pageParams(),
+			Query:     append(pageParams(), creatorParam),
 			Responses: []Response{{Status: 200, Body: webhookList{}, Doc: "A page of endpoints, without statistics."}},
 			Handle:    s.listWebhooks,
 		}),
@@ -101,7 +101,7 @@ func (s *Server) listWebhooks(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	found, info, err := s.opts.Webhooks.FindWebhooks(c.ctx, page)
+	found, info, err := s.opts.Webhooks.FindWebhooks(c.ctx, core.WebhookFilter{CreatedBy: c.query.text("createdBy"), Page: page})
 	if err != nil {
 		return answer{}, err
 	}

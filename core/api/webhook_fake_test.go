@@ -56,9 +56,9 @@ func someDelivery(id string, status core.DeliveryStatus) *core.Delivery {
 	return d
 }
 
-func (f *fakeWebhooks) FindWebhooks(_ context.Context, page core.Page) ([]*core.Webhook, core.PageInfo, error) {
+func (f *fakeWebhooks) FindWebhooks(_ context.Context, filter core.WebhookFilter) ([]*core.Webhook, core.PageInfo, error) {
 	if f.findAll != nil {
-		return f.findAll(page)
+		return f.findAll(filter.Page)
 	}
 	return []*core.Webhook{someWebhook(webhookID), {ID: "wh_2", URL: "https://b.example.com", Enabled: true}},
 		core.PageInfo{Total: 2}, nil

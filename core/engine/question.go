@@ -157,7 +157,7 @@ func (r *chartRun) askPeople(c *change, l *letter) {
 		Step: l.Step, Role: l.Role, AgentID: l.AgentID, TaskID: l.TaskID, MessageID: l.MessageID,
 		MessageType: l.MessageType, Topic: l.Topic, Depth: l.Depth,
 		Text: clip.Marked(questionText(l.Content), maxQuestionText, ellipsis), Content: l.Content, Options: l.Options, URL: l.URL,
-		CreatedAt: c.now, ExpiresAt: c.now.Add(r.eng.config.Load().QuestionTimeout),
+		CreatedBy: r.exec.CreatedBy, CreatedAt: c.now, ExpiresAt: c.now.Add(r.eng.config.Load().QuestionTimeout),
 	}
 	if l.Kind != core.QuestionMessage {
 		q.PromptID = l.AskID

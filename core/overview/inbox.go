@@ -58,7 +58,7 @@ func (s *Service) FindInbox(ctx context.Context, filter core.InboxFilter) ([]*co
 			return nil, info, err
 		}
 	}
-	others, more, err := s.others(ctx, filter.Sources)
+	others, more, err := s.others(ctx, filter)
 	if err != nil {
 		return nil, info, err
 	}
@@ -73,7 +73,7 @@ func (s *Service) FindInbox(ctx context.Context, filter core.InboxFilter) ([]*co
 		if from.Over {
 			page = one
 		}
-		list, found, err := s.opts.Store.FindQuestions(ctx, core.QuestionFilter{Status: core.QuestionOpen, Page: page})
+		list, found, err := s.opts.Store.FindQuestions(ctx, core.QuestionFilter{Status: core.QuestionOpen, CreatedBy: filter.CreatedBy, Page: page})
 		if err != nil {
 			return nil, info, inboxCursor(err)
 		}
@@ -102,7 +102,7 @@ func (s *Service) FindInbox(ctx context.Context, filter core.InboxFilter) ([]*co
 	}
 	if used > 0 {
 		page := core.Page{Limit: used, Cursor: from.Questions}
-		_, found, err := s.opts.Store.FindQuestions(ctx, core.QuestionFilter{Status: core.QuestionOpen, Page: page})
+		_, found, err := s.opts.Store.FindQuestions(ctx, core.QuestionFilter{Status: core.QuestionOpen, CreatedBy: filter.CreatedBy, Page: page})
 		if err != nil {
 			return nil, info, inboxCursor(err)
 		}
@@ -136,7 +136,7 @@ func merge(asked, others []*core.InboxItem) []*core.InboxItem {
 func questionItem(q *core.Question) *core.InboxItem {
 	i := &core.InboxItem{
 		ID: q.ID, Source: core.InboxExecution, Kind: q.Kind, Text: q.Text, Options: q.Options, URL: q.URL, PromptID: q.PromptID,
-		ExecutionID: q.ExecutionID, AgentID: q.AgentID, Role: q.Role, Since: q.CreatedAt,
+		ExecutionID: q.ExecutionID, AgentID: q.AgentID, Role: q.Role, CreatedBy: q.CreatedBy, Since: q.CreatedAt,
 		AnswerURL: "/api/executions/" + q.ExecutionID + "/questions/" + q.ID + "/answer",
 	}
 	if !q.ExpiresAt.IsZero() {
@@ -163,11 +163,11 @@ func fill(i *core.InboxItem, raw json.RawMessage, loginURL string) {
 }
 
 // others returns what waits beside questions of executions, newest first; more reports whether there may be others.
-func (s *Service) others(ctx context.Context, sources []core.InboxSource) (items []*core.InboxItem, more bool, err error) {
-	if has(sources, core.InboxThread) {
+func (s *Service) others(ctx context.Context, filter core.InboxFilter) (items []*core.InboxItem, more bool, err error) {
+	if has(filter.Sources, core.InboxThread) {
 		page := core.Page{Limit: core.MaxPageLimit}
 		for seen := 0; ; {
-			list, info, err := s.opts.Store.FindThreads(ctx, core.ThreadFilter{Status: core.ThreadBlocked, Page: page})
+			list, info, err := s.opts.Store.FindThreads(ctx, core.ThreadFilter{Status: core.ThreadBlocked, CreatedBy: filter.CreatedBy, Page: page})
 			if err != nil {
 				return nil, false, err
 			}
@@ -185,8 +185,8 @@ func (s *Service) others(ctx context.Context, sources []core.InboxSource) (items
 			}
 		}
 	}
-	if has(sources, core.InboxManagedAgent) {
-		agents, others, err := s.managed(ctx)
+	if has(filter.Sources, core.InboxManagedAgent) {
+		agents, others, err := s.managed(ctx, filter.CreatedBy)
 		if err != nil {
 			return nil, false, err
 		}
@@ -203,7 +203,7 @@ func (s *Service) others(ctx context.Context, sources []core.InboxSource) (items
 
 func threadItem(t *core.ThreadRecord) *core.InboxItem {
 	i := &core.InboxItem{
-		ID: t.ID, Source: core.InboxThread, ExecutionID: t.ExecutionID, ThreadID: t.ID, Name: t.Name, Role: t.Role, AgentType: t.AgentType,
+		ID: t.ID, Source: core.InboxThread, ExecutionID: t.ExecutionID, ThreadID: t.ID, Name: t.Name, Role: t.Role, AgentType: t.AgentType, CreatedBy: t.CreatedBy,
 		AgentID: cmp.Or(t.ManagedAgentID, t.AgentID), Since: t.LastActivityAt, AnswerURL: "/api/managed-threads/" + t.ID + "/answer",
 	}
 	if t.BlockedSince != nil {
@@ -223,7 +223,7 @@ func (s *Service) agentItem(a *core.ManagedAgent) *core.InboxItem {
 		return nil
 	}
 	i := &core.InboxItem{
-		ID: a.ID, Source: core.InboxManagedAgent, AgentID: a.ID, Name: a.Name, AgentType: a.Type, Since: a.LastActivityAt,
+		ID: a.ID, Source: core.InboxManagedAgent, AgentID: a.ID, Name: a.Name, AgentType: a.Type, CreatedBy: a.CreatedBy, Since: a.LastActivityAt,
 		AnswerURL: "/api/managed-agents/" + a.ID + "/answer",
 	}
 	fill(i, a.Prompt, a.LoginURL)

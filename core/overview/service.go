@@ -82,7 +82,7 @@ func (s *Service) Overview(ctx context.Context) (*core.Overview, error) {
 		return nil, err
 	}
 	v.Agents.Connected, v.Agents.Healthy = agents.Connected, agents.Healthy
-	managed, _, err := s.managed(ctx)
+	managed, _, err := s.managed(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -123,11 +123,11 @@ const reasonLogin = "login_required"
 // maxScan bounds the threads and the agents that one call looks at, each.
 const maxScan = 5000
 
-// managed returns all managed agents, up to maxScan; more reports whether there are others.
-func (s *Service) managed(ctx context.Context) (all []*core.ManagedAgent, more bool, err error) {
+// managed returns all managed agents, or with by those that somebody made, up to maxScan; more reports whether there are others.
+func (s *Service) managed(ctx context.Context, by string) (all []*core.ManagedAgent, more bool, err error) {
 	page := core.Page{Limit: core.MaxPageLimit}
 	for {
-		list, info, err := s.opts.Managed.FindManagedAgents(ctx, core.ManagedAgentFilter{Page: page})
+		list, info, err := s.opts.Managed.FindManagedAgents(ctx, core.ManagedAgentFilter{CreatedBy: by, Page: page})
 		if err != nil {
 			return nil, false, err
 		}

@@ -188,10 +188,10 @@ func (c *catalog) page(filter core.PatternFilter) ([]*core.Pattern, core.PageInf
 		return nil, core.PageInfo{}, core.Invalid("offset", "must not be negative")
 	}
 	all := c.listings()
-	if needle := strings.ToLower(filter.Search); needle != "" {
+	if needle := strings.ToLower(filter.Search); needle != "" || filter.CreatedBy != "" {
 		matching := make([]*listing, 0, limit)
 		for _, l := range all {
-			if strings.Contains(l.haystack, needle) {
+			if strings.Contains(l.haystack, needle) && (filter.CreatedBy == "" || l.pattern.CreatedBy == filter.CreatedBy) {
 				matching = append(matching, l)
 			}
 		}

@@ -8,7 +8,8 @@
 // # What a policy is asked
 //
 // The rule data.wardroom.authz.decision, with input {action, resource, scope, permission, id, owner, pattern, guard
-// {users, roles}, principal {kind, id, name, keyId, groups, roles, scopes}}. It returns {allow, reason}; undefined, an error
+// {users, roles}, principal {kind, id, name, keyId, groups, roles, held, scopes, scopesByDefault}}. roles are those of the
+// credential, and held those with the ones that bindings give. It returns {allow, reason}; undefined, an error
 // and a decision that takes longer than Limit refuse. data.wardroom.config has {rbac, defaultRole, roles, bindings} of the
 // configuration. permission is what permissions of custom roles are about: patterns:create and the like.
 //

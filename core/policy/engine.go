@@ -77,6 +77,7 @@ type compiled struct {
 	revision string
 	prepared rego.PreparedEvalQuery
 	uses     fields // of input
+	bound    bound
 	cache    decisions
 }
 
@@ -102,7 +103,7 @@ func compile(ctx context.Context, c Config) (*compiled, error) {
 	if err != nil {
 		return nil, problems(err)
 	}
-	next := &compiled{revision: revisionOf(files, data), prepared: prepared, uses: fieldsOf(modules)}
+	next := &compiled{revision: revisionOf(files, data), prepared: prepared, uses: fieldsOf(modules), bound: c.bound()}
 	if err := runTests(ctx, compiler, modules, store); err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func (n *compiled) eval(ctx context.Context, p core.Principal, a core.Access) (r
 	r.Revision = n.revision
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
-	results, err := n.prepared.Eval(ctx, rego.EvalParsedInput(inputOf(p, a)))
+	results, err := n.prepared.Eval(ctx, rego.EvalParsedInput(inputOf(p, a, n.bound.held(p))))
 	switch {
 	case ctx.Err() != nil:
 		r.Reason = "the policy did not decide in time"

@@ -233,6 +233,30 @@ func TestCacheKeepsApart(t *testing.T) {
 	}
 }
 
+// Bindings are for users by id, groups of the credential and names of API keys; the name of any other credential is not
+// given by us. A policy sees all roles together, each once.
+func TestHeld(t *testing.T) {
+	dir := t.TempDir()
+	const rules = "package wardroom.authz\n\ndecision := {\"allow\": allowed, \"reason\": concat(\",\", input.principal.held)}\n\n" +
+		"default allowed := false\n\nallowed if \"admin\" in input.principal.scopes\n"
+	if err := os.WriteFile(filepath.Join(dir, "a.rego"), []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := mustNew(t, policy.Config{RBAC: true, Dir: dir, Bindings: []policy.Binding{
+		{"user", "ann", "viewer"}, {"user", "ann", "operator"}, {"group", "ops", "operator"}, {"serviceAccount", "ci", "admin"},
+	}})
+	for want, p := range map[string]core.Principal{
+		"":                       {Kind: core.PrincipalUser, ID: "ops", Name: "ci"},
+		"operator,viewer":        {Kind: core.PrincipalUser, ID: "ann", Name: "ci", Groups: []string{"ops", "ann"}},
+		"admin":                  {Kind: core.PrincipalAPIKey, ID: "bob", Name: "ci"},
+		"admin,operator,pilot,x": {Kind: core.PrincipalAPIKey, ID: "bob", Name: "ci", Groups: []string{"ops"}, Roles: []string{"x", "pilot"}},
+	} {
+		if got := e.Decide(t.Context(), p, readExec).Reason; got != want {
+			t.Errorf("%+v holds %q, want %q", p, got, want)
+		}
+	}
+}
+
 // large is a configuration with 200 roles and 2,000 bindings.
 func large() policy.Config {
 	c := policy.Config{RBAC: true, DefaultRole: "viewer", Roles: map[string][]string{}}

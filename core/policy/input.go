@@ -18,7 +18,10 @@ var verbs = map[string]string{
 
 // permissionOf returns what permissions of roles are about: the family of the scope, and what is done to it.
 func permissionOf(a core.Access) string {
-	family, _, _ := strings.Cut(a.Scope, ":")
+	family, _, fine := strings.Cut(a.Scope, ":")
+	if !fine && a.Scope == core.ScopeRead { // figures of all there is
+		family = "executions"
+	}
 	_, word, _ := strings.Cut(a.Action, ".")
 	verb, known := verbs[word]
 	if !known {
@@ -27,27 +30,52 @@ func permissionOf(a core.Access) string {
 	return family + ":" + verb
 }
 
-func term(key string, value *ast.Term) [2]*ast.Term {
-	return [2]*ast.Term{ast.StringTerm(key), value}
+// names are the terms of the members of input, made once: nothing changes a term.
+var names = func() map[string]*ast.Term {
+	all := map[string]*ast.Term{}
+	for _, name := range []string{
+		"action", "resource", "scope", "permission", "id", "owner", "pattern", "principal", "guard", "users",
+		"kind", "name", "keyId", "groups", "roles", "held", "scopes", "scopesByDefault",
+	} {
+		all[name] = ast.StringTerm(name)
+	}
+	return all
+}()
+
+// term is a member of input, whose name must be one of names.
+func term(name string, value *ast.Term) [2]*ast.Term { return [2]*ast.Term{names[name], value} }
+
+// none is a list of nothing, and nothing the text that is none.
+var none, nothing = ast.ArrayTerm(), ast.StringTerm("")
+
+// text makes a term of a text.
+func text(s string) *ast.Term {
+	if s == "" {
+		return nothing
+	}
+	return ast.StringTerm(s)
 }
 
 func texts(list []string) *ast.Term {
+	if len(list) == 0 {
+		return none
+	}
 	terms := make([]*ast.Term, len(list))
-	for i, text := range list {
-		terms[i] = ast.StringTerm(text)
+	for i, s := range list {
+		terms[i] = text(s)
 	}
 	return ast.ArrayTerm(terms...)
 }
 
 // inputOf is what a policy is asked with.
-func inputOf(p core.Principal, a core.Access) ast.Value {
+func inputOf(p core.Principal, a core.Access, held []string) ast.Value {
 	pairs := [][2]*ast.Term{
-		term("action", ast.StringTerm(a.Action)), term("resource", ast.StringTerm(a.Resource)), term("scope", ast.StringTerm(a.Scope)),
-		term("permission", ast.StringTerm(permissionOf(a))),
-		term("id", ast.StringTerm(a.ID)), term("owner", ast.StringTerm(a.Owner)), term("pattern", ast.StringTerm(a.Pattern)),
+		term("action", text(a.Action)), term("resource", text(a.Resource)), term("scope", text(a.Scope)),
+		term("permission", text(permissionOf(a))),
+		term("id", text(a.ID)), term("owner", text(a.Owner)), term("pattern", text(a.Pattern)),
 		term("principal", ast.ObjectTerm(
-			term("kind", ast.StringTerm(string(p.Kind))), term("id", ast.StringTerm(p.ID)), term("name", ast.StringTerm(p.Name)),
-			term("keyId", ast.StringTerm(p.KeyID)), term("groups", texts(p.Groups)), term("roles", texts(p.Roles)),
+			term("kind", text(string(p.Kind))), term("id", text(p.ID)), term("name", text(p.Name)),
+			term("keyId", text(p.KeyID)), term("groups", texts(p.Groups)), term("roles", texts(p.Roles)), term("held", texts(held)),
 			term("scopes", texts(core.ExpandScopes(p.Scopes))), term("scopesByDefault", ast.BooleanTerm(p.ScopesByDefault)),
 		)),
 	}
@@ -143,6 +171,38 @@ func (f *fields) key(p core.Principal, a core.Access) string {
 		b = append(b, 1)
 	}
 	return string(b)
+}
+
+// bound is the roles that bindings give, by the name of who has them.
+type bound struct{ user, group, serviceAccount map[string][]string }
+
+func (c Config) bound() bound {
+	b := bound{map[string][]string{}, map[string][]string{}, map[string][]string{}}
+	for _, binding := range c.Bindings {
+		switch binding.Type {
+		case "user":
+			b.user[binding.Name] = append(b.user[binding.Name], binding.Role)
+		case "group":
+			b.group[binding.Name] = append(b.group[binding.Name], binding.Role)
+		case "serviceAccount":
+			b.serviceAccount[binding.Name] = append(b.serviceAccount[binding.Name], binding.Role)
+		}
+	}
+	return b
+}
+
+// held returns the roles of a caller: of the credential, and by bindings. Names of tokens and certificates are for people:
+// only that of a key is given by us.
+func (b *bound) held(p core.Principal) []string {
+	list := slices.Concat(p.Roles, b.user[p.ID])
+	if p.Kind == core.PrincipalAPIKey {
+		list = append(list, b.serviceAccount[p.Name]...)
+	}
+	for _, group := range p.Groups {
+		list = append(list, b.group[group]...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // permissionsOf returns what a role grants as a set.

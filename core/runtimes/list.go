@@ -32,7 +32,8 @@ func (s *Service) FindManagedAgents(_ context.Context, filter core.ManagedAgentF
 	}
 	s.mu.RUnlock()
 	all = slices.DeleteFunc(all, func(r *core.ManagedAgentRecord) bool {
-		if filter.Type != "" && r.Type != filter.Type || filter.Runtime != "" && r.Runtime != filter.Runtime {
+		if filter.Type != "" && r.Type != filter.Type || filter.Runtime != "" && r.Runtime != filter.Runtime ||
+			filter.CreatedBy != "" && r.CreatedBy != filter.CreatedBy {
 			return true
 		}
 		for name, value := range filter.Labels {

@@ -69,7 +69,9 @@ func (s *Service) FindSchedules(_ context.Context, filter core.ScheduleFilter) (
 		limit = core.DefaultPageLimit
 	}
 	list := s.snapshots()
-	list = slices.DeleteFunc(list, func(t snapshot) bool { return filter.Status != "" && t.status() != filter.Status })
+	list = slices.DeleteFunc(list, func(t snapshot) bool {
+		return filter.Status != "" && t.status() != filter.Status || filter.CreatedBy != "" && t.rec.CreatedBy != filter.CreatedBy
+	})
 	slices.SortFunc(list, func(a, b snapshot) int { return strings.Compare(b.rec.ID, a.rec.ID) })
 	info := core.PageInfo{Total: len(list)}
 	from := min(filter.Offset, len(list))

@@ -8,8 +8,9 @@ import (
 
 var apiKeys = &table[core.APIKeyRecord]{
 	prefix: prefixAPIKey, kind: "API key", lists: kindAPIKey, idPrefix: core.PrefixAPIKey,
-	facets: func(k *core.APIKeyRecord) []facet { return []facet{{'o', k.Owner}} },
-	print:  func(k *core.APIKeyRecord) []byte { return appendKey(nil, prefixAPIKeyName, k.Name) },
+	facets:  func(k *core.APIKeyRecord) []facet { return []facet{{'o', k.Owner}} },
+	creator: func(k *core.APIKeyRecord) string { return k.CreatedBy },
+	print:   func(k *core.APIKeyRecord) []byte { return appendKey(nil, prefixAPIKeyName, k.Name) },
 }
 
 // PutAPIKey implements core.APIKeyTx. A key never changes its name.
@@ -49,6 +50,6 @@ func (s *Store) FindAPIKey(ctx context.Context, id string) (*core.APIKeyRecord, 
 // FindAPIKeys implements core.APIKeyReader.
 func (s *Store) FindAPIKeys(ctx context.Context, filter core.APIKeyFilter) ([]*core.APIKeyRecord, core.PageInfo, error) {
 	wanted := new(core.APIKeyRecord)
-	wanted.Owner = filter.Owner
+	wanted.Owner, wanted.CreatedBy = filter.Owner, filter.CreatedBy
 	return apiKeys.page(ctx, s, filter.Page, wanted)
 }

@@ -12,6 +12,7 @@ var decisions = &table[core.Decision]{
 	facets: func(d *core.Decision) []facet {
 		return []facet{{'x', d.ExecutionID}, {'t', d.ThreadID}, {'c', d.Category}}
 	},
+	creator: func(d *core.Decision) string { return d.CreatedBy },
 	print: func(d *core.Decision) []byte {
 		if d.Fingerprint == "" {
 			return nil
@@ -56,5 +57,6 @@ func (s *Store) FindDecision(ctx context.Context, id string) (*core.Decision, er
 func (s *Store) FindDecisions(ctx context.Context, filter core.DecisionFilter) ([]*core.Decision, core.PageInfo, error) {
 	return decisions.page(ctx, s, filter.Page, &core.Decision{Decision: wire.Decision{
 		ExecutionID: filter.ExecutionID, ThreadID: filter.ThreadID, Category: filter.Category,
+		CreatedBy: filter.CreatedBy,
 	}})
 }

@@ -131,6 +131,9 @@ func (d *derived) thread(id string, value []byte) error {
 	if err := d.emit(appendKey(nil, prefixThreadState, id), appendThreadState(nil, state)); err != nil {
 		return err
 	}
+	if err := d.creator(kindThread, id, state.creator); err != nil {
+		return err
+	}
 	if err := d.lists(kindThread, id, state.facets()); err != nil {
 		return err
 	}
@@ -173,6 +176,14 @@ func (d *derived) lists(kind, id string, facets []facet) error {
 		}
 	}
 	return nil
+}
+
+// creator takes in who made a record.
+func (d *derived) creator(kind, id, creator string) error {
+	if !indexed(creator) {
+		return nil
+	}
+	return d.emit(appendCreator(nil, kind, creator, id), []byte{})
 }
 
 // fingerprint takes in that a record has a fingerprint. Several may have the same: any of them may be led to.
@@ -228,7 +239,8 @@ func recordOf(entry, value []byte) []byte {
 	}
 	for _, kind := range []struct{ name, prefix string }{
 		{"x", prefixExecution}, {kindQuestion, prefixQuestion}, {kindActiveThread, prefixThread}, {kindThread, prefixThread},
-		{kindWorkspace, prefixWorkspace}, {kindBatch, prefixBatch}, {kindAPIKey, prefixAPIKey}, {kindDecision, prefixDecision}, {kindExperience, prefixExperience},
+		{kindWorkspace, prefixWorkspace}, {kindBatch, prefixBatch}, {kindAPIKey, prefixAPIKey},
+		{kindAgentToken, prefixAgentToken}, {kindSession, prefixSession}, {kindErasure, prefixErasure}, {kindDecision, prefixDecision}, {kindExperience, prefixExperience},
 	} {
 		if bytes.HasPrefix(name, []byte(kind.name)) {
 			return appendKey(nil, kind.prefix, string(id))

@@ -20,7 +20,7 @@
 // leads to others is made anew from them. tables.go says what lies under each prefix, derive.go what follows from it;
 // Check and Repair go over a stopped store by them.
 //
-// # Key layout, schema version 3
+// # Key layout, schema version 5
 //
 // esc(s) is the string with 0x00 written as 0x00 0xFF, ended by 0x00 0x01: no name is a prefix of another,
 // and the order of names is the order of keys. be32 and be64 are big-endian numbers. JSON means the JSON
@@ -52,7 +52,7 @@
 //	q/<question id>                           question, JSON; ids sort by time
 //	th/<thread id>                            thread record without its context files, JSON; ids sort by time
 //	tf/<thread id>                            context files of a thread, JSON
-//	ts/<thread id>                            what lists need of a thread: status, execution, role, agent type
+//	ts/<thread id>                            what lists need of a thread: status, execution, role, agent type, creator
 //	ti/esc(thread id)                         be64 number up to which inputs of a thread were forgotten
 //	ti/esc(thread id)be64(number)             input of a thread, JSON
 //	w/<workspace id>                          workspace, JSON
@@ -97,6 +97,7 @@
 // Kinds of lists and their letters, in this order: q questions (x execution, s status), t threads (x, s terminal status,
 // r role, t agent type), ta active threads (x), w workspaces (x, s status), d decisions (x, t thread, c category), e
 // experiences (x, g repository, r role, o outcome), k API keys (o owner), at registration tokens (b creator), s sessions (u
-// user), b batches (s, p pattern, c creator) and er erasures (s). A record is in the list of every combination of properties that it has a
-// value for.
+// user), b batches (s, p pattern, c creator) and z erasures (s). A record is in the list of every combination of properties that it has a
+// value for. Threads, questions, decisions and API keys are beside these in one more list, b, of who made them, which is
+// walked together with the others and has no count.
 package store

@@ -91,8 +91,30 @@ func (s *Store) EraseBatch(ctx context.Context, id string) error {
 type eraseChanges struct {
 	writes []write
 	drops  []string // ids of deliveries
-	next   []byte   // where the next step goes on; nil: nowhere
-	grown  int64    // bytes that audit records become longer by
+	moves  []creatorMove
+	next   []byte // where the next step goes on; nil: nowhere
+	grown  int64  // bytes that audit records become longer by
+}
+
+// creatorMove is a record that has another creator from then on.
+type creatorMove struct{ prefix, kind, id, from, to string }
+
+// move writes what follows from it, unless the record went meanwhile.
+func (m creatorMove) move(t *tx) error {
+	if have, err := t.get(t.key(m.prefix, m.id)); err != nil || have == nil {
+		return err
+	}
+	if m.kind != kindThread {
+		return t.recreate(m.kind, m.id, m.from, m.to)
+	}
+	old, err := t.threadState(m.id)
+	if err != nil || !old.exists() {
+		return err
+	}
+	old.creator = m.from
+	fresh := old
+	fresh.creator = m.to
+	return t.moveThread(m.id, old, fresh)
 }
 
 // eraseStep looks at the keys under a prefix from the place of an erasure on, and makes the changes that look asks for
@@ -145,6 +167,11 @@ func (s *Store) eraseStep(ctx context.Context, e *core.ErasureRecord, kind, pref
 			if w.value == nil {
 				t.delete(w.key)
 			} else if err := t.set(w.key, w.value); err != nil {
+				return err
+			}
+		}
+		for _, m := range c.moves {
+			if err := m.move(t); err != nil {
 				return err
 			}
 		}
@@ -314,8 +341,9 @@ func (s *Store) EraseIdempotency(ctx context.Context, e *core.ErasureRecord) (bo
 
 // EraseNames implements core.ErasureStore. The place begins with the prefix of the table that is being looked at.
 func (s *Store) EraseNames(ctx context.Context, e *core.ErasureRecord) (bool, error) {
-	tables := []struct{ prefix, kind string }{
-		{prefixQuestion, core.DataQuestions}, {prefixDecision, core.DataDecisions}, {prefixThread, core.DataThreads},
+	tables := []struct{ prefix, kind, list string }{
+		{prefixQuestion, core.DataQuestions, kindQuestion}, {prefixDecision, core.DataDecisions, kindDecision},
+		{prefixThread, core.DataThreads, kindThread},
 	}
 	at := 0
 	for i, tb := range tables {
@@ -335,6 +363,13 @@ func (s *Store) EraseNames(ctx context.Context, e *core.ErasureRecord) (bool, er
 			}
 		}
 		c.writes = append(c.writes, write{slices.Clone(key), fresh})
+		var was, is struct {
+			CreatedBy string `json:"createdBy"`
+		}
+		if err := errors.Join(json.Unmarshal(value, &was), json.Unmarshal(fresh, &is)); err == nil && was != is {
+			tb := tables[at]
+			c.moves = append(c.moves, creatorMove{tb.prefix, tb.list, string(key[len(tb.prefix):]), was.CreatedBy, is.CreatedBy})
+		}
 		return 1, nil
 	})
 	if err != nil || !done || at == len(tables)-1 {

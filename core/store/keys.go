@@ -72,7 +72,7 @@ const (
 	kindAgentToken        = "at"
 	kindBatch             = "b"
 	kindSession           = "s"
-	kindErasure           = "er"
+	kindErasure           = "z"
 
 	prefixBroken = "bad/"
 

@@ -23,7 +23,7 @@ func TestGoldenKeys(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	event := core.Event{Type: core.EventTaskCompleted, ID: "evt_1", Time: at, Data: []byte(`{"a":1}`)}
 	active := execState{pattern: "vote", status: core.ExecutionRunning, refs: []string{"h1", "h2"}}
-	state := threadState{core.ThreadFailed, "exec_1", "driver", "claude", sumFiles([]core.ContextFile{{Path: "a", Content: "b"}})}
+	state := threadState{core.ThreadFailed, "exec_1", "driver", "claude", sumFiles([]core.ContextFile{{Path: "a", Content: "b"}}), "ann"}
 	facets := state.facets()
 	asked := questions.facets(&core.Question{ExecutionID: "exec_1", Status: core.QuestionOpen})
 	workspace := &core.Workspace{ExecutionID: "exec_1", Status: core.WorkspaceReady}
@@ -78,6 +78,7 @@ func TestGoldenKeys(t *testing.T) {
 		{"threads by all", append(appendList(nil, prefixIndex, kindThread, facets, 15), "thread_1"...)},
 		{"thread count", appendList(nil, prefixRowCount, kindThread, facets, 5)},
 		{"active threads", appendList(nil, prefixIndex, kindActiveThread, activeFacets("exec_1"), 1)},
+		{"threads of somebody", appendCreator(nil, kindThread, "ann", "thread_1")},
 		{"workspaces", appendList(nil, prefixIndex, kindWorkspace, workspaces.facets(workspace), 3)},
 		{"decisions", appendList(nil, prefixIndex, kindDecision, decisions.facets(decision), 7)},
 		{"experiences", appendList(nil, prefixIndex, kindExperience, experiences.facets(experience), 15)},
@@ -179,8 +180,8 @@ func FuzzIndexKeys(f *testing.F) {
 // Two lists are the same, or nothing of one lies under the other, whatever the names and whichever properties select.
 func fuzzLists(t *testing.T, names []string, pick int) {
 	t.Helper()
-	a := threadState{core.ThreadFailed, names[0], names[1], names[2], 0}.facets()
-	b := threadState{core.ThreadFailed, names[1], names[0], names[2], 0}.facets()
+	a := threadState{core.ThreadFailed, names[0], names[1], names[2], 0, ""}.facets()
+	b := threadState{core.ThreadFailed, names[1], names[0], names[2], 0, ""}.facets()
 	for mask := range 1 << len(a) {
 		other := pick % (1 << len(b))
 		key := append(appendList(nil, prefixIndex, kindThread, a, mask), names[2]...)
@@ -192,7 +193,7 @@ func fuzzLists(t *testing.T, names []string, pick int) {
 }
 
 func FuzzThreadState(f *testing.F) {
-	f.Add(appendThreadState(nil, threadState{core.ThreadFailed, "exec_1", "driver", "claude", 1 << 60}))
+	f.Add(appendThreadState(nil, threadState{core.ThreadFailed, "exec_1", "driver", "claude", 1 << 60, "ann"}))
 	f.Add([]byte{1, 0, 0, 0, 0, 0})
 	f.Add([]byte{1, 200, 255, 255})
 	f.Fuzz(func(t *testing.T, b []byte) {

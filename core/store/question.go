@@ -9,7 +9,8 @@ import (
 
 var questions = &table[core.Question]{
 	prefix: prefixQuestion, kind: "question", lists: kindQuestion, idPrefix: core.PrefixQuestion,
-	facets: func(q *core.Question) []facet { return []facet{{'x', q.ExecutionID}, {'s', string(q.Status)}} },
+	facets:  func(q *core.Question) []facet { return []facet{{'x', q.ExecutionID}, {'s', string(q.Status)}} },
+	creator: func(q *core.Question) string { return q.CreatedBy },
 }
 
 // PutQuestion implements core.Tx. A question never changes its execution.
@@ -42,5 +43,5 @@ func (s *Store) FindQuestions(ctx context.Context, filter core.QuestionFilter) (
 	if filter.Status != "" && !slices.Contains(core.QuestionStatuses, filter.Status) {
 		return nil, core.PageInfo{}, core.Invalid("status", "%q is not a status of a question", filter.Status)
 	}
-	return questions.page(ctx, s, filter.Page, &core.Question{ExecutionID: filter.ExecutionID, Status: filter.Status})
+	return questions.page(ctx, s, filter.Page, &core.Question{ExecutionID: filter.ExecutionID, Status: filter.Status, CreatedBy: filter.CreatedBy})
 }

@@ -126,7 +126,7 @@ func appendThreadState(dst []byte, s threadState) []byte {
 	for _, name := range []string{s.executionID, s.role, s.agentType} {
 		dst = appendString(dst, name)
 	}
-	return binary.AppendUvarint(dst, s.files)
+	return appendString(binary.AppendUvarint(dst, s.files), s.creator)
 }
 
 func decodeThreadState(b []byte) (s threadState, err error) {
@@ -144,7 +144,11 @@ func decodeThreadState(b []byte) (s threadState, err error) {
 	if s.files, n = binary.Uvarint(b); n <= 0 {
 		return s, errRecord
 	}
-	return s, nil
+	if b = b[n:]; len(b) == 0 { // of a schema before 5
+		return s, nil
+	}
+	s.creator, _, err = cutString(b)
+	return s, err
 }
 
 // statusIndex places a status in core.ExecutionStatuses; -1 when it is unknown.

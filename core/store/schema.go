@@ -24,6 +24,7 @@ var migrations = []migration{
 	{to: 2, what: "lists and counts of questions", run: listQuestions},
 	{to: 3, what: "lists of executions and batches by what they have", run: listFacts},
 	{to: 4, what: "events of the server itself, and erasures", run: unchanged},
+	{to: 5, what: "lists by who made something", run: listCreators},
 }
 
 // unchanged is the way to a schema that adds what a former program cannot read, and changes nothing that is there.

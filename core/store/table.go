@@ -19,12 +19,14 @@ type table[T any] struct {
 	facets   func(r *T) []facet
 	lists    string
 	idPrefix string // of ids, for the cursors of lists
+	// creator returns who made a record, by whom its lists can be narrowed down; nil: they cannot.
+	creator func(r *T) string
 	// print makes the key of a record's fingerprint, which leads to its id; nil for one without. nil: no record has one.
 	print func(r *T) []byte
 }
 
 // follows reports whether anything follows from a record.
-func (tb *table[T]) follows() bool { return tb.facets != nil || tb.print != nil }
+func (tb *table[T]) follows() bool { return tb.facets != nil || tb.print != nil || tb.creator != nil }
 
 // derived returns what follows from a record; nothing does from none, which is nil.
 func (tb *table[T]) derived(r *T) (print []byte, facets []facet) {
@@ -35,6 +37,14 @@ func (tb *table[T]) derived(r *T) (print []byte, facets []facet) {
 		facets = tb.facets(r)
 	}
 	return print, facets
+}
+
+// madeBy returns who made a record; nobody made none, which is nil.
+func (tb *table[T]) madeBy(r *T) string {
+	if r == nil || tb.creator == nil {
+		return ""
+	}
+	return tb.creator(r)
 }
 
 // put inserts a record, or replaces old, which get returned.
@@ -68,6 +78,9 @@ func (tb *table[T]) move(t *tx, id string, old, fresh *T) error {
 	wasPrint, was := tb.derived(old)
 	isPrint, is := tb.derived(fresh)
 	if err := t.fingerprint(id, wasPrint, isPrint); err != nil {
+		return err
+	}
+	if err := t.recreate(tb.lists, id, tb.madeBy(old), tb.madeBy(fresh)); err != nil {
 		return err
 	}
 	return t.relist(tb.lists, id, was, is)
@@ -161,7 +174,11 @@ func (tb *table[T]) scan(ctx context.Context, s *Store, txn kv.Snapshot, from st
 
 // page returns a page of the list of the records that have what wanted has, newest first.
 func (tb *table[T]) page(ctx context.Context, s *Store, page core.Page, wanted *T) ([]*T, core.PageInfo, error) {
-	return tb.query(ctx, s, s.listOf(tb.lists, tb.facets(wanted), nil, page), tb.read)
+	facets, creator := tb.facets(wanted), tb.madeBy(wanted)
+	if err := checkCreator(creator); err != nil {
+		return nil, core.PageInfo{}, err
+	}
+	return tb.query(ctx, s, madeBy(ctx, s.listOf(tb.lists, facets, nil, page), tb.lists, facets, creator), tb.read)
 }
 
 // query returns a page of a list of the table's records, or of rows that read makes of them.
@@ -210,6 +227,9 @@ func (tb *table[T]) derive(d *derived, id string, value []byte) error {
 		if err := d.fingerprint(print, tb.prefix, id); err != nil {
 			return err
 		}
+	}
+	if err := d.creator(tb.lists, id, tb.madeBy(r)); err != nil {
+		return err
 	}
 	return d.lists(tb.lists, id, facets)
 }

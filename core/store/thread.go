@@ -17,12 +17,13 @@ type threadState struct {
 	status                       core.ThreadStatus
 	executionID, role, agentType string
 	files                        uint64 // sum of the context files, which are stored apart; 0 for none
+	creator                      string
 }
 
 func threadStateOf(r *core.ThreadRecord) threadState {
 	return threadState{
 		status: r.Status, executionID: r.ExecutionID, role: r.Role, agentType: r.AgentType,
-		files: sumFiles(r.Preparation.ContextFiles),
+		files: sumFiles(r.Preparation.ContextFiles), creator: r.CreatedBy,
 	}
 }
 
@@ -94,6 +95,9 @@ func (t *tx) moveThread(id string, old, fresh threadState) error {
 	if !fresh.exists() {
 		t.delete(key)
 	} else if err := t.set(key, t.take(func(b []byte) []byte { return appendThreadState(b, fresh) })); err != nil {
+		return err
+	}
+	if err := t.recreate(kindThread, id, old.creator, fresh.creator); err != nil {
 		return err
 	}
 	if err := t.relist(kindThread, id, old.facets(), fresh.facets()); err != nil {
@@ -199,11 +203,16 @@ func (s *Store) FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*c
 	if filter.Status != "" && !slices.Contains(core.ThreadStatuses, filter.Status) {
 		return nil, core.PageInfo{}, core.Invalid("status", "%q is not a status of a thread", filter.Status)
 	}
+	if err := checkCreator(filter.CreatedBy); err != nil {
+		return nil, core.PageInfo{}, err
+	}
 	facets := threadFacets(filter)
 	if filter.Status == "" || filter.Status.Terminal() {
-		return threads.query(ctx, s, s.listOf(kindThread, facets, nil, filter.Page), threads.read)
+		q := s.listOf(kindThread, facets, nil, filter.Page)
+		return threads.query(ctx, s, madeBy(ctx, q, kindThread, facets, filter.CreatedBy), threads.read)
 	}
-	q := s.listOf(kindActiveThread, activeFacets(filter.ExecutionID), facets, filter.Page)
+	also := append(slices.Clone(facets), creatorFacet(filter.CreatedBy)...)
+	q := s.listOf(kindActiveThread, activeFacets(filter.ExecutionID), also, filter.Page)
 	q.ids = func(txn kv.Snapshot) (idWalk, int, error) {
 		ids, err := s.activeThreadIDs(ctx, txn, filter)
 		return walkIDs(ids), len(ids), err
@@ -226,7 +235,8 @@ func (s *Store) activeThreadIDs(ctx context.Context, txn kv.Snapshot, filter cor
 			return s.pass(appendKey(nil, prefixThreadState, id), err)
 		}
 		if state.status == filter.Status && (filter.Role == "" || state.role == filter.Role) &&
-			(filter.AgentType == "" || state.agentType == filter.AgentType) {
+			(filter.AgentType == "" || state.agentType == filter.AgentType) &&
+			(filter.CreatedBy == "" || state.creator == filter.CreatedBy) {
 			ids = append(ids, id)
 		}
 		return true, ctx.Err()

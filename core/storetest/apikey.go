@@ -81,14 +81,17 @@ func testAPIKeyListsEqualModel(t *testing.T, open Opener) {
 			continue
 		}
 		k := apiKey(id, "key of "+id, fmt.Sprintf("owner%d", i%3))
+		k.CreatedBy = fmt.Sprintf("maker%d", i%2)
 		model[id] = k
 		mustUpdate(t, s, func(tx core.Tx) error { return tx.PutAPIKey(k) })
 	}
 	for _, owner := range []string{"", "owner1", "owner9"} {
-		f := core.APIKeyFilter{Owner: owner}
-		want := selectIDs(model, func(k *core.APIKeyRecord) bool { return either(owner, k.Owner) })
-		list := listOf(s.FindAPIKeys, func(p core.Page) core.APIKeyFilter { f.Page = p; return f },
-			func(k *core.APIKeyRecord) string { return k.ID })
-		wantList(t, fmt.Sprintf("%+v", f), list, want, 7)
+		for _, by := range []string{"", "maker1", "maker9"} {
+			f := core.APIKeyFilter{Owner: owner, CreatedBy: by}
+			want := selectIDs(model, func(k *core.APIKeyRecord) bool { return either(owner, k.Owner) && either(by, k.CreatedBy) })
+			list := listOf(s.FindAPIKeys, func(p core.Page) core.APIKeyFilter { f.Page = p; return f },
+				func(k *core.APIKeyRecord) string { return k.ID })
+			wantList(t, fmt.Sprintf("%+v", f), list, want, 7)
+		}
 	}
 }

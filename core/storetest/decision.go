@@ -110,18 +110,20 @@ func testDecisionListsEqualModel(t *testing.T, open Opener) {
 		id := ownID(core.PrefixDecision, start.Add(time.Duration(i%200)*time.Millisecond), 1)
 		d := decision(id, idAt(start, 1+i%2), fmt.Sprint("f", rnd.IntN(50)))
 		d.ThreadID = []string{"", threadAt(start, 1), threadAt(start, 2)}[rnd.IntN(3)]
-		d.Category, d.Count = categories[rnd.IntN(3)], i
+		d.Category, d.Count, d.CreatedBy = categories[rnd.IntN(3)], i, []string{"", "ann", core.System.ID}[rnd.IntN(3)]
 		model[id] = d
 		putDecision(t, s, d)
 	}
 	for _, exec := range []string{"", idAt(start, 1), idAt(start, 9)} {
 		for _, thread := range []string{"", threadAt(start, 1)} {
 			for _, category := range categories {
-				f := core.DecisionFilter{ExecutionID: exec, ThreadID: thread, Category: category}
-				want := selectIDs(model, func(d *core.Decision) bool {
-					return either(exec, d.ExecutionID) && either(thread, d.ThreadID) && either(category, d.Category)
-				})
-				wantList(t, fmt.Sprintf("%+v", f), decisionList(s, f), want, 1+rnd.IntN(20))
+				for _, by := range []string{"", "ann", "an"} {
+					f := core.DecisionFilter{ExecutionID: exec, ThreadID: thread, Category: category, CreatedBy: by}
+					want := selectIDs(model, func(d *core.Decision) bool {
+						return either(exec, d.ExecutionID) && either(thread, d.ThreadID) && either(category, d.Category) && either(by, d.CreatedBy)
+					})
+					wantList(t, fmt.Sprintf("%+v", f), decisionList(s, f), want, 1+rnd.IntN(20))
+				}
 			}
 		}
 	}

@@ -95,19 +95,20 @@ func testQuestionListsEqualModel(t *testing.T, open Opener) {
 			ids = append(ids, id)
 		}
 		model[id] = question(id, execID, core.QuestionStatuses[rnd.IntN(4)])
+		model[id].CreatedBy = []string{"", "ann", "bob"}[rnd.IntN(3)]
 		putQuestion(t, s, model[id])
 	}
 	slices.Sort(ids)
 	slices.Reverse(ids)
 	for exec := range 6 {
 		for _, status := range append([]core.QuestionStatus{""}, core.QuestionStatuses...) {
-			f := core.QuestionFilter{Status: status}
+			f := core.QuestionFilter{Status: status, CreatedBy: []string{"", "ann", "an"}[rnd.IntN(3)]}
 			if exec > 0 {
 				f.ExecutionID = idAt(start, exec)
 			}
 			want := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 				q := model[id]
-				return (f.ExecutionID != "" && q.ExecutionID != f.ExecutionID) || (status != "" && q.Status != status)
+				return (f.ExecutionID != "" && q.ExecutionID != f.ExecutionID) || (status != "" && q.Status != status) || !either(f.CreatedBy, q.CreatedBy)
 			})
 			wantList(t, fmt.Sprintf("%+v", f), questionList(s, f), want, 1+rnd.IntN(30))
 		}

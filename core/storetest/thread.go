@@ -154,6 +154,7 @@ func testThreadListsEqualModel(t *testing.T, open Opener) {
 		r := thread(id, idAt(start, 1+rnd.IntN(3)), "")
 		r.Role = []string{"", "driver", "driver\x00"}[rnd.IntN(3)]
 		r.AgentType = []string{"claude", "codex"}[rnd.IntN(2)]
+		r.CreatedBy = []string{"", "ann", "ann\x00b", strings.Repeat("x", 300)}[rnd.IntN(4)]
 		if i > 10 && rnd.IntN(3) > 0 {
 			next := *model[ids[rnd.IntN(len(ids))]]
 			r = &next
@@ -170,16 +171,21 @@ func testThreadListsEqualModel(t *testing.T, open Opener) {
 			for _, status := range append([]core.ThreadStatus{""}, core.ThreadStatuses...) {
 				for _, role := range []string{"", "driver", "driver\x00"} {
 					for _, agentType := range []string{"", "codex"} {
-						f := core.ThreadFilter{ExecutionID: exec, Status: status, Role: role, AgentType: agentType}
-						want := selectIDs(model, func(r *core.ThreadRecord) bool {
-							return either(exec, r.ExecutionID) && either(status, r.Status) && either(role, r.Role) && either(agentType, r.AgentType)
-						})
-						wantList(t, fmt.Sprintf("%+v", f), threadList(s, f), want, 1+rnd.IntN(30))
+						for _, by := range []string{"", "ann", "ann\x00b"} {
+							f := core.ThreadFilter{ExecutionID: exec, Status: status, Role: role, AgentType: agentType, CreatedBy: by}
+							want := selectIDs(model, func(r *core.ThreadRecord) bool {
+								return either(exec, r.ExecutionID) && either(status, r.Status) && either(role, r.Role) &&
+									either(agentType, r.AgentType) && either(by, r.CreatedBy)
+							})
+							wantList(t, fmt.Sprintf("%+v", f), threadList(s, f), want, 1+rnd.IntN(30))
+						}
 					}
 				}
 			}
 		}
 		wantActive(t, s, model)
+		_, _, err := s.FindThreads(ctx, core.ThreadFilter{CreatedBy: strings.Repeat("x", 300)})
+		wantCode(t, err, core.CodeValidation)
 	}
 	compare(s)
 	if err := s.Close(); err != nil {

@@ -175,24 +175,27 @@ func (s *Service) view(r *core.TriggerRecord, secrets []secret, whole bool) *cor
 }
 
 // FindTriggers implements core.TriggerService.
-func (s *Service) FindTriggers(_ context.Context, page core.Page) ([]*core.Trigger, core.PageInfo, error) {
-	limit := page.Limit
+func (s *Service) FindTriggers(_ context.Context, filter core.TriggerFilter) ([]*core.Trigger, core.PageInfo, error) {
+	limit := filter.Limit
 	switch {
 	case limit < 0 || limit > core.MaxPageLimit:
 		return nil, core.PageInfo{}, core.Invalid("limit", "must be between 1 and %d", core.MaxPageLimit)
-	case page.Offset < 0:
+	case filter.Offset < 0:
 		return nil, core.PageInfo{}, core.Invalid("offset", "must not be negative")
-	case page.Cursor != "" && !core.ValidID(core.PrefixTrigger, page.Cursor):
+	case filter.Cursor != "" && !core.ValidID(core.PrefixTrigger, filter.Cursor):
 		return nil, core.PageInfo{}, core.Invalid("cursor", "is not one that a list returned")
 	case limit == 0:
 		limit = core.DefaultPageLimit
 	}
 	list := s.snapshots()
+	if filter.CreatedBy != "" {
+		list = slices.DeleteFunc(list, func(t *snapshot) bool { return t.rec.CreatedBy != filter.CreatedBy })
+	}
 	slices.SortFunc(list, func(a, b *snapshot) int { return strings.Compare(b.rec.ID, a.rec.ID) })
 	info := core.PageInfo{Total: len(list)}
-	from := min(page.Offset, len(list))
-	if page.Cursor != "" {
-		if from = slices.IndexFunc(list, func(t *snapshot) bool { return t.rec.ID < page.Cursor }); from < 0 {
+	from := min(filter.Offset, len(list))
+	if filter.Cursor != "" {
+		if from = slices.IndexFunc(list, func(t *snapshot) bool { return t.rec.ID < filter.Cursor }); from < 0 {
 			from = len(list)
 		}
 	}

@@ -558,7 +558,7 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
-	if _, info, err := r.FindTriggers(ctx, core.Page{}); err != nil || info.Total != 1 {
+	if _, info, err := r.FindTriggers(ctx, core.TriggerFilter{}); err != nil || info.Total != 1 {
 		t.Errorf("%+v, %v", info, err)
 	}
 }

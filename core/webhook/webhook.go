@@ -11,24 +11,32 @@ import (
 )
 
 // FindWebhooks implements core.WebhookService. The cursor is the id of the last row.
-func (s *Service) FindWebhooks(ctx context.Context, page core.Page) ([]*core.Webhook, core.PageInfo, error) {
-	limit := page.Limit
+func (s *Service) FindWebhooks(ctx context.Context, filter core.WebhookFilter) ([]*core.Webhook, core.PageInfo, error) {
+	limit := filter.Limit
 	switch {
 	case limit < 0 || limit > core.MaxPageLimit:
 		return nil, core.PageInfo{}, core.Invalid("limit", "must be between 1 and %d", core.MaxPageLimit)
-	case page.Offset < 0:
+	case filter.Offset < 0:
 		return nil, core.PageInfo{}, core.Invalid("offset", "must not be negative")
-	case page.Cursor != "" && !core.ValidID(core.PrefixWebhook, page.Cursor):
+	case filter.Cursor != "" && !core.ValidID(core.PrefixWebhook, filter.Cursor):
 		return nil, core.PageInfo{}, core.Invalid("cursor", "is not one that a list returned")
 	case limit == 0:
 		limit = core.DefaultPageLimit
 	}
 	ids := s.ids()
+	if filter.CreatedBy != "" {
+		s.mu.Lock()
+		ids = slices.DeleteFunc(ids, func(id string) bool {
+			e := s.endpoints[id]
+			return e == nil || e.rec.CreatedBy != filter.CreatedBy
+		})
+		s.mu.Unlock()
+	}
 	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })
-	from := min(page.Offset, len(ids))
-	if page.Cursor != "" {
+	from := min(filter.Offset, len(ids))
+	if filter.Cursor != "" {
 		from = len(ids)
-		if i := slices.IndexFunc(ids, func(id string) bool { return id < page.Cursor }); i >= 0 {
+		if i := slices.IndexFunc(ids, func(id string) bool { return id < filter.Cursor }); i >= 0 {
 			from = i
 		}
 	}

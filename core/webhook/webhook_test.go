@@ -110,7 +110,7 @@ func TestWebhookLife(t *testing.T) {
 	}
 	var seen []string
 	for page := (core.Page{Limit: 2}); ; {
-		list, info, err := r.FindWebhooks(ctx, page)
+		list, info, err := r.FindWebhooks(ctx, core.WebhookFilter{Page: page})
 		if err != nil || info.Total != 5 {
 			t.Fatal(info, err)
 		}
@@ -125,7 +125,7 @@ func TestWebhookLife(t *testing.T) {
 	if len(seen) != 5 || seen[4] != w.ID {
 		t.Errorf("pages hold %v, want five with %s as the last", seen, w.ID)
 	}
-	_, _, err = r.FindWebhooks(ctx, core.Page{Limit: 101})
+	_, _, err = r.FindWebhooks(ctx, core.WebhookFilter{Page: core.Page{Limit: 101}})
 	wantCode(t, err, core.CodeValidation)
 	_, err = r.UpdateWebhook(ctx, w.ID, core.WebhookPatch{Events: &[]core.EventType{"x"}})
 	wantCode(t, err, core.CodeValidation)
@@ -232,7 +232,7 @@ func TestDeclared(t *testing.T) {
 	if err := r.Reload(ctx, config); err != nil {
 		t.Fatal(err)
 	}
-	list, _, err := r.FindWebhooks(ctx, core.Page{})
+	list, _, err := r.FindWebhooks(ctx, core.WebhookFilter{})
 	if err != nil || len(list) != 2 || !list[0].Declared {
 		t.Fatal(list, err)
 	}
@@ -252,7 +252,7 @@ func TestDeclared(t *testing.T) {
 	specs[0].Secret, specs[0].Headers = "three", map[string]string{"X-A": "1"}
 	r.opts.Config.Declared = specs[:1]
 	r.restart()
-	after, _, err := r.FindWebhooks(ctx, core.Page{})
+	after, _, err := r.FindWebhooks(ctx, core.WebhookFilter{})
 	if err != nil || len(after) != 1 || after[0].ID != list[0].ID && after[0].ID != list[1].ID || after[0].Statistics.Succeeded != 1 {
 		t.Fatal(after, err)
 	}

@@ -34,6 +34,7 @@ type AgentFilter struct {
 	Status       string   // connected or disconnected
 	Capabilities []string // all of them
 	Region       string
+	CreatedBy    string // who registered it
 	Page
 }
 
@@ -55,6 +56,7 @@ func (c *Client) ListAgents(ctx context.Context, filter AgentFilter) (*AgentList
 	if filter.Region != "" {
 		query.Set("region", filter.Region)
 	}
+	setTexts(query, "createdBy", filter.CreatedBy)
 	filter.addTo(query)
 	out := new(AgentList)
 	err := c.do(ctx, request{method: http.MethodGet, path: "/api/agents", query: query}, out)

@@ -70,21 +70,27 @@ func (c *Client) CreateKey(ctx context.Context, spec APIKeySpec, idempotencyKey 
 	return result(out, c.do(ctx, request{method: http.MethodPost, path: keysPath, body: spec, key: idempotencyKey}, out))
 }
 
-// ListKeys returns one page of keys, newest first; of one owner unless that is empty.
-func (c *Client) ListKeys(ctx context.Context, owner string, page Page) (*APIKeyList, error) {
+// APIKeyFilter selects API keys of a list. Zero values select all.
+type APIKeyFilter struct {
+	Owner     string
+	CreatedBy string
+	Page
+}
+
+// ListKeys returns one page of keys, newest first.
+func (c *Client) ListKeys(ctx context.Context, filter APIKeyFilter) (*APIKeyList, error) {
 	query := url.Values{}
-	if owner != "" {
-		query.Set("owner", owner)
-	}
-	page.addTo(query)
+	setTexts(query, "owner", filter.Owner, "createdBy", filter.CreatedBy)
+	filter.addTo(query)
 	out := new(APIKeyList)
 	return result(out, c.do(ctx, request{method: http.MethodGet, path: keysPath, query: query}, out))
 }
 
 // Keys walks all pages of the list.
-func (c *Client) Keys(ctx context.Context, owner string, page Page) iter.Seq2[APIKey, error] {
-	return walk(ctx, page, func(ctx context.Context, page Page) ([]APIKey, PageInfo, error) {
-		list, err := c.ListKeys(ctx, owner, page)
+func (c *Client) Keys(ctx context.Context, filter APIKeyFilter) iter.Seq2[APIKey, error] {
+	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]APIKey, PageInfo, error) {
+		filter.Page = page
+		list, err := c.ListKeys(ctx, filter)
 		if err != nil {
 			return nil, PageInfo{}, err
 		}

@@ -30,6 +30,7 @@ type DecisionFilter struct {
 	ThreadID    string // either this
 	ExecutionID string // or this
 	Category    string
+	CreatedBy   string
 	Page
 }
 
@@ -43,9 +44,7 @@ func (f DecisionFilter) path() string {
 // ListDecisions returns one page of decisions, newest first.
 func (c *Client) ListDecisions(ctx context.Context, filter DecisionFilter) (*DecisionList, error) {
 	query := url.Values{}
-	if filter.Category != "" {
-		query.Set("category", filter.Category)
-	}
+	setTexts(query, "category", filter.Category, "createdBy", filter.CreatedBy)
 	filter.addTo(query)
 	out := new(DecisionList)
 	return result(out, c.do(ctx, request{method: http.MethodGet, path: filter.path(), query: query}, out))

@@ -74,10 +74,11 @@ type ManagedAgentList struct {
 
 // ManagedAgentFilter selects managed agents of a list. Zero values select all.
 type ManagedAgentFilter struct {
-	Status  string
-	Type    string
-	Runtime string
-	Labels  map[string]string // all of them
+	Status    string
+	Type      string
+	Runtime   string
+	Labels    map[string]string // all of them
+	CreatedBy string
 	Page
 }
 
@@ -101,7 +102,7 @@ func (c *Client) SpawnManagedAgent(ctx context.Context, spec ManagedAgentSpec) (
 // ListManagedAgents returns one page of managed agents, newest first.
 func (c *Client) ListManagedAgents(ctx context.Context, filter ManagedAgentFilter) (*ManagedAgentList, error) {
 	query := url.Values{}
-	for name, value := range map[string]string{"status": filter.Status, "type": filter.Type, "runtime": filter.Runtime} {
+	for name, value := range map[string]string{"status": filter.Status, "type": filter.Type, "runtime": filter.Runtime, "createdBy": filter.CreatedBy} {
 		if value != "" {
 			query.Set(name, value)
 		}

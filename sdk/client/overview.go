@@ -22,7 +22,8 @@ type InboxList struct {
 
 // InboxFilter selects items of the inbox. Offset of its page is not used.
 type InboxFilter struct {
-	Sources []wire.InboxSource // none: all
+	Sources   []wire.InboxSource // none: all
+	CreatedBy string             // whose execution, thread or managed agent waits
 	Page
 }
 
@@ -33,7 +34,7 @@ func (c *Client) ListInbox(ctx context.Context, filter InboxFilter) (*InboxList,
 	for _, source := range filter.Sources {
 		sources = append(sources, string(source))
 	}
-	setTexts(query, "source", strings.Join(sources, ","))
+	setTexts(query, "source", strings.Join(sources, ","), "createdBy", filter.CreatedBy)
 	filter.Offset = 0
 	filter.addTo(query)
 	out := new(InboxList)

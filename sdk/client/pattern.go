@@ -62,7 +62,8 @@ type PatternCheck struct {
 
 // PatternFilter selects patterns of a list.
 type PatternFilter struct {
-	Search string // substring of name or description
+	Search    string // substring of name or description
+	CreatedBy string // of the latest version
 	Page
 }
 
@@ -71,9 +72,7 @@ func patternPath(name string) string { return "/api/patterns/" + segment(name) }
 // ListPatterns returns one page of the latest version of each pattern, newest first.
 func (c *Client) ListPatterns(ctx context.Context, filter PatternFilter) (*PatternList, error) {
 	query := url.Values{}
-	if filter.Search != "" {
-		query.Set("search", filter.Search)
-	}
+	setTexts(query, "search", filter.Search, "createdBy", filter.CreatedBy)
 	filter.addTo(query)
 	out := new(PatternList)
 	err := c.do(ctx, request{method: http.MethodGet, path: "/api/patterns", query: query}, out)

@@ -50,15 +50,14 @@ type QuestionList struct {
 type QuestionFilter struct {
 	ExecutionID string
 	Status      string
+	CreatedBy   string // whose execution asks
 	Page
 }
 
 // ListQuestions returns one page of questions, newest first. NOT_FOUND for an unknown execution.
 func (c *Client) ListQuestions(ctx context.Context, filter QuestionFilter) (*QuestionList, error) {
 	query := url.Values{}
-	if filter.Status != "" {
-		query.Set("status", filter.Status)
-	}
+	setTexts(query, "status", filter.Status, "createdBy", filter.CreatedBy)
 	filter.addTo(query)
 	path := "/api/questions"
 	if filter.ExecutionID != "" {

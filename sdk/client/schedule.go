@@ -117,21 +117,27 @@ func (c *Client) PreviewSchedule(ctx context.Context, timing ScheduleTiming, cou
 	return result(out, c.do(ctx, request{method: http.MethodPost, path: schedulesPath + "/preview", body: body, harmless: true}, out))
 }
 
-// ListSchedules returns one page of schedules, newest first; status "" is any.
-func (c *Client) ListSchedules(ctx context.Context, status string, page Page) (*ScheduleList, error) {
+// ScheduleFilter selects schedules of a list. Zero values select all.
+type ScheduleFilter struct {
+	Status    string
+	CreatedBy string
+	Page
+}
+
+// ListSchedules returns one page of schedules, newest first.
+func (c *Client) ListSchedules(ctx context.Context, filter ScheduleFilter) (*ScheduleList, error) {
 	query := url.Values{}
-	page.addTo(query)
-	if status != "" {
-		query.Set("status", status)
-	}
+	setTexts(query, "status", filter.Status, "createdBy", filter.CreatedBy)
+	filter.addTo(query)
 	out := new(ScheduleList)
 	return result(out, c.do(ctx, request{method: http.MethodGet, path: schedulesPath, query: query}, out))
 }
 
 // Schedules walks all pages of the list.
-func (c *Client) Schedules(ctx context.Context, status string, page Page) iter.Seq2[Schedule, error] {
-	return walk(ctx, page, func(ctx context.Context, page Page) ([]Schedule, PageInfo, error) {
-		list, err := c.ListSchedules(ctx, status, page)
+func (c *Client) Schedules(ctx context.Context, filter ScheduleFilter) iter.Seq2[Schedule, error] {
+	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Schedule, PageInfo, error) {
+		filter.Page = page
+		list, err := c.ListSchedules(ctx, filter)
 		if err != nil {
 			return nil, PageInfo{}, err
 		}

@@ -143,6 +143,7 @@ type ThreadFilter struct {
 	Status      string
 	Role        string
 	AgentType   string
+	CreatedBy   string
 	Page
 }
 
@@ -153,7 +154,7 @@ func threadPath(id string) string { return threadsPath + "/" + segment(id) }
 // ListThreads returns one page of threads, newest first. NOT_FOUND for an unknown execution.
 func (c *Client) ListThreads(ctx context.Context, filter ThreadFilter) (*ThreadList, error) {
 	query := url.Values{}
-	for name, value := range map[string]string{"status": filter.Status, "role": filter.Role, "agentType": filter.AgentType} {
+	for name, value := range map[string]string{"status": filter.Status, "role": filter.Role, "agentType": filter.AgentType, "createdBy": filter.CreatedBy} {
 		if value != "" {
 			query.Set(name, value)
 		}

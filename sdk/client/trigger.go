@@ -90,18 +90,26 @@ func (c *Client) CreateTrigger(ctx context.Context, spec TriggerSpec) (*Trigger,
 	return result(out, c.do(ctx, request{method: http.MethodPost, path: triggersPath, body: spec, key: spec.IdempotencyKey}, out))
 }
 
+// TriggerFilter selects triggers of a list. Zero values select all.
+type TriggerFilter struct {
+	CreatedBy string
+	Page
+}
+
 // ListTriggers returns one page of triggers, newest first.
-func (c *Client) ListTriggers(ctx context.Context, page Page) (*TriggerList, error) {
+func (c *Client) ListTriggers(ctx context.Context, filter TriggerFilter) (*TriggerList, error) {
 	query := url.Values{}
-	page.addTo(query)
+	setTexts(query, "createdBy", filter.CreatedBy)
+	filter.addTo(query)
 	out := new(TriggerList)
 	return result(out, c.do(ctx, request{method: http.MethodGet, path: triggersPath, query: query}, out))
 }
 
 // Triggers walks all pages of the list.
-func (c *Client) Triggers(ctx context.Context, page Page) iter.Seq2[Trigger, error] {
-	return walk(ctx, page, func(ctx context.Context, page Page) ([]Trigger, PageInfo, error) {
-		list, err := c.ListTriggers(ctx, page)
+func (c *Client) Triggers(ctx context.Context, filter TriggerFilter) iter.Seq2[Trigger, error] {
+	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Trigger, PageInfo, error) {
+		filter.Page = page
+		list, err := c.ListTriggers(ctx, filter)
 		if err != nil {
 			return nil, PageInfo{}, err
 		}

@@ -115,18 +115,26 @@ func (c *Client) CreateWebhook(ctx context.Context, spec WebhookSpec) (*Webhook,
 	return result(out, c.do(ctx, r, out))
 }
 
+// WebhookFilter selects endpoints of a list; WebhookFilters are what an endpoint selects events by. Zero values select all.
+type WebhookFilter struct {
+	CreatedBy string
+	Page
+}
+
 // ListWebhooks returns one page of endpoints, newest first.
-func (c *Client) ListWebhooks(ctx context.Context, page Page) (*WebhookList, error) {
+func (c *Client) ListWebhooks(ctx context.Context, filter WebhookFilter) (*WebhookList, error) {
 	query := url.Values{}
-	page.addTo(query)
+	setTexts(query, "createdBy", filter.CreatedBy)
+	filter.addTo(query)
 	out := new(WebhookList)
 	return result(out, c.do(ctx, request{method: http.MethodGet, path: webhooksPath, query: query}, out))
 }
 
 // Webhooks walks all pages of the list.
-func (c *Client) Webhooks(ctx context.Context, page Page) iter.Seq2[Webhook, error] {
-	return walk(ctx, page, func(ctx context.Context, page Page) ([]Webhook, PageInfo, error) {
-		list, err := c.ListWebhooks(ctx, page)
+func (c *Client) Webhooks(ctx context.Context, filter WebhookFilter) iter.Seq2[Webhook, error] {
+	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Webhook, PageInfo, error) {
+		filter.Page = page
+		list, err := c.ListWebhooks(ctx, filter)
 		if err != nil {
 			return nil, PageInfo{}, err
 		}

@@ -35,9 +35,9 @@ func TestWebhookRequests(t *testing.T) {
 		}, `POST /api/webhooks  {"url":"https://a","events":["system.alert"],"secret":"s","headers":{"X":"y"},"enabled":false,"retries":0,"timeout":1500,` +
 			`"filters":{"pattern":["p"],"metadata":{"k":"v"}},"ordered":true,"clientCertificate":"c","clientKey":"k","ca":"a"}`},
 		{"List", func(ctx context.Context) error {
-			_, err := c.ListWebhooks(ctx, client.Page{Limit: 2, Cursor: "c"})
+			_, err := c.ListWebhooks(ctx, client.WebhookFilter{CreatedBy: "ann", Page: client.Page{Limit: 2, Cursor: "c"}})
 			return err
-		}, `GET /api/webhooks?cursor=c&limit=2  `},
+		}, `GET /api/webhooks?createdBy=ann&cursor=c&limit=2  `},
 		{"Get", func(ctx context.Context) error { _, err := c.GetWebhook(ctx, "wh/1"); return err }, `GET /api/webhooks/wh%2F1  `},
 		{"UpdateNothing", func(ctx context.Context) error {
 			_, err := c.UpdateWebhook(ctx, "wh_1", client.WebhookPatch{})
@@ -119,7 +119,7 @@ func TestWebhookWalks(t *testing.T) {
 		answer(200, `{"deliveries":[{"id":"dlv_2"}],"total":2,"hasMore":true,"nextCursor":"d"}`), answer(200, `{"deliveries":[{"id":"dlv_1"}],"total":2,"hasMore":false}`))
 	c := newClient(t, s.URL, client.Options{})
 	var ids []string
-	for w, err := range c.Webhooks(t.Context(), client.Page{}) {
+	for w, err := range c.Webhooks(t.Context(), client.WebhookFilter{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,6 +32,7 @@ type InboxItem struct {
 	Name        string           `json:"name,omitempty" doc:"Of the thread or managed agent."`
 	Role        string           `json:"role,omitempty"`
 	AgentType   string           `json:"agentType,omitempty"`
+	CreatedBy   string           `json:"createdBy,omitempty" doc:"Whose execution, thread or managed agent waits."`
 	Since       time.Time        `json:"since"`
 	ExpiresAt   *time.Time       `json:"expiresAt,omitempty" doc:"Nobody is asked any more then. Absent: it waits for as long as it takes."`
 	AnswerURL   string           `json:"answerUrl" doc:"The answer is posted there."`

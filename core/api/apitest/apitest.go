@@ -79,7 +79,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // check compares an answer with the document. A JSON body is read and put back; a stream is not touched.
 func (t *transport) check(req *http.Request, resp *http.Response) error {
-	for _, name := range []string{"X-Service-Version", "X-Content-Type-Options"} {
+	for _, name := range []string{"X-Content-Type-Options"} {
 		if resp.Header.Get(name) == "" {
 			return fmt.Errorf("the header %s is missing", name)
 		}

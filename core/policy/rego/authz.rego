@@ -8,13 +8,15 @@ import data.wardroom.config
 
 default decision := {"allow": false, "reason": "no rule allows it"}
 
-decision := {"allow": false, "reason": sprintf("the credential needs the scope %s for %s", [input.scope, input.action]), "scope": input.scope} if {
+decision := {"allow": true, "reason": "scopes, roles and the allow-list of the pattern"} if {
+	scope_allows
+	role_allows
+	guard_allows
+} else := {"allow": false, "reason": sprintf("the credential needs the scope %s for %s", [input.scope, input.action]), "scope": input.scope} if {
 	not scope_allows
 } else := {"allow": false, "reason": sprintf("no role of the caller grants %s", [input.action])} if {
 	not role_allows
-} else := {"allow": false, "reason": "the pattern is not open to the caller"} if {
-	not guard_allows
-} else := {"allow": true, "reason": "scopes, roles and the allow-list of the pattern"}
+} else := {"allow": false, "reason": "the pattern is not open to the caller"}
 
 # What every credential may do.
 scope_allows if input.scope == "any"
@@ -38,33 +40,14 @@ role_allows if agent_connects
 
 role_allows if {
 	some role in roles
-	config.roles[role]["*"]
+	some permission in ["*", input.permission]
+	config.roles[role][permission]
 }
 
-role_allows if {
-	some role in roles
-	config.roles[role][input.permission]
-}
-
-# The roles of the caller: of the credential, and by bindings; else the default one.
-roles := given if {
-	count(given) > 0
-} else := {config.defaultRole}
-
-given contains role if some role in input.principal.roles
-
-given contains role if some role in config.bindings.user[input.principal.id]
-
-# Names of tokens and certificates are for people: only that of a key is given by us.
-given contains role if {
-	input.principal.kind == "apiKey"
-	some role in config.bindings.serviceAccount[input.principal.name]
-}
-
-given contains role if {
-	some group in input.principal.groups
-	some role in config.bindings.group[group]
-}
+# The roles of the caller, of the credential and by bindings; else the default one.
+roles := input.principal.held if {
+	count(input.principal.held) > 0
+} else := [config.defaultRole]
 
 # The allow-list of a pattern. What somebody made stays open to them, and everything to administrators.
 guard_allows if not input.guard
@@ -78,14 +61,14 @@ guard_allows if {
 guard_allows if {
 	config.rbac
 	"admin" in input.principal.scopes
-	some role in given
+	some role in input.principal.held
 	config.roles[role]["*"]
 }
 
 guard_allows if input.principal.id in input.guard.users
 
 guard_allows if {
-	some role in given
+	some role in input.principal.held
 	role in input.guard.roles
 }
 
