@@ -27,8 +27,9 @@ type restartRequest struct {
 
 // sendAnswer tells what became of an input.
 type sendAnswer struct {
-	Sent     bool                       `json:"sent" doc:"The agent took it."`
-	Response *core.ManagedAgentResponse `json:"response,omitempty" doc:"With expectResponse: what it answered, or why it did not."`
+	Sent      bool                       `json:"sent" doc:"The agent took it."`
+	Response  *core.ManagedAgentResponse `json:"response,omitempty" doc:"With expectResponse: what it answered, or why it did not."`
+	Sanitized []core.SanitizedField      `json:"sanitized,omitempty" doc:"Texts that something was taken out of (security.inputValidation.sanitize)."`
 }
 
 type managedEventList struct {

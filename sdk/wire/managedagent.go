@@ -46,6 +46,7 @@ type ManagedAgent struct {
 	Labels         map[string]string  `json:"labels,omitempty" doc:"Those of its spawn."`
 	Usage          *Usage             `json:"usage,omitempty" doc:"What its turns used, as far as it told. Never estimated."`
 	LastTurn       *TurnOutcome       `json:"lastTurn,omitempty" doc:"How its last turn ended."`
+	Sanitized      []SanitizedField   `json:"sanitized,omitempty" doc:"In the answer to an answer: texts of it that something was taken out of (security.inputValidation.sanitize)."`
 	ReadyTimeoutMs int64              `json:"readyTimeoutMs,omitempty" doc:"How long it may take from its start until it is ready."` // not stored
 }
 

@@ -48,6 +48,7 @@ type Question struct {
 	PromptID    string           `json:"promptId,omitempty" doc:"Of a spawned agent's prompt."`
 	Answer      json.RawMessage  `json:"answer,omitempty" check:"nullable"`
 	AnsweredBy  string           `json:"answeredBy,omitempty"`
+	Sanitized   []SanitizedField `json:"sanitized,omitempty" doc:"In the answer to an answer: texts of it that something was taken out of (security.inputValidation.sanitize)."`
 	CreatedAt   time.Time        `json:"createdAt"`
 	ExpiresAt   time.Time        `json:"expiresAt" doc:"The execution fails then with ESCALATION_FAILED."`
 	ClosedAt    *time.Time       `json:"closedAt,omitempty" doc:"When it was answered, expired or cancelled."`
