@@ -135,6 +135,9 @@ func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place, 
 	var exec *core.Execution
 	if fresh {
 		exec = newAdHoc(s.opts.IDs.New(core.PrefixExecution), r.CreatedBy, now)
+		if subject, ok := r.Metadata[core.SubjectKey]; ok { // whose data the thread is of, its execution is of
+			exec.Options.Metadata = core.Metadata{core.SubjectKey: subject}
+		}
 		r.ExecutionID = exec.ID
 	}
 	if where.host == "" {
