@@ -102,7 +102,7 @@ func (s *Server) send(c *call, id string, in core.ManagedAgentInput, sanitized [
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(sendAnswer{Sent: reply.Sent, Response: reply.Response, Sanitized: sanitized}), nil
+	return ok(wire.ManagedAgentReply{Sent: reply.Sent, Response: reply.Response, Sanitized: sanitized}), nil
 }
 
 func (s *Server) answerManagedAgent(c *call) (answer, error) {

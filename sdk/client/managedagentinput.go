@@ -23,9 +23,7 @@ type ManagedAgentInput struct {
 // ManagedAgentReply is the outcome of a send.
 type ManagedAgentReply struct {
 	Meta
-	Sent      bool               `json:"sent"`
-	Sanitized []SanitizedField   `json:"sanitized,omitempty"` // texts that something was taken out of
-	Response  *wire.TurnResponse `json:"response,omitempty"`  // with ExpectResponse
+	wire.ManagedAgentReply
 }
 
 // ManagedAgentAnswer answers the prompt of a blocked agent.

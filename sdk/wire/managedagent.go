@@ -53,6 +53,13 @@ type ManagedAgent struct {
 // Gone reports whether the agent's process has ended for good, unless it is restarted.
 func (a *ManagedAgent) Gone() bool { return a.StoppedAt != nil }
 
+// ManagedAgentReply tells what became of an input.
+type ManagedAgentReply struct {
+	Sent      bool             `json:"sent" doc:"The agent took it."`
+	Response  *TurnResponse    `json:"response,omitempty" doc:"With expectResponse: what it answered, or why it did not."`
+	Sanitized []SanitizedField `json:"sanitized,omitempty" doc:"Texts that something was taken out of (security.inputValidation.sanitize)."`
+}
+
 // LogLine is one line of an agent's log.
 type LogLine struct {
 	Timestamp time.Time `json:"timestamp"`
