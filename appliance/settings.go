@@ -20,8 +20,8 @@ func engineConfig(c *config.Config) engine.Config {
 		RoleBinding: engine.RoleBinding(c.Engine.RoleBinding), QuestionTimeout: c.Engine.QuestionTimeout,
 		MaxActivePerOwner: openLimits(c).Executions,
 		RequireConsent:    c.Security.Compliance.ConsentRequired(),
-		SanitizeHTML:      c.Security.InputValidation.Enabled && c.Security.InputValidation.Sanitize.HTML,
-		SanitizeScripts:   c.Security.InputValidation.Enabled && c.Security.InputValidation.Sanitize.Scripts,
+		SanitizeHTML:      c.Security.InputValidation.SanitizesHTML(),
+		SanitizeScripts:   c.Security.InputValidation.SanitizesScripts(),
 	}
 }
 
@@ -55,6 +55,7 @@ func apiConfig(c *config.Config) api.Config {
 		Heartbeat: c.Streams.Heartbeat, StreamMaxAge: c.Streams.MaxAge,
 		WriteTimeout: c.Streams.WriteTimeout, MetricsPublic: c.Metrics.Public,
 		HSTS: c.Security.Encryption.InTransit.Enabled, AccessLog: c.Log.Access,
+		SanitizeHTML: c.Security.InputValidation.SanitizesHTML(), SanitizeScripts: c.Security.InputValidation.SanitizesScripts(),
 		RecordReads: c.Security.Compliance.HIPAA.Enabled && c.Security.Compliance.HIPAA.PHI.AccessLogging,
 	}
 }

@@ -140,7 +140,9 @@ func threadsConfig(c *config.Config) threads.Config {
 		Timeout: c.Threads.Timeout, MaxRestarts: c.Threads.MaxRestarts, SummarizeAfterTurns: c.Threads.SummarizeAfterTurns,
 		TurnRetries: c.Threads.TurnRetries, TurnRetryDelay: c.Threads.TurnRetryDelay, WaitAlert: c.Threads.WaitAlert,
 		SpawnsAtOnce: c.Threads.SpawnsAtOnce, AutoAnswer: c.Threads.AutoAnswer,
-		RequireConsent: c.Security.Compliance.ConsentRequired(),
+		RequireConsent:  c.Security.Compliance.ConsentRequired(),
+		SanitizeHTML:    c.Security.InputValidation.SanitizesHTML(),
+		SanitizeScripts: c.Security.InputValidation.SanitizesScripts(),
 	}
 }
 

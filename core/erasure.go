@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -40,6 +41,9 @@ const (
 	DataEvents        = "events"
 	DataAudit         = "audit"
 )
+
+// ErrUnreadable is returned for a stored record that is none, so that nobody can tell whose it is.
+var ErrUnreadable = errors.New("the record cannot be read")
 
 // ErasureRecord is an erasure as it is stored. Values are snapshots.
 type ErasureRecord struct {
@@ -84,7 +88,8 @@ type ErasureTx interface {
 
 // ErasureStore is what erasures need of the store beside what services offer. All methods are safe for concurrent use.
 // Those that take a record go over a kind of records from its Place on, change a bounded number of them together with the
-// record's Place and Done[kind] in one transaction, and report whether they came to the end.
+// record's Place and Done[kind] in one transaction, and report whether they came to the end. A record that cannot be read
+// stays as it is and is counted in Unreadable[kind].
 type ErasureStore interface {
 	Update(ctx context.Context, fn func(tx Tx) error) error
 	FindErasure(ctx context.Context, id string) (*ErasureRecord, error)
@@ -105,6 +110,7 @@ type ErasureStore interface {
 	// EraseNames puts the pseudonym in the place of the subject in questions, decisions and threads of others.
 	EraseNames(ctx context.Context, e *ErasureRecord) (done bool, err error)
 	// RedactAudit calls redact with audit records, and puts what it returns in their place; nil leaves one as it is.
+	// redact returns ErrUnreadable for one that it cannot read.
 	RedactAudit(ctx context.Context, e *ErasureRecord, redact func(row AuditRow, marked func(id string) bool) ([]byte, error)) (done bool, err error)
 	// DropMarks forgets what was marked.
 	DropMarks(ctx context.Context, erasureID string) error

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -11,9 +12,24 @@ const IdempotencyTTL = 24 * time.Hour
 // IdempotencyClaim is a client's Idempotency-Key on a request that creates work. The service that creates
 // the work claims the key in the same transaction, so that a crash can lose neither or both.
 type IdempotencyClaim struct {
-	Scope    string `json:"scope"`    // principal id and route: keys of others never collide
+	Scope    string `json:"scope"`    // see RequestScope: keys of others never collide
 	Key      string `json:"key"`      // as the client sent it
 	BodyHash string `json:"bodyHash"` // hex SHA-256 of the request's query and body
+}
+
+// RequestScope returns the scope of keys that a principal gives with requests to a route. method and path have no spaces,
+// so that no two principals share a scope.
+func RequestScope(principal, method, path string) string {
+	return principal + " " + method + " " + path
+}
+
+// Principal returns the id of whoever made the request, and "" for a scope that is not of RequestScope.
+func (c *IdempotencyClaim) Principal() string {
+	path := strings.LastIndexByte(c.Scope, ' ')
+	if path < 0 {
+		return ""
+	}
+	return c.Scope[:max(strings.LastIndexByte(c.Scope[:path], ' '), 0)]
 }
 
 // IdempotencyRecord is a claimed key.

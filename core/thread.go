@@ -86,24 +86,26 @@ type Thread struct {
 	// Prompt is what a blocked agent waits for: {id, kind, text, tool?, input?, options, url?}.
 	Prompt json.RawMessage `json:"prompt,omitempty"`
 	// Ruling is how the latest prompt was answered without people, or why they are asked; nil if nothing says anything.
-	Ruling         *PromptRuling `json:"promptRuling,omitempty"`
-	LoginURL       string        `json:"loginUrl,omitempty"`
-	TurnCount      int           `json:"turnCount"`             // that did not fail
-	FailedTurns    int           `json:"failedTurns,omitempty"` // beside them
-	LastTurn       *ThreadTurn   `json:"lastTurn,omitempty"`
-	Usage          *wire.Usage   `json:"usage,omitempty"`       // of all turns, as far as the agent told
-	RetryAt        *time.Time    `json:"retryAt,omitempty"`     // when the message of a failed turn is given again
-	EventCount     int           `json:"eventCount"`            // of the persisted kinds
-	QueuedInputs   int           `json:"queuedInputs"`          // messages that the agent did not take yet
-	Continues      string        `json:"continues,omitempty"`   // id of the thread that it goes on with
-	ContinuedBy    string        `json:"continuedBy,omitempty"` // id of the thread that goes on with it
-	Restarts       int           `json:"restarts"`
-	CreatedBy      string        `json:"createdBy,omitempty"`
-	CreatedAt      time.Time     `json:"createdAt"`
-	UpdatedAt      time.Time     `json:"updatedAt"`
-	LastActivityAt time.Time     `json:"lastActivityAt"`
-	StartedAt      *time.Time    `json:"startedAt,omitempty"` // its agent ran for the first time
-	EndedAt        *time.Time    `json:"endedAt,omitempty"`
+	Ruling       *PromptRuling `json:"promptRuling,omitempty"`
+	LoginURL     string        `json:"loginUrl,omitempty"`
+	TurnCount    int           `json:"turnCount"`             // that did not fail
+	FailedTurns  int           `json:"failedTurns,omitempty"` // beside them
+	LastTurn     *ThreadTurn   `json:"lastTurn,omitempty"`
+	Usage        *wire.Usage   `json:"usage,omitempty"`       // of all turns, as far as the agent told
+	RetryAt      *time.Time    `json:"retryAt,omitempty"`     // when the message of a failed turn is given again
+	EventCount   int           `json:"eventCount"`            // of the persisted kinds
+	QueuedInputs int           `json:"queuedInputs"`          // messages that the agent did not take yet
+	Continues    string        `json:"continues,omitempty"`   // id of the thread that it goes on with
+	ContinuedBy  string        `json:"continuedBy,omitempty"` // id of the thread that goes on with it
+	Restarts     int           `json:"restarts"`
+	// Sanitized are the texts that something was taken out of before it was stored.
+	Sanitized      []SanitizedField `json:"sanitized,omitempty"`
+	CreatedBy      string           `json:"createdBy,omitempty"`
+	CreatedAt      time.Time        `json:"createdAt"`
+	UpdatedAt      time.Time        `json:"updatedAt"`
+	LastActivityAt time.Time        `json:"lastActivityAt"`
+	StartedAt      *time.Time       `json:"startedAt,omitempty"` // its agent ran for the first time
+	EndedAt        *time.Time       `json:"endedAt,omitempty"`
 }
 
 // ThreadError is why a thread failed.
@@ -237,6 +239,8 @@ type ThreadSpec struct {
 	Runtime     string // "": the first healthy one; RuntimeConnected: a connected agent
 	AgentID     string // of a connected agent that is to host it; "": any that offers the type
 	Provision   bool   // of prepare: check the workspace out
+	// Sanitized are the texts that something was taken out of before.
+	Sanitized []SanitizedField
 }
 
 // ThreadPlan is what prepare answers: all that a spawn with the same spec would begin with.
@@ -283,6 +287,7 @@ type ThreadContinue struct {
 	Message       string            // "": the messages that got no answer are enough
 	Env           map[string]string // beside that of the old one, and over it
 	DiscardQueued bool              // leave the messages that got no answer
+	Sanitized     []SanitizedField  // texts that something was taken out of before
 }
 
 // ThreadAnswer answers the prompt of a blocked thread, or gives the code of a login.

@@ -56,6 +56,9 @@ const (
 	DeliveryCancelled = wire.DeliveryCancelled
 )
 
+// MaskedHeader stands for the value of a header that is not shown.
+const MaskedHeader = "***"
+
 // Webhook is an endpoint that events are delivered to. Values are snapshots. It is not wire.Webhook, which has the secret
 // among its fields: what is stored must have no place for one in clear.
 type Webhook struct {
@@ -63,7 +66,7 @@ type Webhook struct {
 	URL            string            `json:"url"`
 	Events         []EventType       `json:"events"`
 	Secret         string            `json:"-"` // only in the answer that made it
-	Headers        map[string]string `json:"headers,omitempty"`
+	Headers        map[string]string `json:"-"` // kept sealed; what may be a credential is core.MaskedHeader for readers
 	Enabled        bool              `json:"enabled"`
 	DisabledReason string            `json:"disabledReason,omitempty"` // why Wardroom disabled it
 	DisabledAt     *time.Time        `json:"disabledAt,omitempty"`
@@ -87,6 +90,10 @@ type WebhookRecord struct {
 	// Sealed holds the secrets, encrypted: the newest first, then those that still sign.
 	Sealed    []byte `json:"sealed"`
 	SealedKey []byte `json:"sealedKey,omitempty"` // of the client certificate
+	// SealedHeaders holds the headers, encrypted.
+	SealedHeaders []byte `json:"sealedHeaders,omitempty"`
+	// PlainHeaders are the headers as releases before stored them. They are sealed at the next start.
+	PlainHeaders map[string]string `json:"headers,omitempty"`
 	// FailingSince is when the present run of nothing but failures began.
 	FailingSince *time.Time `json:"failingSince,omitempty"`
 	LatencySumMs float64    `json:"latencySumMs,omitempty"`

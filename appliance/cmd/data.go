@@ -94,6 +94,9 @@ func erasureScreen(s *screen, e *wire.Erasure) {
 	} else {
 		s.grid(heads, make([]int, len(heads)), cells)
 	}
+	if len(e.Unreadable) > 0 {
+		s.line("Cannot be read, and stays as it is (wardroom store check): %s", countsText(e.Unreadable))
+	}
 	if len(e.Remaining) > 0 {
 		s.line("What stays:")
 	}

@@ -86,7 +86,7 @@ func bundled(t *testing.T, file string) string {
 }
 
 // Secrets are planted in all places that a running server, its plugin and its agents have for them, and found nowhere: not in
-// the log at its most talkative, answers, streams, deliveries, audit records, metrics, files of the store and of the
+// the log at its most talkative, answers, live streams, deliveries, exports, reports, audit records, metrics, files of the store and of the
 // runtime, a dump, a debug bundle, or lists of processes, also after everything was killed and found again; and no process can
 // leave a core dump.
 func TestNothingLeaksOfProcesses(t *testing.T) {
@@ -99,8 +99,12 @@ func TestNothingLeaksOfProcesses(t *testing.T) {
 				return planted[where]
 			}
 			var delivered syncText
-			receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			var followers sync.WaitGroup
+			defer followers.Wait()
+			receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
+				fmt.Fprint(w, "this came: ", r.Header) // as some receivers do
+				r.Header.Del("Authorization")          // which it is for
 				delivered.add(fmt.Sprint(r.Header, string(body)))
 			}))
 			defer receiver.Close()
@@ -133,6 +137,31 @@ func TestNothingLeaksOfProcesses(t *testing.T) {
 			}
 			c := managed(t, yaml...)
 			ctx := t.Context()
+			// What streams tell live, over the kill too.
+			var streamed syncText
+			follow := func(path string) {
+				t.Helper()
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+path, http.NoBody)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := c.http.Do(req)
+				if err != nil || resp.StatusCode != http.StatusOK {
+					t.Fatalf("%s: %v", path, err)
+				}
+				followers.Go(func() {
+					defer resp.Body.Close()
+					buffer := make([]byte, 32<<10)
+					for {
+						n, err := resp.Body.Read(buffer)
+						streamed.add(string(buffer[:n]))
+						if err != nil {
+							return // the server ended or was killed
+						}
+					}
+				})
+			}
+			follow("/api/events")
 			own := plant("the environment of an agent")
 			a := c.spawn(client.ManagedAgentSpec{Type: "shell", Env: map[string]string{"SPAWN_TOKEN": own}})
 			c.await(a.ID, "ready")
@@ -158,18 +187,57 @@ func TestNothingLeaksOfProcesses(t *testing.T) {
 			}
 			hook, err := c.api.CreateWebhook(ctx, client.WebhookSpec{
 				URL: receiver.URL + "/own", Events: []string{"*"}, Secret: plant("the secret of a webhook") + "-long-enough",
+				Headers: map[string]string{"Authorization": "Bearer " + plant("the header of a webhook")},
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "deliveries", func() bool { return delivered.has("thread") })
+			follow("/api/executions/" + thread.ExecutionID + "/threads/stream")
+			if _, err := c.api.SendThread(ctx, thread.ID, client.ThreadInput{Message: "echo ${#THREAD_TOKEN}"}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.api.TestWebhook(ctx, hook.ID, ""); err != nil {
+				t.Fatal(err)
+			}
+			var shown []client.Delivery
+			eventually(t, "deliveries", func() bool {
+				page, err := c.api.ListDeliveries(ctx, client.DeliveryFilter{WebhookID: hook.ID})
+				if err == nil {
+					shown = page.Deliveries
+				}
+				return delivered.has("thread") && len(shown) > 0
+			})
+			eventually(t, "the stream of events", func() bool { return streamed.has(thread.ID) })
 			length := fmt.Sprint(len(own), len(canary))
 			c.told(a.ID, "echo ${#SPAWN_TOKEN} ${#CANARY_TOKEN}", length)
 			before := c.agent(a.ID).PID
 
 			search := func(when string) {
 				t.Helper()
-				found := map[string]string{"deliveries": delivered.String()}
+				found := map[string]string{"deliveries": delivered.String(), "streams": streamed.String()}
+				export, err := c.api.ExportData(ctx, "nobody-in-particular")
+				if err != nil {
+					t.Fatal(err)
+				}
+				exported, err := io.ReadAll(export)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found["the data export"] = string(exported)
+				for _, d := range shown {
+					found["the delivery "+d.ID] = string(c.read("/api/webhooks/" + hook.ID + "/deliveries/" + d.ID).body)
+				}
+				for _, profile := range []string{"soc2", "gdpr", "hipaa"} {
+					report := filepath.Join(outside, profile+".md")
+					if out, code := c.command("compliance", "check", "--profile", profile, "--report", report); code > 1 {
+						t.Errorf("compliance check: %d %s", code, out)
+					}
+					text, err := os.ReadFile(report)
+					if err != nil {
+						t.Error(err)
+					}
+					found["the report of "+profile] = string(text) + string(c.read("/api/compliance/"+profile).body)
+				}
 				for _, path := range []string{
 					"/api/managed-agents", "/api/managed-agents/" + a.ID, "/api/managed-agents/" + a.ID + "/events", "/api/managed-agents/" + a.ID + "/logs",
 					"/api/managed-threads", "/api/managed-threads/" + thread.ID, "/api/managed-threads/" + thread.ID + "/events", "/api/schedules", "/api/triggers", "/api/triggers/" + trigger.ID,

@@ -199,3 +199,32 @@ func TestPreferredNamesAreRanked(t *testing.T) {
 		t.Fatalf("the load is not spread: %v %v", first, second)
 	}
 }
+
+// A reload that keeps data in a region sends agents of other regions away, and none of them comes back or gets a task.
+func TestRegionIsEnforcedAtReload(t *testing.T) {
+	r := newRig(t, agents.Config{})
+	far, farID := r.join(protocol.Register{Name: "far", Region: "us", Capabilities: []string{"echo"}})
+	_, nearID := r.join(protocol.Register{Name: "near", Region: "eu", Capabilities: []string{"echo"}})
+	_, silentID := r.join(protocol.Register{Name: "silent", Capabilities: []string{"echo"}})
+	if err := r.svc.ApplyConfig(agents.Config{Region: "eu"}); err != nil {
+		t.Fatal(err)
+	}
+	far.expectClose(4403)
+	for range 3 {
+		got := r.svc.Reserve(core.TaskNeed{Capabilities: []string{"echo"}, Prefer: core.AgentPreference{Names: []string{"far"}}}, 1)
+		if len(got) == 1 && got[0] == farID {
+			t.Error("the agent that was sent away gets a task")
+		}
+	}
+	for id, want := range map[string]core.AgentStatus{farID: core.AgentDisconnected, nearID: core.AgentConnected, silentID: core.AgentConnected} {
+		if a, err := r.svc.FindAgent(t.Context(), id); err != nil || a.Status != want {
+			t.Errorf("%+v, %v", a, err)
+		}
+	}
+	back := r.dial()
+	back.send(protocol.TypeRegister, "", protocol.Register{Name: "far", Region: "us", Capabilities: []string{"echo"}})
+	var e protocol.Error
+	if back.expect(protocol.TypeError, &e); !e.Fatal || !strings.Contains(e.Message, "dataResidency") {
+		t.Errorf("it comes back: %+v", e)
+	}
+}

@@ -32,7 +32,7 @@ func (s *session) register(f *frame, now time.Time) {
 		return
 	}
 	if region := s.svc.config.Load().Region; region != "" && reg.region != "" && reg.region != region {
-		s.reject(f.id, core.Invalid("region", "is %s, and security.compliance.gdpr.dataResidency.region keeps data in %s", reg.region, region).Message)
+		s.reject(f.id, core.Invalid("region", "%s", elsewhereReason(reg.region, region)).Message)
 		return
 	}
 	if err := s.mayOffer(core.AgentOffer{Name: reg.name, Capabilities: reg.capabilities, Threads: reg.threads != nil}); err != nil {

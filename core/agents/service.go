@@ -229,13 +229,16 @@ func (s *Service) Close(ctx context.Context) error {
 }
 
 // ApplyConfig takes over a new configuration; live sessions are told what concerns them. VALIDATION_ERROR
-// changes nothing.
+// changes nothing. Agents that declare another region than it keeps data in are disconnected.
 func (s *Service) ApplyConfig(c Config) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
 	c = c.withDefaults()
 	old := s.config.Swap(&c)
+	if c.Region != "" && c.Region != old.Region {
+		s.sendAway(c.Region)
+	}
 	if registeredConfig(old, 0) == registeredConfig(&c, 0) {
 		return nil
 	}
@@ -250,6 +253,27 @@ func (s *Service) ApplyConfig(c Config) error {
 		a.mu.Unlock()
 	}
 	return nil
+}
+
+// sendAway disconnects the agents that declare another region. One that registers meanwhile is judged by the new configuration.
+func (s *Service) sendAway(region string) {
+	for _, a := range s.all() {
+		a.mu.Lock()
+		elsewhere := a.region != "" && a.region != region && a.presence != gone
+		own := a.region
+		a.mu.Unlock()
+		if !elsewhere {
+			continue
+		}
+		if _, err := s.DisconnectAgent(s.ctx, a.id, "its region "+elsewhereReason(own, region)); err != nil && core.ErrorCode(err) != core.CodeNotFound {
+			s.log.Warn("cannot store that an agent of another region was disconnected; it is tried again", "agent", a.id, "error", err)
+		}
+	}
+}
+
+// elsewhereReason says why an agent of a region is not taken.
+func elsewhereReason(own, region string) string {
+	return "is " + own + ", and security.compliance.gdpr.dataResidency.region keeps data in " + region
 }
 
 // find returns a registry entry, or nil.

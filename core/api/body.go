@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/sanitize"
 	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
@@ -223,4 +224,9 @@ func (c *call) source() (string, error) {
 		return "", core.Invalid("definition", "must be valid UTF-8")
 	}
 	return string(c.body), nil
+}
+
+// texts is what takes HTML out of the texts of the request, and tells of which.
+func (c *call) texts() *sanitize.Texts {
+	return &sanitize.Texts{Options: sanitize.Options{HTML: c.config.SanitizeHTML, Scripts: c.config.SanitizeScripts}}
 }

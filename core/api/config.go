@@ -19,7 +19,10 @@ type Config struct {
 	RecordReads    bool          // who reads executions and the like is in the audit trail at every level
 	AccessLog      bool          // each request has its line in Options.AccessLog
 	AllowedTypes   []string      // media types of bodies, forms left out, of those that a route takes; empty: all of them
-	MetricsPublic  bool          // metrics and detailed health need no credential
+	// Tags, and what could run, are taken out of messages and answers to agents.
+	SanitizeHTML, SanitizeScripts bool
+
+	MetricsPublic bool // metrics and detailed health need no credential
 }
 
 // DefaultConfig returns the defaults.

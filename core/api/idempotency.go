@@ -40,7 +40,7 @@ func (c *call) claim(key string) *core.IdempotencyClaim {
 	h.Write([]byte{'\n'})
 	h.Write(c.body)
 	return &core.IdempotencyClaim{
-		Scope:    c.principal.ID + " " + c.r.Method + " " + c.r.URL.EscapedPath(),
+		Scope:    core.RequestScope(c.principal.ID, c.r.Method, c.r.URL.EscapedPath()),
 		Key:      key,
 		BodyHash: hex.EncodeToString(h.Sum(nil)),
 	}

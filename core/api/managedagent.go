@@ -77,7 +77,7 @@ func (s *Server) managedAgentRoutes() []Route {
 				"response and no error of the call. raw, keys and interrupt go to the terminal at once. Key names " +
 				"are those of docs/managed-agents.md: ENTER, ESC, TAB, UP, CTRL_C and so on.",
 			Body:      &Body{JSON: new(wire.ManagedAgentInput)},
-			Responses: []Response{{Status: 200, Body: sendAnswer{}, Doc: "The agent took it."}},
+			Responses: []Response{{Status: 200, Body: wire.ManagedAgentReply{}, Doc: "The agent took it."}},
 			Fails:     []int{404, 409, 502}, Creates: true, Recover: s.recoverSend, Handle: s.sendManagedAgent,
 		}),
 		acts(Route{

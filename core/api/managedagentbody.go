@@ -25,12 +25,6 @@ type restartRequest struct {
 	Fresh bool `json:"fresh" doc:"Begin a new session instead of resuming the last one."`
 }
 
-// sendAnswer tells what became of an input.
-type sendAnswer struct {
-	Sent     bool                       `json:"sent" doc:"The agent took it."`
-	Response *core.ManagedAgentResponse `json:"response,omitempty" doc:"With expectResponse: what it answered, or why it did not."`
-}
-
 type managedEventList struct {
 	Events []wire.ManagedAgentEvent `json:"events"`
 	wire.EventPage

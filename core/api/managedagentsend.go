@@ -10,24 +10,29 @@ import (
 )
 
 // input reads and translates the body of a send.
-func (c *call) input() (core.ManagedAgentInput, error) {
+func (c *call) input() (core.ManagedAgentInput, []core.SanitizedField, error) {
 	var req wire.ManagedAgentInput
 	if err := c.decode(&req); err != nil {
-		return core.ManagedAgentInput{}, err
+		return core.ManagedAgentInput{}, nil, err
 	}
 	// The service says so, too, but a key must not be claimed for what cannot be sent.
 	if req.Interrupt && (req.Message != "" || req.Raw != "" || len(req.Keys) > 0) {
-		return core.ManagedAgentInput{}, core.Invalid("interrupt", "goes with nothing else")
+		return core.ManagedAgentInput{}, nil, core.Invalid("interrupt", "goes with nothing else")
 	}
 	if !req.Interrupt {
 		if err := exactlyOne(req.Message, req.Raw, req.Keys); err != nil {
-			return core.ManagedAgentInput{}, err
+			return core.ManagedAgentInput{}, nil, err
 		}
+	}
+	texts, given := c.texts(), req.Message
+	texts.Text("message", &req.Message)
+	if err := leftOver("message", given, req.Message); err != nil {
+		return core.ManagedAgentInput{}, nil, err
 	}
 	return core.ManagedAgentInput{
 		Message: req.Message, Raw: req.Raw, Keys: req.Keys, Interrupt: req.Interrupt, ExpectResponse: req.ExpectResponse,
 		Timeout: time.Duration(req.Timeout) * time.Millisecond,
-	}, nil
+	}, texts.Changes, nil
 }
 
 // exactlyOne checks that an input is one of the three that there are.
@@ -48,7 +53,7 @@ func exactlyOne(message, raw string, keys []string) error {
 // anything: whatever happens after, a repeat reaches the runtime with the same id, and the runtime knows whether
 // it has delivered it.
 func (s *Server) sendManagedAgent(c *call) (answer, error) {
-	in, err := c.input()
+	in, sanitized, err := c.input()
 	if err != nil {
 		return answer{}, err
 	}
@@ -65,12 +70,12 @@ func (s *Server) sendManagedAgent(c *call) (answer, error) {
 		}
 		in.Key = inputKey(claim)
 	}
-	return s.send(c, id, in)
+	return s.send(c, id, in, sanitized)
 }
 
 // recoverSend repeats a send whose first answer was never given.
 func (s *Server) recoverSend(c *call, id string) (answer, error) {
-	in, err := c.input()
+	in, sanitized, err := c.input()
 	if err != nil {
 		return answer{}, err
 	}
@@ -79,7 +84,7 @@ func (s *Server) recoverSend(c *call, id string) (answer, error) {
 		return answer{}, err
 	}
 	in.Key = inputKey(c.claim(key))
-	return s.send(c, id, in)
+	return s.send(c, id, in, sanitized)
 }
 
 // inputKey names an input at its runtime: keys of different callers must not meet there.
@@ -88,7 +93,7 @@ func inputKey(claim *core.IdempotencyClaim) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func (s *Server) send(c *call, id string, in core.ManagedAgentInput) (answer, error) {
+func (s *Server) send(c *call, id string, in core.ManagedAgentInput, sanitized []core.SanitizedField) (answer, error) {
 	ctx := c.detached()
 	if in.ExpectResponse {
 		ctx = c.ctx // nobody waits for the turn of a client that left
@@ -97,7 +102,7 @@ func (s *Server) send(c *call, id string, in core.ManagedAgentInput) (answer, er
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(sendAnswer(reply)), nil
+	return ok(wire.ManagedAgentReply{Sent: reply.Sent, Response: reply.Response, Sanitized: sanitized}), nil
 }
 
 func (s *Server) answerManagedAgent(c *call) (answer, error) {
@@ -105,6 +110,17 @@ func (s *Server) answerManagedAgent(c *call) (answer, error) {
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
-	return managedAgentAnswer(s.opts.ManagedAgents.AnswerManagedAgent(c.detached(), c.param("agentId"),
-		core.ManagedAgentAnswer{PromptID: req.PromptID, Choice: req.Choice, Text: req.Text}))
+	texts, given := c.texts(), req.Text
+	texts.Text("text", &req.Text)
+	if err := leftOver("text", given, req.Text); err != nil {
+		return answer{}, err
+	}
+	a, err := s.opts.ManagedAgents.AnswerManagedAgent(c.detached(), c.param("agentId"),
+		core.ManagedAgentAnswer{PromptID: req.PromptID, Choice: req.Choice, Text: req.Text})
+	if err == nil && texts.Changes != nil {
+		told := *a
+		told.Sanitized = texts.Changes
+		a = &told
+	}
+	return managedAgentAnswer(a, err)
 }

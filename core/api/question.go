@@ -114,9 +114,18 @@ func (s *Server) answerQuestion(c *call) (answer, error) {
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
+	texts := c.texts()
+	if err := texts.JSON("answer", &req.Answer); err != nil {
+		return answer{}, core.Invalid("answer", "%s; security.inputValidation.sanitize takes HTML out of texts, but not out of names", err)
+	}
 	// An answer that was taken counts, whether or not its giver waits to hear of it.
-	return questionAnswer(s.opts.Questions.AnswerQuestion(
-		c.detached(), c.param("executionId"), c.param("questionId"), req.Answer))
+	q, err := s.opts.Questions.AnswerQuestion(c.detached(), c.param("executionId"), c.param("questionId"), req.Answer)
+	if err == nil && texts.Changes != nil {
+		told := *q
+		told.Sanitized = texts.Changes
+		q = &told
+	}
+	return questionAnswer(q, err)
 }
 
 // questionAnswer renders what a service method returned.

@@ -17,8 +17,10 @@ func (s *Server) continueThread(c *call) (answer, error) {
 	if err := core.InvalidAll("invalid request body", problems); err != nil {
 		return answer{}, err
 	}
+	texts := c.texts()
+	texts.Text("message", &req.Message)
 	t, err := s.opts.Threads.ContinueThread(c.detached(), c.param("threadId"), core.ThreadContinue{
-		Message: req.Message, Env: req.Env, DiscardQueued: req.DiscardQueued,
+		Message: req.Message, Env: req.Env, DiscardQueued: req.DiscardQueued, Sanitized: texts.Changes,
 	})
 	if err != nil {
 		return answer{}, err

@@ -41,6 +41,7 @@ type threadBody struct {
 	EventCount     int                   `json:"eventCount" doc:"Of the persisted kinds."`
 	QueuedInputs   int                   `json:"queuedInputs" doc:"Messages that its agent did not take yet."`
 	Restarts       int                   `json:"restarts" doc:"Of its agent, after it was lost."`
+	Sanitized      []core.SanitizedField `json:"sanitized,omitempty" doc:"Texts that something was taken out of (security.inputValidation.sanitize), 100 at most: those that it began with, and in the answer to a request those of the request."`
 	CreatedBy      string                `json:"createdBy,omitempty"`
 	CreatedAt      timestamp             `json:"createdAt"`
 	UpdatedAt      timestamp             `json:"updatedAt"`
@@ -77,7 +78,7 @@ func newThreadBody(t *core.Thread) threadBody {
 		Summary: t.Summary, Completion: t.Completion, Prompt: t.Prompt, PromptRuling: t.Ruling, LoginURL: t.LoginURL,
 		FailedTurns: t.FailedTurns, LastTurn: t.LastTurn, Usage: t.Usage, RetryAt: stamp(t.RetryAt),
 		Continues: t.Continues, ContinuedBy: t.ContinuedBy,
-		TurnCount: t.TurnCount, EventCount: t.EventCount, QueuedInputs: t.QueuedInputs, Restarts: t.Restarts,
+		TurnCount: t.TurnCount, EventCount: t.EventCount, QueuedInputs: t.QueuedInputs, Restarts: t.Restarts, Sanitized: t.Sanitized,
 		CreatedBy: t.CreatedBy, CreatedAt: timestamp(t.CreatedAt), UpdatedAt: timestamp(t.UpdatedAt),
 		LastActivityAt: timestamp(t.LastActivityAt), StartedAt: stamp(t.StartedAt), EndedAt: stamp(t.EndedAt),
 	}

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -8,24 +10,37 @@ import (
 )
 
 // threadInput reads and checks the body of a send.
-func (c *call) threadInput() (core.ThreadInput, error) {
+func (c *call) threadInput() (core.ThreadInput, []core.SanitizedField, error) {
 	var req wire.ThreadInput
 	if err := c.decode(&req); err != nil {
-		return core.ThreadInput{}, err
+		return core.ThreadInput{}, nil, err
 	}
 	if err := exactlyOne(req.Message, req.Raw, req.Keys); err != nil {
-		return core.ThreadInput{}, err
+		return core.ThreadInput{}, nil, err
+	}
+	texts, given := c.texts(), req.Message
+	texts.Text("message", &req.Message)
+	if err := leftOver("message", given, req.Message); err != nil {
+		return core.ThreadInput{}, nil, err
 	}
 	return core.ThreadInput{
 		Message: req.Message, Raw: req.Raw, Keys: req.Keys,
 		ExpectResponse: req.ExpectResponse, Timeout: time.Duration(req.Timeout) * time.Millisecond,
-	}, nil
+	}, texts.Changes, nil
+}
+
+// leftOver refuses a text of which nothing was left.
+func leftOver(field, given, left string) error {
+	if given != "" && strings.TrimSpace(left) == "" {
+		return core.Invalid(field, "holds nothing but what security.inputValidation.sanitize takes out")
+	}
+	return nil
 }
 
 // sendThread gives input to a thread. The service claims an Idempotency-Key together with the message that it stores.
 // What is typed is stored nowhere, so its key is claimed here, before.
 func (s *Server) sendThread(c *call) (answer, error) {
-	in, err := c.threadInput()
+	in, sanitized, err := c.threadInput()
 	if err != nil {
 		return answer{}, err
 	}
@@ -49,6 +64,7 @@ func (s *Server) sendThread(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	receipt.Sanitized = sanitized
 	return ok(receipt), nil
 }
 
@@ -56,7 +72,7 @@ func (s *Server) sendThread(c *call) (answer, error) {
 // the turn of the message that was stored then.
 func (s *Server) recoverThreadSend(c *call, resourceID string) (answer, error) {
 	id := c.param("threadId")
-	in, err := c.threadInput()
+	in, sanitized, err := c.threadInput()
 	if err != nil {
 		return answer{}, err
 	}
@@ -65,6 +81,7 @@ func (s *Server) recoverThreadSend(c *call, resourceID string) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
+		receipt.Sanitized = sanitized
 		return ok(receipt), nil
 	}
 	if resourceID == id {
@@ -75,7 +92,7 @@ func (s *Server) recoverThreadSend(c *call, resourceID string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(core.ThreadReceipt{ThreadID: id, InputID: resourceID, Sent: true, Queued: t.QueuedInputs}), nil
+	return ok(core.ThreadReceipt{ThreadID: id, InputID: resourceID, Sent: true, Queued: t.QueuedInputs, Sanitized: sanitized}), nil
 }
 
 func (s *Server) answerThread(c *call) (answer, error) {
@@ -86,6 +103,16 @@ func (s *Server) answerThread(c *call) (answer, error) {
 	if req.Choice == "" && req.Text == "" {
 		return answer{}, core.Invalid("choice", "give choice, text, or both")
 	}
-	return threadAnswer(s.opts.Threads.AnswerThread(c.detached(), c.param("threadId"),
-		core.ThreadAnswer{PromptID: req.PromptID, Choice: req.Choice, Text: req.Text}))
+	texts, given := c.texts(), req.Text
+	texts.Text("text", &req.Text)
+	if err := leftOver("text", given, req.Text); err != nil {
+		return answer{}, err
+	}
+	t, err := s.opts.Threads.AnswerThread(c.detached(), c.param("threadId"), core.ThreadAnswer{PromptID: req.PromptID, Choice: req.Choice, Text: req.Text})
+	if err == nil && texts.Changes != nil {
+		told := *t
+		told.Sanitized = slices.Concat(t.Sanitized, texts.Changes)
+		t = &told
+	}
+	return threadAnswer(t, err)
 }

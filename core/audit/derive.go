@@ -42,7 +42,7 @@ var fromEvents = map[core.EventType]derived{
 	core.EventPatternUpdated: {wire.AuditPatterns, "patterns.update", wire.AuditSuccess, "patterns", []string{"version", "previousVersion"}},
 	core.EventPatternDeleted: {wire.AuditPatterns, "patterns.delete", wire.AuditSuccess, "patterns", nil},
 
-	core.EventDataErased: {wire.AuditAdmin, "data.erased", wire.AuditSuccess, "data", []string{"pseudonym"}},
+	core.EventDataErased: {wire.AuditAdmin, "data.erased", wire.AuditSuccess, "data", []string{"pseudonym", "unreadable"}},
 
 	core.EventSystemAlert: {wire.AuditAdmin, "system.alert", wire.AuditSuccess, "system", []string{"severity", "message"}},
 }

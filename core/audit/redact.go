@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ var plainDetails = []string{"action", "agentCount", "agents", "code", "duration"
 // Redact returns a record without the subject of an erasure, signed by the key of checkpoints, or nil for one that tells
 // nothing of it: what the subject did is put down to the pseudonym, without address, program and texts; texts of others about
 // what the erasure removed go; the subject's name goes wherever else it stands. marked reports whether a thing was removed.
+// ErrUnreadable for what is no record.
 func (s *Service) Redact(row core.AuditRow, e *core.ErasureRecord, marked func(id string) bool) ([]byte, error) {
 	var head struct {
 		Action   string `json:"action"`
@@ -24,12 +26,15 @@ func (s *Service) Redact(row core.AuditRow, e *core.ErasureRecord, marked func(i
 			ID string `json:"id"`
 		} `json:"resource"`
 	}
+	if !json.Valid(row.Record) {
+		return nil, core.ErrUnreadable
+	}
 	named := bytes.Contains(row.Record, trail.AppendText(nil, e.Subject)[1:len(trail.AppendText(nil, e.Subject))-1])
 	if !named && !bytes.Contains(row.Record, []byte(`"body":`)) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(row.Record, &head); err != nil {
-		return nil, nil //nolint:nilerr // a verification reports what is no record
+		return nil, fmt.Errorf("%w: %w", core.ErrUnreadable, err)
 	}
 	if strings.HasPrefix(head.Action, "audit.") {
 		return nil, nil // it is about the trail, and named by its hashes
@@ -40,7 +45,7 @@ func (s *Service) Redact(row core.AuditRow, e *core.ErasureRecord, marked func(i
 	}
 	r, err := trail.Parse(row.Record)
 	if err != nil {
-		return nil, nil //nolint:nilerr // as above
+		return nil, fmt.Errorf("%w: %w", core.ErrUnreadable, err)
 	}
 	changed := false
 	set := func(field *string, value string) {

@@ -79,3 +79,9 @@ func (r *ruling) data(s *Security) {
 		r.refuse("security.inputValidation", "allowedContentTypes", "must hold application/json: nearly every request has a body of it")
 	}
 }
+
+// SanitizesHTML reports whether tags are taken out of texts.
+func (v *InputValidation) SanitizesHTML() bool { return v.Enabled && v.Sanitize.HTML }
+
+// SanitizesScripts reports whether what could run is taken out of texts.
+func (v *InputValidation) SanitizesScripts() bool { return v.Enabled && v.Sanitize.Scripts }

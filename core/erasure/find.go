@@ -71,7 +71,7 @@ func (s *Service) eachBatch(ctx context.Context, subject string, fn func(b *core
 
 // ofTarget reports whether what a target starts is labelled with a subject.
 func ofTarget(t *core.Target, subject string) bool {
-	return t.Execution != nil && labelled(t.Execution.Options.Metadata, subject)
+	return t.Execution != nil && labelled(t.Execution.Options.Metadata, subject) || t.Thread != nil && labelled(t.Thread.Metadata, subject)
 }
 
 // schedules returns those of a subject.

@@ -372,7 +372,7 @@ func (s *Service) finish(ctx context.Context, e *core.ErasureRecord) error {
 	now := s.opts.Clock.Now().UTC()
 	next := clone(e)
 	next.Status, next.Step, next.Place, next.Waiting, next.CompletedAt = wire.ErasureCompleted, "", nil, "", &now
-	data, err := json.Marshal(map[string]any{"pseudonym": next.Pseudonym, "done": next.Done})
+	data, err := json.Marshal(map[string]any{"pseudonym": next.Pseudonym, "done": next.Done, "unreadable": total(next.Unreadable)})
 	if err != nil {
 		return core.AsError(err)
 	}
@@ -386,6 +386,17 @@ func (s *Service) finish(ctx context.Context, e *core.ErasureRecord) error {
 		return err
 	}
 	*e = *next
+	if len(e.Unreadable) > 0 {
+		s.log.Warn("an erasure left records that cannot be read", "erasure", e.ID, "unreadable", fmt.Sprint(map[string]int(e.Unreadable)))
+	}
 	s.log.Info("erasure is over", "erasure", e.ID, "done", fmt.Sprint(map[string]int(e.Done)))
 	return nil
+}
+
+func total(counts core.DataCounts) int {
+	sum := 0
+	for _, n := range counts {
+		sum += n
+	}
+	return sum
 }

@@ -2,13 +2,14 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/store/kv"
@@ -94,6 +95,7 @@ type eraseChanges struct {
 	moves  []creatorMove
 	next   []byte // where the next step goes on; nil: nowhere
 	grown  int64  // bytes that audit records become longer by
+	broken int    // records that cannot be read, and stay as they are
 }
 
 // creatorMove is a record that has another creator from then on.
@@ -138,8 +140,12 @@ func (s *Store) eraseStep(ctx context.Context, e *core.ErasureRecord, kind, pref
 			looked++
 			n, err := look(txn, key, value, c)
 			changed += n
-			if err != nil {
+			if asDamage(err) != nil {
+				c.broken++
 				return s.pass(key, err)
+			}
+			if err != nil {
+				return false, err
 			}
 			return true, ctx.Err()
 		})
@@ -148,13 +154,9 @@ func (s *Store) eraseStep(ctx context.Context, e *core.ErasureRecord, kind, pref
 		return false, err
 	}
 	next := *e
-	next.Place, next.Done = c.next, maps.Clone(e.Done)
-	if changed > 0 {
-		if next.Done == nil {
-			next.Done = core.DataCounts{}
-		}
-		next.Done[kind] += changed
-	}
+	next.Place = c.next
+	next.Done = counted(e.Done, kind, changed)
+	next.Unreadable = counted(e.Unreadable, kind, c.broken)
 	err = s.update(ctx, true, func(t *tx) error {
 		for _, w := range c.writes {
 			// What went meanwhile, by retention, stays away.
@@ -190,8 +192,22 @@ func (s *Store) eraseStep(ctx context.Context, e *core.ErasureRecord, kind, pref
 	return c.next == nil, nil
 }
 
-// marked reports whether a thing is marked by an erasure.
+// counted returns counts with n more of a kind; those it is given stay as they are.
+func counted(counts core.DataCounts, kind string, n int) core.DataCounts {
+	if n == 0 {
+		return counts
+	}
+	next := maps.Clone(counts)
+	if next == nil {
+		next = core.DataCounts{}
+	}
+	next[kind] += n
+	return next
+}
+
+// marked reports whether a thing is marked by an erasure. What is public of a thread or a managed agent goes with it.
 func marked(txn kv.Snapshot, erasureID, id string) (bool, error) {
+	id = cmp.Or(core.NoticeOf(id), id)
 	if id == "" {
 		return false, nil
 	}
@@ -330,7 +346,7 @@ func (s *Store) EraseIdempotency(ctx context.Context, e *core.ErasureRecord) (bo
 			return 0, err
 		}
 		gone, err := marked(txn, e.ID, rec.ResourceID)
-		if err != nil || !gone && !strings.HasPrefix(rec.Scope, e.Subject+" ") {
+		if err != nil || !gone && rec.Principal() != e.Subject {
 			return 0, err
 		}
 		index := binary.BigEndian.AppendUint64([]byte(prefixIdemByTime), claimedMs(rec.ClaimedAt))
@@ -352,6 +368,9 @@ func (s *Store) EraseNames(ctx context.Context, e *core.ErasureRecord) (bool, er
 		}
 	}
 	done, err := s.eraseStep(ctx, e, tables[at].kind, tables[at].prefix, func(_ kv.Snapshot, key, value []byte, c *eraseChanges) (int, error) {
+		if bytes.Contains(value, []byte(e.Subject)) && !json.Valid(value) {
+			return 0, damaged(tables[at].kind, string(key[len(tables[at].prefix):]), errRecord)
+		}
 		fresh := renamed(value, e.Subject, e.Pseudonym)
 		if bytes.Equal(fresh, value) {
 			return 0, nil
@@ -384,8 +403,11 @@ func (s *Store) RedactAudit(ctx context.Context, e *core.ErasureRecord, redact f
 	last := s.AuditHead().Sequence
 	return s.eraseStep(ctx, e, core.DataAudit, prefixAudit, func(txn kv.Snapshot, key, value []byte, c *eraseChanges) (int, error) {
 		row := core.AuditRow{Sequence: lastUint64(key)}
-		if row.Sequence > last || len(value) < auditHeader {
+		if row.Sequence > last {
 			return 0, nil
+		}
+		if len(value) < auditHeader {
+			return 0, damaged("audit record", strconv.FormatUint(row.Sequence, 10), errRecord)
 		}
 		row.Record = value[auditHeader:]
 		var failed error
@@ -394,6 +416,9 @@ func (s *Store) RedactAudit(ctx context.Context, e *core.ErasureRecord, redact f
 			failed = errors.Join(failed, err)
 			return gone
 		})
+		if errors.Is(err, core.ErrUnreadable) {
+			return 0, damaged("audit record", strconv.FormatUint(row.Sequence, 10), err)
+		}
 		if err = errors.Join(err, failed); err != nil || record == nil {
 			return 0, err
 		}

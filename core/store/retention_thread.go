@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/wardroom/wardroom/core"
@@ -37,7 +38,7 @@ func holdsRows(executionID string, count func(key []byte) (uint64, error)) (bool
 }
 
 // removeHeld removes the threads of an execution that is about to go, with their inputs and events, and its questions and
-// decisions. It stops once a thread is active: one may come to an execution that is over, at any time before its
+// decisions. Events that the log still holds go with the log. It stops once a thread is active: one may come to an execution that is over, at any time before its
 // record is gone. What a record leads to goes ahead of it, so that a run that was stopped finds it again.
 func (s *Store) removeHeld(ctx context.Context, executionID string) error {
 	if _, err := s.removePrefix(ctx, appendEscaped([]byte(prefixJournal), core.ThreadGroup(executionID))); err != nil {
@@ -45,7 +46,7 @@ func (s *Store) removeHeld(ctx context.Context, executionID string) error {
 	}
 	lists := heldLists(executionID)
 	err := s.removeRows(ctx, executionID, kindThread, lists[kindThread], func(id string) error {
-		if _, err := s.removePrefix(ctx, appendEscaped([]byte(prefixJournal), id)); err != nil {
+		if err := s.removeJournal(ctx, id); err != nil {
 			return err
 		}
 		_, err := s.removePrefix(ctx, appendInputs(nil, id))
@@ -108,23 +109,43 @@ func (s *Store) removeRows(ctx context.Context, executionID, kind string, facets
 	return nil
 }
 
+// removeJournal deletes the events of a subject but for those that the log still holds, to which it would lead nowhere.
+func (s *Store) removeJournal(ctx context.Context, subject string) error {
+	_, err := s.removeUnder(ctx, appendEscaped([]byte(prefixJournal), subject), func(txn kv.Snapshot, key []byte) (bool, error) {
+		return txn.Get(appendLogKey(nil, lastUint64(key)), nil)
+	})
+	return err
+}
+
 // removePrefix deletes every key under prefix, a part at a time, and returns how many they were.
 func (s *Store) removePrefix(ctx context.Context, prefix []byte) (removed int, err error) {
+	return s.removeUnder(ctx, prefix, nil)
+}
+
+// removeUnder is removePrefix but for the keys that keep, which may be nil, reports.
+func (s *Store) removeUnder(ctx context.Context, prefix []byte, keep func(txn kv.Snapshot, key []byte) (bool, error)) (removed int, err error) {
 	for from := prefix; from != nil; {
 		var keys [][]byte
+		looked := 0
 		err := s.view(ctx, func(txn kv.Snapshot) error {
 			seek := from
 			from = nil
 			return scan(txn, prefix, seek, false, func(key, _ []byte) (bool, error) {
-				if len(keys) == retainKeys {
+				if len(keys) == retainKeys || looked == eraseLook {
 					from = slices.Clone(key)
 					return false, nil
+				}
+				looked++
+				if keep != nil {
+					if kept, err := keep(txn, key); err != nil || kept {
+						return true, errors.Join(err, ctx.Err())
+					}
 				}
 				keys = append(keys, slices.Clone(key))
 				return true, ctx.Err()
 			})
 		})
-		if err != nil || len(keys) == 0 {
+		if err != nil {
 			return removed, err
 		}
 		if err := s.deleteKeys(ctx, keys); err != nil {

@@ -112,6 +112,15 @@ func Run(t *testing.T, open Opener) {
 		{"DeliveriesLarge", testDeliveriesLarge},
 		{"DeliveriesConcurrently", testDeliveriesConcurrently},
 		{"DueDeliveriesAreComplete", testDueDeliveriesAreComplete},
+		{"EraseBatch", testEraseBatch},
+		{"EraseEvents", testEraseEvents},
+		{"EraseDeliveries", testEraseDeliveries},
+		{"EraseIdempotency", testEraseIdempotency},
+		{"EraseNames", testEraseNames},
+		{"EraseInSteps", testEraseInSteps},
+		{"RedactAudit", testRedactAudit},
+		{"DropMarks", testDropMarks},
+		{"RemovedThreadsLeaveTheLog", testRemovedThreadsLeaveTheLog},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open) })
 	}

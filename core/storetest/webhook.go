@@ -18,7 +18,7 @@ func webhook(id string) *core.WebhookRecord {
 	return &core.WebhookRecord{
 		Webhook: core.Webhook{
 			ID: id, URL: "https://example.org/hook", Events: []core.EventType{core.AllEvents}, Enabled: true, Retries: 3,
-			TimeoutMs: 30_000, Headers: map[string]string{"X-Team": "a"}, CreatedAt: start, UpdatedAt: start,
+			TimeoutMs: 30_000, CreatedAt: start, UpdatedAt: start,
 			Filters: core.WebhookFilters{Pattern: []string{"vote"}},
 		},
 		Sealed: []byte{1, 2, 3},

@@ -64,7 +64,7 @@ func (s *Service) ContinueThread(ctx context.Context, id string, in core.ThreadC
 		Preparation: core.Preparation{
 			Workspace: &core.WorkspaceSpec{WorkspaceID: old.Workspace.ID}, Approval: old.Preparation.Approval, Env: env,
 		},
-		Policy: old.Policy, Metadata: withoutMemory(old.Metadata), Runtime: old.Runtime,
+		Policy: old.Policy, Metadata: withoutMemory(old.Metadata), Runtime: old.Runtime, Sanitized: in.Sanitized,
 	}
 	if in.Message != "" {
 		spec.Objective = in.Message

@@ -108,6 +108,8 @@ type Config struct {
 	WaitAlert time.Duration
 	// RequireConsent has the metadata of threads that begin an execution of their own say that those whom the data is of agree.
 	RequireConsent bool
+	// SanitizeHTML and SanitizeScripts take tags, and what could run, out of the texts that threads begin with.
+	SanitizeHTML, SanitizeScripts bool
 	// AutoAnswer are rules behind those of a thread's own policy.
 	AutoAnswer []core.AutoAnswerRule
 }

@@ -3,9 +3,11 @@ package threads
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/sanitize"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -20,7 +22,7 @@ func (s *Service) SpawnThread(ctx context.Context, spec core.ThreadSpec) (*core.
 
 // spawnThread spawns a thread, which goes on with another if from is not nil.
 func (s *Service) spawnThread(ctx context.Context, spec core.ThreadSpec, from *continuation) (*core.Thread, error) {
-	spec, err := s.check(s.withPrepared(ctx, spec), true)
+	spec, err := s.check(s.withPrepared(ctx, s.sanitized(spec)), true)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +55,29 @@ func (s *Service) spawnThread(ctx context.Context, spec core.ThreadSpec, from *c
 	first := view(t.record())
 	s.launch(t)
 	return first, nil
+}
+
+// sanitized returns a spec with the texts that the configuration wants, and adds to it what was changed. Files and the
+// environment are no texts.
+func (s *Service) sanitized(spec core.ThreadSpec) core.ThreadSpec {
+	config := s.config.Load()
+	texts := sanitize.Texts{Options: sanitize.Options{HTML: config.SanitizeHTML, Scripts: config.SanitizeScripts}, Changes: slices.Clone(spec.Sanitized)}
+	if !texts.Options.Any() {
+		return spec
+	}
+	texts.Text("name", &spec.Name)
+	texts.Text("role", &spec.Role)
+	texts.Text("objective", &spec.Objective)
+	if len(spec.Metadata) > 0 {
+		spec.Metadata, _ = texts.Value("metadata", spec.Metadata).(map[string]any)
+	}
+	if finish := spec.Policy.Finish; finish != nil {
+		own := *finish
+		texts.Text("policy.finish.message", &own.Message)
+		spec.Policy.Finish = &own
+	}
+	spec.Sanitized = texts.Changes
+	return spec
 }
 
 // takeRoom counts a thread to be, if there is room for one.
@@ -98,7 +123,7 @@ func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place, 
 	r := &core.ThreadRecord{Thread: core.Thread{
 		ID: s.opts.IDs.New(core.PrefixThread), ExecutionID: spec.ExecutionID, Name: spec.Name, AgentType: spec.AgentType,
 		Role: spec.Role, Objective: spec.Objective, Status: core.ThreadPending, Runtime: where.runtime, AgentID: where.host,
-		Preparation: spec.Preparation, Policy: spec.Policy, Metadata: withoutMemory(spec.Metadata),
+		Preparation: spec.Preparation, Policy: spec.Policy, Metadata: withoutMemory(spec.Metadata), Sanitized: spec.Sanitized,
 		CreatedBy: core.PrincipalFrom(ctx).ID, CreatedAt: now, UpdatedAt: now, LastActivityAt: now,
 	}}
 	var err error
@@ -110,6 +135,9 @@ func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place, 
 	var exec *core.Execution
 	if fresh {
 		exec = newAdHoc(s.opts.IDs.New(core.PrefixExecution), r.CreatedBy, now)
+		if subject, ok := r.Metadata[core.SubjectKey]; ok { // whose data the thread is of, its execution is of
+			exec.Options.Metadata = core.Metadata{core.SubjectKey: subject}
+		}
 		r.ExecutionID = exec.ID
 	}
 	if where.host == "" {

@@ -2,10 +2,12 @@ package threads_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
 )
 
 func TestSpecProblems(t *testing.T) {
@@ -181,4 +183,33 @@ func TestTooManyThreads(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.spawn(spec())
+}
+
+// What a thread begins with is sanitized, told in the answer and by the thread ever after; files stay as they are.
+func TestSpawnSanitizes(t *testing.T) {
+	r := newRig(t, coretest.NewClock())
+	r.config.SanitizeHTML, r.config.SanitizeScripts = true, true
+	r.open()
+	s := spec()
+	s.Objective, s.Name = "Fix <b>it</b>", "plain"
+	s.Metadata = map[string]any{"notes": []any{"<script>x</script>a", 1.5, map[string]any{"deep": "<i>b</i>"}}}
+	s.Policy.Finish = &core.ThreadFinish{Commit: true, Message: "done <br>"}
+	s.Preparation.ContextFiles = []core.ContextFile{{Path: "a.html", Content: "<b>stays</b>"}}
+	th := r.spawn(s)
+	want := []core.SanitizedField{
+		{Field: "objective", Removed: []string{"html"}}, {Field: "metadata.notes[0]", Removed: []string{"html", "scripts"}},
+		{Field: "metadata.notes[2].deep", Removed: []string{"html"}}, {Field: "policy.finish.message", Removed: []string{"html"}},
+	}
+	if !reflect.DeepEqual(th.Sanitized, want) {
+		t.Errorf("told %+v", th.Sanitized)
+	}
+	rec := r.record(th.ID)
+	notes, _ := rec.Metadata["notes"].([]any)
+	if rec.Objective != "Fix it" || rec.Policy.Finish.Message != "done " || rec.Preparation.ContextFiles[0].Content != "<b>stays</b>" ||
+		len(notes) != 3 || notes[0] != "a" || !reflect.DeepEqual(rec.Sanitized, want) {
+		t.Errorf("stored %+v", rec)
+	}
+	if s.Metadata["notes"].([]any)[0] != "<script>x</script>a" || s.Policy.Finish.Message != "done <br>" {
+		t.Errorf("what the caller gave was changed: %+v", s)
+	}
 }

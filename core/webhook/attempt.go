@@ -162,7 +162,9 @@ func (s *Service) send(ctx context.Context, p plan, d *core.Delivery) (r result)
 		cancel() // the rest is not waited for, and the connection not used again
 	}
 	resp.Body.Close()
-	r.text = clip.Text(strings.ToValidUTF8(string(read[:min(len(read), keepBytes)]), "\uFFFD"), keepBytes)
+	text := withoutHidden(string(read), p.rec.Headers, headers, secrets, p.rec.Declared)
+	r.text = clip.Text(strings.ToValidUTF8(text[:min(len(text), keepBytes)], "\uFFFD"), keepBytes)
+	r.why = withoutHidden(r.why, p.rec.Headers, headers, secrets, p.rec.Declared)
 	return r
 }
 

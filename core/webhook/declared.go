@@ -115,7 +115,7 @@ func (s *Service) declareOne(ctx context.Context, id string, spec core.WebhookSp
 		enabled = !rec.Enabled && made.Enabled
 		w := made.Webhook
 		w.CreatedAt, w.Statistics, w.RotatesAt = rec.CreatedAt, rec.Statistics, rec.RotatesAt
-		rec.Webhook, rec.SealedKey = w, made.SealedKey
+		rec.Webhook, rec.SealedKey, rec.SealedHeaders = w, made.SealedKey, made.SealedHeaders
 		if enabled {
 			rec.FailingSince = nil
 		}

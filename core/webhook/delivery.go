@@ -35,7 +35,7 @@ func (s *Service) FindDelivery(ctx context.Context, webhookID, id string) (*core
 		return nil, nil, err
 	}
 	req := &core.DeliveryRequest{URL: rec.URL, Headers: map[string]string{}, Body: body}
-	for name, values := range requestHeader(rec.Headers, nil, d, body, "Wardroom/"+s.opts.Version, s.clock.Now()) {
+	for name, values := range requestHeader(shownHeaders(&rec.Webhook), nil, d, body, "Wardroom/"+s.opts.Version, s.clock.Now()) {
 		if name != headerSignature && name != headerTimestamp {
 			req.Headers[name] = values[0]
 		}

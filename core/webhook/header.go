@@ -1,13 +1,17 @@
 package webhook
 
 import (
+	"maps"
 	"net/textproto"
+	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/core/internal/credential"
 )
 
 // reserved are the headers that requests have anyway, or that say how they travel.
@@ -19,6 +23,75 @@ var reserved = map[string]string{
 }
 
 const hop = "is about the connection, not the request"
+
+// hidden finds names of headers whose values are credentials, whatever they look like.
+var hidden = regexp.MustCompile(`(?i)auth|token|secret|key|pass|credential|cookie|signature|session|bearer`)
+
+// opaque finds values that nobody would choose but as a credential or an id.
+var opaque = regexp.MustCompile(`^[A-Za-z0-9+/=_.~-]{20,}$`)
+
+// isHidden reports whether a header must not be shown with its value: it stands in the configuration, or may be a credential,
+// and is no reference to one.
+func isHidden(name, value string, declared bool) bool {
+	_, refers := core.RequestedSecretRef(value)
+	if declared {
+		_, ok, err := core.ParseSecretRef(value)
+		refers = ok && err == nil
+	}
+	switch {
+	case value == "" || refers:
+		return false
+	case declared || hidden.MatchString(name) || credential.Named(name) || credential.Mask(value) != value:
+		return true
+	}
+	return opaque.MatchString(value) && strings.ContainsAny(value, "0123456789")
+}
+
+// shownHeaders returns the headers of an endpoint with core.MaskedHeader in the place of what may be a credential.
+func shownHeaders(w *core.Webhook) map[string]string {
+	shown := maps.Clone(w.Headers)
+	for name, value := range shown {
+		if isHidden(name, value, w.Declared) {
+			shown[name] = core.MaskedHeader
+		}
+	}
+	return shown
+}
+
+// keepHidden puts the values that an endpoint has in the place of core.MaskedHeader: whoever read the headers and sends
+// them back changes nothing.
+func keepHidden(headers, have map[string]string) map[string]string {
+	next := maps.Clone(headers)
+	for name, value := range next {
+		if was, ok := have[name]; ok && value == core.MaskedHeader {
+			next[name] = was
+		}
+	}
+	return next
+}
+
+// withoutHidden returns a text without the credentials that a request had, which a receiver may send back.
+func withoutHidden(text string, given, sent map[string]string, secrets []string, declared bool) string {
+	for name, value := range sent {
+		if value != given[name] || isHidden(name, value, declared) { // the former is what a reference led to
+			text = hide(text, value)
+			if _, bare, found := strings.Cut(value, " "); found { // behind its scheme
+				text = hide(text, bare)
+			}
+		}
+	}
+	for _, secret := range secrets {
+		text = hide(text, secret)
+	}
+	return text
+}
+
+func hide(text, secret string) string {
+	if len(secret) < minHidden {
+		return text
+	}
+	return strings.ReplaceAll(text, secret, core.MaskedHeader)
+}
 
 // checkHeaders checks the headers that an endpoint adds to its requests.
 func checkHeaders(p *problems, headers map[string]string) {
@@ -45,6 +118,8 @@ func checkHeaders(p *problems, headers map[string]string) {
 			p.add(path, "cannot be set: headers that begin with %s are the service's own", ownPrefix)
 		case seen[canonical]:
 			p.add(path, "stands there twice, in different cases")
+		case value == core.MaskedHeader:
+			p.add(path, "is what hides a value that may be a credential: leave it out, or give the value; a change keeps one that is there")
 		case !httpguts.ValidHeaderFieldValue(value):
 			p.add(path, "has a value with line breaks or other control characters")
 		}

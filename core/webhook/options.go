@@ -45,6 +45,7 @@ const (
 	loaders        = 2
 	testsAtOnce    = 16
 	startAllowance = 2 // attempts at a time of an endpoint that is not known yet
+	minHidden      = 6 // bytes of a credential that is looked for in answers
 	minFailures    = 5 // since the start, before an endpoint is disabled
 
 	readBytes  = 16 << 10 // of an answer

@@ -94,6 +94,31 @@ func (s *Service) openKey(id string, sealed []byte) (string, error) {
 	return string(plain), nil
 }
 
+// sealHeaders encrypts the headers of an endpoint; nil for none.
+func (s *Service) sealHeaders(id string, headers map[string]string) ([]byte, error) {
+	if len(headers) == 0 {
+		return nil, nil
+	}
+	plain, err := json.Marshal(headers)
+	if err != nil {
+		return nil, err
+	}
+	return s.sealBytes(id+"/headers", plain), nil
+}
+
+// openHeaders decrypts them.
+func (s *Service) openHeaders(id string, sealed []byte) (headers map[string]string, err error) {
+	if len(sealed) == 0 {
+		return nil, nil
+	}
+	plain, ok := s.openBytes(id+"/headers", sealed)
+	if !ok || json.Unmarshal(plain, &headers) != nil {
+		return nil, core.Conflict("webhook", id, "", "the headers of the endpoint cannot be read any more: the key that sealed "+
+			"them was replaced; give the endpoint its headers anew")
+	}
+	return headers, nil
+}
+
 // signing returns the texts of the secrets that sign at a time, the newest first.
 func signing(secrets []secret, now time.Time) []string {
 	texts := make([]string, 0, len(secrets))

@@ -87,6 +87,9 @@ func (s *Service) Open(ctx context.Context) error {
 	}
 	s.position.Store(seq)
 	s.kept = seq
+	if err := s.sealPlain(ctx, list); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	for _, rec := range list {
 		s.put(rec)
@@ -112,6 +115,24 @@ func (s *Service) Open(ctx context.Context) error {
 		s.start(func() { s.runLoader(s.ctx) })
 	}
 	s.start(func() { s.runKeeper(s.ctx) })
+	return nil
+}
+
+// sealPlain seals headers that a release before stored in clear.
+func (s *Service) sealPlain(ctx context.Context, list []*core.WebhookRecord) error {
+	for _, rec := range list {
+		if len(rec.PlainHeaders) == 0 {
+			continue
+		}
+		var err error
+		if rec.SealedHeaders, err = s.sealHeaders(rec.ID, rec.PlainHeaders); err != nil {
+			return err
+		}
+		rec.PlainHeaders = nil
+		if err := s.opts.Store.Update(ctx, func(tx core.Tx) error { return tx.PutWebhook(rec) }); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -215,8 +236,12 @@ func (s *Service) put(rec *core.WebhookRecord) *endpoint {
 	}
 	ep.rec = rec
 	ep.secrets, ep.broken = s.openSecrets(rec.ID, rec.Sealed)
+	headers, err := s.openHeaders(rec.ID, rec.SealedHeaders)
+	if rec.Headers = headers; ep.broken == nil {
+		ep.broken = err
+	}
 	if ep.broken != nil {
-		s.log.Error("the secret of a webhook cannot be read", "webhook", rec.ID, "error", ep.broken)
+		s.log.Error("what a webhook has sealed cannot be read", "webhook", rec.ID, "error", ep.broken)
 	}
 	return ep
 }

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -83,7 +82,7 @@ func (s *Service) record(id string) (*core.WebhookRecord, error) {
 func (s *Service) view(ctx context.Context, rec *core.WebhookRecord, secret string) (*core.Webhook, error) {
 	w := rec.Webhook
 	w.Secret = secret
-	w.Headers = maps.Clone(w.Headers)
+	w.Headers = shownHeaders(&w)
 	if w.Statistics.Succeeded > 0 {
 		w.Statistics.AverageLatency = rec.LatencySumMs / float64(w.Statistics.Succeeded)
 	}
@@ -124,6 +123,9 @@ func (s *Service) complete(rec *core.WebhookRecord, spec core.WebhookSpec) (stri
 	}
 	var err error
 	rec.SealedKey = s.sealKey(rec.ID, spec.ClientKey)
+	if rec.SealedHeaders, err = s.sealHeaders(rec.ID, rec.Headers); err != nil {
+		return "", err
+	}
 	rec.Sealed, err = s.sealSecrets(rec.ID, []secret{{Text: text}})
 	return text, err
 }
@@ -251,7 +253,13 @@ func (s *Service) patch(rec *core.WebhookRecord, secrets []secret, p core.Webhoo
 	rec.UpdatedAt = now
 	set(&rec.URL, p.URL)
 	set(&rec.Events, p.Events)
-	set(&rec.Headers, p.Headers)
+	if p.Headers != nil {
+		rec.Headers = keepHidden(*p.Headers, rec.Headers)
+		var err error
+		if rec.SealedHeaders, err = s.sealHeaders(rec.ID, rec.Headers); err != nil {
+			return "", err
+		}
+	}
 	set(&rec.Retries, p.Retries)
 	set(&rec.TimeoutMs, p.TimeoutMs)
 	set(&rec.Filters, p.Filters)

@@ -345,3 +345,46 @@ func TestDrain(t *testing.T) {
 		t.Error("what came of the attempt is not stored")
 	}
 }
+
+// An endpoint that was stored before data was kept in a region gets nothing from the reload on, what waits included, and gets it
+// again once its host is declared to be there.
+func TestRegionIsEnforcedAtDelivery(t *testing.T) {
+	r := newRig(t, nil)
+	in := r.receive(nil)
+	w := r.create(core.WebhookSpec{URL: in.URL})
+	r.emit(core.EventPatternCreated, "p", data{"name": "p"})
+	r.wait(1, core.DeliverySucceeded) // over a connection that is kept
+	reload := func(elsewhere string) {
+		t.Helper()
+		config := r.opts.Config
+		config.Guard = &target.Guard{Development: true, Elsewhere: func(string) string { return elsewhere }}
+		if err := r.Reload(ctx, config); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reload("it is elsewhere")
+	r.emit(core.EventPatternCreated, "p", data{"name": "p"})
+	var d *core.Delivery
+	coretest.WaitFor(t, "an attempt that is refused", func() bool {
+		rows := r.store.rows()
+		if len(rows) == 2 && rows[1].Attempts == 1 {
+			d = rows[1]
+		}
+		return d != nil
+	})
+	if !strings.Contains(d.LastError, "elsewhere") || len(in.all()) != 1 {
+		t.Errorf("the delivery says %q, and the receiver got %d", d.LastError, len(in.all()))
+	}
+	if d, err := r.TestWebhook(ctx, w.ID, ""); err != nil || d.Status != core.DeliveryFailed || len(in.all()) != 1 {
+		t.Errorf("a test: %+v, %v", d, err)
+	}
+	_, err := r.CreateWebhook(ctx, core.WebhookSpec{URL: in.URL, Events: []core.EventType{core.AllEvents}})
+	wantCode(t, err, core.CodeValidation)
+	url := in.URL + "/other"
+	_, err = r.UpdateWebhook(ctx, w.ID, core.WebhookPatch{URL: &url})
+	wantCode(t, err, core.CodeValidation)
+	r.restart() // with the configuration of the rig, which keeps nothing anywhere
+	reload("")
+	r.step(70e9)
+	r.wait(2, core.DeliverySucceeded)
+}

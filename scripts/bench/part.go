@@ -26,6 +26,7 @@ func parts() []part {
 		{"async", (*bench).asyncStart},
 		{"fair", (*bench).fairShares},
 		{"access", (*bench).access},
+		{"protect", (*bench).protect},
 		{"read", (*bench).readPattern},
 		{"stream", (*bench).streamFanOut},
 		{"idle", (*bench).idleAgents},

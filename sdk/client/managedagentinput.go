@@ -23,8 +23,7 @@ type ManagedAgentInput struct {
 // ManagedAgentReply is the outcome of a send.
 type ManagedAgentReply struct {
 	Meta
-	Sent     bool               `json:"sent"`
-	Response *wire.TurnResponse `json:"response,omitempty"` // with ExpectResponse
+	wire.ManagedAgentReply
 }
 
 // ManagedAgentAnswer answers the prompt of a blocked agent.

@@ -62,6 +62,7 @@ type Thread struct {
 	RetryAt        *time.Time         `json:"retryAt,omitempty"`     // when the message of a failed turn is given again
 	Continues      string             `json:"continues,omitempty"`   // thread that it goes on with
 	ContinuedBy    string             `json:"continuedBy,omitempty"` // thread that goes on with it
+	Sanitized      []SanitizedField   `json:"sanitized,omitempty"`   // texts that something was taken out of
 	EventCount     int                `json:"eventCount"`
 	QueuedInputs   int                `json:"queuedInputs"` // messages that the agent did not take yet
 	Restarts       int                `json:"restarts"`

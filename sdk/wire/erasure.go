@@ -30,6 +30,7 @@ type Erasure struct {
 	Planned     DataCounts      `json:"planned" doc:"What there was of the subject at the start, by kind."`
 	Active      DataCounts      `json:"active,omitempty" doc:"What ran at the start: it is cancelled if that was asked for, and refuses the erasure otherwise."`
 	Done        DataCounts      `json:"done,omitempty" doc:"What was erased or changed so far, by kind."`
+	Unreadable  DataCounts      `json:"unreadable,omitempty" doc:"Records that cannot be read, by kind: they stay as they are, and nothing tells whether they are of the subject. wardroom store check names them."`
 	Remaining   []DataRemainder `json:"remaining,omitempty"`
 	RequestedBy string          `json:"requestedBy,omitempty"`
 	Waiting     string          `json:"waiting,omitempty" doc:"Why the present step does not get on; it is tried again."`

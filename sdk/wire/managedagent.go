@@ -46,11 +46,19 @@ type ManagedAgent struct {
 	Labels         map[string]string  `json:"labels,omitempty" doc:"Those of its spawn."`
 	Usage          *Usage             `json:"usage,omitempty" doc:"What its turns used, as far as it told. Never estimated."`
 	LastTurn       *TurnOutcome       `json:"lastTurn,omitempty" doc:"How its last turn ended."`
+	Sanitized      []SanitizedField   `json:"sanitized,omitempty" doc:"In the answer to an answer: texts of it that something was taken out of (security.inputValidation.sanitize)."`
 	ReadyTimeoutMs int64              `json:"readyTimeoutMs,omitempty" doc:"How long it may take from its start until it is ready."` // not stored
 }
 
 // Gone reports whether the agent's process has ended for good, unless it is restarted.
 func (a *ManagedAgent) Gone() bool { return a.StoppedAt != nil }
+
+// ManagedAgentReply tells what became of an input.
+type ManagedAgentReply struct {
+	Sent      bool             `json:"sent" doc:"The agent took it."`
+	Response  *TurnResponse    `json:"response,omitempty" doc:"With expectResponse: what it answered, or why it did not."`
+	Sanitized []SanitizedField `json:"sanitized,omitempty" doc:"Texts that something was taken out of (security.inputValidation.sanitize)."`
+}
 
 // LogLine is one line of an agent's log.
 type LogLine struct {

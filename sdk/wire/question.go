@@ -49,6 +49,7 @@ type Question struct {
 	Answer      json.RawMessage  `json:"answer,omitempty" check:"nullable"`
 	AnsweredBy  string           `json:"answeredBy,omitempty"`
 	CreatedBy   string           `json:"createdBy,omitempty" doc:"Whose execution asks."`
+	Sanitized   []SanitizedField `json:"sanitized,omitempty" doc:"In the answer to an answer: texts of it that something was taken out of (security.inputValidation.sanitize)."`
 	CreatedAt   time.Time        `json:"createdAt"`
 	ExpiresAt   time.Time        `json:"expiresAt" doc:"The execution fails then with ESCALATION_FAILED."`
 	ClosedAt    *time.Time       `json:"closedAt,omitempty" doc:"When it was answered, expired or cancelled."`

@@ -36,6 +36,8 @@ type ThreadReceipt struct {
 	Queued   int    `json:"queued" doc:"Messages that wait, this one included."`
 	// Response is the answer of the message's turn, or why it gave none.
 	Response *TurnResponse `json:"response,omitempty" doc:"With expectResponse: what the agent answered, or why it did not."`
+
+	Sanitized []SanitizedField `json:"sanitized,omitempty" doc:"Texts that something was taken out of (security.inputValidation.sanitize)."`
 }
 
 // ThreadTurn is how a turn of a thread ended.

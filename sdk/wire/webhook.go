@@ -8,7 +8,7 @@ type Webhook struct {
 	URL               string             `json:"url"`
 	Events            []string           `json:"events" doc:"* is every public event."`
 	Secret            string             `json:"secret" doc:"Masked, but for the one answer after it was made." example:"whsec_***"`
-	Headers           map[string]string  `json:"headers" doc:"Sent with each delivery."`
+	Headers           map[string]string  `json:"headers" doc:"Sent with each delivery. Values that may be credentials are *** here; a change that has *** keeps them."`
 	Enabled           bool               `json:"enabled"`
 	DisabledReason    string             `json:"disabledReason,omitempty" doc:"Why the service disabled it."`
 	DisabledAt        *time.Time         `json:"disabledAt,omitempty"`

@@ -1,17 +1,22 @@
 // Package sanitize takes HTML, or what could run in it, out of texts.
 //
 // It owns what counts as a tag and as active, and where texts stand in a value of JSON. It does not know what the texts are
-// for: core/engine calls it for the inputs of executions. It is pure; what it returns is what it would return for that
+// for: core/engine calls it for the inputs of executions, core/threads for what a thread begins with, and core/api for
+// messages and answers to agents. It is pure; what it returns is what it would return for that
 // again.
 package sanitize
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/wardroom/wardroom/core/internal/rawjson"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Options say what is taken out.
@@ -30,10 +35,7 @@ const (
 )
 
 // Change tells of a text that something was taken out of.
-type Change struct {
-	Field   string
-	Removed []string
-}
+type Change = wire.SanitizedField
 
 // MaxChanges is how many changes are told of a value; what is beyond is changed as well.
 const MaxChanges = 100
@@ -98,7 +100,7 @@ func (w *writer) value(dst, raw []byte, field string) ([]byte, error) {
 		}
 		w.changed = true
 		if len(w.changes) < MaxChanges {
-			w.changes = append(w.changes, Change{field, removed})
+			w.changes = append(w.changes, Change{Field: field, Removed: removed})
 		}
 		return rawjson.AppendString(dst, clean), nil
 	}
@@ -139,4 +141,62 @@ func done(text, clean string, html, scripts bool) (string, []string) {
 		removed = append(removed, RemovedScripts)
 	}
 	return clean, removed
+}
+
+// Texts sanitizes the texts of one request, and collects what was changed. Its zero value with Options is ready.
+type Texts struct {
+	Options Options
+	Changes []Change // MaxChanges at most
+}
+
+// Text sanitizes a text in its place.
+func (t *Texts) Text(field string, text *string) {
+	clean, removed := Text(*text, t.Options)
+	if removed != nil {
+		*text = clean
+		t.tell(Change{Field: field, Removed: removed})
+	}
+}
+
+// Value sanitizes the texts of a decoded value of JSON, and returns it: the maps and lists of v stay as they are.
+func (t *Texts) Value(field string, v any) any {
+	switch v := v.(type) {
+	case string:
+		t.Text(field, &v)
+		return v
+	case []any:
+		next := make([]any, len(v))
+		for i := range v {
+			next[i] = t.Value(field+"["+strconv.Itoa(i)+"]", v[i])
+		}
+		return next
+	case map[string]any:
+		next := make(map[string]any, len(v))
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			clean := name
+			t.Text(field, &clean)
+			next[clean] = t.Value(field+"."+clean, v[name])
+		}
+		return next
+	}
+	return v
+}
+
+// JSON sanitizes a value of JSON in its place. See the function JSON.
+func (t *Texts) JSON(field string, raw *json.RawMessage) error {
+	clean, changes, err := JSON(*raw, field, t.Options)
+	if err != nil {
+		return err
+	}
+	*raw = clean
+	for _, c := range changes {
+		t.tell(c)
+	}
+	return nil
+}
+
+func (t *Texts) tell(c Change) {
+	if len(t.Changes) < MaxChanges {
+		t.Changes = append(t.Changes, c)
+	}
 }

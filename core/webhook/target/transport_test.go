@@ -380,3 +380,28 @@ func TestTLSConfigRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Data stays in its region at each new connection: whatever was stored or allowed before, and without a look-up of the name.
+func TestTransportStaysInTheRegion(t *testing.T) {
+	reached := false
+	server, _ := serve(t, func(http.ResponseWriter, *http.Request) { reached = true })
+	guard := &target.Guard{Development: true, Elsewhere: func(host string) string {
+		if host == "127.0.0.1" || strings.HasSuffix(host, ".example.com") {
+			return "it is elsewhere"
+		}
+		return ""
+	}}
+	proxy, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, opts := range map[string]target.Options{"Direct": {}, "Proxied": {Proxy: proxy}} {
+		for _, to := range []string{server.URL, "http://hooks.example.com/x"} {
+			_, _, err := get(client(t, guard, opts), to)
+			var refusal *target.Refusal
+			if !errors.As(err, &refusal) || !strings.Contains(refusal.Error(), "elsewhere") || reached {
+				t.Errorf("%s, %s: %v; reached: %t", name, to, err, reached)
+			}
+		}
+	}
+}
