@@ -24,7 +24,7 @@ func (s *Service) spawnThread(ctx context.Context, spec core.ThreadSpec, from *c
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkType(ctx, spec.AgentType); err != nil {
+	if err := s.checkType(ctx, &spec); err != nil {
 		return nil, err
 	}
 	if err := s.checkExecution(ctx, spec.ExecutionID); err != nil {
@@ -262,7 +262,7 @@ func (s *Service) PrepareThread(ctx context.Context, spec core.ThreadSpec) (*cor
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkType(ctx, spec.AgentType); err != nil {
+	if err := s.checkType(ctx, &spec); err != nil {
 		return nil, err
 	}
 	if err := s.checkExecution(ctx, spec.ExecutionID); err != nil {
