@@ -284,7 +284,7 @@ func (s *Server) answered(ctx context.Context, id string) ([]core.AgentResult, e
 			if json.Unmarshal(ev.Data, &d) != nil {
 				continue // it is in the journal, and shown with what is known
 			}
-			list = append(list, core.AgentResult{ID: d.AgentID, Step: d.Step, Status: "completed", Result: d.Result})
+			list = append(list, core.AgentResult{ID: d.AgentID, Name: d.AgentName, Step: d.Step, Status: "completed", Result: d.Result})
 			size += len(d.Result)
 		}
 		if !more || size >= core.MaxPageBytes {
