@@ -7,7 +7,8 @@ SHELL := /bin/bash
 MODULE   := github.com/wardroom/wardroom
 VERSION  := $(shell git describe --tags --match 'v*' --dirty 2>/dev/null | sed 's/^v//')
 VERSION  := $(or $(VERSION),$(shell cat VERSION))
-LDFLAGS  := -s -w -X $(MODULE)/appliance/cmd.version=$(VERSION) -X main.version=$(VERSION)
+COMMIT   := $(shell git rev-parse --verify --quiet HEAD 2>/dev/null)
+LDFLAGS  := -s -w -X $(MODULE)/appliance/cmd.version=$(VERSION) -X $(MODULE)/appliance/cmd.commit=$(COMMIT) -X main.version=$(VERSION)
 # nomsgpack leaves out a codec of gin's that no route uses: 6 MB.
 TAGS     := nomsgpack
 GOBUILD  := CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)'

@@ -41,8 +41,8 @@ type Error struct {
 	Message string
 	// Details holds the fields that decisions.md lists per code, for example {field, reason, errors}.
 	Details map[string]any
-	// Unavailable marks an INTERNAL_ERROR that passes by itself (store low on space, shutting down): HTTP
-	// answers 503 with Retry-After instead of 500.
+	// Unavailable marks an error that passes by itself (store low on space, shutting down, a runtime that is away): HTTP
+	// answers 503 with Retry-After.
 	Unavailable bool
 
 	cause error
@@ -121,12 +121,20 @@ func Conflict(resource, id, status, format string, args ...any) *Error {
 }
 
 // NoRuntime makes a NO_AGENTS for an agent that nothing could start as things are configured; it does not pass by itself,
-// unlike a runtime that is away (Unavailable).
+// unlike that of RuntimeAway.
 func NoRuntime(format string, args ...any) *Error {
 	return &Error{
 		Code: CodeNoAgents, Message: fmt.Sprintf(format, args...),
 		Details: map[string]any{"required": 1, "available": 0, "capabilities": []string{}, "reason": "no_runtime"},
 	}
+}
+
+// RuntimeAway makes a NO_AGENTS for an agent that a runtime could start if it were ready; it passes when the runtime comes
+// back.
+func RuntimeAway(format string, args ...any) *Error {
+	e := NoRuntime(format, args...)
+	e.Details["reason"], e.Unavailable = "runtime_unavailable", true
+	return e
 }
 
 // Unavailable makes an INTERNAL_ERROR that HTTP answers with 503; reason is a stable word for details.

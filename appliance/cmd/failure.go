@@ -156,6 +156,8 @@ func apiHint(e *client.Error) string {
 	case client.CodeNoAgents:
 		if reason, _ := e.Details["reason"].(string); reason == "no_runtime" {
 			return "see where agents can run with `wardroom runtime list`"
+		} else if reason == "runtime_unavailable" {
+			return "see why with `wardroom runtime list` and `wardroom plugin list`"
 		}
 		return "see who is connected with `wardroom agent list`; with --async an execution waits for agents"
 	case client.CodeRateLimited:

@@ -15,24 +15,33 @@ import (
 func (c *cli) agentEvents() *cobra.Command {
 	var follow bool
 	var after uint64
-	var limit int
+	var limit, tail int
 	cmd := &cobra.Command{
 		Use:   "events ID",
 		Short: "Show what happened to a managed agent",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if limit < 0 || limit > allLimit {
+			tails := cmd.Flags().Changed("tail")
+			switch {
+			case limit < 0 || limit > allLimit:
 				return usagef(cmd, "--limit must be from 1 to %d", allLimit)
-			}
-			if follow {
-				return c.followEvents(cmd, args[0], after)
+			case tails && (tail < 1 || tail > maxEventTail):
+				return usagef(cmd, "--tail must be from 1 to %d", maxEventTail)
+			case follow:
+				return c.followEvents(cmd, args[0], after, tail)
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				list, err := api.ListManagedAgentEvents(ctx, args[0], after, limit)
+				var list *client.ManagedAgentEventList
+				var err error
+				if tails {
+					list, err = lastEvents(ctx, api, args[0], tail)
+				} else {
+					list, err = api.ListManagedAgentEvents(ctx, args[0], after, limit)
+				}
 				return show(c, list, err, func(s *screen, list *client.ManagedAgentEventList) {
 					for i := range list.Events {
 						s.line("%s", managedEventText(&list.Events[i], s.paint))
 					}
-					if list.HasMore {
+					if list.HasMore && !tails {
 						s.line("there is more; go on with --after %d", list.NextSince)
 					}
 				})
@@ -43,14 +52,42 @@ func (c *cli) agentEvents() *cobra.Command {
 	f.BoolVarP(&follow, "follow", "f", false, "go on with what happens")
 	f.Uint64Var(&after, "after", 0, "only events after this sequence")
 	f.IntVar(&limit, "limit", 0, "events at most, 1 to 100 (default 100)")
+	f.IntVar(&tail, "tail", 0, "only so many last events")
 	exclusive(cmd, "follow", "limit")
+	exclusive(cmd, "tail", "limit")
+	exclusive(cmd, "tail", "after")
 	return cmd
 }
 
-func (c *cli) followEvents(cmd *cobra.Command, id string, after uint64) error {
+// maxEventTail bounds how many events are held before they are shown.
+const maxEventTail = 10_000
+
+// lastEvents returns the last n events of an agent, oldest first.
+func lastEvents(ctx context.Context, api *client.Client, id string, n int) (*client.ManagedAgentEventList, error) {
+	list, err := api.LatestManagedAgentEvents(ctx, id, 0, min(n, allLimit))
+	for err == nil && list.HasMore && len(list.Events) < n {
+		var older *client.ManagedAgentEventList
+		if older, err = api.LatestManagedAgentEvents(ctx, id, list.NextBefore, min(n-len(list.Events), allLimit)); err == nil {
+			list.Events = append(older.Events, list.Events...)
+			list.HasMore, list.NextBefore = older.HasMore, older.NextBefore
+		}
+	}
+	return list, err
+}
+
+func (c *cli) followEvents(cmd *cobra.Command, id string, after uint64, tail int) error {
 	api, err := c.client()
 	if err != nil {
 		return err
+	}
+	if tail > 0 { // the stream begins before the first of them
+		list, err := lastEvents(cmd.Context(), api, id, tail)
+		if err != nil {
+			return err
+		}
+		if after = list.NextSince; len(list.Events) > 0 {
+			after = list.Events[0].Sequence - 1
+		}
 	}
 	last := ""
 	if after > 0 {

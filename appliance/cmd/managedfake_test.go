@@ -140,6 +140,12 @@ func (f *fake) managed(handle func(route string, h func(w http.ResponseWriter, r
 			return fmt.Sprintf(`{"agentId":%q,"sequence":%d,"type":"managed_agent.%s","timestamp":"2026-01-02T03:04:05.678Z","data":%s}`, id, seq, kind, data)
 		}
 		ready := row(24, "ready", `{"status":"ready"}`)
+		if before := r.URL.Query().Get("before"); before != "" { // two pages
+			list := map[string]string{"0": row(29, "stopped", `{"status":"stopped"}`) + `],"limit":1,"hasMore":true,"nextSince":40,"nextBefore":29}`,
+				"29": ready + `],"limit":1,"hasMore":true,"nextSince":28,"nextBefore":24}`}[before]
+			say(w, 200, `{"events":[`+list)
+			return
+		}
 		if !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
 			say(w, 200, `{"events":[`+ready+`,`+row(25, "tool_running", `{"status":"busy","tool":{"name":"Bash","input":{"command":"ls"}}}`)+`,`+
 				row(29, "stopped", `{"status":"stopped","reason":"exited","exitCode":3}`)+`],"limit":100,"hasMore":true,"nextSince":29}`)

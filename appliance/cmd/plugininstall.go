@@ -203,7 +203,8 @@ func (c *cli) pluginManifest() *cobra.Command {
 		Use:   "manifest DIR",
 		Short: "Write the manifest of a directory of plugins that were just built",
 		Long: "manifest runs each program in DIR with -version and writes manifest.json with name, kind, version and\n" +
-			"checksum of those that are plugins. It is for whoever builds plugins, not for files from elsewhere.\n\n" +
+			"checksum of those that are plugins. Files that are named like plugins and are none are told of, and the exit\n" +
+			"code is 1; others, such as the holder, are passed over. It is for whoever builds plugins, not for files from elsewhere.\n\n" +
 			"With --file the directory is that of a package: of one plugin, and the files that come with it.",
 		Example: "  wardroom plugin manifest package --file holder --file prices.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -216,7 +217,10 @@ func (c *cli) pluginManifest() *cobra.Command {
 			}
 			lost := false
 			for _, name := range skipped {
-				lost = lost || pluginhost.KindOfName(name) != ""
+				if pluginhost.KindOfName(name) == "" {
+					continue // it is not called like a plugin: a helper of one
+				}
+				lost = true
 				if _, err := fmt.Fprintf(c.deps.Stderr, "left out %s\n", clean(name)); err != nil {
 					return err
 				}

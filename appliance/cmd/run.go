@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -215,13 +216,20 @@ func agentResultTable(s *screen, results []client.AgentResult) {
 	if steps {
 		head = []string{"AGENT", "STEP", "STATUS", "RESULT"}
 	}
+	if s.wide {
+		head = append(head, "ID")
+	}
 	var rows [][]cell
 	for _, r := range results {
-		row := plain(r.ID)
+		row := plain(cmp.Or(r.Name, r.ID))
 		if steps {
 			row = append(row, cell{text: r.Step})
 		}
-		rows = append(rows, append(row, status(r.Status), cell{text: compact(r.Result, 80)}))
+		row = append(row, status(r.Status), cell{text: compact(r.Result, 80)})
+		if s.wide {
+			row = append(row, cell{text: r.ID})
+		}
+		rows = append(rows, row)
 	}
 	s.table(head, rows)
 }

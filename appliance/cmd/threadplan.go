@@ -26,7 +26,13 @@ func (c *cli) threadPrepare() *cobra.Command {
 			spec.Provision = flags.spec.Provision
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				plan, err := api.PrepareThread(ctx, spec)
-				return show(c, plan, err, planScreen)
+				var warnings []string
+				if err == nil && c.tables() && plan.Preparation.Workspace != nil && plan.Preparation.Workspace.Repo != "" {
+					if w, err := api.GetWorkspace(ctx, plan.Preparation.Workspace.WorkspaceID); err == nil { // else the plan is shown as it is
+						warnings = w.Warnings
+					}
+				}
+				return show(c, plan, err, func(s *screen, plan *client.ThreadPlan) { planScreen(s, plan, warnings) })
 			})
 		},
 	}
@@ -35,7 +41,7 @@ func (c *cli) threadPrepare() *cobra.Command {
 	return cmd
 }
 
-func planScreen(s *screen, plan *client.ThreadPlan) {
+func planScreen(s *screen, plan *client.ThreadPlan, warnings []string) {
 	memory := ""
 	if told, err := plan.MemoryContext(); err == nil {
 		memory = fmt.Sprintf("%s, %s", count(told.SharedDecisionCount, "decision"), count(told.EpisodicExperienceCount, "experience"))
@@ -46,6 +52,9 @@ func planScreen(s *screen, plan *client.ThreadPlan) {
 		s.line("")
 		s.fields("workspace", w.WorkspaceID, "path", w.Path, "repository", w.Repo, "branch", w.Branch, "work branch", w.WorkBranch,
 			"begins at", w.BaseCommit)
+	}
+	for _, warning := range warnings {
+		s.line("%s %s", s.paint(styleBusy, "warning:"), clean(warning))
 	}
 	var rows [][]cell
 	for _, file := range plan.Preparation.ContextFiles {

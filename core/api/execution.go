@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -36,7 +37,7 @@ func (s *Server) executionRoutes() []Route {
 				{Status: 200, Body: wire.ExecutionOutcome{}, Doc: "The execution is over."},
 				{Status: 202, Body: wire.ExecutionAccepted{}, Location: true, Doc: "The execution is stored and goes on."},
 			},
-			Fails: []int{404, 409}, Creates: true, Recover: s.recoverExecute, Handle: s.execute,
+			Fails: []int{404, 409, 422}, Creates: true, Recover: s.recoverExecute, Handle: s.execute,
 		}),
 		reads(Route{
 			Path: "/api/executions", OperationID: "listExecutions", Summary: "List executions, newest first.",
@@ -181,11 +182,25 @@ func (s *Server) await(c *call, id string) (answer, error) {
 		maps.Copy(details, e.Error.Details)
 		return errorAnswer(&core.Error{Code: core.CodeNoAgents, Message: e.Error.Message, Details: details}, c.id), nil
 	}
+	if missing := missingCommand(e); missing != nil {
+		return errorAnswer(missing, c.id), nil
+	}
 	report, err := s.workflow(c.ctx, e)
 	if err != nil {
 		return answer{}, err
 	}
 	return ok(newOutcome(e, report, s.opts.Clock.Now())), nil
+}
+
+// missingCommand is the error of a request whose execution failed because the program of an agent's type is not installed,
+// the one that a spawn of such an agent gets; nil for any other execution.
+func missingCommand(e *core.Execution) *core.Error {
+	if e.Status != core.ExecutionFailed || e.Error == nil || e.Error.Details["runtimeCode"] != runtimecode.CLINotFound {
+		return nil
+	}
+	details := map[string]any{"executionId": e.ID}
+	maps.Copy(details, e.Error.Details)
+	return &core.Error{Code: core.CodeValidation, Message: e.Error.Message, Details: details}
 }
 
 // withDetail names the execution in the details of a passing failure, so that a client can come back to it.
@@ -269,7 +284,7 @@ func (s *Server) answered(ctx context.Context, id string) ([]core.AgentResult, e
 			if json.Unmarshal(ev.Data, &d) != nil {
 				continue // it is in the journal, and shown with what is known
 			}
-			list = append(list, core.AgentResult{ID: d.AgentID, Step: d.Step, Status: "completed", Result: d.Result})
+			list = append(list, core.AgentResult{ID: d.AgentID, Name: d.AgentName, Step: d.Step, Status: "completed", Result: d.Result})
 			size += len(d.Result)
 		}
 		if !more || size >= core.MaxPageBytes {

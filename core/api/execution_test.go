@@ -136,6 +136,16 @@ func TestExecuteThatFails(t *testing.T) {
 		t.Errorf("details %v", p.at("error", "details"))
 	}
 
+	outcome(func(e *core.Execution) { // the program of a role's agent is not installed
+		e.Error = &core.ExecutionError{Code: core.CodeAgentError, Message: "no agent could be spawned",
+			Details: map[string]any{"runtimeCode": "CLI_NOT_FOUND", "role": "engineer", "field": "type", "reason": "not found"}}
+	})
+	p = r.do("POST", "/api/patterns/classify/execute", "")
+	p.wants(t, 422, core.CodeValidation)
+	if p.at("error", "details", "role") != "engineer" || p.at("error", "details", "executionId") != execID {
+		t.Errorf("details %v", p.at("error", "details"))
+	}
+
 	r.executions.start = func(context.Context, core.ExecuteRequest) (*core.Execution, error) {
 		return nil, &core.Error{Code: core.CodeNoAgents, Message: "3 agents are needed, none is connected",
 			Details: map[string]any{"required": 3, "available": 0, "capabilities": []string{"classify"}}}

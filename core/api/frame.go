@@ -14,6 +14,7 @@ import (
 type eventData struct {
 	TaskID     string          `json:"taskId"`
 	AgentID    string          `json:"agentId"`
+	AgentName  string          `json:"agentName"`
 	Step       string          `json:"step"`
 	Result     json.RawMessage `json:"result"`
 	Confidence json.RawMessage `json:"confidence"`

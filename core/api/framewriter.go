@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"hash/fnv"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -56,8 +57,8 @@ func (f *frameWriter) limitStall(limit time.Duration) bool {
 	return limitStall != nil && limitStall(f.c.r.Context(), limit)
 }
 
-// begin sends the headers. The reconnect delay goes with the first event: a client may take the first block of a stream
-// for its first event.
+// begin sends the headers. The reconnect delay goes with the first event, behind its other fields: a client may take the
+// first block of a stream, and its first line, for those of its first event.
 func (f *frameWriter) begin(requestID string) {
 	f.headers()
 	f.retry = appendRetry(nil, requestID)
@@ -79,6 +80,15 @@ func appendRetry(b []byte, requestID string) []byte {
 	_, _ = h.Write([]byte(requestID))
 	b = strconv.AppendUint(append(b, "retry: "...), uint64(1000+h.Sum32()%4000), 10)
 	return append(b, '\n')
+}
+
+// withRetry adds a field to the end of the first frame.
+func withRetry(frames, field []byte) []byte {
+	end := bytes.Index(frames, []byte("\n\n"))
+	if end < 0 {
+		return frames
+	}
+	return slices.Concat(frames[:end+1], field, frames[end+1:])
 }
 
 // maxWrite is about how many bytes of frames are written together.
@@ -115,7 +125,7 @@ func (f *frameWriter) write(frames []byte) bool {
 		frames = maskFrames(f.c.s.opts.Mask, frames)
 	}
 	if f.retry != nil && frames[0] != ':' { // not a comment
-		frames = append(f.retry, frames...)
+		frames = withRetry(frames, f.retry)
 		f.retry = nil
 	}
 	n, err := f.w.Write(frames)

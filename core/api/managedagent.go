@@ -116,6 +116,7 @@ func (s *Server) managedAgentRoutes() []Route {
 				"no end of its own, since an agent can be restarted.",
 			Query: []Param{
 				{Name: "since", Type: ParamInteger, Default: "0", Doc: "Only events after this sequence."},
+				{Name: "before", Type: ParamInteger, Default: "0", Doc: "The newest events before this sequence, or the newest of all with 0; of the list only. Not together with since."},
 				{Name: "limit", Type: ParamInteger, Default: "100", Min: 1, Max: core.MaxPageLimit,
 					Doc: "Events at most; of the list only."},
 			},

@@ -404,6 +404,15 @@ func TestManagedAgentEvents(t *testing.T) {
 	if p := r.do("GET", magentPath+"/events?since=29", ""); p.text != `{"events":[],"limit":100,"hasMore":false,"nextSince":29}` {
 		t.Error(p.text)
 	}
+	if p := r.do("GET", magentPath+"/events?before=0&limit=2", ""); len(p.at("events").([]any)) != 2 || p.at("hasMore") != true ||
+		p.at("events").([]any)[1].(map[string]any)["sequence"] != 29.0 || p.at("nextBefore") != 24.0 {
+		t.Errorf("the newest: %s", p.text)
+	}
+	if p := r.do("GET", magentPath+"/events?before=24", ""); len(p.at("events").([]any)) != 1 || p.at("hasMore") != false ||
+		p.at("nextBefore") != 21.0 || p.at("nextSince") != 23.0 {
+		t.Errorf("those before: %s", p.text)
+	}
+	r.do("GET", magentPath+"/events?before=24&since=1", "").wants(t, 400, core.CodeValidation)
 	r.do("GET", magentPath+"/events", "", "Accept: text/event-stream;q=0, application/json").wants(t, 200, "")
 	r.managed.find = func(id string) (*core.ManagedAgent, error) { return nil, core.NotFound("managed agent", id) }
 	r.do("GET", magentPath+"/events", "").wants(t, 404, core.CodeNotFound)

@@ -28,6 +28,8 @@ type restartRequest struct {
 type managedEventList struct {
 	Events []wire.ManagedAgentEvent `json:"events"`
 	wire.EventPage
+	// NextBefore is there only where before was asked for.
+	NextBefore uint64 `json:"nextBefore,omitempty" doc:"With before: that of the next page, whose events are older."`
 }
 
 func newManagedEvent(ev core.Event) wire.ManagedAgentEvent {

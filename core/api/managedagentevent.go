@@ -61,6 +61,12 @@ func (s *Server) listManagedEvents(c *call) error {
 		return err
 	}
 	since, limit := uint64(c.query.integer("since")), int(c.query.integer("limit"))
+	if c.query.given("before") {
+		if c.query.given("since") {
+			return core.Invalid("before", "cannot be combined with since")
+		}
+		return s.managedEventsBefore(c, id, limit)
+	}
 	found, more, err := s.opts.Journal.Events(c.ctx, id, since, limit)
 	if err != nil {
 		return err
@@ -70,6 +76,26 @@ func (s *Server) listManagedEvents(c *call) error {
 	for i, ev := range found {
 		list.Events[i] = newManagedEvent(ev)
 		list.NextSince = ev.Seq
+	}
+	c.respond(ok(list))
+	return nil
+}
+
+// managedEventsBefore answers with the newest events before a sequence, in their order.
+func (s *Server) managedEventsBefore(c *call, id string, limit int) error {
+	before := uint64(c.query.integer("before"))
+	if before == 0 {
+		before = s.opts.Journal.LastSeq() + 1
+	}
+	found, more, err := s.opts.Journal.EventsBefore(c.ctx, id, before, limit)
+	if err != nil {
+		return err
+	}
+	list := managedEventList{EventPage: wire.EventPage{Limit: limit, HasMore: more, NextSince: before - 1}, NextBefore: before}
+	list.Events = make([]wire.ManagedAgentEvent, len(found))
+	for i, ev := range found {
+		list.Events[len(found)-1-i] = newManagedEvent(ev)
+		list.NextBefore = ev.Seq
 	}
 	c.respond(ok(list))
 	return nil

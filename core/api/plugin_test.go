@@ -91,7 +91,7 @@ func TestPluginLogs(t *testing.T) {
 	p = r.do("GET", "/api/admin/plugins/runtime-pen/logs?follow=true", "")
 	p.wants(t, 200, "")
 	frames := strings.Split(strings.TrimSpace(p.text), "\n\n")
-	if len(frames) != 2 || !strings.HasPrefix(frames[0], "retry: ") || !strings.Contains(frames[0], `"message":"one"`) ||
+	if len(frames) != 2 || !strings.Contains(frames[0], "\nretry: ") || !strings.Contains(frames[0], `"message":"one"`) ||
 		!strings.Contains(frames[1], `event: log`) || !strings.Contains(frames[1], `"lost":3`) {
 		t.Errorf("frames %q", frames)
 	}

@@ -192,7 +192,8 @@ func TestExecuteStream(t *testing.T) {
 	if !got.RequireAgents || got.Pattern != "classify" || got.Version != "2.x" || string(got.Input) != `{"a":1}` {
 		t.Errorf("request %+v", got)
 	}
-	if !strings.HasPrefix(p.text, "retry: ") || strings.Count(p.text, "event: ") != 3 {
+	first, _, _ := strings.Cut(p.text, "\n\n")
+	if !strings.HasPrefix(first, "event: started\n") || !strings.Contains(first, "\nretry: ") || strings.Count(p.text, "event: ") != 3 {
 		t.Errorf("stream %s", p.text)
 	}
 	r.executions.start = func(context.Context, core.ExecuteRequest) (*core.Execution, error) {

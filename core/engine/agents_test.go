@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,6 +23,7 @@ type agents struct {
 	slots    map[string]int      // free slots by agent
 	sizes    map[string]int      // all slots by agent
 	offers   map[string][]string // capabilities by agent; one that is not here can do everything
+	names    map[string]string   // by agent; one that is not here is called by its id
 	inbox    []handed            // tasks handed out and not yet answered
 	released []string            // "agent task cancel"
 	adopted  map[string]bool
@@ -195,7 +197,11 @@ func (a *agents) Keep(agent, task, cancel string) {
 }
 
 // Hold implements core.TaskDispatcher.
-func (a *agents) AgentName(agent string) string { return agent }
+func (a *agents) AgentName(agent string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return cmp.Or(a.names[agent], agent)
+}
 
 func (a *agents) Hold(agent string) bool {
 	a.mu.Lock()
@@ -238,7 +244,7 @@ func (a *agents) report(agent string, task core.Task, result string, failure *co
 	sink := a.sink
 	a.mu.Unlock()
 	sink.TaskReported(core.TaskReport{
-		AgentID: agent, TaskID: task.ID, ExecutionID: task.ExecutionID, Attempt: task.Attempt,
+		AgentID: agent, AgentName: a.AgentName(agent), TaskID: task.ID, ExecutionID: task.ExecutionID, Attempt: task.Attempt,
 		Result: json.RawMessage(result), Err: failure,
 		Settled: func() {
 			a.mu.Lock()

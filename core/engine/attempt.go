@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -126,26 +127,29 @@ func declined(rep core.TaskReport) core.ExecutionError {
 		}
 	}
 	return core.ExecutionError{
-		Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s: %s", rep.AgentID, rep.Err.Message), Details: details,
+		Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s: %s", cmp.Or(rep.AgentName, rep.AgentID), rep.Err.Message), Details: details,
 	}
 }
 
+// called is what people call an agent: its name where that is known, else its id.
+func (r *run) called(agent string) string { return cmp.Or(r.eng.agents.AgentName(agent), agent) }
+
 // silence is the failure of an agent that gave no answer in time.
-func silence(agent string, limit time.Duration) core.ExecutionError {
+func (r *run) silence(agent string, limit time.Duration) core.ExecutionError {
 	ms := limit.Milliseconds()
 	return core.ExecutionError{
-		Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s gave no answer within %d ms", agent, ms),
+		Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s gave no answer within %d ms", r.called(agent), ms),
 		Details: map[string]any{"agentId": agent, "timeoutMs": ms},
 	}
 }
 
 // loss is the failure of an agent that is gone, and that was found so at a start of the service or later.
-func loss(agent string, restarted bool) core.ExecutionError {
+func (r *run) loss(agent string, restarted bool) core.ExecutionError {
 	what := " was lost"
 	if restarted {
 		what = " was gone when the service restarted"
 	}
-	return core.ExecutionError{Code: core.CodeAgentError, Message: "agent " + agent + what}
+	return core.ExecutionError{Code: core.CodeAgentError, Message: "agent " + r.called(agent) + what}
 }
 
 // pastAttempt is a task as the journal has it.

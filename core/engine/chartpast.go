@@ -72,7 +72,7 @@ func (r *chartRun) replay(ev core.Event) error {
 		r.uses(d.Usage)
 		if ev.Type == core.EventTaskCompleted {
 			r.agents[d.AgentID] = struct{}{}
-			r.results = append(r.results, core.AgentResult{ID: d.AgentID, Step: d.Step, Status: statusCompleted, Result: d.Result})
+			r.results = append(r.results, core.AgentResult{ID: d.AgentID, Name: d.AgentName, Step: d.Step, Status: statusCompleted, Result: d.Result})
 		}
 	case core.EventRoleBound:
 		var d roleBoundData
@@ -277,7 +277,7 @@ func (r *chartRun) adopt(c *change, l *leaf) {
 		r.inbox.put(message{kind: msgLost, agent: l.agent})
 		break
 	}
-	r.failTask(c, l, statusLost, loss(l.agent, true), true)
+	r.failTask(c, l, statusLost, r.loss(l.agent, true), true)
 }
 
 // holdRest takes slots for instances whose tasks were not adopted after all.

@@ -133,6 +133,31 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
+// TestNamesOfAgents: people are told of agents by their names.
+func TestNamesOfAgents(t *testing.T) {
+	r := newRig(t)
+	r.agents.names = map[string]string{"a": "ada", "b": "bob"}
+	r.agents.add("a", 1)
+	r.open()
+	r.pattern("p", core.Step{})
+	done := r.start("p")
+	first := r.agents.await(t, 1)[0]
+	r.agents.report(first.agent, first.task, `1`, nil)
+	if got := r.wait(done.ID); len(got.Agents) != 1 || got.Agents[0].ID != "a" || got.Agents[0].Name != "ada" {
+		t.Errorf("answered by %+v", got.Agents)
+	}
+	failed := r.start("p")
+	second := r.agents.await(t, 1)[0]
+	r.agents.report(second.agent, second.task, "", &core.TaskError{Message: "no"})
+	got := r.wait(failed.ID)
+	if got.Error == nil || got.Error.Message != "agent ada: no" || got.Error.Details["agentId"] != "a" {
+		t.Errorf("failed by %+v", got.Error)
+	}
+	if len(got.Agents) != 1 || got.Agents[0].Name != "ada" || got.Agents[0].Status != "failed" {
+		t.Errorf("asked %+v", got.Agents)
+	}
+}
+
 func TestTaskFailures(t *testing.T) {
 	broken := &core.TaskError{Code: "X", Message: "broken", Retryable: true}
 	t.Run("a retryable error goes to another agent", func(t *testing.T) {

@@ -124,7 +124,7 @@ func (r *flat) keepAll() {
 			if status == "" {
 				status = "cancelled"
 			}
-			r.results = append(r.results, core.AgentResult{ID: t.agent, Step: r.step.path, Status: status})
+			r.results = append(r.results, core.AgentResult{ID: t.agent, Name: r.eng.agents.AgentName(t.agent), Step: r.step.path, Status: status})
 		}
 	}
 }

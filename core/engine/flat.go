@@ -60,7 +60,7 @@ func (r *flat) resume(c *change) {
 func (r *flat) lost(agent, task string, c *change) {
 	t := r.find(task)
 	if t != nil && t.state == attemptOut && t.agent == agent {
-		r.failTask(c, t, statusLost, loss(t.agent, false), true)
+		r.failTask(c, t, statusLost, r.loss(t.agent, false), true)
 	}
 }
 

@@ -168,7 +168,7 @@ func (r *chartRun) report(rep core.TaskReport, c *change) {
 		l.role.queue = slices.DeleteFunc(l.role.queue, func(q *leaf) bool { return q == l })
 	}
 	r.taskOver(c, l)
-	r.results = append(r.results, core.AgentResult{ID: rep.AgentID, Step: l.step.Path, Status: statusCompleted, Result: rep.Result})
+	r.results = append(r.results, core.AgentResult{ID: rep.AgentID, Name: rep.AgentName, Step: l.step.Path, Status: statusCompleted, Result: rep.Result})
 	r.answered(c, l, rep.AgentID, rep.Result)
 }
 
@@ -219,7 +219,7 @@ func (r *chartRun) overdue(c *change) {
 		}
 		limit := r.taskTimeout(l)
 		r.freeInstance(c, l, "task timeout")
-		r.failTask(c, l, statusTimeout, silence(l.agent, limit), true)
+		r.failTask(c, l, statusTimeout, r.silence(l.agent, limit), true)
 	}
 	r.spawnOverdue(c.now)
 	if !c.over {
@@ -253,7 +253,7 @@ func (r *chartRun) keepAll() {
 		if status == "" {
 			status = statusCancelled
 		}
-		rest = append(rest, core.AgentResult{ID: l.agent, Step: l.step.Path, Status: status})
+		rest = append(rest, core.AgentResult{ID: l.agent, Name: r.eng.agents.AgentName(l.agent), Step: l.step.Path, Status: status})
 	}
 	slices.SortFunc(rest, func(a, b core.AgentResult) int { return comparePaths(a.Step, b.Step) })
 	r.results = append(r.results, rest...)

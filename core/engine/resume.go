@@ -134,7 +134,7 @@ func (r *flat) restoreFinished(path string) bool {
 	}
 	r.countAgents(past)
 	for _, a := range past.answers {
-		r.results = append(r.results, core.AgentResult{ID: a.AgentID, Step: path, Status: statusCompleted, Result: a.Result})
+		r.results = append(r.results, core.AgentResult{ID: a.AgentID, Name: a.Name, Step: path, Status: statusCompleted, Result: a.Result})
 	}
 	r.restoreComposed(path)
 	r.seq.finish(outcome)
@@ -200,7 +200,7 @@ func (r *flat) restoreTasks(c *change) {
 	s.context = r.taskContext(c.now)
 	for _, t := range adopt {
 		if !r.eng.agents.Adopt(t.agent, r.wire(t)) {
-			r.failTask(c, t, statusLost, loss(t.agent, true), true)
+			r.failTask(c, t, statusLost, r.loss(t.agent, true), true)
 		}
 	}
 }

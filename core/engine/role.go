@@ -197,7 +197,7 @@ func (r *chartRun) lost(agent, task string, c *change) {
 			}
 			inst.leaf, l.instance = nil, nil
 			r.failTask(c, l, statusLost, core.ExecutionError{
-				Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s was lost", agent),
+				Code: core.CodeAgentError, Message: fmt.Sprintf("agent %s was lost", r.called(agent)),
 			}, true)
 		}
 	}

@@ -312,6 +312,6 @@ func (r *flat) recall(c *change, reason, status string) {
 func (r *flat) keepResults() {
 	s := r.step
 	for _, a := range s.answers {
-		r.results = append(r.results, core.AgentResult{ID: a.AgentID, Step: s.path, Status: statusCompleted, Result: a.Result})
+		r.results = append(r.results, core.AgentResult{ID: a.AgentID, Name: a.Name, Step: s.path, Status: statusCompleted, Result: a.Result})
 	}
 }

@@ -156,7 +156,7 @@ func (r *flat) overdue(c *change) {
 	for _, t := range r.step.tasks {
 		if t.overdue(c.now) {
 			c.release = append(c.release, releaseOp{agent: t.agent, task: t.id, cancel: "task timeout"})
-			r.failTask(c, t, statusTimeout, silence(t.agent, r.taskTimeout()), true)
+			r.failTask(c, t, statusTimeout, r.silence(t.agent, r.taskTimeout()), true)
 		}
 	}
 }

@@ -132,7 +132,7 @@ func (s *Service) begin(ctx context.Context, spec core.RoleSpec) (*agent, error)
 	if failure != nil {
 		return nil, failure
 	}
-	return nil, core.Unavailable("runtime_unavailable", "the role %s: %s", spec.Role, missing(infos, spec.Types, spec.Runtime))
+	return nil, core.RuntimeAway("the role %s: %s", spec.Role, missing(infos, spec.Types, spec.Runtime))
 }
 
 // launch starts an agent, as a thread of its execution where there are threads.

@@ -107,7 +107,7 @@ func (s *Service) candidates(spec core.ManagedAgentSpec) ([]*source, error) {
 			return nil, core.Invalid("runtime", "%q is not configured; there is %s", spec.Runtime, strings.Join(s.names(), ", "))
 		}
 		if ready, reason := src.takes(); !ready {
-			return nil, core.Unavailable("runtime_unavailable", "the runtime %s is not ready: %s", src.Name, reason)
+			return nil, core.RuntimeAway("the runtime %s is not ready: %s", src.Name, reason)
 		}
 		if !s.knows(src, spec.Type) {
 			return nil, s.unknownType(spec.Type, []*source{src})
@@ -140,10 +140,9 @@ func (s *Service) candidates(spec core.ManagedAgentSpec) ([]*source, error) {
 	}
 	switch {
 	case len(ready) == 0:
-		return nil, core.Unavailable("runtime_unavailable", "no runtime is ready: %s", strings.Join(reasons, "; "))
+		return nil, core.RuntimeAway("no runtime is ready: %s", strings.Join(reasons, "; "))
 	case len(able) == 0 && len(reasons) > 0:
-		return nil, core.Unavailable("runtime_unavailable",
-			"no runtime that is ready knows the type %q; not ready: %s", spec.Type, strings.Join(reasons, "; "))
+		return nil, core.RuntimeAway("no runtime that is ready knows the type %q; not ready: %s", spec.Type, strings.Join(reasons, "; "))
 	case len(able) == 0 && missing != "":
 		return nil, core.Invalid(missing, "no runtime that is ready has images, networks and volumes; there is %s",
 			strings.Join(s.names(), ", "))

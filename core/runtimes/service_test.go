@@ -182,7 +182,7 @@ func TestChoice(t *testing.T) {
 	docker.setDown(true)
 	r.ready()
 	_, err = r.SpawnManagedAgent(ctx, core.ManagedAgentSpec{Type: "claude"})
-	if e := core.AsError(err); !e.Unavailable || e.Details["reason"] != "runtime_unavailable" {
+	if e := core.AsError(err); e.Code != core.CodeNoAgents || !e.Unavailable || e.Details["reason"] != "runtime_unavailable" {
 		t.Errorf("without a runtime: %v", err)
 	}
 }

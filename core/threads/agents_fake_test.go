@@ -19,6 +19,7 @@ type fakeAgents struct {
 
 	mu      sync.Mutex // guards all below
 	infos   []core.RuntimeInfo
+	fresh   []core.RuntimeInfo // what a new look finds; nil: infos
 	records []*core.ManagedAgentRecord
 	taken   map[string]string // key of an input -> text
 	order   []string          // texts, as they were taken
@@ -159,6 +160,13 @@ func (f *fakeAgents) do(id string, fn func(s *scripted)) {
 }
 
 func (f *fakeAgents) Runtimes(context.Context) []core.RuntimeInfo { return f.infos }
+
+func (f *fakeAgents) LookAtRuntimes(context.Context) []core.RuntimeInfo {
+	if f.fresh != nil {
+		return f.fresh
+	}
+	return f.infos
+}
 
 func (f *fakeAgents) FindManagedAgent(_ context.Context, id string) (*core.ManagedAgent, error) {
 	f.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
 
 // place is where the agent of a thread is to run.
@@ -45,7 +46,7 @@ func (s *Service) place(ctx context.Context, spec *core.ThreadSpec) (place, erro
 	}
 	for _, info := range infos {
 		if !info.Ready && spec.AgentID == "" && (spec.Runtime == "" || spec.Runtime == info.Name) { // it may get ready
-			return place{}, core.Unavailable("runtime_unavailable", "nothing runs agents of the type %q now: %s",
+			return place{}, core.RuntimeAway("nothing runs agents of the type %q now: %s",
 				spec.AgentType, missing(infos, hosts, spec))
 		}
 	}
@@ -53,7 +54,8 @@ func (s *Service) place(ctx context.Context, spec *core.ThreadSpec) (place, erro
 }
 
 // checkType refuses a type that nobody knows, in the words that a managed agent gets. A runtime that is away may know it.
-func (s *Service) checkType(ctx context.Context, kind string) error {
+func (s *Service) checkType(ctx context.Context, spec *core.ThreadSpec) error {
+	kind := spec.AgentType
 	if s.opts.AgentTypes == nil || kind == "" {
 		return nil
 	}
@@ -64,7 +66,7 @@ func (s *Service) checkType(ctx context.Context, kind string) error {
 		}
 	}
 	if slices.Contains(known, kind) {
-		return nil
+		return s.checkCommand(ctx, spec)
 	}
 	for _, info := range s.opts.ManagedAgents.Runtimes(ctx) {
 		if !info.Ready {
@@ -74,6 +76,50 @@ func (s *Service) checkType(ctx context.Context, kind string) error {
 	slices.Sort(known)
 	return core.Invalid("agentType", "%q is not an agent type; there is %s, and agentTypes in the configuration declares more",
 		kind, listed(slices.Compact(known)))
+}
+
+// checkCommand refuses a type whose command no runtime finds that could run it, so that a spawn does not make a thread that
+// can only fail. A thread with a PATH of its own may find it.
+func (s *Service) checkCommand(ctx context.Context, spec *core.ThreadSpec) error {
+	if _, own := spec.Preparation.Env["PATH"]; own || spec.AgentID != "" || spec.Runtime == core.RuntimeConnected ||
+		len(lacking(s.opts.ManagedAgents.Runtimes(ctx), spec)) == 0 {
+		return nil
+	}
+	runtimes := lacking(s.opts.ManagedAgents.LookAtRuntimes(ctx), spec) // it may have been installed since
+	if len(runtimes) == 0 {
+		return nil
+	}
+	if spec.Runtime == "" && s.opts.Hosts != nil {
+		for _, h := range s.opts.Hosts.Hosts() {
+			if slices.Contains(h.Types, spec.AgentType) {
+				return nil
+			}
+		}
+	}
+	err := core.Invalid("agentType", "the command of %q was not found where the runtime %s starts agents; install it there, "+
+		"or put its directory on the PATH of the service", spec.AgentType, listed(runtimes))
+	err.Details["runtimeCode"] = runtimecode.CLINotFound
+	return err
+}
+
+// lacking returns the runtimes that would run a thread's agent if they found its command; none where one finds it, or may.
+func lacking(infos []core.RuntimeInfo, spec *core.ThreadSpec) []string {
+	var names []string
+	for i := range infos {
+		info := &infos[i]
+		if spec.Runtime != "" && spec.Runtime != info.Name {
+			continue
+		}
+		switch {
+		case !info.Ready:
+			return nil
+		case slices.Contains(info.MissingTypes, spec.AgentType):
+			names = append(names, info.Name)
+		case slices.Contains(info.Types, spec.AgentType):
+			return nil
+		}
+	}
+	return names
 }
 
 func listed(names []string) string { return strings.Join(names, ", ") }

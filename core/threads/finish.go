@@ -22,7 +22,11 @@ func (t *thread) finish() {
 	}
 	ending := &outcome{}
 	if t.must(t.ctx, func(c *change) error { return c.conclude(ending) }) {
-		t.log.Info("a thread is over", "status", t.record().Status, "reason", t.record().StatusReason)
+		fields := []any{"status", t.record().Status}
+		if reason := t.record().StatusReason; reason != "" {
+			fields = append(fields, "reason", reason)
+		}
+		t.log.Info("a thread is over", fields...)
 		switch {
 		case ending.over:
 			t.s.forgetAdHoc(t.execution)

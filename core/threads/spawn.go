@@ -26,7 +26,7 @@ func (s *Service) spawnThread(ctx context.Context, spec core.ThreadSpec, from *c
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkType(ctx, spec.AgentType); err != nil {
+	if err := s.checkType(ctx, &spec); err != nil {
 		return nil, err
 	}
 	if err := s.checkExecution(ctx, spec.ExecutionID); err != nil {
@@ -290,7 +290,7 @@ func (s *Service) PrepareThread(ctx context.Context, spec core.ThreadSpec) (*cor
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkType(ctx, spec.AgentType); err != nil {
+	if err := s.checkType(ctx, &spec); err != nil {
 		return nil, err
 	}
 	if err := s.checkExecution(ctx, spec.ExecutionID); err != nil {

@@ -213,3 +213,58 @@ func TestSpawnSanitizes(t *testing.T) {
 		t.Errorf("what the caller gave was changed: %+v", s)
 	}
 }
+
+// TestMissingCommand: a type whose program is not installed gets one answer wherever it is named, and a thread that could
+// only fail is not made.
+func TestMissingCommand(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	types := []string{"claude", "codex", "shell"}
+	r.agents.infos = []core.RuntimeInfo{{Name: "local", Ready: true, Types: types, MissingTypes: []string{"claude"}}}
+	r.open()
+	refused := func(what string, err error) {
+		t.Helper()
+		if e := core.AsError(err); err == nil || e.Code != core.CodeValidation || e.Details["runtimeCode"] != "CLI_NOT_FOUND" || e.Details["field"] != "agentType" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	s := spec()
+	s.AgentType = "claude"
+	_, err := r.SpawnThread(r.ctx, s)
+	refused("spawn", err)
+	_, err = r.PrepareThread(r.ctx, s)
+	refused("prepare", err)
+	if list, _, err := r.FindThreads(r.ctx, core.ThreadFilter{}); err != nil || len(list) != 0 {
+		t.Errorf("threads of refused requests: %v %v", list, err)
+	}
+
+	own := s
+	own.Preparation.Env = map[string]string{"PATH": "/opt/claude/bin"}
+	if _, err := r.PrepareThread(r.ctx, own); err != nil {
+		t.Errorf("with a PATH of its own: %v", err)
+	}
+	local := r.agents.infos[0]
+	r.agents.infos = []core.RuntimeInfo{local, {Name: "docker", Ready: true, Types: []string{"claude"}}}
+	if _, err := r.PrepareThread(r.ctx, s); err != nil {
+		t.Errorf("with another runtime that has it: %v", err)
+	}
+	s.Runtime = "local"
+	_, err = r.PrepareThread(r.ctx, s)
+	refused("at the runtime that lacks it", err)
+	r.agents.fresh = []core.RuntimeInfo{{Name: "local", Ready: true, Types: types}}
+	if _, err := r.PrepareThread(r.ctx, s); err != nil {
+		t.Errorf("installed since: %v", err)
+	}
+}
+
+// TestRuntimeAway: what may pass by itself is NO_AGENTS as well, with a reason of its own.
+func TestRuntimeAway(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.infos = []core.RuntimeInfo{{Name: "local", Reason: "it is disabled", Types: []string{"claude"}}}
+	r.open()
+	s := spec()
+	s.AgentType = "claude"
+	_, err := r.SpawnThread(r.ctx, s)
+	if e := core.AsError(err); err == nil || e.Code != core.CodeNoAgents || !e.Unavailable || e.Details["reason"] != "runtime_unavailable" {
+		t.Errorf("while its runtime is away: %v", err)
+	}
+}

@@ -43,7 +43,8 @@ func (e *ManagedAgentEvent) Decode() (ManagedEventData, error) {
 type ManagedAgentEventList struct {
 	Meta
 	wire.EventPage
-	Events []ManagedAgentEvent `json:"events"`
+	Events     []ManagedAgentEvent `json:"events"`
+	NextBefore uint64              `json:"nextBefore,omitempty"` // of LatestManagedAgentEvents: before of the next page
 }
 
 // ListManagedAgentEvents returns stored events of an agent after a sequence; limit 0 is the server's default.
@@ -55,6 +56,20 @@ func (c *Client) ListManagedAgentEvents(ctx context.Context, id string, since ui
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
 	}
+	return c.managedAgentEvents(ctx, id, query)
+}
+
+// LatestManagedAgentEvents returns the newest stored events of an agent before a sequence, 0 the newest of all, oldest first;
+// limit 0 is the server's default.
+func (c *Client) LatestManagedAgentEvents(ctx context.Context, id string, before uint64, limit int) (*ManagedAgentEventList, error) {
+	query := url.Values{"before": {strconv.FormatUint(before, 10)}}
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	return c.managedAgentEvents(ctx, id, query)
+}
+
+func (c *Client) managedAgentEvents(ctx context.Context, id string, query url.Values) (*ManagedAgentEventList, error) {
 	out := new(ManagedAgentEventList)
 	r := request{method: http.MethodGet, path: managedAgentPath(id) + "/events", query: query}
 	return result(out, c.do(ctx, r, out))

@@ -76,6 +76,7 @@ type SanitizedField struct {
 // AgentResult is what one agent gave to an execution. For a pattern of several steps it is one entry per agent and step.
 type AgentResult struct {
 	ID     string          `json:"id" doc:"Id of the agent."`
+	Name   string          `json:"name,omitempty" doc:"Name of the agent; absent of executions of earlier versions, and of agents that were not known any more."`
 	Step   string          `json:"step,omitempty" doc:"Step of a pattern with several."`
 	Status string          `json:"status,omitempty" doc:"completed, failed, timeout or cancelled."` // or lost: its agent left
 	Result json.RawMessage `json:"result,omitempty" check:"nullable" doc:"An object: text is {text}, and what is no object otherwise {value}."`

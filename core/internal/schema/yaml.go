@@ -55,7 +55,7 @@ func (r *YAML) Read(data []byte, into any) {
 	var document, second yaml.Node
 	if err := parser.Decode(&document); err != nil {
 		if !errors.Is(err, io.EOF) { // an empty file changes nothing
-			r.syntax(err)
+			r.syntax(data, err)
 		}
 		return
 	}
@@ -66,15 +66,28 @@ func (r *YAML) Read(data []byte, into any) {
 	case err == nil:
 		r.Bad("", &second, "a second YAML document begins here; a file holds one")
 	case !errors.Is(err, io.EOF):
-		r.syntax(err)
+		r.syntax(data, err)
 	}
 }
 
 // syntax reports text that is not YAML. The parser names the line inside its message.
-func (r *YAML) syntax(err error) {
+func (r *YAML) syntax(data []byte, err error) {
 	match := yamlLine.FindStringSubmatch(err.Error())
 	line, _ := strconv.Atoi(match[1])
-	r.Report(Place{File: r.File, Line: line}, "", "is not YAML: "+strings.TrimPrefix(err.Error(), match[0]))
+	reason := strings.TrimPrefix(err.Error(), match[0])
+	if reason == "found character that cannot start any token" && line > 0 && strings.Contains(lineAt(data, line), "\t") {
+		reason = "there is a tab, and YAML is indented with spaces only"
+	}
+	r.Report(Place{File: r.File, Line: line}, "", "is not YAML: "+reason)
+}
+
+// lineAt returns a line of a text, from 1 on; "" for one that is not there.
+func lineAt(data []byte, line int) string {
+	lines := bytes.SplitN(data, []byte("\n"), line+1)
+	if line > len(lines) {
+		return ""
+	}
+	return string(lines[line-1])
 }
 
 // Bad reports a problem with what stands at node.
