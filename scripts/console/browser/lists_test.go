@@ -79,7 +79,7 @@ func TestExecutionList(t *testing.T) {
 	p.click(button("clear"))
 	p.until("all of them, by time as well", rows+` > 2 && location.search === ""`)
 	p.click(button("Over time"))
-	p.until("the histogram", `document.querySelector(".plot svg[role=img]")?.ariaLabel.startsWith("Throughput of the last 30 days")`)
+	p.until("the histogram", `document.querySelector(".plot svg[role=img]")?.ariaLabel.startsWith("Made in the last 30 days")`)
 }
 
 // A batch is started from text whose lines are checked first, and shown item by item.

@@ -266,6 +266,12 @@ func (p *page) click(expression string) {
 	p.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
+// choose takes an option of a select by its value, as a person does.
+func (p *page) choose(selector, value string) {
+	p.t.Helper()
+	p.do(chromedp.Evaluate(fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.value = %q; e.dispatchEvent(new Event("change", {bubbles: true})); })()`, selector, value), nil))
+}
+
 // css is the first element that fits a selector, if it is shown.
 func css(selector string) string { return fmt.Sprintf("document.querySelector(%q)", selector) }
 
