@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/heapprofiler"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -222,31 +220,4 @@ func TestPatternEditor(t *testing.T) {
 	p.until("the new version", `new URLSearchParams(location.search).get("version") === "1.0.1"`)
 	p.do(chromedp.Navigate(shared.URL + "/patterns/edited?tab=versions"))
 	p.until("what is new in it", `document.querySelector(".diff .add")?.innerText.includes("1.0.1 # second") && document.querySelector(".diff .del")?.innerText.includes("1.0.0 # first")`)
-}
-
-// Of a long list only what is in view is in the document, and the page stays small while it is scrolled to its end.
-func TestLongList(t *testing.T) {
-	putUrgency(t)
-	const many = 350
-	for range many {
-		if _, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "x"}`), Options: client.ExecuteOptions{Metadata: map[string]any{"list": "long"}}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p := open(t, "/executions?metadata.list=long")
-	p.until("rows", `document.querySelectorAll("main tr[data-index]").length > 10`)
-	p.do(chromedp.Evaluate(`window.most = 0; new MutationObserver(() => { window.most = Math.max(window.most, document.querySelectorAll("main tr[data-index]").length); }).observe(document.querySelector(".rows tbody"), {childList: true}); 0`, nil))
-	p.until("the end of the list", `(() => { const e = document.querySelector(".rows"); e.scrollTop = e.scrollHeight; return document.querySelector('main tr[data-index="349"]'); })()`)
-	var most int
-	var heap float64
-	p.do(chromedp.Evaluate(`window.most`, &most), chromedp.ActionFunc(func(ctx context.Context) (err error) {
-		if err = heapprofiler.CollectGarbage().Do(ctx); err == nil {
-			heap, _, _, _, err = runtime.GetHeapUsage().Do(ctx)
-		}
-		return err
-	}))
-	t.Logf("at most %d rows, %.1f MiB of heap", most, heap/(1<<20))
-	if most > 60 || heap > 60<<20 {
-		t.Errorf("%d rows are in the document, and %.0f bytes on the heap", most, heap)
-	}
 }
