@@ -23,6 +23,9 @@ SDK      := appliance/scaffold/bundle/sdk.tar.zst
 GOLANGCI_VERSION := 2.6.2
 GOLANGCI := .cache/bin/golangci-lint-$(GOLANGCI_VERSION)
 
+# Of make types alone.
+TYPESCRIPT_VERSION := 7.0.2
+
 HELM_VERSION := 3.19.0
 HELM     := .cache/bin/helm-$(HELM_VERSION)
 
@@ -43,7 +46,7 @@ TURNS    ?= 1000
 BENCH    ?=
 SOAK     ?=
 
-.PHONY: help build console demo test nested race lint bench clis oidc vault helm fuzz-short e2e faults soak turns package bundle appliance clean
+.PHONY: help build console types demo test nested race lint bench clis oidc vault helm fuzz-short e2e faults soak turns package bundle appliance clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +73,12 @@ build: $(SDK) ## bin/wardroom and bin/plugins/* with their manifest
 
 console: ## bundles the web console anew, after a change in appliance/console/ui or of the route table
 	cd scripts/console && go run . -root ../..
+
+types: ## checks the types of the console's scripts (needs node and npm; the bundler leaves types out without a look)
+	@mkdir -p .cache/typescript
+	@[ -x .cache/typescript/$(TYPESCRIPT_VERSION)/node_modules/.bin/tsc ] || \
+		npm install --no-audit --no-fund --silent --ignore-scripts --prefix .cache/typescript/$(TYPESCRIPT_VERSION) typescript@$(TYPESCRIPT_VERSION)
+	.cache/typescript/$(TYPESCRIPT_VERSION)/node_modules/.bin/tsc -p appliance/console/ui/tsconfig.json
 
 demo: build ## agents vote on a real corpus, coding tools and a thread are driven, through kill -9; KEEP=1 leaves it running
 	KEEP="$(KEEP)" bash scripts/demo/run.sh

@@ -293,6 +293,10 @@ func (a *App) Open(ctx context.Context) (err error) {
 		return fmt.Errorf("open the triggers: %w", err)
 	}
 	a.openErasures()
+	patternSchema, err := pattern.Schema()
+	if err != nil {
+		return err
+	}
 	a.metrics.Agents.Watch(a.agentFigures)
 	a.metrics.Store.Watch(a.storeFigures)
 	a.metrics.Secrets.Watch(a.secretFigures)
@@ -302,16 +306,17 @@ func (a *App) Open(ctx context.Context) (err error) {
 	server := api.New(a.guarded(api.Options{
 		Patterns: editable{a.patterns, a}, Executions: a.engine, Questions: a.engine, Batches: a.engine, Agents: a.agents,
 		ManagedAgents: a.runtimes, Plugins: a.plugins, Threads: a.threads, Memory: a.memory, Workspaces: a.workspaces,
-		Webhooks:    a.webhooks,
-		Secrets:     a.secrets,
-		Schedules:   a.schedules,
-		Triggers:    a.triggers,
-		Overview:    a.overview(),
-		Erasures:    a.erasures,
-		Compliance:  a.compliance(),
-		Audit:       a.audit,
-		Mask:        &a.masker,
-		AgentSocket: http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store, Feed: feed{a.bus, a.store},
+		Webhooks:      a.webhooks,
+		Secrets:       a.secrets,
+		Schedules:     a.schedules,
+		Triggers:      a.triggers,
+		Overview:      a.overview(),
+		PatternSchema: patternSchema,
+		Erasures:      a.erasures,
+		Compliance:    a.compliance(),
+		Audit:         a.audit,
+		Mask:          &a.masker,
+		AgentSocket:   http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store, Feed: feed{a.bus, a.store},
 		Health: a.health, Metrics: a.metrics.HTTP, Totals: a.metrics.Executions, Gatherer: a.gatherer(),
 		AccessLog:  a.stderr,
 		LimitStall: netlimit.LimitStall,

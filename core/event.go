@@ -70,6 +70,7 @@ const (
 	EventManagedUnblocked    EventType = "managed_agent.unblocked"
 	EventManagedLogin        EventType = "managed_agent.login_required"
 	EventManagedTool         EventType = "managed_agent.tool_running"
+	EventManagedToolDone     EventType = "managed_agent.tool_done"
 	EventManagedTurnComplete EventType = "managed_agent.turn_complete"
 	EventManagedMessage      EventType = "managed_agent.message"
 	EventManagedStuck        EventType = "managed_agent.stuck"
@@ -104,7 +105,13 @@ const (
 
 	EventThreadOutput EventType = "thread_output" // {text, turn}: what the agent said
 	EventThreadStatus EventType = "thread_status" // {status, reason?, inputId?}: preparing, running, stuck, unblocked, host_away, input_repeated
+
+	EventThreadInput    EventType = "thread_input"     // {inputId, text, truncated?, state, createdBy?}: a message for the agent was stored, or sent
+	EventThreadToolDone EventType = "thread_tool_done" // {tool, outcome, durationMs?}: outcome is done or failed
 )
+
+// ExtraThreadEvents lists the kinds of thread events that are stored beside those of the interface.
+var ExtraThreadEvents = []EventType{EventThreadOutput, EventThreadStatus, EventThreadInput, EventThreadToolDone}
 
 // PersistedThreadEvents lists the kinds of thread events that the interface names.
 var PersistedThreadEvents = []EventType{

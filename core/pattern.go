@@ -66,6 +66,6 @@ type PatternService interface {
 	// DeletePattern removes one version, or all with version "", and returns how many went. NOT_FOUND if
 	// there was none; CONFLICT for a shipped pattern.
 	DeletePattern(ctx context.Context, name, version string) (int, error)
-	// CheckPattern validates a definition and stores nothing.
-	CheckPattern(ctx context.Context, source string) []Problem
+	// CheckPattern validates a definition and stores nothing. It returns the definition as JSON, nil of one with problems.
+	CheckPattern(ctx context.Context, source string) (json.RawMessage, []Problem)
 }

@@ -23,7 +23,7 @@ func TestManagedEventsAreDocumented(t *testing.T) {
 	page := readDoc(t, "docs/managed-agents.md")
 	for _, kind := range []core.EventType{
 		core.EventManagedStarted, core.EventManagedReady, core.EventManagedBusy, core.EventManagedBlocked,
-		core.EventManagedQuestion, core.EventManagedUnblocked, core.EventManagedLogin, core.EventManagedTool,
+		core.EventManagedQuestion, core.EventManagedUnblocked, core.EventManagedLogin, core.EventManagedTool, core.EventManagedToolDone,
 		core.EventManagedTurnComplete, core.EventManagedMessage, core.EventManagedStuck, core.EventManagedError,
 		core.EventManagedStopped,
 	} {

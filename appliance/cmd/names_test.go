@@ -140,7 +140,7 @@ func TestCompletion(t *testing.T) {
 		"execution list --pattern t|":     "triage\t1.0.0  Sort",
 		"thread spawn --type co|":         "codex",
 		"thread spawn --approval |":       "readonly standard permissive autonomous",
-		"thread events x --type |":        "started ready blocked tool_running turn_complete idle summary_updated output status completed failed stopped",
+		"thread events x --type |":        "started ready blocked tool_running turn_complete idle summary_updated output status input tool_done completed failed stopped",
 		"webhook retry wh_1 |":            "dlv_" + newest + "\texecution.failed failed",
 		"webhook deliveries x --status |": "pending succeeded failed cancelled",
 		"status -o |":                     "table wide json yaml name jsonpath=",

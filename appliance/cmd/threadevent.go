@@ -53,7 +53,7 @@ func (c *cli) threadEvents() *cobra.Command {
 	exclusive(cmd, "after", "before")
 	exclusive(cmd, "after", "newest")
 	exclusive(cmd, "before", "newest")
-	f.StringSliceVar(&filter.Types, "type", nil, "only these kinds, comma-separated, such as blocked,turn_complete,output (default all but output and status)")
+	f.StringSliceVar(&filter.Types, "type", nil, "only these kinds, comma-separated, such as blocked,turn_complete,output (default all but output, status, input and tool_done)")
 	f.IntVar(&filter.Limit, "limit", 0, "events at most, 1 to 100 (default 100)")
 	words := make([]string, len(threadEventKinds))
 	for i, kind := range threadEventKinds {
@@ -71,7 +71,7 @@ const threadKindPrefix = "thread_"
 var threadEventKinds = []string{
 	client.EventThreadStarted, client.EventThreadReady, client.EventThreadBlocked, client.EventThreadToolRunning,
 	client.EventThreadTurnComplete, client.EventThreadIdle, client.EventThreadSummaryUpdated, client.EventThreadOutput,
-	client.EventThreadStatus, client.EventThreadCompleted, client.EventThreadFailed, client.EventThreadStopped,
+	client.EventThreadStatus, client.EventThreadInput, client.EventThreadToolDone, client.EventThreadCompleted, client.EventThreadFailed, client.EventThreadStopped,
 }
 
 func threadKind(kind string) string { return clean(strings.TrimPrefix(kind, threadKindPrefix)) }
@@ -116,6 +116,14 @@ func threadEventText(kind string, data json.RawMessage) (style, string) {
 			outcome.Error, how = &wire.TurnError{Code: d.Error.Code, Message: d.Error.Message}, styleBad
 		}
 		return how, spaced(fmt.Sprintf("turn %d", d.Turn), took, turnEnd(&outcome), usageText(d.Usage))
+	case client.EventThreadToolDone:
+		how, outcome := styleFaint, ""
+		if d.Outcome != "done" {
+			how, outcome = styleBad, d.Outcome
+		}
+		return how, spaced(d.Tool, outcome, "after "+span(time.Duration(d.DurationMs)*time.Millisecond))
+	case client.EventThreadInput:
+		return stylePlain, spaced(d.State, d.CreatedBy, d.InputID) + "\n" + d.Text
 	case client.EventThreadIdle:
 		return styleFaint, "for " + (time.Duration(d.IdleMs) * time.Millisecond).String()
 	case client.EventThreadSummaryUpdated:

@@ -44,6 +44,8 @@ var unpaged = map[string]string{
 	"/api/openapi.json":                                    "the document",
 	"/api/patterns/{name}":                                 "one definition, bounded by server.maxDefinition",
 	"/api/questions/{questionId}":                          "one question",
+	"/api/executions/histogram":                            "as many counts as steps has, of which there is a maximum",
+	"/api/schemas/pattern":                                 "the document",
 	"/api/schedules/{scheduleId}":                          "one schedule, with a history that is bounded",
 	"/api/session":                                         "who calls, with the actions that there are",
 	"/api/runtimes":                                        "the runtimes of the configuration",

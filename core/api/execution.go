@@ -41,17 +41,18 @@ func (s *Server) executionRoutes() []Route {
 		}),
 		reads(Route{
 			Path: "/api/executions", OperationID: "listExecutions", Summary: "List executions, newest first.",
-			Query: append(pageParams(),
-				Param{Name: "pattern", Type: ParamString, Doc: "Name of the pattern."},
-				Param{Name: "status", Type: ParamList, Enum: executionStatuses(), Doc: "Comma-separated statuses, any of them: pending, running, completed, failed, cancelled."},
-				Param{Name: "batchId", Type: ParamString, Doc: "Only items of this batch."},
-				Param{Name: "errorCode", Type: ParamString, Doc: "Only those that failed with this code, such as TIMEOUT."},
-				creatorParam,
-				Param{Name: "metadata", Type: ParamKeys, Doc: "metadata.KEY=VALUE: only those with this metadata; several times: with all of them. Texts, numbers and booleans of up to 256 bytes are found."},
-				Param{Name: "since", Type: ParamTime, Doc: "Made at this time or later."},
-				Param{Name: "until", Type: ParamTime, Doc: "Made before this time."}),
+			Query:     append(pageParams(), executionFilterParams()...),
 			Responses: []Response{{Status: 200, Body: executionList{}, Doc: "A page of executions."}},
 			Handle:    s.listExecutions,
+		}),
+		reads(Route{
+			Path: "/api/executions/histogram", OperationID: "getExecutionHistogram", Summary: "Count executions over time, by when they were made.",
+			Description: "The numbers are of everything that the filters select, whoever asks. Steps in which nothing was made are left out. " +
+				"Without until the range ends now; without since it is 30 days long.",
+			Query: append(executionFilterParams(),
+				Param{Name: "steps", Type: ParamInteger, Default: "60", Min: 1, Max: maxSteps, Doc: "Steps of the range, all of one length."}),
+			Responses: []Response{{Status: 200, Body: wire.ExecutionHistogram{}, Doc: "The counts."}},
+			Handle:    s.executionHistogram,
 		}),
 		reads(Route{
 			Path: "/api/executions/{executionId}", OperationID: "getExecution", Summary: "Get one execution.",
@@ -298,11 +299,9 @@ func (s *Server) listExecutions(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	found, info, err := s.opts.Executions.FindExecutions(c.ctx, core.ExecutionFilter{
-		Pattern: c.query.text("pattern"), Statuses: statusesOf(c.query.list("status")), BatchID: c.query.text("batchId"),
-		ErrorCode: core.Code(c.query.text("errorCode")), CreatedBy: c.query.text("createdBy"), Metadata: c.query.keys["metadata"],
-		Since: c.query.time("since"), Until: c.query.time("until"), Page: page,
-	})
+	filter := c.executionFilter()
+	filter.Page = page
+	found, info, err := s.opts.Executions.FindExecutions(c.ctx, filter)
 	if err != nil {
 		return answer{}, err
 	}

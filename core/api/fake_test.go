@@ -77,11 +77,11 @@ func (f *fakePatterns) DeletePattern(_ context.Context, name, version string) (i
 	return 2, nil
 }
 
-func (f *fakePatterns) CheckPattern(_ context.Context, source string) []core.Problem {
+func (f *fakePatterns) CheckPattern(_ context.Context, source string) (json.RawMessage, []core.Problem) {
 	if f.check != nil {
-		return f.check(source)
+		return nil, f.check(source)
 	}
-	return nil
+	return json.RawMessage(`{"name":"p"}`), nil
 }
 
 // fakeExecutions is a core.ExecutionService made of functions.

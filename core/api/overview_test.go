@@ -2,12 +2,15 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/api"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // fakeOverview is a core.OverviewService made of values.
@@ -155,4 +158,49 @@ func TestDetails(t *testing.T) {
 		t.Fatalf("body %s", p.text)
 	}
 	r.do("GET", path+"?before=9&since=1", "").wants(t, 400, core.CodeValidation)
+}
+
+// What was made is counted in steps of time, by the same filters as lists; of failures alone there are no others.
+func TestExecutionHistogram(t *testing.T) {
+	r := newRig(t)
+	var asked []core.ExecutionFilter
+	r.executions.findAll = func(f core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
+		asked = append(asked, f)
+		minutes := int(f.Until.Sub(f.Since).Minutes())
+		if slices.Equal(f.Statuses, []core.ExecutionStatus{core.ExecutionFailed}) {
+			return nil, core.PageInfo{Total: 1}, nil
+		}
+		return nil, core.PageInfo{Total: minutes}, nil
+	}
+	var got wire.ExecutionHistogram
+	get := func(query string) int {
+		t.Helper()
+		asked = nil
+		res := r.do("GET", "/api/executions/histogram?"+query, "")
+		got = wire.ExecutionHistogram{}
+		_ = json.Unmarshal([]byte(res.text), &got)
+		return res.status
+	}
+	if status := get("since=2026-01-01T00:00:00Z&until=2026-01-01T00:25:00Z&steps=3&pattern=p&metadata.team=blue"); status != 200 {
+		t.Fatal(status)
+	}
+	if got.StepMs != 500_000 || len(got.Steps) != 3 || got.Steps[0].Count != 8 || got.Steps[2].Failed != 1 || got.Total != 24 {
+		t.Errorf("counted %+v", got)
+	}
+	for _, f := range asked {
+		if f.Pattern != "p" || f.Metadata["team"] != "blue" || f.Limit != 1 {
+			t.Errorf("asked for %+v", f)
+		}
+	}
+	if get("since=2026-01-01T00:00:00Z&until=2026-01-01T00:10:00Z&steps=1&status=completed"); len(asked) != 2 || got.Steps[0].Failed != 0 {
+		t.Errorf("of those that completed: %+v after %d questions", got, len(asked))
+	}
+	if get("until=2026-01-31T00:00:00Z"); got.Since.Format("2006-01-02") != "2026-01-01" || len(asked) == 0 {
+		t.Errorf("without since: %+v", got)
+	}
+	for _, query := range []string{"since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z", "steps=0", "steps=121", "status=odd"} {
+		if status := get(query); status != 400 {
+			t.Errorf("%s: %d", query, status)
+		}
+	}
 }

@@ -43,6 +43,12 @@ func (s *Server) patternRoutes() []Route {
 			Responses: []Response{{Status: 200, Body: patternVersions{}, Doc: "A page of versions."}},
 			Fails:     []int{404}, Handle: s.listPatternVersions,
 		}),
+		reads(Route{
+			Path: "/api/schemas/pattern", OperationID: "getPatternSchema",
+			Summary:   "Get the JSON Schema of definitions, for editors.",
+			Responses: []Response{{Status: 200, Body: map[string]any{}, Doc: "The schema, of the draft 2020-12."}},
+			Handle:    s.getPatternSchema,
+		}),
 		{
 			Method: http.MethodPost, Path: "/api/patterns", OperationID: "createPattern",
 			Summary: "Store a new pattern, or a new version of one.", Tag: base.Tag, Resource: base.Resource,
@@ -215,8 +221,12 @@ func (s *Server) validatePattern(c *call) (answer, error) {
 	} else if int64(len(req.Definition)) > c.config.MaxDefinition {
 		return answer{}, tooLarge("definition", c.config.MaxDefinition)
 	}
-	problems := s.opts.Patterns.CheckPattern(context.WithoutCancel(c.ctx), req.Definition)
-	return ok(wire.PatternCheck{Valid: len(problems) == 0, Problems: problems}), nil
+	definition, problems := s.opts.Patterns.CheckPattern(context.WithoutCancel(c.ctx), req.Definition)
+	return ok(wire.PatternCheck{Valid: len(problems) == 0, Problems: problems, Definition: definition}), nil
+}
+
+func (s *Server) getPatternSchema(*call) (answer, error) {
+	return answer{status: http.StatusOK, raw: s.opts.PatternSchema}, nil
 }
 
 // rawOr returns raw, or other when raw is empty.

@@ -207,7 +207,7 @@ func TestValidatePattern(t *testing.T) {
 	r := newRig(t)
 	p := r.do("POST", "/api/patterns/validate", `{"definition":"x"}`)
 	p.wants(t, 200, "")
-	if p.text != `{"valid":true,"problems":[]}` {
+	if p.text != `{"valid":true,"problems":[],"definition":{"name":"p"}}` {
 		t.Errorf("body %s", p.text)
 	}
 	r.patterns.check = func(source string) []core.Problem {

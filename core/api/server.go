@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -73,6 +74,8 @@ type Options struct {
 	Secrets core.SecretService
 	// Questions lists and answers what executions ask people; nil: there are no operations of questions.
 	Questions core.QuestionService
+	// PatternSchema is the JSON Schema of definitions.
+	PatternSchema json.RawMessage
 	// Overview reads the inbox and the numbers; nil: there are no operations of them.
 	Overview core.OverviewService
 	// Threads, Memory and Workspaces are managed threads, what they know, and where they work; nil: there are no

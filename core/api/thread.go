@@ -160,8 +160,8 @@ func (s *Server) threadRoutes() []Route {
 			Query: []Param{
 				{Name: "since", Type: ParamInteger, Default: "0", Doc: "Only events after this sequence."},
 				{Name: "before", Type: ParamInteger, Default: "0", Doc: "The newest events before this sequence, or the newest of all with 0. Not together with since."},
-				{Name: "type", Type: ParamList, Doc: "Types of events, comma-separated. Default: all but thread_output and " +
-					"thread_status."},
+				{Name: "type", Type: ParamList, Doc: "Types of events, comma-separated. Default: all but thread_output, " +
+					"thread_status, thread_input and thread_tool_done."},
 				{Name: "limit", Type: ParamInteger, Default: "100", Min: 1, Max: core.MaxPageLimit, Doc: "Events at most."},
 			},
 			Responses: []Response{{Status: 200, Body: threadEventList{}, Doc: "A page of events."}},

@@ -132,7 +132,7 @@ func (c *call) threadEventTypes() ([]core.EventType, error) {
 	if !c.query.given("type") {
 		return core.PersistedThreadEvents, nil
 	}
-	known := append(slices.Clone(core.PersistedThreadEvents), core.EventThreadOutput, core.EventThreadStatus)
+	known := slices.Concat(core.PersistedThreadEvents, core.ExtraThreadEvents)
 	var types []core.EventType
 	for _, name := range c.query.list("type") {
 		if !slices.Contains(known, core.EventType(name)) {

@@ -143,8 +143,8 @@ func (s *Server) threadPosition(c *call, executionID string) (at uint64, gap *st
 	if err != nil || len(first) == 0 {
 		return at, nil, err
 	}
-	// A group begins with the first state of its first thread. What begins otherwise has lost its beginning.
-	begins := first[0].Type == core.EventThreadStatus || first[0].Type == core.EventThreadStarted
+	// A group begins with the first message or state of its first thread. What begins otherwise has lost its beginning.
+	begins := slices.Contains([]core.EventType{core.EventThreadInput, core.EventThreadStatus, core.EventThreadStarted}, first[0].Type)
 	if first[0].Seq > at+1 && !begins {
 		return at, &streamGap{from: at, to: first[0].Seq - 1, reason: gapTrimmed}, nil
 	}

@@ -198,7 +198,7 @@ func TestAgentTypes(t *testing.T) {
 	if e := wantCode(t, err, core.CodeValidation); e.Message != `definition: structure.roles.lead.agentType: names "claud", which is no agent type here; did you mean claude?` {
 		t.Errorf("message %s", e.Message)
 	}
-	if found := f.CheckPattern(t.Context(), text); len(found) != 1 || found[0].Line != 5 {
+	if _, found := f.CheckPattern(t.Context(), text); len(found) != 1 || found[0].Line != 5 {
 		t.Errorf("problems %v", found)
 	}
 	p, err := f.CreatePattern(ann(t), core.PatternInput{Source: strings.Replace(text, "claud]", "claude]", 1)})
@@ -225,7 +225,7 @@ func TestChartIsNoStep(t *testing.T) {
 	if _, err := f.CreatePattern(ann(t), core.PatternInput{Source: chart("  steps: [{type: assign, role: worker, task: t}]\n")}); err != nil {
 		t.Fatal(err)
 	}
-	found := f.CheckPattern(t.Context(), "name: p\nversion: 1.0.0\nsteps:\n  - {id: a, pattern: team}\n")
+	_, found := f.CheckPattern(t.Context(), "name: p\nversion: 1.0.0\nsteps:\n  - {id: a, pattern: team}\n")
 	if len(found) != 1 || found[0].Line != 4 || !strings.Contains(found[0].Reason, "org chart") {
 		t.Errorf("problems %v", found)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"sync"
@@ -181,12 +182,15 @@ func (s *Service) Plan(ctx context.Context, hash string) (core.Plan, error) {
 }
 
 // CheckPattern implements core.PatternService.
-func (s *Service) CheckPattern(ctx context.Context, source string) []core.Problem {
+func (s *Service) CheckPattern(ctx context.Context, source string) (json.RawMessage, []core.Problem) {
 	plan, found := parse(source, identity{}, s.rules(ctx))
 	if plan == nil {
-		return found
+		return nil, found
 	}
-	return s.checkComposition(ctx, plan, source)
+	if found = s.checkComposition(ctx, plan, source); len(found) > 0 {
+		return nil, found
+	}
+	return plan.json, nil
 }
 
 // resolve finds a version and compiles it unless that was done before.

@@ -363,7 +363,7 @@ func TestComposition(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantReason(compose("c", "leaf", "a"), "line 5: steps[1].pattern: leads back to this pattern: c -> a -> b -> c")
-	if problems := f.CheckPattern(t.Context(), "name: c\nversion: 2.0.0\nsteps: [{id: x, pattern: a}]"); len(problems) != 1 {
+	if _, problems := f.CheckPattern(t.Context(), "name: c\nversion: 2.0.0\nsteps: [{id: x, pattern: a}]"); len(problems) != 1 {
 		t.Errorf("problems %v", problems)
 	}
 	for i := range 8 {

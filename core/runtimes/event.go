@@ -19,6 +19,7 @@ var eventTypes = map[runtime.EventType]core.EventType{
 	runtime.EventUnblocked:     core.EventManagedUnblocked,
 	runtime.EventLoginRequired: core.EventManagedLogin,
 	runtime.EventToolRunning:   core.EventManagedTool,
+	runtime.EventToolDone:      core.EventManagedToolDone,
 	runtime.EventTurnComplete:  core.EventManagedTurnComplete,
 	runtime.EventMessage:       core.EventManagedMessage,
 	runtime.EventStuck:         core.EventManagedStuck,

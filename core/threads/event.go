@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -31,6 +32,38 @@ type blockedData struct {
 type toolData struct {
 	Tool  string         `json:"tool"`
 	Input map[string]any `json:"input"`
+}
+
+type toolDoneData struct {
+	Tool       string `json:"tool"`
+	Outcome    string `json:"outcome"` // toolDone, or the runtime's reason
+	DurationMs int64  `json:"durationMs"`
+}
+
+const toolDone = "done"
+
+// inputData tells of a message for the agent.
+type inputData struct {
+	InputID   string `json:"inputId"`
+	Text      string `json:"text"`
+	Truncated bool   `json:"truncated,omitempty"` // of Text
+	State     string `json:"state"`
+	CreatedBy string `json:"createdBy,omitempty"`
+}
+
+// States of thread_input.
+const (
+	inputQueued = "queued" // it waits for the agent; turns, and the words of thread_status, name it
+	inputSent   = "sent"   // the agent of a role was given it at once
+)
+
+// maxInputText bounds the text of a thread_input, in bytes.
+const maxInputText = 64 << 10
+
+// inputOf tells of a message, so that it can be read after the agent took it.
+func inputOf(in *core.QueuedInput, state string) inputData {
+	kept := clip.Text(in.Message, maxInputText)
+	return inputData{InputID: in.ID, Text: kept, Truncated: len(kept) < len(in.Message), State: state, CreatedBy: in.CreatedBy}
 }
 
 type turnData struct {

@@ -182,7 +182,7 @@ func TestLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stream.Close()
-	if e, err := stream.Next(r.ctx); err != nil || e.Subject != id || e.Type != core.EventThreadStatus {
+	if e, err := stream.Next(r.ctx); err != nil || e.Subject != id || e.Type != core.EventThreadInput {
 		t.Errorf("event %+v, %v", e, err)
 	}
 	if got := r.Stats(); got.ByStatus[core.ThreadReady] != 1 {

@@ -112,7 +112,8 @@ func (r *rig) untilStatus(id string, status core.ThreadStatus) *core.ThreadRecor
 	return r.until(id, "the thread to be "+string(status), func(rec *core.ThreadRecord) bool { return rec.Status == status })
 }
 
-// kinds are the types of the events of a thread, with the word of a thread_status.
+// kinds are the types of the events of a thread, with the word of a thread_status. Messages are left out: when they come
+// is up to who sends them.
 func (r *rig) kinds(id string) []string {
 	page, _, err := r.store.Events(r.ctx, id, 0, 1<<20)
 	if err != nil {
@@ -120,6 +121,9 @@ func (r *rig) kinds(id string) []string {
 	}
 	var list []string
 	for _, e := range page {
+		if e.Type == core.EventThreadInput {
+			continue
+		}
 		kind := string(e.Type)
 		if e.Type == core.EventThreadStatus {
 			kind += " " + field(e, "status")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -108,6 +109,10 @@ func TestRoleIsNotEndedByItsWords(t *testing.T) {
 	}
 	if receipt, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: "by hand"}); err != nil || !receipt.Sent {
 		t.Errorf("sent %+v, %v", receipt, err)
+	}
+	events, _, err := r.store.Events(r.ctx, id, 0, 1<<20)
+	if i := slices.IndexFunc(events, func(e core.Event) bool { return e.Type == core.EventThreadInput }); err != nil || i < 0 || field(events[i], "text") != "by hand" || field(events[i], "state") != "sent" {
+		t.Errorf("what was sent is told by %d, %v", i, err)
 	}
 	// A lost agent is not brought back: the engine has another one spawned.
 	r.agents.do(a.ID, func(s *scripted) { s.lose() })

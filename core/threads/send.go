@@ -164,6 +164,7 @@ func (t *thread) admitAll(ctx context.Context, list []*arrival) error {
 			bytes += size
 			a.input.Number, a.count = r.InputSeq, count+1
 			taken = append(taken, a)
+			c.event(core.EventThreadInput, inputOf(a.input, inputQueued))
 		}
 		if len(taken) == 0 {
 			return errUnchanged
@@ -233,6 +234,16 @@ func (t *thread) sendNow(ctx context.Context, in core.ThreadInput) (core.ThreadR
 	})
 	if err != nil {
 		return core.ThreadReceipt{}, ofThread(err, r)
+	}
+	if in.Message != "" {
+		sent := inputOf(&core.QueuedInput{ID: key, Message: in.Message, CreatedBy: core.PrincipalFrom(ctx).ID}, inputSent)
+		err = t.change(context.WithoutCancel(ctx), func(c *change) error {
+			c.event(core.EventThreadInput, sent)
+			return nil
+		})
+		if err != nil { // the agent has it all the same
+			t.log.Warn("a message that was sent cannot be told", "input", key, "error", err)
+		}
 	}
 	return receipt, nil
 }

@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -61,6 +62,10 @@ func (c *change) apply(kind core.EventType, sig *core.AgentSignal) {
 				input = map[string]any{}
 			}
 			c.event(core.EventThreadToolRunning, toolData{Tool: sig.Tool.Name, Input: input})
+		}
+	case core.EventManagedToolDone:
+		if sig.Tool != nil {
+			c.event(core.EventThreadToolDone, toolDoneData{Tool: sig.Tool.Name, Outcome: cmp.Or(sig.Reason, toolDone), DurationMs: sig.DurationMs})
 		}
 	case core.EventManagedMessage:
 		c.onMessage(sig)

@@ -179,6 +179,16 @@ func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place, 
 			if err := tx.PutInput(in); err != nil {
 				return err
 			}
+			data, err := json.Marshal(inputOf(in, inputQueued))
+			if err != nil {
+				return err
+			}
+			err = tx.Append(core.Event{
+				Type: core.EventThreadInput, Time: now, Subject: r.ID, Group: core.ThreadGroup(r.ExecutionID), Data: data, By: in.CreatedBy,
+			})
+			if err != nil {
+				return err
+			}
 		}
 		if from != nil {
 			if err := from.take(tx, r); err != nil {

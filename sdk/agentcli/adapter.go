@@ -152,6 +152,7 @@ type Signal struct {
 	Tool   *runtime.ToolCall
 	URL    string
 	Reason string
+	Failed bool // with SignalToolDone: the tool failed
 	// TurnOutcome is how the turn ended, with SignalTurnEnd, or what was learned of that later, with SignalAnswer. The
 	// text of a turn with an error is for nobody: Error.Message says what happened.
 	runtime.TurnOutcome

@@ -72,8 +72,18 @@ type fusion struct {
 	lastEnd    time.Time // when the last turn ended
 	stuck      bool      // told in this turn
 	tool       bool      // a tool runs
+	tools      []running // those of the turn whose end was not told yet, oldest first
 	stuckTimer func()
 }
+
+// running is a tool that runs.
+type running struct {
+	name  string
+	since time.Time
+}
+
+// maxRunning bounds the tools whose end is waited for: of more, the oldest are forgotten.
+const maxRunning = 64
 
 // mayStart tells whether a source may begin a turn: one that is less trusted than those that began turns
 // before only repeats late what is known.
@@ -105,7 +115,7 @@ func (f *fusion) signal(sig Signal) {
 	case SignalTool:
 		f.onTool(sig)
 	case SignalToolDone:
-		f.tool = false
+		f.onToolDone(sig)
 	case SignalText:
 		f.onText(sig)
 	case SignalTurnEnd:
@@ -200,7 +210,7 @@ func (f *fusion) beginTurn(source string, m *message) {
 		f.trust = max(f.trust, rank(source))
 	}
 	f.s.agent.Status, f.s.agent.Reason, f.s.agent.LoginURL = runtime.StatusBusy, "", ""
-	f.s.ready, f.stuck, f.tool = true, false, false
+	f.s.ready, f.stuck, f.tool, f.tools = true, false, false, nil
 	f.s.emit(runtime.Event{Type: runtime.EventBusy, Source: source, Turn: f.s.agent.Turn + 1})
 	f.watchStuck()
 }
@@ -287,8 +297,34 @@ func (f *fusion) onTool(sig Signal) {
 	var tool *runtime.ToolCall
 	if sig.Tool != nil {
 		tool = &runtime.ToolCall{Name: sig.Tool.Name, Input: boundInput(f.s.redact.object(sig.Tool.Input))}
+		if len(f.tools) >= maxRunning {
+			f.tools = slices.Delete(f.tools, 0, 1)
+		}
+		f.tools = append(f.tools, running{name: tool.Name, since: f.s.o.Now()})
 	}
 	f.s.emit(runtime.Event{Type: runtime.EventToolRunning, Source: sig.Source, Tool: tool})
+}
+
+// onToolDone tells of the end of the oldest tool of the name. What began in a turn before, or under an earlier process of
+// the runtime, is not told.
+func (f *fusion) onToolDone(sig Signal) {
+	f.tool = false
+	if sig.Tool == nil {
+		return
+	}
+	i := slices.IndexFunc(f.tools, func(r running) bool { return r.name == sig.Tool.Name })
+	if i < 0 {
+		return
+	}
+	e := runtime.Event{
+		Type: runtime.EventToolDone, Source: sig.Source, Tool: &runtime.ToolCall{Name: sig.Tool.Name},
+		DurationMs: max(f.s.o.Now().Sub(f.tools[i].since), 0).Milliseconds(),
+	}
+	if sig.Failed {
+		e.Reason = runtime.ToolFailed
+	}
+	f.tools = slices.Delete(f.tools, i, i+1)
+	f.s.emit(e)
 }
 
 func (f *fusion) onText(sig Signal) {
@@ -329,7 +365,7 @@ func (f *fusion) endTurn(sig Signal, wait time.Duration) {
 		f.s.delivery.draft.left = true
 	}
 	f.unblock(sig.Source, "")
-	f.turn, f.tool, f.s.wish = nil, false, wish{}
+	f.turn, f.tool, f.tools, f.s.wish = nil, false, nil, wish{}
 	f.s.agent.Turn++
 	f.s.agent.Status, f.s.agent.Reason, f.s.agent.LoginURL = runtime.StatusReady, "", ""
 	f.s.ready = true
@@ -474,7 +510,7 @@ func (f *fusion) onLogin(sig Signal) {
 // failTurn completes the turn that cannot go on.
 func (f *fusion) failTurn(source string, why *runtime.TurnError) {
 	t := f.turn
-	f.turn, f.tool, f.s.wish = nil, false, wish{}
+	f.turn, f.tool, f.tools, f.s.wish = nil, false, nil, wish{}
 	f.s.agent.Turn++
 	f.complete(&heldTurn{msg: t.msg, input: t.input, event: runtime.Event{
 		Type: runtime.EventTurnComplete, Source: source, Turn: f.s.agent.Turn, TurnOutcome: f.outcome(t, runtime.TurnOutcome{Error: why}),

@@ -84,10 +84,21 @@ func TestSignals(t *testing.T) {
 			}},
 		{"RefusedEndsTurn", []sig{{Kind: busy}, {Kind: blocked, Prompt: approval("p1")}, {Kind: turnEnd, TurnOutcome: runtime.TurnOutcome{Interrupted: true}}}, "busy blocked unblocked turn_complete ready", runtime.StatusReady, nil},
 		{"NextPrompt", []sig{{Kind: busy}, {Kind: blocked, Prompt: approval("p1")}, {Kind: blocked, Prompt: approval("p2")}}, "busy blocked unblocked blocked", runtime.StatusBlocked, nil},
-		{"Tool", []sig{{Kind: busy}, {Kind: agentcli.SignalTool, Tool: &runtime.ToolCall{Name: "Bash", Input: map[string]any{"command": "echo s3cr3t-value"}}}, {Kind: agentcli.SignalToolDone}}, "busy tool_running", runtime.StatusBusy,
+		{"Tool", []sig{{Kind: busy}, {Kind: agentcli.SignalTool, Tool: &runtime.ToolCall{Name: "Bash", Input: map[string]any{"command": "echo s3cr3t-value"}}}, {Kind: agentcli.SignalToolDone, Tool: &runtime.ToolCall{Name: "Bash"}}}, "busy tool_running tool_done", runtime.StatusBusy,
 			func(t *testing.T, e []runtime.Event) {
 				if e[1].Tool == nil || e[1].Tool.Input["command"] != "echo ***" {
 					t.Errorf("event %+v", e[1].Tool)
+				}
+				if e[2].Tool.Name != "Bash" || e[2].Tool.Input != nil || e[2].Reason != "" || e[2].DurationMs < 0 {
+					t.Errorf("event %+v", e[2])
+				}
+			}},
+		{"ToolsAtOnce", []sig{{Kind: busy}, {Kind: agentcli.SignalTool, Tool: &runtime.ToolCall{Name: "Bash"}}, {Kind: agentcli.SignalTool, Tool: &runtime.ToolCall{Name: "Read"}},
+			{Kind: agentcli.SignalToolDone, Tool: &runtime.ToolCall{Name: "Bash"}, Failed: true}, {Kind: agentcli.SignalToolDone, Tool: &runtime.ToolCall{Name: "Bash"}}, {Kind: turnEnd}, {Kind: busy},
+			{Kind: agentcli.SignalToolDone, Tool: &runtime.ToolCall{Name: "Read"}}}, "busy tool_running tool_running tool_done turn_complete ready busy", runtime.StatusBusy,
+			func(t *testing.T, e []runtime.Event) {
+				if e[3].Tool.Name != "Bash" || e[3].Reason != runtime.ToolFailed {
+					t.Errorf("event %+v", e[3])
 				}
 			}},
 		{"LoginOnce", []sig{{Kind: agentcli.SignalLogin, URL: "https://a.example/1"}, {Kind: agentcli.SignalLogin, URL: "https://a.example/1"}, {Kind: idle}}, "login_required ready", runtime.StatusReady,

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -137,6 +138,33 @@ func (c *Client) GetExecution(ctx context.Context, id string) (*Execution, error
 
 // ListExecutions returns one page of executions, newest first.
 func (c *Client) ListExecutions(ctx context.Context, filter ExecutionFilter) (*ExecutionList, error) {
+	query := filter.query()
+	filter.addTo(query)
+	out := new(ExecutionList)
+	err := c.do(ctx, request{method: http.MethodGet, path: "/api/executions", query: query}, out)
+	return result(out, err)
+}
+
+// ExecutionHistogram counts executions over time.
+type ExecutionHistogram struct {
+	Meta
+	wire.ExecutionHistogram
+}
+
+// ExecutionHistogram counts the executions that a filter selects in steps of time, by when they were made; its page is
+// not looked at. steps 0 is the server's default.
+func (c *Client) ExecutionHistogram(ctx context.Context, filter ExecutionFilter, steps int) (*ExecutionHistogram, error) {
+	query := filter.query()
+	if steps != 0 {
+		query.Set("steps", strconv.Itoa(steps))
+	}
+	out := new(ExecutionHistogram)
+	err := c.do(ctx, request{method: http.MethodGet, path: "/api/executions/histogram", query: query}, out)
+	return result(out, err)
+}
+
+// query is the filter without its page.
+func (filter ExecutionFilter) query() url.Values {
 	query := url.Values{}
 	setTexts(query, "pattern", filter.Pattern, "status", filter.Status, "batchId", filter.BatchID, "errorCode", filter.ErrorCode,
 		"createdBy", filter.CreatedBy)
@@ -149,10 +177,7 @@ func (c *Client) ListExecutions(ctx context.Context, filter ExecutionFilter) (*E
 	if !filter.Until.IsZero() {
 		query.Set("until", filter.Until.UTC().Format(time.RFC3339Nano))
 	}
-	filter.addTo(query)
-	out := new(ExecutionList)
-	err := c.do(ctx, request{method: http.MethodGet, path: "/api/executions", query: query}, out)
-	return result(out, err)
+	return query
 }
 
 // Executions walks all pages of a list.

@@ -178,3 +178,12 @@ func result[T any](out *T, err error) (*T, error) {
 	}
 	return out, nil
 }
+
+// PatternSchema returns the JSON Schema of definitions, for editors.
+func (c *Client) PatternSchema(ctx context.Context) (json.RawMessage, error) {
+	out := new(document)
+	if err := c.do(ctx, request{method: http.MethodGet, path: "/api/schemas/pattern"}, out); err != nil {
+		return nil, err
+	}
+	return out.Body, nil
+}

@@ -27,6 +27,8 @@ const (
 	EventThreadStopped        = "thread_stopped" // *
 	EventThreadOutput         = "thread_output"  // what the agent said
 	EventThreadStatus         = "thread_status"
+	EventThreadInput          = "thread_input"     // a message for the agent; not in streams
+	EventThreadToolDone       = "thread_tool_done" // not in streams
 )
 
 // Types of the events of a thread stream that are not about a thread.
@@ -51,7 +53,7 @@ type ThreadEventFilter struct {
 	Since  uint64   // only events after this sequence
 	Before uint64   // the newest events before this sequence; not together with Since
 	Newest bool     // the newest events of all; not together with Since
-	Types  []string // empty: all but EventThreadOutput and EventThreadStatus
+	Types  []string // empty: all but EventThreadOutput, EventThreadStatus, EventThreadInput and EventThreadToolDone
 	Limit  int      // 0: the server's default
 }
 
@@ -72,6 +74,9 @@ type ThreadEventData struct {
 	Answer         string             `json:"answer"`
 	Ruling         *wire.PromptRuling `json:"ruling"` // of a thread_blocked: what answers, or that people are to
 	Tool           string             `json:"tool"`
+	Outcome        string             `json:"outcome"`   // of a tool: done or failed
+	State          string             `json:"state"`     // of a message: queued, or sent at once
+	CreatedBy      string             `json:"createdBy"` // of a message
 	Input          json.RawMessage    `json:"input"`
 	IdleMs         Millis             `json:"idleMs"`
 	Summary        string             `json:"summary"`

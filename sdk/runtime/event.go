@@ -15,12 +15,16 @@ const (
 	EventUnblocked     EventType = "unblocked"      // the prompt was answered, by key or by Answer: Answered
 	EventLoginRequired EventType = "login_required" // LoginURL
 	EventToolRunning   EventType = "tool_running"   // Tool
+	EventToolDone      EventType = "tool_done"      // Tool without its input, DurationMs; Reason is ToolFailed of one that failed
 	EventTurnComplete  EventType = "turn_complete"  // Turn, Text, DurationMs, TurnOutcome
 	EventMessage       EventType = "message"        // the agent said something: Text
 	EventStuck         EventType = "stuck"          // a turn shows no sign of life; report only
 	EventError         EventType = "error"          // Reason, Text
 	EventStopped       EventType = "stopped"        // Reason, Exit
 )
+
+// ToolFailed is the reason of a tool_done whose tool failed, or was not let run.
+const ToolFailed = "failed"
 
 // Sources of an event, most trusted first.
 const (

@@ -207,3 +207,20 @@ type ExecutionRetried struct {
 	Status              ExecutionStatus `json:"status" enum:"pending"`
 	StatusURL           string          `json:"statusUrl"`
 }
+
+// ExecutionHistogram counts executions by when they were made.
+type ExecutionHistogram struct {
+	Since   time.Time       `json:"since"`
+	Until   time.Time       `json:"until"`
+	StepMs  int64           `json:"stepMs" doc:"Length of a step in milliseconds; the last one may be shorter."`
+	Total   int             `json:"total" doc:"Sum of the steps."`
+	AtLeast bool            `json:"totalAtLeast,omitempty" doc:"Counts are lower bounds: several filters select together, and counting ended there."`
+	Steps   []HistogramStep `json:"steps" doc:"Oldest first, without those in which nothing was made."`
+}
+
+// HistogramStep counts what was made in a step of time.
+type HistogramStep struct {
+	At     time.Time `json:"at" doc:"When it began."`
+	Count  int       `json:"count"`
+	Failed int       `json:"failed" doc:"Of them, those that failed."`
+}

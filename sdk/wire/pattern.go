@@ -57,6 +57,8 @@ type ValidateRequest struct {
 type PatternCheck struct {
 	Valid    bool      `json:"valid"`
 	Problems []Problem `json:"problems" doc:"Empty when the definition is valid."`
+	// Definition is absent of one that is not valid.
+	Definition json.RawMessage `json:"definition,omitempty" doc:"What the text says, as a JSON object; absent of one that is not valid."`
 }
 
 // PatternDeletion is the answer to a delete.

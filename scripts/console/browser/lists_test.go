@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -79,7 +80,7 @@ func TestExecutionList(t *testing.T) {
 	p.click(button("clear"))
 	p.until("all of them, by time as well", rows+` > 2 && location.search === ""`)
 	p.click(button("Over time"))
-	p.until("the histogram", `document.querySelector(".plot svg[role=img]")?.ariaLabel.startsWith("Throughput of the last 30 days")`)
+	p.until("the histogram", `document.querySelector(".plot svg[role=img]")?.ariaLabel.startsWith("Made in the last 30 days")`)
 }
 
 // A batch is started from text whose lines are checked first, and shown item by item.
@@ -191,6 +192,23 @@ func TestPatternEditor(t *testing.T) {
 	}
 	p.checkAxe(t, "editor")
 	p.shoot("editor")
+
+	// What may stand at a place is offered, and told in words; what is taken is what was offered.
+	write(strings.Replace(text, "aggregation: {strategy: first}", "aggregation:\n  ", 1))
+	p.until("an empty line under a key", area+`.value.endsWith("aggregation:\n  \n")`)
+	p.do(chromedp.Evaluate(`(() => { const e = `+area+`; e.focus(); e.setSelectionRange(e.value.length - 1, e.value.length - 1); })()`, nil), chromedp.KeyEvent(" ", chromedp.KeyModifiers(2)))
+	p.until("the keys of it", `[...document.querySelectorAll(".offers li")].some((l) => l.innerText.startsWith("strategy"))`)
+	p.do(chromedp.KeyEvent("str"))
+	p.until("those that begin so", `document.querySelectorAll(".offers li").length === 1`)
+	p.checkAxe(t, "offers")
+	p.shoot("offers")
+	p.do(chromedp.KeyEvent(kb.Tab))
+	p.until("the key", area+`.value.endsWith("\n  strategy: \n") && !document.querySelector(".offers")`)
+	p.do(chromedp.KeyEvent("firs"))
+	p.until("its values", `document.querySelector(".offers li")?.innerText.startsWith("first")`)
+	p.do(chromedp.KeyEvent(kb.Tab))
+	p.until("a text that the server would take, told in words and drawn", area+`.value.endsWith("\n  strategy: first\n") && document.querySelector(".editing [role=status]").innerText.includes("would take it") && document.querySelector(".help-line").innerText.startsWith("aggregation.strategy") && document.querySelector(".drawn .box")?.innerText.includes("urgency")`)
+	write(text)
 	write(strings.Replace(text, "first", "second", 1))
 	p.away(true) // a conflict is an error to browsers
 	p.click(button("Save as 1.0.0"))

@@ -106,25 +106,14 @@ func (r *rig) open(chromium string) error {
 		return err
 	}
 	r.end = append(r.end, func() { r.Close() })
-	for _, one := range []string{"ada:architecture,planning,review", "tom:coding,review", "eve:coding", "kim:coding", "quinn:testing"} {
-		name, capabilities, _ := strings.Cut(one, ":")
-		p, err := testbed.Command{
-			Args: []string{r.agent, "-server", r.URL, "-method", "team", "-name", name, "-capability", capabilities, "-think", "20ms"},
-			Log:  filepath.Join(dir, name+".log"),
-		}.Start()
-		if err != nil {
-			return err
-		}
-		r.crew = append(r.crew, p)
+	crew, err := r.staff(ctx, r.Server, dir)
+	for _, p := range crew {
 		r.end = append(r.end, p.Kill)
 	}
-	err = testbed.Until(ctx, time.Minute, "five agents", func(ctx context.Context) (bool, error) {
-		h, err := r.Client.HealthDetailed(ctx)
-		return err == nil && h.Components != nil && h.Components.Agents.Connected >= 5, nil
-	})
 	if err != nil {
 		return err
 	}
+	r.crew = crew
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox,
 		chromedp.Flag("use-angle", "swiftshader"), chromedp.Flag("enable-unsafe-swiftshader", true), chromedp.WindowSize(1440, 900))
 	allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
@@ -133,6 +122,25 @@ func (r *rig) open(chromium string) error {
 	r.end = append(r.end, stop, quit)
 	r.browser = browser
 	return chromedp.Run(browser)
+}
+
+// staff starts the five agents of the org charts, which go by rules, and waits until a server has them.
+func (r *rig) staff(ctx context.Context, server *testbed.Server, logs string) (crew []*testbed.Process, err error) {
+	for _, one := range []string{"ada:architecture,planning,review", "tom:coding,review", "eve:coding", "kim:coding", "quinn:testing"} {
+		name, capabilities, _ := strings.Cut(one, ":")
+		p, err := testbed.Command{
+			Args: []string{r.agent, "-server", server.URL, "-method", "team", "-name", name, "-capability", capabilities, "-think", "20ms"},
+			Log:  filepath.Join(logs, name+".log"),
+		}.Start()
+		if err != nil {
+			return crew, err
+		}
+		crew = append(crew, p)
+	}
+	return crew, testbed.Until(ctx, time.Minute, "five agents", func(ctx context.Context) (bool, error) {
+		h, err := server.Client.HealthDetailed(ctx)
+		return err == nil && h.Components != nil && h.Components.Agents.Connected >= 5, nil
+	})
 }
 
 // page is a tab that a test drives. Whatever a browser complains about fails the test.
@@ -264,6 +272,12 @@ func (p *page) click(expression string) {
 	var at [2]float64
 	p.do(chromedp.Evaluate(fmt.Sprintf(`(() => { const e = %s; e.scrollIntoView({block: "nearest"}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, expression), &at))
 	p.do(chromedp.MouseClickXY(at[0], at[1]))
+}
+
+// choose takes an option of a select by its value, as a person does.
+func (p *page) choose(selector, value string) {
+	p.t.Helper()
+	p.do(chromedp.Evaluate(fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.value = %q; e.dispatchEvent(new Event("change", {bubbles: true})); })()`, selector, value), nil))
 }
 
 // css is the first element that fits a selector, if it is shown.

@@ -212,7 +212,7 @@ func (d *driver) toolEnds(p hook.Payload) {
 		return
 	}
 	d.host.Signal(agentcli.Signal{
-		Kind: agentcli.SignalToolDone, Source: runtime.SourceHook, Tool: &runtime.ToolCall{Name: p.Tool},
+		Kind: agentcli.SignalToolDone, Source: runtime.SourceHook, Tool: &runtime.ToolCall{Name: p.Tool}, Failed: p.Event == "PostToolUseFailure",
 	})
 }
 

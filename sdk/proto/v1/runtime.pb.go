@@ -2891,7 +2891,7 @@ type Event struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Seq     uint64                 `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
 	AgentId string                 `protobuf:"bytes,2,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
-	// started, ready, busy, blocked, question, unblocked, login_required, tool_running, turn_complete, message,
+	// started, ready, busy, blocked, question, unblocked, login_required, tool_running, tool_done, turn_complete, message,
 	// stuck, error or stopped.
 	Type string                 `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
 	Time *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=time,proto3" json:"time,omitempty"`

@@ -78,6 +78,15 @@ func threadWords(e *runtime.Event) (string, map[string]any) {
 			data["tool"], data["input"] = e.Tool.Name, e.Tool.Input
 		}
 		return "thread_tool_running", data
+	case runtime.EventToolDone:
+		data := map[string]any{"tool": "", "outcome": "done", "durationMs": e.DurationMs}
+		if e.Tool != nil {
+			data["tool"] = e.Tool.Name
+		}
+		if e.Reason != "" {
+			data["outcome"] = e.Reason
+		}
+		return "thread_tool_done", data
 	case runtime.EventTurnComplete:
 		return "thread_turn_complete", turnData(e)
 	case runtime.EventMessage:

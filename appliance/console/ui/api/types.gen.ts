@@ -874,6 +874,19 @@ export interface ExecutionError {
   message: string;
 }
 
+export interface ExecutionHistogram {
+  since: string;
+  /** Length of a step in milliseconds; the last one may be shorter. */
+  stepMs: number;
+  /** Oldest first, without those in which nothing was made. */
+  steps: HistogramStep[];
+  /** Sum of the steps. */
+  total: number;
+  /** Counts are lower bounds: several filters select together, and counting ended there. */
+  totalAtLeast?: boolean;
+  until: string;
+}
+
 export interface ExecutionList {
   executions: ExecutionRow[];
   hasMore: boolean;
@@ -1007,6 +1020,14 @@ export interface HealthMetrics {
   avgExecutionTime: number;
   executionsActive: number;
   executionsTotal: number;
+}
+
+export interface HistogramStep {
+  /** When it began. */
+  at: string;
+  count: number;
+  /** Of them, those that failed. */
+  failed: number;
 }
 
 export interface InboxItem {
@@ -2618,6 +2639,8 @@ export interface ValidateRequest {
 }
 
 export interface Validation {
+  /** What the text says, as a JSON object; absent of one that is not valid. */
+  definition?: unknown;
   /** Empty when the definition is valid. */
   problems: Problem[];
   valid: boolean;

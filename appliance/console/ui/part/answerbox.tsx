@@ -32,7 +32,7 @@ export function ToolInput({ input, label }: { input: unknown; label: string }) {
   return <Pre text={indented(input)} label={label} />;
 }
 
-const refusal = /^(deny|no|reject|refuse|cancel)/i;
+export const refusal = /^(deny|no|reject|refuse|cancel)/i;
 
 export function AnswerBox({ ask, done, keys }: { ask: Ask; done?: () => void; keys?: boolean }) {
   const [text, setText] = useState("");

@@ -83,20 +83,32 @@ function Frame({ title, words, p, said, children, y }: { title: string; words: s
   </figure>;
 }
 
+/** What was made, and of it what failed. */
+export function Made(p: Props) {
+  const sum = (of: (s: Span) => number) => p.spans.reduce((n, s) => n + of(s), 0);
+  return <Bars p={p} title={"Made " + perStep(p.step)} words={`Made in the last ${p.range}: ${count(sum((s) => s.completed + s.failed))}, ${count(sum((s) => s.failed))} of them failed.`}
+    said={(s) => `${count(s.completed + s.failed)} made, ${count(s.failed)} failed`} />;
+}
+
+const perStep = (step: number): string => (step === 60_000 ? "a minute" : step === 3600e3 ? "an hour" : step > 3600e3 ? `in ${step / 3600e3} hours` : `in ${step / 60_000} minutes`);
+
 export function Throughput(p: Props) {
-  const most = roundUp(Math.max(1, ...p.spans.map((s) => s.completed + s.failed + s.cancelled)));
-  const y = (n: number): number => 6 + plot * (1 - n / most);
   const sum = (of: (s: Span) => number) => p.spans.reduce((n, s) => n + of(s), 0);
   const busiest = p.spans.reduce<Span | undefined>((b, s) => (s.completed + s.failed > (b ? b.completed + b.failed : 0) ? s : b), undefined);
   const words = `Throughput of the last ${p.range}: ${count(sum((s) => s.completed))} completed, ${count(sum((s) => s.failed))} failed, ${count(sum((s) => s.cancelled))} cancelled.` +
     (busiest ? ` Most at ${timeWords(p, busiest.at)}: ${count(busiest.completed + busiest.failed)}.` : " Nothing happened.");
+  return <Bars p={p} title={"Throughput " + perStep(p.step)} words={words} said={(s) => `${count(s.completed)} completed, ${count(s.failed)} failed${s.cancelled ? `, ${count(s.cancelled)} cancelled` : ""}`} />;
+}
+
+function Bars({ p, title, words, said }: { p: Props; title: string; words: string; said: (s: Span) => string }) {
+  const most = roundUp(Math.max(1, ...p.spans.map((s) => s.completed + s.failed + s.cancelled)));
+  const y = (n: number): number => 6 + plot * (1 - n / most);
   const bar = (s: Span, low: number, n: number): string => {
     const a = x(p, s.at);
     const w = Math.max(1, x(p, s.at + p.step) - a - 1);
     return n > 0 ? `M${a.toFixed(1)} ${y(low).toFixed(1)}v${(y(low + n) - y(low)).toFixed(1)}h${w.toFixed(1)}V${y(low).toFixed(1)}z` : "";
   };
-  return <Frame title={"Throughput " + (p.step === 60_000 ? "a minute" : p.step === 3600e3 ? "an hour" : p.step > 3600e3 ? `in ${p.step / 3600e3} hours` : `in ${p.step / 60_000} minutes`)} words={words} p={p} y={[[y(0), "0"], [y(most / 2), most % 2 && most < 4 ? "" : String(most / 2)], [y(most), count(most)]]}
-    said={(s) => `${count(s.completed)} completed, ${count(s.failed)} failed${s.cancelled ? `, ${count(s.cancelled)} cancelled` : ""}`}>
+  return <Frame title={title} words={words} p={p} y={[[y(0), "0"], [y(most / 2), most % 2 && most < 4 ? "" : String(most / 2)], [y(most), count(most)]]} said={said}>
     <path class="done" d={p.spans.map((s) => bar(s, 0, s.completed)).join("")} />
     <path class="stopped" d={p.spans.map((s) => bar(s, s.completed, s.cancelled)).join("")} />
     <path class="failed" d={p.spans.map((s) => bar(s, s.completed + s.cancelled, s.failed)).join("")} />

@@ -1,7 +1,7 @@
 // What waits for a person: questions of executions, prompts of threads and of agents, in one form, and how each is answered.
 
 import { get, post, seg } from "../api/client.ts";
-import type { InboxItem, InboxList, ManagedAgentBody, QuestionBody, ThreadBody } from "../api/types.gen.ts";
+import type { InboxItem, InboxList, ManagedAgentBody, QuestionBody, ThreadBody, ThreadEventList } from "../api/types.gen.ts";
 import type { FeedEvent } from "../live/hub.ts";
 
 export interface Option { id: string; label: string }
@@ -108,6 +108,18 @@ export function answer(ask: Ask, say: Say): Promise<unknown> {
   }
   const path = ask.source === "thread" ? `/api/managed-threads/${seg(ask.id)}/answer` : `/api/managed-agents/${seg(ask.id)}/answer`;
   return post(path, { promptId: ask.promptId, choice: say.choice, text: say.text });
+}
+
+/** How a prompt of a thread was closed, and by whom. Events of agents cannot be read from their end: undefined. */
+export async function answeredBy(ask: Ask, signal: AbortSignal): Promise<{ how: string; by?: string; at: string } | undefined> {
+  if (ask.source !== "thread") return undefined;
+  const page = await get<ThreadEventList>(`/api/managed-threads/${seg(ask.id)}/events`, { before: 0, type: "thread_status,thread_failed,thread_stopped", limit: 20 }, signal);
+  for (const e of [...page.events].reverse()) {
+    const ruling = (e.data as { ruling?: { promptId?: string; answer?: string; person?: string; by?: string; rule?: string } }).ruling;
+    if (ruling && (!ask.promptId || ruling.promptId === ask.promptId)) return { how: ruling.answer ?? "answered", by: ruling.person ?? ruling.rule ?? ruling.by, at: e.timestamp };
+    if (e.type !== "thread_status" && e.timestamp >= (ask.since ?? "")) return { how: "the thread ended before", at: e.timestamp };
+  }
+  return undefined;
 }
 
 /** The same as a line for a shell. */

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, freshKey, get, now, post, seg } from "../api/client.ts";
-import type { ExecutionList, ExecutionRow, Overview, PatternList } from "../api/types.gen.ts";
+import type { ExecutionList, ExecutionRow, PatternList, ExecutionRetried } from "../api/types.gen.ts";
 import { listen } from "../live/live.ts";
 import type { FeedEvent } from "../live/hub.ts";
 import { Dialog, useAct } from "../part/dialog.tsx";
@@ -15,8 +15,8 @@ import { Lasted, When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { href, place, queryOf, setQuery } from "../route.ts";
 import { filtersIn, keyOfFilter, queryOfFilter, spans, statuses } from "../store/filter.ts";
+import { SavedViews } from "../part/views.tsx";
 import { keep, recall, useLoad } from "../store/load.ts";
-import { chartOf } from "../store/overview.ts";
 import { may } from "../store/session.ts";
 import { more } from "./lazy.tsx";
 
@@ -135,18 +135,7 @@ function patch(key: string, events: FeedEvent[], set: (f: (s: { key: string; lis
   set((s) => (s.key === key ? { ...s, list: next } : s));
 }
 
-const Throughput = more((m) => m.Throughput);
-
-/** What ended over time, to narrow the list by. */
-function Histogram({ filter }: { filter: URLSearchParams }) {
-  const o = useLoad("overview", (signal) => get<Overview>("/api/overview", {}, signal), { on: (e) => e.topics.includes("executions"), pause: 5000 });
-  if (!o.data) return null;
-  const c = chartOf(o.data, filter.get("range") || "30d");
-  const at = (name: string) => { const t = Date.parse(filter.get(name) ?? ""); return Number.isNaN(t) ? undefined : t; };
-  return <div class="histogram"><Throughput range={c.range} from={c.from} to={c.to} step={c.step} spans={c.spans} picked={[at("since"), at("until")]}
-    pick={(from, to) => setQuery({ since: new Date(from).toISOString(), until: new Date(to).toISOString() }, false)} />
-    <p class="soft">All executions by when they ended; drag over a time to see what was made in it.</p></div>;
-}
+const Histogram = more((m) => m.Histogram);
 
 /** A time as an input of the browser has it, in the browser's zone. */
 const local = (iso: string): string => {
@@ -242,6 +231,7 @@ export function ExecutionsView() {
     <header class="head"><div class="line"><h1>Executions</h1>{list && <span class="soft nums">{count(list.total)}{list.atLeast ? " or more" : ""}</span>}
       <span class="push" />
       {l.fresh > 0 && <button class="button main" onClick={l.refresh}>{count(l.fresh)} new <kbd>r</kbd></button>}
+      <SavedViews screen="executions" path="/executions" />
       <button class="button" aria-pressed={queryOf("time") === "1"} onClick={() => setQuery({ time: queryOf("time") === "1" ? "" : "1" })}>Over time</button>
       <button class="button" onClick={() => setDoing("columns")}>Columns</button>
       <button class="button" disabled={!list || list.rows.length === 0} onClick={() => setDoing("export")}>Export&hellip;</button>
@@ -276,7 +266,7 @@ export function ExecutionsView() {
 
 /** Does the same to each of a selection: shows the ids first, then the outcome of each. */
 function Several({ what, ids, rows, close }: { what: string; ids: string[]; rows: ExecutionRow[]; close: () => void }) {
-  const [out, setOut] = useState<Record<string, string>>({});
+  const [out, setOut] = useState<Record<string, { words: string; made?: string }>>({});
   const [state, setState] = useState<"asked" | "busy" | "over">("asked");
   const words = what === "retry" ? "Run again" : "Cancel";
   const run = async () => {
@@ -284,17 +274,17 @@ function Several({ what, ids, rows, close }: { what: string; ids: string[]; rows
     for (const id of ids) {
       try {
         if (what === "cancel") await post(`/api/executions/${seg(id)}/cancel`, { reason: "cancelled in the console" });
-        else await post(`/api/executions/${seg(id)}/retry`, {}, freshKey());
-        setOut((o) => ({ ...o, [id]: what === "cancel" ? "cancelled" : "a new one is stored" }));
+        const made = what === "retry" ? (await post<ExecutionRetried>(`/api/executions/${seg(id)}/retry`, {}, freshKey())).newExecutionId : undefined;
+        setOut((o) => ({ ...o, [id]: made ? { words: "runs again as ", made } : { words: "cancelled" } }));
       } catch (err) {
-        setOut((o) => ({ ...o, [id]: err instanceof Error ? err.message : String(err) }));
+        setOut((o) => ({ ...o, [id]: { words: err instanceof Error ? err.message : String(err) } }));
       }
     }
     setState("over");
   };
   return <Dialog title={`${words}: ${plural(ids.length, "execution")}`} close={close} wide>
     <div class="body"><table class="plain"><thead><tr><th>Id</th><th>Pattern</th><th>State</th><th>Outcome</th></tr></thead><tbody>
-      {ids.map((id) => { const r = rows.find((x) => x.executionId === id); return <tr key={id}><td class="mono">{shortID(id)}</td><td><Text>{r?.pattern ?? ""}</Text></td><td>{r && <State status={r.status} />}</td><td>{out[id] ?? ""}</td></tr>; })}
+      {ids.map((id) => { const r = rows.find((x) => x.executionId === id); return <tr key={id}><td class="mono">{shortID(id)}</td><td><Text>{r?.pattern ?? ""}</Text></td><td>{r && <State status={r.status} />}</td><td role="status">{out[id]?.words}{out[id]?.made && <ID id={out[id]!.made!} to={"/executions/" + out[id]!.made} />}</td></tr>; })}
     </tbody></table></div>
     <footer>{state === "over" ? <button class="button main" onClick={close}>Close</button> : <><button class="button" onClick={close} disabled={state === "busy"}>Keep as they are</button>
       <button class={"button " + (what === "cancel" ? "danger" : "main")} disabled={state === "busy"} onClick={() => void run()}>{words} {count(ids.length)}</button></>}</footer>

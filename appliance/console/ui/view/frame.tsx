@@ -136,7 +136,10 @@ function keys(setOpen: (what: string) => void): () => void {
       }
       case "j": step(1); break;
       case "k": step(-1); break;
-      case "x": row?.querySelector<HTMLInputElement>("input[type=checkbox]")?.click(); break;
+      case "x":
+        if (row) row.querySelector<HTMLInputElement>("input[type=checkbox]")?.click();
+        else tell("mark");
+        break;
       case "r": tell("refresh"); break;
       case "Escape": setOpen(""); return;
       default:

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { get, seg } from "../api/client.ts";
 import type { ExecutionBody, QuestionBody } from "../api/types.gen.ts";
 import { AnswerBox } from "../part/answerbox.tsx";
+import { Several } from "../part/severalasks.tsx";
 import { ID } from "../part/id.tsx";
 import { Empty, Failure, Waiting } from "../part/notice.tsx";
 import { Icon } from "../part/icon.tsx";
@@ -11,7 +12,7 @@ import { Text, count } from "../part/text.tsx";
 import { When, roughly, tick } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { href, place, queryOf, setQuery } from "../route.ts";
-import { changesInbox, readInbox, type Ask } from "../store/ask.ts";
+import { answeredBy, changesInbox, readInbox, type Ask } from "../store/ask.ts";
 import { inboxCount } from "../store/counts.ts";
 import { useLoad } from "../store/load.ts";
 
@@ -35,11 +36,20 @@ export function InboxView() {
   }, [inbox.data]);
   useEffect(() => { if (!sel && wide && asks[0]) setQuery({ ask: asks[0].key }); }, [sel, wide, asks[0]?.key]);
   const gone = sel && !chosen && inbox.data ? last?.key === sel ? last : undefined : undefined;
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
+  const [several, setSeveral] = useState<Ask[]>([]);
+  const chosenOnes = asks.filter((a) => marked.has(a.key)); // what was answered meanwhile is none of them any more
+  const mark = (key: string) => setMarked((s) => { const n = new Set(s); if (!n.delete(key)) n.add(key); return n; });
   const pick = (i: number) => { if (asks[i]) setQuery({ ask: asks[i]!.key }, wide); };
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
     const press = (e: Event) => {
       const d = (e as CustomEvent<string>).detail;
+      if (d === "mark") {
+        const key = place.peek().query.get("ask") ?? "";
+        if (asks.some((a) => a.key === key)) mark(key);
+        return;
+      }
       if (d !== "next" && d !== "before") return;
       const now = asks.findIndex((a) => a.key === place.peek().query.get("ask")); // a key may come before what the last one chose is drawn
       const i = Math.min(asks.length - 1, Math.max(0, now + (d === "next" ? 1 : -1)));
@@ -51,6 +61,7 @@ export function InboxView() {
   });
   return <div class="page full">
     <header class="head"><div class="line"><h1>Inbox</h1>{inbox.data && <span class="soft nums">{count(inbox.data.total)} open{inbox.data.total > inbox.data.asks.length ? `, ${count(inbox.data.asks.length)} of them here` : ""}</span>}<span class="push" />
+      {chosenOnes.length > 0 && <><span class="nums">{count(chosenOnes.length)} selected</span><button class="button main" onClick={() => setSeveral(chosenOnes)}>Answer them&hellip;</button><button class="link" onClick={() => setMarked(new Set())}>none</button></>}
       {execution && <button class="chip" aria-pressed="true" onClick={() => setQuery({ execution: "", ask: "" })}>one execution &times;</button>}
       <Choice label="Kind" value={kind} set={(k) => setQuery({ kind: k, ask: "" })} options={[["", "all"], ["approval", "approvals"], ["question", "questions"], ["message", "messages"], ["login", "logins"]]} /></div></header>
     {inbox.error && <Failure error={inbox.error} old={Boolean(inbox.data)} again={inbox.reload} />}
@@ -58,7 +69,7 @@ export function InboxView() {
     {inbox.data && asks.length === 0 && !gone && <Empty title="Nothing waits for you">Questions of agents, their approvals and logins come here by themselves.</Empty>}
     {(asks.length > 0 || gone) && <div class={"split" + (sel ? " two" : "")}>
       <ul class="asks pane" ref={list} aria-label="What waits">
-        {asks.map((a) => <li key={a.key}><a href={href("/inbox?" + new URLSearchParams({ ...(kind && { kind }), ...(execution && { execution }), ask: a.key }))} aria-current={a.key === sel ? "true" : undefined}>
+        {asks.map((a) => <li key={a.key} class={marked.has(a.key) ? "marked" : ""}><label class="mark"><input type="checkbox" checked={marked.has(a.key)} onChange={() => mark(a.key)} /><span class="sr">Select {a.who}: <Text>{firstLine(a.text)}</Text></span></label><a href={href("/inbox?" + new URLSearchParams({ ...(kind && { kind }), ...(execution && { execution }), ask: a.key }))} aria-current={a.key === sel ? "true" : undefined}>
           <Icon name={icons[a.kind] ?? "question"} />
           <span class="what"><Text>{a.tool ? a.tool + ": " + firstLine(a.text) : firstLine(a.text)}</Text></span>
           <span class="soft who"><Text>{a.who}</Text></span>
@@ -68,6 +79,7 @@ export function InboxView() {
       </ul>
       {(chosen ?? gone) && <AskDetail key={sel} ask={(chosen ?? gone)!} gone={!chosen} next={() => { const n = asks[at + 1] ?? asks.find((a) => a.key !== sel); setQuery({ ask: n?.key ?? "" }); inbox.reload(); }} />}
     </div>}
+    {several.length > 0 && <Several asks={several} close={() => { setSeveral([]); setMarked(new Set()); inbox.reload(); }} />}
   </div>;
 }
 
@@ -81,6 +93,7 @@ function Left({ until }: { until: string }) {
 export function AskDetail({ ask, gone, next }: { ask: Ask; gone: boolean; next: () => void }) {
   const execution = useLoad(ask.executionId ? "execution:" + ask.executionId : "", (signal) => get<ExecutionBody>("/api/executions/" + seg(ask.executionId!), {}, signal));
   const question = useLoad(ask.source === "question" && gone ? "question:" + ask.id : "", (signal) => get<QuestionBody>("/api/questions/" + seg(ask.id), {}, signal));
+  const closed = useLoad(ask.source !== "question" && gone ? "answered:" + ask.key : "", (signal) => answeredBy(ask, signal));
   const x = execution.data;
   const q = question.data;
   return <section class="detail wide-detail" aria-label="What is asked">
@@ -94,7 +107,8 @@ export function AskDetail({ ask, gone, next }: { ask: Ask; gone: boolean; next: 
       </p>
       {gone ? <div class="notice good" role="status"><div>
         {q ? <><State status={q.status} /> {q.answeredBy && <>by <Text>{q.answeredBy}</Text></>} {q.closedAt && <When at={q.closedAt} />}{q.answer !== undefined && <p><Text>{typeof q.answer === "string" ? q.answer : JSON.stringify(q.answer)}</Text></p>}</>
-          : question.first && ask.source === "question" ? <span>Answered.</span> : <span>It does not wait any more: it was answered, or it ended.</span>}
+          : question.first && ask.source === "question" ? <span>Answered.</span> : closed.data ? <span><Text>{closed.data.how}</Text>{closed.data.by && <> by <strong><Text>{closed.data.by}</Text></strong></>} <When at={closed.data.at} /></span>
+          : <span>It does not wait any more: it was answered, or it ended.</span>}
       </div><button class="button" onClick={next}>Next</button></div>
         : <AnswerBox ask={ask} keys done={next} />}
     </div>

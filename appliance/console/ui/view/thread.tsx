@@ -23,7 +23,7 @@ import { TerminalTab } from "./terminal.tsx";
 type Data = Record<string, unknown>;
 
 const over = new Set(["completed", "failed", "stopped"]);
-const types = ["thread_started", "thread_ready", "thread_blocked", "thread_tool_running", "thread_turn_complete", "thread_idle", "thread_summary_updated", "thread_completed", "thread_failed", "thread_stopped", "thread_output", "thread_status", "thread_input"];
+const types = ["thread_started", "thread_ready", "thread_blocked", "thread_tool_running", "thread_turn_complete", "thread_idle", "thread_summary_updated", "thread_completed", "thread_failed", "thread_stopped", "thread_output", "thread_status", "thread_input", "thread_tool_done"];
 
 const logs = new Map<string, { events: ThreadEventRow[]; next: number }>();
 const maxEvents = 10_000;
@@ -93,35 +93,60 @@ export function ThreadView({ id }: { id: string }) {
   </div>;
 }
 
-interface Turn { key: string; began: string; input?: string; by?: string; tools: ThreadEventRow[]; said: ThreadEventRow[]; prompts: ThreadEventRow[]; end?: ThreadEventRow; notes: ThreadEventRow[] }
+interface Tool { event: ThreadEventRow; done?: Data }
+interface Turn { key: string; began: string; inputs: ThreadEventRow[]; tools: Tool[]; said: ThreadEventRow[]; prompts: ThreadEventRow[]; end?: ThreadEventRow; notes: ThreadEventRow[] }
 
-/** Folds events to turns. */
-function turnsOf(events: ThreadEventRow[]): Turn[] {
+const inputOf = (e: ThreadEventRow): string => String((e.data as Data).inputId ?? "");
+
+/** Folds events to turns. A message goes before the turn that answers it; what still waits is told by the queue. */
+function turnsOf(events: ThreadEventRow[], waiting: ReadonlySet<string>): Turn[] {
   const turns: Turn[] = [];
+  const inputs = new Map<string, ThreadEventRow>();
   let now: Turn | undefined;
   const open = (e: ThreadEventRow): Turn => {
     if (!now || now.end) {
-      now = { key: String(e.sequence), began: e.timestamp, tools: [], said: [], prompts: [], notes: [] };
+      now = { key: String(e.sequence), began: e.timestamp, inputs: [], tools: [], said: [], prompts: [], notes: [] };
       turns.push(now);
     }
     return now;
   };
+  const answers = (id: string, turn: Turn | undefined) => {
+    const e = inputs.get(id);
+    if (!e || !turn) return;
+    inputs.delete(id);
+    turn.inputs.push(e);
+  };
   for (const e of events) {
     switch (e.type) {
       case "thread_output": open(e).said.push(e); break;
-      case "thread_tool_running": open(e).tools.push(e); break;
+      case "thread_tool_running": open(e).tools.push({ event: e }); break;
+      case "thread_tool_done": { const t = now?.tools.find((o) => !o.done && (o.event.data as Data).tool === (e.data as Data).tool); if (t) t.done = e.data as Data; break; }
+      case "thread_input":
+        if ((e.data as Data).state === "sent") open(e).inputs.push(e);
+        else inputs.set(inputOf(e), e);
+        break;
       case "thread_blocked": open(e).prompts.push(e); break;
-      case "thread_turn_complete": open(e).end = e; break;
+      case "thread_turn_complete": open(e).end = e; answers(inputOf(e), now); break;
       case "thread_ready": case "thread_summary_updated": break;
-      case "thread_status": if (/running|unblocked|ready|preparing|starting|finishing/.test(String((e.data as Data).status))) break; open(e).notes.push(e); break;
+      case "thread_status": {
+        const word = String((e.data as Data).status);
+        if (word === "input_turn") answers(inputOf(e), turns.find((t) => (t.end?.data as Data | undefined)?.turn === (e.data as Data).turn));
+        else if (word === "input_withdrawn") inputs.delete(inputOf(e));
+        else if (!/^(running|unblocked|ready|preparing|starting|finishing)$/.test(word)) open(e).notes.push(e);
+        break;
+      }
       default: open(e).notes.push(e);
     }
+  }
+  for (const [id, e] of inputs) if (!waiting.has(id)) { // its turn runs, or has not begun to be told
+    if (now && !now.end) now.inputs.push(e);
+    else turns.push({ key: "input" + e.sequence, began: e.timestamp, inputs: [e], tools: [], said: [], prompts: [], notes: [] });
   }
   return turns;
 }
 
 function Conversation({ thread: t, log, queue, error, reload }: { thread: ThreadBody; log?: { events: ThreadEventRow[]; whole: boolean }; queue?: ThreadQueueBody; error?: import("../api/client.ts").ApiError; reload: () => void }) {
-  const turns = useMemo(() => turnsOf(log?.events ?? []), [log]);
+  const turns = useMemo(() => turnsOf(log?.events ?? [], new Set(queue?.inputs.filter((i) => i.state === "waiting").map((i) => i.inputId))), [log, queue]);
   const box = useRef<HTMLDivElement>(null);
   const follow = useRef(true);
   const [all, setAll] = useState(false);
@@ -133,7 +158,7 @@ function Conversation({ thread: t, log, queue, error, reload }: { thread: Thread
     <div class="talk-box" ref={box} tabIndex={0} role="region" aria-label="Conversation" onScroll={(e) => { const el = e.currentTarget; follow.current = el.scrollHeight - el.scrollTop - el.clientHeight < 60; }}>
       <article class="said you"><header><strong>Objective</strong><span class="push" /><span class="soft nums">{timeOfDay(t.createdAt)}</span></header><Markdown text={t.objective} label="Objective" /></article>
       {shown.length < turns.length && <button class="link" onClick={() => setAll(true)}>Show {plural(turns.length - shown.length, "earlier turn")}</button>}
-      {shown.map((turn) => <TurnView key={turn.key} turn={turn} />)}
+      {shown.map((turn) => <TurnView key={turn.key} turn={turn} objective={t.objective} />)}
       {error && <Failure error={error} again={reload} />}
       {!log && !error && <Waiting />}
       {ask && <article class="said asks-you"><header><State status="blocked" word="waits for you" /></header><AnswerBox ask={ask} keys done={reload} /></article>}
@@ -145,24 +170,38 @@ function Conversation({ thread: t, log, queue, error, reload }: { thread: Thread
   </div>;
 }
 
-function TurnView({ turn }: { turn: Turn }) {
+/** A message to the agent. The first one is the objective, with what the product says of memory and outcome: folded. */
+function Message({ e, objective }: { e: ThreadEventRow; objective: string }) {
+  const d = e.data as Data;
+  const text = String(d.text ?? "");
+  const head = <><strong><Text>{String(d.createdBy ?? e.principal ?? "")}</Text></strong>{d.truncated === true && <span class="badge">cut</span>}<span class="push" /><span class="soft nums">{timeOfDay(e.timestamp)}</span></>;
+  if (text.startsWith(objective)) return text.length === objective.length ? null : <details class="note"><summary class="line soft">The objective as it was sent{d.truncated === true ? ", cut" : ""}</summary><Pre text={text} label="The objective as it was sent" /></details>;
+  return <article class="said you"><header>{head}</header><Markdown text={text} label="Message" /></article>;
+}
+
+function TurnView({ turn, objective }: { turn: Turn; objective: string }) {
   const end = turn.end?.data as Data | undefined;
   const said = typeof end?.output === "string" ? end.output : turn.said.map((e) => String((e.data as Data).text ?? "")).join("");
   const fail = end?.error as { code?: string; message?: string } | undefined;
-  const tools = turn.tools.reduce((m, e) => m.set(String((e.data as Data).tool ?? "tool"), (m.get(String((e.data as Data).tool ?? "tool")) ?? 0) + 1), new Map<string, number>());
+  const tools = turn.tools.reduce((m, t) => m.set(toolOf(t), (m.get(toolOf(t)) ?? 0) + 1), new Map<string, number>());
+  const failed = turn.tools.filter((t) => failedTool(t)).length;
   return <>
+    {turn.inputs.map((e) => <Message key={e.sequence} e={e} objective={objective} />)}
     {turn.notes.map((e) => <p key={e.sequence} class="note soft"><span class="nums">{timeOfDay(e.timestamp)}</span> {noteOf(e)}</p>)}
     {(said || turn.tools.length > 0 || turn.prompts.length > 0 || turn.end) && <article class="said agent">
       <header>{end ? <strong>Turn {String(end.turn ?? "")}</strong> : <State status="running" word="works" />}{end && <span class="soft nums">{lasted(Number(end.durationMs ?? 0))}</span>}
         {end?.interrupted === true && <span class="badge">interrupted</span>}{end?.refused === true && <span class="badge">refused</span>}<span class="push" /><span class="soft nums">{timeOfDay(turn.end?.timestamp ?? turn.began)}</span></header>
-      {tools.size > 0 && <details class="tools"><summary>{[...tools].map(([name, n]) => <span key={name} class="badge"><Text>{name}</Text>{n > 1 ? " \u00d7" + n : ""}</span>)}</summary>
-        {turn.tools.map((e) => <div key={e.sequence} class="card"><div class="line"><strong><Text>{String((e.data as Data).tool ?? "tool")}</Text></strong><span class="push" /><span class="soft nums">{timeOfDay(e.timestamp)}</span></div><ToolInput input={(e.data as Data).input} label="Input" /></div>)}</details>}
+      {tools.size > 0 && <details class="tools"><summary>{[...tools].map(([name, n]) => <span key={name} class="badge"><Text>{name}</Text>{n > 1 ? " \u00d7" + n : ""}</span>)}{failed > 0 && <span class="hot">{failed} failed</span>}</summary>
+        {turn.tools.map((t) => <div key={t.event.sequence} class="card"><div class="line"><strong><Text>{toolOf(t)}</Text></strong>{failedTool(t) && <State status="failed" word={String(t.done!.outcome)} />}{t.done?.durationMs !== undefined && <span class="soft nums">{lasted(Number(t.done.durationMs))}</span>}<span class="push" /><span class="soft nums">{timeOfDay(t.event.timestamp)}</span></div><ToolInput input={(t.event.data as Data).input} label="Input" /></div>)}</details>}
       {turn.prompts.map((e) => { const d = e.data as Data; const p = d.prompt as Prompt | undefined; return d.autoAnswered === true ? <p key={e.sequence} class="note soft">{p?.tool ? <Text>{p.tool}</Text> : "a prompt"}: answered by a rule: <strong><Text>{String(d.answer ?? "")}</Text></strong></p> : <p key={e.sequence} class="note soft">asked: <Text>{p?.text ?? "a login"}</Text></p>; })}
       {fail && <div class="cause"><State status="failed" word={fail.code ?? "failed"} /> <Text>{fail.message ?? ""}</Text></div>}
       {said && <Markdown text={said} label="What the agent said" />}
     </article>}
   </>;
 }
+
+const toolOf = (t: Tool): string => String((t.event.data as Data).tool ?? "tool");
+const failedTool = (t: Tool): boolean => t.done !== undefined && t.done.outcome !== "done";
 
 function noteOf(e: ThreadEventRow) {
   const d = e.data as Data;
@@ -172,6 +211,8 @@ function noteOf(e: ThreadEventRow) {
     case "thread_completed": return <>completed</>;
     case "thread_failed": return <>failed: <Text>{String((d.error as Data | undefined)?.message ?? "")}</Text></>;
     case "thread_stopped": return <>stopped: <Text>{String(d.reason ?? "")}</Text></>;
+    case "thread_status": if (d.status === "answered") { const r = d.ruling as Data | undefined; return <>answered <strong><Text>{String(r?.answer ?? "")}</Text></strong> by <Text>{String(r?.person ?? e.principal ?? "")}</Text></>; }
+    // falls through
     default: return <><Text>{String(d.status ?? e.type).replaceAll("_", " ")}</Text>{d.reason ? <>: <Text>{String(d.reason)}</Text></> : null}</>;
   }
 }

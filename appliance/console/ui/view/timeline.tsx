@@ -120,7 +120,7 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
           {scale.folds.filter((f) => f.at + f.size > a && f.at < b).map((f) => <span key={"f" + f.at} class="fold" style={{ left: part(f.at + f.size / 2) + "%" }}>{"\u2215\u2215" + lasted(f.ms)}</span>)}
         </div></div>
         <div role="treegrid" aria-label="Timeline" aria-rowcount={rows.length} aria-colcount={2} style={{ height: Math.max(rows.length, 1) * height + "px" }} class="tree">
-          {rows.length === 0 && <div role="row"><div role="gridcell" class="waiting">{timeline.entries.length ? "Nothing fits the filter." : "Nothing happened yet."}</div></div>}
+          {rows.length === 0 && <div role="row"><div role="gridcell" class="nothing">{timeline.entries.length ? "Nothing fits the filter." : "Nothing happened yet."}</div></div>}
           {rows.slice(first, last).map((row, k) => {
             const i = first + k;
             const n = row.node;

@@ -1,0 +1,95 @@
+package api
+
+import (
+	"slices"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+const (
+	histogramSpan = 30 * 24 * time.Hour // without since
+	maxSteps      = 120
+)
+
+// executionFilterParams are what a list of executions selects by.
+func executionFilterParams() []Param {
+	return []Param{
+		{Name: "pattern", Type: ParamString, Doc: "Name of the pattern."},
+		{Name: "status", Type: ParamList, Enum: executionStatuses(), Doc: "Comma-separated statuses, any of them: pending, running, completed, failed, cancelled."},
+		{Name: "batchId", Type: ParamString, Doc: "Only items of this batch."},
+		{Name: "errorCode", Type: ParamString, Doc: "Only those that failed with this code, such as TIMEOUT."},
+		creatorParam,
+		{Name: "metadata", Type: ParamKeys, Doc: "metadata.KEY=VALUE: only those with this metadata; several times: with all of them. Texts, numbers and booleans of up to 256 bytes are found."},
+		{Name: "since", Type: ParamTime, Doc: "Made at this time or later."},
+		{Name: "until", Type: ParamTime, Doc: "Made before this time."},
+	}
+}
+
+// executionFilter reads what a list of executions selects by.
+func (c *call) executionFilter() core.ExecutionFilter {
+	return core.ExecutionFilter{
+		Pattern: c.query.text("pattern"), Statuses: statusesOf(c.query.list("status")), BatchID: c.query.text("batchId"),
+		ErrorCode: core.Code(c.query.text("errorCode")), CreatedBy: c.query.text("createdBy"), Metadata: c.query.keys["metadata"],
+		Since: c.query.time("since"), Until: c.query.time("until"),
+	}
+}
+
+// executionHistogram counts executions by when they were made, those that failed besides. Every count is one over keys
+// of an index, so that all of them read each key once.
+func (s *Server) executionHistogram(c *call) (answer, error) {
+	filter := c.executionFilter()
+	filter.Page = core.Page{Limit: 1}
+	until := filter.Until
+	if until.IsZero() {
+		until = s.opts.Clock.Now()
+	}
+	since := filter.Since
+	if since.IsZero() {
+		since = until.Add(-histogramSpan)
+	}
+	if !since.Before(until) {
+		return answer{}, core.Invalid("since", "must be before until")
+	}
+	steps := c.query.integer("steps")
+	step := max((until.Sub(since)/time.Duration(steps) + time.Millisecond - 1).Truncate(time.Millisecond), time.Millisecond)
+	out := wire.ExecutionHistogram{Since: since.UTC(), Until: until.UTC(), StepMs: step.Milliseconds(), Steps: []wire.HistogramStep{}}
+	count := func(f core.ExecutionFilter) (int, error) {
+		_, info, err := s.opts.Executions.FindExecutions(c.ctx, f)
+		out.AtLeast = out.AtLeast || info.AtLeast
+		return info.Total, err
+	}
+	filter.Since, filter.Until = since, until
+	all, err := count(filter)
+	if err != nil {
+		return answer{}, err
+	}
+	failed := filter
+	failed.Statuses = []core.ExecutionStatus{core.ExecutionFailed}
+	for at, left := since, all; at.Before(until) && left > 0; at = at.Add(step) {
+		one := wire.HistogramStep{At: at.UTC()}
+		filter.Since, filter.Until = at, at.Add(step)
+		if filter.Until.After(until) {
+			filter.Until = until
+		}
+		if one.Count, err = count(filter); err != nil {
+			return answer{}, err
+		}
+		if one.Count == 0 {
+			continue
+		}
+		if len(filter.Statuses) == 0 || slices.Contains(filter.Statuses, core.ExecutionFailed) {
+			failed.Since, failed.Until = filter.Since, filter.Until
+			if one.Failed, err = count(failed); err != nil {
+				return answer{}, err
+			}
+		}
+		out.Total += one.Count
+		out.Steps = append(out.Steps, one)
+		if !out.AtLeast {
+			left -= one.Count // what is made meanwhile belongs to the last steps, and is left out
+		}
+	}
+	return ok(out), nil
+}
