@@ -23,7 +23,7 @@ func (a *App) openTracing(c *config.Config) error {
 func (a *App) applyTracing(c *config.Config) error {
 	t := &c.Observability.Tracing
 	out := tracing.Config{
-		Enabled: t.Enabled, Endpoint: t.Endpoint, Headers: t.Headers.Reveal(), Ratio: t.SampleRatio, Queue: t.Queue, Timeout: t.Timeout,
+		Enabled: t.Enabled, Endpoint: t.Endpoint, Headers: t.Headers.Reveal(), Ratio: float64(t.SamplePerMillion) / 1e6, Queue: t.Queue, Timeout: t.Timeout,
 	}
 	if t.Enabled && t.CAFile != "" {
 		text, err := readPEM(t.CAFile)

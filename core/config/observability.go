@@ -23,9 +23,9 @@ type Tracing struct {
 	Headers Headers `json:"headers,omitempty"`
 	// Certificates that the collector's must come from, in PEM. Empty: those that the machine trusts.
 	CAFile string `json:"caFile" check:"path"`
-	// Share of the traces that begin here which are kept, 0 to 1. A trace that a caller began is kept where the caller keeps
-	// it.
-	SampleRatio float64 `json:"sampleRatio" default:"0.01" check:"min=0,max=1"`
+	// How many of a million traces that begin here are kept: 10000 is one in a hundred. A trace that a caller began is kept
+	// where the caller keeps it.
+	SamplePerMillion int `json:"samplePerMillion" default:"10000" check:"min=0,max=1000000"`
 	// Spans that wait for the collector. Beyond that they are dropped, and counted in service_trace_spans_total.
 	Queue int `json:"queue" default:"2048" check:"min=128,max=1000000"`
 	// How long the collector may take for one batch, repeats included. What it does not take by then is dropped.
