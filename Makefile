@@ -42,7 +42,7 @@ TURNS    ?= 1000
 BENCH    ?=
 SOAK     ?=
 
-.PHONY: help build console demo test nested race lint bench clis oidc vault helm fuzz-short e2e faults soak turns package bundle appliance clean
+.PHONY: help build console typescript demo test nested race lint bench clis oidc vault helm fuzz-short e2e faults soak turns package bundle appliance clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -69,6 +69,9 @@ build: $(SDK) ## bin/wardroom and bin/plugins/* with their manifest
 
 console: ## bundles the web console anew, after a change in appliance/console/ui or of the route table
 	cd scripts/console && go run . -root ../..
+
+typescript: ## compiles the library for agents in TypeScript anew, after a change in sdk/agent/typescript/src (needs node 20 and npm)
+	cd sdk/agent/typescript && npm install --no-audit --no-fund --ignore-scripts --no-package-lock && rm -rf dist && node_modules/.bin/tsc
 
 demo: build ## agents vote on a real corpus, coding tools and a thread are driven, through kill -9; KEEP=1 leaves it running
 	KEEP="$(KEEP)" bash scripts/demo/run.sh
