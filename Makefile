@@ -46,7 +46,7 @@ TURNS    ?= 1000
 BENCH    ?=
 SOAK     ?=
 
-.PHONY: help build console types demo test nested race lint bench clis oidc vault helm fuzz-short e2e faults soak turns package bundle appliance clean
+.PHONY: help build console types typescript demo test nested race lint bench clis oidc vault helm fuzz-short e2e faults soak turns package bundle appliance clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -79,6 +79,9 @@ types: ## checks the types of the console's scripts (needs node and npm; the bun
 	@[ -x .cache/typescript/$(TYPESCRIPT_VERSION)/node_modules/.bin/tsc ] || \
 		npm install --no-audit --no-fund --silent --ignore-scripts --prefix .cache/typescript/$(TYPESCRIPT_VERSION) typescript@$(TYPESCRIPT_VERSION)
 	.cache/typescript/$(TYPESCRIPT_VERSION)/node_modules/.bin/tsc -p appliance/console/ui/tsconfig.json
+
+typescript: ## compiles the library for agents in TypeScript anew, after a change in sdk/agent/typescript/src (needs node 20 and npm)
+	cd sdk/agent/typescript && npm install --no-audit --no-fund --ignore-scripts --no-package-lock && rm -rf dist && node_modules/.bin/tsc
 
 demo: build ## agents vote on a real corpus, coding tools and a thread are driven, through kill -9; KEEP=1 leaves it running
 	KEEP="$(KEEP)" bash scripts/demo/run.sh

@@ -43,6 +43,7 @@ import (
 	"github.com/wardroom/wardroom/core/sso"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/core/threads"
+	"github.com/wardroom/wardroom/core/tracing"
 	"github.com/wardroom/wardroom/core/trigger"
 	"github.com/wardroom/wardroom/core/webhook"
 	"github.com/wardroom/wardroom/core/workspace"
@@ -99,6 +100,7 @@ type App struct {
 	agentTokens *access.AgentTokens
 	agentAuth   *access.AgentAuth
 
+	tracing  *tracing.Service
 	masker   masking.Masker // of fields, in whatever is shown
 	audit    *audit.Service
 	alerting atomic.Pointer[alerts] // alerts, once there are
@@ -201,6 +203,9 @@ func (a *App) Open(ctx context.Context) (err error) {
 		return err
 	}
 	a.health = health.New(a.clock)
+	if err = a.openTracing(c); err != nil {
+		return err
+	}
 	a.bus = events.New(events.Options{})
 	if err = a.newAudit(c); err != nil {
 		return fmt.Errorf("open the audit trail: %w", err)
@@ -267,6 +272,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Alert: func(subject, message string, details map[string]any) {
 			a.alerts.raise(subject, alert{Severity: severityWarning, Message: message, Details: details})
 		},
+		Tracer: a.tracing,
 	})
 	a.agents.SetSink(a.engine)
 	a.roles.SetSink(a.engine)
@@ -319,6 +325,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		AgentSocket:   http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store, Feed: feed{a.bus, a.store},
 		Health: a.health, Metrics: a.metrics.HTTP, Totals: a.metrics.Executions, Gatherer: a.gatherer(),
 		AccessLog:  a.stderr,
+		Tracer:     a.tracing,
 		LimitStall: netlimit.LimitStall,
 		Clock:      a.clock, IDs: a.ids, Logger: a.log, Version: a.opts.Version, BaseURL: c.Server.BaseURL, Config: apiConfig(c),
 	}))
@@ -432,6 +439,9 @@ func Run(ctx context.Context, opts Options) error {
 	}
 }
 
+// lastSpans is how long a stop waits for the collector of traces.
+const lastSpans = 2 * time.Second
+
 // drainShare is the part of the shutdown time in which running executions may come to their end.
 const drainShare = 4
 
@@ -502,6 +512,11 @@ func (a *App) Close() {
 	}
 	for _, client := range a.clients {
 		client.CloseIdle()
+	}
+	if a.tracing != nil {
+		last, done := context.WithTimeout(ctx, lastSpans)
+		a.tracing.Close(last)
+		done()
 	}
 	if a.audit != nil {
 		if a.serving.Swap(nil) != nil { // it was ready

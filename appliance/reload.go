@@ -47,6 +47,7 @@ func (a *App) reloaders() []reloader {
 		}},
 		{"memory", func(c *config.Config) error { a.memory.ApplyConfig(memoryConfig(c)); return nil }},
 		{"threads", func(c *config.Config) error { a.threads.ApplyConfig(threadsConfig(c)); return nil }},
+		{"tracing", func(c *config.Config) error { return a.applyTracing(c) }},
 		{"webhooks", func(c *config.Config) error { return a.reloadWebhooks(c) }},
 		{"approvals", func(c *config.Config) error { return a.loadApprovals(c) }},
 		{"access", func(c *config.Config) error {

@@ -6,7 +6,7 @@ import "github.com/wardroom/wardroom/core/roles"
 func (a *App) newRoles() *roles.Service {
 	return roles.New(roles.Options{
 		Agents: a.runtimes, Threads: a.threads, Store: a.store, Clock: a.clock, Logger: a.log.Named("roles"),
-		Approve: a.threads.RulePrompt,
+		Approve: a.threads.RulePrompt, Tracer: a.tracing,
 		Changed: func() { a.engine.RolesChanged() },
 	})
 }

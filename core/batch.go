@@ -66,7 +66,8 @@ type Batch struct {
 	CreatedBy   string            `json:"createdBy,omitempty"`
 	CreatedAt   time.Time         `json:"createdAt"`
 	CompletedAt *time.Time        `json:"completedAt,omitempty"`
-	Results     []BatchResult     `json:"-"` // filled by BatchReader.ActiveBatches, by index
+	Trace       string            `json:"trace,omitempty"` // traceparent of the request that started it
+	Results     []BatchResult     `json:"-"`               // filled by BatchReader.ActiveBatches, by index
 }
 
 // BatchService runs batches. What StartBatch acknowledged is finished, over restarts too.

@@ -81,6 +81,9 @@ type Execution struct {
 	// Sanitized are the texts of Input that something was taken out of before it was stored.
 	Sanitized []SanitizedField `json:"sanitized,omitempty"`
 	AdHoc     bool             `json:"adHoc,omitempty"` // it runs no pattern: it lives as long as its threads
+	// Trace is its own place in a trace, as a traceparent has it, and TraceParent the span that it is part of, in hex.
+	Trace       string `json:"trace,omitempty"`
+	TraceParent string `json:"traceParent,omitempty"`
 
 	OpenQuestions int `json:"-"` // of a row of a list: questions that wait for an answer
 }

@@ -25,6 +25,8 @@ type Task struct {
 	Timeout        time.Duration
 	Priority       Priority
 	Context        json.RawMessage // earlier results and the execution's metadata
+	// Trace is the place of the attempt, for the agent to go on with.
+	Trace TraceContext
 	// Attempt is the fencing token: it rises each time the task is handed to another agent. A report that
 	// carries a lower one is recorded and ignored.
 	Attempt int

@@ -119,6 +119,8 @@ type ThreadRecord struct {
 	Thread
 	// Kind tells who gives the agent its work: "" the inputs of the thread, ThreadKindRole the engine.
 	Kind string `json:"kind,omitempty"`
+	// Trace is the place in a trace of who asked for the thread, as a traceparent has it.
+	Trace string `json:"trace,omitempty"`
 	// FormerAgentID is an agent that could not resume the session of the thread that this one goes on with.
 	FormerAgentID string `json:"formerAgentId,omitempty"`
 	// SealedEnv is the environment that was asked for, encrypted. It goes with the record, once another thread goes on with

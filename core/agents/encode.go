@@ -55,6 +55,7 @@ func appendTask(b []byte, t *core.Task, now time.Time) []byte {
 	}
 	b = append(b, `,"attempt":`...)
 	b = strconv.AppendInt(b, int64(t.Attempt), 10)
+	b = appendOptional(b, `,"traceparent":`, t.Trace.String())
 	return protocol.AppendTail(append(b, '}'))
 }
 

@@ -39,6 +39,8 @@ type call struct {
 	watched   *watch            // of a stream whose caller may lose the right to it
 	streamed  int               // bytes of the answer that the router does not know of
 	logged    bool              // the request has its line in the log
+	trace     core.TraceContext // its place in a trace, and its caller's
+	caller    core.TraceContext
 	intent    *core.AuditIntent // what the request is about to do; nil: nothing that is recorded
 }
 
@@ -56,6 +58,7 @@ func (s *Server) serve(gc *gin.Context, route *boundRoute) {
 		}
 		took := s.opts.Clock.Now().Sub(began)
 		s.logAccess(c, took)
+		c.leaveTrace(began, took)
 		if route.Stream != nil {
 			took = -1
 		}
@@ -200,6 +203,9 @@ func (c *call) admit() error {
 		}
 	}
 	c.ctx = core.WithPrincipal(c.r.Context(), c.principal)
+	if !open {
+		c.enterTrace()
+	}
 	if err := c.takeQuota(); err != nil {
 		return err
 	}

@@ -102,6 +102,7 @@ type Options struct {
 
 	Health   Health              // nil: always healthy and ready
 	Metrics  Metrics             // nil: nothing is counted
+	Tracer   core.Tracer         // nil: nothing is traced
 	Totals   Totals              // nil: zeros
 	Gatherer prometheus.Gatherer // nil: no series
 	// AccessLog takes a line of JSON for each request while Config.AccessLog is set, one Write a line, from many goroutines at
@@ -191,6 +192,9 @@ func New(o Options) *Server {
 	}
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
+	}
+	if o.Tracer == nil {
+		o.Tracer = core.NoTracer{}
 	}
 	if o.Gatherer == nil {
 		o.Gatherer = prometheus.NewRegistry()

@@ -499,3 +499,33 @@ func BenchmarkCall(b *testing.B) {
 		})
 	}
 }
+
+// The queue and the end of the service may write at the same time: each record is there once, and nothing breaks.
+func TestEndWhileTheQueueWrites(t *testing.T) {
+	for range 50 {
+		r := newRig(t, "", []string{"file"})
+		r.Deliver(func(string) sinks.Sink { return &sink{} })
+		for n := range 20 {
+			entry := core.AuditEntry{Category: wire.AuditAuthentication, Action: "config.reload", Outcome: wire.AuditSuccess, Actor: wire.AuditActor{ID: fmt.Sprint(n)}}
+			if err := r.Record(t.Context(), entry); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Drain()
+		seen := map[string]int{}
+		for _, record := range r.records() {
+			if record.Action == "config.reload" {
+				seen[record.Actor.ID]++
+			}
+		}
+		for id, times := range seen {
+			if times != 1 {
+				t.Fatalf("record %s is there %d times", id, times)
+			}
+		}
+		if len(seen) != 20 {
+			t.Fatalf("%d of 20 records are there", len(seen))
+		}
+		r.Close()
+	}
+}

@@ -14,6 +14,7 @@ import (
 // queue holds the entries that no transaction tells of until they are written.
 type queue struct {
 	wake chan struct{} // holds one
+	turn chan struct{} // holds one: whoever writes
 
 	mu       sync.Mutex // guards all below
 	waiting  []core.AuditEntry
@@ -105,8 +106,14 @@ func (s *Service) drain() {
 	}
 }
 
-// flush writes all that waits, and reports whether it could.
+// flush writes all that waits, and reports whether it could. One at a time does it: drain, and the end of the service.
 func (s *Service) flush(ctx context.Context) bool {
+	select {
+	case s.queue.turn <- struct{}{}:
+		defer func() { <-s.queue.turn }()
+	case <-ctx.Done():
+		return false
+	}
 	for {
 		q := &s.queue
 		q.mu.Lock()

@@ -87,7 +87,7 @@ func New(o Options) *Service {
 		o.Mask = noMask{}
 	}
 	s := &Service{opts: o, log: o.Logger.Named("audit")}
-	s.queue.wake = make(chan struct{}, 1)
+	s.queue.wake, s.queue.turn = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.work, s.cancel = context.WithCancel(context.Background())
 	s.delivery, s.drained = context.WithCancel(s.work)
 	s.ApplyConfig(o.Config)

@@ -39,6 +39,8 @@ type Config struct {
 	Agents Agents `json:"agents"`
 	// Event streams to clients.
 	Streams Streams `json:"streams" reload:"live"`
+	// What other systems are told of how the work goes.
+	Observability Observability `json:"observability" reload:"live"`
 	// Who may do what.
 	Security Security `json:"security"`
 	// The log of the process.

@@ -33,6 +33,7 @@ func (c *Config) entryRules(known []Problem) []Problem {
 		r.endpoint(i, &c.Webhooks.Endpoints[i])
 	}
 	r.proxy(&c.Webhooks)
+	r.tracing(&c.Observability.Tracing)
 	r.security(&c.Security, &c.Server)
 	return r.problems
 }

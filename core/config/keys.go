@@ -30,7 +30,7 @@ func (k *key) name() string { return k.path[strings.LastIndex(k.path, ".")+1:] }
 // missing says what to do about a key that must be given, and is not; empty for a key that may be left out.
 func (k *key) missing() string { return k.Tag.Get("missing") }
 
-//go:embed config.go agenttype.go plugin.go runtime.go security*.go thread.go webhook.go
+//go:embed config.go agenttype.go observability.go plugin.go runtime.go security*.go thread.go webhook.go
 var sources embed.FS
 
 // comments are the texts for operators, by type and field.

@@ -82,6 +82,7 @@ func (r *run) completeAttempt(c *change, a *attempt, at place, rep core.TaskRepo
 	}
 	a.state = attemptDone
 	r.eng.observer.TaskEnded(statusCompleted, c.now.Sub(a.sent))
+	r.traceAttempt(a, at, c.now, statusCompleted, "")
 	r.agents[rep.AgentID] = struct{}{}
 	r.event(c, core.EventTaskCompleted, taskData{
 		TaskID: a.id, Step: at.step, Round: at.round, AgentID: rep.AgentID, AgentName: rep.AgentName, Attempt: a.number,
@@ -102,6 +103,7 @@ func (r *run) failAttempt(c *change, a *attempt, at place, status string, cause 
 		a.state = attemptWaiting
 	}
 	r.eng.observer.TaskEnded(status, c.now.Sub(a.sent))
+	r.traceAttempt(a, at, c.now, status, cause.Code)
 	r.event(c, core.EventTaskFailed, taskData{
 		TaskID: a.id, Step: at.step, Round: at.round, AgentID: a.agent, Attempt: a.number,
 		Error: &cause, Status: status, Retry: retry, Usage: usage,
@@ -110,9 +112,10 @@ func (r *run) failAttempt(c *change, a *attempt, at place, status string, cause 
 }
 
 // recallAttempt takes a task back; status is what its agent is listed with.
-func (r *run) recallAttempt(c *change, a *attempt, status string) {
+func (r *run) recallAttempt(c *change, a *attempt, at place, status string) {
 	a.state, a.status = attemptFailed, status
 	r.eng.observer.TaskEnded(status, c.now.Sub(a.sent))
+	r.traceAttempt(a, at, c.now, status, "")
 }
 
 // declined is the failure of an agent that said it could not do a task.

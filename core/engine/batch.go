@@ -44,7 +44,7 @@ func (e *Engine) StartBatch(ctx context.Context, req core.BatchRequest) (*core.B
 		Pattern: core.PatternRef{Name: pattern.Name, Version: pattern.Version},
 		Hash:    pattern.Hash, Pins: pins,
 		Concurrency: concurrency, StopOnError: req.StopOnError, Options: req.Options,
-		CreatedBy: core.PrincipalFrom(ctx).ID, CreatedAt: now,
+		CreatedBy: core.PrincipalFrom(ctx).ID, CreatedAt: now, Trace: core.TraceFrom(ctx).String(),
 	}
 	if err := e.holdItems(b.CreatedBy, b.Total); err != nil {
 		return nil, err

@@ -196,7 +196,7 @@ func (b *batchRun) begin(index int) (id string, failed *core.BatchResult, ok boo
 }
 
 func (b *batchRun) tryBegin(index int) (*started, error) {
-	ctx := core.OnBehalf(b.eng.detached(), b.batch.CreatedBy)
+	ctx := core.WithTrace(core.OnBehalf(b.eng.detached(), b.batch.CreatedBy), core.ParseTraceparent(b.batch.Trace))
 	input, err := b.eng.store.FindBatchInput(ctx, b.batch.ID, index)
 	if err != nil {
 		return nil, err

@@ -191,6 +191,7 @@ func (r *chartRun) effect(c *change, e *orgchart.Effect) {
 	r.event(c, core.EventStepCompleted, stepData{
 		Step: path, Result: result, Confidence: confidence, Kind: e.Step.Kind, Round: e.Round, Branch: e.Branch, StartedAt: &at,
 	})
+	r.traceStepEnd(place{path, e.Round}, at, c.now)
 	r.endStep(path, e.Result, c.now)
 }
 

@@ -72,7 +72,7 @@ func (r *chartRun) wire(l *leaf) (core.Task, error) {
 		Step: l.step.Path, Capability: capability, Role: l.role.role.Key,
 		Input: raw, Config: r.plan.Definition().Config, Secrets: len(r.plan.Definition().Secrets) > 0,
 		Timeout: r.taskTimeout(l), Priority: r.exec.Options.Priority,
-		Context: r.context, Attempt: l.number,
+		Context: r.context, Attempt: l.number, Trace: r.attemptTrace(&l.attempt),
 	}, nil
 }
 

@@ -75,7 +75,7 @@ type Observer interface {
 // Alert has somebody look at what the engine could not do by itself. subject is the id of what it is about.
 type Alert func(subject, message string, details map[string]any)
 
-// Options are what an Engine is made of. All fields but Roles, AdHoc, Observer and Alert are required.
+// Options are what an Engine is made of. All fields but Roles, AdHoc, Observer, Alert and Tracer are required.
 type Options struct {
 	Store    Store
 	Patterns Patterns
@@ -89,6 +89,7 @@ type Options struct {
 	Config   Config
 	Observer Observer
 	Alert    Alert
+	Tracer   core.Tracer // nil: nothing is traced
 }
 
 // Engine runs executions and batches. Make it with New, start it with Open, end it with Close.
@@ -104,6 +105,7 @@ type Engine struct {
 	log      hclog.Logger
 	observer Observer
 	alert    Alert
+	tracer   core.Tracer
 	config   atomic.Pointer[Config]
 
 	limits   *limits
@@ -160,6 +162,9 @@ func New(o Options) *Engine {
 	}
 	if e.alert == nil {
 		e.alert = func(string, string, map[string]any) {}
+	}
+	if e.tracer = o.Tracer; e.tracer == nil {
+		e.tracer = core.NoTracer{}
 	}
 	config := o.Config
 	e.config.Store(&config)

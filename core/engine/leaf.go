@@ -233,7 +233,7 @@ func (r *chartRun) recall(c *change, reason, status string) {
 		if l.state != attemptOut {
 			continue
 		}
-		r.recallAttempt(c, &l.attempt, status)
+		r.recallAttempt(c, &l.attempt, l.place(), status)
 		inst := l.instance
 		inst.leaf, l.instance = nil, nil
 		if !inst.gone && !l.unsent {

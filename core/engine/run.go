@@ -35,6 +35,7 @@ type run struct {
 	cancels    []chan<- cancelReply
 	tardy      map[lateness]struct{} // late reports that are journaled
 	inputBytes int64
+	trace      core.TraceContext // its own place
 }
 
 func (e *Engine) newRun(exec *core.Execution, plan core.Plan) *run {
@@ -45,7 +46,9 @@ func (e *Engine) newRun(exec *core.Execution, plan core.Plan) *run {
 		level:      priorityLevel(exec.Options.Priority),
 		inputBytes: int64(len(exec.Input)),
 		deadline:   exec.Deadline,
+		trace:      core.ParseTraceparent(exec.Trace),
 	}
+	e.tracer.Remember(exec.ID, r.trace)
 	if plan != nil {
 		if chart := plan.OrgChart(); chart != nil {
 			r.body = newChartRun(r, chart)
@@ -342,6 +345,7 @@ func (r *run) end() {
 		e.freeSlot(r.exec.Pattern.Name)
 	}
 	e.observer.ExecutionFinished(final.Pattern.Name, final.Status, duration)
+	r.traceEnd(&final)
 }
 
 // freeSlot gives back a slot that an execution ran in.

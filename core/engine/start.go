@@ -160,13 +160,15 @@ func (e *Engine) prepare(ctx context.Context, req core.ExecuteRequest, from orig
 		return nil, nil, err
 	}
 	now := e.clock.Now()
-	return &core.Execution{
+	exec := &core.Execution{
 		ID: e.ids.New(core.PrefixExecution), Pattern: ref, Hash: hash, Pins: pins,
 		Status: core.ExecutionPending, Input: input, Options: req.Options,
 		CreatedBy: core.PrincipalFrom(ctx).ID, CreatedAt: now, Deadline: now.Add(timeout),
 		BatchID: from.batchID, BatchIndex: from.batchIndex, RetryOf: from.retryOf, RerunFrom: from.rerunFrom,
 		Chart: plan.OrgChart() != nil, Sanitized: sanitized,
-	}, plan, nil
+	}
+	e.placeInTrace(exec, core.TraceFrom(ctx))
+	return exec, plan, nil
 }
 
 // sanitizeInput takes out of the texts of an input what config says, and tells of which. VALIDATION_ERROR.

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -17,6 +18,7 @@ type stepRun struct {
 	answers []core.Answer
 	tasks   []*attempt // one for each agent that is wanted
 	lastErr *core.ExecutionError
+	began   time.Time // of the round, as this process knows it
 }
 
 // place is where its tasks belong.
@@ -143,7 +145,7 @@ func (r *flat) enter(c *change) bool {
 	if step.Compose != nil {
 		return r.compose(c, step, path, input)
 	}
-	r.step = &stepRun{path: path, step: step, input: input}
+	r.step = &stepRun{path: path, step: step, input: input, began: c.now}
 	r.step.context = r.taskContext(c.now)
 	r.restoreTasks(c)
 	want := max(step.Max, step.Min, 1)
@@ -272,6 +274,9 @@ func (r *flat) finishStep(c *change) {
 	r.recall(c, "the step is finished", statusCancelled)
 	r.keepResults()
 	r.stepEvent(c, s.path, outcome, fallback)
+	if s.path != "" {
+		r.traceStepEnd(s.place(), s.began, c.now)
+	}
 	r.step = nil
 	r.seq.finish(outcome)
 }
@@ -291,7 +296,7 @@ func (r *flat) again(c *change) {
 	r.recall(c, "the step is asked again", statusCancelled)
 	s := r.step
 	want := len(s.tasks)
-	r.step = &stepRun{path: s.path, step: s.step, round: s.round + 1, input: s.input, context: s.context}
+	r.step = &stepRun{path: s.path, step: s.step, round: s.round + 1, input: s.input, context: s.context, began: c.now}
 	r.addTasks(want)
 }
 
@@ -302,7 +307,7 @@ func (r *flat) recall(c *change, reason, status string) {
 	}
 	for _, t := range r.step.tasks {
 		if t.state == attemptOut {
-			r.recallAttempt(c, t, status)
+			r.recallAttempt(c, t, r.step.place(), status)
 			c.release = append(c.release, releaseOp{agent: t.agent, task: t.id, cancel: reason})
 		}
 	}

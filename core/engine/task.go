@@ -372,7 +372,7 @@ func (r *flat) wire(t *attempt) core.Task {
 		Step: r.step.path, Capability: capability,
 		Input: r.step.input, Config: r.seq.plan.Definition().Config, Secrets: len(r.seq.plan.Definition().Secrets) > 0,
 		Timeout: r.taskTimeout(), Priority: r.exec.Options.Priority,
-		Context: r.step.context, Attempt: t.number,
+		Context: r.step.context, Attempt: t.number, Trace: r.attemptTrace(t),
 	}
 }
 

@@ -24,6 +24,7 @@ type Metrics struct {
 	Access      *Access
 	Audit       *Audit
 	Secrets     *Secrets
+	Traces      *Traces
 }
 
 // New makes and registers all series. It panics when reg has one of them already.
@@ -47,6 +48,7 @@ func New(reg prometheus.Registerer, build Build) *Metrics {
 		Access:      NewAccess(reg),
 		Audit:       NewAudit(reg),
 		Secrets:     NewSecrets(reg),
+		Traces:      NewTraces(reg),
 	}
 }
 

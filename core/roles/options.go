@@ -64,6 +64,8 @@ type Options struct {
 	// Approve, if not nil, returns what the operator's policy says of a prompt of an agent, within a bounded time; false if
 	// that is nothing. The answer ask leaves it to the engine.
 	Approve func(agentID string, prompt json.RawMessage) (core.PromptRuling, bool)
+	// Tracer takes the turns of tasks; nil: nothing is traced.
+	Tracer core.Tracer
 	// ReadyWait is how long a spawned agent may take until it takes messages; 0: 3 min.
 	ReadyWait time.Duration
 	// LoginWait is how long a spawned agent that wants a login before its first task is waited for; 0: 1 min.

@@ -55,6 +55,9 @@ func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
+	if o.Tracer == nil {
+		o.Tracer = core.NoTracer{}
+	}
 	if o.ReadyWait <= 0 {
 		o.ReadyWait = defaultReadyWait
 	}

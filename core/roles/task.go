@@ -68,6 +68,7 @@ func (s *Service) doTask(a *agent, j *job) {
 	}
 	began := s.opts.Clock.Now()
 	got, err := s.turn(j.ctx, a, taskText(j.task), j.key)
+	s.traceTurn(a, j.task, began, err)
 	if j.ctx.Err() != nil || errors.Is(err, errGone) || errors.Is(err, context.Canceled) {
 		return // given up; or the agent is gone, which the sink was told
 	}
@@ -98,6 +99,24 @@ func (s *Service) doTask(a *agent, j *job) {
 	a.touch()
 	s.mu.Unlock()
 	s.sink.TaskReported(*report)
+}
+
+// traceTurn tells of the turn of a task that is over.
+func (s *Service) traceTurn(a *agent, task *core.Task, began time.Time, err error) {
+	if !task.Trace.Sampled {
+		return
+	}
+	span := core.Span{
+		Trace: s.opts.Tracer.Begin(task.Trace), Parent: task.Trace.SpanID, Name: "agent turn", Start: began, End: s.opts.Clock.Now(),
+		Attributes: []core.SpanAttribute{
+			{Key: "wardroom.execution.id", Text: task.ExecutionID}, {Key: "wardroom.task.id", Text: task.ID},
+			{Key: "wardroom.agent.id", Text: a.id}, {Key: "wardroom.agent.type", Text: a.kind}, {Key: "wardroom.role", Text: task.Role},
+		},
+	}
+	if err != nil {
+		span.Failed = string(core.ErrorCode(err))
+	}
+	s.opts.Tracer.Record(span)
 }
 
 // pauseAfter is the pause before the next task of an agent whose last tasks failed for reasons that pass, such as a

@@ -140,7 +140,7 @@ func (c Config) withDefaults() *Config {
 	return &c
 }
 
-// Options are what a Service is made of. All but Hosts, Approver, Clock, IDs, Logger and Observer are required.
+// Options are what a Service is made of. All but Hosts, Approver, Clock, IDs, Logger, Observer and Tracer are required.
 type Options struct {
 	Store         core.Store
 	Streams       Streams
@@ -162,4 +162,5 @@ type Options struct {
 	// the same over restarts.
 	SealKey  [32]byte
 	Observer Observer
+	Tracer   core.Tracer // nil: nothing is traced
 }

@@ -72,6 +72,9 @@ func New(o Options) *Service {
 	if o.Observer == nil {
 		o.Observer = noObserver{}
 	}
+	if o.Tracer == nil {
+		o.Tracer = core.NoTracer{}
+	}
 	s := &Service{
 		opts: o, log: o.Logger, clock: o.Clock, observer: o.Observer, seal: newSeal(o.SealKey),
 		stops: make(chan struct{}, stopsAtOnce), live: make(map[string]*thread), roles: make(map[seat]*thread),

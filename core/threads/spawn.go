@@ -120,12 +120,14 @@ func takesThreads(e *core.Execution) error {
 // spawn stores a thread.
 func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place, from *continuation) (*thread, error) {
 	now := s.clock.Now()
-	r := &core.ThreadRecord{Thread: core.Thread{
+	asked := core.TraceFrom(ctx)
+	r := &core.ThreadRecord{Trace: asked.String(), Thread: core.Thread{
 		ID: s.opts.IDs.New(core.PrefixThread), ExecutionID: spec.ExecutionID, Name: spec.Name, AgentType: spec.AgentType,
 		Role: spec.Role, Objective: spec.Objective, Status: core.ThreadPending, Runtime: where.runtime, AgentID: where.host,
 		Preparation: spec.Preparation, Policy: spec.Policy, Metadata: withoutMemory(spec.Metadata), Sanitized: spec.Sanitized,
 		CreatedBy: core.PrincipalFrom(ctx).ID, CreatedAt: now, UpdatedAt: now, LastActivityAt: now,
 	}}
+	s.opts.Tracer.Remember(r.ID, asked)
 	var err error
 	if r.SealedEnv, err = s.sealEnv(r.ID, spec.Preparation.Env); err != nil {
 		return nil, err

@@ -46,7 +46,11 @@ func (c *change) onTurn(sig *core.AgentSignal) {
 	c.event(core.EventThreadTurnComplete, data)
 	c.by = former
 	took := time.Duration(sig.DurationMs) * time.Millisecond
-	c.after = append(c.after, func() { c.t.s.observer.TurnEnded(took) })
+	ended := c.now
+	c.after = append(c.after, func() {
+		c.t.s.observer.TurnEnded(took)
+		c.t.s.traceTurn(r, turn, ended.Add(-took), ended, outcome.Error)
+	})
 	if r.LastText != "" {
 		if c.said = append(c.said[:len(c.said):len(c.said)], r.LastText); len(c.said) > maxSaid {
 			c.said = c.said[len(c.said)-maxSaid:]
@@ -63,6 +67,25 @@ func (c *change) onTurn(sig *core.AgentSignal) {
 	}
 	c.turnEnded(&outcome)
 	c.complete()
+}
+
+// traceTurn tells of a turn that is over. A role's turns are told with its tasks.
+func (s *Service) traceTurn(r *core.ThreadRecord, turn int, began, ended time.Time, failure *wire.TurnError) {
+	asked := core.ParseTraceparent(r.Trace)
+	if !asked.Sampled || r.Kind == core.ThreadKindRole {
+		return
+	}
+	span := core.Span{
+		Trace: s.opts.Tracer.Begin(asked), Parent: asked.SpanID, Name: "agent turn", Start: began, End: ended,
+		Attributes: []core.SpanAttribute{
+			{Key: "wardroom.execution.id", Text: r.ExecutionID}, {Key: "wardroom.thread.id", Text: r.ID},
+			{Key: "wardroom.agent.type", Text: r.AgentType}, {Key: "wardroom.turn", Number: int64(turn)},
+		},
+	}
+	if failure != nil {
+		span.Failed = failure.Code
+	}
+	s.opts.Tracer.Record(span)
 }
 
 // addUsage adds what a turn used to the sum. What the agent does not tell is not known, and not guessed.

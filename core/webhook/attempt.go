@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -143,6 +144,7 @@ func (s *Service) send(ctx context.Context, p plan, d *core.Delivery) (r result)
 		return r
 	}
 	req.Header = requestHeader(headers, secrets, d, body, "Wardroom/"+s.opts.Version, r.began)
+	defer s.trace(req.Header, d, &r)()
 	resp, err := p.transport.RoundTrip(req)
 	if err != nil {
 		r.aborted = ctx.Err() != nil
@@ -166,6 +168,42 @@ func (s *Service) send(ctx context.Context, p plan, d *core.Delivery) (r result)
 	r.text = clip.Text(strings.ToValidUTF8(text[:min(len(text), keepBytes)], "\uFFFD"), keepBytes)
 	r.why = withoutHidden(r.why, p.rec.Headers, headers, secrets, p.rec.Declared)
 	return r
+}
+
+// headerTraceparent is that of W3C Trace Context.
+const headerTraceparent = "Traceparent"
+
+// trace names the place of an attempt in the trace of what its event is about, unless the endpoint has a header of that
+// name. What it returns tells of the attempt once that is over.
+func (s *Service) trace(h http.Header, d *core.Delivery, r *result) func() {
+	parent := s.opts.Tracer.Recall(d.Subject)
+	if parent.IsZero() {
+		return func() {}
+	}
+	own := s.opts.Tracer.Begin(parent)
+	if h.Get(headerTraceparent) == "" {
+		h.Set(headerTraceparent, own.String())
+	}
+	return func() {
+		span := core.Span{
+			Trace: own, Parent: parent.SpanID, Name: "webhook delivery", Kind: core.SpanClient, Start: r.began, End: s.clock.Now(),
+			Attributes: []core.SpanAttribute{
+				{Key: "wardroom.webhook.id", Text: d.WebhookID}, {Key: "wardroom.delivery.id", Text: d.ID},
+				{Key: "wardroom.event.type", Text: string(d.Event)}, {Key: "wardroom.attempt", Number: int64(d.Attempts + 1)},
+				{Key: "http.response.status_code", Number: int64(r.code)},
+			},
+		}
+		switch {
+		case r.ok:
+		case r.hung:
+			span.Failed = string(core.CodeTimeout)
+		case r.code != 0:
+			span.Failed = strconv.Itoa(r.code)
+		default:
+			span.Failed = "no_answer"
+		}
+		s.opts.Tracer.Record(span)
+	}
 }
 
 // resolve returns the texts that sign a request, and the headers of the endpoint, with secrets in place of references: each

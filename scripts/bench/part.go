@@ -43,6 +43,7 @@ func parts() []part {
 		{"append", (*bench).threadAppend},
 		{"mirror", (*bench).threadMirror},
 		{"webhooks", (*bench).webhooks},
+		{"tracing", (*bench).tracing},
 	}
 }
 

@@ -76,6 +76,9 @@ func run(ctx context.Context, o options) (err error) {
 			}
 		}
 	}
+	if err := b.npm(b.out); err != nil {
+		return fmt.Errorf("the library for TypeScript: %w", err)
+	}
 	if err := b.wheel(b.out); err != nil {
 		return fmt.Errorf("the library for Python: %w", err)
 	}

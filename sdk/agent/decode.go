@@ -71,7 +71,7 @@ func (d *decoder) scan(data []byte, f *frame) bool {
 
 // payload decodes the payload of a task, of which that of an acknowledgement is a part.
 func (d *decoder) payload(s *protocol.Scanner, p *payload) bool {
-	var given [13]bool
+	var given [14]bool
 	return s.Fields(func(key []byte) bool {
 		ok, field := false, 0
 		switch string(key) {
@@ -105,6 +105,8 @@ func (d *decoder) payload(s *protocol.Scanner, p *payload) bool {
 			var n int64
 			n, ok = s.Whole()
 			p.Attempt = int(n)
+		case "traceparent":
+			field, ok = 13, fresh(s, &p.Traceparent)
 		}
 		ok = ok && !given[field]
 		given[field] = true

@@ -86,6 +86,7 @@ type payload struct {
 	Priority       string          `json:"priority"`
 	Context        json.RawMessage `json:"context"`
 	Attempt        int             `json:"attempt"`
+	Traceparent    string          `json:"traceparent"`
 
 	AgentID      string   `json:"agentId"`
 	ResumeToken  string   `json:"resumeToken"`
@@ -112,7 +113,7 @@ func (p *payload) task() protocol.Task {
 		PatternName: p.PatternName, PatternVersion: p.PatternVersion,
 		Capability: p.Capability, Role: p.Role, Step: p.Step,
 		Input: p.Input, Config: p.Config, Timeout: p.Timeout,
-		Priority: p.Priority, Context: p.Context, Attempt: p.Attempt,
+		Priority: p.Priority, Context: p.Context, Attempt: p.Attempt, Traceparent: p.Traceparent,
 	}
 }
 

@@ -7,10 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -29,12 +31,10 @@ var languages = []struct {
 	build func(t *testing.T) []string
 	// think is the flag value for half a second.
 	think string
-	// asks tells that the example shows how to ask.
-	asks bool
 }{
-	{"go", buildGo, "500ms", true},
-	{"python", buildPython, "0.5", true},
-	{"typescript", buildTypeScript, "0.5", false},
+	{"go", buildGo, "500ms"},
+	{"python", buildPython, "0.5"},
+	{"typescript", buildTypeScript, "0.5"},
 }
 
 func TestExamples(t *testing.T) {
@@ -47,9 +47,7 @@ func TestExamples(t *testing.T) {
 			t.Run("Cancel", func(t *testing.T) { testCancel(t, append(command, "--think", l.think)) })
 			t.Run("Refused", func(t *testing.T) { testRefused(t, command) })
 			t.Run("Answer", func(t *testing.T) { testAnswer(t, command) })
-			if l.asks {
-				t.Run("Ask", func(t *testing.T) { testAsk(t, append(command, "--ask")) })
-			}
+			t.Run("Ask", func(t *testing.T) { testAsk(t, append(command, "--ask")) })
 			t.Run("Heartbeat", func(t *testing.T) { testHeartbeat(t, command) })
 		})
 	}
@@ -394,21 +392,58 @@ func buildTypeScript(t *testing.T) []string {
 			missing(t, "%s is not installed (Node 20 or later is needed)", tool)
 		}
 	}
-	dir := t.TempDir()
-	for _, name := range []string{"agent.ts", "package.json", "tsconfig.json"} {
-		data, err := os.ReadFile(filepath.Join("typescript", name))
-		must(t, err)
-		must(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
+	// The library is compiled as it was committed, and beside the example where its package.json says.
+	root := t.TempDir()
+	library, dir := filepath.Join(root, "typescript"), filepath.Join(root, "examples", "typescript")
+	must(t, os.CopyFS(library, withoutModules(filepath.Join("..", "typescript"))))
+	must(t, os.CopyFS(dir, withoutModules("typescript")))
+	run := func(dir string, name string, args ...string) {
+		t.Helper()
+		cmd := exec.Command(name, args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			if name == "npm" {
+				missing(t, "npm install: %v\n%s", err, out)
+			}
+			t.Fatalf("%s: %v\n%s", name, err, out)
+		}
 	}
-	install := exec.Command("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts")
-	install.Dir = dir
-	if out, err := install.CombinedOutput(); err != nil {
-		missing(t, "npm install: %v\n%s", err, out)
-	}
-	compile := exec.Command(filepath.Join(dir, "node_modules", ".bin", "tsc"))
-	compile.Dir = dir
-	if out, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("tsc: %v\n%s", err, out)
-	}
+	run(library, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts")
+	must(t, os.RemoveAll(filepath.Join(library, "dist")))
+	run(library, filepath.Join(library, "node_modules", ".bin", "tsc"))
+	sameFiles(t, filepath.Join(library, "dist"), filepath.Join("..", "typescript", "dist"))
+	must(t, os.RemoveAll(filepath.Join(library, "node_modules")))
+	run(dir, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--install-links")
+	run(dir, filepath.Join(dir, "node_modules", ".bin", "tsc"))
 	return []string{"node", filepath.Join(dir, "dist", "agent.js")}
+}
+
+// withoutModules is a directory without what npm installs in it.
+func withoutModules(dir string) fs.FS { return noModules{os.DirFS(dir)} }
+
+type noModules struct{ fs.FS }
+
+// ReadDir implements fs.ReadDirFS.
+func (n noModules) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(n.FS, name)
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "node_modules" }), err
+}
+
+// sameFiles holds what a compiler made now to what is committed.
+func sameFiles(t *testing.T, got, want string) {
+	t.Helper()
+	made, err := filepath.Glob(filepath.Join(got, "*"))
+	must(t, err)
+	committed, err := filepath.Glob(filepath.Join(want, "*"))
+	must(t, err)
+	if len(made) != len(committed) || len(made) == 0 {
+		t.Errorf("the compiler makes %d files, %d are committed; run make typescript", len(made), len(committed))
+	}
+	for _, path := range made {
+		now, err := os.ReadFile(path)
+		must(t, err)
+		if then, err := os.ReadFile(filepath.Join(want, filepath.Base(path))); err != nil || !bytes.Equal(now, then) {
+			t.Errorf("%s is not what the compiler makes of its source; run make typescript", filepath.Base(path))
+		}
+	}
 }

@@ -129,6 +129,8 @@ type Task struct {
 	Context        json.RawMessage `json:"context,omitempty"`
 	// Attempt is the fencing token: echo it in every report on this task.
 	Attempt int `json:"attempt"`
+	// Traceparent is the place of the attempt in a trace, as W3C Trace Context has it; "": it is in none.
+	Traceparent string `json:"traceparent,omitempty"`
 }
 
 // TaskProgress reports progress; exactly one of Text and Data is set. It may be dropped under load.

@@ -48,6 +48,7 @@ class Task:
     step: str
     config: Mapping[str, Any]
     context: Mapping[str, Any]
+    traceparent: str  # of the attempt, as W3C Trace Context has it; empty: it is in no trace
     _agent: "Agent" = dataclasses.field(repr=False, compare=False)
 
     async def progress(self, *, text: Optional[str] = None, data: Any = None) -> None:
@@ -70,7 +71,8 @@ def task_of(agent: "Agent", p: Mapping[str, Any]) -> Task:
         task_id=p["taskId"], execution_id=p.get("executionId", ""), pattern_name=p.get("patternName", ""),
         pattern_version=p.get("patternVersion", ""), input=p.get("input"), timeout=p.get("timeout", 0) / 1000,
         priority=p.get("priority", "normal"), attempt=p.get("attempt", 0), capability=p.get("capability", ""),
-        role=p.get("role", ""), step=p.get("step", ""), config=p.get("config") or {}, context=p.get("context") or {}, _agent=agent,
+        role=p.get("role", ""), step=p.get("step", ""), config=p.get("config") or {}, context=p.get("context") or {},
+        traceparent=p.get("traceparent", ""), _agent=agent,
     )
 
 

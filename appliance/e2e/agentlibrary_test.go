@@ -12,7 +12,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// The library for agents in Python keeps its promises through a kill of the server, a kill of the agent and a drain.
+// The library for agents in Python keeps its promises.
 func TestPythonLibrary(t *testing.T) {
 	t.Parallel()
 	python := ""
@@ -28,14 +28,45 @@ func TestPythonLibrary(t *testing.T) {
 		}
 		t.Skip("no python3 with the websockets package (Debian: apt-get install python3-websockets)")
 	}
+	keepsPromises(t, syscall.SIGUSR1, func(server, place string) *exec.Cmd {
+		cmd := exec.Command(python, "testdata/agent.py", server, place)
+		cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+filepath.Join("..", "..", "sdk", "agent", "python"))
+		return cmd
+	})
+}
+
+// The library for agents in TypeScript keeps its promises. It is installed as users install it.
+func TestTypeScriptLibrary(t *testing.T) {
+	t.Parallel()
+	library, err := filepath.Abs(filepath.Join("..", "..", "sdk", "agent", "typescript"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	install := exec.Command("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--install-links", library)
+	install.Dir = dir
+	if out, err := install.CombinedOutput(); err != nil {
+		if os.Getenv("WARDROOM_REQUIRE_REAL") != "" {
+			t.Fatalf("no npm (Debian: apt-get install nodejs npm), or it cannot install: %v\n%s", err, out)
+		}
+		t.Skipf("no npm (Debian: apt-get install nodejs npm), or it cannot install: %v\n%s", err, out)
+	}
+	keepsPromises(t, syscall.SIGUSR2, func(server, place string) *exec.Cmd {
+		return exec.Command("node", "testdata/agent.mjs", filepath.Join(dir, "node_modules", "wardroom-agent", "dist", "index.js"), server, place)
+	})
+}
+
+// keepsPromises has an agent of a library go through a kill of the server, a kill of the agent and a drain, for which it gets a
+// signal. start makes its command; it meets the test in a directory.
+func keepsPromises(t *testing.T, drain syscall.Signal, start func(server, place string) *exec.Cmd) {
+	t.Helper()
 	s := dev(t)
 	s.put(single, "twice", "double")
 	place := t.TempDir()
 	var output bytes.Buffer
 	launch := func() *exec.Cmd {
 		t.Helper()
-		cmd := exec.Command(python, "testdata/agent.py", s.url, place)
-		cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+filepath.Join("..", "..", "sdk", "agent", "python"))
+		cmd := start(s.url, place)
 		cmd.Stdout, cmd.Stderr = &output, &output
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -113,7 +144,7 @@ func TestPythonLibrary(t *testing.T) {
 	}
 
 	id = work("3")
-	if err := agent.Process.Signal(syscall.SIGUSR1); err != nil {
+	if err := agent.Process.Signal(drain); err != nil {
 		t.Fatal(err)
 	}
 	release("3")
