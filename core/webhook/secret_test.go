@@ -201,14 +201,14 @@ func TestHeadersOfTheConfiguration(t *testing.T) {
 			Headers: map[string]string{"X-Plain": "value", "X-Ref": "env:NAME", "X-Like": "env:"},
 		}}
 	})
-	list, _, err := r.FindWebhooks(ctx, core.Page{})
+	list, _, err := r.FindWebhooks(ctx, core.WebhookFilter{})
 	if want := map[string]string{"X-Plain": "***", "X-Ref": "env:NAME", "X-Like": "***"}; err != nil || len(list) != 1 || !maps.Equal(list[0].Headers, want) {
 		t.Errorf("%+v, %v", list, err)
 	}
 	before := list[0].UpdatedAt
 	r.step(1e9)
 	r.restart() // which finds nothing to change
-	if list, _, err = r.FindWebhooks(ctx, core.Page{}); err != nil || !list[0].UpdatedAt.Equal(before) {
+	if list, _, err = r.FindWebhooks(ctx, core.WebhookFilter{}); err != nil || !list[0].UpdatedAt.Equal(before) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

@@ -54,6 +54,8 @@ export interface AgentList {
 export interface AgentResult {
   /** Id of the agent. */
   id: string;
+  /** Name of the agent; absent of executions of earlier versions, and of agents that were not known any more. */
+  name?: string;
   /** An object: text is {text}, and what is no object otherwise {value}. */
   result?: unknown;
   /** completed, failed, timeout or cancelled. */
@@ -734,6 +736,8 @@ export interface Erasure {
   status?: "running" | "completed";
   /** What is being worked on. */
   step?: string;
+  /** Records that cannot be read, by kind: they stay as they are, and nothing tells whether they are of the subject. wardroom store check names them. */
+  unreadable?: Record<string, unknown>;
   /** Why the present step does not get on; it is tried again. */
   waiting?: string;
 }
@@ -1036,6 +1040,8 @@ export interface InboxItem {
   agentType?: string;
   /** The answer is posted there. */
   answerUrl: string;
+  /** Whose execution, thread or managed agent waits. */
+  createdBy?: string;
   executionId?: string;
   /** Nobody is asked any more then. Absent: it waits for as long as it takes. */
   expiresAt?: string;
@@ -1110,6 +1116,8 @@ export interface ManagedAgentBody {
   /** How long it may take from its start until it is ready. */
   readyTimeoutMs?: number;
   runtime: string;
+  /** In the answer to an answer: texts of it that something was taken out of (security.inputValidation.sanitize). */
+  sanitized?: SanitizedField[];
   /** Of the tool; resume of a later agent takes it. */
   sessionId?: string;
   /** unreachable: it runs as far as is known, and cannot be reached now. */
@@ -1147,11 +1155,22 @@ export interface ManagedAgentMetrics {
   uptimeSeconds: number;
 }
 
+export interface ManagedAgentReply {
+  /** With expectResponse: what it answered, or why it did not. */
+  response?: TurnResponse;
+  /** Texts that something was taken out of (security.inputValidation.sanitize). */
+  sanitized?: SanitizedField[];
+  /** The agent took it. */
+  sent: boolean;
+}
+
 export interface ManagedEventList {
   events: ManagedEventRow[];
   /** There are more; a page ends before its limit where events are large. */
   hasMore: boolean;
   limit: number;
+  /** With before: that of the next page, whose events are older. */
+  nextBefore?: number;
   /** since of the next page. */
   nextSince: number;
 }
@@ -1623,6 +1642,8 @@ export interface QuestionBody {
   /** Of the message, as it was sent. */
   content?: unknown;
   createdAt: string;
+  /** Whose execution asks. */
+  createdBy?: string;
   /** Managers who were asked before. */
   depth: number;
   executionId: string;
@@ -1639,6 +1660,8 @@ export interface QuestionBody {
   promptId?: string;
   /** That asks. */
   role: string;
+  /** In the answer to an answer: texts of it that something was taken out of (security.inputValidation.sanitize). */
+  sanitized?: SanitizedField[];
   /** cancelled: the execution ended, or the asker needs no answer any more. */
   status: "open" | "answered" | "expired" | "cancelled";
   /** Path of the step that asks. */
@@ -1882,13 +1905,6 @@ export interface SecretTest {
 export interface SecretTestRequest {
   /** Such as vault:secret/db#password. */
   reference: string;
-}
-
-export interface SendAnswer {
-  /** With expectResponse: what it answered, or why it did not. */
-  response?: TurnResponse;
-  /** The agent took it. */
-  sent: boolean;
 }
 
 export interface SendRequest {
@@ -2136,6 +2152,8 @@ export interface ThreadBody {
   role: string;
   /** null until its agent starts; connected for one that a connected agent hosts. */
   runtime: string | null;
+  /** Texts that something was taken out of (security.inputValidation.sanitize), 100 at most: those that it began with, and in the answer to a request those of the request. */
+  sanitized?: SanitizedField[];
   /** Of the command-line tool. */
   sessionId?: string;
   /** When its agent ran for the first time. */
@@ -2337,6 +2355,8 @@ export interface ThreadReceipt {
   queued: number;
   /** With expectResponse: what the agent answered, or why it did not. */
   response?: TurnResponse;
+  /** Texts that something was taken out of (security.inputValidation.sanitize). */
+  sanitized?: SanitizedField[];
   /** It is stored, and nothing loses it any more; or it was typed. */
   sent: boolean;
   threadId: string;
@@ -2662,7 +2682,7 @@ export interface WebhookBody {
   /** * is every public event. */
   events: string[];
   filters: WebhookFiltersBody;
-  /** Sent with each delivery. */
+  /** Sent with each delivery. Values that may be credentials are *** here; a change that has *** keeps them. */
   headers: Record<string, string>;
   id: string;
   /** Of one execution, an event waits until the one before has come to its end. */
