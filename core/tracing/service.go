@@ -129,13 +129,13 @@ func (s *Service) Begin(parent core.TraceContext) core.TraceContext {
 	t := parent
 	if t.IsZero() {
 		for t.TraceID == [16]byte{} {
-			binary.BigEndian.PutUint64(t.TraceID[:8], rand.Uint64())
-			binary.BigEndian.PutUint64(t.TraceID[8:], rand.Uint64())
+			binary.BigEndian.PutUint64(t.TraceID[:8], rand.Uint64()) //nolint:gosec // ids of traces are no secrets
+			binary.BigEndian.PutUint64(t.TraceID[8:], rand.Uint64()) //nolint:gosec // the same
 		}
 		t.Sampled = binary.BigEndian.Uint64(t.TraceID[8:])>>1 < p.threshold
 	}
 	for first := true; first || t.SpanID == [8]byte{}; first = false {
-		binary.BigEndian.PutUint64(t.SpanID[:], rand.Uint64())
+		binary.BigEndian.PutUint64(t.SpanID[:], rand.Uint64()) //nolint:gosec // the same
 	}
 	return t
 }

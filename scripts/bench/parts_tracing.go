@@ -35,6 +35,12 @@ func (b *bench) tracing(ctx context.Context) error {
 	req := request{method: http.MethodPost, path: "/api/patterns/bench-echo/execute", body: []byte(echoBody), want: http.StatusOK}
 	variants := []string{"{}", "{enabled: true, samplePerMillion: 10000, endpoint: 'http://%s'}", "{enabled: true, samplePerMillion: 1000000, endpoint: 'http://%s'}"}
 	servers := make([]*server, len(variants))
+	var ends []func()
+	defer func() {
+		for _, end := range slices.Backward(ends) {
+			end()
+		}
+	}()
 	for i, keys := range variants {
 		if i > 0 {
 			keys = fmt.Sprintf(keys, listener.Addr())
@@ -48,12 +54,12 @@ func (b *bench) tracing(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		defer s.stop()
+		ends = append(ends, s.stop)
 		agents, err := b.withAgents(ctx, s)
 		if err != nil {
 			return err
 		}
-		defer stop(agents)
+		ends = append(ends, func() { stop(agents) })
 		if _, err := fire(ctx, s.Host, 8, b.span(2*time.Second), req); err != nil { // warm-up
 			return err
 		}
