@@ -136,11 +136,16 @@ func (r *rig) staff(ctx context.Context, server *testbed.Server, logs string) (c
 			return crew, err
 		}
 		crew = append(crew, p)
+		// One after the other: lists of agents have them in this order.
+		err = testbed.Until(ctx, time.Minute, name+" is connected", func(ctx context.Context) (bool, error) {
+			h, err := server.Client.HealthDetailed(ctx)
+			return err == nil && h.Components != nil && h.Components.Agents.Connected >= len(crew), nil
+		})
+		if err != nil {
+			return crew, err
+		}
 	}
-	return crew, testbed.Until(ctx, time.Minute, "five agents", func(ctx context.Context) (bool, error) {
-		h, err := server.Client.HealthDetailed(ctx)
-		return err == nil && h.Components != nil && h.Components.Agents.Connected >= 5, nil
-	})
+	return crew, nil
 }
 
 // page is a tab that a test drives. Whatever a browser complains about fails the test.
