@@ -102,7 +102,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b\d\d-\d\d\b`), "DAY"},
 	{regexp.MustCompile(`\b\d[\d,.]*( ?(ms|s|m|h|d|KiB|MiB|GiB|B))?( \d+ ?(ms|s|m|h))?( ago)?\b`), "N"},
 	{regexp.MustCompile(`(N )+N`), "N"},
-	{regexp.MustCompile(`just now`), "N"},
+	{regexp.MustCompile(`\b(just )?now\b`), "N"},
 	{regexp.MustCompile(`\b(ada|tom|eve|kim|quinn)\b`), "AGENT"}, // whoever was free
 }
 
