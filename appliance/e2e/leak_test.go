@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -136,7 +137,8 @@ func TestNothingLeaksOfProcesses(t *testing.T) {
 				yaml = append(yaml, "security.encryption: {atRest: {enabled: true, file: "+key+"}}")
 			}
 			c := managed(t, yaml...)
-			ctx := t.Context()
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop() // before the followers are waited for
 			// What streams tell live, over the kill too.
 			var streamed syncText
 			follow := func(path string) {
@@ -196,7 +198,7 @@ func TestNothingLeaksOfProcesses(t *testing.T) {
 			if _, err := c.api.SendThread(ctx, thread.ID, client.ThreadInput{Message: "echo ${#THREAD_TOKEN}"}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := c.api.TestWebhook(ctx, hook.ID, ""); err != nil {
+			if _, err := c.api.TestWebhook(ctx, hook.ID, "execution.completed"); err != nil {
 				t.Fatal(err)
 			}
 			var shown []client.Delivery

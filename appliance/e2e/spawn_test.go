@@ -81,7 +81,7 @@ func TestSpawnRefusals(t *testing.T) {
 	if _, err := c.api.DisablePlugin(t.Context(), "runtime-local"); err != nil {
 		t.Fatal(err)
 	}
-	f = c.failed(c.post("/api/managed-agents", `{"type":"shell"}`), 503, "INTERNAL_ERROR")
+	f = c.failed(c.post("/api/managed-agents", `{"type":"shell"}`), 503, "NO_AGENTS")
 	if !strings.Contains(f.Error.Message, "runtime") {
 		t.Errorf("no runtime: %+v", f)
 	}
