@@ -82,7 +82,7 @@ func fixture(t *testing.T) (server *testbed.Server, screens []screen) {
 	}))
 	at := "/executions/" + done.ExecutionID
 	return server, []screen{
-		{"overview", "/"}, {"inbox", "/inbox"}, {"executions", "/executions?time=1&range=24h"}, {"timeline", at}, {"workflow", at + "?tab=workflow"},
+		{"overview", "/"}, {"inbox", "/inbox"}, {"timeline", at}, {"workflow", at + "?tab=workflow"},
 		{"messages", at + "?tab=messages"}, {"data", at + "?tab=data"}, {"asking", "/executions/" + asks.ExecutionID}, {"pending", "/executions/" + waits.ExecutionID},
 		{"batches", "/batches"}, {"batch", "/batches/" + batch.BatchID}, {"patterns", "/patterns"}, {"pattern", "/patterns/startup-team"}, {"editor", "/patterns/urgency?tab=edit"},
 		{"threads", "/threads"}, {"thread", "/threads/" + thread.ID}, {"agents", "/agents"}, {"managed", "/agents?tab=managed"}, {"schedules", "/schedules"}, {"triggers", "/triggers"},
