@@ -3,8 +3,8 @@ package e2e_test
 import (
 	"archive/tar"
 	"bytes"
-	"context"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"

@@ -19,7 +19,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// Store is what the service needs of the store.
+// Store is the part of the store that the service uses.
 type Store interface {
 	core.ErasureStore
 	core.ExecutionReader
