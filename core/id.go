@@ -85,7 +85,10 @@ func (u *IDMaker) New(prefix string) string {
 		u.last++
 		id = ulid.MustNew(u.last, u.entropy)
 	}
-	return prefix + id.String()
+	text := make([]byte, len(prefix)+ulid.EncodedSize)
+	copy(text, prefix)
+	_ = id.MarshalTextTo(text[len(prefix):]) // it has the room
+	return string(text)
 }
 
 // ValidID tells whether id is prefix followed by a ULID.

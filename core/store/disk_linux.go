@@ -13,23 +13,22 @@ import (
 )
 
 func diskFree(path string) (uint64, error) {
-	var st unix.Statfs_t
-	if err := unix.Statfs(path, &st); err != nil {
-		return 0, err
-	}
-	return st.Bavail * uint64(st.Bsize), nil
+	free, _, err := roomLeft(path)
+	return free, err
 }
 
-// filesFree returns how many files can still be made on the file system of path; math.MaxUint64 where it does not count them.
-func filesFree(path string) (uint64, error) {
+// roomLeft returns the bytes free for us on the file system of path, and how many files can still be made there:
+// math.MaxUint64 where it does not count them.
+func roomLeft(path string) (free, files uint64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
+	files = st.Ffree
 	if st.Files == 0 { // it makes them from free space
-		return math.MaxUint64, nil
+		files = math.MaxUint64
 	}
-	return st.Ffree, nil
+	return st.Bavail * uint64(st.Bsize), files, nil
 }
 
 func diskTotal(path string) (uint64, error) {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math"
 	"os"
 
 	"github.com/dgraph-io/badger/v4"
@@ -52,6 +53,10 @@ type Options struct {
 	NoMigrationDump bool
 	// DiskFree returns the bytes free for us on the file system of path; nil asks the operating system.
 	DiskFree func(path string) (uint64, error)
+
+	// room returns the same and the number of files that can be made, by one call where the system is asked: it is
+	// called for each commit.
+	room func(path string) (free, files uint64, err error)
 }
 
 func (o *Options) setDefaults() {
@@ -65,7 +70,18 @@ func (o *Options) setDefaults() {
 		o.Clock = core.SystemClock{}
 	}
 	if o.DiskFree == nil {
-		o.DiskFree = diskFree
+		o.DiskFree, o.room = diskFree, roomLeft
+	}
+	if o.room == nil {
+		o.room = func(path string) (free, files uint64, err error) {
+			if free, err = o.DiskFree(path); err != nil {
+				return 0, 0, err
+			}
+			if _, files, err = roomLeft(path); err != nil { // there is no such directory
+				files = math.MaxUint64
+			}
+			return free, files, nil
+		}
 	}
 }
 

@@ -180,14 +180,10 @@ func (s *Store) State() (readOnly bool, reason string) {
 
 // measure looks at the free space and the files that can be made. A file system that cannot be asked counts as full.
 func (s *Store) measure() {
-	free, err := s.opts.DiskFree(s.opts.Path)
+	free, files, err := s.opts.room(s.opts.Path)
 	if err != nil {
-		free = 0
+		free, files = 0, math.MaxUint64
 		s.log.Error("free space of the store", "path", s.opts.Path, "error", err)
-	}
-	files, err := filesFree(s.opts.Path)
-	if err != nil { // said by the other call, if it is the same
-		files = math.MaxUint64
 	}
 	turned, low := s.space.observe(free, files)
 	switch {

@@ -12,7 +12,9 @@ import (
 
 // The throughput of executions is kept per minute and per hour, in as many places as are shown: a minute lies in the
 // place of its number modulo their count, and takes it over from the one before. So it needs no retention, and a clock
-// that goes astray costs the places that it came by and no more. A span is written in the transaction of what it counts.
+// that goes astray costs the places that it came by and no more. What is counted is written in the transaction of what it
+// counts: in its minute, and in its hour unless that is the newest one. The minutes of the newest hour say all of it,
+// and last longer than it does; it is written when a later one begins.
 
 // A span is read back from:
 //
@@ -23,8 +25,8 @@ import (
 const (
 	spanMinutes = 24 * 60
 	spanHours   = 30 * 24
-	// maxSpans bounds the spans that one batch writes: one minute and hour, or those around a change of them. What a
-	// clock that jumps within a batch has beyond that is not counted.
+	// maxSpans bounds the spans that one batch changes: one minute and hour, or those around a change of them. What a
+	// clock that jumps within a batch has beyond that is not counted. It may write one more, the hour that is over.
 	maxSpans = 8
 	// maxSpanSize is the size of a span whose executions took as long as is possible in every way, in bytes.
 	maxSpanSize = 64 + maxStep*6
@@ -70,6 +72,33 @@ type span struct {
 type spanSet struct {
 	minutes [spanMinutes]*span
 	hours   [spanHours]*span
+	newest  int64 // number of the newest hour; 0 for none
+}
+
+// restore finds the newest hour of spans that were read, and counts it by its minutes.
+func (s *spanSet) restore() {
+	s.newest = 0
+	for _, m := range s.minutes {
+		if m != nil {
+			s.newest = max(s.newest, m.number/60)
+		}
+	}
+	for _, h := range s.hours {
+		if h != nil {
+			s.newest = max(s.newest, h.number)
+		}
+	}
+	sum := &span{number: s.newest}
+	for _, m := range s.minutes {
+		if m != nil && m.number/60 == s.newest {
+			sum.include(m)
+		}
+	}
+	// One that was stored counts more if its minutes were taken over, after a clock that was ahead.
+	place := s.at(spanPlaceOf(true, s.newest))
+	if sum.changes() > 0 && (*place == nil || (*place).number != s.newest || (*place).changes() < sum.changes()) {
+		*place = sum
+	}
 }
 
 func (s *spanSet) at(p spanPlace) **span {
@@ -264,6 +293,9 @@ func (s *span) percentile(percent uint64) int64 {
 	}
 	return 0
 }
+
+// changes returns how much a span has counted.
+func (s *span) changes() uint64 { return s.started + s.completed + s.failed + s.cancelled }
 
 // clone returns a copy that may be changed.
 func (s *span) clone() *span {

@@ -15,19 +15,33 @@ func (w *writer) countSpans(put func(write) error) error {
 	for i := range w.changes {
 		w.changes[i].spans.add(now, w.span)
 	}
+	stored := &w.s.state.spans
+	w.newestHour = stored.newest
 	for place, s := range w.spans {
-		if *s == nil {
+		if *s != nil && place.hour {
+			w.newestHour = max(w.newestHour, (*s).number)
+		}
+	}
+	store := func(place spanPlace, s *span) error {
+		return put(write{
+			key:   w.buf.take(func(dst []byte) []byte { return appendSpanKey(dst, place) }),
+			value: w.buf.take(func(dst []byte) []byte { return appendSpan(dst, s) }),
+		})
+	}
+	for place, s := range w.spans {
+		if *s == nil || place.hour && (*s).number == w.newestHour {
 			continue
 		}
-		wr := write{
-			key:   w.buf.take(func(dst []byte) []byte { return appendSpanKey(dst, place) }),
-			value: w.buf.take(func(dst []byte) []byte { return appendSpan(dst, *s) }),
-		}
-		if err := put(wr); err != nil {
+		if err := store(place, *s); err != nil {
 			return err
 		}
 	}
-	return nil
+	place := spanPlaceOf(true, stored.newest)
+	over := *stored.at(place)
+	if w.newestHour == stored.newest || over == nil || over.number != stored.newest || w.spans[place] != nil {
+		return nil
+	}
+	return store(place, over)
 }
 
 // span returns the span of a place as the batch leaves it, nil if the batch has changed as many as it may.
@@ -46,6 +60,7 @@ func (w *writer) span(p spanPlace) **span {
 
 // loadSpans reads the spans. One that cannot be read is passed over: its place is taken again a day or a month later.
 func (s *state) loadSpans(store *Store, txn kv.Snapshot) error {
+	defer s.spans.restore()
 	return scan(txn, []byte(prefixSpan), nil, true, func(key, value []byte) (bool, error) {
 		place, ok := cutSpanKey(key[len(prefixSpan):])
 		if !ok {

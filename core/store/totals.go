@@ -78,6 +78,7 @@ func (w *writer) publish() {
 	defer s.mu.Unlock()
 	for place, own := range w.spans {
 		*s.spans.at(place) = *own
+		s.spans.newest = max(s.spans.newest, w.newestHour)
 	}
 	for i := range w.changes {
 		s.apply(&w.changes[i])

@@ -41,6 +41,7 @@ type writer struct {
 	counts     map[string]statusCounts // new values of the counters that the batch touches
 	defs       map[string]definition   // likewise of definitions
 	spans      map[spanPlace]**span    // likewise of the throughput
+	newestHour int64                   // of the throughput, as the batch leaves it
 	// numbers are those of all webhooks, or nil from a change on until the next batch: they are asked for with every
 	// delivery, and change hardly ever.
 	numbers map[string]uint32
@@ -153,7 +154,7 @@ func (w *writer) refuse(maintenance bool) error {
 func (w *writer) begin() {
 	w.txn = w.s.db.Begin()
 	w.batchSeq, w.batchAudit = w.seq, w.audit
-	w.size, w.large, w.count = batchOverhead, 0, 1+maxSpans
+	w.size, w.large, w.count = batchOverhead, 0, 1+maxSpans+1
 	if w.numbers == nil {
 		// On failure they stay unknown, and each is looked up.
 		if numbers, err := w.s.webhookNumbers(w.txn); err == nil {
@@ -164,7 +165,7 @@ func (w *writer) begin() {
 
 // batchOverhead is kept of each transaction for the sequence number and the throughput. Counters and references are part
 // of the size of the closure that touches them.
-const batchOverhead = 4<<10 + maxSpans*maxSpanSize
+const batchOverhead = 4<<10 + (maxSpans+1)*maxSpanSize
 
 // accept adds the closure's writes to the batch.
 func (w *writer) accept(r *request) {
