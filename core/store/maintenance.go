@@ -45,7 +45,7 @@ func (s *Store) RunMaintenance(ctx context.Context, policy func() Policy) error 
 			return err
 		}
 		now := s.opts.Clock.Now()
-		s.clock.observe(now.UTC())
+		s.clock.observe(now)
 		s.keepClock(ctx)
 		if next.Sub(now) > maintenanceEvery { // the clock went back
 			next = now.Add(maintenanceEvery)

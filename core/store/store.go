@@ -175,7 +175,7 @@ func (s *Store) start(ctx context.Context, room bool, steps []migration) (err er
 	}
 	if err := s.beginClock(ctx); err != nil {
 		s.log.Error("what was known of the clock cannot be read", "error", err)
-		s.clock.begin(clockRecord{}, time.Time{}, s.opts.Clock.Now().UTC())
+		s.clock.begin(clockRecord{}, time.Time{}, s.opts.Clock.Now())
 	}
 	s.measure()
 	s.queue.wake = make(chan struct{}, 1)
