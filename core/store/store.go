@@ -69,6 +69,7 @@ type Store struct {
 	retainMu   sync.Mutex // one retention or value log collection at a time
 	owed       Retired    // what was retired, and whose space a merge did not give back yet; guarded by retainMu
 	owedRuns   int        // runs since it was retired; guarded by retainMu
+	merged     mergeMark  // guarded by retainMu
 }
 
 // Open opens the store at opts.Path, migrates it to the present schema, and starts its writer and its
