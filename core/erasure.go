@@ -42,7 +42,7 @@ const (
 	DataAudit         = "audit"
 )
 
-// ErrUnreadable is returned for a stored record that cannot be decoded: whose it is cannot be told.
+// ErrUnreadable is wrapped by errors about a stored record that cannot be decoded: whose it is cannot be told.
 var ErrUnreadable = errors.New("the record cannot be read")
 
 // ErasureRecord is an erasure as it is stored. Values are snapshots.

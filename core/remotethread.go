@@ -105,6 +105,9 @@ type RemoteHost struct {
 type ThreadHosts interface {
 	// Hosts lists the connected agents that host threads, those with the most room first.
 	Hosts() []RemoteHost
+	// HostAway reports whether an agent that hosts threads of a type is not among Hosts now and may come back: its
+	// connection is lost, or it drains. After a restart that is one of which it is not known yet what it hosts.
+	HostAway(agentType string) bool
 	// SpawnThread asks a host for a thread. When its connection is lost it is asked after a resume. A host drops
 	// one that it knows. False when the agent is gone for good.
 	SpawnThread(agentID string, t RemoteThread) bool

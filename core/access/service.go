@@ -184,7 +184,7 @@ func (s *Service) flush(ctx context.Context) {
 	err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
 		for id, at := range used {
 			rec, err := tx.FindAPIKey(id)
-			if core.ErrorCode(err) == core.CodeNotFound {
+			if core.ErrorCode(err) == core.CodeNotFound || errors.Is(err, core.ErrUnreadable) {
 				continue
 			}
 			if err != nil {
@@ -251,7 +251,7 @@ func (s *Service) purge(ctx context.Context) {
 		err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
 			var errs []error
 			for _, id := range chunk {
-				errs = append(errs, tx.DeleteAPIKey(id))
+				errs = append(errs, readable(tx.DeleteAPIKey(id)))
 			}
 			return errors.Join(errs...)
 		})
@@ -261,6 +261,14 @@ func (s *Service) purge(ctx context.Context) {
 		}
 		s.known.drop(chunk)
 	}
+}
+
+// readable passes over a record that cannot be read: it stays, and keeps nothing from the others.
+func readable(err error) error {
+	if errors.Is(err, core.ErrUnreadable) {
+		return nil
+	}
+	return err
 }
 
 // changed looks for keys that are over now and then, so that they stay bounded however fast they come.

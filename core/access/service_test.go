@@ -34,6 +34,7 @@ type fakeStore struct {
 	fails error
 
 	sessions map[string]*core.SessionRecord
+	broken   string // id of a record that cannot be read
 }
 
 type fakeTx struct {
@@ -42,6 +43,7 @@ type fakeTx struct {
 	after []func()
 
 	sessions map[string]*core.SessionRecord
+	broken   string
 }
 
 func (s *fakeStore) Update(_ context.Context, fn func(tx core.Tx) error) error {
@@ -50,7 +52,7 @@ func (s *fakeStore) Update(_ context.Context, fn func(tx core.Tx) error) error {
 	if s.fails != nil {
 		return s.fails
 	}
-	tx := &fakeTx{keys: maps.Clone(s.keys), sessions: maps.Clone(s.sessions)}
+	tx := &fakeTx{keys: maps.Clone(s.keys), sessions: maps.Clone(s.sessions), broken: s.broken}
 	if err := fn(tx); err != nil {
 		return err
 	}
@@ -75,6 +77,9 @@ func (s *fakeStore) FindAPIKeys(context.Context, core.APIKeyFilter) ([]*core.API
 }
 
 func (t *fakeTx) FindAPIKey(id string) (*core.APIKeyRecord, error) {
+	if id == t.broken {
+		return nil, fmt.Errorf("stored key: %w", core.ErrUnreadable)
+	}
 	if k := t.keys[id]; k != nil {
 		return k, nil
 	}
@@ -425,6 +430,22 @@ func TestLastUse(t *testing.T) {
 	r.Close()
 	if at := r.store.keys[k.ID].LastUsedAt; at == nil || !at.Equal(r.clock.Now().Truncate(time.Minute)) {
 		t.Errorf("%v", at)
+	}
+}
+
+// A key that cannot be read any more keeps the last uses of the others from nothing.
+func TestLastUseBesideBroken(t *testing.T) {
+	r := newRig(t)
+	if err := r.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	well, broken := r.create(core.APIKeySpec{Name: "ci", Scopes: []string{"read"}}), r.create(core.APIKeySpec{Name: "cd", Scopes: []string{"read"}})
+	r.wants(well.Key, "")
+	r.wants(broken.Key, "")
+	r.store.broken = broken.ID
+	r.Close()
+	if r.store.keys[well.ID].LastUsedAt == nil {
+		t.Error("the last use of a key that is well was not written")
 	}
 }
 

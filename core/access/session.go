@@ -165,7 +165,7 @@ func (s *Service) CreateSession(ctx context.Context, spec core.SessionSpec) (*co
 	}
 	err = s.opts.Store.Update(ctx, func(tx core.Tx) error {
 		for _, id := range ending {
-			if err := tx.DeleteSession(id); err != nil {
+			if err := readable(tx.DeleteSession(id)); err != nil {
 				return err
 			}
 		}
@@ -329,7 +329,7 @@ func (s *Service) endIdle(ctx context.Context) {
 		err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
 			var errs []error
 			for _, id := range chunk {
-				errs = append(errs, tx.DeleteSession(id))
+				errs = append(errs, readable(tx.DeleteSession(id)))
 			}
 			return errors.Join(errs...)
 		})
@@ -364,7 +364,7 @@ func (s *Service) flushSessions(ctx context.Context) {
 	err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
 		for id, at := range used {
 			rec, err := tx.FindSession(id)
-			if core.ErrorCode(err) == core.CodeNotFound {
+			if core.ErrorCode(err) == core.CodeNotFound || errors.Is(err, core.ErrUnreadable) {
 				continue
 			}
 			if err != nil {

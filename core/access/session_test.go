@@ -37,13 +37,22 @@ func (s *fakeStore) FindSessions(_ context.Context, f core.SessionFilter) ([]*co
 }
 
 func (t *fakeTx) FindSession(id string) (*core.SessionRecord, error) {
+	if id == t.broken {
+		return nil, fmt.Errorf("stored session: %w", core.ErrUnreadable)
+	}
 	if r := t.sessions[id]; r != nil {
 		return r, nil
 	}
 	return nil, core.NotFound("session", id)
 }
 func (t *fakeTx) PutSession(r *core.SessionRecord) error { t.sessions[r.ID] = r; return nil }
-func (t *fakeTx) DeleteSession(id string) error          { delete(t.sessions, id); return nil }
+func (t *fakeTx) DeleteSession(id string) error {
+	if _, err := t.FindSession(id); core.ErrorCode(err) != core.CodeNotFound && err != nil {
+		return err
+	}
+	delete(t.sessions, id)
+	return nil
+}
 
 type people struct {
 	*rig
@@ -245,6 +254,32 @@ func TestSessionEnds(t *testing.T) {
 }
 
 // What a browser sends by itself is not enough.
+// A session that cannot be read any more keeps the last uses of the others from nothing, nor anybody from signing in.
+func TestSessionBesideBroken(t *testing.T) {
+	p := newPeople(t)
+	broken, well := p.begin("ann", core.SessionBrowser), p.begin("ann", core.SessionBrowser)
+	for _, s := range []*core.NewSession{broken, well} {
+		if _, err := p.browse("GET", s.Token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.store.broken = broken.ID
+	p.limits.MaxConcurrent = 2
+	p.begin("ann", core.SessionBrowser) // in the place of the broken one
+	p.Close()
+	if rec := p.store.sessions[well.ID]; rec == nil || rec.LastUsedAt.Equal(rec.CreatedAt) {
+		t.Errorf("%+v", rec)
+	}
+	p.restart()
+	p.clock.Advance(13 * time.Hour)
+	coretest.WaitFor(t, "what is over to go", func() bool {
+		p.clock.Advance(time.Minute)
+		p.store.mu.Lock()
+		defer p.store.mu.Unlock()
+		return len(p.store.sessions) == 1
+	})
+}
+
 func TestCSRF(t *testing.T) {
 	p := newPeople(t)
 	s := p.begin("ann", core.SessionBrowser)

@@ -43,6 +43,23 @@ func (s *Service) Hosts() []core.RemoteHost {
 	return hosts
 }
 
+// HostAway implements core.ThreadHosts.
+func (s *Service) HostAway(agentType string) bool {
+	for _, a := range s.all() {
+		a.mu.Lock()
+		offer := a.threads.offer
+		away := a.presence == lost && a.restored && offer == nil
+		if offer != nil && slices.Contains(offer.Types, agentType) {
+			away = a.presence != gone && (!a.healthy() || a.draining)
+		}
+		a.mu.Unlock()
+		if away {
+			return true
+		}
+	}
+	return false
+}
+
 // SpawnThread implements core.ThreadHosts.
 func (s *Service) SpawnThread(agentID string, t core.RemoteThread) bool {
 	return s.withHost(agentID, func(a *agent) {

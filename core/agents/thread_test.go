@@ -461,14 +461,22 @@ func TestThreadOfferRefused(t *testing.T) {
 func TestThreadsAfterRestart(t *testing.T) {
 	store, clock := newMemory(t), coretest.NewClock()
 	r, _ := openThreadRig(t, store, clock)
+	away := func(when, agentType string, want bool) {
+		t.Helper()
+		if r.svc.HostAway(agentType) != want {
+			t.Errorf("%s a host of %s is away: %t", when, agentType, !want)
+		}
+	}
 	p, reg := r.host(2)
 	r.svc.SpawnThread(reg.AgentID, remote("thread_1"))
 	p.expect(protocol.TypeThreadSpawn, nil)
 	p.event("thread_1", 1, protocol.ThreadStarted, protocol.ThreadData{})
 	p.acked("thread_1", 1)
+	away("while it is there,", "claude", false)
 	r.close()
 
 	r, threads := openThreadRig(t, store, clock)
+	away("after a restart, before it came back,", "claude", true)
 	if !r.svc.SpawnThread(reg.AgentID, remote("thread_1")) || !r.svc.SpawnThread(reg.AgentID, remote("thread_2")) {
 		t.Fatal("an agent that may resume is gone")
 	}
@@ -482,8 +490,12 @@ func TestThreadsAfterRestart(t *testing.T) {
 	coretest.WaitFor(t, "the host to be back", func() bool {
 		return slices.Contains(threads.told(), "back thread_1 thread_2")
 	})
+	away("once it is back,", "claude", false)
 	p.cut()
 	r.waitLost(reg.AgentID)
+	away("while its connection is lost,", "claude", true)
+	away("while its connection is lost,", "other", false)
 	advance(clock, agents.DefaultConfig().ResumeGrace+1e9)
 	coretest.WaitFor(t, "the host to be gone", func() bool { return slices.Contains(threads.told(), "gone") })
+	away("once it is gone,", "claude", false)
 }

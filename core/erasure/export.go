@@ -3,6 +3,7 @@ package erasure
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
@@ -75,10 +76,15 @@ func (s *Service) Export(ctx context.Context, subject string, fn func(item core.
 // execution exports an execution with what belongs to it.
 func (x exporter) execution(ctx context.Context, id string) error {
 	e, err := x.opts.Store.FindExecution(ctx, id)
-	if err != nil {
+	switch {
+	case errors.Is(err, core.ErrUnreadable):
+		err = x.put(core.DataExecutions, id, map[string]any{"id": id, "unreadable": true})
+	case err != nil:
 		return gone(err)
+	default:
+		err = x.put(core.DataExecutions, id, e)
 	}
-	if err := x.put(core.DataExecutions, id, e); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := x.events(ctx, id); err != nil {

@@ -2,12 +2,15 @@ package erasure_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/erasure"
+	"github.com/wardroom/wardroom/core/storetest"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -51,5 +54,77 @@ func TestEraseTwice(t *testing.T) {
 	s := erasure.New(erasure.Options{Store: &running{list: []*core.ErasureRecord{have}}, Clock: clock, IDs: core.NewIDs(clock)})
 	if e, err := s.Erase(t.Context(), core.ErasureRequest{Subject: "ann", Confirm: "ann"}); err != nil || e.ID != "ers_1" {
 		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// nothing is all that an erasure needs beside the store, where there is nothing of it.
+type nothing struct {
+	erasure.Work
+	erasure.ManagedAgents
+	erasure.Workspaces
+	store  *storetest.Memory
+	broken string // id of an execution that cannot be read
+}
+
+func (n nothing) Delete(ctx context.Context, id string) error {
+	if id == n.broken {
+		return core.Errorf(core.CodeInternal, "the stored execution cannot be read").WithCause(core.ErrUnreadable)
+	}
+	return n.store.DeleteExecution(ctx, id, core.Event{Type: core.EventExecutionDeleted, Subject: id})
+}
+
+func (nothing) ForgetExecution(context.Context, string) ([]string, error) { return nil, nil }
+func (nothing) FindManagedAgents(context.Context, core.ManagedAgentFilter) ([]*core.ManagedAgent, core.PageInfo, error) {
+	return nil, core.PageInfo{}, nil
+}
+
+func (nothing) Redact(core.AuditRow, *core.ErasureRecord, func(string) bool) ([]byte, error) {
+	return nil, nil
+}
+
+func (nothing) FindAudit(context.Context, core.AuditFilter) (*core.AuditPage, error) {
+	return &core.AuditPage{}, nil
+}
+
+// An execution that cannot be read keeps nothing else of its subject from being erased, is counted, and named in exports.
+func TestEraseBesideBroken(t *testing.T) {
+	clock := coretest.NewClock()
+	m := storetest.NewMemory(t)
+	var ids []string
+	for i := range 3 {
+		made := clock.Now().Add(time.Duration(i-10) * time.Second)
+		e := &core.Execution{
+			ID: core.IDBound(core.PrefixExecution, made), Status: core.ExecutionCompleted, Pattern: core.PatternRef{Name: "p"}, CreatedBy: "ann",
+			CreatedAt: made, CompletedAt: &made,
+		}
+		ids = append(ids, e.ID)
+		m.Put(func(tx core.Tx) error {
+			return errors.Join(tx.PutExecution(e), tx.Append(core.Event{Type: core.EventTaskAssigned, Subject: e.ID, Time: made}))
+		})
+	}
+	n := nothing{store: m, broken: ids[1]}
+	s := erasure.New(erasure.Options{
+		Store: m, Work: n, Memory: n, Managed: n, Workspaces: n, Trail: n, Clock: clock, IDs: core.NewIDs(clock),
+	})
+	s.Open()
+	defer s.Close()
+	begun, err := s.Erase(t.Context(), core.ErasureRequest{Subject: "ann", Confirm: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e *core.Erasure
+	coretest.WaitFor(t, "the erasure to end", func() bool {
+		e, err = s.FindErasure(t.Context(), begun.ID)
+		return err == nil && e.Status != wire.ErasureRunning
+	})
+	if e.Done[core.DataExecutions] != 2 || e.Unreadable[core.DataExecutions] != 1 {
+		t.Errorf("done %v, unreadable %v", e.Done, e.Unreadable)
+	}
+	for i, id := range ids {
+		_, err := m.FindExecution(t.Context(), id)
+		events, _, eventsErr := m.Events(t.Context(), id, 0, 10)
+		if gone := core.ErrorCode(err) == core.CodeNotFound; gone != (i != 1) || eventsErr != nil || len(events) > 0 && i == 1 && events[0].Type == core.EventTaskAssigned {
+			t.Errorf("%d: %v, events %v, %v", i, err, events, eventsErr)
+		}
 	}
 }

@@ -3,7 +3,9 @@ package erasure
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -192,25 +194,45 @@ func over(err error) error {
 	return gone(err)
 }
 
-// eraseExecutions removes a page of executions, each with what belongs to it.
+// eraseExecutions removes executions, each with what belongs to it. One that cannot be read stays, and is counted; its events
+// and deliveries go all the same.
 func (s *Service) eraseExecutions(ctx context.Context, e *core.ErasureRecord) (bool, error) {
+	unreadable := map[string]bool{}
 	for _, filter := range filters(e.Subject, e.CreatedAt) {
-		rows, _, err := s.opts.Store.FindExecutions(ctx, filter)
-		if err != nil {
-			return false, err
-		}
-		for _, row := range rows {
-			if err := s.eraseExecution(ctx, e, row.ID); err != nil {
+		for {
+			rows, info, err := s.opts.Store.FindExecutions(ctx, filter)
+			if err != nil {
 				return false, err
 			}
-			if err := ctx.Err(); err != nil {
-				return false, err
+			for _, row := range rows {
+				err := s.eraseExecution(ctx, e, row.ID)
+				if errors.Is(err, core.ErrUnreadable) {
+					s.log.Error("an execution cannot be read and stays where it is: see wardroom store repair", "erasure", e.ID, "execution", row.ID)
+					unreadable[row.ID], err = true, nil
+				}
+				if err := errors.Join(err, ctx.Err()); err != nil {
+					return false, err
+				}
 			}
-		}
-		if len(rows) > 0 {
-			return false, nil
+			if filter.Cursor = info.NextCursor; !info.HasMore || filter.Cursor == "" {
+				break
+			}
 		}
 	}
+	if len(unreadable) == 0 {
+		return true, nil
+	}
+	next := clone(e)
+	next.Unreadable = maps.Clone(e.Unreadable)
+	if next.Unreadable == nil {
+		next.Unreadable = core.DataCounts{}
+	}
+	next.Unreadable[core.DataExecutions] = len(unreadable)
+	next.Done[core.DataExecutions] = max(next.Done[core.DataExecutions]-len(unreadable), 0) // they were counted as they were marked
+	if err := s.save(ctx, next); err != nil {
+		return false, err
+	}
+	*e = *next
 	return true, nil
 }
 

@@ -33,14 +33,18 @@ func (s *Streams) Publish(events []core.Event) { s.bus.Publish(events) }
 
 // Stream returns the events of subject with a sequence above after: the stored ones, then live ones as
 // they are committed, each once and in order. Live-only events come once the stream caught up. After an
-// event for which isLast is true, Next returns io.EOF; also when that event lies at or before after. A
-// reader that falls behind is led back to the store without noticing. When the bus closes, Next returns
-// an INTERNAL_ERROR with Unavailable and the reason shutting_down.
+// event for which isLast is true, Next returns io.EOF; also when that event lies at or before after. An after that
+// was never given is of another history, such as before a restore of an older state: all events come then, rather than
+// none up to there. A reader that falls behind is led back to the store without noticing. When the bus closes, Next
+// returns an INTERNAL_ERROR with Unavailable and the reason shutting_down.
 //
 // Next is for one goroutine at a time. The error is that of ctx; ctx is not used afterwards.
 func (s *Streams) Stream(ctx context.Context, subject string, after uint64, isLast func(core.Event) bool) (core.EventStream, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if after > s.reader.LastSeq() {
+		after = 0
 	}
 	return s.open(subject, after, isLast), nil
 }

@@ -1,10 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -51,7 +54,9 @@ func seedPoison(t *testing.T, s *Store, at time.Time) poison {
 				tx.PutExecution(&core.Execution{
 					ID: over, Pattern: ref, Hash: "h" + over, Status: core.ExecutionCompleted, CompletedAt: &done, Input: []byte("1"),
 				}),
-				tx.PutExecution(&core.Execution{ID: runs, Pattern: ref, Hash: "h" + over, Status: core.ExecutionRunning, Input: []byte("1")}),
+				tx.PutExecution(&core.Execution{
+					ID: runs, Pattern: ref, Hash: "h" + over, Status: core.ExecutionRunning, StartedAt: &at, Input: []byte("1"),
+				}),
 				tx.PutDefinition("h"+over, "name: vote"),
 				tx.PutPattern(&core.Pattern{Name: ids["pattern"], Version: "1", Hash: "h" + over}),
 				tx.PutBatchInput(batch, 0, []byte("1")),
@@ -64,11 +69,14 @@ func seedPoison(t *testing.T, s *Store, at time.Time) poison {
 				tx.PutQuestion(&core.Question{ID: question, ExecutionID: runs, Status: core.QuestionOpen}),
 				tx.PutThread(&core.ThreadRecord{Thread: core.Thread{
 					ID: thread, ExecutionID: runs, Status: core.ThreadRunning, Role: "r" + over, AgentType: "t" + over,
+					Preparation: core.Preparation{ContextFiles: []core.ContextFile{{Path: "a", Content: "b"}}},
 				}}),
 				tx.PutInput(&core.QueuedInput{ThreadID: thread, Number: 1}),
 				tx.PutWorkspace(&core.Workspace{ID: id(core.PrefixWorkspace), Status: core.WorkspaceReady}),
-				tx.PutDecision(&core.Decision{Decision: wire.Decision{ID: id(core.PrefixDecision), ExecutionID: runs}}),
-				tx.PutExperience(&core.Experience{Experience: wire.Experience{ID: id(core.PrefixMemory), Outcome: core.ExperienceOutcomes[0]}}),
+				tx.PutDecision(&core.Decision{Decision: wire.Decision{ID: id(core.PrefixDecision), ExecutionID: runs}, Fingerprint: "f"}),
+				tx.PutExperience(&core.Experience{
+					Experience: wire.Experience{ID: id(core.PrefixMemory), Outcome: core.ExperienceOutcomes[0]}, Fingerprint: "f" + over,
+				}),
 				tx.PutWebhook(&core.WebhookRecord{Webhook: core.Webhook{ID: hook}}),
 				tx.PutDelivery(&core.Delivery{
 					ID: delivery, WebhookID: hook, Status: core.DeliveryFailed, Event: core.EventSystemAlert, CreatedAt: made, Timestamp: &done,
@@ -89,9 +97,11 @@ func seedPoison(t *testing.T, s *Store, at time.Time) poison {
 		if err != nil {
 			t.Fatal(err)
 		}
+		seedPoisonOfAccess(t, s, ids, made)
 	}
 	over, managed := p.bad[core.PrefixExecution], p.bad[core.PrefixManaged]
 	number := binary.BigEndian.AppendUint32(nil, 1) // of the webhook that was stored first
+	failed := placeOf(1, &core.Delivery{Status: core.DeliveryFailed, Event: core.EventSystemAlert})
 	p.keys = [][]byte{
 		[]byte("x/" + over), []byte("x/" + p.bad["active"]), []byte("ix/xa/" + p.bad["active"]), []byte("c/" + p.bad["pattern"]),
 		appendPatternKey(nil, p.bad["pattern"], "1"), []byte("d/h" + over), []byte("dr/h" + over),
@@ -108,9 +118,74 @@ func seedPoison(t *testing.T, s *Store, at time.Time) poison {
 		appendList(nil, prefixRowCount, kindWorkspace, workspaces.facets(&core.Workspace{}), 0),
 		appendIdempotencyKey(nil, idempotencyHash("me", over)), []byte("cur/c" + over),
 		appendJournalKey(nil, over, 1), appendJournalKey(nil, over, 2), appendJournalKey(nil, managed, 3),
-		[]byte("meta/seq"), []byte("meta/webhooks"),
+		[]byte("meta/seq"), []byte("meta/webhooks"), []byte("meta/audit"), []byte("meta/clock"), []byte("meta/installation"),
+		[]byte("tf/" + p.bad[core.PrefixThread]), appendSpanKey(nil, spanPlaceOf(false, at.Unix()/60)),
+		append(appendDeliveries(nil, 1, failed.status, failed.event), p.bad[core.PrefixDelivery]...),
+		[]byte("k/" + p.bad[core.PrefixAPIKey]), []byte("at/" + p.bad[core.PrefixToken]), []byte("s/" + p.bad[core.PrefixSession]),
+		[]byte("sc/" + p.bad[core.PrefixSchedule]), []byte("tg/" + p.bad[core.PrefixTrigger]), []byte("er/" + p.bad[core.PrefixErasure]),
+		appendAuditKey(nil, 1), []byte("ac/sink" + over),
 	}
+	p.whole(t)
 	return p
+}
+
+// seedPoisonOfAccess stores what came after the others: who may call, what starts by itself, and the audit trail.
+func seedPoisonOfAccess(t *testing.T, s *Store, ids map[string]string, made time.Time) {
+	t.Helper()
+	ctx := context.Background()
+	for _, prefix := range []string{
+		core.PrefixAPIKey, core.PrefixToken, core.PrefixSession, core.PrefixSchedule, core.PrefixTrigger, core.PrefixErasure,
+	} {
+		ids[prefix] = core.IDBound(prefix, made)
+	}
+	key := new(core.APIKeyRecord)
+	key.ID, key.Name, key.Owner = ids[core.PrefixAPIKey], "key "+ids[core.PrefixAPIKey], "me"
+	token := new(core.AgentTokenRecord)
+	token.ID = ids[core.PrefixToken]
+	session := new(core.SessionRecord)
+	session.ID, session.User = ids[core.PrefixSession], "me"
+	schedule := new(core.ScheduleRecord)
+	schedule.ID = ids[core.PrefixSchedule]
+	trigger := new(core.TriggerRecord)
+	trigger.ID = ids[core.PrefixTrigger]
+	erasure := new(core.ErasureRecord)
+	erasure.ID, erasure.Status = ids[core.PrefixErasure], wire.ErasureRunning
+	err := s.Update(ctx, func(tx core.Tx) error {
+		return errors.Join(tx.PutAPIKey(key), tx.PutAgentToken(token), tx.PutSession(session), tx.PutSchedule(schedule), tx.PutTrigger(trigger),
+			tx.PutErasure(erasure))
+	})
+	err = errors.Join(err, s.RecordAudit(ctx, func(tx core.AuditTx) error { return tx.AppendAudit(auditSeal) }),
+		s.SetAuditCursor(ctx, "sink"+ids[core.PrefixExecution], 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Installation(ctx, func() string { return "inst_1" }); err != nil {
+		t.Fatal(err)
+	}
+	s.keepClock(ctx)
+}
+
+// auditSeal makes an audit record.
+func auditSeal(dst []byte, sequence uint64, _ core.AuditHash) ([]byte, time.Time, core.AuditHash) {
+	return fmt.Appendf(dst, `{"sequence":%d,"hash":"%064d"}`, sequence, 0), time.UnixMilli(1), core.AuditHash{}
+}
+
+// whole fails unless a record of each table is broken that can be.
+func (p poison) whole(t *testing.T) {
+	t.Helper()
+	elsewhere := map[string]string{
+		keySchema: "TestSchemaUnreadable", keySchemaCopy: "TestSchemaUnreadable", keyRedoBroken: "TestRedoAfterCrash",
+	}
+	has := map[string]bool{}
+	for _, key := range p.keys {
+		section, _ := sectionOf(key)
+		has[section.prefix] = true
+	}
+	for _, section := range tables {
+		if section.decode(nil, []byte{9}) != nil && !has[section.prefix] && elsewhere[section.prefix] == "" {
+			t.Errorf("no %s (%s) is broken", section.kind, section.prefix)
+		}
+	}
 }
 
 // spoil overwrites the records with what cannot be decoded.
@@ -190,6 +265,35 @@ func testBrokenRecords(t *testing.T, encryption *Encryption, spoil func(p poison
 				}
 				return tx.PutThread(&core.ThreadRecord{Thread: core.Thread{ID: "thread_z", ExecutionID: "exec_z", Status: core.ThreadRunning}})
 			},
+			"Decision": func(tx core.Tx) error { // with the fingerprint of the broken one
+				same, err := tx.SameDecision(p.bad["active"], "f")
+				if same != nil || err != nil {
+					t.Errorf("same decision: %v, %v", same, err)
+				}
+				return tx.PutDecision(&core.Decision{Decision: wire.Decision{ID: "dec_z", ExecutionID: p.bad["active"]}, Fingerprint: "f"})
+			},
+			"Key": func(tx core.Tx) error { // with the name of the broken one
+				name := "key " + p.bad[core.PrefixAPIKey]
+				named, err := tx.APIKeyNamed(name)
+				if named != nil || err != nil {
+					t.Errorf("the key of that name: %v, %v", named, err)
+				}
+				key := new(core.APIKeyRecord)
+				key.ID, key.Name, key.Owner = "key_z", name, "me"
+				return tx.PutAPIKey(key)
+			},
+			"Token": func(tx core.Tx) error {
+				token := new(core.AgentTokenRecord)
+				token.ID = "at_z"
+				return tx.PutAgentToken(token)
+			},
+			"Session": func(tx core.Tx) error {
+				session := new(core.SessionRecord)
+				session.ID, session.User = "sess_z", "me"
+				return tx.PutSession(session)
+			},
+			"Schedule": func(tx core.Tx) error { return tx.DeleteSchedule(p.good[core.PrefixSchedule]) },
+			"Trigger":  func(tx core.Tx) error { return tx.DeleteTrigger(p.good[core.PrefixTrigger]) },
 		} {
 			if err := s.Update(ctx, fn); err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -208,6 +312,30 @@ func testBrokenRecords(t *testing.T, encryption *Encryption, spoil func(p poison
 		}
 		if seq := s.LastSeq(); seq != 7 {
 			t.Errorf("the last sequence is %d: it went back", seq)
+		}
+		if err := s.RecordAudit(ctx, func(tx core.AuditTx) error { return tx.AppendAudit(auditSeal) }); err != nil || s.AuditHead().Sequence != 3 {
+			t.Errorf("the audit trail ends with %+v, %v", s.AuditHead(), err)
+		}
+		if id, err := s.Installation(ctx, func() string { return "inst_2" }); err != nil || id != "inst_2" {
+			t.Errorf("the installation is %q, %v", id, err)
+		}
+	})
+	t.Run("Dump", func(t *testing.T) {
+		var out bytes.Buffer
+		if _, err := s.Dump(ctx, &out, nil); err != nil {
+			t.Fatal(err)
+		}
+		back := filepath.Join(t.TempDir(), "back")
+		if _, err := Restore(ctx, &out, back, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		restored, err := Open(ctx, Options{Path: back, MinFreeBytes: 1 << 20, Clock: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = restored.Close() }()
+		if _, err := restored.FindExecution(ctx, p.good[core.PrefixExecution]); err != nil {
+			t.Error(err)
 		}
 	})
 	t.Run("Retention", func(t *testing.T) {
@@ -236,6 +364,10 @@ func testBrokenRecords(t *testing.T, encryption *Encryption, spoil func(p poison
 		if agents, err := s.AllAgents(ctx); err != nil || len(agents) > 0 {
 			t.Errorf("agents: %v, %v", agents, err)
 		}
+		n, err := s.TrimAudit(ctx, 2, func(time.Time) bool { return true }, func(uint64, int) core.AuditSeal { return auditSeal })
+		if err != nil || n != 1 || s.AuditHead().First != 3 {
+			t.Errorf("%d audit records went, %v, %+v", n, err, s.AuditHead())
+		}
 	})
 	t.Run("Notes", func(t *testing.T) {
 		noted := map[string]bool{}
@@ -248,6 +380,9 @@ func testBrokenRecords(t *testing.T, encryption *Encryption, spoil func(p poison
 		for _, key := range []string{
 			"x/" + p.bad[core.PrefixExecution], "x/" + p.bad["active"], "b/" + p.bad[core.PrefixBatch], "th/" + p.bad[core.PrefixThread],
 			"ma/" + p.bad[core.PrefixManaged], "wh/" + p.bad[core.PrefixWebhook], "cur/c" + p.bad[core.PrefixExecution],
+			"k/" + p.bad[core.PrefixAPIKey], "at/" + p.bad[core.PrefixToken], "s/" + p.bad[core.PrefixSession], "sc/" + p.bad[core.PrefixSchedule],
+			"tg/" + p.bad[core.PrefixTrigger], "er/" + p.bad[core.PrefixErasure], string(appendAuditKey(nil, 1)), "meta/audit", "meta/clock",
+			"meta/installation",
 		} {
 			if !noted[key] {
 				t.Errorf("%s is not noted", key)
@@ -344,6 +479,30 @@ func brokenLists(t *testing.T, s *Store, p poison) {
 	}
 	events, _, err = s.Events(ctx, "group", 0, 0)
 	count(len(events), err)(2)
+	keys, info, err := s.FindAPIKeys(ctx, core.APIKeyFilter{})
+	count(len(keys), err)(1)
+	count(info.Total, err)(2)
+	tokens, _, err := s.FindAgentTokens(ctx, core.AgentTokenFilter{})
+	count(len(tokens), err)(1)
+	sessions, _, err := s.FindSessions(ctx, core.SessionFilter{User: "me"})
+	count(len(sessions), err)(1)
+	schedules, err := s.AllSchedules(ctx)
+	count(len(schedules), err)(1)
+	triggers, err := s.AllTriggers(ctx)
+	count(len(triggers), err)(1)
+	erasures, err := s.AllErasures(ctx)
+	count(len(erasures), err)(1)
+	erasures, _, err = s.FindErasures(ctx, core.Page{})
+	count(len(erasures), err)(1)
+	rows := 0
+	err = s.AuditRows(ctx, 1, false, func(core.AuditRow) (bool, error) { rows++; return true, nil })
+	count(rows, err)(1)
+	seq, err = s.AuditCursor(ctx, "sink"+p.bad[core.PrefixExecution])
+	count(int(seq), err)(0)
+	through, err := s.Throughput(ctx)
+	if err != nil || len(through.Hours) != 1 {
+		t.Errorf("throughput: %+v, %v", through, err)
+	}
 	counts, err := s.CountExecutions(ctx)
 	if err != nil || counts[p.bad["pattern"]][core.ExecutionCompleted] != 1 || counts[p.bad["pattern"]][core.ExecutionRunning] != 0 {
 		t.Errorf("counts: %v, %v", counts, err)

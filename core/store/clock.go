@@ -16,7 +16,8 @@ import (
 // (keyClock), and a step forward of more than clockLeap is a time in which nothing is known to have passed: what was
 // there before it ages by that much less. A step found at the start may be nothing but the time in which the machine
 // was off: it counts as passed once the clock went on for clockGrace without being set back. One while the process
-// runs never does: either clock was wrong. A step back takes back the steps forward.
+// runs never does: either clock was wrong. What passed by the monotonic clock meanwhile, however long ago the last look
+// was, is no part of a step. A step back takes back the steps forward.
 
 const (
 	// clockLeap is how far the clock may go forward from one look to the next, or over a restart, and be believed.
@@ -42,7 +43,8 @@ type clockStep struct {
 // clockBook is what is known of the clock. The zero value knows nothing.
 type clockBook struct {
 	mu    sync.Mutex // guards all below
-	last  time.Time  // seen last
+	last  time.Time  // seen last, in UTC
+	seen  time.Time  // the same with its monotonic reading
 	steps []clockStep
 	kept  time.Time // last, as it is on disk
 	dirty bool      // steps are not
@@ -64,12 +66,12 @@ func (b *clockBook) begin(r clockRecord, newest, now time.Time) {
 		b.last = newest
 	}
 	if b.last.IsZero() {
-		b.last = now
+		b.last = now.UTC()
 	}
 	b.look(now, true)
 }
 
-// observe looks at the clock.
+// observe looks at the clock; now has a monotonic reading.
 func (b *clockBook) observe(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,19 +80,24 @@ func (b *clockBook) observe(now time.Time) {
 
 // look takes in what the clock says. mu is held.
 func (b *clockBook) look(now time.Time, starting bool) {
-	switch went := now.Sub(b.last); {
-	case went > clockLeap:
-		b.steps = append(b.steps, clockStep{From: b.last, By: went, Start: starting})
+	wall, passed := now.UTC(), time.Duration(0)
+	if !starting && monotonic(now) && monotonic(b.seen) {
+		passed = max(now.Sub(b.seen), 0)
+	}
+	went := wall.Sub(b.last)
+	switch stepped := went - passed; {
+	case stepped > clockLeap:
+		b.steps = append(b.steps, clockStep{From: b.last, By: stepped, Start: starting})
 		if len(b.steps) > maxClockSteps {
 			b.steps[1].By += b.steps[0].By
 			b.steps = slices.Delete(b.steps, 0, 1)
 		}
 		b.dirty = true
-	case went < -clockBack:
-		for went = -went; went > 0 && len(b.steps) > 0; {
+	case stepped < -clockBack:
+		for back := -stepped; back > 0 && len(b.steps) > 0; {
 			newest := &b.steps[len(b.steps)-1]
-			taken := min(newest.By, went)
-			newest.By, went = newest.By-taken, went-taken
+			taken := min(newest.By, back)
+			newest.By, back = newest.By-taken, back-taken
 			if newest.By < clockLeap {
 				b.steps = b.steps[:len(b.steps)-1]
 			}
@@ -106,8 +113,11 @@ func (b *clockBook) look(now time.Time, starting bool) {
 			}
 		}
 	}
-	b.last = now
+	b.last, b.seen = wall, now
 }
+
+// monotonic reports whether a time has a monotonic reading.
+func monotonic(t time.Time) bool { return t != t.Round(0) }
 
 // all returns the steps.
 func (b *clockBook) all() []clockStep {
@@ -140,7 +150,7 @@ func (s *Store) ClockSteps() []ClockStep {
 // Older implements core.OlderFunc: what was there before a step of the clock that is in doubt is younger by it.
 func (s *Store) Older(since time.Time, age time.Duration) bool {
 	now := s.opts.Clock.Now()
-	s.clock.observe(now.UTC())
+	s.clock.observe(now)
 	return cutoff{before: now.Add(1 - age), now: now, steps: s.clock.all()}.passed(since)
 }
 
@@ -165,7 +175,7 @@ func (s *Store) beginClock(ctx context.Context) error {
 				return err
 			}
 		}
-		s.clock.begin(r, newest, now.UTC())
+		s.clock.begin(r, newest, now)
 		return nil
 	})
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"testing"
 	"time"
+
+	"github.com/wardroom/wardroom/core/coretest"
 )
 
 // Steps of the clock of a running process.
@@ -50,5 +52,30 @@ func TestClockBook(t *testing.T) {
 	}
 	if want := 3*maxClockSteps*2*day - time.Hour; sum != want {
 		t.Errorf("they are %s in all, want %s", sum, want)
+	}
+}
+
+// However long nobody looked, what passed by the monotonic clock is no step of the wall clock.
+func TestClockBookAfterLong(t *testing.T) {
+	const day = 24 * time.Hour
+	clock := coretest.NewStepClock()
+	var b clockBook
+	b.begin(clockRecord{}, time.Time{}, clock.Now())
+	clock.Advance(5 * day) // a run of retention on a store that is large, and a disk that is slow
+	b.observe(clock.Now())
+	if steps := b.all(); len(steps) > 0 {
+		t.Fatalf("time that passed is a step: %+v", steps)
+	}
+	clock.Advance(5 * day)
+	clock.Step(40 * day)
+	b.observe(clock.Now())
+	if steps := b.all(); len(steps) != 1 || steps[0].By != 40*day {
+		t.Fatalf("steps %+v, want one of 40 days", steps)
+	}
+	clock.Advance(60 * day)
+	clock.Step(-40 * day) // the wall clock is ahead of where it was, and set back all the same
+	b.observe(clock.Now())
+	if steps := b.all(); len(steps) > 0 {
+		t.Errorf("a step that was taken back is left: %+v", steps)
 	}
 }

@@ -218,6 +218,8 @@ func recordOf(entry, value []byte) []byte {
 		return appendKey(nil, prefixDecision, string(value))
 	case from(prefixExperiencePrint):
 		return appendKey(nil, prefixExperience, string(value))
+	case from(prefixAPIKeyName):
+		return appendKey(nil, prefixAPIKey, string(value))
 	case from(prefixActive):
 		return appendKey(nil, prefixExecution, string(cut(prefixActive, 0)))
 	case from(prefixBatchActive):
@@ -260,8 +262,10 @@ func follows(txn kv.Snapshot, entry, entryValue, record, value []byte) (bool, er
 	if asDamage(err) != nil {
 		return false, nil
 	}
-	if bytes.HasPrefix(entry, []byte(prefixDecisionPrint)) || bytes.HasPrefix(entry, []byte(prefixExperiencePrint)) {
-		return err == nil, err // it leads to a record that is there
+	for _, prefix := range printPrefixes {
+		if bytes.HasPrefix(entry, []byte(prefix)) {
+			return err == nil, err // it leads to a record that is there
+		}
 	}
 	return found, err
 }
@@ -324,9 +328,10 @@ func (d *derived) counted(key []byte) bool {
 	return false
 }
 
-// derivedPrefixes are those of all that follows from records: index entries first, then counts.
+// Prefixes of all that follows from records: fingerprints, index entries, which they are among, and counts.
 var (
-	entryPrefixes = []string{prefixIndex, prefixThreadState, prefixDecisionPrint, prefixExperiencePrint}
+	printPrefixes = []string{prefixDecisionPrint, prefixExperiencePrint, prefixAPIKeyName}
+	entryPrefixes = append([]string{prefixIndex, prefixThreadState}, printPrefixes...)
 	countPrefixes = []string{prefixCounter, prefixRefs, prefixRowCount, prefixDeliveryCount}
 )
 
@@ -345,6 +350,10 @@ func ownerOf(key, value []byte) []byte {
 		}
 	case prefixThreadFiles:
 		return appendKey(nil, prefixThread, string(rest))
+	case prefixErased:
+		if id, _, ok := cutEscaped(rest); ok {
+			return appendKey(nil, prefixErasure, id)
+		}
 	case prefixWebhookNumber:
 		return appendKey(nil, prefixWebhook, string(rest))
 	case prefixLog:

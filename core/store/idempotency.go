@@ -86,7 +86,7 @@ func (s *Store) forgotten(claimed, now time.Time) bool {
 	if now.Sub(claimed) < core.IdempotencyTTL {
 		return false
 	}
-	s.clock.observe(s.opts.Clock.Now().UTC()) // the step may be younger than the last look of RunMaintenance
+	s.clock.observe(s.opts.Clock.Now()) // the step may be younger than the last look of RunMaintenance
 	return cutoff{before: now.Add(1 - core.IdempotencyTTL), now: now, steps: s.clock.all()}.passed(claimed)
 }
 

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/store/kv"
 )
 
 const (
@@ -45,7 +48,7 @@ func (s *Store) RunMaintenance(ctx context.Context, policy func() Policy) error 
 			return err
 		}
 		now := s.opts.Clock.Now()
-		s.clock.observe(now.UTC())
+		s.clock.observe(now)
 		s.keepClock(ctx)
 		if next.Sub(now) > maintenanceEvery { // the clock went back
 			next = now.Add(maintenanceEvery)
@@ -111,18 +114,24 @@ func (s *Store) maintain(ctx context.Context, policy Policy) {
 //
 // A key that is deleted takes its space until a compaction meets it, and a value in the value log until the compaction
 // after which that file can be collected. Badger compacts only what is written, so without further writes nothing would
-// be given back. Merging all tables costs as much as they hold, so it is done when there is no space left, when most of
-// what is stored are large values, and when most of what was stored is gone; otherwise what is written sees to it.
+// be given back. Merging all tables costs as much as they hold, so it is done when there is no space left, when large
+// values that were written since the last merge are as much as that, when half of what was stored went since then and most
+// of it are large values, and when most of what was stored went at once; otherwise what is written sees to it.
 func (s *Store) reclaim(ctx context.Context, done Retired) error {
 	s.retainMu.Lock()
 	defer s.retainMu.Unlock()
+	gone, err := s.goneShare(ctx, done)
+	if err != nil {
+		return err
+	}
+	s.merged.gone += gone
 	if done == (Retired{}) {
 		done = s.owed
 	}
 	if done == (Retired{}) || !s.reclaimPays(done) {
 		return s.collectValues(ctx)
 	}
-	err := s.merge(ctx, done)
+	err = s.merge(ctx, done)
 	s.measure()
 	// A merge that failed, or that left the store full as a compaction beside it held what it could have dropped, is tried
 	// again by the next runs, which may find nothing more to retire.
@@ -133,8 +142,34 @@ func (s *Store) reclaim(ctx context.Context, done Retired) error {
 	return err
 }
 
+// mergeMark is how the store was after the last merge, and what happened since. The zero value is that of a store that was
+// just opened: nothing is known of what is dead in it.
+type mergeMark struct {
+	values int64   // bytes of the value log
+	gone   float64 // share of what was stored, as retention found it, that it removed; the sum over its runs
+}
+
+// goneShare returns what share of executions or batches, which hold the most, a run of retention removed.
+func (s *Store) goneShare(ctx context.Context, done Retired) (float64, error) {
+	var left uint64
+	err := s.view(ctx, func(txn kv.Snapshot) (err error) {
+		left, err = s.rowCount(txn, appendList(nil, prefixRowCount, kindBatch, batches.facets(new(core.Batch)), 0))
+		return err
+	})
+	s.state.mu.RLock()
+	total := s.state.total
+	s.state.mu.RUnlock()
+	share := func(gone int, left int64) float64 { return float64(gone) / float64(max(int64(gone)+left, 1)) }
+	return max(share(done.Executions, total), share(done.Batches, int64(left))), err
+}
+
 // merge merges all tables after done was retired. The caller holds retainMu.
-func (s *Store) merge(ctx context.Context, done Retired) error {
+func (s *Store) merge(ctx context.Context, done Retired) (err error) {
+	defer func() {
+		if err == nil {
+			s.merged = mergeMark{values: s.valueBytes()}
+		}
+	}()
 	deep := false
 	if err := s.withDB(func(db *badger.DB) error {
 		deep = slices.ContainsFunc(db.Levels(), func(l badger.LevelInfo) bool { return l.Level > 0 && l.NumTables > 0 })
@@ -178,8 +213,11 @@ func (s *Store) reclaimPays(done Retired) bool {
 	if s.space.isLow() {
 		return true
 	}
-	if values := s.valueBytes(); values >= 2*valueLogFile && s.Stats().LSMBytes <= values/2 {
-		return true
+	values, tables := s.valueBytes(), s.Stats().LSMBytes
+	if values >= 2*valueLogFile {
+		if values-s.merged.values >= max(2*valueLogFile, tables) || tables <= values && s.merged.gone >= 0.5 {
+			return true
+		}
 	}
 	s.state.mu.RLock()
 	left := s.state.total

@@ -135,3 +135,49 @@ func TestCollectionsTakeNoSpace(t *testing.T) {
 		t.Errorf("20 values of %d KiB and as many collections take %d MiB", len(large)>>10, taken>>20)
 	}
 }
+
+// Merging all tables costs as much as they hold: a store of large values is not merged by each run of retention that
+// removes something, and what it holds of what went stays bounded all the same.
+func TestReclaimIsPaced(t *testing.T) {
+	ctx := context.Background()
+	clock := coretest.NewClock()
+	dir := t.TempDir()
+	s, err := Open(ctx, Options{Path: dir, MinFreeBytes: 1 << 20, Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	value := bytes.Repeat([]byte("x"), 1<<20)
+	const items, live = 8, 10 // of a batch, and batches that are kept
+	merges, most := 0, int64(0)
+	for i := range 80 {
+		done := clock.Now()
+		id := core.IDBound(core.PrefixBatch, done)
+		err := s.Update(ctx, func(tx core.Tx) error {
+			for n := range items {
+				if err := tx.PutBatchInput(id, n, value); err != nil {
+					return err
+				}
+			}
+			return tx.PutBatch(&core.Batch{ID: id, Status: core.BatchCompleted, CompletedAt: &done})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock.Advance(time.Hour)
+		before := s.merged
+		s.maintain(ctx, Policy{Batches: live * time.Hour})
+		if s.merged.gone < before.gone || s.merged.values != before.values {
+			merges++
+		}
+		if i > 2*live {
+			most = max(most, onDisk(t, dir, "*.vlog"))
+		}
+	}
+	if merges == 0 || merges > 25 {
+		t.Errorf("%d merges in 80 runs of retention", merges)
+	}
+	if limit := int64(live*items)<<20 + 4*valueLogFile + 2*valueLogFile; most > limit {
+		t.Errorf("the value log takes up to %d MiB, of which %d are in use", most>>20, live*items)
+	}
+}

@@ -287,6 +287,14 @@ func decodeJSON(what, id string, b []byte, into any) error {
 	return nil
 }
 
+// unreadable returns why a value is no record.
+func unreadable(value []byte) error {
+	if atrest.Unopened(value) {
+		return atrest.ErrUnopened
+	}
+	return errRecord
+}
+
 // damage is why a stored record cannot be read. Its text holds nothing of the record but its name.
 type damage struct {
 	what, id string
@@ -296,6 +304,9 @@ type damage struct {
 
 func (d *damage) Error() string { return fmt.Sprintf("stored %s %q: %v", d.what, d.id, d.err) }
 func (d *damage) Unwrap() error { return d.err }
+
+// Is has services that go over many records pass over this one.
+func (d *damage) Is(target error) bool { return target == core.ErrUnreadable }
 
 // damaged is the error for a stored record that cannot be read: never the caller's fault.
 func damaged(what, id string, err error) error {

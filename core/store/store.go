@@ -69,6 +69,7 @@ type Store struct {
 	retainMu   sync.Mutex // one retention or value log collection at a time
 	owed       Retired    // what was retired, and whose space a merge did not give back yet; guarded by retainMu
 	owedRuns   int        // runs since it was retired; guarded by retainMu
+	merged     mergeMark  // guarded by retainMu
 }
 
 // Open opens the store at opts.Path, migrates it to the present schema, and starts its writer and its
@@ -175,7 +176,7 @@ func (s *Store) start(ctx context.Context, room bool, steps []migration) (err er
 	}
 	if err := s.beginClock(ctx); err != nil {
 		s.log.Error("what was known of the clock cannot be read", "error", err)
-		s.clock.begin(clockRecord{}, time.Time{}, s.opts.Clock.Now().UTC())
+		s.clock.begin(clockRecord{}, time.Time{}, s.opts.Clock.Now())
 	}
 	s.measure()
 	s.queue.wake = make(chan struct{}, 1)

@@ -104,13 +104,19 @@ func (tb *table[T]) parse(id string, value []byte) (*T, error) {
 	return r, decodeJSON(tb.kind, id, value, r)
 }
 
-// same returns the record that a fingerprint leads to as the closure sees it, or nil.
+// same returns the record that a fingerprint leads to as the closure sees it, or nil. One that cannot be read is none: it
+// must not keep others from its fingerprint for ever.
 func (tb *table[T]) same(t *tx, print []byte) (*T, error) {
 	id, err := t.get(print)
 	if err != nil || id == nil {
 		return nil, err
 	}
-	return tb.get(t, string(id))
+	r, err := tb.get(t, string(id))
+	if asDamage(err) != nil {
+		_, err = t.w.s.pass(appendKey(nil, tb.prefix, string(id)), err)
+		return nil, err
+	}
+	return r, err
 }
 
 // find returns a record as the closure sees it. NOT_FOUND.

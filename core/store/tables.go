@@ -105,7 +105,7 @@ var tables = []section{
 	agentTokens.section(),
 	sessions.section(),
 	{prefixAudit, "audit record", true, func(_, value []byte) error {
-		if len(value) < auditHeader {
+		if len(value) < auditHeader || !json.Valid(value[auditHeader:]) {
 			return errRecord
 		}
 		return nil
@@ -141,6 +141,10 @@ var tables = []section{
 		return err
 	}},
 	jsonSection[clockRecord](keyClock, "clock"),
+	{keySelf, "id of the installation", true, func(_, value []byte) error {
+		_, err := decodeInstallation(value)
+		return err
+	}},
 	{keySchema, "schema version", false, decodeSchemaRecord},
 	{keySchemaCopy, "schema version", false, decodeSchemaRecord},
 	{keySeq, "number", false, decodeAnyNumber},

@@ -50,10 +50,17 @@ func (s *Service) place(ctx context.Context, spec *core.ThreadSpec) (place, erro
 				spec.AgentType, missing(infos, hosts, spec))
 		}
 	}
+	if spec.AgentID == "" && (spec.Runtime == "" || spec.Runtime == core.RuntimeConnected) && s.hostAway(spec.AgentType) {
+		return place{}, core.RuntimeAway("nothing runs agents of the type %q now: a connected agent that hosts threads lost its connection, or drains",
+			spec.AgentType)
+	}
 	return place{}, core.NoRuntime("nothing runs agents of the type %q: %s", spec.AgentType, missing(infos, hosts, spec))
 }
 
-// checkType refuses a type that nobody knows, in the words that a managed agent gets. A runtime that is away may know it.
+func (s *Service) hostAway(agentType string) bool { return s.opts.Hosts != nil && s.opts.Hosts.HostAway(agentType) }
+
+// checkType refuses a type that nobody knows, in the words that a managed agent gets. A runtime that is away may know it, and so
+// may a connected agent.
 func (s *Service) checkType(ctx context.Context, spec *core.ThreadSpec) error {
 	kind := spec.AgentType
 	if s.opts.AgentTypes == nil || kind == "" {
@@ -72,6 +79,9 @@ func (s *Service) checkType(ctx context.Context, spec *core.ThreadSpec) error {
 		if !info.Ready {
 			return nil
 		}
+	}
+	if s.hostAway(kind) {
+		return nil
 	}
 	slices.Sort(known)
 	return core.Invalid("agentType", "%q is not an agent type; there is %s, and agentTypes in the configuration declares more",

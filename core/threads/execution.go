@@ -3,6 +3,7 @@ package threads
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/pause"
@@ -77,6 +78,10 @@ func (s *Service) review(ctx context.Context, execution string) {
 // catchUp does what follows from the state of an execution.
 func (s *Service) catchUp(ctx context.Context, execution string) error {
 	e, err := s.opts.Store.FindExecution(ctx, execution)
+	if errors.Is(err, core.ErrUnreadable) { // nobody goes on with it
+		s.endRoles(execution)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -326,6 +326,7 @@ type fakeHosts struct {
 	stopped []string
 	forgot  []string
 	gone    bool
+	away    string // type that one hosts that may come back
 	// spawn, input and stop, if they are not nil, say what the host does; called without mu, on a goroutine of the caller.
 	spawn func(core.RemoteThread)
 	input func(core.RemoteInput)
@@ -336,6 +337,12 @@ func (f *fakeHosts) Hosts() []core.RemoteHost {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.hosts)
+}
+
+func (f *fakeHosts) HostAway(agentType string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.away == agentType
 }
 
 func (f *fakeHosts) SpawnThread(_ string, t core.RemoteThread) bool {

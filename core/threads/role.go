@@ -3,6 +3,7 @@ package threads
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
@@ -261,7 +262,9 @@ func (t *thread) endRole() {
 	var retry pause.Backoff
 	for {
 		var err error
-		if e, err = t.s.opts.Store.FindExecution(t.work, t.execution); err == nil || core.ErrorCode(err) == core.CodeNotFound {
+		// One that cannot be read never goes on, and its agents must not wait for it for ever.
+		if e, err = t.s.opts.Store.FindExecution(t.work, t.execution); err == nil || core.ErrorCode(err) == core.CodeNotFound ||
+			errors.Is(err, core.ErrUnreadable) {
 			break
 		}
 		if !t.s.pause(t.work, retry.Next()) {

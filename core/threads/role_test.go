@@ -87,6 +87,30 @@ func TestRole(t *testing.T) {
 	}
 }
 
+// The agent of an execution that cannot be read any more does not wait for it for ever: neither when the execution lets go of
+// it, nor over a restart.
+func TestRoleOfBrokenExecution(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprint("restart=", restart), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, core.SystemClock{}).open()
+			r.pattern("exec_1", true)
+			a, err := r.SpawnRole(r.ctx, roleSpec(0), roleAgent())
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec := r.roleOf()
+			r.store.spoil("exec_1")
+			if restart {
+				r.reopen()
+			} else {
+				r.EndRole(a.ID, "over")
+			}
+			r.untilStatus(rec.ID, core.ThreadStopped)
+		})
+	}
+}
+
 func TestRoleIsNotEndedByItsWords(t *testing.T) {
 	clock := coretest.NewClock()
 	r := newRig(t, clock).open()

@@ -268,3 +268,21 @@ func TestRuntimeAway(t *testing.T) {
 		t.Errorf("while its runtime is away: %v", err)
 	}
 }
+
+// A type that only connected agents host is not unknown while none of them is there, as after a restart: it may come back.
+func TestTypeOfAHostAway(t *testing.T) {
+	r := newRig(t, core.SystemClock{}).open()
+	s := spec()
+	s.AgentType = "hosted"
+	if _, err := r.SpawnThread(r.ctx, s); core.ErrorCode(err) != core.CodeValidation {
+		t.Errorf("of nobody: %v", err)
+	}
+	r.hosts.away = "hosted"
+	for _, runtime := range []string{"", core.RuntimeConnected} {
+		s.Runtime = runtime
+		_, err := r.SpawnThread(r.ctx, s)
+		if e := core.AsError(err); err == nil || e.Code != core.CodeNoAgents || !e.Unavailable || e.Details["reason"] != "runtime_unavailable" {
+			t.Errorf("runtime %q, while its host is away: %v", runtime, err)
+		}
+	}
+}

@@ -19,6 +19,25 @@ type memStore struct {
 	mu        sync.Mutex // guards all below
 	wake      chan struct{}
 	committed func(events []core.Event) // called by the store's writer, or nil
+	broken    string                    // id of an execution that cannot be read
+}
+
+// FindExecution implements core.ExecutionReader.
+func (s *memStore) FindExecution(ctx context.Context, id string) (*core.Execution, error) {
+	s.mu.Lock()
+	broken := s.broken
+	s.mu.Unlock()
+	if id == broken {
+		return nil, core.Errorf(core.CodeInternal, "the stored execution cannot be read").WithCause(core.ErrUnreadable)
+	}
+	return s.Memory.FindExecution(ctx, id)
+}
+
+// spoil has an execution be one that cannot be read.
+func (s *memStore) spoil(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = id
 }
 
 func newMemStore(tb testing.TB, clock core.Clock) *memStore {

@@ -3,21 +3,25 @@ package webhook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
 )
 
-// maxMetadata bounds the executions whose metadata is kept for filters.
-const maxMetadata = 4096
+// Bounds of what is kept of executions for filters on metadata.
+const (
+	maxMetadata      = 4096
+	maxMetadataBytes = 8 << 20 // of keys and values
+)
 
 // subject is what filters look at of an event. It is read only when a filter asks.
 type subject struct {
 	event    *core.Event
 	read     bool
 	names    []string // patterns that the event names
-	metadata map[string]any
+	metadata map[string]string
 	looked   bool
 }
 
@@ -44,7 +48,7 @@ func (s *Service) wants(ctx context.Context, w *core.Webhook, on *subject) (bool
 		on.looked = true
 	}
 	for key, want := range w.Filters.Metadata {
-		if got, ok := on.metadata[key]; !ok || text(got) != want {
+		if got, ok := on.metadata[key]; !ok || got != want {
 			return false, nil
 		}
 	}
@@ -73,33 +77,52 @@ func (on *subject) parse() {
 	}
 }
 
-// executionMetadata returns the metadata of the execution that an event is about; nil where it is not stored any more.
-// Only the reader of the log calls it.
-func (s *Service) executionMetadata(ctx context.Context, e *core.Event) (map[string]any, error) {
+// executionMetadata returns the metadata of the execution that an event is about, as filters compare it; nil where it is not
+// stored any more, or cannot be read: one such record must not keep others from their deliveries. Only the reader of the
+// log calls it.
+func (s *Service) executionMetadata(ctx context.Context, e *core.Event) (map[string]string, error) {
 	if m, ok := s.metadata[e.Subject]; ok {
 		return m, nil
 	}
-	var m map[string]any
+	var have map[string]any
 	if e.Type == core.EventExecutionStarted {
 		var data struct {
 			Metadata core.Metadata `json:"metadata"`
 		}
 		if json.Unmarshal(e.Data, &data) == nil {
-			m = data.Metadata
+			have = data.Metadata
 		}
 	} else {
 		x, err := s.opts.Store.FindExecution(ctx, e.Subject)
-		if err != nil && core.ErrorCode(err) != core.CodeNotFound {
+		switch {
+		case err == nil:
+			have = x.Options.Metadata
+		case errors.Is(err, core.ErrUnreadable):
+			s.log.Error("the metadata of an execution cannot be read; endpoints that filter by it do not get its events", "execution", e.Subject)
+		case core.ErrorCode(err) != core.CodeNotFound:
 			return nil, err
 		}
-		if err == nil {
-			m = x.Options.Metadata
+	}
+	var m map[string]string
+	size := len(e.Subject)
+	for key, value := range have {
+		if len(key) > maxFilterText {
+			continue // no filter names it
+		}
+		if text := text(value); len(text) <= maxFilterText {
+			if m == nil {
+				m = map[string]string{}
+			}
+			m[key] = text
+			size += len(key) + len(text)
 		}
 	}
-	if len(s.metadata) >= maxMetadata {
+	if len(s.metadata) >= maxMetadata || s.metadataBytes+size > maxMetadataBytes {
 		clear(s.metadata)
+		s.metadataBytes = 0
 	}
 	s.metadata[e.Subject] = m
+	s.metadataBytes += size
 	return m, nil
 }
 

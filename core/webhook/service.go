@@ -43,7 +43,9 @@ type Service struct {
 	reading  sync.Mutex                // guards the reader's state below, and is held while endpoints are added, changed or deleted
 	kept     uint64                    // position as the store has it
 	fanned   time.Time                 // of the last deliveries
-	metadata map[string]map[string]any // of executions, by id
+	metadata map[string]map[string]string // of executions, by id: what filters may ask about
+
+	metadataBytes int // of it
 
 	records sync.Mutex // held while records of endpoints are written
 
@@ -68,7 +70,7 @@ func New(o Options) *Service {
 	s := &Service{
 		opts: o, log: o.Logger, clock: o.Clock, seal: newSeal(o.SealKey), tests: make(chan struct{}, testsAtOnce),
 		stop: make(chan struct{}), wake: make(chan struct{}, 1), writeWake: make(chan struct{}, 1), loadWake: make(chan struct{}, 1),
-		metadata: make(map[string]map[string]any), endpoints: make(map[string]*endpoint), running: make(map[*job]struct{}),
+		metadata: make(map[string]map[string]string), endpoints: make(map[string]*endpoint), running: make(map[*job]struct{}),
 	}
 	s.config.Store(o.Config.withDefaults())
 	s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -299,6 +300,49 @@ func TestFilters(t *testing.T) {
 	coretest.WaitFor(t, "the log to be read", func() bool { return r.Stats().Behind == 0 })
 	if n := len(in.all()); n != 15 {
 		t.Errorf("%d requests, want 15", n)
+	}
+}
+
+// An execution that cannot be read costs the endpoints that filter by its metadata its events, and nobody else anything.
+func TestFilterOfBrokenExecution(t *testing.T) {
+	r := newRig(t, func(o *webhook.Options) { o.Store = brokenExecution{o.Store} })
+	in := r.receive(nil)
+	r.store.Put(func(tx core.Tx) error {
+		return tx.PutExecution(&core.Execution{ID: "exec_b", Status: core.ExecutionRunning, Options: core.ExecuteOptions{Metadata: data{"team": "red"}}})
+	})
+	r.create(core.WebhookSpec{URL: in.URL, Filters: core.WebhookFilters{Metadata: map[string]string{"team": "red"}}})
+	r.create(core.WebhookSpec{URL: in.URL})
+	r.emit(core.EventExecutionCompleted, "exec_broken", data{}) // 1
+	r.emit(core.EventExecutionCompleted, "exec_b", data{})      // 2
+	r.wait(3, core.DeliverySucceeded)
+	coretest.WaitFor(t, "the log to be read", func() bool { return r.Stats().Behind == 0 })
+}
+
+// brokenExecution is a store with an execution that cannot be read.
+type brokenExecution struct{ core.Store }
+
+func (s brokenExecution) FindExecution(ctx context.Context, id string) (*core.Execution, error) {
+	if id == "exec_broken" {
+		return nil, core.Errorf(core.CodeInternal, "the stored execution cannot be read").WithCause(core.ErrUnreadable)
+	}
+	return s.Store.FindExecution(ctx, id)
+}
+
+// What is kept of metadata for filters is bounded in bytes, and holds nothing that no filter could name.
+func TestFilterMetadataIsBounded(t *testing.T) {
+	r := newRig(t, nil)
+	in := r.receive(nil)
+	r.create(core.WebhookSpec{URL: in.URL, Filters: core.WebhookFilters{Metadata: map[string]string{"team": "red"}}})
+	many := data{"team": "red", "long": strings.Repeat("x", 1<<20)}
+	for i := range 10_000 {
+		many[fmt.Sprintf("key %d", i)] = strings.Repeat("y", 100)
+	}
+	for i := range 20 {
+		r.emit(core.EventExecutionStarted, fmt.Sprintf("exec_%d", i), data{"metadata": many})
+	}
+	r.wait(20, core.DeliverySucceeded)
+	if n := r.MetadataBytes(); n == 0 || n > 8<<20 {
+		t.Errorf("%d bytes are kept", n)
 	}
 }
 

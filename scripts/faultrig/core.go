@@ -28,6 +28,7 @@ store: {path: %q, minFree: 64MiB}
 engine: {taskRetries: 20}
 agents: {heartbeatInterval: 1s, resumeGrace: 2s}
 metrics: {public: true}
+security: {audit: {enabled: true}}
 %s`
 
 // newServer prepares the core in a folder, with its store in another. extra is more configuration.

@@ -167,7 +167,8 @@ func (r *rig) poisonedCore(ctx context.Context, p *poisoned) (problems []error, 
 
 // lists are what a client may list, whatever became of single records.
 var lists = []string{
-	"executions", "patterns", "agents", "managed-agents", "managed-threads", "questions", "webhooks", "workspaces",
+	"executions", "patterns", "agents", "managed-agents", "managed-threads", "questions", "webhooks", "workspaces", "batches",
+	"managed-threads/experiences", "schedules", "triggers", "inbox", "audit",
 }
 
 // servesOthers proves that all but the poisoned records are served, and new work is done.
@@ -185,6 +186,9 @@ func (r *rig) servesOthers(ctx context.Context, p *poisoned, when string) (probl
 		case reply.status != http.StatusOK:
 			problem("the list of %s is answered %d %.300s", name, reply.status, reply.body)
 		}
+	}
+	if reply, err := r.caller.call(ctx, http.MethodGet, "/api/overview", "", nil); err != nil || reply.status != http.StatusOK {
+		problem("the overview is answered %d %.300s, %v", reply.status, reply.body, err)
 	}
 	all := r.ids
 	r.ids = slices.DeleteFunc(slices.Clone(all), p.touches)
@@ -270,7 +274,7 @@ type storeReport struct {
 }
 
 // readFrom are tables of which the product reads the values, and that nothing else says the same as.
-var readFrom = []string{"x/", "p/", "d/", "j/", "i/", "a/", "ma/", "th/", "dc/", "e/", "w/", "wh/", "wn/", "v/"}
+var readFrom = []string{"x/", "p/", "d/", "j/", "i/", "a/", "ma/", "th/", "dc/", "e/", "w/", "wh/", "wn/", "v/", "sc/", "tg/", "au/"}
 
 // finds proves that the check lists what is poisoned.
 func (r *rig) finds(ctx context.Context, p *poisoned) []error {

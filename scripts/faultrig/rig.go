@@ -200,6 +200,9 @@ func (r *rig) begin(ctx context.Context) (err error) {
 			return &unexpectedError{"POST /api/patterns " + w.name, reply}
 		}
 	}
+	if err := r.furnish(ctx); err != nil {
+		return err
+	}
 	if r.options.shells > 0 {
 		r.shells = &shells{caller: r.caller, plugins: testbed.Plugins(r.binary), data: r.data()}
 		if err := r.shells.start(ctx, r.options.shells, r.name); err != nil {
@@ -219,6 +222,26 @@ func (r *rig) begin(ctx context.Context) (err error) {
 	}
 	r.horde = newHorde(r.server.URL, r.caller)
 	return r.crew.start(ctx)
+}
+
+// furnish stores what starts by itself, two of each, so that rounds with poison find them. None of them ever starts anything.
+func (r *rig) furnish(ctx context.Context) error {
+	const target = `"target":{"execution":{"pattern":"` + silentPattern + `","input":{"text":"","delay":0,"flaky":false}}}`
+	for i := range 2 {
+		for path, body := range map[string]string{
+			"/api/schedules": fmt.Sprintf(`{"name":"rig-%d","cron":"0 0 29 2 *","catchUp":"none",%s}`, i, target),
+			"/api/triggers":  fmt.Sprintf(`{"name":"rig-%d",%s}`, i, target),
+		} {
+			reply, err := r.caller.call(ctx, http.MethodPost, path, "", []byte(body))
+			if err != nil {
+				return err
+			}
+			if reply.status != http.StatusCreated {
+				return &unexpectedError{"POST " + path, reply}
+			}
+		}
+	}
+	return nil
 }
 
 // newRepository makes a git repository with one commit and returns its URL.

@@ -20,6 +20,9 @@ type report struct {
 	Grew       []string           `json:"grew"`          // figures whose growth is above the limit
 }
 
+// perSecond is the rate of the box whose year it is.
+const perSecond = 100
+
 // figures are those that must not grow.
 var figures = []struct {
 	name, unit string
@@ -77,10 +80,11 @@ func (r report) print(out io.Writer, format string) error {
 		return e.Encode(r)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d days of %d executions in %s; %d deliveries of webhooks\n\n", r.Days, r.Daily, time.Duration(r.TookS*float64(time.Second)), r.Deliveries)
-	fmt.Fprintf(&b, "%5s %11s %9s %11s %9s %8s\n", "MONTH", "EXECUTIONS", "DISK MIB", "MEMORY MIB", "START MS", "LIST MS")
+	fmt.Fprintf(&b, "%d days of %d executions in %s; %d deliveries of webhooks\n", r.Days, r.Daily, time.Duration(r.TookS*float64(time.Second)), r.Deliveries)
+	fmt.Fprintf(&b, "a box at %d executions/s, thinned: one for %d\n\n", perSecond, perSecond*24*60*60/r.Daily)
+	fmt.Fprintf(&b, "%5s %11s %9s %11s %9s %8s %7s\n", "MONTH", "EXECUTIONS", "DISK MIB", "MEMORY MIB", "START MS", "LIST MS", "TOOK S")
 	for _, m := range r.Months {
-		fmt.Fprintf(&b, "%5d %11d %9.1f %11.1f %9.0f %8.2f\n", m.Month, m.Executions, m.Disk, m.Memory, m.Start, m.List)
+		fmt.Fprintf(&b, "%5d %11d %9.1f %11.1f %9.0f %8.2f %7.0f\n", m.Month, m.Executions, m.Disk, m.Memory, m.Start, m.List, m.Took)
 	}
 	b.WriteString("\nfrom the second month to the last one:")
 	for _, f := range figures {

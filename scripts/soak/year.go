@@ -36,6 +36,8 @@ type month struct {
 	Memory     float64 `json:"memoryMiB"`  // likewise
 	Start      float64 `json:"startMs"`    // shortest of three
 	List       float64 `json:"listMs"`     // median
+	Took       float64 `json:"tookS"`      // of the machine's own time
+	Retention  float64 `json:"retentionS"` // of that, spent waiting for retention to come to its end
 
 	days int
 }
@@ -89,6 +91,7 @@ type year struct {
 
 // age lets the days pass, and measures.
 func (y *year) age(ctx context.Context) error {
+	began := time.Now()
 	for day := range y.days {
 		if day%monthDays == 0 && y.days-day >= monthDays {
 			y.months = append(y.months, month{Month: day/monthDays + 1})
@@ -102,6 +105,7 @@ func (y *year) age(ctx context.Context) error {
 			}
 		}
 		if day%monthDays == monthDays-1 {
+			y.months[len(y.months)-1].Took, began = time.Since(began).Seconds(), time.Now()
 			if err := y.measure(ctx); err != nil {
 				return fmt.Errorf("after day %d: %w", day+1, err)
 			}
@@ -124,6 +128,8 @@ func (y *year) day(ctx context.Context) error {
 	// A day more than is kept is there before a run of retention, and the batches have ten executions each.
 	most := (monthDays + 1) * (y.daily + 10*jumps)
 	before, looked := math.MaxInt, time.Now()
+	waited := time.Now()
+	defer func() { y.months[len(y.months)-1].Retention += time.Since(waited).Seconds() }()
 	return testbed.Until(ctx, settle, fmt.Sprintf("retention leaves no more than %d executions", most), func(ctx context.Context) (bool, error) {
 		n, err := y.total(ctx)
 		if err != nil || n <= most {
@@ -192,8 +198,8 @@ func (y *year) measure(ctx context.Context) (err error) {
 	if m.Executions, err = y.total(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(y.progress, "month %2d: %6d executions, disk %.0f MiB, memory %.0f MiB, start %.0f ms, list %.1f ms\n",
-		m.Month, m.Executions, m.Disk, m.Memory, m.Start, m.List)
+	fmt.Fprintf(y.progress, "month %2d: %6d executions, disk %.0f MiB, memory %.0f MiB, start %.0f ms, list %.1f ms; took %.0f s, %.0f of them for retention\n",
+		m.Month, m.Executions, m.Disk, m.Memory, m.Start, m.List, m.Took, m.Retention)
 	return nil
 }
 
