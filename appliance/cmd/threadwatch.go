@@ -112,6 +112,7 @@ func (w *threadWatch) run(ctx context.Context) error {
 		return err
 	}
 	defer stream.Close()
+	w.c.noteOutages(stream)
 	for {
 		event, err := stream.Next()
 		switch {
