@@ -22,7 +22,7 @@ import (
 // stage is a server with one execution, which tests play.
 type stage struct {
 	*httptest.Server
-	mu       sync.Mutex // guards all below
+	mu       sync.Mutex       // guards all below
 	timeline *client.Timeline // nil: the server is going away
 	after    []string         // Last-Event-ID of each stream
 	events   chan string
