@@ -46,6 +46,7 @@ func (c *cli) eventsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			c.noteOutages(stream)
 			paint := c.painter(c.deps.Stdout)
 			for event, err := range stream.Events() {
 				if !follow && (err != nil && ctx.Err() != nil && cmd.Context().Err() == nil || event.Type == client.EventGap) {

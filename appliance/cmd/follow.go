@@ -12,6 +12,7 @@ import (
 // ends the watching only.
 func (c *cli) follow(ctx context.Context, api *client.Client, stream *client.Stream) error {
 	defer stream.Close()
+	c.noteOutages(stream)
 	paint := c.painter(c.deps.Stdout)
 	for event, err := range stream.Events() {
 		if err != nil {

@@ -30,6 +30,17 @@ func (c *cli) persist(ctx context.Context, wait time.Duration, try func() error)
 	return c.outlast(ctx, wait, err, try)
 }
 
+// noteOutages tells the person when a stream lost the server, and when it has it again.
+func (c *cli) noteOutages(stream *client.Stream) {
+	stream.OnOutage(func(err error) {
+		if err == nil {
+			fmt.Fprintln(c.deps.Stderr, "the server is back")
+			return
+		}
+		fmt.Fprintf(c.deps.Stderr, "the server is away (%s); waiting for it\n", clean(err.Error()))
+	})
+}
+
 // outlast calls try again and again after err, for up to wait, telling the person at the start and the end
 // of the outage.
 func (c *cli) outlast(ctx context.Context, wait time.Duration, err error, try func() error) error {

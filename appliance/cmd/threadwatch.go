@@ -71,6 +71,7 @@ type threadWatch struct {
 
 	names  map[string]string // of threads, by id
 	states map[string]string // last known status, by id; those that are watched
+	warned map[string]int    // warnings of workspaces that were shown, by thread
 }
 
 // watchThreads follows threads until they are over, and makes how they ended the command's outcome.
@@ -81,7 +82,7 @@ func (c *cli) watchThreads(cmd *cobra.Command, what watchedThreads) error {
 	}
 	w := &threadWatch{
 		watchedThreads: what, c: c, api: api, print: newThreadPrinter(c),
-		names: map[string]string{}, states: map[string]string{},
+		names: map[string]string{}, states: map[string]string{}, warned: map[string]int{},
 	}
 	ctx := cmd.Context()
 	err = w.run(ctx)
@@ -111,6 +112,7 @@ func (w *threadWatch) run(ctx context.Context) error {
 		return err
 	}
 	defer stream.Close()
+	w.c.noteOutages(stream)
 	for {
 		event, err := stream.Next()
 		switch {
@@ -162,6 +164,11 @@ func (w *threadWatch) happened(ctx context.Context, event client.Event) (over bo
 	kind := persistedKind(event.Type, frame)
 	if w.c.tables() {
 		w.print.event(w.names[frame.ThreadID], frame.ThreadID, time.UnixMilli(frame.Data.TimestampMs), kind, data)
+	}
+	if d, err := frame.Decode(); err == nil && kind == client.EventThreadStatus && d.Status == client.ThreadStarting {
+		if err := w.look(ctx); err != nil { // its workspace is there
+			return true, err
+		}
 	}
 	if status, ended := endOf(kind); ended {
 		w.states[frame.ThreadID] = status
@@ -235,6 +242,11 @@ func (w *threadWatch) look(ctx context.Context) error {
 
 func (w *threadWatch) saw(t *client.Thread, first bool) {
 	w.names[t.ID] = t.Name
+	if t.Workspace != nil && w.c.tables() {
+		for ; w.warned[t.ID] < len(t.Workspace.Warnings); w.warned[t.ID]++ {
+			w.print.note("warning: " + t.Workspace.Warnings[w.warned[t.ID]])
+		}
+	}
 	if threadOver(w.states[t.ID]) {
 		return
 	}

@@ -22,9 +22,9 @@ import (
 // stage is a server with one execution, which tests play.
 type stage struct {
 	*httptest.Server
-	mu       sync.Mutex // guards all below
-	timeline *client.Timeline
-	after    []string // Last-Event-ID of each stream
+	mu       sync.Mutex       // guards all below
+	timeline *client.Timeline // nil: the server is going away
+	after    []string         // Last-Event-ID of each stream
 	events   chan string
 	hang     chan struct{} // closed at the end of the test
 }
@@ -44,8 +44,12 @@ func (s *stage) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/timeline"):
 		s.mu.Lock()
-		body, err := json.Marshal(s.timeline)
+		timeline := s.timeline
 		s.mu.Unlock()
+		if timeline == nil {
+			panic(http.ErrAbortHandler)
+		}
+		body, err := json.Marshal(timeline)
 		if err != nil {
 			panic(err)
 		}
@@ -277,6 +281,23 @@ func TestWatchTreeSurvivesLostConnection(t *testing.T) {
 	defer s.mu.Unlock()
 	if strings.Join(s.after, " ") != "40 41" {
 		t.Errorf("the streams went on after %q", s.after)
+	}
+}
+
+// TestWatchTreeAway: while the server does not answer, the tree says so, and keeps what it showed.
+func TestWatchTreeAway(t *testing.T) {
+	s := newStage(t, runningTimeline())
+	v := watch(t, s.URL, 80, 30)
+	v.sees("1 parallel")
+	s.becomes(t, nil, "id: 41\nevent: step_started\ndata: {}\n\n")
+	v.sees("server away, reconnecting (")
+	if !strings.Contains(v.screen(), "1 parallel") {
+		t.Errorf("the tree is gone:\n%s", v.screen())
+	}
+	s.becomes(t, endedTimeline("completed"), endOfStream)
+	v.leaves(0)
+	if strings.Contains(v.screen(), "server away") {
+		t.Errorf("it is still away at the end:\n%s", v.screen())
 	}
 }
 

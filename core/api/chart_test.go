@@ -169,6 +169,17 @@ func TestTimeline(t *testing.T) {
 			t.Errorf("the timeline has no\n%s\n%s", want, p.text)
 		}
 	}
+	// What runs at an agent whose connection is lost says how long it is waited for; what is over does not.
+	r.agents.find = func(id string) (*core.Agent, error) {
+		a, until := someAgent(id), r.clock.Now().Add(21500*time.Millisecond)
+		a.Healthy, a.HeldUntil = false, &until
+		return a, nil
+	}
+	p = r.do("GET", "/api/executions/"+execID+"/timeline", "")
+	if n := strings.Count(p.text, `"status":"running","detail":"agent lost, waits 22 s"`); n == 0 || strings.Count(p.text, "agent lost") != n {
+		t.Errorf("%d entries of a lost agent:\n%s", n, p.text)
+	}
+	r.agents.find = nil
 	r.do("GET", "/api/executions/exec_x/timeline", "").wants(t, 404, core.CodeNotFound)
 	r.executions.timeline = nil // of nothing that happened
 	if p := r.do("GET", "/api/executions/"+execID+"/timeline", ""); !strings.Contains(p.text, `"entries":[],`) {

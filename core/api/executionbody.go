@@ -30,9 +30,6 @@ func newOutcome(e *core.Execution, report *core.WorkflowReport, now time.Time) *
 		Duration: wire.MillisOf(e.Duration(now)), Agents: shownResults(e.Agents), Sanitized: e.Sanitized,
 	}
 	o.WorkflowOutcome = workflowOutcome(e, report, o.Duration)
-	if report != nil {
-		o.Output = rawOr(o.Result, "null")
-	}
 	return o
 }
 

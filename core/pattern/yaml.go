@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // Bounds of a definition. They stop texts that are small and unfold into something huge.
@@ -65,62 +65,13 @@ func readYAML(source string, limit int) (*node, []core.Problem) {
 	return root, u.list
 }
 
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
-
-var unknownAnchor = regexp.MustCompile(`^unknown anchor '([^']+)' referenced`)
-
-// yamlFault takes the line out of the YAML reader's message, and says what people do wrong where it shows.
+// yamlFault says where the text is no YAML, and why.
 func yamlFault(err error, source string) (int, string) {
-	text := err.Error()
-	match := yamlLine.FindStringSubmatch(text)
-	line, _ := strconv.Atoi(match[1])
-	reason := strings.TrimSpace(text[len(match[0]):])
-	at := lineOf(source, line)
-	if match := unknownAnchor.FindStringSubmatch(reason); match != nil {
-		if before, _, ok := strings.Cut(source, "*"+match[1]); ok && line == 0 {
-			line = strings.Count(before, "\n") + 1
-		}
-		return line, fmt.Sprintf("is not YAML: *%s refers to an anchor that is not there before it (&%s); a text that begins with * needs quotes",
-			match[1], match[1])
+	line, reason := schema.Syntax(err, source)
+	if strings.HasPrefix(reason, "is not YAML: exceeded max depth") {
+		reason = fmt.Sprintf("is nested too deep; steps may be nested at most %d deep, other values %d", maxNesting, maxYAMLDepth)
 	}
-	switch {
-	case strings.HasPrefix(reason, "found character that cannot start any token") && strings.Contains(at, "\t"):
-		return line, "is not YAML: there is a tab, and YAML is indented with spaces only"
-	case strings.HasPrefix(reason, "exceeded max depth"):
-		return line, fmt.Sprintf("is nested too deep; steps may be nested at most %d deep, other values %d", maxNesting, maxYAMLDepth)
-	case strings.HasSuffix(reason, "did not find expected alphabetic or numeric character"):
-		reason += "; a text that begins with * or & needs quotes"
-	case strings.HasPrefix(reason, "did not find expected key") && !quotedBelow(source, line):
-		// The reader names the line where the map began; the fault is below it.
-		reason += ": a line below is not indented like the others of its map"
-	case strings.HasPrefix(reason, "did not find expected key"):
-		reason += "; a text that only begins with a quote needs quotes around the whole of it"
-	case strings.HasPrefix(reason, "mapping values are not allowed"):
-		reason += "; a text with a colon and a space in it needs quotes"
-	case strings.HasPrefix(reason, "did not find expected ',' or"):
-		reason += "; inside { } and [ ] a text with ${...} needs quotes"
-	}
-	return line, "is not YAML: " + reason
-}
-
-// lineOf returns a line of the source, from 1 on; "" for one that is not there.
-func lineOf(source string, line int) string {
-	lines := strings.SplitN(source, "\n", line+1)
-	if line < 1 || line > len(lines) {
-		return ""
-	}
-	return lines[line-1]
-}
-
-// quotedBelow reports whether a value begins with a quote in a line or the few below it.
-func quotedBelow(source string, line int) bool {
-	for i := line; i <= line+3; i++ {
-		_, value, ok := strings.Cut(lineOf(source, i), ": ")
-		if value = strings.TrimSpace(value); ok && (strings.HasPrefix(value, `"`) || strings.HasPrefix(value, "'")) {
-			return true
-		}
-	}
-	return false
+	return line, reason
 }
 
 // unfolder copies the YAML reader's graph into a tree and counts what it makes.

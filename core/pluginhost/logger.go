@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -26,6 +27,7 @@ type pluginLogger struct {
 	level        *atomic.Int32
 	with         []any
 	words        *lastWords // nil: nobody asks for them
+	repeats      *repeats   // nil: every line is passed on
 }
 
 // lastWords is the last line that a process printed or logged as a warning, which tells why it ended where nothing else does.
@@ -94,8 +96,17 @@ func (l *pluginLogger) Log(level hclog.Level, msg string, args ...any) {
 			level = hclog.Warn
 		}
 	}
-	args = append(append([]any{}, l.with...), args...)
+	args = append(append([]any{}, l.with...), inOrder(args)...)
 	msg, args = l.prefix+l.redact(msg), l.clean(args)
+	if level >= hclog.Warn && !printed && l.repeats != nil {
+		again, held := l.repeats.pass(level, msg+pairs(args), l.clock.Now())
+		if !again {
+			return
+		}
+		if held > 0 {
+			args = append(args, "repeated", held)
+		}
+	}
 	l.ring.add(core.PluginLogLine{Timestamp: l.clock.Now(), Level: levelWord(level), Message: msg + pairs(args)})
 	l.Logger.Log(level, msg, args...)
 }
@@ -131,11 +142,30 @@ func (w lineWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// clean drops the plugin's own time stamp, which the record gets anyway, and redacts texts.
+// inOrder sorts keys and values by key: go-plugin passes them on in any order.
+func inOrder(args []any) []any {
+	type pair struct {
+		key   string
+		value [2]any
+	}
+	list := make([]pair, 0, len(args)/2)
+	for i := 0; i+1 < len(args); i += 2 {
+		list = append(list, pair{fmt.Sprint(args[i]), [2]any{args[i], args[i+1]}})
+	}
+	slices.SortStableFunc(list, func(a, b pair) int { return strings.Compare(a.key, b.key) })
+	out := make([]any, 0, 2*len(list))
+	for _, p := range list {
+		out = append(out, p.value[:]...)
+	}
+	return out
+}
+
+// clean drops the plugin's own time stamp and module, which the record has anyway, and texts that are empty; and redacts the
+// others. A text of several lines stays in the line of its record.
 func (l *pluginLogger) clean(args []any) []any {
 	out := make([]any, 0, len(args))
 	for i := 0; i+1 < len(args); i += 2 {
-		if args[i] == "timestamp" {
+		if args[i] == "timestamp" || args[i] == "@module" {
 			continue
 		}
 		value := args[i+1]
@@ -147,6 +177,11 @@ func (l *pluginLogger) clean(args []any) []any {
 		case bool, int, int64, float64:
 		default:
 			value = l.redact(fmt.Sprint(v))
+		}
+		if text, ok := value.(string); ok && text == "" {
+			continue
+		} else if ok && strings.Contains(text, "\n") {
+			value = hclog.Quote(text)
 		}
 		out = append(out, args[i], value)
 	}

@@ -198,7 +198,7 @@ func TestPluginLogger(t *testing.T) {
 	l.Error("go-plugin's own affairs", "err", errors.New("x"))
 	l.Named("stdio").Error("more of its affairs")
 	own := l.Named("binary").With("part", "nib")
-	own.Warn("leaks hunter22", "timestamp", "2026", "err", errors.New("bad hunter22"), "n", 5, "list", []string{"hunter22"})
+	own.Warn("leaks hunter22", "n", 5, "timestamp", "2026", "err", errors.New("bad hunter22"), "@module", "x", "why", "", "list", []string{"hunter22"})
 	own.StandardLogger(nil).Println("printed hunter22")
 	own.Trace("t")
 	lines, _ := r.tail(0)
@@ -206,11 +206,55 @@ func TestPluginLogger(t *testing.T) {
 	for _, line := range lines {
 		got = append(got, line.Level+" "+line.Message)
 	}
-	want := []string{`warn leaks *** part=nib err="bad ***" n=5 list=[***]`, `info printed *** part=nib`, `trace t part=nib`}
+	want := []string{`warn leaks *** part=nib err="bad ***" list=[***] n=5`, `info printed *** part=nib`, `trace t part=nib`}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("lines %q\nwant  %q", got, want)
 	}
 	if text := out.String(); strings.Contains(text, "hunter22") || strings.Contains(text, "affairs") || !strings.Contains(text, "[WARN]  leaks ***") {
 		t.Errorf("log %s", text)
+	}
+}
+
+// TestPluginLoggerRepeats: a warning that a plugin repeats is passed on at once, and then after pauses that grow.
+func TestPluginLoggerRepeats(t *testing.T) {
+	var out strings.Builder
+	clock := coretest.NewClock()
+	l := &pluginLogger{
+		Logger: hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info, DisableTime: true}), clock: clock, plugin: true,
+		ring: newRing(), redact: redactor(nil), level: &newLevelBox(hclog.NewNullLogger()).value, repeats: &repeats{},
+	}
+	warn := func(agent string, port int) {
+		l.Warn("the agent is out of reach", "timestamp", "2026", "error", fmt.Sprintf("dial :%d:\nrefused", port), "agent", agent)
+	}
+	for i := range 4 * 600 { // ten minutes, each 250 ms
+		warn("one", 30000+i)
+		if i%400 == 0 {
+			warn("two", 30000+i)
+		}
+		clock.Advance(250 * time.Millisecond)
+	}
+	for range 3 {
+		l.Info("news", "timestamp", "2026")
+	}
+	text := out.String()
+	if n := strings.Count(text, "agent=one"); n < 5 || n > 12 {
+		t.Errorf("%d of 2400 warnings are passed on, want few:\n%s", n, text)
+	}
+	if n := strings.Count(text, "agent=two"); n != 6 {
+		t.Errorf("%d warnings of another agent, want all 6: they are minutes apart", n)
+	}
+	if n := strings.Count(text, "news"); n != 3 {
+		t.Errorf("%d lines of news, want 3", n)
+	}
+	for _, want := range []string{`[WARN]  the agent is out of reach: agent=one error="dial :30000:\nrefused"`, "repeated=3\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	for i := range 2 * maxRepeats { // more different ones than are known
+		l.Warn("odd", "timestamp", "2026", "what", strings.Repeat("x", i))
+	}
+	if n := len(l.repeats.seen); n > maxRepeats {
+		t.Errorf("%d warnings are remembered", n)
 	}
 }

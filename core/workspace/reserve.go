@@ -41,6 +41,9 @@ func (s *Service) ReserveWorkspace(ctx context.Context, req core.WorkspaceReques
 			return nil, explain(err, rem, name)
 		}
 		w.URL, w.Branch, w.BaseCommit = rem.url, f.branch, f.hash
+		if warning := s.uncommitted(ctx, rem, f); warning != "" {
+			w.Warnings = append(w.Warnings, warning)
+		}
 		w.WorkBranch = req.Spec.WorkBranch
 		if w.WorkBranch == "" {
 			w.WorkBranch = workBranch(branchOwner(req.ExecutionID, w.ID), req.Role, req.Name)

@@ -121,6 +121,8 @@ type Stream struct {
 	failed  int           // tries of the present outage
 	hint    time.Duration // the server's wish for the pause before the first try of an outage
 	resumed int
+	outage  func(err error) // or nil
+	told    bool            // outage was called with an error since the stream came back last
 }
 
 // ExecuteStream runs a pattern and streams its events. NO_AGENTS comes back as an error before the first
@@ -165,6 +167,10 @@ func (s *Stream) LastEventID() string { return s.last }
 
 // Resumed returns how often the stream came back after a lost connection.
 func (s *Stream) Resumed() int { return s.resumed }
+
+// OnOutage has f called by Next when the stream cannot come back at the first try, with the reason, and with nil once it is back.
+// It goes before the first Next.
+func (s *Stream) OnOutage(f func(err error)) { s.outage = f }
 
 // Close ends the stream and frees its connection. The execution goes on. Safe to call twice.
 func (s *Stream) Close() {
@@ -314,13 +320,24 @@ func (s *Stream) resume() error {
 		err := s.connect()
 		if err == nil {
 			s.resumed++
+			s.tellOutage(nil)
 			return nil
 		}
 		if !retryable(err, true) {
 			return err
 		}
 		s.lastErr = err
+		s.tellOutage(err)
 	}
+}
+
+// tellOutage passes the beginning and the end of an outage on, each once.
+func (s *Stream) tellOutage(err error) {
+	if s.outage == nil || s.told == (err != nil) {
+		return
+	}
+	s.told = err != nil
+	s.outage(err)
 }
 
 // wait is the server's wish for the pause before the next try: the stream's own `retry:` field for the

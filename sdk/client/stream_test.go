@@ -104,6 +104,25 @@ func TestStreamResumes(t *testing.T) {
 }
 
 // TestStreamLostBeforeStarted sends the same creation again, with the same key, while the id is unknown.
+// TestStreamOutage: an outage is told once at its beginning and once at its end; a loss that the first try mends is none.
+func TestStreamOutage(t *testing.T) {
+	away := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	s := newServer(t, cut(started+agent1), cut(agent2), away, away, events(completed))
+	c := newClient(t, s.URL, client.Options{})
+	stream, err := c.WatchExecution(t.Context(), "exec_1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	stream.OnOutage(func(err error) { told = append(told, fmt.Sprint(client.Unreachable(err))) })
+	if names, err := drain(stream); err != nil || !strings.HasSuffix(names, "completed:31") {
+		t.Fatalf("%s, %v", names, err)
+	}
+	if got := strings.Join(told, " "); got != "true false" || stream.Resumed() != 2 {
+		t.Errorf("told %s, resumed %d times", got, stream.Resumed())
+	}
+}
+
 func TestStreamLostBeforeStarted(t *testing.T) {
 	s := newServer(t, cut(": waiting\n\n"), events(started+completed))
 	opts, _ := noWait(client.Options{})

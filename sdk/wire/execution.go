@@ -105,7 +105,7 @@ type Execution struct {
 	Status       ExecutionStatus `json:"status" enum:"pending,running,completed,failed,cancelled"`
 	Input        json.RawMessage `json:"input"`
 	Options      ExecuteOptions  `json:"options,omitzero"`
-	Result       json.RawMessage `json:"result,omitempty" check:"nullable" doc:"Its shape follows the pattern's output. An object: text is {text}, and what is no object otherwise {value}."`
+	Result       json.RawMessage `json:"result,omitempty" check:"nullable" doc:"Its shape follows the pattern's output. An object: text is {text}, and what is no object otherwise {value}. null: a vote without a winner. Absent until it is completed."`
 	Error        *ExecutionError `json:"error,omitempty"`
 	CreatedAt    time.Time       `json:"createdAt"`
 	StartedAt    *time.Time      `json:"startedAt,omitempty" doc:"When the first task was handed out."`
@@ -156,7 +156,7 @@ type ExecutionOutcome struct {
 	ExecutionID string          `json:"executionId"`
 	Pattern     PatternRef      `json:"pattern"`
 	Status      ExecutionStatus `json:"status" enum:"completed,failed,cancelled"`
-	Result      json.RawMessage `json:"result" check:"nullable" doc:"Its shape follows the pattern's output. An object: text is {text}, and what is no object otherwise {value}."`
+	Result      json.RawMessage `json:"result,omitempty" check:"nullable" doc:"Its shape follows the pattern's output. An object: text is {text}, and what is no object otherwise {value}. null: a vote without a winner. Absent of one that failed."`
 	Error       *ExecutionError `json:"error,omitempty" doc:"Why it failed."`
 	Duration    Millis          `json:"duration" doc:"Milliseconds."`
 	WorkflowOutcome

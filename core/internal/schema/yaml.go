@@ -7,9 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"sort"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -42,8 +40,6 @@ type NodeReader interface {
 
 var nodeReaderType = reflect.TypeFor[NodeReader]()
 
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
-
 // Read lays one file over the struct that into points to.
 func (r *YAML) Read(data []byte, into any) {
 	target := reflect.ValueOf(into).Elem()
@@ -70,24 +66,10 @@ func (r *YAML) Read(data []byte, into any) {
 	}
 }
 
-// syntax reports text that is not YAML. The parser names the line inside its message.
+// syntax reports text that is not YAML.
 func (r *YAML) syntax(data []byte, err error) {
-	match := yamlLine.FindStringSubmatch(err.Error())
-	line, _ := strconv.Atoi(match[1])
-	reason := strings.TrimPrefix(err.Error(), match[0])
-	if reason == "found character that cannot start any token" && line > 0 && strings.Contains(lineAt(data, line), "\t") {
-		reason = "there is a tab, and YAML is indented with spaces only"
-	}
-	r.Report(Place{File: r.File, Line: line}, "", "is not YAML: "+reason)
-}
-
-// lineAt returns a line of a text, from 1 on; "" for one that is not there.
-func lineAt(data []byte, line int) string {
-	lines := bytes.SplitN(data, []byte("\n"), line+1)
-	if line > len(lines) {
-		return ""
-	}
-	return string(lines[line-1])
+	line, reason := Syntax(err, string(data))
+	r.Report(Place{File: r.File, Line: line}, "", reason)
 }
 
 // Bad reports a problem with what stands at node.
