@@ -58,9 +58,42 @@ func (d *driver) begin() {
 	d.poll()
 }
 
+// refusal is the answer to a prompt that is not what was sent: the model does not see it.
+const refusal = `{"decision":"block","reason":"` + composer.RefusalReason + `"}`
+
+// isMixed reports whether a prompt is the message on its way with something else.
+func (d *driver) isMixed(prompt string) bool {
+	return d.sent.Pending() && d.host.Now().Sub(d.sentAt) < composer.Flight && composer.Mixed(prompt, d.sentText)
+}
+
+// refuse keeps a prompt from the model. No turn begins with it, though codex says so. The message is typed again when the
+// session asks for it, and the reason of a refusal as that was to be confirmed.
+func (d *driver) refuse(call *agentcli.HookCall) {
+	d.mixed, d.refusedAt = true, d.host.Now()
+	if d.state.Unsure {
+		stop(&d.cancelBusy)
+		stop(&d.cancelPoll)
+		d.state.turnState = turnState{}
+	}
+	call.Answer([]byte(refusal))
+}
+
+// ofRefused reports whether what codex says is about a prompt that was refused.
+func (d *driver) ofRefused(state string) bool {
+	if d.refusedAt.IsZero() || d.state.Turn && !d.state.Following {
+		return false
+	}
+	if state != "working" {
+		d.refusedAt = time.Time{}
+		return state != "blocked"
+	}
+	return d.host.Now().Sub(d.refusedAt) < announceHold
+}
+
 // took handles that codex took a message.
 func (d *driver) took(p hook.Payload) {
 	text := d.sent.Taken(p.Prompt)
+	d.refusedAt = time.Time{}
 	if d.state.Ending != "" {
 		d.conclude()
 	}
