@@ -55,6 +55,7 @@ type driver struct {
 	changed    bool      // what is read was made another while it was read
 	looks      []func()  // to be done when it was read
 	awaySince  time.Time
+	overSince  time.Time // when the transcript had the end of the turn that runs
 
 	cancelStand func()
 	suspect     dialog.Standing // stands where the composer would be, and is no dialog yet

@@ -268,6 +268,21 @@ func TestTurnOfSomebodyElse(t *testing.T) {
 	r.want("busy")
 }
 
+// A turn whose end codex said while nobody read its terminal ends by its transcript, with its own answer.
+func TestEndIsNotHeard(t *testing.T) {
+	r := readyRig(t)
+	r.taken("2")
+	r.files["/t.jsonl"] = turn("1", said("not this")+doneEntry+"\n") + turn("2", said("this")+doneEntry+"\n")
+	r.Screen = []string{"• Working (1s • esc to interrupt)"}
+	r.Pass(time.Minute)
+	r.want("text[this]")
+	r.Screen = []string{"› Ask Codex to do anything"}
+	r.Pass(2 * time.Second)
+	r.want("")
+	r.Pass(3 * time.Second)
+	r.want("turn_end[the answer]")
+}
+
 func TestQuestion(t *testing.T) {
 	r := readyRig(t)
 	r.busy()

@@ -25,7 +25,13 @@ const (
 	// followLimit how long then.
 	followConfirm = 2 * time.Second
 	followLimit   = 5 * time.Second
+	// unheardLimit is how long the transcript may have the end of a turn, and the screen show no work, before the turn has
+	// ended though codex did not say so.
+	unheardLimit = 3 * time.Second
 )
+
+// workWords stand on the screen while codex works.
+const workWords = "esc to interrupt"
 
 // awayWords stand on the screen while codex waits for a network that may never come back.
 const awayWords = "Reconnecting... waiting for network"
@@ -52,7 +58,7 @@ type turnState struct {
 func (d *driver) begin() {
 	d.state.turnState = turnState{Turn: true}
 	d.state.Next = nil
-	d.awaySince = time.Time{}
+	d.awaySince, d.overSince = time.Time{}, time.Time{}
 	d.state.Rollout.next()
 	d.changed = true
 	d.poll()
@@ -148,11 +154,28 @@ func (d *driver) poll() {
 			return
 		}
 		if d.state.Prompt == nil && d.state.Ending == "" && !d.reading {
-			d.read(nil)
+			d.read(d.endUnheard)
 		}
 		d.watchNetwork()
 		d.poll()
 	})
+}
+
+// endUnheard ends a turn of whose end only the transcript tells: what codex says by OSC is lost with output that came while
+// no process read it.
+func (d *driver) endUnheard() {
+	if !d.state.Turn || d.state.Ending != "" || d.state.Prompt != nil || d.state.Following || d.over() == nil ||
+		screen.Has(d.host.Rows(), workWords) {
+		d.overSince = time.Time{}
+		return
+	}
+	now := d.host.Now()
+	if d.overSince.IsZero() {
+		d.overSince = now
+	}
+	if now.Sub(d.overSince) >= unheardLimit {
+		d.finish("done")
+	}
 }
 
 // watchNetwork gives a turn up for which codex waits for the network: it would do so for ever.
