@@ -38,6 +38,12 @@ type Rediscoverer interface {
 	Latest(ctx context.Context, id string, since time.Time) (handle []byte, err error)
 }
 
+// Archive is a Launcher that can read in the rooms of agents that have ended, and were not removed.
+type Archive interface {
+	// Room returns the room of an agent, without a change of it. ErrGone if it is not there.
+	Room(ctx context.Context, spec *runtime.Spec) (Room, error)
+}
+
 // Finder is a Launcher that finds commands before there is a room to run them in, as Room.LookPath will. One whose rooms
 // differ, by their images for instance, is none: the runtime does not say what is there then.
 type Finder interface {
