@@ -287,7 +287,8 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// An answer to a login is what the login has shown, whatever it looks like, and where no address is known as well.
+// An answer to a login is what the login has shown, whatever it looks like, once an address is known: before, it would be
+// typed where messages are.
 func TestLoginIsAnswered(t *testing.T) {
 	t.Parallel()
 	c := &fakeCLI{silent: true}
@@ -296,6 +297,9 @@ func TestLoginIsAnswered(t *testing.T) {
 	g.spawn(runtime.Spec{ID: "a", Type: "fake"})
 	g.l.process().signal(agentcli.Signal{Kind: agentcli.SignalLogin})
 	g.status("a", runtime.StatusError)
+	wantCode(t, g.Answer(t.Context(), "a", runtime.Answer{Text: "word"}), runtime.CodeAuthRequired)
+	g.l.process().signal(agentcli.Signal{Kind: agentcli.SignalLogin, URL: "https://login.example/x"})
+	wait(t, "url", func() bool { return g.status("a", runtime.StatusError).LoginURL != "" })
 	for _, wrong := range []runtime.Answer{
 		{Choice: "allow"}, {Text: " "}, {Text: "two words"}, {Text: strings.Repeat("x", 5<<10)}, {},
 	} {

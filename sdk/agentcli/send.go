@@ -215,6 +215,8 @@ func (s *session) answerLogin(answer runtime.Answer) ([]Step, error) {
 		return nil, e
 	}
 	switch {
+	case s.agent.LoginURL == "": // what asks for the code is not on the screen yet
+		return nil, errAuth("")
 	case answer.PromptID != "" && answer.PromptID != runtime.PromptLogin:
 		return nil, runtime.Errorf(runtime.CodeNoPrompt, "agent %q waits for a login, not for an answer to prompt %q", s.a.id, answer.PromptID)
 	case answer.Choice != "":
