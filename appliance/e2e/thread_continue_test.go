@@ -31,6 +31,9 @@ func TestContinueThread(t *testing.T) {
 			if next.Status != client.ThreadCompleted || next.Continues != r.ID || next.Workspace.Path != r.Workspace.Path || next.TurnCount != 1 {
 				t.Fatalf("it went on as %s", next.Body)
 			}
+			if r.SessionID == "" || next.SessionID != r.SessionID || next.ManagedAgentID == r.ManagedAgentID {
+				t.Errorf("it went on in the session %q of %s, was %q of %s", next.SessionID, next.ManagedAgentID, r.SessionID, r.ManagedAgentID)
+			}
 			diff, err := s.api.DiffThread(t.Context(), next.ID, 0)
 			if err != nil || !strings.Contains(diff.Patch, "+half") {
 				t.Errorf("diff %+v, %v", diff, err)

@@ -137,6 +137,9 @@ func (s *Service) AnswerManagedAgent(ctx context.Context, id string, answer core
 	}
 	var open runtime.Prompt
 	_ = json.Unmarshal(r.Prompt, &open) // without an id where the record knows of none
+	if open.ID == "" && r.StatusReason == runtime.ReasonLoginRequired {
+		open.ID = runtime.PromptLogin
+	}
 	s.answeredBy(ctx, id, cmp.Or(answer.PromptID, open.ID), cmp.Or(choice, "text"))
 	return s.refresh(ctx, id, rt)
 }

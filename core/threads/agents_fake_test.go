@@ -34,6 +34,7 @@ type fakeAgents struct {
 	send    func(in core.ManagedAgentInput) error
 	restart func() error
 	answer  func() error
+	login   func(text string) // takes the answer to a login; nil: NO_PROMPT
 	stop    func(id string) error
 	// begin is what an agent does once its process runs; nil: it gets ready.
 	begin func(a *scripted)
@@ -249,6 +250,11 @@ func (f *fakeAgents) AnswerManagedAgent(_ context.Context, id string, a core.Man
 	r := f.find(id)
 	var open struct {
 		ID string `json:"id"`
+	}
+	if r != nil && r.LoginURL != "" && a.PromptID == "login" && f.login != nil {
+		f.login(a.Text)
+		c := r.ManagedAgent
+		return &c, nil
 	}
 	if r == nil || json.Unmarshal(r.Prompt, &open) != nil || open.ID != a.PromptID {
 		return nil, runtimeError(core.CodeConflict, "NO_PROMPT")

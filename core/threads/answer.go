@@ -181,11 +181,11 @@ func (t *thread) giveAnswer(ctx context.Context, a core.ThreadAnswer) error {
 		}
 		return nil
 	}
-	if a.PromptID == promptLogin { // the code of a login is a message
-		_, err := t.s.opts.ManagedAgents.SendManagedAgent(ctx, r.ManagedAgentID, core.ManagedAgentInput{Message: a.Text})
-		return err
-	}
 	_, err := t.s.opts.ManagedAgents.AnswerManagedAgent(ctx, r.ManagedAgentID, core.ManagedAgentAnswer(a))
+	if a.PromptID == promptLogin && runtimecode.Of(err) == runtimecode.NoPrompt {
+		// A runtime that was built before logins took answers: there the code is a message.
+		_, err = t.s.opts.ManagedAgents.SendManagedAgent(ctx, r.ManagedAgentID, core.ManagedAgentInput{Message: a.Text})
+	}
 	return err
 }
 

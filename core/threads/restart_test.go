@@ -141,13 +141,29 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
+// The code of a login is an answer to it, at a runtime that takes no such answers a message.
 func TestLogin(t *testing.T) {
+	for name, old := range map[string]bool{"Answer": false, "Message": true} {
+		t.Run(name, func(t *testing.T) { testLogin(t, old) })
+	}
+}
+
+func testLogin(t *testing.T, old bool) {
 	r := newRig(t, core.SystemClock{})
+	login := func(text string) {
+		if text != "code-1" {
+			t.Errorf("the login got %q", text)
+		}
+		a := &scripted{f: r.agents, r: r.agents.records[0]}
+		a.r.LoginURL = ""
+		a.tell(core.EventManagedReady, core.AgentSignal{})
+	}
+	if !old {
+		r.agents.login = login
+	}
 	r.agents.send = func(in core.ManagedAgentInput) error {
-		if in.Message == "code-1" {
-			a := &scripted{f: r.agents, r: r.agents.records[0]}
-			a.r.LoginURL = ""
-			a.tell(core.EventManagedReady, core.AgentSignal{})
+		if old && in.Message == "code-1" {
+			login(in.Message)
 			return nil
 		}
 		if r.agents.records[0].LoginURL != "" {

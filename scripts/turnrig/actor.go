@@ -153,6 +153,11 @@ func (a *actor) play(ctx context.Context, t *turn) error {
 			return err
 		}
 	}
+	if t.script.act == draftBefore {
+		if err := a.typeIn(ctx, fmt.Sprintf("a draft before %s ", t.name)); err != nil {
+			return err
+		}
+	}
 	done := make(chan error, 1)
 	var response *wire.TurnResponse
 	go func() {
@@ -171,6 +176,7 @@ func (a *actor) play(ctx context.Context, t *turn) error {
 	}
 	switch struck := a.struck(t); {
 	case ctx.Err() != nil:
+		t.unknown, t.cut = true, true
 		return nil
 	case err != nil && (struck || a.jolted(t) && runtimeCode(err) == "DELIVERY_UNKNOWN"):
 		t.unknown = true // judged by what arrived: at most once
@@ -359,6 +365,13 @@ func (a *actor) mend(ctx context.Context, t *turn) error {
 	return a.restart(ctx)
 }
 
+// killedSince reports whether the agent was killed after so many kills.
+func (a *actor) killedSince(kills int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.kills != kills
+}
+
 // renew has the next restart begin a new session.
 func (a *actor) renew() {
 	a.mu.Lock()
@@ -382,11 +395,14 @@ func (a *actor) restart(ctx context.Context) error {
 				return fmt.Errorf("%s: restart: %w", a.name(), err)
 			}
 		}
-		err := a.ready(ctx)
+		_, err := a.await(ctx, "ready", readyLimit, func(m *client.ManagedAgent) bool {
+			return m.Status == client.ManagedReady ||
+				a.killedSince(kills) && (m.Status == client.ManagedError || m.Status == client.ManagedStopped)
+		})
 		a.mu.Lock()
 		struckAgain := a.kills != kills
 		a.mended = kills
-		if err == nil {
+		if err == nil && !struckAgain {
 			a.fresh = false
 		}
 		a.mu.Unlock()

@@ -70,7 +70,7 @@ func (t *turn) judge(r *wire.TurnResponse, struck bool) string {
 		return fmt.Sprintf("interrupted %t, refused %t", r.Interrupted, r.Refused)
 	case r.Interrupted:
 		return ""
-	case t.script.act == nothing && t.exact() && squeezed(r.Text) != squeezed("ANSWER["+t.text+"]"):
+	case t.exact() && squeezed(r.Text) != squeezed("ANSWER["+t.text+"]"):
 		return fmt.Sprintf("the answer is %.300q", r.Text)
 	case !strings.Contains(r.Text, t.name):
 		return fmt.Sprintf("the answer is of nobody: %.300q", r.Text)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -64,27 +65,36 @@ func (r *rig) report(ctx context.Context) error {
 	return nil
 }
 
-// byKind prints how many turns of each kind the command lines had.
+// byKind prints how many turns of each kind the command lines had, and how long half of them took at most.
 func (r *rig) byKind() error {
-	counts := map[string]map[string]int{}
+	times := map[string]map[string][]time.Duration{}
 	for _, a := range r.actors {
 		for _, t := range a.turns {
-			if counts[t.script.kind] == nil {
-				counts[t.script.kind] = map[string]int{}
+			if t.cut {
+				continue
 			}
-			counts[t.script.kind][a.tool]++
+			if times[t.script.kind] == nil {
+				times[t.script.kind] = map[string][]time.Duration{}
+			}
+			times[t.script.kind][a.tool] = append(times[t.script.kind][a.tool], t.took)
 		}
 	}
 	table := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "KIND\t"+strings.ToUpper(strings.Join(r.options.tools, "\t")))
 	for i := range scripts {
 		kind := scripts[i].kind
-		if counts[kind] == nil {
+		if times[kind] == nil {
 			continue
 		}
 		fmt.Fprint(table, kind)
 		for _, tool := range r.options.tools {
-			fmt.Fprintf(table, "\t%d", counts[kind][tool])
+			took := times[kind][tool]
+			if len(took) == 0 {
+				fmt.Fprint(table, "\t0")
+				continue
+			}
+			slices.Sort(took)
+			fmt.Fprintf(table, "\t%d in %.1f s", len(took), took[len(took)/2].Seconds())
 		}
 		fmt.Fprintln(table)
 	}
@@ -117,6 +127,9 @@ func (a *actor) arrived(y *tally) {
 		}
 	}
 	for _, t := range a.turns {
+		if t.cut {
+			continue
+		}
 		y.turns++
 		if t.struck {
 			y.struck++

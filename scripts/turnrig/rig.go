@@ -53,13 +53,17 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return errors.Join(err, r.end())
 	}
 	err = r.drive(ctx, random)
-	if err == nil {
-		err = r.report(ctx)
-	} else {
-		err = errors.Join(err, r.report(ctx))
+	if ctx.Err() != nil {
+		fmt.Fprintln(out, "ended by hand: turns that were under way are not judged")
 	}
-	return errors.Join(err, r.end())
+	// Who ends it early gets the judgement of what was done as well.
+	reporting, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportLimit)
+	defer cancel()
+	return errors.Join(err, r.report(reporting), r.end())
 }
+
+// reportLimit is how long the judgement of all turns may take.
+const reportLimit = 10 * time.Minute
 
 // begin builds and starts the server, the models and the agents.
 func (r *rig) begin(ctx context.Context) (err error) {
@@ -139,7 +143,7 @@ func (r *rig) drive(ctx context.Context, random *rand.Rand) error {
 	players.Wait()
 	calm()
 	noise.Wait()
-	return errors.Join(append(errs, <-faults, ctx.Err())...)
+	return errors.Join(append(errs, <-faults)...)
 }
 
 // burn keeps a processor busy.
@@ -163,7 +167,11 @@ func (r *rig) say(format string, args ...any) {
 
 // count tells of a turn that is over.
 func (r *rig) count(a *actor, t *turn) {
-	took := time.Since(t.began).Seconds()
+	t.took = time.Since(t.began)
+	took := t.took.Seconds()
+	if t.cut {
+		return
+	}
 	if t.wrong == "" {
 		r.say("%s: ok in %.1fs", t, took)
 		return

@@ -21,6 +21,8 @@ type script struct {
 	codes []string
 	// slow says that it is left to -kinds for gemini.
 	slow bool
+	// rare names the command lines that try so often and long that it is one turn in rarely of its weight.
+	rare string
 	// login says that the agent needs a restart afterwards: it was told to log in.
 	login bool
 }
@@ -36,6 +38,7 @@ const (
 	reply              // its question is answered
 	interrupt          // it is interrupted once the model has it
 	typedBefore        // somebody types a message of their own just before
+	draftBefore        // somebody leaves a draft in the line just before
 	keepLooping        // whatever is asked about a loop is answered with its first option
 	giveUp             // whatever is asked about a quota is answered with its last option
 )
@@ -80,13 +83,25 @@ var scripts = []script{
 	{kind: "error-429-once", weight: 2, only: "claude gemini", text: says("FAIL[429 Please retry in 0.2s] TIMES[1]")},
 	{kind: "error-500-once", weight: 2, only: "claude codex", text: says("FAIL[500] TIMES[1]")},
 	{kind: "error-529-once", weight: 2, only: "claude codex", text: says("FAIL[529] TIMES[1]")},
-	{kind: "error-500", weight: 1, slow: true, text: says("FAIL[500]"), codes: unavailable},
-	{kind: "error-529", weight: 1, slow: true, text: says("FAIL[529]"), codes: unavailable},
+	{kind: "error-500", weight: 1, slow: true, rare: "codex", text: says("FAIL[500]"), codes: unavailable},
+	{kind: "error-529", weight: 1, slow: true, rare: "codex", text: says("FAIL[529]"), codes: unavailable},
 	{kind: "error-429", weight: 1, slow: true, text: says("FAIL[429]"), codes: limited},
 	{kind: "error-429-told", weight: 1, only: "gemini", slow: true, text: says("FAIL[429 Please retry in 0.2s]"), codes: limited},
 	{kind: "quota", weight: 1, act: giveUp, text: says("FAIL[429 limit: 0]"), codes: limited},
-	{kind: "cut", weight: 2, only: "claude codex", text: says("CUT"), codes: append([]string{""}, unavailable...)},
+	{kind: "cut", weight: 2, only: "claude codex", rare: "codex", text: says("CUT"), codes: append([]string{""}, unavailable...)},
 	{kind: "typed-before", weight: 4, act: typedBefore, text: says("")},
+	{kind: "draft-before", weight: 2, act: draftBefore, text: says("")},
+}
+
+// rarely is how much rarer a rare kind is.
+const rarely = 5
+
+// share is the weight of a kind for a command line, in parts of which no kind has less than one.
+func (s *script) share(tool string) int {
+	if strings.Contains(s.rare, tool) {
+		return s.weight
+	}
+	return s.weight * rarely
 }
 
 // choose returns a kind for a command line, at random by weight.
@@ -99,14 +114,14 @@ func choose(tool string, kinds []string, random *rand.Rand) *script {
 			len(kinds) == 0 && s.slow && tool == "gemini" {
 			continue
 		}
-		may, sum = append(may, s), sum+s.weight
+		may, sum = append(may, s), sum+s.share(tool)
 	}
 	if sum == 0 {
 		return nil
 	}
 	at := random.IntN(sum)
 	for _, s := range may {
-		if at -= s.weight; at < 0 {
+		if at -= s.share(tool); at < 0 {
 			return s
 		}
 	}

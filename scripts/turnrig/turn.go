@@ -13,10 +13,12 @@ type turn struct {
 	text   string // the message
 	file   string // that a tool of it may make
 	began  time.Time
+	took   time.Duration
 
 	struck  bool   // something was killed that may have ended it
 	jolted  bool   // the core or the plugin was killed while it ran, which must not end it
 	unknown bool   // the caller was told that it may have been taken, and that cannot be found out
+	cut     bool   // the rig was ended within it
 	number  int    // of the turn at the agent, once it is known
 	answer  string // of its response
 	typed   string // what a person typed just before it
@@ -26,7 +28,7 @@ type turn struct {
 // exact reports whether the answer repeats the message and nothing else.
 func (t *turn) exact() bool {
 	switch t.script.kind {
-	case "answer", "lines", "think", "typed-before", "error-429-once", "error-500-once", "error-529-once":
+	case "answer", "lines", "think", "typed-before", "draft-before", "error-429-once", "error-500-once", "error-529-once":
 		return true
 	}
 	return false

@@ -23,6 +23,17 @@ type Life struct {
 	Resume string
 	// SessionID is a fresh UUID for CLIs that let the caller choose.
 	SessionID string
+	// Moved says that the session to resume is put into the room before the start: see Mover.
+	Moved bool
+}
+
+// Mover is an Adapter whose CLI keeps a session in files. An agent that is to resume the session of another one gets them:
+// each has a home of its own.
+type Mover interface {
+	// TakeSession returns the files of a session as the CLI has to find them in the room to, read in the room of the agent
+	// that had it. State is what that agent's driver saved last. An error satisfies errors.Is(err, os.ErrNotExist) where the
+	// session is not there.
+	TakeSession(session string, state []byte, from, to Room) ([]File, error)
 }
 
 // Commander is an Adapter that knows the name of the command that Plan looks for, so that the runtime says beforehand

@@ -3,7 +3,9 @@ package agentcli_test
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -43,5 +45,53 @@ func TestBash(t *testing.T) {
 	}
 	if err := g.Stop(t.Context(), "b1", runtime.StopOptions{}); err != nil {
 		t.Errorf("second stop: %v", err)
+	}
+}
+
+// What a command prints may look like the prompt: as long as another program than the shell has the terminal, it is output.
+func TestPromptAmongOutput(t *testing.T) {
+	t.Parallel()
+	g := open(t, newLauncher(t, nil), nil)
+	g.bash("b1")
+	fake := `printf 'that is the prompt:\nward%s' 'room$ '; sleep 1.5; echo; echo more`
+	if got := g.ask("b1", "bash -c \""+fake+"\""); got.Text != "that is the prompt:\nwardroom$\nmore" || got.Turn != 1 {
+		t.Errorf("answer %+v", got)
+	}
+	if got := g.ask("b1", "echo next"); got.Text != "next" || got.Turn != 2 {
+		t.Errorf("answer %+v", got)
+	}
+}
+
+// What a program in the background prints when the turn that began it is over, and the prompt is gone from the last line by
+// that, keeps nobody from going on, and is in no later answer.
+func TestOutputBehindThePrompt(t *testing.T) {
+	t.Parallel()
+	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) { o.HumanHold = 5 * time.Millisecond })
+	g.bash("b1")
+	v := g.attach("b1", runtime.AttachOptions{})
+	for _, message := range []string{"echo first", "echo second"} {
+		// The marks do not stand in what is typed.
+		g.ask("b1", `{ sleep 0.5; echo late$((1+1)); } & disown`)
+		v.untilText("late2")
+		want := strings.TrimPrefix(message, "echo ")
+		if got := g.ask("b1", message); got.Text != want {
+			t.Errorf("answer %+v", got)
+		}
+	}
+	g.ask("b1", `{ sleep 0.5; echo late$((1+2)); } & disown`)
+	v.untilText("late3")
+	before := strings.Count(types(g.events("b1")), "turn_complete ready")
+	if err := v.Input([]byte("echo from $((40+2)) viewer\r")); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the turn of the viewer", func() bool { return strings.Count(types(g.events("b1")), "turn_complete ready") == before+1 })
+	all := g.events("b1")
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Type == runtime.EventTurnComplete {
+			if all[i].Text != "from 42 viewer" {
+				t.Errorf("the viewer's turn has the text %q", all[i].Text)
+			}
+			break
+		}
 	}
 }

@@ -41,6 +41,7 @@ type declaredDriver struct {
 	tellAt  time.Time // when lines are told next at the soonest
 	telling bool      // a timer does it
 	still   stillness
+	asking  bool // who has the terminal
 
 	// A person's Enter of which nothing followed yet, or not enough to tell whether a turn began; nil: there is none.
 	entered   *pressed
@@ -61,6 +62,8 @@ type declaredState struct {
 	Typing *typedMessage `json:"typing,omitempty"`
 	// Lines says that the message was typed as several lines, each of which brings a prompt: only the last one ends the turn.
 	Lines bool `json:"lines,omitempty"`
+	// Owner is the group of processes that had the terminal when the prompt showed last; 0: not known.
+	Owner int `json:"owner,omitempty"`
 }
 
 // typedMessage is a message and where it is typed.
@@ -102,7 +105,7 @@ func (d *declaredDriver) look(rows []string) {
 	if d.prompted(d.below(rows)) && !d.unmoved() {
 		rest := d.settled() - d.h.Quiet()
 		if rest <= 0 {
-			d.waits(true)
+			d.atPrompt()
 			return
 		}
 		if rest > pauseAfter {
@@ -344,7 +347,7 @@ func (d *declaredDriver) judge() {
 	d.saved.Busy, d.saved.Broken, d.saved.Text, d.saved.From, d.saved.Above, d.saved.Told = true, k.interrupt, "", first, 0, 0
 	d.h.Signal(Signal{Kind: SignalBusy, Source: runtime.SourceHost})
 	if prompted {
-		d.waits(true)
+		d.atPrompt()
 	}
 }
 

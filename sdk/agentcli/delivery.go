@@ -3,6 +3,7 @@ package agentcli
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -192,7 +193,7 @@ func (d *delivery) begin(m *message) {
 	var steps []Step
 	m.strokes = d.s.typist.typedBy()
 	if m.code {
-		steps = []Step{{Write: []byte(m.text), Wait: codeGap}, {Write: []byte("\r")}}
+		steps = codeSteps(strings.TrimSpace(m.text))
 	} else {
 		steps = d.s.driver.Submit(m.text)
 	}

@@ -50,6 +50,8 @@ type terminalHost interface {
 	// Running calls done with whether something in the foreground of the terminal runs now, or waits for a processor: false
 	// where that cannot be measured.
 	Running(done func(running bool))
+	// Foreground calls done with the group of processes that has the terminal; 0 where that is not known.
+	Foreground(done func(group int))
 }
 
 // host is the session as its driver sees it.
@@ -98,6 +100,25 @@ func (h host) Running(done func(running bool)) {
 		running = err == nil && usage.Running > 0
 	}, func() {
 		done(running)
+		h.s.dirty = true
+	})
+}
+
+func (h host) Foreground(done func(group int)) {
+	f, ok := h.s.proc.(Foregrounder)
+	if !ok {
+		done(0)
+		return
+	}
+	group := 0
+	h.s.do(func() {
+		ctx, cancel := context.WithTimeout(h.s.ctx, measureTimeout)
+		defer cancel()
+		if g, err := f.Foreground(ctx); err == nil {
+			group = g
+		}
+	}, func() {
+		done(group)
 		h.s.dirty = true
 	})
 }

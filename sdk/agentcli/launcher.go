@@ -38,6 +38,12 @@ type Rediscoverer interface {
 	Latest(ctx context.Context, id string, since time.Time) (handle []byte, err error)
 }
 
+// Archive is a Launcher that can read in the rooms of agents that have ended, and were not removed.
+type Archive interface {
+	// Room returns the room of an agent, without a change of it. ErrGone if it is not there.
+	Room(ctx context.Context, spec *runtime.Spec) (Room, error)
+}
+
 // Finder is a Launcher that finds commands before there is a room to run them in, as Room.LookPath will. One whose rooms
 // differ, by their images for instance, is none: the runtime does not say what is there then.
 type Finder interface {
@@ -105,7 +111,7 @@ type File struct {
 
 // Process is a running command with its terminal. Methods may be called concurrently. Closing it lets go of the
 // process and leaves it running. All of its methods are needed of every process, which is why they are more than six;
-// what only some launchers can do is in Checkpointer, OutputHeader, HookSource and Meter.
+// what only some launchers can do is in Checkpointer, OutputHeader, HookSource, Meter and Foregrounder.
 type Process interface {
 	// Handle is what Find needs; at most 4 KiB, versioned, without secrets.
 	Handle() []byte
@@ -166,6 +172,13 @@ type HookSource interface {
 // Meter is a Process that can be measured, with everything it started.
 type Meter interface {
 	Usage(ctx context.Context) (Usage, error)
+}
+
+// Foregrounder is a Process that knows who has its terminal. While another program has it than when a declared type showed
+// its prompt last, a line that looks like the prompt is output of that program.
+type Foregrounder interface {
+	// Foreground returns the group of processes in the foreground of the terminal; 0 where that is not known.
+	Foreground(ctx context.Context) (group int, err error)
 }
 
 // Usage is what a process has used.

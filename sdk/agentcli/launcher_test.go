@@ -383,6 +383,14 @@ func (h *handle) Usage(context.Context) (agentcli.Usage, error) {
 	}, nil
 }
 
+func (h *handle) Foreground(context.Context) (int, error) {
+	if h.cmd == nil {
+		return 0, nil
+	}
+	info, err := proc.Stat(h.cmd.Process.Pid)
+	return max(0, info.Foreground), err
+}
+
 // running counts what runs in the foreground of a real command.
 func (h *handle) running() int {
 	if h.cmd == nil {

@@ -3,6 +3,7 @@ package agentcli
 import (
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -11,6 +12,7 @@ import (
 const (
 	maxQueue       = 64      // messages of one agent that wait
 	maxMessage     = 1 << 20 // bytes
+	minCode        = 8       // bytes of a message that is taken for what a login shows
 	maxCode        = 4 << 10 // bytes of what a login shows
 	defaultTimeout = 120 * time.Second
 	maxTimeout     = 24 * time.Hour
@@ -59,10 +61,12 @@ func newMessage(in runtime.Input, timeout time.Duration) *message {
 	return &message{id: in.ID, text: in.Message, expect: in.ExpectResponse, until: time.Now().Add(timeout), done: make(chan struct{})}
 }
 
-// mayBeCode tells whether the message may be what a login shows: one word, for which no turn is expected. Work that
-// was sent while nobody knew of the login must not be typed where the code belongs, and would be lost there.
+// mayBeCode reports whether the message may be what a login shows: one long word that is no word of a language, for which
+// no turn is expected. Work that was sent while nobody knew of the login must not be typed where the code belongs, and
+// would be lost there. An answer to the login is its code whatever it looks like.
 func (m *message) mayBeCode() bool {
-	return !m.expect && len(m.text) <= maxCode && len(strings.Fields(m.text)) == 1
+	return !m.expect && len(m.text) >= minCode && len(m.text) <= maxCode && len(strings.Fields(m.text)) == 1 &&
+		strings.ContainsFunc(m.text, unicode.IsDigit)
 }
 
 // finish answers the caller, once.
@@ -159,7 +163,7 @@ func errAuth(url string) error {
 	e := runtime.Errorf(runtime.CodeAuthRequired, "the agent needs a login")
 	e.Hint = "log in at its terminal"
 	if url != "" {
-		e.Hint = "log in at " + url
+		e.Hint = "log in at " + url + ", and answer with what it shows as text"
 	}
 	return e
 }

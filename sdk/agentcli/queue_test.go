@@ -270,7 +270,7 @@ func TestLogin(t *testing.T) {
 	p.signal(agentcli.Signal{Kind: agentcli.SignalLogin, URL: "https://login.example/x"})
 	wait(t, "url", func() bool { return g.status("a", runtime.StatusError).LoginURL != "" })
 	for _, work := range []runtime.Input{
-		{Message: "fix the parser"}, {Message: "fix\nit"}, {Message: "go", ExpectResponse: true}, {Message: strings.Repeat("x", 5<<10)},
+		{Message: "continue"}, {Message: "reconsider!"}, {Message: "go2"}, {Message: "fix the parser"}, {Message: "fix\nit"}, {Message: "go", ExpectResponse: true}, {Message: strings.Repeat("x", 5<<10)},
 	} {
 		_, err := g.Send(t.Context(), "a", work) // sent by somebody who did not know of the login
 		wantCode(t, err, runtime.CodeAuthRequired)
@@ -285,6 +285,35 @@ func TestLogin(t *testing.T) {
 	if got := types(g.events("a")); got != "started login_required login_required ready" {
 		t.Errorf("events %s", got)
 	}
+}
+
+// An answer to a login is what the login has shown, whatever it looks like, once an address is known: before, it would be
+// typed where messages are.
+func TestLoginIsAnswered(t *testing.T) {
+	t.Parallel()
+	c := &fakeCLI{silent: true}
+	c.turn = func(p *process, msg string) { p.kind(idle) }
+	g, _ := fake(t, c, nil)
+	g.spawn(runtime.Spec{ID: "a", Type: "fake"})
+	g.l.process().signal(agentcli.Signal{Kind: agentcli.SignalLogin})
+	g.status("a", runtime.StatusError)
+	wantCode(t, g.Answer(t.Context(), "a", runtime.Answer{Text: "word"}), runtime.CodeAuthRequired)
+	g.l.process().signal(agentcli.Signal{Kind: agentcli.SignalLogin, URL: "https://login.example/x"})
+	wait(t, "url", func() bool { return g.status("a", runtime.StatusError).LoginURL != "" })
+	for _, wrong := range []runtime.Answer{
+		{Choice: "allow"}, {Text: " "}, {Text: "two words"}, {Text: strings.Repeat("x", 5<<10)}, {},
+	} {
+		wantCode(t, g.Answer(t.Context(), "a", wrong), runtime.CodeInvalidArgument)
+	}
+	wantCode(t, g.Answer(t.Context(), "a", runtime.Answer{PromptID: "p1", Text: "secret"}), runtime.CodeNoPrompt)
+	if err := g.Answer(t.Context(), "a", runtime.Answer{PromptID: runtime.PromptLogin, Text: " word "}); err != nil {
+		t.Fatal(err)
+	}
+	g.status("a", runtime.StatusReady)
+	if got := c.messages(); !slices.Equal(got, []string{"word"}) {
+		t.Errorf("typed %q", got)
+	}
+	wantCode(t, g.Answer(t.Context(), "a", runtime.Answer{Text: "word"}), runtime.CodeNoPrompt)
 }
 
 func TestBadInput(t *testing.T) {

@@ -184,6 +184,9 @@ func (s *session) answerPrompt(answer runtime.Answer) ([]Step, error) {
 		return nil, s.gone()
 	}
 	p := s.agent.Prompt
+	if p == nil && s.loginOpen() {
+		return s.answerLogin(answer)
+	}
 	if p == nil {
 		return nil, runtime.Errorf(runtime.CodeNoPrompt, "agent %q does not wait for an answer", s.a.id)
 	}
@@ -201,6 +204,34 @@ func (s *session) answerPrompt(answer runtime.Answer) ([]Step, error) {
 	s.dirty = true
 	s.book.note("answer " + p.ID + " " + answer.Choice)
 	return s.giveAnswer(p, answer)
+}
+
+// answerLogin types what a login has shown, such as its code. Nothing else of an answer fits a login.
+func (s *session) answerLogin(answer runtime.Answer) ([]Step, error) {
+	code := strings.TrimSpace(answer.Text)
+	bad := func(field, format string, args ...any) ([]Step, error) {
+		e := runtime.Errorf(runtime.CodeInvalidArgument, format, args...)
+		e.Field = field
+		return nil, e
+	}
+	switch {
+	case s.agent.LoginURL == "": // what asks for the code is not on the screen yet
+		return nil, errAuth("")
+	case answer.PromptID != "" && answer.PromptID != runtime.PromptLogin:
+		return nil, runtime.Errorf(runtime.CodeNoPrompt, "agent %q waits for a login, not for an answer to prompt %q", s.a.id, answer.PromptID)
+	case answer.Choice != "":
+		return bad("choice", "a login has no choices: give what it shows as text")
+	case code == "" || len(code) > maxCode || len(strings.Fields(code)) != 1:
+		return bad("text", "what a login shows is one word of at most %d bytes", maxCode)
+	}
+	s.dirty = true
+	s.book.note("answer " + runtime.PromptLogin)
+	return codeSteps(code), nil
+}
+
+// codeSteps types what a login has shown.
+func codeSteps(code string) []Step {
+	return []Step{{Write: []byte(code), Wait: codeGap}, {Write: []byte("\r")}}
 }
 
 func checkChoice(p *runtime.Prompt, choice string) error {

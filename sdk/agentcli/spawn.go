@@ -187,10 +187,17 @@ func (r *Runtime) start(ctx context.Context, a *agent, rec *record, adapter Adap
 	if err != nil {
 		return launchError(r, a.id, stepStart, err)
 	}
-	plan, err := adapter.Plan(&spec, room, Life{Resume: resume, SessionID: newUUID()})
+	life := Life{Resume: resume, SessionID: newUUID()}
+	var session []File
+	if resume != "" && rec.Agent.SessionID != resume { // it is not the agent's own
+		session = r.takeSession(ctx, &spec, adapter, resume, room)
+		life.Moved = len(session) > 0
+	}
+	plan, err := adapter.Plan(&spec, room, life)
 	if err != nil {
 		return launchError(r, a.id, stepStart, err)
 	}
+	plan.Files = append(plan.Files, session...)
 	rec.Plan, rec.Life, rec.Process, rec.Exit, rec.Stopped = plan, rec.Life+1, nil, nil, time.Time{}
 	rec.Room = roomRecord{Home: room.Home, Workdir: room.Workdir, Temp: room.Temp, Hook: room.Hook}
 	rec.Cols, rec.Rows = firstSize(&spec)

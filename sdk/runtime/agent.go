@@ -119,6 +119,9 @@ type Handle struct {
 // IsZero tells whether the handle is empty; encoders leave it out then.
 func (h Handle) IsZero() bool { return h.ID == "" && len(h.Data) == 0 }
 
+// PromptLogin names the login that an agent needs in an Answer, whose Text is what the login has shown. It is no prompt.
+const PromptLogin = "login"
+
 // Kinds of prompts.
 const (
 	PromptApproval = "approval" // may a tool run?

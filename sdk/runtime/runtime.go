@@ -37,8 +37,9 @@ type Runtime interface {
 	// NOT_FOUND, NOT_RUNNING, BLOCKED (the agent waits for an answer first), AUTH_REQUIRED, NOT_DELIVERED
 	// (it was not taken; sending again is safe), DELIVERY_UNKNOWN (it may have been taken), TIMEOUT.
 	Send(ctx context.Context, id string, in Input) (SendResult, error)
-	// Answer answers the prompt that an agent is blocked on. NOT_FOUND, NOT_RUNNING, NO_PROMPT when it is not
-	// blocked or the prompt's id is another one, INVALID_ARGUMENT for a choice that the prompt does not have.
+	// Answer answers the prompt that an agent is blocked on, or gives what the login has shown that it needs. NOT_FOUND,
+	// NOT_RUNNING, NO_PROMPT when it is not blocked or the prompt's id is another one, INVALID_ARGUMENT for a choice that the
+	// prompt does not have, AUTH_REQUIRED while a login does not ask for anything yet.
 	Answer(ctx context.Context, id string, answer Answer) error
 
 	// Attach opens the terminal of an agent for one viewer. NOT_FOUND. A stopped agent's terminal shows its

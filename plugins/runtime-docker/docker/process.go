@@ -37,6 +37,7 @@ var (
 	_ agentcli.Checkpointer = (*process)(nil)
 	_ agentcli.HookSource   = (*process)(nil)
 	_ agentcli.Meter        = (*process)(nil)
+	_ agentcli.Foregrounder = (*process)(nil)
 	_ agentcli.OutputHeader = (*process)(nil)
 )
 
@@ -158,6 +159,16 @@ func memoryOf(m *container.MemoryStats) int64 {
 		}
 	}
 	return int64(used)
+}
+
+// Foreground implements agentcli.Foregrounder, where the agent's processes can be seen from this machine.
+func (p *process) Foreground(context.Context) (int, error) {
+	h := p.handle
+	info, err := proc.Stat(h.Command.PID)
+	if h.Command.PID == 0 || h.Boot != p.launcher.bootID || err != nil || info.Start != h.Command.Start {
+		return 0, nil
+	}
+	return max(0, info.Foreground), nil
 }
 
 // running counts the processes in the foreground of the agent's terminal that run now, where they can be seen.

@@ -366,6 +366,30 @@ func TestRunning(t *testing.T) {
 	}
 }
 
+// TestForeground tells who has the terminal: the shell, or what it runs.
+func TestForeground(t *testing.T) {
+	l := open(t, t.TempDir(), nil)
+	p, _ := start(t, l, "shell", "set -m; bash -c 'echo began; read x'; echo back; read y")
+	readUntil(t, p, 0, "began")
+	foreground := func() int {
+		group, err := p.(agentcli.Foregrounder).Foreground(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return group
+	}
+	if group := foreground(); group == 0 || group == p.Info().PID {
+		t.Errorf("group %d has the terminal of %d", group, p.Info().PID)
+	}
+	if err := p.Write(t.Context(), []byte("\r")); err != nil {
+		t.Fatal(err)
+	}
+	readUntil(t, p, 0, "back")
+	if group := foreground(); group != p.Info().PID {
+		t.Errorf("group %d has the terminal of %d", group, p.Info().PID)
+	}
+}
+
 // TestHookOfARoom calls the hook command as a CLI would, while the runtime is away.
 func TestHookOfARoom(t *testing.T) {
 	dir := t.TempDir()

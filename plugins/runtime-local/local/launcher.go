@@ -61,6 +61,7 @@ type Launcher struct {
 }
 
 var (
+	_ agentcli.Archive      = (*Launcher)(nil)
 	_ agentcli.Launcher     = (*Launcher)(nil)
 	_ agentcli.Rediscoverer = (*Launcher)(nil)
 )

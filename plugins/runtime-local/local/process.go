@@ -8,6 +8,7 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/holder"
+	"github.com/wardroom/wardroom/sdk/holder/proc"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -23,6 +24,7 @@ var (
 	_ agentcli.Checkpointer = (*process)(nil)
 	_ agentcli.HookSource   = (*process)(nil)
 	_ agentcli.Meter        = (*process)(nil)
+	_ agentcli.Foregrounder = (*process)(nil)
 )
 
 // Handle implements agentcli.Process.
@@ -75,6 +77,15 @@ func (p *process) Wait(ctx context.Context) (runtime.Exit, error) {
 
 // Usage implements agentcli.Meter.
 func (p *process) Usage(context.Context) (agentcli.Usage, error) { return usage(p.handle) }
+
+// Foreground implements agentcli.Foregrounder.
+func (p *process) Foreground(context.Context) (int, error) {
+	info, err := proc.Stat(p.handle.Command.PID)
+	if err != nil || info.Start != p.handle.Command.Start {
+		return 0, agentcli.ErrGone
+	}
+	return max(0, info.Foreground), nil
+}
 
 // Close lets go of the holder; one whose agent has ended ends too, and is reaped.
 func (p *process) Close() error {

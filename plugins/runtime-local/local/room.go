@@ -53,6 +53,11 @@ func (l *Launcher) lodge() {
 	}
 }
 
+// Room implements agentcli.Archive.
+func (l *Launcher) Room(ctx context.Context, spec *runtime.Spec) (agentcli.Room, error) {
+	return l.rooms.Room(ctx, spec)
+}
+
 // Prepare makes the room of an agent. INVALID_SPEC, WORKDIR_NOT_ALLOWED.
 func (l *Launcher) Prepare(ctx context.Context, spec *runtime.Spec) (agentcli.Room, error) {
 	if spec.Image != "" {

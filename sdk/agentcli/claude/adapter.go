@@ -80,7 +80,7 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 		plan.Env["IS_SANDBOX"] = "1"
 	}
 	switch {
-	case life.Resume != "" && !lost(room, configDir, life.Resume):
+	case life.Resume != "" && (life.Moved || !lost(room, configDir, life.Resume)):
 		plan.SessionID = life.Resume
 		plan.Args = append(plan.Args, "--resume", life.Resume)
 	case life.SessionID != "":

@@ -50,6 +50,7 @@ func (d *driver) judge() {
 	}
 	d.tell()
 	if d.standing() {
+		d.idleSince = d.host.Now() // people may take their time
 		d.doubtLater(doubtEvery)
 		return
 	}

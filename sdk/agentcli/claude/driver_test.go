@@ -263,6 +263,24 @@ func TestApprovalOverAPI(t *testing.T) {
 	}
 }
 
+// People may take their time with an approval: its dialog, which stays on the screen for a moment when it is answered, is no
+// other one.
+func TestApprovalAfterALongTime(t *testing.T) {
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+	r.title(busy)
+	r.hook("PreToolUse", bash("rm x"))
+	r.title(idle)
+	r.hook("PermissionRequest", bash("rm x"))
+	r.Screen = []string{"  Do you want to proceed?", "  ❯ 1. Yes", "    2. No", "  Esc to cancel"}
+	r.Pass(time.Minute)
+	if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceAllow}); err != nil {
+		t.Fatal(err)
+	}
+	r.Pass(2 * time.Second)
+	r.want("took[go] tool blocked[Bash: rm x] unblocked[allow]")
+}
+
 func TestApprovalByKey(t *testing.T) {
 	r := readyRig(t)
 	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})

@@ -128,20 +128,6 @@ func TestRealUnreachable(t *testing.T) {
 	}
 }
 
-// What somebody left in the line, here as text that no key clears away as it comes, does not reach the model.
-func TestRealMixedPrompt(t *testing.T) {
-	a := startReal(t, "", "", nil)
-	for _, left := range []string{"\x15\x7f\x15\x7f", "a draft of which nobody knows "} {
-		a.Type([]agentcli.Step{{Write: []byte("\x1b[200~" + left + "\x1b[201~"), Wait: 500 * time.Millisecond}})
-		if took := a.Send("the message"); took.Text != "the message" {
-			t.Errorf("with %q in the line it took %q", left, took.Text)
-		}
-		if end := a.Turn(); end.Text != "ANSWER[the message]" {
-			t.Errorf("with %q in the line the turn ended with %+v", left, end.Signal)
-		}
-	}
-}
-
 // A claude that reads everything at once, the keys that clear the line, the message and its Enter, takes the message.
 func TestRealSlowReader(t *testing.T) {
 	a := startReal(t, "", "", nil)

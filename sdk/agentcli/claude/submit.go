@@ -3,7 +3,6 @@ package claude
 import (
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
@@ -37,8 +36,6 @@ const (
 	giveUp = 4500 * time.Millisecond
 	// interruptEvery is how often a turn is stopped again that goes on, at most interruptTimes.
 	interruptEvery, interruptTimes = 1500 * time.Millisecond, 10
-	// flight is how long a submitted message may be on its way into a prompt.
-	flight = 15 * time.Second
 )
 
 // clearLine empties the input line: from its end, line after line.
@@ -177,33 +174,20 @@ func (d *driver) retype() {
 
 // inFlight tells whether a message was typed and not taken.
 func (d *driver) inFlight() bool {
-	return d.sent.text != "" && d.host.Now().Sub(d.sent.at) < flight
+	return d.sent.text != "" && d.host.Now().Sub(d.sent.at) < composer.Flight
 }
 
 // isMixed tells whether a prompt is the message on its way with something else, such as what somebody typed just before,
 // or keys that a busy claude took for text. What somebody else asked meanwhile is not.
 func (d *driver) isMixed(prompt string) bool {
-	if !d.inFlight() {
-		return false
-	}
-	sent, got := solid(composer.Plain(d.sent.text)), solid(prompt)
-	switch {
-	case sent == "" || got == sent:
-		return false
-	case strings.ContainsFunc(prompt, isKey): // no message has them
-		rest := solid(composer.Plain(prompt))
-		return rest == "" || strings.Contains(rest, sent)
-	case strings.Contains(sent, "@") && d.sent.Is(plain(prompt)): // the name of a file was completed
-		return false
-	}
-	return strings.HasPrefix(got, sent) || strings.HasSuffix(got, sent)
+	return d.inFlight() && composer.Mixed(prompt, d.sent.text)
 }
 
 // isLate tells whether a prompt is the message that was typed last, and comes when its caller was told that it was not
 // taken. One that waited behind the turn of somebody else is not late.
 func (d *driver) isLate(prompt string) bool {
 	return d.inFlight() && !d.sent.late.IsZero() && d.host.Now().After(d.sent.late) && d.sent.turns == d.turns &&
-		solid(prompt) == solid(d.sent.last)
+		composer.Solid(prompt) == composer.Solid(d.sent.last)
 }
 
 // Interrupt presses Escape, and again as long as claude works on: while it begins with a turn it takes none.
@@ -231,18 +215,6 @@ func (d *driver) taken(prompt string) string {
 		d.sent.text = ""
 	}
 	return text
-}
-
-func isKey(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' }
-
-// solid returns a text without white space, of which claude changes some.
-func solid(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, text)
 }
 
 // plain undoes what typing added in front.

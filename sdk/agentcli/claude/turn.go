@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/failure"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -138,7 +139,7 @@ func (d *driver) missedEnd(call *agentcli.HookCall) {
 
 // refusal is the answer to a prompt that is not what was sent: the model does not see it.
 var refusal = mustJSON(map[string]any{
-	"decision": "block", "reason": "This prompt was mixed up with other input. It is sent once more.",
+	"decision": "block", "reason": composer.RefusalReason,
 })
 
 // tooLate is the answer to a message whose sender was told that it was not taken, and may have sent it again.

@@ -22,6 +22,11 @@ const (
 	// codex is busy for a moment as it starts, and takes no message then.
 	busyHold  = 250 * time.Millisecond
 	firstHold = 3 * time.Second
+	// announceHold is the same while a message is on its way, whose hook tells whether that is what codex works on: somebody at
+	// the terminal may have been first, or the prompt be refused.
+	announceHold = 5 * time.Second
+	// clearGap is what a confirmation waits that types nothing.
+	clearGap = 80 * time.Millisecond
 )
 
 const questionTool = "request_user_input"
@@ -31,6 +36,7 @@ type driver struct {
 	room     agentcli.Room
 	host     agentcli.Host
 	patience time.Duration
+	hooks    bool // the room has them
 	state    state
 
 	cancelIdle func()
@@ -40,11 +46,16 @@ type driver struct {
 	answering  dialog.Keys
 	login      login
 	sent       composer.Sent
-	tries      int      // of the look for how the turn ended
-	reading    bool     // the transcript
-	changed    bool     // what is read was made another while it was read
-	looks      []func() // to be done when it was read
+	sentText   string    // the message that was submitted last
+	sentAt     time.Time // when
+	mixed      bool      // it was refused, because something else came with it, and is to be typed again
+	refusedAt  time.Time // when a prompt was refused, of which codex may yet tell; zero: none
+	tries      int       // of the look for how the turn ended
+	reading    bool      // the transcript
+	changed    bool      // what is read was made another while it was read
+	looks      []func()  // to be done when it was read
 	awaySince  time.Time
+	overSince  time.Time // when the transcript had the end of the turn that runs
 
 	cancelStand func()
 	suspect     dialog.Standing // stands where the composer would be, and is no dialog yet
@@ -74,7 +85,7 @@ type ask struct {
 
 func (a adapter) NewDriver(_ agentcli.Plan, room agentcli.Room, host agentcli.Host) agentcli.Driver {
 	return &driver{
-		room: room, host: host, patience: a.patience,
+		room: room, host: host, patience: a.patience, hooks: len(room.Hook) > 0,
 		answering: dialog.Keys{Host: host, Delay: 1200 * time.Millisecond},
 	}
 }
@@ -98,6 +109,9 @@ func (d *driver) OSC(code int, data []byte) {
 func (d *driver) report(r report) {
 	stop(&d.cancelIdle)
 	d.state.Idle = false
+	if d.ofRefused(r.state) {
+		return
+	}
 	switch r.state {
 	case "idle":
 		d.idle()
@@ -158,7 +172,10 @@ func (d *driver) working() {
 		d.begin()
 		d.state.Unsure = true
 		hold := busyHold
-		if d.state.Turns == 0 {
+		switch {
+		case d.sent.Pending() && d.hooks:
+			hold = announceHold
+		case d.state.Turns == 0:
 			hold = firstHold
 		}
 		d.cancelBusy = d.host.After(hold, d.sure)
@@ -219,7 +236,7 @@ func (d *driver) unblocked(choice string) {
 }
 
 func (d *driver) Hook(call *agentcli.HookCall) {
-	// No hook decides anything here, so each is answered at once; codex waits for it.
+	// No hook decides anything here but whether a prompt is what was sent, so each is answered at once; codex waits for it.
 	defer call.Answer(nil)
 	p, err := hook.Parse(call.Payload)
 	if err != nil {
@@ -228,7 +245,11 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 	d.session(p)
 	switch call.Name {
 	case "UserPromptSubmit":
-		d.took(p)
+		if d.isMixed(p.Prompt) {
+			d.refuse(call)
+		} else {
+			d.took(p)
+		}
 		return
 	case "PreToolUse", "PermissionRequest", "PostToolUse", "Stop":
 		d.identify(p.TurnID)
@@ -275,6 +296,7 @@ func (d *driver) Submit(text string) []agentcli.Step { return d.submit(text, com
 // submit types a message, after emptying the line if clear is set.
 func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	d.sent.Submit(text)
+	d.sentText, d.sentAt, d.mixed = text, d.host.Now(), false
 	text = composer.Plain(text)
 	if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "!") {
 		text = " " + text
@@ -289,7 +311,17 @@ func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	)
 }
 
-func (d *driver) Confirm() []agentcli.Step { return []agentcli.Step{{Write: []byte(composer.Enter)}} }
+// Confirm presses Enter once more, or types a message again that was refused for what came with it. While codex works nothing
+// is typed: Enter would put what stands in the line into the turn that runs.
+func (d *driver) Confirm() []agentcli.Step {
+	switch {
+	case d.state.Turn && !d.state.Following:
+		return []agentcli.Step{{Wait: clearGap}}
+	case d.mixed:
+		return d.submit(d.sentText, true)
+	}
+	return []agentcli.Step{{Write: []byte(composer.Enter)}}
+}
 
 // Exit leaves a dialog or a turn, and then codex: one Ctrl-C exits when it is idle with an empty line.
 func (d *driver) Exit() []agentcli.Step {

@@ -21,9 +21,9 @@ type rig struct {
 	shown  *runtime.Prompt
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T, hook ...string) *rig {
 	r := &rig{t: t, FakeHost: &drivertest.FakeHost{}, files: map[string]string{}}
-	r.driver = codex.New().NewDriver(agentcli.Plan{}, agentcli.Room{ReadFile: func(name string) ([]byte, error) {
+	r.driver = codex.New().NewDriver(agentcli.Plan{}, agentcli.Room{Hook: hook, ReadFile: func(name string) ([]byte, error) {
 		if text, ok := r.files[name]; ok {
 			return []byte(text), nil
 		}
@@ -32,8 +32,8 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-func readyRig(t *testing.T) *rig {
-	r := newRig(t)
+func readyRig(t *testing.T, hook ...string) *rig {
+	r := newRig(t, hook...)
 	r.state("idle")
 	r.Pass(time.Second)
 	r.want("idle")
@@ -214,6 +214,73 @@ func TestRefusalWithReasonLost(t *testing.T) {
 	}
 	r.Pass(5 * time.Second)
 	r.want("blocked[The agent asks for an approval: see its terminal.] unblocked[deny] turn_end!(refused)")
+}
+
+// What came with a message is not for the model: the prompt is refused, and the message typed once more.
+func TestMixedPromptIsRefused(t *testing.T) {
+	r := readyRig(t, "/hook")
+	r.driver.Submit("the message")
+	r.state("working")
+	c := drivertest.Call(t, "UserPromptSubmit", map[string]any{"turn_id": "t1", "prompt": "a draft the message"})
+	r.driver.Hook(c.Call)
+	if !strings.Contains(c.Answer, `"block"`) {
+		t.Fatalf("answered %q", c.Answer)
+	}
+	r.state("working") // read late
+	r.Pass(time.Second)
+	r.state("done")
+	if keys := drivertest.Keystrokes(r.driver.Confirm()); !strings.HasPrefix(keys, "\x05\x15") || !strings.Contains(keys, "~the message \x1b[201~\r") {
+		t.Errorf("typed %q", keys)
+	}
+	r.want("")
+	r.state("working")
+	r.hook("UserPromptSubmit", map[string]any{"turn_id": "t2", "prompt": "the message"})
+	r.hook("Stop", map[string]any{"turn_id": "t2", "last_assistant_message": "yes"})
+	r.state("done")
+	r.want("took[the message] turn_end[yes]")
+
+	r.driver.Submit("one")
+	r.Pass(time.Minute) // it was given up, and somebody makes something of what lies in the line
+	r.hook("UserPromptSubmit", map[string]any{"turn_id": "t3", "prompt": "one more"})
+	r.want("took[one more]")
+}
+
+// Of whom the turn is that codex begins while a message is on its way only its hook tells: somebody at the terminal may have
+// been first, and Enter is not pressed into a turn.
+func TestTurnOfSomebodyElse(t *testing.T) {
+	r := readyRig(t, "/hook")
+	r.driver.Submit("the message")
+	r.state("working")
+	r.Pass(2 * time.Second)
+	r.want("")
+	if keys := drivertest.Keystrokes(r.driver.Confirm()); keys != "" {
+		t.Errorf("typed %q", keys)
+	}
+	r.hook("UserPromptSubmit", map[string]any{"turn_id": "t1", "prompt": "mine"})
+	r.hook("Stop", map[string]any{"turn_id": "t1", "last_assistant_message": "yours"})
+	r.state("done")
+	r.want("took[mine] turn_end[yours]")
+	if keys := drivertest.Keystrokes(r.driver.Confirm()); keys != "\r" {
+		t.Errorf("typed %q", keys)
+	}
+	r.state("working")
+	r.Pass(10 * time.Second) // without its hook
+	r.want("busy")
+}
+
+// A turn whose end codex said while nobody read its terminal ends by its transcript, with its own answer.
+func TestEndIsNotHeard(t *testing.T) {
+	r := readyRig(t)
+	r.taken("2")
+	r.files["/t.jsonl"] = turn("1", said("not this")+doneEntry+"\n") + turn("2", said("this")+doneEntry+"\n")
+	r.Screen = []string{"• Working (1s • esc to interrupt)"}
+	r.Pass(time.Minute)
+	r.want("text[this]")
+	r.Screen = []string{"› Ask Codex to do anything"}
+	r.Pass(2 * time.Second)
+	r.want("")
+	r.Pass(3 * time.Second)
+	r.want("turn_end[the answer]")
 }
 
 func TestQuestion(t *testing.T) {

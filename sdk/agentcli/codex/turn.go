@@ -25,7 +25,13 @@ const (
 	// followLimit how long then.
 	followConfirm = 2 * time.Second
 	followLimit   = 5 * time.Second
+	// unheardLimit is how long the transcript may have the end of a turn, and the screen show no work, before the turn has
+	// ended though codex did not say so.
+	unheardLimit = 3 * time.Second
 )
+
+// workWords stand on the screen while codex works.
+const workWords = "esc to interrupt"
 
 // awayWords stand on the screen while codex waits for a network that may never come back.
 const awayWords = "Reconnecting... waiting for network"
@@ -52,15 +58,48 @@ type turnState struct {
 func (d *driver) begin() {
 	d.state.turnState = turnState{Turn: true}
 	d.state.Next = nil
-	d.awaySince = time.Time{}
+	d.awaySince, d.overSince = time.Time{}, time.Time{}
 	d.state.Rollout.next()
 	d.changed = true
 	d.poll()
 }
 
+// refusal is the answer to a prompt that is not what was sent: the model does not see it.
+const refusal = `{"decision":"block","reason":"` + composer.RefusalReason + `"}`
+
+// isMixed reports whether a prompt is the message on its way with something else.
+func (d *driver) isMixed(prompt string) bool {
+	return d.sent.Pending() && d.host.Now().Sub(d.sentAt) < composer.Flight && composer.Mixed(prompt, d.sentText)
+}
+
+// refuse keeps a prompt from the model. No turn begins with it, though codex says so. The message is typed again when the
+// session asks for it, and the reason of a refusal as that was to be confirmed.
+func (d *driver) refuse(call *agentcli.HookCall) {
+	d.mixed, d.refusedAt = true, d.host.Now()
+	if d.state.Unsure {
+		stop(&d.cancelBusy)
+		stop(&d.cancelPoll)
+		d.state.turnState = turnState{}
+	}
+	call.Answer([]byte(refusal))
+}
+
+// ofRefused reports whether what codex says is about a prompt that was refused.
+func (d *driver) ofRefused(state string) bool {
+	if d.refusedAt.IsZero() || d.state.Turn && !d.state.Following {
+		return false
+	}
+	if state != "working" {
+		d.refusedAt = time.Time{}
+		return state != "blocked"
+	}
+	return d.host.Now().Sub(d.refusedAt) < announceHold
+}
+
 // took handles that codex took a message.
 func (d *driver) took(p hook.Payload) {
 	text := d.sent.Taken(p.Prompt)
+	d.refusedAt = time.Time{}
 	if d.state.Ending != "" {
 		d.conclude()
 	}
@@ -115,11 +154,28 @@ func (d *driver) poll() {
 			return
 		}
 		if d.state.Prompt == nil && d.state.Ending == "" && !d.reading {
-			d.read(nil)
+			d.read(d.endUnheard)
 		}
 		d.watchNetwork()
 		d.poll()
 	})
+}
+
+// endUnheard ends a turn of whose end only the transcript tells: what codex says by OSC is lost with output that came while
+// no process read it.
+func (d *driver) endUnheard() {
+	if !d.state.Turn || d.state.Ending != "" || d.state.Prompt != nil || d.state.Following || d.over() == nil ||
+		screen.Has(d.host.Rows(), workWords) {
+		d.overSince = time.Time{}
+		return
+	}
+	now := d.host.Now()
+	if d.overSince.IsZero() {
+		d.overSince = now
+	}
+	if now.Sub(d.overSince) >= unheardLimit {
+		d.finish("done")
+	}
 }
 
 // watchNetwork gives a turn up for which codex waits for the network: it would do so for ever.

@@ -105,6 +105,14 @@ func writeFile(f agentcli.File) error {
 	return os.WriteFile(f.Path, f.Data, f.Mode)
 }
 
+// Room implements agentcli.Archive.
+func (l *Launcher) Room(ctx context.Context, spec *runtime.Spec) (agentcli.Room, error) {
+	if _, err := os.Stat(filepath.Join(l.Dir, spec.ID)); err != nil {
+		return agentcli.Room{}, agentcli.ErrGone
+	}
+	return l.Prepare(ctx, spec)
+}
+
 // Find implements agentcli.Launcher: nothing outlives this process.
 func (l *Launcher) Find(context.Context, []byte) (agentcli.Process, error) {
 	return nil, agentcli.ErrGone

@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -47,6 +48,7 @@ func (s Suite) RunOutcomes(t *testing.T) {
 	parallel(t, "Interrupts", func(t *testing.T) { s.interrupts(t, env) })
 	parallel(t, "Streams", func(t *testing.T) { s.streams(t, env) })
 	parallel(t, "Loop", func(t *testing.T) { s.loop(t, env) })
+	parallel(t, "Moved", func(t *testing.T) { s.moved(t, env) })
 }
 
 // turn sends a message and returns what its turn came to, and its event.
@@ -222,8 +224,13 @@ func (s Suite) interrupts(t *testing.T, env map[string]string) {
 // screen waits until the terminal shows that the answer has begun, or that the dialog stands.
 func (r *rig) screen(what string) {
 	r.t.Helper()
-	want := map[string]string{"answer": "slow2", "approval": "1. "}[what]
-	terminal, err := r.rt.Attach(r.ctx, "one", runtime.AttachOptions{ReadOnly: true})
+	r.shows("one", map[string]string{"answer": "slow2", "approval": "1. "}[what])
+}
+
+// shows waits until an agent's terminal shows words.
+func (r *rig) shows(id, want string) {
+	r.t.Helper()
+	terminal, err := r.rt.Attach(r.ctx, id, runtime.AttachOptions{ReadOnly: true})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -299,6 +306,45 @@ func (s Suite) loop(t *testing.T, env map[string]string) {
 		t.Errorf("the turn ended with nothing: %s", shown(response))
 	}
 	r.own("after a loop")
+}
+
+// moved has an agent end, and another one, which has a home of its own, go on with its session: it shows the conversation,
+// and the session keeps its id.
+func (s Suite) moved(t *testing.T, env map[string]string) {
+	r := s.open(t, env, outcomeLimit)
+	r.own("remember the number 4711")
+	first, err := r.rt.Inspect(r.ctx, "one")
+	if err != nil || first.SessionID == "" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if err := r.rt.Stop(r.ctx, "one", runtime.StopOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	second, err := r.rt.Spawn(r.ctx, runtime.Spec{ID: "two", Type: s.New().Type(), Env: env, Workdir: first.Workdir, Resume: first.SessionID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.rt.Stop(context.Background(), "two", runtime.StopOptions{Force: true}) })
+	for second.Status != runtime.StatusReady {
+		e, err := r.events.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.AgentID != "two" {
+			continue
+		}
+		if second = e.Agent; second.Status == runtime.StatusStopped {
+			t.Fatalf("it ended: %s", second.Reason)
+		}
+	}
+	r.shows("two", "ANSWER[remember the number 4711]")
+	result, err := r.rt.Send(r.ctx, "two", runtime.Input{Message: "after all", ExpectResponse: true, Timeout: outcomeLimit})
+	if err != nil || result.Response == nil || result.Response.Text != "ANSWER[after all]" {
+		t.Fatalf("it was answered by %+v, %v", result.Response, err)
+	}
+	if second, err = r.rt.Inspect(r.ctx, "two"); err != nil || second.SessionID != first.SessionID {
+		t.Errorf("the session is %q, was %q, %v", second.SessionID, first.SessionID, err)
+	}
 }
 
 func merged(env, more map[string]string) map[string]string {

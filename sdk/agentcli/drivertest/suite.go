@@ -79,6 +79,7 @@ func (s Suite) Run(t *testing.T) {
 	parallel(t, "Prompts", func(t *testing.T) { s.prompts(t, env) })
 	parallel(t, "Resume", func(t *testing.T) { s.resume(t, env) })
 	parallel(t, "Drafts", func(t *testing.T) { s.drafts(t, env) })
+	parallel(t, "Mixed", func(t *testing.T) { s.mixed(t, env) })
 }
 
 // parallel runs a part that starts an agent of its own.
@@ -321,5 +322,24 @@ func (s Suite) drafts(t *testing.T, env map[string]string) {
 			t.Errorf("with the draft %q it took %q", draft, took.Text)
 		}
 		a.Turn()
+	}
+}
+
+// mixed sends messages while something lies in the composer of which nobody knows, and which no key clears away as it comes.
+// It does not reach the model, and the message does, alone and once.
+func (s Suite) mixed(t *testing.T, env map[string]string) {
+	a := s.start(t, env)
+	for i, left := range []string{"\x15\x7f\x15\x7f", "a draft of which nobody knows ", "two lines\nof a draft\n"} {
+		a.Type([]agentcli.Step{{Write: []byte("\x1b[200~" + left + "\x1b[201~"), Wait: draftPause}})
+		message := fmt.Sprintf("the message %d", i)
+		if took := a.Send(message); took.Text != message {
+			t.Errorf("with %q in the line it took %q", left, took.Text)
+		}
+		if end := a.Turn(); end.Text != "ANSWER["+message+"]" || end.Interrupted || end.Error != nil {
+			t.Errorf("with %q in the line the turn ended with %+v", left, end.Signal)
+		}
+	}
+	if took, ends := a.Count(agentcli.SignalTook), a.Count(agentcli.SignalTurnEnd); took != 3 || ends != 3 {
+		t.Errorf("3 messages: %d taken, %d turns\n%s", took, ends, a.History())
 	}
 }

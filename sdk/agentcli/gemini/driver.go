@@ -34,6 +34,10 @@ type driver struct {
 	answering dialog.Keys
 	login     login
 	sent      composer.Sent
+	sentText  string    // the message that was submitted last
+	sentAt    time.Time // when
+	mixed     bool      // it was refused, because something else came with it, and is to be typed again
+	refusedAt time.Time // when a prompt was refused, of which the title may yet tell; zero: none
 
 	resumed bool      // it draws an earlier conversation first
 	drawn   string    // the screen while it starts
@@ -114,6 +118,7 @@ func (d *driver) OSC(code int, data []byte) {
 	switch r, _ := utf8.DecodeRune(data); r {
 	case signWaits:
 		d.title = signWaits
+		d.refusedAt = time.Time{}
 		if d.beginning != nil { // the turn is over, and its hook did not come
 			d.beginUnhooked()
 		}
@@ -141,7 +146,7 @@ func (d *driver) works() {
 	}
 	d.state.Worked = true
 	switch {
-	case d.state.Turn, d.beginning != nil:
+	case d.state.Turn, d.beginning != nil, d.refused():
 	case d.hooks && d.sent.Pending():
 		// Its hook tells whose message it is: one that is on its way is not taken as such before.
 		d.beginning = d.host.After(announceGrace, d.beginUnhooked)
@@ -181,7 +186,7 @@ func (d *driver) asks() {
 }
 
 func (d *driver) Hook(call *agentcli.HookCall) {
-	// No hook decides anything here. Most are answered at once; gemini waits for each.
+	// No hook decides anything here but whether a prompt is what was sent. Most are answered at once; gemini waits for each.
 	p, err := hook.Parse(call.Payload)
 	if err != nil {
 		call.Answer(nil)
@@ -260,6 +265,7 @@ func (d *driver) Submit(text string) []agentcli.Step { return d.submit(text, com
 // submit types a message, after emptying the line if clear is set.
 func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	d.sent.Submit(text)
+	d.sentText, d.sentAt, d.mixed = text, d.host.Now(), false
 	text = composer.Plain(text)
 	if strings.HasPrefix(strings.TrimLeft(text, " \t\n"), "/") {
 		text = joiner + text
@@ -294,7 +300,13 @@ func shellMode(rows []string) bool {
 	return false
 }
 
-func (d *driver) Confirm() []agentcli.Step { return []agentcli.Step{{Write: []byte(composer.Enter)}} }
+// Confirm presses Enter once more, or types a message again that was refused for what came with it.
+func (d *driver) Confirm() []agentcli.Step {
+	if d.mixed {
+		return d.submit(d.sentText, true)
+	}
+	return []agentcli.Step{{Write: []byte(composer.Enter)}}
+}
 
 // Exit leaves a dialog or a turn, empties the line, and exits: gemini wants Ctrl-C twice.
 func (d *driver) Exit() []agentcli.Step {

@@ -145,6 +145,39 @@ func (r *rig) ends() {
 	r.Pass(100 * time.Millisecond)
 }
 
+// What came with a message is not for the model: the prompt is refused, and the message typed once more.
+func TestMixedPromptIsRefused(t *testing.T) {
+	for _, early := range []bool{true, false} { // the title may be read before or after the hook
+		r := readyRig(t)
+		r.driver.Submit("the message")
+		if early {
+			r.title(busy)
+		}
+		c := drivertest.Call(t, "BeforeAgent", map[string]any{"transcript_path": "/t.jsonl", "prompt": "a draft the message"})
+		r.driver.Hook(c.Call)
+		if !strings.Contains(c.Answer, `"block"`) {
+			t.Fatalf("answered %q", c.Answer)
+		}
+		r.title(busy)
+		r.Pass(time.Second)
+		r.title(idle)
+		if keys := drivertest.Keystrokes(r.driver.Confirm()); !strings.HasPrefix(keys, "\x05\x15") || !strings.Contains(keys, "~the message \x1b[201~\r") {
+			t.Errorf("typed %q", keys)
+		}
+		r.Pass(time.Minute)
+		r.want("")
+		r.driver.Submit("the message")
+		r.takes("the message")
+		r.says(`{"id":"4","type":"gemini","content":"yes","model":"m"}`)
+		r.ends()
+		r.want("took[the message] session[s-0] text[yes] turn_end[yes]")
+		r.driver.Submit("one")
+		r.Pass(time.Minute) // it was given up, and somebody makes something of what lies in the line
+		r.takes("one more")
+		r.want("took[one more]")
+	}
+}
+
 func TestTurn(t *testing.T) {
 	r := readyRig(t)
 	r.takes("go")

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
@@ -47,27 +48,45 @@ var phrases = []struct{ words, code string }{
 
 // turnError returns the error of a turn by what gemini says of it.
 func turnError(said string) *runtime.TurnError {
-	low := strings.ToLower(said)
+	low, why := strings.ToLower(said), reason(said)
 	for _, p := range phrases[:2] { // a 400 for people who look at it, and no login for gemini
 		if strings.Contains(low, p.words) {
-			return failure.Of(p.code, said)
+			return failure.Of(p.code, why)
 		}
 	}
 	if m := status.FindStringSubmatch(said); m != nil {
 		n, _ := strconv.Atoi(m[1] + m[2] + m[3]) // three digits
-		return failure.FromStatus(n, said)
+		return failure.FromStatus(n, why)
 	}
 	if m := named.FindStringSubmatch(said); m != nil {
 		if n := statuses[m[1]]; n != 0 {
-			return failure.FromStatus(n, said)
+			return failure.FromStatus(n, why)
 		}
 	}
 	for _, p := range phrases {
 		if strings.Contains(low, p.words) {
-			return failure.Of(p.code, said)
+			return failure.Of(p.code, why)
 		}
 	}
-	return failure.Of(wire.TurnModelError, said)
+	return failure.Of(wire.TurnModelError, why)
+}
+
+// reason returns what gemini's words of an error say to people: they quote the provider's document, which may quote another.
+func reason(said string) string {
+	said = strings.TrimSpace(said)
+	begin, end := strings.IndexByte(said, '{'), strings.LastIndexByte(said, '}')
+	if begin < 0 || end < begin {
+		return said
+	}
+	var doc struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal([]byte(said[begin:end+1]), &doc) != nil || doc.Error.Message == "" {
+		return said
+	}
+	return reason(doc.Error.Message)
 }
 
 // halted reports whether gemini itself says that it stopped a turn which repeated itself.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/failure"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -27,8 +28,34 @@ const (
 	reasonLimit = 8 * time.Second
 )
 
+// refusal is the answer to a prompt that is not what was sent: the model does not see it.
+const refusal = `{"decision":"block","reason":"` + composer.RefusalReason + `"}`
+
+// isMixed reports whether a prompt is the message on its way with something else.
+func (d *driver) isMixed(prompt string) bool {
+	return d.sent.Pending() && d.host.Now().Sub(d.sentAt) < composer.Flight && composer.Mixed(prompt, d.sentText)
+}
+
+// refuse keeps a prompt from the model. No turn begins with it, though the title may say so a little later. The message is
+// typed again when the session asks for it, and the reason of a refusal as that was to be confirmed.
+func (d *driver) refuse(call *agentcli.HookCall) {
+	d.stopBeginning()
+	d.mixed, d.refusedAt = true, d.host.Now()
+	call.Answer([]byte(refusal))
+}
+
+// refused reports whether the title may be about a prompt that was refused.
+func (d *driver) refused() bool {
+	return !d.refusedAt.IsZero() && d.host.Now().Sub(d.refusedAt) < announceGrace
+}
+
 // beforeAgent takes that gemini begins to work: on a message, or again on what it had.
 func (d *driver) beforeAgent(p hook.Payload, call *agentcli.HookCall) {
+	if d.isMixed(plain(p.Prompt)) {
+		d.refuse(call)
+		return
+	}
+	d.refusedAt = time.Time{}
 	waited := d.sent.Pending()
 	text := d.sent.Taken(plain(p.Prompt))
 	ours := waited && !d.sent.Pending()

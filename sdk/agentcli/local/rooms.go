@@ -110,6 +110,32 @@ func (r *Rooms) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room, e
 	return room, nil
 }
 
+// Room implements agentcli.Archive: the room of an agent that has ended, to read in. ErrGone if it is not there.
+func (r *Rooms) Room(_ context.Context, spec *runtime.Spec) (agentcli.Room, error) {
+	base, err := r.base(spec.ID)
+	if err != nil {
+		return agentcli.Room{}, err
+	}
+	if base, err = filepath.EvalSymlinks(base); err != nil {
+		return agentcli.Room{}, agentcli.ErrGone
+	}
+	room := agentcli.Room{Home: filepath.Join(base, "home"), Workdir: filepath.Join(base, "work"), Temp: filepath.Join(base, "tmp")}
+	if info, err := os.Lstat(room.Home); err != nil || !info.IsDir() {
+		return agentcli.Room{}, agentcli.ErrGone
+	}
+	if spec.Workdir != "" {
+		room.Workdir = spec.Workdir
+		if real, err := filepath.EvalSymlinks(spec.Workdir); err == nil {
+			room.Workdir = real
+		}
+	}
+	room.ReadFile = func(path string) ([]byte, error) { return readFile(room, path) }
+	room.ReadFrom = func(path string, offset int64, limit int) ([]byte, int64, error) {
+		return readFrom(room, path, offset, limit)
+	}
+	return room, nil
+}
+
 // makeDir makes a private directory, or takes one that is there and no symlink: the agent may have put one there
 // in an earlier life.
 func makeDir(path string) error {
