@@ -17,9 +17,8 @@ var plainDetails = []string{"action", "agentCount", "agents", "code", "duration"
 
 // Redact returns a record without the subject of an erasure, signed by the key of checkpoints, or nil for one that tells
 // nothing of it: what the subject did is put down to the pseudonym, without address, program and texts; texts of others about
-// what the erasure removed go, and those that name the subject; the subject's
-// name goes wherever else it stands. marked reports whether a thing was removed.
-// ErrUnreadable for what is no record.
+// what the erasure removed go, and those that name the subject; the subject's name goes wherever else it stands. marked reports
+// whether a thing was removed. ErrUnreadable for what is no record.
 func (s *Service) Redact(row core.AuditRow, e *core.ErasureRecord, marked func(id string) bool) ([]byte, error) {
 	var head struct {
 		Action   string `json:"action"`
