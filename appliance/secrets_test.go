@@ -226,3 +226,73 @@ webhooks: {endpoints: [{url: %q, events: ["*"], secret: "secrets-drawer:db#hook"
 		t.Error(err)
 	}
 }
+
+// A provider whose program ends at once keeps nothing from starting: who needs a secret of it is told so, with the reference,
+// and everything else runs.
+func TestProviderThatNeverStarts(t *testing.T) {
+	dir := t.TempDir()
+	plugins := filepath.Join(dir, "bin")
+	if err := os.Mkdir(plugins, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	program := []byte("#!/bin/sh\necho the license is missing >&2\nexit 3\n")
+	if err := os.WriteFile(filepath.Join(plugins, "secrets-gone"), program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(program)
+	file, written := filepath.Join(dir, "wardroom.yaml"), &log{}
+	write(t, file, fmt.Sprintf(`
+server: {listen: "127.0.0.1:0", environment: development}
+store: {path: store}
+plugins:
+  dir: %q
+  secrets-gone: {kind: secret, sha256: %s}
+security: {secrets: {timeout: 500ms}}
+`, plugins, hex.EncodeToString(sum[:])))
+	a := open(t, appliance.Options{ConfigPath: file, Version: "1.2.3", Stderr: written})
+	defer a.Close()
+	api := connect(t, a)
+	worker, err := agent.New(agent.Options{
+		URL: "http://" + a.Addr(), Name: "echo", Capabilities: []string{"echo"},
+		Handler: func(context.Context, *agent.Task) (any, error) { return map[string]any{"said": "yes"}, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- worker.Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	coretest.WaitFor(t, "the agent to connect", worker.Connected)
+	needs := strings.ReplaceAll(secretPattern, "secrets-drawer", "secrets-gone")
+	without := strings.NewReplacer("name: keyed", "name: plain", `password: "secrets-drawer:db#password", `, "").Replace(secretPattern)
+	for _, text := range []string{needs, without} {
+		if _, err := api.CreatePattern(t.Context(), client.PatternInput{Definition: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := api.Execute(t.Context(), client.ExecuteRequest{Pattern: "plain", Input: json.RawMessage(`{}`)}); err != nil {
+		t.Errorf("what needs no secret: %v", err)
+	}
+	failed, err := api.Execute(t.Context(), client.ExecuteRequest{Pattern: "keyed", Input: json.RawMessage(`{}`)})
+	if err != nil || failed.Status != "failed" || !strings.Contains(string(failed.Raw()), "secrets-gone:db#password") {
+		t.Errorf("what needs one: %s, %v", failed.Raw(), err)
+	}
+	test, err := api.TestSecret(t.Context(), "secrets-gone:db#password")
+	if err != nil || test.Resolves || test.Code == "" || test.Reason == "" {
+		t.Errorf("%+v, %v", test, err)
+	}
+	list, err := api.ListSecretProviders(t.Context())
+	if err != nil || len(list.Providers) != 4 || list.Providers[3].Status == "ok" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	plugin, err := api.GetPlugin(t.Context(), "secrets-gone")
+	if err != nil || plugin.State == "ready" || !strings.Contains(plugin.Reason, "license") {
+		t.Errorf("%+v, %v", plugin, err)
+	}
+}

@@ -50,6 +50,8 @@ type ErasureRecord struct {
 	Erasure
 	Subject string `json:"subject,omitempty"` // until it is over
 	Cancel  bool   `json:"cancel,omitempty"`
+	// Runtimes had agents of the subject, and are to forget them.
+	Runtimes []string `json:"runtimes,omitempty"`
 	// Place is how far the present step has come; what it means is the step's matter.
 	Place []byte `json:"place,omitempty"`
 }

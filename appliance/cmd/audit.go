@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"compress/flate"
 	"compress/gzip"
 	"context"
 	"crypto/ed25519"
@@ -222,6 +223,7 @@ func (c *cli) export(cmd *cobra.Command, flags *authFlags, from, to time.Time, f
 func (c *cli) auditVerify() *cobra.Command {
 	var flags authFlags
 	var keys []string
+	whole := false
 	cmd := &cobra.Command{
 		Use: "verify [FILE...]", Short: "Check that no audit record was changed, removed or inserted; exits with 1 if one was",
 		Long: "Check the hashes and signatures of audit records, and name each record that was changed, removed, inserted or moved.\n" +
@@ -232,7 +234,7 @@ func (c *cli) auditVerify() *cobra.Command {
 		Example: "  wardroom audit verify --config /etc/wardroom/wardroom.yaml\n  wardroom audit verify --public-key audit.pub audit-*.log.gz audit.log",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, files []string) error {
-			v := &trail.Verifier{Whole: len(files) == 0}
+			v := &trail.Verifier{Whole: whole || len(files) == 0}
 			for _, name := range keys {
 				key, err := readPublicKey(name)
 				if err != nil {
@@ -257,6 +259,7 @@ func (c *cli) auditVerify() *cobra.Command {
 		},
 	}
 	flags.register(cmd)
+	cmd.Flags().BoolVar(&whole, "whole", false, "FILEs are to begin with the first record, or behind what retention removed; without FILE they always are")
 	cmd.Flags().StringSliceVar(&keys, "public-key", nil, "file with a public key that signs checkpoints, or the key itself; may be repeated")
 	return cmd
 }
@@ -335,13 +338,21 @@ func verifyFile(name string, v *trail.Verifier) error {
 		return err
 	}
 	defer func() { _ = f.Close() }() // only read from
-	var in io.Reader = f
-	if strings.HasSuffix(name, ".gz") {
-		if in, err = gzip.NewReader(f); err != nil {
-			return err
-		}
+	v.Begin(name)
+	if !strings.HasSuffix(name, ".gz") {
+		return trail.VerifyFile(f, v)
 	}
-	return trail.VerifyFile(in, v)
+	in, err := gzip.NewReader(f)
+	if err == nil {
+		err = trail.VerifyFile(in, v)
+	}
+	// A file that was cut off or changed is a finding as any other, beside those of what can be read of it.
+	var corrupt flate.CorruptInputError
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt) {
+		v.Unreadable("the compressed file is damaged or cut off here: " + err.Error())
+		return nil
+	}
+	return err
 }
 
 func reportScreen(s *screen, r *trail.Report) {
@@ -367,11 +378,19 @@ func reportScreen(s *screen, r *trail.Report) {
 		s.fields("duplicates", fmt.Sprintf("%d, which are harmless", r.Duplicates))
 	}
 	for _, f := range r.Findings {
-		s.line("line %d: %s: %s", f.Line, f.Kind, clean(f.Text))
+		s.line("%sline %d: %s: %s", ofFile(f.File), f.Line, f.Kind, clean(f.Text))
 	}
 	if r.More > 0 {
 		s.line("and %d more", r.More)
 	}
+}
+
+// ofFile names a file in front of a line of it.
+func ofFile(file string) string {
+	if file == "" {
+		return ""
+	}
+	return clean(file) + ": "
 }
 
 func (c *cli) auditStatus() *cobra.Command {

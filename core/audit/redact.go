@@ -17,8 +17,8 @@ var plainDetails = []string{"action", "agentCount", "agents", "code", "duration"
 
 // Redact returns a record without the subject of an erasure, signed by the key of checkpoints, or nil for one that tells
 // nothing of it: what the subject did is put down to the pseudonym, without address, program and texts; texts of others about
-// what the erasure removed go; the subject's name goes wherever else it stands. marked reports whether a thing was removed.
-// ErrUnreadable for what is no record.
+// what the erasure removed go, and those that name the subject; the subject's name goes wherever else it stands. marked reports
+// whether a thing was removed. ErrUnreadable for what is no record.
 func (s *Service) Redact(row core.AuditRow, e *core.ErasureRecord, marked func(id string) bool) ([]byte, error) {
 	var head struct {
 		Action   string `json:"action"`
@@ -36,8 +36,9 @@ func (s *Service) Redact(row core.AuditRow, e *core.ErasureRecord, marked func(i
 	if err := json.Unmarshal(row.Record, &head); err != nil {
 		return nil, fmt.Errorf("%w: %w", core.ErrUnreadable, err)
 	}
-	if strings.HasPrefix(head.Action, "audit.") {
-		return nil, nil // it is about the trail, and named by its hashes
+	switch head.Action {
+	case trail.ActionCheckpoint, trail.ActionTrim, trail.ActionLost:
+		return nil, nil // it is the trail's own: of nobody, and the verification goes by it
 	}
 	removed := marked(head.Resource.ID)
 	if !named && !removed {
@@ -58,7 +59,7 @@ func (s *Service) Redact(row core.AuditRow, e *core.ErasureRecord, marked func(i
 		set(&r.Actor.IP, "")
 		set(&r.Actor.UserAgent, "")
 		changed = keepDetails(r, plainDetails) || changed
-	} else if removed {
+	} else if removed || bodyNames(r, e.Subject) {
 		changed = dropDetail(r, "body") || changed
 	}
 	if named {
@@ -70,6 +71,14 @@ func (s *Service) Redact(row core.AuditRow, e *core.ErasureRecord, marked func(i
 		return nil, nil
 	}
 	return trail.Redact(nil, r, s.opts.Key, e.ID, s.opts.Clock.Now()), nil
+}
+
+// bodyNames reports whether the text of a request names the subject: it may be of what was made for them, such as an execution
+// whose metadata says so, and goes as a whole.
+func bodyNames(r *core.AuditRecord, subject string) bool {
+	raw, ok := rawjson.Field(r.Details, "body")
+	var body string
+	return ok && json.Unmarshal(raw, &body) == nil && replaceWord(body, subject, "") != body
 }
 
 // details returns the details of a record as an object; nil for none.

@@ -48,6 +48,12 @@ func TestRedact(t *testing.T) {
 		"NamesIt": {record(func(r *wire.AuditRecord) {
 			r.Details = trail.AppendDetails(nil, map[string]any{"owner": "ann", "n": "channel"})
 		}), []string{"channel", "erased-1"}, []string{`"ann"`}},
+		"MadeForIt": {record(func(r *wire.AuditRecord) {
+			r.Details = trail.AppendDetails(nil, map[string]any{"body": `{"metadata":{"subject":"ann"},"text":"hers"}`, "inputSize": 3})
+		}), []string{`"bob"`, `"inputSize":3`}, []string{`ann`, "hers", "body"}},
+		"ReadTheTrail": {record(func(r *wire.AuditRecord) {
+			r.Action, r.Actor.ID, r.Resource = "audit.read", "ann", wire.AuditResource{Type: "audit"}
+		}), []string{`"erased-1"`}, []string{`"ann"`, "10.0.0.1"}},
 		"OfTheTrail": {row: record(func(r *wire.AuditRecord) { r.Action = trail.ActionTrim; r.Actor.ID = "ann" })},
 	} {
 		t.Run(name, func(t *testing.T) {

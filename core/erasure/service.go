@@ -51,11 +51,12 @@ type ManagedAgents interface {
 	FindManagedAgents(ctx context.Context, filter core.ManagedAgentFilter) ([]*core.ManagedAgent, core.PageInfo, error)
 	StopManagedAgent(ctx context.Context, id string, opts core.ManagedAgentStop) error
 	ForgetManagedAgent(ctx context.Context, id string) error
+	PruneRuntime(ctx context.Context, name string) (left string, err error)
 }
 
 // Workspaces are removed with their files. *workspace.Service is one.
 type Workspaces interface {
-	PruneWorkspaces(ctx context.Context, prune core.WorkspacePrune) ([]core.WorkspacePruned, error)
+	EraseWorkspace(ctx context.Context, id string) (left string, err error)
 }
 
 // Trail is the audit trail. *audit.Service is one.

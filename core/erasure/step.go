@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -26,6 +27,7 @@ var steps = []step{
 	{"executions", (*Service).eraseExecutions},
 	{"batches", (*Service).eraseBatches},
 	{"managedAgents", (*Service).eraseManaged},
+	{"runtimes", (*Service).pruneRuntimes},
 	{"sessions", (*Service).endSessions},
 	{"deliveries", of(core.ErasureStore.EraseDeliveries)},
 	{"idempotencyKeys", of(core.ErasureStore.EraseIdempotency)},
@@ -94,6 +96,46 @@ func (s *Service) mark(ctx context.Context, e *core.ErasureRecord, kind string, 
 		*e = *next
 	}
 	return err
+}
+
+// onRuntime notes which runtime had an agent of the subject.
+func (s *Service) onRuntime(ctx context.Context, e *core.ErasureRecord, name string) error {
+	if name == "" || name == core.RuntimeConnected || slices.Contains(e.Runtimes, name) {
+		return nil
+	}
+	next := clone(e)
+	next.Runtimes = append(slices.Clone(e.Runtimes), name)
+	if err := s.save(ctx, next); err != nil {
+		return err
+	}
+	*e = *next
+	return nil
+}
+
+// pruneRuntimes has each runtime that had agents of the subject remove what it kept of them: their directories, logs, and
+// what they were told and said. One that is not ready is waited for.
+func (s *Service) pruneRuntimes(ctx context.Context, e *core.ErasureRecord) (bool, error) {
+	for len(e.Runtimes) > 0 {
+		name := e.Runtimes[0]
+		left, err := s.opts.Managed.PruneRuntime(ctx, name)
+		if err != nil {
+			return false, err
+		}
+		if left != "" {
+			if err := s.remains(ctx, e, core.DataRemainder{
+				Kind: "runtimes", Note: "what the runtime " + name + " kept of its agents, as " + left + ": remove its directory where it ran",
+			}); err != nil {
+				return false, err
+			}
+		}
+		next := clone(e)
+		next.Runtimes = slices.Clone(e.Runtimes[1:])
+		if err := s.save(ctx, next); err != nil {
+			return false, err
+		}
+		*e = *next
+	}
+	return true, nil
 }
 
 // gone passes over what somebody else removed meanwhile.
@@ -245,6 +287,9 @@ func (s *Service) eraseExecution(ctx context.Context, e *core.ErasureRecord, id 
 		if t.ManagedAgentID != "" {
 			managed = append(managed, t.ManagedAgentID)
 		}
+		if err := s.onRuntime(ctx, e, t.Runtime); err != nil {
+			return err
+		}
 		return s.mark(ctx, e, core.DataThreads, t.ID)
 	})
 	if err != nil {
@@ -274,7 +319,22 @@ func (s *Service) eraseExecution(ctx context.Context, e *core.ErasureRecord, id 
 	return nil
 }
 
-// eraseWorkspaces removes the files of an execution's threads, also those that are nowhere else.
+// remains notes what an erasure has to leave, once.
+func (s *Service) remains(ctx context.Context, e *core.ErasureRecord, r core.DataRemainder) error {
+	if slices.Contains(e.Remaining, r) {
+		return nil
+	}
+	next := clone(e)
+	next.Remaining = append(slices.Clone(e.Remaining), r)
+	if err := s.save(ctx, next); err != nil {
+		return err
+	}
+	*e = *next
+	return nil
+}
+
+// eraseWorkspaces removes the files of an execution's threads, also those that are nowhere else. What is erased is not in the
+// list any more, so that its first page is what is left.
 func (s *Service) eraseWorkspaces(ctx context.Context, e *core.ErasureRecord, executionID string) error {
 	filter := core.WorkspaceFilter{ExecutionID: executionID, Page: core.Page{Limit: core.MaxPageLimit}}
 	for {
@@ -286,17 +346,20 @@ func (s *Service) eraseWorkspaces(ctx context.Context, e *core.ErasureRecord, ex
 			if err := s.mark(ctx, e, core.DataWorkspaces, w.ID); err != nil {
 				return err
 			}
-			pruned, err := s.opts.Workspaces.PruneWorkspaces(ctx, core.WorkspacePrune{IDs: []string{w.ID}, Force: true})
-			if err := gone(err); err != nil {
+			left, err := s.opts.Workspaces.EraseWorkspace(ctx, w.ID)
+			if err != nil {
 				return err
 			}
-			for _, p := range pruned {
-				if !p.Removed && w.Status != wire.WorkspaceRemoved {
-					return fmt.Errorf("workspace %s was not removed: %s", p.ID, p.Reason)
+			if left != "" {
+				if err := s.remains(ctx, e, core.DataRemainder{
+					Kind: "mirrors", Note: "what git keeps of commits, in no branch any more, in the mirror of " + left +
+						"; it goes with the mirror: wardroom workspace prune --mirrors, once nothing uses it",
+				}); err != nil {
+					return err
 				}
 			}
 		}
-		if filter.Cursor = info.NextCursor; !info.HasMore || filter.Cursor == "" {
+		if !info.HasMore || len(list) == 0 {
 			return nil
 		}
 	}
@@ -318,6 +381,9 @@ func (s *Service) eraseManaged(ctx context.Context, e *core.ErasureRecord) (bool
 	return true, s.eachManaged(ctx, e.Subject, func(a *core.ManagedAgent) error {
 		if a.CreatedAt.After(e.CreatedAt) {
 			return nil
+		}
+		if err := s.onRuntime(ctx, e, a.Runtime); err != nil {
+			return err
 		}
 		if err := s.mark(ctx, e, core.DataManagedAgents, a.ID); err != nil {
 			return err

@@ -23,7 +23,6 @@ func (s *Service) sweepOften() {
 // left of agents that we do not know: their rooms, and orphans that run longer than the grace time.
 func (s *Service) Sweep(ctx context.Context) error {
 	now := s.opts.Clock.Now()
-	keep := make(map[string][]string)
 	var old, unsure []string
 	s.mu.RLock()
 	for _, id := range s.ordered {
@@ -36,7 +35,6 @@ func (s *Service) Sweep(ctx context.Context) error {
 			s.pending[id] == nil && now.Sub(r.CreatedAt) > unsureTime {
 			unsure = append(unsure, id)
 		}
-		keep[r.Runtime] = append(keep[r.Runtime], id)
 	}
 	s.mu.RUnlock()
 	for _, id := range old {
@@ -51,20 +49,47 @@ func (s *Service) Sweep(ctx context.Context) error {
 		if ready, _ := src.ready(); !ready {
 			continue
 		}
-		report, err := src.Runtime.Prune(ctx, runtime.PruneOptions{
-			Installation: s.opts.Installation, Keep: keep[src.Name], Grace: s.opts.OrphanGrace,
-		})
-		if err != nil {
-			if runtime.ErrorCode(err) == runtime.CodeUnimplemented {
-				continue
-			}
+		if err := s.prune(ctx, src); err != nil && runtime.ErrorCode(err) != runtime.CodeUnimplemented {
 			return core.AsError(translate(err, nil))
-		}
-		if len(report.Stopped) > 0 {
-			s.log.Warn("agents that nobody knows were stopped", "runtime", src.Name, "agents", report.Stopped)
 		}
 	}
 	return nil
+}
+
+// prune has a runtime remove all that it has of agents that have no record here.
+func (s *Service) prune(ctx context.Context, src *source) error {
+	var keep []string
+	s.mu.RLock()
+	for _, id := range s.ordered {
+		if s.agents[id].Runtime == src.Name {
+			keep = append(keep, id)
+		}
+	}
+	s.mu.RUnlock()
+	report, err := src.Runtime.Prune(ctx, runtime.PruneOptions{Installation: s.opts.Installation, Keep: keep, Grace: s.opts.OrphanGrace})
+	if err == nil && len(report.Stopped) > 0 {
+		s.log.Warn("agents that are not known here were stopped", "runtime", src.Name, "agents", report.Stopped)
+	}
+	return err
+}
+
+// PruneRuntime has a runtime remove all that it has of agents that have no record here: their directories, logs and events.
+// left says why that cannot be had of this runtime, which waiting does not change. An error while it is not ready.
+func (s *Service) PruneRuntime(ctx context.Context, name string) (left string, err error) {
+	src := s.source(name)
+	if src == nil {
+		return "it is not configured any more", nil
+	}
+	if ready, reason := src.ready(); !ready {
+		return "", core.Unavailable("runtime_unavailable", "the runtime %s is not ready: %s", name, reason)
+	}
+	if err := s.prune(ctx, src); err != nil {
+		if runtime.ErrorCode(err) == runtime.CodeUnimplemented {
+			return "it removes nothing when it is asked to", nil
+		}
+		return "", core.AsError(translate(err, nil))
+	}
+	return "", nil
 }
 
 // forgettable tells whether the record of an agent is not kept any more. The caller holds mu.
@@ -143,7 +168,7 @@ func (s *Service) settleUnsure(ctx context.Context, ids []string) error {
 }
 
 // ForgetManagedAgent removes the record of an agent that is stopped, before its time; what its runtime keeps of it goes with
-// the next look for agents that are not known. An unknown id is no error; CONFLICT while it is not stopped.
+// PruneRuntime, or the next look for agents that are not known. An unknown id is no error; CONFLICT while it is not stopped.
 func (s *Service) ForgetManagedAgent(ctx context.Context, id string) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()

@@ -73,6 +73,8 @@ func benchmarkFindExecutions(b *testing.B, opts store.Options) {
 			s := mustOpen(b, opts)
 			fill(b, s, rows)
 			b.ResetTimer()
+			cpu := cpuTime()
+			defer func() { b.ReportMetric(float64((cpuTime()-cpu).Nanoseconds())/float64(b.N)/1e3, "cpu-us/op") }()
 			for b.Loop() {
 				list, _, err := s.FindExecutions(ctx, core.ExecutionFilter{Pattern: "p1", Statuses: []core.ExecutionStatus{core.ExecutionCompleted}})
 				if err != nil || len(list) != 20 {

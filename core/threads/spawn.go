@@ -143,7 +143,8 @@ func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place, 
 		r.ExecutionID = exec.ID
 	}
 	if where.host == "" {
-		if r.Workspace, err = s.reserve(ctx, r); err != nil {
+		// The request is recorded with the thread, which its record names, and not with what is got ready for it.
+		if r.Workspace, err = s.reserve(core.WithAuditIntent(ctx, nil), r); err != nil {
 			return nil, err
 		}
 	} else if _, err := s.opts.Workspaces.ResolveWorkspace(spec.Preparation.Workspace); err != nil {

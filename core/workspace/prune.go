@@ -53,6 +53,52 @@ func (s *Service) PruneWorkspaces(ctx context.Context, prune core.WorkspacePrune
 	return results, nil
 }
 
+// EraseWorkspace removes a workspace with all that is left of it: its files and branch, whatever they hold, its record, and the
+// mirror of its repository, in which git keeps what was committed. left says why the mirror stays, if it does. An unknown id is
+// no error; CONFLICT while its thread runs.
+func (s *Service) EraseWorkspace(ctx context.Context, id string) (left string, err error) {
+	w, err := s.FindWorkspace(ctx, id)
+	if core.ErrorCode(err) == core.CodeNotFound {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if w.Status != core.WorkspaceRemoved {
+		result, err := s.prune(ctx, id, true, core.WorkspacePrune{Force: true})
+		if err != nil {
+			return "", err
+		}
+		if !result.Removed {
+			return "", core.Conflict("workspace", id, string(w.Status), "workspace %s was not removed: %s", id, result.Reason)
+		}
+	}
+	if err := s.eraseRest(ctx, w); err != nil {
+		return "", err
+	}
+	if w.Repo == "" {
+		return "", nil
+	}
+	mirror, err := s.pruneMirror(ctx, s.mirrorOfWorkspace(w), false)
+	if err != nil || mirror.Removed {
+		return "", err
+	}
+	return mirror.ID + ": " + mirror.Reason, nil
+}
+
+// eraseRest removes what a removal may have left of a workspace, and its record.
+func (s *Service) eraseRest(ctx context.Context, w *core.Workspace) error {
+	unlock, err := s.locks.lock(ctx, w.ID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := s.erase(ctx, w); err != nil {
+		return err
+	}
+	return s.opts.Store.Update(ctx, func(tx core.Tx) error { return tx.DeleteWorkspace(w.ID) })
+}
+
 // expired reports whether the time to live of a workspace is over.
 func (s *Service) expired(w *core.Workspace) bool {
 	if w.ExpiresAt == nil {

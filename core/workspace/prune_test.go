@@ -248,3 +248,40 @@ func TestAdopt(t *testing.T) {
 	_, err := r.ProvisionWorkspace(t.Context(), w.ID)
 	wantError(t, err, core.CodeConflict, "removed")
 }
+
+// An erasure leaves nothing of a workspace: neither work that is nowhere else, nor its branch, record, or the mirror with its
+// commits, once no other workspace is in it.
+func TestEraseWorkspace(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	gone := r.provision("gone", src.spec())
+	r.adopt(gone.ID, "thread_1")
+	write(t, filepath.Join(gone.Path, "secret.txt"), "a canary")
+	r.agentGit(gone, "add", "secret.txt")
+	r.agentGit(gone, "commit", "-q", "-m", "canary")
+	other := r.provision("other", src.spec())
+	if _, err := r.EraseWorkspace(t.Context(), gone.ID); core.ErrorCode(err) != core.CodeConflict || !exists(gone.Path) {
+		t.Fatalf("while its thread runs: %v", err)
+	}
+	r.store.putThread("thread_1", core.ThreadStopped)
+	r.release(gone.ID)
+	left, err := r.EraseWorkspace(t.Context(), gone.ID)
+	if err != nil || !strings.Contains(left, "workspaces use it") {
+		t.Fatalf("%q, %v", left, err)
+	}
+	if _, err := r.FindWorkspace(t.Context(), gone.ID); core.ErrorCode(err) != core.CodeNotFound || exists(gone.Path) {
+		t.Errorf("it is still there: %v", err)
+	}
+	if refs := runGit(t, r.mirror(), nil, "for-each-ref", "--format=%(refname)", "refs/heads"); refs != "refs/heads/"+other.WorkBranch+"\n" {
+		t.Errorf("branches that are left: %q", refs)
+	}
+	if left, err := r.EraseWorkspace(t.Context(), gone.ID); left != "" || err != nil {
+		t.Errorf("once more: %q, %v", left, err)
+	}
+	if left, err := r.EraseWorkspace(t.Context(), other.ID); left != "" || err != nil {
+		t.Errorf("the last one: %q, %v", left, err)
+	}
+	if mirrors := r.mirrors(); len(mirrors) != 0 {
+		t.Errorf("mirrors that are left: %v", mirrors)
+	}
+}

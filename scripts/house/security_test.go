@@ -15,7 +15,7 @@ func TestSecurityTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile("`([a-z0-9/]+) (Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(page), -1)
+	named := regexp.MustCompile("`([a-z0-9/-]+) (Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(page), -1)
 	if len(named) < 60 {
 		t.Errorf("the page names %d tests", len(named))
 	}

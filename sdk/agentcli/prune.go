@@ -56,7 +56,22 @@ func (r *Runtime) Prune(ctx context.Context, opts runtime.PruneOptions) (runtime
 			return report, err
 		}
 	}
+	if opts.DryRun {
+		return report, nil
+	}
+	// Also of agents that were removed before, by Prune or since they stopped long ago.
+	if _, err := r.events.Remove(func(id string) bool { return !slices.Contains(opts.Keep, id) && !r.known(id) }); err != nil {
+		r.o.Logger.Error("the events of agents that were removed are still on disk", "error", err)
+		return report, runtime.Errorf(runtime.CodeInternal, "the events of agents that were removed cannot be taken out of the file of events")
+	}
 	return report, nil
+}
+
+// known reports whether there is an agent of an id, running or stopped.
+func (r *Runtime) known(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.agents[id] != nil
 }
 
 // remove deletes a stopped agent and its room, if it is still to be deleted once it is this call's turn.

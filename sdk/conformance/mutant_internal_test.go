@@ -231,6 +231,7 @@ func TestBrokenPromisesAreCaught(t *testing.T) {
 		}}},
 		"mixes up what it recovered": {"recover/known", &mutant{recovered: func(r []runtime.Recovered) { slices.Reverse(r) }}},
 		"prunes in a dry run":        {"prune/selects", &mutant{prune: func(o *runtime.PruneOptions) { o.DryRun = false }}},
+		"remembers what it pruned":   {"prune/forgets", &mutant{prune: func(o *runtime.PruneOptions) { o.DryRun = true }}},
 		"prunes what is to be kept":  {"prune/selects", &mutant{prune: func(o *runtime.PruneOptions) { o.Keep = nil }}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,6 +26,9 @@ type RuntimeOptions struct {
 	// Sever cuts the connections between the runtime and the places where its agents run, and returns what mends them. Nil:
 	// what a cut connection leaves is not checked.
 	Sever func(ctx context.Context) (mend func(), err error)
+	// State is the directory in which the runtime keeps what must survive it. Its files are searched for secrets, and for what
+	// was said by agents that are gone. Empty: they are not.
+	State string
 	// Timeout bounds each check; 0: a minute.
 	Timeout time.Duration
 	// Only are names of checks, such as recover/busy, or of groups of them, such as recover; the others are left out. Empty:
@@ -73,6 +76,7 @@ type suite struct {
 	sever        func(ctx context.Context) (func(), error)
 	timeout      time.Duration
 	installation string // of all agents of the suite
+	state        string // directory; empty: it is not known
 
 	mu      sync.Mutex // guards all below
 	runtime runtime.Runtime
@@ -80,7 +84,7 @@ type suite struct {
 }
 
 func newSuite(o RuntimeOptions) *suite {
-	s := &suite{spec: o.Spec, restart: o.Kill, sever: o.Sever, timeout: o.Timeout, runtime: o.Runtime, installation: "conformance-" + rand.Text()}
+	s := &suite{spec: o.Spec, restart: o.Kill, sever: o.Sever, timeout: o.Timeout, runtime: o.Runtime, state: o.State, installation: "conformance-" + rand.Text()}
 	if s.spec == nil {
 		s.spec = func(id string) runtime.Spec {
 			return runtime.Spec{ID: id, Type: "sh", Declared: &runtime.DeclaredType{Command: "sh", Exit: "exit"}}

@@ -1,9 +1,13 @@
 package conformance
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -40,6 +44,9 @@ func secretsEnv(ctx context.Context, s *suite) error {
 	if err != nil {
 		return fmt.Errorf("List: %w", err)
 	}
+	if file := s.fileWith(secret); file != "" {
+		return fmt.Errorf("the file %s holds the value of a variable of the environment, in clear", file)
+	}
 	if err := s.rt().Stop(ctx, spec.ID, runtime.StopOptions{}); err != nil {
 		return fmt.Errorf("Stop: %w", err)
 	}
@@ -60,4 +67,23 @@ func secretsEnv(ctx context.Context, s *suite) error {
 		}
 	}
 	return nil
+}
+
+// fileWith returns the name of a file of the runtime's state that holds a text; empty if none does.
+func (s *suite) fileWith(text string) (found string) {
+	if s.state == "" {
+		return ""
+	}
+	_ = filepath.WalkDir(s.state, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil //nolint:nilerr // files come and go while the runtime works
+		}
+		data, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(data, []byte(text)) {
+			found = path
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
 }

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ var stopChecks = []check[*suite]{
 	{"stop/exit", "an agent that ends by itself is stopped, with its exit code", false, stopExit},
 	{"restart/same-id", "Restart starts an agent again under its id, running or stopped", false, restartSameID},
 	{"prune/selects", "Prune removes stopped agents of the installation that are not to be kept, and with DryRun none", false, pruneSelects},
+	{"prune/forgets", "after Prune nothing is told of the agents that it removed, also not by events of before", false, pruneForgets},
 }
 
 func stopIdempotent(ctx context.Context, s *suite) error {
@@ -152,4 +154,54 @@ func pruneSelects(ctx context.Context, s *suite) error {
 		}
 	}
 	return nil
+}
+
+// pruneForgets reads the events of all agents: those of an agent that is kept tell that the reader has come past those of the
+// one that was removed.
+func pruneForgets(ctx context.Context, s *suite) error {
+	var ids []string
+	said := "said-" + rand.Text()
+	for range 2 {
+		agent, err := s.agent(ctx)
+		if err != nil {
+			return err
+		}
+		defer s.drop(ctx, agent.ID) //nolint:gocritic // two of them
+		ids = append(ids, agent.ID)
+		if len(ids) == 1 {
+			if _, err := s.ask(ctx, agent.ID, "echo "+said); err != nil {
+				return err
+			}
+		}
+		if err := s.rt().Stop(ctx, agent.ID, runtime.StopOptions{Force: true}); err != nil {
+			return fmt.Errorf("Stop: %w", err)
+		}
+	}
+	removed, kept := ids[0], ids[1]
+	if _, err := s.eventsUntil(ctx, runtime.EventOptions{AgentID: removed}, runtime.EventStopped); err != nil {
+		return err
+	}
+	if _, err := s.rt().Prune(ctx, runtime.PruneOptions{Installation: s.installation, Keep: []string{kept}, Grace: 24 * 3600e9}); err != nil {
+		return fmt.Errorf("Prune: %w", err)
+	}
+	if file := s.fileWith(said); file != "" {
+		return fmt.Errorf("after Prune the file %s still holds what an agent said that it removed", file)
+	}
+	stream, err := s.rt().Events(ctx, runtime.EventOptions{})
+	if err != nil {
+		return fmt.Errorf("Events: %w", err)
+	}
+	defer func() { _ = stream.Close() }()
+	for {
+		event, err := stream.Next()
+		if err != nil {
+			return fmt.Errorf("events of an agent that Prune left: %w", err)
+		}
+		if event.AgentID == removed {
+			return fmt.Errorf("after Prune there is still the event %s of agent %s, which it removed: what such an agent was told and said must be gone", event.Type, removed)
+		}
+		if event.AgentID == kept && event.Type == runtime.EventStopped {
+			return nil
+		}
+	}
 }

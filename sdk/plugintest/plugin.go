@@ -151,7 +151,7 @@ func (p *Plugin) Close() {
 // RuntimeOptions returns what conformance.Runtime checks of this plugin, kill and all.
 func (p *Plugin) RuntimeOptions(spec func(id string) runtime.Spec) conformance.RuntimeOptions {
 	return conformance.RuntimeOptions{
-		Runtime: p.Conn().Runtime(), Spec: spec,
+		Runtime: p.Conn().Runtime(), Spec: spec, State: p.o.StateDir,
 		Kill: func(ctx context.Context) (runtime.Runtime, error) {
 			conn, err := p.Restart(ctx)
 			if err != nil {

@@ -56,8 +56,10 @@ type Runtime interface {
 	// Recover finds the agents of an earlier process again, by the handles that Spawn returned. It returns
 	// one result per handle, in order. Recovering an agent that is known already returns it.
 	Recover(ctx context.Context, handles []Handle) ([]Recovered, error)
-	// Prune removes what is left of agents of the installation that are not in keep: records and files of
-	// stopped ones always, running ones (orphans) only if older than opts.Grace. With DryRun it tells what it would do.
+	// Prune removes what is left of agents of the installation that are not in keep: records, files and events of
+	// stopped ones always, running ones (orphans) only if older than opts.Grace. Nothing that such an agent was given or
+	// said is kept afterwards, also not of those that the runtime forgot by itself before: an erasure of somebody's data
+	// goes by it. With DryRun it tells what it would do.
 	Prune(ctx context.Context, opts PruneOptions) (PruneReport, error)
 }
 

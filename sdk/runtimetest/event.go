@@ -3,6 +3,8 @@ package runtimetest
 import (
 	"context"
 	"errors"
+	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -15,6 +17,7 @@ type events struct {
 	mu      sync.Mutex // guards all below
 	kept    []runtime.Event
 	seq     uint64
+	trimmed uint64        // of the newest event that was dropped for want of room
 	changed chan struct{} // closed at the next event
 }
 
@@ -25,6 +28,7 @@ func (e *events) add(event runtime.Event) {
 	event.Seq, event.Time = e.seq, time.Now()
 	e.kept = append(e.kept, event)
 	if len(e.kept) > 2*maxKept {
+		e.trimmed = e.kept[len(e.kept)-maxKept-1].Seq
 		e.kept = append([]runtime.Event(nil), e.kept[len(e.kept)-maxKept:]...)
 	}
 	if e.changed != nil {
@@ -38,13 +42,10 @@ func (e *events) add(event runtime.Event) {
 func (e *events) after(seq uint64, agentID string) (event *runtime.Event, seen uint64, wait <-chan struct{}, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.kept) > 0 && seq > 0 && seq+1 < e.kept[0].Seq {
-		return nil, seq, nil, runtime.Errorf(runtime.CodeLagged, "events up to %d are not kept any more", e.kept[0].Seq-1)
+	if seq > 0 && seq < e.trimmed {
+		return nil, seq, nil, runtime.Errorf(runtime.CodeLagged, "events up to %d are not kept any more", e.trimmed)
 	}
-	begin := 0
-	if len(e.kept) > 0 && seq >= e.kept[0].Seq {
-		begin = int(seq - e.kept[0].Seq + 1)
-	}
+	begin := sort.Search(len(e.kept), func(i int) bool { return e.kept[i].Seq > seq })
 	for i := begin; i < len(e.kept); i++ {
 		if agentID == "" || e.kept[i].AgentID == agentID {
 			return &e.kept[i], e.kept[i].Seq, nil, nil
@@ -54,6 +55,13 @@ func (e *events) after(seq uint64, agentID string) (event *runtime.Event, seen u
 		e.changed = make(chan struct{})
 	}
 	return nil, max(seq, e.seq), e.changed, nil
+}
+
+// remove drops the events of an agent.
+func (e *events) remove(agentID string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.kept = slices.DeleteFunc(slices.Clone(e.kept), func(event runtime.Event) bool { return event.AgentID == agentID })
 }
 
 func (e *events) last() uint64 {

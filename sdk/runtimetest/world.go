@@ -135,6 +135,7 @@ func (w *World) prune(ctx context.Context, opts runtime.PruneOptions) (runtime.P
 		report.Removed = append(report.Removed, id)
 		if !opts.DryRun {
 			w.remove(id)
+			w.events.remove(id)
 		}
 	}
 	return report, nil

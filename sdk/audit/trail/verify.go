@@ -25,6 +25,7 @@ type Finding struct {
 	Kind     string `json:"kind"`
 	Sequence uint64 `json:"sequence,omitempty"` // of the record; 0: it cannot be read
 	To       uint64 `json:"to,omitempty"`       // of the last record, of several
+	File     string `json:"file,omitempty"`     // in which it was noticed, if it has a name
 	Line     int    `json:"line"`               // where it was noticed, from 1
 	Text     string `json:"text"`
 }
@@ -62,6 +63,8 @@ type Verifier struct {
 	Whole bool
 
 	report  Report
+	file    string
+	begin   string // file of the first record
 	line    int
 	last    place
 	recent  map[uint64]Hash
@@ -72,6 +75,9 @@ type Verifier struct {
 type span struct{ from, to uint64 }
 
 var checkpointMark, trimMark = []byte(`"action":"` + ActionCheckpoint + `"`), []byte(`"action":"` + ActionTrim + `"`)
+
+// Begin says that the lines that come are those of a file.
+func (v *Verifier) Begin(file string) { v.file, v.line = file, 0 }
 
 // Add takes in the next line, which is not kept. An empty one is passed over.
 func (v *Verifier) Add(line []byte) {
@@ -142,7 +148,7 @@ func (v *Verifier) place(p place) bool {
 	v.report.Records++
 	begins := v.last == place{}
 	if begins {
-		v.report.First = p.sequence
+		v.report.First, v.begin = p.sequence, v.file
 	}
 	if !p.sound {
 		v.find(Finding{Kind: FindingChanged, Sequence: p.sequence, Text: fmt.Sprintf("record %d was changed: its hash is not that of its content", p.sequence)})
@@ -234,7 +240,7 @@ func (v *Verifier) keys(named string) []ed25519.PublicKey {
 }
 
 func (v *Verifier) find(f Finding) {
-	f.Line = v.line
+	f.File, f.Line = v.file, v.line
 	if len(v.report.Findings) >= MaxFindings {
 		v.report.More++
 		return
@@ -256,7 +262,7 @@ func (v *Verifier) Report() Report {
 			before = fmt.Sprintf("retention removed those up to %d", r.Trimmed)
 		}
 		r.Findings = append(r.Findings[:len(r.Findings):len(r.Findings)], Finding{
-			Kind: FindingRemoved, Sequence: r.Trimmed + 1, To: r.First - 1, Line: 1,
+			Kind: FindingRemoved, Sequence: r.Trimmed + 1, To: r.First - 1, File: v.begin, Line: 1,
 			Text: fmt.Sprintf("the trail begins with record %d, and %s", r.First, before),
 		})
 	}

@@ -39,6 +39,7 @@ type Journal struct {
 	lines    int // in the file
 	written  int // bytes in the file
 	dirty    bool
+	unclean  bool          // the file may hold events that were removed
 	failed   error         // the file cannot be written; events live in memory only
 	again    time.Time     // when writing it is tried again
 	changed  chan struct{} // closed and replaced with every event
@@ -123,6 +124,27 @@ func (j *Journal) Since(agentID string, seq uint64) (list []*runtime.Event, mark
 	}
 	slices.Reverse(list)
 	return list, mark
+}
+
+// Remove drops the events of agents for which drop returns true, from memory and from the file, and reports how many there
+// were. Readers go on without them. After an error they may still be in the file, and Remove is to be called again.
+func (j *Journal) Remove(drop func(agentID string) bool) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return 0, os.ErrClosed
+	}
+	left := slices.DeleteFunc(slices.Clone(j.events), func(e entry) bool { return drop(e.AgentID) })
+	n := len(j.events) - len(left)
+	if n == 0 && !j.unclean {
+		return 0, nil
+	}
+	j.events, j.bytes, j.unclean = left, 0, true
+	for _, e := range left {
+		j.bytes += e.size
+	}
+	j.failed = j.compact()
+	return n, j.failed
 }
 
 // Sync makes what was appended durable.
@@ -213,7 +235,7 @@ func (j *Journal) compact() error {
 	if j.file != nil {
 		_ = j.file.Close()
 	}
-	j.file, j.reserved, j.lines, j.written = file, next, len(j.events)+1, j.bytes
+	j.file, j.reserved, j.lines, j.written, j.unclean = file, next, len(j.events)+1, j.bytes, false
 	return nil
 }
 

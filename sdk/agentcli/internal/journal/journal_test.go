@@ -46,6 +46,50 @@ func next(t *testing.T, r *journal.Reader) runtime.Event {
 	return e
 }
 
+// What is removed is told to no reader and is not in the file, then and after a restart; readers go on, and no number comes
+// twice.
+func TestRemove(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "e")
+	j := mustOpen(t, path, 100)
+	for i := range 10 {
+		add(t, j, fmt.Sprint("a", i%2), fmt.Sprint("text-", i))
+	}
+	r := j.Read(t.Context(), runtime.EventOptions{})
+	if e := next(t, r); e.Text != "text-0" {
+		t.Errorf("event %q", e.Text)
+	}
+	if n, err := j.Remove(func(agent string) bool { return agent == "a1" }); n != 5 || err != nil {
+		t.Fatalf("%d, %v", n, err)
+	}
+	if n, err := j.Remove(func(agent string) bool { return agent == "a1" }); n != 0 || err != nil {
+		t.Fatalf("once more: %d, %v", n, err)
+	}
+	for _, want := range []string{"text-2", "text-4", "text-6", "text-8"} {
+		if e := next(t, r); e.Text != want {
+			t.Errorf("event %q, want %q", e.Text, want)
+		}
+	}
+	if text, err := os.ReadFile(path); err != nil || strings.Contains(string(text), "text-3") || !strings.Contains(string(text), "text-4") {
+		t.Errorf("the file: %s, %v", text, err)
+	}
+	if _, err := j.Remove(func(string) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	if seq := add(t, j, "a0", "later"); seq != 11 {
+		t.Errorf("the next number is %d", seq)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Remove(func(string) bool { return true }); err == nil {
+		t.Error("a closed journal removes")
+	}
+	again := mustOpen(t, path, 100)
+	if e := next(t, again.Read(t.Context(), runtime.EventOptions{})); e.Text != "later" || e.Seq != 11 {
+		t.Errorf("after a restart: %+v", e)
+	}
+}
+
 func TestOrderAndFilter(t *testing.T) {
 	j := mustOpen(t, filepath.Join(t.TempDir(), "e"), 100)
 	for i := range 10 {
