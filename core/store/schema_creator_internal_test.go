@@ -41,6 +41,7 @@ func TestListCreators(t *testing.T) {
 			k.ID, k.Name, k.Owner, k.CreatedBy = id("key_"), id("name"), "o", by
 			x := &core.Experience{Experience: wire.Experience{ID: id("mem_"), ExecutionID: e.ID, Role: "era", Outcome: core.ExperiencePartial, Details: []byte("{}")}}
 			g := new(core.ErasureRecord)
+			g.RequestedBy = by
 			g.ID, g.Status = id("era_"), wire.ErasureStatus([]string{"running", "completed"}[i%2])
 			err := s.Update(ctx, func(tx core.Tx) error {
 				return errors.Join(tx.PutExecution(e), tx.PutThread(r), tx.PutQuestion(q), tx.PutDecision(d), tx.PutAPIKey(k), tx.PutExperience(x),
@@ -106,7 +107,7 @@ func TestListCreators(t *testing.T) {
 			}
 			threads, mine, err := s.FindThreads(ctx, core.ThreadFilter{CreatedBy: "ann"})
 			_, asked, err2 := s.FindQuestions(ctx, core.QuestionFilter{CreatedBy: "ann", Status: core.QuestionOpen})
-			_, erased, err3 := s.FindErasures(ctx, core.Page{})
+			_, erased, err3 := s.FindErasures(ctx, core.ErasureFilter{})
 			if err := errors.Join(err, err2, err3, s.Close()); err != nil || mine.Total != 100 || asked.Total != 100 || erased.Total != 300 || threads[0].CreatedBy != "ann" {
 				t.Fatalf("%+v, %+v, %+v, %v", mine, asked, erased, err)
 			}
