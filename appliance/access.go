@@ -132,6 +132,9 @@ func (a *App) guarded(o api.Options) api.Options {
 		if p, ok := localPrincipal(r.Context()); ok { // who came by the admin socket has shown who it is
 			return p, nil
 		}
+		if a.withdrawn(r) {
+			return core.Principal{}, errWithdrawn
+		}
 		return a.access.Authenticate(r)
 	}
 	o.Authorize = a.authorize
@@ -141,6 +144,9 @@ func (a *App) guarded(o api.Options) api.Options {
 			ruling.Allowed, ruling.Reason = false, "there is none of that id, or its pattern is not open to the caller"
 		}
 		return ruling
+	}
+	o.ReadsAll = func(ctx context.Context, p core.Principal, access core.Access) bool {
+		return a.policy.AllowsAll(ctx, p, access, a.patterns.Guarded())
 	}
 	o.Refresh = a.refresh
 	o.Revision = a.accessRevision

@@ -27,6 +27,7 @@ type secured struct {
 	config   string
 	log      *log
 	adminKey string
+	http     *http.Client // of ask
 }
 
 const withKeys = `

@@ -39,11 +39,12 @@ func (a *App) openAgentAuth(pepper [32]byte) {
 	by := cert.Name(c.MTLS.Identity)
 	o.Certificate = func(r *http.Request) (core.Principal, bool) {
 		who, ok := cert.IdentityOf(r.TLS, by)
-		if !ok || core.IsReserved(who.Name) {
+		if !ok || core.IsReserved(who.Name) || a.withdrawn(r) {
 			return core.Principal{}, false
 		}
 		return core.Principal{
 			Kind: core.PrincipalClient, ID: who.Name, Name: who.Name, Groups: who.Groups, Expires: r.TLS.PeerCertificates[0].NotAfter,
+			Certificates: cert.NumbersOf(r.TLS),
 		}, true
 	}
 	a.agentAuth = access.NewAgentAuth(o)
@@ -51,13 +52,27 @@ func (a *App) openAgentAuth(pepper [32]byte) {
 
 // refresh returns a principal as it is now; UNAUTHORIZED when its credential is over.
 func (a *App) refresh(ctx context.Context, p core.Principal) (core.Principal, error) {
+	source := a.certificates.Load()
 	switch {
+	case source != nil && source.Withdrawn(p.Certificates):
+		return p, errWithdrawn
 	case p.Kind == core.PrincipalAgent:
 		return p, a.agentTokens.Refresh(ctx, p)
 	case a.access == nil:
 		return p, nil
 	}
 	return a.access.Refresh(ctx, p)
+}
+
+// errWithdrawn refuses whoever shows a certificate that its CA withdrew.
+var errWithdrawn = &core.Error{
+	Code: core.CodeUnauthorized, Message: "the credential is not valid", Details: map[string]any{"reason": "invalid"},
+}
+
+// withdrawn reports whether the certificate of a request's connection was withdrawn since it was opened.
+func (a *App) withdrawn(r *http.Request) bool {
+	source := a.certificates.Load()
+	return source != nil && r.TLS != nil && source.Check(r.TLS) != nil
 }
 
 // purgeTokensEvery is how often registration tokens that are over are looked for.

@@ -14,9 +14,11 @@ import (
 	"testing"
 
 	"github.com/wardroom/wardroom/appliance"
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/sdk/runtimetest"
+	"github.com/wardroom/wardroom/sdk/wire"
 
 	runtimeserver "github.com/wardroom/wardroom/sdk/runtime/server"
 )
@@ -51,6 +53,12 @@ func (s *secured) cells() (list []cell) {
 // ask sends a request whose query is wrong, so that nothing happens that is allowed.
 func (s *secured) ask(token, method, path string) (status int, text string) {
 	s.t.Helper()
+	return s.askFor(token, method, path)
+}
+
+// askFor sends a request with a body that is none.
+func (s *secured) askFor(token, method, path string) (status int, text string) {
+	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, "http://"+s.Addr()+path, strings.NewReader("no json"))
 	if err != nil {
 		s.t.Fatal(err)
@@ -62,7 +70,12 @@ func (s *secured) ask(token, method, path string) (status int, text string) {
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if s.http == nil {
+		transport := &http.Transport{}
+		s.t.Cleanup(transport.CloseIdleConnections)
+		s.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
+	resp, err := s.http.Do(req)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -97,15 +110,19 @@ func grants(role string, c cell) bool {
 
 var requestID = regexp.MustCompile(`"requestId":"[^"]*"`)
 
-// Every operation, by each role, on what is one's own, somebody else's, and missing: without the right all three are refused
-// alike, with it somebody else's is answered as what is missing is, to the letter, and one's own is neither.
+// Every operation, by each role, with each scope, on what is one's own, somebody else's, and missing: without the right all three
+// are refused alike, with it somebody else's is answered as what is missing is, to the letter, and one's own is neither. The
+// operations are those of the document, which is made from the route table.
 func TestMatrix(t *testing.T) {
 	s, ids := openMatrix(t)
-	missing := map[string]string{
-		"{executionId}": "exec_01JGFJJZ8N4Q1W0000000000AB", "{batchId}": "batch_01JGFJJZ8N4Q1W0000000000AB", "{threadId}": "thread_01JGFJJZ8N4Q1W0000000000AB",
-		"{workspaceId}": "ws_01JGFJJZ8N4Q1W0000000000AB", "{agentId}": "magent_01JGFJJZ8N4Q1W0000000000AB", "{questionId}": "q_01JGFJJZ8N4Q1W0000000000AB",
-		"{keyId}": "key_01JGFJJZ8N4Q1W0000000000AB", "{tokenId}": "atok_01JGFJJZ8N4Q1W0000000000AB", "{webhookId}": "wh_01JGFJJZ8N4Q1W0000000000AB",
-		"{deliveryId}": "dlv_01JGFJJZ8N4Q1W0000000000AB", "{inputId}": "in_01JGFJJZ8N4Q1W0000000000AB", "{name}": "nothing",
+	missing := map[string]string{"{name}": "nothing"}
+	for name, prefix := range map[string]string{
+		"{executionId}": core.PrefixExecution, "{batchId}": core.PrefixBatch, "{threadId}": core.PrefixThread, "{workspaceId}": core.PrefixWorkspace,
+		"{agentId}": core.PrefixManaged, "{questionId}": core.PrefixQuestion, "{keyId}": core.PrefixAPIKey, "{tokenId}": "atok_",
+		"{webhookId}": core.PrefixWebhook, "{deliveryId}": core.PrefixDelivery, "{inputId}": core.PrefixInput, "{scheduleId}": core.PrefixSchedule,
+		"{triggerId}": core.PrefixTrigger, "{erasureId}": core.PrefixErasure, "{sessionId}": core.PrefixSession,
+	} {
+		missing[name] = prefix + "01JGFJJZ8N4Q1W0000000000AB"
 	}
 	fill := func(path string, with map[string]string) string {
 		for name, id := range missing {
@@ -116,49 +133,74 @@ func TestMatrix(t *testing.T) {
 		}
 		return path + "?thereIsNoSuchParameter=1"
 	}
-	all := []string{"read", "execute", "patterns:write", "patterns:delete", "agents:manage", "audit:read"}
-	seen := 0
-	for _, role := range []string{"operator", "developer", "viewer", "nothing"} {
-		_, k := s.key(role, all...)
-		for _, c := range s.cells() {
-			about := false
-			for name := range ids {
-				about = about || strings.Contains(c.path, name)
-			}
-			if name := "{agentId}"; strings.Contains(c.path, name) && !strings.Contains(c.path, "managed-agents") {
-				about = false
-			}
-			gone, none := s.ask(k.Key, c.method, fill(c.path, nil))
-			seen++
-			if allowed := grants(role, c) && c.scope != "admin"; (gone == http.StatusForbidden) == allowed || gone == http.StatusUnauthorized {
-				t.Errorf("%s %s as %s: %d %s", c.method, c.path, role, gone, none)
-			}
-			if !about {
-				continue
-			}
-			foreign, text := s.ask(k.Key, c.method, fill(c.path, ids))
-			seen++
-			for name, id := range ids {
-				text = strings.ReplaceAll(text, id, missing[name])
-			}
-			if foreign != gone || requestID.ReplaceAllString(text, "") != requestID.ReplaceAllString(none, "") {
-				t.Errorf("%s %s as %s: somebody else's is %d %s, what is missing %d %s", c.method, c.path, role, foreign, text, gone, none)
-			}
-		}
-	}
-	_, ann := s.key("ann", all...) // the owner of what is there
-	for _, c := range s.cells() {
+	about := func(c cell) bool { // it names something that ann made
 		for name := range ids {
-			if !strings.Contains(c.path, name) || c.scope == "admin" || name == "{agentId}" && !strings.Contains(c.path, "managed-agents") {
-				continue
+			if strings.Contains(c.path, name) && (name != "{agentId}" || strings.Contains(c.path, "managed-agents")) {
+				return true
 			}
-			seen++
-			if status, text := s.ask(ann.Key, c.method, fill(c.path, ids)); status == 401 || status == 403 || status == 404 && !strings.Contains(c.path, "{questionId}") && !strings.Contains(c.path, "{inputId}") {
-				t.Errorf("%s %s by the owner: %d %s", c.method, c.path, status, text)
+		}
+		return false
+	}
+	var all []string // without what makes an administrator
+	sets := [][]string{nil}
+	for _, scope := range core.Scopes {
+		if scope != core.ScopeAdmin {
+			all = append(all, scope)
+			sets = append(sets, []string{scope})
+		}
+	}
+	sets[0] = slices.DeleteFunc(all, func(scope string) bool { return scope == core.ScopeExecute }) // the others are what it covers
+	keyOf := func(owner, role string, scopes []string) string {
+		t.Helper()
+		spec := client.APIKeySpec{Name: strings.Join([]string{owner, role, scopes[0], fmt.Sprint(len(scopes))}, "-"), Owner: owner, Scopes: scopes}
+		if role != "nothing" {
+			spec.Roles = []string{role}
+		}
+		k, err := s.client(s.adminKey).CreateKey(t.Context(), spec, "")
+		s.wants(err, 0)
+		return k.Key
+	}
+	cells, seen := s.cells(), 0
+	ask := func(key, method, path string) (int, string) {
+		seen++
+		return s.ask(key, method, path)
+	}
+	for _, role := range []string{"operator", "developer", "viewer", "nothing"} {
+		for _, scopes := range sets {
+			key, own := keyOf("eve", role, scopes), keyOf("ann", role, scopes)
+			for _, c := range cells {
+				may := c.scope == core.ScopeAny || core.Grants(scopes, c.scope) && grants(role, c)
+				gone, none := ask(key, c.method, fill(c.path, nil))
+				if (gone == http.StatusForbidden) == may || gone == http.StatusUnauthorized {
+					t.Errorf("%s %s as %s with %v: %d %s", c.method, c.path, role, scopes, gone, none)
+				}
+				if !about(c) {
+					continue
+				}
+				foreign, text := ask(key, c.method, fill(c.path, ids))
+				for name, id := range ids {
+					text = strings.ReplaceAll(text, id, missing[name])
+				}
+				if foreign != gone || requestID.ReplaceAllString(text, "") != requestID.ReplaceAllString(none, "") {
+					t.Errorf("%s %s as %s with %v: somebody else's is %d %s, what is missing %d %s", c.method, c.path, role, scopes, foreign, text, gone, none)
+				}
+				status, text := ask(own, c.method, fill(c.path, ids))
+				inner := strings.Contains(c.path, "{questionId}") || strings.Contains(c.path, "{inputId}") // of which there is none
+				if (status == http.StatusForbidden) == may || status == http.StatusUnauthorized || may && status == http.StatusNotFound && !inner {
+					t.Errorf("%s %s by the owner as %s with %v: %d %s", c.method, c.path, role, scopes, status, text)
+				}
 			}
 		}
 	}
-	t.Logf("%d cells", seen)
+	// Administrators are refused nothing, what is somebody else's included.
+	for _, c := range cells {
+		if status, text := ask(s.adminKey, c.method, fill(c.path, ids)); status == http.StatusForbidden || status == http.StatusUnauthorized {
+			t.Errorf("%s %s as an administrator: %d %s", c.method, c.path, status, text)
+		}
+	}
+	if t.Logf("%d cells of %d operations", seen, len(cells)); seen < 2000 {
+		t.Errorf("only %d cells", seen)
+	}
 }
 
 // openMatrix starts a server with roles, on which ann made what others may not see.
@@ -174,12 +216,8 @@ func openMatrix(t *testing.T) (*secured, map[string]string) {
 	t.Cleanup(runtime.Close)
 	s := &secured{t: t, dir: t.TempDir(), log: new(log)}
 	s.config = filepath.Join(s.dir, "wardroom.yaml")
-	bindings := "[{subject: {name: admin}, role: admin}, {subject: {name: ann}, role: operator}"
-	for _, role := range []string{"operator", "developer", "viewer"} {
-		bindings += fmt.Sprintf(", {subject: {name: %s}, role: %s}", role, role)
-	}
 	text := fmt.Sprintf("server: {listen: '127.0.0.1:0'}\nstore: {path: store}\nplugins: {dir: plugins}\nruntimes: {local: {url: %q, required: true}}\n"+
-		"security:\n  authentication: {apiKeys: {enabled: true}}\n  rbac: {enabled: true, defaultRole: '', bindings: %s]}\n", runtime.URL, bindings)
+		"security:\n  authentication: {apiKeys: {enabled: true}}\n  rbac: {enabled: true, defaultRole: '', bindings: [{subject: {name: admin}, role: admin}]}\n", runtime.URL)
 	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +230,11 @@ func openMatrix(t *testing.T) (*secured, map[string]string) {
 	ctx := t.Context()
 	_, err = s.client(s.adminKey).CreatePattern(ctx, client.PatternInput{Definition: guardedEcho, Name: "echo"})
 	s.wants(err, 0)
-	ann, made := s.key("ann", "read", "execute", "agents:manage")
+	made, err := s.client(s.adminKey).CreateKey(ctx, client.APIKeySpec{
+		Name: "maker", Owner: "ann", Scopes: []string{"read", "execute", "agents:manage"}, Roles: []string{"operator"},
+	}, "")
+	s.wants(err, 0)
+	ann := s.client(made.Key)
 	e, err := ann.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
 	s.wants(err, 0)
 	batch, err := ann.StartBatch(ctx, client.BatchRequest{Pattern: "echo", Inputs: []json.RawMessage{json.RawMessage(`{}`)}})
@@ -211,8 +253,16 @@ func openMatrix(t *testing.T) (*secured, map[string]string) {
 	if agent.CreatedBy != "ann" {
 		t.Errorf("the agent was made by %q", agent.CreatedBy)
 	}
+	target := client.Target{Execution: &wire.ExecutionTarget{Pattern: "echo", Input: []byte(`{}`)}}
+	schedule, err := ann.CreateSchedule(ctx, client.ScheduleSpec{
+		ScheduleSpec: wire.ScheduleSpec{Name: "hers", ScheduleTiming: wire.ScheduleTiming{Cron: "0 0 1 1 *"}}, Target: target,
+	})
+	s.wants(err, 0)
+	trigger, err := ann.CreateTrigger(ctx, client.TriggerSpec{TriggerSpec: wire.TriggerSpec{Name: "hers"}, Target: target})
+	s.wants(err, 0)
 	s.wants(s.client(s.adminKey).RevokeKey(ctx, made.ID), 0)
 	return s, map[string]string{
+		"{scheduleId}": schedule.ID, "{triggerId}": trigger.ID,
 		"{executionId}": e.ExecutionID, "{batchId}": batch.BatchID, "{threadId}": thread.ID, "{workspaceId}": thread.Workspace.ID,
 		"{agentId}": thread.ManagedAgentID,
 	}

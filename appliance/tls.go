@@ -20,13 +20,16 @@ func (a *App) secure(listener net.Listener) (net.Listener, error) {
 		return nil, err
 	}
 	source, err := cert.Open(cert.Options{
-		CertFile: certificate, KeyFile: key, CAFile: ca, Secret: read, Auth: cert.Auth(c.ClientAuth),
-		Clock: a.clock, Logger: a.log.Named("tls"),
+		CertFile: certificate, KeyFile: key, CAFile: ca, CRLFile: c.ClientCRL, Secret: read, Auth: cert.Auth(c.ClientAuth),
+		Clock: a.clock, Logger: a.log.Named("tls"), Changed: func() { a.keyChanges.Add(1) },
 	})
 	if err != nil {
 		return nil, core.Errorf(core.CodeValidation, "security.mtls: %s", err)
 	}
 	a.certificates.Store(source)
+	if c.ClientCRL != "" {
+		a.log.Info("withdrawn certificates of clients are refused", "file", c.ClientCRL)
+	}
 	a.metrics.Access.WatchCertificate(func() (time.Duration, bool) { return source.Expires().Sub(a.clock.Now()), true })
 	return tls.NewListener(listener, source.TLS()), nil
 }
@@ -41,7 +44,37 @@ type ownCertificateWatch struct {
 	ends   time.Time // of the certificate that was told of
 	ended  bool      // that it ended was told
 	failed string    // the failure that was told
+
+	list     time.Time // end of the list of withdrawn certificates that was told of
+	listOver bool      // that it is over was told
 }
+
+// lookAtList raises alerts when the list of withdrawn certificates of clients is over soon, and when it is.
+func (w *ownCertificateWatch) lookAtList(source *cert.Source) {
+	end, issuer := source.ListEnds()
+	now := w.clock.Now()
+	if end.IsZero() || now.Add(listNear).Before(end) {
+		return
+	}
+	over := !now.Before(end)
+	if end.Equal(w.list) && over == w.listOver {
+		return
+	}
+	w.list, w.listOver = end, over
+	until := end.UTC().Format(time.RFC3339)
+	what := alert{
+		Severity: severityWarning, Message: "The list of withdrawn certificates of " + issuer + " is good until " + until + ": put a newer one there",
+		Details: map[string]any{"issuer": issuer, "nextUpdate": until},
+	}
+	if over {
+		what.Severity, what.Message = severityCritical, "The list of withdrawn certificates of "+issuer+" was good until "+until+": no client with a certificate of it is let in"
+	}
+	w.raise("server", what)
+}
+
+// listNear is how long before its end a list of withdrawn certificates is warned about: they are made anew each day as a rule, or each
+// week.
+const listNear = 12 * time.Hour
 
 func (w *ownCertificateWatch) look() {
 	source := w.source()
@@ -57,6 +90,7 @@ func (w *ownCertificateWatch) look() {
 			Details: map[string]any{"reason": reason},
 		})
 	}
+	w.lookAtList(source)
 	ends, now := source.Expires(), w.clock.Now()
 	if now.Add(certificateNear).Before(ends) {
 		return

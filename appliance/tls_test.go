@@ -23,9 +23,13 @@ type tlsSite struct {
 	log               *log
 	config            string // path
 	certFile, keyFile string
+	crl               string
 }
 
-func newTLSSite(t *testing.T, more string) *tlsSite {
+// logs reports whether the log has a text.
+func (s *tlsSite) logs(text string) bool { return strings.Contains(s.log.String(), text) }
+
+func newTLSSite(t *testing.T, more string, before ...func(s *tlsSite, dir string)) *tlsSite {
 	t.Helper()
 	dir := t.TempDir()
 	s := &tlsSite{
@@ -34,6 +38,9 @@ func newTLSSite(t *testing.T, more string) *tlsSite {
 	}
 	s.install(t, "first")
 	write(t, filepath.Join(dir, "ca.crt"), string(s.PEM()))
+	for _, f := range before {
+		f(s, dir)
+	}
 	write(t, s.config, fmt.Sprintf(`server:
   listen: 127.0.0.1:0
 store:

@@ -88,7 +88,7 @@ func (a *App) clientOf() func(r *http.Request) (core.Principal, bool) {
 		}
 		return core.Principal{
 			Kind: core.PrincipalClient, ID: who.Name, Name: who.Name, Groups: who.Groups, Scopes: c.Scopes,
-			Expires: r.TLS.PeerCertificates[0].NotAfter,
+			Expires: r.TLS.PeerCertificates[0].NotAfter, Certificates: cert.NumbersOf(r.TLS),
 		}, true
 	}
 }

@@ -63,6 +63,12 @@ type DataItem struct {
 	Data json.RawMessage `json:"data"`
 }
 
+// ErasureFilter selects erasures of a list. Zero values select all.
+type ErasureFilter struct {
+	CreatedBy string // who asked for it
+	Page
+}
+
 // ErasureService exports and erases what is stored of a subject. Methods are safe for concurrent use.
 type ErasureService interface {
 	// Plan counts what there is of a subject, and stores nothing.
@@ -74,7 +80,7 @@ type ErasureService interface {
 	// FindErasure returns one. NOT_FOUND.
 	FindErasure(ctx context.Context, id string) (*Erasure, error)
 	// FindErasures lists erasures, newest first.
-	FindErasures(ctx context.Context, page Page) ([]*Erasure, PageInfo, error)
+	FindErasures(ctx context.Context, filter ErasureFilter) ([]*Erasure, PageInfo, error)
 	// Export calls fn with everything that is stored of a subject, a thing at a time, until fn returns an error.
 	Export(ctx context.Context, subject string, fn func(item DataItem) error) error
 }
@@ -95,7 +101,7 @@ type ErasureTx interface {
 type ErasureStore interface {
 	Update(ctx context.Context, fn func(tx Tx) error) error
 	FindErasure(ctx context.Context, id string) (*ErasureRecord, error)
-	FindErasures(ctx context.Context, page Page) ([]*ErasureRecord, PageInfo, error)
+	FindErasures(ctx context.Context, filter ErasureFilter) ([]*ErasureRecord, PageInfo, error)
 	// AllErasures returns every erasure, oldest first.
 	AllErasures(ctx context.Context) ([]*ErasureRecord, error)
 

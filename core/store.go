@@ -70,6 +70,9 @@ type PatternReader interface {
 	AllPatterns(ctx context.Context) ([]*Pattern, error)
 	// FindDefinition returns the source kept under a hash. NOT_FOUND if there is none.
 	FindDefinition(ctx context.Context, hash string) (string, error)
+	// AllDefinitions calls fn with every source that is kept, those of deleted versions included while something ran by them. Ones
+	// that cannot be read are passed over.
+	AllDefinitions(ctx context.Context, fn func(source string) error) error
 }
 
 // BatchReader reads batches.

@@ -40,9 +40,10 @@ var erasures = &resource[client.Erasure]{
 		{head: "BY", show: func(e *client.Erasure) any { return e.RequestedBy }, wide: true},
 		{head: "AGE", show: func(e *client.Erasure) any { return e.CreatedAt }},
 	},
-	id: func(e *client.Erasure) string { return e.ID },
+	filters: []filter{{flag: "created-by", usage: "only those that this caller asked for"}},
+	id:      func(e *client.Erasure) string { return e.ID },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
-		return api.ListErasures(ctx, sel.Page)
+		return api.ListErasures(ctx, sel.text("created-by"), sel.Page)
 	},
 }
 

@@ -105,7 +105,7 @@ func (a *AgentAuth) Authenticate(r *http.Request) (core.Principal, error) {
 	}
 	p := principalOf(rec)
 	if a.opts.Method == AgentByBoth {
-		p.Name, p.Expires = holder.Name, holder.Expires
+		p.Name, p.Expires, p.Certificates = holder.Name, holder.Expires, holder.Certificates
 	}
 	return p, nil
 }

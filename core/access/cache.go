@@ -7,7 +7,7 @@ import (
 )
 
 // maxCached bounds the keys that are kept in memory, of which each takes about half a kilobyte. Beyond that any of them go.
-const maxCached = 20_000
+const maxCached = 100_000
 
 // entry is a key as it is checked. It is immutable.
 type entry struct {
@@ -56,6 +56,13 @@ func (c *cache) put(id string, e *entry, mark uint64) {
 		delete(c.entries, other)
 	}
 	c.entries[id] = e
+}
+
+// full reports whether there is no room for another key.
+func (c *cache) full() bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.entries) >= maxCached
 }
 
 func (c *cache) forget(id string) {

@@ -117,8 +117,11 @@ func New(o Options) *Service {
 	return &Service{opts: o, log: o.Logger, used: map[string]time.Time{}, failures: failures{clock: o.Clock}}
 }
 
-// Open reads the sessions, and starts the writing of last uses and the removal of keys that were over long ago.
+// Open reads the sessions and the keys, and starts the writing of last uses and the removal of keys that were over long ago.
 func (s *Service) Open(ctx context.Context) error {
+	if err := s.loadKeys(ctx); err != nil {
+		return err
+	}
 	if err := s.loadSessions(ctx); err != nil {
 		return err
 	}
@@ -129,6 +132,31 @@ func (s *Service) Open(ctx context.Context) error {
 		defer s.wg.Done()
 		s.run(ctx)
 	}()
+	return nil
+}
+
+// loadKeys puts the keys that are valid into memory, the newest first, as far as there is room: what it costs to find one then does
+// not depend on how many there are.
+func (s *Service) loadKeys(ctx context.Context) error {
+	if s.opts.NoKeys {
+		return nil
+	}
+	_, mark := s.cache.get("")
+	now := s.opts.Clock.Now()
+	for page := (core.Page{Limit: core.MaxPageLimit}); !s.cache.full(); {
+		list, info, err := s.opts.Store.FindAPIKeys(ctx, core.APIKeyFilter{Page: page})
+		if err != nil {
+			return err
+		}
+		for _, rec := range list {
+			if rec.StatusAt(now) == wire.APIKeyActive && !s.cache.full() {
+				s.cache.put(rec.ID, newEntry(rec), mark)
+			}
+		}
+		if page.Cursor = info.NextCursor; page.Cursor == "" {
+			return nil
+		}
+	}
 	return nil
 }
 

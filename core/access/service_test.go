@@ -590,3 +590,26 @@ func TestTimingOfComparison(t *testing.T) {
 }
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// The keys that are there at the start cost no look at the store, and those that are revoked afterwards are refused all the same.
+func TestKeysAreReadAtTheStart(t *testing.T) {
+	r := newRig(t)
+	keep, gone := r.create(core.APIKeySpec{Name: "keep", Scopes: []string{"read"}}), r.create(core.APIKeySpec{Name: "gone", Scopes: []string{"read"}})
+	again := &rig{tb: t, store: r.store, clock: r.clock}
+	again.Service = access.New(access.Options{Store: r.store, Clock: r.clock, IDs: core.NewIDs(r.clock), Pepper: [32]byte{1}})
+	if err := again.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	reads := r.store.reads
+	again.wants(keep.Key, "")
+	again.wants(gone.Key, "")
+	if r.store.reads != reads {
+		t.Errorf("%d looks at the store", r.store.reads-reads)
+	}
+	if err := again.RevokeKey(t.Context(), gone.ID); err != nil {
+		t.Fatal(err)
+	}
+	again.wants(gone.Key, core.CodeUnauthorized)
+	again.wants(keep.Key, "")
+}

@@ -74,18 +74,24 @@ func (s *Server) listBatches(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	found, info, err := s.opts.Batches.FindBatches(c.ctx, core.BatchFilter{
-		Status: core.BatchStatus(c.query.text("status")), Pattern: c.query.text("pattern"), CreatedBy: c.query.text("createdBy"), Page: page,
-	})
+	filter := core.BatchFilter{Status: core.BatchStatus(c.query.text("status")), Pattern: c.query.text("pattern"), CreatedBy: c.query.text("createdBy")}
+	found, info, err := s.batches(c, filter).page(page)
 	if err != nil {
 		return answer{}, err
 	}
-	found = visible(c, found, func(b *core.Batch) string { return b.ID })
 	list := batchList{Batches: make([]wire.BatchRow, len(found)), PageInfo: pageOf(page, info)}
 	for i, b := range found {
 		list.Batches[i] = wire.BatchRow{Batch: newBatchBody(b), CreatedAt: b.CreatedAt, CompletedAt: b.CompletedAt, CreatedBy: b.CreatedBy}
 	}
 	return ok(list), nil
+}
+
+// batches are those that a filter selects and the caller may read.
+func (s *Server) batches(c *call, filter core.BatchFilter) *rows[*core.Batch] {
+	return listOf(c, func(b *core.Batch) string { return b.ID }, func(page core.Page) ([]*core.Batch, core.PageInfo, error) {
+		filter.Page = page
+		return s.opts.Batches.FindBatches(c.ctx, filter)
+	})
 }
 
 func (s *Server) executeBatch(c *call) (answer, error) {

@@ -268,22 +268,6 @@ func (c *call) mayUse(workspaceID string) error {
 	return c.authorize(Access{Action: c.route.Action, Resource: "workspaces", Scope: c.route.Scope, ID: workspaceID})
 }
 
-// visible returns the rows of a page that the caller may read by their ids: what belongs to a pattern that is not open to
-// them is left out. Totals count it still.
-func visible[T any](c *call, rows []T, id func(T) string) []T {
-	if c.s.opts.Authorize == nil {
-		return rows
-	}
-	shown := make([]T, 0, len(rows))
-	for _, row := range rows {
-		access := Access{Action: c.route.Action, Resource: c.route.Resource, Scope: c.route.Scope, ID: id(row)}
-		if c.s.opts.Authorize(c.ctx, c.principal, access) == nil {
-			shown = append(shown, row)
-		}
-	}
-	return shown
-}
-
 // maxName bounds a name or id in a path, in bytes.
 const maxName = 256
 

@@ -24,7 +24,7 @@ func (fakeErasures) FindErasure(context.Context, string) (*core.Erasure, error) 
 	return erasure(), nil
 }
 
-func (fakeErasures) FindErasures(context.Context, core.Page) ([]*core.Erasure, core.PageInfo, error) {
+func (fakeErasures) FindErasures(context.Context, core.ErasureFilter) ([]*core.Erasure, core.PageInfo, error) {
 	return []*core.Erasure{erasure()}, core.PageInfo{Total: 1}, nil
 }
 

@@ -46,7 +46,8 @@ func (s *Server) erasureRoutes() []Route {
 		}),
 		route(http.MethodGet, "data.read", Route{
 			Path: erasuresPath, OperationID: "listErasures", Summary: "List erasures, newest first.",
-			Query: pageParams(), Responses: []Response{{Status: 200, Body: erasureList{}, Doc: "A page of erasures."}}, Handle: s.listErasures,
+			Query:     append(pageParams(), Param{Name: "createdBy", Type: ParamString, Doc: "Only those that this caller asked for."}),
+			Responses: []Response{{Status: 200, Body: erasureList{}, Doc: "A page of erasures."}}, Handle: s.listErasures,
 		}),
 		route(http.MethodGet, "data.read", Route{
 			Path: erasuresPath + "/{erasureId}", OperationID: "getErasure", Summary: "Get an erasure, with how far it is.",
@@ -84,7 +85,7 @@ func (s *Server) listErasures(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	found, info, err := s.opts.Erasures.FindErasures(c.ctx, page)
+	found, info, err := s.opts.Erasures.FindErasures(c.ctx, core.ErasureFilter{CreatedBy: c.query.text("createdBy"), Page: page})
 	if err != nil {
 		return answer{}, err
 	}

@@ -299,14 +299,19 @@ func (s *Server) listExecutions(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	filter := c.executionFilter()
-	filter.Page = page
-	found, info, err := s.opts.Executions.FindExecutions(c.ctx, filter)
+	found, info, err := s.executions(c, c.executionFilter()).page(page)
 	if err != nil {
 		return answer{}, err
 	}
-	found = visible(c, found, func(e *core.Execution) string { return e.ID })
 	return ok(newExecutionList(found, pageOf(page, info), s.opts.Clock.Now())), nil
+}
+
+// executions are those that a filter selects and the caller may read.
+func (s *Server) executions(c *call, filter core.ExecutionFilter) *rows[*core.Execution] {
+	return listOf(c, func(e *core.Execution) string { return e.ID }, func(page core.Page) ([]*core.Execution, core.PageInfo, error) {
+		filter.Page = page
+		return s.opts.Executions.FindExecutions(c.ctx, filter)
+	})
 }
 
 func (s *Server) deleteExecution(c *call) (answer, error) {

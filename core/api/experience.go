@@ -48,14 +48,18 @@ func (s *Server) listExperiences(c *call) (answer, error) {
 	if page.Cursor != "" && c.query.text("q") != "" {
 		return answer{}, core.Invalid("cursor", "cannot be combined with q: use offset")
 	}
-	found, info, err := s.opts.Memory.FindExperiences(c.ctx, core.ExperienceFilter{
+	filter := core.ExperienceFilter{
 		Query: c.query.text("q"), Repo: c.query.text("repo"), Role: c.query.text("role"),
-		Outcome: core.ExperienceOutcome(c.query.text("outcome")), ExecutionID: c.query.text("executionId"), Page: page,
+		Outcome: core.ExperienceOutcome(c.query.text("outcome")), ExecutionID: c.query.text("executionId"),
+	}
+	experiences := listOf(c, func(e *core.Experience) string { return e.ExecutionID }, func(page core.Page) ([]*core.Experience, core.PageInfo, error) {
+		filter.Page = page
+		return s.opts.Memory.FindExperiences(c.ctx, filter)
 	})
+	found, info, err := experiences.page(page)
 	if err != nil {
 		return answer{}, err
 	}
-	found = visible(c, found, func(e *core.Experience) string { return e.ExecutionID })
 	list := experienceList{Experiences: make([]wire.Experience, len(found)), PageInfo: pageOf(page, info)}
 	for i, e := range found {
 		list.Experiences[i] = e.Experience

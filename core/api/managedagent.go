@@ -161,19 +161,26 @@ func (s *Server) listManagedAgents(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	found, info, err := s.opts.ManagedAgents.FindManagedAgents(c.ctx, core.ManagedAgentFilter{
+	found, info, err := s.managedAgents(c, core.ManagedAgentFilter{
 		Status: core.ManagedAgentStatus(c.query.text("status")),
 		Type:   c.query.text("type"), Runtime: c.query.text("runtime"), Labels: c.query.pairs("label"),
-		CreatedBy: c.query.text("createdBy"), Page: page,
-	})
+		CreatedBy: c.query.text("createdBy"),
+	}).page(page)
 	if err != nil {
 		return answer{}, err
 	}
-	found = visible(c, found, func(a *core.ManagedAgent) string { return a.ID })
 	for i := range found {
 		found[i] = shownManagedAgent(found[i])
 	}
 	return ok(managedAgentList{found, pageOf(page, info)}), nil
+}
+
+// managedAgents are those that a filter selects and the caller may read.
+func (s *Server) managedAgents(c *call, filter core.ManagedAgentFilter) *rows[*core.ManagedAgent] {
+	return listOf(c, func(a *core.ManagedAgent) string { return a.ID }, func(page core.Page) ([]*core.ManagedAgent, core.PageInfo, error) {
+		filter.Page = page
+		return s.opts.ManagedAgents.FindManagedAgents(c.ctx, filter)
+	})
 }
 
 func (s *Server) getManagedAgent(c *call) (answer, error) {
@@ -229,5 +236,19 @@ func (s *Server) managedAgentMetrics(c *call) (answer, error) {
 }
 
 func (s *Server) listRuntimes(c *call) (answer, error) {
-	return ok(runtimeList{s.opts.ManagedAgents.LookAtRuntimes(c.ctx)}), nil
+	list := s.opts.ManagedAgents.LookAtRuntimes(c.ctx)
+	if c.readsAll(readAgents) {
+		return ok(runtimeList{list}), nil
+	}
+	counts := map[string]int{}
+	_, err := s.managedAgents(c, core.ManagedAgentFilter{}).walk("", func(a *core.ManagedAgent, _ place) bool {
+		if !a.Gone() {
+			counts[a.Runtime]++
+		}
+		return true
+	})
+	for i := range list {
+		list[i].Agents = counts[list[i].Name]
+	}
+	return ok(runtimeList{list}), err
 }

@@ -86,14 +86,17 @@ func (s *Server) questions(c *call, executionID string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	found, info, err := s.opts.Questions.FindQuestions(c.ctx, core.QuestionFilter{
-		ExecutionID: executionID, Status: core.QuestionStatus(c.query.text("status")),
-		CreatedBy: c.query.text("createdBy"), Page: page,
+	filter := core.QuestionFilter{
+		ExecutionID: executionID, Status: core.QuestionStatus(c.query.text("status")), CreatedBy: c.query.text("createdBy"),
+	}
+	questions := listOf(c, func(q *core.Question) string { return q.ID }, func(page core.Page) ([]*core.Question, core.PageInfo, error) {
+		filter.Page = page
+		return s.opts.Questions.FindQuestions(c.ctx, filter)
 	})
+	found, info, err := questions.page(page)
 	if err != nil {
 		return answer{}, err
 	}
-	found = visible(c, found, func(q *core.Question) string { return q.ID })
 	return ok(questionList{found, pageOf(page, info)}), nil
 }
 

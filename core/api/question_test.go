@@ -153,6 +153,7 @@ func TestQuestionScopes(t *testing.T) {
 			asked = append(asked, a.Action+" "+a.Scope+" "+a.ID)
 			return nil
 		}
+		o.ReadsAll = func(context.Context, core.Principal, api.Access) bool { return true }
 	})
 	r.do("GET", "/api/questions", "")
 	r.do("GET", "/api/questions/"+questionID, "")

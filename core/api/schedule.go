@@ -170,13 +170,16 @@ func (s *Server) listSchedules(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	found, info, err := s.opts.Schedules.FindSchedules(c.ctx, core.ScheduleFilter{
-		Status: core.ScheduleStatus(c.query.text("status")), CreatedBy: c.query.text("createdBy"), Page: page,
+	filter := core.ScheduleFilter{Status: core.ScheduleStatus(c.query.text("status")), CreatedBy: c.query.text("createdBy")}
+	schedules := listOf(c, func(s *core.Schedule) string { return s.ID }, func(page core.Page) ([]*core.Schedule, core.PageInfo, error) {
+		filter.Page = page
+		return s.opts.Schedules.FindSchedules(c.ctx, filter)
 	})
+	found, info, err := schedules.page(page)
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(scheduleList{Schedules: visible(c, found, func(s *core.Schedule) string { return s.ID }), PageInfo: pageOf(page, info)}), nil
+	return ok(scheduleList{Schedules: found, PageInfo: pageOf(page, info)}), nil
 }
 
 func (s *Server) getSchedule(c *call) (answer, error) {

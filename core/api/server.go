@@ -117,6 +117,9 @@ type Options struct {
 	AuthenticateAgent func(r *http.Request) (core.Principal, error)
 	// Decide answers the same question with the reason; nil: everything is allowed. It is asked for people who want to know.
 	Decide func(ctx context.Context, p core.Principal, a Access) core.Ruling
+	// ReadsAll reports whether nothing of a kind is hidden from somebody, whatever it belongs to, so that totals of lists may count
+	// all of it; nil: something may be. It must not be true where Decide refuses a single row.
+	ReadsAll func(ctx context.Context, p core.Principal, a Access) bool
 	// Refresh returns a principal as it is now, or UNAUTHORIZED when its credential is over; Revision changes whenever an
 	// answer of Refresh or Authorize may be another. Both are asked about what goes on: streams, terminals and sockets end
 	// soon after their caller lost the right to them. Nil: they go on.

@@ -198,15 +198,22 @@ func (s *Server) threads(c *call, executionID string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	found, info, err := s.opts.Threads.FindThreads(c.ctx, core.ThreadFilter{
+	found, info, err := s.threadRows(c, core.ThreadFilter{
 		ExecutionID: executionID, Status: core.ThreadStatus(c.query.text("status")),
-		Role: c.query.text("role"), AgentType: c.query.text("agentType"), CreatedBy: c.query.text("createdBy"), Page: page,
-	})
+		Role: c.query.text("role"), AgentType: c.query.text("agentType"), CreatedBy: c.query.text("createdBy"),
+	}).page(page)
 	if err != nil {
 		return answer{}, err
 	}
-	found = visible(c, found, func(t *core.Thread) string { return t.ID })
 	return ok(newThreadList(found, pageOf(page, info))), nil
+}
+
+// threadRows are the threads that a filter selects and the caller may read.
+func (s *Server) threadRows(c *call, filter core.ThreadFilter) *rows[*core.Thread] {
+	return listOf(c, func(t *core.Thread) string { return t.ID }, func(page core.Page) ([]*core.Thread, core.PageInfo, error) {
+		filter.Page = page
+		return s.opts.Threads.FindThreads(c.ctx, filter)
+	})
 }
 
 func (s *Server) getThread(c *call) (answer, error) {

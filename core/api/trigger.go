@@ -192,12 +192,17 @@ func (s *Server) listTriggers(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	found, info, err := s.opts.Triggers.FindTriggers(c.ctx, core.TriggerFilter{CreatedBy: c.query.text("createdBy"), Page: page})
+	filter := core.TriggerFilter{CreatedBy: c.query.text("createdBy")}
+	triggers := listOf(c, func(t *core.Trigger) string { return t.ID }, func(page core.Page) ([]*core.Trigger, core.PageInfo, error) {
+		filter.Page = page
+		return s.opts.Triggers.FindTriggers(c.ctx, filter)
+	})
+	found, info, err := triggers.page(page)
 	if err != nil {
 		return answer{}, err
 	}
 	list := triggerList{Triggers: []wire.Trigger{}, PageInfo: pageOf(page, info)}
-	for _, t := range visible(c, found, func(t *core.Trigger) string { return t.ID }) {
+	for _, t := range found {
 		list.Triggers = append(list.Triggers, newTriggerBody(t, false))
 	}
 	return ok(list), nil

@@ -29,7 +29,7 @@ func (s *Server) workspaceRoutes() []Route {
 		}),
 		reads(Route{
 			Path: "/api/workspaces/usage", OperationID: "getWorkspaceUsage",
-			Summary:   "Get what workspaces take on disk together, and what they may.",
+			Summary:   "Get what workspaces take on disk together, and what they may: those that the caller may read.",
 			Responses: []Response{{Status: 200, Body: core.WorkspaceUsage{}, Doc: "As of the last look at each: the server looks every few minutes."}},
 			Handle:    s.getWorkspaceUsage,
 		}),
@@ -61,7 +61,33 @@ func (s *Server) getWorkspaceUsage(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if readable := s.workspaces(c, core.WorkspaceFilter{}); !readable.all {
+		if u, err = usageOf(readable, *u); err != nil {
+			return answer{}, err
+		}
+	}
 	return ok(u), nil
+}
+
+// usageOf counts the workspaces that the caller may read in place of all; the limits stay.
+func usageOf(readable *rows[*core.Workspace], whole core.WorkspaceUsage) (*core.WorkspaceUsage, error) {
+	u := core.WorkspaceUsage{
+		MaxCount: whole.MaxCount, MaxBytes: whole.MaxBytes, MaxTotalBytes: whole.MaxTotalBytes, MaxReleasedBytes: whole.MaxReleasedBytes,
+	}
+	_, err := readable.walk("", func(w *core.Workspace, _ place) bool {
+		if w.Status == core.WorkspaceRemoved {
+			return true
+		}
+		u.Count, u.Bytes = u.Count+1, u.Bytes+w.SizeBytes
+		if w.Status == core.WorkspaceReleased {
+			u.ReleasedCount, u.ReleasedBytes = u.ReleasedCount+1, u.ReleasedBytes+w.SizeBytes
+		}
+		if w.Kept != "" {
+			u.KeptCount, u.KeptBytes = u.KeptCount+1, u.KeptBytes+w.SizeBytes
+		}
+		return true
+	})
+	return &u, err
 }
 
 func workspaceStatuses() []string {
@@ -77,14 +103,21 @@ func (s *Server) listWorkspaces(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	found, info, err := s.opts.Workspaces.FindWorkspaces(c.ctx, core.WorkspaceFilter{
-		Status: core.WorkspaceStatus(c.query.text("status")), ExecutionID: c.query.text("executionId"), Page: page,
-	})
+	found, info, err := s.workspaces(c, core.WorkspaceFilter{
+		Status: core.WorkspaceStatus(c.query.text("status")), ExecutionID: c.query.text("executionId"),
+	}).page(page)
 	if err != nil {
 		return answer{}, err
 	}
-	found = visible(c, found, func(w *core.Workspace) string { return w.ID })
 	return ok(workspaceList{found, pageOf(page, info)}), nil
+}
+
+// workspaces are those that a filter selects and the caller may read.
+func (s *Server) workspaces(c *call, filter core.WorkspaceFilter) *rows[*core.Workspace] {
+	return listOf(c, func(w *core.Workspace) string { return w.ID }, func(page core.Page) ([]*core.Workspace, core.PageInfo, error) {
+		filter.Page = page
+		return s.opts.Workspaces.FindWorkspaces(c.ctx, filter)
+	})
 }
 
 func (s *Server) getWorkspace(c *call) (answer, error) {
@@ -106,6 +139,14 @@ func (s *Server) pruneWorkspaces(c *call) (answer, error) {
 		}
 		if len(req.IDs) == 0 {
 			return answer{}, core.Invalid("force", "goes with ids: name what is to be removed with its work")
+		}
+	}
+	if !c.readsAll(c.need()) {
+		switch {
+		case len(req.IDs) == 0:
+			return answer{}, core.Invalid("ids", "must name the workspaces: what else is expired may not be open to the caller")
+		case req.Mirrors:
+			return answer{}, core.Invalid("mirrors", "must be left out: they may be of repositories that are not open to the caller")
 		}
 	}
 	for _, id := range req.IDs {

@@ -43,8 +43,11 @@ type Options struct {
 	CertFile string // our certificate and those of its issuers, in PEM
 	KeyFile  string
 	CAFile   string // the CAs of clients; empty only with AuthNone
+	CRLFile  string // certificates of clients that were withdrawn, by the CAs; empty: none was
 	Auth     Auth
-	// Secret reads one of the three that is a secret and no file, and reports whether it is; nil: all are files. It is called
+	// Changed is called when other certificates of clients were withdrawn than before; nil: nobody asks.
+	Changed func()
+	// Secret reads one of the four that is a secret and no file, and reports whether it is; nil: all are files. It is called
 	// each second and must be quick.
 	Secret func(name string) (text []byte, ok bool, err error)
 
@@ -65,15 +68,16 @@ type Source struct {
 
 // loaded is the certificates of one moment. It is immutable.
 type loaded struct {
-	config *tls.Config
-	leaf   *x509.Certificate
-	sums   sums
+	config    *tls.Config
+	leaf      *x509.Certificate
+	withdrawn *withdrawn // nil: there is no list
+	sums      sums
 }
 
 type failure struct{ error }
 
-// sums are the hashes of the three files.
-type sums [3][sha256.Size]byte
+// sums are the hashes of the four files.
+type sums [4][sha256.Size]byte
 
 // Open reads the files and begins to look for changes of them. Its errors say which file, and why.
 func Open(o Options) (*Source, error) {
@@ -131,8 +135,12 @@ func (s *Source) Reload() error {
 		return err
 	}
 	s.failure.Store(nil)
-	if former := s.loaded.Swap(l); former.sums != l.sums {
+	former := s.loaded.Swap(l)
+	if former.sums != l.sums {
 		s.opts.Logger.Info("certificate reloaded", "expires", date(l.leaf.NotAfter))
+	}
+	if former.sums[3] != l.sums[3] && s.opts.Changed != nil {
+		s.opts.Changed()
 	}
 	return nil
 }
@@ -155,7 +163,9 @@ func (s *Source) watch(ctx context.Context, used sums) {
 	}
 }
 
-func (s *Source) files() [3]string { return [3]string{s.opts.CertFile, s.opts.KeyFile, s.opts.CAFile} }
+func (s *Source) files() [4]string {
+	return [4]string{s.opts.CertFile, s.opts.KeyFile, s.opts.CAFile, s.opts.CRLFile}
+}
 
 // hash hashes the files; one that cannot be read counts as changed.
 func (s *Source) hash() (sums, error) {
@@ -166,8 +176,8 @@ func (s *Source) hash() (sums, error) {
 	return texts.sums(), nil
 }
 
-// texts are the contents of the three files.
-type texts [3][]byte
+// texts are the contents of the four files.
+type texts [4][]byte
 
 func (t texts) sums() (s sums) {
 	for i, text := range t {
@@ -244,14 +254,24 @@ func (s *Source) read() (*loaded, error) {
 	default:
 		return nil, fmt.Errorf("client authentication %q is not known", s.opts.Auth)
 	}
+	var authorities []*x509.Certificate
 	if s.opts.CAFile != "" {
-		if config.ClientCAs, err = pool(s.opts.CAFile, t[2], now); err != nil {
+		if config.ClientCAs, authorities, err = pool(s.opts.CAFile, t[2], now); err != nil {
 			return nil, err
 		}
 	} else if s.opts.Auth != AuthNone {
 		return nil, errors.New("certificates of clients cannot be checked without a file of their CAs")
 	}
-	return &loaded{config: config, leaf: pair.Leaf, sums: t.sums()}, nil
+	l := &loaded{config: config, leaf: pair.Leaf, sums: t.sums()}
+	if s.opts.CRLFile != "" {
+		if l.withdrawn, err = readLists(s.opts.CRLFile, t[3], authorities, now); err != nil {
+			return nil, err
+		}
+		config.VerifyConnection = func(state tls.ConnectionState) error { // of resumed sessions too
+			return l.withdrawn.check(&state, s.opts.Clock.Now())
+		}
+	}
+	return l, nil
 }
 
 // keyPair joins a certificate and its key. The texts of package tls are not passed on: they may speak of the key.
@@ -270,8 +290,8 @@ func keyPair(certFile, keyFile string, certText, keyText []byte) (tls.Certificat
 }
 
 // pool returns the CAs of a file. One that ended or is no CA is refused: nobody could come in by it, and nobody would see why.
-func pool(path string, text []byte, now time.Time) (*x509.CertPool, error) {
-	p := x509.NewCertPool()
+func pool(path string, text []byte, now time.Time) (p *x509.CertPool, all []*x509.Certificate, err error) {
+	p = x509.NewCertPool()
 	var n int
 	for rest := text; ; n++ {
 		var block *pem.Block
@@ -281,18 +301,19 @@ func pool(path string, text []byte, now time.Time) (*x509.CertPool, error) {
 		c, err := x509.ParseCertificate(block.Bytes)
 		switch {
 		case block.Type != "CERTIFICATE" || err != nil:
-			return nil, fmt.Errorf("%s: block %d is no certificate", path, n+1)
+			return nil, nil, fmt.Errorf("%s: block %d is no certificate", path, n+1)
 		case !c.IsCA && (c.Version == 3 || c.BasicConstraintsValid):
-			return nil, fmt.Errorf("%s: certificate %d is not that of a CA", path, n+1)
+			return nil, nil, fmt.Errorf("%s: certificate %d is not that of a CA", path, n+1)
 		case now.After(c.NotAfter):
-			return nil, fmt.Errorf("%s: certificate %d ended on %s", path, n+1, date(c.NotAfter))
+			return nil, nil, fmt.Errorf("%s: certificate %d ended on %s", path, n+1, date(c.NotAfter))
 		}
 		p.AddCert(c)
+		all = append(all, c)
 	}
 	if n == 0 {
-		return nil, fmt.Errorf("%s holds no certificate in PEM", path)
+		return nil, nil, fmt.Errorf("%s holds no certificate in PEM", path)
 	}
-	return p, nil
+	return p, all, nil
 }
 
 func date(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -11,6 +11,10 @@ type MTLS struct {
 	ServerKey string `json:"serverKey" check:"path"`
 	// File with the certificates of the CAs that sign those of clients, in PEM.
 	ClientCA string `json:"clientCA" check:"path"`
+	// File with the lists (CRL) of the certificates of clients that their CAs withdrew, in PEM, or one in DER. It is looked at
+	// each second too, and what a client has open ends with its certificate. A list that is over lets nobody in whom its CA
+	// signed. Empty: none was withdrawn.
+	ClientCRL string `json:"clientCRL" check:"path"`
 	// Secret that holds serverCert and serverKey, in place of the files: a name at security.secrets.provider or a reference
 	// without a key, such as kubernetes:wardroom-tls. Its keys are tls.crt and tls.key. New values are in use within seconds
 	// of being known.
@@ -50,6 +54,9 @@ func (r *ruling) mtls(s *MTLS) {
 	}
 	if len(s.Scopes) > 0 && s.ClientAuth == "none" {
 		r.refuse(at, "scopes", "are given, but clientAuth none asks for no certificate")
+	}
+	if s.ClientCRL != "" && s.ClientAuth == "none" {
+		r.refuse(at, "clientCRL", "is given, but clientAuth none asks for no certificate")
 	}
 	if s.ClientCA == "" && s.ClientCASecret == "" && s.ClientAuth != "none" {
 		r.refuse(at, "clientCA", "is missing: name the file with the CAs of clients, or set clientAuth to none")

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -25,7 +26,7 @@ func NewAuthority(tb testing.TB) *Authority {
 	tb.Helper()
 	a := &Authority{tb: tb, key: newKey(tb)}
 	a.cert = a.sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "CA"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		Subject: pkix.Name{CommonName: "CA"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}, a.key, nil)
 	return a
 }
@@ -54,6 +55,25 @@ func (a *Authority) Issue(template x509.Certificate) (certPEM, keyPEM []byte) {
 		a.tb.Fatal(err)
 	}
 	return pemOf("CERTIFICATE", c.Raw), pemOf("PRIVATE KEY", der)
+}
+
+// Withdraw makes a list, good until next, of certificates in PEM that are withdrawn.
+func (a *Authority) Withdraw(next time.Time, certs ...[]byte) []byte {
+	a.tb.Helper()
+	template := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: next.Add(-30 * 24 * time.Hour), NextUpdate: next}
+	for _, text := range certs {
+		block, _ := pem.Decode(text)
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			a.tb.Fatal(err)
+		}
+		template.RevokedCertificateEntries = append(template.RevokedCertificateEntries, x509.RevocationListEntry{SerialNumber: c.SerialNumber, RevocationTime: template.ThisUpdate})
+	}
+	der, err := x509.CreateRevocationList(rand.Reader, template, a.cert, a.key)
+	if err != nil {
+		a.tb.Fatal(err)
+	}
+	return pemOf("X509 CRL", der)
 }
 
 // sign signs a template; issuer nil: by itself.
@@ -95,4 +115,36 @@ func newKey(tb testing.TB) *ecdsa.PrivateKey {
 
 func pemOf(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+// ConnectionOf returns the state of a connection on which a client showed a certificate, in PEM, of the CA.
+func ConnectionOf(tb testing.TB, a *Authority, text []byte) *tls.ConnectionState {
+	tb.Helper()
+	block, _ := pem.Decode(text)
+	c, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &tls.ConnectionState{PeerCertificates: []*x509.Certificate{c}, VerifiedChains: [][]*x509.Certificate{{c, a.cert}}}
+}
+
+// Handshake tries a handshake of a server with a client that trusts roots, and returns why the server refused it.
+func Handshake(tb testing.TB, server *tls.Config, roots *x509.CertPool, client func(*tls.Config)) error {
+	tb.Helper()
+	config := &tls.Config{RootCAs: roots, ServerName: "localhost", MinVersion: tls.VersionTLS12}
+	client(config)
+	near, far := net.Pipe()
+	defer func() { _, _ = near.Close(), far.Close() }()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		conn := tls.Client(far, config)
+		if conn.Handshake() == nil {
+			_, _ = conn.Read(make([]byte, 1)) // what the server has to say of our certificate
+		}
+	}()
+	err := tls.Server(near, server).Handshake()
+	_, _ = near.Close(), far.Close()
+	<-done
+	return err
 }

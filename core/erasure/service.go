@@ -285,9 +285,9 @@ func (s *Service) FindErasure(ctx context.Context, id string) (*core.Erasure, er
 }
 
 // FindErasures implements core.ErasureService.
-func (s *Service) FindErasures(ctx context.Context, page core.Page) ([]*core.Erasure, core.PageInfo, error) {
-	page.Limit = cmp.Or(page.Limit, core.DefaultPageLimit)
-	list, info, err := s.opts.Store.FindErasures(ctx, page)
+func (s *Service) FindErasures(ctx context.Context, filter core.ErasureFilter) ([]*core.Erasure, core.PageInfo, error) {
+	filter.Limit = cmp.Or(filter.Limit, core.DefaultPageLimit)
+	list, info, err := s.opts.Store.FindErasures(ctx, filter)
 	out := make([]*core.Erasure, len(list))
 	for i, e := range list {
 		out[i] = &e.Erasure

@@ -155,6 +155,9 @@ func (s *Service) accept(ctx context.Context, in core.PatternInput, path string)
 	if len(found) > 0 {
 		return nil, core.InvalidAll("definition", found)
 	}
+	if plan.access.limited() {
+		s.guarded.Store(true)
+	}
 	return plan, nil
 }
 

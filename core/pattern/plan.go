@@ -37,6 +37,9 @@ type Access struct {
 	Roles []string
 }
 
+// limited reports whether there is such a list.
+func (a Access) limited() bool { return len(a.Users)+len(a.Roles) > 0 }
+
 // Definition implements core.Plan.
 func (p *Plan) Definition() *core.Definition { return &p.definition }
 

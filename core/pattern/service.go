@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -19,6 +21,7 @@ type Store interface {
 	Update(ctx context.Context, fn func(tx core.Tx) error) error
 	AllPatterns(ctx context.Context) ([]*core.Pattern, error)
 	FindDefinition(ctx context.Context, hash string) (string, error)
+	AllDefinitions(ctx context.Context, fn func(source string) error) error
 }
 
 // Defaults of Options.
@@ -51,6 +54,7 @@ type Service struct {
 
 	catalog catalog
 	cache   *cache
+	guarded atomic.Bool // some definition, in use or kept for what runs, has an allow-list
 
 	// writing is held over each change, from its transaction to the catalog's update, so that the catalog
 	// learns of changes in the order in which they were stored.
@@ -86,8 +90,28 @@ func (s *Service) Open(ctx context.Context) error {
 		return err
 	}
 	s.catalog.reset(all)
+	err = s.store.AllDefinitions(ctx, func(source string) error {
+		if !s.guarded.Load() && mayBeGuarded(source) {
+			plan, err := s.compileStored(source, standIn(source))
+			s.guarded.Store(err != nil || plan.access.limited()) // one that cannot be read may have one
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	return s.install(ctx)
 }
+
+// mayBeGuarded reports whether a definition may have an allow-list, without a look at more than its letters: in YAML a backslash may
+// hide any.
+func mayBeGuarded(source string) bool {
+	return strings.Contains(source, "allowedUsers") || strings.Contains(source, "allowedRoles") || strings.Contains(source, `\`)
+}
+
+// Guarded reports whether there may be a definition with an allow-list, those included that are kept for what ran. It stays true until
+// the next start.
+func (s *Service) Guarded() bool { return s.guarded.Load() }
 
 // FindPatterns implements core.PatternService. The patterns of a list have neither Source nor Definition.
 func (s *Service) FindPatterns(_ context.Context, filter core.PatternFilter) ([]*core.Pattern, core.PageInfo, error) {
@@ -132,7 +156,7 @@ func (s *Service) Guard(ctx context.Context, name string) (*core.Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a := c.plan.Access(); len(a.Users)+len(a.Roles) > 0 {
+	if a := c.plan.Access(); a.limited() {
 		return &core.Guard{Users: a.Users, Roles: a.Roles}, nil
 	}
 	return nil, nil
@@ -154,7 +178,7 @@ func (s *Service) PinnedGuards(ctx context.Context, hashes ...string) ([]*core.G
 		if !ok {
 			continue // there is no other kind
 		}
-		if a := plan.Access(); len(a.Users)+len(a.Roles) > 0 {
+		if a := plan.Access(); a.limited() {
 			list = append(list, &core.Guard{Users: a.Users, Roles: a.Roles})
 		}
 	}

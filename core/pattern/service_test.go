@@ -449,3 +449,36 @@ func TestSubjectsOfPatterns(t *testing.T) {
 		}
 	}
 }
+
+// That there are allow-lists is known from their first definition on, and over a restart also of definitions that are kept for what
+// ran by them alone.
+func TestGuarded(t *testing.T) {
+	ctx := t.Context()
+	m := newMemory(t)
+	s := pattern.NewService(m, core.SystemClock{}, pattern.Options{})
+	if err := s.Open(ctx); err != nil || s.Guarded() {
+		t.Fatal(err, s.Guarded())
+	}
+	const open = "name: open\nversion: 1.0.0\nagents: {capabilities: [a], min: 1}\ndescription: 'says allowedUsers and \\'\n"
+	const text = "name: closed\nversion: 1.0.0\nagents: {capabilities: [a], min: 1}\nsecurity: {\"allowed\\x55sers\": [ann]}\n"
+	if _, err := s.CreatePattern(ctx, core.PatternInput{Source: open}); err != nil || s.Guarded() {
+		t.Fatal(err, s.Guarded())
+	}
+	restarted := func() *pattern.Service {
+		t.Helper()
+		again := pattern.NewService(m, core.SystemClock{}, pattern.Options{})
+		if err := again.Open(ctx); err != nil {
+			t.Fatal(err)
+		}
+		return again
+	}
+	if restarted().Guarded() {
+		t.Error("a description makes a list")
+	}
+	if _, err := s.CreatePattern(ctx, core.PatternInput{Source: text}); err != nil || !s.Guarded() {
+		t.Fatal(err, s.Guarded())
+	}
+	if !restarted().Guarded() {
+		t.Error("forgotten at the next start")
+	}
+}

@@ -72,10 +72,26 @@ func (e *Engine) Decide(ctx context.Context, p core.Principal, a core.Access) co
 	return e.current.Load().decide(ctx, p, a)
 }
 
+// AllowsAll reports whether somebody may do something to all there is of a kind, whatever its id, owner, pattern and allow-list are.
+// guarded says that there are allow-lists. It may be false where it could be true: of a policy of the operator's own only that is known
+// which it does not look at.
+func (e *Engine) AllowsAll(ctx context.Context, p core.Principal, a core.Access, guarded bool) bool {
+	n := e.current.Load()
+	switch {
+	case n.builtIn && guarded: // who passes a list that nobody is on passes each
+		a.Guard = &core.Guard{}
+	case !n.builtIn && (guarded || n.uses != fields{}):
+		return false
+	}
+	a.ID, a.Owner, a.Pattern = "", "", ""
+	return n.decide(ctx, p, a).Allowed
+}
+
 // compiled is a policy that is ready to be asked. It is immutable but for its cache.
 type compiled struct {
 	revision string
 	prepared rego.PreparedEvalQuery
+	builtIn  bool   // it decides by the rules that are shipped
 	uses     fields // of input
 	bound    bound
 	cache    decisions
@@ -91,7 +107,9 @@ func compile(ctx context.Context, c Config) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
+	builtIn := c.Dir == ""
 	if !has(modules, authzPackage) && has(modules, approvalPackage) { // a directory that is about prompts alone
+		builtIn = true
 		files = append(files, builtInFile())
 		if compiler, modules, err = parse(files); err != nil {
 			return nil, err
@@ -103,7 +121,7 @@ func compile(ctx context.Context, c Config) (*compiled, error) {
 	if err != nil {
 		return nil, problems(err)
 	}
-	next := &compiled{revision: revisionOf(files, data), prepared: prepared, uses: fieldsOf(modules), bound: c.bound()}
+	next := &compiled{revision: revisionOf(files, data), prepared: prepared, builtIn: builtIn, uses: fieldsOf(modules), bound: c.bound()}
 	if err := runTests(ctx, compiler, modules, store); err != nil {
 		return nil, err
 	}

@@ -296,3 +296,40 @@ func BenchmarkUncached(b *testing.B) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 }
+
+// Who passes every allow-list may read everything, and no answer is true where a single thing could be refused.
+func TestAllowsAll(t *testing.T) {
+	dir := t.TempDir()
+	own := func(text string) *policy.Engine {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "authz.rego"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return mustNew(t, policy.Config{Dir: dir})
+	}
+	builtIn := mustNew(t, policy.Config{})
+	plain := own("package wardroom.authz\n\ndecision := {\"allow\": input.scope in input.principal.scopes, \"reason\": \"scopes\"}\n")
+	ofOwner := own("package wardroom.authz\n\ndefault decision := {\"allow\": false, \"reason\": \"no\"}\n\n" +
+		"decision := {\"allow\": true, \"reason\": \"theirs\"} if {\n\tinput.scope in input.principal.scopes\n\tinput.owner in [\"\", input.principal.id]\n}\n")
+	byDefault := key("ann", core.ScopeAdmin)
+	byDefault.ScopesByDefault = true
+	for name, c := range map[string]struct {
+		e       *policy.Engine
+		who     core.Principal
+		guarded bool
+		want    bool
+	}{
+		"no lists":                           {builtIn, key("ann", core.ScopeRead), false, true},
+		"no lists, no scope":                 {builtIn, key("ann", core.ScopePatternsRead), false, false},
+		"lists":                              {builtIn, key("ann", core.ScopeRead), true, false},
+		"lists, an administrator":            {builtIn, key("ann", core.ScopeAdmin), true, true},
+		"lists, an administrator of default": {builtIn, byDefault, true, false},
+		"a policy of scopes":                 {plain, key("ann", core.ScopeRead), false, true},
+		"a policy of scopes, lists":          {plain, key("ann", core.ScopeAdmin), true, false},
+		"a policy of owners":                 {ofOwner, key("ann", core.ScopeAdmin), false, false},
+	} {
+		if got := c.e.AllowsAll(t.Context(), c.who, readExec, c.guarded); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

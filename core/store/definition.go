@@ -50,3 +50,18 @@ func (s *Store) FindDefinition(ctx context.Context, hash string) (string, error)
 	})
 	return source, err
 }
+
+// AllDefinitions implements core.PatternReader.
+func (s *Store) AllDefinitions(ctx context.Context, fn func(source string) error) error {
+	return s.view(ctx, func(txn kv.Snapshot) error {
+		return scan(txn, []byte(prefixDefinition), nil, true, func(key, value []byte) (bool, error) {
+			if len(value) < definitionHeader || atrest.Unopened(value) {
+				return s.pass(key, damaged("definition", string(key[len(prefixDefinition):]), errRecord))
+			}
+			if err := fn(string(value[definitionHeader:])); err != nil {
+				return false, err
+			}
+			return true, ctx.Err()
+		})
+	})
+}

@@ -59,8 +59,32 @@ func (s *Store) FindErasure(ctx context.Context, id string) (*core.ErasureRecord
 }
 
 // FindErasures implements core.ErasureStore.
-func (s *Store) FindErasures(ctx context.Context, page core.Page) ([]*core.ErasureRecord, core.PageInfo, error) {
-	return erasures.page(ctx, s, page, new(core.ErasureRecord))
+func (s *Store) FindErasures(ctx context.Context, filter core.ErasureFilter) ([]*core.ErasureRecord, core.PageInfo, error) {
+	if filter.CreatedBy == "" {
+		return erasures.page(ctx, s, filter.Page, new(core.ErasureRecord))
+	}
+	if err := checkCreator(filter.CreatedBy); err != nil {
+		return nil, core.PageInfo{}, err
+	}
+	// Erasures are few, so that each is looked at: there is no index of who asked for one.
+	q := s.listOf(kindErasure, erasures.facets(new(core.ErasureRecord)), []facet{{letterCreator, filter.CreatedBy}}, filter.Page)
+	whole := q.ids
+	q.ids = func(txn kv.Snapshot) (idWalk, int, error) {
+		ids, _, err := whole(txn)
+		return func(below string, fn func(id string) (bool, error)) error {
+			return ids(below, func(id string) (bool, error) {
+				e, err := erasures.read(txn, id)
+				if err != nil {
+					return s.pass(appendKey(nil, prefixErasure, id), err)
+				}
+				if e.RequestedBy != filter.CreatedBy {
+					return true, nil
+				}
+				return fn(id)
+			})
+		}, -1, err
+	}
+	return erasures.query(ctx, s, q, erasures.read)
 }
 
 // AllErasures implements core.ErasureStore.

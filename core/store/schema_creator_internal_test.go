@@ -41,6 +41,7 @@ func TestListCreators(t *testing.T) {
 			k.ID, k.Name, k.Owner, k.CreatedBy = id("key_"), id("name"), "o", by
 			x := &core.Experience{Experience: wire.Experience{ID: id("mem_"), ExecutionID: e.ID, Role: "era", Outcome: core.ExperiencePartial, Details: []byte("{}")}}
 			g := new(core.ErasureRecord)
+			g.RequestedBy = by
 			g.ID, g.Status = id("era_"), wire.ErasureStatus([]string{"running", "completed"}[i%2])
 			err := s.Update(ctx, func(tx core.Tx) error {
 				return errors.Join(tx.PutExecution(e), tx.PutThread(r), tx.PutQuestion(q), tx.PutDecision(d), tx.PutAPIKey(k), tx.PutExperience(x),
@@ -106,8 +107,12 @@ func TestListCreators(t *testing.T) {
 			}
 			threads, mine, err := s.FindThreads(ctx, core.ThreadFilter{CreatedBy: "ann"})
 			_, asked, err2 := s.FindQuestions(ctx, core.QuestionFilter{CreatedBy: "ann", Status: core.QuestionOpen})
-			_, erased, err3 := s.FindErasures(ctx, core.Page{})
-			if err := errors.Join(err, err2, err3, s.Close()); err != nil || mine.Total != 100 || asked.Total != 100 || erased.Total != 300 || threads[0].CreatedBy != "ann" {
+			_, erased, err3 := s.FindErasures(ctx, core.ErasureFilter{})
+			hers, byAnn, err4 := s.FindErasures(ctx, core.ErasureFilter{CreatedBy: "ann", Page: core.Page{Limit: 30}})
+			if err4 == nil && (byAnn.Total != 100 || !byAnn.HasMore || len(hers) != 30 || hers[29].RequestedBy != "ann") {
+				t.Fatalf("erasures of ann: %+v, %d", byAnn, len(hers))
+			}
+			if err := errors.Join(err, err2, err3, err4, s.Close()); err != nil || mine.Total != 100 || asked.Total != 100 || erased.Total != 300 || threads[0].CreatedBy != "ann" {
 				t.Fatalf("%+v, %+v, %+v, %v", mine, asked, erased, err)
 			}
 			got := keysOf(t, db)

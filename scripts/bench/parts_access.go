@@ -237,7 +237,7 @@ func (b *bench) accessDecisions(ctx context.Context) error {
 	return nil
 }
 
-// accessKeys measures the look-up of keys that are not in memory, among few and among many.
+// accessKeys measures the first look-up of each of some keys since the start, among few and among many.
 func (b *bench) accessKeys(ctx context.Context) error {
 	s, err := store.Open(ctx, store.Options{Path: filepath.Join(b.dir, "keys"), MinFreeBytes: 64 << 20})
 	if err != nil {
@@ -248,7 +248,7 @@ func (b *bench) accessKeys(ctx context.Context) error {
 	fresh := func() *access.Service {
 		return access.New(access.Options{Store: s, Clock: core.SystemClock{}, IDs: ids, Pepper: [32]byte{1}})
 	}
-	const tried, more = 1000, 100_000
+	const tried, more = 1000, 99_000
 	maker := fresh()
 	keys := make([]string, tried)
 	for i := range keys {
@@ -260,8 +260,15 @@ func (b *bench) accessKeys(ctx context.Context) error {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	var opened time.Duration
 	measure := func() (float64, error) {
-		service := fresh() // it has no key in memory
+		service := fresh()
+		began := time.Now()
+		if err := service.Open(ctx); err != nil {
+			return 0, err
+		}
+		defer service.Close()
+		opened = time.Since(began)
 		took := make([]time.Duration, 0, len(keys))
 		for _, key := range keys {
 			r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
@@ -301,7 +308,7 @@ func (b *bench) accessKeys(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.add("access", fmt.Sprintf("key that is not in memory, of %d, CPU", tried), few, "%.1f µs", 0, true, "")
-	b.add("access", fmt.Sprintf("key that is not in memory, of %d, against that", more+tried), many/few, "%.2f times", 1.5, true, fmt.Sprintf("%.1f µs", many))
+	b.add("access", fmt.Sprintf("first look-up of a key, of %d, CPU", tried), few, "%.1f µs", 0, true, "")
+	b.add("access", fmt.Sprintf("first look-up of a key, of %d, against that", more+tried), many/few, "%.2f times", 1.5, true, fmt.Sprintf("%.1f µs; they were read in %.1f s at the start", many, opened.Seconds()))
 	return nil
 }

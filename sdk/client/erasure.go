@@ -43,9 +43,12 @@ func (c *Client) GetErasure(ctx context.Context, id string) (*Erasure, error) {
 	return result(out, c.do(ctx, request{method: http.MethodGet, path: erasuresPath + "/" + segment(id)}, out))
 }
 
-// ListErasures returns a page of erasures.
-func (c *Client) ListErasures(ctx context.Context, page Page) (*ErasureList, error) {
+// ListErasures returns a page of erasures, or with createdBy of those that somebody asked for.
+func (c *Client) ListErasures(ctx context.Context, createdBy string, page Page) (*ErasureList, error) {
 	query := url.Values{}
+	if createdBy != "" {
+		query.Set("createdBy", createdBy)
+	}
 	page.addTo(query)
 	out := new(ErasureList)
 	return result(out, c.do(ctx, request{method: http.MethodGet, path: erasuresPath, query: query}, out))

@@ -5,6 +5,7 @@ import "time"
 // Overview is what goes on in a server, in numbers.
 type Overview struct {
 	At         time.Time       `json:"at"`
+	Partial    bool            `json:"partial,omitempty" doc:"The numbers are of what the caller may read, of the latest 2,000 of each at most; deliveries, ranges, minutes and hours are left out."`
 	Executions map[string]int  `json:"executions" doc:"Stored ones by status."`
 	Batches    map[string]int  `json:"batches" doc:"Stored ones by status."`
 	Threads    map[string]int  `json:"threads" doc:"Stored ones by status."`

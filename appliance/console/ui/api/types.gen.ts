@@ -1258,6 +1258,8 @@ export interface Overview {
   managedAgents: Record<string, unknown>;
   /** Of the last 24 hours, oldest first, without those in which nothing happened. */
   minutes: OverviewSpan[];
+  /** The numbers are of what the caller may read, of the latest 2,000 of each at most; deliveries, ranges, minutes and hours are left out. */
+  partial?: boolean;
   /** Sums of the last hour, 24 hours, 7 days and 30 days. */
   ranges: OverviewRange[];
   /** Stored ones by status. */

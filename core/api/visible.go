@@ -1,0 +1,177 @@
+package api
+
+import (
+	"cmp"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Bounds of what one request looks at for a caller from whom some rows may be hidden. A list that is longer says that its total
+// is a lower bound, and goes on by its cursor.
+const (
+	maxLook  = 2000 // rows
+	findCost = 10   // rows that a page without any counts as
+)
+
+// readsAll reports whether nothing of what a list has is hidden from the caller, so that its totals may count all of it.
+func (c *call) readsAll(need Access) bool {
+	o := &c.s.opts
+	return o.Authorize == nil || o.ReadsAll != nil && o.ReadsAll(c.ctx, c.principal, need)
+}
+
+// need is what a row of the route's list asks for, without its id.
+func (c *call) need() Access {
+	return Access{Action: c.route.Action, Resource: c.route.Resource, Scope: c.route.Scope}
+}
+
+// mayList reports whether the caller may read a row of a list. It is no attempt that somebody counts.
+func (c *call) mayList(need Access) bool {
+	switch o := &c.s.opts; {
+	case o.Authorize == nil:
+		return true
+	case o.Decide != nil:
+		return o.Decide(c.ctx, c.principal, need).Allowed
+	default:
+		return o.Authorize(c.ctx, c.principal, need) == nil
+	}
+}
+
+// rows is a list of which the caller may read some.
+type rows[T any] struct {
+	find func(core.Page) ([]T, core.PageInfo, error)
+	id   func(T) string
+	may  func(T) bool
+	all  bool // nothing is hidden from the caller
+}
+
+// listOf makes the rows of a list whose rows are read by their ids with what the route asks for.
+func listOf[T any](c *call, id func(T) string, find func(core.Page) ([]T, core.PageInfo, error)) *rows[T] {
+	need := c.need()
+	return &rows[T]{find: find, id: id, all: c.readsAll(need), may: func(row T) bool {
+		one := need
+		one.ID = id(row)
+		return c.mayList(one)
+	}}
+}
+
+// page returns a page of the rows that the caller may read. Where some may be hidden, offset, total and hasMore are about the
+// others alone: nothing tells how many are hidden.
+func (r *rows[T]) page(page core.Page) ([]T, core.PageInfo, error) {
+	if r.all {
+		found, info, err := r.find(page)
+		shown := make([]T, 0, len(found))
+		for _, row := range found {
+			if r.may(row) {
+				shown = append(shown, row)
+			}
+		}
+		return shown, info, err
+	}
+	var info core.PageInfo
+	limit, skip := cmp.Or(page.Limit, core.DefaultPageLimit), page.Offset
+	if page.Cursor != "" {
+		skip = 0
+	}
+	shown := make([]T, 0, limit)
+	var last place
+	seen := 0
+	cut, err := r.walk(page.Cursor, func(row T, at place) bool {
+		switch seen++; {
+		case seen <= skip:
+		case len(shown) < limit:
+			shown, last = append(shown, row), at
+		default:
+			info.HasMore = true
+			return page.Cursor == "" // the total is counted by the way
+		}
+		return true
+	})
+	if err != nil {
+		return nil, core.PageInfo{}, err
+	}
+	info.Total, info.AtLeast = seen, cut != nil
+	if page.Cursor != "" {
+		if info.Total, info.AtLeast, err = r.count(); err != nil {
+			return nil, core.PageInfo{}, err
+		}
+	}
+	switch {
+	case len(shown) == limit && (info.HasMore || cut != nil):
+		info.HasMore = true
+		info.NextCursor, err = r.behind(last, r.id(shown[limit-1]))
+	case cut != nil && cut.next.Cursor != "":
+		info.HasMore, info.NextCursor = true, cut.next.Cursor
+	}
+	return shown, info, err
+}
+
+// count returns how many rows the caller may read; atLeast reports whether it ended before the list did.
+func (r *rows[T]) count() (total int, atLeast bool, err error) {
+	if r.all {
+		_, info, err := r.find(core.Page{Limit: 1})
+		return info.Total, info.AtLeast, err
+	}
+	cut, err := r.walk("", func(T, place) bool { total++; return true })
+	return total, cut != nil, err
+}
+
+// place is where a row stands: the page that it was found in, and which of its rows it is, from 1.
+type place struct {
+	page core.Page
+	row  int
+	next string // the cursor behind the page
+	of   int    // rows of the page
+}
+
+// stop is where a walk ended before the list did.
+type stop struct{ next core.Page }
+
+// walk calls fn with the rows that the caller may read, from a cursor on, until it returns false. It returns where it ended because
+// it had looked at enough; nil: the list ended, or fn ended it.
+func (r *rows[T]) walk(cursor string, fn func(row T, at place) bool) (*stop, error) {
+	next := core.Page{Limit: core.MaxPageLimit, Cursor: cursor}
+	for looked := 0; ; {
+		found, info, err := r.find(next)
+		if err != nil {
+			return nil, err
+		}
+		at := place{page: next, next: info.NextCursor, of: len(found)}
+		for i, row := range found {
+			at.row = i + 1
+			if r.may(row) && !fn(row, at) {
+				return nil, nil
+			}
+		}
+		switch {
+		case !info.HasMore:
+			return nil, nil
+		case info.NextCursor != "":
+			next = core.Page{Limit: core.MaxPageLimit, Cursor: info.NextCursor}
+		case len(found) > 0: // a list that has no cursors
+			next = core.Page{Limit: core.MaxPageLimit, Offset: next.Offset + len(found)}
+		default:
+			return nil, nil
+		}
+		if looked += max(len(found), findCost); looked >= maxLook {
+			return &stop{next}, nil
+		}
+	}
+}
+
+// behind returns the cursor behind a row. A row that came before it meanwhile moves it down.
+func (r *rows[T]) behind(at place, id string) (string, error) {
+	if at.row == at.of || at.next == "" && at.page.Offset > 0 {
+		return at.next, nil
+	}
+	page := at.page
+	for page.Limit = at.row; page.Limit <= core.MaxPageLimit; page.Limit++ {
+		found, info, err := r.find(page)
+		if err != nil || len(found) > 0 && r.id(found[len(found)-1]) == id {
+			return info.NextCursor, err
+		}
+		if page.Limit >= at.row+10 {
+			break
+		}
+	}
+	return at.next, nil
+}

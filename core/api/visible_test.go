@@ -1,0 +1,129 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/api"
+)
+
+// hiding is a rig with n executions of which every step-th may be read; the newest comes first, as numbers from n down.
+func hiding(t *testing.T, n, step int) *rig {
+	r := newRig(t, func(o *api.Options) {
+		o.Authorize = func(_ context.Context, _ core.Principal, a api.Access) error {
+			if number, err := strconv.Atoi(strings.TrimPrefix(a.ID, core.PrefixExecution)); err == nil && number%step != 0 {
+				return core.NotFound("execution", a.ID)
+			}
+			return nil
+		}
+	})
+	r.executions.findAll = func(f core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
+		from := f.Offset
+		if f.Cursor != "" {
+			var err error
+			if from, err = strconv.Atoi(f.Cursor); err != nil {
+				return nil, core.PageInfo{}, core.Invalid("cursor", "is not one that a list returned")
+			}
+		}
+		var list []*core.Execution
+		for i := from; i < n && len(list) < f.Limit; i++ {
+			list = append(list, someExecution(fmt.Sprintf("exec_%026d", n-i), core.ExecutionCompleted))
+		}
+		info := core.PageInfo{Total: n, HasMore: from+len(list) < n}
+		if info.HasMore {
+			info.NextCursor = strconv.Itoa(from + len(list))
+		}
+		return list, info, nil
+	}
+	return r
+}
+
+// Rows that the caller may not read neither show nor count, on pages of every size, by cursor and by offset.
+func TestHiddenRows(t *testing.T) {
+	const n, step = 260, 3
+	r := hiding(t, n, step)
+	for _, limit := range []int{1, 2, 7, 86, 100} {
+		for _, byCursor := range []bool{true, false} {
+			seen, next := 0, ""
+			for {
+				query := fmt.Sprintf("?limit=%d&offset=%d", limit, seen)
+				if byCursor && next != "" {
+					query = fmt.Sprintf("?limit=%d&cursor=%s", limit, next)
+				}
+				p := r.do("GET", "/api/executions"+query, "")
+				p.wants(t, 200, "")
+				rows := p.at("executions").([]any)
+				for _, row := range rows {
+					seen++
+					want := fmt.Sprintf("exec_%026d", (n/step+1-seen)*step)
+					if id := row.(map[string]any)["executionId"]; id != want {
+						t.Fatalf("limit %d: row %d is %v, want %s", limit, seen, id, want)
+					}
+				}
+				more := p.at("hasMore") == true
+				if p.at("total") != float64(n/step) || p.json["totalAtLeast"] != nil || more != (seen < n/step) || len(rows) > limit || more && len(rows) < limit {
+					t.Fatalf("limit %d: %s", limit, p.text)
+				}
+				if !more {
+					break
+				}
+				next, _ = p.json["nextCursor"].(string)
+			}
+			if seen != n/step {
+				t.Errorf("limit %d: %d rows, want %d", limit, seen, n/step)
+			}
+		}
+	}
+	r.do("GET", "/api/executions?cursor=x", "").wants(t, 400, core.CodeValidation)
+}
+
+// A list that is too long to be looked through is told as such, and gone through by its cursor all the same.
+func TestHiddenRowsOfLongLists(t *testing.T) {
+	const n, step = 9000, 4000
+	r := hiding(t, n, step)
+	seen, calls, next := 0, 0, ""
+	for more := true; more; calls++ {
+		p := r.do("GET", "/api/executions?limit=5&cursor="+next, "")
+		if next == "" {
+			p = r.do("GET", "/api/executions?limit=5", "")
+		}
+		p.wants(t, 200, "")
+		seen += len(p.at("executions").([]any))
+		if p.json["totalAtLeast"] != true || p.at("total").(float64) > 2 {
+			t.Fatal(p.text)
+		}
+		if more = p.at("hasMore") == true; more {
+			next = p.at("nextCursor").(string)
+		}
+		if calls > n {
+			t.Fatal("it goes on for ever")
+		}
+	}
+	if seen != n/step || calls > 6 {
+		t.Errorf("%d rows in %d calls", seen, calls)
+	}
+	p := r.do("GET", "/api/overview", "")
+	p.wants(t, 200, "")
+	if p.at("partial") != true || p.at("executions").(map[string]any)["completed"] != 1.0 {
+		t.Error(p.text)
+	}
+}
+
+// What is expired of others is neither shown nor removed by who cannot read it.
+func TestPruneOfHiddenWorkspaces(t *testing.T) {
+	r := hiding(t, 1, 1)
+	r.workspaces.prune = func(p core.WorkspacePrune) ([]core.WorkspacePruned, error) {
+		if len(p.IDs) == 0 || p.Mirrors {
+			t.Errorf("pruned by %+v", p)
+		}
+		return nil, nil
+	}
+	for _, body := range []string{`{}`, `{"dryRun":true}`, `{"ids":["ws_1"],"mirrors":true}`} {
+		r.do("POST", "/api/workspaces/prune", body).wants(t, 400, core.CodeValidation)
+	}
+	r.do("POST", "/api/workspaces/prune", `{"ids":["ws_1"]}`).wants(t, 200, "")
+}

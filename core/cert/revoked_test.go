@@ -1,0 +1,95 @@
+package cert_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core/cert"
+	"github.com/wardroom/wardroom/core/coretest"
+)
+
+// A certificate that its CA withdrew is refused, from the list's arrival on; a list that is over, or of somebody else, is none.
+func TestWithdrawn(t *testing.T) {
+	changed := make(chan struct{}, 10)
+	r := newRig(t, cert.AuthRequire)
+	path := filepath.Join(t.TempDir(), "clients.crl")
+	issue := func(name string) (text []byte, as func(*tls.Config)) {
+		text, key := r.Issue(x509.Certificate{Subject: pkix.Name{CommonName: name}})
+		pair, err := tls.X509KeyPair(text, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text, func(c *tls.Config) { c.Certificates = []tls.Certificate{pair} }
+	}
+	alice, asAlice := issue("alice")
+	_, asBob := issue("bob")
+	next := r.clock.Now().Add(24 * time.Hour)
+	write(t, path, r.Withdraw(next))
+	o := r.options(cert.AuthRequire)
+	o.CRLFile, o.Changed = path, func() { changed <- struct{}{} }
+	source, err := cert.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(source.Close)
+	chain := func(text []byte) *tls.ConnectionState {
+		return coretest.ConnectionOf(t, r.Authority, text)
+	}
+	if err := source.Check(chain(alice)); err != nil {
+		t.Fatal(err)
+	}
+	numbers := cert.NumbersOf(chain(alice))
+	if len(numbers) != 1 || source.Withdrawn(numbers) {
+		t.Errorf("%q", numbers)
+	}
+	if end, issuer := source.ListEnds(); !end.Equal(next.Truncate(time.Second)) || issuer != "CN=CA" {
+		t.Errorf("%s %s", end, issuer)
+	}
+
+	write(t, path, r.Withdraw(next, alice))
+	if err := source.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	<-changed
+	if err := source.Check(chain(alice)); err == nil || !source.Withdrawn(numbers) {
+		t.Errorf("a withdrawn certificate is good: %v", err)
+	}
+	handshake := func(as func(*tls.Config)) error { return coretest.Handshake(t, source.TLS(), r.Pool(), as) }
+	if handshake(asAlice) == nil {
+		t.Error("a withdrawn certificate is let in")
+	}
+	if err := handshake(asBob); err != nil {
+		t.Errorf("another one is not: %v", err)
+	}
+
+	// What cannot be trusted leaves the former list in use.
+	for name, c := range map[string]struct {
+		text []byte
+		want string
+	}{
+		"of somebody else": {coretest.NewAuthority(t).Withdraw(next), "not signed by a CA of clients"},
+		"over":             {r.Withdraw(r.clock.Now().Add(-time.Hour)), "was good until"},
+		"nothing":          {nil, "is no list"},
+		"another block":    {alice, "is no list"},
+		"twice":            {append(r.Withdraw(next), r.Withdraw(next)...), "second one of its issuer"},
+	} {
+		write(t, path, c.text)
+		if err := source.Reload(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if source.Check(chain(alice)) == nil || source.Failed() == nil {
+			t.Errorf("%s: the former list is not in use", name)
+		}
+	}
+
+	// When the list in use is over, nobody gets in whom it might have.
+	r.clock.Advance(25 * time.Hour)
+	if handshake(asBob) == nil {
+		t.Error("let in by a list that is over")
+	}
+}
