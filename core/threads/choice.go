@@ -57,7 +57,9 @@ func (s *Service) place(ctx context.Context, spec *core.ThreadSpec) (place, erro
 	return place{}, core.NoRuntime("nothing runs agents of the type %q: %s", spec.AgentType, missing(infos, hosts, spec))
 }
 
-func (s *Service) hostAway(agentType string) bool { return s.opts.Hosts != nil && s.opts.Hosts.HostAway(agentType) }
+func (s *Service) hostAway(agentType string) bool {
+	return s.opts.Hosts != nil && s.opts.Hosts.HostAway(agentType)
+}
 
 // checkType refuses a type that nobody knows, in the words that a managed agent gets. A runtime that is away may know it, and so
 // may a connected agent.

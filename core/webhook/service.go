@@ -40,9 +40,9 @@ type Service struct {
 
 	// Locks are taken in this order.
 
-	reading  sync.Mutex                // guards the reader's state below, and is held while endpoints are added, changed or deleted
-	kept     uint64                    // position as the store has it
-	fanned   time.Time                 // of the last deliveries
+	reading  sync.Mutex                   // guards the reader's state below, and is held while endpoints are added, changed or deleted
+	kept     uint64                       // position as the store has it
+	fanned   time.Time                    // of the last deliveries
 	metadata map[string]map[string]string // of executions, by id: what filters may ask about
 
 	metadataBytes int // of it

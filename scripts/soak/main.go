@@ -21,9 +21,10 @@
 //     and the turn rig have them.
 //
 // At each month's end the table has the mean of the disk and the memory at the end of its days, the shortest of three
-// starts and the median of 200 requests of the list of executions. The first month fills the store. After it nothing may
-// grow: the line through the later months must not rise by more than -flat (10) percent from its first month to its last,
-// or the exit code is 1. Times of starts and requests follow the load of the machine, so run it alone.
+// starts and the median of 200 requests of the list of executions, both with what the server spent of the processors for
+// them. The first month fills the store. After it nothing may grow: the line through the later months must not rise by more
+// than -flat (10) percent from its first month to its last, or the exit code is 1. Times of starts and requests follow the
+// load of the machine: one that rose without the processors' time is none of the server's.
 package main
 
 import (

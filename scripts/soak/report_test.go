@@ -22,7 +22,11 @@ func TestGrowth(t *testing.T) {
 		{"of one month", []float64{7}, 0},
 		{"of nothing", []float64{0, 0}, 0},
 	} {
-		if got := growth(c.values); math.Abs(got-c.want) > 1e-9 {
+		var months []month
+		for _, v := range c.values {
+			months = append(months, month{Disk: v})
+		}
+		if got := growth(months, func(m month) float64 { return m.Disk }); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -32,12 +36,18 @@ func TestGrowth(t *testing.T) {
 func TestReport(t *testing.T) {
 	y := &year{box: &box{}, made: 4000}
 	for i := range 4 {
-		y.months = append(y.months, month{Month: i + 1, Executions: 900, Disk: 100 + float64(i*20), Memory: 50, Start: 300, List: 2})
+		y.months = append(y.months, month{Month: i + 1, Executions: 900, Disk: 100 + float64(i*20), Memory: 50, Start: 300 + float64(i*100), StartCPU: 100, List: 2, ListCPU: 1})
 	}
 	y.months[0].Memory, y.months[0].Start = 10, 10
 	r := newReport(options{days: 120, daily: 30, flat: 10}, y, 90*time.Second)
 	if len(r.Grew) != 1 || r.Grew[0] != "disk" {
-		t.Fatalf("grew: %v of %v", r.Grew, r.Growth)
+		t.Fatalf("grew: %v of %v", r.Grew, r.Growth) // the start by the wall alone: other work
+	}
+	for i := range y.months {
+		y.months[i].StartCPU += float64(i * 30)
+	}
+	if r := newReport(options{days: 120, daily: 30, flat: 10}, y, 90*time.Second); len(r.Grew) != 2 || r.Grew[1] != "start" {
+		t.Errorf("grew: %v of %v", r.Grew, r.Growth)
 	}
 	var out bytes.Buffer
 	if err := r.print(&out, "table"); err != nil {

@@ -36,6 +36,8 @@ type month struct {
 	Memory     float64 `json:"memoryMiB"`  // likewise
 	Start      float64 `json:"startMs"`    // shortest of three
 	List       float64 `json:"listMs"`     // median
+	StartCPU   float64 `json:"startCpuMs"` // of the server until it was ready, least of three
+	ListCPU    float64 `json:"listCpuMs"`  // of the server for one list, mean
 	Took       float64 `json:"tookS"`      // of the machine's own time
 	Retention  float64 `json:"retentionS"` // of that, spent waiting for retention to come to its end
 
@@ -178,6 +180,7 @@ func mib(n int64) float64 { return float64(n) / (1 << 20) }
 func (y *year) measure(ctx context.Context) (err error) {
 	m := &y.months[len(y.months)-1]
 	var took []time.Duration
+	cpu := testbed.CPUTime(y.PID())
 	for range reads {
 		began := time.Now()
 		if _, err := y.Client.ListExecutions(ctx, client.ExecutionFilter{Page: client.Page{Limit: 50}}); err != nil {
@@ -187,19 +190,20 @@ func (y *year) measure(ctx context.Context) (err error) {
 	}
 	slices.Sort(took)
 	m.List = ms(testbed.Quantile(took, .5))
-	var started []time.Duration
+	m.ListCPU = ms(testbed.CPUTime(y.PID())-cpu) / reads
+	var started, starting []time.Duration
 	for range starts {
 		if err := y.Restart(ctx); err != nil {
 			return err
 		}
-		started = append(started, y.Took)
+		started, starting = append(started, y.Took), append(starting, testbed.CPUTime(y.PID()))
 	}
-	m.Start = ms(slices.Min(started))
+	m.Start, m.StartCPU = ms(slices.Min(started)), ms(slices.Min(starting))
 	if m.Executions, err = y.total(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(y.progress, "month %2d: %6d executions, disk %.0f MiB, memory %.0f MiB, start %.0f ms, list %.1f ms; took %.0f s, %.0f of them for retention\n",
-		m.Month, m.Executions, m.Disk, m.Memory, m.Start, m.List, m.Took, m.Retention)
+	fmt.Fprintf(y.progress, "month %2d: %6d executions, disk %.0f MiB, memory %.0f MiB, start %.0f ms (CPU %.0f), list %.1f ms (CPU %.1f); took %.0f s, %.0f of them for retention\n",
+		m.Month, m.Executions, m.Disk, m.Memory, m.Start, m.StartCPU, m.List, m.ListCPU, m.Took, m.Retention)
 	return nil
 }
 
