@@ -82,7 +82,7 @@ func TestReadme(t *testing.T) {
 
 var (
 	readmeShell   = regexp.MustCompile("(?s)\n```sh\n(.*?)```")
-	readmeSession = regexp.MustCompile("(?m)^\\$ (.*)$")
+	readmeSession = regexp.MustCompile(`(?m)^\$ (.*)$`)
 )
 
 // readmeBlocks returns the commands of the README: the blocks of a shell, and the lines of sessions.
