@@ -6,8 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
@@ -301,5 +304,29 @@ func TestKeptFlood(t *testing.T) {
 	r.keep(list...)
 	if _, info, err := r.FindExperiences(t.Context(), core.ExperienceFilter{Query: "login17 login5999"}); err != nil || info.Total != 2 {
 		t.Errorf("%d are found, %v", info.Total, err)
+	}
+}
+
+// TestIndexOfAFirstStart: an index that is made for the first time is no news; one that cannot be read is, in one line.
+func TestIndexOfAFirstStart(t *testing.T) {
+	path, log := filepath.Join(t.TempDir(), "index"), &strings.Builder{}
+	logged := func(o *memory.Options) {
+		o.Logger = hclog.New(&hclog.LoggerOptions{Output: log, Level: hclog.Info, Mutex: &sync.Mutex{}})
+	}
+	r := newRig(t, path, logged)
+	r.keepMany(1, r.keep)
+	r.total(login)
+	r.close()
+	if log.Len() > 0 {
+		t.Errorf("the first start says %s", log)
+	}
+	if err := os.WriteFile(filepath.Join(path, "index_meta.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r = newRig(t, path, logged)
+	r.total(login)
+	r.close()
+	if text := log.String(); strings.Count(text, "is built anew") != 1 || strings.Count(text, "\n") != 1 {
+		t.Errorf("an index that is broken says %s", text)
 	}
 }

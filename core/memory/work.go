@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -168,7 +172,9 @@ func (s *Service) openIndex() (*index, error) {
 	if err == nil {
 		return x, nil
 	}
-	s.log.Info("the index of experiences is built anew", "path", s.path, "because", err)
+	if _, missing := os.Stat(s.path); !errors.Is(missing, fs.ErrNotExist) { // else it is the first start
+		s.log.Info("the index of experiences is built anew", "path", s.path, "because", hclog.Quote(err.Error()))
+	}
 	if err := discard(s.path); err != nil {
 		return nil, err
 	}

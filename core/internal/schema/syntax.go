@@ -55,7 +55,7 @@ func Syntax(err error, source string) (line int, reason string) {
 		reason += "; a text that begins with * or & needs quotes"
 	case block != nil && beginsQuoted(at):
 		reason += "; a text that only begins with a quote needs quotes around the whole of it"
-	case block != nil && block[1] == "key":
+	case len(block) > 1 && block[1] == "key":
 		reason += ": this line is not indented like the others of its map"
 	case block != nil:
 		reason += ": this line is not indented like the others of its list"
@@ -125,7 +125,7 @@ func deeper(source string, line int) bool {
 			continue
 		}
 		above := keyedLine.FindStringSubmatch(text)
-		return above != nil && above[2] != "" && len(above[1]) < len(here[1])
+		return len(above) > 2 && above[2] != "" && len(above[1]) < len(here[1])
 	}
 	return false
 }

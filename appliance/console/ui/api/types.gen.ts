@@ -851,7 +851,7 @@ export interface ExecutionBody {
   patternName?: string;
   /** The step a rerun began with. */
   rerunFrom?: string;
-  /** Its shape follows the pattern's output. An object: text is {text}, and what is no object otherwise {value}. */
+  /** Its shape follows the pattern's output. An object: text is {text}, and what is no object otherwise {value}. null: a vote without a winner. Absent until it is completed. */
   result?: unknown;
   /** The execution this one repeats. */
   retryOf?: string;
@@ -1235,8 +1235,8 @@ export interface Outcome {
   pattern: PatternRef;
   /** Of an org chart, like output, metrics, steps and partial. */
   patternName?: string;
-  /** Its shape follows the pattern's output. An object: text is {text}, and what is no object otherwise {value}. */
-  result: unknown;
+  /** Its shape follows the pattern's output. An object: text is {text}, and what is no object otherwise {value}. null: a vote without a winner. Absent of one that failed. */
+  result?: unknown;
   /** Texts of the input that something was taken out of, 100 at most. */
   sanitized?: SanitizedField[];
   status: "completed" | "failed" | "cancelled";
