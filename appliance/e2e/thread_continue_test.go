@@ -1,6 +1,9 @@
 package e2e_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,5 +42,67 @@ func TestContinueThread(t *testing.T) {
 				t.Errorf("diff %+v, %v", diff, err)
 			}
 		})
+	}
+}
+
+// A thread takes in what is new on its branch, by a rebase and by a merge; what both sides changed is a conflict that names
+// the files and changes nothing. The messages that wait are listed, and one of them is withdrawn.
+func TestUpdateThreadOfRealCLI(t *testing.T) {
+	t.Parallel()
+	s := staffed(t)
+	repo := repository(t)
+	upstream := strings.TrimPrefix(repo, "file://")
+	commit := func(dir, file, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		git(t, dir, "add", file)
+		git(t, dir, "-c", "user.name=Ann", "-c", "user.email=ann@example.com", "commit", "-q", "-m", file)
+	}
+	r := s.spawnThread(threadSpec(tools[1], repo, "SAY[begun]"))
+	r = s.awaitThread(r.ID, "its first turn", func(r *client.Thread) bool { return r.TurnCount == 1 && r.Status == client.ThreadReady })
+	commit(r.Workspace.Path, "mine.txt", "mine\n")
+	commit(upstream, "theirs.txt", "theirs\n")
+	if u, err := s.api.RebaseThread(t.Context(), r.ID); err != nil || !u.Changed || !exists(filepath.Join(r.Workspace.Path, "theirs.txt")) {
+		t.Fatalf("rebased to %+v, %v", u, err)
+	}
+	commit(upstream, "more.txt", "more\n")
+	if u, err := s.api.MergeThread(t.Context(), r.ID); err != nil || !u.Changed || !exists(filepath.Join(r.Workspace.Path, "more.txt")) {
+		t.Fatalf("merged to %+v, %v", u, err)
+	}
+	commit(upstream, "mine.txt", "not yours\n")
+	head := git(t, r.Workspace.Path, "rev-parse", "HEAD")
+	for _, update := range []func(context.Context, string) (*client.WorkspaceUpdate, error){s.api.RebaseThread, s.api.MergeThread} {
+		var e *client.Error
+		if _, err := update(t.Context(), r.ID); !errors.As(err, &e) || e.Status != 409 || !strings.Contains(fmt.Sprint(e.Details["conflicts"]), "mine.txt") {
+			t.Errorf("a conflict is told as %v", err)
+		}
+	}
+	if now := git(t, r.Workspace.Path, "rev-parse", "HEAD"); now != head || git(t, r.Workspace.Path, "status", "--porcelain", "--untracked-files=no") != "" {
+		t.Errorf("a conflict changed the work: %s, was %s", now, head)
+	}
+
+	for _, message := range []string{"SLOW[6] SAY[first]", "SAY[second]", "SAY[third]"} {
+		if _, err := s.api.SendThread(t.Context(), r.ID, client.ThreadInput{Message: message}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q, err := s.api.ListThreadQueue(t.Context(), r.ID, 0, 0)
+	if err != nil || len(q.Inputs) != 3 || q.Inputs[1].Message != "SAY[second]" {
+		t.Fatalf("the queue is %+v, %v", q, err)
+	}
+	if err := s.api.WithdrawThreadInput(t.Context(), r.ID, q.Inputs[1].InputID); err != nil {
+		t.Fatal(err)
+	}
+	s.awaitThread(r.ID, "the turns", func(r *client.Thread) bool { return r.TurnCount == 3 && r.QueuedInputs == 0 })
+	events, err := s.api.ListThreadEvents(t.Context(), r.ID, client.ThreadEventFilter{Types: []string{client.EventThreadTurnComplete}})
+	if err != nil || len(events.Events) != 3 {
+		t.Fatalf("turns %+v, %v", events, err)
+	}
+	for i, want := range []string{"begun", "first", "third"} {
+		if !strings.Contains(string(events.Events[i].Data), want) {
+			t.Errorf("turn %d is %s, want %s", i+1, events.Events[i].Data, want)
+		}
 	}
 }
