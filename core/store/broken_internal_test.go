@@ -492,7 +492,7 @@ func brokenLists(t *testing.T, s *Store, p poison) {
 	count(len(triggers), err)(1)
 	erasures, err := s.AllErasures(ctx)
 	count(len(erasures), err)(1)
-	erasures, _, err = s.FindErasures(ctx, core.Page{})
+	erasures, _, err = s.FindErasures(ctx, core.ErasureFilter{})
 	count(len(erasures), err)(1)
 	rows := 0
 	err = s.AuditRows(ctx, 1, false, func(core.AuditRow) (bool, error) { rows++; return true, nil })
