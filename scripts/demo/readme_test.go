@@ -152,7 +152,9 @@ func newReader(t *testing.T) *reader {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), readerLimit)
 		defer cancel()
-		_ = exec.CommandContext(ctx, product, "--server", r.server.URL, "agent", "stop", "--all").Run()
+		stop := exec.CommandContext(ctx, "bash", "-c", "wardroom agent list --managed -q | xargs -r -n 1 wardroom agent stop")
+		stop.Env = r.env // agents outlive everything else, in a test that failed too
+		_ = stop.Run()
 		r.server.Close()
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
