@@ -67,7 +67,7 @@ func TestAccessibility(t *testing.T) {
 	at := "/executions/" + done.ExecutionID
 	paths := []string{"/", "/?range=30d", "/inbox", "/executions", "/executions?time=1&status=failed,completed&range=24h&metadata.team=blue", at, at + "?sel=step:0", at + "?tab=workflow", at + "?tab=messages", at + "?tab=data&with=" + done.ExecutionID, at + "?tab=journal",
 		"/batches", "/batches/" + batch.BatchID, "/patterns", "/patterns/startup-team", "/patterns/startup-team?tab=versions", "/schedules", "/schedules/" + schedule, "/triggers", "/triggers/" + trigger,
-		"/threads", "/agents", "/agents?tab=managed", "/agents?tab=runtimes", "/webhooks", "/audit", "/system", "/system?tab=plugins", "/system?tab=settings"}
+		"/threads", "/threads?board=state", "/threads?board=execution", "/threads?tab=new", "/agents", "/agents?tab=managed", "/agents?tab=wall", "/agents?tab=runtimes", "/memory", "/webhooks", "/audit", "/system", "/system?tab=plugins", "/system?tab=workspaces", "/system?tab=settings"}
 	for _, theme := range []string{"light", "dark"} {
 		t.Run(theme, func(t *testing.T) {
 			p := open(t, "/nothing")
@@ -78,7 +78,7 @@ func TestAccessibility(t *testing.T) {
 				p.checkAxe(t, path)
 				p.shoot("wide" + path)
 			}
-			for _, dialog := range [][2]string{{"/executions", "+ filter"}, {"/executions", "Columns"}, {"/batches", "Start one"}} {
+			for _, dialog := range [][2]string{{"/executions", "+ filter"}, {"/executions", "Columns"}, {"/batches", "Start one"}, {"/agents?tab=managed", "Start one"}, {"/webhooks", "New"}} {
 				p.do(chromedp.Navigate(shared.URL + dialog[0]))
 				p.click(button(dialog[1]))
 				p.until("the dialog", `document.querySelector("dialog h2")`)
@@ -94,7 +94,7 @@ func TestNarrow(t *testing.T) {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			p := open(t, "/nothing")
 			p.do(chromedp.EmulateViewport(width, 800))
-			for _, path := range []string{"/", "/inbox", "/executions", "/batches", "/schedules", "/audit", "/patterns/startup-team", "/agents", "/system"} {
+			for _, path := range []string{"/", "/inbox", "/executions", "/batches", "/schedules", "/audit", "/patterns/startup-team", "/threads?board=state", "/threads?tab=new", "/agents", "/agents?tab=wall", "/memory", "/webhooks", "/system", "/system?tab=workspaces"} {
 				p.do(chromedp.Navigate(shared.URL + path))
 				p.until("the screen", `document.querySelector("h1") && !document.querySelector("main .waiting")`)
 				var wide int64
