@@ -101,6 +101,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b\d\d:\d\d(:\d\d)?\b`), "TIME"},
 	{regexp.MustCompile(`\b\d\d-\d\d\b`), "DAY"},
 	{regexp.MustCompile(`\b\d[\d,.]*( ?(ms|s|m|h|d|KiB|MiB|GiB|B))?( \d+ ?(ms|s|m|h))?( ago)?\b`), "N"},
+	{regexp.MustCompile(`\bdevel\b`), "N"}, // a build without a version
 	{regexp.MustCompile(`(N )+N`), "N"},
 	{regexp.MustCompile(`\b(just )?now\b`), "N"},
 	{regexp.MustCompile(`\b(ada|tom|eve|kim|quinn)\b`), "AGENT"}, // whoever was free

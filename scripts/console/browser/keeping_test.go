@@ -140,3 +140,16 @@ func TestNotifications(t *testing.T) {
 	p.until("one notification", `window.told.length === 1 && window.told[0].includes("asks")`)
 	p.do(chromedp.Evaluate(`localStorage.removeItem("wardroom")`, nil))
 }
+
+// The log of a plugin is followed as it comes.
+func TestPluginLog(t *testing.T) {
+	p := open(t, "/system?tab=plugins")
+	p.click(button("Log"))
+	p.until("the log", `document.querySelector("pre.text") && document.querySelector(".bar [role=status]")?.innerText === "followed as it comes"`)
+	p.do(chromedp.Evaluate(`window.linesBefore = document.querySelector("pre.text").innerText.split("\n").length; 0`, nil))
+	p.checkAxe(t, "log of a plugin")
+	p.click(button("Restart"))
+	p.click(`[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Restart")`)
+	p.until("what it logs then, without a reload", `document.querySelector("pre.text").innerText.split("\n").length > window.linesBefore && document.querySelector(".card .state")?.innerText === "ready"`)
+	p.shoot("log")
+}

@@ -132,6 +132,17 @@ func TestNewThread(t *testing.T) {
 	}
 }
 
+// The threads of an execution are side by side, as they are now.
+func TestThreadsSideBySide(t *testing.T) {
+	thread := shell(t, client.ThreadSpec{Objective: "echo side-$((3*4))"})
+	p := open(t, "/executions/"+thread.ExecutionID+"?tab=threads")
+	p.until("its row and its screen", `document.querySelector("tr[data-id='`+thread.ID+`']") && document.querySelector(".tile-screen pre")?.innerText.includes("side-12")`)
+	p.checkAxe(t, "threads side by side")
+	p.shoot("screens")
+	p.click(css(".tile-screen a"))
+	p.until("the thread", `location.pathname === "/threads/`+thread.ID+`"`)
+}
+
 // Remarks on lines of changes, made by key, go to the agent as one message.
 func TestRemarks(t *testing.T) {
 	thread := shell(t, client.ThreadSpec{Objective: `printf 'package words\n\n// Count counts words.\nfunc Count(s string) int {\n\treturn len(s)\n}\n' > words.go; echo new > NOTES.md`,

@@ -1,14 +1,15 @@
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { get, post, seg } from "../api/client.ts";
-import type { HealthBody, PluginList, PluginLogList } from "../api/types.gen.ts";
+import type { HealthBody, PluginList, PluginLogRow } from "../api/types.gen.ts";
 import { Confirm } from "../part/dialog.tsx";
 import { Empty, Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Choice, Tabs } from "../part/tabs.tsx";
-import { Pre, Text, count } from "../part/text.tsx";
+import { Text, count, reveal } from "../part/text.tsx";
 import { When, lasted, timeOfDay } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { queryOf } from "../route.ts";
+import { useFollow } from "../store/follow.ts";
 import { useLoad } from "../store/load.ts";
 import { may } from "../store/session.ts";
 import { choose, setting } from "../setting.ts";
@@ -38,15 +39,24 @@ function Plugins() {
   const l = useLoad("plugins", (signal) => get<PluginList>("/api/admin/plugins", {}, signal), { on: (e) => e.topics.includes("health"), pause: 2000 });
   const [log, setLog] = useState("");
   const [restart, setRestart] = useState("");
-  const logs = useLoad(log ? "plugin-log:" + log : "", (signal) => get<PluginLogList>(`/api/admin/plugins/${seg(log)}/logs`, {}, signal));
+  const logs = useFollow<PluginLogRow>(log ? `/api/admin/plugins/${seg(log)}/logs` : "", { tail: 1000, follow: true });
   if (!l.data) return l.error ? <Failure error={l.error} again={l.reload} /> : <Waiting />;
   return <div tabIndex={0} class="scrolls">{l.data.plugins.length === 0 && <Empty title="No plugins">They extend where managed agents run, and more.</Empty>}
     <div class="cards">{l.data.plugins.map((p) => <section key={p.name} class="card"><div class="line"><h2><Text>{p.name}</Text></h2><State status={p.state} /><span class="push" /><span class="soft">{p.version}</span></div>
       {p.reason && <p><Text>{p.reason}</Text></p>}{p.hint && <p class="soft"><Text>{p.hint}</Text></p>}
       <p class="soft">{p.kind} since <When at={p.since} />{p.restarts > 0 ? `, ${count(p.restarts)} restarts` : ""}</p>
       <p class="line"><button class="button" aria-pressed={log === p.name} onClick={() => setLog(log === p.name ? "" : p.name)}>Log</button>{may("plugins.restart") && <button class="button" onClick={() => setRestart(p.name)}>Restart&hellip;</button>}</p></section>)}</div>
-    {log && (logs.data ? <><div class="bar"><h2>Log of <Text>{log}</Text></h2><span class="push" /><button class="button" onClick={logs.reload}>Read again</button></div><Pre label="Log" text={logs.data.logs.map((x) => `${timeOfDay(x.timestamp)} ${x.level.padEnd(5)} ${x.message}`).join("\n") || "Nothing was logged."} /></> : logs.error ? <Failure error={logs.error} again={logs.reload} /> : <Waiting />)}
+    {log && <><div class="bar"><h2>Log of <Text>{log}</Text></h2><span class="soft" role="status">{logs.live ? "followed as it comes" : "not followed now"}</span></div>{logs.error && <Failure error={logs.error} old={Boolean(logs.rows)} />}
+      {logs.rows ? <Tail text={logs.rows.map((x) => (x.lost ? `... ${count(x.lost)} lines were missed\n` : "") + `${timeOfDay(x.timestamp)} ${x.level.padEnd(5)} ${x.message}`).join("\n") || "Nothing was logged."} label={"Log of " + log} /> : !logs.error && <Waiting />}</>}
     {restart && <Confirm title={"Restart " + restart + "?"} action="Restart" close={() => setRestart("")} run={() => post(`/api/admin/plugins/${seg(restart)}/restart`).then(l.reload)}><p>Agents of a runtime live on while it is restarted.</p></Confirm>}</div>;
+}
+
+/** A text whose end is in view, for as long as a person does not scroll up. */
+function Tail({ text, label }: { text: string; label: string }) {
+  const box = useRef<HTMLPreElement>(null);
+  const end = useRef(true);
+  useLayoutEffect(() => { const el = box.current; if (el && end.current) el.scrollTop = el.scrollHeight; }, [text]);
+  return <pre class="text" tabIndex={0} role="region" aria-label={label} dir="auto" ref={box} onScroll={(e) => { const el = e.currentTarget; end.current = el.scrollHeight - el.scrollTop - el.clientHeight < 40; }}>{reveal(text)}</pre>;
 }
 
 function Settings() {

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, call, freshKey, get } from "../api/client.ts";
-import type { ManagedAgentBody, ManagedAgentList, ManagedAgentScreen, RuntimeList, ScreenList } from "../api/types.gen.ts";
+import type { ManagedAgentBody, ManagedAgentList, ManagedAgentScreen, RuntimeList, ScreenList, ThreadBody } from "../api/types.gen.ts";
 import { Dialog, useAct } from "../part/dialog.tsx";
 import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
@@ -76,19 +76,32 @@ export function Wall() {
   if (l.data && order.current.length === 0) order.current = [...agents.values()].sort((a, b) => Number(asks(b)) - Number(asks(a))).map((a) => a.id);
   order.current = [...order.current.filter((id) => agents.has(id)), ...[...agents.keys()].filter((id) => !order.current.includes(id))];
   const ids = order.current.slice(0, most);
-  const { screens, error, observe } = useScreens(ids);
   if (!l.data) return l.error ? <Failure error={l.error} again={l.reload} /> : <Waiting />;
   if (ids.length === 0) return <Empty title="No managed agent runs">Coding tools in terminals of their own: <Command text={'wardroom agent spawn claude --name helper --workdir "$PWD"'} /></Empty>;
-  return <>{l.error && <Failure error={l.error} old again={l.reload} />}{error && <Failure error={error} old />}
+  return <>{l.error && <Failure error={l.error} old again={l.reload} />}
     {l.data.total > ids.length && <p class="bar soft">{count(ids.length)} of {count(l.data.total)} are here.</p>}
-    <ul class="wall scrolls" tabIndex={0} aria-label="Screens">{ids.map((id) => <Tile key={id} agent={agents.get(id)!} screen={screens.get(id)} observe={observe} />)}</ul></>;
+    <Screens shown={ids.map((id) => { const a = agents.get(id)!; return { id, name: a.name, type: a.type, status: asks(a) ? a.statusReason! : a.status, asks: asks(a), at: a.lastActivityAt, to: asks(a) ? "/inbox" : "/agents/" + id }; })} /></>;
 }
 
-function Tile({ agent: a, screen: s, observe }: { agent: ManagedAgentBody; screen?: ManagedAgentScreen; observe: (el: Element | null) => void }) {
+/** Whose screen is shown, under which name, and where it leads. */
+export interface Shown { id: string; name: string; type: string; status: string; asks: boolean; at: string; to: string }
+
+/** The threads of an execution that have an agent now, side by side. */
+export function ThreadScreens({ threads }: { threads: ThreadBody[] }) {
+  const shown = threads.filter((t) => t.managedAgentId && !["completed", "failed", "stopped"].includes(t.status)).slice(0, most)
+    .map((t) => ({ id: t.managedAgentId!, name: t.name || t.role, type: t.agentType, status: t.status, asks: t.status === "blocked", at: t.lastActivityAt, to: "/threads/" + t.id }));
+  return shown.length === 0 ? null : <Screens shown={shown} />;
+}
+
+function Screens({ shown }: { shown: Shown[] }) {
+  const { screens, error, observe } = useScreens(shown.map((s) => s.id));
+  return <>{error && <Failure error={error} old />}<ul class="wall scrolls" tabIndex={0} aria-label="Screens">{shown.map((s) => <Tile key={s.id} of={s} screen={screens.get(s.id)} observe={observe} />)}</ul></>;
+}
+
+function Tile({ of: a, screen: s, observe }: { of: Shown; screen?: ManagedAgentScreen; observe: (el: Element | null) => void }) {
   const box = useRef<HTMLLIElement>(null);
   useEffect(() => observe(box.current), []);
-  const asks = a.statusReason === "blocked" || a.statusReason === "login_required";
-  return <li ref={box} data-id={a.id} class={"tile-screen" + (asks ? " needs" : "")}><a data-index={0} href={href(asks ? "/inbox" : `/agents/${a.id}`)} class="line"><strong class="clip"><Text>{a.name}</Text></strong><span class="soft"><Text>{a.type}</Text></span><State status={asks ? a.statusReason! : a.status} /><span class="push" /><When at={a.lastActivityAt} suffix="" /></a>
+  return <li ref={box} data-id={a.id} class={"tile-screen" + (a.asks ? " needs" : "")}><a data-index={0} href={href(a.to)} class="line"><strong class="clip"><Text>{a.name}</Text></strong><span class="soft"><Text>{a.type}</Text></span><State status={a.status} /><span class="push" /><When at={a.at} suffix="" /></a>
     <pre aria-label={"Screen of " + a.name} role="region">{s ? s.reason ? <span class="hot">{reveal(s.reason)}</span> : reveal(s.lines.slice(-s.rows).join("\n")) : ""}</pre></li>;
 }
 
