@@ -70,19 +70,26 @@ func TestAccessibility(t *testing.T) {
 		"/threads", "/threads?board=state", "/threads?board=execution", "/threads?tab=new", "/agents", "/agents?tab=managed", "/agents?tab=wall", "/agents?tab=runtimes", "/memory", "/webhooks", "/audit", "/system", "/system?tab=plugins", "/system?tab=workspaces", "/system?tab=settings"}
 	for _, theme := range []string{"light", "dark"} {
 		t.Run(theme, func(t *testing.T) {
-			p := open(t, "/nothing")
-			p.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}))
+			themed := func(t *testing.T, path string) *page {
+				p := openIn(t, "about:blank")
+				p.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}), chromedp.Navigate(shared.URL+path))
+				return p
+			}
 			for _, path := range paths {
-				p.do(chromedp.Navigate(shared.URL + path))
-				p.until("the screen", `document.querySelector("h1") && !document.querySelector("main .waiting")`)
-				p.checkAxe(t, path)
-				p.shoot("wide" + path)
+				t.Run(path, func(t *testing.T) {
+					p := themed(t, path)
+					p.until("the screen", `document.querySelector("h1") && !document.querySelector("main .waiting")`)
+					p.checkAxe(t, path)
+					p.shoot("wide")
+				})
 			}
 			for _, dialog := range [][2]string{{"/executions", "+ filter"}, {"/executions", "Columns"}, {"/batches", "Start one"}, {"/agents?tab=managed", "Start one"}, {"/webhooks", "New"}} {
-				p.do(chromedp.Navigate(shared.URL + dialog[0]))
-				p.click(button(dialog[1]))
-				p.until("the dialog", `document.querySelector("dialog h2")`)
-				p.checkAxe(t, dialog[1])
+				t.Run(dialog[0]+" "+dialog[1], func(t *testing.T) {
+					p := themed(t, dialog[0])
+					p.click(button(dialog[1]))
+					p.until("the dialog", `document.querySelector("dialog h2")`)
+					p.checkAxe(t, dialog[1])
+				})
 			}
 		})
 	}
@@ -92,17 +99,18 @@ func TestAccessibility(t *testing.T) {
 func TestNarrow(t *testing.T) {
 	for _, width := range []int64{390, 320} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
-			p := open(t, "/nothing")
-			p.do(chromedp.EmulateViewport(width, 800))
 			for _, path := range []string{"/", "/inbox", "/executions", "/batches", "/schedules", "/audit", "/patterns/startup-team", "/threads?board=state", "/threads?tab=new", "/agents", "/agents?tab=wall", "/memory", "/webhooks", "/system", "/system?tab=workspaces"} {
-				p.do(chromedp.Navigate(shared.URL + path))
-				p.until("the screen", `document.querySelector("h1") && !document.querySelector("main .waiting")`)
-				var wide int64
-				p.do(chromedp.Evaluate(`Math.max(document.documentElement.scrollWidth, document.querySelector("main").scrollWidth)`, &wide))
-				if wide > width {
-					t.Errorf("%s is %d wide", path, wide)
-				}
-				p.shoot("narrow" + path)
+				t.Run(path, func(t *testing.T) {
+					p := openIn(t, "about:blank")
+					p.do(chromedp.EmulateViewport(width, 800), chromedp.Navigate(shared.URL+path))
+					p.until("the screen", `document.querySelector("h1") && !document.querySelector("main .waiting")`)
+					var wide int64
+					p.do(chromedp.Evaluate(`Math.max(document.documentElement.scrollWidth, document.querySelector("main").scrollWidth)`, &wide))
+					if wide > width {
+						t.Errorf("%s is %d wide", path, wide)
+					}
+					p.shoot("narrow")
+				})
 			}
 		})
 	}

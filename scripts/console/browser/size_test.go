@@ -50,8 +50,9 @@ func TestLongList(t *testing.T) {
 	})
 	p.do(chromedp.Navigate(shared.URL + "/executions"))
 	p.until("rows", `document.querySelectorAll("main tr[data-index]").length > 20`)
-	const scroll = `(() => { const r = document.querySelector(".rows"); r.scrollTop = r.scrollHeight; return r.scrollHeight; })()`
-	p.until("2,000 rows of it", `(`+scroll+`) > 2000 * 32`)
+	// Each frame goes to the end, which has the next page read: 2,000 rows of it.
+	p.do(chromedp.Evaluate(`new Promise((done) => { const r = document.querySelector(".rows"); const f = () => { if (r.scrollHeight > 2000 * 32) return done(0); r.scrollTop = r.scrollHeight; requestAnimationFrame(f); }; f(); })`, nil, awaited))
+	p.until("the rows in view", `document.querySelectorAll("main tr[data-index]").length > 20`)
 	var shown int
 	p.do(chromedp.Evaluate(`document.querySelectorAll("main tr[data-index]").length`, &shown))
 	bytes, nodes := p.heapOf()

@@ -26,7 +26,7 @@ export function Workspaces() {
   const u = usage.data;
   if (!l.rows) return l.error ? <Failure error={l.error} again={l.reload} /> : <Waiting />;
   return <><div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={states} /><span class="soft nums">{count(l.total ?? l.rows.length)}</span>
-    {u && <span class="soft nums">{bytes(u.bytes)} in {count(u.count)}{u.maxTotalBytes ? " of " + bytes(u.maxTotalBytes) : ""}; {bytes(u.releasedBytes)} of threads that are over{u.keptCount > 0 ? `, ${plural(u.keptCount, "workspace")} kept` : ""}</span>}<span class="push" />
+    {u && <span class="soft">{bytes(u.bytes)} in {count(u.count)}{u.maxTotalBytes ? " of " + bytes(u.maxTotalBytes) : ""}; {bytes(u.releasedBytes)} of threads that are over{u.keptCount > 0 ? `, ${plural(u.keptCount, "workspace")} kept` : ""}</span>}<span class="push" />
     {may("workspaces.prune") && <button class="button" onClick={() => setPruning(true)}>Remove expired ones&hellip;</button>}</div>
     {l.error && <Failure error={l.error} old again={l.reload} />}
     {l.rows.length === 0 ? status ? <Empty title="No workspace is in this state" /> : <Empty title="No workspaces">Threads work in worktrees of their own; they come here by themselves.</Empty>
