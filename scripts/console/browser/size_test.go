@@ -159,7 +159,7 @@ func BenchmarkConsole(b *testing.B) {
 		p.until("rows", `document.querySelectorAll("main tr[data-index]").length > 20`)
 		var all []float64
 		for b.Loop() {
-			all = append(all, p.frames(`const r = document.querySelector(".rows"); r.scrollTop += 90`, 120)...)
+			all = append(all, p.frames(`const r = document.querySelector(".rows"); r.scrollTop += 90`, 60)...)
 		}
 		report(b, all, "frame")
 	})
@@ -192,7 +192,7 @@ func BenchmarkConsole(b *testing.B) {
 			p := beforeIn(b, onceTrue(shown))
 			p.instead("*/api/executions/"+done.ExecutionID+"/timeline", func() *answer { return &answer{status: 200, body: string(text)} })
 			first = append(first, p.shownAfter(b, shared.URL+"/executions/"+done.ExecutionID, shown))
-			moving = append(moving, p.frames(`document.querySelector(".timeline").scrollTop += 60`, 120)...)
+			moving = append(moving, p.frames(`document.querySelector(".timeline").scrollTop += 60`, 60)...)
 		}
 		report(b, first, "shown")
 		report(b, moving, "frame")
